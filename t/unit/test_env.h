@@ -1,0 +1,174 @@
+
+/*
+ * What the unit tests give the core: memory that is counted and fails when
+ * asked, a clock that stands still, randomness that repeats.
+ *
+ *     test_mem_t  tm;
+ *
+ *     test_mem_init(&tm);
+ *     tm.fail_at = 3;            the third allocation from now on fails, once
+ *     ... &tm.mem ...
+ *     assert_int_equal(tm.live, 0);
+ *
+ * Neither structure may move after its init: they point into themselves.
+ */
+
+
+#ifndef TEST_ENV_H_INCLUDED
+#define TEST_ENV_H_INCLUDED
+
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../shared/mcp.h"
+
+
+typedef struct {
+    mcp_mem_t      mem;
+    long           live;           /* allocations not freed */
+    unsigned long  total;          /* allocations asked for */
+    unsigned long  fail_at;        /* 0 never, 1 the next one, ... */
+    unsigned long  failed;         /* allocations refused */
+} test_mem_t;
+
+
+typedef struct {
+    mcp_env_t      env;
+    test_mem_t     tm;             /* behind env.mem */
+    uint64_t       now;
+    uint64_t       seed;
+    int            random_rc;      /* what env.random returns */
+    unsigned       logged;
+    char           last[512];      /* the last line logged */
+} test_env_t;
+
+
+static inline void *
+test_mem_alloc(void *ctx, size_t size)
+{
+    test_mem_t  *tm = ctx;
+    void        *p;
+
+    tm->total++;
+
+    if (tm->fail_at > 0 && --tm->fail_at == 0) {
+        tm->failed++;
+        return NULL;
+    }
+
+    p = malloc(size ? size : 1);
+    if (p == NULL) {
+        abort();
+    }
+
+    /* what is not set shows */
+    memset(p, 0xa5, size);
+    tm->live++;
+
+    return p;
+}
+
+
+static inline void
+test_mem_free(void *ctx, void *p)
+{
+    test_mem_t  *tm = ctx;
+
+    if (p != NULL) {
+        tm->live--;
+        free(p);
+    }
+}
+
+
+static inline void
+test_mem_init(test_mem_t *tm)
+{
+    memset(tm, 0, sizeof(test_mem_t));
+
+    tm->mem.alloc = test_mem_alloc;
+    tm->mem.free = test_mem_free;
+    tm->mem.ctx = tm;
+}
+
+
+static inline uint64_t
+test_env_now(void *ctx)
+{
+    return ((test_env_t *) ctx)->now;
+}
+
+
+static inline int
+test_env_random(void *ctx, void *buf, size_t len)
+{
+    test_env_t     *te = ctx;
+    unsigned char  *p = buf;
+
+    while (len--) {
+        te->seed = te->seed * 6364136223846793005ULL + 1442695040888963407ULL;
+        *p++ = (unsigned char) (te->seed >> 56);
+    }
+
+    return te->random_rc;
+}
+
+
+static inline void
+test_env_log(void *ctx, mcp_log_level_e level, const char *line)
+{
+    test_env_t  *te = ctx;
+
+    (void) level;
+
+    te->logged++;
+    snprintf(te->last, sizeof(te->last), "%s", line);
+}
+
+
+static inline void
+test_env_init(test_env_t *te)
+{
+    memset(te, 0, sizeof(test_env_t));
+    test_mem_init(&te->tm);
+
+    te->now = 1700000000000ULL;
+    te->seed = 1;
+
+    te->env.mem = te->tm.mem;
+    te->env.now = test_env_now;
+    te->env.random = test_env_random;
+    te->env.log = test_env_log;
+    te->env.log_level = MCP_LOG_DEBUG;
+    te->env.ctx = te;
+}
+
+
+/* A C string as a slice, and a slice against a C string. */
+static inline mcp_str_t
+test_str(const char *text)
+{
+    mcp_str_t  s = { text, strlen(text) };
+
+    return s;
+}
+
+
+#define assert_str_is(s, text)                                                \
+    do {                                                                      \
+        mcp_str_t  test_s_ = (s);                                             \
+                                                                              \
+        assert_int_equal(test_s_.len, strlen(text));                          \
+        assert_memory_equal(test_s_.data, text, strlen(text));                \
+    } while (0)
+
+
+#endif /* TEST_ENV_H_INCLUDED */
