@@ -1,0 +1,161 @@
+
+/*
+ * What every file of the core shares: strings, results, the environment
+ * that the glue provides, the arena and the growing buffer.
+ *
+ * The core is sans-I/O: no sockets, no clock, no threads, no globals.  What
+ * is instant and cannot wait (allocate, now, random, log) comes in through
+ * the small tables below; whatever may wait is an action that the glue pulls.
+ */
+
+
+#ifndef MCP_H_INCLUDED
+#define MCP_H_INCLUDED
+
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+
+/* A borrowed slice; never assumed to end in NUL. */
+typedef struct {
+    const char  *data;
+    size_t       len;
+} mcp_str_t;
+
+
+#define mcp_str(text)    ((mcp_str_t) { text, sizeof(text) - 1 })
+#define mcp_null_str     ((mcp_str_t) { NULL, 0 })
+
+
+/*
+ * Results of core functions.  Zero and above: the function did its part.
+ * Below zero: it did not; MCP_ERR_MEMORY and below are fatal for the object
+ * at hand.  A bad client message is not a C error, see mcp_error.h.
+ */
+enum {
+    MCP_OK = 0,
+    MCP_AGAIN = 1,             /* nothing now; feed or wait, then call again */
+    MCP_DONE = 2,              /* nothing now and nothing will come */
+
+    MCP_ERR_SYNTAX = -1,       /* foreign bytes break their grammar */
+    MCP_ERR_LIMIT = -2,        /* a configured limit is reached */
+    MCP_ERR_NOT_FOUND = -3,
+    MCP_ERR_DENIED = -4,       /* exists, but not for this caller */
+    MCP_ERR_PURGED = -5,       /* what was asked for has been dropped */
+    MCP_ERR_FULL = -6,         /* the store has no room */
+    MCP_ERR_CONFIG = -7,       /* the operator's input is wrong */
+
+    MCP_ERR_MEMORY = -16,
+    MCP_ERR_INTERNAL = -17
+};
+
+
+typedef enum {
+    MCP_LOG_ERROR = 0,         /* the operator must act */
+    MCP_LOG_WARN,              /* a client or a backend misbehaves */
+    MCP_LOG_NOTICE,
+    MCP_LOG_INFO,              /* life cycle */
+    MCP_LOG_DEBUG              /* transitions */
+} mcp_log_level_e;
+
+
+/* malloc-shaped memory of the server; ctx is the glue's. */
+typedef struct {
+    void  *(*alloc)(void *ctx, size_t size);
+    void   (*free)(void *ctx, void *p);
+    void    *ctx;
+} mcp_mem_t;
+
+
+/*
+ * What the server can do at once.  "now" is in milliseconds of a clock that
+ * all processes sharing a store agree on (wall clock).  "random" fills from
+ * the operating system's generator and returns MCP_OK or an error.
+ * "log" gets one NUL-terminated line; callers test the level first.
+ */
+typedef struct {
+    mcp_mem_t         mem;
+    uint64_t        (*now)(void *ctx);
+    int             (*random)(void *ctx, void *buf, size_t len);
+    void            (*log)(void *ctx, mcp_log_level_e level, const char *line);
+    mcp_log_level_e   log_level;
+    void             *ctx;
+} mcp_env_t;
+
+
+/* Bump allocator over mcp_mem_t: freed as a whole. */
+typedef struct mcp_arena_block_s  mcp_arena_block_t;
+
+typedef struct {
+    const mcp_mem_t    *mem;
+    mcp_arena_block_t  *blocks;        /* newest first */
+    char               *pos;
+    char               *end;
+} mcp_arena_t;
+
+void mcp_arena_init(mcp_arena_t *arena, const mcp_mem_t *mem);
+
+/* Returns 8-byte aligned memory that lives until reset or destroy, or NULL. */
+void *mcp_arena_alloc(mcp_arena_t *arena, size_t size);
+
+/* The same, zeroed. */
+void *mcp_arena_calloc(mcp_arena_t *arena, size_t size);
+
+/* Copies s into the arena; .data is NULL on failure (never for success,
+ * also when s is empty). */
+mcp_str_t mcp_arena_dup(mcp_arena_t *arena, mcp_str_t s);
+
+/* Forgets all allocations but keeps one block for the next round. */
+void mcp_arena_reset(mcp_arena_t *arena);
+void mcp_arena_destroy(mcp_arena_t *arena);
+
+
+/*
+ * A growing byte buffer with a hard maximum.  The first failed append sets
+ * "failed" to MCP_ERR_LIMIT or MCP_ERR_MEMORY and later ones do nothing, so
+ * a series of appends is checked once, at its end.
+ */
+typedef struct {
+    const mcp_mem_t  *mem;
+    char             *data;
+    size_t            len;
+    size_t            cap;
+    size_t            max;
+    int               failed;
+} mcp_buf_t;
+
+void mcp_buf_init(mcp_buf_t *buf, const mcp_mem_t *mem, size_t max);
+void mcp_buf_free(mcp_buf_t *buf);
+
+/* Makes room for n more bytes; returns where they go or NULL. */
+char *mcp_buf_reserve(mcp_buf_t *buf, size_t n);
+void mcp_buf_add(mcp_buf_t *buf, const void *data, size_t len);
+void mcp_buf_str(mcp_buf_t *buf, mcp_str_t s);
+void mcp_buf_int(mcp_buf_t *buf, int64_t n);
+
+/* Appends s as a JSON string, quotes included; s must be UTF-8. */
+void mcp_buf_json(mcp_buf_t *buf, mcp_str_t s);
+
+#define mcp_buf_lit(buf, text)  mcp_buf_add(buf, text, sizeof(text) - 1)
+
+
+static inline int
+mcp_str_eq(mcp_str_t a, mcp_str_t b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+/* ASCII case-insensitive comparison. */
+int mcp_str_case_eq(mcp_str_t a, mcp_str_t b);
+
+/* Parses all of s as an unsigned decimal; MCP_ERR_SYNTAX on anything else
+ * or overflow. */
+int mcp_str_uint(mcp_str_t s, uint64_t *out);
+
+/* Writes n in decimal to p (20 bytes at most); returns the end. */
+char *mcp_uint_print(char *p, uint64_t n);
+
+
+#endif /* MCP_H_INCLUDED */

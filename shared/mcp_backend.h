@@ -1,0 +1,89 @@
+
+/*
+ * Decoding what a backend answers (docs/backends.md) into messages: JSON,
+ * SSE, NDJSON, anything else wrapped into content, HTTP errors as tool
+ * errors.  Fed with bytes in any split, asked for messages.
+ */
+
+
+#ifndef MCP_BACKEND_H_INCLUDED
+#define MCP_BACKEND_H_INCLUDED
+
+
+#include "mcp_error.h"
+#include "mcp_json.h"
+#include "mcp_sse.h"
+
+
+/* What the request wants back: decides how bare text is wrapped. */
+typedef enum {
+    MCP_BACKEND_TOOL = 0,      /* {"content":[...]} */
+    MCP_BACKEND_RESOURCE,      /* {"contents":[{uri,mimeType,text|blob}]} */
+    MCP_BACKEND_PROMPT,        /* {"messages":[{role:user,content}]} */
+    MCP_BACKEND_PLAIN          /* other methods: JSON only */
+} mcp_backend_want_e;
+
+
+typedef enum {
+    MCP_BACKEND_NOTIFICATION = 1,  /* body: whole message */
+    MCP_BACKEND_RESULT,            /* body: the result object, raw */
+    MCP_BACKEND_ERROR,             /* body: the error object, raw */
+    MCP_BACKEND_INPUT,             /* body: an input_required result, raw */
+    MCP_BACKEND_DETACHED,          /* 202: the rest comes by publish */
+    MCP_BACKEND_FAULT              /* fault, detail (for the log) */
+} mcp_backend_kind_e;
+
+
+typedef struct {
+    mcp_backend_kind_e  kind;
+    mcp_str_t           method;        /* of a notification, unescaped */
+    mcp_str_t           body;          /* one line; valid until next call */
+    mcp_fault_e         fault;
+    const char         *detail;        /* static text */
+    mcp_json_value_t    progress_token; /* of notifications/progress */
+    mcp_json_value_t    level;         /* of notifications/message */
+    mcp_json_value_t    uri;           /* of notifications/resources/updated */
+    mcp_json_value_t    input_requests;
+    mcp_json_value_t    request_state;
+} mcp_backend_msg_t;
+
+
+typedef struct mcp_backend_s  mcp_backend_t;
+
+
+/* max bounds one message and, for a body that is no message stream, the
+ * body.  uri: what a resource read asked for (for wrapping), kept by
+ * reference. */
+mcp_backend_t *mcp_backend_create(const mcp_mem_t *mem,
+    mcp_backend_want_e want, mcp_str_t uri, size_t max, unsigned max_depth);
+void mcp_backend_free(mcp_backend_t *b);
+
+/* The head of the answer; content_type is copied as far as needed. */
+int mcp_backend_head(mcp_backend_t *b, int status, mcp_str_t content_type);
+
+/* Takes bytes: MCP_OK, MCP_ERR_LIMIT (read on: the fault is a message) or
+ * MCP_ERR_MEMORY.  All bytes are taken. */
+int mcp_backend_write(mcp_backend_t *b, const char *data, size_t len);
+
+/*
+ * The answer is over.  fault NONE: completely; else it broke off, with the
+ * reason for the client (MCP_FAULT_BACKEND_FAILED, _TIMEOUT ...); a response
+ * that had already come whole in a message stream stands all the same, bare
+ * bodies (JSON, wrapped) that broke off do not.
+ */
+int mcp_backend_end(mcp_backend_t *b, mcp_fault_e fault, const char *detail);
+
+/*
+ * The next message: MCP_OK, MCP_AGAIN (feed more), MCP_DONE (after the final
+ * one: RESULT, ERROR, INPUT, DETACHED or FAULT comes exactly once, as the last
+ * message; what a backend sends after it is dropped), MCP_ERR_MEMORY.
+ */
+int mcp_backend_read(mcp_backend_t *b, mcp_backend_msg_t *msg);
+
+/* One message given as a whole (publish door): decodes text as if it had
+ * come on a message stream. */
+int mcp_backend_message(mcp_backend_t *b, mcp_str_t text,
+    mcp_backend_msg_t *msg);
+
+
+#endif /* MCP_BACKEND_H_INCLUDED */

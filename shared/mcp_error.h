@@ -1,0 +1,81 @@
+
+/* The one table of everything a client can be told to have gone wrong:
+ * HTTP status, JSON-RPC code and text. */
+
+
+#ifndef MCP_ERROR_H_INCLUDED
+#define MCP_ERROR_H_INCLUDED
+
+
+#include "mcp.h"
+
+
+typedef enum {
+    MCP_FAULT_NONE = 0,
+
+    /* HTTP level */
+    MCP_FAULT_METHOD_NOT_ALLOWED,      /* 405 */
+    MCP_FAULT_NOT_ACCEPTABLE,          /* 406 */
+    MCP_FAULT_MEDIA_TYPE,              /* 415 */
+    MCP_FAULT_BODY_TOO_LARGE,          /* 413 */
+    MCP_FAULT_ORIGIN,                  /* 403 */
+    MCP_FAULT_REVISION,                /* 400, MCP-Protocol-Version */
+    MCP_FAULT_SESSION_ABSENT,          /* 400 */
+    MCP_FAULT_SESSION_UNKNOWN,         /* 404 */
+    MCP_FAULT_EVENT_ID_MALFORMED,      /* 400 */
+    MCP_FAULT_EVENT_ID_UNKNOWN,        /* 404 */
+    MCP_FAULT_EVENT_PURGED,            /* 404, events after it were dropped */
+    MCP_FAULT_STORE_FULL,              /* 503 */
+    MCP_FAULT_TOO_MANY_STREAMS,        /* 429 */
+    MCP_FAULT_FORBIDDEN,               /* 403, publish door */
+    MCP_FAULT_BAD_REQUEST,             /* 400 */
+
+    /* JSON-RPC level */
+    MCP_FAULT_PARSE,                   /* -32700 */
+    MCP_FAULT_TOO_DEEP,                /* -32700 */
+    MCP_FAULT_INVALID_REQUEST,         /* -32600 */
+    MCP_FAULT_BATCH,                   /* -32600, not in this revision */
+    MCP_FAULT_BATCH_SIZE,              /* -32600 */
+    MCP_FAULT_ID,                      /* -32600, null, fraction, too long */
+    MCP_FAULT_METHOD_UNKNOWN,          /* -32601 */
+    MCP_FAULT_PARAMS,                  /* -32602 */
+    MCP_FAULT_TOOL_UNKNOWN,            /* -32602 */
+    MCP_FAULT_PROMPT_UNKNOWN,          /* -32602 */
+    MCP_FAULT_RESOURCE_UNKNOWN,        /* -32002 */
+    MCP_FAULT_CURSOR,                  /* -32602 */
+    MCP_FAULT_LOG_LEVEL,               /* -32602 */
+
+    /* the call went wrong on our side */
+    MCP_FAULT_BACKEND_FAILED,          /* -32603, refused, cut off */
+    MCP_FAULT_BACKEND_TIMEOUT,         /* -32603 */
+    MCP_FAULT_BACKEND_OUTPUT,          /* -32603, not what the contract says */
+    MCP_FAULT_BACKEND_TOO_LARGE,       /* -32603 */
+    MCP_FAULT_NO_BACKEND,              /* -32603 */
+    MCP_FAULT_OWNER_DIED,              /* -32603, worker or node lost */
+    MCP_FAULT_INTERNAL,                /* -32603, HTTP 500 */
+
+    MCP_FAULT_COUNT
+} mcp_fault_e;
+
+
+typedef struct {
+    int          status;       /* HTTP, when answered before any stream */
+    int          code;         /* JSON-RPC */
+    const char  *message;
+} mcp_fault_t;
+
+
+/* Never NULL. */
+const mcp_fault_t *mcp_fault(mcp_fault_e fault);
+
+/*
+ * Appends {"jsonrpc":"2.0","id":ID,"error":{...}}; id is raw JSON, left out
+ * when empty (the schemas of 2025-11-25 and later know no null id); detail,
+ * when not empty, is put behind the message (": detail"); data, when not
+ * empty, is raw JSON for error.data.
+ */
+void mcp_fault_write(mcp_buf_t *buf, mcp_str_t id, mcp_fault_e fault,
+    mcp_str_t detail, mcp_str_t data);
+
+
+#endif /* MCP_ERROR_H_INCLUDED */

@@ -1,0 +1,52 @@
+
+/* What HTTP headers say, as far as MCP's transport has rules for them
+ * (2025-11-25, basic/transports): Accept, Content-Type, Origin, Host. */
+
+
+#ifndef MCP_HTTP_H_INCLUDED
+#define MCP_HTTP_H_INCLUDED
+
+
+#include "mcp_match.h"
+
+
+/*
+ * 1 if the Accept header lines (n of them; none at all means anything) accept
+ * the media type "type/subtype": most specific range wins, q=0 refuses,
+ * parameters of a range other than q are ignored, malformed ranges are
+ * skipped.  (RFC 9110, 12.5.1)
+ */
+int mcp_http_accepts(const mcp_str_t *lines, size_t n, mcp_str_t media_type);
+
+/* 1 if a Content-Type names this media type, whatever its parameters and
+ * case; a charset parameter other than utf-8 gives 0. */
+int mcp_http_is_type(mcp_str_t content_type, mcp_str_t media_type);
+
+/* The bare "type/subtype" of a Content-Type, trimmed; empty if malformed. */
+mcp_str_t mcp_http_media_type(mcp_str_t content_type);
+
+
+typedef struct {
+    mcp_str_t             origin;      /* header, empty if absent */
+    mcp_str_t             host;        /* header */
+    mcp_str_t             server_name; /* configured primary name */
+    unsigned              loopback:1;  /* came in on a loopback address */
+    mcp_match_t *const   *allowed;     /* mcp_allow_origin */
+    size_t                n_allowed;
+    unsigned              any:1;       /* mcp_allow_origin * */
+} mcp_http_origin_t;
+
+
+/*
+ * The DNS rebinding rule: 1 if the request may proceed.  No Origin: yes.
+ * An Origin that mcp_allow_origin names: yes.  Own origin: its host[:port]
+ * equals Host (default ports normalised by the origin's scheme), and that
+ * host is trusted: when the connection came in on loopback, Host must be
+ * localhost, *.localhost, 127.0.0.0/8 or [::1] or the configured server name;
+ * elsewhere it is enough that they are equal.  "null" and malformed: no.
+ * (2025-11-25, basic/transports, Security Warning)
+ */
+int mcp_http_origin_allowed(const mcp_http_origin_t *o);
+
+
+#endif /* MCP_HTTP_H_INCLUDED */

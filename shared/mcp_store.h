@@ -1,0 +1,361 @@
+
+/*
+ * The durable log in shared memory: streams with their events, inboxes,
+ * consumers and owners; small keyed values with a time to live;
+ * subscriptions; counters.  Used through an arena/lock interface by both
+ * servers: the glue brings a region of memory that all processes see at the
+ * same or at different addresses, and a lock.
+ *
+ * Owned here: the layout of the region and its repair.  Not here: what a
+ * message means, what a client sees, when a call ends.
+ *
+ * Nothing in the region is a pointer.  Chunks of MCP_STORE_CHUNK bytes are
+ * linked by 32-bit index; data is written first, lengths and sequence
+ * numbers last, so that a process killed at any instant leaves streams whose
+ * published part is whole.  When the lock says that its holder died,
+ * everything derived (free list, hash chains, queues, counts) is rebuilt from
+ * the streams themselves.
+ *
+ * All times are milliseconds of mcp_env_t.now.
+ */
+
+
+#ifndef MCP_STORE_H_INCLUDED
+#define MCP_STORE_H_INCLUDED
+
+
+#include "mcp_sse.h"
+#include "mcp_token.h"
+
+
+#define MCP_STORE_MIN_SIZE   (256 * 1024)
+#define MCP_STORE_SLOTS      1024      /* processes */
+#define MCP_STORE_CHUNK      512
+#define MCP_STORE_NAME_MAX   128       /* method, name: cut for display */
+#define MCP_STORE_NO_SLOT    0xffffffffu
+
+
+/* What the glue brings.  lock: MCP_OK, or MCP_AGAIN when it was acquired but
+ * the holder before died with it.  wake makes the process of that slot call
+ * mcp_store_drain() soon; called without the lock, also for one's own
+ * slot. */
+typedef struct {
+    int    (*lock)(void *ctx);
+    void   (*unlock)(void *ctx);
+    void   (*wake)(void *ctx, unsigned slot);
+    void    *ctx;
+} mcp_store_glue_t;
+
+
+/* One process's handle. */
+typedef struct {
+    struct mcp_store_head_s  *head;    /* the region */
+    mcp_store_glue_t          glue;
+    unsigned                  slot;
+    uint64_t                  pid;     /* incarnation of the slot */
+} mcp_store_t;
+
+
+typedef enum {
+    MCP_STREAM_CALL = 0,       /* ends with a response */
+    MCP_STREAM_LISTEN          /* a session's own, has no owner */
+} mcp_stream_kind_e;
+
+
+typedef enum {
+    MCP_STATE_PROCESSING = 0,
+    MCP_STATE_INPUT_REQUIRED,
+    MCP_STATE_COMPLETED,
+    MCP_STATE_FAILED,          /* the response is a JSON-RPC error */
+    MCP_STATE_CANCELLED
+} mcp_stream_state_e;
+
+
+/* A stream found: an index and the id that must still be there. */
+typedef struct {
+    uint32_t       index;
+    unsigned char  id[MCP_STREAM_ID_LEN];
+} mcp_stream_ref_t;
+
+
+typedef struct {
+    unsigned char       id[MCP_STREAM_ID_LEN];
+    mcp_stream_kind_e   kind;
+    unsigned char       session[MCP_DIGEST_LEN];
+    unsigned char       principal[MCP_DIGEST_LEN];
+    unsigned char       params[MCP_DIGEST_LEN];    /* digest of the params */
+    unsigned            revision;
+    mcp_str_t           request;       /* raw id, or raw array of the ids of a
+                                          batch; any length; copied */
+    mcp_str_t           method;
+    mcp_str_t           name;
+    uint64_t            expires;       /* LISTEN: of the session; 0 never */
+    uint64_t            max_wait;      /* unattended at most so long */
+    uint64_t            linger;        /* kept after the end was sent */
+    uint32_t            max_events;
+    uint64_t            max_bytes;
+    uint32_t            session_limit; /* streams; 0: no limit */
+    uint32_t            principal_limit;
+    uint64_t            handle;        /* owner's, given back by drain */
+} mcp_stream_spec_t;
+
+
+typedef struct {
+    mcp_stream_ref_t    ref;
+    mcp_stream_kind_e   kind;
+    mcp_stream_state_e  state;
+    unsigned char       session[MCP_DIGEST_LEN];
+    unsigned char       principal[MCP_DIGEST_LEN];
+    unsigned            revision;
+    uint64_t            created;
+    uint64_t            first_seq;     /* oldest event kept; last_seq + 1 if
+                                          none */
+    uint64_t            last_seq;      /* 0: no event yet */
+    uint64_t            sent_seq;      /* written to a consumer's socket */
+    uint64_t            answered;      /* bit k: request k has its response */
+    uint64_t            unattended;    /* since when; 0 while attended */
+    uint64_t            bytes;         /* of events kept */
+    unsigned            owner_slot;    /* MCP_STORE_NO_SLOT if none */
+    unsigned            consumer_slot;
+    uint64_t            consumer_handle;
+    char                method[MCP_STORE_NAME_MAX];   /* NUL-terminated */
+    char                name[MCP_STORE_NAME_MAX];
+} mcp_stream_info_t;
+
+
+/* Where a consumer stands. */
+typedef struct {
+    uint64_t  seq;             /* last event wholly copied out */
+    uint32_t  chunk;           /* cached position; 0: look it up */
+    uint32_t  offset;
+    uint32_t  done;            /* bytes of event seq + 1 already copied out */
+    unsigned  resumed:1;
+} mcp_cursor_t;
+
+
+/* --- the region and its processes --- */
+
+/* Formats size bytes at region (zeroed or not) as an empty store; size >=
+ * MCP_STORE_MIN_SIZE.  MCP_OK or MCP_ERR_CONFIG. */
+int mcp_store_format(void *region, size_t size);
+
+/* MCP_OK if region holds a store of this layout version and size (it is then
+ * taken over as it is, after a reload), else MCP_ERR_NOT_FOUND. */
+int mcp_store_check(const void *region, size_t size);
+
+/* Binds a handle and marks slot as living under pid.  Calls that the slot
+ * owned under another pid are orphans from now on. */
+int mcp_store_attach(mcp_store_t *store, void *region,
+    const mcp_store_glue_t *glue, unsigned slot, uint64_t pid);
+
+/* The process ends in an orderly way: its slot is free; streams it still
+ * owned are orphans. */
+void mcp_store_detach(mcp_store_t *store);
+
+/* The pid that lives in a slot, 0 if none: for the glue's check that it
+ * really does. */
+uint64_t mcp_store_slot_pid(mcp_store_t *store, unsigned slot);
+
+/* Declares a process dead (if the slot is still under that pid). */
+void mcp_store_bury(mcp_store_t *store, unsigned slot, uint64_t pid);
+
+/* Takes over one orphan (owner becomes this slot, handle 0; consumers of dead
+ * slots are detached on the way) or returns MCP_DONE.  *request gets the
+ * stored request id(s).  O(1) when there is none. */
+int mcp_store_adopt(mcp_store_t *store, uint64_t now, mcp_stream_info_t *info,
+    mcp_buf_t *request);
+
+/* Reports what waits for this slot: streams it owns that have an inbox,
+ * room, or a consumer come or gone; streams it consumes that have events, have
+ * ended, or were taken over.  Returns the number set in out (at most n);
+ * call until 0. */
+typedef struct {
+    mcp_stream_ref_t  ref;
+    uint64_t          handle;
+    unsigned          owner:1;         /* else consumer */
+} mcp_store_wake_t;
+
+size_t mcp_store_drain(mcp_store_t *store, mcp_store_wake_t *out, size_t n);
+
+
+/* --- streams --- */
+
+/* MCP_OK and *ref; MCP_ERR_FULL (no room in the region, also after evicting
+ * streams that are over and were sent); MCP_ERR_LIMIT (too many of the
+ * session's or principal's). */
+int mcp_store_create(mcp_store_t *store, const mcp_stream_spec_t *spec,
+    uint64_t now, mcp_stream_ref_t *ref);
+
+/* All of these: MCP_ERR_NOT_FOUND when the stream is gone. */
+int mcp_store_find(mcp_store_t *store,
+    const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info);
+int mcp_store_info(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_stream_info_t *info);
+
+/* Walks a session's streams, newest first: start with *position 0; MCP_OK or
+ * MCP_DONE.  request may be NULL. */
+int mcp_store_session_next(mcp_store_t *store,
+    const unsigned char session[MCP_DIGEST_LEN], uint64_t *position,
+    mcp_stream_info_t *info, mcp_buf_t *request);
+
+/*
+ * Appends one message and wakes the consumer.  answers: number of the
+ * request that this message answers, or -1.  state: the new state (may be the
+ * old).  *seq gets its number.  MCP_OK; MCP_ERR_LIMIT: the stream is at its
+ * limit (events that were sent are dropped first, oldest first, but never
+ * the last 64 of them); MCP_ERR_FULL: the region is.  An append that answers a
+ * request may exceed the stream's limit.  After LIMIT or FULL the owner is
+ * woken when there is room again.
+ */
+int mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_str_t message, int answers, mcp_stream_state_e state, uint64_t now,
+    uint64_t *seq);
+
+int mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_stream_state_e state);
+
+/* Frees it at once; a consumer is woken and finds it gone. */
+void mcp_store_free(mcp_store_t *store, const mcp_stream_ref_t *ref);
+
+/* Changes the owner's handle. */
+int mcp_store_set_handle(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t handle);
+
+
+/* --- consumers --- */
+
+/* Makes (this slot, handle) the stream's one consumer, taking it over from
+ * another (who is woken and finds MCP_ERR_DENIED), to read after event
+ * "after".  *taken is 1 if there was another.  MCP_ERR_PURGED: events after
+ * it have been dropped already; MCP_ERR_NOT_FOUND also when after is beyond
+ * last_seq.  Wakes the owner. */
+int mcp_store_watch(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t handle, uint64_t after, mcp_cursor_t *cursor, int *taken);
+
+/* The consumer leaves (no-op if it is not the consumer any more); sent: the
+ * last event written to its socket.  Wakes the owner. */
+void mcp_store_unwatch(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t handle, uint64_t sent, uint64_t now);
+
+/*
+ * Copies events after the cursor into buf in SSE form (mcp_sse.h), an event
+ * larger than cap in several calls, and advances the cursor.  sent: the last
+ * event that is known to be written to the socket (makes room).
+ * MCP_OK: *len > 0 bytes; MCP_AGAIN: none now, a wake will come; MCP_DONE:
+ * none and the stream is over; MCP_ERR_DENIED: taken over; _PURGED (cannot
+ * happen to the holder, defensive); _NOT_FOUND.
+ */
+int mcp_store_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t handle, mcp_cursor_t *cursor, uint64_t sent, char *buf,
+    size_t cap, size_t *len);
+
+
+/* --- a call's inbox: what other processes have for its owner --- */
+
+typedef enum {
+    MCP_POST_CANCEL = 1,
+    MCP_POST_INPUT,            /* tag: number of the request answered */
+    MCP_POST_PUBLISH
+} mcp_post_e;
+
+/* MCP_ERR_LIMIT when the inbox holds more than the stream's max_bytes,
+ * MCP_ERR_FULL, MCP_ERR_NOT_FOUND (also for a stream that is over). */
+int mcp_store_post(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_post_e type, uint64_t tag, mcp_str_t data);
+
+/* Takes the oldest: MCP_OK (data appended to buf), MCP_AGAIN if empty. */
+int mcp_store_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_post_e *type, uint64_t *tag, mcp_buf_t *data);
+
+
+/* --- small values: 16-byte key, purpose, 32-bit value, expiry --- */
+
+int mcp_store_value_set(mcp_store_t *store, char purpose,
+    const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
+    uint64_t expires);                 /* MCP_OK, MCP_ERR_FULL */
+int mcp_store_value_get(mcp_store_t *store, char purpose,
+    const unsigned char key[MCP_DIGEST_LEN], uint64_t now,
+    uint32_t *value);                  /* MCP_OK, MCP_ERR_NOT_FOUND; without
+                                          the lock when there is no value of
+                                          that purpose at all */
+void mcp_store_value_delete(mcp_store_t *store, char purpose,
+    const unsigned char key[MCP_DIGEST_LEN]);
+
+
+/* --- subscriptions of LISTEN streams --- */
+
+int mcp_store_subscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    const unsigned char topic[MCP_DIGEST_LEN]);   /* idempotent */
+int mcp_store_unsubscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    const unsigned char topic[MCP_DIGEST_LEN]);
+
+/* Appends message to every subscribed stream, at most budget of them a call;
+ * start with *position 0, repeat while MCP_AGAIN; *n counts them.  A listener
+ * at its limit drops its oldest events (its client is told by
+ * MCP_ERR_PURGED when it resumes before them). */
+int mcp_store_publish(mcp_store_t *store,
+    const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
+    uint64_t now, unsigned budget, uint64_t *position, size_t *n);
+
+
+/* --- time --- */
+
+/*
+ * Looks at up to budget chunks, going round, and frees what is due: streams
+ * that are over and unattended for linger (all sent) or max_wait (not all);
+ * listeners whose session expired, or without subscriptions and unattended
+ * for max_wait; expired values.  report (may be NULL) is called, without the
+ * lock, for each stream that still had unsent events.  Returns the number
+ * freed.
+ */
+size_t mcp_store_sweep(mcp_store_t *store, uint64_t now, unsigned budget,
+    void (*report)(void *ctx, const mcp_stream_info_t *info), void *ctx);
+
+
+/* --- counters --- */
+
+typedef enum {
+    MCP_COUNT_REQUESTS = 0,    /* HTTP requests */
+    MCP_COUNT_MESSAGES,        /* JSON-RPC messages in */
+    MCP_COUNT_SESSIONS,        /* initialize answered */
+    MCP_COUNT_SESSIONS_DELETED,
+    MCP_COUNT_CALLS,           /* backend calls begun */
+    MCP_COUNT_CALLS_LIVE,      /* gauge */
+    MCP_COUNT_CALLS_FAILED,
+    MCP_COUNT_CALLS_CANCELLED,
+    MCP_COUNT_CALLS_EXPIRED,   /* max wait */
+    MCP_COUNT_CALLS_LOST,      /* owner died */
+    MCP_COUNT_CONSUMERS_LIVE,  /* gauge: SSE connections */
+    MCP_COUNT_EVENTS,          /* appended */
+    MCP_COUNT_RESUMES,
+    MCP_COUNT_TAKEOVERS,
+    MCP_COUNT_STREAMS_EXPIRED,
+    MCP_COUNT_STREAMS_EVICTED,
+    MCP_COUNT_EVENTS_DROPPED,  /* unsent ones, listeners only */
+    MCP_COUNT_REFUSED_FULL,
+    MCP_COUNT_REFUSED_LIMIT,
+    MCP_COUNT_ERRORS,          /* faults answered */
+    MCP_COUNT_PUBLISHED,
+    MCP_COUNT_INPUTS,          /* input requests sent to clients */
+    MCP_COUNT_REPAIRS,
+    MCP_COUNT_MAX
+} mcp_counter_e;
+
+/* Lock-free.  A gauge's share of a dead slot is taken back by bury/attach:
+ * gauges are kept per slot, plain counters in one place. */
+void mcp_store_count(mcp_store_t *store, mcp_counter_e counter, int64_t delta);
+
+typedef struct {
+    int64_t   counter[MCP_COUNT_MAX];
+    uint64_t  size;            /* bytes for chunks */
+    uint64_t  used;            /* bytes of chunks in use */
+    uint64_t  streams;         /* in the store */
+    uint64_t  listeners;
+    uint64_t  values;
+    uint64_t  subscriptions;
+} mcp_store_stats_t;
+
+void mcp_store_stats(mcp_store_t *store, mcp_store_stats_t *stats);
+
+
+#endif /* MCP_STORE_H_INCLUDED */

@@ -1,0 +1,64 @@
+
+/*
+ * Keys, signed tokens and digests (the only user of OpenSSL).
+ *
+ * A token is payload + key id + truncated HMAC-SHA256, printed base64url.  It
+ * proves that a server with one of our keys made it; it hides nothing.
+ */
+
+
+#ifndef MCP_TOKEN_H_INCLUDED
+#define MCP_TOKEN_H_INCLUDED
+
+
+#include "mcp.h"
+
+
+#define MCP_DIGEST_LEN      16         /* of SHA-256, truncated */
+#define MCP_KEY_MIN_LEN     32
+#define MCP_KEYS_MAX        8
+#define MCP_TOKEN_MAC_LEN   16
+#define MCP_TOKEN_MAX_DATA  256        /* payload bytes */
+#define MCP_TOKEN_TEXT_MAX  ((MCP_TOKEN_MAX_DATA + 1 + MCP_TOKEN_MAC_LEN) \
+                             * 4 / 3 + 4)
+
+
+/* The first key signs, all verify.  Immutable once configured. */
+typedef struct {
+    unsigned       n;
+    unsigned char  key[MCP_KEYS_MAX][32];      /* derived, SHA-256 of input */
+    unsigned char  id[MCP_KEYS_MAX];           /* first digest byte */
+} mcp_keys_t;
+
+
+/* Adds a key from file contents or random bytes (surrounding white space is
+ * stripped; at least MCP_KEY_MIN_LEN bytes must remain): MCP_OK,
+ * MCP_ERR_CONFIG, or MCP_ERR_LIMIT after MCP_KEYS_MAX. */
+int mcp_keys_add(mcp_keys_t *keys, mcp_str_t secret);
+
+/*
+ * Prints a signed token for data at p (MCP_TOKEN_TEXT_MAX bytes) and returns
+ * the end, NULL on failure.  purpose separates uses ('s' session, 'p'
+ * publish, ...): a token made for one never verifies as another.
+ */
+char *mcp_token_sign(const mcp_keys_t *keys, char purpose, const void *data,
+    size_t len, char *p);
+
+/* Verifies in constant time and copies the payload; *len is the room in and
+ * the length out.  MCP_OK, MCP_ERR_SYNTAX (malformed) or MCP_ERR_DENIED
+ * (signature; indistinguishable causes). */
+int mcp_token_verify(const mcp_keys_t *keys, char purpose, mcp_str_t text,
+    void *data, size_t *len);
+
+/* SHA-256 of a NUL-separated list of parts, truncated. */
+int mcp_digest(unsigned char out[MCP_DIGEST_LEN], const mcp_str_t *parts,
+    size_t n);
+
+/* Constant-time comparison; 1 if equal. */
+int mcp_secret_eq(mcp_str_t a, mcp_str_t b);
+
+/* OpenSSL's generator, for glue that has none better: MCP_OK or an error. */
+int mcp_random(void *buf, size_t len);
+
+
+#endif /* MCP_TOKEN_H_INCLUDED */
