@@ -107,6 +107,19 @@ void *mcp_arena_calloc(mcp_arena_t *arena, size_t size);
  * also when s is empty). */
 mcp_str_t mcp_arena_dup(mcp_arena_t *arena, mcp_str_t s);
 
+/*
+ * Forgets what was allocated since the mark was taken, for memory needed
+ * only within one function.  Marks are released in reverse order.
+ */
+typedef struct {
+    mcp_arena_block_t  *blocks;
+    char               *pos;
+    char               *end;
+} mcp_arena_mark_t;
+
+mcp_arena_mark_t mcp_arena_mark(const mcp_arena_t *arena);
+void mcp_arena_release(mcp_arena_t *arena, mcp_arena_mark_t mark);
+
 /* Forgets all allocations but keeps one block for the next round. */
 void mcp_arena_reset(mcp_arena_t *arena);
 void mcp_arena_destroy(mcp_arena_t *arena);
@@ -137,6 +150,9 @@ void mcp_buf_int(mcp_buf_t *buf, int64_t n);
 
 /* Appends s as a JSON string, quotes included; s must be UTF-8. */
 void mcp_buf_json(mcp_buf_t *buf, mcp_str_t s);
+
+/* The same without the quotes, for strings made of pieces. */
+void mcp_buf_escape(mcp_buf_t *buf, mcp_str_t s);
 
 #define mcp_buf_lit(buf, text)  mcp_buf_add(buf, text, sizeof(text) - 1)
 

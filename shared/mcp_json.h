@@ -60,6 +60,7 @@ typedef struct {
     size_t              offset;        /* of the problem */
     size_t              line;          /* 1-based, for configuration files */
     int                 field;         /* the duplicate one */
+    uint64_t            duplicates;    /* a bit for each duplicate field */
 } mcp_json_error_t;
 
 
@@ -72,6 +73,9 @@ typedef struct {
  * scratch is used for the parser's own memory and may be reset afterwards.
  * Returns MCP_OK, MCP_ERR_SYNTAX with *error set (error may be NULL), or
  * MCP_ERR_MEMORY.  The slices point into text.
+ *
+ * With MCP_JSON_BAD_DUPLICATE the text is JSON all the same: root is set, and
+ * values hold the first one of each field.  With other problems all are NONE.
  */
 int mcp_json_scan(mcp_arena_t *scratch, mcp_str_t text, unsigned max_depth,
     const mcp_json_field_t *fields, size_t n, mcp_json_value_t *root,
@@ -99,6 +103,9 @@ int mcp_json_iter_next(mcp_json_iter_t *iter, mcp_str_t *key,
  * U+FFFD.  Returns MCP_OK or MCP_ERR_MEMORY.
  */
 int mcp_json_unescape(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *out);
+
+/* 1 if the raw JSON string (with quotes) unescapes to text. */
+int mcp_json_str_eq(mcp_str_t raw, mcp_str_t text);
 
 /* Looks a member of an accepted object up by its (plain) key; type NONE if
  * absent or if object is not one. */

@@ -77,5 +77,13 @@ void mcp_sse_decoder_free(mcp_sse_decoder_t *d);
 int mcp_sse_decode(mcp_sse_decoder_t *d, const char *in, size_t len,
     size_t *consumed, mcp_str_t *data);
 
+/*
+ * The input is over.  The standard drops an event that no blank line ends;
+ * scripts forget that line (or even the last line's end), so that for input
+ * known to be whole this hands the pending event out all the same: MCP_OK and
+ * *data, or MCP_DONE if there is none; errors as above.
+ */
+int mcp_sse_decoder_end(mcp_sse_decoder_t *d, mcp_str_t *data);
+
 
 #endif /* MCP_SSE_H_INCLUDED */
