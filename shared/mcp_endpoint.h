@@ -1,0 +1,62 @@
+
+/* What an operator configured for one endpoint; constant once the server
+ * runs.  Times in milliseconds, sizes in bytes, 0 where a limit is off. */
+
+
+#ifndef MCP_ENDPOINT_H_INCLUDED
+#define MCP_ENDPOINT_H_INCLUDED
+
+
+#include "mcp_catalog.h"
+#include "mcp_token.h"
+
+
+typedef struct {
+    mcp_match_t  *match;       /* on the tool, prompt name or resource URI */
+    unsigned      target;
+} mcp_route_t;
+
+
+#define MCP_NO_TARGET  ((unsigned) -1)
+
+
+typedef struct {
+    mcp_str_t             name;                /* server info */
+    mcp_str_t             version;
+    mcp_str_t             title;
+
+    const mcp_keys_t     *keys;
+    const mcp_catalog_t  *catalog;             /* NULL: backend's own lists */
+
+    const mcp_route_t    *routes;              /* exact ones first */
+    size_t                n_routes;
+    unsigned              target;              /* default or MCP_NO_TARGET */
+
+    mcp_match_t         **origins;
+    size_t                n_origins;
+    unsigned              any_origin:1;
+
+    mcp_str_t             publish_url;         /* base; empty: no door */
+
+    uint64_t              session_lifetime;
+    uint64_t              stream_after;
+    uint64_t              close_after;         /* 0: never at will */
+    uint64_t              retry;
+    uint64_t              keepalive;           /* 0: no comments */
+    uint64_t              max_wait;
+    uint64_t              linger;
+    uint64_t              call_timeout;
+    uint64_t              input_timeout;
+
+    uint32_t              max_events;
+    uint64_t              stream_buffer;
+    uint32_t              max_session_streams;
+    uint32_t              max_principal_streams;
+    size_t                max_message;         /* of a backend */
+    unsigned              max_depth;
+    size_t                max_batch;
+    size_t                page_size;
+} mcp_endpoint_t;
+
+
+#endif /* MCP_ENDPOINT_H_INCLUDED */

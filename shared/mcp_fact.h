@@ -1,0 +1,42 @@
+
+/* Facts about an exchange or a backend call, by name: what becomes server
+ * variables (nginx $mcp_*, Apache notes mcp-*) and the backend's MCP_*. */
+
+
+#ifndef MCP_FACT_H_INCLUDED
+#define MCP_FACT_H_INCLUDED
+
+
+#include "mcp.h"
+
+
+typedef enum {
+    MCP_FACT_METHOD = 0,
+    MCP_FACT_NAME,
+    MCP_FACT_REQUEST_ID,               /* raw JSON */
+    MCP_FACT_SESSION,                  /* shortened, for logs */
+    MCP_FACT_SESSION_ID,               /* stable, not the secret token */
+    MCP_FACT_PRINCIPAL,
+    MCP_FACT_PROTOCOL_VERSION,
+    MCP_FACT_CLIENT_CAPABILITIES,      /* JSON object */
+    MCP_FACT_PROGRESS_TOKEN,           /* raw JSON */
+    MCP_FACT_CALL,                     /* shortened stream id */
+    MCP_FACT_PUBLISH_URL,
+    MCP_FACT_OUTCOME,
+    MCP_FACT_RESUMED,                  /* "1" if so */
+    MCP_FACT_EVENTS,                   /* events sent on this connection */
+    MCP_FACT_FACE,
+    MCP_FACT_COUNT
+} mcp_fact_e;
+
+
+typedef struct {
+    mcp_str_t  value[MCP_FACT_COUNT];
+} mcp_facts_t;
+
+
+/* "mcp_method" ... in the order of the enum. */
+extern const mcp_str_t  mcp_fact_names[MCP_FACT_COUNT];
+
+
+#endif /* MCP_FACT_H_INCLUDED */
