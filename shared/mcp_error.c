@@ -78,7 +78,7 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
           "Invalid Request: too many messages in the batch" },
     [MCP_FAULT_ID] =
         { 400, MCP_CODE_INVALID_REQUEST,
-          "Invalid Request: id must be a string or an integer" },
+          "Invalid Request: id must be a short string or an integer" },
 
     /* a request was understood: its error response travels in a 200 */
     [MCP_FAULT_METHOD_UNKNOWN] =

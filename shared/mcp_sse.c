@@ -319,7 +319,10 @@ mcp_sse_decode(mcp_sse_decoder_t *d, const char *in, size_t len,
         }
     }
 
-    mcp_buf_add(&d->line, in + start, len - start);
+    if (start < len) {
+        mcp_buf_add(&d->line, in + start, len - start);
+    }
+
     *consumed = len;
 
     return d->line.failed ? d->line.failed : MCP_AGAIN;
