@@ -37,9 +37,11 @@ typedef enum {
 typedef struct {
     mcp_backend_kind_e  kind;
     mcp_str_t           method;        /* of a notification, unescaped */
-    mcp_str_t           body;          /* one line; valid until next call */
+    mcp_str_t           body;          /* one line; like all slices here
+                                        * valid until the next call */
     mcp_fault_e         fault;
-    const char         *detail;        /* static text */
+    const char         *detail;        /* static text, never NULL with a
+                                        * fault */
     mcp_json_value_t    progress_token; /* of notifications/progress */
     mcp_json_value_t    level;         /* of notifications/message */
     mcp_json_value_t    uri;           /* of notifications/resources/updated */
@@ -51,18 +53,26 @@ typedef struct {
 typedef struct mcp_backend_s  mcp_backend_t;
 
 
-/* max bounds one message and, for a body that is no message stream, the
- * body.  uri: what a resource read asked for (for wrapping), kept by
- * reference. */
+/*
+ * max bounds one message and, for a body that is no message stream, the
+ * body (a body that gets wrapped may come out at most twice as long, plus
+ * 1 KB and the URI).  uri: what a resource read asked for (for wrapping), kept
+ * by reference.  NULL when out of memory.
+ */
 mcp_backend_t *mcp_backend_create(const mcp_mem_t *mem,
     mcp_backend_want_e want, mcp_str_t uri, size_t max, unsigned max_depth);
 void mcp_backend_free(mcp_backend_t *b);
 
-/* The head of the answer; content_type is copied as far as needed. */
+/* The head of the answer, once; content_type is copied as far as needed.
+ * MCP_OK. */
 int mcp_backend_head(mcp_backend_t *b, int status, mcp_str_t content_type);
 
-/* Takes bytes: MCP_OK, MCP_ERR_LIMIT (read on: the fault is a message) or
- * MCP_ERR_MEMORY.  All bytes are taken. */
+/*
+ * Takes bytes: MCP_OK, MCP_ERR_LIMIT (read on: the fault is a message) or
+ * MCP_ERR_MEMORY.  All bytes are taken.  What a message stream holds back is
+ * bounded by max only if all messages are read between writes; a message
+ * that is too large is a fault at its place among them.
+ */
 int mcp_backend_write(mcp_backend_t *b, const char *data, size_t len);
 
 /*
@@ -80,8 +90,13 @@ int mcp_backend_end(mcp_backend_t *b, mcp_fault_e fault, const char *detail);
  */
 int mcp_backend_read(mcp_backend_t *b, mcp_backend_msg_t *msg);
 
-/* One message given as a whole (publish door): decodes text as if it had
- * come on a message stream. */
+/*
+ * One message given as a whole (publish door): decodes text as if it had
+ * come on a message stream.  Knows nothing of the functions above: it works
+ * before, between and after them (also after DETACHED and MCP_DONE), gives a
+ * message each time, and whoever calls counts the final ones.  text need not
+ * outlive the call.  MCP_OK or MCP_ERR_MEMORY.
+ */
 int mcp_backend_message(mcp_backend_t *b, mcp_str_t text,
     mcp_backend_msg_t *msg);
 
