@@ -50,8 +50,9 @@ int mcp_catalog_completions(const mcp_catalog_t *catalog);
 /* The instructions as a raw JSON string, empty if none. */
 mcp_str_t mcp_catalog_instructions(const mcp_catalog_t *catalog);
 
-/* The item's raw JSON, or .data NULL.  For MCP_CATALOG_TEMPLATES, key is a
- * URI that the template must match. */
+/* The item's raw JSON as the file has it, keys of ours included, or .data
+ * NULL.  For MCP_CATALOG_TEMPLATES, key is a URI that the template must
+ * match; the first one in the file's order wins. */
 mcp_str_t mcp_catalog_find(const mcp_catalog_t *catalog,
     mcp_catalog_kind_e kind, mcp_str_t key);
 

@@ -30,7 +30,8 @@ int mcp_match_create_template(const mcp_mem_t *mem, mcp_str_t uri_template,
 void mcp_match_free(mcp_match_t *match);
 
 /* 1 if subject matches (exact: equal; regex: anywhere, as in nginx). Bounded
- * by a match limit: a pattern that explodes does not match. */
+ * by a match limit: a pattern that explodes does not match.  Allocates
+ * nothing and changes nothing: threads may share a match. */
 int mcp_match(const mcp_match_t *match, mcp_str_t subject);
 
 /* 1 if it is an exact string. */
