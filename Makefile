@@ -1,0 +1,132 @@
+# Every task of this repository; `make help` lists them.  All output goes
+# below build/.
+
+SHELL = /bin/bash
+
+MODULE = build/nginx/ngx_http_mcp_module.so
+
+CORE_SRC := $(wildcard shared/*.c)
+UNIT_SRC := $(wildcard t/unit/*_test.c)
+UNIT_AID := $(filter-out $(UNIT_SRC),$(wildcard t/unit/*.c))
+FUZZ_SRC := $(wildcard t/fuzz/*_fuzz.c)
+
+CORE_LIBS = -lyajl -lpcre2-8 -lcrypto -lpthread
+WARNINGS  = -Wall -Wextra -Werror
+CORE_FLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -Ishared
+
+UNIT_FLAGS = $(CORE_FLAGS) -It/unit -O1 -fno-omit-frame-pointer \
+	-fsanitize=address,undefined -fno-sanitize-recover=undefined
+
+FUZZ_CC    = clang
+FUZZ_FLAGS = $(CORE_FLAGS) -O1 -fno-omit-frame-pointer \
+	-fno-sanitize-recover=undefined
+
+# seconds for each fuzz target
+FUZZ_SECONDS ?= 10
+
+# more arguments for prove, node --test and bench/run; files instead of all
+PROVE_FLAGS ?=
+T           ?=
+E           ?=
+BENCH       ?=
+
+.DEFAULT_GOAL = help
+.SECONDARY:
+.PHONY: help deps module run test unit test-nginx e2e conformance fuzz \
+	build-asan asan check format bench compdb clean
+
+
+help: ## list the tasks
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' \
+		$(firstword $(MAKEFILE_LIST))
+	@echo
+	@echo "  T=t/x.t (test-nginx), E=t/e2e/x.test.mjs (e2e) choose files,"
+	@echo "  FUZZ_SECONDS=60, PORT=8090 (run), NGINX_BIN=... MCP_MODULE=..."
+
+
+deps: ## install what building and testing need
+	@scripts/deps test
+
+module: ## build ngx_http_mcp_module.so for the installed nginx
+	@scripts/build-module
+
+run: ## build and run the demonstration on 127.0.0.1:8080
+	@scripts/run
+
+
+test: ## run all that follow down to check
+	@scripts/test unit test-nginx e2e conformance fuzz asan check
+
+unit: $(UNIT_SRC:t/unit/%.c=build/unit/%) ## unit tests of the core, under ASan and UBSan
+	@scripts/unit $(sort $^)
+
+test-nginx: module ## t/*.t with Test::Nginx
+	@scripts/test-nginx $(PROVE_FLAGS) $(T)
+
+e2e: module ## end-to-end tests with real clients
+	@scripts/e2e $(E)
+
+conformance: module ## the MCP conformance suite
+	@scripts/conformance
+
+fuzz: $(FUZZ_SRC:t/fuzz/%.c=build/fuzz/%) ## fuzz targets, FUZZ_SECONDS each
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz $(sort $^)
+
+asan: build-asan ## test-nginx and e2e on an nginx with ASan and UBSan
+	@scripts/asan
+
+check: ## boundaries, tables, docs, warnings, format, cppcheck
+	@scripts/check
+
+
+build-asan:
+	@scripts/build-asan
+
+format: ## reformat the core (see .clang-format)
+	@clang-format --style=file -i shared/*.c shared/*.h
+
+bench: module ## measure
+	@bench/run $(BENCH)
+
+compdb: ## write compile_commands.json
+	@scripts/compdb > compile_commands.json
+
+clean: ## remove build/
+	rm -rf build compile_commands.json
+
+
+# unit tests: each is linked with the whole core
+
+build/unit/core/%.o: shared/%.c Makefile
+	@mkdir -p $(@D)
+	@$(CC) $(UNIT_FLAGS) -MMD -MP -c -o $@ $<
+
+build/unit/%.o: t/unit/%.c Makefile
+	@mkdir -p $(@D)
+	@$(CC) $(UNIT_FLAGS) -MMD -MP -c -o $@ $<
+
+build/unit/%_test: build/unit/%_test.o $(UNIT_AID:t/unit/%.c=build/unit/%.o) \
+		$(CORE_SRC:shared/%.c=build/unit/core/%.o)
+	@$(CC) $(UNIT_FLAGS) -o $@ $^ -lcmocka $(CORE_LIBS)
+
+
+# fuzz targets
+
+build/fuzz/core/%.o: shared/%.c Makefile
+	@mkdir -p $(@D)
+	@$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined \
+		-MMD -MP -c -o $@ $<
+
+build/fuzz/%.o: t/fuzz/%.c Makefile
+	@mkdir -p $(@D)
+	@$(FUZZ_CC) $(FUZZ_FLAGS) -It/fuzz -It/unit \
+		-fsanitize=fuzzer-no-link,address,undefined \
+		-MMD -MP -c -o $@ $<
+
+build/fuzz/%_fuzz: build/fuzz/%_fuzz.o $(CORE_SRC:shared/%.c=build/fuzz/core/%.o)
+	@$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined \
+		-o $@ $^ $(CORE_LIBS)
+
+
+-include $(wildcard build/unit/*.d build/unit/core/*.d \
+	build/fuzz/*.d build/fuzz/core/*.d)
