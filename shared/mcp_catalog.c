@@ -446,19 +446,21 @@ mcp_catalog_read_root(mcp_catalog_reader_t *r, const mcp_json_value_t *root)
 
     while (mcp_json_iter_next(&iter, &raw, &value)) {
 
-        if (mcp_json_unescape(&r->scratch, raw, &key) != MCP_OK) {
-            return MCP_ERR_MEMORY;
-        }
-
         for (i = 0; i < MCP_CATALOG_FIELDS; i++) {
-            if (mcp_str_eq(mcp_catalog_fields[i].key, key)) {
+            if (mcp_json_str_eq(raw, mcp_catalog_fields[i].key)) {
                 break;
             }
         }
 
-        if (i == MCP_CATALOG_FIELDS) {
-            return mcp_catalog_error_key(r, raw.data, "unknown key", key);
+        if (i < MCP_CATALOG_FIELDS) {
+            continue;
         }
+
+        if (mcp_json_unescape(&r->scratch, raw, &key) != MCP_OK) {
+            return MCP_ERR_MEMORY;
+        }
+
+        return mcp_catalog_error_key(r, raw.data, "unknown key", key);
     }
 
     return MCP_OK;
@@ -752,7 +754,6 @@ static int
 mcp_catalog_check_schema(mcp_catalog_reader_t *r, unsigned member,
     const mcp_json_value_t *schema)
 {
-    mcp_str_t         text;
     mcp_json_value_t  type;
 
     if (schema->type == MCP_JSON_NONE) {
@@ -760,15 +761,8 @@ mcp_catalog_check_schema(mcp_catalog_reader_t *r, unsigned member,
     }
 
     type = mcp_json_get(schema, mcp_str("type"));
-    text = mcp_null_str;
 
-    if (type.type == MCP_JSON_STRING
-        && mcp_json_unescape(&r->scratch, type.raw, &text) != MCP_OK)
-    {
-        return MCP_ERR_MEMORY;
-    }
-
-    if (!mcp_str_eq(text, mcp_str("object"))) {
+    if (!mcp_json_str_eq(type.raw, mcp_str("object"))) {
         return mcp_catalog_error(r, schema->raw.data,
             "\"%s\" must have \"type\": \"object\"",
             mcp_catalog_members[member].key.data);
