@@ -1,0 +1,159 @@
+// The programs in examples/ do what they show.
+
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, describe, test } from 'node:test';
+import { Fixture, root } from './lib/fixture.mjs';
+import { textOf } from './lib/session.mjs';
+
+const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-examples-'));
+const params = path.join(root, 'examples/mcp_fastcgi_params');
+
+
+// starts a program and waits for its socket
+
+async function run(command, args, socket) {
+    const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    const exited = new Promise((resolve) => { child.on('exit', resolve); });
+    const watcher = fs.watch(dir);
+    let output = '';
+    let over = false;
+
+    child.stderr.on('data', (data) => output += data);
+    exited.then(() => { over = true; });
+    after(async () => {
+        child.kill('SIGTERM');
+        await exited;
+    });
+
+    for (;;) {
+        try {
+            await fs.access(socket);
+            await watcher.return();
+            return;
+        } catch {
+            assert.equal(over, false, output);
+            await Promise.race([exited, watcher.next()]);
+        }
+    }
+}
+
+after(() => fs.rm(dir, { recursive: true, force: true }));
+
+
+describe('demo', async () => {
+    const socket = `${dir}/demo.sock`;
+
+    await run(path.join(root, 'examples/demo/backend'), [socket], socket);
+
+    const server = await Fixture.use({
+        location: `mcp_catalog ${root}/examples/demo/catalog.json;
+                   mcp_backend @demo;`,
+        server: `location @demo { include ${params};
+                                  fastcgi_keep_conn on;
+                                  fastcgi_buffering off;
+                                  fastcgi_pass unix:${socket}; }`,
+    });
+    const session = await server.session({
+        capabilities: { elicitation: {} } });
+
+    test('a plain result', async () => {
+        const { rolls, sum } = (await session.tool('dice',
+            { count: 5, sides: 4 })).structuredContent;
+
+        assert.equal(rolls.length, 5);
+        assert.equal(sum, rolls.reduce((a, b) => a + b));
+    });
+
+    test('progress', async () => {
+        const { messages, response } = await session.follow(
+            await session.call('countdown', { seconds: 1 }));
+
+        assert.deepEqual(messages.map((m) => m.params.progress), [0, 1]);
+        assert.equal(textOf(response.result), 'Lift-off!');
+    });
+
+    test('a question', async () => {
+        const { response } = await session.follow(
+            await session.call('book_table', { people: 3 }), {
+                onMessage: (m) => session.respond(m.id, {
+                    action: 'accept',
+                    content: { name: 'Ada', time: '18:00' } }),
+            });
+
+        assert.equal(textOf(response.result),
+                     'A table for 3 at 18:00 under the name of Ada.');
+    });
+
+    test('an image', async () => {
+        const [image] = (await session.tool('chart',
+            { values: [1, 2, 3] })).content;
+
+        assert.equal(image.mimeType, 'image/png');
+        assert.match(Buffer.from(image.data, 'base64').toString('latin1'),
+                     /^\x89PNG/);
+    });
+
+    test('a resource template, a prompt, a completion', async () => {
+        const { contents } = (await session.response('resources/read',
+            { uri: 'demo://weather/Oslo' })).result;
+
+        assert.equal(JSON.parse(contents[0].text).city, 'Oslo');
+        assert.ok((await session.response('prompts/get', { name: 'report',
+            arguments: { topic: 'tea' } })).result.messages[0]);
+        assert.deepEqual((await session.response('completion/complete', {
+            ref: { type: 'ref/prompt', name: 'report' },
+            argument: { name: 'tone', value: 'te' } })).result
+            .completion.values, ['terse']);
+    });
+});
+
+
+const fpm = ['/usr/sbin/php-fpm8.2', '/usr/sbin/php-fpm8.4', 'php-fpm'].find(
+    (name) => spawnSync(name, ['-v']).status === 0);
+
+describe('php', { skip: !fpm && 'no php-fpm' }, async () => {
+    if (!fpm) {
+        return;
+    }
+
+    const socket = `${dir}/php.sock`;
+
+    await fs.writeFile(`${dir}/php-fpm.conf`, `
+[global]
+error_log = ${dir}/php.log
+daemonize = no
+[tools]
+listen = ${socket}
+listen.mode = 0666
+${process.getuid() === 0 ? 'user = root' : ''}
+pm = static
+pm.max_children = 4
+`);
+    await run(fpm, ['-F', '-R', '-n', '-y', `${dir}/php-fpm.conf`], socket);
+
+    const server = await Fixture.use({
+        location: `mcp_catalog ${root}/examples/php/catalog.json;
+                   mcp_backend @php;`,
+        server: `location @php { include ${params};
+                 fastcgi_param SCRIPT_FILENAME ${root}/examples/php/tools.php;
+                 fastcgi_buffering off;
+                 fastcgi_pass unix:${socket}; }`,
+    });
+    const session = await server.session();
+
+    test('a plain result', async () => assert.equal(
+        textOf(await session.tool('php_hello', { name: 'Ada' })),
+        'Hello, Ada!'));
+
+    test('progress', async () => {
+        const { messages, response } = await session.follow(
+            await session.call('php_slow', { steps: 2 }));
+
+        assert.deepEqual(messages.map((m) => m.params.progress), [1, 2]);
+        assert.equal(textOf(response.result), '2 steps done');
+    });
+});

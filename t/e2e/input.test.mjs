@@ -1,0 +1,189 @@
+// Input in the middle of a call: requests to the client on the call's stream,
+// responses in POSTs of their own, and the backend invoked again.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Fixture } from './lib/fixture.mjs';
+import { textOf } from './lib/session.mjs';
+
+const server = await Fixture.use({ workers: 4 });
+const session = await server.session({
+    capabilities: { elicitation: {}, sampling: {}, roots: {} },
+});
+
+const accept = (value) => ({ action: 'accept', content: { value } });
+
+
+// follows a call and answers what it is asked
+
+async function answering(answer, reply, from = session) {
+    const asked = [];
+    const seen = await from.follow(answer, {
+        async onMessage(message) {
+            if (message.id === undefined) {
+                return;
+            }
+
+            asked.push(message);
+            assert.equal((await from.respond(message.id, reply(message)))
+                .status, 202);
+        },
+    });
+
+    return { ...seen, asked };
+}
+
+
+for (const name of ['ask', 'ask_streaming', 'http_ask']) {
+    test(`${name}: three rounds on one stream`, async () => {
+        const { asked, response, blocks } = await answering(
+            await session.call(name, { rounds: 3 }), (m) => accept(
+                m.params.message));
+
+        assert.deepEqual(asked.map((m) => m.method),
+                         Array(3).fill('elicitation/create'));
+        assert.equal(new Set(asked.map((m) => m.id)).size, 3);
+        assert.deepEqual(asked.map((m) => m.params.message),
+            ['Question 0.0', 'Question 1.0', 'Question 2.0']);
+        assert.equal(textOf(response.result),
+                     'asked 3 times: Question 2.0');
+        assert.equal(new Set(blocks.filter((b) => b.id).map(
+            (b) => b.id.split('.')[0])).size, 1);
+    });
+}
+
+
+test('several questions at once, answered in any order', async () => {
+    const answer = await session.call('ask', { count: 3 });
+    const asked = [];
+
+    while (asked.length < 3) {
+        asked.push(await answer.message());
+    }
+
+    for (const message of asked.toReversed?.() ?? [...asked].reverse()) {
+        await session.respond(message.id, accept(message.params.message));
+    }
+
+    const { response } = await session.follow(answer);
+
+    assert.equal(textOf(response.result), 'asked 1 times: '
+                 + 'Question 0.0,Question 0.1,Question 0.2');
+});
+
+
+test('sampling and roots', async () => {
+    const sampled = await answering(await session.call('ask_sampling'),
+        () => ({ role: 'assistant', content: { type: 'text', text: 'said' },
+                 model: 'm', stopReason: 'endTurn' }));
+
+    assert.equal(sampled.asked[0].method, 'sampling/createMessage');
+    assert.equal(textOf(sampled.response.result), 'said');
+
+    const listed = await answering(await session.call('ask_roots'),
+        () => ({ roots: [{ uri: 'file:///a' }, { uri: 'file:///b' }] }));
+
+    assert.equal(listed.asked[0].method, 'roots/list');
+    assert.equal(textOf(listed.response.result), 'file:///a,file:///b');
+});
+
+
+test('declined', async () => {
+    const { response } = await answering(await session.call('ask'),
+                                         () => ({ action: 'decline' }));
+
+    assert.equal(textOf(response.result), 'asked 1 times: decline');
+});
+
+
+test('the client drops between the question and its answer', async () => {
+    const answer = await session.call('ask', { rounds: 2 });
+    const first = await answer.message();
+
+    answer.close();
+
+    // the question is asked again to one who has not seen it
+
+    const before = await session.get(answer.blocks[0].id);
+    const again = await before.message();
+
+    assert.equal(again.id, first.id);
+    before.close();
+
+    await session.respond(first.id, accept('x'));
+
+    const { response } = await answering(
+        Object.assign(await session.get(first.eventId), { id: answer.id }),
+        () => accept('y'));
+
+    assert.equal(textOf(response.result), 'asked 2 times: y');
+});
+
+
+test('answers that fit no question', async () => {
+    const other = await server.session({ capabilities: { elicitation: {} } });
+    const answer = await session.call('ask');
+    const question = await answer.message();
+
+    // of another session, and of an id that nobody gave
+
+    await other.respond(question.id, accept('foreign'));
+    await session.respond('no such id', accept('x'));
+    await session.respond(question.id, accept('right'));
+    await session.respond(question.id, accept('twice'));
+
+    const { response } = await session.follow(answer);
+
+    assert.equal(textOf(response.result), 'asked 1 times: right');
+});
+
+
+test('the client answers with an error', async () => {
+    const answer = await session.call('ask');
+    const question = await answer.message();
+    const posted = await session.post({ jsonrpc: '2.0', id: question.id,
+        error: { code: -1, message: 'User rejected' } });
+
+    assert.equal(posted.status, 202);
+
+    const { response } = await session.follow(answer);
+
+    assert.ok(response.error || response.result.isError);
+});
+
+
+test('a client is not asked for what it did not declare', async () => {
+    const silent = await server.session({ capabilities: { roots: {} } });
+
+    for (const name of ['ask', 'ask_sampling']) {
+        const { response, messages } = await silent.follow(
+            await silent.call(name));
+
+        assert.deepEqual(messages, []);
+        assert.ok(response.error || response.result.isError, name);
+    }
+
+    assert.equal(textOf((await answering(await silent.call('ask_roots'),
+        () => ({ roots: [{ uri: 'file:///' }] }), silent)).response.result),
+        'file:///');
+});
+
+
+test('a prompt that asks', async () => {
+    const { response } = await answering(
+        await session.request('prompts/get',
+            { name: 'test_input_required_result_prompt' }),
+        () => ({ action: 'accept', content: { context: 'here' } }));
+
+    assert.equal(response.result.messages[0].content.text, 'here');
+});
+
+
+test('cancelled while it waits for input', async () => {
+    const answer = await session.call('ask');
+
+    await answer.message();
+    await session.notify('notifications/cancelled', { requestId: answer.id });
+    assert.equal(await answer.message(), null);
+    assert.equal(answer.ending, 'end');
+});

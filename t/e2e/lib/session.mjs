@@ -1,0 +1,228 @@
+// An MCP session by hand, on a new connection for every request, so that any
+// worker may get any of them.
+
+import assert from 'node:assert/strict';
+import { request } from './wire.mjs';
+
+const ACCEPT = 'application/json, text/event-stream';
+
+
+export class Session {
+    static async open(fixture, { version = '2025-11-25', capabilities = {},
+                                 initialized = true } = {}) {
+        const session = new Session();
+
+        session.port = fixture.port;
+        session.version = version;
+        session.next = 1;
+
+        const answer = await session.post({
+            jsonrpc: '2.0', id: 0, method: 'initialize',
+            params: { protocolVersion: version, capabilities,
+                      clientInfo: { name: 'e2e', version: '1' } },
+        });
+
+        assert.equal(answer.status, 200);
+        session.id = answer.headers['mcp-session-id'];
+        session.server = (await responseOf(answer, 0)).result;
+        session.version = session.server.protocolVersion;
+
+        if (initialized) {
+            const ack = await session.post({
+                jsonrpc: '2.0', method: 'notifications/initialized' });
+
+            assert.equal(ack.status, 202);
+        }
+
+        return session;
+    }
+
+    headers(extra = {}) {
+        return {
+            Accept: ACCEPT,
+            ...(this.id && { 'Mcp-Session-Id': this.id,
+                             'Mcp-Protocol-Version': this.version }),
+            ...extra,
+        };
+    }
+
+    post(message, { headers, cut } = {}) {
+        return request(this.port, {
+            headers: this.headers({ 'Content-Type': 'application/json',
+                                    ...headers }),
+            body: typeof message === 'string' ? message
+                                              : JSON.stringify(message),
+            cut,
+        });
+    }
+
+    get(lastEventId, { headers, cut } = {}) {
+        return request(this.port, {
+            method: 'GET',
+            headers: this.headers({
+                Accept: 'text/event-stream',
+                ...(lastEventId !== undefined && {
+                    'Last-Event-ID': lastEventId }),
+                ...headers,
+            }),
+            cut,
+        });
+    }
+
+    delete() {
+        return request(this.port, { method: 'DELETE',
+                                    headers: this.headers() });
+    }
+
+    request(method, params, { id = this.next++, ...options } = {}) {
+        return this.post({ jsonrpc: '2.0', id, method, params }, options)
+            .then((answer) => Object.assign(answer, { id }));
+    }
+
+    notify(method, params) {
+        return this.post({ jsonrpc: '2.0', method, params });
+    }
+
+    respond(id, result) {
+        return this.post({ jsonrpc: '2.0', id, result });
+    }
+
+    // starts a call of a tool, with a progress token
+
+    call(name, args = {}, { token = `token-${this.next}`, ...options } = {}) {
+        return this.request('tools/call', {
+            name, arguments: args, _meta: { progressToken: token },
+        }, options);
+    }
+
+    // a call of a tool to its end, with nothing in its way
+
+    async tool(name, args) {
+        const { response } = await this.follow(await this.call(name, args));
+
+        assert.equal(response.error, undefined);
+
+        return response.result;
+    }
+
+    async response(method, params) {
+        return (await this.follow(await this.request(method, params))).response;
+    }
+
+    // how the calls with a tag fare, once 'field' has reached 'count'
+
+    async running(of, field, count) {
+        return (await this.tool('running', { of, field, count }))
+            .structuredContent;
+    }
+
+    open(gate, limit) {
+        return this.tool('open', { gate, limit });
+    }
+
+    /*
+     * Reads an answer until its response is there, and comes back for more
+     * whenever the stream ends before.  Returns the messages before the
+     * response, the response, all blocks and the number of resumptions.
+     *
+     *   cuts        function: the option 'cut' of each next connection
+     *   onMessage   is awaited for each message before the response
+     */
+
+    async follow(answer, { cuts = () => undefined, onMessage, onResume,
+                           lastId } = {}) {
+        const seen = { messages: [], blocks: [], resumed: 0, lastId };
+
+        if (!answer.sse) {
+            seen.response = await responseOf(answer, answer.id);
+            return seen;
+        }
+
+        const { id } = answer;
+
+        for (;;) {
+            for (let block; (block = await answer.block());) {
+                seen.blocks.push(block);
+                seen.lastId = block.id ?? seen.lastId;
+
+                if (!block.data) {
+                    continue;
+                }
+
+                const message = JSON.parse(block.data);
+
+                if (message.method === undefined && message.id === id) {
+                    seen.response = message;
+                    return seen;
+                }
+
+                seen.messages.push(message);
+                await onMessage?.(message, answer);
+            }
+
+            assert.notEqual(seen.lastId, undefined,
+                            'the stream can be resumed');
+            await onResume?.(seen);
+            answer = await this.resume(seen.lastId, { cut: cuts(seen) });
+            assert.equal(answer.status, 200);
+            seen.resumed++;
+        }
+    }
+
+    // a GET that does not mind a server that is being restarted
+
+    async resume(lastEventId, options) {
+        for (;;) {
+            try {
+                return await this.get(lastEventId, options);
+            } catch (error) {
+                if (!/ECONNRE|closed before/.test(error.message)) {
+                    throw error;
+                }
+            }
+        }
+    }
+}
+
+
+// The response with that id, from JSON or from a stream that is not cut.
+
+export async function responseOf(answer, id) {
+    if (!answer.sse) {
+        return answer.json();
+    }
+
+    for (let message; (message = await answer.message());) {
+        if (message.method === undefined && message.id === id) {
+            return message;
+        }
+    }
+
+    throw new Error('the stream ended without its response');
+}
+
+
+// The numbers that the tool 'count' sent, in the order they came.
+
+export function counted(messages) {
+    return messages.filter((m) => m.method === 'notifications/progress')
+        .map((m) => parseInt(m.params.message, 10));
+}
+
+export function upTo(n) {
+    return Array.from({ length: n }, (_, i) => i);
+}
+
+// Every number below n, once and in order; says which one is not.
+
+export function assertCounted(numbers, n, hint = '') {
+    const wrong = upTo(n).find((i) => numbers[i] !== i);
+
+    assert.equal(wrong, undefined,
+        `message ${wrong} is ${numbers[wrong]} ${hint}`);
+    assert.equal(numbers.length, n);
+}
+
+export function textOf(result) {
+    return result.content[0].text;
+}

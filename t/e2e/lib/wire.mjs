@@ -1,0 +1,302 @@
+// HTTP/1.1 by hand: one request per connection, a body that can be cut after
+// any byte, and an SSE parser that shows every block as it was sent.
+
+import net from 'node:net';
+
+
+// What a stream of bytes says, block by block.  A block holds the fields that
+// were there, so that `data: ''` and no data at all are told apart.
+
+export class SseParser {
+    constructor(emit) {
+        this.emit = emit;
+        this.rest = Buffer.alloc(0);
+        this.block = {};
+    }
+
+    write(bytes) {
+        let at = 0;
+        let end;
+
+        bytes = this.rest.length ? Buffer.concat([this.rest, bytes]) : bytes;
+
+        while ((end = bytes.indexOf(10, at)) !== -1) {
+            this.line(bytes.toString('utf8', at, end).replace(/\r$/, ''));
+            at = end + 1;
+        }
+
+        this.rest = Buffer.from(bytes.subarray(at));
+    }
+
+    line(line) {
+        if (line === '') {
+            if (Object.keys(this.block).length) {
+                this.emit(this.block);
+            }
+
+            this.block = {};
+            return;
+        }
+
+        const [, name, value] = /^([^:]*):? ?(.*)$/s.exec(line);
+
+        if (name === 'data' && 'data' in this.block) {
+            this.block.data += `\n${value}`;
+        } else {
+            this.block[name || 'comment'] = value;
+        }
+    }
+}
+
+
+// Reads the head, then the body in either transfer coding.
+
+class Body {
+    constructor(onHead, onData, onEnd) {
+        Object.assign(this, { onHead, onData, onEnd });
+        this.rest = Buffer.alloc(0);
+        this.state = 'head';
+        this.left = 0;
+    }
+
+    write(bytes) {
+        this.rest = this.rest.length ? Buffer.concat([this.rest, bytes])
+                                     : bytes;
+
+        while (this.state !== 'done' && this[this.state]());
+    }
+
+    head() {
+        const end = this.rest.indexOf('\r\n\r\n');
+
+        if (end === -1) {
+            return false;
+        }
+
+        const [first, ...lines] = this.rest.toString('latin1', 0, end)
+            .split('\r\n');
+        const headers = {};
+
+        for (const line of lines) {
+            const [, name, value] = /^([^:]+):\s*(.*)$/.exec(line);
+            const key = name.toLowerCase();
+
+            headers[key] = key in headers ? `${headers[key]}, ${value}` : value;
+        }
+
+        this.rest = this.rest.subarray(end + 4);
+        this.onHead(Number(first.split(' ')[1]), headers);
+
+        if (headers['transfer-encoding'] === 'chunked') {
+            this.state = 'size';
+        } else {
+            this.left = Number(headers['content-length'] ?? 0);
+            this.state = 'plain';
+        }
+
+        return true;
+    }
+
+    plain() {
+        this.take();
+
+        if (this.left === 0) {
+            this.finish();
+        }
+
+        return false;
+    }
+
+    size() {
+        const end = this.rest.indexOf('\r\n');
+
+        if (end === -1) {
+            return false;
+        }
+
+        this.left = parseInt(this.rest.toString('latin1', 0, end), 16);
+        this.last = this.left === 0;
+        this.rest = this.rest.subarray(end + 2);
+        this.state = 'chunk';
+
+        return true;
+    }
+
+    chunk() {
+        this.take();
+
+        if (this.left || this.rest.length < 2) {
+            return false;
+        }
+
+        this.rest = this.rest.subarray(2);
+        this.state = 'size';
+
+        if (this.last) {
+            this.finish();
+        }
+
+        return true;
+    }
+
+    take() {
+        const part = this.rest.subarray(0, this.left);
+
+        this.rest = this.rest.subarray(part.length);
+        this.left -= part.length;
+
+        if (part.length) {
+            this.onData(part);
+        }
+    }
+
+    finish() {
+        this.state = 'done';
+        this.onEnd();
+    }
+}
+
+
+// An answer whose head is there.  `ending` becomes 'end' (a whole body),
+// 'cut' (by us) or 'lost' (by the server, in the middle).
+
+export class Answer {
+    constructor(socket, cut) {
+        this.socket = socket;
+        this.cut = cut;
+        this.bytes = 0;
+        this.chunks = [];
+        this.queue = [];
+        this.blocks = [];
+        this.wake = () => {};
+        this.ended = new Promise((resolve) => { this.resolveEnd = resolve; });
+        this.parser = new SseParser((block) => {
+            this.queue.push(block);
+            this.blocks.push(block);
+        });
+    }
+
+    head(status, headers) {
+        this.status = status;
+        this.headers = headers;
+        this.type = (headers['content-type'] ?? '').split(';')[0].trim();
+        this.sse = this.type === 'text/event-stream';
+    }
+
+    data(bytes) {
+        if (this.ending) {
+            return;
+        }
+
+        const part = this.cut === undefined ? bytes
+            : bytes.subarray(0, this.cut - this.bytes);
+
+        this.bytes += part.length;
+
+        if (this.sse) {
+            this.parser.write(part);
+        } else {
+            this.chunks.push(Buffer.from(part));
+        }
+
+        if (this.bytes === this.cut) {
+            this.close();
+        }
+
+        this.wake();
+    }
+
+    end(how) {
+        if (!this.ending) {
+            this.ending = how;
+            this.resolveEnd(how);
+            this.wake();
+        }
+    }
+
+    // drops the connection; nothing that comes later is seen
+
+    close() {
+        this.end('cut');
+        this.socket.destroy();
+    }
+
+    pause() {
+        this.socket.pause();
+    }
+
+    resume() {
+        this.socket.resume();
+    }
+
+    // the next SSE block, or null once there is none
+
+    async block() {
+        while (!this.queue.length) {
+            if (this.ending) {
+                return null;
+            }
+
+            await new Promise((resolve) => { this.wake = resolve; });
+        }
+
+        return this.queue.shift();
+    }
+
+    // the next JSON-RPC message of the stream, or null
+
+    async message() {
+        for (let block; (block = await this.block());) {
+            if (block.data) {
+                return { ...JSON.parse(block.data), eventId: block.id };
+            }
+        }
+
+        return null;
+    }
+
+    async text() {
+        await this.ended;
+        return Buffer.concat(this.chunks).toString();
+    }
+
+    async json() {
+        return JSON.parse(await this.text());
+    }
+}
+
+
+export function request(port, { method = 'POST', path = '/mcp', headers = {},
+                                body = '', cut } = {}) {
+    return new Promise((resolve, reject) => {
+        const socket = net.connect(port, '127.0.0.1');
+        const answer = new Answer(socket, cut);
+        const reader = new Body((status, fields) => {
+            answer.head(status, fields);
+            resolve(answer);
+        }, (data) => answer.data(data), () => {
+            answer.end('end');
+            socket.end();
+        });
+        const lines = Object.entries({
+            Host: `127.0.0.1:${port}`,
+            Connection: 'close',
+            ...(method !== 'GET' && {
+                'Content-Length': Buffer.byteLength(body) }),
+            ...headers,
+        }).map(([name, value]) => `${name}: ${value}\r\n`);
+
+        socket.setNoDelay(true);
+        socket.on('data', (bytes) => reader.write(bytes));
+        socket.on('error', (error) => {
+            answer.end('lost');
+            reject(error);
+        });
+        socket.on('close', () => {
+            answer.end('lost');
+            reject(new Error('closed before the response head'));
+        });
+        socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
+                     + body);
+    });
+}

@@ -1,0 +1,315 @@
+// Cancellation, waiting, back-pressure, and what is full.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Fixture } from './lib/fixture.mjs';
+import { assertCounted, counted, textOf, upTo } from './lib/session.mjs';
+
+
+describe('ends of calls', async () => {
+    const server = await Fixture.use({
+        workers: 4,
+        location: 'mcp_max_wait 1s; mcp_close_after 0;',
+    });
+    const session = await server.session();
+
+    test('cancelled', async () => {
+        for (const format of ['sse', 'ndjson']) {
+            const tag = `cancelled ${format}`;
+            const answer = await session.call('count', { n: 10, gate: tag,
+                                                         tag, format });
+
+            await session.running(tag, 'running', 1);
+            await answer.block();
+
+            const ack = await session.notify('notifications/cancelled',
+                { requestId: answer.id, reason: 'test' });
+
+            assert.equal(ack.status, 202);
+            assert.equal((await session.running(tag, 'aborted', 1)).aborted,
+                         1);
+
+            // no response after a cancellation: the stream just ends
+
+            assert.equal(await answer.message(), null);
+            assert.equal(answer.ending, 'end');
+        }
+    });
+
+    test('cancelled before anything was sent', async () => {
+        const tag = 'cancelled early';
+        const answer = session.call('count', { n: 1, gate: tag, tag },
+                                    { id: 4711 });
+
+        await session.running(tag, 'running', 1);
+        await session.notify('notifications/cancelled', { requestId: 4711 });
+        assert.equal((await session.running(tag, 'aborted', 1)).aborted, 1);
+        await (await answer).ended;
+    });
+
+    test('only a session itself cancels its calls', async () => {
+        const other = await server.session();
+        const tag = 'not cancelled';
+        const answer = await session.call('count', { n: 1, gate: tag, tag });
+
+        await other.notify('notifications/cancelled',
+                           { requestId: answer.id });
+        await session.open(tag);
+
+        const { response } = await session.follow(answer);
+
+        assert.equal(textOf(response.result), 'counted to 1');
+    });
+
+    test('nobody comes back within max wait: the backend is aborted',
+        async () => {
+            const tag = 'max wait';
+            const answer = await session.call('count', { n: 1, gate: tag,
+                                                         tag });
+            const { id } = await answer.block();
+
+            answer.close();
+
+            assert.equal((await session.running(tag, 'aborted', 1)).aborted,
+                         1);
+            assert.equal((await session.get(id)).status, 404);
+        });
+
+    test('a deleted session takes its calls with it', async () => {
+        const other = await server.session();
+        const tag = 'deleted';
+        const answer = await other.call('count', { n: 1, gate: tag, tag });
+
+        await answer.block();
+        await other.delete();
+        assert.equal((await session.running(tag, 'aborted', 1)).aborted, 1);
+        await answer.ended;
+    });
+});
+
+
+describe('a call that takes too long', async () => {
+    const server = await Fixture.use({ location: 'mcp_call_timeout 1s;' });
+    const session = await server.session();
+
+    test('gets an error', async () => {
+        const tag = 'timeout';
+        const { response } = await session.follow(
+            await session.call('count', { n: 1, gate: tag, tag }));
+
+        assert.equal(response.error.code, -32603);
+        assert.equal((await session.running(tag, 'aborted', 1)).aborted, 1);
+    });
+});
+
+
+describe('back-pressure', async () => {
+    const server = await Fixture.use({
+        workers: 2,
+        location: 'mcp_stream_buffer 256k; mcp_close_after 0;',
+        listen: 'sndbuf=65536',
+    });
+    const session = await server.session();
+
+    // What the backend could send may lie in the stream's buffer and in those
+    // of the sockets between; the rest must wait for the reader.
+
+    for (const name of ['count', 'http_count']) {
+        test(`${name}: a slow reader holds the backend`, async () => {
+            const size = 16384;
+            const n = 4000;
+            const tag = `slow ${name}`;
+            const answer = await session.call(name, { n, size, tag });
+            const numbers = [];
+            let ahead = 0;
+
+            for (let message; (message = await answer.message());) {
+                if (message.method === undefined) {
+                    break;
+                }
+
+                numbers.push(parseInt(message.params.message, 10));
+
+                if (numbers.length % 1000 === 1) {
+                    answer.pause();
+
+                    const { sent } = await session.running(tag);
+
+                    ahead = Math.max(ahead, sent - numbers.length
+                                            - answer.queue.length);
+                    answer.resume();
+                }
+            }
+
+            assertCounted(numbers, n);
+            assert.ok(ahead * size < 24 * 1048576,
+                      `${ahead} messages ahead of the reader`);
+        });
+    }
+
+    test('a call without a reader stops at its buffer, and goes on',
+        async () => {
+            const tag = 'nobody reads';
+            const n = 3000;
+            const answer = await session.call('count', { n, size: 16384,
+                                                         tag });
+            const first = answer.blocks[0] ?? await answer.block();
+
+            answer.close();
+
+            const { sent, finished } = await session.running(tag);
+
+            assert.ok(sent < n);
+            assert.equal(finished, 0);
+
+            const seen = answer.blocks.findLast((block) => block.id) ?? first;
+            const before = counted(answer.blocks.filter((b) => b.data)
+                .map((b) => JSON.parse(b.data)));
+            const { messages, response } = await session.follow(
+                Object.assign(await session.get(seen.id), { id: answer.id }));
+
+            assertCounted([...before, ...counted(messages)], n);
+            assert.equal(textOf(response.result), `counted to ${n}`);
+        });
+});
+
+
+describe('a full store', async () => {
+    const server = await Fixture.use({
+        workers: 2, zone: '1m',
+        location: 'mcp_stream_buffer 128k; mcp_close_after 0;',
+    });
+    const session = await server.session();
+
+    test('refuses new calls with 503 and keeps what it has', async () => {
+        const gate = 'full';
+        const calls = [];
+        let refused;
+
+        await session.open(gate, 50);
+
+        while (!refused && calls.length < 200) {
+            const answer = await session.call('count',
+                { n: 51, size: 2000, gate });
+
+            if (answer.status === 200) {
+                calls.push(answer);
+                await answer.block();
+            } else {
+                refused = answer;
+            }
+        }
+
+        assert.equal(refused.status, 503);
+
+        const { error, id } = await refused.json();
+
+        assert.equal(typeof error.code, 'number');
+        assert.equal(id, refused.id);
+
+        // quick calls need no room
+
+        assert.equal(textOf(await session.tool('echo', { text: 'quick' })),
+                     'quick');
+
+        await session.open(gate);
+
+        for (const answer of calls) {
+            const { messages, response } = await session.follow(answer);
+
+            assert.deepEqual(counted(messages), upTo(51));
+            assert.ok(response.result);
+        }
+
+        // and there is room again
+
+        const { messages } = await session.follow(
+            await session.call('count', { n: 51, size: 2000 }));
+
+        assert.deepEqual(counted(messages), upTo(51));
+    });
+});
+
+
+describe('a thousand streams', async () => {
+    const server = await Fixture.use({
+        workers: 4, location: 'mcp_max_session_streams 0;',
+    });
+    const session = await server.session();
+
+    test('in one session at once', async () => {
+        const gate = 'thousand';
+        const n = 1000;
+
+        await session.open(gate, 1);
+
+        const calls = [];
+
+        for (let i = 0; i < n; i += 100) {
+            calls.push(...await Promise.all(upTo(100).map(
+                () => session.call('count', { n: 3, gate, tag: gate }))));
+        }
+
+        assert.equal((await session.running(gate, 'running', n)).running, n);
+
+        // half of them lose their connection now
+
+        const cursors = await Promise.all(calls.map(async (answer, i) => {
+            await answer.message();
+
+            if (i % 2) {
+                answer.close();
+            }
+
+            return answer.blocks.at(-1).id;
+        }));
+
+        await session.open(gate);
+
+        const ends = await Promise.all(calls.map(async (answer, i) =>
+            session.follow(i % 2 === 0 ? answer : Object.assign(
+                await session.resume(cursors[i]), { id: answer.id }))));
+
+        for (const { messages, response } of ends) {
+            assert.deepEqual(counted(messages), [1, 2]);
+            assert.equal(textOf(response.result), 'counted to 3');
+        }
+    });
+});
+
+
+describe('too many streams', async () => {
+    const server = await Fixture.use({
+        location: 'mcp_max_session_streams 4;',
+    });
+    const session = await server.session();
+
+    test('of one session are refused', async () => {
+        const gate = 'many';
+        const calls = [];
+        let refused;
+
+        while (!refused && calls.length < 10) {
+            const answer = await session.call('count', { n: 1, gate });
+
+            if (answer.status === 200) {
+                await answer.block();
+                calls.push(answer);
+            } else {
+                refused = answer;
+            }
+        }
+
+        assert.equal(refused.status, 429);
+        assert.ok((await refused.json()).error);
+        assert.equal(calls.length, 4);
+
+        const other = await server.session();
+
+        await other.open(gate);
+
+        for (const answer of calls) {
+            await session.follow(answer);
+        }
+    });
+});

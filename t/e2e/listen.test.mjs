@@ -1,0 +1,149 @@
+// A session's own stream, and the door for publishers.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Fixture } from './lib/fixture.mjs';
+import { counted, textOf, upTo } from './lib/session.mjs';
+import { request } from './lib/wire.mjs';
+
+const server = await Fixture.use({ workers: 4,
+                                   location: 'mcp_close_after 0;' });
+const session = await server.session();
+
+const CHANGED = { jsonrpc: '2.0',
+                  method: 'notifications/tools/list_changed' };
+
+
+test('list_changed reaches every listener, at every worker', async () => {
+    const sessions = await Promise.all(upTo(12).map(() => server.session()));
+    const listeners = await Promise.all(sessions.map((s) => s.get()));
+    const workers = new Set(listeners.map((l) => l.headers['x-worker']));
+
+    assert.ok(listeners.every((l) => l.status === 200 && l.sse));
+    assert.ok(workers.size > 1);
+    await Promise.all(listeners.map((l) => l.block()));
+    await session.tool('publish', { message: CHANGED });
+
+    for (const listener of listeners) {
+        assert.equal((await listener.message()).method, CHANGED.method);
+        listener.close();
+    }
+});
+
+
+test('a listening stream is resumed', async () => {
+    const other = await server.session();
+    const listener = await other.get();
+    const first = await listener.block();
+
+    assert.equal(first.data, '');
+    await other.tool('publish', { message: CHANGED });
+
+    const { eventId } = await listener.message();
+
+    listener.close();
+
+    // published while nobody listens
+
+    await other.tool('publish', { message: {
+        jsonrpc: '2.0', method: 'notifications/prompts/list_changed' } });
+    await other.tool('publish', { message: {
+        jsonrpc: '2.0', method: 'notifications/resources/list_changed' } });
+
+    const resumed = await other.get(eventId);
+
+    assert.equal((await resumed.message()).method,
+                 'notifications/prompts/list_changed');
+    assert.equal((await resumed.message()).method,
+                 'notifications/resources/list_changed');
+    resumed.close();
+});
+
+
+test('an updated resource reaches those who subscribed to it', async () => {
+    const uri = 'test://watched-resource';
+    const updated = { jsonrpc: '2.0',
+                      method: 'notifications/resources/updated',
+                      params: { uri } };
+    const subscriber = await server.session();
+    const bystander = await server.session();
+    const subscribed = await subscriber.get();
+    const uninterested = await bystander.get();
+
+    await subscribed.block();
+    await uninterested.block();
+    await subscriber.response('resources/subscribe', { uri });
+    await session.tool('publish', { message: updated });
+    assert.deepEqual((await subscribed.message()).params, { uri });
+
+    // what comes next to the other is not the update
+
+    await subscriber.response('resources/unsubscribe', { uri });
+    await session.tool('publish', { message: updated });
+    await session.tool('publish', { message: CHANGED });
+    assert.equal((await subscribed.message()).method, CHANGED.method);
+    assert.equal((await uninterested.message()).method, CHANGED.method);
+    subscribed.close();
+    uninterested.close();
+});
+
+
+test('messages of a call stay on the call\'s stream', async () => {
+    const other = await server.session();
+    const listener = await other.get();
+
+    await listener.block();
+    await other.follow(await other.call('test_tool_with_logging'));
+    await other.tool('publish', { message: CHANGED });
+    assert.equal((await listener.message()).method, CHANGED.method);
+    listener.close();
+});
+
+
+test('a detached call is delivered through the door', async () => {
+    for (const n of [0, 1, 5]) {
+        const { messages, response } = await session.follow(
+            await session.call('detach', { n }));
+
+        assert.deepEqual(counted(messages), upTo(n));
+        assert.equal(textOf(response.result), `detached ${n}`);
+    }
+});
+
+
+test('a detached call is resumed', async () => {
+    const answer = await session.call('detach', { n: 3, gate: 'detached' });
+
+    for (let i = 0; i < 2; i++) {
+        await answer.message();
+    }
+
+    const last = answer.blocks.filter((b) => b.id)
+        .find((b) => b.data && JSON.parse(b.data).params.message === '1').id;
+
+    answer.close();
+    await session.open('detached');
+
+    const { messages, response } = await session.follow(
+        Object.assign(await session.get(last), { id: answer.id }));
+
+    assert.deepEqual(counted(messages), [2]);
+    assert.equal(textOf(response.result), 'detached 3');
+});
+
+
+test('the door stays shut without its token', async () => {
+    const url = (await session.tool('env')).structuredContent.MCP_PUBLISH_URL;
+    const path = new URL(url).pathname + new URL(url).search;
+    const knock = async (where) => (await request(server.port, {
+        path: where, headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(CHANGED) })).status;
+    const wrong = path.slice(0, -6)
+        + (path.at(-6) === 'A' ? 'B' : 'A') + path.slice(-5);
+
+    for (const where of ['/publish', '/publish/', '/publish/nonsense', wrong]) {
+        const status = await knock(where);
+
+        assert.ok(status >= 400 && status < 500, `${status}: ${where}`);
+    }
+});

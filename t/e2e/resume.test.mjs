@@ -1,0 +1,284 @@
+// Losing the connection at every point and coming back.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Fixture } from './lib/fixture.mjs';
+import { counted, textOf, upTo } from './lib/session.mjs';
+
+const server = await Fixture.use({ workers: 4 });
+const session = await server.session();
+let gates = 0;
+
+const newGate = () => `resume ${gates++}`;
+
+
+// a call that stands after its first 'limit' messages, all of them read
+
+async function held(n, limit = 0, args = {}) {
+    const gate = newGate();
+
+    await session.open(gate, limit);
+
+    const answer = await session.call('count', { n, gate, ...args });
+    const blocks = [await answer.block()];
+
+    for (let i = 0; i < limit; i++) {
+        blocks.push(await answer.block());
+    }
+
+    return { answer, blocks, gate, last: blocks.at(-1).id };
+}
+
+
+test('a stream begins with a priming event and a retry', async () => {
+    const { answer, blocks, gate } = await held(1);
+
+    assert.equal(answer.sse, true);
+    assert.equal(blocks[0].data, '');
+    assert.ok(blocks[0].id);
+    assert.match(blocks[0].retry, /^\d+$/);
+    await session.open(gate);
+    assert.equal((await session.follow(answer)).response.result.isError,
+                 undefined);
+});
+
+
+test('dropped after every event, and resumed', async () => {
+    const n = 8;
+
+    for (let drop = 0; drop <= n; drop++) {
+        const { answer, gate, last } = await held(n, drop);
+
+        answer.close();
+        await session.open(gate);
+
+        const { messages, response } = await session.follow(
+            Object.assign(await session.get(last), { id: answer.id }));
+
+        assert.deepEqual(counted(messages), upTo(n).slice(drop));
+        assert.equal(textOf(response.result), `counted to ${n}`);
+    }
+});
+
+
+test('cut after every byte, and resumed', async () => {
+    const whole = await session.follow(await session.call('count', { n: 2 }));
+    const size = whole.blocks.reduce((sum, block) => sum
+        + Object.entries(block).reduce(
+            (s, [name, value]) => s + name.length + value.length + 3, 1), 0);
+
+    for (let byte = 1; byte < size; byte++) {
+        const answer = await session.call('count', { n: 2 }, { cut: byte });
+
+        if (!answer.sse) {
+            await answer.ended;
+            continue;
+        }
+
+        await answer.ended;
+
+        const seen = answer.blocks.filter((block) => block.data);
+        const last = answer.blocks.findLast((block) => block.id)?.id;
+
+        // nothing to come back with before the first event is complete
+
+        if (last === undefined) {
+            continue;
+        }
+
+        if (seen.length === 3) {
+            break;
+        }
+
+        const { messages, response } = await session.follow(
+            Object.assign(await session.get(last), { id: answer.id }));
+        const all = [...seen.map((block) => JSON.parse(block.data)),
+                     ...messages];
+
+        assert.deepEqual(counted(all), upTo(2), `cut after ${byte} bytes`);
+        assert.ok(response.result);
+    }
+});
+
+
+test('a resumed stream begins with a priming event of the same id',
+    async () => {
+        const { answer, gate, last } = await held(3, 2);
+
+        answer.close();
+
+        let cursor = last;
+
+        // three times without an event of its own in between
+
+        for (let i = 0; i < 3; i++) {
+            const resumed = await session.get(cursor);
+            const first = await resumed.block();
+
+            assert.equal(first.data, '');
+            assert.equal(first.id, last);
+            cursor = first.id;
+            resumed.close();
+        }
+
+        await session.open(gate);
+
+        const { messages } = await session.follow(
+            Object.assign(await session.get(cursor), { id: answer.id }));
+
+        assert.deepEqual(counted(messages), [2]);
+    });
+
+
+test('any worker resumes', async () => {
+    const { answer, gate, last } = await held(40, 3);
+    const workers = new Set([answer.headers['x-worker']]);
+    const seen = [];
+    let cursor = last;
+    let limit = 3;
+
+    answer.close();
+
+    while (workers.size < 4 && limit < 40) {
+        await session.open(gate, ++limit);
+
+        const resumed = await session.get(cursor);
+
+        workers.add(resumed.headers['x-worker']);
+
+        const { params, eventId } = await resumed.message();
+
+        seen.push(parseInt(params.message, 10));
+        cursor = eventId;
+        resumed.close();
+    }
+
+    assert.deepEqual(seen, upTo(limit).slice(3));
+    assert.ok(workers.size > 1, 'resumed at another worker');
+    await session.open(gate);
+
+    const { response } = await session.follow(
+        Object.assign(await session.get(cursor), { id: answer.id }));
+
+    assert.equal(textOf(response.result), 'counted to 40');
+});
+
+
+test('the server closes at will, the call goes on', async () => {
+    const gate = newGate();
+    const answer = await session.call('count', { n: 2, gate });
+    let id;
+
+    for (let block; (block = await answer.block());) {
+        id = block.id ?? id;
+    }
+
+    assert.equal(answer.ending, 'end', 'closed in good order');
+    assert.match(answer.blocks.at(-1).retry, /^\d+$/);
+
+    await session.open(gate);
+
+    const { messages, response } = await session.follow(
+        Object.assign(await session.get(id), { id: answer.id }));
+
+    assert.deepEqual(counted(messages), [0, 1]);
+    assert.ok(response.result);
+});
+
+
+test('a second consumer takes the stream over', async () => {
+    const { answer, gate, last } = await held(4, 2);
+
+    for (let i = 0, older = answer; i < 5; i++) {
+        const newer = await session.get(last);
+
+        assert.equal(newer.status, 200);
+        assert.equal((await newer.block()).id, last);
+        assert.equal(await older.ended, 'end');
+        older = newer;
+
+        if (i === 4) {
+            await session.open(gate);
+
+            const { messages, response } = await session.follow(
+                Object.assign(newer, { id: answer.id }));
+
+            assert.deepEqual(counted(messages), [2, 3]);
+            assert.ok(response.result);
+        }
+    }
+});
+
+
+test('a finished stream can be read again from any of its events',
+    async () => {
+        const gate = newGate();
+        const answer = await session.call('count', { n: 5, gate });
+
+        await answer.block();
+        await session.open(gate);
+        await session.follow(answer);
+
+        const ids = answer.blocks.filter((b) => b.id).map((b) => b.id);
+
+        for (const [i, id] of ids.slice(0, -1).entries()) {
+            const { messages, response } = await session.follow(
+                Object.assign(await session.get(id), { id: answer.id }));
+
+            assert.deepEqual(counted(messages), upTo(5).slice(i));
+            assert.ok(response.result);
+        }
+
+        const after = await session.get(ids.at(-1));
+
+        assert.equal(after.status, 204);
+    });
+
+
+test('event ids that are not ours, not known or not event ids', async () => {
+    const { answer, gate, last } = await held(1);
+    const other = await server.session();
+    const [stream, seq] = [last.slice(0, last.lastIndexOf('.')),
+                           last.slice(last.lastIndexOf('.') + 1)];
+    const flipped = (stream[0] === 'A' ? 'B' : 'A') + stream.slice(1);
+    const refused = async (from, id) => {
+        const got = await from.get(id);
+
+        assert.ok([400, 404].includes(got.status), `${got.status}: ${id}`);
+        assert.equal(got.type, 'application/json');
+        assert.ok((await got.json()).error.code, id);
+    };
+
+    await refused(other, last);
+    await refused(session, `${flipped}.${seq}`);
+    await refused(session, `${stream}.99999`);
+
+    for (const id of ['nonsense', '.', stream, `${stream}.`, `${stream}.x`,
+                      `${stream}.-1`, `${stream}.1.1`, `${stream}.1x`,
+                      `${stream}.${'9'.repeat(40)}`, 'x'.repeat(2000)])
+    {
+        await refused(session, id);
+    }
+
+    // none of which has disturbed the stream
+
+    await session.open(gate);
+    assert.equal((await session.follow(answer)).resumed, 0);
+});
+
+
+test('a call goes on while nobody watches', async () => {
+    const tag = newGate();
+    const answer = await session.call('count', { n: 20, tag });
+    const first = answer.sse && await answer.block();
+
+    answer.close();
+    await session.running(tag, 'finished', 1);
+
+    if (first) {
+        const { messages } = await session.follow(
+            Object.assign(await session.get(first.id), { id: answer.id }));
+
+        assert.deepEqual(counted(messages), upTo(20));
+    }
+});

@@ -1,0 +1,281 @@
+// Tools, prompts and resources, and what becomes of each kind of answer that
+// a backend may give.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Fixture } from './lib/fixture.mjs';
+import { counted, textOf, upTo } from './lib/session.mjs';
+
+const server = await Fixture.use({ workers: 2 });
+const session = await server.session();
+
+
+test('initialize says who the server is and what it can do', () => {
+    const { serverInfo, capabilities, instructions } = session.server;
+
+    assert.deepEqual(serverInfo, { name: 'fixture', version: '1.0.0' });
+    assert.match(instructions, /tests of the MCP modules/);
+
+    for (const what of ['tools', 'prompts', 'resources', 'logging',
+                        'completions'])
+    {
+        assert.ok(capabilities[what], what);
+    }
+
+    assert.match(session.id, /^[\x21-\x7e]+$/);
+});
+
+
+test('the catalog is listed as it is written', async () => {
+    const { result } = await session.response('tools/list', {});
+
+    assert.equal(result.tools[0].name, 'test_simple_text');
+    assert.equal(result.tools.find((t) => t.name === 'json_schema_2020_12_tool')
+        .inputSchema.$defs.address.$anchor, 'addressDef');
+
+    assert.equal((await session.response('prompts/list')).result
+        .prompts.length, 5);
+    assert.equal((await session.response('resources/list')).result
+        .resources.length, 3);
+    assert.equal((await session.response('resources/templates/list')).result
+        .resourceTemplates[0].uriTemplate, 'test://template/{id}/data');
+});
+
+
+test('ping, and a method that nobody knows', async () => {
+    assert.deepEqual((await session.response('ping')).result, {});
+    assert.equal((await session.response('no/such')).error.code, -32601);
+});
+
+
+test('a quick answer is one JSON response', async () => {
+    for (const name of ['echo', 'http_echo']) {
+        const answer = await session.call(name, { text: 'hällo', n: 1.50 });
+
+        assert.equal(answer.status, 200);
+        assert.equal(answer.type, 'application/json');
+
+        const { result, id } = await answer.json();
+
+        assert.equal(id, answer.id);
+        assert.equal(textOf(result), 'hällo');
+    }
+});
+
+
+test('a whole JSON-RPC response of a backend is passed on', async () => {
+    assert.equal(textOf(await session.tool('echo',
+        { text: 'x', envelope: true })), 'x');
+
+    const { error } = (await session.follow(await session.call('error',
+        { code: -32042, message: 'as asked' }))).response;
+
+    assert.equal(error.code, -32042);
+    assert.equal(error.message, 'as asked');
+});
+
+
+test('prompts, resources, templates and completions', async () => {
+    const { messages } = (await session.response('prompts/get', {
+        name: 'test_prompt_with_arguments',
+        arguments: { arg1: 'a', arg2: 'b' } })).result;
+
+    assert.match(messages[0].content.text, /arg1='a', arg2='b'/);
+
+    const { contents } = (await session.response('resources/read',
+        { uri: 'test://template/123/data' })).result;
+
+    assert.equal(JSON.parse(contents[0].text).id, '123');
+
+    assert.ok((await session.response('resources/read',
+        { uri: 'test://nothing' })).error);
+
+    const { completion } = (await session.response('completion/complete', {
+        ref: { type: 'ref/prompt', name: 'test_prompt_with_arguments' },
+        argument: { name: 'arg1', value: 'testi' } })).result;
+
+    assert.deepEqual(completion.values, ['testing']);
+});
+
+
+test('a backend is told about the call', async () => {
+    for (const name of ['env', 'http_env']) {
+        const env = (await session.tool(name)).structuredContent;
+
+        assert.equal(env.MCP_METHOD, 'tools/call');
+        assert.equal(env.MCP_NAME, name);
+        assert.equal(env.MCP_PROTOCOL_VERSION, '2025-11-25');
+        assert.match(env.MCP_REQUEST_ID, /\d/);
+        assert.match(env.MCP_PROGRESS_TOKEN, /token-/);
+        assert.ok(env.MCP_CALL);
+        assert.ok(env.MCP_SESSION);
+        assert.ok(env.MCP_PUBLISH_URL.startsWith(
+            `http://127.0.0.1:${server.port}/publish`));
+    }
+});
+
+
+test('messages arrive before the result, from every kind of stream',
+    async () => {
+        for (const name of ['count', 'http_count']) {
+            for (const format of ['sse', 'ndjson']) {
+                for (const burst of [false, true]) {
+                    const { messages, response } = await session.follow(
+                        await session.call(name, { n: 5, format, burst }));
+
+                    assert.deepEqual(counted(messages), upTo(5));
+                    assert.equal(textOf(response.result), 'counted to 5');
+                }
+            }
+        }
+    });
+
+
+test('progress tokens keep their type', async () => {
+    for (const token of [7, 'seven', 0, '']) {
+        const { messages } = await session.follow(
+            await session.call('count', { n: 1 }, { token }));
+
+        assert.strictEqual(messages[0].params.progressToken, token);
+    }
+});
+
+
+test('request ids keep their type', async () => {
+    for (const id of ['a"\\b', 'ü', 1e15, -4, '']) {
+        const answer = await session.call('echo', { text: 'x' }, { id });
+
+        assert.strictEqual((await answer.json()).id, id);
+    }
+});
+
+
+test('log messages obey the level', async () => {
+    const other = await server.session();
+
+    assert.deepEqual((await other.response('logging/setLevel',
+        { level: 'error' })).result, {});
+
+    const { messages } = await other.follow(
+        await other.call('test_tool_with_logging'));
+
+    assert.deepEqual(messages.filter(
+        (m) => m.method === 'notifications/message'), []);
+
+    await other.response('logging/setLevel', { level: 'debug' });
+
+    assert.equal((await other.follow(await other.call(
+        'test_tool_with_logging'))).messages.length, 3);
+});
+
+
+test('other content types are wrapped', async () => {
+    const wrapped = async (args) => (await session.tool('raw', args))
+        .content[0];
+    const body = Buffer.from([0, 255, 1, 254, 2]).toString('base64');
+
+    assert.deepEqual(await wrapped({ type: 'text/plain', body: 'a\n"b"' }),
+                     { type: 'text', text: 'a\n"b"' });
+
+    const image = await wrapped({ type: 'image/png', body, base64: true });
+
+    assert.equal(image.type, 'image');
+    assert.equal(image.mimeType, 'image/png');
+    assert.equal(image.data, body);
+
+    const audio = await wrapped({ type: 'audio/wav', body, base64: true });
+
+    assert.equal(audio.type, 'audio');
+    assert.equal(audio.mimeType, 'audio/wav');
+
+    const resource = await wrapped({ type: 'application/pdf', body,
+                                     base64: true });
+
+    assert.equal(resource.type, 'resource');
+    assert.equal(resource.resource.mimeType, 'application/pdf');
+    assert.equal(resource.resource.blob, body);
+});
+
+
+test('an HTTP error is a tool error', async () => {
+    for (const code of [400, 404, 500, 503]) {
+        const result = await session.tool('status', { code, body: 'sorry' });
+
+        assert.equal(result.isError, true);
+        assert.match(textOf(result), /sorry/);
+    }
+});
+
+
+test('an answer that is none is -32603', async () => {
+    const errorOf = async (name, args) => (await session.follow(
+        await session.call(name, args))).response.error;
+
+    for (const kind of ['truncated-json', 'not-json', 'empty', 'bad-sse',
+                        'no-result'])
+    {
+        assert.equal((await errorOf('broken', { kind }))?.code, -32603, kind);
+    }
+
+    assert.equal((await errorOf('refused')).code, -32603);
+
+    for (const name of ['crash', 'http_crash']) {
+        for (const after of [0, 1, 3]) {
+            for (const format of ['sse', 'ndjson']) {
+                assert.equal((await errorOf(name, { after, format }))?.code,
+                             -32603, `${name} ${after} ${format}`);
+            }
+        }
+    }
+});
+
+
+test('a tool that the catalog does not have', async () => {
+    const answer = await session.call('no_such_tool');
+    const { error } = (await session.follow(answer)).response;
+
+    assert.equal(error.code, -32602);
+});
+
+
+test('bodies that are no request', async () => {
+    const error = async (body, status, code) => {
+        const answer = await session.post(body);
+
+        assert.equal(answer.status, status, body);
+        assert.equal((await answer.json()).error.code, code, body);
+    };
+
+    await error('{', 400, -32700);
+    await error('[]', 400, -32600);
+    await error('{"jsonrpc":"1.0","id":1,"method":"ping"}', 400, -32600);
+    await error('"ping"', 400, -32600);
+});
+
+
+test('HTTP around it', async () => {
+    const bad = async (status, options) => assert.equal(
+        (await session.post({ jsonrpc: '2.0', id: 1, method: 'ping' },
+                            options)).status, status);
+
+    await bad(404, { headers: { 'Mcp-Session-Id': 'nonsense' } });
+    await bad(400, { headers: { 'Mcp-Protocol-Version': '1999-01-01' } });
+    await bad(403, { headers: { Origin: 'http://evil.example.com',
+                                Host: 'evil.example.com' } });
+    await bad(200, { headers: { Origin: `http://127.0.0.1:${server.port}` } });
+});
+
+
+test('a deleted session is gone, on every worker', async () => {
+    const other = await server.session();
+    const { status } = await other.delete();
+
+    assert.ok(status === 200 || status === 204);
+
+    for (let i = 0; i < 8; i++) {
+        const answer = await other.request('ping', {});
+
+        assert.equal(answer.status, 404);
+        await answer.ended;
+    }
+});
