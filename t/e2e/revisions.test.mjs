@@ -23,14 +23,21 @@ for (const version of ['2025-03-26', '2025-06-18', '2025-11-25']) {
             await session.open(gate, 2);
 
             const answer = await session.call('count', { n: 4, gate });
-            const first = await answer.block();
+            let first = await answer.block();
+
+            // an event without data would be too much for older clients
 
             if (version >= '2025-11-25') {
                 assert.equal(first.data, '');
                 assert.match(first.retry, /^\d+$/);
                 await answer.block();
             } else {
-                assert.ok(first.data, 'no empty event');
+                while (first.data === undefined) {
+                    assert.equal(first.id, undefined);
+                    first = await answer.block();
+                }
+
+                assert.notEqual(first.data, '');
             }
 
             answer.close();
