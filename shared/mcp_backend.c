@@ -5,9 +5,9 @@
  * message.  Not here: what becomes of a message, whose id a response gets,
  * when to stop reading a backend.
  *
- *     head ── SSE, LINES ──────────┐        one message after the other
- *       ├──── BODY ── COMPLETE ────┼─ DONE  one message, once all is there
- *       └──── FAULT, DETACHED ─────┘        the head says it all
+ *     HEAD -+- SSE, LINES -------+- DONE    one message after the other
+ *           +- BODY - COMPLETE --+          one message, once all is there
+ *           +- FAULT, DETACHED --+          the head says it all
  *
  * Bytes of a message stream wait in "in" until they are read; messages are
  * slices of it wherever that is possible.
@@ -1017,7 +1017,7 @@ mcp_backend_body(mcp_backend_t *b, mcp_backend_msg_t *msg)
     mcp_str_t            text;
     mcp_backend_class_e  class;
 
-    text.data = b->in.data;
+    text.data = b->in.len ? b->in.data : "";
     text.len = b->in.len;
     class = b->class;
 
