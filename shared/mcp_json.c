@@ -135,6 +135,10 @@ mcp_utf8_valid(mcp_str_t s)
     unsigned              more;
     const unsigned char  *p, *end;
 
+    if (s.len == 0) {
+        return 1;
+    }
+
     p = (const unsigned char *) s.data;
     end = p + s.len;
 
