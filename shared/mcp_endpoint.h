@@ -59,4 +59,19 @@ typedef struct {
 } mcp_endpoint_t;
 
 
+/* Where calls of this name or URI go; MCP_NO_TARGET: nowhere. */
+unsigned mcp_endpoint_route(const mcp_endpoint_t *endpoint, mcp_str_t name);
+
+/* 1 if the endpoint has tools, prompts, ...: in its catalog or, when it has
+ * none, in its default backend. */
+int mcp_endpoint_offers(const mcp_endpoint_t *endpoint,
+    mcp_catalog_kind_e kind);
+int mcp_endpoint_completes(const mcp_endpoint_t *endpoint);
+
+/* Appends the server capabilities object (lifecycle, "Capability
+ * Negotiation"). */
+void mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint,
+    mcp_buf_t *buf);
+
+
 #endif /* MCP_ENDPOINT_H_INCLUDED */

@@ -128,6 +128,10 @@ void mcp_node_drop_handle(mcp_node_t *node, uint64_t handle);
 void mcp_node_log(mcp_node_t *node, mcp_log_level_e level, const char *fmt,
     ...) __attribute__((format(printf, 3, 4)));
 
+/* The first 8 characters of a stream id's text, for people: NUL-terminated. */
+void mcp_stream_id_short(char out[9],
+    const unsigned char id[MCP_STREAM_ID_LEN]);
+
 #define mcp_node_logs(node, level)  ((level) <= (node)->env->log_level)
 
 

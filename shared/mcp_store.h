@@ -186,6 +186,10 @@ size_t mcp_store_drain(mcp_store_t *store, mcp_store_wake_t *out, size_t n);
 int mcp_store_create(mcp_store_t *store, const mcp_stream_spec_t *spec,
     uint64_t now, mcp_stream_ref_t *ref);
 
+/* 0 when mcp_store_create() would answer MCP_ERR_FULL (a hint, lock-free:
+ * asked before a backend is troubled with a new call). */
+int mcp_store_has_room(mcp_store_t *store);
+
 /* All of these: MCP_ERR_NOT_FOUND when the stream is gone. */
 int mcp_store_find(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info);

@@ -1,0 +1,471 @@
+
+/*
+ * An exchange that reads a stream: how it begins (priming), goes on
+ * (keep-alive comments), and ends (response sent, close at will, take-over).
+ * 2025-11-25, basic/transports, "Sending Messages to the Server" and
+ * "Resumability and Redelivery".
+ */
+
+#include "mcp_core.h"
+
+
+static void mcp_consumer_timer(void *data);
+
+
+static uint64_t
+mcp_consumer_now(mcp_exchange_t *x)
+{
+    return x->node->env->now(x->node->env->ctx);
+}
+
+
+static void
+mcp_consumer_arm(mcp_exchange_t *x)
+{
+    uint64_t  when;
+
+    when = UINT64_MAX;
+
+    if (x->endpoint->keepalive) {
+        when = x->last_write + x->endpoint->keepalive;
+    }
+
+    if (x->close_at && x->close_at < when) {
+        when = x->close_at;
+    }
+
+    if (when != UINT64_MAX) {
+        mcp_timer_set(&x->node->timers, &x->timer, when);
+    }
+}
+
+
+static void
+mcp_consumer_ready(mcp_exchange_t *x)
+{
+    /* a STREAM action that is still queued leads to a pull, too */
+
+    if (x->task.link) {
+        return;
+    }
+
+    x->task.action.type = MCP_ACT_PULL;
+    mcp_node_queue(x->node, &x->task);
+}
+
+
+static void
+mcp_consumer_timer(void *data)
+{
+    uint64_t         now;
+    mcp_exchange_t  *x;
+
+    x = data;
+    now = mcp_consumer_now(x);
+
+    if (x->close_at && now >= x->close_at) {
+        x->closing = 1;
+        mcp_consumer_ready(x);
+        return;
+    }
+
+    if (x->endpoint->keepalive
+        && now >= x->last_write + x->endpoint->keepalive)
+    {
+        x->comment = 1;
+        x->last_write = now;
+        mcp_consumer_ready(x);
+    }
+
+    mcp_consumer_arm(x);
+}
+
+
+static void
+mcp_consumer_head(mcp_exchange_t *x)
+{
+    x->state = MCP_EXCHANGE_STREAM;
+    x->response.status = 200;
+    x->response.content_type = mcp_str("text/event-stream");
+    x->response.body = mcp_null_str;
+
+    mcp_exchange_header(x, mcp_str("Cache-Control"), mcp_str("no-cache"));
+    mcp_exchange_header(x, mcp_str("X-Accel-Buffering"), mcp_str("no"));
+}
+
+
+int
+mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
+    uint64_t after)
+{
+    int   rc, taken;
+    char  id[9];
+
+    x->handle = mcp_node_handle(x->node, x, 0);
+    if (x->handle == 0) {
+        return MCP_ERR_MEMORY;
+    }
+
+    rc = mcp_store_watch(x->node->store, ref, x->handle, after, &x->cursor,
+                         &taken);
+    if (rc != MCP_OK) {
+        mcp_node_drop_handle(x->node, x->handle);
+        x->handle = 0;
+        return rc;
+    }
+
+    if (taken) {
+        mcp_store_count(x->node->store, MCP_COUNT_TAKEOVERS, 1);
+    }
+
+    if (mcp_node_logs(x->node, MCP_LOG_DEBUG)) {
+        mcp_stream_id_short(id, ref->id);
+        mcp_node_log(x->node, MCP_LOG_DEBUG,
+                     "stream %s: consumer after %llu%s", id,
+                     (unsigned long long) after, taken ? ", taken over" : "");
+    }
+
+    mcp_store_count(x->node->store, MCP_COUNT_CONSUMERS_LIVE, 1);
+    x->node->consumers++;
+
+    x->ref = *ref;
+    x->first = after;
+    x->sent = after;
+    x->priming = 1;
+    x->last_write = mcp_consumer_now(x);
+    x->timer.handler = mcp_consumer_timer;
+    x->timer.data = x;
+    x->outcome = "stream";
+
+    mcp_consumer_head(x);
+    mcp_consumer_arm(x);
+
+    /* a process that winds up sends new consumers on */
+
+    if (x->node->stopping) {
+        x->closing = 1;
+    }
+
+    return MCP_OK;
+}
+
+
+void
+mcp_consumer_empty(mcp_exchange_t *x)
+{
+    x->empty = 1;
+    mcp_consumer_head(x);
+}
+
+
+void
+mcp_consumer_leave(mcp_exchange_t *x)
+{
+    if (x->handle == 0) {
+        return;
+    }
+
+    mcp_timer_del(&x->node->timers, &x->timer);
+
+    mcp_store_unwatch(x->node->store, &x->ref, x->handle, x->sent,
+                      mcp_consumer_now(x));
+    mcp_node_drop_handle(x->node, x->handle);
+
+    mcp_store_count(x->node->store, MCP_COUNT_CONSUMERS_LIVE, -1);
+    x->node->consumers--;
+
+    x->state = MCP_EXCHANGE_ENDED;
+}
+
+
+void
+mcp_consumer_wake(mcp_exchange_t *x)
+{
+    if (x->state == MCP_EXCHANGE_STREAM) {
+        mcp_consumer_ready(x);
+    }
+}
+
+
+void
+mcp_consumer_stop(mcp_exchange_t *x)
+{
+    if (x->state == MCP_EXCHANGE_STREAM) {
+        x->closing = 1;
+        mcp_consumer_ready(x);
+    }
+}
+
+
+/*
+ * The first bytes of a stream, at once, so that nobody waits for a head.  A
+ * priming event where the revision has it, also on resumed streams: the
+ * official clients lose their place on a connection that brought no id.
+ * Older clients may choke on empty data: a comment.
+ */
+static char *
+mcp_consumer_prime(mcp_exchange_t *x, char *p)
+{
+    x->priming = 0;
+
+    if (mcp_revision(x->session.revision)->priming) {
+        return mcp_sse_priming(p, x->ref.id, x->first, x->endpoint->retry);
+    }
+
+    memcpy(p, MCP_SSE_COMMENT, sizeof(MCP_SSE_COMMENT) - 1);
+
+    return p + sizeof(MCP_SSE_COMMENT) - 1;
+}
+
+
+int
+mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
+{
+    int     rc;
+    char   *p;
+    size_t  n;
+
+    p = buf;
+    *len = 0;
+
+    if (x->empty) {
+        return MCP_DONE;
+    }
+
+    if (x->state != MCP_EXCHANGE_STREAM) {
+        return MCP_DONE;
+    }
+
+    if (x->priming) {
+        p = mcp_consumer_prime(x, p);
+    }
+
+    /* all that was pulled before is in the socket */
+
+    x->sent = x->cursor.seq;
+
+    n = 0;
+    rc = mcp_store_read(x->node->store, &x->ref, x->handle, &x->cursor,
+                        x->sent, p,
+                        cap - (size_t) (p - buf) - MCP_SSE_RETRY_MAX, &n);
+    p += n;
+
+    /* close at will between two events, however fast they come */
+
+    if (rc == MCP_OK && x->closing && x->cursor.done == 0) {
+        rc = MCP_AGAIN;
+    }
+
+    switch (rc) {
+
+    case MCP_OK:
+        x->comment = 0;
+        break;
+
+    case MCP_AGAIN:
+        if (x->closing) {
+            p = mcp_sse_retry(p, x->endpoint->retry);
+            x->outcome = "closed";
+            rc = MCP_DONE;
+            break;
+        }
+
+        if (x->comment) {
+            memcpy(p, MCP_SSE_COMMENT, sizeof(MCP_SSE_COMMENT) - 1);
+            p += sizeof(MCP_SSE_COMMENT) - 1;
+            x->comment = 0;
+        }
+
+        rc = (p == buf) ? MCP_AGAIN : MCP_OK;
+        break;
+
+    case MCP_DONE:
+        x->outcome = "complete";
+        break;
+
+    case MCP_ERR_DENIED:
+        x->outcome = "taken-over";
+        rc = MCP_DONE;
+        break;
+
+    default:
+        x->outcome = "gone";
+        rc = MCP_DONE;
+        break;
+    }
+
+    if (p != buf) {
+        x->last_write = mcp_consumer_now(x);
+    }
+
+    *len = (size_t) (p - buf);
+
+    return rc;
+}
+
+
+static int
+mcp_consumer_fault(mcp_exchange_t *x, int rc)
+{
+    mcp_fault_e  fault;
+
+    switch (rc) {
+
+    case MCP_ERR_PURGED:
+        fault = MCP_FAULT_EVENT_PURGED;
+        break;
+
+    case MCP_ERR_FULL:
+        fault = MCP_FAULT_STORE_FULL;
+        break;
+
+    case MCP_ERR_LIMIT:
+        fault = MCP_FAULT_TOO_MANY_STREAMS;
+        break;
+
+    case MCP_ERR_NOT_FOUND:
+    case MCP_ERR_DENIED:
+        fault = MCP_FAULT_EVENT_ID_UNKNOWN;
+        break;
+
+    default:
+        return MCP_ERR_MEMORY;
+    }
+
+    return mcp_exchange_fault(x, fault, mcp_null_str, mcp_null_str);
+}
+
+
+static int
+mcp_consumer_resume(mcp_exchange_t *x)
+{
+    int                rc;
+    uint64_t           after;
+    unsigned char      id[MCP_STREAM_ID_LEN];
+    mcp_stream_info_t  info;
+
+    if (mcp_event_id_parse(x->event_id, id, &after) != MCP_OK) {
+        return mcp_exchange_fault(x, MCP_FAULT_EVENT_ID_MALFORMED,
+                                  mcp_null_str, mcp_null_str);
+    }
+
+    rc = mcp_store_find(x->node->store, id, &info);
+
+    if (rc == MCP_OK
+        && (memcmp(info.session, x->session.id, MCP_DIGEST_LEN) != 0
+            || memcmp(info.principal, x->principal, MCP_DIGEST_LEN) != 0))
+    {
+        rc = MCP_ERR_NOT_FOUND;
+    }
+
+    if (rc != MCP_OK) {
+        return mcp_consumer_fault(x, rc);
+    }
+
+    /* nothing is left to fetch: 204 tells a client to stop reconnecting
+     * (WHATWG HTML, 9.2), where an empty stream would make it poll for
+     * ever */
+
+    if (info.state >= MCP_STATE_COMPLETED && after == info.last_seq) {
+        x->outcome = "finished";
+        return mcp_exchange_status(x, 204);
+    }
+
+    rc = mcp_consumer_start(x, &info.ref, after);
+
+    if (rc != MCP_OK) {
+        return mcp_consumer_fault(x, rc);
+    }
+
+    x->resumed = 1;
+    mcp_store_count(x->node->store, MCP_COUNT_RESUMES, 1);
+
+    if (info.kind == MCP_STREAM_CALL && x->endpoint->close_after
+        && mcp_revision(x->session.revision)->polling)
+    {
+        x->close_at = x->last_write + x->endpoint->close_after;
+        mcp_consumer_arm(x);
+    }
+
+    return MCP_DONE;
+}
+
+
+int
+mcp_listener(mcp_node_t *node, const mcp_endpoint_t *endpoint,
+    const mcp_session_t *session, mcp_stream_info_t *info)
+{
+    int                rc;
+    mcp_str_t          parts[2];
+    unsigned char      topic[MCP_DIGEST_LEN];
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+
+    memset(&spec, 0, sizeof(mcp_stream_spec_t));
+
+    /* found without an index: the id follows from the session's */
+
+    parts[0] = mcp_str("listen");
+    parts[1].data = (const char *) session->id;
+    parts[1].len = MCP_DIGEST_LEN;
+
+    rc = mcp_digest(spec.id, parts, 2);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    rc = mcp_store_find(node->store, spec.id, info);
+    if (rc != MCP_ERR_NOT_FOUND) {
+        return rc;
+    }
+
+    spec.kind = MCP_STREAM_LISTEN;
+    memcpy(spec.session, session->id, MCP_DIGEST_LEN);
+    memcpy(spec.principal, session->principal, MCP_DIGEST_LEN);
+    spec.revision = session->revision;
+    spec.expires = session->expires;
+    spec.max_wait = endpoint->max_wait;
+    spec.linger = endpoint->linger;
+    spec.max_events = endpoint->max_events;
+    spec.max_bytes = endpoint->stream_buffer;
+    spec.principal_limit = endpoint->max_principal_streams;
+
+    rc = mcp_store_create(node->store, &spec, node->env->now(node->env->ctx),
+                          &ref);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    rc = mcp_topic_list_changed(topic);
+
+    if (rc == MCP_OK) {
+        rc = mcp_store_subscribe(node->store, &ref, topic);
+    }
+
+    if (rc != MCP_OK) {
+        mcp_store_free(node->store, &ref);
+        return rc;
+    }
+
+    return mcp_store_info(node->store, &ref, info);
+}
+
+
+int
+mcp_consumer_get(mcp_exchange_t *x)
+{
+    int                rc;
+    mcp_stream_info_t  info;
+
+    if (x->event_id.len) {
+        return mcp_consumer_resume(x);
+    }
+
+    rc = mcp_listener(x->node, x->endpoint, &x->session, &info);
+
+    if (rc == MCP_OK) {
+        rc = mcp_consumer_start(x, &info.ref, info.sent_seq);
+    }
+
+    return rc == MCP_OK ? MCP_DONE : mcp_consumer_fault(x, rc);
+}

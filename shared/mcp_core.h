@@ -1,0 +1,296 @@
+
+/*
+ * The insides of exchanges and calls, shared by the core's own files only:
+ *
+ *   mcp_exchange.c   life of an exchange, HTTP rules, GET, DELETE
+ *   mcp_dispatch.c   what a POSTed message means, local answers
+ *   mcp_consumer.c   an exchange that reads a stream
+ *   mcp_call.c       life of a call, jobs, durability, cancellation
+ *   mcp_input.c      asking the client in the middle of a call
+ *   mcp_door.c       the publish door, notifications to subscribers
+ */
+
+
+#ifndef MCP_CORE_H_INCLUDED
+#define MCP_CORE_H_INCLUDED
+
+
+#include "mcp_backend.h"
+#include "mcp_call.h"
+#include "mcp_exchange.h"
+#include "mcp_method.h"
+#include "mcp_rpc.h"
+#include "mcp_session.h"
+
+
+typedef enum {
+    MCP_HTTP_POST = 0,
+    MCP_HTTP_GET,
+    MCP_HTTP_DELETE,
+    MCP_HTTP_OPTIONS,
+    MCP_HTTP_OTHER
+} mcp_http_method_e;
+
+
+typedef enum {
+    MCP_EXCHANGE_HEAD = 0,
+    MCP_EXCHANGE_BODY,         /* waits for the body */
+    MCP_EXCHANGE_WAIT,         /* waits for a call */
+    MCP_EXCHANGE_RESPONSE,     /* the answer is ready or given */
+    MCP_EXCHANGE_STREAM,       /* is a consumer */
+    MCP_EXCHANGE_ENDED
+} mcp_exchange_state_e;
+
+
+/* The publish door's part of an exchange. */
+typedef struct {
+    mcp_str_t      token;      /* configured */
+    unsigned       open:1;
+    unsigned       is:1;       /* this exchange is at the door */
+    unsigned       call:1;     /* the token names a call */
+    unsigned char  id[MCP_STREAM_ID_LEN];
+    unsigned       request;
+    uint64_t       made;       /* ms, when the token was made */
+} mcp_door_t;
+
+
+struct mcp_exchange_s {
+    mcp_task_t             task;
+    mcp_node_t            *node;
+    const mcp_endpoint_t  *endpoint;
+    void                  *glue;
+    mcp_arena_t            arena;      /* body, parsed; see below */
+    mcp_exchange_state_e   state;
+
+    /* of the head */
+    mcp_http_method_e      method;
+    mcp_str_t              session_text;
+    mcp_str_t              revision_text;
+    mcp_str_t              event_id;
+    mcp_str_t              origin;
+    mcp_str_t              content_type;
+    mcp_str_t              authorization;
+    mcp_str_t              principal_name;
+    unsigned char          principal[MCP_DIGEST_LEN];
+
+    mcp_session_t          session;
+    char                  *body;
+    mcp_rpc_t              msg;
+    mcp_buf_t              out;
+    mcp_response_t         response;
+    mcp_call_t            *call;
+    mcp_door_t             door;
+
+    /* consumer */
+    mcp_stream_ref_t       ref;
+    mcp_cursor_t           cursor;
+    uint64_t               handle;
+    uint64_t               first;      /* cursor it began with */
+    uint64_t               sent;       /* last event known to be written */
+    uint64_t               last_write;
+    uint64_t               close_at;
+    mcp_timer_t            timer;
+    unsigned               priming:1;  /* first bytes are to be written */
+    unsigned               comment:1;
+    unsigned               closing:1;  /* close at will: retry, end */
+    unsigned               empty:1;    /* stream of nothing (cancelled) */
+    unsigned               resumed:1;
+    unsigned               has_session:1;
+
+    const char            *outcome;
+    mcp_facts_t            facts;
+    char                   text[8 + MCP_STREAM_TEXT_LEN + 8 + 20];
+};
+
+
+typedef enum {
+    MCP_REQUEST_RUN = 0,       /* a backend works on it */
+    MCP_REQUEST_INPUT,         /* waits for the client's responses */
+    MCP_REQUEST_DETACHED,      /* the rest comes by publish */
+    MCP_REQUEST_OVER           /* has its response, or needs none */
+} mcp_request_state_e;
+
+
+/* One question to the client. */
+typedef struct {
+    mcp_str_t  key;            /* raw */
+    mcp_str_t  method;
+    mcp_str_t  params;         /* raw, may be empty */
+    mcp_str_t  answer;         /* raw result; empty: outstanding */
+    uint64_t   number;
+} mcp_question_t;
+
+
+typedef struct {
+    mcp_job_t             job;
+    mcp_call_t           *call;
+    const mcp_method_t   *method;
+    mcp_request_state_e   state;
+    mcp_str_t             raw;
+    mcp_str_t             id;
+    mcp_str_t             name;
+    mcp_str_t             params;
+    mcp_str_t             progress_token;
+    unsigned              target;
+    mcp_str_t             response;    /* kept until sent, if not durable */
+    uint64_t              deadline;
+
+    mcp_backend_t        *backend;
+    mcp_backend_msg_t     msg;         /* the one that is held back */
+    mcp_fault_e           end_fault;   /* an end that came while held */
+    const char           *end_detail;
+
+    /* asking the client */
+    mcp_arena_t           round;       /* of one round of questions */
+    mcp_question_t       *questions;
+    size_t                n_questions;
+    size_t                n_asked;
+    size_t                n_answered;
+    mcp_str_t             request_state;
+    mcp_buf_t             body;        /* of the next invocation */
+    unsigned              rounds_without_question;
+
+    unsigned              live:1;      /* the glue runs the job */
+    unsigned              held:1;      /* msg waits for room in the stream */
+    unsigned              ended:1;     /* end_fault, end_detail are set */
+    unsigned              starved:1;   /* mcp_job_data() took less */
+    unsigned              again:1;     /* invoke once the job has ended */
+} mcp_request_t;
+
+
+struct mcp_call_s {
+    mcp_task_t             forget;
+    mcp_node_t            *node;
+    const mcp_endpoint_t  *endpoint;
+    mcp_arena_t            arena;      /* holds the request's text, too */
+    unsigned               refs;
+    void                  *glue;
+
+    unsigned char          id[MCP_STREAM_ID_LEN];
+    char                   id_text[MCP_STREAM_TEXT_LEN];
+    mcp_session_t          session;
+    mcp_exchange_t        *x;          /* the client's, until it streams */
+    mcp_facts_t            facts;
+
+    mcp_request_t         *requests;
+    size_t                 n;
+    size_t                 pending;
+    unsigned               jobs;       /* live */
+
+    mcp_stream_ref_t       ref;
+    uint64_t               handle;
+    uint64_t               stream_at;  /* becomes durable then */
+    uint64_t               unattended; /* since when, 0: a consumer reads */
+    uint64_t               next_number;
+    mcp_timer_t            timer;
+
+    unsigned               batch:1;
+    unsigned               durable:1;
+    unsigned               over:1;
+};
+
+
+/* --- mcp_exchange.c --- */
+
+/* What belongs to the message: moves to the call that it becomes. */
+mcp_arena_t *mcp_exchange_arena(mcp_exchange_t *x);
+
+/* Answers with a fault; detail and data may be empty.  MCP_OK. */
+int mcp_exchange_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
+    mcp_str_t detail);
+
+/* Answers without a body. */
+int mcp_exchange_status(mcp_exchange_t *x, int status);
+
+/* Answers 200 with x->out as JSON. */
+int mcp_exchange_json(mcp_exchange_t *x);
+
+void mcp_exchange_header(mcp_exchange_t *x, mcp_str_t name, mcp_str_t value);
+
+/* Verifies the session and the protocol version header. */
+mcp_fault_e mcp_exchange_check_session(mcp_exchange_t *x);
+
+
+/* --- mcp_dispatch.c --- */
+
+int mcp_dispatch(mcp_exchange_t *x, size_t len);
+
+
+/* --- mcp_consumer.c --- */
+
+/* Makes x the stream's consumer; on success the exchange's response is the
+ * head of an SSE answer. */
+int mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
+    uint64_t after);
+
+/* An SSE answer that ends at once. */
+void mcp_consumer_empty(mcp_exchange_t *x);
+void mcp_consumer_wake(mcp_exchange_t *x);
+void mcp_consumer_stop(mcp_exchange_t *x);     /* close at will */
+void mcp_consumer_leave(mcp_exchange_t *x);
+
+/* GET: resumes the stream of Last-Event-ID, or listens. */
+int mcp_consumer_get(mcp_exchange_t *x);
+
+/* The session's own stream, made if need be. */
+int mcp_listener(mcp_node_t *node, const mcp_endpoint_t *endpoint,
+    const mcp_session_t *session, mcp_stream_info_t *info);
+
+
+/* --- mcp_call.c --- */
+
+/* The requests of a call are filled in by the caller: raw, id, method, name,
+ * params, progress_token, target; or response, for one answered already. */
+mcp_call_t *mcp_call_create(mcp_exchange_t *x, size_t n);
+void mcp_call_start(mcp_call_t *call);
+void mcp_call_release(mcp_call_t *call);
+void mcp_call_leave(mcp_call_t *call);         /* x is going */
+void mcp_call_wake(mcp_call_t *call);
+void mcp_call_forgotten(mcp_call_t *call);
+
+void mcp_call_invoke(mcp_request_t *req);
+int  mcp_call_durable(mcp_call_t *call);
+int  mcp_call_append(mcp_call_t *call, mcp_str_t message,
+    mcp_stream_state_e state);
+int  mcp_call_finish(mcp_request_t *req, mcp_str_t body, int error);
+int  mcp_call_finish_fault(mcp_request_t *req, mcp_fault_e fault,
+    mcp_str_t detail);
+
+/* A tool result with isError, or a JSON-RPC error where there is no tool. */
+int  mcp_call_finish_text(mcp_request_t *req, mcp_str_t text);
+void mcp_call_set_timer(mcp_call_t *call);
+
+/* notifications/cancelled of a session. */
+void mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id);
+
+/* Cancels every call of a session and frees its listener. */
+void mcp_call_end_session(mcp_exchange_t *x);
+
+
+/* --- mcp_input.c --- */
+
+int  mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg);
+int  mcp_input_again(mcp_request_t *req);
+void mcp_input_answer(mcp_call_t *call, uint64_t number, mcp_str_t message);
+
+/* A response POSTed by a client: to the call that asked. */
+void mcp_input_post(mcp_exchange_t *x, const mcp_rpc_t *msg);
+
+
+/* --- mcp_door.c --- */
+
+/* Puts the door's URL for one request of a call into the arena. */
+mcp_str_t mcp_door_url(mcp_call_t *call, unsigned request);
+
+/* 1 if it is one that goes to subscribers instead of a call's stream, and then
+ * it has gone there. */
+int mcp_door_broadcast(mcp_node_t *node, mcp_str_t method, mcp_str_t uri,
+    mcp_str_t message);
+int mcp_door_head(mcp_exchange_t *x, const mcp_head_t *head);
+int mcp_door_body(mcp_exchange_t *x, size_t len);
+
+int mcp_topic_list_changed(unsigned char topic[MCP_DIGEST_LEN]);
+int mcp_topic_uri(mcp_str_t uri, unsigned char topic[MCP_DIGEST_LEN]);
+
+
+#endif /* MCP_CORE_H_INCLUDED */

@@ -1,0 +1,487 @@
+
+/*
+ * Asking the client in the middle of a call.  Backends ask the way of
+ * 2026-07-28 (an input_required result); clients of the revisions before get
+ * JSON-RPC requests on the call's stream and POST their responses.
+ *
+ * The id of such a request is "<stream id>.<number>": a response finds its
+ * call by it, at whatever process it arrives.
+ */
+
+#include "mcp_core.h"
+
+
+/* Rounds in a row in which a backend asked nothing. */
+#define MCP_INPUT_MAX_EMPTY  16
+
+
+typedef struct {
+    mcp_str_t       method;
+    unsigned        capability;
+    mcp_revision_e  since;
+} mcp_input_method_t;
+
+
+static const mcp_input_method_t  mcp_input_methods[] = {
+    { mcp_str("elicitation/create"),
+      MCP_CLIENT_ELICITATION | MCP_CLIENT_ELICITATION_URL,
+      MCP_REVISION_2025_06_18 },
+    { mcp_str("sampling/createMessage"), MCP_CLIENT_SAMPLING,
+      MCP_REVISION_2025_03_26 },
+    { mcp_str("roots/list"), MCP_CLIENT_ROOTS, MCP_REVISION_2025_03_26 }
+};
+
+#define MCP_INPUT_METHODS                                                    \
+    (sizeof(mcp_input_methods) / sizeof(mcp_input_method_t))
+
+
+/* 1 if the client said that it can answer this; 0 if not; -1 if nobody
+ * can. */
+static int
+mcp_input_can(const mcp_session_t *session, mcp_str_t method)
+{
+    size_t                     i;
+    const mcp_input_method_t  *m;
+
+    for (i = 0; i < MCP_INPUT_METHODS; i++) {
+        m = &mcp_input_methods[i];
+
+        if (mcp_str_eq(m->method, method)) {
+            return (session->capabilities & m->capability)
+                   && session->revision >= m->since;
+        }
+    }
+
+    return -1;
+}
+
+
+/* Reads inputRequests into req->questions; 0 questions are fine. */
+static mcp_fault_e
+mcp_input_read(mcp_request_t *req, const mcp_json_value_t *requests)
+{
+    size_t             n;
+    mcp_str_t          key;
+    mcp_question_t    *q;
+    mcp_json_iter_t    iter;
+    mcp_json_value_t   value, method, params;
+
+    req->n_questions = 0;
+
+    if (requests->type != MCP_JSON_OBJECT) {
+        return MCP_FAULT_NONE;
+    }
+
+    n = 0;
+    mcp_json_iter_init(&iter, requests->raw);
+
+    while (mcp_json_iter_next(&iter, &key, &value)) {
+        n++;
+    }
+
+    req->questions = mcp_arena_calloc(&req->round,
+                                      (n ? n : 1) * sizeof(mcp_question_t));
+    if (req->questions == NULL) {
+        return MCP_FAULT_INTERNAL;
+    }
+
+    mcp_json_iter_init(&iter, requests->raw);
+
+    while (mcp_json_iter_next(&iter, &key, &value)) {
+        q = &req->questions[req->n_questions];
+
+        method = mcp_json_get(&value, mcp_str("method"));
+        params = mcp_json_get(&value, mcp_str("params"));
+
+        if (method.type != MCP_JSON_STRING
+            || (params.type != MCP_JSON_NONE
+                && params.type != MCP_JSON_OBJECT))
+        {
+            return MCP_FAULT_BACKEND_OUTPUT;
+        }
+
+        if (mcp_json_unescape(&req->round, method.raw, &q->method) != MCP_OK) {
+            return MCP_FAULT_INTERNAL;
+        }
+
+        q->method = mcp_arena_dup(&req->round, q->method);
+        q->key = mcp_arena_dup(&req->round, key);
+        q->params = mcp_arena_dup(&req->round, params.raw);
+
+        if (q->method.data == NULL || q->key.data == NULL
+            || q->params.data == NULL)
+        {
+            return MCP_FAULT_INTERNAL;
+        }
+
+        req->n_questions++;
+    }
+
+    return MCP_FAULT_NONE;
+}
+
+
+static int
+mcp_input_unsupported(mcp_request_t *req, mcp_str_t method)
+{
+    int        rc;
+    mcp_buf_t  text;
+
+    mcp_buf_init(&text, &req->call->node->env->mem, 1024);
+
+    mcp_buf_lit(&text, "The client does not support ");
+    mcp_buf_str(&text, method);
+    mcp_buf_lit(&text, ", which is needed to go on");
+
+    if (text.failed) {
+        rc = mcp_call_finish_text(req, mcp_str("The client cannot give the "
+                                               "input that is needed"));
+
+    } else {
+        rc = mcp_call_finish_text(req, (mcp_str_t) { text.data, text.len });
+    }
+
+    mcp_buf_free(&text);
+
+    return rc;
+}
+
+
+/* Builds the next invocation: the original request, its params extended. */
+static int
+mcp_input_body(mcp_request_t *req)
+{
+    size_t       i, head, brace;
+    mcp_buf_t   *body;
+    mcp_str_t    params;
+    int          comma;
+
+    body = &req->body;
+    params = req->params;
+
+    mcp_buf_free(body);
+    mcp_buf_init(body, &req->call->node->env->mem, SIZE_MAX / 2);
+
+    /* up to the brace that closes params; something in between needs a
+     * comma */
+
+    brace = params.len - 1;
+    comma = 0;
+
+    for (i = 1; i < brace; i++) {
+        if (params.data[i] != ' ' && params.data[i] != '\t'
+            && params.data[i] != '\r' && params.data[i] != '\n')
+        {
+            comma = 1;
+            break;
+        }
+    }
+
+    head = (size_t) (params.data - req->raw.data) + brace;
+
+    mcp_buf_add(body, req->raw.data, head);
+
+    if (req->n_questions) {
+        if (comma) {
+            mcp_buf_lit(body, ",");
+        }
+
+        mcp_buf_lit(body, "\"inputResponses\":{");
+
+        for (i = 0; i < req->n_questions; i++) {
+            if (i) {
+                mcp_buf_lit(body, ",");
+            }
+
+            mcp_buf_str(body, req->questions[i].key);
+            mcp_buf_lit(body, ":");
+            mcp_buf_str(body, req->questions[i].answer);
+        }
+
+        mcp_buf_lit(body, "}");
+        comma = 1;
+    }
+
+    if (req->request_state.len) {
+        if (comma) {
+            mcp_buf_lit(body, ",");
+        }
+
+        mcp_buf_lit(body, "\"requestState\":");
+        mcp_buf_str(body, req->request_state);
+    }
+
+    mcp_buf_add(body, req->raw.data + head, req->raw.len - head);
+
+    return body->failed;
+}
+
+
+int
+mcp_input_again(mcp_request_t *req)
+{
+    req->state = MCP_REQUEST_RUN;
+
+    if (req->live) {
+
+        /* the invocation that asked has not quite ended */
+
+        req->again = 1;
+        return MCP_OK;
+    }
+
+    if (mcp_input_body(req) != MCP_OK) {
+        return mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+    }
+
+    mcp_call_invoke(req);
+    mcp_call_set_timer(req->call);
+
+    return MCP_OK;
+}
+
+
+/* Sends the questions that are not yet sent; MCP_AGAIN: no room. */
+static int
+mcp_input_send(mcp_request_t *req)
+{
+    int              rc;
+    char             id[MCP_EVENT_ID_MAX];
+    mcp_buf_t        buf;
+    mcp_call_t      *call;
+    mcp_question_t  *q;
+
+    call = req->call;
+    rc = MCP_OK;
+
+    mcp_buf_init(&buf, &call->node->env->mem, SIZE_MAX / 2);
+
+    while (req->n_asked < req->n_questions) {
+        q = &req->questions[req->n_asked];
+
+        q->number = call->next_number + 1;
+
+        buf.len = 0;
+        mcp_buf_lit(&buf, "{\"jsonrpc\":\"2.0\",\"id\":\"");
+        mcp_buf_add(&buf, id,
+                    (size_t) (mcp_event_id_print(id, call->id, q->number)
+                              - id));
+        mcp_buf_lit(&buf, "\",\"method\":");
+        mcp_buf_json(&buf, q->method);
+
+        if (q->params.len) {
+            mcp_buf_lit(&buf, ",\"params\":");
+            mcp_buf_str(&buf, q->params);
+        }
+
+        mcp_buf_lit(&buf, "}");
+
+        rc = buf.failed;
+
+        if (rc == MCP_OK) {
+            rc = mcp_call_append(call, (mcp_str_t) { buf.data, buf.len },
+                                 MCP_STATE_INPUT_REQUIRED);
+        }
+
+        if (rc != MCP_OK) {
+            break;
+        }
+
+        call->next_number++;
+        req->n_asked++;
+        mcp_store_count(call->node->store, MCP_COUNT_INPUTS, 1);
+    }
+
+    mcp_buf_free(&buf);
+
+    if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
+        return MCP_AGAIN;
+    }
+
+    if (rc != MCP_OK) {
+        return mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+    }
+
+    req->state = MCP_REQUEST_INPUT;
+    req->deadline = call->node->env->now(call->node->env->ctx)
+                    + call->endpoint->input_timeout;
+    mcp_call_set_timer(call);
+
+    return MCP_OK;
+}
+
+
+int
+mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    int           can;
+    size_t        i;
+    mcp_fault_e   fault;
+
+    /* held back before: the questions are read already */
+
+    if (req->n_questions && req->n_asked < req->n_questions) {
+        return mcp_input_send(req);
+    }
+
+    mcp_arena_reset(&req->round);
+
+    req->n_asked = 0;
+    req->n_answered = 0;
+    req->request_state = mcp_null_str;
+
+    fault = mcp_input_read(req, &msg->input_requests);
+
+    if (fault == MCP_FAULT_NONE && msg->request_state.type != MCP_JSON_NONE) {
+        req->request_state = mcp_arena_dup(&req->round,
+                                           msg->request_state.raw);
+
+        if (req->request_state.data == NULL) {
+            fault = MCP_FAULT_INTERNAL;
+        }
+    }
+
+    if (req->params.len < 2 || req->params.data[0] != '{') {
+        fault = MCP_FAULT_BACKEND_OUTPUT;
+    }
+
+    if (fault == MCP_FAULT_NONE && req->n_questions == 0) {
+        if (++req->rounds_without_question <= MCP_INPUT_MAX_EMPTY) {
+            return mcp_input_again(req);
+        }
+
+        fault = MCP_FAULT_BACKEND_OUTPUT;
+    }
+
+    if (fault != MCP_FAULT_NONE) {
+        req->n_questions = 0;
+        return mcp_call_finish_fault(req, fault,
+                                     mcp_str("request for input"));
+    }
+
+    req->rounds_without_question = 0;
+
+    /* never ask a client for what it did not declare */
+
+    for (i = 0; i < req->n_questions; i++) {
+        can = mcp_input_can(&req->call->session, req->questions[i].method);
+
+        if (can == 1) {
+            continue;
+        }
+
+        req->n_questions = 0;
+
+        if (can < 0) {
+            return mcp_call_finish_fault(req, MCP_FAULT_BACKEND_OUTPUT,
+                                         mcp_str("request for input"));
+        }
+
+        return mcp_input_unsupported(req, req->questions[i].method);
+    }
+
+    if (mcp_call_durable(req->call) != MCP_OK
+        || req->state == MCP_REQUEST_OVER)
+    {
+        return MCP_OK;
+    }
+
+    return mcp_input_send(req);
+}
+
+
+static mcp_question_t *
+mcp_input_find(mcp_call_t *call, uint64_t number, mcp_request_t **req)
+{
+    size_t  i, k;
+
+    for (i = 0; i < call->n; i++) {
+        *req = &call->requests[i];
+
+        if ((*req)->state != MCP_REQUEST_INPUT) {
+            continue;
+        }
+
+        for (k = 0; k < (*req)->n_questions; k++) {
+            if ((*req)->questions[k].number == number) {
+                return &(*req)->questions[k];
+            }
+        }
+    }
+
+    return NULL;
+}
+
+
+void
+mcp_input_answer(mcp_call_t *call, uint64_t number, mcp_str_t message)
+{
+    mcp_rpc_t        msg;
+    mcp_question_t  *q;
+    mcp_request_t   *req;
+
+    q = mcp_input_find(call, number, &req);
+
+    if (q == NULL || q->answer.len) {
+        return;
+    }
+
+    if (mcp_rpc_parse(&req->round, message, call->endpoint->max_depth, &msg)
+        != MCP_OK)
+    {
+        mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+        return;
+    }
+
+    if (msg.kind == MCP_RPC_ERROR) {
+        mcp_call_finish_text(req, mcp_str("The client answered the request "
+                                          "for input with an error"));
+        return;
+    }
+
+    if (msg.kind != MCP_RPC_RESULT) {
+        return;
+    }
+
+    q->answer = mcp_arena_dup(&req->round, msg.result.raw);
+
+    if (q->answer.data == NULL) {
+        mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+        return;
+    }
+
+    if (++req->n_answered == req->n_questions) {
+        mcp_store_set_state(call->node->store, &call->ref,
+                            MCP_STATE_PROCESSING);
+        mcp_input_again(req);
+    }
+}
+
+
+void
+mcp_input_post(mcp_exchange_t *x, const mcp_rpc_t *msg)
+{
+    uint64_t            number;
+    mcp_str_t           id;
+    unsigned char       stream[MCP_STREAM_ID_LEN];
+    mcp_stream_info_t   info;
+
+    /* a string of ours, or of nobody we know */
+
+    if (msg->id.len < 3 || msg->id.data[0] != '"') {
+        return;
+    }
+
+    id.data = msg->id.data + 1;
+    id.len = msg->id.len - 2;
+
+    if (mcp_event_id_parse(id, stream, &number) != MCP_OK
+        || mcp_store_find(x->node->store, stream, &info) != MCP_OK
+        || memcmp(info.session, x->session.id, MCP_DIGEST_LEN) != 0)
+    {
+        return;
+    }
+
+    mcp_store_post(x->node->store, &info.ref, MCP_POST_INPUT, number,
+                   msg->raw);
+}
