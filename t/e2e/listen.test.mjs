@@ -111,6 +111,17 @@ test('a detached call is delivered through the door', async () => {
 });
 
 
+test('a detached call is delivered all at once', async () => {
+    for (const as of ['batch', 'ndjson', 'sse']) {
+        const { messages, response } = await session.follow(
+            await session.call('detach', { n: 3, as }));
+
+        assert.deepEqual(counted(messages), upTo(3), as);
+        assert.equal(textOf(response.result), 'detached 3');
+    }
+});
+
+
 test('a detached call is resumed', async () => {
     const answer = await session.call('detach', { n: 3, gate: 'detached' });
 
