@@ -28,7 +28,8 @@
 #define MCP_MATCH_ROOM         1024
 
 /* Without JIT (the system may forbid it) the backtracking frames come on
- * top: 20 KiB at first, doubled once. */
+ * top, 20 KiB at first, doubled once: good for 150 repetitions of a group,
+ * where the 32 KiB that JIT takes itself are for 1000. */
 #define MCP_MATCH_HEAP_KB      40
 #define MCP_MATCH_SLOW_ROOM    (MCP_MATCH_ROOM + 62 * 1024)
 
@@ -281,6 +282,7 @@ mcp_match_compile(mcp_match_t *match, mcp_str_t regex, uint32_t options,
     size_t skipped, char *error, size_t size)
 {
     int                     rc;
+    size_t                  jit_size;
     PCRE2_SIZE              offset;
     pcre2_compile_context  *compile;
     pcre2_general_context  *general;
@@ -314,7 +316,12 @@ mcp_match_compile(mcp_match_t *match, mcp_str_t regex, uint32_t options,
         return mcp_match_compile_error(rc, skipped + offset, error, size);
     }
 
-    match->jit = pcre2_jit_compile(match->code, PCRE2_JIT_COMPLETE) == 0;
+    /* it succeeds also where the pattern says (*NO_JIT) */
+
+    match->jit = pcre2_jit_compile(match->code, PCRE2_JIT_COMPLETE) == 0
+                 && pcre2_pattern_info(match->code, PCRE2_INFO_JITSIZE,
+                                       &jit_size) == 0
+                 && jit_size > 0;
 
     return MCP_OK;
 }
