@@ -283,14 +283,21 @@ mcp_backend_create(const mcp_mem_t *mem, mcp_backend_want_e want,
 
     memset(b, 0, sizeof(mcp_backend_t));
 
-    /* how long a stream's queue gets is the caller's: it reads in between */
-
     b->mem = mem;
     b->want = want;
-    b->uri = uri;
     b->max = max;
     b->limit = max;
     b->max_depth = max_depth;
+
+    /* an embedded resource needs a URI, and a tool's name is none */
+
+    if (want == MCP_BACKEND_RESOURCE
+        || (uri.len && memchr(uri.data, ':', uri.len)))
+    {
+        b->uri = uri;
+    }
+
+    /* how long a stream's queue gets is the caller's: it reads in between */
 
     mcp_buf_init(&b->in, mem, SIZE_MAX / 2);
     mcp_buf_init(&b->out, mem, SIZE_MAX / 2);

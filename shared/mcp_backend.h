@@ -57,7 +57,8 @@ typedef struct mcp_backend_s  mcp_backend_t;
  * max bounds one message and, for a body that is no message stream, the
  * body (a body that gets wrapped may come out at most twice as long, plus
  * 1 KB and the URI).  uri: what a resource read asked for (for wrapping), kept
- * by reference.  NULL when out of memory.
+ * by reference; what has no scheme, as the name of a tool or prompt, is
+ * not used.  NULL when out of memory.
  */
 mcp_backend_t *mcp_backend_create(const mcp_mem_t *mem,
     mcp_backend_want_e want, mcp_str_t uri, size_t max, unsigned max_depth);

@@ -780,6 +780,10 @@ test_content(void **state)
           "RESULT {\"content\":[{\"type\":\"resource\",\"resource\":{"
           "\"uri\":\"a:\\\"b\",\"mimeType\":\"application/pdf\","
           "\"blob\":\"JVBERg==\"}}]}\n", .uri = "a:\"b" },
+        { "binary of a named tool", TOOL, 200, "a/b", BODY("x"),
+          "RESULT {\"content\":[{\"type\":\"resource\",\"resource\":{"
+          "\"uri\":\"mcp:result\",\"mimeType\":\"a/b\","
+          "\"blob\":\"eA==\"}}]}\n", .uri = "chart.draw" },
         { "XML", TOOL, 200, "application/atom+xml", BODY("<a/>"),
           "RESULT {\"content\":[{\"type\":\"resource\",\"resource\":{"
           "\"uri\":\"mcp:result\",\"mimeType\":\"application/atom+xml\","
