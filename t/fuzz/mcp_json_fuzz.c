@@ -1,0 +1,219 @@
+
+/*
+ * Any text.  What the scan accepts, iterators walk and find the same fields
+ * in; what it hands out is itself JSON; nothing is left behind.
+ */
+
+
+#include <stdlib.h>
+
+#include "mcp_json.h"
+
+
+#define DEPTH  16
+
+#define check(what)  if (!(what)) { abort(); }
+
+
+enum { F_A, F_B, F_AA, F_AB, F_ABC, F_COUNT };
+
+static const mcp_json_field_t  fields[F_COUNT] = {
+    [F_A] = { MCP_JSON_ROOT, { "a", 1 } },
+    [F_B] = { MCP_JSON_ROOT, { "b", 1 } },
+    [F_AA] = { F_A, { "a", 1 } },
+    [F_AB] = { F_A, { "b", 1 } },
+    [F_ABC] = { F_AB, { "c", 1 } },
+};
+
+
+static long  live;
+
+
+static void *
+fuzz_alloc(void *ctx, size_t size)
+{
+    (void) ctx;
+    live++;
+
+    return malloc(size);
+}
+
+
+static void
+fuzz_free(void *ctx, void *p)
+{
+    (void) ctx;
+    live--;
+    free(p);
+}
+
+
+static const mcp_mem_t  mem = { fuzz_alloc, fuzz_free, NULL };
+
+
+static int
+same(const mcp_json_value_t *a, const mcp_json_value_t *b)
+{
+    return a->type == b->type
+           && (a->type == MCP_JSON_NONE
+               || (a->raw.data == b->raw.data && a->raw.len == b->raw.len));
+}
+
+
+/* Walks all of a value; every part of it is JSON, every string UTF-8. */
+static void
+walk(mcp_arena_t *arena, const mcp_json_value_t *value, unsigned depth)
+{
+    size_t             n;
+    mcp_str_t          key, text;
+    mcp_json_iter_t    iter;
+    mcp_json_value_t   item, part;
+
+    check(depth <= DEPTH);
+
+    if (value->type == MCP_JSON_STRING) {
+        check(mcp_json_unescape(arena, value->raw, &text) == MCP_OK);
+        check(mcp_utf8_valid(text));
+        check(mcp_json_str_eq(value->raw, text));
+        check(text.len <= value->raw.len - 2);
+    }
+
+    mcp_json_iter_init(&iter, value->raw);
+
+    for (n = 0; mcp_json_iter_next(&iter, &key, &item); n++) {
+        check(item.raw.data > value->raw.data);
+        check(item.raw.data + item.raw.len
+              < value->raw.data + value->raw.len);
+        check(item.type != MCP_JSON_NONE);
+
+        if (value->type == MCP_JSON_OBJECT) {
+            check(mcp_json_unescape(arena, key, &text) == MCP_OK);
+            check(mcp_json_str_eq(key, text));
+
+            /* the first of its name, if not this one */
+            part = mcp_json_get(value, text);
+            check(part.type != MCP_JSON_NONE);
+            check(part.raw.data <= item.raw.data);
+        }
+
+        /* the root's members stand for all: not to scan squarely */
+        if (depth == 0) {
+            check(mcp_json_scan(arena, item.raw, DEPTH, NULL, 0, &part, NULL,
+                                NULL) == MCP_OK);
+            check(same(&part, &item));
+        }
+
+        walk(arena, &item, depth + 1);
+    }
+
+    check(n == 0 || value->type == MCP_JSON_OBJECT
+          || value->type == MCP_JSON_ARRAY);
+}
+
+
+/* The scan's fields against look-ups. */
+static void
+compare(const mcp_json_value_t *root, const mcp_json_value_t *values)
+{
+    size_t                   f;
+    mcp_json_value_t         value;
+    const mcp_json_value_t  *parent;
+
+    for (f = 0; f < F_COUNT; f++) {
+        parent = fields[f].parent == MCP_JSON_ROOT ? root
+                                                   : &values[fields[f].parent];
+        value = mcp_json_get(parent, fields[f].key);
+        check(same(&value, &values[f]));
+    }
+}
+
+
+/* One line says the same. */
+static void
+line(mcp_arena_t *arena, const mcp_json_value_t *root)
+{
+    mcp_buf_t         buf;
+    mcp_json_value_t  again;
+
+    mcp_buf_init(&buf, &mem, SIZE_MAX);
+    mcp_json_add_line(&buf, root->raw);
+
+    check(buf.len == root->raw.len);
+    check(memchr(buf.data, '\n', buf.len) == NULL);
+    check(memchr(buf.data, '\r', buf.len) == NULL);
+    check(mcp_json_scan(arena, (mcp_str_t) { buf.data, buf.len }, DEPTH, NULL,
+                        0, &again, NULL, NULL) == MCP_OK);
+    check(again.type == root->type && again.raw.len == root->raw.len);
+
+    mcp_buf_free(&buf);
+}
+
+
+/* Any bytes written as a string are read back, if they are UTF-8. */
+static void
+quote(mcp_arena_t *arena, mcp_str_t text)
+{
+    int               rc;
+    mcp_buf_t         buf;
+    mcp_str_t         back;
+    mcp_json_value_t  root;
+
+    mcp_buf_init(&buf, &mem, SIZE_MAX);
+    mcp_buf_json(&buf, text);
+
+    rc = mcp_json_scan(arena, (mcp_str_t) { buf.data, buf.len }, 0, NULL, 0,
+                       &root, NULL, NULL);
+
+    check((rc == MCP_OK) == mcp_utf8_valid(text));
+
+    if (rc == MCP_OK) {
+        check(root.type == MCP_JSON_STRING);
+        check(mcp_json_unescape(arena, root.raw, &back) == MCP_OK);
+        check(mcp_str_eq(back, text));
+    }
+
+    mcp_buf_free(&buf);
+}
+
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    int               rc;
+    mcp_str_t         text;
+    mcp_arena_t       arena;
+    mcp_json_error_t  error;
+    mcp_json_value_t  root, values[F_COUNT];
+
+    text.data = (const char *) data;
+    text.len = size;
+
+    mcp_arena_init(&arena, &mem);
+
+    rc = mcp_json_scan(&arena, text, DEPTH, fields, F_COUNT, &root, values,
+                       &error);
+
+    check(rc == MCP_OK || rc == MCP_ERR_SYNTAX);
+    check((rc == MCP_OK) == (error.problem == MCP_JSON_FINE));
+    check(error.offset <= size);
+
+    if (rc == MCP_OK || error.problem == MCP_JSON_BAD_DUPLICATE) {
+        check(mcp_utf8_valid(text));
+        compare(&root, values);
+        walk(&arena, &root, 0);
+        line(&arena, &root);
+
+    } else {
+        check(root.type == MCP_JSON_NONE);
+    }
+
+    quote(&arena, text);
+
+    mcp_arena_destroy(&arena);
+    check(live == 0);
+
+    return 0;
+}

@@ -1,0 +1,301 @@
+
+/*
+ * Any stream, after a first byte that says how to cut it.  The events are
+ * those of the whole stream read at once, and those of a reader written from
+ * the standard's words, without regard to speed.
+ */
+
+
+#include <stdlib.h>
+
+#include "mcp_sse.h"
+
+
+#define MAX  SIZE_MAX
+
+#define check(what)  if (!(what)) { abort(); }
+
+
+static long  live;
+
+
+static void *
+fuzz_alloc(void *ctx, size_t size)
+{
+    (void) ctx;
+    live++;
+
+    return malloc(size);
+}
+
+
+static void
+fuzz_free(void *ctx, void *p)
+{
+    (void) ctx;
+    live--;
+    free(p);
+}
+
+
+static const mcp_mem_t  mem = { fuzz_alloc, fuzz_free, NULL };
+
+
+/* Appends an event and its length. */
+static void
+add_event(mcp_buf_t *out, mcp_str_t data)
+{
+    mcp_buf_int(out, (int64_t) data.len);
+    mcp_buf_lit(out, ":");
+    mcp_buf_str(out, data);
+}
+
+
+static int
+decode(mcp_sse_decoder_t *d, const char *in, size_t len, size_t step,
+    mcp_buf_t *out)
+{
+    int         rc;
+    size_t      part, consumed;
+    mcp_str_t   data;
+
+    while (len > 0) {
+        part = step < len ? step : len;
+
+        rc = mcp_sse_decode(d, in, part, &consumed, &data);
+
+        check(consumed <= part);
+
+        if (rc < 0) {
+            return rc;
+        }
+
+        check(rc == MCP_OK || (rc == MCP_AGAIN && consumed == part));
+
+        if (rc == MCP_OK) {
+            check(consumed > 0 && data.len > 0);
+            add_event(out, data);
+        }
+
+        in += consumed;
+        len -= consumed;
+    }
+
+    rc = mcp_sse_decoder_end(d, &data);
+
+    if (rc == MCP_OK) {
+        mcp_buf_lit(out, "end ");
+        add_event(out, data);
+        rc = mcp_sse_decoder_end(d, &data);
+    }
+
+    check(rc == MCP_DONE || rc < 0);
+
+    return rc;
+}
+
+
+/* One line as WHATWG HTML 9.2.6 reads it; "data" is the data buffer. */
+static void
+slow_line(const char *p, size_t len, mcp_buf_t *data, mcp_buf_t *out)
+{
+    size_t      name;
+    const char *colon;
+
+    if (len == 0) {
+        /* less its last LF: what is empty then is not reported here */
+        if (data->len > 1) {
+            add_event(out, (mcp_str_t) { data->data, data->len - 1 });
+        }
+
+        data->len = 0;
+        return;
+    }
+
+    colon = memchr(p, ':', len);
+    name = colon ? (size_t) (colon - p) : len;
+
+    if (name != 4 || memcmp(p, "data", 4) != 0) {
+        return;
+    }
+
+    if (colon != NULL) {
+        len -= name + 1;
+        p = colon + 1;
+
+        if (len > 0 && *p == ' ') {
+            p++;
+            len--;
+        }
+
+        mcp_buf_add(data, p, len);
+    }
+
+    mcp_buf_lit(data, "\n");
+}
+
+
+static void
+slow_decode(const char *in, size_t len, mcp_buf_t *out)
+{
+    size_t     i, start;
+    mcp_buf_t  data;
+
+    mcp_buf_init(&data, &mem, MAX);
+
+    if (len >= 3 && memcmp(in, "\xef\xbb\xbf", 3) == 0) {
+        in += 3;
+        len -= 3;
+    }
+
+    start = 0;
+
+    for (i = 0; i < len; i++) {
+        if (in[i] != '\n' && in[i] != '\r') {
+            continue;
+        }
+
+        slow_line(in + start, i - start, &data, out);
+
+        if (in[i] == '\r' && i + 1 < len && in[i + 1] == '\n') {
+            i++;
+        }
+
+        start = i + 1;
+    }
+
+    /* what the standard drops */
+
+    if (start < len) {
+        slow_line(in + start, len - start, &data, out);
+    }
+
+    if (data.len > 1) {
+        mcp_buf_lit(out, "end ");
+        add_event(out, (mcp_str_t) { data.data, data.len - 1 });
+    }
+
+    mcp_buf_free(&data);
+}
+
+
+static void
+check_same(const mcp_buf_t *a, const mcp_buf_t *b)
+{
+    check(a->len == b->len);
+    check(a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
+}
+
+
+/* A small limit: no event above it, and no other failure, for any cut. */
+static void
+check_limit(const char *in, size_t len, size_t step)
+{
+    int                rc;
+    size_t             consumed, part;
+    mcp_str_t          data;
+    mcp_sse_decoder_t  d;
+
+    mcp_sse_decoder_init(&d, &mem, 32);
+
+    for (rc = MCP_OK; len > 0 && rc >= 0; len -= consumed) {
+        part = step < len ? step : len;
+        rc = mcp_sse_decode(&d, in, part, &consumed, &data);
+        check(rc != MCP_OK || data.len <= 32);
+        check(rc >= 0 || rc == MCP_ERR_LIMIT);
+        in += consumed;
+    }
+
+    mcp_sse_decoder_free(&d);
+}
+
+
+/* An event of ours is read back. */
+static void
+check_encoder(const char *in, size_t len)
+{
+    char               *p, *text;
+    size_t              consumed;
+    uint64_t            seq;
+    mcp_str_t           data;
+    unsigned char       id[MCP_STREAM_ID_LEN] = { 1, 2, 3 };
+    mcp_sse_decoder_t   d;
+
+    if (len == 0 || memchr(in, '\n', len) || memchr(in, '\r', len)) {
+        return;
+    }
+
+    text = malloc(mcp_sse_event_size(len));
+    p = mcp_sse_event_head(text, id, UINT64_MAX);
+    memcpy(p, in, len);
+    p += len;
+    *p++ = '\n';
+    *p++ = '\n';
+
+    mcp_sse_decoder_init(&d, &mem, len + MCP_EVENT_ID_MAX);
+    check(mcp_sse_decode(&d, text, (size_t) (p - text), &consumed, &data)
+          == MCP_OK);
+    check(data.len == len && memcmp(data.data, in, len) == 0);
+    mcp_sse_decoder_free(&d);
+
+    /* an id that parses is the one text of its value */
+
+    data.data = in;
+    data.len = len;
+
+    if (mcp_event_id_parse(data, id, &seq) == MCP_OK) {
+        p = mcp_event_id_print(text, id, seq);
+        check((size_t) (p - text) == len && memcmp(text, in, len) == 0);
+    }
+
+    free(text);
+}
+
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    size_t             step, len;
+    mcp_buf_t          slow, whole, cut;
+    const char        *in;
+    mcp_sse_decoder_t  d;
+
+    if (size == 0) {
+        return 0;
+    }
+
+    step = data[0] % 16 + 1;
+    in = (const char *) data + 1;
+    len = size - 1;
+
+    mcp_buf_init(&slow, &mem, MAX);
+    mcp_buf_init(&whole, &mem, MAX);
+    mcp_buf_init(&cut, &mem, MAX);
+
+    slow_decode(in, len, &slow);
+
+    mcp_sse_decoder_init(&d, &mem, MAX);
+    check(decode(&d, in, len, len, &whole) == MCP_DONE);
+    mcp_sse_decoder_free(&d);
+
+    mcp_sse_decoder_init(&d, &mem, MAX);
+    check(decode(&d, in, len, step, &cut) == MCP_DONE);
+    mcp_sse_decoder_free(&d);
+
+    check_same(&slow, &whole);
+    check_same(&slow, &cut);
+
+    check_limit(in, len, step);
+    check_encoder(in, len);
+
+    mcp_buf_free(&slow);
+    mcp_buf_free(&whole);
+    mcp_buf_free(&cut);
+
+    check(live == 0);
+
+    return 0;
+}
