@@ -29,32 +29,40 @@
 /* A zone as configured (cycle's memory) and this worker's part in it. */
 typedef struct {
     ngx_str_t           name;
-    ngx_shm_zone_t     *shm_zone;
+    ngx_shm_zone_t     *shm_zone;      /* NULL: used, not yet defined */
     ngx_log_t          *log;
+    mcp_keys_t          keys;          /* generated; they live with the zone */
+
+    ngx_str_t           file;          /* where it was first used */
+    ngx_uint_t          line;
 
     /* set up in init_process */
     mcp_env_t           env;
     mcp_store_t         store;
     mcp_node_t          node;
+    ngx_connection_t    dummy;         /* events ask it for fd and log */
     ngx_event_t         pump;          /* posted: pull the node's actions */
     ngx_event_t         timer;         /* the node's next deadline */
     ngx_event_t         watchdog;      /* slow: dead workers */
+    uint64_t            armed;         /* what timer is set to */
+    ngx_uint_t          patrol;        /* slot the watchdog looks at next */
     unsigned            ready:1;
+    unsigned            woken:1;       /* mcp_node_wake() is due */
+    unsigned            pumping:1;
 } ngx_http_mcp_zone_t;
 
 
 typedef struct {
     ngx_array_t           zones;       /* of ngx_http_mcp_zone_t * */
-    mcp_keys_t            generated;   /* when no mcp_key is configured */
+    ngx_array_t           endpoints;   /* of ngx_http_mcp_loc_conf_t * */
 } ngx_http_mcp_main_conf_t;
 
 
 typedef struct {
     ngx_http_mcp_zone_t  *zone;        /* "mcp" */
-    mcp_endpoint_t        endpoint;
+    mcp_endpoint_t        endpoint;    /* made of the rest when merging */
     ngx_array_t          *targets;     /* ngx_str_t: named locations */
     ngx_http_complex_value_t  *principal;
-    /* directive values to merge stand behind; see ngx_http_mcp_module.c */
 
     ngx_http_mcp_zone_t  *publish_zone;
     ngx_str_t             publish_token;
@@ -82,13 +90,25 @@ typedef struct {
     ngx_str_t             server_name;
     ngx_str_t             server_version;
     ngx_str_t             server_title;
-    ngx_str_t             catalog_file;
     ngx_str_t             publish_url;
-    ngx_array_t          *key_files;   /* ngx_str_t */
-    ngx_array_t          *origins;     /* mcp_match_t * */
-    ngx_array_t          *routes;      /* mcp_route_t */
     ngx_str_t             backend;     /* default named location */
+    mcp_keys_t           *keys;
+    mcp_catalog_t        *catalog;
+    ngx_array_t          *origins;     /* of mcp_match_t * */
+    ngx_flag_t            any_origin;
+    ngx_array_t          *routes;      /* of ngx_http_mcp_route_t */
+
+    ngx_http_core_srv_conf_t  *cscf;   /* where the endpoint stands */
+    ngx_str_t             file;
+    ngx_uint_t            line;
 } ngx_http_mcp_loc_conf_t;
+
+
+/* One "mcp_route" as read. */
+typedef struct {
+    mcp_match_t          *match;
+    ngx_str_t             location;
+} ngx_http_mcp_route_t;
 
 
 /* A client request's context. */
@@ -96,17 +116,15 @@ typedef struct {
     ngx_http_request_t   *request;
     ngx_http_mcp_zone_t  *zone;
     mcp_exchange_t       *exchange;
-    mcp_header_t         *headers;
-    ngx_uint_t            n_headers;
 
     /* consumer (ngx_http_mcp_stream.c) */
-    ngx_buf_t            *buf;
+    u_char               *buf;         /* NULL while there is nothing to send */
+    size_t                size;        /* of buf, or of the next one */
     ngx_chain_t          *free;
     ngx_chain_t          *busy;
     unsigned              waiting:1;   /* RESPOND or STREAM is to come */
     unsigned              streaming:1;
-    unsigned              header_sent:1;
-    unsigned              ended:1;
+    unsigned              ended:1;     /* finalized: no action concerns it */
 } ngx_http_mcp_ctx_t;
 
 
@@ -115,27 +133,44 @@ extern ngx_module_t  ngx_http_mcp_module;
 
 /* zone */
 char *ngx_http_mcp_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+
+/* A zone by name, also one that is defined further on. */
 ngx_http_mcp_zone_t *ngx_http_mcp_zone_find(ngx_conf_t *cf, ngx_str_t *name);
+char *ngx_http_mcp_zone_check(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf);
 ngx_int_t ngx_http_mcp_init_module(ngx_cycle_t *cycle);
 ngx_int_t ngx_http_mcp_init_process(ngx_cycle_t *cycle);
 void ngx_http_mcp_exit_process(ngx_cycle_t *cycle);
 
-/* Pulls and carries out all actions; re-arms the timer.  May free the request
- * whose handler calls it only through its posted requests. */
+/* Pulls and carries out all actions and arms the timer.  Runs from events of
+ * its own only, never from a request's handler: an action may free any
+ * request. */
 void ngx_http_mcp_pump(ngx_http_mcp_zone_t *zone);
+
+/* After feeding the node from elsewhere: the next deadline may be earlier. */
+void ngx_http_mcp_arm(ngx_http_mcp_zone_t *zone);
+
+/* malloc for what the core keeps. */
+extern const mcp_mem_t  ngx_http_mcp_mem;
 
 /* handler */
 ngx_int_t ngx_http_mcp_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_mcp_publish_handler(ngx_http_request_t *r);
 
-/* RESPOND and STREAM actions */
-void ngx_http_mcp_respond(ngx_http_mcp_ctx_t *ctx);
-void ngx_http_mcp_stream(ngx_http_mcp_ctx_t *ctx);
+/* NULL if r is no client's or publisher's request; also found in the log
+ * phase and after internal redirects. */
+ngx_http_mcp_ctx_t *ngx_http_mcp_get_ctx(ngx_http_request_t *r);
 
-/* stream: PULL action, and the write handler behind it */
+/* Status, type and header lines of the exchange's response. */
+ngx_int_t ngx_http_mcp_set_headers(ngx_http_request_t *r,
+    const mcp_response_t *response);
+
+/* RESPOND action. */
+void ngx_http_mcp_respond(ngx_http_mcp_ctx_t *ctx);
+
+/* stream: STREAM and PULL actions; r may be freed when they return, but only
+ * through its posted requests. */
+void ngx_http_mcp_stream(ngx_http_mcp_ctx_t *ctx);
 void ngx_http_mcp_pull(ngx_http_mcp_ctx_t *ctx);
-ngx_int_t ngx_http_mcp_stream_start(ngx_http_request_t *r,
-    ngx_http_mcp_ctx_t *ctx);
 
 /*
  * call: carry out INVOKE, ABORT, RESUME, FORGET.  invoke: r is the client's

@@ -1,0 +1,111 @@
+
+/* mcp_status: what a zone holds and has done. */
+
+
+#include "ngx_http_mcp_module.h"
+
+#include "mcp_status.h"
+
+
+#define NGX_HTTP_MCP_STATUS_MAX  (64 * 1024)
+
+
+static mcp_str_t
+ngx_http_mcp_status_choose(ngx_http_request_t *r)
+{
+    ngx_str_t         value;
+    mcp_str_t         accept;
+    ngx_uint_t        i;
+    ngx_list_part_t  *part;
+    ngx_table_elt_t  *header;
+
+    if (ngx_http_arg(r, (u_char *) "format", 6, &value) == NGX_OK) {
+        return ngx_http_mcp_str(&value);
+    }
+
+    accept = mcp_null_str;
+
+    /* nginx keeps a pointer to Accept only if a module built in needs it */
+
+    for (part = &r->headers_in.headers.part; part; part = part->next) {
+        header = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+            if (header[i].key.len == 6
+                && ngx_strncasecmp(header[i].key.data, (u_char *) "Accept", 6)
+                   == 0)
+            {
+                accept = ngx_http_mcp_str(&header[i].value);
+            }
+        }
+    }
+
+    return mcp_status_format(accept);
+}
+
+
+static ngx_int_t
+ngx_http_mcp_status_send(ngx_http_request_t *r, mcp_buf_t *buf, mcp_str_t *type)
+{
+    ngx_str_t                 content_type;
+    ngx_http_complex_value_t  text;
+
+    ngx_memzero(&text, sizeof(ngx_http_complex_value_t));
+
+    text.value.len = buf->len;
+    text.value.data = ngx_pnalloc(r->pool, buf->len);
+    if (text.value.data == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ngx_memcpy(text.value.data, buf->data, buf->len);
+
+    content_type.data = (u_char *) type->data;
+    content_type.len = type->len;
+
+    return ngx_http_send_response(r, NGX_HTTP_OK, &content_type, &text);
+}
+
+
+ngx_int_t
+ngx_http_mcp_status_handler(ngx_http_request_t *r)
+{
+    ngx_int_t                 rc;
+    mcp_buf_t                 buf;
+    mcp_str_t                 type;
+    ngx_http_mcp_zone_t      *zone;
+    ngx_http_mcp_loc_conf_t  *mlcf;
+
+    if (!(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD))) {
+        return NGX_HTTP_NOT_ALLOWED;
+    }
+
+    mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
+    zone = mlcf->status_zone;
+
+    if (!zone->ready) {
+        return NGX_HTTP_SERVICE_UNAVAILABLE;
+    }
+
+    mcp_buf_init(&buf, &ngx_http_mcp_mem, NGX_HTTP_MCP_STATUS_MAX);
+
+    switch (mcp_status_render(&zone->store, ngx_http_mcp_status_choose(r),
+                              &buf, &type))
+    {
+    case MCP_OK:
+        rc = ngx_http_mcp_status_send(r, &buf, &type);
+        break;
+
+    case MCP_ERR_NOT_FOUND:
+        rc = NGX_HTTP_BAD_REQUEST;
+        break;
+
+    default:
+        rc = NGX_HTTP_INTERNAL_SERVER_ERROR;
+        break;
+    }
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}

@@ -1,0 +1,343 @@
+
+/*
+ * Consumers: an exchange that is answered by a stream.  Pull: the core is
+ * asked for bytes only when all that it gave before is in the socket, so a
+ * slow client costs one buffer, and an idle one none.
+ */
+
+
+#include "ngx_http_mcp_module.h"
+
+
+#define NGX_HTTP_MCP_BUF_MIN  4096
+#define NGX_HTTP_MCP_BUF_MAX  65536
+
+
+static void ngx_http_mcp_stream_write_handler(ngx_http_request_t *r);
+static void ngx_http_mcp_stream_run(ngx_http_mcp_ctx_t *ctx);
+
+
+void
+ngx_http_mcp_stream(ngx_http_mcp_ctx_t *ctx)
+{
+    ngx_int_t            rc;
+    ngx_connection_t    *c;
+    ngx_http_request_t  *r;
+
+    r = ctx->request;
+    c = r->connection;
+
+    ctx->waiting = 0;
+
+    if (ngx_http_mcp_set_headers(r, mcp_exchange_response(ctx->exchange))
+        != NGX_OK)
+    {
+        ctx->ended = 1;
+        ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
+        return;
+    }
+
+    r->headers_out.content_length_n = -1;
+
+    /* kept back until the first bytes of the stream */
+
+    rc = ngx_http_send_header(r);
+
+    if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
+        ctx->ended = 1;
+        ngx_http_finalize_request(r, rc);
+        return;
+    }
+
+    ctx->streaming = 1;
+    ctx->size = NGX_HTTP_MCP_BUF_MIN;
+
+    /* a body that is being discarded tells when the client leaves, too */
+
+    if (!r->discard_body) {
+        r->read_event_handler = ngx_http_test_reading;
+    }
+
+    r->write_event_handler = ngx_http_mcp_stream_write_handler;
+
+    if (c->read->ready) {
+        ngx_post_event(c->read, &ngx_posted_events);
+
+    } else if (ngx_handle_read_event(c->read, 0) != NGX_OK) {
+        ctx->ended = 1;
+        ngx_http_finalize_request(r, NGX_ERROR);
+        return;
+    }
+
+    ngx_http_mcp_stream_run(ctx);
+}
+
+
+static ngx_uint_t
+ngx_http_mcp_stream_blocked(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
+{
+    return ctx->busy || r->buffered || r->postponed || r->connection->buffered;
+}
+
+
+void
+ngx_http_mcp_pull(ngx_http_mcp_ctx_t *ctx)
+{
+    /* while it is blocked the write handler will come */
+
+    if (ctx->streaming && !ngx_http_mcp_stream_blocked(ctx->request, ctx)) {
+        ngx_http_mcp_stream_run(ctx);
+    }
+}
+
+
+static ngx_int_t
+ngx_http_mcp_stream_output(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
+    ngx_chain_t *out)
+{
+    ngx_int_t  rc;
+
+    rc = ngx_http_output_filter(r, out);
+
+    ngx_chain_update_chains(r->pool, &ctx->free, &ctx->busy, &out,
+                            (ngx_buf_tag_t) &ngx_http_mcp_module);
+
+    return rc;
+}
+
+
+/* Sends len bytes of ctx->buf. */
+static ngx_int_t
+ngx_http_mcp_stream_send(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
+    size_t len, ngx_uint_t last)
+{
+    ngx_buf_t    *b;
+    ngx_chain_t  *cl;
+
+    if (len == 0) {
+        return last ? ngx_http_send_special(r, NGX_HTTP_LAST) : NGX_OK;
+    }
+
+    cl = ngx_chain_get_free_buf(r->pool, &ctx->free);
+    if (cl == NULL) {
+        return NGX_ERROR;
+    }
+
+    b = cl->buf;
+
+    ngx_memzero(b, sizeof(ngx_buf_t));
+
+    b->start = ctx->buf;
+    b->pos = ctx->buf;
+    b->last = ctx->buf + len;
+    b->end = ctx->buf + ctx->size;
+    b->tag = (ngx_buf_tag_t) &ngx_http_mcp_module;
+    b->temporary = 1;
+    b->flush = 1;
+    b->last_buf = last;
+    b->last_in_chain = last;
+
+    return ngx_http_mcp_stream_output(r, ctx, cl);
+}
+
+
+/* Waits for the socket; the client has send_timeout to take something. */
+static ngx_int_t
+ngx_http_mcp_stream_block(ngx_http_request_t *r)
+{
+    ngx_event_t               *wev;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    wev = r->connection->write;
+    clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
+
+    if (!wev->delayed) {
+        ngx_add_timer(wev, clcf->send_timeout);
+    }
+
+    return ngx_handle_write_event(wev, clcf->send_lowat);
+}
+
+
+static void
+ngx_http_mcp_stream_idle(ngx_http_mcp_ctx_t *ctx)
+{
+    if (ctx->buf) {
+        ngx_free(ctx->buf);
+        ctx->buf = NULL;
+    }
+
+    ctx->size = NGX_HTTP_MCP_BUF_MIN;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_stream_buffer(ngx_http_mcp_ctx_t *ctx)
+{
+    if (ctx->buf == NULL) {
+        ctx->buf = ngx_alloc(ctx->size, ctx->request->connection->log);
+    }
+
+    return ctx->buf ? NGX_OK : NGX_ERROR;
+}
+
+
+/* A stream with much to tell gets a larger buffer. */
+static void
+ngx_http_mcp_stream_grow(ngx_http_mcp_ctx_t *ctx, size_t len)
+{
+    if (len < ctx->size / 2 || ctx->size == NGX_HTTP_MCP_BUF_MAX) {
+        return;
+    }
+
+    ngx_free(ctx->buf);
+
+    ctx->buf = NULL;
+    ctx->size = ngx_min(ctx->size * 4, NGX_HTTP_MCP_BUF_MAX);
+}
+
+
+static ngx_int_t
+ngx_http_mcp_stream_step(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
+{
+    int        rc;
+    size_t     len;
+    ngx_int_t  sent;
+
+    if (ngx_http_mcp_stream_buffer(ctx) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    rc = mcp_exchange_pull(ctx->exchange, (char *) ctx->buf, ctx->size, &len);
+
+    switch (rc) {
+
+    case MCP_OK:
+        sent = ngx_http_mcp_stream_send(r, ctx, len, 0);
+
+        if (sent == NGX_ERROR) {
+            return NGX_ERROR;
+        }
+
+        if (ngx_http_mcp_stream_blocked(r, ctx)) {
+            return NGX_AGAIN;
+        }
+
+        ngx_http_mcp_stream_grow(ctx, len);
+
+        return NGX_OK;
+
+    case MCP_DONE:
+        ctx->ended = 1;
+
+        sent = ngx_http_mcp_stream_send(r, ctx, len, 1);
+
+        return sent == NGX_ERROR ? NGX_ERROR : NGX_DONE;
+
+    default:
+        ngx_http_mcp_stream_idle(ctx);
+
+        return NGX_DECLINED;
+    }
+}
+
+
+static void
+ngx_http_mcp_stream_run(ngx_http_mcp_ctx_t *ctx)
+{
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
+
+    r = ctx->request;
+
+    do {
+        rc = ngx_http_mcp_stream_step(r, ctx);
+    } while (rc == NGX_OK);
+
+    ngx_http_mcp_arm(ctx->zone);
+
+    /* nothing now: the head may still be held back */
+
+    if (rc == NGX_DECLINED && r->out && !r->connection->buffered) {
+        rc = ngx_http_send_special(r, NGX_HTTP_FLUSH) == NGX_ERROR
+             ? NGX_ERROR : NGX_DECLINED;
+    }
+
+    if (rc == NGX_AGAIN
+        || (rc == NGX_DECLINED && ngx_http_mcp_stream_blocked(r, ctx)))
+    {
+        rc = ngx_http_mcp_stream_block(r);
+    }
+
+    switch (rc) {
+
+    case NGX_DONE:
+        ngx_http_finalize_request(r, NGX_OK);
+        break;
+
+    case NGX_ERROR:
+        ctx->ended = 1;
+        ngx_http_finalize_request(r, NGX_ERROR);
+        break;
+
+    default:
+        break;
+    }
+}
+
+
+static void
+ngx_http_mcp_stream_write_handler(ngx_http_request_t *r)
+{
+    ngx_int_t            rc;
+    ngx_event_t         *wev;
+    ngx_connection_t    *c;
+    ngx_http_mcp_ctx_t  *ctx;
+
+    c = r->connection;
+    wev = c->write;
+
+    ctx = ngx_http_get_module_ctx(r, ngx_http_mcp_module);
+
+    if (wev->timedout) {
+        ngx_log_error(NGX_LOG_INFO, c->log, NGX_ETIMEDOUT,
+                      "client timed out");
+        c->timedout = 1;
+        ctx->ended = 1;
+
+        ngx_http_finalize_request(r, NGX_HTTP_REQUEST_TIME_OUT);
+        return;
+    }
+
+    /* a spurious event, or a rate limit */
+
+    if (!ngx_http_mcp_stream_blocked(r, ctx)) {
+        return;
+    }
+
+    rc = NGX_OK;
+
+    if (!wev->delayed) {
+        rc = ngx_http_mcp_stream_output(r, ctx, NULL);
+    }
+
+    if (rc != NGX_ERROR && ngx_http_mcp_stream_blocked(r, ctx)) {
+        rc = ngx_http_mcp_stream_block(r) == NGX_OK ? NGX_AGAIN : NGX_ERROR;
+    }
+
+    if (rc == NGX_ERROR) {
+        ctx->ended = 1;
+        ngx_http_finalize_request(r, NGX_ERROR);
+        return;
+    }
+
+    if (rc == NGX_AGAIN) {
+        return;
+    }
+
+    if (wev->timer_set && !wev->delayed) {
+        ngx_del_timer(wev);
+    }
+
+    ngx_http_mcp_stream_run(ctx);
+}

@@ -1,0 +1,898 @@
+
+/*
+ * The shared zone, and this worker's node in it: attaching, waking other
+ * workers and being woken, timers, and the pump that carries out what the
+ * core asks for.
+ *
+ * Between processes travels only a bell: one eventfd per process slot.  The
+ * master makes them, so that workers of all its generations hold the same
+ * ones; what there is to do stands in the zone.
+ */
+
+
+#include "ngx_http_mcp_module.h"
+
+#include <sys/eventfd.h>
+
+
+/* how many processes old and new generations may have before the coarse
+ * watchdog is all that wakes the rest */
+#define NGX_HTTP_MCP_BELLS_MIN     64
+
+#define NGX_HTTP_MCP_WATCH         2000   /* ms */
+#define NGX_HTTP_MCP_WATCH_NO_BELL 50
+#define NGX_HTTP_MCP_WATCH_SLOTS   256    /* looked at in one turn */
+
+/* actions carried out before other events get their turn */
+#define NGX_HTTP_MCP_PUMP_MAX      1024
+
+/* the longest sleep; the clock may be set meanwhile */
+#define NGX_HTTP_MCP_TIMER_MAX     60000
+
+#define NGX_HTTP_MCP_SECRET_LEN    48
+
+
+/* What stands before the store in the zone; the store starts on a cache line
+ * of its own. */
+typedef struct {
+    u_char  lock[MCP_LOCK_SIZE];
+    size_t  size;                      /* of the store */
+    u_char  secret[NGX_HTTP_MCP_SECRET_LEN];
+    u_char  padding[128 - sizeof(size_t) - NGX_HTTP_MCP_SECRET_LEN];
+} ngx_http_mcp_shm_t;
+
+
+static ngx_int_t ngx_http_mcp_zone_init(ngx_shm_zone_t *shm_zone, void *data);
+static ngx_int_t ngx_http_mcp_zone_start(ngx_http_mcp_zone_t *zone);
+static ngx_int_t ngx_http_mcp_bell_listen(ngx_cycle_t *cycle);
+static void ngx_http_mcp_bell_handler(ngx_event_t *ev);
+static void ngx_http_mcp_ready(void *ctx);
+static void ngx_http_mcp_pump_handler(ngx_event_t *ev);
+static void ngx_http_mcp_timer_handler(ngx_event_t *ev);
+static void ngx_http_mcp_watchdog_handler(ngx_event_t *ev);
+
+static void *ngx_http_mcp_alloc(void *ctx, size_t size);
+static void ngx_http_mcp_free(void *ctx, void *p);
+
+
+const mcp_mem_t  ngx_http_mcp_mem = {
+    ngx_http_mcp_alloc,
+    ngx_http_mcp_free,
+    NULL
+};
+
+
+/* of the process, not of a cycle: they outlive reloads */
+
+static ngx_fd_t    ngx_http_mcp_bells[NGX_MAX_PROCESSES];
+static ngx_uint_t  ngx_http_mcp_n_bells;
+
+
+static void *
+ngx_http_mcp_alloc(void *ctx, size_t size)
+{
+    return ngx_alloc(size, ngx_cycle->log);
+}
+
+
+static void
+ngx_http_mcp_free(void *ctx, void *p)
+{
+    ngx_free(p);
+}
+
+
+/* --- configuration --- */
+
+ngx_http_mcp_zone_t *
+ngx_http_mcp_zone_find(ngx_conf_t *cf, ngx_str_t *name)
+{
+    ngx_uint_t                 i;
+    ngx_http_mcp_zone_t       *zone, **zones;
+    ngx_http_mcp_main_conf_t  *mmcf;
+
+    mmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_mcp_module);
+
+    zones = mmcf->zones.elts;
+
+    for (i = 0; i < mmcf->zones.nelts; i++) {
+        if (zones[i]->name.len == name->len
+            && ngx_strncmp(zones[i]->name.data, name->data, name->len) == 0)
+        {
+            return zones[i];
+        }
+    }
+
+    zone = ngx_pcalloc(cf->pool, sizeof(ngx_http_mcp_zone_t));
+    if (zone == NULL) {
+        return NULL;
+    }
+
+    zone->name = *name;
+    zone->file = cf->conf_file->file.name;
+    zone->line = cf->conf_file->line;
+
+    zones = ngx_array_push(&mmcf->zones);
+    if (zones == NULL) {
+        return NULL;
+    }
+
+    *zones = zone;
+
+    return zone;
+}
+
+
+char *
+ngx_http_mcp_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    size_t                min;
+    ssize_t               size;
+    ngx_str_t            *value;
+    ngx_http_mcp_zone_t  *zone;
+
+    value = cf->args->elts;
+
+    if (value[1].len == 0) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "empty zone name");
+        return NGX_CONF_ERROR;
+    }
+
+    size = ngx_parse_size(&value[2]);
+
+    if (size == NGX_ERROR) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid zone size \"%V\"",
+                           &value[2]);
+        return NGX_CONF_ERROR;
+    }
+
+    /* besides the store: nginx's header and page table, our own head */
+
+    min = MCP_STORE_MIN_SIZE + 8 * ngx_pagesize;
+
+    if ((size_t) size < min) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "zone \"%V\" is too small, it needs at least %uzk",
+                           &value[1], min / 1024);
+        return NGX_CONF_ERROR;
+    }
+
+    zone = ngx_http_mcp_zone_find(cf, &value[1]);
+    if (zone == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (zone->shm_zone) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "duplicate zone \"%V\"",
+                           &value[1]);
+        return NGX_CONF_ERROR;
+    }
+
+    zone->shm_zone = ngx_shared_memory_add(cf, &value[1], size,
+                                           &ngx_http_mcp_module);
+    if (zone->shm_zone == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    zone->shm_zone->init = ngx_http_mcp_zone_init;
+    zone->shm_zone->data = zone;
+
+    return NGX_CONF_OK;
+}
+
+
+char *
+ngx_http_mcp_zone_check(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf)
+{
+    ngx_uint_t            i;
+    ngx_http_mcp_zone_t  **zones;
+
+    zones = mmcf->zones.elts;
+
+    for (i = 0; i < mmcf->zones.nelts; i++) {
+        if (zones[i]->shm_zone == NULL) {
+            ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                          "unknown MCP zone \"%V\" in %V:%ui",
+                          &zones[i]->name, &zones[i]->file, zones[i]->line);
+            return NGX_CONF_ERROR;
+        }
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+/* --- shared memory --- */
+
+static ngx_http_mcp_shm_t *
+ngx_http_mcp_zone_format(ngx_http_mcp_zone_t *zone, ngx_slab_pool_t *pool)
+{
+    size_t               size;
+    ngx_http_mcp_shm_t  *shm;
+
+    /* nginx's own allocator gives us all it has, once */
+
+    size = pool->pfree << ngx_pagesize_shift;
+
+    shm = ngx_slab_alloc(pool, size);
+    if (shm == NULL) {
+        return NULL;
+    }
+
+    shm->size = size - sizeof(ngx_http_mcp_shm_t);
+
+    if (mcp_lock_init(shm->lock) != MCP_OK) {
+        ngx_log_error(NGX_LOG_EMERG, zone->shm_zone->shm.log, 0,
+                      "cannot make a lock in zone \"%V\"", &zone->name);
+        return NULL;
+    }
+
+    if (mcp_random(shm->secret, NGX_HTTP_MCP_SECRET_LEN) != MCP_OK) {
+        ngx_log_error(NGX_LOG_EMERG, zone->shm_zone->shm.log, 0,
+                      "no random bytes for a key");
+        return NULL;
+    }
+
+    if (mcp_store_format(shm + 1, shm->size) != MCP_OK) {
+        ngx_log_error(NGX_LOG_EMERG, zone->shm_zone->shm.log, 0,
+                      "zone \"%V\" is too small", &zone->name);
+        return NULL;
+    }
+
+    pool->data = shm;
+
+    return shm;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_zone_init(ngx_shm_zone_t *shm_zone, void *data)
+{
+    mcp_str_t             secret;
+    ngx_slab_pool_t      *pool;
+    ngx_http_mcp_shm_t   *shm;
+    ngx_http_mcp_zone_t  *zone;
+
+    zone = shm_zone->data;
+    pool = (ngx_slab_pool_t *) shm_zone->shm.addr;
+
+    if (data == NULL && !shm_zone->shm.exists) {
+        shm = ngx_http_mcp_zone_format(zone, pool);
+        if (shm == NULL) {
+            return NGX_ERROR;
+        }
+
+    } else {
+
+        /* older workers still use it: what does not fit is left alone */
+
+        shm = pool->data;
+
+        if (mcp_store_check(shm + 1, shm->size) != MCP_OK) {
+            ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
+                          "zone \"%V\" was laid out by another version of the "
+                          "module: restart nginx, or give the zone another "
+                          "name", &zone->name);
+            return NGX_ERROR;
+        }
+    }
+
+    secret.data = (const char *) shm->secret;
+    secret.len = NGX_HTTP_MCP_SECRET_LEN;
+
+    if (mcp_keys_add(&zone->keys, secret) != MCP_OK) {
+        ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
+                      "cannot derive the key of zone \"%V\"", &zone->name);
+        return NGX_ERROR;
+    }
+
+    return NGX_OK;
+}
+
+
+/* --- bells --- */
+
+ngx_int_t
+ngx_http_mcp_init_module(ngx_cycle_t *cycle)
+{
+    ngx_fd_t                   fd;
+    ngx_uint_t                 n;
+    ngx_core_conf_t           *ccf;
+    ngx_http_mcp_main_conf_t  *mmcf;
+
+    mmcf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_mcp_module);
+
+    if (mmcf == NULL || mmcf->zones.nelts == 0 || ngx_test_config) {
+        return NGX_OK;
+    }
+
+    /* a slot is free again once its process is gone; while a generation winds
+     * up the next one has its own slots */
+
+    ccf = (ngx_core_conf_t *) ngx_get_conf(cycle->conf_ctx, ngx_core_module);
+
+    n = 4 * ccf->worker_processes;
+    n = ngx_max(n, NGX_HTTP_MCP_BELLS_MIN);
+    n = ngx_min(n, NGX_MAX_PROCESSES);
+
+    while (ngx_http_mcp_n_bells < n) {
+        fd = eventfd(0, EFD_NONBLOCK|EFD_CLOEXEC);
+
+        if (fd == -1) {
+            ngx_log_error(NGX_LOG_EMERG, cycle->log, ngx_errno,
+                          "eventfd() failed");
+            return NGX_ERROR;
+        }
+
+        ngx_http_mcp_bells[ngx_http_mcp_n_bells++] = fd;
+    }
+
+    return NGX_OK;
+}
+
+
+/* The store's wake: called by any process, for any slot. */
+static void
+ngx_http_mcp_wake(void *ctx, unsigned slot)
+{
+    uint64_t              one;
+    ngx_http_mcp_zone_t  *zone;
+
+    zone = ctx;
+
+    if (slot == (unsigned) ngx_process_slot) {
+        zone->woken = 1;
+        ngx_http_mcp_ready(zone);
+        return;
+    }
+
+    if (slot >= ngx_http_mcp_n_bells) {
+        return;
+    }
+
+    one = 1;
+
+    /* EAGAIN: it has been ringing for ages */
+
+    if (write(ngx_http_mcp_bells[slot], &one, sizeof(one)) == -1
+        && ngx_errno != NGX_EAGAIN)
+    {
+        ngx_log_error(NGX_LOG_ALERT, zone->log, ngx_errno,
+                      "write() to the eventfd of process slot %ui failed",
+                      (ngx_uint_t) slot);
+    }
+}
+
+
+static ngx_int_t
+ngx_http_mcp_bell_listen(ngx_cycle_t *cycle)
+{
+    ngx_connection_t  *c;
+
+    if ((ngx_uint_t) ngx_process_slot >= ngx_http_mcp_n_bells) {
+        return NGX_OK;
+    }
+
+    c = ngx_get_connection(ngx_http_mcp_bells[ngx_process_slot], cycle->log);
+    if (c == NULL) {
+        return NGX_ERROR;
+    }
+
+    c->data = cycle;
+    c->log = cycle->log;
+    c->read->log = cycle->log;
+    c->write->log = cycle->log;
+
+    /* channel: no leak when the process ends; idle: the handler is called, with
+     * c->close, when the process begins to wind up */
+
+    c->read->channel = 1;
+    c->write->channel = 1;
+    c->idle = 1;
+
+    c->read->handler = ngx_http_mcp_bell_handler;
+
+    return ngx_add_event(c->read, NGX_READ_EVENT, 0);
+}
+
+
+static void
+ngx_http_mcp_bell_handler(ngx_event_t *ev)
+{
+    uint64_t                    count;
+    ngx_uint_t                  i;
+    ngx_cycle_t                *cycle;
+    ngx_connection_t           *c;
+    ngx_http_mcp_zone_t       **zones;
+    ngx_http_mcp_main_conf_t   *mmcf;
+
+    c = ev->data;
+    cycle = c->data;
+
+    mmcf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_mcp_module);
+    zones = mmcf->zones.elts;
+
+    if (c->close) {
+        c->close = 0;
+        c->idle = 0;
+
+        for (i = 0; i < mmcf->zones.nelts; i++) {
+            if (zones[i]->ready) {
+                mcp_node_stop(&zones[i]->node);
+                ngx_http_mcp_pump(zones[i]);
+            }
+        }
+
+        return;
+    }
+
+    if (read(c->fd, &count, sizeof(count)) == -1 && ngx_errno != NGX_EAGAIN) {
+        ngx_log_error(NGX_LOG_ALERT, ev->log, ngx_errno,
+                      "read() from eventfd failed");
+    }
+
+    for (i = 0; i < mmcf->zones.nelts; i++) {
+        if (zones[i]->ready) {
+            zones[i]->woken = 1;
+            ngx_http_mcp_pump(zones[i]);
+        }
+    }
+}
+
+
+/* --- the node's environment --- */
+
+static uint64_t
+ngx_http_mcp_now(void *ctx)
+{
+    ngx_time_t  *tp;
+
+    tp = ngx_timeofday();
+
+    return (uint64_t) tp->sec * 1000 + tp->msec;
+}
+
+
+static int
+ngx_http_mcp_random(void *ctx, void *buf, size_t len)
+{
+    return mcp_random(buf, len);
+}
+
+
+static const ngx_uint_t  ngx_http_mcp_log_levels[] = {
+    NGX_LOG_ERR,
+    NGX_LOG_WARN,
+    NGX_LOG_NOTICE,
+    NGX_LOG_INFO,
+    NGX_LOG_DEBUG
+};
+
+
+static void
+ngx_http_mcp_log(void *ctx, mcp_log_level_e level, const char *line)
+{
+    ngx_http_mcp_zone_t  *zone;
+
+    zone = ctx;
+
+    ngx_log_error_core(ngx_http_mcp_log_levels[level], zone->log, 0, "mcp: %s",
+                       line);
+}
+
+
+static mcp_log_level_e
+ngx_http_mcp_log_level(ngx_log_t *log)
+{
+    ngx_uint_t  level;
+
+    if (log->log_level & NGX_LOG_DEBUG_HTTP) {
+        return MCP_LOG_DEBUG;
+    }
+
+    level = MCP_LOG_INFO;
+
+    while (level > MCP_LOG_ERROR
+           && log->log_level < ngx_http_mcp_log_levels[level])
+    {
+        level--;
+    }
+
+    return level;
+}
+
+
+static int
+ngx_http_mcp_lock(void *ctx)
+{
+    ngx_http_mcp_zone_t  *zone;
+
+    zone = ctx;
+
+    return mcp_lock(((ngx_slab_pool_t *) zone->shm_zone->shm.addr)->data);
+}
+
+
+static void
+ngx_http_mcp_unlock(void *ctx)
+{
+    ngx_http_mcp_zone_t  *zone;
+
+    zone = ctx;
+
+    mcp_unlock(((ngx_slab_pool_t *) zone->shm_zone->shm.addr)->data);
+}
+
+
+static void
+ngx_http_mcp_ready(void *ctx)
+{
+    ngx_http_mcp_zone_t  *zone;
+
+    zone = ctx;
+
+    if (!zone->pumping) {
+        ngx_post_event(&zone->pump, &ngx_posted_events);
+    }
+}
+
+
+/* --- life of the process --- */
+
+ngx_int_t
+ngx_http_mcp_init_process(ngx_cycle_t *cycle)
+{
+    ngx_uint_t                  i;
+    ngx_http_mcp_zone_t       **zones;
+    ngx_http_conf_ctx_t        *ctx;
+    ngx_http_core_loc_conf_t   *clcf;
+    ngx_http_mcp_main_conf_t   *mmcf;
+
+    mmcf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_mcp_module);
+
+    if (mmcf == NULL || mmcf->zones.nelts == 0) {
+        return NGX_OK;
+    }
+
+    if (ngx_process != NGX_PROCESS_WORKER && ngx_process != NGX_PROCESS_SINGLE)
+    {
+        return NGX_OK;
+    }
+
+    if (ngx_http_mcp_call_init_process(cycle) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    /* what belongs to no request goes where "error_log" of the http block
+     * says */
+
+    ctx = (ngx_http_conf_ctx_t *) cycle->conf_ctx[ngx_http_module.index];
+    clcf = ctx->loc_conf[ngx_http_core_module.ctx_index];
+
+    zones = mmcf->zones.elts;
+
+    for (i = 0; i < mmcf->zones.nelts; i++) {
+        zones[i]->log = clcf->error_log ? clcf->error_log : cycle->log;
+
+        if (ngx_http_mcp_zone_start(zones[i]) != NGX_OK) {
+            return NGX_ERROR;
+        }
+    }
+
+    return ngx_http_mcp_bell_listen(cycle);
+}
+
+
+static ngx_int_t
+ngx_http_mcp_zone_start(ngx_http_mcp_zone_t *zone)
+{
+    mcp_node_glue_t      node;
+    mcp_store_glue_t     store;
+    ngx_http_mcp_shm_t  *shm;
+
+    zone->env.mem = ngx_http_mcp_mem;
+    zone->env.now = ngx_http_mcp_now;
+    zone->env.random = ngx_http_mcp_random;
+    zone->env.log = ngx_http_mcp_log;
+    zone->env.log_level = ngx_http_mcp_log_level(zone->log);
+    zone->env.ctx = zone;
+
+    zone->dummy.fd = (ngx_socket_t) -1;
+    zone->dummy.log = zone->log;
+
+    zone->pump.handler = ngx_http_mcp_pump_handler;
+    zone->pump.data = &zone->dummy;
+    zone->pump.log = zone->log;
+
+    zone->timer = zone->pump;
+    zone->timer.handler = ngx_http_mcp_timer_handler;
+    zone->timer.cancelable = 1;
+
+    zone->watchdog = zone->timer;
+    zone->watchdog.handler = ngx_http_mcp_watchdog_handler;
+
+    zone->dummy.data = zone;
+
+    store.lock = ngx_http_mcp_lock;
+    store.unlock = ngx_http_mcp_unlock;
+    store.wake = ngx_http_mcp_wake;
+    store.ctx = zone;
+
+    shm = ((ngx_slab_pool_t *) zone->shm_zone->shm.addr)->data;
+
+    if (mcp_store_attach(&zone->store, shm + 1, &store,
+                         (unsigned) ngx_process_slot, (uint64_t) ngx_pid)
+        != MCP_OK)
+    {
+        ngx_log_error(NGX_LOG_ALERT, zone->log, 0,
+                      "cannot attach to MCP zone \"%V\"", &zone->name);
+        return NGX_ERROR;
+    }
+
+    node.ready = ngx_http_mcp_ready;
+    node.ctx = zone;
+
+    if (mcp_node_init(&zone->node, &zone->env, &zone->store, &node) != MCP_OK) {
+        return NGX_ERROR;
+    }
+
+    zone->ready = 1;
+
+    /* calls that a predecessor in this slot left behind */
+
+    mcp_node_adopt(&zone->node);
+
+    ngx_http_mcp_watchdog_handler(&zone->watchdog);
+    ngx_http_mcp_arm(zone);
+
+    return NGX_OK;
+}
+
+
+void
+ngx_http_mcp_exit_process(ngx_cycle_t *cycle)
+{
+    ngx_uint_t                  i;
+    ngx_http_mcp_zone_t       **zones;
+    ngx_http_mcp_main_conf_t   *mmcf;
+
+    mmcf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_mcp_module);
+
+    if (mmcf == NULL) {
+        return;
+    }
+
+    zones = mmcf->zones.elts;
+
+    for (i = 0; i < mmcf->zones.nelts; i++) {
+        if (!zones[i]->ready) {
+            continue;
+        }
+
+        zones[i]->ready = 0;
+
+        mcp_store_detach(&zones[i]->store);
+
+        /* at a fast shutdown requests still refer to the node */
+
+        if (ngx_exiting && zones[i]->node.calls == 0
+            && zones[i]->node.consumers == 0)
+        {
+            mcp_node_destroy(&zones[i]->node);
+        }
+    }
+}
+
+
+/* --- timers --- */
+
+void
+ngx_http_mcp_arm(ngx_http_mcp_zone_t *zone)
+{
+    int         busy;
+    uint64_t    when, now;
+    ngx_msec_t  delay;
+
+    when = mcp_node_deadline(&zone->node, &busy);
+
+    /* a process that winds up waits for what must not be cut off */
+
+    zone->timer.cancelable = !busy;
+
+    if (when == UINT64_MAX
+        || (zone->timer.timer_set && zone->armed <= when))
+    {
+        return;
+    }
+
+    now = ngx_http_mcp_now(NULL);
+
+    delay = (when <= now) ? 1
+                          : (ngx_msec_t) ngx_min(when - now,
+                                                 NGX_HTTP_MCP_TIMER_MAX);
+
+    /* nginx leaves a timer alone that is to move by less than 300 ms */
+
+    if (zone->timer.timer_set) {
+        ngx_del_timer(&zone->timer);
+    }
+
+    ngx_add_timer(&zone->timer, delay);
+    zone->armed = when;
+}
+
+
+static void
+ngx_http_mcp_timer_handler(ngx_event_t *ev)
+{
+    ngx_connection_t     *c;
+    ngx_http_mcp_zone_t  *zone;
+
+    c = ev->data;
+    zone = c->data;
+
+    mcp_node_expire(&zone->node);
+    ngx_http_mcp_pump(zone);
+}
+
+
+/* Slow, bounded: a worker that was killed while it wound up has no successor
+ * in its slot; and a wake-up that got lost is made good for. */
+static void
+ngx_http_mcp_watchdog_handler(ngx_event_t *ev)
+{
+    uint64_t              pid;
+    ngx_uint_t            i, dead;
+    ngx_connection_t     *c;
+    ngx_http_mcp_zone_t  *zone;
+
+    c = ev->data;
+    zone = c->data;
+
+    dead = 0;
+
+    for (i = 0; i < NGX_HTTP_MCP_WATCH_SLOTS; i++) {
+        zone->patrol = (zone->patrol + 1) % NGX_MAX_PROCESSES;
+
+        pid = mcp_store_slot_pid(&zone->store, (unsigned) zone->patrol);
+
+        if (pid == 0 || kill((pid_t) pid, 0) != -1 || ngx_errno != NGX_ESRCH) {
+            continue;
+        }
+
+        ngx_log_error(NGX_LOG_WARN, zone->log, 0,
+                      "process %P left MCP zone \"%V\" without a word",
+                      (ngx_pid_t) pid, &zone->name);
+
+        mcp_store_bury(&zone->store, (unsigned) zone->patrol, pid);
+        dead = 1;
+    }
+
+    if (dead) {
+        mcp_node_adopt(&zone->node);
+    }
+
+    zone->woken = 1;
+    ngx_http_mcp_ready(zone);
+
+    ngx_add_timer(ev, (ngx_uint_t) ngx_process_slot < ngx_http_mcp_n_bells
+                      ? NGX_HTTP_MCP_WATCH : NGX_HTTP_MCP_WATCH_NO_BELL);
+}
+
+
+/* --- the pump --- */
+
+static void
+ngx_http_mcp_act(ngx_http_mcp_zone_t *zone, mcp_action_t *action)
+{
+    ngx_connection_t    *c;
+    ngx_http_request_t  *r;
+    ngx_http_mcp_ctx_t  *ctx;
+
+    ctx = action->exchange ? mcp_exchange_glue(action->exchange) : NULL;
+    r = ctx ? ctx->request : NULL;
+
+    switch (action->type) {
+
+    case MCP_ACT_INVOKE:
+        ngx_http_mcp_call_invoke(zone, action->job, r);
+        return;
+
+    case MCP_ACT_ABORT:
+        ngx_http_mcp_call_abort(action->job);
+        return;
+
+    case MCP_ACT_RESUME:
+        ngx_http_mcp_call_resume(action->job);
+        return;
+
+    case MCP_ACT_FORGET:
+        ngx_http_mcp_call_forget(action->glue);
+        return;
+
+    default:
+        break;
+    }
+
+    if (r == NULL || ctx->ended) {
+        return;
+    }
+
+    c = r->connection;
+
+    ngx_http_set_log_request(c->log, r);
+
+    switch (action->type) {
+
+    case MCP_ACT_RESPOND:
+        ngx_http_mcp_respond(ctx);
+        break;
+
+    case MCP_ACT_STREAM:
+        ngx_http_mcp_stream(ctx);
+        break;
+
+    case MCP_ACT_PULL:
+        ngx_http_mcp_pull(ctx);
+        break;
+
+    default:
+        break;
+    }
+
+    /* r may be gone */
+
+    ngx_http_run_posted_requests(c);
+}
+
+
+void
+ngx_http_mcp_pump(ngx_http_mcp_zone_t *zone)
+{
+    ngx_uint_t    n;
+    mcp_action_t  action;
+
+    if (zone->pumping) {
+        return;
+    }
+
+    zone->pumping = 1;
+
+    for (n = 0; n < NGX_HTTP_MCP_PUMP_MAX || ngx_exiting; n++) {
+        if (zone->woken) {
+            zone->woken = 0;
+            mcp_node_wake(&zone->node);
+        }
+
+        mcp_node_next(&zone->node, &action);
+
+        if (action.type == MCP_ACT_NONE) {
+            if (zone->woken) {
+                continue;
+            }
+
+            goto done;
+        }
+
+        ngx_http_mcp_act(zone, &action);
+    }
+
+    ngx_post_event(&zone->pump, &ngx_posted_next_events);
+
+done:
+
+    zone->pumping = 0;
+
+    ngx_http_mcp_arm(zone);
+}
+
+
+static void
+ngx_http_mcp_pump_handler(ngx_event_t *ev)
+{
+    ngx_connection_t     *c;
+
+    c = ev->data;
+
+    ngx_http_mcp_pump(c->data);
+}
