@@ -1,0 +1,599 @@
+
+/*
+ * A server without a server: drives node, exchanges, calls and store the way
+ * a glue does, with fake clients and fake backends.  Two nodes on one store
+ * stand for two processes.
+ */
+
+
+#ifndef CORE_DRIVER_H_INCLUDED
+#define CORE_DRIVER_H_INCLUDED
+
+
+#include "test_env.h"
+
+#include "../../shared/mcp_call.h"
+#include "../../shared/mcp_exchange.h"
+#include "../../shared/mcp_revision.h"
+#include "../../shared/mcp_session.h"
+
+
+#define DRIVER_ZONE   (512 * 1024)
+#define DRIVER_NODES  2
+#define DRIVER_JOBS   16
+
+
+/* A client's connection as its glue sees it. */
+typedef struct {
+    mcp_exchange_t  *x;
+    mcp_header_t     headers[12];
+    size_t           n_headers;
+    int              rc;           /* of head or body */
+    int              status;       /* 0: no answer yet */
+    int              streaming;
+    int              ended;
+    char             text[65536];  /* body, or what the stream brought */
+    size_t           len;
+    char             session[MCP_SESSION_TEXT_MAX];
+} client_t;
+
+
+typedef struct {
+    mcp_store_t      store;
+    mcp_node_t       node;
+    struct driver_s *driver;
+    int              woken;
+} process_t;
+
+
+typedef struct driver_s {
+    test_env_t       te;
+    void            *zone;
+    mcp_keys_t       keys;
+    mcp_catalog_t   *catalog;
+    mcp_endpoint_t   endpoint;
+    process_t        process[DRIVER_NODES];
+    mcp_job_t       *jobs[DRIVER_JOBS];    /* invoked, not ended */
+    size_t           n_jobs;
+    unsigned         aborts;
+    unsigned         resumes;
+    unsigned         forgets;
+    char             last_body[4096];      /* of the last job invoked */
+    int              glue;                 /* its address goes with calls */
+} driver_t;
+
+
+static const char  driver_catalog[] =
+    "{\"tools\":[{\"name\":\"echo\",\"inputSchema\":{\"type\":\"object\"}},"
+    "{\"name\":\"other\",\"inputSchema\":{\"type\":\"object\"}}],"
+    "\"prompts\":[{\"name\":\"p\"}],"
+    "\"resources\":[{\"uri\":\"test://a\",\"name\":\"a\"}],"
+    "\"resourceTemplates\":[{\"uriTemplate\":\"test://t/{id}\","
+    "\"name\":\"t\"}],"
+    "\"completions\":true,"
+    "\"instructions\":\"Be kind.\"}";
+
+
+static inline int
+driver_lock(void *ctx)
+{
+    (void) ctx;
+
+    return MCP_OK;
+}
+
+
+static inline void
+driver_unlock(void *ctx)
+{
+    (void) ctx;
+}
+
+
+static inline void
+driver_wake(void *ctx, unsigned slot)
+{
+    driver_t  *d = ctx;
+
+    if (slot < DRIVER_NODES) {
+        d->process[slot].woken = 1;
+    }
+}
+
+
+static inline void
+driver_ready(void *ctx)
+{
+    (void) ctx;
+}
+
+
+static inline int
+driver_attach(driver_t *d, unsigned slot, uint64_t pid)
+{
+    mcp_node_glue_t    node_glue = { driver_ready, NULL };
+    mcp_store_glue_t   glue = { driver_lock, driver_unlock, driver_wake, d };
+    process_t         *p = &d->process[slot];
+
+    p->driver = d;
+
+    if (mcp_store_attach(&p->store, d->zone, &glue, slot, pid) != MCP_OK) {
+        return -1;
+    }
+
+    return mcp_node_init(&p->node, &d->te.env, &p->store, &node_glue);
+}
+
+
+static inline void
+driver_init(driver_t *d)
+{
+    char             error[256];
+    mcp_endpoint_t  *e;
+
+    memset(d, 0, sizeof(driver_t));
+    test_env_init(&d->te);
+
+    d->zone = malloc(DRIVER_ZONE);
+    assert_non_null(d->zone);
+    assert_int_equal(mcp_store_format(d->zone, DRIVER_ZONE), MCP_OK);
+
+    assert_int_equal(mcp_keys_add(&d->keys,
+                         mcp_str("0123456789abcdef0123456789abcdef")),
+                     MCP_OK);
+
+    if (mcp_catalog_create(&d->te.env.mem, test_str(driver_catalog),
+                           &d->catalog, error, sizeof(error))
+        != MCP_OK)
+    {
+        fail_msg("%s", error);
+    }
+
+    e = &d->endpoint;
+    e->name = mcp_str("driver");
+    e->version = mcp_str("1");
+    e->keys = &d->keys;
+    e->catalog = d->catalog;
+    e->target = 0;
+    e->publish_url = mcp_str("http://127.0.0.1/publish");
+    e->session_lifetime = 3600000;
+    e->stream_after = 1000;
+    e->retry = 2000;
+    e->keepalive = 15000;
+    e->max_wait = 60000;
+    e->linger = 5000;
+    e->call_timeout = 30000;
+    e->input_timeout = 20000;
+    e->max_events = 1000;
+    e->stream_buffer = 64 * 1024;
+    e->max_session_streams = 100;
+    e->max_message = 16 * 1024;
+    e->max_depth = 32;
+    e->max_batch = 10;
+    e->page_size = 1;
+
+    assert_int_equal(driver_attach(d, 0, 100), MCP_OK);
+    assert_int_equal(driver_attach(d, 1, 101), MCP_OK);
+}
+
+
+static inline void
+driver_destroy(driver_t *d)
+{
+    size_t  i;
+
+    for (i = 0; i < DRIVER_NODES; i++) {
+        mcp_node_destroy(&d->process[i].node);
+    }
+
+    mcp_catalog_free(d->catalog);
+    free(d->zone);
+    assert_int_equal(d->te.tm.live, 0);
+}
+
+
+/* Pulls like a glue that always can write. */
+static inline void
+driver_pull(client_t *c)
+{
+    int     rc;
+    size_t  len;
+    char    buf[MCP_PULL_MIN + 100];
+
+    while (c->streaming && !c->ended) {
+        rc = mcp_exchange_pull(c->x, buf, sizeof(buf), &len);
+
+        assert_true(c->len + len < sizeof(c->text));
+        memcpy(c->text + c->len, buf, len);
+        c->len += len;
+        c->text[c->len] = '\0';
+
+        if (rc == MCP_DONE) {
+            c->ended = 1;
+        }
+
+        if (rc != MCP_OK) {
+            break;
+        }
+    }
+}
+
+
+static inline void
+driver_respond(client_t *c)
+{
+    size_t                 i;
+    const mcp_response_t  *r;
+
+    r = mcp_exchange_response(c->x);
+    c->status = r->status;
+
+    for (i = 0; i < r->n_headers; i++) {
+        if (mcp_str_case_eq(r->headers[i].name, mcp_str("mcp-session-id"))) {
+            memcpy(c->session, r->headers[i].value.data,
+                   r->headers[i].value.len);
+            c->session[r->headers[i].value.len] = '\0';
+        }
+    }
+
+    if (c->streaming) {
+        driver_pull(c);
+        return;
+    }
+
+    assert_true(r->body.len < sizeof(c->text));
+
+    if (r->body.len) {
+        memcpy(c->text, r->body.data, r->body.len);
+    }
+
+    c->len = r->body.len;
+    c->text[c->len] = '\0';
+    c->ended = 1;
+}
+
+
+static inline void
+driver_act(driver_t *d, mcp_action_t *a)
+{
+    size_t     i;
+    client_t  *c;
+
+    c = a->exchange ? mcp_exchange_glue(a->exchange) : NULL;
+
+    switch (a->type) {
+
+    case MCP_ACT_RESPOND:
+        driver_respond(c);
+        break;
+
+    case MCP_ACT_STREAM:
+        c->streaming = 1;
+        driver_respond(c);
+        break;
+
+    case MCP_ACT_PULL:
+        driver_pull(c);
+        break;
+
+    case MCP_ACT_INVOKE:
+        assert_true(d->n_jobs < DRIVER_JOBS);
+        assert_true(a->job->body.len < sizeof(d->last_body));
+        memcpy(d->last_body, a->job->body.data, a->job->body.len);
+        d->last_body[a->job->body.len] = '\0';
+        d->jobs[d->n_jobs++] = a->job;
+        mcp_call_set_glue(a->job->call, &d->glue);
+        break;
+
+    case MCP_ACT_ABORT:
+        for (i = 0; i < d->n_jobs; i++) {
+            if (d->jobs[i] == a->job) {
+                d->jobs[i] = d->jobs[--d->n_jobs];
+                break;
+            }
+        }
+
+        d->aborts++;
+        mcp_job_end(a->job, MCP_FAULT_BACKEND_FAILED, "aborted");
+        break;
+
+    case MCP_ACT_RESUME:
+        d->resumes++;
+        break;
+
+    case MCP_ACT_FORGET:
+        assert_ptr_equal(a->glue, &d->glue);
+        d->forgets++;
+        break;
+
+    default:
+        break;
+    }
+}
+
+
+/* Runs everything that is due, in both processes, until all is quiet. */
+static inline void
+driver_pump(driver_t *d)
+{
+    int            busy;
+    size_t         i;
+    process_t     *p;
+    mcp_action_t   a;
+
+    do {
+        busy = 0;
+
+        for (i = 0; i < DRIVER_NODES; i++) {
+            p = &d->process[i];
+
+            if (p->driver == NULL) {
+                continue;
+            }
+
+            if (p->woken) {
+                p->woken = 0;
+                busy = 1;
+                mcp_node_wake(&p->node);
+            }
+
+            for ( ;; ) {
+                mcp_node_next(&p->node, &a);
+
+                if (a.type == MCP_ACT_NONE) {
+                    break;
+                }
+
+                busy = 1;
+                driver_act(d, &a);
+            }
+        }
+    } while (busy);
+}
+
+
+/* Lets time pass, timers included. */
+static inline void
+driver_wait(driver_t *d, uint64_t ms)
+{
+    size_t    i;
+    uint64_t  end, next;
+
+    end = d->te.now + ms;
+
+    for ( ;; ) {
+        driver_pump(d);
+
+        next = UINT64_MAX;
+
+        for (i = 0; i < DRIVER_NODES; i++) {
+            if (d->process[i].driver
+                && mcp_node_deadline(&d->process[i].node, NULL) < next)
+            {
+                next = mcp_node_deadline(&d->process[i].node, NULL);
+            }
+        }
+
+        if (next > end) {
+            break;
+        }
+
+        if (next > d->te.now) {
+            d->te.now = next;
+        }
+
+        for (i = 0; i < DRIVER_NODES; i++) {
+            if (d->process[i].driver) {
+                mcp_node_expire(&d->process[i].node);
+            }
+        }
+    }
+
+    d->te.now = end;
+    driver_pump(d);
+}
+
+
+static inline void
+client_header(client_t *c, const char *name, const char *value)
+{
+    c->headers[c->n_headers].name = test_str(name);
+    c->headers[c->n_headers++].value = test_str(value);
+}
+
+
+static inline void
+client_init(client_t *c, const char *session)
+{
+    memset(c, 0, sizeof(client_t));
+
+    client_header(c, "Accept", "application/json, text/event-stream");
+    client_header(c, "Content-Type", "application/json");
+
+    if (session) {
+        client_header(c, "Mcp-Session-Id", session);
+    }
+}
+
+
+/* Sends a request with the headers that were added.  Out of memory shows in
+ * c->rc. */
+static inline void
+client_send(driver_t *d, unsigned process, client_t *c, const char *method,
+    const char *body)
+{
+    char        *space;
+    size_t       len;
+    mcp_head_t   head;
+
+    memset(&head, 0, sizeof(mcp_head_t));
+
+    head.method = test_str(method);
+    head.headers = c->headers;
+    head.n_headers = c->n_headers;
+    head.path = mcp_str("/mcp");
+    head.server_name = mcp_str("localhost");
+    head.loopback = 1;
+    head.local = 1;
+
+    c->x = mcp_exchange_create(&d->process[process].node, &d->endpoint, c);
+
+    if (c->x == NULL) {
+        c->rc = MCP_ERR_MEMORY;
+        return;
+    }
+
+    c->rc = mcp_exchange_head(c->x, &head);
+
+    if (c->rc == MCP_AGAIN) {
+        len = strlen(body);
+        space = mcp_exchange_body_space(c->x, len);
+
+        if (space == NULL) {
+            c->rc = MCP_ERR_MEMORY;
+            return;
+        }
+
+        memcpy(space, body, len);
+        c->rc = mcp_exchange_body(c->x, len);
+    }
+
+    if (c->rc == MCP_DONE) {
+        c->streaming = 1;
+    }
+
+    if (c->rc == MCP_OK || c->rc == MCP_DONE) {
+        driver_respond(c);
+    }
+
+    driver_pump(d);
+}
+
+
+static inline void
+client_close(driver_t *d, client_t *c)
+{
+    if (c->x) {
+        mcp_exchange_free(c->x);
+        c->x = NULL;
+    }
+
+    driver_pump(d);
+}
+
+
+/* A whole POST of a client that has a session. */
+static inline void
+client_post(driver_t *d, unsigned process, client_t *c, const char *session,
+    const char *body)
+{
+    client_init(c, session);
+    client_send(d, process, c, "POST", body);
+}
+
+
+static inline void
+client_resume(driver_t *d, unsigned process, client_t *c,
+    const char *session, const char *last_event_id)
+{
+    client_init(c, session);
+
+    if (last_event_id) {
+        client_header(c, "Last-Event-ID", last_event_id);
+    }
+
+    client_send(d, process, c, "GET", "");
+}
+
+
+/* initialize; session gets the id. */
+static inline void
+client_open(driver_t *d, char *session, const char *revision,
+    const char *capabilities)
+{
+    char       body[512];
+    client_t  *c;
+
+    c = malloc(sizeof(client_t));
+    assert_non_null(c);
+
+    snprintf(body, sizeof(body),
+             "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\","
+             "\"params\":{\"protocolVersion\":\"%s\",\"capabilities\":%s,"
+             "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}",
+             revision, capabilities);
+
+    client_post(d, 0, c, NULL, body);
+    assert_int_equal(c->status, 200);
+    assert_true(c->session[0] != '\0');
+    strcpy(session, c->session);
+    client_close(d, c);
+    free(c);
+}
+
+
+/* What a backend does. */
+static inline size_t
+backend_say(driver_t *d, mcp_job_t *job, const char *text)
+{
+    size_t  n;
+
+    n = mcp_job_data(job, text, strlen(text));
+    driver_pump(d);
+
+    return n;
+}
+
+
+static inline void
+backend_end(driver_t *d, mcp_job_t *job, mcp_fault_e fault)
+{
+    size_t  i;
+
+    for (i = 0; i < d->n_jobs; i++) {
+        if (d->jobs[i] == job) {
+            d->jobs[i] = d->jobs[--d->n_jobs];
+            break;
+        }
+    }
+
+    mcp_job_end(job, fault, fault == MCP_FAULT_NONE ? NULL : "test");
+    driver_pump(d);
+}
+
+
+/* Answers the one job there is with JSON. */
+static inline void
+backend_json(driver_t *d, const char *text)
+{
+    mcp_job_t  *job;
+
+    assert_int_equal(d->n_jobs, 1);
+    job = d->jobs[0];
+
+    mcp_job_head(job, 200, mcp_str("application/json"));
+    backend_say(d, job, text);
+    backend_end(d, job, MCP_FAULT_NONE);
+}
+
+
+/* The id of the last event in a client's stream. */
+static inline void
+client_last_id(client_t *c, char *id)
+{
+    char  *p, *last;
+
+    last = NULL;
+
+    for (p = c->text; (p = strstr(p, "id: ")) != NULL; p++) {
+        if (p == c->text || p[-1] == '\n') {
+            last = p + 4;
+        }
+    }
+
+    assert_non_null(last);
+    snprintf(id, 64, "%.*s", (int) strcspn(last, "\n"), last);
+}
+
+
+#endif /* CORE_DRIVER_H_INCLUDED */
