@@ -86,7 +86,7 @@ static const mcp_json_field_t  mcp_catalog_fields[MCP_CATALOG_FIELDS] = {
 };
 
 
-static const char  *mcp_catalog_nouns[MCP_CATALOG_KINDS] = {
+static const char *const  mcp_catalog_nouns[MCP_CATALOG_KINDS] = {
     "tool", "prompt", "resource", "resource template"
 };
 
@@ -631,7 +631,7 @@ mcp_catalog_read_members(mcp_catalog_reader_t *r, mcp_catalog_kind_e kind,
     mcp_json_value_t             member;
     const mcp_catalog_member_t  *m;
 
-    static const char           *types[] = {
+    static const char *const     types[] = {
         "absent", "null", "true or false", "a number", "a string",
         "an object", "an array"
     };

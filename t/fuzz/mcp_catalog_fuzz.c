@@ -1,0 +1,163 @@
+
+/*
+ * Catalog files.  One that is taken is read through page by page: what comes
+ * out must be JSON on one line, each item exactly once.  The input is tried
+ * as a cursor, too.
+ */
+
+
+#include <stdlib.h>
+
+#include "../../shared/mcp_catalog.h"
+
+
+static void
+must(int condition)
+{
+    if (!condition) {
+        abort();
+    }
+}
+
+
+static void *
+mem_alloc(void *ctx, size_t size)
+{
+    (void) ctx;
+
+    return malloc(size ? size : 1);
+}
+
+
+static void
+mem_free(void *ctx, void *p)
+{
+    (void) ctx;
+
+    free(p);
+}
+
+
+static const mcp_mem_t  mem = { mem_alloc, mem_free, NULL };
+
+static const char      *keys[MCP_CATALOG_KINDS] = {
+    "tools", "prompts", "resources", "resourceTemplates"
+};
+
+
+/* Reads one page; returns its number of items, copies its cursor. */
+static size_t
+read_page(mcp_str_t page, mcp_catalog_kind_e kind, char *cursor, size_t *len)
+{
+    size_t            n;
+    mcp_arena_t       arena;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  root, values[2], value;
+    mcp_json_field_t  fields[2];
+
+    must(memchr(page.data, '\n', page.len) == NULL);
+    must(memchr(page.data, '\r', page.len) == NULL);
+
+    fields[0].parent = MCP_JSON_ROOT;
+    fields[0].key.data = keys[kind];
+    fields[0].key.len = strlen(keys[kind]);
+    fields[1].parent = MCP_JSON_ROOT;
+    fields[1].key = mcp_str("nextCursor");
+
+    mcp_arena_init(&arena, &mem);
+
+    must(mcp_json_scan(&arena, page, 256, fields, 2, &root, values, NULL)
+         == MCP_OK);
+    must(values[0].type == MCP_JSON_ARRAY);
+
+    n = 0;
+    mcp_json_iter_init(&iter, values[0].raw);
+
+    while (mcp_json_iter_next(&iter, NULL, &value)) {
+        must(value.type == MCP_JSON_OBJECT);
+        n++;
+    }
+
+    *len = 0;
+
+    if (values[1].type == MCP_JSON_STRING) {
+        *len = values[1].raw.len - 2;
+        must(*len > 0 && *len <= 64);
+        memcpy(cursor, values[1].raw.data + 1, *len);
+    }
+
+    mcp_arena_destroy(&arena);
+
+    return n;
+}
+
+
+static size_t
+read_kind(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind, size_t page)
+{
+    char       cursor[64];
+    size_t     n, len, got;
+    mcp_buf_t  buf;
+
+    n = 0;
+    len = 0;
+
+    do {
+        mcp_buf_init(&buf, &mem, 16 * 1024 * 1024);
+
+        must(mcp_catalog_list(catalog, kind, (mcp_str_t) { cursor, len },
+                              page, &buf) == MCP_OK);
+
+        got = read_page((mcp_str_t) { buf.data, buf.len }, kind, cursor, &len);
+        must(page == 0 || (len > 0 ? got == page : got <= page));
+        n += got;
+
+        mcp_buf_free(&buf);
+
+    } while (len > 0);
+
+    return n;
+}
+
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    int             rc, kind;
+    char            error[64];
+    size_t          n;
+    mcp_str_t       text;
+    mcp_buf_t       buf;
+    mcp_catalog_t  *catalog;
+
+    text.data = (const char *) data;
+    text.len = size;
+
+    rc = mcp_catalog_create(&mem, text, &catalog, error, sizeof(error));
+
+    if (rc != MCP_OK) {
+        must(rc == MCP_ERR_CONFIG);
+        must(strncmp(error, "line ", 5) == 0);
+        must(memchr(error, '\0', sizeof(error)) != NULL);
+        return 0;
+    }
+
+    for (kind = 0; kind < MCP_CATALOG_KINDS; kind++) {
+        n = read_kind(catalog, (mcp_catalog_kind_e) kind, 0);
+
+        must(mcp_catalog_has(catalog, (mcp_catalog_kind_e) kind) || n == 0);
+        must(read_kind(catalog, (mcp_catalog_kind_e) kind, 1) == n);
+        must(read_kind(catalog, (mcp_catalog_kind_e) kind, 3) == n);
+
+        (void) mcp_catalog_find(catalog, (mcp_catalog_kind_e) kind, text);
+
+        mcp_buf_init(&buf, &mem, 16 * 1024 * 1024);
+        (void) mcp_catalog_list(catalog, (mcp_catalog_kind_e) kind, text, 1,
+                                &buf);
+        mcp_buf_free(&buf);
+    }
+
+    mcp_catalog_free(catalog);
+
+    return 0;
+}

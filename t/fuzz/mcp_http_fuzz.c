@@ -1,0 +1,133 @@
+
+/*
+ * Headers: lines of Accept, the first of them also as Content-Type and
+ * Origin, the second as Host, the third as the server's name.
+ */
+
+
+#include <stdlib.h>
+
+#include "../../shared/mcp_http.h"
+
+
+#define LINES  8
+
+
+static void
+must(int condition)
+{
+    if (!condition) {
+        abort();
+    }
+}
+
+
+/* Each line in memory of its own, so that reading behind it shows. */
+static mcp_str_t
+copy(const char *data, size_t len)
+{
+    char  *p;
+
+    if (len == 0) {
+        return mcp_null_str;
+    }
+
+    p = malloc(len);
+    must(p != NULL);
+    memcpy(p, data, len);
+
+    return (mcp_str_t) { p, len };
+}
+
+
+static void
+accept_and_type(const mcp_str_t *lines, size_t n)
+{
+    int        joined;
+    size_t     i;
+    mcp_str_t  bare;
+
+    static const mcp_str_t  json = { "application/json", 16 };
+
+    joined = mcp_http_accepts(lines, n, json);
+    must(joined == 0 || joined == 1);
+
+    /* lines that refuse one by one never accept together */
+
+    for (i = 0; joined && i < n; i++) {
+        if (mcp_http_accepts(&lines[i], 1, json)) {
+            break;
+        }
+    }
+
+    must(!joined || i < n);
+
+    bare = mcp_http_media_type(lines[0]);
+
+    must(bare.len == 0 || (bare.data >= lines[0].data
+                           && bare.data + bare.len
+                              <= lines[0].data + lines[0].len));
+
+    if (mcp_http_is_type(lines[0], json)) {
+        must(mcp_str_case_eq(bare, json));
+    }
+
+    if (bare.len > 0) {
+        (void) mcp_http_is_type(lines[0], bare);
+    }
+}
+
+
+static void
+origin(const mcp_str_t *lines, size_t n)
+{
+    int                elsewhere, loopback;
+    mcp_http_origin_t  o;
+
+    memset(&o, 0, sizeof(o));
+
+    o.origin = lines[0];
+    o.host = n > 1 ? lines[1] : lines[0];
+    o.server_name = n > 2 ? lines[2] : mcp_null_str;
+
+    elsewhere = mcp_http_origin_allowed(&o);
+
+    o.loopback = 1;
+    loopback = mcp_http_origin_allowed(&o);
+
+    must(elsewhere >= loopback);
+
+    o.any = 1;
+    must(mcp_http_origin_allowed(&o) == 1);
+}
+
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    size_t       i, n;
+    mcp_str_t    lines[LINES];
+    const char  *p, *end, *eol;
+
+    p = (const char *) data;
+    end = p + size;
+    n = 0;
+
+    do {
+        eol = p < end ? memchr(p, '\n', (size_t) (end - p)) : NULL;
+        eol = eol ? eol : end;
+
+        lines[n++] = copy(p, (size_t) (eol - p));
+        p = eol + (eol < end);
+
+    } while (p < end && n < LINES);
+
+    accept_and_type(lines, n);
+    origin(lines, n);
+
+    for (i = 0; i < n; i++) {
+        free((void *) (uintptr_t) lines[i].data);
+    }
+
+    return 0;
+}

@@ -1,0 +1,163 @@
+
+/*
+ * URI templates: "template LF uri".  A template that is taken must match
+ * what a client makes of it, whatever else it matches.
+ */
+
+
+#include <stdlib.h>
+
+#include "../../shared/mcp_match.h"
+
+
+/* Longer ones may run into the limit, which is right. */
+#define EXPANDED_MAX  48
+
+
+static void
+must(int condition)
+{
+    if (!condition) {
+        abort();
+    }
+}
+
+
+static void *
+mem_alloc(void *ctx, size_t size)
+{
+    (void) ctx;
+
+    return malloc(size ? size : 1);
+}
+
+
+static void
+mem_free(void *ctx, void *p)
+{
+    (void) ctx;
+
+    free(p);
+}
+
+
+static const mcp_mem_t  mem = { mem_alloc, mem_free, NULL };
+
+
+/* Expands one expression with "v" for the first variable, or without it. */
+static char *
+expand_one(char *p, const char *expr, size_t len, int defined)
+{
+    size_t  name;
+
+    switch (*expr) {
+
+    case '.':
+    case '/':
+    case '#':
+        if (defined) {
+            *p++ = *expr;
+            *p++ = 'v';
+        }
+        break;
+
+    case ';':
+    case '?':
+    case '&':
+        if (!defined) {
+            break;
+        }
+
+        *p++ = *expr;
+
+        for (name = 1; name < len && expr[name] != ',' && expr[name] != ':'
+                       && expr[name] != '*'; name++)
+        {
+            *p++ = expr[name];
+        }
+
+        *p++ = '=';
+        *p++ = 'v';
+        break;
+
+    default:
+        /* our own rule: these are never empty */
+        *p++ = 'v';
+    }
+
+    return p;
+}
+
+
+static void
+expand(const mcp_match_t *match, mcp_str_t t, int defined)
+{
+    char         uri[EXPANDED_MAX * 3], *p;
+    size_t       i;
+    const char  *close;
+
+    p = uri;
+
+    for (i = 0; i < t.len; i++) {
+        if (t.data[i] != '{') {
+            *p++ = t.data[i];
+            continue;
+        }
+
+        close = memchr(t.data + i, '}', t.len - i);
+        must(close != NULL);
+
+        p = expand_one(p, t.data + i + 1,
+                       (size_t) (close - t.data) - i - 1, defined);
+        i = (size_t) (close - t.data);
+    }
+
+    must(mcp_match(match, (mcp_str_t) { uri, (size_t) (p - uri) }));
+}
+
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    int           rc;
+    char          error[96];
+    mcp_str_t     t, uri;
+    const char   *eol;
+    mcp_match_t  *match;
+
+    t.data = (const char *) data;
+    eol = size > 0 ? memchr(data, '\n', size) : NULL;
+    t.len = eol ? (size_t) (eol - t.data) : size;
+
+    uri.data = eol ? eol + 1 : "";
+    uri.len = eol ? size - t.len - 1 : 0;
+
+    rc = mcp_match_create_template(&mem, t, &match, error, sizeof(error));
+
+    if (rc != MCP_OK) {
+        must(rc == MCP_ERR_CONFIG);
+        must(memchr(error, '\0', sizeof(error)) != NULL && error[0] != '\0');
+
+    } else {
+        (void) mcp_match(match, uri);
+
+        if (t.len <= EXPANDED_MAX) {
+            expand(match, t, 1);
+            expand(match, t, 0);
+        }
+
+        mcp_match_free(match);
+    }
+
+    /* the same as an exact string */
+
+    if (t.len > 0 && t.data[0] != '~') {
+        must(mcp_match_create(&mem, t, &match, error, sizeof(error))
+             == MCP_OK);
+        must(mcp_match(match, t) == 1);
+        must(mcp_match(match, uri) == mcp_str_eq(t, uri));
+        mcp_match_free(match);
+    }
+
+    return 0;
+}

@@ -1,0 +1,118 @@
+
+/*
+ * What clients hand back to us: tokens, session ids, event ids.  Whatever is
+ * accepted must be what we would have written.
+ */
+
+
+#include <stdlib.h>
+
+#include "../../shared/mcp_base64.h"
+#include "../../shared/mcp_session.h"
+#include "../../shared/mcp_sse.h"
+
+
+static void
+must(int condition)
+{
+    if (!condition) {
+        abort();
+    }
+}
+
+
+static void
+token(const mcp_keys_t *keys, mcp_str_t text)
+{
+    char           again[MCP_TOKEN_TEXT_MAX], *end;
+    size_t         len;
+    unsigned char  data[MCP_TOKEN_MAX_DATA];
+
+    len = sizeof(data);
+
+    if (mcp_token_verify(keys, 't', text, data, &len) == MCP_OK) {
+        end = mcp_token_sign(keys, 't', data, len, again);
+        must(end != NULL);
+        must(mcp_str_eq(text, (mcp_str_t) { again, (size_t) (end - again) }));
+    }
+
+    /* the other way round: any payload comes back */
+
+    if (text.len > MCP_TOKEN_MAX_DATA) {
+        must(mcp_token_sign(keys, 't', text.data, text.len, again) == NULL);
+        return;
+    }
+
+    end = mcp_token_sign(keys, 't', text.data, text.len, again);
+    must(end != NULL && end - again <= MCP_TOKEN_TEXT_MAX);
+
+    len = text.len;
+    must(mcp_token_verify(keys, 't', (mcp_str_t) { again,
+                          (size_t) (end - again) }, data, &len) == MCP_OK);
+    must(len == text.len
+         && (len == 0 || memcmp(data, text.data, len) == 0));
+}
+
+
+static void
+session(const mcp_keys_t *keys, mcp_str_t text)
+{
+    char           again[MCP_SESSION_TEXT_MAX], *end;
+    mcp_session_t  s;
+    unsigned char  nobody[MCP_DIGEST_LEN];
+
+    memset(nobody, 0, sizeof(nobody));
+
+    if (mcp_session_parse(keys, text, 1, nobody, &s) != MCP_OK) {
+        return;
+    }
+
+    must(s.revision > MCP_REVISION_NONE && s.revision < MCP_REVISION_COUNT);
+    must(s.expires > 1);
+
+    end = mcp_session_print(keys, &s, again);
+    must(end != NULL);
+    must(mcp_str_eq(text, (mcp_str_t) { again, (size_t) (end - again) }));
+}
+
+
+static void
+event_id(mcp_str_t text)
+{
+    char           again[MCP_EVENT_ID_MAX], *end;
+    uint64_t       seq;
+    unsigned char  id[MCP_STREAM_ID_LEN];
+
+    if (mcp_event_id_parse(text, id, &seq) == MCP_OK) {
+        end = mcp_event_id_print(again, id, seq);
+        must(mcp_str_eq(text, (mcp_str_t) { again, (size_t) (end - again) }));
+    }
+
+    if (mcp_stream_id_parse(text, id) == MCP_OK) {
+        end = mcp_stream_id_print(again, id);
+        must(mcp_str_eq(text, (mcp_str_t) { again, (size_t) (end - again) }));
+    }
+}
+
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    mcp_str_t          text;
+
+    static mcp_keys_t  keys;
+
+    if (keys.n == 0) {
+        must(mcp_keys_add(&keys, mcp_str("0123456789abcdef0123456789abcdef"))
+             == MCP_OK);
+    }
+
+    text.data = (const char *) data;
+    text.len = size;
+
+    token(&keys, text);
+    session(&keys, text);
+    event_id(text);
+
+    return 0;
+}
