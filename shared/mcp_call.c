@@ -1402,9 +1402,7 @@ mcp_call_inbox(mcp_call_t *call)
         /* a message that found no room keeps those behind it waiting */
 
         for (tag = 0; tag < call->n; tag++) {
-            req = &call->requests[tag];
-
-            if (req->state == MCP_REQUEST_DETACHED && req->held) {
+            if (call->requests[tag].held) {
                 goto done;
             }
         }
