@@ -9,7 +9,7 @@ import { assertCounted, counted, textOf, upTo } from './lib/session.mjs';
 describe('ends of calls', async () => {
     const server = await Fixture.use({
         workers: 4,
-        location: 'mcp_max_wait 1s; mcp_close_after 0;',
+        location: 'mcp_max_wait 1s; mcp_close_after off;',
     });
     const session = await server.session();
 
@@ -106,7 +106,7 @@ describe('a call that takes too long', async () => {
 describe('back-pressure', async () => {
     const server = await Fixture.use({
         workers: 2,
-        location: 'mcp_stream_buffer 256k; mcp_close_after 0;',
+        location: 'mcp_stream_buffer 256k; mcp_close_after off;',
         listen: 'sndbuf=65536',
     });
     const session = await server.session();
@@ -177,7 +177,7 @@ describe('back-pressure', async () => {
 describe('a full store', async () => {
     const server = await Fixture.use({
         workers: 2, zone: '1m',
-        location: 'mcp_stream_buffer 128k; mcp_close_after 0;',
+        location: 'mcp_stream_buffer 128k; mcp_close_after off;',
     });
     const session = await server.session();
 
@@ -261,7 +261,7 @@ describe('a thousand streams', async () => {
                 answer.close();
             }
 
-            return answer.blocks.at(-1).id;
+            return answer.lastId;
         }));
 
         await session.open(gate);

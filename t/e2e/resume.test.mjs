@@ -5,7 +5,9 @@ import { test } from 'node:test';
 import { Fixture } from './lib/fixture.mjs';
 import { counted, textOf, upTo } from './lib/session.mjs';
 
-const server = await Fixture.use({ workers: 4 });
+const server = await Fixture.use({ workers: 4,
+                                   location: 'mcp_close_after off;' });
+const closing = await Fixture.use({ location: 'mcp_close_after 200ms;' });
 const session = await server.session();
 let gates = 0;
 
@@ -165,21 +167,25 @@ test('any worker resumes', async () => {
 
 
 test('the server closes at will, the call goes on', async () => {
+    const other = await closing.session();
     const gate = newGate();
-    const answer = await session.call('count', { n: 2, gate });
-    let id;
+    const answer = await other.call('count', { n: 2, gate });
 
-    for (let block; (block = await answer.block());) {
-        id = block.id ?? id;
-    }
-
+    assert.equal(await answer.message(), null);
     assert.equal(answer.ending, 'end', 'closed in good order');
     assert.match(answer.blocks.at(-1).retry, /^\d+$/);
 
-    await session.open(gate);
+    // a resumed stream is closed as well
 
-    const { messages, response } = await session.follow(
-        Object.assign(await session.get(id), { id: answer.id }));
+    const resumed = await other.get(answer.lastId);
+
+    assert.equal(await resumed.message(), null);
+    assert.equal(resumed.ending, 'end');
+
+    await other.open(gate);
+
+    const { messages, response } = await other.follow(
+        Object.assign(await other.get(resumed.lastId), { id: answer.id }));
 
     assert.deepEqual(counted(messages), [0, 1]);
     assert.ok(response.result);

@@ -56,8 +56,8 @@ export class Session {
         });
     }
 
-    get(lastEventId, { headers, cut } = {}) {
-        return request(this.port, {
+    async get(lastEventId, { headers, cut } = {}) {
+        const answer = await request(this.port, {
             method: 'GET',
             headers: this.headers({
                 Accept: 'text/event-stream',
@@ -67,6 +67,10 @@ export class Session {
             }),
             cut,
         });
+
+        answer.lastId ??= lastEventId;
+
+        return answer;
     }
 
     delete() {
@@ -125,13 +129,11 @@ export class Session {
      * whenever the stream ends before.  Returns the messages before the
      * response, the response, all blocks and the number of resumptions.
      *
-     *   cuts        function: the option 'cut' of each next connection
-     *   onMessage   is awaited for each message before the response
+     * onMessage is awaited for each message before the response.
      */
 
-    async follow(answer, { cuts = () => undefined, onMessage, onResume,
-                           lastId } = {}) {
-        const seen = { messages: [], blocks: [], resumed: 0, lastId };
+    async follow(answer, { onMessage } = {}) {
+        const seen = { messages: [], blocks: [], resumed: 0 };
 
         if (!answer.sse) {
             seen.response = await responseOf(answer, answer.id);
@@ -143,7 +145,7 @@ export class Session {
         for (;;) {
             for (let block; (block = await answer.block());) {
                 seen.blocks.push(block);
-                seen.lastId = block.id ?? seen.lastId;
+                seen.lastId = answer.lastId;
 
                 if (!block.data) {
                     continue;
@@ -160,23 +162,22 @@ export class Session {
                 await onMessage?.(message, answer);
             }
 
-            assert.notEqual(seen.lastId, undefined,
+            assert.notEqual(answer.lastId, undefined,
                             'the stream can be resumed');
-            await onResume?.(seen);
-            answer = await this.resume(seen.lastId, { cut: cuts(seen) });
+            answer = await this.resume(answer.lastId);
             assert.equal(answer.status, 200);
             seen.resumed++;
         }
     }
 
-    // a GET that does not mind a server that is being restarted
+    // a GET that does not mind a worker that has just been killed
 
     async resume(lastEventId, options) {
-        for (;;) {
+        for (let tries = 0; ; tries++) {
             try {
                 return await this.get(lastEventId, options);
             } catch (error) {
-                if (!/ECONNRE|closed before/.test(error.message)) {
+                if (tries === 20) {
                     throw error;
                 }
             }

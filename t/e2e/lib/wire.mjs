@@ -158,7 +158,8 @@ class Body {
 
 
 // An answer whose head is there.  `ending` becomes 'end' (a whole body),
-// 'cut' (by us) or 'lost' (by the server, in the middle).
+// 'cut' (by us) or 'lost' (by the server, in the middle); `lastId` is the id of
+// the last event that was taken.
 
 export class Answer {
     constructor(socket, cut) {
@@ -240,7 +241,11 @@ export class Answer {
             await new Promise((resolve) => { this.wake = resolve; });
         }
 
-        return this.queue.shift();
+        const block = this.queue.shift();
+
+        this.lastId = block.id ?? this.lastId;
+
+        return block;
     }
 
     // the next JSON-RPC message of the stream, or null
