@@ -2,9 +2,10 @@
 /* Tokens: that they verify, and that nothing else does. */
 
 
+#include <openssl/crypto.h>
+
 #include "test_env.h"
 
-#include "../../shared/mcp_base64.h"
 #include "../../shared/mcp_token.h"
 
 
@@ -370,6 +371,116 @@ random_is_random(void **state)
 }
 
 
+/* OpenSSL's allocations, which do not come from mcp_mem_t. */
+
+static test_mem_t  openssl_tm;
+
+
+static void *
+openssl_malloc(size_t size, const char *file, int line)
+{
+    (void) file;
+    (void) line;
+
+    return openssl_tm.mem.alloc(openssl_tm.mem.ctx, size);
+}
+
+
+static void *
+openssl_realloc(void *p, size_t size, const char *file, int line)
+{
+    (void) file;
+    (void) line;
+
+    if (openssl_tm.fail_at > 0 && --openssl_tm.fail_at == 0) {
+        openssl_tm.failed++;
+        return NULL;
+    }
+
+    openssl_tm.live += p == NULL;
+
+    return realloc(p, size);
+}
+
+
+static void
+openssl_free(void *p, const char *file, int line)
+{
+    (void) file;
+    (void) line;
+
+    openssl_tm.mem.free(openssl_tm.mem.ctx, p);
+}
+
+
+static int
+use_openssl(void)
+{
+    int            rc;
+    char           text[MCP_TOKEN_TEXT_MAX], *end;
+    size_t         len;
+    mcp_str_t      part;
+    mcp_keys_t     keys;
+    unsigned char  data[8], digest[MCP_DIGEST_LEN];
+
+    memset(&keys, 0, sizeof(keys));
+    memset(digest, 0x5a, sizeof(digest));
+
+    rc = mcp_keys_add(&keys, mcp_str(KEY_A));
+    if (rc != MCP_OK) {
+        assert_int_equal(keys.n, 0);
+        return rc;
+    }
+
+    end = mcp_token_sign(&keys, 's', "x", 1, text);
+    if (end == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    len = sizeof(data);
+    rc = mcp_token_verify(&keys, 's', (mcp_str_t) { text,
+                          (size_t) (end - text) }, data, &len);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    part = mcp_str("x");
+
+    return mcp_digest(digest, &part, 1);
+}
+
+
+static void
+allocations_fail(void **state)
+{
+    int            rc;
+    unsigned long  n;
+
+    (void) state;
+
+    assert_int_equal(use_openssl(), MCP_OK);
+
+    for (n = 1; n < 1000; n++) {
+        openssl_tm.fail_at = n;
+        openssl_tm.failed = 0;
+
+        rc = use_openssl();
+
+        if (openssl_tm.failed == 0) {
+            openssl_tm.fail_at = 0;
+            assert_int_equal(rc, MCP_OK);
+            assert_true(n > 4);
+            return;
+        }
+
+        assert_true(rc == MCP_OK || rc == MCP_ERR_MEMORY
+                    || rc == MCP_ERR_INTERNAL);
+    }
+
+    fail();
+}
+
+
 int
 main(void)
 {
@@ -387,7 +498,16 @@ main(void)
         cmocka_unit_test(digest_of_parts),
         cmocka_unit_test(secrets_are_compared),
         cmocka_unit_test(random_is_random),
+        cmocka_unit_test(allocations_fail),
     };
+
+    test_mem_init(&openssl_tm);
+
+    if (CRYPTO_set_mem_functions(openssl_malloc, openssl_realloc,
+                                 openssl_free) != 1)
+    {
+        return 1;
+    }
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
