@@ -54,15 +54,32 @@ ngx_http_mcp_cleanup(void *data)
 }
 
 
+/* before the request is logged */
+static void
+ngx_http_mcp_end(void *data)
+{
+    ngx_http_mcp_flush_variables(data);
+}
+
+
 static ngx_http_mcp_ctx_t *
 ngx_http_mcp_create_ctx(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
     ngx_uint_t publish)
 {
     ngx_http_mcp_ctx_t       *ctx;
     ngx_pool_cleanup_t       *cln;
+    ngx_http_cleanup_t       *end;
     ngx_http_mcp_loc_conf_t  *mlcf;
 
     mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
+
+    end = ngx_http_cleanup_add(r, 0);
+    if (end == NULL) {
+        return NULL;
+    }
+
+    end->handler = ngx_http_mcp_end;
+    end->data = r;
 
     cln = ngx_pool_cleanup_add(r->pool, sizeof(ngx_http_mcp_ctx_t));
     if (cln == NULL) {

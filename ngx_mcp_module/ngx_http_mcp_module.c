@@ -394,6 +394,13 @@ ngx_http_mcp_create_main_conf(ngx_conf_t *cf)
         return NULL;
     }
 
+    if (ngx_array_init(&mmcf->variables, cf->pool, MCP_FACT_COUNT,
+                       sizeof(ngx_uint_t))
+        != NGX_OK)
+    {
+        return NULL;
+    }
+
     return mmcf;
 }
 
@@ -946,7 +953,10 @@ ngx_http_mcp_is_text(ngx_str_t *s)
     last = p + s->len;
 
     while (p < last) {
-        if (ngx_utf8_decode(&p, last - p) > 0x10ffff) {
+        if (*p < 0x80) {
+            p++;
+
+        } else if (ngx_utf8_decode(&p, last - p) > 0x10ffff) {
             return 0;
         }
     }

@@ -55,6 +55,7 @@ typedef struct {
 typedef struct {
     ngx_array_t           zones;       /* of ngx_http_mcp_zone_t * */
     ngx_array_t           endpoints;   /* of ngx_http_mcp_loc_conf_t * */
+    ngx_array_t           variables;   /* of ngx_uint_t: indexes of $mcp_* */
 } ngx_http_mcp_main_conf_t;
 
 
@@ -192,6 +193,12 @@ ngx_int_t ngx_http_mcp_call_init_process(ngx_cycle_t *cycle);
 
 /* variables */
 ngx_int_t ngx_http_mcp_add_variables(ngx_conf_t *cf);
+ngx_int_t ngx_http_mcp_find_variables(ngx_cycle_t *cycle);
+
+/* For logs: forgets values that were looked at before the request's end, or
+ * (detached requests) keeps them before the job is gone. */
+void ngx_http_mcp_flush_variables(ngx_http_request_t *r);
+void ngx_http_mcp_keep_variables(ngx_http_request_t *r);
 
 /* status */
 ngx_int_t ngx_http_mcp_status_handler(ngx_http_request_t *r);

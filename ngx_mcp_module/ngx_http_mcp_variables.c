@@ -32,11 +32,23 @@ ngx_http_mcp_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
         return NGX_OK;
     }
 
+    v->data = (u_char *) value->data;
+
+    /* an exchange lives as long as its request, a job does not */
+
+    if (job) {
+        v->data = ngx_pnalloc(r->pool, value->len);
+        if (v->data == NULL) {
+            return NGX_ERROR;
+        }
+
+        ngx_memcpy(v->data, value->data, value->len);
+    }
+
     v->len = value->len;
     v->valid = 1;
     v->no_cacheable = 0;
     v->not_found = 0;
-    v->data = (u_char *) value->data;
 
     return NGX_OK;
 }
@@ -63,4 +75,71 @@ ngx_http_mcp_add_variables(ngx_conf_t *cf)
     }
 
     return NGX_OK;
+}
+
+
+/* Which of them the configuration uses. */
+ngx_int_t
+ngx_http_mcp_find_variables(ngx_cycle_t *cycle)
+{
+    ngx_uint_t                  i, *index;
+    ngx_http_variable_t        *v;
+    ngx_http_mcp_main_conf_t   *mmcf;
+    ngx_http_core_main_conf_t  *cmcf;
+
+    mmcf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_mcp_module);
+    cmcf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_core_module);
+
+    v = cmcf->variables.elts;
+
+    for (i = 0; i < cmcf->variables.nelts; i++) {
+        if (v[i].get_handler != ngx_http_mcp_variable) {
+            continue;
+        }
+
+        index = ngx_array_push(&mmcf->variables);
+        if (index == NULL) {
+            return NGX_ERROR;
+        }
+
+        *index = i;
+    }
+
+    return NGX_OK;
+}
+
+
+void
+ngx_http_mcp_flush_variables(ngx_http_request_t *r)
+{
+    ngx_uint_t                 i, *index;
+    ngx_http_mcp_main_conf_t  *mmcf;
+
+    mmcf = ngx_http_get_module_main_conf(r, ngx_http_mcp_module);
+
+    index = mmcf->variables.elts;
+
+    for (i = 0; i < mmcf->variables.nelts; i++) {
+        r->variables[index[i]].valid = 0;
+        r->variables[index[i]].not_found = 0;
+    }
+}
+
+
+void
+ngx_http_mcp_keep_variables(ngx_http_request_t *r)
+{
+    ngx_uint_t                 i, *index;
+    ngx_http_mcp_main_conf_t  *mmcf;
+
+    mmcf = ngx_http_get_module_main_conf(r, ngx_http_mcp_module);
+
+    index = mmcf->variables.elts;
+
+    for (i = 0; i < mmcf->variables.nelts; i++) {
+        r->variables[index[i]].valid = 0;
+        r->variables[index[i]].not_found = 0;
+
+        (void) ngx_http_get_indexed_variable(r, index[i]);
+    }
 }

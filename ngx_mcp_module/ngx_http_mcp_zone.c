@@ -559,7 +559,9 @@ ngx_http_mcp_init_process(ngx_cycle_t *cycle)
         return NGX_OK;
     }
 
-    if (ngx_http_mcp_call_init_process(cycle) != NGX_OK) {
+    if (ngx_http_mcp_call_init_process(cycle) != NGX_OK
+        || ngx_http_mcp_find_variables(cycle) != NGX_OK)
+    {
         return NGX_ERROR;
     }
 
