@@ -480,8 +480,13 @@ sub start_or_bail_out {
         last if file_tail($error_log) !~ /Address already in use/;
     }
 
-    bail_out("$name - cannot start nginx:\n" . scalar(file_tail($stderr_log))
-        . join '', grep { /\[(?:emerg|alert)\]/ } file_tail($error_log));
+    my @reasons = grep { /\[(?:emerg|alert)\]|ERROR:/ }
+        file_tail($stderr_log), file_tail($error_log);
+
+    # a bail-out is one line
+
+    bail_out("$name - cannot start nginx: "
+        . ($reasons[0] // 'see ' . $error_log) =~ s/\s+/ /gr);
 }
 
 
