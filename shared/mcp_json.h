@@ -97,6 +97,17 @@ void mcp_json_iter_init(mcp_json_iter_t *iter, mcp_str_t raw);
 int mcp_json_iter_next(mcp_json_iter_t *iter, mcp_str_t *key,
     mcp_json_value_t *value);
 
+/* JSON's white space, which is less than C's. */
+static inline int
+mcp_json_is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* The end of the string that begins at p (its quote), NULL if none is before
+ * end. */
+const char *mcp_json_string_end(const char *p, const char *end);
+
 /*
  * Decodes a raw JSON string (with quotes) to UTF-8.  Without escapes *out is
  * a slice of raw, else it is in the arena.  An unpaired surrogate becomes

@@ -366,15 +366,9 @@ mcp_rpc_is_batch(mcp_str_t text)
     size_t  i;
 
     for (i = 0; i < text.len; i++) {
-        switch (text.data[i]) {
-        case ' ':
-        case '\n':
-        case '\r':
-        case '\t':
-            continue;
+        if (!mcp_json_is_space(text.data[i])) {
+            return text.data[i] == '[';
         }
-
-        return text.data[i] == '[';
     }
 
     return 0;

@@ -388,7 +388,8 @@ test_memory(void **state)
         assert_non_null(mcp_arena_alloc(&arena, 4072));
         tm.fail_at = k;
 
-        rc = mcp_rpc_parse(&arena, mcp_str("{" V "\"method\":\"a\\/bcdefghi\"}"),
+        rc = mcp_rpc_parse(&arena,
+                           mcp_str("{" V "\"method\":\"a\\/bcdefghi\"}"),
                            DEPTH, &msg);
 
         if (rc == MCP_OK) {
