@@ -195,10 +195,8 @@ ngx_int_t ngx_http_mcp_call_init_process(ngx_cycle_t *cycle);
 ngx_int_t ngx_http_mcp_add_variables(ngx_conf_t *cf);
 ngx_int_t ngx_http_mcp_find_variables(ngx_cycle_t *cycle);
 
-/* For logs: forgets values that were looked at before the request's end, or
- * (detached requests) keeps them before the job is gone. */
+/* Forgets values that were looked at before the request's end, for logs. */
 void ngx_http_mcp_flush_variables(ngx_http_request_t *r);
-void ngx_http_mcp_keep_variables(ngx_http_request_t *r);
 
 /* status */
 ngx_int_t ngx_http_mcp_status_handler(ngx_http_request_t *r);

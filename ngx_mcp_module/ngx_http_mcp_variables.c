@@ -124,22 +124,3 @@ ngx_http_mcp_flush_variables(ngx_http_request_t *r)
         r->variables[index[i]].not_found = 0;
     }
 }
-
-
-void
-ngx_http_mcp_keep_variables(ngx_http_request_t *r)
-{
-    ngx_uint_t                 i, *index;
-    ngx_http_mcp_main_conf_t  *mmcf;
-
-    mmcf = ngx_http_get_module_main_conf(r, ngx_http_mcp_module);
-
-    index = mmcf->variables.elts;
-
-    for (i = 0; i < mmcf->variables.nelts; i++) {
-        r->variables[index[i]].valid = 0;
-        r->variables[index[i]].not_found = 0;
-
-        (void) ngx_http_get_indexed_variable(r, index[i]);
-    }
-}
