@@ -54,11 +54,35 @@ ngx_http_mcp_cleanup(void *data)
 }
 
 
-/* before the request is logged */
 static void
 ngx_http_mcp_end(void *data)
 {
     ngx_http_mcp_flush_variables(data);
+}
+
+
+/* Logs shall have the last word, not what "add_header" saw. */
+static ngx_int_t
+ngx_http_mcp_watch_end(ngx_http_request_t *r)
+{
+    ngx_http_cleanup_t        *cln;
+    ngx_http_mcp_main_conf_t  *mmcf;
+
+    mmcf = ngx_http_get_module_main_conf(r, ngx_http_mcp_module);
+
+    if (mmcf->variables.nelts == 0) {
+        return NGX_OK;
+    }
+
+    cln = ngx_http_cleanup_add(r, 0);
+    if (cln == NULL) {
+        return NGX_ERROR;
+    }
+
+    cln->handler = ngx_http_mcp_end;
+    cln->data = r;
+
+    return NGX_OK;
 }
 
 
@@ -68,18 +92,13 @@ ngx_http_mcp_create_ctx(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
 {
     ngx_http_mcp_ctx_t       *ctx;
     ngx_pool_cleanup_t       *cln;
-    ngx_http_cleanup_t       *end;
     ngx_http_mcp_loc_conf_t  *mlcf;
 
     mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
 
-    end = ngx_http_cleanup_add(r, 0);
-    if (end == NULL) {
+    if (ngx_http_mcp_watch_end(r) != NGX_OK) {
         return NULL;
     }
-
-    end->handler = ngx_http_mcp_end;
-    end->data = r;
 
     cln = ngx_pool_cleanup_add(r->pool, sizeof(ngx_http_mcp_ctx_t));
     if (cln == NULL) {

@@ -602,6 +602,10 @@ ngx_http_mcp_make_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
     endpoint->max_batch = mlcf->max_batch;
     endpoint->page_size = mlcf->page_size;
 
+    if (mlcf->zone == NULL) {
+        return NGX_CONF_OK;
+    }
+
     /* named locations are known once all servers are */
 
     mlcf->cscf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module);
