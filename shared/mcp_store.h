@@ -33,6 +33,7 @@
 #define MCP_STORE_CHUNK      512
 #define MCP_STORE_NAME_MAX   128       /* method, name: cut for display */
 #define MCP_STORE_NO_SLOT    0xffffffffu
+#define MCP_STORE_READ_MIN   64        /* smallest cap of mcp_store_read() */
 
 
 /* What the glue brings.  lock: MCP_OK, or MCP_AGAIN when it was acquired but
@@ -92,9 +93,11 @@ typedef struct {
     uint64_t            expires;       /* LISTEN: of the session; 0 never */
     uint64_t            max_wait;      /* unattended at most so long */
     uint64_t            linger;        /* kept after the end was sent */
-    uint32_t            max_events;
-    uint64_t            max_bytes;
-    uint32_t            session_limit; /* streams; 0: no limit */
+    uint32_t            max_events;    /* 0: no limit */
+    uint64_t            max_bytes;     /* 0: no limit */
+    uint32_t            session_limit; /* streams that are not over and sent;
+                                          0: no limit; nor is there one for
+                                          the principal or session of zeros */
     uint32_t            principal_limit;
     uint64_t            handle;        /* owner's, given back by drain */
 } mcp_stream_spec_t;
@@ -128,7 +131,8 @@ typedef struct {
     uint64_t  seq;             /* last event wholly copied out */
     uint32_t  chunk;           /* cached position; 0: look it up */
     uint32_t  offset;
-    uint32_t  done;            /* bytes of event seq + 1 already copied out */
+    uint32_t  done;            /* > 0: in the middle of event seq + 1 */
+    uint32_t  left;            /* and so many bytes of its message to go */
     unsigned  resumed:1;
 } mcp_cursor_t;
 
@@ -232,7 +236,7 @@ int mcp_store_set_handle(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * another (who is woken and finds MCP_ERR_DENIED), to read after event
  * "after".  *taken is 1 if there was another.  MCP_ERR_PURGED: events after
  * it have been dropped already; MCP_ERR_NOT_FOUND also when after is beyond
- * last_seq.  Wakes the owner. */
+ * last_seq.  What it asks for again counts as not sent.  Wakes the owner. */
 int mcp_store_watch(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t handle, uint64_t after, mcp_cursor_t *cursor, int *taken);
 
@@ -246,8 +250,10 @@ void mcp_store_unwatch(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * larger than cap in several calls, and advances the cursor.  sent: the last
  * event that is known to be written to the socket (makes room).
  * MCP_OK: *len > 0 bytes; MCP_AGAIN: none now, a wake will come; MCP_DONE:
- * none and the stream is over; MCP_ERR_DENIED: taken over; _PURGED (cannot
- * happen to the holder, defensive); _NOT_FOUND.
+ * none and the stream is over; MCP_ERR_DENIED: taken over; _PURGED (happens
+ * to the holder of a listener that is too slow for its limit: end the
+ * connection, in the middle of an event perhaps); _NOT_FOUND; _LIMIT: cap is
+ * less than MCP_STORE_READ_MIN.
  */
 int mcp_store_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t handle, mcp_cursor_t *cursor, uint64_t sent, char *buf,
@@ -272,7 +278,8 @@ int mcp_store_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_post_e *type, uint64_t *tag, mcp_buf_t *data);
 
 
-/* --- small values: 16-byte key, purpose, 32-bit value, expiry --- */
+/* --- small values: 16-byte key, purpose, 32-bit value, expiry (0: never)
+ * --- */
 
 int mcp_store_value_set(mcp_store_t *store, char purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
@@ -282,19 +289,28 @@ int mcp_store_value_get(mcp_store_t *store, char purpose,
     uint32_t *value);                  /* MCP_OK, MCP_ERR_NOT_FOUND; without
                                           the lock when there is no value of
                                           that purpose at all */
+
+/* Only if there is none that has not expired (or MCP_ERR_DENIED), at once:
+ * for what may be used once. */
+int mcp_store_value_add(mcp_store_t *store, char purpose,
+    const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
+    uint64_t expires, uint64_t now);
 void mcp_store_value_delete(mcp_store_t *store, char purpose,
     const unsigned char key[MCP_DIGEST_LEN]);
 
 
 /* --- subscriptions of LISTEN streams --- */
 
+/* Idempotent.  MCP_OK; MCP_ERR_LIMIT: the stream has thousands; MCP_ERR_FULL;
+ * MCP_ERR_NOT_FOUND: no such stream, or no listener. */
 int mcp_store_subscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    const unsigned char topic[MCP_DIGEST_LEN]);   /* idempotent */
+    const unsigned char topic[MCP_DIGEST_LEN]);
 int mcp_store_unsubscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
     const unsigned char topic[MCP_DIGEST_LEN]);
 
 /* Appends message to every subscribed stream, at most budget of them a call;
- * start with *position 0, repeat while MCP_AGAIN; *n counts them.  A listener
+ * start with *position 0, repeat while MCP_AGAIN; *n is raised by their
+ * number, from 0 at the start.  A listener
  * at its limit drops its oldest events (its client is told by
  * MCP_ERR_PURGED when it resumes before them). */
 int mcp_store_publish(mcp_store_t *store,
@@ -344,6 +360,9 @@ typedef enum {
     MCP_COUNT_REPAIRS,
     MCP_COUNT_MAX
 } mcp_counter_e;
+
+/* The store itself counts STREAMS_EXPIRED, STREAMS_EVICTED, EVENTS_DROPPED
+ * and REPAIRS, its users the rest. */
 
 /* Lock-free.  A gauge's share of a dead slot is taken back by bury/attach:
  * gauges are kept per slot, plain counters in one place. */

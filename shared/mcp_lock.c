@@ -1,0 +1,102 @@
+
+/*
+ * A robust mutex between processes.  The only file of the core that knows
+ * threads; the store itself gets its lock from the glue.
+ */
+
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "mcp_lock.h"
+
+
+/* The store's lock is held for well under a microsecond as a rule: looking
+ * again a few times costs less than going to sleep. */
+#define MCP_LOCK_SPINS  64
+
+
+_Static_assert(sizeof(pthread_mutex_t) <= MCP_LOCK_SIZE,
+               "MCP_LOCK_SIZE is too small");
+
+
+static inline void
+mcp_lock_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile ("yield");
+#endif
+}
+
+
+int
+mcp_lock_init(void *lock)
+{
+    int                  rc;
+    pthread_mutexattr_t  attr;
+
+    memset(lock, 0, MCP_LOCK_SIZE);
+
+    if (pthread_mutexattr_init(&attr) != 0) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    rc = pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+
+    if (rc == 0) {
+        rc = pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+    }
+
+    if (rc == 0) {
+        rc = pthread_mutex_init(lock, &attr);
+    }
+
+    pthread_mutexattr_destroy(&attr);
+
+    return rc == 0 ? MCP_OK : MCP_ERR_INTERNAL;
+}
+
+
+int
+mcp_lock(void *lock)
+{
+    int       rc;
+    unsigned  n;
+
+    for (n = 0; n < MCP_LOCK_SPINS; n++) {
+        rc = pthread_mutex_trylock(lock);
+
+        if (rc != EBUSY) {
+            break;
+        }
+
+        mcp_lock_pause();
+    }
+
+    if (n == MCP_LOCK_SPINS) {
+        rc = pthread_mutex_lock(lock);
+    }
+
+    if (rc == 0) {
+        return MCP_OK;
+    }
+
+    /* consistent at once: should this process die during the repair, the
+     * next one is told again, while a mutex that is unlocked without it can
+     * never be locked any more */
+
+    if (rc == EOWNERDEAD && pthread_mutex_consistent(lock) == 0) {
+        return MCP_AGAIN;
+    }
+
+    return MCP_ERR_INTERNAL;
+}
+
+
+void
+mcp_unlock(void *lock)
+{
+    (void) pthread_mutex_unlock(lock);
+}

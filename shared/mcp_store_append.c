@@ -1,0 +1,441 @@
+
+/*
+ * Appending to a stream: its limits, what is dropped to keep them, and the
+ * owner who waits for room.
+ */
+
+
+#include "mcp_store_layout.h"
+
+
+static int
+mcp_store_over(const mcp_store_stream_t *st, size_t len)
+{
+    if (st->max_events != 0
+        && mcp_store_log_count(&st->events) >= st->max_events)
+    {
+        return 1;
+    }
+
+    return st->max_bytes != 0
+           && (len > st->max_bytes || st->events.bytes > st->max_bytes - len);
+}
+
+
+/* Events kept that were sent. */
+static uint64_t
+mcp_store_sent(const mcp_store_stream_t *st)
+{
+    return st->sent_seq < st->events.first
+           ? 0 : st->sent_seq + 1 - st->events.first;
+}
+
+
+/* Drops what was sent, but for the last "keep", while the stream is over its
+ * limit. */
+static void
+mcp_store_trim(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
+    uint64_t keep)
+{
+    while (mcp_store_over(st, len) && mcp_store_sent(st) > keep) {
+        mcp_store_log_drop(op, &st->events);
+    }
+}
+
+
+/* Drops an event of a listener, whether it was sent or not. */
+static void
+mcp_store_drop(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    if (mcp_store_sent(st) == 0) {
+        mcp_store_add(op->head, MCP_COUNT_EVENTS_DROPPED, 1);
+    }
+
+    mcp_store_log_drop(op, &st->events);
+}
+
+
+/*
+ * Makes room for a message within the stream's limits.  Events that were
+ * written to a socket may not have arrived: the last ones are kept for as
+ * long as the limits have room for them.
+ */
+static int
+mcp_store_admit(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
+    int answers)
+{
+    if (!mcp_store_over(st, len)) {
+        return MCP_OK;
+    }
+
+    if (st->kind == MCP_STREAM_LISTEN) {
+        while (mcp_store_over(st, len) && st->events.head != 0) {
+            mcp_store_drop(op, st);
+        }
+
+        return MCP_OK;
+    }
+
+    mcp_store_trim(op, st, len, MCP_STORE_KEEP_SENT);
+    mcp_store_trim(op, st, len, 0);
+
+    /* the response has to go out; and what is larger than the limit would
+     * wait for ever, so that it goes when it is alone */
+
+    if (!mcp_store_over(st, len) || answers >= 0
+        || st->sent_seq >= st->events.last)
+    {
+        return MCP_OK;
+    }
+
+    st->want_room = 1;
+
+    return MCP_ERR_LIMIT;
+}
+
+
+/* Bytes of events that are kept but were not sent.  Few of those sent are
+ * left, see below. */
+static uint64_t
+mcp_store_unsent_bytes(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    uint64_t             bytes, n;
+    mcp_store_pos_t      pos;
+    mcp_store_record_t  *rec;
+
+    bytes = st->events.bytes;
+
+    for (n = 0; n < mcp_store_sent(st); n++) {
+        if (!mcp_store_log_seek(op->head, &st->events, st->events.first + n,
+                                &pos))
+        {
+            break;
+        }
+
+        rec = mcp_store_log_record(op->head, &pos);
+        bytes -= rec->len;
+    }
+
+    return bytes;
+}
+
+
+void
+mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
+    uint64_t sent)
+{
+    uint64_t  events;
+
+    if (sent > st->events.last) {
+        sent = st->events.last;
+    }
+
+    if (sent <= st->sent_seq) {
+        return;
+    }
+
+    st->sent_seq = sent;
+
+    if (!st->want_room) {
+        return;
+    }
+
+    /* wake the owner once, when it can go on for a while */
+
+    while (mcp_store_sent(st) > MCP_STORE_KEEP_SENT) {
+        mcp_store_log_drop(op, &st->events);
+    }
+
+    events = st->events.last - sent;
+
+    if (events != 0) {
+        if (st->max_events != 0
+            && events > st->max_events - (st->max_events + 3) / 4)
+        {
+            return;
+        }
+
+        if (st->max_bytes != 0
+            && mcp_store_unsent_bytes(op, st)
+               > st->max_bytes - st->max_bytes / 4)
+        {
+            return;
+        }
+    }
+
+    st->want_room = 0;
+    mcp_store_mark_owner(op, st);
+}
+
+
+/* The region has no room: the owner will be woken when it has so much. */
+static void
+mcp_store_hunger(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len)
+{
+    if (st->kind != MCP_STREAM_CALL) {
+        return;
+    }
+
+    st->need = mcp_store_log_need(op->head, &st->events, len);
+
+    if (!mcp_store_linked(&st->link[MCP_LINK_HUNGRY])) {
+        mcp_store_list_append(op->head, &op->head->hungry,
+                              &st->link[MCP_LINK_HUNGRY]);
+    }
+}
+
+
+/* Before a big message is copied: whether it may be appended at all. */
+static int
+mcp_store_append_ask(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    size_t len, int answers, int hungry)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_enter(store, &op);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    st = mcp_store_stream_get(&op, ref);
+
+    if (st == NULL || mcp_store_final(st)) {
+        rc = MCP_ERR_NOT_FOUND;
+
+    } else if (hungry) {
+        mcp_store_hunger(&op, st, len);
+        rc = MCP_ERR_FULL;
+
+    } else {
+        rc = mcp_store_admit(&op, st, len, answers);
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+/* Appends what fits the stream's limits. */
+static int
+mcp_store_append_event(mcp_store_op_t *op, mcp_store_stream_t *st,
+    mcp_store_record_t *rec, mcp_str_t message, int all,
+    const mcp_store_chain_t *chain)
+{
+    int  rc;
+
+    if (chain != NULL && chain->count > 0) {
+        mcp_store_log_attach(op, &st->events, rec, chain);
+        return MCP_OK;
+    }
+
+    rc = mcp_store_log_append(op, &st->events, rec, &message, 1, all);
+
+    /* the region is full: this stream can at least do without what its own
+     * client has */
+
+    while (rc == MCP_ERR_FULL && st->kind == MCP_STREAM_CALL
+           && mcp_store_sent(st) > MCP_STORE_KEEP_SENT)
+    {
+        mcp_store_log_drop(op, &st->events);
+        rc = mcp_store_log_append(op, &st->events, rec, &message, 1, all);
+    }
+
+    return rc;
+}
+
+
+static int
+mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
+    mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
+    mcp_store_chain_t *chain)
+{
+    int                  rc, answers;
+    mcp_store_stream_t  *st;
+
+    answers = (int) rec->answers - 1;
+    st = mcp_store_stream_get(op, ref);
+
+    if (st == NULL || mcp_store_final(st)) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    rc = mcp_store_admit(op, st, message.len, answers);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    rc = mcp_store_append_event(op, st, rec, message, answers >= 0, chain);
+
+    if (rc != MCP_OK) {
+        mcp_store_hunger(op, st, message.len);
+        return rc;
+    }
+
+    st->want_room = 0;
+    mcp_store_list_remove(op->head, &op->head->hungry,
+                          &st->link[MCP_LINK_HUNGRY]);
+    mcp_store_stream_apply(op, st, rec, now);
+    mcp_store_mark_consumer(op, st);
+
+    return MCP_OK;
+}
+
+
+int
+mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_str_t message, int answers, mcp_stream_state_e state, uint64_t now,
+    uint64_t *seq)
+{
+    int                 rc, big;
+    mcp_store_op_t      op;
+    mcp_store_chain_t   chain = { 0, 0, 0 };
+    mcp_store_record_t  rec;
+
+    if (message.len > MCP_STORE_LEN_MAX || answers > UINT16_MAX - 1) {
+        return MCP_ERR_LIMIT;
+    }
+
+    rec.len = (uint32_t) message.len;
+    rec.answers = (uint16_t) (answers < 0 ? 0 : answers + 1);
+    rec.type = (uint16_t) state;
+
+    big = message.len > MCP_STORE_BIG;
+
+    if (big) {
+        rc = mcp_store_append_ask(store, ref, message.len, answers, 0);
+
+        if (rc == MCP_OK) {
+            rc = mcp_store_private_make(store, &message, 1, sizeof(rec),
+                                        answers >= 0, &chain);
+        }
+
+        if (rc == MCP_ERR_FULL) {
+            rc = mcp_store_append_ask(store, ref, message.len, answers, 1);
+        }
+
+        if (rc != MCP_OK) {
+            return rc;
+        }
+    }
+
+    rc = mcp_store_enter(store, &op);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (big) {
+        rc = mcp_store_private_claim(&op, &chain);
+    }
+
+    if (rc == MCP_OK) {
+        rc = mcp_store_append_locked(&op, ref, message, &rec, now, &chain);
+
+        if (rc == MCP_OK) {
+            *seq = rec.seq;
+
+        } else {
+            mcp_store_chain_free(&op, chain.first, chain.last, chain.count);
+        }
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+/* A message for which there is no room even without all that the listener
+ * has: the number that it would have had is passed over, so that the client
+ * is told that something is missing. */
+static void
+mcp_store_stream_burn(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    uint64_t  unsent;
+
+    unsent = mcp_store_log_count(&st->events) - mcp_store_sent(st);
+    mcp_store_add(op->head, MCP_COUNT_EVENTS_DROPPED, (int64_t) unsent + 1);
+
+    mcp_store_log_clear(op, &st->events);
+
+    st->events.last++;
+    mcp_store_barrier();
+    st->events.first = st->events.last + 1;
+    st->applied_seq = st->events.last;
+}
+
+
+void
+mcp_store_stream_publish(mcp_store_op_t *op, mcp_store_stream_t *st,
+    mcp_str_t message, const mcp_store_chain_t *chain)
+{
+    int                 rc;
+    mcp_store_record_t  rec;
+
+    rec.len = (uint32_t) message.len;
+    rec.answers = 0;
+    rec.type = st->state;
+
+    (void) mcp_store_admit(op, st, message.len, -1);
+
+    rc = mcp_store_append_event(op, st, &rec, message, 0, chain);
+
+    while (rc == MCP_ERR_FULL && st->events.head != 0) {
+        mcp_store_drop(op, st);
+        rc = mcp_store_append_event(op, st, &rec, message, 0, chain);
+    }
+
+    if (rc == MCP_OK) {
+        mcp_store_stream_apply(op, st, &rec, 0);
+
+    } else {
+        mcp_store_stream_burn(op, st);
+    }
+
+    mcp_store_mark_consumer(op, st);
+}
+
+
+void
+mcp_store_stream_publish_big(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_str_t message)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_chain_t    chain;
+    mcp_store_stream_t  *st;
+
+    rc = MCP_ERR_FULL;
+
+    if (message.len <= MCP_STORE_LEN_MAX) {
+        rc = mcp_store_private_make(store, &message, 1,
+                                    sizeof(mcp_store_record_t), 0, &chain);
+    }
+
+    if (mcp_store_enter(store, &op) != MCP_OK) {
+        return;
+    }
+
+    if (rc == MCP_OK) {
+        rc = mcp_store_private_claim(&op, &chain);
+    }
+
+    st = mcp_store_stream_get(&op, ref);
+
+    if (st != NULL && !mcp_store_final(st)) {
+        if (rc == MCP_OK) {
+            mcp_store_stream_publish(&op, st, message, &chain);
+
+        } else {
+            mcp_store_stream_burn(&op, st);
+            mcp_store_mark_consumer(&op, st);
+        }
+
+    } else if (rc == MCP_OK) {
+        mcp_store_chain_free(&op, chain.first, chain.last, chain.count);
+    }
+
+    mcp_store_leave(&op);
+}
