@@ -16,110 +16,8 @@
  */
 
 
-#include "ngx_http_mcp_module.h"
+#include "ngx_http_mcp_call.h"
 
-
-/* The core took less than offered and has not resumed yet. */
-#define NGX_HTTP_MCP_BUFFERED  NGX_HTTP_WRITE_BUFFERED
-
-
-typedef struct {
-    ngx_table_elt_t              elt;
-    ngx_http_header_t           *header;   /* known to nginx, or NULL */
-} ngx_http_mcp_line_t;
-
-
-typedef struct {
-    ngx_uint_t                   index;
-    ngx_http_variable_value_t    value;
-} ngx_http_mcp_frozen_t;
-
-
-/* One allocation: the strings and addresses stand behind the structures. */
-typedef struct {
-    ngx_uint_t                   refs;     /* the core's and invocations' */
-
-    ngx_http_addr_conf_t        *addr_conf;
-    ngx_http_conf_ctx_t         *conf_ctx;
-    void                       **main_conf;
-    void                       **srv_conf;
-    void                       **loc_conf;
-    ngx_listening_t             *listening;
-    ngx_log_t                    log;      /* without handler: tells of c */
-    ngx_log_handler_pt           log_handler;
-
-    struct sockaddr             *sockaddr;
-    socklen_t                    socklen;
-    struct sockaddr             *local_sockaddr;
-    socklen_t                    local_socklen;
-
-    ngx_str_t                    addr_text;
-    ngx_str_t                    server;
-    ngx_str_t                    request_line;
-    ngx_str_t                    unparsed_uri;
-    ngx_str_t                    uri;
-    ngx_str_t                    args;
-
-    ngx_http_mcp_line_t         *lines;
-    ngx_uint_t                   nlines;
-    ngx_http_mcp_frozen_t       *frozen;
-    ngx_uint_t                   nfrozen;
-} ngx_http_mcp_origin_t;
-
-
-typedef struct ngx_http_mcp_invocation_s  ngx_http_mcp_invocation_t;
-
-typedef struct {
-    ngx_http_log_ctx_t           ctx;      /* first: nginx casts */
-    ngx_log_handler_pt           handler;
-    ngx_http_mcp_invocation_t   *inv;
-} ngx_http_mcp_log_ctx_t;
-
-
-struct ngx_http_mcp_invocation_s {
-    ngx_http_connection_t        hc;       /* first: r->http_connection */
-    ngx_http_mcp_origin_t       *origin;
-    mcp_job_t                   *job;      /* NULL: has ended */
-    ngx_http_request_t          *request;
-
-    ngx_log_t                    log;
-    ngx_http_mcp_log_ctx_t       log_ctx;
-
-    ngx_http_request_body_t      body;
-    ngx_buf_t                    body_buf;
-    ngx_chain_t                  body_chain;
-    ngx_buf_t                    header_in;
-    u_char                       length[NGX_SIZE_T_LEN];
-
-    ngx_chain_t                 *out;      /* not taken by the core yet */
-    ngx_msec_t                   heard;    /* when the backend last spoke */
-
-    mcp_fault_e                  fault;
-    const char                  *detail;
-
-    unsigned                     head:1;
-    unsigned                     parked:1;
-    unsigned                     complete:1;
-};
-
-
-/* A variable to take from the client's request. */
-typedef struct {
-    ngx_uint_t                   index;
-    unsigned                     evaluate:1;   /* of the connection */
-    unsigned                     assigned:1;   /* known to be */
-    unsigned                     computed:1;   /* known to be, so leave it */
-} ngx_http_mcp_freeze_t;
-
-
-static ngx_http_mcp_origin_t *ngx_http_mcp_origin_create(
-    ngx_http_request_t *r);
-static ngx_array_t *ngx_http_mcp_origin_variables(
-    ngx_http_core_main_conf_t *cmcf);
-static ngx_int_t ngx_http_mcp_origin_freezes(ngx_http_request_t *r,
-    ngx_http_mcp_freeze_t *f);
-static ngx_uint_t ngx_http_mcp_origin_skips(ngx_table_elt_t *h);
-static void ngx_http_mcp_origin_release(void *data);
 
 static ngx_connection_t *ngx_http_mcp_call_connect(
     ngx_http_mcp_origin_t *origin, mcp_job_t *job);
@@ -137,83 +35,47 @@ static u_char *ngx_http_mcp_call_log_error(ngx_log_t *log, u_char *buf,
 static u_char *ngx_http_mcp_call_log_fact(u_char *p, u_char *last,
     const char *name, mcp_str_t *value);
 
-static ngx_int_t ngx_http_mcp_call_header_filter(ngx_http_request_t *r);
-static ngx_int_t ngx_http_mcp_call_body_filter(ngx_http_request_t *r,
-    ngx_chain_t *in);
-static ngx_int_t ngx_http_mcp_call_feed(ngx_http_request_t *r,
-    ngx_chain_t **in);
-static void ngx_http_mcp_call_park(ngx_http_request_t *r);
-
 static ssize_t ngx_http_mcp_call_recv(ngx_connection_t *c, u_char *buf,
     size_t size);
 static ssize_t ngx_http_mcp_call_recv_chain(ngx_connection_t *c,
     ngx_chain_t *in, off_t limit);
 static ssize_t ngx_http_mcp_call_send(ngx_connection_t *c, u_char *buf,
     size_t size);
-static ngx_chain_t *ngx_http_mcp_call_send_chain(ngx_connection_t *c,
-    ngx_chain_t *in, off_t limit);
 
 
-/*
- * Headers that stay behind: of the client's connection and representation,
- * those replaced by our own, and the session's token, which tools must not
- * see.  By length, as that is compared first.
- */
-static ngx_str_t  ngx_http_mcp_skipped[] = {
-    ngx_string("te"),
-    ngx_string("range"),
-    ngx_string("accept"),
-    ngx_string("expect"),
-    ngx_string("trailer"),
-    ngx_string("upgrade"),
-    ngx_string("if-match"),
-    ngx_string("if-range"),
-    ngx_string("connection"),
-    ngx_string("keep-alive"),
-    ngx_string("content-type"),
-    ngx_string("if-none-match"),
-    ngx_string("last-event-id"),
-    ngx_string("http2-settings"),
-    ngx_string("content-length"),
-    ngx_string("mcp-session-id"),
-    ngx_string("accept-encoding"),
-    ngx_string("content-encoding"),
-    ngx_string("proxy-connection"),
-    ngx_string("if-modified-since"),
-    ngx_string("transfer-encoding"),
-    ngx_string("if-unmodified-since"),
-    ngx_null_string
+/* Headers of our own, before those of the client; the last one goes only if
+ * the server is known by a name. */
+static ngx_table_elt_t  ngx_http_mcp_headers[] = {
+    { .key = ngx_string("Content-Type"),
+      .value = ngx_string("application/json"),
+      .lowcase_key = (u_char *) "content-type" },
+
+    { .key = ngx_string("Content-Length"),
+      .lowcase_key = (u_char *) "content-length" },
+
+    { .key = ngx_string("Accept"),
+      .value = ngx_string("application/json, text/event-stream, "
+                          "application/x-ndjson"),
+      .lowcase_key = (u_char *) "accept" },
+
+    { .key = ngx_string("Host"),
+      .lowcase_key = (u_char *) "host" }
 };
 
-
-/*
- * Variables that the client's connection answers and ours could not, a
- * trailing asterisk stands for any rest.  What follows from the addresses is
- * not here: ours has the same.
- */
-static ngx_str_t  ngx_http_mcp_connection_variables[] = {
-    ngx_string("https"),
-    ngx_string("scheme"),
-    ngx_string("ssl_*"),
-    ngx_string("http2"),
-    ngx_string("http3"),
-    ngx_string("request_id"),
-    ngx_string("server_addr"),
-    ngx_string("server_port"),
-    ngx_string("realip_*"),
-    ngx_string("proxy_protocol_*"),
-    ngx_string("request_port"),
-    ngx_string("is_request_port"),
-    ngx_null_string
-};
+#define NGX_HTTP_MCP_HEADERS                                                  \
+    (sizeof(ngx_http_mcp_headers) / sizeof(ngx_table_elt_t))
 
 
 static ngx_str_t  ngx_http_mcp_post = ngx_string("POST");
 static ngx_str_t  ngx_http_mcp_protocol = ngx_string("HTTP/1.1");
 
 
-static ngx_http_output_header_filter_pt  ngx_http_next_header_filter;
-static ngx_http_output_body_filter_pt    ngx_http_next_body_filter;
+/* Of a connection's pool, which holds little but the invocation. */
+#define NGX_HTTP_MCP_POOL_SIZE                                                \
+    (ngx_align(sizeof(ngx_pool_t) + sizeof(ngx_http_mcp_invocation_t)         \
+               + sizeof(ngx_pool_cleanup_t), 64)                              \
+     + 64)
+
 
 /* All our connections share one socket that nothing is ever sent to. */
 static ngx_socket_t  ngx_http_mcp_socket = (ngx_socket_t) -1;
@@ -326,7 +188,7 @@ ngx_http_mcp_call_abort(mcp_job_t *job)
 void
 ngx_http_mcp_call_resume(mcp_job_t *job)
 {
-    ngx_chain_t                *cl, *next, *rest;
+    ngx_int_t                   rc;
     ngx_connection_t           *c;
     ngx_http_request_t         *r;
     ngx_http_mcp_invocation_t  *inv;
@@ -337,41 +199,29 @@ ngx_http_mcp_call_resume(mcp_job_t *job)
         return;
     }
 
-    r = inv->request;
-    c = r->connection;
+    c = inv->request->connection;
+    r = c->data;
 
     ngx_http_set_log_request(c->log, r);
 
     ngx_log_debug0(NGX_LOG_DEBUG_HTTP, c->log, 0, "mcp resume");
 
-    rest = inv->out;
+    rc = ngx_http_mcp_call_unpark(inv);
 
-    if (ngx_http_mcp_call_feed(r, &rest) == NGX_ERROR) {
-        r->count++;
-        ngx_http_finalize_request(r, NGX_ERROR);
-        ngx_http_run_posted_requests(c);
+    if (rc == NGX_AGAIN) {
         return;
     }
 
-    for (cl = inv->out; cl != rest; cl = next) {
-        next = cl->next;
-        ngx_free_chain(r->pool, cl);
+    if (rc == NGX_ERROR) {
+        r->main->count++;
+        ngx_http_finalize_request(r->main, NGX_ERROR);
+
+    } else {
+
+        /* reads on, or finishes what had finished but for this */
+
+        r->write_event_handler(r);
     }
-
-    inv->out = rest;
-
-    if (rest) {
-        return;
-    }
-
-    inv->parked = 0;
-    c->buffered &= ~NGX_HTTP_MCP_BUFFERED;
-    c->write->delayed = 0;
-
-    /* reads on, or finishes what had finished but for this */
-
-    r = c->data;
-    r->write_event_handler(r);
 
     ngx_http_run_posted_requests(c);
 }
@@ -389,352 +239,10 @@ ngx_http_mcp_call_job(ngx_http_request_t *r)
 {
     ngx_http_mcp_invocation_t  *inv;
 
-    if (r->connection->send_chain != ngx_http_mcp_call_send_chain) {
-        return NULL;
-    }
+    inv = ngx_http_mcp_call_invocation(r);
 
-    inv = (ngx_http_mcp_invocation_t *) r->http_connection;
-
-    return inv->job;
+    return inv ? inv->job : NULL;
 }
-
-
-/* --- origin --- */
-
-
-static u_char *
-ngx_http_mcp_copy_str(u_char *p, ngx_str_t *dst, ngx_str_t *src)
-{
-    dst->len = src->len;
-    dst->data = p;
-
-    p = ngx_cpymem(p, src->data, src->len);
-    *p++ = '\0';
-
-    return p;
-}
-
-
-static ngx_http_mcp_origin_t *
-ngx_http_mcp_origin_create(ngx_http_request_t *r)
-{
-    u_char                      *p;
-    size_t                       len, sockaddr_len, local_len;
-    ngx_uint_t                   i, n, nfreeze;
-    ngx_array_t                 *freeze;
-    ngx_list_part_t             *part;
-    ngx_table_elt_t             *h;
-    ngx_connection_t            *c;
-    ngx_http_mcp_line_t         *line;
-    ngx_http_mcp_freeze_t       *f;
-    ngx_http_mcp_frozen_t       *frozen;
-    ngx_http_mcp_origin_t       *origin;
-    ngx_http_variable_value_t   *vv;
-    ngx_http_core_main_conf_t   *cmcf;
-
-    c = r->connection;
-
-    /* later $server_addr would ask our socket */
-
-    if (ngx_connection_local_sockaddr(c, NULL, 0) != NGX_OK) {
-        return NULL;
-    }
-
-    cmcf = ngx_http_get_module_main_conf(r, ngx_http_core_module);
-
-    freeze = ngx_http_mcp_origin_variables(cmcf);
-    if (freeze == NULL) {
-        return NULL;
-    }
-
-    f = freeze->elts;
-    nfreeze = freeze->nelts;
-
-    sockaddr_len = ngx_align(c->socklen, NGX_ALIGNMENT);
-    local_len = ngx_align(c->local_socklen, NGX_ALIGNMENT);
-
-    len = sizeof(ngx_http_mcp_origin_t) + sockaddr_len + local_len
-          + nfreeze * sizeof(ngx_http_mcp_frozen_t)
-          + c->addr_text.len + r->headers_in.server.len + r->request_line.len
-          + r->unparsed_uri.len + r->uri.len + r->args.len + 6;
-
-    for (i = 0; i < nfreeze; i++) {
-
-        if (ngx_http_mcp_origin_freezes(r, &f[i])) {
-            len += r->variables[f[i].index].len;
-        }
-    }
-
-    n = 0;
-
-    for (part = &r->headers_in.headers.part; part; part = part->next) {
-        h = part->elts;
-        n += part->nelts;
-
-        for (i = 0; i < part->nelts; i++) {
-            len += 2 * h[i].key.len + h[i].value.len + 2;
-        }
-    }
-
-    len += n * sizeof(ngx_http_mcp_line_t);
-
-    origin = ngx_alloc(len, c->log);
-    if (origin == NULL) {
-        return NULL;
-    }
-
-    ngx_memzero(origin, sizeof(ngx_http_mcp_origin_t));
-
-    p = (u_char *) origin + sizeof(ngx_http_mcp_origin_t);
-
-    origin->refs = 1;
-
-    origin->addr_conf = r->http_connection->addr_conf;
-    origin->conf_ctx = r->http_connection->conf_ctx;
-    origin->main_conf = r->main_conf;
-    origin->srv_conf = r->srv_conf;
-    origin->loc_conf = r->loc_conf;
-    origin->listening = c->listening;
-    origin->log = *c->log;
-    origin->log.handler = NULL;
-    origin->log.data = NULL;
-    origin->log.action = NULL;
-    origin->log_handler = c->log->handler;
-
-    origin->lines = (ngx_http_mcp_line_t *) p;
-    p += n * sizeof(ngx_http_mcp_line_t);
-
-    origin->frozen = (ngx_http_mcp_frozen_t *) p;
-    p += nfreeze * sizeof(ngx_http_mcp_frozen_t);
-
-    origin->sockaddr = (struct sockaddr *) p;
-    origin->socklen = c->socklen;
-    ngx_memcpy(p, c->sockaddr, c->socklen);
-    p += sockaddr_len;
-
-    origin->local_sockaddr = (struct sockaddr *) p;
-    origin->local_socklen = c->local_socklen;
-    ngx_memcpy(p, c->local_sockaddr, c->local_socklen);
-    p += local_len;
-
-    p = ngx_http_mcp_copy_str(p, &origin->addr_text, &c->addr_text);
-    p = ngx_http_mcp_copy_str(p, &origin->server, &r->headers_in.server);
-    p = ngx_http_mcp_copy_str(p, &origin->request_line, &r->request_line);
-    p = ngx_http_mcp_copy_str(p, &origin->unparsed_uri, &r->unparsed_uri);
-    p = ngx_http_mcp_copy_str(p, &origin->uri, &r->uri);
-    p = ngx_http_mcp_copy_str(p, &origin->args, &r->args);
-
-    for (i = 0; i < nfreeze; i++) {
-
-        if (!ngx_http_mcp_origin_freezes(r, &f[i])) {
-            continue;
-        }
-
-        vv = &r->variables[f[i].index];
-        frozen = &origin->frozen[origin->nfrozen++];
-
-        frozen->index = f[i].index;
-        frozen->value = *vv;
-        frozen->value.data = p;
-
-        p = ngx_cpymem(p, vv->data, vv->len);
-    }
-
-    line = origin->lines;
-
-    for (part = &r->headers_in.headers.part; part; part = part->next) {
-        h = part->elts;
-
-        for (i = 0; i < part->nelts; i++) {
-
-            if (ngx_http_mcp_origin_skips(&h[i])) {
-                continue;
-            }
-
-            ngx_memzero(line, sizeof(ngx_http_mcp_line_t));
-
-            line->elt.hash = h[i].hash;
-            line->elt.lowcase_key = p;
-            p = ngx_cpymem(p, h[i].lowcase_key, h[i].key.len);
-            p = ngx_http_mcp_copy_str(p, &line->elt.key, &h[i].key);
-            p = ngx_http_mcp_copy_str(p, &line->elt.value, &h[i].value);
-
-            line->header = ngx_hash_find(&cmcf->headers_in_hash, h[i].hash,
-                                         line->elt.lowcase_key, h[i].key.len);
-            line++;
-        }
-    }
-
-    origin->nlines = line - origin->lines;
-
-    return origin;
-}
-
-
-/* The variables worth a look, worked out once per configuration. */
-static ngx_array_t *
-ngx_http_mcp_origin_variables(ngx_http_core_main_conf_t *cmcf)
-{
-    size_t                             len;
-    ngx_str_t                         *name;
-    ngx_uint_t                         i, evaluate;
-    ngx_http_variable_t               *v;
-    ngx_http_mcp_freeze_t             *freeze;
-
-    static ngx_array_t                *list;
-    static ngx_http_core_main_conf_t  *list_cmcf;
-
-    /* one configuration per process, but for "master_process off" */
-
-    if (list_cmcf == cmcf) {
-        return list;
-    }
-
-    list_cmcf = NULL;
-
-    list = ngx_array_create(ngx_cycle->pool, 8, sizeof(ngx_http_mcp_freeze_t));
-    if (list == NULL) {
-        return NULL;
-    }
-
-    v = cmcf->variables.elts;
-
-    for (i = 0; i < cmcf->variables.nelts; i++) {
-
-        evaluate = 0;
-
-        for (name = ngx_http_mcp_connection_variables; name->len; name++) {
-            len = name->len;
-
-            if (name->data[len - 1] == '*') {
-                len--;
-
-                if (v[i].name.len < len) {
-                    continue;
-                }
-
-            } else if (v[i].name.len != len) {
-                continue;
-            }
-
-            if (ngx_strncmp(v[i].name.data, name->data, len) == 0) {
-                evaluate = 1;
-                break;
-            }
-        }
-
-        if (!evaluate
-            && (!(v[i].flags & NGX_HTTP_VAR_CHANGEABLE)
-                || (v[i].flags & NGX_HTTP_VAR_NOCACHEABLE)))
-        {
-            continue;
-        }
-
-        freeze = ngx_array_push(list);
-        if (freeze == NULL) {
-            return NULL;
-        }
-
-        ngx_memzero(freeze, sizeof(ngx_http_mcp_freeze_t));
-
-        freeze->index = i;
-        freeze->evaluate = evaluate;
-
-        /* so "set" leaves it, with a handler that would warn when asked */
-        freeze->assigned = (v[i].data == i);
-    }
-
-    list_cmcf = cmcf;
-
-    return list;
-}
-
-
-/*
- * Besides what the connection knows the values to keep are those that cannot
- * be worked out again: from "set", "auth_request_set", named captures.  Such
- * a variable's handler finds nothing.  Maps and the like have to be worked
- * out again, as what they depend on may differ in our request.
- */
-static ngx_int_t
-ngx_http_mcp_origin_freezes(ngx_http_request_t *r, ngx_http_mcp_freeze_t *f)
-{
-    ngx_http_variable_t        *v;
-    ngx_http_variable_value_t  *vv, probe;
-    ngx_http_core_main_conf_t  *cmcf;
-
-    if (f->computed) {
-        return 0;
-    }
-
-    vv = &r->variables[f->index];
-
-    if (f->evaluate) {
-        vv = ngx_http_get_indexed_variable(r, f->index);
-        return vv != NULL && vv->valid && !vv->no_cacheable;
-    }
-
-    if (!vv->valid || vv->no_cacheable) {
-        return 0;
-    }
-
-    if (!f->assigned) {
-        cmcf = ngx_http_get_module_main_conf(r, ngx_http_core_module);
-        v = (ngx_http_variable_t *) cmcf->variables.elts + f->index;
-
-        ngx_memzero(&probe, sizeof(ngx_http_variable_value_t));
-
-        if (v->get_handler(r, &probe, v->data) == NGX_OK && probe.not_found) {
-            f->assigned = 1;
-
-        } else {
-            f->computed = 1;
-            return 0;
-        }
-    }
-
-    return 1;
-}
-
-
-static ngx_uint_t
-ngx_http_mcp_origin_skips(ngx_table_elt_t *h)
-{
-    ngx_str_t  *name;
-
-    for (name = ngx_http_mcp_skipped; name->len; name++) {
-
-        if (name->len < h->key.len) {
-            continue;
-        }
-
-        if (name->len > h->key.len) {
-            break;
-        }
-
-        if (ngx_memcmp(name->data, h->lowcase_key, name->len) == 0) {
-            return 1;
-        }
-    }
-
-    /* hash 0: cleared by some module */
-
-    return h->hash == 0;
-}
-
-
-static void
-ngx_http_mcp_origin_release(void *data)
-{
-    ngx_http_mcp_origin_t  *origin = data;
-
-    if (origin && --origin->refs == 0) {
-        ngx_free(origin);
-    }
-}
-
-
-/* --- connection and request --- */
 
 
 /*
@@ -749,7 +257,7 @@ ngx_http_mcp_call_connect(ngx_http_mcp_origin_t *origin, mcp_job_t *job)
     ngx_pool_cleanup_t         *cln;
     ngx_http_mcp_invocation_t  *inv;
 
-    pool = ngx_create_pool(2048, &origin->log);
+    pool = ngx_create_pool(NGX_HTTP_MCP_POOL_SIZE, &origin->log);
     if (pool == NULL) {
         return NULL;
     }
@@ -959,44 +467,32 @@ static ngx_int_t
 ngx_http_mcp_call_headers(ngx_http_request_t *r,
     ngx_http_mcp_invocation_t *inv)
 {
-    ngx_uint_t                  i;
-    ngx_list_t                 *list;
-    ngx_table_elt_t            *h;
-    ngx_http_mcp_line_t        *line;
-    ngx_http_mcp_origin_t      *origin;
+    ngx_uint_t              i;
+    ngx_list_t             *list;
+    ngx_table_elt_t        *h;
+    ngx_http_mcp_line_t    *line;
+    ngx_http_mcp_origin_t  *origin;
 
     origin = inv->origin;
     list = &r->headers_in.headers;
 
-    if (ngx_list_init(list, r->pool, origin->nlines + 4,
+    if (ngx_list_init(list, r->pool, NGX_HTTP_MCP_HEADERS + origin->nlines,
                       sizeof(ngx_table_elt_t))
         != NGX_OK)
     {
         return NGX_ERROR;
     }
 
-    /* known already, so that nothing below looks for the server again */
-    r->headers_in.server = origin->server;
-
     h = list->part.elts;
-    ngx_memzero(h, 4 * sizeof(ngx_table_elt_t));
+    ngx_memcpy(h, ngx_http_mcp_headers, sizeof(ngx_http_mcp_headers));
 
-    ngx_str_set(&h->key, "Content-Type");
-    ngx_str_set(&h->value, "application/json");
-    h->lowcase_key = (u_char *) "content-type";
     r->headers_in.content_type = h++;
 
-    ngx_str_set(&h->key, "Content-Length");
     h->value.data = inv->length;
     h->value.len = ngx_sprintf(inv->length, "%uz", inv->job->body.len)
                    - inv->length;
-    h->lowcase_key = (u_char *) "content-length";
     r->headers_in.content_length = h++;
 
-    ngx_str_set(&h->key, "Accept");
-    ngx_str_set(&h->value,
-        "application/json, text/event-stream, application/x-ndjson");
-    h->lowcase_key = (u_char *) "accept";
 #if (NGX_HTTP_HEADERS)
     r->headers_in.accept = h;
 #endif
@@ -1004,42 +500,17 @@ ngx_http_mcp_call_headers(ngx_http_request_t *r,
 
     /* HTTP/2 and HTTP/3 clients may have sent none */
 
-    ngx_str_set(&h->key, "Host");
-    h->value = origin->server;
-    h->lowcase_key = (u_char *) "host";
-    r->headers_in.host = h;
-
-    for (i = 0; i < origin->nlines; i++) {
-        line = &origin->lines[i];
-
-        if (line->header
-            && line->header->offset == offsetof(ngx_http_headers_in_t, host))
-        {
-            r->headers_in.host->value = line->elt.value;
-            break;
-        }
+    if (origin->host.len) {
+        h->value = origin->host;
+        r->headers_in.host = h++;
     }
-
-    if (r->headers_in.host->value.len) {
-        h++;
-    }
-
-    /* any other value than 0 does: nobody looks these names up by hash */
 
     list->part.nelts = h - (ngx_table_elt_t *) list->part.elts;
 
-    for (h = list->part.elts, i = 0; i < list->part.nelts; i++) {
-        h[i].hash = ngx_hash_key(h[i].lowcase_key, h[i].key.len);
-    }
+    r->headers_in.server = origin->server;
 
     for (i = 0; i < origin->nlines; i++) {
         line = &origin->lines[i];
-
-        if (line->header
-            && line->header->offset == offsetof(ngx_http_headers_in_t, host))
-        {
-            continue;
-        }
 
         h = ngx_list_push(list);
         if (h == NULL) {
@@ -1180,9 +651,6 @@ ngx_http_mcp_call_cut_off(ngx_http_request_t *r)
 }
 
 
-/* --- log --- */
-
-
 static u_char *
 ngx_http_mcp_call_log_error(ngx_log_t *log, u_char *buf, size_t len)
 {
@@ -1232,248 +700,17 @@ ngx_http_mcp_call_log_fact(u_char *p, u_char *last, const char *name,
 }
 
 
-/* --- capture --- */
-
-
-static ngx_int_t
-ngx_http_mcp_call_header_filter(ngx_http_request_t *r)
-{
-    mcp_str_t                   type;
-    ngx_http_upstream_t        *u;
-    ngx_http_mcp_invocation_t  *inv;
-
-    if (r->connection->send_chain != ngx_http_mcp_call_send_chain) {
-        return ngx_http_next_header_filter(r);
-    }
-
-    if (r != r->main) {
-
-        if (r->subrequest_in_memory) {
-            return ngx_http_next_header_filter(r);
-        }
-
-        r->header_sent = 1;
-        return NGX_OK;
-    }
-
-    if (r->header_sent) {
-        return NGX_OK;
-    }
-
-    r->header_sent = 1;
-    r->filter_need_in_memory = 1;
-
-    inv = (ngx_http_mcp_invocation_t *) r->http_connection;
-
-    if (inv->job == NULL || inv->fault) {
-        return NGX_OK;
-    }
-
-    u = r->upstream;
-
-    inv->heard = ngx_current_msec;
-
-    if (r->err_status >= NGX_HTTP_INTERNAL_SERVER_ERROR
-        && (u == NULL || u->cleanup == NULL))
-    {
-        /* the server's own page: there is no answer of a backend */
-
-        switch (r->err_status) {
-
-        case NGX_HTTP_GATEWAY_TIME_OUT:
-            inv->fault = MCP_FAULT_BACKEND_TIMEOUT;
-            inv->detail = "timed out before an answer";
-            break;
-
-        case NGX_HTTP_BAD_GATEWAY:
-            inv->fault = MCP_FAULT_BACKEND_FAILED;
-            inv->detail = "refused, reset or malformed before an answer";
-            break;
-
-        case NGX_HTTP_SERVICE_UNAVAILABLE:
-            inv->fault = MCP_FAULT_BACKEND_FAILED;
-            inv->detail = "unavailable, or limited by its location";
-            break;
-
-        default:
-            inv->fault = MCP_FAULT_BACKEND_FAILED;
-            inv->detail = "its location failed";
-        }
-
-        return NGX_OK;
-    }
-
-    inv->head = 1;
-
-    if (r->headers_out.status == NGX_HTTP_NO_CONTENT
-        || r->headers_out.status == NGX_HTTP_NOT_MODIFIED)
-    {
-        r->header_only = 1;
-    }
-
-    if (r->header_only) {
-        inv->complete = 1;
-    }
-
-    type.data = (const char *) r->headers_out.content_type.data;
-    type.len = r->headers_out.content_type.len;
-
-    mcp_job_head(inv->job, (int) r->headers_out.status, type);
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_http_mcp_call_body_filter(ngx_http_request_t *r, ngx_chain_t *in)
-{
-    ngx_int_t                   rc;
-    ngx_chain_t                *rest;
-    ngx_http_mcp_invocation_t  *inv;
-
-    if (r->connection->send_chain != ngx_http_mcp_call_send_chain) {
-        return ngx_http_next_body_filter(r, in);
-    }
-
-    if (r != r->main && r->subrequest_in_memory) {
-        return ngx_http_next_body_filter(r, in);
-    }
-
-    inv = (ngx_http_mcp_invocation_t *) r->http_connection;
-
-    rest = in;
-
-    if (!inv->parked || r != r->main) {
-        rc = ngx_http_mcp_call_feed(r, &rest);
-
-        if (rc != NGX_AGAIN) {
-            return rc;
-        }
-
-        ngx_http_mcp_call_park(r);
-    }
-
-    if (ngx_chain_add_copy(r->pool, &inv->out, rest) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    return NGX_AGAIN;
-}
-
-
-/*
- * Hands the bytes to the core.  NGX_AGAIN: *in is what it did not take.  What
- * nobody is interested in, as bodies of subrequests and of error pages, is
- * just consumed.
- */
-static ngx_int_t
-ngx_http_mcp_call_feed(ngx_http_request_t *r, ngx_chain_t **in)
-{
-    size_t                      size, taken;
-    ngx_buf_t                  *b;
-    ngx_chain_t                *cl;
-    ngx_connection_t           *c;
-    ngx_http_mcp_invocation_t  *inv;
-
-    c = r->connection;
-    inv = (ngx_http_mcp_invocation_t *) r->http_connection;
-
-    for (cl = *in; cl; cl = cl->next) {
-        b = cl->buf;
-
-        if (r == r->main && inv->job && inv->head && !inv->fault) {
-
-            if (ngx_buf_in_memory(b)) {
-                size = b->last - b->pos;
-
-            } else if (ngx_buf_size(b) == 0) {
-                size = 0;
-
-            } else {
-                ngx_log_error(NGX_LOG_ALERT, c->log, 0,
-                    "file buffer in the answer of an mcp backend");
-                return NGX_ERROR;
-            }
-
-            if (size) {
-                taken = mcp_job_data(inv->job, (const char *) b->pos, size);
-
-                b->pos += taken;
-                c->sent += taken;
-
-                if (taken < size) {
-                    *in = cl;
-                    return NGX_AGAIN;
-                }
-
-                inv->heard = ngx_current_msec;
-            }
-
-            if (b->last_buf) {
-                inv->complete = 1;
-            }
-        }
-
-        if (ngx_buf_in_memory(b)) {
-            b->pos = b->last;
-        }
-
-        if (b->in_file) {
-            b->file_pos = b->file_last;
-        }
-    }
-
-    *in = NULL;
-
-    return NGX_OK;
-}
-
-
-/*
- * Looks like a rate limit to the modules above: they stop reading when their
- * buffers are full, and no timer of a client runs.
- */
-static void
-ngx_http_mcp_call_park(ngx_http_request_t *r)
-{
-    ngx_connection_t           *c;
-    ngx_http_upstream_t        *u;
-    ngx_http_mcp_invocation_t  *inv;
-
-    c = r->connection;
-    u = r->upstream;
-    inv = (ngx_http_mcp_invocation_t *) r->http_connection;
-
-    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, c->log, 0, "mcp park");
-
-    inv->parked = 1;
-    c->buffered |= NGX_HTTP_MCP_BUFFERED;
-    c->write->delayed = 1;
-
-    /* a backend that runs ahead must wait, not fill the disk */
-
-    if (u && u->buffering && u->pipe && !u->pipe->cacheable) {
-        u->pipe->max_temp_file_size = 0;
-    }
-}
-
-
-ngx_int_t
-ngx_http_mcp_call_filter_init(ngx_conf_t *cf)
-{
-    ngx_http_next_header_filter = ngx_http_top_header_filter;
-    ngx_http_top_header_filter = ngx_http_mcp_call_header_filter;
-
-    ngx_http_next_body_filter = ngx_http_top_body_filter;
-    ngx_http_top_body_filter = ngx_http_mcp_call_body_filter;
-
-    return NGX_OK;
-}
-
-
 ngx_int_t
 ngx_http_mcp_call_init_process(ngx_cycle_t *cycle)
 {
+    ngx_uint_t        i;
+    ngx_table_elt_t  *h;
+
+    for (i = 0; i < NGX_HTTP_MCP_HEADERS; i++) {
+        h = &ngx_http_mcp_headers[i];
+        h->hash = ngx_hash_key(h->lowcase_key, h->key.len);
+    }
+
     if (ngx_http_mcp_socket != (ngx_socket_t) -1) {
         return NGX_OK;
     }
@@ -1528,7 +765,7 @@ ngx_http_mcp_call_send(ngx_connection_t *c, u_char *buf, size_t size)
 
 
 /* Only early hints and the like come this far; it also marks our requests. */
-static ngx_chain_t *
+ngx_chain_t *
 ngx_http_mcp_call_send_chain(ngx_connection_t *c, ngx_chain_t *in, off_t limit)
 {
     ngx_chain_t  *cl;

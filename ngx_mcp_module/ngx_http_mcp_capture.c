@@ -1,0 +1,284 @@
+
+/*
+ * What a backend's location answers, caught by filters that stand before
+ * those that make an HTTP response of it, and handed to the core.
+ *
+ * The core takes as much as it has room for.  The rest stays in the buffers
+ * of the module that read it, which stops reading once they are full.
+ */
+
+
+#include "ngx_http_mcp_call.h"
+
+
+static ngx_int_t ngx_http_mcp_capture_header_filter(ngx_http_request_t *r);
+static ngx_uint_t ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
+    ngx_http_mcp_invocation_t *inv);
+static ngx_int_t ngx_http_mcp_capture_body_filter(ngx_http_request_t *r,
+    ngx_chain_t *in);
+static ngx_int_t ngx_http_mcp_capture_feed(ngx_http_request_t *r,
+    ngx_http_mcp_invocation_t *inv, ngx_chain_t **in);
+static void ngx_http_mcp_capture_park(ngx_http_request_t *r,
+    ngx_http_mcp_invocation_t *inv);
+
+
+static ngx_http_output_header_filter_pt  ngx_http_next_header_filter;
+static ngx_http_output_body_filter_pt    ngx_http_next_body_filter;
+
+
+static ngx_int_t
+ngx_http_mcp_capture_header_filter(ngx_http_request_t *r)
+{
+    mcp_str_t                   type;
+    ngx_http_mcp_invocation_t  *inv;
+
+    inv = ngx_http_mcp_call_invocation(r);
+
+    if (inv == NULL || (r != r->main && r->subrequest_in_memory)) {
+        return ngx_http_next_header_filter(r);
+    }
+
+    if (r->header_sent) {
+        return NGX_OK;
+    }
+
+    r->header_sent = 1;
+
+    if (r != r->main) {
+        return NGX_OK;
+    }
+
+    r->filter_need_in_memory = 1;
+
+    inv->heard = ngx_current_msec;
+
+    if (inv->job == NULL || inv->fault
+        || ngx_http_mcp_capture_own_page(r, inv))
+    {
+        return NGX_OK;
+    }
+
+    inv->head = 1;
+
+    if (r->headers_out.status == NGX_HTTP_NO_CONTENT
+        || r->headers_out.status == NGX_HTTP_NOT_MODIFIED)
+    {
+        r->header_only = 1;
+    }
+
+    if (r->header_only) {
+        inv->complete = 1;
+    }
+
+    type.data = (const char *) r->headers_out.content_type.data;
+    type.len = r->headers_out.content_type.len;
+
+    mcp_job_head(inv->job, (int) r->headers_out.status, type);
+
+    return NGX_OK;
+}
+
+
+/*
+ * The server's own page for an error of class 5xx is no answer of a backend.
+ * While an upstream answers it has still to be cleaned up.
+ */
+static ngx_uint_t
+ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
+    ngx_http_mcp_invocation_t *inv)
+{
+    if (r->err_status < NGX_HTTP_INTERNAL_SERVER_ERROR
+        || (r->upstream && r->upstream->cleanup))
+    {
+        return 0;
+    }
+
+    inv->fault = MCP_FAULT_BACKEND_FAILED;
+
+    switch (r->err_status) {
+
+    case NGX_HTTP_GATEWAY_TIME_OUT:
+        inv->fault = MCP_FAULT_BACKEND_TIMEOUT;
+        inv->detail = "timed out before an answer";
+        break;
+
+    case NGX_HTTP_BAD_GATEWAY:
+        inv->detail = "refused, reset or malformed before an answer";
+        break;
+
+    case NGX_HTTP_SERVICE_UNAVAILABLE:
+        inv->detail = "unavailable, or limited by its location";
+        break;
+
+    default:
+        inv->detail = "its location failed";
+        break;
+    }
+
+    return 1;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_capture_body_filter(ngx_http_request_t *r, ngx_chain_t *in)
+{
+    ngx_int_t                   rc;
+    ngx_chain_t                *rest;
+    ngx_http_mcp_invocation_t  *inv;
+
+    inv = ngx_http_mcp_call_invocation(r);
+
+    if (inv == NULL || (r != r->main && r->subrequest_in_memory)) {
+        return ngx_http_next_body_filter(r, in);
+    }
+
+    rest = in;
+
+    if (!inv->parked || r != r->main) {
+        rc = ngx_http_mcp_capture_feed(r, inv, &rest);
+
+        if (rc != NGX_AGAIN) {
+            return rc;
+        }
+
+        ngx_http_mcp_capture_park(r, inv);
+    }
+
+    if (ngx_chain_add_copy(r->pool, &inv->out, rest) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return NGX_AGAIN;
+}
+
+
+/*
+ * Hands the bytes to the core.  NGX_AGAIN: *in is what it did not take.  What
+ * nobody wants, as the bodies of subrequests and of error pages, is consumed.
+ */
+static ngx_int_t
+ngx_http_mcp_capture_feed(ngx_http_request_t *r,
+    ngx_http_mcp_invocation_t *inv, ngx_chain_t **in)
+{
+    size_t        size, taken;
+    ngx_buf_t    *b;
+    ngx_uint_t    wanted;
+    ngx_chain_t  *cl;
+
+    wanted = (r == r->main && inv->job && inv->head && !inv->fault);
+
+    for (cl = *in; cl; cl = cl->next) {
+        b = cl->buf;
+
+        if (wanted && ngx_buf_size(b) > 0) {
+
+            if (!ngx_buf_in_memory(b)) {
+                ngx_log_error(NGX_LOG_ALERT, r->connection->log, 0,
+                    "file buffer in the answer of an mcp backend");
+                return NGX_ERROR;
+            }
+
+            size = b->last - b->pos;
+            taken = mcp_job_data(inv->job, (const char *) b->pos, size);
+
+            b->pos += taken;
+            r->connection->sent += taken;
+
+            if (taken < size) {
+                *in = cl;
+                return NGX_AGAIN;
+            }
+
+            inv->heard = ngx_current_msec;
+        }
+
+        if (wanted && b->last_buf) {
+            inv->complete = 1;
+        }
+
+        if (ngx_buf_in_memory(b)) {
+            b->pos = b->last;
+        }
+
+        if (b->in_file) {
+            b->file_pos = b->file_last;
+        }
+    }
+
+    *in = NULL;
+
+    return NGX_OK;
+}
+
+
+/*
+ * Looks like a rate limit to the modules above: they stop reading when their
+ * buffers are full, and no timer of a client runs.
+ */
+static void
+ngx_http_mcp_capture_park(ngx_http_request_t *r,
+    ngx_http_mcp_invocation_t *inv)
+{
+    ngx_connection_t     *c;
+    ngx_http_upstream_t  *u;
+
+    c = r->connection;
+    u = r->upstream;
+
+    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, c->log, 0, "mcp park");
+
+    inv->parked = 1;
+    c->buffered |= NGX_HTTP_WRITE_BUFFERED;
+    c->write->delayed = 1;
+
+    /* a backend that runs ahead must wait, not fill the disk */
+
+    if (u && u->buffering && u->pipe && !u->pipe->cacheable) {
+        u->pipe->max_temp_file_size = 0;
+    }
+}
+
+
+ngx_int_t
+ngx_http_mcp_call_unpark(ngx_http_mcp_invocation_t *inv)
+{
+    ngx_int_t            rc;
+    ngx_chain_t         *cl, *next, *rest;
+    ngx_connection_t    *c;
+    ngx_http_request_t  *r;
+
+    r = inv->request;
+    c = r->connection;
+
+    rest = inv->out;
+
+    rc = ngx_http_mcp_capture_feed(r, inv, &rest);
+
+    for (cl = inv->out; cl != rest; cl = next) {
+        next = cl->next;
+        ngx_free_chain(r->pool, cl);
+    }
+
+    inv->out = rest;
+
+    if (rc == NGX_OK) {
+        inv->parked = 0;
+        c->buffered &= ~NGX_HTTP_WRITE_BUFFERED;
+        c->write->delayed = 0;
+    }
+
+    return rc;
+}
+
+
+ngx_int_t
+ngx_http_mcp_call_filter_init(ngx_conf_t *cf)
+{
+    ngx_http_next_header_filter = ngx_http_top_header_filter;
+    ngx_http_top_header_filter = ngx_http_mcp_capture_header_filter;
+
+    ngx_http_next_body_filter = ngx_http_top_body_filter;
+    ngx_http_top_body_filter = ngx_http_mcp_capture_body_filter;
+
+    return NGX_OK;
+}
