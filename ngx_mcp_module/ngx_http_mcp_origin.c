@@ -14,12 +14,13 @@ typedef struct {
     unsigned                     evaluate:1;   /* of the connection */
     unsigned                     assigned:1;   /* known to be */
     unsigned                     computed:1;   /* known to be, so leave it */
+    unsigned                     taken:1;      /* in this request */
 } ngx_http_mcp_freeze_t;
 
 
 static ngx_array_t *ngx_http_mcp_origin_variables(
     ngx_http_core_main_conf_t *cmcf);
-static ngx_int_t ngx_http_mcp_origin_freezes(ngx_http_request_t *r,
+static ngx_uint_t ngx_http_mcp_origin_freezes(ngx_http_request_t *r,
     ngx_http_mcp_freeze_t *f);
 static ngx_uint_t ngx_http_mcp_origin_skips(ngx_table_elt_t *h);
 static u_char *ngx_http_mcp_origin_copy(u_char *p, ngx_str_t *dst,
@@ -28,8 +29,8 @@ static u_char *ngx_http_mcp_origin_copy(u_char *p, ngx_str_t *dst,
 
 /*
  * Headers that stay behind: of the client's connection and representation,
- * those kept apart or replaced by our own, and the session's token, which tools must not
- * see.  By length, as that is compared first.
+ * those kept apart or replaced by our own, and the session's token, which
+ * tools must not see.  By length, as that is compared first.
  */
 static ngx_str_t  ngx_http_mcp_skipped[] = {
     ngx_string("te"),
@@ -130,8 +131,9 @@ ngx_http_mcp_origin_create(ngx_http_request_t *r)
           + r->args.len + 7;
 
     for (i = 0; i < nfreeze; i++) {
+        f[i].taken = ngx_http_mcp_origin_freezes(r, &f[i]);
 
-        if (ngx_http_mcp_origin_freezes(r, &f[i])) {
+        if (f[i].taken) {
             len += r->variables[f[i].index].len;
         }
     }
@@ -198,7 +200,7 @@ ngx_http_mcp_origin_create(ngx_http_request_t *r)
 
     for (i = 0; i < nfreeze; i++) {
 
-        if (!ngx_http_mcp_origin_freezes(r, &f[i])) {
+        if (!f[i].taken) {
             continue;
         }
 
@@ -209,7 +211,9 @@ ngx_http_mcp_origin_create(ngx_http_request_t *r)
         frozen->value = *vv;
         frozen->value.data = p;
 
-        p = ngx_cpymem(p, vv->data, vv->len);
+        if (vv->len) {
+            p = ngx_cpymem(p, vv->data, vv->len);
+        }
     }
 
     line = origin->lines;
@@ -328,7 +332,7 @@ ngx_http_mcp_origin_variables(ngx_http_core_main_conf_t *cmcf)
  * a variable's handler finds nothing.  Maps and the like have to be worked
  * out again, as what they depend on may differ in our request.
  */
-static ngx_int_t
+static ngx_uint_t
 ngx_http_mcp_origin_freezes(ngx_http_request_t *r, ngx_http_mcp_freeze_t *f)
 {
     ngx_http_variable_t        *v;
@@ -412,7 +416,10 @@ ngx_http_mcp_origin_copy(u_char *p, ngx_str_t *dst, ngx_str_t *src)
     dst->len = src->len;
     dst->data = p;
 
-    p = ngx_cpymem(p, src->data, src->len);
+    if (src->len) {
+        p = ngx_cpymem(p, src->data, src->len);
+    }
+
     *p++ = '\0';
 
     return p;
