@@ -461,11 +461,19 @@ mcp_consumer_get(mcp_exchange_t *x)
         return mcp_consumer_resume(x);
     }
 
-    rc = mcp_listener(x->node, x->endpoint, &x->session, &info);
+    /* a listener that nobody read has dropped what was over its limit: who
+     * names no event is not told, or it could never listen again */
 
-    if (rc == MCP_OK) {
-        rc = mcp_consumer_start(x, &info.ref, info.sent_seq);
-    }
+    do {
+        rc = mcp_listener(x->node, x->endpoint, &x->session, &info);
+
+        if (rc == MCP_OK) {
+            rc = mcp_consumer_start(x, &info.ref,
+                                    info.sent_seq + 1 < info.first_seq
+                                    ? info.first_seq - 1 : info.sent_seq);
+        }
+
+    } while (rc == MCP_ERR_PURGED);
 
     return rc == MCP_OK ? MCP_DONE : mcp_consumer_fault(x, rc);
 }
