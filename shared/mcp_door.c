@@ -411,7 +411,7 @@ mcp_door_lines(mcp_exchange_t *x, mcp_str_t text)
 static mcp_fault_e
 mcp_door_events(mcp_exchange_t *x, mcp_str_t text)
 {
-    int                rc;
+    int                rc, last;
     size_t             n;
     mcp_str_t          data;
     mcp_fault_e        fault;
@@ -427,25 +427,21 @@ mcp_door_events(mcp_exchange_t *x, mcp_str_t text)
         text.data += n;
         text.len -= n;
 
-        if (rc == MCP_AGAIN) {
+        last = (rc == MCP_AGAIN);
+
+        if (last) {
             rc = mcp_sse_decoder_end(&decoder, &data);
+        }
 
-            if (rc != MCP_OK) {
-                break;
-            }
-
+        if (rc == MCP_OK) {
             fault = mcp_door_message(x, data);
-            break;
+
+        } else if (rc != MCP_DONE) {
+            fault = (rc == MCP_ERR_LIMIT) ? MCP_FAULT_BODY_TOO_LARGE
+                                          : MCP_FAULT_INTERNAL;
         }
 
-        if (rc != MCP_OK) {
-            fault = MCP_FAULT_BODY_TOO_LARGE;
-            break;
-        }
-
-        fault = mcp_door_message(x, data);
-
-        if (fault != MCP_FAULT_NONE) {
+        if (last || fault != MCP_FAULT_NONE) {
             break;
         }
     }
