@@ -150,6 +150,16 @@ mcp_call_release(mcp_call_t *call)
 
 
 void
+mcp_call_discard(mcp_call_t *call)
+{
+    /* its exchange still has the text, and finds nothing to leave behind */
+
+    call->over = 1;
+    mcp_call_release(call);
+}
+
+
+void
 mcp_call_forgotten(mcp_call_t *call)
 {
     mcp_call_destroy(call);

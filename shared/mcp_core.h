@@ -243,6 +243,7 @@ int mcp_listener(mcp_node_t *node, const mcp_endpoint_t *endpoint,
  * params, progress_token, target; or response, for one answered already. */
 mcp_call_t *mcp_call_create(mcp_exchange_t *x, size_t n);
 void mcp_call_start(mcp_call_t *call);
+void mcp_call_discard(mcp_call_t *call);       /* instead of a start */
 void mcp_call_release(mcp_call_t *call);
 void mcp_call_leave(mcp_call_t *call);         /* x is going */
 void mcp_call_wake(mcp_call_t *call);

@@ -627,7 +627,8 @@ mcp_dispatch_batch_call(mcp_exchange_t *x, mcp_rpc_t *msgs, size_t n,
 
         if (rc != MCP_OK) {
             mcp_buf_free(&result);
-            return rc;
+            mcp_call_discard(call);
+            return MCP_ERR_MEMORY;
         }
     }
 
