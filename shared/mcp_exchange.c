@@ -27,6 +27,10 @@ static const mcp_exchange_header_t  mcp_exchange_headers[] = {
 #define MCP_EXCHANGE_HEADERS                                                 \
     (sizeof(mcp_exchange_headers) / sizeof(mcp_exchange_header_t))
 
+/* The lengths of those names and of "accept" and "host", a bit each. */
+#define MCP_EXCHANGE_LENGTHS                                                 \
+    (1U << 4 | 1U << 6 | 1U << 12 | 1U << 13 | 1U << 14 | 1U << 20)
+
 #define MCP_ACCEPT_LINES  16
 
 
@@ -247,6 +251,14 @@ mcp_exchange_read_headers(mcp_exchange_t *x, const mcp_head_t *head,
     for (i = 0; i < head->n_headers; i++) {
         h = &head->headers[i];
 
+        /* most names are none of ours, and their length says so */
+
+        if (h->name.len > 31
+            || !(MCP_EXCHANGE_LENGTHS & ((uint32_t) 1 << h->name.len)))
+        {
+            continue;
+        }
+
         if (mcp_str_case_eq(h->name, mcp_str("accept"))) {
             if (out->n_accept < MCP_ACCEPT_LINES) {
                 out->accept[out->n_accept++] = h->value;
@@ -355,8 +367,9 @@ mcp_exchange_check_session(mcp_exchange_t *x)
 
     now = x->node->env->now(x->node->env->ctx);
 
-    rc = mcp_session_parse(x->endpoint->keys, x->session_text, now,
-                           x->principal, &x->session);
+    rc = mcp_session_parse_cached(&x->node->sessions, x->endpoint->keys,
+                                  x->session_text, now, x->principal,
+                                  &x->session);
     if (rc != MCP_OK) {
         return MCP_FAULT_SESSION_UNKNOWN;
     }
@@ -413,15 +426,24 @@ mcp_exchange_delete(mcp_exchange_t *x)
 static int
 mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_head_t *h)
 {
-    /* a client MUST list both (basic/transports, "Sending Messages") */
+    /* a client MUST list both (basic/transports, "Sending Messages"); nearly
+     * all do it in these words */
 
-    if (!mcp_http_accepts(h->accept, h->n_accept, mcp_json_type)
-        || !mcp_http_accepts(h->accept, h->n_accept, mcp_stream_type))
+    if (h->n_accept == 1
+        && mcp_str_eq(h->accept[0],
+                      mcp_str("application/json, text/event-stream")))
+    {
+        /* void */
+
+    } else if (!mcp_http_accepts(h->accept, h->n_accept, mcp_json_type)
+               || !mcp_http_accepts(h->accept, h->n_accept, mcp_stream_type))
     {
         return mcp_exchange_refuse(x, MCP_FAULT_NOT_ACCEPTABLE);
     }
 
-    if (!mcp_http_is_type(x->content_type, mcp_json_type)) {
+    if (!mcp_str_eq(x->content_type, mcp_json_type)
+        && !mcp_http_is_type(x->content_type, mcp_json_type))
+    {
         return mcp_exchange_refuse(x, MCP_FAULT_MEDIA_TYPE);
     }
 

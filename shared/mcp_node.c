@@ -28,6 +28,8 @@ mcp_node_init(mcp_node_t *node, const mcp_env_t *env, mcp_store_t *store,
     node->glue = *glue;
     node->tail = &node->head;
 
+    mcp_session_cache_init(&node->sessions, &env->mem);
+
     node->sweep.handler = mcp_node_sweep;
     node->sweep.data = node;
 
@@ -42,6 +44,7 @@ void
 mcp_node_destroy(mcp_node_t *node)
 {
     mcp_timer_del(&node->timers, &node->sweep);
+    mcp_session_cache_free(&node->sessions);
 
     if (node->handles) {
         node->env->mem.free(node->env->mem.ctx, node->handles);

@@ -13,6 +13,7 @@
 #define MCP_NODE_H_INCLUDED
 
 
+#include "mcp_session.h"
 #include "mcp_store.h"
 #include "mcp_timer.h"
 
@@ -75,8 +76,9 @@ struct mcp_node_s {
     mcp_task_t        *head;
     mcp_task_t       **tail;
 
-    mcp_timers_t       timers;
-    mcp_timer_t        sweep;
+    mcp_timers_t         timers;
+    mcp_timer_t          sweep;
+    mcp_session_cache_t  sessions;
 
     mcp_handle_t      *handles;
     uint32_t           n_handles;

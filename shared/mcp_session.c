@@ -25,6 +25,8 @@
 #define MCP_SESSION_OF_PRINCIPAL  (8 + MCP_DIGEST_LEN)
 
 
+static int mcp_session_good(const mcp_session_t *session, uint64_t now,
+    const unsigned char principal[MCP_DIGEST_LEN]);
 static uint32_t mcp_session_seconds(uint64_t ms);
 static int mcp_session_is_object(mcp_json_value_t value);
 
@@ -60,7 +62,6 @@ mcp_session_parse(const mcp_keys_t *keys, mcp_str_t text, uint64_t now,
     const unsigned char principal[MCP_DIGEST_LEN], mcp_session_t *session)
 {
     size_t         len;
-    mcp_str_t      owner, caller;
     unsigned char  data[MCP_SESSION_LEN];
 
     len = sizeof(data);
@@ -84,17 +85,94 @@ mcp_session_parse(const mcp_keys_t *keys, mcp_str_t text, uint64_t now,
     memcpy(session->principal, data + MCP_SESSION_OF_PRINCIPAL,
            MCP_DIGEST_LEN);
 
-    owner.data = (const char *) session->principal;
-    owner.len = MCP_DIGEST_LEN;
+    return mcp_session_good(session, now, principal) ? MCP_OK
+                                                     : MCP_ERR_NOT_FOUND;
+}
 
-    caller.data = (const char *) principal;
-    caller.len = MCP_DIGEST_LEN;
 
-    if (session->expires <= now || !mcp_secret_eq(owner, caller)) {
-        return MCP_ERR_NOT_FOUND;
+void
+mcp_session_cache_init(mcp_session_cache_t *cache, const mcp_mem_t *mem)
+{
+    cache->mem = mem;
+    cache->seen = NULL;
+}
+
+
+void
+mcp_session_cache_free(mcp_session_cache_t *cache)
+{
+    if (cache->seen) {
+        cache->mem->free(cache->mem->ctx, cache->seen);
+        cache->seen = NULL;
+    }
+}
+
+
+/* Where a token would be: its end is the signature's, as good as random. */
+static mcp_session_seen_t *
+mcp_session_seen(mcp_session_cache_t *cache, mcp_str_t text)
+{
+    size_t    i, size;
+    uint32_t  hash;
+
+    if (text.len < 8 || text.len > MCP_SESSION_TEXT_MAX) {
+        return NULL;
     }
 
-    return MCP_OK;
+    if (cache->seen == NULL) {
+        size = MCP_SESSION_CACHE * sizeof(mcp_session_seen_t);
+        cache->seen = cache->mem->alloc(cache->mem->ctx, size);
+
+        if (cache->seen == NULL) {
+            return NULL;
+        }
+
+        memset(cache->seen, 0, size);
+    }
+
+    hash = 0;
+
+    for (i = text.len - 8; i < text.len; i++) {
+        hash = hash * 31 + (unsigned char) text.data[i];
+    }
+
+    return &cache->seen[hash & (MCP_SESSION_CACHE - 1)];
+}
+
+
+int
+mcp_session_parse_cached(mcp_session_cache_t *cache, const mcp_keys_t *keys,
+    mcp_str_t text, uint64_t now,
+    const unsigned char principal[MCP_DIGEST_LEN], mcp_session_t *session)
+{
+    int                  rc;
+    mcp_str_t            known;
+    mcp_session_seen_t  *seen;
+
+    seen = mcp_session_seen(cache, text);
+
+    if (seen && seen->keys == keys) {
+        known.data = seen->text;
+        known.len = seen->len;
+
+        if (mcp_secret_eq(known, text)) {
+            *session = seen->session;
+
+            return mcp_session_good(session, now, principal)
+                   ? MCP_OK : MCP_ERR_NOT_FOUND;
+        }
+    }
+
+    rc = mcp_session_parse(keys, text, now, principal, session);
+
+    if (rc == MCP_OK && seen) {
+        seen->keys = keys;
+        seen->len = (uint32_t) text.len;
+        memcpy(seen->text, text.data, text.len);
+        seen->session = *session;
+    }
+
+    return rc;
 }
 
 
@@ -156,6 +234,23 @@ mcp_principal(mcp_str_t name, unsigned char out[MCP_DIGEST_LEN])
     }
 
     return mcp_digest(out, &name, 1);
+}
+
+
+/* It has not expired and is this principal's. */
+static int
+mcp_session_good(const mcp_session_t *session, uint64_t now,
+    const unsigned char principal[MCP_DIGEST_LEN])
+{
+    mcp_str_t  owner, caller;
+
+    owner.data = (const char *) session->principal;
+    owner.len = MCP_DIGEST_LEN;
+
+    caller.data = (const char *) principal;
+    caller.len = MCP_DIGEST_LEN;
+
+    return session->expires > now && mcp_secret_eq(owner, caller);
 }
 
 

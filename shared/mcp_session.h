@@ -46,6 +46,33 @@ char *mcp_session_print(const mcp_keys_t *keys, const mcp_session_t *session,
 int mcp_session_parse(const mcp_keys_t *keys, mcp_str_t text, uint64_t now,
     const unsigned char principal[MCP_DIGEST_LEN], mcp_session_t *session);
 
+/*
+ * Tokens that were verified lately, so that a client that sends its token with
+ * every request has it verified once.  One process's; allocated when first
+ * needed.
+ */
+#define MCP_SESSION_CACHE  512         /* power of two */
+
+typedef struct {
+    const mcp_keys_t  *keys;           /* they verified it; NULL: free */
+    uint32_t           len;
+    char               text[MCP_SESSION_TEXT_MAX];
+    mcp_session_t      session;
+} mcp_session_seen_t;
+
+typedef struct {
+    const mcp_mem_t     *mem;
+    mcp_session_seen_t  *seen;
+} mcp_session_cache_t;
+
+void mcp_session_cache_init(mcp_session_cache_t *cache, const mcp_mem_t *mem);
+void mcp_session_cache_free(mcp_session_cache_t *cache);
+
+/* As mcp_session_parse(), by the cache where it can. */
+int mcp_session_parse_cached(mcp_session_cache_t *cache,
+    const mcp_keys_t *keys, mcp_str_t text, uint64_t now,
+    const unsigned char principal[MCP_DIGEST_LEN], mcp_session_t *session);
+
 /* Capability bits out of initialize's params.capabilities. */
 unsigned mcp_session_capabilities(const mcp_json_value_t *capabilities);
 
