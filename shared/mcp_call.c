@@ -23,6 +23,8 @@ static void mcp_call_done(mcp_call_t *call);
 static void mcp_call_stop_job(mcp_request_t *req);
 static void mcp_call_stop_jobs(mcp_call_t *call);
 static void mcp_call_cancel(mcp_call_t *call, uint64_t k);
+static void mcp_call_inbox(mcp_call_t *call);
+static void mcp_call_drop_kept(mcp_call_t *call);
 
 
 static uint64_t
@@ -83,6 +85,7 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
     call->session = x->session;
     call->n = n;
     call->refs = 2;
+    call->kept_last = &call->kept;
     call->timer.handler = mcp_call_timer;
     call->timer.data = call;
     call->forget.action.type = MCP_ACT_FORGET;
@@ -124,6 +127,8 @@ mcp_call_destroy(mcp_call_t *call)
         mcp_buf_free(&req->body);
         mcp_arena_destroy(&req->round);
     }
+
+    mcp_call_drop_kept(call);
 
     /* the call lies in its own arena */
 
@@ -1384,6 +1389,12 @@ mcp_call_timer(void *data)
         }
     }
 
+    /* what waited behind a message that was held */
+
+    if (!call->over && call->durable) {
+        mcp_call_inbox(call);
+    }
+
     if (!call->over || call->jobs) {
         mcp_call_set_timer(call);
     }
@@ -1394,27 +1405,170 @@ mcp_call_timer(void *data)
 
 /* --- from other processes --- */
 
-static void
-mcp_call_inbox(mcp_call_t *call)
+static int
+mcp_call_is_held(const mcp_call_t *call)
 {
-    int                 rc;
-    uint64_t            tag;
-    mcp_buf_t           data;
-    mcp_str_t           text;
-    mcp_post_e          type;
+    size_t  i;
+
+    for (i = 0; i < call->n; i++) {
+        if (call->requests[i].held) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/* For when nothing is held any more.  Without memory the call cannot be
+ * served as its publishers were promised. */
+static void
+mcp_call_keep(mcp_call_t *call, mcp_post_e type, uint64_t tag, mcp_str_t text)
+{
+    mcp_kept_t       *kept;
+    const mcp_mem_t  *mem;
+
+    mem = &call->node->env->mem;
+
+    kept = mem->alloc(mem->ctx, sizeof(mcp_kept_t) + text.len);
+    if (kept == NULL) {
+        mcp_call_abandon(call, MCP_FAULT_INTERNAL);
+        return;
+    }
+
+    kept->next = NULL;
+    kept->type = type;
+    kept->tag = tag;
+    kept->len = text.len;
+
+    if (text.len) {
+        memcpy(kept + 1, text.data, text.len);
+    }
+
+    *call->kept_last = kept;
+    call->kept_last = &kept->next;
+    call->kept_bytes += sizeof(mcp_kept_t) + text.len;
+}
+
+
+/* Takes the oldest out: the caller frees it. */
+static mcp_kept_t *
+mcp_call_unkeep(mcp_call_t *call)
+{
+    mcp_kept_t  *kept;
+
+    kept = call->kept;
+
+    if (kept) {
+        call->kept = kept->next;
+        call->kept_bytes -= sizeof(mcp_kept_t) + kept->len;
+
+        if (call->kept == NULL) {
+            call->kept_last = &call->kept;
+        }
+    }
+
+    return kept;
+}
+
+
+static void
+mcp_call_drop_kept(mcp_call_t *call)
+{
+    mcp_kept_t       *kept;
+    const mcp_mem_t  *mem;
+
+    mem = &call->node->env->mem;
+
+    while ((kept = mcp_call_unkeep(call)) != NULL) {
+        mem->free(mem->ctx, kept);
+    }
+}
+
+
+static void
+mcp_call_publish(mcp_call_t *call, uint64_t tag, mcp_str_t text)
+{
     mcp_request_t      *req;
     mcp_backend_msg_t   msg;
 
-    mcp_buf_init(&data, &call->node->env->mem, SIZE_MAX / 2);
+    if (tag >= call->n) {
+        return;
+    }
+
+    req = &call->requests[tag];
+
+    if (req->state != MCP_REQUEST_DETACHED && req->state != MCP_REQUEST_RUN) {
+        return;
+    }
+
+    if (mcp_backend_message(req->backend, text, &msg) != MCP_OK) {
+        return;
+    }
+
+    if (mcp_call_message(req, &msg) == MCP_AGAIN) {
+        req->msg = msg;
+        req->held = 1;
+    }
+}
+
+
+static void
+mcp_call_posted(mcp_call_t *call, mcp_post_e type, uint64_t tag,
+    mcp_str_t text)
+{
+    switch (type) {
+
+    case MCP_POST_CANCEL:
+        mcp_call_cancel(call, tag);
+        break;
+
+    case MCP_POST_INPUT:
+        mcp_input_answer(call, tag, text);
+        break;
+
+    case MCP_POST_PUBLISH:
+        mcp_call_publish(call, tag, text);
+        break;
+    }
+}
+
+
+/*
+ * A message that found no room keeps those behind it waiting, but not a
+ * cancellation: who cancels does not read, and there would never be room.
+ */
+static void
+mcp_call_inbox(mcp_call_t *call)
+{
+    int               held;
+    uint64_t          tag;
+    mcp_buf_t         data;
+    mcp_str_t         text;
+    mcp_kept_t       *kept;
+    mcp_post_e        type;
+    const mcp_mem_t  *mem;
+
+    mem = &call->node->env->mem;
+    mcp_buf_init(&data, mem, SIZE_MAX / 2);
 
     while (!call->over) {
 
-        /* a message that found no room keeps those behind it waiting */
+        held = mcp_call_is_held(call);
 
-        for (tag = 0; tag < call->n; tag++) {
-            if (call->requests[tag].held) {
-                goto done;
-            }
+        if (!held && (kept = mcp_call_unkeep(call)) != NULL) {
+            text = (mcp_str_t) { (char *) (kept + 1), kept->len };
+            mcp_call_posted(call, kept->type, kept->tag, text);
+            mem->free(mem->ctx, kept);
+            continue;
+        }
+
+        /* as much again as the inbox itself may hold */
+
+        if (held && call->endpoint->stream_buffer
+            && call->kept_bytes >= call->endpoint->stream_buffer)
+        {
+            break;
         }
 
         data.len = 0;
@@ -1427,44 +1581,13 @@ mcp_call_inbox(mcp_call_t *call)
 
         text = (mcp_str_t) { data.data, data.len };
 
-        switch (type) {
-
-        case MCP_POST_CANCEL:
-            mcp_call_cancel(call, tag);
-            break;
-
-        case MCP_POST_INPUT:
-            mcp_input_answer(call, tag, text);
-            break;
-
-        case MCP_POST_PUBLISH:
-
-            if (tag >= call->n) {
-                break;
-            }
-
-            req = &call->requests[tag];
-
-            if (req->state != MCP_REQUEST_DETACHED
-                && req->state != MCP_REQUEST_RUN)
-            {
-                break;
-            }
-
-            rc = mcp_backend_message(req->backend, text, &msg);
-
-            if (rc == MCP_OK
-                && mcp_call_message(req, &msg) == MCP_AGAIN)
-            {
-                req->msg = msg;
-                req->held = 1;
-            }
-
-            break;
+        if (held && type != MCP_POST_CANCEL) {
+            mcp_call_keep(call, type, tag, text);
+            continue;
         }
-    }
 
-done:
+        mcp_call_posted(call, type, tag, text);
+    }
 
     mcp_buf_free(&data);
 }

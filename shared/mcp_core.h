@@ -158,6 +158,17 @@ typedef struct {
 } mcp_request_t;
 
 
+/* What was taken out of the inbox while a message was held. */
+typedef struct mcp_kept_s  mcp_kept_t;
+
+struct mcp_kept_s {
+    mcp_kept_t            *next;
+    mcp_post_e             type;
+    uint64_t               tag;
+    size_t                 len;        /* of the data that follows */
+};
+
+
 struct mcp_call_s {
     mcp_task_t             forget;
     mcp_node_t            *node;
@@ -182,6 +193,9 @@ struct mcp_call_s {
     uint64_t               stream_at;  /* becomes durable then */
     uint64_t               unattended; /* since when, 0: a consumer reads */
     uint64_t               next_number;
+    mcp_kept_t            *kept;       /* oldest first */
+    mcp_kept_t           **kept_last;
+    uint64_t               kept_bytes;
     mcp_timer_t            timer;
 
     unsigned               batch:1;
