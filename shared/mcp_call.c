@@ -13,7 +13,8 @@
 /* Instead of the number of one request. */
 #define MCP_CALL_ALL       UINT64_MAX
 
-/* How long a cancellation waits for its call to become known. */
+/* How long a cancellation waits for its call to become known, beyond the time
+ * that this takes. */
 #define MCP_CALL_CANCEL_MARK  10000
 
 
@@ -726,8 +727,8 @@ mcp_call_create_stream(mcp_call_t *call)
 }
 
 
-/* A cancellation may have come, to whatever process, before the call was to
- * be found in the store. */
+/* A cancellation, or the end of the session, may have come, to whatever
+ * process, before the call was to be found in the store. */
 static void
 mcp_call_look_for_cancel(mcp_call_t *call)
 {
@@ -735,6 +736,14 @@ mcp_call_look_for_cancel(mcp_call_t *call)
     uint32_t       value;
     mcp_str_t      parts[2];
     unsigned char  key[MCP_DIGEST_LEN];
+
+    if (mcp_store_value_get(call->node->store, 'd', call->session.id,
+                            mcp_call_now(call), &value)
+        == MCP_OK)
+    {
+        mcp_call_cancel(call, MCP_CALL_ALL);
+        return;
+    }
 
     parts[0] = (mcp_str_t) { (char *) call->session.id, MCP_DIGEST_LEN };
 
@@ -1758,6 +1767,7 @@ mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id)
     if (mcp_digest(key, parts, 2) == MCP_OK) {
         mcp_store_value_set(store, 'c', key, 1,
                             x->node->env->now(x->node->env->ctx)
+                            + x->endpoint->stream_after
                             + MCP_CALL_CANCEL_MARK);
     }
 }
