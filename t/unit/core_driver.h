@@ -12,27 +12,28 @@
 
 #include "test_env.h"
 
-#include "../../shared/mcp_call.h"
-#include "../../shared/mcp_exchange.h"
-#include "../../shared/mcp_revision.h"
-#include "../../shared/mcp_session.h"
+#include "../../shared/mcp_core.h"
 
 
 #define DRIVER_ZONE   (512 * 1024)
 #define DRIVER_NODES  2
-#define DRIVER_JOBS   16
+#define DRIVER_JOBS   64
 
 
 /* A client's connection as its glue sees it. */
 typedef struct {
     mcp_exchange_t  *x;
-    mcp_header_t     headers[12];
+    const char      *principal;    /* may be NULL */
+    int              far;          /* not on this machine */
+    int              slow;         /* pulls only when told, see client_pull() */
+    size_t           cap;          /* of one pull; 0: as it comes */
+    mcp_header_t     headers[16];
     size_t           n_headers;
     int              rc;           /* of head or body */
     int              status;       /* 0: no answer yet */
     int              streaming;
     int              ended;
-    char             text[65536];  /* body, or what the stream brought */
+    char             text[262144]; /* body, or what the stream brought */
     size_t           len;
     char             session[MCP_SESSION_TEXT_MAX];
 } client_t;
@@ -42,6 +43,8 @@ typedef struct {
     mcp_store_t      store;
     mcp_node_t       node;
     struct driver_s *driver;
+    uint64_t         pid;
+    void            *scratch;      /* what a dead process sees */
     int              woken;
 } process_t;
 
@@ -116,6 +119,7 @@ driver_attach(driver_t *d, unsigned slot, uint64_t pid)
     process_t         *p = &d->process[slot];
 
     p->driver = d;
+    p->pid = pid;
 
     if (mcp_store_attach(&p->store, d->zone, &glue, slot, pid) != MCP_OK) {
         return -1;
@@ -192,27 +196,38 @@ driver_destroy(driver_t *d)
 }
 
 
+/* One pull, of which MCP_OK may leave more behind. */
+static inline int
+client_pull(client_t *c)
+{
+    int     rc;
+    size_t  len;
+    char    buf[4096];
+
+    assert_true(c->streaming && !c->ended);
+
+    rc = mcp_exchange_pull(c->x, buf, c->cap ? c->cap : MCP_PULL_MIN + 100,
+                           &len);
+
+    assert_true(c->len + len < sizeof(c->text));
+    memcpy(c->text + c->len, buf, len);
+    c->len += len;
+    c->text[c->len] = '\0';
+
+    if (rc == MCP_DONE) {
+        c->ended = 1;
+    }
+
+    return rc;
+}
+
+
 /* Pulls like a glue that always can write. */
 static inline void
 driver_pull(client_t *c)
 {
-    int     rc;
-    size_t  len;
-    char    buf[MCP_PULL_MIN + 100];
-
-    while (c->streaming && !c->ended) {
-        rc = mcp_exchange_pull(c->x, buf, sizeof(buf), &len);
-
-        assert_true(c->len + len < sizeof(c->text));
-        memcpy(c->text + c->len, buf, len);
-        c->len += len;
-        c->text[c->len] = '\0';
-
-        if (rc == MCP_DONE) {
-            c->ended = 1;
-        }
-
-        if (rc != MCP_OK) {
+    while (c->streaming && !c->ended && !c->slow) {
+        if (client_pull(c) != MCP_OK) {
             break;
         }
     }
@@ -394,6 +409,113 @@ driver_wait(driver_t *d, uint64_t ms)
 }
 
 
+/* The value of a response header, or NULL. */
+static inline const char *
+client_answer_header(client_t *c, const char *name)
+{
+    size_t                 i;
+    static char            value[512];
+    const mcp_response_t  *r;
+
+    r = mcp_exchange_response(c->x);
+
+    for (i = 0; i < r->n_headers; i++) {
+        if (mcp_str_case_eq(r->headers[i].name, test_str(name))) {
+            snprintf(value, sizeof(value), "%.*s",
+                     (int) r->headers[i].value.len, r->headers[i].value.data);
+            return value;
+        }
+    }
+
+    return NULL;
+}
+
+
+/*
+ * A process dies: from now on it sees another, empty store, so that whatever
+ * is done to clean up behind it cannot be seen by the living.  Its clients
+ * are to be closed before driver_killed() frees the rest.
+ */
+static inline void
+driver_kill(driver_t *d, unsigned slot)
+{
+    process_t         *p = &d->process[slot];
+    mcp_store_glue_t   glue = { driver_lock, driver_unlock, driver_wake, d };
+
+    p->scratch = malloc(DRIVER_ZONE);
+    assert_non_null(p->scratch);
+    assert_int_equal(mcp_store_format(p->scratch, DRIVER_ZONE), MCP_OK);
+    assert_int_equal(mcp_store_attach(&p->store, p->scratch, &glue, slot,
+                                      p->pid),
+                     MCP_OK);
+}
+
+
+static inline void
+driver_end_jobs(driver_t *d, unsigned slot)
+{
+    size_t      i;
+    mcp_job_t  *job;
+
+    for (i = 0; i < d->n_jobs; i++) {
+        job = d->jobs[i];
+
+        if (job->call->node == &d->process[slot].node) {
+            d->jobs[i--] = d->jobs[--d->n_jobs];
+            mcp_job_end(job, MCP_FAULT_BACKEND_FAILED, "died");
+        }
+    }
+
+    driver_pump(d);
+}
+
+
+/* The survivor notices, and a new process takes the slot. */
+static inline void
+driver_killed(driver_t *d, unsigned slot, unsigned survivor)
+{
+    uint32_t      i;
+    process_t    *p = &d->process[slot];
+    mcp_handle_t *h;
+
+    for (i = 1; i < p->node.n_handles; i++) {
+        h = &p->node.handles[i];
+
+        if (h->object && h->call) {
+            mcp_call_wake(h->object);
+        }
+    }
+
+    driver_pump(d);
+    driver_end_jobs(d, slot);
+    assert_int_equal(p->node.calls, 0);
+    mcp_node_destroy(&p->node);
+    free(p->scratch);
+    p->scratch = NULL;
+    p->woken = 0;
+
+    mcp_store_bury(&d->process[survivor].store, slot, p->pid);
+    mcp_node_adopt(&d->process[survivor].node);
+    assert_int_equal(driver_attach(d, slot, p->pid + 2), MCP_OK);
+    driver_pump(d);
+}
+
+
+/* A process without calls and clients ends in an orderly way, and a new one
+ * takes its slot. */
+static inline void
+driver_restart(driver_t *d, unsigned slot)
+{
+    process_t  *p = &d->process[slot];
+
+    mcp_store_detach(&p->store);
+    mcp_node_destroy(&p->node);
+    p->woken = 0;
+    assert_int_equal(driver_attach(d, slot, p->pid + 2), MCP_OK);
+    driver_pump(d);
+}
+
+
 static inline void
 client_header(client_t *c, const char *name, const char *value)
 {
@@ -433,8 +555,12 @@ client_send(driver_t *d, unsigned process, client_t *c, const char *method,
     head.n_headers = c->n_headers;
     head.path = mcp_str("/mcp");
     head.server_name = mcp_str("localhost");
-    head.loopback = 1;
-    head.local = 1;
+    head.loopback = !c->far;
+    head.local = !c->far;
+
+    if (c->principal) {
+        head.principal = test_str(c->principal);
+    }
 
     c->x = mcp_exchange_create(&d->process[process].node, &d->endpoint, c);
 

@@ -1,0 +1,310 @@
+
+/* What the tests of exchanges, calls and their like have in common: messages,
+ * a driver with a session, and how things are looked at. */
+
+
+#ifndef CORE_CASES_H_INCLUDED
+#define CORE_CASES_H_INCLUDED
+
+
+#include "core_driver.h"
+
+
+#define REQUEST(id, method, params)                                          \
+                 "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method   \
+                 "\",\"params\":" params "}"
+
+#define NOTE(method, params)                                                 \
+                 "{\"jsonrpc\":\"2.0\",\"method\":\"" method                 \
+                 "\",\"params\":" params "}"
+
+#define PING     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"
+#define PONG     "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"
+
+#define CALL     "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\","   \
+                 "\"params\":{\"name\":\"echo\",\"arguments\":{\"a\":1},"     \
+                 "\"_meta\":{\"progressToken\":\"t\"}}}"
+
+#define CALL8    REQUEST("8", "tools/call", "{\"name\":\"other\"}")
+
+#define PROGRESS(n)                                                          \
+                 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"" \
+                 ",\"params\":{\"progressToken\":\"t\",\"progress\":" #n "}}"
+
+#define RESULT   "{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]}"
+
+#define ANSWER   "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":" RESULT "}"
+
+#define ASK      "{\"resultType\":\"input_required\",\"inputRequests\":{"    \
+                 "\"k\":{\"method\":\"elicitation/create\",\"params\":{"     \
+                 "\"message\":\"?\"}},\"r\":{\"method\":\"roots/list\"}},"   \
+                 "\"requestState\":\"s1\"}"
+
+#define CHANGED  "{\"jsonrpc\":\"2.0\","                                     \
+                 "\"method\":\"notifications/tools/list_changed\"}"
+#define UPDATED  "{\"jsonrpc\":\"2.0\","                                     \
+                 "\"method\":\"notifications/resources/updated\","           \
+                 "\"params\":{\"uri\":\"test://a\"}}"
+
+#define CANCEL7  NOTE("notifications/cancelled", "{\"requestId\":7}")
+
+#define NEW      "2025-11-25"
+#define MIDDLE   "2025-06-18"
+#define OLD      "2025-03-26"
+#define ALL      "{\"sampling\":{},\"elicitation\":{},\"roots\":{}}"
+
+#define ITEMS(array)  (sizeof(array) / sizeof(array[0]))
+
+
+static driver_t  d;
+static client_t  a __attribute__((unused));
+static client_t  b __attribute__((unused));
+static char      session[MCP_SESSION_TEXT_MAX];
+
+
+#define test(f)  cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+static inline int
+setup(void **state)
+{
+    (void) state;
+
+    driver_init(&d);
+    client_open(&d, session, NEW, ALL);
+
+    return 0;
+}
+
+
+static inline int
+teardown(void **state)
+{
+    (void) state;
+
+    driver_destroy(&d);
+
+    return 0;
+}
+
+
+static inline void
+has(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL) {
+        fail_msg("no %s in %s", part, text);
+    }
+}
+
+
+static inline void
+has_not(const char *text, const char *part)
+{
+    if (strstr(text, part) != NULL) {
+        fail_msg("%s in %s", part, text);
+    }
+}
+
+
+static inline unsigned
+count(const char *text, const char *part)
+{
+    unsigned  n;
+
+    for (n = 0; (text = strstr(text, part)) != NULL; n++) {
+        text++;
+    }
+
+    return n;
+}
+
+
+/* Nobody is there any more, nothing runs. */
+static inline void
+quiet(void)
+{
+    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.process[0].node.calls, 0);
+    assert_int_equal(d.process[1].node.calls, 0);
+    assert_int_equal(d.process[0].node.consumers, 0);
+    assert_int_equal(d.process[1].node.consumers, 0);
+}
+
+
+static inline mcp_store_stats_t
+stats(void)
+{
+    mcp_store_stats_t  s;
+
+    mcp_store_stats(&d.process[0].store, &s);
+
+    return s;
+}
+
+
+static inline void
+fact_is(const mcp_facts_t *facts, mcp_fact_e fact, const char *text)
+{
+    assert_str_is(facts->value[fact], text);
+}
+
+
+/* A POST that is answered at once, and closed. */
+static inline void
+ask(const char *of, const char *body, int status, const char *part)
+{
+    client_post(&d, 0, &b, of, body);
+
+    if (b.status != status) {
+        fail_msg("%d instead of %d for %s: %s", b.status, status, body,
+                 b.text);
+    }
+
+    if (part) {
+        has(b.text, part);
+
+    } else {
+        assert_int_equal(b.len, 0);
+    }
+
+    client_close(&d, &b);
+}
+
+
+/* A call of a's, whose backend answers with a stream. */
+static inline mcp_job_t *
+call(unsigned process)
+{
+    mcp_job_t  *job;
+
+    client_post(&d, process, &a, session, CALL);
+    assert_int_equal(d.n_jobs, 1);
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+
+    return job;
+}
+
+
+static inline void
+cancel(unsigned process, const char *of, const char *id)
+{
+    char      body[256];
+    client_t  *c;
+
+    c = malloc(sizeof(client_t));
+    assert_non_null(c);
+
+    snprintf(body, sizeof(body), NOTE("notifications/cancelled",
+             "{\"requestId\":%s}"), id);
+    client_post(&d, process, c, of, body);
+    assert_int_equal(c->status, 202);
+    client_close(&d, c);
+    free(c);
+}
+
+
+/* DELETE of a session. */
+static inline void
+end_session(unsigned process, const char *of)
+{
+    client_init(&b, of);
+    client_send(&d, process, &b, "DELETE", "");
+    assert_int_equal(b.status, 204);
+    client_close(&d, &b);
+}
+
+
+/* The id of the last request of that method to the client. */
+static inline void
+question_id(const char *text, const char *method, char *id)
+{
+    char        *p, *q, pattern[64];
+    const char  *next;
+
+    snprintf(pattern, sizeof(pattern), "\",\"method\":\"%s\"", method);
+
+    p = strstr(text, pattern);
+    assert_non_null(p);
+
+    while ((next = strstr(p + 1, pattern)) != NULL) {
+        p = (char *) next;
+    }
+
+    for (q = p; q[-1] != '"'; q--) { /* void */ }
+
+    snprintf(id, 64, "%.*s", (int) (p - q), q);
+}
+
+
+/* A client answers a question; what: "result":... or "error":... */
+static inline void
+reply(unsigned process, const char *of, const char *id, const char *what)
+{
+    char  body[512];
+
+    snprintf(body, sizeof(body), "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",%s}",
+             id, what);
+    client_post(&d, process, &b, of, body);
+    assert_int_equal(b.status, 202);
+    client_close(&d, &b);
+}
+
+
+/* The path of a job's publish URL. */
+static inline const char *
+door_of(mcp_job_t *job, char *url, size_t size)
+{
+    mcp_str_t  fact;
+
+    fact = job->facts.value[MCP_FACT_PUBLISH_URL];
+    snprintf(url, size, "%.*s", (int) fact.len, fact.data);
+    has(url, "http://127.0.0.1/publish/");
+
+    return url + strlen("http://127.0.0.1");
+}
+
+
+/* A request at the door; headers of c may have been set before. */
+static inline void
+knock(unsigned process, client_t *c, const char *method, const char *url,
+    const char *body)
+{
+    char        *space;
+    mcp_head_t   head;
+
+    memset(&head, 0, sizeof(mcp_head_t));
+    head.method = test_str(method);
+    head.headers = c->headers;
+    head.n_headers = c->n_headers;
+    head.path = test_str(url);
+    head.local = !c->far;
+
+    c->x = mcp_exchange_create_publish(&d.process[process].node, &d.endpoint,
+                                       mcp_str("static-token"), c->cap != 0,
+                                       c);
+    assert_non_null(c->x);
+    c->rc = mcp_exchange_head(c->x, &head);
+
+    if (c->rc == MCP_AGAIN) {
+        space = mcp_exchange_body_space(c->x, strlen(body));
+        assert_non_null(space);
+        memcpy(space, body, strlen(body));
+        c->rc = mcp_exchange_body(c->x, strlen(body));
+    }
+
+    assert_int_equal(c->rc, MCP_OK);
+    driver_respond(c);
+    driver_pump(&d);
+}
+
+
+static inline void
+publish(unsigned process, client_t *c, const char *url, const char *body)
+{
+    client_init(c, NULL);
+    knock(process, c, "POST", url, body);
+    client_close(&d, c);
+}
+
+
+#endif /* CORE_CASES_H_INCLUDED */

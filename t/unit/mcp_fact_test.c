@@ -1,0 +1,72 @@
+
+/* Names of facts. */
+
+#include "test_env.h"
+
+#include "../../shared/mcp_fact.h"
+
+
+/* Each has one, of its own, that a server can make a variable of. */
+static void
+test_names(void **state)
+{
+    size_t     i, k, n;
+    mcp_str_t  name;
+
+    (void) state;
+
+    for (i = 0; i < MCP_FACT_COUNT; i++) {
+        name = mcp_fact_names[i];
+
+        assert_true(name.len > 4);
+        assert_memory_equal(name.data, "mcp_", 4);
+        assert_int_equal(strlen(name.data), name.len);
+
+        for (n = 0; n < name.len; n++) {
+            assert_true((name.data[n] >= 'a' && name.data[n] <= 'z')
+                        || name.data[n] == '_');
+        }
+
+        for (k = 0; k < i; k++) {
+            assert_false(mcp_str_eq(name, mcp_fact_names[k]));
+        }
+    }
+}
+
+
+static void
+test_order(void **state)
+{
+    (void) state;
+
+    assert_str_is(mcp_fact_names[MCP_FACT_METHOD], "mcp_method");
+    assert_str_is(mcp_fact_names[MCP_FACT_NAME], "mcp_name");
+    assert_str_is(mcp_fact_names[MCP_FACT_REQUEST_ID], "mcp_request_id");
+    assert_str_is(mcp_fact_names[MCP_FACT_SESSION], "mcp_session");
+    assert_str_is(mcp_fact_names[MCP_FACT_SESSION_ID], "mcp_session_id");
+    assert_str_is(mcp_fact_names[MCP_FACT_PRINCIPAL], "mcp_principal");
+    assert_str_is(mcp_fact_names[MCP_FACT_PROTOCOL_VERSION],
+                  "mcp_protocol_version");
+    assert_str_is(mcp_fact_names[MCP_FACT_CLIENT_CAPABILITIES],
+                  "mcp_client_capabilities");
+    assert_str_is(mcp_fact_names[MCP_FACT_PROGRESS_TOKEN],
+                  "mcp_progress_token");
+    assert_str_is(mcp_fact_names[MCP_FACT_CALL], "mcp_call");
+    assert_str_is(mcp_fact_names[MCP_FACT_PUBLISH_URL], "mcp_publish_url");
+    assert_str_is(mcp_fact_names[MCP_FACT_OUTCOME], "mcp_outcome");
+    assert_str_is(mcp_fact_names[MCP_FACT_RESUMED], "mcp_resumed");
+    assert_str_is(mcp_fact_names[MCP_FACT_EVENTS], "mcp_events");
+    assert_str_is(mcp_fact_names[MCP_FACT_FACE], "mcp_face");
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_order)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
