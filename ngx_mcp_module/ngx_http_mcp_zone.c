@@ -21,7 +21,7 @@
 
 #define NGX_HTTP_MCP_WATCH         2000   /* ms */
 #define NGX_HTTP_MCP_WATCH_NO_BELL 50
-#define NGX_HTTP_MCP_WATCH_SLOTS   256    /* looked at in one turn */
+#define NGX_HTTP_MCP_WATCH_SLOTS   256    /* looked at in one turn, at most */
 
 /* actions carried out before other events get their turn */
 #define NGX_HTTP_MCP_PUMP_MAX      1024
@@ -673,15 +673,10 @@ ngx_http_mcp_exit_process(ngx_cycle_t *cycle)
 
         zones[i]->ready = 0;
 
+        /* a fast shutdown leaves requests behind, but nothing runs them */
+
         mcp_store_detach(&zones[i]->store);
-
-        /* at a fast shutdown requests still refer to the node */
-
-        if (ngx_exiting && zones[i]->node.calls == 0
-            && zones[i]->node.consumers == 0)
-        {
-            mcp_node_destroy(&zones[i]->node);
-        }
+        mcp_node_destroy(&zones[i]->node);
     }
 }
 
@@ -744,7 +739,7 @@ static void
 ngx_http_mcp_watchdog_handler(ngx_event_t *ev)
 {
     uint64_t              pid;
-    ngx_uint_t            i, dead;
+    ngx_uint_t            i, n, dead;
     ngx_connection_t     *c;
     ngx_http_mcp_zone_t  *zone;
 
@@ -753,8 +748,12 @@ ngx_http_mcp_watchdog_handler(ngx_event_t *ev)
 
     dead = 0;
 
-    for (i = 0; i < NGX_HTTP_MCP_WATCH_SLOTS; i++) {
-        zone->patrol = (zone->patrol + 1) % NGX_MAX_PROCESSES;
+    /* low slots are taken first: no process stands far beyond the bells */
+
+    n = ngx_min(4 * ngx_http_mcp_n_bells, NGX_MAX_PROCESSES);
+
+    for (i = 0; i < n && i < NGX_HTTP_MCP_WATCH_SLOTS; i++) {
+        zone->patrol = (zone->patrol + 1) % n;
 
         pid = mcp_store_slot_pid(&zone->store, (unsigned) zone->patrol);
 
