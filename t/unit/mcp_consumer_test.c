@@ -1,0 +1,758 @@
+
+/* Exchanges that read a stream: how they begin, go on and end; GET. */
+
+#include "core_cases.h"
+
+
+#define RETRY  "retry: 2000\n\n"
+
+
+static void
+ends_with(const char *text, const char *end)
+{
+    size_t  len = strlen(text), n = strlen(end);
+
+    if (len < n || strcmp(text + len - n, end) != 0) {
+        fail_msg("%s does not end with %s", text, end);
+    }
+}
+
+
+/* The first bytes of a stream, new and resumed, by revision. */
+static void
+test_priming(void **state)
+{
+    static const struct {
+        const char  *revision;
+        int          priming;
+    } cases[] = { { NEW, 1 }, { MIDDLE, 0 }, { OLD, 0 } };
+
+    size_t      i;
+    char        id[64], own[MCP_SESSION_TEXT_MAX], first[128];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        client_open(&d, own, cases[i].revision, ALL);
+
+        client_post(&d, 0, &a, own, CALL);
+        job = d.jobs[0];
+        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+        backend_say(&d, job, PROGRESS(1) "\n");
+        client_last_id(&a, id);
+        client_close(&d, &a);
+
+        if (cases[i].priming) {
+            assert_memory_equal(a.text, "id: ", 4);
+            assert_memory_equal(a.text + 4, id, 22);
+            assert_memory_equal(a.text + 26, ".0\nretry: 2000\ndata: \n\nid: ",
+                                27);
+            snprintf(first, sizeof(first),
+                     "id: %s\nretry: 2000\ndata: \n\n", id);
+
+        } else {
+            strcpy(first, ":\n\n");
+            assert_memory_equal(a.text, ":\n\nid: ", 7);
+            has_not(a.text, "data: \n");
+            has_not(a.text, "retry:");
+        }
+
+        client_resume(&d, 1, &b, own, id);
+        assert_string_equal(b.text, first);
+        backend_say(&d, job, RESULT "\n");
+        backend_end(&d, job, MCP_FAULT_NONE);
+        has(b.text, ".2\ndata: " ANSWER "\n\n");
+        assert_int_equal(b.ended, 1);
+        client_close(&d, &b);
+        quiet();
+    }
+}
+
+
+/* Comments come when nothing else does, and move no cursor. */
+static void
+test_keepalive(void **state)
+{
+    char        id[64], before[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_last_id(&a, before);
+
+    driver_wait(&d, 14000);
+    assert_int_equal(count(a.text, "\n:\n"), 0);
+    driver_wait(&d, 2000);
+    assert_int_equal(count(a.text, "\n:\n"), 1);
+
+    /* an event counts as a sign of life */
+
+    driver_wait(&d, 10000);
+    backend_say(&d, job, PROGRESS(2) "\n");
+    driver_wait(&d, 3000);
+    assert_int_equal(count(a.text, "\n:\n"), 1);
+
+    client_close(&d, &a);
+    client_resume(&d, 1, &a, session, before);
+    backend_say(&d, job, PROGRESS(3) "\n");
+    client_last_id(&a, id);
+    assert_string_equal(id + 22, ".3");
+    has(a.text, ".2\ndata: " PROGRESS(2));
+    backend_say(&d, job, RESULT "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    client_close(&d, &a);
+    quiet();
+
+    d.endpoint.keepalive = 0;
+    client_resume(&d, 0, &a, session, NULL);
+    driver_wait(&d, 100000);
+    assert_int_equal(count(a.text, "\n:\n"), 0);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* With small pulls an event comes in pieces, whole all the same. */
+static void
+test_pieces(void **state)
+{
+    char        line[8000], id[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    snprintf(line, sizeof(line),
+             NOTE("notifications/progress", "{\"progressToken\":\"t\","
+                  "\"progress\":1,\"message\":\"%07000d\"}") "\n", 5);
+
+    client_init(&a, session);
+    a.cap = MCP_PULL_MIN;
+    client_send(&d, 0, &a, "POST", CALL);
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, job, line);
+    line[strlen(line) - 1] = '\0';
+    has(a.text, line);
+    client_last_id(&a, id);
+    assert_string_equal(id + 22, ".1");
+
+    /* a comment in the middle of an event would break it */
+
+    a.slow = 1;
+    line[strlen(line)] = '\n';
+    backend_say(&d, job, line);
+    assert_int_equal(client_pull(&a), MCP_OK);
+    driver_wait(&d, 20000);
+    a.slow = 0;
+    driver_pull(&a);
+    line[strlen(line) - 1] = '\0';
+    assert_int_equal(count(a.text, line), 2);
+
+    backend_say(&d, job, RESULT "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* However fast events come, the connection is closed between two of them, and
+ * the client goes on where it was. */
+static void
+test_close_after(void **state)
+{
+    int         i, sent;
+    char        id[64], line[256], pattern[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.close_after = 3000;
+    sent = 0;
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(0) "\n");
+
+    for (i = 0; i < 40; i++) {
+        snprintf(line, sizeof(line),
+                 NOTE("notifications/progress", "{\"progressToken\":\"t\","
+                      "\"progress\":%d}") "\n", ++sent);
+        backend_say(&d, job, line);
+        driver_wait(&d, 100);
+
+        if (a.ended) {
+            break;
+        }
+    }
+
+    assert_true(i >= 29 && i <= 31);
+    ends_with(a.text, "}}\n\n" RETRY);
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_OUTCOME, "closed");
+    client_last_id(&a, id);
+    client_close(&d, &a);
+
+    client_resume(&d, 1, &b, session, id);
+    backend_say(&d, job, PROGRESS(99) "\n");
+
+    for (i = 1; i <= sent; i++) {
+        snprintf(pattern, sizeof(pattern), "\"progress\":%d}", i);
+        assert_int_equal(count(a.text, pattern) + count(b.text, pattern), 1);
+    }
+
+    has(b.text, PROGRESS(99));
+
+    /* the resumed one is closed, too */
+
+    driver_wait(&d, 3100);
+    assert_int_equal(b.ended, 1);
+    ends_with(b.text, RETRY);
+    client_last_id(&b, id);
+    client_close(&d, &b);
+
+    client_resume(&d, 0, &a, session, id);
+    backend_say(&d, job, RESULT "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Close at will with half an event written: the rest of it goes first. */
+static void
+test_close_in_the_middle(void **state)
+{
+    char        line[8000];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.close_after = 3000;
+
+    snprintf(line, sizeof(line),
+             NOTE("notifications/progress", "{\"progressToken\":\"t\","
+                  "\"progress\":1,\"message\":\"%07000d\"}") "\n", 5);
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    a.slow = 1;
+    a.cap = MCP_PULL_MIN;
+    backend_say(&d, job, line);
+    assert_int_equal(client_pull(&a), MCP_OK);
+    driver_wait(&d, 5000);
+    backend_say(&d, job, PROGRESS(3) "\n");
+    a.slow = 0;
+    driver_pull(&a);
+    assert_int_equal(a.ended, 1);
+    line[strlen(line) - 1] = '\0';
+    has(a.text, line);
+    ends_with(a.text, RETRY);
+    client_close(&d, &a);
+    backend_say(&d, job, RESULT "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    quiet();
+}
+
+
+/* Clients that know no polling, and listeners, are never closed at will. */
+static void
+test_close_whom(void **state)
+{
+    char        own[MCP_SESSION_TEXT_MAX], id[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.close_after = 3000;
+    client_open(&d, own, MIDDLE, ALL);
+
+    client_post(&d, 0, &a, own, CALL);
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_resume(&d, 0, &b, session, NULL);
+    driver_wait(&d, 10000);
+    assert_int_equal(a.ended, 0);
+    assert_int_equal(b.ended, 0);
+
+    client_last_id(&a, id);
+    client_close(&d, &a);
+    client_resume(&d, 1, &a, own, id);
+    driver_wait(&d, 10000);
+    assert_int_equal(a.ended, 0);
+
+    backend_say(&d, job, RESULT "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    client_close(&d, &a);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* Newer and newer connections: only the newest reads on. */
+static void
+test_take_over(void **state)
+{
+    int         i;
+    char        id[64];
+    client_t   *c;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    c = calloc(6, sizeof(client_t));
+    assert_non_null(c);
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_last_id(&a, id);
+
+    for (i = 0; i < 6; i++) {
+        client_resume(&d, i % 2, &c[i], session, id);
+        assert_int_equal(c[i].ended, 0);
+
+        if (i) {
+            assert_int_equal(c[i - 1].ended, 1);
+            fact_is(mcp_exchange_facts(c[i - 1].x), MCP_FACT_OUTCOME,
+                    "taken-over");
+        }
+    }
+
+    assert_int_equal(a.ended, 1);
+    assert_int_equal(stats().counter[MCP_COUNT_TAKEOVERS], 6);
+    assert_int_equal(stats().counter[MCP_COUNT_RESUMES], 6);
+
+    /* the ones that lost it go away, which is nobody's business */
+
+    for (i = 0; i < 5; i++) {
+        client_close(&d, &c[i]);
+    }
+
+    client_close(&d, &a);
+
+    backend_say(&d, job, PROGRESS(2) "\n" RESULT "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    has(c[5].text, PROGRESS(2));
+    has(c[5].text, ANSWER);
+
+    for (i = 0; i < 5; i++) {
+        has_not(c[i].text, "data: {");
+    }
+
+    client_close(&d, &c[5]);
+    free(c);
+    quiet();
+}
+
+
+/* Answers to GET with an id, one by one. */
+static void
+test_resume_answers(void **state)
+{
+    static const char *const  malformed[] = {
+        "x", "nonsense", "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAA.",
+        "AAAAAAAAAAAAAAAAAAAAAA.01", "AAAAAAAAAAAAAAAAAAAAAA.-1",
+        "AAAAAAAAAAAAAAAAAAAAAA.99999999999999999999",
+        "AAAAAAAAAAAAAAAAAAAAAA.1 ", "*AAAAAAAAAAAAAAAAAAAAA.1"
+    };
+
+    size_t      i;
+    char        id[64], other[MCP_SESSION_TEXT_MAX];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(malformed); i++) {
+        client_resume(&d, 0, &a, session, malformed[i]);
+        assert_int_equal(a.status, 400);
+        has(a.text, "Invalid event ID format");
+        client_close(&d, &a);
+    }
+
+    client_open(&d, other, NEW, ALL);
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_last_id(&a, id);
+
+    /* another's, the future, none: all alike */
+
+    client_resume(&d, 1, &b, other, id);
+    assert_int_equal(b.status, 404);
+    has(b.text, "Unknown event ID");
+    client_close(&d, &b);
+
+    id[23] = '9';
+    client_resume(&d, 1, &b, session, id);
+    assert_int_equal(b.status, 404);
+    has(b.text, "Unknown event ID");
+    client_close(&d, &b);
+
+    client_resume(&d, 1, &b, session, "AAAAAAAAAAAAAAAAAAAAAA.1");
+    assert_int_equal(b.status, 404);
+    has(b.text, "Unknown event ID");
+    client_close(&d, &b);
+
+    /* nobody who was refused has taken anything over */
+
+    assert_int_equal(a.ended, 0);
+    backend_say(&d, job, RESULT "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    client_last_id(&a, id);
+    client_close(&d, &a);
+
+    client_resume(&d, 1, &b, session, id);
+    assert_int_equal(b.status, 204);
+    assert_int_equal(b.len, 0);
+    fact_is(mcp_exchange_facts(b.x), MCP_FACT_OUTCOME, "finished");
+    client_close(&d, &b);
+
+    /* over, but not all of it seen */
+
+    id[23] = '0';
+    client_resume(&d, 1, &b, session, id);
+    assert_int_equal(b.status, 200);
+    assert_int_equal(b.ended, 1);
+    has(b.text, ".1\ndata: " PROGRESS(1));
+    has(b.text, ".2\ndata: " ANSWER);
+    fact_is(mcp_exchange_facts(b.x), MCP_FACT_RESUMED, "1");
+    client_close(&d, &b);
+
+    driver_wait(&d, 10000);
+    client_resume(&d, 1, &b, session, id);
+    assert_int_equal(b.status, 404);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* Events that were sent go first when there is no room; who comes back from
+ * before them is told. */
+static void
+test_purged(void **state)
+{
+    int         i;
+    char        id[64], first[64], line[1200];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.stream_buffer = 8 * 1024;
+    job = call(0);
+    backend_say(&d, job, PROGRESS(0) "\n");
+    client_last_id(&a, first);
+
+    for (i = 1; i < 50; i++) {
+        snprintf(line, sizeof(line),
+                 NOTE("notifications/progress", "{\"progressToken\":\"t\","
+                      "\"progress\":%d,\"message\":\"%0900d\"}") "\n", i, 0);
+        assert_int_equal(backend_say(&d, job, line), strlen(line));
+    }
+
+    client_last_id(&a, id);
+    client_close(&d, &a);
+
+    client_resume(&d, 1, &b, session, first);
+    assert_int_equal(b.status, 404);
+    has(b.text, "Events no longer available");
+    client_close(&d, &b);
+
+    client_resume(&d, 1, &b, session, id);
+    assert_int_equal(b.status, 200);
+    backend_say(&d, job, RESULT "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    has(b.text, ANSWER);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+static void
+test_listener(void **state)
+{
+    char  id[64], other[MCP_SESSION_TEXT_MAX];
+
+    (void) state;
+
+    client_open(&d, other, OLD, ALL);
+
+    client_resume(&d, 0, &a, session, NULL);
+    assert_int_equal(a.status, 200);
+    client_last_id(&a, id);
+    assert_int_equal(stats().listeners, 1);
+
+    publish(1, &b, "/publish/static-token", CHANGED);
+    assert_int_equal(b.status, 202);
+    has(a.text, ".1\ndata: " CHANGED "\n\n");
+
+    /* not subscribed to this one */
+
+    publish(1, &b, "/publish/static-token", UPDATED);
+    has_not(a.text, UPDATED);
+
+    client_post(&d, 1, &b, session,
+                REQUEST("1", "resources/subscribe",
+                        "{\"uri\":\"test://a\"}"));
+    backend_json(&d, "{}");
+    has(b.text, "\"result\":{}");
+    client_close(&d, &b);
+    assert_int_equal(stats().subscriptions, 2);
+
+    client_close(&d, &a);
+    publish(1, &b, "/publish/static-token", UPDATED);
+
+    /* missed while away: by id, and without one from where it was left */
+
+    client_resume(&d, 1, &a, session, id);
+    has(a.text, CHANGED);
+    has(a.text, UPDATED);
+    client_close(&d, &a);
+
+    client_resume(&d, 1, &a, session, NULL);
+    has_not(a.text, CHANGED);
+    publish(0, &b, "/publish/static-token", UPDATED);
+    assert_int_equal(count(a.text, UPDATED), 1);
+
+    /* a second listener of the session takes it over */
+
+    client_resume(&d, 0, &b, session, NULL);
+    assert_int_equal(a.ended, 1);
+    assert_int_equal(b.ended, 0);
+    client_close(&d, &b);
+
+    /* another session's is its own */
+
+    client_resume(&d, 0, &b, other, NULL);
+    assert_string_equal(b.text, ":\n\n");
+    client_close(&d, &b);
+    client_close(&d, &a);
+    client_resume(&d, 0, &b, other, id);
+    assert_int_equal(b.status, 404);
+    client_close(&d, &b);
+
+    /* unsubscribed */
+
+    client_post(&d, 1, &b, session,
+                REQUEST("1", "resources/unsubscribe",
+                        "{\"uri\":\"test://a\"}"));
+    backend_json(&d, "{}");
+    client_close(&d, &b);
+    client_resume(&d, 1, &a, session, NULL);
+    publish(0, &b, "/publish/static-token", UPDATED);
+    has_not(a.text, UPDATED);
+    publish(0, &b, "/publish/static-token", CHANGED);
+    has(a.text, CHANGED);
+    client_close(&d, &a);
+
+    /* and gone with its session */
+
+    end_session(0, session);
+    end_session(0, other);
+    assert_int_equal(stats().listeners, 0);
+    assert_int_equal(stats().subscriptions, 0);
+    quiet();
+}
+
+
+/* A subscription that the backend refuses is none. */
+static void
+test_subscription_refused(void **state)
+{
+    (void) state;
+
+    client_resume(&d, 0, &a, session, NULL);
+    client_post(&d, 1, &b, session,
+                REQUEST("1", "resources/subscribe",
+                        "{\"uri\":\"test://a\"}"));
+    backend_json(&d, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
+                     "{\"code\":-1,\"message\":\"no\"}}");
+    has(b.text, "\"error\"");
+    client_close(&d, &b);
+    publish(1, &b, "/publish/static-token", UPDATED);
+    has_not(a.text, "data: {");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* More was published than a listener may keep: by id it is told, without one
+ * it gets what is left. */
+static void
+test_listener_overrun(void **state)
+{
+    int   i;
+    char  id[64];
+
+    (void) state;
+
+    d.endpoint.max_events = 4;
+
+    client_resume(&d, 0, &a, session, NULL);
+    client_last_id(&a, id);
+    client_close(&d, &a);
+
+    for (i = 0; i < 10; i++) {
+        publish(1, &b, "/publish/static-token", CHANGED);
+    }
+
+    client_resume(&d, 1, &a, session, id);
+    assert_int_equal(a.status, 404);
+    has(a.text, "Events no longer available");
+    client_close(&d, &a);
+
+    client_resume(&d, 1, &a, session, NULL);
+    assert_int_equal(a.status, 200);
+    assert_int_equal(count(a.text, CHANGED), 4);
+    publish(0, &b, "/publish/static-token", CHANGED);
+    assert_int_equal(count(a.text, CHANGED), 5);
+    client_close(&d, &a);
+
+    client_resume(&d, 0, &a, session, NULL);
+    assert_int_equal(a.status, 200);
+    assert_int_equal(count(a.text, CHANGED), 0);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_stop(void **state)
+{
+    char        id[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_resume(&d, 0, &b, session, NULL);
+
+    mcp_node_stop(&d.process[0].node);
+    driver_pump(&d);
+    assert_int_equal(a.ended, 1);
+    ends_with(a.text, RETRY);
+    assert_int_equal(b.ended, 1);
+    ends_with(b.text, RETRY);
+    client_last_id(&a, id);
+    client_close(&d, &a);
+    client_close(&d, &b);
+
+    /* who comes to the old process is sent on, with what there is */
+
+    backend_say(&d, job, PROGRESS(2) "\n");
+    client_resume(&d, 0, &a, session, id);
+    assert_int_equal(a.status, 200);
+    assert_int_equal(a.ended, 1);
+    has(a.text, PROGRESS(2));
+    ends_with(a.text, RETRY);
+    client_last_id(&a, id);
+    client_close(&d, &a);
+
+    client_resume(&d, 1, &b, session, id);
+    backend_say(&d, job, PROGRESS(3) "\n" RESULT "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    has_not(b.text, PROGRESS(2));
+    has(b.text, PROGRESS(3));
+    has(b.text, ANSWER);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* The session ends while its streams are read. */
+static void
+test_session_ends(void **state)
+{
+    client_t   *c;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_resume(&d, 1, &b, session, NULL);
+
+    assert_int_equal(b.ended, 0);
+
+    c = malloc(sizeof(client_t));
+    assert_non_null(c);
+    client_init(c, session);
+    client_send(&d, 0, c, "DELETE", "");
+    assert_int_equal(c->status, 204);
+    client_close(&d, c);
+    free(c);
+
+    assert_int_equal(a.ended, 1);
+    assert_int_equal(b.ended, 1);
+    fact_is(mcp_exchange_facts(b.x), MCP_FACT_OUTCOME, "gone");
+    assert_int_equal(d.aborts, 1);
+    client_close(&d, &a);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+static void
+test_no_memory(void **state)
+{
+    char           id[64];
+    unsigned long  k;
+    mcp_job_t     *job;
+
+    (void) state;
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_last_id(&a, id);
+    client_close(&d, &a);
+
+    for (k = 1; k < 1000; k++) {
+        d.te.tm.failed = 0;
+        d.te.tm.fail_at = k;
+        client_resume(&d, 1, &a, session, id);
+        client_close(&d, &a);
+        client_resume(&d, 1, &a, session, NULL);
+        client_close(&d, &a);
+        d.te.tm.fail_at = 0;
+
+        if (d.te.tm.failed == 0) {
+            break;
+        }
+    }
+
+    assert_true(k > 1 && k < 1000);
+
+    client_resume(&d, 1, &a, session, id);
+    backend_say(&d, job, RESULT "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_priming),
+        test(test_keepalive),
+        test(test_pieces),
+        test(test_close_after),
+        test(test_close_in_the_middle),
+        test(test_close_whom),
+        test(test_take_over),
+        test(test_resume_answers),
+        test(test_purged),
+        test(test_listener),
+        test(test_subscription_refused),
+        test(test_listener_overrun),
+        test(test_stop),
+        test(test_session_ends),
+        test(test_no_memory)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
