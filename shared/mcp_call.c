@@ -75,9 +75,7 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
     call->node = x->node;
     call->endpoint = x->endpoint;
 
-    if (x->node->env->random(x->node->env->ctx, call->id, MCP_STREAM_ID_LEN)
-        != MCP_OK)
-    {
+    if (mcp_node_random(x->node, call->id, MCP_STREAM_ID_LEN) != MCP_OK) {
         return NULL;
     }
 

@@ -35,17 +35,29 @@ mcp_verdict_fault(mcp_verdict_t *v, mcp_fault_e fault, mcp_str_t detail)
 }
 
 
-/* A string parameter that must be there; MCP_ERR_SYNTAX if it is not. */
+/*
+ * A string parameter that must be there; MCP_ERR_SYNTAX if it is not, or if
+ * control characters are in it: names and URIs become variables, which
+ * operators put into headers and logs.
+ */
 static int
 mcp_dispatch_string(mcp_exchange_t *x, const mcp_json_value_t *value,
     mcp_str_t *out)
 {
+    size_t  i;
+
     if (value->type != MCP_JSON_STRING) {
         return MCP_ERR_SYNTAX;
     }
 
     if (mcp_json_unescape(mcp_exchange_arena(x), value->raw, out) != MCP_OK) {
         return MCP_ERR_MEMORY;
+    }
+
+    for (i = 0; i < out->len; i++) {
+        if ((unsigned char) out->data[i] < 0x20 || out->data[i] == 0x7f) {
+            return MCP_ERR_SYNTAX;
+        }
     }
 
     return out->len ? MCP_OK : MCP_ERR_SYNTAX;
@@ -388,9 +400,7 @@ mcp_dispatch_initialize(mcp_exchange_t *x)
                        + endpoint->session_lifetime;
     memcpy(session->principal, x->principal, MCP_DIGEST_LEN);
 
-    if (x->node->env->random(x->node->env->ctx, session->id, MCP_DIGEST_LEN)
-        != MCP_OK)
-    {
+    if (mcp_node_random(x->node, session->id, MCP_DIGEST_LEN) != MCP_OK) {
         return mcp_exchange_fault(x, MCP_FAULT_INTERNAL, msg->id,
                                   mcp_null_str);
     }

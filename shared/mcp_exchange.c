@@ -564,6 +564,22 @@ mcp_exchange_session_facts(mcp_exchange_t *x)
 }
 
 
+/* Facts go into headers and logs: no control characters. */
+static mcp_str_t
+mcp_exchange_printable(mcp_str_t s)
+{
+    size_t  i;
+
+    for (i = 0; i < s.len; i++) {
+        if ((unsigned char) s.data[i] < 0x20 || s.data[i] == 0x7f) {
+            return mcp_str("?");
+        }
+    }
+
+    return s;
+}
+
+
 const mcp_facts_t *
 mcp_exchange_facts(mcp_exchange_t *x)
 {
@@ -573,7 +589,7 @@ mcp_exchange_facts(mcp_exchange_t *x)
     value = x->facts.value;
 
     value[MCP_FACT_PRINCIPAL] = x->principal_name;
-    value[MCP_FACT_METHOD] = x->msg.method;
+    value[MCP_FACT_METHOD] = mcp_exchange_printable(x->msg.method);
     value[MCP_FACT_REQUEST_ID] = x->msg.id;
     value[MCP_FACT_OUTCOME].data = x->outcome;
     value[MCP_FACT_OUTCOME].len = strlen(x->outcome);

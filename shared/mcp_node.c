@@ -53,6 +53,36 @@ mcp_node_destroy(mcp_node_t *node)
 }
 
 
+int
+mcp_node_random(mcp_node_t *node, void *buf, size_t len)
+{
+    unsigned char  *p;
+
+    if (len > sizeof(node->random)) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    if (node->n_random < len) {
+        if (node->env->random(node->env->ctx, node->random,
+                              sizeof(node->random))
+            != MCP_OK)
+        {
+            return MCP_ERR_INTERNAL;
+        }
+
+        node->n_random = sizeof(node->random);
+    }
+
+    node->n_random -= len;
+    p = node->random + node->n_random;
+
+    memcpy(buf, p, len);
+    memset(p, 0, len);
+
+    return MCP_OK;
+}
+
+
 void
 mcp_node_log(mcp_node_t *node, mcp_log_level_e level, const char *fmt, ...)
 {

@@ -84,6 +84,9 @@ struct mcp_node_s {
     uint32_t           n_handles;
     uint32_t           free_handle;
 
+    unsigned char      random[512];    /* drawn ahead; see below */
+    size_t             n_random;       /* not yet given out */
+
     unsigned           calls;          /* live calls owned here */
     unsigned           consumers;
     unsigned           stopping:1;
@@ -126,6 +129,10 @@ void mcp_node_unqueue(mcp_node_t *node, mcp_task_t *task);
 /* 0 is no handle. */
 uint64_t mcp_node_handle(mcp_node_t *node, void *object, int call);
 void mcp_node_drop_handle(mcp_node_t *node, uint64_t handle);
+
+/* env->random, drawn in larger portions: asking OpenSSL's generator costs as
+ * much for 16 bytes as for 512. */
+int mcp_node_random(mcp_node_t *node, void *buf, size_t len);
 
 void mcp_node_log(mcp_node_t *node, mcp_log_level_e level, const char *fmt,
     ...) __attribute__((format(printf, 3, 4)));
