@@ -1,0 +1,233 @@
+
+/*
+ * A store and the processes that use it, for tests: a region with a lock in
+ * front, handles for a few slots, and short names for what tests do most.
+ */
+
+
+#ifndef STORE_DRIVER_H_INCLUDED
+#define STORE_DRIVER_H_INCLUDED
+
+
+#include "test_env.h"
+
+#include "../../shared/mcp_lock.h"
+#include "../../shared/mcp_store_layout.h"
+
+
+#define STORE_PROCESSES  4
+
+
+typedef struct {
+    void         *memory;
+    size_t        size;                /* of the region behind the lock */
+    mcp_store_t   store[STORE_PROCESSES];
+    unsigned      woken[STORE_PROCESSES];
+    int           died;                /* the next lock says so */
+    int           held;
+    test_mem_t    tm;
+} store_driver_t;
+
+
+static inline void *
+store_region(store_driver_t *d)
+{
+    return (char *) d->memory + MCP_LOCK_SIZE;
+}
+
+
+static inline int
+store_driver_lock(void *ctx)
+{
+    int              rc;
+    store_driver_t  *d = ctx;
+
+    rc = mcp_lock(d->memory);
+    assert_int_equal(d->held, 0);
+    d->held = 1;
+
+    if (d->died && rc == MCP_OK) {
+        d->died = 0;
+        return MCP_AGAIN;
+    }
+
+    return rc;
+}
+
+
+static inline void
+store_driver_unlock(void *ctx)
+{
+    store_driver_t  *d = ctx;
+
+    d->held = 0;
+    mcp_unlock(d->memory);
+}
+
+
+static inline void
+store_driver_wake(void *ctx, unsigned slot)
+{
+    store_driver_t  *d = ctx;
+
+    assert_int_equal(d->held, 0);
+    assert_true(slot < STORE_PROCESSES);
+    d->woken[slot]++;
+}
+
+
+static inline void
+store_attach(store_driver_t *d, unsigned slot, uint64_t pid)
+{
+    mcp_store_glue_t  glue = { store_driver_lock, store_driver_unlock,
+                               store_driver_wake, d };
+
+    assert_int_equal(mcp_store_attach(&d->store[slot], store_region(d), &glue,
+                                      slot, pid), MCP_OK);
+}
+
+
+static inline void
+store_open(store_driver_t *d, size_t size, unsigned processes)
+{
+    unsigned  i;
+
+    memset(d, 0, sizeof(store_driver_t));
+    test_mem_init(&d->tm);
+
+    d->size = size;
+    d->memory = malloc(MCP_LOCK_SIZE + size);
+    assert_non_null(d->memory);
+    memset(d->memory, 0xa5, MCP_LOCK_SIZE + size);
+
+    assert_int_equal(mcp_lock_init(d->memory), MCP_OK);
+    assert_int_equal(mcp_store_format(store_region(d), size), MCP_OK);
+
+    for (i = 0; i < processes; i++) {
+        store_attach(d, i, 100 + i);
+    }
+}
+
+
+static inline void
+store_close(store_driver_t *d)
+{
+    assert_int_equal(d->tm.live, 0);
+    free(d->memory);
+}
+
+
+static inline void
+store_sound(store_driver_t *d)
+{
+    const char  *why;
+
+    if (mcp_store_verify(&d->store[0], &why) != MCP_OK) {
+        fail_msg("store: %s", why);
+    }
+}
+
+
+static inline uint64_t
+store_used(store_driver_t *d)
+{
+    mcp_store_stats_t  stats;
+
+    mcp_store_stats(&d->store[0], &stats);
+
+    return stats.used;
+}
+
+
+static inline int64_t
+store_counter(store_driver_t *d, mcp_counter_e counter)
+{
+    mcp_store_stats_t  stats;
+
+    mcp_store_stats(&d->store[0], &stats);
+
+    return stats.counter[counter];
+}
+
+
+/* A stream's spec: id, session and principal are made of small numbers. */
+static inline void
+store_spec(mcp_stream_spec_t *spec, unsigned id, unsigned session)
+{
+    memset(spec, 0, sizeof(mcp_stream_spec_t));
+    memcpy(spec->id, &id, sizeof(id));
+    spec->id[15] = 1;
+    memcpy(spec->session, &session, sizeof(session));
+    memcpy(spec->principal, &session, sizeof(session));
+    spec->principal[8] = 2;
+    spec->revision = 3;
+    spec->request = mcp_str("7");
+    spec->method = mcp_str("tools/call");
+    spec->name = mcp_str("echo");
+    spec->max_wait = 60000;
+    spec->linger = 5000;
+    spec->handle = 1000 + id;
+}
+
+
+static inline void
+store_create(store_driver_t *d, unsigned slot, const mcp_stream_spec_t *spec,
+    mcp_stream_ref_t *ref)
+{
+    assert_int_equal(mcp_store_create(&d->store[slot], spec, 1, ref), MCP_OK);
+}
+
+
+/* A message whose bytes tell its number. */
+static inline mcp_str_t
+store_message(unsigned n, size_t len)
+{
+    static __thread char  text[4 * 1024 * 1024];
+    size_t       i;
+
+    assert_true(len <= sizeof(text));
+
+    for (i = 0; i < len; i++) {
+        text[i] = (char) ('a' + (n * 7 + i) % 26);
+    }
+
+    return (mcp_str_t) { text, len };
+}
+
+
+static inline int
+store_say(store_driver_t *d, unsigned slot, const mcp_stream_ref_t *ref,
+    mcp_str_t message, int answers, mcp_stream_state_e state)
+{
+    uint64_t  seq;
+
+    return mcp_store_append(&d->store[slot], ref, message, answers, state, 2,
+                            &seq);
+}
+
+
+/* Drains; returns how many, and the last one in *wake. */
+static inline unsigned
+store_drain(store_driver_t *d, unsigned slot, mcp_store_wake_t *wake)
+{
+    size_t             n;
+    unsigned           total;
+    mcp_store_wake_t   out[3];
+
+    total = 0;
+
+    while ((n = mcp_store_drain(&d->store[slot], out, 3)) > 0) {
+        total += (unsigned) n;
+
+        if (wake) {
+            *wake = out[n - 1];
+        }
+    }
+
+    d->woken[slot] = 0;
+
+    return total;
+}
+
+
+#endif /* STORE_DRIVER_H_INCLUDED */
