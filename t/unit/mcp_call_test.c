@@ -1,229 +1,61 @@
 
-/* Exchanges, calls, consumers, input and the door, end to end in one
- * process. */
+/* Calls: becoming durable, every way to end in every order, what is held
+ * back. */
 
-#include "core_driver.h"
-
-
-#define CALL     "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\","   \
-                 "\"params\":{\"name\":\"echo\",\"arguments\":{\"a\":1},"     \
-                 "\"_meta\":{\"progressToken\":\"t\"}}}"
-
-#define PROGRESS(n)                                                          \
-                 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"" \
-                 ",\"params\":{\"progressToken\":\"t\",\"progress\":" #n "}}"
-
-#define RESULT   "{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]}"
-
-#define ANSWER   "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":" RESULT "}"
-
-#define NEW      "2025-11-25"
-#define ALL      "{\"sampling\":{},\"elicitation\":{},\"roots\":{}}"
+#include "core_cases.h"
 
 
-static driver_t  d;
-static client_t  a, b;
-static char      session[MCP_SESSION_TEXT_MAX];
+#define BIG(n)   NOTE("notifications/progress", "{\"progressToken\":\"t\","   \
+                      "\"progress\":1,\"message\":\"%0" #n "d\"}") "\n"
 
 
+static char  line[40000];
+
+
+static void
+end_with_result(mcp_job_t *job)
+{
+    backend_say(&d, job, RESULT "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+}
+
+
+/* Speaks until the stream has no room; the number of messages taken. */
 static int
-setup(void **state)
+fill(mcp_job_t *job)
 {
-    (void) state;
+    int  i;
 
-    driver_init(&d);
-    client_open(&d, session, NEW, ALL);
+    snprintf(line, sizeof(line), BIG(900), 0);
 
-    return 0;
-}
-
-
-static int
-teardown(void **state)
-{
-    (void) state;
-
-    driver_destroy(&d);
-
-    return 0;
-}
-
-
-static void
-has(const char *text, const char *part)
-{
-    if (strstr(text, part) == NULL) {
-        fail_msg("no %s in %s", part, text);
-    }
-}
-
-
-static void
-has_not(const char *text, const char *part)
-{
-    if (strstr(text, part) != NULL) {
-        fail_msg("%s in %s", part, text);
-    }
-}
-
-
-static unsigned
-count(const char *text, const char *part)
-{
-    unsigned  n;
-
-    for (n = 0; (text = strstr(text, part)) != NULL; n++) {
-        text++;
+    for (i = 0; backend_say(&d, job, line); i++) {
+        assert_true(i < 1000);
     }
 
-    return n;
-}
-
-
-static void
-quiet(void)
-{
-    assert_int_equal(d.n_jobs, 0);
-    assert_int_equal(d.process[0].node.calls, 0);
-    assert_int_equal(d.process[1].node.calls, 0);
-    assert_int_equal(d.process[0].node.consumers, 0);
-    assert_int_equal(d.process[1].node.consumers, 0);
-}
-
-
-static void
-test_local_answers(void **state)
-{
-    (void) state;
-
-    client_post(&d, 0, &a, session,
-                "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"ping\"}");
-    assert_int_equal(a.status, 200);
-    assert_string_equal(a.text,
-                        "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{}}");
-    client_close(&d, &a);
-
-    client_post(&d, 0, &a, session,
-                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}");
-    has(a.text, "\"name\":\"echo\"");
-    has(a.text, "\"nextCursor\"");
-    has_not(a.text, "\"name\":\"other\"");
-    client_close(&d, &a);
-
-    client_post(&d, 0, &a, session,
-                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\","
-                "\"params\":{\"cursor\":\"bogus\"}}");
-    has(a.text, "-32602");
-    client_close(&d, &a);
-
-    client_post(&d, 0, &a, session,
-                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"no/such\"}");
-    assert_int_equal(a.status, 200);
-    has(a.text, "-32601");
-    client_close(&d, &a);
-
-    client_post(&d, 0, &a, session,
-                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}");
-    assert_int_equal(a.status, 202);
-    assert_int_equal(a.len, 0);
-    client_close(&d, &a);
-
-    quiet();
-}
-
-
-static void
-test_session_rules(void **state)
-{
-    char  bad[MCP_SESSION_TEXT_MAX];
-
-    (void) state;
-
-    client_post(&d, 0, &a, NULL,
-                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
-    assert_int_equal(a.status, 400);
-    client_close(&d, &a);
-
-    strcpy(bad, session);
-    bad[5] = bad[5] == 'A' ? 'B' : 'A';
-
-    client_post(&d, 0, &a, bad,
-                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
-    assert_int_equal(a.status, 404);
-    client_close(&d, &a);
-
-    client_init(&a, session);
-    client_header(&a, "MCP-Protocol-Version", "1999-01-01");
-    client_send(&d, 0, &a, "POST",
-                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
-    assert_int_equal(a.status, 400);
-    client_close(&d, &a);
-
-    client_init(&a, session);
-    client_send(&d, 1, &a, "DELETE", "");
-    assert_int_equal(a.status, 204);
-    client_close(&d, &a);
-
-    client_post(&d, 0, &a, session,
-                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
-    assert_int_equal(a.status, 404);
-    has(a.text, "\"id\":1");
-    client_close(&d, &a);
-
-    client_resume(&d, 0, &a, session, NULL);
-    assert_int_equal(a.status, 404);
-    client_close(&d, &a);
+    return i;
 }
 
 
 static void
 test_fast_path(void **state)
 {
-    mcp_store_stats_t  stats;
-
     (void) state;
 
     client_post(&d, 0, &a, session, CALL);
     assert_int_equal(a.status, 0);
     assert_string_equal(d.last_body, CALL);
-
+    fact_is(&d.jobs[0]->facts, MCP_FACT_PROGRESS_TOKEN, "\"t\"");
     backend_json(&d, RESULT);
 
     assert_int_equal(a.status, 200);
     assert_string_equal(a.text, ANSWER);
+    assert_str_is(mcp_exchange_response(a.x)->content_type,
+                  "application/json");
+    assert_int_equal(stats().streams, 0);
 
-    mcp_store_stats(&d.process[0].store, &stats);
-    assert_int_equal(stats.streams, 0);
-
+    assert_int_equal(d.forgets, 0);
     client_close(&d, &a);
     assert_int_equal(d.forgets, 1);
-    quiet();
-}
-
-
-static void
-test_unknown_tool(void **state)
-{
-    (void) state;
-
-    client_post(&d, 0, &a, session,
-                "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\","
-                "\"params\":{\"name\":\"none\"}}");
-    has(a.text, "-32602");
-    client_close(&d, &a);
-
-    client_post(&d, 0, &a, session,
-                "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"resources/read\","
-                "\"params\":{\"uri\":\"test://zzz\"}}");
-    has(a.text, "-32002");
-    client_close(&d, &a);
-
-    client_post(&d, 0, &a, session,
-                "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\","
-                "\"params\":{\"name\":\"echo\",\"requestState\":\"x\"}}");
-    has(a.text, "-32602");
-    client_close(&d, &a);
-
     quiet();
 }
 
@@ -235,14 +67,11 @@ test_stream(void **state)
 
     (void) state;
 
-    client_post(&d, 0, &a, session, CALL);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    job = call(0);
     backend_say(&d, job, PROGRESS(1) "\n" PROGRESS(2) "\n");
 
     assert_int_equal(a.status, 200);
     assert_int_equal(a.streaming, 1);
-    has(a.text, ".0\nretry: 2000\ndata: \n\n");
     has(a.text, ".1\ndata: " PROGRESS(1) "\n\n");
     has(a.text, ".2\ndata: " PROGRESS(2) "\n\n");
     assert_int_equal(a.ended, 0);
@@ -253,6 +82,115 @@ test_stream(void **state)
 
     backend_end(&d, job, MCP_FAULT_NONE);
     client_close(&d, &a);
+    quiet();
+}
+
+
+/* Only what is the client's business: its own progress token. */
+static void
+test_progress_tokens(void **state)
+{
+    static const struct {
+        const char  *meta;
+        const char  *token;
+        int          wanted;
+    } cases[] = {
+        { "\"_meta\":{\"progressToken\":\"t\"}", "\"t\"", 1 },
+        { "\"_meta\":{\"progressToken\":\"t\"}", "\"u\"", 0 },
+        { "\"_meta\":{\"progressToken\":5}", "5", 1 },
+        { "\"_meta\":{\"progressToken\":5}", "\"5\"", 0 },
+        { "\"_meta\":{}", "\"t\"", 0 },
+        { "\"arguments\":{}", "\"t\"", 0 }
+    };
+
+    size_t      i;
+    char        body[256];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        snprintf(body, sizeof(body), REQUEST("7", "tools/call",
+                 "{\"name\":\"echo\",%s}"), cases[i].meta);
+        client_post(&d, 0, &a, session, body);
+        job = d.jobs[0];
+        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+        snprintf(body, sizeof(body), NOTE("notifications/progress",
+                 "{\"progressToken\":%s,\"progress\":1}") "\n",
+                 cases[i].token);
+        backend_say(&d, job, body);
+        assert_int_equal(a.streaming, cases[i].wanted);
+        end_with_result(job);
+        assert_int_equal(count(a.text, "notifications/progress"),
+                         cases[i].wanted);
+        has(a.text, ANSWER);
+        client_close(&d, &a);
+    }
+
+    quiet();
+}
+
+
+static void
+test_log_level(void **state)
+{
+    static const char *const  levels[] = {
+        "debug", "info", "notice", "warning", "error", "critical", "alert",
+        "emergency"
+    };
+
+    size_t      i, k;
+    char        body[256];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(levels); i++) {
+        snprintf(body, sizeof(body), REQUEST("1", "logging/setLevel",
+                 "{\"level\":\"%s\"}"), levels[i]);
+        ask(session, body, 200, "\"result\":{}");
+
+        job = call(1);
+
+        for (k = 0; k < ITEMS(levels); k++) {
+            snprintf(body, sizeof(body), NOTE("notifications/message",
+                     "{\"level\":\"%s\",\"data\":\"n%zu\"}") "\n",
+                     levels[k], k);
+            backend_say(&d, job, body);
+        }
+
+        end_with_result(job);
+
+        for (k = 0; k < ITEMS(levels); k++) {
+            snprintf(body, sizeof(body), "\"n%zu\"", k);
+            assert_int_equal(count(a.text, body), k >= i);
+        }
+
+        client_close(&d, &a);
+    }
+
+    quiet();
+}
+
+
+/* What concerns all goes to all, and is no event of the call. */
+static void
+test_broadcast(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    client_resume(&d, 1, &b, session, NULL);
+    job = call(0);
+    backend_say(&d, job, CHANGED "\n" UPDATED "\n");
+    has(b.text, CHANGED);
+    has_not(b.text, UPDATED);
+    assert_int_equal(a.status, 0);
+    end_with_result(job);
+    assert_string_equal(a.text, ANSWER);
+    client_close(&d, &a);
+    client_close(&d, &b);
     quiet();
 }
 
@@ -268,216 +206,174 @@ test_stream_after(void **state)
     driver_wait(&d, 2);
     assert_int_equal(a.status, 200);
     assert_int_equal(a.streaming, 1);
-
-    driver_wait(&d, 16000);
-    has(a.text, "\n\n:\n\n");
+    assert_int_equal(stats().streams, 1);
 
     backend_json(&d, RESULT);
-    has(a.text, ANSWER);
+    has(a.text, ".1\ndata: " ANSWER "\n\n");
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
     quiet();
 }
 
 
+/*
+ * What happens to one call, in every order of two things, with and without a
+ * stream before.  For each: how the backend call ends, and what the stream or
+ * the answer then has.
+ */
+
+enum {
+    LEAVE,                     /* the client */
+    RESULT_COMES,
+    JOB_BREAKS,
+    CANCEL,
+    TIMEOUT,
+    SESSION_ENDS,
+    THINGS
+};
+
+
+static const char *const  things[] = {
+    "leave", "result", "break", "cancel", "timeout", "session ends"
+};
+
+
 static void
-test_old_client(void **state)
+happen(int thing, mcp_job_t *job)
 {
-    char        old[MCP_SESSION_TEXT_MAX];
-    mcp_job_t  *job;
+    int  live;
 
-    (void) state;
+    live = (d.n_jobs == 1 && d.jobs[0] == job);
 
-    client_open(&d, old, "2025-06-18", ALL);
-    client_post(&d, 0, &a, old, CALL);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, job, PROGRESS(1) "\n");
+    switch (thing) {
 
-    assert_int_equal(strncmp(a.text, ":\n\nid: ", 7), 0);
-    has_not(a.text, "data: \n");
+    case LEAVE:
+        client_close(&d, &a);
+        break;
 
-    backend_say(&d, job, RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
-    client_close(&d, &a);
-    quiet();
+    case RESULT_COMES:
+        if (live) {
+            end_with_result(job);
+        }
+
+        break;
+
+    case JOB_BREAKS:
+        if (live) {
+            backend_end(&d, job, MCP_FAULT_BACKEND_FAILED);
+        }
+
+        break;
+
+    case CANCEL:
+        /* 404 if the session has ended */
+        client_post(&d, 1, &b, session, CANCEL7);
+        client_close(&d, &b);
+        break;
+
+    case TIMEOUT:
+        driver_wait(&d, 31000);
+        break;
+
+    case SESSION_ENDS:
+        client_init(&b, session);
+        client_send(&d, 1, &b, "DELETE", "");
+        client_close(&d, &b);
+        break;
+    }
 }
 
 
 static void
-test_drop_and_resume(void **state)
+test_orders(void **state)
 {
-    char        id[64];
+    int         one, two, early;
     mcp_job_t  *job;
 
     (void) state;
 
-    client_post(&d, 0, &a, session, CALL);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("text/event-stream"));
-    backend_say(&d, job, "data: " PROGRESS(1) "\n\n");
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    for (early = 0; early < 2; early++) {
+        for (one = 0; one < THINGS; one++) {
+            for (two = 0; two < THINGS; two++) {
 
-    backend_say(&d, job, "data: " PROGRESS(2) "\n\n");
+                if (one == two) {
+                    continue;
+                }
 
-    /* at the other process: what was missed, then live, then the end */
+                client_open(&d, session, NEW, ALL);
+                job = call(0);
 
-    client_resume(&d, 1, &b, session, id);
-    assert_int_equal(b.status, 200);
-    has(b.text, ".1\nretry: 2000\ndata: \n\n");
-    has(b.text, PROGRESS(2));
-    has_not(b.text, PROGRESS(1));
+                if (!early) {
+                    backend_say(&d, job, PROGRESS(1) "\n");
+                    has(a.text, PROGRESS(1));
+                }
 
-    backend_say(&d, job, "data: " PROGRESS(3) "\n\n");
-    has(b.text, PROGRESS(3));
+                happen(one, job);
 
-    backend_say(&d, job, "data: " RESULT "\n\n");
-    has(b.text, ANSWER);
-    assert_int_equal(b.ended, 1);
-    client_last_id(&b, id);
-    client_close(&d, &b);
-    backend_end(&d, job, MCP_FAULT_NONE);
+                /* what decides is the first; leaving decides nothing */
 
-    /* delivered: nothing more, and no reason to poll */
+                if (one == RESULT_COMES) {
+                    has(a.text, ANSWER);
 
-    client_resume(&d, 0, &b, session, id);
-    assert_int_equal(b.status, 204);
-    client_close(&d, &b);
+                } else if (one == JOB_BREAKS || one == TIMEOUT) {
+                    has(a.text, "-32603");
+                    has(a.text, "\"id\":7");
 
-    /* until it is forgotten */
+                } else if ((one == CANCEL || one == SESSION_ENDS) && !early) {
+                    assert_int_equal(a.ended, 1);
+                    has_not(a.text, "\"id\":7");
+                    assert_int_equal(d.n_jobs, 0);
+                }
 
-    driver_wait(&d, 10000);
-    client_resume(&d, 0, &b, session, id);
-    assert_int_equal(b.status, 404);
-    client_close(&d, &b);
+                happen(two, job);
 
-    quiet();
-}
+                /* a cancellation found it as soon as it became durable */
 
+                driver_wait(&d, 2000);
 
-static void
-test_foreign_ids(void **state)
-{
-    char        id[64], other[MCP_SESSION_TEXT_MAX];
-    mcp_job_t  *job;
+                if (d.n_jobs) {
+                    fail_msg("%s, then %s: runs on", things[one],
+                             things[two]);
+                }
 
-    (void) state;
+                if (a.x) {
+                    assert_int_equal(a.ended, 1);
+                    client_close(&d, &a);
+                }
 
-    client_open(&d, other, NEW, ALL);
-
-    client_post(&d, 0, &a, session, CALL);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("text/event-stream"));
-    backend_say(&d, job, "data: " PROGRESS(1) "\n\n");
-    client_last_id(&a, id);
-
-    client_resume(&d, 1, &b, other, id);
-    assert_int_equal(b.status, 404);
-    client_close(&d, &b);
-
-    id[strlen(id) - 1] = '9';
-    client_resume(&d, 1, &b, session, id);
-    assert_int_equal(b.status, 404);
-    client_close(&d, &b);
-
-    client_resume(&d, 1, &b, session, "nonsense");
-    assert_int_equal(b.status, 400);
-    client_close(&d, &b);
-
-    backend_say(&d, job, "data: " RESULT "\n\n");
-    assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    backend_end(&d, job, MCP_FAULT_NONE);
-    quiet();
-}
-
-
-static void
-test_take_over(void **state)
-{
-    char        id[64];
-    mcp_job_t  *job;
-
-    (void) state;
-
-    client_post(&d, 0, &a, session, CALL);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("text/event-stream"));
-    backend_say(&d, job, "data: " PROGRESS(1) "\n\n");
-    client_last_id(&a, id);
-
-    client_resume(&d, 1, &b, session, id);
-    assert_int_equal(a.ended, 1);
-    assert_int_equal(b.ended, 0);
-
-    backend_say(&d, job, "data: " RESULT "\n\n");
-    has(b.text, ANSWER);
-    has_not(a.text, ANSWER);
-
-    client_close(&d, &a);
-    client_close(&d, &b);
-    backend_end(&d, job, MCP_FAULT_NONE);
-    quiet();
-}
-
-
-static void
-test_close_at_will(void **state)
-{
-    char        id[64];
-    mcp_job_t  *job;
-
-    (void) state;
-
-    d.endpoint.close_after = 3000;
-
-    client_post(&d, 0, &a, session, CALL);
-    job = d.jobs[0];
-    driver_wait(&d, 3900);
-    assert_int_equal(a.ended, 0);
-    driver_wait(&d, 200);
-    assert_int_equal(a.ended, 1);
-    assert_string_equal(a.text + a.len - 13, "retry: 2000\n\n");
-    client_last_id(&a, id);
-    client_close(&d, &a);
-
-    client_resume(&d, 1, &b, session, id);
-    mcp_job_head(job, 200, mcp_str("application/json"));
-    backend_say(&d, job, RESULT);
-    backend_end(&d, job, MCP_FAULT_NONE);
-    has(b.text, ANSWER);
-    client_close(&d, &b);
-    quiet();
+                driver_wait(&d, 200000);
+                quiet();
+                assert_int_equal(stats().streams, 0);
+                assert_int_equal(d.process[0].node.calls, 0);
+            }
+        }
+    }
 }
 
 
 static void
 test_client_leaves_early(void **state)
 {
-    mcp_store_stats_t  stats;
-
     (void) state;
 
     client_post(&d, 0, &a, session, CALL);
     client_close(&d, &a);
-
-    mcp_store_stats(&d.process[0].store, &stats);
-    assert_int_equal(stats.streams, 1);
+    assert_int_equal(stats().streams, 1);
+    assert_int_equal(d.n_jobs, 1);
 
     backend_json(&d, RESULT);
     quiet();
+    assert_int_equal(stats().streams, 1);
 
     driver_wait(&d, 70000);
-    mcp_store_stats(&d.process[0].store, &stats);
-    assert_int_equal(stats.streams, 0);
+    assert_int_equal(stats().streams, 0);
 }
 
 
 static void
 test_max_wait(void **state)
 {
-    mcp_store_stats_t  stats;
+    char  id[64];
 
     (void) state;
 
@@ -485,6 +381,14 @@ test_max_wait(void **state)
 
     client_post(&d, 0, &a, session, CALL);
     driver_wait(&d, 1500);
+    client_last_id(&a, id);
+    client_close(&d, &a);
+
+    /* somebody comes back in time, and the time begins anew */
+
+    driver_wait(&d, 50000);
+    client_resume(&d, 1, &a, session, id);
+    driver_wait(&d, 50000);
     client_close(&d, &a);
 
     driver_wait(&d, 59000);
@@ -493,22 +397,44 @@ test_max_wait(void **state)
     assert_int_equal(d.aborts, 1);
     quiet();
 
-    mcp_store_stats(&d.process[0].store, &stats);
-    assert_int_equal(stats.streams, 0);
-    assert_int_equal(stats.counter[MCP_COUNT_CALLS_EXPIRED], 1);
+    assert_int_equal(stats().streams, 0);
+    assert_int_equal(stats().counter[MCP_COUNT_CALLS_EXPIRED], 1);
+    client_resume(&d, 1, &a, session, id);
+    assert_int_equal(a.status, 404);
+    client_close(&d, &a);
 }
 
 
 static void
 test_timeout(void **state)
 {
+    mcp_job_t  *job;
+
     (void) state;
 
     client_post(&d, 0, &a, session, CALL);
-    driver_wait(&d, 31000);
+    driver_wait(&d, 29000);
+    assert_int_equal(d.aborts, 0);
+    driver_wait(&d, 2000);
     has(a.text, "-32603");
+    has(a.text, "Backend timed out");
     assert_int_equal(a.ended, 1);
     assert_int_equal(d.aborts, 1);
+    client_close(&d, &a);
+    quiet();
+
+    /* progress does not put it off */
+
+    job = call(0);
+
+    while (d.n_jobs) {
+        backend_say(&d, job, PROGRESS(1) "\n");
+        driver_wait(&d, 1000);
+        assert_true(count(a.text, PROGRESS(1)) < 32);
+    }
+
+    assert_int_equal(count(a.text, PROGRESS(1)), 30);
+    has(a.text, "Backend timed out");
     client_close(&d, &a);
     quiet();
 }
@@ -528,10 +454,8 @@ test_backend_failures(void **state)
     has(a.text, "\"id\":7");
     client_close(&d, &a);
 
-    client_post(&d, 0, &a, session, CALL);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("text/event-stream"));
-    backend_say(&d, job, "data: " PROGRESS(1) "\n\n");
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
     backend_end(&d, job, MCP_FAULT_BACKEND_FAILED);
     has(a.text, PROGRESS(1));
     has(a.text, "-32603");
@@ -540,413 +464,46 @@ test_backend_failures(void **state)
 
     client_post(&d, 0, &a, session, CALL);
     backend_json(&d, "{\"broken\":");
+    has(a.text, "Backend sent an invalid response");
+    client_close(&d, &a);
+
+    job = call(0);
+    backend_end(&d, job, MCP_FAULT_NONE);
     has(a.text, "-32603");
     client_close(&d, &a);
+    assert_int_equal(stats().counter[MCP_COUNT_CALLS_FAILED], 4);
     quiet();
 }
 
 
+/* A message that is larger than one may be ends the call; one that is larger
+ * than the stream may be goes when it is alone. */
 static void
-test_cancel(void **state)
+test_oversized(void **state)
 {
     mcp_job_t  *job;
 
     (void) state;
 
-    /* a durable call, from another process */
-
-    client_post(&d, 0, &a, session, CALL);
-    driver_wait(&d, 1500);
-
-    client_post(&d, 1, &b, session,
-                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-                "\"params\":{\"requestId\":7}}");
-    assert_int_equal(b.status, 202);
-    client_close(&d, &b);
-
-    assert_int_equal(d.aborts, 1);
-    assert_int_equal(a.ended, 1);
-    has_not(a.text, "result");
-    client_close(&d, &a);
-    quiet();
-
-    /* one that is not durable yet */
-
-    client_post(&d, 0, &a, session, CALL);
-    client_post(&d, 1, &b, session,
-                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-                "\"params\":{\"requestId\":7}}");
-    client_close(&d, &b);
-
-    driver_wait(&d, 1500);
-    assert_int_equal(d.aborts, 2);
-    assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    quiet();
-
-    /* another id is none of its business */
-
-    client_post(&d, 0, &a, session, CALL);
-    job = d.jobs[0];
-    driver_wait(&d, 1500);
-    client_post(&d, 1, &b, session,
-                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-                "\"params\":{\"requestId\":\"7\"}}");
-    client_close(&d, &b);
-    assert_int_equal(d.aborts, 2);
-    mcp_job_head(job, 200, mcp_str("application/json"));
-    backend_say(&d, job, RESULT);
-    backend_end(&d, job, MCP_FAULT_NONE);
-    has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
-}
-
-
-static void
-test_batch(void **state)
-{
-    char        old[MCP_SESSION_TEXT_MAX];
-    mcp_job_t  *one, *two;
-
-    (void) state;
-
-    client_post(&d, 0, &a, session, "[" CALL "]");
-    assert_int_equal(a.status, 400);
-    has(a.text, "-32600");
-    client_close(&d, &a);
-
-    client_open(&d, old, "2025-03-26", ALL);
-
-    client_post(&d, 0, &a, old,
-                "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"},"
-                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}," CALL
-                ",{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"tools/call\","
-                "\"params\":{\"name\":\"other\"}},{\"id\":1}]");
-    assert_int_equal(d.n_jobs, 2);
-    one = d.jobs[0];
-    two = d.jobs[1];
-
-    mcp_job_head(two, 200, mcp_str("application/json"));
-    backend_say(&d, two, RESULT);
-    backend_end(&d, two, MCP_FAULT_NONE);
-    assert_int_equal(a.status, 0);
-    mcp_job_head(one, 200, mcp_str("application/json"));
-    backend_say(&d, one, RESULT);
-    backend_end(&d, one, MCP_FAULT_NONE);
-
-    assert_int_equal(a.status, 200);
-    assert_int_equal(a.text[0], '[');
-    assert_int_equal(a.text[a.len - 1], ']');
-    has(a.text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
-    has(a.text, ANSWER);
-    has(a.text, "\"id\":8,\"result\"");
-    has(a.text, "-32600");
-    client_close(&d, &a);
-
-    client_post(&d, 0, &a, old,
-                "[{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}]");
-    assert_int_equal(a.status, 202);
-    client_close(&d, &a);
-    quiet();
-}
-
-
-static void
-test_batch_streams(void **state)
-{
-    char        old[MCP_SESSION_TEXT_MAX];
-    mcp_job_t  *job;
-
-    (void) state;
-
-    client_open(&d, old, "2025-03-26", ALL);
-
-    client_post(&d, 0, &a, old,
-                "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}," CALL
-                "]");
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    job = call(0);
     backend_say(&d, job, PROGRESS(1) "\n");
-    has(a.text, "\"id\":1,\"result\":{}}\n\n");
-    has(a.text, PROGRESS(1));
-    backend_say(&d, job, RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
-    has(a.text, ANSWER);
+    snprintf(line, sizeof(line), BIG(17000), 0);
+    backend_say(&d, job, line);
+    has(a.text, "Backend response too large");
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
+    driver_wait(&d, 6000);
     quiet();
-}
 
-
-#define ASK      "{\"resultType\":\"input_required\",\"inputRequests\":{"    \
-                 "\"k\":{\"method\":\"elicitation/create\",\"params\":{"     \
-                 "\"message\":\"?\"}},\"r\":{\"method\":\"roots/list\"}},"   \
-                 "\"requestState\":\"s1\"}"
-
-
-static void
-question_id(const char *text, const char *method, char *id)
-{
-    char  *p, *q, pattern[64];
-
-    snprintf(pattern, sizeof(pattern), "\",\"method\":\"%s\"", method);
-
-    p = strstr(text, pattern);
-    assert_non_null(p);
-
-    for (q = p; q[-1] != '"'; q--) { /* void */ }
-
-    snprintf(id, 64, "%.*s", (int) (p - q), q);
-}
-
-
-static void
-test_input(void **state)
-{
-    char  id[64], body[256];
-
-    (void) state;
-
-    client_post(&d, 0, &a, session, CALL);
-    backend_json(&d, ASK);
-
-    assert_int_equal(a.streaming, 1);
-    has(a.text, "\"method\":\"elicitation/create\",\"params\":"
-                "{\"message\":\"?\"}}");
-    has(a.text, "\"method\":\"roots/list\"}");
-
-    /* responses at either process */
-
-    question_id(a.text, "elicitation/create", id);
-    snprintf(body, sizeof(body), "{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
-             "\"result\":{\"action\":\"accept\"}}", id);
-    client_post(&d, 1, &b, session, body);
-    assert_int_equal(b.status, 202);
-    client_close(&d, &b);
-    assert_int_equal(d.n_jobs, 0);
-
-    question_id(a.text, "roots/list", id);
-    snprintf(body, sizeof(body), "{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
-             "\"result\":{\"roots\":[]}}", id);
-    client_post(&d, 0, &b, session, body);
-    client_close(&d, &b);
-    assert_int_equal(d.n_jobs, 1);
-
-    has(d.last_body, "\"arguments\":{\"a\":1}");
-    has(d.last_body, ",\"inputResponses\":{\"k\":{\"action\":\"accept\"},"
-                     "\"r\":{\"roots\":[]}},\"requestState\":\"s1\"}}");
-
-    backend_json(&d, RESULT);
+    d.endpoint.stream_buffer = 4 * 1024;
+    job = call(0);
+    snprintf(line, sizeof(line), BIG(9000), 0);
+    assert_int_equal(backend_say(&d, job, line), strlen(line));
+    assert_int_equal(backend_say(&d, job, line), strlen(line));
+    line[strlen(line) - 1] = '\0';
+    assert_int_equal(count(a.text, line), 2);
+    end_with_result(job);
     has(a.text, ANSWER);
-    assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    quiet();
-}
-
-
-static void
-test_input_not_declared(void **state)
-{
-    char  poor[MCP_SESSION_TEXT_MAX];
-
-    (void) state;
-
-    client_open(&d, poor, NEW, "{}");
-    client_post(&d, 0, &a, poor, CALL);
-    backend_json(&d, ASK);
-    has(a.text, "\"isError\":true");
-    has(a.text, "elicitation/create");
-    client_close(&d, &a);
-    quiet();
-}
-
-
-static void
-test_input_error_and_timeout(void **state)
-{
-    char  id[64], body[256];
-
-    (void) state;
-
-    client_post(&d, 0, &a, session, CALL);
-    backend_json(&d, ASK);
-    question_id(a.text, "elicitation/create", id);
-    snprintf(body, sizeof(body), "{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
-             "\"error\":{\"code\":-1,\"message\":\"no\"}}", id);
-    client_post(&d, 1, &b, session, body);
-    client_close(&d, &b);
-    has(a.text, "\"isError\":true");
-    client_close(&d, &a);
-    quiet();
-
-    client_post(&d, 0, &a, session, CALL);
-    backend_json(&d, ASK);
-    driver_wait(&d, 21000);
-    has(a.text, "\"isError\":true");
-    client_close(&d, &a);
-    quiet();
-}
-
-
-static void
-publish(unsigned process, client_t *c, const char *url, const char *body)
-{
-    char        *space;
-    mcp_head_t   head;
-
-    client_init(c, NULL);
-    memset(&head, 0, sizeof(mcp_head_t));
-    head.method = mcp_str("POST");
-    head.headers = c->headers;
-    head.n_headers = c->n_headers;
-    head.path = test_str(url);
-    head.local = 1;
-
-    c->x = mcp_exchange_create_publish(&d.process[process].node, &d.endpoint,
-                                       mcp_str("static-token"), 0, c);
-    c->rc = mcp_exchange_head(c->x, &head);
-
-    if (c->rc == MCP_AGAIN) {
-        space = mcp_exchange_body_space(c->x, strlen(body));
-        memcpy(space, body, strlen(body));
-        c->rc = mcp_exchange_body(c->x, strlen(body));
-    }
-
-    assert_int_equal(c->rc, MCP_OK);
-    driver_respond(c);
-    client_close(&d, c);
-}
-
-
-static void
-test_detached(void **state)
-{
-    char        url[512];
-    mcp_str_t   fact;
-    mcp_job_t  *job;
-
-    (void) state;
-
-    client_post(&d, 0, &a, session, CALL);
-    job = d.jobs[0];
-    fact = job->facts.value[MCP_FACT_PUBLISH_URL];
-    snprintf(url, sizeof(url), "%.*s", (int) fact.len, fact.data);
-    has(url, "http://127.0.0.1/publish/");
-
-    publish(1, &b, url + 16, PROGRESS(1));
-    assert_int_equal(b.status, 503);
-
-    mcp_job_head(job, 202, mcp_null_str);
-    backend_end(&d, job, MCP_FAULT_NONE);
-    assert_int_equal(a.streaming, 1);
-    assert_int_equal(a.ended, 0);
-
-    publish(1, &b, url + 16, PROGRESS(1));
-    assert_int_equal(b.status, 202);
-    has(a.text, PROGRESS(1));
-
-    publish(1, &b, "/publish/wrong", PROGRESS(2));
-    assert_int_equal(b.status, 403);
-
-    publish(1, &b, url + 16, "[" PROGRESS(2) "," RESULT "]");
-    assert_int_equal(b.status, 202);
-    has(a.text, PROGRESS(2));
-    has(a.text, ANSWER);
-    assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-
-    d.te.now += 20000;
-    publish(1, &b, url + 16, PROGRESS(3));
-    assert_int_equal(b.status, 404);
-    quiet();
-}
-
-
-#define CHANGED  "{\"jsonrpc\":\"2.0\","                                     \
-                 "\"method\":\"notifications/tools/list_changed\"}"
-#define UPDATED  "{\"jsonrpc\":\"2.0\","                                     \
-                 "\"method\":\"notifications/resources/updated\","           \
-                 "\"params\":{\"uri\":\"test://a\"}}"
-
-
-static void
-test_listener(void **state)
-{
-    char  id[64];
-
-    (void) state;
-
-    client_resume(&d, 0, &a, session, NULL);
-    assert_int_equal(a.status, 200);
-    assert_int_equal(a.streaming, 1);
-    client_last_id(&a, id);
-
-    publish(1, &b, "/publish/static-token", CHANGED);
-    assert_int_equal(b.status, 202);
-    has(a.text, CHANGED);
-
-    /* not subscribed to this one */
-
-    publish(1, &b, "/publish/static-token", UPDATED);
-    has_not(a.text, UPDATED);
-
-    client_post(&d, 1, &b, session,
-                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
-                "\"resources/subscribe\",\"params\":{\"uri\":\"test://a\"}}");
-    backend_json(&d, "{}");
-    has(b.text, "\"result\":{}");
-    client_close(&d, &b);
-
-    client_close(&d, &a);
-    publish(1, &b, "/publish/static-token", UPDATED);
-
-    /* missed while away: by id, and without one from where it was left */
-
-    client_resume(&d, 1, &a, session, id);
-    has(a.text, CHANGED);
-    has(a.text, UPDATED);
-    client_close(&d, &a);
-
-    client_resume(&d, 1, &a, session, NULL);
-    has_not(a.text, CHANGED);
-    publish(0, &b, "/publish/static-token", UPDATED);
-    assert_int_equal(count(a.text, UPDATED), 1);
-    client_close(&d, &a);
-
-    /* the static token opens no call */
-
-    publish(1, &b, "/publish/static-token", PROGRESS(1));
-    assert_int_equal(b.status, 403);
-    quiet();
-}
-
-
-static void
-test_log_level(void **state)
-{
-    mcp_job_t  *job;
-
-    (void) state;
-
-    client_post(&d, 0, &a, session,
-                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"logging/setLevel\""
-                ",\"params\":{\"level\":\"warning\"}}");
-    has(a.text, "\"result\":{}");
-    client_close(&d, &a);
-
-    client_post(&d, 0, &a, session, CALL);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, job,
-                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\","
-                "\"params\":{\"level\":\"info\",\"data\":\"low\"}}\n"
-                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\","
-                "\"params\":{\"level\":\"error\",\"data\":\"high\"}}\n"
-                RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
-    has(a.text, "high");
-    has_not(a.text, "low");
     client_close(&d, &a);
     quiet();
 }
@@ -955,7 +512,7 @@ test_log_level(void **state)
 static void
 test_back_pressure(void **state)
 {
-    char        id[64], line[1200];
+    char        id[64];
     unsigned    i, sent;
     mcp_job_t  *job;
 
@@ -963,9 +520,7 @@ test_back_pressure(void **state)
 
     d.endpoint.stream_buffer = 8 * 1024;
 
-    client_post(&d, 0, &a, session, CALL);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    job = call(0);
     backend_say(&d, job, PROGRESS(0) "\n");
     client_last_id(&a, id);
     client_close(&d, &a);
@@ -973,10 +528,9 @@ test_back_pressure(void **state)
     sent = 0;
 
     for (i = 1; i < 100; i++) {
-        snprintf(line, sizeof(line),
-                 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\","
-                 "\"params\":{\"progressToken\":\"t\",\"progress\":%u,"
-                 "\"message\":\"%0900d\"}}\n", i, 0);
+        snprintf(line, sizeof(line), NOTE("notifications/progress",
+                 "{\"progressToken\":\"t\",\"progress\":%u,"
+                 "\"message\":\"%0900d\"}") "\n", i, 0);
 
         if (backend_say(&d, job, line) == 0) {
             break;
@@ -991,15 +545,13 @@ test_back_pressure(void **state)
     assert_true(d.resumes > 0);
 
     for (i = sent + 1; i <= 40; i++) {
-        snprintf(line, sizeof(line),
-                 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\","
-                 "\"params\":{\"progressToken\":\"t\",\"progress\":%u,"
-                 "\"message\":\"%0900d\"}}\n", i, 0);
+        snprintf(line, sizeof(line), NOTE("notifications/progress",
+                 "{\"progressToken\":\"t\",\"progress\":%u,"
+                 "\"message\":\"%0900d\"}") "\n", i, 0);
         assert_int_equal(backend_say(&d, job, line), strlen(line));
     }
 
-    backend_say(&d, job, RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with_result(job);
 
     for (i = 1; i <= 40; i++) {
         snprintf(line, sizeof(line), "\"progress\":%u,", i);
@@ -1012,106 +564,245 @@ test_back_pressure(void **state)
 }
 
 
+/* A message is held for want of room, and then ... */
 static void
-test_owner_dies(void **state)
+test_held(void **state)
 {
-    char        id[64];
+    int         thing, n;
+    char        id[64], url[512];
     mcp_job_t  *job;
 
     (void) state;
 
-    client_post(&d, 0, &a, session, CALL);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, job, PROGRESS(1) "\n");
-    client_last_id(&a, id);
+    d.endpoint.stream_buffer = 8 * 1024;
 
-    client_resume(&d, 1, &b, session, id);
+    for (thing = 0; thing < THINGS + 3; thing++) {
 
-    mcp_store_bury(&d.process[1].store, 0, 100);
-    mcp_node_adopt(&d.process[1].node);
-    driver_pump(&d);
+        client_open(&d, session, NEW, ALL);
+        d.resumes = 0;
+        job = call(0);
+        door_of(job, url, sizeof(url));
+        backend_say(&d, job, PROGRESS(1) "\n");
+        client_last_id(&a, id);
+        client_close(&d, &a);
+        n = fill(job);
 
-    has(b.text, "-32603");
-    has(b.text, "\"id\":7");
-    assert_int_equal(b.ended, 1);
-    client_close(&d, &b);
+        switch (thing) {
 
-    /* clean up what the dead one had */
+        case LEAVE:
+            /* the client comes, and leaves before it was all */
+            client_init(&a, session);
+            client_header(&a, "Last-Event-ID", id);
+            a.slow = 1;
+            client_send(&d, 1, &a, "GET", "");
+            client_pull(&a);
+            client_close(&d, &a);
+            assert_int_equal(d.n_jobs, 1);
+            break;
 
-    client_close(&d, &a);
-    backend_end(&d, job, MCP_FAULT_NONE);
+        case RESULT_COMES:
+            /* it is not taken: the backend is offered to speak later */
+            assert_int_equal(backend_say(&d, job, RESULT "\n"), 0);
+            break;
+
+        case JOB_BREAKS:
+            backend_end(&d, job, MCP_FAULT_BACKEND_FAILED);
+            break;
+
+        case CANCEL:
+            cancel(1, session, "7");
+            assert_int_equal(d.n_jobs, 0);
+            quiet();
+            continue;
+
+        case TIMEOUT:
+            driver_wait(&d, 31000);
+            assert_int_equal(d.n_jobs, 0);
+            break;
+
+        case SESSION_ENDS:
+            end_session(1, session);
+            assert_int_equal(d.n_jobs, 0);
+            quiet();
+            continue;
+
+        case THINGS:
+            /* nobody ever comes */
+            d.endpoint.call_timeout = 3600000;
+            backend_end(&d, job, MCP_FAULT_NONE);
+            driver_wait(&d, 130000);
+            quiet();
+            assert_int_equal(stats().streams, 0);
+            d.endpoint.call_timeout = 30000;
+            continue;
+
+        case THINGS + 1:
+            /* what is published meanwhile comes behind it, in order */
+            publish(1, &b, url + 16, PROGRESS(77));
+            assert_int_equal(b.status, 202);
+            publish(1, &b, url + 16, PROGRESS(78));
+            assert_int_equal(b.status, 202);
+            break;
+
+        case THINGS + 2:
+            /* a cancellation does not wait behind it */
+            publish(1, &b, url + 16, PROGRESS(77));
+            cancel(1, session, "7");
+            assert_int_equal(d.n_jobs, 0);
+            quiet();
+            continue;
+        }
+
+        client_resume(&d, 1, &b, session, id);
+        line[strlen(line) - 1] = '\0';
+
+        if (thing == TIMEOUT) {
+            /* the one that was held is lost with the job that said it */
+            assert_int_equal(count(b.text, line), n - 1);
+
+        } else {
+            assert_int_equal(count(b.text, line), n);
+        }
+
+        if (thing == THINGS + 1) {
+            has(b.text, PROGRESS(77) "\n\n");
+            assert_true(strstr(b.text, PROGRESS(77))
+                        < strstr(b.text, PROGRESS(78)));
+        }
+
+        if (d.n_jobs) {
+            assert_int_equal(d.resumes, 1);
+            end_with_result(job);
+            has(b.text, ANSWER);
+
+        } else {
+            has(b.text, "-32603");
+        }
+
+        assert_int_equal(b.ended, 1);
+        client_close(&d, &b);
+        quiet();
+    }
+}
+
+
+/* A backend goes on after it has answered, and never closes. */
+static void
+test_after_the_end(void **state)
+{
+    int         fast;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    for (fast = 0; fast < 2; fast++) {
+        d.aborts = 0;
+        job = call(0);
+
+        if (!fast) {
+            backend_say(&d, job, PROGRESS(1) "\n");
+        }
+
+        backend_say(&d, job, RESULT "\n" PROGRESS(2) "\n" RESULT "\n");
+        assert_int_equal(backend_say(&d, job, PROGRESS(3) "\n"),
+                         strlen(PROGRESS(3) "\n"));
+        has(a.text, ANSWER);
+        assert_int_equal(count(a.text, "\"id\":7"), 1);
+        has_not(a.text, PROGRESS(2));
+        has_not(a.text, PROGRESS(3));
+        assert_int_equal(a.ended, 1);
+
+        client_close(&d, &a);
+        driver_wait(&d, 4000);
+        assert_int_equal(d.aborts, 0);
+        driver_wait(&d, 2000);
+        assert_int_equal(d.aborts, 1);
+        quiet();
+    }
 }
 
 
 static void
-test_stop(void **state)
+test_cancel(void **state)
 {
-    char        id[64];
     mcp_job_t  *job;
 
     (void) state;
 
+    /* a durable call, from another process */
+
     client_post(&d, 0, &a, session, CALL);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, job, PROGRESS(1) "\n");
-
-    mcp_node_stop(&d.process[0].node);
-    driver_pump(&d);
+    driver_wait(&d, 1500);
+    cancel(1, session, "7");
+    assert_int_equal(d.aborts, 1);
     assert_int_equal(a.ended, 1);
-    assert_string_equal(a.text + a.len - 13, "retry: 2000\n\n");
-    client_last_id(&a, id);
+    has_not(a.text, "result");
     client_close(&d, &a);
+    quiet();
 
-    client_resume(&d, 1, &b, session, id);
-    backend_say(&d, job, PROGRESS(2) "\n" RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
-    has(b.text, PROGRESS(2));
-    has(b.text, ANSWER);
-    client_close(&d, &b);
+    /* one that is not durable yet */
+
+    client_post(&d, 0, &a, session, CALL);
+    cancel(1, session, "7");
+    driver_wait(&d, 1500);
+    assert_int_equal(d.aborts, 2);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+
+    /* even if that takes long */
+
+    d.endpoint.stream_after = 20000;
+    client_post(&d, 0, &a, session, CALL);
+    cancel(1, session, "7");
+    driver_wait(&d, 20500);
+    assert_int_equal(d.aborts, 3);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+    d.endpoint.stream_after = 1000;
+
+    /* another id, another session are none of its business */
+
+    job = call(0);
+    driver_wait(&d, 1500);
+    cancel(1, session, "\"7\"");
+    cancel(1, session, "77");
+    client_open(&d, session, NEW, ALL);
+    cancel(1, session, "7");
+    assert_int_equal(d.aborts, 3);
+    end_with_result(job);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    assert_int_equal(stats().counter[MCP_COUNT_CALLS_CANCELLED], 3);
     quiet();
 }
 
 
+/* The zone is full: new calls are refused, running ones end. */
 static void
 test_full_store(void **state)
 {
-    char        line[4096];
-    unsigned    i;
     mcp_job_t  *job;
 
     (void) state;
 
     d.endpoint.stream_buffer = 64 * 1024 * 1024;
 
-    client_post(&d, 0, &a, session, CALL);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    job = call(0);
     backend_say(&d, job, PROGRESS(1) "\n");
     client_close(&d, &a);
+    fill(job);
 
-    snprintf(line, sizeof(line),
-             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\","
-             "\"params\":{\"progressToken\":\"t\",\"progress\":1,"
-             "\"message\":\"%03900d\"}}\n", 0);
-
-    for (i = 0; backend_say(&d, job, line); i++) {
-        assert_true(i < 1000);
-    }
-
-    client_post(&d, 1, &b, session, CALL);
+    client_post(&d, 1, &b, session, CALL8);
     assert_int_equal(b.status, 503);
-    has(b.text, "\"id\":7");
+    has(b.text, "\"id\":8");
+    assert_string_equal(client_answer_header(&b, "Retry-After"), "5");
     client_close(&d, &b);
     assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(stats().counter[MCP_COUNT_REFUSED_FULL], 1);
 
-    /* what runs can still end */
-
-    client_post(&d, 1, &b, session,
-                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-                "\"params\":{\"requestId\":7}}");
-    client_close(&d, &b);
+    cancel(1, session, "7");
     quiet();
 
     driver_wait(&d, 90000);
@@ -1123,21 +814,64 @@ test_full_store(void **state)
 }
 
 
+/* It was full only when the call had to become durable. */
 static void
-test_session_ends_calls(void **state)
+test_full_later(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.stream_buffer = 64 * 1024 * 1024;
+
+    client_post(&d, 1, &b, session, CALL8);
+    client_post(&d, 0, &a, session, CALL);
+    job = d.jobs[1];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_close(&d, &a);
+    fill(job);
+
+    driver_wait(&d, 1100);
+    assert_int_equal(b.status, 503);
+    has(b.text, "\"id\":8");
+    assert_int_equal(b.ended, 1);
+    assert_int_equal(d.n_jobs, 1);
+    client_close(&d, &b);
+    cancel(1, session, "7");
+    quiet();
+}
+
+
+static void
+test_too_many_streams(void **state)
 {
     (void) state;
 
+    d.endpoint.max_session_streams = 1;
+
     client_post(&d, 0, &a, session, CALL);
     driver_wait(&d, 1500);
-
-    client_init(&b, session);
-    client_send(&d, 1, &b, "DELETE", "");
-    assert_int_equal(b.status, 204);
+    client_post(&d, 1, &b, session, CALL8);
+    assert_int_equal(d.n_jobs, 2);
+    driver_wait(&d, 1500);
+    assert_int_equal(b.status, 429);
+    has(b.text, "\"id\":8");
+    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(stats().counter[MCP_COUNT_REFUSED_LIMIT], 1);
     client_close(&d, &b);
 
-    assert_int_equal(d.aborts, 1);
-    assert_int_equal(a.ended, 1);
+    /* the fast path needs no stream */
+
+    client_post(&d, 1, &b, session, CALL8);
+    mcp_job_head(d.jobs[1], 200, mcp_str("application/json"));
+    backend_say(&d, d.jobs[1], RESULT);
+    backend_end(&d, d.jobs[1], MCP_FAULT_NONE);
+    assert_int_equal(b.status, 200);
+    client_close(&d, &b);
+
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
     client_close(&d, &a);
     quiet();
 }
@@ -1145,10 +879,26 @@ test_session_ends_calls(void **state)
 
 /* Streams, input, resumption and the answer, with the k-th allocation
  * failing: anything may go wrong but nothing crashes, leaks or stays. */
+
 static void
-scenario(void)
+finish_all(void)
 {
-    size_t      i;
+    size_t  i;
+
+    for (i = d.n_jobs; i; i = d.n_jobs) {
+        mcp_job_head(d.jobs[0], 200, mcp_str("application/json"));
+        backend_say(&d, d.jobs[0], RESULT);
+
+        if (d.n_jobs == i) {
+            backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+        }
+    }
+}
+
+
+static void
+scenario_input(void)
+{
     char        id[64], body[256];
     mcp_job_t  *job;
 
@@ -1179,28 +929,67 @@ scenario(void)
     }
 
     client_close(&d, &a);
-
-    for (i = d.n_jobs; i; i = d.n_jobs) {
-        job = d.jobs[0];
-        mcp_job_head(job, 200, mcp_str("application/json"));
-        backend_say(&d, job, RESULT);
-
-        if (d.n_jobs == i) {
-            backend_end(&d, job, MCP_FAULT_NONE);
-        }
-    }
-
+    finish_all();
     client_resume(&d, 1, &b, session, NULL);
     client_close(&d, &b);
 }
 
 
+/* Held messages, publishing and cancelling. */
 static void
-test_no_memory(void **state)
+scenario_held(void)
+{
+    int         i;
+    char        url[512];
+    mcp_str_t   fact;
+    mcp_job_t  *job;
+
+    client_post(&d, 0, &a, session, CALL);
+    url[0] = '\0';
+
+    if (d.n_jobs) {
+        job = d.jobs[0];
+        fact = job->facts.value[MCP_FACT_PUBLISH_URL];
+        snprintf(url, sizeof(url), "%.*s", (int) fact.len, fact.data);
+        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+        client_close(&d, &a);
+        snprintf(line, sizeof(line), BIG(900), 0);
+
+        for (i = 0; i < 10 && d.n_jobs; i++) {
+            backend_say(&d, job, line);
+        }
+    }
+
+    client_close(&d, &a);
+
+    if (url[0]) {
+        client_init(&b, NULL);
+        knock(1, &b, "POST", url + strlen("http://127.0.0.1"), PROGRESS(77));
+        client_close(&d, &b);
+    }
+
+    client_post(&d, 1, &b, session, CANCEL7);
+    client_close(&d, &b);
+    finish_all();
+}
+
+
+static void
+scenario_batch(void)
+{
+    client_post(&d, 0, &a, session, "[" PING "," CALL "," CALL8 "]");
+    driver_wait(&d, 1500);
+    client_post(&d, 1, &b, session, CANCEL7);
+    client_close(&d, &b);
+    finish_all();
+    client_close(&d, &a);
+}
+
+
+static void
+without_memory(void (*scenario)(void))
 {
     unsigned long  k;
-
-    (void) state;
 
     for (k = 1; k < 2000; k++) {
         d.te.tm.failed = 0;
@@ -1211,6 +1000,7 @@ test_no_memory(void **state)
         quiet();
 
         if (d.te.tm.failed == 0) {
+            assert_true(k > 10);
             return;
         }
     }
@@ -1219,42 +1009,52 @@ test_no_memory(void **state)
 }
 
 
+static void
+test_no_memory(void **state)
+{
+    (void) state;
+
+    without_memory(scenario_input);
+    client_open(&d, session, OLD, ALL);
+    without_memory(scenario_batch);
+}
+
+
+static void
+test_no_memory_held(void **state)
+{
+    (void) state;
+
+    d.endpoint.stream_buffer = 4 * 1024;
+    without_memory(scenario_held);
+}
+
+
 int
 main(void)
 {
-#define test(f)  cmocka_unit_test_setup_teardown(f, setup, teardown)
-
     const struct CMUnitTest  tests[] = {
-        test(test_local_answers),
-        test(test_session_rules),
         test(test_fast_path),
-        test(test_unknown_tool),
         test(test_stream),
+        test(test_progress_tokens),
+        test(test_log_level),
+        test(test_broadcast),
         test(test_stream_after),
-        test(test_old_client),
-        test(test_drop_and_resume),
-        test(test_foreign_ids),
-        test(test_take_over),
-        test(test_close_at_will),
+        test(test_orders),
         test(test_client_leaves_early),
         test(test_max_wait),
         test(test_timeout),
         test(test_backend_failures),
-        test(test_cancel),
-        test(test_batch),
-        test(test_batch_streams),
-        test(test_input),
-        test(test_input_not_declared),
-        test(test_input_error_and_timeout),
-        test(test_detached),
-        test(test_listener),
-        test(test_log_level),
+        test(test_oversized),
         test(test_back_pressure),
-        test(test_owner_dies),
-        test(test_stop),
+        test(test_held),
+        test(test_after_the_end),
+        test(test_cancel),
         test(test_full_store),
-        test(test_session_ends_calls),
-        test(test_no_memory)
+        test(test_full_later),
+        test(test_too_many_streams),
+        test(test_no_memory),
+        test(test_no_memory_held)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
