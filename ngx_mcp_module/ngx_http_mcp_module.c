@@ -276,7 +276,7 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
       offsetof(ngx_http_mcp_loc_conf_t, page_size),
       &ngx_http_mcp_page_bounds },
 
-      ngx_null_command
+    ngx_null_command
 };
 
 

@@ -25,20 +25,18 @@ typedef struct {
 } mcp_status_format_t;
 
 
-#define mcp_status_text(text)  { text, sizeof(text) - 1 }
-
 #define mcp_status_counter(id, name, help)                                    \
-    { mcp_status_text(name), mcp_status_text(help), MCP_STATUS_COUNTER,       \
+    { mcp_str(name), mcp_str(help), MCP_STATUS_COUNTER,                       \
       offsetof(mcp_store_stats_t, counter)                                    \
       + (id) * sizeof(((mcp_store_stats_t *) 0)->counter[0]) }
 
 #define mcp_status_live(id, name, help)                                       \
-    { mcp_status_text(name), mcp_status_text(help), MCP_STATUS_GAUGE,         \
+    { mcp_str(name), mcp_str(help), MCP_STATUS_GAUGE,                         \
       offsetof(mcp_store_stats_t, counter)                                    \
       + (id) * sizeof(((mcp_store_stats_t *) 0)->counter[0]) }
 
 #define mcp_status_gauge(field, name, help)                                   \
-    { mcp_status_text(name), mcp_status_text(help), MCP_STATUS_GAUGE,         \
+    { mcp_str(name), mcp_str(help), MCP_STATUS_GAUGE,                         \
       offsetof(mcp_store_stats_t, field) }
 
 
@@ -236,16 +234,16 @@ mcp_status_html(const mcp_store_stats_t *stats, mcp_buf_t *buf)
 
 static const mcp_status_format_t  mcp_status_formats[] = {
 
-    { mcp_status_text("json"),
-      mcp_status_text("application/json"),
+    { mcp_str("json"),
+      mcp_str("application/json"),
       mcp_status_json },
 
-    { mcp_status_text("prometheus"),
-      mcp_status_text("text/plain; version=0.0.4; charset=utf-8"),
+    { mcp_str("prometheus"),
+      mcp_str("text/plain; version=0.0.4; charset=utf-8"),
       mcp_status_prometheus },
 
-    { mcp_status_text("html"),
-      mcp_status_text("text/html; charset=utf-8"),
+    { mcp_str("html"),
+      mcp_str("text/html; charset=utf-8"),
       mcp_status_html }
 };
 
