@@ -214,6 +214,14 @@ describe('a full store', async () => {
         assert.equal(quick.status, 503);
         assert.equal(quick.headers['retry-after'], '5');
 
+        // what is given up makes room
+
+        for (const answer of calls.splice(-5)) {
+            await session.notify('notifications/cancelled',
+                                 { requestId: answer.id });
+            await answer.ended;
+        }
+
         await session.open(gate);
 
         for (const answer of calls) {
