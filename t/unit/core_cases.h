@@ -240,7 +240,7 @@ question_id(const char *text, const char *method, char *id)
 static inline void
 reply(unsigned process, const char *of, const char *id, const char *what)
 {
-    char  body[512];
+    char  body[1024];
 
     snprintf(body, sizeof(body), "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",%s}",
              id, what);

@@ -1,0 +1,591 @@
+
+/* Asking the client in the middle of a call. */
+
+#include "core_cases.h"
+
+
+#define ASK_ONE(key, method, state)                                          \
+    "{\"resultType\":\"input_required\",\"inputRequests\":{\"" key "\":{"    \
+    "\"method\":\"" method "\",\"params\":{}}},\"requestState\":\"" state    \
+    "\"}"
+
+#define EMPTY  "{\"resultType\":\"input_required\",\"requestState\":\"e\"}"
+
+
+static char  id[64], last[64];
+
+
+static void
+test_round(void **state)
+{
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, ASK);
+
+    assert_int_equal(a.streaming, 1);
+    has(a.text, "\"method\":\"elicitation/create\",\"params\":"
+                "{\"message\":\"?\"}}");
+    has(a.text, "\"method\":\"roots/list\"}");
+
+    /* responses at either process */
+
+    question_id(a.text, "elicitation/create", id);
+    reply(1, session, id, "\"result\":{\"action\":\"accept\"}");
+    assert_int_equal(d.n_jobs, 0);
+    question_id(a.text, "roots/list", id);
+    reply(0, session, id, "\"result\":{\"roots\":[]}");
+    assert_int_equal(d.n_jobs, 1);
+
+    assert_string_equal(d.last_body,
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{"
+        "\"name\":\"echo\",\"arguments\":{\"a\":1},"
+        "\"_meta\":{\"progressToken\":\"t\"},\"inputResponses\":{"
+        "\"k\":{\"action\":\"accept\"},\"r\":{\"roots\":[]}},"
+        "\"requestState\":\"s1\"}}");
+
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    assert_int_equal(a.ended, 1);
+    assert_int_equal(stats().counter[MCP_COUNT_INPUTS], 2);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Round after round; each time only the last answers and state are given. */
+static void
+test_rounds(void **state)
+{
+    int         i;
+    char        ask_body[512], expected[256];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    last[0] = '\0';
+
+    for (i = 0; i < 25; i++) {
+        job = d.jobs[0];
+        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+        snprintf(ask_body, sizeof(ask_body),
+                 PROGRESS(1) "\n" ASK_ONE("k%d", "roots/list", "s%d") "\n",
+                 i, i);
+        backend_say(&d, job, ask_body);
+
+        if (i % 2) {
+            backend_end(&d, job, MCP_FAULT_NONE);
+        }
+
+        question_id(a.text, "roots/list", id);
+        assert_string_not_equal(id, last);
+        strcpy(last, id);
+        snprintf(ask_body, sizeof(ask_body), "\"result\":{\"n\":%d}", i);
+        reply(i % 2, session, id, ask_body);
+
+        /* the answer may be faster than the end of the one that asked */
+
+        if (i % 2 == 0) {
+            assert_int_equal(d.n_jobs, 1);
+            assert_ptr_equal(d.jobs[0], job);
+            backend_end(&d, job, MCP_FAULT_NONE);
+        }
+
+        assert_int_equal(d.n_jobs, 1);
+        snprintf(expected, sizeof(expected),
+                 ",\"inputResponses\":{\"k%d\":{\"n\":%d}},"
+                 "\"requestState\":\"s%d\"}}", i, i, i);
+        has(d.last_body, expected);
+        assert_int_equal(count(d.last_body, "inputResponses"), 1);
+        assert_int_equal(count(d.last_body, "requestState"), 1);
+    }
+
+    assert_int_equal(count(a.text, PROGRESS(1)), 25);
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Where params have nothing in them, no comma comes before. */
+static void
+test_bodies(void **state)
+{
+    static const struct {
+        const char  *params;
+        const char  *after;
+    } cases[] = {
+        { "{\"name\":\"p\"}",
+          "{\"name\":\"p\",\"inputResponses\":{\"k\":{}},"
+          "\"requestState\":\"s\"}}" },
+        { "{ \"name\" : \"p\" }",
+          "{ \"name\" : \"p\" ,\"inputResponses\":{\"k\":{}},"
+          "\"requestState\":\"s\"}}" }
+    };
+
+    size_t  i;
+    char    body[256];
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        snprintf(body, sizeof(body), REQUEST("7", "prompts/get", "%s"),
+                 cases[i].params);
+        client_post(&d, 0, &a, session, body);
+        backend_json(&d, ASK_ONE("k", "roots/list", "s"));
+        question_id(a.text, "roots/list", id);
+        reply(0, session, id, "\"result\":{}");
+        has(d.last_body, cases[i].after);
+        backend_json(&d, "{\"messages\":[]}");
+        has(a.text, "\"result\":{\"messages\":[]}");
+        client_close(&d, &a);
+    }
+
+    d.endpoint.catalog = NULL;
+    client_post(&d, 0, &a, session, REQUEST("7", "tools/list", "{ }"));
+    backend_json(&d, ASK_ONE("k", "roots/list", "s"));
+    question_id(a.text, "roots/list", id);
+    reply(0, session, id, "\"result\":{}");
+    has(d.last_body, "{ \"inputResponses\":{\"k\":{}},\"requestState\":"
+                     "\"s\"}}");
+    backend_json(&d, "{\"tools\":[]}");
+    client_close(&d, &a);
+
+    /* none at all: nothing to put the answers into */
+
+    client_post(&d, 0, &a, session,
+                "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\"}");
+    backend_json(&d, ASK_ONE("k", "roots/list", "s"));
+    has(a.text, "-32603");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* A client is asked only for what it declared and its revision knows. */
+static void
+test_who_can(void **state)
+{
+    static const struct {
+        const char  *revision;
+        const char  *declared;
+        const char  *method;
+        int          can;
+    } cases[] = {
+        { NEW, ALL, "elicitation/create", 1 },
+        { NEW, ALL, "sampling/createMessage", 1 },
+        { NEW, ALL, "roots/list", 1 },
+        { NEW, "{}", "elicitation/create", 0 },
+        { NEW, "{}", "sampling/createMessage", 0 },
+        { NEW, "{}", "roots/list", 0 },
+        { NEW, "{\"roots\":{}}", "elicitation/create", 0 },
+        { NEW, "{\"elicitation\":{\"url\":{}}}", "elicitation/create", 1 },
+        { MIDDLE, ALL, "elicitation/create", 1 },
+        { OLD, ALL, "elicitation/create", 0 },
+        { OLD, ALL, "sampling/createMessage", 1 },
+        { OLD, ALL, "roots/list", 1 }
+    };
+
+    size_t  i;
+    char    own[MCP_SESSION_TEXT_MAX], body[512];
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        client_open(&d, own, cases[i].revision, cases[i].declared);
+        client_post(&d, 0, &a, own, CALL);
+        snprintf(body, sizeof(body), ASK_ONE("k", "%s", "s"),
+                 cases[i].method);
+        backend_json(&d, body);
+
+        if (cases[i].can) {
+            question_id(a.text, cases[i].method, id);
+            reply(1, own, id, "\"result\":{}");
+            backend_json(&d, RESULT);
+            has(a.text, ANSWER);
+
+        } else {
+            assert_int_equal(a.status, 200);
+            assert_int_equal(a.streaming, 0);
+            has(a.text, "\"isError\":true");
+            has(a.text, cases[i].method);
+        }
+
+        client_close(&d, &a);
+        quiet();
+    }
+
+    /* one of two is enough to ask nothing */
+
+    client_open(&d, own, NEW, "{\"roots\":{}}");
+    client_post(&d, 0, &a, own, CALL);
+    backend_json(&d, ASK);
+    has(a.text, "does not support elicitation/create");
+    has_not(a.text, "\"method\":\"roots/list\"");
+    client_close(&d, &a);
+
+    /* what is no tool has no place for it but an error */
+
+    client_post(&d, 0, &a, own, REQUEST("7", "prompts/get",
+                                        "{\"name\":\"p\"}"));
+    backend_json(&d, ASK_ONE("k", "elicitation/create", "s"));
+    has(a.text, "-32603");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_broken(void **state)
+{
+    static const char *const  broken[] = {
+        ASK_ONE("k", "no/such", "s"),
+        "{\"resultType\":\"input_required\",\"inputRequests\":{\"k\":{}}}",
+        "{\"resultType\":\"input_required\",\"inputRequests\":{\"k\":{"
+        "\"method\":7}}}",
+        "{\"resultType\":\"input_required\",\"inputRequests\":{\"k\":{"
+        "\"method\":\"roots/list\",\"params\":[]}}}",
+        "{\"resultType\":\"input_required\",\"inputRequests\":{\"k\":1}}",
+        "{\"resultType\":\"input_required\",\"inputRequests\":[]}",
+        "{\"resultType\":\"input_required\"}"
+    };
+
+    size_t  i;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(broken); i++) {
+        client_post(&d, 0, &a, session, CALL);
+        backend_json(&d, broken[i]);
+        assert_int_equal(a.status, 200);
+        assert_int_equal(a.streaming, 0);
+        has(a.text, "Backend sent an invalid response");
+        client_close(&d, &a);
+        quiet();
+    }
+}
+
+
+/* Asking nothing is being invoked again, but not for ever. */
+static void
+test_empty_rounds(void **state)
+{
+    int  i;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+
+    for (i = 0; i < 16; i++) {
+        backend_json(&d, EMPTY);
+        assert_int_equal(d.n_jobs, 1);
+        has(d.last_body, ",\"requestState\":\"e\"}}");
+        has_not(d.last_body, "inputResponses");
+        assert_int_equal(a.status, 0);
+    }
+
+    backend_json(&d, EMPTY);
+    has(a.text, "Backend sent an invalid response");
+    client_close(&d, &a);
+    quiet();
+
+    /* a question in between begins the count anew */
+
+    client_post(&d, 0, &a, session, CALL);
+
+    for (i = 0; i < 16; i++) {
+        backend_json(&d, EMPTY);
+    }
+
+    backend_json(&d, ASK_ONE("k", "roots/list", "s"));
+    question_id(a.text, "roots/list", id);
+    reply(0, session, id, "\"result\":{}");
+
+    for (i = 0; i < 16; i++) {
+        backend_json(&d, EMPTY);
+        assert_int_equal(d.n_jobs, 1);
+        has_not(d.last_body, "inputResponses");
+    }
+
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Answers that do not count. */
+static void
+test_answers(void **state)
+{
+    char  other[MCP_SESSION_TEXT_MAX], wrong[80];
+
+    (void) state;
+
+    client_open(&d, other, NEW, ALL);
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, ASK);
+    question_id(a.text, "elicitation/create", id);
+    question_id(a.text, "roots/list", last);
+
+    /* another session's, or to a question that nobody asked */
+
+    reply(1, other, id, "\"result\":{\"who\":1}");
+    reply(1, other, id, "\"error\":{\"code\":1,\"message\":\"\"}");
+    snprintf(wrong, sizeof(wrong), "%.22s.0", id);
+    reply(0, session, wrong, "\"result\":{\"who\":2}");
+    snprintf(wrong, sizeof(wrong), "%.22s.99", id);
+    reply(0, session, wrong, "\"result\":{\"who\":3}");
+    snprintf(wrong, sizeof(wrong), "%sx", id);
+    reply(0, session, wrong, "\"result\":{\"who\":4}");
+    assert_int_equal(d.n_jobs, 0);
+    has_not(a.text, "isError");
+
+    /* the first one counts, the same again is no second one */
+
+    reply(0, session, id, "\"result\":{\"who\":\"first\"}");
+    reply(1, session, id, "\"result\":{\"who\":\"second\"}");
+    reply(1, session, id, "\"error\":{\"code\":1,\"message\":\"\"}");
+    assert_int_equal(d.n_jobs, 0);
+    reply(1, session, last, "\"result\":{}");
+    assert_int_equal(d.n_jobs, 1);
+    has(d.last_body, "{\"k\":{\"who\":\"first\"},\"r\":{}}");
+    has_not(d.last_body, "second");
+
+    /* and too late */
+
+    reply(0, session, id, "\"result\":{}");
+    assert_int_equal(d.n_jobs, 1);
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    reply(0, session, id, "\"result\":{}");
+    assert_int_equal(d.n_jobs, 0);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_error_and_timeout(void **state)
+{
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, ASK);
+    question_id(a.text, "elicitation/create", id);
+    reply(1, session, id, "\"error\":{\"code\":-1,\"message\":\"no\"}");
+    has(a.text, "\"isError\":true");
+    has(a.text, "with an error");
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, ASK);
+    driver_wait(&d, 19000);
+    assert_int_equal(a.ended, 0);
+    driver_wait(&d, 2000);
+    has(a.text, "\"isError\":true");
+    has(a.text, "in time");
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+
+    /* no tool: an error of the protocol */
+
+    client_post(&d, 0, &a, session, REQUEST("7", "prompts/get",
+                                            "{\"name\":\"p\"}"));
+    backend_json(&d, ASK);
+    driver_wait(&d, 21000);
+    has(a.text, "-32603");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Cancelled, or the session ended, while the client is asked. */
+static void
+test_given_up(void **state)
+{
+    int  i;
+
+    (void) state;
+
+    for (i = 0; i < 2; i++) {
+        client_open(&d, session, NEW, ALL);
+        client_post(&d, 0, &a, session, CALL);
+        backend_json(&d, ASK);
+        question_id(a.text, "roots/list", id);
+
+        if (i) {
+            end_session(1, session);
+
+        } else {
+            cancel(1, session, "7");
+            reply(1, session, id, "\"result\":{}");
+        }
+
+        assert_int_equal(a.ended, 1);
+        has_not(a.text, "\"id\":7");
+        assert_int_equal(d.n_jobs, 0);
+        client_close(&d, &a);
+        quiet();
+    }
+}
+
+
+/* The client is not there when it is asked, comes back, and answers. */
+static void
+test_resumed(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_last_id(&a, last);
+    client_close(&d, &a);
+    backend_say(&d, job, ASK "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+
+    client_resume(&d, 1, &a, session, last);
+    question_id(a.text, "elicitation/create", id);
+    reply(1, session, id, "\"result\":{}");
+    question_id(a.text, "roots/list", id);
+    client_close(&d, &a);
+    reply(1, session, id, "\"result\":{}");
+
+    backend_json(&d, RESULT);
+    client_resume(&d, 1, &a, session, last);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* No room for the second of two questions: the answer to the first waits for
+ * it, and both get there. */
+static void
+test_held(void **state)
+{
+    static char  body[20000];
+
+    int         i;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.stream_buffer = 8 * 1024;
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_last_id(&a, last);
+    client_close(&d, &a);
+
+    for (i = 0; i < 4; i++) {
+        snprintf(body, sizeof(body), NOTE("notifications/progress",
+                 "{\"progressToken\":\"t\",\"progress\":1,"
+                 "\"message\":\"%0900d\"}") "\n", i);
+        assert_true(backend_say(&d, job, body) > 0);
+    }
+
+    snprintf(body, sizeof(body),
+             "{\"resultType\":\"input_required\",\"inputRequests\":{\"a\":{"
+             "\"method\":\"roots/list\",\"params\":{\"x\":\"%03000d\"}},"
+             "\"b\":{\"method\":\"sampling/createMessage\",\"params\":{"
+             "\"x\":\"%03000d\"}}}}\n", 1, 2);
+    backend_say(&d, job, body);
+    backend_end(&d, job, MCP_FAULT_NONE);
+
+    /* a client that has seen but the first */
+
+    client_init(&a, session);
+    client_header(&a, "Last-Event-ID", last);
+    a.slow = 1;
+    a.cap = 4000;
+    client_send(&d, 1, &a, "GET", "");
+
+    for (i = 0; strstr(a.text, "roots/list") == NULL; i++) {
+        assert_true(i < 10);
+        assert_int_equal(client_pull(&a), MCP_OK);
+    }
+
+    has_not(a.text, "sampling/createMessage");
+    question_id(a.text, "roots/list", id);
+    reply(0, session, id, "\"result\":{\"first\":1}");
+    assert_int_equal(d.n_jobs, 0);
+
+    a.slow = 0;
+    driver_pull(&a);
+    driver_pump(&d);
+    assert_int_equal(count(a.text, "sampling/createMessage"), 1);
+    assert_int_equal(count(a.text, "roots/list"), 1);
+    question_id(a.text, "sampling/createMessage", id);
+    reply(0, session, id, "\"result\":{\"second\":2}");
+    assert_int_equal(d.n_jobs, 1);
+    has(d.last_body, "{\"a\":{\"first\":1},\"b\":{\"second\":2}}");
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Two requests of a batch ask at the same time. */
+static void
+test_batch(void **state)
+{
+    char  old[MCP_SESSION_TEXT_MAX];
+
+    (void) state;
+
+    client_open(&d, old, OLD, ALL);
+    client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
+
+    mcp_job_head(d.jobs[0], 200, mcp_str("application/json"));
+    backend_say(&d, d.jobs[0], ASK_ONE("a", "roots/list", "one"));
+    backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+    backend_json(&d, ASK_ONE("b", "sampling/createMessage", "two"));
+
+    question_id(a.text, "sampling/createMessage", id);
+    reply(1, old, id, "\"result\":{\"of\":8}");
+    has(d.last_body, "\"inputResponses\":{\"b\":{\"of\":8}}");
+    has(d.last_body, "\"requestState\":\"two\"");
+    backend_json(&d, RESULT);
+    has(a.text, "\"id\":8,\"result\"");
+    assert_int_equal(a.ended, 0);
+
+    question_id(a.text, "roots/list", id);
+    reply(1, old, id, "\"result\":{\"of\":7}");
+    has(d.last_body, "\"inputResponses\":{\"a\":{\"of\":7}}");
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_round),
+        test(test_rounds),
+        test(test_bodies),
+        test(test_who_can),
+        test(test_broken),
+        test(test_empty_rounds),
+        test(test_answers),
+        test(test_error_and_timeout),
+        test(test_given_up),
+        test(test_resumed),
+        test(test_held),
+        test(test_batch)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
