@@ -46,6 +46,7 @@ typedef struct {
     uint64_t         pid;
     void            *scratch;      /* what a dead process sees */
     int              woken;
+    int              paused;       /* does not get to run */
 } process_t;
 
 
@@ -342,7 +343,7 @@ driver_pump(driver_t *d)
         for (i = 0; i < DRIVER_NODES; i++) {
             p = &d->process[i];
 
-            if (p->driver == NULL) {
+            if (p->driver == NULL || p->paused) {
                 continue;
             }
 
@@ -364,6 +365,15 @@ driver_pump(driver_t *d)
             }
         }
     } while (busy);
+}
+
+
+/* While a process is paused nothing happens in it. */
+static inline void
+driver_pause(driver_t *d, unsigned slot, int on)
+{
+    d->process[slot].paused = on;
+    driver_pump(d);
 }
 
 

@@ -1,0 +1,622 @@
+
+/* The publish door: who is let in, what bodies it takes, where messages go. */
+
+#include "core_cases.h"
+
+
+#define STATIC  "/publish/static-token"
+
+
+static char  url[512];
+
+
+/* A call whose backend has said 202; its door. */
+static const char *
+detached(unsigned process)
+{
+    mcp_job_t   *job;
+    const char  *path;
+
+    client_post(&d, process, &a, session, CALL);
+    job = d.jobs[0];
+    path = door_of(job, url, sizeof(url));
+    mcp_job_head(job, 202, mcp_null_str);
+    backend_end(&d, job, MCP_FAULT_NONE);
+    assert_int_equal(a.streaming, 1);
+    assert_int_equal(a.ended, 0);
+
+    return path;
+}
+
+
+static void
+finish(const char *path)
+{
+    publish(1, &b, path, RESULT);
+    assert_int_equal(b.status, 202);
+    has(a.text, ANSWER);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Sends a body of that type. */
+static int
+send_as(const char *path, const char *type, const char *body)
+{
+    memset(&b, 0, sizeof(b));
+
+    if (type) {
+        client_header(&b, "Content-Type", type);
+    }
+
+    knock(1, &b, "POST", path, body);
+    client_close(&d, &b);
+
+    return b.status;
+}
+
+
+static void
+test_detached(void **state)
+{
+    mcp_job_t   *job;
+    const char  *path;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    job = d.jobs[0];
+    path = door_of(job, url, sizeof(url));
+
+    /* faster than the 202: to come again */
+
+    publish(1, &b, path, PROGRESS(1));
+    assert_int_equal(b.status, 503);
+
+    mcp_job_head(job, 202, mcp_null_str);
+    backend_end(&d, job, MCP_FAULT_NONE);
+    assert_int_equal(a.streaming, 1);
+    assert_int_equal(d.process[0].node.calls, 1);
+
+    publish(1, &b, path, PROGRESS(1));
+    assert_int_equal(b.status, 202);
+    has(a.text, PROGRESS(1));
+
+    publish(1, &b, path, "[" PROGRESS(2) "," RESULT "]");
+    assert_int_equal(b.status, 202);
+    has(a.text, PROGRESS(2));
+    has(a.text, ANSWER);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+
+    d.te.now += 20000;
+    publish(1, &b, path, PROGRESS(3));
+    assert_int_equal(b.status, 404);
+    has(b.text, "-32004");
+    quiet();
+}
+
+
+/* What may come last, as on a stream. */
+static void
+test_last(void **state)
+{
+    static const struct {
+        const char  *body;
+        const char  *part;
+    } cases[] = {
+        { RESULT, ANSWER },
+        { "{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":" RESULT "}", ANSWER },
+        { "{\"jsonrpc\":\"2.0\",\"id\":99,\"error\":{\"code\":5,"
+          "\"message\":\"m\"}}",
+          "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":5,"
+          "\"message\":\"m\"}}" },
+        { "{\"jsonrpc\":\"2.0\",\"id\":99}", "-32603" },
+        { "{\n \"content\": [\n]\n}",
+          "\"id\":7,\"result\":{  \"content\": [ ] }}\n\n" }
+    };
+
+    size_t       i;
+    const char  *path;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        path = detached(i % 2);
+        publish(i / 2 % 2, &b, path, cases[i].body);
+        assert_int_equal(b.status, 202);
+        has(a.text, cases[i].part);
+        assert_int_equal(a.ended, 1);
+        client_close(&d, &a);
+        quiet();
+    }
+}
+
+
+/* A backend may publish while it still runs. */
+static void
+test_while_running(void **state)
+{
+    mcp_job_t   *job;
+    const char  *path;
+
+    (void) state;
+
+    job = call(0);
+    path = door_of(job, url, sizeof(url));
+    backend_say(&d, job, PROGRESS(1) "\n");
+    publish(1, &b, path, PROGRESS(2));
+    has(a.text, PROGRESS(2));
+    backend_say(&d, job, PROGRESS(3) "\n");
+    publish(1, &b, path, RESULT);
+    has(a.text, ANSWER);
+    assert_int_equal(a.ended, 1);
+    backend_say(&d, job, RESULT "\n");
+    assert_int_equal(count(a.text, ANSWER), 1);
+    client_close(&d, &a);
+    backend_end(&d, job, MCP_FAULT_NONE);
+    quiet();
+}
+
+
+/* A detached call asks, and is invoked anew. */
+static void
+test_input(void **state)
+{
+    char         id[64];
+    const char  *path;
+
+    (void) state;
+
+    path = detached(0);
+    publish(1, &b, path, ASK);
+    assert_int_equal(b.status, 202);
+
+    /* who waits for the client takes nothing else */
+
+    publish(1, &b, path, RESULT);
+    has_not(a.text, ANSWER);
+
+    question_id(a.text, "elicitation/create", id);
+    reply(1, session, id, "\"result\":{}");
+    question_id(a.text, "roots/list", id);
+    reply(1, session, id, "\"result\":{}");
+    assert_int_equal(d.n_jobs, 1);
+    assert_true(d.jobs[0]->facts.value[MCP_FACT_PUBLISH_URL].len > 0);
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_times_out(void **state)
+{
+    (void) state;
+
+    detached(0);
+    driver_wait(&d, 31000);
+    has(a.text, "Backend timed out");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_bodies(void **state)
+{
+    static const struct {
+        const char  *type;
+        const char  *body;
+        int          status;
+        unsigned     n;            /* messages that arrive */
+    } cases[] = {
+        { "application/json", PROGRESS(1), 202, 1 },
+        { "Application/JSON; charset=utf-8", PROGRESS(1), 202, 1 },
+        { "application/json", " [" PROGRESS(1) " , " PROGRESS(2) "] ", 202,
+          2 },
+        { "application/json", "[]", 202, 0 },
+        { "application/json", "", 400, 0 },
+        { "application/json", "{", 400, 0 },
+        { "application/json", "[" PROGRESS(1), 400, 0 },
+        { "application/json", "[" PROGRESS(1) ",", 400, 0 },
+        { "application/json", "7", 400, 0 },
+        { "application/json", "[" PROGRESS(1) ",7]", 400, 1 },
+        { "application/x-ndjson", PROGRESS(1) "\n" PROGRESS(2) "\n", 202, 2 },
+        { "application/ndjson", PROGRESS(1) "\r\n\r\n\n" PROGRESS(2), 202,
+          2 },
+        { "application/x-ndjson", "", 202, 0 },
+        { "application/x-ndjson", PROGRESS(1) "\n{\n" PROGRESS(2), 400, 1 },
+        { "application/x-ndjson", "[" PROGRESS(1) "]\n", 400, 0 },
+        { "text/event-stream", "data: " PROGRESS(1) "\n\ndata: " PROGRESS(2)
+          "\n\n", 202, 2 },
+        { "text/event-stream", "id: 5\ndata: " PROGRESS(1), 202, 1 },
+        { "text/event-stream", ": hello\n\n", 202, 0 },
+        { "text/event-stream", "", 202, 0 },
+        { "text/event-stream", "data: {\n\ndata: " PROGRESS(1) "\n\n", 400,
+          0 },
+        { "text/plain", PROGRESS(1), 415, 0 },
+        { "application/json; charset=latin1", PROGRESS(1), 415, 0 },
+        { NULL, PROGRESS(1), 415, 0 }
+    };
+
+    int          status;
+    size_t       i;
+    unsigned     before;
+    const char  *path;
+
+    (void) state;
+
+    path = detached(0);
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        before = count(a.text, "notifications/progress");
+        status = send_as(path, cases[i].type, cases[i].body);
+
+        if (status != cases[i].status) {
+            fail_msg("%s %s: %d", cases[i].type, cases[i].body, status);
+        }
+
+        assert_int_equal(count(a.text, "notifications/progress") - before,
+                         cases[i].n);
+    }
+
+    finish(path);
+}
+
+
+/* An event that is too large is said to be, wherever its end is. */
+static void
+test_too_large(void **state)
+{
+    static char  body[40000];
+
+    int          i;
+    const char  *path;
+
+    (void) state;
+
+    path = detached(0);
+
+    for (i = 0; i < 2; i++) {
+        snprintf(body, sizeof(body), "data: " NOTE("notifications/progress",
+                 "{\"progressToken\":\"t\",\"progress\":1,"
+                 "\"message\":\"%020000d\"}") "%s", 0, i ? "\n\n" : "");
+        assert_int_equal(send_as(path, "text/event-stream", body), 413);
+    }
+
+    has_not(a.text, "notifications/progress");
+    finish(path);
+}
+
+
+static void
+test_who(void **state)
+{
+    size_t       i;
+    char         bad[512];
+    const char  *path;
+
+    static const char *const  methods[] = {
+        "GET", "PUT", "DELETE", "OPTIONS", "HEAD"
+    };
+
+    (void) state;
+
+    path = detached(0);
+
+    for (i = 0; i < ITEMS(methods); i++) {
+        client_init(&b, NULL);
+        knock(1, &b, methods[i], path, "");
+        assert_int_equal(b.status, 405);
+        assert_string_equal(client_answer_header(&b, "Allow"), "POST");
+        client_close(&d, &b);
+    }
+
+    /* tokens: none, a wrong one, one cut, one of another kind */
+
+    publish(1, &b, "/publish/", PROGRESS(1));
+    assert_int_equal(b.status, 403);
+    publish(1, &b, "/publish/wrong", PROGRESS(1));
+    assert_int_equal(b.status, 403);
+    publish(1, &b, "", PROGRESS(1));
+    assert_int_equal(b.status, 403);
+    publish(1, &b, "/publish/static-toke", PROGRESS(1));
+    assert_int_equal(b.status, 403);
+    snprintf(bad, sizeof(bad), "/publish/%s", session);
+    publish(1, &b, bad, PROGRESS(1));
+    assert_int_equal(b.status, 403);
+
+    for (i = strlen("/publish/"); path[i]; i++) {
+        strcpy(bad, path);
+        bad[i] = bad[i] == 'A' ? 'B' : 'A';
+        publish(1, &b, bad, PROGRESS(1));
+        assert_int_equal(b.status, 403);
+    }
+
+    /* a bearer's token goes before the path's */
+
+    client_init(&b, NULL);
+    snprintf(bad, sizeof(bad), "bearer %s", path + strlen("/publish/"));
+    client_header(&b, "Authorization", bad);
+    knock(1, &b, "POST", "/publish", PROGRESS(1));
+    assert_int_equal(b.status, 202);
+    client_close(&d, &b);
+    has(a.text, PROGRESS(1));
+
+    client_init(&b, NULL);
+    client_header(&b, "Authorization", "Bearer wrong");
+    knock(1, &b, "POST", path, PROGRESS(1));
+    assert_int_equal(b.status, 403);
+    client_close(&d, &b);
+
+    client_init(&b, NULL);
+    client_header(&b, "Authorization", "Basic abc");
+    knock(1, &b, "POST", path, PROGRESS(2));
+    assert_int_equal(b.status, 202);
+    client_close(&d, &b);
+
+    /* from afar only where it is open (cap says so here); from no browser */
+
+    client_init(&b, NULL);
+    b.far = 1;
+    knock(1, &b, "POST", path, PROGRESS(1));
+    assert_int_equal(b.status, 403);
+    client_close(&d, &b);
+
+    client_init(&b, NULL);
+    b.far = 1;
+    b.cap = 1;
+    knock(1, &b, "POST", path, PROGRESS(3));
+    assert_int_equal(b.status, 202);
+    client_close(&d, &b);
+
+    client_init(&b, NULL);
+    b.cap = 1;
+    client_header(&b, "Origin", "http://localhost");
+    knock(1, &b, "POST", path, PROGRESS(1));
+    assert_int_equal(b.status, 403);
+    client_close(&d, &b);
+
+    assert_int_equal(count(a.text, PROGRESS(1)), 1);
+    assert_int_equal(count(a.text, PROGRESS(2)), 1);
+    assert_int_equal(count(a.text, PROGRESS(3)), 1);
+    finish(path);
+}
+
+
+/* What goes to those who listen. */
+static void
+test_subscribers(void **state)
+{
+    static const struct {
+        const char  *body;
+        int          status;
+        int          arrives;
+    } cases[] = {
+        { CHANGED, 202, 1 },
+        { NOTE("notifications/prompts/list_changed", "{}"), 202, 1 },
+        { NOTE("notifications/resources/list_changed", "{}"), 202, 1 },
+        { "{\"jsonrpc\":\"2.0\",\n\"method\":"
+          "\"notifications/tools/list\\u005fchanged\"}", 202, 1 },
+        { UPDATED, 202, 0 },
+        { NOTE("notifications/resources/updated", "{}"), 202, 0 },
+        { NOTE("notifications/resources/updated", "{\"uri\":1}"), 202, 0 },
+
+        /* the static token opens no call */
+
+        { PROGRESS(1), 403, 0 },
+        { RESULT, 403, 0 },
+        { NOTE("notifications/other", "{}"), 403, 0 },
+        { "[" CHANGED "," PROGRESS(1) "]", 403, 1 }
+    };
+
+    size_t       i;
+    unsigned     before;
+    const char  *path;
+
+    (void) state;
+
+    client_resume(&d, 0, &a, session, NULL);
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        before = count(a.text, "data: {");
+        assert_int_equal(send_as(STATIC, "application/json", cases[i].body),
+                         cases[i].status);
+        assert_int_equal(count(a.text, "data: {") - before,
+                         cases[i].arrives);
+    }
+
+    assert_int_equal(stats().counter[MCP_COUNT_PUBLISHED], 5);
+    client_close(&d, &a);
+
+    /* a call's token can tell them as well, and then it is no event of it */
+
+    path = detached(0);
+    publish(1, &b, path, CHANGED);
+    assert_int_equal(b.status, 202);
+    has_not(a.text, "list_changed");
+    finish(path);
+
+    client_resume(&d, 0, &a, session, NULL);
+    has(a.text, CHANGED);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* The call has ended in another way: its door is shut. */
+static void
+test_over(void **state)
+{
+    int          i;
+    const char  *path;
+
+    (void) state;
+
+    for (i = 0; i < 3; i++) {
+        client_open(&d, session, NEW, ALL);
+        path = detached(0);
+
+        if (i == 0) {
+            cancel(1, session, "7");
+
+        } else if (i == 1) {
+            end_session(1, session);
+
+        } else {
+            driver_wait(&d, 31000);
+        }
+
+        assert_int_equal(a.ended, 1);
+        client_close(&d, &a);
+        driver_wait(&d, 10000);
+        publish(1, &b, path, RESULT);
+        assert_int_equal(b.status, 404);
+        quiet();
+    }
+}
+
+
+/* Where no door is configured nobody is told of one. */
+static void
+test_no_door(void **state)
+{
+    (void) state;
+
+    d.endpoint.publish_url = mcp_null_str;
+    client_post(&d, 0, &a, session, CALL);
+    fact_is(&d.jobs[0]->facts, MCP_FACT_PUBLISH_URL, "");
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+
+    d.endpoint.publish_url = mcp_str("http://h/p/");
+    client_post(&d, 0, &a, session, CALL);
+    assert_memory_equal(d.jobs[0]->facts.value[MCP_FACT_PUBLISH_URL].data,
+                        "http://h/p/", 11);
+    assert_true(d.jobs[0]->facts.value[MCP_FACT_PUBLISH_URL].data[11] != '/');
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Each request of a batch has its own. */
+static void
+test_batch(void **state)
+{
+    char        old[MCP_SESSION_TEXT_MAX], second[512];
+    mcp_job_t  *one, *two;
+
+    (void) state;
+
+    client_open(&d, old, OLD, ALL);
+    client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
+    one = d.jobs[0];
+    two = d.jobs[1];
+    door_of(one, url, sizeof(url));
+    door_of(two, second, sizeof(second));
+    assert_string_not_equal(url, second);
+    mcp_job_head(one, 202, mcp_null_str);
+    backend_end(&d, one, MCP_FAULT_NONE);
+    mcp_job_head(two, 202, mcp_null_str);
+    backend_end(&d, two, MCP_FAULT_NONE);
+
+    publish(1, &b, second + 16, RESULT);
+    has(a.text, "\"id\":8,\"result\"");
+    has_not(a.text, "\"id\":7");
+    publish(1, &b, second + 16, RESULT);
+    has_not(a.text, "\"id\":7");
+    publish(0, &b, url + 16, RESULT);
+    has(a.text, ANSWER);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_no_memory(void **state)
+{
+    static const char *const  types[] = {
+        "application/json", "application/x-ndjson", "text/event-stream"
+    };
+
+    static const char *const  bodies[] = {
+        "[" PROGRESS(1) "," UPDATED "]",
+        PROGRESS(1) "\n" UPDATED "\n",
+        "data: " PROGRESS(1) "\n\ndata: " UPDATED
+    };
+
+    size_t         i;
+    unsigned       before;
+    const char    *path;
+    unsigned long  k;
+
+    (void) state;
+
+    path = detached(0);
+
+    for (i = 0; i < ITEMS(types); i++) {
+        for (k = 1; k < 200; k++) {
+            before = count(a.text, PROGRESS(1));
+            d.te.tm.failed = 0;
+            memset(&b, 0, sizeof(b));
+            client_header(&b, "Content-Type", types[i]);
+
+            /* the door's own only: what the call does without memory is
+             * another matter */
+
+            driver_pause(&d, 0, 1);
+            d.te.tm.fail_at = k;
+            knock(1, &b, "POST", path, bodies[i]);
+            d.te.tm.fail_at = 0;
+            client_close(&d, &b);
+            driver_pause(&d, 0, 0);
+
+            if (d.te.tm.failed == 0) {
+                assert_int_equal(b.status, 202);
+                break;
+            }
+
+            /* never said to be taken when it was not */
+
+            if (b.rc == MCP_OK && b.status == 202) {
+                assert_int_equal(count(a.text, PROGRESS(1)), before + 1);
+
+            } else if (b.rc == MCP_OK) {
+                assert_int_equal(b.status, 500);
+            }
+        }
+
+        assert_true(k > 1 && k < 200);
+    }
+
+    finish(path);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_detached),
+        test(test_last),
+        test(test_while_running),
+        test(test_input),
+        test(test_times_out),
+        test(test_bodies),
+        test(test_too_large),
+        test(test_who),
+        test(test_subscribers),
+        test(test_over),
+        test(test_no_door),
+        test(test_batch),
+        test(test_no_memory)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
