@@ -1,0 +1,421 @@
+
+/* Nodes: handles, the queue, timers, what is done for the dead, winding
+ * up. */
+
+#include "core_cases.h"
+
+
+static void
+test_handles(void **state)
+{
+    enum { N = 1000 };
+
+    int          i, x[N];
+    uint64_t     h[N], again;
+    mcp_node_t  *node;
+
+    (void) state;
+
+    node = &d.process[0].node;
+
+    /* more than the table begins with, all different, none 0 */
+
+    for (i = 0; i < N; i++) {
+        h[i] = mcp_node_handle(node, &x[i], i % 2);
+        assert_true(h[i] != 0);
+    }
+
+    for (i = 0; i < N; i++) {
+        assert_ptr_equal(node->handles[(uint32_t) h[i]].object, &x[i]);
+        assert_int_equal(node->handles[(uint32_t) h[i]].call, i % 2);
+    }
+
+    /* one that was dropped never comes back, though its place does */
+
+    mcp_node_drop_handle(node, h[7]);
+    again = mcp_node_handle(node, &x[8], 0);
+    assert_int_equal((uint32_t) again, (uint32_t) h[7]);
+    assert_true(again != h[7]);
+
+    mcp_node_drop_handle(node, h[7]);
+    assert_ptr_equal(node->handles[(uint32_t) again].object, &x[8]);
+    mcp_node_drop_handle(node, again);
+
+    /* nonsense is nobody's */
+
+    mcp_node_drop_handle(node, 0);
+    mcp_node_drop_handle(node, UINT64_MAX);
+    mcp_node_drop_handle(node, again);
+
+    for (i = 0; i < N; i++) {
+        mcp_node_drop_handle(node, h[i]);
+    }
+
+    for (i = 1; i < (int) node->n_handles; i++) {
+        assert_null(node->handles[i].object);
+    }
+
+    /* without memory there is none, and nothing is lost */
+
+    for (i = 0; i < N; i++) {
+        h[i] = mcp_node_handle(node, &x[i], 0);
+    }
+
+    while (node->free_handle) {
+        mcp_node_handle(node, &x[0], 0);
+    }
+
+    d.te.tm.fail_at = 1;
+    assert_int_equal(mcp_node_handle(node, &x[0], 0), 0);
+    assert_true(mcp_node_handle(node, &x[0], 0) != 0);
+    assert_ptr_equal(node->handles[(uint32_t) h[5]].object, &x[5]);
+    memset(node->handles, 0, node->n_handles * sizeof(mcp_handle_t));
+}
+
+
+static unsigned  ready_calls;
+
+
+static void
+count_ready(void *ctx)
+{
+    (void) ctx;
+
+    ready_calls++;
+}
+
+
+/* First in, first out; one place each; ready when there is a first one. */
+static void
+test_queue(void **state)
+{
+    size_t        i;
+    mcp_node_t   *node;
+    mcp_task_t    task[4];
+    mcp_action_t  action;
+
+    (void) state;
+
+    node = &d.process[0].node;
+    node->glue.ready = count_ready;
+    ready_calls = 0;
+    memset(task, 0, sizeof(task));
+
+    for (i = 0; i < 4; i++) {
+        task[i].action.type = MCP_ACT_RESUME;
+        task[i].action.glue = &task[i];
+        mcp_node_queue(node, &task[i]);
+        mcp_node_queue(node, &task[0]);
+    }
+
+    assert_int_equal(ready_calls, 1);
+    mcp_node_unqueue(node, &task[2]);
+    mcp_node_unqueue(node, &task[2]);
+    mcp_node_unqueue(node, &task[3]);
+    mcp_node_queue(node, &task[2]);
+
+    mcp_node_next(node, &action);
+    assert_ptr_equal(action.glue, &task[0]);
+    mcp_node_next(node, &action);
+    assert_ptr_equal(action.glue, &task[1]);
+    mcp_node_next(node, &action);
+    assert_ptr_equal(action.glue, &task[2]);
+    mcp_node_next(node, &action);
+    assert_int_equal(action.type, MCP_ACT_NONE);
+    mcp_node_next(node, &action);
+    assert_int_equal(action.type, MCP_ACT_NONE);
+
+    mcp_node_queue(node, &task[3]);
+    assert_int_equal(ready_calls, 2);
+    mcp_node_next(node, &action);
+    assert_ptr_equal(action.glue, &task[3]);
+}
+
+
+static void
+test_deadline(void **state)
+{
+    int       busy;
+    uint64_t  first;
+
+    (void) state;
+
+    /* the sweep, if nothing else */
+
+    first = mcp_node_deadline(&d.process[0].node, &busy);
+    assert_int_equal(first, d.te.now + 1000);
+    assert_int_equal(busy, 0);
+
+    d.endpoint.stream_after = 300;
+    client_post(&d, 0, &a, session, CALL);
+    assert_int_equal(mcp_node_deadline(&d.process[0].node, &busy),
+                     d.te.now + 300);
+    assert_int_equal(busy, 1);
+    assert_int_equal(mcp_node_deadline(&d.process[1].node, &busy), first);
+    assert_int_equal(busy, 0);
+
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+    assert_int_equal(mcp_node_deadline(&d.process[0].node, &busy), first);
+    assert_int_equal(busy, 0);
+}
+
+
+/* A stream that nobody fetched is told of when it goes. */
+static void
+test_report(void **state)
+{
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    client_close(&d, &a);
+    backend_json(&d, RESULT);
+    d.te.logged = 0;
+    d.te.last[0] = '\0';
+    driver_wait(&d, 70000);
+    assert_int_equal(stats().streams, 0);
+    has(d.te.last, "of \"echo\" expired with 1 events not fetched");
+    assert_int_equal(stats().counter[MCP_COUNT_STREAMS_EXPIRED], 1);
+    quiet();
+}
+
+
+/* The process that owns a call dies; b reads it at the other one. */
+static void
+test_owner_dies(void **state)
+{
+    int         attached;
+    char        id[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    for (attached = 0; attached < 2; attached++) {
+        job = call(0);
+        backend_say(&d, job, PROGRESS(1) "\n" PROGRESS(2) "\n");
+        snprintf(id, sizeof(id), "%.22s.1", a.text + 4);
+
+        if (attached) {
+            client_resume(&d, 1, &b, session, id);
+        }
+
+        driver_kill(&d, 0);
+        client_close(&d, &a);
+        driver_end_jobs(&d, 0);
+        driver_killed(&d, 0, 1);
+
+        if (!attached) {
+            client_resume(&d, 0, &b, session, id);
+        }
+
+        has_not(b.text, PROGRESS(1));
+        has(b.text, ".2\ndata: " PROGRESS(2));
+        has(b.text, ".3\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"error\":"
+                    "{\"code\":-32603,\"message\":\"Call lost");
+        assert_int_equal(b.ended, 1);
+        client_last_id(&b, id);
+        client_close(&d, &b);
+
+        client_resume(&d, 1, &b, session, id);
+        assert_int_equal(b.status, 204);
+        client_close(&d, &b);
+        assert_int_equal(stats().counter[MCP_COUNT_CALLS_LOST],
+                         attached + 1);
+        assert_int_equal(stats().counter[MCP_COUNT_CALLS_LIVE], 0);
+        quiet();
+    }
+
+    driver_wait(&d, 10000);
+    assert_int_equal(stats().streams, 0);
+}
+
+
+/* The process dies that a client is connected to, not the call's. */
+static void
+test_reader_dies(void **state)
+{
+    char        id[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_last_id(&a, id);
+    client_close(&d, &a);
+    client_resume(&d, 1, &b, session, id);
+
+    driver_kill(&d, 1);
+    client_close(&d, &b);
+    driver_killed(&d, 1, 0);
+
+    backend_say(&d, job, PROGRESS(2) "\n");
+    client_resume(&d, 1, &b, session, id);
+    has(b.text, PROGRESS(2));
+    backend_say(&d, job, RESULT "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    has(b.text, ANSWER);
+    assert_int_equal(stats().counter[MCP_COUNT_CALLS_LOST], 0);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* Of a batch each request gets its answer: those that have none yet an
+ * error. */
+static void
+test_batch_dies(void **state)
+{
+    int         n;
+    char        old[MCP_SESSION_TEXT_MAX], id[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    client_open(&d, old, OLD, ALL);
+
+    for (n = 0; n < 3; n++) {
+        client_post(&d, 0, &a, old, "[" PING "," CALL ",1," CALL8 "]");
+        driver_wait(&d, 1500);
+        client_last_id(&a, id);
+
+        if (n) {
+            job = d.jobs[n - 1];
+            mcp_job_head(job, 200, mcp_str("application/json"));
+            backend_say(&d, job, RESULT);
+            backend_end(&d, job, MCP_FAULT_NONE);
+        }
+
+        driver_kill(&d, 0);
+        client_close(&d, &a);
+        driver_end_jobs(&d, 0);
+        driver_killed(&d, 0, 1);
+
+        id[23] = '0';
+        client_resume(&d, 1, &b, old, id);
+        assert_int_equal(b.ended, 1);
+        has(b.text, PONG);
+        assert_int_equal(count(b.text, "\"id\":7,\"error\""), n != 1);
+        assert_int_equal(count(b.text, "\"id\":8,\"error\""), n != 2);
+        assert_int_equal(count(b.text, "\"id\":7,\"result\""), n == 1);
+        assert_int_equal(count(b.text, "\"id\":8,\"result\""), n == 2);
+        assert_int_equal(count(b.text, "Invalid Request"), 1);
+        assert_int_equal(count(b.text, "data: "), 4);
+        client_close(&d, &b);
+        quiet();
+    }
+}
+
+
+/* Adopting without memory: the call ends all the same. */
+static void
+test_adopt_no_memory(void **state)
+{
+    char           id[64];
+    mcp_job_t     *job;
+    unsigned long  k;
+
+    (void) state;
+
+    for (k = 1; k < 10; k++) {
+        job = call(0);
+        backend_say(&d, job, PROGRESS(1) "\n");
+        client_last_id(&a, id);
+
+        driver_kill(&d, 0);
+        client_close(&d, &a);
+        driver_end_jobs(&d, 0);
+        d.te.tm.failed = 0;
+        d.te.tm.fail_at = k;
+        driver_killed(&d, 0, 1);
+        d.te.tm.fail_at = 0;
+
+        client_resume(&d, 1, &b, session, id);
+        assert_true(b.status == 204 || b.ended);
+        client_close(&d, &b);
+        quiet();
+
+        if (d.te.tm.failed == 0) {
+            assert_true(k > 1);
+            return;
+        }
+    }
+
+    fail_msg("never came to an end");
+}
+
+
+static void
+test_wind_up(void **state)
+{
+    int         busy;
+    char        id[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_last_id(&a, id);
+    mcp_node_stop(&d.process[0].node);
+    driver_pump(&d);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+
+    /* the call keeps it, until it is over */
+
+    mcp_node_deadline(&d.process[0].node, &busy);
+    assert_int_equal(busy, 1);
+    backend_say(&d, job, RESULT "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    mcp_node_deadline(&d.process[0].node, &busy);
+    assert_int_equal(busy, 0);
+    driver_restart(&d, 0);
+
+    client_resume(&d, 0, &b, session, id);
+    has(b.text, ANSWER);
+    client_close(&d, &b);
+    assert_int_equal(stats().counter[MCP_COUNT_CALLS_LOST], 0);
+    quiet();
+}
+
+
+static void
+test_log(void **state)
+{
+    char  long_text[1000];
+
+    (void) state;
+
+    memset(long_text, 'x', sizeof(long_text));
+    long_text[sizeof(long_text) - 1] = '\0';
+
+    d.te.logged = 0;
+    d.te.env.log_level = MCP_LOG_WARN;
+    mcp_node_log(&d.process[0].node, MCP_LOG_INFO, "%s", "no");
+    assert_int_equal(d.te.logged, 0);
+    mcp_node_log(&d.process[0].node, MCP_LOG_WARN, "%d %s", 5, long_text);
+    assert_int_equal(d.te.logged, 1);
+    assert_memory_equal(d.te.last, "5 xxx", 5);
+    assert_int_equal(strlen(d.te.last), 511);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_handles),
+        test(test_queue),
+        test(test_deadline),
+        test(test_report),
+        test(test_owner_dies),
+        test(test_reader_dies),
+        test(test_batch_dies),
+        test(test_adopt_no_memory),
+        test(test_wind_up),
+        test(test_log)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
