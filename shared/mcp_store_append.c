@@ -8,20 +8,6 @@
 #include "mcp_store_layout.h"
 
 
-static int
-mcp_store_over(const mcp_store_stream_t *st, size_t len)
-{
-    if (st->max_events != 0
-        && mcp_store_log_count(&st->events) >= st->max_events)
-    {
-        return 1;
-    }
-
-    return st->max_bytes != 0
-           && (len > st->max_bytes || st->events.bytes > st->max_bytes - len);
-}
-
-
 /* Events kept that were sent. */
 static uint64_t
 mcp_store_sent(const mcp_store_stream_t *st)
@@ -31,60 +17,92 @@ mcp_store_sent(const mcp_store_stream_t *st)
 }
 
 
-/* Drops what was sent, but for the last "keep", while the stream is over its
- * limit. */
-static void
-mcp_store_trim(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
-    uint64_t keep)
+/* Events kept that were not. */
+static uint64_t
+mcp_store_unsent(const mcp_store_stream_t *st)
 {
-    while (mcp_store_over(st, len) && mcp_store_sent(st) > keep) {
-        mcp_store_log_drop(op, &st->events);
-    }
+    return mcp_store_log_count(&st->events) - mcp_store_sent(st);
 }
 
 
-/* Drops an event of a listener, whether it was sent or not. */
+/* Whether one more event would be more than may wait for a consumer. */
+static int
+mcp_store_over(const mcp_store_stream_t *st, size_t len)
+{
+    uint64_t  bytes;
+
+    if (st->max_events != 0 && mcp_store_unsent(st) >= st->max_events) {
+        return 1;
+    }
+
+    bytes = st->events.bytes - st->sent_bytes;
+
+    return st->max_bytes != 0
+           && (len > st->max_bytes || bytes > st->max_bytes - len);
+}
+
+
+/* Drops the oldest event. */
 static void
 mcp_store_drop(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
+    uint64_t  bytes;
+
     if (mcp_store_sent(st) == 0) {
-        mcp_store_add(op->head, MCP_COUNT_EVENTS_DROPPED, 1);
+        mcp_store_log_drop(op, &st->events);
+        return;
     }
 
+    bytes = st->events.bytes;
     mcp_store_log_drop(op, &st->events);
+    st->sent_bytes -= bytes - st->events.bytes;
 }
 
 
 /*
- * Makes room for a message within the stream's limits.  Events that were
- * written to a socket may not have arrived: the last ones are kept for as
- * long as the limits have room for them.
+ * What was written to a socket need not have arrived: as much as may wait for
+ * a consumer is kept of it, too, for a client that comes back.
  */
+static void
+mcp_store_trim(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    while (mcp_store_sent(st) > 0
+           && ((st->max_events != 0 && mcp_store_sent(st) > st->max_events)
+               || (st->max_bytes != 0 && st->sent_bytes > st->max_bytes)))
+    {
+        mcp_store_drop(op, st);
+    }
+}
+
+
+/* Makes room for a message within the stream's limits. */
 static int
 mcp_store_admit(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
     int answers)
 {
+    mcp_store_trim(op, st);
+
     if (!mcp_store_over(st, len)) {
         return MCP_OK;
     }
 
     if (st->kind == MCP_STREAM_LISTEN) {
+
         while (mcp_store_over(st, len) && st->events.head != 0) {
+            if (mcp_store_sent(st) == 0) {
+                mcp_store_add(op->head, MCP_COUNT_EVENTS_DROPPED, 1);
+            }
+
             mcp_store_drop(op, st);
         }
 
         return MCP_OK;
     }
 
-    mcp_store_trim(op, st, len, MCP_STORE_KEEP_SENT);
-    mcp_store_trim(op, st, len, 0);
-
     /* the response has to go out; and what is larger than the limit would
      * wait for ever, so that it goes when it is alone */
 
-    if (!mcp_store_over(st, len) || answers >= 0
-        || st->sent_seq >= st->events.last)
-    {
+    if (answers >= 0 || mcp_store_unsent(st) == 0) {
         return MCP_OK;
     }
 
@@ -94,29 +112,13 @@ mcp_store_admit(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
 }
 
 
-/* Bytes of events that are kept but were not sent.  Few of those sent are
- * left, see below. */
-static uint64_t
-mcp_store_unsent_bytes(mcp_store_op_t *op, mcp_store_stream_t *st)
+void
+mcp_store_stream_seen(mcp_store_op_t *op, mcp_store_stream_t *st,
+    uint64_t sent)
 {
-    uint64_t             bytes, n;
-    mcp_store_pos_t      pos;
-    mcp_store_record_t  *rec;
-
-    bytes = st->events.bytes;
-
-    for (n = 0; n < mcp_store_sent(st); n++) {
-        if (!mcp_store_log_seek(op->head, &st->events, st->events.first + n,
-                                &pos))
-        {
-            break;
-        }
-
-        rec = mcp_store_log_record(op->head, &pos);
-        bytes -= rec->len;
-    }
-
-    return bytes;
+    st->sent_seq = sent;
+    st->sent_bytes = mcp_store_log_bytes(op->head, &st->events,
+                                         st->events.first, sent);
 }
 
 
@@ -124,7 +126,7 @@ void
 mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t sent)
 {
-    uint64_t  events;
+    uint64_t  from;
 
     if (sent > st->events.last) {
         sent = st->events.last;
@@ -134,6 +136,13 @@ mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
         return;
     }
 
+    from = st->sent_seq + 1;
+
+    if (from < st->events.first) {
+        from = st->events.first;
+    }
+
+    st->sent_bytes += mcp_store_log_bytes(op->head, &st->events, from, sent);
     st->sent_seq = sent;
 
     if (!st->want_room) {
@@ -142,21 +151,16 @@ mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
 
     /* wake the owner once, when it can go on for a while */
 
-    while (mcp_store_sent(st) > MCP_STORE_KEEP_SENT) {
-        mcp_store_log_drop(op, &st->events);
-    }
-
-    events = st->events.last - sent;
-
-    if (events != 0) {
+    if (mcp_store_unsent(st) != 0) {
         if (st->max_events != 0
-            && events > st->max_events - (st->max_events + 3) / 4)
+            && mcp_store_unsent(st)
+               > st->max_events - (st->max_events + 3) / 4)
         {
             return;
         }
 
         if (st->max_bytes != 0
-            && mcp_store_unsent_bytes(op, st)
+            && st->events.bytes - st->sent_bytes
                > st->max_bytes - st->max_bytes / 4)
         {
             return;
@@ -239,7 +243,7 @@ mcp_store_append_event(mcp_store_op_t *op, mcp_store_stream_t *st,
     while (rc == MCP_ERR_FULL && st->kind == MCP_STREAM_CALL
            && mcp_store_sent(st) > MCP_STORE_KEEP_SENT)
     {
-        mcp_store_log_drop(op, &st->events);
+        mcp_store_drop(op, st);
         rc = mcp_store_log_append(op, &st->events, rec, &message, 1, all);
     }
 

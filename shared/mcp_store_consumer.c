@@ -108,7 +108,7 @@ mcp_store_watch_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 
     /* what it asks for again did not arrive, whatever was written */
 
-    st->sent_seq = after;
+    mcp_store_stream_seen(op, st, after);
     st->consumer_handle = handle;
     mcp_store_barrier();
     st->consumer_slot = op->store->slot;

@@ -31,7 +31,7 @@
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
-#define MCP_STORE_VERSION    1
+#define MCP_STORE_VERSION    2
 
 #define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* of 32-bit refs */
 
@@ -44,7 +44,7 @@
 /* Chunks that one hold of the lock takes for a private chain. */
 #define MCP_STORE_BATCH      1024
 
-/* Events already written that a stream keeps for a client that lost them. */
+/* Events already written that a stream keeps in a region that is full. */
 #define MCP_STORE_KEEP_SENT  64
 
 /* Chunks between two marks of a log, see mcp_store_log_seek(). */
@@ -221,6 +221,7 @@ typedef struct {
     uint64_t           max_bytes;
 
     uint64_t           sent_seq;
+    uint64_t           sent_bytes;     /* of events kept, up to that; derived */
     uint64_t           applied_seq;    /* whose effect on what follows is done
                                           */
     uint64_t           answered;
@@ -528,6 +529,10 @@ void mcp_store_log_attach(mcp_store_op_t *op, mcp_store_log_t *log,
 mcp_store_record_t *mcp_store_log_record(mcp_store_head_t *head,
     mcp_store_pos_t *pos);
 
+/* Payload bytes of the records from..to that are kept. */
+uint64_t mcp_store_log_bytes(mcp_store_head_t *head,
+    const mcp_store_log_t *log, uint64_t from, uint64_t to);
+
 /* Finds a record that is kept: 0 if it is not there. */
 int mcp_store_log_seek(mcp_store_head_t *head, const mcp_store_log_t *log,
     uint64_t seq, mcp_store_pos_t *pos);
@@ -570,6 +575,8 @@ void mcp_store_stream_settle(mcp_store_op_t *op, mcp_store_stream_t *st);
 int mcp_store_stream_settled(const mcp_store_stream_t *st);
 
 /* Raises sent_seq. */
+void mcp_store_stream_seen(mcp_store_op_t *op, mcp_store_stream_t *st,
+    uint64_t sent);
 void mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t sent);
 

@@ -396,6 +396,36 @@ mcp_store_log_drop(mcp_store_op_t *op, mcp_store_log_t *log)
 }
 
 
+uint64_t
+mcp_store_log_bytes(mcp_store_head_t *head, const mcp_store_log_t *log,
+    uint64_t from, uint64_t to)
+{
+    uint64_t             bytes;
+    mcp_store_pos_t      pos;
+    mcp_store_record_t  *rec;
+
+    if (from > to || !mcp_store_log_seek(head, log, from, &pos)) {
+        return 0;
+    }
+
+    bytes = 0;
+
+    while (from <= to) {
+        rec = mcp_store_log_record(head, &pos);
+
+        if (rec == NULL) {
+            break;
+        }
+
+        bytes += rec->len;
+        mcp_store_log_pass(head, &pos, rec->len);
+        from++;
+    }
+
+    return bytes;
+}
+
+
 void
 mcp_store_log_clear(mcp_store_op_t *op, mcp_store_log_t *log)
 {

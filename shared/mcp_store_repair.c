@@ -160,6 +160,9 @@ mcp_store_repair_stream(mcp_store_head_t *head, mcp_store_stream_t *st)
         st->sent_seq = st->events.last;
     }
 
+    st->sent_bytes = mcp_store_log_bytes(head, &st->events, st->events.first,
+                                         st->sent_seq);
+
     if (mcp_store_final(st)) {
         st->owner_slot = MCP_STORE_NO_SLOT;
         st->inbox.head = 0;

@@ -178,6 +178,10 @@ mcp_store_verify_stream(mcp_store_verify_t *v, mcp_store_stream_t *st,
 
     mcp_store_expect(v, st->applied_seq == st->events.last, "applied");
     mcp_store_expect(v, st->sent_seq <= st->events.last, "sent");
+    mcp_store_expect(v, st->sent_bytes
+                        == mcp_store_log_bytes(v->op->head, &st->events,
+                                               st->events.first,
+                                               st->sent_seq), "bytes sent");
     mcp_store_expect(v, !mcp_store_final(st)
                         || (st->owner_slot == MCP_STORE_NO_SLOT
                             && st->inbox.head == 0), "a stream is over");
