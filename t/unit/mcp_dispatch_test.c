@@ -472,10 +472,20 @@ test_initialize(void **state)
         "-32602");
     ask(NULL, NOTE("initialize", "{}"), 400, "-32000");
 
+    /* neither what was drawn before nor anything new */
+
+    d.process[0].node.n_random = 0;
     d.te.random_rc = MCP_ERR_INTERNAL;
     ask(NULL, REQUEST("1", "initialize", "{\"protocolVersion\":\"" NEW
                       "\"}"), 500, "-32603");
+
+    /* nor is there a call without an id of its own */
+
+    client_post(&d, 0, &a, session, CALL);
+    assert_int_equal(a.rc, MCP_ERR_MEMORY);
+    client_close(&d, &a);
     d.te.random_rc = MCP_OK;
+    quiet();
 }
 
 
