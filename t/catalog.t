@@ -1,0 +1,782 @@
+# The catalog: lists, pages, what is unknown, what a broken file is told.
+
+use Test::Nginx::Socket;
+use lib 't/lib';
+use MCP;
+
+repeat_each(1);
+
+plan tests => repeat_each() * 349;
+
+no_long_string();
+
+our $Mcp = <<'END';
+    location = /mcp {
+        mcp mcp;
+        mcp_catalog ../html/catalog.json;
+        mcp_backend @echo;
+    }
+    location @echo {
+        proxy_pass http://127.0.0.1:$TEST_NGINX_SERVER_PORT/echo?$mcp_call;
+        proxy_set_header X-What "$mcp_method $mcp_name";
+    }
+    location = /echo {
+        return 200 $http_x_what;
+    }
+END
+
+sub tools {
+    return '{"tools":[' . join(',', map {
+        "{\"name\":\"$_\",\"inputSchema\":{\"type\":\"object\"}}" } @_) . ']}';
+}
+
+# catalog.json with this text
+
+sub file { return [['catalog.json', shift]] }
+
+# the list that nginx makes of n tools
+
+sub names {
+    return MCP::answer('{"tools":[' . join(',', map {
+        "{\"name\":\"$_\",\"inputSchema\":{\"type\":\"object\"}}" } @_) . ']}');
+}
+
+# cursors (shared/mcp_catalog.c): position, kind, digest of the file
+
+sub cursor {
+    my ($text, $kind, $position) = @_;
+
+    return MIME::Base64::encode_base64url(pack('N C', $position, $kind)
+        . substr MCP::digest($text), 0, 7);
+}
+
+our $Broken = <<'END';
+    location = /mcp { mcp mcp; mcp_catalog ../html/catalog.json; }
+END
+
+our $All = <<'END';
+{
+    "instructions": "Use \u0022greet\" first.\nÄ",
+    "completions": true,
+    "tools": [
+        {"name": "greet", "title": "Greet", "description": "Says\nhello",
+         "inputSchema": {"type": "object", "properties": {"x-mcp-y": {}}},
+         "outputSchema": {"type": "object"}, "annotations": {"a": [1, 2.50]},
+         "icons": [], "_meta": {"k": null}, "execution": {}},
+        {"name": "a.b-c_D9", "x-mcp-internal": [1, {"x": 2}],
+         "inputSchema": {"type":"object"}, "x-mcp-more": "no", "other": 1}
+    ],
+    "prompts": [
+        {"name": "hello world", "arguments": [{"name": "who"}]},
+        {"x-mcp-p": 1, "name": "ü"}
+    ],
+    "resources": [
+        {"uri": "acme:cities", "name": "Cities", "mimeType": "text/plain",
+         "size": 12},
+        {"uri": "acme:only", "name": "Only", "x-mcp-only": true}
+    ],
+    "resourceTemplates": [
+        {"uriTemplate": "acme:city/{name}", "name": "City"},
+        {"uriTemplate": "acme:path{/more*}", "name": "Path", "x-mcp-z": {}}
+    ]
+}
+END
+
+run_tests();
+
+__DATA__
+
+=== TEST 1: tools/list is the file, less what is ours
+--- config eval: $::Mcp
+--- user_files eval: ::file($::All)
+--- request eval: MCP::rpc('tools/list')
+--- more_headers eval: MCP::post()
+--- response_body eval
+MCP::answer('{"tools":[{"name": "greet", "title": "Greet", '
+    . '"description": "Says\nhello",          "inputSchema": '
+    . '{"type": "object", "properties": {"x-mcp-y": {}}},          '
+    . '"outputSchema": {"type": "object"}, "annotations": {"a": [1, 2.50]},'
+    . '          "icons": [], "_meta": {"k": null}, "execution": {}},'
+    . '{"name":"a.b-c_D9","inputSchema":{"type":"object"},"other":1}]}')
+
+
+
+=== TEST 2: the other lists
+--- config eval: $::Mcp
+--- user_files eval: ::file($::All)
+--- cases eval
+[
+    [MCP::rpc('prompts/list'), undef, 200, MCP::answer('{"prompts":['
+        . '{"name": "hello world", "arguments": [{"name": "who"}]},'
+        . '{"name":"ü"}]}')],
+    [MCP::rpc('resources/list'), undef, 200,
+        qr/\{"resources":\[\{"uri": "acme:cities".*"size": 12\},\{"uri":"acme:only","name":"Only"\}\]\}/],
+    [MCP::rpc('resources/templates/list'), undef, 200,
+        MCP::answer('{"resourceTemplates":['
+        . '{"uriTemplate": "acme:city/{name}", "name": "City"},'
+        . '{"uriTemplate":"acme:path{/more*}","name":"Path"}]}')],
+    [MCP::rpc('tools/list', '{}'), undef, 200, qr/"greet"/],
+    [MCP::rpc('tools/list', '{"_meta":{}}'), undef, 200, qr/"greet"/],
+]
+
+
+
+=== TEST 3: what initialize tells of it
+--- config eval: $::Mcp
+--- user_files eval: ::file($::All)
+--- request eval: MCP::initialize()
+--- more_headers eval: MCP::first()
+--- response_body_like eval
+qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":true\},"resources":\{"subscribe":true,"listChanged":true\},"completions":\{\},"logging":\{\}\},"serverInfo":\{.*\},"instructions":"Use \\u0022greet\\" first\.\\nÄ"\}\}\z/
+
+
+
+=== TEST 4: only tools
+--- config eval: $::Mcp
+--- user_files eval: ::file(::tools('a'))
+--- cases eval
+[
+    [MCP::initialize(), MCP::first(), 200,
+        qr/"capabilities":\{"tools":\{"listChanged":true\},"logging":\{\}\},"serverInfo":\{[^}]*\}\}\}/],
+    [MCP::rpc('tools/list'), undef, 200, ::names('a')],
+    (map { [MCP::rpc($_, '{"name":"x","uri":"y:z"}'), undef, 200,
+        MCP::fault(-32601, "Method not found: $_", 1)] }
+        'prompts/list', 'prompts/get', 'resources/list',
+        'resources/templates/list', 'resources/read', 'resources/subscribe',
+        'resources/unsubscribe', 'completion/complete'),
+]
+
+
+
+=== TEST 5: resources without templates, templates without resources
+--- config
+    location = /r { mcp mcp; mcp_catalog ../html/r.json; mcp_backend @none; }
+    location = /t { mcp mcp; mcp_catalog ../html/t.json; mcp_backend @none; }
+    location @none { return 500; }
+--- user_files
+>>> r.json
+{"resources": [{"uri":"a:b","name":"x"}]}
+>>> t.json
+{"resourceTemplates": [{"uriTemplate":"a:{b}","name":"x"}]}
+--- cases eval
+[
+    [MCP::rpc('resources/list', undef, 1, '/r'), undef, 200,
+        MCP::answer('{"resources":[{"uri":"a:b","name":"x"}]}')],
+    [MCP::rpc('resources/templates/list', undef, 1, '/r'), undef, 200,
+        MCP::answer('{"resourceTemplates":[]}')],
+    [MCP::rpc('resources/list', undef, 1, '/t'), undef, 200,
+        MCP::answer('{"resources":[]}')],
+    [MCP::rpc('resources/templates/list', undef, 1, '/t'), undef, 200,
+        MCP::answer('{"resourceTemplates":'
+            . '[{"uriTemplate":"a:{b}","name":"x"}]}')],
+    [MCP::initialize() =~ s{/mcp}{/t}r, MCP::first(), 200,
+        qr/"resources":\{"subscribe":true,"listChanged":true\}/],
+]
+
+
+
+=== TEST 6: empty lists, an empty catalog
+--- config
+    location = /mcp { mcp mcp; mcp_catalog ../html/e.json; mcp_backend @no; }
+    location = /none { mcp mcp; mcp_catalog ../html/n.json; mcp_backend @no; }
+    location @no { return 500; }
+--- user_files
+>>> e.json
+{"tools": [], "prompts": [], "resources": [], "resourceTemplates": []}
+>>> n.json
+{}
+--- cases eval
+[
+    [MCP::rpc('tools/list'), undef, 200, MCP::answer('{"tools":[]}')],
+    [MCP::rpc('prompts/list'), undef, 200, MCP::answer('{"prompts":[]}')],
+    [MCP::rpc('resources/list'), undef, 200, MCP::answer('{"resources":[]}')],
+    [MCP::rpc('tools/list', undef, 1, '/none'), undef, 200,
+        MCP::fault(-32601, 'Method not found: tools/list', 1)],
+    [MCP::initialize() =~ s{/mcp}{/none}r, MCP::first(), 200,
+        qr/"capabilities":\{"logging":\{\}\}/],
+]
+
+
+
+=== TEST 7: neither catalog nor backend
+--- config
+    location = /mcp { mcp mcp; }
+--- cases eval
+[
+    [MCP::rpc('tools/list'), undef, 200, qr/-32601/],
+    [MCP::rpc('tools/call', '{"name":"x"}'), undef, 200, qr/-32601/],
+    [MCP::rpc('completion/complete', '{}'), undef, 200, qr/-32601/],
+]
+
+
+
+=== TEST 8: no catalog: the backend knows all
+--- config
+    location = /mcp { mcp mcp; mcp_backend @all; }
+    location @all {
+        proxy_set_header X-What $mcp_method;
+        proxy_pass http://127.0.0.1:$TEST_NGINX_SERVER_PORT/all?$mcp_call;
+    }
+    location = /all {
+        default_type application/json;
+        return 200 '{"m":"$http_x_what"}';
+    }
+--- cases eval
+[
+    [MCP::initialize(), MCP::first(), 200,
+        qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":true\},"resources":\{"subscribe":true,"listChanged":true\},"completions":\{\},"logging":\{\}\}/],
+    (map { [MCP::rpc($_), undef, 200, MCP::answer("{\"m\":\"$_\"}")] }
+        'tools/list', 'prompts/list', 'resources/list',
+        'resources/templates/list'),
+    [MCP::rpc('tools/list', '{"cursor":"theirs"}'), undef, 200,
+        MCP::answer('{"m":"tools/list"}')],
+    [MCP::rpc('completion/complete',
+        '{"ref":{"type":"ref/prompt","name":"p"},"argument":{}}'), undef, 200,
+        MCP::answer('{"m":"completion/complete"}')],
+]
+
+
+
+=== TEST 9: unknown names
+--- config eval: $::Mcp
+--- user_files eval: ::file($::All)
+--- cases eval
+[
+    (map { [MCP::rpc('tools/call', "{\"name\":\"$_\"}"), undef, 200,
+        MCP::fault(-32602, "Unknown tool: $_", 1)] }
+        'Greet', 'greet ', 'x', 'hello world', 'acme:cities', 'a.b-c_D'),
+    [MCP::rpc('tools/call', '{"name":"a\"b"}'), undef, 200,
+        MCP::fault(-32602, 'Unknown tool: a\"b', 1)],
+    [MCP::rpc('prompts/get', '{"name":"greet"}'), undef, 200,
+        MCP::fault(-32602, 'Unknown prompt: greet', 1)],
+    (map { [MCP::rpc('resources/read', "{\"uri\":\"$_\"}"), undef, 200,
+        MCP::fault(-32002, "Resource not found: $_", 1)] }
+        'acme:city', 'acme:city/', 'acme:Cities', 'acme:city/a/b', 'x:y'),
+    [MCP::rpc('resources/subscribe', '{"uri":"x:y"}'), undef, 200,
+        MCP::fault(-32002, 'Resource not found: x:y', 1)],
+]
+
+
+
+=== TEST 10: known ones
+--- config eval: $::Mcp
+--- user_files eval: ::file($::All)
+--- cases eval
+[
+    [MCP::rpc('tools/call', '{"name":"greet"}'), undef, 200,
+        MCP::answer(MCP::text('tools/call greet'))],
+    [MCP::rpc('tools/call', '{"name":"\u0067re\u0065t"}'), undef, 200,
+        MCP::answer(MCP::text('tools/call greet'))],
+    [MCP::rpc('tools/call', '{"name":"a.b-c_D9","arguments":{}}'), undef, 200,
+        MCP::answer(MCP::text('tools/call a.b-c_D9'))],
+    [MCP::rpc('prompts/get', '{"name":"hello world"}'), undef, 200,
+        MCP::answer('{"messages":[{"role":"user","content":'
+            . '{"type":"text","text":"prompts/get hello world"}}]}')],
+    [MCP::rpc('prompts/get', '{"name":"\u00fc"}'), undef, 200,
+        qr/"text":"prompts\/get ü"/],
+]
+
+
+
+=== TEST 11: resources, exact and by template
+--- config eval: $::Mcp
+--- user_files eval: ::file($::All)
+--- cases eval
+[map { [MCP::rpc('resources/read', "{\"uri\":\"$_\"}"), undef, 200,
+    MCP::answer("{\"contents\":[{\"uri\":\"$_\",\"mimeType\":\"text/plain\","
+        . "\"text\":\"resources/read $_\"}]}")] }
+    'acme:cities', 'acme:only', 'acme:city/Oslo', 'acme:city/S%C3%A3o',
+    'acme:path', 'acme:path/a/b/c']
+
+
+
+=== TEST 12: completion/complete needs "completions"
+--- config eval: $::Mcp
+--- user_files eval: ::file('{"completions": false, "prompts": []}')
+--- request eval
+MCP::rpc('completion/complete', '{"ref":{"type":"ref/prompt","name":"x"}}')
+--- more_headers eval: MCP::post()
+--- response_body eval
+MCP::fault(-32601, 'Method not found: completion/complete', 1)
+
+
+
+=== TEST 13: pages
+--- config
+    location = /mcp { mcp mcp; mcp_catalog ../html/catalog.json; mcp_page_size 2; }
+--- user_files eval: ::file(::tools('a' .. 'e'))
+--- cases eval
+my $text = ::tools('a' .. 'e');
+my $next = sub {
+    ::names(@{$_[0]}) =~ s/\]\}\}\z/'],"nextCursor":"' . ::cursor($text, 0, $_[1]) . '"}}'/er
+};
+[
+    [MCP::rpc('tools/list'), undef, 200, $next->(['a', 'b'], 2)],
+    [MCP::rpc('tools/list', '{"cursor":"' . ::cursor($text, 0, 2) . '"}'),
+        undef, 200, $next->(['c', 'd'], 4)],
+    [MCP::rpc('tools/list', '{"cursor":"' . ::cursor($text, 0, 4) . '"}'),
+        undef, 200, ::names('e')],
+    [MCP::rpc('tools/list', '{"cursor":"' . ::cursor($text, 0, 1) . '"}'),
+        undef, 200, $next->(['b', 'c'], 3)],
+    [MCP::rpc('tools/list', '{"cursor":"' . ::cursor($text, 0, 3) . '"}'),
+        undef, 200, ::names('d', 'e')],
+]
+
+
+
+=== TEST 14: cursors that are not ours
+--- config
+    location = /mcp { mcp mcp; mcp_catalog ../html/catalog.json; mcp_page_size 2; }
+--- user_files eval: ::file(::tools('a' .. 'e'))
+--- cases eval
+my $text = ::tools('a' .. 'e');
+[map { [MCP::rpc('tools/list', "{\"cursor\":$_}"), undef, 200,
+    MCP::fault(-32602, 'Invalid cursor', 1)] }
+    '""', 'null', '2', '{}', '"x"', '"2"', '"AAAAAAAAAAAAAAAA"',
+    map { "\"$_\"" }
+        ::cursor($text, 0, 0), ::cursor($text, 0, 5), ::cursor($text, 0, 6),
+        ::cursor($text, 0, 0xffffffff), ::cursor($text, 1, 2),
+        ::cursor("$text ", 0, 2), ::cursor($text, 0, 2) . 'A',
+        ::cursor($text, 0, 2) . '=', substr(::cursor($text, 0, 2), 1)]
+
+
+
+=== TEST 15: page sizes that fit exactly, and none
+--- config
+    mcp_catalog ../html/catalog.json;
+    location = /5 { mcp mcp; mcp_page_size 5; }
+    location = /off { mcp mcp; mcp_page_size off; }
+    location = /0 { mcp mcp; mcp_page_size 0; }
+    location = /1 { mcp mcp; mcp_page_size 1; }
+--- user_files eval: ::file(::tools('a' .. 'e'))
+--- cases eval
+[
+    (map { [MCP::rpc('tools/list', undef, 1, $_), undef, 200,
+        ::names('a' .. 'e')] } '/5', '/off', '/0'),
+    [MCP::rpc('tools/list', undef, 1, '/1'), undef, 200,
+        qr/\[\{"name":"a",[^]]*\}\],"nextCursor":"[A-Za-z0-9_-]{16}"/],
+]
+
+
+
+=== TEST 16: 100 to a page
+--- config
+    location = /mcp { mcp mcp; mcp_catalog ../html/catalog.json; }
+--- user_files eval: ::file(::tools(map { "t$_" } 1 .. 250))
+--- cases eval
+my $text = ::tools(map { "t$_" } 1 .. 250);
+[
+    [MCP::rpc('tools/list'), undef, 200,
+        qr/"t1",.*"t100",(?!.*"t101").*"nextCursor"/],
+    [MCP::rpc('tools/list', '{"cursor":"' . ::cursor($text, 0, 200) . '"}'),
+        undef, 200, qr/\[\{"name":"t201",.*"t250",.*\}\]\}\}\z/],
+]
+
+
+
+=== TEST 17: a byte order mark is no JSON, white space is
+--- config
+    location = /mcp { mcp mcp; mcp_catalog ../html/catalog.json; }
+--- user_files eval: ::file(" \r\n\t{ } \n\n")
+--- request eval: MCP::rpc('ping')
+--- more_headers eval: MCP::post()
+--- response_body eval: MCP::answer('{}')
+
+
+
+=== TEST 18: the catalog of the level above
+--- http_config
+    mcp_catalog ../html/catalog.json;
+--- config
+    location = /mcp { mcp mcp; }
+    location = /own { mcp mcp; mcp_catalog ../html/own.json; }
+--- user_files eval
+[['catalog.json', ::tools('outer')], ['own.json', ::tools('inner')]]
+--- cases eval
+[
+    [MCP::rpc('tools/list'), undef, 200, ::names('outer')],
+    [MCP::rpc('tools/list', undef, 1, '/own'), undef, 200, ::names('inner')],
+]
+
+
+
+=== TEST 19: a catalog that is not there
+--- config
+    location = /mcp { mcp mcp; mcp_catalog ../html/missing.json; }
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*open\(\) ".*/html/missing\.json" failed \(2: No such file or directory\) in .*nginx\.conf:\d+}
+
+
+
+=== TEST 20: a catalog that is a directory
+--- config
+    location = /mcp { mcp mcp; mcp_catalog ../html; }
+--- must_die
+--- error_log
+[crit]
+[emerg]
+Is a directory
+
+
+
+=== TEST 21: not JSON
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{
+"tools": [
+}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 3: not valid JSON in}
+
+
+
+=== TEST 22: cut off
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"tools": [
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 1: not valid JSON in}
+
+
+
+=== TEST 23: empty
+--- config eval: $::Broken
+--- user_files eval: ::file('')
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line \d+: not valid JSON in}
+
+
+
+=== TEST 24: two texts
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{}
+{}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 2: not valid JSON in}
+
+
+
+=== TEST 25: no object
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+[]
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 1: a catalog must be an object in}
+
+
+
+=== TEST 26: a key that is unknown
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{
+"tools": [],
+"tool": []}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 3: unknown key "tool" in}
+
+
+
+=== TEST 27: a key that stands twice
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"tools": [],
+"tools": []}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 2: duplicate key "tools" in}
+
+
+
+=== TEST 28: a list that is none
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{
+
+"tools": {}}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 3: "tools" must be an array in}
+
+
+
+=== TEST 29: prompts that are none
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"prompts": null}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 1: "prompts" must be an array in}
+
+
+
+=== TEST 30: instructions that are no string
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"instructions":
+[1]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 2: "instructions" must be a string in}
+
+
+
+=== TEST 31: completions that are neither
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"completions": "yes"}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 1: "completions" must be true or false in}
+
+
+
+=== TEST 32: a tool that is no object
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"tools": [
+1]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 2: a tool must be an object in}
+
+
+
+=== TEST 33: a prompt that is no object
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"prompts": [[]]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 1: a prompt must be an object in}
+
+
+
+=== TEST 34: a tool without a name
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"tools": [
+{"inputSchema":{"type":"object"}}]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 2: tool without "name" in}
+
+
+
+=== TEST 35: a tool without a schema
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"tools": [{"name":"x"}]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 1: tool without "inputSchema" in}
+
+
+
+=== TEST 36: a schema of another type
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"tools": [{"name":"x",
+"inputSchema":{"type":"array"}}]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 2: "inputSchema" must have "type": "object" in}
+
+
+
+=== TEST 37: a schema that is true
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"tools": [{"name":"x","inputSchema":true}]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 1: "inputSchema" must be an object in}
+
+
+
+=== TEST 38: an output schema without type
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"tools": [{"name":"x","inputSchema":{"type":"object"},
+"outputSchema":{}}]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 2: "outputSchema" must have "type": "object" in}
+
+
+
+=== TEST 39: a name that is a number
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"tools": [{"name":1,"inputSchema":{"type":"object"}}]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 1: "name" must be a string in}
+
+
+
+=== TEST 40: an empty name
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"prompts": [{"name":""}]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 1: "name" must not be empty in}
+
+
+
+=== TEST 41: a tool name with a space
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"tools": [{"name":"a b","inputSchema":{"type":"object"}}]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 1: a tool's name is 1 to 128 of A\-Z a\-z 0\-9 _ \- \. in}
+
+
+
+=== TEST 42: a tool name of 129 characters
+--- config eval: $::Broken
+--- user_files eval: ::file(::tools('x' x 129))
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 1: a tool's name is 1 to 128 of A\-Z a\-z 0\-9 _ \- \. in}
+
+
+
+=== TEST 43: a member that stands twice
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"prompts": [{"name":"a",
+"name":"a"}]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 2: duplicate key "name" in}
+
+
+
+=== TEST 44: two tools of one name
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"tools": [{"name":"x","inputSchema":{"type":"object"}},
+{"name":"\u0078","inputSchema":{"type":"object"}}]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 2: duplicate tool "x" in}
+
+
+
+=== TEST 45: two resources of one URI
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"resources": [{"uri":"a:b","name":"1"},
+
+{"uri":"a:b","name":"2"}]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 3: duplicate resource "a:b" in}
+
+
+
+=== TEST 46: a resource without a URI
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"resources": [{"name":"x"}]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 1: resource without "uri" in}
+
+
+
+=== TEST 47: a template without a template
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"resourceTemplates": [{"name":"x"}]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 1: resource template without "uriTemplate" in}
+
+
+
+=== TEST 48: a template that is not closed
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"resourceTemplates": [
+{"uriTemplate":"a:{b","name":"x"}]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 2: .+}
+
+
+
+=== TEST 49: arguments of a prompt that are none
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"prompts": [{"name":"a","arguments":{}}]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 1: "arguments" must be an array in}
+
+
+
+=== TEST 50: an argument without a name
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"prompts": [{"name":"a","arguments":[
+{}]}]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 2: a prompt's argument must be an object with a "name" in}
+
+
+
+=== TEST 51: nested too deep
+--- config eval: $::Broken
+--- user_files eval: ::file('{"instructions":' . '[' x 200)
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 1: nested too deep in}
+
+
+
+=== TEST 52: invalid UTF-8
+--- config eval: $::Broken
+--- user_files eval: ::file("{\"instructions\":\"\xff\"}")
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 1: not valid JSON in}

@@ -1,0 +1,1405 @@
+# Directives: where they stand, what they take, what they say otherwise.
+
+use Test::Nginx::Socket;
+use lib 't/lib';
+use MCP;
+
+repeat_each(1);
+
+plan tests => repeat_each() * 367;
+
+no_long_string();
+
+our $Ping = MCP::rpc('ping');
+our $Pong = MCP::answer('{}');
+
+run_tests();
+
+__DATA__
+
+=== TEST 1: every directive, on every level
+--- http_config
+    mcp_zone other 2M;
+    mcp_server outer 1;
+    mcp_catalog ../html/c.json;
+    mcp_backend @b;
+    mcp_route x @b;
+    mcp_principal $remote_user;
+    mcp_allow_origin https://a.example;
+    mcp_publish_token t;
+    mcp_publish_url http://127.0.0.1/publish;
+    mcp_session_lifetime 1h;
+    mcp_stream_after 500ms;
+    mcp_close_after 1m;
+    mcp_retry 1s;
+    mcp_keepalive 10s;
+    mcp_max_wait 5m;
+    mcp_linger 30s;
+    mcp_call_timeout 1m;
+    mcp_input_timeout 1m;
+    mcp_max_events 100;
+    mcp_stream_buffer 1m;
+    mcp_max_session_streams 10;
+    mcp_max_principal_streams 100;
+    mcp_max_message 1m;
+    mcp_max_depth 32;
+    mcp_max_batch 10;
+    mcp_page_size 10;
+--- config
+    mcp_key ../html/mcp.key;
+    mcp_server inner 2 Title;
+    mcp_catalog ../html/c.json;
+    mcp_backend @b;
+    mcp_route ~^y @b;
+    mcp_principal x;
+    mcp_allow_origin ~b;
+    mcp_publish_token t;
+    mcp_publish_url http://127.0.0.1/publish;
+    mcp_session_lifetime 1h;
+    mcp_stream_after 0;
+    mcp_close_after off;
+    mcp_retry 0;
+    mcp_keepalive off;
+    mcp_max_wait 5m;
+    mcp_linger 0;
+    mcp_call_timeout 1m;
+    mcp_input_timeout 1m;
+    mcp_max_events 1;
+    mcp_stream_buffer 64k;
+    mcp_max_session_streams off;
+    mcp_max_principal_streams off;
+    mcp_max_message 1k;
+    mcp_max_depth 4;
+    mcp_max_batch 1;
+    mcp_page_size off;
+
+    location = /mcp {
+        mcp mcp;
+        mcp_key ../html/mcp.key;
+        mcp_server innermost 3;
+        mcp_catalog ../html/c.json;
+        mcp_backend @b;
+        mcp_route ~*^Y @b;
+        mcp_principal "";
+        mcp_allow_origin *;
+        mcp_publish_token t;
+        mcp_publish_url http://127.0.0.1/publish;
+        mcp_session_lifetime 1h;
+        mcp_stream_after 1s;
+        mcp_close_after 0;
+        mcp_retry 1h;
+        mcp_keepalive 0;
+        mcp_max_wait 0;
+        mcp_linger 1d;
+        mcp_call_timeout 1m;
+        mcp_input_timeout 1m;
+        mcp_max_events 1073741824;
+        mcp_stream_buffer 1000m;
+        mcp_max_session_streams 0;
+        mcp_max_principal_streams 1;
+        mcp_max_message 100m;
+        mcp_max_depth 512;
+        mcp_max_batch 64;
+        mcp_page_size 0;
+    }
+    location /other { mcp other; }
+    location /publish { mcp_publish mcp; }
+    location /open { mcp_publish other open; }
+    location /status { mcp_status mcp; }
+    location @b { return 200 x; }
+--- user_files
+>>> c.json
+{}
+--- request eval: MCP::initialize()
+--- more_headers eval: MCP::first()
+--- response_body_like: "serverInfo":\{"name":"innermost","version":"3"\}
+
+
+
+=== TEST 3: the zone behind the server
+--- bare
+--- http_config
+    server {
+        listen 127.0.0.1:$TEST_NGINX_RAND_PORT_1;
+        location = /mcp { mcp late; }
+    }
+    mcp_zone late 300k;
+    mcp_key ../html/key;
+--- config
+    location = /mcp { mcp late; }
+--- user_files eval
+[['key', $MCP::KEY]]
+--- request eval: $::Ping
+--- more_headers eval: MCP::post()
+--- response_body eval: $::Pong
+
+
+
+=== TEST 4: named locations belong to the server
+--- http_config
+    server {
+        listen 127.0.0.1:$TEST_NGINX_RAND_PORT_1;
+        location @b { return 200 x; }
+    }
+--- config
+    location = /mcp { mcp mcp; mcp_backend @b; }
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+ uses named location "\@b", which its server does not have}
+
+
+
+=== TEST 5: a named location of a route that is not there
+--- config
+    location = /mcp { mcp mcp; mcp_route x @nowhere; }
+--- must_die
+--- error_log
+[emerg]
+uses named location "@nowhere", which its server does not have
+
+
+
+=== TEST 6: a level without an endpoint may name what only others have
+--- http_config
+    mcp_backend @b;
+    server {
+        listen 127.0.0.1:$TEST_NGINX_RAND_PORT_1;
+        location / { return 200 x; }
+    }
+--- config
+    location = /mcp { mcp mcp; }
+    location @b { return 200 x; }
+--- request eval: $::Ping
+--- more_headers eval: MCP::post()
+--- response_body eval: $::Pong
+
+
+
+=== TEST 7: a zone keeps its kind
+--- http_config
+    limit_req_zone $binary_remote_addr zone=shared:1m rate=1r/s;
+    mcp_zone shared 1m;
+--- config
+--- must_die
+--- error_log
+[emerg]
+
+
+
+=== TEST 8: nothing of ours needs nothing
+--- bare
+--- config
+    location = /t { return 200 ok; }
+--- request
+GET /t
+--- response_body: ok
+
+
+
+=== TEST 9: several zones of the least size
+--- http_config
+    mcp_zone a 288k;
+    mcp_zone b 1024k;
+--- config
+    location = /mcp { mcp a; }
+    location = /b { mcp b; }
+--- request eval: $::Ping
+--- more_headers eval: MCP::post()
+--- response_body eval: $::Pong
+
+
+
+=== TEST 10: duplicates in a level below are none
+--- http_config
+    mcp_retry 1s;
+    mcp_keepalive off;
+    mcp_max_session_streams off;
+--- config
+    mcp_retry 2s;
+    mcp_keepalive 1s;
+    mcp_max_session_streams 2;
+    location = /mcp { mcp mcp; mcp_retry 3s; mcp_keepalive off; mcp_max_session_streams off; }
+--- request eval: $::Ping
+--- more_headers eval: MCP::post()
+--- response_body eval: $::Pong
+
+
+
+=== TEST 11: mcp_zone without a size
+--- http_config
+    mcp_zone x;
+--- config
+--- must_die
+--- error_log
+[emerg]
+invalid number of arguments in "mcp_zone" directive
+
+
+
+=== TEST 12: mcp_zone with too much
+--- http_config
+    mcp_zone x 1m 2;
+--- config
+--- must_die
+--- error_log
+[emerg]
+invalid number of arguments in "mcp_zone" directive
+
+
+
+=== TEST 13: mcp_zone with a size that is none
+--- http_config
+    mcp_zone x big;
+--- config
+--- must_die
+--- error_log
+[emerg]
+invalid zone size "big"
+
+
+
+=== TEST 14: mcp_zone that is too small
+--- http_config
+    mcp_zone x 100k;
+--- config
+--- must_die
+--- error_log
+[emerg]
+zone "x" is too small, it needs at least
+
+
+
+=== TEST 15: mcp_zone without a name
+--- http_config
+    mcp_zone "" 1m;
+--- config
+--- must_die
+--- error_log
+[emerg]
+empty zone name
+
+
+
+=== TEST 16: mcp_zone that stands twice
+--- http_config
+    mcp_zone mcp 2m;
+--- config
+--- must_die
+--- error_log
+[emerg]
+duplicate zone "mcp"
+
+
+
+=== TEST 17: mcp_zone in a server
+--- config
+    mcp_zone x 1m;
+--- must_die
+--- error_log
+[emerg]
+"mcp_zone" directive is not allowed here
+
+
+
+=== TEST 18: mcp_zone in a location
+--- config
+    location = /mcp { mcp mcp; mcp_zone x 1m; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_zone" directive is not allowed here
+
+
+
+=== TEST 19: mcp with an unknown zone
+--- config
+    location = /x { mcp nowhere; }
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
+
+
+
+=== TEST 20: mcp in a server
+--- config
+    mcp mcp;
+--- must_die
+--- error_log
+[emerg]
+"mcp" directive is not allowed here
+
+
+
+=== TEST 21: mcp on the http level
+--- http_config
+    mcp mcp;
+--- config
+--- must_die
+--- error_log
+[emerg]
+"mcp" directive is not allowed here
+
+
+
+=== TEST 22: mcp twice
+--- config
+    location = /x { mcp mcp; mcp mcp; }
+--- must_die
+--- error_log
+[emerg]
+"mcp" directive is duplicate
+
+
+
+=== TEST 23: mcp without a zone
+--- config
+    location = /x { mcp; }
+--- must_die
+--- error_log
+[emerg]
+invalid number of arguments in "mcp" directive
+
+
+
+=== TEST 24: mcp in "if"
+--- config
+    location = /x { if ($arg_a) { mcp mcp; } }
+--- must_die
+--- error_log
+[emerg]
+"mcp" directive is not allowed here
+
+
+
+=== TEST 25: mcp_publish with an unknown zone
+--- config
+    location = /x { mcp_publish nowhere; }
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
+
+
+
+=== TEST 26: mcp_publish in a server
+--- config
+    mcp_publish mcp;
+--- must_die
+--- error_log
+[emerg]
+"mcp_publish" directive is not allowed here
+
+
+
+=== TEST 27: mcp_publish on the http level
+--- http_config
+    mcp_publish mcp;
+--- config
+--- must_die
+--- error_log
+[emerg]
+"mcp_publish" directive is not allowed here
+
+
+
+=== TEST 28: mcp_publish twice
+--- config
+    location = /x { mcp_publish mcp; mcp_publish mcp; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_publish" directive is duplicate
+
+
+
+=== TEST 29: mcp_publish without a zone
+--- config
+    location = /x { mcp_publish; }
+--- must_die
+--- error_log
+[emerg]
+invalid number of arguments in "mcp_publish" directive
+
+
+
+=== TEST 30: mcp_publish in "if"
+--- config
+    location = /x { if ($arg_a) { mcp_publish mcp; } }
+--- must_die
+--- error_log
+[emerg]
+"mcp_publish" directive is not allowed here
+
+
+
+=== TEST 31: mcp_status with an unknown zone
+--- config
+    location = /x { mcp_status nowhere; }
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
+
+
+
+=== TEST 32: mcp_status in a server
+--- config
+    mcp_status mcp;
+--- must_die
+--- error_log
+[emerg]
+"mcp_status" directive is not allowed here
+
+
+
+=== TEST 33: mcp_status on the http level
+--- http_config
+    mcp_status mcp;
+--- config
+--- must_die
+--- error_log
+[emerg]
+"mcp_status" directive is not allowed here
+
+
+
+=== TEST 34: mcp_status twice
+--- config
+    location = /x { mcp_status mcp; mcp_status mcp; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_status" directive is duplicate
+
+
+
+=== TEST 35: mcp_status without a zone
+--- config
+    location = /x { mcp_status; }
+--- must_die
+--- error_log
+[emerg]
+invalid number of arguments in "mcp_status" directive
+
+
+
+=== TEST 36: mcp_status in "if"
+--- config
+    location = /x { if ($arg_a) { mcp_status mcp; } }
+--- must_die
+--- error_log
+[emerg]
+"mcp_status" directive is not allowed here
+
+
+
+=== TEST 37: mcp and mcp_publish in one location
+--- config
+    location = /x { mcp mcp; mcp_publish mcp; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_publish" directive must be the only one of "mcp", "mcp_publish" and "mcp_status" in its location
+
+
+
+=== TEST 38: mcp_publish and mcp_status in one location
+--- config
+    location = /x { mcp_publish mcp; mcp_status mcp; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_status" directive must be the only one of "mcp", "mcp_publish" and "mcp_status" in its location
+
+
+
+=== TEST 39: mcp_status and mcp in one location
+--- config
+    location = /x { mcp_status mcp; mcp mcp; }
+--- must_die
+--- error_log
+[emerg]
+"mcp" directive must be the only one of "mcp", "mcp_publish" and "mcp_status" in its location
+
+
+
+=== TEST 40: mcp_publish with a parameter that is unknown
+--- config
+    location = /x { mcp_publish mcp closed; }
+--- must_die
+--- error_log
+[emerg]
+invalid parameter "closed"
+
+
+
+=== TEST 41: mcp_server without a version
+--- config
+    location = /mcp { mcp mcp; mcp_server x; }
+--- must_die
+--- error_log
+[emerg]
+invalid number of arguments in "mcp_server" directive
+
+
+
+=== TEST 42: mcp_server with too much
+--- config
+    location = /mcp { mcp mcp; mcp_server a b c d; }
+--- must_die
+--- error_log
+[emerg]
+invalid number of arguments in "mcp_server" directive
+
+
+
+=== TEST 43: mcp_server twice
+--- config
+    location = /mcp { mcp mcp; mcp_server a 1; mcp_server b 2; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_server" directive is duplicate
+
+
+
+=== TEST 44: mcp_server with an empty name
+--- config
+    location = /mcp { mcp mcp; mcp_server "" 1; }
+--- must_die
+--- error_log
+[emerg]
+"" is empty or not UTF-8
+
+
+
+=== TEST 45: mcp_catalog twice
+--- config
+    location = /mcp { mcp mcp; mcp_catalog ../html/c.json; mcp_catalog ../html/c.json; }
+--- user_files
+>>> c.json
+{}
+--- must_die
+--- error_log
+[emerg]
+"mcp_catalog" directive is duplicate
+
+
+
+=== TEST 46: mcp_backend that is no named location
+--- config
+    location = /mcp { mcp mcp; mcp_backend tools; }
+--- must_die
+--- error_log
+[emerg]
+"tools" is not a named location
+
+
+
+=== TEST 47: mcp_backend that is a URL
+--- config
+    location = /mcp { mcp mcp; mcp_backend http://127.0.0.1/; }
+--- must_die
+--- error_log
+[emerg]
+"http://127.0.0.1/" is not a named location
+
+
+
+=== TEST 48: mcp_backend with an at-sign only
+--- config
+    location = /mcp { mcp mcp; mcp_backend @; }
+--- must_die
+--- error_log
+[emerg]
+"@" is not a named location
+
+
+
+=== TEST 49: mcp_backend twice
+--- config
+    location = /mcp { mcp mcp; mcp_backend @a; mcp_backend @b; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_backend" directive is duplicate
+
+
+
+=== TEST 50: mcp_route without a location
+--- config
+    location = /mcp { mcp mcp; mcp_route x; }
+--- must_die
+--- error_log
+[emerg]
+invalid number of arguments in "mcp_route" directive
+
+
+
+=== TEST 51: mcp_route to no named location
+--- config
+    location = /mcp { mcp mcp; mcp_route x /x; }
+--- must_die
+--- error_log
+[emerg]
+"/x" is not a named location
+
+
+
+=== TEST 52: mcp_route with a broken expression
+--- config
+    location = /mcp { mcp mcp; mcp_route ~( @b; }
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*invalid pattern "~\(": .+ in}
+
+
+
+=== TEST 53: mcp_route with an empty expression
+--- config
+    location = /mcp { mcp mcp; mcp_route ~ @b; }
+--- must_die
+--- error_log
+[emerg]
+invalid pattern "~": empty regular expression
+
+
+
+=== TEST 54: mcp_route with an empty expression, whatever the case
+--- config
+    location = /mcp { mcp mcp; mcp_route ~* @b; }
+--- must_die
+--- error_log
+[emerg]
+invalid pattern "~*": empty regular expression
+
+
+
+=== TEST 55: mcp_route with an empty pattern
+--- config
+    location = /mcp { mcp mcp; mcp_route "" @b; }
+--- must_die
+--- error_log
+[emerg]
+invalid pattern "": empty pattern
+
+
+
+=== TEST 56: mcp_key without a file
+--- config
+    location = /mcp { mcp mcp; mcp_key; }
+--- must_die
+--- error_log
+[emerg]
+invalid number of arguments in "mcp_key" directive
+
+
+
+=== TEST 57: mcp_key that is not there
+--- config
+    location = /mcp { mcp mcp; mcp_key ../html/nokey; }
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*open\(\) ".*/html/nokey" failed \(2: No such file or directory\)}
+
+
+
+=== TEST 58: mcp_key that is too short
+--- config
+    location = /mcp { mcp mcp; mcp_key ../html/short.key; }
+--- user_files eval
+[['short.key', " \t" . 'x' x 31 . "\r\n\n"]]
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*key in ".*/html/short\.key" is shorter than 32 bytes}
+
+
+
+=== TEST 59: mcp_key that is empty
+--- config
+    location = /mcp { mcp mcp; mcp_key ../html/mcp.key ../html/empty.key; }
+--- user_files eval
+[['empty.key', '']]
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*key in ".*/html/empty\.key" is shorter than 32 bytes}
+
+
+
+=== TEST 60: mcp_key that is too large
+--- config
+    location = /mcp { mcp mcp; mcp_key ../html/large.key; }
+--- user_files eval
+[['large.key', 'x' x 4097]]
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*".*/html/large\.key" is larger than 4096 bytes}
+
+
+
+=== TEST 61: more keys than there may be
+--- config
+    location = /mcp { mcp mcp; mcp_key ../html/0.key ../html/1.key ../html/2.key ../html/3.key ../html/4.key ../html/5.key ../html/6.key ../html/7.key ../html/8.key; }
+--- user_files eval
+[map { ["$_.key", $_ x 32] } 0 .. 8]
+--- must_die
+--- error_log
+[emerg]
+more than 8 keys
+
+
+
+=== TEST 62: mcp_key twice
+--- config
+    location = /mcp { mcp mcp; mcp_key ../html/mcp.key; mcp_key ../html/mcp.key; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_key" directive is duplicate
+
+
+
+=== TEST 63: mcp_principal with an unknown variable
+--- config
+    location = /mcp { mcp mcp; mcp_principal $nothing; }
+--- must_die
+--- error_log
+[emerg]
+unknown "nothing" variable
+
+
+
+=== TEST 64: mcp_principal twice
+--- config
+    location = /mcp { mcp mcp; mcp_principal a; mcp_principal b; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_principal" directive is duplicate
+
+
+
+=== TEST 65: mcp_allow_origin without a pattern
+--- config
+    location = /mcp { mcp mcp; mcp_allow_origin; }
+--- must_die
+--- error_log
+[emerg]
+invalid number of arguments in "mcp_allow_origin" directive
+
+
+
+=== TEST 66: mcp_allow_origin that is a host
+--- config
+    location = /mcp { mcp mcp; mcp_allow_origin https://a.example example.com; }
+--- must_die
+--- error_log
+[emerg]
+"example.com" is not an origin (scheme://host[:port]), ~regex or *
+
+
+
+=== TEST 67: mcp_allow_origin with a broken expression
+--- config
+    location = /mcp { mcp mcp; mcp_allow_origin ~[; }
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*invalid pattern "~\[": .+ in}
+
+
+
+=== TEST 68: mcp_publish_token twice
+--- config
+    location = /mcp { mcp mcp; mcp_publish_token a; mcp_publish_token b; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_publish_token" directive is duplicate
+
+
+
+=== TEST 69: mcp_publish_token without a value
+--- config
+    location = /mcp { mcp mcp; mcp_publish_token; }
+--- must_die
+--- error_log
+[emerg]
+invalid number of arguments in "mcp_publish_token" directive
+
+
+
+=== TEST 70: mcp_publish_url twice
+--- config
+    location = /mcp { mcp mcp; mcp_publish_url a; mcp_publish_url b; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_publish_url" directive is duplicate
+
+
+
+=== TEST 71: mcp_publish_url without a value
+--- config
+    location = /mcp { mcp mcp; mcp_publish_url; }
+--- must_die
+--- error_log
+[emerg]
+invalid number of arguments in "mcp_publish_url" directive
+
+
+
+=== TEST 72: mcp_session_lifetime that is no time
+--- config
+    location = /mcp { mcp mcp; mcp_session_lifetime soon; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_session_lifetime" directive invalid value
+
+
+
+=== TEST 73: mcp_session_lifetime cannot be switched off
+--- config
+    location = /mcp { mcp mcp; mcp_session_lifetime off; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_session_lifetime" directive invalid value
+
+
+
+=== TEST 74: mcp_session_lifetime twice
+--- config
+    location = /mcp { mcp mcp; mcp_session_lifetime 1s; mcp_session_lifetime 2s; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_session_lifetime" directive is duplicate
+
+
+
+=== TEST 75: mcp_stream_after that is no time
+--- config
+    location = /mcp { mcp mcp; mcp_stream_after soon; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_stream_after" directive invalid value
+
+
+
+=== TEST 76: mcp_stream_after cannot be switched off
+--- config
+    location = /mcp { mcp mcp; mcp_stream_after off; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_stream_after" directive invalid value
+
+
+
+=== TEST 77: mcp_stream_after twice
+--- config
+    location = /mcp { mcp mcp; mcp_stream_after 1s; mcp_stream_after 2s; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_stream_after" directive is duplicate
+
+
+
+=== TEST 78: mcp_retry that is no time
+--- config
+    location = /mcp { mcp mcp; mcp_retry soon; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_retry" directive invalid value
+
+
+
+=== TEST 79: mcp_retry cannot be switched off
+--- config
+    location = /mcp { mcp mcp; mcp_retry off; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_retry" directive invalid value
+
+
+
+=== TEST 80: mcp_retry twice
+--- config
+    location = /mcp { mcp mcp; mcp_retry 1s; mcp_retry 2s; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_retry" directive is duplicate
+
+
+
+=== TEST 81: mcp_max_wait that is no time
+--- config
+    location = /mcp { mcp mcp; mcp_max_wait soon; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_max_wait" directive invalid value
+
+
+
+=== TEST 82: mcp_max_wait cannot be switched off
+--- config
+    location = /mcp { mcp mcp; mcp_max_wait off; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_max_wait" directive invalid value
+
+
+
+=== TEST 83: mcp_max_wait twice
+--- config
+    location = /mcp { mcp mcp; mcp_max_wait 1s; mcp_max_wait 2s; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_max_wait" directive is duplicate
+
+
+
+=== TEST 84: mcp_linger that is no time
+--- config
+    location = /mcp { mcp mcp; mcp_linger soon; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_linger" directive invalid value
+
+
+
+=== TEST 85: mcp_linger cannot be switched off
+--- config
+    location = /mcp { mcp mcp; mcp_linger off; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_linger" directive invalid value
+
+
+
+=== TEST 86: mcp_linger twice
+--- config
+    location = /mcp { mcp mcp; mcp_linger 1s; mcp_linger 2s; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_linger" directive is duplicate
+
+
+
+=== TEST 87: mcp_call_timeout that is no time
+--- config
+    location = /mcp { mcp mcp; mcp_call_timeout soon; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_call_timeout" directive invalid value
+
+
+
+=== TEST 88: mcp_call_timeout cannot be switched off
+--- config
+    location = /mcp { mcp mcp; mcp_call_timeout off; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_call_timeout" directive invalid value
+
+
+
+=== TEST 89: mcp_call_timeout twice
+--- config
+    location = /mcp { mcp mcp; mcp_call_timeout 1s; mcp_call_timeout 2s; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_call_timeout" directive is duplicate
+
+
+
+=== TEST 90: mcp_input_timeout that is no time
+--- config
+    location = /mcp { mcp mcp; mcp_input_timeout soon; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_input_timeout" directive invalid value
+
+
+
+=== TEST 91: mcp_input_timeout cannot be switched off
+--- config
+    location = /mcp { mcp mcp; mcp_input_timeout off; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_input_timeout" directive invalid value
+
+
+
+=== TEST 92: mcp_input_timeout twice
+--- config
+    location = /mcp { mcp mcp; mcp_input_timeout 1s; mcp_input_timeout 2s; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_input_timeout" directive is duplicate
+
+
+
+=== TEST 93: mcp_close_after that is no time
+--- config
+    location = /mcp { mcp mcp; mcp_close_after -1; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_close_after" directive invalid value
+
+
+
+=== TEST 94: mcp_close_after twice
+--- config
+    location = /mcp { mcp mcp; mcp_close_after off; mcp_close_after 2s; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_close_after" directive is duplicate
+
+
+
+=== TEST 95: mcp_close_after twice, off behind
+--- config
+    location = /mcp { mcp mcp; mcp_close_after 2s; mcp_close_after off; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_close_after" directive is duplicate
+
+
+
+=== TEST 96: mcp_keepalive that is no time
+--- config
+    location = /mcp { mcp mcp; mcp_keepalive -1; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_keepalive" directive invalid value
+
+
+
+=== TEST 97: mcp_keepalive twice
+--- config
+    location = /mcp { mcp mcp; mcp_keepalive off; mcp_keepalive 2s; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_keepalive" directive is duplicate
+
+
+
+=== TEST 98: mcp_keepalive twice, off behind
+--- config
+    location = /mcp { mcp mcp; mcp_keepalive 2s; mcp_keepalive off; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_keepalive" directive is duplicate
+
+
+
+=== TEST 99: mcp_stream_buffer that is no size
+--- config
+    location = /mcp { mcp mcp; mcp_stream_buffer 1x; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_stream_buffer" directive invalid value
+
+
+
+=== TEST 100: mcp_stream_buffer twice
+--- config
+    location = /mcp { mcp mcp; mcp_stream_buffer 1m; mcp_stream_buffer 2m; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_stream_buffer" directive is duplicate
+
+
+
+=== TEST 101: mcp_max_message that is no size
+--- config
+    location = /mcp { mcp mcp; mcp_max_message 1x; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_max_message" directive invalid value
+
+
+
+=== TEST 102: mcp_max_message twice
+--- config
+    location = /mcp { mcp mcp; mcp_max_message 1m; mcp_max_message 2m; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_max_message" directive is duplicate
+
+
+
+=== TEST 103: mcp_max_events that is no number
+--- config
+    location = /mcp { mcp mcp; mcp_max_events many; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_max_events" directive invalid number
+
+
+
+=== TEST 104: mcp_max_events off
+--- config
+    location = /mcp { mcp mcp; mcp_max_events off; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_max_events" directive invalid number
+
+
+
+=== TEST 105: mcp_max_events below its bounds
+--- config
+    location = /mcp { mcp mcp; mcp_max_events 0; }
+--- must_die
+--- error_log
+[emerg]
+value must be between 1 and
+
+
+
+=== TEST 106: mcp_max_events above its bounds
+--- config
+    location = /mcp { mcp mcp; mcp_max_events 1073741825; }
+--- must_die
+--- error_log
+[emerg]
+value must be between 1 and 1073741824
+
+
+
+=== TEST 107: mcp_max_events twice
+--- config
+    location = /mcp { mcp mcp; mcp_max_events 1; mcp_max_events 1; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_max_events" directive is duplicate
+
+
+
+=== TEST 108: mcp_max_depth that is no number
+--- config
+    location = /mcp { mcp mcp; mcp_max_depth many; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_max_depth" directive invalid number
+
+
+
+=== TEST 109: mcp_max_depth off
+--- config
+    location = /mcp { mcp mcp; mcp_max_depth off; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_max_depth" directive invalid number
+
+
+
+=== TEST 110: mcp_max_depth below its bounds
+--- config
+    location = /mcp { mcp mcp; mcp_max_depth 3; }
+--- must_die
+--- error_log
+[emerg]
+value must be between 4 and 512
+
+
+
+=== TEST 111: mcp_max_depth above its bounds
+--- config
+    location = /mcp { mcp mcp; mcp_max_depth 513; }
+--- must_die
+--- error_log
+[emerg]
+value must be between 4 and 512
+
+
+
+=== TEST 112: mcp_max_depth twice
+--- config
+    location = /mcp { mcp mcp; mcp_max_depth 4; mcp_max_depth 4; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_max_depth" directive is duplicate
+
+
+
+=== TEST 113: mcp_max_batch that is no number
+--- config
+    location = /mcp { mcp mcp; mcp_max_batch many; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_max_batch" directive invalid number
+
+
+
+=== TEST 114: mcp_max_batch off
+--- config
+    location = /mcp { mcp mcp; mcp_max_batch off; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_max_batch" directive invalid number
+
+
+
+=== TEST 115: mcp_max_batch below its bounds
+--- config
+    location = /mcp { mcp mcp; mcp_max_batch 0; }
+--- must_die
+--- error_log
+[emerg]
+value must be between 1 and
+
+
+
+=== TEST 116: mcp_max_batch above its bounds
+--- config
+    location = /mcp { mcp mcp; mcp_max_batch 65; }
+--- must_die
+--- error_log
+[emerg]
+value must be between 1 and 64
+
+
+
+=== TEST 117: mcp_max_batch twice
+--- config
+    location = /mcp { mcp mcp; mcp_max_batch 1; mcp_max_batch 1; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_max_batch" directive is duplicate
+
+
+
+=== TEST 118: mcp_max_session_streams that is no number
+--- config
+    location = /mcp { mcp mcp; mcp_max_session_streams -5; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_max_session_streams" directive invalid number
+
+
+
+=== TEST 119: mcp_max_session_streams above its bounds
+--- config
+    location = /mcp { mcp mcp; mcp_max_session_streams 1073741825; }
+--- must_die
+--- error_log
+[emerg]
+value must be between 0 and 1073741824
+
+
+
+=== TEST 120: mcp_max_session_streams twice
+--- config
+    location = /mcp { mcp mcp; mcp_max_session_streams off; mcp_max_session_streams 1; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_max_session_streams" directive is duplicate
+
+
+
+=== TEST 121: mcp_max_principal_streams that is no number
+--- config
+    location = /mcp { mcp mcp; mcp_max_principal_streams -5; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_max_principal_streams" directive invalid number
+
+
+
+=== TEST 122: mcp_max_principal_streams above its bounds
+--- config
+    location = /mcp { mcp mcp; mcp_max_principal_streams 1073741825; }
+--- must_die
+--- error_log
+[emerg]
+value must be between 0 and 1073741824
+
+
+
+=== TEST 123: mcp_max_principal_streams twice
+--- config
+    location = /mcp { mcp mcp; mcp_max_principal_streams off; mcp_max_principal_streams 1; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_max_principal_streams" directive is duplicate
+
+
+
+=== TEST 124: mcp_page_size that is no number
+--- config
+    location = /mcp { mcp mcp; mcp_page_size -5; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_page_size" directive invalid number
+
+
+
+=== TEST 125: mcp_page_size above its bounds
+--- config
+    location = /mcp { mcp mcp; mcp_page_size 1073741825; }
+--- must_die
+--- error_log
+[emerg]
+value must be between 0 and 1073741824
+
+
+
+=== TEST 126: mcp_page_size twice
+--- config
+    location = /mcp { mcp mcp; mcp_page_size off; mcp_page_size 1; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_page_size" directive is duplicate
+
+
+
+=== TEST 127: a directive of another name
+--- config
+    location = /mcp { mcp mcp; mcp_backends @b; }
+--- must_die
+--- error_log
+[emerg]
+unknown directive "mcp_backends"

@@ -1,0 +1,652 @@
+# HTTP: methods, Accept, Content-Type, bodies, connections, Origin and CORS.
+
+use Test::Nginx::Socket;
+use lib 't/lib';
+use MCP;
+
+repeat_each(1);
+
+plan tests => repeat_each() * 574;
+
+no_long_string();
+
+our $Ping = MCP::rpc('ping');
+our $Pong = MCP::answer('{}');
+our $NotAcceptable = MCP::fault(-32000, 'Not Acceptable');
+our $MediaType = MCP::fault(-32000,
+    'Unsupported Media Type: Content-Type must be application/json');
+our $NotAllowed = MCP::fault(-32000, 'Method not allowed');
+our $Forbidden = MCP::fault(-32000, 'Forbidden: Origin not allowed');
+
+our $Mcp = 'location = /mcp { mcp mcp; }';
+
+run_tests();
+
+__DATA__
+
+=== TEST 1: POST
+--- config eval: $::Mcp
+--- request eval: $::Ping
+--- more_headers eval: MCP::post()
+--- response_body eval: $::Pong
+--- response_headers
+Content-Type: application/json
+Content-Length: 36
+! Transfer-Encoding
+! Allow
+! Mcp-Session-Id
+! Access-Control-Allow-Origin
+! Vary
+
+
+
+=== TEST 2: methods that do not exist here
+--- config eval: $::Mcp
+--- cases eval
+[map { ["$_ /mcp", MCP::post(), 405, $::NotAllowed] }
+    qw( PUT PATCH OPTIONS PROPFIND MKCOL COPY LOCK )]
+--- response_headers eval
+[map { "Allow: GET, POST, DELETE\nContent-Type: application/json" } 1 .. 7]
+
+
+
+=== TEST 3: HEAD
+--- config eval: $::Mcp
+--- request
+HEAD /mcp
+--- more_headers eval: MCP::get()
+--- error_code: 405
+--- response_body:
+--- response_headers
+Allow: GET, POST, DELETE
+Content-Type: application/json
+
+
+
+=== TEST 4: a method that is refused has its body read and dropped
+--- config eval: $::Mcp
+--- pipelined_requests eval
+["PUT /mcp\n" . 'x' x 3000, $::Ping]
+--- more_headers eval: MCP::post()
+--- error_code eval
+[405, 200]
+--- response_body eval
+[$::NotAllowed, $::Pong]
+
+
+
+=== TEST 5: other URLs are not the endpoint's
+--- config eval: $::Mcp
+--- cases eval
+[
+    ['POST /mcp/', undef, 404, qr/404 Not Found/],
+    ['GET /mcpx', undef, 404, qr/404 Not Found/],
+    ["POST /mcp?x=y\n" . MCP::message('ping'), undef, 200, $::Pong],
+    ["POST http://localhost/mcp\n" . MCP::message('ping'), undef, 200,
+        $::Pong],
+    ["POST /x/../m%63p\n" . MCP::message('ping'), undef, 200, $::Pong],
+]
+--- no_error_log
+[alert]
+
+
+
+=== TEST 6: Accept of a POST names both types
+--- config eval: $::Mcp
+--- cases eval
+[map { [$::Ping, MCP::post(accept => $_), 200, $::Pong] }
+    'application/json, text/event-stream',
+    'text/event-stream,application/json',
+    'text/event-stream;q=0.5 , application/json;q=1.0',
+    'APPLICATION/JSON, Text/Event-Stream',
+    '*/*',
+    'application/*, text/*',
+    'application/json, */*;q=0.1',
+    'text/html, application/json;charset=utf-8, text/event-stream',
+    'application/json;profile="a,b;q=0", text/event-stream',
+    'application/json,,text/event-stream,',
+    'text/html;q=x, application/json, text/event-stream',
+    undef,
+]
+
+
+
+=== TEST 7: Accept of a POST that lacks one
+--- config eval: $::Mcp
+--- cases eval
+[map { [$::Ping, MCP::post(accept => $_), 406, $::NotAcceptable] }
+    'application/json',
+    'text/event-stream',
+    'text/html',
+    'application/*',
+    '*/*;q=0',
+    'application/json, text/event-stream;q=0',
+    'application/json;q=0.000, text/event-stream',
+    '*/*, text/event-stream;q=0',
+    'text/*;q=0, */*',
+    'application/jsonp, text/event-stream',
+    'application/json text/event-stream',
+    'json, event-stream',
+    '*',
+]
+
+
+
+=== TEST 8: Accept in several lines
+--- config eval: $::Mcp
+--- cases eval
+[
+    [$::Ping, MCP::post(accept => 'application/json',
+        more => 'Accept: text/event-stream'), 200, $::Pong],
+    [$::Ping, MCP::post(accept => 'text/html',
+        more => "accept: text/event-stream\nACCEPT: application/json"), 200,
+        $::Pong],
+    [$::Ping, MCP::post(accept => 'application/json',
+        more => 'Accept: text/html'), 406, $::NotAcceptable],
+]
+
+
+
+=== TEST 9: Accept of a GET
+--- config eval: $::Mcp
+--- cases eval
+[
+    ['GET /mcp', MCP::get(accept => 'application/json'), 406,
+        $::NotAcceptable],
+    ['GET /mcp', MCP::get(accept => 'text/html,*/*;q=0'), 406,
+        $::NotAcceptable],
+    ['GET /mcp', MCP::get(accept => 'text/event-stream', session => 'x'), 404,
+        qr/Session not found/],
+    ['GET /mcp', MCP::get(accept => 'text/*', session => 'x'), 404,
+        qr/Session not found/],
+    ['GET /mcp', MCP::get(accept => undef, session => 'x'), 404,
+        qr/Session not found/],
+]
+
+
+
+=== TEST 10: Content-Type that is JSON
+--- config eval: $::Mcp
+--- cases eval
+[map { [$::Ping, MCP::post(type => $_), 200, $::Pong] }
+    'application/json',
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"',
+    'Application/JSON ; charset=Utf-8',
+    'application/json;',
+    'application/json; a=b',
+]
+
+
+
+=== TEST 11: Content-Type that is not
+--- config eval: $::Mcp
+--- cases eval
+[map { [$::Ping, MCP::post(type => $_), 415, $::MediaType] }
+    undef,
+    'text/plain',
+    'application/jsonp',
+    'application/json-rpc',
+    'application/x-www-form-urlencoded',
+    'application/json, text/plain',
+    'application/json; charset=iso-8859-1',
+    'application/json; charset',
+    'json',
+    'text/plain; application/json',
+]
+
+
+
+=== TEST 12: what is refused by its head does not depend on the body
+--- config eval: $::Mcp
+--- cases eval
+[
+    ["POST /mcp\n{", MCP::post(type => 'text/plain'), 415, $::MediaType],
+    ["POST /mcp\n{", MCP::post(accept => 'text/plain'), 406,
+        $::NotAcceptable],
+    ["POST /mcp\n{", MCP::post(accept => 'a/b', type => 'a/b'), 406,
+        $::NotAcceptable],
+]
+
+
+
+=== TEST 13: a body beyond client_max_body_size
+--- config
+    location = /mcp { mcp mcp; client_max_body_size 1k; }
+--- cases eval
+[
+    [MCP::rpc('ping', '{"a":"' . 'x' x 900 . '"}'), undef, 200, $::Pong],
+    [MCP::rpc('ping', '{"a":"' . 'x' x 2000 . '"}'), undef, 413,
+        qr/413 Request Entity Too Large/],
+]
+--- no_error_log
+[alert]
+
+
+
+=== TEST 14: a body that nginx puts into a file
+--- config
+    location = /mcp { mcp mcp; client_body_buffer_size 1k; }
+--- request eval
+MCP::rpc('ping', '{"a":"' . 'x' x 100_000 . '"}')
+--- more_headers eval: MCP::post()
+--- response_body eval: $::Pong
+--- error_log
+a client request body is buffered to a temporary file
+
+
+
+=== TEST 15: a body in memory and a file
+--- config
+    location = /mcp { mcp mcp; client_body_buffer_size 1k; }
+--- request eval
+[[MCP::rpc('ping', '{"a":"' . 'x' x 500) =~ s/\}\z//r, 'x' x 70_000,
+    { value => 'y"}}', delay_before => 0.01 }]]
+--- more_headers eval: MCP::post()
+--- response_body eval: $::Pong
+--- error_log
+a client request body is buffered to a temporary file
+
+
+
+=== TEST 16: client_body_in_file_only
+--- config
+    location = /mcp { mcp mcp; client_body_in_file_only clean; }
+--- request eval: $::Ping
+--- more_headers eval: MCP::post()
+--- response_body eval: $::Pong
+--- error_log
+a client request body is buffered to a temporary file
+
+
+
+=== TEST 17: a chunked body
+--- config eval: $::Mcp
+--- request eval
+my $body = MCP::message('ping');
+"POST /mcp\n" . CORE::join('', map { sprintf "%x\r\n%s\r\n", length, $_ }
+    substr($body, 0, 5), substr($body, 5, 1), substr($body, 6)) . "0\r\n\r\n"
+--- more_headers eval
+MCP::post(more => 'Transfer-Encoding: chunked')
+--- response_body eval: $::Pong
+
+
+
+=== TEST 18: a body in packets
+--- config eval: $::Mcp
+--- request eval
+my $body = MCP::message('ping', undef, '"\u00e4"');
+[["POST /mcp\n", map { { value => $_, delay_before => 0.002 } }
+    split //, $body]]
+--- more_headers eval: MCP::post()
+--- response_body eval: MCP::answer('{}', '"\u00e4"')
+
+
+
+=== TEST 19: a body that does not come whole
+--- config eval: $::Mcp
+--- raw_request eval
+"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
+. (MCP::post() =~ s/\n/\r\n/gr) . "\r\n{\"jsonrpc\":"
+--- shutdown
+--- error_code:
+--- response_body:
+
+
+
+=== TEST 20: Expect: 100-continue
+--- config eval: $::Mcp
+--- request eval: $::Ping
+--- more_headers eval: MCP::post(more => 'Expect: 100-continue')
+--- error_code: 100
+--- response_body_like: HTTP/1.1 200 OK\r\n.*"result":\{\}\}$
+
+
+
+=== TEST 21: HTTP/1.0
+--- config eval: $::Mcp
+--- request eval
+"POST /mcp HTTP/1.0\n" . MCP::message('ping')
+--- more_headers eval: MCP::post()
+--- response_body eval: $::Pong
+--- response_headers
+Connection: close
+Content-Length: 36
+
+
+
+=== TEST 22: many requests on one connection
+--- config eval: $::Mcp
+--- pipelined_requests eval
+[map { MCP::rpc('ping', undef, $_) } 1 .. 8]
+--- more_headers eval: MCP::post()
+--- error_code eval
+[map { 200 } 1 .. 8]
+--- response_body eval
+[map { MCP::answer('{}', $_) } 1 .. 8]
+
+
+
+=== TEST 23: a connection outlives refusals
+--- config eval: $::Mcp
+--- pipelined_requests eval
+[$::Ping, $::Ping, 'GET /mcp', "POST /mcp\n{", 'DELETE /mcp', $::Ping]
+--- more_headers eval
+[MCP::post(), MCP::post(type => 'a/b'), MCP::get(session => undef),
+    MCP::post(), MCP::end(session => 'x'), MCP::post()]
+--- error_code eval
+[200, 415, 400, 400, 404, 200]
+--- response_body eval
+[$::Pong, $::MediaType,
+    MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required'),
+    MCP::fault(-32700, 'Parse error'),
+    MCP::fault(-32001, 'Session not found'), $::Pong]
+
+
+
+=== TEST 24: headers that may come once
+--- config eval: $::Mcp
+--- cases eval
+[map { [$::Ping, MCP::post(@$_), 400, qr/Bad Request/] }
+    [more => 'Content-Type: application/json'],
+    [more => 'content-type: text/plain'],
+    [more => 'mcp-session-id: x'],
+    [version => '2025-11-25', more => 'Mcp-Protocol-Version: 2025-11-25'],
+    [after => 'x', more => 'LAST-EVENT-ID: x'],
+    [more => "Origin: http://localhost\nOrigin: http://localhost"],
+    [more => "Authorization: Bearer x\nAuthorization: Bearer y"],
+]
+
+
+
+=== TEST 25: header names in any case
+--- config eval: $::Mcp
+--- request eval: $::Ping
+--- more_headers eval
+"content-TYPE: application/json\nACCEPT: */*\n"
+. 'mcp-session-id: ' . MCP::session() . "\n"
+--- response_body eval: $::Pong
+
+
+
+=== TEST 26: a page of the same origin
+--- config eval: $::Mcp
+--- cases eval
+[map { [$::Ping, MCP::post(more => $_), 200, $::Pong] }
+    'Origin: http://localhost',
+    "Host: localhost:8080\nOrigin: http://localhost:8080",
+    "Host: LOCALHOST\nOrigin: http://localhost:80",
+    "Host: 127.0.0.1\nOrigin: http://127.0.0.1",
+    "Host: 127.0.0.9:81\nOrigin: http://127.0.0.9:81",
+    "Host: [::1]:81\nOrigin: http://[::1]:81",
+    "Host: app.localhost\nOrigin: http://app.localhost",
+    "Host: localhost\nOrigin: https://localhost",
+]
+--- response_headers eval
+[map { "Access-Control-Allow-Origin: $_\nVary: Origin\n"
+    . 'Access-Control-Expose-Headers: Mcp-Session-Id, WWW-Authenticate, '
+    . 'Retry-After' }
+    'http://localhost', 'http://localhost:8080', 'http://localhost:80',
+    'http://127.0.0.1', 'http://127.0.0.9:81', 'http://[::1]:81',
+    'http://app.localhost', 'https://localhost']
+
+
+
+=== TEST 27: a page of another origin
+--- config eval: $::Mcp
+--- cases eval
+[map { [$::Ping, MCP::post(more => $_), 403, $::Forbidden] }
+    'Origin: http://example.com',
+    'Origin: http://localhost:8080',
+    'Origin: https://localhost:80',
+    'Origin: ftp://localhost',
+    'Origin: http://localhost.example.com',
+    'Origin: http://localhost/',
+    'Origin: http://localhost http://localhost',
+    'Origin: localhost',
+    'Origin: null',
+    'Origin: NULL',
+    'Origin: http://[::1]',
+    "Host: localhost:81\nOrigin: http://localhost",
+]
+
+
+
+=== TEST 28: a foreign page is told nothing
+--- config eval: $::Mcp
+--- request eval: $::Ping
+--- more_headers eval: MCP::post(more => 'Origin: http://example.com')
+--- error_code: 403
+--- response_headers
+! Access-Control-Allow-Origin
+! Access-Control-Expose-Headers
+
+
+
+=== TEST 29: a name that was bound anew (DNS rebinding)
+--- config eval: $::Mcp
+--- cases eval
+[map { [$::Ping, MCP::post(more => "Host: $_\nOrigin: http://$_"), 403,
+    $::Forbidden] }
+    'evil.example',
+    'evil.example:8080',
+    '127.0.0.1.evil.example',
+    '127.1',
+    '0x7f.0.0.1',
+    '0127.0.0.1',
+    '10.0.0.1',
+    'localhost.evil.example',
+]
+
+
+
+=== TEST 30: the server's own name is no foreign one
+--- server_name: mcp.example
+--- config eval: $::Mcp
+--- cases eval
+[
+    [$::Ping, MCP::post(more =>
+        "Host: mcp.example\nOrigin: https://mcp.example"), 200, $::Pong],
+    [$::Ping, MCP::post(more =>
+        "Host: mcp.example\nOrigin: http://mcp.example"), 200, $::Pong],
+    [$::Ping, MCP::post(more =>
+        "Host: other.example\nOrigin: http://other.example"), 403,
+        $::Forbidden],
+]
+
+
+
+=== TEST 31: a program sends no Origin and may use any name
+--- config eval: $::Mcp
+--- request eval: $::Ping
+--- more_headers eval: MCP::post(more => 'Host: evil.example')
+--- response_body eval: $::Pong
+
+
+
+=== TEST 32: mcp_allow_origin
+--- config
+    location = /mcp {
+        mcp mcp;
+        mcp_allow_origin https://a.example https://b.example:8443;
+        mcp_allow_origin ~^https://[a-z]+\.c\.example$;
+    }
+--- cases eval
+[
+    (map { [$::Ping, MCP::post(more => "Origin: $_"), 200, $::Pong] }
+        'https://a.example', 'https://b.example:8443',
+        'https://x.c.example', 'http://localhost'),
+    (map { [$::Ping, MCP::post(more => "Origin: $_"), 403, $::Forbidden] }
+        'http://a.example', 'https://a.example:444', 'https://b.example',
+        'https://x.y.c.example', 'https://x.c.example.org', 'null'),
+]
+
+
+
+=== TEST 33: mcp_allow_origin, without regard to case
+--- config
+    location = /mcp { mcp mcp; mcp_allow_origin ~*^HTTPS://a\.example$; }
+--- request eval: $::Ping
+--- more_headers eval: MCP::post(more => 'Origin: https://a.Example')
+--- response_body eval: $::Pong
+
+
+
+=== TEST 34: "null" must have been written down
+--- config
+    location = /mcp { mcp mcp; mcp_allow_origin ~.; }
+--- cases eval
+[
+    [$::Ping, MCP::post(more => 'Origin: http://any.example'), 200, $::Pong],
+    [$::Ping, MCP::post(more => 'Origin: null'), 403, $::Forbidden],
+]
+
+
+
+=== TEST 35: any origin
+--- config
+    location = /mcp { mcp mcp; mcp_allow_origin *; }
+--- cases eval
+[map { [$::Ping, MCP::post(more => "Origin: $_"), 200, $::Pong] }
+    'https://evil.example', 'null', 'what:ever']
+--- response_headers eval
+["Access-Control-Allow-Origin: https://evil.example\nVary: Origin",
+    'Access-Control-Allow-Origin: null',
+    'Access-Control-Allow-Origin: what:ever']
+
+
+
+=== TEST 36: mcp_allow_origin of the level above
+--- config
+    mcp_allow_origin https://a.example;
+
+    location = /mcp { mcp mcp; }
+    location = /own { mcp mcp; mcp_allow_origin https://b.example; }
+--- cases eval
+[
+    [MCP::rpc('ping'), MCP::post(more => 'Origin: https://a.example'), 200,
+        $::Pong],
+    [MCP::rpc('ping', undef, 1, '/own'),
+        MCP::post(more => 'Origin: https://a.example'), 403, $::Forbidden],
+    [MCP::rpc('ping', undef, 1, '/own'),
+        MCP::post(more => 'Origin: https://b.example'), 200, $::Pong],
+]
+
+
+
+=== TEST 37: a preflight
+--- config
+    location = /mcp { mcp mcp; mcp_allow_origin https://a.example; }
+--- request
+OPTIONS /mcp
+--- more_headers
+Origin: https://a.example
+Access-Control-Request-Method: POST
+Access-Control-Request-Headers: content-type, mcp-session-id
+--- error_code: 204
+--- response_body:
+--- response_headers
+Access-Control-Allow-Origin: https://a.example
+Access-Control-Allow-Methods: GET, POST, DELETE
+Access-Control-Allow-Headers: Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Session-Id
+Access-Control-Max-Age: 86400
+Vary: Origin
+! Content-Type
+
+
+
+=== TEST 38: a preflight from elsewhere
+--- config
+    location = /mcp { mcp mcp; mcp_allow_origin https://a.example; }
+--- request
+OPTIONS /mcp
+--- more_headers
+Origin: https://b.example
+Access-Control-Request-Method: POST
+--- error_code: 403
+--- response_body eval: $::Forbidden
+--- response_headers
+! Access-Control-Allow-Origin
+! Access-Control-Allow-Methods
+
+
+
+=== TEST 39: refusals and errors can be read by the page, too
+--- config
+    location = /mcp { mcp mcp; mcp_allow_origin https://a.example; }
+--- cases eval
+[
+    ['PUT /mcp', "Origin: https://a.example\n", 405, $::NotAllowed],
+    ['GET /mcp', MCP::get(session => undef, more =>
+        'Origin: https://a.example'), 400, qr/Mcp-Session-Id/],
+    [MCP::rpc('x'), MCP::post(more => 'Origin: https://a.example'), 200,
+        qr/Method not found/],
+    ['DELETE /mcp', MCP::end(id => 'cors', more =>
+        'Origin: https://a.example'), 204, ''],
+]
+--- response_headers eval
+[map { "Access-Control-Allow-Origin: https://a.example\nVary: Origin" } 1 .. 4]
+
+
+
+=== TEST 40: access rules come first
+--- config
+    location = /mcp { deny all; mcp mcp; }
+--- request eval: $::Ping
+--- more_headers eval: MCP::post()
+--- error_code: 403
+--- response_body_like: 403 Forbidden
+--- error_log
+access forbidden by rule
+
+
+
+=== TEST 41: rewrites and prefix locations
+--- config
+    rewrite ^/old$ /new/mcp last;
+    location /new/ { mcp mcp; }
+--- cases eval
+[
+    [MCP::rpc('ping', undef, 1, '/old'), undef, 200, $::Pong],
+    [MCP::rpc('ping', undef, 1, '/new/a/b'), undef, 200, $::Pong],
+]
+
+
+
+=== TEST 42: several endpoints, several zones
+--- http_config
+    mcp_zone other 1m;
+--- config
+    location = /a { mcp mcp; mcp_server a 1; }
+    location = /b { mcp other; mcp_server b 2; }
+--- cases eval
+[
+    [MCP::initialize() =~ s{/mcp}{/a}r, MCP::first(), 200,
+        qr/"serverInfo":\{"name":"a","version":"1"\}/],
+    [MCP::initialize() =~ s{/mcp}{/b}r, MCP::first(), 200,
+        qr/"serverInfo":\{"name":"b","version":"2"\}/],
+    [MCP::rpc('ping', undef, 1, '/a'), undef, 200, $::Pong],
+    [MCP::rpc('ping', undef, 1, '/b'), undef, 200, $::Pong],
+]
+
+
+
+=== TEST 43: the content handler also in "if" and "limit_except"
+--- config
+    location = /if {
+        mcp mcp;
+        if ($http_x_if) { add_header X-If yes always; }
+    }
+    location = /limit {
+        mcp mcp;
+        limit_except POST { deny all; }
+    }
+--- cases eval
+[
+    [MCP::rpc('ping', undef, 1, '/if'), MCP::post(more => 'X-If: 1'), 200,
+        $::Pong],
+    [MCP::rpc('ping', undef, 1, '/limit'), undef, 200, $::Pong],
+    ['GET /limit', undef, 403, qr/403 Forbidden/],
+]
+--- no_error_log
+[alert]

@@ -1,0 +1,568 @@
+# The publish door, listening clients, calls that are answered later.
+
+use Test::Nginx::Socket;
+use lib 't/lib';
+use MCP;
+
+repeat_each(1);
+
+plan tests => repeat_each() * 306;
+
+no_long_string();
+
+our $Changed = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
+our $Forbidden = MCP::fault(-32000, 'Forbidden');
+our $Result = MCP::answer(MCP::text('x'));
+
+sub door {
+    my ($publish, $mcp) = @_;
+
+    $publish //= '';
+    $mcp //= '';
+
+    return <<"END";
+    mcp_publish_token "the token";
+
+    location = /mcp { mcp mcp; mcp_backend \@own; $mcp
+        mcp_publish_url http://127.0.0.1:\$TEST_NGINX_SERVER_PORT/publish; }
+    location /publish { mcp_publish mcp $publish; }
+    location = /status { mcp_status mcp; }
+    location \@own {
+        proxy_http_version 1.1;
+        proxy_set_header X-Publish \$mcp_publish_url;
+        proxy_pass http://unix:\$TEST_NGINX_HTML_DIR/backend.sock;
+    }
+END
+}
+
+sub head {
+    my ($token, %o) = @_;
+
+    return MCP::lines(type => 'application/json', session => undef, %o,
+        defined $token ? (more => "Authorization: Bearer $token"
+            . (defined $o{more} ? "\n$o{more}" : '')) : ());
+}
+
+our $Token = head('the token');
+
+sub publish { return "POST /publish\n" . CORE::join("\n", @_) }
+
+sub updated {
+    return '{"jsonrpc":"2.0","method":"notifications/resources/updated",'
+        . "\"params\":{\"uri\":\"$_[0]\"}}";
+}
+
+# the token of a call that was made at this time
+
+sub call_token {
+    my ($ms, $id) = @_;
+
+    return MCP::sign('p', pack('a16 C Q>', $id // 'no such call', 0, $ms));
+}
+
+sub listen {
+    my $client = MCP::begin('GET /mcp', MCP::get(@_));
+
+    $client->upto(0);
+
+    return $client;
+}
+
+# a call whose backend has said 202: client, path of its door
+
+sub detached {
+    our $Backend = MCP::backend();
+
+    my $client = MCP::begin(MCP::progress_call('x'), @_);
+    my $call = $Backend->call;
+    my ($path) = $call->in =~ m{^X-Publish: http://[^/]+(\S+)\r$}m;
+
+    $call->reply('text/plain', '', 202);
+    $client->upto(0);
+
+    return ($client, $path);
+}
+
+sub deliver {
+    my ($path, $body, $headers) = @_;
+
+    my $client = MCP::begin("POST $path\n$body",
+        $headers // "Content-Type: application/json\n");
+
+    $client->rest;
+
+    return $client->status;
+}
+
+run_tests();
+
+__DATA__
+
+=== TEST 1: who has the token may publish
+--- config eval: ::door()
+--- cases eval
+[
+    [::publish($::Changed), $::Token, 202, ''],
+    [::publish($::Changed), ::head('the token', more => 'Accept: x/y'), 202,
+        ''],
+    [::publish($::Changed), $::Token =~ s/Bearer/bEARER/r, 202, ''],
+    ["POST /publish/the%20token\n$::Changed",
+        "Content-Type: application/json\n", 202, ''],
+    ["POST /publish/a/b/the%20token\n$::Changed",
+        "Content-Type: application/json\n", 202, ''],
+]
+
+
+
+=== TEST 2: nobody else
+--- config eval: ::door()
+--- cases eval
+[map { [::publish($::Changed), $_, 403, $::Forbidden] }
+    ::head(undef), ::head('the tokem'), 
+    ::head('the toke'), ::head(''), ::head(MCP::session()),
+    ::head('x' x 4000), $::Token =~ s/Bearer/Basic/r,
+    ::head(MCP::sign('s', pack 'a16 C Q>', 'x', 0, 1)),
+    ::head(MCP::sign('p', pack('a16 C Q>', 'x', 0, 1), $MCP::OTHER_KEY)),
+    ::head(MCP::sign('p', 'x'))]
+
+
+
+=== TEST 3: without mcp_publish_token not even an empty one
+--- config
+    location = /publish { mcp_publish mcp; }
+--- cases eval
+[map { [::publish($::Changed), $_, 403, $::Forbidden] }
+    ::head(undef), ::head(''), ::head('x')]
+
+
+
+=== TEST 4: methods
+--- config eval: ::door()
+--- cases eval
+[map { ["$_ /publish", $::Token, 405,
+    MCP::fault(-32000, 'Method not allowed')] }
+    qw( GET PUT DELETE OPTIONS PATCH )]
+--- response_headers eval
+[map { 'Allow: POST' } 1 .. 5]
+
+
+
+=== TEST 5: pages of a browser are no publishers
+--- config eval: ::door('open')
+--- cases eval
+[map { [::publish($::Changed), ::head('the token', more => "Origin: $_"), 403,
+    $::Forbidden] }
+    'http://localhost', 'https://example.com', 'null']
+
+
+
+=== TEST 6: only this machine
+--- config eval
+'set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP;' . ::door()
+--- cases eval
+[
+    (map { [::publish($::Changed), ::head('the token',
+        more => "X-Real-IP: $_"), 403, $::Forbidden] }
+        '10.0.0.1', '128.0.0.1', '126.255.255.255', '2001:db8::1',
+        '::ffff:10.0.0.1', '::2'),
+    (map { [::publish($::Changed), ::head('the token',
+        more => "X-Real-IP: $_"), 202, ''] }
+        '127.0.0.1', '127.255.0.9', '::1', '::ffff:127.0.0.1'),
+]
+
+
+
+=== TEST 7: open: from anywhere, with a token
+--- config eval
+'set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP;' . ::door('open')
+--- cases eval
+[
+    [::publish($::Changed), ::head('the token', more => 'X-Real-IP: 10.0.0.1'),
+        202, ''],
+    [::publish($::Changed), ::head('x', more => 'X-Real-IP: 10.0.0.1'), 403,
+        $::Forbidden],
+]
+
+
+
+=== TEST 8: Content-Type
+--- config eval: ::door()
+--- cases eval
+[
+    (map { [::publish($::Changed), ::head('the token', type => $_), 202, ''] }
+        'application/json; charset=utf-8', 'application/x-ndjson',
+        'application/ndjson'),
+    (map { [::publish($::Changed), ::head('the token', type => $_), 415,
+        qr/Unsupported Media Type/] }
+        undef, 'text/plain', 'application/x-www-form-urlencoded'),
+    [::publish("data: $::Changed\n"), ::head('the token',
+        type => 'text/event-stream'), 202, ''],
+]
+
+
+
+=== TEST 9: what is no message
+--- config eval: ::door()
+--- cases eval
+[
+    (map { [::publish($_), $::Token, 400, MCP::fault(-32700, 'Parse error')] }
+        '{', 'x', '{} {}', "$::Changed,", '[', "[$::Changed,]"),
+    (map { [::publish($_), $::Token, 400,
+        MCP::fault(-32600, 'Invalid Request')] }
+        '1', '"x"', 'null', '[1]', "[$::Changed,[]]"),
+    [::publish('{'), ::head('the token', type => 'application/x-ndjson'), 400,
+        qr/Parse error/],
+    [::publish('data: {'), ::head('the token', type => 'text/event-stream'),
+        400, qr/Parse error/],
+]
+
+
+
+=== TEST 10: who has no call has only notifications for subscribers
+--- config eval: ::door()
+--- cases eval
+[map { [::publish($_), $::Token, 403, $::Forbidden] }
+    MCP::progress(1), MCP::text('x'), $::Result, '{}',
+    '{"jsonrpc":"2.0","method":"notifications/message","params":{}}',
+    MCP::message('ping')]
+
+
+
+=== TEST 11: several at once
+--- config eval: ::door()
+--- cases eval
+[
+    [::publish('[]'), $::Token, 202, ''],
+    [::publish("[$::Changed, $::Changed]"), $::Token, 202, ''],
+    [::publish($::Changed, '', $::Changed, ''), ::head('the token',
+        type => 'application/x-ndjson'), 202, ''],
+    [::publish("data: $::Changed", '', ': c', 'data:', '',
+        "data: $::Changed", ''), ::head('the token',
+        type => 'text/event-stream'), 202, ''],
+]
+
+
+
+=== TEST 12: a call that is over, or never was
+--- config eval: ::door()
+--- cases eval
+[
+    [::publish(MCP::text('x')), ::head(::call_token((time - 60) * 1000)), 404,
+        MCP::fault(-32004, 'Call not found, over or expired')],
+    ['POST /publish/' . ::call_token(0) . "\n" . MCP::text('x'),
+        "Content-Type: application/json\n", 404,
+        MCP::fault(-32004, 'Call not found, over or expired')],
+]
+
+
+
+=== TEST 13: a call that has only just begun
+--- config eval: ::door()
+--- request eval: ::publish(MCP::text('x'))
+--- more_headers eval: ::head(::call_token((time + 60) * 1000))
+--- error_code: 503
+--- response_body eval: MCP::fault(-32000, 'Server is out of room')
+--- response_headers_like
+Retry-After: \d+
+
+
+
+=== TEST 14: the token of a call also publishes to subscribers
+--- config eval: ::door()
+--- request eval: ::publish($::Changed)
+--- more_headers eval: ::head(::call_token(0))
+--- error_code: 202
+--- response_body:
+
+
+
+=== TEST 15: a listening client
+--- config eval: ::door()
+--- init
+my $client = ::listen();
+for my $kind (qw( tools prompts resources )) {
+    ::deliver('/publish', "{\"jsonrpc\":\"2.0\",\n\"method\":"
+        . "\"notifications/$kind/list_changed\" }", $::Token) == 202 or die;
+}
+$client->upto(3);
+MCP::same($client->in =~ s/.*?\r\n\r\n//sr, MCP::priming() . CORE::join('',
+    map { MCP::event($_->[0], '{"jsonrpc":"2.0", "method":'
+        . "\"notifications/$_->[1]/list_changed\" }") }
+        [1, 'tools'], [2, 'prompts'], [3, 'resources']));
+$client->in =~ /^id: @{[MCP::listener()]}\.3$/m or die;
+
+
+
+=== TEST 16: all who listen
+--- config eval: ::door()
+--- init
+my @clients = map { ::listen(id => $_) } 1 .. 5;
+::deliver('/publish', $::Changed, $::Token);
+$_->upto(1) for @clients;
+MCP::same(MCP::ask('GET /status?format=json', ''), qr/"published":5,/);
+
+
+
+=== TEST 17: nobody listens
+--- config eval: ::door()
+--- init
+::deliver('/publish', $::Changed, $::Token) == 202 or die;
+my $client = ::listen();
+::deliver('/publish', ::updated('a:b'), $::Token) == 202 or die;
+::deliver('/publish', $::Changed, $::Token) == 202 or die;
+$client->upto(1);
+MCP::same($client->in =~ s/.*?\r\n\r\n//sr,
+    MCP::priming() . MCP::event(1, $::Changed));
+
+
+
+=== TEST 18: a listener comes back by its id
+--- config eval: ::door()
+--- init
+my $client = ::listen();
+::deliver('/publish', $::Changed, $::Token);
+my $id = $client->upto(1);
+$client->close;
+::deliver('/publish', $::Changed, $::Token) for 1 .. 2;
+my $again = MCP::begin('GET /mcp', MCP::get(after => $id));
+$again->upto(3);
+MCP::same($again->in =~ s/.*?\r\n\r\n//sr, MCP::priming(1)
+    . MCP::event(2, $::Changed) . MCP::event(3, $::Changed));
+my $first = MCP::begin('GET /mcp', MCP::get(after => $id =~ s/\.1\z/.0/r));
+$first->upto(3);
+MCP::same($first->in =~ s/.*?\r\n\r\n//sr, MCP::priming(0)
+    . CORE::join '', map { MCP::event($_, $::Changed) } 1 .. 3);
+MCP::same($again->body, qr/id: S\.3\n[^\n]*\n\n\z/);
+
+
+
+=== TEST 19: or without it, and goes on where it was
+--- config eval: ::door()
+--- init
+my $client = ::listen();
+::deliver('/publish', $::Changed, $::Token);
+$client->upto(1);
+$client->close;
+::deliver('/publish', $::Changed, $::Token);
+my $again = MCP::begin('GET /mcp');
+$again->upto(2);
+MCP::same($again->in, qr/id: S\.2\n/);
+
+
+
+=== TEST 20: mcp_close_after does not concern listeners
+--- config eval: ::door('', 'mcp_close_after 1ms; mcp_keepalive 20ms;')
+--- init
+my $client = ::listen();
+$client->until(qr/\n:\n\n/);
+::deliver('/publish', $::Changed, $::Token);
+$client->upto(1);
+
+
+
+=== TEST 21: a listener of an older revision
+--- config eval: ::door()
+--- init
+my $client = MCP::begin('GET /mcp', MCP::get(revision => '2025-03-26'));
+$client->until(qr/\r\n\r\n:\n\n/);
+::deliver('/publish', $::Changed, $::Token);
+$client->upto(1);
+MCP::same($client->in =~ s/.*?\r\n\r\n//sr, ":\n\n"
+    . MCP::event(1, $::Changed));
+
+
+
+=== TEST 22: events that nobody fetched are dropped, and that is told
+--- config eval: ::door('', 'mcp_max_events 3;')
+--- init
+my $client = ::listen();
+::deliver('/publish', $::Changed, $::Token);
+my $id = $client->upto(1);
+$client->close;
+::deliver('/publish', $::Changed, $::Token) for 1 .. 10;
+MCP::same(MCP::begin('GET /mcp', MCP::get(after => $id))->body,
+    MCP::fault(-32000, 'Events no longer available'));
+
+
+
+=== TEST 23: the end of a session ends its listener
+--- config eval: ::door()
+--- init
+my $client = ::listen();
+MCP::begin('DELETE /mcp')->rest;
+$client->closed;
+MCP::then_request('GET /mcp', MCP::get());
+--- request
+GET /mcp
+--- error_code: 404
+--- response_body_like: Session not found
+
+
+
+=== TEST 24: subscriptions
+--- config eval: ::door()
+--- init
+my $backend = MCP::backend();
+my $ask = sub {
+    my ($method, $uri, @session) = @_;
+    my $client = MCP::begin(MCP::rpc("resources/$method",
+        "{\"uri\":\"$uri\"}"), MCP::post(@session));
+    $backend->call->reply('application/json', '{}');
+    MCP::same($client->body, MCP::answer('{}'));
+};
+my @clients = map { ::listen(id => $_) } 1, 2;
+$ask->('subscribe', 'a:b');
+$ask->('subscribe', 'a:\u0063', id => 2);
+::deliver('/publish', ::updated($_), $::Token) for 'a:d', 'a:b', 'a:c';
+::deliver('/publish', $::Changed, $::Token);
+$_->upto(2) for @clients;
+MCP::same($clients[0]->in =~ s/.*?\r\n\r\n//sr, MCP::priming()
+    . MCP::event(1, ::updated('a:b')) . MCP::event(2, $::Changed));
+MCP::same($clients[1]->in =~ s/.*?\r\n\r\n//sr, MCP::priming()
+    . MCP::event(1, ::updated('a:c')) . MCP::event(2, $::Changed));
+$ask->('unsubscribe', 'a:b');
+::deliver('/publish', ::updated('a:b'), $::Token);
+::deliver('/publish', $::Changed, $::Token);
+$clients[0]->upto(3);
+MCP::same($clients[0]->in, qr/id: S\.3\ndata: \Q$::Changed\E\n\n\z/);
+
+
+
+=== TEST 25: a backend that refuses a subscription
+--- config eval: ::door()
+--- init
+my $backend = MCP::backend();
+my $client = MCP::begin(MCP::rpc('resources/subscribe', '{"uri":"a:b"}'));
+$backend->call->reply('application/json',
+    '{"jsonrpc":"2.0","error":{"code":-32002,"message":"no"}}');
+MCP::same($client->body, MCP::fault(-32002, 'no', 1));
+my $listener = ::listen();
+::deliver('/publish', ::updated('a:b'), $::Token);
+::deliver('/publish', $::Changed, $::Token);
+$listener->upto(1);
+MCP::same($listener->in, qr/id: S\.1\ndata: \Q$::Changed\E/);
+
+
+
+=== TEST 26: a subscriber that begins to listen later
+--- config eval: ::door()
+--- init
+my $backend = MCP::backend();
+my $client = MCP::begin(MCP::rpc('resources/subscribe', '{"uri":"a:b"}'));
+$backend->call->reply('application/json', '{}');
+$client->rest;
+::deliver('/publish', ::updated('a:b'), $::Token);
+my $listener = MCP::begin('GET /mcp');
+$listener->upto(1);
+MCP::same($listener->in, qr/id: S\.1\ndata: \Q@{[::updated('a:b')]}\E/);
+
+
+
+=== TEST 27: a call that is answered later
+--- config eval: ::door()
+--- init
+my ($client, $path) = ::detached();
+::deliver($path, MCP::progress(1)) == 202 or die;
+$client->upto(1);
+::deliver($path, MCP::text('x')) == 202 or die;
+MCP::same($client->body, MCP::priming() . MCP::event(1, MCP::progress(1))
+    . MCP::event(2, $::Result));
+
+
+
+=== TEST 28: in any form
+--- config eval: ::door()
+--- init
+for my $form (
+    ['application/json', '[' . MCP::progress(1) . ', ' . MCP::answer(
+        MCP::text('x'), 99) . ']'],
+    ['application/x-ndjson', MCP::progress(1) . "\n\n" . MCP::text('x')],
+    ['text/event-stream', 'data: ' . MCP::progress(1) . "\n\nid: 7\ndata: "
+        . MCP::text('x') . "\n\n"])
+{
+    my ($client, $path) = ::detached();
+    ::deliver($path, $form->[1], "Content-Type: $form->[0]\n") == 202 or die;
+    MCP::same($client->body, MCP::priming() . MCP::event(1, MCP::progress(1))
+        . MCP::event(2, $::Result));
+}
+
+
+
+=== TEST 29: with the token in a header line
+--- config eval: ::door()
+--- init
+my ($client, $path) = ::detached();
+::deliver('/publish', MCP::text('x'), ::head($path =~ s{.*/}{}r)) == 202
+    or die;
+MCP::same($client->body, MCP::priming() . MCP::event(1, $::Result));
+
+
+
+=== TEST 30: an error, later
+--- config eval: ::door()
+--- init
+my ($client, $path) = ::detached();
+::deliver($path, '{"jsonrpc":"2.0","id":null,"error":{"code":5,"message":"x"}}');
+MCP::same($client->body, MCP::priming() . MCP::event(1,
+    MCP::fault(5, 'x', 1)));
+
+
+
+=== TEST 31: to a client that has left and comes back
+--- config eval: ::door()
+--- init
+my ($client, $path) = ::detached();
+my $id = $client->last_id;
+$client->close;
+::deliver($path, MCP::progress(1)) == 202 or die;
+my $again = MCP::begin('GET /mcp', MCP::get(after => $id));
+$again->upto(1);
+::deliver($path, MCP::text('x'));
+MCP::same($again->body, MCP::priming() . MCP::event(1, MCP::progress(1))
+    . MCP::event(2, $::Result));
+
+
+
+=== TEST 32: what breaks the contract ends the call
+--- config eval: ::door()
+--- init
+my ($client, $path) = ::detached();
+::deliver($path, '{"jsonrpc":"2.0","result":1}') == 202 or die;
+MCP::same($client->body, MCP::priming() . MCP::event(1,
+    MCP::fault(-32603, 'Backend sent an invalid response', 1)));
+--- error_log
+of "x" failed in its backend: result is not an object
+
+
+
+=== TEST 33: a message that is no JSON is refused, the call goes on
+--- config eval: ::door()
+--- init
+my ($client, $path) = ::detached();
+::deliver($path, '{') == 400 or die;
+::deliver($path, MCP::text('x')) == 202 or die;
+MCP::same($client->body, MCP::priming() . MCP::event(1, $::Result));
+
+
+
+=== TEST 34: mcp_call_timeout goes on
+--- config eval: ::door('', 'mcp_call_timeout 50ms;')
+--- init
+my ($client, $path) = ::detached();
+MCP::same($client->body, MCP::priming() . MCP::event(1,
+    MCP::fault(-32603, 'Backend timed out', 1)));
+--- error_log
+of "x" timed out
+
+
+
+=== TEST 35: log messages and others, later
+--- config eval: ::door()
+--- init
+my ($client, $path) = ::detached();
+my $log = '{"jsonrpc":"2.0","method":"notifications/message","params":'
+    . '{"level":"info","data":1}}';
+::deliver($path, "[$log," . MCP::progress(1, '"other"') . ',' . MCP::text('x')
+    . ']');
+MCP::same($client->body, MCP::priming() . MCP::event(1, $log)
+    . MCP::event(2, $::Result));

@@ -1,0 +1,449 @@
+# Sessions: initialize, the Mcp-Session-Id and MCP-Protocol-Version headers,
+# expiry, deletion, principals, keys.
+
+use Test::Nginx::Socket;
+use lib 't/lib';
+use MCP;
+
+repeat_each(1);
+
+plan tests => repeat_each() * 740;
+
+no_long_string();
+
+our $Mcp = 'location = /mcp { mcp mcp; mcp_server acme 1.4.0; }';
+our $Ping = MCP::rpc('ping');
+our $Pong = MCP::answer('{}');
+our $Absent = MCP::fault(-32000,
+    'Bad Request: Mcp-Session-Id header is required');
+our $Unknown = MCP::fault(-32001, 'Session not found');
+our $UnknownId = MCP::fault(-32001, 'Session not found', 1);
+our $Version = MCP::fault(-32000, 'Bad Request: Unsupported protocol version',
+    1);
+
+# a token with one character changed
+
+sub forged {
+    my ($token, $at) = @_;
+
+    substr($token, $at, 1) = substr($token, $at, 1) eq 'A' ? 'B' : 'A';
+
+    return $token;
+}
+
+run_tests();
+
+__DATA__
+
+=== TEST 1: initialize
+--- config eval: $::Mcp
+--- request eval: MCP::initialize()
+--- more_headers eval: MCP::first()
+--- response_body eval
+MCP::answer('{"protocolVersion":"2025-11-25","capabilities":{"logging":{}},'
+    . '"serverInfo":{"name":"acme","version":"1.4.0"}}', 0)
+--- response_headers_like
+Mcp-Session-Id: [A-Za-z0-9_-]{76}
+Content-Type: application/json
+
+
+
+=== TEST 2: the revision that was asked for
+--- config eval: $::Mcp
+--- cases eval
+[map { [MCP::initialize($_), MCP::first(), 200,
+    qr/"protocolVersion":"\Q$_\E"/] }
+    '2025-03-26', '2025-06-18', '2025-11-25']
+
+
+
+=== TEST 3: revisions that are unknown get the latest
+--- config eval: $::Mcp
+--- cases eval
+[map { [MCP::initialize($_), MCP::first(), 200,
+    qr/"protocolVersion":"2025-11-25"/] }
+    '2024-11-05', '2026-07-28', '2025-11-26', '1.0', 'x', '2025-03-26 ',
+    'DRAFT-2025-v2']
+
+
+
+=== TEST 4: initialize without a revision
+--- config eval: $::Mcp
+--- cases eval
+[map { [MCP::rpc('initialize', $_), MCP::first(), 200,
+    MCP::fault(-32602, 'Invalid params: \"protocolVersion\" must be a string',
+        1)] }
+    undef, '{}', '{"protocolVersion":null}', '{"protocolVersion":20251125}',
+    '{"protocolVersion":["2025-11-25"]}', '{"protocolVersion":""}']
+--- response_headers eval
+[map { '! Mcp-Session-Id' } 1 .. 6]
+
+
+
+=== TEST 5: whatever stands in clientInfo and capabilities
+--- config eval: $::Mcp
+--- cases eval
+[map { [MCP::rpc('initialize', "{\"protocolVersion\":\"2025-06-18\"$_}"),
+    MCP::first(), 200, qr/"protocolVersion":"2025-06-18"/] }
+    '', ',"capabilities":null', ',"capabilities":[]',
+    ',"capabilities":{"roots":true,"sampling":1,"elicitation":"x"}',
+    ',"capabilities":{"experimental":{"x":{}}},"clientInfo":7',
+    ',"capabilities":{"elicitation":{"url":{}},"tasks":{}}']
+
+
+
+=== TEST 6: a title, for revisions that know of it
+--- config
+    location = /mcp { mcp mcp; mcp_server acme 1.4.0 "Acme \"Tools\" \\ ä"; }
+--- cases eval
+[
+    [MCP::initialize('2025-11-25'), MCP::first(), 200,
+        qr/"serverInfo":\{"name":"acme","title":"Acme \\"Tools\\" \\\\ \xc3\xa4","version":"1.4.0"\}/],
+    [MCP::initialize('2025-06-18'), MCP::first(), 200, qr/"title":/],
+    [MCP::initialize('2025-03-26'), MCP::first(), 200,
+        qr/"serverInfo":\{"name":"acme","version":"1.4.0"\}/],
+]
+
+
+
+=== TEST 7: the defaults of mcp_server
+--- config
+    location = /mcp { mcp mcp; }
+--- request eval: MCP::initialize()
+--- more_headers eval: MCP::first()
+--- response_body_like chomp
+"serverInfo":\{"name":"nginx","version":"\d+\.\d+\.\d+"\}
+
+
+
+=== TEST 8: initialize within a session begins another
+--- config eval: $::Mcp
+--- cases eval
+[
+    [MCP::initialize(), MCP::post(), 200, qr/"protocolVersion"/],
+    [MCP::initialize(), MCP::post(session => 'garbage'), 200,
+        qr/"protocolVersion"/],
+    [MCP::initialize(), MCP::first(version => '2025-06-18'), 200,
+        qr/"protocolVersion":"2025-11-25"/],
+]
+--- response_headers_like eval
+[map { 'Mcp-Session-Id: [A-Za-z0-9_-]{76}' } 1 .. 3]
+
+
+
+=== TEST 9: the session that was given works
+--- config eval: $::Mcp
+--- init
+my ($token) = MCP::ask(MCP::initialize('2025-06-18'), MCP::first())
+    =~ /^Mcp-Session-Id: (\S+)\r$/m;
+MCP::then_request(MCP::rpc('ping'), MCP::post(session => $token));
+--- request eval: $::Ping
+--- response_body eval: $::Pong
+
+
+
+=== TEST 10: two sessions are not the same
+--- config eval: $::Mcp
+--- init
+my ($one, $two) = map {
+    MCP::ask(MCP::initialize(), MCP::first()) =~ /^Mcp-Session-Id: (\S+)\r$/m
+} 1 .. 2;
+die if $one eq $two;
+MCP::then_request('DELETE /mcp', MCP::end(session => $one));
+MCP::ask('DELETE /mcp', MCP::end(session => $one)) =~ / 204 / or die;
+MCP::then_request(MCP::rpc('ping'), MCP::post(session => $two));
+--- request eval: $::Ping
+--- response_body eval: $::Pong
+
+
+
+=== TEST 11: no session
+--- config eval: $::Mcp
+--- cases eval
+[
+    [$::Ping, MCP::first(), 400, MCP::fault(-32000,
+        'Bad Request: Mcp-Session-Id header is required', 1)],
+    [$::Ping, MCP::post(session => ''), 400, MCP::fault(-32000,
+        'Bad Request: Mcp-Session-Id header is required', 1)],
+    [MCP::rpc('nothing'), MCP::first(), 400, qr/header is required/],
+    ['GET /mcp', MCP::get(session => undef), 400, $::Absent],
+    ['DELETE /mcp', MCP::end(session => undef), 400, $::Absent],
+]
+
+
+
+=== TEST 12: tokens that are none
+--- config eval: $::Mcp
+--- cases eval
+[map {
+    [$::Ping, MCP::post(session => $_), 404, $::UnknownId],
+    ['GET /mcp', MCP::get(session => $_), 404, $::Unknown],
+    ['DELETE /mcp', MCP::end(session => $_), 404, $::Unknown],
+}
+    'x', '0', 'A' x 76, 'A' x 2000, '!' x 76, MCP::session() . 'A',
+    substr(MCP::session(), 0, 75), MCP::session() . '=',
+    MCP::session() . ',' . MCP::session(), '"' . MCP::session() . '"']
+
+
+
+=== TEST 13: tokens that were changed
+--- config eval: $::Mcp
+--- cases eval
+[map { [$::Ping, MCP::post(session => ::forged(MCP::session(), $_)), 404,
+    $::UnknownId] } 0 .. 74]
+
+
+
+=== TEST 14: the last character has bits to spare, which must be zero
+--- config eval: $::Mcp
+--- cases eval
+[map { [$::Ping, MCP::post(session => substr(MCP::session(), 0, 75) . $_),
+    404, $::UnknownId] }
+    grep { $_ ne substr MCP::session(), 75 } 'A' .. 'Z', 0 .. 9]
+
+
+
+=== TEST 15: tokens of another purpose, layout, revision
+--- config eval: $::Mcp
+--- cases eval
+[map { [$::Ping, MCP::post(session => $_), 404, $::UnknownId] }
+    MCP::sign('p', pack('C C n N a16 a16', 1, 3, 0, time + 60, 'i', '')),
+    MCP::sign('s', pack('C C n N a16 a16', 2, 3, 0, time + 60, 'i', '')),
+    MCP::sign('s', pack('C C n N a16 a16', 0, 3, 0, time + 60, 'i', '')),
+    MCP::sign('s', pack('C C n N a16 a16', 1, 0, 0, time + 60, 'i', '')),
+    MCP::sign('s', pack('C C n N a16 a16', 1, 99, 0, time + 60, 'i', '')),
+    MCP::sign('s', pack('C C n N a16 a15', 1, 3, 0, time + 60, 'i', '')),
+    MCP::sign('s', pack('C C n N a16 a17', 1, 3, 0, time + 60, 'i', '')),
+    MCP::sign('s', '')]
+
+
+
+=== TEST 16: a session that has expired
+--- config eval: $::Mcp
+--- cases eval
+[
+    [$::Ping, MCP::post(expires => time - 1), 404, $::UnknownId],
+    [$::Ping, MCP::post(expires => 0), 404, $::UnknownId],
+    ['GET /mcp', MCP::get(expires => time - 1), 404, $::Unknown],
+    ['DELETE /mcp', MCP::end(expires => time - 1), 404, $::Unknown],
+    [$::Ping, MCP::post(expires => 0xffffffff), 200, $::Pong],
+]
+
+
+
+=== TEST 18: mcp_session_lifetime, as it stands in the token
+--- config
+    location = /mcp { mcp mcp; mcp_session_lifetime 1h; }
+    location = /default { mcp mcp; }
+--- init
+my $check = sub {
+    my ($path, $lifetime) = @_;
+
+    my $before = time;
+    my ($token) = MCP::ask(MCP::initialize() =~ s{/mcp}{$path}r, MCP::first())
+        =~ /^Mcp-Session-Id: (\S+)\r$/m;
+    my $expires = unpack 'x4 N', MIME::Base64::decode_base64url($token);
+
+    die "$expires\n" if $expires < $before + $lifetime
+        || $expires > time + $lifetime + 1;
+};
+$check->('/mcp', 3600);
+$check->('/default', 24 * 3600);
+--- request eval: $::Ping
+--- more_headers eval: MCP::post()
+--- response_body eval: $::Pong
+
+
+
+=== TEST 19: MCP-Protocol-Version
+--- config eval: $::Mcp
+--- cases eval
+[
+    (map { [$::Ping, MCP::post(version => $_), 200, $::Pong] }
+        '2025-03-26', '2025-06-18', '2025-11-25', undef),
+    (map { [$::Ping, MCP::post(version => $_), 400, $::Version] }
+        '2024-11-05', '2026-07-28', 'x', '2025-11-25, 2025-06-18', ''),
+    ['GET /mcp', MCP::get(version => 'x'), 400, qr/protocol version/],
+    ['DELETE /mcp', MCP::end(version => 'x'), 400, qr/protocol version/],
+]
+
+
+
+=== TEST 20: an unknown session comes before an unknown revision
+--- config eval: $::Mcp
+--- request eval: $::Ping
+--- more_headers eval: MCP::post(session => 'x', version => 'y')
+--- error_code: 404
+--- response_body eval: $::UnknownId
+
+
+
+=== TEST 21: a deleted session
+--- config eval: $::Mcp
+--- cases eval
+[
+    [$::Ping, MCP::post(id => 'gone'), 200, $::Pong],
+    ['DELETE /mcp', MCP::end(id => 'gone'), 204, ''],
+    [$::Ping, MCP::post(id => 'gone'), 404, $::UnknownId],
+    ['GET /mcp', MCP::get(id => 'gone'), 404, $::Unknown],
+    ['DELETE /mcp', MCP::end(id => 'gone'), 404, $::Unknown],
+    [MCP::rpc('nothing'), MCP::post(id => 'gone'), 404, $::UnknownId],
+    ["POST /mcp\n{\"jsonrpc\":\"2.0\",\"method\":\"x\"}",
+        MCP::post(id => 'gone'), 404, $::Unknown],
+    [$::Ping, MCP::post(id => 'other'), 200, $::Pong],
+]
+
+
+
+=== TEST 22: DELETE answers neither body nor type
+--- config eval: $::Mcp
+--- request
+DELETE /mcp
+--- more_headers eval: MCP::end(id => 'to be deleted')
+--- error_code: 204
+--- response_headers
+! Transfer-Encoding
+
+
+
+=== TEST 23: the session is known before the message is looked at
+--- config eval: $::Mcp
+--- cases eval
+[
+    [MCP::rpc('nothing'), MCP::post(session => 'x'), 404, $::UnknownId],
+    ["POST /mcp\n{", MCP::post(session => 'x'), 400, qr/Parse error/],
+    ["POST /mcp\n[]", MCP::post(session => 'x'), 404, $::Unknown],
+]
+
+
+
+=== TEST 24: the session of another principal
+--- config
+    location = /mcp { mcp mcp; mcp_principal $http_x_user; }
+--- cases eval
+[
+    [$::Ping, MCP::post(principal => 'ada', more => 'X-User: ada'), 200,
+        $::Pong],
+    [$::Ping, MCP::post(principal => 'ada', more => 'X-User: bob'), 404,
+        $::UnknownId],
+    [$::Ping, MCP::post(principal => 'ada', more => 'X-User: Ada'), 404,
+        $::UnknownId],
+    [$::Ping, MCP::post(principal => 'ada'), 404, $::UnknownId],
+    [$::Ping, MCP::post(more => 'X-User: ada'), 404, $::UnknownId],
+    [$::Ping, MCP::post(), 200, $::Pong],
+    ['GET /mcp', MCP::get(principal => 'ada', more => 'X-User: bob'), 404,
+        $::Unknown],
+    ['DELETE /mcp', MCP::end(principal => 'ada', more => 'X-User: bob'), 404,
+        $::Unknown],
+    [$::Ping, MCP::post(principal => 'ada', more => 'X-User: ada'), 200,
+        $::Pong],
+]
+
+
+
+=== TEST 25: initialize binds to the principal
+--- config
+    location = /mcp { mcp mcp; mcp_principal "$http_x_user@$server_name"; }
+--- init
+my ($token) = MCP::ask(MCP::initialize(), MCP::first(more => 'X-User: ada'))
+    =~ /^Mcp-Session-Id: (\S+)\r$/m;
+my $principal = substr MIME::Base64::decode_base64url($token), 24, 16;
+die if $principal ne MCP::digest('ada@localhost');
+MCP::then_request(MCP::rpc('ping'), MCP::post(session => $token,
+    more => 'X-User: bob'));
+--- request eval: $::Ping
+--- error_code: 404
+--- response_body eval: $::UnknownId
+
+
+
+=== TEST 26: a principal that HTTP authentication found
+--- config
+    location = /mcp {
+        auth_basic mcp;
+        auth_basic_user_file ../html/users;
+        mcp mcp;
+        mcp_principal $remote_user;
+    }
+--- user_files
+>>> users
+ada:{PLAIN}secret
+bob:{PLAIN}secret
+--- cases eval
+use MIME::Base64 qw( encode_base64 );
+[
+    (map { [$::Ping, MCP::post(principal => 'ada', more =>
+        'Authorization: Basic ' . encode_base64("$_->[0]:secret", '')),
+        @$_[1, 2]] }
+        ['ada', 200, $::Pong], ['bob', 404, $::UnknownId]),
+    [$::Ping, MCP::post(principal => 'ada'), 401, qr/401/],
+]
+
+
+
+=== TEST 27: a token signed with a key that is not ours
+--- config eval: $::Mcp
+--- request eval: $::Ping
+--- more_headers eval: MCP::post(key => $MCP::OTHER_KEY)
+--- error_code: 404
+--- response_body eval: $::UnknownId
+
+
+
+=== TEST 28: rotation: the first key signs, all verify
+--- config
+    location = /mcp { mcp mcp; mcp_key ../html/new.key ../html/mcp.key; }
+    location = /after { mcp mcp; mcp_key ../html/new.key; }
+--- user_files eval
+[['new.key', " \n$MCP::OTHER_KEY\r\n\t "]]
+--- init
+my ($token) = MCP::ask(MCP::initialize(), MCP::first())
+    =~ /^Mcp-Session-Id: (\S+)\r$/m;
+MCP::ask(MCP::rpc('ping', undef, 1, '/after'), MCP::post(session => $token))
+    =~ m{ 200 } or die;
+--- cases eval
+[
+    [$::Ping, MCP::post(), 200, $::Pong],
+    [$::Ping, MCP::post(key => $MCP::OTHER_KEY), 200, $::Pong],
+    [MCP::rpc('ping', undef, 1, '/after'), MCP::post(key => $MCP::OTHER_KEY),
+        200, $::Pong],
+    [MCP::rpc('ping', undef, 1, '/after'), MCP::post(), 404, $::UnknownId],
+]
+
+
+
+=== TEST 29: without a key file there is a key, too
+--- bare
+--- http_config
+    mcp_zone mcp 1m;
+--- config eval: $::Mcp
+--- init
+my ($token) = MCP::ask(MCP::initialize(), MCP::first())
+    =~ /^Mcp-Session-Id: (\S+)\r$/m;
+MCP::ask(MCP::rpc('ping'), MCP::post()) =~ m{ 404 } or die;
+MCP::then_request(MCP::rpc('ping'), MCP::post(session => $token));
+--- request eval: $::Ping
+--- response_body eval: $::Pong
+
+
+
+=== TEST 30: endpoints of one key share sessions
+--- config
+    location = /mcp { mcp mcp; }
+    location = /two { mcp mcp; }
+--- cases eval
+[
+    [MCP::rpc('ping', undef, 1, '/two'), MCP::post(id => 'shared'), 200,
+        $::Pong],
+    ['DELETE /two', MCP::end(id => 'shared'), 204, ''],
+    [$::Ping, MCP::post(id => 'shared'), 404, $::UnknownId],
+]
+
+
+
+=== TEST 31: sessions with capabilities of all kinds
+--- config eval: $::Mcp
+--- cases eval
+[map { [$::Ping, MCP::post(capabilities => $_), 200, $::Pong] }
+    [], ['sampling'], ['elicitation', 'roots'],
+    ['sampling', 'sampling.tools', 'elicitation', 'elicitation.url', 'roots']]

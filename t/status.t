@@ -1,0 +1,299 @@
+# mcp_status: formats and counters.
+
+use Test::Nginx::Socket;
+use lib 't/lib';
+use MCP;
+
+repeat_each(1);
+
+plan tests => repeat_each() * 135;
+
+no_long_string();
+
+our $Config = <<'END';
+    location = /mcp { mcp mcp; mcp_backend @own; }
+    location @own {
+        proxy_http_version 1.1;
+        proxy_buffering off;
+        proxy_pass http://unix:$TEST_NGINX_HTML_DIR/backend.sock;
+    }
+    location = /status { mcp_status mcp; }
+END
+
+our @Names = qw( requests messages sessions sessions_deleted calls_live calls
+    calls_failed calls_cancelled calls_expired calls_lost consumers_live events
+    events_dropped resumes takeovers streams_expired streams_evicted
+    refused_full refused_limit errors published inputs repairs zone_size_bytes
+    zone_used_bytes streams listeners values subscriptions );
+
+our %Gauge = map { $_ => 1 } qw( calls_live consumers_live zone_size_bytes
+    zone_used_bytes streams listeners values subscriptions );
+
+# these values, in the order of the page
+
+sub values_of {
+    my %values = @_;
+
+    my $pattern = CORE::join '.*', map { exists $values{$_}
+        ? "\"$_\":$values{$_}\\b" : () } @Names;
+
+    return qr/$pattern/;
+}
+
+# waits until the page says so
+
+sub await {
+    my %values = @_;
+
+    my $pattern = values_of(%values);
+    my $end = time + $MCP::TIMEOUT;
+
+    while (1) {
+        my $got = MCP::ask('GET /status?format=json', '');
+
+        return if $got =~ $pattern;
+        die "$got, not $pattern\n" if time > $end;
+        select undef, undef, undef, 0.005;
+    }
+}
+
+run_tests();
+
+__DATA__
+
+=== TEST 1: JSON
+--- config eval: $::Config
+--- request
+GET /status
+--- response_body_like eval
+'\A\{' . CORE::join(',', map { "\"$_\":\\d+" } @::Names) . '\}\n\z'
+--- response_headers
+Content-Type: application/json
+
+
+
+=== TEST 2: formats by name
+--- config eval: $::Config
+--- cases eval
+[
+    ['GET /status?format=json', '', 200, qr/\A\{"requests":0,/],
+    ['GET /status?format=prometheus', '', 200,
+        qr/\A# HELP mcp_requests_total HTTP requests\n# TYPE mcp_requests_total counter\nmcp_requests_total 0\n/],
+    ['GET /status?format=html', '', 200, qr/\A<!DOCTYPE html>\n.*<\/html>\n\z/s],
+    ['GET /status?a=b&format=json&c', 'Accept: text/html', 200,
+        qr/\A\{"requests"/],
+]
+--- response_headers eval
+['Content-Type: application/json',
+    'Content-Type: text/plain; version=0.0.4; charset=utf-8',
+    'Content-Type: text/html; charset=utf-8',
+    'Content-Type: application/json']
+
+
+
+=== TEST 3: formats that do not exist
+--- config eval: $::Config
+--- cases eval
+[map { ["GET /status?format=$_", '', 400, qr/400 Bad Request/] }
+    '', 'xml', 'JSON', 'json2']
+
+
+
+=== TEST 4: formats by Accept
+--- config eval: $::Config
+--- cases eval
+[map { ['GET /status', $_->[0], 200, $_->[1]] }
+    ['Accept: text/html,application/xhtml+xml,*/*;q=0.8', qr/\A<!DOCTYPE/],
+    ['Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5',
+        qr/\A# HELP/],
+    ['accept: text/plain', qr/\A# HELP/],
+    ['Accept: */*', qr/\A\{/],
+    ['Accept: application/json', qr/\A\{/]]
+
+
+
+=== TEST 5: every line of Prometheus' format
+--- config eval: $::Config
+--- request
+GET /status?format=prometheus
+--- response_body_like eval
+'\A' . CORE::join('', map {
+    my $name = "mcp_$_" . ($::Gauge{$_} ? '' : '_total');
+    my $type = $::Gauge{$_} ? 'gauge' : 'counter';
+    "# HELP $name [A-Z][^\\n]+\\n# TYPE $name $type\\n$name \\d+\\n"
+} @::Names) . '\z'
+
+
+
+=== TEST 6: methods
+--- config eval: $::Config
+--- cases eval
+[
+    ["POST /status\nx", '', 405, qr/405 Not Allowed/],
+    ['DELETE /status', '', 405, qr/405 Not Allowed/],
+]
+
+
+
+=== TEST 7: HEAD
+--- config eval: $::Config
+--- request
+HEAD /status
+--- response_body:
+--- response_headers
+Content-Type: application/json
+
+
+
+=== TEST 8: access rules
+--- config
+    location = /status { deny all; mcp_status mcp; }
+--- request
+GET /status
+--- error_code: 403
+--- response_body_like: 403 Forbidden
+--- error_log
+access forbidden by rule
+
+
+
+=== TEST 9: the size of the zone
+--- config eval: $::Config
+--- request
+GET /status
+--- response_body_like eval
+qr/"zone_size_bytes":(?:3[5-9]|4[01])\d{5},"zone_used_bytes":\d+,/
+
+
+
+=== TEST 10: zones are told apart
+--- http_config
+    mcp_zone other 1m;
+--- config
+    location = /mcp { mcp mcp; }
+    location = /other { mcp other; }
+    location = /status { mcp_status mcp; }
+    location = /status/other { mcp_status other; }
+--- cases eval
+[
+    [MCP::rpc('ping'), undef, 200, MCP::answer('{}')],
+    [MCP::rpc('ping'), undef, 200, MCP::answer('{}')],
+    [MCP::rpc('ping', undef, 1, '/other'), undef, 200, MCP::answer('{}')],
+    ['GET /status', '', 200, qr/\A\{"requests":2,"messages":2,/],
+    ['GET /status/other', '', 200, qr/\A\{"requests":1,"messages":1,/],
+]
+
+
+
+=== TEST 11: requests, messages, sessions, errors
+--- config eval: $::Config
+--- cases eval
+[
+    [MCP::initialize(), MCP::first(), 200, qr/result/],
+    [MCP::initialize(), MCP::first(), 200, qr/result/],
+    [MCP::rpc('ping'), undef, 200, qr/result/],
+    [MCP::rpc('nothing'), undef, 200, qr/-32601/],
+    ["POST /mcp\n{", undef, 400, qr/-32700/],
+    ['PUT /mcp', '', 405, qr/405|-32000/],
+    ["POST /mcp\n[" . CORE::join(',', (MCP::message('ping')) x 3) . ']',
+        MCP::post(revision => '2025-03-26'), 200, qr/result/],
+    ['DELETE /mcp', MCP::end(id => 'x'), 204, ''],
+    [MCP::rpc('ping'), MCP::post(id => 'x'), 404, qr/-32001/],
+    ['GET /status', '', 200, ::values_of(requests => 9, messages => 8,
+        sessions => 2, sessions_deleted => 1, calls => 0, errors => 4,
+        values => 1)],
+]
+
+
+
+=== TEST 12: a call that is answered at once
+--- config eval: $::Config
+--- init
+my $backend = MCP::backend();
+my $client = MCP::begin(MCP::call('x'));
+my $call = $backend->call;
+::await(calls_live => 1, calls => 1, streams => 0);
+$call->reply('text/plain', 'x');
+$client->rest;
+::await(calls_live => 0, calls => 1, calls_failed => 0, events => 0,
+    streams => 0);
+
+
+
+=== TEST 13: one that streams
+--- config eval: $::Config
+--- init
+my $backend = MCP::backend();
+my $client = MCP::begin(MCP::progress_call('x'));
+my $call = $backend->call->ndjson(MCP::progress(1), MCP::progress(2));
+$client->upto(2);
+::await(calls_live => 1, consumers_live => 1, events => 2, resumes => 0,
+    streams => 1, listeners => 0);
+$client->close;
+::await(consumers_live => 0);
+my $again = MCP::begin('GET /mcp', MCP::get(after => $client->last_id));
+$again->upto(2);
+::await(consumers_live => 1, resumes => 1);
+$call->ndjson(MCP::text('x'))->last;
+$again->rest;
+::await(calls_live => 0, consumers_live => 0, events => 3, streams => 1);
+
+
+
+=== TEST 14: one that fails
+--- config eval: $::Config
+--- init
+my $backend = MCP::backend();
+my $client = MCP::begin(MCP::call('x'));
+$backend->call->reply('application/json', '{');
+$client->rest;
+::await(calls_live => 0, calls => 1, calls_failed => 1);
+--- error_log
+of "x" failed in its backend: broken JSON
+
+
+
+=== TEST 15: a tool that did not succeed has not failed
+--- config eval: $::Config
+--- init
+my $backend = MCP::backend();
+my $client = MCP::begin(MCP::call('x'));
+$backend->call->reply('text/plain', 'no', 500);
+MCP::same($client->body, qr/"isError":true/);
+::await(calls_live => 0, calls => 1, calls_failed => 0);
+
+
+
+=== TEST 16: listeners, subscriptions, values
+--- config eval: $::Config
+--- init
+my $backend = MCP::backend();
+my $listener = MCP::begin('GET /mcp', MCP::get(id => 'l'));
+$listener->upto(0);
+my $client = MCP::begin(MCP::rpc('resources/subscribe', '{"uri":"a:b"}'), MCP::post(id => 'l'));
+$backend->call->reply('application/json', '{}');
+$client->rest;
+MCP::ask(MCP::rpc('logging/setLevel', '{"level":"error"}'), MCP::post(id => 'l'));
+::await(consumers_live => 1, listeners => 1, values => 1,
+    subscriptions => 2);
+MCP::ask('DELETE /mcp', MCP::end(id => 'l'));
+$listener->closed;
+::await(consumers_live => 0, listeners => 0, subscriptions => 0);
+
+
+
+=== TEST 17: nothing is left behind
+--- config eval
+$::Config =~ s/mcp mcp;/mcp mcp; mcp_linger 1ms;/r
+--- init
+my ($before) = MCP::ask('GET /status', '') =~ /"zone_used_bytes":(\d+)/;
+my $backend = MCP::backend();
+for my $n (1 .. 10) {
+    my $client = MCP::begin(MCP::progress_call('x', $n));
+    my $call = $backend->call->ndjson(map { MCP::progress($_) } 1 .. 100);
+    $client->upto(100);
+    $call->ndjson(MCP::text('x' x 10_000))->last;
+    $client->rest;
+}
+::await(calls_live => 0, calls => 10, consumers_live => 0, events => 1010,
+    zone_used_bytes => $before, streams => 0);

@@ -1,0 +1,338 @@
+# $mcp_* in logs and header lines.
+
+use Test::Nginx::Socket;
+use lib 't/lib';
+use MCP;
+
+repeat_each(1);
+
+plan tests => repeat_each() * 88;
+
+no_long_string();
+
+our $Log = <<'END';
+    log_format mcp 'LOG $status [$mcp_method] [$mcp_name] [$mcp_request_id] '
+        '[$mcp_session] [$mcp_session_id] [$mcp_principal] '
+        '[$mcp_protocol_version] [$mcp_outcome] [$mcp_resumed] [$mcp_events] '
+        '[$mcp_face]';
+    log_format ids 'LOG [$mcp_call] [$mcp_outcome]';
+END
+
+sub logged {
+    my ($config, $format) = @_;
+
+    return 'access_log $TEST_NGINX_SERVER_ROOT/logs/access.log '
+        . ($format // 'mcp') . ";\n$config";
+}
+
+# an endpoint whose backend is the test; the backend's side is not logged
+
+our $Own = <<'END';
+    location = /mcp { mcp mcp; mcp_backend @own; mcp_principal $http_x_user; }
+    location @own {
+        access_log off;
+        proxy_http_version 1.1;
+        proxy_buffering off;
+        proxy_pass http://unix:$TEST_NGINX_HTML_DIR/backend.sock;
+    }
+END
+
+# a line of the log; fields as they are in the format
+
+sub line {
+    my ($status, %fact) = @_;
+
+    $fact{session_id} //= MCP::session_name() if !exists $fact{session_id};
+    $fact{session} = substr $fact{session_id}, 0, 8 if $fact{session_id};
+    $fact{version} //= '2025-11-25' if $fact{session_id};
+
+    return CORE::join ' ', "LOG $status", map { '[' . ($fact{$_} // '-')
+        . ']' } qw( method name id session session_id principal version
+        outcome resumed events face );
+}
+
+run_tests();
+
+__DATA__
+
+=== TEST 1: a message that is answered here
+--- http_config eval: $::Log
+--- config eval: ::logged('location = /mcp { mcp mcp; }')
+--- request eval: MCP::rpc('ping', undef, '"a\u0041"')
+--- more_headers eval: MCP::post()
+--- response_body eval: MCP::answer('{}', '"a\u0041"')
+--- access_log eval
+::line(200, method => 'ping', id => '\x22a\x5Cu0041\x22', outcome => 'ok')
+
+
+
+=== TEST 2: initialize
+--- http_config eval: $::Log
+--- config eval: ::logged('location = /mcp { mcp mcp; }')
+--- request eval: MCP::initialize('2025-06-18')
+--- more_headers eval: MCP::first()
+--- response_body_like: protocolVersion
+--- access_log eval
+qr/LOG 200 \[initialize\] \[-\] \[0\] \[([\w-]{8})\] \[\1[\w-]{14}\] \[-\] \[2025-06-18\] \[ok\] \[-\] \[-\] \[-\]/
+
+
+
+=== TEST 3: a refusal by the head
+--- http_config eval: $::Log
+--- config eval: ::logged('location = /mcp { mcp mcp; }')
+--- request
+PUT /mcp
+--- error_code: 405
+--- access_log eval
+::line(405, session_id => undef, outcome => 'error')
+
+
+
+=== TEST 4: an error
+--- http_config eval: $::Log
+--- config eval: ::logged('location = /mcp { mcp mcp; }')
+--- request eval: MCP::rpc('nothing', undef, 5)
+--- more_headers eval: MCP::post()
+--- response_body_like: not found
+--- access_log eval
+::line(200, method => 'nothing', id => 5, outcome => 'error')
+
+
+
+=== TEST 5: a notification
+--- http_config eval: $::Log
+--- config eval: ::logged('location = /mcp { mcp mcp; }')
+--- request
+POST /mcp
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+--- more_headers eval: MCP::post()
+--- error_code: 202
+--- access_log eval
+::line(202, method => 'notifications/initialized', outcome => 'accepted')
+
+
+
+=== TEST 6: the end of a session
+--- http_config eval: $::Log
+--- config eval: ::logged('location = /mcp { mcp mcp; }')
+--- request
+DELETE /mcp
+--- more_headers eval: MCP::end()
+--- error_code: 204
+--- access_log eval
+::line(204, outcome => 'deleted')
+
+
+
+=== TEST 7: a preflight
+--- http_config eval: $::Log
+--- config eval: ::logged('location = /mcp { mcp mcp; }')
+--- request
+OPTIONS /mcp
+--- more_headers
+Origin: http://localhost
+--- error_code: 204
+--- access_log eval
+::line(204, session_id => undef, outcome => 'preflight')
+
+
+
+=== TEST 8: a batch
+--- http_config eval: $::Log
+--- config eval: ::logged('location = /mcp { mcp mcp; }')
+--- request eval
+"POST /mcp\n[" . MCP::message('ping') . ']'
+--- more_headers eval: MCP::post(revision => '2025-03-26')
+--- response_body_like: result
+--- access_log eval
+::line(200, method => 'batch', version => '2025-03-26', outcome => 'ok')
+
+
+
+=== TEST 9: a call with plain JSON
+--- http_config eval: $::Log
+--- config eval: ::logged($::Own)
+--- init
+$::backend = MCP::backend();
+my $client = MCP::begin(MCP::call('x y'), MCP::post(principal => 'ada',
+    more => 'X-User: ada'));
+$::backend->call->reply('text/plain', 'x');
+$client->rest;
+--- access_log eval
+::line(200, method => 'tools/call', name => 'x y', id => 1,
+    principal => 'ada', outcome => 'ok')
+
+
+
+=== TEST 10: a call that streams
+--- http_config eval: $::Log
+--- config eval: ::logged($::Own)
+--- init
+my $backend = MCP::backend();
+my $client = MCP::begin(MCP::progress_call('x'));
+$backend->call->ndjson(MCP::progress(1), MCP::progress(2), MCP::text('x'))
+    ->last;
+$client->rest;
+--- access_log eval
+::line(200, method => 'tools/call', name => 'x', id => 1,
+    outcome => 'complete', events => 3, face => 'polling')
+
+
+
+=== TEST 11: one whose client leaves, and comes back
+--- http_config eval: $::Log
+--- config eval: ::logged($::Own)
+--- init
+my $backend = MCP::backend();
+my $client = MCP::begin(MCP::progress_call('x'));
+my $call = $backend->call->ndjson(MCP::progress(1));
+my $id = $client->upto(1);
+$client->close;
+my $again = MCP::begin('GET /mcp', MCP::get(after => $id));
+$again->upto(1);
+$call->ndjson(MCP::progress(2), MCP::text('x'))->last;
+$again->rest;
+--- access_log eval
+[qr/LOG (?:200|499) \[tools\/call\] \[x\] \[1\] .* \[stream\] \[-\] \[1\] \[polling\]/,
+    ::line(200, outcome => 'complete', resumed => 1, events => 2,
+        face => 'polling')]
+
+
+
+=== TEST 12: outcomes of streams
+--- http_config eval: $::Log
+--- config eval: ::logged($::Own)
+--- init
+my $backend = MCP::backend();
+my $client = MCP::begin(MCP::progress_call('x'));
+my $call = $backend->call->ndjson(MCP::progress(1));
+my $id = $client->upto(1);
+my $again = MCP::begin('GET /mcp', MCP::get(after => $id));
+$again->upto(1);
+$client->closed;
+$call->ndjson(MCP::text('x'))->last;
+$again->rest;
+MCP::ask('GET /mcp', MCP::get(after => $again->last_id));
+--- access_log eval
+[::line(200, method => 'tools/call', name => 'x', id => 1,
+    outcome => 'taken-over', events => 1, face => 'polling'),
+    ::line(200, outcome => 'complete', resumed => 1, events => 1,
+        face => 'polling'),
+    ::line(204, outcome => 'finished')]
+
+
+
+=== TEST 13: one that was closed at will
+--- http_config eval: $::Log
+--- config eval
+::logged($::Own =~ s/mcp mcp;/mcp mcp; mcp_close_after 10ms;/r)
+--- init
+my $backend = MCP::backend();
+my $client = MCP::begin(MCP::progress_call('x'));
+my $call = $backend->call->ndjson(MCP::progress(1));
+$client->closed;
+$call->ndjson(MCP::text('x'))->last;
+--- access_log eval
+::line(200, method => 'tools/call', name => 'x', id => 1,
+    outcome => 'closed', events => 1, face => 'polling')
+
+
+
+=== TEST 14: $mcp_call is the same in all connections of a call
+--- http_config eval: $::Log
+--- config eval: ::logged($::Own, 'ids')
+--- init
+my $backend = MCP::backend();
+my $client = MCP::begin(MCP::progress_call('x'));
+my $call = $backend->call->ndjson(MCP::progress(1));
+my $id = $client->upto(1);
+$client->close;
+my $again = MCP::begin('GET /mcp', MCP::get(after => $id));
+$again->upto(1);
+$call->ndjson(MCP::text('x'))->last;
+$again->rest;
+MCP::expect_access_log(map { 'LOG [' . substr($id, 0, 8) . "] [$_]" }
+    'stream', 'complete');
+
+
+
+=== TEST 15: the access log tells of clients
+--- http_config eval: $::Log
+--- config eval
+::logged($::Own =~ s/access_log off;//r)
+--- init
+my $backend = MCP::backend();
+my $client = MCP::begin(MCP::call('x'));
+$backend->call->reply('text/plain', 'x');
+$client->rest;
+--- access_log eval
+::line(200, method => 'tools/call', name => 'x', id => 1, outcome => 'ok')
+--- no_access_log
+499
+
+
+
+=== TEST 16: in header lines
+--- config
+    add_header X-Mcp "$mcp_method $mcp_name $mcp_session_id $mcp_outcome" always;
+    location = /mcp { mcp mcp; }
+--- request eval: MCP::rpc('ping')
+--- more_headers eval: MCP::post()
+--- response_body eval: MCP::answer('{}')
+--- response_headers eval
+'X-Mcp: ping  ' . MCP::session_name() . ' ok'
+
+
+
+=== TEST 17: outside of an endpoint they are empty
+--- config
+    location = /t {
+        return 200 "[$mcp_method$mcp_name$mcp_request_id$mcp_session$mcp_session_id$mcp_principal$mcp_protocol_version$mcp_client_capabilities$mcp_progress_token$mcp_call$mcp_publish_url$mcp_outcome$mcp_resumed$mcp_events$mcp_face]";
+    }
+--- request
+GET /t
+--- response_body chomp
+[]
+
+
+
+=== TEST 18: in a map, a condition of access_log
+--- http_config
+    map $mcp_method $loggable { tools/call 1; default 0; }
+    log_format m 'LOG $mcp_method';
+--- config
+    access_log $TEST_NGINX_SERVER_ROOT/logs/access.log m if=$loggable;
+    location = /mcp { mcp mcp; }
+--- init
+MCP::ask(MCP::rpc('ping'));
+--- request eval: MCP::call('x')
+--- more_headers eval: MCP::post()
+--- response_body_like: -32601
+--- access_log
+LOG tools/call
+--- no_access_log
+LOG ping
+
+
+
+=== TEST 19: the session's token is not in the log
+--- config
+    location = /mcp { mcp mcp; }
+--- log_level: debug
+--- request eval: MCP::rpc('nothing')
+--- more_headers eval: MCP::post()
+--- response_body_like: not found
+--- no_access_log eval: MCP::session()
+
+
+
+=== TEST 20: the error log knows the call
+--- config eval: $::Own
+--- init
+my $backend = MCP::backend();
+my $client = MCP::begin(MCP::call('x'));
+$backend->call->close;
+$client->rest;
+--- error_log eval
+[qr/upstream prematurely closed connection .* mcp call: "[\w-]{8}", mcp name: "x"/,
+    qr/mcp: call [\w-]{8} of "x" failed in its backend/]
