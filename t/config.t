@@ -116,7 +116,7 @@ __DATA__
 
 
 
-=== TEST 3: the zone behind the server
+=== TEST 2: the zone behind the server
 --- bare
 --- http_config
     server {
@@ -135,7 +135,7 @@ __DATA__
 
 
 
-=== TEST 4: named locations belong to the server
+=== TEST 3: named locations belong to the server
 --- http_config
     server {
         listen 127.0.0.1:$TEST_NGINX_RAND_PORT_1;
@@ -149,7 +149,7 @@ qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+ uses named location "\@b", which its s
 
 
 
-=== TEST 5: a named location of a route that is not there
+=== TEST 4: a named location of a route that is not there
 --- config
     location = /mcp { mcp mcp; mcp_route x @nowhere; }
 --- must_die
@@ -159,7 +159,7 @@ uses named location "@nowhere", which its server does not have
 
 
 
-=== TEST 6: a level without an endpoint may name what only others have
+=== TEST 5: a level without an endpoint may name what only others have
 --- http_config
     mcp_backend @b;
     server {
@@ -175,7 +175,7 @@ uses named location "@nowhere", which its server does not have
 
 
 
-=== TEST 7: a zone keeps its kind
+=== TEST 6: a zone keeps its kind
 --- http_config
     limit_req_zone $binary_remote_addr zone=shared:1m rate=1r/s;
     mcp_zone shared 1m;
@@ -186,7 +186,7 @@ uses named location "@nowhere", which its server does not have
 
 
 
-=== TEST 8: nothing of ours needs nothing
+=== TEST 7: nothing of ours needs nothing
 --- bare
 --- config
     location = /t { return 200 ok; }
@@ -196,7 +196,7 @@ GET /t
 
 
 
-=== TEST 9: several zones of the least size
+=== TEST 8: several zones of the least size
 --- http_config
     mcp_zone a 288k;
     mcp_zone b 1024k;
@@ -209,7 +209,7 @@ GET /t
 
 
 
-=== TEST 10: duplicates in a level below are none
+=== TEST 9: duplicates in a level below are none
 --- http_config
     mcp_retry 1s;
     mcp_keepalive off;
@@ -225,7 +225,7 @@ GET /t
 
 
 
-=== TEST 11: mcp_zone without a size
+=== TEST 10: mcp_zone without a size
 --- http_config
     mcp_zone x;
 --- config
@@ -236,7 +236,7 @@ invalid number of arguments in "mcp_zone" directive
 
 
 
-=== TEST 12: mcp_zone with too much
+=== TEST 11: mcp_zone with too much
 --- http_config
     mcp_zone x 1m 2;
 --- config
@@ -247,7 +247,7 @@ invalid number of arguments in "mcp_zone" directive
 
 
 
-=== TEST 13: mcp_zone with a size that is none
+=== TEST 12: mcp_zone with a size that is none
 --- http_config
     mcp_zone x big;
 --- config
@@ -258,7 +258,7 @@ invalid zone size "big"
 
 
 
-=== TEST 14: mcp_zone that is too small
+=== TEST 13: mcp_zone that is too small
 --- http_config
     mcp_zone x 100k;
 --- config
@@ -269,7 +269,7 @@ zone "x" is too small, it needs at least
 
 
 
-=== TEST 15: mcp_zone without a name
+=== TEST 14: mcp_zone without a name
 --- http_config
     mcp_zone "" 1m;
 --- config
@@ -280,7 +280,7 @@ empty zone name
 
 
 
-=== TEST 16: mcp_zone that stands twice
+=== TEST 15: mcp_zone that stands twice
 --- http_config
     mcp_zone mcp 2m;
 --- config
@@ -291,7 +291,7 @@ duplicate zone "mcp"
 
 
 
-=== TEST 17: mcp_zone in a server
+=== TEST 16: mcp_zone in a server
 --- config
     mcp_zone x 1m;
 --- must_die
@@ -301,7 +301,7 @@ duplicate zone "mcp"
 
 
 
-=== TEST 18: mcp_zone in a location
+=== TEST 17: mcp_zone in a location
 --- config
     location = /mcp { mcp mcp; mcp_zone x 1m; }
 --- must_die
@@ -311,7 +311,7 @@ duplicate zone "mcp"
 
 
 
-=== TEST 19: mcp with an unknown zone
+=== TEST 18: mcp with an unknown zone
 --- config
     location = /x { mcp nowhere; }
 --- must_die
@@ -320,7 +320,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 20: mcp in a server
+=== TEST 19: mcp in a server
 --- config
     mcp mcp;
 --- must_die
@@ -330,7 +330,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 21: mcp on the http level
+=== TEST 20: mcp on the http level
 --- http_config
     mcp mcp;
 --- config
@@ -341,7 +341,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 22: mcp twice
+=== TEST 21: mcp twice
 --- config
     location = /x { mcp mcp; mcp mcp; }
 --- must_die
@@ -351,7 +351,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 23: mcp without a zone
+=== TEST 22: mcp without a zone
 --- config
     location = /x { mcp; }
 --- must_die
@@ -361,7 +361,7 @@ invalid number of arguments in "mcp" directive
 
 
 
-=== TEST 24: mcp in "if"
+=== TEST 23: mcp in "if"
 --- config
     location = /x { if ($arg_a) { mcp mcp; } }
 --- must_die
@@ -371,7 +371,7 @@ invalid number of arguments in "mcp" directive
 
 
 
-=== TEST 25: mcp_publish with an unknown zone
+=== TEST 24: mcp_publish with an unknown zone
 --- config
     location = /x { mcp_publish nowhere; }
 --- must_die
@@ -380,7 +380,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 26: mcp_publish in a server
+=== TEST 25: mcp_publish in a server
 --- config
     mcp_publish mcp;
 --- must_die
@@ -390,7 +390,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 27: mcp_publish on the http level
+=== TEST 26: mcp_publish on the http level
 --- http_config
     mcp_publish mcp;
 --- config
@@ -401,7 +401,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 28: mcp_publish twice
+=== TEST 27: mcp_publish twice
 --- config
     location = /x { mcp_publish mcp; mcp_publish mcp; }
 --- must_die
@@ -411,7 +411,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 29: mcp_publish without a zone
+=== TEST 28: mcp_publish without a zone
 --- config
     location = /x { mcp_publish; }
 --- must_die
@@ -421,7 +421,7 @@ invalid number of arguments in "mcp_publish" directive
 
 
 
-=== TEST 30: mcp_publish in "if"
+=== TEST 29: mcp_publish in "if"
 --- config
     location = /x { if ($arg_a) { mcp_publish mcp; } }
 --- must_die
@@ -431,7 +431,7 @@ invalid number of arguments in "mcp_publish" directive
 
 
 
-=== TEST 31: mcp_status with an unknown zone
+=== TEST 30: mcp_status with an unknown zone
 --- config
     location = /x { mcp_status nowhere; }
 --- must_die
@@ -440,7 +440,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 32: mcp_status in a server
+=== TEST 31: mcp_status in a server
 --- config
     mcp_status mcp;
 --- must_die
@@ -450,7 +450,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 33: mcp_status on the http level
+=== TEST 32: mcp_status on the http level
 --- http_config
     mcp_status mcp;
 --- config
@@ -461,7 +461,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 34: mcp_status twice
+=== TEST 33: mcp_status twice
 --- config
     location = /x { mcp_status mcp; mcp_status mcp; }
 --- must_die
@@ -471,7 +471,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 35: mcp_status without a zone
+=== TEST 34: mcp_status without a zone
 --- config
     location = /x { mcp_status; }
 --- must_die
@@ -481,7 +481,7 @@ invalid number of arguments in "mcp_status" directive
 
 
 
-=== TEST 36: mcp_status in "if"
+=== TEST 35: mcp_status in "if"
 --- config
     location = /x { if ($arg_a) { mcp_status mcp; } }
 --- must_die
@@ -491,7 +491,7 @@ invalid number of arguments in "mcp_status" directive
 
 
 
-=== TEST 37: mcp and mcp_publish in one location
+=== TEST 36: mcp and mcp_publish in one location
 --- config
     location = /x { mcp mcp; mcp_publish mcp; }
 --- must_die
@@ -501,7 +501,7 @@ invalid number of arguments in "mcp_status" directive
 
 
 
-=== TEST 38: mcp_publish and mcp_status in one location
+=== TEST 37: mcp_publish and mcp_status in one location
 --- config
     location = /x { mcp_publish mcp; mcp_status mcp; }
 --- must_die
@@ -511,7 +511,7 @@ invalid number of arguments in "mcp_status" directive
 
 
 
-=== TEST 39: mcp_status and mcp in one location
+=== TEST 38: mcp_status and mcp in one location
 --- config
     location = /x { mcp_status mcp; mcp mcp; }
 --- must_die
@@ -521,7 +521,7 @@ invalid number of arguments in "mcp_status" directive
 
 
 
-=== TEST 40: mcp_publish with a parameter that is unknown
+=== TEST 39: mcp_publish with a parameter that is unknown
 --- config
     location = /x { mcp_publish mcp closed; }
 --- must_die
@@ -531,7 +531,7 @@ invalid parameter "closed"
 
 
 
-=== TEST 41: mcp_server without a version
+=== TEST 40: mcp_server without a version
 --- config
     location = /mcp { mcp mcp; mcp_server x; }
 --- must_die
@@ -541,7 +541,7 @@ invalid number of arguments in "mcp_server" directive
 
 
 
-=== TEST 42: mcp_server with too much
+=== TEST 41: mcp_server with too much
 --- config
     location = /mcp { mcp mcp; mcp_server a b c d; }
 --- must_die
@@ -551,7 +551,7 @@ invalid number of arguments in "mcp_server" directive
 
 
 
-=== TEST 43: mcp_server twice
+=== TEST 42: mcp_server twice
 --- config
     location = /mcp { mcp mcp; mcp_server a 1; mcp_server b 2; }
 --- must_die
@@ -561,7 +561,7 @@ invalid number of arguments in "mcp_server" directive
 
 
 
-=== TEST 44: mcp_server with an empty name
+=== TEST 43: mcp_server with an empty name
 --- config
     location = /mcp { mcp mcp; mcp_server "" 1; }
 --- must_die
@@ -571,7 +571,7 @@ invalid number of arguments in "mcp_server" directive
 
 
 
-=== TEST 45: mcp_catalog twice
+=== TEST 44: mcp_catalog twice
 --- config
     location = /mcp { mcp mcp; mcp_catalog ../html/c.json; mcp_catalog ../html/c.json; }
 --- user_files
@@ -584,7 +584,7 @@ invalid number of arguments in "mcp_server" directive
 
 
 
-=== TEST 46: mcp_backend that is no named location
+=== TEST 45: mcp_backend that is no named location
 --- config
     location = /mcp { mcp mcp; mcp_backend tools; }
 --- must_die
@@ -594,7 +594,7 @@ invalid number of arguments in "mcp_server" directive
 
 
 
-=== TEST 47: mcp_backend that is a URL
+=== TEST 46: mcp_backend that is a URL
 --- config
     location = /mcp { mcp mcp; mcp_backend http://127.0.0.1/; }
 --- must_die
@@ -604,7 +604,7 @@ invalid number of arguments in "mcp_server" directive
 
 
 
-=== TEST 48: mcp_backend with an at-sign only
+=== TEST 47: mcp_backend with an at-sign only
 --- config
     location = /mcp { mcp mcp; mcp_backend @; }
 --- must_die
@@ -614,7 +614,7 @@ invalid number of arguments in "mcp_server" directive
 
 
 
-=== TEST 49: mcp_backend twice
+=== TEST 48: mcp_backend twice
 --- config
     location = /mcp { mcp mcp; mcp_backend @a; mcp_backend @b; }
 --- must_die
@@ -624,7 +624,7 @@ invalid number of arguments in "mcp_server" directive
 
 
 
-=== TEST 50: mcp_route without a location
+=== TEST 49: mcp_route without a location
 --- config
     location = /mcp { mcp mcp; mcp_route x; }
 --- must_die
@@ -634,7 +634,7 @@ invalid number of arguments in "mcp_route" directive
 
 
 
-=== TEST 51: mcp_route to no named location
+=== TEST 50: mcp_route to no named location
 --- config
     location = /mcp { mcp mcp; mcp_route x /x; }
 --- must_die
@@ -644,7 +644,7 @@ invalid number of arguments in "mcp_route" directive
 
 
 
-=== TEST 52: mcp_route with a broken expression
+=== TEST 51: mcp_route with a broken expression
 --- config
     location = /mcp { mcp mcp; mcp_route ~( @b; }
 --- must_die
@@ -653,7 +653,7 @@ qr{\[emerg\] .*invalid pattern "~\(": .+ in}
 
 
 
-=== TEST 53: mcp_route with an empty expression
+=== TEST 52: mcp_route with an empty expression
 --- config
     location = /mcp { mcp mcp; mcp_route ~ @b; }
 --- must_die
@@ -663,7 +663,7 @@ invalid pattern "~": empty regular expression
 
 
 
-=== TEST 54: mcp_route with an empty expression, whatever the case
+=== TEST 53: mcp_route with an empty expression, whatever the case
 --- config
     location = /mcp { mcp mcp; mcp_route ~* @b; }
 --- must_die
@@ -673,7 +673,7 @@ invalid pattern "~*": empty regular expression
 
 
 
-=== TEST 55: mcp_route with an empty pattern
+=== TEST 54: mcp_route with an empty pattern
 --- config
     location = /mcp { mcp mcp; mcp_route "" @b; }
 --- must_die
@@ -683,7 +683,7 @@ invalid pattern "": empty pattern
 
 
 
-=== TEST 56: mcp_key without a file
+=== TEST 55: mcp_key without a file
 --- config
     location = /mcp { mcp mcp; mcp_key; }
 --- must_die
@@ -693,7 +693,7 @@ invalid number of arguments in "mcp_key" directive
 
 
 
-=== TEST 57: mcp_key that is not there
+=== TEST 56: mcp_key that is not there
 --- config
     location = /mcp { mcp mcp; mcp_key ../html/nokey; }
 --- must_die
@@ -702,7 +702,7 @@ qr{\[emerg\] .*open\(\) ".*/html/nokey" failed \(2: No such file or directory\)}
 
 
 
-=== TEST 58: mcp_key that is too short
+=== TEST 57: mcp_key that is too short
 --- config
     location = /mcp { mcp mcp; mcp_key ../html/short.key; }
 --- user_files eval
@@ -713,7 +713,7 @@ qr{\[emerg\] .*key in ".*/html/short\.key" is shorter than 32 bytes}
 
 
 
-=== TEST 59: mcp_key that is empty
+=== TEST 58: mcp_key that is empty
 --- config
     location = /mcp { mcp mcp; mcp_key ../html/mcp.key ../html/empty.key; }
 --- user_files eval
@@ -724,7 +724,7 @@ qr{\[emerg\] .*key in ".*/html/empty\.key" is shorter than 32 bytes}
 
 
 
-=== TEST 60: mcp_key that is too large
+=== TEST 59: mcp_key that is too large
 --- config
     location = /mcp { mcp mcp; mcp_key ../html/large.key; }
 --- user_files eval
@@ -735,7 +735,7 @@ qr{\[emerg\] .*".*/html/large\.key" is larger than 4096 bytes}
 
 
 
-=== TEST 61: more keys than there may be
+=== TEST 60: more keys than there may be
 --- config
     location = /mcp { mcp mcp; mcp_key ../html/0.key ../html/1.key ../html/2.key ../html/3.key ../html/4.key ../html/5.key ../html/6.key ../html/7.key ../html/8.key; }
 --- user_files eval
@@ -747,7 +747,7 @@ more than 8 keys
 
 
 
-=== TEST 62: mcp_key twice
+=== TEST 61: mcp_key twice
 --- config
     location = /mcp { mcp mcp; mcp_key ../html/mcp.key; mcp_key ../html/mcp.key; }
 --- must_die
@@ -757,7 +757,7 @@ more than 8 keys
 
 
 
-=== TEST 63: mcp_principal with an unknown variable
+=== TEST 62: mcp_principal with an unknown variable
 --- config
     location = /mcp { mcp mcp; mcp_principal $nothing; }
 --- must_die
@@ -767,7 +767,7 @@ unknown "nothing" variable
 
 
 
-=== TEST 64: mcp_principal twice
+=== TEST 63: mcp_principal twice
 --- config
     location = /mcp { mcp mcp; mcp_principal a; mcp_principal b; }
 --- must_die
@@ -777,7 +777,7 @@ unknown "nothing" variable
 
 
 
-=== TEST 65: mcp_allow_origin without a pattern
+=== TEST 64: mcp_allow_origin without a pattern
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin; }
 --- must_die
@@ -787,7 +787,7 @@ invalid number of arguments in "mcp_allow_origin" directive
 
 
 
-=== TEST 66: mcp_allow_origin that is a host
+=== TEST 65: mcp_allow_origin that is a host
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin https://a.example example.com; }
 --- must_die
@@ -797,7 +797,7 @@ invalid number of arguments in "mcp_allow_origin" directive
 
 
 
-=== TEST 67: mcp_allow_origin with a broken expression
+=== TEST 66: mcp_allow_origin with a broken expression
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin ~[; }
 --- must_die
@@ -806,7 +806,7 @@ qr{\[emerg\] .*invalid pattern "~\[": .+ in}
 
 
 
-=== TEST 68: mcp_publish_token twice
+=== TEST 67: mcp_publish_token twice
 --- config
     location = /mcp { mcp mcp; mcp_publish_token a; mcp_publish_token b; }
 --- must_die
@@ -816,7 +816,7 @@ qr{\[emerg\] .*invalid pattern "~\[": .+ in}
 
 
 
-=== TEST 69: mcp_publish_token without a value
+=== TEST 68: mcp_publish_token without a value
 --- config
     location = /mcp { mcp mcp; mcp_publish_token; }
 --- must_die
@@ -826,7 +826,7 @@ invalid number of arguments in "mcp_publish_token" directive
 
 
 
-=== TEST 70: mcp_publish_url twice
+=== TEST 69: mcp_publish_url twice
 --- config
     location = /mcp { mcp mcp; mcp_publish_url a; mcp_publish_url b; }
 --- must_die
@@ -836,7 +836,7 @@ invalid number of arguments in "mcp_publish_token" directive
 
 
 
-=== TEST 71: mcp_publish_url without a value
+=== TEST 70: mcp_publish_url without a value
 --- config
     location = /mcp { mcp mcp; mcp_publish_url; }
 --- must_die
@@ -846,7 +846,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 72: mcp_session_lifetime that is no time
+=== TEST 71: mcp_session_lifetime that is no time
 --- config
     location = /mcp { mcp mcp; mcp_session_lifetime soon; }
 --- must_die
@@ -856,7 +856,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 73: mcp_session_lifetime cannot be switched off
+=== TEST 72: mcp_session_lifetime cannot be switched off
 --- config
     location = /mcp { mcp mcp; mcp_session_lifetime off; }
 --- must_die
@@ -866,7 +866,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 74: mcp_session_lifetime twice
+=== TEST 73: mcp_session_lifetime twice
 --- config
     location = /mcp { mcp mcp; mcp_session_lifetime 1s; mcp_session_lifetime 2s; }
 --- must_die
@@ -876,7 +876,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 75: mcp_stream_after that is no time
+=== TEST 74: mcp_stream_after that is no time
 --- config
     location = /mcp { mcp mcp; mcp_stream_after soon; }
 --- must_die
@@ -886,7 +886,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 76: mcp_stream_after cannot be switched off
+=== TEST 75: mcp_stream_after cannot be switched off
 --- config
     location = /mcp { mcp mcp; mcp_stream_after off; }
 --- must_die
@@ -896,7 +896,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 77: mcp_stream_after twice
+=== TEST 76: mcp_stream_after twice
 --- config
     location = /mcp { mcp mcp; mcp_stream_after 1s; mcp_stream_after 2s; }
 --- must_die
@@ -906,7 +906,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 78: mcp_retry that is no time
+=== TEST 77: mcp_retry that is no time
 --- config
     location = /mcp { mcp mcp; mcp_retry soon; }
 --- must_die
@@ -916,7 +916,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 79: mcp_retry cannot be switched off
+=== TEST 78: mcp_retry cannot be switched off
 --- config
     location = /mcp { mcp mcp; mcp_retry off; }
 --- must_die
@@ -926,7 +926,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 80: mcp_retry twice
+=== TEST 79: mcp_retry twice
 --- config
     location = /mcp { mcp mcp; mcp_retry 1s; mcp_retry 2s; }
 --- must_die
@@ -936,7 +936,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 81: mcp_max_wait that is no time
+=== TEST 80: mcp_max_wait that is no time
 --- config
     location = /mcp { mcp mcp; mcp_max_wait soon; }
 --- must_die
@@ -946,7 +946,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 82: mcp_max_wait cannot be switched off
+=== TEST 81: mcp_max_wait cannot be switched off
 --- config
     location = /mcp { mcp mcp; mcp_max_wait off; }
 --- must_die
@@ -956,7 +956,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 83: mcp_max_wait twice
+=== TEST 82: mcp_max_wait twice
 --- config
     location = /mcp { mcp mcp; mcp_max_wait 1s; mcp_max_wait 2s; }
 --- must_die
@@ -966,7 +966,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 84: mcp_linger that is no time
+=== TEST 83: mcp_linger that is no time
 --- config
     location = /mcp { mcp mcp; mcp_linger soon; }
 --- must_die
@@ -976,7 +976,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 85: mcp_linger cannot be switched off
+=== TEST 84: mcp_linger cannot be switched off
 --- config
     location = /mcp { mcp mcp; mcp_linger off; }
 --- must_die
@@ -986,7 +986,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 86: mcp_linger twice
+=== TEST 85: mcp_linger twice
 --- config
     location = /mcp { mcp mcp; mcp_linger 1s; mcp_linger 2s; }
 --- must_die
@@ -996,7 +996,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 87: mcp_call_timeout that is no time
+=== TEST 86: mcp_call_timeout that is no time
 --- config
     location = /mcp { mcp mcp; mcp_call_timeout soon; }
 --- must_die
@@ -1006,7 +1006,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 88: mcp_call_timeout cannot be switched off
+=== TEST 87: mcp_call_timeout cannot be switched off
 --- config
     location = /mcp { mcp mcp; mcp_call_timeout off; }
 --- must_die
@@ -1016,7 +1016,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 89: mcp_call_timeout twice
+=== TEST 88: mcp_call_timeout twice
 --- config
     location = /mcp { mcp mcp; mcp_call_timeout 1s; mcp_call_timeout 2s; }
 --- must_die
@@ -1026,7 +1026,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 90: mcp_input_timeout that is no time
+=== TEST 89: mcp_input_timeout that is no time
 --- config
     location = /mcp { mcp mcp; mcp_input_timeout soon; }
 --- must_die
@@ -1036,7 +1036,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 91: mcp_input_timeout cannot be switched off
+=== TEST 90: mcp_input_timeout cannot be switched off
 --- config
     location = /mcp { mcp mcp; mcp_input_timeout off; }
 --- must_die
@@ -1046,7 +1046,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 92: mcp_input_timeout twice
+=== TEST 91: mcp_input_timeout twice
 --- config
     location = /mcp { mcp mcp; mcp_input_timeout 1s; mcp_input_timeout 2s; }
 --- must_die
@@ -1056,7 +1056,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 93: mcp_close_after that is no time
+=== TEST 92: mcp_close_after that is no time
 --- config
     location = /mcp { mcp mcp; mcp_close_after -1; }
 --- must_die
@@ -1066,7 +1066,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 94: mcp_close_after twice
+=== TEST 93: mcp_close_after twice
 --- config
     location = /mcp { mcp mcp; mcp_close_after off; mcp_close_after 2s; }
 --- must_die
@@ -1076,7 +1076,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 95: mcp_close_after twice, off behind
+=== TEST 94: mcp_close_after twice, off behind
 --- config
     location = /mcp { mcp mcp; mcp_close_after 2s; mcp_close_after off; }
 --- must_die
@@ -1086,7 +1086,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 96: mcp_keepalive that is no time
+=== TEST 95: mcp_keepalive that is no time
 --- config
     location = /mcp { mcp mcp; mcp_keepalive -1; }
 --- must_die
@@ -1096,7 +1096,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 97: mcp_keepalive twice
+=== TEST 96: mcp_keepalive twice
 --- config
     location = /mcp { mcp mcp; mcp_keepalive off; mcp_keepalive 2s; }
 --- must_die
@@ -1106,7 +1106,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 98: mcp_keepalive twice, off behind
+=== TEST 97: mcp_keepalive twice, off behind
 --- config
     location = /mcp { mcp mcp; mcp_keepalive 2s; mcp_keepalive off; }
 --- must_die
@@ -1116,7 +1116,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 99: mcp_stream_buffer that is no size
+=== TEST 98: mcp_stream_buffer that is no size
 --- config
     location = /mcp { mcp mcp; mcp_stream_buffer 1x; }
 --- must_die
@@ -1126,7 +1126,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 100: mcp_stream_buffer twice
+=== TEST 99: mcp_stream_buffer twice
 --- config
     location = /mcp { mcp mcp; mcp_stream_buffer 1m; mcp_stream_buffer 2m; }
 --- must_die
@@ -1136,7 +1136,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 101: mcp_max_message that is no size
+=== TEST 100: mcp_max_message that is no size
 --- config
     location = /mcp { mcp mcp; mcp_max_message 1x; }
 --- must_die
@@ -1146,7 +1146,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 102: mcp_max_message twice
+=== TEST 101: mcp_max_message twice
 --- config
     location = /mcp { mcp mcp; mcp_max_message 1m; mcp_max_message 2m; }
 --- must_die
@@ -1156,7 +1156,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 103: mcp_max_events that is no number
+=== TEST 102: mcp_max_events that is no number
 --- config
     location = /mcp { mcp mcp; mcp_max_events many; }
 --- must_die
@@ -1166,7 +1166,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 104: mcp_max_events off
+=== TEST 103: mcp_max_events off
 --- config
     location = /mcp { mcp mcp; mcp_max_events off; }
 --- must_die
@@ -1176,7 +1176,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 105: mcp_max_events below its bounds
+=== TEST 104: mcp_max_events below its bounds
 --- config
     location = /mcp { mcp mcp; mcp_max_events 0; }
 --- must_die
@@ -1186,7 +1186,7 @@ value must be between 1 and
 
 
 
-=== TEST 106: mcp_max_events above its bounds
+=== TEST 105: mcp_max_events above its bounds
 --- config
     location = /mcp { mcp mcp; mcp_max_events 1073741825; }
 --- must_die
@@ -1196,7 +1196,7 @@ value must be between 1 and 1073741824
 
 
 
-=== TEST 107: mcp_max_events twice
+=== TEST 106: mcp_max_events twice
 --- config
     location = /mcp { mcp mcp; mcp_max_events 1; mcp_max_events 1; }
 --- must_die
@@ -1206,7 +1206,7 @@ value must be between 1 and 1073741824
 
 
 
-=== TEST 108: mcp_max_depth that is no number
+=== TEST 107: mcp_max_depth that is no number
 --- config
     location = /mcp { mcp mcp; mcp_max_depth many; }
 --- must_die
@@ -1216,7 +1216,7 @@ value must be between 1 and 1073741824
 
 
 
-=== TEST 109: mcp_max_depth off
+=== TEST 108: mcp_max_depth off
 --- config
     location = /mcp { mcp mcp; mcp_max_depth off; }
 --- must_die
@@ -1226,7 +1226,7 @@ value must be between 1 and 1073741824
 
 
 
-=== TEST 110: mcp_max_depth below its bounds
+=== TEST 109: mcp_max_depth below its bounds
 --- config
     location = /mcp { mcp mcp; mcp_max_depth 3; }
 --- must_die
@@ -1236,7 +1236,7 @@ value must be between 4 and 512
 
 
 
-=== TEST 111: mcp_max_depth above its bounds
+=== TEST 110: mcp_max_depth above its bounds
 --- config
     location = /mcp { mcp mcp; mcp_max_depth 513; }
 --- must_die
@@ -1246,7 +1246,7 @@ value must be between 4 and 512
 
 
 
-=== TEST 112: mcp_max_depth twice
+=== TEST 111: mcp_max_depth twice
 --- config
     location = /mcp { mcp mcp; mcp_max_depth 4; mcp_max_depth 4; }
 --- must_die
@@ -1256,7 +1256,7 @@ value must be between 4 and 512
 
 
 
-=== TEST 113: mcp_max_batch that is no number
+=== TEST 112: mcp_max_batch that is no number
 --- config
     location = /mcp { mcp mcp; mcp_max_batch many; }
 --- must_die
@@ -1266,7 +1266,7 @@ value must be between 4 and 512
 
 
 
-=== TEST 114: mcp_max_batch off
+=== TEST 113: mcp_max_batch off
 --- config
     location = /mcp { mcp mcp; mcp_max_batch off; }
 --- must_die
@@ -1276,7 +1276,7 @@ value must be between 4 and 512
 
 
 
-=== TEST 115: mcp_max_batch below its bounds
+=== TEST 114: mcp_max_batch below its bounds
 --- config
     location = /mcp { mcp mcp; mcp_max_batch 0; }
 --- must_die
@@ -1286,7 +1286,7 @@ value must be between 1 and
 
 
 
-=== TEST 116: mcp_max_batch above its bounds
+=== TEST 115: mcp_max_batch above its bounds
 --- config
     location = /mcp { mcp mcp; mcp_max_batch 65; }
 --- must_die
@@ -1296,7 +1296,7 @@ value must be between 1 and 64
 
 
 
-=== TEST 117: mcp_max_batch twice
+=== TEST 116: mcp_max_batch twice
 --- config
     location = /mcp { mcp mcp; mcp_max_batch 1; mcp_max_batch 1; }
 --- must_die
@@ -1306,7 +1306,7 @@ value must be between 1 and 64
 
 
 
-=== TEST 118: mcp_max_session_streams that is no number
+=== TEST 117: mcp_max_session_streams that is no number
 --- config
     location = /mcp { mcp mcp; mcp_max_session_streams -5; }
 --- must_die
@@ -1316,7 +1316,7 @@ value must be between 1 and 64
 
 
 
-=== TEST 119: mcp_max_session_streams above its bounds
+=== TEST 118: mcp_max_session_streams above its bounds
 --- config
     location = /mcp { mcp mcp; mcp_max_session_streams 1073741825; }
 --- must_die
@@ -1326,7 +1326,7 @@ value must be between 0 and 1073741824
 
 
 
-=== TEST 120: mcp_max_session_streams twice
+=== TEST 119: mcp_max_session_streams twice
 --- config
     location = /mcp { mcp mcp; mcp_max_session_streams off; mcp_max_session_streams 1; }
 --- must_die
@@ -1336,7 +1336,7 @@ value must be between 0 and 1073741824
 
 
 
-=== TEST 121: mcp_max_principal_streams that is no number
+=== TEST 120: mcp_max_principal_streams that is no number
 --- config
     location = /mcp { mcp mcp; mcp_max_principal_streams -5; }
 --- must_die
@@ -1346,7 +1346,7 @@ value must be between 0 and 1073741824
 
 
 
-=== TEST 122: mcp_max_principal_streams above its bounds
+=== TEST 121: mcp_max_principal_streams above its bounds
 --- config
     location = /mcp { mcp mcp; mcp_max_principal_streams 1073741825; }
 --- must_die
@@ -1356,7 +1356,7 @@ value must be between 0 and 1073741824
 
 
 
-=== TEST 123: mcp_max_principal_streams twice
+=== TEST 122: mcp_max_principal_streams twice
 --- config
     location = /mcp { mcp mcp; mcp_max_principal_streams off; mcp_max_principal_streams 1; }
 --- must_die
@@ -1366,7 +1366,7 @@ value must be between 0 and 1073741824
 
 
 
-=== TEST 124: mcp_page_size that is no number
+=== TEST 123: mcp_page_size that is no number
 --- config
     location = /mcp { mcp mcp; mcp_page_size -5; }
 --- must_die
@@ -1376,7 +1376,7 @@ value must be between 0 and 1073741824
 
 
 
-=== TEST 125: mcp_page_size above its bounds
+=== TEST 124: mcp_page_size above its bounds
 --- config
     location = /mcp { mcp mcp; mcp_page_size 1073741825; }
 --- must_die
@@ -1386,7 +1386,7 @@ value must be between 0 and 1073741824
 
 
 
-=== TEST 126: mcp_page_size twice
+=== TEST 125: mcp_page_size twice
 --- config
     location = /mcp { mcp mcp; mcp_page_size off; mcp_page_size 1; }
 --- must_die
@@ -1396,7 +1396,7 @@ value must be between 0 and 1073741824
 
 
 
-=== TEST 127: a directive of another name
+=== TEST 126: a directive of another name
 --- config
     location = /mcp { mcp mcp; mcp_backends @b; }
 --- must_die

@@ -278,16 +278,16 @@ $call->ndjson(MCP::text('x'));
 === TEST 13: events that were dropped
 --- config eval: ::own('mcp_max_events 3;')
 --- init
-my ($call, $id) = ::begun(8);
-for my $n (0 .. 4) {
+my ($call, $id) = ::begun(20);
+for my $n (0 .. 10) {
     my $client = MCP::begin('GET /mcp', MCP::get(after => ::at($id, $n)));
     MCP::same($client->status, 404);
     MCP::same($client->body, $::Gone);
 }
-my $client = MCP::begin('GET /mcp', MCP::get(after => ::at($id, 8)));
-$client->upto(8);
+my $client = MCP::begin('GET /mcp', MCP::get(after => $id));
+$client->upto(20);
 $call->ndjson(MCP::text('x'));
-MCP::same($client->body, MCP::priming(8) . MCP::event(9, $::Result));
+MCP::same($client->body, MCP::priming(20) . MCP::event(21, $::Result));
 
 
 
@@ -481,11 +481,12 @@ of "x" cancelled: no client came back within max wait
 === TEST 26: mcp_max_wait runs only while nobody is there
 --- config eval: ::own('mcp_max_wait 30ms; mcp_keepalive 50ms;')
 --- init
-my ($call, $id) = ::begun(1);
-my $client = MCP::begin('GET /mcp', MCP::get(after => $id));
-$client->until(qr/\n:\n\n.*:\n\n/s);
+my $backend = MCP::backend();
+my $client = MCP::begin(MCP::progress_call('x'));
+my $call = $backend->call->ndjson(MCP::progress(1));
+$client->until(qr/progress":1.*\n:\n\n.*:\n\n/s);
 $call->ndjson(MCP::text('x'));
-MCP::same($client->body =~ s/^:\n\n//mgr, MCP::priming(1)
+MCP::same($client->body =~ s/^:\n\n//mgr, MCP::priming() . ::events(1, 1)
     . MCP::event(2, $::Result));
 
 

@@ -41,6 +41,10 @@ our $OTHER_KEY = 'another secret, of which nginx knows nothing yet';
 our $LATEST = '2025-11-25';
 our $TIMEOUT = 10;
 
+# who writes to a closed connection is told so by an error
+
+$SIG{PIPE} = 'IGNORE';
+
 $ENV{TEST_NGINX_HTML_DIR} ||= Test::Nginx::Util::html_dir();
 
 my %revisions = (
