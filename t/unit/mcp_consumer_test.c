@@ -221,6 +221,58 @@ test_close_after(void **state)
 }
 
 
+/* A client that is slower than its backend is not kept until it has caught
+ * up. */
+static void
+test_close_behind(void **state)
+{
+    int         i;
+    char        id[64], line[700];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.close_after = 3000;
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(0) "\n");
+    a.slow = 1;
+    a.cap = MCP_PULL_MIN;
+
+    for (i = 1; i <= 30; i++) {
+        snprintf(line, sizeof(line), NOTE("notifications/progress",
+                 "{\"progressToken\":\"t\",\"progress\":%d,"
+                 "\"message\":\"%0400d\"}") "\n", i, 0);
+        backend_say(&d, job, line);
+    }
+
+    for (i = 0; i < 5; i++) {
+        assert_int_equal(client_pull(&a), MCP_OK);
+    }
+
+    driver_wait(&d, 3100);
+
+    for (i = 0; !a.ended; i++) {
+        assert_true(i < 3);
+        client_pull(&a);
+    }
+
+    ends_with(a.text, "\"}}\n\n" RETRY);
+    client_last_id(&a, id);
+    assert_true(atoi(id + 23) < 10);
+    client_close(&d, &a);
+
+    client_resume(&d, 1, &b, session, id);
+    client_last_id(&b, id);
+    assert_string_equal(id + 22, ".31");
+    backend_say(&d, job, RESULT "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    has(b.text, ANSWER);
+    client_close(&d, &b);
+    quiet();
+}
+
+
 /* Close at will with half an event written: the rest of it goes first. */
 static void
 test_close_in_the_middle(void **state)
@@ -741,6 +793,7 @@ main(void)
         test(test_keepalive),
         test(test_pieces),
         test(test_close_after),
+        test(test_close_behind),
         test(test_close_in_the_middle),
         test(test_close_whom),
         test(test_take_over),

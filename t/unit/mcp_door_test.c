@@ -288,6 +288,12 @@ test_too_large(void **state)
         assert_int_equal(send_as(path, "text/event-stream", body), 413);
     }
 
+    /* too large only with its last line, which nothing ends */
+
+    snprintf(body, sizeof(body), "data: [\"%010000d\",\n"
+             "data: \"%010000d\"]", 0, 0);
+    assert_int_equal(send_as(path, "text/event-stream", body), 413);
+
     has_not(a.text, "notifications/progress");
     finish(path);
 }
