@@ -686,7 +686,6 @@ mcp_store_sweep(mcp_store_t *store, uint64_t now, unsigned budget,
         n = 0;
 
         while (budget > 0 && n < MCP_SWEEP_REPORTS) {
-            budget--;
             op.head->hand++;
 
             if (op.head->hand >= op.head->fresh) {
@@ -697,6 +696,8 @@ mcp_store_sweep(mcp_store_t *store, uint64_t now, unsigned budget,
                 op.head->hand = 0;
                 continue;
             }
+
+            budget--;
 
             n += (size_t) mcp_store_sweep_chunk(&op, op.head->hand, now,
                                                 &info[n], &freed);

@@ -302,7 +302,7 @@ void mcp_store_value_delete(mcp_store_t *store, char purpose,
 /* --- subscriptions of LISTEN streams --- */
 
 /* Idempotent.  MCP_OK; MCP_ERR_LIMIT: the stream has thousands; MCP_ERR_FULL;
- * MCP_ERR_NOT_FOUND: no such stream, or no listener. */
+ * MCP_ERR_NOT_FOUND: no such stream, no listener, or it is over. */
 int mcp_store_subscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
     const unsigned char topic[MCP_DIGEST_LEN]);
 int mcp_store_unsubscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,

@@ -541,7 +541,9 @@ mcp_store_subscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
     st = mcp_store_stream_get(&op, ref);
 
-    if (st == NULL || st->kind != MCP_STREAM_LISTEN) {
+    /* one that is over might be what is evicted to make room */
+
+    if (st == NULL || st->kind != MCP_STREAM_LISTEN || mcp_store_final(st)) {
         rc = MCP_ERR_NOT_FOUND;
 
     } else {

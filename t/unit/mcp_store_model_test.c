@@ -1,0 +1,1051 @@
+
+/*
+ * Random operations on the store, each also done on a simple model in
+ * ordinary memory, and compared: results, events byte by byte, inboxes,
+ * values, subscriptions.  Repairs and deaths of processes are thrown in.
+ * STORE_SEED repeats a run, STORE_ROUNDS makes it longer.
+ */
+
+
+#include <time.h>
+#include <unistd.h>
+
+#include "store_driver.h"
+
+
+#define STREAMS    24
+#define SESSIONS   4
+#define KEYS       40
+#define TOPICS     5
+#define EVENTS     4000                /* at most, of one stream */
+#define POSTS      64
+#define CONSUMERS  3                   /* handles for each stream */
+
+
+typedef struct {
+    int                 there;
+    mcp_stream_ref_t    ref;
+    mcp_stream_spec_t   spec;
+    mcp_stream_state_e  state;
+    unsigned            number;        /* of all ever made */
+    uint32_t            len[EVENTS];
+    uint8_t             text[EVENTS];  /* which, of store_message() */
+    uint64_t            first;
+    uint64_t            last;
+    uint64_t            sent;
+    uint64_t            answered;
+    uint64_t            created;
+    uint64_t            unattended;
+    uint64_t            ended;
+    unsigned            owner;         /* process; or STORE_PROCESSES */
+
+    int                 consumer;      /* -1: none */
+    unsigned            slot;          /* the consumer's */
+    mcp_cursor_t        cursor[CONSUMERS];
+    size_t              pos[CONSUMERS];    /* within the event being read */
+
+    unsigned            n_posts;
+    struct {
+        mcp_post_e      type;
+        uint64_t        tag;
+        size_t          len;
+    } post[POSTS];
+
+    int                 sub[TOPICS];
+} model_t;
+
+
+static store_driver_t  d;
+static model_t         model[STREAMS];
+static uint64_t        seed, now;
+static unsigned        numbers;
+static int             tight;          /* the region is small */
+
+static struct {
+    int                 there;
+    uint32_t            value;
+    uint64_t            expires;
+} values[KEYS];
+
+
+static uint64_t
+draw(uint64_t n)
+{
+    seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+
+    return (seed >> 33) % n;
+}
+
+
+static mcp_store_t *
+some_process(void)
+{
+    if (draw(97) == 0) {
+        d.died = 1;
+    }
+
+    return &d.store[draw(2)];
+}
+
+
+static int
+final(const model_t *m)
+{
+    return m->state >= MCP_STATE_COMPLETED;
+}
+
+
+static int
+settled(const model_t *m)
+{
+    return final(m) && m->consumer == -1 && m->sent >= m->last;
+}
+
+
+/* Payload of the events from..to. */
+static uint64_t
+bytes(const model_t *m, uint64_t from, uint64_t to)
+{
+    uint64_t  n;
+
+    for (n = 0; from <= to; from++) {
+        n += m->len[from];
+    }
+
+    return n;
+}
+
+
+static uint64_t
+sent_kept(const model_t *m)
+{
+    return m->sent + 1 > m->first ? m->sent + 1 - m->first : 0;
+}
+
+
+/* What was not sent yet, the first of it. */
+static uint64_t
+unsent(const model_t *m)
+{
+    return m->first + sent_kept(m);
+}
+
+
+static int
+over(const model_t *m, size_t len)
+{
+    return (m->spec.max_events
+            && m->last + 1 - unsent(m) >= m->spec.max_events)
+           || (m->spec.max_bytes
+               && bytes(m, unsent(m), m->last) + len > m->spec.max_bytes);
+}
+
+
+/* The event as it goes out. */
+static size_t
+render(const model_t *m, uint64_t seq, char *buf)
+{
+    char       *p;
+    mcp_str_t   s;
+
+    p = mcp_sse_event_head(buf, m->ref.id, seq);
+    s = store_message(m->text[seq], m->len[seq]);
+    memcpy(p, s.data, s.len);
+    p += s.len;
+    *p++ = '\n';
+    *p++ = '\n';
+
+    return (size_t) (p - buf);
+}
+
+
+/* In a tight region streams are evicted that may be, and events dropped that
+ * were sent; nothing else. */
+static void
+resync(void)
+{
+    unsigned           i;
+    mcp_stream_info_t  info;
+
+    for (i = 0; tight && i < STREAMS; i++) {
+        if (!model[i].there) {
+            continue;
+        }
+
+        if (mcp_store_info(&d.store[0], &model[i].ref, &info) != MCP_OK) {
+            assert_true(settled(&model[i]));
+            model[i].there = 0;
+            continue;
+        }
+
+        if (info.first_seq != model[i].first) {
+            assert_true(info.first_seq > model[i].first);
+
+            if (model[i].spec.kind == MCP_STREAM_CALL) {
+                assert_true(info.first_seq <= model[i].sent + 1);
+            }
+
+            model[i].first = info.first_seq;
+        }
+    }
+}
+
+
+static int
+due(const model_t *m)
+{
+    int       i, subs;
+    uint64_t  since;
+
+    if (m->spec.kind == MCP_STREAM_LISTEN && m->spec.expires
+        && now >= m->spec.expires)
+    {
+        return 1;
+    }
+
+    if (m->consumer != -1) {
+        return 0;
+    }
+
+    for (i = 0, subs = 0; i < TOPICS; i++) {
+        subs += m->sub[i];
+    }
+
+    since = m->unattended;
+
+    if (final(m)) {
+        since = m->ended > since ? m->ended : since;
+        return now - since >= (m->sent >= m->last ? m->spec.linger
+                                                  : m->spec.max_wait);
+    }
+
+    return m->spec.kind == MCP_STREAM_LISTEN && subs == 0
+           && now - since >= m->spec.max_wait;
+}
+
+
+/* Frees what is due; the store learns times that it was not told. */
+static void
+sweep(void)
+{
+    unsigned  i;
+
+    resync();
+    mcp_store_sweep(some_process(), now, UINT32_MAX, NULL, NULL);
+
+    for (i = 0; i < STREAMS; i++) {
+        if (model[i].there && due(&model[i])) {
+            model[i].there = 0;
+        }
+    }
+}
+
+
+static void
+do_create(model_t *m)
+{
+    int            rc;
+    size_t         len;
+    unsigned       i, session, count;
+    mcp_store_t   *store;
+
+    session = 1 + (unsigned) draw(SESSIONS);
+    memset(m, 0, sizeof(model_t));
+    store_spec(&m->spec, ++numbers, session);
+    len = draw(20) ? draw(40) : draw(100000);
+    m->spec.request = store_message(numbers, len);
+    m->spec.max_events = draw(2) ? (uint32_t) draw(300) : 0;
+    m->spec.max_bytes = draw(2) ? draw(100000) : 0;
+    m->spec.session_limit = draw(3) ? 0 : (uint32_t) draw(8);
+    m->spec.kind = draw(4) ? MCP_STREAM_CALL : MCP_STREAM_LISTEN;
+    m->spec.expires = draw(2) ? now + draw(100000) : 0;
+
+    for (i = 0, count = 0; i < STREAMS; i++) {
+        count += model[i].there && !settled(&model[i])
+                 && memcmp(model[i].spec.session, m->spec.session,
+                           MCP_DIGEST_LEN) == 0;
+    }
+
+    store = some_process();
+    rc = mcp_store_create(store, &m->spec, now, &m->ref);
+
+    if (tight && rc == MCP_ERR_FULL) {
+        return;
+    }
+
+    if (m->spec.session_limit && count >= m->spec.session_limit) {
+        assert_int_equal(rc, MCP_ERR_LIMIT);
+        return;
+    }
+
+    assert_int_equal(rc, MCP_OK);
+    m->there = 1;
+    m->number = numbers;
+    m->first = 1;
+    m->created = now;
+    m->unattended = now;
+    m->consumer = -1;
+    m->owner = m->spec.kind == MCP_STREAM_CALL ? store->slot
+                                               : STORE_PROCESSES;
+}
+
+
+/* What the store does to make room, in the plainest way; 0: LIMIT. */
+static int
+admit(model_t *m, size_t len, int answers)
+{
+    while (sent_kept(m)
+           && ((m->spec.max_events && sent_kept(m) > m->spec.max_events)
+               || (m->spec.max_bytes
+                   && bytes(m, m->first, m->sent) > m->spec.max_bytes)))
+    {
+        m->first++;
+    }
+
+    if (m->spec.kind == MCP_STREAM_LISTEN) {
+        while (over(m, len) && m->first <= m->last) {
+            m->first++;
+        }
+    }
+
+    return !over(m, len) || m->spec.kind == MCP_STREAM_LISTEN || answers >= 0
+           || m->sent >= m->last;
+}
+
+
+static size_t
+some_length(void)
+{
+    switch (draw(40)) {
+    case 0:
+        return 60000 + draw(20000);
+    case 1:
+    case 2:
+        return draw(5000);
+    default:
+        return draw(700);
+    }
+}
+
+
+static void
+finish(model_t *m, uint64_t when)
+{
+    m->n_posts = 0;
+    m->owner = STORE_PROCESSES;
+    m->ended = when;
+}
+
+
+static void
+do_append(model_t *m)
+{
+    int                 rc, answers;
+    size_t              len;
+    uint8_t             text;
+    uint64_t            seq;
+    mcp_stream_state_e  state;
+
+    if (m->last + 2 >= EVENTS) {
+        return;
+    }
+
+    len = some_length();
+    text = (uint8_t) draw(256);
+    answers = draw(20) ? -1 : (int) draw(70);
+    state = draw(100) ? (mcp_stream_state_e) draw(2)
+                      : MCP_STATE_COMPLETED + (mcp_stream_state_e) draw(3);
+
+    rc = mcp_store_append(some_process(), &m->ref,
+                          store_message(text, len), answers, state, now,
+                          &seq);
+
+    if (final(m)) {
+        assert_int_equal(rc, MCP_ERR_NOT_FOUND);
+        return;
+    }
+
+    if (!admit(m, len, answers)) {
+        assert_int_equal(rc, MCP_ERR_LIMIT);
+        return;
+    }
+
+    if (tight && rc == MCP_ERR_FULL) {
+        return;
+    }
+
+    assert_int_equal(rc, MCP_OK);
+    assert_int_equal(seq, m->last + 1);
+    m->len[++m->last] = (uint32_t) len;
+    m->text[m->last] = text;
+    m->state = state;
+
+    if (answers >= 0 && answers < 64) {
+        m->answered |= (uint64_t) 1 << answers;
+    }
+
+    if (final(m)) {
+        finish(m, now);
+    }
+}
+
+
+static void
+do_watch(model_t *m)
+{
+    int           rc, taken, k;
+    uint64_t      after;
+    mcp_store_t  *store;
+    mcp_cursor_t  cursor;
+
+    store = some_process();
+    k = (int) draw(CONSUMERS);
+    after = draw(m->last + 2);
+
+    if (draw(2) && m->first <= m->last) {
+        after = m->first - 1 + draw(m->last + 2 - m->first);
+    }
+
+    rc = mcp_store_watch(store, &m->ref, (uint64_t) k, after, &cursor,
+                         &taken);
+
+    if (after > m->last) {
+        assert_int_equal(rc, MCP_ERR_NOT_FOUND);
+        return;
+    }
+
+    if (after + 1 < m->first) {
+        assert_int_equal(rc, MCP_ERR_PURGED);
+        return;
+    }
+
+    assert_int_equal(rc, MCP_OK);
+    assert_int_equal(taken, m->consumer != -1
+                            && (m->consumer != k || m->slot != store->slot));
+
+    m->consumer = k;
+    m->slot = store->slot;
+    m->cursor[k] = cursor;
+    m->pos[k] = 0;
+    m->sent = after;
+    m->unattended = 0;
+}
+
+
+static void
+do_read(model_t *m)
+{
+    int            rc, k;
+    char          *want;
+    size_t         cap, len, n, i;
+    uint64_t       before, sent;
+    mcp_cursor_t  *cursor;
+    static char    buf[70000], event[100000];
+
+    if (m->consumer == -1) {
+        return;
+    }
+
+    k = m->consumer;
+
+    if (draw(20) == 0) {
+        /* one that is not the consumer (any more) */
+        rc = mcp_store_read(&d.store[1 - m->slot], &m->ref, (uint64_t) k,
+                            &m->cursor[k], 0, buf, 64, &len);
+        assert_int_equal(rc, MCP_ERR_DENIED);
+        return;
+    }
+
+    cap = draw(3) ? 64 + draw(2000) : 64 + draw(sizeof(buf) - 64);
+    cursor = &m->cursor[k];
+    before = cursor->seq;
+    sent = draw(3) ? before : draw(before + 3);
+    d.died = draw(97) == 0;
+    rc = mcp_store_read(&d.store[m->slot], &m->ref, (uint64_t) k, cursor,
+                        sent, buf, cap, &len);
+
+    if (before + 1 < m->first) {
+        assert_int_equal(rc, MCP_ERR_PURGED);
+        assert_int_equal(m->spec.kind, MCP_STREAM_LISTEN);
+        mcp_store_unwatch(&d.store[m->slot], &m->ref, (uint64_t) k, 0, now);
+        m->consumer = -1;
+        m->unattended = now;
+        return;
+    }
+
+    sent = sent < before ? sent : before;
+    m->sent = sent > m->sent ? sent : m->sent;
+
+    if (before == m->last) {
+        assert_int_equal(rc, final(m) ? MCP_DONE : MCP_AGAIN);
+        assert_int_equal(len, 0);
+        return;
+    }
+
+    assert_int_equal(rc, MCP_OK);
+    assert_true(len > 0 && len <= cap);
+
+    for (i = 0, n = before + 1; i < len; n++) {
+        size_t  total, part;
+
+        want = event;
+        total = render(m, n, want);
+        part = total - m->pos[k] < len - i ? total - m->pos[k] : len - i;
+        assert_memory_equal(buf + i, want + m->pos[k], part);
+        i += part;
+        m->pos[k] += part;
+
+        if (m->pos[k] == total) {
+            m->pos[k] = 0;
+        }
+    }
+
+    n -= m->pos[k] ? 1 : 0;
+    assert_int_equal(cursor->seq, n - 1);
+    assert_int_equal(cursor->done > 0, m->pos[k] > 0);
+}
+
+
+static void
+do_unwatch(model_t *m)
+{
+    int       k;
+    uint64_t  sent;
+
+    k = (int) draw(CONSUMERS);
+
+    if (k != m->consumer) {
+        mcp_store_unwatch(&d.store[m->slot], &m->ref, (uint64_t) k, 1, now);
+        return;
+    }
+
+    sent = draw(2) ? m->cursor[k].seq : 0;
+    mcp_store_unwatch(&d.store[m->slot], &m->ref, (uint64_t) k, sent, now);
+
+    m->sent = sent > m->sent ? sent : m->sent;
+    m->consumer = -1;
+    m->unattended = now;
+}
+
+
+static void
+do_post(model_t *m)
+{
+    int         rc;
+    size_t      len;
+    uint64_t    tag;
+    mcp_post_e  type;
+
+    if (m->n_posts == POSTS) {
+        return;
+    }
+
+    type = MCP_POST_CANCEL + (mcp_post_e) draw(3);
+    len = some_length();
+    tag = draw(1000000);
+    rc = mcp_store_post(some_process(), &m->ref, type, tag,
+                        store_message((unsigned) tag, len));
+
+    if (final(m) || m->spec.kind == MCP_STREAM_LISTEN) {
+        if (!(tight && rc == MCP_ERR_FULL)) {
+            assert_int_equal(rc, MCP_ERR_NOT_FOUND);
+        }
+
+        return;
+    }
+
+    if (rc == MCP_ERR_LIMIT) {
+        assert_true(m->n_posts > 0 && m->spec.max_bytes > 0);
+        return;
+    }
+
+    if (tight && rc == MCP_ERR_FULL) {
+        return;
+    }
+
+    assert_int_equal(rc, MCP_OK);
+    m->post[m->n_posts].type = type;
+    m->post[m->n_posts].tag = tag;
+    m->post[m->n_posts++].len = len;
+}
+
+
+static void
+do_take(model_t *m)
+{
+    int         rc;
+    uint64_t    tag;
+    mcp_buf_t   data;
+    mcp_post_e  type;
+
+    mcp_buf_init(&data, &d.tm.mem, 1 << 20);
+    rc = mcp_store_take(some_process(), &m->ref, &type, &tag, &data);
+
+    if (m->n_posts == 0) {
+        assert_int_equal(rc, MCP_AGAIN);
+        return;
+    }
+
+    assert_int_equal(rc, MCP_OK);
+    assert_int_equal(type, m->post[0].type);
+    assert_int_equal(tag, m->post[0].tag);
+    assert_int_equal(data.len, m->post[0].len);
+
+    if (data.len) {
+        assert_memory_equal(data.data,
+                            store_message((unsigned) tag, data.len).data,
+                            data.len);
+    }
+
+    memmove(&m->post[0], &m->post[1], sizeof(m->post[0]) * --m->n_posts);
+    mcp_buf_free(&data);
+}
+
+
+static void
+do_state(model_t *m)
+{
+    int                 rc;
+    mcp_stream_state_e  state;
+
+    state = draw(10) ? (mcp_stream_state_e) draw(2)
+                     : MCP_STATE_COMPLETED + (mcp_stream_state_e) draw(3);
+    rc = mcp_store_set_state(some_process(), &m->ref, state);
+
+    if (final(m)) {
+        assert_int_equal(rc, state == m->state ? MCP_OK : MCP_ERR_NOT_FOUND);
+        return;
+    }
+
+    assert_int_equal(rc, MCP_OK);
+    m->state = state;
+
+    if (final(m)) {
+        finish(m, now);
+        sweep();
+    }
+}
+
+
+static void
+topic_key(unsigned char *key, unsigned n)
+{
+    memset(key, 0, MCP_DIGEST_LEN);
+    key[3] = (unsigned char) n;
+}
+
+
+static void
+do_subscribe(model_t *m)
+{
+    int            rc;
+    unsigned       topic;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    topic = (unsigned) draw(TOPICS);
+    topic_key(key, topic);
+
+    if (draw(3) == 0) {
+        assert_int_equal(mcp_store_unsubscribe(some_process(), &m->ref, key),
+                         MCP_OK);
+        m->sub[topic] = 0;
+        return;
+    }
+
+    rc = mcp_store_subscribe(some_process(), &m->ref, key);
+
+    if (m->spec.kind == MCP_STREAM_CALL || final(m)) {
+        assert_int_equal(rc, MCP_ERR_NOT_FOUND);
+
+    } else if (!(tight && rc == MCP_ERR_FULL)) {
+        assert_int_equal(rc, MCP_OK);
+        m->sub[topic] = 1;
+    }
+}
+
+
+static void
+do_publish(void)
+{
+    int            rc;
+    size_t         len, n, want;
+    unsigned       i, topic;
+    uint8_t        text;
+    uint64_t       position;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    topic = (unsigned) draw(TOPICS);
+    topic_key(key, topic);
+    len = some_length();
+    text = (uint8_t) draw(256);
+    want = 0;
+    position = 0;
+
+    for (i = 0; i < STREAMS; i++) {
+        if (model[i].there && model[i].last + 3 >= EVENTS) {
+            return;
+        }
+    }
+
+    for (i = 0; i < STREAMS; i++) {
+        model_t  *m = &model[i];
+
+        if (!m->there || !m->sub[topic] || final(m)) {
+            continue;
+        }
+
+        want++;
+        (void) admit(m, len, -1);
+        m->len[++m->last] = (uint32_t) len;
+        m->text[m->last] = text;
+    }
+
+    do {
+        rc = mcp_store_publish(some_process(), key, store_message(text, len),
+                               now, 1 + (unsigned) draw(4), &position, &n);
+    } while (rc == MCP_AGAIN);
+
+    assert_int_equal(rc, MCP_OK);
+    assert_int_equal(n, want);
+}
+
+
+static void
+do_value(void)
+{
+    int            rc;
+    uint32_t       value;
+    unsigned       k;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    k = (unsigned) draw(KEYS);
+    memset(key, 7, sizeof(key));
+    key[0] = (unsigned char) (k / 2);
+
+    switch (draw(4)) {
+
+    case 0:
+        values[k].value = (uint32_t) draw(1000);
+        values[k].expires = draw(3) ? now + draw(3000) : 0;
+        rc = mcp_store_value_set(some_process(), k % 2 ? 'x' : 'y', key,
+                                 values[k].value, values[k].expires);
+        values[k].there = rc == MCP_OK || values[k].there;
+        assert_true(rc == MCP_OK || (tight && rc == MCP_ERR_FULL));
+        return;
+
+    case 1:
+        mcp_store_value_delete(some_process(), k % 2 ? 'x' : 'y', key);
+        values[k].there = 0;
+        return;
+
+    default:
+        rc = mcp_store_value_get(some_process(), k % 2 ? 'x' : 'y', key, now,
+                                 &value);
+
+        if (values[k].there
+            && (values[k].expires == 0 || now < values[k].expires))
+        {
+            assert_int_equal(rc, MCP_OK);
+            assert_int_equal(value, values[k].value);
+
+        } else {
+            assert_int_equal(rc, MCP_ERR_NOT_FOUND);
+        }
+    }
+}
+
+
+static void
+do_sweep(void)
+{
+    now += draw(2000);
+    sweep();
+}
+
+
+/* A process dies; its successor takes the slot, and the other the calls. */
+static void
+do_death(void)
+{
+    size_t             n;
+    unsigned           slot, i, orphans;
+    mcp_stream_info_t  info;
+    static uint64_t    pid = 1000;
+
+    slot = (unsigned) draw(2);
+    orphans = 0;
+
+    for (i = 0; i < STREAMS; i++) {
+        if (!model[i].there) {
+            continue;
+        }
+
+        if (model[i].owner == slot) {
+            model[i].owner = 1 - slot;
+            orphans++;
+        }
+
+        if (model[i].consumer != -1 && model[i].slot == slot) {
+            model[i].consumer = -1;
+            model[i].unattended = now;
+        }
+    }
+
+    if (draw(2)) {
+        mcp_store_bury(&d.store[1 - slot], slot, d.store[slot].pid);
+    }
+
+    store_attach(&d, slot, ++pid);
+
+    for (n = 0; mcp_store_adopt(&d.store[1 - slot], now, &info, NULL)
+                == MCP_OK; n++)
+    {
+        assert_int_equal(info.owner_slot, 1 - slot);
+    }
+
+    assert_int_equal(n, orphans);
+    sweep();
+}
+
+
+static void
+compare(void)
+{
+    unsigned           i, n, subs, listeners, k;
+    mcp_stream_info_t  info;
+    mcp_store_stats_t  stats;
+
+    store_sound(&d);
+    n = 0;
+    subs = 0;
+    listeners = 0;
+
+    for (i = 0; i < STREAMS; i++) {
+        const model_t  *m = &model[i];
+
+        if (!m->there) {
+            if (m->number) {
+                assert_int_equal(mcp_store_find(&d.store[0], m->spec.id,
+                                                &info), MCP_ERR_NOT_FOUND);
+            }
+
+            continue;
+        }
+
+        n++;
+        listeners += m->spec.kind == MCP_STREAM_LISTEN;
+
+        for (k = 0; k < TOPICS; k++) {
+            subs += (unsigned) m->sub[k];
+        }
+
+        assert_int_equal(mcp_store_find(&d.store[1], m->spec.id, &info),
+                         MCP_OK);
+        assert_int_equal(info.ref.index, m->ref.index);
+        assert_int_equal(info.first_seq, m->first);
+        assert_int_equal(info.last_seq, m->last);
+        assert_int_equal(info.sent_seq, m->sent);
+        assert_int_equal(info.state, m->state);
+        assert_int_equal(info.answered, m->answered);
+        assert_int_equal(info.created, m->created);
+        assert_int_equal(info.bytes, bytes(m, m->first, m->last));
+        assert_int_equal(info.consumer_slot == MCP_STORE_NO_SLOT,
+                         m->consumer == -1);
+        assert_int_equal(info.owner_slot,
+                         m->owner == STORE_PROCESSES ? MCP_STORE_NO_SLOT
+                                                     : m->owner);
+    }
+
+    mcp_store_stats(&d.store[0], &stats);
+    assert_int_equal(stats.streams, n);
+    assert_int_equal(stats.listeners, listeners);
+    assert_int_equal(stats.subscriptions, subs);
+}
+
+
+static void
+operate(void)
+{
+    model_t           *m;
+    mcp_store_wake_t   out[16];
+
+    now += draw(3);
+    m = &model[draw(STREAMS)];
+
+    if (!m->there) {
+        do_create(m);
+        return;
+    }
+
+    switch (draw(40)) {
+    case 0:
+        mcp_store_free(some_process(), &m->ref);
+        m->there = 0;
+        break;
+    case 1:
+        do_state(m);
+        break;
+    case 2:
+        do_subscribe(m);
+        break;
+    case 3:
+        if (!tight) {
+            do_publish();
+        }
+
+        break;
+    case 4:
+        do_sweep();
+        break;
+    case 5:
+        if (draw(10) == 0) {
+            do_death();
+        }
+
+        break;
+    case 6:
+    case 7:
+        do_value();
+        break;
+    case 8:
+    case 9:
+        do_watch(m);
+        break;
+    case 10:
+        do_unwatch(m);
+        break;
+    case 11:
+    case 12:
+        do_post(m);
+        break;
+    case 13:
+    case 14:
+        do_take(m);
+        break;
+    case 15:
+        mcp_store_drain(some_process(), out, 1 + draw(16));
+        d.died = 0;
+        break;
+    case 16:
+    case 17:
+    case 18:
+    case 19:
+    case 20:
+    case 21:
+    case 22:
+        do_read(m);
+        break;
+    default:
+        do_append(m);
+        break;
+    }
+}
+
+
+static void
+run(uint64_t with, size_t size, unsigned rounds)
+{
+    unsigned           i;
+    mcp_store_wake_t   out[16];
+
+    printf("STORE_SEED=%llu, %zu KB\n", (unsigned long long) with,
+           size / 1024);
+    fflush(stdout);
+
+    seed = with;
+    now = 1000000;
+    numbers = 0;
+    memset(model, 0, sizeof(model));
+    memset(values, 0, sizeof(values));
+    store_open(&d, size, 2);
+
+    for (i = 0; i < rounds; i++) {
+        operate();
+        resync();
+
+        if (i % 64 == 0) {
+            compare();
+        }
+    }
+
+    compare();
+
+    for (i = 0; i < STREAMS; i++) {
+        if (model[i].there) {
+            mcp_store_free(&d.store[0], &model[i].ref);
+        }
+    }
+
+    for (i = 0; i < 2; i++) {
+        while (mcp_store_drain(&d.store[i], out, 16) > 0) { /* void */ }
+    }
+
+    for (i = 0; i < KEYS; i++) {
+        unsigned char  key[MCP_DIGEST_LEN];
+
+        memset(key, 7, sizeof(key));
+        key[0] = (unsigned char) (i / 2);
+        mcp_store_value_delete(&d.store[0], i % 2 ? 'x' : 'y', key);
+    }
+
+    store_sound(&d);
+    assert_int_equal(store_used(&d), 0);
+    store_close(&d);
+}
+
+
+static unsigned
+rounds(unsigned n)
+{
+    const char  *text;
+
+    text = getenv("STORE_ROUNDS");
+
+    return text ? (unsigned) strtoul(text, NULL, 10) : n;
+}
+
+
+static uint64_t
+fresh(void)
+{
+    const char  *text;
+
+    text = getenv("STORE_SEED");
+
+    return text ? strtoull(text, NULL, 10)
+                : (uint64_t) time(NULL) * 1000003 + (uint64_t) getpid();
+}
+
+
+static void
+test_roomy(void **state)
+{
+    (void) state;
+
+    tight = 0;
+    run(1, 64 * 1024 * 1024, rounds(60000));
+    run(fresh(), 64 * 1024 * 1024, rounds(60000));
+}
+
+
+static void
+test_tight(void **state)
+{
+    (void) state;
+
+    tight = 1;
+    run(2, 400 * 1024, rounds(60000));
+    run(fresh(), 300 * 1024, rounds(60000));
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_roomy),
+        cmocka_unit_test(test_tight),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
