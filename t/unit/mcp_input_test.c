@@ -181,7 +181,6 @@ test_who_can(void **state)
         { NEW, "{}", "sampling/createMessage", 0 },
         { NEW, "{}", "roots/list", 0 },
         { NEW, "{\"roots\":{}}", "elicitation/create", 0 },
-        { NEW, "{\"elicitation\":{\"url\":{}}}", "elicitation/create", 1 },
         { MIDDLE, ALL, "elicitation/create", 1 },
         { OLD, ALL, "elicitation/create", 0 },
         { OLD, ALL, "sampling/createMessage", 1 },
@@ -216,6 +215,20 @@ test_who_can(void **state)
         client_close(&d, &a);
         quiet();
     }
+
+    /* who can only open URLs can be asked to */
+
+    client_open(&d, own, NEW, "{\"elicitation\":{\"url\":{}}}");
+    client_post(&d, 0, &a, own, CALL);
+    backend_json(&d, "{\"resultType\":\"input_required\","
+                     "\"inputRequests\":{\"k\":{"
+                     "\"method\":\"elicitation/create\",\"params\":{"
+                     "\"mode\":\"url\",\"url\":\"https://h/\"}}}}");
+    question_id(a.text, "elicitation/create", id);
+    reply(1, own, id, "\"result\":{}");
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
 
     /* one of two is enough to ask nothing */
 
