@@ -240,6 +240,65 @@ ngx_http_mcp_make_headers(ngx_http_request_t *r, mcp_head_t *head)
 }
 
 
+static ngx_uint_t
+ngx_http_mcp_server_name_is(ngx_str_t *name, ngx_str_t *host)
+{
+    ngx_str_t  suffix;
+
+    if (name->len == host->len
+        && ngx_strncasecmp(name->data, host->data, host->len) == 0)
+    {
+        return 1;
+    }
+
+    /* "*.example.com", and ".example.com" that is that and itself */
+
+    suffix = *name;
+
+    if (suffix.len > 2 && suffix.data[0] == '*') {
+        suffix.data++;
+        suffix.len--;
+    }
+
+    if (suffix.len < 2 || suffix.data[0] != '.') {
+        return 0;
+    }
+
+    if (host->len > suffix.len
+        && ngx_strncasecmp(host->data + host->len - suffix.len, suffix.data,
+                           suffix.len)
+           == 0)
+    {
+        return 1;
+    }
+
+    return name->data[0] == '.' && host->len == suffix.len - 1
+           && ngx_strncasecmp(host->data, suffix.data + 1, host->len) == 0;
+}
+
+
+/* The name of the server that the client has used, else its first. */
+static mcp_str_t
+ngx_http_mcp_server_name(ngx_http_request_t *r,
+    ngx_http_core_srv_conf_t *cscf)
+{
+    ngx_str_t               *host;
+    ngx_uint_t               i;
+    ngx_http_server_name_t  *sn;
+
+    host = &r->headers_in.server;
+    sn = cscf->server_names.elts;
+
+    for (i = 0; i < cscf->server_names.nelts; i++) {
+        if (host->len && ngx_http_mcp_server_name_is(&sn[i].name, host)) {
+            return ngx_http_mcp_str(host);
+        }
+    }
+
+    return ngx_http_mcp_str(&cscf->server_name);
+}
+
+
 static ngx_int_t
 ngx_http_mcp_make_head(ngx_http_request_t *r, mcp_head_t *head)
 {
@@ -260,7 +319,7 @@ ngx_http_mcp_make_head(ngx_http_request_t *r, mcp_head_t *head)
 
     head->method = ngx_http_mcp_str(&r->method_name);
     head->path = ngx_http_mcp_str(&r->uri);
-    head->server_name = ngx_http_mcp_str(&cscf->server_name);
+    head->server_name = ngx_http_mcp_server_name(r, cscf);
 
     if (mlcf->principal) {
         if (ngx_http_complex_value(r, mlcf->principal, &principal) != NGX_OK) {

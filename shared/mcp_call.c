@@ -7,9 +7,6 @@
 /* A message that found no room waits to be woken; this stands behind it. */
 #define MCP_CALL_RETRY     1000
 
-/* What a backend may take to close after its last message. */
-#define MCP_CALL_GRACE     5000
-
 /* Instead of the number of one request. */
 #define MCP_CALL_ALL       UINT64_MAX
 
@@ -20,6 +17,7 @@
 
 static void mcp_call_timer(void *data);
 static void mcp_call_process(mcp_request_t *req);
+static void mcp_call_go_on(mcp_call_t *call);
 static void mcp_call_done(mcp_call_t *call);
 static void mcp_call_stop_job(mcp_request_t *req);
 static void mcp_call_stop_jobs(mcp_call_t *call);
@@ -289,7 +287,7 @@ mcp_call_invoke(mcp_request_t *req)
                                       call->endpoint->max_message,
                                       call->endpoint->max_depth);
     if (req->backend == NULL) {
-        mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+        mcp_call_fail(req, MCP_FAULT_INTERNAL);
         return;
     }
 
@@ -415,18 +413,14 @@ mcp_call_set_timer(mcp_call_t *call)
 }
 
 
-/* The backend call of a request is no longer wanted. */
 static void
-mcp_call_stop_job(mcp_request_t *req)
+mcp_call_abort_job(mcp_request_t *req)
 {
     mcp_job_t   *job;
     mcp_call_t  *call;
 
     call = req->call;
     job = &req->job;
-
-    req->again = 0;
-    req->held = 0;
 
     if (!req->live || job->aborted) {
         return;
@@ -444,6 +438,17 @@ mcp_call_stop_job(mcp_request_t *req)
     mcp_node_unqueue(call->node, &job->task);
     job->task.action.type = MCP_ACT_ABORT;
     mcp_node_queue(call->node, &job->task);
+}
+
+
+/* Nothing more is wanted of the backend call of a request. */
+static void
+mcp_call_stop_job(mcp_request_t *req)
+{
+    req->again = 0;
+    req->held = 0;
+
+    mcp_call_abort_job(req);
 }
 
 
@@ -515,9 +520,9 @@ mcp_call_respond(mcp_call_t *call)
     x = call->x;
     call->x = NULL;
 
-    x->out.len = 0;
-
     if (call->batch) {
+        x->out.len = 0;
+
         for (i = 0; i < call->n; i++) {
             if (call->requests[i].response.len == 0) {
                 continue;
@@ -534,9 +539,6 @@ mcp_call_respond(mcp_call_t *call)
         }
 
         mcp_buf_lit(&x->out, "]");
-
-    } else {
-        mcp_buf_str(&x->out, call->requests[0].response);
     }
 
     if (mcp_exchange_json(x) != MCP_OK) {
@@ -585,6 +587,51 @@ mcp_call_done(mcp_call_t *call)
 }
 
 
+/* The fault as the last events of the stream; a stream that cannot even take
+ * them goes, so that its client is told 404 instead of waiting. */
+static void
+mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
+{
+    int              rc;
+    size_t           i, left;
+    uint64_t         seq;
+    mcp_buf_t        buf;
+    mcp_request_t   *req;
+
+    left = call->pending;
+    mcp_buf_init(&buf, &call->node->env->mem, SIZE_MAX / 2);
+
+    for (i = 0; i < call->n && left; i++) {
+        req = &call->requests[i];
+
+        if (req->state == MCP_REQUEST_OVER) {
+            continue;
+        }
+
+        left--;
+        buf.len = 0;
+        mcp_fault_write(&buf, req->id, fault, mcp_null_str, mcp_null_str);
+
+        rc = buf.failed;
+
+        if (rc == MCP_OK) {
+            rc = mcp_store_append(call->node->store, &call->ref,
+                                  (mcp_str_t) { buf.data, buf.len }, (int) i,
+                                  left ? MCP_STATE_PROCESSING
+                                       : MCP_STATE_FAILED,
+                                  mcp_call_now(call), &seq);
+        }
+
+        if (rc != MCP_OK) {
+            mcp_store_free(call->node->store, &call->ref);
+            break;
+        }
+    }
+
+    mcp_buf_free(&buf);
+}
+
+
 /* Ends a call that cannot go on, with one fault for all that is pending. */
 static void
 mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
@@ -600,7 +647,7 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
     call->x = NULL;
 
     if (call->durable) {
-        mcp_store_set_state(call->node->store, &call->ref, MCP_STATE_FAILED);
+        mcp_call_abandon_stream(call, fault);
     }
 
     if (x) {
@@ -918,6 +965,17 @@ mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, int error)
 
         mcp_store_count(call->node->store, MCP_COUNT_EVENTS, 1);
 
+    } else if (call->x && !call->batch) {
+
+        /* what answers one request is the answer */
+
+        mcp_buf_free(&call->x->out);
+        call->x->out = *buf;
+        mcp_buf_init(buf, &call->node->env->mem, SIZE_MAX / 2);
+
+        req->response.data = call->x->out.data;
+        req->response.len = call->x->out.len;
+
     } else {
         req->response = mcp_arena_dup(&call->arena,
                                       (mcp_str_t) { buf->data, buf->len });
@@ -1032,6 +1090,29 @@ mcp_call_finish_fault(mcp_request_t *req, mcp_fault_e fault, mcp_str_t detail)
 }
 
 
+/* The same, kept for later if there is no room now. */
+void
+mcp_call_fail(mcp_request_t *req, mcp_fault_e fault)
+{
+    if (mcp_call_finish_fault(req, fault, mcp_null_str) == MCP_AGAIN) {
+        mcp_call_hold_fault(req, fault);
+    }
+}
+
+
+void
+mcp_call_hold_fault(mcp_request_t *req, mcp_fault_e fault)
+{
+    memset(&req->msg, 0, sizeof(mcp_backend_msg_t));
+    req->msg.kind = MCP_BACKEND_FAULT;
+    req->msg.fault = fault;
+    req->msg.detail = "no room for its answer";
+    req->held = 1;
+
+    mcp_call_set_timer(req->call);
+}
+
+
 int
 mcp_call_finish_text(mcp_request_t *req, mcp_str_t text)
 {
@@ -1090,6 +1171,37 @@ mcp_call_log_wanted(mcp_request_t *req, const mcp_json_value_t *level)
 }
 
 
+/* 1 if two ids or tokens are the same: encoders differ in what they escape. */
+static int
+mcp_call_same(const mcp_mem_t *mem, mcp_str_t a, mcp_str_t b)
+{
+    int          same;
+    mcp_str_t    plain_a, plain_b;
+    mcp_arena_t  arena;
+
+    if (mcp_str_eq(a, b)) {
+        return 1;
+    }
+
+    if (a.len < 2 || b.len < 2 || a.data[0] != '"' || b.data[0] != '"'
+        || (memchr(a.data, '\\', a.len) == NULL
+            && memchr(b.data, '\\', b.len) == NULL))
+    {
+        return 0;
+    }
+
+    mcp_arena_init(&arena, mem);
+
+    same = mcp_json_unescape(&arena, a, &plain_a) == MCP_OK
+           && mcp_json_unescape(&arena, b, &plain_b) == MCP_OK
+           && mcp_str_eq(plain_a, plain_b);
+
+    mcp_arena_destroy(&arena);
+
+    return same;
+}
+
+
 static int
 mcp_call_notification(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -1104,7 +1216,8 @@ mcp_call_notification(mcp_request_t *req, const mcp_backend_msg_t *msg)
          * progress) */
 
         if (req->progress_token.len == 0
-            || !mcp_str_eq(msg->progress_token.raw, req->progress_token))
+            || !mcp_call_same(&call->node->env->mem, msg->progress_token.raw,
+                              req->progress_token))
         {
             return MCP_OK;
         }
@@ -1191,6 +1304,10 @@ mcp_call_process(mcp_request_t *req)
         }
     }
 
+    if (req->backend == NULL) {
+        return;
+    }
+
     for ( ;; ) {
 
         rc = mcp_backend_read(req->backend, &msg);
@@ -1235,7 +1352,7 @@ mcp_job_head(mcp_job_t *job, int status, mcp_str_t content_type)
     if (mcp_backend_head(req->backend, status, content_type)
         == MCP_ERR_MEMORY)
     {
-        mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+        mcp_call_fail(req, MCP_FAULT_INTERNAL);
     }
 }
 
@@ -1257,11 +1374,15 @@ mcp_job_data(mcp_job_t *job, const char *data, size_t len)
     }
 
     if (mcp_backend_write(req->backend, data, len) == MCP_ERR_MEMORY) {
-        mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+        mcp_call_fail(req, MCP_FAULT_INTERNAL);
         return len;
     }
 
     mcp_call_process(req);
+
+    if (req->held) {
+        mcp_call_set_timer(req->call);
+    }
 
     return len;
 }
@@ -1352,13 +1473,65 @@ mcp_call_timeout(mcp_request_t *req)
 }
 
 
+/* The deadline of one request has passed. */
+static void
+mcp_call_deadline(mcp_request_t *req)
+{
+    mcp_call_t  *call;
+
+    call = req->call;
+
+    if (call->over || req->state == MCP_REQUEST_OVER) {
+        mcp_call_stop_job(req);
+        req->deadline = UINT64_MAX;
+        return;
+    }
+
+    if (req->again) {
+
+        /* it asked, was answered, and does not end */
+
+        mcp_call_abort_job(req);
+        req->deadline = UINT64_MAX;
+        return;
+    }
+
+    if (req->held && req->msg.kind != MCP_BACKEND_NOTIFICATION) {
+
+        /* its last word is here, only room is not */
+
+        req->deadline = mcp_call_now(call) + MCP_CALL_RETRY;
+        return;
+    }
+
+    mcp_call_stop_job(req);
+    mcp_call_timeout(req);
+}
+
+
+/* No job waits to be started: that takes the client's request, which leaves
+ * the call when it becomes durable. */
+static int
+mcp_call_is_started(const mcp_call_t *call)
+{
+    size_t  i;
+
+    for (i = 0; i < call->n; i++) {
+        if (call->requests[i].live && !call->requests[i].job.started) {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
 static void
 mcp_call_timer(void *data)
 {
-    size_t          i;
-    uint64_t        now;
-    mcp_call_t     *call;
-    mcp_request_t  *req;
+    size_t       i;
+    uint64_t     now;
+    mcp_call_t  *call;
 
     call = data;
     now = mcp_call_now(call);
@@ -1366,7 +1539,12 @@ mcp_call_timer(void *data)
     call->refs++;
 
     if (!call->over && !call->durable && now >= call->stream_at) {
-        mcp_call_durable(call);
+        if (mcp_call_is_started(call)) {
+            mcp_call_durable(call);
+
+        } else {
+            call->stream_at = now + 1;
+        }
     }
 
     if (!call->over && call->durable && call->unattended
@@ -1375,31 +1553,14 @@ mcp_call_timer(void *data)
         mcp_call_expire(call);
     }
 
-    for (i = 0; i < call->n; i++) {
-        req = &call->requests[i];
-
-        if (!call->over && req->held) {
-            mcp_call_process(req);
-        }
-
-        if (now < req->deadline) {
-            continue;
-        }
-
-        if (!call->over && req->state != MCP_REQUEST_OVER) {
-            mcp_call_stop_job(req);
-            mcp_call_timeout(req);
-
-        } else if (req->live) {
-            mcp_call_stop_job(req);
-            req->deadline = UINT64_MAX;
-        }
+    if (!call->over && call->durable) {
+        mcp_call_go_on(call);
     }
 
-    /* what waited behind a message that was held */
-
-    if (!call->over && call->durable) {
-        mcp_call_inbox(call);
+    for (i = 0; i < call->n; i++) {
+        if (now >= call->requests[i].deadline) {
+            mcp_call_deadline(&call->requests[i]);
+        }
     }
 
     if (!call->over || call->jobs) {
@@ -1600,12 +1761,36 @@ mcp_call_inbox(mcp_call_t *call)
 }
 
 
+/* There may be room now: for what is held, for backends that were stopped,
+ * for what was posted behind it. */
+static void
+mcp_call_go_on(mcp_call_t *call)
+{
+    size_t          i;
+    mcp_request_t  *req;
+
+    for (i = 0; i < call->n && !call->over; i++) {
+        req = &call->requests[i];
+
+        if (req->held) {
+            mcp_call_process(req);
+        }
+
+        if (!req->held && req->starved && req->live && !req->job.aborted) {
+            req->starved = 0;
+            req->job.task.action.type = MCP_ACT_RESUME;
+            mcp_node_queue(call->node, &req->job.task);
+        }
+    }
+
+    mcp_call_inbox(call);
+}
+
+
 void
 mcp_call_wake(mcp_call_t *call)
 {
-    size_t              i;
-    mcp_request_t      *req;
-    mcp_stream_info_t   info;
+    mcp_stream_info_t  info;
 
     if (call->over) {
         return;
@@ -1627,21 +1812,7 @@ mcp_call_wake(mcp_call_t *call)
     call->unattended = (info.consumer_slot == MCP_STORE_NO_SLOT)
                        ? info.unattended : 0;
 
-    for (i = 0; i < call->n && !call->over; i++) {
-        req = &call->requests[i];
-
-        if (req->held) {
-            mcp_call_process(req);
-        }
-
-        if (!req->held && req->starved && req->live && !req->job.aborted) {
-            req->starved = 0;
-            req->job.task.action.type = MCP_ACT_RESUME;
-            mcp_node_queue(call->node, &req->job.task);
-        }
-    }
-
-    mcp_call_inbox(call);
+    mcp_call_go_on(call);
 
     if (!call->over) {
         mcp_call_set_timer(call);
@@ -1693,20 +1864,20 @@ mcp_call_cancel(mcp_call_t *call, uint64_t k)
 /* The number of the request with this id among the stored id or array of ids,
  * or MCP_CALL_ALL if it is none of them. */
 static uint64_t
-mcp_call_find_id(mcp_str_t stored, mcp_str_t id)
+mcp_call_find_id(const mcp_mem_t *mem, mcp_str_t stored, mcp_str_t id)
 {
     uint64_t          k;
     mcp_json_iter_t   iter;
     mcp_json_value_t  value;
 
     if (stored.len == 0 || stored.data[0] != '[') {
-        return mcp_str_eq(stored, id) ? 0 : MCP_CALL_ALL;
+        return mcp_call_same(mem, stored, id) ? 0 : MCP_CALL_ALL;
     }
 
     mcp_json_iter_init(&iter, stored);
 
     for (k = 0; mcp_json_iter_next(&iter, NULL, &value); k++) {
-        if (mcp_str_eq(value.raw, id)) {
+        if (mcp_call_same(mem, value.raw, id)) {
             return k;
         }
     }
@@ -1745,7 +1916,8 @@ mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id)
             continue;
         }
 
-        k = mcp_call_find_id((mcp_str_t) { ids.data, ids.len }, id);
+        k = mcp_call_find_id(&x->node->env->mem,
+                             (mcp_str_t) { ids.data, ids.len }, id);
 
         if (k != MCP_CALL_ALL) {
             mcp_store_post(store, &info.ref, MCP_POST_CANCEL, k,

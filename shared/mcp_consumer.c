@@ -140,12 +140,6 @@ mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     mcp_consumer_head(x);
     mcp_consumer_arm(x);
 
-    /* a process that winds up sends new consumers on */
-
-    if (x->node->stopping) {
-        x->closing = 1;
-    }
-
     return MCP_OK;
 }
 
@@ -191,9 +185,26 @@ void
 mcp_consumer_stop(mcp_exchange_t *x)
 {
     if (x->state == MCP_EXCHANGE_STREAM) {
-        x->closing = 1;
         mcp_consumer_ready(x);
     }
+}
+
+
+/*
+ * Whether to close at will now.  A process that winds up sends its consumers
+ * on, but only those who can come back: a client that has seen no id on this
+ * connection would wait for ever.
+ */
+static int
+mcp_consumer_is_closing(const mcp_exchange_t *x)
+{
+    if (x->closing) {
+        return 1;
+    }
+
+    return x->node->stopping
+           && (x->listener || mcp_revision(x->session.revision)->priming
+               || x->cursor.seq > x->first);
 }
 
 
@@ -252,7 +263,7 @@ mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
 
     /* close at will between two events, however fast they come */
 
-    if (rc == MCP_OK && x->closing && x->cursor.done == 0) {
+    if (rc == MCP_OK && x->cursor.done == 0 && mcp_consumer_is_closing(x)) {
         rc = MCP_AGAIN;
     }
 
@@ -263,7 +274,7 @@ mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
         break;
 
     case MCP_AGAIN:
-        if (x->closing) {
+        if (mcp_consumer_is_closing(x)) {
             p = mcp_sse_retry(p, x->endpoint->retry);
             x->outcome = "closed";
             rc = MCP_DONE;
@@ -370,6 +381,8 @@ mcp_consumer_resume(mcp_exchange_t *x)
         x->outcome = "finished";
         return mcp_exchange_status(x, 204);
     }
+
+    x->listener = (info.kind == MCP_STREAM_LISTEN);
 
     rc = mcp_consumer_start(x, &info.ref, after);
 

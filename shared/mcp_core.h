@@ -23,6 +23,10 @@
 #include "mcp_session.h"
 
 
+/* ms: what a backend may take to close after its last message. */
+#define MCP_CALL_GRACE  5000
+
+
 typedef enum {
     MCP_HTTP_POST = 0,
     MCP_HTTP_GET,
@@ -93,6 +97,7 @@ struct mcp_exchange_s {
     unsigned               priming:1;  /* first bytes are to be written */
     unsigned               comment:1;
     unsigned               closing:1;  /* close at will: retry, end */
+    unsigned               listener:1; /* of the session's own stream */
     unsigned               empty:1;    /* stream of nothing (cancelled) */
     unsigned               resumed:1;
     unsigned               has_session:1;
@@ -132,7 +137,7 @@ typedef struct {
     mcp_str_t             params;
     mcp_str_t             progress_token;
     unsigned              target;
-    mcp_str_t             response;    /* kept until sent, if not durable */
+    mcp_str_t             response;    /* if not durable */
     uint64_t              deadline;
 
     mcp_backend_t        *backend;
@@ -270,6 +275,10 @@ int  mcp_call_append(mcp_call_t *call, mcp_str_t message,
 int  mcp_call_finish(mcp_request_t *req, mcp_str_t body, int error);
 int  mcp_call_finish_fault(mcp_request_t *req, mcp_fault_e fault,
     mcp_str_t detail);
+
+/* The same for good: what finds no room is held and tried again. */
+void mcp_call_fail(mcp_request_t *req, mcp_fault_e fault);
+void mcp_call_hold_fault(mcp_request_t *req, mcp_fault_e fault);
 
 /* A tool result with isError, or a JSON-RPC error where there is no tool. */
 int  mcp_call_finish_text(mcp_request_t *req, mcp_str_t text);

@@ -35,6 +35,10 @@ mcp_verdict_fault(mcp_verdict_t *v, mcp_fault_e fault, mcp_str_t detail)
 }
 
 
+/* Longer names and URIs are refused: they become FastCGI parameters and
+ * headers. */
+#define MCP_NAME_MAX  4096
+
 /*
  * A string parameter that must be there; MCP_ERR_SYNTAX if it is not, or if
  * control characters are in it: names and URIs become variables, which
@@ -60,7 +64,7 @@ mcp_dispatch_string(mcp_exchange_t *x, const mcp_json_value_t *value,
         }
     }
 
-    return out->len ? MCP_OK : MCP_ERR_SYNTAX;
+    return out->len && out->len <= MCP_NAME_MAX ? MCP_OK : MCP_ERR_SYNTAX;
 }
 
 
@@ -655,6 +659,9 @@ mcp_dispatch_batch(mcp_exchange_t *x, mcp_str_t text)
     mcp_str_t    *items;
     mcp_rpc_t    *msgs;
     mcp_fault_e   fault;
+
+    items = NULL;
+    n = 0;
 
     fault = mcp_exchange_check_session(x);
 

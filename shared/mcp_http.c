@@ -65,7 +65,8 @@ static int mcp_http_origin_listed(const mcp_http_origin_t *o, int exact);
 static int mcp_http_origin_own(const mcp_http_origin_t *o, mcp_str_t scheme,
     const mcp_http_authority_t *origin);
 static int mcp_http_host_is_loopback(mcp_str_t host);
-static int mcp_http_host_is_127(mcp_str_t host);
+static int mcp_http_host_is_address(mcp_str_t host);
+static int mcp_http_host_is_ipv4(mcp_str_t host);
 
 
 int
@@ -684,9 +685,9 @@ mcp_http_origin_own(const mcp_http_origin_t *o, mcp_str_t scheme,
         return 0;
     }
 
-    return !o->loopback
-           || mcp_http_host_is_loopback(host.host)
-           || mcp_str_case_eq(host.host, o->server_name);
+    return mcp_http_host_is_loopback(host.host)
+           || mcp_str_case_eq(host.host, o->server_name)
+           || (!o->loopback && mcp_http_host_is_address(host.host));
 }
 
 
@@ -712,13 +713,23 @@ mcp_http_host_is_loopback(mcp_str_t host)
         }
     }
 
-    return mcp_http_host_is_127(host);
+    return mcp_http_host_is_ipv4(host) && host.len > 4
+           && memcmp(host.data, "127.", 4) == 0;
 }
 
 
-/* 127.0.0.0/8 in four decimal parts: other forms are names to some. */
+/* What no name server is asked for. */
 static int
-mcp_http_host_is_127(mcp_str_t host)
+mcp_http_host_is_address(mcp_str_t host)
+{
+    return (host.len > 0 && host.data[0] == '[')
+           || mcp_http_host_is_ipv4(host);
+}
+
+
+/* Four decimal parts: other forms are names to some. */
+static int
+mcp_http_host_is_ipv4(mcp_str_t host)
 {
     int          i;
     uint64_t     octet;
@@ -738,7 +749,7 @@ mcp_http_host_is_127(mcp_str_t host)
         if (part.len == 0 || part.len > 3
             || (part.len > 1 && part.data[0] == '0')
             || mcp_str_uint(part, &octet) != MCP_OK
-            || octet > 255 || (i == 0 && octet != 127))
+            || octet > 255)
         {
             return 0;
         }

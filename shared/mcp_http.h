@@ -41,9 +41,10 @@ typedef struct {
  * The DNS rebinding rule: 1 if the request may proceed.  No Origin: yes.
  * An Origin that mcp_allow_origin names: yes.  Own origin: its host[:port]
  * equals Host (default ports normalised by the origin's scheme), and that
- * host is trusted: when the connection came in on loopback, Host must be
- * localhost, *.localhost, 127.0.0.0/8 or [::1] or the configured server name;
- * elsewhere it is enough that they are equal.  "null" and malformed: no.
+ * host is no name that an attacker could have bound to our address: it is the
+ * configured server name, localhost, *.localhost, or an address; when the
+ * connection came in on loopback, a loopback address.  "null" and malformed:
+ * no.
  * (2025-11-25, basic/transports, Security Warning)
  */
 int mcp_http_origin_allowed(const mcp_http_origin_t *o);

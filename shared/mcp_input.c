@@ -15,44 +15,57 @@
 #define MCP_INPUT_MAX_EMPTY  16
 
 
-typedef struct {
-    mcp_str_t       method;
-    unsigned        capability;
-    mcp_revision_e  since;
-} mcp_input_method_t;
-
-
-static const mcp_input_method_t  mcp_input_methods[] = {
-    { mcp_str("elicitation/create"),
-      MCP_CLIENT_ELICITATION | MCP_CLIENT_ELICITATION_URL,
-      MCP_REVISION_2025_06_18 },
-    { mcp_str("sampling/createMessage"), MCP_CLIENT_SAMPLING,
-      MCP_REVISION_2025_03_26 },
-    { mcp_str("roots/list"), MCP_CLIENT_ROOTS, MCP_REVISION_2025_03_26 }
-};
-
-#define MCP_INPUT_METHODS                                                    \
-    (sizeof(mcp_input_methods) / sizeof(mcp_input_method_t))
-
-
-/* 1 if the client said that it can answer this; 0 if not; -1 if nobody
- * can. */
+/*
+ * 1 if the client said that it can answer this; 0 if not; -1 if nobody can.
+ * Modes and tools have capabilities of their own (2025-11-25,
+ * client/elicitation and client/sampling, "Capabilities").
+ */
 static int
-mcp_input_can(const mcp_session_t *session, mcp_str_t method)
+mcp_input_can(const mcp_session_t *session, const mcp_question_t *q)
 {
-    size_t                     i;
-    const mcp_input_method_t  *m;
+    unsigned           wanted;
+    mcp_json_value_t   params, mode;
 
-    for (i = 0; i < MCP_INPUT_METHODS; i++) {
-        m = &mcp_input_methods[i];
+    params.type = q->params.len ? MCP_JSON_OBJECT : MCP_JSON_NONE;
+    params.raw = q->params;
 
-        if (mcp_str_eq(m->method, method)) {
-            return (session->capabilities & m->capability)
-                   && session->revision >= m->since;
+    if (mcp_str_eq(q->method, mcp_str("elicitation/create"))) {
+
+        if (session->revision < MCP_REVISION_2025_06_18) {
+            return 0;
         }
+
+        mode = mcp_json_get(&params, mcp_str("mode"));
+        wanted = MCP_CLIENT_ELICITATION;
+
+        if (mcp_str_eq(mode.raw, mcp_str("\"url\""))) {
+
+            if (session->revision < MCP_REVISION_2025_11_25) {
+                return 0;
+            }
+
+            wanted = MCP_CLIENT_ELICITATION_URL;
+        }
+
+    } else if (mcp_str_eq(q->method, mcp_str("sampling/createMessage"))) {
+
+        wanted = MCP_CLIENT_SAMPLING;
+
+        if (mcp_json_get(&params, mcp_str("tools")).type != MCP_JSON_NONE
+            || mcp_json_get(&params, mcp_str("toolChoice")).type
+               != MCP_JSON_NONE)
+        {
+            wanted = MCP_CLIENT_SAMPLING_TOOLS;
+        }
+
+    } else if (mcp_str_eq(q->method, mcp_str("roots/list"))) {
+        wanted = MCP_CLIENT_ROOTS;
+
+    } else {
+        return -1;
     }
 
-    return -1;
+    return (session->capabilities & wanted) != 0;
 }
 
 
@@ -227,6 +240,10 @@ mcp_input_again(mcp_request_t *req)
         /* the invocation that asked has not quite ended */
 
         req->again = 1;
+        req->deadline = req->call->node->env->now(req->call->node->env->ctx)
+                        + MCP_CALL_GRACE;
+        mcp_call_set_timer(req->call);
+
         return MCP_OK;
     }
 
@@ -364,7 +381,7 @@ mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
     /* never ask a client for what it did not declare */
 
     for (i = 0; i < req->n_questions; i++) {
-        can = mcp_input_can(&req->call->session, req->questions[i].method);
+        can = mcp_input_can(&req->call->session, &req->questions[i]);
 
         if (can == 1) {
             continue;
@@ -429,13 +446,19 @@ mcp_input_answer(mcp_call_t *call, uint64_t number, mcp_str_t message)
     if (mcp_rpc_parse(&req->round, message, call->endpoint->max_depth, &msg)
         != MCP_OK)
     {
-        mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+        mcp_call_fail(req, MCP_FAULT_INTERNAL);
         return;
     }
 
     if (msg.kind == MCP_RPC_ERROR) {
-        mcp_call_finish_text(req, mcp_str("The client answered the request "
-                                          "for input with an error"));
+        if (mcp_call_finish_text(req, mcp_str("The client answered the "
+                                              "request for input with an "
+                                              "error"))
+            == MCP_AGAIN)
+        {
+            mcp_call_hold_fault(req, MCP_FAULT_BACKEND_FAILED);
+        }
+
         return;
     }
 
@@ -446,14 +469,17 @@ mcp_input_answer(mcp_call_t *call, uint64_t number, mcp_str_t message)
     q->answer = mcp_arena_dup(&req->round, msg.result.raw);
 
     if (q->answer.data == NULL) {
-        mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+        mcp_call_fail(req, MCP_FAULT_INTERNAL);
         return;
     }
 
     if (++req->n_answered == req->n_questions) {
         mcp_store_set_state(call->node->store, &call->ref,
                             MCP_STATE_PROCESSING);
-        mcp_input_again(req);
+
+        if (mcp_input_again(req) == MCP_AGAIN) {
+            mcp_call_hold_fault(req, MCP_FAULT_INTERNAL);
+        }
     }
 }
 

@@ -86,7 +86,7 @@ mcp_node_random(mcp_node_t *node, void *buf, size_t len)
 void
 mcp_node_log(mcp_node_t *node, mcp_log_level_e level, const char *fmt, ...)
 {
-    char     line[512];
+    char     line[512], *p;
     va_list  args;
 
     if (level > node->env->log_level) {
@@ -96,6 +96,14 @@ mcp_node_log(mcp_node_t *node, mcp_log_level_e level, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(line, sizeof(line), fmt, args);
     va_end(args);
+
+    /* names are the clients': none forges a line */
+
+    for (p = line; *p; p++) {
+        if ((unsigned char) *p < 0x20 || *p == 0x7f) {
+            *p = '?';
+        }
+    }
 
     node->env->log(node->env->ctx, level, line);
 }
@@ -321,7 +329,7 @@ uint64_t
 mcp_node_deadline(const mcp_node_t *node, int *busy)
 {
     if (busy) {
-        *busy = (node->calls != 0);
+        *busy = node->calls != 0 || (node->stopping && node->consumers != 0);
     }
 
     return mcp_timers_next(&node->timers);
@@ -498,8 +506,10 @@ mcp_node_adopt(mcp_node_t *node)
             rc = mcp_node_bury(node, &info.ref, text, 0, MCP_STATE_FAILED);
         }
 
+        /* better gone, and its client told so, than without an end */
+
         if (rc != MCP_OK) {
-            mcp_store_set_state(node->store, &info.ref, MCP_STATE_FAILED);
+            mcp_store_free(node->store, &info.ref);
         }
     }
 

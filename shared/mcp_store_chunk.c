@@ -96,6 +96,7 @@ mcp_store_chain_take(mcp_store_op_t *op, uint32_t n, mcp_store_chain_t *chain)
         chunk->first = 0;
         chunk->count = 0;
         chunk->seq = 0;
+        chunk->total = 0;
         chain->last = index;
     }
 }

@@ -257,6 +257,13 @@ mcp_store_value_new(mcp_store_op_t *op, char purpose,
 {
     mcp_store_entry_t  *e;
 
+    /* clients make values: they get an eighth of the region, and the rest is
+     * for streams */
+
+    if (op->head->n_values / MCP_STORE_ENTRIES >= op->head->chunks / 8) {
+        return MCP_ERR_FULL;
+    }
+
     e = mcp_store_entry_take(op, 1);
     if (e == NULL) {
         return MCP_ERR_FULL;

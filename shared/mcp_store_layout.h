@@ -31,7 +31,7 @@
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
-#define MCP_STORE_VERSION    2
+#define MCP_STORE_VERSION    3
 
 #define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* of 32-bit refs */
 
@@ -99,7 +99,7 @@ enum {
 };
 
 
-#define MCP_CHUNK_HEAD  24
+#define MCP_CHUNK_HEAD  32
 #define MCP_CHUNK_ROOM  (MCP_STORE_CHUNK - MCP_CHUNK_HEAD)
 
 typedef struct {
@@ -111,6 +111,7 @@ typedef struct {
                                           here; 0: none does */
     uint32_t  count;                   /* first of a private chain: chunks */
     uint64_t  seq;                     /* of the first record */
+    uint64_t  total;                   /* payload of all records before it */
     char      data[MCP_CHUNK_ROOM];
 } mcp_store_chunk_t;
 
@@ -151,6 +152,7 @@ typedef struct {
     uint64_t  first;
     uint64_t  last;
     uint64_t  bytes;                   /* of payload */
+    uint64_t  total;                   /* the same, with all dropped */
 } mcp_store_log_t;
 
 
@@ -529,7 +531,8 @@ void mcp_store_log_attach(mcp_store_op_t *op, mcp_store_log_t *log,
 mcp_store_record_t *mcp_store_log_record(mcp_store_head_t *head,
     mcp_store_pos_t *pos);
 
-/* Payload bytes of the records from..to that are kept. */
+/* Payload bytes of the records from..to, which are kept; takes as long as a
+ * seek, however many they are. */
 uint64_t mcp_store_log_bytes(mcp_store_head_t *head,
     const mcp_store_log_t *log, uint64_t from, uint64_t to);
 

@@ -91,6 +91,7 @@ mcp_store_log_commit(mcp_store_op_t *op, mcp_store_log_t *log,
     if (chunk->first == 0) {
         chunk->first = (uint16_t) start.offset;
         chunk->seq = rec->seq;
+        chunk->total = log->total;
     }
 
     if (log->head == 0) {
@@ -110,6 +111,7 @@ mcp_store_log_commit(mcp_store_op_t *op, mcp_store_log_t *log,
     mcp_store_barrier();
 
     log->bytes += rec->len;
+    log->total += rec->len;
 
     if (chain->count == 0) {
         return;
@@ -258,9 +260,10 @@ mcp_store_log_pass(mcp_store_head_t *head, mcp_store_pos_t *pos, uint32_t len)
 }
 
 
-int
-mcp_store_log_seek(mcp_store_head_t *head, const mcp_store_log_t *log,
-    uint64_t seq, mcp_store_pos_t *pos)
+/* Finds a record, and the payload of all before it. */
+static int
+mcp_store_log_locate(mcp_store_head_t *head, const mcp_store_log_t *log,
+    uint64_t seq, mcp_store_pos_t *pos, uint64_t *total)
 {
     uint32_t             index, best, n;
     mcp_store_chunk_t   *chunk;
@@ -303,8 +306,10 @@ mcp_store_log_seek(mcp_store_head_t *head, const mcp_store_log_t *log,
         return 0;
     }
 
+    chunk = mcp_store_chunk(head, best);
     pos->chunk = best;
-    pos->offset = mcp_store_chunk(head, best)->first;
+    pos->offset = chunk->first;
+    *total = chunk->total;
 
     for (n = 0; n < MCP_STORE_CHUNK / MCP_RECORD_HEAD; n++) {
         rec = mcp_store_log_record(head, pos);
@@ -317,10 +322,42 @@ mcp_store_log_seek(mcp_store_head_t *head, const mcp_store_log_t *log,
             return 1;
         }
 
+        *total += rec->len;
         mcp_store_log_pass(head, pos, rec->len);
     }
 
     return 0;
+}
+
+
+int
+mcp_store_log_seek(mcp_store_head_t *head, const mcp_store_log_t *log,
+    uint64_t seq, mcp_store_pos_t *pos)
+{
+    uint64_t  total;
+
+    return mcp_store_log_locate(head, log, seq, pos, &total);
+}
+
+
+uint64_t
+mcp_store_log_bytes(mcp_store_head_t *head, const mcp_store_log_t *log,
+    uint64_t from, uint64_t to)
+{
+    uint64_t         before, after;
+    mcp_store_pos_t  pos;
+
+    if (from > to || !mcp_store_log_locate(head, log, from, &pos, &before)) {
+        return 0;
+    }
+
+    if (to >= log->last
+        || !mcp_store_log_locate(head, log, to + 1, &pos, &after))
+    {
+        after = log->total;
+    }
+
+    return after - before;
 }
 
 
@@ -396,36 +433,6 @@ mcp_store_log_drop(mcp_store_op_t *op, mcp_store_log_t *log)
 }
 
 
-uint64_t
-mcp_store_log_bytes(mcp_store_head_t *head, const mcp_store_log_t *log,
-    uint64_t from, uint64_t to)
-{
-    uint64_t             bytes;
-    mcp_store_pos_t      pos;
-    mcp_store_record_t  *rec;
-
-    if (from > to || !mcp_store_log_seek(head, log, from, &pos)) {
-        return 0;
-    }
-
-    bytes = 0;
-
-    while (from <= to) {
-        rec = mcp_store_log_record(head, &pos);
-
-        if (rec == NULL) {
-            break;
-        }
-
-        bytes += rec->len;
-        mcp_store_log_pass(head, &pos, rec->len);
-        from++;
-    }
-
-    return bytes;
-}
-
-
 void
 mcp_store_log_clear(mcp_store_op_t *op, mcp_store_log_t *log)
 {
@@ -482,6 +489,7 @@ mcp_store_scan_records(mcp_store_scan_t *scan, uint32_t index,
 
         offset = chunk->first;
         scan->seq = chunk->seq - 1;
+        scan->out->total = chunk->total;
     }
 
     while (scan->seq < scan->log->last) {
@@ -506,6 +514,15 @@ mcp_store_scan_records(mcp_store_scan_t *scan, uint32_t index,
             scan->out->bytes += rec->len;
         }
 
+        if (offset == chunk->first && chunk->total != scan->out->total) {
+            if (!scan->fix) {
+                return 0;
+            }
+
+            chunk->total = scan->out->total;
+        }
+
+        scan->out->total += rec->len;
         scan->seq = rec->seq;
         *scan->rec = *rec;
 
@@ -613,6 +630,7 @@ mcp_store_log_scan(mcp_store_head_t *head, const mcp_store_log_t *log, int fix,
 
     out->first = log->first;
     out->last = log->last;
+    out->total = log->total;
 
     if (log->head == 0 || log->first == log->last + 1) {
         out->first = log->last + 1;

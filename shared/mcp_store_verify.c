@@ -118,6 +118,7 @@ mcp_store_verify_log(mcp_store_verify_t *v, const mcp_store_log_t *log)
     mcp_store_expect(v, out.offset == log->offset, "a log's offset");
     mcp_store_expect(v, out.chunks == log->chunks, "a log's chunks");
     mcp_store_expect(v, out.bytes == log->bytes, "a log's bytes");
+    mcp_store_expect(v, out.total == log->total, "a log's total");
     mcp_store_expect(v, mcp_store_chunk(v->head, log->tail)->next == 0,
                      "a log's end");
 }

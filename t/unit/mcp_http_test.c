@@ -248,14 +248,14 @@ origins_own(void **state)
         { "", "evil.com", "", 1, 1 },
 
         /* the attack: a name bound anew */
-        { "http://evil.com", "evil.com", "", 1, 0 },
-        { "http://evil.com:8080", "evil.com:8080", "", 1, 0 },
+        { "http://evil.com", "evil.com", "", 0, 0 },
+        { "http://evil.com:8080", "evil.com:8080", "", 0, 0 },
         { "http://evil.com", "localhost", "", 0, 0 },
         { "http://localhost", "evil.com", "", 0, 0 },
-        { "http://localhost.evil.com", "localhost.evil.com", "", 1, 0 },
-        { "http://evillocalhost", "evillocalhost", "", 1, 0 },
-        { "http://127.0.0.1.evil.com", "127.0.0.1.evil.com", "", 1, 0 },
-        { "http://.localhost", ".localhost", "", 1, 0 },
+        { "http://localhost.evil.com", "localhost.evil.com", "", 0, 0 },
+        { "http://evillocalhost", "evillocalhost", "", 0, 0 },
+        { "http://127.0.0.1.evil.com", "127.0.0.1.evil.com", "", 0, 0 },
+        { "http://.localhost", ".localhost", "", 0, 0 },
 
         /* what loopback trusts */
         { "http://localhost", "localhost", "", 1, 1 },
@@ -270,18 +270,19 @@ origins_own(void **state)
           1, 1 },
         { "https://MCP.example.com", "mcp.Example.com", "mcp.example.COM",
           1, 1 },
-        { "http://a.com", "a.com", "b.com", 1, 0 },
+        { "http://a.com", "a.com", "b.com", 0, 0 },
 
         /* and what only looks like it */
         { "http://126.0.0.1", "126.0.0.1", "", 1, 0 },
-        { "http://127.0.0.256", "127.0.0.256", "", 1, 0 },
-        { "http://127.0.0", "127.0.0", "", 1, 0 },
-        { "http://127.1", "127.1", "", 1, 0 },
-        { "http://127.0.0.1.", "127.0.0.1.", "", 1, 0 },
-        { "http://127.0.0.01", "127.0.0.01", "", 1, 0 },
-        { "http://127..0.1", "127..0.1", "", 1, 0 },
-        { "http://127.0.0.1.1", "127.0.0.1.1", "", 1, 0 },
-        { "http://0127.0.0.1", "0127.0.0.1", "", 1, 0 },
+        { "http://192.168.1.5:81", "192.168.1.5:81", "", 1, 0 },
+        { "http://127.0.0.256", "127.0.0.256", "", 0, 0 },
+        { "http://127.0.0", "127.0.0", "", 0, 0 },
+        { "http://127.1", "127.1", "", 0, 0 },
+        { "http://127.0.0.1.", "127.0.0.1.", "", 0, 0 },
+        { "http://127.0.0.01", "127.0.0.01", "", 0, 0 },
+        { "http://127..0.1", "127..0.1", "", 0, 0 },
+        { "http://127.0.0.1.1", "127.0.0.1.1", "", 0, 0 },
+        { "http://0127.0.0.1", "0127.0.0.1", "", 0, 0 },
         { "http://[::2]", "[::2]", "", 1, 0 },
 
         /* ports */
