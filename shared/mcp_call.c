@@ -553,33 +553,15 @@ mcp_call_respond(mcp_call_t *call)
 static void
 mcp_call_done(mcp_call_t *call)
 {
-    size_t  i, n;
-
     if (call->over) {
         return;
     }
 
+    /* only a durable call can be cancelled, so here each request has its
+     * response */
+
     if (!call->durable && call->x) {
-
-        n = 0;
-
-        for (i = 0; i < call->n; i++) {
-            n += (call->requests[i].response.len != 0);
-        }
-
-        if (n) {
-            mcp_call_respond(call);
-
-        } else {
-
-            /* every request was cancelled: an answer without a message */
-
-            call->x->outcome = "cancelled";
-            mcp_consumer_empty(call->x);
-            call->x->task.action.type = MCP_ACT_STREAM;
-            mcp_node_queue(call->node, &call->x->task);
-            call->x = NULL;
-        }
+        mcp_call_respond(call);
     }
 
     mcp_call_over(call);
@@ -998,6 +980,10 @@ mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, int error)
 
     if (--call->pending == 0) {
         mcp_call_done(call);
+
+    } else if (req->live) {
+        req->deadline = mcp_call_now(call) + MCP_CALL_GRACE;
+        mcp_call_set_timer(call);
     }
 
     return MCP_OK;
@@ -1666,11 +1652,17 @@ mcp_call_publish(mcp_call_t *call, uint64_t tag, mcp_str_t text)
 
     req = &call->requests[tag];
 
-    if (req->state != MCP_REQUEST_DETACHED && req->state != MCP_REQUEST_RUN) {
+    if (req->state == MCP_REQUEST_OVER
+        || mcp_backend_message(req->backend, text, &msg) != MCP_OK)
+    {
         return;
     }
 
-    if (mcp_backend_message(req->backend, text, &msg) != MCP_OK) {
+    /* while the client is asked, only the next invocation has an answer */
+
+    if (req->state == MCP_REQUEST_INPUT
+        && msg.kind != MCP_BACKEND_NOTIFICATION)
+    {
         return;
     }
 

@@ -45,7 +45,7 @@ mcp_consumer_ready(mcp_exchange_t *x)
 {
     /* a STREAM action that is still queued leads to a pull, too */
 
-    if (x->task.link) {
+    if (x->task.link || x->done) {
         return;
     }
 
@@ -145,14 +145,6 @@ mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
 
 
 void
-mcp_consumer_empty(mcp_exchange_t *x)
-{
-    x->empty = 1;
-    mcp_consumer_head(x);
-}
-
-
-void
 mcp_consumer_leave(mcp_exchange_t *x)
 {
     if (x->handle == 0) {
@@ -239,10 +231,6 @@ mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
     p = buf;
     *len = 0;
 
-    if (x->empty) {
-        return MCP_DONE;
-    }
-
     if (x->state != MCP_EXCHANGE_STREAM) {
         return MCP_DONE;
     }
@@ -307,6 +295,11 @@ mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
 
     if (p != buf) {
         x->last_write = mcp_consumer_now(x);
+    }
+
+    if (rc == MCP_DONE) {
+        x->done = 1;
+        mcp_timer_del(&x->node->timers, &x->timer);
     }
 
     *len = (size_t) (p - buf);

@@ -98,7 +98,7 @@ struct mcp_exchange_s {
     unsigned               comment:1;
     unsigned               closing:1;  /* close at will: retry, end */
     unsigned               listener:1; /* of the session's own stream */
-    unsigned               empty:1;    /* stream of nothing (cancelled) */
+    unsigned               done:1;     /* the last bytes were pulled */
     unsigned               resumed:1;
     unsigned               has_session:1;
 
@@ -242,8 +242,6 @@ int mcp_dispatch(mcp_exchange_t *x, size_t len);
 int mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     uint64_t after);
 
-/* An SSE answer that ends at once. */
-void mcp_consumer_empty(mcp_exchange_t *x);
 void mcp_consumer_wake(mcp_exchange_t *x);
 void mcp_consumer_stop(mcp_exchange_t *x);     /* close at will */
 void mcp_consumer_leave(mcp_exchange_t *x);
