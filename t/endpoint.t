@@ -6,7 +6,7 @@ use MCP;
 
 repeat_each(1);
 
-plan tests => repeat_each() * 574;
+plan tests => repeat_each() * 604;
 
 no_long_string();
 
@@ -456,7 +456,24 @@ Content-Length: 36
 
 
 
-=== TEST 31: a program sends no Origin and may use any name
+=== TEST 31: nor are its other names
+--- config
+    server_name one.example *.two.example .three.example;
+    location = /mcp { mcp mcp; }
+--- cases eval
+[
+    (map { [$::Ping, MCP::post(more => "Host: $_\nOrigin: http://$_"), 200,
+        $::Pong] }
+        'one.example', 'ONE.example', 'a.two.example', 'a.b.two.example',
+        'three.example', 'a.three.example'),
+    (map { [$::Ping, MCP::post(more => "Host: $_\nOrigin: http://$_"), 403,
+        $::Forbidden] }
+        'a.one.example', 'two.example', 'atwo.example', 'xthree.example'),
+]
+
+
+
+=== TEST 32: a program sends no Origin and may use any name
 --- config eval: $::Mcp
 --- request eval: $::Ping
 --- more_headers eval: MCP::post(more => 'Host: evil.example')
@@ -464,7 +481,7 @@ Content-Length: 36
 
 
 
-=== TEST 32: mcp_allow_origin
+=== TEST 33: mcp_allow_origin
 --- config
     location = /mcp {
         mcp mcp;
@@ -483,7 +500,7 @@ Content-Length: 36
 
 
 
-=== TEST 33: mcp_allow_origin, without regard to case
+=== TEST 34: mcp_allow_origin, without regard to case
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin ~*^HTTPS://a\.example$; }
 --- request eval: $::Ping
@@ -492,7 +509,7 @@ Content-Length: 36
 
 
 
-=== TEST 34: "null" must have been written down
+=== TEST 35: "null" must have been written down
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin ~.; }
 --- cases eval
@@ -503,7 +520,7 @@ Content-Length: 36
 
 
 
-=== TEST 35: any origin
+=== TEST 36: any origin
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin *; }
 --- cases eval
@@ -516,7 +533,7 @@ Content-Length: 36
 
 
 
-=== TEST 36: mcp_allow_origin of the level above
+=== TEST 37: mcp_allow_origin of the level above
 --- config
     mcp_allow_origin https://a.example;
 
@@ -534,7 +551,7 @@ Content-Length: 36
 
 
 
-=== TEST 37: a preflight
+=== TEST 38: a preflight
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin https://a.example; }
 --- request
@@ -555,7 +572,7 @@ Vary: Origin
 
 
 
-=== TEST 38: a preflight from elsewhere
+=== TEST 39: a preflight from elsewhere
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin https://a.example; }
 --- request
@@ -571,7 +588,7 @@ Access-Control-Request-Method: POST
 
 
 
-=== TEST 39: refusals and errors can be read by the page, too
+=== TEST 40: refusals and errors can be read by the page, too
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin https://a.example; }
 --- cases eval
@@ -589,7 +606,7 @@ Access-Control-Request-Method: POST
 
 
 
-=== TEST 40: access rules come first
+=== TEST 41: access rules come first
 --- config
     location = /mcp { deny all; mcp mcp; }
 --- request eval: $::Ping
@@ -601,7 +618,7 @@ access forbidden by rule
 
 
 
-=== TEST 41: rewrites and prefix locations
+=== TEST 42: rewrites and prefix locations
 --- config
     rewrite ^/old$ /new/mcp last;
     location /new/ { mcp mcp; }
@@ -613,7 +630,7 @@ access forbidden by rule
 
 
 
-=== TEST 42: several endpoints, several zones
+=== TEST 43: several endpoints, several zones
 --- http_config
     mcp_zone other 1m;
 --- config
@@ -631,7 +648,7 @@ access forbidden by rule
 
 
 
-=== TEST 43: the content handler also in "if" and "limit_except"
+=== TEST 44: the content handler also in "if" and "limit_except"
 --- config
     location = /if {
         mcp mcp;
