@@ -65,6 +65,8 @@ mcp_lock(void *lock)
     int       rc;
     unsigned  n;
 
+    rc = EBUSY;
+
     for (n = 0; n < MCP_LOCK_SPINS; n++) {
         rc = pthread_mutex_trylock(lock);
 
