@@ -156,8 +156,8 @@ bench_replay(unsigned n, size_t cap)
                  "watch");
 
             do {
-                rc = mcp_store_read(&store, &ref, 1, &cursor, 0, buf, cap,
-                                    &len);
+                rc = mcp_store_read(&store, &ref, 1, &cursor, cursor.seq,
+                                    buf, cap, &len);
             } while (rc == MCP_OK);
 
             mcp_store_unwatch(&store, &ref, 1, 0, 1);

@@ -260,23 +260,23 @@ mcp_store_log_pass(mcp_store_head_t *head, mcp_store_pos_t *pos, uint32_t len)
 }
 
 
-/* Finds a record, and the payload of all before it. */
-static int
-mcp_store_log_locate(mcp_store_head_t *head, const mcp_store_log_t *log,
-    uint64_t seq, mcp_store_pos_t *pos, uint64_t *total)
+/* The last chunk in which a record starts that is not behind the one wanted,
+ * or 0. */
+static uint32_t
+mcp_store_log_chunk(mcp_store_head_t *head, const mcp_store_log_t *log,
+    uint64_t seq)
 {
-    uint32_t             index, best, n;
-    mcp_store_chunk_t   *chunk;
-    mcp_store_record_t  *rec;
-
-    if (log->head == 0 || seq < log->first || seq > log->last) {
-        return 0;
-    }
+    uint32_t            index, best, n;
+    mcp_store_chunk_t  *chunk;
 
     best = 0;
     index = log->head;
 
-    /* the last chunk in which a record starts that is not behind the one */
+    /* mostly it is one of the last */
+
+    if (log->mark != 0 && mcp_store_chunk(head, log->mark)->seq <= seq) {
+        index = log->mark;
+    }
 
     for (n = 0; n < head->chunks; n++) {
         chunk = mcp_store_chunk(head, index);
@@ -302,12 +302,30 @@ mcp_store_log_locate(mcp_store_head_t *head, const mcp_store_log_t *log,
         index = chunk->next;
     }
 
-    if (best == 0) {
+    return best;
+}
+
+
+/* Finds a record, and the payload of all before it. */
+static int
+mcp_store_log_locate(mcp_store_head_t *head, const mcp_store_log_t *log,
+    uint64_t seq, mcp_store_pos_t *pos, uint64_t *total)
+{
+    uint32_t             index, n;
+    mcp_store_chunk_t   *chunk;
+    mcp_store_record_t  *rec;
+
+    if (log->head == 0 || seq < log->first || seq > log->last) {
         return 0;
     }
 
-    chunk = mcp_store_chunk(head, best);
-    pos->chunk = best;
+    index = mcp_store_log_chunk(head, log, seq);
+    if (index == 0) {
+        return 0;
+    }
+
+    chunk = mcp_store_chunk(head, index);
+    pos->chunk = index;
     pos->offset = chunk->first;
     *total = chunk->total;
 

@@ -1,0 +1,315 @@
+
+/* mcp_store_append.c: limits of streams, and a region that is full. */
+
+
+#include "store_fixture.h"
+
+
+static void
+test_back_pressure(void **state)
+{
+    int                rc, taken;
+    char               buf[65536];
+    size_t             len;
+    unsigned           i;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_store_wake_t   wake;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
+    spec.max_events = 200;
+    store_create(&d, 0, &spec, &ref);
+
+    for (i = 0; i < 200; i++) {
+        assert_int_equal(store_say(&d, 0, &ref, store_message(i, 100), -1,
+                                   MCP_STATE_PROCESSING), MCP_OK);
+    }
+
+    assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
+                               MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
+    store_drain(&d, 0, NULL);
+
+    /* the owner is woken once a quarter has gone out, not before */
+
+    while (cursor.seq < 48) {
+        assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
+                                        500, &len), MCP_OK);
+    }
+
+    assert_int_equal(store_drain(&d, 0, NULL), 0);
+
+    while (cursor.seq < 60) {
+        assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
+                                        500, &len), MCP_OK);
+    }
+
+    assert_int_equal(d.woken[0], 1);
+    assert_int_equal(store_drain(&d, 0, &wake), 1);
+    assert_int_equal(wake.owner, 1);
+    assert_int_equal(wake.handle, spec.handle);
+
+    /* with all of it out, as much as may wait is kept for a client that lost
+     * it */
+
+    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
+                                    sizeof(buf), &len), MCP_OK);
+    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
+                                    sizeof(buf), &len), MCP_AGAIN);
+
+    for (i = 0; i < 136; i++) {
+        assert_int_equal(store_say(&d, 0, &ref, store_message(i, 100), -1,
+                                   MCP_STATE_PROCESSING), MCP_OK);
+    }
+
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_int_equal(info.first_seq, 1);
+    assert_int_equal(info.last_seq, 336);
+
+    do {
+        rc = mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
+                            sizeof(buf), &len);
+    } while (rc == MCP_OK);
+
+    assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
+                               MCP_STATE_PROCESSING), MCP_OK);
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_int_equal(info.first_seq, 137);
+    assert_int_equal(info.last_seq, 337);
+
+    /* an older cursor is told so; one that is still there goes on */
+
+    mcp_store_unwatch(S1, &ref, 5, 336, 9);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 135, &cursor, &taken),
+                     MCP_ERR_PURGED);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 136, &cursor, &taken),
+                     MCP_OK);
+
+    /* which makes those events count as not sent */
+
+    assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
+                               MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
+    assert_int_equal(store_say(&d, 0, &ref, mcp_str("end"), 3,
+                               MCP_STATE_COMPLETED), MCP_OK);
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_int_equal(info.answered, 8);
+    assert_int_equal(info.first_seq, 137);
+    assert_int_equal(info.owner_slot, MCP_STORE_NO_SLOT);
+}
+
+
+static void
+test_bytes(void **state)
+{
+    int                taken;
+    char               buf[4096];
+    size_t             len;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
+    spec.max_bytes = 1000;
+    store_create(&d, 0, &spec, &ref);
+
+    /* alone it goes through, larger than the limit or not */
+
+    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 3000), -1,
+                               MCP_STATE_PROCESSING), MCP_OK);
+    assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
+                               MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
+
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
+    store_drain(&d, 0, NULL);
+    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf),
+                                    &len), MCP_OK);
+    assert_int_equal(store_drain(&d, 0, NULL), 0);
+    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 1, buf, sizeof(buf),
+                                    &len), MCP_AGAIN);
+    assert_int_equal(store_drain(&d, 0, NULL), 1);
+
+    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 600), -1,
+                               MCP_STATE_PROCESSING), MCP_OK);
+    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 401), -1,
+                               MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
+    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 400), -1,
+                               MCP_STATE_PROCESSING), MCP_OK);
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_int_equal(info.first_seq, 2);
+    assert_int_equal(info.bytes, 1000);
+
+    /* 600 of 1000 sent: room for the next */
+
+    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 300), -1,
+                               MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
+    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 1, buf, sizeof(buf),
+                                    &len), MCP_OK);
+    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 2, buf, sizeof(buf),
+                                    &len), MCP_AGAIN);
+    assert_int_equal(store_drain(&d, 0, NULL), 1);
+    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 300), -1,
+                               MCP_STATE_PROCESSING), MCP_OK);
+}
+
+
+static void
+test_full(void **state)
+{
+    int                taken;
+    unsigned           i, n;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   over[5], run[5], ref, other;
+    mcp_store_wake_t   wake;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    /* five are over and read, five run */
+
+    for (i = 0; i < 5; i++) {
+        store_spec(&spec, i, 1);
+        store_create(&d, 0, &spec, &over[i]);
+        store_say(&d, 0, &over[i], store_message(i, 10000), 0,
+                  MCP_STATE_COMPLETED);
+        store_spec(&spec, 100 + i, 2);
+        store_create(&d, i % 2, &spec, &run[i]);
+        store_say(&d, 0, &run[i], store_message(i, 100), -1,
+                  MCP_STATE_PROCESSING);
+    }
+
+    for (i = 5; i-- > 0; ) {
+        assert_int_equal(mcp_store_watch(S1, &over[i], 5, 0, &cursor, &taken),
+                         MCP_OK);
+        mcp_store_unwatch(S1, &over[i], 5, 1, 10);
+    }
+
+    /* what is over goes, the first to linger first */
+
+    store_spec(&spec, 200, 3);
+    store_create(&d, 0, &spec, &ref);
+    assert_int_equal(mcp_store_has_room(S0), 1);
+
+    for (n = 0; store_counter(&d, MCP_COUNT_STREAMS_EVICTED) < 2; n++) {
+        assert_int_equal(store_say(&d, 0, &ref, store_message(n, 3000), -1,
+                                   MCP_STATE_PROCESSING), MCP_OK);
+    }
+
+    assert_int_equal(mcp_store_info(S0, &over[4], &info), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_info(S0, &over[3], &info), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_info(S0, &over[2], &info), MCP_OK);
+    store_sound(&d);
+
+    /* one that is read again stays */
+
+    assert_int_equal(mcp_store_watch(S1, &over[2], 5, 0, &cursor, &taken),
+                     MCP_OK);
+
+    while (store_say(&d, 0, &ref, store_message(n, 1000), -1,
+                     MCP_STATE_PROCESSING) == MCP_OK)
+    {
+        /* void */
+    }
+
+    assert_int_equal(mcp_store_info(S0, &over[2], &info), MCP_OK);
+    assert_int_equal(mcp_store_info(S0, &over[0], &info), MCP_ERR_NOT_FOUND);
+
+    while (store_say(&d, 0, &ref, store_message(n, 10), -1,
+                     MCP_STATE_PROCESSING) == MCP_OK)
+    {
+        /* void */
+    }
+
+    store_sound(&d);
+    store_spec(&spec, 300, 4);
+    assert_int_equal(mcp_store_create(S0, &spec, 1, &other), MCP_ERR_FULL);
+    assert_int_equal(mcp_store_has_room(S0), 0);
+    assert_int_equal(store_say(&d, 0, &run[0], store_message(n, 100000), -1,
+                               MCP_STATE_PROCESSING), MCP_ERR_FULL);
+
+    /* but those that run can end, be cancelled, taken over */
+
+    for (i = 1; i < 5; i++) {
+        assert_int_equal(mcp_store_post(S0, &run[i], MCP_POST_CANCEL, 0,
+                                        mcp_null_str), MCP_OK);
+        assert_int_equal(mcp_store_post(S0, &run[i], MCP_POST_INPUT, 0,
+                                        store_message(1, 600)), MCP_ERR_FULL);
+        assert_int_equal(mcp_store_watch(S0, &run[i], 5, 0, &cursor, &taken),
+                         MCP_OK);
+        assert_int_equal(mcp_store_watch(S0, &run[i], 6, 0, &cursor, &taken),
+                         MCP_OK);
+        assert_int_equal(store_say(&d, 0, &run[i], store_message(i, 5000), 0,
+                                   MCP_STATE_COMPLETED), MCP_OK);
+    }
+
+    assert_int_equal(mcp_store_value_set(S0, 'd', spec.session, 1, 0), MCP_OK);
+    mcp_store_value_delete(S0, 'd', spec.session);
+    store_sound(&d);
+
+    /* owners that wait are woken when there is room, once */
+
+    store_drain(&d, 0, NULL);
+    store_drain(&d, 1, NULL);
+    mcp_store_free(S1, &run[1]);
+    store_drain(&d, 0, NULL);
+    mcp_store_free(S0, &over[2]);
+    mcp_store_free(S0, &ref);
+    assert_int_equal(store_drain(&d, 0, &wake), 1);
+    assert_int_equal(wake.owner, 1);
+    assert_int_equal(wake.ref.index, run[0].index);
+    assert_int_equal(store_say(&d, 0, &run[0], store_message(n, 100000), -1,
+                               MCP_STATE_PROCESSING), MCP_OK);
+    assert_int_equal(mcp_store_has_room(S0), 1);
+}
+
+
+/* A stream that fills the region, and whose client keeps up, goes on. */
+static void
+test_full_of_sent(void **state)
+{
+    int                taken;
+    char               buf[65536];
+    size_t             len;
+    unsigned           i;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
+    store_create(&d, 0, &spec, &ref);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
+
+    for (i = 0; i < 5000; i++) {
+        assert_int_equal(store_say(&d, 0, &ref, store_message(i, 1000), -1,
+                                   MCP_STATE_PROCESSING), MCP_OK);
+
+        while (mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
+                              sizeof(buf), &len) == MCP_OK)
+        {
+            /* void */
+        }
+    }
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        store_test(test_back_pressure),
+        store_test(test_bytes),
+        store_test(test_full),
+        store_test(test_full_of_sent),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,176 @@
+
+/* mcp_store_chunk.c: chunks, chains, lists. */
+
+
+#include "store_fixture.h"
+
+
+static void
+test_chains(void **state)
+{
+    char               out[4000];
+    uint32_t           room;
+    mcp_store_op_t     op;
+    mcp_store_pos_t    pos;
+    mcp_store_chain_t  a, b, all;
+
+    (void) state;
+
+    assert_int_equal(mcp_store_enter(S0, &op), MCP_OK);
+    room = mcp_store_room(op.head, 1);
+    assert_int_equal(mcp_store_room(op.head, 0), room - op.head->reserve);
+
+    mcp_store_chain_take(&op, 0, &a);
+    assert_int_equal(a.first, 0);
+    mcp_store_chain_free(&op, a.first, a.last, a.count);
+
+    mcp_store_chain_take(&op, 5, &a);
+    mcp_store_chain_take(&op, 1, &b);
+    assert_int_equal(b.first, b.last);
+    assert_int_equal(mcp_store_room(op.head, 1), room - 6);
+
+    /* across all its chunks and back */
+
+    pos.chunk = a.first;
+    pos.offset = MCP_CHUNK_HEAD;
+    mcp_store_copy_in(op.head, &pos, store_message(1, 1000).data, 1000);
+    mcp_store_copy_in(op.head, &pos, NULL, 0);
+    mcp_store_copy_in(op.head, &pos, store_message(2, 1200).data, 1200);
+
+    pos.chunk = a.first;
+    pos.offset = MCP_CHUNK_HEAD;
+    assert_int_equal(mcp_store_copy_out(op.head, &pos, out, 1000), 1000);
+    assert_memory_equal(out, store_message(1, 1000).data, 1000);
+    assert_int_equal(mcp_store_copy_out(op.head, &pos, out, 4000), 1200);
+    assert_memory_equal(out, store_message(2, 1200).data, 1200);
+    assert_int_equal(mcp_store_copy_out(op.head, &pos, out, 1), 0);
+
+    /* given back whole, or by walking; then all there is can be had */
+
+    mcp_store_chain_free(&op, a.first, a.last, a.count);
+    mcp_store_chain_drop(&op, b.first);
+    mcp_store_chain_drop(&op, 0);
+    assert_int_equal(mcp_store_room(op.head, 1), room);
+
+    assert_int_equal(mcp_store_ensure(&op, room + 1, 1), MCP_ERR_FULL);
+    assert_int_equal(mcp_store_ensure(&op, room, 0), MCP_ERR_FULL);
+    assert_int_equal(mcp_store_ensure(&op, room, 1), MCP_OK);
+    mcp_store_chain_take(&op, room, &all);
+    assert_int_equal(mcp_store_room(op.head, 1), 0);
+    assert_int_equal(mcp_store_room(op.head, 0), 0);
+    mcp_store_chain_drop(&op, all.first);
+    assert_int_equal(mcp_store_room(op.head, 1), room);
+
+    mcp_store_leave(&op);
+}
+
+
+static void
+test_lists(void **state)
+{
+    uint32_t           i, root;
+    mcp_store_op_t     op;
+    mcp_store_link_t  *link;
+    mcp_store_list_t   list = { 0, 0 };
+
+    (void) state;
+
+    assert_int_equal(mcp_store_enter(S0, &op), MCP_OK);
+    root = mcp_store_root_take(&op, MCP_CHUNK_NONE);
+    link = (mcp_store_link_t *) mcp_store_chunk(op.head, root);
+
+    mcp_store_list_remove(op.head, &list, &link[0]);
+    assert_false(mcp_store_linked(&link[0]));
+
+    /* 2 1 0 3 4 */
+
+    for (i = 0; i < 3; i++) {
+        mcp_store_list_prepend(op.head, &list, &link[i]);
+    }
+
+    mcp_store_list_append(op.head, &list, &link[3]);
+    mcp_store_list_append(op.head, &list, &link[4]);
+    assert_int_equal(list.first, mcp_store_ref(op.head, &link[2]));
+    assert_int_equal(list.last, mcp_store_ref(op.head, &link[4]));
+
+    /* the middle, the ends, what is alone */
+
+    mcp_store_list_remove(op.head, &list, &link[0]);
+    assert_int_equal(link[1].next, mcp_store_ref(op.head, &link[3]));
+    assert_int_equal(link[3].prev, mcp_store_ref(op.head, &link[1]));
+    mcp_store_list_remove(op.head, &list, &link[2]);
+    mcp_store_list_remove(op.head, &list, &link[4]);
+    assert_int_equal(list.first, mcp_store_ref(op.head, &link[1]));
+    assert_int_equal(list.last, mcp_store_ref(op.head, &link[3]));
+    mcp_store_list_remove(op.head, &list, &link[3]);
+    assert_true(mcp_store_linked(&link[1]));
+    mcp_store_list_remove(op.head, &list, &link[1]);
+    assert_false(mcp_store_linked(&link[1]));
+    assert_int_equal(list.first, 0);
+    assert_int_equal(list.last, 0);
+
+    mcp_store_root_free(&op, root);
+    mcp_store_leave(&op);
+}
+
+
+static void
+test_private(void **state)
+{
+    uint32_t           room;
+    mcp_str_t          parts[2];
+    mcp_store_op_t     op;
+    mcp_store_chain_t  a, b, c;
+
+    (void) state;
+
+    room = mcp_store_room(S0->head, 1);
+    parts[0] = mcp_str("tag");
+    parts[1] = store_message(1, 700000);       /* several holds of the lock */
+
+    assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, &a), MCP_OK);
+    assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, &b), MCP_OK);
+    store_sound(&d);
+
+    /* there is no room for a third: nothing of it stays */
+
+    assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, &c),
+                     MCP_ERR_FULL);
+    store_sound(&d);
+    assert_int_equal(mcp_store_room(S0->head, 1), room - a.count - b.count);
+
+    /* a repair leaves them to a process that lives */
+
+    d.died = 1;
+    store_sound(&d);
+
+    assert_int_equal(mcp_store_enter(S0, &op), MCP_OK);
+    assert_int_equal(mcp_store_private_claim(&op, &a), MCP_OK);
+    assert_int_equal(mcp_store_private_claim(&op, &a), MCP_ERR_INTERNAL);
+    mcp_store_chain_free(&op, a.first, a.last, a.count);
+    mcp_store_leave(&op);
+
+    /* one that was declared dead has lost them */
+
+    mcp_store_bury(S1, 0, 100);
+    assert_int_equal(mcp_store_room(S0->head, 1), room);
+    assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, &c),
+                     MCP_ERR_INTERNAL);
+    assert_int_equal(mcp_store_enter(S0, &op), MCP_OK);
+    assert_int_equal(mcp_store_private_claim(&op, &b), MCP_ERR_INTERNAL);
+    mcp_store_leave(&op);
+    store_attach(&d, 0, 100);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        store_test(test_chains),
+        store_test(test_lists),
+        store_test(test_private),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,94 @@
+
+/* mcp_store_inbox.c */
+
+
+#include "store_fixture.h"
+
+
+static void
+test_inbox(void **state)
+{
+    unsigned           i;
+    uint64_t           tag;
+    mcp_buf_t          data;
+    mcp_post_e         type;
+    mcp_stream_ref_t   ref;
+    mcp_store_wake_t   wake;
+    mcp_stream_spec_t  spec;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
+    spec.max_bytes = 500000;
+    store_create(&d, 0, &spec, &ref);
+    mcp_buf_init(&data, &d.tm.mem, 1 << 24);
+    assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &data), MCP_AGAIN);
+
+    for (i = 0; i < N_LENGTHS - 4; i++) {
+        assert_int_equal(mcp_store_post(S1, &ref, MCP_POST_CANCEL + i % 3,
+                                        i * 1000ULL,
+                                        store_message(i, lengths[i])),
+                         MCP_OK);
+    }
+
+    assert_int_equal(d.woken[0], 1);
+    assert_int_equal(store_drain(&d, 0, &wake), 1);
+    assert_int_equal(wake.owner, 1);
+    store_sound(&d);
+
+    /* no memory: it stays */
+
+    d.tm.fail_at = 1;
+    tag = 99;
+    assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &data), MCP_OK);
+    assert_int_equal(tag, 0);
+    assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &data),
+                     MCP_ERR_MEMORY);
+    mcp_buf_free(&data);
+
+    for (i = 1; i < N_LENGTHS - 4; i++) {
+        data.len = 0;
+        d.died = i % 3 == 0;
+        assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &data), MCP_OK);
+        assert_int_equal(type, MCP_POST_CANCEL + i % 3);
+        assert_int_equal(tag, i * 1000);
+        assert_int_equal(data.len, lengths[i]);
+        assert_memory_equal(data.data, store_message(i, lengths[i]).data,
+                            lengths[i]);
+        store_sound(&d);
+    }
+
+    assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &data), MCP_AGAIN);
+
+    /* the limit; a cancel may go somewhat beyond it */
+
+    while (mcp_store_post(S1, &ref, MCP_POST_INPUT, 1, store_message(1, 1000))
+           == MCP_OK)
+    {
+        assert_true(++i < 1000);
+    }
+
+    assert_int_equal(mcp_store_post(S1, &ref, MCP_POST_PUBLISH, 1,
+                                    store_message(1, 100000)), MCP_ERR_LIMIT);
+    assert_int_equal(mcp_store_post(S1, &ref, MCP_POST_CANCEL, 1,
+                                    store_message(1, 1000)), MCP_OK);
+
+    for (i = 0; mcp_store_post(S1, &ref, MCP_POST_CANCEL, 1, mcp_null_str)
+                == MCP_OK; i++)
+    {
+        assert_true(i < 300);
+    }
+
+    mcp_buf_free(&data);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        store_test(test_inbox),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

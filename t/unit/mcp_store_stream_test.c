@@ -1,0 +1,255 @@
+
+/* mcp_store_stream.c: created, found, walked, counted, over. */
+
+
+#include "store_fixture.h"
+
+
+static void
+test_create_and_find(void **state)
+{
+    char               name[300];
+    mcp_buf_t          request;
+    mcp_stream_ref_t   ref, other;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    memset(name, 'n', sizeof(name));
+
+    /* the cut falls into a sequence of two bytes */
+    memcpy(name + 126, "\xc3\xa4", 2);
+
+    store_spec(&spec, 1, 1);
+    spec.name = (mcp_str_t) { name, sizeof(name) };
+    spec.request = store_message(3, 5000);
+    assert_int_equal(mcp_store_create(S0, &spec, 77, &ref), MCP_OK);
+    assert_int_equal(mcp_store_create(S0, &spec, 77, &other),
+                     MCP_ERR_INTERNAL);
+
+    assert_int_equal(mcp_store_find(S1, spec.id, &info), MCP_OK);
+    assert_int_equal(info.ref.index, ref.index);
+    assert_memory_equal(info.ref.id, spec.id, MCP_STREAM_ID_LEN);
+    assert_memory_equal(info.session, spec.session, MCP_DIGEST_LEN);
+    assert_memory_equal(info.principal, spec.principal, MCP_DIGEST_LEN);
+    assert_int_equal(info.kind, MCP_STREAM_CALL);
+    assert_int_equal(info.state, MCP_STATE_PROCESSING);
+    assert_int_equal(info.revision, 3);
+    assert_int_equal(info.created, 77);
+    assert_int_equal(info.unattended, 77);
+    assert_int_equal(info.first_seq, 1);
+    assert_int_equal(info.last_seq, 0);
+    assert_int_equal(info.owner_slot, 0);
+    assert_int_equal(info.consumer_slot, MCP_STORE_NO_SLOT);
+    assert_string_equal(info.method, "tools/call");
+    assert_int_equal(strlen(info.name), 126);
+    assert_memory_equal(info.name, name, 126);
+
+    spec.id[3]++;
+    assert_int_equal(mcp_store_find(S1, spec.id, &info), MCP_ERR_NOT_FOUND);
+    memcpy(other.id, spec.id, MCP_STREAM_ID_LEN);
+    other.index = ref.index;
+    assert_int_equal(mcp_store_info(S1, &other, &info), MCP_ERR_NOT_FOUND);
+    other.index = 0;
+    assert_int_equal(mcp_store_info(S1, &other, &info), MCP_ERR_NOT_FOUND);
+    other.index = UINT32_MAX;
+    assert_int_equal(mcp_store_info(S1, &other, &info), MCP_ERR_NOT_FOUND);
+
+    /* its request comes back whole, also when it is big */
+
+    store_spec(&spec, 2, 2);
+    spec.request = store_message(4, 300000);
+    store_create(&d, 0, &spec, &ref);
+    store_sound(&d);
+
+    mcp_buf_init(&request, &d.tm.mem, 1024 * 1024);
+    mcp_store_bury(S1, 0, 99);
+    assert_int_equal(mcp_store_slot_pid(S1, 0), 100);
+    mcp_store_bury(S1, 0, 100);
+    assert_int_equal(mcp_store_adopt(S1, 5, &info, &request), MCP_OK);
+    assert_str_is(((mcp_str_t) { info.method, strlen(info.method) }),
+                  "tools/call");
+
+    request.len = 0;
+    assert_int_equal(mcp_store_adopt(S1, 5, &info, &request), MCP_OK);
+    assert_int_equal(info.ref.index, ref.index);
+    assert_int_equal(request.len, 300000);
+    assert_memory_equal(request.data, store_message(4, 300000).data, 300000);
+    mcp_buf_free(&request);
+    store_attach(&d, 0, 100);
+}
+
+
+static void
+test_session_walk(void **state)
+{
+    unsigned           i, n;
+    uint64_t           position;
+    mcp_buf_t          request;
+    mcp_stream_ref_t   ref[20];
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    for (i = 0; i < 20; i++) {
+        store_spec(&spec, i, 1 + i % 2);
+        store_create(&d, i % 2, &spec, &ref[i]);
+    }
+
+    /* newest first, and only this session's */
+
+    mcp_buf_init(&request, &d.tm.mem, 100);
+    position = 0;
+
+    for (i = 18; mcp_store_session_next(S0, spec.session, &position, &info,
+                                        &request) == MCP_OK; i -= 2)
+    {
+        assert_int_equal(info.ref.index, ref[i + 1].index);
+    }
+
+    assert_int_equal(i, (unsigned) -2);
+    assert_str_is(((mcp_str_t) { request.data, request.len }), "7777777777");
+    mcp_buf_free(&request);
+
+    /* those at and around the position go, others come */
+
+    position = 0;
+    n = 0;
+
+    while (mcp_store_session_next(S0, spec.session, &position, &info, NULL)
+           == MCP_OK)
+    {
+        mcp_store_free(S0, &info.ref);
+        mcp_store_free(S0, &ref[15]);
+        store_spec(&spec, 100 + n, 2);
+        store_create(&d, 0, &spec, &ref[0]);
+        n++;
+    }
+
+    assert_int_equal(n, 9);
+}
+
+
+static void
+test_crowd(void **state)
+{
+    unsigned           i;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref[4];
+    mcp_stream_spec_t  spec;
+    int                taken;
+
+    (void) state;
+
+    for (i = 0; i < 3; i++) {
+        store_spec(&spec, i, 1);
+        spec.session_limit = 3;
+        store_create(&d, 0, &spec, &ref[i]);
+    }
+
+    store_spec(&spec, 9, 1);
+    spec.session_limit = 3;
+    assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_ERR_LIMIT);
+    memset(spec.session, 9, MCP_DIGEST_LEN);
+    assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_OK);
+    mcp_store_free(S0, &ref[3]);
+
+    spec.principal_limit = 3;
+    assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_ERR_LIMIT);
+
+    /* nobody in particular has no limit */
+    memset(spec.principal, 0, MCP_DIGEST_LEN);
+    memset(spec.session, 0, MCP_DIGEST_LEN);
+    assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_OK);
+    mcp_store_free(S0, &ref[3]);
+
+    /* nor does one count that is over and was read */
+
+    store_spec(&spec, 9, 1);
+    spec.session_limit = 3;
+    spec.principal_limit = 3;
+    assert_int_equal(store_say(&d, 0, &ref[1], mcp_str("{}"), 0,
+                               MCP_STATE_COMPLETED), MCP_OK);
+    assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_ERR_LIMIT);
+    assert_int_equal(mcp_store_watch(S1, &ref[1], 5, 0, &cursor, &taken),
+                     MCP_OK);
+    mcp_store_unwatch(S1, &ref[1], 5, 1, 3);
+    assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_OK);
+
+    /* read once more it counts again */
+
+    store_spec(&spec, 10, 1);
+    spec.session_limit = 4;
+    assert_int_equal(mcp_store_watch(S1, &ref[1], 5, 0, &cursor, &taken),
+                     MCP_OK);
+    assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_ERR_LIMIT);
+    mcp_store_unwatch(S1, &ref[1], 5, 1, 3);
+    assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_OK);
+}
+
+
+static void
+test_states(void **state)
+{
+    int                taken;
+    char               buf[500];
+    size_t             len;
+    mcp_buf_t          data;
+    mcp_post_e         type;
+    uint64_t           tag;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
+    store_create(&d, 0, &spec, &ref);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
+    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_INPUT_REQUIRED),
+                     MCP_OK);
+    assert_int_equal(store_drain(&d, 1, NULL), 1);
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_int_equal(info.state, MCP_STATE_INPUT_REQUIRED);
+    assert_int_equal(mcp_store_set_handle(S0, &ref, 4711), MCP_OK);
+
+    assert_int_equal(mcp_store_post(S1, &ref, MCP_POST_INPUT, 3,
+                                    mcp_str("{}")), MCP_OK);
+    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf),
+                                    &len), MCP_AGAIN);
+    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED),
+                     MCP_OK);
+    assert_int_equal(store_drain(&d, 1, NULL), 1);
+    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf),
+                                    &len), MCP_DONE);
+
+    /* that was it */
+
+    assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
+                               MCP_STATE_PROCESSING), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_PROCESSING),
+                     MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED),
+                     MCP_OK);
+    assert_int_equal(mcp_store_post(S1, &ref, MCP_POST_CANCEL, 0,
+                                    mcp_null_str), MCP_ERR_NOT_FOUND);
+    mcp_buf_init(&data, &d.tm.mem, 100);
+    assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &data), MCP_AGAIN);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        store_test(test_create_and_find),
+        store_test(test_session_walk),
+        store_test(test_crowd),
+        store_test(test_states),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,141 @@
+
+/*
+ * What the tests of the store's files share: one region with two processes,
+ * d, which after each test must be sound and give back everything.
+ */
+
+
+#ifndef STORE_FIXTURE_H_INCLUDED
+#define STORE_FIXTURE_H_INCLUDED
+
+
+#include "store_driver.h"
+
+
+static store_driver_t  d;
+
+#define S0  (&d.store[0])
+#define S1  (&d.store[1])
+
+#define TOPIC(n)  ((const unsigned char *) #n "-subscriptions-16")
+
+#define store_test(f)  cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+
+/* Lengths of messages that end, with their head, at and around the end of a
+ * chunk, or are copied without the lock. */
+static const size_t  lengths[] = {
+    0, 1, 7, 8, 200, 440, 447, 448, 449, 456, 462, 463, 464, 465, 472, 479,
+    480, 481, 500, 928, 943, 944, 945, 960, 1000, 4000, 65536, 65537, 66000,
+    200000, 3, 65545, 2
+};
+
+#define N_LENGTHS  (sizeof(lengths) / sizeof(lengths[0]))
+
+
+static inline int
+setup(void **state)
+{
+    (void) state;
+
+    store_open(&d, 2 * 1024 * 1024, 2);
+
+    return 0;
+}
+
+
+/* Everything is given back, and sound to the end. */
+static inline int
+teardown(void **state)
+{
+    unsigned           i;
+    uint64_t           position;
+    unsigned char      session[MCP_DIGEST_LEN];
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    store_sound(&d);
+
+    for (i = 0; i < 64; i++) {
+        memset(session, 0, sizeof(session));
+        memcpy(session, &i, sizeof(i));
+        position = 0;
+
+        while (mcp_store_session_next(S0, session, &position, &info, NULL)
+               == MCP_OK)
+        {
+            mcp_store_free(S0, &info.ref);
+        }
+    }
+
+    for (i = 0; i < STORE_PROCESSES; i++) {
+        if (d.store[i].head) {
+            store_drain(&d, i, NULL);
+        }
+    }
+
+    mcp_store_sweep(S0, UINT64_MAX, UINT32_MAX, NULL, NULL);
+    store_sound(&d);
+    assert_int_equal(store_used(&d), 0);
+    store_close(&d);
+
+    return 0;
+}
+
+
+/* Reads until there is no more, with a cap; the result code that ended it. */
+static inline int
+read_all(unsigned slot, const mcp_stream_ref_t *ref, uint64_t handle,
+    mcp_cursor_t *cursor, size_t cap, mcp_buf_t *out)
+{
+    int     rc;
+    char   *p;
+    size_t  len;
+
+    p = malloc(cap);
+    assert_non_null(p);
+
+    for ( ;; ) {
+        rc = mcp_store_read(&d.store[slot], ref, handle, cursor, cursor->seq,
+                            p, cap, &len);
+        if (rc != MCP_OK) {
+            break;
+        }
+
+        assert_true(len > 0 && len <= cap);
+        mcp_buf_add(out, p, len);
+    }
+
+    assert_int_equal(len, 0);
+    free(p);
+
+    return rc;
+}
+
+
+static inline void
+expect_event(mcp_buf_t *out, const mcp_stream_ref_t *ref, uint64_t seq,
+    mcp_str_t message)
+{
+    char  head[128];
+
+    mcp_buf_add(out, head, (size_t) (mcp_sse_event_head(head, ref->id, seq)
+                                     - head));
+    mcp_buf_str(out, message);
+    mcp_buf_lit(out, "\n\n");
+}
+
+
+static inline void
+same(const mcp_buf_t *a, const mcp_buf_t *b)
+{
+    assert_int_equal(a->len, b->len);
+
+    if (a->len) {
+        assert_memory_equal(a->data, b->data, a->len);
+    }
+}
+
+
+#endif /* STORE_FIXTURE_H_INCLUDED */
