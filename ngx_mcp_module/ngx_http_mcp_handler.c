@@ -280,17 +280,17 @@ ngx_http_mcp_server_name_is(ngx_str_t *name, ngx_str_t *host)
 /* The name of the server that the client has used, else its first. */
 static mcp_str_t
 ngx_http_mcp_server_name(ngx_http_request_t *r,
-    ngx_http_core_srv_conf_t *cscf)
+    ngx_http_mcp_loc_conf_t *mlcf, ngx_http_core_srv_conf_t *cscf)
 {
-    ngx_str_t               *host;
-    ngx_uint_t               i;
-    ngx_http_server_name_t  *sn;
+    ngx_str_t   *host;
+    ngx_uint_t   i;
 
     host = &r->headers_in.server;
-    sn = cscf->server_names.elts;
 
-    for (i = 0; i < cscf->server_names.nelts; i++) {
-        if (host->len && ngx_http_mcp_server_name_is(&sn[i].name, host)) {
+    for (i = 0; i < mlcf->n_host_names; i++) {
+        if (host->len
+            && ngx_http_mcp_server_name_is(&mlcf->host_names[i], host))
+        {
             return ngx_http_mcp_str(host);
         }
     }
@@ -319,7 +319,7 @@ ngx_http_mcp_make_head(ngx_http_request_t *r, mcp_head_t *head)
 
     head->method = ngx_http_mcp_str(&r->method_name);
     head->path = ngx_http_mcp_str(&r->uri);
-    head->server_name = ngx_http_mcp_server_name(r, cscf);
+    head->server_name = ngx_http_mcp_server_name(r, mlcf, cscf);
 
     if (mlcf->principal) {
         if (ngx_http_complex_value(r, mlcf->principal, &principal) != NGX_OK) {

@@ -557,6 +557,34 @@ ngx_http_mcp_make_routes(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 
 
 /* The endpoint that a location with "mcp" or "mcp_publish" gets. */
+/* The names of the server: nginx's own list of them lives only as long as the
+ * configuration is read. */
+static ngx_int_t
+ngx_http_mcp_make_host_names(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
+{
+    ngx_uint_t                 i, n;
+    ngx_http_server_name_t    *sn;
+    ngx_http_core_srv_conf_t  *cscf;
+
+    cscf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module);
+    sn = cscf->server_names.elts;
+    n = cscf->server_names.nelts;
+
+    mlcf->host_names = ngx_palloc(cf->pool, n * sizeof(ngx_str_t));
+    if (mlcf->host_names == NULL) {
+        return NGX_ERROR;
+    }
+
+    for (i = 0; i < n; i++) {
+        mlcf->host_names[i] = sn[i].name;
+    }
+
+    mlcf->n_host_names = n;
+
+    return NGX_OK;
+}
+
+
 static char *
 ngx_http_mcp_make_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
     ngx_http_mcp_zone_t *zone)
@@ -567,7 +595,9 @@ ngx_http_mcp_make_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
 
     endpoint = &mlcf->endpoint;
 
-    if (ngx_http_mcp_make_routes(cf, mlcf) != NGX_OK) {
+    if (ngx_http_mcp_make_host_names(cf, mlcf) != NGX_OK
+        || ngx_http_mcp_make_routes(cf, mlcf) != NGX_OK)
+    {
         return NGX_CONF_ERROR;
     }
 

@@ -521,6 +521,7 @@ mcp_call_respond(mcp_call_t *call)
     call->x = NULL;
 
     if (call->batch) {
+        x->outcome = "ok";
         x->out.len = 0;
 
         for (i = 0; i < call->n; i++) {

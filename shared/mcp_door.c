@@ -324,15 +324,14 @@ mcp_door_message(mcp_exchange_t *x, mcp_str_t text)
         return MCP_FAULT_NONE;
     }
 
-    now = x->node->env->now(x->node->env->ctx);
-
-    if (rc == MCP_ERR_NOT_FOUND
-        && now > x->door.made + MCP_DOOR_EARLY + x->endpoint->stream_after)
-    {
-        return MCP_FAULT_CALL_UNKNOWN;
+    if (rc != MCP_ERR_NOT_FOUND) {
+        return MCP_FAULT_STORE_FULL;
     }
 
-    return MCP_FAULT_STORE_FULL;
+    now = x->node->env->now(x->node->env->ctx);
+
+    return now > x->door.made + MCP_DOOR_EARLY + x->endpoint->stream_after
+           ? MCP_FAULT_CALL_UNKNOWN : MCP_FAULT_CALL_EARLY;
 }
 
 

@@ -58,6 +58,8 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
         { 503, MCP_CODE_SERVER, "Server is out of room" },
     [MCP_FAULT_TOO_MANY_STREAMS] =
         { 429, MCP_CODE_SERVER, "Too many streams" },
+    [MCP_FAULT_CALL_EARLY] =
+        { 503, MCP_CODE_SERVER, "Call not detached yet" },
     [MCP_FAULT_CALL_UNKNOWN] =
         { 404, -32004, "Call not found, over or expired" },
     [MCP_FAULT_FORBIDDEN] =

@@ -29,6 +29,7 @@ typedef enum {
     MCP_FAULT_TOO_MANY_STREAMS,        /* 429 */
     MCP_FAULT_FORBIDDEN,               /* 403, publish door */
     MCP_FAULT_CALL_UNKNOWN,            /* 404, publish door */
+    MCP_FAULT_CALL_EARLY,              /* 503, publish door */
     MCP_FAULT_BAD_REQUEST,             /* 400 */
 
     /* JSON-RPC level */

@@ -194,6 +194,9 @@ mcp_exchange_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
         mcp_store_count(x->node->store, MCP_COUNT_REFUSED_FULL, 1);
         mcp_exchange_header(x, mcp_str("Retry-After"), mcp_str("5"));
 
+    } else if (fault == MCP_FAULT_CALL_EARLY) {
+        mcp_exchange_header(x, mcp_str("Retry-After"), mcp_str("1"));
+
     } else if (fault == MCP_FAULT_TOO_MANY_STREAMS) {
         mcp_store_count(x->node->store, MCP_COUNT_REFUSED_LIMIT, 1);
     }
