@@ -127,6 +127,7 @@ typedef struct {
     ngx_chain_t          *busy;
     unsigned              waiting:1;   /* RESPOND or STREAM is to come */
     unsigned              streaming:1;
+    unsigned              yielded:1;   /* goes on in the next iteration */
     unsigned              ended:1;     /* finalized: no action concerns it */
 } ngx_http_mcp_ctx_t;
 

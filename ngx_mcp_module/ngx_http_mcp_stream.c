@@ -12,6 +12,9 @@
 #define NGX_HTTP_MCP_BUF_MIN  4096
 #define NGX_HTTP_MCP_BUF_MAX  65536
 
+/* Buffers that one stream may fill before others have their turn. */
+#define NGX_HTTP_MCP_STEPS    16
+
 
 static void ngx_http_mcp_stream_write_handler(ngx_http_request_t *r);
 static void ngx_http_mcp_stream_run(ngx_http_mcp_ctx_t *ctx);
@@ -246,15 +249,23 @@ static void
 ngx_http_mcp_stream_run(ngx_http_mcp_ctx_t *ctx)
 {
     ngx_int_t            rc;
+    ngx_uint_t           n;
     ngx_http_request_t  *r;
 
     r = ctx->request;
+    n = 0;
 
     do {
         rc = ngx_http_mcp_stream_step(r, ctx);
-    } while (rc == NGX_OK);
+    } while (rc == NGX_OK && ++n < NGX_HTTP_MCP_STEPS);
 
     ngx_http_mcp_arm(ctx->zone);
+
+    if (rc == NGX_OK) {
+        ctx->yielded = 1;
+        ngx_post_event(r->connection->write, &ngx_posted_next_events);
+        return;
+    }
 
     /* nothing now: the head may still be held back */
 
@@ -312,9 +323,16 @@ ngx_http_mcp_stream_write_handler(ngx_http_request_t *r)
     /* a spurious event, or a rate limit */
 
     if (!ngx_http_mcp_stream_blocked(r, ctx)) {
+
+        if (ctx->yielded) {
+            ctx->yielded = 0;
+            ngx_http_mcp_stream_run(ctx);
+        }
+
         return;
     }
 
+    ctx->yielded = 0;
     rc = NGX_OK;
 
     if (!wev->delayed) {
