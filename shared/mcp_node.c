@@ -400,6 +400,11 @@ mcp_node_sweep(void *data)
                         mcp_node_report, node);
     }
 
+    /* what a process left behind that ended in order; costs nothing when there
+     * is none */
+
+    mcp_node_adopt(node);
+
     mcp_timer_set(&node->timers, &node->sweep,
                   now + MCP_NODE_SWEEP_INTERVAL);
 }
