@@ -767,6 +767,12 @@ mcp_backend_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
         return rc;
     }
 
+    /* a backend that is silent for long keeps nothing for its next message */
+
+    if (rc == MCP_AGAIN) {
+        mcp_arena_destroy(&b->scratch);
+    }
+
     if (rc == MCP_OK && msg->kind != MCP_BACKEND_NOTIFICATION) {
         b->state = MCP_BACKEND_STATE_DONE;
     }
