@@ -1275,9 +1275,9 @@ test_idle(void **state)
     assert_str_is(msg.body, PROGRESS);
     assert_int_equal(mcp_backend_read(b, &msg), MCP_AGAIN);
 
-    /* itself and a block for the parser */
+    /* nothing but itself */
 
-    assert_int_equal(tm.live, 2);
+    assert_int_equal(tm.live, 1);
 
     assert_int_equal(mcp_backend_write(b, RESULT "\n", sizeof(RESULT)),
                      MCP_OK);
