@@ -1,0 +1,169 @@
+// 10,000 sessions listen at one worker, and nothing happens for long; then one
+// message is published to all of them.  IDLE_STREAMS says how many.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs/promises';
+import net from 'node:net';
+import { test } from 'node:test';
+import { Fixture } from './lib/fixture.mjs';
+import { KeepAlive, SANITIZED, many, memory, post, settle, status }
+    from './lib/load.mjs';
+
+// Both ends of each connection are files, here and at the worker.  nginx closes
+// new and idle connections when less than a sixteenth of them is free.
+
+const limit = Number(/^Max open files +\S+ +(\d+)/m.exec(
+    await fs.readFile('/proc/self/limits', 'utf8'))?.[1] ?? 4096);
+const n = Math.min(Number(process.env.IDLE_STREAMS
+                          ?? (SANITIZED ? 1000 : 10000)), Math.floor(limit / 1.25) - 512);
+
+process.env.FIXTURE_LOG ??= 'warn';
+process.env.FIXTURE_CONNECTIONS = String(Math.ceil(n * 1.25) + 512);
+
+const server = await Fixture.use({
+    workers: 1,
+    zone: '128m',
+    location: `
+        mcp_close_after  off;
+        mcp_keepalive    off;
+        mcp_max_principal_streams  off;`,
+});
+const session = await server.session();
+
+const TOOLS = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
+const PROMPTS = { jsonrpc: '2.0',
+                  method: 'notifications/prompts/list_changed' };
+
+
+// the ids of n sessions
+
+async function begin() {
+    const lanes = Array.from({ length: 16 },
+                             () => new KeepAlive(server.port));
+    const hello = post({ port: server.port,
+                         headers: (extra) => ({
+                             Accept: 'application/json, text/event-stream',
+                             ...extra }) }, {
+        jsonrpc: '2.0', id: 0, method: 'initialize',
+        params: { protocolVersion: '2025-11-25', capabilities: {},
+                  clientInfo: { name: 'idle', version: '1' } } });
+    const ids = [];
+
+    await many(n, lanes.length, async (_, lane) => {
+        const { head } = await lanes[lane].ask(hello);
+
+        ids.push(/^mcp-session-id: *(\S+)/im.exec(head)[1]);
+    });
+
+    lanes.forEach((lane) => lane.close());
+
+    return ids;
+}
+
+
+// A listener counts what it hears; `opened` is when its stream has begun.
+
+class Listener {
+    constructor(id) {
+        this.heard = new Map();
+        this.text = '';
+        this.opened = new Promise((resolve, reject) => {
+            Object.assign(this, { resolve, reject });
+        });
+        this.socket = net.connect(server.port, '127.0.0.1');
+        this.socket.setEncoding('latin1');
+        this.socket.on('data', (text) => this.take(text));
+        this.socket.on('error', (error) => this.reject(error));
+        this.socket.on('close', () => {
+            this.closed = true;
+            this.reject(new Error('closed'));
+        });
+        this.socket.write(`GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:${server.port}`
+            + '\r\nAccept: text/event-stream\r\n'
+            + 'Mcp-Protocol-Version: 2025-11-25\r\n'
+            + `Mcp-Session-Id: ${id}\r\n\r\n`);
+    }
+
+    take(text) {
+        const blocks = (this.text + text).split('\n\n');
+
+        this.text = blocks.pop();
+
+        for (const block of blocks) {
+            const method = /"method":"([^"]+)"/.exec(block)?.[1];
+
+            if (method) {
+                this.heard.set(method, (this.heard.get(method) ?? 0) + 1);
+            } else if (/^HTTP\/1.1 200 /.test(block)
+                       && /^id: /m.test(block))
+            {
+                this.resolve();
+            }
+        }
+    }
+}
+
+
+test(`${n} idle listening streams`, async (t) => {
+    const ids = await begin();
+
+    assert.equal(new Set(ids).size, n);
+
+    const before = await memory(server);
+    const { zone_used_bytes: used } = await status(server);
+    const listeners = [];
+    let at = Date.now();
+
+    await many(n, 64, async (i) => {
+        listeners.push(new Listener(ids[i]));
+        await listeners.at(-1).opened;
+    });
+
+    const opened = Date.now() - at;
+    const held = await status(server);
+
+    assert.equal(held.consumers_live, n);
+    assert.equal(held.listeners, n);
+
+    const private_kb = await memory(server) - before;
+    const zone = held.zone_used_bytes - used;
+
+    // others are served
+
+    at = Date.now();
+
+    for (let i = 0; i < 50; i++) {
+        assert.ok(await session.tool('test_simple_text'));
+    }
+
+    const served = Date.now() - at;
+
+    // once to each, and the one after it also comes
+
+    const all = (method) => async () => ({
+        n: listeners.filter((l) => l.heard.has(method)).length });
+
+    at = Date.now();
+    await session.tool('publish', { message: TOOLS });
+    assert.deepEqual(await settle(all(TOOLS.method), { n }), { n });
+
+    const published = Date.now() - at;
+
+    await session.tool('publish', { message: PROMPTS });
+    assert.deepEqual(await settle(all(PROMPTS.method), { n }), { n });
+    assert.ok(listeners.every((l) => !l.closed && l.heard.size === 2
+                              && l.heard.get(TOOLS.method) === 1
+                              && l.heard.get(PROMPTS.method) === 1));
+
+    t.diagnostic(`${n} streams open after ${opened} ms; each `
+        + `${(private_kb / n).toFixed(2)} KB of the worker's memory and `
+        + `${Math.round(zone / n)} bytes of the zone; 50 calls besides in `
+        + `${served} ms; a message reached all in ${published} ms`);
+
+    listeners.forEach((l) => l.socket.destroy());
+
+    const after = await settle(() => status(server), { consumers_live: 0 });
+
+    assert.equal(after.consumers_live, 0);
+    assert.equal(after.repairs, 0);
+});

@@ -1,0 +1,170 @@
+// Loads in the thousands: connections that are kept and reused, memory of
+// workers, counters.
+
+import fs from 'node:fs/promises';
+import net from 'node:net';
+import { request } from './wire.mjs';
+
+// sanitizers keep what is freed: memory says nothing then
+
+export const SANITIZED = process.env.ASAN_OPTIONS !== undefined;
+
+
+// mulberry32
+
+export function random(state) {
+    return () => {
+        state = (state + 0x6d2b79f5) | 0;
+
+        let t = Math.imul(state ^ (state >>> 15), 1 | state);
+
+        t ^= t + Math.imul(t ^ (t >>> 7), 61 | t);
+
+        return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+    };
+}
+
+
+export function post(session, message) {
+    const body = JSON.stringify(message);
+    const lines = Object.entries(session.headers({
+        Host: `127.0.0.1:${session.port}`,
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(body),
+    })).map(([name, value]) => `${name}: ${value}\r\n`);
+
+    return Buffer.from(`POST /mcp HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+}
+
+
+// One connection, one request at a time.
+
+export class KeepAlive {
+    constructor(port) {
+        this.port = port;
+    }
+
+    connect() {
+        this.text = '';
+        this.socket = net.connect(this.port, '127.0.0.1');
+        this.socket.setNoDelay(true);
+        this.socket.setEncoding('latin1');
+        this.socket.on('data', (text) => {
+            this.text += text;
+            this.look();
+        });
+        this.socket.on('error', (error) => this.reject?.(error));
+        this.socket.on('close', () => {
+            this.socket = undefined;
+            this.reject?.(new Error('connection closed'));
+        });
+    }
+
+    look() {
+        const end = this.text.indexOf('\r\n\r\n');
+
+        if (end === -1) {
+            return;
+        }
+
+        const head = this.text.slice(0, end);
+        const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+        const body = this.text.slice(end + 4);
+
+        if (length === undefined ? /(^|\r\n)0\r\n\r\n$/.test(body)
+                                 : body.length >= Number(length))
+        {
+            const { resolve } = this;
+
+            this.text = '';
+            this.resolve = this.reject = undefined;
+            resolve({ status: Number(head.split(' ')[1]), head, body });
+        }
+    }
+
+    ask(bytes) {
+        if (!this.socket) {
+            this.connect();
+        }
+
+        return new Promise((resolve, reject) => {
+            Object.assign(this, { resolve, reject });
+            this.socket.write(bytes);
+        });
+    }
+
+    close() {
+        this.socket?.destroy();
+    }
+}
+
+
+// does 'n' times what 'job' does, 'width' at a time
+
+export async function many(n, width, job) {
+    let i = 0;
+
+    await Promise.all(Array.from({ length: Math.min(n, width) },
+        async (_, lane) => {
+            while (i < n) {
+                await job(i++, lane);
+            }
+        }));
+}
+
+
+// Polls until 'state' has nothing to complain of; it returns an object whose
+// values are to be those of 'expected'.
+
+export async function settle(state, expected, ms = 60000) {
+    const until = Date.now() + ms;
+
+    for (;;) {
+        const now = await state();
+
+        if (Object.entries(expected).every(([k, v]) => now[k] === v)
+            || Date.now() > until)
+        {
+            return now;
+        }
+
+        await new Promise((resolve) => { setTimeout(resolve, 100); });
+    }
+}
+
+
+export async function status(fixture) {
+    return (await request(fixture.port, { method: 'GET',
+        path: '/status?format=json' })).json();
+}
+
+// nginx's own counters, from "location = /stub { stub_status; }"
+
+export async function connections(fixture) {
+    const text = await (await request(fixture.port, {
+        method: 'GET', path: '/stub' })).text();
+    const [active, , , , reading, writing, waiting] = text.match(/\d+/g)
+        .map(Number);
+
+    return { active, reading, writing, waiting };
+}
+
+
+// Private memory of the workers in KB.  The zone's pages are left out: those
+// that only one worker has touched yet count as its private ones.
+
+export async function memory(fixture) {
+    let total = 0;
+
+    for (const pid of await fixture.workers()) {
+        const smaps = await fs.readFile(`/proc/${pid}/smaps`, 'utf8');
+
+        for (const map of smaps.split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m)) {
+            if (!map.includes('/dev/zero')) {
+                total += Number(/^Private_Dirty: +(\d+)/m.exec(map)?.[1] ?? 0);
+            }
+        }
+    }
+
+    return total;
+}
