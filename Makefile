@@ -33,7 +33,7 @@ BENCH       ?=
 .DEFAULT_GOAL = help
 .SECONDARY:
 .PHONY: help deps module run test unit test-nginx e2e conformance fuzz \
-	build-asan asan check format bench compdb clean
+	build-asan asan soak versions check format bench compdb clean
 
 
 help: ## list the tasks
@@ -65,6 +65,12 @@ test-nginx: module ## t/*.t with Test::Nginx
 
 e2e: module ## end-to-end tests with real clients
 	@scripts/e2e $(E)
+
+soak: module ## the e2e tests with many calls, drops and streams alone
+	@SUITE_PREFIX=soak- scripts/e2e t/e2e/soak.test.mjs t/e2e/idle.test.mjs
+
+versions: ## build and try the module with other versions of nginx
+	@scripts/build-versions
 
 conformance: module ## the MCP conformance suite
 	@scripts/conformance
