@@ -2,9 +2,10 @@
 // Tools in PHP, for php-fpm:
 //
 //     location @php {
-//         include        mcp_fastcgi_params;
-//         fastcgi_param  SCRIPT_FILENAME /srv/tools.php;
-//         fastcgi_pass   unix:/run/php/php-fpm.sock;
+//         include            mcp_fastcgi_params;
+//         fastcgi_param      SCRIPT_FILENAME /srv/tools.php;
+//         fastcgi_buffering  off;
+//         fastcgi_pass       unix:/run/php/php-fpm.sock;
 //     }
 //
 // The body is the JSON-RPC request.  The answer is the result, or any number
