@@ -209,8 +209,10 @@ mcp_store_take_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return MCP_ERR_INTERNAL;
     }
 
-    taking->data += n;
-    taking->left -= n;
+    if (n > 0) {
+        taking->data += n;
+        taking->left -= n;
+    }
 
     if (taking->left > 0) {
         return MCP_OK;
