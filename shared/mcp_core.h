@@ -5,7 +5,9 @@
  *   mcp_exchange.c   life of an exchange, HTTP rules, GET, DELETE
  *   mcp_dispatch.c   what a POSTed message means, local answers
  *   mcp_consumer.c   an exchange that reads a stream
- *   mcp_call.c       life of a call, jobs, durability, cancellation
+ *   mcp_call.c       life of a call: start, durability, answers, timer, end
+ *   mcp_job.c        a backend at work on a request, and what it says
+ *   mcp_inbox.c      what other processes have for a call; cancellation
  *   mcp_input.c      asking the client in the middle of a call
  *   mcp_door.c       the publish door, notifications to subscribers
  */
@@ -25,6 +27,10 @@
 
 /* ms: what a backend may take to close after its last message. */
 #define MCP_CALL_GRACE  5000
+
+/* ms: a message that found no room waits to be woken; this stands behind
+ * it. */
+#define MCP_CALL_RETRY  1000
 
 
 typedef enum {
@@ -256,33 +262,130 @@ int mcp_listener(mcp_node_t *node, const mcp_endpoint_t *endpoint,
 
 /* --- mcp_call.c --- */
 
-/* The requests of a call are filled in by the caller: raw, id, method, name,
- * params, progress_token, target; or response, for one answered already. */
+/*
+ * Counted: one reference is the exchange's, one the call's own until it has
+ * ended.  A function that may end a call may free it, unless its caller holds
+ * another.
+ */
+
+/* Takes the exchange's arena, and the text in it; NULL when out of memory.
+ * The requests are filled in by the caller: raw, id, method, name, params,
+ * progress_token, target; or response, for one answered already. */
 mcp_call_t *mcp_call_create(mcp_exchange_t *x, size_t n);
 void mcp_call_start(mcp_call_t *call);
 void mcp_call_discard(mcp_call_t *call);       /* instead of a start */
 void mcp_call_release(mcp_call_t *call);
-void mcp_call_leave(mcp_call_t *call);         /* x is going */
-void mcp_call_wake(mcp_call_t *call);
+
+/* x is going, its reference stays to be released: the call becomes durable. */
+void mcp_call_leave(mcp_call_t *call);
+
+/* MCP_ACT_FORGET was pulled: frees it. */
 void mcp_call_forgotten(mcp_call_t *call);
 
+uint64_t mcp_call_now(const mcp_call_t *call);
+
+/* what: of the call; why: may be NULL. */
+void mcp_call_log(mcp_call_t *call, mcp_log_level_e level, const char *what,
+    const char *why);
+
+/* Starts a job on a request, for the first time or with input, or fails it. */
 void mcp_call_invoke(mcp_request_t *req);
+
+/* Arms the call's timer for what is due next. */
+void mcp_call_set_timer(mcp_call_t *call);
+
+/* From now on every event is in the store before it is sent.  MCP_OK, also
+ * when it is so already, or MCP_ERR_DENIED: the call has been ended. */
 int  mcp_call_durable(mcp_call_t *call);
+
+/* One event that answers nothing; what mcp_store_append() returns. */
 int  mcp_call_append(mcp_call_t *call, mcp_str_t message,
     mcp_stream_state_e state);
+
+/* That of the stream while the call goes on. */
+mcp_stream_state_e mcp_call_state(const mcp_call_t *call);
+
+/*
+ * Gives a request its answer, body being its result or error, and ends the
+ * call with the last one.  MCP_OK (also for one that has its answer, and when
+ * all has failed); MCP_AGAIN: no room, to be repeated.
+ */
 int  mcp_call_finish(mcp_request_t *req, mcp_str_t body, int error);
 int  mcp_call_finish_fault(mcp_request_t *req, mcp_fault_e fault,
     mcp_str_t detail);
+
+/* A tool result with isError, or a JSON-RPC error where there is no tool. */
+int  mcp_call_finish_text(mcp_request_t *req, mcp_str_t text);
 
 /* The same for good: what finds no room is held and tried again. */
 void mcp_call_fail(mcp_request_t *req, mcp_fault_e fault);
 void mcp_call_hold_fault(mcp_request_t *req, mcp_fault_e fault);
 
-/* A tool result with isError, or a JSON-RPC error where there is no tool. */
-int  mcp_call_finish_text(mcp_request_t *req, mcp_str_t text);
-void mcp_call_set_timer(mcp_call_t *call);
+/* All requests have their answer, or need none: gives it to a client that
+ * waits for it, and ends the call. */
+void mcp_call_done(mcp_call_t *call);
 
-/* notifications/cancelled of a session. */
+/* Ends a call that cannot go on, with one fault for all that is pending. */
+void mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault);
+
+/* Ends a call without a word: stops its jobs. */
+void mcp_call_stop(mcp_call_t *call);
+
+/* A job has gone, perhaps the last thing that kept a call that is over. */
+void mcp_call_check_end(mcp_call_t *call);
+
+
+/* --- mcp_job.c --- */
+
+/* Fills in what all jobs of a call tell their backends, in its arena. */
+void mcp_job_facts(mcp_call_t *call);
+
+/* Queues an invocation with a decoder of its own, which replaces the last
+ * one: nothing may be held.  MCP_OK or MCP_ERR_MEMORY. */
+int  mcp_job_start(mcp_request_t *req);
+
+/* Nothing more is wanted of the request's job; what is held is dropped. */
+void mcp_job_stop(mcp_request_t *req);
+void mcp_job_stop_all(mcp_call_t *call);
+
+/* The request's deadline has passed.  May end the call. */
+void mcp_job_deadline(mcp_request_t *req);
+
+/* One message, of the backend or published.  MCP_OK; MCP_AGAIN: no room for it
+ * now.  May end the call. */
+int  mcp_job_message(mcp_request_t *req, const mcp_backend_msg_t *msg);
+
+/* Keeps a message that found no room; its text stays the decoder's, which is
+ * not asked for another one meanwhile. */
+void mcp_job_hold(mcp_request_t *req, const mcp_backend_msg_t *msg);
+
+/* Works through what is held and what the decoder has, until it has no more or
+ * the stream has no room.  May end the call. */
+void mcp_job_process(mcp_request_t *req);
+
+/* 1 if two raw ids or tokens are the same: encoders differ in what they
+ * escape. */
+int  mcp_job_same(const mcp_mem_t *mem, mcp_str_t a, mcp_str_t b);
+
+
+/* --- mcp_inbox.c --- */
+
+/* The store has something for the call: room, a consumer come or gone,
+ * posts.  May end it. */
+void mcp_call_wake(mcp_call_t *call);
+
+/* There may be room now: for what is held, for backends that were stopped, for
+ * what was posted behind it.  May end the call. */
+void mcp_inbox_go_on(mcp_call_t *call);
+
+/* Frees what was taken out of the inbox and not looked at. */
+void mcp_inbox_drop(mcp_call_t *call);
+
+/* A cancellation, or the end of the session, may have come, to whatever
+ * process, before the call was to be found in the store.  May end it. */
+void mcp_inbox_look_for_cancel(mcp_call_t *call);
+
+/* notifications/cancelled of a session; id is raw. */
 void mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id);
 
 /* Cancels every call of a session and frees its listener. */

@@ -48,6 +48,10 @@
 
 #define CANCEL7  NOTE("notifications/cancelled", "{\"requestId\":7}")
 
+/* A progress notification with a message of n bytes, and its line end. */
+#define BIG(n)   NOTE("notifications/progress", "{\"progressToken\":\"t\","   \
+                      "\"progress\":1,\"message\":\"%0" #n "d\"}") "\n"
+
 #define NEW      "2025-11-25"
 #define MIDDLE   "2025-06-18"
 #define OLD      "2025-03-26"
@@ -60,6 +64,7 @@ static driver_t  d;
 static client_t  a __attribute__((unused));
 static client_t  b __attribute__((unused));
 static char      session[MCP_SESSION_TEXT_MAX];
+static char      line[40000] __attribute__((unused));
 
 
 #define test(f)  cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -182,6 +187,68 @@ call(unsigned process)
     mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
 
     return job;
+}
+
+
+static inline void
+end_with_result(mcp_job_t *job)
+{
+    backend_say(&d, job, RESULT "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+}
+
+
+/* Speaks until the stream has no room; the number of messages taken. */
+static inline int
+fill(mcp_job_t *job)
+{
+    int  i;
+
+    snprintf(line, sizeof(line), BIG(900), 0);
+
+    for (i = 0; backend_say(&d, job, line); i++) {
+        assert_true(i < 1000);
+    }
+
+    return i;
+}
+
+
+/* A stream that takes all the room there is, the reserve too; it goes with
+ * mcp_store_free(). */
+static inline void
+hog(mcp_stream_ref_t *ref)
+{
+    int                 rc;
+    size_t              len;
+    uint64_t            seq;
+    mcp_str_t           text;
+    mcp_stream_spec_t   spec;
+
+    memset(&spec, 0, sizeof(mcp_stream_spec_t));
+    memset(spec.id, 0xee, MCP_STREAM_ID_LEN);
+    spec.kind = MCP_STREAM_CALL;
+    spec.request = mcp_str("1");
+    spec.method = mcp_str("hog");
+    spec.name = mcp_str("hog");
+    spec.max_wait = 3600000;
+
+    assert_int_equal(mcp_store_create(&d.process[1].store, &spec, d.te.now,
+                                      ref),
+                     MCP_OK);
+
+    memset(line, 'x', sizeof(line));
+
+    for (len = sizeof(line); len; len /= 2) {
+        text = (mcp_str_t) { line, len };
+
+        do {
+            rc = mcp_store_append(&d.process[1].store, ref, text, 0,
+                                  MCP_STATE_PROCESSING, d.te.now, &seq);
+        } while (rc == MCP_OK);
+
+        assert_int_equal(rc, MCP_ERR_FULL);
+    }
 }
 
 

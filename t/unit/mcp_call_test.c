@@ -1,39 +1,8 @@
 
-/* Calls: becoming durable, every way to end in every order, what is held
- * back. */
+/* Calls: becoming durable, time, every way to end in every order, a store
+ * without room, memory that fails. */
 
 #include "core_cases.h"
-
-
-#define BIG(n)   NOTE("notifications/progress", "{\"progressToken\":\"t\","   \
-                      "\"progress\":1,\"message\":\"%0" #n "d\"}") "\n"
-
-
-static char  line[40000];
-
-
-static void
-end_with_result(mcp_job_t *job)
-{
-    backend_say(&d, job, RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
-}
-
-
-/* Speaks until the stream has no room; the number of messages taken. */
-static int
-fill(mcp_job_t *job)
-{
-    int  i;
-
-    snprintf(line, sizeof(line), BIG(900), 0);
-
-    for (i = 0; backend_say(&d, job, line); i++) {
-        assert_true(i < 1000);
-    }
-
-    return i;
-}
 
 
 static void
@@ -82,115 +51,6 @@ test_stream(void **state)
 
     backend_end(&d, job, MCP_FAULT_NONE);
     client_close(&d, &a);
-    quiet();
-}
-
-
-/* Only what is the client's business: its own progress token. */
-static void
-test_progress_tokens(void **state)
-{
-    static const struct {
-        const char  *meta;
-        const char  *token;
-        int          wanted;
-    } cases[] = {
-        { "\"_meta\":{\"progressToken\":\"t\"}", "\"t\"", 1 },
-        { "\"_meta\":{\"progressToken\":\"t\"}", "\"u\"", 0 },
-        { "\"_meta\":{\"progressToken\":5}", "5", 1 },
-        { "\"_meta\":{\"progressToken\":5}", "\"5\"", 0 },
-        { "\"_meta\":{}", "\"t\"", 0 },
-        { "\"arguments\":{}", "\"t\"", 0 }
-    };
-
-    size_t      i;
-    char        body[256];
-    mcp_job_t  *job;
-
-    (void) state;
-
-    for (i = 0; i < ITEMS(cases); i++) {
-        snprintf(body, sizeof(body), REQUEST("7", "tools/call",
-                 "{\"name\":\"echo\",%s}"), cases[i].meta);
-        client_post(&d, 0, &a, session, body);
-        job = d.jobs[0];
-        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-        snprintf(body, sizeof(body), NOTE("notifications/progress",
-                 "{\"progressToken\":%s,\"progress\":1}") "\n",
-                 cases[i].token);
-        backend_say(&d, job, body);
-        assert_int_equal(a.streaming, cases[i].wanted);
-        end_with_result(job);
-        assert_int_equal(count(a.text, "notifications/progress"),
-                         cases[i].wanted);
-        has(a.text, ANSWER);
-        client_close(&d, &a);
-    }
-
-    quiet();
-}
-
-
-static void
-test_log_level(void **state)
-{
-    static const char *const  levels[] = {
-        "debug", "info", "notice", "warning", "error", "critical", "alert",
-        "emergency"
-    };
-
-    size_t      i, k;
-    char        body[256];
-    mcp_job_t  *job;
-
-    (void) state;
-
-    for (i = 0; i < ITEMS(levels); i++) {
-        snprintf(body, sizeof(body), REQUEST("1", "logging/setLevel",
-                 "{\"level\":\"%s\"}"), levels[i]);
-        ask(session, body, 200, "\"result\":{}");
-
-        job = call(1);
-
-        for (k = 0; k < ITEMS(levels); k++) {
-            snprintf(body, sizeof(body), NOTE("notifications/message",
-                     "{\"level\":\"%s\",\"data\":\"n%zu\"}") "\n",
-                     levels[k], k);
-            backend_say(&d, job, body);
-        }
-
-        end_with_result(job);
-
-        for (k = 0; k < ITEMS(levels); k++) {
-            snprintf(body, sizeof(body), "\"n%zu\"", k);
-            assert_int_equal(count(a.text, body), k >= i);
-        }
-
-        client_close(&d, &a);
-    }
-
-    quiet();
-}
-
-
-/* What concerns all goes to all, and is no event of the call. */
-static void
-test_broadcast(void **state)
-{
-    mcp_job_t  *job;
-
-    (void) state;
-
-    client_resume(&d, 1, &b, session, NULL);
-    job = call(0);
-    backend_say(&d, job, CHANGED "\n" UPDATED "\n");
-    has(b.text, CHANGED);
-    has_not(b.text, UPDATED);
-    assert_int_equal(a.status, 0);
-    end_with_result(job);
-    assert_string_equal(a.text, ANSWER);
-    client_close(&d, &a);
-    client_close(&d, &b);
     quiet();
 }
 
@@ -370,6 +230,180 @@ test_client_leaves_early(void **state)
 }
 
 
+/* The client has gone before a backend could be asked: a glue needs its
+ * request for that, and may have to say that it cannot. */
+static void
+test_left_before_start(void **state)
+{
+    enum { PULLED, FULL, CANCELLED, NEVER_PULLED, NOBODY_COMES, PUBLISHED,
+           WAYS };
+
+    int               way;
+    char              url[512];
+    const char       *path;
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    for (way = 0; way < WAYS; way++) {
+        client_open(&d, session, NEW, ALL);
+        d.endpoint.max_wait = way == NOBODY_COMES ? 1000 : 60000;
+
+        driver_pause(&d, 0, 1);
+        client_post(&d, 0, &a, session, CALL);
+        path = door_of(&a.x->call->requests[0].job, url, sizeof(url));
+
+        if (way == FULL) {
+            hog(&ref);
+        }
+
+        client_close(&d, &a);
+        assert_int_equal(d.n_jobs, 0);
+
+        switch (way) {
+
+        case PULLED:
+            driver_pause(&d, 0, 0);
+            assert_int_equal(d.n_jobs, 1);
+            backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+            assert_int_equal(stats().counter[MCP_COUNT_CALLS_FAILED], 1);
+            break;
+
+        case FULL:
+            mcp_store_free(&d.process[1].store, &ref);
+            break;
+
+        case CANCELLED:
+            cancel(1, session, "7");
+            driver_pause(&d, 0, 0);
+            break;
+
+        case NEVER_PULLED:
+            driver_wait(&d, 31000);
+            break;
+
+        case NOBODY_COMES:
+            driver_wait(&d, 1100);
+            break;
+
+        case PUBLISHED:
+            publish(1, &b, path, RESULT);
+            assert_int_equal(b.status, 202);
+            mcp_node_wake(&d.process[0].node);
+            assert_int_equal(d.process[0].node.calls, 1);
+            driver_wait(&d, 6000);
+            break;
+        }
+
+        assert_int_equal(d.process[0].node.calls, 0);
+        driver_pause(&d, 0, 0);
+        quiet();
+        driver_wait(&d, 70000);
+        assert_int_equal(stats().streams, 0);
+    }
+}
+
+
+/* Whatever is due, and however late: what remains is armed in the future, or
+ * the timers of the process would never be done. */
+static void
+test_timer(void **state)
+{
+    enum { STARTED, NOT_STARTED, ASKED, LEFT, LEFT_NO_WAIT, NO_ROOM, WAYS };
+
+    int               way, i;
+    mcp_call_t       *call;
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    for (way = 0; way < WAYS; way++) {
+        client_open(&d, session, NEW, ALL);
+        d.endpoint.max_wait = way == LEFT_NO_WAIT ? 0 : 60000;
+
+        if (way == NOT_STARTED) {
+            driver_pause(&d, 0, 1);
+        }
+
+        client_post(&d, 0, &a, session, CALL);
+        call = a.x->call;
+        call->refs++;
+
+        if (way == ASKED) {
+            mcp_job_head(d.jobs[0], 200, mcp_str("application/x-ndjson"));
+            backend_say(&d, d.jobs[0], ASK "\n");
+        }
+
+        if (way == LEFT || way == LEFT_NO_WAIT) {
+            client_close(&d, &a);
+        }
+
+        if (way == NO_ROOM) {
+            driver_wait(&d, 1500);
+            hog(&ref);
+        }
+
+        driver_pause(&d, 0, 1);
+
+        for (i = 0; i < 20 && mcp_timer_armed(&call->timer); i++) {
+
+            /* the last time far too late */
+
+            d.te.now = call->timer.when + (i == 18 ? 100000 : 0);
+            mcp_timer_del(&d.process[0].node.timers, &call->timer);
+            call->timer.handler(call);
+            assert_true(!mcp_timer_armed(&call->timer)
+                        || call->timer.when > d.te.now);
+        }
+
+        if (way == NO_ROOM) {
+            mcp_store_free(&d.process[1].store, &ref);
+        }
+
+        driver_pause(&d, 0, 0);
+        mcp_call_release(call);
+        driver_pump(&d);
+        driver_wait(&d, 200000);
+
+        if (a.x) {
+            assert_int_equal(a.ended, 1);
+            client_close(&d, &a);
+        }
+
+        quiet();
+    }
+}
+
+
+/* A request that has its answer gets no other, whatever fails later. */
+static void
+test_one_answer(void **state)
+{
+    char         old[MCP_SESSION_TEXT_MAX];
+    mcp_call_t  *call;
+
+    (void) state;
+
+    client_open(&d, old, OLD, ALL);
+    client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
+    driver_wait(&d, 1500);
+    call = d.jobs[0]->call;
+
+    mcp_job_head(d.jobs[0], 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, d.jobs[0], RESULT "\n");
+    assert_int_equal(call->pending, 1);
+    mcp_call_fail(&call->requests[d.jobs[0]->request], MCP_FAULT_INTERNAL);
+    assert_int_equal(call->pending, 1);
+    backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+    backend_json(&d, RESULT);
+    assert_int_equal(count(a.text, "\"id\":7"), 1);
+    assert_int_equal(count(a.text, "\"id\":8"), 1);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 static void
 test_max_wait(void **state)
 {
@@ -436,345 +470,6 @@ test_timeout(void **state)
     assert_int_equal(count(a.text, PROGRESS(1)), 30);
     has(a.text, "Backend timed out");
     client_close(&d, &a);
-    quiet();
-}
-
-
-static void
-test_backend_failures(void **state)
-{
-    mcp_job_t  *job;
-
-    (void) state;
-
-    client_post(&d, 0, &a, session, CALL);
-    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
-    assert_int_equal(a.status, 200);
-    has(a.text, "-32603");
-    has(a.text, "\"id\":7");
-    client_close(&d, &a);
-
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n");
-    backend_end(&d, job, MCP_FAULT_BACKEND_FAILED);
-    has(a.text, PROGRESS(1));
-    has(a.text, "-32603");
-    assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-
-    client_post(&d, 0, &a, session, CALL);
-    backend_json(&d, "{\"broken\":");
-    has(a.text, "Backend sent an invalid response");
-    client_close(&d, &a);
-
-    job = call(0);
-    backend_end(&d, job, MCP_FAULT_NONE);
-    has(a.text, "-32603");
-    client_close(&d, &a);
-    assert_int_equal(stats().counter[MCP_COUNT_CALLS_FAILED], 4);
-    quiet();
-}
-
-
-/* A message that is larger than one may be ends the call; one that is larger
- * than the stream may be goes when it is alone. */
-static void
-test_oversized(void **state)
-{
-    mcp_job_t  *job;
-
-    (void) state;
-
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n");
-    snprintf(line, sizeof(line), BIG(17000), 0);
-    backend_say(&d, job, line);
-    has(a.text, "Backend response too large");
-    assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    driver_wait(&d, 6000);
-    quiet();
-
-    d.endpoint.stream_buffer = 4 * 1024;
-    job = call(0);
-    snprintf(line, sizeof(line), BIG(9000), 0);
-    assert_int_equal(backend_say(&d, job, line), strlen(line));
-    assert_int_equal(backend_say(&d, job, line), strlen(line));
-    line[strlen(line) - 1] = '\0';
-    assert_int_equal(count(a.text, line), 2);
-    end_with_result(job);
-    has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
-}
-
-
-static void
-test_back_pressure(void **state)
-{
-    char        id[64];
-    unsigned    i, sent;
-    mcp_job_t  *job;
-
-    (void) state;
-
-    d.endpoint.stream_buffer = 8 * 1024;
-
-    job = call(0);
-    backend_say(&d, job, PROGRESS(0) "\n");
-    client_last_id(&a, id);
-    client_close(&d, &a);
-
-    sent = 0;
-
-    for (i = 1; i < 100; i++) {
-        snprintf(line, sizeof(line), NOTE("notifications/progress",
-                 "{\"progressToken\":\"t\",\"progress\":%u,"
-                 "\"message\":\"%0900d\"}") "\n", i, 0);
-
-        if (backend_say(&d, job, line) == 0) {
-            break;
-        }
-
-        sent = i;
-    }
-
-    assert_true(sent > 2 && sent < 20);
-
-    client_resume(&d, 1, &b, session, id);
-    assert_true(d.resumes > 0);
-
-    for (i = sent + 1; i <= 40; i++) {
-        snprintf(line, sizeof(line), NOTE("notifications/progress",
-                 "{\"progressToken\":\"t\",\"progress\":%u,"
-                 "\"message\":\"%0900d\"}") "\n", i, 0);
-        assert_int_equal(backend_say(&d, job, line), strlen(line));
-    }
-
-    end_with_result(job);
-
-    for (i = 1; i <= 40; i++) {
-        snprintf(line, sizeof(line), "\"progress\":%u,", i);
-        assert_int_equal(count(b.text, line), 1);
-    }
-
-    has(b.text, ANSWER);
-    client_close(&d, &b);
-    quiet();
-}
-
-
-/* A message is held for want of room, and then ... */
-static void
-test_held(void **state)
-{
-    int         thing, n;
-    char        id[64], url[512];
-    mcp_job_t  *job;
-
-    (void) state;
-
-    d.endpoint.stream_buffer = 8 * 1024;
-
-    for (thing = 0; thing < THINGS + 3; thing++) {
-
-        client_open(&d, session, NEW, ALL);
-        d.resumes = 0;
-        job = call(0);
-        door_of(job, url, sizeof(url));
-        backend_say(&d, job, PROGRESS(1) "\n");
-        client_last_id(&a, id);
-        client_close(&d, &a);
-        n = fill(job);
-
-        switch (thing) {
-
-        case LEAVE:
-            /* the client comes, and leaves before it was all */
-            client_init(&a, session);
-            client_header(&a, "Last-Event-ID", id);
-            a.slow = 1;
-            client_send(&d, 1, &a, "GET", "");
-            client_pull(&a);
-            client_close(&d, &a);
-            assert_int_equal(d.n_jobs, 1);
-            break;
-
-        case RESULT_COMES:
-            /* it is not taken: the backend is offered to speak later */
-            assert_int_equal(backend_say(&d, job, RESULT "\n"), 0);
-            break;
-
-        case JOB_BREAKS:
-            backend_end(&d, job, MCP_FAULT_BACKEND_FAILED);
-            break;
-
-        case CANCEL:
-            cancel(1, session, "7");
-            assert_int_equal(d.n_jobs, 0);
-            quiet();
-            continue;
-
-        case TIMEOUT:
-            driver_wait(&d, 31000);
-            assert_int_equal(d.n_jobs, 0);
-            break;
-
-        case SESSION_ENDS:
-            end_session(1, session);
-            assert_int_equal(d.n_jobs, 0);
-            quiet();
-            continue;
-
-        case THINGS:
-            /* nobody ever comes */
-            d.endpoint.call_timeout = 3600000;
-            backend_end(&d, job, MCP_FAULT_NONE);
-            driver_wait(&d, 130000);
-            quiet();
-            assert_int_equal(stats().streams, 0);
-            d.endpoint.call_timeout = 30000;
-            continue;
-
-        case THINGS + 1:
-            /* what is published meanwhile comes behind it, in order */
-            publish(1, &b, url + 16, PROGRESS(77));
-            assert_int_equal(b.status, 202);
-            publish(1, &b, url + 16, PROGRESS(78));
-            assert_int_equal(b.status, 202);
-            break;
-
-        case THINGS + 2:
-            /* a cancellation does not wait behind it */
-            publish(1, &b, url + 16, PROGRESS(77));
-            cancel(1, session, "7");
-            assert_int_equal(d.n_jobs, 0);
-            quiet();
-            continue;
-        }
-
-        client_resume(&d, 1, &b, session, id);
-        line[strlen(line) - 1] = '\0';
-
-        if (thing == TIMEOUT) {
-            /* the one that was held is lost with the job that said it */
-            assert_int_equal(count(b.text, line), n - 1);
-
-        } else {
-            assert_int_equal(count(b.text, line), n);
-        }
-
-        if (thing == THINGS + 1) {
-            has(b.text, PROGRESS(77) "\n\n");
-            assert_true(strstr(b.text, PROGRESS(77))
-                        < strstr(b.text, PROGRESS(78)));
-        }
-
-        if (d.n_jobs) {
-            assert_int_equal(d.resumes, 1);
-            end_with_result(job);
-            has(b.text, ANSWER);
-
-        } else {
-            has(b.text, "-32603");
-        }
-
-        assert_int_equal(b.ended, 1);
-        client_close(&d, &b);
-        quiet();
-    }
-}
-
-
-/* A backend goes on after it has answered, and never closes. */
-static void
-test_after_the_end(void **state)
-{
-    int         fast;
-    mcp_job_t  *job;
-
-    (void) state;
-
-    for (fast = 0; fast < 2; fast++) {
-        d.aborts = 0;
-        job = call(0);
-
-        if (!fast) {
-            backend_say(&d, job, PROGRESS(1) "\n");
-        }
-
-        backend_say(&d, job, RESULT "\n" PROGRESS(2) "\n" RESULT "\n");
-        assert_int_equal(backend_say(&d, job, PROGRESS(3) "\n"),
-                         strlen(PROGRESS(3) "\n"));
-        has(a.text, ANSWER);
-        assert_int_equal(count(a.text, "\"id\":7"), 1);
-        has_not(a.text, PROGRESS(2));
-        has_not(a.text, PROGRESS(3));
-        assert_int_equal(a.ended, 1);
-
-        client_close(&d, &a);
-        driver_wait(&d, 4000);
-        assert_int_equal(d.aborts, 0);
-        driver_wait(&d, 2000);
-        assert_int_equal(d.aborts, 1);
-        quiet();
-    }
-}
-
-
-static void
-test_cancel(void **state)
-{
-    mcp_job_t  *job;
-
-    (void) state;
-
-    /* a durable call, from another process */
-
-    client_post(&d, 0, &a, session, CALL);
-    driver_wait(&d, 1500);
-    cancel(1, session, "7");
-    assert_int_equal(d.aborts, 1);
-    assert_int_equal(a.ended, 1);
-    has_not(a.text, "result");
-    client_close(&d, &a);
-    quiet();
-
-    /* one that is not durable yet */
-
-    client_post(&d, 0, &a, session, CALL);
-    cancel(1, session, "7");
-    driver_wait(&d, 1500);
-    assert_int_equal(d.aborts, 2);
-    assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    quiet();
-
-    /* even if that takes long */
-
-    d.endpoint.stream_after = 20000;
-    client_post(&d, 0, &a, session, CALL);
-    cancel(1, session, "7");
-    driver_wait(&d, 20500);
-    assert_int_equal(d.aborts, 3);
-    assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    quiet();
-    d.endpoint.stream_after = 1000;
-
-    /* another id, another session are none of its business */
-
-    job = call(0);
-    driver_wait(&d, 1500);
-    cancel(1, session, "\"7\"");
-    cancel(1, session, "77");
-    client_open(&d, session, NEW, ALL);
-    cancel(1, session, "7");
-    assert_int_equal(d.aborts, 3);
-    end_with_result(job);
-    has(a.text, ANSWER);
-    client_close(&d, &a);
-    assert_int_equal(stats().counter[MCP_COUNT_CALLS_CANCELLED], 3);
     quiet();
 }
 
@@ -1041,20 +736,14 @@ main(void)
     const struct CMUnitTest  tests[] = {
         test(test_fast_path),
         test(test_stream),
-        test(test_progress_tokens),
-        test(test_log_level),
-        test(test_broadcast),
         test(test_stream_after),
         test(test_orders),
         test(test_client_leaves_early),
+        test(test_left_before_start),
+        test(test_timer),
+        test(test_one_answer),
         test(test_max_wait),
         test(test_timeout),
-        test(test_backend_failures),
-        test(test_oversized),
-        test(test_back_pressure),
-        test(test_held),
-        test(test_after_the_end),
-        test(test_cancel),
         test(test_full_store),
         test(test_full_later),
         test(test_too_many_streams),

@@ -1,0 +1,458 @@
+
+/*
+ * What other processes have for a call: answers of the client, published
+ * messages, cancellations.  They lie in the inbox of its stream, which wakes
+ * the process that owns the call.
+ */
+
+#include "mcp_core.h"
+
+
+/* Instead of the number of one request. */
+#define MCP_INBOX_ALL          UINT64_MAX
+
+/* How long a cancellation waits for its call to become known, beyond the time
+ * that this takes. */
+#define MCP_INBOX_CANCEL_MARK  10000
+
+
+static void mcp_inbox_cancel(mcp_call_t *call, uint64_t k);
+
+
+static int
+mcp_inbox_is_held(const mcp_call_t *call)
+{
+    size_t  i;
+
+    for (i = 0; i < call->n; i++) {
+        if (call->requests[i].held) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/* For when nothing is held any more.  Without memory the call cannot be
+ * served as its publishers were promised. */
+static void
+mcp_inbox_keep(mcp_call_t *call, mcp_post_e type, uint64_t tag, mcp_str_t text)
+{
+    mcp_kept_t       *kept;
+    const mcp_mem_t  *mem;
+
+    mem = &call->node->env->mem;
+
+    kept = mem->alloc(mem->ctx, sizeof(mcp_kept_t) + text.len);
+    if (kept == NULL) {
+        mcp_call_abandon(call, MCP_FAULT_INTERNAL);
+        return;
+    }
+
+    kept->next = NULL;
+    kept->type = type;
+    kept->tag = tag;
+    kept->len = text.len;
+
+    if (text.len) {
+        memcpy(kept + 1, text.data, text.len);
+    }
+
+    *call->kept_last = kept;
+    call->kept_last = &kept->next;
+    call->kept_bytes += sizeof(mcp_kept_t) + text.len;
+}
+
+
+/* Takes the oldest out: the caller frees it. */
+static mcp_kept_t *
+mcp_inbox_unkeep(mcp_call_t *call)
+{
+    mcp_kept_t  *kept;
+
+    kept = call->kept;
+
+    if (kept) {
+        call->kept = kept->next;
+        call->kept_bytes -= sizeof(mcp_kept_t) + kept->len;
+
+        if (call->kept == NULL) {
+            call->kept_last = &call->kept;
+        }
+    }
+
+    return kept;
+}
+
+
+void
+mcp_inbox_drop(mcp_call_t *call)
+{
+    mcp_kept_t       *kept;
+    const mcp_mem_t  *mem;
+
+    mem = &call->node->env->mem;
+
+    while ((kept = mcp_inbox_unkeep(call)) != NULL) {
+        mem->free(mem->ctx, kept);
+    }
+}
+
+
+static void
+mcp_inbox_publish(mcp_call_t *call, uint64_t tag, mcp_str_t text)
+{
+    mcp_request_t      *req;
+    mcp_backend_msg_t   msg;
+
+    if (tag >= call->n) {
+        return;
+    }
+
+    req = &call->requests[tag];
+
+    if (req->state == MCP_REQUEST_OVER
+        || mcp_backend_message(req->backend, text, &msg) != MCP_OK)
+    {
+        return;
+    }
+
+    /* while the client is asked, only the next invocation has an answer */
+
+    if (req->state == MCP_REQUEST_INPUT
+        && msg.kind != MCP_BACKEND_NOTIFICATION)
+    {
+        return;
+    }
+
+    if (mcp_job_message(req, &msg) == MCP_AGAIN) {
+        mcp_job_hold(req, &msg);
+    }
+}
+
+
+static void
+mcp_inbox_posted(mcp_call_t *call, mcp_post_e type, uint64_t tag,
+    mcp_str_t text)
+{
+    switch (type) {
+
+    case MCP_POST_CANCEL:
+        mcp_inbox_cancel(call, tag);
+        break;
+
+    case MCP_POST_INPUT:
+        mcp_input_answer(call, tag, text);
+        break;
+
+    case MCP_POST_PUBLISH:
+        mcp_inbox_publish(call, tag, text);
+        break;
+    }
+}
+
+
+/*
+ * A message that found no room keeps those behind it waiting, but not a
+ * cancellation: who cancels does not read, and there would never be room.
+ */
+static void
+mcp_inbox_read(mcp_call_t *call)
+{
+    int               held;
+    uint64_t          tag;
+    mcp_buf_t         data;
+    mcp_str_t         text;
+    mcp_kept_t       *kept;
+    mcp_post_e        type;
+    const mcp_mem_t  *mem;
+
+    mem = &call->node->env->mem;
+    mcp_buf_init(&data, mem, SIZE_MAX / 2);
+
+    while (!call->over) {
+
+        held = mcp_inbox_is_held(call);
+
+        if (!held && (kept = mcp_inbox_unkeep(call)) != NULL) {
+            text = (mcp_str_t) { (char *) (kept + 1), kept->len };
+            mcp_inbox_posted(call, kept->type, kept->tag, text);
+            mem->free(mem->ctx, kept);
+            continue;
+        }
+
+        /* as much again as the inbox itself may hold */
+
+        if (held && call->endpoint->stream_buffer
+            && call->kept_bytes >= call->endpoint->stream_buffer)
+        {
+            break;
+        }
+
+        data.len = 0;
+
+        if (mcp_store_take(call->node->store, &call->ref, &type, &tag, &data)
+            != MCP_OK)
+        {
+            break;
+        }
+
+        text = (mcp_str_t) { data.data, data.len };
+
+        if (held && type != MCP_POST_CANCEL) {
+            mcp_inbox_keep(call, type, tag, text);
+            continue;
+        }
+
+        mcp_inbox_posted(call, type, tag, text);
+    }
+
+    mcp_buf_free(&data);
+}
+
+
+void
+mcp_inbox_go_on(mcp_call_t *call)
+{
+    size_t          i;
+    mcp_request_t  *req;
+
+    for (i = 0; i < call->n && !call->over; i++) {
+        req = &call->requests[i];
+
+        if (req->held) {
+            mcp_job_process(req);
+        }
+
+        if (!req->held && req->starved && req->live && !req->job.aborted) {
+            req->starved = 0;
+            req->job.task.action.type = MCP_ACT_RESUME;
+            mcp_node_queue(call->node, &req->job.task);
+        }
+    }
+
+    mcp_inbox_read(call);
+}
+
+
+void
+mcp_call_wake(mcp_call_t *call)
+{
+    mcp_stream_info_t  info;
+
+    if (call->over) {
+        return;
+    }
+
+    call->refs++;
+
+    if (mcp_store_info(call->node->store, &call->ref, &info) != MCP_OK) {
+
+        /* freed under us: nobody can ever read it */
+
+        mcp_call_stop(call);
+        mcp_call_release(call);
+        return;
+    }
+
+    call->unattended = (info.consumer_slot == MCP_STORE_NO_SLOT)
+                       ? info.unattended : 0;
+
+    mcp_inbox_go_on(call);
+
+    if (!call->over) {
+        mcp_call_set_timer(call);
+    }
+
+    mcp_call_release(call);
+}
+
+
+/* --- cancellation (basic/utilities/cancellation) --- */
+
+/* Cancels request k, or all of them.  No response is sent for what was
+ * cancelled. */
+static void
+mcp_inbox_cancel(mcp_call_t *call, uint64_t k)
+{
+    size_t          i;
+    mcp_request_t  *req;
+
+    call->refs++;
+
+    for (i = 0; i < call->n && !call->over; i++) {
+        req = &call->requests[i];
+
+        if ((k != MCP_INBOX_ALL && k != i) || req->state == MCP_REQUEST_OVER) {
+            continue;
+        }
+
+        mcp_call_log(call, MCP_LOG_INFO, "cancelled", NULL);
+        mcp_store_count(call->node->store, MCP_COUNT_CALLS_CANCELLED, 1);
+
+        mcp_job_stop(req);
+        req->state = MCP_REQUEST_OVER;
+
+        if (--call->pending == 0) {
+            if (call->durable) {
+                mcp_store_set_state(call->node->store, &call->ref,
+                                    MCP_STATE_CANCELLED);
+            }
+
+            mcp_call_done(call);
+        }
+    }
+
+    mcp_call_release(call);
+}
+
+
+/* The number of the request with this id among the stored id or array of ids,
+ * or MCP_INBOX_ALL if it is none of them. */
+static uint64_t
+mcp_inbox_find_id(const mcp_mem_t *mem, mcp_str_t stored, mcp_str_t id)
+{
+    uint64_t          k;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    if (stored.len == 0 || stored.data[0] != '[') {
+        return mcp_job_same(mem, stored, id) ? 0 : MCP_INBOX_ALL;
+    }
+
+    mcp_json_iter_init(&iter, stored);
+
+    for (k = 0; mcp_json_iter_next(&iter, NULL, &value); k++) {
+        if (mcp_job_same(mem, value.raw, id)) {
+            return k;
+        }
+    }
+
+    return MCP_INBOX_ALL;
+}
+
+
+/* The key of the mark that a request of this session is cancelled. */
+static int
+mcp_inbox_cancel_key(unsigned char key[MCP_DIGEST_LEN],
+    const unsigned char session[MCP_DIGEST_LEN], mcp_str_t id)
+{
+    mcp_str_t  parts[2];
+
+    parts[0] = (mcp_str_t) { (char *) session, MCP_DIGEST_LEN };
+    parts[1] = id;
+
+    return mcp_digest(key, parts, 2);
+}
+
+
+void
+mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id)
+{
+    uint64_t            k, position;
+    mcp_buf_t           ids;
+    mcp_store_t        *store;
+    unsigned char       key[MCP_DIGEST_LEN];
+    mcp_stream_info_t   info;
+
+    store = x->node->store;
+    position = 0;
+    mcp_buf_init(&ids, &x->node->env->mem, SIZE_MAX / 2);
+
+    for ( ;; ) {
+        ids.len = 0;
+
+        if (mcp_store_session_next(store, x->session.id, &position, &info,
+                                   &ids)
+            != MCP_OK)
+        {
+            break;
+        }
+
+        if (info.kind != MCP_STREAM_CALL
+            || info.state >= MCP_STATE_COMPLETED)
+        {
+            continue;
+        }
+
+        k = mcp_inbox_find_id(&x->node->env->mem,
+                              (mcp_str_t) { ids.data, ids.len }, id);
+
+        if (k != MCP_INBOX_ALL) {
+            mcp_store_post(store, &info.ref, MCP_POST_CANCEL, k,
+                           mcp_null_str);
+            mcp_buf_free(&ids);
+            return;
+        }
+    }
+
+    mcp_buf_free(&ids);
+
+    /* not durable yet, in whatever process: it looks when it becomes so */
+
+    if (mcp_inbox_cancel_key(key, x->session.id, id) == MCP_OK) {
+        mcp_store_value_set(store, 'c', key, 1,
+                            x->node->env->now(x->node->env->ctx)
+                            + x->endpoint->stream_after
+                            + MCP_INBOX_CANCEL_MARK);
+    }
+}
+
+
+void
+mcp_call_end_session(mcp_exchange_t *x)
+{
+    uint64_t            position;
+    mcp_store_t        *store;
+    mcp_stream_info_t   info;
+
+    store = x->node->store;
+    position = 0;
+
+    while (mcp_store_session_next(store, x->session.id, &position, &info,
+                                  NULL)
+           == MCP_OK)
+    {
+        if (info.kind == MCP_STREAM_CALL
+            && info.state < MCP_STATE_COMPLETED)
+        {
+            mcp_store_post(store, &info.ref, MCP_POST_CANCEL, MCP_INBOX_ALL,
+                           mcp_null_str);
+
+        } else {
+            mcp_store_free(store, &info.ref);
+            position = 0;
+        }
+    }
+}
+
+
+void
+mcp_inbox_look_for_cancel(mcp_call_t *call)
+{
+    size_t         i;
+    uint32_t       value;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    if (mcp_store_value_get(call->node->store, 'd', call->session.id,
+                            mcp_call_now(call), &value)
+        == MCP_OK)
+    {
+        mcp_inbox_cancel(call, MCP_INBOX_ALL);
+        return;
+    }
+
+    for (i = 0; i < call->n && !call->over; i++) {
+        if (mcp_inbox_cancel_key(key, call->session.id,
+                                 call->requests[i].id)
+            == MCP_OK
+            && mcp_store_value_get(call->node->store, 'c', key,
+                                   mcp_call_now(call), &value)
+               == MCP_OK)
+        {
+            mcp_store_value_delete(call->node->store, 'c', key);
+            mcp_inbox_cancel(call, i);
+        }
+    }
+}

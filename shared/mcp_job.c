@@ -1,0 +1,654 @@
+
+/*
+ * Jobs: a backend at work on one request of a call.  How one starts, what is
+ * made of what it says, and how it ends.  What finds no room in the stream is
+ * held, and keeps all that the backend says after it waiting.
+ */
+
+#include "mcp_core.h"
+
+
+static void mcp_job_go_again(mcp_request_t *req);
+
+
+/* The capabilities object, rebuilt from the bits that the session keeps. */
+static mcp_str_t
+mcp_job_client_capabilities(mcp_call_t *call)
+{
+    unsigned   bits;
+    mcp_buf_t  buf;
+    mcp_str_t  text;
+
+    bits = call->session.capabilities;
+
+    if (bits == 0) {
+        return mcp_str("{}");
+    }
+
+    mcp_buf_init(&buf, &call->node->env->mem, 256);
+
+    if (bits & MCP_CLIENT_SAMPLING_TOOLS) {
+        mcp_buf_lit(&buf, ",\"sampling\":{\"tools\":{}}");
+
+    } else if (bits & MCP_CLIENT_SAMPLING) {
+        mcp_buf_lit(&buf, ",\"sampling\":{}");
+    }
+
+    if (bits & MCP_CLIENT_ELICITATION_URL) {
+        mcp_buf_lit(&buf, ",\"elicitation\":{");
+
+        if (bits & MCP_CLIENT_ELICITATION) {
+            mcp_buf_lit(&buf, "\"form\":{},");
+        }
+
+        mcp_buf_lit(&buf, "\"url\":{}}");
+
+    } else if (bits & MCP_CLIENT_ELICITATION) {
+        mcp_buf_lit(&buf, ",\"elicitation\":{}");
+    }
+
+    if (bits & MCP_CLIENT_ROOTS) {
+        mcp_buf_lit(&buf, ",\"roots\":{}");
+    }
+
+    mcp_buf_lit(&buf, "}");
+
+    text = mcp_null_str;
+
+    if (buf.failed == MCP_OK) {
+        buf.data[0] = '{';
+        text = mcp_arena_dup(&call->arena,
+                             (mcp_str_t) { buf.data, buf.len });
+    }
+
+    mcp_buf_free(&buf);
+
+    return text;
+}
+
+
+void
+mcp_job_facts(mcp_call_t *call)
+{
+    char         *text;
+    mcp_str_t    *value;
+
+    value = call->facts.value;
+
+    value[MCP_FACT_PROTOCOL_VERSION] =
+                                  mcp_revision(call->session.revision)->name;
+    value[MCP_FACT_CALL] = (mcp_str_t) { call->id_text, 8 };
+
+    if (call->x) {
+        value[MCP_FACT_PRINCIPAL] = mcp_arena_dup(&call->arena,
+                                                  call->x->principal_name);
+    }
+
+    text = mcp_arena_alloc(&call->arena, MCP_STREAM_TEXT_LEN);
+
+    if (text) {
+        mcp_stream_id_print(text, call->session.id);
+        value[MCP_FACT_SESSION] = (mcp_str_t) { text, 8 };
+        value[MCP_FACT_SESSION_ID] =
+                                   (mcp_str_t) { text, MCP_STREAM_TEXT_LEN };
+    }
+
+    value[MCP_FACT_CLIENT_CAPABILITIES] = mcp_job_client_capabilities(call);
+}
+
+
+int
+mcp_job_start(mcp_request_t *req)
+{
+    mcp_job_t   *job;
+    mcp_str_t   *value, url;
+    mcp_call_t  *call;
+
+    call = req->call;
+
+    if (req->backend) {
+        mcp_backend_free(req->backend);
+    }
+
+    req->backend = mcp_backend_create(&call->node->env->mem,
+                                      req->method->want, req->name,
+                                      call->endpoint->max_message,
+                                      call->endpoint->max_depth);
+    if (req->backend == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    job = &req->job;
+    job->started = 0;
+    job->aborted = 0;
+    job->glue = NULL;
+    job->target = req->target;
+
+    if (req->body.len) {
+        job->body = (mcp_str_t) { req->body.data, req->body.len };
+
+    } else {
+        job->body = req->raw;
+    }
+
+    url = job->facts.value[MCP_FACT_PUBLISH_URL];
+
+    if (url.len == 0 && call->endpoint->publish_url.len) {
+        url = mcp_door_url(call, job->request);
+    }
+
+    job->facts = call->facts;
+    value = job->facts.value;
+    value[MCP_FACT_PUBLISH_URL] = url;
+    value[MCP_FACT_METHOD] = req->method->name;
+    value[MCP_FACT_NAME] = req->name;
+    value[MCP_FACT_REQUEST_ID] = req->id;
+    value[MCP_FACT_PROGRESS_TOKEN] = req->progress_token;
+
+    req->state = MCP_REQUEST_RUN;
+    req->deadline = mcp_call_now(call) + call->endpoint->call_timeout;
+    req->ended = 0;
+    req->again = 0;
+    req->starved = 0;
+    req->live = 1;
+    call->jobs++;
+
+    job->task.action.type = MCP_ACT_INVOKE;
+    mcp_node_queue(call->node, &job->task);
+
+    return MCP_OK;
+}
+
+
+/* One that is not started yet is gone at once. */
+static void
+mcp_job_abort(mcp_request_t *req)
+{
+    mcp_job_t   *job;
+    mcp_call_t  *call;
+
+    call = req->call;
+    job = &req->job;
+
+    if (!req->live || job->aborted) {
+        return;
+    }
+
+    if (!job->started) {
+        mcp_node_unqueue(call->node, &job->task);
+        req->live = 0;
+        call->jobs--;
+        return;
+    }
+
+    job->aborted = 1;
+
+    mcp_node_unqueue(call->node, &job->task);
+    job->task.action.type = MCP_ACT_ABORT;
+    mcp_node_queue(call->node, &job->task);
+}
+
+
+void
+mcp_job_stop(mcp_request_t *req)
+{
+    req->again = 0;
+    req->held = 0;
+
+    mcp_job_abort(req);
+}
+
+
+void
+mcp_job_stop_all(mcp_call_t *call)
+{
+    size_t  i;
+
+    for (i = 0; i < call->n; i++) {
+        mcp_job_stop(&call->requests[i]);
+    }
+}
+
+
+/* --- what backends say --- */
+
+static int
+mcp_job_log_wanted(mcp_request_t *req, const mcp_json_value_t *level)
+{
+    int           n;
+    uint32_t      least;
+    mcp_call_t   *call;
+
+    call = req->call;
+
+    if (level->type != MCP_JSON_STRING || level->raw.len < 2) {
+        return 1;
+    }
+
+    if (mcp_store_value_get(call->node->store, 'l', call->session.id,
+                            mcp_call_now(call), &least)
+        != MCP_OK)
+    {
+        return 1;
+    }
+
+    n = mcp_log_level_find((mcp_str_t) { level->raw.data + 1,
+                                         level->raw.len - 2 });
+
+    return n < 0 || (uint32_t) n >= least;
+}
+
+
+int
+mcp_job_same(const mcp_mem_t *mem, mcp_str_t a, mcp_str_t b)
+{
+    int          same;
+    mcp_str_t    plain_a, plain_b;
+    mcp_arena_t  arena;
+
+    if (mcp_str_eq(a, b)) {
+        return 1;
+    }
+
+    if (a.len < 2 || b.len < 2 || a.data[0] != '"' || b.data[0] != '"'
+        || (memchr(a.data, '\\', a.len) == NULL
+            && memchr(b.data, '\\', b.len) == NULL))
+    {
+        return 0;
+    }
+
+    mcp_arena_init(&arena, mem);
+
+    same = mcp_json_unescape(&arena, a, &plain_a) == MCP_OK
+           && mcp_json_unescape(&arena, b, &plain_b) == MCP_OK
+           && mcp_str_eq(plain_a, plain_b);
+
+    mcp_arena_destroy(&arena);
+
+    return same;
+}
+
+
+static int
+mcp_job_notification(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    int         rc;
+    mcp_call_t  *call;
+
+    call = req->call;
+
+    if (mcp_str_eq(msg->method, mcp_str("notifications/progress"))) {
+
+        /* only for those who asked, and as they asked (basic/utilities/
+         * progress) */
+
+        if (req->progress_token.len == 0
+            || !mcp_job_same(&call->node->env->mem, msg->progress_token.raw,
+                             req->progress_token))
+        {
+            return MCP_OK;
+        }
+
+    } else if (mcp_str_eq(msg->method, mcp_str("notifications/message"))) {
+
+        if (!mcp_job_log_wanted(req, &msg->level)) {
+            return MCP_OK;
+        }
+
+    } else if (mcp_door_broadcast(call->node, msg->method, msg->uri.raw,
+                                  msg->body))
+    {
+        return MCP_OK;
+    }
+
+    if (mcp_call_durable(call) != MCP_OK || req->state == MCP_REQUEST_OVER) {
+        return MCP_OK;
+    }
+
+    rc = mcp_call_append(call, msg->body, mcp_call_state(call));
+
+    if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
+        return MCP_AGAIN;
+    }
+
+    return MCP_OK;
+}
+
+
+/* The subscription itself is ours, the backend has agreed to it. */
+static int
+mcp_job_subscription(mcp_request_t *req)
+{
+    int                rc;
+    unsigned char      topic[MCP_DIGEST_LEN];
+    mcp_call_t        *call;
+    mcp_stream_info_t  info;
+
+    call = req->call;
+
+    rc = mcp_listener(call->node, call->endpoint, &call->session, &info);
+
+    if (rc == MCP_OK) {
+        rc = mcp_topic_uri(req->name, topic);
+    }
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (req->method->id == MCP_METHOD_RESOURCES_SUBSCRIBE) {
+        return mcp_store_subscribe(call->node->store, &info.ref, topic);
+    }
+
+    mcp_store_unsubscribe(call->node->store, &info.ref, topic);
+
+    return MCP_OK;
+}
+
+
+static int
+mcp_job_result(mcp_request_t *req, mcp_str_t body)
+{
+    if ((req->method->id == MCP_METHOD_RESOURCES_SUBSCRIBE
+         || req->method->id == MCP_METHOD_RESOURCES_UNSUBSCRIBE)
+        && mcp_job_subscription(req) != MCP_OK)
+    {
+        return mcp_call_finish_fault(req, MCP_FAULT_STORE_FULL, mcp_null_str);
+    }
+
+    return mcp_call_finish(req, body, 0);
+}
+
+
+int
+mcp_job_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    mcp_call_t  *call;
+
+    call = req->call;
+
+    if (call->over || req->state == MCP_REQUEST_OVER) {
+        return MCP_OK;
+    }
+
+    switch (msg->kind) {
+
+    case MCP_BACKEND_NOTIFICATION:
+        return mcp_job_notification(req, msg);
+
+    case MCP_BACKEND_RESULT:
+        return mcp_job_result(req, msg->body);
+
+    case MCP_BACKEND_ERROR:
+        return mcp_call_finish(req, msg->body, 1);
+
+    case MCP_BACKEND_INPUT:
+        return mcp_input_begin(req, msg);
+
+    case MCP_BACKEND_DETACHED:
+        req->state = MCP_REQUEST_DETACHED;
+        mcp_call_durable(call);
+        return MCP_OK;
+
+    default:
+        if (msg->detail) {
+            mcp_call_log(call, MCP_LOG_ERROR, "failed in its backend",
+                         msg->detail);
+        }
+
+        return mcp_call_finish_fault(req, msg->fault, mcp_null_str);
+    }
+}
+
+
+void
+mcp_job_hold(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    req->msg = *msg;
+    req->msg.detail = NULL;            /* is in the log already */
+    req->held = 1;
+}
+
+
+/* The message that was held, if there is one: MCP_OK or MCP_AGAIN. */
+static int
+mcp_job_retry(mcp_request_t *req)
+{
+    if (!req->held) {
+        return MCP_OK;
+    }
+
+    req->held = 0;
+
+    if (mcp_job_message(req, &req->msg) == MCP_AGAIN) {
+        req->msg.detail = NULL;
+        req->held = 1;
+        return MCP_AGAIN;
+    }
+
+    return MCP_OK;
+}
+
+
+void
+mcp_job_process(mcp_request_t *req)
+{
+    int                rc;
+    mcp_backend_msg_t  msg;
+
+    if (mcp_job_retry(req) == MCP_AGAIN || req->backend == NULL) {
+        return;
+    }
+
+    for ( ;; ) {
+
+        rc = mcp_backend_read(req->backend, &msg);
+
+        if (rc == MCP_AGAIN && req->ended) {
+            req->ended = 0;
+            mcp_backend_end(req->backend, req->end_fault, req->end_detail);
+            continue;
+        }
+
+        if (rc != MCP_OK) {
+            break;
+        }
+
+        if (mcp_job_message(req, &msg) == MCP_AGAIN) {
+            mcp_job_hold(req, &msg);
+            return;
+        }
+    }
+
+    if (rc < 0 && !req->call->over && req->state != MCP_REQUEST_OVER) {
+        mcp_call_abandon(req->call, MCP_FAULT_INTERNAL);
+    }
+
+    mcp_job_go_again(req);
+}
+
+
+/* Invokes once more if that was put off, and nothing stands in its way: what
+ * is held lies in the decoder, which the next invocation replaces. */
+static void
+mcp_job_go_again(mcp_request_t *req)
+{
+    if (!req->again || req->live || req->held) {
+        return;
+    }
+
+    req->again = 0;
+
+    /* what was published meanwhile may have answered, or have asked anew */
+
+    if (req->call->over || req->state != MCP_REQUEST_RUN) {
+        return;
+    }
+
+    if (mcp_input_again(req) == MCP_AGAIN) {
+        mcp_call_hold_fault(req, MCP_FAULT_INTERNAL);
+    }
+}
+
+
+static mcp_request_t *
+mcp_job_request(mcp_job_t *job)
+{
+    return &job->call->requests[job->request];
+}
+
+
+void
+mcp_job_head(mcp_job_t *job, int status, mcp_str_t content_type)
+{
+    mcp_request_t  *req;
+
+    req = mcp_job_request(job);
+
+    if (mcp_backend_head(req->backend, status, content_type)
+        == MCP_ERR_MEMORY)
+    {
+        mcp_call_fail(req, MCP_FAULT_INTERNAL);
+    }
+}
+
+
+size_t
+mcp_job_data(mcp_job_t *job, const char *data, size_t len)
+{
+    mcp_request_t  *req;
+
+    req = mcp_job_request(job);
+
+    if (req->call->over || job->aborted) {
+        return len;
+    }
+
+    if (req->held) {
+        req->starved = 1;
+        return 0;
+    }
+
+    if (mcp_backend_write(req->backend, data, len) == MCP_ERR_MEMORY) {
+        mcp_call_fail(req, MCP_FAULT_INTERNAL);
+        return len;
+    }
+
+    mcp_job_process(req);
+
+    if (req->held) {
+        mcp_call_set_timer(req->call);
+    }
+
+    return len;
+}
+
+
+void
+mcp_job_end(mcp_job_t *job, mcp_fault_e fault, const char *detail)
+{
+    mcp_call_t     *call;
+    mcp_request_t  *req;
+
+    req = mcp_job_request(job);
+    call = req->call;
+
+    mcp_node_unqueue(call->node, &job->task);
+
+    req->live = 0;
+    call->refs++;
+
+    if (req->again) {
+        mcp_job_go_again(req);
+
+    } else if (!call->over && !job->aborted
+               && req->state == MCP_REQUEST_RUN)
+    {
+        req->ended = 1;
+        req->end_fault = fault;
+        req->end_detail = detail;
+
+        if (!req->held) {
+            mcp_job_process(req);
+        }
+
+        /* no more of the job wakes the call up for what is held now */
+
+        if (req->held) {
+            mcp_call_set_timer(call);
+        }
+    }
+
+    call->jobs--;
+
+    mcp_call_check_end(call);
+    mcp_call_release(call);
+}
+
+
+/* --- its time --- */
+
+static void
+mcp_job_timeout(mcp_request_t *req)
+{
+    int  rc;
+
+    if (req->state == MCP_REQUEST_INPUT) {
+        rc = mcp_call_finish_text(req, mcp_str("The client did not answer "
+                                               "the request for input in "
+                                               "time"));
+    } else {
+        mcp_call_log(req->call, MCP_LOG_ERROR, "timed out", NULL);
+        rc = mcp_call_finish_fault(req, MCP_FAULT_BACKEND_TIMEOUT,
+                                   mcp_null_str);
+    }
+
+    if (rc == MCP_AGAIN) {
+        req->deadline = mcp_call_now(req->call) + MCP_CALL_RETRY;
+    }
+}
+
+
+void
+mcp_job_deadline(mcp_request_t *req)
+{
+    unsigned     was_live;
+    mcp_call_t  *call;
+
+    call = req->call;
+    was_live = req->live;
+
+    /* it passes once */
+
+    req->deadline = UINT64_MAX;
+
+    if (call->over || req->state == MCP_REQUEST_OVER) {
+        mcp_job_stop(req);
+
+        if (was_live && !req->live) {
+            mcp_call_check_end(call);
+        }
+
+        return;
+    }
+
+    if (req->again) {
+
+        /* it asked, was answered, and does not end */
+
+        mcp_job_abort(req);
+        mcp_job_go_again(req);
+        return;
+    }
+
+    if (req->held && req->msg.kind != MCP_BACKEND_NOTIFICATION) {
+
+        /* its last word is here, only room is not */
+
+        req->deadline = mcp_call_now(call) + MCP_CALL_RETRY;
+        return;
+    }
+
+    mcp_job_stop(req);
+    mcp_job_timeout(req);
+}

@@ -1,0 +1,269 @@
+
+/* What comes from other processes: cancellations, the end of a session,
+ * published messages; and all of it while something is held. */
+
+#include "core_cases.h"
+
+
+#define ASK_ROOTS  "{\"resultType\":\"input_required\",\"inputRequests\":{"  \
+                   "\"r\":{\"method\":\"roots/list\"}}}"
+
+
+static void
+test_cancel(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    /* a durable call, from another process */
+
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 1500);
+    cancel(1, session, "7");
+    assert_int_equal(d.aborts, 1);
+    assert_int_equal(a.ended, 1);
+    has_not(a.text, "result");
+    client_close(&d, &a);
+    quiet();
+
+    /* one that is not durable yet */
+
+    client_post(&d, 0, &a, session, CALL);
+    cancel(1, session, "7");
+    driver_wait(&d, 1500);
+    assert_int_equal(d.aborts, 2);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+
+    /* even if that takes long */
+
+    d.endpoint.stream_after = 20000;
+    client_post(&d, 0, &a, session, CALL);
+    cancel(1, session, "7");
+    driver_wait(&d, 20500);
+    assert_int_equal(d.aborts, 3);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+    d.endpoint.stream_after = 1000;
+
+    /* another id, another session are none of its business */
+
+    job = call(0);
+    driver_wait(&d, 1500);
+    cancel(1, session, "\"7\"");
+    cancel(1, session, "77");
+    client_open(&d, session, NEW, ALL);
+    cancel(1, session, "7");
+    assert_int_equal(d.aborts, 3);
+    end_with_result(job);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    assert_int_equal(stats().counter[MCP_COUNT_CALLS_CANCELLED], 3);
+    quiet();
+}
+
+
+/* A call of a's with a full stream that nobody reads, and a message of its
+ * backend that is held. */
+static mcp_job_t *
+stuck(char *id, char *url, size_t size)
+{
+    mcp_job_t  *job;
+
+    client_open(&d, session, NEW, ALL);
+    d.endpoint.stream_buffer = 8 * 1024;
+    job = call(0);
+    door_of(job, url, size);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_last_id(&a, id);
+    client_close(&d, &a);
+    fill(job);
+
+    return job;
+}
+
+
+/* A cancellation does not wait behind what is held, nor behind what was
+ * published before it. */
+static void
+test_cancel_held(void **state)
+{
+    int   way;
+    char  id[64], url[512];
+
+    (void) state;
+
+    for (way = 0; way < 3; way++) {
+        stuck(id, url, sizeof(url));
+
+        if (way == 1) {
+            publish(1, &b, url + strlen("http://127.0.0.1"), PROGRESS(77));
+        }
+
+        if (way == 2) {
+            end_session(1, session);
+
+        } else {
+            cancel(1, session, "7");
+        }
+
+        assert_int_equal(d.n_jobs, 0);
+        quiet();
+    }
+}
+
+
+/* What is published comes behind what is held, in order. */
+static void
+test_publish_held(void **state)
+{
+    char         id[64], url[512];
+    mcp_job_t   *job;
+    const char  *path;
+
+    (void) state;
+
+    job = stuck(id, url, sizeof(url));
+    path = url + strlen("http://127.0.0.1");
+    publish(1, &b, path, PROGRESS(77));
+    assert_int_equal(b.status, 202);
+    publish(1, &b, path, PROGRESS(78));
+    assert_int_equal(b.status, 202);
+
+    client_resume(&d, 1, &a, session, id);
+    has(a.text, PROGRESS(77) "\n\n");
+    assert_true(strstr(a.text, line) < strstr(a.text, PROGRESS(77)));
+    assert_true(strstr(a.text, PROGRESS(77))
+                < strstr(a.text, PROGRESS(78)));
+
+    end_with_result(job);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Where there is no room for a published answer it is tried until there is. */
+static void
+test_publish_no_room(void **state)
+{
+    char              id[64], url[512];
+    const char       *path;
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    path = door_of(d.jobs[0], url, sizeof(url));
+    driver_wait(&d, 1500);
+    client_last_id(&a, id);
+    client_close(&d, &a);
+
+    driver_pause(&d, 0, 1);
+    publish(1, &b, path, RESULT);
+    assert_int_equal(b.status, 202);
+    hog(&ref);
+    driver_pause(&d, 0, 0);
+    driver_wait(&d, 2000);
+    mcp_store_free(&d.process[1].store, &ref);
+    driver_wait(&d, 1100);
+
+    client_resume(&d, 1, &a, session, id);
+    has(a.text, ANSWER);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    driver_wait(&d, 6000);
+    quiet();
+}
+
+
+/* The client has answered, the backend that asked has not ended yet, and what
+ * is published meanwhile finds no room: the next invocation waits for it. */
+static void
+test_publish_between_rounds(void **state)
+{
+    int          i;
+    char         id[64], question[64], url[512];
+    mcp_job_t   *job;
+    const char  *path;
+
+    (void) state;
+
+    d.endpoint.stream_buffer = 8 * 1024;
+    job = call(0);
+    path = door_of(job, url, sizeof(url));
+    backend_say(&d, job, ASK_ROOTS "\n");
+    question_id(a.text, "roots/list", question);
+    client_last_id(&a, id);
+    client_close(&d, &a);
+    reply(1, session, question, "\"result\":{\"roots\":[]}");
+
+    snprintf(line, sizeof(line), BIG(900), 0);
+    line[strlen(line) - 1] = '\0';
+
+    for (i = 0; i < 12; i++) {
+        publish(1, &b, path, line);
+        assert_int_equal(b.status, 202);
+    }
+
+    backend_end(&d, job, MCP_FAULT_NONE);
+    assert_int_equal(d.n_jobs, 0);
+
+    client_resume(&d, 1, &a, session, id);
+    assert_int_equal(count(a.text, line), 12);
+    assert_int_equal(d.n_jobs, 1);
+    has(d.last_body, "\"inputResponses\":{\"r\":{\"roots\":[]}}");
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* An answer that is published between two rounds ends them. */
+static void
+test_answer_between_rounds(void **state)
+{
+    char        old[MCP_SESSION_TEXT_MAX], id[64], url[512];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    client_open(&d, old, OLD, ALL);
+    client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, job, ASK_ROOTS "\n");
+    question_id(a.text, "roots/list", id);
+    reply(1, old, id, "\"result\":{\"roots\":[]}");
+    publish(1, &b, door_of(job, url, sizeof(url)), RESULT);
+    assert_int_equal(count(a.text, ANSWER), 1);
+
+    backend_end(&d, job, MCP_FAULT_NONE);
+    assert_int_equal(d.n_jobs, 1);
+    backend_json(&d, RESULT);
+    has(a.text, "\"id\":8,\"result\"");
+    assert_int_equal(count(a.text, ANSWER), 1);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_cancel),
+        test(test_cancel_held),
+        test(test_publish_held),
+        test(test_publish_no_room),
+        test(test_publish_between_rounds),
+        test(test_answer_between_rounds)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

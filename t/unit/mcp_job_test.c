@@ -1,0 +1,484 @@
+
+/* Jobs: what is made of what backends say, what is held back for want of room,
+ * and how a job ends. */
+
+#include "core_cases.h"
+
+
+/* Only what is the client's business: its own progress token. */
+static void
+test_progress_tokens(void **state)
+{
+    static const struct {
+        const char  *meta;
+        const char  *token;
+        int          wanted;
+    } cases[] = {
+        { "\"_meta\":{\"progressToken\":\"t\"}", "\"t\"", 1 },
+        { "\"_meta\":{\"progressToken\":\"t\"}", "\"u\"", 0 },
+        { "\"_meta\":{\"progressToken\":5}", "5", 1 },
+        { "\"_meta\":{\"progressToken\":5}", "\"5\"", 0 },
+        { "\"_meta\":{}", "\"t\"", 0 },
+        { "\"arguments\":{}", "\"t\"", 0 }
+    };
+
+    size_t      i;
+    char        body[256];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        snprintf(body, sizeof(body), REQUEST("7", "tools/call",
+                 "{\"name\":\"echo\",%s}"), cases[i].meta);
+        client_post(&d, 0, &a, session, body);
+        job = d.jobs[0];
+        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+        snprintf(body, sizeof(body), NOTE("notifications/progress",
+                 "{\"progressToken\":%s,\"progress\":1}") "\n",
+                 cases[i].token);
+        backend_say(&d, job, body);
+        assert_int_equal(a.streaming, cases[i].wanted);
+        end_with_result(job);
+        assert_int_equal(count(a.text, "notifications/progress"),
+                         cases[i].wanted);
+        has(a.text, ANSWER);
+        client_close(&d, &a);
+    }
+
+    quiet();
+}
+
+
+static void
+test_log_level(void **state)
+{
+    static const char *const  levels[] = {
+        "debug", "info", "notice", "warning", "error", "critical", "alert",
+        "emergency"
+    };
+
+    size_t      i, k;
+    char        body[256];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(levels); i++) {
+        snprintf(body, sizeof(body), REQUEST("1", "logging/setLevel",
+                 "{\"level\":\"%s\"}"), levels[i]);
+        ask(session, body, 200, "\"result\":{}");
+
+        job = call(1);
+
+        for (k = 0; k < ITEMS(levels); k++) {
+            snprintf(body, sizeof(body), NOTE("notifications/message",
+                     "{\"level\":\"%s\",\"data\":\"n%zu\"}") "\n",
+                     levels[k], k);
+            backend_say(&d, job, body);
+        }
+
+        end_with_result(job);
+
+        for (k = 0; k < ITEMS(levels); k++) {
+            snprintf(body, sizeof(body), "\"n%zu\"", k);
+            assert_int_equal(count(a.text, body), k >= i);
+        }
+
+        client_close(&d, &a);
+    }
+
+    quiet();
+}
+
+
+/* What concerns all goes to all, and is no event of the call. */
+static void
+test_broadcast(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    client_resume(&d, 1, &b, session, NULL);
+    job = call(0);
+    backend_say(&d, job, CHANGED "\n" UPDATED "\n");
+    has(b.text, CHANGED);
+    has_not(b.text, UPDATED);
+    assert_int_equal(a.status, 0);
+    end_with_result(job);
+    assert_string_equal(a.text, ANSWER);
+    client_close(&d, &a);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+static void
+test_backend_failures(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    assert_int_equal(a.status, 200);
+    has(a.text, "-32603");
+    has(a.text, "\"id\":7");
+    client_close(&d, &a);
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    backend_end(&d, job, MCP_FAULT_BACKEND_FAILED);
+    has(a.text, PROGRESS(1));
+    has(a.text, "-32603");
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, "{\"broken\":");
+    has(a.text, "Backend sent an invalid response");
+    client_close(&d, &a);
+
+    job = call(0);
+    backend_end(&d, job, MCP_FAULT_NONE);
+    has(a.text, "-32603");
+    client_close(&d, &a);
+    assert_int_equal(stats().counter[MCP_COUNT_CALLS_FAILED], 4);
+    quiet();
+}
+
+
+/* A message that is larger than one may be ends the call; one that is larger
+ * than the stream may be goes when it is alone. */
+static void
+test_oversized(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    snprintf(line, sizeof(line), BIG(17000), 0);
+    backend_say(&d, job, line);
+    has(a.text, "Backend response too large");
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    driver_wait(&d, 6000);
+    quiet();
+
+    d.endpoint.stream_buffer = 4 * 1024;
+    job = call(0);
+    snprintf(line, sizeof(line), BIG(9000), 0);
+    assert_int_equal(backend_say(&d, job, line), strlen(line));
+    assert_int_equal(backend_say(&d, job, line), strlen(line));
+    line[strlen(line) - 1] = '\0';
+    assert_int_equal(count(a.text, line), 2);
+    end_with_result(job);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_back_pressure(void **state)
+{
+    char        id[64];
+    unsigned    i, sent;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.stream_buffer = 8 * 1024;
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(0) "\n");
+    client_last_id(&a, id);
+    client_close(&d, &a);
+
+    sent = 0;
+
+    for (i = 1; i < 100; i++) {
+        snprintf(line, sizeof(line), NOTE("notifications/progress",
+                 "{\"progressToken\":\"t\",\"progress\":%u,"
+                 "\"message\":\"%0900d\"}") "\n", i, 0);
+
+        if (backend_say(&d, job, line) == 0) {
+            break;
+        }
+
+        sent = i;
+    }
+
+    assert_true(sent > 2 && sent < 20);
+
+    client_resume(&d, 1, &b, session, id);
+    assert_true(d.resumes > 0);
+
+    for (i = sent + 1; i <= 40; i++) {
+        snprintf(line, sizeof(line), NOTE("notifications/progress",
+                 "{\"progressToken\":\"t\",\"progress\":%u,"
+                 "\"message\":\"%0900d\"}") "\n", i, 0);
+        assert_int_equal(backend_say(&d, job, line), strlen(line));
+    }
+
+    end_with_result(job);
+
+    for (i = 1; i <= 40; i++) {
+        snprintf(line, sizeof(line), "\"progress\":%u,", i);
+        assert_int_equal(count(b.text, line), 1);
+    }
+
+    has(b.text, ANSWER);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* A message is held for want of room, and then ... */
+static void
+test_held(void **state)
+{
+    enum { LEAVE, RESULT_COMES, JOB_BREAKS, TIMEOUT, NOBODY_COMES, THINGS };
+
+    int         thing, n;
+    char        id[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.stream_buffer = 8 * 1024;
+
+    for (thing = 0; thing < THINGS; thing++) {
+
+        client_open(&d, session, NEW, ALL);
+        d.resumes = 0;
+        job = call(0);
+        backend_say(&d, job, PROGRESS(1) "\n");
+        client_last_id(&a, id);
+        client_close(&d, &a);
+        n = fill(job);
+
+        switch (thing) {
+
+        case LEAVE:
+            /* the client comes, and leaves before it was all */
+            client_init(&a, session);
+            client_header(&a, "Last-Event-ID", id);
+            a.slow = 1;
+            client_send(&d, 1, &a, "GET", "");
+            client_pull(&a);
+            client_close(&d, &a);
+            assert_int_equal(d.n_jobs, 1);
+            break;
+
+        case RESULT_COMES:
+            /* it is not taken: the backend is offered to speak later */
+            assert_int_equal(backend_say(&d, job, RESULT "\n"), 0);
+            break;
+
+        case JOB_BREAKS:
+            backend_end(&d, job, MCP_FAULT_BACKEND_FAILED);
+            break;
+
+        case TIMEOUT:
+            driver_wait(&d, 31000);
+            assert_int_equal(d.n_jobs, 0);
+            break;
+
+        case NOBODY_COMES:
+            d.endpoint.call_timeout = 3600000;
+            backend_end(&d, job, MCP_FAULT_NONE);
+            driver_wait(&d, 130000);
+            quiet();
+            assert_int_equal(stats().streams, 0);
+            d.endpoint.call_timeout = 30000;
+            continue;
+        }
+
+        client_resume(&d, 1, &b, session, id);
+        line[strlen(line) - 1] = '\0';
+
+        /* after a timeout the one that was held is lost with the job that said
+         * it */
+
+        assert_int_equal(count(b.text, line), thing == TIMEOUT ? n - 1 : n);
+
+        if (d.n_jobs) {
+            assert_int_equal(d.resumes, 1);
+            end_with_result(job);
+            has(b.text, ANSWER);
+
+        } else {
+            has(b.text, "-32603");
+        }
+
+        assert_int_equal(b.ended, 1);
+        client_close(&d, &b);
+        quiet();
+    }
+}
+
+
+/* There is no room for the answer, not even in the reserve: it is tried until
+ * there is, also if nobody says when, and if that takes longer than the call
+ * may. */
+static void
+test_no_room_for_answer(void **state)
+{
+    enum { AT_END, SAID, BREAKS, LATE, WAYS };
+
+    int               way;
+    char              id[64];
+    unsigned          logged;
+    mcp_job_t        *job;
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    for (way = 0; way < WAYS; way++) {
+        client_open(&d, session, NEW, ALL);
+        client_post(&d, 0, &a, session, CALL);
+        driver_wait(&d, 1500);
+        client_last_id(&a, id);
+        client_close(&d, &a);
+        job = d.jobs[0];
+        hog(&ref);
+
+        switch (way) {
+
+        case SAID:
+            mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+            end_with_result(job);
+            break;
+
+        case BREAKS:
+            backend_end(&d, job, MCP_FAULT_BACKEND_FAILED);
+            break;
+
+        default:
+            backend_json(&d, RESULT);
+        }
+
+        assert_int_equal(d.n_jobs, 0);
+        assert_int_equal(d.process[0].node.calls, 1);
+
+        if (way == LATE) {
+            driver_wait(&d, 40000);
+            assert_int_equal(d.process[0].node.calls, 1);
+        }
+
+        /* each time it is tried is no news */
+
+        logged = d.te.logged;
+        driver_wait(&d, 5000);
+        assert_int_equal(d.te.logged, logged);
+
+        /* room, but no word of it */
+
+        driver_pause(&d, 0, 1);
+        mcp_store_free(&d.process[1].store, &ref);
+        driver_wait(&d, 1100);
+
+        client_resume(&d, 1, &a, session, id);
+        has(a.text, way == BREAKS ? "-32603" : ANSWER);
+        assert_int_equal(a.ended, 1);
+        driver_pause(&d, 0, 0);
+        client_close(&d, &a);
+        quiet();
+        driver_wait(&d, 100000);
+    }
+}
+
+
+/* The next invocation does not wait for ever for one that was never started:
+ * what it would have asked was published. */
+static void
+test_again_before_start(void **state)
+{
+    char         id[64], url[512];
+    const char  *path;
+    mcp_call_t  *call;
+
+    (void) state;
+
+    driver_pause(&d, 0, 1);
+    client_post(&d, 0, &a, session, CALL);
+    call = a.x->call;
+    path = door_of(&call->requests[0].job, url, sizeof(url));
+    snprintf(id, sizeof(id), "%.*s.1", MCP_STREAM_TEXT_LEN, call->id_text);
+    client_close(&d, &a);
+
+    publish(1, &b, path, "{\"resultType\":\"input_required\","
+            "\"inputRequests\":{\"r\":{\"method\":\"roots/list\"}}}");
+    assert_int_equal(b.status, 202);
+    mcp_node_wake(&d.process[0].node);
+    reply(1, session, id, "\"result\":{\"roots\":[]}");
+    mcp_node_wake(&d.process[0].node);
+
+    driver_wait(&d, 6000);
+    driver_pause(&d, 0, 0);
+    assert_int_equal(d.n_jobs, 1);
+    has(d.last_body, "\"inputResponses\":{\"r\":{\"roots\":[]}}");
+    backend_json(&d, RESULT);
+    quiet();
+}
+
+
+/* A backend goes on after it has answered, and never closes. */
+static void
+test_after_the_end(void **state)
+{
+    int         fast;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    for (fast = 0; fast < 2; fast++) {
+        d.aborts = 0;
+        job = call(0);
+
+        if (!fast) {
+            backend_say(&d, job, PROGRESS(1) "\n");
+        }
+
+        backend_say(&d, job, RESULT "\n" PROGRESS(2) "\n" RESULT "\n");
+        assert_int_equal(backend_say(&d, job, PROGRESS(3) "\n"),
+                         strlen(PROGRESS(3) "\n"));
+        has(a.text, ANSWER);
+        assert_int_equal(count(a.text, "\"id\":7"), 1);
+        has_not(a.text, PROGRESS(2));
+        has_not(a.text, PROGRESS(3));
+        assert_int_equal(a.ended, 1);
+
+        client_close(&d, &a);
+        driver_wait(&d, 4000);
+        assert_int_equal(d.aborts, 0);
+        driver_wait(&d, 2000);
+        assert_int_equal(d.aborts, 1);
+        quiet();
+    }
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_progress_tokens),
+        test(test_log_level),
+        test(test_broadcast),
+        test(test_backend_failures),
+        test(test_oversized),
+        test(test_back_pressure),
+        test(test_held),
+        test(test_no_room_for_answer),
+        test(test_again_before_start),
+        test(test_after_the_end)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
