@@ -556,7 +556,6 @@ ngx_http_mcp_make_routes(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 }
 
 
-/* The endpoint that a location with "mcp" or "mcp_publish" gets. */
 /* The names of the server: nginx's own list of them lives only as long as the
  * configuration is read. */
 static ngx_int_t
@@ -585,6 +584,7 @@ ngx_http_mcp_make_host_names(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 }
 
 
+/* The endpoint that a location with "mcp" or "mcp_publish" gets. */
 static char *
 ngx_http_mcp_make_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
     ngx_http_mcp_zone_t *zone)
@@ -1223,11 +1223,13 @@ ngx_http_mcp_allow_origin(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
             continue;
         }
 
-        if (value[i].data[0] != '~' && ngx_strstr(value[i].data, "://") == NULL)
+        if (value[i].data[0] != '~'
+            && ngx_strstr(value[i].data, "://") == NULL
+            && ngx_strcmp(value[i].data, "null") != 0)
         {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                                "\"%V\" is not an origin "
-                               "(scheme://host[:port]), ~regex or *",
+                               "(scheme://host[:port]), ~regex, null or *",
                                &value[i]);
             return NGX_CONF_ERROR;
         }

@@ -466,7 +466,9 @@ mcp_door_body(mcp_exchange_t *x, size_t len)
     } else if (mcp_http_is_type(x->content_type,
                                 mcp_str("application/x-ndjson"))
                || mcp_http_is_type(x->content_type,
-                                   mcp_str("application/ndjson")))
+                                   mcp_str("application/ndjson"))
+               || mcp_http_is_type(x->content_type,
+                                   mcp_str("application/jsonl")))
     {
         fault = mcp_door_lines(x, text);
 

@@ -793,7 +793,7 @@ invalid number of arguments in "mcp_allow_origin" directive
 --- must_die
 --- error_log
 [emerg]
-"example.com" is not an origin (scheme://host[:port]), ~regex or *
+"example.com" is not an origin (scheme://host[:port]), ~regex, null or *
 
 
 
