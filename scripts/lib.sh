@@ -5,7 +5,7 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
-results=${MCP_RESULTS:-$root/build/results}
+results=${MCP_RESULTS:-$root/build/results/single}
 mkdir -p "$results"
 
 result() {
