@@ -225,10 +225,6 @@ int mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
 /* Frees it at once; a consumer is woken and finds it gone. */
 void mcp_store_free(mcp_store_t *store, const mcp_stream_ref_t *ref);
 
-/* Changes the owner's handle. */
-int mcp_store_set_handle(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    uint64_t handle);
-
 
 /* --- consumers --- */
 

@@ -761,29 +761,6 @@ mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-int
-mcp_store_set_handle(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    uint64_t handle)
-{
-    mcp_store_op_t       op;
-    mcp_store_stream_t  *st;
-
-    if (mcp_store_enter(store, &op) != MCP_OK) {
-        return MCP_ERR_INTERNAL;
-    }
-
-    st = mcp_store_stream_get(&op, ref);
-
-    if (st != NULL) {
-        st->owner_handle = handle;
-    }
-
-    mcp_store_leave(&op);
-
-    return st ? MCP_OK : MCP_ERR_NOT_FOUND;
-}
-
-
 /* Both times are "not known yet" after calls that do not bring the time. */
 static void
 mcp_store_stream_stamp(mcp_store_stream_t *st, uint64_t now)

@@ -214,7 +214,6 @@ test_states(void **state)
     assert_int_equal(store_drain(&d, 1, NULL), 1);
     assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
     assert_int_equal(info.state, MCP_STATE_INPUT_REQUIRED);
-    assert_int_equal(mcp_store_set_handle(S0, &ref, 4711), MCP_OK);
 
     assert_int_equal(mcp_store_post(S1, &ref, MCP_POST_INPUT, 3,
                                     mcp_str("{}")), MCP_OK);
