@@ -8,6 +8,8 @@
 
 #include "ngx_http_mcp_module.h"
 
+#include "mcp_http.h"
+
 
 static ngx_int_t ngx_http_mcp_start(ngx_http_request_t *r,
     ngx_http_mcp_zone_t *zone, ngx_uint_t publish);
@@ -178,17 +180,13 @@ ngx_http_mcp_is_loopback(struct sockaddr *sockaddr)
     case AF_INET6:
         sin6 = (struct sockaddr_in6 *) sockaddr;
 
-        if (IN6_IS_ADDR_V4MAPPED(&sin6->sin6_addr)) {
-            return sin6->sin6_addr.s6_addr[12] == 127;
-        }
-
-        return IN6_IS_ADDR_LOOPBACK(&sin6->sin6_addr);
+        return mcp_http_address_is_loopback(&sin6->sin6_addr, 16);
 #endif
 
     case AF_INET:
         sin = (struct sockaddr_in *) sockaddr;
 
-        return (ntohl(sin->sin_addr.s_addr) >> 24) == 127;
+        return mcp_http_address_is_loopback(&sin->sin_addr, 4);
     }
 
     return 0;
@@ -240,76 +238,15 @@ ngx_http_mcp_make_headers(ngx_http_request_t *r, mcp_head_t *head)
 }
 
 
-static ngx_uint_t
-ngx_http_mcp_server_name_is(ngx_str_t *name, ngx_str_t *host)
-{
-    ngx_str_t  suffix;
-
-    if (name->len == host->len
-        && ngx_strncasecmp(name->data, host->data, host->len) == 0)
-    {
-        return 1;
-    }
-
-    /* "*.example.com", and ".example.com" that is that and itself */
-
-    suffix = *name;
-
-    if (suffix.len > 2 && suffix.data[0] == '*') {
-        suffix.data++;
-        suffix.len--;
-    }
-
-    if (suffix.len < 2 || suffix.data[0] != '.') {
-        return 0;
-    }
-
-    if (host->len > suffix.len
-        && ngx_strncasecmp(host->data + host->len - suffix.len, suffix.data,
-                           suffix.len)
-           == 0)
-    {
-        return 1;
-    }
-
-    return name->data[0] == '.' && host->len == suffix.len - 1
-           && ngx_strncasecmp(host->data, suffix.data + 1, host->len) == 0;
-}
-
-
-/* The name of the server that the client has used, else its first. */
-static mcp_str_t
-ngx_http_mcp_server_name(ngx_http_request_t *r,
-    ngx_http_mcp_loc_conf_t *mlcf, ngx_http_core_srv_conf_t *cscf)
-{
-    ngx_str_t   *host;
-    ngx_uint_t   i;
-
-    host = &r->headers_in.server;
-
-    for (i = 0; i < mlcf->n_host_names; i++) {
-        if (host->len
-            && ngx_http_mcp_server_name_is(&mlcf->host_names[i], host))
-        {
-            return ngx_http_mcp_str(host);
-        }
-    }
-
-    return ngx_http_mcp_str(&cscf->server_name);
-}
-
-
 static ngx_int_t
 ngx_http_mcp_make_head(ngx_http_request_t *r, mcp_head_t *head)
 {
-    ngx_str_t                  principal;
-    ngx_connection_t          *c;
-    ngx_http_mcp_loc_conf_t   *mlcf;
-    ngx_http_core_srv_conf_t  *cscf;
+    ngx_str_t                 principal;
+    ngx_connection_t         *c;
+    ngx_http_mcp_loc_conf_t  *mlcf;
 
     c = r->connection;
     mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
-    cscf = ngx_http_get_module_srv_conf(r, ngx_http_core_module);
 
     ngx_memzero(head, sizeof(mcp_head_t));
 
@@ -319,7 +256,8 @@ ngx_http_mcp_make_head(ngx_http_request_t *r, mcp_head_t *head)
 
     head->method = ngx_http_mcp_str(&r->method_name);
     head->path = ngx_http_mcp_str(&r->uri);
-    head->server_name = ngx_http_mcp_server_name(r, mlcf, cscf);
+    head->server_names = mlcf->host_names;
+    head->n_server_names = mlcf->n_host_names;
 
     if (mlcf->principal) {
         if (ngx_http_complex_value(r, mlcf->principal, &principal) != NGX_OK) {

@@ -569,13 +569,13 @@ ngx_http_mcp_make_host_names(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
     sn = cscf->server_names.elts;
     n = cscf->server_names.nelts;
 
-    mlcf->host_names = ngx_palloc(cf->pool, n * sizeof(ngx_str_t));
+    mlcf->host_names = ngx_palloc(cf->pool, n * sizeof(mcp_str_t));
     if (mlcf->host_names == NULL) {
         return NGX_ERROR;
     }
 
     for (i = 0; i < n; i++) {
-        mlcf->host_names[i] = sn[i].name;
+        mlcf->host_names[i] = ngx_http_mcp_str(&sn[i].name);
     }
 
     mlcf->n_host_names = n;

@@ -91,7 +91,7 @@ typedef struct {
     ngx_str_t             server_name;
     ngx_str_t             server_version;
     ngx_str_t             server_title;
-    ngx_str_t            *host_names;  /* of "server_name" */
+    mcp_str_t            *host_names;  /* of "server_name" */
     ngx_uint_t            n_host_names;
     ngx_str_t             publish_url;
     ngx_str_t             backend;     /* default named location */

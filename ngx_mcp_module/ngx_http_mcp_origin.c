@@ -7,6 +7,8 @@
 
 #include "ngx_http_mcp_call.h"
 
+#include "mcp_origin.h"
+
 
 /* A variable to take from the client's request. */
 typedef struct {
@@ -22,42 +24,8 @@ static ngx_array_t *ngx_http_mcp_origin_variables(
     ngx_http_core_main_conf_t *cmcf);
 static ngx_uint_t ngx_http_mcp_origin_freezes(ngx_http_request_t *r,
     ngx_http_mcp_freeze_t *f);
-static ngx_uint_t ngx_http_mcp_origin_skips(ngx_table_elt_t *h);
 static u_char *ngx_http_mcp_origin_copy(u_char *p, ngx_str_t *dst,
     ngx_str_t *src);
-
-
-/*
- * Headers that stay behind: of the client's connection and representation,
- * those kept apart or replaced by our own, and the session's token, which
- * tools must not see.  By length, as that is compared first.
- */
-static ngx_str_t  ngx_http_mcp_skipped[] = {
-    ngx_string("te"),
-    ngx_string("host"),
-    ngx_string("range"),
-    ngx_string("accept"),
-    ngx_string("expect"),
-    ngx_string("trailer"),
-    ngx_string("upgrade"),
-    ngx_string("if-match"),
-    ngx_string("if-range"),
-    ngx_string("connection"),
-    ngx_string("keep-alive"),
-    ngx_string("content-type"),
-    ngx_string("if-none-match"),
-    ngx_string("last-event-id"),
-    ngx_string("http2-settings"),
-    ngx_string("content-length"),
-    ngx_string("mcp-session-id"),
-    ngx_string("accept-encoding"),
-    ngx_string("content-encoding"),
-    ngx_string("proxy-connection"),
-    ngx_string("if-modified-since"),
-    ngx_string("transfer-encoding"),
-    ngx_string("if-unmodified-since"),
-    ngx_null_string
-};
 
 
 /*
@@ -223,7 +191,11 @@ ngx_http_mcp_origin_create(ngx_http_request_t *r)
 
         for (i = 0; i < part->nelts; i++) {
 
-            if (ngx_http_mcp_origin_skips(&h[i])) {
+            /* hash 0: cleared by some module */
+
+            if (h[i].hash == 0
+                || mcp_origin_skips(ngx_http_mcp_str(&h[i].key)))
+            {
                 continue;
             }
 
@@ -370,32 +342,6 @@ ngx_http_mcp_origin_freezes(ngx_http_request_t *r, ngx_http_mcp_freeze_t *f)
     }
 
     return 1;
-}
-
-
-static ngx_uint_t
-ngx_http_mcp_origin_skips(ngx_table_elt_t *h)
-{
-    ngx_str_t  *name;
-
-    for (name = ngx_http_mcp_skipped; name->len; name++) {
-
-        if (name->len < h->key.len) {
-            continue;
-        }
-
-        if (name->len > h->key.len) {
-            break;
-        }
-
-        if (ngx_memcmp(name->data, h->lowcase_key, name->len) == 0) {
-            return 1;
-        }
-    }
-
-    /* hash 0: cleared by some module */
-
-    return h->hash == 0;
 }
 
 

@@ -617,6 +617,7 @@ ngx_http_mcp_zone_start(ngx_http_mcp_zone_t *zone)
 
     store.lock = ngx_http_mcp_lock;
     store.unlock = ngx_http_mcp_unlock;
+    store.mutex = zone;
     store.wake = ngx_http_mcp_wake;
     store.ctx = zone;
 

@@ -182,10 +182,19 @@ mcp_consumer_stop(mcp_exchange_t *x)
 }
 
 
+void
+mcp_exchange_close(mcp_exchange_t *x)
+{
+    x->stopping = 1;
+    mcp_consumer_stop(x);
+}
+
+
 /*
- * Whether to close at will now.  A process that winds up sends its consumers
- * on, but only those who can come back: a client that has seen no id on this
- * connection would wait for ever.
+ * Whether to close at will now.  A process that winds up, or has other work
+ * for what serves this one, sends its consumers on, but only those who can
+ * come back: a client that has seen no id on this connection would wait for
+ * ever.
  */
 static int
 mcp_consumer_is_closing(const mcp_exchange_t *x)
@@ -194,7 +203,7 @@ mcp_consumer_is_closing(const mcp_exchange_t *x)
         return 1;
     }
 
-    return x->node->stopping
+    return (x->stopping || x->node->stopping)
            && (x->listener || mcp_revision(x->session.revision)->priming
                || x->cursor.seq > x->first);
 }

@@ -103,6 +103,7 @@ struct mcp_exchange_s {
     unsigned               priming:1;  /* first bytes are to be written */
     unsigned               comment:1;
     unsigned               closing:1;  /* close at will: retry, end */
+    unsigned               stopping:1; /* the same, if it can come back */
     unsigned               listener:1; /* of the session's own stream */
     unsigned               done:1;     /* the last bytes were pulled */
     unsigned               resumed:1;
@@ -393,6 +394,9 @@ void mcp_call_end_session(mcp_exchange_t *x);
 
 
 /* --- mcp_input.c --- */
+
+/* 1 if the server may send requests to this session's client. */
+int  mcp_input_possible(const mcp_session_t *session);
 
 int  mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg);
 int  mcp_input_again(mcp_request_t *req);

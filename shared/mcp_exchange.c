@@ -339,7 +339,8 @@ mcp_exchange_origin_allowed(mcp_exchange_t *x, const mcp_head_t *head,
 
     o.origin = x->origin;
     o.host = h->host;
-    o.server_name = head->server_name;
+    o.server_names = head->server_names;
+    o.n_server_names = head->n_server_names;
     o.loopback = head->loopback;
     o.allowed = x->endpoint->origins;
     o.n_allowed = x->endpoint->n_origins;
@@ -547,6 +548,18 @@ mcp_exchange_body(mcp_exchange_t *x, size_t len)
     }
 
     return mcp_dispatch(x, len);
+}
+
+
+int
+mcp_exchange_lasts(const mcp_exchange_t *x)
+{
+    if (x->state != MCP_EXCHANGE_STREAM && x->state != MCP_EXCHANGE_WAIT) {
+        return 0;
+    }
+
+    return x->call == NULL || x->call->n > 1 || x->call->jobs == 0
+           || mcp_input_possible(&x->call->session);
 }
 
 

@@ -29,7 +29,8 @@ typedef struct {
     const mcp_header_t  *headers;      /* all, as they came */
     size_t               n_headers;
     mcp_str_t            path;         /* the publish door reads its token */
-    mcp_str_t            server_name;  /* configured */
+    const mcp_str_t     *server_names; /* configured, see mcp_http.h */
+    size_t               n_server_names;
     mcp_str_t            principal;    /* empty: none */
     unsigned             loopback:1;   /* came in on a loopback address */
     unsigned             local:1;      /* the peer is this machine */
@@ -82,6 +83,17 @@ const mcp_response_t *mcp_exchange_response(const mcp_exchange_t *x);
 #define MCP_PULL_MIN  512              /* smallest cap */
 
 int mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len);
+
+/* Closes the stream at will, now or as soon as its client has an event to come
+ * back to (it is left alone till then).  A PULL action follows. */
+void mcp_exchange_close(mcp_exchange_t *x);
+
+/*
+ * 1 if the stream, there already or to come, may go on while no backend is at
+ * work on it: it listens, was resumed, may have to wait for its client's
+ * answers, belongs to a batch, or no backend is at work now.
+ */
+int mcp_exchange_lasts(const mcp_exchange_t *x);
 
 /* What logs and maps want to know. */
 const mcp_facts_t *mcp_exchange_facts(mcp_exchange_t *x);

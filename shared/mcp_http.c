@@ -64,6 +64,9 @@ static int mcp_http_is_alnum(unsigned char c);
 static int mcp_http_origin_listed(const mcp_http_origin_t *o, int exact);
 static int mcp_http_origin_own(const mcp_http_origin_t *o, mcp_str_t scheme,
     const mcp_http_authority_t *origin);
+static int mcp_http_host_is_server(const mcp_http_origin_t *o,
+    mcp_str_t host);
+static int mcp_http_glob(mcp_str_t pattern, mcp_str_t text);
 static int mcp_http_host_is_loopback(mcp_str_t host);
 static int mcp_http_host_is_address(mcp_str_t host);
 static int mcp_http_host_is_ipv4(mcp_str_t host);
@@ -686,8 +689,123 @@ mcp_http_origin_own(const mcp_http_origin_t *o, mcp_str_t scheme,
     }
 
     return mcp_http_host_is_loopback(host.host)
-           || mcp_str_case_eq(host.host, o->server_name)
+           || mcp_http_host_is_server(o, host.host)
            || (!o->loopback && mcp_http_host_is_address(host.host));
+}
+
+
+static int
+mcp_http_host_is_server(const mcp_http_origin_t *o, mcp_str_t host)
+{
+    size_t  i;
+
+    for (i = 0; i < o->n_server_names; i++) {
+        if (mcp_http_name_is(o->server_names[i], host)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+int
+mcp_http_name_is(mcp_str_t name, mcp_str_t host)
+{
+    size_t     i;
+    mcp_str_t  tail;
+
+    if (name.len == 0 || name.data[0] == '~') {
+        return 0;
+    }
+
+    for (i = name.len; i > 0 && name.data[i - 1] != '.'; i--) {
+        if (name.data[i - 1] == '*' || name.data[i - 1] == '?') {
+            return 0;
+        }
+    }
+
+    if (name.data[0] != '.') {
+        return mcp_http_glob(name, host);
+    }
+
+    tail = name;
+
+    if (host.len > name.len) {
+        host.data += host.len - name.len;
+        host.len = name.len;
+
+    } else {
+        tail.data++;
+        tail.len--;
+    }
+
+    return tail.len > 0 && mcp_str_case_eq(tail, host);
+}
+
+
+/* Goes back to the last asterisk only: what those before took is enough. */
+static int
+mcp_http_glob(mcp_str_t pattern, mcp_str_t text)
+{
+    size_t     p, t, star, from;
+    mcp_str_t  a, b;
+
+    p = 0;
+    star = pattern.len;
+    from = 0;
+
+    for (t = 0; t < text.len; /* void */ ) {
+        a = (mcp_str_t) { pattern.data + p, 1 };
+        b = (mcp_str_t) { text.data + t, 1 };
+
+        if (p < pattern.len && a.data[0] == '*') {
+            star = p++;
+            from = t;
+
+        } else if (p < pattern.len
+                   && (a.data[0] == '?' || mcp_str_case_eq(a, b)))
+        {
+            p++;
+            t++;
+
+        } else if (star < pattern.len) {
+            p = star + 1;
+            t = ++from;
+
+        } else {
+            return 0;
+        }
+    }
+
+    while (p < pattern.len && pattern.data[p] == '*') {
+        p++;
+    }
+
+    return p == pattern.len;
+}
+
+
+int
+mcp_http_address_is_loopback(const void *address, size_t len)
+{
+    const unsigned char  *p;
+
+    static const unsigned char  loopback[16] = { [15] = 1 };
+    static const unsigned char  mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+    p = address;
+
+    if (len == 16 && memcmp(p, mapped, sizeof(mapped)) == 0) {
+        p += sizeof(mapped);
+        len -= sizeof(mapped);
+    }
+
+    if (len == 4) {
+        return p[0] == 127;
+    }
+
+    return len == 16 && memcmp(p, loopback, 16) == 0;
 }
 
 

@@ -29,7 +29,8 @@ mcp_str_t mcp_http_media_type(mcp_str_t content_type);
 typedef struct {
     mcp_str_t             origin;      /* header, empty if absent */
     mcp_str_t             host;        /* header */
-    mcp_str_t             server_name; /* configured primary name */
+    const mcp_str_t      *server_names;        /* configured */
+    size_t                n_server_names;
     unsigned              loopback:1;  /* came in on a loopback address */
     mcp_match_t *const   *allowed;     /* mcp_allow_origin */
     size_t                n_allowed;
@@ -41,13 +42,24 @@ typedef struct {
  * The DNS rebinding rule: 1 if the request may proceed.  No Origin: yes.
  * An Origin that mcp_allow_origin names: yes.  Own origin: its host[:port]
  * equals Host (default ports normalised by the origin's scheme), and that
- * host is no name that an attacker could have bound to our address: it is the
+ * host is no name that an attacker could have bound to our address: it is a
  * configured server name, localhost, *.localhost, or an address; when the
  * connection came in on loopback, a loopback address.  "null" and malformed:
  * no.
  * (2025-11-25, basic/transports, Security Warning)
  */
 int mcp_http_origin_allowed(const mcp_http_origin_t *o);
+
+/*
+ * 1 if a server name, as nginx or Apache write it, is that of host, whatever
+ * the case: "*" stands for any characters, "?" for one, ".example.com" for
+ * itself and all below.  Never one whose last label has a wildcard: anybody
+ * can get such a name; nor an expression ("~").
+ */
+int mcp_http_name_is(mcp_str_t name, mcp_str_t host);
+
+/* 1 if an address, 4 or 16 bytes as they go over the wire, is loopback. */
+int mcp_http_address_is_loopback(const void *address, size_t len);
 
 
 #endif /* MCP_HTTP_H_INCLUDED */

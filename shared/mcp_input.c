@@ -69,6 +69,26 @@ mcp_input_can(const mcp_session_t *session, const mcp_question_t *q)
 }
 
 
+/* What the revision lets it be asked at all, of all that it can. */
+int
+mcp_input_possible(const mcp_session_t *session)
+{
+    unsigned  can;
+
+    can = MCP_CLIENT_SAMPLING | MCP_CLIENT_SAMPLING_TOOLS | MCP_CLIENT_ROOTS;
+
+    if (session->revision >= MCP_REVISION_2025_06_18) {
+        can |= MCP_CLIENT_ELICITATION;
+    }
+
+    if (session->revision >= MCP_REVISION_2025_11_25) {
+        can |= MCP_CLIENT_ELICITATION_URL;
+    }
+
+    return (session->capabilities & can) != 0;
+}
+
+
 /* Reads inputRequests into req->questions; 0 questions are fine. */
 static mcp_fault_e
 mcp_input_read(mcp_request_t *req, const mcp_json_value_t *requests)

@@ -157,7 +157,7 @@ mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op)
     op->head = store->head;
     op->wakes = 0;
 
-    rc = store->glue.lock(store->glue.ctx);
+    rc = store->glue.lock(store->glue.mutex);
 
     if (rc != MCP_OK && rc != MCP_AGAIN) {
         return MCP_ERR_INTERNAL;
@@ -234,7 +234,7 @@ mcp_store_leave(mcp_store_op_t *op)
 
     mcp_store_barrier();
     head->holder = 0;
-    op->store->glue.unlock(op->store->glue.ctx);
+    op->store->glue.unlock(op->store->glue.mutex);
 
     if (op->wakes == 0) {
         return;

@@ -41,8 +41,9 @@
  * mcp_store_drain() soon; called without the lock, also for one's own
  * slot. */
 typedef struct {
-    int    (*lock)(void *ctx);
-    void   (*unlock)(void *ctx);
+    int    (*lock)(void *mutex);
+    void   (*unlock)(void *mutex);
+    void    *mutex;
     void   (*wake)(void *ctx, unsigned slot);
     void    *ctx;
 } mcp_store_glue_t;

@@ -88,7 +88,8 @@ origin(const mcp_str_t *lines, size_t n)
 
     o.origin = lines[0];
     o.host = n > 1 ? lines[1] : lines[0];
-    o.server_name = n > 2 ? lines[2] : mcp_null_str;
+    o.server_names = lines + 2;
+    o.n_server_names = n > 2 ? n - 2 : 0;
 
     elsewhere = mcp_http_origin_allowed(&o);
 

@@ -116,7 +116,8 @@ static inline int
 driver_attach(driver_t *d, unsigned slot, uint64_t pid)
 {
     mcp_node_glue_t    node_glue = { driver_ready, NULL };
-    mcp_store_glue_t   glue = { driver_lock, driver_unlock, driver_wake, d };
+    mcp_store_glue_t   glue = { driver_lock, driver_unlock, d, driver_wake,
+                               d };
     process_t         *p = &d->process[slot];
 
     p->driver = d;
@@ -450,7 +451,8 @@ static inline void
 driver_kill(driver_t *d, unsigned slot)
 {
     process_t         *p = &d->process[slot];
-    mcp_store_glue_t   glue = { driver_lock, driver_unlock, driver_wake, d };
+    mcp_store_glue_t   glue = { driver_lock, driver_unlock, d, driver_wake,
+                               d };
 
     p->scratch = malloc(DRIVER_ZONE);
     assert_non_null(p->scratch);
@@ -558,13 +560,16 @@ client_send(driver_t *d, unsigned process, client_t *c, const char *method,
     size_t       len;
     mcp_head_t   head;
 
+    static const mcp_str_t  names[] = { mcp_str("localhost") };
+
     memset(&head, 0, sizeof(mcp_head_t));
 
     head.method = test_str(method);
     head.headers = c->headers;
     head.n_headers = c->n_headers;
     head.path = mcp_str("/mcp");
-    head.server_name = mcp_str("localhost");
+    head.server_names = names;
+    head.n_server_names = 1;
     head.loopback = !c->far;
     head.local = !c->far;
 

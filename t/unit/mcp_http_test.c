@@ -331,6 +331,7 @@ origins_own(void **state)
     };
 
     size_t             i;
+    mcp_str_t          name;
     mcp_http_origin_t  o;
 
     (void) state;
@@ -340,7 +341,9 @@ origins_own(void **state)
 
         o.origin = test_str(cases[i].origin);
         o.host = test_str(cases[i].host);
-        o.server_name = test_str(cases[i].server_name);
+        name = test_str(cases[i].server_name);
+        o.server_names = &name;
+        o.n_server_names = 1;
 
         if (mcp_http_origin_allowed(&o) != cases[i].elsewhere) {
             fail_msg("Origin: %s, Host: %s", cases[i].origin, cases[i].host);

@@ -498,8 +498,8 @@ static void
 worker_init(worker_t *w, void *memory, journal_t *journal, unsigned worker,
     uint64_t seed, uint64_t pid)
 {
-    mcp_store_glue_t  glue = { shared_lock, shared_unlock, shared_wake,
-                               memory };
+    mcp_store_glue_t  glue = { shared_lock, shared_unlock, memory,
+                               shared_wake, memory };
 
     memset(w, 0, sizeof(worker_t));
     w->memory = memory;
@@ -834,7 +834,7 @@ no_unlock(void *ctx)
 static void
 scene_attach(mcp_store_t *store, void *region, unsigned slot)
 {
-    mcp_store_glue_t  glue = { no_lock, no_unlock, shared_wake, NULL };
+    mcp_store_glue_t  glue = { no_lock, no_unlock, NULL, shared_wake, NULL };
 
     if (mcp_store_attach(store, region, &glue, slot, 100 + slot) != MCP_OK) {
         abort();

@@ -79,7 +79,7 @@ store_driver_wake(void *ctx, unsigned slot)
 static inline void
 store_attach(store_driver_t *d, unsigned slot, uint64_t pid)
 {
-    mcp_store_glue_t  glue = { store_driver_lock, store_driver_unlock,
+    mcp_store_glue_t  glue = { store_driver_lock, store_driver_unlock, d,
                                store_driver_wake, d };
 
     assert_int_equal(mcp_store_attach(&d->store[slot], store_region(d), &glue,

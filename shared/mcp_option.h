@@ -1,0 +1,104 @@
+
+/*
+ * The options of an endpoint that are one number: the one table out of which
+ * both servers' directives, their defaults, what they inherit and their check
+ * against the documentation come.
+ */
+
+
+#ifndef MCP_OPTION_H_INCLUDED
+#define MCP_OPTION_H_INCLUDED
+
+
+#include "mcp_endpoint.h"
+
+
+/*
+ * X(id, member of mcp_endpoint_t, nginx name, Apache name, kind, may be "off"
+ *   (0), least, most, default)
+ *
+ * Times are in milliseconds, sizes in bytes.  A call notes which of its
+ * requests were answered in 64 bits: hence the largest batch.
+ */
+#define MCP_OPTIONS(X)                                                        \
+    X(SESSION_LIFETIME, session_lifetime, "mcp_session_lifetime",             \
+      "MCPSessionLifetime", TIME, 0, 0, MCP_TIME_MAX, 86400000)               \
+    X(STREAM_AFTER, stream_after, "mcp_stream_after",                         \
+      "MCPStreamAfter", TIME, 0, 0, MCP_TIME_MAX, 1000)                       \
+    X(CLOSE_AFTER, close_after, "mcp_close_after",                            \
+      "MCPCloseAfter", TIME, 1, 0, MCP_TIME_MAX, 0)                           \
+    X(RETRY, retry, "mcp_retry",                                              \
+      "MCPRetry", TIME, 0, 0, MCP_TIME_MAX, 2000)                             \
+    X(KEEPALIVE, keepalive, "mcp_keepalive",                                  \
+      "MCPKeepAlive", TIME, 1, 0, MCP_TIME_MAX, 15000)                        \
+    X(MAX_WAIT, max_wait, "mcp_max_wait",                                     \
+      "MCPMaxWait", TIME, 0, 0, MCP_TIME_MAX, 600000)                         \
+    X(LINGER, linger, "mcp_linger",                                           \
+      "MCPLinger", TIME, 0, 0, MCP_TIME_MAX, 60000)                           \
+    X(CALL_TIMEOUT, call_timeout, "mcp_call_timeout",                         \
+      "MCPCallTimeout", TIME, 0, 0, MCP_TIME_MAX, 600000)                     \
+    X(INPUT_TIMEOUT, input_timeout, "mcp_input_timeout",                      \
+      "MCPInputTimeout", TIME, 0, 0, MCP_TIME_MAX, 600000)                    \
+    X(MAX_EVENTS, max_events, "mcp_max_events",                               \
+      "MCPMaxEvents", NUMBER, 0, 1, 1073741824, 65536)                        \
+    X(STREAM_BUFFER, stream_buffer, "mcp_stream_buffer",                      \
+      "MCPStreamBuffer", SIZE, 0, 0, MCP_SIZE_MAX, 8388608)                   \
+    X(MAX_SESSION_STREAMS, max_session_streams, "mcp_max_session_streams",    \
+      "MCPMaxSessionStreams", NUMBER, 1, 0, 1073741824, 1024)                 \
+    X(MAX_PRINCIPAL_STREAMS, max_principal_streams,                           \
+      "mcp_max_principal_streams", "MCPMaxPrincipalStreams",                  \
+      NUMBER, 1, 0, 1073741824, 0)                                            \
+    X(MAX_MESSAGE, max_message, "mcp_max_message",                            \
+      "MCPMaxMessage", SIZE, 0, 0, MCP_SIZE_MAX, 8388608)                     \
+    X(MAX_DEPTH, max_depth, "mcp_max_depth",                                  \
+      "MCPMaxDepth", NUMBER, 0, 4, 512, 64)                                   \
+    X(MAX_BATCH, max_batch, "mcp_max_batch",                                  \
+      "MCPMaxBatch", NUMBER, 0, 1, 64, 50)                                    \
+    X(PAGE_SIZE, page_size, "mcp_page_size",                                  \
+      "MCPPageSize", NUMBER, 1, 0, 1073741824, 100)
+
+
+/* What the parsers take; added to any time of a clock it does not overflow. */
+#define MCP_TIME_MAX  INT64_MAX
+#define MCP_SIZE_MAX  (SIZE_MAX / 2)
+
+
+#define MCP_OPTION_ID(id, member, nginx, apache, kind, off, min, max, def)    \
+    MCP_OPTION_##id,
+
+typedef enum {
+    MCP_OPTIONS(MCP_OPTION_ID)
+    MCP_OPTION_COUNT
+} mcp_option_e;
+
+
+/* As far as they were written. */
+typedef struct {
+    uint64_t  value[MCP_OPTION_COUNT];
+    uint32_t  set;                     /* a bit for each */
+} mcp_options_t;
+
+
+/*
+ * Reads an option's text: times as "1h 30m", "90s", "500ms", bare numbers are
+ * seconds; sizes as "64k", "8m", "1g"; numbers; "off" where the table allows
+ * it.  MCP_OK, or MCP_ERR_CONFIG with a static *error that follows the
+ * directive's name: "is duplicate", "invalid value", "invalid number", "value
+ * must be between 4 and 512".
+ */
+int mcp_option_set(mcp_options_t *options, mcp_option_e option,
+    mcp_str_t text, const char **error);
+
+/* What is not set is taken from parent. */
+void mcp_options_merge(mcp_options_t *options, const mcp_options_t *parent);
+
+/* Puts them, or their defaults, into the endpoint. */
+void mcp_options_apply(const mcp_options_t *options,
+    mcp_endpoint_t *endpoint);
+
+/* Parses a time in ms, or a size in bytes; MCP_OK or MCP_ERR_SYNTAX. */
+int mcp_option_time(mcp_str_t text, uint64_t *ms);
+int mcp_option_size(mcp_str_t text, uint64_t *size);
+
+
+#endif /* MCP_OPTION_H_INCLUDED */

@@ -1,0 +1,69 @@
+
+#include "mcp_origin.h"
+
+
+const mcp_header_t  mcp_origin_headers[] = {
+
+    { mcp_str("Content-Type"),
+      mcp_str("application/json") },
+
+    { mcp_str("Accept"),
+      mcp_str("application/json, text/event-stream, application/x-ndjson") }
+};
+
+const size_t  mcp_origin_n_headers =
+    sizeof(mcp_origin_headers) / sizeof(mcp_origin_headers[0]);
+
+
+/* By length, as that is compared first. */
+static const mcp_str_t  mcp_origin_skipped[] = {
+    mcp_str("te"),
+    mcp_str("host"),
+    mcp_str("range"),
+    mcp_str("accept"),
+    mcp_str("expect"),
+    mcp_str("trailer"),
+    mcp_str("upgrade"),
+    mcp_str("if-match"),
+    mcp_str("if-range"),
+    mcp_str("connection"),
+    mcp_str("keep-alive"),
+    mcp_str("content-type"),
+    mcp_str("if-none-match"),
+    mcp_str("last-event-id"),
+    mcp_str("http2-settings"),
+    mcp_str("content-length"),
+    mcp_str("mcp-session-id"),
+    mcp_str("accept-encoding"),
+    mcp_str("content-encoding"),
+    mcp_str("proxy-connection"),
+    mcp_str("if-modified-since"),
+    mcp_str("transfer-encoding"),
+    mcp_str("if-unmodified-since")
+};
+
+#define MCP_ORIGIN_SKIPPED                                                    \
+    (sizeof(mcp_origin_skipped) / sizeof(mcp_origin_skipped[0]))
+
+
+int
+mcp_origin_skips(mcp_str_t name)
+{
+    size_t  i;
+
+    for (i = 0; i < MCP_ORIGIN_SKIPPED; i++) {
+        if (mcp_origin_skipped[i].len < name.len) {
+            continue;
+        }
+
+        if (mcp_origin_skipped[i].len > name.len) {
+            break;
+        }
+
+        if (mcp_str_case_eq(mcp_origin_skipped[i], name)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}

@@ -1,0 +1,562 @@
+
+/* What an operator wrote about an endpoint, and what follows from it. */
+
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "mcp_setup.h"
+
+
+/* Of what the operator wrote, so that an error has room for the reason. */
+#define MCP_SETUP_QUOTE_MAX  300
+
+
+/* A route or an allowed origin. */
+typedef struct mcp_setup_pattern_s  mcp_setup_pattern_t;
+
+struct mcp_setup_pattern_s {
+    mcp_setup_pattern_t   *next;
+    mcp_setup_pattern_t   *made;       /* all of one setup */
+    mcp_match_t           *match;
+    mcp_str_t              target;     /* of a route */
+};
+
+
+typedef struct {
+    mcp_setup_pattern_t   *first;
+    mcp_setup_pattern_t  **last;       /* NULL: nothing was said */
+    size_t                 n;
+} mcp_setup_list_t;
+
+
+struct mcp_setup_s {
+    const mcp_mem_t       *mem;
+    mcp_arena_t            arena;
+
+    mcp_options_t          options;
+
+    /* .data is NULL where nothing was said */
+    mcp_str_t              name;
+    mcp_str_t              version;
+    mcp_str_t              title;
+    mcp_str_t              backend;
+    mcp_str_t              publish_token;
+    mcp_str_t              publish_url;
+
+    const mcp_keys_t      *keys;
+    const mcp_catalog_t   *catalog;
+    mcp_setup_list_t       routes;
+    mcp_setup_list_t       origins;
+    unsigned               any_origin:1;
+
+    /* made here, not inherited */
+    mcp_keys_t            *made_keys;
+    mcp_catalog_t         *made_catalog;
+    mcp_setup_pattern_t   *made;
+
+    /* of the endpoint made last */
+    mcp_str_t             *targets;
+    unsigned               n_targets;
+};
+
+
+mcp_setup_t *
+mcp_setup_create(const mcp_mem_t *mem)
+{
+    mcp_setup_t  *setup;
+
+    setup = mem->alloc(mem->ctx, sizeof(mcp_setup_t));
+    if (setup == NULL) {
+        return NULL;
+    }
+
+    memset(setup, 0, sizeof(mcp_setup_t));
+
+    setup->mem = mem;
+    mcp_arena_init(&setup->arena, mem);
+
+    return setup;
+}
+
+
+void
+mcp_setup_free(mcp_setup_t *setup)
+{
+    const mcp_mem_t      *mem;
+    mcp_setup_pattern_t  *pattern;
+
+    for (pattern = setup->made; pattern; pattern = pattern->made) {
+        mcp_match_free(pattern->match);
+    }
+
+    if (setup->made_catalog) {
+        mcp_catalog_free(setup->made_catalog);
+    }
+
+    mcp_arena_destroy(&setup->arena);
+
+    mem = setup->mem;
+    mem->free(mem->ctx, setup);
+}
+
+
+/* --- directives --- */
+
+static int mcp_setup_fail(char *error, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+
+static int
+mcp_setup_fail(char *error, const char *fmt, ...)
+{
+    va_list  args;
+
+    va_start(args, fmt);
+    (void) vsnprintf(error, MCP_SETUP_ERROR_MAX, fmt, args);
+    va_end(args);
+
+    return MCP_ERR_CONFIG;
+}
+
+
+/* For "%.*s". */
+#define mcp_setup_quote(s)                                                    \
+    (int) ((s).len > MCP_SETUP_QUOTE_MAX ? MCP_SETUP_QUOTE_MAX : (s).len),    \
+    (s).data ? (s).data : ""
+
+
+/* A text that is said once. */
+static int
+mcp_setup_text(mcp_setup_t *setup, mcp_str_t *member, mcp_str_t text,
+    char *error)
+{
+    if (member->data) {
+        return mcp_setup_fail(error, MCP_SETUP_DUPLICATE);
+    }
+
+    *member = mcp_arena_dup(&setup->arena, text);
+
+    return member->data ? MCP_OK : MCP_ERR_MEMORY;
+}
+
+
+int
+mcp_setup_option(mcp_setup_t *setup, mcp_option_e option, mcp_str_t text,
+    char *error)
+{
+    const char  *why;
+
+    if (mcp_option_set(&setup->options, option, text, &why) != MCP_OK) {
+        return mcp_setup_fail(error, "%s", why);
+    }
+
+    return MCP_OK;
+}
+
+
+int
+mcp_setup_server(mcp_setup_t *setup, mcp_str_t name, mcp_str_t version,
+    mcp_str_t title, char *error)
+{
+    size_t     i;
+    mcp_str_t  texts[3];
+
+    if (setup->name.data) {
+        return mcp_setup_fail(error, MCP_SETUP_DUPLICATE);
+    }
+
+    texts[0] = name;
+    texts[1] = version;
+    texts[2] = title;
+
+    for (i = 0; i < (title.data ? 3 : 2); i++) {
+        if (texts[i].len == 0 || !mcp_utf8_valid(texts[i])) {
+            return mcp_setup_fail(error, "\"%.*s\" is empty or not UTF-8",
+                                  mcp_setup_quote(texts[i]));
+        }
+
+        texts[i] = mcp_arena_dup(&setup->arena, texts[i]);
+
+        if (texts[i].data == NULL) {
+            return MCP_ERR_MEMORY;
+        }
+    }
+
+    setup->name = texts[0];
+    setup->version = texts[1];
+    setup->title = texts[2];
+
+    return MCP_OK;
+}
+
+
+int
+mcp_setup_keys_begin(mcp_setup_t *setup, char *error)
+{
+    if (setup->keys) {
+        return mcp_setup_fail(error, MCP_SETUP_DUPLICATE);
+    }
+
+    setup->made_keys = mcp_arena_calloc(&setup->arena, sizeof(mcp_keys_t));
+    setup->keys = setup->made_keys;
+
+    return setup->keys ? MCP_OK : MCP_ERR_MEMORY;
+}
+
+
+int
+mcp_setup_key(mcp_setup_t *setup, mcp_str_t file, mcp_str_t contents,
+    char *error)
+{
+    switch (mcp_keys_add(setup->made_keys, contents)) {
+
+    case MCP_OK:
+        return MCP_OK;
+
+    case MCP_ERR_LIMIT:
+        return mcp_setup_fail(error, "more than %d keys", MCP_KEYS_MAX);
+
+    case MCP_ERR_CONFIG:
+        return mcp_setup_fail(error,
+                              "key in \"%.*s\" is shorter than %d bytes",
+                              mcp_setup_quote(file), MCP_KEY_MIN_LEN);
+
+    default:
+        return mcp_setup_fail(error, "cannot derive a key from \"%.*s\"",
+                              mcp_setup_quote(file));
+    }
+}
+
+
+int
+mcp_setup_catalog(mcp_setup_t *setup, mcp_str_t file, mcp_str_t contents,
+    char *error)
+{
+    int   rc;
+    char  why[MCP_SETUP_ERROR_MAX - MCP_SETUP_QUOTE_MAX - 4];
+
+    if (setup->catalog) {
+        return mcp_setup_fail(error, MCP_SETUP_DUPLICATE);
+    }
+
+    rc = mcp_catalog_create(setup->mem, contents, &setup->made_catalog, why,
+                            sizeof(why));
+
+    if (rc == MCP_ERR_CONFIG) {
+        return mcp_setup_fail(error, "%.*s: %s", mcp_setup_quote(file), why);
+    }
+
+    if (rc != MCP_OK) {
+        setup->made_catalog = NULL;
+        return rc;
+    }
+
+    setup->catalog = setup->made_catalog;
+
+    return MCP_OK;
+}
+
+
+int
+mcp_setup_backend(mcp_setup_t *setup, mcp_str_t target, char *error)
+{
+    return mcp_setup_text(setup, &setup->backend, target, error);
+}
+
+
+/* Compiles a pattern and appends it. */
+static int
+mcp_setup_pattern(mcp_setup_t *setup, mcp_setup_list_t *list, mcp_str_t text,
+    mcp_str_t target, char *error)
+{
+    int                   rc;
+    char                  why[MCP_SETUP_ERROR_MAX - MCP_SETUP_QUOTE_MAX - 32];
+    mcp_setup_pattern_t  *pattern;
+
+    pattern = mcp_arena_calloc(&setup->arena, sizeof(mcp_setup_pattern_t));
+    if (pattern == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    pattern->target = mcp_arena_dup(&setup->arena, target);
+    if (pattern->target.data == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    rc = mcp_match_create(setup->mem, text, &pattern->match, why, sizeof(why));
+
+    if (rc == MCP_ERR_CONFIG) {
+        return mcp_setup_fail(error, "invalid pattern \"%.*s\": %s",
+                              mcp_setup_quote(text), why);
+    }
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    pattern->made = setup->made;
+    setup->made = pattern;
+
+    if (list->last == NULL) {
+        list->last = &list->first;
+    }
+
+    *list->last = pattern;
+    list->last = &pattern->next;
+    list->n++;
+
+    return MCP_OK;
+}
+
+
+int
+mcp_setup_route(mcp_setup_t *setup, mcp_str_t pattern, mcp_str_t target,
+    char *error)
+{
+    return mcp_setup_pattern(setup, &setup->routes, pattern, target, error);
+}
+
+
+static int
+mcp_setup_is_origin(mcp_str_t text)
+{
+    size_t  i;
+
+    if (mcp_str_eq(text, mcp_str("null"))
+        || (text.len && text.data[0] == '~'))
+    {
+        return 1;
+    }
+
+    for (i = 0; i + 3 <= text.len; i++) {
+        if (memcmp(text.data + i, "://", 3) == 0) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+int
+mcp_setup_origin(mcp_setup_t *setup, mcp_str_t origin, char *error)
+{
+    if (mcp_str_eq(origin, mcp_str("*"))) {
+        setup->any_origin = 1;
+        return MCP_OK;
+    }
+
+    if (!mcp_setup_is_origin(origin)) {
+        return mcp_setup_fail(error,
+                              "\"%.*s\" is not an origin "
+                              "(scheme://host[:port]), ~regex, null or *",
+                              mcp_setup_quote(origin));
+    }
+
+    return mcp_setup_pattern(setup, &setup->origins, origin, mcp_null_str,
+                             error);
+}
+
+
+int
+mcp_setup_publish_token(mcp_setup_t *setup, mcp_str_t token, char *error)
+{
+    return mcp_setup_text(setup, &setup->publish_token, token, error);
+}
+
+
+int
+mcp_setup_publish_url(mcp_setup_t *setup, mcp_str_t url, char *error)
+{
+    return mcp_setup_text(setup, &setup->publish_url, url, error);
+}
+
+
+/* --- what follows --- */
+
+static void
+mcp_setup_inherit(mcp_str_t *member, mcp_str_t parent)
+{
+    if (member->data == NULL) {
+        *member = parent;
+    }
+}
+
+
+void
+mcp_setup_merge(mcp_setup_t *setup, const mcp_setup_t *parent)
+{
+    mcp_options_merge(&setup->options, &parent->options);
+
+    if (setup->name.data == NULL) {
+        setup->name = parent->name;
+        setup->version = parent->version;
+        setup->title = parent->title;
+    }
+
+    mcp_setup_inherit(&setup->backend, parent->backend);
+    mcp_setup_inherit(&setup->publish_token, parent->publish_token);
+    mcp_setup_inherit(&setup->publish_url, parent->publish_url);
+
+    if (setup->keys == NULL) {
+        setup->keys = parent->keys;
+    }
+
+    if (setup->catalog == NULL) {
+        setup->catalog = parent->catalog;
+    }
+
+    if (setup->routes.last == NULL) {
+        setup->routes = parent->routes;
+    }
+
+    /* "any" and a list are said by the same directive */
+
+    if (setup->origins.last == NULL && !setup->any_origin) {
+        setup->origins = parent->origins;
+        setup->any_origin = parent->any_origin;
+    }
+}
+
+
+static unsigned
+mcp_setup_add_target(mcp_setup_t *setup, mcp_str_t target)
+{
+    unsigned  i;
+
+    for (i = 0; i < setup->n_targets; i++) {
+        if (mcp_str_eq(setup->targets[i], target)) {
+            return i;
+        }
+    }
+
+    setup->targets[setup->n_targets++] = target;
+
+    return i;
+}
+
+
+static int
+mcp_setup_make_routes(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
+{
+    int                         exact;
+    size_t                      n;
+    mcp_route_t                *routes;
+    const mcp_setup_pattern_t  *pattern;
+
+    n = setup->routes.n;
+
+    setup->targets = mcp_arena_alloc(&setup->arena,
+                                     (n + 1) * sizeof(mcp_str_t));
+    routes = mcp_arena_alloc(&setup->arena, (n + 1) * sizeof(mcp_route_t));
+
+    if (setup->targets == NULL || routes == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    setup->n_targets = 0;
+
+    endpoint->target = setup->backend.len
+                       ? mcp_setup_add_target(setup, setup->backend)
+                       : MCP_NO_TARGET;
+
+    n = 0;
+
+    /* exact names win over regular expressions, wherever they stand */
+
+    for (exact = 1; exact >= 0; exact--) {
+        for (pattern = setup->routes.first; pattern; pattern = pattern->next) {
+            if (mcp_match_is_exact(pattern->match) != exact) {
+                continue;
+            }
+
+            routes[n].match = pattern->match;
+            routes[n].target = mcp_setup_add_target(setup, pattern->target);
+            n++;
+        }
+    }
+
+    endpoint->routes = routes;
+    endpoint->n_routes = n;
+
+    return MCP_OK;
+}
+
+
+static int
+mcp_setup_make_origins(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
+{
+    size_t                      n;
+    mcp_match_t               **origins;
+    const mcp_setup_pattern_t  *pattern;
+
+    endpoint->any_origin = setup->any_origin;
+
+    if (setup->origins.n == 0) {
+        return MCP_OK;
+    }
+
+    origins = mcp_arena_alloc(&setup->arena,
+                              setup->origins.n * sizeof(mcp_match_t *));
+    if (origins == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    n = 0;
+
+    for (pattern = setup->origins.first; pattern; pattern = pattern->next) {
+        origins[n++] = pattern->match;
+    }
+
+    endpoint->origins = origins;
+    endpoint->n_origins = n;
+
+    return MCP_OK;
+}
+
+
+int
+mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
+    mcp_str_t version, mcp_endpoint_t *endpoint)
+{
+    memset(endpoint, 0, sizeof(mcp_endpoint_t));
+
+    if (mcp_setup_make_routes(setup, endpoint) != MCP_OK
+        || mcp_setup_make_origins(setup, endpoint) != MCP_OK)
+    {
+        return MCP_ERR_MEMORY;
+    }
+
+    endpoint->name = setup->name.data ? setup->name : name;
+    endpoint->version = setup->name.data ? setup->version : version;
+    endpoint->title = setup->title;
+    endpoint->keys = setup->keys ? setup->keys : keys;
+    endpoint->catalog = setup->catalog;
+    endpoint->publish_url = setup->publish_url;
+
+    mcp_options_apply(&setup->options, endpoint);
+
+    return MCP_OK;
+}
+
+
+unsigned
+mcp_setup_targets(const mcp_setup_t *setup)
+{
+    return setup->n_targets;
+}
+
+
+mcp_str_t
+mcp_setup_target(const mcp_setup_t *setup, unsigned target)
+{
+    return setup->targets[target];
+}
+
+
+mcp_str_t
+mcp_setup_publish_door_token(const mcp_setup_t *setup)
+{
+    return setup->publish_token;
+}

@@ -1,0 +1,88 @@
+
+/* What stands before the store in a zone's region. */
+
+
+#include "mcp_zone.h"
+
+
+#define MCP_ZONE_SECRET_LEN  48
+
+
+/* The store starts on a cache line of its own. */
+typedef struct {
+    unsigned char  lock[MCP_LOCK_SIZE];
+    uint64_t       size;               /* of the store */
+    unsigned char  secret[MCP_ZONE_SECRET_LEN];
+} mcp_zone_t;
+
+
+_Static_assert(sizeof(mcp_zone_t) <= MCP_ZONE_HEAD && MCP_ZONE_HEAD % 64 == 0,
+               "MCP_ZONE_HEAD will not do");
+
+
+int
+mcp_zone_format(void *region, size_t size)
+{
+    mcp_zone_t  *zone;
+
+    if (size < MCP_ZONE_MIN_SIZE) {
+        return MCP_ERR_CONFIG;
+    }
+
+    zone = region;
+    memset(zone, 0, MCP_ZONE_HEAD);
+    zone->size = size - MCP_ZONE_HEAD;
+
+    if (mcp_lock_init(zone->lock) != MCP_OK
+        || mcp_random(zone->secret, MCP_ZONE_SECRET_LEN) != MCP_OK)
+    {
+        return MCP_ERR_INTERNAL;
+    }
+
+    return mcp_store_format((char *) region + MCP_ZONE_HEAD, zone->size);
+}
+
+
+int
+mcp_zone_check(const void *region)
+{
+    const mcp_zone_t  *zone;
+
+    zone = region;
+
+    return mcp_store_check((const char *) region + MCP_ZONE_HEAD, zone->size)
+           == MCP_OK ? MCP_OK : MCP_ERR_CONFIG;
+}
+
+
+int
+mcp_zone_keys(const void *region, mcp_keys_t *keys)
+{
+    const mcp_zone_t  *zone;
+
+    zone = region;
+
+    return mcp_keys_add(keys, (mcp_str_t) { (const char *) zone->secret,
+                                            MCP_ZONE_SECRET_LEN });
+}
+
+
+int
+mcp_zone_attach(mcp_store_t *store, void *region,
+    void (*wake)(void *ctx, unsigned slot), void *ctx, unsigned slot,
+    uint64_t pid)
+{
+    mcp_zone_t        *zone;
+    mcp_store_glue_t   glue;
+
+    zone = region;
+
+    glue.lock = mcp_lock;
+    glue.unlock = mcp_unlock;
+    glue.mutex = zone->lock;
+    glue.wake = wake;
+    glue.ctx = ctx;
+
+    return mcp_store_attach(store, (char *) region + MCP_ZONE_HEAD, &glue,
+                            slot, pid);
+}
