@@ -1,0 +1,784 @@
+/*
+ * Directives, what sections inherit, and the endpoints that they make.  What
+ * values are allowed is the core's business (mcp_setup.h, mcp_option.h); here
+ * are the names, the files and the memory.
+ */
+
+#include "mod_mcp.h"
+#include "mcp_zone.h"
+
+#include "apr_file_io.h"
+#include "apr_thread_mutex.h"
+
+/*
+ * Anywhere but in .htaccess files: what those say is gone with the request.
+ * (AllowOverrideList could let them in; see mod_mcp_create_dir_config().)
+ */
+#define SECTIONS  (RSRC_CONF|ACCESS_CONF)
+
+#define STORE_KIND     "shm:"
+#define STORE_DEFAULT  (64 * 1024 * 1024)
+#define HOLD_DEFAULT   apr_time_from_sec(10)
+#define THREADS_MAX    1024
+
+typedef struct section_t section_t;
+
+struct section_t {
+    mod_mcp_dir_t dir;                  /* first: one is found by the other */
+    mcp_endpoint_t endpoint;
+    section_t *next;
+};
+
+/* Of the configuration that is being read or served; its pool is cleared, and
+ * this with it, before the next one is read. */
+static struct {
+    apr_pool_t *pool;
+    apr_thread_mutex_t *lock;           /* for what requests add */
+    section_t *sections;
+    apr_array_header_t *backends;       /* const char *, normalized */
+} current;
+
+
+/* --- memory: requests make some of it, and no pool is theirs to share --- */
+
+static void *mem_alloc(void *ctx, size_t size)
+{
+    return malloc(size);
+}
+
+static void mem_free(void *ctx, void *p)
+{
+    free(p);
+}
+
+static const mcp_mem_t mem = { mem_alloc, mem_free, NULL };
+
+static apr_status_t forget(void *data)
+{
+    section_t *section, *next;
+
+    /* they borrow from each other: none is used once the first is freed */
+    for (section = current.sections; section; section = next) {
+        next = section->next;
+        mcp_setup_free(section->dir.setup);
+        free(section);
+    }
+
+    memset(&current, 0, sizeof(current));
+    return APR_SUCCESS;
+}
+
+/*
+ * LoadModule asks for the main server's configuration before there is a
+ * pre_config to be called, so that whoever comes first begins.  The clean-up
+ * stands behind that of the DSO, hence runs before it.
+ */
+static void begin(apr_pool_t *p)
+{
+    if (current.pool) {
+        return;
+    }
+
+    current.pool = p;
+    current.backends = apr_array_make(p, 4, sizeof(const char *));
+    apr_pool_cleanup_register(p, NULL, forget, apr_pool_cleanup_null);
+
+    if (apr_thread_mutex_create(&current.lock, APR_THREAD_MUTEX_DEFAULT, p)
+        != APR_SUCCESS) {
+        ap_abort_on_oom();
+    }
+}
+
+int mod_mcp_config_reset(apr_pool_t *pconf)
+{
+    begin(pconf);
+    return OK;
+}
+
+
+/* --- the whole server --- */
+
+void *mod_mcp_create_server_config(apr_pool_t *p, server_rec *s)
+{
+    mod_mcp_global_t *global = apr_pcalloc(p, sizeof(*global));
+
+    begin(p);
+
+    global->store_size = STORE_DEFAULT;
+    global->threads = -1;
+    global->hold = HOLD_DEFAULT;
+
+    return global;
+}
+
+/* Virtual hosts have none of their own, so all see the main server's. */
+void *mod_mcp_merge_server_config(apr_pool_t *p, void *base, void *add)
+{
+    return base;
+}
+
+static mod_mcp_global_t *global_of(server_rec *s)
+{
+    return ap_get_module_config(s->module_config, &mcp_module);
+}
+
+const mod_mcp_global_t *mod_mcp_global(server_rec *s)
+{
+    return global_of(s);
+}
+
+
+/* --- sections --- */
+
+static mod_mcp_dir_t *make_dir(void)
+{
+    section_t *section = ap_calloc(1, sizeof(*section));
+
+    section->dir.setup = mcp_setup_create(&mem);
+    if (section->dir.setup == NULL) {
+        ap_abort_on_oom();
+    }
+
+    section->dir.publish_open = -1;
+    section->dir.max_body = -1;
+
+    section->next = current.sections;
+    current.sections = section;
+
+    return &section->dir;
+}
+
+/*
+ * .htaccess files are read into the pool of a request, long after the
+ * configuration, and even for a directive that is refused there.  They get no
+ * section, which check() and the merging of httpd understand.
+ */
+void *mod_mcp_create_dir_config(apr_pool_t *p, char *dir)
+{
+    begin(p);
+    return p == current.pool ? make_dir() : NULL;
+}
+
+static mod_mcp_dir_t *find_merged(mod_mcp_dir_t *base, mod_mcp_dir_t *add)
+{
+    mod_mcp_dir_t *dir = __atomic_load_n(&base->children, __ATOMIC_ACQUIRE);
+
+    while (dir && dir->add != add) {
+        dir = dir->next;
+    }
+
+    return dir;
+}
+
+static mod_mcp_dir_t *merge(mod_mcp_dir_t *base, mod_mcp_dir_t *add)
+{
+    mod_mcp_dir_t *dir = make_dir();
+
+    mcp_setup_merge(dir->setup, add->setup);
+    mcp_setup_merge(dir->setup, base->setup);
+
+    dir->principal = add->principal ? add->principal : base->principal;
+    dir->publish_open = add->publish_open != -1 ? add->publish_open
+                                                : base->publish_open;
+    dir->max_body = add->max_body != -1 ? add->max_body : base->max_body;
+
+    dir->add = add;
+    dir->next = base->children;
+    __atomic_store_n(&base->children, dir, __ATOMIC_RELEASE);
+
+    return dir;
+}
+
+/* Called for nearly every request of the server, by many threads at once: what
+ * was merged before is found without a lock, for the lists only grow, at their
+ * heads. */
+void *mod_mcp_merge_dir_config(apr_pool_t *p, void *base, void *add)
+{
+    mod_mcp_dir_t *dir = find_merged(base, add);
+
+    if (dir == NULL) {
+        apr_thread_mutex_lock(current.lock);
+
+        dir = find_merged(base, add);
+        if (dir == NULL) {
+            dir = merge(base, add);
+        }
+
+        apr_thread_mutex_unlock(current.lock);
+    }
+
+    return dir;
+}
+
+mod_mcp_dir_t *mod_mcp_dir(request_rec *r)
+{
+    return ap_get_module_config(r->per_dir_config, &mcp_module);
+}
+
+const mcp_endpoint_t *mod_mcp_endpoint(mod_mcp_dir_t *dir,
+                                       const mcp_keys_t *keys)
+{
+    section_t *section = (section_t *)dir;
+    mcp_endpoint_t *endpoint = __atomic_load_n(&dir->endpoint,
+                                               __ATOMIC_ACQUIRE);
+
+    if (endpoint) {
+        return endpoint;
+    }
+
+    apr_thread_mutex_lock(current.lock);
+
+    endpoint = dir->endpoint;
+    if (endpoint == NULL
+        && mcp_setup_endpoint(dir->setup, keys, mcp_str("Apache"),
+                              mcp_str(AP_SERVER_BASEREVISION),
+                              &section->endpoint) == MCP_OK) {
+        endpoint = &section->endpoint;
+        __atomic_store_n(&dir->endpoint, endpoint, __ATOMIC_RELEASE);
+    }
+
+    apr_thread_mutex_unlock(current.lock);
+
+    return endpoint;
+}
+
+
+/* --- backends --- */
+
+/* As <Location> does it: runs of slashes in the URI count as one, or a second
+ * slash would lead around the check. */
+static int is_below(const char *uri, const char *target)
+{
+    char last = '\0';
+
+    while (*target) {
+        if (*uri != *target) {
+            return 0;
+        }
+
+        last = *target++;
+        do {
+            uri++;
+        } while (last == '/' && *uri == '/');
+    }
+
+    return last == '/' || *uri == '/' || *uri == '\0';
+}
+
+int mod_mcp_is_backend(const char *uri)
+{
+    const char **targets;
+    int i;
+
+    if (current.backends == NULL) {
+        return 0;
+    }
+
+    targets = (const char **)current.backends->elts;
+
+    for (i = 0; i < current.backends->nelts; i++) {
+        if (is_below(uri, targets[i])) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+/* A target is compared with what httpd makes of a request's path: without
+ * escapes, dots and doubled slashes. */
+static const char *add_target(cmd_parms *cmd, const char *target)
+{
+    char *path = apr_pstrdup(cmd->pool, target);
+
+    if (path[0] != '/' || path[1] == '\0') {
+        return apr_psprintf(cmd->pool, "%s: \"%s\" is not the path of a "
+                            "backend: \"/\" and a name",
+                            cmd->cmd->name, target);
+    }
+
+    if (strpbrk(path, "?#%")
+        || !ap_normalize_path(path, AP_NORMALIZE_NOT_ABOVE_ROOT
+                                    | AP_NORMALIZE_MERGE_SLASHES)
+        || strcmp(path, target) != 0) {
+        return apr_psprintf(cmd->pool, "%s: \"%s\" is not a plain path: it "
+                            "has no query, no escapes, no \"//\" and "
+                            "no \"/../\"", cmd->cmd->name, target);
+    }
+
+    APR_ARRAY_PUSH(current.backends, const char *) = path;
+
+    return NULL;
+}
+
+
+/* --- directives --- */
+
+static mcp_str_t str(const char *text)
+{
+    return (mcp_str_t) { text, strlen(text) };
+}
+
+/* The error of a directive in a section that may not stand where it does. */
+static const char *check(cmd_parms *cmd, mod_mcp_dir_t *dir)
+{
+    if (dir == NULL) {
+        return apr_pstrcat(cmd->pool, cmd->cmd->name,
+                           " not allowed in .htaccess files", NULL);
+    }
+
+    return NULL;
+}
+
+/* The core's errors stand alone, but for one. */
+static const char *result(cmd_parms *cmd, int rc, const char *error)
+{
+    switch (rc) {
+    case MCP_OK:
+        return NULL;
+    case MCP_ERR_CONFIG:
+        return apr_pstrcat(cmd->pool, cmd->cmd->name,
+                           strcmp(error, MCP_SETUP_DUPLICATE) ? ": " : " ",
+                           error, NULL);
+    default:
+        return apr_pstrcat(cmd->pool, cmd->cmd->name, ": out of memory", NULL);
+    }
+}
+
+static const char *duplicate(cmd_parms *cmd)
+{
+    return result(cmd, MCP_ERR_CONFIG, MCP_SETUP_DUPLICATE);
+}
+
+static const char *file_error(cmd_parms *cmd, const char *what,
+                              const char *file, apr_status_t rv)
+{
+    return apr_psprintf(cmd->pool, "%s: cannot %s \"%s\": %pm",
+                        cmd->cmd->name, what, file, &rv);
+}
+
+/* What an open file holds, from malloc(). */
+static const char *read_open_file(cmd_parms *cmd, apr_file_t *file,
+                                  const char *name, apr_off_t max,
+                                  mcp_str_t *text)
+{
+    apr_finfo_t info;
+    apr_status_t rv;
+    char *data;
+
+    rv = apr_file_info_get(&info, APR_FINFO_SIZE | APR_FINFO_TYPE, file);
+    if (rv != APR_SUCCESS) {
+        return file_error(cmd, "look at", name, rv);
+    }
+
+    if (info.filetype != APR_REG) {
+        return apr_psprintf(cmd->pool, "%s: \"%s\" is not a file",
+                            cmd->cmd->name, name);
+    }
+
+    if (info.size > max) {
+        return apr_psprintf(cmd->pool, "%s: \"%s\" is larger than %"
+                            APR_OFF_T_FMT " bytes", cmd->cmd->name, name, max);
+    }
+
+    data = ap_malloc((apr_size_t)info.size + 1);
+    text->data = data;
+    text->len = (apr_size_t)info.size;
+
+    rv = apr_file_read_full(file, data, text->len, NULL);
+    if (rv != APR_SUCCESS) {
+        free(data);
+        return file_error(cmd, "read", name, rv);
+    }
+
+    return NULL;
+}
+
+/* Makes *name absolute and reads the file, to be disposed of. */
+static const char *read_file(cmd_parms *cmd, const char **name, apr_off_t max,
+                             mcp_str_t *text)
+{
+    apr_file_t *file;
+    apr_status_t rv;
+    const char *error, *path;
+
+    path = ap_server_root_relative(cmd->pool, *name);
+    if (path == NULL) {
+        return apr_psprintf(cmd->pool, "%s: invalid file name \"%s\"",
+                            cmd->cmd->name, *name);
+    }
+
+    *name = path;
+
+    /* not buffered, that no key is left behind in the buffer */
+    rv = apr_file_open(&file, path, APR_FOPEN_READ | APR_FOPEN_BINARY,
+                       APR_FPROT_OS_DEFAULT, cmd->temp_pool);
+    if (rv != APR_SUCCESS) {
+        return file_error(cmd, "open", path, rv);
+    }
+
+    error = read_open_file(cmd, file, path, max, text);
+    apr_file_close(file);
+
+    return error;
+}
+
+static void dispose(mcp_str_t *text)
+{
+    explicit_bzero((char *)text->data, text->len);
+    free((char *)text->data);
+}
+
+static const char *set_store(cmd_parms *cmd, void *dir, const char *arg)
+{
+    const char *error = ap_check_cmd_context(cmd, GLOBAL_ONLY);
+    apr_size_t kind = strlen(STORE_KIND);
+    uint64_t size;
+
+    if (error) {
+        return error;
+    }
+
+    if (strncmp(arg, STORE_KIND, kind) != 0) {
+        return apr_psprintf(cmd->pool, "MCPStore: \"%s\" is an unknown kind "
+                            "of store: there is shm:SIZE", arg);
+    }
+
+    if (mcp_option_size(str(arg + kind), &size) != MCP_OK
+        || size > APR_SIZE_MAX) {
+        return apr_psprintf(cmd->pool, "MCPStore: invalid size \"%s\"",
+                            arg + kind);
+    }
+
+    if (size < MCP_ZONE_MIN_SIZE) {
+        return apr_psprintf(cmd->pool, "MCPStore: \"%s\" is too small: at "
+                            "least %" APR_SIZE_T_FMT " bytes are needed",
+                            arg, (apr_size_t)MCP_ZONE_MIN_SIZE);
+    }
+
+    global_of(cmd->server)->store_size = (apr_size_t)size;
+    return NULL;
+}
+
+static const char *set_threads(cmd_parms *cmd, void *dir, const char *arg)
+{
+    const char *error = ap_check_cmd_context(cmd, GLOBAL_ONLY);
+    uint64_t n;
+
+    if (error) {
+        return error;
+    }
+
+    if (mcp_str_uint(str(arg), &n) != MCP_OK || n < 1 || n > THREADS_MAX) {
+        return apr_psprintf(cmd->pool, "MCPThreads: \"%s\" is not a number "
+                            "from 1 to %d", arg, THREADS_MAX);
+    }
+
+    global_of(cmd->server)->threads = (int)n;
+    return NULL;
+}
+
+static const char *set_hold(cmd_parms *cmd, void *dir, const char *arg)
+{
+    const char *error = ap_check_cmd_context(cmd, GLOBAL_ONLY);
+    uint64_t ms = 0;
+
+    if (error) {
+        return error;
+    }
+
+    if (strcmp(arg, "off") != 0
+        && (mcp_option_time(str(arg), &ms) != MCP_OK || ms > MCP_TIME_MAX)) {
+        return apr_psprintf(cmd->pool, "MCPHold: \"%s\" is neither a time "
+                            "nor \"off\"", arg);
+    }
+
+    global_of(cmd->server)->hold = (apr_interval_time_t)ms * 1000;
+    return NULL;
+}
+
+/* All rows of MCP_OPTIONS. */
+static const char *set_option(cmd_parms *cmd, void *conf, const char *arg)
+{
+    mod_mcp_dir_t *dir = conf;
+    mcp_option_e option = (mcp_option_e)(apr_uintptr_t)cmd->info;
+    char text[MCP_SETUP_ERROR_MAX];
+    const char *error = check(cmd, dir);
+
+    if (error) {
+        return error;
+    }
+
+    return result(cmd, mcp_setup_option(dir->setup, option, str(arg), text),
+                  text);
+}
+
+static const char *set_server(cmd_parms *cmd, void *conf, const char *name,
+                              const char *version, const char *title)
+{
+    mod_mcp_dir_t *dir = conf;
+    char text[MCP_SETUP_ERROR_MAX];
+    const char *error = check(cmd, dir);
+
+    if (error) {
+        return error;
+    }
+
+    return result(cmd, mcp_setup_server(dir->setup, str(name), str(version),
+                                        title ? str(title) : mcp_null_str,
+                                        text), text);
+}
+
+static const char *add_key(cmd_parms *cmd, mod_mcp_dir_t *dir,
+                           const char *file)
+{
+    char text[MCP_SETUP_ERROR_MAX];
+    mcp_str_t contents;
+    const char *error;
+
+    error = read_file(cmd, &file, MCP_SETUP_KEY_FILE_MAX, &contents);
+    if (error) {
+        return error;
+    }
+
+    error = result(cmd, mcp_setup_key(dir->setup, str(file), contents, text),
+                   text);
+    dispose(&contents);
+
+    return error;
+}
+
+static const char *set_key(cmd_parms *cmd, void *conf, int argc,
+                           char *const argv[])
+{
+    mod_mcp_dir_t *dir = conf;
+    char text[MCP_SETUP_ERROR_MAX];
+    const char *error = check(cmd, dir);
+    int i;
+
+    if (error == NULL && argc == 0) {
+        error = "MCPKey takes one or more files";
+    }
+
+    if (error == NULL) {
+        error = result(cmd, mcp_setup_keys_begin(dir->setup, text), text);
+    }
+
+    for (i = 0; error == NULL && i < argc; i++) {
+        error = add_key(cmd, dir, argv[i]);
+    }
+
+    return error;
+}
+
+static const char *set_catalog(cmd_parms *cmd, void *conf, const char *file)
+{
+    mod_mcp_dir_t *dir = conf;
+    char text[MCP_SETUP_ERROR_MAX];
+    mcp_str_t contents;
+    const char *error = check(cmd, dir);
+
+    if (error == NULL) {
+        error = read_file(cmd, &file, MCP_SETUP_CATALOG_FILE_MAX, &contents);
+    }
+
+    if (error) {
+        return error;
+    }
+
+    error = result(cmd, mcp_setup_catalog(dir->setup, str(file), contents,
+                                          text), text);
+    dispose(&contents);
+
+    return error;
+}
+
+static const char *set_backend(cmd_parms *cmd, void *conf, const char *target)
+{
+    mod_mcp_dir_t *dir = conf;
+    char text[MCP_SETUP_ERROR_MAX];
+    const char *error = check(cmd, dir);
+
+    if (error == NULL) {
+        error = add_target(cmd, target);
+    }
+
+    if (error) {
+        return error;
+    }
+
+    return result(cmd, mcp_setup_backend(dir->setup, str(target), text), text);
+}
+
+static const char *add_route(cmd_parms *cmd, void *conf, const char *pattern,
+                             const char *target)
+{
+    mod_mcp_dir_t *dir = conf;
+    char text[MCP_SETUP_ERROR_MAX];
+    const char *error = check(cmd, dir);
+
+    if (error == NULL) {
+        error = add_target(cmd, target);
+    }
+
+    if (error) {
+        return error;
+    }
+
+    return result(cmd, mcp_setup_route(dir->setup, str(pattern), str(target),
+                                       text), text);
+}
+
+static const char *set_principal(cmd_parms *cmd, void *conf, const char *arg)
+{
+    mod_mcp_dir_t *dir = conf;
+    const char *error = check(cmd, dir);
+
+    if (error) {
+        return error;
+    }
+
+    if (dir->principal) {
+        return duplicate(cmd);
+    }
+
+    dir->principal = ap_expr_parse_cmd(cmd, arg,
+                                       AP_EXPR_FLAG_STRING_RESULT
+                                       | AP_EXPR_FLAG_DONT_VARY,
+                                       &error, NULL);
+    if (error) {
+        return apr_psprintf(cmd->pool, "MCPPrincipal: \"%s\": %s", arg, error);
+    }
+
+    return NULL;
+}
+
+static const char *add_origin(cmd_parms *cmd, void *conf, const char *arg)
+{
+    mod_mcp_dir_t *dir = conf;
+    char text[MCP_SETUP_ERROR_MAX];
+    const char *error = check(cmd, dir);
+
+    if (error) {
+        return error;
+    }
+
+    return result(cmd, mcp_setup_origin(dir->setup, str(arg), text), text);
+}
+
+static const char *set_publish_token(cmd_parms *cmd, void *conf,
+                                     const char *arg)
+{
+    mod_mcp_dir_t *dir = conf;
+    char text[MCP_SETUP_ERROR_MAX];
+    const char *error = check(cmd, dir);
+
+    if (error) {
+        return error;
+    }
+
+    return result(cmd, mcp_setup_publish_token(dir->setup, str(arg), text),
+                  text);
+}
+
+static const char *set_publish_url(cmd_parms *cmd, void *conf,
+                                   const char *arg)
+{
+    mod_mcp_dir_t *dir = conf;
+    char text[MCP_SETUP_ERROR_MAX];
+    const char *error = check(cmd, dir);
+
+    if (error) {
+        return error;
+    }
+
+    return result(cmd, mcp_setup_publish_url(dir->setup, str(arg), text),
+                  text);
+}
+
+static const char *set_publish_open(cmd_parms *cmd, void *conf, int flag)
+{
+    mod_mcp_dir_t *dir = conf;
+    const char *error = check(cmd, dir);
+
+    if (error) {
+        return error;
+    }
+
+    if (dir->publish_open != -1) {
+        return duplicate(cmd);
+    }
+
+    dir->publish_open = flag;
+    return NULL;
+}
+
+static const char *set_max_body(cmd_parms *cmd, void *conf, const char *arg)
+{
+    mod_mcp_dir_t *dir = conf;
+    const char *error = check(cmd, dir);
+    uint64_t size;
+
+    if (error) {
+        return error;
+    }
+
+    if (dir->max_body != -1) {
+        return duplicate(cmd);
+    }
+
+    if (mcp_option_size(str(arg), &size) != MCP_OK
+        || size == 0 || size > MCP_SIZE_MAX) {
+        return apr_psprintf(cmd->pool, "MCPMaxBody: invalid size \"%s\"", arg);
+    }
+
+    dir->max_body = (apr_off_t)size;
+    return NULL;
+}
+
+#define HELP_TIME    "a time: 500ms, 90s, 1h 30m"
+#define HELP_SIZE    "a size: 65536, 64K, 8M, 1G"
+#define HELP_NUMBER  "a number"
+#define HELP_OFF_0   ""
+#define HELP_OFF_1   "; or off"
+
+#define OPTION(id, member, nginx, apache, kind, off, min, max, def) \
+    AP_INIT_TAKE1(apache, set_option, \
+                  (void *)(apr_uintptr_t)MCP_OPTION_##id, SECTIONS, \
+                  HELP_##kind HELP_OFF_##off),
+
+const command_rec mod_mcp_directives[] = {
+    AP_INIT_TAKE1("MCPStore", set_store, NULL, RSRC_CONF,
+                  "where streams are kept: shm:SIZE"),
+    AP_INIT_TAKE1("MCPThreads", set_threads, NULL, RSRC_CONF,
+                  "number of threads that run backend calls in each child"),
+    AP_INIT_TAKE1("MCPHold", set_hold, NULL, RSRC_CONF,
+                  "how long an idle stream may hold a thread, or off"),
+
+    AP_INIT_TAKE23("MCPServer", set_server, NULL, SECTIONS,
+                   "name, version and title that clients are told"),
+    AP_INIT_TAKE1("MCPCatalog", set_catalog, NULL, SECTIONS,
+                  "file that lists tools, prompts and resources"),
+    AP_INIT_TAKE1("MCPBackend", set_backend, NULL, SECTIONS,
+                  "path that calls go to"),
+    AP_INIT_TAKE2("MCPRoute", add_route, NULL, SECTIONS,
+                  "name or ~regex, and the path that such calls go to"),
+    AP_INIT_TAKE_ARGV("MCPKey", set_key, NULL, SECTIONS,
+                      "files with secrets: the first signs, all verify"),
+    AP_INIT_TAKE1("MCPPrincipal", set_principal, NULL, SECTIONS,
+                  "expression that says who the caller is"),
+    AP_INIT_ITERATE("MCPAllowOrigin", add_origin, NULL, SECTIONS,
+                    "origins whose pages may use the endpoint"),
+    AP_INIT_TAKE1("MCPPublishToken", set_publish_token, NULL, SECTIONS,
+                  "secret of those who publish notifications"),
+    AP_INIT_TAKE1("MCPPublishURL", set_publish_url, NULL, SECTIONS,
+                  "how backends reach the publish door"),
+    AP_INIT_FLAG("MCPPublishOpen", set_publish_open, NULL, SECTIONS,
+                 "On: the publish door lets other machines in"),
+    AP_INIT_TAKE1("MCPMaxBody", set_max_body, NULL, SECTIONS,
+                  "largest body of a request"),
+
+    MCP_OPTIONS(OPTION)
+
+    { NULL }
+};
