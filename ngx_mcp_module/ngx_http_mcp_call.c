@@ -18,6 +18,8 @@
 
 #include "ngx_http_mcp_call.h"
 
+#include "mcp_origin.h"
+
 
 static ngx_connection_t *ngx_http_mcp_call_connect(
     ngx_http_mcp_origin_t *origin, mcp_job_t *job);
@@ -43,20 +45,16 @@ static ssize_t ngx_http_mcp_call_send(ngx_connection_t *c, u_char *buf,
     size_t size);
 
 
-/* Headers of our own, before those of the client; the last one goes only if
- * the server is known by a name. */
+/* Headers of our own, before those of the client: mcp_origin_headers, and two
+ * whose values differ; the last one goes only if the server is known by a
+ * name. */
 static ngx_table_elt_t  ngx_http_mcp_headers[] = {
-    { .key = ngx_string("Content-Type"),
-      .value = ngx_string("application/json"),
-      .lowcase_key = (u_char *) "content-type" },
+    { .lowcase_key = (u_char *) "content-type" },
+
+    { .lowcase_key = (u_char *) "accept" },
 
     { .key = ngx_string("Content-Length"),
       .lowcase_key = (u_char *) "content-length" },
-
-    { .key = ngx_string("Accept"),
-      .value = ngx_string("application/json, text/event-stream, "
-                          "application/x-ndjson"),
-      .lowcase_key = (u_char *) "accept" },
 
     { .key = ngx_string("Host"),
       .lowcase_key = (u_char *) "host" }
@@ -85,7 +83,8 @@ void
 ngx_http_mcp_call_invoke(ngx_http_mcp_zone_t *zone, mcp_job_t *job,
     ngx_http_request_t *r)
 {
-    ngx_str_t                  *target;
+    mcp_str_t                   name;
+    ngx_str_t                   target;
     ngx_connection_t           *c;
     ngx_http_mcp_origin_t      *origin;
     ngx_http_mcp_loc_conf_t    *mlcf;
@@ -112,12 +111,14 @@ ngx_http_mcp_call_invoke(ngx_http_mcp_zone_t *zone, mcp_job_t *job,
 
     mlcf = origin->loc_conf[ngx_http_mcp_module.ctx_index];
 
-    if (mlcf->targets == NULL || job->target >= mlcf->targets->nelts) {
+    if (job->target >= mcp_setup_targets(mlcf->setup)) {
         mcp_job_end(job, MCP_FAULT_NO_BACKEND, "no such backend");
         return;
     }
 
-    target = (ngx_str_t *) mlcf->targets->elts + job->target;
+    name = mcp_setup_target(mlcf->setup, job->target);
+    target.data = (u_char *) name.data;
+    target.len = name.len;
 
     c = ngx_http_mcp_call_connect(origin, job);
     if (c == NULL) {
@@ -142,10 +143,10 @@ ngx_http_mcp_call_invoke(ngx_http_mcp_zone_t *zone, mcp_job_t *job,
     }
 
     ngx_log_debug3(NGX_LOG_DEBUG_HTTP, c->log, 0,
-        "mcp invoke \"%V\", %uz bytes, connection %uA", target, job->body.len,
+        "mcp invoke \"%V\", %uz bytes, connection %uA", &target, job->body.len,
         c->number);
 
-    ngx_http_named_location(r, target);
+    ngx_http_named_location(r, &target);
     ngx_http_finalize_request(r, NGX_DONE);
     ngx_http_run_posted_requests(c);
 }
@@ -488,15 +489,15 @@ ngx_http_mcp_call_headers(ngx_http_request_t *r,
 
     r->headers_in.content_type = h++;
 
-    h->value.data = inv->length;
-    h->value.len = ngx_sprintf(inv->length, "%uz", inv->job->body.len)
-                   - inv->length;
-    r->headers_in.content_length = h++;
-
 #if (NGX_HTTP_HEADERS)
     r->headers_in.accept = h;
 #endif
     h++;
+
+    h->value.data = inv->length;
+    h->value.len = ngx_sprintf(inv->length, "%uz", inv->job->body.len)
+                   - inv->length;
+    r->headers_in.content_length = h++;
 
     /* HTTP/2 and HTTP/3 clients may have sent none */
 
@@ -708,6 +709,14 @@ ngx_http_mcp_call_init_process(ngx_cycle_t *cycle)
 
     for (i = 0; i < NGX_HTTP_MCP_HEADERS; i++) {
         h = &ngx_http_mcp_headers[i];
+
+        if (i < mcp_origin_n_headers) {
+            h->key.data = (u_char *) mcp_origin_headers[i].name.data;
+            h->key.len = mcp_origin_headers[i].name.len;
+            h->value.data = (u_char *) mcp_origin_headers[i].value.data;
+            h->value.len = mcp_origin_headers[i].value.len;
+        }
+
         h->hash = ngx_hash_key(h->lowcase_key, h->key.len);
     }
 

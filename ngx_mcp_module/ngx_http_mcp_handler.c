@@ -116,7 +116,7 @@ ngx_http_mcp_create_ctx(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
     if (publish) {
         ctx->exchange = mcp_exchange_create_publish(&zone->node,
                                      &mlcf->endpoint,
-                                     ngx_http_mcp_str(&mlcf->publish_token),
+                                     mcp_setup_publish_door_token(mlcf->setup),
                                      (int) mlcf->publish_open, ctx);
 
     } else {

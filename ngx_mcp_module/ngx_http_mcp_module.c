@@ -8,8 +8,15 @@
 #define NGX_HTTP_MCP_ANY_CONF                                                 \
     (NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF)
 
-#define NGX_HTTP_MCP_KEY_FILE_MAX      4096
-#define NGX_HTTP_MCP_CATALOG_FILE_MAX  (64 * 1024 * 1024)
+/* A row of MCP_OPTIONS as a command. */
+#define NGX_HTTP_MCP_OPTION(id, member, nginx, apache, kind, off, min, max,   \
+    def)                                                                      \
+    { ngx_string(nginx),                                                      \
+      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,                                   \
+      ngx_http_mcp_option,                                                    \
+      NGX_HTTP_LOC_CONF_OFFSET,                                               \
+      MCP_OPTION_##id,                                                        \
+      NULL },
 
 
 static ngx_int_t ngx_http_mcp_preconfiguration(ngx_conf_t *cf);
@@ -37,31 +44,12 @@ static char *ngx_http_mcp_route(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 static char *ngx_http_mcp_allow_origin(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
-static char *ngx_http_mcp_msec(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
-static char *ngx_http_mcp_num(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
-
-
-static ngx_conf_num_bounds_t  ngx_http_mcp_events_bounds = {
-    ngx_conf_check_num_bounds, 1, 1 << 30
-};
-
-static ngx_conf_num_bounds_t  ngx_http_mcp_streams_bounds = {
-    ngx_conf_check_num_bounds, 0, 1 << 30
-};
-
-static ngx_conf_num_bounds_t  ngx_http_mcp_depth_bounds = {
-    ngx_conf_check_num_bounds, 4, 512
-};
-
-/* a call notes which of its requests were answered in 64 bits */
-
-static ngx_conf_num_bounds_t  ngx_http_mcp_batch_bounds = {
-    ngx_conf_check_num_bounds, 1, 64
-};
-
-static ngx_conf_num_bounds_t  ngx_http_mcp_page_bounds = {
-    ngx_conf_check_num_bounds, 0, 1 << 30
-};
+static char *ngx_http_mcp_publish_token(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+static char *ngx_http_mcp_publish_url(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+static char *ngx_http_mcp_option(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
 
 
 static ngx_command_t  ngx_http_mcp_commands[] = {
@@ -89,16 +77,16 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
 
     { ngx_string("mcp_publish_token"),
       NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_conf_set_str_slot,
+      ngx_http_mcp_publish_token,
       NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_mcp_loc_conf_t, publish_token),
+      0,
       NULL },
 
     { ngx_string("mcp_publish_url"),
       NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_conf_set_str_slot,
+      ngx_http_mcp_publish_url,
       NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_mcp_loc_conf_t, publish_url),
+      0,
       NULL },
 
     { ngx_string("mcp_status"),
@@ -157,124 +145,7 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
       0,
       NULL },
 
-    { ngx_string("mcp_session_lifetime"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_conf_set_msec_slot,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_mcp_loc_conf_t, session_lifetime),
-      NULL },
-
-    { ngx_string("mcp_stream_after"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_conf_set_msec_slot,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_mcp_loc_conf_t, stream_after),
-      NULL },
-
-    { ngx_string("mcp_close_after"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_http_mcp_msec,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_mcp_loc_conf_t, close_after),
-      NULL },
-
-    { ngx_string("mcp_retry"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_conf_set_msec_slot,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_mcp_loc_conf_t, retry),
-      NULL },
-
-    { ngx_string("mcp_keepalive"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_http_mcp_msec,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_mcp_loc_conf_t, keepalive),
-      NULL },
-
-    { ngx_string("mcp_max_wait"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_conf_set_msec_slot,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_mcp_loc_conf_t, max_wait),
-      NULL },
-
-    { ngx_string("mcp_linger"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_conf_set_msec_slot,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_mcp_loc_conf_t, linger),
-      NULL },
-
-    { ngx_string("mcp_call_timeout"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_conf_set_msec_slot,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_mcp_loc_conf_t, call_timeout),
-      NULL },
-
-    { ngx_string("mcp_input_timeout"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_conf_set_msec_slot,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_mcp_loc_conf_t, input_timeout),
-      NULL },
-
-    { ngx_string("mcp_max_events"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_conf_set_num_slot,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_mcp_loc_conf_t, max_events),
-      &ngx_http_mcp_events_bounds },
-
-    { ngx_string("mcp_stream_buffer"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_conf_set_size_slot,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_mcp_loc_conf_t, stream_buffer),
-      NULL },
-
-    { ngx_string("mcp_max_session_streams"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_http_mcp_num,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_mcp_loc_conf_t, max_session_streams),
-      &ngx_http_mcp_streams_bounds },
-
-    { ngx_string("mcp_max_principal_streams"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_http_mcp_num,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_mcp_loc_conf_t, max_principal_streams),
-      &ngx_http_mcp_streams_bounds },
-
-    { ngx_string("mcp_max_message"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_conf_set_size_slot,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_mcp_loc_conf_t, max_message),
-      NULL },
-
-    { ngx_string("mcp_max_depth"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_conf_set_num_slot,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_mcp_loc_conf_t, max_depth),
-      &ngx_http_mcp_depth_bounds },
-
-    { ngx_string("mcp_max_batch"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_conf_set_num_slot,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_mcp_loc_conf_t, max_batch),
-      &ngx_http_mcp_batch_bounds },
-
-    { ngx_string("mcp_page_size"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_http_mcp_num,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      offsetof(ngx_http_mcp_loc_conf_t, page_size),
-      &ngx_http_mcp_page_bounds },
+    MCP_OPTIONS(NGX_HTTP_MCP_OPTION)
 
     ngx_null_command
 };
@@ -320,25 +191,27 @@ ngx_http_mcp_preconfiguration(ngx_conf_t *cf)
 
 static ngx_int_t
 ngx_http_mcp_check_target(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
-    ngx_str_t *name)
+    mcp_str_t name)
 {
+    ngx_str_t                   text;
     ngx_http_core_loc_conf_t  **clcfp;
 
     clcfp = mlcf->cscf->named_locations;
 
     while (clcfp && *clcfp) {
-        if ((*clcfp)->name.len == name->len
-            && ngx_strncmp((*clcfp)->name.data, name->data, name->len) == 0)
-        {
+        if (mcp_str_eq(ngx_http_mcp_str(&(*clcfp)->name), name)) {
             return NGX_OK;
         }
 
         clcfp++;
     }
 
+    text.data = (u_char *) name.data;
+    text.len = name.len;
+
     ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
                   "\"mcp\" in %V:%ui uses named location \"%V\", which its "
-                  "server does not have", &mlcf->file, mlcf->line, name);
+                  "server does not have", &mlcf->file, mlcf->line, &text);
 
     return NGX_ERROR;
 }
@@ -347,8 +220,8 @@ ngx_http_mcp_check_target(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
 static ngx_int_t
 ngx_http_mcp_postconfiguration(ngx_conf_t *cf)
 {
-    ngx_str_t                 *name;
-    ngx_uint_t                 i, j;
+    unsigned                   k;
+    ngx_uint_t                 i;
     ngx_http_mcp_loc_conf_t  **mlcf;
     ngx_http_mcp_main_conf_t  *mmcf;
 
@@ -357,10 +230,11 @@ ngx_http_mcp_postconfiguration(ngx_conf_t *cf)
     mlcf = mmcf->endpoints.elts;
 
     for (i = 0; i < mmcf->endpoints.nelts; i++) {
-        name = mlcf[i]->targets->elts;
-
-        for (j = 0; j < mlcf[i]->targets->nelts; j++) {
-            if (ngx_http_mcp_check_target(cf, mlcf[i], &name[j]) != NGX_OK) {
+        for (k = 0; k < mcp_setup_targets(mlcf[i]->setup); k++) {
+            if (ngx_http_mcp_check_target(cf, mlcf[i],
+                                          mcp_setup_target(mlcf[i]->setup, k))
+                != NGX_OK)
+            {
                 return NGX_ERROR;
             }
         }
@@ -412,9 +286,17 @@ ngx_http_mcp_init_main_conf(ngx_conf_t *cf, void *conf)
 }
 
 
+static void
+ngx_http_mcp_setup_cleanup(void *data)
+{
+    mcp_setup_free(data);
+}
+
+
 static void *
 ngx_http_mcp_create_loc_conf(ngx_conf_t *cf)
 {
+    ngx_pool_cleanup_t       *cln;
     ngx_http_mcp_loc_conf_t  *mlcf;
 
     mlcf = ngx_pcalloc(cf->pool, sizeof(ngx_http_mcp_loc_conf_t));
@@ -426,133 +308,30 @@ ngx_http_mcp_create_loc_conf(ngx_conf_t *cf)
      * set by ngx_pcalloc():
      *
      *     mlcf->zone, publish_zone, status_zone = NULL;
-     *     mlcf->endpoint = { 0 };
-     *     mlcf->targets = NULL;
      *     mlcf->publish_open = 0;
-     *     mlcf->publish_token, publish_url = { 0, NULL };
-     *     mlcf->server_name, server_version, server_title = { 0, NULL };
-     *     mlcf->backend = { 0, NULL };
-     *     mlcf->keys = NULL;
-     *     mlcf->catalog = NULL;
-     *     mlcf->routes = NULL;
+     *     mlcf->endpoint = { 0 };
+     *     mlcf->host_names = NULL;
      *     mlcf->cscf = NULL;
      *     mlcf->file = { 0, NULL };
      *     mlcf->line = 0;
      */
 
     mlcf->principal = NGX_CONF_UNSET_PTR;
-    mlcf->any_origin = NGX_CONF_UNSET;
-    mlcf->origins = NGX_CONF_UNSET_PTR;
-    mlcf->session_lifetime = NGX_CONF_UNSET_MSEC;
-    mlcf->stream_after = NGX_CONF_UNSET_MSEC;
-    mlcf->close_after = NGX_CONF_UNSET_MSEC;
-    mlcf->retry = NGX_CONF_UNSET_MSEC;
-    mlcf->keepalive = NGX_CONF_UNSET_MSEC;
-    mlcf->max_wait = NGX_CONF_UNSET_MSEC;
-    mlcf->linger = NGX_CONF_UNSET_MSEC;
-    mlcf->call_timeout = NGX_CONF_UNSET_MSEC;
-    mlcf->input_timeout = NGX_CONF_UNSET_MSEC;
-    mlcf->max_events = NGX_CONF_UNSET_UINT;
-    mlcf->stream_buffer = NGX_CONF_UNSET_SIZE;
-    mlcf->max_session_streams = NGX_CONF_UNSET_UINT;
-    mlcf->max_principal_streams = NGX_CONF_UNSET_UINT;
-    mlcf->max_message = NGX_CONF_UNSET_SIZE;
-    mlcf->max_depth = NGX_CONF_UNSET_UINT;
-    mlcf->max_batch = NGX_CONF_UNSET_UINT;
-    mlcf->page_size = NGX_CONF_UNSET_UINT;
+
+    cln = ngx_pool_cleanup_add(cf->pool, 0);
+    if (cln == NULL) {
+        return NULL;
+    }
+
+    mlcf->setup = mcp_setup_create(&ngx_http_mcp_mem);
+    if (mlcf->setup == NULL) {
+        return NULL;
+    }
+
+    cln->handler = ngx_http_mcp_setup_cleanup;
+    cln->data = mlcf->setup;
 
     return mlcf;
-}
-
-
-static ngx_int_t
-ngx_http_mcp_add_target(ngx_http_mcp_loc_conf_t *mlcf, ngx_str_t *name,
-    unsigned *target)
-{
-    ngx_str_t   *names;
-    ngx_uint_t   i;
-
-    names = mlcf->targets->elts;
-
-    for (i = 0; i < mlcf->targets->nelts; i++) {
-        if (names[i].len == name->len
-            && ngx_strncmp(names[i].data, name->data, name->len) == 0)
-        {
-            *target = (unsigned) i;
-            return NGX_OK;
-        }
-    }
-
-    names = ngx_array_push(mlcf->targets);
-    if (names == NULL) {
-        return NGX_ERROR;
-    }
-
-    *names = *name;
-    *target = (unsigned) i;
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_http_mcp_make_routes(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
-{
-    int                    exact;
-    ngx_uint_t             i, n;
-    mcp_route_t           *routes;
-    ngx_http_mcp_route_t  *route;
-
-    mlcf->targets = ngx_array_create(cf->pool, 4, sizeof(ngx_str_t));
-    if (mlcf->targets == NULL) {
-        return NGX_ERROR;
-    }
-
-    mlcf->endpoint.target = MCP_NO_TARGET;
-
-    if (mlcf->backend.len
-        && ngx_http_mcp_add_target(mlcf, &mlcf->backend,
-                                   &mlcf->endpoint.target)
-           != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
-
-    if (mlcf->routes == NULL) {
-        return NGX_OK;
-    }
-
-    routes = ngx_palloc(cf->pool, mlcf->routes->nelts * sizeof(mcp_route_t));
-    if (routes == NULL) {
-        return NGX_ERROR;
-    }
-
-    route = mlcf->routes->elts;
-    n = 0;
-
-    /* exact names win over regular expressions, wherever they stand */
-
-    for (exact = 1; exact >= 0; exact--) {
-        for (i = 0; i < mlcf->routes->nelts; i++) {
-            if (mcp_match_is_exact(route[i].match) != exact) {
-                continue;
-            }
-
-            if (ngx_http_mcp_add_target(mlcf, &route[i].location,
-                                        &routes[n].target)
-                != NGX_OK)
-            {
-                return NGX_ERROR;
-            }
-
-            routes[n++].match = route[i].match;
-        }
-    }
-
-    mlcf->endpoint.routes = routes;
-    mlcf->endpoint.n_routes = n;
-
-    return NGX_OK;
 }
 
 
@@ -589,48 +368,16 @@ static char *
 ngx_http_mcp_make_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
     ngx_http_mcp_zone_t *zone)
 {
-    mcp_endpoint_t             *endpoint;
     ngx_http_mcp_loc_conf_t   **made;
     ngx_http_mcp_main_conf_t   *mmcf;
 
-    endpoint = &mlcf->endpoint;
-
     if (ngx_http_mcp_make_host_names(cf, mlcf) != NGX_OK
-        || ngx_http_mcp_make_routes(cf, mlcf) != NGX_OK)
+        || mcp_setup_endpoint(mlcf->setup, &zone->keys, mcp_str("nginx"),
+                              mcp_str(NGINX_VERSION), &mlcf->endpoint)
+           != MCP_OK)
     {
         return NGX_CONF_ERROR;
     }
-
-    endpoint->name = ngx_http_mcp_str(&mlcf->server_name);
-    endpoint->version = ngx_http_mcp_str(&mlcf->server_version);
-    endpoint->title = ngx_http_mcp_str(&mlcf->server_title);
-    endpoint->keys = mlcf->keys ? mlcf->keys : &zone->keys;
-    endpoint->catalog = mlcf->catalog;
-    endpoint->publish_url = ngx_http_mcp_str(&mlcf->publish_url);
-    endpoint->any_origin = (mlcf->any_origin == 1);
-
-    if (mlcf->origins) {
-        endpoint->origins = mlcf->origins->elts;
-        endpoint->n_origins = mlcf->origins->nelts;
-    }
-
-    endpoint->session_lifetime = mlcf->session_lifetime;
-    endpoint->stream_after = mlcf->stream_after;
-    endpoint->close_after = mlcf->close_after;
-    endpoint->retry = mlcf->retry;
-    endpoint->keepalive = mlcf->keepalive;
-    endpoint->max_wait = mlcf->max_wait;
-    endpoint->linger = mlcf->linger;
-    endpoint->call_timeout = mlcf->call_timeout;
-    endpoint->input_timeout = mlcf->input_timeout;
-    endpoint->max_events = (uint32_t) mlcf->max_events;
-    endpoint->stream_buffer = mlcf->stream_buffer;
-    endpoint->max_session_streams = (uint32_t) mlcf->max_session_streams;
-    endpoint->max_principal_streams = (uint32_t) mlcf->max_principal_streams;
-    endpoint->max_message = mlcf->max_message;
-    endpoint->max_depth = (unsigned) mlcf->max_depth;
-    endpoint->max_batch = mlcf->max_batch;
-    endpoint->page_size = mlcf->page_size;
 
     if (mlcf->zone == NULL) {
         return NGX_CONF_OK;
@@ -706,59 +453,8 @@ ngx_http_mcp_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_http_mcp_zone_t  *zone;
 
     ngx_conf_merge_ptr_value(conf->principal, prev->principal, NULL);
-    ngx_conf_merge_ptr_value(conf->origins, prev->origins, NULL);
-    ngx_conf_merge_value(conf->any_origin, prev->any_origin, 0);
 
-    ngx_conf_merge_str_value(conf->publish_token, prev->publish_token, "");
-    ngx_conf_merge_str_value(conf->publish_url, prev->publish_url, "");
-    ngx_conf_merge_str_value(conf->backend, prev->backend, "");
-
-    if (conf->server_name.data == NULL) {
-        conf->server_name = prev->server_name;
-        conf->server_version = prev->server_version;
-        conf->server_title = prev->server_title;
-    }
-
-    ngx_conf_merge_str_value(conf->server_name, prev->server_name, "nginx");
-    ngx_conf_merge_str_value(conf->server_version, prev->server_version,
-                             NGINX_VERSION);
-
-    if (conf->keys == NULL) {
-        conf->keys = prev->keys;
-    }
-
-    if (conf->catalog == NULL) {
-        conf->catalog = prev->catalog;
-    }
-
-    if (conf->routes == NULL) {
-        conf->routes = prev->routes;
-    }
-
-    ngx_conf_merge_msec_value(conf->session_lifetime, prev->session_lifetime,
-                              24 * 60 * 60 * 1000);
-    ngx_conf_merge_msec_value(conf->stream_after, prev->stream_after, 1000);
-    ngx_conf_merge_msec_value(conf->close_after, prev->close_after, 0);
-    ngx_conf_merge_msec_value(conf->retry, prev->retry, 2000);
-    ngx_conf_merge_msec_value(conf->keepalive, prev->keepalive, 15000);
-    ngx_conf_merge_msec_value(conf->max_wait, prev->max_wait, 600000);
-    ngx_conf_merge_msec_value(conf->linger, prev->linger, 60000);
-    ngx_conf_merge_msec_value(conf->call_timeout, prev->call_timeout, 600000);
-    ngx_conf_merge_msec_value(conf->input_timeout, prev->input_timeout,
-                              600000);
-
-    ngx_conf_merge_uint_value(conf->max_events, prev->max_events, 65536);
-    ngx_conf_merge_size_value(conf->stream_buffer, prev->stream_buffer,
-                              8 * 1024 * 1024);
-    ngx_conf_merge_uint_value(conf->max_session_streams,
-                              prev->max_session_streams, 1024);
-    ngx_conf_merge_uint_value(conf->max_principal_streams,
-                              prev->max_principal_streams, 0);
-    ngx_conf_merge_size_value(conf->max_message, prev->max_message,
-                              8 * 1024 * 1024);
-    ngx_conf_merge_uint_value(conf->max_depth, prev->max_depth, 64);
-    ngx_conf_merge_uint_value(conf->max_batch, prev->max_batch, 50);
-    ngx_conf_merge_uint_value(conf->page_size, prev->page_size, 100);
+    mcp_setup_merge(conf->setup, prev->setup);
 
     ngx_http_mcp_inherit_handler(cf, prev, conf);
 
@@ -917,85 +613,118 @@ done:
 }
 
 
+/* What a setter returns after an mcp_setup_...(). */
+static char *
+ngx_http_mcp_result(ngx_conf_t *cf, int rc, char *error)
+{
+    if (rc == MCP_OK) {
+        return NGX_CONF_OK;
+    }
+
+    if (rc != MCP_ERR_CONFIG) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (ngx_strcmp(error, MCP_SETUP_DUPLICATE) == 0) {
+        return MCP_SETUP_DUPLICATE;
+    }
+
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%s", error);
+
+    return NGX_CONF_ERROR;
+}
+
+
+static char *
+ngx_http_mcp_option(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    char        error[MCP_SETUP_ERROR_MAX];
+    ngx_str_t  *value;
+
+    value = cf->args->elts;
+
+    if (mcp_setup_option(mlcf->setup, (mcp_option_e) cmd->offset,
+                         ngx_http_mcp_str(&value[1]), error)
+        == MCP_OK)
+    {
+        return NGX_CONF_OK;
+    }
+
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%V\" directive %s",
+                       &cmd->name, error);
+
+    return NGX_CONF_ERROR;
+}
+
+
+static char *
+ngx_http_mcp_publish_token(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    int         rc;
+    char        error[MCP_SETUP_ERROR_MAX];
+    ngx_str_t  *value;
+
+    value = cf->args->elts;
+
+    rc = mcp_setup_publish_token(mlcf->setup, ngx_http_mcp_str(&value[1]),
+                                 error);
+
+    return ngx_http_mcp_result(cf, rc, error);
+}
+
+
+static char *
+ngx_http_mcp_publish_url(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    int         rc;
+    char        error[MCP_SETUP_ERROR_MAX];
+    ngx_str_t  *value;
+
+    value = cf->args->elts;
+
+    rc = mcp_setup_publish_url(mlcf->setup, ngx_http_mcp_str(&value[1]),
+                               error);
+
+    return ngx_http_mcp_result(cf, rc, error);
+}
+
+
 static char *
 ngx_http_mcp_key(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_mcp_loc_conf_t  *mlcf = conf;
 
     int          rc;
+    char         error[MCP_SETUP_ERROR_MAX];
     ngx_str_t   *value, text;
     ngx_uint_t   i;
 
-    if (mlcf->keys) {
-        return "is duplicate";
-    }
-
-    mlcf->keys = ngx_pcalloc(cf->pool, sizeof(mcp_keys_t));
-    if (mlcf->keys == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
     value = cf->args->elts;
 
-    for (i = 1; i < cf->args->nelts; i++) {
-        if (ngx_http_mcp_read_file(cf, &value[i],
-                                   NGX_HTTP_MCP_KEY_FILE_MAX, &text)
+    rc = mcp_setup_keys_begin(mlcf->setup, error);
+
+    for (i = 1; rc == MCP_OK && i < cf->args->nelts; i++) {
+        if (ngx_http_mcp_read_file(cf, &value[i], MCP_SETUP_KEY_FILE_MAX,
+                                   &text)
             != NGX_OK)
         {
             return NGX_CONF_ERROR;
         }
 
-        rc = mcp_keys_add(mlcf->keys, ngx_http_mcp_str(&text));
+        rc = mcp_setup_key(mlcf->setup, ngx_http_mcp_str(&value[i]),
+                           ngx_http_mcp_str(&text), error);
 
         ngx_explicit_memzero(text.data, text.len);
         ngx_free(text.data);
-
-        switch (rc) {
-
-        case MCP_OK:
-            break;
-
-        case MCP_ERR_LIMIT:
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "more than %d keys", MCP_KEYS_MAX);
-            return NGX_CONF_ERROR;
-
-        case MCP_ERR_CONFIG:
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "key in \"%V\" is shorter than %d bytes",
-                               &value[i], MCP_KEY_MIN_LEN);
-            return NGX_CONF_ERROR;
-
-        default:
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "cannot derive a key from \"%V\"", &value[i]);
-            return NGX_CONF_ERROR;
-        }
     }
 
-    return NGX_CONF_OK;
-}
-
-
-/* What goes into JSON must be UTF-8. */
-static ngx_uint_t
-ngx_http_mcp_is_text(ngx_str_t *s)
-{
-    u_char  *p, *last;
-
-    p = s->data;
-    last = p + s->len;
-
-    while (p < last) {
-        if (*p < 0x80) {
-            p++;
-
-        } else if (ngx_utf8_decode(&p, last - p) > 0x10ffff) {
-            return 0;
-        }
-    }
-
-    return s->len != 0;
+    return ngx_http_mcp_result(cf, rc, error);
 }
 
 
@@ -1004,38 +733,19 @@ ngx_http_mcp_server(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_mcp_loc_conf_t  *mlcf = conf;
 
-    ngx_str_t   *value;
-    ngx_uint_t   i;
-
-    if (mlcf->server_name.data) {
-        return "is duplicate";
-    }
+    int         rc;
+    char        error[MCP_SETUP_ERROR_MAX];
+    mcp_str_t   title;
+    ngx_str_t  *value;
 
     value = cf->args->elts;
 
-    for (i = 1; i < cf->args->nelts; i++) {
-        if (!ngx_http_mcp_is_text(&value[i])) {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "\"%V\" is empty or not UTF-8", &value[i]);
-            return NGX_CONF_ERROR;
-        }
-    }
+    title = cf->args->nelts == 4 ? ngx_http_mcp_str(&value[3]) : mcp_null_str;
 
-    mlcf->server_name = value[1];
-    mlcf->server_version = value[2];
+    rc = mcp_setup_server(mlcf->setup, ngx_http_mcp_str(&value[1]),
+                          ngx_http_mcp_str(&value[2]), title, error);
 
-    if (cf->args->nelts == 4) {
-        mlcf->server_title = value[3];
-    }
-
-    return NGX_CONF_OK;
-}
-
-
-static void
-ngx_http_mcp_catalog_cleanup(void *data)
-{
-    mcp_catalog_free(data);
+    return ngx_http_mcp_result(cf, rc, error);
 }
 
 
@@ -1044,47 +754,25 @@ ngx_http_mcp_catalog(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_mcp_loc_conf_t  *mlcf = conf;
 
-    int                  rc;
-    char                 error[256];
-    ngx_str_t           *value, text;
-    ngx_pool_cleanup_t  *cln;
-
-    if (mlcf->catalog) {
-        return "is duplicate";
-    }
+    int         rc;
+    char        error[MCP_SETUP_ERROR_MAX];
+    ngx_str_t  *value, text;
 
     value = cf->args->elts;
 
-    if (ngx_http_mcp_read_file(cf, &value[1], NGX_HTTP_MCP_CATALOG_FILE_MAX,
+    if (ngx_http_mcp_read_file(cf, &value[1], MCP_SETUP_CATALOG_FILE_MAX,
                                &text)
         != NGX_OK)
     {
         return NGX_CONF_ERROR;
     }
 
-    cln = ngx_pool_cleanup_add(cf->pool, 0);
-    if (cln == NULL) {
-        ngx_free(text.data);
-        return NGX_CONF_ERROR;
-    }
-
-    rc = mcp_catalog_create(&ngx_http_mcp_mem, ngx_http_mcp_str(&text),
-                            &mlcf->catalog, error, sizeof(error));
+    rc = mcp_setup_catalog(mlcf->setup, ngx_http_mcp_str(&value[1]),
+                           ngx_http_mcp_str(&text), error);
 
     ngx_free(text.data);
 
-    if (rc == MCP_ERR_CONFIG) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%V: %s", &value[1], error);
-    }
-
-    if (rc != MCP_OK) {
-        return NGX_CONF_ERROR;
-    }
-
-    cln->handler = ngx_http_mcp_catalog_cleanup;
-    cln->data = mlcf->catalog;
-
-    return NGX_CONF_OK;
+    return ngx_http_mcp_result(cf, rc, error);
 }
 
 
@@ -1107,11 +795,9 @@ ngx_http_mcp_backend(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_mcp_loc_conf_t  *mlcf = conf;
 
+    int         rc;
+    char        error[MCP_SETUP_ERROR_MAX];
     ngx_str_t  *value;
-
-    if (mlcf->backend.data) {
-        return "is duplicate";
-    }
 
     value = cf->args->elts;
 
@@ -1119,48 +805,9 @@ ngx_http_mcp_backend(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return NGX_CONF_ERROR;
     }
 
-    mlcf->backend = value[1];
+    rc = mcp_setup_backend(mlcf->setup, ngx_http_mcp_str(&value[1]), error);
 
-    return NGX_CONF_OK;
-}
-
-
-static void
-ngx_http_mcp_match_cleanup(void *data)
-{
-    mcp_match_free(data);
-}
-
-
-static mcp_match_t *
-ngx_http_mcp_compile(ngx_conf_t *cf, ngx_str_t *pattern)
-{
-    int                  rc;
-    char                 error[256];
-    mcp_match_t         *match;
-    ngx_pool_cleanup_t  *cln;
-
-    cln = ngx_pool_cleanup_add(cf->pool, 0);
-    if (cln == NULL) {
-        return NULL;
-    }
-
-    rc = mcp_match_create(&ngx_http_mcp_mem, ngx_http_mcp_str(pattern), &match,
-                          error, sizeof(error));
-
-    if (rc == MCP_ERR_CONFIG) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "invalid pattern \"%V\": %s", pattern, error);
-    }
-
-    if (rc != MCP_OK) {
-        return NULL;
-    }
-
-    cln->handler = ngx_http_mcp_match_cleanup;
-    cln->data = match;
-
-    return match;
+    return ngx_http_mcp_result(cf, rc, error);
 }
 
 
@@ -1169,8 +816,9 @@ ngx_http_mcp_route(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_mcp_loc_conf_t  *mlcf = conf;
 
-    ngx_str_t             *value;
-    ngx_http_mcp_route_t  *route;
+    int         rc;
+    char        error[MCP_SETUP_ERROR_MAX];
+    ngx_str_t  *value;
 
     value = cf->args->elts;
 
@@ -1178,23 +826,10 @@ ngx_http_mcp_route(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return NGX_CONF_ERROR;
     }
 
-    if (mlcf->routes == NULL) {
-        mlcf->routes = ngx_array_create(cf->pool, 4,
-                                        sizeof(ngx_http_mcp_route_t));
-        if (mlcf->routes == NULL) {
-            return NGX_CONF_ERROR;
-        }
-    }
+    rc = mcp_setup_route(mlcf->setup, ngx_http_mcp_str(&value[1]),
+                         ngx_http_mcp_str(&value[2]), error);
 
-    route = ngx_array_push(mlcf->routes);
-    if (route == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    route->location = value[2];
-    route->match = ngx_http_mcp_compile(cf, &value[1]);
-
-    return route->match ? NGX_CONF_OK : NGX_CONF_ERROR;
+    return ngx_http_mcp_result(cf, rc, error);
 }
 
 
@@ -1203,91 +838,17 @@ ngx_http_mcp_allow_origin(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_mcp_loc_conf_t  *mlcf = conf;
 
-    ngx_str_t     *value;
-    ngx_uint_t     i;
-    mcp_match_t  **match;
-
-    if (mlcf->origins == NGX_CONF_UNSET_PTR) {
-        mlcf->any_origin = 0;
-        mlcf->origins = ngx_array_create(cf->pool, 4, sizeof(mcp_match_t *));
-        if (mlcf->origins == NULL) {
-            return NGX_CONF_ERROR;
-        }
-    }
-
-    value = cf->args->elts;
-
-    for (i = 1; i < cf->args->nelts; i++) {
-        if (ngx_strcmp(value[i].data, "*") == 0) {
-            mlcf->any_origin = 1;
-            continue;
-        }
-
-        if (value[i].data[0] != '~'
-            && ngx_strstr(value[i].data, "://") == NULL
-            && ngx_strcmp(value[i].data, "null") != 0)
-        {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "\"%V\" is not an origin "
-                               "(scheme://host[:port]), ~regex, null or *",
-                               &value[i]);
-            return NGX_CONF_ERROR;
-        }
-
-        match = ngx_array_push(mlcf->origins);
-        if (match == NULL) {
-            return NGX_CONF_ERROR;
-        }
-
-        *match = ngx_http_mcp_compile(cf, &value[i]);
-        if (*match == NULL) {
-            return NGX_CONF_ERROR;
-        }
-    }
-
-    return NGX_CONF_OK;
-}
-
-
-/* A time, or "off": 0. */
-static char *
-ngx_http_mcp_msec(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
-{
-    char  *p = conf;
-
+    int          rc;
+    char         error[MCP_SETUP_ERROR_MAX];
     ngx_str_t   *value;
-    ngx_msec_t  *msp;
+    ngx_uint_t   i;
 
-    msp = (ngx_msec_t *) (p + cmd->offset);
     value = cf->args->elts;
+    rc = MCP_OK;
 
-    if (*msp == NGX_CONF_UNSET_MSEC
-        && ngx_strcmp(value[1].data, "off") == 0)
-    {
-        *msp = 0;
-        return NGX_CONF_OK;
+    for (i = 1; rc == MCP_OK && i < cf->args->nelts; i++) {
+        rc = mcp_setup_origin(mlcf->setup, ngx_http_mcp_str(&value[i]), error);
     }
 
-    return ngx_conf_set_msec_slot(cf, cmd, conf);
-}
-
-
-/* A number, or "off": 0. */
-static char *
-ngx_http_mcp_num(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
-{
-    char  *p = conf;
-
-    ngx_str_t   *value;
-    ngx_uint_t  *np;
-
-    np = (ngx_uint_t *) (p + cmd->offset);
-    value = cf->args->elts;
-
-    if (*np == NGX_CONF_UNSET_UINT && ngx_strcmp(value[1].data, "off") == 0) {
-        *np = 0;
-        return NGX_CONF_OK;
-    }
-
-    return ngx_conf_set_num_slot(cf, cmd, conf);
+    return ngx_http_mcp_result(cf, rc, error);
 }

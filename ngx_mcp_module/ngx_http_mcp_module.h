@@ -23,7 +23,8 @@
 
 #include "mcp_call.h"
 #include "mcp_exchange.h"
-#include "mcp_lock.h"
+#include "mcp_setup.h"
+#include "mcp_zone.h"
 
 
 /* A zone as configured (cycle's memory) and this worker's part in it. */
@@ -60,58 +61,23 @@ typedef struct {
 
 
 typedef struct {
-    ngx_http_mcp_zone_t  *zone;        /* "mcp" */
-    mcp_endpoint_t        endpoint;    /* made of the rest when merging */
-    ngx_array_t          *targets;     /* ngx_str_t: named locations */
+    mcp_setup_t          *setup;
     ngx_http_complex_value_t  *principal;
 
+    ngx_http_mcp_zone_t  *zone;        /* "mcp" */
     ngx_http_mcp_zone_t  *publish_zone;
-    ngx_str_t             publish_token;
     ngx_flag_t            publish_open;
-
     ngx_http_mcp_zone_t  *status_zone;
 
-    ngx_msec_t            session_lifetime;
-    ngx_msec_t            stream_after;
-    ngx_msec_t            close_after;
-    ngx_msec_t            retry;
-    ngx_msec_t            keepalive;
-    ngx_msec_t            max_wait;
-    ngx_msec_t            linger;
-    ngx_msec_t            call_timeout;
-    ngx_msec_t            input_timeout;
-    ngx_uint_t            max_events;
-    size_t                stream_buffer;
-    ngx_uint_t            max_session_streams;
-    ngx_uint_t            max_principal_streams;
-    size_t                max_message;
-    ngx_uint_t            max_depth;
-    ngx_uint_t            max_batch;
-    ngx_uint_t            page_size;
-    ngx_str_t             server_name;
-    ngx_str_t             server_version;
-    ngx_str_t             server_title;
+    /* made of the rest when merging, where "mcp" or "mcp_publish" stands */
+    mcp_endpoint_t        endpoint;
     mcp_str_t            *host_names;  /* of "server_name" */
     ngx_uint_t            n_host_names;
-    ngx_str_t             publish_url;
-    ngx_str_t             backend;     /* default named location */
-    mcp_keys_t           *keys;
-    mcp_catalog_t        *catalog;
-    ngx_array_t          *origins;     /* of mcp_match_t * */
-    ngx_flag_t            any_origin;
-    ngx_array_t          *routes;      /* of ngx_http_mcp_route_t */
 
     ngx_http_core_srv_conf_t  *cscf;   /* where the endpoint stands */
     ngx_str_t             file;
     ngx_uint_t            line;
 } ngx_http_mcp_loc_conf_t;
-
-
-/* One "mcp_route" as read. */
-typedef struct {
-    mcp_match_t          *match;
-    ngx_str_t             location;
-} ngx_http_mcp_route_t;
 
 
 /* A client request's context. */

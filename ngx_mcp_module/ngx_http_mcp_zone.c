@@ -29,18 +29,6 @@
 /* the longest sleep; the clock may be set meanwhile */
 #define NGX_HTTP_MCP_TIMER_MAX     60000
 
-#define NGX_HTTP_MCP_SECRET_LEN    48
-
-
-/* What stands before the store in the zone; the store starts on a cache line
- * of its own. */
-typedef struct {
-    u_char  lock[MCP_LOCK_SIZE];
-    size_t  size;                      /* of the store */
-    u_char  secret[NGX_HTTP_MCP_SECRET_LEN];
-    u_char  padding[128 - sizeof(size_t) - NGX_HTTP_MCP_SECRET_LEN];
-} ngx_http_mcp_shm_t;
-
 
 static ngx_int_t ngx_http_mcp_zone_init(ngx_shm_zone_t *shm_zone, void *data);
 static ngx_int_t ngx_http_mcp_zone_start(ngx_http_mcp_zone_t *zone);
@@ -204,83 +192,64 @@ ngx_http_mcp_zone_check(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf)
 
 /* --- shared memory --- */
 
-static ngx_http_mcp_shm_t *
+static ngx_int_t
 ngx_http_mcp_zone_format(ngx_http_mcp_zone_t *zone, ngx_slab_pool_t *pool)
 {
-    size_t               size;
-    ngx_http_mcp_shm_t  *shm;
+    void    *region;
+    size_t   size;
 
     /* nginx's own allocator gives us all it has, once */
 
     size = pool->pfree << ngx_pagesize_shift;
 
-    shm = ngx_slab_alloc(pool, size);
-    if (shm == NULL) {
-        return NULL;
+    region = ngx_slab_alloc(pool, size);
+    if (region == NULL) {
+        return NGX_ERROR;
     }
 
-    shm->size = size - sizeof(ngx_http_mcp_shm_t);
+    switch (mcp_zone_format(region, size)) {
 
-    if (mcp_lock_init(shm->lock) != MCP_OK) {
-        ngx_log_error(NGX_LOG_EMERG, zone->shm_zone->shm.log, 0,
-                      "cannot make a lock in zone \"%V\"", &zone->name);
-        return NULL;
-    }
+    case MCP_OK:
+        pool->data = region;
+        return NGX_OK;
 
-    if (mcp_random(shm->secret, NGX_HTTP_MCP_SECRET_LEN) != MCP_OK) {
-        ngx_log_error(NGX_LOG_EMERG, zone->shm_zone->shm.log, 0,
-                      "no random bytes for a key");
-        return NULL;
-    }
-
-    if (mcp_store_format(shm + 1, shm->size) != MCP_OK) {
+    case MCP_ERR_CONFIG:
         ngx_log_error(NGX_LOG_EMERG, zone->shm_zone->shm.log, 0,
                       "zone \"%V\" is too small", &zone->name);
-        return NULL;
+        return NGX_ERROR;
+
+    default:
+        ngx_log_error(NGX_LOG_EMERG, zone->shm_zone->shm.log, 0,
+                      "cannot make a lock or a key in zone \"%V\"",
+                      &zone->name);
+        return NGX_ERROR;
     }
-
-    pool->data = shm;
-
-    return shm;
 }
 
 
 static ngx_int_t
 ngx_http_mcp_zone_init(ngx_shm_zone_t *shm_zone, void *data)
 {
-    mcp_str_t             secret;
     ngx_slab_pool_t      *pool;
-    ngx_http_mcp_shm_t   *shm;
     ngx_http_mcp_zone_t  *zone;
 
     zone = shm_zone->data;
     pool = (ngx_slab_pool_t *) shm_zone->shm.addr;
 
     if (data == NULL && !shm_zone->shm.exists) {
-        shm = ngx_http_mcp_zone_format(zone, pool);
-        if (shm == NULL) {
+        if (ngx_http_mcp_zone_format(zone, pool) != NGX_OK) {
             return NGX_ERROR;
         }
 
-    } else {
-
-        /* older workers still use it: what does not fit is left alone */
-
-        shm = pool->data;
-
-        if (mcp_store_check(shm + 1, shm->size) != MCP_OK) {
-            ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
-                          "zone \"%V\" was laid out by another version of the "
-                          "module: restart nginx, or give the zone another "
-                          "name", &zone->name);
-            return NGX_ERROR;
-        }
+    } else if (mcp_zone_check(pool->data) != MCP_OK) {
+        ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
+                      "zone \"%V\" was laid out by another version of the "
+                      "module: restart nginx, or give the zone another "
+                      "name", &zone->name);
+        return NGX_ERROR;
     }
 
-    secret.data = (const char *) shm->secret;
-    secret.len = NGX_HTTP_MCP_SECRET_LEN;
-
-    if (mcp_keys_add(&zone->keys, secret) != MCP_OK) {
+    if (mcp_zone_keys(pool->data, &zone->keys) != MCP_OK) {
         ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
                       "cannot derive the key of zone \"%V\"", &zone->name);
         return NGX_ERROR;
@@ -502,28 +471,6 @@ ngx_http_mcp_log_level(ngx_log_t *log)
 }
 
 
-static int
-ngx_http_mcp_lock(void *ctx)
-{
-    ngx_http_mcp_zone_t  *zone;
-
-    zone = ctx;
-
-    return mcp_lock(((ngx_slab_pool_t *) zone->shm_zone->shm.addr)->data);
-}
-
-
-static void
-ngx_http_mcp_unlock(void *ctx)
-{
-    ngx_http_mcp_zone_t  *zone;
-
-    zone = ctx;
-
-    mcp_unlock(((ngx_slab_pool_t *) zone->shm_zone->shm.addr)->data);
-}
-
-
 static void
 ngx_http_mcp_ready(void *ctx)
 {
@@ -588,9 +535,8 @@ ngx_http_mcp_init_process(ngx_cycle_t *cycle)
 static ngx_int_t
 ngx_http_mcp_zone_start(ngx_http_mcp_zone_t *zone)
 {
-    mcp_node_glue_t      node;
-    mcp_store_glue_t     store;
-    ngx_http_mcp_shm_t  *shm;
+    ngx_slab_pool_t  *pool;
+    mcp_node_glue_t   node;
 
     zone->env.mem = ngx_http_mcp_mem;
     zone->env.now = ngx_http_mcp_now;
@@ -615,16 +561,10 @@ ngx_http_mcp_zone_start(ngx_http_mcp_zone_t *zone)
 
     zone->dummy.data = zone;
 
-    store.lock = ngx_http_mcp_lock;
-    store.unlock = ngx_http_mcp_unlock;
-    store.mutex = zone;
-    store.wake = ngx_http_mcp_wake;
-    store.ctx = zone;
+    pool = (ngx_slab_pool_t *) zone->shm_zone->shm.addr;
 
-    shm = ((ngx_slab_pool_t *) zone->shm_zone->shm.addr)->data;
-
-    if (mcp_store_attach(&zone->store, shm + 1, &store,
-                         (unsigned) ngx_process_slot, (uint64_t) ngx_pid)
+    if (mcp_zone_attach(&zone->store, pool->data, ngx_http_mcp_wake, zone,
+                        (unsigned) ngx_process_slot, (uint64_t) ngx_pid)
         != MCP_OK)
     {
         ngx_log_error(NGX_LOG_ALERT, zone->log, 0,
