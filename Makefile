@@ -32,16 +32,18 @@ BENCH       ?=
 
 .DEFAULT_GOAL = help
 .SECONDARY:
-.PHONY: help deps module run test unit test-nginx e2e conformance fuzz \
-	build-asan asan soak versions check format bench compdb clean
+.PHONY: help deps module module-apache run run-apache test unit test-nginx \
+	e2e conformance fuzz build-asan asan soak versions check format bench \
+	compdb clean
 
 
 help: ## list the tasks
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' \
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' \
 		$(firstword $(MAKEFILE_LIST))
 	@echo
 	@echo "  T=t/x.t (test-nginx), E=t/e2e/x.test.mjs (e2e) choose files,"
-	@echo "  FUZZ_SECONDS=60, PORT=8090 (run), NGINX_BIN=... MCP_MODULE=..."
+	@echo "  FUZZ_SECONDS=60, PORT=8090 (run), NGINX_BIN=... MCP_MODULE=...,"
+	@echo "  APACHE_BIN=... MCP_APACHE_MODULE=..."
 
 
 deps: ## install what building and testing need
@@ -50,8 +52,14 @@ deps: ## install what building and testing need
 module: ## build ngx_http_mcp_module.so for the installed nginx
 	@scripts/build-module
 
+module-apache: ## build mod_mcp.so for the installed Apache httpd
+	@scripts/build-apache
+
 run: ## build and run the demonstration on 127.0.0.1:8080
-	@scripts/run
+	@scripts/run nginx
+
+run-apache: ## the same with Apache httpd
+	@scripts/run apache
 
 
 test: ## run all that follow down to check

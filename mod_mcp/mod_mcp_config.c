@@ -39,19 +39,7 @@ static struct {
 } current;
 
 
-/* --- memory: requests make some of it, and no pool is theirs to share --- */
-
-static void *mem_alloc(void *ctx, size_t size)
-{
-    return malloc(size);
-}
-
-static void mem_free(void *ctx, void *p)
-{
-    free(p);
-}
-
-static const mcp_mem_t mem = { mem_alloc, mem_free, NULL };
+/* --- memory: requests add to it, so that it is malloc's --- */
 
 static apr_status_t forget(void *data)
 {
@@ -134,7 +122,7 @@ static mod_mcp_dir_t *make_dir(void)
 {
     section_t *section = ap_calloc(1, sizeof(*section));
 
-    section->dir.setup = mcp_setup_create(&mem);
+    section->dir.setup = mcp_setup_create(&mod_mcp_mem);
     if (section->dir.setup == NULL) {
         ap_abort_on_oom();
     }
@@ -314,11 +302,6 @@ static const char *add_target(cmd_parms *cmd, const char *target)
 
 /* --- directives --- */
 
-static mcp_str_t str(const char *text)
-{
-    return (mcp_str_t) { text, strlen(text) };
-}
-
 /* The error of a directive in a section that may not stand where it does. */
 static const char *check(cmd_parms *cmd, mod_mcp_dir_t *dir)
 {
@@ -357,7 +340,14 @@ static const char *file_error(cmd_parms *cmd, const char *what,
                         cmd->cmd->name, what, file, &rv);
 }
 
-/* What an open file holds, from malloc(). */
+/* It may hold a key. */
+static void dispose(mcp_str_t *text)
+{
+    explicit_bzero((char *)text->data, text->len);
+    free((char *)text->data);
+}
+
+/* What an open file holds, to be disposed of. */
 static const char *read_open_file(cmd_parms *cmd, apr_file_t *file,
                                   const char *name, apr_off_t max,
                                   mcp_str_t *text)
@@ -387,14 +377,14 @@ static const char *read_open_file(cmd_parms *cmd, apr_file_t *file,
 
     rv = apr_file_read_full(file, data, text->len, NULL);
     if (rv != APR_SUCCESS) {
-        free(data);
+        dispose(text);
         return file_error(cmd, "read", name, rv);
     }
 
     return NULL;
 }
 
-/* Makes *name absolute and reads the file, to be disposed of. */
+/* Makes *name absolute and reads the file. */
 static const char *read_file(cmd_parms *cmd, const char **name, apr_off_t max,
                              mcp_str_t *text)
 {
@@ -423,12 +413,6 @@ static const char *read_file(cmd_parms *cmd, const char **name, apr_off_t max,
     return error;
 }
 
-static void dispose(mcp_str_t *text)
-{
-    explicit_bzero((char *)text->data, text->len);
-    free((char *)text->data);
-}
-
 static const char *set_store(cmd_parms *cmd, void *dir, const char *arg)
 {
     const char *error = ap_check_cmd_context(cmd, GLOBAL_ONLY);
@@ -444,7 +428,7 @@ static const char *set_store(cmd_parms *cmd, void *dir, const char *arg)
                             "of store: there is shm:SIZE", arg);
     }
 
-    if (mcp_option_size(str(arg + kind), &size) != MCP_OK
+    if (mcp_option_size(mod_mcp_str(arg + kind), &size) != MCP_OK
         || size > APR_SIZE_MAX) {
         return apr_psprintf(cmd->pool, "MCPStore: invalid size \"%s\"",
                             arg + kind);
@@ -469,7 +453,8 @@ static const char *set_threads(cmd_parms *cmd, void *dir, const char *arg)
         return error;
     }
 
-    if (mcp_str_uint(str(arg), &n) != MCP_OK || n < 1 || n > THREADS_MAX) {
+    if (mcp_str_uint(mod_mcp_str(arg), &n) != MCP_OK
+        || n < 1 || n > THREADS_MAX) {
         return apr_psprintf(cmd->pool, "MCPThreads: \"%s\" is not a number "
                             "from 1 to %d", arg, THREADS_MAX);
     }
@@ -488,7 +473,8 @@ static const char *set_hold(cmd_parms *cmd, void *dir, const char *arg)
     }
 
     if (strcmp(arg, "off") != 0
-        && (mcp_option_time(str(arg), &ms) != MCP_OK || ms > MCP_TIME_MAX)) {
+        && (mcp_option_time(mod_mcp_str(arg), &ms) != MCP_OK
+            || ms > MCP_TIME_MAX)) {
         return apr_psprintf(cmd->pool, "MCPHold: \"%s\" is neither a time "
                             "nor \"off\"", arg);
     }
@@ -504,13 +490,14 @@ static const char *set_option(cmd_parms *cmd, void *conf, const char *arg)
     mcp_option_e option = (mcp_option_e)(apr_uintptr_t)cmd->info;
     char text[MCP_SETUP_ERROR_MAX];
     const char *error = check(cmd, dir);
+    int rc;
 
     if (error) {
         return error;
     }
 
-    return result(cmd, mcp_setup_option(dir->setup, option, str(arg), text),
-                  text);
+    rc = mcp_setup_option(dir->setup, option, mod_mcp_str(arg), text);
+    return result(cmd, rc, text);
 }
 
 static const char *set_server(cmd_parms *cmd, void *conf, const char *name,
@@ -519,14 +506,15 @@ static const char *set_server(cmd_parms *cmd, void *conf, const char *name,
     mod_mcp_dir_t *dir = conf;
     char text[MCP_SETUP_ERROR_MAX];
     const char *error = check(cmd, dir);
+    int rc;
 
     if (error) {
         return error;
     }
 
-    return result(cmd, mcp_setup_server(dir->setup, str(name), str(version),
-                                        title ? str(title) : mcp_null_str,
-                                        text), text);
+    rc = mcp_setup_server(dir->setup, mod_mcp_str(name), mod_mcp_str(version),
+                          mod_mcp_str(title), text);
+    return result(cmd, rc, text);
 }
 
 static const char *add_key(cmd_parms *cmd, mod_mcp_dir_t *dir,
@@ -535,17 +523,17 @@ static const char *add_key(cmd_parms *cmd, mod_mcp_dir_t *dir,
     char text[MCP_SETUP_ERROR_MAX];
     mcp_str_t contents;
     const char *error;
+    int rc;
 
     error = read_file(cmd, &file, MCP_SETUP_KEY_FILE_MAX, &contents);
     if (error) {
         return error;
     }
 
-    error = result(cmd, mcp_setup_key(dir->setup, str(file), contents, text),
-                   text);
+    rc = mcp_setup_key(dir->setup, mod_mcp_str(file), contents, text);
     dispose(&contents);
 
-    return error;
+    return result(cmd, rc, text);
 }
 
 static const char *set_key(cmd_parms *cmd, void *conf, int argc,
@@ -577,6 +565,7 @@ static const char *set_catalog(cmd_parms *cmd, void *conf, const char *file)
     char text[MCP_SETUP_ERROR_MAX];
     mcp_str_t contents;
     const char *error = check(cmd, dir);
+    int rc;
 
     if (error == NULL) {
         error = read_file(cmd, &file, MCP_SETUP_CATALOG_FILE_MAX, &contents);
@@ -586,11 +575,10 @@ static const char *set_catalog(cmd_parms *cmd, void *conf, const char *file)
         return error;
     }
 
-    error = result(cmd, mcp_setup_catalog(dir->setup, str(file), contents,
-                                          text), text);
+    rc = mcp_setup_catalog(dir->setup, mod_mcp_str(file), contents, text);
     dispose(&contents);
 
-    return error;
+    return result(cmd, rc, text);
 }
 
 static const char *set_backend(cmd_parms *cmd, void *conf, const char *target)
@@ -598,6 +586,7 @@ static const char *set_backend(cmd_parms *cmd, void *conf, const char *target)
     mod_mcp_dir_t *dir = conf;
     char text[MCP_SETUP_ERROR_MAX];
     const char *error = check(cmd, dir);
+    int rc;
 
     if (error == NULL) {
         error = add_target(cmd, target);
@@ -607,7 +596,8 @@ static const char *set_backend(cmd_parms *cmd, void *conf, const char *target)
         return error;
     }
 
-    return result(cmd, mcp_setup_backend(dir->setup, str(target), text), text);
+    rc = mcp_setup_backend(dir->setup, mod_mcp_str(target), text);
+    return result(cmd, rc, text);
 }
 
 static const char *add_route(cmd_parms *cmd, void *conf, const char *pattern,
@@ -616,6 +606,7 @@ static const char *add_route(cmd_parms *cmd, void *conf, const char *pattern,
     mod_mcp_dir_t *dir = conf;
     char text[MCP_SETUP_ERROR_MAX];
     const char *error = check(cmd, dir);
+    int rc;
 
     if (error == NULL) {
         error = add_target(cmd, target);
@@ -625,8 +616,9 @@ static const char *add_route(cmd_parms *cmd, void *conf, const char *pattern,
         return error;
     }
 
-    return result(cmd, mcp_setup_route(dir->setup, str(pattern), str(target),
-                                       text), text);
+    rc = mcp_setup_route(dir->setup, mod_mcp_str(pattern), mod_mcp_str(target),
+                         text);
+    return result(cmd, rc, text);
 }
 
 static const char *set_principal(cmd_parms *cmd, void *conf, const char *arg)
@@ -658,12 +650,14 @@ static const char *add_origin(cmd_parms *cmd, void *conf, const char *arg)
     mod_mcp_dir_t *dir = conf;
     char text[MCP_SETUP_ERROR_MAX];
     const char *error = check(cmd, dir);
+    int rc;
 
     if (error) {
         return error;
     }
 
-    return result(cmd, mcp_setup_origin(dir->setup, str(arg), text), text);
+    rc = mcp_setup_origin(dir->setup, mod_mcp_str(arg), text);
+    return result(cmd, rc, text);
 }
 
 static const char *set_publish_token(cmd_parms *cmd, void *conf,
@@ -672,13 +666,14 @@ static const char *set_publish_token(cmd_parms *cmd, void *conf,
     mod_mcp_dir_t *dir = conf;
     char text[MCP_SETUP_ERROR_MAX];
     const char *error = check(cmd, dir);
+    int rc;
 
     if (error) {
         return error;
     }
 
-    return result(cmd, mcp_setup_publish_token(dir->setup, str(arg), text),
-                  text);
+    rc = mcp_setup_publish_token(dir->setup, mod_mcp_str(arg), text);
+    return result(cmd, rc, text);
 }
 
 static const char *set_publish_url(cmd_parms *cmd, void *conf,
@@ -687,13 +682,14 @@ static const char *set_publish_url(cmd_parms *cmd, void *conf,
     mod_mcp_dir_t *dir = conf;
     char text[MCP_SETUP_ERROR_MAX];
     const char *error = check(cmd, dir);
+    int rc;
 
     if (error) {
         return error;
     }
 
-    return result(cmd, mcp_setup_publish_url(dir->setup, str(arg), text),
-                  text);
+    rc = mcp_setup_publish_url(dir->setup, mod_mcp_str(arg), text);
+    return result(cmd, rc, text);
 }
 
 static const char *set_publish_open(cmd_parms *cmd, void *conf, int flag)
@@ -727,7 +723,7 @@ static const char *set_max_body(cmd_parms *cmd, void *conf, const char *arg)
         return duplicate(cmd);
     }
 
-    if (mcp_option_size(str(arg), &size) != MCP_OK
+    if (mcp_option_size(mod_mcp_str(arg), &size) != MCP_OK
         || size == 0 || size > MCP_SIZE_MAX) {
         return apr_psprintf(cmd->pool, "MCPMaxBody: invalid size \"%s\"", arg);
     }

@@ -1,0 +1,17 @@
+# What scripts/build-apache makes; it sets OUT, FLAGS and CC.
+
+SRC := $(wildcard shared/*.c mod_mcp/*.c)
+OBJ := $(SRC:%.c=$(OUT)/%.o)
+MAP := mod_mcp/mod_mcp.map
+
+# all but the module itself stays inside, out of the way of other modules
+
+$(OUT)/mod_mcp.so: $(OBJ) $(MAP) $(OUT)/.stamp
+	$(CC) $(FLAGS) -shared -Wl,--version-script=$(MAP) -Wl,-z,relro \
+		-Wl,-z,now -o $@ $(OBJ) -lyajl -lpcre2-8 -lcrypto -lpthread
+
+$(OUT)/%.o: %.c $(OUT)/.stamp
+	@mkdir -p $(@D)
+	$(CC) $(FLAGS) -MMD -MP -c -o $@ $<
+
+-include $(OBJ:.o=.d)
