@@ -554,7 +554,9 @@ mcp_exchange_body(mcp_exchange_t *x, size_t len)
 int
 mcp_exchange_lasts(const mcp_exchange_t *x)
 {
-    if (x->state != MCP_EXCHANGE_STREAM && x->state != MCP_EXCHANGE_WAIT) {
+    if (x->done
+        || (x->state != MCP_EXCHANGE_STREAM && x->state != MCP_EXCHANGE_WAIT))
+    {
         return 0;
     }
 

@@ -25,7 +25,7 @@ mcp_zone_format(void *region, size_t size)
 {
     mcp_zone_t  *zone;
 
-    if (size < MCP_ZONE_MIN_SIZE) {
+    if (size < MCP_ZONE_MIN_SIZE || (uintptr_t) region % 64 != 0) {
         return MCP_ERR_CONFIG;
     }
 

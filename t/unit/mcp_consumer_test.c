@@ -713,6 +713,86 @@ test_stop(void **state)
 }
 
 
+/* One is sent on, the others stay. */
+static void
+test_close_one(void **state)
+{
+    char        id[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_resume(&d, 0, &b, session, NULL);
+
+    mcp_exchange_close(a.x);
+    assert_int_equal(a.ended, 0);
+    driver_pump(&d);
+    assert_int_equal(a.ended, 1);
+    ends_with(a.text, RETRY);
+    assert_int_equal(b.ended, 0);
+
+    /* it is over: no PULL follows any more */
+
+    mcp_exchange_close(a.x);
+    driver_pump(&d);
+
+    client_last_id(&a, id);
+    client_close(&d, &a);
+    client_resume(&d, 0, &a, session, id);
+    assert_int_equal(a.ended, 0);
+
+    mcp_exchange_close(b.x);
+    driver_pump(&d);
+    assert_int_equal(b.ended, 1);
+    client_close(&d, &b);
+
+    end_with_result(job);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* A client that has seen no id stays until it has one. */
+static void
+test_close_without_id(void **state)
+{
+    char        own[MCP_SESSION_TEXT_MAX];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    client_open(&d, own, MIDDLE, ALL);
+
+    client_post(&d, 0, &a, own, CALL);
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+
+    /* it waits for its answer: nothing to close yet */
+
+    mcp_exchange_close(a.x);
+    driver_pump(&d);
+    assert_int_equal(a.status, 0);
+
+    driver_wait(&d, 2000);
+    assert_int_equal(a.status, 200);
+    mcp_exchange_close(a.x);
+    driver_pump(&d);
+    assert_int_equal(a.ended, 0);
+
+    backend_say(&d, job, PROGRESS(1) "\n");
+    assert_int_equal(a.ended, 1);
+    has(a.text, PROGRESS(1));
+    ends_with(a.text, RETRY);
+    client_close(&d, &a);
+
+    end_with_result(job);
+    quiet();
+}
+
+
 /* The session ends while its streams are read. */
 static void
 test_session_ends(void **state)
@@ -803,6 +883,8 @@ main(void)
         test(test_subscription_refused),
         test(test_listener_overrun),
         test(test_stop),
+        test(test_close_one),
+        test(test_close_without_id),
         test(test_session_ends),
         test(test_no_memory)
     };

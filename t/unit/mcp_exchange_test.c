@@ -578,6 +578,134 @@ test_facts(void **state)
 }
 
 
+/* 1 if an exchange of a session with these capabilities lasts longer than its
+ * backend. */
+static int
+lasts_with(const char *revision, const char *capabilities, const char *body)
+{
+    int         lasts;
+    char        own[MCP_SESSION_TEXT_MAX];
+
+    client_open(&d, own, revision, capabilities);
+    client_post(&d, 0, &a, own, body);
+
+    /* the same before it streams and after */
+
+    lasts = mcp_exchange_lasts(a.x);
+    driver_wait(&d, 2000);
+    assert_int_equal(a.streaming, 1);
+    assert_int_equal(mcp_exchange_lasts(a.x), lasts);
+
+    while (d.n_jobs) {
+        mcp_job_head(d.jobs[0], 200, mcp_str("application/json"));
+        backend_say(&d, d.jobs[0], RESULT);
+        backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+    }
+
+    client_close(&d, &a);
+    quiet();
+
+    return lasts;
+}
+
+
+static void
+test_lasts(void **state)
+{
+    size_t  i;
+
+    static const struct {
+        const char  *revision;
+        const char  *capabilities;
+        int          lasts;
+    } cases[] = {
+        { NEW, "{}", 0 },
+        { NEW, "{\"experimental\":{}}", 0 },
+        { NEW, "{\"elicitation\":{}}", 1 },
+        { NEW, "{\"elicitation\":{\"url\":{}}}", 1 },
+        { NEW, "{\"sampling\":{}}", 1 },
+        { NEW, "{\"roots\":{}}", 1 },
+        { MIDDLE, "{\"elicitation\":{}}", 1 },
+        { MIDDLE, "{}", 0 },
+        { OLD, "{\"elicitation\":{}}", 0 },
+        { OLD, "{\"sampling\":{}}", 1 },
+        { OLD, "{\"roots\":{}}", 1 },
+        { OLD, "{}", 0 }
+    };
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        if (lasts_with(cases[i].revision, cases[i].capabilities, CALL)
+            != cases[i].lasts)
+        {
+            fail_msg("%s, %s", cases[i].revision, cases[i].capabilities);
+        }
+    }
+
+    assert_int_equal(lasts_with(OLD, "{}", "[" CALL "," CALL8 "]"), 1);
+    assert_int_equal(lasts_with(OLD, "{}", "[" CALL "," PING "]"), 1);
+    assert_int_equal(lasts_with(OLD, "{}", "[" CALL "]"), 0);
+}
+
+
+/* Listeners, resumptions, calls that no backend works on; and what is no
+ * stream. */
+static void
+test_lasts_without_backend(void **state)
+{
+    char        own[MCP_SESSION_TEXT_MAX], id[64], url[256];
+    mcp_job_t  *job;
+    const char *door;
+
+    (void) state;
+
+    client_open(&d, own, NEW, "{}");
+
+    client_post(&d, 0, &b, own, PING);
+    assert_int_equal(mcp_exchange_lasts(b.x), 0);
+    client_close(&d, &b);
+
+    client_resume(&d, 0, &b, own, "x");
+    assert_int_equal(mcp_exchange_lasts(b.x), 0);
+    client_close(&d, &b);
+
+    client_resume(&d, 0, &b, own, NULL);
+    assert_int_equal(mcp_exchange_lasts(b.x), 1);
+    client_close(&d, &b);
+
+    client_post(&d, 0, &a, own, CALL);
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, job, PROGRESS(1) "\n");
+    assert_int_equal(mcp_exchange_lasts(a.x), 0);
+    client_last_id(&a, id);
+
+    client_resume(&d, 0, &b, own, id);
+    assert_int_equal(mcp_exchange_lasts(b.x), 1);
+    client_close(&d, &a);
+    end_with_result(job);
+    assert_int_equal(b.ended, 1);
+    client_close(&d, &b);
+
+    /* the rest comes through the door */
+
+    client_post(&d, 0, &a, own, CALL);
+    job = d.jobs[0];
+    door = door_of(job, url, sizeof(url));
+    assert_int_equal(mcp_exchange_lasts(a.x), 0);
+    mcp_job_head(job, 202, mcp_null_str);
+    backend_end(&d, job, MCP_FAULT_NONE);
+    assert_int_equal(mcp_exchange_lasts(a.x), 1);
+
+    publish(0, &b, door, RESULT);
+    assert_int_equal(a.ended, 1);
+    assert_int_equal(mcp_exchange_lasts(a.x), 0);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 /* The client is gone before its body came, or between head and answer. */
 static void
 test_gone_early(void **state)
@@ -619,6 +747,8 @@ main(void)
         test(test_principal),
         test(test_forged),
         test(test_facts),
+        test(test_lasts),
+        test(test_lasts_without_backend),
         test(test_gone_early),
         test(test_empty_body)
     };

@@ -375,6 +375,142 @@ origins_own(void **state)
 }
 
 
+/* Server names as nginx and Apache write them. */
+static void
+server_names(void **state)
+{
+    static const struct {
+        const char  *name;
+        const char  *host;
+        int          is;
+    } cases[] = {
+        { "a.example", "a.example", 1 },
+        { "A.Example", "a.eXample", 1 },
+        { "a.example", "b.a.example", 0 },
+        { "a.example", "a.example.", 0 },
+        { "a.example", "a-example", 0 },
+        { "", "", 0 },
+        { "", "a", 0 },
+        { "a", "", 0 },
+
+        { ".a.example", "a.example", 1 },
+        { ".a.example", "b.a.example", 1 },
+        { ".a.example", "c.B.A.example", 1 },
+        { ".a.example", "ba.example", 0 },
+        { ".a.example", "example", 0 },
+        { ".", "", 0 },
+
+        { "*.a.example", "b.a.example", 1 },
+        { "*.a.example", "c.b.A.example", 1 },
+        { "*.a.example", "a.example", 0 },
+        { "*.a.example", "ba.example", 0 },
+        { "*.a.example", "b.a.example.evil.com", 0 },
+        { "*a.example", "ba.example", 1 },
+        { "*a.example", "a.example", 1 },
+        { "w*.a.example", "www.a.example", 1 },
+        { "w*.a.example", "w.a.example", 1 },
+        { "w*.a.example", "xw.a.example", 0 },
+        { "*.b.*.example", "a.b.c.example", 1 },
+        { "*.b.*.example", "a.b.b.c.b.d.example", 1 },
+        { "*.b.*.example", "a.c.d.example", 0 },
+        { "a**.example", "ab.example", 1 },
+        { "**.example", "x.example", 1 },
+        { "?.example", "a.example", 1 },
+        { "?.example", "ab.example", 0 },
+        { "?.example", ".example", 0 },
+        { "a?c.*.example", "abc.d.example", 1 },
+        { "a?c.*.example", "ac.d.example", 0 },
+
+        /* anybody can have such a name */
+        { "*", "a.example", 0 },
+        { "www.*", "www.evil.com", 0 },
+        { "www.*", "www.*", 0 },
+        { "www.example.c*", "www.example.com", 0 },
+        { "a.exampl?", "a.example", 0 },
+        { "localhos?", "localhosx", 0 },
+
+        /* no expressions */
+        { "~^a", "a", 0 },
+        { "~^a", "~^a", 0 },
+        { "~a.example", "~a.example", 0 }
+    };
+
+    size_t             i;
+    mcp_str_t          names[3];
+    mcp_http_origin_t  o;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (mcp_http_name_is(test_str(cases[i].name), test_str(cases[i].host))
+            != cases[i].is)
+        {
+            fail_msg("%s on %s", cases[i].name, cases[i].host);
+        }
+    }
+
+    /* any of them, and whatever the port */
+
+    memset(&o, 0, sizeof(o));
+    names[0] = mcp_str("~^(a|b)$");
+    names[1] = mcp_str("a.example");
+    names[2] = mcp_str("*.b.example");
+    o.server_names = names;
+    o.n_server_names = 3;
+    o.loopback = 1;
+
+    o.origin = mcp_str("http://x.b.example:8080");
+    o.host = mcp_str("x.B.example:8080");
+    assert_int_equal(mcp_http_origin_allowed(&o), 1);
+
+    o.origin = mcp_str("http://a.example");
+    o.host = mcp_str("a.example");
+    assert_int_equal(mcp_http_origin_allowed(&o), 1);
+
+    o.n_server_names = 1;
+    assert_int_equal(mcp_http_origin_allowed(&o), 0);
+}
+
+
+static void
+loopback(void **state)
+{
+    size_t  i;
+
+    static const struct {
+        const char  *address;
+        size_t       len;
+        int          is;
+    } cases[] = {
+        { "\x7f\0\0\1", 4, 1 },
+        { "\x7f\xff\xff\xff", 4, 1 },
+        { "\x80\0\0\1", 4, 0 },
+        { "\0\0\0\0", 4, 0 },
+        { "\x0a\0\0\x7f", 4, 0 },
+        { "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 16, 1 },
+        { "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16, 0 },
+        { "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\2", 16, 0 },
+        { "\0\0\0\0\0\0\0\0\0\0\xff\xff\x7f\0\0\1", 16, 1 },
+        { "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\1", 16, 0 },
+        { "\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\0\1", 16, 0 },
+        { "\x7f\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 16, 0 },
+        { "\xfe\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 16, 0 },
+        { "\x7f", 1, 0 },
+        { "", 0, 0 }
+    };
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (mcp_http_address_is_loopback(cases[i].address, cases[i].len)
+            != cases[i].is)
+        {
+            fail_msg("address %zu", i);
+        }
+    }
+}
+
+
 static void
 origins_listed(void **state)
 {
@@ -467,6 +603,8 @@ main(void)
         cmocka_unit_test(accept_many_lines),
         cmocka_unit_test(content_types),
         cmocka_unit_test(origins_own),
+        cmocka_unit_test(server_names),
+        cmocka_unit_test(loopback),
         cmocka_unit_test(origins_listed),
     };
 

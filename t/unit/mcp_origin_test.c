@@ -1,0 +1,88 @@
+
+/* What of a client's head goes to backends. */
+
+
+#include <ctype.h>
+
+#include "test_env.h"
+
+#include "../../shared/mcp_origin.h"
+
+
+static void
+skips(void **state)
+{
+    static const char  *skipped[] = {
+        "Accept", "Accept-Encoding", "Connection", "Content-Encoding",
+        "Content-Length", "Content-Type", "Expect", "Host", "HTTP2-Settings",
+        "If-Match", "If-Modified-Since", "If-None-Match", "If-Range",
+        "If-Unmodified-Since", "Keep-Alive", "Last-Event-ID",
+        "Mcp-Session-Id", "Proxy-Connection", "Range", "TE", "Trailer",
+        "Transfer-Encoding", "Upgrade"
+    };
+
+    static const char  *passed[] = {
+        "", "x", "Authorization", "Cookie", "User-Agent", "Accept-Language",
+        "MCP-Protocol-Version", "X-Forwarded-For", "Origin", "Hos", "Hosts",
+        "T", "Te_", "If-Unmodified-Since-", "If-Unmodified-Sinc"
+    };
+
+    char    name[64];
+    size_t  i, k;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(skipped) / sizeof(skipped[0]); i++) {
+        assert_int_equal(mcp_origin_skips(test_str(skipped[i])), 1);
+
+        for (k = 0; skipped[i][k]; k++) {
+            name[k] = (char) tolower((unsigned char) skipped[i][k]);
+        }
+
+        assert_int_equal(mcp_origin_skips((mcp_str_t) { name, k }), 1);
+
+        /* no prefix of it */
+
+        assert_int_equal(mcp_origin_skips((mcp_str_t) { name, k - 1 }), 0);
+    }
+
+    for (i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
+        assert_int_equal(mcp_origin_skips(test_str(passed[i])), 0);
+    }
+
+    assert_int_equal(mcp_origin_skips(mcp_null_str), 0);
+}
+
+
+/* What is sent itself is not passed on besides. */
+static void
+headers(void **state)
+{
+    size_t  i;
+
+    (void) state;
+
+    assert_int_equal(mcp_origin_n_headers, 2);
+    assert_str_is(mcp_origin_headers[0].name, "Content-Type");
+    assert_str_is(mcp_origin_headers[0].value, "application/json");
+    assert_str_is(mcp_origin_headers[1].name, "Accept");
+    assert_str_is(mcp_origin_headers[1].value,
+                  "application/json, text/event-stream, "
+                  "application/x-ndjson");
+
+    for (i = 0; i < mcp_origin_n_headers; i++) {
+        assert_int_equal(mcp_origin_skips(mcp_origin_headers[i].name), 1);
+    }
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(skips),
+        cmocka_unit_test(headers)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
