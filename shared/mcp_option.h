@@ -58,8 +58,7 @@
       "MCPPageSize", NUMBER, 1, 0, 1073741824, 100)
 
 
-/* What the parsers take; added to any time of a clock it does not overflow. */
-#define MCP_TIME_MAX  INT64_MAX
+#define MCP_TIME_MAX  (INT64_MAX / 1000000)    /* also fits as nanoseconds */
 #define MCP_SIZE_MAX  (SIZE_MAX / 2)
 
 

@@ -97,7 +97,7 @@ __DATA__
         mcp_stream_buffer 1000m;
         mcp_max_session_streams 0;
         mcp_max_principal_streams 1;
-        mcp_max_message 100m;
+        mcp_max_message 1g;
         mcp_max_depth 512;
         mcp_max_batch 64;
         mcp_page_size 0;

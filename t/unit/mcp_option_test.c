@@ -186,6 +186,8 @@ set(void **state)
         { MCP_OPTION_KEEPALIVE, "OFF", -1, "invalid value" },
         { MCP_OPTION_CLOSE_AFTER, "off", 0, NULL },
         { MCP_OPTION_SESSION_LIFETIME, "26w", 15724800000, NULL },
+        { MCP_OPTION_SESSION_LIFETIME, "15250w", 9223200000000, NULL },
+        { MCP_OPTION_SESSION_LIFETIME, "15251w", -1, "invalid value" },
 
         { MCP_OPTION_STREAM_BUFFER, "64k", 65536, NULL },
         { MCP_OPTION_STREAM_BUFFER, "off", -1, "invalid value" },
