@@ -232,6 +232,30 @@ mcp_status_html(const mcp_store_stats_t *stats, mcp_buf_t *buf)
 }
 
 
+/* One line, for pages of others: what there is now. */
+static void
+mcp_status_summary(const mcp_store_stats_t *stats, mcp_buf_t *buf)
+{
+    size_t                    i;
+    const char               *separator;
+    const mcp_status_row_t   *row;
+
+    separator = "";
+
+    for (i = 0; i < MCP_STATUS_ROWS; i++) {
+        row = &mcp_status_rows[i];
+
+        if (row->type == MCP_STATUS_GAUGE) {
+            mcp_buf_add(buf, separator, strlen(separator));
+            mcp_buf_str(buf, row->help);
+            mcp_buf_lit(buf, ": ");
+            mcp_buf_int(buf, mcp_status_value(stats, row));
+            separator = ", ";
+        }
+    }
+}
+
+
 static const mcp_status_format_t  mcp_status_formats[] = {
 
     { mcp_str("json"),
@@ -244,7 +268,11 @@ static const mcp_status_format_t  mcp_status_formats[] = {
 
     { mcp_str("html"),
       mcp_str("text/html; charset=utf-8"),
-      mcp_status_html }
+      mcp_status_html },
+
+    { mcp_str("summary"),
+      mcp_str("text/plain; charset=utf-8"),
+      mcp_status_summary }
 };
 
 #define MCP_STATUS_FORMATS                                                    \

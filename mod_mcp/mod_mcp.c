@@ -1,0 +1,44 @@
+/* Hooks. */
+
+#include "mod_mcp.h"
+
+#include "http_connection.h"
+#include "mod_status.h"
+#include "mpm_common.h"
+
+static int pre_config(apr_pool_t *pconf, apr_pool_t *plog, apr_pool_t *ptemp)
+{
+    APR_OPTIONAL_HOOK(ap, status_hook, mod_mcp_status_line, NULL, NULL,
+                      APR_HOOK_MIDDLE);
+
+    return mod_mcp_config_reset(pconf);
+}
+
+static void register_hooks(apr_pool_t *p)
+{
+    mod_mcp_fetch_register();
+
+    ap_hook_pre_config(pre_config, NULL, NULL, APR_HOOK_MIDDLE);
+    ap_hook_post_config(mod_mcp_post_config, NULL, NULL, APR_HOOK_MIDDLE);
+    ap_hook_child_init(mod_mcp_child_init, NULL, NULL, APR_HOOK_MIDDLE);
+    ap_hook_child_stopping(mod_mcp_child_stopping, NULL, NULL,
+                           APR_HOOK_MIDDLE);
+
+    ap_hook_access_checker(mod_mcp_fetch_guard, NULL, NULL, APR_HOOK_FIRST);
+    ap_hook_handler(mod_mcp_handler, NULL, NULL, APR_HOOK_MIDDLE);
+    ap_hook_handler(mod_mcp_status_handler, NULL, NULL, APR_HOOK_MIDDLE);
+    ap_hook_suspend_connection(mod_mcp_suspended, NULL, NULL, APR_HOOK_LAST);
+    ap_hook_log_transaction(mod_mcp_note_log, NULL, NULL,
+                            APR_HOOK_REALLY_FIRST);
+}
+
+module AP_MODULE_DECLARE_DATA mcp_module = {
+    STANDARD20_MODULE_STUFF,
+    mod_mcp_create_dir_config,
+    mod_mcp_merge_dir_config,
+    mod_mcp_create_server_config,
+    mod_mcp_merge_server_config,
+    mod_mcp_directives,
+    register_hooks,
+    0
+};

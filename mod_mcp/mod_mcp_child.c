@@ -1,0 +1,592 @@
+/*
+ * The shared zone, and this process's node in it: claiming a slot, waking
+ * other processes, and carrying out what the core asks for.
+ *
+ * Between processes travels only a bell: one eventfd per slot.  The parent
+ * makes them once, with the zone, and keeps both from one configuration to
+ * the next, so that children of all its generations share them; what there is
+ * to do stands in the zone.
+ */
+
+#include "mod_mcp.h"
+
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "apr_shm.h"
+
+#define RETAINED_KEY  "mod_mcp"
+
+/* Children of old generations wind up beside the new ones: slots for both. */
+#define SLOTS_MIN  64
+
+/* What the processes share besides the zone itself: who has which slot. */
+typedef struct {
+    pid_t claims[MCP_STORE_SLOTS];
+} shared_t;
+
+typedef struct {
+    shared_t *shared;
+    void *region;
+    apr_size_t size;
+    unsigned slots;
+    int bells[MCP_STORE_SLOTS];
+} retained_t;
+
+mod_mcp_child_t mod_mcp_child;
+
+static retained_t *retained;
+static mcp_keys_t zone_keys;
+static apr_thread_mutex_t *lock;
+static int woken;                       /* mcp_node_wake() is due */
+
+/* --- memory, clock, log --- */
+
+static void *mem_alloc(void *ctx, size_t size)
+{
+    return malloc(size);
+}
+
+static void mem_free(void *ctx, void *p)
+{
+    free(p);
+}
+
+const mcp_mem_t mod_mcp_mem = { mem_alloc, mem_free, NULL };
+
+static uint64_t env_now(void *ctx)
+{
+    return (uint64_t)apr_time_as_msec(apr_time_now());
+}
+
+static int env_random(void *ctx, void *buf, size_t len)
+{
+    return mcp_random(buf, len);
+}
+
+static const int log_levels[] = {
+    APLOG_ERR,
+    APLOG_WARNING,
+    APLOG_NOTICE,
+    APLOG_INFO,
+    APLOG_DEBUG
+};
+
+static void env_log(void *ctx, mcp_log_level_e level, const char *line)
+{
+    ap_log_error(APLOG_MARK, log_levels[level], 0, mod_mcp_child.server,
+                 "mcp: %s", line);
+}
+
+static mcp_log_level_e env_log_level(server_rec *s)
+{
+    mcp_log_level_e level = MCP_LOG_DEBUG;
+
+    while (level > MCP_LOG_ERROR && !APLOG_IS_LEVEL(s, log_levels[level])) {
+        level--;
+    }
+
+    return level;
+}
+
+/* --- the parent: zone and bells --- */
+
+static int make_region(server_rec *s, apr_size_t size)
+{
+    apr_shm_t *shm;
+    apr_status_t rv;
+    apr_size_t head = APR_ALIGN(sizeof(shared_t), 64);
+
+    rv = apr_shm_create(&shm, head + size, NULL, s->process->pool);
+    if (rv != APR_SUCCESS) {
+        ap_log_error(APLOG_MARK, APLOG_EMERG, rv, s,
+                     "MCPStore: cannot get %" APR_SIZE_T_FMT " bytes of "
+                     "shared memory", size);
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    retained->shared = apr_shm_baseaddr_get(shm);
+    retained->region = (char *)retained->shared + head;
+    retained->size = size;
+
+    memset(retained->shared, 0, sizeof(shared_t));
+
+    switch (mcp_zone_format(retained->region, size)) {
+    case MCP_OK:
+        return OK;
+
+    case MCP_ERR_CONFIG:
+        ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
+                     "MCPStore: %" APR_SIZE_T_FMT " bytes will not do", size);
+        break;
+
+    default:
+        ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
+                     "MCPStore: no lock, or no random bytes for a key");
+        break;
+    }
+
+    retained->region = NULL;
+
+    return HTTP_INTERNAL_SERVER_ERROR;
+}
+
+static int make_bells(server_rec *s)
+{
+    int daemons = 0, fd;
+    unsigned n;
+
+    ap_mpm_query(AP_MPMQ_HARD_LIMIT_DAEMONS, &daemons);
+
+    n = daemons > 0 ? 2 * (unsigned)daemons : 0;
+    n = n < SLOTS_MIN ? SLOTS_MIN : n;
+    n = n > MCP_STORE_SLOTS ? MCP_STORE_SLOTS : n;
+
+    while (retained->slots < n) {
+        fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+        if (fd == -1) {
+            ap_log_error(APLOG_MARK, APLOG_EMERG, APR_FROM_OS_ERROR(errno), s,
+                         "mod_mcp: eventfd()");
+            return HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        retained->bells[retained->slots++] = fd;
+    }
+
+    return OK;
+}
+
+/* A stream that is suspended counts as a connection; a child must neither run
+ * out of them nor be taken for idle. */
+static void check_mpm(server_rec *s)
+{
+    int async = 0, threads = 0, threaded = 0, spare = 0, daemons = 0;
+
+    ap_mpm_query(AP_MPMQ_IS_ASYNC, &async);
+    ap_mpm_query(AP_MPMQ_IS_THREADED, &threaded);
+    ap_mpm_query(AP_MPMQ_MAX_THREADS, &threads);
+    ap_mpm_query(AP_MPMQ_MAX_SPARE_THREADS, &spare);
+    ap_mpm_query(AP_MPMQ_MAX_DAEMONS, &daemons);
+
+    if (!async) {
+        ap_log_error(APLOG_MARK, APLOG_NOTICE, 0, s,
+                     "mod_mcp: this MPM holds a %s for every idle stream "
+                     "(MCPHold); the event MPM does not",
+                     threaded ? "thread" : "process");
+        return;
+    }
+
+    if (threads < 4) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: ThreadsPerChild %d: raise it, a backend call "
+                     "takes a thread while it runs", threads);
+    }
+
+    if (spare > 0 && spare < threads * daemons) {
+        ap_log_error(APLOG_MARK, APLOG_INFO, 0, s,
+                     "mod_mcp: MaxSpareThreads %d is below MaxRequestWorkers "
+                     "%d: children that hold idle streams will be ended, and "
+                     "their clients sent elsewhere, when load falls", spare,
+                     threads * daemons);
+    }
+}
+
+int mod_mcp_post_config(apr_pool_t *pconf, apr_pool_t *plog,
+                        apr_pool_t *ptemp, server_rec *s)
+{
+    const mod_mcp_global_t *global = mod_mcp_global(s);
+    int rc;
+
+    if (ap_state_query(AP_SQ_MAIN_STATE) == AP_SQ_MS_CREATE_PRE_CONFIG) {
+        return OK;
+    }
+
+    retained = ap_retained_data_get(RETAINED_KEY);
+
+    if (retained == NULL) {
+        retained = ap_retained_data_create(RETAINED_KEY, sizeof(*retained));
+    }
+
+    if (retained->region == NULL) {
+        rc = make_region(s, global->store_size);
+        if (rc != OK) {
+            return rc;
+        }
+    }
+    else if (mcp_zone_check(retained->region) != MCP_OK) {
+        ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
+                     "MCPStore was laid out by another version of mod_mcp: "
+                     "stop the server and start it anew");
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+    else if (retained->size != global->store_size) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "MCPStore keeps its %" APR_SIZE_T_FMT " bytes until the "
+                     "server is stopped and started anew", retained->size);
+    }
+
+    rc = make_bells(s);
+    if (rc != OK) {
+        return rc;
+    }
+
+    memset(&zone_keys, 0, sizeof(zone_keys));
+
+    if (mcp_zone_keys(retained->region, &zone_keys) != MCP_OK) {
+        ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
+                     "MCPStore: cannot derive a key");
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    check_mpm(s);
+
+    return OK;
+}
+
+const mcp_keys_t *mod_mcp_zone_keys(void)
+{
+    return &zone_keys;
+}
+
+/* --- the child --- */
+
+static int is_dead(pid_t pid)
+{
+    return kill(pid, 0) == -1 && errno == ESRCH;
+}
+
+/* Takes a slot that is free or whose process is no more; -1: all are taken. */
+static int claim_slot(void)
+{
+    pid_t pid, *claim;
+    unsigned i;
+
+    for (i = 0; i < retained->slots; i++) {
+        claim = &retained->shared->claims[i];
+        pid = __atomic_load_n(claim, __ATOMIC_ACQUIRE);
+
+        if (pid != 0 && !is_dead(pid)) {
+            continue;
+        }
+
+        if (__atomic_compare_exchange_n(claim, &pid, getpid(), 0,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            return (int)i;
+        }
+    }
+
+    return -1;
+}
+
+/* The store's wake: called for any slot, within the lock. */
+static void ring(void *ctx, unsigned slot)
+{
+    uint64_t one = 1;
+
+    if (slot == mod_mcp_child.store.slot) {
+        woken = 1;
+        return;
+    }
+
+    /* EAGAIN: it has been ringing for ages */
+
+    if (slot < retained->slots
+        && write(retained->bells[slot], &one, sizeof(one)) == -1
+        && errno != EAGAIN) {
+        ap_log_error(APLOG_MARK, APLOG_ERR, APR_FROM_OS_ERROR(errno),
+                     mod_mcp_child.server, "mod_mcp: eventfd of slot %u",
+                     slot);
+    }
+}
+
+/* The queue of actions is looked at whenever the lock is given back. */
+static void ready(void *ctx)
+{
+}
+
+/* Slow, bounded: calls of processes that were killed.  Within the lock. */
+static void patrol(void)
+{
+    mod_mcp_child_t *child = &mod_mcp_child;
+    uint64_t pid;
+    unsigned i;
+    int dead = 0;
+
+    for (i = 0; i < retained->slots; i++) {
+        if (retained->shared->claims[i] == 0) {
+            continue;
+        }
+
+        pid = mcp_store_slot_pid(&child->store, i);
+
+        if (pid == 0 || !is_dead((pid_t)pid)) {
+            continue;
+        }
+
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, child->server,
+                     "mod_mcp: process %" APR_PID_T_FMT " ended without a "
+                     "word", (pid_t)pid);
+
+        mcp_store_bury(&child->store, i, pid);
+        dead = 1;
+    }
+
+    if (dead) {
+        mcp_node_adopt(&child->node);
+    }
+}
+
+void mod_mcp_patrol(void)
+{
+    patrol();
+    woken = 1;
+}
+
+void mod_mcp_bell(void)
+{
+    uint64_t count;
+
+    /* EAGAIN: somebody else's, or none */
+
+    if (read(mod_mcp_child.bell, &count, sizeof(count)) == -1
+        && errno != EAGAIN) {
+        ap_log_error(APLOG_MARK, APLOG_ERR, APR_FROM_OS_ERROR(errno),
+                     mod_mcp_child.server, "mod_mcp: reading the eventfd");
+    }
+
+    woken = 1;
+}
+
+static int attach(void)
+{
+    mod_mcp_child_t *child = &mod_mcp_child;
+    mcp_node_glue_t glue = { ready, NULL };
+    int slot;
+
+    slot = claim_slot();
+    if (slot == -1) {
+        ap_log_error(APLOG_MARK, APLOG_ERR, 0, child->server,
+                     "mod_mcp: more processes than slots (%u): raise "
+                     "ServerLimit and start the server anew",
+                     retained->slots);
+        return 0;
+    }
+
+    child->bell = retained->bells[slot];
+
+    if (mcp_zone_attach(&child->store, retained->region, ring, NULL,
+                        (unsigned)slot, (uint64_t)getpid()) != MCP_OK
+        || mcp_node_init(&child->node, &child->env, &child->store, &glue)
+           != MCP_OK) {
+        ap_log_error(APLOG_MARK, APLOG_ERR, 0, child->server,
+                     "mod_mcp: cannot attach to the store");
+        return 0;
+    }
+
+    return 1;
+}
+
+/* The order in which a child's part ends: calls, streams, the zone. */
+static apr_status_t child_exit(void *data)
+{
+    mod_mcp_child_t *child = &mod_mcp_child;
+
+    if (!child->ready) {
+        return APR_SUCCESS;
+    }
+
+    mod_mcp_job_stop(child->stopping);
+    mod_mcp_pump_stop();
+
+    child->ready = 0;
+
+    mcp_store_detach(&child->store);
+    mcp_node_destroy(&child->node);
+
+    __atomic_store_n(&retained->shared->claims[child->store.slot], 0,
+                     __ATOMIC_RELEASE);
+
+    return APR_SUCCESS;
+}
+
+void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s)
+{
+    mod_mcp_child_t *child = &mod_mcp_child;
+    apr_status_t rv;
+    int value = 0;
+
+    if (retained == NULL) {
+        return;
+    }
+
+    memset(child, 0, sizeof(*child));
+
+    child->server = s;
+    child->pool = pchild;
+
+    ap_mpm_query(AP_MPMQ_IS_THREADED, &value);
+    child->threaded = (value != AP_MPMQ_NOT_SUPPORTED);
+
+    value = 0;
+    ap_mpm_query(AP_MPMQ_IS_ASYNC, &value);
+    child->async = (value != 0);
+
+    value = 1;
+    ap_mpm_query(AP_MPMQ_MAX_THREADS, &value);
+    child->threads = value > 0 ? value : 1;
+
+    child->env.mem = mod_mcp_mem;
+    child->env.now = env_now;
+    child->env.random = env_random;
+    child->env.log = env_log;
+    child->env.log_level = env_log_level(s);
+
+    rv = apr_thread_mutex_create(&lock, APR_THREAD_MUTEX_DEFAULT, pchild);
+
+    if (rv != APR_SUCCESS || !attach()) {
+        return;
+    }
+
+    mod_mcp_job_init(pchild);
+
+    rv = mod_mcp_fetch_init(pchild);
+
+    if (rv == APR_SUCCESS) {
+        rv = mod_mcp_pump_start(pchild);
+    }
+
+    if (rv != APR_SUCCESS) {
+        ap_log_error(APLOG_MARK, APLOG_ERR, rv, s,
+                     "mod_mcp: cannot start");
+        return;
+    }
+
+    child->ready = 1;
+
+    apr_pool_pre_cleanup_register(pchild, NULL, child_exit);
+
+    /* calls that a predecessor in this slot left behind */
+
+    mod_mcp_lock();
+    mcp_node_adopt(&child->node);
+    mod_mcp_unlock();
+}
+
+/* Streams end, with retry, and find another process; calls run on. */
+void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful)
+{
+    if (!mod_mcp_child.ready) {
+        return;
+    }
+
+    mod_mcp_lock();
+    mod_mcp_child.stopping = graceful ? 1 : 0;
+    mcp_node_stop(&mod_mcp_child.node);
+    mod_mcp_unlock();
+}
+
+/* --- the lock and the actions --- */
+
+static void act(mcp_action_t *action)
+{
+    mod_mcp_client_t *client;
+
+    client = action->exchange ? mcp_exchange_glue(action->exchange) : NULL;
+
+    switch (action->type) {
+    case MCP_ACT_INVOKE:
+        mod_mcp_job_invoke(action->job, client);
+        break;
+
+    case MCP_ACT_ABORT:
+        mod_mcp_job_abort(action->job);
+        break;
+
+    case MCP_ACT_RESUME:
+        mod_mcp_job_resume(action->job);
+        break;
+
+    case MCP_ACT_FORGET:
+        mod_mcp_origin_release(action->glue);
+        break;
+
+    case MCP_ACT_RESPOND:
+        mod_mcp_client_notify(client, MOD_MCP_RESPOND);
+        break;
+
+    case MCP_ACT_STREAM:
+        mod_mcp_client_notify(client, MOD_MCP_STREAM);
+        break;
+
+    case MCP_ACT_PULL:
+        mod_mcp_client_notify(client, MOD_MCP_PULL);
+        break;
+
+    default:
+        break;
+    }
+}
+
+/* 1 if there was anything. */
+static int drain(void)
+{
+    mod_mcp_child_t *child = &mod_mcp_child;
+    mcp_action_t action;
+    int any = 0;
+
+    for ( ;; ) {
+        if (woken) {
+            woken = 0;
+            mcp_node_wake(&child->node);
+        }
+
+        mcp_node_next(&child->node, &action);
+
+        if (action.type != MCP_ACT_NONE) {
+            act(&action);
+            any = 1;
+        }
+        else if (!woken) {
+            break;
+        }
+    }
+
+    mod_mcp_pump_before(mcp_node_deadline(&child->node, NULL));
+
+    return any;
+}
+
+void mod_mcp_lock(void)
+{
+    apr_thread_mutex_lock(lock);
+}
+
+void mod_mcp_unlock(void)
+{
+    drain();
+    apr_thread_mutex_unlock(lock);
+}
+
+void mod_mcp_wait(apr_thread_cond_t *cond, apr_interval_time_t timeout)
+{
+    /* one of them may be what is waited for */
+
+    if (drain()) {
+        return;
+    }
+
+    if (timeout > 0) {
+        apr_thread_cond_timedwait(cond, lock, timeout);
+    }
+    else {
+        apr_thread_cond_wait(cond, lock);
+    }
+}
+
+apr_thread_cond_t *mod_mcp_cond(apr_pool_t *p)
+{
+    apr_thread_cond_t *cond;
+
+    return apr_thread_cond_create(&cond, p) == APR_SUCCESS ? cond : NULL;
+}

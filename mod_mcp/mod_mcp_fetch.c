@@ -1,0 +1,417 @@
+/*
+ * One internal request, and its answer.
+ *
+ * A backend is a URI of the server, behind whatever answers it: mod_proxy,
+ * a CGI program, a file.  It is asked by a request of ours on a connection of
+ * ours, without a socket behind it, so that no client who leaves can cut it
+ * off.  A filter at the end of its output catches the answer for the core.
+ *
+ * Such a connection is known to no MPM.  So no hook runs that would look for
+ * it there: neither those of connections nor those that read or log requests.
+ */
+
+#include "mod_mcp.h"
+
+#include "mcp_origin.h"
+#include "apr_atomic.h"
+#include "util_filter.h"
+
+static ap_filter_rec_t *body_filter, *capture_filter;
+
+/* What modules find where they look for a connection's socket; nothing is ever
+ * sent to it. */
+static apr_socket_t *dummy;
+
+/* --- the request's body --- */
+
+static void fill_input(mod_mcp_run_t *run, conn_rec *c)
+{
+    apr_bucket *b;
+
+    if (run->input == NULL) {
+        run->input = apr_brigade_create(run->pool, c->bucket_alloc);
+
+        b = apr_bucket_immortal_create(run->body, run->length,
+                                       c->bucket_alloc);
+        APR_BRIGADE_INSERT_TAIL(run->input, b);
+    }
+
+    /* the end is told to whoever asks again */
+
+    if (APR_BRIGADE_EMPTY(run->input)
+        || !APR_BUCKET_IS_EOS(APR_BRIGADE_LAST(run->input))) {
+        b = apr_bucket_eos_create(c->bucket_alloc);
+        APR_BRIGADE_INSERT_TAIL(run->input, b);
+    }
+}
+
+static apr_status_t body(ap_filter_t *f, apr_bucket_brigade *bb,
+                         ap_input_mode_t mode, apr_read_type_e block,
+                         apr_off_t readbytes)
+{
+    mod_mcp_run_t *run = f->ctx;
+    apr_bucket *b, *next, *end, *copy;
+    apr_status_t rv;
+
+    fill_input(run, f->c);
+
+    switch (mode) {
+    case AP_MODE_READBYTES:
+    case AP_MODE_SPECULATIVE:
+        rv = apr_brigade_partition(run->input, readbytes, &end);
+        if (rv != APR_SUCCESS && rv != APR_INCOMPLETE) {
+            return rv;
+        }
+        break;
+
+    case AP_MODE_EXHAUSTIVE:
+        end = APR_BRIGADE_SENTINEL(run->input);
+        break;
+
+    case AP_MODE_GETLINE:
+        return apr_brigade_split_line(bb, run->input, block, HUGE_STRING_LEN);
+
+    default:
+        return APR_ENOTIMPL;
+    }
+
+    for (b = APR_BRIGADE_FIRST(run->input); b != end; b = next) {
+        next = APR_BUCKET_NEXT(b);
+
+        if (mode == AP_MODE_SPECULATIVE) {
+            if (apr_bucket_copy(b, &copy) == APR_SUCCESS) {
+                APR_BRIGADE_INSERT_TAIL(bb, copy);
+            }
+        }
+        else {
+            APR_BUCKET_REMOVE(b);
+            APR_BRIGADE_INSERT_TAIL(bb, b);
+        }
+    }
+
+    return APR_SUCCESS;
+}
+
+/* --- the answer --- */
+
+/* Under the lock. */
+static void feed_head(mod_mcp_run_t *run)
+{
+    if (run->head || run->job == NULL) {
+        return;
+    }
+
+    run->head = 1;
+
+    mcp_job_head(run->job, run->r->status, mod_mcp_str(run->r->content_type));
+}
+
+/* Under the lock: hands over all of it, however long that takes. */
+static void feed_data(mod_mcp_run_t *run, const char *data, apr_size_t len)
+{
+    apr_size_t taken;
+
+    while (run->job && len) {
+        taken = mcp_job_data(run->job, data, len);
+
+        data += taken;
+        len -= taken;
+
+        if (len == 0) {
+            return;
+        }
+
+        if (run->cond == NULL) {
+            run->cond = mod_mcp_cond(run->pool);
+
+            if (run->cond == NULL) {
+                run->failed = 1;
+                return;
+            }
+        }
+
+        run->resumed = 0;
+
+        while (run->job && !run->resumed) {
+            mod_mcp_wait(run->cond, 0);
+        }
+    }
+}
+
+static apr_status_t capture(ap_filter_t *f, apr_bucket_brigade *bb)
+{
+    mod_mcp_run_t *run = f->ctx;
+    const char *data;
+    apr_bucket *b;
+    apr_size_t len;
+    int wanted = 1;
+
+    for (b = APR_BRIGADE_FIRST(bb);
+         b != APR_BRIGADE_SENTINEL(bb) && wanted;
+         b = APR_BUCKET_NEXT(b)) {
+
+        if (APR_BUCKET_IS_EOS(b)) {
+            run->eos = 1;
+            break;
+        }
+
+        if (AP_BUCKET_IS_ERROR(b)) {
+            run->failed = 1;
+        }
+
+        if (APR_BUCKET_IS_METADATA(b)) {
+            continue;
+        }
+
+        if (apr_bucket_read(b, &data, &len, APR_BLOCK_READ) != APR_SUCCESS) {
+            run->failed = 1;
+            break;
+        }
+
+        mod_mcp_lock();
+        feed_head(run);
+        feed_data(run, data, len);
+        wanted = (run->job != NULL);
+        mod_mcp_unlock();
+    }
+
+    apr_brigade_cleanup(bb);
+
+    if (wanted) {
+        return APR_SUCCESS;
+    }
+
+    /* as if the client had left: proxies close the backend's connection */
+
+    f->c->aborted = 1;
+
+    return APR_ECONNABORTED;
+}
+
+/* --- the request --- */
+
+static conn_rec *make_connection(mod_mcp_run_t *run)
+{
+    static apr_uint32_t number;
+
+    mod_mcp_origin_t *origin = run->origin;
+    apr_pool_t *p = run->pool;
+    conn_rec *c = apr_pcalloc(p, sizeof(*c));
+
+    c->pool = p;
+    c->base_server = origin->server;
+    c->bucket_alloc = apr_bucket_alloc_create(p);
+    c->conn_config = ap_create_conn_config(p);
+    c->notes = apr_table_make(p, 4);
+    c->client_addr = origin->client_addr;
+    c->client_ip = (char *)origin->useragent_ip;
+    c->local_addr = origin->local_addr;
+    c->id = (long)apr_atomic_inc32(&number);
+    c->keepalive = AP_CONN_CLOSE;
+    c->clogging_input_filters = 1;
+    c->current_thread = ap_thread_current();
+
+    apr_sockaddr_ip_get(&c->local_ip, origin->local_addr);
+    ap_set_core_module_config(c->conn_config, dummy);
+
+    return c;
+}
+
+static void make_headers(request_rec *r, mod_mcp_run_t *run)
+{
+    mod_mcp_origin_t *origin = run->origin;
+    size_t i;
+
+    r->headers_in = apr_table_copy(r->pool, origin->headers);
+
+    for (i = 0; i < mcp_origin_n_headers; i++) {
+        apr_table_setn(r->headers_in, mcp_origin_headers[i].name.data,
+                       mcp_origin_headers[i].value.data);
+    }
+
+    apr_table_setn(r->headers_in, "Content-Length",
+                   apr_psprintf(r->pool, "%" APR_SIZE_T_FMT, run->length));
+
+    if (origin->hostname && !apr_table_get(r->headers_in, "Host")) {
+        apr_table_setn(r->headers_in, "Host", origin->hostname);
+    }
+
+    r->subprocess_env = apr_table_overlay(r->pool, run->env, origin->env);
+}
+
+static request_rec *make_request(mod_mcp_run_t *run, conn_rec *c)
+{
+    mod_mcp_origin_t *origin = run->origin;
+    request_rec *r;
+
+    r = ap_create_request(c);
+
+    /* what would talk HTTP to a client */
+
+    c->input_filters = c->output_filters = NULL;
+    r->input_filters = r->proto_input_filters = NULL;
+    r->output_filters = r->proto_output_filters = NULL;
+
+    ap_add_input_filter_handle(body_filter, run, r, c);
+    ap_add_output_filter_handle(capture_filter, run, r, c);
+
+    r->input_filters = r->proto_input_filters = c->input_filters;
+    r->output_filters = r->proto_output_filters = c->output_filters;
+
+    r->server = origin->server;
+    r->per_dir_config = origin->server->lookup_defaults;
+    r->request_time = apr_time_now();
+    r->status = HTTP_OK;
+    r->method = "POST";
+    r->method_number = M_POST;
+    r->protocol = (char *)"HTTP/1.1";
+    r->proto_num = HTTP_VERSION(1, 1);
+    r->the_request = apr_pstrcat(r->pool, "POST ", run->target, " HTTP/1.1",
+                                 NULL);
+    r->hostname = origin->hostname;
+    r->user = (char *)origin->user;
+    r->ap_auth_type = (char *)origin->auth_type;
+    r->useragent_addr = origin->client_addr;
+    r->useragent_ip = (char *)origin->useragent_ip;
+
+    make_headers(r, run);
+    ap_parse_uri(r, run->target);
+
+    ap_set_module_config(r->request_config, &mcp_module, run);
+
+    run->r = r;
+
+    return r;
+}
+
+/* --- how it ended --- */
+
+/* An answer of the server itself, for a client's fault, is the answer. */
+static mcp_fault_e own_answer(mod_mcp_run_t *run, int rc, const char **detail)
+{
+    mcp_str_t line = mod_mcp_str(ap_get_status_line(rc));
+
+    if (rc < HTTP_BAD_REQUEST || rc >= HTTP_INTERNAL_SERVER_ERROR) {
+        *detail = "its location failed";
+        return MCP_FAULT_BACKEND_FAILED;
+    }
+
+    mod_mcp_lock();
+
+    if (run->job) {
+        mcp_job_head(run->job, rc, mcp_str("text/plain"));
+        feed_data(run, line.data, line.len);
+    }
+
+    mod_mcp_unlock();
+
+    return MCP_FAULT_NONE;
+}
+
+static mcp_fault_e refused(mod_mcp_run_t *run, int rc, const char **detail)
+{
+    switch (rc) {
+    case HTTP_GATEWAY_TIME_OUT:
+        *detail = "timed out before an answer";
+        return MCP_FAULT_BACKEND_TIMEOUT;
+
+    case HTTP_BAD_GATEWAY:
+        *detail = "refused, reset or malformed before an answer";
+        return MCP_FAULT_BACKEND_FAILED;
+
+    case HTTP_SERVICE_UNAVAILABLE:
+        *detail = "refused, or unavailable";
+        return MCP_FAULT_BACKEND_FAILED;
+
+    default:
+        return own_answer(run, rc, detail);
+    }
+}
+
+static mcp_fault_e judge(mod_mcp_run_t *run, int rc, const char **detail)
+{
+    request_rec *r = run->r;
+
+    if (rc != OK && rc != DONE && !run->head) {
+        return refused(run, rc, detail);
+    }
+
+    /* handlers that print leave the end to the server, proxies tell it */
+
+    if (rc == OK && !run->eos && !run->failed && !r->proxyreq) {
+        ap_finalize_request_protocol(r);
+    }
+
+    if ((rc != OK && rc != DONE) || run->failed || !run->eos) {
+        *detail = "its answer broke off";
+        return MCP_FAULT_BACKEND_FAILED;
+    }
+
+    mod_mcp_lock();
+    feed_head(run);
+    mod_mcp_unlock();
+
+    return MCP_FAULT_NONE;
+}
+
+mcp_fault_e mod_mcp_fetch(mod_mcp_run_t *run, const char **detail)
+{
+    request_rec *r = make_request(run, make_connection(run));
+    mcp_fault_e fault;
+    int rc;
+
+    ap_log_rerror(APLOG_MARK, APLOG_DEBUG, 0, r,
+                  "mcp: backend call %s, %" APR_SIZE_T_FMT " bytes",
+                  run->target, run->length);
+
+    rc = ap_process_request_internal(r);
+
+    if (rc == OK) {
+        rc = ap_invoke_handler(r);
+    }
+
+    fault = judge(run, rc, detail);
+
+    run->r = NULL;
+    apr_pool_destroy(r->pool);
+
+    return fault;
+}
+
+mod_mcp_run_t *mod_mcp_fetch_run(request_rec *r)
+{
+    mod_mcp_run_t *run = NULL;
+
+    while (r && run == NULL) {
+        run = ap_get_module_config(r->request_config, &mcp_module);
+        r = r->prev ? r->prev : r->main;
+    }
+
+    return run;
+}
+
+int mod_mcp_fetch_guard(request_rec *r)
+{
+    if (!mod_mcp_is_backend(r->uri) || mod_mcp_fetch_run(r)) {
+        return DECLINED;
+    }
+
+    ap_log_rerror(APLOG_MARK, APLOG_INFO, 0, r,
+                  "%s is an MCP backend, and closed to all others", r->uri);
+
+    return HTTP_NOT_FOUND;
+}
+
+void mod_mcp_fetch_register(void)
+{
+    body_filter = ap_register_input_filter("MCP_BODY", body, NULL,
+                                           AP_FTYPE_CONNECTION);
+    capture_filter = ap_register_output_filter("MCP_CAPTURE", capture, NULL,
+                                               AP_FTYPE_NETWORK);
+}
+
+apr_status_t mod_mcp_fetch_init(apr_pool_t *pchild)
+{
+    return apr_socket_create(&dummy, APR_INET, SOCK_STREAM, APR_PROTO_TCP,
+                             pchild);
+}

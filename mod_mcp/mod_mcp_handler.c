@@ -1,0 +1,724 @@
+/*
+ * Client requests: the head and the body go into the core, what it answers
+ * goes out.
+ *
+ * A call's backend runs on the thread of the request that asked for it, as any
+ * proxied request does.  Meanwhile that thread can do nothing else, so what
+ * has to be sent before the backend is done is the pump's to send.  When
+ * nothing is left to run and the stream goes on, the connection is suspended;
+ * where it cannot be (other MPMs, HTTP/2), the thread waits.
+ */
+
+#include "mod_mcp.h"
+
+#include "http_connection.h"
+
+#include "util_filter.h"
+
+/* How often a thread that waits looks whether an HTTP/2 stream was reset. */
+#define WAIT_STEP  apr_time_from_sec(1)
+
+/* A response that comes out of a backend call on the client's own thread is
+ * sent by that thread, unless the call goes on for longer than this. */
+#define PATIENCE   apr_time_from_msec(50)
+
+/* --- the client --- */
+
+mod_mcp_client_t *mod_mcp_client(request_rec *r)
+{
+    mod_mcp_client_t *client;
+
+    client = ap_get_module_config(r->connection->conn_config, &mcp_module);
+
+    if (client == NULL || client->r == NULL) {
+        return NULL;
+    }
+
+    while (r && r != client->r) {
+        r = r->prev ? r->prev : r->main;
+    }
+
+    return r ? client : NULL;
+}
+
+/* The request's pool goes, with whoever destroys it. */
+static apr_status_t client_cleanup(void *data)
+{
+    mod_mcp_client_t *client = data;
+
+    mod_mcp_lock();
+
+    if (client->exchange) {
+        mcp_exchange_free(client->exchange);
+        client->exchange = NULL;
+    }
+
+    client->r = NULL;
+
+    mod_mcp_unlock();
+
+    free(client->buf);
+    client->buf = NULL;
+
+    return APR_SUCCESS;
+}
+
+static mod_mcp_client_t *client_new(conn_rec *c)
+{
+    mod_mcp_client_t *client = apr_pcalloc(c->pool, sizeof(*client));
+
+    client->c = c;
+    client->cond = mod_mcp_cond(c->pool);
+    client->bb = apr_brigade_create(c->pool, c->bucket_alloc);
+
+    if (client->cond == NULL) {
+        return NULL;
+    }
+
+    ap_set_module_config(c->conn_config, &mcp_module, client);
+
+    return client;
+}
+
+static mod_mcp_client_t *client_create(request_rec *r)
+{
+    conn_rec *c = r->connection;
+    mod_mcp_client_t *client;
+
+    client = ap_get_module_config(c->conn_config, &mcp_module);
+
+    if (client == NULL) {
+        client = client_new(c);
+        if (client == NULL) {
+            return NULL;
+        }
+    }
+
+    client->r = r;
+    client->state = MOD_MCP_ATTENDED;
+    client->todo = 0;
+    client->run = NULL;
+    client->holding = 0;
+    client->gone = 0;
+    client->held = 0;
+    client->streaming = 0;
+    client->finished = 0;
+    client->blocked = 0;
+    client->written = 0;
+    client->lingering = 0;
+
+    apr_pool_cleanup_register(r->pool, client, client_cleanup,
+                              apr_pool_cleanup_null);
+
+    return client;
+}
+
+/* --- under the lock --- */
+
+void mod_mcp_client_notify(mod_mcp_client_t *client, unsigned what)
+{
+    if (client == NULL || client->exchange == NULL) {
+        return;
+    }
+
+    client->todo |= what;
+
+    switch (client->state) {
+    case MOD_MCP_ATTENDED:
+        if (client->holding) {
+            apr_thread_cond_signal(client->cond);
+        }
+        break;
+
+    case MOD_MCP_LENT:
+        if (what == MOD_MCP_RESPOND) {
+            mod_mcp_pump_timer(client, PATIENCE);
+            break;
+        }
+
+        client->state = MOD_MCP_PUMPED;
+        /* fall through */
+
+    case MOD_MCP_PUMPED:
+    case MOD_MCP_SUSPENDED:
+        mod_mcp_pump_queue(client);
+        break;
+
+    default:
+        break;
+    }
+}
+
+void mod_mcp_client_take(mod_mcp_client_t *client)
+{
+    while (client->busy) {
+        client->recall = 1;
+        mod_mcp_wait(client->cond, 0);
+    }
+
+    client->recall = 0;
+    client->state = MOD_MCP_ATTENDED;
+
+    mod_mcp_pump_unqueue(client);
+    mod_mcp_pump_unwatch(client);
+    mod_mcp_pump_timer(client, -1);
+}
+
+/* --- head --- */
+
+static void make_headers(request_rec *r, mcp_head_t *head)
+{
+    const apr_array_header_t *array = apr_table_elts(r->headers_in);
+    const apr_table_entry_t *entry = (const apr_table_entry_t *)array->elts;
+    mcp_header_t *headers;
+    int i;
+
+    headers = apr_palloc(r->pool, (array->nelts + 1) * sizeof(*headers));
+
+    for (i = 0; i < array->nelts; i++) {
+        headers[i].name = mod_mcp_str(entry[i].key);
+        headers[i].value = mod_mcp_str(entry[i].val);
+    }
+
+    head->headers = headers;
+    head->n_headers = array->nelts;
+}
+
+static void add_names(apr_array_header_t *names, apr_array_header_t *more)
+{
+    int i;
+
+    for (i = 0; more && i < more->nelts; i++) {
+        APR_ARRAY_PUSH(names, mcp_str_t) =
+                            mod_mcp_str(APR_ARRAY_IDX(more, i, const char *));
+    }
+}
+
+static void make_names(request_rec *r, mcp_head_t *head)
+{
+    apr_array_header_t *names = apr_array_make(r->pool, 4, sizeof(mcp_str_t));
+
+    APR_ARRAY_PUSH(names, mcp_str_t) = mod_mcp_str(r->server->server_hostname);
+
+    add_names(names, r->server->names);
+    add_names(names, r->server->wild_names);
+
+    head->server_names = (const mcp_str_t *)names->elts;
+    head->n_server_names = names->nelts;
+}
+
+static const char *make_principal(request_rec *r, mod_mcp_dir_t *dir)
+{
+    const char *error = NULL, *name;
+
+    if (dir->principal == NULL) {
+        return r->user;
+    }
+
+    name = ap_expr_str_exec(r, dir->principal, &error);
+
+    if (error) {
+        ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r,
+                      "MCPPrincipal: %s", error);
+        return NULL;
+    }
+
+    return name;
+}
+
+static int is_loopback(apr_sockaddr_t *address)
+{
+    return mcp_http_address_is_loopback(address->ipaddr_ptr,
+                                        address->ipaddr_len);
+}
+
+static void make_head(request_rec *r, mod_mcp_dir_t *dir, mcp_head_t *head)
+{
+    memset(head, 0, sizeof(*head));
+
+    head->method = mod_mcp_str(r->method);
+    head->path = mod_mcp_str(r->uri);
+    head->principal = mod_mcp_str(make_principal(r, dir));
+    head->loopback = is_loopback(r->connection->local_addr);
+    head->local = is_loopback(r->useragent_addr);
+
+    make_headers(r, head);
+    make_names(r, head);
+}
+
+/* --- body --- */
+
+static int too_large(request_rec *r, mod_mcp_dir_t *dir, apr_off_t length)
+{
+    apr_off_t max = dir->max_body < 0 ? MOD_MCP_MAX_BODY : dir->max_body;
+
+    if (length <= max) {
+        return 0;
+    }
+
+    ap_log_rerror(APLOG_MARK, APLOG_INFO, 0, r,
+                  "a body of %" APR_OFF_T_FMT " bytes or more is larger than "
+                  "MCPMaxBody", length);
+
+    return 1;
+}
+
+/* A body is read as a whole: where its length is known right to its place. */
+static int gather(request_rec *r, mod_mcp_dir_t *dir, apr_bucket_brigade *body,
+                  apr_off_t *length)
+{
+    apr_bucket_brigade *bb;
+    apr_bucket *b;
+    apr_status_t rv;
+    const char *data;
+    apr_size_t len;
+    int eos = 0;
+
+    bb = apr_brigade_create(r->pool, r->connection->bucket_alloc);
+    *length = 0;
+
+    while (!eos) {
+        rv = ap_get_brigade(r->input_filters, bb, AP_MODE_READBYTES,
+                            APR_BLOCK_READ, 65536);
+        if (rv != APR_SUCCESS) {
+            return ap_map_http_request_error(rv, HTTP_BAD_REQUEST);
+        }
+
+        while (!APR_BRIGADE_EMPTY(bb)) {
+            b = APR_BRIGADE_FIRST(bb);
+
+            if (APR_BUCKET_IS_EOS(b)) {
+                eos = 1;
+                break;
+            }
+
+            if (!APR_BUCKET_IS_METADATA(b)) {
+                rv = apr_bucket_read(b, &data, &len, APR_BLOCK_READ);
+                if (rv != APR_SUCCESS) {
+                    return HTTP_BAD_REQUEST;
+                }
+
+                *length += len;
+            }
+
+            if (too_large(r, dir, *length)) {
+                return HTTP_REQUEST_ENTITY_TOO_LARGE;
+            }
+
+            APR_BUCKET_REMOVE(b);
+            rv = apr_bucket_setaside(b, r->pool);
+
+            if (rv != APR_SUCCESS && rv != APR_ENOTIMPL) {
+                apr_bucket_destroy(b);
+                return HTTP_INTERNAL_SERVER_ERROR;
+            }
+
+            APR_BRIGADE_INSERT_TAIL(body, b);
+        }
+
+        apr_brigade_cleanup(bb);
+    }
+
+    return OK;
+}
+
+static int read_body(mod_mcp_client_t *client, mod_mcp_dir_t *dir,
+                     apr_size_t *length)
+{
+    request_rec *r = client->r;
+    apr_bucket_brigade *body;
+    const char *header;
+    apr_off_t len;
+    apr_size_t size;
+    char *space;
+    int rc;
+
+    header = apr_table_get(r->headers_in, "Content-Length");
+
+    if (header && too_large(r, dir, apr_atoi64(header))) {
+        return HTTP_REQUEST_ENTITY_TOO_LARGE;
+    }
+
+    body = apr_brigade_create(r->pool, r->connection->bucket_alloc);
+
+    rc = gather(r, dir, body, &len);
+    if (rc != OK) {
+        return rc;
+    }
+
+    size = (apr_size_t)len;
+
+    mod_mcp_lock();
+    space = mcp_exchange_body_space(client->exchange, size);
+    mod_mcp_unlock();
+
+    if (space == NULL
+        || apr_brigade_flatten(body, space, &size) != APR_SUCCESS) {
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    apr_brigade_destroy(body);
+    *length = size;
+
+    return OK;
+}
+
+/* --- response --- */
+
+void mod_mcp_response_head(request_rec *r, const mcp_response_t *response)
+{
+    apr_size_t i;
+
+    r->status = response->status;
+    r->status_line = NULL;
+
+    if (response->content_type.len) {
+        ap_set_content_type(r, apr_pstrmemdup(r->pool,
+                                              response->content_type.data,
+                                              response->content_type.len));
+    }
+
+    for (i = 0; i < response->n_headers; i++) {
+        apr_table_addn(r->headers_out,
+                       apr_pstrmemdup(r->pool, response->headers[i].name.data,
+                                      response->headers[i].name.len),
+                       apr_pstrmemdup(r->pool, response->headers[i].value.data,
+                                      response->headers[i].value.len));
+    }
+}
+
+apr_status_t mod_mcp_respond(mod_mcp_client_t *client, int wait)
+{
+    request_rec *r = client->r;
+    conn_rec *c = client->c;
+    apr_bucket_brigade *bb = client->bb;
+    const mcp_response_t *response;
+    apr_status_t rv;
+
+    response = mcp_exchange_response(client->exchange);
+
+    mod_mcp_response_head(r, response);
+    mod_mcp_note(client);
+
+    if (response->status != HTTP_NO_CONTENT) {
+        ap_set_content_length(r, response->body.len);
+    }
+
+    /* the body lives as long as the exchange, which goes with the request */
+
+    if (response->body.len) {
+        APR_BRIGADE_INSERT_TAIL(bb,
+                      apr_bucket_immortal_create(response->body.data,
+                                                 response->body.len,
+                                                 c->bucket_alloc));
+    }
+
+    APR_BRIGADE_INSERT_TAIL(bb, apr_bucket_eos_create(c->bucket_alloc));
+
+    rv = ap_pass_brigade(r->output_filters, bb);
+
+    apr_brigade_cleanup(bb);
+
+    if (rv == APR_SUCCESS && !wait) {
+        rv = mod_mcp_stream_flush(client);
+
+        return rv == APR_EAGAIN ? APR_SUCCESS : rv;
+    }
+
+    return rv;
+}
+
+/* --- after the request --- */
+
+/* A filter that sleeps to slow a client down must not do so in the pump. */
+static int is_slowed(request_rec *r)
+{
+    ap_filter_t *f;
+
+    for (f = r->output_filters; f; f = f->next) {
+        if (strcasecmp(f->frec->name, "RATE_LIMIT") == 0) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+int mod_mcp_can_suspend(mod_mcp_client_t *client)
+{
+    conn_rec *c = client->c;
+
+    return mod_mcp_child.async && c->cs && !c->master && !is_slowed(client->r);
+}
+
+int mod_mcp_can_lend(mod_mcp_client_t *client)
+{
+    return !client->c->master && !is_slowed(client->r);
+}
+
+void mod_mcp_suspended(conn_rec *c, request_rec *r)
+{
+    mod_mcp_client_t *client;
+
+    client = ap_get_module_config(c->conn_config, &mcp_module);
+
+    if (client == NULL || client->state != MOD_MCP_SUSPENDING) {
+        return;
+    }
+
+    mod_mcp_lock();
+
+    client->suspended = apr_time_now();
+    client->state = MOD_MCP_SUSPENDED;
+
+    if (client->todo) {
+        mod_mcp_pump_queue(client);
+    }
+
+    mod_mcp_pump_watch(client);
+
+    mod_mcp_unlock();
+}
+
+/* How long its thread may wait for it still; 0: no longer; -1: for ever. */
+static apr_interval_time_t hold_left(mod_mcp_client_t *client)
+{
+    const mod_mcp_global_t *global = mod_mcp_global(mod_mcp_child.server);
+    apr_interval_time_t left;
+
+    if (client->held == 0) {
+        client->held = apr_time_now();
+    }
+
+    if (global->hold == 0) {
+        return -1;
+    }
+
+    left = client->held + global->hold - apr_time_now();
+
+    return left > 0 ? left : 0;
+}
+
+/* Waits, within the lock, for something to do. */
+static void hold(mod_mcp_client_t *client)
+{
+    apr_interval_time_t left = hold_left(client);
+
+    if (left == 0 && client->streaming) {
+        mcp_exchange_close(client->exchange);
+        client->held = apr_time_now();
+        left = WAIT_STEP;
+    }
+
+    if (left <= 0 || left > WAIT_STEP) {
+        left = WAIT_STEP;
+    }
+
+    mod_mcp_pump_watch(client);
+
+    client->holding = 1;
+    mod_mcp_wait(client->cond, left);
+    client->holding = 0;
+}
+
+static int stream(mod_mcp_client_t *client)
+{
+    apr_status_t rv;
+
+    do {
+        rv = mod_mcp_stream_step(client, 1);
+    } while (rv == APR_SUCCESS);
+
+    if (rv != APR_INCOMPLETE && rv != APR_EOF) {
+        client->gone = 1;
+        client->c->aborted = 1;
+    }
+
+    client->held = 0;
+
+    return OK;
+}
+
+/* Work for the client's own thread. */
+static int serve(mod_mcp_client_t *client, unsigned todo)
+{
+    if ((todo & MOD_MCP_RESPOND) && !client->streaming) {
+        client->finished = 1;
+        mod_mcp_respond(client, 1);
+        return OK;
+    }
+
+    if ((todo & MOD_MCP_STREAM) && !client->streaming) {
+        mod_mcp_stream_head(client);
+    }
+
+    return client->streaming ? stream(client) : OK;
+}
+
+static int suspend(mod_mcp_client_t *client)
+{
+    if (!client->written) {
+        client->c->keepalive = AP_CONN_CLOSE;
+    }
+
+    client->state = MOD_MCP_SUSPENDING;
+
+    return SUSPENDED;
+}
+
+/* Until the response is over, or no thread is needed for it. */
+static int attend(mod_mcp_client_t *client)
+{
+    mod_mcp_run_t *run;
+    unsigned todo;
+
+    for ( ;; ) {
+        mod_mcp_lock();
+
+        run = client->run;
+        client->run = NULL;
+
+        if (run) {
+            client->state = MOD_MCP_LENT;
+            mod_mcp_unlock();
+
+            mod_mcp_job_run(run);
+            continue;
+        }
+
+        if (client->gone) {
+            client->c->aborted = 1;
+        }
+
+        if (client->gone || client->finished || client->exchange == NULL) {
+            break;
+        }
+
+        todo = client->todo;
+        client->todo = 0;
+
+        if (todo) {
+            mod_mcp_unlock();
+            serve(client, todo);
+            continue;
+        }
+
+        if (mod_mcp_can_suspend(client)) {
+            int rc = suspend(client);
+
+            mod_mcp_unlock();
+            return rc;
+        }
+
+        hold(client);
+
+        if (client->c->aborted) {
+            client->gone = 1;
+        }
+
+        mod_mcp_unlock();
+    }
+
+    mod_mcp_pump_unwatch(client);
+    mod_mcp_unlock();
+
+    return OK;
+}
+
+static int answer(mod_mcp_client_t *client, int rc)
+{
+    switch (rc) {
+    case MCP_OK:
+        serve(client, MOD_MCP_RESPOND);
+        return OK;
+
+    case MCP_DONE:
+        serve(client, MOD_MCP_STREAM);
+        return attend(client);
+
+    case MCP_AGAIN:
+        return attend(client);
+
+    default:
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+}
+
+static int exchange(mod_mcp_client_t *client, mod_mcp_dir_t *dir, int publish)
+{
+    const mcp_endpoint_t *endpoint;
+    mcp_head_t head;
+    apr_size_t length;
+    int rc;
+
+    endpoint = mod_mcp_endpoint(dir, mod_mcp_zone_keys());
+    if (endpoint == NULL) {
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    make_head(client->r, dir, &head);
+
+    mod_mcp_lock();
+
+    client->exchange = publish
+        ? mcp_exchange_create_publish(&mod_mcp_child.node, endpoint,
+                                      mcp_setup_publish_door_token(dir->setup),
+                                      dir->publish_open == 1, client)
+        : mcp_exchange_create(&mod_mcp_child.node, endpoint, client);
+
+    rc = client->exchange ? mcp_exchange_head(client->exchange, &head)
+                          : MCP_ERR_MEMORY;
+    mod_mcp_unlock();
+
+    if (rc != MCP_AGAIN) {
+        return answer(client, rc);
+    }
+
+    rc = read_body(client, dir, &length);
+    if (rc != OK) {
+        return rc;
+    }
+
+    mod_mcp_lock();
+    rc = mcp_exchange_body(client->exchange, length);
+    mod_mcp_unlock();
+
+    return answer(client, rc);
+}
+
+static int start(request_rec *r, int publish)
+{
+    mod_mcp_client_t *client;
+
+    if (r->main) {
+        ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r,
+                      "an MCP endpoint cannot answer a subrequest");
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (!mod_mcp_child.ready) {
+        ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r,
+                      "this process has no part in the MCP store");
+        return HTTP_SERVICE_UNAVAILABLE;
+    }
+
+    client = client_create(r);
+    if (client == NULL) {
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return exchange(client, mod_mcp_dir(r), publish);
+}
+
+int mod_mcp_handler(request_rec *r)
+{
+    if (strcmp(r->handler, MOD_MCP_HANDLER) == 0) {
+        return start(r, 0);
+    }
+
+    if (strcmp(r->handler, MOD_MCP_PUBLISH_HANDLER) == 0) {
+        return start(r, 1);
+    }
+
+    return DECLINED;
+}

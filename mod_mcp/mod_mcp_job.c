@@ -1,0 +1,425 @@
+/*
+ * Backend calls: who runs them.
+ *
+ * The first call of a request runs on that request's thread.  All others (the
+ * rest of a batch, a call that goes on after its client was asked something,
+ * one whose client is on HTTP/2) run on threads of our own, of which there
+ * are at most MCPThreads; what is more waits for one of them.  Enough of the
+ * MPM's threads are left for requests that ask for no backend: those are
+ * needed to come back to a stream.
+ */
+
+#include "mod_mcp.h"
+
+#include <unistd.h>
+
+/* How long calls may go on in a process that is told to end at once. */
+#define MERCY  apr_time_from_sec(3)
+
+/* all under the lock */
+static mod_mcp_run_t *queue_head, **queue_tail;
+static apr_thread_cond_t *work;         /* something is queued, or ended */
+static apr_thread_cond_t *idle;         /* a thread has ended */
+static apr_pool_t *pool;                /* of the threads, which end alone */
+static int threads, waiting, lent;
+static int ended;
+
+/* mod_proxy's connections are not locked where it knows of one thread only. */
+static apr_thread_mutex_t *single;
+
+/* A pool of its own, which threads may use at once. */
+static apr_pool_t *make_pool(void)
+{
+    apr_thread_mutex_t *mutex;
+    apr_allocator_t *allocator;
+    apr_pool_t *p;
+
+    if (apr_allocator_create(&allocator) != APR_SUCCESS
+        || apr_pool_create_ex(&p, NULL, NULL, allocator) != APR_SUCCESS) {
+        return NULL;
+    }
+
+    apr_allocator_owner_set(allocator, p);
+
+    if (apr_thread_mutex_create(&mutex, APR_THREAD_MUTEX_DEFAULT, p)
+        == APR_SUCCESS) {
+        apr_allocator_mutex_set(allocator, mutex);
+    }
+
+    return p;
+}
+
+void mod_mcp_job_init(apr_pool_t *pchild)
+{
+    pool = make_pool();
+    queue_head = NULL;
+    queue_tail = &queue_head;
+    threads = 0;
+    waiting = 0;
+    lent = 0;
+    ended = 0;
+
+    work = mod_mcp_cond(pchild);
+    idle = mod_mcp_cond(pchild);
+    single = NULL;
+
+    if (!mod_mcp_child.threaded) {
+        apr_thread_mutex_create(&single, APR_THREAD_MUTEX_DEFAULT, pchild);
+    }
+}
+
+/* --- a run --- */
+
+static mod_mcp_run_t *run_create(mcp_job_t *job, mod_mcp_origin_t *origin)
+{
+    apr_allocator_t *allocator;
+    apr_pool_t *p;
+    mod_mcp_run_t *run;
+    mcp_str_t target;
+
+    if (apr_allocator_create(&allocator) != APR_SUCCESS) {
+        return NULL;
+    }
+
+    if (apr_pool_create_ex(&p, NULL, NULL, allocator) != APR_SUCCESS) {
+        apr_allocator_destroy(allocator);
+        return NULL;
+    }
+
+    apr_allocator_owner_set(allocator, p);
+
+    run = apr_pcalloc(p, sizeof(*run));
+
+    target = mcp_setup_target(origin->dir->setup, job->target);
+
+    run->pool = p;
+    run->job = job;
+    run->origin = origin;
+    run->target = apr_pstrmemdup(p, target.data, target.len);
+
+    /* the core may take the job back while a thread runs it */
+
+    run->body = apr_pmemdup(p, job->body.data, job->body.len);
+    run->length = job->body.len;
+    run->env = apr_table_make(p, MCP_FACT_COUNT);
+
+    mod_mcp_note_env(run->env, &job->facts);
+    mod_mcp_origin_retain(origin);
+
+    job->glue = run;
+
+    return run;
+}
+
+static void run_free(mod_mcp_run_t *run)
+{
+    mod_mcp_origin_release(run->origin);
+    apr_pool_destroy(run->pool);
+}
+
+static void run_end(mod_mcp_run_t *run, mcp_fault_e fault, const char *detail)
+{
+    mcp_job_t *job = run->job;
+
+    run->job = NULL;
+
+    if (job) {
+        mcp_job_end(job, fault, detail);
+    }
+}
+
+void mod_mcp_job_run(mod_mcp_run_t *run)
+{
+    mod_mcp_client_t *client = run->client;
+    const char *detail = NULL;
+    mcp_fault_e fault;
+
+    if (single) {
+        apr_thread_mutex_lock(single);
+    }
+
+    fault = mod_mcp_fetch(run, &detail);
+
+    if (single) {
+        apr_thread_mutex_unlock(single);
+    }
+
+    mod_mcp_lock();
+
+    if (client) {
+        lent--;
+        mod_mcp_client_take(client);
+    }
+
+    run_end(run, fault, detail);
+    mod_mcp_origin_release(run->origin);
+
+    mod_mcp_unlock();
+
+    apr_pool_destroy(run->pool);
+}
+
+/* --- threads --- */
+
+static mod_mcp_run_t *next_run(void)
+{
+    mod_mcp_run_t *run = queue_head;
+
+    if (run) {
+        queue_head = run->next;
+        run->queued = 0;
+
+        if (queue_head == NULL) {
+            queue_tail = &queue_head;
+        }
+    }
+
+    return run;
+}
+
+static void *APR_THREAD_FUNC worker(apr_thread_t *thread, void *data)
+{
+    mod_mcp_run_t *run;
+
+    mod_mcp_lock();
+
+    while (!ended || queue_head) {
+        run = next_run();
+
+        if (run == NULL) {
+            waiting++;
+            mod_mcp_wait(work, 0);
+            waiting--;
+            continue;
+        }
+
+        mod_mcp_unlock();
+
+        mod_mcp_job_run(run);
+
+        mod_mcp_lock();
+    }
+
+    threads--;
+    apr_thread_cond_signal(idle);
+
+    mod_mcp_unlock();
+
+    return NULL;
+}
+
+static int thread_limit(void)
+{
+    const mod_mcp_global_t *global = mod_mcp_global(mod_mcp_child.server);
+
+    if (global->threads > 0) {
+        return global->threads;
+    }
+
+    return mod_mcp_child.threads > 4 ? mod_mcp_child.threads : 4;
+}
+
+/* A thread for what is queued, if there may be one more. */
+static apr_status_t thread_start(void)
+{
+    apr_threadattr_t *attr;
+    apr_thread_t *thread;
+    apr_status_t rv;
+
+    if (waiting > 0) {
+        apr_thread_cond_signal(work);
+        return APR_SUCCESS;
+    }
+
+    if (threads >= thread_limit()) {
+        return APR_SUCCESS;
+    }
+
+    rv = apr_threadattr_create(&attr, pool);
+
+    if (rv == APR_SUCCESS) {
+        apr_threadattr_detach_set(attr, 1);
+        rv = ap_thread_create(&thread, attr, worker, NULL, pool);
+    }
+
+    if (rv == APR_SUCCESS) {
+        threads++;
+        return APR_SUCCESS;
+    }
+
+    ap_log_error(APLOG_MARK, APLOG_ERR, rv, mod_mcp_child.server,
+                 "mod_mcp: cannot start a thread");
+
+    return threads ? APR_SUCCESS : rv;
+}
+
+void mod_mcp_job_stop(int graceful)
+{
+    apr_time_t end = apr_time_now() + MERCY;
+
+    mod_mcp_lock();
+
+    ended = 1;
+    apr_thread_cond_broadcast(work);
+
+    while (threads > 0 && (graceful || apr_time_now() < end)) {
+        mod_mcp_wait(idle, apr_time_from_msec(100));
+    }
+
+    if (threads > 0) {
+
+        /* they use what is about to be freed */
+
+        _exit(0);
+    }
+
+    mod_mcp_unlock();
+}
+
+/* --- actions --- */
+
+/* Threads of the MPM that backend calls may take; what is left finds streams
+ * again. */
+static int lend_limit(void)
+{
+    int n = mod_mcp_child.threads;
+
+    return n < 4 ? n : n - (n / 8 > 2 ? n / 8 : 2);
+}
+
+static int may_lend(mod_mcp_client_t *client)
+{
+    return client && client->state == MOD_MCP_ATTENDED && client->run == NULL
+           && mod_mcp_can_lend(client) && lent < lend_limit();
+}
+
+static void enqueue(mod_mcp_run_t *run)
+{
+    run->next = NULL;
+    run->queued = 1;
+    *queue_tail = run;
+    queue_tail = &run->next;
+}
+
+static void dequeue(mod_mcp_run_t *run)
+{
+    mod_mcp_run_t **link;
+
+    for (link = &queue_head; *link != run; link = &(*link)->next) {
+        /* it is there */
+    }
+
+    *link = run->next;
+
+    if (run->next == NULL) {
+        queue_tail = link;
+    }
+
+    run->queued = 0;
+}
+
+/* The first invocation of a call takes from its client's request what it and
+ * later ones need. */
+static mod_mcp_origin_t *get_origin(mcp_job_t *job, mod_mcp_client_t *client)
+{
+    mod_mcp_origin_t *origin = mcp_call_glue(job->call);
+
+    if (origin == NULL && client && client->r
+        && client->state == MOD_MCP_ATTENDED) {
+        origin = mod_mcp_origin_create(client->r);
+
+        if (origin) {
+            mcp_call_set_glue(job->call, origin);
+        }
+    }
+
+    return origin;
+}
+
+void mod_mcp_job_invoke(mcp_job_t *job, mod_mcp_client_t *client)
+{
+    mod_mcp_origin_t *origin;
+    mod_mcp_run_t *run;
+
+    job->glue = NULL;
+
+    origin = get_origin(job, client);
+
+    if (origin == NULL) {
+        mcp_job_end(job, MCP_FAULT_BACKEND_FAILED,
+                    client ? "no memory to start the backend call"
+                           : "the client left before the backend call could "
+                             "start");
+        return;
+    }
+
+    if (job->target >= mcp_setup_targets(origin->dir->setup)) {
+        mcp_job_end(job, MCP_FAULT_NO_BACKEND, "no such backend");
+        return;
+    }
+
+    run = run_create(job, origin);
+
+    if (run == NULL) {
+        mcp_job_end(job, MCP_FAULT_BACKEND_FAILED,
+                    "no memory to start the backend call");
+        return;
+    }
+
+    if (may_lend(client)) {
+        lent++;
+        client->run = run;
+        run->client = client;
+
+        if (client->holding) {
+            apr_thread_cond_signal(client->cond);
+        }
+
+        return;
+    }
+
+    enqueue(run);
+
+    if (thread_start() != APR_SUCCESS) {
+        dequeue(run);
+        run_end(run, MCP_FAULT_BACKEND_FAILED, "no thread to run it");
+        run_free(run);
+    }
+}
+
+void mod_mcp_job_abort(mcp_job_t *job)
+{
+    mod_mcp_run_t *run = job->glue;
+
+    if (run == NULL) {
+        mcp_job_end(job, MCP_FAULT_BACKEND_FAILED, "aborted");
+        return;
+    }
+
+    run_end(run, MCP_FAULT_BACKEND_FAILED, "aborted");
+
+    if (run->queued) {
+        dequeue(run);
+        run_free(run);
+        return;
+    }
+
+    /* the thread that runs it ends it with the next thing it hears */
+
+    if (run->cond) {
+        apr_thread_cond_signal(run->cond);
+    }
+}
+
+void mod_mcp_job_resume(mcp_job_t *job)
+{
+    mod_mcp_run_t *run = job->glue;
+
+    if (run) {
+        run->resumed = 1;
+
+        if (run->cond) {
+            apr_thread_cond_signal(run->cond);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+/* What the core knows of a request or a call, by name: notes mcp-... for logs
+ * and expressions, environment MCP_... for backends. */
+
+#include "mod_mcp.h"
+
+#include "apr_lib.h"
+
+#define NAME_SIZE  64
+
+static void spell(char *name, mcp_str_t fact, char separator, int upper)
+{
+    apr_size_t i;
+
+    for (i = 0; i < fact.len && i < NAME_SIZE - 1; i++) {
+        name[i] = fact.data[i] == '_' ? separator
+                                      : upper ? apr_toupper(fact.data[i])
+                                              : fact.data[i];
+    }
+
+    name[i] = '\0';
+}
+
+void mod_mcp_note(mod_mcp_client_t *client)
+{
+    const mcp_facts_t *facts;
+    request_rec *r = client->r;
+    char name[NAME_SIZE];
+    const mcp_str_t *value;
+    int i;
+
+    mod_mcp_lock();
+
+    facts = client->exchange ? mcp_exchange_facts(client->exchange) : NULL;
+
+    for (i = 0; facts && i < MCP_FACT_COUNT; i++) {
+        value = &facts->value[i];
+
+        if (value->len == 0) {
+            continue;
+        }
+
+        spell(name, mcp_fact_names[i], '-', 0);
+
+        apr_table_setn(r->notes, apr_pstrdup(r->pool, name),
+                       apr_pstrmemdup(r->pool, value->data, value->len));
+    }
+
+    mod_mcp_unlock();
+}
+
+/* Logs shall have the last word. */
+int mod_mcp_note_log(request_rec *r)
+{
+    mod_mcp_client_t *client = mod_mcp_client(r);
+
+    if (client && client->exchange) {
+        mod_mcp_note(client);
+    }
+
+    return DECLINED;
+}
+
+void mod_mcp_note_env(apr_table_t *env, const mcp_facts_t *facts)
+{
+    apr_pool_t *p = apr_table_elts(env)->pool;
+    const mcp_str_t *value;
+    char name[NAME_SIZE];
+    int i;
+
+    for (i = 0; i < MCP_FACT_COUNT; i++) {
+        value = &facts->value[i];
+
+        if (value->len) {
+            spell(name, mcp_fact_names[i], '_', 1);
+
+            apr_table_setn(env, apr_pstrdup(p, name),
+                           apr_pstrmemdup(p, value->data, value->len));
+        }
+    }
+}

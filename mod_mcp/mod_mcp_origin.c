@@ -1,0 +1,88 @@
+/*
+ * The origin: what the request that asked for a call leaves behind for its
+ * backend calls, which may outlive it.  Copied once for each call, never
+ * changed, used by several threads.
+ */
+
+#include "mod_mcp.h"
+
+#include "mcp_origin.h"
+
+static int copy_header(void *data, const char *name, const char *value)
+{
+    mod_mcp_origin_t *origin = data;
+
+    if (!mcp_origin_skips(mod_mcp_str(name))) {
+        apr_table_add(origin->headers, name, value);
+    }
+
+    return 1;
+}
+
+/* What modules left in the environment (claims of a token, say) is for
+ * backends as well. */
+static int copy_env(void *data, const char *name, const char *value)
+{
+    mod_mcp_origin_t *origin = data;
+
+    apr_table_add(origin->env, name, value);
+
+    return 1;
+}
+
+mod_mcp_origin_t *mod_mcp_origin_create(request_rec *r)
+{
+    conn_rec *c = r->connection;
+    apr_allocator_t *allocator;
+    mod_mcp_origin_t *origin;
+    apr_pool_t *p;
+
+    if (apr_allocator_create(&allocator) != APR_SUCCESS) {
+        return NULL;
+    }
+
+    if (apr_pool_create_ex(&p, NULL, NULL, allocator) != APR_SUCCESS) {
+        apr_allocator_destroy(allocator);
+        return NULL;
+    }
+
+    apr_allocator_owner_set(allocator, p);
+
+    origin = apr_pcalloc(p, sizeof(*origin));
+
+    origin->refs = 1;
+    origin->pool = p;
+    origin->server = r->server;
+    origin->dir = mod_mcp_dir(r);
+    origin->hostname = apr_pstrdup(p, r->hostname);
+    origin->user = apr_pstrdup(p, r->user);
+    origin->auth_type = apr_pstrdup(p, r->ap_auth_type);
+    origin->useragent_ip = apr_pstrdup(p, r->useragent_ip);
+    origin->headers = apr_table_make(p, 16);
+    origin->env = apr_table_make(p, 8);
+
+    if (apr_sockaddr_info_copy(&origin->client_addr, r->useragent_addr, p)
+        != APR_SUCCESS
+        || apr_sockaddr_info_copy(&origin->local_addr, c->local_addr, p)
+           != APR_SUCCESS) {
+        apr_pool_destroy(p);
+        return NULL;
+    }
+
+    apr_table_do(copy_header, origin, r->headers_in, NULL);
+    apr_table_do(copy_env, origin, r->subprocess_env, NULL);
+
+    return origin;
+}
+
+void mod_mcp_origin_retain(mod_mcp_origin_t *origin)
+{
+    origin->refs++;
+}
+
+void mod_mcp_origin_release(mod_mcp_origin_t *origin)
+{
+    if (origin && --origin->refs == 0) {
+        apr_pool_destroy(origin->pool);
+    }
+}

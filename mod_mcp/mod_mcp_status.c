@@ -1,0 +1,92 @@
+/* "SetHandler mcp-status": what the zone holds and has done; and a line for
+ * mod_status. */
+
+#include "mod_mcp.h"
+
+#include "mcp_status.h"
+#include "mod_status.h"
+#include "util_script.h"
+
+#define STATUS_MAX  (64 * 1024)
+
+static mcp_str_t choose(request_rec *r)
+{
+    apr_table_t *args;
+    const char *format;
+
+    ap_args_to_table(r, &args);
+
+    format = apr_table_get(args, "format");
+
+    return format ? mod_mcp_str(format)
+                  : mcp_status_format(mod_mcp_str(apr_table_get(r->headers_in,
+                                                                "Accept")));
+}
+
+int mod_mcp_status_handler(request_rec *r)
+{
+    mcp_str_t type;
+    mcp_buf_t buf;
+    int rc;
+
+    if (strcmp(r->handler, MOD_MCP_STATUS_HANDLER) != 0) {
+        return DECLINED;
+    }
+
+    r->allowed |= AP_METHOD_BIT << M_GET;
+
+    if (r->method_number != M_GET) {
+        return HTTP_METHOD_NOT_ALLOWED;
+    }
+
+    if (!mod_mcp_child.ready) {
+        return HTTP_SERVICE_UNAVAILABLE;
+    }
+
+    mcp_buf_init(&buf, &mod_mcp_mem, STATUS_MAX);
+
+    switch (mcp_status_render(&mod_mcp_child.store, choose(r), &buf, &type)) {
+    case MCP_OK:
+        ap_set_content_type(r, apr_pstrmemdup(r->pool, type.data, type.len));
+        ap_set_content_length(r, buf.len);
+        ap_rwrite(buf.data, (int)buf.len, r);
+        rc = OK;
+        break;
+
+    case MCP_ERR_NOT_FOUND:
+        rc = HTTP_BAD_REQUEST;
+        break;
+
+    default:
+        rc = HTTP_INTERNAL_SERVER_ERROR;
+        break;
+    }
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}
+
+int mod_mcp_status_line(request_rec *r, int flags)
+{
+    mcp_str_t type;
+    mcp_buf_t buf;
+
+    if (!mod_mcp_child.ready) {
+        return OK;
+    }
+
+    mcp_buf_init(&buf, &mod_mcp_mem, STATUS_MAX);
+
+    if (mcp_status_render(&mod_mcp_child.store, mcp_str("summary"), &buf, &type)
+        == MCP_OK) {
+        ap_rputs(flags & AP_STATUS_SHORT ? "MCP: " : "<hr>\n<h2>MCP</h2>\n<p>",
+                 r);
+        ap_rwrite(buf.data, (int)buf.len, r);
+        ap_rputs(flags & AP_STATUS_SHORT ? "\n" : "</p>\n", r);
+    }
+
+    mcp_buf_free(&buf);
+
+    return OK;
+}

@@ -1,0 +1,217 @@
+/*
+ * A client that reads a stream: the core is asked for bytes only when all that
+ * it gave before is in the socket, so that a slow client costs one buffer, and
+ * an idle one none.
+ */
+
+#include "mod_mcp.h"
+
+#include "http_connection.h"
+
+#define BUF_MIN  4096
+#define BUF_MAX  65536
+
+/* Buffers that one stream may fill before others have their turn. */
+#define STEPS    16
+
+/* --- a bucket that says nothing --- */
+
+/* Metadata makes the filter of TLS send what it has, and unlike a flush
+ * nobody waits for the socket. */
+
+static apr_status_t nudge_read(apr_bucket *b, const char **str,
+                               apr_size_t *len, apr_read_type_e block)
+{
+    *str = NULL;
+    *len = 0;
+
+    return APR_SUCCESS;
+}
+
+static const apr_bucket_type_t nudge_type = {
+    "MCP_NUDGE", 5, APR_BUCKET_METADATA,
+    apr_bucket_destroy_noop,
+    nudge_read,
+    apr_bucket_setaside_noop,
+    apr_bucket_split_notimpl,
+    apr_bucket_simple_copy
+};
+
+static apr_bucket *nudge_create(apr_bucket_alloc_t *list)
+{
+    apr_bucket *b = apr_bucket_alloc(sizeof(*b), list);
+
+    APR_BUCKET_INIT(b);
+
+    b->free = apr_bucket_free;
+    b->list = list;
+    b->type = &nudge_type;
+    b->length = 0;
+    b->start = 0;
+    b->data = NULL;
+
+    return b;
+}
+
+/* --- writing --- */
+
+apr_status_t mod_mcp_stream_flush(mod_mcp_client_t *client)
+{
+    conn_rec *c = client->c;
+    ap_filter_t *f = c->output_filters;
+    apr_status_t rv;
+
+    while (f->next) {
+        f = f->next;
+    }
+
+    rv = f->frec->filter_func.out_func(f, NULL);
+
+    if (rv != APR_SUCCESS || c->aborted) {
+        return rv == APR_SUCCESS ? APR_ECONNABORTED : rv;
+    }
+
+    return c->data_in_output_filters ? APR_EAGAIN : APR_SUCCESS;
+}
+
+apr_status_t mod_mcp_stream_write(mod_mcp_client_t *client, const char *data,
+                                  apr_size_t len, int wait)
+{
+    conn_rec *c = client->c;
+    apr_bucket_brigade *bb = client->bb;
+    apr_status_t rv;
+
+    if (len) {
+        APR_BRIGADE_INSERT_TAIL(bb, apr_bucket_transient_create(data, len,
+                                                       c->bucket_alloc));
+    }
+
+    APR_BRIGADE_INSERT_TAIL(bb, wait ? apr_bucket_flush_create(c->bucket_alloc)
+                                     : nudge_create(c->bucket_alloc));
+
+    client->written = 1;
+
+    rv = ap_pass_brigade(client->r->output_filters, bb);
+
+    apr_brigade_cleanup(bb);
+
+    if (rv != APR_SUCCESS || c->aborted) {
+        return rv == APR_SUCCESS ? APR_ECONNABORTED : rv;
+    }
+
+    return wait ? APR_SUCCESS : mod_mcp_stream_flush(client);
+}
+
+void mod_mcp_stream_head(mod_mcp_client_t *client)
+{
+    request_rec *r = client->r;
+    int lasts;
+
+    mod_mcp_lock();
+    lasts = mcp_exchange_lasts(client->exchange);
+    mod_mcp_unlock();
+
+    /* no thread will wait for the connection's next request */
+
+    if (lasts && mod_mcp_can_suspend(client)) {
+        client->c->keepalive = AP_CONN_CLOSE;
+    }
+
+    mod_mcp_response_head(r, mcp_exchange_response(client->exchange));
+
+    /* what compresses would have to wait for more, or to wait for the socket
+     * with every event */
+
+    apr_table_setn(r->subprocess_env, "no-gzip", "1");
+    apr_table_setn(r->subprocess_env, "no-brotli", "1");
+
+    client->streaming = 1;
+    client->size = BUF_MIN;
+}
+
+static void idle(mod_mcp_client_t *client)
+{
+    free(client->buf);
+
+    client->buf = NULL;
+    client->size = BUF_MIN;
+}
+
+/* A stream with much to tell gets a larger buffer. */
+static void grow(mod_mcp_client_t *client, apr_size_t len)
+{
+    if (len < client->size / 2 || client->size == BUF_MAX) {
+        return;
+    }
+
+    free(client->buf);
+
+    client->buf = NULL;
+    client->size *= 4;
+}
+
+static int pull(mod_mcp_client_t *client, apr_size_t *len)
+{
+    int rc;
+
+    if (client->buf == NULL) {
+        client->buf = malloc(client->size);
+
+        if (client->buf == NULL) {
+            return MCP_ERR_MEMORY;
+        }
+    }
+
+    mod_mcp_lock();
+    rc = mcp_exchange_pull(client->exchange, client->buf, client->size, len);
+    mod_mcp_unlock();
+
+    return rc;
+}
+
+apr_status_t mod_mcp_stream_step(mod_mcp_client_t *client, int wait)
+{
+    apr_status_t rv;
+    apr_size_t len;
+    int n;
+
+    for (n = 0; n < STEPS; n++) {
+        switch (pull(client, &len)) {
+        case MCP_OK:
+            rv = mod_mcp_stream_write(client, client->buf, len, wait);
+
+            if (rv != APR_SUCCESS) {
+                return rv;
+            }
+
+            grow(client, len);
+            break;
+
+        case MCP_DONE:
+            client->finished = 1;
+
+            rv = len ? mod_mcp_stream_write(client, client->buf, len, wait)
+                     : APR_SUCCESS;
+            idle(client);
+
+            return rv == APR_SUCCESS || rv == APR_EAGAIN ? APR_EOF : rv;
+
+        case MCP_AGAIN:
+            idle(client);
+
+            /* the head may still be held back */
+
+            if (!client->written) {
+                rv = mod_mcp_stream_write(client, NULL, 0, wait);
+                return rv == APR_SUCCESS ? APR_INCOMPLETE : rv;
+            }
+
+            return APR_INCOMPLETE;
+
+        default:
+            return APR_ENOMEM;
+        }
+    }
+
+    return APR_SUCCESS;
+}
