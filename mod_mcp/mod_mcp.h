@@ -231,6 +231,9 @@ int mod_mcp_handler(request_rec *r);
 /* Its connection can go on without a thread. */
 int mod_mcp_can_suspend(mod_mcp_client_t *client);
 
+/* Its connection will not take another request; before the head is sent. */
+void mod_mcp_announce_close(mod_mcp_client_t *client);
+
 /* The pump may send for its thread while that runs a backend call. */
 int mod_mcp_can_lend(mod_mcp_client_t *client);
 

@@ -98,7 +98,9 @@ static int make_region(server_rec *s, apr_size_t size)
     apr_status_t rv;
     apr_size_t head = APR_ALIGN(sizeof(shared_t), 64);
 
-    rv = apr_shm_create(&shm, head + size, NULL, s->process->pool);
+    /* what APR gives begins behind a size of its own */
+
+    rv = apr_shm_create(&shm, 64 + head + size, NULL, s->process->pool);
     if (rv != APR_SUCCESS) {
         ap_log_error(APLOG_MARK, APLOG_EMERG, rv, s,
                      "MCPStore: cannot get %" APR_SIZE_T_FMT " bytes of "
@@ -106,7 +108,8 @@ static int make_region(server_rec *s, apr_size_t size)
         return HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    retained->shared = apr_shm_baseaddr_get(shm);
+    retained->shared = (shared_t *)
+                       APR_ALIGN((apr_uintptr_t)apr_shm_baseaddr_get(shm), 64);
     retained->region = (char *)retained->shared + head;
     retained->size = size;
 

@@ -555,10 +555,17 @@ static int serve(mod_mcp_client_t *client, unsigned todo)
     return client->streaming ? stream(client) : OK;
 }
 
+/* "Connection: close", and chunks all the same: their end tells a stream that
+ * is over from one that was cut off. */
+void mod_mcp_announce_close(mod_mcp_client_t *client)
+{
+    apr_table_setn(client->r->headers_out, "Connection", "close");
+}
+
 static int suspend(mod_mcp_client_t *client)
 {
     if (!client->written) {
-        client->c->keepalive = AP_CONN_CLOSE;
+        mod_mcp_announce_close(client);
     }
 
     client->state = MOD_MCP_SUSPENDING;

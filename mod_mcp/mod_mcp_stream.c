@@ -114,7 +114,7 @@ void mod_mcp_stream_head(mod_mcp_client_t *client)
     /* no thread will wait for the connection's next request */
 
     if (lasts && mod_mcp_can_suspend(client)) {
-        client->c->keepalive = AP_CONN_CLOSE;
+        mod_mcp_announce_close(client);
     }
 
     mod_mcp_response_head(r, mcp_exchange_response(client->exchange));
