@@ -4,6 +4,8 @@ SRC := $(wildcard shared/*.c mod_mcp/*.c)
 OBJ := $(SRC:%.c=$(OUT)/%.o)
 MAP := mod_mcp/mod_mcp.map
 
+all: $(OUT)/mod_mcp.so $(OUT)/mod_worker.so
+
 # all but the module itself stays inside, out of the way of other modules
 
 $(OUT)/mod_mcp.so: $(OBJ) $(MAP) $(OUT)/.stamp
@@ -13,5 +15,10 @@ $(OUT)/mod_mcp.so: $(OBJ) $(MAP) $(OUT)/.stamp
 $(OUT)/%.o: %.c $(OUT)/.stamp
 	@mkdir -p $(@D)
 	$(CC) $(FLAGS) -MMD -MP -c -o $@ $<
+
+# for tests
+
+$(OUT)/mod_worker.so: t/fixtures/mod_worker.c $(OUT)/.stamp
+	$(CC) $(FLAGS) -shared -o $@ $<
 
 -include $(OBJ:.o=.d)
