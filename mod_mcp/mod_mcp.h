@@ -143,6 +143,12 @@ void mod_mcp_unlock(void);
  * without it having been signalled.  timeout 0: none. */
 void mod_mcp_wait(apr_thread_cond_t *cond, apr_interval_time_t timeout);
 
+/* Under the lock: a pool that is no other's child, or NULL; and back, cleared,
+ * for the next one.  Calls come and go, and memory of the system's for each
+ * would cost more than the call. */
+apr_pool_t *mod_mcp_pool_get(void);
+void mod_mcp_pool_put(apr_pool_t *p);
+
 /* A condition of the lock's, or NULL. */
 apr_thread_cond_t *mod_mcp_cond(apr_pool_t *p);
 

@@ -41,6 +41,13 @@ static mcp_keys_t zone_keys;
 static apr_thread_mutex_t *lock;
 static int woken;                       /* mcp_node_wake() is due */
 
+/* kept for the next calls: so many, and so much unused memory in each */
+#define POOLS       64
+#define POOL_KEEPS  (96 * 1024)
+
+static apr_pool_t *pools[POOLS];
+static unsigned n_pools;
+
 /* --- memory, clock, log --- */
 
 static void *mem_alloc(void *ctx, size_t size)
@@ -585,6 +592,41 @@ void mod_mcp_wait(apr_thread_cond_t *cond, apr_interval_time_t timeout)
     else {
         apr_thread_cond_wait(cond, lock);
     }
+}
+
+apr_pool_t *mod_mcp_pool_get(void)
+{
+    apr_allocator_t *allocator;
+    apr_pool_t *p;
+
+    if (n_pools) {
+        return pools[--n_pools];
+    }
+
+    if (apr_allocator_create(&allocator) != APR_SUCCESS) {
+        return NULL;
+    }
+
+    if (apr_pool_create_ex(&p, NULL, NULL, allocator) != APR_SUCCESS) {
+        apr_allocator_destroy(allocator);
+        return NULL;
+    }
+
+    apr_allocator_owner_set(allocator, p);
+    apr_allocator_max_free_set(allocator, POOL_KEEPS);
+
+    return p;
+}
+
+void mod_mcp_pool_put(apr_pool_t *p)
+{
+    if (n_pools == POOLS) {
+        apr_pool_destroy(p);
+        return;
+    }
+
+    apr_pool_clear(p);
+    pools[n_pools++] = p;
 }
 
 apr_thread_cond_t *mod_mcp_cond(apr_pool_t *p)

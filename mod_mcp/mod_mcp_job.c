@@ -72,21 +72,13 @@ void mod_mcp_job_init(apr_pool_t *pchild)
 
 static mod_mcp_run_t *run_create(mcp_job_t *job, mod_mcp_origin_t *origin)
 {
-    apr_allocator_t *allocator;
-    apr_pool_t *p;
+    apr_pool_t *p = mod_mcp_pool_get();
     mod_mcp_run_t *run;
     mcp_str_t target;
 
-    if (apr_allocator_create(&allocator) != APR_SUCCESS) {
+    if (p == NULL) {
         return NULL;
     }
-
-    if (apr_pool_create_ex(&p, NULL, NULL, allocator) != APR_SUCCESS) {
-        apr_allocator_destroy(allocator);
-        return NULL;
-    }
-
-    apr_allocator_owner_set(allocator, p);
 
     run = apr_pcalloc(p, sizeof(*run));
 
@@ -114,7 +106,7 @@ static mod_mcp_run_t *run_create(mcp_job_t *job, mod_mcp_origin_t *origin)
 static void run_free(mod_mcp_run_t *run)
 {
     mod_mcp_origin_release(run->origin);
-    apr_pool_destroy(run->pool);
+    mod_mcp_pool_put(run->pool);
 }
 
 static void run_end(mod_mcp_run_t *run, mcp_fault_e fault, const char *detail)
@@ -152,11 +144,9 @@ void mod_mcp_job_run(mod_mcp_run_t *run)
     }
 
     run_end(run, fault, detail);
-    mod_mcp_origin_release(run->origin);
+    run_free(run);
 
     mod_mcp_unlock();
-
-    apr_pool_destroy(run->pool);
 }
 
 /* --- threads --- */

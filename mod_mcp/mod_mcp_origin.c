@@ -33,20 +33,12 @@ static int copy_env(void *data, const char *name, const char *value)
 mod_mcp_origin_t *mod_mcp_origin_create(request_rec *r)
 {
     conn_rec *c = r->connection;
-    apr_allocator_t *allocator;
+    apr_pool_t *p = mod_mcp_pool_get();
     mod_mcp_origin_t *origin;
-    apr_pool_t *p;
 
-    if (apr_allocator_create(&allocator) != APR_SUCCESS) {
+    if (p == NULL) {
         return NULL;
     }
-
-    if (apr_pool_create_ex(&p, NULL, NULL, allocator) != APR_SUCCESS) {
-        apr_allocator_destroy(allocator);
-        return NULL;
-    }
-
-    apr_allocator_owner_set(allocator, p);
 
     origin = apr_pcalloc(p, sizeof(*origin));
 
@@ -65,7 +57,7 @@ mod_mcp_origin_t *mod_mcp_origin_create(request_rec *r)
         != APR_SUCCESS
         || apr_sockaddr_info_copy(&origin->local_addr, c->local_addr, p)
            != APR_SUCCESS) {
-        apr_pool_destroy(p);
+        mod_mcp_pool_put(p);
         return NULL;
     }
 
@@ -83,6 +75,6 @@ void mod_mcp_origin_retain(mod_mcp_origin_t *origin)
 void mod_mcp_origin_release(mod_mcp_origin_t *origin)
 {
     if (origin && --origin->refs == 0) {
-        apr_pool_destroy(origin->pool);
+        mod_mcp_pool_put(origin->pool);
     }
 }
