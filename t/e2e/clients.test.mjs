@@ -8,7 +8,8 @@ import { textOf, upTo } from './lib/session.mjs';
 
 const server = await Fixture.use({
     workers: 4,
-    location: 'mcp_close_after 200ms; mcp_stream_after 50ms; mcp_retry 50ms;',
+    location: { mcp_close_after: '200ms', mcp_stream_after: '50ms',
+                mcp_retry: '50ms' },
 });
 const session = await server.session();
 

@@ -144,8 +144,8 @@ describe('10,000 events', async () => {
 
 describe('a worker dies', async () => {
     const server = await Fixture.use({ workers: 4,
-                                       location: 'mcp_close_after off;',
-                                       allow: /exited on signal 9/ });
+                                       location: { mcp_close_after: 'off' },
+                                       kills: true });
     const session = await server.session();
 
     test('while it produces: what was stored, then an error', async () => {

@@ -10,7 +10,10 @@ import { Fixture, root } from './lib/fixture.mjs';
 import { textOf } from './lib/session.mjs';
 
 const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-examples-'));
-const params = path.join(root, 'examples/mcp_fastcgi_params');
+
+// Apache's children are not who runs the tests
+
+await fs.chmod(dir, 0o755);
 
 
 // starts a program and waits for its socket
@@ -31,7 +34,7 @@ async function run(command, args, socket) {
 
     for (;;) {
         try {
-            await fs.access(socket);
+            await fs.chmod(socket, 0o777);
             await watcher.return();
             return;
         } catch {
@@ -50,12 +53,9 @@ describe('demo', async () => {
     await run(path.join(root, 'examples/demo/backend'), [socket], socket);
 
     const server = await Fixture.use({
-        location: `mcp_catalog ${root}/examples/demo/catalog.json;
-                   mcp_backend @demo;`,
-        server: `location @demo { include ${params};
-                                  fastcgi_keep_conn on;
-                                  fastcgi_buffering off;
-                                  fastcgi_pass unix:${socket}; }`,
+        location: { mcp_catalog: `${root}/examples/demo/catalog.json`,
+                    mcp_backend: 'demo' },
+        backends: { demo: { fastcgi: socket, keep: 8 } },
     });
     const session = await server.session({
         capabilities: { elicitation: {} } });
@@ -136,12 +136,10 @@ pm.max_children = 4
     await run(fpm, ['-F', '-R', '-n', '-y', `${dir}/php-fpm.conf`], socket);
 
     const server = await Fixture.use({
-        location: `mcp_catalog ${root}/examples/php/catalog.json;
-                   mcp_backend @php;`,
-        server: `location @php { include ${params};
-                 fastcgi_param SCRIPT_FILENAME ${root}/examples/php/tools.php;
-                 fastcgi_buffering off;
-                 fastcgi_pass unix:${socket}; }`,
+        location: { mcp_catalog: `${root}/examples/php/catalog.json`,
+                    mcp_backend: 'php' },
+        backends: { php: { fastcgi: socket,
+                           script: `${root}/examples/php/tools.php` } },
     });
     const session = await server.session();
 

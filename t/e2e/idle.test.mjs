@@ -23,10 +23,8 @@ process.env.FIXTURE_CONNECTIONS = String(Math.ceil(n * 1.25) + 512);
 const server = await Fixture.use({
     workers: 1,
     zone: '128m',
-    location: `
-        mcp_close_after  off;
-        mcp_keepalive    off;
-        mcp_max_principal_streams  off;`,
+    location: { mcp_close_after: 'off', mcp_keepalive: 'off',
+                mcp_max_principal_streams: 'off' },
 });
 const session = await server.session();
 

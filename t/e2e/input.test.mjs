@@ -7,7 +7,7 @@ import { Fixture } from './lib/fixture.mjs';
 import { textOf } from './lib/session.mjs';
 
 const server = await Fixture.use({ workers: 4,
-                                   location: 'mcp_close_after off;' });
+                                   location: { mcp_close_after: 'off' } });
 const session = await server.session({
     capabilities: { elicitation: {}, sampling: {}, roots: {} },
 });

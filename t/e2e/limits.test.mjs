@@ -9,7 +9,7 @@ import { assertCounted, counted, textOf, upTo } from './lib/session.mjs';
 describe('ends of calls', async () => {
     const server = await Fixture.use({
         workers: 4,
-        location: 'mcp_max_wait 1s; mcp_close_after off;',
+        location: { mcp_max_wait: '1s', mcp_close_after: 'off' },
     });
     const session = await server.session();
 
@@ -89,7 +89,8 @@ describe('ends of calls', async () => {
 
 
 describe('a call that takes too long', async () => {
-    const server = await Fixture.use({ location: 'mcp_call_timeout 1s;' });
+    const server = await Fixture.use({
+        location: { mcp_call_timeout: '1s' } });
     const session = await server.session();
 
     test('gets an error', async () => {
@@ -106,8 +107,8 @@ describe('a call that takes too long', async () => {
 describe('back-pressure', async () => {
     const server = await Fixture.use({
         workers: 2,
-        location: 'mcp_stream_buffer 256k; mcp_close_after off;',
-        listen: 'sndbuf=65536',
+        location: { mcp_stream_buffer: '256k', mcp_close_after: 'off' },
+        sndbuf: 65536,
     });
     const session = await server.session();
 
@@ -177,7 +178,7 @@ describe('back-pressure', async () => {
 describe('a full store', async () => {
     const server = await Fixture.use({
         workers: 2, zone: '1m',
-        location: 'mcp_stream_buffer 128k; mcp_close_after off;',
+        location: { mcp_stream_buffer: '128k', mcp_close_after: 'off' },
     });
     const session = await server.session();
 
@@ -243,7 +244,7 @@ describe('a full store', async () => {
 
 describe('a thousand streams', async () => {
     const server = await Fixture.use({
-        workers: 4, location: 'mcp_max_session_streams 0;',
+        workers: 4, location: { mcp_max_session_streams: '0' },
     });
     const session = await server.session();
 
@@ -290,7 +291,7 @@ describe('a thousand streams', async () => {
 
 describe('too many streams', async () => {
     const server = await Fixture.use({
-        location: 'mcp_max_session_streams 4;',
+        location: { mcp_max_session_streams: '4' },
     });
     const session = await server.session();
 

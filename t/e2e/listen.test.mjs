@@ -7,7 +7,7 @@ import { counted, textOf, upTo } from './lib/session.mjs';
 import { request } from './lib/wire.mjs';
 
 const server = await Fixture.use({ workers: 4,
-                                   location: 'mcp_close_after off;' });
+                                   location: { mcp_close_after: 'off' } });
 const session = await server.session();
 
 const CHANGED = { jsonrpc: '2.0',

@@ -6,8 +6,9 @@ import { Fixture } from './lib/fixture.mjs';
 import { counted, textOf, upTo } from './lib/session.mjs';
 
 const server = await Fixture.use({ workers: 4,
-                                   location: 'mcp_close_after off;' });
-const closing = await Fixture.use({ location: 'mcp_close_after 200ms;' });
+                                   location: { mcp_close_after: 'off' } });
+const closing = await Fixture.use({
+    location: { mcp_close_after: '200ms' } });
 const session = await server.session();
 let gates = 0;
 

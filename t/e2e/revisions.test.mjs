@@ -6,7 +6,7 @@ import { Fixture } from './lib/fixture.mjs';
 import { counted, textOf, upTo } from './lib/session.mjs';
 
 const server = await Fixture.use({ workers: 2,
-                                   location: 'mcp_close_after off;' });
+                                   location: { mcp_close_after: 'off' } });
 
 
 for (const version of ['2025-03-26', '2025-06-18', '2025-11-25']) {

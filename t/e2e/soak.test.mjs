@@ -61,25 +61,13 @@ await fs.writeFile(catalog, JSON.stringify({
 const server = await Fixture.use({
     workers: WORKERS,
     zone: '256m',
-    location: `
-        mcp_catalog        ${catalog};
-        mcp_backend        @fast;
-        mcp_stream_after   100ms;
-        mcp_close_after    off;
-        mcp_max_wait       2s;
-        mcp_linger         500ms;
-        mcp_max_session_streams    off;
-        mcp_max_principal_streams  off;`,
-    http: `upstream fast { server 127.0.0.1:${port}; keepalive 64; }`,
-    server: `
-        location @fast {
-            include            ${root}/examples/mcp_fastcgi_params;
-            fastcgi_keep_conn  on;
-            fastcgi_buffering  off;
-            fastcgi_pass       fast;
-        }
-
-        location = /stub { stub_status; }`,
+    location: { mcp_catalog: catalog, mcp_backend: 'fast',
+                mcp_stream_after: '100ms', mcp_close_after: 'off',
+                mcp_max_wait: '2s', mcp_linger: '500ms',
+                mcp_max_session_streams: 'off',
+                mcp_max_principal_streams: 'off' },
+    backends: { fast: { fastcgi: port, keep: 64 } },
+    server: { nginx: 'location = /stub { stub_status; }' },
 });
 const session = await server.session();
 const rand = random(seed);

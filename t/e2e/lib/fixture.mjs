@@ -8,16 +8,14 @@ import os from 'node:os';
 import path from 'node:path';
 import { after } from 'node:test';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { SERVER, lines, root, serverOf } from './servers.mjs';
 import { Session } from './session.mjs';
 
-export const root = fileURLToPath(new URL('../../..', import.meta.url));
+export { SERVER, root };
 
-export const SERVER = process.env.MCP_SERVER ?? 'nginx';
+// what no log must hold, whatever the server
 
-// what a log must not hold; a test that kills workers allows 'signal 9'
-
-const SERIOUS = /\[(emerg|alert|crit)\]|AddressSanitizer|runtime error:/;
+const SERIOUS = /AddressSanitizer|runtime error:/;
 
 // the backend that the tool "refused" has: nginx calls that critical
 
@@ -44,26 +42,46 @@ function freePort() {
 }
 
 
-export class Fixture {
-    static async start({ workers = 2, location = '', http = '', server = '',
-                         listen = '', zone = '64m' } = {}) {
-        const fixture = new Fixture();
+/*
+ * kind: the server; location, http, server: as lines() takes them; listen: in
+ * the server's syntax; backends: { name: as section() takes it }; sndbuf:
+ * bytes; kills: the test kills workers; allow: lines of the log that are no
+ * fault; env: more for t/fixture.
+ */
 
+export class Fixture {
+    static async start({ kind = SERVER, workers = 2, location, http, server,
+                         listen = '', zone = '64m', sndbuf, backends = {},
+                         env = {} } = {}) {
+        const fixture = new Fixture();
+        const is = serverOf(kind);
+        const sections = Object.entries(backends)
+            .map(([name, backend]) => is.section(name, backend));
+        const buffer = sndbuf ? is.sndbuf(sndbuf) : {};
+
+        fixture.kind = kind;
+        fixture.is = is;
+        fixture.retired = new Set();
         fixture.port = await freePort();
         fixture.url = `http://127.0.0.1:${fixture.port}/mcp`;
         fixture.prefix = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-e2e-'));
         fixture.output = '';
         fixture.process = spawn(path.join(root, 't/fixture'),
-            [SERVER, String(fixture.port), String(workers)], {
+            [kind, String(fixture.port), String(workers)], {
                 env: { ...process.env,
                        FIXTURE_PREFIX: fixture.prefix,
                        FIXTURE_LOCATION:
-                           `add_header X-Worker $pid always;\n${location}`,
-                       FIXTURE_HTTP: http,
-                       FIXTURE_SERVER: server,
-                       FIXTURE_LISTEN: listen,
+                           `${is.worker}\n${lines(location, kind)}`,
+                       FIXTURE_HTTP: [lines(http, kind), buffer.http,
+                                      ...sections.map((s) => s.http)]
+                           .join('\n'),
+                       FIXTURE_SERVER: [lines(server, kind),
+                                        ...sections.map((s) => s.server)]
+                           .join('\n'),
+                       FIXTURE_LISTEN: [listen, buffer.listen].join(' '),
                        FIXTURE_ZONE: zone,
-                       FIXTURE_LIFELINE: '1' },
+                       FIXTURE_LIFELINE: '1',
+                       ...env },
                 stdio: ['pipe', 'pipe', 'pipe'],
             });
         fixture.process.stderr.on('data', (data) => fixture.output += data);
@@ -91,7 +109,7 @@ export class Fixture {
     static async use(options = {}) {
         const fixture = await Fixture.start(options);
 
-        after(() => fixture.stop(options.allow));
+        after(() => fixture.stop(options));
 
         return fixture;
     }
@@ -101,11 +119,11 @@ export class Fixture {
     }
 
     async master() {
-        return Number(await fs.readFile(`${this.prefix}/nginx.pid`, 'utf8'));
+        return Number(await fs.readFile(`${this.prefix}/${this.is.pidfile}`,
+                                        'utf8'));
     }
 
-    // the workers that accept connections: those of older generations rename
-    // themselves
+    // the workers that accept connections, not those of older generations
 
     async workers() {
         const master = await this.master();
@@ -116,26 +134,20 @@ export class Fixture {
                 await fs.readFile(`/proc/${pid}/cmdline`, 'utf8')
                     .catch(() => '')]));
 
-        return names.filter(([, name]) => /worker process\W*$/.test(name))
+        return names.filter(([pid, name]) => this.is.serves(name)
+                                             && !this.retired.has(pid))
             .map(([pid]) => pid);
     }
 
     // reloads, and returns once new workers have taken over
 
-    async reload() {
+    async reload(signal = this.is.reload) {
         const before = await this.workers();
 
-        process.kill(await this.master(), 'SIGHUP');
+        process.kill(await this.master(), signal);
+        before.forEach((pid) => this.retired.add(pid));
 
-        for (;;) {
-            const now = await this.workers();
-
-            if (now.length === before.length
-                && !now.some((pid) => before.includes(pid)))
-            {
-                return;
-            }
-
+        while ((await this.workers()).length < before.length) {
             await new Promise((resolve) => { setTimeout(resolve, 10); });
         }
     }
@@ -144,13 +156,14 @@ export class Fixture {
         return fs.readFile(`${this.prefix}/error.log`, 'utf8');
     }
 
-    async stop(allow = /^$/) {
+    async stop({ allow = /^$/, kills = false } = {}) {
         this.process.kill('SIGTERM');
         await this.exited;
 
         const bad = (await this.log()).split('\n')
-            .filter((line) => SERIOUS.test(line) && !EXPECTED.test(line)
-                              && !SLOW.test(line)
+            .filter((line) => (SERIOUS.test(line) || this.is.serious.test(line))
+                              && !EXPECTED.test(line) && !SLOW.test(line)
+                              && !(kills && this.is.killed.test(line))
                               && !allow.test(line));
 
         if (process.env.FIXTURE_KEEP !== '1') {

@@ -1,0 +1,157 @@
+// What differs between the servers that the tests run on, in one place.
+//
+// Options are written in nginx's words and units; the other names are those of
+// shared/mcp_option.h.
+
+import fs from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('../../..', import.meta.url))
+    .replace(/\/$/, '');
+
+
+// Directives that are no option of the table
+
+const OTHERS = {
+    mcp_server: 'MCPServer',
+    mcp_catalog: 'MCPCatalog',
+    mcp_backend: 'MCPBackend',
+    mcp_route: 'MCPRoute',
+    mcp_key: 'MCPKey',
+    mcp_allow_origin: 'MCPAllowOrigin',
+    mcp_publish_token: 'MCPPublishToken',
+    mcp_publish_url: 'MCPPublishURL',
+};
+
+const table = fs.readFileSync(`${root}/shared/mcp_option.h`, 'utf8');
+const apacheNames = new Map([
+    ...Object.entries(OTHERS),
+    ...[...table.matchAll(/"(mcp_\w+)",[\s\\]*"(MCP\w+)"/g)]
+        .map(([, nginx, apache]) => [nginx, apache]),
+]);
+
+function apacheName(name) {
+    const apache = apacheNames.get(name);
+
+    if (apache === undefined) {
+        throw new Error(`${name} has no name in shared/mcp_option.h`);
+    }
+
+    return apache;
+}
+
+
+/*
+ * A server:
+ *
+ *   directive(name, value)   one line of configuration
+ *   backend(name)            how a directive names a backend
+ *   section(name, backend)   the location of a backend:
+ *                            { fastcgi: socket or port, keep, script }
+ *   worker                   puts the process that answers into X-Worker
+ *   sndbuf(bytes)            { listen, http }, for the sockets of clients
+ *   pidfile, reload          of the master process, the signal
+ *   serves(name)             a child with that command line takes connections
+ *   serious, killed          lines that a log must not hold, unless a test
+ *                            kills workers
+ */
+
+const nginx = {
+    directive: (name, value) => `${name} ${value};`,
+    backend: (name) => `@${name}`,
+    worker: 'add_header X-Worker $pid always;',
+    sndbuf: (bytes) => ({ listen: `sndbuf=${bytes}` }),
+    pidfile: 'nginx.pid',
+    reload: 'SIGHUP',
+    serves: (name) => /worker process\W*$/.test(name),
+    serious: /\[(emerg|alert|crit)\]/,
+    killed: /exited on signal 9/,
+
+    section(name, { fastcgi, keep, script }) {
+        const address = typeof fastcgi === 'number' ? `127.0.0.1:${fastcgi}`
+                                                    : `unix:${fastcgi}`;
+
+        return {
+            http: `upstream ${name} { server ${address};
+                                      ${keep ? `keepalive ${keep};` : ''} }`,
+            server: `
+                location @${name} {
+                    include ${root}/examples/mcp_fastcgi_params;
+                    ${script ? `fastcgi_param SCRIPT_FILENAME ${script};` : ''}
+                    fastcgi_keep_conn ${keep ? 'on' : 'off'};
+                    fastcgi_buffering off;
+                    fastcgi_pass ${name};
+                }`,
+        };
+    },
+};
+
+const apache = {
+    directive: (name, value) => `${apacheName(name)} ${value}`,
+    backend: (name) => `/mcp-backend/${name}`,
+    worker: 'Header always set X-Worker "%{MCP_WORKER}e"',
+    sndbuf: (bytes) => ({ http: `SendBufferSize ${bytes}` }),
+    pidfile: 'httpd.pid',
+    reload: 'SIGUSR1',
+    serves: (name) => name !== '',
+
+    // a child that crashed is a notice there
+
+    serious: /\[(emerg|alert|crit)\]|exit signal/,
+    killed: /exit signal Killed/,
+
+    section(name, { fastcgi, keep, script = '' }) {
+        const worker = typeof fastcgi === 'number'
+            ? `fcgi://127.0.0.1:${fastcgi}` : `unix:${fastcgi}|fcgi://${name}`;
+
+        return {
+            http: `<Proxy "${worker}/">
+                       ProxySet enablereuse=${keep ? 'on' : 'off'} retry=0
+                   </Proxy>`,
+            server: `
+                <Location "/mcp-backend/${name}">
+                    SetHandler "proxy:${worker}/"
+                    ${script && `ProxyFCGISetEnvIf true SCRIPT_FILENAME ${
+                        script}`}
+                </Location>`,
+        };
+    },
+};
+
+const servers = { nginx, apache };
+
+
+export const SERVER = process.env.MCP_SERVER ?? 'nginx';
+
+export function serverOf(kind = SERVER) {
+    if (!Object.hasOwn(servers, kind)) {
+        throw new Error(`MCP_SERVER: there is no ${kind}`);
+    }
+
+    return servers[kind];
+}
+
+/*
+ * What a test configures, for the server `kind`:
+ *
+ *   { mcp_stream_after: '100ms' }    directives; an array is several of one
+ *   { nginx: '...', apache: '...' }  lines in the servers' own syntax
+ *   '...'                            the same for a server that is given
+ */
+
+export function lines(options = '', kind = SERVER) {
+    if (typeof options === 'string') {
+        return options;
+    }
+
+    const server = serverOf(kind);
+
+    return Object.entries(options).flatMap(([name, values]) => {
+        if (Object.hasOwn(servers, name)) {
+            return name === kind ? [values] : [];
+        }
+
+        return [values].flat().map((value) => server.directive(name,
+            name === 'mcp_backend' ? server.backend(value) : value));
+    }).join('\n');
+}
