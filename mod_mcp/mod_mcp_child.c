@@ -21,6 +21,10 @@
 /* Children of old generations wind up beside the new ones: slots for both. */
 #define SLOTS_MIN  64
 
+/* What start-up warns of. */
+#define FACTOR_MIN   16
+#define THREADS_MIN  8
+
 /* What the processes share besides the zone itself: who has which slot. */
 typedef struct {
     pid_t claims[MCP_STORE_SLOTS];
@@ -167,38 +171,76 @@ static int make_bells(server_rec *s)
     return OK;
 }
 
-/* A stream that is suspended counts as a connection; a child must neither run
- * out of them nor be taken for idle. */
+/* A directive that no query tells of; the last one counts. */
+static double find_number(const ap_directive_t *d, const char *name,
+                          double value)
+{
+    for ( ; d; d = d->next) {
+        if (d->first_child) {
+            value = find_number(d->first_child, name, value);
+        }
+
+        if (strcasecmp(d->directive, name) == 0) {
+            value = atof(d->args);
+        }
+    }
+
+    return value;
+}
+
+/* The event MPM: a suspended stream counts as a connection, and a child must
+ * neither refuse new ones for it nor be taken for idle. */
+static void check_event(server_rec *s, int threads, int daemons)
+{
+    double factor;
+    int spare = 0;
+
+    factor = find_number(ap_conftree, "AsyncRequestWorkerFactor", 2);
+
+    if (factor < FACTOR_MIN) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: AsyncRequestWorkerFactor %g allows each "
+                     "process no more than about %d connections, idle MCP "
+                     "streams among them: raise it, to %d or more", factor,
+                     (int)(threads * (factor + 1)), FACTOR_MIN);
+    }
+
+    ap_mpm_query(AP_MPMQ_MAX_SPARE_THREADS, &spare);
+
+    if (spare > 0 && spare < threads * daemons) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: MaxSpareThreads %d is below MaxRequestWorkers "
+                     "%d: processes that hold idle MCP streams, and so have "
+                     "spare threads, will be ended, and their clients sent "
+                     "elsewhere", spare, threads * daemons);
+    }
+}
+
+/* What would starve streams or calls; each line names what to change. */
 static void check_mpm(server_rec *s)
 {
-    int async = 0, threads = 0, threaded = 0, spare = 0, daemons = 0;
+    int async = 0, threads = 0, threaded = 0, daemons = 0;
 
     ap_mpm_query(AP_MPMQ_IS_ASYNC, &async);
     ap_mpm_query(AP_MPMQ_IS_THREADED, &threaded);
     ap_mpm_query(AP_MPMQ_MAX_THREADS, &threads);
-    ap_mpm_query(AP_MPMQ_MAX_SPARE_THREADS, &spare);
     ap_mpm_query(AP_MPMQ_MAX_DAEMONS, &daemons);
 
-    if (!async) {
-        ap_log_error(APLOG_MARK, APLOG_NOTICE, 0, s,
-                     "mod_mcp: this MPM holds a %s for every idle stream "
-                     "(MCPHold); the event MPM does not",
-                     threaded ? "thread" : "process");
-        return;
-    }
-
-    if (threads < 4) {
+    if (threaded && threads < THREADS_MIN) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
-                     "mod_mcp: ThreadsPerChild %d: raise it, a backend call "
-                     "takes a thread while it runs", threads);
+                     "mod_mcp: ThreadsPerChild %d leaves few threads for "
+                     "others while MCP calls run: raise it, to %d or more",
+                     threads, THREADS_MIN);
     }
 
-    if (spare > 0 && spare < threads * daemons) {
-        ap_log_error(APLOG_MARK, APLOG_INFO, 0, s,
-                     "mod_mcp: MaxSpareThreads %d is below MaxRequestWorkers "
-                     "%d: children that hold idle streams will be ended, and "
-                     "their clients sent elsewhere, when load falls", spare,
-                     threads * daemons);
+    if (async) {
+        check_event(s, threads, daemons);
+    }
+    else {
+        ap_log_error(APLOG_MARK, APLOG_NOTICE, 0, s,
+                     "mod_mcp: with this MPM an idle MCP stream holds a %s, "
+                     "for as long as MCPHold says; with the event MPM none",
+                     threaded ? "thread" : "process");
     }
 }
 
