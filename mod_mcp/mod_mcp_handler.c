@@ -22,6 +22,9 @@
  * sent by that thread, unless the call goes on for longer than this. */
 #define PATIENCE   apr_time_from_msec(50)
 
+/* What a connection is read into, about. */
+#define BUFFER_SIZE  APR_BUCKET_BUFF_SIZE
+
 /* --- the client --- */
 
 mod_mcp_client_t *mod_mcp_client(request_rec *r)
@@ -456,6 +459,22 @@ int mod_mcp_can_lend(mod_mcp_client_t *client)
     return !client->c->master && !is_slowed(client->r);
 }
 
+/* A pool keeps what was freed in it: the buffer that the request was read
+ * into, above all.  A stream may be idle for hours; the system gets it back. */
+static void trim(conn_rec *c)
+{
+    apr_allocator_t *allocator = apr_pool_allocator_get(c->pool);
+    apr_memnode_t *node;
+
+    node = apr_allocator_alloc(allocator, BUFFER_SIZE);
+
+    apr_allocator_max_free_set(allocator, 1);
+
+    if (node) {
+        apr_allocator_free(allocator, node);
+    }
+}
+
 void mod_mcp_suspended(conn_rec *c, request_rec *r)
 {
     mod_mcp_client_t *client;
@@ -465,6 +484,8 @@ void mod_mcp_suspended(conn_rec *c, request_rec *r)
     if (client == NULL || client->state != MOD_MCP_SUSPENDING) {
         return;
     }
+
+    trim(c);
 
     mod_mcp_lock();
 
