@@ -10,6 +10,7 @@ static int pre_config(apr_pool_t *pconf, apr_pool_t *plog, apr_pool_t *ptemp)
 {
     APR_OPTIONAL_HOOK(ap, status_hook, mod_mcp_status_line, NULL, NULL,
                       APR_HOOK_MIDDLE);
+    mod_mcp_proxy_init();
 
     return mod_mcp_config_reset(pconf);
 }

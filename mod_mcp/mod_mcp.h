@@ -11,6 +11,7 @@
  *   mod_mcp_job.c      backend calls: who runs them, threads
  *   mod_mcp_origin.c   what a client's request leaves behind for them
  *   mod_mcp_fetch.c    one internal request and its answer
+ *   mod_mcp_proxy.c    ending a call whose backend is silent
  *   mod_mcp_note.c     notes and environment: %{mcp-...}n, MCP_*
  *   mod_mcp_status.c   status handler, line in mod_status
  */
@@ -335,6 +336,7 @@ struct mod_mcp_run_t {
     apr_thread_cond_t *cond;            /* waits for room */
     unsigned queued:1;
     unsigned resumed:1;
+    int socket;                         /* its backend's, or -1 */
 
     /* of the thread that runs it */
     request_rec *r;
@@ -342,6 +344,7 @@ struct mod_mcp_run_t {
     unsigned head:1;                    /* mcp_job_head() was called */
     unsigned eos:1;
     unsigned failed:1;                  /* an error bucket came */
+    unsigned proxied:1;                 /* mod_proxy's handler has it */
 };
 
 /* Runs the internal request and feeds the job; returns how it ended. */
@@ -370,6 +373,13 @@ struct mod_mcp_origin_t {
     apr_table_t *headers;
     apr_table_t *env;
 };
+
+/* --- mod_mcp_proxy.c --- */
+
+void mod_mcp_proxy_init(void);
+
+/* Under the lock: its backend is silent, and no longer wanted. */
+void mod_mcp_proxy_abort(mod_mcp_run_t *run);
 
 /* --- mod_mcp_note.c --- */
 

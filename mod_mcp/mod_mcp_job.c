@@ -86,6 +86,7 @@ static mod_mcp_run_t *run_create(mcp_job_t *job, mod_mcp_origin_t *origin)
 
     run->pool = p;
     run->job = job;
+    run->socket = -1;
     run->origin = origin;
     run->target = apr_pstrmemdup(p, target.data, target.len);
 
@@ -395,6 +396,8 @@ void mod_mcp_job_abort(mcp_job_t *job)
     }
 
     /* the thread that runs it ends it with the next thing it hears */
+
+    mod_mcp_proxy_abort(run);
 
     if (run->cond) {
         apr_thread_cond_signal(run->cond);

@@ -1,0 +1,172 @@
+/*
+ * Calls that mod_proxy carries: how to end one whose backend is silent.
+ *
+ * A proxy's handler waits for its backend alone, for as long as ProxyTimeout
+ * says, and nobody else gets to see the connection that it has.  So it is
+ * chosen and made here, before the handler runs, which is given a pool that has
+ * this one connection and no other.  What is ended is a duplicate of its
+ * socket: the handler may close its own meanwhile.
+ *
+ * mod_proxy may be absent, and may be loaded after this module: what is used
+ * of it is looked up.
+ */
+
+#include "mod_mcp.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "mod_proxy.h"
+
+#define SCHEME  "MCP"
+
+static __typeof__(&ap_proxy_acquire_connection) acquire;
+static __typeof__(&ap_proxy_release_connection) release;
+static __typeof__(&ap_proxy_determine_connection) determine;
+static __typeof__(&ap_proxy_connect_backend) connect_backend;
+static __typeof__(&proxy_run_scheme_handler) run_scheme_handler;
+
+static int duplicate(proxy_conn_rec *conn)
+{
+    apr_os_sock_t fd;
+
+    if (conn->sock == NULL
+        || apr_os_sock_get(&fd, conn->sock) != APR_SUCCESS) {
+        return -1;
+    }
+
+    return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
+/* 1 unless the call was ended meanwhile. */
+static int expose(mod_mcp_run_t *run, proxy_conn_rec *conn)
+{
+    int wanted;
+
+    mod_mcp_lock();
+
+    wanted = (run->job != NULL);
+    run->socket = wanted ? duplicate(conn) : -1;
+
+    mod_mcp_unlock();
+
+    return wanted;
+}
+
+static void hide(mod_mcp_run_t *run)
+{
+    int fd;
+
+    mod_mcp_lock();
+
+    fd = run->socket;
+    run->socket = -1;
+
+    mod_mcp_unlock();
+
+    if (fd != -1) {
+        close(fd);
+    }
+}
+
+void mod_mcp_proxy_abort(mod_mcp_run_t *run)
+{
+    if (run->socket != -1) {
+        shutdown(run->socket, SHUT_RDWR);
+    }
+}
+
+static int connected(request_rec *r, proxy_worker *worker,
+                     proxy_server_conf *conf, const char *url,
+                     proxy_conn_rec *conn)
+{
+    char *where = apr_pstrdup(r->pool, url);
+    char port[32];
+    apr_uri_t uri;
+    int rc;
+
+    rc = determine(r->pool, r, conf, worker, conn, &uri, &where, NULL, 0,
+                   port, sizeof(port));
+    if (rc != OK) {
+        return rc;
+    }
+
+    return connect_backend(SCHEME, conn, worker, r->server) == OK
+               ? OK : HTTP_SERVICE_UNAVAILABLE;
+}
+
+static int scheme_handler(request_rec *r, proxy_worker *worker,
+                          proxy_server_conf *conf, char *url,
+                          const char *proxyname, apr_port_t proxyport)
+{
+    mod_mcp_run_t *run = mod_mcp_fetch_run(r);
+    proxy_conn_rec *conn = NULL;
+    proxy_conn_pool pool;
+    proxy_worker one;
+    int rc;
+
+    if (run == NULL || run->proxied || proxyname) {
+        return DECLINED;
+    }
+
+    rc = acquire(SCHEME, &conn, worker, r->server);
+
+    if (rc == OK) {
+        rc = connected(r, worker, conf, url, conn);
+    }
+
+    if (rc == OK && !expose(run, conn)) {
+        rc = HTTP_SERVICE_UNAVAILABLE;
+    }
+
+    if (rc != OK) {
+        if (conn) {
+            conn->close = 1;
+            release(SCHEME, conn, r->server);
+        }
+
+        return rc;
+    }
+
+    pool = *worker->cp;
+    pool.res = NULL;
+    pool.conn = conn;
+
+    one = *worker;
+    one.cp = &pool;
+
+    run->proxied = 1;
+    rc = run_scheme_handler(r, &one, conf, url, NULL, 0);
+    run->proxied = 0;
+
+    hide(run);
+
+    /* back into the real pool */
+
+    if (pool.conn) {
+        pool.conn->worker = worker;
+        release(SCHEME, pool.conn, r->server);
+    }
+
+    return rc;
+}
+
+/* pre_config: all modules are loaded, and hooks are not yet in order. */
+void mod_mcp_proxy_init(void)
+{
+    __typeof__(&proxy_hook_scheme_handler) hook;
+
+    acquire = dlsym(RTLD_DEFAULT, "ap_proxy_acquire_connection");
+    release = dlsym(RTLD_DEFAULT, "ap_proxy_release_connection");
+    determine = dlsym(RTLD_DEFAULT, "ap_proxy_determine_connection");
+    connect_backend = dlsym(RTLD_DEFAULT, "ap_proxy_connect_backend");
+    run_scheme_handler = dlsym(RTLD_DEFAULT, "proxy_run_scheme_handler");
+    hook = dlsym(RTLD_DEFAULT, "proxy_hook_scheme_handler");
+
+    if (acquire && release && determine && connect_backend
+        && run_scheme_handler && hook) {
+        hook(scheme_handler, NULL, NULL, APR_HOOK_REALLY_FIRST);
+    }
+}
