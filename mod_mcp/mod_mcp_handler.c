@@ -165,6 +165,13 @@ void mod_mcp_client_take(mod_mcp_client_t *client)
     mod_mcp_pump_unqueue(client);
     mod_mcp_pump_unwatch(client);
     mod_mcp_pump_timer(client, -1);
+
+    /* the socket that the pump waited for, nobody waits for any longer */
+
+    if (client->blocked) {
+        client->blocked = 0;
+        client->todo |= MOD_MCP_WRITE;
+    }
 }
 
 /* --- head --- */
@@ -620,6 +627,15 @@ static int attend(mod_mcp_client_t *client)
 
         if (client->gone || client->finished || client->exchange == NULL) {
             break;
+        }
+
+        /* one that is slow goes back to the pump */
+
+        if ((client->todo & MOD_MCP_WRITE) && mod_mcp_can_suspend(client)) {
+            int rc = suspend(client);
+
+            mod_mcp_unlock();
+            return rc;
         }
 
         todo = client->todo;
