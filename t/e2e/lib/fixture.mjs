@@ -45,14 +45,15 @@ function freePort() {
 /*
  * kind: the server; location, http, server: as lines() takes them; listen: in
  * the server's syntax; backends: { name: as section() takes it }; sndbuf:
- * bytes; kills: the test kills workers; allow: lines of the log that are no
- * fault; env: more for t/fixture.
+ * bytes; threads: backend calls at once in each worker, for servers where a
+ * call takes a thread; kills: the test kills workers; allow: lines of the log
+ * that are no fault; env: more for t/fixture.
  */
 
 export class Fixture {
     static async start({ kind = SERVER, workers = 2, location, http, server,
-                         listen = '', zone = '64m', sndbuf, backends = {},
-                         env = {} } = {}) {
+                         listen = '', zone = '64m', sndbuf, threads,
+                         backends = {}, env = {} } = {}) {
         const fixture = new Fixture();
         const is = serverOf(kind);
         const sections = Object.entries(backends)
@@ -81,6 +82,7 @@ export class Fixture {
                        FIXTURE_LISTEN: [listen, buffer.listen].join(' '),
                        FIXTURE_ZONE: zone,
                        FIXTURE_LIFELINE: '1',
+                       ...(threads && { FIXTURE_THREADS: String(threads) }),
                        ...env },
                 stdio: ['pipe', 'pipe', 'pipe'],
             });
