@@ -150,6 +150,11 @@ void mod_mcp_wait(apr_thread_cond_t *cond, apr_interval_time_t timeout);
 apr_pool_t *mod_mcp_pool_get(void);
 void mod_mcp_pool_put(apr_pool_t *p);
 
+/* A thread that no signal is delivered to. */
+apr_status_t mod_mcp_thread_create(apr_thread_t **thread,
+                                   apr_threadattr_t *attr,
+                                   apr_thread_start_t main, apr_pool_t *p);
+
 /* A condition of the lock's, or NULL. */
 apr_thread_cond_t *mod_mcp_cond(apr_pool_t *p);
 
@@ -282,6 +287,9 @@ apr_status_t mod_mcp_stream_write(mod_mcp_client_t *client, const char *data,
 /* Writes what filters hold back, without waiting; APR_SUCCESS or APR_EAGAIN
  * or an error. */
 apr_status_t mod_mcp_stream_flush(mod_mcp_client_t *client);
+
+/* Tells TLS, after all has been written, that nothing more will come. */
+void mod_mcp_stream_bye(mod_mcp_client_t *client);
 
 /* --- mod_mcp_pump.c --- */
 

@@ -439,6 +439,22 @@ static int attach(void)
     return 1;
 }
 
+static int can_lock(void)
+{
+    int n;
+
+    for (n = 0; n < 100; n++) {
+        if (apr_thread_mutex_trylock(lock) == APR_SUCCESS) {
+            apr_thread_mutex_unlock(lock);
+            return 1;
+        }
+
+        apr_sleep(apr_time_from_msec(1));
+    }
+
+    return 0;
+}
+
 /* The order in which a child's part ends: calls, streams, the zone. */
 static apr_status_t child_exit(void *data)
 {
@@ -446,6 +462,13 @@ static apr_status_t child_exit(void *data)
 
     if (!child->ready) {
         return APR_SUCCESS;
+    }
+
+    /* prefork ends a process from within a signal's handler: whatever it
+     * interrupted may hold the lock */
+
+    if (!child->stopping && !can_lock()) {
+        _exit(0);
     }
 
     mod_mcp_job_stop(child->stopping);
@@ -669,6 +692,23 @@ void mod_mcp_pool_put(apr_pool_t *p)
 
     apr_pool_clear(p);
     pools[n_pools++] = p;
+}
+
+apr_status_t mod_mcp_thread_create(apr_thread_t **thread,
+                                   apr_threadattr_t *attr,
+                                   apr_thread_start_t main, apr_pool_t *p)
+{
+    sigset_t all, before;
+    apr_status_t rv;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+
+    rv = ap_thread_create(thread, attr, main, NULL, p);
+
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+
+    return rv;
 }
 
 apr_thread_cond_t *mod_mcp_cond(apr_pool_t *p)

@@ -336,9 +336,9 @@ static mcp_fault_e judge(mod_mcp_run_t *run, int rc, const char **detail)
         return refused(run, rc, detail);
     }
 
-    /* handlers that print leave the end to the server, proxies tell it */
+    /* what is complete but for its end leaves that to the server */
 
-    if (rc == OK && !run->eos && !run->failed && !r->proxyreq) {
+    if (rc == OK && !run->eos && !run->failed) {
         ap_finalize_request_protocol(r);
     }
 

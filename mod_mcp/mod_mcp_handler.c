@@ -621,7 +621,7 @@ static int attend(mod_mcp_client_t *client)
             continue;
         }
 
-        if (client->gone) {
+        if (client->gone || client->lingering) {
             client->c->aborted = 1;
         }
 

@@ -14,14 +14,14 @@
 #include <unistd.h>
 
 /* How long calls may go on in a process that is told to end at once. */
-#define MERCY  apr_time_from_sec(3)
+#define MERCY  apr_time_from_sec(1)
 
 /* all under the lock */
 static mod_mcp_run_t *queue_head, **queue_tail;
 static apr_thread_cond_t *work;         /* something is queued, or ended */
 static apr_thread_cond_t *idle;         /* a thread has ended */
 static apr_pool_t *pool;                /* of the threads, which end alone */
-static int threads, waiting, lent;
+static int threads, waiting, queued, lent;
 static int ended;
 
 /* mod_proxy's connections are not locked where it knows of one thread only. */
@@ -56,6 +56,7 @@ void mod_mcp_job_init(apr_pool_t *pchild)
     queue_tail = &queue_head;
     threads = 0;
     waiting = 0;
+    queued = 0;
     lent = 0;
     ended = 0;
 
@@ -159,6 +160,7 @@ static mod_mcp_run_t *next_run(void)
     if (run) {
         queue_head = run->next;
         run->queued = 0;
+        queued--;
 
         if (queue_head == NULL) {
             queue_tail = &queue_head;
@@ -217,7 +219,7 @@ static apr_status_t thread_start(void)
     apr_thread_t *thread;
     apr_status_t rv;
 
-    if (waiting > 0) {
+    if (waiting >= queued) {
         apr_thread_cond_signal(work);
         return APR_SUCCESS;
     }
@@ -230,7 +232,7 @@ static apr_status_t thread_start(void)
 
     if (rv == APR_SUCCESS) {
         apr_threadattr_detach_set(attr, 1);
-        rv = ap_thread_create(&thread, attr, worker, NULL, pool);
+        rv = mod_mcp_thread_create(&thread, attr, worker, pool);
     }
 
     if (rv == APR_SUCCESS) {
@@ -253,11 +255,11 @@ void mod_mcp_job_stop(int graceful)
     ended = 1;
     apr_thread_cond_broadcast(work);
 
-    while (threads > 0 && (graceful || apr_time_now() < end)) {
+    while (threads + lent > 0 && (graceful || apr_time_now() < end)) {
         mod_mcp_wait(idle, apr_time_from_msec(100));
     }
 
-    if (threads > 0) {
+    if (threads + lent > 0) {
 
         /* they use what is about to be freed */
 
@@ -290,6 +292,7 @@ static void enqueue(mod_mcp_run_t *run)
     run->queued = 1;
     *queue_tail = run;
     queue_tail = &run->next;
+    queued++;
 }
 
 static void dequeue(mod_mcp_run_t *run)
@@ -307,6 +310,7 @@ static void dequeue(mod_mcp_run_t *run)
     }
 
     run->queued = 0;
+    queued--;
 }
 
 /* The first invocation of a call takes from its client's request what it and

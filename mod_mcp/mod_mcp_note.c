@@ -3,18 +3,15 @@
 
 #include "mod_mcp.h"
 
-#include "apr_lib.h"
-
 #define NAME_SIZE  64
 
-static void spell(char *name, mcp_str_t fact, char separator, int upper)
+/* "mcp_name": "mcp-name" */
+static void spell(char *name, mcp_str_t fact)
 {
     apr_size_t i;
 
     for (i = 0; i < fact.len && i < NAME_SIZE - 1; i++) {
-        name[i] = fact.data[i] == '_' ? separator
-                                      : upper ? apr_toupper(fact.data[i])
-                                              : fact.data[i];
+        name[i] = fact.data[i] == '_' ? '-' : fact.data[i];
     }
 
     name[i] = '\0';
@@ -39,7 +36,7 @@ void mod_mcp_note(mod_mcp_client_t *client)
             continue;
         }
 
-        spell(name, mcp_fact_names[i], '-', 0);
+        spell(name, mcp_fact_names[i]);
 
         apr_table_setn(r->notes, apr_pstrdup(r->pool, name),
                        apr_pstrmemdup(r->pool, value->data, value->len));
@@ -64,16 +61,13 @@ void mod_mcp_note_env(apr_table_t *env, const mcp_facts_t *facts)
 {
     apr_pool_t *p = apr_table_elts(env)->pool;
     const mcp_str_t *value;
-    char name[NAME_SIZE];
     int i;
 
     for (i = 0; i < MCP_FACT_COUNT; i++) {
         value = &facts->value[i];
 
-        if (value->len) {
-            spell(name, mcp_fact_names[i], '_', 1);
-
-            apr_table_setn(env, apr_pstrdup(p, name),
+        if (value->len && mcp_fact_env[i].len) {
+            apr_table_setn(env, mcp_fact_env[i].data,
                            apr_pstrmemdup(p, value->data, value->len));
         }
     }

@@ -369,6 +369,7 @@ static int close_step(mod_mcp_client_t *client, unsigned todo)
         client->lingering = 1;
 
         ap_prep_lingering_close(c);
+        mod_mcp_stream_bye(client);
         shutdown(client_fd(client), SHUT_WR);
 
         set_timer(client, LINGER);
@@ -682,7 +683,7 @@ apr_status_t mod_mcp_pump_start(apr_pool_t *pchild)
         return APR_FROM_OS_ERROR(errno);
     }
 
-    return ap_thread_create(&thread, NULL, pump, NULL, pchild);
+    return mod_mcp_thread_create(&thread, NULL, pump, pchild);
 }
 
 void mod_mcp_pump_stop(void)

@@ -74,6 +74,19 @@ apr_status_t mod_mcp_stream_flush(mod_mcp_client_t *client)
     return c->data_in_output_filters ? APR_EAGAIN : APR_SUCCESS;
 }
 
+void mod_mcp_stream_bye(mod_mcp_client_t *client)
+{
+    conn_rec *c = client->c;
+
+    /* with nothing unsent before it, it finds room */
+
+    APR_BRIGADE_INSERT_TAIL(client->bb, ap_bucket_eoc_create(c->bucket_alloc));
+    ap_pass_brigade(c->output_filters, client->bb);
+    apr_brigade_cleanup(client->bb);
+
+    mod_mcp_stream_flush(client);
+}
+
 apr_status_t mod_mcp_stream_write(mod_mcp_client_t *client, const char *data,
                                   apr_size_t len, int wait)
 {

@@ -38,5 +38,9 @@ typedef struct {
 /* "mcp_method" ... in the order of the enum. */
 extern const mcp_str_t  mcp_fact_names[MCP_FACT_COUNT];
 
+/* What backends find in their environment, by the same order; empty: not for
+ * them (docs/backends.md). */
+extern const mcp_str_t  mcp_fact_env[MCP_FACT_COUNT];
+
 
 #endif /* MCP_FACT_H_INCLUDED */

@@ -11,8 +11,9 @@
 
 /*
  * Appends the state of a store to buf; format is "json", "prometheus" (text
- * exposition format 0.0.4), "html" or "summary" (one line of text).  *content_type is static.  MCP_OK,
- * MCP_ERR_NOT_FOUND for an unknown format, or why buf failed.
+ * exposition format 0.0.4), "html" or "summary" (one line of text).
+ * *content_type is static.  MCP_OK, MCP_ERR_NOT_FOUND for an unknown format,
+ * or why buf failed.
  */
 int mcp_status_render(mcp_store_t *store, mcp_str_t format, mcp_buf_t *buf,
     mcp_str_t *content_type);

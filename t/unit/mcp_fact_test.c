@@ -60,12 +60,30 @@ test_order(void **state)
 }
 
 
+/* Backends get the stable id of a session, and what is only for logs not at
+ * all. */
+static void
+test_env_names(void **state)
+{
+    (void) state;
+
+    assert_str_is(mcp_fact_env[MCP_FACT_METHOD], "MCP_METHOD");
+    assert_str_is(mcp_fact_env[MCP_FACT_SESSION_ID], "MCP_SESSION");
+    assert_str_is(mcp_fact_env[MCP_FACT_PUBLISH_URL], "MCP_PUBLISH_URL");
+
+    assert_int_equal(mcp_fact_env[MCP_FACT_SESSION].len, 0);
+    assert_int_equal(mcp_fact_env[MCP_FACT_OUTCOME].len, 0);
+    assert_int_equal(mcp_fact_env[MCP_FACT_EVENTS].len, 0);
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_names),
-        cmocka_unit_test(test_order)
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_env_names)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
