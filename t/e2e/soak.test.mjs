@@ -1,5 +1,5 @@
 // Very many calls and dropped connections leave nothing behind: not in the
-// workers' memory, not in nginx's counters, not in the zone.
+// workers' memory, not in the server's counters, not in the zone.
 //
 // SOAK_CALLS and SOAK_DROPS say how many, SEED=n repeats the moments at which
 // connections are dropped.
@@ -60,6 +60,7 @@ await fs.writeFile(catalog, JSON.stringify({
 
 const server = await Fixture.use({
     workers: WORKERS,
+    threads: 100,
     zone: '256m',
     location: { mcp_catalog: catalog, mcp_backend: 'fast',
                 mcp_stream_after: '100ms', mcp_close_after: 'off',
@@ -169,8 +170,8 @@ function drop(i) {
 
 const state = async () => ({ ...await connections(server),
                              ...await status(server) });
-const IDLE = { active: 1, reading: 0, writing: 1, waiting: 0, calls_live: 0,
-               consumers_live: 0, streams: 0 };
+const IDLE = { ...server.is.idle, calls_live: 0, consumers_live: 0,
+               streams: 0 };
 
 function only(object, like) {
     return Object.fromEntries(Object.keys(like).map((k) => [k, object[k]]));

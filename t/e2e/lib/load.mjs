@@ -138,15 +138,14 @@ export async function status(fixture) {
         path: '/status?format=json' })).json();
 }
 
-// nginx's own counters, from "location = /stub { stub_status; }"
+// the server's own counters of connections: fixture.is.idle when none is open
+// but the one that asks
 
 export async function connections(fixture) {
     const text = await (await request(fixture.port, {
-        method: 'GET', path: '/stub' })).text();
-    const [active, , , , reading, writing, waiting] = text.match(/\d+/g)
-        .map(Number);
+        method: 'GET', path: fixture.is.counters })).text();
 
-    return { active, reading, writing, waiting };
+    return fixture.is.count(text);
 }
 
 

@@ -51,6 +51,8 @@ function apacheName(name) {
  *   worker                   puts the process that answers into X-Worker
  *   sndbuf(bytes)            { listen, http }, for the sockets of clients
  *   pidfile, reload          of the master process, the signal
+ *   counters, count(text)    where its own counters are, what they say
+ *   idle                     what they say when nobody else is there
  *   serves(name)             a child with that command line takes connections
  *   serious, killed          lines that a log must not hold, unless a test
  *                            kills workers
@@ -66,6 +68,18 @@ const nginx = {
     serves: (name) => /worker process\W*$/.test(name),
     serious: /\[(emerg|alert|crit)\]/,
     killed: /exited on signal 9/,
+
+    // from "location = /stub { stub_status; }"
+
+    counters: '/stub',
+    idle: { active: 1, reading: 0, writing: 1, waiting: 0 },
+
+    count(text) {
+        const [active, , , , reading, writing, waiting] = text.match(/\d+/g)
+            .map(Number);
+
+        return { active, reading, writing, waiting };
+    },
 
     section(name, { fastcgi, keep, script }) {
         const address = typeof fastcgi === 'number' ? `127.0.0.1:${fastcgi}`
@@ -99,6 +113,15 @@ const apache = {
 
     serious: /\[(emerg|alert|crit)\]|exit signal/,
     killed: /exit signal Killed/,
+
+    // those of asynchronous connections are there with the event MPM only
+
+    counters: '/server-status?auto',
+    idle: { BusyWorkers: 1, ConnsAsyncWriting: 0, ConnsAsyncKeepAlive: 0 },
+
+    count: (text) => ({ ConnsAsyncWriting: 0, ConnsAsyncKeepAlive: 0,
+        ...Object.fromEntries([...text.matchAll(/^(\w+): (\d+)$/gm)]
+            .map(([, name, n]) => [name, Number(n)])) }),
 
     section(name, { fastcgi, keep, script = '' }) {
         const worker = typeof fastcgi === 'number'
