@@ -43,7 +43,8 @@ help: ## list the tasks
 	@echo
 	@echo "  T=t/x.t (test-nginx), E=t/e2e/x.test.mjs (e2e) choose files,"
 	@echo "  FUZZ_SECONDS=60, PORT=8090 (run), NGINX_BIN=... MCP_MODULE=...,"
-	@echo "  APACHE_BIN=... MCP_APACHE_MODULE=..."
+	@echo "  APACHE_BIN=... MCP_APACHE_MODULE=..., MCP_SERVER=nginx or apache"
+	@echo "  (e2e, soak, conformance), FIXTURE_MPM=event, worker or prefork"
 
 
 deps: ## install what building and testing need
@@ -71,16 +72,16 @@ unit: $(UNIT_SRC:t/unit/%.c=build/unit/%) ## unit tests of the core, under ASan 
 test-nginx: module ## t/*.t with Test::Nginx
 	@scripts/test-nginx $(PROVE_FLAGS) $(T)
 
-e2e: module ## end-to-end tests with real clients
+e2e: module module-apache ## end-to-end tests with real clients, on both servers
 	@scripts/e2e $(E)
 
-soak: module ## the e2e tests with many calls, drops and streams alone
+soak: module module-apache ## the e2e tests with many calls, drops and streams alone
 	@SUITE_PREFIX=soak- scripts/e2e t/e2e/soak.test.mjs t/e2e/idle.test.mjs
 
 versions: ## build and try the module with other versions of nginx
 	@scripts/build-versions
 
-conformance: module ## the MCP conformance suite
+conformance: module module-apache ## the MCP conformance suite, on both servers
 	@scripts/conformance
 
 fuzz: $(FUZZ_SRC:t/fuzz/%.c=build/fuzz/%) ## fuzz targets, FUZZ_SECONDS each
@@ -99,7 +100,7 @@ build-asan:
 format: ## reformat the core (see .clang-format)
 	@clang-format --style=file -i shared/*.c shared/*.h
 
-bench: module ## measure
+bench: module module-apache ## measure; BENCH="--server apache echo" a part
 	@bench/run $(BENCH)
 
 compdb: ## write compile_commands.json
