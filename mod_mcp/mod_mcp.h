@@ -202,6 +202,7 @@ typedef enum {
 #define MOD_MCP_PULL     4u
 #define MOD_MCP_WRITE    8u             /* the socket can be written to */
 #define MOD_MCP_EXPIRED  16u            /* its timer */
+#define MOD_MCP_GONE     32u            /* it has left */
 
 /* One for each connection (for each request of HTTP/2). */
 struct mod_mcp_client_t {
@@ -221,9 +222,8 @@ struct mod_mcp_client_t {
     unsigned busy:1;                    /* the pump is at it, without lock */
     unsigned recall:1;                  /* its thread waits for the pump */
     unsigned holding:1;                 /* its thread waits for work */
-    unsigned gone:1;                    /* the connection has broken */
 
-    /* of who looks after it */
+    /* of who looks after it: no bit shares its word with those above */
     apr_bucket_brigade *bb;
     char *buf;                          /* NULL while there is nothing */
     apr_size_t size;                    /* of buf, or of the next one */
@@ -234,6 +234,7 @@ struct mod_mcp_client_t {
     unsigned blocked:1;                 /* waits for the socket */
     unsigned written:1;                 /* some bytes were passed on */
     unsigned lingering:1;
+    unsigned broken:1;                  /* nothing can be sent any more */
 };
 
 /* --- mod_mcp_handler.c --- */

@@ -482,6 +482,10 @@ static apr_status_t child_exit(void *data)
     __atomic_store_n(&retained->shared->claims[child->store.slot], 0,
                      __ATOMIC_RELEASE);
 
+    while (n_pools) {
+        apr_pool_destroy(pools[--n_pools]);
+    }
+
     return APR_SUCCESS;
 }
 

@@ -102,7 +102,7 @@ static mod_mcp_client_t *client_create(request_rec *r)
     client->todo = 0;
     client->run = NULL;
     client->holding = 0;
-    client->gone = 0;
+    client->broken = 0;
     client->held = 0;
     client->streaming = 0;
     client->finished = 0;
@@ -558,8 +558,7 @@ static int stream(mod_mcp_client_t *client)
     } while (rv == APR_SUCCESS);
 
     if (rv != APR_INCOMPLETE && rv != APR_EOF) {
-        client->gone = 1;
-        client->c->aborted = 1;
+        client->broken = 1;
     }
 
     client->held = 0;
@@ -621,11 +620,13 @@ static int attend(mod_mcp_client_t *client)
             continue;
         }
 
-        if (client->gone || client->lingering) {
+        if (client->broken || client->lingering
+            || (client->todo & MOD_MCP_GONE)) {
             client->c->aborted = 1;
+            break;
         }
 
-        if (client->gone || client->finished || client->exchange == NULL) {
+        if (client->finished) {
             break;
         }
 
@@ -657,7 +658,7 @@ static int attend(mod_mcp_client_t *client)
         hold(client);
 
         if (client->c->aborted) {
-            client->gone = 1;
+            client->broken = 1;
         }
 
         mod_mcp_unlock();

@@ -265,11 +265,11 @@ static void take_event(const struct epoll_event *event)
     client = table[i].client;
 
     if (event->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) {
-        client->gone = 1;
+        client->todo |= MOD_MCP_GONE;
     }
 
     if (client->state == MOD_MCP_ATTENDED) {
-        if (client->gone && client->holding) {
+        if (client->holding) {
             apr_thread_cond_signal(client->cond);
         }
 
@@ -378,7 +378,6 @@ static int close_step(mod_mcp_client_t *client, unsigned todo)
     }
 
     if (c->aborted || (todo & MOD_MCP_EXPIRED) || drained(client)) {
-        client->gone = 1;
         c->aborted = 1;
         return destroy(client);
     }
@@ -436,7 +435,7 @@ static void end_response(mod_mcp_client_t *client, unsigned todo)
 
 static int broken(mod_mcp_client_t *client)
 {
-    client->gone = 1;
+    client->broken = 1;
     client->c->aborted = 1;
 
     if (client->state == MOD_MCP_SUSPENDED) {
@@ -488,11 +487,11 @@ static int serve(mod_mcp_client_t *client, unsigned todo)
         return close_step(client, todo);
     }
 
-    if (client->exchange == NULL && !client->finished) {
+    if (client->broken) {
         return 0;
     }
 
-    if (client->gone || (client->blocked && (todo & MOD_MCP_EXPIRED))) {
+    if ((todo & MOD_MCP_GONE) || (client->blocked && (todo & MOD_MCP_EXPIRED))) {
         return broken(client);
     }
 
