@@ -21,6 +21,9 @@
 /* Children of old generations wind up beside the new ones: slots for both. */
 #define SLOTS_MIN  64
 
+/* Slots that one look after other processes takes in. */
+#define PATROL_SLOTS  256
+
 /* What start-up warns of. */
 #define FACTOR_MIN   16
 #define THREADS_MIN  8
@@ -303,9 +306,9 @@ const mcp_keys_t *mod_mcp_zone_keys(void)
 
 /* --- the child --- */
 
-static int is_dead(pid_t pid)
+static int is_dead(uint64_t pid)
 {
-    return kill(pid, 0) == -1 && errno == ESRCH;
+    return kill((pid_t)pid, 0) == -1 && errno == ESRCH;
 }
 
 /* Takes a slot that is free or whose process is no more; -1: all are taken. */
@@ -318,7 +321,7 @@ static int claim_slot(void)
         claim = &retained->shared->claims[i];
         pid = __atomic_load_n(claim, __ATOMIC_ACQUIRE);
 
-        if (pid != 0 && !is_dead(pid)) {
+        if (pid != 0 && !is_dead((uint64_t)pid)) {
             continue;
         }
 
@@ -357,41 +360,10 @@ static void ready(void *ctx)
 {
 }
 
-/* Slow, bounded: calls of processes that were killed.  Within the lock. */
-static void patrol(void)
-{
-    mod_mcp_child_t *child = &mod_mcp_child;
-    uint64_t pid;
-    unsigned i;
-    int dead = 0;
-
-    for (i = 0; i < retained->slots; i++) {
-        if (retained->shared->claims[i] == 0) {
-            continue;
-        }
-
-        pid = mcp_store_slot_pid(&child->store, i);
-
-        if (pid == 0 || !is_dead((pid_t)pid)) {
-            continue;
-        }
-
-        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, child->server,
-                     "mod_mcp: process %" APR_PID_T_FMT " ended without a "
-                     "word", (pid_t)pid);
-
-        mcp_store_bury(&child->store, i, pid);
-        dead = 1;
-    }
-
-    if (dead) {
-        mcp_node_adopt(&child->node);
-    }
-}
-
 void mod_mcp_patrol(void)
 {
-    patrol();
+    mcp_node_patrol(&mod_mcp_child.node, retained->slots, PATROL_SLOTS,
+                    is_dead);
     woken = 1;
 }
 

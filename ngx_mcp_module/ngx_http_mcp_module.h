@@ -46,7 +46,6 @@ typedef struct {
     ngx_event_t         timer;         /* the node's next deadline */
     ngx_event_t         watchdog;      /* slow: dead workers */
     uint64_t            armed;         /* what timer is set to */
-    ngx_uint_t          patrol;        /* slot the watchdog looks at next */
     unsigned            ready:1;
     unsigned            woken:1;       /* mcp_node_wake() is due */
     unsigned            pumping:1;

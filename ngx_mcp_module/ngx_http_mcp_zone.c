@@ -674,45 +674,31 @@ ngx_http_mcp_timer_handler(ngx_event_t *ev)
 }
 
 
+static int
+ngx_http_mcp_is_dead(uint64_t pid)
+{
+    return kill((pid_t) pid, 0) == -1 && ngx_errno == NGX_ESRCH;
+}
+
+
 /* Slow, bounded: a worker that was killed while it wound up has no successor
  * in its slot; and a wake-up that got lost is made good for. */
 static void
 ngx_http_mcp_watchdog_handler(ngx_event_t *ev)
 {
-    uint64_t              pid;
-    ngx_uint_t            i, n, dead;
+    ngx_uint_t            n;
     ngx_connection_t     *c;
     ngx_http_mcp_zone_t  *zone;
 
     c = ev->data;
     zone = c->data;
 
-    dead = 0;
-
     /* low slots are taken first: no process stands far beyond the bells */
 
     n = ngx_min(4 * ngx_http_mcp_n_bells, NGX_MAX_PROCESSES);
 
-    for (i = 0; i < n && i < NGX_HTTP_MCP_WATCH_SLOTS; i++) {
-        zone->patrol = (zone->patrol + 1) % n;
-
-        pid = mcp_store_slot_pid(&zone->store, (unsigned) zone->patrol);
-
-        if (pid == 0 || kill((pid_t) pid, 0) != -1 || ngx_errno != NGX_ESRCH) {
-            continue;
-        }
-
-        ngx_log_error(NGX_LOG_WARN, zone->log, 0,
-                      "process %P left MCP zone \"%V\" without a word",
-                      (ngx_pid_t) pid, &zone->name);
-
-        mcp_store_bury(&zone->store, (unsigned) zone->patrol, pid);
-        dead = 1;
-    }
-
-    if (dead) {
-        mcp_node_adopt(&zone->node);
-    }
+    mcp_node_patrol(&zone->node, (unsigned) n, NGX_HTTP_MCP_WATCH_SLOTS,
+                    ngx_http_mcp_is_dead);
 
     zone->woken = 1;
     ngx_http_mcp_ready(zone);

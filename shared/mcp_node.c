@@ -344,6 +344,37 @@ mcp_node_expire(mcp_node_t *node)
 
 
 void
+mcp_node_patrol(mcp_node_t *node, unsigned n, unsigned max,
+    int (*is_dead)(uint64_t pid))
+{
+    unsigned  i, dead;
+    uint64_t  pid;
+
+    dead = 0;
+
+    for (i = 0; i < n && i < max; i++) {
+        node->patrol = (node->patrol + 1) % n;
+
+        pid = mcp_store_slot_pid(node->store, node->patrol);
+
+        if (pid == 0 || !is_dead(pid)) {
+            continue;
+        }
+
+        mcp_node_log(node, MCP_LOG_WARN, "process %llu left without a word",
+                     (unsigned long long) pid);
+
+        mcp_store_bury(node->store, node->patrol, pid);
+        dead = 1;
+    }
+
+    if (dead) {
+        mcp_node_adopt(node);
+    }
+}
+
+
+void
 mcp_node_stop(mcp_node_t *node)
 {
     uint32_t       i;

@@ -83,6 +83,7 @@ struct mcp_node_s {
     mcp_handle_t      *handles;
     uint32_t           n_handles;
     uint32_t           free_handle;
+    unsigned           patrol;         /* slot looked at last */
 
     unsigned char      random[512];    /* drawn ahead; see below */
     size_t             n_random;       /* not yet given out */
@@ -119,6 +120,12 @@ void mcp_node_stop(mcp_node_t *node);
 /* Looks after calls of processes that died; the glue calls it at start and
  * whenever it has buried one. */
 void mcp_node_adopt(mcp_node_t *node);
+
+/* Every now and then: looks whether the processes of at most max slots, of the
+ * first n, are still there, going on where it ended last; buries those that
+ * are not, and adopts.  is_dead: of the system, at once. */
+void mcp_node_patrol(mcp_node_t *node, unsigned n, unsigned max,
+    int (*is_dead)(uint64_t pid));
 
 
 /* --- for the core's own files --- */

@@ -482,6 +482,15 @@ driver_end_jobs(driver_t *d, unsigned slot)
 }
 
 
+static uint64_t  driver_dead;
+
+static inline int
+driver_is_dead(uint64_t pid)
+{
+    return pid == driver_dead;
+}
+
+
 /* The survivor notices, and a new process takes the slot. */
 static inline void
 driver_killed(driver_t *d, unsigned slot, unsigned survivor)
@@ -506,8 +515,9 @@ driver_killed(driver_t *d, unsigned slot, unsigned survivor)
     p->scratch = NULL;
     p->woken = 0;
 
-    mcp_store_bury(&d->process[survivor].store, slot, p->pid);
-    mcp_node_adopt(&d->process[survivor].node);
+    driver_dead = p->pid;
+    mcp_node_patrol(&d->process[survivor].node, DRIVER_NODES, DRIVER_NODES,
+                    driver_is_dead);
     assert_int_equal(driver_attach(d, slot, p->pid + 2), MCP_OK);
     driver_pump(d);
 }
