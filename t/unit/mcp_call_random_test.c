@@ -706,6 +706,8 @@ run(uint64_t with)
     long               live;
     mcp_store_stats_t  before, after;
 
+    print_message("seed %llu\n", (unsigned long long) with);
+
     seed = with;
     rnd = with;
     next_number = resumed = finished = deaths = refused = 0;
@@ -758,6 +760,15 @@ run(uint64_t with)
     quiet();
     after = stats();
     assert_int_equal(after.streams, after.listeners);
+
+    /* what stays in a process for good: one may have died just now */
+
+    client_open(&d, sessions[0], NEW, ALL);
+
+    for (k = 0; k < 2; k++) {
+        client_resume(&d, k, &b, sessions[0], NULL);
+        client_close(&d, &b);
+    }
 
     /* and with the sessions goes the rest */
 
