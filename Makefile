@@ -33,7 +33,7 @@ BENCH       ?=
 .DEFAULT_GOAL = help
 .SECONDARY:
 .PHONY: help deps module module-apache run run-apache test unit test-nginx \
-	e2e conformance fuzz build-asan asan soak versions check format bench \
+	e2e conformance fuzz build-asan asan asan-apache tsan-apache soak versions check format bench \
 	compdb clean
 
 
@@ -89,6 +89,14 @@ fuzz: $(FUZZ_SRC:t/fuzz/%.c=build/fuzz/%) ## fuzz targets, FUZZ_SECONDS each
 
 asan: build-asan ## test-nginx and e2e on an nginx with ASan and UBSan
 	@scripts/asan
+
+asan-apache: ## e2e on the Apache module with ASan and UBSan
+	@scripts/build-sanitized asan
+	@scripts/sanitize-apache asan
+
+tsan-apache: ## e2e on the Apache module with ThreadSanitizer
+	@scripts/build-sanitized tsan
+	@scripts/sanitize-apache tsan
 
 check: ## boundaries, tables, docs, warnings, format, cppcheck
 	@scripts/check

@@ -27,11 +27,13 @@ static int ended;
 /* mod_proxy's connections are not locked where it knows of one thread only. */
 static apr_thread_mutex_t *single;
 
-/* A pool of its own, which threads may use at once. */
+/* A pool of its own, which threads may use at once; it stays for as long as
+ * the process. */
 static apr_pool_t *make_pool(void)
 {
+    static apr_allocator_t *allocator;
+
     apr_thread_mutex_t *mutex;
-    apr_allocator_t *allocator;
     apr_pool_t *p;
 
     if (apr_allocator_create(&allocator) != APR_SUCCESS

@@ -30,6 +30,7 @@ sanitized() {
 
     export ASAN_OPTIONS="$common,detect_odr_violation=0,detect_stack_use_after_return=1,exitcode=99${ASAN_EXTRA:+,$ASAN_EXTRA}"
     export UBSAN_OPTIONS="$common,print_stacktrace=1"
+    export TSAN_OPTIONS="$common,exitcode=0"
     # leaks are found in the reports, not by the exit code
     export LSAN_OPTIONS="exitcode=0,suppressions=$root/scripts/lsan.supp,print_suppressions=0"
 }
@@ -66,4 +67,20 @@ serious='
     } @direct;
 
     exit !(@real || @leaks && !@direct);
+'
+
+# httpd and APR are not built for it, and what they map themselves is searched
+# for pointers by nobody: of leaks and races those count that we have a part
+# in.
+
+serious_apache='
+    exit 0 if m{ERROR: AddressSanitizer};
+    exit 0 if m{(?:shared|mod_mcp)/\w+\.[ch]:[\d:]+ runtime error};
+
+    my @parts = split m{\n\n(?=Direct|Indirect)|^=+$}m;
+
+    exit !grep {
+        m{^\s*(?:Direct leak|WARNING: ThreadSanitizer)}
+            && m{ (?:shared|mod_mcp)/\w+\.[ch]:}
+    } @parts;
 '
