@@ -772,7 +772,7 @@ run(uint64_t with)
 
     /* and with the sessions goes the rest */
 
-    driver_wait(&d, 3600000);
+    driver_wait(&d, 7200000);
 
     after = stats();
     assert_int_equal(after.streams, before.streams);
