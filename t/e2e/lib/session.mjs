@@ -8,11 +8,19 @@ const ACCEPT = 'application/json, text/event-stream';
 
 
 export class Session {
+
+    // headers: more of them, with every request; send: instead of request() on
+    // the fixture's port
+
     static async open(fixture, { version = '2025-11-25', capabilities = {},
-                                 initialized = true } = {}) {
+                                 initialized = true, headers = {},
+                                 send } = {}) {
         const session = new Session();
 
         session.port = fixture.port;
+        session.extra = headers;
+        session.send = send
+                       ?? ((options) => request(fixture.port, options));
         session.version = version;
         session.next = 1;
 
@@ -42,12 +50,13 @@ export class Session {
             Accept: ACCEPT,
             ...(this.id && { 'Mcp-Session-Id': this.id,
                              'Mcp-Protocol-Version': this.version }),
+            ...this.extra,
             ...extra,
         };
     }
 
     post(message, { headers, cut } = {}) {
-        return request(this.port, {
+        return this.send({
             headers: this.headers({ 'Content-Type': 'application/json',
                                     ...headers }),
             body: typeof message === 'string' ? message
@@ -57,7 +66,7 @@ export class Session {
     }
 
     async get(lastEventId, { headers, cut } = {}) {
-        const answer = await request(this.port, {
+        const answer = await this.send({
             method: 'GET',
             headers: this.headers({
                 Accept: 'text/event-stream',
@@ -74,8 +83,7 @@ export class Session {
     }
 
     delete() {
-        return request(this.port, { method: 'DELETE',
-                                    headers: this.headers() });
+        return this.send({ method: 'DELETE', headers: this.headers() });
     }
 
     request(method, params, { id = this.next++, ...options } = {}) {

@@ -2,6 +2,7 @@
 // any byte, and an SSE parser that shows every block as it was sent.
 
 import net from 'node:net';
+import tls from 'node:tls';
 
 
 // What a stream of bytes says, block by block.  A block holds the fields that
@@ -272,9 +273,11 @@ export class Answer {
 
 
 export function request(port, { method = 'POST', path = '/mcp', headers = {},
-                                body = '', cut } = {}) {
+                                body = '', cut, secure } = {}) {
     return new Promise((resolve, reject) => {
-        const socket = net.connect(port, '127.0.0.1');
+        const socket = secure
+            ? tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
+            : net.connect(port, '127.0.0.1');
         const answer = new Answer(socket, cut);
         const reader = new Body((status, fields) => {
             answer.head(status, fields);
@@ -303,5 +306,37 @@ export function request(port, { method = 'POST', path = '/mcp', headers = {},
         });
         socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
                      + body);
+    });
+}
+
+
+// The same over HTTP/2, as a stream of a client of node:http2.
+
+export function request2(client, { method = 'POST', path = '/mcp',
+                                   headers = {}, body = '', cut } = {}) {
+    return new Promise((resolve, reject) => {
+        const stream = client.request({ ':method': method, ':path': path,
+                                        ...headers },
+                                      { endStream: body === '' });
+        const answer = new Answer(stream, cut);
+
+        stream.on('response', ({ ':status': status, ...fields }) => {
+            answer.head(status, fields);
+            resolve(answer);
+        });
+        stream.on('data', (bytes) => answer.data(bytes));
+        stream.on('end', () => answer.end('end'));
+        stream.on('error', (error) => {
+            answer.end('lost');
+            reject(error);
+        });
+        stream.on('close', () => {
+            answer.end('lost');
+            reject(new Error('closed before the response head'));
+        });
+
+        if (body !== '') {
+            stream.end(body);
+        }
     });
 }
