@@ -183,7 +183,8 @@ static APR_INLINE mcp_str_t mod_mcp_str(const char *s)
  *
  *   ATTENDED    its request's own thread
  *   LENT        nobody: that thread runs a backend call
- *   PUMPED      the pump, while that thread runs a backend call
+ *   PUMPED      the pump, while that thread runs a backend call; or, while
+ *               that brings something, the thread itself
  *   SUSPENDING  its thread, on the way back into the MPM
  *   SUSPENDED   the pump; no thread has it
  *   CLOSING     the pump: the request is over, the connection is not yet
@@ -220,6 +221,7 @@ struct mod_mcp_client_t {
     apr_uint32_t index;                 /* in the pump's table; 0: none */
     unsigned queued:1;
     unsigned busy:1;                    /* the pump is at it, without lock */
+    unsigned own:1;                     /* its thread is, in the pump's stead */
     unsigned recall:1;                  /* its thread waits for the pump */
     unsigned holding:1;                 /* its thread waits for work */
 
@@ -303,6 +305,14 @@ void mod_mcp_pump_unqueue(mod_mcp_client_t *client);
 void mod_mcp_pump_watch(mod_mcp_client_t *client);
 void mod_mcp_pump_unwatch(mod_mcp_client_t *client);
 void mod_mcp_pump_timer(mod_mcp_client_t *client, apr_interval_time_t after);
+
+/* For the client's own thread, which runs a backend call and brings something
+ * of it: what the pump would be woken up for, it does itself.  1: once the lock
+ * is given back, mod_mcp_pump_own() is to be called. */
+int mod_mcp_pump_claim(mod_mcp_client_t *client);
+
+/* Without the lock. */
+void mod_mcp_pump_own(mod_mcp_client_t *client);
 
 /* It will look at the latest at when (ms of mcp_env_t.now). */
 void mod_mcp_pump_before(apr_uint64_t when);

@@ -144,7 +144,7 @@ static apr_status_t capture(ap_filter_t *f, apr_bucket_brigade *bb)
     const char *data;
     apr_bucket *b;
     apr_size_t len;
-    int wanted = 1;
+    int own, wanted = 1;
 
     for (b = APR_BRIGADE_FIRST(bb);
          b != APR_BRIGADE_SENTINEL(bb) && wanted;
@@ -172,7 +172,12 @@ static apr_status_t capture(ap_filter_t *f, apr_bucket_brigade *bb)
         feed_head(run);
         feed_data(run, data, len);
         wanted = (run->job != NULL);
+        own = run->client && mod_mcp_pump_claim(run->client);
         mod_mcp_unlock();
+
+        if (own) {
+            mod_mcp_pump_own(run->client);
+        }
     }
 
     apr_brigade_cleanup(bb);

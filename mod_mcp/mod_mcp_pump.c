@@ -82,7 +82,7 @@ void mod_mcp_pump_before(apr_uint64_t when)
 
 void mod_mcp_pump_queue(mod_mcp_client_t *client)
 {
-    if (client->queued) {
+    if (client->queued || client->own) {
         return;
     }
 
@@ -532,6 +532,49 @@ static int serve(mod_mcp_client_t *client, unsigned todo)
     default:
         return broken(client);
     }
+}
+
+int mod_mcp_pump_claim(mod_mcp_client_t *client)
+{
+    if (client->busy || client->blocked) {
+        return 0;
+    }
+
+    mod_mcp_pump_unqueue(client);
+
+    client->busy = 1;
+    client->own = 1;
+
+    return 1;
+}
+
+void mod_mcp_pump_own(mod_mcp_client_t *client)
+{
+    unsigned todo;
+
+    mod_mcp_lock();
+
+    if (client->state == MOD_MCP_PUMPED && client->todo) {
+        todo = client->todo;
+        client->todo = 0;
+
+        mod_mcp_unlock();
+
+        serve(client, todo);
+
+        mod_mcp_lock();
+    }
+
+    client->busy = 0;
+    client->own = 0;
+
+    /* what came meanwhile, or is left over */
+
+    if (client->state == MOD_MCP_PUMPED && client->todo) {
+        mod_mcp_pump_queue(client);
+    }
+
+    mod_mcp_unlock();
 }
 
 static void work(void)
