@@ -33,7 +33,8 @@ BENCH       ?=
 .DEFAULT_GOAL = help
 .SECONDARY:
 .PHONY: help deps module module-apache run run-apache test unit test-nginx \
-	e2e conformance fuzz build-asan asan asan-apache tsan-apache soak versions check format bench \
+	e2e conformance fuzz build-asan asan asan-apache tsan-apache \
+	soak versions check format bench \
 	compdb clean
 
 
@@ -64,7 +65,8 @@ run-apache: ## the same with Apache httpd
 
 
 test: ## run all that follow down to check
-	@scripts/test unit test-nginx e2e conformance fuzz asan check
+	@scripts/test unit test-nginx e2e conformance fuzz asan asan-apache \
+		tsan-apache check
 
 unit: $(UNIT_SRC:t/unit/%.c=build/unit/%) ## unit tests of the core, under ASan and UBSan
 	@scripts/unit $(sort $^)
