@@ -28,7 +28,7 @@ const SLOW = process.env.SUITE_PREFIX === 'asan-'
     ? /exited on signal 9/ : /^$/;
 
 
-function freePort() {
+export function freePort() {
     return new Promise((resolve, reject) => {
         const server = net.createServer();
 

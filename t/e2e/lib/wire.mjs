@@ -322,10 +322,13 @@ export function request2(client, { method = 'POST', path = '/mcp',
 
         stream.on('response', ({ ':status': status, ...fields }) => {
             answer.head(status, fields);
+
+            // not before: data may be told of earlier than the head
+
+            stream.on('data', (bytes) => answer.data(bytes));
+            stream.on('end', () => answer.end('end'));
             resolve(answer);
         });
-        stream.on('data', (bytes) => answer.data(bytes));
-        stream.on('end', () => answer.end('end'));
         stream.on('error', (error) => {
             answer.end('lost');
             reject(error);

@@ -1,0 +1,799 @@
+// What only Apache httpd has: sections, handlers and modules beside mod_mcp.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import crypto from 'node:crypto';
+import fs from 'node:fs/promises';
+import http2 from 'node:http2';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { after, describe, test } from 'node:test';
+import zlib from 'node:zlib';
+import { Fixture, SERVER, freePort } from './lib/fixture.mjs';
+import { assertCounted, counted, textOf, upTo } from './lib/session.mjs';
+import { request, request2 } from './lib/wire.mjs';
+
+const MPM = process.env.FIXTURE_MPM ?? 'event';
+const suite = SERVER === 'apache' ? describe : (name) => describe(name,
+    { skip: 'a server that is not Apache httpd' });
+
+// Files for the server's children, who are not who runs the tests
+
+const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-apache-'));
+
+await fs.chmod(dir, 0o755);
+after(() => fs.rm(dir, { recursive: true, force: true }));
+
+async function file(name, contents, mode = 0o644) {
+    const where = path.join(dir, name);
+
+    await fs.mkdir(path.dirname(where), { recursive: true });
+    await fs.writeFile(where, contents);
+    await fs.chmod(where, mode);
+
+    return where;
+}
+
+const load = (...names) => names.map((name) =>
+    `LoadModule ${name}_module \${MODULES}/mod_${name}.so\n`).join('');
+
+const hello = (fixture, where, headers = {}) => request(fixture.port, {
+    path: where,
+    headers: { Accept: 'application/json, text/event-stream',
+               'Content-Type': 'application/json', ...headers },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize',
+        params: { protocolVersion: '2025-11-25', capabilities: {},
+                  clientInfo: { name: 'e2e', version: '1' } } }),
+});
+
+// the lines of a log, once 'n' of them match
+
+async function lines(name, pattern, n = 1) {
+    const watcher = fs.watch(path.dirname(name));
+
+    for (;;) {
+        const found = (await fs.readFile(name, 'utf8').catch(() => ''))
+            .split('\n').filter((line) => pattern.test(line));
+
+        if (found.length >= n) {
+            await watcher.return();
+            return found;
+        }
+
+        await watcher.next();
+    }
+}
+
+
+suite('backends are closed to clients', async () => {
+    await file('closed/page.shtml', '<!--#include '
+               + 'virtual="/mcp-backend/tools" -->');
+
+    const server = await Fixture.use({
+        http: `${load('rewrite', 'include', 'alias')}
+            <Directory "${dir}/closed">
+                Require all granted
+            </Directory>`,
+        server: `
+            RewriteEngine On
+            RewriteRule ^/rewritten$ /mcp-backend/tools [PT]
+            RewriteRule ^/deep$ /mcp-backend/tools/deep [PT]
+            ErrorDocument 404 /mcp-backend/tools
+            Alias /closed ${dir}/closed
+            <Location /closed>
+                SetOutputFilter INCLUDES
+                ForceType text/html
+                Options +Includes
+            </Location>`,
+    });
+    const session = await server.session();
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call',
+        params: { name: 'count', arguments: { n: 0, tag: 'closed' } } });
+
+    for (const where of ['/mcp-backend/tools', '/mcp-backend/tools/',
+        '/mcp-backend/tools/below', '/mcp-backend/tools?x=y',
+        '//mcp-backend/tools', '/mcp-backend//tools', '/mcp-backend/./tools',
+        '/x/../mcp-backend/tools', '/mcp/../mcp-backend/tools',
+        '/mcp-backend/x/%2e%2e/tools', '/%6dcp-backend/tools',
+        '/mcp-backend%2ftools', '/mcp-backend/tools%2f', '/mcp-backend/tool%73',
+        '/mcp-backend/tools;x', '/mcp-backend/http', '/mcp-backend/http/x',
+        '/mcp-backend/refused', '/MCP-backend/tools', '/rewritten', '/deep',
+        '/missing'])
+    {
+        test(where, async () => {
+            for (const method of ['POST', 'GET', 'HEAD', 'PUT']) {
+                const answer = await request(server.port, { method,
+                    path: where, headers: { 'Content-Type': 'application/json' },
+                    body: method === 'POST' ? body : '' });
+
+                await answer.ended;
+
+                // a method may be refused before anything is looked for
+
+                assert.ok([404, 405].includes(answer.status),
+                          `${method}: ${answer.status}`);
+                assert.ok(method !== 'POST' || answer.status === 404);
+            }
+        });
+    }
+
+    test('included in a page', async () => {
+        const answer = await request(server.port, { method: 'GET',
+            path: '/closed/page.shtml' });
+
+        assert.equal(answer.status, 200);
+        assert.doesNotMatch(await answer.text(), /jsonrpc/);
+    });
+
+    test('none of these has reached a backend', async () => {
+        assert.equal((await session.running('closed')).started, 0);
+        await session.tool('count', { n: 0, tag: 'closed' });
+        assert.equal((await session.running('closed')).started, 1);
+    });
+});
+
+
+suite('backends of other kinds', async () => {
+    const script = await file('cgi/tool', `#!/bin/sh
+read -r line < /dev/stdin 2> /dev/null
+printf 'Content-Type: text/event-stream\\n\\n'
+printf 'data: {"jsonrpc":"2.0","method":"notifications/message",'
+printf '"params":{"level":"info","data":"%s"}}\\n\\n' "$MCP_NAME"
+printf 'data: {"content":[{"type":"text","text":"%s"}]}\\n\\n' "$MCP_METHOD"
+`, 0o755);
+    const document = await file('static/tool',
+        '{"content":[{"type":"text","text":"from a file"}]}');
+    const catalog = await file('kinds.json', JSON.stringify({
+        tools: ['cgi', 'file', 'cut', 'absent', 'forbidden'].map((name) => (
+            { name, inputSchema: { type: 'object' } })) }));
+
+    // an HTTP backend that ends in the middle of a chunked answer
+
+    const cutting = net.createServer((socket) => {
+        socket.on('error', () => {});
+        socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\n'
+            + 'Content-Type: application/json\r\n'
+            + 'Transfer-Encoding: chunked\r\n\r\n'
+            + '32\r\n{"content":[{"type":"text","text":"whole"}]}      \r\n'));
+    });
+
+    await new Promise((resolve) => {
+        cutting.listen(0, '127.0.0.1', resolve);
+    });
+    after(() => cutting.close());
+
+    const cgi = MPM === 'prefork' ? 'cgi' : 'cgid';
+    const server = await Fixture.use({
+        location: { mcp_catalog: catalog, mcp_backend: 'absent',
+                    apache: `MCPRoute cgi /mcp-backend/cgi
+                             MCPRoute file /mcp-backend/file
+                             MCPRoute cut /mcp-backend/cut
+                             MCPRoute forbidden /mcp-backend/forbidden` },
+        http: `${load(cgi, 'alias')}
+            ${cgi === 'cgid' ? `ScriptSock ${dir}/cgid.sock` : ''}
+            <Directory "${dir}">
+                Require all granted
+            </Directory>`,
+        server: `
+            ScriptAlias /mcp-backend/cgi ${script}
+            Alias /mcp-backend/file ${document}
+            <Location /mcp-backend/file>
+                ForceType application/json
+            </Location>
+            <Location /mcp-backend/cut>
+                ProxyPass http://127.0.0.1:${cutting.address().port}/
+            </Location>
+            <Location /mcp-backend/forbidden>
+                SetHandler "proxy:unix:/nowhere|fcgi://nowhere/"
+                Require all denied
+            </Location>`,
+    });
+    const session = await server.session();
+
+    test('a CGI script', async () => {
+        const { messages, response } = await session.follow(
+            await session.call('cgi'));
+
+        assert.deepEqual(messages.map((m) => m.params.data), ['cgi']);
+        assert.equal(textOf(response.result), 'tools/call');
+    });
+
+    test('a file', async () => assert.equal(
+        textOf(await session.tool('file')), 'from a file'));
+
+    test('an answer that is cut off is none', async () => {
+        const { response } = await session.follow(await session.call('cut'));
+
+        assert.equal(response.error.code, -32603);
+    });
+
+    test('nothing there, and no access', async () => {
+        for (const [name, code] of [['absent', 404], ['forbidden', 403]]) {
+            const result = await session.tool(name);
+
+            assert.equal(result.isError, true);
+            assert.match(textOf(result), new RegExp(code));
+        }
+    });
+});
+
+
+suite('users', async () => {
+    const sha = (password) => `{SHA}${crypto.createHash('sha1')
+        .update(password).digest('base64')}`;
+    const users = await file('users', `ada:${sha('1')}\nbob:${sha('2')}\n`);
+    const as = (name, password) => ({ Authorization:
+        `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` });
+    const ada = as('ada', '1');
+    const bob = as('bob', '2');
+    const basic = `AuthType Basic
+                   AuthName tools
+                   AuthBasicProvider file
+                   AuthUserFile ${users}
+                   Require valid-user`;
+
+    // another's streams are not found, whatever ids he knows
+
+    async function apart(server, one, two) {
+        const mine = await server.session({ headers: one });
+        const gate = 'apart';
+
+        await mine.open(gate, 1);
+
+        const answer = await mine.call('count', { n: 2, gate });
+
+        await answer.message();
+
+        const id = answer.lastId;
+        const other = await server.session({ headers: two });
+
+        assert.equal((await other.get(id)).status, 404);
+
+        // with the session of the first, even
+
+        const stolen = await mine.get(id, { headers: two });
+
+        assert.equal(stolen.status, 404);
+        assert.equal((await mine.request('ping', {}, { headers: two })).status,
+                     404);
+
+        answer.close();
+        await mine.open(gate);
+
+        const { messages, response } = await mine.follow(
+            Object.assign(await mine.get(id), { id: answer.id }));
+
+        assert.deepEqual(counted(messages), [1]);
+        assert.ok(response.result);
+
+        return [mine, other];
+    }
+
+    test('of Basic authentication cannot read each other\'s streams',
+        async () => {
+            const server = await Fixture.start({ location: {
+                mcp_close_after: 'off', apache: basic } });
+            const [mine] = await apart(server, ada, bob);
+
+            assert.equal((await mine.tool('env')).structuredContent
+                .MCP_PRINCIPAL, 'ada');
+
+            const answer = await hello(server, '/mcp');
+
+            assert.equal(answer.status, 401);
+            assert.match(answer.headers['www-authenticate'], /^Basic/);
+            await server.stop();
+        });
+
+    test('of an expression', async () => {
+        const server = await Fixture.start({ location: {
+            mcp_close_after: 'off',
+            apache: 'MCPPrincipal "%{HTTP:X-Tenant}/%{HTTP:X-User}"' } });
+        const [mine] = await apart(server,
+            { 'X-Tenant': 'a', 'X-User': 'ada' },
+            { 'X-Tenant': 'b', 'X-User': 'ada' });
+
+        assert.equal((await mine.tool('env')).structuredContent.MCP_PRINCIPAL,
+                     'a/ada');
+        await server.stop();
+    });
+});
+
+
+suite('sections', async () => {
+    const one = await file('one.json', JSON.stringify({ tools: [
+        { name: 'one', inputSchema: { type: 'object' } }] }));
+
+    await file('docs/allowed/.htaccess', 'SetHandler mcp\n');
+    await file('docs/refused/.htaccess', 'MCPStreamAfter 1s\n');
+
+    const server = await Fixture.use({
+        location: { apache: `
+            <If "%{HTTP:X-Patient} == 'yes'">
+                MCPPageSize 3
+            </If>` },
+        http: `${load('alias', 'dir')}
+            <Directory "${dir}/docs">
+                Require all granted
+                AllowOverride FileInfo
+                MCPServer htaccess 3.0.0
+                MCPBackend /mcp-backend/tools
+            </Directory>
+            LogFormat "%>s %m %{mcp-method}n %{mcp-name}n %{mcp-outcome}n \
+%{mcp-resumed}n" mcp
+            CustomLog ${'${PREFIX}'}/mcp.log mcp`,
+        server: `
+            Alias /docs ${dir}/docs
+            <Location /second>
+                SetHandler mcp
+                MCPServer second 2.0.0
+                MCPCatalog ${one}
+                MCPBackend /mcp-backend/tools
+            </Location>
+        </VirtualHost>
+        <VirtualHost *>
+            ServerName other.localhost
+            <Location /mcp>
+                SetHandler mcp
+                MCPServer other 4.0.0
+                MCPCatalog ${one}
+                MCPBackend /mcp-backend/none
+            </Location>`,
+        allow: /MCPStreamAfter not allowed here/,
+    });
+    const session = await server.session();
+    const nameOf = async (answer) => (await answer.json()).result.serverInfo
+        .name;
+
+    test('<If> with an option in it', async () => {
+        const names = async (headers) => (await (await session.request(
+            'tools/list', {}, { headers })).json()).result.tools.length;
+
+        assert.ok(await names({}) > 3);
+        assert.equal(await names({ 'X-Patient': 'yes' }), 3);
+        assert.ok(await names({}) > 3);
+    });
+
+    test('two endpoints of a virtual host', async () => {
+        assert.equal(await nameOf(await hello(server, '/mcp')), 'fixture');
+        assert.equal(await nameOf(await hello(server, '/second')), 'second');
+    });
+
+    test('SetHandler in .htaccess, but no directives', async () => {
+        assert.equal(await nameOf(await hello(server, '/docs/allowed/x')),
+                     'htaccess');
+        assert.equal((await hello(server, '/docs/refused/x')).status, 500);
+        assert.equal((await hello(server, '/docs/x')).status, 404);
+    });
+
+    test('notes in the access log', async () => {
+        const log = `${server.prefix}/mcp.log`;
+        const gate = 'logged';
+        const answer = await session.call('count', { n: 1, gate });
+        const { id } = await answer.block();
+
+        answer.close();
+        await session.open(gate);
+
+        const resumed = Object.assign(await session.get(id),
+                                      { id: answer.id });
+
+        assert.deepEqual(counted((await session.follow(resumed)).messages),
+                         [0]);
+        resumed.close();
+
+        assert.match((await lines(log, / tools\/list /))[0],
+                     /^200 POST tools\/list - \S+ -$/);
+        assert.match((await lines(log, / count /))[0],
+                     /^200 POST tools\/call count \S+ -$/);
+        assert.match((await lines(log, /^200 GET .* 1$/))[0],
+                     /^200 GET /);
+    });
+});
+
+
+suite('modules beside it', async () => {
+    const server = await Fixture.use({
+        location: { mcp_keepalive: '200ms', mcp_close_after: 'off',
+                    mcp_stream_after: '100ms' },
+        http: `${load('deflate', 'filter', 'rewrite', 'ratelimit',
+                      'reqtimeout', 'remoteip')}
+            RequestReadTimeout header=1 body=1
+            RemoteIPHeader X-Forwarded-For
+            RemoteIPInternalProxy 127.0.0.1`,
+        server: `
+            AddOutputFilterByType DEFLATE application/json text/event-stream
+            RewriteEngine On
+            RewriteRule ^/alias$ /mcp [PT]
+            MCPPublishToken secret-of-publishers
+            <If "%{HTTP:X-Slow} == 'yes'">
+                SetOutputFilter RATE_LIMIT
+                SetEnv rate-limit 400
+            </If>
+            <Location /mcp>
+                Header always set X-Beside yes
+            </Location>`,
+    });
+    const session = await server.session();
+    const gzip = { headers: { 'Accept-Encoding': 'gzip' } };
+
+    test('JSON is compressed, a stream is not', async () => {
+        const list = await session.request('tools/list', {}, gzip);
+
+        assert.equal(list.headers['content-encoding'], 'gzip');
+        await list.ended;
+        assert.ok(JSON.parse(zlib.gunzipSync(Buffer.concat(list.chunks)))
+            .result.tools.length > 30);
+
+        const gate = 'compressed';
+
+        await session.open(gate, 1);
+
+        const answer = await session.call('count', { n: 2, gate }, gzip);
+
+        assert.equal(answer.headers['content-encoding'], undefined);
+        assert.equal((await answer.message()).params.progress, 1);
+        await session.open(gate);
+        assert.ok((await session.follow(answer)).response.result);
+    });
+
+    test('rewritten, with headers', async () => {
+        const answer = await hello(server, '/alias');
+
+        assert.equal(answer.status, 200);
+
+        const direct = await session.request('ping');
+
+        assert.equal(direct.headers['x-beside'], 'yes');
+    });
+
+    test('slowed down', async () => {
+        const slow = { headers: { 'X-Slow': 'yes' } };
+        const n = 20;
+        const { messages, response } = await session.follow(
+            await session.call('count', { n, size: 5000 }, slow));
+
+        assertCounted(counted(messages), n);
+        assert.ok(response.result);
+    });
+
+    // a connection that may take a second to send its request may take any
+    // time to read its stream
+
+    test('a stream outlives the time for requests', async () => {
+        const listener = await session.get();
+
+        await listener.block();
+
+        for (let i = 0; i < 12; i++) {
+            assert.notEqual(await listener.block(), null);
+        }
+
+        listener.close();
+    });
+
+    test('publishers are known by mod_remoteip\'s address', async () => {
+        const knock = async (headers) => (await request(server.port, {
+            path: '/publish',
+            headers: { 'Content-Type': 'application/json',
+                       Authorization: 'Bearer secret-of-publishers',
+                       ...headers },
+            body: JSON.stringify({ jsonrpc: '2.0',
+                method: 'notifications/tools/list_changed' }),
+        })).status;
+
+        assert.equal(await knock({}), 202);
+        assert.equal(await knock({ 'X-Forwarded-For': '192.0.2.1' }), 403);
+    });
+});
+
+
+suite('TLS and HTTP/2', async () => {
+    const key = `${dir}/key.pem`;
+    const certificate = `${dir}/certificate.pem`;
+
+    if (SERVER === 'apache') {
+        execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048',
+            '-nodes', '-keyout', key, '-out', certificate, '-days', '2',
+            '-subj', '/CN=localhost', '-addext',
+            'subjectAltName=DNS:localhost,IP:127.0.0.1'], { stdio: 'ignore' });
+    }
+
+    // backends do not speak TLS
+
+    const door = await freePort();
+    const server = await Fixture.use({
+        location: { mcp_close_after: 'off', mcp_stream_after: '100ms',
+                    mcp_publish_url: `http://127.0.0.1:${door}/publish` },
+        http: `${load('ssl', 'http2')}
+            Listen 127.0.0.1:${door}
+            Protocols h2 http/1.1
+            SSLSessionCache none
+            MCPHold 1s`,
+        server: `
+            SSLEngine on
+            SSLCertificateFile ${certificate}
+            SSLCertificateKeyFile ${key}
+        </VirtualHost>
+        <VirtualHost 127.0.0.1:${door}>
+            <Location /publish>
+                SetHandler mcp-publish
+            </Location>`,
+        allow: /AH10034|AH01909/,
+    });
+    let client;
+    // one connection for all, made anew when the server has closed it
+
+    function connection() {
+        if (!client || client.closed || client.destroyed) {
+            client = http2.connect(`https://127.0.0.1:${server.port}`,
+                                   { rejectUnauthorized: false });
+        }
+
+        return client;
+    }
+
+    const faces = {
+        'HTTP/1.1': (options) => request(server.port, { ...options,
+                                                        secure: true }),
+        'HTTP/2': (options) => request2(connection(), options),
+    };
+
+    after(() => client?.destroy());
+
+    for (const [name, send] of Object.entries(faces)) {
+        if (name === 'HTTP/2' && MPM === 'prefork') {
+            test(name, { skip: 'mod_http2 does not run in prefork' });
+            continue;
+        }
+
+        const session = await server.session({ send });
+        const gateOf = (what) => `${name} ${what}`;
+
+        test(`${name}: calls`, async () => {
+            assert.equal(textOf(await session.tool('echo', { text: 'a' })),
+                         'a');
+
+            const { messages, response } = await session.follow(
+                await session.call('count', { n: 100, size: 5000 }));
+
+            assertCounted(counted(messages), 100);
+            assert.ok(response.result);
+        });
+
+        test(`${name}: events come at once`, async () => {
+            const gate = gateOf('at once');
+            const answer = await session.call('count', { n: 20, gate });
+
+            for (let i = 0; i < 20; i++) {
+                await session.open(gate, i + 1);
+                assert.equal((await answer.message()).params.progress, i + 1);
+            }
+
+            await session.open(gate);
+            assert.ok((await session.follow(answer)).response.result);
+        });
+
+        test(`${name}: dropped and resumed`, async () => {
+            for (let drop = 0; drop <= 5; drop++) {
+                const gate = gateOf(`dropped ${drop}`);
+
+                await session.open(gate, drop);
+
+                const answer = await session.call('count', { n: 5, gate });
+
+                await answer.block();
+
+                for (let i = 0; i < drop; i++) {
+                    await answer.message();
+                }
+
+                answer.close();
+                await session.open(gate);
+
+                const { messages, response } = await session.follow(
+                    Object.assign(await session.get(answer.lastId),
+                                  { id: answer.id }));
+
+                assert.deepEqual(counted(messages), upTo(5).slice(drop));
+                assert.ok(response.result);
+            }
+        });
+
+        test(`${name}: many at once`, async () => {
+            await Promise.all(upTo(40).map(async () => {
+                const { messages, response } = await session.follow(
+                    await session.call('count', { n: 20 }));
+
+                assert.deepEqual(counted(messages), upTo(20));
+                assert.ok(response.result);
+            }));
+        });
+
+        test(`${name}: cancelled`, async () => {
+            const gate = gateOf('cancelled');
+            const answer = await session.call('count', { n: 1, gate,
+                                                         tag: gate });
+
+            await answer.block();
+            await session.notify('notifications/cancelled',
+                                 { requestId: answer.id });
+            assert.equal((await session.running(gate, 'aborted', 1)).aborted,
+                         1);
+            assert.equal(await answer.message(), null);
+            assert.equal(answer.ending, 'end');
+        });
+
+        test(`${name}: a listening stream`, async () => {
+            const other = await server.session({ send });
+            const listener = await other.get();
+
+            await listener.block();
+            await session.tool('publish', { message: { jsonrpc: '2.0',
+                method: 'notifications/tools/list_changed' } });
+            assert.equal((await listener.message()).method,
+                         'notifications/tools/list_changed');
+            listener.close();
+        });
+    }
+
+    test('HTTP/2: an idle stream holds its thread for so long only',
+        { skip: MPM === 'prefork' && 'mod_http2 does not run in prefork' },
+        async () => {
+            const session = await server.session({ send: faces['HTTP/2'] });
+            const listener = await session.get();
+
+            assert.equal(await listener.message(), null);
+            assert.equal(listener.ending, 'end');
+            assert.match(listener.blocks.at(-1).retry, /^\d+$/);
+
+            // and is resumed
+
+            const again = await session.get(listener.lastId);
+
+            assert.equal(again.status, 200);
+            again.close();
+        });
+});
+
+
+suite('restarts', async () => {
+    const server = await Fixture.use({
+        workers: 2, threads: 50,
+        location: { mcp_close_after: '500ms', mcp_stream_after: '50ms',
+                    mcp_retry: '50ms' },
+        kills: true,
+    });
+    const session = await server.session();
+
+    test('graceful, under load: nothing is lost, and nothing comes twice',
+        async () => {
+            const n = 100;
+            const gate = 'load';
+            const started = upTo(20).map(() => session.call('count',
+                { n, gate }));
+            let over = false;
+            let quick = 0;
+
+            // others come and go meanwhile
+
+            const others = Promise.all(upTo(4).map(async () => {
+                while (!over) {
+                    await session.tool('echo', { text: 'x' });
+                    quick++;
+                }
+            }));
+            const calls = started.map(async (call) => {
+                const answer = await call;
+
+                return session.follow(answer);
+            });
+
+            for (let i = 1; i <= 4; i++) {
+                await session.open(gate, n * i / 5);
+                await server.reload();
+            }
+
+            await session.open(gate);
+
+            for (const { messages, response } of await Promise.all(calls)) {
+                assertCounted(counted(messages), n);
+                assert.equal(textOf(response.result), `counted to ${n}`);
+            }
+
+            over = true;
+            await others;
+            assert.ok(quick > 0);
+        });
+
+    // its backend's answer is lost with the process: an error says so
+
+    async function interrupted(disturb) {
+        const gate = `interrupted ${disturb.name}`;
+
+        await session.open(gate, 5);
+
+        const answer = await session.call('where', { n: 10, gate });
+        const { params } = await answer.message();
+
+        for (let i = 0; i < 5; i++) {
+            await answer.message();
+        }
+
+        await disturb(params.data.worker);
+        await answer.ended;
+
+        const { messages, response } = await session.follow(Object.assign(
+            await session.resume(answer.lastId), { id: answer.id }));
+
+        assert.deepEqual(messages, []);
+        assert.equal(response.error.code, -32603);
+    }
+
+    test('not graceful', () => interrupted(
+        async function hangup() {
+            await server.reload('SIGHUP');
+        }));
+
+    test('a child that is killed', () => interrupted(
+        async function kill(worker) {
+            process.kill(worker, 'SIGKILL');
+        }));
+
+    test('and all is well', async () => {
+        const { messages } = await session.follow(
+            await session.call('count', { n: 50 }));
+
+        assert.deepEqual(counted(messages), upTo(50));
+    });
+});
+
+
+suite('what operators see', async () => {
+    const server = await Fixture.use({});
+    const session = await server.session();
+    const get = (where, headers = {}) => request(server.port, {
+        method: 'GET', path: where, headers });
+
+    test('status, as JSON and for Prometheus', async () => {
+        await session.tool('echo', { text: 'x' });
+
+        const json = await get('/status', { Accept: 'application/json' });
+
+        assert.equal(json.type, 'application/json');
+        assert.ok((await json.json()).calls >= 1);
+
+        const prometheus = await get('/status?format=prometheus');
+
+        assert.equal(prometheus.type, 'text/plain');
+        assert.match(await prometheus.text(), /^mcp_calls_total(\{.*\})? \d+$/m);
+        assert.match(await (await get('/status', { Accept: 'text/html' }))
+            .text(), /<html/i);
+        assert.equal((await get('/status?format=nonsense')).status, 400);
+        assert.equal((await request(server.port, { path: '/status' })).status,
+                     405);
+    });
+
+    test('a line of mod_status', async () => {
+        assert.match(await (await get('/server-status?auto')).text(),
+                     /^MCP: .*\d/m);
+        assert.match(await (await get('/server-status')).text(),
+                     /<h2>MCP<\/h2>/);
+    });
+
+    test('warnings at the start', async () => {
+        const small = await Fixture.start({ threads: 2 });
+        const log = await small.log();
+
+        await small.stop();
+
+        if (MPM === 'prefork') {
+            assert.match(log, /\[notice\].* holds a process/);
+        } else {
+            assert.match(log, /\[warn\].*ThreadsPerChild 2 /);
+        }
+
+        assert.doesNotMatch(await server.log(), /mod_mcp: ThreadsPerChild/);
+    });
+});
