@@ -8,6 +8,13 @@
 //         fastcgi_pass       unix:/run/php/php-fpm.sock;
 //     }
 //
+// or, in Apache:
+//
+//     <Location "/mcp-backend/php">
+//         SetHandler         "proxy:unix:/run/php/php-fpm.sock|fcgi://php/"
+//         ProxyFCGISetEnvIf  true SCRIPT_FILENAME /srv/tools.php
+//     </Location>
+//
 // The body is the JSON-RPC request.  The answer is the result, or any number
 // of notifications and then the result, each on a line of its own.
 
