@@ -326,6 +326,9 @@ void mod_mcp_job_invoke(mcp_job_t *job, mod_mcp_client_t *client);
 void mod_mcp_job_abort(mcp_job_t *job);
 void mod_mcp_job_resume(mcp_job_t *job);
 
+/* Under the lock: all calls end here and now, with an error. */
+void mod_mcp_job_interrupt(void);
+
 /* Runs a backend call to its end, which it reports; frees run. */
 void mod_mcp_job_run(mod_mcp_run_t *run);
 

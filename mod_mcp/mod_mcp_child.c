@@ -524,7 +524,8 @@ void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s)
     mod_mcp_unlock();
 }
 
-/* Streams end, with retry, and find another process; calls run on. */
+/* Streams end, with retry, and find another process; calls run on, if there is
+ * time for it. */
 void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful)
 {
     if (!mod_mcp_child.ready) {
@@ -534,6 +535,11 @@ void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful)
     mod_mcp_lock();
     mod_mcp_child.stopping = graceful ? 1 : 0;
     mcp_node_stop(&mod_mcp_child.node);
+
+    if (!graceful) {
+        mod_mcp_job_interrupt();
+    }
+
     mod_mcp_unlock();
 }
 

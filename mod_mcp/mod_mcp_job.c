@@ -18,6 +18,7 @@
 
 /* all under the lock */
 static mod_mcp_run_t *queue_head, **queue_tail;
+static mod_mcp_run_t *running;          /* those that a thread has */
 static apr_thread_cond_t *work;         /* something is queued, or ended */
 static apr_thread_cond_t *idle;         /* a thread has ended */
 static apr_pool_t *pool;                /* of the threads, which end alone */
@@ -56,6 +57,7 @@ void mod_mcp_job_init(apr_pool_t *pchild)
     pool = make_pool();
     queue_head = NULL;
     queue_tail = &queue_head;
+    running = NULL;
     threads = 0;
     waiting = 0;
     queued = 0;
@@ -124,6 +126,23 @@ static void run_end(mod_mcp_run_t *run, mcp_fault_e fault, const char *detail)
     }
 }
 
+static void run_begin(mod_mcp_run_t *run)
+{
+    run->next = running;
+    running = run;
+}
+
+static void run_leave(mod_mcp_run_t *run)
+{
+    mod_mcp_run_t **link;
+
+    for (link = &running; *link != run; link = &(*link)->next) {
+        /* it is there */
+    }
+
+    *link = run->next;
+}
+
 void mod_mcp_job_run(mod_mcp_run_t *run)
 {
     mod_mcp_client_t *client = run->client;
@@ -147,6 +166,7 @@ void mod_mcp_job_run(mod_mcp_run_t *run)
         mod_mcp_client_take(client);
     }
 
+    run_leave(run);
     run_end(run, fault, detail);
     run_free(run);
 
@@ -188,6 +208,7 @@ static void *APR_THREAD_FUNC worker(apr_thread_t *thread, void *data)
             continue;
         }
 
+        run_begin(run);
         mod_mcp_unlock();
 
         mod_mcp_job_run(run);
@@ -365,6 +386,7 @@ void mod_mcp_job_invoke(mcp_job_t *job, mod_mcp_client_t *client)
 
     if (may_lend(client)) {
         lent++;
+        run_begin(run);
         client->run = run;
         run->client = client;
 
@@ -384,16 +406,9 @@ void mod_mcp_job_invoke(mcp_job_t *job, mod_mcp_client_t *client)
     }
 }
 
-void mod_mcp_job_abort(mcp_job_t *job)
+static void cut(mod_mcp_run_t *run, const char *detail)
 {
-    mod_mcp_run_t *run = job->glue;
-
-    if (run == NULL) {
-        mcp_job_end(job, MCP_FAULT_BACKEND_FAILED, "aborted");
-        return;
-    }
-
-    run_end(run, MCP_FAULT_BACKEND_FAILED, "aborted");
+    run_end(run, MCP_FAULT_BACKEND_FAILED, detail);
 
     if (run->queued) {
         dequeue(run);
@@ -407,6 +422,31 @@ void mod_mcp_job_abort(mcp_job_t *job)
 
     if (run->cond) {
         apr_thread_cond_signal(run->cond);
+    }
+}
+
+void mod_mcp_job_abort(mcp_job_t *job)
+{
+    mod_mcp_run_t *run = job->glue;
+
+    if (run == NULL) {
+        mcp_job_end(job, MCP_FAULT_BACKEND_FAILED, "aborted");
+        return;
+    }
+
+    cut(run, "aborted");
+}
+
+void mod_mcp_job_interrupt(void)
+{
+    mod_mcp_run_t *run;
+
+    while (queue_head) {
+        cut(queue_head, "the server ends");
+    }
+
+    for (run = running; run; run = run->next) {
+        cut(run, "the server ends");
     }
 }
 
