@@ -140,6 +140,9 @@ void mod_mcp_lock(void);
  * in time for its next deadline. */
 void mod_mcp_unlock(void);
 
+/* The first half of that: 1 if there was anything. */
+int mod_mcp_drain(void);
+
 /* The same for one who waits, within the lock, for a condition; may return
  * without it having been signalled.  timeout 0: none. */
 void mod_mcp_wait(apr_thread_cond_t *cond, apr_interval_time_t timeout);
@@ -306,12 +309,9 @@ void mod_mcp_pump_watch(mod_mcp_client_t *client);
 void mod_mcp_pump_unwatch(mod_mcp_client_t *client);
 void mod_mcp_pump_timer(mod_mcp_client_t *client, apr_interval_time_t after);
 
-/* For the client's own thread, which runs a backend call and brings something
- * of it: what the pump would be woken up for, it does itself.  1: once the lock
- * is given back, mod_mcp_pump_own() is to be called. */
-int mod_mcp_pump_claim(mod_mcp_client_t *client);
-
-/* Without the lock. */
+/* For the client's own thread, which runs a backend call and has brought
+ * something of it: carries out what the core asks for, and does itself what the
+ * pump would be woken up for.  The lock is given back meanwhile. */
 void mod_mcp_pump_own(mod_mcp_client_t *client);
 
 /* It will look at the latest at when (ms of mcp_env_t.now). */

@@ -585,8 +585,7 @@ static void act(mcp_action_t *action)
     }
 }
 
-/* 1 if there was anything. */
-static int drain(void)
+int mod_mcp_drain(void)
 {
     mod_mcp_child_t *child = &mod_mcp_child;
     mcp_action_t action;
@@ -621,7 +620,7 @@ void mod_mcp_lock(void)
 
 void mod_mcp_unlock(void)
 {
-    drain();
+    mod_mcp_drain();
     apr_thread_mutex_unlock(lock);
 }
 
@@ -629,7 +628,7 @@ void mod_mcp_wait(apr_thread_cond_t *cond, apr_interval_time_t timeout)
 {
     /* one of them may be what is waited for */
 
-    if (drain()) {
+    if (mod_mcp_drain()) {
         return;
     }
 

@@ -144,7 +144,7 @@ static apr_status_t capture(ap_filter_t *f, apr_bucket_brigade *bb)
     const char *data;
     apr_bucket *b;
     apr_size_t len;
-    int own, wanted = 1;
+    int wanted = 1;
 
     for (b = APR_BRIGADE_FIRST(bb);
          b != APR_BRIGADE_SENTINEL(bb) && wanted;
@@ -171,13 +171,13 @@ static apr_status_t capture(ap_filter_t *f, apr_bucket_brigade *bb)
         mod_mcp_lock();
         feed_head(run);
         feed_data(run, data, len);
-        wanted = (run->job != NULL);
-        own = run->client && mod_mcp_pump_claim(run->client);
-        mod_mcp_unlock();
 
-        if (own) {
+        if (run->client) {
             mod_mcp_pump_own(run->client);
         }
+
+        wanted = (run->job != NULL);
+        mod_mcp_unlock();
     }
 
     apr_brigade_cleanup(bb);
@@ -352,9 +352,11 @@ static mcp_fault_e judge(mod_mcp_run_t *run, int rc, const char **detail)
         return MCP_FAULT_BACKEND_FAILED;
     }
 
-    mod_mcp_lock();
-    feed_head(run);
-    mod_mcp_unlock();
+    if (!run->head) {
+        mod_mcp_lock();
+        feed_head(run);
+        mod_mcp_unlock();
+    }
 
     return MCP_FAULT_NONE;
 }

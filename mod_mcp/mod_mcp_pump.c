@@ -534,10 +534,12 @@ static int serve(mod_mcp_client_t *client, unsigned todo)
     }
 }
 
-int mod_mcp_pump_claim(mod_mcp_client_t *client)
+void mod_mcp_pump_own(mod_mcp_client_t *client)
 {
+    unsigned todo;
+
     if (client->busy || client->blocked) {
-        return 0;
+        return;
     }
 
     mod_mcp_pump_unqueue(client);
@@ -545,14 +547,7 @@ int mod_mcp_pump_claim(mod_mcp_client_t *client)
     client->busy = 1;
     client->own = 1;
 
-    return 1;
-}
-
-void mod_mcp_pump_own(mod_mcp_client_t *client)
-{
-    unsigned todo;
-
-    mod_mcp_lock();
+    mod_mcp_drain();
 
     if (client->state == MOD_MCP_PUMPED && client->todo) {
         todo = client->todo;
@@ -573,8 +568,6 @@ void mod_mcp_pump_own(mod_mcp_client_t *client)
     if (client->state == MOD_MCP_PUMPED && client->todo) {
         mod_mcp_pump_queue(client);
     }
-
-    mod_mcp_unlock();
 }
 
 static void work(void)
