@@ -103,8 +103,9 @@ suite('backends are closed to clients', async () => {
     {
         test(where, async () => {
             for (const method of ['POST', 'GET', 'HEAD', 'PUT']) {
-                const answer = await request(server.port, { method,
-                    path: where, headers: { 'Content-Type': 'application/json' },
+                const answer = await request(server.port, {
+                    method, path: where,
+                    headers: { 'Content-Type': 'application/json' },
                     body: method === 'POST' ? body : '' });
 
                 await answer.ended;
@@ -767,7 +768,8 @@ suite('what operators see', async () => {
         const prometheus = await get('/status?format=prometheus');
 
         assert.equal(prometheus.type, 'text/plain');
-        assert.match(await prometheus.text(), /^mcp_calls_total(\{.*\})? \d+$/m);
+        assert.match(await prometheus.text(),
+                     /^mcp_calls_total(\{.*\})? \d+$/m);
         assert.match(await (await get('/status', { Accept: 'text/html' }))
             .text(), /<html/i);
         assert.equal((await get('/status?format=nonsense')).status, 400);

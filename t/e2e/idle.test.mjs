@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
 import net from 'node:net';
 import { test } from 'node:test';
-import { Fixture } from './lib/fixture.mjs';
+import { Fixture, SERVER } from './lib/fixture.mjs';
 import { KeepAlive, SANITIZED, many, memory, post, settle, status }
     from './lib/load.mjs';
 
@@ -102,7 +102,11 @@ class Listener {
 }
 
 
-test(`${n} idle listening streams`, async (t) => {
+const threads = SERVER === 'apache'
+    && (process.env.FIXTURE_MPM ?? 'event') !== 'event'
+    && 'an idle stream holds a thread with this MPM';
+
+test(`${n} idle listening streams`, { skip: threads }, async (t) => {
     const ids = await begin();
 
     assert.equal(new Set(ids).size, n);

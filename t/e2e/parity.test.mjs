@@ -8,7 +8,7 @@ import { request } from './lib/wire.mjs';
 
 const KINDS = ['nginx', 'apache'];
 
-// Headers that count; besides these, all that begin with mcp- and access-control-
+// Headers that count, besides all that begin with mcp- and access-control-
 
 const HEADERS = ['content-type', 'allow', 'cache-control', 'www-authenticate',
                  'link', 'retry-after', 'vary', 'x-accel-buffering',

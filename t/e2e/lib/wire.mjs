@@ -276,7 +276,8 @@ export function request(port, { method = 'POST', path = '/mcp', headers = {},
                                 body = '', cut, secure } = {}) {
     return new Promise((resolve, reject) => {
         const socket = secure
-            ? tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
+            ? tls.connect({ port, host: '127.0.0.1',
+                            rejectUnauthorized: false })
             : net.connect(port, '127.0.0.1');
         const answer = new Answer(socket, cut);
         const reader = new Body((status, fields) => {
