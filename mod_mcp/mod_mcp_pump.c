@@ -188,7 +188,10 @@ static void control(mod_mcp_client_t *client, int op, apr_uint32_t events)
     event.data.u64 = (apr_uint64_t)table[client->index].generation << 32
                      | client->index;
 
-    if (epoll_ctl(epoll_fd, op, client_fd(client), &event) == -1) {
+    /* EBADF: an MPM that ends at once has closed the socket already */
+
+    if (epoll_ctl(epoll_fd, op, client_fd(client), &event) == -1
+        && errno != EBADF) {
         ap_log_cerror(APLOG_MARK, APLOG_ERR, APR_FROM_OS_ERROR(errno),
                       client->c, "mod_mcp: epoll_ctl()");
     }
