@@ -45,12 +45,12 @@ void mod_mcp_note(mod_mcp_client_t *client)
     mod_mcp_unlock();
 }
 
-/* Logs shall have the last word. */
+/* Logs shall have the last word; a plain response has said all before. */
 int mod_mcp_note_log(request_rec *r)
 {
     mod_mcp_client_t *client = mod_mcp_client(r);
 
-    if (client && client->exchange) {
+    if (client && client->exchange && client->streaming) {
         mod_mcp_note(client);
     }
 
