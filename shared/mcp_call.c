@@ -5,7 +5,7 @@
  * backend works on one any more.
  */
 
-#include "mcp_core.h"
+#include "mcp_face.h"
 
 
 static void mcp_call_timer(void *data);
@@ -185,7 +185,12 @@ mcp_call_start(mcp_call_t *call)
 
     now = mcp_call_now(call);
 
-    call->stream_at = now + call->endpoint->stream_after;
+    mcp_endpoint_policy(call->endpoint,
+                        call->batch ? mcp_str("batch")
+                                    : call->requests[0].method->name,
+                        call->requests[0].name, &call->policy);
+
+    call->stream_at = now + call->policy.stream_after;
     call->node->calls++;
 
     mcp_store_count(call->node->store, MCP_COUNT_CALLS_LIVE, 1);
@@ -232,7 +237,7 @@ mcp_call_set_timer(mcp_call_t *call)
             when = call->stream_at;
 
         } else if (call->unattended) {
-            when = call->unattended + call->endpoint->max_wait;
+            when = call->unattended + call->policy.max_wait;
         }
     }
 
@@ -530,10 +535,10 @@ mcp_call_create_stream(mcp_call_t *call)
     spec.revision = call->session.revision;
     spec.method = call->batch ? mcp_str("batch") : req->method->name;
     spec.name = req->name;
-    spec.max_wait = endpoint->max_wait;
+    spec.max_wait = call->policy.max_wait;
     spec.linger = endpoint->linger;
-    spec.max_events = endpoint->max_events;
-    spec.max_bytes = endpoint->stream_buffer;
+    spec.max_events = call->policy.max_events;
+    spec.max_bytes = call->policy.stream_buffer;
     spec.session_limit = endpoint->max_session_streams;
     spec.principal_limit = endpoint->max_principal_streams;
 
@@ -579,6 +584,8 @@ mcp_call_make_stream(mcp_call_t *call)
     if (rc != MCP_OK) {
         return rc;
     }
+
+    rc = mcp_faces_begin(call);
 
     for (i = 0; rc == MCP_OK && i < call->n; i++) {
         req = &call->requests[i];
@@ -636,10 +643,12 @@ mcp_call_stream_to_client(mcp_call_t *call)
     x = call->x;
     call->x = NULL;
 
-    if (call->endpoint->close_after
+    x->bound = !call->policy.resumable;
+
+    if (call->policy.close_after
         && mcp_revision(call->session.revision)->polling)
     {
-        x->close_at = mcp_call_now(call) + call->endpoint->close_after;
+        x->close_at = mcp_call_now(call) + call->policy.close_after;
         mcp_timer_set(&call->node->timers, &x->timer,
                       x->timer.link && x->timer.when < x->close_at
                       ? x->timer.when : x->close_at);
@@ -944,12 +953,19 @@ mcp_call_expire(mcp_call_t *call)
 {
     mcp_stream_info_t  info;
 
-    if (mcp_store_info(call->node->store, &call->ref, &info) == MCP_OK
-        && info.consumer_slot != MCP_STORE_NO_SLOT)
-    {
-        /* one has just come, its wake is on the way */
-        call->unattended = 0;
-        return;
+    if (mcp_store_info(call->node->store, &call->ref, &info) == MCP_OK) {
+
+        if (info.consumer_slot != MCP_STORE_NO_SLOT) {
+            /* one has just come, its wake is on the way */
+            call->unattended = 0;
+            return;
+        }
+
+        if (info.unattended > call->unattended) {
+            /* asked after in the meantime, which wakes nobody */
+            call->unattended = info.unattended;
+            return;
+        }
     }
 
     mcp_call_log(call, MCP_LOG_NOTICE,
@@ -1000,7 +1016,7 @@ mcp_call_timer(void *data)
     }
 
     if (!call->over && call->durable && call->unattended
-        && now >= call->unattended + call->endpoint->max_wait)
+        && now >= call->unattended + call->policy.max_wait)
     {
         mcp_call_expire(call);
     }

@@ -35,6 +35,7 @@ typedef struct {
     size_t                start;       /* in the public text */
     size_t                end;
     mcp_match_t          *match;       /* of a template */
+    mcp_policy_rule_t    *rule;        /* NULL: it has none */
 } mcp_catalog_item_t;
 
 
@@ -54,6 +55,7 @@ struct mcp_catalog_s {
     mcp_str_t             text;        /* the file, copied */
     mcp_str_t             instructions;
     unsigned              completions:1;
+    uint64_t              stream_after;        /* the longest of all items */
     unsigned char         digest[MCP_DIGEST_LEN];
     mcp_catalog_set_t     sets[MCP_CATALOG_KINDS];
 };
@@ -63,6 +65,7 @@ struct mcp_catalog_s {
 typedef struct {
     mcp_catalog_t        *catalog;
     mcp_arena_t           scratch;
+    mcp_policy_rule_t     rule;        /* of the item that is being read */
     char                 *error;
     size_t                size;
 } mcp_catalog_reader_t;
@@ -161,6 +164,8 @@ static int mcp_catalog_read_item(mcp_catalog_reader_t *r,
 static int mcp_catalog_read_members(mcp_catalog_reader_t *r,
     mcp_catalog_kind_e kind, const mcp_json_value_t *value,
     mcp_json_value_t *members, int *private);
+static int mcp_catalog_read_private(mcp_catalog_reader_t *r, mcp_str_t key,
+    const mcp_json_value_t *value);
 static int mcp_catalog_member_find(mcp_catalog_kind_e kind, mcp_str_t key);
 static int mcp_catalog_check_names(mcp_catalog_reader_t *r,
     mcp_catalog_kind_e kind, const mcp_json_value_t *members,
@@ -288,29 +293,57 @@ mcp_catalog_instructions(const mcp_catalog_t *catalog)
 }
 
 
-mcp_str_t
-mcp_catalog_find(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind,
+static const mcp_catalog_item_t *
+mcp_catalog_item(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind,
     mcp_str_t key)
 {
-    uint32_t                   i;
-    const mcp_catalog_set_t   *set;
-    const mcp_catalog_item_t  *item;
+    uint32_t                  i;
+    const mcp_catalog_set_t  *set;
 
     set = &catalog->sets[kind];
 
     if (kind != MCP_CATALOG_TEMPLATES) {
-        item = mcp_catalog_lookup(set, key, NULL);
-
-        return item ? item->raw : mcp_null_str;
+        return mcp_catalog_lookup(set, key, NULL);
     }
 
     for (i = 0; i < set->n; i++) {
         if (mcp_match(set->items[i].match, key)) {
-            return set->items[i].raw;
+            return &set->items[i];
         }
     }
 
-    return mcp_null_str;
+    return NULL;
+}
+
+
+mcp_str_t
+mcp_catalog_find(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind,
+    mcp_str_t key)
+{
+    const mcp_catalog_item_t  *item;
+
+    item = mcp_catalog_item(catalog, kind, key);
+
+    return item ? item->raw : mcp_null_str;
+}
+
+
+const mcp_policy_rule_t *
+mcp_catalog_rule(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind,
+    mcp_str_t key)
+{
+    const mcp_catalog_item_t  *item;
+
+    item = mcp_catalog_item(catalog, kind, key);
+
+    return item ? item->rule : NULL;
+}
+
+
+uint64_t
+mcp_catalog_stream_after(const mcp_catalog_t *catalog)
+{
+    return catalog->stream_after;
 }
 
 
@@ -569,9 +602,25 @@ mcp_catalog_read_item(mcp_catalog_reader_t *r, mcp_catalog_kind_e kind,
     set = &r->catalog->sets[kind];
     item = &set->items[set->n];
 
+    memset(&r->rule, 0, sizeof(mcp_policy_rule_t));
+
     rc = mcp_catalog_read_members(r, kind, value, members, &private);
     if (rc != MCP_OK) {
         return rc;
+    }
+
+    if (r->rule.set) {
+        item->rule = mcp_arena_alloc(&r->catalog->arena,
+                                     sizeof(mcp_policy_rule_t));
+        if (item->rule == NULL) {
+            return MCP_ERR_MEMORY;
+        }
+
+        *item->rule = r->rule;
+
+        if (r->rule.value.stream_after > r->catalog->stream_after) {
+            r->catalog->stream_after = r->rule.value.stream_after;
+        }
     }
 
     rc = mcp_catalog_check_names(r, kind, members, &item->key);
@@ -625,7 +674,7 @@ static int
 mcp_catalog_read_members(mcp_catalog_reader_t *r, mcp_catalog_kind_e kind,
     const mcp_json_value_t *value, mcp_json_value_t *members, int *private)
 {
-    int                          i;
+    int                          i, rc;
     mcp_str_t                    raw, key;
     mcp_json_iter_t              iter;
     mcp_json_value_t             member;
@@ -654,6 +703,12 @@ mcp_catalog_read_members(mcp_catalog_reader_t *r, mcp_catalog_kind_e kind,
 
         if (mcp_catalog_is_private(key)) {
             *private = 1;
+
+            rc = mcp_catalog_read_private(r, key, &member);
+            if (rc != MCP_OK) {
+                return rc;
+            }
+
             continue;
         }
 
@@ -688,6 +743,24 @@ mcp_catalog_read_members(mcp_catalog_reader_t *r, mcp_catalog_kind_e kind,
     }
 
     return MCP_OK;
+}
+
+
+static int
+mcp_catalog_read_private(mcp_catalog_reader_t *r, mcp_str_t key,
+    const mcp_json_value_t *value)
+{
+    char         text[128];
+    const char  *error;
+
+    if (mcp_policy_read(&r->rule, key, value, &error) == MCP_OK) {
+        return MCP_OK;
+    }
+
+    snprintf(text, sizeof(text), "\"%.*s\" %s", (int) key.len, key.data,
+             error);
+
+    return mcp_catalog_error(r, value->raw.data, "%s", text);
 }
 
 

@@ -12,6 +12,7 @@
 #include "mcp_error.h"
 #include "mcp_json.h"
 #include "mcp_match.h"
+#include "mcp_policy.h"
 
 
 typedef enum {
@@ -34,7 +35,8 @@ typedef struct mcp_catalog_s  mcp_catalog_t;
  * an object with what the schema requires (tools: name [A-Za-z0-9_.-]{1,128}
  * and inputSchema with type "object"; prompts: name; resources: uri, name;
  * templates: uriTemplate, name) and unique names or URIs.  Keys of an item
- * that begin with "x-mcp-" are ours: removed from what clients see.
+ * that begin with "x-mcp-" are ours: removed from what clients see, and those
+ * of mcp_policy.h must have the values that are said there.
  *
  * MCP_OK, MCP_ERR_MEMORY, or MCP_ERR_CONFIG with error (size bytes) saying
  * "line N: reason".
@@ -55,6 +57,14 @@ mcp_str_t mcp_catalog_instructions(const mcp_catalog_t *catalog);
  * match; the first one in the file's order wins. */
 mcp_str_t mcp_catalog_find(const mcp_catalog_t *catalog,
     mcp_catalog_kind_e kind, mcp_str_t key);
+
+/* What the item says of how it is to be called; NULL: nothing. */
+const mcp_policy_rule_t *mcp_catalog_rule(const mcp_catalog_t *catalog,
+    mcp_catalog_kind_e kind, mcp_str_t key);
+
+/* The longest time, in ms, that an item says its calls may go on before they
+ * become streams. */
+uint64_t mcp_catalog_stream_after(const mcp_catalog_t *catalog);
 
 /*
  * Appends one page as a result object: {"tools":[...],"nextCursor":"..."}.

@@ -6,7 +6,7 @@
  * "Resumability and Redelivery".
  */
 
-#include "mcp_core.h"
+#include "mcp_face.h"
 
 
 static void mcp_consumer_timer(void *data);
@@ -91,6 +91,8 @@ mcp_consumer_head(mcp_exchange_t *x)
 
     mcp_exchange_header(x, mcp_str("Cache-Control"), mcp_str("no-cache"));
     mcp_exchange_header(x, mcp_str("X-Accel-Buffering"), mcp_str("no"));
+
+    mcp_faces_head(x);
 }
 
 
@@ -136,6 +138,7 @@ mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     x->timer.handler = mcp_consumer_timer;
     x->timer.data = x;
     x->outcome = "stream";
+    x->out.len = 0;
 
     mcp_consumer_head(x);
     mcp_consumer_arm(x);
@@ -203,7 +206,7 @@ mcp_consumer_is_closing(const mcp_exchange_t *x)
         return 1;
     }
 
-    return (x->stopping || x->node->stopping)
+    return (x->stopping || x->node->stopping) && !x->bound
            && (x->listener || mcp_revision(x->session.revision)->priming
                || x->cursor.seq > x->first);
 }
@@ -230,14 +233,147 @@ mcp_consumer_prime(mcp_exchange_t *x, char *p)
 }
 
 
+/* What is not in the log: as much as fits. */
+static char *
+mcp_consumer_flush(mcp_exchange_t *x, char *p, char *end)
+{
+    size_t  n;
+
+    n = x->out.len - x->pos;
+
+    if (n > (size_t) (end - p)) {
+        n = (size_t) (end - p);
+    }
+
+    memcpy(p, x->out.data + x->pos, n);
+    x->pos += n;
+
+    if (x->pos == x->out.len) {
+        x->out.len = 0;
+        x->pos = 0;
+    }
+
+    return p + n;
+}
+
+
+/* Events that the consumer has not, or those of its face instead. */
+static int
+mcp_consumer_read(mcp_exchange_t *x, char *p, size_t cap, size_t *len)
+{
+    int  rc;
+
+    if (x->face == NULL || x->face->read == NULL) {
+        return mcp_store_read(x->node->store, &x->ref, x->handle, &x->cursor,
+                              x->sent, p, cap, len);
+    }
+
+    rc = x->face->read(x);
+
+    if (rc == MCP_OK) {
+        *len = (size_t) (mcp_consumer_flush(x, p, p + cap) - p);
+    }
+
+    return rc;
+}
+
+
+/* Without memory for them, last words are left out. */
+static void
+mcp_consumer_tail(mcp_exchange_t *x, int over)
+{
+    mcp_faces_tail(x, over);
+
+    if (x->out.failed) {
+        x->out.len = 0;
+        x->pos = 0;
+    }
+}
+
+
+/* The connection is to be closed while the stream goes on: the client comes
+ * back, and is told when. */
+static char *
+mcp_consumer_part(mcp_exchange_t *x, char *p)
+{
+    x->outcome = "closed";
+    mcp_consumer_tail(x, 0);
+
+    return x->out.len ? p : mcp_sse_retry(p, x->endpoint->retry);
+}
+
+
+/* One round of reading; the end of what was written. */
+static char *
+mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
+{
+    size_t  n;
+
+    /* all that was pulled before is in the socket */
+
+    x->sent = x->cursor.seq;
+
+    n = 0;
+    *rc = mcp_consumer_read(x, p, (size_t) (end - p) - MCP_SSE_RETRY_MAX, &n);
+    p += n;
+
+    /* close at will between two events, however fast they come */
+
+    if (*rc == MCP_OK && x->cursor.done == 0 && x->out.len == 0
+        && mcp_consumer_is_closing(x))
+    {
+        *rc = MCP_AGAIN;
+    }
+
+    switch (*rc) {
+
+    case MCP_OK:
+        x->comment = 0;
+        break;
+
+    case MCP_AGAIN:
+        if (mcp_consumer_is_closing(x) || mcp_faces_idle(x)) {
+            p = mcp_consumer_part(x, p);
+            *rc = MCP_DONE;
+            break;
+        }
+
+        if (x->comment) {
+            memcpy(p, MCP_SSE_COMMENT, sizeof(MCP_SSE_COMMENT) - 1);
+            p += sizeof(MCP_SSE_COMMENT) - 1;
+            x->comment = 0;
+        }
+
+        break;
+
+    case MCP_DONE:
+        x->outcome = "complete";
+        mcp_consumer_tail(x, 1);
+        break;
+
+    case MCP_ERR_DENIED:
+        x->outcome = "taken-over";
+        *rc = MCP_DONE;
+        break;
+
+    default:
+        x->outcome = "gone";
+        *rc = MCP_DONE;
+        break;
+    }
+
+    return p;
+}
+
+
 int
 mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
 {
-    int     rc;
-    char   *p;
-    size_t  n;
+    int    rc;
+    char  *p, *end;
 
     p = buf;
+    end = buf + cap;
     *len = 0;
 
     if (x->state != MCP_EXCHANGE_STREAM) {
@@ -248,58 +384,23 @@ mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
         p = mcp_consumer_prime(x, p);
     }
 
-    /* all that was pulled before is in the socket */
+    rc = MCP_OK;
 
-    x->sent = x->cursor.seq;
-
-    n = 0;
-    rc = mcp_store_read(x->node->store, &x->ref, x->handle, &x->cursor,
-                        x->sent, p,
-                        cap - (size_t) (p - buf) - MCP_SSE_RETRY_MAX, &n);
-    p += n;
-
-    /* close at will between two events, however fast they come */
-
-    if (rc == MCP_OK && x->cursor.done == 0 && mcp_consumer_is_closing(x)) {
-        rc = MCP_AGAIN;
+    if (x->out.len == 0 && !x->last) {
+        p = mcp_consumer_fill(x, p, end, &rc);
+        x->last = (rc == MCP_DONE);
     }
 
-    switch (rc) {
+    if (x->out.len) {
+        p = mcp_consumer_flush(x, p, end);
+        rc = MCP_OK;
+    }
 
-    case MCP_OK:
-        x->comment = 0;
-        break;
-
-    case MCP_AGAIN:
-        if (mcp_consumer_is_closing(x)) {
-            p = mcp_sse_retry(p, x->endpoint->retry);
-            x->outcome = "closed";
-            rc = MCP_DONE;
-            break;
-        }
-
-        if (x->comment) {
-            memcpy(p, MCP_SSE_COMMENT, sizeof(MCP_SSE_COMMENT) - 1);
-            p += sizeof(MCP_SSE_COMMENT) - 1;
-            x->comment = 0;
-        }
-
-        rc = (p == buf) ? MCP_AGAIN : MCP_OK;
-        break;
-
-    case MCP_DONE:
-        x->outcome = "complete";
-        break;
-
-    case MCP_ERR_DENIED:
-        x->outcome = "taken-over";
+    if (x->last && x->out.len == 0) {
         rc = MCP_DONE;
-        break;
 
-    default:
-        x->outcome = "gone";
-        rc = MCP_DONE;
-        break;
+    } else if (rc == MCP_AGAIN && p != buf) {
+        rc = MCP_OK;
     }
 
     if (p != buf) {
@@ -349,6 +450,25 @@ mcp_consumer_fault(mcp_exchange_t *x, int rc)
 }
 
 
+/* As configured for what is called; for clients that know to come back. */
+void
+mcp_consumer_close_at_will(mcp_exchange_t *x, const mcp_stream_info_t *info)
+{
+    mcp_str_t     method, name;
+    mcp_policy_t  policy;
+
+    method = (mcp_str_t) { info->method, strlen(info->method) };
+    name = (mcp_str_t) { info->name, strlen(info->name) };
+
+    mcp_endpoint_policy(x->endpoint, method, name, &policy);
+
+    if (policy.close_after && mcp_revision(x->session.revision)->polling) {
+        x->close_at = x->last_write + policy.close_after;
+        mcp_consumer_arm(x);
+    }
+}
+
+
 static int
 mcp_consumer_resume(mcp_exchange_t *x)
 {
@@ -395,11 +515,8 @@ mcp_consumer_resume(mcp_exchange_t *x)
     x->resumed = 1;
     mcp_store_count(x->node->store, MCP_COUNT_RESUMES, 1);
 
-    if (info.kind == MCP_STREAM_CALL && x->endpoint->close_after
-        && mcp_revision(x->session.revision)->polling)
-    {
-        x->close_at = x->last_write + x->endpoint->close_after;
-        mcp_consumer_arm(x);
+    if (info.kind == MCP_STREAM_CALL) {
+        mcp_consumer_close_at_will(x, &info);
     }
 
     return MCP_DONE;

@@ -10,6 +10,7 @@
  *   mcp_inbox.c      what other processes have for a call; cancellation
  *   mcp_input.c      asking the client in the middle of a call
  *   mcp_door.c       the publish door, notifications to subscribers
+ *   mcp_face.c       other ways for a client to come back (mcp_face.h)
  */
 
 
@@ -31,6 +32,9 @@
 /* ms: a message that found no room waits to be woken; this stands behind
  * it. */
 #define MCP_CALL_RETRY  1000
+
+
+typedef struct mcp_face_s  mcp_face_t;
 
 
 typedef enum {
@@ -86,7 +90,8 @@ struct mcp_exchange_s {
     mcp_session_t          session;
     char                  *body;
     mcp_rpc_t              msg;
-    mcp_buf_t              out;
+    mcp_buf_t              out;        /* the answer, or what goes to the
+                                          stream but is not in the log */
     mcp_response_t         response;
     mcp_call_t            *call;
     mcp_door_t             door;
@@ -99,15 +104,21 @@ struct mcp_exchange_s {
     uint64_t               sent;       /* last event known to be written */
     uint64_t               last_write;
     uint64_t               close_at;
+    size_t                 pos;        /* of out, pulled */
     mcp_timer_t            timer;
     unsigned               priming:1;  /* first bytes are to be written */
     unsigned               comment:1;
     unsigned               closing:1;  /* close at will: retry, end */
     unsigned               stopping:1; /* the same, if it can come back */
     unsigned               listener:1; /* of the session's own stream */
+    unsigned               bound:1;    /* the call ends with it */
+    unsigned               last:1;     /* out is all that there will be */
     unsigned               done:1;     /* the last bytes were pulled */
     unsigned               resumed:1;
     unsigned               has_session:1;
+
+    /* faces */
+    const mcp_face_t      *face;       /* by which it came, NULL: the first */
 
     const char            *outcome;
     mcp_facts_t            facts;
@@ -192,6 +203,7 @@ struct mcp_call_s {
     unsigned char          id[MCP_STREAM_ID_LEN];
     char                   id_text[MCP_STREAM_TEXT_LEN];
     mcp_session_t          session;
+    mcp_policy_t           policy;
     mcp_exchange_t        *x;          /* the client's, until it streams */
     mcp_facts_t            facts;
 
@@ -252,6 +264,10 @@ int mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
 void mcp_consumer_wake(mcp_exchange_t *x);
 void mcp_consumer_stop(mcp_exchange_t *x);     /* close at will */
 void mcp_consumer_leave(mcp_exchange_t *x);
+
+/* A consumer that came back: its connection is closed when its time is up. */
+void mcp_consumer_close_at_will(mcp_exchange_t *x,
+    const mcp_stream_info_t *info);
 
 /* GET: resumes the stream of Last-Event-ID, or listens. */
 int mcp_consumer_get(mcp_exchange_t *x);

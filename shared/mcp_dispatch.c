@@ -4,7 +4,7 @@
  * catalog, or a backend), and the rules about sessions and batches.
  */
 
-#include "mcp_core.h"
+#include "mcp_face.h"
 
 
 /* What to do with one message. */
@@ -287,6 +287,36 @@ mcp_dispatch_set_level(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
+/* A method of one of the faces; for clients that do not know it there is
+ * none. */
+static mcp_verdict_e
+mcp_dispatch_face(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
+    mcp_buf_t *out)
+{
+    mcp_fault_e        fault;
+    const mcp_face_t  *face;
+
+    face = mcp_face_of(x, v->method);
+
+    if (face == NULL) {
+        return mcp_verdict_fault(v, MCP_FAULT_METHOD_UNKNOWN, msg->method);
+    }
+
+    if (v->method->opens) {
+        return mcp_verdict_fault(v, MCP_FAULT_INVALID_REQUEST,
+                                 mcp_str("a stream in a batch"));
+    }
+
+    fault = face->answer(x, msg, v->method->id, out);
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_verdict_fault(v, fault, mcp_null_str);
+    }
+
+    return MCP_VERDICT_LOCAL;
+}
+
+
 /* Decides on a request other than initialize; a local result is appended to
  * out. */
 static mcp_verdict_e
@@ -328,6 +358,13 @@ mcp_dispatch_request(mcp_exchange_t *x, const mcp_rpc_t *msg,
 
     case MCP_METHOD_LOGGING_SET_LEVEL:
         return mcp_dispatch_set_level(x, msg, v, out);
+
+    case MCP_METHOD_REQUESTS_GET_STATUS:
+    case MCP_METHOD_REQUESTS_RESUME:
+    case MCP_METHOD_STREAM_POLL:
+    case MCP_METHOD_STREAM_POLL_ALL:
+    case MCP_METHOD_STREAM_RESUME:
+        return mcp_dispatch_face(x, msg, v, out);
 
     case MCP_METHOD_INITIALIZE:
         /* 2025-03-26, lifecycle: not part of a batch */
@@ -486,12 +523,39 @@ mcp_dispatch_start(mcp_exchange_t *x, mcp_call_t *call)
 }
 
 
+/* The face that answers this message with a stream, or NULL. */
+static const mcp_face_t *
+mcp_dispatch_opens(const mcp_exchange_t *x)
+{
+    const mcp_method_t  *method;
+
+    if (x->msg.kind != MCP_RPC_REQUEST && x->msg.kind != MCP_RPC_NOTIFICATION)
+    {
+        return NULL;
+    }
+
+    method = mcp_method_find(x->msg.method);
+
+    /* only a draft of stream/resume was no request */
+
+    if (!method->opens
+        || (x->msg.kind == MCP_RPC_NOTIFICATION
+            && method->id != MCP_METHOD_STREAM_RESUME))
+    {
+        return NULL;
+    }
+
+    return mcp_face_of(x, method);
+}
+
+
 static int
 mcp_dispatch_single(mcp_exchange_t *x)
 {
-    mcp_call_t     *call;
-    mcp_fault_e     fault;
-    mcp_verdict_t   v;
+    mcp_call_t        *call;
+    mcp_fault_e        fault;
+    mcp_verdict_t      v;
+    const mcp_face_t  *face;
 
     if (x->msg.kind == MCP_RPC_REQUEST
         && mcp_method_find(x->msg.method)->id == MCP_METHOD_INITIALIZE)
@@ -506,6 +570,12 @@ mcp_dispatch_single(mcp_exchange_t *x)
                                   x->msg.kind == MCP_RPC_REQUEST ? x->msg.id
                                                           : mcp_null_str,
                                   mcp_null_str);
+    }
+
+    face = mcp_dispatch_opens(x);
+
+    if (face) {
+        return face->open(x);
     }
 
     if (x->msg.kind != MCP_RPC_REQUEST) {

@@ -85,3 +85,66 @@ mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, mcp_buf_t *buf)
     mcp_endpoint_comma(buf, &first);
     mcp_buf_lit(buf, "\"logging\":{}}");
 }
+
+
+uint64_t
+mcp_endpoint_stream_after(const mcp_endpoint_t *endpoint)
+{
+    uint64_t  longest;
+
+    longest = endpoint->catalog
+              ? mcp_catalog_stream_after(endpoint->catalog) : 0;
+
+    return longest > endpoint->stream_after ? longest
+                                            : endpoint->stream_after;
+}
+
+
+static const mcp_policy_rule_t *
+mcp_endpoint_rule(const mcp_catalog_t *catalog, mcp_str_t method,
+    mcp_str_t name)
+{
+    const mcp_policy_rule_t  *rule;
+
+    if (mcp_str_eq(method, mcp_str("tools/call"))) {
+        return mcp_catalog_rule(catalog, MCP_CATALOG_TOOLS, name);
+    }
+
+    if (mcp_str_eq(method, mcp_str("prompts/get"))) {
+        return mcp_catalog_rule(catalog, MCP_CATALOG_PROMPTS, name);
+    }
+
+    if (!mcp_str_eq(method, mcp_str("resources/read"))) {
+        return NULL;
+    }
+
+    rule = mcp_catalog_rule(catalog, MCP_CATALOG_RESOURCES, name);
+
+    if (rule == NULL) {
+        rule = mcp_catalog_rule(catalog, MCP_CATALOG_TEMPLATES, name);
+    }
+
+    return rule;
+}
+
+
+void
+mcp_endpoint_policy(const mcp_endpoint_t *endpoint, mcp_str_t method,
+    mcp_str_t name, mcp_policy_t *policy)
+{
+    memset(policy, 0, sizeof(mcp_policy_t));
+
+    policy->max_wait = endpoint->max_wait;
+    policy->min_wait = endpoint->min_wait;
+    policy->stream_after = endpoint->stream_after;
+    policy->close_after = endpoint->close_after;
+    policy->resume_after = endpoint->resume_after;
+    policy->stream_buffer = endpoint->stream_buffer;
+    policy->max_events = endpoint->max_events;
+    policy->resumable = 1;
+
+    mcp_policy_apply(policy, endpoint->catalog
+                             ? mcp_endpoint_rule(endpoint->catalog, method,
+                                                 name)
+                             : NULL);
+}

@@ -35,6 +35,8 @@ typedef struct {
     mcp_match_t         **origins;
     size_t                n_origins;
     unsigned              any_origin:1;
+    unsigned              link:1;              /* streams have a Link header */
+    unsigned              resume_tokens:1;     /* for all clients */
 
     mcp_str_t             publish_url;         /* base; empty: no door */
 
@@ -44,6 +46,9 @@ typedef struct {
     uint64_t              retry;
     uint64_t              keepalive;           /* 0: no comments */
     uint64_t              max_wait;
+    uint64_t              min_wait;            /* 0: clients are not asked */
+    uint64_t              resume_after;        /* 0: no interim results */
+    uint64_t              resume_lifetime;     /* of a backend's tokens */
     uint64_t              linger;
     uint64_t              call_timeout;
     uint64_t              input_timeout;
@@ -61,6 +66,14 @@ typedef struct {
 
 /* Where calls of this name or URI go; MCP_NO_TARGET: nowhere. */
 unsigned mcp_endpoint_route(const mcp_endpoint_t *endpoint, mcp_str_t name);
+
+/* How a call is to be treated: the endpoint's settings, and over them what
+ * the catalog says of this tool, prompt or resource. */
+void mcp_endpoint_policy(const mcp_endpoint_t *endpoint, mcp_str_t method,
+    mcp_str_t name, mcp_policy_t *policy);
+
+/* The longest time that a call may go on without a stream. */
+uint64_t mcp_endpoint_stream_after(const mcp_endpoint_t *endpoint);
 
 /* 1 if the endpoint has tools, prompts, ...: in its catalog or, when it has
  * none, in its default backend. */

@@ -54,6 +54,12 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
         { 404, MCP_CODE_SERVER, "Unknown event ID" },
     [MCP_FAULT_EVENT_PURGED] =
         { 404, MCP_CODE_SERVER, "Events no longer available" },
+    [MCP_FAULT_LINK] =
+        { 404, MCP_CODE_SERVER, "Unknown stream URL" },
+    [MCP_FAULT_LINK_INPUT] =
+        { 400, MCP_CODE_INVALID_REQUEST,
+          "Invalid Request: an array of responses to requests of this stream "
+          "is expected" },
     [MCP_FAULT_STORE_FULL] =
         { 503, MCP_CODE_SERVER, "Server is out of room" },
     [MCP_FAULT_TOO_MANY_STREAMS] =
@@ -99,6 +105,8 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
         { 200, MCP_CODE_PARAMS, "Invalid cursor" },
     [MCP_FAULT_LOG_LEVEL] =
         { 200, MCP_CODE_PARAMS, "Invalid log level" },
+    [MCP_FAULT_RESUME_TOKEN] =
+        { 200, MCP_CODE_PARAMS, "Unknown or expired resume token" },
 
     [MCP_FAULT_BACKEND_FAILED] =
         { 200, MCP_CODE_INTERNAL, "Backend failed" },

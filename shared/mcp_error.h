@@ -25,6 +25,8 @@ typedef enum {
     MCP_FAULT_EVENT_ID_MALFORMED,      /* 400 */
     MCP_FAULT_EVENT_ID_UNKNOWN,        /* 404 */
     MCP_FAULT_EVENT_PURGED,            /* 404, events after it were dropped */
+    MCP_FAULT_LINK,                    /* 404, for whatever reason */
+    MCP_FAULT_LINK_INPUT,              /* 400, no response that is waited for */
     MCP_FAULT_STORE_FULL,              /* 503 */
     MCP_FAULT_TOO_MANY_STREAMS,        /* 429 */
     MCP_FAULT_FORBIDDEN,               /* 403, publish door */
@@ -46,6 +48,7 @@ typedef enum {
     MCP_FAULT_RESOURCE_UNKNOWN,        /* -32002 */
     MCP_FAULT_CURSOR,                  /* -32602 */
     MCP_FAULT_LOG_LEVEL,               /* -32602 */
+    MCP_FAULT_RESUME_TOKEN,            /* -32602, for whatever reason */
 
     /* the call went wrong on our side */
     MCP_FAULT_BACKEND_FAILED,          /* -32603, refused, cut off */

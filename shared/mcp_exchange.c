@@ -1,5 +1,5 @@
 
-#include "mcp_core.h"
+#include "mcp_face.h"
 #include "mcp_http.h"
 
 
@@ -632,7 +632,7 @@ mcp_exchange_facts(mcp_exchange_t *x)
         value[MCP_FACT_EVENTS].len =
             (size_t) (mcp_uint_print(number, x->cursor.seq - x->first)
                       - number);
-        value[MCP_FACT_FACE] = mcp_str("polling");
+        value[MCP_FACT_FACE] = x->face ? x->face->name : mcp_str("polling");
 
         if (x->resumed) {
             value[MCP_FACT_RESUMED] = mcp_str("1");

@@ -184,8 +184,8 @@ mcp_inbox_read(mcp_call_t *call)
 
         /* as much again as the inbox itself may hold */
 
-        if (held && call->endpoint->stream_buffer
-            && call->kept_bytes >= call->endpoint->stream_buffer)
+        if (held && call->policy.stream_buffer
+            && call->kept_bytes >= call->policy.stream_buffer)
         {
             break;
         }
@@ -394,7 +394,7 @@ mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id)
     if (mcp_inbox_cancel_key(key, x->session.id, id) == MCP_OK) {
         mcp_store_value_set(store, 'c', key, 1,
                             x->node->env->now(x->node->env->ctx)
-                            + x->endpoint->stream_after
+                            + mcp_endpoint_stream_after(x->endpoint)
                             + MCP_INBOX_CANCEL_MARK);
     }
 }

@@ -19,7 +19,7 @@ mcp_job_client_capabilities(mcp_call_t *call)
     mcp_buf_t  buf;
     mcp_str_t  text;
 
-    bits = call->session.capabilities;
+    bits = call->session.capabilities & MCP_CLIENT_INPUT;
 
     if (bits == 0) {
         return mcp_str("{}");

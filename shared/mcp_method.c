@@ -8,11 +8,15 @@
 /* one row: its id, its name, what it lists, what a backend answers with */
 
 #define mcp_method_request(id, name, list_kind, want)                         \
-    [id] = { { name, sizeof(name) - 1 }, id, 0, list_kind, want }
+    [id] = { { name, sizeof(name) - 1 }, id, 0, list_kind, want, 0, 0 }
+
+#define mcp_method_face(id, name, capability, opens)                          \
+    [id] = { { name, sizeof(name) - 1 }, id, 0, MCP_METHOD_NO_LIST,           \
+             MCP_BACKEND_PLAIN, capability, opens }
 
 #define mcp_method_notification(id, name)                                     \
     [id] = { { name, sizeof(name) - 1 }, id, 1,                               \
-             MCP_METHOD_NO_LIST, MCP_BACKEND_PLAIN }
+             MCP_METHOD_NO_LIST, MCP_BACKEND_PLAIN, 0, 0 }
 
 
 static const mcp_method_t  mcp_methods[MCP_METHOD_COUNT] = {
@@ -60,6 +64,21 @@ static const mcp_method_t  mcp_methods[MCP_METHOD_COUNT] = {
 
     mcp_method_request(MCP_METHOD_LOGGING_SET_LEVEL, "logging/setLevel",
         MCP_METHOD_NO_LIST, MCP_BACKEND_PLAIN),
+
+    mcp_method_face(MCP_METHOD_REQUESTS_GET_STATUS, "requests/getStatus",
+        MCP_CLIENT_REQUESTS, 0),
+
+    mcp_method_face(MCP_METHOD_REQUESTS_RESUME, "requests/resume",
+        MCP_CLIENT_REQUESTS, 1),
+
+    mcp_method_face(MCP_METHOD_STREAM_POLL, "stream/poll",
+        MCP_CLIENT_STREAMS, 0),
+
+    mcp_method_face(MCP_METHOD_STREAM_POLL_ALL, "stream/poll/all",
+        MCP_CLIENT_STREAMS, 0),
+
+    mcp_method_face(MCP_METHOD_STREAM_RESUME, "stream/resume",
+        MCP_CLIENT_STREAMS, 1),
 
     mcp_method_notification(MCP_METHOD_NOTIFICATION_INITIALIZED,
         "notifications/initialized"),

@@ -8,6 +8,7 @@
 
 #include "mcp_backend.h"
 #include "mcp_catalog.h"
+#include "mcp_session.h"
 
 
 typedef enum {
@@ -27,6 +28,11 @@ typedef enum {
     MCP_METHOD_RESOURCES_UNSUBSCRIBE,
     MCP_METHOD_COMPLETION_COMPLETE,
     MCP_METHOD_LOGGING_SET_LEVEL,
+    MCP_METHOD_REQUESTS_GET_STATUS,
+    MCP_METHOD_REQUESTS_RESUME,
+    MCP_METHOD_STREAM_POLL,
+    MCP_METHOD_STREAM_POLL_ALL,
+    MCP_METHOD_STREAM_RESUME,
 
     /* notifications */
     MCP_METHOD_NOTIFICATION_INITIALIZED,
@@ -46,6 +52,9 @@ typedef struct {
     unsigned            notification:1;
     int                 list_kind;     /* mcp_catalog_kind_e, or NO_LIST */
     mcp_backend_want_e  want;          /* what a backend answers with */
+    unsigned            capability;    /* MCP_CLIENT_...: exists for clients
+                                          that declare it only */
+    unsigned            opens:1;       /* its answer is a call's stream */
 } mcp_method_t;
 
 

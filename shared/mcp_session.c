@@ -27,6 +27,7 @@
 
 static int mcp_session_good(const mcp_session_t *session, uint64_t now,
     const unsigned char principal[MCP_DIGEST_LEN]);
+static unsigned mcp_session_faces(const mcp_json_value_t *object);
 static uint32_t mcp_session_seconds(uint64_t ms);
 static int mcp_session_is_object(mcp_json_value_t value);
 
@@ -218,6 +219,39 @@ mcp_session_capabilities(const mcp_json_value_t *capabilities)
 
         if (url) {
             bits |= MCP_CLIENT_ELICITATION_URL;
+        }
+    }
+
+    /* proposals: by their own name, or as experiments (2025-11-25, lifecycle,
+     * "Capability Negotiation") */
+
+    value = mcp_json_get(capabilities, mcp_str("experimental"));
+
+    return bits | mcp_session_faces(capabilities) | mcp_session_faces(&value);
+}
+
+
+/* The ways of resuming that an object names. */
+static unsigned
+mcp_session_faces(const mcp_json_value_t *object)
+{
+    size_t    i;
+    unsigned  bits;
+
+    static const struct {
+        mcp_str_t  name;
+        unsigned   bit;
+    } faces[] = {
+        { { "resumableRequests", 17 }, MCP_CLIENT_REQUESTS },
+        { { "streams", 7 }, MCP_CLIENT_STREAMS },
+        { { "resumeTokens", 12 }, MCP_CLIENT_TOKENS }
+    };
+
+    bits = 0;
+
+    for (i = 0; i < sizeof(faces) / sizeof(faces[0]); i++) {
+        if (mcp_session_is_object(mcp_json_get(object, faces[i].name))) {
+            bits |= faces[i].bit;
         }
     }
 

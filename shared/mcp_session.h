@@ -22,6 +22,12 @@
 #define MCP_CLIENT_ELICITATION_URL  0x0004
 #define MCP_CLIENT_ROOTS            0x0008
 #define MCP_CLIENT_SAMPLING_TOOLS   0x0010
+#define MCP_CLIENT_REQUESTS         0x0020     /* resumableRequests */
+#define MCP_CLIENT_STREAMS          0x0040
+#define MCP_CLIENT_TOKENS           0x0080     /* resumeTokens */
+
+/* Those about input; the others are the faces'. */
+#define MCP_CLIENT_INPUT            0x001f
 
 
 typedef struct {

@@ -223,6 +223,16 @@ int mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
 int mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_stream_state_e state);
 
+/* The time for which a stream may be unattended begins anew; nothing changes
+ * for one that is attended, or over and sent. */
+int mcp_store_touch(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t now);
+
+/* Drops the events up to seq: a client has them.  MCP_ERR_NOT_FOUND also when
+ * there is no such event yet. */
+int mcp_store_confirm(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t seq);
+
 /* Frees it at once; a consumer is woken and finds it gone. */
 void mcp_store_free(mcp_store_t *store, const mcp_stream_ref_t *ref);
 

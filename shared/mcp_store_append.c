@@ -351,6 +351,39 @@ mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
+int
+mcp_store_confirm(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t seq)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_enter(store, &op);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    st = mcp_store_stream_get(&op, ref);
+
+    if (st == NULL || seq > st->events.last) {
+        rc = MCP_ERR_NOT_FOUND;
+
+    } else {
+        mcp_store_stream_sent(&op, st, seq);
+
+        while (st->events.first <= seq) {
+            mcp_store_drop(&op, st);
+        }
+
+        mcp_store_stream_settle(&op, st);
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
 /* A message for which there is no room even without all that the listener
  * has: the number that it would have had is passed over, so that the client
  * is told that something is missing. */

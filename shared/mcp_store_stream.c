@@ -761,6 +761,35 @@ mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
+int
+mcp_store_touch(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t now)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_enter(store, &op);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    st = mcp_store_stream_get(&op, ref);
+
+    if (st == NULL) {
+        rc = MCP_ERR_NOT_FOUND;
+
+    } else if (st->consumer_slot == MCP_STORE_NO_SLOT
+               && st->unattended < now && !mcp_store_stream_settled(st))
+    {
+        st->unattended = now;
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
 /* Both times are "not known yet" after calls that do not bring the time. */
 static void
 mcp_store_stream_stamp(mcp_store_stream_t *st, uint64_t now)

@@ -264,6 +264,13 @@ mistakes_are_named(void **state)
 
         /* the file */
         { "", "line 1: not valid JSON" },
+        { "{\"prompts\":[{\"name\":\"a\"},\n{\"name\":\"b\",\n"
+          "\"x-mcp-max-wait\":\n\"5m\"}]}",
+          "line 4: \"x-mcp-max-wait\" must be a number of seconds, with "
+          "three decimals at most" },
+        { "{\"prompts\":[{\"name\":\"b\",\"x-mcp-resumable\":true,\n"
+          "\"x-mcp-resumable\":true}]}",
+          "line 2: \"x-mcp-resumable\" is duplicate" },
         { "\n\n{\"tools\":[}", "line 3: not valid JSON" },
         { "{}\n{}", "line 2: not valid JSON" },
         { "[]", "line 1: a catalog must be an object" },
@@ -722,6 +729,7 @@ allocations_fail(void **state)
     fail_each(mcp_str(
         "{\"instructions\":\"i\","
         "\"tools\":[{\"name\":\"\\u0061\",\"x-mcp-a\":1," SCHEMA "},"
+        "{\"name\":\"c\",\"x-mcp-max-wait\":1," SCHEMA "},"
         "{\"name\":\"b\"," SCHEMA "}],"
         "\"prompts\":[{\"name\":\"\\u0061\",\"\\u0062\":1,\"x-mcp-\":1}],"
         "\"resources\":[{\"uri\":\"file:///\",\"name\":\"\\u0061\"}],"

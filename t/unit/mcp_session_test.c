@@ -265,6 +265,16 @@ capabilities_are_read(void **state)
         { "{ \"experimental\":{\"roots\":{}}, \"sampling\" : {} ,"
           "\"elicitation\":{\"url\": { } } }",
           MCP_CLIENT_SAMPLING|MCP_CLIENT_ELICITATION_URL },
+        { "{\"resumableRequests\":{}}", MCP_CLIENT_REQUESTS },
+        { "{\"streams\":{}}", MCP_CLIENT_STREAMS },
+        { "{\"resumeTokens\":{}}", MCP_CLIENT_TOKENS },
+        { "{\"experimental\":{\"resumableRequests\":{},\"streams\":{},"
+          "\"resumeTokens\":{}}}",
+          MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS|MCP_CLIENT_TOKENS },
+        { "{\"streams\":true,\"resumableRequests\":null,\"experimental\":"
+          "{\"resumeTokens\":[]}}", 0 },
+        { "{\"experimental\":[],\"roots\":{\"streams\":{}}}",
+          MCP_CLIENT_ROOTS },
     };
 
     size_t            i;

@@ -301,10 +301,78 @@ test_full_of_sent(void **state)
 }
 
 
+/* What a client confirms goes, whether it counted as sent or not. */
+static void
+test_confirm(void **state)
+{
+    int                taken;
+    char               buf[4096];
+    size_t             len;
+    unsigned           i;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref, none;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
+    spec.max_events = 10;
+    store_create(&d, 0, &spec, &ref);
+
+    for (i = 1; i <= 10; i++) {
+        assert_int_equal(store_say(&d, 0, &ref, store_message(i, 300), -1,
+                                   MCP_STATE_PROCESSING), MCP_OK);
+    }
+
+    none = ref;
+    none.id[0] ^= 1;
+    assert_int_equal(mcp_store_confirm(S1, &none, 1), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_confirm(S1, &ref, 11), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_confirm(S1, &ref, 0), MCP_OK);
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_int_equal(info.first_seq, 1);
+
+    assert_int_equal(mcp_store_confirm(S1, &ref, 4), MCP_OK);
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_int_equal(info.first_seq, 5);
+    assert_int_equal(info.sent_seq, 4);
+    store_sound(&d);
+
+    /* an older cursor is told, and there is room again */
+
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 3, &cursor, &taken),
+                     MCP_ERR_PURGED);
+    assert_int_equal(store_say(&d, 0, &ref, store_message(11, 300), -1,
+                               MCP_STATE_PROCESSING), MCP_OK);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 4, &cursor, &taken),
+                     MCP_OK);
+    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 4, buf, sizeof(buf),
+                                    &len), MCP_OK);
+
+    /* all of it, twice, under a reader; then on */
+
+    assert_int_equal(mcp_store_confirm(S0, &ref, 11), MCP_OK);
+    assert_int_equal(mcp_store_confirm(S0, &ref, 11), MCP_OK);
+    store_sound(&d);
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_int_equal(info.first_seq, 12);
+    assert_int_equal(info.bytes, 0);
+
+    assert_int_equal(store_say(&d, 0, &ref, store_message(12, 300), 0,
+                               MCP_STATE_COMPLETED), MCP_OK);
+    mcp_store_unwatch(S1, &ref, 5, 11, 9);
+    assert_int_equal(mcp_store_confirm(S0, &ref, 12), MCP_OK);
+    store_sound(&d);
+    mcp_store_free(S0, &ref);
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
+        store_test(test_confirm),
         store_test(test_back_pressure),
         store_test(test_bytes),
         store_test(test_full),

@@ -240,10 +240,63 @@ test_states(void **state)
 }
 
 
+/* Asking after a stream starts its time anew, unless there is none to
+ * start. */
+static void
+test_touch(void **state)
+{
+    int                taken;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref, none;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
+    store_create(&d, 0, &spec, &ref);
+    assert_int_equal(store_say(&d, 0, &ref, mcp_str("1"), 0,
+                               MCP_STATE_COMPLETED), MCP_OK);
+
+    none = ref;
+    none.id[0] ^= 1;
+    assert_int_equal(mcp_store_touch(S1, &none, 1), MCP_ERR_NOT_FOUND);
+
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_int_equal(mcp_store_touch(S1, &ref, info.unattended + 777), MCP_OK);
+    taken = (int) info.unattended;
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_int_equal(info.unattended, taken + 777);
+    assert_int_equal(mcp_store_touch(S1, &ref, 1), MCP_OK);
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_int_equal(info.unattended, taken + 777);
+
+    /* it is kept for as long as if its client had just left */
+
+    mcp_store_sweep(S0, info.unattended + spec.max_wait - 1, UINT32_MAX, NULL,
+                    NULL);
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
+    assert_int_equal(mcp_store_touch(S0, &ref, 900000), MCP_OK);
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_int_equal(info.unattended, 0);
+
+    /* over and sent: nobody needs it any more */
+
+    mcp_store_unwatch(S1, &ref, 5, 1, 1000000);
+    assert_int_equal(mcp_store_touch(S0, &ref, 2000000), MCP_OK);
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_int_equal(info.unattended, 1000000);
+    mcp_store_free(S0, &ref);
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
+        store_test(test_touch),
         store_test(test_create_and_find),
         store_test(test_session_walk),
         store_test(test_crowd),

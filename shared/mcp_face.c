@@ -1,0 +1,444 @@
+
+/* The table of faces, and what they have in common. */
+
+
+#include "mcp_face.h"
+
+
+/* In the order in which their first events stand in a stream. */
+
+static const mcp_face_t *const  mcp_faces[] = {
+    &mcp_face_request,
+    &mcp_face_stream,
+    &mcp_face_link,
+    &mcp_face_token
+};
+
+#define MCP_FACES  (sizeof(mcp_faces) / sizeof(mcp_faces[0]))
+
+
+int
+mcp_faces_begin(mcp_call_t *call)
+{
+    int     rc;
+    size_t  i;
+
+    rc = MCP_OK;
+
+    for (i = 0; rc == MCP_OK && i < MCP_FACES; i++) {
+        if (mcp_faces[i]->begin) {
+            rc = mcp_faces[i]->begin(call);
+        }
+    }
+
+    return rc;
+}
+
+
+int
+mcp_faces_look(mcp_exchange_t *x, const mcp_head_t *head)
+{
+    int     rc;
+    size_t  i;
+
+    for (i = 0; i < MCP_FACES; i++) {
+        if (mcp_faces[i]->look == NULL) {
+            continue;
+        }
+
+        rc = mcp_faces[i]->look(x, head);
+
+        if (rc == MCP_OK) {
+            x->face = mcp_faces[i];
+        }
+
+        if (rc != MCP_DONE) {
+            return rc;
+        }
+    }
+
+    return MCP_OK;
+}
+
+
+void
+mcp_faces_head(mcp_exchange_t *x)
+{
+    size_t  i;
+
+    for (i = 0; i < MCP_FACES; i++) {
+        if (mcp_faces[i]->head) {
+            mcp_faces[i]->head(x);
+        }
+    }
+}
+
+
+int
+mcp_faces_idle(mcp_exchange_t *x)
+{
+    size_t  i;
+
+    for (i = 0; i < MCP_FACES; i++) {
+        if (mcp_faces[i]->idle && mcp_faces[i]->idle(x)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+void
+mcp_faces_tail(mcp_exchange_t *x, int over)
+{
+    size_t  i;
+
+    for (i = 0; i < MCP_FACES; i++) {
+        if (mcp_faces[i]->tail) {
+            mcp_faces[i]->tail(x, over);
+        }
+    }
+}
+
+
+int
+mcp_faces_call(mcp_exchange_t *x)
+{
+    int     rc;
+    size_t  i;
+
+    rc = MCP_AGAIN;
+
+    for (i = 0; rc == MCP_AGAIN && i < MCP_FACES; i++) {
+        if (mcp_faces[i]->call) {
+            rc = mcp_faces[i]->call(x);
+        }
+    }
+
+    return rc;
+}
+
+
+void
+mcp_faces_start(mcp_call_t *call)
+{
+    size_t  i;
+
+    for (i = 0; i < MCP_FACES; i++) {
+        if (mcp_faces[i]->start) {
+            mcp_faces[i]->start(call);
+        }
+    }
+}
+
+
+void
+mcp_faces_interim(mcp_exchange_t *x)
+{
+    size_t  i;
+
+    for (i = 0; i < MCP_FACES; i++) {
+        if (mcp_faces[i]->interim) {
+            mcp_faces[i]->interim(x);
+        }
+    }
+}
+
+
+int
+mcp_faces_result(mcp_request_t *req, mcp_str_t body, mcp_buf_t *out)
+{
+    int     rc;
+    size_t  i;
+
+    rc = MCP_DONE;
+
+    for (i = 0; rc == MCP_DONE && i < MCP_FACES; i++) {
+        if (mcp_faces[i]->result) {
+            rc = mcp_faces[i]->result(req, body, out);
+        }
+    }
+
+    return rc;
+}
+
+
+void
+mcp_faces_undo(mcp_request_t *req)
+{
+    size_t  i;
+
+    for (i = 0; i < MCP_FACES; i++) {
+        if (mcp_faces[i]->undo) {
+            mcp_faces[i]->undo(req);
+        }
+    }
+}
+
+
+const mcp_face_t *
+mcp_face_of(const mcp_exchange_t *x, const mcp_method_t *method)
+{
+    size_t  i;
+
+    if ((x->session.capabilities & method->capability) == 0) {
+        return NULL;
+    }
+
+    for (i = 0; i < MCP_FACES; i++) {
+        if (mcp_faces[i]->capability == method->capability) {
+            return mcp_faces[i];
+        }
+    }
+
+    return NULL;
+}
+
+
+/* --- in common --- */
+
+int
+mcp_face_param(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t key,
+    mcp_str_t *out)
+{
+    mcp_json_value_t  value;
+
+    value = mcp_json_get(&msg->params, key);
+
+    if (value.type != MCP_JSON_STRING) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    return mcp_json_unescape(mcp_exchange_arena(x), value.raw, out);
+}
+
+
+static int
+mcp_face_same(const unsigned char a[MCP_DIGEST_LEN],
+    const unsigned char b[MCP_DIGEST_LEN])
+{
+    return mcp_secret_eq((mcp_str_t) { (const char *) a, MCP_DIGEST_LEN },
+                         (mcp_str_t) { (const char *) b, MCP_DIGEST_LEN });
+}
+
+
+static int
+mcp_face_is_resumable(const mcp_exchange_t *x, const mcp_stream_info_t *info)
+{
+    mcp_policy_t  policy;
+
+    mcp_endpoint_policy(x->endpoint,
+                        (mcp_str_t) { info->method, strlen(info->method) },
+                        (mcp_str_t) { info->name, strlen(info->name) },
+                        &policy);
+
+    return policy.resumable;
+}
+
+
+int
+mcp_face_allows(const mcp_exchange_t *x, const mcp_stream_info_t *info)
+{
+    return info->kind == MCP_STREAM_CALL
+           && info->state != MCP_STATE_CANCELLED
+           && mcp_face_same(info->principal, x->principal)
+           && (!x->has_session || mcp_face_same(info->session, x->session.id))
+           && mcp_face_is_resumable(x, info);
+}
+
+
+int
+mcp_face_find(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
+    mcp_stream_info_t *info)
+{
+    if (mcp_store_find(x->node->store, id, info) != MCP_OK
+        || !mcp_face_allows(x, info))
+    {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    return MCP_OK;
+}
+
+
+int
+mcp_face_cursor(mcp_exchange_t *x, const mcp_stream_info_t *info,
+    uint64_t *after)
+{
+    unsigned char  id[MCP_STREAM_ID_LEN];
+
+    if (x->event_id.len == 0) {
+        return MCP_OK;
+    }
+
+    if (mcp_event_id_parse(x->event_id, id, after) != MCP_OK
+        || memcmp(id, info->ref.id, MCP_STREAM_ID_LEN) != 0
+        || *after > info->last_seq)
+    {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    return MCP_OK;
+}
+
+
+int
+mcp_face_refuse(mcp_exchange_t *x)
+{
+    int  rc;
+
+    rc = mcp_exchange_fault(x, MCP_FAULT_RESUME_TOKEN, x->msg.id,
+                            mcp_null_str);
+
+    /* nobody reads the answer to what is no request, but for its status
+     * (basic/transports, "Sending Messages to the Server") */
+
+    if (rc == MCP_OK && x->msg.kind == MCP_RPC_NOTIFICATION) {
+        x->response.status = 400;
+    }
+
+    return rc;
+}
+
+
+int
+mcp_face_resume(mcp_exchange_t *x, const mcp_face_t *face,
+    const mcp_stream_info_t *info, uint64_t least)
+{
+    int       rc;
+    uint64_t  after;
+
+    after = least + 1 < info->first_seq ? info->first_seq - 1 : least;
+
+    rc = mcp_face_cursor(x, info, &after);
+
+    if (rc == MCP_OK && x->event_id.len) {
+        rc = mcp_store_confirm(x->node->store, &info->ref, after);
+    }
+
+    if (rc == MCP_OK) {
+        x->face = face;
+        rc = mcp_consumer_start(x, &info->ref, after);
+    }
+
+    switch (rc) {
+
+    case MCP_OK:
+        break;
+
+    case MCP_ERR_NOT_FOUND:
+    case MCP_ERR_PURGED:
+        return mcp_face_refuse(x);
+
+    default:
+        return MCP_ERR_MEMORY;
+    }
+
+    x->resumed = 1;
+    mcp_store_count(x->node->store, MCP_COUNT_RESUMES, 1);
+    mcp_consumer_close_at_will(x, info);
+
+    return MCP_DONE;
+}
+
+
+void
+mcp_face_seconds(mcp_buf_t *buf, uint64_t ms)
+{
+    unsigned  rest;
+    char      digits[4];
+
+    mcp_buf_int(buf, (int64_t) (ms / 1000));
+
+    rest = (unsigned) (ms % 1000);
+
+    if (rest) {
+        digits[0] = '.';
+        digits[1] = (char) ('0' + rest / 100);
+        digits[2] = (char) ('0' + rest / 10 % 10);
+        digits[3] = (char) ('0' + rest % 10);
+        mcp_buf_add(buf, digits, 4);
+    }
+}
+
+
+void
+mcp_face_add_flag(mcp_buf_t *buf, int flag)
+{
+    mcp_buf_str(buf, flag ? mcp_str("true") : mcp_str("false"));
+}
+
+
+void
+mcp_face_add_token(mcp_buf_t *buf, const mcp_keys_t *keys, char purpose,
+    const unsigned char *data, size_t len)
+{
+    char  *p, *end;
+
+    mcp_buf_lit(buf, "\"");
+
+    p = mcp_buf_reserve(buf, MCP_TOKEN_TEXT_MAX);
+
+    if (p) {
+        end = mcp_token_sign(keys, purpose, data, len, p);
+
+        if (end) {
+            buf->len += (size_t) (end - p);
+
+        } else {
+            buf->failed = MCP_ERR_MEMORY;
+        }
+    }
+
+    mcp_buf_lit(buf, "\"");
+}
+
+
+int
+mcp_face_open_token(const mcp_keys_t *keys, char purpose, mcp_str_t text,
+    unsigned char *data, size_t len)
+{
+    size_t         n;
+    unsigned char  payload[MCP_TOKEN_MAX_DATA];
+
+    n = sizeof(payload);
+
+    if (text.len > MCP_TOKEN_TEXT_MAX
+        || mcp_token_verify(keys, purpose, text, payload, &n) != MCP_OK
+        || n != len)
+    {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    memcpy(data, payload, len);
+
+    return MCP_OK;
+}
+
+
+/* Big endian. */
+void
+mcp_face_put(unsigned char *p, uint64_t n, size_t bytes)
+{
+    while (bytes--) {
+        p[bytes] = (unsigned char) n;
+        n >>= 8;
+    }
+}
+
+
+uint64_t
+mcp_face_take(const unsigned char *p, size_t bytes)
+{
+    size_t    i;
+    uint64_t  n;
+
+    n = 0;
+
+    for (i = 0; i < bytes; i++) {
+        n = n << 8 | p[i];
+    }
+
+    return n;
+}

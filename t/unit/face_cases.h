@@ -1,0 +1,91 @@
+
+/* What the tests of faces have in common: sessions that know them, and what
+ * they read out of streams. */
+
+
+#ifndef FACE_CASES_H_INCLUDED
+#define FACE_CASES_H_INCLUDED
+
+
+#include "core_cases.h"
+
+
+#define INPUT  "\"sampling\":{},\"elicitation\":{},\"roots\":{}"
+
+
+static char  token[512] __attribute__((unused));
+static char  other[MCP_SESSION_TEXT_MAX] __attribute__((unused));
+
+
+/* What stands between the last "before" and the quote after it. */
+static inline void
+quoted(const char *text, const char *before, char *out, size_t size)
+{
+    const char  *p, *last;
+
+    last = NULL;
+
+    for (p = text; (p = strstr(p, before)) != NULL; p++) {
+        last = p + strlen(before);
+    }
+
+    if (last == NULL) {
+        fail_msg("no %s in %s", before, text);
+    }
+
+    snprintf(out, size, "%.*s", (int) strcspn(last, "\""), last);
+}
+
+
+/* A POST, with Last-Event-ID if there is one; it stays open. */
+static inline void
+post_after(unsigned process, client_t *c, const char *of, const char *body,
+    const char *last)
+{
+    client_init(c, of);
+
+    if (last) {
+        client_header(c, "Last-Event-ID", last);
+    }
+
+    client_send(&d, process, c, "POST", body);
+}
+
+
+/* Everything that a token may be changed to is refused like that. */
+static inline void
+mangle(const char *good, char *bad, size_t k)
+{
+    strcpy(bad, good);
+
+    if (k < strlen(good)) {
+        bad[k] = bad[k] == 'A' ? 'B' : 'A';
+
+    } else {
+        strcat(bad, "A");
+    }
+}
+
+
+/* Whatever fails, nothing is left behind; f does the same again each time. */
+static inline void
+fail_each(void (*f)(void))
+{
+    unsigned long  k;
+
+    for (k = 1; k < 2000; k++) {
+        d.te.tm.failed = 0;
+        d.te.tm.fail_at = k;
+        f();
+        d.te.tm.fail_at = 0;
+
+        if (d.te.tm.failed == 0) {
+            break;
+        }
+    }
+
+    assert_true(k > 1 && k < 2000);
+}
+
+
+#endif /* FACE_CASES_H_INCLUDED */

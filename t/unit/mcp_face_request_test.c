@@ -1,0 +1,570 @@
+
+/* Resumable requests: policy, status, resumption. */
+
+#include "face_cases.h"
+
+
+#define POLICY   "notifications/requests/resumePolicy"
+#define REFUSED  "\"error\":{\"code\":-32602,"                                \
+                 "\"message\":\"Unknown or expired resume token\"}"
+
+
+static char  last[64];
+
+
+static void
+begin(const char *revision)
+{
+    client_open(&d, session, revision,
+                "{" INPUT ",\"resumableRequests\":{}}");
+}
+
+
+/* A call that is durable, with n messages behind the policy. */
+static mcp_job_t *
+durable(int n)
+{
+    mcp_job_t  *job;
+
+    job = call(0);
+
+    while (n--) {
+        backend_say(&d, job, PROGRESS(1) "\n");
+    }
+
+    driver_wait(&d, 1500);
+    quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
+
+    return job;
+}
+
+
+static const char *
+status_of(const char *id, const char *of)
+{
+    static char  body[1024];
+
+    snprintf(body, sizeof(body), REQUEST("9", "requests/getStatus",
+             "{\"requestId\":%s,\"resumeToken\":\"%s\"}"), id, of);
+
+    return body;
+}
+
+
+static const char *
+resume_of(const char *id, const char *of)
+{
+    static char  body[1024];
+
+    snprintf(body, sizeof(body), "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":"
+             "\"requests/resume\",\"params\":{\"resumeToken\":\"%s\"}}", id,
+             of);
+
+    return body;
+}
+
+
+/* The policy is the first event, and says what is configured. */
+static void
+test_policy(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.max_wait = 90500;
+    d.endpoint.min_wait = 2000;
+
+    begin(NEW);
+    job = durable(1);
+
+    has(a.text, ".1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"" POLICY "\","
+                "\"params\":{\"requestId\":7,\"resumeToken\":\"");
+    has(a.text, "\",\"minWait\":2,\"maxWait\":90.500}}\n\n");
+    has(a.text, ".2\ndata: " PROGRESS(1));
+    assert_int_equal(count(a.text, POLICY), 1);
+
+    end_with_result(job);
+    has(a.text, ".3\ndata: " ANSWER);
+    client_close(&d, &a);
+
+    /* nothing of it for others, nor for what is answered at once */
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, RESULT);
+    assert_string_equal(a.text, ANSWER);
+    client_close(&d, &a);
+
+    client_open(&d, session, NEW, ALL);
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    has(a.text, ".1\ndata: " PROGRESS(1));
+    has_not(a.text, POLICY);
+    ask(session, status_of("7", token), 200, "\"code\":-32601");
+    ask(session, resume_of("7", token), 200, "\"code\":-32601");
+    end_with_result(job);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_status(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = durable(1);
+
+    ask(session, status_of("7", token), 200,
+        "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{\"requestId\":7,"
+        "\"status\":\"processing\",\"hasPendingMessage\":false,"
+        "\"hasInputRequest\":false}}");
+
+    client_last_id(&a, last);
+    client_close(&d, &a);
+    backend_say(&d, job, PROGRESS(2) "\n");
+    ask(session, status_of("7", token), 200, "\"hasPendingMessage\":true,"
+        "\"hasInputRequest\":false");
+
+    /* nothing is fetched, nothing deleted; a cursor says more than sockets */
+
+    ask(session, status_of("7", token), 200, "\"hasPendingMessage\":true");
+    client_init(&b, session);
+    client_header(&b, "Last-Event-ID", last);
+    client_send(&d, 0, &b, "POST", status_of("7", token));
+    has(b.text, "\"hasPendingMessage\":true");
+    client_close(&d, &b);
+
+    backend_say(&d, job, ASK "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    ask(session, status_of("7", token), 200, "\"status\":\"processing\","
+        "\"hasPendingMessage\":true,\"hasInputRequest\":true");
+
+    cancel(1, session, "7");
+    driver_pump(&d);
+    ask(session, status_of("7", token), 200, REFUSED);
+    quiet();
+
+    job = durable(0);
+    client_close(&d, &a);
+    end_with_result(job);
+    ask(session, status_of("7", token), 200, "\"status\":\"completed\","
+        "\"hasPendingMessage\":true");
+
+    job = durable(0);
+    client_close(&d, &a);
+    backend_end(&d, job, MCP_FAULT_BACKEND_FAILED);
+    ask(session, status_of("7", token), 200, "\"status\":\"failed\","
+        "\"hasPendingMessage\":true");
+    quiet();
+}
+
+
+/* At either process; with a cursor from there, else what is not confirmed,
+ * live, and to the response under the same id. */
+static void
+test_resume(void **state)
+{
+    mcp_job_t          *job;
+    unsigned char       id[MCP_STREAM_ID_LEN];
+    uint64_t            seq;
+    mcp_stream_info_t   info;
+
+    (void) state;
+
+    begin(NEW);
+    job = durable(2);
+    client_last_id(&a, last);
+    client_close(&d, &a);
+    backend_say(&d, job, PROGRESS(3) "\n");
+
+    post_after(1, &a, session, resume_of("7", token), last);
+    assert_int_equal(a.streaming, 1);
+    has_not(a.text, PROGRESS(1));
+    has(a.text, ".4\ndata: " PROGRESS(3));
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_FACE, "requests");
+
+    /* what was confirmed is gone */
+
+    assert_int_equal(mcp_event_id_parse(test_str(last), id, &seq), MCP_OK);
+    assert_int_equal(mcp_store_find(&d.process[0].store, id, &info), MCP_OK);
+    assert_int_equal(info.first_seq, 4);
+
+    /* twice at the same time: the newer one has it, without a cursor all that
+     * was not confirmed */
+
+    post_after(0, &b, session, resume_of("7", token), NULL);
+    assert_int_equal(a.ended, 1);
+    has(b.text, ".4\ndata: " PROGRESS(3));
+    assert_int_equal(count(b.text, "\ndata: {"), 1);
+    client_close(&d, &a);
+
+    end_with_result(job);
+    has(b.text, ".5\ndata: " ANSWER);
+    assert_int_equal(b.ended, 1);
+    client_close(&d, &b);
+
+    /* over, and still there for a while: nothing but the response */
+
+    post_after(0, &b, session, resume_of("7", token), NULL);
+    has(b.text, ANSWER);
+    assert_int_equal(b.ended, 1);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* The connection broke before the response arrived, though it was written. */
+static void
+test_response_lost(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = durable(1);
+    end_with_result(job);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+
+    post_after(1, &b, session, resume_of("7", token), NULL);
+    assert_int_equal(count(b.text, POLICY), 0);
+    assert_int_equal(count(b.text, PROGRESS(1)), 1);
+    assert_int_equal(count(b.text, ANSWER), 1);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+static void
+test_refused(void **state)
+{
+    size_t      k;
+    char        bad[512], first[512];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = durable(1);
+    client_last_id(&a, last);
+    client_close(&d, &a);
+    strcpy(first, token);
+
+    /* another token, however little is wrong with it */
+
+    for (k = 0; k <= strlen(token); k++) {
+        mangle(token, bad, k);
+        ask(session, status_of("7", bad), 200, REFUSED);
+        ask(session, resume_of("7", bad), 200, REFUSED);
+    }
+
+    ask(session, resume_of("7", ""), 200, REFUSED);
+    ask(session, REQUEST("7", "requests/resume", "{}"), 200, REFUSED);
+    ask(session, REQUEST("7", "requests/resume", "{\"resumeToken\":7}"), 200,
+        REFUSED);
+    ask(session, REQUEST("7", "requests/getStatus", "{\"requestId\":7}"), 200,
+        REFUSED);
+
+    /* another id */
+
+    ask(session, resume_of("8", token), 200, REFUSED);
+    ask(session, resume_of("\"7\"", token), 200, REFUSED);
+    ask(session, status_of("8", token), 200, REFUSED);
+    ask(session, status_of("null", token), 200, REFUSED);
+    ask(session, status_of("[7]", token), 200, REFUSED);
+
+    /* another session; another stream's cursor, or none */
+
+    client_open(&d, other, NEW, "{\"resumableRequests\":{}}");
+    ask(other, resume_of("7", token), 200, REFUSED);
+    ask(other, status_of("7", token), 200, REFUSED);
+
+    post_after(0, &b, session, resume_of("7", token), "nonsense");
+    has(b.text, REFUSED);
+    client_close(&d, &b);
+    last[22] = '\0';
+    snprintf(bad, sizeof(bad), "%s.77", last);
+    post_after(0, &b, session, resume_of("7", token), bad);
+    has(b.text, REFUSED);
+    client_close(&d, &b);
+    post_after(0, &b, session, resume_of("7", token),
+               "AAAAAAAAAAAAAAAAAAAAAA.1");
+    has(b.text, REFUSED);
+    client_close(&d, &b);
+
+    /* nothing of that has disturbed it */
+
+    post_after(1, &b, session, resume_of("7", token), NULL);
+    end_with_result(job);
+    has(b.text, ANSWER);
+    client_close(&d, &b);
+
+    /* expired */
+
+    driver_wait(&d, 20000);
+    ask(session, resume_of("7", token), 200, REFUSED);
+    ask(session, status_of("7", token), 200, REFUSED);
+    quiet();
+}
+
+
+/* It is another's, though the session is not bound to anybody else. */
+static void
+test_principal(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    client_init(&a, NULL);
+    a.principal = "alice";
+    client_send(&d, 0, &a, "POST", REQUEST("0", "initialize",
+        "{\"protocolVersion\":\"" NEW "\",\"capabilities\":{"
+        "\"experimental\":{\"resumableRequests\":{}}},"
+        "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}"));
+    strcpy(session, a.session);
+    client_close(&d, &a);
+
+    client_init(&a, session);
+    a.principal = "alice";
+    client_send(&d, 0, &a, "POST", CALL);
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, job, PROGRESS(1) "\n");
+    quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
+
+    begin(NEW);
+    ask(session, resume_of("7", token), 200, REFUSED);
+
+    end_with_result(job);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* A status or a resumption starts the time anew, at whatever process. */
+static void
+test_time(void **state)
+{
+    int         i;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.max_wait = 5000;
+    d.endpoint.call_timeout = 600000;
+    begin(NEW);
+    job = durable(1);
+    client_close(&d, &a);
+
+    for (i = 0; i < 10; i++) {
+        driver_wait(&d, 4000);
+        ask(session, status_of("7", token), 200, "\"processing\"");
+    }
+
+    driver_wait(&d, 4000);
+    post_after(1, &b, session, resume_of("7", token), NULL);
+    driver_wait(&d, 30000);
+    client_close(&d, &b);
+    driver_wait(&d, 4900);
+    ask(session, status_of("7", token), 200, "\"processing\"");
+    assert_int_equal(d.aborts, 0);
+
+    driver_wait(&d, 5100);
+    assert_int_equal(d.aborts, 1);
+    ask(session, status_of("7", token), 200, REFUSED);
+    ask(session, resume_of("7", token), 200, REFUSED);
+    assert_int_equal(stats().streams, 0);
+    assert_int_equal(stats().counter[MCP_COUNT_CALLS_EXPIRED], 1);
+    (void) job;
+    quiet();
+}
+
+
+/* Ids are compared by what they say. */
+static void
+test_ids(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    client_post(&d, 0, &a, session,
+                REQUEST("\"\\u0061/b\"", "tools/call", "{\"name\":\"echo\"}"));
+    job = d.jobs[0];
+    driver_wait(&d, 1500);
+    has(a.text, "\"requestId\":\"\\u0061/b\"");
+    quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
+    ask(session, status_of("\"a\\/b\"", token), 200,
+        "\"requestId\":\"a\\/b\"");
+    ask(session, status_of("\"a/c\"", token), 200, REFUSED);
+    client_close(&d, &a);
+
+    post_after(1, &b, session, resume_of("\"a/b\"", token), NULL);
+    assert_int_equal(b.streaming, 1);
+    mcp_job_head(job, 200, mcp_str("application/json"));
+    backend_say(&d, job, RESULT);
+    backend_end(&d, job, MCP_FAULT_NONE);
+    has(b.text, "{\"jsonrpc\":\"2.0\",\"id\":\"\\u0061/b\",\"result\":");
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* In a batch every request has a policy of its own, on the one stream. */
+static void
+test_batch(void **state)
+{
+    char  first[512], body[2048];
+
+    (void) state;
+
+    begin(OLD);
+    client_post(&d, 0, &a, session, "[" CALL "," PING "," CALL8 "]");
+    assert_int_equal(d.n_jobs, 2);
+    driver_wait(&d, 1500);
+    assert_int_equal(count(a.text, POLICY), 2);
+    has(a.text, "\"requestId\":8");
+    quoted(strstr(a.text, "\"requestId\":7"), "\"requestId\":7,"
+           "\"resumeToken\":\"", first, sizeof(first));
+    quoted(a.text, "\"requestId\":8,\"resumeToken\":\"", token,
+           sizeof(token));
+    client_close(&d, &a);
+
+    ask(session, status_of("7", token), 200, REFUSED);
+    ask(session, status_of("8", first), 200, REFUSED);
+
+    snprintf(body, sizeof(body), "[%s]", status_of("8", token));
+    ask(session, body, 200, "[{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{"
+        "\"requestId\":8,\"status\":\"processing\"");
+    snprintf(body, sizeof(body), "[%s]", resume_of("8", token));
+    ask(session, body, 200, "a stream in a batch");
+
+    post_after(1, &b, session, resume_of("7", first), NULL);
+    mcp_job_head(d.jobs[0], 200, mcp_str("application/json"));
+    backend_say(&d, d.jobs[0], RESULT);
+    backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+    backend_json(&d, RESULT);
+    has(b.text, "\"id\":7,\"result\"");
+    has(b.text, "\"id\":8,\"result\"");
+    assert_int_equal(b.ended, 1);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* Its process dies; the client is told, and the token is as good as before. */
+static void
+test_owner_dies(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    durable(1);
+    driver_kill(&d, 0);
+    client_close(&d, &a);
+    driver_killed(&d, 0, 1);
+
+    ask(session, status_of("7", token), 200, "\"status\":\"failed\"");
+    post_after(1, &b, session, resume_of("7", token), NULL);
+    has(b.text, "\"id\":7,\"error\":{\"code\":-32603");
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* Without room for the policy there is no stream, and the client is told. */
+static void
+test_full(void **state)
+{
+    mcp_job_t         *job;
+    mcp_stream_ref_t   ref;
+
+    (void) state;
+
+    begin(NEW);
+    job = call(0);
+    hog(&ref);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    assert_int_equal(a.status, 503);
+    client_close(&d, &a);
+    driver_wait(&d, 100);
+    mcp_store_free(&d.process[1].store, &ref);
+    driver_wait(&d, 10000);
+    quiet();
+}
+
+
+static void
+no_memory(void)
+{
+    size_t      i;
+    mcp_job_t  *job;
+
+    client_post(&d, 0, &a, session, CALL);
+
+    if (d.n_jobs) {
+        job = d.jobs[0];
+        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+        backend_say(&d, job, PROGRESS(1) "\n");
+
+        if (strstr(a.text, "\"resumeToken\":\"")) {
+            quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
+        }
+
+        client_close(&d, &a);
+
+        post_after(1, &b, session, status_of("7", token), NULL);
+        client_close(&d, &b);
+        post_after(1, &b, session, resume_of("7", token), NULL);
+        client_close(&d, &b);
+    }
+
+    client_close(&d, &a);
+
+    for (i = d.n_jobs; i-- > 0; ) {
+        backend_end(&d, d.jobs[i], MCP_FAULT_BACKEND_FAILED);
+    }
+
+    driver_wait(&d, 70000);
+    quiet();
+}
+
+
+static void
+test_no_memory(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    strcpy(token, "x");
+    fail_each(no_memory);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_policy),
+        test(test_status),
+        test(test_resume),
+        test(test_response_lost),
+        test(test_refused),
+        test(test_principal),
+        test(test_time),
+        test(test_ids),
+        test(test_batch),
+        test(test_owner_dies),
+        test(test_full),
+        test(test_no_memory)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

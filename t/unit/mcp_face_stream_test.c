@@ -1,0 +1,528 @@
+
+/* Resumable streams: create, poll, resume, end. */
+
+#include "face_cases.h"
+
+
+#define CREATE   "notifications/stream/create"
+#define END      "notifications/stream/end"
+#define REFUSED  "\"error\":{\"code\":-32602,"                                \
+                 "\"message\":\"Unknown or expired resume token\"}"
+
+
+static char  last[64], stream[64], text[2048];
+
+
+static void
+begin(const char *revision)
+{
+    client_open(&d, session, revision, "{" INPUT ",\"streams\":{}}");
+}
+
+
+static mcp_job_t *
+durable(int n)
+{
+    mcp_job_t  *job;
+
+    job = call(0);
+
+    while (n--) {
+        backend_say(&d, job, PROGRESS(1) "\n");
+    }
+
+    driver_wait(&d, 1500);
+    quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
+    quoted(a.text, "\"streamId\":\"", stream, sizeof(stream));
+
+    return job;
+}
+
+
+static const char *
+of(const char *method, const char *id, const char *key)
+{
+    snprintf(text, sizeof(text), REQUEST("9", "%s",
+             "{\"streamId\":\"%s\",\"resumeToken\":\"%s\"}"), method, id, key);
+
+    return text;
+}
+
+
+static const char *
+poll_it(void)
+{
+    return of("stream/poll", stream, token);
+}
+
+
+static const char *
+resume_it(void)
+{
+    return of("stream/resume", stream, token);
+}
+
+
+static void
+test_create(void **state)
+{
+    char        end[512];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.max_wait = 90000;
+    d.endpoint.min_wait = 1500;
+    begin(NEW);
+    job = durable(1);
+
+    has(a.text, ".1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"" CREATE "\","
+                "\"params\":{\"streamId\":\"");
+    has(a.text, "\",\"requestId\":7,\"resumeInterval\":{\"min\":1.500,"
+                "\"max\":90}}}\n\n");
+    has_not(a.text, END);
+
+    /* the id is the one that events have */
+
+    client_last_id(&a, last);
+    assert_memory_equal(last, stream, 22);
+
+    end_with_result(job);
+    snprintf(end, sizeof(end), ANSWER "\n\ndata: {\"jsonrpc\":\"2.0\","
+             "\"method\":\"" END "\",\"params\":{\"streamId\":\"%s\"}}\n\n",
+             stream);
+    has(a.text, end);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+
+    client_open(&d, session, NEW, ALL);
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    ask(session, poll_it(), 200, "\"code\":-32601");
+    ask(session, resume_it(), 200, "\"code\":-32601");
+    ask(session, REQUEST("1", "stream/poll/all", "{}"), 200,
+        "\"code\":-32601");
+    end_with_result(job);
+    has_not(a.text, "notifications/stream");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_poll(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = durable(1);
+    snprintf(line, sizeof(line), "\"result\":{\"streamId\":\"%s\","
+             "\"status\":\"live\",\"pendingMessages\":false,"
+             "\"hasRequest\":false,\"hasError\":false}}", stream);
+    ask(session, poll_it(), 200, line);
+    assert_int_equal(a.ended, 0);
+    client_close(&d, &a);
+
+    backend_say(&d, job, ASK "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    ask(session, poll_it(), 200, "\"status\":\"live\","
+        "\"pendingMessages\":true,\"hasRequest\":true,\"hasError\":false");
+
+    cancel(0, session, "7");
+    ask(session, poll_it(), 200, REFUSED);
+
+    job = durable(0);
+    client_close(&d, &a);
+    backend_end(&d, job, MCP_FAULT_BACKEND_FAILED);
+    ask(session, poll_it(), 200, "\"status\":\"completed\","
+        "\"pendingMessages\":true,\"hasRequest\":false,\"hasError\":true");
+    post_after(0, &a, session, resume_it(), NULL);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    ask(session, poll_it(), 200, "\"status\":\"completed\","
+        "\"pendingMessages\":false,\"hasRequest\":false,\"hasError\":false");
+    quiet();
+}
+
+
+static void
+test_poll_all(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    ask(session, "{\"jsonrpc\":\"2.0\",\"id\":1,"
+        "\"method\":\"stream/poll/all\"}", 200,
+        "\"result\":{\"statuses\":[]}}");
+
+    /* a listener is no stream of theirs */
+
+    client_resume(&d, 0, &b, session, NULL);
+    client_close(&d, &b);
+
+    job = durable(1);
+    client_close(&d, &a);
+    client_post(&d, 1, &a, session, CALL8);
+    driver_wait(&d, 1500);
+
+    client_post(&d, 1, &b, session, REQUEST("1", "stream/poll/all", "{}"));
+    assert_int_equal(count(b.text, "\"streamId\":\""), 2);
+    assert_int_equal(count(b.text, "\"status\":\"live\""), 2);
+    has(b.text, stream);
+    client_close(&d, &b);
+
+    client_open(&d, other, NEW, "{\"streams\":{}}");
+    ask(other, REQUEST("1", "stream/poll/all", "{}"), 200,
+        "\"result\":{\"statuses\":[]}}");
+
+    end_with_result(job);
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* With an id, which is answered at the end, and without. */
+static void
+test_resume(void **state)
+{
+    char        end[512];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = durable(2);
+    client_last_id(&a, last);
+    client_close(&d, &a);
+    backend_say(&d, job, PROGRESS(3) "\n");
+
+    post_after(1, &a, session, resume_it(), last);
+    has_not(a.text, PROGRESS(1));
+    has(a.text, ".4\ndata: " PROGRESS(3));
+    has_not(a.text, "\"id\":9");
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_FACE, "streams");
+
+    snprintf(line, sizeof(line), NOTE("stream/resume",
+             "{\"streamId\":\"%s\",\"resumeToken\":\"%s\"}"), stream, token);
+    post_after(0, &b, session, line, NULL);
+    assert_int_equal(a.ended, 1);
+    has_not(a.text, "\"id\":9");
+    has_not(a.text, END);
+    assert_int_equal(b.streaming, 1);
+    client_close(&d, &a);
+
+    end_with_result(job);
+    snprintf(end, sizeof(end), ".5\ndata: " ANSWER "\n\ndata: {\"jsonrpc\":"
+             "\"2.0\",\"method\":\"" END "\",\"params\":{\"streamId\":\"%s\"}}"
+             "\n\n", stream);
+    has(b.text, end);
+    assert_int_equal(b.ended, 1);
+    client_close(&d, &b);
+
+    post_after(0, &b, session, resume_it(), NULL);
+    snprintf(end, sizeof(end), "data: {\"jsonrpc\":\"2.0\",\"id\":9,"
+             "\"result\":{}}\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"" END
+             "\",\"params\":{\"streamId\":\"%s\"}}\n\n", stream);
+    has(b.text, ANSWER);
+    has(b.text, end);
+    client_last_id(&b, last);
+    client_close(&d, &b);
+
+    /* with all of it, the end is told again */
+
+    post_after(0, &b, session, resume_it(), last);
+    has_not(b.text, ANSWER);
+    has(b.text, end);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* Last words come whole, however small the portions. */
+static void
+test_pieces(void **state)
+{
+    char        id[300];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = durable(1);
+    client_close(&d, &a);
+    end_with_result(job);
+
+    memset(id, 'i', sizeof(id));
+    id[240] = '\0';
+    client_init(&a, session);
+    a.cap = MCP_PULL_MIN;
+    snprintf(line, sizeof(line), REQUEST("\"%s\"", "stream/resume",
+             "{\"streamId\":\"%s\",\"resumeToken\":\"%s\"}"), id, stream,
+             token);
+    client_send(&d, 0, &a, "POST", line);
+    assert_int_equal(a.ended, 1);
+    snprintf(line, sizeof(line), "data: {\"jsonrpc\":\"2.0\",\"id\":\"%s\","
+             "\"result\":{}}\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"" END
+             "\",\"params\":{\"streamId\":\"%s\"}}\n\n", id, stream);
+    has(a.text, line);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Several ways of coming back, on one call. */
+static void
+test_mixed(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    client_open(&d, session, NEW, "{\"experimental\":{\"streams\":{},"
+                "\"resumableRequests\":{}}}");
+    job = durable(1);
+    has(a.text, ".1\ndata: {\"jsonrpc\":\"2.0\",\"method\":"
+                "\"notifications/requests/resumePolicy\"");
+    has(a.text, ".2\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"" CREATE "\"");
+    client_last_id(&a, last);
+    client_close(&d, &a);
+
+    client_resume(&d, 1, &a, session, last);
+    ask(session, REQUEST("1", "stream/poll/all", "{}"), 200,
+        "\"pendingMessages\":false");
+    assert_int_equal(a.ended, 0);
+    end_with_result(job);
+    has(a.text, ".4\ndata: " ANSWER);
+    has(a.text, END);
+    client_last_id(&a, last);
+    client_close(&d, &a);
+
+    client_resume(&d, 0, &a, session, last);
+    assert_int_equal(a.status, 204);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_refused(void **state)
+{
+    size_t      k;
+    char        bad[512], second[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = durable(1);
+    client_close(&d, &a);
+
+    for (k = 0; k <= strlen(token); k++) {
+        mangle(token, bad, k);
+        ask(session, of("stream/poll", stream, bad), 200, REFUSED);
+        ask(session, of("stream/resume", stream, bad), 200, REFUSED);
+    }
+
+    for (k = 0; k <= strlen(stream); k++) {
+        mangle(stream, second, k);
+        ask(session, of("stream/poll", second, token), 200, REFUSED);
+        ask(session, of("stream/resume", second, token), 200, REFUSED);
+    }
+
+    ask(session, REQUEST("1", "stream/poll", "{}"), 200, REFUSED);
+    ask(session, REQUEST("1", "stream/resume", "{\"streamId\":1}"), 200,
+        REFUSED);
+
+    /* the id may be known, and the token of another stream too */
+
+    strcpy(bad, token);
+    strcpy(second, stream);
+    client_post(&d, 0, &a, session, CALL8);
+    driver_wait(&d, 1500);
+    quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
+    assert_string_not_equal(token, bad);
+    ask(session, of("stream/resume", second, token), 200, REFUSED);
+    client_close(&d, &a);
+
+    client_open(&d, other, NEW, "{\"streams\":{}}");
+    ask(other, of("stream/poll", second, bad), 200, REFUSED);
+    ask(other, of("stream/resume", second, bad), 200, REFUSED);
+
+    /* what is no request is told by its status */
+
+    snprintf(line, sizeof(line), NOTE("stream/resume",
+             "{\"streamId\":\"%s\",\"resumeToken\":\"x\"}"), second);
+    ask(session, line, 400, REFUSED);
+    snprintf(line, sizeof(line), NOTE("stream/poll", "{}"));
+    ask(session, line, 202, NULL);
+
+    backend_end(&d, job, MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    driver_wait(&d, 70000);
+    quiet();
+}
+
+
+/* Whoever asks keeps it alive, and nobody else does. */
+static void
+test_abandoned(void **state)
+{
+    int         i;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.max_wait = 3000;
+    d.endpoint.call_timeout = 600000;
+    begin(NEW);
+    job = durable(1);
+    client_close(&d, &a);
+
+    for (i = 0; i < 6; i++) {
+        driver_wait(&d, 2500);
+        ask(session, i % 2 ? poll_it() : REQUEST("1", "stream/poll/all", "{}"),
+            200, "\"status\":\"live\"");
+    }
+
+    driver_wait(&d, 3100);
+    assert_int_equal(d.aborts, 1);
+    ask(session, poll_it(), 200, REFUSED);
+    ask(session, resume_it(), 200, REFUSED);
+    (void) job;
+    quiet();
+}
+
+
+/* "max" 0: it ends with its connection. */
+static void
+test_not_resumable(void **state)
+{
+    (void) state;
+
+    d.endpoint.max_wait = 0;
+    begin(NEW);
+    durable(1);
+    has(a.text, "\"resumeInterval\":{\"max\":0}");
+    ask(session, poll_it(), 200, REFUSED);
+    ask(session, resume_it(), 200, REFUSED);
+    assert_int_equal(a.ended, 0);
+
+    /* nor is it sent away */
+
+    mcp_node_stop(&d.process[0].node);
+    driver_pump(&d);
+    assert_int_equal(a.ended, 0);
+
+    client_close(&d, &a);
+    driver_wait(&d, 100);
+    assert_int_equal(d.aborts, 1);
+    quiet();
+}
+
+
+static void
+test_batch(void **state)
+{
+    (void) state;
+
+    begin(OLD);
+    client_post(&d, 0, &a, session, "[" CALL "," CALL8 "]");
+    driver_wait(&d, 1500);
+    assert_int_equal(count(a.text, CREATE), 1);
+    has_not(a.text, "requestId");
+    quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
+    quoted(a.text, "\"streamId\":\"", stream, sizeof(stream));
+    client_close(&d, &a);
+
+    post_after(1, &b, session, resume_it(), NULL);
+    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    has_not(b.text, END);
+    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    assert_int_equal(count(b.text, "\"code\":-32603"), 2);
+    has(b.text, END);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+static void
+no_memory(void)
+{
+    size_t      i;
+    mcp_job_t  *job;
+
+    client_post(&d, 0, &a, session, CALL);
+
+    if (d.n_jobs) {
+        job = d.jobs[0];
+        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+        backend_say(&d, job, PROGRESS(1) "\n");
+
+        if (strstr(a.text, "\"streamId\":\"")) {
+            quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
+            quoted(a.text, "\"streamId\":\"", stream, sizeof(stream));
+        }
+
+        client_close(&d, &a);
+
+        post_after(1, &b, session, poll_it(), NULL);
+        client_close(&d, &b);
+        post_after(1, &b, session, REQUEST("1", "stream/poll/all", "{}"),
+                   NULL);
+        client_close(&d, &b);
+        post_after(1, &b, session, resume_it(), NULL);
+
+        if (d.n_jobs) {
+            backend_say(&d, job, RESULT "\n");
+        }
+
+        client_close(&d, &b);
+    }
+
+    client_close(&d, &a);
+
+    for (i = d.n_jobs; i-- > 0; ) {
+        backend_end(&d, d.jobs[i], MCP_FAULT_BACKEND_FAILED);
+    }
+
+    driver_wait(&d, 70000);
+    quiet();
+}
+
+
+static void
+test_no_memory(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    strcpy(token, "x");
+    strcpy(stream, "x");
+    fail_each(no_memory);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_create),
+        test(test_poll),
+        test(test_poll_all),
+        test(test_resume),
+        test(test_pieces),
+        test(test_mixed),
+        test(test_refused),
+        test(test_abandoned),
+        test(test_not_resumable),
+        test(test_batch),
+        test(test_no_memory)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,251 @@
+
+/* What faces have in common: methods only for those who know them, numbers,
+ * tokens; and what a tool's own policy makes of its calls. */
+
+#include "face_cases.h"
+
+#include "../../shared/mcp_face.h"
+
+
+#define EVERY  "\"resumableRequests\":{},\"streams\":{},\"resumeTokens\":{}"
+
+#define TOOL   "\"inputSchema\":{\"type\":\"object\"}"
+
+
+static void
+test_methods(void **state)
+{
+    mcp_exchange_t  x;
+
+    (void) state;
+
+    memset(&x, 0, sizeof(x));
+    assert_null(mcp_face_of(&x, mcp_method(MCP_METHOD_STREAM_POLL)));
+    assert_null(mcp_face_of(&x, mcp_method(MCP_METHOD_PING)));
+
+    x.session.capabilities = MCP_CLIENT_STREAMS;
+    assert_ptr_equal(mcp_face_of(&x, mcp_method(MCP_METHOD_STREAM_POLL)),
+                     &mcp_face_stream);
+    assert_null(mcp_face_of(&x, mcp_method(MCP_METHOD_REQUESTS_RESUME)));
+
+    x.session.capabilities = 0xffff;
+    assert_ptr_equal(mcp_face_of(&x, mcp_method(MCP_METHOD_REQUESTS_RESUME)),
+                     &mcp_face_request);
+    assert_null(mcp_face_of(&x, mcp_method(MCP_METHOD_PING)));
+}
+
+
+static void
+test_numbers(void **state)
+{
+    static const struct {
+        uint64_t     ms;
+        const char  *text;
+    } cases[] = {
+        { 0, "0" }, { 1000, "1" }, { 1500, "1.500" }, { 7, "0.007" },
+        { 90050, "90.050" }, { 600000, "600" }
+    };
+
+    size_t         i;
+    mcp_buf_t      buf;
+    unsigned char  p[8];
+
+    (void) state;
+
+    mcp_buf_init(&buf, &d.te.env.mem, 64);
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        buf.len = 0;
+        mcp_face_seconds(&buf, cases[i].ms);
+        assert_str_is(((mcp_str_t) { buf.data, buf.len }), cases[i].text);
+    }
+
+    mcp_buf_free(&buf);
+
+    mcp_face_put(p, 0x0102030405060708, 8);
+    assert_int_equal(p[0], 1);
+    assert_int_equal(mcp_face_take(p, 8), 0x0102030405060708);
+    assert_int_equal(mcp_face_take(p + 4, 4), 0x05060708);
+}
+
+
+static void
+test_tokens(void **state)
+{
+    mcp_buf_t      buf;
+    mcp_str_t      text;
+    unsigned char  data[20], out[20];
+
+    (void) state;
+
+    memset(data, 7, sizeof(data));
+    mcp_buf_init(&buf, &d.te.env.mem, 4096);
+    mcp_face_add_token(&buf, &d.keys, 'x', data, sizeof(data));
+    assert_int_equal(buf.failed, MCP_OK);
+    assert_int_equal(buf.data[0], '"');
+    assert_int_equal(buf.data[buf.len - 1], '"');
+
+    text = (mcp_str_t) { buf.data + 1, buf.len - 2 };
+    assert_int_equal(mcp_face_open_token(&d.keys, 'x', text, out, 20),
+                     MCP_OK);
+    assert_memory_equal(out, data, 20);
+    assert_int_equal(mcp_face_open_token(&d.keys, 'y', text, out, 20),
+                     MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_face_open_token(&d.keys, 'x', text, out, 19),
+                     MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_face_open_token(&d.keys, 'x', mcp_null_str, out, 20),
+                     MCP_ERR_NOT_FOUND);
+    memset(line, 'A', sizeof(line));
+    text = (mcp_str_t) { line, sizeof(line) };
+    assert_int_equal(mcp_face_open_token(&d.keys, 'x', text, out, 20),
+                     MCP_ERR_NOT_FOUND);
+    mcp_buf_free(&buf);
+}
+
+
+static void
+use_catalog(const char *text)
+{
+    char  error[256];
+
+    mcp_catalog_free(d.catalog);
+
+    if (mcp_catalog_create(&d.te.env.mem, test_str(text), &d.catalog, error,
+                           sizeof(error))
+        != MCP_OK)
+    {
+        fail_msg("%s", error);
+    }
+
+    d.endpoint.catalog = d.catalog;
+}
+
+
+/* Nobody who did not ask sees a byte of it. */
+static void
+test_quiet(void **state)
+{
+    char        plain[8192];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.min_wait = 1000;
+    d.endpoint.resume_after = 500;
+    d.endpoint.resume_lifetime = 1000;
+    client_open(&d, session, NEW, ALL);
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    driver_wait(&d, 3000);
+    end_with_result(job);
+    assert_int_equal(a.len, strlen(a.text));
+    strcpy(plain, strchr(a.text, '.'));
+    assert_null(client_answer_header(&a, "Link"));
+    client_close(&d, &a);
+    has(plain, ".0\nretry: 2000\ndata: \n\nid: ");
+    assert_int_equal(count(plain, "\ndata: {"), 2);
+    has_not(plain, "resume");
+    quiet();
+}
+
+
+/* A tool's own times: one is a stream at once, the other stays plain. */
+static void
+test_tool_policy(void **state)
+{
+    (void) state;
+
+    use_catalog("{\"tools\":["
+        "{\"name\":\"echo\",\"x-mcp-stream-after\":0,\"x-mcp-max-wait\":7,"
+        "\"x-mcp-min-wait\":1," TOOL "},"
+        "{\"name\":\"other\",\"x-mcp-stream-after\":20," TOOL "}]}");
+
+    client_open(&d, session, NEW, "{" INPUT "," EVERY "}");
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 10);
+    assert_int_equal(a.streaming, 1);
+    has(a.text, "\"minWait\":1,\"maxWait\":7}");
+    has(a.text, "{\"min\":1,\"max\":7}");
+    client_close(&d, &a);
+    driver_wait(&d, 6900);
+    assert_int_equal(d.aborts, 0);
+    driver_wait(&d, 200);
+    assert_int_equal(d.aborts, 1);
+    quiet();
+
+    client_post(&d, 0, &a, session, CALL8);
+    driver_wait(&d, 19000);
+    assert_int_equal(a.streaming, 0);
+
+    /* a cancellation finds it all the same, though it has no stream yet */
+
+    cancel(1, session, "8");
+    driver_wait(&d, 2000);
+    assert_int_equal(d.aborts, 2);
+    client_close(&d, &a);
+    quiet();
+
+    ask(session, REQUEST("1", "tools/list", "{}"), 200, "\"name\":\"echo\","
+        "\"inputSchema\":{\"type\":\"object\"}}");
+}
+
+
+static void
+test_not_resumable(void **state)
+{
+    char        last[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    use_catalog("{\"tools\":["
+        "{\"name\":\"echo\",\"x-mcp-resumable\":false,"
+        "\"x-mcp-close-after\":1," TOOL "}],"
+        "\"resourceTemplates\":[{\"uriTemplate\":\"t://{a}\",\"name\":\"t\","
+        "\"x-mcp-max-events\":2}]}");
+
+    client_open(&d, session, NEW, "{" INPUT "," EVERY "}");
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    has_not(a.text, "resumePolicy");
+    has(a.text, "\"resumeInterval\":{\"max\":0}");
+    driver_wait(&d, 20000);
+    assert_int_equal(a.ended, 0);
+    client_last_id(&a, last);
+    client_close(&d, &a);
+    driver_wait(&d, 10);
+    assert_int_equal(d.aborts, 1);
+    client_resume(&d, 0, &a, session, last);
+    assert_int_equal(a.status, 404);
+    client_close(&d, &a);
+    quiet();
+
+    client_open(&d, session, NEW, "{}");
+    client_post(&d, 0, &a, session,
+                REQUEST("7", "resources/read", "{\"uri\":\"t://x\","
+                        "\"_meta\":{\"progressToken\":\"t\"}}"));
+    a.slow = 1;
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    assert_int_equal(fill(job), 3);        /* one of them is held */
+    client_close(&d, &a);
+    backend_end(&d, job, MCP_FAULT_BACKEND_FAILED);
+    driver_wait(&d, 70000);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_methods),
+        test(test_numbers),
+        test(test_tokens),
+        test(test_quiet),
+        test(test_tool_policy),
+        test(test_not_resumable)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
