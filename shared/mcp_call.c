@@ -599,6 +599,7 @@ mcp_call_make_stream(mcp_call_t *call)
     }
 
     if (rc == MCP_OK && call->x) {
+        call->x->bound = !call->policy.resumable;
         rc = mcp_consumer_start(call->x, &call->ref, 0);
     }
 
@@ -642,8 +643,6 @@ mcp_call_stream_to_client(mcp_call_t *call)
 
     x = call->x;
     call->x = NULL;
-
-    x->bound = !call->policy.resumable;
 
     if (call->policy.close_after
         && mcp_revision(call->session.revision)->polling)

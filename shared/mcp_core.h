@@ -68,6 +68,17 @@ typedef struct {
 } mcp_door_t;
 
 
+/* What mcp_face_link.c keeps of the head. */
+typedef struct {
+    mcp_str_t      target;
+    mcp_str_t      origin;
+    mcp_str_t      host;
+    mcp_str_t      token;      /* .data NULL: the URL has none */
+    unsigned       secure:1;
+    unsigned       closes:1;   /* when its stream asks for input */
+} mcp_link_t;
+
+
 struct mcp_exchange_s {
     mcp_task_t             task;
     mcp_node_t            *node;
@@ -119,6 +130,7 @@ struct mcp_exchange_s {
 
     /* faces */
     const mcp_face_t      *face;       /* by which it came, NULL: the first */
+    mcp_link_t             link;
 
     const char            *outcome;
     mcp_facts_t            facts;
@@ -418,8 +430,9 @@ int  mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg);
 int  mcp_input_again(mcp_request_t *req);
 void mcp_input_answer(mcp_call_t *call, uint64_t number, mcp_str_t message);
 
-/* A response POSTed by a client: to the call that asked. */
-void mcp_input_post(mcp_exchange_t *x, const mcp_rpc_t *msg);
+/* A response POSTed by a client: to the call that asked.  As
+ * mcp_store_post(). */
+int  mcp_input_post(mcp_exchange_t *x, const mcp_rpc_t *msg);
 
 
 /* --- mcp_door.c --- */

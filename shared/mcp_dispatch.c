@@ -801,6 +801,10 @@ mcp_dispatch(mcp_exchange_t *x, size_t len)
     text.data = x->body;
     text.len = len;
 
+    if (x->face) {
+        return x->face->post(x, text);
+    }
+
     if (mcp_rpc_is_batch(text)) {
         return mcp_dispatch_batch(x, text);
     }

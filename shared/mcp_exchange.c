@@ -320,8 +320,11 @@ mcp_exchange_cors(mcp_exchange_t *x)
     }
 
     mcp_exchange_header(x, mcp_str("Access-Control-Expose-Headers"),
-                        mcp_str("Mcp-Session-Id, WWW-Authenticate, "
-                                "Retry-After"));
+                        x->endpoint->link
+                        ? mcp_str("Mcp-Session-Id, WWW-Authenticate, "
+                                  "Retry-After, Link")
+                        : mcp_str("Mcp-Session-Id, WWW-Authenticate, "
+                                  "Retry-After"));
 }
 
 
@@ -460,6 +463,7 @@ mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_head_t *h)
 int
 mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
 {
+    int                  rc;
     mcp_fault_e          fault;
     mcp_exchange_head_t  h;
 
@@ -488,6 +492,13 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
 
     mcp_exchange_cors(x);
 
+    x->link.host = h.host;
+    rc = mcp_faces_look(x, head);
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
     switch (x->method) {
 
     case MCP_HTTP_POST:
@@ -496,6 +507,10 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
     case MCP_HTTP_GET:
         if (!mcp_http_accepts(h.accept, h.n_accept, mcp_stream_type)) {
             return mcp_exchange_refuse(x, MCP_FAULT_NOT_ACCEPTABLE);
+        }
+
+        if (x->face) {
+            return x->face->get(x);
         }
 
         break;

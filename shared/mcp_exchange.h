@@ -29,11 +29,16 @@ typedef struct {
     const mcp_header_t  *headers;      /* all, as they came */
     size_t               n_headers;
     mcp_str_t            path;         /* the publish door reads its token */
+    mcp_str_t            target;       /* path and query as the client sent
+                                          them */
+    mcp_str_t            origin;       /* of the URLs that it uses; empty: it
+                                          follows from secure and Host */
     const mcp_str_t     *server_names; /* configured, see mcp_http.h */
     size_t               n_server_names;
     mcp_str_t            principal;    /* empty: none */
     unsigned             loopback:1;   /* came in on a loopback address */
     unsigned             local:1;      /* the peer is this machine */
+    unsigned             secure:1;     /* came in by TLS */
 } mcp_head_t;
 
 

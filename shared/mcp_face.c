@@ -238,12 +238,20 @@ mcp_face_is_resumable(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 
 
 int
+mcp_face_owns(const mcp_exchange_t *x, const mcp_stream_info_t *info)
+{
+    return mcp_face_same(info->principal, x->principal)
+           && (!x->has_session
+               || mcp_face_same(info->session, x->session.id));
+}
+
+
+int
 mcp_face_allows(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
     return info->kind == MCP_STREAM_CALL
            && info->state != MCP_STATE_CANCELLED
-           && mcp_face_same(info->principal, x->principal)
-           && (!x->has_session || mcp_face_same(info->session, x->session.id))
+           && mcp_face_owns(x, info)
            && mcp_face_is_resumable(x, info);
 }
 

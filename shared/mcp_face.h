@@ -110,8 +110,10 @@ extern const mcp_face_t  mcp_face_token;
 int mcp_face_param(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t key,
     mcp_str_t *out);
 
-/* 1 if it is a call's that may be resumed, of this principal, and session if
- * the exchange has one. */
+/* 1 if it is this principal's, and this session's if the exchange has one. */
+int mcp_face_owns(const mcp_exchange_t *x, const mcp_stream_info_t *info);
+
+/* The same, and it is a call's that may be resumed. */
 int mcp_face_allows(const mcp_exchange_t *x, const mcp_stream_info_t *info);
 
 /* Such a stream by its id: MCP_OK or MCP_ERR_NOT_FOUND, whatever the

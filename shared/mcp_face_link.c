@@ -1,10 +1,544 @@
 
-/* To come. */
+/*
+ * Streams with a URL (SEP-1335): every SSE answer has a Link header with
+ * rel="stream".  GET on the URL resumes, POST brings the array of responses
+ * that the call waits for.
+ *
+ * The URL is the one of the request with an argument that holds a token:
+ * stream id (16), number of the event that it begins after (8), capabilities
+ * of the client (2).  A token needs no session, which has its stream all the
+ * same.  When the questions of a stream were answered by one, all that begin
+ * before are spent.
+ */
 
 
 #include "mcp_face.h"
 
 
+#define MCP_FACE_LINK_PURPOSE  'k'     /* of tokens, and of values: by stream,
+                                          where the live URLs begin */
+#define MCP_FACE_LINK_LEN      (MCP_STREAM_ID_LEN + 8 + 2)
+
+#define MCP_FACE_LINK_ARG      "mcp-stream="
+#define MCP_FACE_LINK_REL      ">; rel=\"stream\""
+
+#define MCP_FACE_LINK_HOST_MAX    255
+#define MCP_FACE_LINK_TARGET_MAX  2048
+#define MCP_FACE_LINK_OTHER                                                  \
+    (sizeof("<https:///&>" MCP_FACE_LINK_ARG MCP_FACE_LINK_REL)              \
+     + MCP_FACE_LINK_HOST_MAX + MCP_TOKEN_TEXT_MAX)
+
+
+/* What goes between "<" and ">", and comes from the client: visible ASCII
+ * without what would end it. */
+static int
+mcp_face_link_is_clean(mcp_str_t s, size_t max)
+{
+    size_t  i;
+
+    for (i = 0; i < s.len; i++) {
+        if (s.data[i] <= ' ' || s.data[i] >= 0x7f || s.data[i] == '<'
+            || s.data[i] == '>' || s.data[i] == '"' || s.data[i] == '\\'
+            || s.data[i] == '#')
+        {
+            return 0;
+        }
+    }
+
+    return s.len > 0 && s.len <= max;
+}
+
+
+static int
+mcp_face_link_is_host(mcp_str_t s)
+{
+    return mcp_face_link_is_clean(s, MCP_FACE_LINK_HOST_MAX)
+           && memchr(s.data, '/', s.len) == NULL
+           && memchr(s.data, '?', s.len) == NULL
+           && memchr(s.data, '@', s.len) == NULL;
+}
+
+
+/*
+ * The next argument of a query, *rest being what follows it; 0 at the end.
+ * *value gets what our argument holds, and is left alone by others.
+ */
+static int
+mcp_face_link_arg(mcp_str_t *rest, mcp_str_t *arg, mcp_str_t *value)
+{
+    size_t  n;
+
+    if (rest->len == 0) {
+        return 0;
+    }
+
+    for (n = 0; n < rest->len && rest->data[n] != '&'; n++) { /* void */ }
+
+    arg->data = rest->data;
+    arg->len = n;
+    n += (n < rest->len);
+    rest->data += n;
+    rest->len -= n;
+
+    n = sizeof(MCP_FACE_LINK_ARG) - 1;
+
+    if (arg->len >= n && memcmp(arg->data, MCP_FACE_LINK_ARG, n) == 0) {
+        value->data = arg->data + n;
+        value->len = arg->len - n;
+    }
+
+    return 1;
+}
+
+
+/* Cuts a target in two: what is before the query, and the query. */
+static mcp_str_t
+mcp_face_link_path(mcp_str_t target, mcp_str_t *query)
+{
+    size_t  n;
+
+    for (n = 0; n < target.len && target.data[n] != '?'; n++) { /* void */ }
+
+    query->data = target.data + n;
+    query->len = target.len - n;
+
+    if (query->len) {
+        query->data++;
+        query->len--;
+    }
+
+    target.len = n;
+
+    return target;
+}
+
+
+static int
+mcp_face_link_look(mcp_exchange_t *x, const mcp_head_t *head)
+{
+    mcp_str_t          query, arg;
+    mcp_link_t        *link;
+
+    if (!x->endpoint->link) {
+        return MCP_DONE;
+    }
+
+    link = &x->link;
+    link->target = head->target;
+    link->origin = head->origin;
+    link->secure = head->secure;
+
+    mcp_face_link_path(head->target, &query);
+
+    while (mcp_face_link_arg(&query, &arg, &link->token)) { /* void */ }
+
+    return link->token.data && (x->method == MCP_HTTP_GET
+                                || x->method == MCP_HTTP_POST)
+           ? MCP_OK : MCP_DONE;
+}
+
+
+/* The URL less its token: path, other arguments, ours. */
+static char *
+mcp_face_link_print(const mcp_link_t *link, char *p)
+{
+    char       sep;
+    mcp_str_t  path, query, arg, ours;
+
+    *p++ = '<';
+
+    if (link->origin.len) {
+        memcpy(p, link->origin.data, link->origin.len);
+        p += link->origin.len;
+
+    } else {
+        memcpy(p, "https", 5);
+        p += link->secure ? 5 : 4;
+        memcpy(p, "://", 3);
+        p += 3;
+        memcpy(p, link->host.data, link->host.len);
+        p += link->host.len;
+    }
+
+    path = mcp_face_link_path(link->target, &query);
+    memcpy(p, path.data, path.len);
+    p += path.len;
+    sep = '?';
+
+    for ( ;; ) {
+        ours.data = NULL;
+
+        if (!mcp_face_link_arg(&query, &arg, &ours)) {
+            break;
+        }
+
+        if (ours.data == NULL && arg.len) {
+            *p++ = sep;
+            memcpy(p, arg.data, arg.len);
+            p += arg.len;
+            sep = '&';
+        }
+    }
+
+    *p++ = sep;
+    memcpy(p, MCP_FACE_LINK_ARG, sizeof(MCP_FACE_LINK_ARG) - 1);
+
+    return p + sizeof(MCP_FACE_LINK_ARG) - 1;
+}
+
+
+static void
+mcp_face_link_head(mcp_exchange_t *x)
+{
+    char                *start, *p;
+    unsigned char        data[MCP_FACE_LINK_LEN];
+    const mcp_link_t    *link;
+
+    link = &x->link;
+
+    if (!x->endpoint->link || x->bound
+        || !mcp_face_link_is_clean(link->target, MCP_FACE_LINK_TARGET_MAX)
+        || link->target.data[0] != '/'
+        || !(link->origin.len
+             ? mcp_face_link_is_clean(link->origin, MCP_FACE_LINK_HOST_MAX)
+             : mcp_face_link_is_host(link->host)))
+    {
+        return;
+    }
+
+    /* without memory for it there is none */
+
+    start = mcp_arena_alloc(&x->arena, MCP_FACE_LINK_OTHER + link->target.len);
+    if (start == NULL) {
+        return;
+    }
+
+    memcpy(data, x->ref.id, MCP_STREAM_ID_LEN);
+    mcp_face_put(data + MCP_STREAM_ID_LEN, x->first, 8);
+    mcp_face_put(data + MCP_STREAM_ID_LEN + 8, x->session.capabilities, 2);
+
+    p = mcp_token_sign(x->endpoint->keys, MCP_FACE_LINK_PURPOSE, data,
+                       sizeof(data), mcp_face_link_print(link, start));
+    if (p == NULL) {
+        return;
+    }
+
+    memcpy(p, MCP_FACE_LINK_REL, sizeof(MCP_FACE_LINK_REL) - 1);
+    p += sizeof(MCP_FACE_LINK_REL) - 1;
+
+    mcp_exchange_header(x, mcp_str("Link"),
+                        (mcp_str_t) { start, (size_t) (p - start) });
+
+    /* a client of an older revision may not know that it can come back: only
+     * those who did are sent away */
+
+    if (x->face == &mcp_face_link
+        || (x->call && mcp_revision(x->session.revision)->polling))
+    {
+        x->link.closes = 1;
+    }
+}
+
+
+/* While its questions are with the client there is nothing to wait for. */
+static int
+mcp_face_link_idle(mcp_exchange_t *x)
+{
+    mcp_stream_info_t  info;
+
+    return x->link.closes && x->cursor.seq > x->first
+           && mcp_store_info(x->node->store, &x->ref, &info) == MCP_OK
+           && info.state == MCP_STATE_INPUT_REQUIRED;
+}
+
+
+static int
+mcp_face_link_refuse(mcp_exchange_t *x, mcp_fault_e fault)
+{
+    return mcp_exchange_fault(x, fault, mcp_null_str, mcp_null_str);
+}
+
+
+/* The stream that the URL names, and where it begins.  Without a session in
+ * the request it becomes the stream's. */
+static mcp_fault_e
+mcp_face_link_find(mcp_exchange_t *x, mcp_stream_info_t *info,
+    uint64_t *after)
+{
+    uint32_t        value;
+    uint64_t        now;
+    mcp_fault_e     fault;
+    mcp_store_t    *store;
+    unsigned char   data[MCP_FACE_LINK_LEN];
+
+    store = x->node->store;
+    now = x->node->env->now(x->node->env->ctx);
+
+    if (x->session_text.len) {
+        fault = mcp_exchange_check_session(x);
+
+        if (fault != MCP_FAULT_NONE) {
+            return fault;
+        }
+    }
+
+    if (mcp_face_open_token(x->endpoint->keys, MCP_FACE_LINK_PURPOSE,
+                            x->link.token, data, sizeof(data))
+        != MCP_OK)
+    {
+        return MCP_FAULT_LINK;
+    }
+
+    *after = mcp_face_take(data + MCP_STREAM_ID_LEN, 8);
+
+    if (mcp_store_find(store, data, info) != MCP_OK
+        || !(info->kind == MCP_STREAM_LISTEN ? mcp_face_owns(x, info)
+                                             : mcp_face_allows(x, info))
+        || (mcp_store_value_get(store, MCP_FACE_LINK_PURPOSE, info->ref.id,
+                                now, &value)
+            == MCP_OK
+            && *after < value)
+        || mcp_store_value_get(store, 'd', info->session, now, &value)
+           == MCP_OK)
+    {
+        return MCP_FAULT_LINK;
+    }
+
+    if (!x->has_session) {
+        memcpy(x->session.id, info->session, MCP_DIGEST_LEN);
+        memcpy(x->session.principal, info->principal, MCP_DIGEST_LEN);
+        x->session.revision = (mcp_revision_e) info->revision;
+        x->session.capabilities =
+            (unsigned) mcp_face_take(data + MCP_STREAM_ID_LEN + 8, 2);
+    }
+
+    return MCP_FAULT_NONE;
+}
+
+
+static int
+mcp_face_link_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
+    uint64_t after)
+{
+    int  rc;
+
+    x->listener = (info->kind == MCP_STREAM_LISTEN);
+
+    rc = mcp_consumer_start(x, &info->ref, after);
+
+    switch (rc) {
+
+    case MCP_OK:
+        x->resumed = 1;
+        mcp_store_count(x->node->store, MCP_COUNT_RESUMES, 1);
+
+        if (!x->listener) {
+            mcp_consumer_close_at_will(x, info);
+        }
+
+        return MCP_DONE;
+
+    case MCP_ERR_PURGED:
+        return mcp_face_link_refuse(x, MCP_FAULT_EVENT_PURGED);
+
+    case MCP_ERR_NOT_FOUND:
+        return mcp_face_link_refuse(x, MCP_FAULT_LINK);
+
+    default:
+        return MCP_ERR_MEMORY;
+    }
+}
+
+
+/*
+ * Without Last-Event-ID from where the URL's stream begins: that a client has
+ * what was written to it, only the client can say.  204 when it has all that
+ * there will be before it does something itself.
+ */
+static int
+mcp_face_link_get(mcp_exchange_t *x)
+{
+    uint64_t           after;
+    mcp_fault_e        fault;
+    mcp_stream_info_t  info;
+
+    fault = mcp_face_link_find(x, &info, &after);
+
+    if (fault == MCP_FAULT_NONE
+        && mcp_face_cursor(x, &info, &after) != MCP_OK)
+    {
+        fault = MCP_FAULT_EVENT_ID_UNKNOWN;
+    }
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_face_link_refuse(x, fault);
+    }
+
+    if (after == info.last_seq) {
+
+        if (info.state >= MCP_STATE_COMPLETED) {
+            x->outcome = "finished";
+            return mcp_exchange_status(x, 204);
+        }
+
+        if (info.state == MCP_STATE_INPUT_REQUIRED) {
+            mcp_store_touch(x->node->store, &info.ref,
+                            x->node->env->now(x->node->env->ctx));
+            x->outcome = "input";
+            return mcp_exchange_status(x, 204);
+        }
+    }
+
+    return mcp_face_link_start(x, &info, after);
+}
+
+
+/* All of them are responses to requests of this stream. */
+static mcp_fault_e
+mcp_face_link_read(mcp_exchange_t *x, mcp_str_t text,
+    const mcp_stream_info_t *info, mcp_rpc_t **msgs, size_t *n)
+{
+    size_t          i;
+    uint64_t        number;
+    mcp_str_t      *items, id;
+    mcp_fault_e     fault;
+    unsigned char   stream[MCP_STREAM_ID_LEN];
+
+    if (mcp_rpc_split(&x->arena, text, x->endpoint->max_depth,
+                      x->endpoint->max_batch, &items, n, &fault)
+        != MCP_OK)
+    {
+        return MCP_FAULT_INTERNAL;
+    }
+
+    if (fault != MCP_FAULT_NONE) {
+        return fault;
+    }
+
+    *msgs = mcp_arena_calloc(&x->arena, *n * sizeof(mcp_rpc_t));
+    if (*msgs == NULL) {
+        return MCP_FAULT_INTERNAL;
+    }
+
+    for (i = 0; i < *n; i++) {
+        if (mcp_rpc_parse(&x->arena, items[i], x->endpoint->max_depth,
+                          &(*msgs)[i])
+            != MCP_OK)
+        {
+            return MCP_FAULT_INTERNAL;
+        }
+
+        id = (*msgs)[i].id;
+
+        if (((*msgs)[i].kind != MCP_RPC_RESULT
+             && (*msgs)[i].kind != MCP_RPC_ERROR)
+            || id.len < 3 || id.data[0] != '"')
+        {
+            return MCP_FAULT_LINK_INPUT;
+        }
+
+        id.data++;
+        id.len -= 2;
+
+        if (mcp_event_id_parse(id, stream, &number) != MCP_OK
+            || memcmp(stream, info->ref.id, MCP_STREAM_ID_LEN) != 0)
+        {
+            return MCP_FAULT_LINK_INPUT;
+        }
+    }
+
+    return MCP_FAULT_NONE;
+}
+
+
+/*
+ * The questions are answered: a new stream begins behind them, with a URL of
+ * its own.  It is there before the answers are given, so that nothing is half
+ * done.
+ */
+static int
+mcp_face_link_answer(mcp_exchange_t *x, const mcp_stream_info_t *info,
+    uint64_t after, const mcp_rpc_t *msgs, size_t n)
+{
+    int                    rc;
+    size_t                 i, n_headers;
+    const mcp_endpoint_t  *endpoint;
+
+    endpoint = x->endpoint;
+    n_headers = x->response.n_headers;
+
+    rc = mcp_face_link_start(x, info, after);
+
+    for (i = 0; rc == MCP_DONE && i < n; i++) {
+        if (mcp_input_post(x, &msgs[i]) != MCP_OK) {
+            mcp_consumer_leave(x);
+            x->response.n_headers = n_headers;
+            return mcp_face_link_refuse(x, MCP_FAULT_STORE_FULL);
+        }
+    }
+
+    if (rc == MCP_DONE) {
+
+        /* should there be no room for it, an old URL works a little longer */
+
+        (void) mcp_store_value_set(x->node->store, MCP_FACE_LINK_PURPOSE,
+                                   info->ref.id, (uint32_t) after,
+                                   x->last_write + endpoint->call_timeout
+                                   + endpoint->input_timeout
+                                   + endpoint->max_wait);
+    }
+
+    return rc;
+}
+
+
+static int
+mcp_face_link_post(mcp_exchange_t *x, mcp_str_t text)
+{
+    size_t              n;
+    uint64_t            after;
+    mcp_rpc_t          *msgs;
+    mcp_fault_e         fault;
+    mcp_stream_info_t   info;
+
+    fault = mcp_face_link_find(x, &info, &after);
+
+    if (fault == MCP_FAULT_NONE) {
+        fault = mcp_face_link_read(x, text, &info, &msgs, &n);
+    }
+
+    if (fault == MCP_FAULT_NONE && info.state != MCP_STATE_INPUT_REQUIRED) {
+        fault = MCP_FAULT_LINK_INPUT;
+    }
+
+    if (fault == MCP_FAULT_NONE) {
+
+        /* who answers has the questions, and what was before them */
+
+        if (after < info.sent_seq) {
+            after = info.sent_seq;
+        }
+
+        if (mcp_face_cursor(x, &info, &after) != MCP_OK) {
+            fault = MCP_FAULT_EVENT_ID_UNKNOWN;
+        }
+    }
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_face_link_refuse(x, fault);
+    }
+
+    mcp_store_count(x->node->store, MCP_COUNT_MESSAGES, (int64_t) n);
+
+    return mcp_face_link_answer(x, &info, after, msgs, n);
+}
+
+
 const mcp_face_t  mcp_face_link = {
-    .name = { "link", sizeof("link") - 1 }
+    .name = { "link", 4 },
+    .look = mcp_face_link_look,
+    .get = mcp_face_link_get,
+    .post = mcp_face_link_post,
+    .head = mcp_face_link_head,
+    .idle = mcp_face_link_idle
 };

@@ -504,7 +504,7 @@ mcp_input_answer(mcp_call_t *call, uint64_t number, mcp_str_t message)
 }
 
 
-void
+int
 mcp_input_post(mcp_exchange_t *x, const mcp_rpc_t *msg)
 {
     uint64_t            number;
@@ -515,7 +515,7 @@ mcp_input_post(mcp_exchange_t *x, const mcp_rpc_t *msg)
     /* a string of ours, or of nobody we know */
 
     if (msg->id.len < 3 || msg->id.data[0] != '"') {
-        return;
+        return MCP_ERR_NOT_FOUND;
     }
 
     id.data = msg->id.data + 1;
@@ -525,9 +525,9 @@ mcp_input_post(mcp_exchange_t *x, const mcp_rpc_t *msg)
         || mcp_store_find(x->node->store, stream, &info) != MCP_OK
         || memcmp(info.session, x->session.id, MCP_DIGEST_LEN) != 0)
     {
-        return;
+        return MCP_ERR_NOT_FOUND;
     }
 
-    mcp_store_post(x->node->store, &info.ref, MCP_POST_INPUT, number,
-                   msg->raw);
+    return mcp_store_post(x->node->store, &info.ref, MCP_POST_INPUT, number,
+                          msg->raw);
 }

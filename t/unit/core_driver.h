@@ -24,6 +24,9 @@
 typedef struct {
     mcp_exchange_t  *x;
     const char      *principal;    /* may be NULL */
+    const char      *target;       /* NULL: /mcp */
+    const char      *origin;       /* of URLs, NULL: from secure and Host */
+    int              secure;
     int              far;          /* not on this machine */
     int              slow;         /* pulls only when told, see client_pull() */
     size_t           cap;          /* of one pull; 0: as it comes */
@@ -578,6 +581,9 @@ client_send(driver_t *d, unsigned process, client_t *c, const char *method,
     head.headers = c->headers;
     head.n_headers = c->n_headers;
     head.path = mcp_str("/mcp");
+    head.target = c->target ? test_str(c->target) : head.path;
+    head.origin = c->origin ? test_str(c->origin) : mcp_null_str;
+    head.secure = (c->secure != 0);
     head.server_names = names;
     head.n_server_names = 1;
     head.loopback = !c->far;

@@ -1,0 +1,635 @@
+
+/* Streams with a URL: header, GET, POST, what is spent. */
+
+#include "face_cases.h"
+
+
+#define LOST   "\"error\":{\"code\":-32000,\"message\":\"Unknown stream URL\"}"
+#define ERROR  "\"code\":-32600"
+
+
+static char      url[1024], old[4096], last[64], ids[4][64];
+
+
+static void
+begin(const char *revision)
+{
+    d.endpoint.link = 1;
+    client_open(&d, session, revision, ALL);
+}
+
+
+/* The target in a Link header, NULL without one. */
+static const char *
+link_of(client_t *client, char *out)
+{
+    char        *end;
+    const char  *value, *start;
+
+    value = client_answer_header(client, "Link");
+
+    if (value == NULL) {
+        return NULL;
+    }
+
+    start = strstr(value, "://");
+    assert_non_null(start);
+    start = strchr(start + 3, '/');
+    strcpy(out, start);
+    end = strchr(out, '>');
+    assert_non_null(end);
+    assert_string_equal(end, ">; rel=\"stream\"");
+    *end = '\0';
+
+    return value;
+}
+
+
+static void
+send_to(unsigned process, client_t *client, const char *of,
+    const char *method, const char *target, const char *after,
+    const char *body)
+{
+    client_init(client, of);
+    client_header(client, "Host", "mcp.example");
+
+    if (after) {
+        client_header(client, "Last-Event-ID", after);
+    }
+
+    client->target = target;
+    client_send(&d, process, client, method, body);
+}
+
+
+/* A call whose backend says n things; url is its stream's. */
+static mcp_job_t *
+linked(int n)
+{
+    mcp_job_t  *job;
+
+    send_to(0, &a, session, "POST", "/mcp", NULL, CALL);
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+
+    while (n--) {
+        backend_say(&d, job, PROGRESS(1) "\n");
+    }
+
+    driver_wait(&d, 1500);
+    assert_non_null(link_of(&a, url));
+
+    return job;
+}
+
+
+static void
+get_is(const char *of, const char *target, const char *after, int status)
+{
+    send_to(1, &b, of, "GET", target, after, "");
+    assert_int_equal(b.status, status);
+    client_close(&d, &b);
+}
+
+
+static void
+test_header(void **state)
+{
+    static const struct {
+        const char  *host;
+        const char  *target;
+        const char  *origin;
+        int          secure;
+        const char  *before;           /* NULL: no header */
+    } cases[] = {
+        { "h", "/mcp", NULL, 0, "<http://h/mcp?mcp-stream=" },
+        { "h:8443", "/a/mcp?x=1&&y", NULL, 1,
+          "<https://h:8443/a/mcp?x=1&y&mcp-stream=" },
+        { "[::1]:80", "/m?mcp-streams=1", NULL, 0,
+          "<http://[::1]:80/m?mcp-streams=1&mcp-stream=" },
+        { "h", "/mcp?", "https://api.example", 0,
+          "<https://api.example/mcp?mcp-stream=" },
+        { "a b", "/mcp", NULL, 0, NULL },
+        { "h/x", "/mcp", NULL, 0, NULL },
+        { "u@h", "/mcp", NULL, 0, NULL },
+        { "h>", "/mcp", NULL, 0, NULL },
+        { "", "/mcp", NULL, 0, NULL },
+        { "h", "/m\"", NULL, 0, NULL },
+        { "h", "/m\xc3\xa9", NULL, 0, NULL },
+        { "h", "http://h/mcp", NULL, 0, NULL },
+        { "h", "/mcp", "https://a\r\nb", 0, NULL }
+    };
+
+    size_t  i;
+
+    (void) state;
+
+    begin(NEW);
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        client_init(&a, session);
+        client_header(&a, "Host", cases[i].host);
+        a.target = cases[i].target;
+        a.origin = cases[i].origin;
+        a.secure = cases[i].secure;
+        client_send(&d, 0, &a, "GET", "");
+        assert_int_equal(a.status, 200);
+
+        if (cases[i].before) {
+            assert_non_null(link_of(&a, url));
+            has(client_answer_header(&a, "Link"), cases[i].before);
+
+        } else {
+            assert_null(client_answer_header(&a, "Link"));
+        }
+
+        client_close(&d, &a);
+    }
+
+    /* plain answers have none; browsers may read it */
+
+    client_init(&a, session);
+    client_header(&a, "Host", "localhost");
+    client_header(&a, "Origin", "http://localhost");
+    client_send(&d, 0, &a, "POST", PING);
+    assert_null(client_answer_header(&a, "Link"));
+    assert_string_equal(client_answer_header(&a,
+                                             "Access-Control-Expose-Headers"),
+                        "Mcp-Session-Id, WWW-Authenticate, Retry-After, Link");
+    client_close(&d, &a);
+
+    /* nor is there anything where it is off */
+
+    d.endpoint.link = 0;
+    client_init(&a, session);
+    client_header(&a, "Host", "localhost");
+    client_header(&a, "Origin", "http://localhost");
+    a.target = url;
+    client_send(&d, 0, &a, "GET", "");
+    assert_null(client_answer_header(&a, "Link"));
+    assert_string_equal(client_answer_header(&a,
+                                             "Access-Control-Expose-Headers"),
+                        "Mcp-Session-Id, WWW-Authenticate, Retry-After");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* From the beginning, or after an event; with a session, and without. */
+static void
+test_get(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = linked(2);
+    client_last_id(&a, last);
+
+    /* the one before is ended */
+
+    send_to(1, &b, NULL, "GET", url, NULL, "");
+    assert_int_equal(b.status, 200);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    assert_int_equal(count(b.text, PROGRESS(1)), 2);
+    fact_is(mcp_exchange_facts(b.x), MCP_FACT_FACE, "link");
+    fact_is(mcp_exchange_facts(b.x), MCP_FACT_RESUMED, "1");
+    assert_non_null(link_of(&b, old));
+    client_close(&d, &b);
+
+    send_to(1, &b, session, "GET", old, last, "");
+    assert_int_equal(count(b.text, PROGRESS(1)), 0);
+    backend_say(&d, job, PROGRESS(2) "\n");
+    assert_int_equal(count(b.text, PROGRESS(2)), 1);
+
+    /* a URL of this answer begins where it began */
+
+    assert_non_null(link_of(&b, old));
+    client_close(&d, &b);
+    send_to(0, &b, session, "GET", old, NULL, "");
+    assert_int_equal(count(b.text, PROGRESS(1)), 0);
+    assert_int_equal(count(b.text, PROGRESS(2)), 1);
+
+    end_with_result(job);
+    has(b.text, ANSWER);
+    assert_int_equal(b.ended, 1);
+    client_last_id(&b, last);
+    client_close(&d, &b);
+
+    /* who has it all is told so; who does not say what he has gets it */
+
+    get_is(session, url, last, 204);
+    get_is(NULL, url, last, 204);
+    send_to(0, &b, NULL, "GET", url, NULL, "");
+    assert_int_equal(count(b.text, ANSWER), 1);
+    client_close(&d, &b);
+    driver_wait(&d, 20000);
+    get_is(NULL, url, NULL, 404);
+    quiet();
+}
+
+
+/* Lost before the first byte, with nothing but the header. */
+static void
+test_head_only(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = linked(0);
+    client_close(&d, &a);
+    end_with_result(job);
+    send_to(1, &b, session, "GET", url, NULL, "");
+    assert_int_equal(count(b.text, ANSWER), 1);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* Questions go out, then the connection ends; 204 until they are answered,
+ * which makes a new stream with a new URL. */
+static void
+test_turns(void **state)
+{
+    int         turn;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = linked(1);
+    strcpy(old, url);
+
+    for (turn = 0; turn < 3; turn++) {
+        backend_say(&d, job, ASK "\n");
+        backend_end(&d, job, MCP_FAULT_NONE);
+        assert_int_equal(a.ended, 1);
+        has(a.text + a.len - 13, "retry: 2000\n\n");
+        client_last_id(&a, last);
+        question_id(a.text, "elicitation/create", ids[0]);
+        question_id(a.text, "roots/list", ids[1]);
+        client_close(&d, &a);
+
+        get_is(NULL, url, last, 204);
+        driver_wait(&d, 500);
+        get_is(session, url, last, 204);
+
+        /* for whom they were lost, they are there */
+
+        send_to(1, &b, session, "GET", url, NULL, "");
+        assert_int_equal(b.status, 200);
+        has(b.text, "elicitation/create");
+        has(b.text, "roots/list");
+        assert_int_equal(b.ended, 1);
+        client_close(&d, &b);
+
+        snprintf(line, sizeof(line), "[{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
+                 "\"result\":{\"action\":\"accept\"}},{\"jsonrpc\":\"2.0\","
+                 "\"id\":\"%s\",\"result\":{\"roots\":[]}}]", ids[0], ids[1]);
+        send_to(1, &a, turn % 2 ? session : NULL, "POST", url, NULL, line);
+        assert_int_equal(a.status, 200);
+        assert_int_equal(a.streaming, 1);
+        assert_int_equal(a.ended, 0);
+        assert_int_equal(count(a.text, "\ndata: {"), 0);
+        has(d.last_body, "\"inputResponses\":{\"k\":{\"action\":\"accept\"},"
+                         "\"r\":{\"roots\":[]}}");
+
+        strcpy(old, url);
+        assert_non_null(link_of(&a, url));
+        assert_string_not_equal(old, url);
+
+        /* the old one is spent */
+
+        get_is(session, old, last, 404);
+        get_is(session, old, NULL, 404);
+        send_to(0, &b, session, "POST", old, NULL, line);
+        assert_int_equal(b.status, 404);
+        has(b.text, LOST);
+        client_close(&d, &b);
+        assert_int_equal(a.ended, 0);
+
+        assert_int_equal(d.n_jobs, 1);
+        job = d.jobs[0];
+        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+        backend_say(&d, job, PROGRESS(2) "\n");
+        assert_int_equal(a.ended, 0);
+    }
+
+    end_with_result(job);
+    assert_int_equal(count(a.text, ANSWER), 1);
+    assert_int_equal(count(a.text, "elicitation/create"), 0);
+    client_last_id(&a, last);
+    client_close(&d, &a);
+    get_is(NULL, url, last, 204);
+    quiet();
+}
+
+
+/* One after the other; the new URL is good for the rest. */
+static void
+test_some_answers(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    linked(0);
+    backend_say(&d, d.jobs[0], ASK "\n");
+    backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+    question_id(a.text, "elicitation/create", ids[0]);
+    question_id(a.text, "roots/list", ids[1]);
+    client_close(&d, &a);
+
+    snprintf(line, sizeof(line), "[{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
+             "\"result\":{\"action\":\"accept\"}}]", ids[0]);
+    send_to(1, &a, session, "POST", url, NULL, line);
+    assert_int_equal(a.status, 200);
+    assert_int_equal(d.n_jobs, 0);
+    assert_non_null(link_of(&a, url));
+    client_close(&d, &a);
+    get_is(session, url, NULL, 204);
+
+    snprintf(line, sizeof(line), "[{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
+             "\"result\":{\"roots\":[]}}]", ids[1]);
+    send_to(0, &a, session, "POST", url, NULL, line);
+    assert_int_equal(a.status, 200);
+    assert_int_equal(d.n_jobs, 1);
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* A client that knows nothing of it goes on by Last-Event-ID. */
+static void
+test_ignored(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    linked(0);
+    backend_say(&d, d.jobs[0], ASK "\n");
+    backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+    assert_int_equal(a.ended, 1);
+    question_id(a.text, "elicitation/create", ids[0]);
+    question_id(a.text, "roots/list", ids[1]);
+    client_last_id(&a, last);
+    client_close(&d, &a);
+
+    client_resume(&d, 1, &a, session, last);
+    assert_int_equal(a.status, 200);
+    assert_int_equal(a.ended, 0);
+    reply(1, session, ids[0], "\"result\":{\"action\":\"accept\"}");
+    reply(0, session, ids[1], "\"result\":{\"roots\":[]}");
+    assert_int_equal(a.ended, 0);
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+
+    /* one that cannot know that it may come back is not sent away */
+
+    begin(MIDDLE);
+    linked(0);
+    backend_say(&d, d.jobs[0], ASK "\n");
+    backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+    assert_int_equal(a.ended, 0);
+    cancel(0, session, "7");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+post_is(const char *target, const char *body, int status, const char *part)
+{
+    send_to(0, &b, session, "POST", target, NULL, body);
+
+    if (b.status != status) {
+        fail_msg("%d for %s: %s", b.status, body, b.text);
+    }
+
+    has(b.text, part);
+    client_close(&d, &b);
+}
+
+
+static void
+test_refused(void **state)
+{
+    size_t      k, n;
+    char        bad[1024];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = linked(1);
+    client_last_id(&a, last);
+
+    /* no input is asked for, or that is no answer to it */
+
+    snprintf(line, sizeof(line), "[{\"jsonrpc\":\"2.0\",\"id\":\"%.22s.1\","
+             "\"result\":{}}]", last);
+    post_is(url, line, 400, ERROR);
+
+    backend_say(&d, job, ASK "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    client_close(&d, &a);
+
+    post_is(url, "[]", 400, ERROR);
+    post_is(url, "[", 400, "-32700");
+    post_is(url, PING, 400, ERROR);
+    post_is(url, "[" PING "]", 400, ERROR);
+    post_is(url, "[" CALL "]", 400, ERROR);
+    post_is(url, "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}]", 400,
+            ERROR);
+    post_is(url, "[{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{}}]", 400,
+            ERROR);
+    post_is(url, "[{\"jsonrpc\":\"2.0\",\"id\":"
+            "\"AAAAAAAAAAAAAAAAAAAAAA.1\",\"result\":{}}]", 400, ERROR);
+
+    /* whatever is wrong with the URL */
+
+    n = (size_t) (strstr(url, "mcp-stream=") - url) + 11;
+
+    for (k = n; k <= strlen(url); k++) {
+        mangle(url, bad, k);
+        get_is(session, bad, NULL, 404);
+        get_is(NULL, bad, NULL, 404);
+    }
+
+    post_is(bad, line, 404, LOST);
+    get_is(session, "/mcp?mcp-stream=", NULL, 404);
+    get_is(session, url, "AAAAAAAAAAAAAAAAAAAAAA.1", 404);
+    get_is(session, url, "nonsense", 404);
+    get_is("nonsense", url, NULL, 404);
+
+    /* another session, another principal */
+
+    client_open(&d, other, NEW, "{}");
+    get_is(other, url, NULL, 404);
+    client_init(&b, NULL);
+    client_header(&b, "Host", "mcp.example");
+    b.principal = "bob";
+    b.target = url;
+    client_send(&d, 0, &b, "GET", "");
+    assert_int_equal(b.status, 404);
+    has(b.text, LOST);
+    client_close(&d, &b);
+
+    /* cancelled; the end of its session */
+
+    cancel(0, session, "7");
+    get_is(session, url, NULL, 404);
+    quiet();
+
+    job = linked(1);
+    client_close(&d, &a);
+    backend_say(&d, job, RESULT "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    end_session(0, session);
+    get_is(NULL, url, NULL, 404);
+    quiet();
+}
+
+
+/* No room for the answers: nothing has happened, and it can be done again. */
+static void
+test_full(void **state)
+{
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    begin(NEW);
+    linked(0);
+    backend_say(&d, d.jobs[0], ASK "\n");
+    backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+    question_id(a.text, "elicitation/create", ids[0]);
+    question_id(a.text, "roots/list", ids[1]);
+    client_close(&d, &a);
+
+    snprintf(line, sizeof(line), "[{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
+             "\"result\":{\"action\":\"accept\"}},{\"jsonrpc\":\"2.0\","
+             "\"id\":\"%s\",\"result\":{\"roots\":[],\"x\":\"%01500d\"}}]",
+             ids[0], ids[1], 1);
+    strcpy(old, line);
+    hog(&ref);
+    send_to(1, &b, session, "POST", url, NULL, old);
+    assert_int_equal(b.status, 503);
+    assert_null(client_answer_header(&b, "Link"));
+    client_close(&d, &b);
+    mcp_store_free(&d.process[1].store, &ref);
+
+    send_to(1, &b, session, "POST", url, NULL, old);
+    assert_int_equal(b.status, 200);
+    assert_int_equal(d.n_jobs, 1);
+    backend_json(&d, RESULT);
+    has(b.text, ANSWER);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+static void
+test_listener(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    send_to(0, &a, session, "GET", "/mcp", NULL, "");
+    assert_non_null(link_of(&a, url));
+    client_close(&d, &a);
+
+    client_init(&b, NULL);
+    b.cap = 1;
+    knock(0, &b, "POST", "/publish", CHANGED);
+    b.cap = 0;
+    client_close(&d, &b);
+
+    send_to(1, &a, NULL, "GET", url, NULL, "");
+    assert_int_equal(a.status, 200);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+no_memory(void)
+{
+    size_t      i;
+    mcp_job_t  *job;
+
+    send_to(0, &a, session, "POST", "/mcp", NULL, CALL);
+
+    if (d.n_jobs) {
+        job = d.jobs[0];
+        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+        backend_say(&d, job, PROGRESS(1) "\n");
+
+        if (a.x && a.streaming && link_of(&a, url)) {
+            client_close(&d, &a);
+            send_to(1, &b, NULL, "GET", url, NULL, "");
+            client_close(&d, &b);
+
+            if (d.n_jobs) {
+                backend_say(&d, job, ASK "\n");
+            }
+
+            send_to(1, &b, NULL, "GET", url, NULL, "");
+
+            if (strstr(b.text, "roots/list")) {
+                question_id(b.text, "roots/list", ids[1]);
+                snprintf(line, sizeof(line), "[{\"jsonrpc\":\"2.0\","
+                         "\"id\":\"%s\",\"result\":{\"roots\":[]}}]", ids[1]);
+                client_close(&d, &b);
+                send_to(1, &b, NULL, "POST", url, NULL, line);
+            }
+
+            client_close(&d, &b);
+        }
+    }
+
+    client_close(&d, &a);
+
+    for (i = d.n_jobs; i-- > 0; ) {
+        backend_end(&d, d.jobs[i], MCP_FAULT_BACKEND_FAILED);
+    }
+
+    driver_wait(&d, 90000);
+    quiet();
+}
+
+
+static void
+test_no_memory(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    fail_each(no_memory);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_header),
+        test(test_get),
+        test(test_head_only),
+        test(test_turns),
+        test(test_some_answers),
+        test(test_ignored),
+        test(test_refused),
+        test(test_full),
+        test(test_listener),
+        test(test_no_memory)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
