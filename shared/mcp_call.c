@@ -191,6 +191,7 @@ mcp_call_start(mcp_call_t *call)
                         call->requests[0].name, &call->policy);
 
     call->stream_at = now + call->policy.stream_after;
+    mcp_faces_start(call);
     call->node->calls++;
 
     mcp_store_count(call->node->store, MCP_COUNT_CALLS_LIVE, 1);
@@ -235,6 +236,10 @@ mcp_call_set_timer(mcp_call_t *call)
     if (!call->over) {
         if (!call->durable) {
             when = call->stream_at;
+
+            if (call->resume_at && call->resume_at < when) {
+                when = call->resume_at;
+            }
 
         } else if (call->unattended) {
             when = call->unattended + call->policy.max_wait;
@@ -444,6 +449,7 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
 
     x = call->x;
     call->x = NULL;
+    mcp_faces_undo(&call->requests[0]);
 
     if (call->durable) {
         mcp_call_abandon_stream(call, fault);
@@ -598,7 +604,7 @@ mcp_call_make_stream(mcp_call_t *call)
         }
     }
 
-    if (rc == MCP_OK && call->x) {
+    if (rc == MCP_OK && call->x && !call->parted) {
         call->x->bound = !call->policy.resumable;
         rc = mcp_consumer_start(call->x, &call->ref, 0);
     }
@@ -647,11 +653,11 @@ mcp_call_stream_to_client(mcp_call_t *call)
     if (call->policy.close_after
         && mcp_revision(call->session.revision)->polling)
     {
-        x->close_at = mcp_call_now(call) + call->policy.close_after;
-        mcp_timer_set(&call->node->timers, &x->timer,
-                      x->timer.link && x->timer.when < x->close_at
-                      ? x->timer.when : x->close_at);
+        mcp_consumer_close_at(x, mcp_call_now(call)
+                                 + call->policy.close_after);
     }
+
+    mcp_consumer_close_at(x, call->resume_at);
 
     x->task.action.type = MCP_ACT_STREAM;
     mcp_node_queue(call->node, &x->task);
@@ -676,7 +682,7 @@ mcp_call_durable(mcp_call_t *call)
 
     call->durable = 1;
 
-    if (call->x) {
+    if (call->x && !call->parted) {
         mcp_call_stream_to_client(call);
 
     } else {
@@ -826,6 +832,7 @@ mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, int error)
 
     if (error) {
         mcp_store_count(call->node->store, MCP_COUNT_CALLS_FAILED, 1);
+        mcp_faces_undo(req);
     }
 
     if (call->x) {
@@ -993,6 +1000,62 @@ mcp_call_is_started(const mcp_call_t *call)
 }
 
 
+/* Its client has waited long enough: the call becomes a stream that nobody
+ * reads yet, and the client is told how to come back for it. */
+static void
+mcp_call_part(mcp_call_t *call)
+{
+    mcp_exchange_t  *x;
+
+    call->parted = 1;
+    mcp_call_durable(call);
+
+    /* it may have been ended at that, with an answer or without one */
+
+    x = call->x;
+    call->x = NULL;
+
+    if (x == NULL) {
+        return;
+    }
+
+    x->out.len = 0;
+    x->outcome = "interim";
+
+    if (call->over) {
+        (void) mcp_exchange_fault(x, MCP_FAULT_RESUME_TOKEN,
+                                  call->requests[0].id, mcp_null_str);
+
+    } else {
+        mcp_faces_interim(x);
+
+        if (mcp_exchange_json(x) != MCP_OK) {
+            mcp_exchange_status(x, 500);
+        }
+    }
+
+    x->task.action.type = MCP_ACT_RESPOND;
+    mcp_node_queue(x->node, &x->task);
+}
+
+
+static void
+mcp_call_due(mcp_call_t *call, uint64_t now)
+{
+    if (!mcp_call_is_started(call)) {
+        call->stream_at = now + 1;
+        return;
+    }
+
+    if (call->x && call->resume_at && now >= call->resume_at) {
+        mcp_call_part(call);
+        return;
+    }
+
+    mcp_call_durable(call);
+}
+
+
 static void
 mcp_call_timer(void *data)
 {
@@ -1005,13 +1068,11 @@ mcp_call_timer(void *data)
 
     call->refs++;
 
-    if (!call->over && !call->durable && now >= call->stream_at) {
-        if (mcp_call_is_started(call)) {
-            mcp_call_durable(call);
-
-        } else {
-            call->stream_at = now + 1;
-        }
+    if (!call->over && !call->durable
+        && (now >= call->stream_at
+            || (call->resume_at && now >= call->resume_at)))
+    {
+        mcp_call_due(call, now);
     }
 
     if (!call->over && call->durable && call->unattended

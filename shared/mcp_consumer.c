@@ -223,7 +223,9 @@ mcp_consumer_prime(mcp_exchange_t *x, char *p)
 {
     x->priming = 0;
 
-    if (mcp_revision(x->session.revision)->priming) {
+    if (mcp_revision(x->session.revision)->priming
+        && (x->face == NULL || x->face->read == NULL))
+    {
         return mcp_sse_priming(p, x->ref.id, x->first, x->endpoint->retry);
     }
 
@@ -272,6 +274,9 @@ mcp_consumer_read(mcp_exchange_t *x, char *p, size_t cap, size_t *len)
 
     if (rc == MCP_OK) {
         *len = (size_t) (mcp_consumer_flush(x, p, p + cap) - p);
+
+    } else {
+        x->out.len = 0;
     }
 
     return rc;
@@ -314,12 +319,21 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
     x->sent = x->cursor.seq;
 
     n = 0;
-    *rc = mcp_consumer_read(x, p, (size_t) (end - p) - MCP_SSE_RETRY_MAX, &n);
-    p += n;
+
+    if (x->exact && x->cursor.done == 0 && x->cursor.seq > x->first
+        && mcp_consumer_is_closing(x))
+    {
+        *rc = MCP_AGAIN;
+
+    } else {
+        *rc = mcp_consumer_read(x, p, (size_t) (end - p) - MCP_SSE_RETRY_MAX,
+                                &n);
+        p += n;
+    }
 
     /* close at will between two events, however fast they come */
 
-    if (*rc == MCP_OK && x->cursor.done == 0 && x->out.len == 0
+    if (*rc == MCP_OK && x->cursor.done == 0 && !x->exact
         && mcp_consumer_is_closing(x))
     {
         *rc = MCP_AGAIN;
@@ -463,7 +477,16 @@ mcp_consumer_close_at_will(mcp_exchange_t *x, const mcp_stream_info_t *info)
     mcp_endpoint_policy(x->endpoint, method, name, &policy);
 
     if (policy.close_after && mcp_revision(x->session.revision)->polling) {
-        x->close_at = x->last_write + policy.close_after;
+        mcp_consumer_close_at(x, x->last_write + policy.close_after);
+    }
+}
+
+
+void
+mcp_consumer_close_at(mcp_exchange_t *x, uint64_t when)
+{
+    if (when && (x->close_at == 0 || when < x->close_at)) {
+        x->close_at = when;
         mcp_consumer_arm(x);
     }
 }

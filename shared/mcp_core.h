@@ -79,6 +79,16 @@ typedef struct {
 } mcp_link_t;
 
 
+/* mcp_face_token.c's part of an exchange. */
+typedef struct {
+    uint64_t        at;        /* an interim result is due; 0: never */
+    unsigned char  *spent;     /* key of the token that it brought */
+    unsigned char   stream[MCP_STREAM_ID_LEN];
+    unsigned        rest:1;    /* reads the rest of another request's call */
+    unsigned        answered:1;
+} mcp_token_part_t;
+
+
 struct mcp_exchange_s {
     mcp_task_t             task;
     mcp_node_t            *node;
@@ -123,6 +133,8 @@ struct mcp_exchange_s {
     unsigned               stopping:1; /* the same, if it can come back */
     unsigned               listener:1; /* of the session's own stream */
     unsigned               bound:1;    /* the call ends with it */
+    unsigned               exact:1;    /* who comes back names no event: what
+                                          was sent must be known */
     unsigned               last:1;     /* out is all that there will be */
     unsigned               done:1;     /* the last bytes were pulled */
     unsigned               resumed:1;
@@ -131,6 +143,8 @@ struct mcp_exchange_s {
     /* faces */
     const mcp_face_t      *face;       /* by which it came, NULL: the first */
     mcp_link_t             link;
+    mcp_token_part_t       token;
+    mcp_buf_t              partial;    /* of the log, being rewritten */
 
     const char            *outcome;
     mcp_facts_t            facts;
@@ -181,6 +195,7 @@ typedef struct {
     size_t                n_questions;
     size_t                n_asked;
     size_t                n_answered;
+    unsigned char        *spent;       /* key of the token that it came with */
     mcp_str_t             request_state;
     mcp_buf_t             body;        /* of the next invocation */
     unsigned              rounds_without_question;
@@ -227,6 +242,8 @@ struct mcp_call_s {
     mcp_stream_ref_t       ref;
     uint64_t               handle;
     uint64_t               stream_at;  /* becomes durable then */
+    uint64_t               resume_at;  /* its client is told to come back;
+                                          0: never */
     uint64_t               unattended; /* since when, 0: a consumer reads */
     uint64_t               next_number;
     mcp_kept_t            *kept;       /* oldest first */
@@ -236,6 +253,7 @@ struct mcp_call_s {
 
     unsigned               batch:1;
     unsigned               durable:1;
+    unsigned               parted:1;   /* its client gets another answer */
     unsigned               over:1;
 };
 
@@ -280,6 +298,9 @@ void mcp_consumer_leave(mcp_exchange_t *x);
 /* A consumer that came back: its connection is closed when its time is up. */
 void mcp_consumer_close_at_will(mcp_exchange_t *x,
     const mcp_stream_info_t *info);
+
+/* The same, at that time at the latest; 0: no matter. */
+void mcp_consumer_close_at(mcp_exchange_t *x, uint64_t when);
 
 /* GET: resumes the stream of Last-Event-ID, or listens. */
 int mcp_consumer_get(mcp_exchange_t *x);

@@ -552,6 +552,7 @@ mcp_dispatch_opens(const mcp_exchange_t *x)
 static int
 mcp_dispatch_single(mcp_exchange_t *x)
 {
+    int                rc;
     mcp_call_t        *call;
     mcp_fault_e        fault;
     mcp_verdict_t      v;
@@ -599,6 +600,12 @@ mcp_dispatch_single(mcp_exchange_t *x)
         if (!mcp_store_has_room(x->node->store)) {
             return mcp_exchange_fault(x, MCP_FAULT_STORE_FULL, x->msg.id,
                                       mcp_null_str);
+        }
+
+        rc = mcp_faces_call(x);
+
+        if (rc != MCP_AGAIN) {
+            return rc;
         }
 
         call = mcp_call_create(x, 1);

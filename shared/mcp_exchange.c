@@ -65,6 +65,7 @@ mcp_exchange_create(mcp_node_t *node, const mcp_endpoint_t *endpoint,
     x->outcome = "none";
 
     mcp_buf_init(&x->out, &node->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&x->partial, &node->env->mem, SIZE_MAX / 2);
 
     return x;
 }
@@ -95,6 +96,14 @@ mcp_exchange_free(mcp_exchange_t *x)
 
     mcp_node_unqueue(x->node, &x->task);
 
+    /* it goes without its answer */
+
+    if (x->call && (x->call->x == x
+                    || (x->state == MCP_EXCHANGE_STREAM && !x->last)))
+    {
+        mcp_faces_undo(&x->call->requests[0]);
+    }
+
     if (x->state == MCP_EXCHANGE_STREAM) {
         mcp_consumer_leave(x);
     }
@@ -108,6 +117,7 @@ mcp_exchange_free(mcp_exchange_t *x)
     }
 
     mcp_buf_free(&x->out);
+    mcp_buf_free(&x->partial);
 
     mcp_arena_destroy(&x->arena);
 

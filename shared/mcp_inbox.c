@@ -5,7 +5,7 @@
  * the process that owns the call.
  */
 
-#include "mcp_core.h"
+#include "mcp_face.h"
 
 
 /* Instead of the number of one request. */
@@ -292,6 +292,7 @@ mcp_inbox_cancel(mcp_call_t *call, uint64_t k)
         mcp_store_count(call->node->store, MCP_COUNT_CALLS_CANCELLED, 1);
 
         mcp_job_stop(req);
+        mcp_faces_undo(req);
         req->state = MCP_REQUEST_OVER;
 
         if (--call->pending == 0) {

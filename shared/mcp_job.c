@@ -5,7 +5,7 @@
  * held, and keeps all that the backend says after it waiting.
  */
 
-#include "mcp_core.h"
+#include "mcp_face.h"
 
 
 static void mcp_job_go_again(mcp_request_t *req);
@@ -349,6 +349,9 @@ mcp_job_subscription(mcp_request_t *req)
 static int
 mcp_job_result(mcp_request_t *req, mcp_str_t body)
 {
+    int        rc;
+    mcp_buf_t  buf;
+
     if ((req->method->id == MCP_METHOD_RESOURCES_SUBSCRIBE
          || req->method->id == MCP_METHOD_RESOURCES_UNSUBSCRIBE)
         && mcp_job_subscription(req) != MCP_OK)
@@ -356,7 +359,25 @@ mcp_job_result(mcp_request_t *req, mcp_str_t body)
         return mcp_call_finish_fault(req, MCP_FAULT_STORE_FULL, mcp_null_str);
     }
 
-    return mcp_call_finish(req, body, 0);
+    mcp_buf_init(&buf, &req->call->node->env->mem, SIZE_MAX / 2);
+
+    switch (mcp_faces_result(req, body, &buf)) {
+
+    case MCP_OK:
+        rc = mcp_call_finish(req, (mcp_str_t) { buf.data, buf.len }, 0);
+        break;
+
+    case MCP_DONE:
+        rc = mcp_call_finish(req, body, 0);
+        break;
+
+    default:
+        rc = mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+    }
+
+    mcp_buf_free(&buf);
+
+    return rc;
 }
 
 

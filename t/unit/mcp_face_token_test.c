@@ -1,0 +1,674 @@
+
+/* Resume tokens: those of backends, and interim results of slow calls. */
+
+#include "face_cases.h"
+
+
+#define REFUSED  "\"error\":{\"code\":-32602,"                                \
+                 "\"message\":\"Unknown or expired resume token\"}"
+#define INTERIM  "Interim result: the call has not ended yet."
+#define NEXT     "\"nextResumeToken\":\""
+
+#define PAGE     "{\"content\":[],\"_meta\":{\"x\":1,"                        \
+                 "\"nextResumeToken\":\"p2\"}}"
+
+
+static char  last[64], text[4096];
+
+
+static void
+begin(const char *revision)
+{
+    d.endpoint.resume_after = 5000;
+    d.endpoint.resume_lifetime = 60000;
+    client_open(&d, session, revision,
+                "{" INPUT ",\"experimental\":{\"resumeTokens\":{}}}");
+}
+
+
+/* The call again, with a token, under another id. */
+static const char *
+again(const char *key)
+{
+    snprintf(text, sizeof(text), REQUEST("8", "tools/call",
+             "{\"_meta\":{\"progressToken\":\"u\",\"resumeToken\":\"%s\"},"
+             " \"name\" : \"echo\", \"arguments\":{\"a\": 1}}"), key);
+
+    return text;
+}
+
+
+static void
+token_of(client_t *client)
+{
+    quoted(client->text, NEXT, token, sizeof(token));
+}
+
+
+/* A call that was answered with an interim result. */
+static mcp_job_t *
+slow(void)
+{
+    mcp_job_t  *job;
+
+    d.endpoint.stream_after = 20000;
+    client_post(&d, 0, &a, session, CALL);
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    driver_wait(&d, 5100);
+    assert_int_equal(a.status, 200);
+    assert_int_equal(a.streaming, 0);
+    has(a.text, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{"
+                "\"type\":\"text\",\"text\":\"" INTERIM);
+    token_of(&a);
+    assert_int_equal(count(a.text, token), 2);
+    has(a.text, ",\"_meta\":{\"nextResumeToken\":\"");
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_OUTCOME, "interim");
+    client_close(&d, &a);
+
+    return job;
+}
+
+
+/* --- ours --- */
+
+static void
+test_slow(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = slow();
+    backend_say(&d, job, PROGRESS(1) "\n");
+
+    /* the rest, at another process, under its own id and without event ids */
+
+    client_post(&d, 1, &a, session, again(token));
+    assert_int_equal(a.streaming, 1);
+    has(a.text, ":\n\ndata: " PROGRESS(1));
+    has_not(a.text, "id: ");
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_FACE, "tokens");
+    backend_say(&d, job, PROGRESS(2) "\n");
+    end_with_result(job);
+    has(a.text, "data: " PROGRESS(2) "\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
+                "\"result\":" RESULT "}\n\n");
+    assert_int_equal(a.ended, 1);
+    assert_int_equal(count(a.text, PROGRESS(1)), 1);
+    client_close(&d, &a);
+
+    /* complete */
+
+    ask(session, again(token), 200, REFUSED);
+    quiet();
+}
+
+
+/* Again and again, each time with what there is; nothing comes twice. */
+static void
+test_rounds(void **state)
+{
+    int         i;
+    char        said[256];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    d.endpoint.call_timeout = 600000;
+    job = slow();
+
+    for (i = 0; i < 5; i++) {
+        client_post(&d, i % 2, &a, session, again(token));
+        snprintf(said, sizeof(said), NOTE("notifications/progress",
+                 "{\"progressToken\":\"t\",\"progress\":%d}"), i);
+        strcpy(line, said);
+        strcat(line, "\n");
+        backend_say(&d, job, line);
+        driver_wait(&d, 5100);
+        assert_int_equal(a.ended, 1);
+        assert_int_equal(count(a.text, "notifications/progress"), 1);
+        has(a.text, said);
+        has(a.text, "data: {\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{"
+                    "\"content\":[{\"type\":\"text\",\"text\":\"" INTERIM);
+        has_not(a.text, "retry:");
+        token_of(&a);
+        client_close(&d, &a);
+    }
+
+    end_with_result(job);
+    client_post(&d, 1, &a, session, again(token));
+    assert_string_equal(a.text, ":\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
+                        "\"result\":" RESULT "}\n\n");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* The connection is a stream already: its last event is the interim result,
+ * which is not in the log. */
+static void
+test_streaming(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    driver_wait(&d, 5100);
+    assert_int_equal(a.ended, 1);
+    has(a.text, "\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{"
+                "\"content\":[{\"type\":\"text\",\"text\":\"" INTERIM);
+    token_of(&a);
+    client_last_id(&a, last);
+    assert_string_equal(last + 22, ".1");
+    client_close(&d, &a);
+
+    backend_say(&d, job, PROGRESS(2) "\n");
+    client_post(&d, 0, &a, session, again(token));
+    has_not(a.text, PROGRESS(1));
+    end_with_result(job);
+    has(a.text, "\"id\":8,\"result\":" RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* The connection for the rest is lost, or another one comes for it. */
+static void
+test_lost(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = slow();
+
+    client_post(&d, 1, &a, session, again(token));
+    client_close(&d, &a);
+
+    client_post(&d, 1, &a, session, again(token));
+    client_post(&d, 0, &b, session, again(token));
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+
+    /* what could not be written is not lost */
+
+    b.slow = 1;
+    end_with_result(job);
+    client_close(&d, &b);
+    client_post(&d, 1, &b, session, again(token));
+    has(b.text, "\"id\":8,\"result\":" RESULT);
+    client_close(&d, &b);
+    ask(session, again(token), 200, REFUSED);
+    quiet();
+}
+
+
+static void
+test_errors(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = slow();
+    client_post(&d, 1, &a, session, again(token));
+    backend_end(&d, job, MCP_FAULT_BACKEND_FAILED);
+    has(a.text, "{\"jsonrpc\":\"2.0\",\"id\":8,\"error\":{\"code\":-32603");
+    assert_int_equal(a.ended, 1);
+    has_not(a.text, NEXT);
+    client_close(&d, &a);
+    quiet();
+
+    /* cancelled while somebody waits, and while nobody does */
+
+    slow();
+    client_post(&d, 1, &a, session, again(token));
+    cancel(0, session, "7");
+    has(a.text, "\"id\":8," REFUSED);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    ask(session, again(token), 200, REFUSED);
+
+    /* nobody came back */
+
+    slow();
+    driver_wait(&d, 61000);
+    assert_int_equal(d.aborts, 2);
+    ask(session, again(token), 200, REFUSED);
+    quiet();
+}
+
+
+/* A question in the middle comes as it is. */
+static void
+test_input(void **state)
+{
+    char        id[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = slow();
+    backend_say(&d, job, ASK "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    client_post(&d, 1, &a, session, again(token));
+    question_id(a.text, "elicitation/create", id);
+    reply(1, session, id, "\"result\":{\"action\":\"accept\"}");
+    question_id(a.text, "roots/list", id);
+    reply(0, session, id, "\"result\":{\"roots\":[]}");
+    backend_json(&d, RESULT);
+    has(a.text, "\"id\":8,\"result\":" RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Large messages are rewritten like small ones. */
+static void
+test_large(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = slow();
+    snprintf(line, sizeof(line), BIG(7000), 1);
+    backend_say(&d, job, line);
+    snprintf(line, sizeof(line), "{\"content\":[],\"x\":\"%09000d\"}\n", 7);
+    client_init(&a, session);
+    a.cap = MCP_PULL_MIN;
+    client_send(&d, 1, &a, "POST", again(token));
+    backend_say(&d, job, line);
+    backend_end(&d, job, MCP_FAULT_NONE);
+    line[strlen(line) - 1] = '\0';
+    has(a.text, line);
+    has(a.text, "data: {\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{");
+    assert_int_equal(count(a.text, "\n\ndata: "), 2);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* A worker that winds up sends its clients on. */
+static void
+test_stop(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = slow();
+    client_post(&d, 1, &a, session, again(token));
+    backend_say(&d, job, PROGRESS(1) "\n");
+    mcp_node_stop(&d.process[1].node);
+    driver_pump(&d);
+    assert_int_equal(a.ended, 1);
+    has(a.text, INTERIM);
+    token_of(&a);
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, again(token));
+    has_not(a.text, PROGRESS(1));
+    end_with_result(job);
+    has(a.text, "\"id\":8,\"result\":" RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Only for those who asked, and have nothing better. */
+static void
+test_whom(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    d.endpoint.stream_after = 20000;
+
+    client_open(&d, session, NEW, "{}");
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 10000);
+    assert_int_equal(a.status, 0);
+    backend_json(&d, PAGE);
+    has(a.text, PAGE);
+    client_close(&d, &a);
+    client_post(&d, 0, &a, session, again("p2"));
+    has(d.last_body, "\"resumeToken\":\"p2\"");
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+
+    client_open(&d, session, NEW, "{\"resumeTokens\":{},\"streams\":{}}");
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 10000);
+    assert_int_equal(a.status, 0);
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+
+    client_open(&d, session, NEW, "{\"resumeTokens\":{}}");
+    client_post(&d, 0, &a, session, REQUEST("7", "prompts/get",
+                                            "{\"name\":\"p\"}"));
+    driver_wait(&d, 10000);
+    assert_int_equal(a.status, 0);
+    backend_json(&d, "{\"messages\":[]}");
+    client_close(&d, &a);
+
+    /* or for all, by configuration */
+
+    d.endpoint.resume_tokens = 1;
+    client_open(&d, session, NEW, "{}");
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 5100);
+    has(a.text, INTERIM);
+    client_close(&d, &a);
+    backend_json(&d, RESULT);
+
+    d.endpoint.resume_after = 0;
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 10000);
+    assert_int_equal(a.status, 0);
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* --- a backend's --- */
+
+static void
+test_pages(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, PAGE);
+    has_not(a.text, "\"p2\"");
+    token_of(&a);
+    snprintf(line, sizeof(line), "{\"content\":[],\"nextResumeToken\":\"%s\","
+             "\"_meta\":{\"x\":1,\"nextResumeToken\":\"%s\"}}}", token, token);
+    has(a.text, line);
+    client_close(&d, &a);
+
+    /* it comes back as it was, wherever the client put it */
+
+    client_post(&d, 1, &a, session, again(token));
+    has(d.last_body, "\"resumeToken\":\"p2\"}");
+    backend_json(&d, "{\"content\":[],\"nextResumeToken\":\"p\\u00333\"}");
+    strcpy(last, "");
+    token_of(&a);
+    client_close(&d, &a);
+
+    snprintf(text, sizeof(text), REQUEST("9", "tools/call",
+             "{\"name\":\"echo\",\"resumeToken\":\"%s\",\"arguments\":"
+             "{\"a\":1},\"_meta\":{\"resumeToken\":\"%s\"}}"), token, token);
+    client_post(&d, 1, &a, session, text);
+    has(d.last_body, "\"resumeToken\":\"p\\u00333\",\"arguments\":{\"a\":1},"
+                     "\"_meta\":{\"resumeToken\":\"p\\u00333\"}}");
+    backend_json(&d, RESULT);
+    has(a.text, "\"id\":9,\"result\":" RESULT);
+    has_not(a.text, NEXT);
+    client_close(&d, &a);
+
+    /* once */
+
+    ask(session, text, 200, REFUSED);
+    quiet();
+}
+
+
+/* What went wrong may be tried again. */
+static void
+test_pages_again(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, PAGE);
+    token_of(&a);
+    client_close(&d, &a);
+
+    /* the backend failed */
+
+    client_post(&d, 0, &a, session, again(token));
+    ask(session, again(token), 200, REFUSED);
+    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    has(a.text, "-32603");
+    client_close(&d, &a);
+
+    /* the client went, before there was anything and in the middle */
+
+    client_post(&d, 0, &a, session, again(token));
+    client_close(&d, &a);
+    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+
+    client_post(&d, 0, &a, session, again(token));
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, job, NOTE("notifications/progress",
+                "{\"progressToken\":\"u\",\"progress\":1}") "\n");
+    assert_int_equal(a.streaming, 1);
+    client_close(&d, &a);
+    end_with_result(job);
+
+    /* cancelled */
+
+    client_post(&d, 0, &a, session, again(token));
+    driver_wait(&d, 1100);
+    cancel(0, session, "8");
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, again(token));
+    backend_json(&d, RESULT);
+    has(a.text, RESULT);
+    client_close(&d, &a);
+    ask(session, again(token), 200, REFUSED);
+    quiet();
+}
+
+
+/* Never with an error; what is no token is not passed on. */
+static void
+test_pages_without(void **state)
+{
+    static const char  *const results[] = {
+        "{\"content\":[],\"isError\":true,\"_meta\":{"
+        "\"nextResumeToken\":\"p2\"}}",
+        "{\"content\":[],\"nextResumeToken\":7}",
+        "{\"nextResumeToken\":null,\"content\":[],\"_meta\":{}}"
+    };
+
+    size_t  i;
+
+    (void) state;
+
+    begin(NEW);
+
+    for (i = 0; i < ITEMS(results); i++) {
+        client_post(&d, 0, &a, session, CALL);
+        backend_json(&d, results[i]);
+        has(a.text, "\"result\":{\"content\":[]");
+        has_not(a.text, "nextResumeToken");
+        client_close(&d, &a);
+    }
+
+    client_post(&d, 0, &a, session, CALL);
+    snprintf(line, sizeof(line), "{\"content\":[],\"_meta\":{"
+             "\"nextResumeToken\":\"%03000d\"}}", 1);
+    backend_json(&d, line);
+    has(a.text, "{\"content\":[],\"_meta\":{}}");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* --- refusals --- */
+
+static void
+refused(const char *key)
+{
+    size_t  k;
+    char    bad[1024];
+
+    for (k = 0; k <= strlen(key); k++) {
+        mangle(key, bad, k);
+        ask(session, again(bad), 200, REFUSED);
+    }
+
+    snprintf(text, sizeof(text), REQUEST("8", "tools/call",
+             "{\"name\":\"other\",\"arguments\":{\"a\":1},\"resumeToken\":"
+             "\"%s\"}"), key);
+    ask(session, text, 200, REFUSED);
+    snprintf(text, sizeof(text), REQUEST("8", "tools/call",
+             "{\"name\":\"echo\",\"arguments\":{\"a\":2},\"resumeToken\":"
+             "\"%s\"}"), key);
+    ask(session, text, 200, REFUSED);
+    snprintf(text, sizeof(text), REQUEST("8", "prompts/get",
+             "{\"name\":\"p\",\"resumeToken\":\"%s\"}"), key);
+    ask(session, text, 200, REFUSED);
+    snprintf(text, sizeof(text), REQUEST("8", "tools/call",
+             "{\"name\":\"echo\",\"arguments\":{\"a\":1},\"resumeToken\":"
+             "\"%s\",\"_meta\":{\"resumeToken\":\"x\"}}"), key);
+    ask(session, text, 200, REFUSED);
+    ask(session, REQUEST("8", "tools/call", "{\"name\":\"echo\","
+        "\"resumeToken\":7}"), 200, REFUSED);
+    ask(session, again(""), 200, REFUSED);
+    ask(session, again("."), 200, REFUSED);
+
+    client_open(&d, other, NEW, "{\"resumeTokens\":{}}");
+    ask(other, again(key), 200, REFUSED);
+}
+
+
+static void
+test_refused(void **state)
+{
+    char        key[512];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    d.endpoint.call_timeout = 600000;
+    d.endpoint.max_wait = 600000;
+    job = slow();
+    strcpy(key, token);
+    refused(key);
+
+    client_post(&d, 0, &a, session, CALL);
+    mcp_job_head(d.jobs[1], 200, mcp_str("application/json"));
+    backend_say(&d, d.jobs[1], PAGE);
+    backend_end(&d, d.jobs[1], MCP_FAULT_NONE);
+    token_of(&a);
+    client_close(&d, &a);
+    refused(token);
+
+    /* in time they are good, and then no more */
+
+    driver_wait(&d, 59000);
+    client_post(&d, 0, &a, session, again(token));
+    assert_int_equal(d.n_jobs, 2);
+    backend_end(&d, d.jobs[1], MCP_FAULT_BACKEND_FAILED);
+    client_close(&d, &a);
+    driver_wait(&d, 2000);
+    ask(session, again(token), 200, REFUSED);
+    ask(session, again(key), 200, REFUSED);
+    backend_end(&d, job, MCP_FAULT_BACKEND_FAILED);
+    quiet();
+}
+
+
+static void
+no_memory(void)
+{
+    size_t      i;
+    mcp_job_t  *job;
+
+    client_post(&d, 0, &a, session, CALL);
+
+    if (d.n_jobs) {
+        job = d.jobs[0];
+        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+        driver_wait(&d, 5100);
+
+        if (strstr(a.text, NEXT)) {
+            token_of(&a);
+        }
+
+        client_close(&d, &a);
+        client_post(&d, 1, &b, session, again(token));
+
+        if (d.n_jobs == 1) {
+            backend_say(&d, job, PROGRESS(1) "\n");
+        }
+
+        if (d.n_jobs == 1) {
+            backend_say(&d, job, PAGE "\n");
+        }
+
+        if (strstr(b.text, NEXT)) {
+            token_of(&b);
+        }
+
+        client_close(&d, &b);
+        client_post(&d, 1, &b, session, again(token));
+        client_close(&d, &b);
+    }
+
+    client_close(&d, &a);
+
+    for (i = d.n_jobs; i-- > 0; ) {
+        backend_end(&d, d.jobs[i], MCP_FAULT_BACKEND_FAILED);
+    }
+
+    driver_wait(&d, 130000);
+    quiet();
+}
+
+
+static void
+test_no_memory(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    d.endpoint.stream_after = 20000;
+    strcpy(token, "x");
+    fail_each(no_memory);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_slow),
+        test(test_rounds),
+        test(test_streaming),
+        test(test_lost),
+        test(test_errors),
+        test(test_input),
+        test(test_large),
+        test(test_stop),
+        test(test_whom),
+        test(test_pages),
+        test(test_pages_again),
+        test(test_pages_without),
+        test(test_refused),
+        test(test_no_memory)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
