@@ -241,7 +241,7 @@ ngx_http_mcp_make_headers(ngx_http_request_t *r, mcp_head_t *head)
 static ngx_int_t
 ngx_http_mcp_make_head(ngx_http_request_t *r, mcp_head_t *head)
 {
-    ngx_str_t                 principal;
+    ngx_str_t                 principal, origin;
     ngx_connection_t         *c;
     ngx_http_mcp_loc_conf_t  *mlcf;
 
@@ -266,6 +266,20 @@ ngx_http_mcp_make_head(ngx_http_request_t *r, mcp_head_t *head)
 
         head->principal = ngx_http_mcp_str(&principal);
     }
+
+    head->target = ngx_http_mcp_str(&r->unparsed_uri);
+
+    if (mlcf->link_origin) {
+        if (ngx_http_complex_value(r, mlcf->link_origin, &origin) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        head->origin = ngx_http_mcp_str(&origin);
+    }
+
+#if (NGX_HTTP_SSL)
+    head->secure = (c->ssl != NULL);
+#endif
 
     /* where "listen" has a wildcard this is one getsockname() a connection */
 

@@ -138,6 +138,13 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
       offsetof(ngx_http_mcp_loc_conf_t, principal),
       NULL },
 
+    { ngx_string("mcp_link_origin"),
+      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
+      ngx_http_set_complex_value_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_http_mcp_loc_conf_t, link_origin),
+      NULL },
+
     { ngx_string("mcp_allow_origin"),
       NGX_HTTP_MCP_ANY_CONF|NGX_CONF_1MORE,
       ngx_http_mcp_allow_origin,
@@ -317,6 +324,7 @@ ngx_http_mcp_create_loc_conf(ngx_conf_t *cf)
      */
 
     mlcf->principal = NGX_CONF_UNSET_PTR;
+    mlcf->link_origin = NGX_CONF_UNSET_PTR;
 
     cln = ngx_pool_cleanup_add(cf->pool, 0);
     if (cln == NULL) {
@@ -453,6 +461,7 @@ ngx_http_mcp_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_http_mcp_zone_t  *zone;
 
     ngx_conf_merge_ptr_value(conf->principal, prev->principal, NULL);
+    ngx_conf_merge_ptr_value(conf->link_origin, prev->link_origin, NULL);
 
     mcp_setup_merge(conf->setup, prev->setup);
 

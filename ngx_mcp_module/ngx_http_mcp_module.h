@@ -62,6 +62,7 @@ typedef struct {
 typedef struct {
     mcp_setup_t          *setup;
     ngx_http_complex_value_t  *principal;
+    ngx_http_complex_value_t  *link_origin;
 
     ngx_http_mcp_zone_t  *zone;        /* "mcp" */
     ngx_http_mcp_zone_t  *publish_zone;

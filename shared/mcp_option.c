@@ -8,7 +8,8 @@
 typedef enum {
     MCP_OPTION_KIND_TIME = 0,
     MCP_OPTION_KIND_SIZE,
-    MCP_OPTION_KIND_NUMBER
+    MCP_OPTION_KIND_NUMBER,
+    MCP_OPTION_KIND_FLAG
 } mcp_option_kind_e;
 
 
@@ -248,6 +249,12 @@ mcp_option_read(const mcp_option_t *option, mcp_str_t text, uint64_t *value,
 
     case MCP_OPTION_KIND_SIZE:
         rc = mcp_option_size(text, value);
+        break;
+
+    case MCP_OPTION_KIND_FLAG:
+        *value = mcp_str_case_eq(text, mcp_str("on"));
+        rc = *value || mcp_str_case_eq(text, mcp_str("off"))
+             ? MCP_OK : MCP_ERR_SYNTAX;
         break;
 
     default:

@@ -33,6 +33,16 @@
       "MCPKeepAlive", TIME, 1, 0, MCP_TIME_MAX, 15000)                        \
     X(MAX_WAIT, max_wait, "mcp_max_wait",                                     \
       "MCPMaxWait", TIME, 0, 0, MCP_TIME_MAX, 600000)                         \
+    X(MIN_WAIT, min_wait, "mcp_min_wait",                                     \
+      "MCPMinWait", TIME, 1, 0, MCP_TIME_MAX, 0)                              \
+    X(LINK, link, "mcp_link",                                                 \
+      "MCPLink", FLAG, 0, 0, 1, 0)                                            \
+    X(RESUME_TOKENS, resume_tokens, "mcp_resume_tokens",                      \
+      "MCPResumeTokens", FLAG, 0, 0, 1, 0)                                    \
+    X(RESUME_AFTER, resume_after, "mcp_resume_after",                         \
+      "MCPResumeAfter", TIME, 1, 0, MCP_TIME_MAX, 10000)                      \
+    X(RESUME_LIFETIME, resume_lifetime, "mcp_resume_lifetime",                \
+      "MCPResumeLifetime", TIME, 0, 0, MCP_TIME_MAX, 3600000)                 \
     X(LINGER, linger, "mcp_linger",                                           \
       "MCPLinger", TIME, 0, 0, MCP_TIME_MAX, 60000)                           \
     X(CALL_TIMEOUT, call_timeout, "mcp_call_timeout",                         \
@@ -80,8 +90,8 @@ typedef struct {
 
 /*
  * Reads an option's text: times as "1h 30m", "90s", "500ms", bare numbers are
- * seconds; sizes as "64k", "8m", "1g"; numbers; "off" where the table allows
- * it.  MCP_OK, or MCP_ERR_CONFIG with a static *error that follows the
+ * seconds; sizes as "64k", "8m", "1g"; numbers; "on" and "off"; "off" where
+ * the table allows it.  MCP_OK, or MCP_ERR_CONFIG with a static *error that follows the
  * directive's name: "is duplicate", "invalid value", "invalid number", "value
  * must be between 4 and 512".
  */

@@ -1,0 +1,270 @@
+// Resumable streams: create, poll, resume, end, at any worker.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Fixture } from './lib/fixture.mjs';
+import { held, pause, refused, rest } from './lib/faces.mjs';
+import { counted, textOf, upTo } from './lib/session.mjs';
+
+const CREATE = 'notifications/stream/create';
+const END = 'notifications/stream/end';
+
+const server = await Fixture.use({ workers: 4, location:
+    'mcp_close_after off; mcp_max_wait 1s; mcp_min_wait 2s;' });
+const patient = await Fixture.use({ workers: 2, location:
+    'mcp_close_after off;' });
+const capabilities = { experimental: { streams: {} }, elicitation: {} };
+const session = await server.session({ capabilities });
+const lasting = await patient.session({ capabilities });
+
+const names = ({ said }) => ({ streamId: said[CREATE].streamId,
+                               resumeToken: said[CREATE].resumeToken });
+
+const poll = async (of, call) => {
+    const answer = await of.request('stream/poll', names(call));
+
+    return (await answer.json()).result;
+};
+
+const resume = (of, call, last) => of.request('stream/resume', names(call),
+    { headers: last && { 'Last-Event-ID': last } });
+
+
+test('create comes first, end comes last', async () => {
+    const call = await held(session, 2);
+    const { streamId, resumeToken } = call.said[CREATE];
+
+    assert.deepEqual(call.said[CREATE], { streamId, resumeToken,
+        requestId: call.id, resumeInterval: { min: 2, max: 1 } });
+    await session.open(call.gate);
+
+    const { messages, response } = await rest(call.answer, call.id);
+
+    assert.ok(response.result);
+    assert.deepEqual(messages.at(-1), { jsonrpc: '2.0', method: END,
+        params: { streamId }, eventId: undefined });
+});
+
+
+test('nobody else sees any of it', async () => {
+    const plain = await server.session();
+    const { answer, said, gate, id } = await held(plain, 1);
+
+    assert.deepEqual(Object.keys(said), ['notifications/progress']);
+
+    for (const method of ['poll', 'poll/all', 'resume']) {
+        await refused(await plain.request(`stream/${method}`, {}), -32601);
+    }
+
+    await plain.open(gate);
+    assert.deepEqual((await rest(answer, id)).messages, []);
+});
+
+
+test('dropped after every message, and resumed', async () => {
+    const n = 6;
+
+    for (let drop = 1; drop <= n; drop++) {
+        const call = await held(lasting, n, drop);
+
+        call.answer.close();
+        await lasting.open(call.gate);
+
+        const answer = await resume(lasting, call, call.last);
+        const { messages, response } = await rest(answer, call.id);
+
+        assert.deepEqual(counted(messages), upTo(n).slice(drop));
+        assert.equal(textOf(response.result), `counted to ${n}`);
+
+        // the request for the rest is answered when there is no more
+
+        assert.deepEqual(messages.slice(-2).map((m) => m.method ?? m.id),
+                         [answer.id, END]);
+    }
+});
+
+
+test('resumed by what is no request, too', async () => {
+    const call = await held(lasting, 2, 1);
+
+    call.answer.close();
+
+    const answer = await lasting.notify('stream/resume', names(call));
+
+    assert.equal(answer.sse, true);
+    await lasting.open(call.gate);
+
+    const { messages, response } = await rest(answer, call.id);
+
+    assert.deepEqual(counted(messages), [0, 1]);
+    assert.ok(response.result);
+    assert.equal(messages.at(-1).method, END);
+
+    const bad = await lasting.notify('stream/resume', { streamId: 'x' });
+
+    assert.equal(bad.status, 400);
+});
+
+
+test('dropped after the response, before it arrived', async () => {
+    const call = await held(lasting, 2, 1);
+
+    call.answer.pause();
+    await lasting.open(call.gate);
+    await pause(200);
+    call.answer.close();
+
+    const { messages, response } = await rest(
+        await resume(lasting, call, call.last), call.id);
+
+    assert.deepEqual(counted(messages), [1]);
+    assert.ok(response.result);
+});
+
+
+test('a poll disturbs nobody', async () => {
+    const call = await held(lasting, 3, 1);
+    const { streamId } = names(call);
+
+    for (let i = 0; i < 20; i++) {
+        assert.deepEqual(await poll(lasting, call), { streamId,
+            status: 'live', pendingMessages: false, hasRequest: false,
+            hasError: false });
+    }
+
+    await lasting.open(call.gate);
+
+    const { messages, response } = await rest(call.answer, call.id);
+
+    assert.deepEqual(counted(messages), [1, 2]);
+    assert.ok(response.result);
+});
+
+
+test('all of a session, and of no other', async () => {
+    const one = await patient.session({ capabilities });
+    const calls = [await held(one, 1), await held(one, 1)];
+    const { statuses } = await one.response('stream/poll/all')
+        .then((m) => m.result);
+
+    assert.deepEqual(statuses.map((s) => s.streamId).sort(),
+                     calls.map((c) => names(c).streamId).sort());
+    assert.ok(statuses.every((s) => s.status === 'live'));
+
+    const two = await patient.session({ capabilities });
+
+    assert.deepEqual((await two.response('stream/poll/all')).result,
+                     { statuses: [] });
+
+    for (const call of calls) {
+        await one.open(call.gate);
+        await rest(call.answer, call.id);
+    }
+});
+
+
+test('input in the middle, an error at the end', async () => {
+    const answer = await lasting.call('ask', { rounds: 1 });
+    const { params } = await answer.message();
+    const call = { id: answer.id, said: { [CREATE]: params } };
+    const asked = await answer.message();
+
+    answer.close();
+    assert.equal((await poll(lasting, call)).hasRequest, true);
+    await lasting.respond(asked.id, { action: 'accept',
+                                      content: { value: 'x' } });
+    assert.equal(textOf((await rest(await resume(lasting, call,
+        answer.lastId), call.id)).response.result), 'asked 1 times: x');
+
+    const broken = await lasting.call('crash', { after: 2 });
+    const created = await broken.message();
+
+    broken.close();
+    await pause(300);
+
+    const status = await poll(lasting, { said: { [CREATE]: created.params } });
+
+    assert.equal(status.status, 'completed');
+});
+
+
+test('abandoned, unless somebody asks', async () => {
+    const call = await held(session, 1);
+
+    call.answer.close();
+
+    for (let i = 0; i < 4; i++) {
+        await pause(500);
+        assert.ok(await poll(session, call));
+    }
+
+    await pause(2500);
+    await refused(await session.request('stream/poll', names(call)));
+    await refused(await resume(session, call));
+});
+
+
+test('refusals are all alike; an id alone is worth nothing', async () => {
+    const call = await held(lasting, 1, 1);
+    const { streamId, resumeToken } = names(call);
+    const other = await patient.session({ capabilities });
+    const wrong = [
+        [lasting, { streamId }],
+        [lasting, { streamId, resumeToken: '' }],
+        [lasting, { streamId, resumeToken: `${resumeToken}A` }],
+        [lasting, { streamId: `${streamId}A`, resumeToken }],
+        [lasting, { streamId: streamId.split('').reverse().join(''),
+                    resumeToken }],
+        [other, { streamId, resumeToken }],
+    ];
+    const messages = new Set();
+
+    for (const [from, params] of wrong) {
+        for (const method of ['stream/poll', 'stream/resume']) {
+            const answer = await from.request(method, params);
+
+            messages.add((await refused(answer)).message);
+        }
+    }
+
+    await lasting.notify('notifications/cancelled', { requestId: call.id });
+    await call.answer.ended;
+    messages.add((await refused(await resume(lasting, call))).message);
+    assert.equal(messages.size, 1);
+    assert.ok(!(await patient.log()).includes(resumeToken));
+});
+
+
+test('several faces on one call, after a reload', async () => {
+    const every = await patient.session({ capabilities: {
+        streams: {}, resumableRequests: {}, resumeTokens: {} } });
+    const call = await held(every, 5, 1);
+
+    assert.deepEqual(Object.keys(call.said), [
+        'notifications/requests/resumePolicy', CREATE,
+        'notifications/progress']);
+    await patient.reload();
+    call.answer.close();
+    await every.open(call.gate, 2);
+
+    const one = await every.get(call.last);
+
+    assert.equal((await one.message()).params.message, '1');
+    one.close();
+    assert.equal((await poll(every, call)).status, 'live');
+    await every.open(call.gate, 3);
+
+    const two = await every.request('requests/resume', { resumeToken:
+        call.said['notifications/requests/resumePolicy'].resumeToken },
+    { id: call.id, headers: { 'Last-Event-ID': one.lastId } });
+
+    assert.equal((await two.message()).params.message, '2');
+    two.close();
+    await every.open(call.gate);
+
+    const { messages, response } = await rest(
+        await resume(every, call, two.lastId), call.id);
+
+    assert.deepEqual(counted(messages), [3, 4]);
+    assert.ok(response.result);
+});
