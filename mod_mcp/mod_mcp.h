@@ -66,6 +66,7 @@ typedef struct mod_mcp_dir_t mod_mcp_dir_t;
 struct mod_mcp_dir_t {
     mcp_setup_t *setup;
     ap_expr_info_t *principal;          /* NULL: r->user */
+    ap_expr_info_t *link_origin;        /* NULL: from the request */
     int publish_open;                   /* -1: not said */
     apr_off_t max_body;                 /* bytes; -1: not said */
 

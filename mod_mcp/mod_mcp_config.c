@@ -166,6 +166,8 @@ static mod_mcp_dir_t *merge(mod_mcp_dir_t *base, mod_mcp_dir_t *add)
     mcp_setup_merge(dir->setup, base->setup);
 
     dir->principal = add->principal ? add->principal : base->principal;
+    dir->link_origin = add->link_origin ? add->link_origin
+                                        : base->link_origin;
     dir->publish_open = add->publish_open != -1 ? add->publish_open
                                                 : base->publish_open;
     dir->max_body = add->max_body != -1 ? add->max_body : base->max_body;
@@ -621,28 +623,45 @@ static const char *add_route(cmd_parms *cmd, void *conf, const char *pattern,
     return result(cmd, rc, text);
 }
 
-static const char *set_principal(cmd_parms *cmd, void *conf, const char *arg)
+static const char *set_expression(cmd_parms *cmd, mod_mcp_dir_t *dir,
+                                  const char *arg,
+                                  ap_expr_info_t **expression)
 {
-    mod_mcp_dir_t *dir = conf;
     const char *error = check(cmd, dir);
 
     if (error) {
         return error;
     }
 
-    if (dir->principal) {
+    if (*expression) {
         return duplicate(cmd);
     }
 
-    dir->principal = ap_expr_parse_cmd(cmd, arg,
-                                       AP_EXPR_FLAG_STRING_RESULT
-                                       | AP_EXPR_FLAG_DONT_VARY,
-                                       &error, NULL);
+    *expression = ap_expr_parse_cmd(cmd, arg,
+                                    AP_EXPR_FLAG_STRING_RESULT
+                                    | AP_EXPR_FLAG_DONT_VARY,
+                                    &error, NULL);
     if (error) {
-        return apr_psprintf(cmd->pool, "MCPPrincipal: \"%s\": %s", arg, error);
+        return apr_psprintf(cmd->pool, "%s: \"%s\": %s", cmd->cmd->name, arg,
+                            error);
     }
 
     return NULL;
+}
+
+static const char *set_principal(cmd_parms *cmd, void *conf, const char *arg)
+{
+    mod_mcp_dir_t *dir = conf;
+
+    return set_expression(cmd, dir, arg, &dir->principal);
+}
+
+static const char *set_link_origin(cmd_parms *cmd, void *conf,
+                                   const char *arg)
+{
+    mod_mcp_dir_t *dir = conf;
+
+    return set_expression(cmd, dir, arg, &dir->link_origin);
 }
 
 static const char *add_origin(cmd_parms *cmd, void *conf, const char *arg)
@@ -735,6 +754,7 @@ static const char *set_max_body(cmd_parms *cmd, void *conf, const char *arg)
 #define HELP_TIME    "a time: 500ms, 90s, 1h 30m"
 #define HELP_SIZE    "a size: 65536, 64K, 8M, 1G"
 #define HELP_NUMBER  "a number"
+#define HELP_FLAG  "on or off"
 #define HELP_OFF_0   ""
 #define HELP_OFF_1   "; or off"
 
@@ -763,6 +783,8 @@ const command_rec mod_mcp_directives[] = {
                       "files with secrets: the first signs, all verify"),
     AP_INIT_TAKE1("MCPPrincipal", set_principal, NULL, SECTIONS,
                   "expression that says who the caller is"),
+    AP_INIT_TAKE1("MCPLinkOrigin", set_link_origin, NULL, SECTIONS,
+                  "expression for scheme and host of stream URLs"),
     AP_INIT_ITERATE("MCPAllowOrigin", add_origin, NULL, SECTIONS,
                     "origins whose pages may use the endpoint"),
     AP_INIT_TAKE1("MCPPublishToken", set_publish_token, NULL, SECTIONS,

@@ -217,23 +217,30 @@ static void make_names(request_rec *r, mcp_head_t *head)
     head->n_server_names = names->nelts;
 }
 
-static const char *make_principal(request_rec *r, mod_mcp_dir_t *dir)
+static const char *evaluate(request_rec *r, ap_expr_info_t *expression,
+                            const char *directive)
 {
-    const char *error = NULL, *name;
+    const char *error = NULL, *value;
 
-    if (dir->principal == NULL) {
-        return r->user;
-    }
-
-    name = ap_expr_str_exec(r, dir->principal, &error);
-
-    if (error) {
-        ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r,
-                      "MCPPrincipal: %s", error);
+    if (expression == NULL) {
         return NULL;
     }
 
-    return name;
+    value = ap_expr_str_exec(r, expression, &error);
+
+    if (error) {
+        ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r,
+                      "%s: %s", directive, error);
+        return NULL;
+    }
+
+    return value;
+}
+
+static const char *make_principal(request_rec *r, mod_mcp_dir_t *dir)
+{
+    return dir->principal ? evaluate(r, dir->principal, "MCPPrincipal")
+                          : r->user;
 }
 
 static int is_loopback(apr_sockaddr_t *address)
@@ -248,6 +255,9 @@ static void make_head(request_rec *r, mod_mcp_dir_t *dir, mcp_head_t *head)
 
     head->method = mod_mcp_str(r->method);
     head->path = mod_mcp_str(r->uri);
+    head->target = mod_mcp_str(r->unparsed_uri);
+    head->origin = mod_mcp_str(evaluate(r, dir->link_origin, "MCPLinkOrigin"));
+    head->secure = strcmp(ap_http_scheme(r), "https") == 0;
     head->principal = mod_mcp_str(make_principal(r, dir));
     head->loopback = is_loopback(r->connection->local_addr);
     head->local = is_loopback(r->useragent_addr);
