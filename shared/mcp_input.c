@@ -316,8 +316,13 @@ mcp_input_send(mcp_request_t *req)
         rc = buf.failed;
 
         if (rc == MCP_OK) {
+
+            /* the last one: whoever sees that state has them all */
+
             rc = mcp_call_append(call, (mcp_str_t) { buf.data, buf.len },
-                                 MCP_STATE_INPUT_REQUIRED);
+                                 req->n_asked + 1 == req->n_questions
+                                 ? MCP_STATE_INPUT_REQUIRED
+                                 : mcp_call_state(call));
         }
 
         if (rc != MCP_OK) {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Fixture } from './lib/fixture.mjs';
-import { held, pause, refused, rest } from './lib/faces.mjs';
+import { held, pause, refused, rest, settled } from './lib/faces.mjs';
 import { counted, textOf, upTo } from './lib/session.mjs';
 
 const POLICY = 'notifications/requests/resumePolicy';
@@ -26,13 +26,14 @@ const resume = (of, { id, said }, last, token = said[POLICY].resumeToken) =>
 
 
 test('the policy is the first event', async () => {
-    const { answer, said, id } = await held(session, 1);
+    const { answer, said, gate, id } = await held(session, 1);
 
     assert.deepEqual(said[POLICY], { requestId: id, minWait: 2, maxWait: 1,
         resumeToken: said[POLICY].resumeToken });
     assert.equal(answer.blocks[1].id.split('.')[1], '1');
     assert.equal(JSON.parse(answer.blocks[1].data).method, POLICY);
-    answer.close();
+    await session.open(gate);
+    await rest(answer, id);
 });
 
 
@@ -246,4 +247,5 @@ test('after a reload', async () => {
 
     assert.deepEqual(counted(messages), [1, 2]);
     assert.ok(response.result);
+    await settled();
 });

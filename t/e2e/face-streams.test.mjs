@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Fixture } from './lib/fixture.mjs';
-import { held, pause, refused, rest } from './lib/faces.mjs';
+import { held, pause, refused, rest, settled } from './lib/faces.mjs';
 import { counted, textOf, upTo } from './lib/session.mjs';
 
 const CREATE = 'notifications/stream/create';
@@ -267,4 +267,5 @@ test('several faces on one call, after a reload', async () => {
 
     assert.deepEqual(counted(messages), [3, 4]);
     assert.ok(response.result);
+    await settled();
 });

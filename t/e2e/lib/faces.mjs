@@ -89,3 +89,8 @@ export function at(url, { method = 'GET', last, headers = {}, body } = {}) {
 export const pause = (ms) => new Promise((resolve) => {
     setTimeout(resolve, ms);
 });
+
+// The worker that had the call before a reload has nothing more to do: one that
+// is stopped while it winds up complains about open sockets.
+
+export const settled = () => pause(500);

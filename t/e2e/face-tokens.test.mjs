@@ -1,0 +1,191 @@
+// Resume tokens: pages of a backend, interim results of slow calls.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Fixture } from './lib/fixture.mjs';
+import { pause, refused, rest, settled } from './lib/faces.mjs';
+import { counted, textOf, upTo } from './lib/session.mjs';
+
+const server = await Fixture.use({ workers: 4, location:
+    `mcp_close_after off; mcp_stream_after 30s; mcp_resume_after 300ms;
+     mcp_max_wait 2s;` });
+const brief = await Fixture.use({ workers: 1, location:
+    'mcp_resume_lifetime 1s;' });
+const capabilities = { experimental: { resumeTokens: {} } };
+const session = await server.session({ capabilities });
+const plain = await server.session();
+let gates = 0;
+
+
+// the same request again, with the token of the answer before
+
+const again = (of, name, args, token, options) => of.request('tools/call',
+    { name, arguments: args, _meta: { resumeToken: token } }, options);
+
+function interim({ result }) {
+    assert.match(textOf(result), /^Interim result: /);
+    assert.equal(result.nextResumeToken, result._meta.nextResumeToken);
+
+    return result.nextResumeToken;
+}
+
+
+// a call that was answered with an interim result
+
+async function slow(n = 2, of = session) {
+    const args = { n, gate: `tokens ${gates++}` };
+    const answer = await of.call('count', args, { token: undefined });
+
+    assert.equal(answer.sse, false);
+
+    return { args, token: interim(await answer.json()) };
+}
+
+
+for (const top of [false, true]) {
+    test(`pages${top ? ', tokens at the top' : ''}`, async () => {
+        const args = { n: 4, top };
+        let answer = await session.call('pages', args);
+
+        for (let page = 1; ; page++) {
+            const { result } = await answer.json();
+            const token = result.nextResumeToken;
+
+            assert.equal(textOf(result), `page ${page}`);
+
+            if (page === 4) {
+                assert.equal(token, undefined);
+                assert.equal(result._meta?.nextResumeToken, undefined);
+                break;
+            }
+
+            assert.equal(result._meta.nextResumeToken, token);
+            assert.equal(result._meta.own, top ? undefined : true);
+            assert.ok(!token.includes('page'));
+            answer = top ? await session.request('tools/call', {
+                name: 'pages', arguments: args, resumeToken: token })
+                : await again(session, 'pages', args, token);
+
+            const spent = await again(session, 'pages', args, token);
+
+            await refused(spent);
+        }
+    });
+}
+
+
+test('nobody else sees any of it', async () => {
+    const args = { n: 2 };
+    const { result } = await (await plain.call('pages', args)).json();
+
+    assert.equal(result.nextResumeToken, undefined);
+    assert.deepEqual(result._meta, { own: true, nextResumeToken: 'page 2' });
+
+    const next = await again(plain, 'pages', args, 'page 2');
+
+    assert.equal(textOf((await next.json()).result), 'page 2');
+});
+
+
+test('a slow call: interim, then the rest', async () => {
+    const { args, token } = await slow(3);
+    const answer = await again(session, 'count', args, token);
+
+    await session.open(args.gate);
+
+    const { messages, response } = await rest(answer, answer.id);
+
+    assert.deepEqual(counted(messages), upTo(3));
+    assert.equal(textOf(response.result), 'counted to 3');
+    await refused(await again(session, 'count', args, token));
+});
+
+
+test('in rounds, with what there is', async () => {
+    const { args } = { args: { n: 5, gate: `tokens ${gates++}` } };
+
+    await session.open(args.gate, 1);
+
+    // its first message makes it a stream
+
+    let answer = await session.call('count', args);
+    let seen = await rest(answer, answer.id);
+    const all = [...seen.messages];
+
+    for (let limit = 2; limit <= 5; limit++) {
+        const token = interim(seen.response);
+
+        await session.open(args.gate, limit === 5 ? undefined : limit);
+        answer = await again(session, 'count', args, token);
+        assert.equal(answer.sse, true);
+        seen = await rest(answer, answer.id);
+        assert.ok(answer.blocks.every((b) => b.id === undefined));
+        all.push(...seen.messages);
+    }
+
+    assert.equal(textOf(seen.response.result), 'counted to 5');
+    assert.deepEqual(counted(all), upTo(5));
+});
+
+
+test('lost while it waits, lost before it was read', async () => {
+    const { args, token } = await slow(3);
+    const first = await again(session, 'count', args, token);
+
+    first.close();
+
+    const second = await again(session, 'count', args, token);
+    const third = await again(session, 'count', args, token);
+
+    await second.ended;
+    await session.open(args.gate);
+    assert.ok((await rest(third, third.id)).response.result);
+});
+
+
+test('after a reload', async () => {
+    const { args, token } = await slow(3);
+
+    await server.reload();
+
+    const answer = await again(session, 'count', args, token);
+
+    await session.open(args.gate);
+    assert.ok((await rest(answer, answer.id)).response.result);
+    await settled();
+});
+
+
+test('refusals are all alike', async () => {
+    const { args, token } = await slow();
+    const other = await server.session({ capabilities });
+    const errors = [
+        await refused(await again(session, 'count', args, `${token}A`)),
+        await refused(await again(session, 'count', args, `A${token}`)),
+        await refused(await again(session, 'count', args, 'page 2')),
+        await refused(await again(session, 'count', { ...args, n: 9 },
+                                  token)),
+        await refused(await again(session, 'sleep', args, token)),
+        await refused(await again(other, 'count', args, token)),
+    ];
+
+    assert.equal(new Set(errors.map((e) => e.message)).size, 1);
+    assert.ok(!(await server.log()).includes(token), 'no token in the log');
+    await session.open(args.gate);
+    await pause(100);
+});
+
+
+test('expired: nobody came back, or too late', async () => {
+    const { args, token } = await slow();
+
+    await pause(3500);
+    await refused(await again(session, 'count', args, token));
+
+    const one = await brief.session({ capabilities });
+    const { result } = await (await one.call('pages', { n: 2 })).json();
+
+    await pause(1200);
+    await refused(await again(one, 'pages', { n: 2 },
+                              result.nextResumeToken));
+});
