@@ -91,9 +91,9 @@ typedef struct {
 /*
  * Reads an option's text: times as "1h 30m", "90s", "500ms", bare numbers are
  * seconds; sizes as "64k", "8m", "1g"; numbers; "on" and "off"; "off" where
- * the table allows it.  MCP_OK, or MCP_ERR_CONFIG with a static *error that follows the
- * directive's name: "is duplicate", "invalid value", "invalid number", "value
- * must be between 4 and 512".
+ * the table allows it.  MCP_OK, or MCP_ERR_CONFIG with a static *error that
+ * follows the directive's name: "is duplicate", "invalid value", "invalid
+ * number", "value must be between 4 and 512".
  */
 int mcp_option_set(mcp_options_t *options, mcp_option_e option,
     mcp_str_t text, const char **error);

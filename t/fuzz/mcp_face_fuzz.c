@@ -1,0 +1,444 @@
+
+/*
+ * Every way to come back to a call, with tokens that are genuine, damaged or
+ * made up: nothing is read out of bounds, nothing is left behind.
+ *
+ * The input is a series of requests, separated by 0xff: "G" and a target for a
+ * GET, "L" and a body for a POST to the stream's URL, "P" and a body for a POST
+ * to the endpoint, "R" and what the backend answers from then on.  Bytes 1 to 7
+ * stand for what the one call that there is gave to its client.
+ */
+
+
+#include <stdlib.h>
+
+#include "mcp_face.h"
+
+
+#define ZONE     (512 * 1024)
+#define REQUESTS  8
+
+#define check(what)  if (!(what)) { abort(); }
+
+
+typedef struct {
+    char    text[65536];
+    size_t  len;
+} text_t;
+
+
+static long            live;
+static uint64_t        now;
+static mcp_keys_t      keys;
+static mcp_store_t     store;
+static mcp_node_t      node;
+static mcp_endpoint_t  endpoint;
+static char            zone[ZONE];
+static text_t          seen, body, known[8];
+static mcp_str_t       answer;
+static mcp_session_t   session;
+static char            session_text[MCP_SESSION_TEXT_MAX];
+static mcp_str_t       session_token;
+
+
+static void *
+fuzz_alloc(void *ctx, size_t size)
+{
+    (void) ctx;
+    live++;
+
+    return malloc(size ? size : 1);
+}
+
+
+static void
+fuzz_free(void *ctx, void *p)
+{
+    (void) ctx;
+    live -= (p != NULL);
+    free(p);
+}
+
+
+static uint64_t
+fuzz_now(void *ctx)
+{
+    (void) ctx;
+
+    return now;
+}
+
+
+static int
+fuzz_random(void *ctx, void *buf, size_t len)
+{
+    (void) ctx;
+    memset(buf, 0x5a, len);
+
+    return MCP_OK;
+}
+
+
+static void
+fuzz_log(void *ctx, mcp_log_level_e level, const char *line)
+{
+    (void) ctx;
+    (void) level;
+    (void) line;
+}
+
+
+static int
+fuzz_lock(void *ctx)
+{
+    (void) ctx;
+
+    return MCP_OK;
+}
+
+
+static void
+fuzz_unlock(void *ctx)
+{
+    (void) ctx;
+}
+
+
+static void
+fuzz_wake(void *ctx, unsigned slot)
+{
+    (void) slot;
+    *(int *) ctx = 1;
+}
+
+
+static int  woken;
+
+static const mcp_env_t  env = {
+    { fuzz_alloc, fuzz_free, NULL }, fuzz_now, fuzz_random, fuzz_log,
+    MCP_LOG_ERROR, NULL
+};
+
+
+static void
+add(text_t *text, const char *data, size_t len)
+{
+    if (len < sizeof(text->text) - text->len) {
+        memcpy(text->text + text->len, data, len);
+        text->len += len;
+        text->text[text->len] = '\0';
+    }
+}
+
+
+static void
+pull(mcp_exchange_t *x)
+{
+    int     rc;
+    char    buf[MCP_PULL_MIN];
+    size_t  len;
+
+    do {
+        rc = mcp_exchange_pull(x, buf, sizeof(buf), &len);
+        check(len <= sizeof(buf));
+        add(&seen, buf, len);
+    } while (rc == MCP_OK);
+}
+
+
+static void
+run(void)
+{
+    mcp_job_t     *job;
+    mcp_action_t   a;
+
+    for ( ;; ) {
+        if (woken) {
+            woken = 0;
+            mcp_node_wake(&node);
+        }
+
+        mcp_node_next(&node, &a);
+
+        switch (a.type) {
+
+        case MCP_ACT_NONE:
+            if (!woken) {
+                return;
+            }
+
+            break;
+
+        case MCP_ACT_STREAM:
+        case MCP_ACT_PULL:
+            pull(a.exchange);
+            break;
+
+        case MCP_ACT_INVOKE:
+            job = a.job;
+            mcp_call_set_glue(job->call, &node);
+            mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+            mcp_job_data(job, answer.data, answer.len);
+            mcp_job_end(job, MCP_FAULT_NONE, NULL);
+            break;
+
+        case MCP_ACT_ABORT:
+            mcp_job_end(a.job, MCP_FAULT_BACKEND_FAILED, NULL);
+            break;
+
+        default:
+            break;
+        }
+    }
+}
+
+
+static void
+pass(uint64_t ms)
+{
+    now += ms;
+    mcp_node_expire(&node);
+    run();
+}
+
+
+static mcp_exchange_t *
+request(const char *method, mcp_str_t target, mcp_str_t text)
+{
+    int              rc;
+    char            *p;
+    mcp_head_t       head;
+    mcp_header_t     headers[5];
+    mcp_exchange_t  *x;
+
+    headers[0] = (mcp_header_t) { mcp_str("Accept"),
+        mcp_str("application/json, text/event-stream") };
+    headers[1] = (mcp_header_t) { mcp_str("Content-Type"),
+                                  mcp_str("application/json") };
+    headers[2] = (mcp_header_t) { mcp_str("Mcp-Session-Id"), session_token };
+    headers[3] = (mcp_header_t) { mcp_str("Host"), mcp_str("h") };
+
+    memset(&head, 0, sizeof(head));
+    head.method = (mcp_str_t) { method, strlen(method) };
+    head.headers = headers;
+    head.n_headers = 4;
+    head.path = mcp_str("/mcp");
+    head.target = target;
+    head.loopback = 1;
+
+    x = mcp_exchange_create(&node, &endpoint, NULL);
+    check(x != NULL);
+
+    rc = mcp_exchange_head(x, &head);
+
+    if (rc == MCP_AGAIN) {
+        p = mcp_exchange_body_space(x, text.len);
+        check(p != NULL);
+
+        if (text.len) {
+            memcpy(p, text.data, text.len);
+        }
+
+        rc = mcp_exchange_body(x, text.len);
+    }
+
+    if (rc == MCP_DONE) {
+        pull(x);
+    }
+
+    check(rc == MCP_OK || rc == MCP_DONE || rc == MCP_AGAIN);
+    run();
+
+    return x;
+}
+
+
+/* What stands behind "before", up to a quote or bracket. */
+static void
+learn(unsigned i, const char *text, const char *before)
+{
+    const char  *p;
+
+    p = strstr(text, before);
+    known[i].len = 0;
+
+    if (p) {
+        p += strlen(before);
+        add(&known[i], p, strcspn(p, "\">"));
+    }
+}
+
+
+static void
+start(void)
+{
+    char                  *end;
+    size_t                 i;
+    mcp_exchange_t        *x;
+    const mcp_response_t  *r;
+    mcp_store_glue_t       glue = { fuzz_lock, fuzz_unlock, NULL, fuzz_wake,
+                                   &woken };
+    mcp_node_glue_t        node_glue = { NULL, NULL };
+
+    now = 1700000000000;
+    woken = 0;
+
+    if (keys.n == 0) {
+        check(mcp_keys_add(&keys, mcp_str("0123456789abcdef0123456789abcdef"))
+              == MCP_OK);
+    }
+
+    check(mcp_store_format(zone, ZONE) == MCP_OK);
+    check(mcp_store_attach(&store, zone, &glue, 0, 1) == MCP_OK);
+    node_glue.ready = fuzz_unlock;
+    check(mcp_node_init(&node, &env, &store, &node_glue) == MCP_OK);
+
+    memset(&endpoint, 0, sizeof(endpoint));
+    endpoint.name = mcp_str("f");
+    endpoint.version = mcp_str("1");
+    endpoint.keys = &keys;
+    endpoint.session_lifetime = 3600000;
+    endpoint.max_wait = 60000;
+    endpoint.linger = 5000;
+    endpoint.call_timeout = 30000;
+    endpoint.input_timeout = 20000;
+    endpoint.resume_lifetime = 60000;
+    endpoint.max_events = 100;
+    endpoint.stream_buffer = 65536;
+    endpoint.max_message = 65536;
+    endpoint.max_depth = 16;
+    endpoint.max_batch = 8;
+    endpoint.link = 1;
+
+    memset(&session, 7, sizeof(session));
+    memset(session.principal, 0, MCP_DIGEST_LEN);
+    session.expires = now + 3600000;
+    session.revision = MCP_REVISION_LATEST;
+    session.capabilities = 0xff;
+    end = mcp_session_print(&keys, &session, session_text);
+    check(end != NULL);
+    session_token = (mcp_str_t) { session_text,
+                                  (size_t) (end - session_text) };
+
+    answer = mcp_str("{\"resultType\":\"input_required\",\"inputRequests\":{"
+                     "\"k\":{\"method\":\"roots/list\"},"
+                     "\"l\":{\"method\":\"elicitation/create\"}}}\n");
+    seen.len = 0;
+    x = request("POST", mcp_str("/mcp"), mcp_str("{\"jsonrpc\":\"2.0\","
+                "\"id\":7,\"method\":\"tools/call\",\"params\":{"
+                "\"name\":\"t\"}}"));
+
+    learn(1, seen.text, "\"resumeToken\":\"");
+    learn(2, seen.text, "\"streamId\":\"");
+    learn(3, strstr(seen.text, "stream/create"), "\"resumeToken\":\"");
+    learn(4, strstr(seen.text, "roots/list") - 60, "\"id\":\"");
+    known[5].len = 0;
+    r = mcp_exchange_response(x);
+
+    for (i = 0; i < r->n_headers; i++) {
+        if (mcp_str_eq(r->headers[i].name, mcp_str("Link"))) {
+            body.len = 0;
+            add(&body, r->headers[i].value.data, r->headers[i].value.len);
+            learn(5, body.text, "mcp-stream=");
+        }
+    }
+
+    check(known[1].len && known[2].len && known[3].len && known[4].len
+          && known[5].len);
+    mcp_exchange_free(x);
+    run();
+
+    /* a backend's own token */
+
+    session.capabilities = MCP_CLIENT_TOKENS;
+    answer = mcp_str("{\"nextResumeToken\":\"p\"}\n");
+    x = request("POST", mcp_str("/mcp"), mcp_str("{\"jsonrpc\":\"2.0\","
+                "\"id\":8,\"method\":\"tools/call\",\"params\":{"
+                "\"name\":\"t\"}}"));
+    r = mcp_exchange_response(x);
+    body.len = 0;
+    add(&body, r->body.data, r->body.len);
+    learn(6, body.text, "\"nextResumeToken\":\"");
+    check(known[6].len);
+    known[7] = known[6];
+    mcp_exchange_free(x);
+    run();
+}
+
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char              kind, url[1024];
+    size_t            i, n;
+    mcp_str_t         text, target;
+    mcp_exchange_t   *x[REQUESTS];
+
+    static text_t     result;
+
+    endpoint.target = 0;
+    start();
+
+    for (n = 0, i = 0; n < REQUESTS && i < size; n++) {
+        kind = (char) data[i++];
+        body.len = 0;
+        body.text[0] = '\0';
+
+        for ( /* void */ ; i < size && data[i] != 0xff; i++) {
+            if (data[i] >= 1 && data[i] <= 7) {
+                add(&body, known[data[i]].text, known[data[i]].len);
+
+            } else {
+                add(&body, (const char *) &data[i], 1);
+            }
+        }
+
+        i++;
+        text = (mcp_str_t) { body.text, body.len };
+        target = mcp_str("/mcp");
+        x[n] = NULL;
+
+        switch (kind) {
+
+        case 'G':
+            x[n] = request("GET", text, mcp_null_str);
+            break;
+
+        case 'L':
+            target.data = url;
+            memcpy(url, "/mcp?mcp-stream=", 16);
+            memcpy(url + 16, known[5].text, known[5].len);
+            target.len = 16 + known[5].len;
+            x[n] = request("POST", target, text);
+            break;
+
+        case 'R':
+            result = body;
+            answer = (mcp_str_t) { result.text, result.len };
+            break;
+
+        default:
+            x[n] = request("POST", target, text);
+        }
+    }
+
+    pass(1500);
+
+    for (i = 0; i < n; i++) {
+        if (x[i]) {
+            mcp_exchange_free(x[i]);
+            run();
+        }
+    }
+
+    for (i = 0; i < 20; i++) {
+        pass(10000);
+    }
+
+    check(node.calls == 0 && node.consumers == 0);
+    mcp_node_destroy(&node);
+    mcp_store_detach(&store);
+    check(live == 0);
+
+    return 0;
+}
