@@ -59,6 +59,9 @@ my %capabilities = (
     'elicitation.url' => 4,
     'roots' => 8,
     'sampling.tools' => 16,
+    'requests' => 32,
+    'streams' => 64,
+    'tokens' => 128,
 );
 
 my $block;

@@ -1,0 +1,218 @@
+# Other ways to come back: their directives, and what a tool says of itself.
+
+use Test::Nginx::Socket;
+use lib 't/lib';
+use MCP;
+
+repeat_each(1);
+
+plan tests => repeat_each() * 47;
+
+no_long_string();
+
+sub own {
+    my $directives = shift // '';
+
+    return <<"END";
+    location = /mcp { mcp mcp; mcp_backend \@own; $directives }
+    location \@own {
+        proxy_http_version 1.1;
+        proxy_buffering off;
+        proxy_ignore_client_abort on;
+        proxy_pass http://unix:\$TEST_NGINX_HTML_DIR/backend.sock;
+    }
+END
+}
+
+our $Result = MCP::answer(MCP::text('x'));
+our $Unknown = MCP::fault(-32000, 'Unknown stream URL');
+
+# A call that has sent one event: its backend's side, and its client.
+
+sub begun {
+    our $Backend = MCP::backend();
+
+    my $client = MCP::begin(MCP::progress_call('x'), MCP::post(@_));
+    my $call = $Backend->call;
+
+    $call->ndjson(MCP::progress(1));
+
+    return ($call, $client);
+}
+
+sub every { return capabilities => [qw(requests streams tokens)] }
+
+run_tests();
+
+__DATA__
+
+=== TEST 1: no link, unless it is asked for
+--- config eval: ::own()
+--- init
+my ($call, $client) = ::begun();
+$client->upto(1);
+$call->ndjson(MCP::text('x'));
+die if $client->rest =~ /^Link:/im;
+
+
+
+=== TEST 2: a link, of the origin and path that the client used
+--- config eval: ::own('mcp_link on;')
+--- init
+my ($call, $client) = ::begun();
+$client->upto(1);
+$client->in =~ m{^Link: <http://localhost/mcp\?mcp-stream=[\w-]+>; rel="stream"\r$}m
+    or die $client->in;
+$call->ndjson(MCP::text('x'));
+$client->rest;
+
+
+
+=== TEST 3: a link of a configured origin
+--- config eval: ::own('mcp_link on; mcp_link_origin https://$http_x_host;')
+--- init
+my ($call, $client) = ::begun(more => 'X-Host: api.example');
+$client->upto(1);
+$client->in =~ m{^Link: <https://api\.example/mcp\?mcp-stream=}m
+    or die $client->in;
+$call->ndjson(MCP::text('x'));
+$client->rest;
+
+
+
+=== TEST 4: an unknown URL
+--- config eval: ::own('mcp_link on;')
+--- request
+GET /mcp?mcp-stream=AAAA
+--- more_headers eval: MCP::get(session => undef)
+--- error_code: 404
+--- response_body eval: $::Unknown
+
+
+
+=== TEST 5: without links that is an argument like any other
+--- config eval: ::own()
+--- request
+GET /mcp?mcp-stream=AAAA
+--- more_headers eval: MCP::get(session => undef)
+--- error_code: 400
+--- response_body eval
+MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
+
+
+
+=== TEST 6: mcp_link takes on and off
+--- config
+    location = /mcp { mcp mcp; mcp_link maybe; }
+--- must_die
+--- error_log
+"mcp_link" directive invalid value
+
+
+
+=== TEST 7: mcp_link twice
+--- config
+    location = /mcp { mcp mcp; mcp_link on; mcp_link off; }
+--- must_die
+--- error_log
+"mcp_link" directive is duplicate
+
+
+
+=== TEST 8: mcp_resume_after that is no time
+--- config
+    location = /mcp { mcp mcp; mcp_resume_after late; }
+--- must_die
+--- error_log
+"mcp_resume_after" directive invalid value
+
+
+
+=== TEST 9: a wrong policy of a tool
+--- config
+    location = /mcp { mcp mcp; mcp_catalog ../html/catalog.json; }
+--- user_files
+>>> catalog.json
+{"tools": [
+  {"name": "a", "inputSchema": {"type": "object"}},
+  {"name": "b", "inputSchema": {"type": "object"},
+   "x-mcp-max-wait": "10m"}
+]}
+--- must_die
+--- error_log
+line 4: "x-mcp-max-wait" must be a number of seconds, with three decimals at most
+
+
+
+=== TEST 10: policies of a client that knows both
+--- config eval: ::own('mcp_max_wait 90s; mcp_min_wait 2500ms;')
+--- init
+my ($call, $client) = ::begun(::every());
+$client->upto(3);
+my $text = $client->in;
+$text =~ m{"requestId":1,"resumeToken":"[\w-]+","minWait":2\.500,"maxWait":90\}\}}
+    or die $text;
+$text =~ m{"resumeInterval":\{"min":2\.500,"max":90\}} or die $text;
+$call->ndjson(MCP::text('x'));
+$client->rest;
+
+
+
+=== TEST 11: methods that do not exist for others
+--- config eval: ::own()
+--- request eval: MCP::rpc('stream/poll/all', '{}')
+--- more_headers eval: MCP::post()
+--- response_body eval
+MCP::fault(-32601, 'Method not found: stream/poll/all', 1)
+
+
+
+=== TEST 12: and do for those who asked
+--- config eval: ::own()
+--- request eval: MCP::rpc('stream/poll/all', '{}')
+--- more_headers eval: MCP::post(::every())
+--- response_body eval
+MCP::answer('{"statuses":[]}')
+
+
+
+=== TEST 13: refused
+--- config eval: ::own()
+--- request eval: MCP::rpc('requests/resume', '{"resumeToken":"x"}')
+--- more_headers eval: MCP::post(::every())
+--- response_body eval
+MCP::fault(-32602, 'Unknown or expired resume token', 1)
+
+
+
+=== TEST 14: a tool that is a stream at once
+--- config eval: ::own('mcp_catalog ../html/catalog.json; mcp_stream_after 1h;')
+--- user_files
+>>> catalog.json
+{"tools": [{"name": "x", "inputSchema": {"type": "object"},
+            "x-mcp-stream-after": 0, "x-mcp-max-wait": 7}]}
+--- init
+our $Backend = MCP::backend();
+my $client = MCP::begin(MCP::progress_call('x'), MCP::post(::every()));
+my $call = $Backend->call;
+$client->upto(2);
+$client->in =~ /"maxWait":7\}/ or die $client->in;
+$call->ndjson(MCP::text('x'));
+$client->rest;
+
+
+
+=== TEST 15: an interim result
+--- config eval
+::own('mcp_resume_tokens on; mcp_resume_after 50ms; mcp_stream_after 1h;')
+--- init
+our $Backend = MCP::backend();
+my $client = MCP::begin(MCP::progress_call('x'), MCP::post());
+my $call = $Backend->call;
+my $text = $client->rest;
+$text =~ /Interim result: .*"nextResumeToken":"([\w-]+)"/ or die $text;
+my $again = MCP::begin(MCP::call('x',
+    ",\"_meta\":{\"resumeToken\":\"$1\"}", 2), MCP::post());
+$call->ndjson(MCP::text('x'));
+index($again->rest, 'data: ' . MCP::answer(MCP::text('x'), 2)) >= 0
+    or die $again->in;
