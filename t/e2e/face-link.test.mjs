@@ -6,10 +6,13 @@ import { Fixture } from './lib/fixture.mjs';
 import { at, held, pause, rest, settled, urlOf } from './lib/faces.mjs';
 import { counted, textOf, upTo } from './lib/session.mjs';
 
-const server = await Fixture.use({ workers: 4, location:
-    'mcp_close_after off; mcp_link on;' });
-const brief = await Fixture.use({ workers: 2, location:
-    'mcp_link on; mcp_max_wait 1s; mcp_linger 1s;' });
+const server = await Fixture.use({ workers: 4,
+    location: { mcp_close_after: 'off',
+                mcp_link: 'on' } });
+const brief = await Fixture.use({ workers: 2,
+    location: { mcp_link: 'on',
+                mcp_max_wait: '1s',
+                mcp_linger: '1s' } });
 const without = await Fixture.use({ workers: 1 });
 const session = await server.session({ capabilities: { elicitation: {} } });
 

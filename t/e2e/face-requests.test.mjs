@@ -8,10 +8,12 @@ import { counted, textOf, upTo } from './lib/session.mjs';
 
 const POLICY = 'notifications/requests/resumePolicy';
 
-const server = await Fixture.use({ workers: 4, location:
-    'mcp_close_after off; mcp_max_wait 1s; mcp_min_wait 2s;' });
-const patient = await Fixture.use({ workers: 2, location:
-    'mcp_close_after off;' });
+const server = await Fixture.use({ workers: 4,
+    location: { mcp_close_after: 'off',
+                mcp_max_wait: '1s',
+                mcp_min_wait: '2s' } });
+const patient = await Fixture.use({ workers: 2,
+    location: { mcp_close_after: 'off' } });
 const capabilities = { resumableRequests: {}, elicitation: {} };
 const session = await server.session({ capabilities });
 const lasting = await patient.session({ capabilities });

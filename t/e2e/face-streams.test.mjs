@@ -9,10 +9,12 @@ import { counted, textOf, upTo } from './lib/session.mjs';
 const CREATE = 'notifications/stream/create';
 const END = 'notifications/stream/end';
 
-const server = await Fixture.use({ workers: 4, location:
-    'mcp_close_after off; mcp_max_wait 1s; mcp_min_wait 2s;' });
-const patient = await Fixture.use({ workers: 2, location:
-    'mcp_close_after off;' });
+const server = await Fixture.use({ workers: 4,
+    location: { mcp_close_after: 'off',
+                mcp_max_wait: '1s',
+                mcp_min_wait: '2s' } });
+const patient = await Fixture.use({ workers: 2,
+    location: { mcp_close_after: 'off' } });
 const capabilities = { experimental: { streams: {} }, elicitation: {} };
 const session = await server.session({ capabilities });
 const lasting = await patient.session({ capabilities });

@@ -6,11 +6,13 @@ import { Fixture } from './lib/fixture.mjs';
 import { pause, refused, rest, settled } from './lib/faces.mjs';
 import { counted, textOf, upTo } from './lib/session.mjs';
 
-const server = await Fixture.use({ workers: 4, location:
-    `mcp_close_after off; mcp_stream_after 30s; mcp_resume_after 300ms;
-     mcp_max_wait 2s;` });
-const brief = await Fixture.use({ workers: 1, location:
-    'mcp_resume_lifetime 1s;' });
+const server = await Fixture.use({ workers: 4,
+    location: { mcp_close_after: 'off',
+                mcp_stream_after: '30s',
+                mcp_resume_after: '300ms',
+                mcp_max_wait: '2s' } });
+const brief = await Fixture.use({ workers: 1,
+    location: { mcp_resume_lifetime: '1s' } });
 const capabilities = { experimental: { resumeTokens: {} } };
 const session = await server.session({ capabilities });
 const plain = await server.session();
