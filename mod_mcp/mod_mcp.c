@@ -25,7 +25,12 @@ static void register_hooks(apr_pool_t *p)
     ap_hook_child_stopping(mod_mcp_child_stopping, NULL, NULL,
                            APR_HOOK_MIDDLE);
 
+    /* the second for those whom "Satisfy Any", or an internal redirect within
+     * one section, spares the first */
+
     ap_hook_access_checker(mod_mcp_fetch_guard, NULL, NULL, APR_HOOK_FIRST);
+    ap_hook_fixups(mod_mcp_fetch_guard, NULL, NULL, APR_HOOK_REALLY_FIRST);
+
     ap_hook_handler(mod_mcp_handler, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_handler(mod_mcp_status_handler, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_suspend_connection(mod_mcp_suspended, NULL, NULL, APR_HOOK_LAST);

@@ -235,8 +235,12 @@ struct mod_mcp_client_t {
     apr_size_t size;                    /* of buf, or of the next one */
     apr_time_t suspended;               /* when it was */
     apr_time_t held;                    /* since when its thread waits */
+    const char *rest;                   /* of a response's body, not yet */
+    apr_size_t left;                    /* passed on */
+    unsigned responding:1;              /* the head of a response is sent */
     unsigned streaming:1;               /* the head is sent */
-    unsigned finished:1;                /* the last bytes were pulled */
+    unsigned finished:1;                /* the last bytes were passed on */
+    unsigned patient:1;                 /* the pump waits for its thread */
     unsigned blocked:1;                 /* waits for the socket */
     unsigned written:1;                 /* some bytes were passed on */
     unsigned lingering:1;
@@ -269,8 +273,12 @@ void mod_mcp_client_take(mod_mcp_client_t *client);
 /* Status, type and header lines. */
 void mod_mcp_response_head(request_rec *r, const mcp_response_t *response);
 
-/* Sends the exchange's response; wait: the socket may be waited for. */
-apr_status_t mod_mcp_respond(mod_mcp_client_t *client, int wait);
+/* The head of the exchange's response. */
+void mod_mcp_respond(mod_mcp_client_t *client);
+
+/* And its body: APR_EOF: all is passed on; APR_EAGAIN: the socket is full
+ * (never if wait); else the connection has broken. */
+apr_status_t mod_mcp_respond_step(mod_mcp_client_t *client, int wait);
 
 /* suspend_connection: the MPM lets go of it. */
 void mod_mcp_suspended(conn_rec *c, request_rec *r);
@@ -290,6 +298,9 @@ apr_status_t mod_mcp_stream_step(mod_mcp_client_t *client, int wait);
 /* Passes len bytes on without waiting, or with. */
 apr_status_t mod_mcp_stream_write(mod_mcp_client_t *client, const char *data,
                                   apr_size_t len, int wait);
+
+/* Says nothing, and makes filters send what they have. */
+apr_bucket *mod_mcp_stream_nudge(apr_bucket_alloc_t *list);
 
 /* Writes what filters hold back, without waiting; APR_SUCCESS or APR_EAGAIN
  * or an error. */

@@ -532,6 +532,12 @@ void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful)
         return;
     }
 
+    /* see child_exit() */
+
+    if (!mod_mcp_child.threaded && !can_lock()) {
+        _exit(0);
+    }
+
     mod_mcp_lock();
     mod_mcp_child.stopping = graceful ? 1 : 0;
     mcp_node_stop(&mod_mcp_child.node);
@@ -550,6 +556,12 @@ static void act(mcp_action_t *action)
     mod_mcp_client_t *client;
 
     client = action->exchange ? mcp_exchange_glue(action->exchange) : NULL;
+
+    /* its connection may be at the next request already */
+
+    if (client && client->exchange != action->exchange) {
+        client = NULL;
+    }
 
     switch (action->type) {
     case MCP_ACT_INVOKE:

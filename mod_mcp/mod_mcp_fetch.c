@@ -97,13 +97,21 @@ static apr_status_t body(ap_filter_t *f, apr_bucket_brigade *bb,
 /* Under the lock. */
 static void feed_head(mod_mcp_run_t *run)
 {
+    request_rec *r = run->r;
+
     if (run->head || run->job == NULL) {
         return;
     }
 
     run->head = 1;
 
-    mcp_job_head(run->job, run->r->status, mod_mcp_str(run->r->content_type));
+    /* an internal redirect answers in its own name */
+
+    while (r->next) {
+        r = r->next;
+    }
+
+    mcp_job_head(run->job, r->status, mod_mcp_str(r->content_type));
 }
 
 /* Under the lock: hands over all of it, however long that takes. */

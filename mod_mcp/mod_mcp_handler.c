@@ -22,6 +22,12 @@
  * sent by that thread, unless the call goes on for longer than this. */
 #define PATIENCE   apr_time_from_msec(50)
 
+/* Of a response, at once. */
+#define PIECE  32768
+
+/* Less of a body is copied at once. */
+#define SCRAP  256
+
 /* What a connection is read into, about. */
 #define BUFFER_SIZE  APR_BUCKET_BUFF_SIZE
 
@@ -49,6 +55,10 @@ static apr_status_t client_cleanup(void *data)
 {
     mod_mcp_client_t *client = data;
 
+    if (!mod_mcp_child.ready) {
+        return APR_SUCCESS;             /* the process ends */
+    }
+
     mod_mcp_lock();
 
     if (client->exchange) {
@@ -64,6 +74,41 @@ static apr_status_t client_cleanup(void *data)
     client->buf = NULL;
 
     return APR_SUCCESS;
+}
+
+static apr_status_t exchange_cleanup(void *data)
+{
+    if (mod_mcp_child.ready) {
+        mod_mcp_lock();
+        mcp_exchange_free(data);
+        mod_mcp_unlock();
+    }
+
+    return APR_SUCCESS;
+}
+
+/* A request before this one, whose response waits in the filters still, keeps
+ * what is its own. */
+static void client_part(mod_mcp_client_t *client)
+{
+    apr_pool_t *p;
+
+    if (client->r == NULL) {
+        return;
+    }
+
+    p = client->r->pool;
+    apr_pool_cleanup_kill(p, client, client_cleanup);
+
+    mod_mcp_lock();
+
+    if (client->exchange) {
+        apr_pool_cleanup_register(p, client->exchange, exchange_cleanup,
+                                  apr_pool_cleanup_null);
+        client->exchange = NULL;
+    }
+
+    mod_mcp_unlock();
 }
 
 static mod_mcp_client_t *client_new(conn_rec *c)
@@ -97,6 +142,8 @@ static mod_mcp_client_t *client_create(request_rec *r)
         }
     }
 
+    client_part(client);
+
     client->r = r;
     client->state = MOD_MCP_ATTENDED;
     client->todo = 0;
@@ -105,6 +152,8 @@ static mod_mcp_client_t *client_create(request_rec *r)
     client->broken = 0;
     client->held = 0;
     client->streaming = 0;
+    client->responding = 0;
+    client->patient = 0;
     client->finished = 0;
     client->blocked = 0;
     client->written = 0;
@@ -283,12 +332,31 @@ static int too_large(request_rec *r, mod_mcp_dir_t *dir, apr_off_t length)
     return 1;
 }
 
+/* Scraps of a body, chunks of a byte each maybe, are put together: a bucket for
+ * every one takes more than a hundred times as much. */
+static apr_bucket *add_scrap(request_rec *r, apr_bucket_brigade *body,
+                             apr_bucket *last, const char *data,
+                             apr_size_t len)
+{
+    if (last == NULL || last != APR_BRIGADE_LAST(body)
+        || last->length + len > BUFFER_SIZE) {
+        last = apr_bucket_immortal_create(apr_palloc(r->pool, BUFFER_SIZE), 0,
+                                          r->connection->bucket_alloc);
+        APR_BRIGADE_INSERT_TAIL(body, last);
+    }
+
+    memcpy((char *)last->data + last->length, data, len);
+    last->length += len;
+
+    return last;
+}
+
 /* A body is read as a whole: where its length is known right to its place. */
 static int gather(request_rec *r, mod_mcp_dir_t *dir, apr_bucket_brigade *body,
                   apr_off_t *length)
 {
     apr_bucket_brigade *bb;
-    apr_bucket *b;
+    apr_bucket *b, *last = NULL;
     apr_status_t rv;
     const char *data;
     apr_size_t len;
@@ -312,6 +380,8 @@ static int gather(request_rec *r, mod_mcp_dir_t *dir, apr_bucket_brigade *body,
                 break;
             }
 
+            len = 0;
+
             if (!APR_BUCKET_IS_METADATA(b)) {
                 rv = apr_bucket_read(b, &data, &len, APR_BLOCK_READ);
                 if (rv != APR_SUCCESS) {
@@ -323,6 +393,15 @@ static int gather(request_rec *r, mod_mcp_dir_t *dir, apr_bucket_brigade *body,
 
             if (too_large(r, dir, *length)) {
                 return HTTP_REQUEST_ENTITY_TOO_LARGE;
+            }
+
+            if (len < SCRAP) {
+                if (len) {
+                    last = add_scrap(r, body, last, data, len);
+                }
+
+                apr_bucket_delete(b);
+                continue;
             }
 
             APR_BUCKET_REMOVE(b);
@@ -407,13 +486,10 @@ void mod_mcp_response_head(request_rec *r, const mcp_response_t *response)
     }
 }
 
-apr_status_t mod_mcp_respond(mod_mcp_client_t *client, int wait)
+void mod_mcp_respond(mod_mcp_client_t *client)
 {
     request_rec *r = client->r;
-    conn_rec *c = client->c;
-    apr_bucket_brigade *bb = client->bb;
     const mcp_response_t *response;
-    apr_status_t rv;
 
     response = mcp_exchange_response(client->exchange);
 
@@ -426,23 +502,50 @@ apr_status_t mod_mcp_respond(mod_mcp_client_t *client, int wait)
 
     /* the body lives as long as the exchange, which goes with the request */
 
-    if (response->body.len) {
-        APR_BRIGADE_INSERT_TAIL(bb,
-                      apr_bucket_immortal_create(response->body.data,
-                                                 response->body.len,
-                                                 c->bucket_alloc));
-    }
+    client->rest = response->body.data;
+    client->left = response->body.len;
+    client->responding = 1;
+    client->written = 1;
+}
 
-    APR_BRIGADE_INSERT_TAIL(bb, apr_bucket_eos_create(c->bucket_alloc));
+/* A large body goes in pieces, or the filters would wait for the socket. */
+apr_status_t mod_mcp_respond_step(mod_mcp_client_t *client, int wait)
+{
+    conn_rec *c = client->c;
+    apr_bucket_brigade *bb = client->bb;
+    apr_status_t rv;
+    apr_size_t len;
 
-    rv = ap_pass_brigade(r->output_filters, bb);
+    do {
+        len = wait || client->left < PIECE ? client->left : PIECE;
 
-    apr_brigade_cleanup(bb);
+        if (len) {
+            APR_BRIGADE_INSERT_TAIL(bb,
+                                    apr_bucket_immortal_create(client->rest,
+                                                               len,
+                                                             c->bucket_alloc));
+        }
 
-    if (rv == APR_SUCCESS && !wait) {
-        rv = mod_mcp_stream_flush(client);
+        client->rest += len;
+        client->left -= len;
 
-        return rv == APR_EAGAIN ? APR_SUCCESS : rv;
+        APR_BRIGADE_INSERT_TAIL(bb, client->left
+                                    ? mod_mcp_stream_nudge(c->bucket_alloc)
+                                    : apr_bucket_eos_create(c->bucket_alloc));
+
+        rv = ap_pass_brigade(client->r->output_filters, bb);
+
+        apr_brigade_cleanup(bb);
+
+        if (rv == APR_SUCCESS && !wait) {
+            rv = mod_mcp_stream_flush(client);
+        }
+    } while (rv == APR_SUCCESS && client->left);
+
+    if (client->left == 0) {
+        client->finished = 1;
+
+        return rv == APR_SUCCESS || rv == APR_EAGAIN ? APR_EOF : rv;
     }
 
     return rv;
@@ -468,7 +571,10 @@ int mod_mcp_can_suspend(mod_mcp_client_t *client)
 {
     conn_rec *c = client->c;
 
-    return mod_mcp_child.async && c->cs && !c->master && !is_slowed(client->r);
+    /* an internal redirect knows nothing of SUSPENDED */
+
+    return mod_mcp_child.async && c->cs && !c->master && !client->r->prev
+           && !is_slowed(client->r);
 }
 
 int mod_mcp_can_lend(mod_mcp_client_t *client)
@@ -579,9 +685,16 @@ static int stream(mod_mcp_client_t *client)
 /* Work for the client's own thread. */
 static int serve(mod_mcp_client_t *client, unsigned todo)
 {
-    if ((todo & MOD_MCP_RESPOND) && !client->streaming) {
-        client->finished = 1;
-        mod_mcp_respond(client, 1);
+    if ((todo & MOD_MCP_RESPOND) && !client->streaming
+        && !client->responding) {
+        mod_mcp_respond(client);
+    }
+
+    if (client->responding) {
+        if (mod_mcp_respond_step(client, 1) != APR_EOF) {
+            client->broken = 1;
+        }
+
         return OK;
     }
 
@@ -745,9 +858,10 @@ static int start(request_rec *r, int publish)
 {
     mod_mcp_client_t *client;
 
-    if (r->main) {
+    if (r->main || mod_mcp_fetch_run(r)) {
         ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r,
-                      "an MCP endpoint cannot answer a subrequest");
+                      "an MCP endpoint cannot answer a subrequest or be a "
+                      "backend");
         return HTTP_INTERNAL_SERVER_ERROR;
     }
 

@@ -21,6 +21,7 @@
 #define EVENTS         256
 #define PATROL         2000             /* ms */
 #define LINGER         apr_time_from_sec(2)
+#define DRAINS         64               /* reads meanwhile, at once */
 
 /* A thread of the MPM still touches a connection after it was told that it is
  * suspended. */
@@ -281,6 +282,10 @@ static void take_event(const struct epoll_event *event)
 
     client->todo |= MOD_MCP_WRITE;
 
+    if (client->state == MOD_MCP_SUSPENDING) {
+        return;
+    }
+
     if (client->state == MOD_MCP_LENT) {
         client->state = MOD_MCP_PUMPED;
     }
@@ -338,17 +343,22 @@ static int destroy(mod_mcp_client_t *client)
     return 1;
 }
 
-/* 1: the other side has closed, too. */
+/* 1: the other side has closed, too, or will not stop. */
 static int drained(mod_mcp_client_t *client)
 {
-    char buf[4096];
+    char buf[16384];
     ssize_t n;
+    int turn;
 
-    do {
+    for (turn = 0; turn < DRAINS; turn++) {
         n = recv(client_fd(client), buf, sizeof(buf), MSG_DONTWAIT);
-    } while (n > 0 || (n == -1 && errno == EINTR));
 
-    return n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+        if (n == 0 || (n == -1 && errno != EINTR)) {
+            return n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+        }
+    }
+
+    return 1;
 }
 
 /* Gives the client back to nobody: 1 if it has gone for good. */
@@ -420,19 +430,20 @@ static void end_response(mod_mcp_client_t *client, unsigned todo)
         return;
     }
 
-    if (todo & MOD_MCP_EXPIRED) {
-        client->lingering = 1;
-        shutdown(client_fd(client), SHUT_WR);
-        return;
-    }
-
     if (!client->r->eos_sent) {
         ap_finalize_request_protocol(client->r);
-        set_timer(client, PATIENCE);
     }
 
     if (mod_mcp_stream_flush(client) == APR_EAGAIN) {
         watch_for(client, EPOLLOUT);
+    }
+    else if (!client->patient) {
+        client->patient = 1;
+        set_timer(client, PATIENCE);
+    }
+    else if (todo & MOD_MCP_EXPIRED) {
+        client->lingering = 1;
+        shutdown(client_fd(client), SHUT_WR);
     }
 }
 
@@ -454,21 +465,20 @@ static apr_status_t transfer(mod_mcp_client_t *client, unsigned todo)
 {
     apr_status_t rv;
 
-    if ((todo & MOD_MCP_RESPOND) && !client->streaming) {
-        rv = mod_mcp_respond(client, 0);
-        client->finished = 1;
-        return rv == APR_SUCCESS ? APR_EOF : rv;
+    if ((todo & MOD_MCP_RESPOND) && !client->streaming
+        && !client->responding) {
+        mod_mcp_respond(client);
     }
 
     if ((todo & MOD_MCP_STREAM) && !client->streaming) {
         mod_mcp_stream_head(client);
     }
 
-    if (!client->streaming) {
+    if (!client->streaming && !client->responding) {
         return APR_INCOMPLETE;
     }
 
-    if (client->blocked) {
+    if (client->blocked || client->c->data_in_output_filters) {
         rv = mod_mcp_stream_flush(client);
         if (rv != APR_SUCCESS) {
             return rv;
@@ -478,7 +488,8 @@ static apr_status_t transfer(mod_mcp_client_t *client, unsigned todo)
         set_timer(client, -1);
     }
 
-    return mod_mcp_stream_step(client, 0);
+    return client->responding ? mod_mcp_respond_step(client, 0)
+                              : mod_mcp_stream_step(client, 0);
 }
 
 /* 1: it is no more. */

@@ -9,7 +9,9 @@
 #include "http_connection.h"
 
 #define BUF_MIN  4096
-#define BUF_MAX  65536
+#define BUF_MAX  32768                  /* with what it becomes on its way, well
+                                           below FlushMaxThreshold: more would
+                                           be waited for */
 
 /* Buffers that one stream may fill before others have their turn. */
 #define STEPS    16
@@ -37,7 +39,7 @@ static const apr_bucket_type_t nudge_type = {
     apr_bucket_simple_copy
 };
 
-static apr_bucket *nudge_create(apr_bucket_alloc_t *list)
+apr_bucket *mod_mcp_stream_nudge(apr_bucket_alloc_t *list)
 {
     apr_bucket *b = apr_bucket_alloc(sizeof(*b), list);
 
@@ -100,7 +102,7 @@ apr_status_t mod_mcp_stream_write(mod_mcp_client_t *client, const char *data,
     }
 
     APR_BRIGADE_INSERT_TAIL(bb, wait ? apr_bucket_flush_create(c->bucket_alloc)
-                                     : nudge_create(c->bucket_alloc));
+                                     : mod_mcp_stream_nudge(c->bucket_alloc));
 
     client->written = 1;
 
@@ -160,7 +162,7 @@ static void grow(mod_mcp_client_t *client, apr_size_t len)
     free(client->buf);
 
     client->buf = NULL;
-    client->size *= 4;
+    client->size *= 2;
 }
 
 static int pull(mod_mcp_client_t *client, apr_size_t *len)
