@@ -401,6 +401,8 @@ struct mod_mcp_origin_t {
     apr_sockaddr_t *client_addr;
     apr_sockaddr_t *local_addr;
     const char *hostname;
+    const char *port_str;               /* of Host, if it has one */
+    apr_port_t port;
     const char *user;
     const char *auth_type;
     const char *useragent_ip;

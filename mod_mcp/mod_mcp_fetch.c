@@ -22,6 +22,12 @@ static ap_filter_rec_t *body_filter, *capture_filter;
  * sent to it. */
 static apr_socket_t *dummy;
 
+/* The event MPM looks for its own part of a connection with every request that
+ * is read, internal redirects included: this much is more than that. */
+#define MPM_PART  1024
+
+static module *mpm;
+
 /* --- the request's body --- */
 
 static void fill_input(mod_mcp_run_t *run, conn_rec *c)
@@ -150,6 +156,7 @@ static apr_status_t capture(ap_filter_t *f, apr_bucket_brigade *bb)
 {
     mod_mcp_run_t *run = f->ctx;
     const char *data;
+    apr_status_t rv;
     apr_bucket *b;
     apr_size_t len;
     int wanted = 1;
@@ -171,7 +178,15 @@ static apr_status_t capture(ap_filter_t *f, apr_bucket_brigade *bb)
             continue;
         }
 
-        if (apr_bucket_read(b, &data, &len, APR_BLOCK_READ) != APR_SUCCESS) {
+        rv = apr_bucket_read(b, &data, &len, APR_BLOCK_READ);
+
+        /* a program that leaves some of its input unread ends like this */
+
+        if (APR_STATUS_IS_ECONNRESET(rv)) {
+            continue;
+        }
+
+        if (rv != APR_SUCCESS) {
             run->failed = 1;
             break;
         }
@@ -227,6 +242,10 @@ static conn_rec *make_connection(mod_mcp_run_t *run)
     apr_sockaddr_ip_get(&c->local_ip, origin->local_addr);
     ap_set_core_module_config(c->conn_config, dummy);
 
+    if (mpm) {
+        ap_set_module_config(c->conn_config, mpm, apr_pcalloc(p, MPM_PART));
+    }
+
     return c;
 }
 
@@ -244,10 +263,6 @@ static void make_headers(request_rec *r, mod_mcp_run_t *run)
 
     apr_table_setn(r->headers_in, "Content-Length",
                    apr_psprintf(r->pool, "%" APR_SIZE_T_FMT, run->length));
-
-    if (origin->hostname && !apr_table_get(r->headers_in, "Host")) {
-        apr_table_setn(r->headers_in, "Host", origin->hostname);
-    }
 
     r->subprocess_env = apr_table_overlay(r->pool, run->env, origin->env);
 }
@@ -289,6 +304,11 @@ static request_rec *make_request(mod_mcp_run_t *run, conn_rec *c)
 
     make_headers(r, run);
     ap_parse_uri(r, run->target);
+
+    /* as in the client's request: where its port was told */
+
+    r->parsed_uri.port_str = (char *)origin->port_str;
+    r->parsed_uri.port = origin->port;
 
     ap_set_module_config(r->request_config, &mcp_module, run);
 
@@ -427,6 +447,8 @@ void mod_mcp_fetch_register(void)
 
 apr_status_t mod_mcp_fetch_init(apr_pool_t *pchild)
 {
+    mpm = ap_find_linked_module("event.c");
+
     return apr_socket_create(&dummy, APR_INET, SOCK_STREAM, APR_PROTO_TCP,
                              pchild);
 }

@@ -3,10 +3,11 @@
  * goes out.
  *
  * A call's backend runs on the thread of the request that asked for it, as any
- * proxied request does.  Meanwhile that thread can do nothing else, so what
- * has to be sent before the backend is done is the pump's to send, unless that
- * thread has just brought it.  When nothing is left to run and the stream goes on, the connection is suspended;
- * where it cannot be (other MPMs, HTTP/2), the thread waits.
+ * proxied request does.  Meanwhile that thread can do nothing else, so what has
+ * to be sent before the backend is done is the pump's to send, unless that
+ * thread has just brought it.  When nothing is left to run and the stream goes
+ * on, the connection is suspended; where it cannot be (other MPMs, HTTP/2), the
+ * thread waits.
  */
 
 #include "mod_mcp.h"

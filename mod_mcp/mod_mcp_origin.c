@@ -35,6 +35,7 @@ mod_mcp_origin_t *mod_mcp_origin_create(request_rec *r)
     conn_rec *c = r->connection;
     apr_pool_t *p = mod_mcp_pool_get();
     mod_mcp_origin_t *origin;
+    const char *host;
 
     if (p == NULL) {
         return NULL;
@@ -47,6 +48,8 @@ mod_mcp_origin_t *mod_mcp_origin_create(request_rec *r)
     origin->server = r->server;
     origin->dir = mod_mcp_dir(r);
     origin->hostname = apr_pstrdup(p, r->hostname);
+    origin->port_str = apr_pstrdup(p, r->parsed_uri.port_str);
+    origin->port = r->parsed_uri.port;
     origin->user = apr_pstrdup(p, r->user);
     origin->auth_type = apr_pstrdup(p, r->ap_auth_type);
     origin->useragent_ip = apr_pstrdup(p, r->useragent_ip);
@@ -62,6 +65,13 @@ mod_mcp_origin_t *mod_mcp_origin_create(request_rec *r)
     }
 
     apr_table_do(copy_header, origin, r->headers_in, NULL);
+
+    host = apr_table_get(r->headers_in, "Host");
+
+    if (host) {
+        apr_table_set(origin->headers, "Host", host);
+    }
+
     apr_table_do(copy_env, origin, r->subprocess_env, NULL);
 
     return origin;

@@ -136,12 +136,13 @@ suite('backends are closed to clients', async () => {
 
 
 suite('backends of other kinds', async () => {
+    // leaves its input unread, as many do
+
     const script = await file('cgi/tool', `#!/bin/sh
-read -r line < /dev/stdin 2> /dev/null
 printf 'Content-Type: text/event-stream\\n\\n'
 printf 'data: {"jsonrpc":"2.0","method":"notifications/message",'
 printf '"params":{"level":"info","data":"%s"}}\\n\\n' "$MCP_NAME"
-printf 'data: {"content":[{"type":"text","text":"%s"}]}\\n\\n' "$MCP_METHOD"
+printf 'data: {"content":[{"type":"text","text":"%s"}]}\\n\\n' "$MCP_METHOD $SERVER_PORT"
 `, 0o755);
     const document = await file('static/tool',
         '{"content":[{"type":"text","text":"from a file"}]}');
@@ -197,7 +198,7 @@ printf 'data: {"content":[{"type":"text","text":"%s"}]}\\n\\n' "$MCP_METHOD"
             await session.call('cgi'));
 
         assert.deepEqual(messages.map((m) => m.params.data), ['cgi']);
-        assert.equal(textOf(response.result), 'tools/call');
+        assert.equal(textOf(response.result), `tools/call ${server.port}`);
     });
 
     test('a file', async () => assert.equal(
