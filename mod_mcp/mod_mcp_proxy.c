@@ -40,6 +40,17 @@ static int duplicate(proxy_conn_rec *conn)
     return fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
+/* A worker whose address expires replaces it, and would free in a copy what the
+ * worker itself goes on using. */
+static int is_copyable(const proxy_worker *worker)
+{
+#if AP_MODULE_MAGIC_AT_LEAST(20120211, 130)
+    return worker->s->address_ttl <= 0;
+#else
+    return 1;
+#endif
+}
+
 /* 1 unless the call was ended meanwhile. */
 static int expose(mod_mcp_run_t *run, proxy_conn_rec *conn)
 {
@@ -107,7 +118,7 @@ static int scheme_handler(request_rec *r, proxy_worker *worker,
     proxy_worker one;
     int rc;
 
-    if (run == NULL || run->proxied || proxyname) {
+    if (run == NULL || run->proxied || proxyname || !is_copyable(worker)) {
         return DECLINED;
     }
 
