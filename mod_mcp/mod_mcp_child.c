@@ -156,6 +156,13 @@ static int make_bells(server_rec *s)
 
     ap_mpm_query(AP_MPMQ_HARD_LIMIT_DAEMONS, &daemons);
 
+    if (daemons > MCP_STORE_SLOTS) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: ServerLimit %d is more than the %d processes "
+                     "that MCPStore knows: those beyond answer 503", daemons,
+                     MCP_STORE_SLOTS);
+    }
+
     n = daemons > 0 ? 2 * (unsigned)daemons : 0;
     n = n < SLOTS_MIN ? SLOTS_MIN : n;
     n = n > MCP_STORE_SLOTS ? MCP_STORE_SLOTS : n;

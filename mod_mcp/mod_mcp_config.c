@@ -250,6 +250,12 @@ static int is_below(const char *uri, const char *target)
         do {
             uri++;
         } while (last == '/' && *uri == '/');
+
+        /* parameters of a segment, which "mapping=servlet" drops */
+
+        if (*uri == ';') {
+            uri += strcspn(uri, "/");
+        }
     }
 
     return last == '/' || *uri == '/' || *uri == '\0';

@@ -648,8 +648,11 @@ static apr_interval_time_t hold_left(mod_mcp_client_t *client)
 static void hold(mod_mcp_client_t *client)
 {
     apr_interval_time_t left = hold_left(client);
+    int state = AP_MPMQ_RUNNING;
 
-    if (left == 0 && client->streaming) {
+    ap_mpm_query(AP_MPMQ_MPM_STATE, &state);
+
+    if ((left == 0 || state == AP_MPMQ_STOPPING) && client->streaming) {
         mcp_exchange_close(client->exchange);
         client->held = apr_time_now();
         left = WAIT_STEP;

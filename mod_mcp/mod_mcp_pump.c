@@ -325,6 +325,13 @@ static int destroy(mod_mcp_client_t *client)
 
     rest = client->suspended + SETTLE - apr_time_now();
 
+    /* it clears this next to last */
+
+    if (rest <= 0
+        && __atomic_load_n(&client->c->sbh, __ATOMIC_ACQUIRE) != NULL) {
+        rest = SETTLE;
+    }
+
     if (rest > 0) {
         set_timer(client, rest);
         return 0;

@@ -46,10 +46,25 @@ static const mcp_str_t  mcp_origin_skipped[] = {
     (sizeof(mcp_origin_skipped) / sizeof(mcp_origin_skipped[0]))
 
 
+/* Where variables are made of header names, "Mcp_Principal" becomes the same
+ * one as our own "Mcp-Principal". */
+static int
+mcp_origin_mimics(mcp_str_t name)
+{
+    return name.len > 4 && memchr(name.data, '_', name.len) != NULL
+           && mcp_str_case_eq((mcp_str_t) { name.data, 3 }, mcp_str("mcp"))
+           && (name.data[3] == '_' || name.data[3] == '-');
+}
+
+
 int
 mcp_origin_skips(mcp_str_t name)
 {
     size_t  i;
+
+    if (mcp_origin_mimics(name)) {
+        return 1;
+    }
 
     for (i = 0; i < MCP_ORIGIN_SKIPPED; i++) {
         if (mcp_origin_skipped[i].len < name.len) {

@@ -54,6 +54,23 @@ skips(void **state)
 }
 
 
+/* Programs that make variables of headers take "_" for "-". */
+static void
+mimics(void **state)
+{
+    (void) state;
+
+    assert_int_equal(mcp_origin_skips(mcp_str("Mcp_Principal")), 1);
+    assert_int_equal(mcp_origin_skips(mcp_str("mcp-publish_url")), 1);
+    assert_int_equal(mcp_origin_skips(mcp_str("MCP_X")), 1);
+
+    assert_int_equal(mcp_origin_skips(mcp_str("Mcp-Name")), 0);
+    assert_int_equal(mcp_origin_skips(mcp_str("mcp_")), 0);
+    assert_int_equal(mcp_origin_skips(mcp_str("mcpx_y")), 0);
+    assert_int_equal(mcp_origin_skips(mcp_str("x_mcp")), 0);
+}
+
+
 /* What is sent itself is not passed on besides. */
 static void
 headers(void **state)
@@ -81,6 +98,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(skips),
+        cmocka_unit_test(mimics),
         cmocka_unit_test(headers)
     };
 
