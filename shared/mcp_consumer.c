@@ -471,6 +471,10 @@ mcp_consumer_close_at_will(mcp_exchange_t *x, const mcp_stream_info_t *info)
     mcp_str_t     method, name;
     mcp_policy_t  policy;
 
+    if (info->max_wait == 0) {
+        return;
+    }
+
     method = (mcp_str_t) { info->method, strlen(info->method) };
     name = (mcp_str_t) { info->name, strlen(info->name) };
 
@@ -528,6 +532,7 @@ mcp_consumer_resume(mcp_exchange_t *x)
     }
 
     x->listener = (info.kind == MCP_STREAM_LISTEN);
+    x->bound = (info.kind == MCP_STREAM_CALL && info.max_wait == 0);
 
     rc = mcp_consumer_start(x, &info.ref, after);
 

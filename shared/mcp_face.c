@@ -14,6 +14,9 @@ static const mcp_face_t *const  mcp_faces[] = {
     &mcp_face_token
 };
 
+/* more than a first event has without the request's id */
+#define MCP_FACE_EVENT_MAX  (512 + MCP_TOKEN_TEXT_MAX)
+
 #define MCP_FACES  (sizeof(mcp_faces) / sizeof(mcp_faces[0]))
 
 
@@ -121,6 +124,31 @@ mcp_faces_call(mcp_exchange_t *x)
 
 
 void
+mcp_faces_room(const mcp_call_t *call, mcp_stream_spec_t *spec)
+{
+    size_t  i;
+
+    if (!(call->session.capabilities
+          & (MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS)))
+    {
+        return;
+    }
+
+    if (spec->max_events) {
+        spec->max_events += (uint32_t) call->n + 1;
+    }
+
+    if (spec->max_bytes) {
+        spec->max_bytes += (call->n + 1) * MCP_FACE_EVENT_MAX;
+
+        for (i = 0; i < call->n; i++) {
+            spec->max_bytes += 2 * call->requests[i].id.len;
+        }
+    }
+}
+
+
+void
 mcp_faces_start(mcp_call_t *call)
 {
     size_t  i;
@@ -223,20 +251,6 @@ mcp_face_same(const unsigned char a[MCP_DIGEST_LEN],
 }
 
 
-static int
-mcp_face_is_resumable(const mcp_exchange_t *x, const mcp_stream_info_t *info)
-{
-    mcp_policy_t  policy;
-
-    mcp_endpoint_policy(x->endpoint,
-                        (mcp_str_t) { info->method, strlen(info->method) },
-                        (mcp_str_t) { info->name, strlen(info->name) },
-                        &policy);
-
-    return policy.resumable;
-}
-
-
 int
 mcp_face_owns(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
@@ -251,8 +265,8 @@ mcp_face_allows(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
     return info->kind == MCP_STREAM_CALL
            && info->state != MCP_STATE_CANCELLED
-           && mcp_face_owns(x, info)
-           && mcp_face_is_resumable(x, info);
+           && info->max_wait > 0
+           && mcp_face_owns(x, info);
 }
 
 

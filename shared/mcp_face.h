@@ -82,6 +82,11 @@ struct mcp_face_s {
 /* --- for the core: all faces, one after the other --- */
 
 int  mcp_faces_begin(mcp_call_t *call);
+
+/* Raises the limits by what mcp_faces_begin() will append: nobody reads by
+ * then. */
+void mcp_faces_room(const mcp_call_t *call, mcp_stream_spec_t *spec);
+
 int  mcp_faces_look(mcp_exchange_t *x, const mcp_head_t *head);
 void mcp_faces_head(mcp_exchange_t *x);
 int  mcp_faces_idle(mcp_exchange_t *x);

@@ -112,6 +112,7 @@ typedef struct {
     unsigned char       principal[MCP_DIGEST_LEN];
     unsigned            revision;
     uint64_t            created;
+    uint64_t            max_wait;
     uint64_t            first_seq;     /* oldest event kept; last_seq + 1 if
                                           none */
     uint64_t            last_seq;      /* 0: no event yet */

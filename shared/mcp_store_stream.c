@@ -136,6 +136,7 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->state = (mcp_stream_state_e) st->state;
     info->revision = st->revision;
     info->created = st->created;
+    info->max_wait = st->max_wait;
     info->first_seq = st->events.first;
     info->last_seq = st->events.last;
     info->sent_seq = st->sent_seq;

@@ -235,6 +235,134 @@ test_not_resumable(void **state)
 }
 
 
+/* A policy holds as long as its call: whatever the name's length, whatever the
+ * catalog says by then. */
+static void
+test_policy_holds(void **state)
+{
+    char        name[201], text[1024];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    memset(name, 'n', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+
+    use_catalog("{\"resourceTemplates\":[{\"uriTemplate\":\"t://{a}\","
+                "\"name\":\"t\",\"x-mcp-stream-after\":0,"
+                "\"x-mcp-max-wait\":9}]}");
+    d.endpoint.max_wait = 0;
+    client_open(&d, session, NEW, "{" INPUT "," EVERY "}");
+
+    snprintf(text, sizeof(text), REQUEST("7", "resources/read",
+             "{\"uri\":\"t://%s\"}"), name);
+    client_post(&d, 0, &a, session, text);
+    driver_wait(&d, 10);
+    quoted(a.text, "resumePolicy\",\"params\":{\"requestId\":7,"
+           "\"resumeToken\":\"", token, sizeof(token));
+    client_close(&d, &a);
+
+    snprintf(text, sizeof(text), REQUEST("1", "requests/getStatus",
+             "{\"requestId\":7,\"resumeToken\":\"%s\"}"), token);
+    ask(session, text, 200, "\"status\":\"processing\"");
+
+    use_catalog("{\"tools\":[{\"name\":\"echo\","
+                "\"x-mcp-max-wait\":9," TOOL "}]}");
+    ask(session, text, 200, "\"status\":\"processing\"");
+    driver_wait(&d, 10000);
+    quiet();
+
+    d.endpoint.max_wait = 60000;
+    use_catalog("{\"tools\":[{\"name\":\"echo\","
+                "\"x-mcp-resumable\":false," TOOL "}]}");
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    use_catalog("{\"tools\":[{\"name\":\"echo\"," TOOL "}]}");
+    ask(session, REQUEST("1", "stream/poll/all", "{}"), 200,
+        "{\"statuses\":[]}");
+    end_with_result(job);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    driver_wait(&d, 20000);
+    quiet();
+}
+
+
+/* Who takes such a stream over cannot come back to it either. */
+static void
+test_not_resumable_taken(void **state)
+{
+    char        last[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    use_catalog("{\"tools\":[{\"name\":\"echo\","
+                "\"x-mcp-resumable\":false," TOOL "}]}");
+
+    d.endpoint.link = 1;
+    d.endpoint.close_after = 1000;
+    client_open(&d, session, NEW, "{" INPUT "," EVERY "}");
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_last_id(&a, last);
+
+    client_resume(&d, 1, &b, session, last);
+    assert_int_equal(b.status, 200);
+    assert_int_equal(a.ended, 1);
+    assert_null(client_answer_header(&b, "Link"));
+    client_close(&d, &a);
+    driver_wait(&d, 2000);
+    mcp_exchange_close(b.x);
+    driver_pump(&d);
+    assert_int_equal(b.ended, 0);
+    end_with_result(job);
+    has(b.text, ANSWER);
+    client_close(&d, &b);
+    driver_wait(&d, 20000);
+    quiet();
+}
+
+
+/* The limits of a stream are for what its backend says. */
+static void
+test_first_events(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.max_events = 1;
+    d.endpoint.stream_buffer = 100;
+    client_open(&d, session, OLD, "{" INPUT "," EVERY "}");
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    assert_int_equal(a.streaming, 1);
+    has(a.text, "resumePolicy");
+    has(a.text, "stream/create");
+    end_with_result(job);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, "[" CALL "," CALL8 "]");
+    assert_int_equal(d.n_jobs, 2);
+    driver_wait(&d, 2000);
+    assert_int_equal(a.streaming, 1);
+    assert_int_equal(count(a.text, "resumePolicy"), 2);
+
+    while (d.n_jobs) {
+        job = d.jobs[0];
+        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+        end_with_result(job);
+    }
+
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    driver_wait(&d, 20000);
+    quiet();
+}
+
+
 int
 main(void)
 {
@@ -244,7 +372,10 @@ main(void)
         test(test_tokens),
         test(test_quiet),
         test(test_tool_policy),
-        test(test_not_resumable)
+        test(test_not_resumable),
+        test(test_policy_holds),
+        test(test_not_resumable_taken),
+        test(test_first_events)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
