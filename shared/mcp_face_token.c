@@ -128,19 +128,45 @@ mcp_face_token_make(unsigned char data[MCP_FACE_TOKEN_LEN], char kind,
 
 /* --- what clients bring --- */
 
-/* Where a request has its token: in _meta, or at the top of params. */
+/* The tokens in an object: behind the n that there are already, as far as
+ * there is room; the number of all. */
+static size_t
+mcp_face_token_place(const mcp_json_value_t *object,
+    mcp_json_value_t places[2], size_t n)
+{
+    mcp_str_t         key;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    if (object->type != MCP_JSON_OBJECT) {
+        return n;
+    }
+
+    mcp_json_iter_init(&iter, object->raw);
+
+    while (mcp_json_iter_next(&iter, &key, &value)) {
+        if (!mcp_json_str_eq(key, MCP_FACE_TOKEN_KEY)) {
+            continue;
+        }
+
+        if (n < 2) {
+            places[n] = value;
+        }
+
+        n++;
+    }
+
+    return n;
+}
+
+
+/* Where a request has its token: in _meta, or at the top of params.  All of
+ * them, as who reads it next may take another than we. */
 static size_t
 mcp_face_token_places(const mcp_rpc_t *msg, mcp_json_value_t places[2])
 {
-    size_t  n;
-
-    n = 0;
-    places[n] = mcp_json_get(&msg->params, MCP_FACE_TOKEN_KEY);
-    n += (places[n].type != MCP_JSON_NONE);
-    places[n] = mcp_json_get(&msg->meta, MCP_FACE_TOKEN_KEY);
-    n += (places[n].type != MCP_JSON_NONE);
-
-    return n;
+    return mcp_face_token_place(&msg->meta, places,
+                                mcp_face_token_place(&msg->params, places, 0));
 }
 
 
@@ -396,9 +422,9 @@ mcp_face_token_call(mcp_exchange_t *x)
         return MCP_AGAIN;
     }
 
-    /* both, if both are there, must be the same one */
+    /* if there are two, they must be the same one */
 
-    if (places[0].type != MCP_JSON_STRING
+    if (n > 2 || places[0].type != MCP_JSON_STRING
         || (n == 2 && !mcp_str_eq(places[0].raw, places[1].raw)))
     {
         return mcp_face_refuse(x);

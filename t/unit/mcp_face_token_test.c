@@ -544,6 +544,22 @@ refused(const char *key)
     ask(session, text, 200, REFUSED);
     ask(session, REQUEST("8", "tools/call", "{\"name\":\"echo\","
         "\"resumeToken\":7}"), 200, REFUSED);
+
+    /* none that a backend might read in place of ours */
+
+    snprintf(text, sizeof(text), REQUEST("8", "tools/call",
+             "{\"name\":\"echo\",\"arguments\":{\"a\":1},\"resumeToken\":"
+             "\"%s\",\"resumeToken\":\"p3\"}"), key);
+    ask(session, text, 200, REFUSED);
+    snprintf(text, sizeof(text), REQUEST("8", "tools/call",
+             "{\"name\":\"echo\",\"arguments\":{\"a\":1},\"_meta\":{"
+             "\"resumeToken\":\"%s\",\"r\\u0065sumeToken\":\"p3\"}}"), key);
+    ask(session, text, 200, REFUSED);
+    snprintf(text, sizeof(text), REQUEST("8", "tools/call",
+             "{\"name\":\"echo\",\"arguments\":{\"a\":1},\"resumeToken\":"
+             "\"%s\",\"_meta\":{\"resumeToken\":\"%s\",\"resumeToken\":"
+             "\"p3\"}}"), key, key);
+    ask(session, text, 200, REFUSED);
     ask(session, again(""), 200, REFUSED);
     ask(session, again("."), 200, REFUSED);
 
