@@ -324,25 +324,51 @@ mcp_face_refuse(mcp_exchange_t *x)
 }
 
 
+/* After what Last-Event-ID confirms, else after what is "least", of what is
+ * kept. */
+static int
+mcp_face_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
+    uint64_t least)
+{
+    int                rc;
+    uint64_t           after;
+    mcp_stream_info_t  now;
+
+    after = least;
+
+    if (x->event_id.len) {
+        rc = mcp_face_cursor(x, info, &after);
+
+        if (rc == MCP_OK) {
+            rc = mcp_store_confirm(x->node->store, &info->ref, after);
+        }
+
+        return rc == MCP_OK ? mcp_consumer_start(x, &info->ref, after) : rc;
+    }
+
+    /* one that is read meanwhile may drop events meanwhile */
+
+    now = *info;
+
+    do {
+        after = least + 1 < now.first_seq ? now.first_seq - 1 : least;
+        rc = mcp_consumer_start(x, &info->ref, after);
+
+    } while (rc == MCP_ERR_PURGED
+             && mcp_store_info(x->node->store, &info->ref, &now) == MCP_OK);
+
+    return rc;
+}
+
+
 int
 mcp_face_resume(mcp_exchange_t *x, const mcp_face_t *face,
     const mcp_stream_info_t *info, uint64_t least)
 {
-    int       rc;
-    uint64_t  after;
+    int  rc;
 
-    after = least + 1 < info->first_seq ? info->first_seq - 1 : least;
-
-    rc = mcp_face_cursor(x, info, &after);
-
-    if (rc == MCP_OK && x->event_id.len) {
-        rc = mcp_store_confirm(x->node->store, &info->ref, after);
-    }
-
-    if (rc == MCP_OK) {
-        x->face = face;
-        rc = mcp_consumer_start(x, &info->ref, after);
-    }
+    x->face = face;
+    rc = mcp_face_start(x, info, least);
 
     switch (rc) {
 

@@ -240,6 +240,66 @@ test_response_lost(void **state)
 }
 
 
+/* Another process that goes on between some looks at the store. */
+static int         looks;
+static mcp_job_t  *busy;
+
+static int
+busy_lock(void *ctx)
+{
+    mcp_job_t  *job;
+
+    job = busy;
+    busy = NULL;
+
+    if (job && looks-- > 0) {
+        (void) backend_say(&d, job, PROGRESS(1) "\n");
+        busy = job;
+    }
+
+    return driver_lock(ctx);
+}
+
+
+/* Taken over from a consumer that still reads, at a stream's limit: what is
+ * dropped meanwhile is no reason to refuse. */
+static void
+test_busy(void **state)
+{
+    int         i;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    d.endpoint.max_events = 2;
+    job = call(1);
+
+    for (i = 0; i < 20; i++) {
+        backend_say(&d, job, PROGRESS(1) "\n");
+    }
+
+    quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
+
+    busy = job;
+    looks = 10;
+    d.process[0].store.glue.lock = busy_lock;
+    client_init(&b, session);
+    client_send(&d, 0, &b, "POST", resume_of("7", token));
+    d.process[0].store.glue.lock = driver_lock;
+    assert_true(looks < 8);
+
+    assert_int_equal(b.streaming, 1);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    end_with_result(job);
+    has(b.text, ANSWER);
+    client_close(&d, &b);
+    driver_wait(&d, 20000);
+    quiet();
+}
+
+
 static void
 test_refused(void **state)
 {
@@ -556,6 +616,7 @@ main(void)
         test(test_status),
         test(test_resume),
         test(test_response_lost),
+        test(test_busy),
         test(test_refused),
         test(test_principal),
         test(test_time),
