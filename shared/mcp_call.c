@@ -177,6 +177,37 @@ mcp_call_invoke(mcp_request_t *req)
 }
 
 
+/* A batch is one stream: with one request that may not be resumed none can. */
+static void
+mcp_call_take_policy(mcp_call_t *call)
+{
+    size_t          i;
+    mcp_policy_t    policy;
+    mcp_request_t  *req;
+
+    mcp_endpoint_policy(call->endpoint,
+                        call->batch ? mcp_str("batch")
+                                    : call->requests[0].method->name,
+                        call->requests[0].name, &call->policy);
+
+    for (i = 0; call->batch && i < call->n; i++) {
+        req = &call->requests[i];
+
+        if (req->state == MCP_REQUEST_OVER) {
+            continue;
+        }
+
+        mcp_endpoint_policy(call->endpoint, req->method->name, req->name,
+                            &policy);
+
+        if (!policy.resumable) {
+            call->policy.max_wait = 0;
+            mcp_policy_apply(&call->policy, NULL);
+        }
+    }
+}
+
+
 void
 mcp_call_start(mcp_call_t *call)
 {
@@ -185,10 +216,7 @@ mcp_call_start(mcp_call_t *call)
 
     now = mcp_call_now(call);
 
-    mcp_endpoint_policy(call->endpoint,
-                        call->batch ? mcp_str("batch")
-                                    : call->requests[0].method->name,
-                        call->requests[0].name, &call->policy);
+    mcp_call_take_policy(call);
 
     call->stream_at = now + call->policy.stream_after;
     mcp_faces_start(call);

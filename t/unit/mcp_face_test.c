@@ -324,6 +324,37 @@ test_not_resumable_taken(void **state)
 }
 
 
+/* One of a batch is enough. */
+static void
+test_batch_not_resumable(void **state)
+{
+    (void) state;
+
+    use_catalog("{\"tools\":[{\"name\":\"other\"," TOOL "},"
+                "{\"name\":\"echo\",\"x-mcp-resumable\":false," TOOL "}]}");
+
+    client_open(&d, session, OLD, "{" INPUT "," EVERY "}");
+    client_post(&d, 0, &a, session, "[" CALL8 "," CALL "]");
+    driver_wait(&d, 1500);
+    assert_int_equal(a.streaming, 1);
+    has_not(a.text, "resumePolicy");
+    has(a.text, "\"resumeInterval\":{\"max\":0}");
+    client_close(&d, &a);
+    driver_wait(&d, 10);
+    assert_int_equal(d.aborts, 2);
+    quiet();
+
+    client_post(&d, 0, &a, session, "[" CALL8 "," PING "]");
+    driver_wait(&d, 1500);
+    has(a.text, "resumePolicy");
+    client_close(&d, &a);
+    driver_wait(&d, 10);
+    assert_int_equal(d.aborts, 2);
+    driver_wait(&d, 70000);
+    quiet();
+}
+
+
 /* The limits of a stream are for what its backend says. */
 static void
 test_first_events(void **state)
@@ -375,6 +406,7 @@ main(void)
         test(test_not_resumable),
         test(test_policy_holds),
         test(test_not_resumable_taken),
+        test(test_batch_not_resumable),
         test(test_first_events)
     };
 
