@@ -15,6 +15,10 @@
 #define MCP_FACE_STREAM_PURPOSE  'r'
 #define MCP_FACE_STREAM_LEN      (MCP_STREAM_ID_LEN + 4)
 
+/* Streams in one answer that are over and sent: no limit holds for those, but
+ * that they go in a while. */
+#define MCP_FACE_STREAM_SENT_MAX  256
+
 
 static void
 mcp_face_stream_add_id(mcp_buf_t *buf,
@@ -185,15 +189,18 @@ mcp_face_stream_poll(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_buf_t *out)
 }
 
 
-/* Without a token: the session is what opens its streams' states. */
+/* Without a token: the session is what opens its streams' states, the newest
+ * first. */
 static mcp_fault_e
 mcp_face_stream_poll_all(mcp_exchange_t *x, mcp_buf_t *out)
 {
     int                first;
+    unsigned           sent;
     uint64_t           now, position;
     mcp_store_t       *store;
     mcp_stream_info_t  info;
 
+    sent = 0;
     store = x->node->store;
     now = x->node->env->now(x->node->env->ctx);
     position = 0;
@@ -205,6 +212,13 @@ mcp_face_stream_poll_all(mcp_exchange_t *x, mcp_buf_t *out)
                                   NULL)
            == MCP_OK)
     {
+        if (info.state >= MCP_STATE_COMPLETED
+            && info.sent_seq >= info.last_seq
+            && sent++ >= MCP_FACE_STREAM_SENT_MAX)
+        {
+            continue;
+        }
+
         if (!mcp_face_allows(x, &info)
             || mcp_store_touch(store, &info.ref, now) != MCP_OK)
         {

@@ -186,6 +186,40 @@ test_poll_all(void **state)
 }
 
 
+/* Those that go on, and not for ever more of those that are over. */
+static void
+test_poll_many(void **state)
+{
+    int         i;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    d.endpoint.stream_after = 0;
+    job = durable(1);
+
+    for (i = 0; i < 300; i++) {
+        client_post(&d, 0, &b, session, CALL8);
+        driver_wait(&d, 10);
+        mcp_job_head(d.jobs[1], 200, mcp_str("application/x-ndjson"));
+        end_with_result(d.jobs[1]);
+        assert_int_equal(b.ended, 1);
+        client_close(&d, &b);
+    }
+
+    client_post(&d, 1, &b, session, REQUEST("1", "stream/poll/all", "{}"));
+    assert_int_equal(count(b.text, "\"status\":\"live\""), 1);
+    assert_int_equal(count(b.text, "\"status\":\"completed\""), 256);
+    has(b.text, stream);
+    client_close(&d, &b);
+    end_with_result(job);
+    client_close(&d, &a);
+    driver_wait(&d, 20000);
+    quiet();
+}
+
+
 /* With an id, which is answered at the end, and without. */
 static void
 test_resume(void **state)
@@ -514,6 +548,7 @@ main(void)
         test(test_create),
         test(test_poll),
         test(test_poll_all),
+        test(test_poll_many),
         test(test_resume),
         test(test_pieces),
         test(test_mixed),
