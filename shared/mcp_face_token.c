@@ -370,6 +370,8 @@ mcp_face_token_rest(mcp_exchange_t *x, const unsigned char *id)
 
     x->resumed = 1;
     mcp_store_count(x->node->store, MCP_COUNT_RESUMES, 1);
+    mcp_call_also_known(x, &info.ref, x->last_write
+                                      + x->endpoint->resume_lifetime);
     mcp_consumer_close_at(x, x->token.at);
 
     return MCP_DONE;

@@ -382,6 +382,35 @@ test_whom(void **state)
 }
 
 
+/* By the id of the request that asks for the rest, at another process. */
+static void
+test_cancel(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    slow();
+    client_post(&d, 1, &a, session, again(token));
+    assert_int_equal(a.ended, 0);
+
+    client_open(&d, other, NEW, "{\"resumeTokens\":{}}");
+    cancel(0, other, "8");
+    cancel(0, session, "9");
+    driver_wait(&d, 10);
+    assert_int_equal(d.aborts, 0);
+
+    cancel(0, session, "8");
+    driver_wait(&d, 10);
+    assert_int_equal(d.aborts, 1);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    ask(session, again(token), 200, REFUSED);
+    driver_wait(&d, 70000);
+    assert_int_equal(stats().values, 0);
+    quiet();
+}
+
+
 /* --- a backend's --- */
 
 static void
@@ -671,6 +700,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_slow),
+        test(test_cancel),
         test(test_rounds),
         test(test_streaming),
         test(test_lost),
