@@ -10,7 +10,12 @@
  *
  * The token: kind (1), expiry in ms (8), digest of whose it is and of the
  * request (16), then the stream id (16) or the digest of the backend's token
- * (16).  A backend's token follows in base64url, behind a dot.
+ * (16), and the last event before the interim result (8; else 0).  A backend's
+ * token follows in base64url, behind a dot.
+ *
+ * One of ours is good for as long as the stream is there: who has it has the
+ * events before it, and gets all others again, since what was written to a
+ * connection may have been lost with it.
  */
 
 
@@ -19,10 +24,11 @@
 
 
 #define MCP_FACE_TOKEN_PURPOSE  'n'    /* of tokens, and of values: spent */
-#define MCP_FACE_TOKEN_LEN      (1 + 8 + 2 * MCP_DIGEST_LEN)
+#define MCP_FACE_TOKEN_LEN      (1 + 8 + 2 * MCP_DIGEST_LEN + 8)
 
 #define MCP_FACE_TOKEN_OF_BIND  9
 #define MCP_FACE_TOKEN_OF_REST  (9 + MCP_DIGEST_LEN)
+#define MCP_FACE_TOKEN_OF_SEQ   (9 + 2 * MCP_DIGEST_LEN)
 
 /* of a backend; longer ones are not passed on */
 #define MCP_FACE_TOKEN_MAX      2048
@@ -117,12 +123,13 @@ mcp_face_token_bind(const mcp_mem_t *mem, const mcp_session_t *session,
 static void
 mcp_face_token_make(unsigned char data[MCP_FACE_TOKEN_LEN], char kind,
     uint64_t expires, const unsigned char bind[MCP_DIGEST_LEN],
-    const unsigned char rest[MCP_DIGEST_LEN])
+    const unsigned char rest[MCP_DIGEST_LEN], uint64_t seq)
 {
     data[0] = (unsigned char) kind;
     mcp_face_put(data + 1, expires, 8);
     memcpy(data + MCP_FACE_TOKEN_OF_BIND, bind, MCP_DIGEST_LEN);
     memcpy(data + MCP_FACE_TOKEN_OF_REST, rest, MCP_DIGEST_LEN);
+    mcp_face_put(data + MCP_FACE_TOKEN_OF_SEQ, seq, 8);
 }
 
 
@@ -334,20 +341,15 @@ mcp_face_token_pass(mcp_exchange_t *x, const mcp_json_value_t *places,
 }
 
 
-/* The rest of a call that was answered with an interim result. */
+/* The rest of a call that was answered with an interim result, after event
+ * seq. */
 static int
-mcp_face_token_rest(mcp_exchange_t *x, const unsigned char *id)
+mcp_face_token_rest(mcp_exchange_t *x, const unsigned char *id, uint64_t seq)
 {
     int                rc;
     mcp_stream_info_t  info;
 
-    if (mcp_face_find(x, id, &info) != MCP_OK
-
-        /* complete: the response has been sent, to whomever */
-
-        || (info.state >= MCP_STATE_COMPLETED
-            && info.sent_seq >= info.last_seq))
-    {
+    if (mcp_face_find(x, id, &info) != MCP_OK) {
         return mcp_face_refuse(x);
     }
 
@@ -357,8 +359,8 @@ mcp_face_token_rest(mcp_exchange_t *x, const unsigned char *id)
     memcpy(x->token.stream, info.ref.id, MCP_STREAM_ID_LEN);
 
     rc = mcp_consumer_start(x, &info.ref,
-                            info.sent_seq + 1 < info.first_seq
-                            ? info.first_seq - 1 : info.sent_seq);
+                            seq + 1 < info.first_seq ? info.first_seq - 1
+                                                     : seq);
 
     if (rc == MCP_ERR_NOT_FOUND || rc == MCP_ERR_PURGED) {
         return mcp_face_refuse(x);
@@ -458,7 +460,8 @@ mcp_face_token_call(mcp_exchange_t *x)
         return mcp_face_token_pass(x, places, n, data, inner);
     }
 
-    return mcp_face_token_rest(x, data + MCP_FACE_TOKEN_OF_REST);
+    return mcp_face_token_rest(x, data + MCP_FACE_TOKEN_OF_REST,
+                               mcp_face_take(data + MCP_FACE_TOKEN_OF_SEQ, 8));
 }
 
 
@@ -502,7 +505,7 @@ mcp_face_token_interim(mcp_exchange_t *x)
     mcp_face_token_make(data, 'm',
                         x->node->env->now(x->node->env->ctx)
                         + x->endpoint->resume_lifetime,
-                        bind, x->token.stream);
+                        bind, x->token.stream, x->cursor.seq);
     mcp_face_add_token(&token, x->endpoint->keys, MCP_FACE_TOKEN_PURPOSE,
                        data, sizeof(data));
 
@@ -745,7 +748,7 @@ mcp_face_token_wrap(mcp_request_t *req, mcp_str_t inner, mcp_buf_t *out)
 
     mcp_face_token_make(data, 'b',
                         mcp_call_now(call) + call->endpoint->resume_lifetime,
-                        bind, rest);
+                        bind, rest, 0);
     mcp_face_add_token(out, call->endpoint->keys, MCP_FACE_TOKEN_PURPOSE,
                        data, sizeof(data));
 

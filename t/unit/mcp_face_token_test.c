@@ -98,8 +98,18 @@ test_slow(void **state)
     assert_int_equal(count(a.text, PROGRESS(1)), 1);
     client_close(&d, &a);
 
-    /* complete */
+    /* it may have been lost with its connection: all of it again */
 
+    client_post(&d, 0, &a, session, again(token));
+    assert_int_equal(count(a.text, PROGRESS(1)), 1);
+    has(a.text, "data: " PROGRESS(2) "\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
+                "\"result\":" RESULT "}\n\n");
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+
+    /* but not for ever */
+
+    driver_wait(&d, 6000);
     ask(session, again(token), 200, REFUSED);
     quiet();
 }
@@ -204,6 +214,7 @@ test_lost(void **state)
     client_post(&d, 1, &b, session, again(token));
     has(b.text, "\"id\":8,\"result\":" RESULT);
     client_close(&d, &b);
+    driver_wait(&d, 6000);
     ask(session, again(token), 200, REFUSED);
     quiet();
 }
