@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, describe, test } from 'node:test';
 import { Fixture, root } from './lib/fixture.mjs';
 import { textOf } from './lib/session.mjs';
@@ -109,6 +111,44 @@ describe('demo', async () => {
             argument: { name: 'tone', value: 'te' } })).result
             .completion.values, ['terse']);
     });
+});
+
+
+describe('client', async () => {
+    const server = await Fixture.use({ location: {
+        mcp_close_after: 'off', mcp_link: 'on', mcp_resume_after: '1s' } });
+
+    // what comes back with it, in each face
+
+    const returns = {
+        sse: /^> GET \/mcp Last-Event-ID/m,
+        link: /^> GET \/mcp\?mcp-stream=.* Last-Event-ID/m,
+        requests: /^> POST requests\/getStatus.*^> POST requests\/resume/ms,
+        streams: /^> POST stream\/poll.*^> POST stream\/resume/ms,
+        tokens: /Interim result.*^x .*^> POST tools\/call with /ms,
+    };
+
+    for (const [face, comesBack] of Object.entries(returns)) {
+        for (const kill of [false, true]) {
+            test(`${face}${kill ? ', killed' : ''}`, async () => {
+                const child = spawn(process.execPath, [
+                    path.join(root, 'examples/client/resume.mjs'),
+                    '--face', face, ...(kill ? ['--kill'] : []),
+                    '--away', '0.7', '--tool', 'count',
+                    '--args', '{"n":8,"interval_ms":300}', server.url]);
+                const [output, errors, [status]] = await Promise.all([
+                    text(child.stdout), text(child.stderr),
+                    once(child, 'close')]);
+
+                assert.equal(status, 0, output + errors);
+                assert.match(output, kill ? /^x .* was killed$/m
+                                          : /^x .* was destroyed$/m);
+                assert.match(output, comesBack);
+                assert.match(output, /^ {2}result: counted to 8$/m);
+                assert.match(output, /^nothing lost, nothing twice$/m);
+            });
+        }
+    }
 });
 
 
