@@ -364,6 +364,40 @@ test_some_answers(void **state)
 }
 
 
+/* Once the header went out the connection may be closed before the response;
+ * retry comes before. */
+static void
+test_closed_at_will(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.close_after = 3000;
+    begin(NEW);
+    job = linked(1);
+    driver_wait(&d, 3100);
+    assert_int_equal(a.ended, 1);
+    has(a.text + a.len - 13, "retry: 2000\n\n");
+    has_not(a.text, ANSWER);
+    client_last_id(&a, last);
+    client_close(&d, &a);
+
+    send_to(1, &b, NULL, "GET", url, last, "");
+    assert_int_equal(b.ended, 0);
+    driver_wait(&d, 3100);
+    assert_int_equal(b.ended, 1);
+    has(b.text + b.len - 13, "retry: 2000\n\n");
+    client_close(&d, &b);
+
+    send_to(0, &b, NULL, "GET", url, last, "");
+    end_with_result(job);
+    has(b.text, ANSWER);
+    client_close(&d, &b);
+    quiet();
+}
+
+
 /* A client that knows nothing of it goes on by Last-Event-ID. */
 static void
 test_ignored(void **state)
@@ -623,6 +657,7 @@ main(void)
         test(test_get),
         test(test_head_only),
         test(test_turns),
+        test(test_closed_at_will),
         test(test_some_answers),
         test(test_ignored),
         test(test_refused),

@@ -217,6 +217,38 @@ test_resume(void **state)
 }
 
 
+/* After the policy the server may go as well, also from a resumption. */
+static void
+test_closed_at_will(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.close_after = 3000;
+    begin(NEW);
+    job = durable(1);
+    driver_wait(&d, 3100);
+    assert_int_equal(a.ended, 1);
+    has(a.text, "retry: 2000\n\n");
+    client_last_id(&a, last);
+    client_close(&d, &a);
+
+    post_after(1, &b, session, resume_of("7", token), last);
+    assert_int_equal(b.ended, 0);
+    driver_wait(&d, 3100);
+    assert_int_equal(b.ended, 1);
+    client_close(&d, &b);
+
+    post_after(0, &b, session, resume_of("7", token), last);
+    end_with_result(job);
+    assert_int_equal(count(b.text, ANSWER), 1);
+    assert_int_equal(count(b.text, PROGRESS(1)), 0);
+    client_close(&d, &b);
+    quiet();
+}
+
+
 /* The connection broke before the response arrived, though it was written. */
 static void
 test_response_lost(void **state)
@@ -615,6 +647,7 @@ main(void)
         test(test_policy),
         test(test_status),
         test(test_resume),
+        test(test_closed_at_will),
         test(test_response_lost),
         test(test_busy),
         test(test_refused),

@@ -402,6 +402,48 @@ test_refused(void **state)
 }
 
 
+/* Id and token are another principal's. */
+static void
+test_principal(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    client_init(&a, NULL);
+    a.principal = "alice";
+    client_send(&d, 0, &a, "POST", REQUEST("0", "initialize",
+        "{\"protocolVersion\":\"" NEW "\",\"capabilities\":{\"streams\":{}},"
+        "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}"));
+    strcpy(session, a.session);
+    client_close(&d, &a);
+
+    client_init(&a, session);
+    a.principal = "alice";
+    client_send(&d, 0, &a, "POST", CALL);
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, job, PROGRESS(1) "\n");
+    quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
+    quoted(a.text, "\"streamId\":\"", stream, sizeof(stream));
+
+    /* with a session of one's own, and with that one */
+
+    client_open(&d, other, NEW, "{\"streams\":{}}");
+    ask(other, poll_it(), 200, REFUSED);
+    ask(other, resume_it(), 200, REFUSED);
+    ask(other, REQUEST("1", "stream/poll/all", "{}"), 200,
+        "\"statuses\":[]");
+    ask(session, resume_it(), 404, "\"error\":");
+
+    assert_int_equal(a.ended, 0);
+    end_with_result(job);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 /* Whoever asks keeps it alive, and nobody else does. */
 static void
 test_abandoned(void **state)
@@ -553,6 +595,7 @@ main(void)
         test(test_pieces),
         test(test_mixed),
         test(test_refused),
+        test(test_principal),
         test(test_abandoned),
         test(test_not_resumable),
         test(test_batch),

@@ -646,6 +646,45 @@ test_refused(void **state)
 }
 
 
+/* The token is another principal's. */
+static void
+test_principal(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    client_init(&a, NULL);
+    a.principal = "alice";
+    client_send(&d, 0, &a, "POST", REQUEST("0", "initialize",
+        "{\"protocolVersion\":\"" NEW "\",\"capabilities\":{"
+        "\"resumeTokens\":{}},"
+        "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}"));
+    strcpy(session, a.session);
+    client_close(&d, &a);
+
+    client_init(&a, session);
+    a.principal = "alice";
+    client_send(&d, 0, &a, "POST", CALL);
+    backend_json(&d, PAGE);
+    token_of(&a);
+    client_close(&d, &a);
+
+    /* with a session of one's own, and with that one */
+
+    client_open(&d, other, NEW, "{\"resumeTokens\":{}}");
+    ask(other, again(token), 200, REFUSED);
+    ask(session, again(token), 404, "\"error\":");
+
+    client_init(&a, session);
+    a.principal = "alice";
+    client_send(&d, 0, &a, "POST", again(token));
+    has(d.last_body, "\"resumeToken\":\"p2\"");
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 static void
 no_memory(void)
 {
@@ -724,6 +763,7 @@ main(void)
         test(test_pages_again),
         test(test_pages_without),
         test(test_refused),
+        test(test_principal),
         test(test_no_memory)
     };
 
