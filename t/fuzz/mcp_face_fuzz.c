@@ -4,9 +4,15 @@
  * made up: nothing is read out of bounds, nothing is left behind.
  *
  * The input is a series of requests, separated by 0xff: "G" and a target for a
- * GET, "L" and a body for a POST to the stream's URL, "P" and a body for a POST
- * to the endpoint, "R" and what the backend answers from then on.  Bytes 1 to 7
- * stand for what the one call that there is gave to its client.
+ * GET, "K" and one without a session, "L" and a body for a POST to the stream's
+ * URL, "P" and a body for a POST to the endpoint, "T" and one of a client that knows nothing but resume tokens,
+ * "R" and what the backend answers from then on, "B" and what it says in the
+ * call that was answered with an interim result, "E" the same and no more.
+ * What follows 0xfe in a request is its Last-Event-ID.
+ *
+ * Bytes 1 to 7 stand for what calls gave to their clients: the tokens of a
+ * request (1), a stream's id (2) and token (3), the id of a question (4), the
+ * token of a URL (5), the resume tokens of a backend (6) and our own (7).
  */
 
 
@@ -36,9 +42,11 @@ static mcp_endpoint_t  endpoint;
 static char            zone[ZONE];
 static text_t          seen, body, known[8];
 static mcp_str_t       answer;
-static mcp_session_t   session;
-static char            session_text[MCP_SESSION_TEXT_MAX];
-static mcp_str_t       session_token;
+static char            texts[2][MCP_SESSION_TEXT_MAX];
+static mcp_str_t       sessions[2];    /* knows all faces; tokens only */
+static mcp_job_t      *held;           /* goes on after its interim result */
+static int             hold;
+static unsigned        randoms;        /* the last of a series */
 
 
 static void *
@@ -72,8 +80,16 @@ fuzz_now(void *ctx)
 static int
 fuzz_random(void *ctx, void *buf, size_t len)
 {
+    size_t          i;
+    unsigned char  *p;
+
     (void) ctx;
-    memset(buf, 0x5a, len);
+    p = buf;
+
+    for (i = 0; i < len; i++) {
+        randoms = randoms * 1103515245 + 12345;
+        p[i] = (unsigned char) (randoms >> 16);
+    }
 
     return MCP_OK;
 }
@@ -178,11 +194,19 @@ run(void)
             job = a.job;
             mcp_call_set_glue(job->call, &node);
             mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+
+            if (hold) {
+                hold = 0;
+                held = job;
+                break;
+            }
+
             mcp_job_data(job, answer.data, answer.len);
             mcp_job_end(job, MCP_FAULT_NONE, NULL);
             break;
 
         case MCP_ACT_ABORT:
+            held = a.job == held ? NULL : held;
             mcp_job_end(a.job, MCP_FAULT_BACKEND_FAILED, NULL);
             break;
 
@@ -203,7 +227,8 @@ pass(uint64_t ms)
 
 
 static mcp_exchange_t *
-request(const char *method, mcp_str_t target, mcp_str_t text)
+request(const char *method, mcp_str_t target, mcp_str_t text, mcp_str_t who,
+    mcp_str_t last)
 {
     int              rc;
     char            *p;
@@ -211,17 +236,26 @@ request(const char *method, mcp_str_t target, mcp_str_t text)
     mcp_header_t     headers[5];
     mcp_exchange_t  *x;
 
+    memset(&head, 0, sizeof(head));
     headers[0] = (mcp_header_t) { mcp_str("Accept"),
         mcp_str("application/json, text/event-stream") };
     headers[1] = (mcp_header_t) { mcp_str("Content-Type"),
                                   mcp_str("application/json") };
-    headers[2] = (mcp_header_t) { mcp_str("Mcp-Session-Id"), session_token };
-    headers[3] = (mcp_header_t) { mcp_str("Host"), mcp_str("h") };
+    headers[2] = (mcp_header_t) { mcp_str("Host"), mcp_str("h") };
+    head.n_headers = 3;
 
-    memset(&head, 0, sizeof(head));
+    if (who.data) {
+        headers[head.n_headers++] = (mcp_header_t) {
+            mcp_str("Mcp-Session-Id"), who };
+    }
+
+    if (last.data) {
+        headers[head.n_headers++] = (mcp_header_t) {
+            mcp_str("Last-Event-ID"), last };
+    }
+
     head.method = (mcp_str_t) { method, strlen(method) };
     head.headers = headers;
-    head.n_headers = 4;
     head.path = mcp_str("/mcp");
     head.target = target;
     head.loopback = 1;
@@ -269,10 +303,27 @@ learn(unsigned i, const char *text, const char *before)
 }
 
 
+/* Sessions of one principal: [0] and [1]. */
+static void
+print_session(unsigned i, unsigned capabilities)
+{
+    char           *end;
+    mcp_session_t   session;
+
+    memset(&session, 7 + (int) i, sizeof(session));
+    memset(session.principal, 0, MCP_DIGEST_LEN);
+    session.expires = now + 3600000;
+    session.revision = MCP_REVISION_LATEST;
+    session.capabilities = capabilities;
+    end = mcp_session_print(&keys, &session, texts[i]);
+    check(end != NULL);
+    sessions[i] = (mcp_str_t) { texts[i], (size_t) (end - texts[i]) };
+}
+
+
 static void
 start(void)
 {
-    char                  *end;
     size_t                 i;
     mcp_exchange_t        *x;
     const mcp_response_t  *r;
@@ -299,9 +350,11 @@ start(void)
     endpoint.keys = &keys;
     endpoint.session_lifetime = 3600000;
     endpoint.max_wait = 60000;
+    endpoint.min_wait = 1500;
     endpoint.linger = 5000;
     endpoint.call_timeout = 30000;
     endpoint.input_timeout = 20000;
+    endpoint.resume_after = 5000;
     endpoint.resume_lifetime = 60000;
     endpoint.max_events = 100;
     endpoint.stream_buffer = 65536;
@@ -310,15 +363,11 @@ start(void)
     endpoint.max_batch = 8;
     endpoint.link = 1;
 
-    memset(&session, 7, sizeof(session));
-    memset(session.principal, 0, MCP_DIGEST_LEN);
-    session.expires = now + 3600000;
-    session.revision = MCP_REVISION_LATEST;
-    session.capabilities = 0xff;
-    end = mcp_session_print(&keys, &session, session_text);
-    check(end != NULL);
-    session_token = (mcp_str_t) { session_text,
-                                  (size_t) (end - session_text) };
+    print_session(0, 0xff);
+    print_session(1, MCP_CLIENT_TOKENS);
+    held = NULL;
+    hold = 0;
+    randoms = 0x5a;
 
     answer = mcp_str("{\"resultType\":\"input_required\",\"inputRequests\":{"
                      "\"k\":{\"method\":\"roots/list\"},"
@@ -326,7 +375,7 @@ start(void)
     seen.len = 0;
     x = request("POST", mcp_str("/mcp"), mcp_str("{\"jsonrpc\":\"2.0\","
                 "\"id\":7,\"method\":\"tools/call\",\"params\":{"
-                "\"name\":\"t\"}}"));
+                "\"name\":\"t\"}}"), sessions[0], mcp_null_str);
 
     learn(1, seen.text, "\"resumeToken\":\"");
     learn(2, seen.text, "\"streamId\":\"");
@@ -350,18 +399,55 @@ start(void)
 
     /* a backend's own token */
 
-    session.capabilities = MCP_CLIENT_TOKENS;
     answer = mcp_str("{\"nextResumeToken\":\"p\"}\n");
     x = request("POST", mcp_str("/mcp"), mcp_str("{\"jsonrpc\":\"2.0\","
                 "\"id\":8,\"method\":\"tools/call\",\"params\":{"
-                "\"name\":\"t\"}}"));
+                "\"name\":\"t\"}}"), sessions[0], mcp_null_str);
     r = mcp_exchange_response(x);
     body.len = 0;
     add(&body, r->body.data, r->body.len);
     learn(6, body.text, "\"nextResumeToken\":\"");
     check(known[6].len);
-    known[7] = known[6];
     mcp_exchange_free(x);
+    run();
+
+    /* one of our own */
+
+    hold = 1;
+    seen.len = 0;
+    x = request("POST", mcp_str("/mcp"), mcp_str("{\"jsonrpc\":\"2.0\","
+                "\"id\":9,\"method\":\"tools/call\",\"params\":{"
+                "\"name\":\"t\"}}"), sessions[1], mcp_null_str);
+    pass(1);
+    pass(5100);
+    learn(7, seen.text, "\"nextResumeToken\":\"");
+    check(held && known[7].len);
+    mcp_exchange_free(x);
+    run();
+}
+
+
+static void
+say(mcp_str_t text, int last)
+{
+    mcp_job_t  *job;
+
+    job = held;
+
+    if (job == NULL) {
+        return;
+    }
+
+    if (last) {
+        held = NULL;
+    }
+
+    mcp_job_data(job, text.data, text.len);
+
+    if (last) {
+        mcp_job_end(job, MCP_FAULT_NONE, NULL);
+    }
+
     run();
 }
 
@@ -371,7 +457,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char              kind, url[1024];
     size_t            i, n;
-    mcp_str_t         text, target;
+    mcp_str_t         text, target, last;
     mcp_exchange_t   *x[REQUESTS];
 
     static text_t     result;
@@ -395,13 +481,25 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
         i++;
         text = (mcp_str_t) { body.text, body.len };
+        last = mcp_null_str;
+        last.data = memchr(text.data, 0xfe, text.len);
+
+        if (last.data) {
+            text.len = (size_t) (last.data++ - text.data);
+            last.len = body.len - text.len - 1;
+        }
+
         target = mcp_str("/mcp");
         x[n] = NULL;
 
         switch (kind) {
 
         case 'G':
-            x[n] = request("GET", text, mcp_null_str);
+            x[n] = request("GET", text, mcp_null_str, sessions[0], last);
+            break;
+
+        case 'K':
+            x[n] = request("GET", text, mcp_null_str, mcp_null_str, last);
             break;
 
         case 'L':
@@ -409,7 +507,16 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             memcpy(url, "/mcp?mcp-stream=", 16);
             memcpy(url + 16, known[5].text, known[5].len);
             target.len = 16 + known[5].len;
-            x[n] = request("POST", target, text);
+            x[n] = request("POST", target, text, sessions[0], last);
+            break;
+
+        case 'T':
+            x[n] = request("POST", target, text, sessions[1], last);
+            break;
+
+        case 'B':
+        case 'E':
+            say(text, kind == 'E');
             break;
 
         case 'R':
@@ -418,7 +525,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             break;
 
         default:
-            x[n] = request("POST", target, text);
+            x[n] = request("POST", target, text, sessions[0], last);
         }
     }
 
