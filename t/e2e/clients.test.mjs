@@ -11,6 +11,9 @@ const server = await Fixture.use({
     location: { mcp_close_after: '200ms', mcp_stream_after: '50ms',
                 mcp_retry: '50ms' },
 });
+const linked = await Fixture.use({
+    location: { mcp_close_after: 'off', mcp_link: 'on', mcp_retry: '50ms' },
+});
 const session = await server.session();
 
 
@@ -111,6 +114,20 @@ for (const { name, connect } of clients) {
             client.onGet = () => resumed() >= 3 && ask?.();
             assert.equal(textOf(await client.call('ask', {})),
                          'asked 1 times: late');
+            await client.end();
+        });
+
+        // which knows nothing of the URL, and finds its stream closed
+
+        test('questions on a stream with a URL', async () => {
+            const client = await connect(linked, { requests: {
+                'elicitation/create': ({ message }) => ({
+                    action: 'accept', content: { value: message } }),
+            } });
+
+            assert.equal(textOf(await client.call('ask', { rounds: 3 })),
+                         'asked 3 times: Question 2.0');
+            assert.ok(client.gets.some((id) => id));
             await client.end();
         });
 
