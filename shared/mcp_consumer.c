@@ -308,6 +308,19 @@ mcp_consumer_part(mcp_exchange_t *x, char *p)
 }
 
 
+/* Nothing will come any more: such a stream ends in order, whatever else the
+ * connection was about to be closed for. */
+static int
+mcp_consumer_is_over(mcp_exchange_t *x)
+{
+    mcp_stream_info_t  info;
+
+    return mcp_store_info(x->node->store, &x->ref, &info) == MCP_OK
+           && info.state >= MCP_STATE_COMPLETED
+           && x->cursor.seq == info.last_seq;
+}
+
+
 /* One round of reading; the end of what was written. */
 static char *
 mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
@@ -321,7 +334,7 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
     n = 0;
 
     if (x->exact && x->cursor.done == 0 && x->cursor.seq > x->first
-        && mcp_consumer_is_closing(x))
+        && mcp_consumer_is_closing(x) && !mcp_consumer_is_over(x))
     {
         *rc = MCP_AGAIN;
 
@@ -334,7 +347,7 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
     /* close at will between two events, however fast they come */
 
     if (*rc == MCP_OK && x->cursor.done == 0 && !x->exact
-        && mcp_consumer_is_closing(x))
+        && mcp_consumer_is_closing(x) && !mcp_consumer_is_over(x))
     {
         *rc = MCP_AGAIN;
     }

@@ -277,6 +277,26 @@ test_resume(void **state)
 }
 
 
+/* A process that winds up ends such a stream as any other does. */
+static void
+test_over_and_stopping(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    end_with_result(durable(1));
+    client_close(&d, &a);
+    mcp_node_stop(&d.process[1].node);
+    post_after(1, &a, session, resume_it(), NULL);
+    has(a.text, ANSWER);
+    has(a.text, "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n\n");
+    has(a.text, "\"method\":\"" END "\"");
+    assert_int_equal(count(a.text, "retry:"), 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 /* Last words come whole, however small the portions. */
 static void
 test_pieces(void **state)
@@ -592,6 +612,7 @@ main(void)
         test(test_poll_all),
         test(test_poll_many),
         test(test_resume),
+        test(test_over_and_stopping),
         test(test_pieces),
         test(test_mixed),
         test(test_refused),

@@ -156,6 +156,24 @@ test_rounds(void **state)
 }
 
 
+/* A process that winds up sends nobody on who has the result: a request has one
+ * response. */
+static void
+test_over_and_stopping(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    end_with_result(slow());
+    mcp_node_stop(&d.process[1].node);
+    client_post(&d, 1, &a, session, again(token));
+    assert_string_equal(a.text, ":\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
+                        "\"result\":" RESULT "}\n\n");
+    client_close(&d, &a);
+    quiet();
+}
+
+
 /* The connection is a stream already: its last event is the interim result,
  * which is not in the log. */
 static void
@@ -752,6 +770,7 @@ main(void)
         test(test_slow),
         test(test_cancel),
         test(test_rounds),
+        test(test_over_and_stopping),
         test(test_streaming),
         test(test_lost),
         test(test_errors),
