@@ -71,7 +71,8 @@ export function urlOf(answer) {
     return new URL(url);
 }
 
-export function at(url, { method = 'GET', last, headers = {}, body } = {}) {
+export function at(url, { method = 'GET', last, headers = {}, body,
+                          lose } = {}) {
     return request(Number(url.port), {
         method,
         path: url.pathname + url.search,
@@ -83,6 +84,7 @@ export function at(url, { method = 'GET', last, headers = {}, body } = {}) {
             ...headers,
         },
         body: body && JSON.stringify(body),
+        lose,
     });
 }
 

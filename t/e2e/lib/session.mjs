@@ -55,17 +55,18 @@ export class Session {
         };
     }
 
-    post(message, { headers, cut } = {}) {
+    post(message, { headers, cut, lose } = {}) {
         return this.send({
             headers: this.headers({ 'Content-Type': 'application/json',
                                     ...headers }),
             body: typeof message === 'string' ? message
                                               : JSON.stringify(message),
             cut,
+            lose,
         });
     }
 
-    async get(lastEventId, { headers, cut } = {}) {
+    async get(lastEventId, { headers, cut, lose } = {}) {
         const answer = await this.send({
             method: 'GET',
             headers: this.headers({
@@ -75,6 +76,7 @@ export class Session {
                 ...headers,
             }),
             cut,
+            lose,
         });
 
         answer.lastId ??= lastEventId;

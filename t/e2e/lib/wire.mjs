@@ -272,8 +272,11 @@ export class Answer {
 }
 
 
+// cut: so many bytes of the body are taken; lose: the connection is dropped
+// after so many ms
+
 export function request(port, { method = 'POST', path = '/mcp', headers = {},
-                                body = '', cut, secure } = {}) {
+                                body = '', cut, lose, secure } = {}) {
     return new Promise((resolve, reject) => {
         const socket = secure
             ? tls.connect({ port, host: '127.0.0.1',
@@ -307,6 +310,10 @@ export function request(port, { method = 'POST', path = '/mcp', headers = {},
         });
         socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
                      + body);
+
+        if (lose !== undefined) {
+            setTimeout(() => answer.close(), lose);
+        }
     });
 }
 
