@@ -275,6 +275,12 @@ void mod_mcp_job_stop(int graceful)
 
     mod_mcp_lock();
 
+    /* a call that waits for its client has no thread and will want one */
+
+    while (graceful && mod_mcp_child.node.calls > 0) {
+        mod_mcp_wait(idle, apr_time_from_msec(100));
+    }
+
     ended = 1;
     apr_thread_cond_broadcast(work);
 

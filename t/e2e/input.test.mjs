@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { pause, settled } from './lib/faces.mjs';
 import { Fixture } from './lib/fixture.mjs';
 import { textOf } from './lib/session.mjs';
 
@@ -187,4 +188,21 @@ test('cancelled while it waits for input', async () => {
     await session.notify('notifications/cancelled', { requestId: answer.id });
     assert.equal(await answer.message(), null);
     assert.equal(answer.ending, 'end');
+});
+
+
+test('asked before a reload, answered after it', async () => {
+    const answer = await session.call('ask');
+    const asked = await answer.message();
+
+    answer.close();
+    await server.reload();
+    await pause(1500);
+    await session.respond(asked.id, accept('late'));
+
+    const { response } = await session.follow(Object.assign(
+        await session.resume(asked.eventId), { id: answer.id }));
+
+    assert.equal(textOf(response.result), 'asked 1 times: late');
+    await settled();
 });
