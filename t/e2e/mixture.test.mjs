@@ -2,7 +2,7 @@
 // a model of their logs (lib/model.mjs).
 //
 //   MCP_SEED        repeats a run (without it: one fixed seed, one fresh one)
-//   MIXTURE_ROUNDS  steps for each seed (6000)
+//   MIXTURE_ROUNDS  steps for each seed (3000)
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ import { random } from './lib/load.mjs';
 import { Call, Reader } from './lib/model.mjs';
 import { Session, textOf } from './lib/session.mjs';
 
-const ROUNDS = Number(process.env.MIXTURE_ROUNDS ?? 6000);
+const ROUNDS = Number(process.env.MIXTURE_ROUNDS ?? 3000);
 const SEEDS = process.env.MCP_SEED ? [Number(process.env.MCP_SEED)]
     : [20251125, Date.now() % 1000000];
 const LANES = 8;                       // calls at once
