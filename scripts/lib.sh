@@ -71,7 +71,8 @@ serious='
 
 # httpd and APR are not built for it, and what they map themselves is searched
 # for pointers by nobody: leaks count that we have a part in, and races with our
-# code on both sides.  A request begins in memory that another thread used
+# code on both sides.  An allocator is known only to its pool, which stands in
+# such memory: the soak test tells whether pools are lost.  A request begins in memory that another thread used
 # before; how httpd passed that on, ThreadSanitizer has not seen.
 
 serious_apache='
@@ -81,7 +82,9 @@ serious_apache='
     my $own = qr{ (?:shared|mod_mcp)/\w+\.[ch]:};
     my @parts = split m{\n\n(?=Direct|Indirect)|^=+$}m;
 
-    exit 0 if grep { /^\s*Direct leak/ && $_ =~ $own } @parts;
+    exit 0 if grep {
+        /^\s*Direct leak/ && $_ =~ $own && !/ in apr_allocator_create /
+    } @parts;
 
     exit !grep {
         my $tops = () = /^ +#0 [^\n]*$own/mg;
