@@ -119,10 +119,10 @@ typedef struct {
     int bell;                           /* eventfd: other processes, and our
                                            own threads, wake the pump */
     int threads;                        /* ThreadsPerChild */
-    unsigned ready:1;                   /* attached, the pump runs */
-    unsigned threaded:1;                /* not prefork */
-    unsigned async:1;                   /* connections can be suspended */
-    unsigned stopping:1;
+    int ready;                          /* attached, the pump runs */
+    int threaded;                       /* not prefork */
+    int async;                          /* connections can be suspended */
+    int stopping;                       /* gracefully; under the lock */
 } mod_mcp_child_t;
 
 extern mod_mcp_child_t mod_mcp_child;

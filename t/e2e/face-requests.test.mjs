@@ -114,6 +114,14 @@ test('dropped after the response, before it arrived', async () => {
 test('a status disturbs nobody', async () => {
     const call = await held(lasting, 4, 1);
 
+    // that it was written is known a moment after it was
+
+    while ((await (await status(lasting, call)).json()).result
+        .hasPendingMessage)
+    {
+        await pause(5);
+    }
+
     for (let i = 0; i < 20; i++) {
         const { result } = await (await status(lasting, call)).json();
 

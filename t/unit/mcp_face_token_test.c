@@ -238,6 +238,33 @@ test_lost(void **state)
 }
 
 
+/* At a process that winds up: another interim result. */
+static void
+test_winding_up(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = slow();
+    mcp_node_stop(&d.process[1].node);
+    client_post(&d, 1, &a, session, again(token));
+    driver_wait(&d, 100);
+    assert_int_equal(a.ended, 1);
+    has(a.text, "\"id\":8,\"result\":{\"content\":[{\"type\":\"text\","
+                "\"text\":\"" INTERIM);
+    token_of(&a);
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, again(token));
+    end_with_result(job);
+    has(a.text, "\"id\":8,\"result\":" RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 static void
 test_errors(void **state)
 {
@@ -773,6 +800,7 @@ main(void)
         test(test_over_and_stopping),
         test(test_streaming),
         test(test_lost),
+        test(test_winding_up),
         test(test_errors),
         test(test_input),
         test(test_large),
