@@ -460,7 +460,7 @@ static int
 mcp_face_link_answer(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t after, const mcp_rpc_t *msgs, size_t n)
 {
-    int                    rc;
+    int                    rc, posted;
     size_t                 i, n_headers;
     const mcp_endpoint_t  *endpoint;
 
@@ -470,10 +470,15 @@ mcp_face_link_answer(mcp_exchange_t *x, const mcp_stream_info_t *info,
     rc = mcp_face_link_start(x, info, after);
 
     for (i = 0; rc == MCP_DONE && i < n; i++) {
-        if (mcp_input_post(x, &msgs[i]) != MCP_OK) {
+        posted = mcp_input_post(x, &msgs[i]);
+
+        if (posted != MCP_OK) {
             mcp_consumer_leave(x);
             x->response.n_headers = n_headers;
-            return mcp_face_link_refuse(x, MCP_FAULT_STORE_FULL);
+
+            return mcp_face_link_refuse(x, posted == MCP_ERR_NOT_FOUND
+                                           ? MCP_FAULT_LINK
+                                           : MCP_FAULT_STORE_FULL);
         }
     }
 
