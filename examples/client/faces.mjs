@@ -113,13 +113,14 @@ export const faces = {
 
     // Resume tokens, PR #1003: a slow call is answered with an interim result,
     // and the same request with its token with the rest.  There are no event
-    // ids, and nothing to come back with before the first interim result.
+    // ids: what the same token brings again begins with what is known, and
+    // there is nothing to come back with before the first interim result.
 
     tokens: {
         capabilities: { resumeTokens: {} },
 
         async call(client) {
-            let token;
+            let token, known = 0;
 
             client.holdOn(true);
 
@@ -127,7 +128,7 @@ export const faces = {
                 const id = `the call ${n}`;
                 const response = await client.read(await client.post(
                     'tools/call', client.params({ resumeToken: token }), id),
-                                                   id);
+                                                   id, known);
                 const next = response?.result?._meta?.nextResumeToken;
 
                 if (response && !next) {
@@ -138,6 +139,7 @@ export const faces = {
                     await client.away();
                 }
 
+                known = next ? 0 : Math.max(known, client.messages);
                 token = next ?? token;
                 client.holdOn(false);
             }

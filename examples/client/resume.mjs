@@ -141,11 +141,14 @@ class Example {
 
     /*
      * Reads an answer to its end, or until the connection is lost.  Returns
-     * the response with that id, if it came.
+     * the response with that id, if it came.  The first messages, as many as
+     * known, came before.
      */
 
-    async read(answer, id) {
+    async read(answer, id, known = 0) {
         let response;
+
+        this.messages = 0;
 
         if (!answer.headers.get('content-type')?.startsWith('text/event')) {
             response = await answer.json();
@@ -161,7 +164,9 @@ class Example {
                     this.last = event.id || this.last;
 
                     if (message?.method) {
-                        this.take(message);
+                        if (++this.messages > known) {
+                            this.take(message);
+                        }
                     } else if (message?.id === id) {
                         response = message;
                         say(' ', short(message));
