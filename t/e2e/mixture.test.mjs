@@ -309,11 +309,13 @@ class Lane {
                                            : this.pick(call.tokens);
             const all = call.available === call.length;
 
+            // good for as long as the stream is there; it begins where the
+            // interim result with it came, which bare readers do not know
+
             plan.no = all && call.sent[1] >= call.length;
-            plan.yes = !(all && call.sent[0] >= call.length);
             plan.id = call.session.next++;
             plan.options = { bare: true, id: plan.id, exact: true,
-                start: [call.sent[0], Math.min(call.sent[1], call.available)] };
+                start: [0, Math.min(call.sent[1], call.available)] };
             plan.go = (lose) => call.session.request('tools/call',
                 this.params(token), { id: plan.id, lose });
 
