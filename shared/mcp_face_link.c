@@ -506,6 +506,7 @@ mcp_face_link_post(mcp_exchange_t *x, mcp_str_t text)
     mcp_fault_e         fault;
     mcp_stream_info_t   info;
 
+    n = 0;
     fault = mcp_face_link_find(x, &info, &after);
 
     if (fault == MCP_FAULT_NONE) {
