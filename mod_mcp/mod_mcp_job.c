@@ -13,14 +13,8 @@
 
 #include <unistd.h>
 
-#include "scoreboard.h"
-
 /* How long calls may go on in a process that is told to end at once. */
 #define MERCY  apr_time_from_sec(1)
-
-/* There is no process of a later generation for so long: while one begins
- * there may be none. */
-#define LAST   apr_time_from_sec(1)
 
 /* all under the lock */
 static mod_mcp_run_t *queue_head, **queue_tail;
@@ -275,67 +269,16 @@ static apr_status_t thread_start(void)
     return threads ? APR_SUCCESS : rv;
 }
 
-/* 1: those that came after this process are no more, so that nobody is left
- * to whom its clients could come back: the whole server ends, and tells only
- * by killing. */
-static int is_last(void)
-{
-    ap_generation_t running = ap_scoreboard_image->global->running_generation;
-    process_score *process;
-    int i, mine = running, limit = 0;
-
-    ap_mpm_query(AP_MPMQ_GENERATION, &mine);
-    ap_mpm_query(AP_MPMQ_HARD_LIMIT_DAEMONS, &limit);
-
-    if (mine == running) {
-        return 0;
-    }
-
-    for (i = 0; i < limit; i++) {
-        process = ap_get_scoreboard_process(i);
-
-        if (process && process->pid != 0 && process->generation == running) {
-            return 0;
-        }
-    }
-
-    return 1;
-}
-
-/* Within the lock: until all calls have ended, or there is no point in it. */
-static int wait_for_calls(void)
-{
-    apr_time_t now, seen = apr_time_now();
-
-    /* one that waits for its client has no thread, and will want one */
-
-    while (mod_mcp_child.node.calls > 0) {
-        mod_mcp_wait(idle, apr_time_from_msec(100));
-
-        now = apr_time_now();
-
-        if (!is_last()) {
-            seen = now;
-        }
-
-        if (now - seen > LAST) {
-            return 0;
-        }
-    }
-
-    return 1;
-}
-
 void mod_mcp_job_stop(int graceful)
 {
     apr_time_t end = apr_time_now() + MERCY;
 
     mod_mcp_lock();
 
-    if (graceful && !wait_for_calls()) {
-        graceful = 0;
-        end = apr_time_now() + MERCY;
-        mod_mcp_job_interrupt();
+    /* a call that waits for its client has no thread and will want one */
+
+    while (graceful && mod_mcp_child.node.calls > 0) {
+        mod_mcp_wait(idle, apr_time_from_msec(100));
     }
 
     ended = 1;
