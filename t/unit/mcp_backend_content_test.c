@@ -1,0 +1,166 @@
+
+/* What is no JSON, as content of tools, resources and prompts. */
+
+
+#include "backend_cases.h"
+
+
+static void
+test_tool(void **state)
+{
+    static const answer_t  answers[] = {
+        { "empty text", TOOL, 200, "text/plain", BODY(""),
+          "RESULT {\"content\":[]}\n" },
+        { "image", TOOL, 200, "Image/PNG", BODY("\x89PNG\n"),
+          "RESULT {\"content\":[{\"type\":\"image\",\"data\":\"iVBORwo=\","
+          "\"mimeType\":\"image/png\"}]}\n" },
+        { "no image", TOOL, 200, "image/png", BODY(""),
+          "RESULT {\"content\":[]}\n" },
+        { "audio", TOOL, 200, "audio/wav", BODY("RIFF"),
+          "RESULT {\"content\":[{\"type\":\"audio\",\"data\":\"UklGRg==\","
+          "\"mimeType\":\"audio/wav\"}]}\n" },
+        { "binary", TOOL, 200, "application/pdf", BODY("%PDF"),
+          "RESULT {\"content\":[{\"type\":\"resource\",\"resource\":{"
+          "\"uri\":\"mcp:result\",\"mimeType\":\"application/pdf\","
+          "\"blob\":\"JVBERg==\"}}]}\n" },
+        { "binary with a URI", TOOL, 200, "application/pdf", BODY("%PDF"),
+          "RESULT {\"content\":[{\"type\":\"resource\",\"resource\":{"
+          "\"uri\":\"a:\\\"b\",\"mimeType\":\"application/pdf\","
+          "\"blob\":\"JVBERg==\"}}]}\n", .uri = "a:\"b" },
+        { "binary of a named tool", TOOL, 200, "a/b", BODY("x"),
+          "RESULT {\"content\":[{\"type\":\"resource\",\"resource\":{"
+          "\"uri\":\"mcp:result\",\"mimeType\":\"a/b\","
+          "\"blob\":\"eA==\"}}]}\n", .uri = "chart.draw" },
+        { "XML", TOOL, 200, "application/atom+xml", BODY("<a/>"),
+          "RESULT {\"content\":[{\"type\":\"resource\",\"resource\":{"
+          "\"uri\":\"mcp:result\",\"mimeType\":\"application/atom+xml\","
+          "\"text\":\"<a/>\"}}]}\n" },
+        { "XML in another encoding", TOOL, 200, "application/xml",
+          BODY("<\xff/>"),
+          "RESULT {\"content\":[{\"type\":\"resource\",\"resource\":{"
+          "\"uri\":\"mcp:result\",\"mimeType\":\"application/xml\","
+          "\"blob\":\"PP8vPg==\"}}]}\n" },
+        { "XML in latin1", TOOL, 200, "application/xml; charset=latin1",
+          BODY("<\xfc/>"),
+          "RESULT {\"content\":[{\"type\":\"resource\",\"resource\":{"
+          "\"uri\":\"mcp:result\",\"mimeType\":\"application/xml\","
+          "\"text\":\"<\xc3\xbc/>\"}}]}\n" },
+    };
+
+    (void) state;
+
+    CHECK(answers);
+}
+
+
+static void
+test_resource(void **state)
+{
+    static const answer_t  answers[] = {
+        { "resource, text", RESOURCE, 200, "text/css; charset=utf-8",
+          BODY("a{}"),
+          "RESULT {\"contents\":[{\"uri\":\"a:b\",\"mimeType\":\"text/css\","
+          "\"text\":\"a{}\"}]}\n", .uri = "a:b" },
+        { "resource, image", RESOURCE, 200, "image/png", BODY("\x89PNG\n"),
+          "RESULT {\"contents\":[{\"uri\":\"a:b\",\"mimeType\":\"image/png\","
+          "\"blob\":\"iVBORwo=\"}]}\n", .uri = "a:b" },
+        { "resource, image to be read", RESOURCE, 200, "image/svg+xml",
+          BODY("<svg/>"),
+          "RESULT {\"contents\":[{\"uri\":\"a:b\","
+          "\"mimeType\":\"image/svg+xml\",\"text\":\"<svg/>\"}]}\n",
+          .uri = "a:b" },
+        { "resource, empty", RESOURCE, 200, "text/plain", BODY(""),
+          "RESULT {\"contents\":[{\"uri\":\"a:b\","
+          "\"mimeType\":\"text/plain\",\"text\":\"\"}]}\n", .uri = "a:b" },
+        { "resource, latin1, empty", RESOURCE, 200,
+          "text/plain;charset=latin1", BODY(""),
+          "RESULT {\"contents\":[{\"uri\":\"a:b\","
+          "\"mimeType\":\"text/plain\",\"text\":\"\"}]}\n", .uri = "a:b" },
+        { "resource, empty blob", RESOURCE, 200, "image/png", BODY(""),
+          "RESULT {\"contents\":[{\"uri\":\"a:b\","
+          "\"mimeType\":\"image/png\",\"blob\":\"\"}]}\n", .uri = "a:b" },
+    };
+
+    (void) state;
+
+    CHECK(answers);
+}
+
+
+static void
+test_prompt(void **state)
+{
+    static const answer_t  answers[] = {
+        { "prompt, text", PROMPT, 200, "text/plain", BODY("Do it."),
+          "RESULT {\"messages\":[{\"role\":\"user\",\"content\":"
+          "{\"type\":\"text\",\"text\":\"Do it.\"}}]}\n" },
+        { "prompt, image", PROMPT, 200, "image/png", BODY("\x89PNG\n"),
+          "RESULT {\"messages\":[{\"role\":\"user\",\"content\":"
+          "{\"type\":\"image\",\"data\":\"iVBORwo=\","
+          "\"mimeType\":\"image/png\"}}]}\n" },
+        { "prompt, empty", PROMPT, 200, "text/plain", BODY(""),
+          "RESULT {\"messages\":[]}\n" },
+    };
+
+    (void) state;
+
+    CHECK(answers);
+}
+
+
+/* What grows most by being wrapped has a limit as well. */
+
+static void
+test_wrapped_limit(void **state)
+{
+    test_mem_t            tm;
+    static char           body[4000];
+    static transcript_t   t;
+
+    answer_t  a = { "controls", TOOL, 200, "text/plain", body, sizeof(body),
+                    "FAULT TOO_LARGE too large once wrapped\n",
+                    .max = sizeof(body) };
+
+    (void) state;
+
+    memset(body, 1, sizeof(body));
+
+    test_mem_init(&tm);
+    assert_int_equal(play(&tm, &a, WHOLE, 0, &t), MCP_OK);
+    check_transcript(&a, "whole", 0, &t);
+
+    /* replacements too */
+
+    memset(body, 0xff, sizeof(body));
+
+    assert_int_equal(play(&tm, &a, WHOLE, 0, &t), MCP_OK);
+    check_transcript(&a, "replaced", 0, &t);
+
+    /* base64 never meets it */
+
+    a.type = "image/png";
+    a.len = 0;
+    a.max = 1;
+
+    for (a.len = 1; a.len < 600; a.len += 7) {
+        a.max = a.len;
+        assert_int_equal(play(&tm, &a, WHOLE, 0, &t), MCP_OK);
+        assert_memory_equal(t.text, "RESULT ", 7);
+    }
+
+    assert_int_equal(tm.live, 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_tool),
+        cmocka_unit_test(test_resource),
+        cmocka_unit_test(test_prompt),
+        cmocka_unit_test(test_wrapped_limit),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,302 @@
+
+/* Messages: responses, bare results, input_required, notifications; what is
+ * wrong with them. */
+
+
+#include "backend_cases.h"
+
+
+static void
+test_json(void **state)
+{
+    static const answer_t  answers[] = {
+        { "response", TOOL, 200, JSON, BODY(RESULT), "RESULT {\"a\":1}\n" },
+        { "another id", TOOL, 200, JSON,
+          BODY("{\"id\":\"x\",\"jsonrpc\":\"2.0\",\"result\":{}}"),
+          "RESULT {}\n" },
+        { "no id", TOOL, 200, JSON, BODY("{\"jsonrpc\":\"2.0\",\"result\":{}}"),
+          "RESULT {}\n" },
+        { "error", TOOL, 200, JSON, BODY(RPC_ERROR), "ERROR " ERROR "\n" },
+        { "error, other wants", PLAIN, 200, JSON, BODY(RPC_ERROR),
+          "ERROR " ERROR "\n" },
+        { "bare", TOOL, 200, JSON, BODY("{\"content\":[]}"),
+          "RESULT {\"content\":[]}\n" },
+        { "bare, with names of the envelope", PLAIN, 200, JSON,
+          BODY("{\"method\":1,\"result\":2,\"id\":3}"),
+          "RESULT {\"method\":1,\"result\":2,\"id\":3}\n" },
+        { "bare, other result type", TOOL, 200, JSON,
+          BODY("{\"resultType\":\"complete\",\"content\":[]}"),
+          "RESULT {\"resultType\":\"complete\",\"content\":[]}\n" },
+        { "several lines", TOOL, 200, JSON,
+          BODY("{\r\n  \"a\": [\n    1,\r    2\n  ]\n}\n"),
+          "RESULT {    \"a\": [     1,     2   ] }\n" },
+        { "several lines, response", TOOL, 200, JSON,
+          BODY("{\n\"jsonrpc\": \"2.0\",\n\"result\": {\n\"a\": 1\n}\n}\n"),
+          "RESULT { \"a\": 1 }\n" },
+        { "broken", TOOL, 200, JSON, BODY("{\"content\":[}"),
+          "FAULT OUTPUT broken JSON\n" },
+        { "cut", TOOL, 200, JSON, BODY("{\"content\":["),
+          "FAULT OUTPUT broken JSON\n" },
+        { "not JSON at all", TOOL, 200, JSON, BODY("Fatal error: oops"),
+          "FAULT OUTPUT broken JSON\n" },
+        { "not UTF-8", TOOL, 200, JSON, BODY("{\"a\":\"\xff\"}"),
+          "FAULT OUTPUT broken JSON\n" },
+        { "two values", TOOL, 200, JSON, BODY("{} {}"),
+          "FAULT OUTPUT broken JSON\n" },
+        { "array", TOOL, 200, JSON, BODY("[{}]"),
+          "FAULT OUTPUT not a JSON object\n" },
+        { "string", TOOL, 200, JSON, BODY("\"x\""),
+          "FAULT OUTPUT not a JSON object\n" },
+        { "null", TOOL, 200, JSON, BODY("null"),
+          "FAULT OUTPUT not a JSON object\n" },
+        { "too deep", TOOL, 200, JSON,
+          BODY("{\"a\":[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]}"),
+          "FAULT OUTPUT JSON nested too deep\n" },
+        { "twice", TOOL, 200, JSON,
+          BODY("{\"jsonrpc\":\"2.0\",\"result\":{},\"result\":{}}"),
+          "FAULT OUTPUT a field stands twice\n" },
+        { "both", TOOL, 200, JSON,
+          BODY("{\"jsonrpc\":\"2.0\",\"result\":{},\"error\":" ERROR "}"),
+          "FAULT OUTPUT not exactly one of method, result and error\n" },
+        { "neither", TOOL, 200, JSON, BODY("{\"jsonrpc\":\"2.0\",\"id\":1}"),
+          "FAULT OUTPUT not exactly one of method, result and error\n" },
+        { "other version", TOOL, 200, JSON,
+          BODY("{\"jsonrpc\":\"1.0\",\"result\":{}}"),
+          "FAULT OUTPUT jsonrpc is not \"2.0\"\n" },
+        { "version as a number", TOOL, 200, JSON,
+          BODY("{\"jsonrpc\":2.0,\"result\":{}}"),
+          "FAULT OUTPUT jsonrpc is not \"2.0\"\n" },
+        { "notification", TOOL, 200, JSON, BODY(PROGRESS),
+          "FAULT OUTPUT not a response\n" },
+        { "result of another type", TOOL, 200, JSON,
+          BODY("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[]}"),
+          "FAULT OUTPUT result is not an object\n" },
+        { "error of another type", TOOL, 200, JSON,
+          BODY("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"no\"}"),
+          "FAULT OUTPUT error without code and message\n" },
+        { "error without message", TOOL, 200, JSON,
+          BODY("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":1}}"),
+          "FAULT OUTPUT error without code and message\n" },
+        { "error with a fraction", TOOL, 200, JSON,
+          BODY("{\"jsonrpc\":\"2.0\",\"id\":1,"
+               "\"error\":{\"code\":1.5,\"message\":\"\"}}"),
+          "FAULT OUTPUT error code is not an integer\n" },
+    };
+
+    (void) state;
+
+    CHECK(answers);
+}
+
+
+static void
+test_input(void **state)
+{
+    static const answer_t  answers[] = {
+        { "requests and state", TOOL, 200, JSON,
+          BODY("{\"resultType\":\"input_required\",\"inputRequests\":" ASKED
+               ",\"requestState\":\"s\"}"),
+          "INPUT requests=" ASKED " state=\"s\" "
+          "{\"resultType\":\"input_required\",\"inputRequests\":" ASKED
+          ",\"requestState\":\"s\"}\n" },
+        { "requests only, response, stream", TOOL, 200, SSE,
+          BODY("data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":"
+               "{\"resultType\":\"input_required\",\"inputRequests\":" ASKED
+               "}}\n\n"),
+          "INPUT requests=" ASKED " "
+          "{\"resultType\":\"input_required\",\"inputRequests\":" ASKED
+          "}\n" },
+        { "state only", PROMPT, 200, JSON,
+          BODY("{\"resultType\":\"input_required\",\"requestState\":\"\"}"),
+          "INPUT state=\"\" "
+          "{\"resultType\":\"input_required\",\"requestState\":\"\"}\n" },
+        { "several lines", TOOL, 200, JSON,
+          BODY("{\"resultType\":\"input_required\",\n\"inputRequests\":{\n"
+               "\"a\":{\n\"method\":\"m\"}}}\n"),
+          "INPUT requests={ \"a\":{ \"method\":\"m\"}} "
+          "{\"resultType\":\"input_required\", \"inputRequests\":{ "
+          "\"a\":{ \"method\":\"m\"}}}\n" },
+        { "several lines, stream", TOOL, 200, SSE,
+          BODY("data: {\"resultType\":\"input_required\",\ndata: "
+               "\"inputRequests\":{\ndata: \"a\":{\ndata: \"method\":\"m\""
+               "}}}\n\n"),
+          "INPUT requests={ \"a\":{ \"method\":\"m\"}} "
+          "{\"resultType\":\"input_required\", \"inputRequests\":{ "
+          "\"a\":{ \"method\":\"m\"}}}\n" },
+        { "empty requests with state", TOOL, 200, JSON,
+          BODY("{\"resultType\":\"input_required\",\"inputRequests\":{},"
+               "\"requestState\":\"s\"}"),
+          "INPUT requests={} state=\"s\" "
+          "{\"resultType\":\"input_required\",\"inputRequests\":{},"
+          "\"requestState\":\"s\"}\n" },
+        { "neither", TOOL, 200, JSON,
+          BODY("{\"resultType\":\"input_required\"}"),
+          "FAULT OUTPUT input_required without requests and state\n" },
+        { "empty requests", TOOL, 200, JSON,
+          BODY("{\"resultType\":\"input_required\",\"inputRequests\":{}}"),
+          "FAULT OUTPUT input_required without requests and state\n" },
+        { "an array of requests", TOOL, 200, JSON,
+          BODY("{\"resultType\":\"input_required\",\"inputRequests\":[],"
+               "\"requestState\":\"s\"}"),
+          "FAULT OUTPUT inputRequests is not an object of requests\n" },
+        { "no method", TOOL, 200, JSON,
+          BODY("{\"resultType\":\"input_required\","
+               "\"inputRequests\":{\"a\":{}}}"),
+          "FAULT OUTPUT inputRequests is not an object of requests\n" },
+        { "a request that is none", TOOL, 200, JSON,
+          BODY("{\"resultType\":\"input_required\","
+               "\"inputRequests\":{\"a\":1}}"),
+          "FAULT OUTPUT inputRequests is not an object of requests\n" },
+        { "state of another type", TOOL, 200, JSON,
+          BODY("{\"resultType\":\"input_required\",\"requestState\":1}"),
+          "FAULT OUTPUT requestState is not a string\n" },
+    };
+
+    (void) state;
+
+    CHECK(answers);
+}
+
+
+static void
+test_notification(void **state)
+{
+    static const answer_t  answers[] = {
+        { "request", TOOL, 200, LINES,
+          BODY("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}\n"),
+          "FAULT OUTPUT a request; backends ask by input_required\n" },
+        { "no version", TOOL, 200, LINES,
+          BODY("{\"method\":\"notifications/progress\"}\n"),
+          "FAULT OUTPUT message without jsonrpc\n" },
+        { "method of another type", TOOL, 200, LINES,
+          BODY("{\"jsonrpc\":\"2.0\",\"method\":1}\n"),
+          "FAULT OUTPUT method is not a name\n" },
+        { "empty method", TOOL, 200, LINES,
+          BODY("{\"jsonrpc\":\"2.0\",\"method\":\"\"}\n"),
+          "FAULT OUTPUT method is not a name\n" },
+        { "params of another type", TOOL, 200, LINES,
+          BODY("{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"params\":[]}\n"),
+          "FAULT OUTPUT params is not an object\n" },
+        { "log message", TOOL, 200, LINES,
+          BODY("{\"jsonrpc\":\"2.0\",\"method\":\"notifications\\/message\","
+               "\"params\":{\"level\":\"info\",\"data\":1}}\n{}\n"),
+          "NOTIFICATION notifications/message level=\"info\" "
+          "{\"jsonrpc\":\"2.0\",\"method\":\"notifications\\/message\","
+          "\"params\":{\"level\":\"info\",\"data\":1}}\n"
+          "RESULT {}\n" },
+        { "resource updated", TOOL, 200, LINES,
+          BODY("{\"jsonrpc\":\"2.0\",\"method\":"
+               "\"notifications/resources/updated\","
+               "\"params\":{\"uri\":\"a:b\"}}\n{}\n"),
+          "NOTIFICATION notifications/resources/updated uri=\"a:b\" "
+          "{\"jsonrpc\":\"2.0\",\"method\":"
+          "\"notifications/resources/updated\","
+          "\"params\":{\"uri\":\"a:b\"}}\n"
+          "RESULT {}\n" },
+        { "any other", TOOL, 200, LINES,
+          BODY("{\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n{}\n"),
+          "NOTIFICATION x {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n"
+          "RESULT {}\n" },
+    };
+
+    (void) state;
+
+    CHECK(answers);
+}
+
+
+/* Messages that come whole, whatever the answer itself has been. */
+
+static void
+test_message(void **state)
+{
+    char                text[] = PROGRESS;
+    test_mem_t          tm;
+    unsigned long       n;
+    mcp_backend_t      *b;
+    mcp_backend_msg_t   msg;
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    b = mcp_backend_create(&tm.mem, MCP_BACKEND_TOOL, mcp_null_str, 200, 20);
+    assert_non_null(b);
+
+    assert_int_equal(mcp_backend_message(b, mcp_str("{\"a\":\n1}"), &msg),
+                     MCP_OK);
+    assert_int_equal(msg.kind, MCP_BACKEND_RESULT);
+    assert_str_is(msg.body, "{\"a\": 1}");
+
+    assert_int_equal(mcp_backend_head(b, 202, mcp_null_str), MCP_OK);
+    assert_int_equal(mcp_backend_end(b, MCP_FAULT_NONE, NULL), MCP_OK);
+    assert_int_equal(mcp_backend_read(b, &msg), MCP_OK);
+    assert_int_equal(msg.kind, MCP_BACKEND_DETACHED);
+    assert_int_equal(mcp_backend_read(b, &msg), MCP_DONE);
+
+    /* the text may go before the message does */
+
+    assert_int_equal(mcp_backend_message(b, test_str(text), &msg), MCP_OK);
+    memset(text, 'x', sizeof(text));
+    assert_int_equal(msg.kind, MCP_BACKEND_NOTIFICATION);
+    assert_str_is(msg.method, "notifications/progress");
+    assert_str_is(msg.progress_token.raw, "7");
+    assert_str_is(msg.body, PROGRESS);
+
+    assert_int_equal(mcp_backend_message(b, mcp_str(RESULT), &msg), MCP_OK);
+    assert_int_equal(msg.kind, MCP_BACKEND_RESULT);
+    assert_int_equal(mcp_backend_message(b, mcp_str(RPC_ERROR), &msg),
+                     MCP_OK);
+    assert_int_equal(msg.kind, MCP_BACKEND_ERROR);
+
+    assert_int_equal(mcp_backend_message(b, mcp_null_str, &msg), MCP_OK);
+    assert_int_equal(msg.kind, MCP_BACKEND_FAULT);
+    assert_int_equal(msg.fault, MCP_FAULT_BACKEND_OUTPUT);
+
+    assert_int_equal(mcp_backend_message(b, mcp_str("[]"), &msg), MCP_OK);
+    assert_int_equal(msg.kind, MCP_BACKEND_FAULT);
+
+    assert_int_equal(mcp_backend_message(b,
+                                         mcp_str(PROGRESS PROGRESS PROGRESS),
+                                         &msg),
+                     MCP_OK);
+    assert_int_equal(msg.kind, MCP_BACKEND_FAULT);
+    assert_int_equal(msg.fault, MCP_FAULT_BACKEND_TOO_LARGE);
+
+    mcp_backend_free(b);
+    assert_int_equal(tm.live, 0);
+
+    for (n = 1; /* void */ ; n++) {
+        test_mem_init(&tm);
+        b = mcp_backend_create(&tm.mem, MCP_BACKEND_TOOL, mcp_null_str, 200,
+                               20);
+        assert_non_null(b);
+        tm.fail_at = n;
+
+        if (mcp_backend_message(b, mcp_str(PROGRESS), &msg) == MCP_OK) {
+            assert_int_equal(tm.failed, 0);
+            mcp_backend_free(b);
+            break;
+        }
+
+        assert_int_equal(tm.failed, 1);
+        mcp_backend_free(b);
+        assert_int_equal(tm.live, 0);
+    }
+
+    mcp_backend_free(NULL);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_input),
+        cmocka_unit_test(test_notification),
+        cmocka_unit_test(test_message),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

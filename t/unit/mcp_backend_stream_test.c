@@ -1,0 +1,242 @@
+
+/* Streams of messages: lines, events; what they hold meanwhile. */
+
+
+#include "backend_cases.h"
+
+
+static void
+test_lines(void **state)
+{
+    static const answer_t  answers[] = {
+        { "progress and response", TOOL, 200, LINES,
+          BODY(PROGRESS "\n" PROGRESS "\n" RESULT "\n"),
+          PROGRESSED PROGRESSED "RESULT {\"a\":1}\n" },
+        { "bare result", TOOL, 200, "application/jsonl",
+          BODY(PROGRESS "\n{\"content\":[]}\n"),
+          PROGRESSED "RESULT {\"content\":[]}\n" },
+        { "error", TOOL, 200, "application/ndjson", BODY(RPC_ERROR "\n"),
+          "ERROR " ERROR "\n" },
+        { "CRLF and blank lines", TOOL, 200, LINES,
+          BODY("\r\n\n" PROGRESS "\r\n  \t\r\n\n" RESULT "\r\n\r\n"),
+          PROGRESSED "RESULT {\"a\":1}\n" },
+        { "CR inside", TOOL, 200, LINES, BODY("{\"a\":\r1}\n"),
+          "RESULT {\"a\": 1}\n" },
+        { "no last newline", TOOL, 200, LINES, BODY(PROGRESS "\n" RESULT),
+          PROGRESSED "RESULT {\"a\":1}\n" },
+        { "byte order mark", TOOL, 200, LINES,
+          BODY("\xef\xbb\xbf" PROGRESS "\n" RESULT "\n"),
+          PROGRESSED "RESULT {\"a\":1}\n" },
+        { "ends early", TOOL, 200, LINES, BODY(PROGRESS "\n"),
+          PROGRESSED "FAULT OUTPUT ended without a response\n" },
+        { "nothing", TOOL, 200, LINES, BODY(""),
+          "FAULT OUTPUT ended without a response\n" },
+        { "broken line", TOOL, 200, LINES,
+          BODY(PROGRESS "\n{\"jsonrpc\"\n" RESULT "\n"),
+          PROGRESSED "FAULT OUTPUT broken JSON\n" },
+        { "not JSON", TOOL, 200, LINES, BODY("Warning: deprecated\n"),
+          "FAULT OUTPUT broken JSON\n" },
+        { "array", TOOL, 200, LINES, BODY("[" RESULT "]\n"),
+          "FAULT OUTPUT not a JSON object\n" },
+        { "as large as may be", TOOL, 200, LINES,
+          BODY(PROGRESS "\n" PROGRESS "\r\n{}\n"),
+          PROGRESSED PROGRESSED "RESULT {}\n", .max = sizeof(PROGRESS) - 1 },
+        { "too large", TOOL, 200, LINES, BODY("{}" PROGRESS "\n{}\n"),
+          "FAULT TOO_LARGE message too large\n",
+          .max = sizeof(PROGRESS) - 1 },
+        { "too large by one", TOOL, 200, LINES,
+          BODY(PROGRESS "\n " PROGRESS "\n{}\n"),
+          PROGRESSED "FAULT TOO_LARGE message too large\n",
+          .max = sizeof(PROGRESS) - 1 },
+        { "too large, unended", TOOL, 200, LINES, BODY("{}\n{    "),
+          "RESULT {}\n", .max = 2 },
+        { "too large, broke off", TOOL, 200, LINES, BODY("{          "),
+          "FAULT TOO_LARGE message too large\n", MCP_FAULT_BACKEND_TIMEOUT,
+          4 },
+    };
+
+    (void) state;
+
+    CHECK(answers);
+}
+
+
+static void
+test_events(void **state)
+{
+    static const answer_t  answers[] = {
+        { "progress and response", TOOL, 200, SSE,
+          BODY("data: " PROGRESS "\n\ndata:" PROGRESS "\n\n"
+               "data: " RESULT "\n\n"),
+          PROGRESSED PROGRESSED "RESULT {\"a\":1}\n" },
+        { "CRLF, CR, comments, other fields, empty events", TOOL, 200, SSE,
+          BODY("\xef\xbb\xbf: hello\r\nretry: 5\r\nid: 1\r\ndata:\r\n\r\n"
+               "event: message\r\ndata: " PROGRESS "\r\n\r\n"
+               "data: " RESULT "\r\r"),
+          PROGRESSED "RESULT {\"a\":1}\n" },
+        { "several lines", TOOL, 200, SSE,
+          BODY("data: {\ndata: \"a\":\ndata: 1}\n\n"),
+          "RESULT { \"a\": 1}\n" },
+        { "bare result", RESOURCE, 200, SSE,
+          BODY("data: {\"contents\":[]}\n\n"),
+          "RESULT {\"contents\":[]}\n" },
+        { "blank data", TOOL, 200, SSE, BODY("data:  \n\ndata: {}\n\n"),
+          "RESULT {}\n" },
+        { "no blank line at the end", TOOL, 200, SSE,
+          BODY("data: " PROGRESS "\n\ndata: " RESULT "\n"),
+          PROGRESSED "RESULT {\"a\":1}\n" },
+        { "no newline at the end", TOOL, 200, SSE, BODY("data: " RESULT),
+          "RESULT {\"a\":1}\n" },
+        { "ends early", TOOL, 200, SSE, BODY("data: " PROGRESS "\n\n"),
+          PROGRESSED "FAULT OUTPUT ended without a response\n" },
+        { "broken event", TOOL, 200, SSE, BODY("data: {\"jsonrpc\"\n\n"),
+          "FAULT OUTPUT broken JSON\n" },
+        { "a line break in a string", TOOL, 200, SSE,
+          BODY("data: {\"a\":\"b\ndata: c\"}\n\n"),
+          "FAULT OUTPUT broken JSON\n" },
+        { "error", TOOL, 200, SSE, BODY("data: " RPC_ERROR "\n\n"),
+          "ERROR " ERROR "\n" },
+        { "as large as may be", TOOL, 200, SSE,
+          BODY("data: " PROGRESS "\n\ndata: {}\n\n"),
+          PROGRESSED "RESULT {}\n", .max = sizeof(PROGRESS) - 1 },
+        { "too large", TOOL, 200, SSE,
+          BODY("data: " PROGRESS "\n\ndata: {}\n\n"),
+          "FAULT TOO_LARGE message too large\n",
+          .max = sizeof(PROGRESS) - 2 },
+    };
+
+    (void) state;
+
+    CHECK(answers);
+}
+
+
+/* A long stream: every message in order, memory bounded by what is unread. */
+
+static void
+test_long_stream(void **state)
+{
+    int                 rc, len;
+    size_t              i, n, pos, size, got;
+    char               *all, number[32];
+    test_mem_t          tm;
+    mcp_backend_t      *b;
+    mcp_backend_msg_t   msg;
+
+    static const size_t  steps[] = { 1, 7, 100, 4096, 70000, 1000000 };
+
+    (void) state;
+
+    all = malloc(1000000);
+    assert_non_null(all);
+
+    for (n = 0, size = 0; n < 3000; n++) {
+        size += (size_t) sprintf(all + size,
+                                 "{\"jsonrpc\":\"2.0\",\"method\":"
+                                 "\"notifications/progress\",\"params\":"
+                                 "{\"progressToken\":%zu,\"progress\":1}}\n",
+                                 n);
+    }
+
+    for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        test_mem_init(&tm);
+
+        b = mcp_backend_create(&tm.mem, MCP_BACKEND_TOOL, mcp_null_str, 1024,
+                               20);
+        assert_non_null(b);
+        assert_int_equal(mcp_backend_head(b, 200, mcp_str(LINES)), MCP_OK);
+
+        got = 0;
+
+        for (pos = 0; pos < size; pos += n) {
+            n = size - pos < steps[i] ? size - pos : steps[i];
+
+            assert_int_equal(mcp_backend_write(b, all + pos, n), MCP_OK);
+
+            while ((rc = mcp_backend_read(b, &msg)) == MCP_OK) {
+                len = sprintf(number, "%zu", got++);
+
+                assert_int_equal(msg.kind, MCP_BACKEND_NOTIFICATION);
+                assert_int_equal(msg.progress_token.raw.len, len);
+                assert_memory_equal(msg.progress_token.raw.data, number, len);
+
+                /* now and then less than all is read */
+
+                if (got % 3 == 0 && pos + n < size) {
+                    rc = MCP_AGAIN;
+                    break;
+                }
+            }
+
+            assert_int_equal(rc, MCP_AGAIN);
+        }
+
+        assert_int_equal(got, 3000);
+
+        mcp_backend_free(b);
+        assert_int_equal(tm.live, 0);
+    }
+
+    free(all);
+}
+
+
+/* A stream that has grown gives its memory back while it is idle. */
+
+static void
+test_idle(void **state)
+{
+    char                *large;
+    test_mem_t           tm;
+    mcp_backend_t       *b;
+    mcp_backend_msg_t    msg;
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    large = malloc(100000);
+    assert_non_null(large);
+    memset(large, ' ', 100000);
+    memcpy(large, PROGRESS, sizeof(PROGRESS) - 1);
+    large[99999] = '\n';
+
+    b = mcp_backend_create(&tm.mem, MCP_BACKEND_TOOL, mcp_null_str, 1000000,
+                           20);
+    assert_non_null(b);
+    assert_int_equal(mcp_backend_head(b, 200, mcp_str(LINES)), MCP_OK);
+    assert_int_equal(mcp_backend_write(b, large, 100000), MCP_OK);
+    assert_int_equal(mcp_backend_read(b, &msg), MCP_OK);
+    assert_str_is(msg.body, PROGRESS);
+    assert_int_equal(mcp_backend_read(b, &msg), MCP_AGAIN);
+
+    /* nothing but itself */
+
+    assert_int_equal(tm.live, 1);
+
+    assert_int_equal(mcp_backend_write(b, RESULT "\n", sizeof(RESULT)),
+                     MCP_OK);
+    assert_int_equal(mcp_backend_read(b, &msg), MCP_OK);
+    assert_str_is(msg.body, "{\"a\":1}");
+    assert_int_equal(mcp_backend_head(b, 500, mcp_null_str), MCP_OK);
+    assert_int_equal(mcp_backend_read(b, &msg), MCP_DONE);
+
+    mcp_backend_free(b);
+    free(large);
+
+    assert_int_equal(tm.live, 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_long_stream),
+        cmocka_unit_test(test_idle),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
