@@ -147,6 +147,69 @@ mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
 }
 
 
+/* Events that the client may not have are not there any more: it is told, and
+ * so is the operator.  This has no event id: it is about this client, and not
+ * of the log. */
+static void
+mcp_consumer_tell_gap(mcp_exchange_t *x, uint64_t events)
+{
+    char  id[9];
+
+    mcp_stream_id_short(id, x->ref.id);
+    mcp_node_log(x->node, MCP_LOG_NOTICE,
+                 "stream %s: %llu events that its client may not have are not "
+                 "kept any more", id, (unsigned long long) events);
+
+    if (!mcp_dispatch_log_wanted(x->node, x->session.id,
+                                 mcp_str("\"error\"")))
+    {
+        return;
+    }
+
+    mcp_buf_lit(&x->out, "data: {\"jsonrpc\":\"2.0\","
+                         "\"method\":\"notifications/message\","
+                         "\"params\":{\"level\":\"error\",\"logger\":\"mcp\","
+                         "\"data\":{\"text\":\"Messages that came before "
+                         "may not have arrived, and are not kept any more\","
+                         "\"events\":");
+    mcp_buf_int(&x->out, (int64_t) events);
+    mcp_buf_lit(&x->out, "}}}\n\n");
+
+    if (x->out.failed) {
+        x->out.len = 0;
+    }
+}
+
+
+int
+mcp_consumer_start_kept(mcp_exchange_t *x, const mcp_stream_info_t *info,
+    uint64_t after)
+{
+    int                rc;
+    uint64_t           known, start;
+    mcp_stream_info_t  now;
+
+    now = *info;
+
+    /* whoever reads the stream meanwhile may drop events of it meanwhile */
+
+    do {
+        start = after + 1 < now.first_seq ? now.first_seq - 1 : after;
+        rc = mcp_consumer_start(x, &info->ref, start);
+
+    } while (rc == MCP_ERR_PURGED
+             && mcp_store_info(x->node->store, &info->ref, &now) == MCP_OK);
+
+    known = after > now.confirmed_seq ? after : now.confirmed_seq;
+
+    if (rc == MCP_OK && start > known) {
+        mcp_consumer_tell_gap(x, start - known);
+    }
+
+    return rc;
+}
+
+
 void
 mcp_consumer_leave(mcp_exchange_t *x)
 {
@@ -634,19 +697,13 @@ mcp_consumer_get(mcp_exchange_t *x)
         return mcp_consumer_resume(x);
     }
 
-    /* a listener that nobody read has dropped what was over its limit: who
-     * names no event is not told, or it could never listen again */
+    /* a listener that nobody read has dropped what was over its limit */
 
-    do {
-        rc = mcp_listener(x->node, x->endpoint, &x->session, &info);
+    rc = mcp_listener(x->node, x->endpoint, &x->session, &info);
 
-        if (rc == MCP_OK) {
-            rc = mcp_consumer_start(x, &info.ref,
-                                    info.sent_seq + 1 < info.first_seq
-                                    ? info.first_seq - 1 : info.sent_seq);
-        }
-
-    } while (rc == MCP_ERR_PURGED);
+    if (rc == MCP_OK) {
+        rc = mcp_consumer_start_kept(x, &info, info.sent_seq);
+    }
 
     return rc == MCP_OK ? MCP_DONE : mcp_consumer_fault(x, rc);
 }

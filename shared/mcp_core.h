@@ -283,12 +283,23 @@ mcp_fault_e mcp_exchange_check_session(mcp_exchange_t *x);
 
 int mcp_dispatch(mcp_exchange_t *x, size_t len);
 
+/* Whether a session wants to hear of a level, as JSON has it: 1 for all that
+ * is no level (2025-11-25, server/utilities/logging). */
+int mcp_dispatch_log_wanted(mcp_node_t *node,
+    const unsigned char session[MCP_DIGEST_LEN], mcp_str_t level);
+
 
 /* --- mcp_consumer.c --- */
 
 /* Makes x the stream's consumer; on success the exchange's response is the
  * head of an SSE answer. */
 int mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
+    uint64_t after);
+
+/* The same for a client that names no event, and cannot be refused for what
+ * it does not know: from what is kept of what follows "after".  Of events in
+ * between that no client confirmed it is told by a notifications/message. */
+int mcp_consumer_start_kept(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t after);
 
 void mcp_consumer_wake(mcp_exchange_t *x);

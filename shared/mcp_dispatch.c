@@ -287,6 +287,29 @@ mcp_dispatch_set_level(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
+int
+mcp_dispatch_log_wanted(mcp_node_t *node,
+    const unsigned char session[MCP_DIGEST_LEN], mcp_str_t level)
+{
+    int       n;
+    uint32_t  least;
+
+    if (level.len < 2 || level.data[0] != '"'
+        || mcp_store_value_get(node->store, 'l', session,
+                               node->env->now(node->env->ctx), &least)
+           != MCP_OK)
+    {
+        return 1;
+    }
+
+    level.data++;
+    level.len -= 2;
+    n = mcp_log_level_find(level);
+
+    return n < 0 || (uint32_t) n >= least;
+}
+
+
 /* A method of one of the faces; for clients that do not know it there is
  * none. */
 static mcp_verdict_e

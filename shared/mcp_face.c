@@ -330,34 +330,20 @@ static int
 mcp_face_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t least)
 {
-    int                rc;
-    uint64_t           after;
-    mcp_stream_info_t  now;
+    int       rc;
+    uint64_t  after;
 
-    after = least;
-
-    if (x->event_id.len) {
-        rc = mcp_face_cursor(x, info, &after);
-
-        if (rc == MCP_OK) {
-            rc = mcp_store_confirm(x->node->store, &info->ref, after);
-        }
-
-        return rc == MCP_OK ? mcp_consumer_start(x, &info->ref, after) : rc;
+    if (x->event_id.len == 0) {
+        return mcp_consumer_start_kept(x, info, least);
     }
 
-    /* one that is read meanwhile may drop events meanwhile */
+    rc = mcp_face_cursor(x, info, &after);
 
-    now = *info;
+    if (rc == MCP_OK) {
+        rc = mcp_store_confirm(x->node->store, &info->ref, after);
+    }
 
-    do {
-        after = least + 1 < now.first_seq ? now.first_seq - 1 : least;
-        rc = mcp_consumer_start(x, &info->ref, after);
-
-    } while (rc == MCP_ERR_PURGED
-             && mcp_store_info(x->node->store, &info->ref, &now) == MCP_OK);
-
-    return rc;
+    return rc == MCP_OK ? mcp_consumer_start(x, &info->ref, after) : rc;
 }
 
 

@@ -324,7 +324,8 @@ mcp_face_link_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
 
     x->listener = (info->kind == MCP_STREAM_LISTEN);
 
-    rc = mcp_consumer_start(x, &info->ref, after);
+    rc = x->event_id.len ? mcp_consumer_start(x, &info->ref, after)
+                         : mcp_consumer_start_kept(x, info, after);
 
     switch (rc) {
 

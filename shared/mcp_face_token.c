@@ -358,9 +358,7 @@ mcp_face_token_rest(mcp_exchange_t *x, const unsigned char *id, uint64_t seq)
     x->token.rest = 1;
     memcpy(x->token.stream, info.ref.id, MCP_STREAM_ID_LEN);
 
-    rc = mcp_consumer_start(x, &info.ref,
-                            seq + 1 < info.first_seq ? info.first_seq - 1
-                                                     : seq);
+    rc = mcp_consumer_start_kept(x, &info, seq);
 
     if (rc == MCP_ERR_NOT_FOUND || rc == MCP_ERR_PURGED) {
         return mcp_face_refuse(x);

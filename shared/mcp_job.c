@@ -212,33 +212,6 @@ mcp_job_stop_all(mcp_call_t *call)
 
 /* --- what backends say --- */
 
-static int
-mcp_job_log_wanted(mcp_request_t *req, const mcp_json_value_t *level)
-{
-    int           n;
-    uint32_t      least;
-    mcp_call_t   *call;
-
-    call = req->call;
-
-    if (level->type != MCP_JSON_STRING || level->raw.len < 2) {
-        return 1;
-    }
-
-    if (mcp_store_value_get(call->node->store, 'l', call->session.id,
-                            mcp_call_now(call), &least)
-        != MCP_OK)
-    {
-        return 1;
-    }
-
-    n = mcp_log_level_find((mcp_str_t) { level->raw.data + 1,
-                                         level->raw.len - 2 });
-
-    return n < 0 || (uint32_t) n >= least;
-}
-
-
 int
 mcp_job_same(const mcp_mem_t *mem, mcp_str_t a, mcp_str_t b)
 {
@@ -291,7 +264,9 @@ mcp_job_notification(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     } else if (mcp_str_eq(msg->method, mcp_str("notifications/message"))) {
 
-        if (!mcp_job_log_wanted(req, &msg->level)) {
+        if (!mcp_dispatch_log_wanted(call->node, call->session.id,
+                                     msg->level.raw))
+        {
             return MCP_OK;
         }
 

@@ -117,6 +117,7 @@ typedef struct {
                                           none */
     uint64_t            last_seq;      /* 0: no event yet */
     uint64_t            sent_seq;      /* written to a consumer's socket */
+    uint64_t            confirmed_seq; /* by mcp_store_confirm() */
     uint64_t            answered;      /* bit k: request k has its response */
     uint64_t            unattended;    /* since when; 0 while attended */
     uint64_t            bytes;         /* of events kept */

@@ -369,6 +369,10 @@ mcp_store_confirm(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t seq)
         rc = MCP_ERR_NOT_FOUND;
 
     } else {
+        if (seq > st->confirmed_seq) {
+            st->confirmed_seq = seq;
+        }
+
         mcp_store_stream_sent(&op, st, seq);
 
         while (st->events.first <= seq) {

@@ -31,7 +31,7 @@
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
-#define MCP_STORE_VERSION    3
+#define MCP_STORE_VERSION    4
 
 #define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* of 32-bit refs */
 
@@ -222,6 +222,7 @@ typedef struct {
     uint32_t           spare2;
     uint64_t           max_bytes;
 
+    uint64_t           confirmed_seq;  /* a client has said that it has it */
     uint64_t           sent_seq;
     uint64_t           sent_bytes;     /* of events kept, up to that; derived */
     uint64_t           applied_seq;    /* whose effect on what follows is done

@@ -160,6 +160,10 @@ mcp_store_repair_stream(mcp_store_head_t *head, mcp_store_stream_t *st)
         st->sent_seq = st->events.last;
     }
 
+    if (st->confirmed_seq > st->events.last) {
+        st->confirmed_seq = st->events.last;
+    }
+
     st->sent_bytes = mcp_store_log_bytes(head, &st->events, st->events.first,
                                          st->sent_seq);
 

@@ -140,6 +140,7 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->first_seq = st->events.first;
     info->last_seq = st->events.last;
     info->sent_seq = st->sent_seq;
+    info->confirmed_seq = st->confirmed_seq;
     info->answered = st->answered;
     info->unattended = st->unattended;
     info->bytes = st->events.bytes;

@@ -179,6 +179,7 @@ mcp_store_verify_stream(mcp_store_verify_t *v, mcp_store_stream_t *st,
 
     mcp_store_expect(v, st->applied_seq == st->events.last, "applied");
     mcp_store_expect(v, st->sent_seq <= st->events.last, "sent");
+    mcp_store_expect(v, st->confirmed_seq <= st->events.last, "confirmed");
     mcp_store_expect(v, st->sent_bytes
                         == mcp_store_log_bytes(v->op->head, &st->events,
                                                st->events.first,

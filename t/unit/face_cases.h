@@ -52,6 +52,45 @@ post_after(unsigned process, client_t *c, const char *of, const char *body,
 }
 
 
+/* More than stream_buffer keeps, of a call whose consumer reads all of it. */
+static inline void
+flood(mcp_job_t *job, int n)
+{
+    int   i;
+    char  text[1200];
+
+    for (i = 0; i < n; i++) {
+        snprintf(text, sizeof(text),
+                 NOTE("notifications/progress", "{\"progressToken\":\"t\","
+                      "\"progress\":%d,\"message\":\"%0900d\"}") "\n", i, 0);
+        assert_int_equal(backend_say(&d, job, text), strlen(text));
+    }
+}
+
+
+/* What comes in place of "all" messages that were progress: those that are
+ * kept, and behind the first bytes how many are not. */
+static inline void
+told_of_gap(const char *text, int all)
+{
+    int          kept;
+    const char  *p;
+
+    has(text, "\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":"
+              "\"notifications/message\",\"params\":{\"level\":\"error\","
+              "\"logger\":\"mcp\",");
+
+    p = strstr(text, "\"events\":");
+    assert_non_null(p);
+
+    kept = count(text, "\"notifications/progress\"");
+    assert_in_range(kept, 1, all - 1);
+    assert_int_equal(atoi(p + 9) + kept, all);
+    assert_int_equal(count(text, "\"notifications/message\""), 1);
+    assert_true(p < strstr(text, "\"notifications/progress\""));
+}
+
+
 /* Everything that a token may be changed to is refused like that. */
 static inline void
 mangle(const char *good, char *bad, size_t k)

@@ -657,6 +657,10 @@ test_listener_overrun(void **state)
     client_resume(&d, 1, &a, session, NULL);
     assert_int_equal(a.status, 200);
     assert_int_equal(count(a.text, CHANGED), 4);
+    has(a.text, "\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":"
+                "\"notifications/message\",\"params\":{\"level\":\"error\","
+                "\"logger\":\"mcp\",\"data\":{\"text\":");
+    has(a.text, ",\"events\":6}}}\n\nid: ");
     publish(0, &b, "/publish/static-token", CHANGED);
     assert_int_equal(count(a.text, CHANGED), 5);
     client_close(&d, &a);
@@ -664,6 +668,22 @@ test_listener_overrun(void **state)
     client_resume(&d, 0, &a, session, NULL);
     assert_int_equal(a.status, 200);
     assert_int_equal(count(a.text, CHANGED), 0);
+    has_not(a.text, "notifications/message");
+    client_close(&d, &a);
+
+    /* not to who does not want to hear of it */
+
+    client_post(&d, 0, &b, session, REQUEST("1", "logging/setLevel",
+                                            "{\"level\":\"critical\"}"));
+    client_close(&d, &b);
+
+    for (i = 0; i < 10; i++) {
+        publish(1, &b, "/publish/static-token", CHANGED);
+    }
+
+    client_resume(&d, 1, &a, session, NULL);
+    assert_int_equal(count(a.text, CHANGED), 4);
+    has_not(a.text, "notifications/message");
     client_close(&d, &a);
     quiet();
 }

@@ -93,6 +93,33 @@ get_is(const char *of, const char *target, const char *after, int status)
 
 
 static void
+test_gap(void **state)
+{
+    char        last[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    d.endpoint.stream_buffer = 8 * 1024;
+    job = linked(1);
+    client_last_id(&a, last);
+    flood(job, 50);
+    client_close(&d, &a);
+
+    get_is(NULL, url, last, 404);
+
+    send_to(1, &b, NULL, "GET", url, NULL, "");
+    assert_int_equal(b.status, 200);
+    told_of_gap(b.text, 51);
+    end_with_result(job);
+    has(b.text, ANSWER);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+static void
 test_header(void **state)
 {
     static const struct {
@@ -654,6 +681,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_header),
+        test(test_gap),
         test(test_get),
         test(test_head_only),
         test(test_turns),

@@ -217,6 +217,48 @@ test_resume(void **state)
 }
 
 
+/* Who names no event gets what is kept, and is told of what is not, unless it
+ * was confirmed. */
+static void
+test_gap(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    d.endpoint.stream_buffer = 8 * 1024;
+    job = durable(2);
+    client_last_id(&a, last);
+    flood(job, 50);
+    client_close(&d, &a);
+
+    post_after(1, &a, session, resume_of("7", token), NULL);
+    assert_int_equal(a.streaming, 1);
+    has_not(a.text, PROGRESS(1));
+    told_of_gap(a.text, 52);
+    client_close(&d, &a);
+
+    /* an event that is named is there, or an error */
+
+    post_after(0, &a, session, resume_of("7", token), last);
+    has(a.text, REFUSED);
+    client_close(&d, &a);
+
+    post_after(0, &a, session, resume_of("7", token), NULL);
+    client_last_id(&a, last);
+    client_close(&d, &a);
+    post_after(0, &a, session, resume_of("7", token), last);
+    client_close(&d, &a);
+    post_after(0, &a, session, resume_of("7", token), NULL);
+    has_not(a.text, "notifications/message");
+    end_with_result(job);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 /* After the policy the server may go as well, also from a resumption. */
 static void
 test_closed_at_will(void **state)
@@ -647,6 +689,7 @@ main(void)
         test(test_policy),
         test(test_status),
         test(test_resume),
+        test(test_gap),
         test(test_closed_at_will),
         test(test_response_lost),
         test(test_busy),

@@ -115,6 +115,32 @@ test_slow(void **state)
 }
 
 
+/* What was read by one that was lost may be gone: told, and the rest. */
+static void
+test_gap(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    d.endpoint.stream_buffer = 8 * 1024;
+    job = slow();
+    client_post(&d, 0, &a, session, again(token));
+    flood(job, 50);
+    client_close(&d, &a);
+
+    client_post(&d, 1, &a, session, again(token));
+    told_of_gap(a.text, 50);
+    has_not(a.text, "id: ");
+    end_with_result(job);
+    has(a.text, "{\"jsonrpc\":\"2.0\",\"id\":8,\"result\":" RESULT "}\n\n");
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 /* Again and again, each time with what there is; nothing comes twice. */
 static void
 test_rounds(void **state)
@@ -796,6 +822,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         test(test_slow),
         test(test_cancel),
+        test(test_gap),
         test(test_rounds),
         test(test_over_and_stopping),
         test(test_streaming),

@@ -337,6 +337,10 @@ test_confirm(void **state)
     assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
     assert_int_equal(info.first_seq, 5);
     assert_int_equal(info.sent_seq, 4);
+    assert_int_equal(info.confirmed_seq, 4);
+    assert_int_equal(mcp_store_confirm(S1, &ref, 2), MCP_OK);
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_int_equal(info.confirmed_seq, 4);
     store_sound(&d);
 
     /* an older cursor is told, and there is room again */

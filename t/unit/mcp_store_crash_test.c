@@ -326,6 +326,10 @@ worker_read(worker_t *w, entry_t *e)
     after = info.first_seq - 1
             + draw(&w->seed) % (info.last_seq + 2 - info.first_seq);
 
+    if (draw(&w->seed) % 8 == 0) {
+        mcp_store_confirm(&w->store, &info.ref, after);
+    }
+
     rc = mcp_store_watch(&w->store, &info.ref, handle, after, &cursor,
                          &taken);
     if (rc != MCP_OK) {
@@ -1043,6 +1047,21 @@ op_watch(mcp_store_t *a, scene_t *s)
 
 
 static void
+op_confirm(mcp_store_t *a, scene_t *s)
+{
+    mcp_store_confirm(a, &s->ref[2], 30);
+    mcp_store_confirm(a, &s->ref[2], 70);
+}
+
+
+static void
+op_touch(mcp_store_t *a, scene_t *s)
+{
+    mcp_store_touch(a, &s->ref[0], 5);
+}
+
+
+static void
 op_watch_lingering(mcp_store_t *a, scene_t *s)
 {
     int           taken;
@@ -1181,6 +1200,8 @@ static const operation_t  operations[] = {
     { "set_state", op_set_state, 0, 0 },
     { "watch", op_watch, 0, 0 },
     { "watch a lingering stream", op_watch_lingering, 0, 0 },
+    { "confirm", op_confirm, 0, 0 },
+    { "touch", op_touch, 0, 0 },
     { "post", op_post, 0, 0 },
     { "take", op_take, 0, 0 },
     { "values", op_values, 0, 0 },
