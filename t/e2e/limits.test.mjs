@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { held, rest } from './lib/faces.mjs';
 import { Fixture } from './lib/fixture.mjs';
+import { many, settle, status } from './lib/load.mjs';
 import { assertCounted, counted, textOf, upTo } from './lib/session.mjs';
 
 
@@ -239,6 +241,60 @@ describe('a full store', async () => {
 
         assert.deepEqual(counted(messages), upTo(51));
     });
+});
+
+
+describe('a flood of resumptions', async () => {
+    const server = await Fixture.use({
+        location: { mcp_close_after: 'off' },
+    });
+    const session = await server.session({
+        capabilities: { resumableRequests: {}, streams: {} } });
+
+    const ways = {
+        'by event id': ({ last }) => session.get(last),
+        'of a request': ({ id, said }) => session.request('requests/resume', {
+            resumeToken: said['notifications/requests/resumePolicy']
+                .resumeToken }, { id }),
+        'of a stream': ({ said }) => session.request('stream/resume', {
+            streamId: said['notifications/stream/create'].streamId,
+            resumeToken: said['notifications/stream/create'].resumeToken }),
+    };
+
+    // one stream, one consumer, however often it is asked for
+
+    for (const [name, resume] of Object.entries(ways)) {
+        test(name, async () => {
+            const call = await held(session, 3);
+            const before = await settle(() => status(server),
+                                        { consumers_live: 1 });
+            const kept = { consumers_live: 1, streams: before.streams,
+                           zone_used_bytes: before.zone_used_bytes };
+            const ends = [];
+
+            await many(1000, 50, async () => {
+                const answer = await resume(call);
+
+                assert.equal(answer.status, 200);
+                ends.push(rest(answer, call.id));
+            });
+
+            const during = await settle(() => status(server), kept);
+
+            for (const [gauge, value] of Object.entries(kept)) {
+                assert.equal(during[gauge], value, gauge);
+            }
+
+            assert.equal(during.takeovers - before.takeovers, 1000);
+            await session.open(call.gate);
+
+            const [last, ...more] = (await Promise.all(ends))
+                .filter(({ response }) => response);
+
+            assert.deepEqual(more, []);
+            assert.deepEqual(counted(last.messages).slice(-2), [1, 2]);
+        });
+    }
 });
 
 
