@@ -2,15 +2,18 @@
 /*
  * The insides of exchanges and calls, shared by the core's own files only:
  *
- *   mcp_exchange.c   life of an exchange, HTTP rules, GET, DELETE
- *   mcp_dispatch.c   what a POSTed message means, local answers
- *   mcp_consumer.c   an exchange that reads a stream
- *   mcp_call.c       life of a call: start, durability, answers, timer, end
- *   mcp_job.c        a backend at work on a request, and what it says
- *   mcp_inbox.c      what other processes have for a call; cancellation
- *   mcp_input.c      asking the client in the middle of a call
- *   mcp_door.c       the publish door, notifications to subscribers
- *   mcp_face.c       other ways for a client to come back (mcp_face.h)
+ *   mcp_exchange.c     life of an exchange, HTTP rules, GET, DELETE
+ *   mcp_dispatch.c     what a POSTed message means, local answers
+ *   mcp_consumer.c     an exchange that reads a stream
+ *   mcp_call.c         life of a call: start, end, and what ends it
+ *   mcp_call_stream.c  its stream: becoming durable
+ *   mcp_call_answer.c  its answers
+ *   mcp_call_time.c    what is due in it
+ *   mcp_job.c          a backend at work on a request, and what it says
+ *   mcp_inbox.c        what other processes have for a call; cancellation
+ *   mcp_input.c        asking the client in the middle of a call
+ *   mcp_door.c         the publish door, notifications to subscribers
+ *   mcp_face.c         other ways for a client to come back (mcp_face.h)
  */
 
 
@@ -337,9 +340,6 @@ void mcp_call_start(mcp_call_t *call);
 void mcp_call_discard(mcp_call_t *call);       /* instead of a start */
 void mcp_call_release(mcp_call_t *call);
 
-/* x is going, its reference stays to be released: the call becomes durable. */
-void mcp_call_leave(mcp_call_t *call);
-
 /* MCP_ACT_FORGET was pulled: frees it. */
 void mcp_call_forgotten(mcp_call_t *call);
 
@@ -352,16 +352,35 @@ void mcp_call_log(mcp_call_t *call, mcp_log_level_e level, const char *what,
 /* Starts a job on a request, for the first time or with input, or fails it. */
 void mcp_call_invoke(mcp_request_t *req);
 
-/* Arms the call's timer for what is due next. */
-void mcp_call_set_timer(mcp_call_t *call);
+/* All requests have their answer, or need none: gives it to a client that
+ * waits for it, and ends the call. */
+void mcp_call_done(mcp_call_t *call);
+
+/* Ends a call that cannot go on, with one fault for all that is pending. */
+void mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault);
+
+/* Ends a call without a word: stops its jobs. */
+void mcp_call_stop(mcp_call_t *call);
+
+/* A job has gone, perhaps the last thing that kept a call that is over. */
+void mcp_call_check_end(mcp_call_t *call);
+
+
+/* --- mcp_call_stream.c --- */
 
 /* From now on every event is in the store before it is sent.  MCP_OK, also
  * when it is so already, or MCP_ERR_DENIED: the call has been ended. */
 int  mcp_call_durable(mcp_call_t *call);
 
+/* x is going, its reference stays to be released: the call becomes durable. */
+void mcp_call_leave(mcp_call_t *call);
+
 /* One event that answers nothing; what mcp_store_append() returns. */
 int  mcp_call_append(mcp_call_t *call, mcp_str_t message,
     mcp_stream_state_e state);
+
+
+/* --- mcp_call_answer.c --- */
 
 /* That of the stream while the call goes on. */
 mcp_stream_state_e mcp_call_state(const mcp_call_t *call);
@@ -382,18 +401,14 @@ int  mcp_call_finish_text(mcp_request_t *req, mcp_str_t text);
 void mcp_call_fail(mcp_request_t *req, mcp_fault_e fault);
 void mcp_call_hold_fault(mcp_request_t *req, mcp_fault_e fault);
 
-/* All requests have their answer, or need none: gives it to a client that
- * waits for it, and ends the call. */
-void mcp_call_done(mcp_call_t *call);
 
-/* Ends a call that cannot go on, with one fault for all that is pending. */
-void mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault);
+/* --- mcp_call_time.c --- */
 
-/* Ends a call without a word: stops its jobs. */
-void mcp_call_stop(mcp_call_t *call);
+/* Arms the call's timer for what is due next. */
+void mcp_call_set_timer(mcp_call_t *call);
 
-/* A job has gone, perhaps the last thing that kept a call that is over. */
-void mcp_call_check_end(mcp_call_t *call);
+/* The handler of that timer; data is the call. */
+void mcp_call_timer(void *data);
 
 
 /* --- mcp_job.c --- */

@@ -1,0 +1,240 @@
+
+/*
+ * Answers of a call's requests: as the last event of each in the stream, or
+ * kept for a client that gets all of them at once.
+ */
+
+#include "mcp_face.h"
+
+
+mcp_stream_state_e
+mcp_call_state(const mcp_call_t *call)
+{
+    size_t  i;
+
+    for (i = 0; i < call->n; i++) {
+        if (call->requests[i].state == MCP_REQUEST_INPUT) {
+            return MCP_STATE_INPUT_REQUIRED;
+        }
+    }
+
+    return MCP_STATE_PROCESSING;
+}
+
+
+/* MCP_OK or MCP_AGAIN. */
+static int
+mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text, int error)
+{
+    int                  rc;
+    uint64_t             seq;
+    mcp_call_t          *call;
+    mcp_stream_state_e   state;
+
+    call = req->call;
+
+    if (call->pending == 1) {
+        state = error ? MCP_STATE_FAILED : MCP_STATE_COMPLETED;
+
+    } else {
+        state = mcp_call_state(call);
+    }
+
+    rc = mcp_store_append(call->node->store, &call->ref, text,
+                          (int) req->job.request, state, mcp_call_now(call),
+                          &seq);
+
+    if (rc == MCP_ERR_FULL || rc == MCP_ERR_LIMIT) {
+        return MCP_AGAIN;
+    }
+
+    mcp_store_count(call->node->store, MCP_COUNT_EVENTS, 1);
+
+    return MCP_OK;
+}
+
+
+/* MCP_OK or MCP_ERR_MEMORY. */
+static int
+mcp_call_answer_kept(mcp_request_t *req, mcp_buf_t *buf)
+{
+    mcp_call_t  *call;
+
+    call = req->call;
+
+    if (call->x && !call->batch) {
+
+        /* what answers one request is the answer */
+
+        mcp_buf_free(&call->x->out);
+        call->x->out = *buf;
+        mcp_buf_init(buf, &call->node->env->mem, SIZE_MAX / 2);
+
+        req->response.data = call->x->out.data;
+        req->response.len = call->x->out.len;
+
+        return MCP_OK;
+    }
+
+    req->response = mcp_arena_dup(&call->arena,
+                                  (mcp_str_t) { buf->data, buf->len });
+
+    return req->response.data ? MCP_OK : MCP_ERR_MEMORY;
+}
+
+
+/* Gives a request its response, which is put into buf already; MCP_AGAIN: no
+ * room, to be repeated. */
+static int
+mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, int error)
+{
+    int          rc;
+    mcp_call_t  *call;
+
+    call = req->call;
+
+    /* it has one: there is no second */
+
+    if (req->state == MCP_REQUEST_OVER) {
+        return MCP_OK;
+    }
+
+    rc = buf->failed;
+
+    if (rc == MCP_OK) {
+        rc = call->durable
+             ? mcp_call_answer_stored(req,
+                                      (mcp_str_t) { buf->data, buf->len },
+                                      error)
+             : mcp_call_answer_kept(req, buf);
+    }
+
+    if (rc == MCP_AGAIN) {
+        return MCP_AGAIN;
+    }
+
+    if (rc != MCP_OK) {
+        mcp_call_log(call, MCP_LOG_ERROR, "failed", "no memory");
+        mcp_call_abandon(call, MCP_FAULT_INTERNAL);
+        return MCP_OK;
+    }
+
+    if (error) {
+        mcp_store_count(call->node->store, MCP_COUNT_CALLS_FAILED, 1);
+        mcp_faces_undo(req);
+    }
+
+    if (call->x) {
+        call->x->outcome = error ? "error" : "ok";
+    }
+
+    req->state = MCP_REQUEST_OVER;
+
+    if (--call->pending == 0) {
+        mcp_call_done(call);
+
+    } else if (req->live) {
+        req->deadline = mcp_call_now(call) + MCP_CALL_GRACE;
+        mcp_call_set_timer(call);
+    }
+
+    return MCP_OK;
+}
+
+
+int
+mcp_call_finish(mcp_request_t *req, mcp_str_t body, int error)
+{
+    int        rc;
+    mcp_buf_t  buf;
+
+    mcp_buf_init(&buf, &req->call->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_reserve(&buf, body.len + req->id.len + 48);
+
+    mcp_buf_lit(&buf, "{\"jsonrpc\":\"2.0\",\"id\":");
+    mcp_buf_str(&buf, req->id);
+
+    if (error) {
+        mcp_buf_lit(&buf, ",\"error\":");
+
+    } else {
+        mcp_buf_lit(&buf, ",\"result\":");
+    }
+
+    mcp_buf_str(&buf, body);
+    mcp_buf_lit(&buf, "}");
+
+    rc = mcp_call_answer(req, &buf, error);
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}
+
+
+int
+mcp_call_finish_fault(mcp_request_t *req, mcp_fault_e fault, mcp_str_t detail)
+{
+    int        rc;
+    mcp_buf_t  buf;
+
+    mcp_buf_init(&buf, &req->call->node->env->mem, SIZE_MAX / 2);
+    mcp_fault_write(&buf, req->id, fault, detail, mcp_null_str);
+
+    rc = mcp_call_answer(req, &buf, 1);
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}
+
+
+void
+mcp_call_fail(mcp_request_t *req, mcp_fault_e fault)
+{
+    if (mcp_call_finish_fault(req, fault, mcp_null_str) == MCP_AGAIN) {
+        mcp_call_hold_fault(req, fault);
+    }
+}
+
+
+void
+mcp_call_hold_fault(mcp_request_t *req, mcp_fault_e fault)
+{
+    memset(&req->msg, 0, sizeof(mcp_backend_msg_t));
+    req->msg.kind = MCP_BACKEND_FAULT;
+    req->msg.fault = fault;
+    req->msg.detail = "no room for its answer";
+    req->held = 1;
+
+    mcp_call_set_timer(req->call);
+}
+
+
+int
+mcp_call_finish_text(mcp_request_t *req, mcp_str_t text)
+{
+    int        rc;
+    mcp_buf_t  buf;
+
+    if (req->method->want != MCP_BACKEND_TOOL) {
+        return mcp_call_finish_fault(req, MCP_FAULT_BACKEND_FAILED, text);
+    }
+
+    mcp_buf_init(&buf, &req->call->node->env->mem, SIZE_MAX / 2);
+
+    mcp_buf_lit(&buf, "{\"content\":[{\"type\":\"text\",\"text\":");
+    mcp_buf_json(&buf, text);
+    mcp_buf_lit(&buf, "}],\"isError\":true}");
+
+    if (buf.failed) {
+        rc = mcp_call_answer(req, &buf, 1);
+
+    } else {
+        rc = mcp_call_finish(req, (mcp_str_t) { buf.data, buf.len }, 0);
+    }
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}

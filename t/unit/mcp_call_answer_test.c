@@ -1,0 +1,69 @@
+
+/* Answers: at once, and never twice. */
+
+#include "core_cases.h"
+
+
+static void
+test_fast_path(void **state)
+{
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    assert_int_equal(a.status, 0);
+    assert_string_equal(d.last_body, CALL);
+    fact_is(&d.jobs[0]->facts, MCP_FACT_PROGRESS_TOKEN, "\"t\"");
+    backend_json(&d, RESULT);
+
+    assert_int_equal(a.status, 200);
+    assert_string_equal(a.text, ANSWER);
+    assert_str_is(mcp_exchange_response(a.x)->content_type,
+                  "application/json");
+    assert_int_equal(stats().streams, 0);
+
+    assert_int_equal(d.forgets, 0);
+    client_close(&d, &a);
+    assert_int_equal(d.forgets, 1);
+    quiet();
+}
+
+
+/* A request that has its answer gets no other, whatever fails later. */
+static void
+test_one_answer(void **state)
+{
+    char         old[MCP_SESSION_TEXT_MAX];
+    mcp_call_t  *call;
+
+    (void) state;
+
+    client_open(&d, old, OLD, ALL);
+    client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
+    driver_wait(&d, 1500);
+    call = d.jobs[0]->call;
+
+    mcp_job_head(d.jobs[0], 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, d.jobs[0], RESULT "\n");
+    assert_int_equal(call->pending, 1);
+    mcp_call_fail(&call->requests[d.jobs[0]->request], MCP_FAULT_INTERNAL);
+    assert_int_equal(call->pending, 1);
+    backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+    backend_json(&d, RESULT);
+    assert_int_equal(count(a.text, "\"id\":7"), 1);
+    assert_int_equal(count(a.text, "\"id\":8"), 1);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_fast_path),
+        test(test_one_answer)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,163 @@
+
+/* Calls that become durable, or cannot: a store without room, too many
+ * streams. */
+
+#include "core_cases.h"
+
+
+static void
+test_stream(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n" PROGRESS(2) "\n");
+
+    assert_int_equal(a.status, 200);
+    assert_int_equal(a.streaming, 1);
+    has(a.text, ".1\ndata: " PROGRESS(1) "\n\n");
+    has(a.text, ".2\ndata: " PROGRESS(2) "\n\n");
+    assert_int_equal(a.ended, 0);
+
+    backend_say(&d, job, RESULT "\n");
+    has(a.text, ".3\ndata: " ANSWER "\n\n");
+    assert_int_equal(a.ended, 1);
+
+    backend_end(&d, job, MCP_FAULT_NONE);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_client_leaves_early(void **state)
+{
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    client_close(&d, &a);
+    assert_int_equal(stats().streams, 1);
+    assert_int_equal(d.n_jobs, 1);
+
+    backend_json(&d, RESULT);
+    quiet();
+    assert_int_equal(stats().streams, 1);
+
+    driver_wait(&d, 70000);
+    assert_int_equal(stats().streams, 0);
+}
+
+
+/* The zone is full: new calls are refused, running ones end. */
+static void
+test_full_store(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.stream_buffer = 64 * 1024 * 1024;
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_close(&d, &a);
+    fill(job);
+
+    client_post(&d, 1, &b, session, CALL8);
+    assert_int_equal(b.status, 503);
+    has(b.text, "\"id\":8");
+    assert_string_equal(client_answer_header(&b, "Retry-After"), "5");
+    client_close(&d, &b);
+    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(stats().counter[MCP_COUNT_REFUSED_FULL], 1);
+
+    cancel(1, session, "7");
+    quiet();
+
+    driver_wait(&d, 90000);
+    client_post(&d, 1, &b, session, CALL);
+    backend_json(&d, RESULT);
+    assert_string_equal(b.text, ANSWER);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* It was full only when the call had to become durable. */
+static void
+test_full_later(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.stream_buffer = 64 * 1024 * 1024;
+
+    client_post(&d, 1, &b, session, CALL8);
+    client_post(&d, 0, &a, session, CALL);
+    job = d.jobs[1];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_close(&d, &a);
+    fill(job);
+
+    driver_wait(&d, 1100);
+    assert_int_equal(b.status, 503);
+    has(b.text, "\"id\":8");
+    assert_int_equal(b.ended, 1);
+    assert_int_equal(d.n_jobs, 1);
+    client_close(&d, &b);
+    cancel(1, session, "7");
+    quiet();
+}
+
+
+static void
+test_too_many_streams(void **state)
+{
+    (void) state;
+
+    d.endpoint.max_session_streams = 1;
+
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 1500);
+    client_post(&d, 1, &b, session, CALL8);
+    assert_int_equal(d.n_jobs, 2);
+    driver_wait(&d, 1500);
+    assert_int_equal(b.status, 429);
+    has(b.text, "\"id\":8");
+    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(stats().counter[MCP_COUNT_REFUSED_LIMIT], 1);
+    client_close(&d, &b);
+
+    /* the fast path needs no stream */
+
+    client_post(&d, 1, &b, session, CALL8);
+    mcp_job_head(d.jobs[1], 200, mcp_str("application/json"));
+    backend_say(&d, d.jobs[1], RESULT);
+    backend_end(&d, d.jobs[1], MCP_FAULT_NONE);
+    assert_int_equal(b.status, 200);
+    client_close(&d, &b);
+
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_stream),
+        test(test_client_leaves_early),
+        test(test_full_store),
+        test(test_full_later),
+        test(test_too_many_streams)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,180 @@
+
+/* Time in calls: becoming durable, max wait, timeouts, the timer itself. */
+
+#include "core_cases.h"
+
+
+static void
+test_stream_after(void **state)
+{
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 999);
+    assert_int_equal(a.status, 0);
+    driver_wait(&d, 2);
+    assert_int_equal(a.status, 200);
+    assert_int_equal(a.streaming, 1);
+    assert_int_equal(stats().streams, 1);
+
+    backend_json(&d, RESULT);
+    has(a.text, ".1\ndata: " ANSWER "\n\n");
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Whatever is due, and however late: what remains is armed in the future, or
+ * the timers of the process would never be done. */
+static void
+test_timer(void **state)
+{
+    enum { STARTED, NOT_STARTED, ASKED, LEFT, LEFT_NO_WAIT, NO_ROOM, WAYS };
+
+    int               way, i;
+    mcp_call_t       *call;
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    for (way = 0; way < WAYS; way++) {
+        client_open(&d, session, NEW, ALL);
+        d.endpoint.max_wait = way == LEFT_NO_WAIT ? 0 : 60000;
+
+        if (way == NOT_STARTED) {
+            driver_pause(&d, 0, 1);
+        }
+
+        client_post(&d, 0, &a, session, CALL);
+        call = a.x->call;
+        call->refs++;
+
+        if (way == ASKED) {
+            mcp_job_head(d.jobs[0], 200, mcp_str("application/x-ndjson"));
+            backend_say(&d, d.jobs[0], ASK "\n");
+        }
+
+        if (way == LEFT || way == LEFT_NO_WAIT) {
+            client_close(&d, &a);
+        }
+
+        if (way == NO_ROOM) {
+            driver_wait(&d, 1500);
+            hog(&ref);
+        }
+
+        driver_pause(&d, 0, 1);
+
+        for (i = 0; i < 20 && mcp_timer_armed(&call->timer); i++) {
+
+            /* the last time far too late */
+
+            d.te.now = call->timer.when + (i == 18 ? 100000 : 0);
+            mcp_timer_del(&d.process[0].node.timers, &call->timer);
+            call->timer.handler(call);
+            assert_true(!mcp_timer_armed(&call->timer)
+                        || call->timer.when > d.te.now);
+        }
+
+        if (way == NO_ROOM) {
+            mcp_store_free(&d.process[1].store, &ref);
+        }
+
+        driver_pause(&d, 0, 0);
+        mcp_call_release(call);
+        driver_pump(&d);
+        driver_wait(&d, 200000);
+
+        if (a.x) {
+            assert_int_equal(a.ended, 1);
+            client_close(&d, &a);
+        }
+
+        quiet();
+    }
+}
+
+
+static void
+test_max_wait(void **state)
+{
+    char  id[64];
+
+    (void) state;
+
+    d.endpoint.call_timeout = 3600000;
+
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 1500);
+    client_last_id(&a, id);
+    client_close(&d, &a);
+
+    /* somebody comes back in time, and the time begins anew */
+
+    driver_wait(&d, 50000);
+    client_resume(&d, 1, &a, session, id);
+    driver_wait(&d, 50000);
+    client_close(&d, &a);
+
+    driver_wait(&d, 59000);
+    assert_int_equal(d.aborts, 0);
+    driver_wait(&d, 2000);
+    assert_int_equal(d.aborts, 1);
+    quiet();
+
+    assert_int_equal(stats().streams, 0);
+    assert_int_equal(stats().counter[MCP_COUNT_CALLS_EXPIRED], 1);
+    client_resume(&d, 1, &a, session, id);
+    assert_int_equal(a.status, 404);
+    client_close(&d, &a);
+}
+
+
+static void
+test_timeout(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 29000);
+    assert_int_equal(d.aborts, 0);
+    driver_wait(&d, 2000);
+    has(a.text, "-32603");
+    has(a.text, "Backend timed out");
+    assert_int_equal(a.ended, 1);
+    assert_int_equal(d.aborts, 1);
+    client_close(&d, &a);
+    quiet();
+
+    /* progress does not put it off */
+
+    job = call(0);
+
+    while (d.n_jobs) {
+        backend_say(&d, job, PROGRESS(1) "\n");
+        driver_wait(&d, 1000);
+        assert_true(count(a.text, PROGRESS(1)) < 32);
+    }
+
+    assert_int_equal(count(a.text, PROGRESS(1)), 30);
+    has(a.text, "Backend timed out");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_stream_after),
+        test(test_timer),
+        test(test_max_wait),
+        test(test_timeout)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
