@@ -142,6 +142,7 @@ struct mcp_exchange_s {
     unsigned               done:1;     /* the last bytes were pulled */
     unsigned               resumed:1;
     unsigned               has_session:1;
+    unsigned               full:1;     /* there is no room for a new call */
 
     /* faces */
     const mcp_face_t      *face;       /* by which it came, NULL: the first */

@@ -620,15 +620,19 @@ mcp_dispatch_single(mcp_exchange_t *x)
     case MCP_VERDICT_CALL:
         x->facts.value[MCP_FACT_NAME] = v.name;
 
-        if (!mcp_store_has_room(x->node->store)) {
-            return mcp_exchange_fault(x, MCP_FAULT_STORE_FULL, x->msg.id,
-                                      mcp_null_str);
-        }
+        /* looked at once: a face that goes on with it has done something */
+
+        x->full = !mcp_store_has_room(x->node->store);
 
         rc = mcp_faces_call(x);
 
         if (rc != MCP_AGAIN) {
             return rc;
+        }
+
+        if (x->full) {
+            return mcp_exchange_fault(x, MCP_FAULT_STORE_FULL, x->msg.id,
+                                      mcp_null_str);
         }
 
         call = mcp_call_create(x, 1);

@@ -303,6 +303,12 @@ mcp_face_token_pass(mcp_exchange_t *x, const mcp_json_value_t *places,
     mcp_str_t       part;
     unsigned char  *key;
 
+    /* a call that is refused does not use it up */
+
+    if (x->full) {
+        return MCP_AGAIN;
+    }
+
     now = x->node->env->now(x->node->env->ctx);
     expires = mcp_face_take(data + 1, 8);
 

@@ -590,6 +590,48 @@ test_pages_again(void **state)
 }
 
 
+/* Without room for new calls those that are there are gone on with, and a
+ * backend's token is not used up by a call that is refused. */
+static void
+test_full(void **state)
+{
+    char               page[sizeof(token)];
+    mcp_job_t         *job;
+    mcp_stream_ref_t   ref;
+
+    (void) state;
+
+    begin(NEW);
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, PAGE);
+    token_of(&a);
+    strcpy(page, token);
+    client_close(&d, &a);
+    job = slow();
+    hog(&ref);
+
+    client_post(&d, 1, &a, session, again(page));
+    assert_int_equal(a.status, 503);
+    has(a.text, "\"id\":8");
+    client_close(&d, &a);
+
+    client_post(&d, 1, &a, session, again(token));
+    assert_int_equal(a.streaming, 1);
+
+    mcp_store_free(&d.process[1].store, &ref);
+    end_with_result(job);
+    has(a.text, "\"id\":8,\"result\":" RESULT);
+    client_close(&d, &a);
+
+    client_post(&d, 1, &a, session, again(page));
+    has(d.last_body, "\"resumeToken\":\"p2\"}");
+    backend_json(&d, RESULT);
+    has(a.text, "\"id\":8,\"result\":" RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 /* Never with an error; what is no token is not passed on. */
 static void
 test_pages_without(void **state)
@@ -835,6 +877,7 @@ main(void)
         test(test_whom),
         test(test_pages),
         test(test_pages_again),
+        test(test_full),
         test(test_pages_without),
         test(test_refused),
         test(test_principal),
