@@ -155,6 +155,25 @@ export class Fixture {
         }
     }
 
+    // the workers of older generations have gone: one that is stopped while it
+    // winds up complains about open sockets
+
+    async settled() {
+        for (const pid of this.retired) {
+            while (await this.works(pid)) {
+                await new Promise((resolve) => { setTimeout(resolve, 10); });
+            }
+        }
+    }
+
+    async works(pid) {
+        const stat = await fs.readFile(`/proc/${pid}/stat`, 'utf8')
+            .catch(() => '');
+
+        return Number(stat.split(') ')[1]?.split(' ')[1])
+            === await this.master();
+    }
+
     log() {
         return fs.readFile(`${this.prefix}/error.log`, 'utf8');
     }

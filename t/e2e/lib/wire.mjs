@@ -273,7 +273,7 @@ export class Answer {
 
 
 // cut: so many bytes of the body are taken; lose: the connection is dropped
-// after so many ms
+// after so many ms, or once that is resolved
 
 export function request(port, { method = 'POST', path = '/mcp', headers = {},
                                 body = '', cut, lose, secure } = {}) {
@@ -311,8 +311,10 @@ export function request(port, { method = 'POST', path = '/mcp', headers = {},
         socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
                      + body);
 
-        if (lose !== undefined) {
+        if (typeof lose === 'number') {
             setTimeout(() => answer.close(), lose);
+        } else {
+            lose?.then(() => answer.close());
         }
     });
 }

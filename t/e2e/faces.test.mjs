@@ -1,0 +1,448 @@
+// What must be true of every face, whatever happens to its client: each case is
+// a test for each of them.  What a face has for itself is in its own file.
+
+import assert from 'node:assert/strict';
+import { describe, test as one } from 'node:test';
+import { Fixture } from './lib/fixture.mjs';
+import { ask, count, faces } from './lib/callers.mjs';
+import { pause } from './lib/faces.mjs';
+import { status } from './lib/load.mjs';
+import { upTo } from './lib/session.mjs';
+
+const COMMON = { mcp_close_after: 'off', mcp_stream_after: '100ms',
+                 mcp_resume_after: '300ms',
+                 nginx: 'mcp_principal $http_x_user;',
+                 apache: 'MCPPrincipal "%{HTTP:X-User}"' };
+
+// a stream with a URL is closed while it asks, whoever reads it
+
+const [main, linked, brief, full] = await Promise.all([
+    Fixture.use({ workers: 3, threads: 8, location: COMMON }),
+    Fixture.use({ workers: 3, threads: 8,
+                  location: { ...COMMON, mcp_link: 'on' } }),
+    Fixture.use({ workers: 2, threads: 16,
+                  location: { ...COMMON, mcp_link: 'on',
+                              mcp_max_wait: '2s' } }),
+    Fixture.use({ workers: 2, zone: '1m',
+                  location: { ...COMMON, mcp_link: 'on',
+                              mcp_stream_buffer: '128k' } }),
+]);
+
+const serverOf = (face) => (face.link ? linked : main);
+const begin = async (face, call, server = serverOf(face), session) =>
+    (await face.of(server, session)).begin(call);
+
+// a case: a test for each face that it has a meaning for
+
+function test(name, run, { of = () => true } = {}) {
+    for (const face of faces.filter(of)) {
+        one(`${face.face}: ${name}`, () => run(face));
+    }
+}
+
+
+// Of one face all refusals are the same, but for the id of what is refused.
+
+const refusals = new Map();
+
+async function refused(face, answer, why) {
+    const { id, ...body } = await answer.json();
+    const text = JSON.stringify([answer.status, answer.type, body]);
+
+    assert.equal(typeof body.error?.code, 'number', why);
+    assert.equal(text, refusals.get(face) ?? text, why);
+    refusals.set(face, text);
+}
+
+// the call may end, and has its end in the store; 'others' still run
+
+async function over(server, caller, others = 0) {
+    await caller.open();
+
+    while ((await status(server)).calls_live > others) {
+        await pause(5);
+    }
+}
+
+
+// the store has given up all that it had
+
+async function empty(server) {
+    while ((await status(server)).streams > 0) {
+        await pause(20);
+    }
+}
+
+
+test('nothing happens', async (face) => {
+    const caller = await begin(face, count(3));
+
+    await caller.open();
+    await caller.end();
+    await caller.again();
+});
+
+
+test('dropped before the first byte', async (face) => {
+    const server = serverOf(face);
+    const caller = await face.of(server);
+    const other = await begin(face, count(2), server, caller.session);
+
+    await caller.lose(count(3));
+    await over(server, caller, 1);
+    assert.equal((await caller.running('finished')).aborted, 0);
+
+    await other.open();
+    await other.end();
+    await caller.find();
+});
+
+
+test('dropped after the first event', async (face) => {
+    const caller = await begin(face, count(3));
+
+    caller.drop();
+    await caller.open();
+    await caller.back();
+    await caller.end();
+});
+
+
+test('dropped after every message', async (face) => {
+    const n = 4;
+
+    for (let drop = 0; drop <= n; drop++) {
+        const caller = await begin(face, count(n));
+
+        await caller.open(drop);
+        await caller.read(drop);
+        caller.drop();
+
+        // the next one comes while nobody is there
+
+        await caller.open(drop + 1);
+        await caller.back();
+        await caller.read(Math.min(drop + 1, n));
+        await caller.open();
+        await caller.end();
+    }
+});
+
+
+test('dropped after every message, without Last-Event-ID', async (face) => {
+    const n = 4;
+
+    for (let drop = 0; drop <= n; drop++) {
+        const caller = await begin(face, count(n));
+
+        await caller.open(drop);
+        await caller.read(drop);
+        caller.drop();
+        await caller.back({ cursor: false });
+        await caller.read(drop);
+        caller.drop();
+        await caller.back();
+        await caller.open();
+        caller.drop();
+        await caller.back({ cursor: false });
+        await caller.end();
+    }
+}, { of: (face) => face.cursor === 'may' });
+
+
+test('dropped while it is asked', async (face) => {
+    const caller = await begin(face, ask);
+
+    await caller.open();
+
+    const one = await caller.read(2);
+
+    caller.drop();
+    await caller.back();
+
+    const two = await caller.read(3);
+
+    await caller.look({ asks: true });
+    caller.drop();
+    await caller.reply([one, two]);
+    caller.drop();
+    await caller.back();
+    await caller.end();
+});
+
+
+test('dropped after the response, before it arrived', async (face) => {
+    const caller = await begin(face, count(2));
+
+    caller.answer.pause();
+    await over(caller.server, caller);
+    caller.drop();
+    await caller.back();
+    await caller.end();
+});
+
+
+test('resumed twice', async (face) => {
+    const caller = await begin(face, count(3));
+
+    await caller.open(1);
+    await caller.read(1);
+
+    for (let i = 0; i < 3; i++) {
+        const older = caller.answer;
+
+        await caller.back();
+        assert.deepEqual(await caller.leftovers(older), caller.overtaken());
+        await caller.read(1);
+    }
+
+    await caller.open();
+    await caller.end();
+});
+
+
+test('resumed at another worker', async (face) => {
+    const caller = await begin(face, count(4));
+
+    await caller.open(1);
+    await caller.read(1);
+
+    for (let i = 0; i < 50; i++) {
+        caller.drop();
+        await caller.back();
+
+        if (caller.answer.headers['x-worker'] !== caller.worker) {
+            break;
+        }
+    }
+
+    assert.notEqual(caller.answer.headers['x-worker'], caller.worker);
+    await caller.open(2);
+    await caller.read(2);
+    await caller.open();
+    await caller.end();
+});
+
+
+test('looked at while it is read', async (face) => {
+    const caller = await begin(face, count(3));
+    const other = await begin(face, count(1), caller.server, caller.session);
+
+    await other.open();
+    await other.end();
+
+    for (let i = 0; i <= 3; i++) {
+        await caller.open(i);
+        await caller.read(i);
+        await caller.look();
+        await caller.look();
+        await other.again();
+    }
+
+    await caller.open();
+    await caller.end();
+    await caller.look({ over: true });
+});
+
+
+// None of it touches the call, whose owner reads on.
+
+async function attempted(face, what, wrong) {
+    const caller = await begin(face, count(2));
+
+    await caller.open(1);
+    await caller.read(1);
+
+    for (const answer of await wrong(caller)) {
+        await refused(face.refusedAs(what), answer, what);
+    }
+
+    await caller.open();
+    await caller.end();
+}
+
+
+test('a wrong token', (face) => attempted(face, 'token',
+    (caller) => caller.attempts({ token: true })));
+
+
+test('a wrong id', (face) => attempted(face, 'id',
+    (caller) => caller.attempts({ id: true })));
+
+
+test('another session', (face) => attempted(face, 'session',
+    async (caller) => caller.attempts({
+        from: await face.session(caller.server) })));
+
+
+test('another principal', (face) => attempted(face, 'principal',
+    async (caller) => {
+        // with a session of his own; with one of another he has none
+
+        const from = Object.assign(Object.create(caller.session),
+                                   { extra: { 'X-User': 'bob' } });
+
+        for (const answer of await caller.attempts({ from })) {
+            assert.equal(answer.status, 404);
+            assert.equal((await answer.json()).error.message,
+                         'Session not found');
+        }
+
+        return caller.attempts({
+            from: await face.session(caller.server, 'bob') });
+    }));
+
+
+test('cancelled', async (face) => {
+    const caller = await begin(face, count(2));
+
+    await caller.open(1);
+    await caller.read(1);
+    assert.equal((await caller.cancel()).status, 202);
+    assert.equal((await caller.running('aborted')).aborted, 1);
+    assert.deepEqual(await caller.leftovers(caller.answer), face.cancelled);
+
+    const answer = await caller.ask();
+
+    if (face.gone) {
+        assert.equal(answer.status, face.gone);
+    } else {
+        await refused(face, answer, 'cancelled');
+    }
+});
+
+
+// many calls that are held when the store has no room for what they say
+
+async function fill(server) {
+    const session = await server.session({ headers: { 'X-User': 'cy' } });
+    const gate = `fill ${Math.random()}`;
+    const calls = [];
+
+    await session.open(gate, 50);
+
+    for (;;) {
+        const answer = await session.call('count', { n: 51, size: 2000, gate });
+
+        if (answer.status !== 200) {
+            assert.equal(answer.status, 503);
+            break;
+        }
+
+        assert.ok(calls.length < 100);
+        await answer.block();
+        calls.push(answer);
+    }
+
+    return async () => {
+        for (const { id } of calls) {
+            await session.notify('notifications/cancelled',
+                                 { requestId: id });
+        }
+
+        await Promise.all(calls.map((answer) => answer.ended));
+    };
+}
+
+test('the store is full', async (face) => {
+    const going = await begin(face, count(5), full);
+    const ended = await begin(face, count(2), full);
+
+    going.drop();
+
+    const { events } = await status(full);
+
+    await going.open(3);
+
+    while ((await status(full)).events < events + 3) {
+        await pause(5);
+    }
+
+    ended.drop();
+    await over(full, ended, 1);
+
+    const clear = await fill(full);
+
+    for (let i = 0; i < 2; i++) {
+        const answer = await going.session.call('count', { n: 1 });
+        const { error, id } = await answer.json();
+
+        assert.equal(answer.status, 503);
+        assert.equal(id, answer.id);
+        assert.equal(typeof error.code, 'number');
+
+        // nothing that it has is lost to who comes back, meanwhile and then
+
+        await going.back();
+        await going.read(3);
+        going.drop();
+    }
+
+    await ended.back();
+    await ended.end();
+    await clear();
+    await going.back();
+    await going.open();
+    await going.end();
+});
+
+
+describe('nobody comes back', { concurrency: true }, () => {
+    test('expired', async (face) => {
+        const caller = await begin(face, count(2), brief);
+
+        await caller.open(1);
+        await caller.read(1);
+        caller.drop();
+        assert.equal((await caller.running('aborted')).aborted, 1);
+        await refused(face, await caller.ask(), 'expired');
+    });
+
+    test('expired before it was fetched', async (face) => {
+        const caller = await begin(face, count(2), brief);
+
+        caller.drop();
+        await caller.open();
+        await caller.running('finished');
+        await empty(brief);
+        await refused(face, await caller.ask(), 'expired');
+    });
+
+    test('expired, dropped before the first byte', async (face) => {
+        const caller = await face.of(brief);
+
+        await caller.lose(count(2));
+        assert.equal((await caller.running('aborted')).aborted, 1);
+    });
+});
+
+
+describe('reloads', () => {
+    test('a reload while it runs', async (face) => {
+        const caller = await begin(face, count(4));
+
+        await caller.open(1);
+        await caller.read(1);
+        await caller.reload();
+        caller.drop();
+        await caller.open(2);
+        await caller.back();
+        await caller.read(2);
+        await caller.open();
+        await caller.end();
+        await caller.server.settled();
+    });
+
+    test('a reload after it ended', async (face) => {
+        const caller = await begin(face, count(3));
+
+        await caller.open(1);
+        await caller.read(1);
+        caller.drop();
+        await over(caller.server, caller);
+        await caller.reload();
+        await caller.back();
+        await caller.end();
+        await caller.server.settled();
+    });
+});
