@@ -304,6 +304,11 @@ int mcp_store_value_get(mcp_store_t *store, char purpose,
 int mcp_store_value_add(mcp_store_t *store, char purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
     uint64_t expires, uint64_t now);
+
+/* Neither the value nor its expiry is ever lowered.  MCP_OK, MCP_ERR_FULL. */
+int mcp_store_value_raise(mcp_store_t *store, char purpose,
+    const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
+    uint64_t expires, uint64_t now);
 void mcp_store_value_delete(mcp_store_t *store, char purpose,
     const unsigned char key[MCP_DIGEST_LEN]);
 
