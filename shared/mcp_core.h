@@ -170,7 +170,7 @@ typedef struct {
     mcp_str_t  method;
     mcp_str_t  params;         /* raw, may be empty */
     mcp_str_t  answer;         /* raw result; empty: outstanding */
-    uint64_t   number;
+    uint64_t   number;         /* of the event that it is; 0: not yet */
 } mcp_question_t;
 
 
@@ -249,7 +249,6 @@ struct mcp_call_s {
     uint64_t               resume_at;  /* its client is told to come back;
                                           0: never */
     uint64_t               unattended; /* since when, 0: a consumer reads */
-    uint64_t               next_number;
     mcp_kept_t            *kept;       /* oldest first */
     mcp_kept_t           **kept_last;
     uint64_t               kept_bytes;

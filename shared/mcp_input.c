@@ -4,8 +4,9 @@
  * 2026-07-28 (an input_required result); clients of the revisions before get
  * JSON-RPC requests on the call's stream and POST their responses.
  *
- * The id of such a request is "<stream id>.<number>": a response finds its
- * call by it, at whatever process it arrives.
+ * The id of such a request is that of the event which it is: a response finds
+ * its call by it, at whatever process it arrives, and proves that the client
+ * has what came before.
  */
 
 #include "mcp_core.h"
@@ -278,15 +279,48 @@ mcp_input_again(mcp_request_t *req)
 }
 
 
+/* Puts one question into words: the stream's next event. */
+static int
+mcp_input_ask(mcp_call_t *call, mcp_question_t *q, mcp_buf_t *buf)
+{
+    int                rc;
+    char               id[MCP_EVENT_ID_MAX];
+    mcp_stream_info_t  info;
+
+    /* nobody else appends to it: last_seq stays until this one is there */
+
+    rc = mcp_store_info(call->node->store, &call->ref, &info);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    q->number = info.last_seq + 1;
+
+    buf->len = 0;
+    mcp_buf_lit(buf, "{\"jsonrpc\":\"2.0\",\"id\":\"");
+    mcp_buf_add(buf, id,
+                (size_t) (mcp_event_id_print(id, call->id, q->number) - id));
+    mcp_buf_lit(buf, "\",\"method\":");
+    mcp_buf_json(buf, q->method);
+
+    if (q->params.len) {
+        mcp_buf_lit(buf, ",\"params\":");
+        mcp_buf_str(buf, q->params);
+    }
+
+    mcp_buf_lit(buf, "}");
+
+    return buf->failed;
+}
+
+
 /* Sends the questions that are not yet sent; MCP_AGAIN: no room. */
 static int
 mcp_input_send(mcp_request_t *req)
 {
-    int              rc;
-    char             id[MCP_EVENT_ID_MAX];
-    mcp_buf_t        buf;
-    mcp_call_t      *call;
-    mcp_question_t  *q;
+    int          rc;
+    mcp_buf_t    buf;
+    mcp_call_t  *call;
 
     call = req->call;
     rc = MCP_OK;
@@ -294,26 +328,8 @@ mcp_input_send(mcp_request_t *req)
     mcp_buf_init(&buf, &call->node->env->mem, SIZE_MAX / 2);
 
     while (req->n_asked < req->n_questions) {
-        q = &req->questions[req->n_asked];
 
-        q->number = call->next_number + 1;
-
-        buf.len = 0;
-        mcp_buf_lit(&buf, "{\"jsonrpc\":\"2.0\",\"id\":\"");
-        mcp_buf_add(&buf, id,
-                    (size_t) (mcp_event_id_print(id, call->id, q->number)
-                              - id));
-        mcp_buf_lit(&buf, "\",\"method\":");
-        mcp_buf_json(&buf, q->method);
-
-        if (q->params.len) {
-            mcp_buf_lit(&buf, ",\"params\":");
-            mcp_buf_str(&buf, q->params);
-        }
-
-        mcp_buf_lit(&buf, "}");
-
-        rc = buf.failed;
+        rc = mcp_input_ask(call, &req->questions[req->n_asked], &buf);
 
         if (rc == MCP_OK) {
 
@@ -329,7 +345,6 @@ mcp_input_send(mcp_request_t *req)
             break;
         }
 
-        call->next_number++;
         req->n_asked++;
         mcp_store_count(call->node->store, MCP_COUNT_INPUTS, 1);
     }

@@ -303,6 +303,30 @@ question_id(const char *text, const char *method, char *id)
 }
 
 
+/* How many questions there are; the id of each is that of its event. */
+static inline unsigned
+questions(const char *text)
+{
+    unsigned     n;
+    const char  *p, *start;
+
+    static const char  before[] = "\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"";
+
+    for (n = 0; (p = strstr(text, before)) != NULL; n++) {
+        for (start = p; start > text && start[-1] != '\n'; start--) {
+            /* void */
+        }
+
+        text = p + strlen(before);
+        assert_memory_equal(start, "id: ", 4);
+        assert_memory_equal(start + 4, text, (size_t) (p - start - 4));
+        assert_int_equal(text[p - start - 4], '"');
+    }
+
+    return n;
+}
+
+
 /* A client answers a question; what: "result":... or "error":... */
 static inline void
 reply(unsigned process, const char *of, const char *id, const char *what)

@@ -27,6 +27,7 @@ test_round(void **state)
     has(a.text, "\"method\":\"elicitation/create\",\"params\":"
                 "{\"message\":\"?\"}}");
     has(a.text, "\"method\":\"roots/list\"}");
+    assert_int_equal(questions(a.text), 2);
 
     /* responses at either process */
 
@@ -102,6 +103,7 @@ test_rounds(void **state)
     }
 
     assert_int_equal(count(a.text, PROGRESS(1)), 25);
+    assert_int_equal(questions(a.text), 25);
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
     client_close(&d, &a);
@@ -566,6 +568,7 @@ test_held(void **state)
     driver_pump(&d);
     assert_int_equal(count(a.text, "sampling/createMessage"), 1);
     assert_int_equal(count(a.text, "roots/list"), 1);
+    assert_int_equal(questions(a.text), 2);
     question_id(a.text, "sampling/createMessage", id);
     reply(0, session, id, "\"result\":{\"second\":2}");
     assert_int_equal(d.n_jobs, 1);
@@ -607,6 +610,58 @@ test_batch(void **state)
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
     assert_int_equal(a.ended, 1);
+    assert_int_equal(questions(a.text), 2);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* A question that finds no room, and events of others that do. */
+static void
+test_overtaken(void **state)
+{
+    int         i;
+    char        old[MCP_SESSION_TEXT_MAX];
+    mcp_job_t  *job, *slow;
+
+    (void) state;
+
+    d.endpoint.stream_buffer = 8 * 1024;
+    client_open(&d, old, OLD, ALL);
+    client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
+    a.slow = 1;
+    slow = d.jobs[0];
+    job = d.jobs[1];
+    mcp_job_head(slow, 200, mcp_str("application/x-ndjson"));
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    snprintf(line, sizeof(line), BIG(900), 0);
+
+    for (i = 0; i < 4; i++) {
+        assert_true(backend_say(&d, slow, line) > 0);
+    }
+
+    snprintf(line, sizeof(line),
+             "{\"resultType\":\"input_required\",\"inputRequests\":{\"a\":{"
+             "\"method\":\"roots/list\",\"params\":{\"x\":\"%05000d\"}}}}\n",
+             1);
+    backend_say(&d, slow, line);
+    backend_end(&d, slow, MCP_FAULT_NONE);
+    backend_say(&d, job, NOTE("notifications/message",
+                              "{\"level\":\"info\",\"data\":8}") "\n");
+
+    a.slow = 0;
+    driver_pull(&a);
+    driver_wait(&d, 1100);
+    assert_int_equal(questions(a.text), 1);
+    has(a.text, "\"data\":8}");
+    has(strstr(a.text, "\"data\":8}"), "roots/list");
+    question_id(a.text, "roots/list", id);
+    reply(1, old, id, "\"result\":{\"of\":7}");
+    has(d.last_body, "\"inputResponses\":{\"a\":{\"of\":7}}");
+    end_with_result(job);
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    assert_int_equal(a.ended, 1);
     client_close(&d, &a);
     quiet();
 }
@@ -627,7 +682,8 @@ main(void)
         test(test_given_up),
         test(test_resumed),
         test(test_held),
-        test(test_batch)
+        test(test_batch),
+        test(test_overtaken)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
