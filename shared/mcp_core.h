@@ -77,6 +77,7 @@ typedef struct {
     mcp_str_t      origin;
     mcp_str_t      host;
     mcp_str_t      token;      /* .data NULL: the URL has none */
+    uint32_t       turn;       /* of the stream, as far as it is known */
     unsigned       secure:1;
     unsigned       closes:1;   /* when its stream asks for input */
 } mcp_link_t;

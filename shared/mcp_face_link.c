@@ -5,10 +5,10 @@
  * that the call waits for.
  *
  * The URL is the one of the request with an argument that holds a token:
- * stream id (16), number of the event that it begins after (8), capabilities
- * of the client (2).  A token needs no session, which has its stream all the
- * same.  When the questions of a stream were answered by one, all that begin
- * before are spent.
+ * stream id (16), number of the event that it begins after (8), turn (4),
+ * capabilities of the client (2).  A token needs no session, which has its
+ * stream all the same.  When questions of a stream are answered by one, the
+ * stream's next turn begins, and all of the turns before are spent.
  */
 
 
@@ -16,8 +16,13 @@
 
 
 #define MCP_FACE_LINK_PURPOSE  'k'     /* of tokens, and of values: by stream,
-                                          where the live URLs begin */
-#define MCP_FACE_LINK_LEN      (MCP_STREAM_ID_LEN + 8 + 2)
+                                          its turn; none: 0 */
+
+/* where in the token, behind the stream's id */
+#define MCP_FACE_LINK_AFTER    MCP_STREAM_ID_LEN
+#define MCP_FACE_LINK_TURN     (MCP_FACE_LINK_AFTER + 8)
+#define MCP_FACE_LINK_CAN      (MCP_FACE_LINK_TURN + 4)
+#define MCP_FACE_LINK_LEN      (MCP_FACE_LINK_CAN + 2)
 
 #define MCP_FACE_LINK_ARG      "mcp-stream="
 #define MCP_FACE_LINK_REL      ">; rel=\"stream\""
@@ -187,6 +192,50 @@ mcp_face_link_print(const mcp_link_t *link, char *p)
 }
 
 
+/*
+ * Keeps the turn, of a stream that has had one, for as long as the stream may
+ * last from now on: unattended, in its last invocation, with its questions at
+ * the client.  Should there be no room for it, an old URL works a little
+ * longer.
+ */
+static void
+mcp_face_link_keep(mcp_exchange_t *x, const mcp_stream_info_t *info)
+{
+    uint64_t               now;
+    const mcp_endpoint_t  *endpoint;
+
+    if (x->link.turn == 0) {
+        return;
+    }
+
+    endpoint = x->endpoint;
+    now = x->node->env->now(x->node->env->ctx);
+
+    (void) mcp_store_value_raise(x->node->store, MCP_FACE_LINK_PURPOSE,
+                                 info->ref.id, x->link.turn,
+                                 now + info->max_wait + endpoint->linger
+                                 + endpoint->call_timeout
+                                 + endpoint->input_timeout + MCP_CALL_GRACE,
+                                 now);
+}
+
+
+/* The turn, for who came without a token; or with one that begins the next. */
+static void
+mcp_face_link_learn(mcp_exchange_t *x)
+{
+    uint32_t  turn;
+
+    if (mcp_store_value_get(x->node->store, MCP_FACE_LINK_PURPOSE, x->ref.id,
+                            x->last_write, &turn)
+        == MCP_OK
+        && x->link.turn < turn)
+    {
+        x->link.turn = turn;
+    }
+}
+
+
 static void
 mcp_face_link_head(mcp_exchange_t *x)
 {
@@ -196,8 +245,13 @@ mcp_face_link_head(mcp_exchange_t *x)
 
     link = &x->link;
 
-    if (!x->endpoint->link || x->bound
-        || !mcp_face_link_is_clean(link->target, MCP_FACE_LINK_TARGET_MAX)
+    if (!x->endpoint->link || x->bound) {
+        return;
+    }
+
+    mcp_face_link_learn(x);
+
+    if (!mcp_face_link_is_clean(link->target, MCP_FACE_LINK_TARGET_MAX)
         || link->target.data[0] != '/'
         || !(link->origin.len
              ? mcp_face_link_is_clean(link->origin, MCP_FACE_LINK_HOST_MAX)
@@ -214,8 +268,9 @@ mcp_face_link_head(mcp_exchange_t *x)
     }
 
     memcpy(data, x->ref.id, MCP_STREAM_ID_LEN);
-    mcp_face_put(data + MCP_STREAM_ID_LEN, x->first, 8);
-    mcp_face_put(data + MCP_STREAM_ID_LEN + 8, x->session.capabilities, 2);
+    mcp_face_put(data + MCP_FACE_LINK_AFTER, x->first, 8);
+    mcp_face_put(data + MCP_FACE_LINK_TURN, x->link.turn, 4);
+    mcp_face_put(data + MCP_FACE_LINK_CAN, x->session.capabilities, 2);
 
     p = mcp_token_sign(x->endpoint->keys, MCP_FACE_LINK_PURPOSE, data,
                        sizeof(data), mcp_face_link_print(link, start));
@@ -244,18 +299,49 @@ mcp_face_link_head(mcp_exchange_t *x)
 static int
 mcp_face_link_idle(mcp_exchange_t *x)
 {
+    int                closes;
     mcp_stream_info_t  info;
 
-    return x->link.closes && x->cursor.seq > x->first
-           && mcp_store_info(x->node->store, &x->ref, &info) == MCP_OK
-           && info.state == MCP_STATE_INPUT_REQUIRED;
+    closes = x->link.closes && x->cursor.seq > x->first;
+
+    if ((!closes && x->link.turn == 0)
+        || mcp_store_info(x->node->store, &x->ref, &info) != MCP_OK)
+    {
+        return 0;
+    }
+
+    /* a connection may last for many turns */
+
+    mcp_face_link_keep(x, &info);
+
+    return closes && info.state == MCP_STATE_INPUT_REQUIRED;
+}
+
+
+/* What is true of a URL now need not be true the next time. */
+static void
+mcp_face_link_not_stored(mcp_exchange_t *x)
+{
+    mcp_exchange_header(x, mcp_str("Cache-Control"), mcp_str("no-store"));
 }
 
 
 static int
 mcp_face_link_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 {
+    mcp_face_link_not_stored(x);
+
     return mcp_exchange_fault(x, fault, mcp_null_str, mcp_null_str);
+}
+
+
+static int
+mcp_face_link_nothing(mcp_exchange_t *x, const char *outcome)
+{
+    mcp_face_link_not_stored(x);
+    x->outcome = outcome;
+
+    return mcp_exchange_status(x, 204);
 }
 
 
@@ -289,7 +375,8 @@ mcp_face_link_find(mcp_exchange_t *x, mcp_stream_info_t *info,
         return MCP_FAULT_LINK;
     }
 
-    *after = mcp_face_take(data + MCP_STREAM_ID_LEN, 8);
+    *after = mcp_face_take(data + MCP_FACE_LINK_AFTER, 8);
+    x->link.turn = (uint32_t) mcp_face_take(data + MCP_FACE_LINK_TURN, 4);
 
     if (mcp_store_find(store, data, info) != MCP_OK
         || !(info->kind == MCP_STREAM_LISTEN ? mcp_face_owns(x, info)
@@ -297,7 +384,7 @@ mcp_face_link_find(mcp_exchange_t *x, mcp_stream_info_t *info,
         || (mcp_store_value_get(store, MCP_FACE_LINK_PURPOSE, info->ref.id,
                                 now, &value)
             == MCP_OK
-            && *after < value)
+            && x->link.turn < value)
         || mcp_store_value_get(store, 'd', info->session, now, &value)
            == MCP_OK)
     {
@@ -309,8 +396,10 @@ mcp_face_link_find(mcp_exchange_t *x, mcp_stream_info_t *info,
         memcpy(x->session.principal, info->principal, MCP_DIGEST_LEN);
         x->session.revision = (mcp_revision_e) info->revision;
         x->session.capabilities =
-            (unsigned) mcp_face_take(data + MCP_STREAM_ID_LEN + 8, 2);
+            (unsigned) mcp_face_take(data + MCP_FACE_LINK_CAN, 2);
     }
+
+    mcp_face_link_keep(x, info);
 
     return MCP_FAULT_NONE;
 }
@@ -378,15 +467,13 @@ mcp_face_link_get(mcp_exchange_t *x)
     if (after == info.last_seq) {
 
         if (info.state >= MCP_STATE_COMPLETED) {
-            x->outcome = "finished";
-            return mcp_exchange_status(x, 204);
+            return mcp_face_link_nothing(x, "finished");
         }
 
         if (info.state == MCP_STATE_INPUT_REQUIRED) {
             mcp_store_touch(x->node->store, &info.ref,
                             x->node->env->now(x->node->env->ctx));
-            x->outcome = "input";
-            return mcp_exchange_status(x, 204);
+            return mcp_face_link_nothing(x, "input");
         }
     }
 
@@ -394,10 +481,12 @@ mcp_face_link_get(mcp_exchange_t *x)
 }
 
 
-/* All of them are responses to requests of this stream. */
+/* All of them are responses to requests of this stream; *after is raised to
+ * the last of these. */
 static mcp_fault_e
 mcp_face_link_read(mcp_exchange_t *x, mcp_str_t text,
-    const mcp_stream_info_t *info, mcp_rpc_t **msgs, size_t *n)
+    const mcp_stream_info_t *info, mcp_rpc_t **msgs, size_t *n,
+    uint64_t *after)
 {
     size_t          i;
     uint64_t        number;
@@ -442,9 +531,14 @@ mcp_face_link_read(mcp_exchange_t *x, mcp_str_t text,
         id.len -= 2;
 
         if (mcp_event_id_parse(id, stream, &number) != MCP_OK
-            || memcmp(stream, info->ref.id, MCP_STREAM_ID_LEN) != 0)
+            || memcmp(stream, info->ref.id, MCP_STREAM_ID_LEN) != 0
+            || number == 0 || number > info->last_seq)
         {
             return MCP_FAULT_LINK_INPUT;
+        }
+
+        if (*after < number) {
+            *after = number;
         }
     }
 
@@ -461,12 +555,11 @@ static int
 mcp_face_link_answer(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t after, const mcp_rpc_t *msgs, size_t n)
 {
-    int                    rc, posted;
-    size_t                 i, n_headers;
-    const mcp_endpoint_t  *endpoint;
+    int     rc, posted;
+    size_t  i, n_headers;
 
-    endpoint = x->endpoint;
     n_headers = x->response.n_headers;
+    x->link.turn++;
 
     rc = mcp_face_link_start(x, info, after);
 
@@ -484,55 +577,48 @@ mcp_face_link_answer(mcp_exchange_t *x, const mcp_stream_info_t *info,
     }
 
     if (rc == MCP_DONE) {
-
-        /* should there be no room for it, an old URL works a little longer */
-
-        (void) mcp_store_value_set(x->node->store, MCP_FACE_LINK_PURPOSE,
-                                   info->ref.id, (uint32_t) after,
-                                   x->last_write + endpoint->call_timeout
-                                   + endpoint->input_timeout
-                                   + endpoint->max_wait);
+        mcp_face_link_keep(x, info);
     }
 
     return rc;
 }
 
 
+/* The new stream begins after what is known to have arrived: who answers a
+ * question has it, and what was before it. */
 static int
 mcp_face_link_post(mcp_exchange_t *x, mcp_str_t text)
 {
     size_t              n;
-    uint64_t            after;
+    uint64_t            after, seen;
     mcp_rpc_t          *msgs;
     mcp_fault_e         fault;
     mcp_stream_info_t   info;
 
     n = 0;
+    seen = 0;
     fault = mcp_face_link_find(x, &info, &after);
 
     if (fault == MCP_FAULT_NONE) {
-        fault = mcp_face_link_read(x, text, &info, &msgs, &n);
+        fault = mcp_face_link_read(x, text, &info, &msgs, &n, &after);
     }
 
     if (fault == MCP_FAULT_NONE && info.state != MCP_STATE_INPUT_REQUIRED) {
         fault = MCP_FAULT_LINK_INPUT;
     }
 
-    if (fault == MCP_FAULT_NONE) {
-
-        /* who answers has the questions, and what was before them */
-
-        if (after < info.sent_seq) {
-            after = info.sent_seq;
-        }
-
-        if (mcp_face_cursor(x, &info, &after) != MCP_OK) {
-            fault = MCP_FAULT_EVENT_ID_UNKNOWN;
-        }
+    if (fault == MCP_FAULT_NONE
+        && mcp_face_cursor(x, &info, &seen) != MCP_OK)
+    {
+        fault = MCP_FAULT_EVENT_ID_UNKNOWN;
     }
 
     if (fault != MCP_FAULT_NONE) {
         return mcp_face_link_refuse(x, fault);
+    }
+
+    if (after < seen) {
+        after = seen;
     }
 
     mcp_store_count(x->node->store, MCP_COUNT_MESSAGES, (int64_t) n);

@@ -229,7 +229,8 @@ class Lane {
         assert.equal('link' in answer.headers, this.world.link);
 
         if (this.world.link) {
-            call.links.push({ url: urlOf(answer), reader });
+            call.links.push({ url: urlOf(answer), reader,
+                              turn: [...call.turn] });
         }
 
         const worker = answer.headers['x-worker'];
@@ -334,17 +335,21 @@ class Lane {
                 ? call.links.at(-1) : this.pick(call.links));
             const start = c === undefined ? link.reader.start : [c, c];
 
-            plan.options = { start };
-            dropped(start[0]);
-            plan.no ||= start[0] < most;
+            // who names no event gets what is kept
+
+            if (c === undefined) {
+                plan.options = { start: start.map((seq, i) => Math.max(seq,
+                    call.floor[i])) };
+            } else {
+                plan.options = { start };
+                dropped(c);
+            }
 
             if (link) {
-                const [, high] = link.reader.start;
-                const [low] = link.reader.start;
+                plan.link = link;
+                plan.spent = link.turn[0] < call.turn[1];
 
-                plan.spent = low < call.spent[1];
-
-                if (high < call.spent[0]) {
+                if (link.turn[1] < call.turn[0]) {
                     plan.yes = false;
                 }
 
@@ -476,8 +481,15 @@ class Lane {
     async refused(way, answer, plan) {
         if (way === 'get' || way === 'link') {
             assert.equal(answer.status, 404);
-            await refusal(plan.spent && way === 'link'
-                && /URL/.test(await answer.text()) ? 'link' : 'purged', answer);
+
+            const spent = plan.spent && /URL/.test(await answer.text());
+
+            if (spent) {
+                this.call.turn[0] = Math.max(this.call.turn[0],
+                                             plan.link.turn[0] + 1);
+            }
+
+            await refusal(spent ? 'link' : 'purged', answer);
         } else {
             await refusal(answer.status === 400 ? 'no request' : 'resume',
                           answer);
@@ -789,16 +801,19 @@ class Lane {
 
     async answerLink(some, list) {
         const { call } = this;
-        const { url, reader } = call.links.at(-1);
+        const { url, reader, turn } = call.links.at(-1);
         const c = this.chance(0.5) && call.cursors.includes(call.last)
             ? call.last : undefined;
         const lose = this.chance(0.1) ? this.rand() * 10 : undefined;
         const before = this.reader;
-        const start = c !== undefined ? [c, c] : [
-            Math.max(reader.start[0], call.sent[0]),
-            Math.max(reader.start[1], Math.min(call.sent[1], call.available))];
 
-        if (reader.start[0] < call.spent[1]) {
+        // after what is proven to have arrived, of what is kept
+
+        const proven = Math.max(c ?? 0, ...some);
+        const start = [0, 1].map((i) => Math.max(proven, reader.start[i],
+            c === undefined ? call.floor[i] : 0));
+
+        if (turn[0] < call.turn[1]) {
             return;
         }
 
@@ -810,8 +825,7 @@ class Lane {
             last: c === undefined ? {}
                 : { 'Last-Event-ID': call.eventId(c) } }), lose);
 
-        call.spent[1] = Math.max(call.spent[1], start[1]);
-        call.skips ||= start[1] > call.last;
+        call.turn[1] = Math.max(call.turn[1], turn[1] + 1);
 
         if (!answer) {
 
@@ -831,7 +845,7 @@ class Lane {
 
         assert.equal(answer.status, 200, answer.sse ? '' : await answer.text());
         some.forEach((seq) => call.answered.add(seq));
-        call.spent[0] = Math.max(call.spent[0], start[0]);
+        call.turn[0] = Math.max(call.turn[0], turn[0] + 1);
 
         const next = this.reads(answer, { start });
 
@@ -1029,7 +1043,7 @@ class Lane {
         const { call } = this;
 
         if (call.done && this.ways().some((way) => way !== 'token')
-            && !call.faces.interims && !call.skips)
+            && !call.faces.interims)
         {
             for (let seq = call.heads + 1; seq <= call.length; seq++) {
                 assert.ok(call.seen.has(seq), `event ${seq} is lost`);

@@ -83,12 +83,65 @@ linked(int n)
 }
 
 
+/* What is no stream may be another answer the next time. */
+static void
+cached_as_it_must(client_t *client)
+{
+    const char  *value;
+
+    value = client_answer_header(client, "Cache-Control");
+    assert_non_null(value);
+    assert_string_equal(value, client->status == 200 ? "no-cache"
+                                                     : "no-store");
+}
+
+
 static void
 get_is(const char *of, const char *target, const char *after, int status)
 {
     send_to(1, &b, of, "GET", target, after, "");
     assert_int_equal(b.status, status);
+    cached_as_it_must(&b);
     client_close(&d, &b);
+}
+
+
+/* The array of answers to the first n questions of ids, in line. */
+static const char *
+answers(int n)
+{
+    static const char *const  results[] = { "{\"action\":\"accept\"}",
+                                            "{\"roots\":[]}" };
+
+    int     i;
+    size_t  len;
+
+    len = (size_t) sprintf(line, "[");
+
+    for (i = 0; i < n; i++) {
+        len += (size_t) sprintf(line + len,
+                                "%s{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
+                                "\"result\":%s}", i ? "," : "", ids[i],
+                                results[i]);
+    }
+
+    sprintf(line + len, "]");
+
+    return line;
+}
+
+
+/* A backend asks two questions, and a's connection ends. */
+static void
+asked(mcp_job_t *job)
+{
+    backend_say(&d, job, ASK "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    assert_int_equal(a.ended, 1);
+    client_last_id(&a, last);
+    question_id(a.text, "elicitation/create", ids[0]);
+    question_id(a.text, "roots/list", ids[1]);
+    client_close(&d, &a);
 }
 
 
@@ -254,6 +307,13 @@ test_get(void **state)
     client_close(&d, &b);
     driver_wait(&d, 20000);
     get_is(NULL, url, NULL, 404);
+
+    /* what others are answered is theirs */
+
+    client_resume(&d, 0, &b, session, last);
+    assert_int_equal(b.status, 404);
+    assert_null(client_answer_header(&b, "Cache-Control"));
+    client_close(&d, &b);
     quiet();
 }
 
@@ -292,14 +352,9 @@ test_turns(void **state)
     strcpy(old, url);
 
     for (turn = 0; turn < 3; turn++) {
-        backend_say(&d, job, ASK "\n");
-        backend_end(&d, job, MCP_FAULT_NONE);
-        assert_int_equal(a.ended, 1);
+        asked(job);
         has(a.text + a.len - 13, "retry: 2000\n\n");
-        client_last_id(&a, last);
-        question_id(a.text, "elicitation/create", ids[0]);
-        question_id(a.text, "roots/list", ids[1]);
-        client_close(&d, &a);
+        assert_int_equal(questions(a.text), 2);
 
         get_is(NULL, url, last, 204);
         driver_wait(&d, 500);
@@ -314,11 +369,10 @@ test_turns(void **state)
         assert_int_equal(b.ended, 1);
         client_close(&d, &b);
 
-        snprintf(line, sizeof(line), "[{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
-                 "\"result\":{\"action\":\"accept\"}},{\"jsonrpc\":\"2.0\","
-                 "\"id\":\"%s\",\"result\":{\"roots\":[]}}]", ids[0], ids[1]);
-        send_to(1, &a, turn % 2 ? session : NULL, "POST", url, NULL, line);
+        send_to(1, &a, turn % 2 ? session : NULL, "POST", url, NULL,
+                answers(2));
         assert_int_equal(a.status, 200);
+        cached_as_it_must(&a);
         assert_int_equal(a.streaming, 1);
         assert_int_equal(a.ended, 0);
         assert_int_equal(count(a.text, "\ndata: {"), 0);
@@ -356,34 +410,269 @@ test_turns(void **state)
 }
 
 
-/* One after the other; the new URL is good for the rest. */
+/* One after the other; the new URL is good for the rest, and a question that
+ * may not have arrived comes again. */
 static void
 test_some_answers(void **state)
+{
+    char  second[64];
+
+    (void) state;
+
+    begin(NEW);
+    linked(1);
+    asked(d.jobs[0]);
+    strcpy(old, url);
+
+    /* who answers the first may not have the second */
+
+    send_to(1, &a, session, "POST", url, NULL, answers(1));
+    assert_int_equal(a.status, 200);
+    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(questions(a.text), 1);
+    question_id(a.text, "roots/list", second);
+    assert_string_equal(second, ids[1]);
+    has_not(a.text, PROGRESS(1));
+    assert_int_equal(a.ended, 1);
+    has(a.text + a.len - 13, "retry: 2000\n\n");
+    assert_non_null(link_of(&a, url));
+    client_close(&d, &a);
+    get_is(session, old, NULL, 404);
+    get_is(session, url, last, 204);
+    get_is(session, url, NULL, 200);
+
+    strcpy(ids[0], ids[1]);
+    send_to(0, &a, session, "POST", url, NULL, answers(1));
+    assert_int_equal(a.status, 200);
+    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(questions(a.text), 0);
+    get_is(session, url, NULL, 404);
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* The last one first: that proves the one before, which is not sent again.
+ * The new URL begins where the next one will, and is spent all the same. */
+static void
+test_last_answer(void **state)
+{
+    char  first[64];
+
+    (void) state;
+
+    begin(NEW);
+    linked(1);
+    asked(d.jobs[0]);
+    strcpy(first, ids[0]);
+    strcpy(ids[0], ids[1]);
+
+    send_to(1, &a, session, "POST", url, NULL, answers(1));
+    assert_int_equal(a.status, 200);
+    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(questions(a.text), 0);
+    assert_non_null(link_of(&a, old));
+    client_close(&d, &a);
+    get_is(session, old, NULL, 204);
+
+    strcpy(ids[0], first);
+    send_to(0, &a, session, "POST", old, NULL, answers(1));
+    assert_int_equal(a.status, 200);
+    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(questions(a.text), 0);
+    assert_non_null(link_of(&a, url));
+    assert_string_not_equal(old, url);
+    get_is(session, old, NULL, 404);
+    client_close(&d, &a);
+    backend_json(&d, RESULT);
+    get_is(session, url, NULL, 200);
+    quiet();
+}
+
+
+/* Written to a connection is not arrived: the new stream begins after what the
+ * answers, the URL and Last-Event-ID prove. */
+static void
+test_proven(void **state)
+{
+    static const struct {
+        int  from_get;                 /* the URL is of a GET after event 4 */
+        int  named;                    /* Last-Event-ID: n-th event, 0: none */
+        int  after;
+    } cases[] = {
+        { 0, 0, 3 }, { 0, 1, 3 }, { 0, 4, 4 }, { 0, 5, 5 }, { 1, 0, 4 },
+        { 1, 3, 4 }, { 1, 5, 5 }
+    };
+
+    int         k;
+    char        path[512], named[64], id[64];
+    size_t      i;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        begin(NEW);
+        job = linked(1);
+        strcpy(path, door_of(job, old, sizeof(old)));
+        asked(job);
+
+        /* while the client is asked, two that are lost on their way */
+
+        publish(0, &b, path, PROGRESS(4));
+        publish(1, &b, path, PROGRESS(5));
+        send_to(0, &b, session, "GET", url, last, "");
+        has(b.text, PROGRESS(5));
+        client_close(&d, &b);
+
+        if (cases[i].from_get) {
+            snprintf(id, sizeof(id), "%.22s.4", last);
+            send_to(0, &b, session, "GET", url, id, "");
+            assert_non_null(link_of(&b, url));
+            client_close(&d, &b);
+        }
+
+        snprintf(named, sizeof(named), "%.22s.%d", last, cases[i].named);
+        send_to(1, &a, session, "POST", url, cases[i].named ? named : NULL,
+                answers(2));
+        assert_int_equal(a.status, 200);
+
+        for (k = 1; k <= 5; k++) {
+            snprintf(id, sizeof(id), "id: %.22s.%d\ndata: {", last, k);
+            assert_int_equal(count(a.text, id), k > cases[i].after);
+        }
+
+        client_close(&d, &a);
+        assert_int_equal(d.n_jobs, 1);
+        backend_json(&d, RESULT);
+    }
+
+    quiet();
+}
+
+
+/* The head of the answer to a POST is lost: the URL is spent, the new one is
+ * not known.  The endpoint knows the stream, and gives one that is good. */
+static void
+test_answer_lost(void **state)
 {
     (void) state;
 
     begin(NEW);
+    linked(1);
+    asked(d.jobs[0]);
+    send_to(1, &a, session, "POST", url, NULL, answers(2));
+    assert_int_equal(a.status, 200);
+    client_close(&d, &a);
+
+    send_to(0, &b, session, "POST", url, NULL, answers(2));
+    assert_int_equal(b.status, 404);
+    has(b.text, LOST);
+    cached_as_it_must(&b);
+    client_close(&d, &b);
+
+    /* also with an id before the questions */
+
+    snprintf(old, sizeof(old), "%.22s.1", last);
+    client_init(&a, session);
+    client_header(&a, "Host", "mcp.example");
+    client_header(&a, "Last-Event-ID", old);
+    client_send(&d, 1, &a, "GET", "");
+    assert_int_equal(a.status, 200);
+    assert_int_equal(questions(a.text), 2);
+    assert_non_null(link_of(&a, url));
+    client_close(&d, &a);
+
+    assert_int_equal(d.n_jobs, 1);
+    backend_json(&d, RESULT);
+    send_to(1, &a, NULL, "GET", url, last, "");
+    assert_int_equal(count(a.text, ANSWER), 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* What is spent stays so for as long as the stream is there, by the policy of
+ * the tool, and in use. */
+static void
+test_spent(void **state)
+{
+    int   i;
+    char  error[256];
+
+    (void) state;
+
+    mcp_catalog_free(d.catalog);
+    assert_int_equal(mcp_catalog_create(&d.te.env.mem, mcp_str(
+                         "{\"tools\":[{\"name\":\"echo\",\"inputSchema\":"
+                         "{\"type\":\"object\"},\"x-mcp-max-wait\":600}]}"),
+                         &d.catalog, error, sizeof(error)),
+                     MCP_OK);
+    d.endpoint.catalog = d.catalog;
+    d.endpoint.max_wait = 1000;
+
+    begin(NEW);
     linked(0);
+    strcpy(old, url);
+    asked(d.jobs[0]);
+    send_to(1, &a, session, "POST", url, NULL, answers(2));
+    assert_non_null(link_of(&a, url));
+    client_close(&d, &a);
+    backend_json(&d, RESULT);
+    driver_wait(&d, 590000);
+    get_is(session, old, NULL, 404);
+
+    /* read again and again, which keeps it */
+
+    for (i = 0; i < 200; i++) {
+        get_is(session, url, NULL, 200);
+        driver_wait(&d, 4500);
+    }
+
+    get_is(session, old, NULL, 404);
+    get_is(session, url, NULL, 200);
+    driver_wait(&d, 5500);
+    get_is(session, url, NULL, 404);
+    quiet();
+}
+
+
+/* A connection of a client that is not sent away, for many turns. */
+static void
+test_spent_meanwhile(void **state)
+{
+    int  i;
+
+    (void) state;
+
+    begin(MIDDLE);
+    linked(0);
+    strcpy(old, url);
     backend_say(&d, d.jobs[0], ASK "\n");
     backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+    client_last_id(&a, last);
     question_id(a.text, "elicitation/create", ids[0]);
     question_id(a.text, "roots/list", ids[1]);
     client_close(&d, &a);
-
-    snprintf(line, sizeof(line), "[{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
-             "\"result\":{\"action\":\"accept\"}}]", ids[0]);
-    send_to(1, &a, session, "POST", url, NULL, line);
+    send_to(1, &a, session, "POST", url, NULL, answers(2));
     assert_int_equal(a.status, 200);
-    assert_int_equal(d.n_jobs, 0);
-    assert_non_null(link_of(&a, url));
     client_close(&d, &a);
-    get_is(session, url, NULL, 204);
 
-    snprintf(line, sizeof(line), "[{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
-             "\"result\":{\"roots\":[]}}]", ids[1]);
-    send_to(0, &a, session, "POST", url, NULL, line);
-    assert_int_equal(a.status, 200);
-    assert_int_equal(d.n_jobs, 1);
+    client_resume(&d, 1, &a, session, last);
+
+    for (i = 0; i < 20; i++) {
+        driver_wait(&d, 15000);
+        backend_json(&d, ASK);
+        assert_int_equal(a.ended, 0);
+        question_id(a.text, "elicitation/create", ids[0]);
+        question_id(a.text, "roots/list", ids[1]);
+        reply(0, session, ids[0], "\"result\":{\"action\":\"accept\"}");
+        reply(1, session, ids[1], "\"result\":{\"roots\":[]}");
+    }
+
+    get_is(session, old, NULL, 404);
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
     client_close(&d, &a);
@@ -474,6 +763,7 @@ post_is(const char *target, const char *body, int status, const char *part)
     }
 
     has(b.text, part);
+    cached_as_it_must(&b);
     client_close(&d, &b);
 }
 
@@ -512,6 +802,12 @@ test_refused(void **state)
             ERROR);
     post_is(url, "[{\"jsonrpc\":\"2.0\",\"id\":"
             "\"AAAAAAAAAAAAAAAAAAAAAA.1\",\"result\":{}}]", 400, ERROR);
+
+    for (k = 0; k < 5; k += 4) {
+        snprintf(line, sizeof(line), "[{\"jsonrpc\":\"2.0\",\"id\":"
+                 "\"%.22s.%zu\",\"result\":{}}]", last, k);
+        post_is(url, line, 400, ERROR);
+    }
 
     /* whatever is wrong with the URL */
 
@@ -687,6 +983,11 @@ main(void)
         test(test_turns),
         test(test_closed_at_will),
         test(test_some_answers),
+        test(test_last_answer),
+        test(test_proven),
+        test(test_answer_lost),
+        test(test_spent),
+        test(test_spent_meanwhile),
         test(test_ignored),
         test(test_refused),
         test(test_full),

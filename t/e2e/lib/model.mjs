@@ -18,7 +18,7 @@ const SAYS = {
     progress: (m, call, text) => m.method === 'notifications/progress'
         && m.params.message === text,
     question: (m, call, text) => m.method === 'elicitation/create'
-        && m.params.message === text && m.id.startsWith(`${call.stream}.`),
+        && m.params.message === text,
     response: (m, call, text) => m.method === undefined
         && m.error === undefined && textOf(m.result) === text,
 };
@@ -70,7 +70,7 @@ export class Call {
         this.links = [];
         this.tokens = [];
         this.floor = [0, 0];           // dropped up to: surely, perhaps
-        this.spent = [0, 0];           // links that begin before
+        this.turn = [0, 0];            // links of turns before are spent
         this.sent = [0, 0];            // according to the server
         this.newest = 0;               // the connection that has the stream
         this.completed = false;
@@ -158,6 +158,11 @@ export class Call {
         assert.ok(kind && SAYS[kind](message, this, text),
                   `event ${seq} is ${JSON.stringify(message)}, not ${kind} ${
                       text}`);
+
+        if (kind === 'question') {
+            assert.equal(message.id, this.eventId(seq), 'is not its event');
+        }
+
         assert.ok(seq <= this.available, `event ${seq} is not there yet`);
 
         const { eventId, ...rest } = message;
