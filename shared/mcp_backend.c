@@ -87,8 +87,6 @@ mcp_backend_release(mcp_backend_t *b)
 int
 mcp_backend_write(mcp_backend_t *b, const char *data, size_t len)
 {
-    int  rc;
-
     if (b->failed) {
         return b->failed;
     }
@@ -101,10 +99,7 @@ mcp_backend_write(mcp_backend_t *b, const char *data, size_t len)
 
         /* whoever writes without a head has nothing to say in it */
 
-        rc = mcp_backend_head(b, 200, mcp_null_str);
-        if (rc != MCP_OK) {
-            return rc;
-        }
+        mcp_backend_head(b, 200, mcp_null_str);
     }
 
     switch (b->state) {
@@ -144,7 +139,8 @@ mcp_backend_end(mcp_backend_t *b, mcp_fault_e fault, const char *detail)
             detail = "no answer";
         }
 
-        return mcp_backend_fail(b, fault, detail);
+        mcp_backend_fail(b, fault, detail);
+        return MCP_OK;
 
     case MCP_BACKEND_STATE_SSE:
     case MCP_BACKEND_STATE_LINES:
@@ -163,7 +159,8 @@ mcp_backend_end(mcp_backend_t *b, mcp_fault_e fault, const char *detail)
         }
 
         mcp_backend_release(b);
-        return mcp_backend_fail(b, fault, detail);
+        mcp_backend_fail(b, fault, detail);
+        return MCP_OK;
 
     default:
         return MCP_OK;
@@ -171,14 +168,12 @@ mcp_backend_end(mcp_backend_t *b, mcp_fault_e fault, const char *detail)
 }
 
 
-int
+void
 mcp_backend_fail(mcp_backend_t *b, mcp_fault_e fault, const char *detail)
 {
     b->state = MCP_BACKEND_STATE_FAULT;
     b->fault = fault;
     b->detail = detail;
-
-    return MCP_OK;
 }
 
 

@@ -64,9 +64,8 @@ mcp_backend_t *mcp_backend_create(const mcp_mem_t *mem,
     mcp_backend_want_e want, mcp_str_t uri, size_t max, unsigned max_depth);
 void mcp_backend_free(mcp_backend_t *b);
 
-/* The head of the answer, once; content_type is copied as far as needed.
- * MCP_OK. */
-int mcp_backend_head(mcp_backend_t *b, int status, mcp_str_t content_type);
+/* The head of the answer, once; content_type is copied as far as needed. */
+void mcp_backend_head(mcp_backend_t *b, int status, mcp_str_t content_type);
 
 /*
  * Takes bytes: MCP_OK, MCP_ERR_LIMIT (read on: the fault is a message) or

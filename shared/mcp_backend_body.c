@@ -19,8 +19,8 @@ mcp_backend_gather(mcp_backend_t *b, const char *data, size_t len)
 
         if (b->status < 400) {
             mcp_backend_release(b);
-            (void) mcp_backend_fail(b, MCP_FAULT_BACKEND_TOO_LARGE,
-                                    "body too large");
+            mcp_backend_fail(b, MCP_FAULT_BACKEND_TOO_LARGE,
+                             "body too large");
             return MCP_ERR_LIMIT;
         }
 

@@ -44,11 +44,11 @@ static mcp_backend_class_e mcp_backend_classify(mcp_str_t type);
 static int mcp_backend_is_latin1(mcp_str_t params);
 
 
-int
+void
 mcp_backend_head(mcp_backend_t *b, int status, mcp_str_t content_type)
 {
     if (b->state != MCP_BACKEND_STATE_HEAD) {
-        return MCP_OK;
+        return;
     }
 
     b->status = status;
@@ -56,29 +56,30 @@ mcp_backend_head(mcp_backend_t *b, int status, mcp_str_t content_type)
 
     if (status == 202) {
         b->state = MCP_BACKEND_STATE_DETACHED;
-        return MCP_OK;
+        return;
     }
 
     if (status < 200 || (status >= 300 && status < 400)) {
-        return mcp_backend_fail(b, MCP_FAULT_BACKEND_FAILED,
-                                status < 200 ? "no final status" : "redirect");
+        mcp_backend_fail(b, MCP_FAULT_BACKEND_FAILED,
+                         status < 200 ? "no final status" : "redirect");
+        return;
     }
 
     if (status == 204) {
         b->class = MCP_BACKEND_TEXT;
         b->state = MCP_BACKEND_STATE_COMPLETE;
-        return MCP_OK;
+        return;
     }
 
     switch (b->class) {
 
     case MCP_BACKEND_SSE:
         b->state = MCP_BACKEND_STATE_SSE;
-        return MCP_OK;
+        return;
 
     case MCP_BACKEND_LINES:
         b->state = MCP_BACKEND_STATE_LINES;
-        return MCP_OK;
+        return;
 
     case MCP_BACKEND_JSON:
     case MCP_BACKEND_UNKNOWN:
@@ -91,12 +92,13 @@ mcp_backend_head(mcp_backend_t *b, int status, mcp_str_t content_type)
         {
             /* nothing in the body could be of use */
             b->state = MCP_BACKEND_STATE_COMPLETE;
-            return MCP_OK;
+            return;
         }
 
         if (b->want == MCP_BACKEND_PLAIN) {
-            return mcp_backend_fail(b, MCP_FAULT_BACKEND_OUTPUT,
-                                    "not JSON by its Content-Type");
+            mcp_backend_fail(b, MCP_FAULT_BACKEND_OUTPUT,
+                             "not JSON by its Content-Type");
+            return;
         }
 
         if (status >= 400 && b->limit > MCP_BACKEND_ERROR_TEXT) {
@@ -105,8 +107,6 @@ mcp_backend_head(mcp_backend_t *b, int status, mcp_str_t content_type)
     }
 
     b->state = MCP_BACKEND_STATE_BODY;
-
-    return MCP_OK;
 }
 
 

@@ -110,8 +110,8 @@ enum {
  * its call lives. */
 void mcp_backend_release(mcp_backend_t *b);
 
-/* The next message will be this fault, and the last one.  MCP_OK. */
-int  mcp_backend_fail(mcp_backend_t *b, mcp_fault_e fault,
+/* The next message will be this fault, and the last one. */
+void mcp_backend_fail(mcp_backend_t *b, mcp_fault_e fault,
     const char *detail);
 
 /* Makes msg that fault; detail (static text) may be NULL. */

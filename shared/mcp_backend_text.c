@@ -8,7 +8,6 @@
 #include "mcp_backend_parts.h"
 
 
-static int mcp_backend_is_space(char c);
 static void mcp_backend_add_latin1(mcp_buf_t *buf, mcp_str_t text);
 static void mcp_backend_add_utf8(mcp_buf_t *buf, mcp_str_t text);
 static size_t mcp_backend_utf8(const char *p, const char *end, int *valid);
@@ -30,23 +29,16 @@ mcp_backend_skip_bom(mcp_str_t text)
 mcp_str_t
 mcp_backend_trim(mcp_str_t text)
 {
-    while (text.len && mcp_backend_is_space(text.data[0])) {
+    while (text.len && mcp_json_is_space(text.data[0])) {
         text.data++;
         text.len--;
     }
 
-    while (text.len && mcp_backend_is_space(text.data[text.len - 1])) {
+    while (text.len && mcp_json_is_space(text.data[text.len - 1])) {
         text.len--;
     }
 
     return text;
-}
-
-
-static int
-mcp_backend_is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 

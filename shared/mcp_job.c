@@ -497,15 +497,7 @@ mcp_job_request(mcp_job_t *job)
 void
 mcp_job_head(mcp_job_t *job, int status, mcp_str_t content_type)
 {
-    mcp_request_t  *req;
-
-    req = mcp_job_request(job);
-
-    if (mcp_backend_head(req->backend, status, content_type)
-        == MCP_ERR_MEMORY)
-    {
-        mcp_call_fail(req, MCP_FAULT_INTERNAL);
-    }
+    mcp_backend_head(mcp_job_request(job)->backend, status, content_type);
 }
 
 

@@ -236,7 +236,7 @@ play(const answer_t *a, memory_t *memory, size_t step, unsigned seed,
         return MCP_ERR_MEMORY;
     }
 
-    (void) mcp_backend_head(b, a->status, a->type);
+    mcp_backend_head(b, a->status, a->type);
 
     for (pos = 0, rc = MCP_OK; pos < a->len; pos += n) {
         n = a->len - pos;
