@@ -6,6 +6,8 @@
 
 #define CREATE   "notifications/stream/create"
 #define END      "notifications/stream/end"
+#define OTHERS   NOTE("notifications/progress", "{\"progressToken\":\"u\","   \
+                      "\"progress\":1}")
 #define REFUSED  "\"error\":{\"code\":-32602,"                                \
                  "\"message\":\"Unknown or expired resume token\"}"
 
@@ -494,6 +496,60 @@ test_abandoned(void **state)
 }
 
 
+/* A request that names a stream is answered on one of its own, and nothing
+ * happens to the other. */
+static void
+test_named(void **state)
+{
+    char        first[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = durable(1);
+    strcpy(first, stream);
+
+    snprintf(line, sizeof(line), REQUEST("1", "ping",
+             "{\"_meta\":{\"streamId\":\"%s\"}}"), first);
+    ask(session, line, 200, PONG);
+
+    snprintf(line, sizeof(line), REQUEST("8", "tools/call",
+             "{\"name\":\"other\",\"_meta\":{\"progressToken\":\"u\","
+             "\"streamId\":\"%s\"}}"), first);
+    client_post(&d, 1, &b, session, line);
+    driver_wait(&d, 1500);
+    quoted(b.text, "\"streamId\":\"", stream, sizeof(stream));
+    assert_string_not_equal(stream, first);
+    mcp_job_head(d.jobs[1], 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, d.jobs[1], OTHERS "\n");
+    has(b.text, OTHERS);
+    end_with_result(d.jobs[1]);
+    has(b.text, "\"id\":8,\"result\":" RESULT);
+    assert_int_equal(b.ended, 1);
+    client_close(&d, &b);
+
+    /* who reads the other goes on, and has heard of none of it */
+
+    assert_int_equal(a.ended, 0);
+    has_not(a.text, stream);
+    has_not(a.text, OTHERS);
+    has_not(a.text, "\"id\":8");
+    snprintf(line, sizeof(line), "{\"streamId\":\"%s\",\"status\":\"live\","
+             "\"pendingMessages\":false,", first);
+    ask(session, of("stream/poll", first, token), 200, line);
+
+    backend_say(&d, job, PROGRESS(3) "\n");
+    end_with_result(job);
+    client_last_id(&a, last);
+    assert_memory_equal(last, first, 22);
+    assert_string_equal(last + 22, ".4");
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 /* "max" 0: it ends with its connection. */
 static void
 test_not_resumable(void **state)
@@ -531,6 +587,7 @@ test_batch(void **state)
     driver_wait(&d, 1500);
     assert_int_equal(count(a.text, CREATE), 1);
     has_not(a.text, "requestId");
+    has(a.text, "\"resumeInterval\":{\"max\":60}}}");
     quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
     quoted(a.text, "\"streamId\":\"", stream, sizeof(stream));
     client_close(&d, &a);
@@ -618,6 +675,7 @@ main(void)
         test(test_refused),
         test(test_principal),
         test(test_abandoned),
+        test(test_named),
         test(test_not_resumable),
         test(test_batch),
         test(test_no_memory)
