@@ -272,6 +272,50 @@ bench_create(unsigned n)
 }
 
 
+/* What one session has going on, among what it has behind it. */
+static void
+bench_session(unsigned n)
+{
+    double              t;
+    unsigned            i;
+    uint64_t            position;
+    mcp_stream_ref_t   *ref;
+    mcp_stream_spec_t   spec;
+    mcp_stream_info_t   info;
+
+    ref = malloc(n * sizeof(mcp_stream_ref_t));
+    memset(&spec, 0, sizeof(spec));
+    spec.request = mcp_str("1");
+
+    for (i = 0; i < n; i++) {
+        memcpy(spec.id, &i, sizeof(i));
+        must(mcp_store_create(&store, &spec, 1, &ref[i]), "create");
+
+        if (i > 0) {
+            mcp_store_set_state(&store, &ref[i], MCP_STATE_COMPLETED);
+        }
+    }
+
+    t = ns();
+
+    for (i = 0; i < 1000; i++) {
+        position = 0;
+
+        while (mcp_store_session_next(&store, spec.session, 0, &position,
+                                      &info, NULL)
+               == MCP_OK) { /* void */ }
+    }
+
+    printf("session, 1 of %6u goes on %6.0f ns\n", n, (ns() - t) / 1000);
+
+    for (i = 0; i < n; i++) {
+        mcp_store_free(&store, &ref[i]);
+    }
+
+    free(ref);
+}
+
+
 /* Each process appends to its own stream. */
 static void
 bench_crowd(unsigned processes)
@@ -328,6 +372,7 @@ main(void)
     bench_seek(100000);
     bench_follow(1000000);
     bench_create(100000);
+    bench_session(10000);
     bench_crowd(2);
     bench_crowd(4);
 

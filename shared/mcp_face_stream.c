@@ -15,8 +15,8 @@
 #define MCP_FACE_STREAM_PURPOSE  'r'
 #define MCP_FACE_STREAM_LEN      (MCP_STREAM_ID_LEN + 4)
 
-/* Streams in one answer that are over and sent: no limit holds for those, but
- * that they go in a while. */
+/* Streams in one answer that are over and sent: no limit of their number holds
+ * for those, but that they go in a while. */
 #define MCP_FACE_STREAM_SENT_MAX  256
 
 
@@ -189,48 +189,92 @@ mcp_face_stream_poll(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_buf_t *out)
 }
 
 
-/* Without a token: the session is what opens its streams' states, the newest
- * first. */
+/* One of all, unless it is no stream of this face's. */
+static void
+mcp_face_stream_tell(mcp_exchange_t *x, const mcp_stream_info_t *info,
+    size_t start, mcp_buf_t *out)
+{
+    if (!mcp_face_allows(x, info)
+        || mcp_store_touch(x->node->store, &info->ref,
+                           x->node->env->now(x->node->env->ctx))
+           != MCP_OK)
+    {
+        return;
+    }
+
+    if (out->len > start) {
+        mcp_buf_lit(out, ",");
+    }
+
+    mcp_face_stream_status(out, info, info->sent_seq);
+}
+
+
+/* Whether a stream stands in what was put out from start on. */
+static int
+mcp_face_stream_told(const mcp_stream_info_t *info, size_t start,
+    const mcp_buf_t *out)
+{
+    char    text[MCP_STREAM_TEXT_LEN];
+    size_t  i;
+
+    mcp_stream_id_print(text, info->ref.id);
+
+    for (i = start; i + sizeof(text) <= out->len; i++) {
+        if (memcmp(out->data + i, text, sizeof(text)) == 0) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/* Without a token: the session is what opens its streams' states. */
 static mcp_fault_e
 mcp_face_stream_poll_all(mcp_exchange_t *x, mcp_buf_t *out)
 {
-    int                first;
-    unsigned           sent;
-    uint64_t           now, position;
-    mcp_store_t       *store;
-    mcp_stream_info_t  info;
+    int                 since;
+    size_t              start;
+    unsigned            n;
+    uint64_t            position, newest;
+    mcp_store_t        *store;
+    mcp_stream_info_t   info;
 
-    sent = 0;
     store = x->node->store;
-    now = x->node->env->now(x->node->env->ctx);
-    position = 0;
-    first = 1;
+    newest = 0;
+    (void) mcp_store_session_next(store, x->session.id, 1, &newest, &info,
+                                  NULL);
 
     mcp_buf_lit(out, "{\"statuses\":[");
+    start = out->len;
+    position = 0;
 
-    while (mcp_store_session_next(store, x->session.id, &position, &info,
+    while (mcp_store_session_next(store, x->session.id, 0, &position, &info,
                                   NULL)
            == MCP_OK)
     {
-        if (info.state >= MCP_STATE_COMPLETED
-            && info.sent_seq >= info.last_seq
-            && sent++ >= MCP_FACE_STREAM_SENT_MAX)
+        mcp_face_stream_tell(x, &info, start, out);
+    }
+
+    position = 0;
+    since = 1;
+
+    for (n = 0; n < MCP_FACE_STREAM_SENT_MAX; n++) {
+        if (mcp_store_session_next(store, x->session.id, 1, &position, &info,
+                                   NULL)
+            != MCP_OK)
         {
-            continue;
+            break;
         }
 
-        if (!mcp_face_allows(x, &info)
-            || mcp_store_touch(store, &info.ref, now) != MCP_OK)
-        {
-            continue;
-        }
+        /* what has become so since may have been told already */
 
-        if (!first) {
-            mcp_buf_lit(out, ",");
-        }
+        since = since && position != newest;
 
-        first = 0;
-        mcp_face_stream_status(out, &info, info.sent_seq);
+        if (!since || !mcp_face_stream_told(&info, start, out)) {
+            mcp_face_stream_tell(x, &info, start, out);
+        }
     }
 
     mcp_buf_lit(out, "]}");

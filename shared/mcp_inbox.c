@@ -408,7 +408,7 @@ mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id)
     for ( ;; ) {
         ids.len = 0;
 
-        if (mcp_store_session_next(store, x->session.id, &position, &info,
+        if (mcp_store_session_next(store, x->session.id, 0, &position, &info,
                                    &ids)
             != MCP_OK)
         {
@@ -452,15 +452,15 @@ mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id)
 void
 mcp_call_end_session(mcp_exchange_t *x)
 {
-    uint64_t            position;
+    uint64_t            position, next;
     mcp_store_t        *store;
     mcp_stream_info_t   info;
 
     store = x->node->store;
     position = 0;
+    next = 0;
 
-    while (mcp_store_session_next(store, x->session.id, &position, &info,
-                                  NULL)
+    while (mcp_store_session_next(store, x->session.id, 0, &next, &info, NULL)
            == MCP_OK)
     {
         if (info.kind == MCP_STREAM_CALL
@@ -468,11 +468,23 @@ mcp_call_end_session(mcp_exchange_t *x)
         {
             mcp_store_post(store, &info.ref, MCP_POST_CANCEL, MCP_INBOX_ALL,
                            mcp_null_str);
+            position = next;
 
         } else {
+            /* on from the one before, which is still there */
+
             mcp_store_free(store, &info.ref);
-            position = 0;
+            next = position;
         }
+    }
+
+    next = 0;
+
+    while (mcp_store_session_next(store, x->session.id, 1, &next, &info, NULL)
+           == MCP_OK)
+    {
+        mcp_store_free(store, &info.ref);
+        next = 0;
     }
 }
 

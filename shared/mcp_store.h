@@ -203,11 +203,16 @@ int mcp_store_find(mcp_store_t *store,
 int mcp_store_info(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_stream_info_t *info);
 
-/* Walks a session's streams, newest first: start with *position 0; MCP_OK or
- * MCP_DONE.  request may be NULL. */
+/*
+ * Walks a session's streams: those that are over, sent and unattended if
+ * "sent", all others if not; the latest first that became so.  Start with
+ * *position 0; MCP_OK or MCP_DONE.  request may be NULL.  One that becomes
+ * the other meanwhile may be met in both walks, or if it is watched again
+ * between them, in none.
+ */
 int mcp_store_session_next(mcp_store_t *store,
-    const unsigned char session[MCP_DIGEST_LEN], uint64_t *position,
-    mcp_stream_info_t *info, mcp_buf_t *request);
+    const unsigned char session[MCP_DIGEST_LEN], int sent,
+    uint64_t *position, mcp_stream_info_t *info, mcp_buf_t *request);
 
 /*
  * Appends one message and wakes the consumer.  answers: number of the

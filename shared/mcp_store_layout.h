@@ -162,7 +162,7 @@ enum {
     MCP_LINK_OWNER = 0,                /* dirty list of the owner's slot, or
                                           the orphans */
     MCP_LINK_CONSUMER,                 /* dirty list of the consumer's slot */
-    MCP_LINK_SESSION,                  /* the session's, newest first */
+    MCP_LINK_SESSION,                  /* the session's, latest turn first */
     MCP_LINK_LINGER,                   /* may be evicted, oldest first */
     MCP_LINK_HUNGRY,                   /* owner waits for room in the region */
     MCP_LINK_MAX
@@ -219,7 +219,8 @@ typedef struct {
     uint64_t           ended;          /* the same */
 
     uint32_t           max_events;
-    uint32_t           spare2;
+    uint32_t           turn;           /* an ordinal: of when it came into its
+                                          list of the session */
     uint64_t           max_bytes;
 
     uint64_t           confirmed_seq;  /* a client has said that it has it */
@@ -269,6 +270,7 @@ typedef struct {
 
         struct {
             mcp_store_list_t  list;    /* streams or subscriptions */
+            mcp_store_list_t  sent;    /* streams that linger */
             uint32_t          count;   /* members */
             uint32_t          active;  /* of them not lingering */
         } group;
@@ -576,6 +578,12 @@ void mcp_store_stream_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
 /* Puts the stream into the list of those that may be evicted, or takes it
  * out. */
 void mcp_store_stream_settle(mcp_store_op_t *op, mcp_store_stream_t *st);
+
+/* Puts a stream that is in no list of its session into the one for those that
+ * linger, or the other; its turn is the latest there. */
+void mcp_store_session_enter(mcp_store_head_t *head,
+    mcp_store_entry_t *session, mcp_store_stream_t *st);
+
 int mcp_store_stream_settled(const mcp_store_stream_t *st);
 
 /* Raises sent_seq. */

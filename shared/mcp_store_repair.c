@@ -397,6 +397,10 @@ mcp_store_repair_enter(mcp_store_op_t *op, mcp_store_stream_t *st)
     mcp_store_repair_parties(op, st);
     mcp_store_stream_link(head, mcp_store_index(head, st));
 
+    /* with no group yet: its turn stays as it is */
+
+    mcp_store_stream_settle(op, st);
+
     session = mcp_store_group(op, MCP_ENTRY_SESSION, st->session);
     principal = mcp_store_group(op, MCP_ENTRY_PRINCIPAL, st->principal);
 
@@ -409,13 +413,14 @@ mcp_store_repair_enter(mcp_store_op_t *op, mcp_store_stream_t *st)
     st->session_group = mcp_store_ref(head, session);
     st->principal_group = mcp_store_ref(head, principal);
     session->u.group.count++;
-    session->u.group.active++;
     principal->u.group.count++;
-    principal->u.group.active++;
 
-    mcp_store_list_prepend(head, &session->u.group.list,
-                           &st->link[MCP_LINK_SESSION]);
-    mcp_store_stream_settle(op, st);
+    if (!mcp_store_linked(&st->link[MCP_LINK_LINGER])) {
+        session->u.group.active++;
+        principal->u.group.active++;
+    }
+
+    mcp_store_session_enter(head, session, st);
 }
 
 
@@ -456,7 +461,7 @@ mcp_store_repair_links(mcp_store_op_t *op)
     }
 
     list = mcp_store_repair_sort(head, list,
-                                 offsetof(mcp_store_stream_t, ordinal));
+                                 offsetof(mcp_store_stream_t, turn));
 
     for ( /* void */ ; list; list = next) {
         st = mcp_store_at(head, list);

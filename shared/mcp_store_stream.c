@@ -233,27 +233,48 @@ mcp_store_info(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* The stream that follows a position: the index and ordinal of the one
- * before.  If that has gone, the session's list is searched for the place. */
+/* The session's list that a stream is in. */
+static mcp_store_list_t *
+mcp_store_session_list(mcp_store_entry_t *session, int sent)
+{
+    return sent ? &session->u.group.sent : &session->u.group.list;
+}
+
+
+void
+mcp_store_session_enter(mcp_store_head_t *head, mcp_store_entry_t *session,
+    mcp_store_stream_t *st)
+{
+    mcp_store_list_t  *list;
+
+    list = mcp_store_session_list(session,
+                                  mcp_store_linked(&st->link[MCP_LINK_LINGER]));
+
+    mcp_store_list_prepend(head, list, &st->link[MCP_LINK_SESSION]);
+}
+
+
+/* The stream that follows a position: the index and turn of the one before.
+ * If that has gone, the list is searched for the place. */
 static mcp_store_stream_t *
 mcp_store_session_stream(mcp_store_op_t *op, mcp_store_entry_t *group,
-    uint64_t position)
+    int sent, uint64_t position)
 {
-    uint32_t             ref, index, ordinal, n;
+    uint32_t             ref, index, turn, n;
     mcp_store_head_t    *head;
     mcp_store_stream_t  *st;
 
     head = op->head;
     index = (uint32_t) (position >> 32);
-    ordinal = (uint32_t) position;
-    ref = group->u.group.list.first;
+    turn = (uint32_t) position;
+    ref = mcp_store_session_list(group, sent)->first;
 
     if (mcp_store_index_ok(head, index)
         && mcp_store_types(head)[index] == MCP_CHUNK_STREAM)
     {
         st = mcp_store_stream(head, index);
 
-        if (st->live == MCP_STREAM_LIVE && st->ordinal == ordinal
+        if (st->live == MCP_STREAM_LIVE && st->turn == turn
             && memcmp(st->session, group->key, MCP_DIGEST_LEN) == 0)
         {
             ref = st->link[MCP_LINK_SESSION].next;
@@ -264,7 +285,7 @@ mcp_store_session_stream(mcp_store_op_t *op, mcp_store_entry_t *group,
         st = mcp_store_container(head, ref, mcp_store_stream_t,
                                  link[MCP_LINK_SESSION]);
 
-        if (position == 0 || mcp_store_older(st->ordinal, ordinal)) {
+        if (position == 0 || mcp_store_older(st->turn, turn)) {
             return st;
         }
 
@@ -277,8 +298,8 @@ mcp_store_session_stream(mcp_store_op_t *op, mcp_store_entry_t *group,
 
 int
 mcp_store_session_next(mcp_store_t *store,
-    const unsigned char session[MCP_DIGEST_LEN], uint64_t *position,
-    mcp_stream_info_t *info, mcp_buf_t *request)
+    const unsigned char session[MCP_DIGEST_LEN], int sent,
+    uint64_t *position, mcp_stream_info_t *info, mcp_buf_t *request)
 {
     mcp_store_op_t       op;
     mcp_store_entry_t   *group;
@@ -289,11 +310,11 @@ mcp_store_session_next(mcp_store_t *store,
     }
 
     group = mcp_store_entry_find(op.head, MCP_ENTRY_SESSION, 0, session, 0);
-    st = group ? mcp_store_session_stream(&op, group, *position) : NULL;
+    st = group ? mcp_store_session_stream(&op, group, sent, *position) : NULL;
 
     if (st != NULL) {
         mcp_store_stream_info(&op, st, info);
-        *position = (uint64_t) info->ref.index << 32 | st->ordinal;
+        *position = (uint64_t) info->ref.index << 32 | st->turn;
 
         if (request != NULL) {
             mcp_store_stream_request(&op, st, request);
@@ -372,8 +393,7 @@ mcp_store_stream_join(mcp_store_op_t *op, mcp_store_stream_t *st,
     principal->u.group.count++;
     principal->u.group.active++;
 
-    mcp_store_list_prepend(op->head, &session->u.group.list,
-                           &st->link[MCP_LINK_SESSION]);
+    mcp_store_session_enter(op->head, session, st);
 }
 
 
@@ -441,6 +461,7 @@ mcp_store_create_locked(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     mcp_store_stream_fill(st, spec, text, now);
     st->self = index;
     st->ordinal = ++head->ordinal;
+    st->turn = st->ordinal;
     st->text = chain->first;
     st->text_chunks = chain->count;
 
@@ -549,6 +570,7 @@ mcp_store_has_room(mcp_store_t *store)
 static void
 mcp_store_stream_part(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
+    int                 lingering;
     unsigned            i;
     uint32_t            ref[2];
     mcp_store_entry_t  *group;
@@ -560,14 +582,15 @@ mcp_store_stream_part(mcp_store_op_t *op, mcp_store_stream_t *st)
         return;                        /* see repair */
     }
 
+    lingering = mcp_store_linked(&st->link[MCP_LINK_LINGER]);
     group = mcp_store_at(op->head, ref[0]);
-    mcp_store_list_remove(op->head, &group->u.group.list,
+    mcp_store_list_remove(op->head, mcp_store_session_list(group, lingering),
                           &st->link[MCP_LINK_SESSION]);
 
     for (i = 0; i < 2; i++) {
         group = mcp_store_at(op->head, ref[i]);
 
-        if (!mcp_store_linked(&st->link[MCP_LINK_LINGER])) {
+        if (!lingering) {
             group->u.group.active--;
         }
 
@@ -690,6 +713,17 @@ mcp_store_stream_settle(mcp_store_op_t *op, mcp_store_stream_t *st)
     principal = mcp_store_at(op->head, st->principal_group);
     session->u.group.active += n;
     principal->u.group.active += n;
+
+    mcp_store_list_remove(op->head, mcp_store_session_list(session, !settled),
+                          &st->link[MCP_LINK_SESSION]);
+
+    /* no turn is later than the last ordinal, wherever this ends */
+
+    op->head->ordinal++;
+    mcp_store_barrier();
+    st->turn = op->head->ordinal;
+
+    mcp_store_session_enter(op->head, session, st);
 }
 
 

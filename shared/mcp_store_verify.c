@@ -207,31 +207,33 @@ mcp_store_verify_stream(mcp_store_verify_t *v, mcp_store_stream_t *st,
 }
 
 
+/* One of a session's two lists, of n streams. */
 static void
-mcp_store_verify_session(mcp_store_verify_t *v, const mcp_store_entry_t *e)
+mcp_store_verify_session(mcp_store_verify_t *v, const mcp_store_entry_t *e,
+    const mcp_store_list_t *list, int lingering, int64_t n)
 {
-    uint32_t             ref, active, before;
+    uint32_t             ref, before;
     mcp_store_stream_t  *st;
 
-    active = 0;
     before = v->head->ordinal + 1;
 
-    for (ref = e->u.group.list.first; ref && ref != MCP_STORE_END;
+    mcp_store_expect(v, mcp_store_verify_list(v, list) == n,
+                     "a session's list");
+
+    for (ref = list->first; ref && ref != MCP_STORE_END;
          ref = st->link[MCP_LINK_SESSION].next)
     {
         st = mcp_store_container(v->head, ref, mcp_store_stream_t,
                                  link[MCP_LINK_SESSION]);
 
-        active += !mcp_store_linked(&st->link[MCP_LINK_LINGER]);
-
+        mcp_store_expect(v, mcp_store_linked(&st->link[MCP_LINK_LINGER])
+                            == lingering, "a session's other list");
         mcp_store_expect(v, memcmp(st->session, e->key, MCP_DIGEST_LEN) == 0,
                          "a session's stream");
-        mcp_store_expect(v, mcp_store_older(st->ordinal, before),
+        mcp_store_expect(v, mcp_store_older(st->turn, before),
                          "a session's order");
-        before = st->ordinal;
+        before = st->turn;
     }
-
-    mcp_store_expect(v, active == e->u.group.active, "active streams");
 }
 
 
@@ -262,8 +264,8 @@ mcp_store_verify_topic(mcp_store_verify_t *v, const mcp_store_entry_t *e)
 static void
 mcp_store_verify_entry(mcp_store_verify_t *v, mcp_store_entry_t *e)
 {
+    int64_t   active;
     uint32_t  stream;
-    int64_t   n;
 
     stream = e->kind == MCP_ENTRY_SUB ? e->u.sub.stream : 0;
 
@@ -290,23 +292,27 @@ mcp_store_verify_entry(mcp_store_verify_t *v, mcp_store_entry_t *e)
         break;
     }
 
-    n = mcp_store_verify_list(v, &e->u.group.list);
     v->groups++;
 
     mcp_store_expect(v, e->u.group.count > 0, "an empty group");
 
-    if (e->kind == MCP_ENTRY_PRINCIPAL) {
+    switch (e->kind) {
+
+    case MCP_ENTRY_PRINCIPAL:
         v->members -= e->u.group.count;
         return;
-    }
 
-    mcp_store_expect(v, n == e->u.group.count, "a group's list");
-
-    if (e->kind == MCP_ENTRY_SESSION) {
+    case MCP_ENTRY_SESSION:
         v->members -= e->u.group.count;
-        mcp_store_verify_session(v, e);
+        active = e->u.group.active;
+        mcp_store_verify_session(v, e, &e->u.group.list, 0, active);
+        mcp_store_verify_session(v, e, &e->u.group.sent, 1,
+                                 e->u.group.count - active);
+        return;
 
-    } else {
+    default:
+        mcp_store_expect(v, mcp_store_verify_list(v, &e->u.group.list)
+                            == e->u.group.count, "a topic's list");
         mcp_store_verify_topic(v, e);
     }
 }

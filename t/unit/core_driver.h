@@ -65,6 +65,7 @@ typedef struct driver_s {
     unsigned         aborts;
     unsigned         resumes;
     unsigned         forgets;
+    unsigned         locks;                /* holds of the store's lock */
     char             last_body[4096];      /* of the last job invoked */
     int              glue;                 /* its address goes with calls */
 } driver_t;
@@ -84,7 +85,9 @@ static const char  driver_catalog[] =
 static inline int
 driver_lock(void *ctx)
 {
-    (void) ctx;
+    driver_t  *d = ctx;
+
+    d->locks++;
 
     return MCP_OK;
 }

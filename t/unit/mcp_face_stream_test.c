@@ -8,6 +8,7 @@
 #define END      "notifications/stream/end"
 #define OTHERS   NOTE("notifications/progress", "{\"progressToken\":\"u\","   \
                       "\"progress\":1}")
+#define CANCEL99 NOTE("notifications/cancelled", "{\"requestId\":99}")
 #define REFUSED  "\"error\":{\"code\":-32602,"                                \
                  "\"message\":\"Unknown or expired resume token\"}"
 
@@ -188,14 +189,32 @@ test_poll_all(void **state)
 }
 
 
+static unsigned
+locks_of(const char *body)
+{
+    unsigned  before;
+
+    before = d.locks;
+    client_post(&d, 1, &b, session, body);
+    before = d.locks - before;
+    client_close(&d, &b);
+
+    return before;
+}
+
+
 /* Those that go on, and not for ever more of those that are over. */
 static void
 test_poll_many(void **state)
 {
-    int         i;
-    mcp_job_t  *job;
+    int          i;
+    unsigned     poll_locks, cancel_locks;
+    mcp_job_t   *job;
 
     (void) state;
+
+    poll_locks = 0;
+    cancel_locks = 0;
 
     begin(NEW);
     d.endpoint.stream_after = 0;
@@ -208,6 +227,11 @@ test_poll_many(void **state)
         end_with_result(d.jobs[1]);
         assert_int_equal(b.ended, 1);
         client_close(&d, &b);
+
+        if (i == 270) {
+            poll_locks = locks_of(REQUEST("1", "stream/poll/all", "{}"));
+            cancel_locks = locks_of(CANCEL99);
+        }
     }
 
     client_post(&d, 1, &b, session, REQUEST("1", "stream/poll/all", "{}"));
@@ -215,9 +239,78 @@ test_poll_many(void **state)
     assert_int_equal(count(b.text, "\"status\":\"completed\""), 256);
     has(b.text, stream);
     client_close(&d, &b);
+
+    /* thirty more are no more work */
+
+    assert_int_equal(locks_of(REQUEST("1", "stream/poll/all", "{}")),
+                     poll_locks);
+    assert_int_equal(locks_of(CANCEL99), cancel_locks);
+
     end_with_result(job);
     client_close(&d, &a);
     driver_wait(&d, 20000);
+    quiet();
+}
+
+
+/* A client has it all, and says so to another process in the middle of an
+ * answer that tells of the stream. */
+
+static uint64_t           (*real_now)(void *ctx);
+static mcp_stream_info_t  unsent;
+
+static uint64_t
+now_it_is_sent(void *ctx)
+{
+    mcp_store_t  *store;
+
+    store = &d.process[0].store;
+
+    /* from the answer's second hold of the lock on: it has met the stream */
+
+    if (d.locks == 2) {
+        assert_int_equal(mcp_store_confirm(store, &unsent.ref,
+                                           unsent.last_seq), MCP_OK);
+        d.te.env.now = real_now;
+    }
+
+    return real_now(ctx);
+}
+
+
+/* Each is told once, also one that becomes one of those that are over and
+ * sent meanwhile. */
+static void
+test_poll_once(void **state)
+{
+    unsigned char  id[MCP_STREAM_ID_LEN];
+    mcp_job_t     *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = durable(1);
+    client_close(&d, &a);
+    end_with_result(job);
+    assert_int_equal(mcp_stream_id_parse((mcp_str_t) { stream, 22 }, id),
+                     MCP_OK);
+    assert_int_equal(mcp_store_find(&d.process[0].store, id, &unsent), MCP_OK);
+
+    real_now = d.te.env.now;
+    d.te.env.now = now_it_is_sent;
+    d.locks = 0;
+    client_post(&d, 1, &b, session, REQUEST("1", "stream/poll/all", "{}"));
+    assert_ptr_equal(d.te.env.now, real_now);
+    assert_int_equal(count(b.text, stream), 1);
+    has(b.text, "\"pendingMessages\":true");
+    client_close(&d, &b);
+
+    /* and then as one of those */
+
+    client_post(&d, 1, &b, session, REQUEST("1", "stream/poll/all", "{}"));
+    assert_int_equal(count(b.text, stream), 1);
+    has(b.text, "\"pendingMessages\":false");
+    client_close(&d, &b);
     quiet();
 }
 
@@ -668,6 +761,7 @@ main(void)
         test(test_poll),
         test(test_poll_all),
         test(test_poll_many),
+        test(test_poll_once),
         test(test_resume),
         test(test_over_and_stopping),
         test(test_pieces),

@@ -103,7 +103,7 @@ test_session_walk(void **state)
     mcp_buf_init(&request, &d.tm.mem, 100);
     position = 0;
 
-    for (i = 18; mcp_store_session_next(S0, spec.session, &position, &info,
+    for (i = 18; mcp_store_session_next(S0, spec.session, 0, &position, &info,
                                         &request) == MCP_OK; i -= 2)
     {
         assert_int_equal(info.ref.index, ref[i + 1].index);
@@ -118,7 +118,7 @@ test_session_walk(void **state)
     position = 0;
     n = 0;
 
-    while (mcp_store_session_next(S0, spec.session, &position, &info, NULL)
+    while (mcp_store_session_next(S0, spec.session, 0, &position, &info, NULL)
            == MCP_OK)
     {
         mcp_store_free(S0, &info.ref);
@@ -129,6 +129,81 @@ test_session_walk(void **state)
     }
 
     assert_int_equal(n, 9);
+}
+
+
+/* The streams of session 1 that are met, by their numbers in ref. */
+static void
+expect_walk(const mcp_stream_ref_t *ref, int sent, const char *numbers)
+{
+    uint64_t           position;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    store_spec(&spec, 0, 1);
+    position = 0;
+
+    for ( /* void */ ; *numbers; numbers++) {
+        assert_int_equal(mcp_store_session_next(S0, spec.session, sent,
+                                                &position, &info, NULL),
+                         MCP_OK);
+        assert_int_equal(info.ref.index, ref[*numbers - '0'].index);
+    }
+
+    assert_int_equal(mcp_store_session_next(S0, spec.session, sent, &position,
+                                            &info, NULL), MCP_DONE);
+}
+
+
+/* Those that are over and sent are in nobody's way, and met the latest first
+ * that became so; also after a repair. */
+static void
+test_session_sent(void **state)
+{
+    int                taken;
+    unsigned           i;
+    uint64_t           seq;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref[5];
+    mcp_stream_spec_t  spec;
+
+    (void) state;
+
+    for (i = 0; i < 5; i++) {
+        store_spec(&spec, i, 1);
+        store_create(&d, 0, &spec, &ref[i]);
+    }
+
+    assert_int_equal(mcp_store_append(S0, &ref[0], mcp_str("x"), 0,
+                                      MCP_STATE_COMPLETED, 1, &seq), MCP_OK);
+    expect_walk(ref, 0, "43210");
+    expect_walk(ref, 1, "");
+
+    mcp_store_set_state(S0, &ref[3], MCP_STATE_COMPLETED);
+    mcp_store_set_state(S0, &ref[1], MCP_STATE_COMPLETED);
+    mcp_store_confirm(S0, &ref[0], 1);
+    expect_walk(ref, 0, "42");
+    expect_walk(ref, 1, "013");
+
+    /* one that is read again is the latest, there and then here */
+
+    assert_int_equal(mcp_store_watch(S0, &ref[3], 1, 0, &cursor, &taken),
+                     MCP_OK);
+    expect_walk(ref, 0, "342");
+    expect_walk(ref, 1, "01");
+    mcp_store_unwatch(S0, &ref[3], 1, 0, 2);
+    expect_walk(ref, 0, "42");
+    expect_walk(ref, 1, "301");
+    store_sound(&d);
+
+    S0->head->holder = 1;
+    expect_walk(ref, 0, "42");
+    expect_walk(ref, 1, "301");
+    store_sound(&d);
+
+    mcp_store_free(S0, &ref[0]);
+    expect_walk(ref, 0, "42");
+    expect_walk(ref, 1, "31");
 }
 
 
@@ -299,6 +374,7 @@ main(void)
         store_test(test_touch),
         store_test(test_create_and_find),
         store_test(test_session_walk),
+        store_test(test_session_sent),
         store_test(test_crowd),
         store_test(test_states),
     };

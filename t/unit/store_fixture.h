@@ -62,10 +62,14 @@ teardown(void **state)
         memcpy(session, &i, sizeof(i));
         position = 0;
 
-        while (mcp_store_session_next(S0, session, &position, &info, NULL)
-               == MCP_OK)
+        while (mcp_store_session_next(S0, session, 0, &position, &info, NULL)
+               == MCP_OK
+               || mcp_store_session_next(S0, session, 1, &position, &info,
+                                         NULL)
+                  == MCP_OK)
         {
             mcp_store_free(S0, &info.ref);
+            position = 0;
         }
     }
 
