@@ -76,7 +76,8 @@ ns(void)
 static void
 attach(unsigned slot)
 {
-    mcp_store_glue_t  glue = { bench_lock, bench_unlock, bench_wake, memory };
+    mcp_store_glue_t  glue = { bench_lock, bench_unlock, memory,
+                               bench_wake, NULL };
 
     must(mcp_store_attach(&store, (char *) memory + MCP_LOCK_SIZE, &glue,
                           slot, 100 + slot), "attach");
