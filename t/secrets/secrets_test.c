@@ -1,0 +1,341 @@
+
+/*
+ * Secrets are compared in constant time: under valgrind only.  The tests of
+ * sessions, of the publish door and of the faces run with secret keys as well,
+ * see scripts/check; here is what they do not reach, and the controls, which
+ * show that valgrind would tell.
+ */
+
+
+#include "face_cases.h"
+#include "mcp_face.h"
+#include "secrets.h"
+
+
+static mcp_keys_t  keys;
+static unsigned    errors;
+
+
+static int
+begin(void **state)
+{
+    (void) state;
+
+    assert_true(RUNNING_ON_VALGRIND);
+
+    secrets_plain = 0;
+    secrets_kept = 0;
+    memset(&keys, 0, sizeof(mcp_keys_t));
+    assert_int_equal(mcp_keys_add(&keys,
+                         mcp_str("0123456789abcdef0123456789abcdef")),
+                     MCP_OK);
+
+    secrets_compared = 0;
+    errors = VALGRIND_COUNT_ERRORS;
+
+    return 0;
+}
+
+
+static int
+unseen(void **state)
+{
+    (void) state;
+
+    assert_int_equal(VALGRIND_COUNT_ERRORS, errors);
+    assert_true(secrets_compared > 0);
+
+    return 0;
+}
+
+
+static int
+seen(void **state)
+{
+    (void) state;
+
+    assert_true(VALGRIND_COUNT_ERRORS > errors);
+
+    return 0;
+}
+
+
+#define constant_test(f)  cmocka_unit_test_setup_teardown(f, begin, unseen)
+#define control_test(f)   cmocka_unit_test_setup_teardown(f, begin, seen)
+
+
+/* Compares secrets of 32 bytes that are equal but for one, or not even
+ * that. */
+static int
+equal_but(size_t k)
+{
+    int   rc;
+    char  one[32], two[32];
+
+    memset(one, 'x', sizeof(one));
+    memset(two, 'x', sizeof(two));
+
+    if (k < sizeof(two)) {
+        two[k] = 'y';
+    }
+
+    secret(one, sizeof(one));
+    secret(two, sizeof(two));
+
+    rc = mcp_secret_eq((mcp_str_t) { one, sizeof(one) },
+                       (mcp_str_t) { two, sizeof(two) });
+
+    return rc;
+}
+
+
+static void
+test_equal(void **state)
+{
+    size_t  k;
+
+    (void) state;
+
+    for (k = 0; k <= 32; k++) {
+        assert_int_equal(equal_but(k), k == 32);
+    }
+}
+
+
+/* Whatever is wrong with a token, and whichever key it was made with. */
+static void
+test_tokens(void **state)
+{
+    char        text[MCP_TOKEN_TEXT_MAX + 1], bad[MCP_TOKEN_TEXT_MAX + 2];
+    char       *end;
+    size_t      k, len;
+    mcp_keys_t  both;
+
+    (void) state;
+
+    end = mcp_token_sign(&keys, 'x', "payload", 7, text);
+    assert_non_null(end);
+    *end = '\0';
+
+    memset(&both, 0, sizeof(mcp_keys_t));
+    assert_int_equal(mcp_keys_add(&both,
+                         mcp_str("another key, of 32 bytes or more")),
+                     MCP_OK);
+    assert_int_equal(mcp_keys_add(&both,
+                         mcp_str("0123456789abcdef0123456789abcdef")),
+                     MCP_OK);
+
+    /* which of them is not told by their ids */
+
+    both.id[0] = both.id[1];
+
+    len = sizeof(bad);
+    assert_int_equal(mcp_token_verify(&both, 'x', test_str(text), bad, &len),
+                     MCP_OK);
+
+    for (k = 0; k <= strlen(text); k++) {
+        mangle(text, bad, k);
+        len = sizeof(text);
+        assert_int_not_equal(mcp_token_verify(&both, 'x', test_str(bad),
+                                              (char [sizeof(text)]) { 0 },
+                                              &len),
+                             MCP_OK);
+    }
+}
+
+
+/* Session ids that a process remembers are other clients'. */
+static void
+test_sessions(void **state)
+{
+    int                  i;
+    char                 text[MCP_SESSION_TEXT_MAX + 1], *end;
+    mcp_mem_t            mem;
+    test_mem_t           tm;
+    mcp_session_t        one;
+    mcp_session_cache_t  cache;
+    unsigned char        principal[MCP_DIGEST_LEN];
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mem = tm.mem;
+    mcp_session_cache_init(&cache, &mem);
+    memset(&one, 0, sizeof(mcp_session_t));
+    memset(one.principal, 'p', sizeof(one.principal));
+    memset(principal, 'p', sizeof(principal));
+    one.revision = MCP_REVISION_2025_11_25;
+    one.expires = 5000;
+    end = mcp_session_print(&keys, &one, text);
+    assert_non_null(end);
+    *end = '\0';
+
+    assert_int_equal(mcp_session_parse_cached(&cache, &keys, test_str(text), 1,
+                                              principal, &one), MCP_OK);
+
+    for (i = 0; i < MCP_SESSION_CACHE; i++) {
+        secret(cache.seen[i].text, sizeof(cache.seen[i].text));
+        secret(cache.seen[i].session.principal, MCP_DIGEST_LEN);
+    }
+
+    assert_int_equal(mcp_session_parse_cached(&cache, &keys, test_str(text), 1,
+                                              principal, &one), MCP_OK);
+    secret(principal, sizeof(principal));
+    assert_int_equal(mcp_session_parse_cached(&cache, &keys, test_str(text), 1,
+                                              principal, &one), MCP_OK);
+    assert_int_equal(secrets_compared, 6);
+
+    /* in the same place, and refused by its signature */
+
+    text[0] = text[0] == 'A' ? 'B' : 'A';
+    assert_int_equal(mcp_session_parse_cached(&cache, &keys, test_str(text), 1,
+                                              principal, &one),
+                     MCP_ERR_NOT_FOUND);
+    assert_int_equal(secrets_compared, 8);
+
+    mcp_session_cache_free(&cache);
+}
+
+
+/* Whose a stream is. */
+static void
+test_owners(void **state)
+{
+    int                i;
+    mcp_exchange_t     x;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    for (i = 0; i < 3; i++) {
+        memset(&x, 0, sizeof(mcp_exchange_t));
+        memset(&info, 0, sizeof(mcp_stream_info_t));
+        x.has_session = 1;
+        info.max_wait = 1;
+        info.principal[5] = (i == 1);
+        info.session[5] = (i == 2);
+        secret(x.principal, MCP_DIGEST_LEN);
+        secret(x.session.id, MCP_DIGEST_LEN);
+        secret(info.principal, MCP_DIGEST_LEN);
+        secret(info.session, MCP_DIGEST_LEN);
+
+        assert_int_equal(mcp_face_owns(&x, &info), i == 0);
+        assert_int_equal(mcp_face_allows(&x, &info), i == 0);
+    }
+}
+
+
+/* The publish door's own token. */
+static int
+knock_with(const char *text)
+{
+    int             rc;
+    char            own[] = "a token of the operator";
+    mcp_head_t      head;
+    mcp_exchange_t  *x;
+
+    secret(own, strlen("a token of the operator"));
+    memset(&head, 0, sizeof(mcp_head_t));
+    head.method = mcp_str("POST");
+    head.path = test_str(text);
+    head.local = 1;
+
+    x = mcp_exchange_create_publish(&d.process[0].node, &d.endpoint,
+                                    (mcp_str_t) { own, sizeof(own) - 1 }, 0,
+                                    &a);
+    assert_non_null(x);
+    rc = mcp_exchange_head(x, &head);
+    mcp_exchange_free(x);
+
+    return rc;
+}
+
+
+static void
+test_door(void **state)
+{
+    setup(state);
+    assert_int_equal(knock_with("/publish/a token of the operator"),
+                     MCP_AGAIN);
+    assert_int_equal(knock_with("/publish/a token of the operatoR"), MCP_OK);
+    assert_int_equal(knock_with("/publish/A token of the operator"), MCP_OK);
+    assert_int_equal(knock_with("/publish/"), MCP_OK);
+    teardown(state);
+}
+
+
+/* The same, had they been compared by memcmp(). */
+
+static void
+test_plain_equal(void **state)
+{
+    secrets_plain = 1;
+    test_equal(state);
+}
+
+
+static void
+test_plain_tokens(void **state)
+{
+    secrets_plain = 1;
+    test_tokens(state);
+}
+
+
+static void
+test_plain_sessions(void **state)
+{
+    secrets_plain = 1;
+    test_sessions(state);
+}
+
+
+static void
+test_plain_owners(void **state)
+{
+    secrets_plain = 1;
+    test_owners(state);
+}
+
+
+static void
+test_plain_door(void **state)
+{
+    secrets_plain = 1;
+    test_door(state);
+}
+
+
+/* A table that a secret is the index of: a signature that nobody had said
+ * goes to the client. */
+static void
+test_kept(void **state)
+{
+    char  text[MCP_TOKEN_TEXT_MAX];
+
+    (void) state;
+
+    secrets_kept = 1;
+    assert_non_null(mcp_token_sign(&keys, 'x', "payload", 7, text));
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        constant_test(test_equal),
+        constant_test(test_tokens),
+        constant_test(test_sessions),
+        constant_test(test_owners),
+        constant_test(test_door),
+        control_test(test_plain_equal),
+        control_test(test_plain_tokens),
+        control_test(test_plain_sessions),
+        control_test(test_plain_owners),
+        control_test(test_plain_door),
+        control_test(test_kept)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
