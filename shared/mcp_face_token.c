@@ -564,8 +564,54 @@ mcp_face_token_tail(mcp_exchange_t *x, int over)
 }
 
 
-/* A message of the log, as an event without an id; a response gets the id of
- * the request that asked for the rest. */
+/* A response gets the id of the request that asked for the rest. */
+static void
+mcp_face_token_response(mcp_exchange_t *x, const mcp_rpc_t *msg)
+{
+    mcp_buf_lit(&x->out, "data: {\"jsonrpc\":\"2.0\",\"id\":");
+    mcp_buf_str(&x->out, x->msg.id);
+
+    if (msg->kind == MCP_RPC_RESULT) {
+        mcp_buf_lit(&x->out, ",\"result\":");
+        mcp_buf_str(&x->out, msg->result.raw);
+
+    } else {
+        mcp_buf_lit(&x->out, ",\"error\":");
+        mcp_buf_str(&x->out, msg->error.raw);
+    }
+
+    mcp_buf_lit(&x->out, "}\n\n");
+    x->token.answered = 1;
+}
+
+
+/* Progress is of a request that is active, and for those who asked for it
+ * (basic/utilities/progress, "Behavior Requirements"): it gets the token of
+ * the request that asked for the rest, or is left out. */
+static void
+mcp_face_token_progress(mcp_exchange_t *x, mcp_str_t text, mcp_str_t token)
+{
+    const char              *p;
+    const mcp_json_value_t  *wanted;
+
+    wanted = &x->msg.progress_token;
+
+    if (wanted->type != MCP_JSON_STRING && wanted->type != MCP_JSON_NUMBER) {
+        return;
+    }
+
+    p = token.data + token.len;
+
+    mcp_buf_lit(&x->out, "data: ");
+    mcp_buf_add(&x->out, text.data, (size_t) (token.data - text.data));
+    mcp_buf_str(&x->out, wanted->raw);
+    mcp_buf_add(&x->out, p, (size_t) (text.data + text.len - p));
+    mcp_buf_lit(&x->out, "\n\n");
+}
+
+
+/* A message of the log, as an event without an id.  What else has a progress
+ * token are requests to the client: that is theirs. */
 static int
 mcp_face_token_message(mcp_exchange_t *x, mcp_str_t text)
 {
@@ -575,36 +621,31 @@ mcp_face_token_message(mcp_exchange_t *x, mcp_str_t text)
 
     mcp_arena_init(&arena, &x->node->env->mem);
 
-    rc = mcp_rpc_parse(&arena, text, x->endpoint->max_depth, &msg);
+    /* a result is one deeper in its response */
+
+    rc = mcp_rpc_parse(&arena, text, x->endpoint->max_depth + 1, &msg);
 
     if (rc != MCP_OK) {
         mcp_arena_destroy(&arena);
         return rc;
     }
 
-    mcp_buf_lit(&x->out, "data: ");
-
     if (msg.kind == MCP_RPC_RESULT || msg.kind == MCP_RPC_ERROR) {
-        mcp_buf_lit(&x->out, "{\"jsonrpc\":\"2.0\",\"id\":");
-        mcp_buf_str(&x->out, x->msg.id);
+        mcp_face_token_response(x, &msg);
 
-        if (msg.kind == MCP_RPC_RESULT) {
-            mcp_buf_lit(&x->out, ",\"result\":");
-            mcp_buf_str(&x->out, msg.result.raw);
-
-        } else {
-            mcp_buf_lit(&x->out, ",\"error\":");
-            mcp_buf_str(&x->out, msg.error.raw);
-        }
-
-        mcp_buf_lit(&x->out, "}");
-        x->token.answered = 1;
+    } else if (msg.kind == MCP_RPC_NOTIFICATION
+               && msg.notify_token.type != MCP_JSON_NONE
+               && mcp_method_find(msg.method)->id
+                  == MCP_METHOD_NOTIFICATION_PROGRESS)
+    {
+        mcp_face_token_progress(x, text, msg.notify_token.raw);
 
     } else {
+        mcp_buf_lit(&x->out, "data: ");
         mcp_buf_str(&x->out, text);
+        mcp_buf_lit(&x->out, "\n\n");
     }
 
-    mcp_buf_lit(&x->out, "\n\n");
     mcp_arena_destroy(&arena);
 
     return x->out.failed;
@@ -665,7 +706,17 @@ mcp_face_token_fetch(mcp_exchange_t *x)
 
     } while (x->cursor.done);
 
-    return mcp_face_token_events(x);
+    rc = mcp_face_token_events(x);
+
+    /* all of them were left out: who reads goes on when something is written,
+     * and what lies between sees that the connection lives */
+
+    if (rc == MCP_OK && x->out.len == 0) {
+        mcp_buf_lit(&x->out, MCP_SSE_COMMENT);
+        rc = x->out.failed;
+    }
+
+    return rc;
 }
 
 

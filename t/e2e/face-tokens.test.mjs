@@ -17,12 +17,34 @@ const capabilities = { experimental: { resumeTokens: {} } };
 const session = await server.session({ capabilities });
 const plain = await server.session();
 let gates = 0;
+let asked = 0;
 
 
-// the same request again, with the token of the answer before
+// the same request again, with the token of the answer before and a progress
+// token of its own, unless it is quiet
 
-const again = (of, name, args, token, options) => of.request('tools/call',
-    { name, arguments: args, _meta: { resumeToken: token } }, options);
+async function again(of, name, args, token, { quiet } = {}) {
+    const progressToken = quiet ? undefined : `again ${asked++}`;
+    const answer = await of.request('tools/call', { name, arguments: args,
+        _meta: { progressToken, resumeToken: token } });
+
+    return Object.assign(answer, { progressToken });
+}
+
+
+// what it brings: all progress is its own
+
+async function restOf(answer) {
+    const seen = await rest(answer, answer.id);
+
+    for (const { method, params } of seen.messages) {
+        if (method === 'notifications/progress') {
+            assert.equal(params.progressToken, answer.progressToken);
+        }
+    }
+
+    return seen;
+}
 
 function interim({ result }) {
     assert.match(textOf(result), /^Interim result: /);
@@ -95,7 +117,7 @@ test('a slow call: interim, then the rest', async () => {
 
     await session.open(args.gate);
 
-    const { messages, response } = await rest(answer, answer.id);
+    const { messages, response } = await restOf(answer);
 
     assert.deepEqual(counted(messages), upTo(3));
     assert.equal(textOf(response.result), 'counted to 3');
@@ -103,7 +125,7 @@ test('a slow call: interim, then the rest', async () => {
     // nobody knows whether it arrived: it may be asked for again
 
     const repeated = await again(session, 'count', args, token);
-    const second = await rest(repeated, repeated.id);
+    const second = await restOf(repeated);
 
     assert.deepEqual(counted(second.messages), upTo(3));
     assert.equal(textOf(second.response.result), 'counted to 3');
@@ -127,13 +149,36 @@ test('in rounds, with what there is', async () => {
         await session.open(args.gate, limit === 5 ? undefined : limit);
         answer = await again(session, 'count', args, token);
         assert.equal(answer.sse, true);
-        seen = await rest(answer, answer.id);
+        seen = await restOf(answer);
         assert.ok(answer.blocks.every((b) => b.id === undefined));
         all.push(...seen.messages);
     }
 
     assert.equal(textOf(seen.response.result), 'counted to 5');
     assert.deepEqual(counted(all), upTo(5));
+});
+
+
+test('who does not ask for progress gets none, and nothing waits', async () => {
+    const { args, token } = await slow(5);
+    const quiet = await again(session, 'count', args, token, { quiet: true });
+
+    await session.open(args.gate, 3);
+
+    const first = await restOf(quiet);
+
+    assert.deepEqual(first.messages, []);
+
+    // the interim result is behind what was left out
+
+    const next = await again(session, 'count', args, interim(first.response));
+
+    await session.open(args.gate);
+
+    const { messages, response } = await restOf(next);
+
+    assert.deepEqual(counted(messages), [3, 4]);
+    assert.equal(textOf(response.result), 'counted to 5');
 });
 
 
@@ -148,7 +193,7 @@ test('lost while it waits, lost before it was read', async () => {
 
     await second.ended;
     await session.open(args.gate);
-    assert.ok((await rest(third, third.id)).response.result);
+    assert.ok((await restOf(third)).response.result);
 });
 
 
@@ -160,7 +205,7 @@ test('after a reload', async () => {
     const answer = await again(session, 'count', args, token);
 
     await session.open(args.gate);
-    assert.ok((await rest(answer, answer.id)).response.result);
+    assert.ok((await restOf(answer)).response.result);
     await settled();
 });
 

@@ -196,9 +196,9 @@ class Lane {
         }
     }
 
-    params(token) {
+    params(token, progress = 'p') {
         return { name: this.call.what, arguments: this.call.sends,
-                 _meta: { progressToken: 'p',
+                 _meta: { progressToken: progress,
                           ...(token !== undefined && { resumeToken: token }) } };
     }
 
@@ -316,9 +316,11 @@ class Lane {
             plan.no = all && call.sent[1] >= call.length;
             plan.id = call.session.next++;
             plan.options = { bare: true, id: plan.id, exact: true,
+                progress: `p ${plan.id}`,
                 start: [0, Math.min(call.sent[1], call.available)] };
             plan.go = (lose) => call.session.request('tools/call',
-                this.params(token), { id: plan.id, lose });
+                this.params(token, plan.options.progress),
+                { id: plan.id, lose });
 
             return plan;
         }

@@ -13,6 +13,12 @@
                  "\"nextResumeToken\":\"p2\"}}"
 
 
+/* As it comes to the request of again(). */
+#define AGAIN(n)                                                             \
+                 NOTE("notifications/progress",                              \
+                      "{\"progressToken\":\"u\",\"progress\":" #n "}")
+
+
 static char  last[64], text[4096];
 
 
@@ -87,22 +93,22 @@ test_slow(void **state)
 
     client_post(&d, 1, &a, session, again(token));
     assert_int_equal(a.streaming, 1);
-    has(a.text, ":\n\ndata: " PROGRESS(1));
+    has(a.text, ":\n\ndata: " AGAIN(1));
     has_not(a.text, "id: ");
     fact_is(mcp_exchange_facts(a.x), MCP_FACT_FACE, "tokens");
     backend_say(&d, job, PROGRESS(2) "\n");
     end_with_result(job);
-    has(a.text, "data: " PROGRESS(2) "\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
+    has(a.text, "data: " AGAIN(2) "\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
                 "\"result\":" RESULT "}\n\n");
     assert_int_equal(a.ended, 1);
-    assert_int_equal(count(a.text, PROGRESS(1)), 1);
+    assert_int_equal(count(a.text, AGAIN(1)), 1);
     client_close(&d, &a);
 
     /* it may have been lost with its connection: all of it again */
 
     client_post(&d, 0, &a, session, again(token));
-    assert_int_equal(count(a.text, PROGRESS(1)), 1);
-    has(a.text, "data: " PROGRESS(2) "\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
+    assert_int_equal(count(a.text, AGAIN(1)), 1);
+    has(a.text, "data: " AGAIN(2) "\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
                 "\"result\":" RESULT "}\n\n");
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
@@ -157,11 +163,11 @@ test_rounds(void **state)
 
     for (i = 0; i < 5; i++) {
         client_post(&d, i % 2, &a, session, again(token));
-        snprintf(said, sizeof(said), NOTE("notifications/progress",
-                 "{\"progressToken\":\"t\",\"progress\":%d}"), i);
-        strcpy(line, said);
-        strcat(line, "\n");
+        snprintf(line, sizeof(line), NOTE("notifications/progress",
+                 "{\"progressToken\":\"t\",\"progress\":%d}") "\n", i);
         backend_say(&d, job, line);
+        snprintf(said, sizeof(said), NOTE("notifications/progress",
+                 "{\"progressToken\":\"u\",\"progress\":%d}"), i);
         driver_wait(&d, 5100);
         assert_int_equal(a.ended, 1);
         assert_int_equal(count(a.text, "notifications/progress"), 1);
@@ -223,7 +229,7 @@ test_streaming(void **state)
 
     backend_say(&d, job, PROGRESS(2) "\n");
     client_post(&d, 0, &a, session, again(token));
-    has_not(a.text, PROGRESS(1));
+    has_not(a.text, "\"progress\":1}");
     end_with_result(job);
     has(a.text, "\"id\":8,\"result\":" RESULT);
     client_close(&d, &a);
@@ -353,6 +359,186 @@ test_input(void **state)
 }
 
 
+/* The call's request with a token and this as its progress token, or none. */
+static const char *
+asking(const char *key, const char *progress)
+{
+    snprintf(text, sizeof(text), REQUEST("8", "tools/call",
+             "{\"name\":\"echo\",\"arguments\":{\"a\":1},\"_meta\":{"
+             "\"resumeToken\":\"%s\"%s%s}}"), key,
+             progress ? ",\"progressToken\":" : "",
+             progress ? progress : "");
+
+    return text;
+}
+
+
+/* Progress has the token of who reads it, as it was written; all else in it,
+ * and every other message, comes as it is. */
+static void
+test_progress(void **state)
+{
+    size_t      i;
+    char        id[64], said[256];
+    mcp_job_t  *job;
+
+    static const char  *const tokens[] = { "\"\\u0075\"", "5", "\"\"" };
+
+    (void) state;
+
+    begin(NEW);
+    job = slow();
+    backend_say(&d, job, "{\"jsonrpc\":\"2.0\",\"params\" : {\"_meta\":{"
+                "\"progressToken\":\"t\"}, \"progressToken\": \"\\u0074\" ,"
+                "\"x\":\"t\"},\"method\":\"notifications/progress\"}\n");
+    backend_say(&d, job, NOTE("notifications/message", "{\"data\":\"t\","
+                "\"progressToken\":\"t\"}") "\n");
+
+    for (i = 0; i < ITEMS(tokens); i++) {
+        client_post(&d, i % 2, &a, session, asking(token, tokens[i]));
+        snprintf(said, sizeof(said), "data: {\"jsonrpc\":\"2.0\","
+                 "\"params\" : {\"_meta\":{\"progressToken\":\"t\"}, "
+                 "\"progressToken\": %s ,\"x\":\"t\"},"
+                 "\"method\":\"notifications/progress\"}\n\n", tokens[i]);
+        has(a.text, said);
+        has(a.text, "data: " NOTE("notifications/message",
+            "{\"data\":\"t\",\"progressToken\":\"t\"}") "\n\n");
+        assert_int_equal(count(a.text, "data: "), 2);
+        client_close(&d, &a);
+    }
+
+    /* a question's own */
+
+    backend_say(&d, job, "{\"resultType\":\"input_required\","
+                "\"inputRequests\":{\"k\":{\"method\":\"elicitation/create\","
+                "\"params\":{\"_meta\":{\"progressToken\":\"t\"},"
+                "\"message\":\"?\"}}}}\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    client_post(&d, 1, &a, session, again(token));
+    has(a.text, "\"_meta\":{\"progressToken\":\"t\"},\"message\"");
+    question_id(a.text, "elicitation/create", id);
+    reply(1, session, id, "\"result\":{\"action\":\"accept\"}");
+    backend_json(&d, RESULT);
+    has(a.text, "\"id\":8,\"result\":" RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Who did not ask for progress gets all but that, and nothing waits for what
+ * is left out. */
+static void
+test_progress_left_out(void **state)
+{
+    int         i;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    d.endpoint.max_events = 4;
+    job = slow();
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_post(&d, 1, &a, session, asking(token, NULL));
+
+    /* more than the stream has room for */
+
+    for (i = 0; i < 20; i++) {
+        assert_int_not_equal(backend_say(&d, job, PROGRESS(2) "\n"), 0);
+    }
+
+    assert_int_equal(a.ended, 0);
+    has_not(a.text, "data:");
+    assert_in_range(count(a.text, ":\n\n"), 1, 22);
+
+    /* time is up: what follows is the rest from here */
+
+    driver_wait(&d, 5100);
+    assert_int_equal(a.ended, 1);
+    has(a.text, INTERIM);
+    assert_int_equal(count(a.text, "data:"), 1);
+    token_of(&a);
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, again(token));
+    assert_string_equal(a.text, ":\n\n");
+    client_close(&d, &a);
+
+    /* null is no token; the response is the one event that is not left out */
+
+    backend_say(&d, job, PROGRESS(3) "\n");
+    end_with_result(job);
+    client_post(&d, 1, &a, session, asking(token, "null"));
+    assert_string_equal(a.text, ":\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
+                        "\"result\":" RESULT "}\n\n");
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* At a process that winds up: one round of what is left out, then sent on. */
+static void
+test_progress_winding_up(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = slow();
+    backend_say(&d, job, PROGRESS(1) "\n");
+    mcp_node_stop(&d.process[1].node);
+    client_post(&d, 1, &a, session, asking(token, NULL));
+    assert_int_equal(a.ended, 1);
+    assert_int_equal(count(a.text, "data:"), 1);
+    has(a.text, INTERIM);
+    token_of(&a);
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, again(token));
+    has_not(a.text, "notifications/progress");
+    end_with_result(job);
+    has(a.text, "\"id\":8,\"result\":" RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* A result that is as deep as may be. */
+static void
+test_deep(void **state)
+{
+    int         i;
+    size_t      n;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = slow();
+    n = (size_t) sprintf(line, "{\"content\":[],\"x\":");
+
+    for (i = 0; i < 31; i++) {
+        line[n++] = '[';
+    }
+
+    for (i = 0; i < 31; i++) {
+        line[n++] = ']';
+    }
+
+    strcpy(line + n, "}\n");
+    backend_say(&d, job, line);
+    backend_end(&d, job, MCP_FAULT_NONE);
+    line[n + 1] = '\0';
+    client_post(&d, 1, &a, session, again(token));
+    has(a.text, "data: {\"jsonrpc\":\"2.0\",\"id\":8,\"result\":");
+    has(a.text, line);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 /* Large messages are rewritten like small ones. */
 static void
 test_large(void **state)
@@ -400,7 +586,7 @@ test_stop(void **state)
     client_close(&d, &a);
 
     client_post(&d, 0, &a, session, again(token));
-    has_not(a.text, PROGRESS(1));
+    has_not(a.text, "\"progress\":1}");
     end_with_result(job);
     has(a.text, "\"id\":8,\"result\":" RESULT);
     client_close(&d, &a);
@@ -872,6 +1058,10 @@ main(void)
         test(test_winding_up),
         test(test_errors),
         test(test_input),
+        test(test_progress),
+        test(test_progress_left_out),
+        test(test_progress_winding_up),
+        test(test_deep),
         test(test_large),
         test(test_stop),
         test(test_whom),

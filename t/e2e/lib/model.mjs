@@ -165,8 +165,11 @@ export class Call {
 
         assert.ok(seq <= this.available, `event ${seq} is not there yet`);
 
-        const { eventId, ...rest } = message;
-        const says = kind === 'response' ? { ...rest, id: undefined } : rest;
+        // under whose id, and to whose progress token, the reader knows
+
+        const says = kind === 'response' ? { ...message, id: undefined }
+            : kind === 'progress' ? { ...message, params: { ...message.params,
+                progressToken: undefined } } : message;
 
         assert.deepEqual(says, this.seen.get(seq) ?? says,
                          `event ${seq} is another one`);
@@ -220,13 +223,14 @@ async function waiting(answer, ms) {
 /*
  * A connection that reads a call's stream.  start: the events between which the
  * first may be, less one; bare: events have no ids; id: of its response;
- * asks: the request for the rest is answered itself, under this id.
+ * progress: its progress token; asks: the request for the rest is answered
+ * itself, under this id.
  */
 
 export class Reader {
     constructor(call, answer, { start, bare = false, id = call.id, asks,
-                                exact = false }) {
-        Object.assign(this, { call, answer, bare, id, asks, exact });
+                                exact = false, progress = 'p' }) {
+        Object.assign(this, { call, answer, bare, id, asks, exact, progress });
         this.number = ++call.newest;
         this.start = start;
         this.cursor = start[0] === start[1] && !bare ? start[0] : undefined;
@@ -327,6 +331,10 @@ export class Reader {
         this.events++;
         this.cursor++;
         call.event(this.cursor, message, block.id !== undefined);
+
+        if (call.log[this.cursor][0] === 'progress') {
+            assert.equal(message.params.progressToken, this.progress);
+        }
 
         if (call.log[this.cursor][0] === 'response') {
             assert.equal(message.id, this.id);
