@@ -348,9 +348,9 @@ mcp_consumer_read(mcp_exchange_t *x, char *p, size_t cap, size_t *len)
 
 /* Without memory for them, last words are left out. */
 static void
-mcp_consumer_tail(mcp_exchange_t *x, int over)
+mcp_consumer_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
-    mcp_faces_tail(x, over);
+    mcp_faces_tail(x, how);
 
     if (x->out.failed) {
         x->out.len = 0;
@@ -365,22 +365,26 @@ static char *
 mcp_consumer_part(mcp_exchange_t *x, char *p)
 {
     x->outcome = "closed";
-    mcp_consumer_tail(x, 0);
+    mcp_consumer_tail(x, MCP_TAIL_PARTED);
 
     return x->out.len ? p : mcp_sse_retry(p, x->endpoint->retry);
 }
 
 
-/* Nothing will come any more: such a stream ends in order, whatever else the
+/* Whether the connection is about to be closed while its stream goes on.  One
+ * that is over, or another's by now, ends as such, whatever else the
  * connection was about to be closed for. */
 static int
-mcp_consumer_is_over(mcp_exchange_t *x)
+mcp_consumer_is_parting(mcp_exchange_t *x)
 {
     mcp_stream_info_t  info;
 
-    return mcp_store_info(x->node->store, &x->ref, &info) == MCP_OK
-           && info.state >= MCP_STATE_COMPLETED
-           && x->cursor.seq == info.last_seq;
+    return mcp_consumer_is_closing(x)
+           && mcp_store_info(x->node->store, &x->ref, &info) == MCP_OK
+           && (info.state < MCP_STATE_COMPLETED
+               || x->cursor.seq < info.last_seq)
+           && info.consumer_slot == x->node->store->slot
+           && info.consumer_handle == x->handle;
 }
 
 
@@ -397,7 +401,7 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
     n = 0;
 
     if (x->exact && x->cursor.done == 0 && x->cursor.seq > x->first
-        && mcp_consumer_is_closing(x) && !mcp_consumer_is_over(x))
+        && mcp_consumer_is_parting(x))
     {
         *rc = MCP_AGAIN;
 
@@ -410,7 +414,7 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
     /* close at will between two events, however fast they come */
 
     if (*rc == MCP_OK && x->cursor.done == 0 && !x->exact
-        && mcp_consumer_is_closing(x) && !mcp_consumer_is_over(x))
+        && mcp_consumer_is_parting(x))
     {
         *rc = MCP_AGAIN;
     }
@@ -438,16 +442,18 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
 
     case MCP_DONE:
         x->outcome = "complete";
-        mcp_consumer_tail(x, 1);
+        mcp_consumer_tail(x, MCP_TAIL_OVER);
         break;
 
     case MCP_ERR_DENIED:
         x->outcome = "taken-over";
+        mcp_consumer_tail(x, MCP_TAIL_LOST);
         *rc = MCP_DONE;
         break;
 
     default:
         x->outcome = "gone";
+        mcp_consumer_tail(x, MCP_TAIL_LOST);
         *rc = MCP_DONE;
         break;
     }

@@ -93,13 +93,13 @@ mcp_faces_idle(mcp_exchange_t *x)
 
 
 void
-mcp_faces_tail(mcp_exchange_t *x, int over)
+mcp_faces_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
     size_t  i;
 
     for (i = 0; i < MCP_FACES; i++) {
         if (mcp_faces[i]->tail) {
-            mcp_faces[i]->tail(x, over);
+            mcp_faces[i]->tail(x, how);
         }
     }
 }

@@ -21,6 +21,14 @@
 #include "mcp_core.h"
 
 
+/* How a connection that reads a stream ends in order. */
+typedef enum {
+    MCP_TAIL_OVER = 0,         /* the stream is over, and all of it was read */
+    MCP_TAIL_PARTED,           /* it goes on: the client is to come back */
+    MCP_TAIL_LOST              /* another one reads it, or it is gone */
+} mcp_tail_e;
+
+
 /* Any hook may be NULL. */
 struct mcp_face_s {
     mcp_str_t       name;              /* for logs */
@@ -48,9 +56,8 @@ struct mcp_face_s {
      * x->face this is. */
     int           (*read)(mcp_exchange_t *x);
 
-    /* The connection ends in order.  over: because the stream is; else the
-     * client is to come back.  Last words go to x->out. */
-    void          (*tail)(mcp_exchange_t *x, int over);
+    /* The connection ends in order: last words go to x->out. */
+    void          (*tail)(mcp_exchange_t *x, mcp_tail_e how);
 
     /* One of its methods whose answer is a result, put into out. */
     mcp_fault_e   (*answer)(mcp_exchange_t *x, const mcp_rpc_t *msg,
@@ -90,7 +97,7 @@ void mcp_faces_room(const mcp_call_t *call, mcp_stream_spec_t *spec);
 int  mcp_faces_look(mcp_exchange_t *x, const mcp_head_t *head);
 void mcp_faces_head(mcp_exchange_t *x);
 int  mcp_faces_idle(mcp_exchange_t *x);
-void mcp_faces_tail(mcp_exchange_t *x, int over);
+void mcp_faces_tail(mcp_exchange_t *x, mcp_tail_e how);
 int  mcp_faces_call(mcp_exchange_t *x);
 void mcp_faces_start(mcp_call_t *call);
 void mcp_faces_interim(mcp_exchange_t *x);

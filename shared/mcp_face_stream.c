@@ -314,9 +314,9 @@ mcp_face_stream_open(mcp_exchange_t *x)
 /* The stream is over, and this is no event of the log: whoever comes back for
  * a stream that has ended is told again. */
 static void
-mcp_face_stream_tail(mcp_exchange_t *x, int over)
+mcp_face_stream_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
-    if (!over || x->listener
+    if (how != MCP_TAIL_OVER || x->listener
         || !(x->session.capabilities & MCP_CLIENT_STREAMS))
     {
         return;

@@ -532,23 +532,36 @@ mcp_face_token_interim(mcp_exchange_t *x)
 }
 
 
-/* A connection that ends before its response: for want of time, or because
- * the process winds up.  A stream of the rest cannot be resumed by an event
- * id; any other may. */
+/* The rest has no response, nor will have: it was cancelled, its response was
+ * for another, or the stream has gone. */
 static void
-mcp_face_token_tail(mcp_exchange_t *x, int over)
+mcp_face_token_refuse(mcp_exchange_t *x)
+{
+    mcp_buf_lit(&x->out, "data: ");
+    mcp_fault_write(&x->out, x->msg.id, MCP_FAULT_RESUME_TOKEN, mcp_null_str,
+                    mcp_null_str);
+    mcp_buf_lit(&x->out, "\n\n");
+}
+
+
+/*
+ * A connection that ends before its response: for want of time, or because
+ * the process winds up, or superseded.  A stream of the rest cannot be resumed
+ * by an event id; any other may.
+ *
+ * Who is superseded gets no other interim result: with that it would take the
+ * stream back, and so on for ever.  Its client has the rest already, by its
+ * newer request.
+ */
+static void
+mcp_face_token_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
     uint64_t  now;
 
-    if (over) {
-
-        /* it was cancelled, or its response was for another */
+    if (how != MCP_TAIL_PARTED) {
 
         if (x->token.rest && !x->token.answered) {
-            mcp_buf_lit(&x->out, "data: ");
-            mcp_fault_write(&x->out, x->msg.id, MCP_FAULT_RESUME_TOKEN,
-                            mcp_null_str, mcp_null_str);
-            mcp_buf_lit(&x->out, "\n\n");
+            mcp_face_token_refuse(x);
         }
 
         return;

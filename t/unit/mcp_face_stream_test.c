@@ -458,6 +458,36 @@ test_mixed(void **state)
 }
 
 
+/* Nothing ends for who is superseded: the stream goes on elsewhere. */
+static void
+test_superseded(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = durable(1);
+    client_last_id(&a, last);
+    client_post(&d, 1, &b, session, of("stream/resume", stream, token));
+    assert_int_equal(a.ended, 1);
+    has_not(a.text, END);
+    has_not(a.text, "\"result\"");
+    client_close(&d, &a);
+
+    client_resume(&d, 0, &a, session, last);
+    assert_int_equal(b.ended, 1);
+    has_not(b.text, END);
+    has_not(b.text, "\"result\"");
+    client_close(&d, &b);
+
+    end_with_result(job);
+    has(a.text, END);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 static void
 test_refused(void **state)
 {
@@ -766,6 +796,7 @@ main(void)
         test(test_over_and_stopping),
         test(test_pieces),
         test(test_mixed),
+        test(test_superseded),
         test(test_refused),
         test(test_principal),
         test(test_abandoned),

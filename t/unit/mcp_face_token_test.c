@@ -254,6 +254,9 @@ test_lost(void **state)
     client_post(&d, 1, &a, session, again(token));
     client_post(&d, 0, &b, session, again(token));
     assert_int_equal(a.ended, 1);
+    assert_string_equal(a.text, ":\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
+                        REFUSED "}\n\n");
+    assert_int_equal(b.ended, 0);
     client_close(&d, &a);
 
     /* what could not be written is not lost */
@@ -266,6 +269,64 @@ test_lost(void **state)
     client_close(&d, &b);
     driver_wait(&d, 6000);
     ask(session, again(token), 200, REFUSED);
+    quiet();
+}
+
+
+/* Superseded while its process winds up, and it is about to be sent on: with an
+ * interim result it would take the stream back. */
+static void
+test_superseded_and_stopping(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = slow();
+    client_post(&d, 1, &a, session, again(token));
+    backend_say(&d, job, PROGRESS(1) "\n");
+    has(a.text, AGAIN(1));
+
+    driver_pause(&d, 1, 1);
+    client_post(&d, 0, &b, session, again(token));
+    mcp_node_stop(&d.process[1].node);
+    driver_pause(&d, 1, 0);
+    assert_int_equal(a.ended, 1);
+    has(a.text, "\"id\":8," REFUSED);
+    has_not(a.text, INTERIM);
+    client_close(&d, &a);
+
+    assert_int_equal(b.ended, 0);
+    end_with_result(job);
+    has(b.text, "\"id\":8,\"result\":" RESULT);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* The stream goes, alone and with its session. */
+static void
+test_gone(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    slow();
+    client_post(&d, 1, &a, session, again(token));
+    mcp_store_free(&d.process[1].store, &a.x->ref);
+    driver_pump(&d);
+    assert_int_equal(a.ended, 1);
+    has(a.text, "\"id\":8," REFUSED);
+    client_close(&d, &a);
+
+    slow();
+    client_post(&d, 1, &a, session, again(token));
+    end_session(0, session);
+    driver_pump(&d);
+    assert_int_equal(a.ended, 1);
+    has(a.text, "\"id\":8," REFUSED);
+    client_close(&d, &a);
     quiet();
 }
 
@@ -1055,6 +1116,8 @@ main(void)
         test(test_over_and_stopping),
         test(test_streaming),
         test(test_lost),
+        test(test_superseded_and_stopping),
+        test(test_gone),
         test(test_winding_up),
         test(test_errors),
         test(test_input),

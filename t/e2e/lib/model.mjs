@@ -276,6 +276,7 @@ export class Reader {
         const message = JSON.parse(block.data);
 
         assert.equal(this.interim, undefined, 'nothing after an interim result');
+        assert.equal(this.refused, undefined, 'nothing after an error');
 
         if (block.id === undefined && message.result?.nextResumeToken) {
             assert.ok(call.faces.interims);
@@ -291,11 +292,11 @@ export class Reader {
             return;
         }
 
-        // a call that was cancelled has no rest
+        // a call that was cancelled has no rest, nor has who is superseded
 
-        if (call.cancelled && this.bare && message.id === this.id) {
-            assert.equal(message.error?.code, -32602);
-            this.tail.push(message);
+        if (this.bare && message.id === this.id && message.error) {
+            assert.equal(message.error.code, -32602);
+            this.refused = true;
             return;
         }
 
@@ -430,6 +431,8 @@ export class Reader {
             assert.ok(this.number < call.newest || call.cancelled
                       || call.perhaps,
                       'taken over by nobody');
+            assert.equal(this.refused, this.bare || undefined,
+                         'the rest of nothing is answered');
             this.over = 'taken over';
         }
 
