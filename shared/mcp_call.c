@@ -295,6 +295,7 @@ mcp_call_over(mcp_call_t *call)
 void
 mcp_call_stop(mcp_call_t *call)
 {
+    mcp_faces_undo(&call->requests[0]);
     mcp_job_stop_all(call);
     mcp_call_over(call);
     mcp_call_check_end(call);
@@ -418,7 +419,6 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
 
     x = call->x;
     call->x = NULL;
-    mcp_faces_undo(&call->requests[0]);
 
     if (call->durable) {
         mcp_call_abandon_stream(call, fault);

@@ -637,6 +637,7 @@ mcp_dispatch_single(mcp_exchange_t *x)
 
         call = mcp_call_create(x, 1);
         if (call == NULL) {
+            mcp_faces_unmade(x);
             return MCP_ERR_MEMORY;
         }
 

@@ -162,6 +162,19 @@ mcp_faces_start(mcp_call_t *call)
 
 
 void
+mcp_faces_unmade(mcp_exchange_t *x)
+{
+    size_t  i;
+
+    for (i = 0; i < MCP_FACES; i++) {
+        if (mcp_faces[i]->unmade) {
+            mcp_faces[i]->unmade(x);
+        }
+    }
+}
+
+
+void
 mcp_faces_interim(mcp_exchange_t *x)
 {
     size_t  i;

@@ -70,8 +70,9 @@ struct mcp_face_s {
      * it, else as mcp_exchange_body(). */
     int           (*call)(mcp_exchange_t *x);
 
-    /* The call was made and is about to start. */
+    /* The call was made and is about to start; or it could not be made. */
     void          (*start)(mcp_call_t *call);
+    void          (*unmade)(mcp_exchange_t *x);
 
     /* Its client has waited until call->resume_at: an answer to x->out. */
     void          (*interim)(mcp_exchange_t *x);
@@ -81,7 +82,8 @@ struct mcp_face_s {
     int           (*result)(mcp_request_t *req, mcp_str_t body,
                       mcp_buf_t *out);
 
-    /* The request ends with an error, or its client has left it. */
+    /* The request ends with an error, or without an answer, or its client has
+     * left it. */
     void          (*undo)(mcp_request_t *req);
 };
 
@@ -100,6 +102,7 @@ int  mcp_faces_idle(mcp_exchange_t *x);
 void mcp_faces_tail(mcp_exchange_t *x, mcp_tail_e how);
 int  mcp_faces_call(mcp_exchange_t *x);
 void mcp_faces_start(mcp_call_t *call);
+void mcp_faces_unmade(mcp_exchange_t *x);
 void mcp_faces_interim(mcp_exchange_t *x);
 int  mcp_faces_result(mcp_request_t *req, mcp_str_t body, mcp_buf_t *out);
 void mcp_faces_undo(mcp_request_t *req);

@@ -895,14 +895,28 @@ mcp_face_token_result(mcp_request_t *req, mcp_str_t body, mcp_buf_t *out)
 }
 
 
+/* It may be used again. */
+static void
+mcp_face_token_restore(mcp_store_t *store, unsigned char **spent)
+{
+    if (*spent) {
+        mcp_store_value_delete(store, MCP_FACE_TOKEN_PURPOSE, *spent);
+        *spent = NULL;
+    }
+}
+
+
+static void
+mcp_face_token_unmade(mcp_exchange_t *x)
+{
+    mcp_face_token_restore(x->node->store, &x->token.spent);
+}
+
+
 static void
 mcp_face_token_undo(mcp_request_t *req)
 {
-    if (req->spent) {
-        mcp_store_value_delete(req->call->node->store,
-                               MCP_FACE_TOKEN_PURPOSE, req->spent);
-        req->spent = NULL;
-    }
+    mcp_face_token_restore(req->call->node->store, &req->spent);
 }
 
 
@@ -912,6 +926,7 @@ const mcp_face_t  mcp_face_token = {
     .tail = mcp_face_token_tail,
     .call = mcp_face_token_call,
     .start = mcp_face_token_start,
+    .unmade = mcp_face_token_unmade,
     .interim = mcp_face_token_interim,
     .result = mcp_face_token_result,
     .undo = mcp_face_token_undo

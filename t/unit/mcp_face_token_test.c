@@ -879,6 +879,133 @@ test_full(void **state)
 }
 
 
+/* A call that a backend answered with a token. */
+static void
+page(void)
+{
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, PAGE);
+    token_of(&a);
+    client_close(&d, &a);
+}
+
+
+/* It comes to the backend; then that fails, so that it may come again. */
+static void
+passes(const char *key)
+{
+    client_post(&d, 0, &b, session, again(key));
+    assert_int_equal(d.n_jobs, 1);
+    has(d.last_body, "\"resumeToken\":\"p2\"}");
+    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    client_close(&d, &b);
+}
+
+
+/* What did not come to be a call has spent nothing. */
+static void
+test_pages_unmade(void **state)
+{
+    unsigned long  k;
+
+    (void) state;
+
+    begin(NEW);
+    page();
+
+    for (k = 1; k < 200; k++) {
+        d.te.tm.failed = 0;
+        d.te.tm.fail_at = k;
+        client_post(&d, 0, &a, session, again(token));
+        d.te.tm.fail_at = 0;
+
+        if (d.n_jobs) {
+            backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+        }
+
+        client_close(&d, &a);
+        passes(token);
+
+        if (d.te.tm.failed == 0) {
+            break;
+        }
+    }
+
+    assert_in_range(k, 2, 199);
+
+    /* no randomness, as soon as what there is of it is used up */
+
+    d.te.random_rc = MCP_ERR_INTERNAL;
+
+    for (k = 0; k < 1000; k++) {
+        client_post(&d, 0, &a, session, again(token));
+
+        if (a.rc == MCP_ERR_MEMORY) {
+            break;
+        }
+
+        backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+        client_close(&d, &a);
+    }
+
+    d.te.random_rc = MCP_OK;
+    assert_int_equal(a.rc, MCP_ERR_MEMORY);
+    client_close(&d, &a);
+    passes(token);
+    quiet();
+}
+
+
+/* Nor what could not be kept, or that nobody came back for. */
+static void
+test_pages_unanswered(void **state)
+{
+    char              key[512];
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    begin(NEW);
+    page();
+    strcpy(key, token);
+
+    client_post(&d, 0, &a, session, again(key));
+    hog(&ref);
+    driver_wait(&d, 1100);
+    assert_int_equal(a.status, 503);
+    client_close(&d, &a);
+    mcp_store_free(&d.process[1].store, &ref);
+    driver_pump(&d);
+    passes(key);
+
+    d.endpoint.max_session_streams = 1;
+    client_post(&d, 1, &b, session, CALL);
+    driver_wait(&d, 1100);
+    assert_int_equal(b.streaming, 1);
+    client_post(&d, 0, &a, session, again(key));
+    driver_wait(&d, 1100);
+    assert_int_equal(a.status, 429);
+    client_close(&d, &a);
+    backend_json(&d, RESULT);
+    client_close(&d, &b);
+    driver_wait(&d, 6000);
+    d.endpoint.max_session_streams = 100;
+    passes(key);
+
+    d.endpoint.max_wait = 10000;
+    d.endpoint.stream_after = 20000;
+    client_post(&d, 0, &a, session, again(key));
+    driver_wait(&d, 5100);
+    has(a.text, INTERIM);
+    client_close(&d, &a);
+    ask(session, again(key), 200, REFUSED);
+    driver_wait(&d, 11000);
+    assert_int_equal(d.n_jobs, 0);
+    passes(key);
+    quiet();
+}
+
+
 /* Never with an error; what is no token is not passed on. */
 static void
 test_pages_without(void **state)
@@ -1131,6 +1258,8 @@ main(void)
         test(test_pages),
         test(test_pages_again),
         test(test_full),
+        test(test_pages_unmade),
+        test(test_pages_unanswered),
         test(test_pages_without),
         test(test_refused),
         test(test_principal),
