@@ -465,9 +465,9 @@ void mcp_inbox_look_for_cancel(mcp_call_t *call);
 /* notifications/cancelled of a session; id is raw. */
 void mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id);
 
-/* The request of x reads what another one asked for: its id cancels that. */
-void mcp_call_also_known(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
-    uint64_t expires);
+/* The request of x reads what another one asked for: its id cancels that, until
+ * a newer one does. */
+void mcp_call_also_known(mcp_exchange_t *x, const mcp_stream_ref_t *ref);
 
 /* Cancels every call of a session and frees its listener. */
 void mcp_call_end_session(mcp_exchange_t *x);

@@ -348,51 +348,36 @@ mcp_inbox_cancel_key(unsigned char key[MCP_DIGEST_LEN],
 }
 
 
-/* Enough of a stream's id to tell it from others of its session. */
+/* A request's id, as the store has it of one that reads what another one asked
+ * for: enough to tell it from others of its session; 0 if that cannot be
+ * had. */
 static uint32_t
-mcp_inbox_alias(const unsigned char id[MCP_STREAM_ID_LEN])
+mcp_inbox_alias(mcp_exchange_t *x, mcp_str_t id)
 {
-    uint32_t  alias;
+    uint32_t       alias;
+    unsigned char  key[MCP_DIGEST_LEN];
 
-    memcpy(&alias, id, sizeof(uint32_t));
+    if (mcp_inbox_cancel_key(key, x->session.id, id) != MCP_OK) {
+        return 0;
+    }
 
-    return alias;
+    memcpy(&alias, key, sizeof(uint32_t));
+
+    return alias ? alias : 1;
 }
 
 
 void
-mcp_call_also_known(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
-    uint64_t expires)
+mcp_call_also_known(mcp_exchange_t *x, const mcp_stream_ref_t *ref)
 {
-    unsigned char  key[MCP_DIGEST_LEN];
-
-    if (mcp_inbox_cancel_key(key, x->session.id, x->msg.id) == MCP_OK) {
-        (void) mcp_store_value_set(x->node->store, 'a', key,
-                                   mcp_inbox_alias(ref->id), expires);
-    }
-}
-
-
-/* Of the stream that a request with this id asked for again: MCP_OK or
- * MCP_ERR_NOT_FOUND. */
-static int
-mcp_inbox_find_alias(mcp_exchange_t *x, mcp_str_t id, uint32_t *alias)
-{
-    unsigned char  key[MCP_DIGEST_LEN];
-
-    if (mcp_inbox_cancel_key(key, x->session.id, id) != MCP_OK) {
-        return MCP_ERR_NOT_FOUND;
-    }
-
-    return mcp_store_value_get(x->node->store, 'a', key,
-                               x->node->env->now(x->node->env->ctx), alias);
+    (void) mcp_store_set_alias(x->node->store, ref,
+                               mcp_inbox_alias(x, x->msg.id));
 }
 
 
 void
 mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id)
 {
-    int                 again;
     uint32_t            alias;
     uint64_t            k, position;
     mcp_buf_t           ids;
@@ -402,7 +387,7 @@ mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id)
 
     store = x->node->store;
     position = 0;
-    again = (mcp_inbox_find_alias(x, id, &alias) == MCP_OK);
+    alias = mcp_inbox_alias(x, id);
     mcp_buf_init(&ids, &x->node->env->mem, SIZE_MAX / 2);
 
     for ( ;; ) {
@@ -424,7 +409,7 @@ mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id)
         k = mcp_inbox_find_id(&x->node->env->mem,
                               (mcp_str_t) { ids.data, ids.len }, id);
 
-        if (again && alias == mcp_inbox_alias(info.ref.id)) {
+        if (alias && alias == info.alias) {
             k = 0;
         }
 

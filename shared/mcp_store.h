@@ -121,6 +121,7 @@ typedef struct {
     uint64_t            answered;      /* bit k: request k has its response */
     uint64_t            unattended;    /* since when; 0 while attended */
     uint64_t            bytes;         /* of events kept */
+    uint32_t            alias;         /* see mcp_store_set_alias() */
     unsigned            owner_slot;    /* MCP_STORE_NO_SLOT if none */
     unsigned            consumer_slot;
     uint64_t            consumer_handle;
@@ -229,6 +230,11 @@ int mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 int mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_stream_state_e state);
+
+/* Another name of the stream, of the caller's making, in place of the last one;
+ * 0: none.  It goes with the stream. */
+int mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint32_t alias);
 
 /* The time for which a stream may be unattended begins anew; nothing changes
  * for one that is attended, or over and sent. */

@@ -222,6 +222,8 @@ typedef struct {
     uint32_t           turn;           /* an ordinal: of when it came into its
                                           list of the session */
     uint64_t           max_bytes;
+    uint32_t           alias;
+    uint32_t           spare2;
 
     uint64_t           confirmed_seq;  /* a client has said that it has it */
     uint64_t           sent_seq;

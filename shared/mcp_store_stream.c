@@ -144,6 +144,7 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->answered = st->answered;
     info->unattended = st->unattended;
     info->bytes = st->events.bytes;
+    info->alias = st->alias;
     info->consumer_slot = st->consumer_slot;
     info->consumer_handle = st->consumer_handle;
     info->owner_slot = st->owner_slot == MCP_STORE_ORPHAN ? MCP_STORE_NO_SLOT
@@ -789,6 +790,34 @@ mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
         }
 
         mcp_store_mark_consumer(&op, st);
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+int
+mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint32_t alias)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_enter(store, &op);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    st = mcp_store_stream_get(&op, ref);
+
+    if (st == NULL) {
+        rc = MCP_ERR_NOT_FOUND;
+
+    } else {
+        st->alias = alias;
     }
 
     mcp_store_leave(&op);

@@ -740,6 +740,49 @@ test_cancel(void **state)
 }
 
 
+/* However often it is repeated, nothing but the call's stream is kept; the
+ * newest request's id is what cancels it. */
+static void
+test_cancel_newest(void **state)
+{
+    int   i;
+    char  id[16], other_id[16];
+
+    (void) state;
+
+    begin(NEW);
+    slow();
+
+    for (i = 0; i < 50; i++) {
+        snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":\"r%d\","
+                 "\"method\":\"tools/call\",\"params\":{\"name\":\"echo\","
+                 "\"arguments\":{\"a\":1},\"resumeToken\":\"%s\"}}", i,
+                 token);
+        client_post(&d, i % 2, &a, session, text);
+        assert_int_equal(a.streaming, 1);
+
+        if (i < 49) {
+            client_close(&d, &a);
+        }
+    }
+
+    assert_int_equal(stats().values, 0);
+
+    snprintf(other_id, sizeof(other_id), "\"r%d\"", i - 2);
+    cancel(0, session, other_id);
+    driver_wait(&d, 10);
+    assert_int_equal(a.ended, 0);
+
+    snprintf(id, sizeof(id), "\"r%d\"", i - 1);
+    cancel(0, session, id);
+    driver_wait(&d, 10);
+    assert_int_equal(d.aborts, 1);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 /* --- a backend's --- */
 
 static void
@@ -1239,6 +1282,7 @@ main(void)
         test(test_slow),
         test(test_cancel),
         test(test_gap),
+        test(test_cancel_newest),
         test(test_rounds),
         test(test_over_and_stopping),
         test(test_streaming),

@@ -318,6 +318,42 @@ test_states(void **state)
 /* Asking after a stream starts its time anew, unless there is none to
  * start. */
 static void
+test_alias(void **state)
+{
+    mcp_stream_ref_t   ref[2];
+    mcp_stream_info_t  info;
+    mcp_stream_spec_t  spec;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
+    store_create(&d, 0, &spec, &ref[0]);
+    store_spec(&spec, 2, 1);
+    store_create(&d, 1, &spec, &ref[1]);
+
+    /* one of each, the last; no matter whose the stream is */
+
+    assert_int_equal(mcp_store_set_alias(S1, &ref[0], 7), MCP_OK);
+    assert_int_equal(mcp_store_set_alias(S0, &ref[0], 8), MCP_OK);
+    assert_int_equal(mcp_store_info(S1, &ref[0], &info), MCP_OK);
+    assert_int_equal(info.alias, 8);
+    assert_int_equal(mcp_store_info(S1, &ref[1], &info), MCP_OK);
+    assert_int_equal(info.alias, 0);
+    store_sound(&d);
+
+    /* it goes with the stream */
+
+    mcp_store_free(S0, &ref[0]);
+    assert_int_equal(mcp_store_set_alias(S0, &ref[0], 9), MCP_ERR_NOT_FOUND);
+    store_spec(&spec, 1, 1);
+    store_create(&d, 0, &spec, &ref[0]);
+    assert_int_equal(mcp_store_info(S1, &ref[0], &info), MCP_OK);
+    assert_int_equal(info.alias, 0);
+    store_sound(&d);
+}
+
+
+static void
 test_touch(void **state)
 {
     int                taken;
@@ -371,6 +407,7 @@ int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
+        store_test(test_alias),
         store_test(test_touch),
         store_test(test_create_and_find),
         store_test(test_session_walk),
