@@ -384,6 +384,7 @@ mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
         }
 
         left--;
+        req->failed = 1;
         buf.len = 0;
         mcp_fault_write(&buf, req->id, fault, mcp_null_str, mcp_null_str);
 
@@ -391,7 +392,8 @@ mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
 
         if (rc == MCP_OK) {
             rc = mcp_store_append(call->node->store, &call->ref,
-                                  (mcp_str_t) { buf.data, buf.len }, (int) i,
+                                  (mcp_str_t) { buf.data, buf.len },
+                                  mcp_call_answers(req),
                                   left ? MCP_STATE_PROCESSING
                                        : MCP_STATE_FAILED,
                                   mcp_call_now(call), &seq);

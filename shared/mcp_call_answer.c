@@ -22,9 +22,16 @@ mcp_call_state(const mcp_call_t *call)
 }
 
 
+int
+mcp_call_answers(const mcp_request_t *req)
+{
+    return (int) req->job.request | (req->failed ? MCP_STORE_ERROR : 0);
+}
+
+
 /* MCP_OK or MCP_AGAIN. */
 static int
-mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text, int error)
+mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text)
 {
     int                  rc;
     uint64_t             seq;
@@ -34,14 +41,14 @@ mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text, int error)
     call = req->call;
 
     if (call->pending == 1) {
-        state = error ? MCP_STATE_FAILED : MCP_STATE_COMPLETED;
+        state = req->failed ? MCP_STATE_FAILED : MCP_STATE_COMPLETED;
 
     } else {
         state = mcp_call_state(call);
     }
 
     rc = mcp_store_append(call->node->store, &call->ref, text,
-                          (int) req->job.request, state, mcp_call_now(call),
+                          mcp_call_answers(req), state, mcp_call_now(call),
                           &seq);
 
     if (rc == MCP_ERR_FULL || rc == MCP_ERR_LIMIT) {
@@ -99,13 +106,13 @@ mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, int error)
         return MCP_OK;
     }
 
+    req->failed = (error != 0);
     rc = buf->failed;
 
     if (rc == MCP_OK) {
         rc = call->durable
              ? mcp_call_answer_stored(req,
-                                      (mcp_str_t) { buf->data, buf->len },
-                                      error)
+                                      (mcp_str_t) { buf->data, buf->len })
              : mcp_call_answer_kept(req, buf);
     }
 

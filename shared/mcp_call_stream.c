@@ -133,7 +133,7 @@ mcp_call_make_stream(mcp_call_t *call)
 
         if (req->response.len) {
             rc = mcp_store_append(call->node->store, &call->ref,
-                                  req->response, (int) i,
+                                  req->response, mcp_call_answers(req),
                                   MCP_STATE_PROCESSING, mcp_call_now(call),
                                   &seq);
         }

@@ -205,6 +205,7 @@ typedef struct {
     mcp_buf_t             body;        /* of the next invocation */
     unsigned              rounds_without_question;
 
+    unsigned              failed:1;    /* its response is an error */
     unsigned              live:1;      /* the glue runs the job */
     unsigned              held:1;      /* msg waits for room in the stream */
     unsigned              ended:1;     /* end_fault, end_detail are set */
@@ -385,6 +386,9 @@ int  mcp_call_append(mcp_call_t *call, mcp_str_t message,
 
 /* That of the stream while the call goes on. */
 mcp_stream_state_e mcp_call_state(const mcp_call_t *call);
+
+/* Which request its response answers, and how, for mcp_store_append(). */
+int mcp_call_answers(const mcp_request_t *req);
 
 /*
  * Gives a request its answer, body being its result or error, and ends the

@@ -670,6 +670,7 @@ mcp_dispatch_answered(mcp_exchange_t *x, mcp_request_t *req,
     } else {
         mcp_fault_write(&buf, msg->id, v->fault, v->detail, mcp_null_str);
         mcp_store_count(x->node->store, MCP_COUNT_ERRORS, 1);
+        req->failed = 1;
     }
 
     req->id = msg->id;

@@ -5,7 +5,8 @@
  * come with it.
  *
  * The token: stream id (16), digest of the request's id (16), number of the
- * event it was sent in (4).  It is good for as long as the stream is there.
+ * event it was sent in (4), number of the request in its call (1).  It is good
+ * for as long as the stream is there.
  */
 
 
@@ -13,13 +14,17 @@
 
 
 #define MCP_FACE_REQUEST_PURPOSE  'q'
-#define MCP_FACE_REQUEST_LEN      (MCP_STREAM_ID_LEN + MCP_DIGEST_LEN + 4)
+#define MCP_FACE_REQUEST_LEN      (MCP_STREAM_ID_LEN + MCP_DIGEST_LEN + 4 + 1)
+
+#define MCP_FACE_REQUEST_OF_SEQ      (MCP_STREAM_ID_LEN + MCP_DIGEST_LEN)
+#define MCP_FACE_REQUEST_OF_NUMBER   (MCP_FACE_REQUEST_OF_SEQ + 4)
 
 
 /* As a token names the stream of a request. */
 typedef struct {
     mcp_stream_info_t  info;
     uint64_t           seq;            /* the client has it */
+    unsigned           number;         /* of the request in its call */
 } mcp_face_request_t;
 
 
@@ -64,7 +69,8 @@ mcp_face_request_policy(mcp_request_t *req, uint64_t seq)
     call = req->call;
 
     memcpy(data, call->id, MCP_STREAM_ID_LEN);
-    mcp_face_put(data + MCP_STREAM_ID_LEN + MCP_DIGEST_LEN, seq, 4);
+    mcp_face_put(data + MCP_FACE_REQUEST_OF_SEQ, seq, 4);
+    data[MCP_FACE_REQUEST_OF_NUMBER] = (unsigned char) req->job.request;
 
     rc = mcp_face_request_digest(&call->node->env->mem, req->id,
                                  data + MCP_STREAM_ID_LEN);
@@ -160,9 +166,27 @@ mcp_face_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
         return rc;
     }
 
-    out->seq = mcp_face_take(data + MCP_STREAM_ID_LEN + MCP_DIGEST_LEN, 4);
+    out->seq = mcp_face_take(data + MCP_FACE_REQUEST_OF_SEQ, 4);
+    out->number = data[MCP_FACE_REQUEST_OF_NUMBER];
 
     return mcp_face_find(x, data, &out->info);
+}
+
+
+/* That of the request itself: others of a batch may run on, or have failed. */
+static mcp_stream_state_e
+mcp_face_request_state(const mcp_face_request_t *request)
+{
+    uint64_t  bit;
+
+    bit = (uint64_t) 1 << request->number;
+
+    if (request->info.failed & bit) {
+        return MCP_STATE_FAILED;
+    }
+
+    return request->info.answered & bit ? MCP_STATE_COMPLETED
+                                        : request->info.state;
 }
 
 
@@ -175,6 +199,7 @@ mcp_face_request_status(mcp_exchange_t *x, const mcp_rpc_t *msg,
     uint64_t            seen;
     mcp_json_value_t    id;
     mcp_face_request_t  found;
+    mcp_stream_state_e  state;
 
     (void) method;
 
@@ -200,10 +225,12 @@ mcp_face_request_status(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_buf_str(out, id.raw);
     mcp_buf_lit(out, ",\"status\":");
 
-    if (found.info.state == MCP_STATE_COMPLETED) {
+    state = mcp_face_request_state(&found);
+
+    if (state == MCP_STATE_COMPLETED) {
         mcp_buf_lit(out, "\"completed\"");
 
-    } else if (found.info.state == MCP_STATE_FAILED) {
+    } else if (state == MCP_STATE_FAILED) {
         mcp_buf_lit(out, "\"failed\"");
 
     } else {
@@ -213,7 +240,7 @@ mcp_face_request_status(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_buf_lit(out, ",\"hasPendingMessage\":");
     mcp_face_add_flag(out, found.info.last_seq > seen);
     mcp_buf_lit(out, ",\"hasInputRequest\":");
-    mcp_face_add_flag(out, found.info.state == MCP_STATE_INPUT_REQUIRED);
+    mcp_face_add_flag(out, state == MCP_STATE_INPUT_REQUIRED);
     mcp_buf_lit(out, "}");
 
     return MCP_FAULT_NONE;

@@ -458,8 +458,9 @@ mcp_node_bury(mcp_node_t *node, const mcp_stream_ref_t *ref, mcp_str_t id,
 
     if (rc == MCP_OK) {
         rc = mcp_store_append(node->store, ref,
-                              (mcp_str_t) { buf.data, buf.len }, (int) k,
-                              state, node->env->now(node->env->ctx), &seq);
+                              (mcp_str_t) { buf.data, buf.len },
+                              (int) k | MCP_STORE_ERROR, state,
+                              node->env->now(node->env->ctx), &seq);
     }
 
     mcp_buf_free(&buf);

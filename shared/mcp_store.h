@@ -33,6 +33,7 @@
 #define MCP_STORE_CHUNK      512
 #define MCP_STORE_NAME_MAX   128       /* method, name: cut for display */
 #define MCP_STORE_NO_SLOT    0xffffffffu
+#define MCP_STORE_ERROR      0x4000
 #define MCP_STORE_READ_MIN   64        /* smallest cap of mcp_store_read() */
 
 
@@ -119,6 +120,7 @@ typedef struct {
     uint64_t            sent_seq;      /* written to a consumer's socket */
     uint64_t            confirmed_seq; /* by mcp_store_confirm() */
     uint64_t            answered;      /* bit k: request k has its response */
+    uint64_t            failed;        /* and that is a JSON-RPC error */
     uint64_t            unattended;    /* since when; 0 while attended */
     uint64_t            bytes;         /* of events kept */
     uint32_t            alias;         /* see mcp_store_set_alias() */
@@ -217,12 +219,13 @@ int mcp_store_session_next(mcp_store_t *store,
 
 /*
  * Appends one message and wakes the consumer.  answers: number of the
- * request that this message answers, or -1.  state: the new state (may be the
- * old).  *seq gets its number.  MCP_OK; MCP_ERR_LIMIT: as many events, or
- * bytes, as the stream's limit allows were not sent yet; MCP_ERR_FULL: the
- * region has no room.  Of what was sent as much again is kept, older events
- * are dropped.  An append that answers a request may exceed the stream's
- * limit.  After LIMIT or FULL the owner is woken when there is room again.
+ * request that this message answers, with MCP_STORE_ERROR if by an error, or
+ * -1.  state: the new state (may be the old).  *seq gets its number.  MCP_OK;
+ * MCP_ERR_LIMIT: as many events, or bytes, as the stream's limit allows were
+ * not sent yet; MCP_ERR_FULL: the region has no room.  Of what was sent as
+ * much again is kept, older events are dropped.  An append that answers a
+ * request may exceed the stream's limit.  After LIMIT or FULL the owner is
+ * woken when there is room again.
  */
 int mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_str_t message, int answers, mcp_stream_state_e state, uint64_t now,

@@ -135,7 +135,8 @@ typedef struct {
  * that follows may be. */
 typedef struct {
     uint32_t  len;
-    uint16_t  answers;                 /* event: number of the request + 1 */
+    uint16_t  answers;                 /* event: number of the request + 1, and
+                                          MCP_STORE_ERROR */
     uint16_t  type;                    /* event: state; inbox: mcp_post_e */
     uint64_t  seq;
 } mcp_store_record_t;
@@ -231,6 +232,7 @@ typedef struct {
     uint64_t           applied_seq;    /* whose effect on what follows is done
                                           */
     uint64_t           answered;
+    uint64_t           failed;
 
     mcp_store_log_t    events;
     mcp_store_log_t    inbox;
@@ -572,6 +574,10 @@ void mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
 void mcp_store_stream_request(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_buf_t *buf);
 void mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st);
+
+/* Notes which request a committed event answers, and how. */
+void mcp_store_stream_answer(mcp_store_stream_t *st,
+    const mcp_store_record_t *rec);
 
 /* What follows from a committed event. */
 void mcp_store_stream_apply(mcp_store_op_t *op, mcp_store_stream_t *st,

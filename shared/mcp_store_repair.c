@@ -145,10 +145,7 @@ mcp_store_repair_stream(mcp_store_head_t *head, mcp_store_stream_t *st)
         /* the last append did not get to do all that follows from it */
 
         if (rec.seq == st->events.last) {
-            if (rec.answers > 0 && rec.answers <= 64) {
-                st->answered |= (uint64_t) 1 << (rec.answers - 1);
-            }
-
+            mcp_store_stream_answer(st, &rec);
             st->state = (uint8_t) rec.type;
         }
 

@@ -142,6 +142,7 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->sent_seq = st->sent_seq;
     info->confirmed_seq = st->confirmed_seq;
     info->answered = st->answered;
+    info->failed = st->failed;
     info->unattended = st->unattended;
     info->bytes = st->events.bytes;
     info->alias = st->alias;
@@ -747,13 +748,31 @@ mcp_store_stream_finish(mcp_store_op_t *op, mcp_store_stream_t *st,
 
 
 void
+mcp_store_stream_answer(mcp_store_stream_t *st, const mcp_store_record_t *rec)
+{
+    uint64_t  bit;
+    unsigned  number;
+
+    number = rec->answers & ~MCP_STORE_ERROR;
+
+    if (number == 0 || number > 64) {
+        return;
+    }
+
+    bit = (uint64_t) 1 << (number - 1);
+    st->answered |= bit;
+
+    if (rec->answers & MCP_STORE_ERROR) {
+        st->failed |= bit;
+    }
+}
+
+
+void
 mcp_store_stream_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_record_t *rec, uint64_t now)
 {
-    if (rec->answers > 0 && rec->answers <= 64) {
-        st->answered |= (uint64_t) 1 << (rec->answers - 1);
-    }
-
+    mcp_store_stream_answer(st, rec);
     st->state = (uint8_t) rec->type;
     mcp_store_barrier();
     st->applied_seq = rec->seq;

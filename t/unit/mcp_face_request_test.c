@@ -593,6 +593,73 @@ test_batch(void **state)
 }
 
 
+/* And a state of its own, whatever the others do. */
+static void
+test_batch_status(void **state)
+{
+    char        first[512];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(OLD);
+    client_post(&d, 0, &a, session, "[" PING "," CALL "," CALL8 "]");
+    assert_int_equal(d.n_jobs, 2);
+    driver_wait(&d, 1500);
+    quoted(strstr(a.text, "\"requestId\":7"), "\"requestId\":7,"
+           "\"resumeToken\":\"", first, sizeof(first));
+    quoted(a.text, "\"requestId\":8,\"resumeToken\":\"", token,
+           sizeof(token));
+    client_close(&d, &a);
+
+    job = d.jobs[1];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, job, "{\"resultType\":\"input_required\","
+                "\"inputRequests\":{\"r\":{\"method\":\"roots/list\"}},"
+                "\"requestState\":\"s1\"}\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    job = d.jobs[0];
+    ask(session, status_of("7", first), 200, "\"status\":\"processing\"");
+
+    /* the first fails while the second waits for its client */
+
+    backend_end(&d, job, MCP_FAULT_BACKEND_FAILED);
+    ask(session, status_of("7", first), 200, "\"status\":\"failed\","
+        "\"hasPendingMessage\":true,\"hasInputRequest\":false");
+    ask(session, status_of("8", token), 200, "\"status\":\"processing\","
+        "\"hasPendingMessage\":true,\"hasInputRequest\":true");
+
+    post_after(1, &a, session, resume_of("8", token), NULL);
+    question_id(a.text, "roots/list", last);
+    reply(0, session, last, "\"result\":{\"roots\":[]}");
+    backend_json(&d, RESULT);
+    has(a.text, "\"id\":8,\"result\"");
+    client_close(&d, &a);
+    ask(session, status_of("7", first), 200, "\"status\":\"failed\"");
+    ask(session, status_of("8", token), 200, "\"status\":\"completed\"");
+
+    /* the last one does */
+
+    client_post(&d, 0, &a, session, "[" CALL "," CALL8 "]");
+    driver_wait(&d, 1500);
+    quoted(strstr(a.text, "\"requestId\":7"), "\"requestId\":7,"
+           "\"resumeToken\":\"", first, sizeof(first));
+    quoted(a.text, "\"requestId\":8,\"resumeToken\":\"", token,
+           sizeof(token));
+    client_close(&d, &a);
+    job = d.jobs[1];
+    mcp_job_head(d.jobs[0], 200, mcp_str("application/json"));
+    backend_say(&d, d.jobs[0], RESULT);
+    backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+    ask(session, status_of("7", first), 200, "\"status\":\"completed\"");
+    ask(session, status_of("8", token), 200, "\"status\":\"processing\"");
+    backend_end(&d, job, MCP_FAULT_BACKEND_FAILED);
+    ask(session, status_of("7", first), 200, "\"status\":\"completed\"");
+    ask(session, status_of("8", token), 200, "\"status\":\"failed\"");
+    quiet();
+}
+
+
 /* Its process dies; the client is told, and the token is as good as before. */
 static void
 test_owner_dies(void **state)
@@ -698,6 +765,7 @@ main(void)
         test(test_time),
         test(test_ids),
         test(test_batch),
+        test(test_batch_status),
         test(test_owner_dies),
         test(test_full),
         test(test_no_memory)

@@ -93,10 +93,13 @@ test_back_pressure(void **state)
 
     assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
+    assert_int_equal(store_say(&d, 0, &ref, mcp_str("e"), 63 | MCP_STORE_ERROR,
+                               MCP_STATE_PROCESSING), MCP_OK);
     assert_int_equal(store_say(&d, 0, &ref, mcp_str("end"), 3,
                                MCP_STATE_COMPLETED), MCP_OK);
     assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
-    assert_int_equal(info.answered, 8);
+    assert_int_equal(info.answered, 1ULL << 63 | 8);
+    assert_int_equal(info.failed, 1ULL << 63);
     assert_int_equal(info.first_seq, 137);
     assert_int_equal(info.owner_slot, MCP_STORE_NO_SLOT);
 }

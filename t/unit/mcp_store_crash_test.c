@@ -954,7 +954,7 @@ op_append(mcp_store_t *a, scene_t *s)
 static void
 op_append_last(mcp_store_t *a, scene_t *s)
 {
-    scene_append(a, &s->ref[0], 7, 0);
+    scene_append(a, &s->ref[0], 7, MCP_STORE_ERROR);
 }
 
 
@@ -1283,7 +1283,8 @@ scene_check(const operation_t *op, const scene_t *scene, void *copy,
 
         if (op->run == op_append_last && i == 0
             && (info.last_seq == 7) != (info.state == MCP_STATE_COMPLETED
-                                        && info.answered == 1))
+                                        && info.answered == 1
+                                        && info.failed == 1))
         {
             fail_msg("%s, step %lu: the response is half there", op->name,
                      step);

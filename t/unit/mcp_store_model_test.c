@@ -34,6 +34,7 @@ typedef struct {
     uint64_t            last;
     uint64_t            sent;
     uint64_t            answered;
+    uint64_t            failed;
     uint64_t            created;
     uint64_t            unattended;
     uint64_t            ended;
@@ -340,7 +341,7 @@ finish(model_t *m, uint64_t when)
 static void
 do_append(model_t *m)
 {
-    int                 rc, answers;
+    int                 rc, answers, error;
     size_t              len;
     uint8_t             text;
     uint64_t            seq;
@@ -353,12 +354,13 @@ do_append(model_t *m)
     len = some_length();
     text = (uint8_t) draw(256);
     answers = draw(20) ? -1 : (int) draw(70);
+    error = answers >= 0 && draw(2) ? MCP_STORE_ERROR : 0;
     state = draw(100) ? (mcp_stream_state_e) draw(2)
                       : MCP_STATE_COMPLETED + (mcp_stream_state_e) draw(3);
 
     rc = mcp_store_append(some_process(), &m->ref,
-                          store_message(text, len), answers, state, now,
-                          &seq);
+                          store_message(text, len), answers | error, state,
+                          now, &seq);
 
     if (final(m)) {
         assert_int_equal(rc, MCP_ERR_NOT_FOUND);
@@ -382,6 +384,7 @@ do_append(model_t *m)
 
     if (answers >= 0 && answers < 64) {
         m->answered |= (uint64_t) 1 << answers;
+        m->failed |= (uint64_t) (error != 0) << answers;
     }
 
     if (final(m)) {
@@ -874,6 +877,7 @@ compare(void)
         assert_int_equal(info.sent_seq, m->sent);
         assert_int_equal(info.state, m->state);
         assert_int_equal(info.answered, m->answered);
+        assert_int_equal(info.failed, m->failed);
         assert_int_equal(info.created, m->created);
         assert_int_equal(info.bytes, bytes(m, m->first, m->last));
         assert_int_equal(info.consumer_slot == MCP_STORE_NO_SLOT,
