@@ -1,10 +1,11 @@
-// Resumable streams: create, poll, resume, end, at any worker.
+// Resumable streams: what they have for themselves (faces.test.mjs has the
+// rest).
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Fixture } from './lib/fixture.mjs';
 import { held, pause, refused, rest, settled } from './lib/faces.mjs';
-import { counted, textOf, upTo } from './lib/session.mjs';
+import { counted } from './lib/session.mjs';
 
 const CREATE = 'notifications/stream/create';
 const END = 'notifications/stream/end';
@@ -22,8 +23,9 @@ const lasting = await patient.session({ capabilities });
 const names = ({ said }) => ({ streamId: said[CREATE].streamId,
                                resumeToken: said[CREATE].resumeToken });
 
-const poll = async (of, call) => {
-    const answer = await of.request('stream/poll', names(call));
+const poll = async (of, call, last) => {
+    const answer = await of.request('stream/poll', names(call),
+        { headers: last && { 'Last-Event-ID': last } });
 
     return (await answer.json()).result;
 };
@@ -63,29 +65,6 @@ test('nobody else sees any of it', async () => {
 });
 
 
-test('dropped after every message, and resumed', async () => {
-    const n = 6;
-
-    for (let drop = 1; drop <= n; drop++) {
-        const call = await held(lasting, n, drop);
-
-        call.answer.close();
-        await lasting.open(call.gate);
-
-        const answer = await resume(lasting, call, call.last);
-        const { messages, response } = await rest(answer, call.id);
-
-        assert.deepEqual(counted(messages), upTo(n).slice(drop));
-        assert.equal(textOf(response.result), `counted to ${n}`);
-
-        // the request for the rest is answered when there is no more
-
-        assert.deepEqual(messages.slice(-2).map((m) => m.method ?? m.id),
-                         [answer.id, END]);
-    }
-});
-
-
 test('resumed by what is no request, too', async () => {
     const call = await held(lasting, 2, 1);
 
@@ -105,41 +84,6 @@ test('resumed by what is no request, too', async () => {
     const bad = await lasting.notify('stream/resume', { streamId: 'x' });
 
     assert.equal(bad.status, 400);
-});
-
-
-test('dropped after the response, before it arrived', async () => {
-    const call = await held(lasting, 2, 1);
-
-    call.answer.pause();
-    await lasting.open(call.gate);
-    await pause(200);
-    call.answer.close();
-
-    const { messages, response } = await rest(
-        await resume(lasting, call, call.last), call.id);
-
-    assert.deepEqual(counted(messages), [1]);
-    assert.ok(response.result);
-});
-
-
-test('a poll disturbs nobody', async () => {
-    const call = await held(lasting, 3, 1);
-    const { streamId } = names(call);
-
-    for (let i = 0; i < 20; i++) {
-        assert.deepEqual(await poll(lasting, call), { streamId,
-            status: 'live', pendingMessages: false, hasRequest: false,
-            hasError: false });
-    }
-
-    await lasting.open(call.gate);
-
-    const { messages, response } = await rest(call.answer, call.id);
-
-    assert.deepEqual(counted(messages), [1, 2]);
-    assert.ok(response.result);
 });
 
 
@@ -165,28 +109,21 @@ test('all of a session, and of no other', async () => {
 });
 
 
-test('input in the middle, an error at the end', async () => {
-    const answer = await lasting.call('ask', { rounds: 1 });
+test('an error at the end', async () => {
+    const answer = await lasting.call('crash', { after: 2 });
     const { params } = await answer.message();
-    const call = { id: answer.id, said: { [CREATE]: params } };
-    const asked = await answer.message();
+    let status;
 
     answer.close();
-    assert.equal((await poll(lasting, call)).hasRequest, true);
-    await lasting.respond(asked.id, { action: 'accept',
-                                      content: { value: 'x' } });
-    assert.equal(textOf((await rest(await resume(lasting, call,
-        answer.lastId), call.id)).response.result), 'asked 1 times: x');
 
-    const broken = await lasting.call('crash', { after: 2 });
-    const created = await broken.message();
+    do {
+        status = await poll(lasting, { said: { [CREATE]: params } },
+                            answer.lastId);
+    } while (status.status === 'live');
 
-    broken.close();
-    await pause(300);
-
-    const status = await poll(lasting, { said: { [CREATE]: created.params } });
-
-    assert.equal(status.status, 'completed');
+    assert.deepEqual(status, { streamId: params.streamId,
+        status: 'completed', pendingMessages: true, hasRequest: false,
+        hasError: true });
 });
 
 
@@ -203,37 +140,6 @@ test('abandoned, unless somebody asks', async () => {
     await pause(2500);
     await refused(await session.request('stream/poll', names(call)));
     await refused(await resume(session, call));
-});
-
-
-test('refusals are all alike; an id alone is worth nothing', async () => {
-    const call = await held(lasting, 1, 1);
-    const { streamId, resumeToken } = names(call);
-    const other = await patient.session({ capabilities });
-    const wrong = [
-        [lasting, { streamId }],
-        [lasting, { streamId, resumeToken: '' }],
-        [lasting, { streamId, resumeToken: `${resumeToken}A` }],
-        [lasting, { streamId: `${streamId}A`, resumeToken }],
-        [lasting, { streamId: streamId.split('').reverse().join(''),
-                    resumeToken }],
-        [other, { streamId, resumeToken }],
-    ];
-    const messages = new Set();
-
-    for (const [from, params] of wrong) {
-        for (const method of ['stream/poll', 'stream/resume']) {
-            const answer = await from.request(method, params);
-
-            messages.add((await refused(answer)).message);
-        }
-    }
-
-    await lasting.notify('notifications/cancelled', { requestId: call.id });
-    await call.answer.ended;
-    messages.add((await refused(await resume(lasting, call))).message);
-    assert.equal(messages.size, 1);
-    assert.ok(!(await patient.log()).includes(resumeToken));
 });
 
 

@@ -7,7 +7,8 @@
 // lost and nothing can come twice.
 
 import assert from 'node:assert/strict';
-import { at, urlOf } from './faces.mjs';
+import { isDeepStrictEqual } from 'node:util';
+import { at, pause, urlOf } from './faces.mjs';
 import { textOf, upTo } from './session.mjs';
 
 const POLICY = 'notifications/requests/resumePolicy';
@@ -319,6 +320,12 @@ export class Caller {
         }
     }
 
+    // what no log must show
+
+    get secret() {
+        return this.last;
+    }
+
     // finds a call of which it has seen nothing, as far as that can be done
 
     async find() {}
@@ -367,6 +374,10 @@ class Link extends Caller {
         return this.begins;
     }
 
+    get secret() {
+        return this.url.searchParams.get('mcp-stream');
+    }
+
     // without a session the principal decides
 
     ask({ from, user = 'ann', url = this.url, last = this.last, method,
@@ -398,9 +409,9 @@ class Link extends Caller {
         const answers = [];
 
         if (token) {
-            const key = url.searchParams.get('mcp-stream');
-
-            for (const wrong of [altered(key), `${key}A`, 'x', '']) {
+            for (const wrong of [altered(this.secret), `${this.secret}A`, 'x',
+                                 ''])
+            {
                 url.searchParams.set('mcp-stream', wrong);
                 answers.push(await this.ask({ url }),
                     await this.ask({ url, method: 'POST', body: [] }));
@@ -430,6 +441,10 @@ class Policy extends Caller {
         this.confirmed = this.at;
     }
 
+    get secret() {
+        return this.said.resumeToken;
+    }
+
     start() {
         return this.confirmed;
     }
@@ -446,10 +461,29 @@ class Policy extends Caller {
     // how the call fares, for a client that has all that was read
 
     async look(state = {}) {
-        const { result } = await (await this.poll()).json();
+        const wanted = this.status({ over: false, pending: false, asks: false,
+                                     ...state });
 
-        assert.deepEqual(result, this.status({ over: false, pending: false,
-                                               asks: false, ...state }));
+        assert.deepEqual((await (await this.poll()).json()).result, wanted);
+
+        // without Last-Event-ID it goes by what was written, which is known a
+        // moment after it was
+
+        await this.until(wanted, async () =>
+            (await (await this.poll({ last: null })).json()).result);
+    }
+
+    async until(wanted, poll) {
+        for (let tries = 0; ; tries++) {
+            const state = await poll();
+
+            if (tries === 1000 || isDeepStrictEqual(state, wanted)) {
+                assert.deepEqual(state, wanted);
+                break;
+            }
+
+            await pause(5);
+        }
     }
 }
 
@@ -538,16 +572,10 @@ class Streams extends Policy {
 
     async look(state) {
         await super.look(state);
-
-        // what was written is known a moment after it was
-
-        const { result } = await this.session.response('stream/poll/all');
-        const all = result.statuses.filter(
-            ({ streamId }) => streamId === this.stream);
-
-        assert.deepEqual(all.map((of) => ({ ...of, pendingMessages: false })),
-                         [this.status({ over: false, pending: false,
-                                        asks: false, ...state })]);
+        await this.until([this.status({ over: false, pending: false,
+                                        asks: false, ...state })],
+        async () => (await this.session.response('stream/poll/all')).result
+            .statuses.filter(({ streamId }) => streamId === this.stream));
     }
 
     // the stream's id is the first part of its event ids
@@ -569,7 +597,7 @@ class Streams extends Policy {
         const answers = [];
 
         for (const wrong of token
-            ? [altered(resumeToken), `${resumeToken}A`, 'x', '', null]
+            ? [altered(resumeToken), `${resumeToken}A`, 'x', '']
             : [resumeToken])
         {
             const what = { from, token: wrong,
@@ -580,6 +608,14 @@ class Streams extends Policy {
 
         if (id) {
             answers.push(await this.ask({ last: `${altered(this.stream)}.1` }));
+        }
+
+        // the id alone is worth nothing
+
+        if (token) {
+            answers.push(
+                await this.session.request('stream/resume', { streamId }),
+                await this.session.request('stream/poll', { streamId }));
         }
 
         return answers;
@@ -660,15 +696,18 @@ class Tokens extends Caller {
         }
     }
 
+    get secret() {
+        return this.token;
+    }
+
     start() {
         return this.mark;
     }
 
-    ask({ from = this.session, token = this.token, n } = {}) {
-        const { name, arguments: args, _meta } = this.params;
+    ask({ from = this.session, token = this.token, params } = {}) {
+        const { _meta } = this.params;
 
-        return from.request('tools/call', { name,
-            arguments: n ? { ...args, n } : args,
+        return from.request('tools/call', { ...this.params, ...params,
             _meta: { ..._meta, resumeToken: token } });
     }
 
@@ -688,10 +727,21 @@ class Tokens extends Caller {
         const answers = [];
 
         for (const wrong of token
-            ? [altered(this.token), `${this.token}A`, 'x', ''] : [this.token])
+            ? [altered(this.token), `${this.token}A`, 'x', ''] : [])
         {
-            answers.push(await this.ask({ from, token: wrong,
-                                          ...(id && { n: 4711 }) }));
+            answers.push(await this.ask({ token: wrong }));
+        }
+
+        // it is of one request, and of no other
+
+        for (const params of id
+            ? [{ name: 'sleep' }, { arguments: { n: 4711 } }] : [])
+        {
+            answers.push(await this.ask({ params }));
+        }
+
+        if (!token && !id) {
+            answers.push(await this.ask({ from }));
         }
 
         return answers;
