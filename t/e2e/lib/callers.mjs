@@ -39,7 +39,8 @@ function nameOf({ method, params, result, error }) {
         return 'end';
     case undefined:
         return error ? `error ${error.code}`
-            : result.content ? textOf(result) : JSON.stringify(result);
+            : result.nextResumeToken ? 'interim'
+                : result.content ? textOf(result) : JSON.stringify(result);
     default:
         return params.message;
     }
@@ -54,10 +55,10 @@ const altered = (text) => (text[0] === 'A' ? 'B' : 'A') + text.slice(1);
  * A face is a class; what is said here is true of Last-Event-ID.
  *
  *   face          its name in those of the tests
- *   without       the cases that have no meaning for it
  *   capabilities  what its sessions declare
  *   link          its servers give out URLs
- *   cursor        whether it knows Last-Event-ID: must, may, never
+ *   cursor        whether it knows Last-Event-ID: must (it has nothing else),
+ *                 may, or never (its connections have no event ids)
  *   first         what it puts at the beginning of a log
  *   cancelled     the names of what a client that reads is still told when its
  *                 call is cancelled
@@ -68,7 +69,6 @@ const altered = (text) => (text[0] === 'A' ? 'B' : 'A') + text.slice(1);
 
 export class Caller {
     static face = 'Last-Event-ID';
-    static without = [];
     static capabilities = {};
     static link = false;
     static cursor = 'must';
@@ -78,7 +78,8 @@ export class Caller {
     static gone = 204;
 
     constructor(server, session) {
-        Object.assign(this, { server, session, is: this.constructor });
+        Object.assign(this, { server, session, is: this.constructor,
+                              progress: 'p' });
     }
 
     // a client with a session of its own, or another one of a session; who
@@ -103,7 +104,7 @@ export class Caller {
         this.log = [...this.is.first, ...log];
         this.params = { name, arguments: { ...args, gate: this.gate,
                                            tag: this.tag },
-                        _meta: { progressToken: 'p' } };
+                        _meta: { progressToken: this.progress } };
     }
 
     // asks for the call, and reads until it could come back
@@ -179,6 +180,8 @@ export class Caller {
 
         if (message.method === undefined) {
             assert.equal(message.id, this.request ?? this.id, where);
+        } else if (message.method === 'notifications/progress') {
+            assert.equal(message.params.progressToken, this.progress, where);
         }
 
         this.at++;
@@ -256,10 +259,10 @@ export class Caller {
         return [];
     }
 
-    // what a connection is told that another one takes the stream from
+    // a connection that another one has taken the stream from
 
-    overtaken() {
-        return [];
+    async superseded(older) {
+        assert.deepEqual(await this.leftovers(older), []);
     }
 
     drop() {
@@ -657,7 +660,7 @@ class Tokens extends Caller {
     }
 
     interim(message) {
-        return message?.result?.nextResumeToken !== undefined;
+        return message !== null && nameOf(message) === 'interim';
     }
 
     remember({ id, result }) {
@@ -679,6 +682,16 @@ class Tokens extends Caller {
     take(answer, from) {
         super.take(answer, from);
         this.request = answer.id;
+        this.progress = answer.progress ?? this.progress;
+    }
+
+    // its request is answered, unless that was just done
+
+    async superseded(older) {
+        const names = await this.leftovers(older);
+
+        assert.equal(names.length, 1);
+        assert.ok(['error -32602', 'interim'].includes(names[0]), names[0]);
     }
 
     async next() {
@@ -704,11 +717,15 @@ class Tokens extends Caller {
         return this.mark;
     }
 
-    ask({ from = this.session, token = this.token, params } = {}) {
-        const { _meta } = this.params;
+    // each request has a progress token of its own
 
-        return from.request('tools/call', { ...this.params, ...params,
-            _meta: { ..._meta, resumeToken: token } });
+    async ask({ from = this.session, token = this.token, params } = {}) {
+        const progress = `${this.progress}'`;
+        const answer = await from.request('tools/call', { ...this.params,
+            ...params, _meta: { progressToken: progress,
+                                resumeToken: token } });
+
+        return Object.assign(answer, { progress });
     }
 
     // all that came since its token comes again
