@@ -295,6 +295,15 @@ mcp_face_link_head(mcp_exchange_t *x)
 }
 
 
+/* It goes on when the client has answered, and what it may have answered is not
+ * on its way to the call: who comes for what follows is to wait for that. */
+static int
+mcp_face_link_waits(const mcp_stream_info_t *info)
+{
+    return info->state == MCP_STATE_INPUT_REQUIRED && !info->posted;
+}
+
+
 /* While its questions are with the client there is nothing to wait for. */
 static int
 mcp_face_link_idle(mcp_exchange_t *x)
@@ -314,7 +323,7 @@ mcp_face_link_idle(mcp_exchange_t *x)
 
     mcp_face_link_keep(x, &info);
 
-    return closes && info.state == MCP_STATE_INPUT_REQUIRED;
+    return closes && mcp_face_link_waits(&info);
 }
 
 
@@ -470,7 +479,7 @@ mcp_face_link_get(mcp_exchange_t *x)
             return mcp_face_link_nothing(x, "finished");
         }
 
-        if (info.state == MCP_STATE_INPUT_REQUIRED) {
+        if (mcp_face_link_waits(&info)) {
             mcp_store_touch(x->node->store, &info.ref,
                             x->node->env->now(x->node->env->ctx));
             return mcp_face_link_nothing(x, "input");

@@ -124,6 +124,8 @@ typedef struct {
     uint64_t            unattended;    /* since when; 0 while attended */
     uint64_t            bytes;         /* of events kept */
     uint32_t            alias;         /* see mcp_store_set_alias() */
+    unsigned            posted;        /* 1: its owner has not taken all that
+                                          was posted to it */
     unsigned            owner_slot;    /* MCP_STORE_NO_SLOT if none */
     unsigned            consumer_slot;
     uint64_t            consumer_handle;
@@ -231,6 +233,7 @@ int mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_str_t message, int answers, mcp_stream_state_e state, uint64_t now,
     uint64_t *seq);
 
+/* Wakes the consumer, also when it was that state before. */
 int mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_stream_state_e state);
 

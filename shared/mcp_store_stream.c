@@ -146,6 +146,7 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->unattended = st->unattended;
     info->bytes = st->events.bytes;
     info->alias = st->alias;
+    info->posted = (st->inbox.head != 0);
     info->consumer_slot = st->consumer_slot;
     info->consumer_handle = st->consumer_handle;
     info->owner_slot = st->owner_slot == MCP_STORE_ORPHAN ? MCP_STORE_NO_SLOT
@@ -801,7 +802,7 @@ mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     if (st == NULL || mcp_store_final(st)) {
         rc = st && st->state == (uint8_t) state ? MCP_OK : MCP_ERR_NOT_FOUND;
 
-    } else if (st->state != (uint8_t) state) {
+    } else {
         st->state = (uint8_t) state;
 
         if (mcp_store_final(st)) {

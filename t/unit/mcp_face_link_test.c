@@ -145,6 +145,20 @@ asked(mcp_job_t *job)
 }
 
 
+/* One of them, by itself. */
+static const char *
+answer_of(int i)
+{
+    static char  text[256];
+
+    snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
+             "\"result\":%s}", ids[i], i ? "{\"roots\":[]}"
+                                        : "{\"action\":\"accept\"}");
+
+    return text;
+}
+
+
 static void
 test_gap(void **state)
 {
@@ -406,6 +420,39 @@ test_turns(void **state)
     client_last_id(&a, last);
     client_close(&d, &a);
     get_is(NULL, url, last, 204);
+    quiet();
+}
+
+
+/* Answered, but the call's process has not heard of it: there is something to
+ * wait for. */
+static void
+test_answers_under_way(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    asked(linked(1));
+    driver_pause(&d, 0, 1);
+    client_post(&d, 1, &a, session, answer_of(0));
+    client_close(&d, &a);
+    client_post(&d, 1, &a, session, answer_of(1));
+    client_close(&d, &a);
+
+    send_to(1, &a, session, "GET", url, last, "");
+    assert_int_equal(a.status, 200);
+    assert_int_equal(a.ended, 0);
+
+    send_to(1, &b, session, "GET", url, NULL, "");
+    assert_int_equal(questions(b.text), 2);
+    assert_int_equal(b.ended, 0);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+
+    driver_pause(&d, 0, 0);
+    end_with_result(d.jobs[0]);
+    has(b.text, ANSWER);
+    client_close(&d, &b);
     quiet();
 }
 
@@ -982,6 +1029,7 @@ main(void)
         test(test_head_only),
         test(test_turns),
         test(test_closed_at_will),
+        test(test_answers_under_way),
         test(test_some_answers),
         test(test_last_answer),
         test(test_proven),
