@@ -1,5 +1,5 @@
-// Clients with a call, one kind for each face: what such a client remembers, how
-// it comes back, what it is refused with.  faces.test.mjs has the cases, which
+// Clients with a call, one kind for each face: what such a client remembers,
+// how it comes back, what it is refused with.  faces.test.mjs has the cases, which
 // know no face.
 //
 // A call's log is a list of names (see nameOf), known before.  Whatever is read
