@@ -1,6 +1,6 @@
 // Clients with a call, one kind for each face: what such a client remembers,
-// how it comes back, what it is refused with.  faces.test.mjs has the cases, which
-// know no face.
+// how it comes back, what it is refused with.  faces.test.mjs has the cases,
+// which know no face.
 //
 // A call's log is a list of names (see nameOf), known before.  Whatever is read
 // is compared with it at the place where it must stand, so that nothing can be
@@ -423,6 +423,14 @@ class Link extends Caller {
             const last = id ? `${altered(this.stream)}.1` : this.last;
 
             answers.push(await this.ask({ from, last }));
+        }
+
+        // without a session it is the principal alone that is wrong
+
+        const user = from?.extra['X-User'] ?? 'ann';
+
+        if (user !== 'ann' && from.id !== this.session.id) {
+            answers.push(await this.ask({ user }));
         }
 
         // POST looks at Last-Event-ID when there is something to answer
