@@ -30,7 +30,7 @@ typedef struct {
     size_t               n_headers;
     mcp_str_t            path;         /* the publish door reads its token */
     mcp_str_t            target;       /* path and query as the client sent
-                                          them */
+                                          them, with their secrets */
     mcp_str_t            origin;       /* of the URLs that it uses; empty: it
                                           follows from secure and Host */
     const mcp_str_t     *server_names; /* configured, see mcp_http.h */
@@ -61,6 +61,15 @@ mcp_exchange_t *mcp_exchange_create(mcp_node_t *node,
  * token, may be empty; public: peers other than this machine are let in. */
 mcp_exchange_t *mcp_exchange_create_publish(mcp_node_t *node,
     const mcp_endpoint_t *endpoint, mcp_str_t token, int open, void *glue);
+
+/*
+ * What no log may show of a request to the endpoint: 1, and the next secret in
+ * a text that is a request line, a target or a query, *rest becoming what
+ * follows it; or 0.  The glue hides it wherever the server has it, before
+ * anybody logs it, and keeps the target for the exchange.
+ */
+int mcp_exchange_secret(const mcp_endpoint_t *endpoint, mcp_str_t *rest,
+    mcp_str_t *secret);
 
 void mcp_exchange_free(mcp_exchange_t *x);
 void *mcp_exchange_glue(const mcp_exchange_t *x);

@@ -39,6 +39,24 @@ mcp_faces_begin(mcp_call_t *call)
 
 
 int
+mcp_exchange_secret(const mcp_endpoint_t *endpoint, mcp_str_t *rest,
+    mcp_str_t *secret)
+{
+    size_t  i;
+
+    for (i = 0; i < MCP_FACES; i++) {
+        if (mcp_faces[i]->secret
+            && mcp_faces[i]->secret(endpoint, rest, secret))
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+int
 mcp_faces_look(mcp_exchange_t *x, const mcp_head_t *head)
 {
     int     rc;

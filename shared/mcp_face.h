@@ -34,6 +34,10 @@ struct mcp_face_s {
     mcp_str_t       name;              /* for logs */
     unsigned        capability;        /* of its methods' rows; 0: none */
 
+    /* mcp_exchange_secret(); one face can have it. */
+    int           (*secret)(const mcp_endpoint_t *endpoint, mcp_str_t *rest,
+                      mcp_str_t *secret);
+
     /* A call's stream has been made: its first events.  As
      * mcp_store_append(). */
     int           (*begin)(mcp_call_t *call);

@@ -25,6 +25,7 @@
 #define MCP_FACE_LINK_LEN      (MCP_FACE_LINK_CAN + 2)
 
 #define MCP_FACE_LINK_ARG      "mcp-stream="
+#define MCP_FACE_LINK_ARG_LEN  (sizeof(MCP_FACE_LINK_ARG) - 1)
 #define MCP_FACE_LINK_REL      ">; rel=\"stream\""
 
 #define MCP_FACE_LINK_HOST_MAX    255
@@ -85,11 +86,11 @@ mcp_face_link_arg(mcp_str_t *rest, mcp_str_t *arg, mcp_str_t *value)
     rest->data += n;
     rest->len -= n;
 
-    n = sizeof(MCP_FACE_LINK_ARG) - 1;
-
-    if (arg->len >= n && memcmp(arg->data, MCP_FACE_LINK_ARG, n) == 0) {
-        value->data = arg->data + n;
-        value->len = arg->len - n;
+    if (arg->len >= MCP_FACE_LINK_ARG_LEN
+        && memcmp(arg->data, MCP_FACE_LINK_ARG, MCP_FACE_LINK_ARG_LEN) == 0)
+    {
+        value->data = arg->data + MCP_FACE_LINK_ARG_LEN;
+        value->len = arg->len - MCP_FACE_LINK_ARG_LEN;
     }
 
     return 1;
@@ -115,6 +116,48 @@ mcp_face_link_path(mcp_str_t target, mcp_str_t *query)
     target.len = n;
 
     return target;
+}
+
+
+/* Wherever the argument could begin, and up to where it, or the target that it
+ * is in, ends. */
+static int
+mcp_face_link_secret(const mcp_endpoint_t *endpoint, mcp_str_t *rest,
+    mcp_str_t *secret)
+{
+    size_t       i, end;
+    const char  *p;
+
+    if (!endpoint->link) {
+        return 0;
+    }
+
+    p = rest->data;
+
+    for (i = 0; i + MCP_FACE_LINK_ARG_LEN <= rest->len; i++) {
+        if ((i > 0 && p[i - 1] != '?' && p[i - 1] != '&')
+            || memcmp(p + i, MCP_FACE_LINK_ARG, MCP_FACE_LINK_ARG_LEN) != 0)
+        {
+            continue;
+        }
+
+        i += MCP_FACE_LINK_ARG_LEN;
+
+        for (end = i; end < rest->len; end++) {
+            if (p[end] == '&' || p[end] == ' ') {
+                break;
+            }
+        }
+
+        secret->data = p + i;
+        secret->len = end - i;
+        rest->data += end;
+        rest->len -= end;
+
+        return 1;
+    }
+
+    return 0;
 }
 
 
@@ -186,9 +229,9 @@ mcp_face_link_print(const mcp_link_t *link, char *p)
     }
 
     *p++ = sep;
-    memcpy(p, MCP_FACE_LINK_ARG, sizeof(MCP_FACE_LINK_ARG) - 1);
+    memcpy(p, MCP_FACE_LINK_ARG, MCP_FACE_LINK_ARG_LEN);
 
-    return p + sizeof(MCP_FACE_LINK_ARG) - 1;
+    return p + MCP_FACE_LINK_ARG_LEN;
 }
 
 
@@ -638,6 +681,7 @@ mcp_face_link_post(mcp_exchange_t *x, mcp_str_t text)
 
 const mcp_face_t  mcp_face_link = {
     .name = { "link", 4 },
+    .secret = mcp_face_link_secret,
     .look = mcp_face_link_look,
     .get = mcp_face_link_get,
     .post = mcp_face_link_post,

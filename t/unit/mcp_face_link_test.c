@@ -1019,6 +1019,64 @@ test_no_memory(void **state)
 }
 
 
+/* What logs must not show, in a request line, a target, a query. */
+static void
+test_secret(void **state)
+{
+    static const struct {
+        const char  *text;
+        const char  *masked;
+    } cases[] = {
+        { "", "" },
+        { "GET /mcp HTTP/1.1", "GET /mcp HTTP/1.1" },
+        { "GET /mcp?mcp-stream=ab-_ HTTP/1.1",
+          "GET /mcp?mcp-stream=**** HTTP/1.1" },
+        { "GET http://h/mcp?mcp-stream=abc HTTP/1.1",
+          "GET http://h/mcp?mcp-stream=*** HTTP/1.1" },
+        { "/mcp?mcp-stream=abc", "/mcp?mcp-stream=***" },
+        { "/mcp?x=1&mcp-stream=ab&y=2", "/mcp?x=1&mcp-stream=**&y=2" },
+        { "/mcp?mcp-stream=ab&mcp-stream=cde&mcp-stream=f",
+          "/mcp?mcp-stream=**&mcp-stream=***&mcp-stream=*" },
+        { "/mcp?mcp-stream=ab?mcp-stream=c", "/mcp?mcp-stream=***************" },
+        { "/mcp?mcp-stream=%41=/#b", "/mcp?mcp-stream=*******" },
+        { "mcp-stream=abc&x", "mcp-stream=***&x" },
+        { "mcp-stream=&mcp-stream=a", "mcp-stream=&mcp-stream=*" },
+        { "mcp-stream=", "mcp-stream=" },
+        { "mcp-stream", "mcp-stream" },
+        { "/mcp-stream=abc", "/mcp-stream=abc" },
+        { "/mcp?xmcp-stream=abc&mcp-streams=a&mcp_stream=a",
+          "/mcp?xmcp-stream=abc&mcp-streams=a&mcp_stream=a" },
+        { "/mcp?mcp%2Dstream=abc", "/mcp?mcp%2Dstream=abc" }
+    };
+
+    char       text[128];
+    size_t     i;
+    mcp_str_t  rest, secret;
+
+    (void) state;
+
+    begin(NEW);
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        strcpy(text, cases[i].text);
+        rest = test_str(cases[i].text);
+
+        while (mcp_exchange_secret(&d.endpoint, &rest, &secret)) {
+            memset(text + (secret.data - cases[i].text), '*', secret.len);
+        }
+
+        assert_string_equal(text, cases[i].masked);
+    }
+
+    /* without links it is an argument like any other */
+
+    d.endpoint.link = 0;
+    rest = mcp_str("/mcp?mcp-stream=abc");
+    assert_int_equal(mcp_exchange_secret(&d.endpoint, &rest, &secret), 0);
+    quiet();
+}
+
+
 int
 main(void)
 {
@@ -1038,6 +1096,7 @@ main(void)
         test(test_spent_meanwhile),
         test(test_ignored),
         test(test_refused),
+        test(test_secret),
         test(test_full),
         test(test_listener),
         test(test_no_memory)
