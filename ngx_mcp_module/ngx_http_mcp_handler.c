@@ -267,7 +267,7 @@ ngx_http_mcp_make_head(ngx_http_request_t *r, mcp_head_t *head)
         head->principal = ngx_http_mcp_str(&principal);
     }
 
-    head->target = ngx_http_mcp_str(&r->unparsed_uri);
+    head->target = ngx_http_mcp_str(ngx_http_mcp_secret_target(r));
 
     if (mlcf->link_origin) {
         if (ngx_http_complex_value(r, mlcf->link_origin, &origin) != NGX_OK) {

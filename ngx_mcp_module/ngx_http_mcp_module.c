@@ -247,6 +247,10 @@ ngx_http_mcp_postconfiguration(ngx_conf_t *cf)
         }
     }
 
+    if (ngx_http_mcp_secret_init(cf) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
     return ngx_http_mcp_call_filter_init(cf);
 }
 

@@ -6,6 +6,7 @@
  *   ngx_http_mcp_module.c     directives, configuration, module
  *   ngx_http_mcp_zone.c       shared zone, worker's node, wake-ups, timers
  *   ngx_http_mcp_handler.c    client requests: head, body, response
+ *   ngx_http_mcp_secret.c     what logs must not show of a URL
  *   ngx_http_mcp_stream.c     consumers: the pull loop of an SSE response
  *   ngx_http_mcp_call.c       detached backend calls and their capture filter
  *   ngx_http_mcp_variables.c  $mcp_*
@@ -136,6 +137,12 @@ ngx_int_t ngx_http_mcp_set_headers(ngx_http_request_t *r,
 
 /* RESPOND action. */
 void ngx_http_mcp_respond(ngx_http_mcp_ctx_t *ctx);
+
+/* secret: hides them from now on, in the rewrite phase. */
+ngx_int_t ngx_http_mcp_secret_init(ngx_conf_t *cf);
+
+/* The target as it came; lives as long as the request. */
+ngx_str_t *ngx_http_mcp_secret_target(ngx_http_request_t *r);
 
 /* stream: STREAM and PULL actions; r may be freed when they return, but only
  * through its posted requests. */

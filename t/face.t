@@ -6,7 +6,7 @@ use MCP;
 
 repeat_each(1);
 
-plan tests => repeat_each() * 47;
+plan tests => repeat_each() * 60;
 
 no_long_string();
 
@@ -23,6 +23,11 @@ sub own {
     }
 END
 }
+
+our $Logs = q{
+    log_format  url  '$status|$request|$request_uri|$args|$query_string|$uri';
+    access_log  $TEST_NGINX_SERVER_ROOT/logs/access.log  url;
+};
 
 our $Result = MCP::answer(MCP::text('x'));
 our $Unknown = MCP::fault(-32000, 'Unknown stream URL');
@@ -216,3 +221,54 @@ my $again = MCP::begin(MCP::call('x',
 $call->ndjson(MCP::text('x'));
 index($again->rest, 'data: ' . MCP::answer(MCP::text('x'), 2)) >= 0
     or die $again->in;
+
+
+
+=== TEST 16: no token in a log: one line for the access log, one for the error log
+--- log_level: info
+--- http_config eval: $::Logs
+--- config eval
+'if ($request_uri = /x) { return 404; }'
+    . ::own('mcp_link on; deny all;')
+--- request
+GET /mcp?a=1&mcp-stream=S3CRET&mcp-stream=S3CRET-2&b=2
+--- error_code: 403
+--- access_log eval
+my $query = 'a=1&mcp-stream=******&mcp-stream=********&b=2';
+"403|GET /mcp?$query HTTP/1.1|/mcp?$query|$query|$query|/mcp"
+--- no_access_log
+S3CRET
+--- error_log eval
+qr{by rule, .*, request: "GET /mcp\?a=1&mcp-stream=\*{6}&mcp-stream=\*{8}&b=2 HTTP}
+--- no_error_log
+S3CRET
+
+
+
+=== TEST 17: of arguments that the server has rewritten
+--- http_config eval: $::Logs
+--- config eval
+::own('mcp_link on;')
+    . 'location = /a { rewrite ^ /mcp?b=2 last; }'
+--- request
+GET /a?mcp-stream=S3CRET
+--- more_headers eval: MCP::get(session => undef)
+--- error_code: 404
+--- response_body eval: $::Unknown
+--- access_log eval
+my $query = 'mcp-stream=******';
+"404|GET /a?$query HTTP/1.1|/a?$query|b=2&$query|b=2&$query|/mcp"
+--- no_access_log
+S3CRET
+
+
+
+=== TEST 18: where there are no links nothing is hidden
+--- http_config eval: $::Logs
+--- config eval: ::own()
+--- request
+GET /mcp?mcp-stream=AAAA
+--- more_headers eval: MCP::get(session => undef)
+--- error_code: 400
+--- access_log
+400|GET /mcp?mcp-stream=AAAA HTTP/1.1|/mcp?mcp-stream=AAAA|mcp-stream=AAAA|

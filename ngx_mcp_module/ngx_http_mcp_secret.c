@@ -1,0 +1,136 @@
+
+/*
+ * Secrets in URLs.  The core says where they are; here asterisks are written
+ * over them as soon as the location is known: what logs, variables and
+ * backends see of the request refers to the same bytes, or is written over as
+ * well.  The exchange gets the target as it was.
+ */
+
+
+#include "ngx_http_mcp_module.h"
+
+
+/* Only marks what ngx_http_mcp_secret_kept() looks for. */
+static void
+ngx_http_mcp_secret_cleanup(void *data)
+{
+}
+
+
+/* Contexts would not outlive an internal redirect. */
+static ngx_str_t *
+ngx_http_mcp_secret_kept(ngx_http_request_t *r)
+{
+    ngx_pool_cleanup_t  *cln;
+
+    for (cln = r->pool->cleanup; cln; cln = cln->next) {
+        if (cln->handler == ngx_http_mcp_secret_cleanup) {
+            return cln->data;
+        }
+    }
+
+    return NULL;
+}
+
+
+ngx_str_t *
+ngx_http_mcp_secret_target(ngx_http_request_t *r)
+{
+    ngx_str_t  *kept;
+
+    kept = ngx_http_mcp_secret_kept(r);
+
+    return kept ? kept : &r->unparsed_uri;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_secret_keep(ngx_http_request_t *r)
+{
+    ngx_str_t           *kept;
+    ngx_pool_cleanup_t  *cln;
+
+    cln = ngx_pool_cleanup_add(r->pool, sizeof(ngx_str_t));
+    if (cln == NULL) {
+        return NGX_ERROR;
+    }
+
+    kept = cln->data;
+    kept->len = r->unparsed_uri.len;
+    kept->data = ngx_pstrdup(r->pool, &r->unparsed_uri);
+
+    if (kept->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    cln->handler = ngx_http_mcp_secret_cleanup;
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_http_mcp_secret_mask(const mcp_endpoint_t *endpoint, ngx_str_t *text)
+{
+    mcp_str_t  rest, secret;
+
+    rest = ngx_http_mcp_str(text);
+
+    while (mcp_exchange_secret(endpoint, &rest, &secret)) {
+        ngx_memset((u_char *) secret.data, '*', secret.len);
+    }
+}
+
+
+static ngx_int_t
+ngx_http_mcp_secret_handler(ngx_http_request_t *r)
+{
+    ngx_int_t                 rc;
+    mcp_str_t                 rest, secret;
+    ngx_http_mcp_loc_conf_t  *mlcf;
+
+    mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
+
+    if (mlcf->zone == NULL || r != r->main) {
+        return NGX_DECLINED;
+    }
+
+    rest = ngx_http_mcp_str(&r->unparsed_uri);
+
+    if (!mcp_exchange_secret(&mlcf->endpoint, &rest, &secret)
+        || ngx_http_mcp_secret_kept(r))
+    {
+        return NGX_DECLINED;
+    }
+
+    rc = ngx_http_mcp_secret_keep(r);
+
+    /* one place with HTTP/1, unless "rewrite" has made other arguments */
+
+    ngx_http_mcp_secret_mask(&mlcf->endpoint, &r->request_line);
+    ngx_http_mcp_secret_mask(&mlcf->endpoint, &r->unparsed_uri);
+    ngx_http_mcp_secret_mask(&mlcf->endpoint, &r->args);
+
+    return rc == NGX_OK ? NGX_DECLINED : NGX_HTTP_INTERNAL_SERVER_ERROR;
+}
+
+
+ngx_int_t
+ngx_http_mcp_secret_init(ngx_conf_t *cf)
+{
+    ngx_http_handler_pt        *h;
+    ngx_http_core_main_conf_t  *cmcf;
+
+    cmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
+
+    /* the first phase that knows the location; in it, the last come first */
+
+    h = ngx_array_push(&cmcf->phases[NGX_HTTP_REWRITE_PHASE].handlers);
+    if (h == NULL) {
+        return NGX_ERROR;
+    }
+
+    *h = ngx_http_mcp_secret_handler;
+
+    return NGX_OK;
+}
