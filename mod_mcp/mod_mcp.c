@@ -25,6 +25,9 @@ static void register_hooks(apr_pool_t *p)
     ap_hook_child_stopping(mod_mcp_child_stopping, NULL, NULL,
                            APR_HOOK_MIDDLE);
 
+    ap_hook_post_perdir_config(mod_mcp_secret_early, NULL, NULL,
+                               APR_HOOK_REALLY_FIRST);
+
     /* the second for those whom "Satisfy Any", or an internal redirect within
      * one section, spares the first */
 

@@ -7,6 +7,7 @@
  *   mod_mcp_child.c    shared zone, this process's node, wake-ups, actions
  *   mod_mcp_pump.c     the thread that waits for all: timers, bells, streams
  *   mod_mcp_handler.c  client requests: head, body, response
+ *   mod_mcp_secret.c   what logs must not show of a URL
  *   mod_mcp_stream.c   a client that reads a stream
  *   mod_mcp_job.c      backend calls: who runs them, threads
  *   mod_mcp_origin.c   what a client's request leaves behind for them
@@ -282,6 +283,25 @@ apr_status_t mod_mcp_respond_step(mod_mcp_client_t *client, int wait);
 
 /* suspend_connection: the MPM lets go of it. */
 void mod_mcp_suspended(conn_rec *c, request_rec *r);
+
+/* What we keep of a request_rec; made when it is asked for. */
+typedef struct {
+    mod_mcp_run_t *run;                 /* whose request it is, or NULL */
+    const char *target;                 /* as it came, if it had secrets */
+} mod_mcp_request_t;
+
+mod_mcp_request_t *mod_mcp_request(request_rec *r);
+
+/* --- mod_mcp_secret.c --- */
+
+/* post_perdir_config: hides them where SetHandler says that it is ours. */
+int mod_mcp_secret_early(request_rec *r);
+
+/* Hides them, where that is not done yet. */
+int mod_mcp_secret_hide(request_rec *r);
+
+/* The target as it came. */
+const char *mod_mcp_secret_target(request_rec *r);
 
 /* --- mod_mcp_stream.c --- */
 

@@ -310,7 +310,7 @@ static request_rec *make_request(mod_mcp_run_t *run, conn_rec *c)
     r->parsed_uri.port_str = (char *)origin->port_str;
     r->parsed_uri.port = origin->port;
 
-    ap_set_module_config(r->request_config, &mcp_module, run);
+    mod_mcp_request(r)->run = run;
 
     run->r = r;
 
@@ -418,7 +418,7 @@ mod_mcp_run_t *mod_mcp_fetch_run(request_rec *r)
     mod_mcp_run_t *run = NULL;
 
     while (r && run == NULL) {
-        run = ap_get_module_config(r->request_config, &mcp_module);
+        run = mod_mcp_request(r)->run;
         r = r->prev ? r->prev : r->main;
     }
 

@@ -34,6 +34,19 @@
 
 /* --- the client --- */
 
+mod_mcp_request_t *mod_mcp_request(request_rec *r)
+{
+    mod_mcp_request_t *own = ap_get_module_config(r->request_config,
+                                                  &mcp_module);
+
+    if (own == NULL) {
+        own = apr_pcalloc(r->pool, sizeof(*own));
+        ap_set_module_config(r->request_config, &mcp_module, own);
+    }
+
+    return own;
+}
+
 mod_mcp_client_t *mod_mcp_client(request_rec *r)
 {
     mod_mcp_client_t *client;
@@ -305,7 +318,7 @@ static void make_head(request_rec *r, mod_mcp_dir_t *dir, mcp_head_t *head)
 
     head->method = mod_mcp_str(r->method);
     head->path = mod_mcp_str(r->uri);
-    head->target = mod_mcp_str(r->unparsed_uri);
+    head->target = mod_mcp_str(mod_mcp_secret_target(r));
     head->origin = mod_mcp_str(evaluate(r, dir->link_origin, "MCPLinkOrigin"));
     head->secure = strcmp(ap_http_scheme(r), "https") == 0;
     head->principal = mod_mcp_str(make_principal(r, dir));
@@ -873,6 +886,10 @@ static int start(request_rec *r, int publish)
         ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r,
                       "this process has no part in the MCP store");
         return HTTP_SERVICE_UNAVAILABLE;
+    }
+
+    if (!publish && mod_mcp_secret_hide(r) != OK) {
+        return HTTP_INTERNAL_SERVER_ERROR;
     }
 
     client = client_create(r);

@@ -2,10 +2,14 @@
 // (faces.test.mjs has the rest).
 
 import assert from 'node:assert/strict';
+import fs from 'node:fs/promises';
+import http2 from 'node:http2';
+import net from 'node:net';
 import { test } from 'node:test';
-import { Fixture } from './lib/fixture.mjs';
-import { at, held, rest, urlOf } from './lib/faces.mjs';
+import { Fixture, SERVER, freePort } from './lib/fixture.mjs';
+import { at, held, pause, rest, urlOf } from './lib/faces.mjs';
 import { textOf } from './lib/session.mjs';
+import { request, request2 } from './lib/wire.mjs';
 
 const server = await Fixture.use({ workers: 4,
     location: { mcp_close_after: 'off',
@@ -191,4 +195,141 @@ test('what is no answer', async () => {
 
     await session.open(call.gate);
     assert.ok((await rest(call.answer, call.id)).response.result);
+});
+
+
+// The servers' own lines, with all that they know of a URL
+
+const logs = {
+    http: {
+        nginx: `
+            log_format  url '"$request" $request_uri ?$args ?$query_string';
+            access_log  urls.log url;`,
+        apache: `
+            LogFormat       "\\"%r\\" %U%q ?%{QUERY_STRING}e" url
+            CustomLog       urls.log url
+            ExtendedStatus  On`,
+    },
+    server: {
+
+        // a variable that is looked at before the location is known
+
+        nginx: 'if ($request_uri = /nothing) { return 404; }',
+    },
+    location: {
+        mcp_close_after: 'off',
+        mcp_link: 'on',
+        nginx: 'if ($http_x_refused) { return 403; }',
+        apache: `Require expr "%{HTTP:X-Refused} == ''"`,
+    },
+};
+
+async function noTokenInAnyLog(fixture, send) {
+    const session = await fixture.session({ send });
+    const call = await held(session, 1, 1);
+    const url = urlOf(call.answer);
+    const token = url.searchParams.get('mcp-stream');
+    const stars = '*'.repeat(token.length);
+    const path = url.pathname + url.search;
+    const wanted = [];
+
+    const ask = async (status, { method = 'GET', to = path, headers, body }) => {
+        const answer = await session.send({ method, path: to, body, headers: {
+            Accept: method === 'GET' ? 'text/event-stream'
+                                     : 'application/json, text/event-stream',
+            ...(method === 'POST' && { 'Content-Type': 'application/json' }),
+            ...headers } });
+
+        assert.equal(answer.status, status);
+        wanted.push(`${method} ${to}`.replaceAll(token, stars));
+
+        return answer;
+    };
+
+    call.answer.close();
+
+    const dropped = await ask(200, {});
+
+    await dropped.message();
+    dropped.close();
+    await ask(404, { headers: { 'Last-Event-ID': 'nonsense' } });
+    await ask(403, { headers: { 'X-Refused': '1' } });
+    await ask(400, { method: 'POST', body: '[]' });
+    await ask(405, { method: 'PUT', body: '[]' });
+    await ask(200, { to: `/mcp?a=1&mcp-stream=${token}&mcp-stream=${token}`
+                         + '&b=2' }).then((answer) => answer.close());
+    await session.open(call.gate);
+    await rest(await ask(200, {}), call.id);
+
+    // the line of the one that was dropped is there once the server has seen it
+
+    let lines;
+
+    do {
+        await pause(20);
+        lines = (await fs.readFile(`${fixture.prefix}/urls.log`, 'utf8'))
+            .split('\n').filter((line) => line.includes('mcp-stream='));
+    } while (lines.length < wanted.length);
+
+    assert.deepEqual(lines.map((line) => /^"(\w+ \S+)/.exec(line)[1]).sort(),
+                     wanted.sort());
+
+    for (const log of ['urls.log', 'access.log', 'error.log']) {
+        const text = await fs.readFile(`${fixture.prefix}/${log}`, 'utf8');
+
+        for (const part of [token.slice(0, 16), token.slice(-16)]) {
+            assert.ok(!text.includes(part), log);
+        }
+    }
+
+    return { token, path };
+}
+
+
+test('no token in any log', async () => {
+    const fixture = await Fixture.use({ workers: 1, ...logs });
+    const { token, path } = await noTokenInAnyLog(fixture);
+
+    if (SERVER !== 'apache') {
+        return;
+    }
+
+    // what a thread is at, while it waits for a body
+
+    const socket = net.connect(fixture.port, '127.0.0.1');
+    let text;
+
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: localhost\r\n`
+                 + 'Content-Type: application/json\r\n'
+                 + 'Accept: application/json, text/event-stream\r\n'
+                 + 'Content-Length: 2\r\n\r\n');
+
+    do {
+        text = await (await request(fixture.port, {
+            method: 'GET', path: '/server-status' })).text();
+    } while (!text.includes('POST /mcp?mcp-stream=**'));
+
+    socket.destroy();
+    assert.ok(!text.includes(token.slice(0, 16)));
+});
+
+
+test('no token in any log: HTTP/2',
+     { skip: SERVER === 'apache' && process.env.FIXTURE_MPM === 'prefork'
+             && 'mod_http2 does not run in prefork' }, async (t) => {
+    const port = await freePort();
+    const modules = process.env.APACHE_MODULES ?? '/usr/lib/apache2/modules';
+    const fixture = await Fixture.use({ workers: 1, ...logs,
+        http: { ...logs.http, apache: `
+            LoadModule http2_module ${modules}/mod_http2.so
+            Protocols h2c http/1.1
+            ${logs.http.apache}` },
+        server: { ...logs.server, nginx: `
+            listen 127.0.0.1:${port} http2;
+            ${logs.server.nginx}` } });
+    const client = http2.connect(`http://127.0.0.1:${
+        SERVER === 'apache' ? fixture.port : port}`);
+
+    t.after(() => client.destroy());
+    await noTokenInAnyLog(fixture, (options) => request2(client, options));
 });

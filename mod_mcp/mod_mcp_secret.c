@@ -1,0 +1,101 @@
+/*
+ * Secrets in URLs.  The core says where they are; here asterisks are written
+ * over them as soon as the section is known: whatever logs and backends see of
+ * the request.  The exchange gets the target as it was.
+ */
+
+#include "mod_mcp.h"
+
+#include "scoreboard.h"
+
+static void mask(const mcp_endpoint_t *endpoint, char *text)
+{
+    mcp_str_t rest = mod_mcp_str(text), secret;
+
+    while (mcp_exchange_secret(endpoint, &rest, &secret)) {
+        memset(text + (secret.data - text), '*', secret.len);
+    }
+}
+
+static void mask_request(const mcp_endpoint_t *endpoint, request_rec *r)
+{
+    mask(endpoint, r->the_request);
+    mask(endpoint, r->unparsed_uri);
+    mask(endpoint, r->args);
+    mask(endpoint, r->parsed_uri.query);
+}
+
+int mod_mcp_secret_hide(request_rec *r)
+{
+    const mcp_endpoint_t *endpoint;
+    request_rec *prev;
+    mcp_str_t rest = mod_mcp_str(r->unparsed_uri), secret;
+
+    if (r->main || mod_mcp_request(r)->target) {
+        return OK;
+    }
+
+    endpoint = mod_mcp_endpoint(mod_mcp_dir(r), mod_mcp_zone_keys());
+    if (endpoint == NULL) {
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (!mcp_exchange_secret(endpoint, &rest, &secret)) {
+        return OK;
+    }
+
+    mod_mcp_request(r)->target = apr_pstrdup(r->pool, r->unparsed_uri);
+
+    /* after an internal redirect logs ask the first one */
+
+    for (prev = r; prev; prev = prev->prev) {
+        mask_request(endpoint, prev);
+    }
+
+    /* mod_status has a copy of the line, made when it was read */
+
+    ap_update_child_status(r->connection->sbh, SERVER_BUSY_WRITE, r);
+
+    return OK;
+}
+
+const char *mod_mcp_secret_target(request_rec *r)
+{
+    const char *target = mod_mcp_request(r)->target;
+
+    return target ? target : r->unparsed_uri;
+}
+
+/* SetHandler's, which r->handler is not yet. */
+static const char *handler(request_rec *r)
+{
+    core_dir_config *core = ap_get_core_module_config(r->per_dir_config);
+    const char *error = NULL, *value;
+
+    if (core->expr_handler == NULL) {
+        return core->handler;
+    }
+
+    value = ap_expr_str_exec(r, core->expr_handler, &error);
+
+    return error ? NULL : value;
+}
+
+int mod_mcp_secret_early(request_rec *r)
+{
+    const char *name;
+
+    /* without a query nothing is to be hidden, and most have none */
+
+    if (r->parsed_uri.query == NULL) {
+        return DECLINED;
+    }
+
+    name = handler(r);
+
+    if (name == NULL || strcmp(name, MOD_MCP_HANDLER) != 0) {
+        return DECLINED;
+    }
+
+    return mod_mcp_secret_hide(r);
+}
