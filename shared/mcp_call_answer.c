@@ -55,8 +55,6 @@ mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text)
         return MCP_AGAIN;
     }
 
-    mcp_store_count(call->node->store, MCP_COUNT_EVENTS, 1);
-
     return MCP_OK;
 }
 

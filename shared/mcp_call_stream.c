@@ -11,17 +11,10 @@ int
 mcp_call_append(mcp_call_t *call, mcp_str_t message,
     mcp_stream_state_e state)
 {
-    int       rc;
     uint64_t  seq;
 
-    rc = mcp_store_append(call->node->store, &call->ref, message, -1, state,
-                          mcp_call_now(call), &seq);
-
-    if (rc == MCP_OK) {
-        mcp_store_count(call->node->store, MCP_COUNT_EVENTS, 1);
-    }
-
-    return rc;
+    return mcp_store_append(call->node->store, &call->ref, message, -1, state,
+                            mcp_call_now(call), &seq);
 }
 
 

@@ -232,10 +232,11 @@ mcp_store_append_event(mcp_store_op_t *op, mcp_store_stream_t *st,
 
     if (chain != NULL && chain->count > 0) {
         mcp_store_log_attach(op, &st->events, rec, chain);
-        return MCP_OK;
-    }
+        rc = MCP_OK;
 
-    rc = mcp_store_log_append(op, &st->events, rec, &message, 1, all);
+    } else {
+        rc = mcp_store_log_append(op, &st->events, rec, &message, 1, all);
+    }
 
     /* the region is full: this stream can at least do without what its own
      * client has */
@@ -245,6 +246,10 @@ mcp_store_append_event(mcp_store_op_t *op, mcp_store_stream_t *st,
     {
         mcp_store_drop(op, st);
         rc = mcp_store_log_append(op, &st->events, rec, &message, 1, all);
+    }
+
+    if (rc == MCP_OK) {
+        mcp_store_add(op->head, MCP_COUNT_EVENTS, 1);
     }
 
     return rc;

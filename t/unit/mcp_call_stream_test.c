@@ -31,6 +31,34 @@ test_stream(void **state)
 }
 
 
+/* What has been answered before there was a stream is of its events. */
+static void
+test_kept_answers(void **state)
+{
+    char  old[MCP_SESSION_TEXT_MAX];
+
+    (void) state;
+
+    client_open(&d, old, OLD, ALL);
+    client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
+    mcp_job_head(d.jobs[0], 200, mcp_str("application/json"));
+    backend_say(&d, d.jobs[0], RESULT);
+    backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+    assert_int_equal(stats().counter[MCP_COUNT_EVENTS], 0);
+
+    driver_wait(&d, 1500);
+    assert_int_equal(a.streaming, 1);
+    assert_int_equal(count(a.text, "\ndata: {"), 1);
+    assert_int_equal(stats().counter[MCP_COUNT_EVENTS], 1);
+
+    driver_kill(&d, 0);
+    client_close(&d, &a);
+    driver_killed(&d, 0, 1);
+    assert_int_equal(stats().counter[MCP_COUNT_EVENTS], 2);
+    quiet();
+}
+
+
 static void
 test_client_leaves_early(void **state)
 {
@@ -153,6 +181,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_stream),
+        test(test_kept_answers),
         test(test_client_leaves_early),
         test(test_full_store),
         test(test_full_later),

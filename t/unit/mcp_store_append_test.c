@@ -375,6 +375,67 @@ test_confirm(void **state)
 }
 
 
+/* What is written to streams is counted, and nothing else. */
+static void
+test_counted(void **state)
+{
+    size_t             n;
+    unsigned           i;
+    uint64_t           position;
+    mcp_stream_ref_t   ref, listener;
+    mcp_stream_spec_t  spec;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
+    spec.max_events = 2;
+    store_create(&d, 0, &spec, &ref);
+    store_spec(&spec, 2, 1);
+    spec.kind = MCP_STREAM_LISTEN;
+    spec.max_events = 2;
+    store_create(&d, 0, &spec, &listener);
+    assert_int_equal(mcp_store_subscribe(S0, &listener, TOPIC(1)), MCP_OK);
+    assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS), 0);
+
+    assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
+                               MCP_STATE_PROCESSING), MCP_OK);
+    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 100000), -1,
+                               MCP_STATE_PROCESSING), MCP_OK);
+    assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS), 2);
+
+    assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
+                               MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
+    assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS), 2);
+    assert_int_equal(store_say(&d, 0, &ref, mcp_str("end"), 0,
+                               MCP_STATE_COMPLETED), MCP_OK);
+    assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS), 3);
+
+    /* nobody listens there; here one, for whom the first is dropped */
+
+    position = 0;
+    assert_int_equal(mcp_store_publish(S1, TOPIC(2), mcp_str("m"), 1, 10,
+                                       &position, &n), MCP_OK);
+    assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS), 3);
+
+    for (i = 0; i < 2; i++) {
+        position = 0;
+        assert_int_equal(mcp_store_publish(S1, TOPIC(1), mcp_str("m"), 1, 10,
+                                           &position, &n), MCP_OK);
+    }
+
+    position = 0;
+
+    while (mcp_store_publish(S1, TOPIC(1), store_message(1, 100000), 1, 10,
+                             &position, &n) == MCP_AGAIN)
+    {
+        /* void */
+    }
+
+    assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS), 6);
+    assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS_DROPPED), 1);
+}
+
+
 int
 main(void)
 {
@@ -384,6 +445,7 @@ main(void)
         store_test(test_bytes),
         store_test(test_full),
         store_test(test_full_of_sent),
+        store_test(test_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
