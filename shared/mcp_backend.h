@@ -101,4 +101,9 @@ int mcp_backend_message(mcp_backend_t *b, mcp_str_t text,
     mcp_backend_msg_t *msg);
 
 
+/* Appends the result of a tool that has failed, as a model is to read it: no
+ * error of JSON-RPC.  text: whatever bytes; a failure is in buf->failed. */
+void mcp_backend_tool_error(mcp_buf_t *buf, mcp_str_t text);
+
+
 #endif /* MCP_BACKEND_H_INCLUDED */

@@ -15,6 +15,8 @@
 #define MCP_BACKEND_NO_URI    "mcp:result"
 
 
+static void mcp_backend_add_tool(mcp_backend_t *b, mcp_buf_t *buf,
+    mcp_backend_class_e class, mcp_str_t text, int error);
 static void mcp_backend_add_block(mcp_backend_t *b, mcp_buf_t *buf,
     mcp_backend_class_e class, mcp_str_t text);
 static void mcp_backend_add_resource(mcp_backend_t *b, mcp_buf_t *buf,
@@ -51,22 +53,44 @@ mcp_backend_wrap(mcp_backend_t *b, mcp_backend_class_e class, mcp_str_t text,
         break;
 
     default:
-        mcp_buf_lit(&buf, "{\"content\":[");
-
-        if (text.len) {
-            mcp_backend_add_block(b, &buf, class, text);
-        }
-
-        mcp_buf_lit(&buf, "]");
-
-        if (b->status >= 400) {
-            mcp_buf_lit(&buf, ",\"isError\":true");
-        }
-
-        mcp_buf_lit(&buf, "}");
+        mcp_backend_add_tool(b, &buf, class, text, b->status >= 400);
     }
 
     return mcp_backend_give(b, &buf, msg);
+}
+
+
+void
+mcp_backend_tool_error(mcp_buf_t *buf, mcp_str_t text)
+{
+    mcp_backend_t  b;
+
+    /* nothing but where memory comes from */
+
+    memset(&b, 0, sizeof(mcp_backend_t));
+    b.mem = buf->mem;
+
+    mcp_backend_add_tool(&b, buf, MCP_BACKEND_TEXT, text, 1);
+}
+
+
+static void
+mcp_backend_add_tool(mcp_backend_t *b, mcp_buf_t *buf,
+    mcp_backend_class_e class, mcp_str_t text, int error)
+{
+    mcp_buf_lit(buf, "{\"content\":[");
+
+    if (text.len) {
+        mcp_backend_add_block(b, buf, class, text);
+    }
+
+    mcp_buf_lit(buf, "]");
+
+    if (error) {
+        mcp_buf_lit(buf, ",\"isError\":true");
+    }
+
+    mcp_buf_lit(buf, "}");
 }
 
 

@@ -228,9 +228,7 @@ mcp_call_finish_text(mcp_request_t *req, mcp_str_t text)
 
     mcp_buf_init(&buf, &req->call->node->env->mem, SIZE_MAX / 2);
 
-    mcp_buf_lit(&buf, "{\"content\":[{\"type\":\"text\",\"text\":");
-    mcp_buf_json(&buf, text);
-    mcp_buf_lit(&buf, "}],\"isError\":true}");
+    mcp_backend_tool_error(&buf, text);
 
     if (buf.failed) {
         rc = mcp_call_answer(req, &buf, 1);

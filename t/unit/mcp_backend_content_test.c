@@ -152,6 +152,32 @@ test_wrapped_limit(void **state)
 }
 
 
+static void
+test_tool_error(void **state)
+{
+    mcp_buf_t   buf;
+    test_mem_t  tm;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mcp_buf_init(&buf, &tm.mem, SIZE_MAX / 2);
+
+    mcp_backend_tool_error(&buf, mcp_str("a \"\xff\""));
+    assert_str_is(((mcp_str_t) { buf.data, buf.len }),
+                  "{\"content\":[{\"type\":\"text\",\"text\":"
+                  "\"a \\\"\xef\xbf\xbd\\\"\"}],\"isError\":true}");
+    mcp_buf_free(&buf);
+
+    tm.fail_at = 1;
+    mcp_buf_init(&buf, &tm.mem, SIZE_MAX / 2);
+    mcp_backend_tool_error(&buf, mcp_str("x"));
+    assert_int_equal(buf.failed, MCP_ERR_MEMORY);
+    mcp_buf_free(&buf);
+    assert_int_equal(tm.live, 0);
+}
+
+
 int
 main(void)
 {
@@ -160,6 +186,7 @@ main(void)
         cmocka_unit_test(test_resource),
         cmocka_unit_test(test_prompt),
         cmocka_unit_test(test_wrapped_limit),
+        cmocka_unit_test(test_tool_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
