@@ -163,6 +163,14 @@ mcp_str_eq(mcp_str_t a, mcp_str_t b)
     return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
+/* ASCII letters and digits, whatever the locale. */
+static inline int
+mcp_is_alnum(unsigned char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z')
+           || (c >= 'a' && c <= 'z');
+}
+
 /* ASCII case-insensitive comparison. */
 int mcp_str_case_eq(mcp_str_t a, mcp_str_t b);
 

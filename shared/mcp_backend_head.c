@@ -6,6 +6,7 @@
 
 
 #include "mcp_backend_parts.h"
+#include "mcp_http.h"
 
 
 typedef enum {
@@ -115,43 +116,26 @@ mcp_backend_head(mcp_backend_t *b, int status, mcp_str_t content_type)
 static void
 mcp_backend_type(mcp_backend_t *b, mcp_str_t value)
 {
-    int           slashes;
     char          c;
     size_t        i;
     mcp_str_t     type;
     const char   *p;
 
-    p = value.len ? memchr(value.data, ';', value.len) : NULL;
-
-    type.data = value.data;
-    type.len = p ? (size_t) (p - value.data) : value.len;
-    type = mcp_backend_trim(type);
+    type = mcp_http_media_type(value);
 
     if (type.len == 0) {
         return;
     }
 
+    p = memchr(value.data, ';', value.len);
+
     if (type.len > MCP_BACKEND_TYPE_MAX) {
         type = mcp_str("application/octet-stream");
     }
 
-    slashes = 0;
-
     for (i = 0; i < type.len; i++) {
         c = type.data[i];
-
-        if (c == '/' && i > 0 && i + 1 < type.len) {
-            slashes++;
-
-        } else if (c <= ' ' || c >= 0x7f || strchr("\"(),/:;<=>?@[\\]{}", c)) {
-            return;
-        }
-
         b->type[i] = (char) (c >= 'A' && c <= 'Z' ? c | 0x20 : c);
-    }
-
-    if (slashes != 1) {
-        return;
     }
 
     b->type_len = (unsigned) type.len;

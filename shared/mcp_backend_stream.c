@@ -17,7 +17,7 @@ static int mcp_backend_next_event(mcp_backend_t *b, mcp_str_t *text);
 static int mcp_backend_next_line(mcp_backend_t *b, mcp_str_t *text);
 static void mcp_backend_idle(mcp_backend_t *b);
 static void mcp_backend_shrink(mcp_buf_t *buf);
-static int mcp_backend_has_breaks(mcp_str_t text);
+static int mcp_backend_has_breaks(const mcp_backend_t *b, mcp_str_t text);
 
 
 int
@@ -68,7 +68,7 @@ mcp_backend_stream(mcp_backend_t *b, mcp_backend_msg_t *msg)
     if (rc == MCP_OK) {
         own = NULL;
 
-        if (mcp_backend_has_breaks(text)) {
+        if (mcp_backend_has_breaks(b, text)) {
             rc = mcp_backend_copy(b, text);
             if (rc != MCP_OK) {
                 return rc;
@@ -251,9 +251,15 @@ mcp_backend_shrink(mcp_buf_t *buf)
 }
 
 
+/* Both ended the lines of an SSE event, whose data are joined by LF; only LF
+ * ends a line of JSON. */
+
 static int
-mcp_backend_has_breaks(mcp_str_t text)
+mcp_backend_has_breaks(const mcp_backend_t *b, mcp_str_t text)
 {
-    return memchr(text.data, '\n', text.len) != NULL
-           || memchr(text.data, '\r', text.len) != NULL;
+    char  c;
+
+    c = b->state == MCP_BACKEND_STATE_SSE ? '\n' : '\r';
+
+    return memchr(text.data, c, text.len) != NULL;
 }

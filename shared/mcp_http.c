@@ -60,7 +60,6 @@ static int mcp_http_authority_parse(mcp_str_t text,
     mcp_http_authority_t *authority);
 static int mcp_http_is_scheme(mcp_str_t s);
 static int mcp_http_is_host(mcp_str_t s);
-static int mcp_http_is_alnum(unsigned char c);
 static int mcp_http_origin_listed(const mcp_http_origin_t *o, int exact);
 static int mcp_http_origin_own(const mcp_http_origin_t *o, mcp_str_t scheme,
     const mcp_http_authority_t *origin);
@@ -586,7 +585,7 @@ mcp_http_is_scheme(mcp_str_t s)
     for (i = 0; i < s.len; i++) {
         c = (unsigned char) s.data[i];
 
-        if (!mcp_http_is_alnum(c) && c != '+' && c != '-' && c != '.') {
+        if (!mcp_is_alnum(c) && c != '+' && c != '-' && c != '.') {
             return 0;
         }
     }
@@ -607,7 +606,7 @@ mcp_http_is_host(mcp_str_t s)
         for (i = 1; i < s.len - 1; i++) {
             c = (unsigned char) s.data[i];
 
-            if (!mcp_http_is_alnum(c) && c != ':' && c != '.') {
+            if (!mcp_is_alnum(c) && c != ':' && c != '.') {
                 return 0;
             }
         }
@@ -618,7 +617,7 @@ mcp_http_is_host(mcp_str_t s)
     for (i = 0; i < s.len; i++) {
         c = (unsigned char) s.data[i];
 
-        if (!mcp_http_is_alnum(c)
+        if (!mcp_is_alnum(c)
             && memchr(MCP_HTTP_HOST_CHARS, c, sizeof(MCP_HTTP_HOST_CHARS) - 1)
                == NULL)
         {
@@ -627,14 +626,6 @@ mcp_http_is_host(mcp_str_t s)
     }
 
     return s.len > 0;
-}
-
-
-static int
-mcp_http_is_alnum(unsigned char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z')
-           || (c >= 'a' && c <= 'z');
 }
 
 

@@ -82,7 +82,6 @@ static int mcp_match_template_regex(mcp_buf_t *regex, mcp_str_t t,
     char *error, size_t size);
 static void mcp_match_add_literal(mcp_buf_t *regex, unsigned char c);
 static int mcp_match_literal_valid(unsigned char c);
-static int mcp_match_is_alnum(unsigned char c);
 static const char *mcp_match_expr_parse(mcp_str_t text, mcp_match_expr_t *e);
 static const char *mcp_match_expr_next(mcp_str_t *list, mcp_str_t *name,
     int *explode);
@@ -521,7 +520,7 @@ mcp_match_add_literal(mcp_buf_t *regex, unsigned char c)
     int   n;
     char  text[32];
 
-    if (mcp_match_is_alnum(c)) {
+    if (mcp_is_alnum(c)) {
         n = snprintf(text, sizeof(text), "%c", c);
 
     } else if (c < 0x80) {
@@ -540,14 +539,6 @@ static int
 mcp_match_literal_valid(unsigned char c)
 {
     return c > 0x20 && c != 0x7f && memchr("\"<>\\^`{|}", c, 9) == NULL;
-}
-
-
-static int
-mcp_match_is_alnum(unsigned char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z')
-           || (c >= 'a' && c <= 'z');
 }
 
 
@@ -616,7 +607,7 @@ mcp_match_expr_next(mcp_str_t *list, mcp_str_t *name, int *explode)
     *explode = 0;
 
     for (i = 0; i < name->len; i++) {
-        if (!mcp_match_is_alnum((unsigned char) p[i])
+        if (!mcp_is_alnum((unsigned char) p[i])
             && p[i] != '_' && p[i] != '.' && p[i] != '%')
         {
             break;
