@@ -71,7 +71,6 @@ static int mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
 static void mcp_backend_input(const mcp_json_value_t *r,
     mcp_backend_msg_t *msg);
 static int mcp_backend_is_requests(mcp_json_value_t requests, int *none);
-static void mcp_backend_one_line(char *p, size_t len);
 
 
 int
@@ -153,7 +152,7 @@ mcp_backend_decode(mcp_backend_t *b, mcp_str_t text, char *own, int stream,
     /* CR and LF are white space in what the scan has accepted */
 
     if (own) {
-        mcp_backend_one_line(own, text.len);
+        mcp_json_one_line(own, text.len);
     }
 
     return mcp_backend_envelope(b, root, v, stream, msg);
@@ -387,21 +386,4 @@ mcp_backend_is_requests(mcp_json_value_t requests, int *none)
     }
 
     return 1;
-}
-
-
-static void
-mcp_backend_one_line(char *p, size_t len)
-{
-    char  *end, *q;
-
-    end = p + len;
-
-    for (q = p; (q = memchr(q, '\n', (size_t) (end - q))) != NULL; q++) {
-        *q = ' ';
-    }
-
-    for (q = p; (q = memchr(q, '\r', (size_t) (end - q))) != NULL; q++) {
-        *q = ' ';
-    }
 }

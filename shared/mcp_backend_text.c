@@ -10,8 +10,6 @@
 
 static void mcp_backend_add_latin1(mcp_buf_t *buf, mcp_str_t text);
 static void mcp_backend_add_utf8(mcp_buf_t *buf, mcp_str_t text);
-static size_t mcp_backend_utf8(const char *p, const char *end, int *valid);
-static size_t mcp_backend_sequence(char first);
 
 
 mcp_str_t
@@ -67,7 +65,7 @@ mcp_backend_cut(const mcp_backend_t *b, mcp_str_t text)
             continue;
 
         case 0xc0:
-            if (mcp_backend_sequence(text.data[text.len - n]) > n) {
+            if (mcp_utf8_len(text.data[text.len - n]) > n) {
                 text.len -= n;
             }
 
@@ -119,9 +117,8 @@ mcp_backend_add_text(mcp_backend_t *b, mcp_buf_t *buf, mcp_str_t text)
 static void
 mcp_backend_add_latin1(mcp_buf_t *buf, mcp_str_t text)
 {
-    char           *p;
-    size_t          i, high;
-    unsigned char   c;
+    char    *p;
+    size_t   i, high;
 
     for (i = 0, high = 0; i < text.len; i++) {
         high += (unsigned char) text.data[i] >> 7;
@@ -133,23 +130,14 @@ mcp_backend_add_latin1(mcp_buf_t *buf, mcp_str_t text)
     }
 
     for (i = 0; i < text.len; i++) {
-        c = (unsigned char) text.data[i];
-
-        if (c < 0x80) {
-            *p++ = (char) c;
-
-        } else {
-            *p++ = (char) (0xc0 | c >> 6);
-            *p++ = (char) (0x80 | (c & 0x3f));
-        }
+        p = mcp_utf8_print(p, (unsigned char) text.data[i]);
     }
 
     buf->len = (size_t) (p - buf->data);
 }
 
 
-/* Replaces what is ill-formed (Unicode 15, 3.9 "U+FFFD Substitution of Maximal
- * Subparts"). */
+/* Replaces what is ill-formed. */
 
 static void
 mcp_backend_add_utf8(mcp_buf_t *buf, mcp_str_t text)
@@ -163,7 +151,7 @@ mcp_backend_add_utf8(mcp_buf_t *buf, mcp_str_t text)
     good = p;
 
     while (p < end) {
-        n = mcp_backend_utf8(p, end, &valid);
+        n = mcp_utf8_char(p, end, &valid);
 
         if (!valid) {
             mcp_buf_add(buf, good, (size_t) (p - good));
@@ -175,69 +163,4 @@ mcp_backend_add_utf8(mcp_buf_t *buf, mcp_str_t text)
     }
 
     mcp_buf_add(buf, good, (size_t) (p - good));
-}
-
-
-/* The length of one character, or of what one U+FFFD stands for. */
-
-static size_t
-mcp_backend_utf8(const char *p, const char *end, int *valid)
-{
-    size_t         i, n;
-    unsigned char  c, low, high;
-
-    c = (unsigned char) *p;
-    n = mcp_backend_sequence(*p);
-
-    /* no overlong forms, no surrogates, nothing above U+10FFFF */
-
-    low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
-    high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
-
-    *valid = 0;
-
-    if (n == 0) {
-        return 1;
-    }
-
-    for (i = 1; i < n; i++) {
-
-        if (p + i == end) {
-            return i;
-        }
-
-        c = (unsigned char) p[i];
-
-        if (c < low || c > high) {
-            return i;
-        }
-
-        low = 0x80;
-        high = 0xbf;
-    }
-
-    *valid = 1;
-
-    return n;
-}
-
-
-/* How long the character is that begins so; 0 if none does. */
-
-static size_t
-mcp_backend_sequence(char first)
-{
-    unsigned char  c;
-
-    c = (unsigned char) first;
-
-    if (c < 0x80) {
-        return 1;
-    }
-
-    if (c < 0xc2 || c > 0xf4) {
-        return 0;
-    }
-
-    return c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
 }

@@ -23,16 +23,15 @@ mcp_json_skip_space(const char *p, const char *end)
 int
 mcp_utf8_valid(mcp_str_t s)
 {
-    uint64_t              word;
-    uint32_t              c, min;
-    unsigned              more;
-    const unsigned char  *p, *end;
+    int          valid;
+    uint64_t     word;
+    const char  *p, *end;
 
     if (s.len == 0) {
         return 1;
     }
 
-    p = (const unsigned char *) s.data;
+    p = s.data;
     end = p + s.len;
 
     while (p < end) {
@@ -51,44 +50,9 @@ mcp_utf8_valid(mcp_str_t s)
             break;
         }
 
-        c = *p++;
+        p += mcp_utf8_char(p, end, &valid);
 
-        if (c < 0x80) {
-            continue;
-        }
-
-        if (c >= 0xc2 && c <= 0xdf) {
-            c &= 0x1f;
-            more = 1;
-            min = 0x80;
-
-        } else if (c >= 0xe0 && c <= 0xef) {
-            c &= 0x0f;
-            more = 2;
-            min = 0x800;
-
-        } else if (c >= 0xf0 && c <= 0xf4) {
-            c &= 0x07;
-            more = 3;
-            min = 0x10000;
-
-        } else {
-            return 0;
-        }
-
-        if ((size_t) (end - p) < more) {
-            return 0;
-        }
-
-        for ( /* void */ ; more > 0; more--, p++) {
-            if ((*p & 0xc0) != 0x80) {
-                return 0;
-            }
-
-            c = c << 6 | (*p & 0x3f);
-        }
-
-        if (c < min || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff)) {
+        if (!valid) {
             return 0;
         }
     }
@@ -97,33 +61,91 @@ mcp_utf8_valid(mcp_str_t s)
 }
 
 
-static size_t
-mcp_utf8_print(char *p, uint32_t c)
+size_t
+mcp_utf8_char(const char *p, const char *end, int *valid)
 {
-    if (c < 0x80) {
-        p[0] = (char) c;
+    size_t         i, n;
+    unsigned char  c, low, high;
+
+    c = (unsigned char) *p;
+    n = mcp_utf8_len(*p);
+
+    /* no overlong forms, no surrogates, nothing above U+10FFFF */
+
+    low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
+    high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
+
+    *valid = 0;
+
+    if (n == 0) {
         return 1;
     }
 
+    for (i = 1; i < n; i++) {
+
+        if (p + i == end) {
+            return i;
+        }
+
+        c = (unsigned char) p[i];
+
+        if (c < low || c > high) {
+            return i;
+        }
+
+        low = 0x80;
+        high = 0xbf;
+    }
+
+    *valid = 1;
+
+    return n;
+}
+
+
+size_t
+mcp_utf8_len(char first)
+{
+    unsigned char  c;
+
+    c = (unsigned char) first;
+
+    if (c < 0x80) {
+        return 1;
+    }
+
+    if (c < 0xc2 || c > 0xf4) {
+        return 0;
+    }
+
+    return c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+}
+
+
+char *
+mcp_utf8_print(char *p, uint32_t c)
+{
+    if (c < 0x80) {
+        *p++ = (char) c;
+        return p;
+    }
+
     if (c < 0x800) {
-        p[0] = (char) (0xc0 | c >> 6);
-        p[1] = (char) (0x80 | (c & 0x3f));
-        return 2;
+        *p++ = (char) (0xc0 | c >> 6);
+
+    } else if (c < 0x10000) {
+        *p++ = (char) (0xe0 | c >> 12);
+        *p++ = (char) (0x80 | (c >> 6 & 0x3f));
+
+    } else {
+        *p++ = (char) (0xf0 | c >> 18);
+        *p++ = (char) (0x80 | (c >> 12 & 0x3f));
+        *p++ = (char) (0x80 | (c >> 6 & 0x3f));
     }
 
-    if (c < 0x10000) {
-        p[0] = (char) (0xe0 | c >> 12);
-        p[1] = (char) (0x80 | (c >> 6 & 0x3f));
-        p[2] = (char) (0x80 | (c & 0x3f));
-        return 3;
-    }
+    *p++ = (char) (0x80 | (c & 0x3f));
 
-    p[0] = (char) (0xf0 | c >> 18);
-    p[1] = (char) (0x80 | (c >> 12 & 0x3f));
-    p[2] = (char) (0x80 | (c >> 6 & 0x3f));
-    p[3] = (char) (0x80 | (c & 0x3f));
-
-    return 4;
+    return p;
 }
 
 
@@ -209,7 +231,7 @@ mcp_json_escape(const char *p, const char *end, char *out, size_t *len)
         c = 0xfffd;
     }
 
-    *len = mcp_utf8_print(out, c);
+    *len = (size_t) (mcp_utf8_print(out, c) - out);
 
     return p;
 }
@@ -524,8 +546,7 @@ mcp_json_get(const mcp_json_value_t *object, mcp_str_t key)
 void
 mcp_json_add_line(mcp_buf_t *buf, mcp_str_t json)
 {
-    char    *p;
-    size_t   i;
+    char  *p;
 
     if (json.len == 0) {
         return;
@@ -536,10 +557,25 @@ mcp_json_add_line(mcp_buf_t *buf, mcp_str_t json)
         return;
     }
 
-    for (i = 0; i < json.len; i++) {
-        p[i] = json.data[i] == '\n' || json.data[i] == '\r' ? ' '
-                                                            : json.data[i];
-    }
+    memcpy(p, json.data, json.len);
+    mcp_json_one_line(p, json.len);
 
     buf->len += json.len;
+}
+
+
+void
+mcp_json_one_line(char *p, size_t len)
+{
+    char  *end, *q;
+
+    end = p + len;
+
+    for (q = p; (q = memchr(q, '\n', (size_t) (end - q))) != NULL; q++) {
+        *q = ' ';
+    }
+
+    for (q = p; (q = memchr(q, '\r', (size_t) (end - q))) != NULL; q++) {
+        *q = ' ';
+    }
 }

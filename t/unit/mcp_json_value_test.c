@@ -209,7 +209,7 @@ static void
 test_utf8(void **state)
 {
     int        n, valid;
-    char       p[4];
+    char       p[4], q[4];
     uint32_t   c;
 
     (void) state;
@@ -242,6 +242,12 @@ test_utf8(void **state)
         }
 
         valid = c <= 0x10ffff && !(c >= 0xd800 && c <= 0xdfff);
+
+        if (valid && (mcp_utf8_print(q, c) != q + n
+                      || memcmp(p, q, (size_t) n) != 0))
+        {
+            fail_msg("U+%X, printed", (unsigned) c);
+        }
 
         if (mcp_utf8_valid((mcp_str_t) { p, (size_t) n }) != valid) {
             fail_msg("U+%X", (unsigned) c);
