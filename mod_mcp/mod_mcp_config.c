@@ -670,9 +670,11 @@ static const char *set_link_origin(cmd_parms *cmd, void *conf,
     return set_expression(cmd, dir, arg, &dir->link_origin);
 }
 
-static const char *add_origin(cmd_parms *cmd, void *conf, const char *arg)
+/* Gives the word to one of mcp_setup_*(). */
+static const char *set_word(cmd_parms *cmd, mod_mcp_dir_t *dir,
+                            const char *arg,
+                            int (*set)(mcp_setup_t *, mcp_str_t, char *))
 {
-    mod_mcp_dir_t *dir = conf;
     char text[MCP_SETUP_ERROR_MAX];
     const char *error = check(cmd, dir);
     int rc;
@@ -681,40 +683,25 @@ static const char *add_origin(cmd_parms *cmd, void *conf, const char *arg)
         return error;
     }
 
-    rc = mcp_setup_origin(dir->setup, mod_mcp_str(arg), text);
+    rc = set(dir->setup, mod_mcp_str(arg), text);
     return result(cmd, rc, text);
+}
+
+static const char *add_origin(cmd_parms *cmd, void *conf, const char *arg)
+{
+    return set_word(cmd, conf, arg, mcp_setup_origin);
 }
 
 static const char *set_publish_token(cmd_parms *cmd, void *conf,
                                      const char *arg)
 {
-    mod_mcp_dir_t *dir = conf;
-    char text[MCP_SETUP_ERROR_MAX];
-    const char *error = check(cmd, dir);
-    int rc;
-
-    if (error) {
-        return error;
-    }
-
-    rc = mcp_setup_publish_token(dir->setup, mod_mcp_str(arg), text);
-    return result(cmd, rc, text);
+    return set_word(cmd, conf, arg, mcp_setup_publish_token);
 }
 
 static const char *set_publish_url(cmd_parms *cmd, void *conf,
                                    const char *arg)
 {
-    mod_mcp_dir_t *dir = conf;
-    char text[MCP_SETUP_ERROR_MAX];
-    const char *error = check(cmd, dir);
-    int rc;
-
-    if (error) {
-        return error;
-    }
-
-    rc = mcp_setup_publish_url(dir->setup, mod_mcp_str(arg), text);
-    return result(cmd, rc, text);
+    return set_word(cmd, conf, arg, mcp_setup_publish_url);
 }
 
 static const char *set_publish_open(cmd_parms *cmd, void *conf, int flag)
