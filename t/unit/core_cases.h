@@ -190,11 +190,19 @@ call(unsigned process)
 }
 
 
+/* Its last message. */
+static inline void
+end_with(mcp_job_t *job, const char *message)
+{
+    backend_say(&d, job, message);
+    backend_end(&d, job, MCP_FAULT_NONE);
+}
+
+
 static inline void
 end_with_result(mcp_job_t *job)
 {
-    backend_say(&d, job, RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with(job, RESULT "\n");
 }
 
 

@@ -642,13 +642,22 @@ client_close(driver_t *d, client_t *c)
 }
 
 
-/* A whole POST of a client that has a session. */
+/* A whole POST of a client that has a session, of a principal or of none. */
+static inline void
+client_post_as(driver_t *d, unsigned process, client_t *c,
+    const char *session, const char *principal, const char *body)
+{
+    client_init(c, session);
+    c->principal = principal;
+    client_send(d, process, c, "POST", body);
+}
+
+
 static inline void
 client_post(driver_t *d, unsigned process, client_t *c, const char *session,
     const char *body)
 {
-    client_init(c, session);
-    client_send(d, process, c, "POST", body);
+    client_post_as(d, process, c, session, NULL, body);
 }
 
 
@@ -666,10 +675,10 @@ client_resume(driver_t *d, unsigned process, client_t *c,
 }
 
 
-/* initialize; session gets the id. */
+/* initialize, of a principal or of none; session gets the id. */
 static inline void
-client_open(driver_t *d, char *session, const char *revision,
-    const char *capabilities)
+client_open_as(driver_t *d, char *session, const char *principal,
+    const char *revision, const char *capabilities)
 {
     char       body[512];
     client_t  *c;
@@ -683,12 +692,20 @@ client_open(driver_t *d, char *session, const char *revision,
              "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}",
              revision, capabilities);
 
-    client_post(d, 0, c, NULL, body);
+    client_post_as(d, 0, c, NULL, principal, body);
     assert_int_equal(c->status, 200);
     assert_true(c->session[0] != '\0');
     strcpy(session, c->session);
     client_close(d, c);
     free(c);
+}
+
+
+static inline void
+client_open(driver_t *d, char *session, const char *revision,
+    const char *capabilities)
+{
+    client_open_as(d, session, NULL, revision, capabilities);
 }
 
 
@@ -722,18 +739,22 @@ backend_end(driver_t *d, mcp_job_t *job, mcp_fault_e fault)
 }
 
 
-/* Answers the one job there is with JSON. */
+/* Answers a job with JSON. */
 static inline void
-backend_json(driver_t *d, const char *text)
+backend_answer(driver_t *d, mcp_job_t *job, const char *text)
 {
-    mcp_job_t  *job;
-
-    assert_int_equal(d->n_jobs, 1);
-    job = d->jobs[0];
-
     mcp_job_head(job, 200, mcp_str("application/json"));
     backend_say(d, job, text);
     backend_end(d, job, MCP_FAULT_NONE);
+}
+
+
+/* The one job there is. */
+static inline void
+backend_json(driver_t *d, const char *text)
+{
+    assert_int_equal(d->n_jobs, 1);
+    backend_answer(d, d->jobs[0], text);
 }
 
 

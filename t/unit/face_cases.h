@@ -12,8 +12,13 @@
 
 #define INPUT  "\"sampling\":{},\"elicitation\":{},\"roots\":{}"
 
+/* Whatever is wrong with a token. */
+#define REFUSED  "\"error\":{\"code\":-32602,"                                \
+                 "\"message\":\"Unknown or expired resume token\"}"
+
 
 static char  token[512] __attribute__((unused));
+static char  stream[64] __attribute__((unused));
 static char  other[MCP_SESSION_TEXT_MAX] __attribute__((unused));
 
 
@@ -34,6 +39,61 @@ quoted(const char *text, const char *before, char *out, size_t size)
     }
 
     snprintf(out, size, "%.*s", (int) strcspn(last, "\""), last);
+}
+
+
+/* What a's first events say of coming back: the token, and the stream's id if
+ * they name it; 0 if they say nothing. */
+static inline int
+told(void)
+{
+    if (strstr(a.text, "\"resumeToken\":\"") == NULL) {
+        return 0;
+    }
+
+    quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
+
+    if (strstr(a.text, "\"streamId\":\"")) {
+        quoted(a.text, "\"streamId\":\"", stream, sizeof(stream));
+    }
+
+    return 1;
+}
+
+
+/* A call that is durable, with n messages behind its first events. */
+static inline mcp_job_t *
+durable(int n)
+{
+    mcp_job_t  *job;
+
+    job = call(0);
+
+    while (n--) {
+        backend_say(&d, job, PROGRESS(1) "\n");
+    }
+
+    driver_wait(&d, 1500);
+    assert_true(told());
+
+    return job;
+}
+
+
+/* A call of a principal's, in a session of its own, that has said one thing. */
+static inline mcp_job_t *
+call_as(const char *principal, const char *capabilities)
+{
+    mcp_job_t  *job;
+
+    client_open_as(&d, session, principal, NEW, capabilities);
+    client_post_as(&d, 0, &a, session, principal, CALL);
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, job, PROGRESS(1) "\n");
+    assert_true(told());
+
+    return job;
 }
 
 
@@ -103,6 +163,21 @@ mangle(const char *good, char *bad, size_t k)
     } else {
         strcat(bad, "A");
     }
+}
+
+
+/* Backends fail, and what is kept for who might come back goes, too. */
+static inline void
+give_up(unsigned ms)
+{
+    size_t  i;
+
+    for (i = d.n_jobs; i-- > 0; ) {
+        backend_end(&d, d.jobs[i], MCP_FAULT_BACKEND_FAILED);
+    }
+
+    driver_wait(&d, ms);
+    quiet();
 }
 
 

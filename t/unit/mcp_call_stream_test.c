@@ -41,9 +41,7 @@ test_kept_answers(void **state)
 
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
-    mcp_job_head(d.jobs[0], 200, mcp_str("application/json"));
-    backend_say(&d, d.jobs[0], RESULT);
-    backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+    backend_answer(&d, d.jobs[0], RESULT);
     assert_int_equal(stats().counter[MCP_COUNT_EVENTS], 0);
 
     driver_wait(&d, 1500);
@@ -163,9 +161,7 @@ test_too_many_streams(void **state)
     /* the fast path needs no stream */
 
     client_post(&d, 1, &b, session, CALL8);
-    mcp_job_head(d.jobs[1], 200, mcp_str("application/json"));
-    backend_say(&d, d.jobs[1], RESULT);
-    backend_end(&d, d.jobs[1], MCP_FAULT_NONE);
+    backend_answer(&d, d.jobs[1], RESULT);
     assert_int_equal(b.status, 200);
     client_close(&d, &b);
 

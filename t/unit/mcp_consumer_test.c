@@ -60,8 +60,7 @@ test_priming(void **state)
 
         client_resume(&d, 1, &b, own, id);
         assert_string_equal(b.text, first);
-        backend_say(&d, job, RESULT "\n");
-        backend_end(&d, job, MCP_FAULT_NONE);
+        end_with_result(job);
         has(b.text, ".2\ndata: " ANSWER "\n\n");
         assert_int_equal(b.ended, 1);
         client_close(&d, &b);
@@ -101,8 +100,7 @@ test_keepalive(void **state)
     client_last_id(&a, id);
     assert_string_equal(id + 22, ".3");
     has(a.text, ".2\ndata: " PROGRESS(2));
-    backend_say(&d, job, RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with_result(job);
     client_close(&d, &a);
     quiet();
 
@@ -151,8 +149,7 @@ test_pieces(void **state)
     line[strlen(line) - 1] = '\0';
     assert_int_equal(count(a.text, line), 2);
 
-    backend_say(&d, job, RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with_result(job);
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
     quiet();
@@ -213,8 +210,7 @@ test_close_after(void **state)
     client_close(&d, &b);
 
     client_resume(&d, 0, &a, session, id);
-    backend_say(&d, job, RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with_result(job);
     has(a.text, ANSWER);
     client_close(&d, &a);
     quiet();
@@ -265,8 +261,7 @@ test_close_behind(void **state)
     client_resume(&d, 1, &b, session, id);
     client_last_id(&b, id);
     assert_string_equal(id + 22, ".31");
-    backend_say(&d, job, RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with_result(job);
     has(b.text, ANSWER);
     client_close(&d, &b);
     quiet();
@@ -303,8 +298,7 @@ test_close_in_the_middle(void **state)
     has(a.text, line);
     ends_with(a.text, RETRY);
     client_close(&d, &a);
-    backend_say(&d, job, RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with_result(job);
     quiet();
 }
 
@@ -336,8 +330,7 @@ test_close_whom(void **state)
     driver_wait(&d, 10000);
     assert_int_equal(a.ended, 0);
 
-    backend_say(&d, job, RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with_result(job);
     client_close(&d, &a);
     client_close(&d, &b);
     quiet();
@@ -385,8 +378,7 @@ test_take_over(void **state)
 
     client_close(&d, &a);
 
-    backend_say(&d, job, PROGRESS(2) "\n" RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with(job, PROGRESS(2) "\n" RESULT "\n");
     has(c[5].text, PROGRESS(2));
     has(c[5].text, ANSWER);
 
@@ -450,8 +442,7 @@ test_resume_answers(void **state)
     /* nobody who was refused has taken anything over */
 
     assert_int_equal(a.ended, 0);
-    backend_say(&d, job, RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with_result(job);
     client_last_id(&a, id);
     client_close(&d, &a);
 
@@ -513,8 +504,7 @@ test_purged(void **state)
 
     client_resume(&d, 1, &b, session, id);
     assert_int_equal(b.status, 200);
-    backend_say(&d, job, RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with_result(job);
     has(b.text, ANSWER);
     client_close(&d, &b);
     quiet();
@@ -723,8 +713,7 @@ test_stop(void **state)
     client_close(&d, &a);
 
     client_resume(&d, 1, &b, session, id);
-    backend_say(&d, job, PROGRESS(3) "\n" RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with(job, PROGRESS(3) "\n" RESULT "\n");
     has_not(b.text, PROGRESS(2));
     has(b.text, PROGRESS(3));
     has(b.text, ANSWER);
@@ -877,8 +866,7 @@ test_no_memory(void **state)
     assert_true(k > 1 && k < 1000);
 
     client_resume(&d, 1, &a, session, id);
-    backend_say(&d, job, RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with_result(job);
     has(a.text, ANSWER);
     client_close(&d, &a);
     quiet();

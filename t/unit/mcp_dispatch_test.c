@@ -576,13 +576,9 @@ test_batch_mix(void **state)
     fact_is(&two->facts, MCP_FACT_REQUEST_ID, "8");
     fact_is(mcp_exchange_facts(a.x), MCP_FACT_METHOD, "batch");
 
-    mcp_job_head(two, 200, mcp_str("application/json"));
-    backend_say(&d, two, RESULT);
-    backend_end(&d, two, MCP_FAULT_NONE);
+    backend_answer(&d, two, RESULT);
     assert_int_equal(a.status, 0);
-    mcp_job_head(one, 200, mcp_str("application/json"));
-    backend_say(&d, one, RESULT);
-    backend_end(&d, one, MCP_FAULT_NONE);
+    backend_answer(&d, one, RESULT);
 
     assert_int_equal(a.status, 200);
     has(a.text, "[" PONG "," ANSWER ",{\"jsonrpc\":\"2.0\",\"id\":8,"
@@ -610,8 +606,7 @@ test_batch_streams(void **state)
     backend_say(&d, job, PROGRESS(1) "\n");
     has(a.text, ".1\ndata: " PONG "\n\n");
     has(a.text, ".2\ndata: " PROGRESS(1) "\n\n");
-    backend_say(&d, job, RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with_result(job);
     has(a.text, ".3\ndata: " ANSWER "\n\n");
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);

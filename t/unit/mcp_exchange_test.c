@@ -467,17 +467,8 @@ test_principal(void **state)
 
     (void) state;
 
-    client_init(&a, NULL);
-    a.principal = "ada";
-    client_send(&d, 0, &a, "POST",
-                REQUEST("1", "initialize", "{\"protocolVersion\":\"" NEW
-                        "\",\"capabilities\":{},\"clientInfo\":{}}"));
-    strcpy(own, a.session);
-    client_close(&d, &a);
-
-    client_init(&a, own);
-    a.principal = "ada";
-    client_send(&d, 1, &a, "POST", PING);
+    client_open_as(&d, own, "ada", NEW, "{}");
+    client_post_as(&d, 1, &a, own, "ada", PING);
     assert_int_equal(a.status, 200);
     fact_is(mcp_exchange_facts(a.x), MCP_FACT_PRINCIPAL, "ada");
     client_close(&d, &a);
@@ -485,9 +476,7 @@ test_principal(void **state)
     /* whoever steals the token is somebody else; seen before or not */
 
     for (i = 0; i < ITEMS(who); i++) {
-        client_init(&a, own);
-        a.principal = who[i];
-        client_send(&d, 1, &a, "POST", PING);
+        client_post_as(&d, 1, &a, own, who[i], PING);
         assert_int_equal(a.status, 404);
         client_close(&d, &a);
 
@@ -597,9 +586,7 @@ lasts_with(const char *revision, const char *capabilities, const char *body)
     assert_int_equal(mcp_exchange_lasts(a.x), lasts);
 
     while (d.n_jobs) {
-        mcp_job_head(d.jobs[0], 200, mcp_str("application/json"));
-        backend_say(&d, d.jobs[0], RESULT);
-        backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+        backend_answer(&d, d.jobs[0], RESULT);
     }
 
     client_close(&d, &a);

@@ -131,16 +131,23 @@ answers(int n)
 }
 
 
+/* The ids of both questions that ASK is. */
+static void
+read_ids(void)
+{
+    question_id(a.text, "elicitation/create", ids[0]);
+    question_id(a.text, "roots/list", ids[1]);
+}
+
+
 /* A backend asks two questions, and a's connection ends. */
 static void
 asked(mcp_job_t *job)
 {
-    backend_say(&d, job, ASK "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with(job, ASK "\n");
     assert_int_equal(a.ended, 1);
     client_last_id(&a, last);
-    question_id(a.text, "elicitation/create", ids[0]);
-    question_id(a.text, "roots/list", ids[1]);
+    read_ids();
     client_close(&d, &a);
 }
 
@@ -697,11 +704,9 @@ test_spent_meanwhile(void **state)
     begin(MIDDLE);
     linked(0);
     strcpy(old, url);
-    backend_say(&d, d.jobs[0], ASK "\n");
-    backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+    end_with(d.jobs[0], ASK "\n");
     client_last_id(&a, last);
-    question_id(a.text, "elicitation/create", ids[0]);
-    question_id(a.text, "roots/list", ids[1]);
+    read_ids();
     client_close(&d, &a);
     send_to(1, &a, session, "POST", url, NULL, answers(2));
     assert_int_equal(a.status, 200);
@@ -713,8 +718,7 @@ test_spent_meanwhile(void **state)
         driver_wait(&d, 15000);
         backend_json(&d, ASK);
         assert_int_equal(a.ended, 0);
-        question_id(a.text, "elicitation/create", ids[0]);
-        question_id(a.text, "roots/list", ids[1]);
+        read_ids();
         reply(0, session, ids[0], "\"result\":{\"action\":\"accept\"}");
         reply(1, session, ids[1], "\"result\":{\"roots\":[]}");
     }
@@ -769,11 +773,9 @@ test_ignored(void **state)
 
     begin(NEW);
     linked(0);
-    backend_say(&d, d.jobs[0], ASK "\n");
-    backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+    end_with(d.jobs[0], ASK "\n");
     assert_int_equal(a.ended, 1);
-    question_id(a.text, "elicitation/create", ids[0]);
-    question_id(a.text, "roots/list", ids[1]);
+    read_ids();
     client_last_id(&a, last);
     client_close(&d, &a);
 
@@ -791,8 +793,7 @@ test_ignored(void **state)
 
     begin(MIDDLE);
     linked(0);
-    backend_say(&d, d.jobs[0], ASK "\n");
-    backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+    end_with(d.jobs[0], ASK "\n");
     assert_int_equal(a.ended, 0);
     cancel(0, session, "7");
     client_close(&d, &a);
@@ -834,8 +835,7 @@ test_refused(void **state)
              "\"result\":{}}]", last);
     post_is(url, line, 400, ERROR);
 
-    backend_say(&d, job, ASK "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with(job, ASK "\n");
     client_close(&d, &a);
 
     post_is(url, "[]", 400, ERROR);
@@ -893,8 +893,7 @@ test_refused(void **state)
 
     job = linked(1);
     client_close(&d, &a);
-    backend_say(&d, job, RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with_result(job);
     end_session(0, session);
     get_is(NULL, url, NULL, 404);
     quiet();
@@ -911,10 +910,8 @@ test_full(void **state)
 
     begin(NEW);
     linked(0);
-    backend_say(&d, d.jobs[0], ASK "\n");
-    backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
-    question_id(a.text, "elicitation/create", ids[0]);
-    question_id(a.text, "roots/list", ids[1]);
+    end_with(d.jobs[0], ASK "\n");
+    read_ids();
     client_close(&d, &a);
 
     snprintf(line, sizeof(line), "[{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
@@ -965,7 +962,6 @@ test_listener(void **state)
 static void
 no_memory(void)
 {
-    size_t      i;
     mcp_job_t  *job;
 
     send_to(0, &a, session, "POST", "/mcp", NULL, CALL);
@@ -1000,12 +996,7 @@ no_memory(void)
 
     client_close(&d, &a);
 
-    for (i = d.n_jobs; i-- > 0; ) {
-        backend_end(&d, d.jobs[i], MCP_FAULT_BACKEND_FAILED);
-    }
-
-    driver_wait(&d, 90000);
-    quiet();
+    give_up(90000);
 }
 
 

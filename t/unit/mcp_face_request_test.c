@@ -5,11 +5,9 @@
 
 
 #define POLICY   "notifications/requests/resumePolicy"
-#define REFUSED  "\"error\":{\"code\":-32602,"                                \
-                 "\"message\":\"Unknown or expired resume token\"}"
 
 
-static char  last[64];
+static char  last[64], first[512];
 
 
 static void
@@ -17,25 +15,6 @@ begin(const char *revision)
 {
     client_open(&d, session, revision,
                 "{" INPUT ",\"resumableRequests\":{}}");
-}
-
-
-/* A call that is durable, with n messages behind the policy. */
-static mcp_job_t *
-durable(int n)
-{
-    mcp_job_t  *job;
-
-    job = call(0);
-
-    while (n--) {
-        backend_say(&d, job, PROGRESS(1) "\n");
-    }
-
-    driver_wait(&d, 1500);
-    quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
-
-    return job;
 }
 
 
@@ -138,8 +117,7 @@ test_status(void **state)
     has(b.text, "\"hasPendingMessage\":true");
     client_close(&d, &b);
 
-    backend_say(&d, job, ASK "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with(job, ASK "\n");
     ask(session, status_of("7", token), 200, "\"status\":\"processing\","
         "\"hasPendingMessage\":true,\"hasInputRequest\":true");
 
@@ -378,7 +356,7 @@ static void
 test_refused(void **state)
 {
     size_t      k;
-    char        bad[512], first[512];
+    char        bad[512];
     mcp_job_t  *job;
 
     (void) state;
@@ -387,7 +365,6 @@ test_refused(void **state)
     job = durable(1);
     client_last_id(&a, last);
     client_close(&d, &a);
-    strcpy(first, token);
 
     /* another token, however little is wrong with it */
 
@@ -455,23 +432,7 @@ test_principal(void **state)
 
     (void) state;
 
-    client_init(&a, NULL);
-    a.principal = "alice";
-    client_send(&d, 0, &a, "POST", REQUEST("0", "initialize",
-        "{\"protocolVersion\":\"" NEW "\",\"capabilities\":{"
-        "\"experimental\":{\"resumableRequests\":{}}},"
-        "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}"));
-    strcpy(session, a.session);
-    client_close(&d, &a);
-
-    client_init(&a, session);
-    a.principal = "alice";
-    client_send(&d, 0, &a, "POST", CALL);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, job, PROGRESS(1) "\n");
-    quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
-
+    job = call_as("alice", "{\"experimental\":{\"resumableRequests\":{}}}");
     begin(NEW);
     ask(session, resume_of("7", token), 200, REFUSED);
 
@@ -542,12 +503,21 @@ test_ids(void **state)
 
     post_after(1, &b, session, resume_of("\"a/b\"", token), NULL);
     assert_int_equal(b.streaming, 1);
-    mcp_job_head(job, 200, mcp_str("application/json"));
-    backend_say(&d, job, RESULT);
-    backend_end(&d, job, MCP_FAULT_NONE);
+    backend_answer(&d, job, RESULT);
     has(b.text, "{\"jsonrpc\":\"2.0\",\"id\":\"\\u0061/b\",\"result\":");
     client_close(&d, &b);
     quiet();
+}
+
+
+/* The tokens of a batch of CALL and CALL8: in "first", and in "token". */
+static void
+both_tokens(void)
+{
+    quoted(strstr(a.text, "\"requestId\":7"), "\"requestId\":7,"
+           "\"resumeToken\":\"", first, sizeof(first));
+    quoted(a.text, "\"requestId\":8,\"resumeToken\":\"", token,
+           sizeof(token));
 }
 
 
@@ -555,7 +525,7 @@ test_ids(void **state)
 static void
 test_batch(void **state)
 {
-    char  first[512], body[2048];
+    char  body[2048];
 
     (void) state;
 
@@ -565,10 +535,7 @@ test_batch(void **state)
     driver_wait(&d, 1500);
     assert_int_equal(count(a.text, POLICY), 2);
     has(a.text, "\"requestId\":8");
-    quoted(strstr(a.text, "\"requestId\":7"), "\"requestId\":7,"
-           "\"resumeToken\":\"", first, sizeof(first));
-    quoted(a.text, "\"requestId\":8,\"resumeToken\":\"", token,
-           sizeof(token));
+    both_tokens();
     client_close(&d, &a);
 
     ask(session, status_of("7", token), 200, REFUSED);
@@ -581,9 +548,7 @@ test_batch(void **state)
     ask(session, body, 200, "a stream in a batch");
 
     post_after(1, &b, session, resume_of("7", first), NULL);
-    mcp_job_head(d.jobs[0], 200, mcp_str("application/json"));
-    backend_say(&d, d.jobs[0], RESULT);
-    backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+    backend_answer(&d, d.jobs[0], RESULT);
     backend_json(&d, RESULT);
     has(b.text, "\"id\":7,\"result\"");
     has(b.text, "\"id\":8,\"result\"");
@@ -597,7 +562,6 @@ test_batch(void **state)
 static void
 test_batch_status(void **state)
 {
-    char        first[512];
     mcp_job_t  *job;
 
     (void) state;
@@ -606,18 +570,14 @@ test_batch_status(void **state)
     client_post(&d, 0, &a, session, "[" PING "," CALL "," CALL8 "]");
     assert_int_equal(d.n_jobs, 2);
     driver_wait(&d, 1500);
-    quoted(strstr(a.text, "\"requestId\":7"), "\"requestId\":7,"
-           "\"resumeToken\":\"", first, sizeof(first));
-    quoted(a.text, "\"requestId\":8,\"resumeToken\":\"", token,
-           sizeof(token));
+    both_tokens();
     client_close(&d, &a);
 
     job = d.jobs[1];
     mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, job, "{\"resultType\":\"input_required\","
-                "\"inputRequests\":{\"r\":{\"method\":\"roots/list\"}},"
-                "\"requestState\":\"s1\"}\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with(job, "{\"resultType\":\"input_required\","
+             "\"inputRequests\":{\"r\":{\"method\":\"roots/list\"}},"
+             "\"requestState\":\"s1\"}\n");
     job = d.jobs[0];
     ask(session, status_of("7", first), 200, "\"status\":\"processing\"");
 
@@ -642,15 +602,10 @@ test_batch_status(void **state)
 
     client_post(&d, 0, &a, session, "[" CALL "," CALL8 "]");
     driver_wait(&d, 1500);
-    quoted(strstr(a.text, "\"requestId\":7"), "\"requestId\":7,"
-           "\"resumeToken\":\"", first, sizeof(first));
-    quoted(a.text, "\"requestId\":8,\"resumeToken\":\"", token,
-           sizeof(token));
+    both_tokens();
     client_close(&d, &a);
     job = d.jobs[1];
-    mcp_job_head(d.jobs[0], 200, mcp_str("application/json"));
-    backend_say(&d, d.jobs[0], RESULT);
-    backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+    backend_answer(&d, d.jobs[0], RESULT);
     ask(session, status_of("7", first), 200, "\"status\":\"completed\"");
     ask(session, status_of("8", token), 200, "\"status\":\"processing\"");
     backend_end(&d, job, MCP_FAULT_BACKEND_FAILED);
@@ -705,7 +660,6 @@ test_full(void **state)
 static void
 no_memory(void)
 {
-    size_t      i;
     mcp_job_t  *job;
 
     client_post(&d, 0, &a, session, CALL);
@@ -715,10 +669,7 @@ no_memory(void)
         mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
         backend_say(&d, job, PROGRESS(1) "\n");
 
-        if (strstr(a.text, "\"resumeToken\":\"")) {
-            quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
-        }
-
+        (void) told();
         client_close(&d, &a);
 
         post_after(1, &b, session, status_of("7", token), NULL);
@@ -729,12 +680,7 @@ no_memory(void)
 
     client_close(&d, &a);
 
-    for (i = d.n_jobs; i-- > 0; ) {
-        backend_end(&d, d.jobs[i], MCP_FAULT_BACKEND_FAILED);
-    }
-
-    driver_wait(&d, 70000);
-    quiet();
+    give_up(70000);
 }
 
 

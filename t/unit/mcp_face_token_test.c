@@ -4,8 +4,6 @@
 #include "face_cases.h"
 
 
-#define REFUSED  "\"error\":{\"code\":-32602,"                                \
-                 "\"message\":\"Unknown or expired resume token\"}"
 #define INTERIM  "Interim result: the call has not ended yet."
 #define NEXT     "\"nextResumeToken\":\""
 
@@ -73,6 +71,27 @@ slow(void)
     client_close(&d, &a);
 
     return job;
+}
+
+
+/* A call that a backend answered with a token. */
+static void
+page(void)
+{
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, PAGE);
+    token_of(&a);
+    client_close(&d, &a);
+}
+
+
+/* Who reads the rest gets its result. */
+static void
+end_of_rest(mcp_job_t *job, client_t *client)
+{
+    end_with_result(job);
+    has(client->text, "\"id\":8,\"result\":" RESULT);
+    client_close(&d, client);
 }
 
 
@@ -230,9 +249,7 @@ test_streaming(void **state)
     backend_say(&d, job, PROGRESS(2) "\n");
     client_post(&d, 0, &a, session, again(token));
     has_not(a.text, "\"progress\":1}");
-    end_with_result(job);
-    has(a.text, "\"id\":8,\"result\":" RESULT);
-    client_close(&d, &a);
+    end_of_rest(job, &a);
     quiet();
 }
 
@@ -298,9 +315,7 @@ test_superseded_and_stopping(void **state)
     client_close(&d, &a);
 
     assert_int_equal(b.ended, 0);
-    end_with_result(job);
-    has(b.text, "\"id\":8,\"result\":" RESULT);
-    client_close(&d, &b);
+    end_of_rest(job, &b);
     quiet();
 }
 
@@ -351,9 +366,7 @@ test_winding_up(void **state)
     client_close(&d, &a);
 
     client_post(&d, 0, &a, session, again(token));
-    end_with_result(job);
-    has(a.text, "\"id\":8,\"result\":" RESULT);
-    client_close(&d, &a);
+    end_of_rest(job, &a);
     quiet();
 }
 
@@ -406,8 +419,7 @@ test_input(void **state)
 
     begin(NEW);
     job = slow();
-    backend_say(&d, job, ASK "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with(job, ASK "\n");
     client_post(&d, 1, &a, session, again(token));
     question_id(a.text, "elicitation/create", id);
     reply(1, session, id, "\"result\":{\"action\":\"accept\"}");
@@ -470,11 +482,10 @@ test_progress(void **state)
 
     /* a question's own */
 
-    backend_say(&d, job, "{\"resultType\":\"input_required\","
-                "\"inputRequests\":{\"k\":{\"method\":\"elicitation/create\","
-                "\"params\":{\"_meta\":{\"progressToken\":\"t\"},"
-                "\"message\":\"?\"}}}}\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with(job, "{\"resultType\":\"input_required\","
+             "\"inputRequests\":{\"k\":{\"method\":\"elicitation/create\","
+             "\"params\":{\"_meta\":{\"progressToken\":\"t\"},"
+             "\"message\":\"?\"}}}}\n");
     client_post(&d, 1, &a, session, again(token));
     has(a.text, "\"_meta\":{\"progressToken\":\"t\"},\"message\"");
     question_id(a.text, "elicitation/create", id);
@@ -559,9 +570,7 @@ test_progress_winding_up(void **state)
 
     client_post(&d, 0, &a, session, again(token));
     has_not(a.text, "notifications/progress");
-    end_with_result(job);
-    has(a.text, "\"id\":8,\"result\":" RESULT);
-    client_close(&d, &a);
+    end_of_rest(job, &a);
     quiet();
 }
 
@@ -648,9 +657,7 @@ test_stop(void **state)
 
     client_post(&d, 0, &a, session, again(token));
     has_not(a.text, "\"progress\":1}");
-    end_with_result(job);
-    has(a.text, "\"id\":8,\"result\":" RESULT);
-    client_close(&d, &a);
+    end_of_rest(job, &a);
     quiet();
 }
 
@@ -836,10 +843,7 @@ test_pages_again(void **state)
     (void) state;
 
     begin(NEW);
-    client_post(&d, 0, &a, session, CALL);
-    backend_json(&d, PAGE);
-    token_of(&a);
-    client_close(&d, &a);
+    page();
 
     /* the backend failed */
 
@@ -885,22 +889,19 @@ test_pages_again(void **state)
 static void
 test_full(void **state)
 {
-    char               page[sizeof(token)];
+    char               key[sizeof(token)];
     mcp_job_t         *job;
     mcp_stream_ref_t   ref;
 
     (void) state;
 
     begin(NEW);
-    client_post(&d, 0, &a, session, CALL);
-    backend_json(&d, PAGE);
-    token_of(&a);
-    strcpy(page, token);
-    client_close(&d, &a);
+    page();
+    strcpy(key, token);
     job = slow();
     hog(&ref);
 
-    client_post(&d, 1, &a, session, again(page));
+    client_post(&d, 1, &a, session, again(key));
     assert_int_equal(a.status, 503);
     has(a.text, "\"id\":8");
     client_close(&d, &a);
@@ -909,27 +910,14 @@ test_full(void **state)
     assert_int_equal(a.streaming, 1);
 
     mcp_store_free(&d.process[1].store, &ref);
-    end_with_result(job);
-    has(a.text, "\"id\":8,\"result\":" RESULT);
-    client_close(&d, &a);
+    end_of_rest(job, &a);
 
-    client_post(&d, 1, &a, session, again(page));
+    client_post(&d, 1, &a, session, again(key));
     has(d.last_body, "\"resumeToken\":\"p2\"}");
     backend_json(&d, RESULT);
     has(a.text, "\"id\":8,\"result\":" RESULT);
     client_close(&d, &a);
     quiet();
-}
-
-
-/* A call that a backend answered with a token. */
-static void
-page(void)
-{
-    client_post(&d, 0, &a, session, CALL);
-    backend_json(&d, PAGE);
-    token_of(&a);
-    client_close(&d, &a);
 }
 
 
@@ -1154,9 +1142,7 @@ test_refused(void **state)
     refused(key);
 
     client_post(&d, 0, &a, session, CALL);
-    mcp_job_head(d.jobs[1], 200, mcp_str("application/json"));
-    backend_say(&d, d.jobs[1], PAGE);
-    backend_end(&d, d.jobs[1], MCP_FAULT_NONE);
+    backend_answer(&d, d.jobs[1], PAGE);
     token_of(&a);
     client_close(&d, &a);
     refused(token);
@@ -1183,18 +1169,8 @@ test_principal(void **state)
     (void) state;
 
     begin(NEW);
-    client_init(&a, NULL);
-    a.principal = "alice";
-    client_send(&d, 0, &a, "POST", REQUEST("0", "initialize",
-        "{\"protocolVersion\":\"" NEW "\",\"capabilities\":{"
-        "\"resumeTokens\":{}},"
-        "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}"));
-    strcpy(session, a.session);
-    client_close(&d, &a);
-
-    client_init(&a, session);
-    a.principal = "alice";
-    client_send(&d, 0, &a, "POST", CALL);
+    client_open_as(&d, session, "alice", NEW, "{\"resumeTokens\":{}}");
+    client_post_as(&d, 0, &a, session, "alice", CALL);
     backend_json(&d, PAGE);
     token_of(&a);
     client_close(&d, &a);
@@ -1205,9 +1181,7 @@ test_principal(void **state)
     ask(other, again(token), 200, REFUSED);
     ask(session, again(token), 404, "\"error\":");
 
-    client_init(&a, session);
-    a.principal = "alice";
-    client_send(&d, 0, &a, "POST", again(token));
+    client_post_as(&d, 0, &a, session, "alice", again(token));
     has(d.last_body, "\"resumeToken\":\"p2\"");
     backend_json(&d, RESULT);
     client_close(&d, &a);
@@ -1218,7 +1192,6 @@ test_principal(void **state)
 static void
 no_memory(void)
 {
-    size_t      i;
     mcp_job_t  *job;
 
     client_post(&d, 0, &a, session, CALL);
@@ -1254,12 +1227,7 @@ no_memory(void)
 
     client_close(&d, &a);
 
-    for (i = d.n_jobs; i-- > 0; ) {
-        backend_end(&d, d.jobs[i], MCP_FAULT_BACKEND_FAILED);
-    }
-
-    driver_wait(&d, 130000);
-    quiet();
+    give_up(130000);
 }
 
 

@@ -493,8 +493,7 @@ test_resumed(void **state)
     backend_say(&d, job, PROGRESS(1) "\n");
     client_last_id(&a, last);
     client_close(&d, &a);
-    backend_say(&d, job, ASK "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with(job, ASK "\n");
 
     client_resume(&d, 1, &a, session, last);
     question_id(a.text, "elicitation/create", id);
@@ -591,9 +590,7 @@ test_batch(void **state)
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
 
-    mcp_job_head(d.jobs[0], 200, mcp_str("application/json"));
-    backend_say(&d, d.jobs[0], ASK_ONE("a", "roots/list", "one"));
-    backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+    backend_answer(&d, d.jobs[0], ASK_ONE("a", "roots/list", "one"));
     backend_json(&d, ASK_ONE("b", "sampling/createMessage", "two"));
 
     question_id(a.text, "sampling/createMessage", id);

@@ -252,8 +252,7 @@ test_reader_dies(void **state)
     backend_say(&d, job, PROGRESS(2) "\n");
     client_resume(&d, 1, &b, session, id);
     has(b.text, PROGRESS(2));
-    backend_say(&d, job, RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with_result(job);
     has(b.text, ANSWER);
     assert_int_equal(stats().counter[MCP_COUNT_CALLS_LOST], 0);
     client_close(&d, &b);
@@ -281,9 +280,7 @@ test_batch_dies(void **state)
 
         if (n) {
             job = d.jobs[n - 1];
-            mcp_job_head(job, 200, mcp_str("application/json"));
-            backend_say(&d, job, RESULT);
-            backend_end(&d, job, MCP_FAULT_NONE);
+            backend_answer(&d, job, RESULT);
         }
 
         driver_kill(&d, 0);
@@ -366,8 +363,7 @@ test_wind_up(void **state)
 
     mcp_node_deadline(&d.process[0].node, &busy);
     assert_int_equal(busy, 1);
-    backend_say(&d, job, RESULT "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    end_with_result(job);
     mcp_node_deadline(&d.process[0].node, &busy);
     assert_int_equal(busy, 0);
     driver_restart(&d, 0);
