@@ -10,8 +10,7 @@
  */
 
 
-#include <stdio.h>
-#include <stdlib.h>
+#include "fuzz_env.h"
 
 #include "mcp_backend.h"
 
@@ -62,13 +61,6 @@ static const mcp_str_t  types[] = {
 
 
 static const int  statuses[] = { 200, 500, 404, 204, 202, 301, 400, 100 };
-
-
-#define must(condition)                                                       \
-    if (!(condition)) {                                                       \
-        fprintf(stderr, "line %d: %s\n", __LINE__, #condition);               \
-        abort();                                                              \
-    }
 
 
 static void *

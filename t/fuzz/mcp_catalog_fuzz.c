@@ -6,39 +6,10 @@
  */
 
 
-#include <stdlib.h>
+#include "fuzz_env.h"
 
-#include "../../shared/mcp_catalog.h"
+#include "mcp_catalog.h"
 
-
-static void
-must(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
-
-
-static void *
-mem_alloc(void *ctx, size_t size)
-{
-    (void) ctx;
-
-    return malloc(size ? size : 1);
-}
-
-
-static void
-mem_free(void *ctx, void *p)
-{
-    (void) ctx;
-
-    free(p);
-}
-
-
-static const mcp_mem_t  mem = { mem_alloc, mem_free, NULL };
 
 static const char      *keys[MCP_CATALOG_KINDS] = {
     "tools", "prompts", "resources", "resourceTemplates"

@@ -16,15 +16,13 @@
  */
 
 
-#include <stdlib.h>
+#include "fuzz_env.h"
 
 #include "mcp_face.h"
 
 
 #define ZONE     (512 * 1024)
 #define REQUESTS  8
-
-#define check(what)  if (!(what)) { abort(); }
 
 
 typedef struct {
@@ -33,7 +31,6 @@ typedef struct {
 } text_t;
 
 
-static long            live;
 static uint64_t        now;
 static mcp_keys_t      keys;
 static mcp_store_t     store;
@@ -47,25 +44,6 @@ static mcp_str_t       sessions[2];    /* knows all faces; tokens only */
 static mcp_job_t      *held;           /* goes on after its interim result */
 static int             hold;
 static unsigned        randoms;        /* the last of a series */
-
-
-static void *
-fuzz_alloc(void *ctx, size_t size)
-{
-    (void) ctx;
-    live++;
-
-    return malloc(size ? size : 1);
-}
-
-
-static void
-fuzz_free(void *ctx, void *p)
-{
-    (void) ctx;
-    live -= (p != NULL);
-    free(p);
-}
 
 
 static uint64_t
@@ -156,7 +134,7 @@ pull(mcp_exchange_t *x)
 
     do {
         rc = mcp_exchange_pull(x, buf, sizeof(buf), &len);
-        check(len <= sizeof(buf));
+        must(len <= sizeof(buf));
         add(&seen, buf, len);
     } while (rc == MCP_OK);
 }
@@ -261,13 +239,13 @@ request(const char *method, mcp_str_t target, mcp_str_t text, mcp_str_t who,
     head.loopback = 1;
 
     x = mcp_exchange_create(&node, &endpoint, NULL);
-    check(x != NULL);
+    must(x != NULL);
 
     rc = mcp_exchange_head(x, &head);
 
     if (rc == MCP_AGAIN) {
         p = mcp_exchange_body_space(x, text.len);
-        check(p != NULL);
+        must(p != NULL);
 
         if (text.len) {
             memcpy(p, text.data, text.len);
@@ -280,7 +258,7 @@ request(const char *method, mcp_str_t target, mcp_str_t text, mcp_str_t who,
         pull(x);
     }
 
-    check(rc == MCP_OK || rc == MCP_DONE || rc == MCP_AGAIN);
+    must(rc == MCP_OK || rc == MCP_DONE || rc == MCP_AGAIN);
     run();
 
     return x;
@@ -316,7 +294,7 @@ print_session(unsigned i, unsigned capabilities)
     session.revision = MCP_REVISION_LATEST;
     session.capabilities = capabilities;
     end = mcp_session_print(&keys, &session, texts[i]);
-    check(end != NULL);
+    must(end != NULL);
     sessions[i] = (mcp_str_t) { texts[i], (size_t) (end - texts[i]) };
 }
 
@@ -335,14 +313,14 @@ start(void)
     woken = 0;
 
     if (keys.n == 0) {
-        check(mcp_keys_add(&keys, mcp_str("0123456789abcdef0123456789abcdef"))
-              == MCP_OK);
+        must(mcp_keys_add(&keys, mcp_str("0123456789abcdef0123456789abcdef"))
+             == MCP_OK);
     }
 
-    check(mcp_store_format(zone, ZONE) == MCP_OK);
-    check(mcp_store_attach(&store, zone, &glue, 0, 1) == MCP_OK);
+    must(mcp_store_format(zone, ZONE) == MCP_OK);
+    must(mcp_store_attach(&store, zone, &glue, 0, 1) == MCP_OK);
     node_glue.ready = fuzz_unlock;
-    check(mcp_node_init(&node, &env, &store, &node_glue) == MCP_OK);
+    must(mcp_node_init(&node, &env, &store, &node_glue) == MCP_OK);
 
     memset(&endpoint, 0, sizeof(endpoint));
     endpoint.name = mcp_str("f");
@@ -392,8 +370,8 @@ start(void)
         }
     }
 
-    check(known[1].len && known[2].len && known[3].len && known[4].len
-          && known[5].len);
+    must(known[1].len && known[2].len && known[3].len && known[4].len
+         && known[5].len);
     mcp_exchange_free(x);
     run();
 
@@ -407,7 +385,7 @@ start(void)
     body.len = 0;
     add(&body, r->body.data, r->body.len);
     learn(6, body.text, "\"nextResumeToken\":\"");
-    check(known[6].len);
+    must(known[6].len);
     mcp_exchange_free(x);
     run();
 
@@ -421,7 +399,7 @@ start(void)
     pass(1);
     pass(5100);
     learn(7, seen.text, "\"nextResumeToken\":\"");
-    check(held && known[7].len);
+    must(held && known[7].len);
     mcp_exchange_free(x);
     run();
 }
@@ -542,10 +520,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         pass(10000);
     }
 
-    check(node.calls == 0 && node.consumers == 0);
+    must(node.calls == 0 && node.consumers == 0);
     mcp_node_destroy(&node);
     mcp_store_detach(&store);
-    check(live == 0);
+    must(live == 0);
 
     return 0;
 }

@@ -5,21 +5,12 @@
  */
 
 
-#include <stdlib.h>
+#include "fuzz_env.h"
 
-#include "../../shared/mcp_http.h"
+#include "mcp_http.h"
 
 
 #define LINES  8
-
-
-static void
-must(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 
 /* Each line in memory of its own, so that reading behind it shows. */

@@ -5,14 +5,12 @@
  */
 
 
-#include <stdlib.h>
+#include "fuzz_env.h"
 
 #include "mcp_json.h"
 
 
 #define DEPTH  16
-
-#define check(what)  if (!(what)) { abort(); }
 
 
 enum { F_A, F_B, F_AA, F_AB, F_ABC, F_COUNT };
@@ -24,31 +22,6 @@ static const mcp_json_field_t  fields[F_COUNT] = {
     [F_AB] = { F_A, { "b", 1 } },
     [F_ABC] = { F_AB, { "c", 1 } },
 };
-
-
-static long  live;
-
-
-static void *
-fuzz_alloc(void *ctx, size_t size)
-{
-    (void) ctx;
-    live++;
-
-    return malloc(size);
-}
-
-
-static void
-fuzz_free(void *ctx, void *p)
-{
-    (void) ctx;
-    live--;
-    free(p);
-}
-
-
-static const mcp_mem_t  mem = { fuzz_alloc, fuzz_free, NULL };
 
 
 static int
@@ -69,45 +42,45 @@ walk(mcp_arena_t *arena, const mcp_json_value_t *value, unsigned depth)
     mcp_json_iter_t    iter;
     mcp_json_value_t   item, part;
 
-    check(depth <= DEPTH);
+    must(depth <= DEPTH);
 
     if (value->type == MCP_JSON_STRING) {
-        check(mcp_json_unescape(arena, value->raw, &text) == MCP_OK);
-        check(mcp_utf8_valid(text));
-        check(mcp_json_str_eq(value->raw, text));
-        check(text.len <= value->raw.len - 2);
+        must(mcp_json_unescape(arena, value->raw, &text) == MCP_OK);
+        must(mcp_utf8_valid(text));
+        must(mcp_json_str_eq(value->raw, text));
+        must(text.len <= value->raw.len - 2);
     }
 
     mcp_json_iter_init(&iter, value->raw);
 
     for (n = 0; mcp_json_iter_next(&iter, &key, &item); n++) {
-        check(item.raw.data > value->raw.data);
-        check(item.raw.data + item.raw.len
-              < value->raw.data + value->raw.len);
-        check(item.type != MCP_JSON_NONE);
+        must(item.raw.data > value->raw.data);
+        must(item.raw.data + item.raw.len
+             < value->raw.data + value->raw.len);
+        must(item.type != MCP_JSON_NONE);
 
         if (value->type == MCP_JSON_OBJECT) {
-            check(mcp_json_unescape(arena, key, &text) == MCP_OK);
-            check(mcp_json_str_eq(key, text));
+            must(mcp_json_unescape(arena, key, &text) == MCP_OK);
+            must(mcp_json_str_eq(key, text));
 
             /* the first of its name, if not this one */
             part = mcp_json_get(value, text);
-            check(part.type != MCP_JSON_NONE);
-            check(part.raw.data <= item.raw.data);
+            must(part.type != MCP_JSON_NONE);
+            must(part.raw.data <= item.raw.data);
         }
 
         /* the root's members stand for all: not to scan squarely */
         if (depth == 0) {
-            check(mcp_json_scan(arena, item.raw, DEPTH, NULL, 0, &part, NULL,
-                                NULL) == MCP_OK);
-            check(same(&part, &item));
+            must(mcp_json_scan(arena, item.raw, DEPTH, NULL, 0, &part, NULL,
+                               NULL) == MCP_OK);
+            must(same(&part, &item));
         }
 
         walk(arena, &item, depth + 1);
     }
 
-    check(n == 0 || value->type == MCP_JSON_OBJECT
-          || value->type == MCP_JSON_ARRAY);
+    must(n == 0 || value->type == MCP_JSON_OBJECT
+         || value->type == MCP_JSON_ARRAY);
 }
 
 
@@ -123,7 +96,7 @@ compare(const mcp_json_value_t *root, const mcp_json_value_t *values)
         parent = fields[f].parent == MCP_JSON_ROOT ? root
                                                    : &values[fields[f].parent];
         value = mcp_json_get(parent, fields[f].key);
-        check(same(&value, &values[f]));
+        must(same(&value, &values[f]));
     }
 }
 
@@ -138,12 +111,12 @@ line(mcp_arena_t *arena, const mcp_json_value_t *root)
     mcp_buf_init(&buf, &mem, SIZE_MAX);
     mcp_json_add_line(&buf, root->raw);
 
-    check(buf.len == root->raw.len);
-    check(memchr(buf.data, '\n', buf.len) == NULL);
-    check(memchr(buf.data, '\r', buf.len) == NULL);
-    check(mcp_json_scan(arena, (mcp_str_t) { buf.data, buf.len }, DEPTH, NULL,
-                        0, &again, NULL, NULL) == MCP_OK);
-    check(again.type == root->type && again.raw.len == root->raw.len);
+    must(buf.len == root->raw.len);
+    must(memchr(buf.data, '\n', buf.len) == NULL);
+    must(memchr(buf.data, '\r', buf.len) == NULL);
+    must(mcp_json_scan(arena, (mcp_str_t) { buf.data, buf.len }, DEPTH, NULL,
+                       0, &again, NULL, NULL) == MCP_OK);
+    must(again.type == root->type && again.raw.len == root->raw.len);
 
     mcp_buf_free(&buf);
 }
@@ -164,19 +137,16 @@ quote(mcp_arena_t *arena, mcp_str_t text)
     rc = mcp_json_scan(arena, (mcp_str_t) { buf.data, buf.len }, 0, NULL, 0,
                        &root, NULL, NULL);
 
-    check((rc == MCP_OK) == mcp_utf8_valid(text));
+    must((rc == MCP_OK) == mcp_utf8_valid(text));
 
     if (rc == MCP_OK) {
-        check(root.type == MCP_JSON_STRING);
-        check(mcp_json_unescape(arena, root.raw, &back) == MCP_OK);
-        check(mcp_str_eq(back, text));
+        must(root.type == MCP_JSON_STRING);
+        must(mcp_json_unescape(arena, root.raw, &back) == MCP_OK);
+        must(mcp_str_eq(back, text));
     }
 
     mcp_buf_free(&buf);
 }
-
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 
 int
@@ -196,24 +166,24 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rc = mcp_json_scan(&arena, text, DEPTH, fields, F_COUNT, &root, values,
                        &error);
 
-    check(rc == MCP_OK || rc == MCP_ERR_SYNTAX);
-    check((rc == MCP_OK) == (error.problem == MCP_JSON_FINE));
-    check(error.offset <= size);
+    must(rc == MCP_OK || rc == MCP_ERR_SYNTAX);
+    must((rc == MCP_OK) == (error.problem == MCP_JSON_FINE));
+    must(error.offset <= size);
 
     if (rc == MCP_OK || error.problem == MCP_JSON_BAD_DUPLICATE) {
-        check(mcp_utf8_valid(text));
+        must(mcp_utf8_valid(text));
         compare(&root, values);
         walk(&arena, &root, 0);
         line(&arena, &root);
 
     } else {
-        check(root.type == MCP_JSON_NONE);
+        must(root.type == MCP_JSON_NONE);
     }
 
     quote(&arena, text);
 
     mcp_arena_destroy(&arena);
-    check(live == 0);
+    must(live == 0);
 
     return 0;
 }

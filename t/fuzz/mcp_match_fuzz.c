@@ -5,43 +5,13 @@
  */
 
 
-#include <stdlib.h>
+#include "fuzz_env.h"
 
-#include "../../shared/mcp_match.h"
+#include "mcp_match.h"
 
 
 /* Longer ones may run into the limit, which is right. */
 #define EXPANDED_MAX  48
-
-
-static void
-must(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
-
-
-static void *
-mem_alloc(void *ctx, size_t size)
-{
-    (void) ctx;
-
-    return malloc(size ? size : 1);
-}
-
-
-static void
-mem_free(void *ctx, void *p)
-{
-    (void) ctx;
-
-    free(p);
-}
-
-
-static const mcp_mem_t  mem = { mem_alloc, mem_free, NULL };
 
 
 /* Expands one expression with "v" for the first variable, or without it. */

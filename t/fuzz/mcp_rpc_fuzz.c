@@ -6,39 +6,12 @@
  */
 
 
-#include <stdlib.h>
+#include "fuzz_env.h"
 
 #include "mcp_rpc.h"
 
 
 #define DEPTH  16
-
-#define check(what)  if (!(what)) { abort(); }
-
-
-static long  live;
-
-
-static void *
-fuzz_alloc(void *ctx, size_t size)
-{
-    (void) ctx;
-    live++;
-
-    return malloc(size);
-}
-
-
-static void
-fuzz_free(void *ctx, void *p)
-{
-    (void) ctx;
-    live--;
-    free(p);
-}
-
-
-static const mcp_mem_t  mem = { fuzz_alloc, fuzz_free, NULL };
 
 
 static void
@@ -49,32 +22,32 @@ check_kind(const mcp_rpc_t *msg)
     result = msg->result.type != MCP_JSON_NONE;
     error = msg->error.type != MCP_JSON_NONE;
 
-    check((msg->kind == MCP_RPC_INVALID) == (msg->fault != MCP_FAULT_NONE));
+    must((msg->kind == MCP_RPC_INVALID) == (msg->fault != MCP_FAULT_NONE));
 
     switch (msg->kind) {
     case MCP_RPC_INVALID:
-        check(msg->method.len == 0);
-        check(msg->params.type == MCP_JSON_NONE && !result && !error);
+        must(msg->method.len == 0);
+        must(msg->params.type == MCP_JSON_NONE && !result && !error);
         break;
     case MCP_RPC_REQUEST:
-        check(msg->id.len > 0 && msg->method.len > 0 && !result && !error);
+        must(msg->id.len > 0 && msg->method.len > 0 && !result && !error);
         break;
     case MCP_RPC_NOTIFICATION:
-        check(msg->id.len == 0 && msg->method.len > 0 && !result && !error);
+        must(msg->id.len == 0 && msg->method.len > 0 && !result && !error);
         break;
     case MCP_RPC_RESULT:
-        check(msg->id.len > 0 && msg->method.len == 0 && result && !error);
+        must(msg->id.len > 0 && msg->method.len == 0 && result && !error);
         break;
     case MCP_RPC_ERROR:
-        check(msg->method.len == 0 && !result && error);
+        must(msg->method.len == 0 && !result && error);
         break;
     }
 
-    check(msg->params.type == MCP_JSON_NONE
-          || msg->params.type == MCP_JSON_OBJECT);
+    must(msg->params.type == MCP_JSON_NONE
+         || msg->params.type == MCP_JSON_OBJECT);
 
     if (msg->fault == MCP_FAULT_PARSE || msg->fault == MCP_FAULT_ID) {
-        check(msg->id.len == 0);
+        must(msg->id.len == 0);
     }
 }
 
@@ -87,18 +60,18 @@ check_answer(mcp_arena_t *arena, const mcp_rpc_t *msg)
     mcp_rpc_t  answer;
     mcp_str_t  detail;
 
-    check(msg->id.len <= MCP_RPC_MAX_ID);
+    must(msg->id.len <= MCP_RPC_MAX_ID);
 
     detail = mcp_utf8_valid(msg->raw) ? msg->raw : mcp_null_str;
 
     mcp_buf_init(&buf, &mem, SIZE_MAX);
     mcp_fault_write(&buf, msg->id, msg->fault, detail, mcp_null_str);
-    check(!buf.failed);
+    must(!buf.failed);
 
-    check(mcp_rpc_parse(arena, (mcp_str_t) { buf.data, buf.len }, DEPTH,
-                        &answer) == MCP_OK);
-    check(answer.kind == MCP_RPC_ERROR);
-    check(mcp_str_eq(answer.id, msg->id));
+    must(mcp_rpc_parse(arena, (mcp_str_t) { buf.data, buf.len }, DEPTH,
+                       &answer) == MCP_OK);
+    must(answer.kind == MCP_RPC_ERROR);
+    must(mcp_str_eq(answer.id, msg->id));
 
     mcp_buf_free(&buf);
 }
@@ -109,12 +82,12 @@ check_again(mcp_arena_t *arena, const mcp_rpc_t *msg)
 {
     mcp_rpc_t  again;
 
-    check(mcp_rpc_parse(arena, msg->raw, DEPTH, &again) == MCP_OK);
-    check(again.kind == msg->kind && again.fault == msg->fault);
-    check(mcp_str_eq(again.id, msg->id));
-    check(mcp_str_eq(again.method, msg->method));
-    check(mcp_str_eq(again.progress_token.raw, msg->progress_token.raw));
-    check(mcp_str_eq(again.ref_name.raw, msg->ref_name.raw));
+    must(mcp_rpc_parse(arena, msg->raw, DEPTH, &again) == MCP_OK);
+    must(again.kind == msg->kind && again.fault == msg->fault);
+    must(mcp_str_eq(again.id, msg->id));
+    must(mcp_str_eq(again.method, msg->method));
+    must(mcp_str_eq(again.progress_token.raw, msg->progress_token.raw));
+    must(mcp_str_eq(again.ref_name.raw, msg->ref_name.raw));
 }
 
 
@@ -127,18 +100,18 @@ check_batch(mcp_arena_t *arena, mcp_str_t text, const mcp_rpc_t *msg)
     mcp_rpc_t     item;
     mcp_fault_e   fault;
 
-    check(mcp_rpc_split(arena, text, DEPTH, 8, &items, &n, &fault) == MCP_OK);
-    check((n > 0) == (fault == MCP_FAULT_NONE));
-    check(n <= 8);
+    must(mcp_rpc_split(arena, text, DEPTH, 8, &items, &n, &fault) == MCP_OK);
+    must((n > 0) == (fault == MCP_FAULT_NONE));
+    must(n <= 8);
 
     if (n > 0) {
-        check(mcp_rpc_is_batch(text));
+        must(mcp_rpc_is_batch(text));
 
         for (i = 0; i < n; i++) {
-            check(mcp_rpc_parse(arena, items[i], DEPTH, &item) == MCP_OK);
-            check(item.fault != MCP_FAULT_PARSE
-                  && item.fault != MCP_FAULT_TOO_DEEP);
-            check(mcp_str_eq(item.raw, items[i]));
+            must(mcp_rpc_parse(arena, items[i], DEPTH, &item) == MCP_OK);
+            must(item.fault != MCP_FAULT_PARSE
+                 && item.fault != MCP_FAULT_TOO_DEEP);
+            must(mcp_str_eq(item.raw, items[i]));
         }
     }
 
@@ -151,16 +124,13 @@ check_batch(mcp_arena_t *arena, mcp_str_t text, const mcp_rpc_t *msg)
     mcp_buf_str(&buf, text);
     mcp_buf_lit(&buf, "]");
 
-    check(mcp_rpc_split(arena, (mcp_str_t) { buf.data, buf.len }, DEPTH, 1,
-                        &items, &n, &fault) == MCP_OK);
-    check(n == 1 && fault == MCP_FAULT_NONE);
-    check(mcp_str_eq(items[0], msg->raw));
+    must(mcp_rpc_split(arena, (mcp_str_t) { buf.data, buf.len }, DEPTH, 1,
+                       &items, &n, &fault) == MCP_OK);
+    must(n == 1 && fault == MCP_FAULT_NONE);
+    must(mcp_str_eq(items[0], msg->raw));
 
     mcp_buf_free(&buf);
 }
-
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 
 int
@@ -175,7 +145,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     mcp_arena_init(&arena, &mem);
 
-    check(mcp_rpc_parse(&arena, text, DEPTH, &msg) == MCP_OK);
+    must(mcp_rpc_parse(&arena, text, DEPTH, &msg) == MCP_OK);
 
     check_kind(&msg);
     check_answer(&arena, &msg);
@@ -183,7 +153,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_batch(&arena, text, &msg);
 
     mcp_arena_destroy(&arena);
-    check(live == 0);
+    must(live == 0);
 
     return 0;
 }

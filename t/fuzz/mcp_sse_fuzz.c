@@ -6,39 +6,12 @@
  */
 
 
-#include <stdlib.h>
+#include "fuzz_env.h"
 
 #include "mcp_sse.h"
 
 
 #define MAX  SIZE_MAX
-
-#define check(what)  if (!(what)) { abort(); }
-
-
-static long  live;
-
-
-static void *
-fuzz_alloc(void *ctx, size_t size)
-{
-    (void) ctx;
-    live++;
-
-    return malloc(size);
-}
-
-
-static void
-fuzz_free(void *ctx, void *p)
-{
-    (void) ctx;
-    live--;
-    free(p);
-}
-
-
-static const mcp_mem_t  mem = { fuzz_alloc, fuzz_free, NULL };
 
 
 /* Appends an event and its length. */
@@ -64,16 +37,16 @@ decode(mcp_sse_decoder_t *d, const char *in, size_t len, size_t step,
 
         rc = mcp_sse_decode(d, in, part, &consumed, &data);
 
-        check(consumed <= part);
+        must(consumed <= part);
 
         if (rc < 0) {
             return rc;
         }
 
-        check(rc == MCP_OK || (rc == MCP_AGAIN && consumed == part));
+        must(rc == MCP_OK || (rc == MCP_AGAIN && consumed == part));
 
         if (rc == MCP_OK) {
-            check(consumed > 0 && data.len > 0);
+            must(consumed > 0 && data.len > 0);
             add_event(out, data);
         }
 
@@ -89,7 +62,7 @@ decode(mcp_sse_decoder_t *d, const char *in, size_t len, size_t step,
         rc = mcp_sse_decoder_end(d, &data);
     }
 
-    check(rc == MCP_DONE || rc < 0);
+    must(rc == MCP_DONE || rc < 0);
 
     return rc;
 }
@@ -182,8 +155,8 @@ slow_decode(const char *in, size_t len, mcp_buf_t *out)
 static void
 check_same(const mcp_buf_t *a, const mcp_buf_t *b)
 {
-    check(a->len == b->len);
-    check(a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
+    must(a->len == b->len);
+    must(a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
 }
 
 
@@ -201,8 +174,8 @@ check_limit(const char *in, size_t len, size_t step)
     for (rc = MCP_OK; len > 0 && rc >= 0; len -= consumed) {
         part = step < len ? step : len;
         rc = mcp_sse_decode(&d, in, part, &consumed, &data);
-        check(rc != MCP_OK || data.len <= 32);
-        check(rc >= 0 || rc == MCP_ERR_LIMIT);
+        must(rc != MCP_OK || data.len <= 32);
+        must(rc >= 0 || rc == MCP_ERR_LIMIT);
         in += consumed;
     }
 
@@ -233,9 +206,9 @@ check_encoder(const char *in, size_t len)
     *p++ = '\n';
 
     mcp_sse_decoder_init(&d, &mem, len + MCP_EVENT_ID_MAX);
-    check(mcp_sse_decode(&d, text, (size_t) (p - text), &consumed, &data)
-          == MCP_OK);
-    check(data.len == len && memcmp(data.data, in, len) == 0);
+    must(mcp_sse_decode(&d, text, (size_t) (p - text), &consumed, &data)
+         == MCP_OK);
+    must(data.len == len && memcmp(data.data, in, len) == 0);
     mcp_sse_decoder_free(&d);
 
     /* an id that parses is the one text of its value */
@@ -245,14 +218,11 @@ check_encoder(const char *in, size_t len)
 
     if (mcp_event_id_parse(data, id, &seq) == MCP_OK) {
         p = mcp_event_id_print(text, id, seq);
-        check((size_t) (p - text) == len && memcmp(text, in, len) == 0);
+        must((size_t) (p - text) == len && memcmp(text, in, len) == 0);
     }
 
     free(text);
 }
-
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 
 int
@@ -278,11 +248,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     slow_decode(in, len, &slow);
 
     mcp_sse_decoder_init(&d, &mem, MAX);
-    check(decode(&d, in, len, len, &whole) == MCP_DONE);
+    must(decode(&d, in, len, len, &whole) == MCP_DONE);
     mcp_sse_decoder_free(&d);
 
     mcp_sse_decoder_init(&d, &mem, MAX);
-    check(decode(&d, in, len, step, &cut) == MCP_DONE);
+    must(decode(&d, in, len, step, &cut) == MCP_DONE);
     mcp_sse_decoder_free(&d);
 
     check_same(&slow, &whole);
@@ -295,7 +265,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mcp_buf_free(&whole);
     mcp_buf_free(&cut);
 
-    check(live == 0);
+    must(live == 0);
 
     return 0;
 }

@@ -5,20 +5,11 @@
  */
 
 
-#include <stdlib.h>
+#include "fuzz_env.h"
 
-#include "../../shared/mcp_base64.h"
-#include "../../shared/mcp_session.h"
-#include "../../shared/mcp_sse.h"
-
-
-static void
-must(int condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
+#include "mcp_base64.h"
+#include "mcp_session.h"
+#include "mcp_sse.h"
 
 
 static void
