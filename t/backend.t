@@ -46,14 +46,7 @@ sub tool {
 
 # an endpoint whose backend is the test
 
-our $Own = <<'END';
-    location = /mcp { mcp mcp; mcp_backend @own; }
-    location @own {
-        proxy_http_version 1.1;
-        proxy_buffering off;
-        proxy_pass http://unix:$TEST_NGINX_HTML_DIR/backend.sock;
-    }
-END
+our $Own = MCP::own();
 
 our $Result = MCP::answer(MCP::text('x'));
 our $Output = MCP::fault(-32603, 'Backend sent an invalid response', 1);

@@ -10,19 +10,7 @@ plan tests => repeat_each() * 60;
 
 no_long_string();
 
-sub own {
-    my $directives = shift // '';
-
-    return <<"END";
-    location = /mcp { mcp mcp; mcp_backend \@own; $directives }
-    location \@own {
-        proxy_http_version 1.1;
-        proxy_buffering off;
-        proxy_ignore_client_abort on;
-        proxy_pass http://unix:\$TEST_NGINX_HTML_DIR/backend.sock;
-    }
-END
-}
+sub own { return MCP::own(shift, 'proxy_ignore_client_abort on;') }
 
 our $Logs = q{
     log_format  url  '$status|$request|$request_uri|$args|$query_string|$uri';

@@ -10,14 +10,7 @@ plan tests => repeat_each() * 48;
 
 no_long_string();
 
-our $Own = <<'END';
-    location = /mcp { mcp mcp; mcp_backend @own; }
-    location @own {
-        proxy_http_version 1.1;
-        proxy_buffering off;
-        proxy_pass http://unix:$TEST_NGINX_HTML_DIR/backend.sock;
-    }
-END
+our $Own = MCP::own();
 
 our $Result = MCP::answer(MCP::text('x'));
 

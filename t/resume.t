@@ -11,18 +11,8 @@ plan tests => repeat_each() * 198;
 no_long_string();
 
 sub own {
-    my $directives = shift // '';
-
-    return <<"END";
-    location = /mcp { mcp mcp; mcp_backend \@own; $directives }
-    location \@own {
-        proxy_http_version 1.1;
-        proxy_buffering off;
-        proxy_ignore_client_abort on;
-        proxy_pass http://unix:\$TEST_NGINX_HTML_DIR/backend.sock;
-    }
-    location = /status { mcp_status mcp; }
-END
+    return MCP::own(shift, 'proxy_ignore_client_abort on;')
+        . "location = /status { mcp_status mcp; }\n";
 }
 
 our $Result = MCP::answer(MCP::text('x'));

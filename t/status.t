@@ -10,15 +10,7 @@ plan tests => repeat_each() * 135;
 
 no_long_string();
 
-our $Config = <<'END';
-    location = /mcp { mcp mcp; mcp_backend @own; }
-    location @own {
-        proxy_http_version 1.1;
-        proxy_buffering off;
-        proxy_pass http://unix:$TEST_NGINX_HTML_DIR/backend.sock;
-    }
-    location = /status { mcp_status mcp; }
-END
+our $Config = MCP::own() . "location = /status { mcp_status mcp; }\n";
 
 our @Names = qw( requests messages sessions sessions_deleted calls_live calls
     calls_failed calls_cancelled calls_expired calls_lost consumers_live events

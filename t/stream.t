@@ -29,21 +29,6 @@ sub files {
 END
 }
 
-# one whose backend is the test
-
-sub own {
-    my $directives = shift // '';
-
-    return <<"END";
-    location = /mcp { mcp mcp; mcp_backend \@own; $directives }
-    location \@own {
-        proxy_http_version 1.1;
-        proxy_buffering off;
-        proxy_pass http://unix:\$TEST_NGINX_HTML_DIR/backend.sock;
-    }
-END
-}
-
 sub file { return [['x', CORE::join '', map { "$_\n" } @_]] }
 
 sub logged {
@@ -306,7 +291,7 @@ MCP::priming() . MCP::event(1, MCP::progress(1)) . MCP::event(2,
 
 
 === TEST 19: each message at once
---- config eval: ::own()
+--- config eval: MCP::own()
 --- init
 my $backend = MCP::backend();
 my $client = MCP::begin(MCP::progress_call('x'));
@@ -322,7 +307,7 @@ MCP::same($client->body, MCP::priming() . CORE::join('', map {
 
 
 === TEST 20: a response that waits for nothing behind it
---- config eval: ::own()
+--- config eval: MCP::own()
 --- init
 my $backend = MCP::backend();
 my $client = MCP::begin(MCP::call('x'));
@@ -333,7 +318,7 @@ $call->last;
 
 
 === TEST 21: a response whose backend goes on talking
---- config eval: ::own()
+--- config eval: MCP::own()
 --- init
 my $backend = MCP::backend();
 my $client = MCP::begin(MCP::call('x'));
@@ -343,7 +328,7 @@ MCP::same($client->body, $::Result);
 
 
 === TEST 22: mcp_stream_after
---- config eval: ::own('mcp_stream_after 20ms;')
+--- config eval: MCP::own('mcp_stream_after 20ms;')
 --- init
 my $backend = MCP::backend();
 my $client = MCP::begin(MCP::call('x'));
@@ -355,7 +340,7 @@ MCP::same($client->body, MCP::priming() . MCP::event(1, $::Result));
 
 
 === TEST 23: mcp_stream_after 0: a stream from the beginning
---- config eval: ::own('mcp_stream_after 0;')
+--- config eval: MCP::own('mcp_stream_after 0;')
 --- init
 my $backend = MCP::backend();
 my $client = MCP::begin(MCP::call('x'));
@@ -367,7 +352,7 @@ MCP::same($client->body, MCP::priming() . MCP::event(1, $::Result));
 
 
 === TEST 24: a stream that began by time, of an older revision
---- config eval: ::own('mcp_stream_after 20ms;')
+--- config eval: MCP::own('mcp_stream_after 20ms;')
 --- init
 my $backend = MCP::backend();
 my $client = MCP::begin(MCP::call('x'), MCP::post(revision => '2025-06-18'));
@@ -379,7 +364,7 @@ MCP::same($client->body, ":\n\n" . MCP::event(1, $::Result));
 
 
 === TEST 25: mcp_keepalive
---- config eval: ::own('mcp_keepalive 20ms;')
+--- config eval: MCP::own('mcp_keepalive 20ms;')
 --- init
 my $backend = MCP::backend();
 my $client = MCP::begin(MCP::progress_call('x'));
@@ -391,7 +376,7 @@ MCP::same($client->body =~ s/^:\n\n//mgr, MCP::priming() . $::Two);
 
 
 === TEST 26: mcp_close_after
---- config eval: ::own('mcp_close_after 20ms; mcp_retry 300ms;')
+--- config eval: MCP::own('mcp_close_after 20ms; mcp_retry 300ms;')
 --- init
 my $backend = MCP::backend();
 my $client = MCP::begin(MCP::progress_call('x'));
@@ -413,7 +398,7 @@ MCP::same($rest, qr/id: S\.2\ndata: \Q$::Result\E\n\n\z/);
 
 
 === TEST 27: mcp_close_after does not concern older revisions
---- config eval: ::own('mcp_close_after 1ms; mcp_keepalive 20ms;')
+--- config eval: MCP::own('mcp_close_after 1ms; mcp_keepalive 20ms;')
 --- init
 my $backend = MCP::backend();
 my $client = MCP::begin(MCP::progress_call('x'),
@@ -426,7 +411,7 @@ MCP::same($client->body =~ s/^:\n\n//mgr, $::Two);
 
 
 === TEST 28: a batch that streams
---- config eval: ::own()
+--- config eval: MCP::own()
 --- init
 my $backend = MCP::backend();
 my $client = MCP::begin("POST /mcp\n[" . CORE::join(',',
@@ -474,7 +459,7 @@ X-Added: tools/call
 
 
 === TEST 31: two streams at once
---- config eval: ::own()
+--- config eval: MCP::own()
 --- init
 my $backend = MCP::backend();
 my @client = map { MCP::begin(MCP::progress_call('x', $_)) } 1 .. 2;

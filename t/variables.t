@@ -27,15 +27,7 @@ sub logged {
 
 # an endpoint whose backend is the test; the backend's side is not logged
 
-our $Own = <<'END';
-    location = /mcp { mcp mcp; mcp_backend @own; mcp_principal $http_x_user; }
-    location @own {
-        access_log off;
-        proxy_http_version 1.1;
-        proxy_buffering off;
-        proxy_pass http://unix:$TEST_NGINX_HTML_DIR/backend.sock;
-    }
-END
+our $Own = MCP::own('mcp_principal $http_x_user;', 'access_log off;');
 
 # a line of the log; fields as they are in the format
 

@@ -418,6 +418,24 @@ sub begin {
 sub ask { return begin(@_)->rest }
 
 
+# An endpoint whose backend is the server below, with more directives of its
+# own and of the location that asks it.
+
+sub own {
+    my ($endpoint, $location) = map { $_ // '' } @_[0, 1];
+
+    return <<"END";
+    location = /mcp { mcp mcp; mcp_backend \@own; $endpoint }
+    location \@own {
+        proxy_http_version 1.1;
+        proxy_buffering off;
+        proxy_pass http://unix:\$TEST_NGINX_HTML_DIR/backend.sock;
+        $location
+    }
+END
+}
+
+
 # A server at the socket backend.sock in the directory html.
 
 sub backend {
