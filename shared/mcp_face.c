@@ -408,6 +408,24 @@ mcp_face_resume(mcp_exchange_t *x, const mcp_face_t *face,
 }
 
 
+int
+mcp_face_add_first(mcp_call_t *call, mcp_buf_t *buf)
+{
+    int  rc;
+
+    rc = buf->failed;
+
+    if (rc == MCP_OK) {
+        rc = mcp_call_append(call, (mcp_str_t) { buf->data, buf->len },
+                             MCP_STATE_PROCESSING);
+    }
+
+    mcp_buf_free(buf);
+
+    return rc;
+}
+
+
 void
 mcp_face_seconds(mcp_buf_t *buf, uint64_t ms)
 {

@@ -156,6 +156,10 @@ int mcp_face_resume(mcp_exchange_t *x, const mcp_face_t *face,
 /* What a token that does not open anything is answered, whatever the reason. */
 int mcp_face_refuse(mcp_exchange_t *x);
 
+/* One of a call's first events, and frees buf; what mcp_store_append()
+ * returns, or MCP_ERR_MEMORY. */
+int mcp_face_add_first(mcp_call_t *call, mcp_buf_t *buf);
+
 /* Appends seconds, with decimals where there must be. */
 void mcp_face_seconds(mcp_buf_t *buf, uint64_t ms);
 

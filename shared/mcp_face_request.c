@@ -97,16 +97,7 @@ mcp_face_request_policy(mcp_request_t *req, uint64_t seq)
     mcp_face_seconds(&buf, call->policy.max_wait);
     mcp_buf_lit(&buf, "}}");
 
-    rc = buf.failed;
-
-    if (rc == MCP_OK) {
-        rc = mcp_call_append(call, (mcp_str_t) { buf.data, buf.len },
-                             MCP_STATE_PROCESSING);
-    }
-
-    mcp_buf_free(&buf);
-
-    return rc;
+    return mcp_face_add_first(call, &buf);
 }
 
 

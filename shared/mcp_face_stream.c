@@ -87,7 +87,6 @@ mcp_face_stream_create(mcp_call_t *call, mcp_buf_t *buf)
 static int
 mcp_face_stream_begin(mcp_call_t *call)
 {
-    int        rc;
     mcp_buf_t  buf;
 
     if (!(call->session.capabilities & MCP_CLIENT_STREAMS)) {
@@ -98,16 +97,7 @@ mcp_face_stream_begin(mcp_call_t *call)
 
     mcp_face_stream_create(call, &buf);
 
-    rc = buf.failed;
-
-    if (rc == MCP_OK) {
-        rc = mcp_call_append(call, (mcp_str_t) { buf.data, buf.len },
-                             MCP_STATE_PROCESSING);
-    }
-
-    mcp_buf_free(&buf);
-
-    return rc;
+    return mcp_face_add_first(call, &buf);
 }
 
 
