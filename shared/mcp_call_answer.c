@@ -7,18 +7,28 @@
 #include "mcp_face.h"
 
 
-mcp_stream_state_e
-mcp_call_state(const mcp_call_t *call)
+/* The state without one of its requests, which may be NULL. */
+static mcp_stream_state_e
+mcp_call_state_without(const mcp_call_t *call, const mcp_request_t *req)
 {
     size_t  i;
 
     for (i = 0; i < call->n; i++) {
-        if (call->requests[i].state == MCP_REQUEST_INPUT) {
+        if (call->requests[i].state == MCP_REQUEST_INPUT
+            && &call->requests[i] != req)
+        {
             return MCP_STATE_INPUT_REQUIRED;
         }
     }
 
     return MCP_STATE_PROCESSING;
+}
+
+
+mcp_stream_state_e
+mcp_call_state(const mcp_call_t *call)
+{
+    return mcp_call_state_without(call, NULL);
 }
 
 
@@ -44,7 +54,7 @@ mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text)
         state = req->failed ? MCP_STATE_FAILED : MCP_STATE_COMPLETED;
 
     } else {
-        state = mcp_call_state(call);
+        state = mcp_call_state_without(call, req);
     }
 
     rc = mcp_store_append(call->node->store, &call->ref, text,

@@ -107,6 +107,8 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
         { 200, MCP_CODE_PARAMS, "Invalid log level" },
     [MCP_FAULT_RESUME_TOKEN] =
         { 200, MCP_CODE_PARAMS, "Unknown or expired resume token" },
+    [MCP_FAULT_RESUME_PURGED] =
+        { 200, MCP_CODE_PARAMS, "Events no longer available" },
 
     [MCP_FAULT_BACKEND_FAILED] =
         { 200, MCP_CODE_INTERNAL, "Backend failed" },

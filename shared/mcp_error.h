@@ -49,6 +49,8 @@ typedef enum {
     MCP_FAULT_CURSOR,                  /* -32602 */
     MCP_FAULT_LOG_LEVEL,               /* -32602 */
     MCP_FAULT_RESUME_TOKEN,            /* -32602, for whatever reason */
+    MCP_FAULT_RESUME_PURGED,           /* -32602, events after it were dropped
+                                          */
 
     /* the call went wrong on our side */
     MCP_FAULT_BACKEND_FAILED,          /* -32603, refused, cut off */

@@ -336,13 +336,12 @@ mcp_face_cursor(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
-int
-mcp_face_refuse(mcp_exchange_t *x)
+static int
+mcp_face_fault(mcp_exchange_t *x, mcp_fault_e fault)
 {
     int  rc;
 
-    rc = mcp_exchange_fault(x, MCP_FAULT_RESUME_TOKEN, x->msg.id,
-                            mcp_null_str);
+    rc = mcp_exchange_fault(x, fault, x->msg.id, mcp_null_str);
 
     /* nobody reads the answer to what is no request, but for its status
      * (basic/transports, "Sending Messages to the Server") */
@@ -352,6 +351,13 @@ mcp_face_refuse(mcp_exchange_t *x)
     }
 
     return rc;
+}
+
+
+int
+mcp_face_refuse(mcp_exchange_t *x)
+{
+    return mcp_face_fault(x, MCP_FAULT_RESUME_TOKEN);
 }
 
 
@@ -393,8 +399,13 @@ mcp_face_resume(mcp_exchange_t *x, const mcp_face_t *face,
         break;
 
     case MCP_ERR_NOT_FOUND:
-    case MCP_ERR_PURGED:
         return mcp_face_refuse(x);
+
+    case MCP_ERR_PURGED:
+
+        /* the token is good: without Last-Event-ID it gets what is kept */
+
+        return mcp_face_fault(x, MCP_FAULT_RESUME_PURGED);
 
     default:
         return MCP_ERR_MEMORY;

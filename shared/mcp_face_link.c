@@ -15,8 +15,7 @@
 #include "mcp_face.h"
 
 
-#define MCP_FACE_LINK_PURPOSE  'k'     /* of tokens, and of values: by stream,
-                                          its turn; none: 0 */
+#define MCP_FACE_LINK_PURPOSE  'k'     /* of tokens */
 
 /* where in the token, behind the stream's id */
 #define MCP_FACE_LINK_AFTER    MCP_STREAM_ID_LEN
@@ -235,64 +234,27 @@ mcp_face_link_print(const mcp_link_t *link, char *p)
 }
 
 
-/*
- * Keeps the turn, of a stream that has had one, for as long as the stream may
- * last from now on: unattended, in its last invocation, with its questions at
- * the client.  Should there be no room for it, an old URL works a little
- * longer.
- */
-static void
-mcp_face_link_keep(mcp_exchange_t *x, const mcp_stream_info_t *info)
-{
-    uint64_t               now;
-    const mcp_endpoint_t  *endpoint;
-
-    if (x->link.turn == 0) {
-        return;
-    }
-
-    endpoint = x->endpoint;
-    now = x->node->env->now(x->node->env->ctx);
-
-    (void) mcp_store_value_raise(x->node->store, MCP_FACE_LINK_PURPOSE,
-                                 info->ref.id, x->link.turn,
-                                 now + info->max_wait + endpoint->linger
-                                 + endpoint->call_timeout
-                                 + endpoint->input_timeout + MCP_CALL_GRACE,
-                                 now);
-}
-
-
-/* The turn, for who came without a token; or with one that begins the next. */
-static void
-mcp_face_link_learn(mcp_exchange_t *x)
-{
-    uint32_t  turn;
-
-    if (mcp_store_value_get(x->node->store, MCP_FACE_LINK_PURPOSE, x->ref.id,
-                            x->last_write, &turn)
-        == MCP_OK
-        && x->link.turn < turn)
-    {
-        x->link.turn = turn;
-    }
-}
-
-
 static void
 mcp_face_link_head(mcp_exchange_t *x)
 {
     char                *start, *p;
     unsigned char        data[MCP_FACE_LINK_LEN];
     const mcp_link_t    *link;
+    mcp_stream_info_t    info;
 
     link = &x->link;
 
-    if (!x->endpoint->link || x->bound) {
+    if (!x->endpoint->link || x->bound
+        || mcp_store_info(x->node->store, &x->ref, &info) != MCP_OK)
+    {
         return;
     }
 
-    mcp_face_link_learn(x);
+    /* who answers begins the next */
+
+    if (x->link.turn < info.turn) {
+        x->link.turn = info.turn;
+    }
 
     if (!mcp_face_link_is_clean(link->target, MCP_FACE_LINK_TARGET_MAX)
         || link->target.data[0] != '/'
@@ -351,22 +313,11 @@ mcp_face_link_waits(const mcp_stream_info_t *info)
 static int
 mcp_face_link_idle(mcp_exchange_t *x)
 {
-    int                closes;
     mcp_stream_info_t  info;
 
-    closes = x->link.closes && x->cursor.seq > x->first;
-
-    if ((!closes && x->link.turn == 0)
-        || mcp_store_info(x->node->store, &x->ref, &info) != MCP_OK)
-    {
-        return 0;
-    }
-
-    /* a connection may last for many turns */
-
-    mcp_face_link_keep(x, &info);
-
-    return closes && mcp_face_link_waits(&info);
+    return x->link.closes
+           && mcp_store_info(x->node->store, &x->ref, &info) == MCP_OK
+           && mcp_face_link_waits(&info);
 }
 
 
@@ -433,10 +384,7 @@ mcp_face_link_find(mcp_exchange_t *x, mcp_stream_info_t *info,
     if (mcp_store_find(store, data, info) != MCP_OK
         || !(info->kind == MCP_STREAM_LISTEN ? mcp_face_owns(x, info)
                                              : mcp_face_allows(x, info))
-        || (mcp_store_value_get(store, MCP_FACE_LINK_PURPOSE, info->ref.id,
-                                now, &value)
-            == MCP_OK
-            && x->link.turn < value)
+        || x->link.turn < info->turn
         || mcp_store_value_get(store, 'd', info->session, now, &value)
            == MCP_OK)
     {
@@ -450,8 +398,6 @@ mcp_face_link_find(mcp_exchange_t *x, mcp_stream_info_t *info,
         x->session.capabilities =
             (unsigned) mcp_face_take(data + MCP_FACE_LINK_CAN, 2);
     }
-
-    mcp_face_link_keep(x, info);
 
     return MCP_FAULT_NONE;
 }
@@ -629,7 +575,7 @@ mcp_face_link_answer(mcp_exchange_t *x, const mcp_stream_info_t *info,
     }
 
     if (rc == MCP_DONE) {
-        mcp_face_link_keep(x, info);
+        (void) mcp_store_raise_turn(x->node->store, &info->ref, x->link.turn);
     }
 
     return rc;

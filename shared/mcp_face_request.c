@@ -133,6 +133,7 @@ mcp_face_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
     mcp_face_request_t *out)
 {
     int            rc;
+    uint64_t       bit;
     mcp_str_t      token;
     unsigned char  digest[MCP_DIGEST_LEN], data[MCP_FACE_REQUEST_LEN];
 
@@ -160,7 +161,19 @@ mcp_face_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
     out->seq = mcp_face_take(data + MCP_FACE_REQUEST_OF_SEQ, 4);
     out->number = data[MCP_FACE_REQUEST_OF_NUMBER];
 
-    return mcp_face_find(x, data, &out->info);
+    rc = mcp_face_find(x, data, &out->info);
+
+    /* one of a batch that was cancelled will never be answered */
+
+    bit = (uint64_t) 1 << out->number;
+
+    if (rc == MCP_OK && out->info.state >= MCP_STATE_COMPLETED
+        && !(out->info.answered & bit))
+    {
+        rc = MCP_ERR_NOT_FOUND;
+    }
+
+    return rc;
 }
 
 

@@ -13,9 +13,9 @@
  * (16), and the last event before the interim result (8; else 0).  A backend's
  * token follows in base64url, behind a dot.
  *
- * One of ours is good for as long as the stream is there: who has it has the
- * events before it, and gets all others again, since what was written to a
- * connection may have been lost with it.
+ * One of ours is good until it expires or the stream has gone: who has it has
+ * the events before it, and gets all others again, since what was written to
+ * a connection may have been lost with it.
  */
 
 

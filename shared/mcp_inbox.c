@@ -271,6 +271,23 @@ mcp_call_wake(mcp_call_t *call)
 
 /* --- cancellation (basic/utilities/cancellation) --- */
 
+/* When the last request was cancelled: the responses of others are to be
+ * fetched. */
+static mcp_stream_state_e
+mcp_inbox_cancelled_state(mcp_call_t *call)
+{
+    mcp_stream_info_t  info;
+
+    if (mcp_store_info(call->node->store, &call->ref, &info) != MCP_OK
+        || info.answered == 0)
+    {
+        return MCP_STATE_CANCELLED;
+    }
+
+    return info.failed ? MCP_STATE_FAILED : MCP_STATE_COMPLETED;
+}
+
+
 /* Cancels request k, or all of them.  No response is sent for what was
  * cancelled. */
 static void
@@ -298,10 +315,14 @@ mcp_inbox_cancel(mcp_call_t *call, uint64_t k)
         if (--call->pending == 0) {
             if (call->durable) {
                 mcp_store_set_state(call->node->store, &call->ref,
-                                    MCP_STATE_CANCELLED);
+                                    mcp_inbox_cancelled_state(call));
             }
 
             mcp_call_done(call);
+
+        } else if (call->durable) {
+            mcp_store_set_state(call->node->store, &call->ref,
+                                mcp_call_state(call));
         }
     }
 
@@ -370,7 +391,7 @@ mcp_inbox_alias(mcp_exchange_t *x, mcp_str_t id)
 void
 mcp_call_also_known(mcp_exchange_t *x, const mcp_stream_ref_t *ref)
 {
-    (void) mcp_store_set_alias(x->node->store, ref,
+    (void) mcp_store_set_alias(x->node->store, ref, x->handle,
                                mcp_inbox_alias(x, x->msg.id));
 }
 

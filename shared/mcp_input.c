@@ -517,8 +517,6 @@ mcp_input_answer(mcp_call_t *call, uint64_t number, mcp_str_t message)
         req->state = MCP_REQUEST_RUN;
     }
 
-    /* a consumer that waited for this to be read looks again */
-
     mcp_store_set_state(call->node->store, &call->ref, mcp_call_state(call));
 
     if (req->state == MCP_REQUEST_RUN && mcp_input_again(req) == MCP_AGAIN) {

@@ -124,7 +124,8 @@ typedef struct {
     uint64_t            unattended;    /* since when; 0 while attended */
     uint64_t            bytes;         /* of events kept */
     uint32_t            alias;         /* see mcp_store_set_alias() */
-    unsigned            posted;        /* 1: its owner has not taken all that
+    uint32_t            turn;          /* see mcp_store_raise_turn() */
+    unsigned            posted;        /* 1: its owner is not through with what
                                           was posted to it */
     unsigned            owner_slot;    /* MCP_STORE_NO_SLOT if none */
     unsigned            consumer_slot;
@@ -233,14 +234,19 @@ int mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_str_t message, int answers, mcp_stream_state_e state, uint64_t now,
     uint64_t *seq);
 
-/* Wakes the consumer, also when it was that state before. */
 int mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_stream_state_e state);
 
 /* Another name of the stream, of the caller's making, in place of the last one;
- * 0: none.  It goes with the stream. */
+ * 0: none.  It goes with the stream.  Nothing changes when (this slot, handle)
+ * is not the consumer any more. */
 int mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    uint32_t alias);
+    uint64_t handle, uint32_t alias);
+
+/* A number that is never lowered, 0 at first, for the caller to give it a
+ * meaning.  It goes with the stream. */
+int mcp_store_raise_turn(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint32_t turn);
 
 /* The time for which a stream may be unattended begins anew; nothing changes
  * for one that is attended, or over and sent. */
@@ -299,7 +305,8 @@ typedef enum {
 int mcp_store_post(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_post_e type, uint64_t tag, mcp_str_t data);
 
-/* Takes the oldest: MCP_OK (data appended to buf), MCP_AGAIN if empty. */
+/* Takes the oldest: MCP_OK (data appended to buf), MCP_AGAIN if empty: what was
+ * taken counts as posted until then, and the consumer is woken. */
 int mcp_store_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_post_e *type, uint64_t *tag, mcp_buf_t *data);
 
@@ -319,11 +326,6 @@ int mcp_store_value_get(mcp_store_t *store, char purpose,
 /* Only if there is none that has not expired (or MCP_ERR_DENIED), at once:
  * for what may be used once. */
 int mcp_store_value_add(mcp_store_t *store, char purpose,
-    const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
-    uint64_t expires, uint64_t now);
-
-/* Neither the value nor its expiry is ever lowered.  MCP_OK, MCP_ERR_FULL. */
-int mcp_store_value_raise(mcp_store_t *store, char purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
     uint64_t expires, uint64_t now);
 void mcp_store_value_delete(mcp_store_t *store, char purpose,

@@ -350,49 +350,6 @@ mcp_store_value_add(mcp_store_t *store, char purpose,
 
 
 int
-mcp_store_value_raise(mcp_store_t *store, char purpose,
-    const unsigned char key[MCP_DIGEST_LEN], uint32_t value, uint64_t expires,
-    uint64_t now)
-{
-    int                 rc;
-    mcp_store_op_t      op;
-    mcp_store_entry_t  *e;
-
-    rc = mcp_store_enter(store, &op);
-    if (rc != MCP_OK) {
-        return rc;
-    }
-
-    e = mcp_store_entry_find(op.head, MCP_ENTRY_VALUE, (unsigned char) purpose,
-                             key, 0);
-
-    if (e == NULL) {
-        rc = mcp_store_value_new(&op, purpose, key, value, expires);
-
-    } else {
-
-        /* one that has expired is not there, only not swept yet */
-
-        if (e->u.value.value < value
-            || (e->u.value.expires != 0 && now >= e->u.value.expires))
-        {
-            e->u.value.value = value;
-        }
-
-        if (e->u.value.expires != 0
-            && (expires == 0 || e->u.value.expires < expires))
-        {
-            e->u.value.expires = expires;
-        }
-    }
-
-    mcp_store_leave(&op);
-
-    return rc;
-}
-
-
-int
 mcp_store_value_get(mcp_store_t *store, char purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint64_t now, uint32_t *value)
 {

@@ -148,6 +148,11 @@ mcp_store_take_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_store_record_t  *rec;
 
     if (st->inbox.head == 0) {
+        if (st->taken) {
+            st->taken = 0;
+            mcp_store_mark_consumer(op, st);
+        }
+
         return MCP_AGAIN;
     }
 
@@ -218,6 +223,7 @@ mcp_store_take_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return MCP_OK;
     }
 
+    st->taken = 1;
     mcp_store_log_drop(op, &st->inbox);
 
     return MCP_DONE;

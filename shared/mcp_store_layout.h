@@ -31,7 +31,7 @@
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
-#define MCP_STORE_VERSION    5
+#define MCP_STORE_VERSION    6
 
 #define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* of 32-bit refs */
 
@@ -163,7 +163,7 @@ enum {
     MCP_LINK_OWNER = 0,                /* dirty list of the owner's slot, or
                                           the orphans */
     MCP_LINK_CONSUMER,                 /* dirty list of the consumer's slot */
-    MCP_LINK_SESSION,                  /* the session's, latest turn first */
+    MCP_LINK_SESSION,                  /* the session's, latest first */
     MCP_LINK_LINGER,                   /* may be evicted, oldest first */
     MCP_LINK_HUNGRY,                   /* owner waits for room in the region */
     MCP_LINK_MAX
@@ -203,7 +203,7 @@ typedef struct {
     uint8_t            kind;
     uint8_t            state;
     uint8_t            want_room;      /* the owner waits, after LIMIT */
-    uint8_t            spare;
+    uint8_t            taken;          /* its owner is at a post */
     uint32_t           need;           /* chunks, while hungry */
 
     uint32_t           owner_slot;
@@ -220,11 +220,11 @@ typedef struct {
     uint64_t           ended;          /* the same */
 
     uint32_t           max_events;
-    uint32_t           turn;           /* an ordinal: of when it came into its
+    uint32_t           joined;         /* an ordinal: of when it came into its
                                           list of the session */
     uint64_t           max_bytes;
     uint32_t           alias;
-    uint32_t           spare2;
+    uint32_t           turn;
 
     uint64_t           confirmed_seq;  /* a client has said that it has it */
     uint64_t           sent_seq;
@@ -588,7 +588,7 @@ void mcp_store_stream_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
 void mcp_store_stream_settle(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Puts a stream that is in no list of its session into the one for those that
- * linger, or the other; its turn is the latest there. */
+ * linger, or the other; it is the latest there. */
 void mcp_store_session_enter(mcp_store_head_t *head,
     mcp_store_entry_t *session, mcp_store_stream_t *st);
 

@@ -394,7 +394,7 @@ mcp_store_repair_enter(mcp_store_op_t *op, mcp_store_stream_t *st)
     mcp_store_repair_parties(op, st);
     mcp_store_stream_link(head, mcp_store_index(head, st));
 
-    /* with no group yet: its turn stays as it is */
+    /* with no group yet: when it joined its list stays as it is */
 
     mcp_store_stream_settle(op, st);
 
@@ -458,7 +458,7 @@ mcp_store_repair_links(mcp_store_op_t *op)
     }
 
     list = mcp_store_repair_sort(head, list,
-                                 offsetof(mcp_store_stream_t, turn));
+                                 offsetof(mcp_store_stream_t, joined));
 
     for ( /* void */ ; list; list = next) {
         st = mcp_store_at(head, list);

@@ -146,7 +146,8 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->unattended = st->unattended;
     info->bytes = st->events.bytes;
     info->alias = st->alias;
-    info->posted = (st->inbox.head != 0);
+    info->turn = st->turn;
+    info->posted = (st->inbox.head != 0 || st->taken);
     info->consumer_slot = st->consumer_slot;
     info->consumer_handle = st->consumer_handle;
     info->owner_slot = st->owner_slot == MCP_STORE_ORPHAN ? MCP_STORE_NO_SLOT
@@ -257,19 +258,20 @@ mcp_store_session_enter(mcp_store_head_t *head, mcp_store_entry_t *session,
 }
 
 
-/* The stream that follows a position: the index and turn of the one before.
- * If that has gone, the list is searched for the place. */
+/* The stream that follows a position: the index of the one before, and when
+ * that joined its list.  If it is not there any more, the list is searched for
+ * the place. */
 static mcp_store_stream_t *
 mcp_store_session_stream(mcp_store_op_t *op, mcp_store_entry_t *group,
     int sent, uint64_t position)
 {
-    uint32_t             ref, index, turn, n;
+    uint32_t             ref, index, joined, n;
     mcp_store_head_t    *head;
     mcp_store_stream_t  *st;
 
     head = op->head;
     index = (uint32_t) (position >> 32);
-    turn = (uint32_t) position;
+    joined = (uint32_t) position;
     ref = mcp_store_session_list(group, sent)->first;
 
     if (mcp_store_index_ok(head, index)
@@ -277,7 +279,8 @@ mcp_store_session_stream(mcp_store_op_t *op, mcp_store_entry_t *group,
     {
         st = mcp_store_stream(head, index);
 
-        if (st->live == MCP_STREAM_LIVE && st->turn == turn
+        if (st->live == MCP_STREAM_LIVE && st->joined == joined
+            && mcp_store_linked(&st->link[MCP_LINK_LINGER]) == sent
             && memcmp(st->session, group->key, MCP_DIGEST_LEN) == 0)
         {
             ref = st->link[MCP_LINK_SESSION].next;
@@ -288,7 +291,7 @@ mcp_store_session_stream(mcp_store_op_t *op, mcp_store_entry_t *group,
         st = mcp_store_container(head, ref, mcp_store_stream_t,
                                  link[MCP_LINK_SESSION]);
 
-        if (position == 0 || mcp_store_older(st->turn, turn)) {
+        if (position == 0 || mcp_store_older(st->joined, joined)) {
             return st;
         }
 
@@ -317,7 +320,7 @@ mcp_store_session_next(mcp_store_t *store,
 
     if (st != NULL) {
         mcp_store_stream_info(&op, st, info);
-        *position = (uint64_t) info->ref.index << 32 | st->turn;
+        *position = (uint64_t) info->ref.index << 32 | st->joined;
 
         if (request != NULL) {
             mcp_store_stream_request(&op, st, request);
@@ -464,7 +467,7 @@ mcp_store_create_locked(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     mcp_store_stream_fill(st, spec, text, now);
     st->self = index;
     st->ordinal = ++head->ordinal;
-    st->turn = st->ordinal;
+    st->joined = st->ordinal;
     st->text = chain->first;
     st->text_chunks = chain->count;
 
@@ -720,11 +723,11 @@ mcp_store_stream_settle(mcp_store_op_t *op, mcp_store_stream_t *st)
     mcp_store_list_remove(op->head, mcp_store_session_list(session, !settled),
                           &st->link[MCP_LINK_SESSION]);
 
-    /* no turn is later than the last ordinal, wherever this ends */
+    /* none has joined later than the last ordinal, wherever this ends */
 
     op->head->ordinal++;
     mcp_store_barrier();
-    st->turn = op->head->ordinal;
+    st->joined = op->head->ordinal;
 
     mcp_store_session_enter(op->head, session, st);
 }
@@ -802,7 +805,7 @@ mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     if (st == NULL || mcp_store_final(st)) {
         rc = st && st->state == (uint8_t) state ? MCP_OK : MCP_ERR_NOT_FOUND;
 
-    } else {
+    } else if (st->state != (uint8_t) state) {
         st->state = (uint8_t) state;
 
         if (mcp_store_final(st)) {
@@ -820,7 +823,7 @@ mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 int
 mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    uint32_t alias)
+    uint64_t handle, uint32_t alias)
 {
     int                  rc;
     mcp_store_op_t       op;
@@ -836,8 +839,38 @@ mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
     if (st == NULL) {
         rc = MCP_ERR_NOT_FOUND;
 
-    } else {
+    } else if (st->consumer_slot == store->slot
+               && st->consumer_handle == handle)
+    {
         st->alias = alias;
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+int
+mcp_store_raise_turn(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint32_t turn)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_enter(store, &op);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    st = mcp_store_stream_get(&op, ref);
+
+    if (st == NULL) {
+        rc = MCP_ERR_NOT_FOUND;
+
+    } else if (st->turn < turn) {
+        st->turn = turn;
     }
 
     mcp_store_leave(&op);

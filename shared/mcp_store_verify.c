@@ -230,9 +230,9 @@ mcp_store_verify_session(mcp_store_verify_t *v, const mcp_store_entry_t *e,
                             == lingering, "a session's other list");
         mcp_store_expect(v, memcmp(st->session, e->key, MCP_DIGEST_LEN) == 0,
                          "a session's stream");
-        mcp_store_expect(v, mcp_store_older(st->turn, before),
+        mcp_store_expect(v, mcp_store_older(st->joined, before),
                          "a session's order");
-        before = st->turn;
+        before = st->joined;
     }
 }
 

@@ -427,6 +427,7 @@ test_turns(void **state)
     client_last_id(&a, last);
     client_close(&d, &a);
     get_is(NULL, url, last, 204);
+    assert_int_equal(stats().values, 0);
     quiet();
 }
 
@@ -459,6 +460,74 @@ test_answers_under_way(void **state)
     driver_pause(&d, 0, 0);
     end_with_result(d.jobs[0]);
     has(b.text, ANSWER);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* What comes again changes nothing, and who waits for it is sent on. */
+static void
+test_answer_again(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    d.endpoint.keepalive = 0;
+    asked(linked(1));
+    send_to(1, &a, session, "POST", url, NULL, answers(1));
+    assert_non_null(link_of(&a, url));
+    client_close(&d, &a);
+
+    send_to(1, &a, session, "POST", url, NULL, answers(1));
+    assert_int_equal(questions(a.text), 1);
+    assert_int_equal(a.ended, 1);
+    assert_non_null(link_of(&a, url));
+    client_close(&d, &a);
+
+    driver_pause(&d, 0, 1);
+    client_post(&d, 1, &a, session, answer_of(0));
+    client_close(&d, &a);
+    send_to(1, &a, session, "GET", url, last, "");
+    assert_int_equal(a.status, 200);
+    assert_int_equal(a.ended, 0);
+    driver_pause(&d, 0, 0);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+
+    client_post(&d, 1, &a, session, answer_of(1));
+    client_close(&d, &a);
+    backend_json(&d, RESULT);
+    quiet();
+}
+
+
+/* A request of a batch that asked, and has ended: there is no reason to wait
+ * for the client. */
+static void
+test_batch(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(OLD);
+    send_to(0, &a, session, "POST", "/mcp", NULL, "[" CALL "," CALL8 "]");
+    job = d.jobs[1];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    end_with(job, "{\"resultType\":\"input_required\","
+             "\"inputRequests\":{\"r\":{\"method\":\"roots/list\"}},"
+             "\"requestState\":\"s1\"}\n");
+    assert_non_null(link_of(&a, url));
+    question_id(a.text, "roots/list", ids[0]);
+    reply(0, session, ids[0], "\"error\":{\"code\":-1,\"message\":\"no\"}");
+    client_last_id(&a, last);
+    has(a.text, "\"id\":8,");
+    client_close(&d, &a);
+
+    send_to(1, &b, session, "GET", url, last, "");
+    assert_int_equal(b.status, 200);
+    backend_answer(&d, d.jobs[0], RESULT);
+    has(b.text, "\"id\":7,");
     client_close(&d, &b);
     quiet();
 }
@@ -1079,6 +1148,8 @@ main(void)
         test(test_turns),
         test(test_closed_at_will),
         test(test_answers_under_way),
+        test(test_answer_again),
+        test(test_batch),
         test(test_some_answers),
         test(test_last_answer),
         test(test_proven),

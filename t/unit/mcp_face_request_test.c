@@ -220,7 +220,8 @@ test_gap(void **state)
     /* an event that is named is there, or an error */
 
     post_after(0, &a, session, resume_of("7", token), last);
-    has(a.text, REFUSED);
+    has(a.text, "\"error\":{\"code\":-32602,\"message\":\"Events no longer "
+                "available\"}");
     client_close(&d, &a);
 
     post_after(0, &a, session, resume_of("7", token), NULL);
@@ -558,6 +559,32 @@ test_batch(void **state)
 }
 
 
+/* A batch of 7, whose token is "first", and 8, whose token is "token". */
+static void
+batch(const char *body)
+{
+    client_post(&d, 0, &a, session, body);
+    assert_int_equal(d.n_jobs, 2);
+    driver_wait(&d, 1500);
+    both_tokens();
+    client_close(&d, &a);
+}
+
+
+/* 8 asks its client. */
+static void
+batch_asks(void)
+{
+    mcp_job_t  *job;
+
+    job = d.jobs[1];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    end_with(job, "{\"resultType\":\"input_required\","
+             "\"inputRequests\":{\"r\":{\"method\":\"roots/list\"}},"
+             "\"requestState\":\"s1\"}\n");
+}
+
+
 /* And a state of its own, whatever the others do. */
 static void
 test_batch_status(void **state)
@@ -567,17 +594,8 @@ test_batch_status(void **state)
     (void) state;
 
     begin(OLD);
-    client_post(&d, 0, &a, session, "[" PING "," CALL "," CALL8 "]");
-    assert_int_equal(d.n_jobs, 2);
-    driver_wait(&d, 1500);
-    both_tokens();
-    client_close(&d, &a);
-
-    job = d.jobs[1];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-    end_with(job, "{\"resultType\":\"input_required\","
-             "\"inputRequests\":{\"r\":{\"method\":\"roots/list\"}},"
-             "\"requestState\":\"s1\"}\n");
+    batch("[" PING "," CALL "," CALL8 "]");
+    batch_asks();
     job = d.jobs[0];
     ask(session, status_of("7", first), 200, "\"status\":\"processing\"");
 
@@ -600,10 +618,7 @@ test_batch_status(void **state)
 
     /* the last one does */
 
-    client_post(&d, 0, &a, session, "[" CALL "," CALL8 "]");
-    driver_wait(&d, 1500);
-    both_tokens();
-    client_close(&d, &a);
+    batch("[" CALL "," CALL8 "]");
     job = d.jobs[1];
     backend_answer(&d, d.jobs[0], RESULT);
     ask(session, status_of("7", first), 200, "\"status\":\"completed\"");
@@ -611,6 +626,82 @@ test_batch_status(void **state)
     backend_end(&d, job, MCP_FAULT_BACKEND_FAILED);
     ask(session, status_of("7", first), 200, "\"status\":\"completed\"");
     ask(session, status_of("8", token), 200, "\"status\":\"failed\"");
+    quiet();
+}
+
+
+/* Nothing is asked any more when the one that asked has ended, whatever way. */
+static void
+test_batch_asked(void **state)
+{
+    int  way;
+
+    (void) state;
+
+    d.endpoint.call_timeout = 100000;
+    begin(OLD);
+
+    for (way = 0; way < 3; way++) {
+        batch("[" CALL "," CALL8 "]");
+        batch_asks();
+        ask(session, status_of("8", token), 200, "\"hasInputRequest\":true");
+
+        switch (way) {
+
+        case 0:
+            post_after(1, &a, session, resume_of("8", token), NULL);
+            question_id(a.text, "roots/list", last);
+            client_close(&d, &a);
+            reply(0, session, last, "\"error\":{\"code\":-1,"
+                                    "\"message\":\"no\"}");
+            break;
+
+        case 1:
+            driver_wait(&d, 21000);
+            break;
+
+        case 2:
+            cancel(1, session, "8");
+        }
+
+        ask(session, status_of("7", first), 200, "\"status\":\"processing\"");
+        ask(session, status_of("7", first), 200,
+            "\"hasInputRequest\":false");
+        backend_answer(&d, d.jobs[0], RESULT);
+        ask(session, status_of("7", first), 200, "\"status\":\"completed\"");
+    }
+
+    quiet();
+}
+
+
+/* One that is cancelled takes no other's response with it, and has none. */
+static void
+test_batch_cancelled(void **state)
+{
+    (void) state;
+
+    begin(OLD);
+    batch("[" CALL "," CALL8 "]");
+    backend_answer(&d, d.jobs[0], RESULT);
+    cancel(1, session, "8");
+    ask(session, status_of("7", first), 200, "\"status\":\"completed\","
+        "\"hasPendingMessage\":true");
+    ask(session, status_of("8", token), 200, REFUSED);
+    post_after(1, &b, session, resume_of("8", token), NULL);
+    has(b.text, REFUSED);
+    client_close(&d, &b);
+    post_after(1, &b, session, resume_of("7", first), NULL);
+    has(b.text, "\"id\":7,\"result\"");
+    assert_int_equal(b.ended, 1);
+    client_close(&d, &b);
+
+    batch("[" CALL "," CALL8 "]");
+    cancel(1, session, "8");
+    ask(session, status_of("7", first), 200, "\"status\":\"processing\"");
+    backend_answer(&d, d.jobs[0], RESULT);
+    ask(session, status_of("7", first), 200, "\"status\":\"completed\"");
+    ask(session, status_of("8", token), 200, REFUSED);
     quiet();
 }
 
@@ -712,6 +803,8 @@ main(void)
         test(test_ids),
         test(test_batch),
         test(test_batch_status),
+        test(test_batch_asked),
+        test(test_batch_cancelled),
         test(test_owner_dies),
         test(test_full),
         test(test_no_memory)

@@ -74,55 +74,6 @@ test_values(void **state)
 
 
 static void
-raised(const unsigned char *key, uint32_t value, uint64_t expires,
-    uint64_t now, uint32_t then, uint64_t until)
-{
-    uint32_t  got;
-
-    assert_int_equal(mcp_store_value_raise(S0, 'a', key, value, expires, now),
-                     MCP_OK);
-    assert_int_equal(mcp_store_value_get(S1, 'a', key, until ? until - 1
-                                                             : UINT64_MAX,
-                                         &got),
-                     MCP_OK);
-    assert_int_equal(got, then);
-
-    if (until) {
-        assert_int_equal(mcp_store_value_get(S1, 'a', key, until, &got),
-                         MCP_ERR_NOT_FOUND);
-    }
-}
-
-
-static void
-test_raise(void **state)
-{
-    unsigned char      key[MCP_DIGEST_LEN] = "raise";
-    mcp_store_stats_t  stats;
-
-    (void) state;
-
-    raised(key, 5, 100, 1, 5, 100);
-    raised(key, 4, 90, 1, 5, 100);
-    raised(key, 4, 110, 1, 5, 110);
-    raised(key, 6, 90, 1, 6, 110);
-    raised(key, 6, 120, 1, 6, 120);
-
-    /* what has expired is nothing any more */
-
-    raised(key, 3, 200, 120, 3, 200);
-    raised(key, 3, 0, 120, 3, 0);
-    raised(key, 4, 300, 120, 4, 0);
-
-    mcp_store_stats(S0, &stats);
-    assert_int_equal(stats.values, 1);
-    store_sound(&d);
-    mcp_store_value_delete(S1, 'a', key);
-    assert_int_equal(store_used(&d), 0);
-}
-
-
-static void
 test_publish(void **state)
 {
     int                rc;
@@ -307,7 +258,6 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         store_test(test_values),
-        store_test(test_raise),
         store_test(test_publish),
         store_test(test_slow_listener),
     };

@@ -718,7 +718,6 @@ do_value(void)
 {
     int            rc;
     uint32_t       value;
-    uint64_t       expires;
     unsigned       k;
     unsigned char  key[MCP_DIGEST_LEN];
 
@@ -726,7 +725,7 @@ do_value(void)
     memset(key, 7, sizeof(key));
     key[0] = (unsigned char) (k / 2);
 
-    switch (draw(5)) {
+    switch (draw(4)) {
 
     case 0:
         values[k].value = (uint32_t) draw(1000);
@@ -740,32 +739,6 @@ do_value(void)
     case 1:
         mcp_store_value_delete(some_process(), k % 2 ? 'x' : 'y', key);
         values[k].there = 0;
-        return;
-
-    case 2:
-        value = (uint32_t) draw(1000);
-        expires = draw(3) ? now + draw(3000) : 0;
-        rc = mcp_store_value_raise(some_process(), k % 2 ? 'x' : 'y', key,
-                                   value, expires, now);
-        assert_true(rc == MCP_OK || (tight && rc == MCP_ERR_FULL));
-
-        if (rc != MCP_OK) {
-            return;
-        }
-
-        if (!values[k].there || value > values[k].value
-            || (values[k].expires && now >= values[k].expires))
-        {
-            values[k].value = value;
-        }
-
-        if (!values[k].there || expires == 0
-            || (values[k].expires && expires > values[k].expires))
-        {
-            values[k].expires = expires;
-        }
-
-        values[k].there = 1;
         return;
 
     default:

@@ -315,11 +315,12 @@ test_states(void **state)
 }
 
 
-/* Asking after a stream starts its time anew, unless there is none to
- * start. */
+/* What users of a stream note down in it. */
 static void
-test_alias(void **state)
+test_notes(void **state)
 {
+    int                taken;
+    mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref[2];
     mcp_stream_info_t  info;
     mcp_stream_spec_t  spec;
@@ -331,12 +332,25 @@ test_alias(void **state)
     store_spec(&spec, 2, 1);
     store_create(&d, 1, &spec, &ref[1]);
 
-    /* one of each, the last; no matter whose the stream is */
+    /* one of each, that of who has it; no matter whose the stream is */
 
-    assert_int_equal(mcp_store_set_alias(S1, &ref[0], 7), MCP_OK);
-    assert_int_equal(mcp_store_set_alias(S0, &ref[0], 8), MCP_OK);
+    mcp_store_watch(S1, &ref[0], 5, 0, &cursor, &taken);
+    assert_int_equal(mcp_store_set_alias(S1, &ref[0], 5, 7), MCP_OK);
+    mcp_store_watch(S0, &ref[0], 6, 0, &cursor, &taken);
+    assert_int_equal(mcp_store_set_alias(S0, &ref[0], 6, 8), MCP_OK);
+    assert_int_equal(mcp_store_set_alias(S1, &ref[0], 5, 7), MCP_OK);
+    assert_int_equal(mcp_store_set_alias(S1, &ref[0], 6, 7), MCP_OK);
+    assert_int_equal(mcp_store_set_alias(S0, &ref[0], 5, 7), MCP_OK);
     assert_int_equal(mcp_store_info(S1, &ref[0], &info), MCP_OK);
     assert_int_equal(info.alias, 8);
+
+    /* a turn is never lowered */
+
+    assert_int_equal(info.turn, 0);
+    assert_int_equal(mcp_store_raise_turn(S1, &ref[0], 3), MCP_OK);
+    assert_int_equal(mcp_store_raise_turn(S0, &ref[0], 2), MCP_OK);
+    assert_int_equal(mcp_store_info(S1, &ref[0], &info), MCP_OK);
+    assert_int_equal(info.turn, 3);
     assert_int_equal(mcp_store_info(S1, &ref[1], &info), MCP_OK);
     assert_int_equal(info.alias, 0);
     store_sound(&d);
@@ -344,15 +358,20 @@ test_alias(void **state)
     /* it goes with the stream */
 
     mcp_store_free(S0, &ref[0]);
-    assert_int_equal(mcp_store_set_alias(S0, &ref[0], 9), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_set_alias(S0, &ref[0], 6, 9),
+                     MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_raise_turn(S0, &ref[0], 9), MCP_ERR_NOT_FOUND);
     store_spec(&spec, 1, 1);
     store_create(&d, 0, &spec, &ref[0]);
     assert_int_equal(mcp_store_info(S1, &ref[0], &info), MCP_OK);
     assert_int_equal(info.alias, 0);
+    assert_int_equal(info.turn, 0);
     store_sound(&d);
 }
 
 
+/* Asking after a stream starts its time anew, unless there is none to
+ * start. */
 static void
 test_touch(void **state)
 {
@@ -407,7 +426,7 @@ int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
-        store_test(test_alias),
+        store_test(test_notes),
         store_test(test_touch),
         store_test(test_create_and_find),
         store_test(test_session_walk),
