@@ -363,13 +363,15 @@ class Lane {
                 plan.yes &&= start[0] < call.length;
             }
 
-            // answers that were taken are given to the call a little later
+            // answers that were taken are given to the call a little later:
+            // until then it is not known whether they are all
 
             if (way === 'link' && call.last && start[1] >= call.last
                 && call.log[call.last][0] === 'question')
             {
                 plan.empty = true;
-                plan.yes &&= start[0] < call.last || !call.waits;
+                plan.waits = start[0] >= call.last && call.waits;
+                plan.yes &&= !plan.waits || call.gave;
             }
 
             // bare readers do not know where they began
@@ -475,6 +477,12 @@ class Lane {
 
         if (before && !before.over) {
             await this.replaced(before);
+        }
+
+        // some were given, and there is nothing to wait for but the others
+
+        if (plan.waits && !reader.over) {
+            await reader.read(Infinity);
         }
 
         return reader;
@@ -592,8 +600,27 @@ class Lane {
         // without anybody who reads, and with nothing that is on its way
 
         if (call.settled && !this.reader && !call.perhaps) {
-            assert.deepEqual(seen[0], seen[1]);
+            assert.deepEqual(this.since(seen, c), seen[1]);
         }
+    }
+
+    // Who asks by what was written, of a connection that was dropped, may come
+    // between the last events' being written, which the client has, and its
+    // being known: the process that wrote them says so when it is about to
+    // write more.  So they are pending at first, and are not then.
+
+    since([status, next], c) {
+        const key = 'pendingMessages' in status ? 'pendingMessages'
+                                                : 'hasPendingMessage';
+        const { call } = this;
+
+        if (c === undefined && call.sent[0] < call.sent[1] && status[key]
+            && !next[key])
+        {
+            return { ...status, [key]: false };
+        }
+
+        return status;
     }
 
     status(kind, result, c) {
@@ -785,6 +812,7 @@ class Lane {
         }
 
         this.note(`answer: ${some}`);
+        call.gave = true;
 
         for (const [i, response] of list.entries()) {
             const answer = await call.session.post(response);
@@ -828,6 +856,7 @@ class Lane {
                 : { 'Last-Event-ID': call.eventId(c) } }), lose);
 
         call.turn[1] = Math.max(call.turn[1], turn[1] + 1);
+        call.gave = true;
 
         if (!answer) {
 
@@ -916,6 +945,14 @@ class Lane {
         reader.close();
     }
 
+    // as long as it takes until connections are closed at will, and requests
+    // answered with interim results
+
+    async wait() {
+        this.note('wait: ');
+        await pause(this.rand() * 900);
+    }
+
     async cancel() {
         const { call } = this;
 
@@ -977,17 +1014,24 @@ class Lane {
         this.call = undefined;
     }
 
-    // whichever way, to the end; or it is forgotten
+    // It is forgotten.  One that asks would wait for as long as it may, and an
+    // old process with it: there is room for some of those only, and none for
+    // new ones then.
 
     async end() {
         const { call } = this;
 
-        if (call.args.n !== undefined && call.released <= call.args.n) {
+        if (call.args.n === undefined) {
+            await call.session.notify('notifications/cancelled',
+                                      { requestId: call.id });
+        } else if (call.released <= call.args.n) {
             await this.open(call.args.n + 1);
         }
 
         this.call = undefined;
     }
+
+    // whichever way, to the end
 
     async finish() {
         const { call } = this;
@@ -1086,6 +1130,8 @@ class Lane {
             await this.answer();
         } else if (p < 0.93) {
             await this.cancel();
+        } else if (p < 0.95) {
+            await this.wait();
         } else if (call.done || p > 0.985) {
             await this.finish();
         }
@@ -1125,7 +1171,7 @@ async function run(seed) {
             }
         } catch (error) {
             failed ??= error;
-            error.message += `\nMCP_SEED=${seed}, lane ${i}:\n  ${
+            error.stack += `\nMCP_SEED=${seed}, lane ${i}:\n  ${
                 lane.history.slice(lane.history.findLastIndex(
                     (line) => line.startsWith('begin'))).join('\n  ')}`;
             throw error;

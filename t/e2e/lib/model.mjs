@@ -65,6 +65,7 @@ export class Call {
         this.length = log.length - 1;
         this.released = 0;             // of the gate
         this.answered = new Set();     // numbers of questions
+        this.gave = false;             // answers, now or before
         this.seen = new Map();         // number of an event: what it says
         this.ids = new Set();          // numbers that came as event ids
         this.links = [];
