@@ -500,9 +500,15 @@ class Lane {
             }
 
             await refusal(spent ? 'link' : 'purged', answer);
+        } else if (way === 'token') {
+            await refusal('resume', answer);
         } else {
-            await refusal(answer.status === 400 ? 'no request' : 'resume',
-                          answer);
+
+            // the token is good: who names an event is told that what follows
+            // it was dropped
+
+            await refusal(answer.status === 400 ? 'dropped, no request'
+                                                : 'dropped', answer);
         }
     }
 
