@@ -11,7 +11,7 @@ const POLICY = 'notifications/requests/resumePolicy';
 
 const server = await Fixture.use({ workers: 4,
     location: { mcp_close_after: 'off',
-                mcp_max_wait: '1s',
+                mcp_max_wait: '2s',
                 mcp_min_wait: '2s' } });
 const patient = await Fixture.use({ workers: 2,
     location: { mcp_close_after: 'off' } });
@@ -31,7 +31,7 @@ const resume = (of, { id, said }, last) => of.request(
 test('the policy is the first event', async () => {
     const { answer, said, gate, id } = await held(session, 1);
 
-    assert.deepEqual(said[POLICY], { requestId: id, minWait: 2, maxWait: 1,
+    assert.deepEqual(said[POLICY], { requestId: id, minWait: 2, maxWait: 2,
         resumeToken: said[POLICY].resumeToken });
     assert.equal(answer.blocks[1].id.split('.')[1], '1');
     assert.equal(JSON.parse(answer.blocks[1].data).method, POLICY);
@@ -87,12 +87,12 @@ test('time passes while nobody asks, and not while somebody does',
 
         call.answer.close();
 
-        for (let i = 0; i < 4; i++) {
-            await pause(500);
+        for (let i = 0; i < 5; i++) {
+            await pause(600);
             assert.ok((await (await status(session, call)).json()).result);
         }
 
-        await pause(2500);
+        await pause(4000);
         await refused(await status(session, call));
         await refused(await resume(session, call));
     });

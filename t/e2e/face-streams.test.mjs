@@ -12,7 +12,7 @@ const END = 'notifications/stream/end';
 
 const server = await Fixture.use({ workers: 4,
     location: { mcp_close_after: 'off',
-                mcp_max_wait: '1s',
+                mcp_max_wait: '2s',
                 mcp_min_wait: '2s' } });
 const patient = await Fixture.use({ workers: 2,
     location: { mcp_close_after: 'off' } });
@@ -39,7 +39,7 @@ test('create comes first, end comes last', async () => {
     const { streamId, resumeToken } = call.said[CREATE];
 
     assert.deepEqual(call.said[CREATE], { streamId, resumeToken,
-        requestId: call.id, resumeInterval: { min: 2, max: 1 } });
+        requestId: call.id, resumeInterval: { min: 2, max: 2 } });
     await session.open(call.gate);
 
     const { messages, response } = await rest(call.answer, call.id);
@@ -132,12 +132,12 @@ test('abandoned, unless somebody asks', async () => {
 
     call.answer.close();
 
-    for (let i = 0; i < 4; i++) {
-        await pause(500);
+    for (let i = 0; i < 5; i++) {
+        await pause(600);
         assert.ok(await poll(session, call));
     }
 
-    await pause(2500);
+    await pause(4000);
     await refused(await session.request('stream/poll', names(call)));
     await refused(await resume(session, call));
 });

@@ -57,7 +57,8 @@ function interim({ result }) {
 // a call that was answered with an interim result
 
 async function slow(n) {
-    const args = { n, gate: `tokens ${gates++}` };
+    const gate = `tokens ${gates++}`;
+    const args = { n, gate, tag: gate };
     const answer = await session.call('count', args, { token: undefined });
 
     assert.equal(answer.sse, false);
@@ -161,11 +162,14 @@ test('in rounds, with what there is', async () => {
 
 test('who does not ask for progress gets none, and nothing waits', async () => {
     const { args, token } = await slow(5);
-    const quiet = await again(session, 'count', args, token, { quiet: true });
+
+    // said before it asks: it has all of that before it has waited too long
 
     await session.open(args.gate, 3);
+    await session.running(args.tag, 'sent', 3);
 
-    const first = await restOf(quiet);
+    const first = await restOf(await again(session, 'count', args, token,
+                                           { quiet: true }));
 
     assert.deepEqual(first.messages, []);
 
