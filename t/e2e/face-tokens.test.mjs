@@ -10,7 +10,7 @@ import { counted, textOf, upTo } from './lib/session.mjs';
 const server = await Fixture.use({ workers: 4,
     location: { mcp_close_after: 'off',
                 mcp_stream_after: '30s',
-                mcp_resume_after: '300ms' } });
+                mcp_resume_after: '1s' } });
 const brief = await Fixture.use({ workers: 1,
     location: { mcp_resume_lifetime: '1s' } });
 const capabilities = { experimental: { resumeTokens: {} } };
