@@ -268,7 +268,7 @@ describe('a flood of resumptions', async () => {
             const call = await held(session, 3);
             const before = await settle(() => status(server),
                                         { consumers_live: 1 });
-            const kept = { consumers_live: 1, streams: before.streams,
+            const kept = { crowd: false, streams: before.streams,
                            zone_used_bytes: before.zone_used_bytes };
             const ends = [];
 
@@ -279,20 +279,30 @@ describe('a flood of resumptions', async () => {
                 ends.push(rest(answer, call.id));
             });
 
-            const during = await settle(() => status(server), kept);
+            const during = await settle(async () => {
+                const now = await status(server);
+
+                return { ...now, crowd: now.consumers_live > 1 };
+            }, kept);
 
             for (const [gauge, value] of Object.entries(kept)) {
                 assert.equal(during[gauge], value, gauge);
             }
 
-            assert.equal(during.takeovers - before.takeovers, 1000);
+            assert.equal(during.resumes - before.resumes, 1000);
             await session.open(call.gate);
 
-            const [last, ...more] = (await Promise.all(ends))
+            const whole = (await Promise.all(ends))
                 .filter(({ response }) => response);
 
-            assert.deepEqual(more, []);
-            assert.deepEqual(counted(last.messages).slice(-2), [1, 2]);
+            // a worker that is not needed any more may have sent its client on
+
+            if (whole.length === 0) {
+                whole.push(await rest(await resume(call), call.id));
+            }
+
+            assert.equal(whole.length, 1);
+            assert.deepEqual(counted(whole[0].messages).slice(-2), [1, 2]);
         });
     }
 });
