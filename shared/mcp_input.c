@@ -515,12 +515,12 @@ mcp_input_answer(mcp_call_t *call, uint64_t number, mcp_str_t message)
 
     if (++req->n_answered == req->n_questions) {
         req->state = MCP_REQUEST_RUN;
-    }
+        mcp_store_set_state(call->node->store, &call->ref,
+                            mcp_call_state(call));
 
-    mcp_store_set_state(call->node->store, &call->ref, mcp_call_state(call));
-
-    if (req->state == MCP_REQUEST_RUN && mcp_input_again(req) == MCP_AGAIN) {
-        mcp_call_hold_fault(req, MCP_FAULT_INTERNAL);
+        if (mcp_input_again(req) == MCP_AGAIN) {
+            mcp_call_hold_fault(req, MCP_FAULT_INTERNAL);
+        }
     }
 }
 

@@ -787,6 +787,29 @@ mcp_store_stream_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
+/* Takes the lock, and keeps it if the stream is there. */
+static int
+mcp_store_stream_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_op_t *op, mcp_store_stream_t **st)
+{
+    int  rc;
+
+    rc = mcp_store_enter(store, op);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    *st = mcp_store_stream_get(op, ref);
+
+    if (*st == NULL) {
+        mcp_store_leave(op);
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    return MCP_OK;
+}
+
+
 int
 mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_stream_state_e state)
@@ -795,15 +818,13 @@ mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_op_t       op;
     mcp_store_stream_t  *st;
 
-    rc = mcp_store_enter(store, &op);
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    st = mcp_store_stream_get(&op, ref);
-
-    if (st == NULL || mcp_store_final(st)) {
-        rc = st && st->state == (uint8_t) state ? MCP_OK : MCP_ERR_NOT_FOUND;
+    if (mcp_store_final(st)) {
+        rc = st->state == (uint8_t) state ? MCP_OK : MCP_ERR_NOT_FOUND;
 
     } else if (st->state != (uint8_t) state) {
         st->state = (uint8_t) state;
@@ -829,25 +850,18 @@ mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_op_t       op;
     mcp_store_stream_t  *st;
 
-    rc = mcp_store_enter(store, &op);
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    st = mcp_store_stream_get(&op, ref);
-
-    if (st == NULL) {
-        rc = MCP_ERR_NOT_FOUND;
-
-    } else if (st->consumer_slot == store->slot
-               && st->consumer_handle == handle)
-    {
+    if (st->consumer_slot == store->slot && st->consumer_handle == handle) {
         st->alias = alias;
     }
 
     mcp_store_leave(&op);
 
-    return rc;
+    return MCP_OK;
 }
 
 
@@ -859,23 +873,18 @@ mcp_store_raise_turn(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_op_t       op;
     mcp_store_stream_t  *st;
 
-    rc = mcp_store_enter(store, &op);
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    st = mcp_store_stream_get(&op, ref);
-
-    if (st == NULL) {
-        rc = MCP_ERR_NOT_FOUND;
-
-    } else if (st->turn < turn) {
+    if (st->turn < turn) {
         st->turn = turn;
     }
 
     mcp_store_leave(&op);
 
-    return rc;
+    return MCP_OK;
 }
 
 
@@ -886,25 +895,20 @@ mcp_store_touch(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t now)
     mcp_store_op_t       op;
     mcp_store_stream_t  *st;
 
-    rc = mcp_store_enter(store, &op);
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    st = mcp_store_stream_get(&op, ref);
-
-    if (st == NULL) {
-        rc = MCP_ERR_NOT_FOUND;
-
-    } else if (st->consumer_slot == MCP_STORE_NO_SLOT
-               && st->unattended < now && !mcp_store_stream_settled(st))
+    if (st->consumer_slot == MCP_STORE_NO_SLOT && st->unattended < now
+        && !mcp_store_stream_settled(st))
     {
         st->unattended = now;
     }
 
     mcp_store_leave(&op);
 
-    return rc;
+    return MCP_OK;
 }
 
 
