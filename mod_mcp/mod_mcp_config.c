@@ -791,5 +791,5 @@ const command_rec mod_mcp_directives[] = {
 
     MCP_OPTIONS(OPTION)
 
-    { NULL }
+    { .name = NULL }
 };
