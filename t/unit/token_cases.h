@@ -1,0 +1,103 @@
+
+/* What the tests of resume tokens have in common. */
+
+
+#ifndef TOKEN_CASES_H_INCLUDED
+#define TOKEN_CASES_H_INCLUDED
+
+
+#include "face_cases.h"
+
+
+#define INTERIM  "Interim result: the call has not ended yet."
+#define NEXT     "\"nextResumeToken\":\""
+
+#define PAGE     "{\"content\":[],\"_meta\":{\"x\":1,"                        \
+                 "\"nextResumeToken\":\"p2\"}}"
+
+
+/* As it comes to the request of again(). */
+#define AGAIN(n)                                                             \
+                 NOTE("notifications/progress",                              \
+                      "{\"progressToken\":\"u\",\"progress\":" #n "}")
+
+
+static char  text[4096] __attribute__((unused));
+
+
+static inline void
+begin(const char *revision)
+{
+    d.endpoint.resume_after = 5000;
+    d.endpoint.resume_lifetime = 60000;
+    client_open(&d, session, revision,
+                "{" INPUT ",\"experimental\":{\"resumeTokens\":{}}}");
+}
+
+
+/* The call again, with a token, under another id. */
+static inline const char *
+again(const char *key)
+{
+    snprintf(text, sizeof(text), REQUEST("8", "tools/call",
+             "{\"_meta\":{\"progressToken\":\"u\",\"resumeToken\":\"%s\"},"
+             " \"name\" : \"echo\", \"arguments\":{\"a\": 1}}"), key);
+
+    return text;
+}
+
+
+static inline void
+token_of(client_t *client)
+{
+    quoted(client->text, NEXT, token, sizeof(token));
+}
+
+
+/* A call that was answered with an interim result. */
+static inline mcp_job_t *
+slow(void)
+{
+    mcp_job_t  *job;
+
+    d.endpoint.stream_after = 20000;
+    client_post(&d, 0, &a, session, CALL);
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    driver_wait(&d, 5100);
+    assert_int_equal(a.status, 200);
+    assert_int_equal(a.streaming, 0);
+    has(a.text, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{"
+                "\"type\":\"text\",\"text\":\"" INTERIM);
+    token_of(&a);
+    assert_int_equal(count(a.text, token), 2);
+    has(a.text, ",\"_meta\":{\"nextResumeToken\":\"");
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_OUTCOME, "interim");
+    client_close(&d, &a);
+
+    return job;
+}
+
+
+/* A call that a backend answered with a token. */
+static inline void
+page(void)
+{
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, PAGE);
+    token_of(&a);
+    client_close(&d, &a);
+}
+
+
+/* Who reads the rest gets its result. */
+static inline void
+end_of_rest(mcp_job_t *job, client_t *client)
+{
+    end_with_result(job);
+    has(client->text, "\"id\":8,\"result\":" RESULT);
+    client_close(&d, client);
+}
+
+
+#endif /* TOKEN_CASES_H_INCLUDED */
