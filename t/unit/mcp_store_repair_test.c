@@ -1,7 +1,7 @@
 
 /*
  * mcp_store_repair.c, where no crash is needed; for those see
- * mcp_store_crash_test.c.
+ * mcp_store_step_test.c.
  */
 
 

@@ -2,7 +2,8 @@
 /*
  * The store as a whole: format, time, processes, wakes, counters.  Random
  * operations against a model are in mcp_store_model_test.c, processes that
- * are killed in mcp_store_crash_test.c.
+ * are killed in mcp_store_crash_test.c, single instructions in
+ * mcp_store_step_test.c.
  */
 
 

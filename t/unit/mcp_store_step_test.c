@@ -1,0 +1,631 @@
+
+/*
+ * Single operations through a debugger's eyes: after every instruction that has
+ * changed the region, a copy of it is repaired and verified, and must hold what
+ * was there before the operation or after it.  STORE_STEPS makes it longer.
+ */
+
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "store_crash.h"
+
+
+#define SMALL    MCP_STORE_MIN_SIZE
+#define STREAMS  6
+
+
+typedef struct {
+    mcp_stream_ref_t  ref[STREAMS];
+    mcp_cursor_t      cursor;
+    uint64_t          last[STREAMS];   /* before the operation */
+} scene_t;
+
+
+static int
+no_lock(void *ctx)
+{
+    (void) ctx;
+
+    return MCP_OK;
+}
+
+
+static void
+no_unlock(void *ctx)
+{
+    (void) ctx;
+}
+
+
+static void
+scene_attach(mcp_store_t *store, void *region, unsigned slot)
+{
+    mcp_store_glue_t  glue = { no_lock, no_unlock, NULL, shared_wake, NULL };
+
+    if (mcp_store_attach(store, region, &glue, slot, 100 + slot) != MCP_OK) {
+        abort();
+    }
+}
+
+
+static void
+scene_append(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t seq,
+    int answers)
+{
+    size_t                len;
+    uint64_t              n;
+    static char           text[70000];
+
+    len = text_len(ref->id, seq);
+    text_fill(text, ref->id, seq, len);
+    mcp_store_append(store, ref, (mcp_str_t) { text, len }, answers,
+                     answers < 0 ? MCP_STATE_PROCESSING
+                                 : MCP_STATE_COMPLETED, 1, &n);
+}
+
+
+/* Streams 0 and 1 run, 2 has a consumer and is at its limit, 3 is over and
+ * lingers, 4 and 5 listen. */
+static void
+scene_make(scene_t *scene, void *region)
+{
+    int                taken, rc;
+    size_t             len;
+    char               buf[20000];
+    unsigned           i, k;
+    mcp_store_t        a, b;
+    mcp_cursor_t       cursor;
+    unsigned char      key[MCP_DIGEST_LEN];
+    mcp_stream_spec_t  spec;
+
+    assert_int_equal(mcp_store_format(region, SMALL), MCP_OK);
+    scene_attach(&a, region, 0);
+    scene_attach(&b, region, 1);
+    memset(scene, 0, sizeof(scene_t));
+
+    for (i = 0; i < STREAMS; i++) {
+        store_spec(&spec, i + 1, 1 + i % 2);
+        spec.max_events = i == 2 ? 70 : 0;
+        spec.kind = i < 4 ? MCP_STREAM_CALL : MCP_STREAM_LISTEN;
+        assert_int_equal(mcp_store_create(i % 2 ? &b : &a, &spec, 1,
+                                          &scene->ref[i]), MCP_OK);
+    }
+
+    for (i = 0; i < 4; i++) {
+        for (k = 1; k <= 6; k++) {
+            scene_append(&a, &scene->ref[i], k, -1);
+        }
+    }
+
+    for (k = 7; k <= 70; k++) {
+        uint64_t  seq;
+
+        assert_int_equal(mcp_store_append(&a, &scene->ref[2], mcp_str("x"),
+                                          -1, MCP_STATE_PROCESSING, 1, &seq),
+                         MCP_OK);
+    }
+
+    assert_int_equal(mcp_store_watch(&b, &scene->ref[2], 5, 0, &scene->cursor,
+                                     &taken), MCP_OK);
+    assert_int_equal(mcp_store_read(&b, &scene->ref[2], 5, &scene->cursor, 0,
+                                    buf, sizeof(buf), &len), MCP_OK);
+
+    scene_append(&a, &scene->ref[3], 7, 0);
+    assert_int_equal(mcp_store_watch(&b, &scene->ref[3], 6, 0, &cursor,
+                                     &taken), MCP_OK);
+
+    do {
+        rc = mcp_store_read(&b, &scene->ref[3], 6, &cursor, cursor.seq, buf,
+                            sizeof(buf), &len);
+    } while (rc == MCP_OK);
+
+    mcp_store_unwatch(&b, &scene->ref[3], 6, cursor.seq, 1);
+
+    for (i = 0; i < 12; i++) {
+        memset(key, (int) i, sizeof(key));
+        mcp_store_value_set(&a, 'v', key, i, i < 6 ? 10 : 0);
+        mcp_store_subscribe(&a, &scene->ref[4 + i % 2], key);
+    }
+
+    memset(key, 0, sizeof(key));
+    mcp_store_subscribe(&a, &scene->ref[5], key);
+    mcp_store_post(&b, &scene->ref[0], MCP_POST_INPUT, 1,
+                   store_message(1, 700));
+    mcp_store_post(&b, &scene->ref[0], MCP_POST_CANCEL, 2, mcp_null_str);
+}
+
+
+typedef struct {
+    const char  *name;
+    void       (*run)(mcp_store_t *a, scene_t *scene);
+    unsigned     may_append;           /* bit per stream */
+    unsigned     may_free;
+} operation_t;
+
+
+static void
+op_append(mcp_store_t *a, scene_t *s)
+{
+    scene_append(a, &s->ref[0], 7, -1);
+}
+
+
+static void
+op_append_last(mcp_store_t *a, scene_t *s)
+{
+    scene_append(a, &s->ref[0], 7, MCP_STORE_ERROR);
+}
+
+
+static void
+op_append_first(mcp_store_t *a, scene_t *s)
+{
+    uint64_t  seq;
+
+    mcp_store_append(a, &s->ref[4], mcp_str("x"), -1, MCP_STATE_PROCESSING, 1,
+                     &seq);
+}
+
+
+static void
+op_append_big(mcp_store_t *a, scene_t *s)
+{
+    uint64_t     seq;
+    static char  text[65537];          /* making one up takes many steps */
+
+    mcp_store_append(a, &s->ref[1], (mcp_str_t) { text, sizeof(text) }, -1,
+                     MCP_STATE_PROCESSING, 1, &seq);
+}
+
+
+/* At its limit, with what was sent dropped. */
+static void
+op_append_trim(mcp_store_t *a, scene_t *s)
+{
+    uint64_t  seq;
+
+    mcp_store_append(a, &s->ref[2], mcp_str("x"), -1, MCP_STATE_PROCESSING, 1,
+                     &seq);
+}
+
+
+static void
+op_append_evict(mcp_store_t *a, scene_t *s)
+{
+    a->head->reserve = mcp_store_room(a->head, 1) - 1;
+    scene_append(a, &s->ref[0], 7, -1);
+}
+
+
+static void
+op_create(mcp_store_t *a, scene_t *s)
+{
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+
+    (void) s;
+
+    store_spec(&spec, 50, 50);
+    mcp_store_create(a, &spec, 1, &ref);
+}
+
+
+static void
+op_free(mcp_store_t *a, scene_t *s)
+{
+    mcp_store_free(a, &s->ref[1]);
+}
+
+
+static void
+op_free_consumed(mcp_store_t *a, scene_t *s)
+{
+    mcp_store_free(a, &s->ref[2]);
+}
+
+
+static void
+op_free_listener(mcp_store_t *a, scene_t *s)
+{
+    mcp_store_free(a, &s->ref[5]);
+}
+
+
+static void
+op_set_state(mcp_store_t *a, scene_t *s)
+{
+    mcp_store_set_state(a, &s->ref[0], MCP_STATE_CANCELLED);
+}
+
+
+static void
+op_watch(mcp_store_t *a, scene_t *s)
+{
+    int           taken;
+    mcp_cursor_t  cursor;
+
+    mcp_store_watch(a, &s->ref[2], 8, 3, &cursor, &taken);
+}
+
+
+static void
+op_confirm(mcp_store_t *a, scene_t *s)
+{
+    mcp_store_confirm(a, &s->ref[2], 30);
+    mcp_store_confirm(a, &s->ref[2], 70);
+}
+
+
+static void
+op_touch(mcp_store_t *a, scene_t *s)
+{
+    mcp_store_touch(a, &s->ref[0], 5);
+}
+
+
+static void
+op_watch_lingering(mcp_store_t *a, scene_t *s)
+{
+    int           taken;
+    mcp_cursor_t  cursor;
+
+    mcp_store_watch(a, &s->ref[3], 8, 3, &cursor, &taken);
+    mcp_store_unwatch(a, &s->ref[3], 8, 7, 3);
+}
+
+
+static void
+op_post(mcp_store_t *a, scene_t *s)
+{
+    mcp_store_post(a, &s->ref[1], MCP_POST_PUBLISH, 1,
+                   store_message(1, 1500));
+}
+
+
+static void
+op_take(mcp_store_t *a, scene_t *s)
+{
+    uint64_t    tag;
+    mcp_mem_t   mem = { plain_alloc, plain_free, NULL };
+    mcp_buf_t   data;
+    mcp_post_e  type;
+
+    mcp_buf_init(&data, &mem, 10000);
+    mcp_store_take(a, &s->ref[0], &type, &tag, &data);
+    mcp_store_take(a, &s->ref[0], &type, &tag, &data);
+    mcp_buf_free(&data);
+}
+
+
+static void
+op_values(mcp_store_t *a, scene_t *s)
+{
+    unsigned       i;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    (void) s;
+
+    for (i = 8; i < 16; i++) {
+        memset(key, (int) i, sizeof(key));
+        mcp_store_value_set(a, 'v', key, i, 0);
+        mcp_store_value_delete(a, 'v', key);
+    }
+}
+
+
+static void
+op_subscribe(mcp_store_t *a, scene_t *s)
+{
+    unsigned       i;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    for (i = 0; i < 4; i++) {
+        memset(key, 12 + (int) i / 2, sizeof(key));
+        mcp_store_subscribe(a, &s->ref[4 + i % 2], key);
+    }
+
+    memset(key, 0, sizeof(key));
+    mcp_store_unsubscribe(a, &s->ref[4], key);
+    mcp_store_unsubscribe(a, &s->ref[5], key);
+}
+
+
+static void
+op_publish(mcp_store_t *a, scene_t *s)
+{
+    size_t         n;
+    uint64_t       position;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    (void) s;
+
+    memset(key, 0, sizeof(key));
+    position = 0;
+    mcp_store_publish(a, key, mcp_str("x"), 1, 10, &position, &n);
+}
+
+
+static void
+op_sweep(mcp_store_t *a, scene_t *s)
+{
+    (void) s;
+
+    mcp_store_sweep(a, 1000000, 10000, NULL, NULL);
+}
+
+
+static void
+op_bury(mcp_store_t *a, scene_t *s)
+{
+    mcp_stream_info_t  info;
+
+    (void) s;
+
+    mcp_store_bury(a, 1, 101);
+    mcp_store_adopt(a, 1, &info, NULL);
+}
+
+
+static void
+op_drain(mcp_store_t *a, scene_t *s)
+{
+    mcp_store_wake_t  out[8];
+
+    (void) s;
+
+    mcp_store_drain(a, out, 8);
+}
+
+
+static void
+op_repair(mcp_store_t *a, scene_t *s)
+{
+    (void) s;
+
+    a->head->holder = 2;
+    (void) mcp_store_slot_pid(a, 0);
+    mcp_store_bury(a, 5, 5);
+}
+
+
+static const operation_t  operations[] = {
+    { "append", op_append, 1, 0 },
+    { "append the response", op_append_last, 1, 0 },
+    { "append the first event", op_append_first, 1 << 4, 0 },
+    { "append a big one", op_append_big, 1 << 1, 0 },
+    { "append and drop", op_append_trim, 1 << 2, 0 },
+    { "append and evict", op_append_evict, 1, 1 << 3 },
+    { "create", op_create, 0, 0 },
+    { "free", op_free, 0, 1 << 1 },
+    { "free a consumed stream", op_free_consumed, 0, 1 << 2 },
+    { "free a listener", op_free_listener, 0, 1 << 5 },
+    { "set_state", op_set_state, 0, 0 },
+    { "watch", op_watch, 0, 0 },
+    { "watch a lingering stream", op_watch_lingering, 0, 0 },
+    { "confirm", op_confirm, 0, 0 },
+    { "touch", op_touch, 0, 0 },
+    { "post", op_post, 0, 0 },
+    { "take", op_take, 0, 0 },
+    { "values", op_values, 0, 0 },
+    { "subscribe", op_subscribe, 0, 0 },
+    { "publish", op_publish, 3 << 4, 0 },
+    { "sweep", op_sweep, 0, 1 << 3 },
+    { "bury and adopt", op_bury, 0, 0 },
+    { "drain", op_drain, 0, 0 },
+    { "repair", op_repair, 0, 0 },
+};
+
+#define N_OPERATIONS  (sizeof(operations) / sizeof(operations[0]))
+
+
+/* A copy of the region, as another process would find it. */
+static void
+scene_check(const operation_t *op, const scene_t *scene, void *copy,
+    unsigned long step)
+{
+    int                rc, taken;
+    unsigned           i;
+    const char        *why;
+    mcp_store_t        store;
+    mcp_cursor_t       cursor;
+    mcp_stream_info_t  info;
+
+    scene_attach(&store, copy, 2);
+
+    if (mcp_store_verify(&store, &why) != MCP_OK) {
+        fail_msg("%s, step %lu: %s", op->name, step, why);
+    }
+
+    for (i = 0; i < STREAMS; i++) {
+        rc = mcp_store_info(&store, &scene->ref[i], &info);
+
+        if (rc != MCP_OK) {
+            if (!(op->may_free & (1u << i))) {
+                fail_msg("%s, step %lu: stream %u is gone", op->name, step,
+                         i);
+            }
+
+            continue;
+        }
+
+        if (info.last_seq != scene->last[i]
+            && !((op->may_append & (1u << i))
+                 && info.last_seq == scene->last[i] + 1))
+        {
+            fail_msg("%s, step %lu: stream %u has event %llu", op->name, step,
+                     i, (unsigned long long) info.last_seq);
+        }
+
+        /* of the streams 0 and 3 the text is known */
+
+        if (i != 0 && i != 3) {
+            continue;
+        }
+
+        if (mcp_store_watch(&store, &info.ref, 9, 0, &cursor, &taken)
+            != MCP_OK
+            || check_read(&store, &info.ref, 9, &cursor, 1000, &rc)
+               != (int64_t) info.last_seq)
+        {
+            fail_msg("%s, step %lu: stream %u is not what was written",
+                     op->name, step, i);
+        }
+
+        if ((rc == MCP_DONE) != (info.state >= MCP_STATE_COMPLETED)
+            || (i == 3 && info.state != MCP_STATE_COMPLETED)
+            || (i == 0 && info.state != MCP_STATE_PROCESSING
+                && op->run != op_append_last && op->run != op_set_state))
+        {
+            fail_msg("%s, step %lu: stream %u is in state %d", op->name, step,
+                     i, info.state);
+        }
+
+        if (op->run == op_append_last && i == 0
+            && (info.last_seq == 7) != (info.state == MCP_STATE_COMPLETED
+                                        && info.answered == 1
+                                        && info.failed == 1))
+        {
+            fail_msg("%s, step %lu: the response is half there", op->name,
+                     step);
+        }
+    }
+
+    if (mcp_store_verify(&store, &why) != MCP_OK) {
+        fail_msg("%s, step %lu, after reading: %s", op->name, step, why);
+    }
+}
+
+
+/* Runs an operation in a child, instruction by instruction; 0 if this machine
+ * does not let us. */
+static int
+scene_step(const operation_t *op, scene_t *scene, void *region, void *copy,
+    void *before, unsigned long *steps, unsigned long *states)
+{
+    int            status;
+    pid_t          pid;
+    mcp_store_t    a;
+    unsigned long  first, limit;
+
+    /* repair takes too many for every day */
+    limit = setting("STORE_STEPS", 50000);
+
+    scene_attach(&a, region, 0);
+    memcpy(before, region, SMALL);
+
+    pid = fork();
+    assert_true(pid != -1);
+
+    if (pid == 0) {
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) {
+            _exit(1);
+        }
+
+        raise(SIGSTOP);
+        op->run(&a, scene);
+        _exit(0);
+    }
+
+    waitpid(pid, &status, 0);
+
+    if (!WIFSTOPPED(status)) {
+        return 0;
+    }
+
+    first = *steps;
+
+    for ( ;; ) {
+        if (ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) != 0) {
+            fail_msg("ptrace: %d", errno);
+        }
+
+        waitpid(pid, &status, 0);
+
+        if (WIFEXITED(status)) {
+            break;
+        }
+
+        if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP) {
+            fail_msg("%s: status %x", op->name, (unsigned) status);
+        }
+
+        (*steps)++;
+
+        if (*steps - first == limit) {
+            kill(pid, SIGKILL);
+            waitpid(pid, &status, 0);
+            break;
+        }
+
+        if (memcmp(before, region, SMALL) == 0) {
+            continue;
+        }
+
+        (*states)++;
+        memcpy(before, region, SMALL);
+        memcpy(copy, region, SMALL);
+        scene_check(op, scene, copy, *steps);
+    }
+
+    return 1;
+}
+
+
+static void
+test_steps(void **state)
+{
+    void           *region, *copy, *before;
+    size_t          k;
+    unsigned        i;
+    scene_t         scene;
+    mcp_store_t     store;
+    unsigned long   steps, states;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    region = shared_new(SMALL);
+    copy = shared_new(SMALL);
+    before = shared_new(SMALL);
+    steps = 0;
+    states = 0;
+
+    for (k = 0; k < N_OPERATIONS; k++) {
+        scene_make(&scene, region);
+        scene_attach(&store, region, 0);
+
+        for (i = 0; i < STREAMS; i++) {
+            assert_int_equal(mcp_store_info(&store, &scene.ref[i], &info),
+                             MCP_OK);
+            scene.last[i] = info.last_seq;
+        }
+
+        if (!scene_step(&operations[k], &scene, region, copy, before, &steps,
+                        &states))
+        {
+            printf("no ptrace here\n");
+            skip();
+        }
+    }
+
+    printf("%lu instructions, %lu states\n", steps, states);
+    munmap(region, SMALL);
+    munmap(copy, SMALL);
+    munmap(before, SMALL);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_steps),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
