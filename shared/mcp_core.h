@@ -466,8 +466,9 @@ void mcp_inbox_drop(mcp_call_t *call);
  * process, before the call was to be found in the store.  May end it. */
 void mcp_inbox_look_for_cancel(mcp_call_t *call);
 
-/* notifications/cancelled of a session; id is raw. */
-void mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id);
+/* notifications/cancelled of a session; id is raw.  MCP_OK, too, if there is
+ * nothing to cancel; else as mcp_store_post() or mcp_store_value_set(). */
+int  mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id);
 
 /* The request of x reads what another one asked for: its id cancels that, until
  * a newer one does. */
@@ -484,11 +485,24 @@ int  mcp_input_possible(const mcp_session_t *session);
 
 int  mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg);
 int  mcp_input_again(mcp_request_t *req);
-void mcp_input_answer(mcp_call_t *call, uint64_t number, mcp_str_t message);
+/* What mcp_input_post() has brought to the process that owns the call. */
+void mcp_input_answer(mcp_call_t *call, mcp_str_t text);
 
-/* A response POSTed by a client: to the call that asked.  As
- * mcp_store_post(). */
-int  mcp_input_post(mcp_exchange_t *x, const mcp_rpc_t *msg);
+/* The stream and the event that a response's raw id names.  MCP_OK, or
+ * MCP_ERR_NOT_FOUND: no request of ours has such an id. */
+int  mcp_input_names(mcp_str_t id, unsigned char stream[MCP_STREAM_ID_LEN],
+        uint64_t *number);
+
+/* Responses of a client, to the call that asked: text is one, or a JSON array
+ * of them, and is taken as a whole or not at all.  As mcp_store_post(). */
+int  mcp_input_post(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
+        mcp_str_t text);
+
+/* The responses among n messages of one POST, each to the call of its session
+ * that asked; what nobody waits for is passed over.  MCP_OK, or an error of
+ * mcp_store_post(): the client may send all of them again, as an answer counts
+ * once. */
+int  mcp_input_posted(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n);
 
 
 /* --- mcp_door.c --- */

@@ -400,26 +400,59 @@ mcp_dispatch_request(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-/* Notifications and responses: nothing is answered to either. */
-static void
-mcp_dispatch_quiet(mcp_exchange_t *x, const mcp_rpc_t *msg)
+static int
+mcp_dispatch_notification(mcp_exchange_t *x, const mcp_rpc_t *msg)
 {
-    if (msg->kind == MCP_RPC_RESULT || msg->kind == MCP_RPC_ERROR) {
-        mcp_input_post(x, msg);
-        return;
-    }
-
     if (mcp_method_find(msg->method)->id != MCP_METHOD_NOTIFICATION_CANCELLED) {
-        return;
+        return MCP_OK;
     }
 
     if (msg->request_id.type != MCP_JSON_STRING
         && msg->request_id.type != MCP_JSON_NUMBER)
     {
-        return;
+        return MCP_OK;
     }
 
-    mcp_call_cancel_request(x, msg->request_id.raw);
+    return mcp_call_cancel_request(x, msg->request_id.raw);
+}
+
+
+/* The notifications and responses among n messages of one POST: nothing is
+ * answered to either, but a client is told if they found no room (transports,
+ * "Sending Messages to the Server"). */
+static mcp_fault_e
+mcp_dispatch_quiet(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n)
+{
+    int     rc;
+    size_t  i;
+
+    rc = mcp_input_posted(x, msgs, n);
+
+    for (i = 0; rc == MCP_OK && i < n; i++) {
+        if (msgs[i].kind == MCP_RPC_NOTIFICATION) {
+            rc = mcp_dispatch_notification(x, &msgs[i]);
+        }
+    }
+
+    switch (rc) {
+    case MCP_OK:
+        return MCP_FAULT_NONE;
+    case MCP_ERR_LIMIT:
+    case MCP_ERR_FULL:
+        return MCP_FAULT_STORE_FULL;
+    default:
+        return MCP_FAULT_INTERNAL;
+    }
+}
+
+
+/* There was nothing else in a POST. */
+static int
+mcp_dispatch_accepted(mcp_exchange_t *x)
+{
+    x->outcome = "accepted";
+
+    return mcp_exchange_status(x, 202);
 }
 
 
@@ -603,9 +636,13 @@ mcp_dispatch_single(mcp_exchange_t *x)
     }
 
     if (x->msg.kind != MCP_RPC_REQUEST) {
-        mcp_dispatch_quiet(x, &x->msg);
-        x->outcome = "accepted";
-        return mcp_exchange_status(x, 202);
+        fault = mcp_dispatch_quiet(x, &x->msg, 1);
+
+        if (fault != MCP_FAULT_NONE) {
+            return mcp_exchange_fault(x, fault, mcp_null_str, mcp_null_str);
+        }
+
+        return mcp_dispatch_accepted(x);
     }
 
     mcp_dispatch_result_head(&x->out, x->msg.id);
@@ -719,7 +756,6 @@ mcp_dispatch_batch_call(mcp_exchange_t *x, mcp_rpc_t *msgs, size_t n,
         if (msgs[i].kind != MCP_RPC_REQUEST
             && msgs[i].kind != MCP_RPC_INVALID)
         {
-            mcp_dispatch_quiet(x, &msgs[i]);
             continue;
         }
 
@@ -816,13 +852,16 @@ mcp_dispatch_batch(mcp_exchange_t *x, mcp_str_t text)
 
     x->msg.method = mcp_str("batch");
 
-    if (n_requests == 0) {
-        for (i = 0; i < n; i++) {
-            mcp_dispatch_quiet(x, &msgs[i]);
-        }
+    /* first, as nothing else of it may be done if these find no room */
 
-        x->outcome = "accepted";
-        return mcp_exchange_status(x, 202);
+    fault = mcp_dispatch_quiet(x, msgs, n);
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_exchange_fault(x, fault, mcp_null_str, mcp_null_str);
+    }
+
+    if (n_requests == 0) {
+        return mcp_dispatch_accepted(x);
     }
 
     return mcp_dispatch_batch_call(x, msgs, n, n_requests);

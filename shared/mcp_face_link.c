@@ -479,21 +479,21 @@ mcp_face_link_get(mcp_exchange_t *x)
 }
 
 
-/* All of them are responses to requests of this stream; *after is raised to
- * the last of these. */
+/* All of them are responses to requests of this stream, of which there are no
+ * more than events; *after is raised to the last of these. */
 static mcp_fault_e
 mcp_face_link_read(mcp_exchange_t *x, mcp_str_t text,
-    const mcp_stream_info_t *info, mcp_rpc_t **msgs, size_t *n,
-    uint64_t *after)
+    const mcp_stream_info_t *info, size_t *n, uint64_t *after)
 {
     size_t          i;
     uint64_t        number;
-    mcp_str_t      *items, id;
+    mcp_rpc_t       msg;
+    mcp_str_t      *items;
     mcp_fault_e     fault;
     unsigned char   stream[MCP_STREAM_ID_LEN];
 
     if (mcp_rpc_split(&x->arena, text, x->endpoint->max_depth,
-                      x->endpoint->max_batch, &items, n, &fault)
+                      (size_t) info->last_seq, &items, n, &fault)
         != MCP_OK)
     {
         return MCP_FAULT_INTERNAL;
@@ -503,32 +503,15 @@ mcp_face_link_read(mcp_exchange_t *x, mcp_str_t text,
         return fault;
     }
 
-    *msgs = mcp_arena_calloc(&x->arena, *n * sizeof(mcp_rpc_t));
-    if (*msgs == NULL) {
-        return MCP_FAULT_INTERNAL;
-    }
-
     for (i = 0; i < *n; i++) {
-        if (mcp_rpc_parse(&x->arena, items[i], x->endpoint->max_depth,
-                          &(*msgs)[i])
+        if (mcp_rpc_parse(&x->arena, items[i], x->endpoint->max_depth, &msg)
             != MCP_OK)
         {
             return MCP_FAULT_INTERNAL;
         }
 
-        id = (*msgs)[i].id;
-
-        if (((*msgs)[i].kind != MCP_RPC_RESULT
-             && (*msgs)[i].kind != MCP_RPC_ERROR)
-            || id.len < 3 || id.data[0] != '"')
-        {
-            return MCP_FAULT_LINK_INPUT;
-        }
-
-        id.data++;
-        id.len -= 2;
-
-        if (mcp_event_id_parse(id, stream, &number) != MCP_OK
+        if ((msg.kind != MCP_RPC_RESULT && msg.kind != MCP_RPC_ERROR)
+            || mcp_input_names(msg.id, stream, &number) != MCP_OK
             || memcmp(stream, info->ref.id, MCP_STREAM_ID_LEN) != 0
             || number == 0 || number > info->last_seq)
         {
@@ -547,38 +530,36 @@ mcp_face_link_read(mcp_exchange_t *x, mcp_str_t text,
 /*
  * The questions are answered: a new stream begins behind them, with a URL of
  * its own.  It is there before the answers are given, so that nothing is half
- * done.
+ * done.  A call that is over has no use for them; how it ended comes on the
+ * new stream.
  */
 static int
 mcp_face_link_answer(mcp_exchange_t *x, const mcp_stream_info_t *info,
-    uint64_t after, const mcp_rpc_t *msgs, size_t n)
+    uint64_t after, mcp_str_t text)
 {
     int     rc, posted;
-    size_t  i, n_headers;
+    size_t  n_headers;
 
     n_headers = x->response.n_headers;
     x->link.turn++;
 
     rc = mcp_face_link_start(x, info, after);
-
-    for (i = 0; rc == MCP_DONE && i < n; i++) {
-        posted = mcp_input_post(x, &msgs[i]);
-
-        if (posted != MCP_OK) {
-            mcp_consumer_leave(x);
-            x->response.n_headers = n_headers;
-
-            return mcp_face_link_refuse(x, posted == MCP_ERR_NOT_FOUND
-                                           ? MCP_FAULT_LINK
-                                           : MCP_FAULT_STORE_FULL);
-        }
+    if (rc != MCP_DONE) {
+        return rc;
     }
 
-    if (rc == MCP_DONE) {
-        (void) mcp_store_raise_turn(x->node->store, &info->ref, x->link.turn);
+    posted = mcp_input_post(x, &info->ref, text);
+
+    if (posted != MCP_OK && posted != MCP_ERR_NOT_FOUND) {
+        mcp_consumer_leave(x);
+        x->response.n_headers = n_headers;
+
+        return mcp_face_link_refuse(x, MCP_FAULT_STORE_FULL);
     }
 
-    return rc;
+    (void) mcp_store_raise_turn(x->node->store, &info->ref, x->link.turn);
+
+    return MCP_DONE;
 }
 
 
@@ -589,7 +570,6 @@ mcp_face_link_post(mcp_exchange_t *x, mcp_str_t text)
 {
     size_t              n;
     uint64_t            after, seen;
-    mcp_rpc_t          *msgs;
     mcp_fault_e         fault;
     mcp_stream_info_t   info;
 
@@ -598,10 +578,10 @@ mcp_face_link_post(mcp_exchange_t *x, mcp_str_t text)
     fault = mcp_face_link_find(x, &info, &after);
 
     if (fault == MCP_FAULT_NONE) {
-        fault = mcp_face_link_read(x, text, &info, &msgs, &n, &after);
+        fault = mcp_face_link_read(x, text, &info, &n, &after);
     }
 
-    if (fault == MCP_FAULT_NONE && info.state != MCP_STATE_INPUT_REQUIRED) {
+    if (fault == MCP_FAULT_NONE && info.state == MCP_STATE_PROCESSING) {
         fault = MCP_FAULT_LINK_INPUT;
     }
 
@@ -621,7 +601,7 @@ mcp_face_link_post(mcp_exchange_t *x, mcp_str_t text)
 
     mcp_store_count(x->node->store, MCP_COUNT_MESSAGES, (int64_t) n);
 
-    return mcp_face_link_answer(x, &info, after, msgs, n);
+    return mcp_face_link_answer(x, &info, after, text);
 }
 
 

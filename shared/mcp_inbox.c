@@ -143,7 +143,7 @@ mcp_inbox_posted(mcp_call_t *call, mcp_post_e type, uint64_t tag,
         break;
 
     case MCP_POST_INPUT:
-        mcp_input_answer(call, tag, text);
+        mcp_input_answer(call, text);
         break;
 
     case MCP_POST_PUBLISH:
@@ -396,9 +396,10 @@ mcp_call_also_known(mcp_exchange_t *x, const mcp_stream_ref_t *ref)
 }
 
 
-void
+int
 mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id)
 {
+    int                 rc;
     uint32_t            alias;
     uint64_t            k, position;
     mcp_buf_t           ids;
@@ -435,10 +436,13 @@ mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id)
         }
 
         if (k != MCP_INBOX_ALL) {
-            mcp_store_post(store, &info.ref, MCP_POST_CANCEL, k,
-                           mcp_null_str);
+            rc = mcp_store_post(store, &info.ref, MCP_POST_CANCEL, k,
+                                mcp_null_str);
             mcp_buf_free(&ids);
-            return;
+
+            /* over meanwhile: there is nothing to cancel */
+
+            return rc == MCP_ERR_NOT_FOUND ? MCP_OK : rc;
         }
     }
 
@@ -446,12 +450,16 @@ mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id)
 
     /* not durable yet, in whatever process: it looks when it becomes so */
 
-    if (mcp_inbox_cancel_key(key, x->session.id, id) == MCP_OK) {
-        mcp_store_value_set(store, 'c', key, 1,
-                            x->node->env->now(x->node->env->ctx)
-                            + mcp_endpoint_stream_after(x->endpoint)
-                            + MCP_INBOX_CANCEL_MARK);
+    rc = mcp_inbox_cancel_key(key, x->session.id, id);
+
+    if (rc == MCP_OK) {
+        rc = mcp_store_value_set(store, 'c', key, 1,
+                                 x->node->env->now(x->node->env->ctx)
+                                 + mcp_endpoint_stream_after(x->endpoint)
+                                 + MCP_INBOX_CANCEL_MARK);
     }
+
+    return rc;
 }
 
 

@@ -447,6 +447,24 @@ mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
+int
+mcp_input_names(mcp_str_t id, unsigned char stream[MCP_STREAM_ID_LEN],
+    uint64_t *number)
+{
+    /* a string of ours, or of nobody we know */
+
+    if (id.len < 3 || id.data[0] != '"') {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    id.data++;
+    id.len -= 2;
+
+    return mcp_event_id_parse(id, stream, number) == MCP_OK
+           ? MCP_OK : MCP_ERR_NOT_FOUND;
+}
+
+
 static mcp_question_t *
 mcp_input_find(mcp_call_t *call, uint64_t number, mcp_request_t **req)
 {
@@ -470,12 +488,25 @@ mcp_input_find(mcp_call_t *call, uint64_t number, mcp_request_t **req)
 }
 
 
-void
-mcp_input_answer(mcp_call_t *call, uint64_t number, mcp_str_t message)
+static void
+mcp_input_take(mcp_call_t *call, mcp_str_t message)
 {
-    mcp_rpc_t        msg;
-    mcp_question_t  *q;
-    mcp_request_t   *req;
+    uint64_t          number;
+    mcp_rpc_t         msg;
+    unsigned char     stream[MCP_STREAM_ID_LEN];
+    mcp_question_t   *q;
+    mcp_request_t    *req;
+    mcp_json_value_t  value;
+
+    value.type = MCP_JSON_OBJECT;
+    value.raw = message;
+
+    if (mcp_input_names(mcp_json_get(&value, mcp_str("id")).raw, stream,
+                        &number)
+        != MCP_OK)
+    {
+        return;
+    }
 
     q = mcp_input_find(call, number, &req);
 
@@ -525,30 +556,130 @@ mcp_input_answer(mcp_call_t *call, uint64_t number, mcp_str_t message)
 }
 
 
-int
-mcp_input_post(mcp_exchange_t *x, const mcp_rpc_t *msg)
+void
+mcp_input_answer(mcp_call_t *call, mcp_str_t text)
 {
-    uint64_t            number;
-    mcp_str_t           id;
-    unsigned char       stream[MCP_STREAM_ID_LEN];
-    mcp_stream_info_t   info;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
 
-    /* a string of ours, or of nobody we know */
-
-    if (msg->id.len < 3 || msg->id.data[0] != '"') {
-        return MCP_ERR_NOT_FOUND;
+    if (!mcp_rpc_is_batch(text)) {
+        mcp_input_take(call, text);
+        return;
     }
 
-    id.data = msg->id.data + 1;
-    id.len = msg->id.len - 2;
+    mcp_json_iter_init(&iter, text);
 
-    if (mcp_event_id_parse(id, stream, &number) != MCP_OK
-        || mcp_store_find(x->node->store, stream, &info) != MCP_OK
+    while (!call->over && mcp_json_iter_next(&iter, NULL, &value)) {
+        mcp_input_take(call, value.raw);
+    }
+}
+
+
+int
+mcp_input_post(mcp_exchange_t *x, const mcp_stream_ref_t *ref, mcp_str_t text)
+{
+    return mcp_store_post(x->node->store, ref, MCP_POST_INPUT, 0, text);
+}
+
+
+static int
+mcp_input_is_answer(const mcp_rpc_t *msg,
+    unsigned char stream[MCP_STREAM_ID_LEN])
+{
+    uint64_t  number;
+
+    return (msg->kind == MCP_RPC_RESULT || msg->kind == MCP_RPC_ERROR)
+           && mcp_input_names(msg->id, stream, &number) == MCP_OK;
+}
+
+
+/* Whether there is an answer to that stream among msgs. */
+static int
+mcp_input_has(const mcp_rpc_t *msgs, size_t n,
+    const unsigned char stream[MCP_STREAM_ID_LEN])
+{
+    size_t         i;
+    unsigned char  other[MCP_STREAM_ID_LEN];
+
+    for (i = 0; i < n; i++) {
+        if (mcp_input_is_answer(&msgs[i], other)
+            && memcmp(other, stream, MCP_STREAM_ID_LEN) == 0)
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/* All answers to that stream, as one text. */
+static int
+mcp_input_gather(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
+    const unsigned char stream[MCP_STREAM_ID_LEN])
+{
+    int                rc;
+    size_t             i;
+    mcp_buf_t          text;
+    mcp_stream_info_t  info;
+
+    if (mcp_store_find(x->node->store, stream, &info) != MCP_OK
         || memcmp(info.session, x->session.id, MCP_DIGEST_LEN) != 0)
     {
         return MCP_ERR_NOT_FOUND;
     }
 
-    return mcp_store_post(x->node->store, &info.ref, MCP_POST_INPUT, number,
-                          msg->raw);
+    if (!mcp_input_has(msgs + 1, n - 1, stream)) {
+        return mcp_input_post(x, &info.ref, msgs[0].raw);
+    }
+
+    mcp_buf_init(&text, &x->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_lit(&text, "[");
+
+    for (i = 0; i < n; i++) {
+        if (mcp_input_has(&msgs[i], 1, stream)) {
+            if (i) {
+                mcp_buf_lit(&text, ",");
+            }
+
+            mcp_buf_str(&text, msgs[i].raw);
+        }
+    }
+
+    mcp_buf_lit(&text, "]");
+
+    rc = text.failed;
+
+    if (rc == MCP_OK) {
+        rc = mcp_input_post(x, &info.ref, (mcp_str_t) { text.data, text.len });
+    }
+
+    mcp_buf_free(&text);
+
+    return rc;
+}
+
+
+int
+mcp_input_posted(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n)
+{
+    int            rc;
+    size_t         i;
+    unsigned char  stream[MCP_STREAM_ID_LEN];
+
+    for (i = 0; i < n; i++) {
+        if (!mcp_input_is_answer(&msgs[i], stream)
+            || mcp_input_has(msgs, i, stream))
+        {
+            continue;
+        }
+
+        rc = mcp_input_gather(x, &msgs[i], n - i, stream);
+
+        if (rc != MCP_OK && rc != MCP_ERR_NOT_FOUND) {
+            return rc;
+        }
+    }
+
+    return MCP_OK;
 }

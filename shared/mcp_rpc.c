@@ -168,12 +168,16 @@ mcp_rpc_response_kind(const mcp_json_value_t *values)
         return MCP_RPC_INVALID;
     }
 
+    /* schema, JSONRPCResultResponse and JSONRPCErrorResponse: both objects */
+
     if (error) {
-        return MCP_RPC_ERROR;
+        return values[MCP_RPC_F_ERROR].type == MCP_JSON_OBJECT
+               ? MCP_RPC_ERROR : MCP_RPC_INVALID;
     }
 
-    return values[MCP_RPC_F_ID].type == MCP_JSON_NONE ? MCP_RPC_INVALID
-                                                      : MCP_RPC_RESULT;
+    return values[MCP_RPC_F_RESULT].type == MCP_JSON_OBJECT
+           && values[MCP_RPC_F_ID].type != MCP_JSON_NONE
+           ? MCP_RPC_RESULT : MCP_RPC_INVALID;
 }
 
 

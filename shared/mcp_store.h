@@ -296,7 +296,7 @@ int mcp_store_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 typedef enum {
     MCP_POST_CANCEL = 1,
-    MCP_POST_INPUT,            /* tag: number of the request answered */
+    MCP_POST_INPUT,            /* tag: 0 */
     MCP_POST_PUBLISH
 } mcp_post_e;
 

@@ -147,6 +147,24 @@ test('one answer at a time', async () => {
 });
 
 
+// Whatever becomes of the call in its own process meanwhile
+
+test('an error among the answers', async () => {
+    for (let i = 0; i < 12; i++) {
+        const answer = await session.call('ask', { rounds: 1, count: 2 });
+        const [first, second] = await questions(answer);
+        const { messages, response } = await rest(
+            await at(urlOf(answer), { method: 'POST', body: [
+                { jsonrpc: '2.0', id: first.id,
+                  error: { code: -1, message: 'no' } },
+                accept(second)] }), answer.id);
+
+        assert.deepEqual(messages, []);
+        assert.equal(response.result.isError, true);
+    }
+});
+
+
 test('the answer to the answers is lost', async () => {
     const first = await session.call('ask', { rounds: 1 });
     const asked = await questions(first);
@@ -189,7 +207,9 @@ test('what is no answer', async () => {
     const call = await held(session, 1, 1);
     const url = urlOf(call.answer);
 
-    for (const body of [[], [{ jsonrpc: '2.0', id: 1, method: 'ping' }]]) {
+    for (const body of [[], [{ jsonrpc: '2.0', id: 1, method: 'ping' }],
+                        [{ jsonrpc: '2.0', id: call.answer.lastId,
+                           result: 'x' }]]) {
         await fails(await at(url, { method: 'POST', body }), 400);
     }
 

@@ -1005,6 +1005,76 @@ test_full(void **state)
 }
 
 
+/* The array is taken as a whole, however long it is and however many answers
+ * are in it. */
+static void
+test_large(void **state)
+{
+    int     i;
+    size_t  len;
+
+    (void) state;
+
+    begin(NEW);
+    d.endpoint.stream_buffer = 2 * 1024;
+    d.endpoint.max_batch = 2;
+    linked(0);
+    len = (size_t) sprintf(line, "{\"resultType\":\"input_required\","
+                           "\"inputRequests\":{");
+
+    for (i = 0; i < 5; i++) {
+        len += (size_t) sprintf(line + len, "%s\"k%d\":{\"method\":"
+                                "\"roots/list\"}", i ? "," : "", i);
+    }
+
+    strcpy(line + len, "}}\n");
+    end_with(d.jobs[0], line);
+    question_id(a.text, "roots/list", last);
+    client_close(&d, &a);
+
+    len = (size_t) sprintf(line, " [");
+
+    for (i = 0; i < 5; i++) {
+        len += (size_t) sprintf(line + len, "%s{\"jsonrpc\":\"2.0\",\"id\":"
+                                "\"%.22s.%d\",\"result\":{\"roots\":[],"
+                                "\"x\":\"%0600d\"}}", i ? "," : "", last,
+                                atoi(last + 23) - 4 + i, i);
+    }
+
+    strcpy(line + len, "]");
+    send_to(1, &b, session, "POST", url, NULL, line);
+    assert_int_equal(b.status, 200);
+    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(count(d.last_body, "\"roots\":[]"), 5);
+    backend_json(&d, RESULT);
+    has(b.text, ANSWER);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* The call did not wait for the answers: how it ended is what follows. */
+static void
+test_too_late(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    d.endpoint.input_timeout = 5000;
+    asked(linked(1));
+    driver_wait(&d, 5100);
+
+    send_to(1, &b, session, "POST", url, NULL, answers(2));
+    assert_int_equal(b.status, 200);
+    has(b.text, "\"isError\":true");
+    assert_int_equal(b.ended, 1);
+    client_last_id(&b, last);
+    client_close(&d, &b);
+    get_is(session, url, NULL, 404);
+    quiet();
+}
+
+
 static void
 test_listener(void **state)
 {
@@ -1160,6 +1230,8 @@ main(void)
         test(test_refused),
         test(test_secret),
         test(test_full),
+        test(test_large),
+        test(test_too_late),
         test(test_listener),
         test(test_no_memory)
     };

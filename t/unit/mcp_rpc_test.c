@@ -132,6 +132,19 @@ static const struct {
     { "{" V "\"result\":{}}",
       MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
 
+    /* both objects */
+
+    { "{" V "\"id\":1,\"result\":null}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{" V "\"id\":1,\"result\":\"x\"}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{" V "\"id\":1,\"result\":[2]}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{" V "\"id\":1,\"error\":null}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{" V "\"id\":1,\"error\":\"x\"}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+
     /* duplicates, with the id that may still be answered to */
 
     { "{" V "\"id\":1,\"method\":\"x\",\"method\":\"x\"}",
@@ -269,9 +282,9 @@ test_fields(void **state)
     assert_int_equal(msg.error.type, MCP_JSON_NONE);
 
     assert_int_equal(mcp_rpc_parse(&arena,
-                                   mcp_str("{" V "\"id\":1,\"result\":[2]}"),
+                                   mcp_str("{" V "\"id\":1,\"result\":{\"a\":2}}"),
                                    DEPTH, &msg), MCP_OK);
-    assert_str_is(msg.result.raw, "[2]");
+    assert_str_is(msg.result.raw, "{\"a\":2}");
     assert_int_equal(msg.params.type, MCP_JSON_NONE);
 
     mcp_arena_destroy(&arena);
