@@ -553,10 +553,6 @@ mcp_consumer_close_at_will(mcp_exchange_t *x, const mcp_stream_info_t *info)
     mcp_str_t     method, name;
     mcp_policy_t  policy;
 
-    if (info->max_wait == 0) {
-        return;
-    }
-
     method = (mcp_str_t) { info->method, strlen(info->method) };
     name = (mcp_str_t) { info->name, strlen(info->name) };
 
@@ -593,9 +589,13 @@ mcp_consumer_resume(mcp_exchange_t *x)
 
     rc = mcp_store_find(x->node->store, id, &info);
 
+    /* a call without max_wait is not resumable, not even while its connection
+     * is there */
+
     if (rc == MCP_OK
         && (memcmp(info.session, x->session.id, MCP_DIGEST_LEN) != 0
-            || memcmp(info.principal, x->principal, MCP_DIGEST_LEN) != 0))
+            || memcmp(info.principal, x->principal, MCP_DIGEST_LEN) != 0
+            || (info.kind == MCP_STREAM_CALL && info.max_wait == 0)))
     {
         rc = MCP_ERR_NOT_FOUND;
     }
@@ -614,7 +614,6 @@ mcp_consumer_resume(mcp_exchange_t *x)
     }
 
     x->listener = (info.kind == MCP_STREAM_LISTEN);
-    x->bound = (info.kind == MCP_STREAM_CALL && info.max_wait == 0);
 
     rc = mcp_consumer_start(x, &info.ref, after);
 
