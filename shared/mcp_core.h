@@ -280,7 +280,8 @@ int mcp_exchange_json(mcp_exchange_t *x);
 
 void mcp_exchange_header(mcp_exchange_t *x, mcp_str_t name, mcp_str_t value);
 
-/* Verifies the session and the protocol version header. */
+/* Verifies the protocol version header; or the session and that. */
+mcp_fault_e mcp_exchange_check_revision(const mcp_exchange_t *x);
 mcp_fault_e mcp_exchange_check_session(mcp_exchange_t *x);
 
 

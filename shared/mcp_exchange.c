@@ -370,13 +370,26 @@ mcp_exchange_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 }
 
 
+/* An absent header is fine: the session, or the stream, knows its revision. */
+mcp_fault_e
+mcp_exchange_check_revision(const mcp_exchange_t *x)
+{
+    if (x->revision_text.data
+        && mcp_revision_find(x->revision_text) == MCP_REVISION_NONE)
+    {
+        return MCP_FAULT_REVISION;
+    }
+
+    return MCP_FAULT_NONE;
+}
+
+
 mcp_fault_e
 mcp_exchange_check_session(mcp_exchange_t *x)
 {
-    int             rc;
-    uint64_t        now;
-    uint32_t        value;
-    mcp_revision_e  revision;
+    int       rc;
+    uint64_t  now;
+    uint32_t  value;
 
     if (x->session_text.len == 0) {
         return MCP_FAULT_SESSION_ABSENT;
@@ -401,17 +414,7 @@ mcp_exchange_check_session(mcp_exchange_t *x)
 
     x->has_session = 1;
 
-    /* an absent header is fine: the session knows its revision */
-
-    if (x->revision_text.data) {
-        revision = mcp_revision_find(x->revision_text);
-
-        if (revision == MCP_REVISION_NONE) {
-            return MCP_FAULT_REVISION;
-        }
-    }
-
-    return MCP_FAULT_NONE;
+    return mcp_exchange_check_revision(x);
 }
 
 

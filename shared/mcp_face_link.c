@@ -363,12 +363,11 @@ mcp_face_link_find(mcp_exchange_t *x, mcp_stream_info_t *info,
     store = x->node->store;
     now = x->node->env->now(x->node->env->ctx);
 
-    if (x->session_text.len) {
-        fault = mcp_exchange_check_session(x);
+    fault = x->session_text.len ? mcp_exchange_check_session(x)
+                                : mcp_exchange_check_revision(x);
 
-        if (fault != MCP_FAULT_NONE) {
-            return fault;
-        }
+    if (fault != MCP_FAULT_NONE) {
+        return fault;
     }
 
     if (mcp_face_open_token(x->endpoint->keys, MCP_FACE_LINK_PURPOSE,

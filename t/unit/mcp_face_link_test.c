@@ -969,6 +969,57 @@ test_refused(void **state)
 }
 
 
+/* The revision that a client names must be one that there is, with a session
+ * or without. */
+static void
+test_revision(void **state)
+{
+    static const struct {
+        const char  *of;
+        const char  *method;
+        const char  *revision;
+        int          status;
+    } cases[] = {
+        { session, "GET", "1999-01-01", 400 },
+        { NULL, "GET", "1999-01-01", 400 },
+        { NULL, "GET", "", 400 },
+        { NULL, "POST", "1999-01-01", 400 },
+        { NULL, "GET", OLD, 200 },
+        { NULL, "GET", NEW, 200 }
+    };
+
+    size_t      i;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = linked(1);
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        client_init(&b, cases[i].of);
+        client_header(&b, "Host", "mcp.example");
+        client_header(&b, "MCP-Protocol-Version", cases[i].revision);
+        b.target = url;
+        client_send(&d, 1, &b, cases[i].method, "[]");
+        assert_int_equal(b.status, cases[i].status);
+        cached_as_it_must(&b);
+
+        if (b.status == 400) {
+            has(b.text, "Unsupported protocol version");
+            assert_int_equal(a.ended, 0);
+        }
+
+        client_close(&d, &b);
+    }
+
+    client_close(&d, &a);
+    end_with_result(job);
+    driver_wait(&d, 70000);
+    quiet();
+}
+
+
 /* No room for the answers: nothing has happened, and it can be done again. */
 static void
 test_full(void **state)
@@ -1228,6 +1279,7 @@ main(void)
         test(test_spent_meanwhile),
         test(test_ignored),
         test(test_refused),
+        test(test_revision),
         test(test_secret),
         test(test_full),
         test(test_large),
