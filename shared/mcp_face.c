@@ -315,24 +315,27 @@ mcp_face_find(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
 }
 
 
-int
+mcp_fault_e
 mcp_face_cursor(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t *after)
 {
     unsigned char  id[MCP_STREAM_ID_LEN];
 
     if (x->event_id.len == 0) {
-        return MCP_OK;
+        return MCP_FAULT_NONE;
     }
 
-    if (mcp_event_id_parse(x->event_id, id, after) != MCP_OK
-        || memcmp(id, info->ref.id, MCP_STREAM_ID_LEN) != 0
+    if (mcp_event_id_parse(x->event_id, id, after) != MCP_OK) {
+        return MCP_FAULT_EVENT_ID_MALFORMED;
+    }
+
+    if (memcmp(id, info->ref.id, MCP_STREAM_ID_LEN) != 0
         || *after > info->last_seq)
     {
-        return MCP_ERR_NOT_FOUND;
+        return MCP_FAULT_EVENT_ID_UNKNOWN;
     }
 
-    return MCP_OK;
+    return MCP_FAULT_NONE;
 }
 
 
@@ -374,11 +377,11 @@ mcp_face_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
         return mcp_consumer_start_kept(x, info, least);
     }
 
-    rc = mcp_face_cursor(x, info, &after);
-
-    if (rc == MCP_OK) {
-        rc = mcp_store_confirm(x->node->store, &info->ref, after);
+    if (mcp_face_cursor(x, info, &after) != MCP_FAULT_NONE) {
+        return MCP_ERR_NOT_FOUND;
     }
+
+    rc = mcp_store_confirm(x->node->store, &info->ref, after);
 
     return rc == MCP_OK ? mcp_consumer_start(x, &info->ref, after) : rc;
 }

@@ -141,8 +141,9 @@ int mcp_face_find(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
     mcp_stream_info_t *info);
 
 /* What the client has according to its Last-Event-ID, or *after as it is when
- * it sent none; MCP_ERR_NOT_FOUND if that is not of this stream. */
-int mcp_face_cursor(mcp_exchange_t *x, const mcp_stream_info_t *info,
+ * it sent none: MCP_FAULT_NONE; else that it is malformed, or not of this
+ * stream. */
+mcp_fault_e mcp_face_cursor(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t *after);
 
 /*

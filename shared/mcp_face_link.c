@@ -451,10 +451,8 @@ mcp_face_link_get(mcp_exchange_t *x)
 
     fault = mcp_face_link_find(x, &info, &after);
 
-    if (fault == MCP_FAULT_NONE
-        && mcp_face_cursor(x, &info, &after) != MCP_OK)
-    {
-        fault = MCP_FAULT_EVENT_ID_UNKNOWN;
+    if (fault == MCP_FAULT_NONE) {
+        fault = mcp_face_cursor(x, &info, &after);
     }
 
     if (fault != MCP_FAULT_NONE) {
@@ -584,10 +582,8 @@ mcp_face_link_post(mcp_exchange_t *x, mcp_str_t text)
         fault = MCP_FAULT_LINK_INPUT;
     }
 
-    if (fault == MCP_FAULT_NONE
-        && mcp_face_cursor(x, &info, &seen) != MCP_OK)
-    {
-        fault = MCP_FAULT_EVENT_ID_UNKNOWN;
+    if (fault == MCP_FAULT_NONE) {
+        fault = mcp_face_cursor(x, &info, &seen);
     }
 
     if (fault != MCP_FAULT_NONE) {

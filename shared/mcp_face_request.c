@@ -217,7 +217,7 @@ mcp_face_request_status(mcp_exchange_t *x, const mcp_rpc_t *msg,
 
     seen = found.info.sent_seq > found.seq ? found.info.sent_seq : found.seq;
 
-    if (mcp_face_cursor(x, &found.info, &seen) != MCP_OK
+    if (mcp_face_cursor(x, &found.info, &seen) != MCP_FAULT_NONE
         || mcp_store_touch(x->node->store, &found.info.ref,
                            x->node->env->now(x->node->env->ctx))
            != MCP_OK)

@@ -165,7 +165,7 @@ mcp_face_stream_poll(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_buf_t *out)
 
     seen = info.sent_seq > seq ? info.sent_seq : seq;
 
-    if (mcp_face_cursor(x, &info, &seen) != MCP_OK
+    if (mcp_face_cursor(x, &info, &seen) != MCP_FAULT_NONE
         || mcp_store_touch(x->node->store, &info.ref,
                            x->node->env->now(x->node->env->ctx))
            != MCP_OK)

@@ -272,7 +272,7 @@ async function noTokenInAnyLog(fixture, send) {
 
     await dropped.message();
     dropped.close();
-    await ask(404, { headers: { 'Last-Event-ID': 'nonsense' } });
+    await ask(400, { headers: { 'Last-Event-ID': 'nonsense' } });
     await ask(403, { headers: { 'X-Refused': '1' } });
     await ask(400, { method: 'POST', body: '[]' });
     await ask(405, { method: 'PUT', body: '[]' });

@@ -938,7 +938,6 @@ test_refused(void **state)
     post_is(bad, line, 404, LOST);
     get_is(session, "/mcp?mcp-stream=", NULL, 404);
     get_is(session, url, "AAAAAAAAAAAAAAAAAAAAAA.1", 404);
-    get_is(session, url, "nonsense", 404);
     get_is("nonsense", url, NULL, 404);
 
     /* another session, another principal */
@@ -965,6 +964,55 @@ test_refused(void **state)
     end_with_result(job);
     end_session(0, session);
     get_is(NULL, url, NULL, 404);
+    quiet();
+}
+
+
+/* What is no event id is told from one that is none of this stream's, as at
+ * the endpoint. */
+static void
+test_event_ids(void **state)
+{
+    static const struct {
+        const char  *id;               /* "S": the stream's */
+        int          status;
+        const char  *text;
+    } cases[] = {
+        { "nonsense", 400, "Invalid event ID format" },
+        { "S", 400, "Invalid event ID format" },
+        { "S.01", 400, "Invalid event ID format" },
+        { "S.9", 404, "Unknown event ID" },
+        { "AAAAAAAAAAAAAAAAAAAAAA.1", 404, "Unknown event ID" }
+    };
+
+    char    after[64];
+    size_t  i, k;
+
+    static const char *const  methods[] = { "GET", "POST" };
+
+    (void) state;
+
+    begin(NEW);
+    asked(linked(0));
+
+    for (i = 0; i < 2 * ITEMS(cases); i++) {
+        k = i / 2;
+        snprintf(after, sizeof(after), "%.*s%s",
+                 cases[k].id[0] == 'S' ? 22 : 0, last,
+                 cases[k].id + (cases[k].id[0] == 'S'));
+        send_to(1, &b, NULL, methods[i % 2], url, after, answers(2));
+        assert_int_equal(b.status, cases[k].status);
+        has(b.text, cases[k].text);
+        cached_as_it_must(&b);
+        client_close(&d, &b);
+
+        client_resume(&d, 1, &b, session, after);
+        assert_int_equal(b.status, cases[k].status);
+        has(b.text, cases[k].text);
+        client_close(&d, &b);
+    }
+
+    driver_wait(&d, 70000);
     quiet();
 }
 
@@ -1279,6 +1327,7 @@ main(void)
         test(test_spent_meanwhile),
         test(test_ignored),
         test(test_refused),
+        test(test_event_ids),
         test(test_revision),
         test(test_secret),
         test(test_full),
