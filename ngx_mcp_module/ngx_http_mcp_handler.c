@@ -241,7 +241,7 @@ ngx_http_mcp_make_headers(ngx_http_request_t *r, mcp_head_t *head)
 static ngx_int_t
 ngx_http_mcp_make_head(ngx_http_request_t *r, mcp_head_t *head)
 {
-    ngx_str_t                 principal, origin;
+    ngx_str_t                 principal, origin, target;
     ngx_connection_t         *c;
     ngx_http_mcp_loc_conf_t  *mlcf;
 
@@ -267,7 +267,8 @@ ngx_http_mcp_make_head(ngx_http_request_t *r, mcp_head_t *head)
         head->principal = ngx_http_mcp_str(&principal);
     }
 
-    head->target = ngx_http_mcp_str(ngx_http_mcp_secret_target(r));
+    target = ngx_http_mcp_secret_target(r);
+    head->target = ngx_http_mcp_str(&target);
 
     if (mlcf->link_origin) {
         if (ngx_http_complex_value(r, mlcf->link_origin, &origin) != NGX_OK) {

@@ -141,8 +141,8 @@ void ngx_http_mcp_respond(ngx_http_mcp_ctx_t *ctx);
 /* secret: hides them from now on, in the rewrite phase. */
 ngx_int_t ngx_http_mcp_secret_init(ngx_conf_t *cf);
 
-/* The target as it came; lives as long as the request. */
-ngx_str_t *ngx_http_mcp_secret_target(ngx_http_request_t *r);
+/* The request line's target as it came; lives as long as the request. */
+ngx_str_t ngx_http_mcp_secret_target(ngx_http_request_t *r);
 
 /* stream: STREAM and PULL actions; r may be freed when they return, but only
  * through its posted requests. */

@@ -33,21 +33,46 @@ ngx_http_mcp_secret_kept(ngx_http_request_t *r)
 }
 
 
-ngx_str_t *
+/* The second word of the request line: of the absolute form $request_uri has
+ * the path and the query only. */
+static ngx_str_t
+ngx_http_mcp_secret_line(ngx_http_request_t *r)
+{
+    u_char     *last;
+    ngx_str_t   target;
+
+    if (r->http_version >= NGX_HTTP_VERSION_20 || r->schema_start == NULL) {
+        return r->unparsed_uri;
+    }
+
+    last = r->request_line.data + r->request_line.len;
+
+    target.data = r->schema_start;
+    target.len = 0;
+
+    while (target.data + target.len < last && target.data[target.len] != ' ') {
+        target.len++;
+    }
+
+    return target;
+}
+
+
+ngx_str_t
 ngx_http_mcp_secret_target(ngx_http_request_t *r)
 {
     ngx_str_t  *kept;
 
     kept = ngx_http_mcp_secret_kept(r);
 
-    return kept ? kept : &r->unparsed_uri;
+    return kept ? *kept : ngx_http_mcp_secret_line(r);
 }
 
 
 static ngx_int_t
 ngx_http_mcp_secret_keep(ngx_http_request_t *r)
 {
-    ngx_str_t           *kept;
+    ngx_str_t           *kept, target;
     ngx_pool_cleanup_t  *cln;
 
     cln = ngx_pool_cleanup_add(r->pool, sizeof(ngx_str_t));
@@ -55,9 +80,11 @@ ngx_http_mcp_secret_keep(ngx_http_request_t *r)
         return NGX_ERROR;
     }
 
+    target = ngx_http_mcp_secret_line(r);
+
     kept = cln->data;
-    kept->len = r->unparsed_uri.len;
-    kept->data = ngx_pstrdup(r->pool, &r->unparsed_uri);
+    kept->len = target.len;
+    kept->data = ngx_pstrdup(r->pool, &target);
 
     if (kept->data == NULL) {
         return NGX_ERROR;

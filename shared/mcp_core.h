@@ -73,7 +73,7 @@ typedef struct {
 
 /* What mcp_face_link.c keeps of the head. */
 typedef struct {
-    mcp_str_t      target;
+    mcp_str_t      target;     /* path and query */
     mcp_str_t      origin;
     mcp_str_t      host;
     mcp_str_t      token;      /* .data NULL: the URL has none */

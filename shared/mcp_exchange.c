@@ -248,6 +248,25 @@ mcp_exchange_method(mcp_str_t method)
 }
 
 
+/* Path and query; and the host that was asked for, which is the target's own
+ * if it has one. */
+static void
+mcp_exchange_read_target(mcp_exchange_t *x, const mcp_head_t *head,
+    mcp_exchange_head_t *h)
+{
+    mcp_str_t  authority;
+
+    x->link.target = head->target;
+    mcp_http_target(&x->link.target, &authority);
+
+    if (authority.data) {
+        h->host = authority;
+    }
+
+    x->link.host = h->host;
+}
+
+
 /* One pass over the header; MCP_FAULT_BAD_REQUEST if one that must be single
  * is not. */
 static mcp_fault_e
@@ -499,13 +518,14 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
         return mcp_door_head(x, head);
     }
 
+    mcp_exchange_read_target(x, head, &h);
+
     if (!mcp_exchange_origin_allowed(x, head, &h)) {
         return mcp_exchange_refuse(x, MCP_FAULT_ORIGIN);
     }
 
     mcp_exchange_cors(x);
 
-    x->link.host = h.host;
     rc = mcp_faces_look(x, head);
 
     if (rc != MCP_OK) {

@@ -29,10 +29,11 @@ typedef struct {
     const mcp_header_t  *headers;      /* all, as they came */
     size_t               n_headers;
     mcp_str_t            path;         /* the publish door reads its token */
-    mcp_str_t            target;       /* path and query as the client sent
-                                          them, with their secrets */
+    mcp_str_t            target;       /* of the request line, as the client
+                                          sent it, with its secrets */
     mcp_str_t            origin;       /* of the URLs that it uses; empty: it
-                                          follows from secure and Host */
+                                          follows from secure, and target or
+                                          Host */
     const mcp_str_t     *server_names; /* configured, see mcp_http.h */
     size_t               n_server_names;
     mcp_str_t            principal;    /* empty: none */

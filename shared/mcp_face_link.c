@@ -50,14 +50,24 @@ mcp_face_link_is_clean(mcp_str_t s, size_t max)
         }
     }
 
-    return s.len > 0 && s.len <= max;
+    return s.len <= max;
+}
+
+
+/* A path, which may be empty, and a query. */
+static int
+mcp_face_link_is_target(mcp_str_t s)
+{
+    return mcp_face_link_is_clean(s, MCP_FACE_LINK_TARGET_MAX)
+           && (s.len == 0 || s.data[0] == '/' || s.data[0] == '?');
 }
 
 
 static int
 mcp_face_link_is_host(mcp_str_t s)
 {
-    return mcp_face_link_is_clean(s, MCP_FACE_LINK_HOST_MAX)
+    return s.len > 0
+           && mcp_face_link_is_clean(s, MCP_FACE_LINK_HOST_MAX)
            && memchr(s.data, '/', s.len) == NULL
            && memchr(s.data, '?', s.len) == NULL
            && memchr(s.data, '@', s.len) == NULL;
@@ -171,11 +181,10 @@ mcp_face_link_look(mcp_exchange_t *x, const mcp_head_t *head)
     }
 
     link = &x->link;
-    link->target = head->target;
     link->origin = head->origin;
     link->secure = head->secure;
 
-    mcp_face_link_path(head->target, &query);
+    mcp_face_link_path(link->target, &query);
 
     while (mcp_face_link_arg(&query, &arg, &link->token)) { /* void */ }
 
@@ -185,7 +194,8 @@ mcp_face_link_look(mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
-/* The URL less its token: path, other arguments, ours. */
+/* The URL less its token: path, other arguments, ours.  The path may be empty
+ * in absolute form. */
 static char *
 mcp_face_link_print(const mcp_link_t *link, char *p)
 {
@@ -208,6 +218,11 @@ mcp_face_link_print(const mcp_link_t *link, char *p)
     }
 
     path = mcp_face_link_path(link->target, &query);
+
+    if (path.len == 0) {
+        path = mcp_str("/");
+    }
+
     memcpy(p, path.data, path.len);
     p += path.len;
     sep = '?';
@@ -256,8 +271,7 @@ mcp_face_link_head(mcp_exchange_t *x)
         x->link.turn = info.turn;
     }
 
-    if (!mcp_face_link_is_clean(link->target, MCP_FACE_LINK_TARGET_MAX)
-        || link->target.data[0] != '/'
+    if (!mcp_face_link_is_target(link->target)
         || !(link->origin.len
              ? mcp_face_link_is_clean(link->origin, MCP_FACE_LINK_HOST_MAX)
              : mcp_face_link_is_host(link->host)))

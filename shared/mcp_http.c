@@ -56,6 +56,7 @@ static int mcp_http_take(mcp_http_reader_t *r, char c);
 
 static int mcp_http_origin_parse(mcp_str_t origin, mcp_str_t *scheme,
     mcp_http_authority_t *authority);
+static int mcp_http_take_scheme(mcp_str_t *text, mcp_str_t *scheme);
 static int mcp_http_authority_parse(mcp_str_t text,
     mcp_http_authority_t *authority);
 static int mcp_http_is_scheme(mcp_str_t s);
@@ -494,30 +495,39 @@ static int
 mcp_http_origin_parse(mcp_str_t origin, mcp_str_t *scheme,
     mcp_http_authority_t *authority)
 {
-    mcp_str_t    text;
+    if (mcp_http_take_scheme(&origin, scheme) != MCP_OK) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    return mcp_http_authority_parse(origin, authority);
+}
+
+
+/* scheme "://", off the beginning of the text. */
+static int
+mcp_http_take_scheme(mcp_str_t *text, mcp_str_t *scheme)
+{
+    size_t       n;
     const char  *colon;
 
-    colon = memchr(origin.data, ':', origin.len);
+    colon = text->len ? memchr(text->data, ':', text->len) : NULL;
     if (colon == NULL) {
         return MCP_ERR_SYNTAX;
     }
 
-    scheme->data = origin.data;
-    scheme->len = (size_t) (colon - origin.data);
-
-    text.data = colon;
-    text.len = origin.len - scheme->len;
+    n = (size_t) (colon - text->data);
+    *scheme = (mcp_str_t) { text->data, n };
 
     if (!mcp_http_is_scheme(*scheme)
-        || text.len < 3 || memcmp(text.data, "://", 3) != 0)
+        || text->len - n < 3 || memcmp(colon, "://", 3) != 0)
     {
         return MCP_ERR_SYNTAX;
     }
 
-    text.data += 3;
-    text.len -= 3;
+    text->data += n + 3;
+    text->len -= n + 3;
 
-    return mcp_http_authority_parse(text, authority);
+    return MCP_OK;
 }
 
 
@@ -774,6 +784,31 @@ mcp_http_glob(mcp_str_t pattern, mcp_str_t text)
     }
 
     return p == pattern.len;
+}
+
+
+void
+mcp_http_target(mcp_str_t *target, mcp_str_t *authority)
+{
+    size_t     n;
+    mcp_str_t  scheme;
+
+    *authority = mcp_null_str;
+
+    if (mcp_http_take_scheme(target, &scheme) != MCP_OK) {
+        return;
+    }
+
+    for (n = 0; n < target->len; n++) {
+        if (target->data[n] == '/' || target->data[n] == '?') {
+            break;
+        }
+    }
+
+    authority->data = target->data;
+    authority->len = n;
+    target->data += n;
+    target->len -= n;
 }
 
 

@@ -28,7 +28,7 @@ mcp_str_t mcp_http_media_type(mcp_str_t content_type);
 
 typedef struct {
     mcp_str_t             origin;      /* header, empty if absent */
-    mcp_str_t             host;        /* header */
+    mcp_str_t             host;        /* header, or of the target */
     const mcp_str_t      *server_names;        /* configured */
     size_t                n_server_names;
     unsigned              loopback:1;  /* came in on a loopback address */
@@ -57,6 +57,14 @@ int mcp_http_origin_allowed(const mcp_http_origin_t *o);
  * can get such a name; nor an expression ("~").
  */
 int mcp_http_name_is(mcp_str_t name, mcp_str_t host);
+
+/*
+ * The target of a request line as the rest of the core wants it, path and
+ * query: the scheme and authority of the absolute form are cut off.
+ * *authority gets the latter, which stands for Host then, whatever that says
+ * (RFC 9112, 3.2.2); .data is NULL in the other forms.
+ */
+void mcp_http_target(mcp_str_t *target, mcp_str_t *authority);
 
 /* 1 if an address, 4 or 16 bytes as they go over the wire, is loopback. */
 int mcp_http_address_is_loopback(const void *address, size_t len);

@@ -73,6 +73,45 @@ test('every stream has a URL of the same origin, nothing else has', async () => 
 });
 
 
+test('requests in absolute form', async () => {
+    const own = `http://localhost:${server.port}`;
+    const post = (path, body, headers = {}) => session.send({ path,
+        headers: session.headers({ 'Content-Type': 'application/json',
+                                   Host: 'elsewhere.example', ...headers }),
+        body: JSON.stringify(body) });
+
+    const answer = await post(`${own}/mcp?a=b`, { jsonrpc: '2.0', id: 'abs',
+        method: 'tools/call', params: { name: 'ask',
+                                        arguments: { rounds: 1 } } });
+    const url = urlOf(answer);
+
+    assert.equal(url.origin, own);
+    assert.equal(url.pathname, '/mcp');
+    assert.equal(url.searchParams.get('a'), 'b');
+
+    const asked = await questions(answer);
+
+    nothing(await at(url, { last: answer.lastId }));
+
+    const { response } = await rest(await post(url.href, asked.map(accept)),
+                                    'abs');
+
+    assert.equal(textOf(response.result), 'asked 1 times: Question 0.0');
+
+    // the origin of a page is compared with that, too
+
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+
+    for (const [to, Host, status] of [
+        [own, 'elsewhere.example', 200],
+        ['http://elsewhere.example', `localhost:${server.port}`, 403],
+    ]) {
+        assert.equal((await post(`${to}/mcp`, ping, { Host, Origin: own }))
+            .status, status);
+    }
+});
+
+
 test('turn after turn', async () => {
     let answer = await session.call('ask', { rounds: 3, count: 2 });
     const { id } = answer;
@@ -278,6 +317,11 @@ async function noTokenInAnyLog(fixture, send) {
     await ask(405, { method: 'PUT', body: '[]' });
     await ask(200, { to: `/mcp?a=1&mcp-stream=${token}&mcp-stream=${token}`
                          + '&b=2' }).then((answer) => answer.close());
+
+    if (!send) {
+        await ask(200, { to: url.href }).then((answer) => answer.close());
+    }
+
     await session.open(call.gate);
     await rest(await ask(200, {}), call.id);
 

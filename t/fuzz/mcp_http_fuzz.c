@@ -1,7 +1,7 @@
 
 /*
- * Headers: lines of Accept, the first of them also as Content-Type and
- * Origin, the second as Host, the third as the server's name.
+ * Headers: lines of Accept, the first of them also as Content-Type, Origin and
+ * the request's target, the second as Host, the third as the server's name.
  */
 
 
@@ -94,6 +94,27 @@ origin(const mcp_str_t *lines, size_t n)
 }
 
 
+/* What is cut off is the beginning, and all of it. */
+static void
+target(mcp_str_t line)
+{
+    mcp_str_t  rest, authority;
+
+    rest = line;
+    mcp_http_target(&rest, &authority);
+
+    if (authority.data == NULL) {
+        must(rest.data == line.data && rest.len == line.len);
+        return;
+    }
+
+    must(authority.data > line.data);
+    must(rest.data == authority.data + authority.len);
+    must(rest.data + rest.len == line.data + line.len);
+    must(rest.len == 0 || rest.data[0] == '/' || rest.data[0] == '?');
+}
+
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -116,6 +137,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     accept_and_type(lines, n);
     origin(lines, n);
+    target(lines[0]);
 
     for (i = 0; i < n; i++) {
         free((void *) (uintptr_t) lines[i].data);

@@ -393,6 +393,46 @@ test_far_origin(void **state)
 }
 
 
+/* What the target names is the host, whatever Host says. */
+static void
+test_absolute_form(void **state)
+{
+    static const struct {
+        const char  *target;
+        const char  *host;
+        int          status;
+    } cases[] = {
+        { "/mcp", "localhost:80", 200 },
+        { "/mcp", "localhost:81", 403 },
+        { "http://localhost/mcp", "evil.example", 200 },
+        { "http://localhost/mcp", "localhost:81", 200 },
+        { "http://localhost/mcp", NULL, 200 },
+        { "http://evil.example/mcp", "localhost", 403 },
+        { "http://localhost:81/mcp", "localhost", 403 },
+        { "http://u@localhost/mcp", "localhost", 403 },
+        { "http:///mcp", "localhost", 403 }
+    };
+
+    size_t  i;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        client_init(&a, session);
+        a.target = cases[i].target;
+        client_header(&a, "Origin", "http://localhost");
+
+        if (cases[i].host) {
+            client_header(&a, "Host", cases[i].host);
+        }
+
+        client_send(&d, 0, &a, "POST", PING);
+        assert_int_equal(a.status, cases[i].status);
+        client_close(&d, &a);
+    }
+}
+
+
 static void
 test_session_ends(void **state)
 {
@@ -728,6 +768,7 @@ main(void)
         test(test_many_lines),
         test(test_cors),
         test(test_far_origin),
+        test(test_absolute_form),
         test(test_session_ends),
         test(test_session_expires),
         test(test_deleted_stays_deleted),

@@ -217,7 +217,18 @@ test_header(void **state)
         { "", "/mcp", NULL, 0, NULL },
         { "h", "/m\"", NULL, 0, NULL },
         { "h", "/m\xc3\xa9", NULL, 0, NULL },
-        { "h", "http://h/mcp", NULL, 0, NULL },
+        { "h", "*", NULL, 0, NULL },
+
+        /* absolute form: Host is nothing then, the scheme is how it came */
+        { "h", "http://a:81/mcp?x=1", NULL, 0,
+          "<http://a:81/mcp?x=1&mcp-stream=" },
+        { "", "http://a/mcp", NULL, 1, "<https://a/mcp?mcp-stream=" },
+        { "h", "HTTP://[::1]", NULL, 0, "<http://[::1]/?mcp-stream=" },
+        { "h", "http://a?x", NULL, 0, "<http://a/?x&mcp-stream=" },
+        { "h", "http://a/mcp", "https://api.example", 0,
+          "<https://api.example/mcp?mcp-stream=" },
+        { "h", "http:///mcp", NULL, 0, NULL },
+        { "h", "http://u@a/mcp", NULL, 0, NULL },
         { "h", "/mcp", "https://a\r\nb", 0, NULL }
     };
 

@@ -375,6 +375,62 @@ origins_own(void **state)
 }
 
 
+/* Which form a target has, and what is left of it. */
+static void
+targets(void **state)
+{
+    static const struct {
+        const char  *target;
+        const char  *authority;        /* NULL: none */
+        const char  *left;
+    } cases[] = {
+        { "/mcp?x=1", NULL, "/mcp?x=1" },
+        { "/mcp?x=http://a/b", NULL, "/mcp?x=http://a/b" },
+        { "/http://a/b", NULL, "/http://a/b" },
+        { "//a/b", NULL, "//a/b" },
+        { "*", NULL, "*" },
+        { "", NULL, "" },
+        { "a:80", NULL, "a:80" },
+        { "http:/a/b", NULL, "http:/a/b" },
+        { "http:", NULL, "http:" },
+        { "://a/b", NULL, "://a/b" },
+        { "1http://a/b", NULL, "1http://a/b" },
+
+        { "http://a/b?c", "a", "/b?c" },
+        { "HTTPS://[::1]:80/b", "[::1]:80", "/b" },
+        { "http://a//b://c", "a", "//b://c" },
+        { "http://u@a:80/", "u@a:80", "/" },
+        { "http://a", "a", "" },
+        { "http://a?b/c", "a", "?b/c" },
+        { "http:///b", "", "/b" },
+        { "http://", "", "" },
+    };
+
+    size_t     i;
+    mcp_str_t  target, authority;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        target = test_str(cases[i].target);
+        mcp_http_target(&target, &authority);
+
+        if (!mcp_str_eq(target, test_str(cases[i].left))
+            || (authority.data != NULL) != (cases[i].authority != NULL)
+            || (cases[i].authority
+                && !mcp_str_eq(authority, test_str(cases[i].authority))))
+        {
+            fail_msg("target: %s", cases[i].target);
+        }
+    }
+
+    target = mcp_null_str;
+    mcp_http_target(&target, &authority);
+    assert_null(authority.data);
+    assert_int_equal(target.len, 0);
+}
+
+
 /* Server names as nginx and Apache write them. */
 static void
 server_names(void **state)
@@ -603,6 +659,7 @@ main(void)
         cmocka_unit_test(accept_many_lines),
         cmocka_unit_test(content_types),
         cmocka_unit_test(origins_own),
+        cmocka_unit_test(targets),
         cmocka_unit_test(server_names),
         cmocka_unit_test(loopback),
         cmocka_unit_test(origins_listed),
