@@ -172,6 +172,19 @@ mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
+/* Chunks that a message takes: a big one comes in a chain of its own. */
+static uint32_t
+mcp_store_append_need(mcp_store_op_t *op, const mcp_store_stream_t *st,
+    size_t len)
+{
+    if (len > MCP_STORE_BIG) {
+        return mcp_store_chunks(len + sizeof(mcp_store_record_t));
+    }
+
+    return mcp_store_log_need(op->head, &st->events, len);
+}
+
+
 /* The region has no room: the owner will be woken when it has so much. */
 static void
 mcp_store_hunger(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len)
@@ -180,7 +193,7 @@ mcp_store_hunger(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len)
         return;
     }
 
-    st->need = mcp_store_log_need(op->head, &st->events, len);
+    st->need = mcp_store_append_need(op, st, len);
 
     if (!mcp_store_linked(&st->link[MCP_LINK_HUNGRY])) {
         mcp_store_list_append(op->head, &op->head->hungry,

@@ -314,7 +314,7 @@ mcp_store_private_make(mcp_store_t *store, const mcp_str_t *parts, size_t n,
         len += parts[i].len;
     }
 
-    total = (uint32_t) ((len + MCP_CHUNK_ROOM - 1) / MCP_CHUNK_ROOM);
+    total = mcp_store_chunks(len);
 
     while (chain->count < total) {
         rc = mcp_store_private_grow(store, total, all, chain);

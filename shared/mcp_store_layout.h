@@ -432,6 +432,14 @@ mcp_store_final(const mcp_store_stream_t *st)
 }
 
 
+/* Chunks that so many bytes fill. */
+static inline uint32_t
+mcp_store_chunks(size_t len)
+{
+    return (uint32_t) ((len + MCP_CHUNK_ROOM - 1) / MCP_CHUNK_ROOM);
+}
+
+
 static inline uint64_t
 mcp_store_log_count(const mcp_store_log_t *log)
 {
@@ -523,6 +531,8 @@ mcp_store_linked(const mcp_store_link_t *link)
 
 /* --- mcp_store_log.c --- */
 
+/* Chunks that mcp_store_log_append() will take, besides the last one there is;
+ * mcp_store_log_attach() has all that it needs. */
 uint32_t mcp_store_log_need(mcp_store_head_t *head, const mcp_store_log_t *log,
     size_t len);
 

@@ -47,13 +47,10 @@ mcp_store_log_need(mcp_store_head_t *head, const mcp_store_log_t *log,
     room = mcp_store_log_tail_room(head, log);
 
     if (room < 0) {
-        len += MCP_RECORD_HEAD;
-
-    } else {
-        len -= len < (size_t) room ? len : (size_t) room;
+        return mcp_store_chunks(len + MCP_RECORD_HEAD);
     }
 
-    return (uint32_t) ((len + MCP_CHUNK_ROOM - 1) / MCP_CHUNK_ROOM);
+    return mcp_store_chunks(len - (len < (size_t) room ? len : (size_t) room));
 }
 
 

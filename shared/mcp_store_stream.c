@@ -434,8 +434,7 @@ mcp_store_create_locked(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     need = 0;
 
     if (chain->count == 0) {
-        need = (uint32_t) ((text[0].len + text[1].len + text[2].len
-                            + MCP_CHUNK_ROOM - 1) / MCP_CHUNK_ROOM);
+        need = mcp_store_chunks(text[0].len + text[1].len + text[2].len);
     }
 
     /* header, text, and an entry for each of two groups */

@@ -273,6 +273,78 @@ test_full(void **state)
 }
 
 
+/* Takes all but so many chunks, whatever the reserve; one event fills one. */
+static void
+leave_room(const mcp_stream_ref_t *ref, uint32_t room)
+{
+    while (mcp_store_room(d.store[0].head, 0) > room) {
+        assert_int_equal(store_say(&d, 0, ref, store_message(1, 460), -1,
+                                   MCP_STATE_PROCESSING), MCP_OK);
+    }
+
+    assert_int_equal(mcp_store_room(d.store[0].head, 0), room);
+}
+
+
+/* An owner is woken when there is as much as its message takes: less would
+ * wake it again and again. */
+static void
+test_hunger(void **state)
+{
+    size_t             len, k;
+    uint32_t           takes;
+    mcp_stream_ref_t   hog, ref;
+    mcp_store_wake_t   wake;
+    mcp_stream_spec_t  spec;
+
+    static const size_t  sizes[] = {
+        65537, 65744, 65745, 65760, 70200, 400, 5000, 65536
+    };
+
+    (void) state;
+
+    for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+        len = sizes[k];
+        store_spec(&spec, 1, 1);
+        store_create(&d, 0, &spec, &hog);
+        store_spec(&spec, 2, 1);
+        store_create(&d, 0, &spec, &ref);
+
+        /* its last chunk has room, for which a big message has no use */
+
+        assert_int_equal(store_say(&d, 0, &ref, store_message(1, 100), -1,
+                                   MCP_STATE_PROCESSING), MCP_OK);
+
+        takes = (uint32_t) ((len + (len > 65536 ? 16 : 0)
+                             - (len > 65536 ? 0 : 344) + 479) / 480);
+        leave_room(&hog, takes - 1);
+        store_drain(&d, 0, NULL);
+
+        assert_int_equal(store_say(&d, 0, &ref, store_message(2, len), -1,
+                                   MCP_STATE_PROCESSING), MCP_ERR_FULL);
+        assert_int_equal(store_drain(&d, 0, NULL), 0);
+        assert_int_equal(store_say(&d, 0, &ref, store_message(2, len), -1,
+                                   MCP_STATE_PROCESSING), MCP_ERR_FULL);
+        assert_int_equal(store_drain(&d, 0, NULL), 0);
+        store_sound(&d);
+
+        /* one more, and it goes through */
+
+        assert_int_equal(mcp_store_confirm(S0, &hog, 1), MCP_OK);
+        assert_int_equal(mcp_store_room(d.store[0].head, 0), takes);
+        assert_int_equal(store_drain(&d, 0, &wake), 1);
+        assert_int_equal(wake.handle, spec.handle);
+        assert_int_equal(store_say(&d, 0, &ref, store_message(2, len), -1,
+                                   MCP_STATE_PROCESSING), MCP_OK);
+        assert_int_equal(mcp_store_room(d.store[0].head, 0), 0);
+        store_sound(&d);
+
+        mcp_store_free(S0, &hog);
+        mcp_store_free(S0, &ref);
+    }
+}
+
+
 /* A stream that fills the region, and whose client keeps up, goes on. */
 static void
 test_full_of_sent(void **state)
@@ -444,6 +516,7 @@ main(void)
         store_test(test_back_pressure),
         store_test(test_bytes),
         store_test(test_full),
+        store_test(test_hunger),
         store_test(test_full_of_sent),
         store_test(test_counted),
     };
