@@ -24,6 +24,9 @@
 /* Slots that one look after other processes takes in. */
 #define PATROL_SLOTS  256
 
+/* Wakes that one giving back of the lock takes in. */
+#define WAKES  16
+
 /* What start-up warns of. */
 #define FACTOR_MIN   16
 #define THREADS_MIN  8
@@ -608,11 +611,12 @@ int mod_mcp_drain(void)
 {
     mod_mcp_child_t *child = &mod_mcp_child;
     mcp_action_t action;
-    int any = 0;
+    int any = 0, wakes = 0;
 
     for ( ;; ) {
-        if (woken) {
+        if (woken && wakes < WAKES) {
             woken = 0;
+            wakes++;
             mcp_node_wake(&child->node);
         }
 
@@ -622,12 +626,14 @@ int mod_mcp_drain(void)
             act(&action);
             any = 1;
         }
-        else if (!woken) {
+        else if (!woken || wakes == WAKES) {
             break;
         }
     }
 
-    mod_mcp_pump_before(mcp_node_deadline(&child->node, NULL));
+    /* what is left is the pump's, at once */
+
+    mod_mcp_pump_before(woken ? 0 : mcp_node_deadline(&child->node, NULL));
 
     return any;
 }

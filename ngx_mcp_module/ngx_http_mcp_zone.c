@@ -26,6 +26,9 @@
 /* actions carried out before other events get their turn */
 #define NGX_HTTP_MCP_PUMP_MAX      1024
 
+/* times that it may be woken anew without one */
+#define NGX_HTTP_MCP_WAKES_MAX     16
+
 /* the longest sleep; the clock may be set meanwhile */
 #define NGX_HTTP_MCP_TIMER_MAX     60000
 
@@ -777,7 +780,7 @@ ngx_http_mcp_act(ngx_http_mcp_zone_t *zone, mcp_action_t *action)
 void
 ngx_http_mcp_pump(ngx_http_mcp_zone_t *zone)
 {
-    ngx_uint_t    n;
+    ngx_uint_t    n, wakes;
     mcp_action_t  action;
 
     if (zone->pumping) {
@@ -785,6 +788,7 @@ ngx_http_mcp_pump(ngx_http_mcp_zone_t *zone)
     }
 
     zone->pumping = 1;
+    wakes = 0;
 
     for (n = 0; n < NGX_HTTP_MCP_PUMP_MAX || ngx_exiting; n++) {
         if (zone->woken) {
@@ -795,11 +799,15 @@ ngx_http_mcp_pump(ngx_http_mcp_zone_t *zone)
         mcp_node_next(&zone->node, &action);
 
         if (action.type == MCP_ACT_NONE) {
-            if (zone->woken) {
-                continue;
+            if (!zone->woken) {
+                goto done;
             }
 
-            goto done;
+            if (++wakes == NGX_HTTP_MCP_WAKES_MAX) {
+                break;
+            }
+
+            continue;
         }
 
         ngx_http_mcp_act(zone, &action);

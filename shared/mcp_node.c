@@ -13,6 +13,10 @@
 
 #define MCP_NODE_DRAIN           64
 
+/* So many drains are one turn: whatever goes wrong in the store, the process
+ * does other things, too. */
+#define MCP_NODE_DRAINS          16
+
 
 static void mcp_node_sweep(void *data);
 
@@ -298,9 +302,10 @@ mcp_node_wake(mcp_node_t *node)
 {
     void              *object;
     size_t             i, n;
+    unsigned           k;
     mcp_store_wake_t   wakes[MCP_NODE_DRAIN];
 
-    for ( ;; ) {
+    for (k = 0; k < MCP_NODE_DRAINS; k++) {
         n = mcp_store_drain(node->store, wakes, MCP_NODE_DRAIN);
 
         if (n == 0) {
@@ -322,6 +327,8 @@ mcp_node_wake(mcp_node_t *node)
             }
         }
     }
+
+    node->store->glue.wake(node->store->glue.ctx, node->store->slot);
 }
 
 

@@ -104,7 +104,8 @@ void mcp_node_destroy(mcp_node_t *node);
 /* The next action, or MCP_ACT_NONE in action->type. */
 void mcp_node_next(mcp_node_t *node, mcp_action_t *action);
 
-/* The store's wake for this slot arrived. */
+/* The store's wake for this slot arrived.  What there is more than one turn's
+ * work comes with another wake of the same slot. */
 void mcp_node_wake(mcp_node_t *node);
 
 /* When mcp_node_expire() wants to be called (ms of env->now), or UINT64_MAX.

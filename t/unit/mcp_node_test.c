@@ -376,6 +376,68 @@ test_wind_up(void **state)
 }
 
 
+static struct {
+    mcp_stream_ref_t  ref;
+    unsigned          held;
+} mischief;
+
+
+/* Whenever process 0 lets the lock go, process 1 has news for its call. */
+static void
+wake_again(void *ctx)
+{
+    int           taken;
+    mcp_cursor_t  cursor;
+
+    (void) ctx;
+
+    if (mischief.held++ > 100000) {
+        fail_msg("does not come to an end");
+    }
+
+    assert_int_equal(mcp_store_watch(&d.process[1].store, &mischief.ref, 5, 0,
+                                     &cursor, &taken),
+                     MCP_OK);
+}
+
+
+/* Woken without an end it takes its turns, and loses nothing. */
+static void
+test_woken_for_ever(void **state)
+{
+    unsigned           i;
+    process_t         *p;
+    mcp_stream_spec_t  spec;
+    mcp_store_wake_t   wake;
+
+    (void) state;
+
+    p = &d.process[0];
+    memset(&mischief, 0, sizeof(mischief));
+    memset(&spec, 0, sizeof(mcp_stream_spec_t));
+    memset(spec.id, 1, MCP_STREAM_ID_LEN);
+    assert_int_equal(mcp_store_create(&p->store, &spec, 1, &mischief.ref),
+                     MCP_OK);
+
+    p->store.glue.unlock = wake_again;
+    wake_again(NULL);
+
+    for (i = 0; i < 3; i++) {
+        assert_int_equal(p->woken, 1);
+        p->woken = 0;
+        mcp_node_wake(&p->node);
+    }
+
+    /* what is left comes with the next wake */
+
+    p->store.glue.unlock = driver_unlock;
+    assert_int_equal(p->woken, 1);
+    assert_int_equal(mcp_store_drain(&p->store, &wake, 1), 1);
+    assert_memory_equal(wake.ref.id, spec.id, MCP_STREAM_ID_LEN);
+    mcp_store_free(&p->store, &mischief.ref);
+}
+
+
 static void
 test_log(void **state)
 {
@@ -410,6 +472,7 @@ main(void)
         test(test_batch_dies),
         test(test_adopt_no_memory),
         test(test_wind_up),
+        test(test_woken_for_ever),
         test(test_log)
     };
 
