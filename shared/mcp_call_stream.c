@@ -74,7 +74,7 @@ mcp_call_create_stream(mcp_call_t *call)
     spec.max_bytes = call->policy.stream_buffer;
     spec.session_limit = endpoint->max_session_streams;
     spec.principal_limit = endpoint->max_principal_streams;
-    mcp_faces_room(call, &spec);
+    mcp_faces_spec(call, &spec);
 
     rc = mcp_digest(spec.params, &req->params, 1);
     if (rc != MCP_OK) {

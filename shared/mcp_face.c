@@ -142,7 +142,7 @@ mcp_faces_call(mcp_exchange_t *x)
 
 
 void
-mcp_faces_room(const mcp_call_t *call, mcp_stream_spec_t *spec)
+mcp_faces_spec(const mcp_call_t *call, mcp_stream_spec_t *spec)
 {
     size_t  i;
 
@@ -151,6 +151,10 @@ mcp_faces_room(const mcp_call_t *call, mcp_stream_spec_t *spec)
     {
         return;
     }
+
+    /* it says how long the client may take to come back */
+
+    spec->promised = 1;
 
     if (spec->max_events) {
         spec->max_events += (uint32_t) call->n + 1;

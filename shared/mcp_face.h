@@ -96,9 +96,9 @@ struct mcp_face_s {
 
 int  mcp_faces_begin(mcp_call_t *call);
 
-/* Raises the limits by what mcp_faces_begin() will append: nobody reads by
- * then. */
-void mcp_faces_room(const mcp_call_t *call, mcp_stream_spec_t *spec);
+/* What mcp_faces_begin() promises; and raises the limits by what that will
+ * append: nobody reads by then. */
+void mcp_faces_spec(const mcp_call_t *call, mcp_stream_spec_t *spec);
 
 int  mcp_faces_look(mcp_exchange_t *x, const mcp_head_t *head);
 void mcp_faces_head(mcp_exchange_t *x);

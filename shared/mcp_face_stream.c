@@ -179,13 +179,18 @@ mcp_face_stream_poll(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_buf_t *out)
 }
 
 
-/* One of all, unless it is no stream of this face's. */
+/* One of all, unless it is no stream of this face's.  Those that were sent go
+ * in a while, however often all of them are asked after. */
 static void
 mcp_face_stream_tell(mcp_exchange_t *x, const mcp_stream_info_t *info,
-    size_t start, mcp_buf_t *out)
+    int sent, size_t start, mcp_buf_t *out)
 {
-    if (!mcp_face_allows(x, info)
-        || mcp_store_touch(x->node->store, &info->ref,
+    if (!mcp_face_allows(x, info)) {
+        return;
+    }
+
+    if (!sent
+        && mcp_store_touch(x->node->store, &info->ref,
                            x->node->env->now(x->node->env->ctx))
            != MCP_OK)
     {
@@ -244,7 +249,7 @@ mcp_face_stream_poll_all(mcp_exchange_t *x, mcp_buf_t *out)
                                   NULL)
            == MCP_OK)
     {
-        mcp_face_stream_tell(x, &info, start, out);
+        mcp_face_stream_tell(x, &info, 0, start, out);
     }
 
     position = 0;
@@ -263,7 +268,7 @@ mcp_face_stream_poll_all(mcp_exchange_t *x, mcp_buf_t *out)
         since = since && position != newest;
 
         if (!since || !mcp_face_stream_told(&info, start, out)) {
-            mcp_face_stream_tell(x, &info, start, out);
+            mcp_face_stream_tell(x, &info, 1, start, out);
         }
     }
 

@@ -95,6 +95,8 @@ typedef struct {
     uint64_t            expires;       /* LISTEN: of the session; 0 never */
     uint64_t            max_wait;      /* unattended at most so long */
     uint64_t            linger;        /* kept after the end was sent */
+    unsigned            promised;      /* 1: kept for max_wait at least, until
+                                          its end is confirmed */
     uint32_t            max_events;    /* 0: no limit */
     uint64_t            max_bytes;     /* 0: no limit */
     uint32_t            session_limit; /* streams that are not over and sent;
@@ -249,7 +251,8 @@ int mcp_store_raise_turn(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint32_t turn);
 
 /* The time for which a stream may be unattended begins anew; nothing changes
- * for one that is attended, or over and sent. */
+ * for one that is attended, or over and sent, and confirmed where more was
+ * promised. */
 int mcp_store_touch(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t now);
 
@@ -355,11 +358,11 @@ int mcp_store_publish(mcp_store_t *store,
 
 /*
  * Looks at up to budget chunks, going round, and frees what is due: streams
- * that are over and unattended for linger (all sent) or max_wait (not all);
- * listeners whose session expired, or without subscriptions and unattended
- * for max_wait; expired values.  report (may be NULL) is called, without the
- * lock, for each stream that still had unsent events.  Returns the number
- * freed.
+ * that are over and unattended for linger (all sent, and, where more was
+ * promised, confirmed) or max_wait (not all); listeners whose session expired,
+ * or without subscriptions and unattended for max_wait; expired values.
+ * report (may be NULL) is called, without the lock, for each stream that still
+ * had unsent events.  Returns the number freed.
  */
 size_t mcp_store_sweep(mcp_store_t *store, uint64_t now, unsigned budget,
     void (*report)(void *ctx, const mcp_stream_info_t *info), void *ctx);

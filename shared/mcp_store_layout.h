@@ -31,7 +31,7 @@
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
-#define MCP_STORE_VERSION    6
+#define MCP_STORE_VERSION    7
 
 #define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* of 32-bit refs */
 
@@ -225,6 +225,8 @@ typedef struct {
     uint64_t           max_bytes;
     uint32_t           alias;
     uint32_t           turn;
+    uint32_t           promised;
+    uint32_t           spare;
 
     uint64_t           confirmed_seq;  /* a client has said that it has it */
     uint64_t           sent_seq;

@@ -371,6 +371,7 @@ mcp_store_stream_fill(mcp_store_stream_t *st, const mcp_stream_spec_t *spec,
     st->expires = spec->expires;
     st->max_wait = spec->max_wait;
     st->linger = spec->linger;
+    st->promised = spec->promised;
     st->max_events = spec->max_events;
     st->max_bytes = spec->max_bytes;
 
@@ -887,6 +888,20 @@ mcp_store_raise_turn(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
+/* Whether the client of a stream that is over has had what it was promised:
+ * what was written to a socket need not have arrived. */
+static int
+mcp_store_stream_delivered(const mcp_store_stream_t *st)
+{
+    if (st->sent_seq < st->events.last) {
+        return 0;
+    }
+
+    return !st->promised || st->state == MCP_STATE_CANCELLED
+           || st->confirmed_seq >= st->events.last;
+}
+
+
 int
 mcp_store_touch(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t now)
 {
@@ -900,7 +915,7 @@ mcp_store_touch(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t now)
     }
 
     if (st->consumer_slot == MCP_STORE_NO_SLOT && st->unattended < now
-        && !mcp_store_stream_settled(st))
+        && !(mcp_store_final(st) && mcp_store_stream_delivered(st)))
     {
         st->unattended = now;
     }
@@ -948,7 +963,9 @@ mcp_store_stream_due(mcp_store_stream_t *st, uint64_t now)
     if (mcp_store_final(st)) {
         since = st->ended > since ? st->ended : since;
 
-        if (st->sent_seq >= st->events.last) {
+        if (mcp_store_stream_delivered(st)
+            || (st->sent_seq >= st->events.last && wait < st->linger))
+        {
             wait = st->linger;
         }
 

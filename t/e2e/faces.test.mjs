@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import { describe, test as one } from 'node:test';
 import { Fixture } from './lib/fixture.mjs';
 import { ask, count, faces } from './lib/callers.mjs';
-import { pause } from './lib/faces.mjs';
-import { status } from './lib/load.mjs';
+import { held, pause, rest } from './lib/faces.mjs';
+import { settle, status } from './lib/load.mjs';
 
 const COMMON = { mcp_close_after: 'off', mcp_stream_after: '100ms',
                  mcp_resume_after: '300ms',
@@ -15,13 +15,15 @@ const COMMON = { mcp_close_after: 'off', mcp_stream_after: '100ms',
 
 // a stream with a URL is closed while it asks, whoever reads it
 
-const [main, linked, brief, full] = await Promise.all([
+const [main, linked, brief, hasty, full] = await Promise.all([
     Fixture.use({ workers: 3, threads: 8, location: COMMON }),
     Fixture.use({ workers: 3, threads: 8,
                   location: { ...COMMON, mcp_link: 'on' } }),
     Fixture.use({ workers: 2, threads: 16,
                   location: { ...COMMON, mcp_link: 'on',
                               mcp_max_wait: '2s' } }),
+    Fixture.use({ workers: 2, threads: 16,
+                  location: { ...COMMON, mcp_linger: '100ms' } }),
     Fixture.use({ workers: 2, zone: '1m',
                   location: { ...COMMON, mcp_link: 'on',
                               mcp_stream_buffer: '128k' } }),
@@ -179,6 +181,34 @@ test('dropped after the response, before it arrived', async (face) => {
     await caller.back();
     await caller.end();
 });
+
+
+// what these faces tell a client: how long it may take to come back
+
+test('dropped after the response, kept for as long as was told',
+    async (face) => {
+        const caller = await begin(face, count(2), hasty);
+
+        caller.answer.pause();
+        await over(hasty, caller);
+        await settle(() => status(hasty), { consumers_live: 0 });
+        caller.drop();
+
+        // one that was told nothing, and goes
+
+        const plain = await hasty.session();
+        const call = await held(plain, 1);
+
+        await plain.open(call.gate);
+        await rest(call.answer, call.id);
+
+        while ((await plain.get(call.answer.lastId)).status !== 404) {
+            await pause(50);
+        }
+
+        await caller.back();
+        await caller.end();
+    }, { of: ({ face }) => face === 'requests' || face === 'streams' });
 
 
 test('resumed twice', async (face) => {

@@ -418,7 +418,7 @@ test_refused(void **state)
 
     /* expired */
 
-    driver_wait(&d, 20000);
+    driver_wait(&d, 70000);
     ask(session, resume_of("7", token), 200, REFUSED);
     ask(session, status_of("7", token), 200, REFUSED);
     quiet();

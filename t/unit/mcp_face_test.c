@@ -288,6 +288,81 @@ test_policy_holds(void **state)
 }
 
 
+/* The response was written to a connection that is dead: it is kept for as
+ * long as the client was told, or until that says that it has it; who was told
+ * nothing has what linger gives. */
+static void
+test_kept_as_told(void **state)
+{
+    size_t      i;
+    uint64_t    linger;
+    mcp_job_t  *job;
+
+    static const struct {
+        const char  *knows;
+        const char  *resume;
+    } cases[] = {
+        { "\"resumableRequests\":{}",
+          "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"requests/resume\","
+          "\"params\":{\"resumeToken\":\"%1$s\"}}" },
+        { "\"streams\":{}",
+          "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"stream/resume\","
+          "\"params\":{\"resumeToken\":\"%1$s\",\"streamId\":\"%2$.22s\"}}" },
+        { "\"resumeTokens\":{}", NULL },
+        { "\"sampling\":{}", NULL }
+    };
+
+    (void) state;
+
+    linger = d.endpoint.linger;
+    d.endpoint.max_wait = 40000;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        char  text[1024], last[64];
+
+        snprintf(text, sizeof(text), "{%s}", cases[i].knows);
+        client_open(&d, session, NEW, text);
+        job = call(0);
+        backend_say(&d, job, PROGRESS(1) "\n");
+
+        if (cases[i].resume) {
+            quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
+        }
+
+        end_with_result(job);
+        has(a.text, ANSWER);
+        client_last_id(&a, last);
+        client_close(&d, &a);
+
+        driver_wait(&d, (unsigned) linger + 1000);
+
+        if (cases[i].resume == NULL) {
+            assert_int_equal(stats().streams, 0);
+            continue;
+        }
+
+        snprintf(text, sizeof(text), cases[i].resume, token, last);
+        driver_wait(&d, 40000 - (unsigned) linger - 2000);
+        post_after(1, &b, session, text, NULL);
+        has(b.text, ANSWER);
+        assert_int_equal(b.ended, 1);
+        client_close(&d, &b);
+
+        /* it lost that, too; now it has it */
+
+        driver_wait(&d, 39000);
+        assert_int_equal(stats().streams, 1);
+        post_after(1, &b, session, text, last);
+        has_not(b.text, ANSWER);
+        client_close(&d, &b);
+        driver_wait(&d, (unsigned) linger + 1000);
+        assert_int_equal(stats().streams, 0);
+        ask(session, text, 200, REFUSED);
+        quiet();
+    }
+}
+
+
 /* Nobody takes such a stream over, whoever it is and whatever he has of it. */
 static void
 test_not_resumable_taken(void **state)
@@ -407,6 +482,7 @@ main(void)
         test(test_tool_policy),
         test(test_not_resumable),
         test(test_policy_holds),
+        test(test_kept_as_told),
         test(test_not_resumable_taken),
         test(test_batch_not_resumable),
         test(test_first_events)

@@ -33,6 +33,7 @@ typedef struct {
     uint64_t            first;
     uint64_t            last;
     uint64_t            sent;
+    uint64_t            confirmed;
     uint64_t            answered;
     uint64_t            failed;
     uint64_t            created;
@@ -192,6 +193,24 @@ resync(void)
 }
 
 
+/* How long after its end. */
+static uint64_t
+kept_for(const model_t *m)
+{
+    if (m->sent < m->last) {
+        return m->spec.max_wait;
+    }
+
+    if (m->spec.promised && m->spec.max_wait > m->spec.linger
+        && m->confirmed < m->last && m->state != MCP_STATE_CANCELLED)
+    {
+        return m->spec.max_wait;
+    }
+
+    return m->spec.linger;
+}
+
+
 static int
 due(const model_t *m)
 {
@@ -216,8 +235,7 @@ due(const model_t *m)
 
     if (final(m)) {
         since = m->ended > since ? m->ended : since;
-        return now - since >= (m->sent >= m->last ? m->spec.linger
-                                                  : m->spec.max_wait);
+        return now - since >= kept_for(m);
     }
 
     return m->spec.kind == MCP_STREAM_LISTEN && subs == 0
@@ -260,6 +278,8 @@ do_create(model_t *m)
     m->spec.session_limit = draw(3) ? 0 : (uint32_t) draw(8);
     m->spec.kind = draw(4) ? MCP_STREAM_CALL : MCP_STREAM_LISTEN;
     m->spec.expires = draw(2) ? now + draw(100000) : 0;
+    m->spec.promised = (unsigned) draw(2);
+    m->spec.linger = draw(2) ? 5000 : 90000;
 
     for (i = 0, count = 0; i < STREAMS; i++) {
         count += model[i].there && !settled(&model[i])
@@ -469,7 +489,8 @@ do_read(model_t *m)
 
     if (before + 1 < m->first) {
         assert_int_equal(rc, MCP_ERR_PURGED);
-        assert_int_equal(m->spec.kind, MCP_STREAM_LISTEN);
+        assert_true(m->spec.kind == MCP_STREAM_LISTEN
+                    || before + 1 <= m->confirmed);
         mcp_store_unwatch(&d.store[m->slot], &m->ref, (uint64_t) k, 0, now);
         m->consumer = -1;
         m->unattended = now;
@@ -528,6 +549,27 @@ do_unwatch(model_t *m)
     m->sent = sent > m->sent ? sent : m->sent;
     m->consumer = -1;
     m->unattended = now;
+}
+
+
+static void
+do_confirm(model_t *m)
+{
+    int       rc;
+    uint64_t  seq;
+
+    seq = draw(4) ? draw(m->sent + 1) : draw(m->last + 2);
+    rc = mcp_store_confirm(some_process(), &m->ref, seq);
+
+    if (seq > m->last) {
+        assert_int_equal(rc, MCP_ERR_NOT_FOUND);
+        return;
+    }
+
+    assert_int_equal(rc, MCP_OK);
+    m->confirmed = seq > m->confirmed ? seq : m->confirmed;
+    m->sent = seq > m->sent ? seq : m->sent;
+    m->first = seq + 1 > m->first ? seq + 1 : m->first;
 }
 
 
@@ -938,6 +980,9 @@ operate(void)
     case 21:
     case 22:
         do_read(m);
+        break;
+    case 23:
+        do_confirm(m);
         break;
     default:
         do_append(m);

@@ -422,12 +422,65 @@ test_touch(void **state)
 }
 
 
+/* What was sent goes after linger, unless its client was promised more: then
+ * when that is over, or it has said that it has the end. */
+static void
+test_promised(void **state)
+{
+    int                taken, promised;
+    char               buf[4096];
+    size_t             len;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    for (promised = 0; promised < 4; promised++) {
+        store_spec(&spec, 1, 1);
+        spec.promised = (promised > 0);
+        spec.max_wait = promised == 3 ? 100 : 60000;
+        store_create(&d, 0, &spec, &ref);
+        assert_int_equal(store_say(&d, 0, &ref, mcp_str("1"), 0,
+                                   MCP_STATE_COMPLETED), MCP_OK);
+        assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
+                         MCP_OK);
+        assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf,
+                                        sizeof(buf), &len), MCP_OK);
+        mcp_store_unwatch(S1, &ref, 5, 1, 1000000);
+
+        if (promised == 2) {
+            mcp_store_touch(S0, &ref, 1005000);
+            mcp_store_sweep(S0, 1064999, UINT32_MAX, NULL, NULL);
+            assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+            assert_int_equal(mcp_store_confirm(S0, &ref, 1), MCP_OK);
+            mcp_store_touch(S0, &ref, 1064999);
+
+        } else if (promised == 1) {
+            mcp_store_sweep(S0, 1059999, UINT32_MAX, NULL, NULL);
+            assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+            mcp_store_sweep(S0, 1060000, UINT32_MAX, NULL, NULL);
+
+        } else {
+            mcp_store_sweep(S0, 1004999, UINT32_MAX, NULL, NULL);
+            assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+        }
+
+        mcp_store_sweep(S0, 1065000, UINT32_MAX, NULL, NULL);
+        assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_ERR_NOT_FOUND);
+        store_sound(&d);
+    }
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         store_test(test_notes),
         store_test(test_touch),
+        store_test(test_promised),
         store_test(test_create_and_find),
         store_test(test_session_walk),
         store_test(test_session_sent),
