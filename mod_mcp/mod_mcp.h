@@ -109,6 +109,13 @@ typedef struct mod_mcp_client_t mod_mcp_client_t;
 typedef struct mod_mcp_run_t mod_mcp_run_t;
 typedef struct mod_mcp_origin_t mod_mcp_origin_t;
 
+/* Whether this process is told to end. */
+typedef enum {
+    MOD_MCP_SERVING = 0,
+    MOD_MCP_WINDING_UP,                 /* gracefully: calls run on */
+    MOD_MCP_ENDING                      /* at once */
+} mod_mcp_end_e;
+
 /* This process's part in the zone.  The core is not thread-safe: everything
  * of it is used between mod_mcp_lock() and mod_mcp_unlock(). */
 typedef struct {
@@ -123,7 +130,7 @@ typedef struct {
     int ready;                          /* attached, the pump runs */
     int threaded;                       /* not prefork */
     int async;                          /* connections can be suspended */
-    int stopping;                       /* gracefully; under the lock */
+    mod_mcp_end_e end;                  /* under the lock */
 } mod_mcp_child_t;
 
 extern mod_mcp_child_t mod_mcp_child;
@@ -364,8 +371,9 @@ void mod_mcp_job_interrupt(void);
 /* Runs a backend call to its end, which it reports; frees run. */
 void mod_mcp_job_run(mod_mcp_run_t *run);
 
-/* Ends the job threads: waits for what they run, if graceful. */
-void mod_mcp_job_stop(int graceful);
+/* Ends the job threads: waits for what they run, for as long as this process
+ * winds up, and for a moment more if it is to end at once. */
+void mod_mcp_job_stop(void);
 
 /* --- mod_mcp_origin.c --- */
 

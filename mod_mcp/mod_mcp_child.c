@@ -50,6 +50,12 @@ static retained_t *retained;
 static mcp_keys_t zone_keys;
 static apr_thread_mutex_t *lock;
 static int woken;                       /* mcp_node_wake() is due */
+static int waits;                       /* threads in mod_mcp_wait() */
+
+/* while this process winds up */
+static struct sigaction term_before;
+static int term_taken;                  /* that was replaced */
+static int termed;                      /* it came */
 
 /* kept for the next calls: so many, and so much unused memory in each */
 #define POOLS       64
@@ -379,17 +385,25 @@ void mod_mcp_patrol(void)
 
 void mod_mcp_bell(void)
 {
+    mod_mcp_child_t *child = &mod_mcp_child;
     uint64_t count;
 
     /* EAGAIN: somebody else's, or none */
 
-    if (read(mod_mcp_child.bell, &count, sizeof(count)) == -1
-        && errno != EAGAIN) {
+    if (read(child->bell, &count, sizeof(count)) == -1 && errno != EAGAIN) {
         ap_log_error(APLOG_MARK, APLOG_ERR, APR_FROM_OS_ERROR(errno),
-                     mod_mcp_child.server, "mod_mcp: reading the eventfd");
+                     child->server, "mod_mcp: reading the eventfd");
     }
 
     woken = 1;
+
+    /* httpd ends, or starts anew, while this process winds up */
+
+    if (__atomic_load_n(&termed, __ATOMIC_ACQUIRE)
+        && child->end == MOD_MCP_WINDING_UP) {
+        child->end = MOD_MCP_ENDING;
+        mod_mcp_job_interrupt();
+    }
 }
 
 static int attach(void)
@@ -421,6 +435,66 @@ static int attach(void)
     return 1;
 }
 
+/* --- SIGTERM while this process winds up --- */
+
+/* In a signal's handler: the pump does what is to be done. */
+static void on_term(int sig, siginfo_t *info, void *context)
+{
+    uint64_t one = 1;
+    int before = errno;
+
+    /* the MPM wakes its own threads with it */
+
+    if (info->si_pid != getpid()) {
+        __atomic_store_n(&termed, 1, __ATOMIC_RELEASE);
+
+        if (write(mod_mcp_child.bell, &one, sizeof(one)) == -1) {
+            /* it has been ringing for ages */
+        }
+    }
+
+    if (term_before.sa_flags & SA_SIGINFO) {
+        term_before.sa_sigaction(sig, info, context);
+    }
+    else if (term_before.sa_handler != SIG_IGN) {
+        term_before.sa_handler(sig);
+    }
+
+    errno = before;
+}
+
+/*
+ * An MPM with threads listens to its parent no more once a child winds up, and
+ * ignores the signal that the parent sends to all children, of whatever
+ * generation, when it ends or starts anew at once.  Calls would hold that up
+ * until the parent loses patience and kills the child.
+ */
+static void watch_term(void)
+{
+    struct sigaction action;
+
+    if (term_taken || sigaction(SIGTERM, NULL, &term_before) == -1
+        || term_before.sa_handler == SIG_DFL) {
+        return;
+    }
+
+    action = term_before;
+    action.sa_flags |= SA_SIGINFO;
+    action.sa_sigaction = on_term;
+
+    term_taken = (sigaction(SIGTERM, &action, NULL) == 0);
+}
+
+static void unwatch_term(void)
+{
+    if (term_taken) {
+        term_taken = 0;
+        sigaction(SIGTERM, &term_before, NULL);
+    }
+}
+
+/* --- how a child ends --- */
+
 static int can_lock(void)
 {
     int n;
@@ -449,11 +523,12 @@ static apr_status_t child_exit(void *data)
     /* prefork ends a process from within a signal's handler: whatever it
      * interrupted may hold the lock */
 
-    if (!child->stopping && !can_lock()) {
+    if (child->end != MOD_MCP_WINDING_UP && !can_lock()) {
         _exit(0);
     }
 
-    mod_mcp_job_stop(child->stopping);
+    mod_mcp_job_stop();
+    unwatch_term();
     mod_mcp_pump_stop();
 
     child->ready = 0;
@@ -466,6 +541,13 @@ static apr_status_t child_exit(void *data)
 
     while (n_pools) {
         apr_pool_destroy(pools[--n_pools]);
+    }
+
+    /* prefork, as above: it waits for a condition that is about to be freed,
+     * which waits for all who wait for it */
+
+    if (waits) {
+        _exit(0);
     }
 
     return APR_SUCCESS;
@@ -549,10 +631,13 @@ void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful)
     }
 
     mod_mcp_lock();
-    mod_mcp_child.stopping = graceful ? 1 : 0;
+    mod_mcp_child.end = graceful ? MOD_MCP_WINDING_UP : MOD_MCP_ENDING;
     mcp_node_stop(&mod_mcp_child.node);
 
-    if (!graceful) {
+    if (graceful) {
+        watch_term();
+    }
+    else {
         mod_mcp_job_interrupt();
     }
 
@@ -657,12 +742,16 @@ void mod_mcp_wait(apr_thread_cond_t *cond, apr_interval_time_t timeout)
         return;
     }
 
+    waits++;
+
     if (timeout > 0) {
         apr_thread_cond_timedwait(cond, lock, timeout);
     }
     else {
         apr_thread_cond_wait(cond, lock);
     }
+
+    waits--;
 }
 
 apr_pool_t *mod_mcp_pool_get(void)

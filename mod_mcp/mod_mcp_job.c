@@ -269,22 +269,33 @@ static apr_status_t thread_start(void)
     return threads ? APR_SUCCESS : rv;
 }
 
-void mod_mcp_job_stop(int graceful)
+static int is_winding_up(void)
 {
-    apr_time_t end = apr_time_now() + MERCY;
+    return mod_mcp_child.end == MOD_MCP_WINDING_UP;
+}
+
+void mod_mcp_job_stop(void)
+{
+    apr_time_t end;
 
     mod_mcp_lock();
 
     /* a call that waits for its client has no thread and will want one */
 
-    while (graceful && mod_mcp_child.node.calls > 0) {
+    while (is_winding_up() && mod_mcp_child.node.calls > 0) {
         mod_mcp_wait(idle, apr_time_from_msec(100));
     }
 
     ended = 1;
     apr_thread_cond_broadcast(work);
 
-    while (threads + lent > 0 && (graceful || apr_time_now() < end)) {
+    while (is_winding_up() && threads + lent > 0) {
+        mod_mcp_wait(idle, apr_time_from_msec(100));
+    }
+
+    end = apr_time_now() + MERCY;
+
+    while (threads + lent > 0 && apr_time_now() < end) {
         mod_mcp_wait(idle, apr_time_from_msec(100));
     }
 
@@ -366,6 +377,11 @@ void mod_mcp_job_invoke(mcp_job_t *job, mod_mcp_client_t *client)
     mod_mcp_run_t *run;
 
     job->glue = NULL;
+
+    if (mod_mcp_child.end == MOD_MCP_ENDING) {
+        mcp_job_end(job, MCP_FAULT_BACKEND_FAILED, "the server ends");
+        return;
+    }
 
     origin = get_origin(job, client);
 

@@ -738,6 +738,43 @@ suite('restarts', async () => {
             await server.reload('SIGHUP');
         }));
 
+    // httpd kills a child that does not end when it is told to
+
+    const killed = (log) => log.split('\n')
+        .filter((line) => /sending a SIGKILL/.test(line));
+
+    test('not graceful, while a child winds up', () => interrupted(
+        async function both(worker) {
+            await server.reload();
+            assert.equal(await server.works(worker), true);
+            await server.reload('SIGHUP');
+            await server.settled();
+            assert.deepEqual(killed(await server.log()), []);
+        }));
+
+    for (const [what, tool] of [['runs', 'count'], ['is detached', 'detach']])
+    {
+        test(`a stop, while a child winds up whose call ${what}`, async () => {
+            const stopped = await Fixture.start();
+            const session = await stopped.session();
+
+            await session.open('count', 1);
+
+            const call = await session.call(tool, { n: 2, gate: tool });
+
+            await call.message();
+            await stopped.reload();
+
+            process.kill(await stopped.master(), 'SIGTERM');
+            await stopped.exited;
+
+            const log = await stopped.log();
+
+            await stopped.stop();
+            assert.deepEqual(killed(log), []);
+        });
+    }
+
     test('a child that is killed', () => interrupted(
         async function kill(worker) {
             process.kill(worker, 'SIGKILL');
