@@ -82,7 +82,8 @@ struct mcp_face_s {
     void          (*interim)(mcp_exchange_t *x);
 
     /* A backend's result: MCP_OK if out has another in its place, MCP_DONE if
-     * not, MCP_ERR_MEMORY. */
+     * not, MCP_ERR_SYNTAX if it may not be (why is in the log),
+     * MCP_ERR_MEMORY. */
     int           (*result)(mcp_request_t *req, mcp_str_t body,
                       mcp_buf_t *out);
 

@@ -865,12 +865,19 @@ mcp_face_token_result(mcp_request_t *req, mcp_str_t body, mcp_buf_t *out)
     mcp_buf_init(&token, &call->node->env->mem, SIZE_MAX / 2);
     rc = MCP_OK;
 
-    /* never with an error; nor what could not be one */
+    /* never with an error; "null" is none */
 
-    if (next.type == MCP_JSON_STRING && next.raw.len <= MCP_FACE_TOKEN_MAX
+    if (next.type != MCP_JSON_NULL
         && !mcp_str_eq(mcp_json_get(&result, mcp_str("isError")).raw,
                        mcp_str("true")))
     {
+        if (next.type != MCP_JSON_STRING || next.raw.len > MCP_FACE_TOKEN_MAX)
+        {
+            mcp_call_log(call, MCP_LOG_ERROR, "failed in its backend",
+                         "its nextResumeToken is not a string, or too long");
+            return MCP_ERR_SYNTAX;
+        }
+
         rc = mcp_face_token_wrap(req, next.raw, &token);
     }
 

@@ -346,6 +346,11 @@ mcp_job_result(mcp_request_t *req, mcp_str_t body)
         rc = mcp_call_finish(req, body, 0);
         break;
 
+    case MCP_ERR_SYNTAX:
+        mcp_call_fail(req, MCP_FAULT_BACKEND_OUTPUT);
+        rc = MCP_OK;
+        break;
+
     default:
         rc = mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
     }

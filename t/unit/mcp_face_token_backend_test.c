@@ -248,14 +248,14 @@ test_pages_unanswered(void **state)
 }
 
 
-/* Never with an error; what is no token is not passed on. */
+/* Never with an error; null is none. */
 static void
 test_pages_without(void **state)
 {
     static const char  *const results[] = {
         "{\"content\":[],\"isError\":true,\"_meta\":{"
         "\"nextResumeToken\":\"p2\"}}",
-        "{\"content\":[],\"nextResumeToken\":7}",
+        "{\"content\":[],\"isError\":true,\"nextResumeToken\":7}",
         "{\"nextResumeToken\":null,\"content\":[],\"_meta\":{}}"
     };
 
@@ -273,11 +273,79 @@ test_pages_without(void **state)
         client_close(&d, &a);
     }
 
-    client_post(&d, 0, &a, session, CALL);
+    quiet();
+}
+
+
+/* A result with a token of so many bytes between its quotes. */
+static const char *
+long_page(int n)
+{
     snprintf(line, sizeof(line), "{\"content\":[],\"_meta\":{"
-             "\"nextResumeToken\":\"%03000d\"}}", 1);
-    backend_json(&d, line);
-    has(a.text, "{\"content\":[],\"_meta\":{}}");
+             "\"nextResumeToken\":\"%0*d\"}}", n, 1);
+
+    return line;
+}
+
+
+/* What is no token is an error, or rows would be missing without a word; but
+ * to those who would not have asked for more. */
+static void
+test_pages_bad(void **state)
+{
+    static const char  *const bad[] = {
+        "{\"content\":[],\"nextResumeToken\":7}",
+        "{\"content\":[],\"_meta\":{\"nextResumeToken\":{}}}",
+        NULL
+    };
+
+    char               key[512];
+    size_t             i;
+    mcp_stream_ref_t   ref;
+
+    (void) state;
+
+    begin(NEW);
+    page();
+    strcpy(key, token);
+
+    for (i = 0; i < ITEMS(bad); i++) {
+        d.te.last[0] = '\0';
+        client_post(&d, 0, &a, session, again(key));
+        backend_json(&d, bad[i] ? bad[i] : long_page(2047));
+        has(a.text, "\"error\":{\"code\":-32603,\"message\":"
+                    "\"Backend sent an invalid response\"}");
+        has(d.te.last, "its nextResumeToken");
+        client_close(&d, &a);
+    }
+
+    client_post(&d, 0, &a, session, again(key));
+    backend_json(&d, long_page(2046));
+    has(a.text, NEXT);
+    client_close(&d, &a);
+
+    /* it waits for room */
+
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 1100);
+    assert_int_equal(a.streaming, 1);
+    hog(&ref);
+    d.te.logged = 0;
+    backend_json(&d, bad[0]);
+    driver_wait(&d, 1500);
+    assert_int_equal(d.te.logged, 2);
+    has_not(a.text, "-32603");
+    mcp_store_free(&d.process[1].store, &ref);
+    driver_wait(&d, 1500);
+    has(a.text, "-32603");
+    client_close(&d, &a);
+
+    /* and those who know no tokens get what the backend said */
+
+    client_open(&d, session, NEW, "{}");
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, bad[0]);
+    has(a.text, bad[0]);
     client_close(&d, &a);
     quiet();
 }
@@ -292,7 +360,8 @@ main(void)
         test(test_full),
         test(test_pages_unmade),
         test(test_pages_unanswered),
-        test(test_pages_without)
+        test(test_pages_without),
+        test(test_pages_bad)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
