@@ -122,6 +122,7 @@ typedef struct {
     server_rec *server;                 /* the main one */
     apr_pool_t *pool;                   /* pchild */
     mcp_env_t env;
+    apr_uint64_t epoch;                 /* ms, see mcp_zone_epoch() */
     mcp_store_t store;
     mcp_node_t node;
     int bell;                           /* eventfd: other processes, and our
@@ -142,6 +143,10 @@ int mod_mcp_post_config(apr_pool_t *pconf, apr_pool_t *plog,
                         apr_pool_t *ptemp, server_rec *s);
 void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s);
 void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful);
+
+/* A clock that nobody sets; and the store's time, which goes with it, in ms. */
+apr_time_t mod_mcp_now(void);
+apr_uint64_t mod_mcp_now_ms(void);
 
 void mod_mcp_lock(void);
 

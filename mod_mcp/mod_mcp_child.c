@@ -12,6 +12,7 @@
 
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "apr_shm.h"
@@ -78,9 +79,23 @@ static void mem_free(void *ctx, void *p)
 
 const mcp_mem_t mod_mcp_mem = { mem_alloc, mem_free, NULL };
 
+apr_time_t mod_mcp_now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+
+    return apr_time_from_sec(ts.tv_sec) + ts.tv_nsec / 1000;
+}
+
+apr_uint64_t mod_mcp_now_ms(void)
+{
+    return mod_mcp_child.epoch + (apr_uint64_t)apr_time_as_msec(mod_mcp_now());
+}
+
 static uint64_t env_now(void *ctx)
 {
-    return (uint64_t)apr_time_as_msec(apr_time_now());
+    return mod_mcp_now_ms();
 }
 
 static int env_random(void *ctx, void *buf, size_t len)
@@ -120,6 +135,7 @@ static int make_region(server_rec *s, apr_size_t size)
     apr_shm_t *shm;
     apr_status_t rv;
     apr_size_t head = APR_ALIGN(sizeof(shared_t), 64);
+    uint64_t epoch;
 
     /* what APR gives begins behind a size of its own */
 
@@ -138,7 +154,9 @@ static int make_region(server_rec *s, apr_size_t size)
 
     memset(retained->shared, 0, sizeof(shared_t));
 
-    switch (mcp_zone_format(retained->region, size)) {
+    epoch = (uint64_t)apr_time_as_msec(apr_time_now() - mod_mcp_now());
+
+    switch (mcp_zone_format(retained->region, size, epoch)) {
     case MCP_OK:
         return OK;
 
@@ -581,6 +599,7 @@ void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s)
 
     child->env.mem = mod_mcp_mem;
     child->env.now = env_now;
+    child->epoch = mcp_zone_epoch(retained->region);
     child->env.random = env_random;
     child->env.log = env_log;
     child->env.log_level = env_log_level(s);

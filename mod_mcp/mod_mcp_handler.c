@@ -626,7 +626,7 @@ void mod_mcp_suspended(conn_rec *c, request_rec *r)
 
     mod_mcp_lock();
 
-    client->suspended = apr_time_now();
+    client->suspended = mod_mcp_now();
     client->state = MOD_MCP_SUSPENDED;
 
     if (client->todo) {
@@ -645,14 +645,14 @@ static apr_interval_time_t hold_left(mod_mcp_client_t *client)
     apr_interval_time_t left;
 
     if (client->held == 0) {
-        client->held = apr_time_now();
+        client->held = mod_mcp_now();
     }
 
     if (global->hold == 0) {
         return -1;
     }
 
-    left = client->held + global->hold - apr_time_now();
+    left = client->held + global->hold - mod_mcp_now();
 
     return left > 0 ? left : 0;
 }
@@ -667,7 +667,7 @@ static void hold(mod_mcp_client_t *client)
 
     if ((left == 0 || state == AP_MPMQ_STOPPING) && client->streaming) {
         mcp_exchange_close(client->exchange);
-        client->held = apr_time_now();
+        client->held = mod_mcp_now();
         left = WAIT_STEP;
     }
 

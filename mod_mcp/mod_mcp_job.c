@@ -293,9 +293,9 @@ void mod_mcp_job_stop(void)
         mod_mcp_wait(idle, apr_time_from_msec(100));
     }
 
-    end = apr_time_now() + MERCY;
+    end = mod_mcp_now() + MERCY;
 
-    while (threads + lent > 0 && apr_time_now() < end) {
+    while (threads + lent > 0 && mod_mcp_now() < end) {
         mod_mcp_wait(idle, apr_time_from_msec(100));
     }
 

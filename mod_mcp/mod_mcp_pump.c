@@ -50,11 +50,6 @@ static apr_uint64_t until;              /* 0: awake; else when it will be */
 
 static apr_uint64_t patrol_at;          /* of the pump alone */
 
-static apr_uint64_t now_ms(void)
-{
-    return (apr_uint64_t)apr_time_as_msec(apr_time_now());
-}
-
 /* --- queue and timers --- */
 
 static void wake_up(void)
@@ -140,7 +135,7 @@ void mod_mcp_pump_timer(mod_mcp_client_t *client, apr_interval_time_t after)
     client->timer.data = client;
 
     mcp_timer_set(&timers, &client->timer,
-                  now_ms() + (apr_uint64_t)apr_time_as_msec(after) + 1);
+                  mod_mcp_now_ms() + (apr_uint64_t)apr_time_as_msec(after) + 1);
     mod_mcp_pump_before(client->timer.when);
 }
 
@@ -323,7 +318,7 @@ static int destroy(mod_mcp_client_t *client)
 {
     apr_interval_time_t rest;
 
-    rest = client->suspended + SETTLE - apr_time_now();
+    rest = client->suspended + SETTLE - mod_mcp_now();
 
     /* it clears this next to last */
 
@@ -645,7 +640,7 @@ static int prepare(int rang)
     mod_mcp_lock();
 
     until = 0;
-    now = now_ms();
+    now = mod_mcp_now_ms();
 
     if (rang) {
         mod_mcp_bell();
@@ -670,7 +665,7 @@ static int prepare(int rang)
 
     when = mcp_node_deadline(&mod_mcp_child.node, NULL);
     when = when < patrol_at ? when : patrol_at;
-    now = now_ms();
+    now = mod_mcp_now_ms();
 
     if (mcp_timers_next(&timers) < when) {
         when = mcp_timers_next(&timers);

@@ -40,6 +40,7 @@ typedef struct {
 
     /* set up in init_process */
     mcp_env_t           env;
+    uint64_t            epoch;         /* ms, see mcp_zone_epoch() */
     mcp_store_t         store;
     mcp_node_t          node;
     ngx_connection_t    dummy;         /* events ask it for fd and log */

@@ -195,6 +195,35 @@ ngx_http_mcp_zone_check(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf)
 
 /* --- shared memory --- */
 
+/* A clock that nobody sets, in ms: nginx's own, unless that is too small. */
+static uint64_t
+ngx_http_mcp_steady(void)
+{
+#if (NGX_PTR_SIZE > 4)
+
+    return ngx_current_msec;
+
+#else
+    struct timespec  ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+
+    return (uint64_t) ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+#endif
+}
+
+
+static uint64_t
+ngx_http_mcp_epoch(void)
+{
+    ngx_time_t  *tp;
+
+    tp = ngx_timeofday();
+
+    return (uint64_t) tp->sec * 1000 + tp->msec - ngx_http_mcp_steady();
+}
+
+
 static ngx_int_t
 ngx_http_mcp_zone_format(ngx_http_mcp_zone_t *zone, ngx_slab_pool_t *pool)
 {
@@ -210,7 +239,7 @@ ngx_http_mcp_zone_format(ngx_http_mcp_zone_t *zone, ngx_slab_pool_t *pool)
         return NGX_ERROR;
     }
 
-    switch (mcp_zone_format(region, size)) {
+    switch (mcp_zone_format(region, size, ngx_http_mcp_epoch())) {
 
     case MCP_OK:
         pool->data = region;
@@ -417,11 +446,11 @@ ngx_http_mcp_bell_handler(ngx_event_t *ev)
 static uint64_t
 ngx_http_mcp_now(void *ctx)
 {
-    ngx_time_t  *tp;
+    ngx_http_mcp_zone_t  *zone;
 
-    tp = ngx_timeofday();
+    zone = ctx;
 
-    return (uint64_t) tp->sec * 1000 + tp->msec;
+    return zone->epoch + ngx_http_mcp_steady();
 }
 
 
@@ -566,6 +595,8 @@ ngx_http_mcp_zone_start(ngx_http_mcp_zone_t *zone)
 
     pool = (ngx_slab_pool_t *) zone->shm_zone->shm.addr;
 
+    zone->epoch = mcp_zone_epoch(pool->data);
+
     if (mcp_zone_attach(&zone->store, pool->data, ngx_http_mcp_wake, zone,
                         (unsigned) ngx_process_slot, (uint64_t) ngx_pid)
         != MCP_OK)
@@ -646,7 +677,7 @@ ngx_http_mcp_arm(ngx_http_mcp_zone_t *zone)
         return;
     }
 
-    now = ngx_http_mcp_now(NULL);
+    now = ngx_http_mcp_now(zone);
 
     delay = (when <= now) ? 1
                           : (ngx_msec_t) ngx_min(when - now,

@@ -71,7 +71,9 @@ typedef struct {
 
 /*
  * What the server can do at once.  "now" is in milliseconds of a clock that
- * all processes sharing a store agree on (wall clock).  "random" fills from
+ * all processes sharing a store agree on: that of the wall when the zone was
+ * made, and steady from then on, as setting the wall clock must neither end
+ * calls nor stop timers.  "random" fills from
  * the operating system's generator and returns MCP_OK or an error.
  * "log" gets one NUL-terminated line; callers test the level first.
  */

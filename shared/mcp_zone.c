@@ -12,6 +12,7 @@
 typedef struct {
     unsigned char  lock[MCP_LOCK_SIZE];
     uint64_t       size;               /* of the store */
+    uint64_t       epoch;
     unsigned char  secret[MCP_ZONE_SECRET_LEN];
 } mcp_zone_t;
 
@@ -21,7 +22,7 @@ _Static_assert(sizeof(mcp_zone_t) <= MCP_ZONE_HEAD && MCP_ZONE_HEAD % 64 == 0,
 
 
 int
-mcp_zone_format(void *region, size_t size)
+mcp_zone_format(void *region, size_t size, uint64_t epoch)
 {
     mcp_zone_t  *zone;
 
@@ -32,6 +33,7 @@ mcp_zone_format(void *region, size_t size)
     zone = region;
     memset(zone, 0, MCP_ZONE_HEAD);
     zone->size = size - MCP_ZONE_HEAD;
+    zone->epoch = epoch;
 
     if (mcp_lock_init(zone->lock) != MCP_OK
         || mcp_random(zone->secret, MCP_ZONE_SECRET_LEN) != MCP_OK)
@@ -50,8 +52,21 @@ mcp_zone_check(const void *region)
 
     zone = region;
 
-    return mcp_store_check((const char *) region + MCP_ZONE_HEAD, zone->size)
-           == MCP_OK ? MCP_OK : MCP_ERR_CONFIG;
+    return zone->epoch != 0
+           && mcp_store_check((const char *) region + MCP_ZONE_HEAD,
+                              zone->size)
+              == MCP_OK ? MCP_OK : MCP_ERR_CONFIG;
+}
+
+
+uint64_t
+mcp_zone_epoch(const void *region)
+{
+    const mcp_zone_t  *zone;
+
+    zone = region;
+
+    return zone->epoch;
 }
 
 

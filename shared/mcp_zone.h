@@ -2,7 +2,7 @@
 /*
  * A zone: the region of memory that a server's processes share, as the glue
  * sees it.  In it stand the lock, a secret for the keys of those who
- * configure none, and the store.
+ * configure none, where its time begins, and the store.
  */
 
 
@@ -18,9 +18,15 @@
 #define MCP_ZONE_MIN_SIZE  (MCP_STORE_MIN_SIZE + MCP_ZONE_HEAD)
 
 
-/* Lays out a new region, 64-byte aligned.  MCP_OK; MCP_ERR_CONFIG: the size
- * will not do; MCP_ERR_INTERNAL: no lock, or no random bytes. */
-int mcp_zone_format(void *region, size_t size);
+/* Lays out a new region, 64-byte aligned; epoch is not 0.  MCP_OK;
+ * MCP_ERR_CONFIG: the size will not do; MCP_ERR_INTERNAL: no lock, or no random
+ * bytes. */
+int mcp_zone_format(void *region, size_t size, uint64_t epoch);
+
+/* What the wall clock said when the machine's steady clock was at 0, in ms: as
+ * given when the region was laid out.  With it all processes have one time,
+ * whatever becomes of the wall clock: see mcp_env_t. */
+uint64_t mcp_zone_epoch(const void *region);
 
 /* MCP_OK if the region was laid out by this version, with this size or less;
  * else MCP_ERR_CONFIG: older processes use it, so leave it alone. */

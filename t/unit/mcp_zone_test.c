@@ -13,7 +13,8 @@
 #include "../../shared/mcp_zone.h"
 
 
-#define SIZE  (512 * 1024)
+#define SIZE   (512 * 1024)
+#define EPOCH  1700000000000ULL
 
 
 /* Shared with children. */
@@ -58,20 +59,20 @@ format(void **state)
 
     p = region_new();
 
-    assert_int_equal(mcp_zone_format(p, MCP_ZONE_MIN_SIZE - 1),
+    assert_int_equal(mcp_zone_format(p, MCP_ZONE_MIN_SIZE - 1, EPOCH),
                      MCP_ERR_CONFIG);
-    assert_int_equal(mcp_zone_format(p, 0), MCP_ERR_CONFIG);
-    assert_int_equal(mcp_zone_format(p + 8, MCP_ZONE_MIN_SIZE),
+    assert_int_equal(mcp_zone_format(p, 0, EPOCH), MCP_ERR_CONFIG);
+    assert_int_equal(mcp_zone_format(p + 8, MCP_ZONE_MIN_SIZE, EPOCH),
                      MCP_ERR_CONFIG);
 
     /* nothing beyond its end */
 
     memset(p, 0x5a, SIZE);
-    assert_int_equal(mcp_zone_format(p, MCP_ZONE_MIN_SIZE), MCP_OK);
+    assert_int_equal(mcp_zone_format(p, MCP_ZONE_MIN_SIZE, EPOCH), MCP_OK);
     assert_int_equal(mcp_zone_check(p), MCP_OK);
     assert_int_equal(p[MCP_ZONE_MIN_SIZE], 0x5a);
 
-    assert_int_equal(mcp_zone_format(p, SIZE), MCP_OK);
+    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
     assert_int_equal(mcp_zone_check(p), MCP_OK);
 
     region_free(p);
@@ -96,10 +97,12 @@ check(void **state)
 
     /* what does not fit is left alone, and so is what does */
 
-    assert_int_equal(mcp_zone_format(p, SIZE), MCP_OK);
+    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
     memcpy(copy, p, SIZE);
     assert_int_equal(mcp_zone_check(p), MCP_OK);
     assert_memory_equal(copy, p, SIZE);
+
+    assert_true(mcp_zone_epoch(p) == EPOCH);
 
     memset(p + MCP_ZONE_HEAD, 0, 64);
     memcpy(copy, p, SIZE);
@@ -126,23 +129,23 @@ keys(void **state)
     memset(&one, 0, sizeof(one));
     memset(&two, 0, sizeof(two));
 
-    assert_int_equal(mcp_zone_format(p, SIZE), MCP_OK);
+    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
     assert_int_equal(mcp_zone_keys(p, &one), MCP_OK);
     assert_int_equal(mcp_zone_keys(p, &two), MCP_OK);
     assert_int_equal(one.n, 1);
     assert_memory_equal(&one, &two, sizeof(one));
 
-    assert_int_equal(mcp_zone_format(p, SIZE), MCP_OK);
+    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
     assert_int_equal(mcp_zone_keys(p, &two), MCP_OK);
     assert_int_equal(two.n, 2);
     assert_memory_not_equal(two.key[0], two.key[1], sizeof(two.key[0]));
 
     for (i = two.n; i < MCP_KEYS_MAX; i++) {
-        assert_int_equal(mcp_zone_format(p, SIZE), MCP_OK);
+        assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
         assert_int_equal(mcp_zone_keys(p, &two), MCP_OK);
     }
 
-    assert_int_equal(mcp_zone_format(p, SIZE), MCP_OK);
+    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
     assert_int_equal(mcp_zone_keys(p, &two), MCP_ERR_LIMIT);
 
     region_free(p);
@@ -178,7 +181,7 @@ attach(void **state)
 
     p = region_new();
 
-    assert_int_equal(mcp_zone_format(p, SIZE), MCP_OK);
+    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
     assert_int_equal(mcp_zone_attach(&one, p, wake, &woken, 1, 100), MCP_OK);
     assert_int_equal(mcp_zone_attach(&two, p, wake, &woken, 2, 200), MCP_OK);
     assert_int_equal(mcp_store_slot_pid(&one, 2), 200);
@@ -237,7 +240,7 @@ lock(void **state)
 
     p = region_new();
 
-    assert_int_equal(mcp_zone_format(p, SIZE), MCP_OK);
+    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
     assert_int_equal(mcp_zone_attach(&store, p, wake, &woken, 0, 1), MCP_OK);
 
     for (i = 0; i < 4; i++) {
