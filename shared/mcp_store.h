@@ -227,10 +227,11 @@ int mcp_store_session_next(mcp_store_t *store,
  * request that this message answers, with MCP_STORE_ERROR if by an error, or
  * -1.  state: the new state (may be the old).  *seq gets its number.  MCP_OK;
  * MCP_ERR_LIMIT: as many events, or bytes, as the stream's limit allows were
- * not sent yet; MCP_ERR_FULL: the region has no room.  Of what was sent as
- * much again is kept, older events are dropped.  An append that answers a
- * request may exceed the stream's limit.  After LIMIT or FULL the owner is
- * woken when there is room again.
+ * not sent yet; MCP_ERR_FULL: the region has no room, also after evicting
+ * streams that are over and were sent, and without what was sent of this one.
+ * Of that as much again as the limit is kept while there is room, older events
+ * are dropped.  An append that answers a request may exceed the stream's limit.
+ * After LIMIT or FULL the owner is woken when there is room again.
  */
 int mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_str_t message, int answers, mcp_stream_state_e state, uint64_t now,

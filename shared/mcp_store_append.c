@@ -75,6 +75,25 @@ mcp_store_trim(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
+/* Drops the oldest event if it may go for another: of a call one that was
+ * sent, of a listener any. */
+static int
+mcp_store_spare(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    if (mcp_store_sent(st) == 0) {
+        if (st->kind != MCP_STREAM_LISTEN || st->events.head == 0) {
+            return 0;
+        }
+
+        mcp_store_add(op->head, MCP_COUNT_EVENTS_DROPPED, 1);
+    }
+
+    mcp_store_drop(op, st);
+
+    return 1;
+}
+
+
 /* Makes room for a message within the stream's limits. */
 static int
 mcp_store_admit(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
@@ -88,12 +107,8 @@ mcp_store_admit(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
 
     if (st->kind == MCP_STREAM_LISTEN) {
 
-        while (mcp_store_over(st, len) && st->events.head != 0) {
-            if (mcp_store_sent(st) == 0) {
-                mcp_store_add(op->head, MCP_COUNT_EVENTS_DROPPED, 1);
-            }
-
-            mcp_store_drop(op, st);
+        while (mcp_store_over(st, len) && mcp_store_spare(op, st)) {
+            /* void */
         }
 
         return MCP_OK;
@@ -144,6 +159,12 @@ mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
 
     st->sent_bytes += mcp_store_log_bytes(op->head, &st->events, from, sent);
     st->sent_seq = sent;
+
+    /* what was sent may go for what found no room in the region */
+
+    if (mcp_store_linked(&st->link[MCP_LINK_HUNGRY])) {
+        mcp_store_mark_owner(op, st);
+    }
 
     if (!st->want_room) {
         return;
@@ -202,10 +223,31 @@ mcp_store_hunger(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len)
 }
 
 
-/* Before a big message is copied: whether it may be appended at all. */
+/* Makes room for a message in the region: streams that linger go first, then
+ * the stream's own events that it can do without.  MCP_ERR_FULL: not even with
+ * that there is any, the owner will be woken. */
+static int
+mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
+    int all)
+{
+    while (mcp_store_ensure(op, mcp_store_append_need(op, st, len), all)
+           != MCP_OK)
+    {
+        if (!mcp_store_spare(op, st)) {
+            mcp_store_hunger(op, st, len);
+            return MCP_ERR_FULL;
+        }
+    }
+
+    return MCP_OK;
+}
+
+
+/* Before a big message is copied: whether it may be appended, and has room.
+ * "lost": it had, but others were quicker. */
 static int
 mcp_store_append_ask(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    size_t len, int answers, int hungry)
+    size_t len, int answers, int lost)
 {
     int                  rc;
     mcp_store_op_t       op;
@@ -221,15 +263,42 @@ mcp_store_append_ask(mcp_store_t *store, const mcp_stream_ref_t *ref,
     if (st == NULL || mcp_store_final(st)) {
         rc = MCP_ERR_NOT_FOUND;
 
-    } else if (hungry) {
+    } else if (lost) {
         mcp_store_hunger(&op, st, len);
         rc = MCP_ERR_FULL;
 
     } else {
         rc = mcp_store_admit(&op, st, len, answers);
+
+        if (rc == MCP_OK) {
+            rc = mcp_store_make_room(&op, st, len, answers >= 0);
+        }
     }
 
     mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+/* A big message: copied into a chain of its own without the lock. */
+static int
+mcp_store_append_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_str_t message, int answers, mcp_store_chain_t *chain)
+{
+    int  rc;
+
+    rc = mcp_store_append_ask(store, ref, message.len, answers, 0);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    rc = mcp_store_private_make(store, &message, 1, sizeof(mcp_store_record_t),
+                                answers >= 0, chain);
+
+    if (rc == MCP_ERR_FULL) {
+        rc = mcp_store_append_ask(store, ref, message.len, answers, 1);
+    }
 
     return rc;
 }
@@ -245,27 +314,22 @@ mcp_store_append_event(mcp_store_op_t *op, mcp_store_stream_t *st,
 
     if (chain != NULL && chain->count > 0) {
         mcp_store_log_attach(op, &st->events, rec, chain);
-        rc = MCP_OK;
 
     } else {
-        rc = mcp_store_log_append(op, &st->events, rec, &message, 1, all);
+        rc = mcp_store_make_room(op, st, message.len, all);
+
+        if (rc == MCP_OK) {
+            rc = mcp_store_log_append(op, &st->events, rec, &message, 1, all);
+        }
+
+        if (rc != MCP_OK) {
+            return rc;
+        }
     }
 
-    /* the region is full: this stream can at least do without what its own
-     * client has */
+    mcp_store_add(op->head, MCP_COUNT_EVENTS, 1);
 
-    while (rc == MCP_ERR_FULL && st->kind == MCP_STREAM_CALL
-           && mcp_store_sent(st) > MCP_STORE_KEEP_SENT)
-    {
-        mcp_store_drop(op, st);
-        rc = mcp_store_log_append(op, &st->events, rec, &message, 1, all);
-    }
-
-    if (rc == MCP_OK) {
-        mcp_store_add(op->head, MCP_COUNT_EVENTS, 1);
-    }
-
-    return rc;
+    return MCP_OK;
 }
 
 
@@ -290,9 +354,7 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     }
 
     rc = mcp_store_append_event(op, st, rec, message, answers >= 0, chain);
-
     if (rc != MCP_OK) {
-        mcp_store_hunger(op, st, message.len);
         return rc;
     }
 
@@ -327,17 +389,7 @@ mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
     big = message.len > MCP_STORE_BIG;
 
     if (big) {
-        rc = mcp_store_append_ask(store, ref, message.len, answers, 0);
-
-        if (rc == MCP_OK) {
-            rc = mcp_store_private_make(store, &message, 1, sizeof(rec),
-                                        answers >= 0, &chain);
-        }
-
-        if (rc == MCP_ERR_FULL) {
-            rc = mcp_store_append_ask(store, ref, message.len, answers, 1);
-        }
-
+        rc = mcp_store_append_copy(store, ref, message, answers, &chain);
         if (rc != MCP_OK) {
             return rc;
         }
@@ -412,10 +464,8 @@ mcp_store_confirm(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t seq)
 static void
 mcp_store_stream_burn(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
-    uint64_t  unsent;
-
-    unsent = mcp_store_log_count(&st->events) - mcp_store_sent(st);
-    mcp_store_add(op->head, MCP_COUNT_EVENTS_DROPPED, (int64_t) unsent + 1);
+    mcp_store_add(op->head, MCP_COUNT_EVENTS_DROPPED,
+                  (int64_t) mcp_store_unsent(st) + 1);
 
     mcp_store_log_clear(op, &st->events);
 
@@ -441,11 +491,6 @@ mcp_store_stream_publish(mcp_store_op_t *op, mcp_store_stream_t *st,
 
     rc = mcp_store_append_event(op, st, &rec, message, 0, chain);
 
-    while (rc == MCP_ERR_FULL && st->events.head != 0) {
-        mcp_store_drop(op, st);
-        rc = mcp_store_append_event(op, st, &rec, message, 0, chain);
-    }
-
     if (rc == MCP_OK) {
         mcp_store_stream_apply(op, st, &rec, 0);
 
@@ -469,8 +514,7 @@ mcp_store_stream_publish_big(mcp_store_t *store, const mcp_stream_ref_t *ref,
     rc = MCP_ERR_FULL;
 
     if (message.len <= MCP_STORE_LEN_MAX) {
-        rc = mcp_store_private_make(store, &message, 1,
-                                    sizeof(mcp_store_record_t), 0, &chain);
+        rc = mcp_store_append_copy(store, ref, message, -1, &chain);
     }
 
     if (mcp_store_enter(store, &op) != MCP_OK) {

@@ -44,9 +44,6 @@
 /* Chunks that one hold of the lock takes for a private chain. */
 #define MCP_STORE_BATCH      1024
 
-/* Events already written that a stream keeps in a region that is full. */
-#define MCP_STORE_KEEP_SENT  64
-
 /* Chunks between two marks of a log, see mcp_store_log_seek(). */
 #define MCP_STORE_MARK       64
 

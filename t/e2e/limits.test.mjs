@@ -244,6 +244,28 @@ describe('a full store', async () => {
 });
 
 
+describe('a call of more than the zone holds', async () => {
+    const server = await Fixture.use({
+        workers: 2, zone: '1m',
+        location: { mcp_stream_buffer: '8m', mcp_close_after: 'off' },
+    });
+    const session = await server.session();
+
+    // what was sent makes room, of messages of either kind
+
+    for (const [n, size] of [[1000, 3000], [50, 60000], [40, 100000]]) {
+        test(`${n} messages of ${size} bytes arrive, and its end`,
+            async () => {
+                const { messages, response } = await session.follow(
+                    await session.call('count', { n, size }));
+
+                assert.deepEqual(counted(messages), upTo(n));
+                assert.equal(textOf(response.result), `counted to ${n}`);
+            });
+    }
+});
+
+
 describe('a flood of resumptions', async () => {
     const server = await Fixture.use({
         location: { mcp_close_after: 'off' },

@@ -140,6 +140,61 @@ test_full_later(void **state)
 }
 
 
+/* A call that has filled the zone alone comes to its end if its client reads:
+ * what was sent makes room. */
+static void
+test_full_of_own(void **state)
+{
+    int         i;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.stream_buffer = 64 * 1024 * 1024;
+
+    /* all is read at once */
+
+    job = call(0);
+    snprintf(line, sizeof(line), BIG(15000), 0);
+
+    for (i = 0; i < 100; i++) {
+        assert_true(backend_say(&d, job, line) > 0);
+        a.len = 0;
+    }
+
+    end_with_result(job);
+    has(a.text, ANSWER);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    driver_wait(&d, 10000);
+    assert_int_equal(stats().streams, 0);
+
+    /* nothing is, for longer than what is held is tried again */
+
+    d.resumes = 0;
+    job = call(0);
+    a.slow = 1;
+    fill(job);
+    driver_wait(&d, 5000);
+    assert_int_equal(d.resumes, 0);
+
+    /* then all: the last word need not wait for time to pass */
+
+    while (client_pull(&a) == MCP_OK) {
+        a.len = 0;
+        driver_pump(&d);
+    }
+
+    assert_int_equal(d.resumes, 1);
+    a.slow = 0;
+    end_with_result(job);
+    has(a.text, ANSWER);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 static void
 test_too_many_streams(void **state)
 {
@@ -181,6 +236,7 @@ main(void)
         test(test_client_leaves_early),
         test(test_full_store),
         test(test_full_later),
+        test(test_full_of_own),
         test(test_too_many_streams)
     };
 

@@ -345,33 +345,133 @@ test_hunger(void **state)
 }
 
 
-/* A stream that fills the region, and whose client keeps up, goes on. */
+/* All that there is to read goes out. */
+static void
+send_all(const mcp_stream_ref_t *ref, mcp_cursor_t *cursor)
+{
+    size_t       len;
+    static char  buf[65536];
+
+    while (mcp_store_read(S1, ref, 5, cursor, cursor->seq, buf, sizeof(buf),
+                          &len) == MCP_OK)
+    {
+        /* void */
+    }
+}
+
+
+/* A stream that fills the region, and whose client keeps up, goes on, and ends
+ * with a response of whatever length. */
 static void
 test_full_of_sent(void **state)
 {
     int                taken;
-    char               buf[65536];
-    size_t             len;
+    size_t             k;
     unsigned           i;
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref;
     mcp_stream_spec_t  spec;
 
+    static const size_t  sizes[][3] = {
+        { 1000, 5000, 1000 },
+        { 60000, 100, 64000 },
+        { 60000, 100, 100000 },
+        { 100000, 100, 100000 },
+        { 2000, 2000, 1600000 },
+        { 1600000, 10, 1600000 }
+    };
+
     (void) state;
 
-    store_spec(&spec, 1, 1);
-    store_create(&d, 0, &spec, &ref);
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
+    for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+        store_spec(&spec, 1, 1);
+        store_create(&d, 0, &spec, &ref);
+        assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
+                         MCP_OK);
 
-    for (i = 0; i < 5000; i++) {
-        assert_int_equal(store_say(&d, 0, &ref, store_message(i, 1000), -1,
-                                   MCP_STATE_PROCESSING), MCP_OK);
-
-        while (mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
-                              sizeof(buf), &len) == MCP_OK)
-        {
-            /* void */
+        for (i = 0; i < sizes[k][1]; i++) {
+            assert_int_equal(store_say(&d, 0, &ref,
+                                       store_message(i, sizes[k][0]), -1,
+                                       MCP_STATE_PROCESSING), MCP_OK);
+            send_all(&ref, &cursor);
         }
+
+        assert_int_equal(store_say(&d, 0, &ref, store_message(i, sizes[k][2]),
+                                   0, MCP_STATE_COMPLETED), MCP_OK);
+        assert_int_equal(cursor.seq, sizes[k][1]);
+        send_all(&ref, &cursor);
+        assert_int_equal(cursor.seq, sizes[k][1] + 1);
+        store_sound(&d);
+        mcp_store_free(S0, &ref);
+    }
+}
+
+
+/* Of events that were sent no more goes than is needed; nothing that was not
+ * sent does; and the owner tries again whenever more has been sent. */
+static void
+test_full_of_own(void **state)
+{
+    size_t             len, k;
+    unsigned           n;
+    uint32_t           room;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_store_wake_t   wake;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+    int                taken;
+    char               buf[1000];
+
+    static const size_t  sizes[] = { 400, 4000, 70000 };
+
+    (void) state;
+
+    for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+        store_spec(&spec, 1, 1);
+        store_create(&d, 0, &spec, &ref);
+        leave_room(&ref, 0);
+        assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+        n = (unsigned) info.last_seq;
+
+        assert_int_equal(store_say(&d, 0, &ref, store_message(1, sizes[k]), -1,
+                                   MCP_STATE_PROCESSING), MCP_ERR_FULL);
+        assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
+                         MCP_OK);
+        store_drain(&d, 0, NULL);
+
+        /* one event goes out, and one chunk is had */
+
+        assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, 520,
+                                        &len), MCP_OK);
+        assert_int_equal(cursor.seq, 1);
+        assert_int_equal(store_drain(&d, 0, NULL), 0);
+        assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 1, buf, 520,
+                                        &len), MCP_OK);
+        assert_int_equal(store_drain(&d, 0, &wake), 1);
+        assert_int_equal(wake.owner, 1);
+
+        assert_int_equal(store_say(&d, 0, &ref, store_message(1, sizes[k]), -1,
+                                   MCP_STATE_PROCESSING),
+                         sizes[k] == 400 ? MCP_OK : MCP_ERR_FULL);
+        assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+        assert_int_equal(info.first_seq, 2);
+        store_sound(&d);
+
+        if (sizes[k] != 400) {
+            send_all(&ref, &cursor);
+            assert_int_equal(store_drain(&d, 0, NULL), 1);
+            assert_int_equal(store_say(&d, 0, &ref,
+                                       store_message(1, sizes[k]), -1,
+                                       MCP_STATE_PROCESSING), MCP_OK);
+            assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+            assert_int_equal(info.last_seq, n + 1);
+            room = mcp_store_room(d.store[0].head, 0);
+            assert_int_equal(room, 0);
+            assert_true(info.first_seq < 200);
+        }
+
+        mcp_store_free(S0, &ref);
     }
 }
 
@@ -518,6 +618,7 @@ main(void)
         store_test(test_full),
         store_test(test_hunger),
         store_test(test_full_of_sent),
+        store_test(test_full_of_own),
         store_test(test_counted),
     };
 
