@@ -10,8 +10,9 @@
  *
  * The token: kind (1), expiry in ms (8), digest of whose it is and of the
  * request (16), then the stream id (16) or the digest of the backend's token
- * (16), and the last event before the interim result (8; else 0).  A backend's
- * token follows in base64url, behind a dot.
+ * (16), and the last event before the interim result (8; else random, so that
+ * no two are the same).  A backend's token follows in base64url, behind a
+ * dot.
  *
  * One of ours is good until it expires or the stream has gone: who has it has
  * the events before it, and gets all others again, since what was written to
@@ -796,6 +797,7 @@ mcp_face_token_wrap(mcp_request_t *req, mcp_str_t inner, mcp_buf_t *out)
     int                     rc;
     char                   *p;
     size_t                  len;
+    uint64_t                which;
     mcp_call_t             *call;
     unsigned char           bind[MCP_DIGEST_LEN], rest[MCP_DIGEST_LEN];
     unsigned char           data[MCP_FACE_TOKEN_LEN];
@@ -809,13 +811,19 @@ mcp_face_token_wrap(mcp_request_t *req, mcp_str_t inner, mcp_buf_t *out)
         rc = mcp_digest(rest, &inner, 1);
     }
 
+    /* equal results of one moment have a token each */
+
+    if (rc == MCP_OK) {
+        rc = mcp_node_random(call->node, &which, sizeof(which));
+    }
+
     if (rc != MCP_OK) {
         return rc;
     }
 
     mcp_face_token_make(data, 'b',
                         mcp_call_now(call) + call->endpoint->resume_lifetime,
-                        bind, rest, 0);
+                        bind, rest, which);
     mcp_face_add_token(out, call->endpoint->keys, MCP_FACE_TOKEN_PURPOSE,
                        data, sizeof(data));
 

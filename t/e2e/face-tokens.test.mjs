@@ -99,6 +99,24 @@ for (const top of [false, true]) {
 }
 
 
+// results of one moment: what uses up one token leaves the others as they are
+
+test('pages that are alike', async () => {
+    const args = { n: 2 };
+    const of = () => session.call('pages', args).then((a) => a.json());
+    const all = await Promise.all(Array.from({ length: 40 }, of));
+    const tokens = all.map(({ result }) => result.nextResumeToken);
+
+    assert.equal(new Set(tokens).size, tokens.length);
+
+    for (const token of tokens) {
+        const next = await again(session, 'pages', args, token);
+
+        assert.equal(textOf((await next.json()).result), 'page 2');
+    }
+});
+
+
 test('nobody else sees any of it', async () => {
     const args = { n: 2 };
     const { result } = await (await plain.call('pages', args)).json();

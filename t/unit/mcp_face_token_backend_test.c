@@ -45,6 +45,53 @@ test_pages(void **state)
 }
 
 
+/* Results of one moment that are the same have a token each, which is good
+ * once, whatever becomes of the others. */
+static void
+test_pages_alike(void **state)
+{
+    size_t       i, k;
+    static char  keys[20][sizeof(token)];
+
+    (void) state;
+
+    begin(NEW);
+
+    for (i = 0; i < ITEMS(keys); i++) {
+        client_post(&d, i % 2, &a, session, CALL);
+        backend_json(&d, PAGE);
+        token_of(&a);
+        client_close(&d, &a);
+        strcpy(keys[i], token);
+
+        for (k = 0; k < i; k++) {
+            assert_string_not_equal(keys[i], keys[k]);
+        }
+    }
+
+    for (i = 0; i < ITEMS(keys); i++) {
+        strcpy(token, keys[i]);
+        client_post(&d, 0, &a, session, again(token));
+        has(d.last_body, "\"resumeToken\":\"p2\"}");
+        backend_json(&d, RESULT);
+        has(a.text, "\"id\":8,\"result\":" RESULT);
+        client_close(&d, &a);
+        ask(session, again(token), 200, REFUSED);
+    }
+
+    /* nothing that could tell them apart: none at all */
+
+    client_post(&d, 0, &a, session, CALL);
+    d.process[0].node.n_random = 0;
+    d.te.random_rc = MCP_ERR_INTERNAL;
+    backend_json(&d, PAGE);
+    d.te.random_rc = MCP_OK;
+    has(a.text, "\"id\":7,\"error\":{\"code\":-32603,");
+    client_close(&d, &a);
+    quiet();
+}
+
+
 /* What went wrong may be tried again. */
 static void
 test_pages_again(void **state)
@@ -356,6 +403,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_pages),
+        test(test_pages_alike),
         test(test_pages_again),
         test(test_full),
         test(test_pages_unmade),
