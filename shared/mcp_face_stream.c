@@ -130,10 +130,6 @@ static void
 mcp_face_stream_status(mcp_buf_t *out, const mcp_stream_info_t *info,
     uint64_t seen)
 {
-    int  pending;
-
-    pending = info->last_seq > seen;
-
     mcp_buf_lit(out, "{\"streamId\":");
     mcp_face_stream_add_id(out, info->ref.id);
 
@@ -144,11 +140,11 @@ mcp_face_stream_status(mcp_buf_t *out, const mcp_stream_info_t *info,
         mcp_buf_lit(out, ",\"status\":\"live\",\"pendingMessages\":");
     }
 
-    mcp_face_add_flag(out, pending);
+    mcp_face_add_flag(out, info->last_seq > seen);
     mcp_buf_lit(out, ",\"hasRequest\":");
     mcp_face_add_flag(out, info->state == MCP_STATE_INPUT_REQUIRED);
     mcp_buf_lit(out, ",\"hasError\":");
-    mcp_face_add_flag(out, pending && info->state == MCP_STATE_FAILED);
+    mcp_face_add_flag(out, info->failed_seq > seen);
     mcp_buf_lit(out, "}");
 }
 

@@ -123,6 +123,7 @@ typedef struct {
     uint64_t            confirmed_seq; /* by mcp_store_confirm() */
     uint64_t            answered;      /* bit k: request k has its response */
     uint64_t            failed;        /* and that is a JSON-RPC error */
+    uint64_t            failed_seq;    /* the last event that is one; 0 */
     uint64_t            unattended;    /* since when; 0 while attended */
     uint64_t            bytes;         /* of events kept */
     uint32_t            alias;         /* see mcp_store_set_alias() */

@@ -232,6 +232,7 @@ typedef struct {
                                           */
     uint64_t           answered;
     uint64_t           failed;
+    uint64_t           failed_seq;
 
     mcp_store_log_t    events;
     mcp_store_log_t    inbox;

@@ -143,6 +143,7 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->confirmed_seq = st->confirmed_seq;
     info->answered = st->answered;
     info->failed = st->failed;
+    info->failed_seq = st->failed_seq;
     info->unattended = st->unattended;
     info->bytes = st->events.bytes;
     info->alias = st->alias;
@@ -768,6 +769,7 @@ mcp_store_stream_answer(mcp_store_stream_t *st, const mcp_store_record_t *rec)
 
     if (rec->answers & MCP_STORE_ERROR) {
         st->failed |= bit;
+        st->failed_seq = rec->seq;
     }
 }
 

@@ -127,6 +127,51 @@ test('an error at the end', async () => {
 });
 
 
+// one of a batch has failed, the other goes on
+
+test('an error in a batch', async () => {
+    const old = await patient.session({ capabilities, version: '2025-03-26' });
+    const gate = `batch ${process.pid}`;
+    const call = (id, name, args) => ({ jsonrpc: '2.0', id,
+        method: 'tools/call', params: { name, arguments: args } });
+
+    await old.open(gate, 1);
+
+    const answer = await old.post([call('a', 'crash', { after: 2 }),
+                                   call('b', 'count', { n: 1, gate })]);
+    const { params } = await answer.message();
+    const of = { said: { [CREATE]: params } };
+    let status;
+
+    answer.close();
+
+    do {
+        status = await poll(old, of, `${params.streamId}.1`);
+    } while (!status.hasError);
+
+    assert.equal(status.status, 'live');
+    assert.equal(status.pendingMessages, true);
+
+    // who has the error is not told of it again
+
+    const again = await resume(old, of);
+    let message;
+
+    do {
+        message = await again.message();
+    } while (message.id !== 'a');
+
+    assert.ok(message.error);
+    again.close();
+    status = await poll(old, of, message.eventId);
+    assert.equal(status.status, 'live');
+    assert.equal(status.hasError, false);
+    await old.open(gate);
+    assert.ok((await rest(await resume(old, of, message.eventId), 'b'))
+        .response.result);
+});
+
+
 test('abandoned, unless somebody asks', async () => {
     const call = await held(session, 1);
 

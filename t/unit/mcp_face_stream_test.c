@@ -688,6 +688,45 @@ test_batch(void **state)
 }
 
 
+/* An error among what is pending, while others of a batch run on; not one that
+ * the client has. */
+static void
+test_batch_error(void **state)
+{
+    char  last[64];
+
+    (void) state;
+
+    begin(OLD);
+    client_post(&d, 0, &a, session, "[" CALL "," CALL8 "]");
+    driver_wait(&d, 1500);
+    assert_true(told());
+    client_close(&d, &a);
+
+    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    ask(session, poll_it(), 200, "\"status\":\"live\","
+        "\"pendingMessages\":true,\"hasRequest\":false,\"hasError\":true");
+    ask(session, REQUEST("1", "stream/poll/all", "{}"), 200,
+        "\"hasError\":true");
+
+    post_after(1, &b, session, resume_it(), NULL);
+    client_last_id(&b, last);
+    client_close(&d, &b);
+    ask(session, poll_it(), 200, "\"status\":\"live\","
+        "\"pendingMessages\":false,\"hasRequest\":false,"
+        "\"hasError\":false");
+
+    backend_json(&d, RESULT);
+    ask(session, poll_it(), 200, "\"status\":\"completed\","
+        "\"pendingMessages\":true,\"hasRequest\":false,"
+        "\"hasError\":false");
+    post_after(1, &b, session, resume_it(), last);
+    has(b.text, RESULT);
+    client_close(&d, &b);
+    quiet();
+}
+
+
 static void
 no_memory(void)
 {
@@ -755,6 +794,7 @@ main(void)
         test(test_named),
         test(test_not_resumable),
         test(test_batch),
+        test(test_batch_error),
         test(test_no_memory)
     };
 

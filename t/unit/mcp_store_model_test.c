@@ -36,6 +36,7 @@ typedef struct {
     uint64_t            confirmed;
     uint64_t            answered;
     uint64_t            failed;
+    uint64_t            failed_seq;
     uint64_t            created;
     uint64_t            unattended;
     uint64_t            ended;
@@ -405,6 +406,7 @@ do_append(model_t *m)
     if (answers >= 0 && answers < 64) {
         m->answered |= (uint64_t) 1 << answers;
         m->failed |= (uint64_t) (error != 0) << answers;
+        m->failed_seq = error ? m->last : m->failed_seq;
     }
 
     if (final(m)) {
@@ -893,6 +895,7 @@ compare(void)
         assert_int_equal(info.state, m->state);
         assert_int_equal(info.answered, m->answered);
         assert_int_equal(info.failed, m->failed);
+        assert_int_equal(info.failed_seq, m->failed_seq);
         assert_int_equal(info.created, m->created);
         assert_int_equal(info.bytes, bytes(m, m->first, m->last));
         assert_int_equal(info.consumer_slot == MCP_STORE_NO_SLOT,
