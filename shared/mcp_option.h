@@ -52,7 +52,7 @@
     X(MAX_EVENTS, max_events, "mcp_max_events",                               \
       "MCPMaxEvents", NUMBER, 0, 1, 1073741824, 65536)                        \
     X(STREAM_BUFFER, stream_buffer, "mcp_stream_buffer",                      \
-      "MCPStreamBuffer", SIZE, 0, 0, MCP_SIZE_MAX, 8388608)                   \
+      "MCPStreamBuffer", SIZE, 0, 1, MCP_SIZE_MAX, 8388608)                   \
     X(MAX_SESSION_STREAMS, max_session_streams, "mcp_max_session_streams",    \
       "MCPMaxSessionStreams", NUMBER, 1, 0, 1073741824, 1024)                 \
     X(MAX_PRINCIPAL_STREAMS, max_principal_streams,                           \

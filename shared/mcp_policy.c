@@ -8,7 +8,7 @@
 typedef enum {
     MCP_POLICY_FLAG = 0,
     MCP_POLICY_TIME,
-    MCP_POLICY_SIZE,
+    MCP_POLICY_SIZE,           /* at least 1 */
     MCP_POLICY_COUNT           /* at least 1 */
 } mcp_policy_type_e;
 
@@ -52,7 +52,7 @@ static const mcp_policy_key_t  mcp_policy_keys[] = {
 static const char *const  mcp_policy_errors[] = {
     "must be true or false",
     "must be a number of seconds, with three decimals at most",
-    "must be a number of bytes",
+    "must be a number of bytes, 1 or more",
     "must be a number of events, 1 or more"
 };
 
@@ -96,6 +96,8 @@ static int
 mcp_policy_number(const mcp_json_value_t *value, mcp_policy_type_e type,
     uint64_t *n)
 {
+    uint64_t  max;
+
     if (type == MCP_POLICY_FLAG) {
         *n = value->raw.len == sizeof("true") - 1;
         return value->type == MCP_JSON_BOOL ? MCP_OK : MCP_ERR_CONFIG;
@@ -113,11 +115,12 @@ mcp_policy_number(const mcp_json_value_t *value, mcp_policy_type_e type,
         return MCP_ERR_CONFIG;
     }
 
-    if (type == MCP_POLICY_COUNT) {
-        return *n && *n <= MCP_POLICY_MAX_EVENTS ? MCP_OK : MCP_ERR_CONFIG;
-    }
+    /* to who keeps the limit 0 is none */
 
-    return *n <= MCP_POLICY_MAX_BYTES ? MCP_OK : MCP_ERR_CONFIG;
+    max = type == MCP_POLICY_COUNT ? MCP_POLICY_MAX_EVENTS
+                                   : MCP_POLICY_MAX_BYTES;
+
+    return *n && *n <= max ? MCP_OK : MCP_ERR_CONFIG;
 }
 
 

@@ -6,7 +6,7 @@ use MCP;
 
 repeat_each(1);
 
-plan tests => repeat_each() * 367;
+plan tests => repeat_each() * 370;
 
 no_long_string();
 
@@ -1403,3 +1403,13 @@ value must be between 0 and 1073741824
 --- error_log
 [emerg]
 unknown directive "mcp_backends"
+
+
+
+=== TEST 127: mcp_stream_buffer that is nothing, which would be no limit
+--- config
+    location = /mcp { mcp mcp; mcp_stream_buffer 0; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_stream_buffer" directive invalid value

@@ -191,6 +191,10 @@ set(void **state)
 
         { MCP_OPTION_STREAM_BUFFER, "64k", 65536, NULL },
         { MCP_OPTION_STREAM_BUFFER, "off", -1, "invalid value" },
+        { MCP_OPTION_STREAM_BUFFER, "0", -1, "invalid value" },
+        { MCP_OPTION_STREAM_BUFFER, "0k", -1, "invalid value" },
+        { MCP_OPTION_STREAM_BUFFER, "1", 1, NULL },
+        { MCP_OPTION_MAX_SESSION_STREAMS, "0", 0, NULL },
         { MCP_OPTION_MAX_MESSAGE, "1x", -1, "invalid value" },
 
         { MCP_OPTION_MAX_DEPTH, "4", 4, NULL },
