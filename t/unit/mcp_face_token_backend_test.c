@@ -45,6 +45,42 @@ test_pages(void **state)
 }
 
 
+/* The same params are those that are written alike, but for white space. */
+static void
+test_pages_as_sent(void **state)
+{
+    size_t  i;
+
+    static const char *const  params[] = {
+        "\"arguments\":{\"a\":1},\"name\":\"echo\"",
+        "\"name\":\"ec\\u0068o\",\"arguments\":{\"a\":1}",
+        "\"name\":\"echo\",\"arguments\":{\"a\":1.0}",
+        "\"name\":\"echo\",\"arguments\" : { \"a\"\n: 1 }"
+    };
+
+    (void) state;
+
+    begin(NEW);
+    page();
+
+    for (i = 0; i < ITEMS(params); i++) {
+        snprintf(line, sizeof(line), REQUEST("8", "tools/call",
+                 "{\"_meta\":{\"resumeToken\":\"%s\"},%s}"), token, params[i]);
+
+        if (i < ITEMS(params) - 1) {
+            ask(session, line, 200, REFUSED);
+        }
+    }
+
+    client_post(&d, 0, &a, session, line);
+    has(d.last_body, "\"resumeToken\":\"p2\"}");
+    backend_json(&d, RESULT);
+    has(a.text, RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 /* Results of one moment that are the same have a token each, which is good
  * once, whatever becomes of the others. */
 static void
@@ -403,6 +439,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_pages),
+        test(test_pages_as_sent),
         test(test_pages_alike),
         test(test_pages_again),
         test(test_full),
