@@ -46,6 +46,7 @@ enum {
     MCP_ERR_PURGED = -5,       /* what was asked for has been dropped */
     MCP_ERR_FULL = -6,         /* the store has no room */
     MCP_ERR_CONFIG = -7,       /* the operator's input is wrong */
+    MCP_ERR_EXISTS = -8,       /* what was to be made is there already */
 
     MCP_ERR_MEMORY = -16,
     MCP_ERR_INTERNAL = -17

@@ -655,11 +655,6 @@ mcp_listener(mcp_node_t *node, const mcp_endpoint_t *endpoint,
         return rc;
     }
 
-    rc = mcp_store_find(node->store, spec.id, info);
-    if (rc != MCP_ERR_NOT_FOUND) {
-        return rc;
-    }
-
     spec.kind = MCP_STREAM_LISTEN;
     memcpy(spec.session, session->id, MCP_DIGEST_LEN);
     memcpy(spec.principal, session->principal, MCP_DIGEST_LEN);
@@ -671,8 +666,19 @@ mcp_listener(mcp_node_t *node, const mcp_endpoint_t *endpoint,
     spec.max_bytes = endpoint->stream_buffer;
     spec.principal_limit = endpoint->max_principal_streams;
 
-    rc = mcp_store_create(node->store, &spec, node->env->now(node->env->ctx),
-                          &ref);
+    /* another process may make it meanwhile */
+
+    do {
+        rc = mcp_store_find(node->store, spec.id, info);
+        if (rc != MCP_ERR_NOT_FOUND) {
+            return rc;
+        }
+
+        rc = mcp_store_create(node->store, &spec,
+                              node->env->now(node->env->ctx), &ref);
+
+    } while (rc == MCP_ERR_EXISTS);
+
     if (rc != MCP_OK) {
         return rc;
     }

@@ -292,7 +292,7 @@ mcp_job_notification(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
 /* The subscription itself is ours, the backend has agreed to it. */
 static int
-mcp_job_subscription(mcp_request_t *req)
+mcp_job_subscribe(mcp_request_t *req)
 {
     int                rc;
     unsigned char      topic[MCP_DIGEST_LEN];
@@ -321,17 +321,42 @@ mcp_job_subscription(mcp_request_t *req)
 }
 
 
+static mcp_fault_e
+mcp_job_subscription(mcp_request_t *req)
+{
+    if (req->method->id != MCP_METHOD_RESOURCES_SUBSCRIBE
+        && req->method->id != MCP_METHOD_RESOURCES_UNSUBSCRIBE)
+    {
+        return MCP_FAULT_NONE;
+    }
+
+    switch (mcp_job_subscribe(req)) {
+
+    case MCP_OK:
+        return MCP_FAULT_NONE;
+
+    case MCP_ERR_FULL:
+        return MCP_FAULT_STORE_FULL;
+
+    case MCP_ERR_LIMIT:
+        return MCP_FAULT_TOO_MANY_STREAMS;
+
+    default:
+        return MCP_FAULT_INTERNAL;
+    }
+}
+
+
 static int
 mcp_job_result(mcp_request_t *req, mcp_str_t body)
 {
-    int        rc;
-    mcp_buf_t  buf;
+    int          rc;
+    mcp_buf_t    buf;
+    mcp_fault_e  fault;
 
-    if ((req->method->id == MCP_METHOD_RESOURCES_SUBSCRIBE
-         || req->method->id == MCP_METHOD_RESOURCES_UNSUBSCRIBE)
-        && mcp_job_subscription(req) != MCP_OK)
-    {
-        return mcp_call_finish_fault(req, MCP_FAULT_STORE_FULL, mcp_null_str);
+    fault = mcp_job_subscription(req);
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_call_finish_fault(req, fault, mcp_null_str);
     }
 
     mcp_buf_init(&buf, &req->call->node->env->mem, SIZE_MAX / 2);

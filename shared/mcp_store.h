@@ -198,7 +198,7 @@ size_t mcp_store_drain(mcp_store_t *store, mcp_store_wake_t *out, size_t n);
 
 /* MCP_OK and *ref; MCP_ERR_FULL (no room in the region, also after evicting
  * streams that are over and were sent); MCP_ERR_LIMIT (too many of the
- * session's or principal's). */
+ * session's or principal's); MCP_ERR_EXISTS (one of that id). */
 int mcp_store_create(mcp_store_t *store, const mcp_stream_spec_t *spec,
     uint64_t now, mcp_stream_ref_t *ref);
 

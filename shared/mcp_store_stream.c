@@ -419,10 +419,12 @@ mcp_store_create_locked(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
 
     head = op->head;
 
-    if (head->slots[op->store->slot].pid != op->store->pid
-        || mcp_store_stream_find(op, spec->id) != NULL)
-    {
+    if (head->slots[op->store->slot].pid != op->store->pid) {
         return MCP_ERR_INTERNAL;
+    }
+
+    if (mcp_store_stream_find(op, spec->id) != NULL) {
+        return MCP_ERR_EXISTS;
     }
 
     if (mcp_store_crowded(head, MCP_ENTRY_SESSION, spec->session,

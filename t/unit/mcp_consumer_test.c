@@ -619,6 +619,84 @@ test_subscription_refused(void **state)
 }
 
 
+/* Nor is one for which there is no room, or which would be one stream too
+ * many; and its client is told what it is. */
+static void
+test_subscription_not_kept(void **state)
+{
+    char              of[MCP_SESSION_TEXT_MAX];
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    client_open_as(&d, of, "alice", NEW, ALL);
+    client_post_as(&d, 0, &b, of, "alice",
+                   REQUEST("1", "resources/subscribe",
+                           "{\"uri\":\"test://a\"}"));
+    hog(&ref);
+    backend_json(&d, "{}");
+    has(b.text, "Server is out of room");
+    client_close(&d, &b);
+    mcp_store_free(&d.process[1].store, &ref);
+
+    d.endpoint.max_principal_streams = 1;
+    client_post_as(&d, 0, &a, of, "alice", CALL);
+    driver_wait(&d, 1500);
+    client_post_as(&d, 0, &b, of, "alice",
+                   REQUEST("1", "resources/subscribe",
+                           "{\"uri\":\"test://a\"}"));
+    backend_answer(&d, d.jobs[1], "{}");
+    has(b.text, "Too many streams");
+    client_close(&d, &b);
+
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+    assert_int_equal(stats().subscriptions, 0);
+    quiet();
+}
+
+
+static struct {
+    mcp_session_t      session;
+    mcp_stream_info_t  info;
+    int                rc;
+} other;
+
+
+/* When process 0 lets the lock go, process 1 makes the same listener. */
+static void
+listen_first(void *ctx)
+{
+    (void) ctx;
+
+    d.process[0].store.glue.unlock = driver_unlock;
+    other.rc = mcp_listener(&d.process[1].node, &d.endpoint, &other.session,
+                            &other.info);
+}
+
+
+static void
+test_listener_at_once(void **state)
+{
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    memset(&other, 0, sizeof(other));
+    memset(other.session.id, 3, MCP_DIGEST_LEN);
+    other.session.expires = d.te.now + 100000;
+
+    d.process[0].store.glue.unlock = listen_first;
+    assert_int_equal(mcp_listener(&d.process[0].node, &d.endpoint,
+                                  &other.session, &info), MCP_OK);
+    assert_int_equal(other.rc, MCP_OK);
+    assert_int_equal(info.ref.index, other.info.ref.index);
+    assert_int_equal(stats().listeners, 1);
+    assert_int_equal(stats().subscriptions, 1);
+    mcp_store_free(&d.process[0].store, &info.ref);
+}
+
+
 /* More was published than a listener may keep: by id it is told, without one
  * it gets what is left. */
 static void
@@ -889,6 +967,8 @@ main(void)
         test(test_purged),
         test(test_listener),
         test(test_subscription_refused),
+        test(test_subscription_not_kept),
+        test(test_listener_at_once),
         test(test_listener_overrun),
         test(test_stop),
         test(test_close_one),

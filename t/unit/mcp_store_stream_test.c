@@ -26,7 +26,7 @@ test_create_and_find(void **state)
     spec.request = store_message(3, 5000);
     assert_int_equal(mcp_store_create(S0, &spec, 77, &ref), MCP_OK);
     assert_int_equal(mcp_store_create(S0, &spec, 77, &other),
-                     MCP_ERR_INTERNAL);
+                     MCP_ERR_EXISTS);
 
     assert_int_equal(mcp_store_find(S1, spec.id, &info), MCP_OK);
     assert_int_equal(info.ref.index, ref.index);
