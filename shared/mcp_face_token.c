@@ -803,6 +803,7 @@ mcp_face_token_wrap(mcp_request_t *req, mcp_str_t inner, mcp_buf_t *out)
     unsigned char           data[MCP_FACE_TOKEN_LEN];
 
     call = req->call;
+    which = 0;
 
     rc = mcp_face_token_bind(&call->node->env->mem, &call->session,
                              req->method->name, req->params, bind);
