@@ -34,43 +34,77 @@
      + MCP_FACE_LINK_HOST_MAX + MCP_TOKEN_TEXT_MAX)
 
 
-/* What goes between "<" and ">", and comes from the client: visible ASCII
- * without what would end it. */
+/* Visible ASCII without what would end a URL between "<" and ">". */
 static int
-mcp_face_link_is_clean(mcp_str_t s, size_t max)
+mcp_face_link_is_plain(unsigned char c)
+{
+    return c > ' ' && c < 0x7f && c != '<' && c != '>' && c != '"'
+           && c != '\\';
+}
+
+
+static int
+mcp_face_link_is_clean(mcp_str_t s)
 {
     size_t  i;
 
     for (i = 0; i < s.len; i++) {
-        if (s.data[i] <= ' ' || s.data[i] >= 0x7f || s.data[i] == '<'
-            || s.data[i] == '>' || s.data[i] == '"' || s.data[i] == '\\'
+        if (!mcp_face_link_is_plain((unsigned char) s.data[i])
             || s.data[i] == '#')
         {
             return 0;
         }
     }
 
-    return s.len <= max;
-}
-
-
-/* A path, which may be empty, and a query. */
-static int
-mcp_face_link_is_target(mcp_str_t s)
-{
-    return mcp_face_link_is_clean(s, MCP_FACE_LINK_TARGET_MAX)
-           && (s.len == 0 || s.data[0] == '/' || s.data[0] == '?');
+    return s.len > 0 && s.len <= MCP_FACE_LINK_HOST_MAX;
 }
 
 
 static int
 mcp_face_link_is_host(mcp_str_t s)
 {
-    return s.len > 0
-           && mcp_face_link_is_clean(s, MCP_FACE_LINK_HOST_MAX)
+    return mcp_face_link_is_clean(s)
            && memchr(s.data, '/', s.len) == NULL
            && memchr(s.data, '?', s.len) == NULL
            && memchr(s.data, '@', s.len) == NULL;
+}
+
+
+/* A path, which may be empty, and a query; no fragment. */
+static int
+mcp_face_link_is_target(mcp_str_t s)
+{
+    return s.len <= MCP_FACE_LINK_TARGET_MAX
+           && (s.len == 0
+               || ((s.data[0] == '/' || s.data[0] == '?')
+                   && memchr(s.data, '#', s.len) == NULL));
+}
+
+
+/* As it is, but what cannot stand in the header: that is the same in other
+ * words (RFC 3986, 2.1). */
+static char *
+mcp_face_link_put(char *p, mcp_str_t s)
+{
+    size_t         i;
+    unsigned char  c;
+
+    static const char  digits[] = "0123456789ABCDEF";
+
+    for (i = 0; i < s.len; i++) {
+        c = (unsigned char) s.data[i];
+
+        if (mcp_face_link_is_plain(c)) {
+            *p++ = (char) c;
+            continue;
+        }
+
+        *p++ = '%';
+        *p++ = digits[c >> 4];
+        *p++ = digits[c & 0xf];
+    }
+
+    return p;
 }
 
 
@@ -223,8 +257,7 @@ mcp_face_link_print(const mcp_link_t *link, char *p)
         path = mcp_str("/");
     }
 
-    memcpy(p, path.data, path.len);
-    p += path.len;
+    p = mcp_face_link_put(p, path);
     sep = '?';
 
     for ( ;; ) {
@@ -236,8 +269,7 @@ mcp_face_link_print(const mcp_link_t *link, char *p)
 
         if (ours.data == NULL && arg.len) {
             *p++ = sep;
-            memcpy(p, arg.data, arg.len);
-            p += arg.len;
+            p = mcp_face_link_put(p, arg);
             sep = '&';
         }
     }
@@ -273,7 +305,7 @@ mcp_face_link_head(mcp_exchange_t *x)
 
     if (!mcp_face_link_is_target(link->target)
         || !(link->origin.len
-             ? mcp_face_link_is_clean(link->origin, MCP_FACE_LINK_HOST_MAX)
+             ? mcp_face_link_is_clean(link->origin)
              : mcp_face_link_is_host(link->host)))
     {
         return;
@@ -281,7 +313,8 @@ mcp_face_link_head(mcp_exchange_t *x)
 
     /* without memory for it there is none */
 
-    start = mcp_arena_alloc(&x->arena, MCP_FACE_LINK_OTHER + link->target.len);
+    start = mcp_arena_alloc(&x->arena,
+                            MCP_FACE_LINK_OTHER + 3 * link->target.len);
     if (start == NULL) {
         return;
     }

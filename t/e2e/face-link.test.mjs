@@ -112,6 +112,25 @@ test('requests in absolute form', async () => {
 });
 
 
+test('what cannot stand in a URL is in it in other words', async () => {
+    const first = await session.send({ method: 'GET',
+        path: '/mcp?a="<b>"&c=d',
+        headers: session.headers({ Accept: 'text/event-stream' }) });
+    const url = urlOf(first);
+
+    assert.ok(url.search.startsWith('?a=%22%3Cb%3E%22&c=d&mcp-stream='));
+
+    // the same stream, which has one reader
+
+    const again = await at(url);
+
+    assert.equal(again.status, 200);
+    assert.equal(await first.ended, 'end');
+    assert.ok(urlOf(again).search.startsWith('?a=%22%3Cb%3E%22&c=d&mcp-'));
+    again.close();
+});
+
+
 test('turn after turn', async () => {
     let answer = await session.call('ask', { rounds: 3, count: 2 });
     const { id } = answer;

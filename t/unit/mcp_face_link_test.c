@@ -215,8 +215,14 @@ test_header(void **state)
         { "u@h", "/mcp", NULL, 0, NULL },
         { "h>", "/mcp", NULL, 0, NULL },
         { "", "/mcp", NULL, 0, NULL },
-        { "h", "/m\"", NULL, 0, NULL },
-        { "h", "/m\xc3\xa9", NULL, 0, NULL },
+        { "h", "/mcp#x", NULL, 0, NULL },
+
+        /* what cannot stand in the header is the same in other words */
+        { "h", "/m\"<>?a=\"x\\y\"&mcp-streams=<&b=%3c", NULL, 0,
+          "<http://h/m%22%3C%3E?a=%22x%5Cy%22&mcp-streams=%3C&b=%3c"
+          "&mcp-stream=" },
+        { "h", "/m\xc3\xa9?\x7f\r\n&{|}", NULL, 0,
+          "<http://h/m%C3%A9?%7F%0D%0A&{|}&mcp-stream=" },
         { "h", "*", NULL, 0, NULL },
 
         /* absolute form: Host is nothing then, the scheme is how it came */
@@ -283,6 +289,43 @@ test_header(void **state)
                                              "Access-Control-Expose-Headers"),
                         "Mcp-Session-Id, WWW-Authenticate, Retry-After");
     client_close(&d, &a);
+    quiet();
+}
+
+
+/* The longest target, every byte of which becomes three; and one more. */
+static void
+test_long_target(void **state)
+{
+    static char  target[2048 + 2];
+
+    int  more;
+
+    (void) state;
+
+    begin(NEW);
+
+    for (more = 0; more < 2; more++) {
+        memset(target, '"', 2048 + (size_t) more);
+        target[0] = '/';
+        target[2048 + more] = '\0';
+
+        client_init(&a, session);
+        client_header(&a, "Host", "h");
+        a.target = target;
+        client_send(&d, 0, &a, "GET", "");
+        assert_int_equal(a.status, 200);
+
+        if (more) {
+            assert_null(client_answer_header(&a, "Link"));
+
+        } else {
+            has(client_answer_header(&a, "Link"), "<http://h/%22%22");
+        }
+
+        client_close(&d, &a);
+    }
+
     quiet();
 }
 
@@ -1322,6 +1365,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_header),
+        test(test_long_target),
         test(test_gap),
         test(test_get),
         test(test_head_only),
