@@ -666,8 +666,16 @@ static const char *set_link_origin(cmd_parms *cmd, void *conf,
                                    const char *arg)
 {
     mod_mcp_dir_t *dir = conf;
+    char text[MCP_SETUP_ERROR_MAX];
+    const char *error = set_expression(cmd, dir, arg, &dir->link_origin);
 
-    return set_expression(cmd, dir, arg, &dir->link_origin);
+    /* with something to evaluate in it, it is looked at when it is used */
+
+    if (error || strpbrk(arg, "%$\\")) {
+        return error;
+    }
+
+    return result(cmd, mcp_setup_link_origin(mod_mcp_str(arg), text), text);
 }
 
 /* Gives the word to one of mcp_setup_*(). */

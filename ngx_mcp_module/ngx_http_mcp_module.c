@@ -42,6 +42,8 @@ static char *ngx_http_mcp_backend(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 static char *ngx_http_mcp_route(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
+static char *ngx_http_mcp_link_origin(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
 static char *ngx_http_mcp_allow_origin(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 static char *ngx_http_mcp_publish_token(ngx_conf_t *cf, ngx_command_t *cmd,
@@ -140,7 +142,7 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
 
     { ngx_string("mcp_link_origin"),
       NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_http_set_complex_value_slot,
+      ngx_http_mcp_link_origin,
       NGX_HTTP_LOC_CONF_OFFSET,
       offsetof(ngx_http_mcp_loc_conf_t, link_origin),
       NULL },
@@ -843,6 +845,29 @@ ngx_http_mcp_route(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
                          ngx_http_mcp_str(&value[2]), error);
 
     return ngx_http_mcp_result(cf, rc, error);
+}
+
+
+static char *
+ngx_http_mcp_link_origin(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    char  *rv;
+    char   error[MCP_SETUP_ERROR_MAX];
+
+    rv = ngx_http_set_complex_value_slot(cf, cmd, conf);
+
+    /* with variables in it, it is looked at when it is used */
+
+    if (rv != NGX_CONF_OK || mlcf->link_origin->lengths) {
+        return rv;
+    }
+
+    return ngx_http_mcp_result(cf,
+              mcp_setup_link_origin(ngx_http_mcp_str(&mlcf->link_origin->value),
+                                    error),
+              error);
 }
 
 

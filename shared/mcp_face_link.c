@@ -13,6 +13,7 @@
 
 
 #include "mcp_face.h"
+#include "mcp_http.h"
 
 
 #define MCP_FACE_LINK_PURPOSE  'k'     /* of tokens */
@@ -27,11 +28,13 @@
 #define MCP_FACE_LINK_ARG_LEN  (sizeof(MCP_FACE_LINK_ARG) - 1)
 #define MCP_FACE_LINK_REL      ">; rel=\"stream\""
 
-#define MCP_FACE_LINK_HOST_MAX    255
 #define MCP_FACE_LINK_TARGET_MAX  2048
 #define MCP_FACE_LINK_OTHER                                                  \
     (sizeof("<https:///&>" MCP_FACE_LINK_ARG MCP_FACE_LINK_REL)              \
-     + MCP_FACE_LINK_HOST_MAX + MCP_TOKEN_TEXT_MAX)
+     + MCP_HTTP_AUTHORITY_MAX + MCP_TOKEN_TEXT_MAX)
+
+#define MCP_FACE_LINK_QUOTE_MAX   100
+#define MCP_FACE_LINK_TELL_AFTER  60000        /* ms */
 
 
 /* Visible ASCII without what would end a URL between "<" and ">". */
@@ -40,33 +43,6 @@ mcp_face_link_is_plain(unsigned char c)
 {
     return c > ' ' && c < 0x7f && c != '<' && c != '>' && c != '"'
            && c != '\\';
-}
-
-
-static int
-mcp_face_link_is_clean(mcp_str_t s)
-{
-    size_t  i;
-
-    for (i = 0; i < s.len; i++) {
-        if (!mcp_face_link_is_plain((unsigned char) s.data[i])
-            || s.data[i] == '#')
-        {
-            return 0;
-        }
-    }
-
-    return s.len > 0 && s.len <= MCP_FACE_LINK_HOST_MAX;
-}
-
-
-static int
-mcp_face_link_is_host(mcp_str_t s)
-{
-    return mcp_face_link_is_clean(s)
-           && memchr(s.data, '/', s.len) == NULL
-           && memchr(s.data, '?', s.len) == NULL
-           && memchr(s.data, '@', s.len) == NULL;
 }
 
 
@@ -228,6 +204,60 @@ mcp_face_link_look(mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
+/* The operator's expression makes something else.  That may be so with every
+ * request, and is told from time to time. */
+static void
+mcp_face_link_tell(mcp_exchange_t *x)
+{
+    uint64_t     now;
+    mcp_str_t    origin;
+    mcp_node_t  *node;
+
+    node = x->node;
+    now = node->env->now(node->env->ctx);
+
+    if (node->link_told && now < node->link_told + MCP_FACE_LINK_TELL_AFTER) {
+        return;
+    }
+
+    node->link_told = now;
+    origin = x->link.origin;
+
+    mcp_node_log(node, MCP_LOG_WARN,
+                 "a stream has no URL: \"%.*s\" is not http:// or https:// and "
+                 "a host",
+                 (int) (origin.len > MCP_FACE_LINK_QUOTE_MAX
+                        ? MCP_FACE_LINK_QUOTE_MAX : origin.len),
+                 origin.data);
+}
+
+
+/* Whether a URL can be made of what came. */
+static int
+mcp_face_link_can(mcp_exchange_t *x)
+{
+    const mcp_link_t  *link;
+
+    link = &x->link;
+
+    if (!mcp_face_link_is_target(link->target)) {
+        return 0;
+    }
+
+    if (link->origin.len == 0) {
+        return mcp_http_is_authority(link->host);
+    }
+
+    if (mcp_http_is_web_origin(link->origin)) {
+        return 1;
+    }
+
+    mcp_face_link_tell(x);
+
+    return 0;
+}
+
+
 /* The URL less its token: path, other arguments, ours.  The path may be empty
  * in absolute form. */
 static char *
@@ -303,11 +333,7 @@ mcp_face_link_head(mcp_exchange_t *x)
         x->link.turn = info.turn;
     }
 
-    if (!mcp_face_link_is_target(link->target)
-        || !(link->origin.len
-             ? mcp_face_link_is_clean(link->origin)
-             : mcp_face_link_is_host(link->host)))
-    {
+    if (!mcp_face_link_can(x)) {
         return;
     }
 

@@ -787,6 +787,28 @@ mcp_http_glob(mcp_str_t pattern, mcp_str_t text)
 }
 
 
+int
+mcp_http_is_authority(mcp_str_t text)
+{
+    mcp_http_authority_t  authority;
+
+    return text.len <= MCP_HTTP_AUTHORITY_MAX
+           && mcp_http_authority_parse(text, &authority) == MCP_OK;
+}
+
+
+int
+mcp_http_is_web_origin(mcp_str_t text)
+{
+    mcp_str_t  scheme;
+
+    return mcp_http_take_scheme(&text, &scheme) == MCP_OK
+           && (mcp_str_case_eq(scheme, mcp_str("http"))
+               || mcp_str_case_eq(scheme, mcp_str("https")))
+           && mcp_http_is_authority(text);
+}
+
+
 void
 mcp_http_target(mcp_str_t *target, mcp_str_t *authority)
 {

@@ -58,6 +58,13 @@ int mcp_http_origin_allowed(const mcp_http_origin_t *o);
  */
 int mcp_http_name_is(mcp_str_t name, mcp_str_t host);
 
+/* 1 if the text is host[:port], of MCP_HTTP_AUTHORITY_MAX bytes at most; and
+ * if it is that behind "http://" or "https://", with nothing else. */
+#define MCP_HTTP_AUTHORITY_MAX  255
+
+int mcp_http_is_authority(mcp_str_t text);
+int mcp_http_is_web_origin(mcp_str_t text);
+
 /*
  * The target of a request line as the rest of the core wants it, path and
  * query: the scheme and authority of the absolute form are cut off.

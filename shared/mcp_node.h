@@ -88,6 +88,9 @@ struct mcp_node_s {
     unsigned char      random[512];    /* drawn ahead; see below */
     size_t             n_random;       /* not yet given out */
 
+    uint64_t           link_told;      /* when the log was told that a URL's
+                                          origin is none; 0: never */
+
     unsigned           calls;          /* live calls owned here */
     unsigned           consumers;
     unsigned           stopping:1;

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "mcp_http.h"
 #include "mcp_setup.h"
 
 
@@ -356,6 +357,20 @@ mcp_setup_origin(mcp_setup_t *setup, mcp_str_t origin, char *error)
 
     return mcp_setup_pattern(setup, &setup->origins, origin, mcp_null_str,
                              error);
+}
+
+
+int
+mcp_setup_link_origin(mcp_str_t origin, char *error)
+{
+    if (origin.len && !mcp_http_is_web_origin(origin)) {
+        return mcp_setup_fail(error,
+                              "\"%.*s\" is not http:// or https:// and a host, "
+                              "with a port or without, and nothing else",
+                              mcp_setup_quote(origin));
+    }
+
+    return MCP_OK;
 }
 
 

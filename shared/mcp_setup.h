@@ -63,6 +63,10 @@ int mcp_setup_route(mcp_setup_t *setup, mcp_str_t pattern, mcp_str_t target,
 /* "scheme://host[:port]", "~regex", "null" or "*". */
 int mcp_setup_origin(mcp_setup_t *setup, mcp_str_t origin, char *error);
 
+/* The origin of stream URLs, where it is known by now: checked, not kept.
+ * "http://host[:port]", the same with https, or nothing. */
+int mcp_setup_link_origin(mcp_str_t origin, char *error);
+
 int mcp_setup_publish_token(mcp_setup_t *setup, mcp_str_t token, char *error);
 int mcp_setup_publish_url(mcp_setup_t *setup, mcp_str_t url, char *error);
 

@@ -6,7 +6,7 @@ use MCP;
 
 repeat_each(1);
 
-plan tests => repeat_each() * 370;
+plan tests => repeat_each() * 382;
 
 no_long_string();
 
@@ -1413,3 +1413,48 @@ unknown directive "mcp_backends"
 --- error_log
 [emerg]
 "mcp_stream_buffer" directive invalid value
+
+
+
+=== TEST 128: mcp_link_origin with a path
+--- config
+    location = /mcp { mcp mcp; mcp_link_origin https://a.example/; }
+--- must_die
+--- error_log
+[emerg]
+"https://a.example/" is not http:// or https:// and a host, with a port or without, and nothing else
+
+
+
+=== TEST 129: mcp_link_origin that is no URL
+--- config
+    location = /mcp { mcp mcp; mcp_link_origin "a b"; }
+--- must_die
+--- error_log
+[emerg]
+"a b" is not http:// or https:// and a host
+
+
+
+=== TEST 130: mcp_link_origin of another scheme
+--- config
+    location = /mcp { mcp mcp; mcp_link_origin ftp://a.example; }
+--- must_die
+--- error_log
+[emerg]
+"ftp://a.example" is not http:// or https:// and a host
+
+
+
+=== TEST 131: mcp_link_origin twice
+--- config
+    location = /mcp {
+        mcp mcp;
+        mcp_link_origin https://a.example;
+        mcp_link_origin https://b.example;
+    }
+--- must_die
+--- error_log
+[emerg]
+"mcp_link_origin" directive is duplicate
+

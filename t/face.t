@@ -6,7 +6,7 @@ use MCP;
 
 repeat_each(1);
 
-plan tests => repeat_each() * 60;
+plan tests => repeat_each() * 64;
 
 no_long_string();
 
@@ -260,3 +260,17 @@ GET /mcp?mcp-stream=AAAA
 --- error_code: 400
 --- access_log
 400|GET /mcp?mcp-stream=AAAA HTTP/1.1|/mcp?mcp-stream=AAAA|mcp-stream=AAAA|
+
+
+
+=== TEST 19: an origin that is nothing is that of the request
+--- config eval
+'mcp_link_origin https://a.example;'
+    . ::own('mcp_link on; mcp_link_origin "";')
+--- init
+my ($call, $client) = ::begun();
+$client->upto(1);
+$client->in =~ m{^Link: <http://localhost/mcp\?mcp-stream=}m
+    or die $client->in;
+$call->ndjson(MCP::text('x'));
+$client->rest;

@@ -131,6 +131,35 @@ test('what cannot stand in a URL is in it in other words', async () => {
 });
 
 
+test('an origin that is none: refused, or told once it is known', async () => {
+    for (const origin of ['https://a.example/', '"a b"', 'ftp://a.example']) {
+        await assert.rejects(
+            Fixture.start({ workers: 1, location: {
+                nginx: `mcp_link_origin ${origin};`,
+                apache: `MCPLinkOrigin ${origin}` } }),
+            { message: /" is not http:\/\/ or https:\/\/ and a host, with/ });
+    }
+
+    const told = await Fixture.use({ workers: 1, location: {
+        mcp_link: 'on',
+        nginx: 'mcp_link_origin https://a.example$http_x_rest;',
+        apache: 'MCPLinkOrigin "https://a.example%{HTTP:X-Rest}"' } });
+    const client = await told.session();
+
+    for (const [rest, is] of [[':81', true], ['/', false], ['/b', false]]) {
+        const listener = await client.get(undefined,
+            { headers: { 'X-Rest': rest } });
+
+        assert.equal(listener.status, 200);
+        assert.equal(listener.headers.link !== undefined, is);
+        listener.close();
+    }
+
+    assert.deepEqual((await told.log()).match(/a stream has no URL: "[^"]*"/g),
+                     ['a stream has no URL: "https://a.example/"']);
+});
+
+
 test('turn after turn', async () => {
     let answer = await session.call('ask', { rounds: 3, count: 2 });
     const { id } = answer;

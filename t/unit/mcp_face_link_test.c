@@ -293,6 +293,57 @@ test_header(void **state)
 }
 
 
+/* What is configured may make anything of a request: that is told, but not with
+ * each. */
+static void
+test_origin_told(void **state)
+{
+    static const struct {
+        const char  *origin;
+        unsigned     wait;
+        const char  *line;             /* NULL: none */
+    } cases[] = {
+        { "https://a.example/", 0, "a stream has no URL: "
+          "\"https://a.example/\" is not http:// or https:// and a host" },
+        { "ftp://a.example", 0, NULL },
+        { "ftp://a.example", 59000, NULL },
+        { "https://a\r\nb", 1000, "a stream has no URL: "
+          "\"https://a??b\" is not" },
+        { "https://a.example", 60000, NULL },
+    };
+
+    size_t    i;
+    unsigned  before;
+
+    (void) state;
+
+    begin(NEW);
+    d.te.env.log_level = MCP_LOG_WARN;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        driver_wait(&d, cases[i].wait);
+        before = d.te.logged;
+
+        client_init(&a, session);
+        client_header(&a, "Host", "h");
+        a.origin = cases[i].origin;
+        client_send(&d, 0, &a, "GET", "");
+        assert_int_equal(a.status, 200);
+        assert_int_equal(client_answer_header(&a, "Link") != NULL,
+                         i == ITEMS(cases) - 1);
+        client_close(&d, &a);
+
+        assert_int_equal(d.te.logged - before, cases[i].line != NULL);
+
+        if (cases[i].line) {
+            has(d.te.last, cases[i].line);
+        }
+    }
+
+    quiet();
+}
+
+
 /* The longest target, every byte of which becomes three; and one more. */
 static void
 test_long_target(void **state)
@@ -1365,6 +1416,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_header),
+        test(test_origin_told),
         test(test_long_target),
         test(test_gap),
         test(test_get),

@@ -375,6 +375,73 @@ origins_own(void **state)
 }
 
 
+/* What URLs may begin with. */
+static void
+web_origins(void **state)
+{
+    static const struct {
+        const char  *text;
+        int          authority;
+        int          origin;
+    } cases[] = {
+        { "a.example", 1, 0 },
+        { "a.example:8443", 1, 0 },
+        { "[::1]:80", 1, 0 },
+        { "", 0, 0 },
+        { "a b", 0, 0 },
+        { "a/", 0, 0 },
+        { "u@a", 0, 0 },
+        { "a\"", 0, 0 },
+        { "a>", 0, 0 },
+        { "a:http", 0, 0 },
+        { "a\r\nb", 0, 0 },
+
+        { "http://a.example", 0, 1 },
+        { "HTTPS://A.example:8443", 0, 1 },
+        { "http://[::1]:80", 0, 1 },
+        { "https://a.example/", 0, 0 },
+        { "https://a.example/b", 0, 0 },
+        { "https://a.example?b", 0, 0 },
+        { "https://a.example ", 0, 0 },
+        { "https://u@a.example", 0, 0 },
+        { "https://", 0, 0 },
+        { "https:a.example", 0, 0 },
+        { "ftp://a.example", 0, 0 },
+        { "null", 1, 0 }
+    };
+
+    char    text[8 + MCP_HTTP_AUTHORITY_MAX + 1];
+    size_t  i;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (mcp_http_is_authority(test_str(cases[i].text))
+            != cases[i].authority
+            || mcp_http_is_web_origin(test_str(cases[i].text))
+               != cases[i].origin)
+        {
+            fail_msg("%s", cases[i].text);
+        }
+    }
+
+    memset(text, 'a', sizeof(text));
+    memcpy(text, "https://", 8);
+
+    for (i = 0; i < 2; i++) {
+        assert_int_equal(mcp_http_is_web_origin((mcp_str_t) { text,
+                                                    sizeof(text) - 1 + i }),
+                         i == 0);
+        assert_int_equal(mcp_http_is_authority((mcp_str_t) { text + 8,
+                                                   sizeof(text) - 9 + i }),
+                         i == 0);
+    }
+
+    assert_int_equal(mcp_http_is_authority(mcp_null_str), 0);
+    assert_int_equal(mcp_http_is_web_origin(mcp_null_str), 0);
+}
+
+
 /* Which form a target has, and what is left of it. */
 static void
 targets(void **state)
@@ -659,6 +726,7 @@ main(void)
         cmocka_unit_test(accept_many_lines),
         cmocka_unit_test(content_types),
         cmocka_unit_test(origins_own),
+        cmocka_unit_test(web_origins),
         cmocka_unit_test(targets),
         cmocka_unit_test(server_names),
         cmocka_unit_test(loopback),

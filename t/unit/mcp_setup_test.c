@@ -335,6 +335,25 @@ routes(void **state)
 
 
 static void
+link_origin(void **state)
+{
+    (void) state;
+
+    taken(mcp_setup_link_origin(mcp_str("https://a.example:8443"), error));
+    taken(mcp_setup_link_origin(mcp_str("http://[::1]"), error));
+    taken(mcp_setup_link_origin(mcp_str(""), error));
+
+    refused(mcp_setup_link_origin(mcp_str("https://a.example/"), error),
+            "\"https://a.example/\" is not http:// or https:// and a host, "
+            "with a port or without, and nothing else");
+    assert_int_equal(mcp_setup_link_origin(mcp_str("a b"), error),
+                     MCP_ERR_CONFIG);
+    assert_int_equal(mcp_setup_link_origin(mcp_str("ftp://x"), error),
+                     MCP_ERR_CONFIG);
+}
+
+
+static void
 origins(void **state)
 {
     size_t        i;
@@ -676,6 +695,7 @@ main(void)
         test(keys),
         test(catalog),
         test(routes),
+        test(link_origin),
         test(origins),
         test(publish),
         test(long_texts),
