@@ -160,7 +160,7 @@ mcp_inbox_posted(mcp_call_t *call, mcp_post_e type, uint64_t tag,
 static void
 mcp_inbox_read(mcp_call_t *call)
 {
-    int               held;
+    int               rc, held;
     uint64_t          tag;
     mcp_buf_t         data;
     mcp_str_t         text;
@@ -192,9 +192,14 @@ mcp_inbox_read(mcp_call_t *call)
 
         data.len = 0;
 
-        if (mcp_store_take(call->node->store, &call->ref, &type, &tag, &data)
-            != MCP_OK)
-        {
+        rc = mcp_store_take(call->node->store, &call->ref, &type, &tag, &data);
+
+        if (rc == MCP_ERR_MEMORY) {
+            mcp_call_abandon(call, MCP_FAULT_INTERNAL);
+            break;
+        }
+
+        if (rc != MCP_OK) {
             break;
         }
 

@@ -649,6 +649,56 @@ test_no_room(void **state)
 }
 
 
+/* Nor does it wait for an answer that was accepted and cannot be read. */
+static void
+test_no_memory_for_it(void **state)
+{
+    int            lost, accepted;
+    char           answer[1000];
+    unsigned long  k;
+
+    (void) state;
+
+    for (k = 1, lost = 0; k < 100; k++) {
+        client_post(&d, 0, &a, session, CALL);
+        backend_json(&d, ASK_ONE("a", "roots/list", "one"));
+        question_id(a.text, "roots/list", id);
+        snprintf(answer, sizeof(answer), "{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
+                 "\"result\":{\"roots\":[],\"x\":\"%0700d\"}}", id, 1);
+
+        d.te.tm.failed = 0;
+        d.te.tm.fail_at = k;
+        client_post(&d, 1, &b, session, answer);
+        d.te.tm.fail_at = 0;
+        accepted = (b.status == 202);
+        client_close(&d, &b);
+
+        if (!accepted) {
+            reply(1, session, id, "\"result\":{\"roots\":[]}");
+        }
+
+        if (d.n_jobs) {
+            backend_json(&d, RESULT);
+            has(a.text, ANSWER);
+
+        } else {
+            has(a.text, "-32603");
+            lost++;
+        }
+
+        assert_int_equal(a.ended, 1);
+        client_close(&d, &a);
+
+        if (d.te.tm.failed == 0) {
+            break;
+        }
+    }
+
+    assert_in_range(lost, 1, k);
+    quiet();
+}
+
+
 /* The answers of one POST are taken as one, however long they are. */
 static void
 test_at_once(void **state)
@@ -756,6 +806,7 @@ main(void)
         test(test_held),
         test(test_batch),
         test(test_no_room),
+        test(test_no_memory_for_it),
         test(test_at_once),
         test(test_overtaken)
     };
