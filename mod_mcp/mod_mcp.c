@@ -20,6 +20,7 @@ static void register_hooks(apr_pool_t *p)
     mod_mcp_fetch_register();
 
     ap_hook_pre_config(pre_config, NULL, NULL, APR_HOOK_MIDDLE);
+    ap_hook_check_config(mod_mcp_config_check, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_post_config(mod_mcp_post_config, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_child_init(mod_mcp_child_init, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_child_stopping(mod_mcp_child_stopping, NULL, NULL,

@@ -92,6 +92,10 @@ const mod_mcp_global_t *mod_mcp_global(server_rec *s);
 /* pre_config: forgets the last configuration. */
 int mod_mcp_config_reset(apr_pool_t *pconf);
 
+/* check_config: what only shows once all is read. */
+int mod_mcp_config_check(apr_pool_t *pconf, apr_pool_t *plog,
+                         apr_pool_t *ptemp, server_rec *s);
+
 /* The sections that apply to a request; never NULL. */
 mod_mcp_dir_t *mod_mcp_dir(request_rec *r);
 

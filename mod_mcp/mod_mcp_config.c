@@ -308,6 +308,122 @@ static const char *add_target(cmd_parms *cmd, const char *target)
 }
 
 
+/* --- when all is read --- */
+
+/* The first argument of a directive. */
+static const char *argument(apr_pool_t *p, const ap_directive_t *d)
+{
+    char *args = apr_pstrdup(p, d->args), *end = strrchr(args, '>');
+    const char *line = args;
+
+    if (d->directive[0] == '<' && end) {
+        *end = '\0';
+    }
+
+    return ap_getword_conf(p, &line);
+}
+
+/* 1 if <Location path> is an endpoint: SetHandler makes an expression of its
+ * argument, which is for requests to ask. */
+static int is_endpoint(apr_pool_t *p, const ap_directive_t *d,
+                       const char *path, int inside)
+{
+    for ( ; d; d = d->next) {
+        if (inside && strcasecmp(d->directive, "SetHandler") == 0
+            && strcmp(argument(p, d), MOD_MCP_HANDLER) == 0) {
+            return 1;
+        }
+
+        if (d->first_child
+            && is_endpoint(p, d->first_child, path,
+                           strcasecmp(d->directive, "<Location") == 0
+                           && strcmp(argument(p, d), path) == 0)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+/* conf: a <Location> of a server. */
+static int check_location(apr_pool_t *p, server_rec *s, ap_conf_vector_t *conf)
+{
+    const core_dir_config *core = ap_get_core_module_config(conf);
+    mod_mcp_dir_t *add = ap_get_module_config(conf, &mcp_module);
+    mod_mcp_dir_t *dir = ap_get_module_config(s->lookup_defaults, &mcp_module);
+
+    if (core->d == NULL || !is_endpoint(p, ap_conftree, core->d, 0)) {
+        return OK;
+    }
+
+    if (mod_mcp_is_backend(core->d)) {
+        ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
+                     "mod_mcp: the endpoint %s is, or lies below, what "
+                     "MCPBackend or MCPRoute names as a backend, and would be "
+                     "closed to all clients: a backend needs a path of its "
+                     "own", core->d);
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    /* one without a directive of ours has none of its own */
+
+    if (add) {
+        dir = dir ? mod_mcp_merge_dir_config(p, dir, add) : add;
+    }
+
+    if (dir && mcp_setup_lacks_backend(dir->setup)) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: the endpoint %s has a catalog, but neither "
+                     "MCPBackend nor MCPRoute: its calls will fail", core->d);
+    }
+
+    return OK;
+}
+
+/* Virtual hosts have the main server's first. */
+static int is_inherited(server_rec *main, server_rec *s,
+                        const ap_conf_vector_t *conf)
+{
+    core_server_config *core = ap_get_core_module_config(main->module_config);
+    int i;
+
+    for (i = 0; s != main && i < core->sec_url->nelts; i++) {
+        if (((ap_conf_vector_t **)core->sec_url->elts)[i] == conf) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+int mod_mcp_config_check(apr_pool_t *pconf, apr_pool_t *plog,
+                         apr_pool_t *ptemp, server_rec *s)
+{
+    core_server_config *core;
+    ap_conf_vector_t **sections;
+    server_rec *server;
+    int i, rc;
+
+    for (server = s; server; server = server->next) {
+        core = ap_get_core_module_config(server->module_config);
+        sections = (ap_conf_vector_t **)core->sec_url->elts;
+
+        for (i = 0; i < core->sec_url->nelts; i++) {
+            if (is_inherited(s, server, sections[i])) {
+                continue;
+            }
+
+            rc = check_location(ptemp, server, sections[i]);
+            if (rc != OK) {
+                return rc;
+            }
+        }
+    }
+
+    return OK;
+}
+
+
 /* --- directives --- */
 
 /* The error of a directive in a section that may not stand where it does. */

@@ -203,20 +203,33 @@ ngx_http_mcp_check_target(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
     mcp_str_t name)
 {
     ngx_str_t                   text;
+    ngx_http_mcp_loc_conf_t    *target;
     ngx_http_core_loc_conf_t  **clcfp;
+
+    text.data = (u_char *) name.data;
+    text.len = name.len;
 
     clcfp = mlcf->cscf->named_locations;
 
     while (clcfp && *clcfp) {
-        if (mcp_str_eq(ngx_http_mcp_str(&(*clcfp)->name), name)) {
+        if (!mcp_str_eq(ngx_http_mcp_str(&(*clcfp)->name), name)) {
+            clcfp++;
+            continue;
+        }
+
+        target = (*clcfp)->loc_conf[ngx_http_mcp_module.ctx_index];
+
+        if (target->zone == NULL) {
             return NGX_OK;
         }
 
-        clcfp++;
-    }
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "\"mcp\" in %V:%ui uses named location \"%V\", which "
+                      "is an endpoint itself",
+                      &mlcf->file, mlcf->line, &text);
 
-    text.data = (u_char *) name.data;
-    text.len = name.len;
+        return NGX_ERROR;
+    }
 
     ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
                   "\"mcp\" in %V:%ui uses named location \"%V\", which its "
@@ -383,6 +396,7 @@ ngx_http_mcp_make_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
     ngx_http_mcp_zone_t *zone)
 {
     ngx_http_mcp_loc_conf_t   **made;
+    ngx_http_core_loc_conf_t   *clcf;
     ngx_http_mcp_main_conf_t   *mmcf;
 
     if (ngx_http_mcp_make_host_names(cf, mlcf) != NGX_OK
@@ -395,6 +409,17 @@ ngx_http_mcp_make_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
 
     if (mlcf->zone == NULL) {
         return NGX_CONF_OK;
+    }
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    if (mcp_setup_lacks_backend(mlcf->setup) && !clcf->noname
+        && !clcf->lmt_excpt)
+    {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                      "\"mcp\" in %V:%ui has a catalog, but neither "
+                      "\"mcp_backend\" nor \"mcp_route\": its calls will fail",
+                      &mlcf->file, mlcf->line);
     }
 
     /* named locations are known once all servers are */

@@ -93,6 +93,13 @@ mcp_dispatch_call(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v)
     v->target = mcp_endpoint_route(x->endpoint, v->name);
 
     if (v->target == MCP_NO_TARGET) {
+        mcp_node_log(x->node, MCP_LOG_ERROR,
+                     "%.*s of \"%.*s\" has no backend: no route matches, and "
+                     "there is none for all",
+                     (int) v->method->name.len, v->method->name.data,
+                     (int) (v->name.len > 128 ? 128 : v->name.len),
+                     v->name.data ? v->name.data : "");
+
         return mcp_verdict_fault(v, MCP_FAULT_NO_BACKEND, mcp_null_str);
     }
 

@@ -556,6 +556,21 @@ mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
 }
 
 
+int
+mcp_setup_lacks_backend(const mcp_setup_t *setup)
+{
+    const mcp_catalog_t  *catalog;
+
+    catalog = setup->catalog;
+
+    return setup->backend.len == 0 && setup->routes.n == 0 && catalog
+           && (mcp_catalog_has(catalog, MCP_CATALOG_TOOLS)
+               || mcp_catalog_has(catalog, MCP_CATALOG_PROMPTS)
+               || mcp_catalog_has(catalog, MCP_CATALOG_RESOURCES)
+               || mcp_catalog_has(catalog, MCP_CATALOG_TEMPLATES));
+}
+
+
 unsigned
 mcp_setup_targets(const mcp_setup_t *setup)
 {

@@ -82,6 +82,10 @@ void mcp_setup_merge(mcp_setup_t *setup, const mcp_setup_t *parent);
 int mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys,
     mcp_str_t name, mcp_str_t version, mcp_endpoint_t *endpoint);
 
+/* 1 if its catalog offers what no backend is there for; also of a setup that is
+ * merged and no endpoint yet. */
+int mcp_setup_lacks_backend(const mcp_setup_t *setup);
+
 /* Of the endpoint made last: how many targets its routes have, and which; the
  * index is mcp_job_t.target. */
 unsigned mcp_setup_targets(const mcp_setup_t *setup);

@@ -6,7 +6,7 @@ use MCP;
 
 repeat_each(1);
 
-plan tests => repeat_each() * 382;
+plan tests => repeat_each() * 388;
 
 no_long_string();
 
@@ -1458,3 +1458,27 @@ unknown directive "mcp_backends"
 [emerg]
 "mcp_link_origin" directive is duplicate
 
+
+
+=== TEST 132: a catalog without a backend
+--- config
+    location = /mcp { mcp mcp; mcp_catalog ../html/c.json; if ($arg_x) { } }
+--- user_files
+>>> c.json
+{"tools": [{"name": "x", "inputSchema": {"type": "object"}}]}
+--- request eval: MCP::call('x')
+--- more_headers eval: MCP::post()
+--- response_body_like: "No backend configured"
+--- error_log eval
+[qr{\[warn\] .*"mcp" in .*nginx\.conf:\d+ has a catalog, but neither "mcp_backend" nor "mcp_route": its calls will fail},
+ qr{\[error\] .*tools/call of "x" has no backend}]
+
+
+
+=== TEST 133: an endpoint as a backend
+--- config
+    location = /mcp { try_files /none @mcp; }
+    location @mcp { mcp mcp; mcp_backend @mcp; }
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*uses named location "\@mcp", which is an endpoint itself}

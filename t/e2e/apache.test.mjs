@@ -10,7 +10,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
 import zlib from 'node:zlib';
-import { Fixture, SERVER, freePort } from './lib/fixture.mjs';
+import { Fixture, SERVER, freePort, root } from './lib/fixture.mjs';
 import { assertCounted, counted, textOf, upTo } from './lib/session.mjs';
 import { request, request2 } from './lib/wire.mjs';
 
@@ -835,5 +835,42 @@ suite('what operators see', async () => {
         }
 
         assert.doesNotMatch(await server.log(), /mod_mcp: ThreadsPerChild/);
+        assert.doesNotMatch(await server.log(), /neither MCPBackend nor/);
     });
+
+    test('a catalog without a backend', async () => {
+        const bare = await Fixture.start({ server: `
+            <Location "/bare">
+                SetHandler mcp
+                MCPCatalog ${root}/t/fixtures/catalog.json
+            </Location>` });
+        const session = await bare.session({ send: (options) => request(
+            bare.port, { ...options, path: '/bare' }) });
+        const { response } = await session.follow(
+            await session.call('echo', { text: 'x' }));
+        const log = await bare.log();
+
+        await bare.stop();
+
+        assert.equal(response.error.message, 'No backend configured');
+        assert.match(log, /\[warn\].* endpoint \/bare has .* neither MCPBackend/);
+        assert.doesNotMatch(log, /endpoint \/mcp has/);
+        assert.match(log, /\[error\].*tools\/call of "echo" has no backend/);
+    });
+
+    for (const [what, options] of Object.entries({
+        'by its own directive': { location: { apache: 'MCPBackend /mcp' } },
+        'by another\'s': { server: `
+            <Location "/other">
+                MCPRoute x /mcp
+            </Location>` },
+        'with all below a path': { server: `
+            MCPBackend /deep
+            <Location "/deep/mcp">
+                SetHandler mcp
+            </Location>` },
+    })) {
+        test(`an endpoint that is closed as a backend, ${what}`, () =>
+            assert.rejects(Fixture.start(options), /closed to all clients/));
+    }
 });

@@ -406,6 +406,7 @@ test_routes(void **state)
 
     d.endpoint.target = MCP_NO_TARGET;
     ask(session, CALL, 200, "No backend configured");
+    has(d.te.last, "tools/call of \"echo\" has no backend");
     quiet();
 
     mcp_match_free(match);

@@ -254,6 +254,8 @@ catalog(void **state)
 
     s = setup_new();
 
+    assert_int_equal(mcp_setup_lacks_backend(s), 0);
+
     refused(mcp_setup_catalog(s, mcp_str("/c.json"), mcp_str("{\n\"x\":1}"),
                               error),
             "/c.json: line 2: unknown key \"x\"");
@@ -266,6 +268,21 @@ catalog(void **state)
     assert_int_equal(mcp_catalog_has(e.catalog, MCP_CATALOG_TOOLS), 1);
     assert_int_equal(mcp_catalog_has(e.catalog, MCP_CATALOG_PROMPTS), 0);
 
+    assert_int_equal(mcp_setup_lacks_backend(s), 1);
+    taken(mcp_setup_route(s, mcp_str("x"), mcp_str("@x"), error));
+    assert_int_equal(mcp_setup_lacks_backend(s), 0);
+
+    mcp_setup_free(s);
+
+    s = setup_new();
+    taken(mcp_setup_catalog(s, mcp_str("/c.json"), mcp_str("{}"), error));
+    assert_int_equal(mcp_setup_lacks_backend(s), 0);
+    mcp_setup_free(s);
+
+    s = setup_new();
+    taken(mcp_setup_catalog(s, mcp_str("/c.json"), mcp_str(CATALOG), error));
+    taken(mcp_setup_backend(s, mcp_str("@x"), error));
+    assert_int_equal(mcp_setup_lacks_backend(s), 0);
     mcp_setup_free(s);
 }
 
