@@ -66,28 +66,19 @@ mcp_call_set_timer(mcp_call_t *call)
 static void
 mcp_call_expire(mcp_call_t *call)
 {
-    mcp_stream_info_t  info;
+    /* somebody may have come, whose wake is on the way, or have asked after
+     * it, which wakes nobody */
 
-    if (mcp_store_info(call->node->store, &call->ref, &info) == MCP_OK) {
-
-        if (info.consumer_slot != MCP_STORE_NO_SLOT) {
-            /* one has just come, its wake is on the way */
-            call->unattended = 0;
-            return;
-        }
-
-        if (info.unattended > call->unattended) {
-            /* asked after in the meantime, which wakes nobody */
-            call->unattended = info.unattended;
-            return;
-        }
+    if (mcp_store_expire(call->node->store, &call->ref, &call->unattended)
+        == MCP_AGAIN)
+    {
+        return;
     }
 
     mcp_call_log(call, MCP_LOG_NOTICE,
                  "cancelled: no client came back within max wait", NULL);
     mcp_store_count(call->node->store, MCP_COUNT_CALLS_EXPIRED, 1);
 
-    mcp_store_free(call->node->store, &call->ref);
     mcp_call_stop(call);
 }
 

@@ -639,7 +639,7 @@ mcp_store_sweep_chunk(mcp_store_op_t *op, uint32_t index, uint64_t now,
         st = mcp_store_stream(op->head, index);
 
         if (st->live != MCP_STREAM_LIVE
-            || !mcp_store_stream_due(st, now))
+            || !mcp_store_stream_due(op, st, now))
         {
             return 0;
         }

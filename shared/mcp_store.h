@@ -267,6 +267,14 @@ int mcp_store_confirm(mcp_store_t *store, const mcp_stream_ref_t *ref,
 void mcp_store_free(mcp_store_t *store, const mcp_stream_ref_t *ref);
 
 
+/* Frees it, like mcp_store_free(), if it has been unattended since *since, and
+ * nobody has asked after it; else MCP_AGAIN, and *since is when that began
+ * anew: 0 while it is attended, or when that is not known yet (a wake comes
+ * when it is). */
+int mcp_store_expire(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t *since);
+
+
 /* --- consumers --- */
 
 /* Makes (this slot, handle) the stream's one consumer, taking it over from

@@ -620,7 +620,8 @@ void mcp_store_stream_publish_big(mcp_store_t *store,
     const mcp_stream_ref_t *ref, mcp_str_t message);
 
 /* 1 when due to be freed. */
-int mcp_store_stream_due(mcp_store_stream_t *st, uint64_t now);
+int mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st,
+    uint64_t now);
 
 
 /* --- mcp_store_consumer.c --- */

@@ -930,12 +930,43 @@ mcp_store_touch(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t now)
 }
 
 
+int
+mcp_store_expire(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t *since)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (st->consumer_slot == MCP_STORE_NO_SLOT && st->unattended != 0
+        && st->unattended <= *since)
+    {
+        mcp_store_stream_free(&op, st);
+
+    } else {
+        *since = st->consumer_slot == MCP_STORE_NO_SLOT ? st->unattended : 0;
+        rc = MCP_AGAIN;
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
 /* Both times are "not known yet" after calls that do not bring the time. */
 static void
-mcp_store_stream_stamp(mcp_store_stream_t *st, uint64_t now)
+mcp_store_stream_stamp(mcp_store_op_t *op, mcp_store_stream_t *st,
+    uint64_t now)
 {
     if (st->consumer_slot == MCP_STORE_NO_SLOT && st->unattended == 0) {
         st->unattended = now;
+        mcp_store_mark_owner(op, st);
     }
 
     if (mcp_store_final(st) && st->ended == 0) {
@@ -945,11 +976,11 @@ mcp_store_stream_stamp(mcp_store_stream_t *st, uint64_t now)
 
 
 int
-mcp_store_stream_due(mcp_store_stream_t *st, uint64_t now)
+mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st, uint64_t now)
 {
     uint64_t  since, wait;
 
-    mcp_store_stream_stamp(st, now);
+    mcp_store_stream_stamp(op, st, now);
 
     if (st->kind == MCP_STREAM_LISTEN && st->expires != 0
         && now >= st->expires)

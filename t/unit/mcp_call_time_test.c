@@ -131,6 +131,84 @@ test_max_wait(void **state)
 }
 
 
+static char  last_seen[64];
+
+
+/* When process 0 lets the lock go, a client comes at process 1. */
+static void
+come_now(void *ctx)
+{
+    (void) ctx;
+
+    d.process[0].store.glue.unlock = driver_unlock;
+    client_resume(&d, 1, &b, session, last_seen);
+}
+
+
+/* Somebody comes at the very moment: no stream is given that has been given
+ * up. */
+static void
+test_max_wait_moment(void **state)
+{
+    mcp_call_t  *call;
+
+    (void) state;
+
+    d.endpoint.call_timeout = 3600000;
+
+    client_post(&d, 0, &a, session, CALL);
+    call = a.x->call;
+    call->refs++;
+    driver_wait(&d, 1500);
+    client_last_id(&a, last_seen);
+    client_close(&d, &a);
+
+    driver_pause(&d, 0, 1);
+    d.te.now += 60000;
+    d.process[0].store.glue.unlock = come_now;
+    mcp_timer_del(&d.process[0].node.timers, &call->timer);
+    call->timer.handler(call);
+    assert_ptr_equal(d.process[0].store.glue.unlock, driver_unlock);
+    mcp_call_release(call);
+    driver_pause(&d, 0, 0);
+
+    assert_int_equal(d.aborts, 1);
+    assert_int_equal(b.status, 404);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* The process of its reader is killed: the time begins with that. */
+static void
+test_max_wait_reader_dies(void **state)
+{
+    char  id[64];
+
+    (void) state;
+
+    d.endpoint.call_timeout = 3600000;
+
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 1500);
+    client_last_id(&a, id);
+    client_close(&d, &a);
+    client_resume(&d, 1, &a, session, id);
+    driver_wait(&d, 100000);
+
+    driver_kill(&d, 1);
+    client_close(&d, &a);
+    driver_killed(&d, 1, 0);
+    driver_wait(&d, 59000);
+    assert_int_equal(d.aborts, 0);
+    driver_wait(&d, 4000);
+    assert_int_equal(d.aborts, 1);
+    assert_int_equal(stats().streams, 0);
+    assert_int_equal(stats().counter[MCP_COUNT_CALLS_EXPIRED], 1);
+    quiet();
+}
+
+
 static void
 test_timeout(void **state)
 {
@@ -173,6 +251,8 @@ main(void)
         test(test_stream_after),
         test(test_timer),
         test(test_max_wait),
+        test(test_max_wait_moment),
+        test(test_max_wait_reader_dies),
         test(test_timeout)
     };
 

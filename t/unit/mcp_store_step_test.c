@@ -268,6 +268,18 @@ op_touch(mcp_store_t *a, scene_t *s)
 }
 
 
+/* Of a call that is attended nothing comes. */
+static void
+op_expire(mcp_store_t *a, scene_t *s)
+{
+    uint64_t  since = 1;
+
+    mcp_store_expire(a, &s->ref[2], &since);
+    since = 1;
+    mcp_store_expire(a, &s->ref[1], &since);
+}
+
+
 static void
 op_watch_lingering(mcp_store_t *a, scene_t *s)
 {
@@ -409,6 +421,7 @@ static const operation_t  operations[] = {
     { "watch a lingering stream", op_watch_lingering, 0, 0 },
     { "confirm", op_confirm, 0, 0 },
     { "touch", op_touch, 0, 0 },
+    { "expire", op_expire, 0, 1 << 1 },
     { "post", op_post, 0, 0 },
     { "take", op_take, 0, 0 },
     { "values", op_values, 0, 0 },

@@ -474,6 +474,58 @@ test_promised(void **state)
 }
 
 
+/* Freed only if nobody has come, or asked, since. */
+static void
+test_expire(void **state)
+{
+    int                taken;
+    uint64_t           since;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
+    assert_int_equal(mcp_store_create(S0, &spec, 10, &ref), MCP_OK);
+
+    since = 9;
+    assert_int_equal(mcp_store_expire(S0, &ref, &since), MCP_AGAIN);
+    assert_int_equal(since, 10);
+    assert_int_equal(mcp_store_touch(S1, &ref, 20), MCP_OK);
+    assert_int_equal(mcp_store_expire(S0, &ref, &since), MCP_AGAIN);
+    assert_int_equal(since, 20);
+
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
+    assert_int_equal(mcp_store_expire(S0, &ref, &since), MCP_AGAIN);
+    assert_int_equal(since, 0);
+
+    mcp_store_unwatch(S1, &ref, 5, 0, 30);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
+    since = 30;
+    assert_int_equal(mcp_store_expire(S0, &ref, &since), MCP_AGAIN);
+    assert_int_equal(since, 0);
+
+    /* its process dies, at a time not known before the next sweep, which has
+     * the owner woken */
+
+    mcp_store_bury(S0, 1, 101);
+    store_drain(&d, 0, NULL);
+    since = 40;
+    assert_int_equal(mcp_store_expire(S0, &ref, &since), MCP_AGAIN);
+    assert_int_equal(since, 0);
+    assert_int_equal(mcp_store_sweep(S0, 50, UINT32_MAX, NULL, NULL), 0);
+    assert_int_equal(store_drain(&d, 0, NULL), 1);
+    assert_int_equal(mcp_store_expire(S0, &ref, &since), MCP_AGAIN);
+    assert_int_equal(since, 50);
+
+    assert_int_equal(mcp_store_expire(S0, &ref, &since), MCP_OK);
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_expire(S0, &ref, &since), MCP_ERR_NOT_FOUND);
+}
+
+
 int
 main(void)
 {
@@ -486,6 +538,7 @@ main(void)
         store_test(test_session_sent),
         store_test(test_crowd),
         store_test(test_states),
+        store_test(test_expire),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
