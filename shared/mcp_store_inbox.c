@@ -14,11 +14,16 @@
 #define MCP_POST_SIZE  (sizeof(mcp_store_record_t) + MCP_TAG_LEN)
 
 
+/* Whether a stream takes such a post. */
 static int
 mcp_store_post_admit(const mcp_store_stream_t *st, mcp_post_e type,
     size_t len)
 {
     uint64_t  room, used;
+
+    if (st == NULL || mcp_store_final(st) || st->kind != MCP_STREAM_CALL) {
+        return MCP_ERR_NOT_FOUND;
+    }
 
     if (st->max_bytes == 0 || st->inbox.head == 0) {
         return MCP_OK;
@@ -53,10 +58,6 @@ mcp_store_post_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 
     st = mcp_store_stream_get(op, ref);
 
-    if (st == NULL || mcp_store_final(st) || st->kind != MCP_STREAM_CALL) {
-        return MCP_ERR_NOT_FOUND;
-    }
-
     rc = mcp_store_post_admit(st, type, parts[1].len);
     if (rc != MCP_OK) {
         return rc;
@@ -82,6 +83,34 @@ mcp_store_post_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 }
 
 
+/* A big post: copied into a chain of its own without the lock, for which others
+ * may have to go; so only if it will be taken. */
+static int
+mcp_store_post_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_post_e type, const mcp_str_t parts[2], mcp_store_chain_t *chain)
+{
+    int             rc;
+    mcp_store_op_t  op;
+
+    rc = mcp_store_enter(store, &op);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    rc = mcp_store_post_admit(mcp_store_stream_get(&op, ref), type,
+                              parts[1].len);
+
+    mcp_store_leave(&op);
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    return mcp_store_private_make(store, parts, 2, sizeof(mcp_store_record_t),
+                                  type == MCP_POST_CANCEL, chain);
+}
+
+
 int
 mcp_store_post(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_post_e type, uint64_t tag, mcp_str_t data)
@@ -100,9 +129,7 @@ mcp_store_post(mcp_store_t *store, const mcp_stream_ref_t *ref,
     parts[1] = data;
 
     if (data.len > MCP_STORE_BIG) {
-        rc = mcp_store_private_make(store, parts, 2,
-                                    sizeof(mcp_store_record_t),
-                                    type == MCP_POST_CANCEL, &chain);
+        rc = mcp_store_post_copy(store, ref, type, parts, &chain);
         if (rc != MCP_OK) {
             return rc;
         }

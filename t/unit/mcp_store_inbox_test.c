@@ -83,11 +83,80 @@ test_inbox(void **state)
 }
 
 
+/* For what is not taken nobody has to go. */
+static void
+test_refused(void **state)
+{
+    int                taken;
+    unsigned           i;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   over, hog, run, listener, none;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
+    store_create(&d, 0, &spec, &over);
+    store_say(&d, 0, &over, store_message(1, 300000), 0, MCP_STATE_COMPLETED);
+    assert_int_equal(mcp_store_watch(S1, &over, 5, 0, &cursor, &taken),
+                     MCP_OK);
+    mcp_store_unwatch(S1, &over, 5, 1, 10);
+
+    store_spec(&spec, 2, 2);
+    spec.max_bytes = 150000;
+    store_create(&d, 0, &spec, &run);
+    store_spec(&spec, 3, 3);
+    spec.kind = MCP_STREAM_LISTEN;
+    store_create(&d, 0, &spec, &listener);
+    none = run;
+    none.id[0] ^= 1;
+
+    store_spec(&spec, 4, 4);
+    store_create(&d, 0, &spec, &hog);
+
+    while (mcp_store_room(d.store[0].head, 1) > 200) {
+        assert_int_equal(store_say(&d, 0, &hog, store_message(1, 460), 0,
+                                   MCP_STATE_PROCESSING), MCP_OK);
+    }
+
+    assert_int_equal(store_counter(&d, MCP_COUNT_STREAMS_EVICTED), 0);
+    assert_int_equal(mcp_store_post(S1, &run, MCP_POST_INPUT, 1,
+                                    store_message(1, 1000)), MCP_OK);
+
+    for (i = 0; i < 2; i++) {
+        assert_int_equal(mcp_store_post(S1, &run, MCP_POST_INPUT, 1,
+                                        store_message(1, 160000)),
+                         MCP_ERR_LIMIT);
+        assert_int_equal(mcp_store_post(S1, &none, MCP_POST_INPUT, 1,
+                                        store_message(1, 140000)),
+                         MCP_ERR_NOT_FOUND);
+        assert_int_equal(mcp_store_post(S1, &listener, MCP_POST_CANCEL, 1,
+                                        store_message(1, 140000)),
+                         MCP_ERR_NOT_FOUND);
+        assert_int_equal(mcp_store_post(S1, &over, MCP_POST_CANCEL, 1,
+                                        store_message(1, 140000)),
+                         MCP_ERR_NOT_FOUND);
+    }
+
+    assert_int_equal(store_counter(&d, MCP_COUNT_STREAMS_EVICTED), 0);
+    assert_int_equal(mcp_store_info(S0, &over, &info), MCP_OK);
+
+    /* but for what is */
+
+    assert_int_equal(mcp_store_post(S1, &run, MCP_POST_INPUT, 1,
+                                    store_message(1, 140000)), MCP_OK);
+    assert_int_equal(store_counter(&d, MCP_COUNT_STREAMS_EVICTED), 1);
+    mcp_store_free(S0, &listener);
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         store_test(test_inbox),
+        store_test(test_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
