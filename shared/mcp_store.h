@@ -247,8 +247,9 @@ int mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
 int mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t handle, uint32_t alias);
 
-/* A number that is never lowered, 0 at first, for the caller to give it a
- * meaning.  It goes with the stream. */
+/* A number that only grows, 0 at first, for the caller to give it a meaning.
+ * It goes with the stream.  MCP_ERR_DENIED: it is as high already, so that of
+ * several who raise it to the same one has done it. */
 int mcp_store_raise_turn(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint32_t turn);
 

@@ -884,11 +884,14 @@ mcp_store_raise_turn(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
     if (st->turn < turn) {
         st->turn = turn;
+
+    } else {
+        rc = MCP_ERR_DENIED;
     }
 
     mcp_store_leave(&op);
 
-    return MCP_OK;
+    return rc;
 }
 
 

@@ -262,6 +262,15 @@ op_confirm(mcp_store_t *a, scene_t *s)
 
 
 static void
+op_notes(mcp_store_t *a, scene_t *s)
+{
+    mcp_store_set_alias(a, &s->ref[0], 1, 7);
+    mcp_store_raise_turn(a, &s->ref[0], 3);
+    mcp_store_raise_turn(a, &s->ref[0], 3);
+}
+
+
+static void
 op_touch(mcp_store_t *a, scene_t *s)
 {
     mcp_store_touch(a, &s->ref[0], 5);
@@ -420,6 +429,7 @@ static const operation_t  operations[] = {
     { "watch", op_watch, 0, 0 },
     { "watch a lingering stream", op_watch_lingering, 0, 0 },
     { "confirm", op_confirm, 0, 0 },
+    { "alias and turn", op_notes, 0, 0 },
     { "touch", op_touch, 0, 0 },
     { "expire", op_expire, 0, 1 << 1 },
     { "post", op_post, 0, 0 },

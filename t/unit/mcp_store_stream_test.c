@@ -344,11 +344,12 @@ test_notes(void **state)
     assert_int_equal(mcp_store_info(S1, &ref[0], &info), MCP_OK);
     assert_int_equal(info.alias, 8);
 
-    /* a turn is never lowered */
+    /* a turn only grows; one of two takes it there */
 
     assert_int_equal(info.turn, 0);
     assert_int_equal(mcp_store_raise_turn(S1, &ref[0], 3), MCP_OK);
-    assert_int_equal(mcp_store_raise_turn(S0, &ref[0], 2), MCP_OK);
+    assert_int_equal(mcp_store_raise_turn(S0, &ref[0], 3), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_raise_turn(S0, &ref[0], 2), MCP_ERR_DENIED);
     assert_int_equal(mcp_store_info(S1, &ref[0], &info), MCP_OK);
     assert_int_equal(info.turn, 3);
     assert_int_equal(mcp_store_info(S1, &ref[1], &info), MCP_OK);
