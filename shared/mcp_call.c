@@ -219,6 +219,7 @@ mcp_call_start(mcp_call_t *call)
     mcp_faces_start(call);
     call->node->calls++;
 
+    mcp_inbox_look_after(call);
     mcp_store_count(call->node->store, MCP_COUNT_CALLS_LIVE, 1);
     mcp_job_facts(call);
 
@@ -277,6 +278,7 @@ mcp_call_over(mcp_call_t *call)
     mcp_request_t  *req;
 
     call->over = 1;
+    mcp_inbox_look_away(call);
     grace = mcp_call_now(call) + MCP_CALL_GRACE;
 
     for (i = 0; i < call->n; i++) {

@@ -209,6 +209,7 @@ mcp_call_durable(mcp_call_t *call)
     }
 
     call->durable = 1;
+    mcp_inbox_look_away(call);
 
     if (call->x && !call->parted) {
         mcp_call_stream_to_client(call);

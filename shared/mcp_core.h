@@ -256,6 +256,9 @@ struct mcp_call_s {
     uint64_t               kept_bytes;
     mcp_timer_t            timer;
 
+    mcp_call_t            *next;       /* of node->young */
+    mcp_call_t           **link;       /* NULL: not in that list */
+
     unsigned               batch:1;
     unsigned               durable:1;
     unsigned               parted:1;   /* its client gets another answer */
@@ -466,6 +469,15 @@ void mcp_inbox_drop(mcp_call_t *call);
 /* A cancellation, or the end of the session, may have come, to whatever
  * process, before the call was to be found in the store.  May end it. */
 void mcp_inbox_look_for_cancel(mcp_call_t *call);
+
+/* A call that has begun has no inbox until it is durable: its process looks
+ * every now and then whether it was cancelled.  No-op for a call that is not
+ * looked after. */
+void mcp_inbox_look_after(mcp_call_t *call);
+void mcp_inbox_look_away(mcp_call_t *call);
+
+/* The handler of node->look. */
+void mcp_inbox_look(void *node);
 
 /* notifications/cancelled of a session; id is raw.  MCP_OK, too, if there is
  * nothing to cancel; else as mcp_store_post() or mcp_store_value_set(). */

@@ -15,6 +15,10 @@
  * that this takes. */
 #define MCP_INBOX_CANCEL_MARK  10000
 
+/* How often calls that are not durable are looked at: so much may all marks
+ * there are, whoever makes them, cost. */
+#define MCP_INBOX_LOOK         200
+
 
 static void mcp_inbox_cancel(mcp_call_t *call, uint64_t k);
 
@@ -374,6 +378,40 @@ mcp_inbox_cancel_key(unsigned char key[MCP_DIGEST_LEN],
 }
 
 
+/* Whether its session has ended, or one of its requests is cancelled. */
+static int
+mcp_inbox_is_marked(mcp_call_t *call)
+{
+    size_t         i;
+    uint32_t       value;
+    uint64_t       now;
+    mcp_store_t   *store;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    store = call->node->store;
+    now = mcp_call_now(call);
+
+    if (mcp_store_value_get(store, 'd', call->session.id, now, &value)
+        == MCP_OK)
+    {
+        return 1;
+    }
+
+    for (i = 0; i < call->n; i++) {
+        if (call->requests[i].state != MCP_REQUEST_OVER
+            && mcp_inbox_cancel_key(key, call->session.id,
+                                    call->requests[i].id)
+               == MCP_OK
+            && mcp_store_value_get(store, 'c', key, now, &value) == MCP_OK)
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
 /* A request's id, as the store has it of one that reads what another one asked
  * for: enough to tell it from others of its session; 0 if that cannot be
  * had. */
@@ -398,6 +436,83 @@ mcp_call_also_known(mcp_exchange_t *x, const mcp_stream_ref_t *ref)
 {
     (void) mcp_store_set_alias(x->node->store, ref, x->handle,
                                mcp_inbox_alias(x, x->msg.id));
+}
+
+
+void
+mcp_inbox_look_after(mcp_call_t *call)
+{
+    mcp_node_t  *node;
+
+    node = call->node;
+
+    if (node->young) {
+        node->young->link = &call->next;
+
+    } else {
+        mcp_timer_set(&node->timers, &node->look,
+                      mcp_call_now(call) + MCP_INBOX_LOOK);
+    }
+
+    call->next = node->young;
+    call->link = &node->young;
+    node->young = call;
+}
+
+
+void
+mcp_inbox_look_away(mcp_call_t *call)
+{
+    if (call->link == NULL) {
+        return;
+    }
+
+    *call->link = call->next;
+
+    if (call->next) {
+        call->next->link = call->link;
+    }
+
+    call->link = NULL;
+
+    if (call->node->young == NULL) {
+        mcp_timer_del(&call->node->timers, &call->node->look);
+    }
+}
+
+
+/* Cancels those that are marked: as they become durable they find it. */
+static void
+mcp_inbox_look_at(mcp_node_t *node, const unsigned char *session)
+{
+    mcp_call_t  *call, *next;
+
+    for (call = node->young; call; call = next) {
+        next = call->next;
+
+        if (session == NULL
+            || memcmp(session, call->session.id, MCP_DIGEST_LEN) == 0)
+        {
+            if (mcp_inbox_is_marked(call)) {
+                mcp_call_durable(call);
+            }
+        }
+    }
+}
+
+
+void
+mcp_inbox_look(void *data)
+{
+    mcp_node_t  *node;
+
+    node = data;
+    mcp_inbox_look_at(node, NULL);
+
+    if (node->young) {
+        mcp_timer_set(&node->timers, &node->look,
+                      node->env->now(node->env->ctx) + MCP_INBOX_LOOK);
+    }
 }
 
 
@@ -453,7 +568,7 @@ mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id)
 
     mcp_buf_free(&ids);
 
-    /* not durable yet, in whatever process: it looks when it becomes so */
+    /* not durable yet, in whatever process: that looks for it */
 
     rc = mcp_inbox_cancel_key(key, x->session.id, id);
 
@@ -462,6 +577,10 @@ mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id)
                                  x->node->env->now(x->node->env->ctx)
                                  + mcp_endpoint_stream_after(x->endpoint)
                                  + MCP_INBOX_CANCEL_MARK);
+    }
+
+    if (rc == MCP_OK) {
+        mcp_inbox_look_at(x->node, x->session.id);
     }
 
     return rc;

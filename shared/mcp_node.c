@@ -36,6 +36,8 @@ mcp_node_init(mcp_node_t *node, const mcp_env_t *env, mcp_store_t *store,
 
     node->sweep.handler = mcp_node_sweep;
     node->sweep.data = node;
+    node->look.handler = mcp_inbox_look;
+    node->look.data = node;
 
     mcp_timer_set(&node->timers, &node->sweep,
                   env->now(env->ctx) + MCP_NODE_SWEEP_INTERVAL);

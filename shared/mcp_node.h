@@ -78,6 +78,7 @@ struct mcp_node_s {
 
     mcp_timers_t         timers;
     mcp_timer_t          sweep;
+    mcp_timer_t          look;         /* armed while there are young calls */
     mcp_session_cache_t  sessions;
 
     mcp_handle_t      *handles;
@@ -91,6 +92,7 @@ struct mcp_node_s {
     uint64_t           link_told;      /* when the log was told that a URL's
                                           origin is none; 0: never */
 
+    mcp_call_t        *young;          /* neither durable nor over */
     unsigned           calls;          /* live calls owned here */
     unsigned           consumers;
     unsigned           stopping:1;

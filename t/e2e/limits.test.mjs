@@ -13,6 +13,9 @@ describe('ends of calls', async () => {
         workers: 4,
         location: { mcp_max_wait: '1s', mcp_close_after: 'off' },
     });
+    const late = await Fixture.use({
+        workers: 4, location: { mcp_stream_after: '10m' },
+    });
     const session = await server.session();
 
     test('cancelled', async () => {
@@ -47,6 +50,23 @@ describe('ends of calls', async () => {
         await session.notify('notifications/cancelled', { requestId: 4711 });
         assert.equal((await session.running(tag, 'aborted', 1)).aborted, 1);
         await (await answer).ended;
+    });
+
+    // whichever worker is told, and whichever runs it
+
+    test('cancelled long before it would be a stream', async () => {
+        const of = await late.session();
+
+        for (let i = 0; i < 12; i++) {
+            const tag = `cancelled young ${i}`;
+            const answer = of.call('count', { n: 1, gate: tag, tag },
+                                   { id: 100 + i });
+
+            await of.running(tag, 'running', 1);
+            await of.notify('notifications/cancelled', { requestId: 100 + i });
+            assert.equal((await of.running(tag, 'aborted', 1)).aborted, 1);
+            await (await answer).ended;
+        }
     });
 
     test('only a session itself cancels its calls', async () => {

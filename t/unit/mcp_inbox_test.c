@@ -66,6 +66,71 @@ test_cancel(void **state)
 }
 
 
+/* Calls that would not be durable for long: at once where they run, soon
+ * elsewhere, and nobody else's. */
+static void
+test_cancel_young(void **state)
+{
+    int       i;
+    char      other[MCP_SESSION_TEXT_MAX];
+    unsigned  locks;
+
+    (void) state;
+
+    d.endpoint.stream_after = 600000;
+
+    client_post(&d, 0, &a, session, CALL);
+    client_post(&d, 0, &b, session, CALL8);
+    cancel(0, session, "8");
+    assert_int_equal(d.aborts, 1);
+    assert_int_equal(b.ended, 1);
+    has_not(b.text, "result");
+    client_close(&d, &b);
+
+    driver_wait(&d, 1000);
+    assert_int_equal(d.aborts, 1);
+    cancel(1, session, "7");
+    driver_wait(&d, 250);
+    assert_int_equal(d.aborts, 2);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+
+    /* its session ends */
+
+    client_open(&d, other, NEW, ALL);
+    client_post(&d, 0, &a, other, CALL);
+    client_init(&b, other);
+    client_send(&d, 1, &b, "DELETE", "");
+    client_close(&d, &b);
+    driver_wait(&d, 250);
+    assert_int_equal(d.aborts, 3);
+    client_close(&d, &a);
+    quiet();
+
+    /* cancelling what there is not is no work for who runs others */
+
+    client_post(&d, 0, &a, session, CALL);
+
+    for (i = 0; i < 1000; i++) {
+        char  id[16];
+
+        snprintf(id, sizeof(id), "%d", 1000 + i);
+        cancel(1, session, id);
+    }
+
+    locks = d.locks;
+    driver_wait(&d, 900);
+    assert_in_range(d.locks - locks, 0, 100);
+    assert_int_equal(d.aborts, 3);
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    d.endpoint.stream_after = 1000;
+    quiet();
+}
+
+
 /* A call of a's with a full stream that nobody reads, and a message of its
  * backend that is held. */
 static mcp_job_t *
@@ -258,6 +323,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_cancel),
+        test(test_cancel_young),
         test(test_cancel_held),
         test(test_publish_held),
         test(test_publish_no_room),

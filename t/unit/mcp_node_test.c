@@ -146,10 +146,10 @@ test_deadline(void **state)
     assert_int_equal(first, d.te.now + 1000);
     assert_int_equal(busy, 0);
 
-    d.endpoint.stream_after = 300;
+    d.endpoint.stream_after = 150;
     client_post(&d, 0, &a, session, CALL);
     assert_int_equal(mcp_node_deadline(&d.process[0].node, &busy),
-                     d.te.now + 300);
+                     d.te.now + 150);
     assert_int_equal(busy, 1);
     assert_int_equal(mcp_node_deadline(&d.process[1].node, &busy), first);
     assert_int_equal(busy, 0);
