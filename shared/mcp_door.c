@@ -112,7 +112,6 @@ mcp_door_publish(mcp_node_t *node,
     do {
         n = 0;
         rc = mcp_store_publish(node->store, topic, message,
-                               node->env->now(node->env->ctx),
                                MCP_DOOR_BUDGET, &position, &n);
 
         mcp_store_count(node->store, MCP_COUNT_PUBLISHED, (int64_t) n);

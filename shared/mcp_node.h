@@ -99,7 +99,7 @@ struct mcp_node_s {
 };
 
 
-/* The store must be attached.  MCP_OK or MCP_ERR_MEMORY. */
+/* The store must be attached.  MCP_OK. */
 int mcp_node_init(mcp_node_t *node, const mcp_env_t *env, mcp_store_t *store,
     const mcp_node_glue_t *glue);
 
@@ -119,12 +119,12 @@ void mcp_node_wake(mcp_node_t *node);
 uint64_t mcp_node_deadline(const mcp_node_t *node, int *busy);
 void mcp_node_expire(mcp_node_t *node);
 
-/* The process winds up: all consumers are ended with retry, new ones are
- * ended at once; calls run on. */
+/* The process winds up: consumers that can come back are ended with retry, new
+ * ones of that kind at once; calls run on. */
 void mcp_node_stop(mcp_node_t *node);
 
-/* Looks after calls of processes that died; the glue calls it at start and
- * whenever it has buried one. */
+/* Looks after calls of processes that died; the glue calls it at start,
+ * mcp_node_patrol() when it has buried one. */
 void mcp_node_adopt(mcp_node_t *node);
 
 /* Every now and then: looks whether the processes of at most max slots, of the

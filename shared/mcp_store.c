@@ -117,7 +117,7 @@ mcp_store_format(void *region, size_t size)
     atomic_store(&head->has_room, 1);
 
     if (mcp_random(head->seed, sizeof(head->seed)) != MCP_OK) {
-        return MCP_ERR_CONFIG;
+        return MCP_ERR_INTERNAL;
     }
 
     mcp_store_barrier();

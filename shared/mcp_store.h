@@ -152,7 +152,8 @@ typedef struct {
 /* --- the region and its processes --- */
 
 /* Formats size bytes at region (zeroed or not) as an empty store; size >=
- * MCP_STORE_MIN_SIZE.  MCP_OK or MCP_ERR_CONFIG. */
+ * MCP_STORE_MIN_SIZE.  MCP_OK; MCP_ERR_CONFIG: of that size, or there, none can
+ * be; MCP_ERR_INTERNAL: no random numbers can be had. */
 int mcp_store_format(void *region, size_t size);
 
 /* MCP_OK if region holds a store of this layout version and size (it is then
@@ -175,9 +176,9 @@ uint64_t mcp_store_slot_pid(mcp_store_t *store, unsigned slot);
 /* Declares a process dead (if the slot is still under that pid). */
 void mcp_store_bury(mcp_store_t *store, unsigned slot, uint64_t pid);
 
-/* Takes over one orphan (owner becomes this slot, handle 0; consumers of dead
- * slots are detached on the way) or returns MCP_DONE.  *request gets the
- * stored request id(s).  O(1) when there is none. */
+/* Takes over one orphan (owner becomes this slot, handle 0) or returns
+ * MCP_DONE.  *request gets the stored request id(s).  O(1) when there is
+ * none. */
 int mcp_store_adopt(mcp_store_t *store, uint64_t now, mcp_stream_info_t *info,
     mcp_buf_t *request);
 
@@ -362,7 +363,7 @@ int mcp_store_unsubscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * MCP_ERR_PURGED when it resumes before them). */
 int mcp_store_publish(mcp_store_t *store,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
-    uint64_t now, unsigned budget, uint64_t *position, size_t *n);
+    unsigned budget, uint64_t *position, size_t *n);
 
 
 /* --- time --- */

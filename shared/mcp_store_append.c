@@ -253,14 +253,12 @@ mcp_store_append_ask(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_op_t       op;
     mcp_store_stream_t  *st;
 
-    rc = mcp_store_enter(store, &op);
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    st = mcp_store_stream_get(&op, ref);
-
-    if (st == NULL || mcp_store_final(st)) {
+    if (mcp_store_final(st)) {
         rc = MCP_ERR_NOT_FOUND;
 
     } else if (lost) {
@@ -428,14 +426,12 @@ mcp_store_confirm(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t seq)
     mcp_store_op_t       op;
     mcp_store_stream_t  *st;
 
-    rc = mcp_store_enter(store, &op);
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    st = mcp_store_stream_get(&op, ref);
-
-    if (st == NULL || seq > st->events.last) {
+    if (seq > st->events.last) {
         rc = MCP_ERR_NOT_FOUND;
 
     } else {

@@ -541,16 +541,14 @@ mcp_store_subscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_op_t       op;
     mcp_store_stream_t  *st;
 
-    rc = mcp_store_enter(store, &op);
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    st = mcp_store_stream_get(&op, ref);
-
     /* one that is over might be what is evicted to make room */
 
-    if (st == NULL || st->kind != MCP_STREAM_LISTEN || mcp_store_final(st)) {
+    if (st->kind != MCP_STREAM_LISTEN || mcp_store_final(st)) {
         rc = MCP_ERR_NOT_FOUND;
 
     } else {
@@ -572,27 +570,20 @@ mcp_store_unsubscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_entry_t   *e;
     mcp_store_stream_t  *st;
 
-    rc = mcp_store_enter(store, &op);
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    st = mcp_store_stream_get(&op, ref);
+    e = mcp_store_entry_find(op.head, MCP_ENTRY_SUB, 0, topic, ref->index);
 
-    if (st == NULL) {
-        rc = MCP_ERR_NOT_FOUND;
-
-    } else {
-        e = mcp_store_entry_find(op.head, MCP_ENTRY_SUB, 0, topic, ref->index);
-
-        if (e != NULL) {
-            mcp_store_sub_free(&op, e);
-        }
+    if (e != NULL) {
+        mcp_store_sub_free(&op, e);
     }
 
     mcp_store_leave(&op);
 
-    return rc;
+    return MCP_OK;
 }
 
 
@@ -641,7 +632,7 @@ mcp_store_sub_next(mcp_store_head_t *head, mcp_store_entry_t *topic,
 int
 mcp_store_publish(mcp_store_t *store,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
-    uint64_t now, unsigned budget, uint64_t *position, size_t *n)
+    unsigned budget, uint64_t *position, size_t *n)
 {
     int                  big, rc;
     size_t               copied;
@@ -649,8 +640,6 @@ mcp_store_publish(mcp_store_t *store,
     mcp_stream_ref_t     ref;
     mcp_store_entry_t   *group, *e;
     mcp_store_stream_t  *st;
-
-    (void) now;
 
     if (*position == 0) {
         *n = 0;

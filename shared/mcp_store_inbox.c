@@ -89,16 +89,16 @@ static int
 mcp_store_post_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_post_e type, const mcp_str_t parts[2], mcp_store_chain_t *chain)
 {
-    int             rc;
-    mcp_store_op_t  op;
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
 
-    rc = mcp_store_enter(store, &op);
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    rc = mcp_store_post_admit(mcp_store_stream_get(&op, ref), type,
-                              parts[1].len);
+    rc = mcp_store_post_admit(st, type, parts[1].len);
 
     mcp_store_leave(&op);
 

@@ -573,6 +573,11 @@ int mcp_store_log_scan(mcp_store_head_t *head, const mcp_store_log_t *log,
 
 mcp_store_stream_t *mcp_store_stream_get(mcp_store_op_t *op,
     const mcp_stream_ref_t *ref);
+
+/* mcp_store_enter(), but MCP_ERR_NOT_FOUND without the lock when the stream is
+ * gone. */
+int mcp_store_stream_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_op_t *op, mcp_store_stream_t **st);
 mcp_store_stream_t *mcp_store_stream_find(mcp_store_op_t *op,
     const unsigned char id[MCP_STREAM_ID_LEN]);
 void mcp_store_stream_link(mcp_store_head_t *head, uint32_t index);

@@ -117,6 +117,28 @@ mcp_store_stream_get(mcp_store_op_t *op, const mcp_stream_ref_t *ref)
 }
 
 
+int
+mcp_store_stream_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_op_t *op, mcp_store_stream_t **st)
+{
+    int  rc;
+
+    rc = mcp_store_enter(store, op);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    *st = mcp_store_stream_get(op, ref);
+
+    if (*st == NULL) {
+        mcp_store_leave(op);
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    return MCP_OK;
+}
+
+
 /* --- what is told of it --- */
 
 void
@@ -219,22 +241,19 @@ int
 mcp_store_info(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_stream_info_t *info)
 {
+    int                  rc;
     mcp_store_op_t       op;
     mcp_store_stream_t  *st;
 
-    if (mcp_store_enter(store, &op) != MCP_OK) {
-        return MCP_ERR_INTERNAL;
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
+    if (rc != MCP_OK) {
+        return rc;
     }
 
-    st = mcp_store_stream_get(&op, ref);
-
-    if (st != NULL) {
-        mcp_store_stream_info(&op, st, info);
-    }
-
+    mcp_store_stream_info(&op, st, info);
     mcp_store_leave(&op);
 
-    return st ? MCP_OK : MCP_ERR_NOT_FOUND;
+    return MCP_OK;
 }
 
 
@@ -666,16 +685,11 @@ mcp_store_free(mcp_store_t *store, const mcp_stream_ref_t *ref)
     mcp_store_op_t       op;
     mcp_store_stream_t  *st;
 
-    if (mcp_store_enter(store, &op) != MCP_OK) {
+    if (mcp_store_stream_enter(store, ref, &op, &st) != MCP_OK) {
         return;
     }
 
-    st = mcp_store_stream_get(&op, ref);
-
-    if (st != NULL) {
-        mcp_store_stream_free(&op, st);
-    }
-
+    mcp_store_stream_free(&op, st);
     mcp_store_leave(&op);
 }
 
@@ -788,29 +802,6 @@ mcp_store_stream_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
     if (mcp_store_final(st)) {
         mcp_store_stream_finish(op, st, now);
     }
-}
-
-
-/* Takes the lock, and keeps it if the stream is there. */
-static int
-mcp_store_stream_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_store_op_t *op, mcp_store_stream_t **st)
-{
-    int  rc;
-
-    rc = mcp_store_enter(store, op);
-    if (rc != MCP_OK) {
-        return rc;
-    }
-
-    *st = mcp_store_stream_get(op, ref);
-
-    if (*st == NULL) {
-        mcp_store_leave(op);
-        return MCP_ERR_NOT_FOUND;
-    }
-
-    return MCP_OK;
 }
 
 

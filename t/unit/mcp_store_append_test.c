@@ -585,19 +585,19 @@ test_counted(void **state)
     /* nobody listens there; here one, for whom the first is dropped */
 
     position = 0;
-    assert_int_equal(mcp_store_publish(S1, TOPIC(2), mcp_str("m"), 1, 10,
+    assert_int_equal(mcp_store_publish(S1, TOPIC(2), mcp_str("m"), 10,
                                        &position, &n), MCP_OK);
     assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS), 3);
 
     for (i = 0; i < 2; i++) {
         position = 0;
-        assert_int_equal(mcp_store_publish(S1, TOPIC(1), mcp_str("m"), 1, 10,
+        assert_int_equal(mcp_store_publish(S1, TOPIC(1), mcp_str("m"), 10,
                                            &position, &n), MCP_OK);
     }
 
     position = 0;
 
-    while (mcp_store_publish(S1, TOPIC(1), store_message(1, 100000), 1, 10,
+    while (mcp_store_publish(S1, TOPIC(1), store_message(1, 100000), 10,
                              &position, &n) == MCP_AGAIN)
     {
         /* void */

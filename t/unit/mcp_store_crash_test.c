@@ -268,7 +268,7 @@ worker_listener(worker_t *w)
     default:
         position = 0;
         mcp_store_publish(&w->store, topic,
-                          store_message(1, draw(&w->seed) % 600), 1, 3,
+                          store_message(1, draw(&w->seed) % 600), 3,
                           &position, &n);
         break;
     }

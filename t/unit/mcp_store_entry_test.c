@@ -117,7 +117,7 @@ test_publish(void **state)
         position = 0;
 
         do {
-            rc = mcp_store_publish(S1, TOPIC(1), store_message(i, 10), 1, i,
+            rc = mcp_store_publish(S1, TOPIC(1), store_message(i, 10), i,
                                    &position, &n);
             store_sound(&d);
         } while (rc == MCP_AGAIN);
@@ -129,7 +129,7 @@ test_publish(void **state)
     position = 0;
 
     for (i = 10; i > 0; i--) {
-        assert_int_equal(mcp_store_publish(S1, TOPIC(1), mcp_str("m"), 1, 1,
+        assert_int_equal(mcp_store_publish(S1, TOPIC(1), mcp_str("m"), 1,
                                            &position, &n),
                          i == 7 ? MCP_OK : MCP_AGAIN);
 
@@ -145,7 +145,7 @@ test_publish(void **state)
             store_create(&d, 0, &spec, &ref[9]);
             assert_int_equal(mcp_store_subscribe(S0, &ref[9], TOPIC(1)),
                              MCP_OK);
-            assert_int_equal(mcp_store_publish(S1, TOPIC(1), mcp_str("m"), 1,
+            assert_int_equal(mcp_store_publish(S1, TOPIC(1), mcp_str("m"),
                                                100, &position, &n), MCP_OK);
             break;
         }
@@ -168,7 +168,7 @@ test_publish(void **state)
     position = 0;
     i = 0;
 
-    while (mcp_store_publish(S1, TOPIC(2), store_message(5, 70000), 1, 2,
+    while (mcp_store_publish(S1, TOPIC(2), store_message(5, 70000), 2,
                              &position, &n) == MCP_AGAIN)
     {
         assert_true(i++ < 10);
@@ -181,7 +181,7 @@ test_publish(void **state)
     assert_true(info.bytes > 70000);
 
     position = 0;
-    assert_int_equal(mcp_store_publish(S1, TOPIC(3), mcp_str("m"), 1, 1,
+    assert_int_equal(mcp_store_publish(S1, TOPIC(3), mcp_str("m"), 1,
                                        &position, &n), MCP_OK);
     assert_int_equal(n, 0);
 }
@@ -212,7 +212,7 @@ test_slow_listener(void **state)
     for (i = 0; i < 15; i++) {
         position = 0;
         assert_int_equal(mcp_store_publish(S0, TOPIC(1),
-                                           store_message(i, 100), 1, 10,
+                                           store_message(i, 100), 10,
                                            &position, &n), MCP_OK);
     }
 
@@ -240,7 +240,7 @@ test_slow_listener(void **state)
     }
 
     do {
-        i = mcp_store_publish(S0, TOPIC(1), store_message(2, 1000000), 1, 10,
+        i = mcp_store_publish(S0, TOPIC(1), store_message(2, 1000000), 10,
                               &position, &n);
     } while (i == MCP_AGAIN);
 

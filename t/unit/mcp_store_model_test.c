@@ -749,7 +749,7 @@ do_publish(void)
 
     do {
         rc = mcp_store_publish(some_process(), key, store_message(text, len),
-                               now, 1 + (unsigned) draw(4), &position, &n);
+                               1 + (unsigned) draw(4), &position, &n);
     } while (rc == MCP_AGAIN);
 
     assert_int_equal(rc, MCP_OK);
