@@ -114,6 +114,8 @@ scene_make(scene_t *scene, void *region)
                                      &taken), MCP_OK);
     assert_int_equal(mcp_store_read(&b, &scene->ref[2], 5, &scene->cursor, 0,
                                     buf, sizeof(buf), &len), MCP_OK);
+    assert_int_equal(mcp_store_read(&b, &scene->ref[2], 5, &scene->cursor, 60,
+                                    buf, sizeof(buf), &len), MCP_AGAIN);
 
     scene_append(&a, &scene->ref[3], 7, 0);
     assert_int_equal(mcp_store_watch(&b, &scene->ref[3], 6, 0, &cursor,
@@ -199,6 +201,44 @@ op_append_evict(mcp_store_t *a, scene_t *s)
 {
     a->head->reserve = mcp_store_room(a->head, 1) - 1;
     scene_append(a, &s->ref[0], 7, -1);
+}
+
+
+/* Nothing lingers: what was sent of its own makes room. */
+static void
+op_append_spare(mcp_store_t *a, scene_t *s)
+{
+    uint64_t     seq;
+    static char  text[600];
+
+    mcp_store_free(a, &s->ref[3]);
+    a->head->reserve = mcp_store_room(a->head, 1);
+
+    if (mcp_store_append(a, &s->ref[2], (mcp_str_t) { text, sizeof(text) }, -1,
+                         MCP_STATE_PROCESSING, 1, &seq)
+        != MCP_OK)
+    {
+        abort();
+    }
+}
+
+
+/* Not even with that. */
+static void
+op_append_hungry(mcp_store_t *a, scene_t *s)
+{
+    uint64_t     seq;
+    static char  text[65000];
+
+    mcp_store_free(a, &s->ref[3]);
+    a->head->reserve = mcp_store_room(a->head, 1);
+
+    if (mcp_store_append(a, &s->ref[2], (mcp_str_t) { text, sizeof(text) }, -1,
+                         MCP_STATE_PROCESSING, 1, &seq)
+        != MCP_ERR_FULL)
+    {
+        abort();
+    }
 }
 
 
@@ -421,6 +461,8 @@ static const operation_t  operations[] = {
     { "append a big one", op_append_big, 1 << 1, 0 },
     { "append and drop", op_append_trim, 1 << 2, 0 },
     { "append and evict", op_append_evict, 1, 1 << 3 },
+    { "append and spare", op_append_spare, 1 << 2, 1 << 3 },
+    { "append in vain", op_append_hungry, 0, 1 << 3 },
     { "create", op_create, 0, 0 },
     { "free", op_free, 0, 1 << 1 },
     { "free a consumed stream", op_free_consumed, 0, 1 << 2 },
