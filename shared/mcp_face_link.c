@@ -599,37 +599,31 @@ mcp_face_link_read(mcp_exchange_t *x, mcp_str_t text,
 
 /*
  * The questions are answered: a new stream begins behind them, with a URL of
- * its own.  It is there before the answers are given, so that nothing is half
- * done.  A call that is over has no use for them; how it ended comes on the
- * new stream.
+ * its own.  Of those who come with the same URL at the same time one has it;
+ * what the others bring is the same again.  A call that is over has no use for
+ * answers; how it ended comes on the new stream.
  */
 static int
 mcp_face_link_answer(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t after, mcp_str_t text)
 {
-    int     rc, posted;
-    size_t  n_headers;
+    int  rc;
 
-    n_headers = x->response.n_headers;
-    x->link.turn++;
+    rc = mcp_input_post(x, &info->ref, text);
 
-    rc = mcp_face_link_start(x, info, after);
-    if (rc != MCP_DONE) {
-        return rc;
-    }
-
-    posted = mcp_input_post(x, &info->ref, text);
-
-    if (posted != MCP_OK && posted != MCP_ERR_NOT_FOUND) {
-        mcp_consumer_leave(x);
-        x->response.n_headers = n_headers;
-
+    if (rc != MCP_OK && rc != MCP_ERR_NOT_FOUND) {
         return mcp_face_link_refuse(x, MCP_FAULT_STORE_FULL);
     }
 
-    (void) mcp_store_raise_turn(x->node->store, &info->ref, x->link.turn);
+    x->link.turn++;
 
-    return MCP_DONE;
+    if (mcp_store_raise_turn(x->node->store, &info->ref, x->link.turn)
+        != MCP_OK)
+    {
+        return mcp_face_link_refuse(x, MCP_FAULT_LINK);
+    }
+
+    return mcp_face_link_start(x, info, after);
 }
 
 

@@ -311,7 +311,7 @@ Content-Length: 0
 --- cases eval
 [map { [::post_text($_), undef, 202, ''] }
     '{"jsonrpc":"2.0","id":1,"result":{}}',
-    '{"jsonrpc":"2.0","id":"x.1","result":null}',
+    '{"jsonrpc":"2.0","id":"x.1","result":{}}',
     '{"jsonrpc":"2.0","id":"AAAAAAAAAAAAAAAAAAAAAA.1","result":{}}',
     '{"jsonrpc":"2.0","id":"AAAAAAAAAAAAAAAAAAAAAA.99999999999999999999",'
         . '"result":{}}',

@@ -252,6 +252,26 @@ test('an error among the answers', async () => {
 });
 
 
+test('the same answers at the same time', async () => {
+    for (let i = 0; i < 12; i++) {
+        const answer = await session.call('ask', { rounds: 1, count: 1 });
+        const url = urlOf(answer);
+        const body = (await questions(answer)).map(accept);
+        const both = await Promise.all([1, 2].map(
+            () => at(url, { method: 'POST', body })));
+        const [taken, spent] = both.sort((a, b) => a.status - b.status);
+
+        await fails(spent);
+        assert.equal(taken.status, 200);
+
+        const { messages, response } = await rest(taken, answer.id);
+
+        assert.deepEqual(messages, []);
+        assert.equal(textOf(response.result), 'asked 1 times: Question 0.0');
+    }
+});
+
+
 test('the answer to the answers is lost', async () => {
     const first = await session.call('ask', { rounds: 1 });
     const asked = await questions(first);
