@@ -39,7 +39,7 @@ mcp_call_answers(const mcp_request_t *req)
 }
 
 
-/* MCP_OK or MCP_AGAIN. */
+/* MCP_OK, MCP_AGAIN, or what the store says. */
 static int
 mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text)
 {
@@ -65,7 +65,9 @@ mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text)
         return MCP_AGAIN;
     }
 
-    return MCP_OK;
+    /* without a stream nobody waits for it */
+
+    return rc == MCP_ERR_NOT_FOUND ? MCP_OK : rc;
 }
 
 
@@ -129,7 +131,9 @@ mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, int error)
     }
 
     if (rc != MCP_OK) {
-        mcp_call_log(call, MCP_LOG_ERROR, "failed", "no memory");
+        mcp_call_log(call, MCP_LOG_ERROR, "failed",
+                     rc == MCP_ERR_MEMORY ? "no memory"
+                                          : "its stream cannot be written to");
         mcp_call_abandon(call, MCP_FAULT_INTERNAL);
         return MCP_OK;
     }

@@ -211,6 +211,7 @@ typedef struct {
     unsigned              ended:1;     /* end_fault, end_detail are set */
     unsigned              starved:1;   /* mcp_job_data() took less */
     unsigned              again:1;     /* invoke once the job has ended */
+    unsigned              late:1;      /* its time is over, as the log says */
 } mcp_request_t;
 
 

@@ -150,6 +150,7 @@ mcp_job_start(mcp_request_t *req)
     req->ended = 0;
     req->again = 0;
     req->starved = 0;
+    req->late = 0;
     req->live = 1;
     call->jobs++;
 
@@ -284,6 +285,14 @@ mcp_job_notification(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
         return MCP_AGAIN;
+    }
+
+    /* without a stream nobody waits for it; else something would be missing */
+
+    if (rc != MCP_OK && rc != MCP_ERR_NOT_FOUND) {
+        mcp_call_log(call, MCP_LOG_ERROR, "failed",
+                     "its stream cannot be written to");
+        mcp_call_abandon(call, MCP_FAULT_INTERNAL);
     }
 
     return MCP_OK;
@@ -616,7 +625,13 @@ mcp_job_timeout(mcp_request_t *req)
                                                "the request for input in "
                                                "time"));
     } else {
-        mcp_call_log(req->call, MCP_LOG_ERROR, "timed out", NULL);
+        /* once: it comes again until there is room for its answer */
+
+        if (!req->late) {
+            req->late = 1;
+            mcp_call_log(req->call, MCP_LOG_ERROR, "timed out", NULL);
+        }
+
         rc = mcp_call_finish_fault(req, MCP_FAULT_BACKEND_TIMEOUT,
                                    mcp_null_str);
     }

@@ -66,6 +66,7 @@ typedef struct driver_s {
     unsigned         resumes;
     unsigned         forgets;
     unsigned         locks;                /* holds of the store's lock */
+    unsigned         unlockable;           /* the next ones, which fail */
     char             last_body[4096];      /* of the last job invoked */
     int              glue;                 /* its address goes with calls */
 } driver_t;
@@ -86,6 +87,11 @@ static inline int
 driver_lock(void *ctx)
 {
     driver_t  *d = ctx;
+
+    if (d->unlockable) {
+        d->unlockable--;
+        return MCP_ERR_INTERNAL;
+    }
 
     d->locks++;
 

@@ -244,6 +244,67 @@ test_timeout(void **state)
 }
 
 
+/* That a call timed out is said once, however long its answer waits. */
+static void
+test_timeout_without_room(void **state)
+{
+    mcp_stream_ref_t   ref;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 2000);
+    assert_int_equal(a.streaming, 1);
+    hog(&ref);
+    d.te.logged = 0;
+    driver_wait(&d, 29000);
+    has(d.te.last, "timed out");
+    driver_wait(&d, 10000);
+    assert_int_equal(d.te.logged, 1);
+    has_not(a.text, "Backend timed out");
+    mcp_store_free(&d.process[1].store, &ref);
+    driver_wait(&d, 2000);
+    has(a.text, "Backend timed out");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* What cannot be written, for another reason than that there is no room, ends
+ * the call, and not in silence: something would be missing. */
+static void
+test_unwritten(void **state)
+{
+    int         i;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    for (i = 0; i < 2; i++) {
+        job = call(0);
+        backend_say(&d, job, PROGRESS(1) "\n");
+        has(a.text, PROGRESS(1));
+
+        d.te.last[0] = '\0';
+        d.unlockable = 1;
+
+        if (i == 0) {
+            backend_say(&d, job, PROGRESS(2) "\n");
+            assert_int_equal(d.aborts, 1);
+
+        } else {
+            end_with_result(job);
+        }
+
+        assert_int_equal(d.unlockable, 0);
+        has(d.te.last, "its stream cannot be written to");
+        has(a.text, "-32603");
+        client_close(&d, &a);
+        quiet();
+    }
+}
+
+
 int
 main(void)
 {
@@ -253,7 +314,9 @@ main(void)
         test(test_max_wait),
         test(test_max_wait_moment),
         test(test_max_wait_reader_dies),
-        test(test_timeout)
+        test(test_timeout),
+        test(test_timeout_without_room),
+        test(test_unwritten)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
