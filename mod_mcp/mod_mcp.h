@@ -54,6 +54,9 @@ typedef struct {
     int threads;                        /* job threads, MCPThreads; -1: as
                                            many as ThreadsPerChild */
     apr_interval_time_t hold;           /* MCPHold, 0: no limit */
+    unsigned has_store:1;               /* these were said */
+    unsigned has_threads:1;
+    unsigned has_hold:1;
 } mod_mcp_global_t;
 
 /*

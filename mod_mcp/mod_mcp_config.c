@@ -547,6 +547,10 @@ static const char *set_store(cmd_parms *cmd, void *dir, const char *arg)
         return error;
     }
 
+    if (global_of(cmd->server)->has_store) {
+        return duplicate(cmd);
+    }
+
     if (strncmp(arg, STORE_KIND, kind) != 0) {
         return apr_psprintf(cmd->pool, "MCPStore: \"%s\" is an unknown kind "
                             "of store: there is shm:SIZE", arg);
@@ -565,6 +569,7 @@ static const char *set_store(cmd_parms *cmd, void *dir, const char *arg)
     }
 
     global_of(cmd->server)->store_size = (apr_size_t)size;
+    global_of(cmd->server)->has_store = 1;
     return NULL;
 }
 
@@ -577,6 +582,10 @@ static const char *set_threads(cmd_parms *cmd, void *dir, const char *arg)
         return error;
     }
 
+    if (global_of(cmd->server)->has_threads) {
+        return duplicate(cmd);
+    }
+
     if (mcp_str_uint(mod_mcp_str(arg), &n) != MCP_OK
         || n < 1 || n > THREADS_MAX) {
         return apr_psprintf(cmd->pool, "MCPThreads: \"%s\" is not a number "
@@ -584,6 +593,7 @@ static const char *set_threads(cmd_parms *cmd, void *dir, const char *arg)
     }
 
     global_of(cmd->server)->threads = (int)n;
+    global_of(cmd->server)->has_threads = 1;
     return NULL;
 }
 
@@ -596,7 +606,11 @@ static const char *set_hold(cmd_parms *cmd, void *dir, const char *arg)
         return error;
     }
 
-    if (strcmp(arg, "off") != 0
+    if (global_of(cmd->server)->has_hold) {
+        return duplicate(cmd);
+    }
+
+    if (strcasecmp(arg, "off") != 0
         && (mcp_option_time(mod_mcp_str(arg), &ms) != MCP_OK
             || ms > MCP_TIME_MAX)) {
         return apr_psprintf(cmd->pool, "MCPHold: \"%s\" is neither a time "
@@ -604,6 +618,7 @@ static const char *set_hold(cmd_parms *cmd, void *dir, const char *arg)
     }
 
     global_of(cmd->server)->hold = (apr_interval_time_t)ms * 1000;
+    global_of(cmd->server)->has_hold = 1;
     return NULL;
 }
 

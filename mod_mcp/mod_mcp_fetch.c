@@ -329,6 +329,11 @@ static mcp_fault_e own_answer(mod_mcp_run_t *run, int rc, const char **detail)
         return MCP_FAULT_BACKEND_FAILED;
     }
 
+    ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, run->r,
+                  "mcp: no backend has answered at %s, but the server itself, "
+                  "with \"%s\": is there a handler for it, and is its module "
+                  "loaded?", run->target, line.data);
+
     mod_mcp_lock();
 
     if (run->job) {

@@ -858,6 +858,28 @@ suite('what operators see', async () => {
         assert.match(log, /\[error\].*tools\/call of "echo" has no backend/);
     });
 
+    test('a backend that nothing handles', async () => {
+        const nowhere = await Fixture.start({
+            env: { FIXTURE_LOG: 'warn' },
+            location: { apache: 'MCPRoute echo /nowhere' } });
+        const session = await nowhere.session();
+        const { isError } = await session.tool('echo', { text: 'x' });
+        const log = await nowhere.log();
+
+        await nowhere.stop();
+
+        assert.equal(isError, true);
+        assert.match(log, /\[warn\].* at \/nowhere, .* "404 Not Found"/);
+    });
+
+    for (const line of ['MCPStore shm:8m', 'MCPThreads 4', 'MCPHold Off']) {
+        const name = line.split(' ')[0];
+
+        test(`${name} twice`, () => assert.rejects(Fixture.start({
+            http: name === 'MCPStore' ? line : `${line}\n${line}` }),
+        new RegExp(`${name} is duplicate`)));
+    }
+
     for (const [what, options] of Object.entries({
         'by its own directive': { location: { apache: 'MCPBackend /mcp' } },
         'by another\'s': { server: `
