@@ -234,7 +234,7 @@ mcp_option_read(const mcp_option_t *option, mcp_str_t text, uint64_t *value,
 {
     int  rc;
 
-    if (option->off && mcp_str_eq(text, mcp_str("off"))) {
+    if (option->off && mcp_str_case_eq(text, mcp_str("off"))) {
         *value = 0;
         return MCP_OK;
     }
@@ -299,6 +299,26 @@ mcp_option_set(mcp_options_t *options, mcp_option_e option, mcp_str_t text,
     options->set |= 1U << option;
 
     return MCP_OK;
+}
+
+
+const char *
+mcp_option_form(mcp_option_e option)
+{
+    static const char  *const forms[][2] = {
+        [MCP_OPTION_KIND_TIME] =
+            { "a time is 500ms, 90s or \"1h 30m\"",
+              "a time is 500ms, 90s or \"1h 30m\", or it is off" },
+        [MCP_OPTION_KIND_SIZE] =
+            { "a size is 65536, 64k, 8m or 1g",
+              "a size is 65536, 64k, 8m or 1g, or it is off" },
+        [MCP_OPTION_KIND_NUMBER] =
+            { "it is digits", "it is digits, or off" },
+        [MCP_OPTION_KIND_FLAG] =
+            { "it is on or off", "it is on or off" }
+    };
+
+    return forms[mcp_option_table[option].kind][mcp_option_table[option].off];
 }
 
 

@@ -98,6 +98,9 @@ typedef struct {
 int mcp_option_set(mcp_options_t *options, mcp_option_e option,
     mcp_str_t text, const char **error);
 
+/* How its values are written, for people; static. */
+const char *mcp_option_form(mcp_option_e option);
+
 /* What is not set is taken from parent. */
 void mcp_options_merge(mcp_options_t *options, const mcp_options_t *parent);
 

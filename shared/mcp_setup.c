@@ -148,11 +148,16 @@ mcp_setup_option(mcp_setup_t *setup, mcp_option_e option, mcp_str_t text,
 {
     const char  *why;
 
-    if (mcp_option_set(&setup->options, option, text, &why) != MCP_OK) {
+    if (mcp_option_set(&setup->options, option, text, &why) == MCP_OK) {
+        return MCP_OK;
+    }
+
+    if (memcmp(why, "invalid", sizeof("invalid") - 1) != 0) {
         return mcp_setup_fail(error, "%s", why);
     }
 
-    return MCP_OK;
+    return mcp_setup_fail(error, "%s \"%.*s\": %s", why, mcp_setup_quote(text),
+                          mcp_option_form(option));
 }
 
 

@@ -183,7 +183,7 @@ set(void **state)
         { MCP_OPTION_RETRY, "", -1, "invalid value" },
         { MCP_OPTION_KEEPALIVE, "off", 0, NULL },
         { MCP_OPTION_KEEPALIVE, "0", 0, NULL },
-        { MCP_OPTION_KEEPALIVE, "OFF", -1, "invalid value" },
+        { MCP_OPTION_KEEPALIVE, "Off", 0, NULL },
         { MCP_OPTION_CLOSE_AFTER, "off", 0, NULL },
         { MCP_OPTION_SESSION_LIFETIME, "26w", 15724800000, NULL },
         { MCP_OPTION_SESSION_LIFETIME, "15250w", 9223200000000, NULL },

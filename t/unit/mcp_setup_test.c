@@ -134,7 +134,7 @@ options(void **state)
     refused(mcp_setup_option(s, MCP_OPTION_RETRY, mcp_str("3s"), error),
             MCP_SETUP_DUPLICATE);
     refused(mcp_setup_option(s, MCP_OPTION_LINGER, mcp_str("x"), error),
-            "invalid value");
+            "invalid value \"x\": a time is 500ms, 90s or \"1h 30m\"");
     refused(mcp_setup_option(s, MCP_OPTION_MAX_DEPTH, mcp_str("1"), error),
             "value must be between 4 and 512");
 
