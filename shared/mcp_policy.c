@@ -166,10 +166,13 @@ mcp_policy_read(mcp_policy_rule_t *rule, mcp_str_t key,
 
         rule->set |= 1U << i;
         mcp_policy_set(&rule->value, k, n);
-        break;
+
+        return MCP_OK;
     }
 
-    return MCP_OK;
+    *error = "is unknown";
+
+    return MCP_ERR_CONFIG;
 }
 
 

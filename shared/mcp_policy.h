@@ -36,8 +36,8 @@ typedef struct {
  * Reads one key of an item: "x-mcp-resumable" (true, false),
  * "x-mcp-max-wait", "x-mcp-min-wait", "x-mcp-stream-after",
  * "x-mcp-close-after", "x-mcp-resume-after" (seconds, three decimals at most),
- * "x-mcp-stream-buffer" (bytes), "x-mcp-max-events".  MCP_OK, also for a key
- * that is none of them; MCP_ERR_CONFIG with *error, which follows the key.
+ * "x-mcp-stream-buffer" (bytes), "x-mcp-max-events".  MCP_OK, or
+ * MCP_ERR_CONFIG with *error, which follows the key.
  */
 int mcp_policy_read(mcp_policy_rule_t *rule, mcp_str_t key,
     const mcp_json_value_t *value, const char **error);

@@ -63,21 +63,21 @@ our $All = <<'END';
          "inputSchema": {"type": "object", "properties": {"x-mcp-y": {}}},
          "outputSchema": {"type": "object"}, "annotations": {"a": [1, 2.50]},
          "icons": [], "_meta": {"k": null}, "execution": {}},
-        {"name": "a.b-c_D9", "x-mcp-internal": [1, {"x": 2}],
-         "inputSchema": {"type":"object"}, "x-mcp-more": "no", "other": 1}
+        {"name": "a.b-c_D9", "x-mcp-max-wait": 60,
+         "inputSchema": {"type":"object"}, "x-mcp-resumable": true, "other": 1}
     ],
     "prompts": [
         {"name": "hello world", "arguments": [{"name": "who"}]},
-        {"x-mcp-p": 1, "name": "ü"}
+        {"x-mcp-min-wait": 1, "name": "ü"}
     ],
     "resources": [
         {"uri": "acme:cities", "name": "Cities", "mimeType": "text/plain",
          "size": 12},
-        {"uri": "acme:only", "name": "Only", "x-mcp-only": true}
+        {"uri": "acme:only", "name": "Only", "x-mcp-resumable": true}
     ],
     "resourceTemplates": [
         {"uriTemplate": "acme:city/{name}", "name": "City"},
-        {"uriTemplate": "acme:path{/more*}", "name": "Path", "x-mcp-z": {}}
+        {"uriTemplate": "acme:path{/more*}", "name": "Path", "x-mcp-max-wait": 1}
     ]
 }
 END

@@ -215,12 +215,13 @@ private_keys_are_removed(void **state)
         const char  *item;
         const char  *public;
     } cases[] = {
-        { "{\"x-mcp-a\":1,\"name\":\"n\"}", "{\"name\":\"n\"}" },
-        { "{\"name\":\"n\",\"x-mcp-a\":{\"b\":[1]}}", "{\"name\":\"n\"}" },
-        { "{ \"x-mcp-a\" : 1 , \"name\" :\n \"n\" , \"x-mcp-\" : \",\" , "
+        { "{\"x-mcp-max-wait\":1,\"name\":\"n\"}", "{\"name\":\"n\"}" },
+        { "{\"name\":\"n\",\"x-mcp-resumable\":true}", "{\"name\":\"n\"}" },
+        { "{ \"x-mcp-max-wait\" : 1 , \"name\" :\n \"n\" , "
+          "\"x-mcp-min-wait\" : 1 , "
           "\"z\" : [1,\n2] }", "{\"name\":\"n\",\"z\":[1, 2]}" },
-        { "{\"x\\u002dmcp-a\":1,\"name\":\"n\"}", "{\"name\":\"n\"}" },
-        { "{\"x-mcp-a\":1,\"x-mcp-a\":2,\"name\":\"n\"}",
+        { "{\"x\\u002dmcp-max-wait\":1,\"name\":\"n\"}", "{\"name\":\"n\"}" },
+        { "{\"x-mcp-max-wait\":1,\"x-mcp-min-wait\":2,\"name\":\"n\"}",
           "{\"name\":\"n\"}" },
         { "{\"X-mcp-a\":1,\"x-mcp\":2,\"name\":\"n\"}",
           "{\"X-mcp-a\":1,\"x-mcp\":2,\"name\":\"n\"}" },
@@ -271,6 +272,8 @@ mistakes_are_named(void **state)
         { "{\"prompts\":[{\"name\":\"b\",\"x-mcp-resumable\":true,\n"
           "\"x-mcp-resumable\":true}]}",
           "line 2: \"x-mcp-resumable\" is duplicate" },
+        { "{\"prompts\":[{\"name\":\"b\",\n\"x-mcp-maxwait\":\n1}]}",
+          "line 3: \"x-mcp-maxwait\" is unknown" },
         { "\n\n{\"tools\":[}", "line 3: not valid JSON" },
         { "{}\n{}", "line 2: not valid JSON" },
         { "[]", "line 1: a catalog must be an object" },
@@ -728,10 +731,10 @@ allocations_fail(void **state)
 
     fail_each(mcp_str(
         "{\"instructions\":\"i\","
-        "\"tools\":[{\"name\":\"\\u0061\",\"x-mcp-a\":1," SCHEMA "},"
+        "\"tools\":[{\"name\":\"\\u0061\",\"x-mcp-min-wait\":1," SCHEMA "},"
         "{\"name\":\"c\",\"x-mcp-max-wait\":1," SCHEMA "},"
         "{\"name\":\"b\"," SCHEMA "}],"
-        "\"prompts\":[{\"name\":\"\\u0061\",\"\\u0062\":1,\"x-mcp-\":1}],"
+        "\"prompts\":[{\"name\":\"\\u0061\",\"\\u0062\":1,\"x-mcp-max-wait\":1}],"
         "\"resources\":[{\"uri\":\"file:///\",\"name\":\"\\u0061\"}],"
         "\"resourceTemplates\":[{\"uriTemplate\":\"x://{a}\",\"name\":\"t\"},"
         "{\"uriTemplate\":\"y://{a}\",\"name\":\"t\"}]}"), MCP_OK);
@@ -761,14 +764,18 @@ large_allocations_fail(void **state)
     mcp_buf_add(&buf, longer, sizeof(longer));
     mcp_buf_lit(&buf, "\",\"\\u0061");
     mcp_buf_add(&buf, longer, sizeof(longer));
-    mcp_buf_lit(&buf, "\":1,\"x-mcp-\\u0061");
-    mcp_buf_add(&buf, longer, sizeof(longer));
-    mcp_buf_lit(&buf, "\":1}]}");
+    mcp_buf_lit(&buf, "\":1,\"x-mcp-max-wai\\u0074\":1}]}");
 
     assert_int_equal(buf.failed, MCP_OK);
     fail_each((mcp_str_t) { buf.data, buf.len }, MCP_OK);
 
-    /* a key that is in no catalog */
+    /* a key of ours that there is not, and one that is in no catalog */
+
+    buf.len = 0;
+    mcp_buf_lit(&buf, "{\"prompts\":[{\"name\":\"n\",\"x-mcp-\\u0061");
+    mcp_buf_add(&buf, longer, sizeof(longer));
+    mcp_buf_lit(&buf, "\":1}]}");
+    fail_each((mcp_str_t) { buf.data, buf.len }, MCP_ERR_CONFIG);
 
     buf.len = 0;
     mcp_buf_lit(&buf, "{\"\\u0061");
