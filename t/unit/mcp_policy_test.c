@@ -60,7 +60,7 @@ test_values(void **state)
         { "x-mcp-max-events", MCP_JSON_ARRAY, "[]",
           "must be a number of events, 1 or more" },
         { "x-mcp-other", MCP_JSON_ARRAY, "[]", "is unknown" },
-        { "x-mcp-", MCP_JSON_NULL, "null", NULL },
+        { "x-mcp-", MCP_JSON_NULL, "null", "is unknown" },
     };
 
     int                 rc;
