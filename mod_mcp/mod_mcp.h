@@ -239,6 +239,7 @@ struct mod_mcp_client_t {
     mod_mcp_state_e state;
     unsigned todo;
     mod_mcp_run_t *run;                 /* for its own thread to run */
+    mod_mcp_origin_t *origin;           /* of its call; NULL: none, or over */
     apr_thread_cond_t *cond;            /* NULL until somebody waits */
     mod_mcp_client_t *next;             /* in the pump's queue */
     mcp_timer_t timer;                  /* the pump's */
@@ -289,6 +290,10 @@ void mod_mcp_client_notify(mod_mcp_client_t *client, unsigned what);
 /* Under the lock, from the client's own thread, whose backend call ends: takes
  * it back from the pump. */
 void mod_mcp_client_take(mod_mcp_client_t *client);
+
+/* Under the lock: nothing more will be read by this client; its stream is free
+ * for another consumer. */
+void mod_mcp_client_part(mod_mcp_client_t *client);
 
 /* Status, type and header lines. */
 void mod_mcp_response_head(request_rec *r, const mcp_response_t *response);
@@ -360,6 +365,11 @@ void mod_mcp_pump_watch(mod_mcp_client_t *client);
 void mod_mcp_pump_unwatch(mod_mcp_client_t *client);
 void mod_mcp_pump_timer(mod_mcp_client_t *client, apr_interval_time_t after);
 
+/* Under the lock, before the core has what a backend call brings, or that it is
+ * over: sees whether its client has left, though nobody was told so yet.
+ * client may be NULL. */
+void mod_mcp_pump_look(mod_mcp_client_t *client);
+
 /* For the client's own thread, which runs a backend call and has brought
  * something of it: carries out what the core asks for, and does itself what the
  * pump would be woken up for.  The lock is given back meanwhile. */
@@ -389,7 +399,9 @@ void mod_mcp_job_stop(void);
 
 /* --- mod_mcp_origin.c --- */
 
-mod_mcp_origin_t *mod_mcp_origin_create(request_rec *r);
+/* All under the lock.  A client is the origin of one call at most. */
+mod_mcp_origin_t *mod_mcp_origin_create(mod_mcp_client_t *client);
+void mod_mcp_origin_part(mod_mcp_client_t *client);
 void mod_mcp_origin_retain(mod_mcp_origin_t *origin);
 void mod_mcp_origin_release(mod_mcp_origin_t *origin);
 
@@ -435,6 +447,8 @@ apr_status_t mod_mcp_fetch_init(apr_pool_t *pchild);
 
 struct mod_mcp_origin_t {
     apr_uint32_t refs;                  /* under the lock */
+    mod_mcp_client_t *client;           /* the same; NULL: it is over, or the
+                                           client has left */
     apr_pool_t *pool;
     server_rec *server;
     mod_mcp_dir_t *dir;                 /* knows the targets */
@@ -459,7 +473,8 @@ void mod_mcp_proxy_abort(mod_mcp_run_t *run);
 
 /* --- mod_mcp_note.c --- */
 
-/* Notes mcp-... of a client's request, out of the exchange's facts. */
+/* Under the lock: notes mcp-... of a client's request, out of the exchange's
+ * facts. */
 void mod_mcp_note(mod_mcp_client_t *client);
 int mod_mcp_note_log(request_rec *r);
 

@@ -192,6 +192,7 @@ static apr_status_t capture(ap_filter_t *f, apr_bucket_brigade *bb)
         }
 
         mod_mcp_lock();
+        mod_mcp_pump_look(run->origin->client);
         feed_head(run);
         feed_data(run, data, len);
 

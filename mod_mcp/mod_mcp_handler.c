@@ -64,6 +64,22 @@ mod_mcp_client_t *mod_mcp_client(request_rec *r)
     return r ? client : NULL;
 }
 
+static void free_exchange(mod_mcp_client_t *client)
+{
+    mod_mcp_origin_part(client);
+
+    if (client->exchange) {
+        mcp_exchange_free(client->exchange);
+        client->exchange = NULL;
+    }
+}
+
+void mod_mcp_client_part(mod_mcp_client_t *client)
+{
+    mod_mcp_note(client);
+    free_exchange(client);
+}
+
 /* The request's pool goes, with whoever destroys it. */
 static apr_status_t client_cleanup(void *data)
 {
@@ -75,11 +91,7 @@ static apr_status_t client_cleanup(void *data)
 
     mod_mcp_lock();
 
-    if (client->exchange) {
-        mcp_exchange_free(client->exchange);
-        client->exchange = NULL;
-    }
-
+    free_exchange(client);
     client->r = NULL;
 
     mod_mcp_unlock();
@@ -115,6 +127,8 @@ static void client_part(mod_mcp_client_t *client)
     apr_pool_cleanup_kill(p, client, client_cleanup);
 
     mod_mcp_lock();
+
+    mod_mcp_origin_part(client);
 
     if (client->exchange) {
         apr_pool_cleanup_register(p, client->exchange, exchange_cleanup,
@@ -508,7 +522,10 @@ void mod_mcp_respond(mod_mcp_client_t *client)
     response = mcp_exchange_response(client->exchange);
 
     mod_mcp_response_head(r, response);
+
+    mod_mcp_lock();
     mod_mcp_note(client);
+    mod_mcp_unlock();
 
     if (response->status != HTTP_NO_CONTENT) {
         ap_set_content_length(r, response->body.len);
@@ -754,6 +771,7 @@ static int attend(mod_mcp_client_t *client)
 
         if (run) {
             client->state = MOD_MCP_LENT;
+            mod_mcp_pump_watch(client);
             mod_mcp_unlock();
 
             mod_mcp_job_run(run);

@@ -161,6 +161,8 @@ void mod_mcp_job_run(mod_mcp_run_t *run)
 
     mod_mcp_lock();
 
+    mod_mcp_pump_look(run->origin->client);
+
     if (client) {
         lent--;
         mod_mcp_client_take(client);
@@ -361,7 +363,7 @@ static mod_mcp_origin_t *get_origin(mcp_job_t *job, mod_mcp_client_t *client)
 
     if (origin == NULL && client && client->r
         && client->state == MOD_MCP_ATTENDED) {
-        origin = mod_mcp_origin_create(client->r);
+        origin = mod_mcp_origin_create(client);
 
         if (origin) {
             mcp_call_set_glue(job->call, origin);

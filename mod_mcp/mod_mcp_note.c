@@ -25,8 +25,6 @@ void mod_mcp_note(mod_mcp_client_t *client)
     const mcp_str_t *value;
     int i;
 
-    mod_mcp_lock();
-
     facts = client->exchange ? mcp_exchange_facts(client->exchange) : NULL;
 
     for (i = 0; facts && i < MCP_FACT_COUNT; i++) {
@@ -41,8 +39,6 @@ void mod_mcp_note(mod_mcp_client_t *client)
         apr_table_setn(r->notes, apr_pstrdup(r->pool, name),
                        apr_pstrmemdup(r->pool, value->data, value->len));
     }
-
-    mod_mcp_unlock();
 }
 
 /* Logs shall have the last word; a plain response has said all before. */
@@ -51,7 +47,9 @@ int mod_mcp_note_log(request_rec *r)
     mod_mcp_client_t *client = mod_mcp_client(r);
 
     if (client && client->exchange && client->streaming) {
+        mod_mcp_lock();
         mod_mcp_note(client);
+        mod_mcp_unlock();
     }
 
     return DECLINED;

@@ -1,7 +1,7 @@
 /*
  * The origin: what the request that asked for a call leaves behind for its
  * backend calls, which may outlive it.  Copied once for each call, never
- * changed, used by several threads.
+ * changed, used by several threads; but for its client, who may leave.
  */
 
 #include "mod_mcp.h"
@@ -30,9 +30,10 @@ static int copy_env(void *data, const char *name, const char *value)
     return 1;
 }
 
-mod_mcp_origin_t *mod_mcp_origin_create(request_rec *r)
+mod_mcp_origin_t *mod_mcp_origin_create(mod_mcp_client_t *client)
 {
-    conn_rec *c = r->connection;
+    request_rec *r = client->r;
+    conn_rec *c = client->c;
     apr_pool_t *p = mod_mcp_pool_get();
     mod_mcp_origin_t *origin;
     const char *host;
@@ -74,7 +75,18 @@ mod_mcp_origin_t *mod_mcp_origin_create(request_rec *r)
 
     apr_table_do(copy_env, origin, r->subprocess_env, NULL);
 
+    origin->client = client;
+    client->origin = origin;
+
     return origin;
+}
+
+void mod_mcp_origin_part(mod_mcp_client_t *client)
+{
+    if (client->origin) {
+        client->origin->client = NULL;
+        client->origin = NULL;
+    }
 }
 
 void mod_mcp_origin_retain(mod_mcp_origin_t *origin)
@@ -84,7 +96,13 @@ void mod_mcp_origin_retain(mod_mcp_origin_t *origin)
 
 void mod_mcp_origin_release(mod_mcp_origin_t *origin)
 {
-    if (origin && --origin->refs == 0) {
-        mod_mcp_pool_put(origin->pool);
+    if (origin == NULL || --origin->refs > 0) {
+        return;
     }
+
+    if (origin->client) {
+        mod_mcp_origin_part(origin->client);
+    }
+
+    mod_mcp_pool_put(origin->pool);
 }

@@ -10,6 +10,7 @@
 
 #include "mod_mcp.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -249,6 +250,64 @@ static void watch_for(mod_mcp_client_t *client, apr_uint32_t events)
     mod_mcp_unlock();
 }
 
+/* --- leaving --- */
+
+static int has_left(mod_mcp_client_t *client)
+{
+    struct pollfd fd;
+
+    if (client->c->master) {
+        return client->c->aborted;      /* mod_http2 says so */
+    }
+
+    /* unlike reading, this sees the end behind a next request */
+
+    fd.fd = client_fd(client);
+    fd.events = POLLRDHUP;
+
+    return poll(&fd, 1, 0) == 1;
+}
+
+/* No thread is at it, and none will be before it has the lock. */
+static int is_at_rest(mod_mcp_client_t *client)
+{
+    switch (client->state) {
+    case MOD_MCP_ATTENDED:
+        return client->holding;
+
+    case MOD_MCP_LENT:
+        return 1;
+
+    case MOD_MCP_SUSPENDED:
+        return !client->busy;
+
+    default:
+        return 0;
+    }
+}
+
+void mod_mcp_pump_look(mod_mcp_client_t *client)
+{
+    if (client == NULL || !is_at_rest(client) || !has_left(client)) {
+        return;
+    }
+
+    mod_mcp_client_part(client);
+
+    client->todo |= MOD_MCP_GONE;
+
+    if (client->holding) {
+        apr_thread_cond_signal(client->cond);
+    }
+    else if (client->state == MOD_MCP_SUSPENDED) {
+        mod_mcp_pump_queue(client);
+    }
+
+    /* the core may want nothing more of the call */
+
+    mod_mcp_drain();
+}
+
 /* An entry may have been given to another since the event was fetched. */
 static void take_event(const struct epoll_event *event)
 {
@@ -282,6 +341,15 @@ static void take_event(const struct epoll_event *event)
     }
 
     if (client->state == MOD_MCP_LENT) {
+
+        /* not a moment later: an answer that comes from now on would be sent,
+         * for all that the core knows */
+
+        if (client->todo & MOD_MCP_GONE) {
+            mod_mcp_client_part(client);
+            return;
+        }
+
         client->state = MOD_MCP_PUMPED;
     }
 
@@ -294,22 +362,6 @@ static void set_timer(mod_mcp_client_t *client, apr_interval_time_t after)
 {
     mod_mcp_lock();
     mod_mcp_pump_timer(client, after);
-    mod_mcp_unlock();
-}
-
-/* Nothing more will be read by this client: its stream is free for another
- * consumer. */
-static void leave(mod_mcp_client_t *client)
-{
-    mod_mcp_note(client);
-
-    mod_mcp_lock();
-
-    if (client->exchange) {
-        mcp_exchange_free(client->exchange);
-        client->exchange = NULL;
-    }
-
     mod_mcp_unlock();
 }
 
@@ -458,7 +510,9 @@ static int broken(mod_mcp_client_t *client)
         return end_request(client);
     }
 
-    leave(client);
+    mod_mcp_lock();
+    mod_mcp_client_part(client);
+    mod_mcp_unlock();
 
     return 0;
 }

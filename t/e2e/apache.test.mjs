@@ -47,6 +47,35 @@ const hello = (fixture, where, headers = {}) => request(fixture.port, {
                   clientInfo: { name: 'e2e', version: '1' } } }),
 });
 
+// A call that would be answered as JSON, whose client leaves before: it is
+// found again, in a stream of its own.
+
+async function left(session, porter, gate, headers) {
+    const lose = porter.running(gate, 'running', 1);
+
+    await assert.rejects(session.call('count', { n: 0, gate, tag: gate },
+                                      { lose, headers }));
+    await porter.open(gate);
+    assert.equal((await porter.running(gate, 'finished', 1)).aborted, 0);
+
+    let statuses;
+
+    do {
+        ({ statuses } = (await session.response('stream/poll/all')).result);
+    } while (statuses[0]?.status === 'live');
+
+    const [{ streamId, pendingMessages }] = statuses;
+
+    assert.equal(pendingMessages, true);
+
+    const answer = await session.get(`${streamId}.0`);
+
+    assert.equal((await answer.message()).method,
+                 'notifications/stream/create');
+    assert.equal(textOf((await answer.message()).result), 'counted to 0');
+    answer.close();
+}
+
 // the lines of a log, once 'n' of them match
 
 async function lines(name, pattern, n = 1) {
@@ -218,6 +247,25 @@ printf 'data: {"content":[{"type":"text","text":"%s"}]}\\n\\n' "$MCP_METHOD $SER
             assert.match(textOf(result), new RegExp(code));
         }
     });
+});
+
+
+// the event MPM is what other tests have
+
+suite('a client that leaves before its stream begins', () => {
+    for (const mpm of ['worker', 'prefork']) {
+        test(mpm, async () => {
+            const server = await Fixture.start({
+                workers: mpm === 'prefork' ? 8 : 2,
+                location: { mcp_stream_after: '60s', mcp_resume_after: 'off' },
+                env: { FIXTURE_MPM: mpm } });
+            const session = await server.session({
+                capabilities: { streams: {} } });
+
+            await left(session, await server.session(), mpm);
+            await server.stop();
+        });
+    }
 });
 
 
@@ -507,7 +555,10 @@ suite('TLS and HTTP/2', async () => {
     const door = await freePort();
     const server = await Fixture.use({
         location: { mcp_close_after: 'off', mcp_stream_after: '100ms',
-                    mcp_publish_url: `http://127.0.0.1:${door}/publish` },
+                    mcp_publish_url: `http://127.0.0.1:${door}/publish`,
+                    apache: `<If "%{HTTP:X-Patient} == 'yes'">
+                                 MCPStreamAfter 60s
+                             </If>` },
         http: `${load('ssl', 'http2')}
             Listen 127.0.0.1:${door}
             Protocols h2 http/1.1
@@ -601,6 +652,16 @@ suite('TLS and HTTP/2', async () => {
                 assert.deepEqual(counted(messages), upTo(5).slice(drop));
                 assert.ok(response.result);
             }
+        });
+
+        // one connection for all: who opens the gate comes after who leaves
+
+        test(`${name}: left before its stream begins`, async () => {
+            const caller = await server.session({ send,
+                capabilities: { streams: {} } });
+
+            await left(caller, session, gateOf('left'),
+                       { 'X-Patient': 'yes' });
         });
 
         test(`${name}: many at once`, async () => {

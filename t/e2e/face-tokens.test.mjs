@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Fixture } from './lib/fixture.mjs';
 import { pause, refused, rest } from './lib/faces.mjs';
+import { status } from './lib/load.mjs';
 import { counted, textOf, upTo } from './lib/session.mjs';
 
 const server = await Fixture.use({ workers: 4,
@@ -13,6 +14,8 @@ const server = await Fixture.use({ workers: 4,
                 mcp_resume_after: '1s' } });
 const brief = await Fixture.use({ workers: 1,
     location: { mcp_resume_lifetime: '1s' } });
+const still = await Fixture.use({ workers: 2,
+    location: { mcp_stream_after: '60s', mcp_resume_after: 'off' } });
 const capabilities = { experimental: { resumeTokens: {} } };
 const session = await server.session({ capabilities });
 const plain = await server.session();
@@ -23,10 +26,10 @@ let asked = 0;
 // the same request again, with the token of the answer before and a progress
 // token of its own, unless it is quiet
 
-async function again(of, name, args, token, { quiet } = {}) {
+async function again(of, name, args, token, { quiet, ...options } = {}) {
     const progressToken = quiet ? undefined : `again ${asked++}`;
     const answer = await of.request('tools/call', { name, arguments: args,
-        _meta: { progressToken, resumeToken: token } });
+        _meta: { progressToken, resumeToken: token } }, options);
 
     return Object.assign(answer, { progressToken });
 }
@@ -114,6 +117,33 @@ test('pages that are alike', async () => {
 
         assert.equal(textOf((await next.json()).result), 'page 2');
     }
+});
+
+
+test('a page that nobody waited for: the token is good again', async () => {
+    const one = await still.session({ capabilities });
+    const porter = await still.session();
+    const gate = `tokens ${gates++}`;
+    const args = { n: 3, gate, tag: gate };
+
+    await porter.open(gate, 1);
+
+    const { result } = await (await one.call('pages', args)).json();
+    const token = result.nextResumeToken;
+    const lose = porter.running(gate, 'started', 2);
+
+    await assert.rejects(again(one, 'pages', args, token, { lose }));
+    await porter.open(gate);
+    assert.equal((await porter.running(gate, 'finished', 2)).aborted, 0);
+
+    while ((await status(still)).calls_live > 0) {
+        await pause(5);
+    }
+
+    const next = await again(one, 'pages', args, token);
+
+    assert.equal(textOf((await next.json()).result), 'page 2');
+    await refused(await again(one, 'pages', args, token));
 });
 
 

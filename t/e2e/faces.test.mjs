@@ -15,7 +15,7 @@ const COMMON = { mcp_close_after: 'off', mcp_stream_after: '100ms',
 
 // a stream with a URL is closed while it asks, whoever reads it
 
-const [main, linked, brief, hasty, full] = await Promise.all([
+const [main, linked, brief, hasty, full, slow, strict] = await Promise.all([
     Fixture.use({ workers: 3, threads: 8, location: COMMON }),
     Fixture.use({ workers: 3, threads: 8,
                   location: { ...COMMON, mcp_link: 'on' } }),
@@ -27,6 +27,14 @@ const [main, linked, brief, hasty, full] = await Promise.all([
     Fixture.use({ workers: 2, zone: '1m',
                   location: { ...COMMON, mcp_link: 'on',
                               mcp_stream_buffer: '128k' } }),
+    Fixture.use({ workers: 2, threads: 8,
+                  location: { ...COMMON, mcp_link: 'on',
+                              mcp_stream_after: '60s',
+                              mcp_resume_after: 'off' } }),
+    Fixture.use({ workers: 2, threads: 8,
+                  location: { ...COMMON, mcp_link: 'on',
+                              mcp_stream_after: '60s', mcp_resume_after: 'off',
+                              mcp_max_wait: '0' } }),
 ]);
 
 const serverOf = (face) => (face.link ? linked : main);
@@ -96,6 +104,29 @@ test('dropped before the first byte', async (face) => {
     await other.open();
     await other.end();
     await caller.find();
+});
+
+
+test('dropped before its stream begins', async (face) => {
+    const caller = await face.of(slow);
+    const { streams } = await status(slow);
+
+    await caller.lose(count(0));
+    await over(slow, caller);
+    assert.equal((await caller.running('finished')).aborted, 0);
+
+    // that is what there is of it, for who does not know more
+
+    assert.equal((await status(slow)).streams, streams + 1);
+    await caller.find();
+});
+
+
+test('dropped before its stream begins, and nothing waits', async (face) => {
+    const caller = await face.of(strict);
+
+    await caller.lose(count(0));
+    assert.equal((await caller.running('aborted')).aborted, 1);
 });
 
 

@@ -1,14 +1,19 @@
 // Losing the connection at every point and coming back.
 
 import assert from 'node:assert/strict';
+import net from 'node:net';
 import { test } from 'node:test';
+import { pause } from './lib/faces.mjs';
 import { Fixture } from './lib/fixture.mjs';
+import { status } from './lib/load.mjs';
 import { counted, textOf, upTo } from './lib/session.mjs';
 
 const server = await Fixture.use({ workers: 4,
                                    location: { mcp_close_after: 'off' } });
 const closing = await Fixture.use({
     location: { mcp_close_after: '200ms' } });
+const slow = await Fixture.use({ workers: 2,
+    location: { mcp_stream_after: '60s', mcp_resume_after: 'off' } });
 const session = await server.session();
 let gates = 0;
 
@@ -287,5 +292,69 @@ test('a call goes on while nobody watches', async () => {
             Object.assign(await session.get(first.id), { id: answer.id }));
 
         assert.deepEqual(counted(messages), upTo(20));
+    }
+});
+
+
+// The next request may come while a call is still to be answered; the end of a
+// connection behind it is seen all the same.
+
+test('a client that sends on has not left, one that ends has', async () => {
+    const [caller, porter] = [await slow.session(), await slow.session()];
+    const options = { port: slow.port, host: '127.0.0.1', allowHalfOpen: true };
+
+    const send = (socket, id, name, args) => {
+        const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call',
+                                      params: { name, arguments: args } });
+        const lines = Object.entries(caller.headers({ Host: '127.0.0.1',
+            'Content-Type': 'application/json',
+            'Content-Length': body.length }));
+
+        socket.write(`POST /mcp HTTP/1.1\r\n${lines.map(([key, value]) =>
+            `${key}: ${value}\r\n`).join('')}\r\n${body}`);
+    };
+
+    for (const ends of [false, true]) {
+        const { streams } = await status(slow);
+        const gate = newGate();
+        const socket = net.connect(options);
+        let text = '';
+
+        // until the second answer, or its end in one way or the other
+
+        const read = new Promise((resolve) => {
+            socket.on('error', () => {});
+            socket.on('close', resolve);
+            socket.on('end', () => socket.destroy());
+            socket.on('data', (data) => {
+                text += data;
+
+                if (text.includes('the next one')) {
+                    socket.destroy();
+                }
+            });
+        });
+
+        send(socket, 1, 'count', { n: 0, gate, tag: gate });
+        await porter.running(gate, 'running', 1);
+        send(socket, 2, 'echo', { text: 'the next one' });
+
+        if (ends) {
+            socket.end();
+            await new Promise((resolve) => { socket.on('finish', resolve); });
+        }
+
+        await porter.open(gate);
+        assert.equal((await porter.running(gate, 'finished', 1)).aborted, 0);
+
+        await read;
+        assert.equal(text.includes('counted to 0'), !ends);
+        assert.equal(text.includes('the next one'), !ends);
+
+        while ((await status(slow)).calls_live > 0) {
+            await pause(5);
+        }
+
+        assert.equal((await status(slow)).streams, streams + ends);
     }
 });

@@ -323,7 +323,8 @@ export function request(port, { method = 'POST', path = '/mcp', headers = {},
 // The same over HTTP/2, as a stream of a client of node:http2.
 
 export function request2(client, { method = 'POST', path = '/mcp',
-                                   headers = {}, body = '', cut } = {}) {
+                                   headers = {}, body = '', cut,
+                                   lose } = {}) {
     return new Promise((resolve, reject) => {
         const stream = client.request({ ':method': method, ':path': path,
                                         ...headers },
@@ -350,6 +351,12 @@ export function request2(client, { method = 'POST', path = '/mcp',
 
         if (body !== '') {
             stream.end(body);
+        }
+
+        if (typeof lose === 'number') {
+            setTimeout(() => answer.close(), lose);
+        } else {
+            lose?.then(() => answer.close());
         }
     });
 }
