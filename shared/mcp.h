@@ -47,6 +47,7 @@ enum {
     MCP_ERR_FULL = -6,         /* the store has no room */
     MCP_ERR_CONFIG = -7,       /* the operator's input is wrong */
     MCP_ERR_EXISTS = -8,       /* what was to be made is there already */
+    MCP_ERR_LARGE = -9,        /* there can never be room for it */
 
     MCP_ERR_MEMORY = -16,
     MCP_ERR_INTERNAL = -17

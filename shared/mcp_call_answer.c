@@ -132,8 +132,8 @@ mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, int error)
 
     if (rc != MCP_OK) {
         mcp_call_log(call, MCP_LOG_ERROR, "failed",
-                     rc == MCP_ERR_MEMORY ? "no memory"
-                                          : "its stream cannot be written to");
+                     rc == MCP_ERR_MEMORY
+                     ? "no memory" : mcp_call_append_reason(rc));
         mcp_call_abandon(call, MCP_FAULT_INTERNAL);
         return MCP_OK;
     }

@@ -18,6 +18,14 @@ mcp_call_append(mcp_call_t *call, mcp_str_t message,
 }
 
 
+const char *
+mcp_call_append_reason(int rc)
+{
+    return rc == MCP_ERR_LARGE ? "a message is larger than the zone"
+                               : "its stream cannot be written to";
+}
+
+
 /* The request id, or the array of them, for the store. */
 static int
 mcp_call_request_ids(mcp_call_t *call, mcp_buf_t *buf)

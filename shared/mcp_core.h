@@ -386,6 +386,9 @@ void mcp_call_leave(mcp_call_t *call);
 int  mcp_call_append(mcp_call_t *call, mcp_str_t message,
     mcp_stream_state_e state);
 
+/* Why an append failed that cannot be tried again, for the log. */
+const char *mcp_call_append_reason(int rc);
+
 
 /* --- mcp_call_answer.c --- */
 

@@ -291,7 +291,7 @@ mcp_job_notification(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     if (rc != MCP_OK && rc != MCP_ERR_NOT_FOUND) {
         mcp_call_log(call, MCP_LOG_ERROR, "failed",
-                     "its stream cannot be written to");
+                     mcp_call_append_reason(rc));
         mcp_call_abandon(call, MCP_FAULT_INTERNAL);
     }
 

@@ -232,7 +232,8 @@ int mcp_store_session_next(mcp_store_t *store,
  * not sent yet; MCP_ERR_FULL: the region has no room, also after evicting
  * streams that are over and were sent, and without what was sent of this one.
  * Of that as much again as the limit is kept while there is room, older events
- * are dropped.  An append that answers a request may exceed the stream's limit.
+ * are dropped; MCP_ERR_LARGE: the region is not as large as the message.  An
+ * append that answers a request may exceed the stream's limit.
  * After LIMIT or FULL the owner is woken when there is room again.
  */
 int mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,

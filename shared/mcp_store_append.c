@@ -223,13 +223,26 @@ mcp_store_hunger(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len)
 }
 
 
+/* Chunks that a stream takes besides its events. */
+#define MCP_STORE_LEAST  4
+
+
 /* Makes room for a message in the region: streams that linger go first, then
  * the stream's own events that it can do without.  MCP_ERR_FULL: not even with
- * that there is any, the owner will be woken. */
+ * that there is any, the owner will be woken; MCP_ERR_LARGE: nor would there be
+ * in a region that has nothing else. */
 static int
 mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
     int all)
 {
+    uint32_t  most;
+
+    most = op->head->chunks - MCP_STORE_LEAST - (all ? 0 : op->head->reserve);
+
+    if (mcp_store_chunks(len) > most) {
+        return MCP_ERR_LARGE;
+    }
+
     while (mcp_store_ensure(op, mcp_store_append_need(op, st, len), all)
            != MCP_OK)
     {

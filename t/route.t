@@ -157,8 +157,6 @@ __DATA__
 --- cases eval
 [
     [MCP::call('x'), undef, 200, ::routed('a')],
-    [MCP::call('y'), undef, 200,
-        MCP::fault(-32603, 'No backend configured', 1)],
     [MCP::call('z'), undef, 200, MCP::fault(-32602, 'Unknown tool: z', 1)],
 ]
 
@@ -462,3 +460,21 @@ $client->rest =~ /"text":"ok"/ or die $client->in;
 --- response_body eval
 ::routed("POST|/mcp|q=1|localhost|127.0.0.1|b|application/json|http|localhost|"
     . Test::Nginx::Util::server_port())
+
+
+
+=== TEST 26: no default, and no route that fits
+--- config eval
+'location = /mcp {
+    mcp mcp;
+    mcp_catalog ../html/catalog.json;
+    mcp_route x @a;
+}' . $::Named
+--- user_files
+>>> catalog.json
+{"tools": [{"name":"x","inputSchema":{"type":"object"}},
+           {"name":"y","inputSchema":{"type":"object"}}]}
+--- request eval: MCP::call('y')
+--- more_headers eval: MCP::post()
+--- response_body eval: MCP::fault(-32603, 'No backend configured', 1)
+--- error_log: tools/call of "y" has no backend: no route matches

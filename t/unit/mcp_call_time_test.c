@@ -305,6 +305,50 @@ test_unwritten(void **state)
 }
 
 
+/* Nor does anybody wait for room that there can never be. */
+static void
+test_larger_than_the_region(void **state)
+{
+    char       *text;
+    int         i;
+    size_t      len;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.max_message = 2 * DRIVER_ZONE;
+    d.endpoint.stream_buffer = 4 * DRIVER_ZONE;
+    text = malloc(2 * DRIVER_ZONE);
+    assert_non_null(text);
+
+    for (i = 0; i < 2; i++) {
+        job = call(0);
+        backend_say(&d, job, PROGRESS(1) "\n");
+        d.te.last[0] = '\0';
+
+        len = (size_t) sprintf(text, i
+            ? "{\"content\":[],\"_meta\":{\"x\":\""
+            : "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\","
+              "\"params\":{\"level\":\"info\",\"data\":\"");
+        memset(text + len, 'x', DRIVER_ZONE);
+        strcpy(text + len + DRIVER_ZONE, "\"}}\n");
+        backend_say(&d, job, text);
+
+        if (d.n_jobs) {
+            backend_end(&d, job, MCP_FAULT_NONE);
+        }
+
+        has(d.te.last, "a message is larger than the zone");
+        has(a.text, "-32603");
+        assert_int_equal(a.ended, 1);
+        client_close(&d, &a);
+        quiet();
+    }
+
+    free(text);
+}
+
+
 int
 main(void)
 {
@@ -316,7 +360,8 @@ main(void)
         test(test_max_wait_reader_dies),
         test(test_timeout),
         test(test_timeout_without_room),
-        test(test_unwritten)
+        test(test_unwritten),
+        test(test_larger_than_the_region)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
