@@ -599,28 +599,31 @@ mcp_face_link_read(mcp_exchange_t *x, mcp_str_t text,
 
 /*
  * The questions are answered: a new stream begins behind them, with a URL of
- * its own.  Of those who come with the same URL at the same time one has it;
- * what the others bring is the same again.  A call that is over has no use for
- * answers; how it ended comes on the new stream.
+ * its own.  Of those who come with the same URL at the same time one has it,
+ * unless there is no room for the answers: then nothing has happened.  A call
+ * that is over has no use for them; how it ended comes on the new stream.
  */
 static int
 mcp_face_link_answer(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t after, mcp_str_t text)
 {
-    int  rc;
+    int           rc;
+    uint32_t      turn;
+    mcp_store_t  *store;
+
+    store = x->node->store;
+    turn = x->link.turn++;
+
+    if (mcp_store_set_turn(store, &info->ref, turn, turn + 1) != MCP_OK) {
+        return mcp_face_link_refuse(x, MCP_FAULT_LINK);
+    }
 
     rc = mcp_input_post(x, &info->ref, text);
 
     if (rc != MCP_OK && rc != MCP_ERR_NOT_FOUND) {
+        (void) mcp_store_set_turn(store, &info->ref, turn + 1, turn);
+
         return mcp_face_link_refuse(x, MCP_FAULT_STORE_FULL);
-    }
-
-    x->link.turn++;
-
-    if (mcp_store_raise_turn(x->node->store, &info->ref, x->link.turn)
-        != MCP_OK)
-    {
-        return mcp_face_link_refuse(x, MCP_FAULT_LINK);
     }
 
     return mcp_face_link_start(x, info, after);

@@ -127,7 +127,7 @@ typedef struct {
     uint64_t            unattended;    /* since when; 0 while attended */
     uint64_t            bytes;         /* of events kept */
     uint32_t            alias;         /* see mcp_store_set_alias() */
-    uint32_t            turn;          /* see mcp_store_raise_turn() */
+    uint32_t            turn;          /* see mcp_store_set_turn() */
     unsigned            posted;        /* 1: its owner is not through with what
                                           was posted to it */
     unsigned            owner_slot;    /* MCP_STORE_NO_SLOT if none */
@@ -249,11 +249,11 @@ int mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
 int mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t handle, uint32_t alias);
 
-/* A number that only grows, 0 at first, for the caller to give it a meaning.
- * It goes with the stream.  MCP_ERR_DENIED: it is as high already, so that of
- * several who raise it to the same one has done it. */
-int mcp_store_raise_turn(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    uint32_t turn);
+/* A number, 0 at first, for the caller to give it a meaning.  It goes with the
+ * stream.  MCP_ERR_DENIED: it is not from any more, so that of several who
+ * change it one has done it. */
+int mcp_store_set_turn(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint32_t from, uint32_t to);
 
 /* The time for which a stream may be unattended begins anew; nothing changes
  * for one that is attended, or over and sent, and confirmed where more was

@@ -235,11 +235,7 @@ static int
 mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
     int all)
 {
-    uint32_t  most;
-
-    most = op->head->chunks - MCP_STORE_LEAST - (all ? 0 : op->head->reserve);
-
-    if (mcp_store_chunks(len) > most) {
+    if (mcp_store_chunks(len) > op->head->chunks - MCP_STORE_LEAST) {
         return MCP_ERR_LARGE;
     }
 

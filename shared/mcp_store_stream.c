@@ -861,8 +861,8 @@ mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 
 int
-mcp_store_raise_turn(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    uint32_t turn)
+mcp_store_set_turn(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint32_t from, uint32_t to)
 {
     int                  rc;
     mcp_store_op_t       op;
@@ -873,8 +873,8 @@ mcp_store_raise_turn(mcp_store_t *store, const mcp_stream_ref_t *ref,
         return rc;
     }
 
-    if (st->turn < turn) {
-        st->turn = turn;
+    if (st->turn == from) {
+        st->turn = to;
 
     } else {
         rc = MCP_ERR_DENIED;

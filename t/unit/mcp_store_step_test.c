@@ -305,8 +305,8 @@ static void
 op_notes(mcp_store_t *a, scene_t *s)
 {
     mcp_store_set_alias(a, &s->ref[0], 1, 7);
-    mcp_store_raise_turn(a, &s->ref[0], 3);
-    mcp_store_raise_turn(a, &s->ref[0], 3);
+    mcp_store_set_turn(a, &s->ref[0], 0, 3);
+    mcp_store_set_turn(a, &s->ref[0], 0, 3);
 }
 
 

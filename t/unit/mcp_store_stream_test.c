@@ -344,12 +344,14 @@ test_notes(void **state)
     assert_int_equal(mcp_store_info(S1, &ref[0], &info), MCP_OK);
     assert_int_equal(info.alias, 8);
 
-    /* a turn only grows; one of two takes it there */
+    /* one of two changes it */
 
     assert_int_equal(info.turn, 0);
-    assert_int_equal(mcp_store_raise_turn(S1, &ref[0], 3), MCP_OK);
-    assert_int_equal(mcp_store_raise_turn(S0, &ref[0], 3), MCP_ERR_DENIED);
-    assert_int_equal(mcp_store_raise_turn(S0, &ref[0], 2), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_set_turn(S1, &ref[0], 0, 3), MCP_OK);
+    assert_int_equal(mcp_store_set_turn(S0, &ref[0], 0, 3),
+                     MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_set_turn(S0, &ref[0], 2, 4),
+                     MCP_ERR_DENIED);
     assert_int_equal(mcp_store_info(S1, &ref[0], &info), MCP_OK);
     assert_int_equal(info.turn, 3);
     assert_int_equal(mcp_store_info(S1, &ref[1], &info), MCP_OK);
@@ -361,7 +363,8 @@ test_notes(void **state)
     mcp_store_free(S0, &ref[0]);
     assert_int_equal(mcp_store_set_alias(S0, &ref[0], 6, 9),
                      MCP_ERR_NOT_FOUND);
-    assert_int_equal(mcp_store_raise_turn(S0, &ref[0], 9), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_set_turn(S0, &ref[0], 3, 9),
+                     MCP_ERR_NOT_FOUND);
     store_spec(&spec, 1, 1);
     store_create(&d, 0, &spec, &ref[0]);
     assert_int_equal(mcp_store_info(S1, &ref[0], &info), MCP_OK);
