@@ -21,6 +21,11 @@ FUZZ_CC    = clang
 FUZZ_FLAGS = $(CORE_FLAGS) -O1 -fno-omit-frame-pointer \
 	-fno-sanitize-recover=undefined
 
+# where `make install` puts the modules, and what configurations include
+PREFIX     ?= /usr
+SYSCONFDIR ?= /etc
+DESTDIR    ?=
+
 # seconds for each fuzz target
 FUZZ_SECONDS ?= 10
 
@@ -32,9 +37,10 @@ BENCH       ?=
 
 .DEFAULT_GOAL = help
 .SECONDARY:
-.PHONY: help deps module module-apache run run-apache test unit test-nginx \
+.PHONY: help deps module module-apache install install-nginx install-apache \
+	run run-apache test quick unit test-nginx \
 	e2e conformance fuzz build-asan asan asan-apache tsan-apache \
-	soak versions check format bench \
+	soak versions cost check format bench \
 	compdb clean
 
 
@@ -57,6 +63,18 @@ module: ## build ngx_http_mcp_module.so for the installed nginx
 module-apache: ## build mod_mcp.so for the installed Apache httpd
 	@scripts/build-apache
 
+install: install-nginx install-apache ## install both modules (DESTDIR=, PREFIX=, SYSCONFDIR=)
+
+install-nginx: module ## install the nginx module and the files to include
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/nginx/modules $(MODULE)
+	install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/nginx \
+		$(wildcard examples/mcp_*_params)
+
+install-apache: module-apache ## install the Apache module likewise
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/apache2/modules \
+		build/apache/mod_mcp.so
+	install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/apache2 examples/mcp_proxy.conf
+
 run: ## build and run the demonstration on 127.0.0.1:8080
 	@scripts/run nginx
 
@@ -66,7 +84,14 @@ run-apache: ## the same with Apache httpd
 
 test: ## run all that follow down to check
 	@scripts/test unit test-nginx e2e conformance fuzz asan asan-apache \
-		tsan-apache check
+		tsan-apache cost check
+
+quick: module module-apache build-asan ## a smoke of each of test's, in three minutes
+	@$(MAKE) --no-print-directory build/fuzz/mcp_json_fuzz \
+		$(UNIT_SRC:t/unit/%.c=build/unit/%)
+	@scripts/build-sanitized asan
+	@scripts/build-sanitized tsan
+	@scripts/quick $(sort $(UNIT_SRC:t/unit/%.c=build/unit/%))
 
 unit: $(UNIT_SRC:t/unit/%.c=build/unit/%) ## unit tests of the core, under ASan and UBSan
 	@scripts/unit $(sort $^)
@@ -100,6 +125,9 @@ tsan-apache: ## e2e on the Apache module with ThreadSanitizer
 	@scripts/build-sanitized tsan
 	@scripts/sanitize-apache tsan
 
+cost: module module-apache ## instructions a request, against bench/cost.json
+	@scripts/cost
+
 check: ## boundaries, tables, docs, warnings, format, cppcheck
 	@scripts/check
 
@@ -110,7 +138,7 @@ build-asan:
 format: ## reformat the core (see .clang-format)
 	@clang-format --style=file -i shared/*.c shared/*.h
 
-bench: module module-apache ## measure; BENCH="--server apache echo" a part
+bench: module module-apache ## measure; BENCH="--server apache echo" a part, or BENCH=cost
 	@bench/run $(BENCH)
 
 compdb: ## write compile_commands.json
@@ -150,7 +178,7 @@ build/fuzz/%.o: t/fuzz/%.c Makefile
 
 build/fuzz/%_fuzz: build/fuzz/%_fuzz.o $(CORE_SRC:shared/%.c=build/fuzz/core/%.o)
 	@$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined \
-		-o $@ $^ $(CORE_LIBS)
+		-o $@ $^ -lcmocka $(CORE_LIBS)
 
 
 -include $(wildcard build/unit/*.d build/unit/core/*.d \

@@ -11,6 +11,7 @@ static int pre_config(apr_pool_t *pconf, apr_pool_t *plog, apr_pool_t *ptemp)
     APR_OPTIONAL_HOOK(ap, status_hook, mod_mcp_status_line, NULL, NULL,
                       APR_HOOK_MIDDLE);
     mod_mcp_proxy_init();
+    mod_mcp_tls_init(pconf);
 
     return mod_mcp_config_reset(pconf);
 }
@@ -18,6 +19,7 @@ static int pre_config(apr_pool_t *pconf, apr_pool_t *plog, apr_pool_t *ptemp)
 static void register_hooks(apr_pool_t *p)
 {
     mod_mcp_fetch_register();
+    mod_mcp_tls_register();
 
     ap_hook_pre_config(pre_config, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_check_config(mod_mcp_config_check, NULL, NULL, APR_HOOK_MIDDLE);
@@ -34,6 +36,8 @@ static void register_hooks(apr_pool_t *p)
 
     ap_hook_access_checker(mod_mcp_fetch_guard, NULL, NULL, APR_HOOK_FIRST);
     ap_hook_fixups(mod_mcp_fetch_guard, NULL, NULL, APR_HOOK_REALLY_FIRST);
+
+    ap_hook_error_log(mod_mcp_fetch_logged, NULL, NULL, APR_HOOK_MIDDLE);
 
     ap_hook_handler(mod_mcp_handler, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_handler(mod_mcp_status_handler, NULL, NULL, APR_HOOK_MIDDLE);

@@ -5,6 +5,7 @@
  *   mod_mcp.c          hooks
  *   mod_mcp_config.c   directives, sections and what they inherit
  *   mod_mcp_child.c    shared zone, this process's node, wake-ups, actions
+ *   mod_mcp_event.c    what else is known of the event MPM
  *   mod_mcp_pump.c     the thread that waits for all: timers, bells, streams
  *   mod_mcp_handler.c  client requests: head, body, response
  *   mod_mcp_secret.c   what logs must not show of a URL
@@ -13,6 +14,7 @@
  *   mod_mcp_origin.c   what a client's request leaves behind for them
  *   mod_mcp_fetch.c    one internal request and its answer
  *   mod_mcp_proxy.c    ending a call whose backend is silent
+ *   mod_mcp_tls.c      calls of clients that came over TLS
  *   mod_mcp_note.c     notes and environment: %{mcp-...}n, MCP_*
  *   mod_mcp_status.c   status handler, line in mod_status
  */
@@ -110,10 +112,14 @@ const mcp_endpoint_t *mod_mcp_endpoint(mod_mcp_dir_t *dir,
 /* 1 if uri is, or lies below, one that a directive names as a backend. */
 int mod_mcp_is_backend(const char *uri);
 
+/* 1 if the request is for a path below an endpoint's, not for that. */
+int mod_mcp_is_below_endpoint(request_rec *r);
+
 /* --- mod_mcp_child.c --- */
 
 typedef struct mod_mcp_client_t mod_mcp_client_t;
 typedef struct mod_mcp_run_t mod_mcp_run_t;
+typedef struct mod_mcp_event_t mod_mcp_event_t;
 typedef struct mod_mcp_origin_t mod_mcp_origin_t;
 
 /* Whether this process is told to end. */
@@ -138,7 +144,8 @@ typedef struct {
     int ready;                          /* attached, the pump runs */
     int threaded;                       /* not prefork */
     int async;                          /* connections can be suspended */
-    mod_mcp_end_e end;                  /* under the lock */
+    mod_mcp_end_e end;                  /* under the lock; read without it
+                                         * once, so it is written atomically */
 } mod_mcp_child_t;
 
 extern mod_mcp_child_t mod_mcp_child;
@@ -211,6 +218,7 @@ static APR_INLINE mcp_str_t mod_mcp_str(const char *s)
  *               that brings something, the thread itself
  *   SUSPENDING  its thread, on the way back into the MPM
  *   SUSPENDED   the pump; no thread has it
+ *   LOGGING     the pump's second thread: the response is over and sent
  *   CLOSING     the pump: the request is over, the connection is not yet
  */
 typedef enum {
@@ -219,6 +227,7 @@ typedef enum {
     MOD_MCP_PUMPED,
     MOD_MCP_SUSPENDING,
     MOD_MCP_SUSPENDED,
+    MOD_MCP_LOGGING,
     MOD_MCP_CLOSING
 } mod_mcp_state_e;
 
@@ -241,7 +250,8 @@ struct mod_mcp_client_t {
     mod_mcp_run_t *run;                 /* for its own thread to run */
     mod_mcp_origin_t *origin;           /* of its call; NULL: none, or over */
     apr_thread_cond_t *cond;            /* NULL until somebody waits */
-    mod_mcp_client_t *next;             /* in the pump's queue */
+    mod_mcp_client_t *next;             /* in the pump's queue, or if LOGGING
+                                         * in the logger's */
     mcp_timer_t timer;                  /* the pump's */
     apr_uint32_t index;                 /* in the pump's table; 0: none */
     unsigned queued:1;
@@ -255,6 +265,7 @@ struct mod_mcp_client_t {
     char *buf;                          /* NULL while there is nothing */
     apr_size_t size;                    /* of buf, or of the next one */
     apr_time_t suspended;               /* when it was */
+    const mod_mcp_event_t *part;        /* the MPM's, then */
     apr_time_t held;                    /* since when its thread waits */
     const char *rest;                   /* of a response's body, not yet */
     apr_size_t left;                    /* passed on */
@@ -272,11 +283,18 @@ struct mod_mcp_client_t {
 
 int mod_mcp_handler(request_rec *r);
 
+/* The names that the request's server was given; of the request's pool. */
+const mcp_str_t *mod_mcp_server_names(request_rec *r, size_t *n);
+
 /* Its connection can go on without a thread. */
 int mod_mcp_can_suspend(mod_mcp_client_t *client);
 
 /* Its connection will not take another request; before the head is sent. */
 void mod_mcp_announce_close(mod_mcp_client_t *client);
+
+/* So much is written to its connection at once, or the filters would wait for
+ * the socket. */
+apr_size_t mod_mcp_piece(const conn_rec *c);
 
 /* The pump may send for its thread while that runs a backend call. */
 int mod_mcp_can_lend(mod_mcp_client_t *client);
@@ -301,8 +319,8 @@ void mod_mcp_response_head(request_rec *r, const mcp_response_t *response);
 /* The head of the exchange's response. */
 void mod_mcp_respond(mod_mcp_client_t *client);
 
-/* And its body: APR_EOF: all is passed on; APR_EAGAIN: the socket is full
- * (never if wait); else the connection has broken. */
+/* And its body: APR_EOF: all is written; APR_EAGAIN: the socket is full (never
+ * if wait); else the connection has broken. */
 apr_status_t mod_mcp_respond_step(mod_mcp_client_t *client, int wait);
 
 /* suspend_connection: the MPM lets go of it. */
@@ -312,9 +330,14 @@ void mod_mcp_suspended(conn_rec *c, request_rec *r);
 typedef struct {
     mod_mcp_run_t *run;                 /* whose request it is, or NULL */
     const char *target;                 /* as it came, if it had secrets */
+    unsigned secure:1;                  /* over TLS */
+    unsigned verified:1;                /* with a certificate of the client's */
 } mod_mcp_request_t;
 
 mod_mcp_request_t *mod_mcp_request(request_rec *r);
+
+/* child_init: what filters there are. */
+void mod_mcp_handler_init(void);
 
 /* --- mod_mcp_secret.c --- */
 
@@ -335,7 +358,8 @@ void mod_mcp_stream_head(mod_mcp_client_t *client);
 /*
  * Pulls and writes.  APR_SUCCESS: there is more, have a break; APR_EAGAIN: the
  * socket is full (never if wait); APR_INCOMPLETE: nothing more now; APR_EOF:
- * all is written, client->finished; else the connection has broken.
+ * all is written; else the connection has broken.  client->finished: all was
+ * passed on, with APR_EAGAIN, too.
  */
 apr_status_t mod_mcp_stream_step(mod_mcp_client_t *client, int wait);
 
@@ -357,6 +381,7 @@ void mod_mcp_stream_bye(mod_mcp_client_t *client);
 
 apr_status_t mod_mcp_pump_start(apr_pool_t *pchild);
 void mod_mcp_pump_stop(void);
+apr_thread_t *mod_mcp_pump_thread(void);
 
 /* All under the lock. */
 void mod_mcp_pump_queue(mod_mcp_client_t *client);
@@ -377,6 +402,22 @@ void mod_mcp_pump_own(mod_mcp_client_t *client);
 
 /* It will look at the latest at when (ms of mcp_env_t.now). */
 void mod_mcp_pump_before(apr_uint64_t when);
+
+/* --- mod_mcp_event.c --- */
+
+void mod_mcp_event_init(void);
+
+/* Gives a connection of ours what the MPM looks for in it. */
+void mod_mcp_event_pretend(conn_rec *c);
+
+/* For the hook suspend_connection: what the MPM keeps of the connection; NULL
+ * if that does not look as it should. */
+const mod_mcp_event_t *mod_mcp_event_part(conn_rec *c, request_rec *r);
+
+/* 1 if the thread that suspended the connection, at that time, will not touch
+ * it any more. */
+int mod_mcp_event_has_left(const conn_rec *c, const mod_mcp_event_t *part,
+                           apr_time_t since);
 
 /* --- mod_mcp_job.c --- */
 
@@ -423,6 +464,7 @@ struct mod_mcp_run_t {
     unsigned queued:1;
     unsigned resumed:1;
     int socket;                         /* its backend's, or -1 */
+    struct ap_logconf *log;             /* levels of its request, or NULL */
 
     /* of the thread that runs it */
     request_rec *r;
@@ -431,6 +473,7 @@ struct mod_mcp_run_t {
     unsigned eos:1;
     unsigned failed:1;                  /* an error bucket came */
     unsigned proxied:1;                 /* mod_proxy's handler has it */
+    unsigned named:1;                   /* the log knows that it is about it */
 };
 
 /* Runs the internal request and feeds the job; returns how it ended. */
@@ -439,8 +482,14 @@ mcp_fault_e mod_mcp_fetch(mod_mcp_run_t *run, const char **detail);
 /* The run whose request r is, or NULL. */
 mod_mcp_run_t *mod_mcp_fetch_run(request_rec *r);
 
+/* The run of this thread, if c is its connection, or NULL. */
+mod_mcp_run_t *mod_mcp_fetch_current(const conn_rec *c);
+
 /* access_checker: backends' locations are ours alone. */
 int mod_mcp_fetch_guard(request_rec *r);
+
+/* error_log: names the call that others complain of. */
+void mod_mcp_fetch_logged(const ap_errorlog_info *info, const char *line);
 
 void mod_mcp_fetch_register(void);
 apr_status_t mod_mcp_fetch_init(apr_pool_t *pchild);
@@ -462,14 +511,27 @@ struct mod_mcp_origin_t {
     const char *useragent_ip;
     apr_table_t *headers;
     apr_table_t *env;
+    unsigned secure:1;                  /* as in mod_mcp_request_t */
+    unsigned verified:1;
 };
 
 /* --- mod_mcp_proxy.c --- */
 
 void mod_mcp_proxy_init(void);
 
+/* Says so if mod_proxy is not what this module was built for. */
+void mod_mcp_proxy_check(server_rec *s);
+
 /* Under the lock: its backend is silent, and no longer wanted. */
 void mod_mcp_proxy_abort(mod_mcp_run_t *run);
+
+/* --- mod_mcp_tls.c --- */
+
+/* Of a client's request, on its own thread, before it calls. */
+void mod_mcp_tls_note(request_rec *r);
+
+void mod_mcp_tls_init(apr_pool_t *pconf);
+void mod_mcp_tls_register(void);
 
 /* --- mod_mcp_note.c --- */
 

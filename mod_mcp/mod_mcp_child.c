@@ -29,7 +29,7 @@
 #define WAKES  16
 
 /* What start-up warns of. */
-#define FACTOR_MIN   16
+#define BUSY_MIN     256
 #define THREADS_MIN  8
 
 /* What the processes share besides the zone itself: who has which slot. */
@@ -226,20 +226,23 @@ static double find_number(const ap_directive_t *d, const char *name,
 }
 
 /* The event MPM: a suspended stream counts as a connection, and a child must
- * neither refuse new ones for it nor be taken for idle. */
+ * neither refuse new ones for it nor be taken for idle.  It takes new ones
+ * below ThreadsPerChild plus the factor for each thread that is idle: while
+ * calls run one may be left. */
 static void check_event(server_rec *s, int threads, int daemons)
 {
     double factor;
-    int spare = 0;
+    int busy, spare = 0;
 
     factor = find_number(ap_conftree, "AsyncRequestWorkerFactor", 2);
+    busy = (int)(threads + factor);
 
-    if (factor < FACTOR_MIN) {
+    if (busy < BUSY_MIN) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
-                     "mod_mcp: AsyncRequestWorkerFactor %g allows each "
-                     "process no more than about %d connections, idle MCP "
-                     "streams among them: raise it, to %d or more", factor,
-                     (int)(threads * (factor + 1)), FACTOR_MIN);
+                     "mod_mcp: AsyncRequestWorkerFactor %g allows a process "
+                     "of which but one thread is idle no more than about %d "
+                     "connections, idle MCP streams among them: raise it, to "
+                     "%d or more", factor, busy, BUSY_MIN);
     }
 
     ap_mpm_query(AP_MPMQ_MAX_SPARE_THREADS, &spare);
@@ -329,6 +332,7 @@ int mod_mcp_post_config(apr_pool_t *pconf, apr_pool_t *plog,
     }
 
     check_mpm(s);
+    mod_mcp_proxy_check(s);
 
     return OK;
 }
@@ -419,7 +423,7 @@ void mod_mcp_bell(void)
 
     if (__atomic_load_n(&termed, __ATOMIC_ACQUIRE)
         && child->end == MOD_MCP_WINDING_UP) {
-        child->end = MOD_MCP_ENDING;
+        __atomic_store_n(&child->end, MOD_MCP_ENDING, __ATOMIC_RELEASE);
         mod_mcp_job_interrupt();
     }
 }
@@ -541,7 +545,8 @@ static apr_status_t child_exit(void *data)
     /* prefork ends a process from within a signal's handler: whatever it
      * interrupted may hold the lock */
 
-    if (child->end != MOD_MCP_WINDING_UP && !can_lock()) {
+    if (__atomic_load_n(&child->end, __ATOMIC_ACQUIRE) != MOD_MCP_WINDING_UP
+        && !can_lock()) {
         _exit(0);
     }
 
@@ -603,6 +608,7 @@ void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s)
     child->env.random = env_random;
     child->env.log = env_log;
     child->env.log_level = env_log_level(s);
+    child->env.zone = mcp_str("MCPStore");
 
     rv = apr_thread_mutex_create(&lock, APR_THREAD_MUTEX_DEFAULT, pchild);
 
@@ -611,6 +617,8 @@ void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s)
     }
 
     mod_mcp_job_init(pchild);
+    mod_mcp_event_init();
+    mod_mcp_handler_init();
 
     rv = mod_mcp_fetch_init(pchild);
 
@@ -650,7 +658,9 @@ void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful)
     }
 
     mod_mcp_lock();
-    mod_mcp_child.end = graceful ? MOD_MCP_WINDING_UP : MOD_MCP_ENDING;
+    __atomic_store_n(&mod_mcp_child.end,
+                     graceful ? MOD_MCP_WINDING_UP : MOD_MCP_ENDING,
+                     __ATOMIC_RELEASE);
     mcp_node_stop(&mod_mcp_child.node);
 
     if (graceful) {

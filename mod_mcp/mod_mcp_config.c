@@ -8,6 +8,7 @@
 #include "mcp_zone.h"
 
 #include "apr_file_io.h"
+#include "apr_fnmatch.h"
 #include "apr_thread_mutex.h"
 
 /*
@@ -29,6 +30,12 @@ struct section_t {
     section_t *next;
 };
 
+/* A <Location> that is an endpoint. */
+typedef struct {
+    server_rec *server;
+    const core_dir_config *core;        /* its path or pattern */
+} place_t;
+
 /* Of the configuration that is being read or served; its pool is cleared, and
  * this with it, before the next one is read. */
 static struct {
@@ -36,6 +43,7 @@ static struct {
     apr_thread_mutex_t *lock;           /* for what requests add */
     section_t *sections;
     apr_array_header_t *backends;       /* const char *, normalized */
+    apr_array_header_t *endpoints;      /* place_t */
 } current;
 
 
@@ -69,6 +77,7 @@ static void begin(apr_pool_t *p)
 
     current.pool = p;
     current.backends = apr_array_make(p, 4, sizeof(const char *));
+    current.endpoints = apr_array_make(p, 4, sizeof(place_t));
     apr_pool_cleanup_register(p, NULL, forget, apr_pool_cleanup_null);
 
     if (apr_thread_mutex_create(&current.lock, APR_THREAD_MUTEX_DEFAULT, p)
@@ -281,6 +290,52 @@ int mod_mcp_is_backend(const char *uri)
     return 0;
 }
 
+static int is_pattern(const core_dir_config *core)
+{
+    return core->r || core->d_is_fnmatch;
+}
+
+static int matches(const core_dir_config *core, const char *uri)
+{
+    if (core->r) {
+        return ap_regexec(core->r, uri, 0, NULL, 0) == 0;
+    }
+
+    return apr_fnmatch(core->d, uri, APR_FNM_PATHNAME) == APR_SUCCESS;
+}
+
+/*
+ * A <Location> applies to all that is below its path, an endpoint is one
+ * resource: what is below is somebody else's, or nobody's.  Whoever wants more
+ * than one path says so with a pattern; so does whoever sets the handler in
+ * another kind of section.
+ */
+int mod_mcp_is_below_endpoint(request_rec *r)
+{
+    const place_t *place = (const place_t *)current.endpoints->elts;
+    int i, below = 0;
+
+    for (i = 0; i < current.endpoints->nelts; i++, place++) {
+        if (place->server != r->server && place->server->is_virtual) {
+            continue;
+        }
+
+        if (is_pattern(place->core)) {
+            if (matches(place->core, r->uri)) {
+                return 0;
+            }
+        }
+        else if (strcmp(place->core->d, r->uri) == 0) {
+            return 0;
+        }
+        else if (is_below(r->uri, place->core->d)) {
+            below = 1;
+        }
+    }
+
+    return below;
+}
+
 /* A target is compared with what httpd makes of a request's path: without
  * escapes, dots and doubled slashes. */
 static const char *add_target(cmd_parms *cmd, const char *target)
@@ -310,8 +365,8 @@ static const char *add_target(cmd_parms *cmd, const char *target)
 
 /* --- when all is read --- */
 
-/* The first argument of a directive. */
-static const char *argument(apr_pool_t *p, const ap_directive_t *d)
+/* An argument of a directive. */
+static const char *argument(apr_pool_t *p, const ap_directive_t *d, int n)
 {
     char *args = apr_pstrdup(p, d->args), *end = strrchr(args, '>');
     const char *line = args;
@@ -320,7 +375,27 @@ static const char *argument(apr_pool_t *p, const ap_directive_t *d)
         *end = '\0';
     }
 
+    while (n-- > 0) {
+        ap_getword_conf(p, &line);
+    }
+
     return ap_getword_conf(p, &line);
+}
+
+/* 1 if d is <Location path>, <LocationMatch path> or <Location ~ path>. */
+static int is_location(apr_pool_t *p, const ap_directive_t *d,
+                       const char *path)
+{
+    const char *args;
+
+    if (strcasecmp(d->directive, "<Location") != 0
+        && strcasecmp(d->directive, "<LocationMatch") != 0) {
+        return 0;
+    }
+
+    args = argument(p, d, 0);
+
+    return strcmp(strcmp(args, "~") ? args : argument(p, d, 1), path) == 0;
 }
 
 /* 1 if <Location path> is an endpoint: SetHandler makes an expression of its
@@ -330,14 +405,13 @@ static int is_endpoint(apr_pool_t *p, const ap_directive_t *d,
 {
     for ( ; d; d = d->next) {
         if (inside && strcasecmp(d->directive, "SetHandler") == 0
-            && strcmp(argument(p, d), MOD_MCP_HANDLER) == 0) {
+            && strcmp(argument(p, d, 0), MOD_MCP_HANDLER) == 0) {
             return 1;
         }
 
         if (d->first_child
             && is_endpoint(p, d->first_child, path,
-                           strcasecmp(d->directive, "<Location") == 0
-                           && strcmp(argument(p, d), path) == 0)) {
+                           inside || is_location(p, d, path))) {
             return 1;
         }
     }
@@ -351,12 +425,13 @@ static int check_location(apr_pool_t *p, server_rec *s, ap_conf_vector_t *conf)
     const core_dir_config *core = ap_get_core_module_config(conf);
     mod_mcp_dir_t *add = ap_get_module_config(conf, &mcp_module);
     mod_mcp_dir_t *dir = ap_get_module_config(s->lookup_defaults, &mcp_module);
+    place_t *place;
 
     if (core->d == NULL || !is_endpoint(p, ap_conftree, core->d, 0)) {
         return OK;
     }
 
-    if (mod_mcp_is_backend(core->d)) {
+    if (!is_pattern(core) && mod_mcp_is_backend(core->d)) {
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
                      "mod_mcp: the endpoint %s is, or lies below, what "
                      "MCPBackend or MCPRoute names as a backend, and would be "
@@ -364,6 +439,10 @@ static int check_location(apr_pool_t *p, server_rec *s, ap_conf_vector_t *conf)
                      "own", core->d);
         return HTTP_INTERNAL_SERVER_ERROR;
     }
+
+    place = apr_array_push(current.endpoints);
+    place->server = s;
+    place->core = core;
 
     /* one without a directive of ours has none of its own */
 
@@ -377,7 +456,64 @@ static int check_location(apr_pool_t *p, server_rec *s, ap_conf_vector_t *conf)
                      "MCPBackend nor MCPRoute: its calls will fail", core->d);
     }
 
+    if (dir && mcp_setup_fills_zone(dir->setup, global_of(s)->store_size)) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: the endpoint %s has an MCPStreamBuffer with "
+                     "which one stream may have half of the room that MCPStore "
+                     "gives, or more: lower it, or give it more room", core->d);
+    }
+
     return OK;
+}
+
+/* 1 if what <Location> or <Directory> d says holds for calls to a backend. */
+static int covers(apr_pool_t *p, server_rec *s, const ap_directive_t *d,
+                  const char *backend)
+{
+    const core_server_config *core;
+    const char *path = argument(p, d, 0);
+
+    if (strcasecmp(d->directive, "<Location") == 0) {
+        return is_below(backend, path);
+    }
+
+    if (strcasecmp(d->directive, "<Directory") != 0) {
+        return 0;
+    }
+
+    for ( ; s; s = s->next) {
+        core = ap_get_core_module_config(s->module_config);
+
+        if (core->ap_document_root && is_below(core->ap_document_root, path)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+/* What asks mod_ssl whether there is TLS refuses all calls. */
+static void check_tls(apr_pool_t *p, server_rec *s, const ap_directive_t *d,
+                      const ap_directive_t *section)
+{
+    const char **backends = (const char **)current.backends->elts;
+    int i;
+
+    for ( ; d; d = d->next) {
+        check_tls(p, s, d->first_child, d);
+
+        for (i = 0; section && i < current.backends->nelts; i++) {
+            if (strcasecmp(d->directive, "SSLRequireSSL") == 0
+                && covers(p, s, section, backends[i])) {
+                ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                             "mod_mcp: %s:%d: SSLRequireSSL holds for calls to "
+                             "the backend %s as well, and refuses them: say "
+                             "\"Require ssl\", which knows how their client "
+                             "came", d->filename, d->line_num, backends[i]);
+                break;
+            }
+        }
+    }
 }
 
 /* Virtual hosts have the main server's first. */
@@ -403,6 +539,8 @@ int mod_mcp_config_check(apr_pool_t *pconf, apr_pool_t *plog,
     ap_conf_vector_t **sections;
     server_rec *server;
     int i, rc;
+
+    check_tls(ptemp, s, ap_conftree, NULL);
 
     for (server = s; server; server = server->next) {
         core = ap_get_core_module_config(server->module_config);
@@ -887,6 +1025,9 @@ static const char *set_max_body(cmd_parms *cmd, void *conf, const char *arg)
 #define HELP_SIZE    "a size: 65536, 64K, 8M, 1G"
 #define HELP_NUMBER  "a number"
 #define HELP_FLAG  "on or off"
+#define HELP_QUOTA  "a number, or share"
+#define HELP_ROOM  "a size, or share"
+#define HELP_SHARE_BY  "principal or address"
 #define HELP_OFF_0   ""
 #define HELP_OFF_1   "; or off"
 
@@ -894,6 +1035,11 @@ static const char *set_max_body(cmd_parms *cmd, void *conf, const char *arg)
     AP_INIT_TAKE1(apache, set_option, \
                   (void *)(apr_uintptr_t)MCP_OPTION_##id, SECTIONS, \
                   HELP_##kind HELP_OFF_##off),
+
+#define ALIAS(id, member, nginx, apache) \
+    AP_INIT_TAKE1(apache, set_option, \
+                  (void *)(apr_uintptr_t)MCP_OPTION_##id, SECTIONS, \
+                  "older name of another directive"),
 
 const command_rec mod_mcp_directives[] = {
     AP_INIT_TAKE1("MCPStore", set_store, NULL, RSRC_CONF,
@@ -929,6 +1075,7 @@ const command_rec mod_mcp_directives[] = {
                   "largest body of a request"),
 
     MCP_OPTIONS(OPTION)
+    MCP_OPTION_ALIASES(ALIAS)
 
     { .name = NULL }
 };

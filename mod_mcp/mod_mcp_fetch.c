@@ -14,6 +14,7 @@
 
 #include "mcp_origin.h"
 #include "apr_atomic.h"
+#include "scoreboard.h"
 #include "util_filter.h"
 
 static ap_filter_rec_t *body_filter, *capture_filter;
@@ -22,11 +23,38 @@ static ap_filter_rec_t *body_filter, *capture_filter;
  * sent to it. */
 static apr_socket_t *dummy;
 
-/* The event MPM looks for its own part of a connection with every request that
- * is read, internal redirects included: this much is more than that. */
-#define MPM_PART  1024
+/* What this thread asks a backend for. */
+static __thread mod_mcp_run_t *current;
 
-static module *mpm;
+/* --- what others log of it --- */
+
+static const char *fact(const mod_mcp_run_t *run, const char *name)
+{
+    const char *value = apr_table_get(run->env, name);
+
+    return value ? value : "-";
+}
+
+/* mod_proxy and the like know nothing of calls, and may log without a request:
+ * the first thing they complain of is followed by a line that says which call
+ * it was.  Not what is said of the client meanwhile. */
+void mod_mcp_fetch_logged(const ap_errorlog_info *info, const char *line)
+{
+    mod_mcp_run_t *run = current;
+
+    if (run == NULL || run->named || run->r == NULL
+        || info->level > APLOG_WARNING || info->startup
+        || info->module_index == APLOG_MODULE_INDEX
+        || (run->client && info->c == run->client->c)) {
+        return;
+    }
+
+    run->named = 1;
+
+    ap_log_rerror(APLOG_MARK, info->level, 0, run->r,
+                  "mcp: that was said of call %s of \"%.128s\", at %s",
+                  fact(run, "MCP_CALL"), fact(run, "MCP_NAME"), run->target);
+}
 
 /* --- the request's body --- */
 
@@ -152,56 +180,80 @@ static void feed_data(mod_mcp_run_t *run, const char *data, apr_size_t len)
     }
 }
 
-static apr_status_t capture(ap_filter_t *f, apr_bucket_brigade *bb)
+/* Proxies pass interim responses on as lines of text. */
+static int is_interim(const request_rec *r)
 {
-    mod_mcp_run_t *run = f->ctx;
+    while (r->next) {
+        r = r->next;
+    }
+
+    return ap_is_HTTP_INFO(r->status);
+}
+
+/* A piece of the answer; 0 if nothing more is wanted. */
+static int feed(mod_mcp_run_t *run, const char *data, apr_size_t len)
+{
+    int wanted;
+
+    mod_mcp_lock();
+    mod_mcp_pump_look(run->origin->client);
+    feed_head(run);
+    feed_data(run, data, len);
+
+    if (run->client) {
+        mod_mcp_pump_own(run->client);
+    }
+
+    wanted = (run->job != NULL);
+    mod_mcp_unlock();
+
+    return wanted;
+}
+
+/* What is fed is deleted at once: reading a pipe leaves a bucket behind with
+ * every piece, and it may have any number of them. */
+static int capture_bucket(mod_mcp_run_t *run, apr_bucket *b)
+{
     const char *data;
     apr_status_t rv;
-    apr_bucket *b;
     apr_size_t len;
     int wanted = 1;
 
-    for (b = APR_BRIGADE_FIRST(bb);
-         b != APR_BRIGADE_SENTINEL(bb) && wanted;
-         b = APR_BUCKET_NEXT(b)) {
+    if (APR_BUCKET_IS_EOS(b)) {
+        run->eos = 1;
+    }
 
-        if (APR_BUCKET_IS_EOS(b)) {
-            run->eos = 1;
-            break;
-        }
+    if (AP_BUCKET_IS_ERROR(b)) {
+        run->failed = 1;
+    }
 
-        if (AP_BUCKET_IS_ERROR(b)) {
-            run->failed = 1;
-        }
-
-        if (APR_BUCKET_IS_METADATA(b)) {
-            continue;
-        }
-
+    if (!APR_BUCKET_IS_METADATA(b)) {
         rv = apr_bucket_read(b, &data, &len, APR_BLOCK_READ);
+
+        if (rv == APR_SUCCESS) {
+            wanted = feed(run, data, len);
+        }
 
         /* a program that leaves some of its input unread ends like this */
 
-        if (APR_STATUS_IS_ECONNRESET(rv)) {
-            continue;
-        }
-
-        if (rv != APR_SUCCESS) {
+        else if (!APR_STATUS_IS_ECONNRESET(rv)) {
             run->failed = 1;
-            break;
         }
+    }
 
-        mod_mcp_lock();
-        mod_mcp_pump_look(run->origin->client);
-        feed_head(run);
-        feed_data(run, data, len);
+    apr_bucket_delete(b);
 
-        if (run->client) {
-            mod_mcp_pump_own(run->client);
-        }
+    return wanted;
+}
 
-        wanted = (run->job != NULL);
-        mod_mcp_unlock();
+static apr_status_t capture(ap_filter_t *f, apr_bucket_brigade *bb)
+{
+    mod_mcp_run_t *run = f->ctx;
+    int wanted = 1;
+
+    while (!APR_BRIGADE_EMPTY(bb) && wanted && !run->eos
+           && !is_interim(run->r)) {
+        wanted = capture_bucket(run, APR_BRIGADE_FIRST(bb));
     }
 
     apr_brigade_cleanup(bb);
@@ -226,6 +278,7 @@ static conn_rec *make_connection(mod_mcp_run_t *run)
     mod_mcp_origin_t *origin = run->origin;
     apr_pool_t *p = run->pool;
     conn_rec *c = apr_pcalloc(p, sizeof(*c));
+    ap_sb_handle_t *sbh;
 
     c->pool = p;
     c->base_server = origin->server;
@@ -239,13 +292,17 @@ static conn_rec *make_connection(mod_mcp_run_t *run)
     c->keepalive = AP_CONN_CLOSE;
     c->clogging_input_filters = 1;
     c->current_thread = ap_thread_current();
+    c->log_id = apr_table_get(run->env, "MCP_CALL");
+
+    /* of no slot: logs say "client" of a connection that has one */
+
+    ap_create_sb_handle(&sbh, p, -1, -1);
+    c->sbh = sbh;
 
     apr_sockaddr_ip_get(&c->local_ip, origin->local_addr);
     ap_set_core_module_config(c->conn_config, dummy);
 
-    if (mpm) {
-        ap_set_module_config(c->conn_config, mpm, apr_pcalloc(p, MPM_PART));
-    }
+    mod_mcp_event_pretend(c);
 
     return c;
 }
@@ -266,6 +323,10 @@ static void make_headers(request_rec *r, mod_mcp_run_t *run)
                    apr_psprintf(r->pool, "%" APR_SIZE_T_FMT, run->length));
 
     r->subprocess_env = apr_table_overlay(r->pool, run->env, origin->env);
+
+    /* nobody is interested */
+
+    apr_table_setn(r->subprocess_env, "proxy-interim-response", "Suppress");
 }
 
 static request_rec *make_request(mod_mcp_run_t *run, conn_rec *c)
@@ -290,6 +351,7 @@ static request_rec *make_request(mod_mcp_run_t *run, conn_rec *c)
     r->server = origin->server;
     r->per_dir_config = origin->server->lookup_defaults;
     r->request_time = apr_time_now();
+    r->log_id = c->log_id;
     r->status = HTTP_OK;
     r->method = "POST";
     r->method_number = M_POST;
@@ -405,6 +467,8 @@ mcp_fault_e mod_mcp_fetch(mod_mcp_run_t *run, const char **detail)
                   "mcp: backend call %s, %" APR_SIZE_T_FMT " bytes",
                   run->target, run->length);
 
+    current = run;
+
     rc = ap_process_request_internal(r);
 
     if (rc == OK) {
@@ -413,6 +477,7 @@ mcp_fault_e mod_mcp_fetch(mod_mcp_run_t *run, const char **detail)
 
     fault = judge(run, rc, detail);
 
+    current = NULL;
     run->r = NULL;
     apr_pool_destroy(r->pool);
 
@@ -429,6 +494,12 @@ mod_mcp_run_t *mod_mcp_fetch_run(request_rec *r)
     }
 
     return run;
+}
+
+mod_mcp_run_t *mod_mcp_fetch_current(const conn_rec *c)
+{
+    return current && current->r && current->r->connection == c ? current
+                                                                : NULL;
 }
 
 int mod_mcp_fetch_guard(request_rec *r)
@@ -453,8 +524,6 @@ void mod_mcp_fetch_register(void)
 
 apr_status_t mod_mcp_fetch_init(apr_pool_t *pchild)
 {
-    mpm = ap_find_linked_module("event.c");
-
     return apr_socket_create(&dummy, APR_INET, SOCK_STREAM, APR_PROTO_TCP,
                              pchild);
 }

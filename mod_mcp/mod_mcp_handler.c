@@ -23,8 +23,9 @@
  * sent by that thread, unless the call goes on for longer than this. */
 #define PATIENCE   apr_time_from_msec(50)
 
-/* Of a response, at once. */
-#define PIECE  32768
+/* Of a response, at once; and what FlushMaxThreshold must allow for it. */
+#define PIECE      32768
+#define PIECE_MIN  2048
 
 /* Less of a body is copied at once. */
 #define SCRAP  256
@@ -76,6 +77,10 @@ static void free_exchange(mod_mcp_client_t *client)
 
 void mod_mcp_client_part(mod_mcp_client_t *client)
 {
+    if (client->exchange) {
+        mcp_exchange_last(client->exchange);
+    }
+
     mod_mcp_note(client);
     free_exchange(client);
 }
@@ -281,7 +286,7 @@ static void add_names(apr_array_header_t *names, apr_array_header_t *more)
     }
 }
 
-static void make_names(request_rec *r, mcp_head_t *head)
+const mcp_str_t *mod_mcp_server_names(request_rec *r, size_t *n)
 {
     apr_array_header_t *names = apr_array_make(r->pool, 4, sizeof(mcp_str_t));
 
@@ -290,8 +295,9 @@ static void make_names(request_rec *r, mcp_head_t *head)
     add_names(names, r->server->names);
     add_names(names, r->server->wild_names);
 
-    head->server_names = (const mcp_str_t *)names->elts;
-    head->n_server_names = names->nelts;
+    *n = names->nelts;
+
+    return (const mcp_str_t *)names->elts;
 }
 
 static const char *evaluate(request_rec *r, ap_expr_info_t *expression,
@@ -338,9 +344,11 @@ static void make_head(request_rec *r, mod_mcp_dir_t *dir, mcp_head_t *head)
     head->principal = mod_mcp_str(make_principal(r, dir));
     head->loopback = is_loopback(r->connection->local_addr);
     head->local = is_loopback(r->useragent_addr);
+    head->address.data = r->useragent_addr->ipaddr_ptr;
+    head->address.len = (size_t)r->useragent_addr->ipaddr_len;
 
     make_headers(r, head);
-    make_names(r, head);
+    head->server_names = mod_mcp_server_names(r, &head->n_server_names);
 }
 
 /* --- body --- */
@@ -545,10 +553,10 @@ apr_status_t mod_mcp_respond_step(mod_mcp_client_t *client, int wait)
     conn_rec *c = client->c;
     apr_bucket_brigade *bb = client->bb;
     apr_status_t rv;
-    apr_size_t len;
+    apr_size_t len, piece = mod_mcp_piece(c);
 
     do {
-        len = wait || client->left < PIECE ? client->left : PIECE;
+        len = wait || client->left < piece ? client->left : piece;
 
         if (len) {
             APR_BRIGADE_INSERT_TAIL(bb,
@@ -576,7 +584,7 @@ apr_status_t mod_mcp_respond_step(mod_mcp_client_t *client, int wait)
     if (client->left == 0) {
         client->finished = 1;
 
-        return rv == APR_SUCCESS || rv == APR_EAGAIN ? APR_EOF : rv;
+        return rv == APR_SUCCESS ? APR_EOF : rv;
     }
 
     return rv;
@@ -584,13 +592,83 @@ apr_status_t mod_mcp_respond_step(mod_mcp_client_t *client, int wait)
 
 /* --- after the request --- */
 
-/* A filter that sleeps to slow a client down must not do so in the pump. */
+/* Filters of httpd that wait for nothing but the socket, and for that only if
+ * they are told to, and hold nothing back that a metadata bucket pushes. */
+static const char *const prompt_names[] = {
+    "BYTERANGE", "CONTENT_LENGTH", "HTTP_HEADER", "HTTP_OUTERROR", "CHUNK",
+    "OLD_WRITE", "FIXUP_HEADERS_OUT", "FIXUP_HEADERS_ERR", "MOD_EXPIRES",
+    "DEFLATE", "BROTLI_COMPRESS", "LOGIO_TTFB_OUT", "REQTIMEOUT", "DUMPIO_OUT",
+    "SSL/TLS Coalescing Filter", "SSL/TLS Filter", "CORE"
+};
+
+#define PROMPT  (sizeof(prompt_names) / sizeof(prompt_names[0]))
+
+/* mod_filter's, which stands for another one */
+#define BYTYPE  "BYTYPE:"
+
+static const ap_filter_rec_t *prompt[PROMPT];
+
+void mod_mcp_handler_init(void)
+{
+    apr_size_t i;
+
+    for (i = 0; i < PROMPT; i++) {
+        prompt[i] = ap_get_output_filter_handle(prompt_names[i]);
+    }
+}
+
+static int is_prompt(const ap_filter_rec_t *frec)
+{
+    apr_size_t i, len = strlen(BYTYPE);
+
+    for (i = 0; i < PROMPT; i++) {
+        if (frec == prompt[i]) {
+            return 1;
+        }
+    }
+
+    if (strncasecmp(frec->name, BYTYPE, len) != 0) {
+        return 0;
+    }
+
+    for (i = 0; i < PROMPT; i++) {
+        if (strcasecmp(frec->name + len, prompt_names[i]) == 0) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+static apr_size_t flush_threshold(const conn_rec *c)
+{
+    const core_server_config *core;
+
+    core = ap_get_core_module_config(c->base_server->module_config);
+
+    return core->flush_max_threshold;
+}
+
+/* With what becomes of it on its way. */
+apr_size_t mod_mcp_piece(const conn_rec *c)
+{
+    apr_size_t piece = flush_threshold(c) / 2;
+
+    return piece < PIECE_MIN ? PIECE_MIN : piece < PIECE ? piece : PIECE;
+}
+
+/* A filter that sleeps, or waits for somebody, must not do so in the pump, and
+ * nobody knows what those of other modules do. */
 static int is_slowed(request_rec *r)
 {
     ap_filter_t *f;
 
+    if (flush_threshold(r->connection) < 2 * PIECE_MIN) {
+        return 1;
+    }
+
     for (f = r->output_filters; f; f = f->next) {
-        if (strcasecmp(f->frec->name, "RATE_LIMIT") == 0) {
+        if (!is_prompt(f->frec)) {
             return 1;
         }
     }
@@ -602,10 +680,11 @@ int mod_mcp_can_suspend(mod_mcp_client_t *client)
 {
     conn_rec *c = client->c;
 
-    /* an internal redirect knows nothing of SUSPENDED */
+    /* an internal redirect knows nothing of SUSPENDED, nor does httpd's loop
+     * over the requests of a connection that has such filters */
 
     return mod_mcp_child.async && c->cs && !c->master && !client->r->prev
-           && !is_slowed(client->r);
+           && !c->clogging_input_filters && !is_slowed(client->r);
 }
 
 int mod_mcp_can_lend(mod_mcp_client_t *client)
@@ -640,10 +719,12 @@ void mod_mcp_suspended(conn_rec *c, request_rec *r)
     }
 
     trim(c);
+    c->current_thread = mod_mcp_pump_thread();
 
     mod_mcp_lock();
 
     client->suspended = mod_mcp_now();
+    client->part = mod_mcp_event_part(c, r);
     client->state = MOD_MCP_SUSPENDED;
 
     if (client->todo) {
@@ -915,12 +996,21 @@ static int start(request_rec *r, int publish)
         return HTTP_INTERNAL_SERVER_ERROR;
     }
 
+    mod_mcp_tls_note(r);
+
     return exchange(client, mod_mcp_dir(r), publish);
 }
 
 int mod_mcp_handler(request_rec *r)
 {
     if (strcmp(r->handler, MOD_MCP_HANDLER) == 0) {
+        if (mod_mcp_is_below_endpoint(r)) {
+            ap_log_rerror(APLOG_MARK, APLOG_INFO, 0, r,
+                          "%s is below an MCP endpoint, and nothing itself",
+                          r->uri);
+            return HTTP_NOT_FOUND;
+        }
+
         return start(r, 0);
     }
 

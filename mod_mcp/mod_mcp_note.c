@@ -48,6 +48,7 @@ int mod_mcp_note_log(request_rec *r)
 
     if (client && client->exchange && client->streaming) {
         mod_mcp_lock();
+        mcp_exchange_last(client->exchange);
         mod_mcp_note(client);
         mod_mcp_unlock();
     }

@@ -8,12 +8,17 @@
 
 #include "mcp_origin.h"
 
+typedef struct {
+    mod_mcp_origin_t *origin;
+    const mcp_endpoint_t *endpoint;
+} copy_t;
+
 static int copy_header(void *data, const char *name, const char *value)
 {
-    mod_mcp_origin_t *origin = data;
+    copy_t *copy = data;
 
-    if (!mcp_origin_skips(mod_mcp_str(name))) {
-        apr_table_add(origin->headers, name, value);
+    if (!mcp_origin_skips(copy->endpoint, mod_mcp_str(name))) {
+        apr_table_add(copy->origin->headers, name, value);
     }
 
     return 1;
@@ -23,9 +28,11 @@ static int copy_header(void *data, const char *name, const char *value)
  * backends as well. */
 static int copy_env(void *data, const char *name, const char *value)
 {
-    mod_mcp_origin_t *origin = data;
+    copy_t *copy = data;
 
-    apr_table_add(origin->env, name, value);
+    if (!mcp_origin_skips_variable(copy->endpoint, mod_mcp_str(name))) {
+        apr_table_add(copy->origin->env, name, value);
+    }
 
     return 1;
 }
@@ -37,6 +44,7 @@ mod_mcp_origin_t *mod_mcp_origin_create(mod_mcp_client_t *client)
     apr_pool_t *p = mod_mcp_pool_get();
     mod_mcp_origin_t *origin;
     const char *host;
+    copy_t copy;
 
     if (p == NULL) {
         return NULL;
@@ -54,6 +62,8 @@ mod_mcp_origin_t *mod_mcp_origin_create(mod_mcp_client_t *client)
     origin->user = apr_pstrdup(p, r->user);
     origin->auth_type = apr_pstrdup(p, r->ap_auth_type);
     origin->useragent_ip = apr_pstrdup(p, r->useragent_ip);
+    origin->secure = mod_mcp_request(r)->secure;
+    origin->verified = mod_mcp_request(r)->verified;
     origin->headers = apr_table_make(p, 16);
     origin->env = apr_table_make(p, 8);
 
@@ -65,7 +75,17 @@ mod_mcp_origin_t *mod_mcp_origin_create(mod_mcp_client_t *client)
         return NULL;
     }
 
-    apr_table_do(copy_header, origin, r->headers_in, NULL);
+    /* its client has asked for it before */
+
+    copy.origin = origin;
+    copy.endpoint = mod_mcp_endpoint(origin->dir, mod_mcp_zone_keys());
+
+    if (copy.endpoint == NULL) {
+        mod_mcp_pool_put(p);
+        return NULL;
+    }
+
+    apr_table_do(copy_header, &copy, r->headers_in, NULL);
 
     host = apr_table_get(r->headers_in, "Host");
 
@@ -73,7 +93,7 @@ mod_mcp_origin_t *mod_mcp_origin_create(mod_mcp_client_t *client)
         apr_table_set(origin->headers, "Host", host);
     }
 
-    apr_table_do(copy_env, origin, r->subprocess_env, NULL);
+    apr_table_do(copy_env, &copy, r->subprocess_env, NULL);
 
     origin->client = client;
     client->origin = origin;

@@ -32,7 +32,7 @@ static int duplicate(proxy_conn_rec *conn)
 {
     apr_os_sock_t fd;
 
-    if (conn->sock == NULL
+    if (conn == NULL || conn->sock == NULL
         || apr_os_sock_get(&fd, conn->sock) != APR_SUCCESS) {
         return -1;
     }
@@ -52,41 +52,89 @@ static int is_copyable(const proxy_worker *worker)
 }
 
 /* 1 unless the call was ended meanwhile. */
-static int expose(mod_mcp_run_t *run, proxy_conn_rec *conn)
+static int expose(mod_mcp_run_t *run, proxy_conn_rec *conn,
+                  struct ap_logconf *log)
 {
     int wanted;
 
     mod_mcp_lock();
 
     wanted = (run->job != NULL);
-    run->socket = wanted ? duplicate(conn) : -1;
+
+    if (wanted) {
+        run->socket = duplicate(conn);
+        run->log = log;
+    }
 
     mod_mcp_unlock();
 
     return wanted;
 }
 
-static void hide(mod_mcp_run_t *run)
+/* Likewise. */
+static int hide(mod_mcp_run_t *run)
 {
-    int fd;
+    int fd, wanted;
 
     mod_mcp_lock();
 
+    wanted = (run->job != NULL);
     fd = run->socket;
     run->socket = -1;
+    run->log = NULL;
 
     mod_mcp_unlock();
 
     if (fd != -1) {
         close(fd);
     }
+
+    return wanted;
+}
+
+/* The handler takes the end of its connection for the backend's fault, and
+ * would log an error: there is none.  Levels are single bytes and an int, which
+ * its thread may read meanwhile. */
+static void silence(struct ap_logconf *log)
+{
+    log->level = APLOG_EMERG;
+    ap_reset_module_loglevels(log, -1);
 }
 
 void mod_mcp_proxy_abort(mod_mcp_run_t *run)
 {
+    if (run->log) {
+        silence(run->log);
+    }
+
     if (run->socket != -1) {
         shutdown(run->socket, SHUT_RDWR);
     }
+}
+
+/* What mod_proxy hears of a call that was ended: with any error it would take
+ * the backend for broken, as all members of a balancer in turn. */
+static int ended(request_rec *r)
+{
+    r->connection->aborted = 1;
+
+    return DONE;
+}
+
+/* Whether the handler will speak TLS on the connection: one that was chosen
+ * without is closed by it, and made anew. */
+static int is_secure(const char *url)
+{
+    static const char *const schemes[] = { "https:", "wss:", "h2:" };
+    apr_size_t i;
+
+    for (i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+        if (ap_cstr_casecmpn(url, schemes[i], strlen(schemes[i])) == 0) {
+            return 1;
+        }
+    }
+
+    return 0;
 }
 
 static int connected(request_rec *r, proxy_worker *worker,
@@ -98,6 +146,8 @@ static int connected(request_rec *r, proxy_worker *worker,
     apr_uri_t uri;
     int rc;
 
+    conn->is_ssl = is_secure(url);
+
     rc = determine(r->pool, r, conf, worker, conn, &uri, &where, NULL, 0,
                    port, sizeof(port));
     if (rc != OK) {
@@ -106,6 +156,40 @@ static int connected(request_rec *r, proxy_worker *worker,
 
     return connect_backend(SCHEME, conn, worker, r->server) == OK
                ? OK : HTTP_SERVICE_UNAVAILABLE;
+}
+
+/* A connection to the backend; its levels of logging, in a copy. */
+static int prepare(request_rec *r, proxy_worker *worker,
+                   proxy_server_conf *conf, const char *url,
+                   proxy_conn_rec **conn)
+{
+    mod_mcp_run_t *run = mod_mcp_fetch_run(r);
+    struct ap_logconf *log;
+    int rc;
+
+    rc = acquire(SCHEME, conn, worker, r->server);
+
+    if (rc == OK) {
+        rc = connected(r, worker, conf, url, *conn);
+    }
+
+    log = ap_new_log_config(r->pool, r->log ? r->log : &r->server->log);
+    r->log = log;
+
+    if (!expose(run, *conn, log)) {
+        rc = ended(r);
+    }
+
+    if (rc != OK) {
+        hide(run);
+
+        if (*conn) {
+            (*conn)->close = 1;
+            release(SCHEME, *conn, r->server);
+        }
+    }
+
+    return rc;
 }
 
 static int scheme_handler(request_rec *r, proxy_worker *worker,
@@ -122,22 +206,8 @@ static int scheme_handler(request_rec *r, proxy_worker *worker,
         return DECLINED;
     }
 
-    rc = acquire(SCHEME, &conn, worker, r->server);
-
-    if (rc == OK) {
-        rc = connected(r, worker, conf, url, conn);
-    }
-
-    if (rc == OK && !expose(run, conn)) {
-        rc = HTTP_SERVICE_UNAVAILABLE;
-    }
-
+    rc = prepare(r, worker, conf, url, &conn);
     if (rc != OK) {
-        if (conn) {
-            conn->close = 1;
-            release(SCHEME, conn, r->server);
-        }
-
         return rc;
     }
 
@@ -152,7 +222,9 @@ static int scheme_handler(request_rec *r, proxy_worker *worker,
     rc = run_scheme_handler(r, &one, conf, url, NULL, 0);
     run->proxied = 0;
 
-    hide(run);
+    if (!hide(run)) {
+        rc = ended(r);
+    }
 
     /* back into the real pool */
 
@@ -164,10 +236,39 @@ static int scheme_handler(request_rec *r, proxy_worker *worker,
     return rc;
 }
 
+/* Its structures grow with minor versions, and are copied here by the size that
+ * this module was built with. */
+static const module *stranger(void)
+{
+    const module *proxy = ap_find_linked_module("mod_proxy.c");
+
+    return proxy && proxy->minor_version != MODULE_MAGIC_NUMBER_MINOR ? proxy
+                                                                      : NULL;
+}
+
+void mod_mcp_proxy_check(server_rec *s)
+{
+    const module *proxy = stranger();
+
+    if (proxy) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: built for another release of httpd (%d:%d) than "
+                     "mod_proxy (%d:%d): calls that are cancelled while their "
+                     "backend is silent will not be cut, but run on until it "
+                     "writes: build mod_mcp for this release",
+                     MODULE_MAGIC_NUMBER_MAJOR, MODULE_MAGIC_NUMBER_MINOR,
+                     proxy->version, proxy->minor_version);
+    }
+}
+
 /* pre_config: all modules are loaded, and hooks are not yet in order. */
 void mod_mcp_proxy_init(void)
 {
     __typeof__(&proxy_hook_scheme_handler) hook;
+
+    if (stranger()) {
+        return;
+    }
 
     acquire = dlsym(RTLD_DEFAULT, "ap_proxy_acquire_connection");
     release = dlsym(RTLD_DEFAULT, "ap_proxy_release_connection");

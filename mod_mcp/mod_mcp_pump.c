@@ -5,7 +5,9 @@
  * thread runs a backend call meanwhile.
  *
  * It never blocks on a client: a socket that is full is watched until it can
- * be written to, for as long as Timeout says.
+ * be written to, for as long as Timeout says.  Requests that are over are
+ * logged by a thread of its own, since logs may wait (for a program that they
+ * are piped to, for a name server).
  */
 
 #include "mod_mcp.h"
@@ -24,9 +26,9 @@
 #define LINGER         apr_time_from_sec(2)
 #define DRAINS         64               /* reads meanwhile, at once */
 
-/* A thread of the MPM still touches a connection after it was told that it is
- * suspended. */
-#define SETTLE         apr_time_from_msec(100)
+/* How often the pump looks whether a thread of the MPM has done with what it
+ * suspended: it nearly always has, long ago. */
+#define SETTLE         apr_time_from_msec(10)
 
 /* A client whose response is over waits so long for the thread that runs its
  * backend call, before the connection is given up. */
@@ -38,13 +40,16 @@ typedef struct {
     apr_uint32_t next;                  /* free list */
 } entry_t;
 
-static apr_thread_t *thread;
+static apr_thread_t *thread, *logger_thread;
 static int epoll_fd = -1;
 static int ended;
 
 /* all under the lock */
 static mod_mcp_client_t *queue_head, **queue_tail = &queue_head;
 static mcp_timers_t timers;
+static mod_mcp_client_t *over_head, **over_tail = &over_head;  /* LOGGING */
+static apr_thread_cond_t *over_cond;
+static int logger_ended;
 static entry_t *table;                  /* entry 0 is the bell's */
 static apr_uint32_t table_size, table_free;
 static apr_uint64_t until;              /* 0: awake; else when it will be */
@@ -336,7 +341,8 @@ static void take_event(const struct epoll_event *event)
 
     client->todo |= MOD_MCP_WRITE;
 
-    if (client->state == MOD_MCP_SUSPENDING) {
+    if (client->state == MOD_MCP_SUSPENDING
+        || client->state == MOD_MCP_LOGGING) {
         return;
     }
 
@@ -368,19 +374,8 @@ static void set_timer(mod_mcp_client_t *client, apr_interval_time_t after)
 /* 1: it has gone; 0: it is too early. */
 static int destroy(mod_mcp_client_t *client)
 {
-    apr_interval_time_t rest;
-
-    rest = client->suspended + SETTLE - mod_mcp_now();
-
-    /* it clears this next to last */
-
-    if (rest <= 0
-        && __atomic_load_n(&client->c->sbh, __ATOMIC_ACQUIRE) != NULL) {
-        rest = SETTLE;
-    }
-
-    if (rest > 0) {
-        set_timer(client, rest);
+    if (!mod_mcp_event_has_left(client->c, client->part, client->suspended)) {
+        set_timer(client, SETTLE);
         return 0;
     }
 
@@ -452,27 +447,124 @@ static int close_step(mod_mcp_client_t *client, unsigned todo)
     return 0;
 }
 
-/* The request of a suspended client is over: it is logged and freed. */
+/* Waits for the socket, for as long as Timeout says. */
+static void block(mod_mcp_client_t *client)
+{
+    if (!client->blocked) {
+        client->blocked = 1;
+        set_timer(client, client->r->server->timeout);
+    }
+
+    watch_for(client, EPOLLOUT);
+}
+
+static void unblock(mod_mcp_client_t *client)
+{
+    if (client->blocked) {
+        client->blocked = 0;
+        set_timer(client, -1);
+    }
+}
+
+/* Logs and frees the request of the next client; 0: there is none left. */
+static int log_next(void)
+{
+    mod_mcp_client_t *client;
+
+    mod_mcp_lock();
+
+    client = over_head;
+
+    if (client) {
+        over_head = client->next;
+
+        if (over_head == NULL) {
+            over_tail = &over_head;
+        }
+    }
+
+    mod_mcp_unlock();
+
+    if (client == NULL) {
+        return 0;
+    }
+
+    client->c->current_thread = ap_thread_current();
+
+    ap_process_request_after_handler(client->r);
+
+    client->c->current_thread = thread;
+    client->c->cs->state = CONN_STATE_SUSPENDED;
+
+    mod_mcp_lock();
+
+    client->state = MOD_MCP_CLOSING;
+    client->todo = 0;
+    mod_mcp_pump_queue(client);
+
+    mod_mcp_unlock();
+
+    return 1;
+}
+
+/* A thread of its own. */
+static void *APR_THREAD_FUNC logger(apr_thread_t *self, void *data)
+{
+    int more = 1;
+
+    while (more) {
+        while (log_next()) {
+            /* the next one */
+        }
+
+        mod_mcp_lock();
+
+        if (over_head == NULL && !logger_ended) {
+            mod_mcp_wait(over_cond, 0);
+        }
+
+        more = over_head || !logger_ended;
+
+        mod_mcp_unlock();
+    }
+
+    return NULL;
+}
+
+/* The response of a suspended client is over.  Its request is logged and freed
+ * when all is sent: behind data that is not, that would be waited for. */
 static int end_request(mod_mcp_client_t *client)
 {
     conn_rec *c = client->c;
-    request_rec *r = client->r;
 
     if (!c->aborted) {
-        ap_finalize_request_protocol(r);
+        if (!client->r->eos_sent) {
+            ap_finalize_request_protocol(client->r);
+        }
+
+        if (mod_mcp_stream_flush(client) == APR_EAGAIN) {
+            block(client);
+            return 0;
+        }
     }
 
-    ap_process_request_after_handler(r);
+    unblock(client);
 
-    c->cs->state = CONN_STATE_SUSPENDED;
-    client->blocked = 0;
+    /* it may have been queued since it was taken up, and both lists are linked
+     * by one member; nobody queues a client in this state */
 
     mod_mcp_lock();
-    client->state = MOD_MCP_CLOSING;
-    client->todo = 0;
+    mod_mcp_pump_unqueue(client);
+
+    client->state = MOD_MCP_LOGGING;
+    client->next = NULL;
+    *over_tail = client;
+    over_tail = &client->next;
+    apr_thread_cond_signal(over_cond);
+
     mod_mcp_unlock();
 
-    return close_step(client, 0);
+    return 0;
 }
 
 /* The response is over while the client's thread runs a backend call.  It
@@ -540,8 +632,11 @@ static apr_status_t transfer(mod_mcp_client_t *client, unsigned todo)
             return rv;
         }
 
-        client->blocked = 0;
-        set_timer(client, -1);
+        unblock(client);
+    }
+
+    if (client->finished) {
+        return APR_EOF;
     }
 
     return client->responding ? mod_mcp_respond_step(client, 0)
@@ -557,7 +652,7 @@ static int serve(mod_mcp_client_t *client, unsigned todo)
         return close_step(client, todo);
     }
 
-    if (client->broken) {
+    if (client->broken || client->state == MOD_MCP_LOGGING) {
         return 0;
     }
 
@@ -565,7 +660,7 @@ static int serve(mod_mcp_client_t *client, unsigned todo)
         return broken(client);
     }
 
-    rv = client->finished ? APR_EOF : transfer(client, todo);
+    rv = transfer(client, todo);
 
     switch (rv) {
     case APR_SUCCESS:
@@ -576,12 +671,7 @@ static int serve(mod_mcp_client_t *client, unsigned todo)
         return 0;
 
     case APR_EAGAIN:
-        if (!client->blocked) {
-            client->blocked = 1;
-            set_timer(client, client->r->server->timeout);
-        }
-
-        watch_for(client, EPOLLOUT);
+        block(client);
         return 0;
 
     case APR_INCOMPLETE:
@@ -769,9 +859,43 @@ static void *APR_THREAD_FUNC pump(apr_thread_t *self, void *data)
     return NULL;
 }
 
+/* Only what is suspended is logged there. */
+static apr_status_t logger_start(apr_pool_t *pchild)
+{
+    logger_thread = NULL;
+    logger_ended = 0;
+
+    if (!mod_mcp_child.async) {
+        return APR_SUCCESS;
+    }
+
+    over_cond = mod_mcp_cond(pchild);
+
+    return over_cond ? mod_mcp_thread_create(&logger_thread, NULL, logger,
+                                             pchild)
+                     : APR_ENOMEM;
+}
+
+static void logger_stop(void)
+{
+    apr_status_t rv;
+
+    if (logger_thread == NULL) {
+        return;
+    }
+
+    mod_mcp_lock();
+    logger_ended = 1;
+    apr_thread_cond_signal(over_cond);
+    mod_mcp_unlock();
+
+    apr_thread_join(&rv, logger_thread);
+}
+
 apr_status_t mod_mcp_pump_start(apr_pool_t *pchild)
 {
     struct epoll_event event;
+    apr_status_t rv;
 
     ended = 0;
 
@@ -788,7 +912,15 @@ apr_status_t mod_mcp_pump_start(apr_pool_t *pchild)
         return APR_FROM_OS_ERROR(errno);
     }
 
-    return mod_mcp_thread_create(&thread, NULL, pump, pchild);
+    rv = logger_start(pchild);
+
+    return rv == APR_SUCCESS
+               ? mod_mcp_thread_create(&thread, NULL, pump, pchild) : rv;
+}
+
+apr_thread_t *mod_mcp_pump_thread(void)
+{
+    return thread;
 }
 
 void mod_mcp_pump_stop(void)
@@ -803,6 +935,8 @@ void mod_mcp_pump_stop(void)
     mod_mcp_unlock();
 
     apr_thread_join(&rv, thread);
+
+    logger_stop();
 
     close(epoll_fd);
     free(table);

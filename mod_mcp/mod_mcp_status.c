@@ -3,6 +3,7 @@
 
 #include "mod_mcp.h"
 
+#include "mcp_http.h"
 #include "mcp_status.h"
 #include "mod_status.h"
 #include "util_script.h"
@@ -23,6 +24,26 @@ static mcp_str_t choose(request_rec *r)
                                                                 "Accept")));
 }
 
+/* A page of another site must not read it by a name of its own. */
+static int allowed(request_rec *r)
+{
+    const char *host = apr_table_get(r->headers_in, "Host");
+    const mcp_str_t *names;
+    size_t n;
+
+    names = mod_mcp_server_names(r, &n);
+
+    if (mcp_http_host_allowed(mod_mcp_str(host), names, n)) {
+        return 1;
+    }
+
+    ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, r,
+                  "mcp: status refused: host \"%s\" is neither loopback nor a "
+                  "name of the server", host);
+
+    return 0;
+}
+
 int mod_mcp_status_handler(request_rec *r)
 {
     mcp_str_t type;
@@ -37,6 +58,10 @@ int mod_mcp_status_handler(request_rec *r)
 
     if (r->method_number != M_GET) {
         return HTTP_METHOD_NOT_ALLOWED;
+    }
+
+    if (!allowed(r)) {
+        return HTTP_FORBIDDEN;
     }
 
     if (!mod_mcp_child.ready) {

@@ -9,9 +9,6 @@
 #include "http_connection.h"
 
 #define BUF_MIN  4096
-#define BUF_MAX  32768                  /* with what it becomes on its way, well
-                                           below FlushMaxThreshold: more would
-                                           be waited for */
 
 /* Buffers that one stream may fill before others have their turn. */
 #define STEPS    16
@@ -117,6 +114,13 @@ apr_status_t mod_mcp_stream_write(mod_mcp_client_t *client, const char *data,
     return wait ? APR_SUCCESS : mod_mcp_stream_flush(client);
 }
 
+static apr_size_t smallest(mod_mcp_client_t *client)
+{
+    apr_size_t piece = mod_mcp_piece(client->c);
+
+    return piece < BUF_MIN ? piece : BUF_MIN;
+}
+
 void mod_mcp_stream_head(mod_mcp_client_t *client)
 {
     request_rec *r = client->r;
@@ -141,7 +145,7 @@ void mod_mcp_stream_head(mod_mcp_client_t *client)
     apr_table_setn(r->subprocess_env, "no-brotli", "1");
 
     client->streaming = 1;
-    client->size = BUF_MIN;
+    client->size = smallest(client);
 }
 
 static void idle(mod_mcp_client_t *client)
@@ -149,20 +153,22 @@ static void idle(mod_mcp_client_t *client)
     free(client->buf);
 
     client->buf = NULL;
-    client->size = BUF_MIN;
+    client->size = smallest(client);
 }
 
 /* A stream with much to tell gets a larger buffer. */
 static void grow(mod_mcp_client_t *client, apr_size_t len)
 {
-    if (len < client->size / 2 || client->size == BUF_MAX) {
+    apr_size_t piece = mod_mcp_piece(client->c);
+
+    if (len < client->size / 2 || client->size == piece) {
         return;
     }
 
     free(client->buf);
 
     client->buf = NULL;
-    client->size *= 2;
+    client->size = client->size * 2 < piece ? client->size * 2 : piece;
 }
 
 static int pull(mod_mcp_client_t *client, apr_size_t *len)
@@ -209,7 +215,7 @@ apr_status_t mod_mcp_stream_step(mod_mcp_client_t *client, int wait)
                      : APR_SUCCESS;
             idle(client);
 
-            return rv == APR_SUCCESS || rv == APR_EAGAIN ? APR_EOF : rv;
+            return rv == APR_SUCCESS ? APR_EOF : rv;
 
         case MCP_AGAIN:
             idle(client);

@@ -27,10 +27,12 @@ static ngx_http_request_t *ngx_http_mcp_call_request(ngx_connection_t *c,
     ngx_http_mcp_invocation_t *inv);
 static ngx_int_t ngx_http_mcp_call_headers(ngx_http_request_t *r,
     ngx_http_mcp_invocation_t *inv);
-static void ngx_http_mcp_call_body(ngx_http_request_t *r,
+static ngx_int_t ngx_http_mcp_call_body(ngx_http_request_t *r,
     ngx_http_mcp_invocation_t *inv);
 static void ngx_http_mcp_call_handler(ngx_event_t *ev);
 static void ngx_http_mcp_call_end(void *data);
+static void ngx_http_mcp_call_done_handler(ngx_event_t *ev);
+static void ngx_http_mcp_call_release(void *data);
 static ngx_uint_t ngx_http_mcp_call_cut_off(ngx_http_request_t *r);
 static u_char *ngx_http_mcp_call_log_error(ngx_log_t *log, u_char *buf,
     size_t len);
@@ -246,6 +248,27 @@ ngx_http_mcp_call_job(ngx_http_request_t *r)
 }
 
 
+ngx_uint_t
+ngx_http_mcp_call_is_detached(ngx_http_request_t *r)
+{
+    return ngx_http_mcp_call_invocation(r) != NULL;
+}
+
+
+/* The last thing that goes with a connection: what the request had of the
+ * call, and of its client for log lines, is not used any more. */
+static void
+ngx_http_mcp_call_release(void *data)
+{
+    ngx_http_mcp_invocation_t  *inv = data;
+
+    inv->facts = NULL;
+
+    mcp_call_release(inv->call);
+    ngx_http_mcp_origin_release(inv->origin);
+}
+
+
 /*
  * A connection that is always ready for writing and never for reading.  It
  * is not in the event mechanism, its descriptor only has to look valid.
@@ -271,34 +294,41 @@ ngx_http_mcp_call_connect(ngx_http_mcp_origin_t *origin, mcp_job_t *job)
         return NULL;
     }
 
-    c = ngx_get_connection(ngx_http_mcp_socket, ngx_cycle->log);
-    if (c == NULL) {
-        ngx_destroy_pool(pool);
-        return NULL;
-    }
+    /* what nginx has to say of that shall name the call */
 
-    /* ngx_close_connection() leaves the descriptor alone */
-    c->shared = 1;
-
-    inv->hc.addr_conf = origin->addr_conf;
-    inv->hc.conf_ctx = origin->conf_ctx;
-    inv->origin = origin;
-    inv->job = job;
-
-    /* the last thing that goes: log lines still name the client */
-
-    cln->handler = ngx_http_mcp_origin_release;
-    cln->data = origin;
-    origin->refs++;
-
-    inv->log_ctx.ctx.connection = c;
-    inv->log_ctx.handler = origin->log_handler;
+    inv->facts = &job->facts;
     inv->log_ctx.inv = inv;
 
     inv->log = origin->log;
     inv->log.handler = ngx_http_mcp_call_log_error;
     inv->log.data = &inv->log_ctx;
     inv->log.action = "calling mcp backend";
+
+    c = ngx_http_mcp_call_dummy(&inv->log);
+    if (c == NULL) {
+        ngx_destroy_pool(pool);
+        return NULL;
+    }
+
+    inv->hc.addr_conf = origin->addr_conf;
+    inv->hc.conf_ctx = origin->conf_ctx;
+    inv->origin = origin;
+    inv->job = job;
+
+    inv->call = job->call;
+
+    mcp_call_retain(inv->call);
+    origin->refs++;
+
+    cln->handler = ngx_http_mcp_call_release;
+    cln->data = inv;
+
+    inv->done.handler = ngx_http_mcp_call_done_handler;
+    inv->done.data = inv;
+    inv->done.log = &inv->log;
+
+    inv->log_ctx.ctx.connection = c;
+    inv->log_ctx.handler = origin->log_handler;
 
     c->number = ngx_atomic_fetch_add(ngx_connection_counter, 1);
     inv->log.connection = c->number;
@@ -419,9 +449,9 @@ ngx_http_mcp_call_request(ngx_connection_t *c, ngx_http_mcp_invocation_t *inv)
     inv->job->glue = inv;
     inv->heard = ngx_current_msec;
 
-    ngx_http_mcp_call_body(r, inv);
-
-    if (ngx_http_mcp_call_headers(r, inv) != NGX_OK) {
+    if (ngx_http_mcp_call_body(r, inv) != NGX_OK
+        || ngx_http_mcp_call_headers(r, inv) != NGX_OK)
+    {
         if (!c->destroyed) {
             ngx_http_finalize_request(r, NGX_ERROR);
             ngx_http_run_posted_requests(c);
@@ -434,7 +464,9 @@ ngx_http_mcp_call_request(ngx_connection_t *c, ngx_http_mcp_invocation_t *inv)
 }
 
 
-static void
+/* A request may use its body when its job is over: it lies in the memory of
+ * the call, which is retained, unless it was made for this job. */
+static ngx_int_t
 ngx_http_mcp_call_body(ngx_http_request_t *r, ngx_http_mcp_invocation_t *inv)
 {
     ngx_buf_t  *b;
@@ -445,6 +477,16 @@ ngx_http_mcp_call_body(ngx_http_request_t *r, ngx_http_mcp_invocation_t *inv)
     b = &inv->body_buf;
 
     b->start = (u_char *) body->data;
+
+    if (inv->job->rebuilt) {
+        b->start = ngx_pnalloc(r->pool, body->len);
+        if (b->start == NULL) {
+            return NGX_ERROR;
+        }
+
+        ngx_memcpy(b->start, body->data, body->len);
+    }
+
     b->pos = b->start;
     b->last = b->start + body->len;
     b->end = b->last;
@@ -461,6 +503,8 @@ ngx_http_mcp_call_body(ngx_http_request_t *r, ngx_http_mcp_invocation_t *inv)
     r->request_body = &inv->body;
     r->request_length = body->len;
     r->headers_in.content_length_n = body->len;
+
+    return NGX_OK;
 }
 
 
@@ -569,6 +613,35 @@ ngx_http_mcp_call_handler(ngx_event_t *ev)
 }
 
 
+/* By an event of its own: filters and upstream are in the midst of it now. In
+ * most cases the request ends before. */
+void
+ngx_http_mcp_call_complete(ngx_http_mcp_invocation_t *inv)
+{
+    inv->complete = 1;
+
+    ngx_post_event(&inv->done, &ngx_posted_events);
+}
+
+
+static void
+ngx_http_mcp_call_done_handler(ngx_event_t *ev)
+{
+    ngx_connection_t           *c;
+    ngx_http_mcp_invocation_t  *inv;
+
+    inv = ev->data;
+    c = inv->request->connection;
+
+    ngx_http_set_log_request(c->log, inv->request);
+
+    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, c->log, 0,
+        "mcp call done, its request goes on");
+
+    ngx_http_mcp_call_end(inv);
+}
+
+
 static void
 ngx_http_mcp_call_end(void *data)
 {
@@ -582,6 +655,10 @@ ngx_http_mcp_call_end(void *data)
     ngx_http_upstream_t  *u;
 
     job = inv->job;
+
+    if (inv->done.posted) {
+        ngx_delete_posted_event(&inv->done);
+    }
 
     if (job == NULL) {
         return;
@@ -656,20 +733,20 @@ static u_char *
 ngx_http_mcp_call_log_error(ngx_log_t *log, u_char *buf, size_t len)
 {
     u_char                  *p;
-    mcp_job_t               *job;
+    mcp_facts_t             *facts;
     ngx_http_mcp_log_ctx_t  *ctx;
 
     ctx = log->data;
 
     p = ctx->handler ? ctx->handler(log, buf, len) : buf;
 
-    job = ctx->inv->job;
+    facts = ctx->inv->facts;
 
-    if (job) {
+    if (facts) {
         p = ngx_http_mcp_call_log_fact(p, buf + len, "mcp call",
-                                       &job->facts.value[MCP_FACT_CALL]);
+                                       &facts->value[MCP_FACT_CALL]);
         p = ngx_http_mcp_call_log_fact(p, buf + len, "mcp name",
-                                       &job->facts.value[MCP_FACT_NAME]);
+                                       &facts->value[MCP_FACT_NAME]);
     }
 
     return p;
@@ -724,14 +801,6 @@ ngx_http_mcp_call_init_process(ngx_cycle_t *cycle)
         return NGX_OK;
     }
 
-    /* with others an event that is "active" is not yet a no-op */
-
-    if (!(ngx_event_flags & NGX_USE_CLEAR_EVENT)) {
-        ngx_log_error(NGX_LOG_EMERG, cycle->log, 0,
-            "\"mcp\" requires the event method epoll or kqueue");
-        return NGX_ERROR;
-    }
-
     /* datagrams: whoever peeks finds that there is nothing yet */
 
     ngx_http_mcp_socket = ngx_socket(AF_UNIX, SOCK_DGRAM, 0);
@@ -749,6 +818,21 @@ ngx_http_mcp_call_init_process(ngx_cycle_t *cycle)
     }
 
     return NGX_OK;
+}
+
+
+ngx_connection_t *
+ngx_http_mcp_call_dummy(ngx_log_t *log)
+{
+    ngx_connection_t  *c;
+
+    c = ngx_get_connection(ngx_http_mcp_socket, log);
+
+    if (c) {
+        c->shared = 1;
+    }
+
+    return c;
 }
 
 

@@ -71,6 +71,8 @@ struct ngx_http_mcp_invocation_s {
     ngx_http_connection_t        hc;       /* first: r->http_connection */
     ngx_http_mcp_origin_t       *origin;
     mcp_job_t                   *job;      /* NULL: has ended */
+    mcp_call_t                  *call;     /* retained: has the body */
+    mcp_facts_t                 *facts;    /* in there, for the log */
     ngx_http_request_t          *request;
 
     ngx_log_t                    log;
@@ -83,10 +85,14 @@ struct ngx_http_mcp_invocation_s {
     u_char                       length[NGX_SIZE_T_LEN];
 
     ngx_chain_t                 *out;      /* not taken by the core yet */
+    ngx_event_t                  done;     /* posted: the answer is whole */
     ngx_msec_t                   heard;    /* when the backend last spoke */
 
     mcp_fault_e                  fault;
     const char                  *detail;
+
+    ngx_http_upstream_t         *redirect; /* its X-Accel-Redirect was let
+                                              through; only compared */
 
     unsigned                     head:1;
     unsigned                     parked:1;
@@ -104,6 +110,10 @@ void ngx_http_mcp_origin_release(void *data);
  * as everything else in them can be found in others too. */
 ngx_chain_t *ngx_http_mcp_call_send_chain(ngx_connection_t *c,
     ngx_chain_t *in, off_t limit);
+
+/* The answer is whole and was taken: ends the job soon, as the request may
+ * have to wait for others that the location began ("mirror"). */
+void ngx_http_mcp_call_complete(ngx_http_mcp_invocation_t *inv);
 
 /* Offers what was not taken; NGX_OK: all is, the connection can be written to
  * again; NGX_AGAIN: not yet. */

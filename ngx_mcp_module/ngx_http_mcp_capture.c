@@ -34,6 +34,8 @@ ngx_http_mcp_capture_header_filter(ngx_http_request_t *r)
 
     inv = ngx_http_mcp_call_invocation(r);
 
+    /* who reads a subrequest's answer has marked it so, lua and njs as well */
+
     if (inv == NULL || (r != r->main && r->subrequest_in_memory)) {
         return ngx_http_next_header_filter(r);
     }
@@ -66,14 +68,14 @@ ngx_http_mcp_capture_header_filter(ngx_http_request_t *r)
         r->header_only = 1;
     }
 
-    if (r->header_only) {
-        inv->complete = 1;
-    }
-
     type.data = (const char *) r->headers_out.content_type.data;
     type.len = r->headers_out.content_type.len;
 
     mcp_job_head(inv->job, (int) r->headers_out.status, type);
+
+    if (r->header_only) {
+        ngx_http_mcp_call_complete(inv);
+    }
 
     return NGX_OK;
 }
@@ -193,7 +195,7 @@ ngx_http_mcp_capture_feed(ngx_http_request_t *r,
         }
 
         if (wanted && b->last_buf) {
-            inv->complete = 1;
+            ngx_http_mcp_call_complete(inv);
         }
 
         if (ngx_buf_in_memory(b)) {

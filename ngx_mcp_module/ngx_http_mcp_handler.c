@@ -14,6 +14,7 @@
 static ngx_int_t ngx_http_mcp_start(ngx_http_request_t *r,
     ngx_http_mcp_zone_t *zone, ngx_uint_t publish);
 static void ngx_http_mcp_body_handler(ngx_http_request_t *r);
+static void ngx_http_mcp_stream_handler(ngx_http_request_t *r);
 static ngx_int_t ngx_http_mcp_send_response(ngx_http_request_t *r,
     ngx_http_mcp_ctx_t *ctx);
 
@@ -40,10 +41,53 @@ ngx_http_mcp_publish_handler(ngx_http_request_t *r)
 }
 
 
+#if (NGX_HTTP_V2)
+
+/*
+ * When a worker begins to wind up, nginx tells the HTTP/2 connections that it
+ * has, but before 1.27.1 not one that is in its TLS handshake then; and one
+ * whose last stream the bell has ended just before hears of it with the next
+ * event.  A client that stays at such a worker comes back to one that ends
+ * every stream at once, for as long as it keeps coming.  So a request tells its
+ * connection: as it begins, to be heard before the response, and as it ends.
+ */
+static void
+ngx_http_mcp_leave(ngx_http_request_t *r)
+{
+    ngx_connection_t          *c;
+    ngx_http_v2_connection_t  *h2c;
+
+    if (!ngx_exiting || r->stream == NULL) {
+        return;
+    }
+
+    h2c = r->stream->connection;
+    c = h2c->connection;
+
+    if (h2c->goaway || c->error) {
+        return;
+    }
+
+    /* not now: frames of this request may be on their way; ready: or the
+     * handler that nginx sets after the last stream would not look at close */
+
+    c->close = 1;
+    c->read->ready = 1;
+
+    ngx_post_event(c->read, &ngx_posted_events);
+}
+
+#endif
+
+
 static void
 ngx_http_mcp_cleanup(void *data)
 {
     ngx_http_mcp_ctx_t  *ctx = data;
+
+#if (NGX_HTTP_V2)
+    ngx_http_mcp_leave(ctx->request);
+#endif
 
     if (ctx->exchange) {
         mcp_exchange_free(ctx->exchange);
@@ -59,7 +103,17 @@ ngx_http_mcp_cleanup(void *data)
 static void
 ngx_http_mcp_end(void *data)
 {
-    ngx_http_mcp_flush_variables(data);
+    ngx_http_request_t  *r = data;
+
+    ngx_http_mcp_ctx_t  *ctx;
+
+    ctx = ngx_http_mcp_get_ctx(r);
+
+    if (ctx && ctx->exchange) {
+        mcp_exchange_last(ctx->exchange);
+    }
+
+    ngx_http_mcp_flush_variables(r);
 }
 
 
@@ -113,6 +167,10 @@ ngx_http_mcp_create_ctx(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
     ctx->request = r;
     ctx->zone = zone;
 
+#if (NGX_HTTP_V2)
+    ngx_http_mcp_leave(r);
+#endif
+
     if (publish) {
         ctx->exchange = mcp_exchange_create_publish(&zone->node,
                                      &mlcf->endpoint,
@@ -161,9 +219,11 @@ ngx_http_mcp_get_ctx(ngx_http_request_t *r)
 }
 
 
-static ngx_uint_t
-ngx_http_mcp_is_loopback(struct sockaddr *sockaddr)
+/* In network order; empty for what has none. */
+static mcp_str_t
+ngx_http_mcp_address(struct sockaddr *sockaddr)
 {
+    mcp_str_t             address;
     struct sockaddr_in   *sin;
 #if (NGX_HAVE_INET6)
     struct sockaddr_in6  *sin6;
@@ -171,25 +231,40 @@ ngx_http_mcp_is_loopback(struct sockaddr *sockaddr)
 
     switch (sockaddr->sa_family) {
 
-#if (NGX_HAVE_UNIX_DOMAIN)
-    case AF_UNIX:
-        return 1;
-#endif
-
 #if (NGX_HAVE_INET6)
     case AF_INET6:
         sin6 = (struct sockaddr_in6 *) sockaddr;
-
-        return mcp_http_address_is_loopback(&sin6->sin6_addr, 16);
+        address.data = (const char *) &sin6->sin6_addr;
+        address.len = 16;
+        return address;
 #endif
 
     case AF_INET:
         sin = (struct sockaddr_in *) sockaddr;
-
-        return mcp_http_address_is_loopback(&sin->sin_addr, 4);
+        address.data = (const char *) &sin->sin_addr;
+        address.len = 4;
+        return address;
     }
 
-    return 0;
+    return mcp_null_str;
+}
+
+
+static ngx_uint_t
+ngx_http_mcp_is_loopback(struct sockaddr *sockaddr)
+{
+    mcp_str_t  address;
+
+#if (NGX_HAVE_UNIX_DOMAIN)
+    if (sockaddr->sa_family == AF_UNIX) {
+        return 1;
+    }
+#endif
+
+    address = ngx_http_mcp_address(sockaddr);
+
+    return address.len != 0
+           && mcp_http_address_is_loopback(address.data, address.len);
 }
 
 
@@ -290,6 +365,7 @@ ngx_http_mcp_make_head(ngx_http_request_t *r, mcp_head_t *head)
 
     head->loopback = ngx_http_mcp_is_loopback(c->local_sockaddr);
     head->local = ngx_http_mcp_is_loopback(c->sockaddr);
+    head->address = ngx_http_mcp_address(c->sockaddr);
 
     return NGX_OK;
 }
@@ -306,6 +382,13 @@ ngx_http_mcp_start(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
     if (r != r->main) {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                       "an MCP location cannot answer a subrequest");
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (ngx_http_mcp_call_is_detached(r)) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "the location of an MCP backend leads to an MCP "
+                      "location");
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
@@ -348,14 +431,16 @@ ngx_http_mcp_start(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
         return ngx_http_mcp_send_response(r, ctx);
 
     case MCP_DONE:
-        rc = ngx_http_discard_request_body(r);
 
-        if (rc != NGX_OK) {
+        /* none is wanted, but while one is discarded nobody would notice that
+         * the client leaves */
+
+        rc = ngx_http_read_client_request_body(r, ngx_http_mcp_stream_handler);
+
+        if (rc >= NGX_HTTP_SPECIAL_RESPONSE) {
+            ctx->ended = 1;
             return rc;
         }
-
-        r->main->count++;
-        ngx_http_mcp_stream(ctx);
 
         return NGX_DONE;
 
@@ -420,6 +505,13 @@ ngx_http_mcp_copy_body(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
 }
 
 
+static void
+ngx_http_mcp_stream_handler(ngx_http_request_t *r)
+{
+    ngx_http_mcp_stream(ngx_http_get_module_ctx(r, ngx_http_mcp_module));
+}
+
+
 /* From here on only the client's leaving is of interest: see whether it left
  * while the body was read. */
 static ngx_int_t
@@ -479,6 +571,8 @@ ngx_http_mcp_body_handler(ngx_http_request_t *r)
         /* fall through */
 
     default:
+        ctx->waiting = 0;
+        ctx->ended = 1;
         ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
         return;
     }
@@ -538,6 +632,12 @@ ngx_http_mcp_send_response(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
     }
 
     r->headers_out.content_length_n = response->body.len;
+
+    /* nginx would say that it keeps the connection, and close it */
+
+    if (ngx_exiting) {
+        r->keepalive = 0;
+    }
 
     if (response->body.len == 0) {
         r->header_only = 1;

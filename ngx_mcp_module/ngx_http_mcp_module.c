@@ -18,6 +18,10 @@
       MCP_OPTION_##id,                                                        \
       NULL },
 
+/* And of MCP_OPTION_ALIASES. */
+#define NGX_HTTP_MCP_ALIAS(id, member, nginx, apache)                         \
+    NGX_HTTP_MCP_OPTION(id, member, nginx, apache, , , , ,)
+
 
 static ngx_int_t ngx_http_mcp_preconfiguration(ngx_conf_t *cf);
 static ngx_int_t ngx_http_mcp_postconfiguration(ngx_conf_t *cf);
@@ -41,6 +45,8 @@ static char *ngx_http_mcp_catalog(ngx_conf_t *cf, ngx_command_t *cmd,
 static char *ngx_http_mcp_backend(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 static char *ngx_http_mcp_route(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+static char *ngx_http_mcp_principal(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 static char *ngx_http_mcp_link_origin(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
@@ -135,7 +141,7 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
 
     { ngx_string("mcp_principal"),
       NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_http_set_complex_value_slot,
+      ngx_http_mcp_principal,
       NGX_HTTP_LOC_CONF_OFFSET,
       offsetof(ngx_http_mcp_loc_conf_t, principal),
       NULL },
@@ -155,6 +161,7 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
       NULL },
 
     MCP_OPTIONS(NGX_HTTP_MCP_OPTION)
+    MCP_OPTION_ALIASES(NGX_HTTP_MCP_ALIAS)
 
     ngx_null_command
 };
@@ -220,6 +227,7 @@ ngx_http_mcp_check_target(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
         target = (*clcfp)->loc_conf[ngx_http_mcp_module.ctx_index];
 
         if (target->zone == NULL) {
+            target->is_backend = 1;
             return NGX_OK;
         }
 
@@ -249,6 +257,12 @@ ngx_http_mcp_postconfiguration(ngx_conf_t *cf)
 
     mmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_mcp_module);
 
+    if (mmcf->zones.nelts && ngx_http_mcp_check_events(cf->cycle, cf->log)
+                             != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
     mlcf = mmcf->endpoints.elts;
 
     for (i = 0; i < mmcf->endpoints.nelts; i++) {
@@ -262,7 +276,9 @@ ngx_http_mcp_postconfiguration(ngx_conf_t *cf)
         }
     }
 
-    if (ngx_http_mcp_secret_init(cf) != NGX_OK) {
+    if (ngx_http_mcp_secret_init(cf) != NGX_OK
+        || ngx_http_mcp_redirect_init(cf) != NGX_OK)
+    {
         return NGX_ERROR;
     }
 
@@ -335,6 +351,7 @@ ngx_http_mcp_create_loc_conf(ngx_conf_t *cf)
      *
      *     mlcf->zone, publish_zone, status_zone = NULL;
      *     mlcf->publish_open = 0;
+     *     mlcf->is_backend = 0;
      *     mlcf->endpoint = { 0 };
      *     mlcf->host_names = NULL;
      *     mlcf->cscf = NULL;
@@ -343,6 +360,7 @@ ngx_http_mcp_create_loc_conf(ngx_conf_t *cf)
      */
 
     mlcf->principal = NGX_CONF_UNSET_PTR;
+    mlcf->principal_said = NGX_CONF_UNSET;
     mlcf->link_origin = NGX_CONF_UNSET_PTR;
 
     cln = ngx_pool_cleanup_add(cf->pool, 0);
@@ -390,6 +408,26 @@ ngx_http_mcp_make_host_names(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 }
 
 
+/* Nobody is told apart whom the location has identified: an id that leaks is as
+ * good for others.  What is right nobody but the operator knows: $remote_user,
+ * say, is unverified where "auth_basic" did not look at it. */
+static void
+ngx_http_mcp_warn_principal(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
+{
+    const char  *directive;
+
+    directive = ngx_http_mcp_access_check(cf);
+
+    if (directive) {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                      "\"mcp\" in %V:%ui has \"%s\", but no "
+                      "\"mcp_principal\": sessions belong to whoever has their "
+                      "id; say \"mcp_principal off\" if that is meant",
+                      &mlcf->file, mlcf->line, directive);
+    }
+}
+
+
 /* The endpoint that a location with "mcp" or "mcp_publish" gets. */
 static char *
 ngx_http_mcp_make_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
@@ -399,8 +437,7 @@ ngx_http_mcp_make_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
     ngx_http_core_loc_conf_t   *clcf;
     ngx_http_mcp_main_conf_t   *mmcf;
 
-    if (ngx_http_mcp_make_host_names(cf, mlcf) != NGX_OK
-        || mcp_setup_endpoint(mlcf->setup, &zone->keys, mcp_str("nginx"),
+    if (mcp_setup_endpoint(mlcf->setup, &zone->keys, mcp_str("nginx"),
                               mcp_str(NGINX_VERSION), &mlcf->endpoint)
            != MCP_OK)
     {
@@ -420,6 +457,20 @@ ngx_http_mcp_make_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
                       "\"mcp\" in %V:%ui has a catalog, but neither "
                       "\"mcp_backend\" nor \"mcp_route\": its calls will fail",
                       &mlcf->file, mlcf->line);
+    }
+
+    if (mlcf->zone->shm_zone && !clcf->noname && !clcf->lmt_excpt
+        && mcp_setup_fills_zone(mlcf->setup, mlcf->zone->shm_zone->shm.size))
+    {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                      "\"mcp\" in %V:%ui has a \"mcp_stream_buffer\" with "
+                      "which one stream may have half of zone \"%V\", or "
+                      "more: lower it, or give the zone more room",
+                      &mlcf->file, mlcf->line, &mlcf->zone->name);
+    }
+
+    if (!mlcf->principal_said && !clcf->noname && !clcf->lmt_excpt) {
+        ngx_http_mcp_warn_principal(cf, mlcf);
     }
 
     /* named locations are known once all servers are */
@@ -492,6 +543,7 @@ ngx_http_mcp_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_http_mcp_zone_t  *zone;
 
     ngx_conf_merge_ptr_value(conf->principal, prev->principal, NULL);
+    ngx_conf_merge_value(conf->principal_said, prev->principal_said, 0);
     ngx_conf_merge_ptr_value(conf->link_origin, prev->link_origin, NULL);
 
     mcp_setup_merge(conf->setup, prev->setup);
@@ -499,6 +551,12 @@ ngx_http_mcp_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_http_mcp_inherit_handler(cf, prev, conf);
 
     zone = conf->zone ? conf->zone : conf->publish_zone;
+
+    if ((zone || conf->status_zone)
+        && ngx_http_mcp_make_host_names(cf, conf) != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
 
     return zone ? ngx_http_mcp_make_endpoint(cf, conf, zone) : NGX_CONF_OK;
 }
@@ -870,6 +928,30 @@ ngx_http_mcp_route(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
                          ngx_http_mcp_str(&value[2]), error);
 
     return ngx_http_mcp_result(cf, rc, error);
+}
+
+
+static char *
+ngx_http_mcp_principal(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    ngx_str_t  *value;
+
+    if (mlcf->principal_said != NGX_CONF_UNSET) {
+        return "is duplicate";
+    }
+
+    mlcf->principal_said = 1;
+
+    value = cf->args->elts;
+
+    if (ngx_strcmp(value[1].data, "off") == 0) {
+        mlcf->principal = NULL;
+        return NGX_CONF_OK;
+    }
+
+    return ngx_http_set_complex_value_slot(cf, cmd, conf);
 }
 
 

@@ -8,7 +8,11 @@
  *   ngx_http_mcp_handler.c    client requests: head, body, response
  *   ngx_http_mcp_secret.c     what logs must not show of a URL
  *   ngx_http_mcp_stream.c     consumers: the pull loop of an SSE response
- *   ngx_http_mcp_call.c       detached backend calls and their capture filter
+ *   ngx_http_mcp_call.c       backend calls, detached from their clients
+ *   ngx_http_mcp_origin.c     what a client's request leaves behind for them
+ *   ngx_http_mcp_capture.c    the filter that catches a backend's output
+ *   ngx_http_mcp_redirect.c   where X-Accel-Redirect may lead
+ *   ngx_http_mcp_access.c     whether a location identifies its clients
  *   ngx_http_mcp_variables.c  $mcp_*
  *   ngx_http_mcp_status.c     mcp_status
  */
@@ -48,6 +52,8 @@ typedef struct {
     ngx_event_t         timer;         /* the node's next deadline */
     ngx_event_t         watchdog;      /* slow: dead workers */
     uint64_t            armed;         /* what timer is set to */
+    ngx_msec_t          patrolled;     /* when other processes were looked
+                                          after last */
     unsigned            ready:1;
     unsigned            woken:1;       /* mcp_node_wake() is due */
     unsigned            pumping:1;
@@ -64,6 +70,7 @@ typedef struct {
 typedef struct {
     mcp_setup_t          *setup;
     ngx_http_complex_value_t  *principal;
+    ngx_flag_t            principal_said;      /* be it "off" */
     ngx_http_complex_value_t  *link_origin;
 
     ngx_http_mcp_zone_t  *zone;        /* "mcp" */
@@ -75,6 +82,8 @@ typedef struct {
     mcp_endpoint_t        endpoint;
     mcp_str_t            *host_names;  /* of "server_name" */
     ngx_uint_t            n_host_names;
+
+    unsigned              is_backend:1;        /* some endpoint names it */
 
     ngx_http_core_srv_conf_t  *cscf;   /* where the endpoint stands */
     ngx_str_t             file;
@@ -109,6 +118,10 @@ char *ngx_http_mcp_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 /* A zone by name, also one that is defined further on. */
 ngx_http_mcp_zone_t *ngx_http_mcp_zone_find(ngx_conf_t *cf, ngx_str_t *name);
 char *ngx_http_mcp_zone_check(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf);
+
+/* Whether the event method suits, as far as it is known yet; logs if not. */
+ngx_int_t ngx_http_mcp_check_events(ngx_cycle_t *cycle, ngx_log_t *log);
+
 ngx_int_t ngx_http_mcp_init_module(ngx_cycle_t *cycle);
 ngx_int_t ngx_http_mcp_init_process(ngx_cycle_t *cycle);
 void ngx_http_mcp_exit_process(ngx_cycle_t *cycle);
@@ -165,8 +178,21 @@ void ngx_http_mcp_call_forget(void *glue);
 /* NULL if r is no detached request of ours. */
 mcp_job_t *ngx_http_mcp_call_job(ngx_http_request_t *r);
 
+/* Whether it is one, be its job over or not. */
+ngx_uint_t ngx_http_mcp_call_is_detached(ngx_http_request_t *r);
+
 ngx_int_t ngx_http_mcp_call_filter_init(ngx_conf_t *cf);
 ngx_int_t ngx_http_mcp_call_init_process(ngx_cycle_t *cycle);
+
+/* A connection of no socket: for its events, or its place in the cycle. */
+ngx_connection_t *ngx_http_mcp_call_dummy(ngx_log_t *log);
+
+/* redirect: keeps what backends say within the locations of backends. */
+ngx_int_t ngx_http_mcp_redirect_init(ngx_conf_t *cf);
+
+/* access: the directive by which the location that is being merged finds out
+ * who its clients are, or NULL. */
+const char *ngx_http_mcp_access_check(ngx_conf_t *cf);
 
 /* variables */
 ngx_int_t ngx_http_mcp_add_variables(ngx_conf_t *cf);

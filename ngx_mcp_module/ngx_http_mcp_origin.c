@@ -29,8 +29,8 @@ static u_char *ngx_http_mcp_origin_copy(u_char *p, ngx_str_t *dst,
 
 
 /*
- * Variables that the client's connection answers and ours could not, a
- * trailing asterisk stands for any rest.  What follows from the addresses is
+ * Variables that the client's connection answers and ours could not, or that
+ * are made of a header which is not passed on; a trailing asterisk stands for any rest.  What follows from the addresses is
  * not here: ours has the same.
  */
 static ngx_str_t  ngx_http_mcp_connection_variables[] = {
@@ -40,6 +40,7 @@ static ngx_str_t  ngx_http_mcp_connection_variables[] = {
     ngx_string("http2"),
     ngx_string("http3"),
     ngx_string("request_id"),
+    ngx_string("remote_user"),
     ngx_string("server_addr"),
     ngx_string("server_port"),
     ngx_string("realip_*"),
@@ -65,6 +66,7 @@ ngx_http_mcp_origin_create(ngx_http_request_t *r)
     ngx_http_mcp_freeze_t       *f;
     ngx_http_mcp_frozen_t       *frozen;
     ngx_http_mcp_origin_t       *origin;
+    ngx_http_mcp_loc_conf_t     *mlcf;
     ngx_http_variable_value_t   *vv;
     ngx_http_core_main_conf_t   *cmcf;
 
@@ -77,6 +79,7 @@ ngx_http_mcp_origin_create(ngx_http_request_t *r)
     }
 
     cmcf = ngx_http_get_module_main_conf(r, ngx_http_core_module);
+    mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
 
     freeze = ngx_http_mcp_origin_variables(cmcf);
     if (freeze == NULL) {
@@ -194,7 +197,8 @@ ngx_http_mcp_origin_create(ngx_http_request_t *r)
             /* hash 0: cleared by some module */
 
             if (h[i].hash == 0
-                || mcp_origin_skips(ngx_http_mcp_str(&h[i].key)))
+                || mcp_origin_skips(&mlcf->endpoint,
+                                    ngx_http_mcp_str(&h[i].key)))
             {
                 continue;
             }

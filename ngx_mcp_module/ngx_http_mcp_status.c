@@ -4,6 +4,7 @@
 
 #include "ngx_http_mcp_module.h"
 
+#include "mcp_http.h"
 #include "mcp_status.h"
 
 
@@ -67,6 +68,32 @@ ngx_http_mcp_status_send(ngx_http_request_t *r, mcp_buf_t *buf, mcp_str_t *type)
 }
 
 
+/* A page of another site must not read it by a name of its own. */
+static ngx_uint_t
+ngx_http_mcp_status_allowed(ngx_http_request_t *r)
+{
+    ngx_str_t                *host;
+    ngx_http_mcp_loc_conf_t  *mlcf;
+
+    mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
+
+    host = r->headers_in.host ? &r->headers_in.host->value
+                              : &r->headers_in.server;
+
+    if (mcp_http_host_allowed(ngx_http_mcp_str(host), mlcf->host_names,
+                              mlcf->n_host_names))
+    {
+        return 1;
+    }
+
+    ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
+                  "MCP status refused: host \"%V\" is neither loopback nor a "
+                  "name of the server", host);
+
+    return 0;
+}
+
+
 ngx_int_t
 ngx_http_mcp_status_handler(ngx_http_request_t *r)
 {
@@ -78,6 +105,10 @@ ngx_http_mcp_status_handler(ngx_http_request_t *r)
 
     if (!(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD))) {
         return NGX_HTTP_NOT_ALLOWED;
+    }
+
+    if (!ngx_http_mcp_status_allowed(r)) {
+        return NGX_HTTP_FORBIDDEN;
     }
 
     mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);

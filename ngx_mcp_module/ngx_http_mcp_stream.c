@@ -23,9 +23,10 @@ static void ngx_http_mcp_stream_run(ngx_http_mcp_ctx_t *ctx);
 void
 ngx_http_mcp_stream(ngx_http_mcp_ctx_t *ctx)
 {
-    ngx_int_t            rc;
-    ngx_connection_t    *c;
-    ngx_http_request_t  *r;
+    ngx_int_t                  rc;
+    ngx_connection_t          *c;
+    ngx_http_request_t        *r;
+    ngx_http_core_loc_conf_t  *clcf;
 
     r = ctx->request;
     c = r->connection;
@@ -42,6 +43,12 @@ ngx_http_mcp_stream(ngx_http_mcp_ctx_t *ctx)
 
     r->headers_out.content_length_n = -1;
 
+    /* A promise to keep the connection could not be taken back: a client sends
+     * its next request as soon as the stream has ended, and a worker that ended
+     * it because it winds up would not read that any more. */
+
+    r->keepalive = 0;
+
     /* kept back until the first bytes of the stream */
 
     rc = ngx_http_send_header(r);
@@ -52,15 +59,20 @@ ngx_http_mcp_stream(ngx_http_mcp_ctx_t *ctx)
         return;
     }
 
+    /* nginx itself does so for connections that are kept, and for upgrades */
+
+    clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
+
+    if (clcf->tcp_nodelay && ngx_tcp_nodelay(c) != NGX_OK) {
+        ctx->ended = 1;
+        ngx_http_finalize_request(r, NGX_ERROR);
+        return;
+    }
+
     ctx->streaming = 1;
     ctx->size = NGX_HTTP_MCP_BUF_MIN;
 
-    /* a body that is being discarded tells when the client leaves, too */
-
-    if (!r->discard_body) {
-        r->read_event_handler = ngx_http_test_reading;
-    }
-
+    r->read_event_handler = ngx_http_test_reading;
     r->write_event_handler = ngx_http_mcp_stream_write_handler;
 
     if (c->read->ready) {

@@ -13,11 +13,16 @@
 #include "ngx_http_mcp_module.h"
 
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 
 
 /* how many processes old and new generations may have before the coarse
  * watchdog is all that wakes the rest */
 #define NGX_HTTP_MCP_BELLS_MIN     64
+
+/* the part of the descriptors that the master may have which bells may take:
+ * it needs two for each worker, and those of listening sockets and files */
+#define NGX_HTTP_MCP_BELLS_PART    4
 
 #define NGX_HTTP_MCP_WATCH         2000   /* ms */
 #define NGX_HTTP_MCP_WATCH_NO_BELL 50
@@ -34,6 +39,7 @@
 
 
 static ngx_int_t ngx_http_mcp_zone_init(ngx_shm_zone_t *shm_zone, void *data);
+static ngx_uint_t ngx_http_mcp_bells_wanted(ngx_cycle_t *cycle);
 static ngx_int_t ngx_http_mcp_zone_start(ngx_http_mcp_zone_t *zone);
 static ngx_int_t ngx_http_mcp_bell_listen(ngx_cycle_t *cycle);
 static void ngx_http_mcp_bell_handler(ngx_event_t *ev);
@@ -291,21 +297,94 @@ ngx_http_mcp_zone_init(ngx_shm_zone_t *shm_zone, void *data)
 }
 
 
+/* --- event methods --- */
+
+/* With others an event that is "active" is not yet a no-op. */
+static ngx_uint_t
+ngx_http_mcp_suits(u_char *method)
+{
+    return ngx_strcmp(method, "epoll") == 0
+           || ngx_strcmp(method, "kqueue") == 0;
+}
+
+
+ngx_int_t
+ngx_http_mcp_check_events(ngx_cycle_t *cycle, ngx_log_t *log)
+{
+    ngx_event_conf_t  *ecf;
+
+    /* "events" may stand behind "http" */
+
+    if (ngx_get_conf(cycle->conf_ctx, ngx_events_module) == NULL) {
+        return NGX_OK;
+    }
+
+    ecf = ngx_event_get_conf(cycle->conf_ctx, ngx_event_core_module);
+
+    if (ecf == NULL || ecf->name == NGX_CONF_UNSET_PTR
+        || ngx_http_mcp_suits(ecf->name))
+    {
+        return NGX_OK;
+    }
+
+    ngx_log_error(NGX_LOG_EMERG, log, 0,
+                  "MCP zones require the event method epoll or kqueue, not "
+                  "\"%s\"", ecf->name);
+
+    return NGX_ERROR;
+}
+
+
 /* --- bells --- */
 
+/* An error in here would end the master, or, where "nginx -t" was not asked, a
+ * server that runs. */
 ngx_int_t
 ngx_http_mcp_init_module(ngx_cycle_t *cycle)
 {
     ngx_fd_t                   fd;
+    ngx_int_t                  rc;
     ngx_uint_t                 n;
-    ngx_core_conf_t           *ccf;
     ngx_http_mcp_main_conf_t  *mmcf;
 
     mmcf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_mcp_module);
 
-    if (mmcf == NULL || mmcf->zones.nelts == 0 || ngx_test_config) {
+    if (mmcf == NULL || mmcf->zones.nelts == 0) {
         return NGX_OK;
     }
+
+    rc = ngx_http_mcp_check_events(cycle, cycle->log);
+
+    if (ngx_test_config) {
+        return rc;
+    }
+
+    n = ngx_http_mcp_bells_wanted(cycle);
+
+    while (ngx_http_mcp_n_bells < n) {
+        fd = eventfd(0, EFD_NONBLOCK|EFD_CLOEXEC);
+
+        if (fd == -1) {
+            ngx_log_error(NGX_LOG_ERR, cycle->log, ngx_errno,
+                          "eventfd() failed: %ui of %ui processes can be "
+                          "woken, others look every %d ms",
+                          ngx_http_mcp_n_bells, n, NGX_HTTP_MCP_WATCH_NO_BELL);
+            break;
+        }
+
+        ngx_http_mcp_bells[ngx_http_mcp_n_bells++] = fd;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_uint_t
+ngx_http_mcp_bells_wanted(ngx_cycle_t *cycle)
+{
+    ngx_uint_t        n;
+    struct rlimit     rlmt;
+    ngx_core_conf_t  *ccf;
 
     /* a slot is free again once its process is gone; while a generation winds
      * up the next one has its own slots */
@@ -316,19 +395,21 @@ ngx_http_mcp_init_module(ngx_cycle_t *cycle)
     n = ngx_max(n, NGX_HTTP_MCP_BELLS_MIN);
     n = ngx_min(n, NGX_MAX_PROCESSES);
 
-    while (ngx_http_mcp_n_bells < n) {
-        fd = eventfd(0, EFD_NONBLOCK|EFD_CLOEXEC);
+    if (getrlimit(RLIMIT_NOFILE, &rlmt) == 0
+        && rlmt.rlim_cur / NGX_HTTP_MCP_BELLS_PART < n)
+    {
+        n = rlmt.rlim_cur / NGX_HTTP_MCP_BELLS_PART;
 
-        if (fd == -1) {
-            ngx_log_error(NGX_LOG_EMERG, cycle->log, ngx_errno,
-                          "eventfd() failed");
-            return NGX_ERROR;
+        if (n < (ngx_uint_t) ccf->worker_processes) {
+            ngx_log_error(NGX_LOG_WARN, cycle->log, 0,
+                          "the limit of open files lets only %ui of %i "
+                          "workers be woken, others look every %d ms",
+                          n, ccf->worker_processes,
+                          NGX_HTTP_MCP_WATCH_NO_BELL);
         }
-
-        ngx_http_mcp_bells[ngx_http_mcp_n_bells++] = fd;
     }
 
-    return NGX_OK;
+    return n;
 }
 
 
@@ -370,11 +451,14 @@ ngx_http_mcp_bell_listen(ngx_cycle_t *cycle)
 {
     ngx_connection_t  *c;
 
-    if ((ngx_uint_t) ngx_process_slot >= ngx_http_mcp_n_bells) {
-        return NGX_OK;
-    }
+    ngx_uint_t         rings;
 
-    c = ngx_get_connection(ngx_http_mcp_bells[ngx_process_slot], cycle->log);
+    rings = (ngx_uint_t) ngx_process_slot < ngx_http_mcp_n_bells;
+
+    c = rings ? ngx_get_connection(ngx_http_mcp_bells[ngx_process_slot],
+                                   cycle->log)
+              : ngx_http_mcp_call_dummy(cycle->log);
+
     if (c == NULL) {
         return NGX_ERROR;
     }
@@ -393,7 +477,7 @@ ngx_http_mcp_bell_listen(ngx_cycle_t *cycle)
 
     c->read->handler = ngx_http_mcp_bell_handler;
 
-    return ngx_add_event(c->read, NGX_READ_EVENT, 0);
+    return rings ? ngx_add_event(c->read, NGX_READ_EVENT, 0) : NGX_OK;
 }
 
 
@@ -521,6 +605,7 @@ ngx_http_mcp_ready(void *ctx)
 ngx_int_t
 ngx_http_mcp_init_process(ngx_cycle_t *cycle)
 {
+    ngx_int_t                   rc;
     ngx_uint_t                  i;
     ngx_http_mcp_zone_t       **zones;
     ngx_http_conf_ctx_t        *ctx;
@@ -538,10 +623,17 @@ ngx_http_mcp_init_process(ngx_cycle_t *cycle)
         return NGX_OK;
     }
 
-    if (ngx_http_mcp_call_init_process(cycle) != NGX_OK
-        || ngx_http_mcp_find_variables(cycle) != NGX_OK)
+    /* an error in here would end the worker, and each one after it, with all
+     * else that they serve: endpoints answer 503 instead */
+
+    rc = NGX_OK;
+
+    if (!(ngx_event_flags & NGX_USE_CLEAR_EVENT)
+        || ngx_http_mcp_call_init_process(cycle) != NGX_OK
+        || ngx_http_mcp_find_variables(cycle) != NGX_OK
+        || ngx_http_mcp_bell_listen(cycle) != NGX_OK)
     {
-        return NGX_ERROR;
+        rc = NGX_ERROR;
     }
 
     /* what belongs to no request goes where "error_log" of the http block
@@ -555,12 +647,14 @@ ngx_http_mcp_init_process(ngx_cycle_t *cycle)
     for (i = 0; i < mmcf->zones.nelts; i++) {
         zones[i]->log = clcf->error_log ? clcf->error_log : cycle->log;
 
-        if (ngx_http_mcp_zone_start(zones[i]) != NGX_OK) {
-            return NGX_ERROR;
+        if (rc != NGX_OK || ngx_http_mcp_zone_start(zones[i]) != NGX_OK) {
+            ngx_log_error(NGX_LOG_EMERG, cycle->log, 0,
+                          "this process has no part in MCP zone \"%V\": its "
+                          "endpoints answer 503", &zones[i]->name);
         }
     }
 
-    return ngx_http_mcp_bell_listen(cycle);
+    return NGX_OK;
 }
 
 
@@ -575,6 +669,8 @@ ngx_http_mcp_zone_start(ngx_http_mcp_zone_t *zone)
     zone->env.random = ngx_http_mcp_random;
     zone->env.log = ngx_http_mcp_log;
     zone->env.log_level = ngx_http_mcp_log_level(zone->log);
+    zone->env.zone.data = (char *) zone->shm_zone->shm.name.data;
+    zone->env.zone.len = zone->shm_zone->shm.name.len;
     zone->env.ctx = zone;
 
     zone->dummy.fd = (ngx_socket_t) -1;
@@ -614,6 +710,7 @@ ngx_http_mcp_zone_start(ngx_http_mcp_zone_t *zone)
     }
 
     zone->ready = 1;
+    zone->patrolled = ngx_current_msec - NGX_HTTP_MCP_WATCH;
 
     /* calls that a predecessor in this slot left behind */
 
@@ -727,12 +824,17 @@ ngx_http_mcp_watchdog_handler(ngx_event_t *ev)
     c = ev->data;
     zone = c->data;
 
-    /* low slots are taken first: no process stands far beyond the bells */
+    if (ngx_current_msec - zone->patrolled >= NGX_HTTP_MCP_WATCH) {
+        zone->patrolled = ngx_current_msec;
 
-    n = ngx_min(4 * ngx_http_mcp_n_bells, NGX_MAX_PROCESSES);
+        /* low slots are taken first: no process stands far beyond the bells */
 
-    mcp_node_patrol(&zone->node, (unsigned) n, NGX_HTTP_MCP_WATCH_SLOTS,
-                    ngx_http_mcp_is_dead);
+        n = 4 * ngx_max(ngx_http_mcp_n_bells, NGX_HTTP_MCP_BELLS_MIN);
+        n = ngx_min(n, NGX_MAX_PROCESSES);
+
+        mcp_node_patrol(&zone->node, (unsigned) n, NGX_HTTP_MCP_WATCH_SLOTS,
+                        ngx_http_mcp_is_dead);
+    }
 
     zone->woken = 1;
     ngx_http_mcp_ready(zone);

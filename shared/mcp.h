@@ -85,6 +85,7 @@ typedef struct {
     int             (*random)(void *ctx, void *buf, size_t len);
     void            (*log)(void *ctx, mcp_log_level_e level, const char *line);
     mcp_log_level_e   log_level;
+    mcp_str_t         zone;            /* its name, for the log; static */
     void             *ctx;
 } mcp_env_t;
 

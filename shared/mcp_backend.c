@@ -232,6 +232,7 @@ mcp_backend_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
     }
 
     if (rc == MCP_OK && msg->kind != MCP_BACKEND_NOTIFICATION) {
+        msg->status = b->status >= 400 ? b->status : 0;
         b->state = MCP_BACKEND_STATE_DONE;
     }
 

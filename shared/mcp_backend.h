@@ -47,6 +47,15 @@ typedef struct {
     mcp_json_value_t    uri;           /* of notifications/resources/updated */
     mcp_json_value_t    input_requests;
     mcp_json_value_t    request_state;
+    int                 status;        /* of HTTP, if it is 400 or more */
+    size_t              at;            /* of a fault that is broken JSON: the
+                                          byte, and what is written there */
+    mcp_str_t           near;
+    const char         *doubt;         /* it is taken, but hardly meant so:
+                                          static text, may be NULL */
+    unsigned            is_error:1;    /* a tool's result says that it failed
+                                        */
+    unsigned            has_next:1;    /* the result has a nextResumeToken */
 } mcp_backend_msg_t;
 
 

@@ -45,6 +45,16 @@ mcp_backend_gather(mcp_backend_t *b, const char *data, size_t len)
 }
 
 
+static int
+mcp_backend_is_braced(mcp_str_t text)
+{
+    text = mcp_backend_trim(text);
+
+    return text.len >= 2 && text.data[0] == '{'
+           && text.data[text.len - 1] == '}';
+}
+
+
 int
 mcp_backend_body(mcp_backend_t *b, mcp_backend_msg_t *msg)
 {
@@ -80,6 +90,8 @@ mcp_backend_body(mcp_backend_t *b, mcp_backend_msg_t *msg)
             if (msg->kind != MCP_BACKEND_FAULT) {
                 return MCP_OK;
             }
+
+            msg->at += b->in.len - text.len;
         }
 
         if (b->status < 400
@@ -101,5 +113,15 @@ mcp_backend_body(mcp_backend_t *b, mcp_backend_msg_t *msg)
         return MCP_OK;
     }
 
-    return mcp_backend_wrap(b, class, text, msg);
+    rc = mcp_backend_wrap(b, class, text, msg);
+
+    /* what scripts say that name no type: it was to be read */
+
+    if (mcp_str_eq((mcp_str_t) { b->type, b->type_len }, mcp_str("text/html"))
+        && mcp_backend_is_braced(text))
+    {
+        msg->doubt = "JSON as text/html, which is given as text";
+    }
+
+    return rc;
 }

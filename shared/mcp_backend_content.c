@@ -53,6 +53,7 @@ mcp_backend_wrap(mcp_backend_t *b, mcp_backend_class_e class, mcp_str_t text,
         break;
 
     default:
+        msg->is_error = b->status >= 400;
         mcp_backend_add_tool(b, &buf, class, text, b->status >= 400);
     }
 

@@ -30,8 +30,8 @@ enum {
     MCP_BACKEND_F_CODE,
     MCP_BACKEND_F_MESSAGE,
     MCP_BACKEND_F_BARE,
-    MCP_BACKEND_F_WRAPPED = MCP_BACKEND_F_BARE + 5,
-    MCP_BACKEND_F_COUNT = MCP_BACKEND_F_WRAPPED + 5
+    MCP_BACKEND_F_WRAPPED = MCP_BACKEND_F_BARE + MCP_BACKEND_R_COUNT,
+    MCP_BACKEND_F_COUNT = MCP_BACKEND_F_WRAPPED + MCP_BACKEND_R_COUNT
 };
 
 
@@ -52,12 +52,23 @@ static const mcp_json_field_t  mcp_backend_fields[MCP_BACKEND_F_COUNT] = {
     { MCP_JSON_ROOT, { "requestState", 12 } },
     { MCP_JSON_ROOT, { "content", 7 } },
     { MCP_JSON_ROOT, { "isError", 7 } },
+    { MCP_JSON_ROOT, { "nextResumeToken", 15 } },
+    { MCP_JSON_ROOT, { "_meta", 5 } },
+    { MCP_BACKEND_F_BARE + MCP_BACKEND_R_META, { "nextResumeToken", 15 } },
     { MCP_BACKEND_F_RESULT, { "resultType", 10 } },
     { MCP_BACKEND_F_RESULT, { "inputRequests", 13 } },
     { MCP_BACKEND_F_RESULT, { "requestState", 12 } },
     { MCP_BACKEND_F_RESULT, { "content", 7 } },
     { MCP_BACKEND_F_RESULT, { "isError", 7 } },
+    { MCP_BACKEND_F_RESULT, { "nextResumeToken", 15 } },
+    { MCP_BACKEND_F_RESULT, { "_meta", 5 } },
+    { MCP_BACKEND_F_WRAPPED + MCP_BACKEND_R_META, { "nextResumeToken", 15 } },
 };
+
+
+/* What is shown of broken JSON, and how much of it is before the problem. */
+#define MCP_BACKEND_NEAR    60
+#define MCP_BACKEND_BEFORE  20
 
 
 static int mcp_backend_envelope(mcp_backend_t *b, mcp_json_value_t root,
@@ -124,6 +135,24 @@ mcp_backend_copy(mcp_backend_t *b, mcp_str_t text)
 }
 
 
+static void
+mcp_backend_near(mcp_str_t text, size_t at, mcp_backend_msg_t *msg)
+{
+    size_t  start;
+
+    /* the parser is one byte past it */
+
+    at -= at > 0;
+    at = at < text.len ? at : text.len;
+    start = at > MCP_BACKEND_BEFORE ? at - MCP_BACKEND_BEFORE : 0;
+
+    msg->at = at;
+    msg->near.data = text.data + start;
+    msg->near.len = text.len - start < MCP_BACKEND_NEAR ? text.len - start
+                                                        : MCP_BACKEND_NEAR;
+}
+
+
 int
 mcp_backend_decode(mcp_backend_t *b, mcp_str_t text, char *own, int stream,
     mcp_backend_msg_t *msg)
@@ -141,6 +170,11 @@ mcp_backend_decode(mcp_backend_t *b, mcp_str_t text, char *own, int stream,
     if (rc != MCP_OK) {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
                           mcp_backend_problems[error.problem]);
+
+        if (error.problem == MCP_JSON_BAD_SYNTAX) {
+            mcp_backend_near(text, error.offset, msg);
+        }
+
         return MCP_ERR_SYNTAX;
     }
 
@@ -310,6 +344,11 @@ mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
     }
 
     msg->body = result->raw;
+    msg->is_error = b->want == MCP_BACKEND_TOOL
+                    && mcp_str_eq(r[MCP_BACKEND_R_IS_ERROR].raw,
+                                  mcp_str("true"));
+    msg->has_next = (r[MCP_BACKEND_R_NEXT].type != MCP_JSON_NONE
+                     || r[MCP_BACKEND_R_META_NEXT].type != MCP_JSON_NONE);
 
     if (b->status >= 400) {
         return mcp_backend_error_result(b, r, msg);
@@ -321,6 +360,14 @@ mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
     }
 
     msg->kind = MCP_BACKEND_RESULT;
+
+    if (b->want == MCP_BACKEND_TOOL
+        && r[MCP_BACKEND_R_CONTENT].type != MCP_JSON_ARRAY)
+    {
+        msg->doubt = r[MCP_BACKEND_R_CONTENT].type == MCP_JSON_NONE
+                     ? "a result without \"content\""
+                     : "a result whose \"content\" is not an array";
+    }
 
     return MCP_OK;
 }

@@ -95,6 +95,7 @@ mcp_backend_error_result(mcp_backend_t *b, const mcp_json_value_t *r,
         return MCP_OK;
     }
 
+    msg->is_error = 1;
     mcp_buf_init(&buf, b->mem, mcp_backend_wrapped_max(b));
 
     rest.data = msg->body.data + 1;

@@ -6,6 +6,7 @@
  * mcp_call_time.c.
  */
 
+#include "mcp_ending.h"
 #include "mcp_face.h"
 
 
@@ -63,6 +64,7 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
     mcp_stream_id_print(call->id_text, call->id);
 
     call->session = x->session;
+    memcpy(call->party, x->party, MCP_DIGEST_LEN);
     call->n = n;
     call->refs = 2;
     call->kept_last = &call->kept;
@@ -114,6 +116,13 @@ mcp_call_destroy(mcp_call_t *call)
 
     arena = call->arena;
     mcp_arena_destroy(&arena);
+}
+
+
+void
+mcp_call_retain(mcp_call_t *call)
+{
+    call->refs++;
 }
 
 
@@ -212,10 +221,11 @@ mcp_call_start(mcp_call_t *call)
     uint64_t  now;
 
     now = mcp_call_now(call);
+    call->began = now;
 
     mcp_call_take_policy(call);
 
-    call->stream_at = now + call->policy.stream_after;
+    call->stream_at = now + mcp_faces_stream_after(call);
     mcp_faces_start(call);
     call->node->calls++;
 
@@ -239,6 +249,7 @@ mcp_call_start(mcp_call_t *call)
 
     for (i = 0; i < call->n; i++) {
         if (call->requests[i].state != MCP_REQUEST_OVER) {
+            mcp_ending_begin(&call->requests[i]);
             mcp_call_invoke(&call->requests[i]);
         }
     }
@@ -319,6 +330,12 @@ mcp_call_respond(mcp_call_t *call)
         x->out.len = 0;
 
         for (i = 0; i < call->n; i++) {
+            if (call->requests[i].backend
+                && call->requests[i].ending > x->ending)
+            {
+                x->ending = call->requests[i].ending;
+            }
+
             if (call->requests[i].response.len == 0) {
                 continue;
             }
@@ -386,7 +403,6 @@ mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
         }
 
         left--;
-        req->failed = 1;
         buf.len = 0;
         mcp_fault_write(&buf, req->id, fault, mcp_null_str, mcp_null_str);
 
@@ -395,7 +411,7 @@ mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
         if (rc == MCP_OK) {
             rc = mcp_store_append(call->node->store, &call->ref,
                                   (mcp_str_t) { buf.data, buf.len },
-                                  mcp_call_answers(req),
+                                  mcp_call_answers(req, MCP_ENDING_FAULT),
                                   left ? MCP_STATE_PROCESSING
                                        : MCP_STATE_FAILED,
                                   mcp_call_now(call), &seq);
@@ -405,6 +421,8 @@ mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
             mcp_store_free(call->node->store, &call->ref);
             break;
         }
+
+        mcp_store_count(call->node->store, MCP_COUNT_ERRORS, 1);
     }
 
     mcp_buf_free(&buf);
@@ -421,6 +439,8 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
         return;
     }
 
+    mcp_ending_all(call, MCP_ENDING_FAULT);
+
     x = call->x;
     call->x = NULL;
 
@@ -435,6 +455,7 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
             mcp_exchange_status(x, 500);
         }
 
+        x->ending = MCP_ENDING_FAULT;
         x->task.action.type = MCP_ACT_RESPOND;
         mcp_node_queue(x->node, &x->task);
     }

@@ -27,6 +27,8 @@ struct mcp_job_s {
     mcp_facts_t    facts;
     void          *glue;               /* the glue's own */
     unsigned       started:1;          /* INVOKE was pulled */
+    unsigned       rebuilt:1;          /* body ends with the job, whatever
+                                          retains the call */
     unsigned       aborted:1;
 };
 
@@ -34,6 +36,11 @@ struct mcp_job_s {
 /* What the glue keeps with the call (MCP_ACT_FORGET gives it back). */
 void  mcp_call_set_glue(mcp_call_t *call, void *glue);
 void *mcp_call_glue(const mcp_call_t *call);
+
+/* Keeps the call's memory: what job->body refers to (but see "rebuilt") stays
+ * when the job has ended, until the call is released as often. */
+void mcp_call_retain(mcp_call_t *call);
+void mcp_call_release(mcp_call_t *call);
 
 /* Answer's head; once. */
 void mcp_job_head(mcp_job_t *job, int status, mcp_str_t content_type);

@@ -4,6 +4,7 @@
  * kept for a client that gets all of them at once.
  */
 
+#include "mcp_ending.h"
 #include "mcp_face.h"
 
 
@@ -33,15 +34,22 @@ mcp_call_state(const mcp_call_t *call)
 
 
 int
-mcp_call_answers(const mcp_request_t *req)
+mcp_call_answers(const mcp_request_t *req, mcp_ending_e how)
 {
-    return (int) req->job.request | (req->failed ? MCP_STORE_ERROR : 0);
+    int  answers;
+
+    answers = (int) req->job.request
+              | (how >= MCP_ENDING_RPC_ERROR ? MCP_STORE_ERROR : 0);
+
+    /* what is answered here, in a batch, is no call */
+
+    return answers | (req->backend ? MCP_STORE_RESULT((int) how) : 0);
 }
 
 
 /* MCP_OK, MCP_AGAIN, or what the store says. */
 static int
-mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text)
+mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text, mcp_ending_e how)
 {
     int                  rc;
     uint64_t             seq;
@@ -51,15 +59,16 @@ mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text)
     call = req->call;
 
     if (call->pending == 1) {
-        state = req->failed ? MCP_STATE_FAILED : MCP_STATE_COMPLETED;
+        state = how >= MCP_ENDING_RPC_ERROR ? MCP_STATE_FAILED
+                                            : MCP_STATE_COMPLETED;
 
     } else {
         state = mcp_call_state_without(call, req);
     }
 
     rc = mcp_store_append(call->node->store, &call->ref, text,
-                          mcp_call_answers(req), state, mcp_call_now(call),
-                          &seq);
+                          mcp_call_answers(req, how), state,
+                          mcp_call_now(call), &seq);
 
     if (rc == MCP_ERR_FULL || rc == MCP_ERR_LIMIT) {
         return MCP_AGAIN;
@@ -103,12 +112,13 @@ mcp_call_answer_kept(mcp_request_t *req, mcp_buf_t *buf)
 /* Gives a request its response, which is put into buf already; MCP_AGAIN: no
  * room, to be repeated. */
 static int
-mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, int error)
+mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, mcp_ending_e how)
 {
-    int          rc;
+    int          rc, error;
     mcp_call_t  *call;
 
     call = req->call;
+    error = how >= MCP_ENDING_RPC_ERROR;
 
     /* it has one: there is no second */
 
@@ -116,13 +126,13 @@ mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, int error)
         return MCP_OK;
     }
 
-    req->failed = (error != 0);
     rc = buf->failed;
 
     if (rc == MCP_OK) {
         rc = call->durable
              ? mcp_call_answer_stored(req,
-                                      (mcp_str_t) { buf->data, buf->len })
+                                      (mcp_str_t) { buf->data, buf->len },
+                                      how)
              : mcp_call_answer_kept(req, buf);
     }
 
@@ -139,14 +149,18 @@ mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, int error)
     }
 
     if (error) {
-        mcp_store_count(call->node->store, MCP_COUNT_CALLS_FAILED, 1);
+        mcp_store_count(call->node->store, MCP_COUNT_ERRORS, 1);
         mcp_faces_undo(req);
+
+    } else {
+        mcp_faces_keep(req, how);
     }
 
     if (call->x) {
         call->x->outcome = error ? "error" : "ok";
     }
 
+    mcp_ending(req, how);
     req->state = MCP_REQUEST_OVER;
 
     if (--call->pending == 0) {
@@ -162,7 +176,7 @@ mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, int error)
 
 
 int
-mcp_call_finish(mcp_request_t *req, mcp_str_t body, int error)
+mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_ending_e how)
 {
     int        rc;
     mcp_buf_t  buf;
@@ -173,7 +187,7 @@ mcp_call_finish(mcp_request_t *req, mcp_str_t body, int error)
     mcp_buf_lit(&buf, "{\"jsonrpc\":\"2.0\",\"id\":");
     mcp_buf_str(&buf, req->id);
 
-    if (error) {
+    if (how == MCP_ENDING_RPC_ERROR) {
         mcp_buf_lit(&buf, ",\"error\":");
 
     } else {
@@ -183,7 +197,7 @@ mcp_call_finish(mcp_request_t *req, mcp_str_t body, int error)
     mcp_buf_str(&buf, body);
     mcp_buf_lit(&buf, "}");
 
-    rc = mcp_call_answer(req, &buf, error);
+    rc = mcp_call_answer(req, &buf, how);
 
     mcp_buf_free(&buf);
 
@@ -200,7 +214,7 @@ mcp_call_finish_fault(mcp_request_t *req, mcp_fault_e fault, mcp_str_t detail)
     mcp_buf_init(&buf, &req->call->node->env->mem, SIZE_MAX / 2);
     mcp_fault_write(&buf, req->id, fault, detail, mcp_null_str);
 
-    rc = mcp_call_answer(req, &buf, 1);
+    rc = mcp_call_answer(req, &buf, MCP_ENDING_FAULT);
 
     mcp_buf_free(&buf);
 
@@ -245,10 +259,11 @@ mcp_call_finish_text(mcp_request_t *req, mcp_str_t text)
     mcp_backend_tool_error(&buf, text);
 
     if (buf.failed) {
-        rc = mcp_call_answer(req, &buf, 1);
+        rc = mcp_call_answer(req, &buf, MCP_ENDING_FAULT);
 
     } else {
-        rc = mcp_call_finish(req, (mcp_str_t) { buf.data, buf.len }, 0);
+        rc = mcp_call_finish(req, (mcp_str_t) { buf.data, buf.len },
+                             MCP_ENDING_TOOL_ERROR);
     }
 
     mcp_buf_free(&buf);

@@ -8,12 +8,16 @@
 
 
 int
-mcp_call_append(mcp_call_t *call, mcp_str_t message,
+mcp_call_append(mcp_request_t *req, mcp_str_t message,
     mcp_stream_state_e state)
 {
-    uint64_t  seq;
+    uint64_t     seq;
+    mcp_call_t  *call;
 
-    return mcp_store_append(call->node->store, &call->ref, message, -1, state,
+    call = req->call;
+
+    return mcp_store_append(call->node->store, &call->ref, message,
+                            (int) req->job.request | MCP_STORE_ABOUT, state,
                             mcp_call_now(call), &seq);
 }
 
@@ -54,8 +58,9 @@ mcp_call_request_ids(mcp_call_t *call, mcp_buf_t *buf)
 }
 
 
+/* promised: its client is told how to come back. */
 static int
-mcp_call_create_stream(mcp_call_t *call)
+mcp_call_create_stream(mcp_call_t *call, int promised)
 {
     int                     rc;
     mcp_buf_t               ids;
@@ -81,8 +86,11 @@ mcp_call_create_stream(mcp_call_t *call)
     spec.max_events = call->policy.max_events;
     spec.max_bytes = call->policy.stream_buffer;
     spec.session_limit = endpoint->max_session_streams;
-    spec.principal_limit = endpoint->max_principal_streams;
-    mcp_faces_spec(call, &spec);
+    mcp_party(endpoint, call->party, &spec.party);
+
+    if (promised) {
+        mcp_faces_spec(call, &spec);
+    }
 
     rc = mcp_digest(spec.params, &req->params, 1);
     if (rc != MCP_OK) {
@@ -122,7 +130,7 @@ mcp_call_make_stream(mcp_call_t *call)
     uint64_t        seq;
     mcp_request_t  *req;
 
-    rc = mcp_call_create_stream(call);
+    rc = mcp_call_create_stream(call, 1);
     if (rc != MCP_OK) {
         return rc;
     }
@@ -134,7 +142,8 @@ mcp_call_make_stream(mcp_call_t *call)
 
         if (req->response.len) {
             rc = mcp_store_append(call->node->store, &call->ref,
-                                  req->response, mcp_call_answers(req),
+                                  req->response,
+                                  mcp_call_answers(req, req->ending),
                                   MCP_STATE_PROCESSING, mcp_call_now(call),
                                   &seq);
         }
@@ -153,6 +162,56 @@ mcp_call_make_stream(mcp_call_t *call)
 }
 
 
+void
+mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_ending_e how)
+{
+    int            rc, taken;
+    uint64_t       seq;
+    mcp_cursor_t   cursor;
+    mcp_store_t   *store;
+
+    if (!call->policy.resumable) {
+        return;
+    }
+
+    seq = 0;
+    store = call->node->store;
+    rc = mcp_call_create_stream(call, 0);
+
+    if (rc == MCP_OK) {
+        rc = mcp_store_set_turn(store, &call->ref, 0, MCP_CALL_KEPT);
+
+        if (rc == MCP_OK) {
+            rc = mcp_store_append(store, &call->ref, answer,
+                                  mcp_call_answers(&call->requests[0], how),
+                                  MCP_STATE_COMPLETED, mcp_call_now(call),
+                                  &seq);
+        }
+
+        /* in the socket is what was sent, by whatever way */
+
+        if (rc == MCP_OK) {
+            rc = mcp_store_watch(store, &call->ref, call->handle, seq,
+                                 &cursor, &taken);
+        }
+
+        if (rc == MCP_OK) {
+            mcp_store_unwatch(store, &call->ref, call->handle, seq,
+                              mcp_call_now(call));
+
+        } else {
+            mcp_store_free(store, &call->ref);
+        }
+    }
+
+    if (rc != MCP_OK) {
+        mcp_call_log(call, MCP_LOG_DEBUG, "answered", "not kept");
+    }
+}
+
+
+/* Its backend has begun: nobody is invited to begin it again, as 503 and 429
+ * would. */
 static void
 mcp_call_refuse(mcp_call_t *call, int rc)
 {
@@ -160,14 +219,16 @@ mcp_call_refuse(mcp_call_t *call, int rc)
 
     case MCP_ERR_LIMIT:
         mcp_call_log(call, MCP_LOG_WARN, "cannot be kept",
-                     "too many streams");
-        mcp_call_abandon(call, MCP_FAULT_TOO_MANY_STREAMS);
+                     "its caller has too many streams, or too much in them");
+        mcp_store_count(call->node->store, MCP_COUNT_REFUSED_LIMIT, 1);
+        mcp_call_abandon(call, MCP_FAULT_CALL_LIMIT);
         break;
 
     case MCP_ERR_FULL:
         mcp_call_log(call, MCP_LOG_WARN, "cannot be kept",
                      "the zone is full");
-        mcp_call_abandon(call, MCP_FAULT_STORE_FULL);
+        mcp_store_count(call->node->store, MCP_COUNT_REFUSED_FULL, 1);
+        mcp_call_abandon(call, MCP_FAULT_CALL_FULL);
         break;
 
     default:
@@ -186,9 +247,7 @@ mcp_call_stream_to_client(mcp_call_t *call)
     x = call->x;
     call->x = NULL;
 
-    if (call->policy.close_after
-        && mcp_revision(call->session.revision)->polling)
-    {
+    if (call->policy.close_after && mcp_consumer_comes_back(x)) {
         mcp_consumer_close_at(x, mcp_call_now(call)
                                  + call->policy.close_after);
     }

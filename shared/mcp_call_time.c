@@ -3,6 +3,7 @@
  * What is due in a call, and when.
  */
 
+#include "mcp_ending.h"
 #include "mcp_face.h"
 
 
@@ -77,8 +78,7 @@ mcp_call_expire(mcp_call_t *call)
 
     mcp_call_log(call, MCP_LOG_NOTICE,
                  "cancelled: no client came back within max wait", NULL);
-    mcp_store_count(call->node->store, MCP_COUNT_CALLS_EXPIRED, 1);
-
+    mcp_ending_all(call, MCP_ENDING_EXPIRED);
     mcp_call_stop(call);
 }
 

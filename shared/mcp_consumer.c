@@ -6,7 +6,12 @@
  * "Resumability and Redelivery".
  */
 
+#include "mcp_ending.h"
 #include "mcp_face.h"
+
+
+#define MCP_CONSUMER_ASKED_RETRY  100          /* ms */
+#define MCP_CONSUMER_TAKEN_RETRY  30000        /* ms, at most */
 
 
 static void mcp_consumer_timer(void *data);
@@ -259,8 +264,8 @@ mcp_exchange_close(mcp_exchange_t *x)
 /*
  * Whether to close at will now.  A process that winds up, or has other work
  * for what serves this one, sends its consumers on, but only those who can
- * come back: a client that has seen no id on this connection would wait for
- * ever.
+ * come back: a client that has seen neither an id nor a URL on this connection
+ * would wait for ever.
  */
 static int
 mcp_consumer_is_closing(const mcp_exchange_t *x)
@@ -271,30 +276,54 @@ mcp_consumer_is_closing(const mcp_exchange_t *x)
 
     return (x->stopping || x->node->stopping) && !x->bound
            && (x->listener || mcp_revision(x->session.revision)->priming
-               || x->cursor.seq > x->first);
+               || x->link.given || x->cursor.seq > x->first);
+}
+
+
+/* Whether the client cannot have more than what its connection begins after:
+ * it says so, or it did not come back by a face. */
+static int
+mcp_consumer_is_placed(const mcp_exchange_t *x)
+{
+    return x->face == NULL || x->event_id.len;
 }
 
 
 /*
  * The first bytes of a stream, at once, so that nobody waits for a head.  A
  * priming event where the revision has it, also on resumed streams: the
- * official clients lose their place on a connection that brought no id.
- * Older clients may choke on empty data: a comment.
+ * official clients lose their place on a connection that brought no id.  Who
+ * named no event may have more than what comes again: it is told none, and
+ * keeps its place.  Older clients may choke on empty data: a comment.  Those
+ * who come back have been told when, and are told again for the next time:
+ * they may have been told to hurry.
  */
 static char *
 mcp_consumer_prime(mcp_exchange_t *x, char *p)
 {
+    int  priming;
+
     x->priming = 0;
 
-    if (mcp_revision(x->session.revision)->priming
-        && (x->face == NULL || x->face->read == NULL))
-    {
+    if (x->face && x->face->read) {
+        priming = 0;
+
+    } else {
+        priming = mcp_revision(x->session.revision)->priming;
+    }
+
+    if (priming && mcp_consumer_is_placed(x)) {
         return mcp_sse_priming(p, x->ref.id, x->first, x->endpoint->retry);
     }
 
     memcpy(p, MCP_SSE_COMMENT, sizeof(MCP_SSE_COMMENT) - 1);
+    p += sizeof(MCP_SSE_COMMENT) - 1;
 
-    return p + sizeof(MCP_SSE_COMMENT) - 1;
+    if ((priming || x->link.given) && !x->call && x->endpoint->retry) {
+        p = mcp_sse_retry(p, x->endpoint->retry);
+    }
+
+    return p;
 }
 
 
@@ -359,6 +388,24 @@ mcp_consumer_tail(mcp_exchange_t *x, mcp_tail_e how)
 }
 
 
+/* Behind a question the client comes back as soon as it may: somebody waits for
+ * what it has to say. */
+static uint64_t
+mcp_consumer_retry(mcp_exchange_t *x)
+{
+    mcp_stream_info_t  info;
+
+    if (x->endpoint->retry > MCP_CONSUMER_ASKED_RETRY
+        && mcp_store_info(x->node->store, &x->ref, &info) == MCP_OK
+        && info.state == MCP_STATE_INPUT_REQUIRED)
+    {
+        return MCP_CONSUMER_ASKED_RETRY;
+    }
+
+    return x->endpoint->retry;
+}
+
+
 /* The connection is to be closed while the stream goes on: the client comes
  * back, and is told when. */
 static char *
@@ -367,7 +414,41 @@ mcp_consumer_part(mcp_exchange_t *x, char *p)
     x->outcome = "closed";
     mcp_consumer_tail(x, MCP_TAIL_PARTED);
 
-    return x->out.len ? p : mcp_sse_retry(p, x->endpoint->retry);
+    return x->out.len ? p : mcp_sse_retry(p, mcp_consumer_retry(x));
+}
+
+
+/* Another connection has the stream.  Should that be another client, and this
+ * one come back for it, it is not at once, and later each time. */
+static char *
+mcp_consumer_yield(mcp_exchange_t *x, char *p)
+{
+    uint32_t           n;
+    uint64_t           retry;
+    mcp_stream_info_t  info;
+
+    mcp_consumer_tail(x, MCP_TAIL_TAKEN);
+
+    /* in the middle of an event it would be part of that */
+
+    if (x->out.len || x->cursor.done
+        || mcp_store_info(x->node->store, &x->ref, &info) != MCP_OK)
+    {
+        return p;
+    }
+
+    retry = x->endpoint->retry ? x->endpoint->retry : 1;
+
+    for (n = info.takeovers; n > 1 && retry < MCP_CONSUMER_TAKEN_RETRY; n--) {
+        retry *= 2;
+    }
+
+    if (retry > MCP_CONSUMER_TAKEN_RETRY) {
+        retry = x->endpoint->retry > MCP_CONSUMER_TAKEN_RETRY
+                ? x->endpoint->retry : MCP_CONSUMER_TAKEN_RETRY;
+    }
+
+    return mcp_sse_retry(p, retry);
 }
 
 
@@ -388,15 +469,60 @@ mcp_consumer_is_parting(mcp_exchange_t *x)
 }
 
 
+/* Nothing to read for now: a comment if one is due. */
+static char *
+mcp_consumer_idle(mcp_exchange_t *x, char *p)
+{
+    if (x->comment) {
+        memcpy(p, MCP_SSE_COMMENT, sizeof(MCP_SSE_COMMENT) - 1);
+        p += sizeof(MCP_SSE_COMMENT) - 1;
+        x->comment = 0;
+    }
+
+    return p;
+}
+
+
+/* Whether to end, now that another one reads the stream: between two events,
+ * a face may have its connection wait until it is closed at will. */
+static int
+mcp_consumer_is_taken(mcp_exchange_t *x)
+{
+    x->outcome = "taken-over";
+
+    return x->cursor.done || x->closing || x->stopping || x->node->stopping
+           || !mcp_faces_stays(x);
+}
+
+
+static void
+mcp_consumer_ended(mcp_exchange_t *x)
+{
+    mcp_stream_info_t  info;
+
+    x->outcome = "complete";
+
+    if (mcp_store_info(x->node->store, &x->ref, &info) == MCP_OK) {
+        x->ending = mcp_ending_of(&info);
+    }
+
+    mcp_consumer_tail(x, MCP_TAIL_OVER);
+}
+
+
 /* One round of reading; the end of what was written. */
 static char *
 mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
 {
     size_t  n;
 
-    /* all that was pulled before is in the socket */
+    /* all that was pulled before is in the socket, but for what was skipped */
 
     x->sent = x->cursor.seq;
+
+    if (x->cursor.skipped && x->sent >= x->cursor.skipped) {
+        x->sent = x->cursor.skipped - 1;
+    }
 
     n = 0;
 
@@ -432,23 +558,22 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
             break;
         }
 
-        if (x->comment) {
-            memcpy(p, MCP_SSE_COMMENT, sizeof(MCP_SSE_COMMENT) - 1);
-            p += sizeof(MCP_SSE_COMMENT) - 1;
-            x->comment = 0;
-        }
-
+        p = mcp_consumer_idle(x, p);
         break;
 
     case MCP_DONE:
-        x->outcome = "complete";
-        mcp_consumer_tail(x, MCP_TAIL_OVER);
+        mcp_consumer_ended(x);
         break;
 
     case MCP_ERR_DENIED:
-        x->outcome = "taken-over";
-        mcp_consumer_tail(x, MCP_TAIL_LOST);
-        *rc = MCP_DONE;
+        if (mcp_consumer_is_taken(x)) {
+            p = mcp_consumer_yield(x, p);
+            *rc = MCP_DONE;
+            break;
+        }
+
+        p = mcp_consumer_idle(x, p);
+        *rc = MCP_AGAIN;
         break;
 
     default:
@@ -546,7 +671,16 @@ mcp_consumer_fault(mcp_exchange_t *x, int rc)
 }
 
 
-/* As configured for what is called; for clients that know to come back. */
+int
+mcp_consumer_comes_back(const mcp_exchange_t *x)
+{
+    return mcp_revision(x->session.revision)->polling || x->link.given
+           || (x->session.capabilities
+               & (MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS));
+}
+
+
+/* As configured for what is called. */
 void
 mcp_consumer_close_at_will(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
@@ -558,7 +692,7 @@ mcp_consumer_close_at_will(mcp_exchange_t *x, const mcp_stream_info_t *info)
 
     mcp_endpoint_policy(x->endpoint, method, name, &policy);
 
-    if (policy.close_after && mcp_revision(x->session.revision)->polling) {
+    if (policy.close_after && mcp_consumer_comes_back(x)) {
         mcp_consumer_close_at(x, x->last_write + policy.close_after);
     }
 }
@@ -587,7 +721,7 @@ mcp_consumer_resume(mcp_exchange_t *x)
                                   mcp_null_str, mcp_null_str);
     }
 
-    rc = mcp_store_find(x->node->store, id, &info);
+    rc = mcp_store_find(x->node->store, id, mcp_consumer_now(x), &info);
 
     /* a call without max_wait is not resumable, not even while its connection
      * is there */
@@ -604,12 +738,20 @@ mcp_consumer_resume(mcp_exchange_t *x)
         return mcp_consumer_fault(x, rc);
     }
 
+    if (after > info.confirmed_seq && after <= info.last_seq) {
+        (void) mcp_store_acknowledge(x->node->store, &info.ref, after);
+    }
+
     /* nothing is left to fetch: 204 tells a client to stop reconnecting
      * (WHATWG HTML, 9.2), where an empty stream would make it poll for
      * ever */
 
-    if (info.state >= MCP_STATE_COMPLETED && after == info.last_seq) {
+    if ((info.state >= MCP_STATE_COMPLETED && after == info.last_seq)
+        || (after & MCP_EVENT_ANSWERED
+            && (after & ~MCP_EVENT_ANSWERED) <= info.last_seq))
+    {
         x->outcome = "finished";
+        x->ending = mcp_ending_of(&info);
         return mcp_exchange_status(x, 204);
     }
 
@@ -634,7 +776,8 @@ mcp_consumer_resume(mcp_exchange_t *x)
 
 int
 mcp_listener(mcp_node_t *node, const mcp_endpoint_t *endpoint,
-    const mcp_session_t *session, mcp_stream_info_t *info)
+    const mcp_session_t *session, const unsigned char party[MCP_DIGEST_LEN],
+    mcp_stream_info_t *info)
 {
     int                rc;
     mcp_str_t          parts[2];
@@ -664,12 +807,12 @@ mcp_listener(mcp_node_t *node, const mcp_endpoint_t *endpoint,
     spec.linger = endpoint->linger;
     spec.max_events = endpoint->max_events;
     spec.max_bytes = endpoint->stream_buffer;
-    spec.principal_limit = endpoint->max_principal_streams;
+    mcp_party(endpoint, party, &spec.party);
 
     /* another process may make it meanwhile */
 
     do {
-        rc = mcp_store_find(node->store, spec.id, info);
+        rc = mcp_store_find(node->store, spec.id, 0, info);
         if (rc != MCP_ERR_NOT_FOUND) {
             return rc;
         }
@@ -710,7 +853,7 @@ mcp_consumer_get(mcp_exchange_t *x)
 
     /* a listener that nobody read has dropped what was over its limit */
 
-    rc = mcp_listener(x->node, x->endpoint, &x->session, &info);
+    rc = mcp_listener(x->node, x->endpoint, &x->session, x->party, &info);
 
     if (rc == MCP_OK) {
         rc = mcp_consumer_start_kept(x, &info, info.sent_seq);

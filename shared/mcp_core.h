@@ -9,6 +9,7 @@
  *   mcp_call_stream.c  its stream: becoming durable
  *   mcp_call_answer.c  its answers
  *   mcp_call_time.c    what is due in it
+ *   mcp_ending.c       how its requests end: counters, log, $mcp_result
  *   mcp_job.c          a backend at work on a request, and what it says
  *   mcp_inbox.c        what other processes have for a call; cancellation
  *   mcp_input.c        asking the client in the middle of a call
@@ -24,7 +25,9 @@
 #include "mcp_backend.h"
 #include "mcp_call.h"
 #include "mcp_exchange.h"
+#include "mcp_id.h"
 #include "mcp_method.h"
+#include "mcp_party.h"
 #include "mcp_rpc.h"
 #include "mcp_session.h"
 
@@ -35,6 +38,11 @@
 /* ms: a message that found no room waits to be woken; this stands behind
  * it. */
 #define MCP_CALL_RETRY  1000
+
+
+/* In the number of an event id: no event, but the interim result that has
+ * answered the request of a stream after that event. */
+#define MCP_EVENT_ANSWERED  ((uint64_t) 1 << 62)
 
 
 typedef struct mcp_face_s  mcp_face_t;
@@ -59,6 +67,21 @@ typedef enum {
 } mcp_exchange_state_e;
 
 
+/* How a request of a call ended; the worse, the larger.  Those up to LOST
+ * stand in the zone, see MCP_STORE_RESULT(). */
+typedef enum {
+    MCP_ENDING_NONE = 0,       /* it has not, or there is no call */
+    MCP_ENDING_OK,
+    MCP_ENDING_TOOL_ERROR,     /* a tool's result with isError */
+    MCP_ENDING_RPC_ERROR,      /* an error response of the backend's */
+    MCP_ENDING_FAULT,          /* an error response of ours */
+    MCP_ENDING_LOST,           /* its process died */
+    MCP_ENDING_CANCELLED,      /* by its client, or its session has ended */
+    MCP_ENDING_EXPIRED,        /* nobody came for it within max wait */
+    MCP_ENDING_COUNT
+} mcp_ending_e;
+
+
 /* The publish door's part of an exchange. */
 typedef struct {
     mcp_str_t      token;      /* configured */
@@ -71,6 +94,10 @@ typedef struct {
 } mcp_door_t;
 
 
+/* Turn of a stream that nobody was told of: it keeps what was answered. */
+#define MCP_CALL_KEPT  UINT32_MAX
+
+
 /* What mcp_face_link.c keeps of the head. */
 typedef struct {
     mcp_str_t      target;     /* path and query */
@@ -79,6 +106,7 @@ typedef struct {
     mcp_str_t      token;      /* .data NULL: the URL has none */
     uint32_t       turn;       /* of the stream, as far as it is known */
     unsigned       secure:1;
+    unsigned       given:1;    /* the answer has a URL */
     unsigned       closes:1;   /* when its stream asks for input */
 } mcp_link_t;
 
@@ -86,7 +114,10 @@ typedef struct {
 /* mcp_face_token.c's part of an exchange. */
 typedef struct {
     uint64_t        at;        /* an interim result is due; 0: never */
-    unsigned char  *spent;     /* key of the token that it brought */
+    mcp_str_t       text;      /* the token that it brought; empty: none */
+    unsigned char  *spent;     /* key of the token that it brought, and its
+                                  expiry */
+    uint64_t        until;     /* waits for another that brought it */
     unsigned char   stream[MCP_STREAM_ID_LEN];
     unsigned        rest:1;    /* reads the rest of another request's call */
     unsigned        answered:1;
@@ -111,6 +142,7 @@ struct mcp_exchange_s {
     mcp_str_t              authorization;
     mcp_str_t              principal_name;
     unsigned char          principal[MCP_DIGEST_LEN];
+    unsigned char          party[MCP_DIGEST_LEN];  /* see mcp_party.h */
 
     mcp_session_t          session;
     char                  *body;
@@ -143,7 +175,6 @@ struct mcp_exchange_s {
     unsigned               done:1;     /* the last bytes were pulled */
     unsigned               resumed:1;
     unsigned               has_session:1;
-    unsigned               full:1;     /* there is no room for a new call */
 
     /* faces */
     const mcp_face_t      *face;       /* by which it came, NULL: the first */
@@ -151,7 +182,9 @@ struct mcp_exchange_s {
     mcp_token_part_t       token;
     mcp_buf_t              partial;    /* of the log, being rewritten */
 
-    const char            *outcome;
+    mcp_fault_e            refusal;    /* why a new call could not be kept */
+    const char            *outcome;    /* of this HTTP request */
+    mcp_ending_e           ending;     /* of its call, once that is known */
     mcp_facts_t            facts;
     char                   text[8 + MCP_STREAM_TEXT_LEN + 8 + 20];
 };
@@ -180,6 +213,7 @@ typedef struct {
     mcp_call_t           *call;
     const mcp_method_t   *method;
     mcp_request_state_e   state;
+    mcp_ending_e          ending;
     mcp_str_t             raw;
     mcp_str_t             id;
     mcp_str_t             name;
@@ -200,12 +234,12 @@ typedef struct {
     size_t                n_questions;
     size_t                n_asked;
     size_t                n_answered;
-    unsigned char        *spent;       /* key of the token that it came with */
+    unsigned char        *spent;       /* key of the token that it came with,
+                                          and its expiry */
     mcp_str_t             request_state;
     mcp_buf_t             body;        /* of the next invocation */
     unsigned              rounds_without_question;
 
-    unsigned              failed:1;    /* its response is an error */
     unsigned              live:1;      /* the glue runs the job */
     unsigned              held:1;      /* msg waits for room in the stream */
     unsigned              ended:1;     /* end_fault, end_detail are set */
@@ -237,6 +271,7 @@ struct mcp_call_s {
     unsigned char          id[MCP_STREAM_ID_LEN];
     char                   id_text[MCP_STREAM_TEXT_LEN];
     mcp_session_t          session;
+    unsigned char          party[MCP_DIGEST_LEN];  /* its client's */
     mcp_policy_t           policy;
     mcp_exchange_t        *x;          /* the client's, until it streams */
     mcp_facts_t            facts;
@@ -248,6 +283,7 @@ struct mcp_call_s {
 
     mcp_stream_ref_t       ref;
     uint64_t               handle;
+    uint64_t               began;
     uint64_t               stream_at;  /* becomes durable then */
     uint64_t               resume_at;  /* its client is told to come back;
                                           0: never */
@@ -284,6 +320,9 @@ int mcp_exchange_json(mcp_exchange_t *x);
 
 void mcp_exchange_header(mcp_exchange_t *x, mcp_str_t name, mcp_str_t value);
 
+/* A line of the life of the exchange's session, at info. */
+void mcp_session_log(mcp_exchange_t *x, const char *what);
+
 /* Verifies the protocol version header; or the session and that. */
 mcp_fault_e mcp_exchange_check_revision(const mcp_exchange_t *x);
 mcp_fault_e mcp_exchange_check_session(mcp_exchange_t *x);
@@ -316,6 +355,10 @@ void mcp_consumer_wake(mcp_exchange_t *x);
 void mcp_consumer_stop(mcp_exchange_t *x);     /* close at will */
 void mcp_consumer_leave(mcp_exchange_t *x);
 
+/* 1 if its client is known to come back: by its revision, by what it has
+ * declared, or as it was given a URL. */
+int mcp_consumer_comes_back(const mcp_exchange_t *x);
+
 /* A consumer that came back: its connection is closed when its time is up. */
 void mcp_consumer_close_at_will(mcp_exchange_t *x,
     const mcp_stream_info_t *info);
@@ -326,9 +369,10 @@ void mcp_consumer_close_at(mcp_exchange_t *x, uint64_t when);
 /* GET: resumes the stream of Last-Event-ID, or listens. */
 int mcp_consumer_get(mcp_exchange_t *x);
 
-/* The session's own stream, made if need be. */
+/* The session's own stream, made if need be, of this party. */
 int mcp_listener(mcp_node_t *node, const mcp_endpoint_t *endpoint,
-    const mcp_session_t *session, mcp_stream_info_t *info);
+    const mcp_session_t *session, const unsigned char party[MCP_DIGEST_LEN],
+    mcp_stream_info_t *info);
 
 
 /* --- mcp_call.c --- */
@@ -345,7 +389,6 @@ int mcp_listener(mcp_node_t *node, const mcp_endpoint_t *endpoint,
 mcp_call_t *mcp_call_create(mcp_exchange_t *x, size_t n);
 void mcp_call_start(mcp_call_t *call);
 void mcp_call_discard(mcp_call_t *call);       /* instead of a start */
-void mcp_call_release(mcp_call_t *call);
 
 /* MCP_ACT_FORGET was pulled: frees it. */
 void mcp_call_forgotten(mcp_call_t *call);
@@ -382,8 +425,14 @@ int  mcp_call_durable(mcp_call_t *call);
 /* x is going, its reference stays to be released: the call becomes durable. */
 void mcp_call_leave(mcp_call_t *call);
 
-/* One event that answers nothing; what mcp_store_append() returns. */
-int  mcp_call_append(mcp_call_t *call, mcp_str_t message,
+/* The same for its answer alone, which its client gets as plain JSON: a stream
+ * that is over and was sent, for as long as such are kept; or none, if there is
+ * no room. */
+void mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_ending_e how);
+
+/* One event of a request that does not answer it; what mcp_store_append()
+ * returns. */
+int  mcp_call_append(mcp_request_t *req, mcp_str_t message,
     mcp_stream_state_e state);
 
 /* Why an append failed that cannot be tried again, for the log. */
@@ -396,14 +445,15 @@ const char *mcp_call_append_reason(int rc);
 mcp_stream_state_e mcp_call_state(const mcp_call_t *call);
 
 /* Which request its response answers, and how, for mcp_store_append(). */
-int mcp_call_answers(const mcp_request_t *req);
+int mcp_call_answers(const mcp_request_t *req, mcp_ending_e how);
 
 /*
- * Gives a request its answer, body being its result or error, and ends the
- * call with the last one.  MCP_OK (also for one that has its answer, and when
- * all has failed); MCP_AGAIN: no room, to be repeated.
+ * Gives a request its answer, body being its result or, when it ends with an
+ * RPC_ERROR, its error, and ends the call with the last one.  MCP_OK (also for
+ * one that has its answer, and when all has failed); MCP_AGAIN: no room, to be
+ * repeated.
  */
-int  mcp_call_finish(mcp_request_t *req, mcp_str_t body, int error);
+int  mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_ending_e how);
 int  mcp_call_finish_fault(mcp_request_t *req, mcp_fault_e fault,
     mcp_str_t detail);
 
@@ -452,15 +502,11 @@ void mcp_job_hold(mcp_request_t *req, const mcp_backend_msg_t *msg);
  * the stream has no room.  May end the call. */
 void mcp_job_process(mcp_request_t *req);
 
-/* 1 if two raw ids or tokens are the same: encoders differ in what they
- * escape. */
-int  mcp_job_same(const mcp_mem_t *mem, mcp_str_t a, mcp_str_t b);
-
 
 /* --- mcp_inbox.c --- */
 
 /* The store has something for the call: room, a consumer come or gone,
- * posts.  May end it. */
+ * posts, a cancellation.  May end it. */
 void mcp_call_wake(mcp_call_t *call);
 
 /* There may be room now: for what is held, for backends that were stopped, for
@@ -507,8 +553,8 @@ void mcp_input_answer(mcp_call_t *call, mcp_str_t text);
 
 /* The stream and the event that a response's raw id names.  MCP_OK, or
  * MCP_ERR_NOT_FOUND: no request of ours has such an id. */
-int  mcp_input_names(mcp_str_t id, unsigned char stream[MCP_STREAM_ID_LEN],
-        uint64_t *number);
+int  mcp_input_names(const mcp_mem_t *mem, mcp_str_t id,
+        unsigned char stream[MCP_STREAM_ID_LEN], uint64_t *number);
 
 /* Responses of a client, to the call that asked: text is one, or a JSON array
  * of them, and is taken as a whole or not at all.  As mcp_store_post(). */

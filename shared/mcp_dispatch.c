@@ -39,6 +39,9 @@ mcp_verdict_fault(mcp_verdict_t *v, mcp_fault_e fault, mcp_str_t detail)
  * headers. */
 #define MCP_NAME_MAX  4096
 
+#define mcp_dispatch_bad_token                                               \
+    mcp_str("\"progressToken\" must be a short string or an integer")
+
 /*
  * A string parameter that must be there; MCP_ERR_SYNTAX if it is not, or if
  * control characters are in it: names and URIs become variables, which
@@ -48,8 +51,6 @@ static int
 mcp_dispatch_string(mcp_exchange_t *x, const mcp_json_value_t *value,
     mcp_str_t *out)
 {
-    size_t  i;
-
     if (value->type != MCP_JSON_STRING) {
         return MCP_ERR_SYNTAX;
     }
@@ -58,13 +59,22 @@ mcp_dispatch_string(mcp_exchange_t *x, const mcp_json_value_t *value,
         return MCP_ERR_MEMORY;
     }
 
-    for (i = 0; i < out->len; i++) {
-        if ((unsigned char) out->data[i] < 0x20 || out->data[i] == 0x7f) {
-            return MCP_ERR_SYNTAX;
-        }
+    if (mcp_fact_has_control(*out)) {
+        return MCP_ERR_SYNTAX;
     }
 
     return out->len && out->len <= MCP_NAME_MAX ? MCP_OK : MCP_ERR_SYNTAX;
+}
+
+
+/* Of a request: backends and their heads get the token as it stands (schema,
+ * ProgressToken). */
+static int
+mcp_dispatch_token_usable(const mcp_rpc_t *msg)
+{
+    return msg->progress_token.type == MCP_JSON_NONE
+           || (mcp_rpc_id_usable(&msg->progress_token)
+               && !mcp_fact_has_control(msg->progress_token.raw));
 }
 
 
@@ -266,8 +276,9 @@ static mcp_verdict_e
 mcp_dispatch_set_level(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_verdict_t *v, mcp_buf_t *out)
 {
-    int        level;
-    mcp_str_t  name;
+    int          level;
+    mcp_str_t    name;
+    mcp_party_t  party;
 
     level = -1;
 
@@ -279,18 +290,23 @@ mcp_dispatch_set_level(mcp_exchange_t *x, const mcp_rpc_t *msg,
         return mcp_verdict_fault(v, MCP_FAULT_LOG_LEVEL, mcp_null_str);
     }
 
+    mcp_party(x->endpoint, x->party, &party);
+
     /* 'l': the session's log level */
 
-    if (mcp_store_value_set(x->node->store, 'l', x->session.id,
-                            (uint32_t) level, x->session.expires)
-        != MCP_OK)
+    switch (mcp_store_value_set(x->node->store, 'l', x->session.id,
+                                (uint32_t) level, x->session.expires, &party))
     {
+    case MCP_OK:
+        mcp_buf_lit(out, "{}");
+        return MCP_VERDICT_LOCAL;
+
+    case MCP_ERR_LIMIT:
+        return mcp_verdict_fault(v, MCP_FAULT_TOO_MANY_VALUES, mcp_null_str);
+
+    default:
         return mcp_verdict_fault(v, MCP_FAULT_STORE_FULL, mcp_null_str);
     }
-
-    mcp_buf_lit(out, "{}");
-
-    return MCP_VERDICT_LOCAL;
 }
 
 
@@ -333,8 +349,7 @@ mcp_dispatch_face(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
     }
 
     if (v->method->opens) {
-        return mcp_verdict_fault(v, MCP_FAULT_INVALID_REQUEST,
-                                 mcp_str("a stream in a batch"));
+        return mcp_verdict_fault(v, MCP_FAULT_RESUME_BATCH, mcp_null_str);
     }
 
     fault = face->answer(x, msg, v->method->id, out);
@@ -487,6 +502,11 @@ mcp_dispatch_initialize(mcp_exchange_t *x)
     session = &x->session;
     endpoint = x->endpoint;
 
+    if (!mcp_dispatch_token_usable(msg)) {
+        return mcp_exchange_fault(x, MCP_FAULT_PARAMS, msg->id,
+                                  mcp_dispatch_bad_token);
+    }
+
     if (mcp_dispatch_string(x, &msg->protocol_version, &wanted) != MCP_OK) {
         return mcp_exchange_fault(x, MCP_FAULT_PARAMS, msg->id,
                                   mcp_str("\"protocolVersion\" must be a "
@@ -554,6 +574,7 @@ mcp_dispatch_initialize(mcp_exchange_t *x)
     x->has_session = 1;
     x->outcome = "ok";
     mcp_store_count(x->node->store, MCP_COUNT_SESSIONS, 1);
+    mcp_session_log(x, "began");
 
     return mcp_exchange_json(x);
 }
@@ -612,6 +633,29 @@ mcp_dispatch_opens(const mcp_exchange_t *x)
 }
 
 
+/* Why a call that is begun now could not be kept: then it is not begun. */
+static mcp_fault_e
+mcp_dispatch_refusal(mcp_exchange_t *x)
+{
+    mcp_party_t  party;
+
+    mcp_party(x->endpoint, x->party, &party);
+
+    switch (mcp_store_admits(x->node->store, x->session.id,
+                             x->endpoint->max_session_streams, &party))
+    {
+    case MCP_OK:
+        return MCP_FAULT_NONE;
+    case MCP_ERR_LIMIT:
+        return MCP_FAULT_TOO_MANY_STREAMS;
+    case MCP_ERR_FULL:
+        return MCP_FAULT_STORE_FULL;
+    default:
+        return MCP_FAULT_INTERNAL;
+    }
+}
+
+
 static int
 mcp_dispatch_single(mcp_exchange_t *x)
 {
@@ -634,6 +678,12 @@ mcp_dispatch_single(mcp_exchange_t *x)
                                   x->msg.kind == MCP_RPC_REQUEST ? x->msg.id
                                                           : mcp_null_str,
                                   mcp_null_str);
+    }
+
+    if (x->msg.kind == MCP_RPC_REQUEST && !mcp_dispatch_token_usable(&x->msg))
+    {
+        return mcp_exchange_fault(x, MCP_FAULT_PARAMS, x->msg.id,
+                                  mcp_dispatch_bad_token);
     }
 
     face = mcp_dispatch_opens(x);
@@ -662,20 +712,24 @@ mcp_dispatch_single(mcp_exchange_t *x)
         return mcp_exchange_json(x);
 
     case MCP_VERDICT_CALL:
-        x->facts.value[MCP_FACT_NAME] = v.name;
+        mcp_fact_set(&x->facts, MCP_FACT_NAME, v.name);
 
         /* looked at once: a face that goes on with it has done something */
 
-        x->full = !mcp_store_has_room(x->node->store);
+        x->refusal = mcp_dispatch_refusal(x);
 
         rc = mcp_faces_call(x);
+
+        if (x->state == MCP_EXCHANGE_WAIT) {
+            return MCP_AGAIN;
+        }
 
         if (rc != MCP_AGAIN) {
             return rc;
         }
 
-        if (x->full) {
-            return mcp_exchange_fault(x, MCP_FAULT_STORE_FULL, x->msg.id,
+        if (x->refusal != MCP_FAULT_NONE) {
+            return mcp_exchange_fault(x, x->refusal, x->msg.id,
                                       mcp_null_str);
         }
 
@@ -690,7 +744,7 @@ mcp_dispatch_single(mcp_exchange_t *x)
         return mcp_dispatch_start(x, call);
 
     default:
-        x->facts.value[MCP_FACT_NAME] = v.name;
+        mcp_fact_set(&x->facts, MCP_FACT_NAME, v.name);
         return mcp_exchange_fault(x, v.fault, x->msg.id, v.detail);
     }
 }
@@ -706,6 +760,8 @@ mcp_dispatch_answered(mcp_exchange_t *x, mcp_request_t *req,
 
     mcp_buf_init(&buf, &x->node->env->mem, SIZE_MAX / 2);
 
+    req->ending = MCP_ENDING_OK;
+
     if (verdict == MCP_VERDICT_LOCAL) {
         mcp_dispatch_result_head(&buf, msg->id);
         mcp_buf_add(&buf, result->data, result->len);
@@ -714,7 +770,7 @@ mcp_dispatch_answered(mcp_exchange_t *x, mcp_request_t *req,
     } else {
         mcp_fault_write(&buf, msg->id, v->fault, v->detail, mcp_null_str);
         mcp_store_count(x->node->store, MCP_COUNT_ERRORS, 1);
-        req->failed = 1;
+        req->ending = MCP_ENDING_RPC_ERROR;
     }
 
     req->id = msg->id;
@@ -741,12 +797,14 @@ mcp_dispatch_batch_call(mcp_exchange_t *x, mcp_rpc_t *msgs, size_t n,
     size_t          i, k;
     mcp_buf_t       result;
     mcp_call_t     *call;
+    mcp_fault_e     fault;
     mcp_verdict_e   verdict;
     mcp_verdict_t   v;
 
-    if (!mcp_store_has_room(x->node->store)) {
-        return mcp_exchange_fault(x, MCP_FAULT_STORE_FULL, mcp_null_str,
-                                  mcp_null_str);
+    fault = mcp_dispatch_refusal(x);
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_exchange_fault(x, fault, mcp_null_str, mcp_null_str);
     }
 
     call = mcp_call_create(x, n_requests);
@@ -772,8 +830,24 @@ mcp_dispatch_batch_call(mcp_exchange_t *x, mcp_rpc_t *msgs, size_t n,
             memset(&v, 0, sizeof(mcp_verdict_t));
             verdict = mcp_verdict_fault(&v, msgs[i].fault, mcp_null_str);
 
+        } else if (!mcp_dispatch_token_usable(&msgs[i])) {
+            memset(&v, 0, sizeof(mcp_verdict_t));
+            verdict = mcp_verdict_fault(&v, MCP_FAULT_PARAMS,
+                                        mcp_dispatch_bad_token);
+
         } else {
             verdict = mcp_dispatch_request(x, &msgs[i], &v, &result);
+        }
+
+        /* tokens are for a request that is alone in its POST; a backend gets
+         * none that was not looked at */
+
+        if (verdict == MCP_VERDICT_CALL
+            && (msgs[i].resume_token.type != MCP_JSON_NONE
+                || msgs[i].meta_resume_token.type != MCP_JSON_NONE))
+        {
+            verdict = mcp_verdict_fault(&v, MCP_FAULT_RESUME_TOKEN,
+                                        mcp_null_str);
         }
 
         if (verdict == MCP_VERDICT_CALL) {

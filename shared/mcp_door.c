@@ -114,8 +114,6 @@ mcp_door_publish(mcp_node_t *node,
         rc = mcp_store_publish(node->store, topic, message,
                                MCP_DOOR_BUDGET, &position, &n);
 
-        mcp_store_count(node->store, MCP_COUNT_PUBLISHED, (int64_t) n);
-
     } while (rc == MCP_AGAIN);
 }
 
@@ -310,7 +308,7 @@ mcp_door_message(mcp_exchange_t *x, mcp_str_t text)
         return MCP_FAULT_FORBIDDEN;
     }
 
-    rc = mcp_store_find(x->node->store, x->door.id, &info);
+    rc = mcp_store_find(x->node->store, x->door.id, 0, &info);
 
     if (rc == MCP_OK) {
         rc = mcp_store_post(x->node->store, &info.ref, MCP_POST_PUBLISH,
@@ -334,6 +332,22 @@ mcp_door_message(mcp_exchange_t *x, mcp_str_t text)
 }
 
 
+/* The same, counted. */
+static mcp_fault_e
+mcp_door_take(mcp_exchange_t *x, mcp_str_t text)
+{
+    mcp_fault_e  fault;
+
+    fault = mcp_door_message(x, text);
+
+    if (fault == MCP_FAULT_NONE) {
+        mcp_store_count(x->node->store, MCP_COUNT_PUBLISHED, 1);
+    }
+
+    return fault;
+}
+
+
 static mcp_fault_e
 mcp_door_json(mcp_exchange_t *x, mcp_str_t text)
 {
@@ -342,7 +356,7 @@ mcp_door_json(mcp_exchange_t *x, mcp_str_t text)
     mcp_json_value_t  value;
 
     if (!mcp_rpc_is_batch(text)) {
-        return mcp_door_message(x, text);
+        return mcp_door_take(x, text);
     }
 
     switch (mcp_json_scan(&x->arena, text, x->endpoint->max_depth, NULL, 0,
@@ -365,7 +379,7 @@ mcp_door_json(mcp_exchange_t *x, mcp_str_t text)
     while (fault == MCP_FAULT_NONE
            && mcp_json_iter_next(&iter, NULL, &value))
     {
-        fault = mcp_door_message(x, value.raw);
+        fault = mcp_door_take(x, value.raw);
     }
 
     return fault;
@@ -394,7 +408,7 @@ mcp_door_lines(mcp_exchange_t *x, mcp_str_t text)
         }
 
         if (line.len) {
-            fault = mcp_door_message(x, line);
+            fault = mcp_door_take(x, line);
         }
 
         n += (end != NULL);
@@ -432,7 +446,7 @@ mcp_door_events(mcp_exchange_t *x, mcp_str_t text)
         }
 
         if (rc == MCP_OK) {
-            fault = mcp_door_message(x, data);
+            fault = mcp_door_take(x, data);
 
         } else if (rc != MCP_DONE) {
             fault = (rc == MCP_ERR_LIMIT) ? MCP_FAULT_BODY_TOO_LARGE

@@ -50,6 +50,26 @@ mcp_endpoint_comma(mcp_buf_t *buf, int *first)
 }
 
 
+/* How clients may come back to a call, by the names under which they ask for
+ * it; URLs, which nobody asks for, have a name of ours. */
+static void
+mcp_endpoint_faces(const mcp_endpoint_t *endpoint, mcp_buf_t *buf)
+{
+    if (endpoint->max_wait == 0) {
+        return;
+    }
+
+    mcp_buf_lit(buf, ",\"experimental\":{\"resumableRequests\":{},"
+                     "\"streams\":{},\"resumeTokens\":{}");
+
+    if (endpoint->link) {
+        mcp_buf_lit(buf, ",\"streamLinks\":{}");
+    }
+
+    mcp_buf_lit(buf, "}");
+}
+
+
 void
 mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, mcp_buf_t *buf)
 {
@@ -83,7 +103,9 @@ mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, mcp_buf_t *buf)
     }
 
     mcp_endpoint_comma(buf, &first);
-    mcp_buf_lit(buf, "\"logging\":{}}");
+    mcp_buf_lit(buf, "\"logging\":{}");
+    mcp_endpoint_faces(endpoint, buf);
+    mcp_buf_lit(buf, "}");
 }
 
 

@@ -37,11 +37,15 @@ typedef struct {
     unsigned              any_origin:1;
     unsigned              link:1;              /* streams have a Link header */
     unsigned              resume_tokens:1;     /* for all clients */
+    unsigned              pass_authorization:1;  /* to backends, as it came */
+    unsigned              pass_cookie:1;
 
     mcp_str_t             publish_url;         /* base; empty: no door */
 
     uint64_t              session_lifetime;
     uint64_t              stream_after;
+    uint64_t              policy_after;        /* instead, for who is told at
+                                                  once how to come back */
     uint64_t              close_after;         /* 0: never at will */
     uint64_t              retry;
     uint64_t              keepalive;           /* 0: no comments */
@@ -56,7 +60,11 @@ typedef struct {
     uint32_t              max_events;
     uint64_t              stream_buffer;
     uint32_t              max_session_streams;
-    uint32_t              max_principal_streams;
+    unsigned              share_by;            /* mcp_share_by_e */
+    uint64_t              max_party_streams;   /* MCP_QUOTA_SHARE, or _OFF */
+    uint64_t              max_party_listeners;
+    uint64_t              max_party_values;
+    uint64_t              max_party_bytes;
     size_t                max_message;         /* of a backend */
     unsigned              max_depth;
     size_t                max_batch;

@@ -22,6 +22,10 @@
 #define MCP_CODE_INTERNAL          -32603
 #define MCP_CODE_PARSE             -32700
 
+/* A resumption has the id of the request that it resumes: this says which of
+ * the two has failed. */
+#define MCP_DATA_REFUSED           "{\"resume\":\"refused\"}"
+
 
 /* The texts hold nothing that JSON would escape.  Where an SDK has a text for
  * the case, it is that one: people search for what they have seen. */
@@ -60,10 +64,15 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
         { 400, MCP_CODE_INVALID_REQUEST,
           "Invalid Request: an array of responses to requests of this stream "
           "is expected" },
+    [MCP_FAULT_LINK_ANSWERS] =
+        { 400, MCP_CODE_INVALID_REQUEST,
+          "Invalid Request: more answers than the stream has asked for" },
     [MCP_FAULT_STORE_FULL] =
         { 503, MCP_CODE_SERVER, "Server is out of room" },
     [MCP_FAULT_TOO_MANY_STREAMS] =
-        { 429, MCP_CODE_SERVER, "Too many streams" },
+        { 429, MCP_CODE_SERVER, "Too many streams, or too much in them" },
+    [MCP_FAULT_TOO_MANY_VALUES] =
+        { 429, MCP_CODE_SERVER, "Too many settings kept, or tokens used" },
     [MCP_FAULT_CALL_EARLY] =
         { 503, MCP_CODE_SERVER, "Call not detached yet" },
     [MCP_FAULT_CALL_UNKNOWN] =
@@ -109,6 +118,9 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
         { 200, MCP_CODE_PARAMS, "Unknown or expired resume token" },
     [MCP_FAULT_RESUME_PURGED] =
         { 200, MCP_CODE_PARAMS, "Events no longer available" },
+    [MCP_FAULT_RESUME_BATCH] =
+        { 200, MCP_CODE_INVALID_REQUEST,
+          "Invalid Request: a stream in a batch" },
 
     [MCP_FAULT_BACKEND_FAILED] =
         { 200, MCP_CODE_INTERNAL, "Backend failed" },
@@ -120,6 +132,13 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
         { 200, MCP_CODE_INTERNAL, "Backend response too large" },
     [MCP_FAULT_NO_BACKEND] =
         { 200, MCP_CODE_INTERNAL, "No backend configured" },
+    [MCP_FAULT_CALL_FULL] =
+        { 200, MCP_CODE_INTERNAL,
+          "Call ended after it had begun: there is no room for its stream" },
+    [MCP_FAULT_CALL_LIMIT] =
+        { 200, MCP_CODE_INTERNAL,
+          "Call ended after it had begun: its caller has too many streams, or "
+          "too much in them" },
     [MCP_FAULT_OWNER_DIED] =
         { 200, MCP_CODE_INTERNAL, "Call lost, its server process ended" },
     [MCP_FAULT_INTERNAL] =
@@ -135,6 +154,22 @@ mcp_fault(mcp_fault_e fault)
     }
 
     return &mcp_faults[fault];
+}
+
+
+static mcp_str_t
+mcp_fault_data(mcp_fault_e fault)
+{
+    switch (fault) {
+
+    case MCP_FAULT_RESUME_TOKEN:
+    case MCP_FAULT_RESUME_PURGED:
+    case MCP_FAULT_RESUME_BATCH:
+        return mcp_str(MCP_DATA_REFUSED);
+
+    default:
+        return mcp_null_str;
+    }
 }
 
 
@@ -164,6 +199,10 @@ mcp_fault_write(mcp_buf_t *buf, mcp_str_t id, mcp_fault_e fault,
     }
 
     mcp_buf_lit(buf, "\"");
+
+    if (data.len == 0) {
+        data = mcp_fault_data(fault);
+    }
 
     if (data.len > 0) {
         mcp_buf_lit(buf, ",\"data\":");

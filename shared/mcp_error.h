@@ -27,8 +27,10 @@ typedef enum {
     MCP_FAULT_EVENT_PURGED,            /* 404, events after it were dropped */
     MCP_FAULT_LINK,                    /* 404, for whatever reason */
     MCP_FAULT_LINK_INPUT,              /* 400, no response that is waited for */
+    MCP_FAULT_LINK_ANSWERS,            /* 400, more than were asked for */
     MCP_FAULT_STORE_FULL,              /* 503 */
     MCP_FAULT_TOO_MANY_STREAMS,        /* 429 */
+    MCP_FAULT_TOO_MANY_VALUES,         /* 429, settings and the like */
     MCP_FAULT_FORBIDDEN,               /* 403, publish door */
     MCP_FAULT_CALL_UNKNOWN,            /* 404, publish door */
     MCP_FAULT_CALL_EARLY,              /* 503, publish door */
@@ -51,6 +53,7 @@ typedef enum {
     MCP_FAULT_RESUME_TOKEN,            /* -32602, for whatever reason */
     MCP_FAULT_RESUME_PURGED,           /* -32602, events after it were dropped
                                           */
+    MCP_FAULT_RESUME_BATCH,            /* -32600, one in a batch */
 
     /* the call went wrong on our side */
     MCP_FAULT_BACKEND_FAILED,          /* -32603, refused, cut off */
@@ -58,6 +61,8 @@ typedef enum {
     MCP_FAULT_BACKEND_OUTPUT,          /* -32603, not what the contract says */
     MCP_FAULT_BACKEND_TOO_LARGE,       /* -32603 */
     MCP_FAULT_NO_BACKEND,              /* -32603 */
+    MCP_FAULT_CALL_FULL,               /* -32603, no room for its stream */
+    MCP_FAULT_CALL_LIMIT,              /* -32603, its party has what it may */
     MCP_FAULT_OWNER_DIED,              /* -32603, worker or node lost */
     MCP_FAULT_INTERNAL,                /* -32603, HTTP 500 */
 
@@ -79,7 +84,7 @@ const mcp_fault_t *mcp_fault(mcp_fault_e fault);
  * Appends {"jsonrpc":"2.0","id":ID,"error":{...}}; id is raw JSON, left out
  * when empty (the schemas of 2025-11-25 and later know no null id); detail,
  * when not empty, is put behind the message (": detail"); data, when not
- * empty, is raw JSON for error.data.
+ * empty, is raw JSON for error.data, in place of the fault's own.
  */
 void mcp_fault_write(mcp_buf_t *buf, mcp_str_t id, mcp_fault_e fault,
     mcp_str_t detail, mcp_str_t data);

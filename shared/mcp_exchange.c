@@ -1,6 +1,8 @@
 
+#include "mcp_ending.h"
 #include "mcp_face.h"
 #include "mcp_http.h"
+#include "mcp_refusal.h"
 
 
 #define mcp_json_type    mcp_str("application/json")
@@ -95,14 +97,7 @@ mcp_exchange_free(mcp_exchange_t *x)
     const mcp_mem_t  *mem;
 
     mcp_node_unqueue(x->node, &x->task);
-
-    /* it goes without its answer */
-
-    if (x->call && (x->call->x == x
-                    || (x->state == MCP_EXCHANGE_STREAM && !x->last)))
-    {
-        mcp_faces_undo(&x->call->requests[0]);
-    }
+    mcp_timer_del(&x->node->timers, &x->timer);
 
     if (x->state == MCP_EXCHANGE_STREAM) {
         mcp_consumer_leave(x);
@@ -199,15 +194,19 @@ mcp_exchange_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     int  rc;
 
     mcp_store_count(x->node->store, MCP_COUNT_ERRORS, 1);
+    mcp_refusal(x, fault, detail);
 
     if (fault == MCP_FAULT_STORE_FULL) {
         mcp_store_count(x->node->store, MCP_COUNT_REFUSED_FULL, 1);
+        mcp_refusal_full(x->node);
         mcp_exchange_header(x, mcp_str("Retry-After"), mcp_str("5"));
 
     } else if (fault == MCP_FAULT_CALL_EARLY) {
         mcp_exchange_header(x, mcp_str("Retry-After"), mcp_str("1"));
 
-    } else if (fault == MCP_FAULT_TOO_MANY_STREAMS) {
+    } else if (fault == MCP_FAULT_TOO_MANY_STREAMS
+               || fault == MCP_FAULT_TOO_MANY_VALUES)
+    {
         mcp_store_count(x->node->store, MCP_COUNT_REFUSED_LIMIT, 1);
     }
 
@@ -437,16 +436,34 @@ mcp_exchange_check_session(mcp_exchange_t *x)
 }
 
 
+void
+mcp_session_log(mcp_exchange_t *x, const char *what)
+{
+    char  id[9];
+
+    if (mcp_node_logs(x->node, MCP_LOG_INFO)) {
+        mcp_stream_id_short(id, x->session.id);
+        mcp_node_log(x->node, MCP_LOG_INFO, "session %s %s, revision %s", id,
+                     what, mcp_revision(x->session.revision)->name.data);
+    }
+}
+
+
 /* DELETE ends a session (2025-11-25, basic/transports, "Session
  * Management"). */
 static int
 mcp_exchange_delete(mcp_exchange_t *x)
 {
+    mcp_party_t   party;
     mcp_store_t  *store;
 
     store = x->node->store;
+    mcp_party(x->endpoint, x->party, &party);
 
-    if (mcp_store_value_set(store, 'd', x->session.id, 1, x->session.expires)
+    /* who ended many forgets the first, rather than that this one goes on */
+
+    if (mcp_store_value_push(store, 'd', x->session.id, 1, x->session.expires,
+                             &party)
         != MCP_OK)
     {
         return mcp_exchange_refuse(x, MCP_FAULT_STORE_FULL);
@@ -455,6 +472,7 @@ mcp_exchange_delete(mcp_exchange_t *x)
     mcp_store_value_delete(store, 'l', x->session.id);
     mcp_call_end_session(x);
     mcp_store_count(store, MCP_COUNT_SESSIONS_DELETED, 1);
+    mcp_session_log(x, "ended by its client");
 
     x->outcome = "deleted";
 
@@ -508,6 +526,8 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
         return MCP_ERR_MEMORY;
     }
 
+    mcp_party_id(x->endpoint, x->principal, head->address, x->party);
+
     fault = mcp_exchange_read_headers(x, head, &h);
 
     if (fault != MCP_FAULT_NONE) {
@@ -525,6 +545,13 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
     }
 
     mcp_exchange_cors(x);
+
+    /* whoever checked that name did not: it would be written into the heads
+     * of backends */
+
+    if (mcp_fact_has_control(head->principal)) {
+        return mcp_exchange_refuse(x, MCP_FAULT_FORBIDDEN);
+    }
 
     rc = mcp_faces_look(x, head);
 
@@ -618,47 +645,66 @@ mcp_exchange_session_facts(mcp_exchange_t *x)
 {
     char  *p;
 
-    x->facts.value[MCP_FACT_PROTOCOL_VERSION] =
-                                     mcp_revision(x->session.revision)->name;
+    mcp_fact_set(&x->facts, MCP_FACT_PROTOCOL_VERSION,
+                 mcp_revision(x->session.revision)->name);
 
     p = mcp_stream_id_print(x->text, x->session.id);
 
-    x->facts.value[MCP_FACT_SESSION].data = x->text;
-    x->facts.value[MCP_FACT_SESSION].len = 8;
-    x->facts.value[MCP_FACT_SESSION_ID].data = x->text;
-    x->facts.value[MCP_FACT_SESSION_ID].len = (size_t) (p - x->text);
+    mcp_fact_set(&x->facts, MCP_FACT_SESSION, (mcp_str_t) { x->text, 8 });
+    mcp_fact_set(&x->facts, MCP_FACT_SESSION_ID,
+                 (mcp_str_t) { x->text, (size_t) (p - x->text) });
 }
 
 
-/* Facts go into headers and logs: no control characters. */
-static mcp_str_t
-mcp_exchange_printable(mcp_str_t s)
+/*
+ * A client that leaves may leave a call behind that was over, or one that ends
+ * with that (mcp_max_wait 0).
+ */
+void
+mcp_exchange_last(mcp_exchange_t *x)
 {
-    size_t  i;
+    mcp_stream_info_t  info;
 
-    for (i = 0; i < s.len; i++) {
-        if ((unsigned char) s.data[i] < 0x20 || s.data[i] == 0x7f) {
-            return mcp_str("?");
-        }
+    if (x->ending != MCP_ENDING_NONE || x->door.is) {
+        return;
     }
 
-    return s;
+    if (x->state == MCP_EXCHANGE_WAIT) {
+        if (x->call && x->call->policy.max_wait == 0) {
+            x->ending = MCP_ENDING_EXPIRED;
+        }
+
+        return;
+    }
+
+    if (x->state != MCP_EXCHANGE_STREAM || x->done || x->listener
+        || mcp_store_info(x->node->store, &x->ref, &info) != MCP_OK)
+    {
+        return;
+    }
+
+    x->ending = mcp_ending_of(&info);
+
+    if (x->ending == MCP_ENDING_NONE && x->bound) {
+        x->ending = MCP_ENDING_EXPIRED;
+    }
 }
 
 
 const mcp_facts_t *
 mcp_exchange_facts(mcp_exchange_t *x)
 {
-    char       *p, *number;
-    mcp_str_t  *value;
+    char         *p, *number;
+    mcp_facts_t  *facts;
 
-    value = x->facts.value;
+    facts = &x->facts;
 
-    value[MCP_FACT_PRINCIPAL] = x->principal_name;
-    value[MCP_FACT_METHOD] = mcp_exchange_printable(x->msg.method);
-    value[MCP_FACT_REQUEST_ID] = x->msg.id;
-    value[MCP_FACT_OUTCOME].data = x->outcome;
-    value[MCP_FACT_OUTCOME].len = strlen(x->outcome);
+    mcp_fact_set(facts, MCP_FACT_PRINCIPAL, x->principal_name);
+    mcp_fact_set(facts, MCP_FACT_METHOD, x->msg.method);
+    mcp_fact_set(facts, MCP_FACT_REQUEST_ID, x->msg.id);
+    mcp_fact_set(facts, MCP_FACT_OUTCOME,
+                 (mcp_str_t) { x->outcome, strlen(x->outcome) });
+    mcp_fact_set(facts, MCP_FACT_RESULT, mcp_ending_name(x->ending));
 
     if (x->has_session) {
         mcp_exchange_session_facts(x);
@@ -670,22 +716,21 @@ mcp_exchange_facts(mcp_exchange_t *x)
 
     if (x->handle || x->call) {
         mcp_stream_id_short(p, x->handle ? x->ref.id : x->call->id);
-        value[MCP_FACT_CALL].data = p;
-        value[MCP_FACT_CALL].len = 8;
+        mcp_fact_set(facts, MCP_FACT_CALL, (mcp_str_t) { p, 8 });
     }
 
     if (x->handle) {
         number = p + 9;
-        value[MCP_FACT_EVENTS].data = number;
-        value[MCP_FACT_EVENTS].len =
-            (size_t) (mcp_uint_print(number, x->cursor.seq - x->first)
-                      - number);
-        value[MCP_FACT_FACE] = x->face ? x->face->name : mcp_str("polling");
+        p = mcp_uint_print(number, x->cursor.seq - x->first);
+        mcp_fact_set(facts, MCP_FACT_EVENTS,
+                     (mcp_str_t) { number, (size_t) (p - number) });
+        mcp_fact_set(facts, MCP_FACT_FACE,
+                     x->face ? x->face->name : mcp_str("polling"));
 
         if (x->resumed) {
-            value[MCP_FACT_RESUMED] = mcp_str("1");
+            mcp_fact_set(facts, MCP_FACT_RESUMED, mcp_str("1"));
         }
     }
 
-    return &x->facts;
+    return facts;
 }

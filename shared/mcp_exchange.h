@@ -37,6 +37,9 @@ typedef struct {
     const mcp_str_t     *server_names; /* configured, see mcp_http.h */
     size_t               n_server_names;
     mcp_str_t            principal;    /* empty: none */
+    mcp_str_t            address;      /* the client's, as trusted proxies say,
+                                          in network order: 4 bytes or 16;
+                                          empty: none, as of a Unix socket */
     unsigned             loopback:1;   /* came in on a loopback address */
     unsigned             local:1;      /* the peer is this machine */
     unsigned             secure:1;     /* came in by TLS */
@@ -59,7 +62,7 @@ mcp_exchange_t *mcp_exchange_create(mcp_node_t *node,
     const mcp_endpoint_t *endpoint, void *glue);
 
 /* A request at the publish door of a zone.  token: the configured static
- * token, may be empty; public: peers other than this machine are let in. */
+ * token, may be empty; open: peers other than this machine are let in. */
 mcp_exchange_t *mcp_exchange_create_publish(mcp_node_t *node,
     const mcp_endpoint_t *endpoint, mcp_str_t token, int open, void *glue);
 
@@ -109,6 +112,10 @@ void mcp_exchange_close(mcp_exchange_t *x);
  * answers, belongs to a batch, or no backend is at work now.
  */
 int mcp_exchange_lasts(const mcp_exchange_t *x);
+
+/* The server's request ends: what the facts are from now on is the last word,
+ * for logs. */
+void mcp_exchange_last(mcp_exchange_t *x);
 
 /* What logs and maps want to know. */
 const mcp_facts_t *mcp_exchange_facts(mcp_exchange_t *x);

@@ -110,6 +110,21 @@ mcp_faces_idle(mcp_exchange_t *x)
 }
 
 
+int
+mcp_faces_stays(mcp_exchange_t *x)
+{
+    size_t  i;
+
+    for (i = 0; i < MCP_FACES; i++) {
+        if (mcp_faces[i]->stays && mcp_faces[i]->stays(x)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
 void
 mcp_faces_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
@@ -157,16 +172,37 @@ mcp_faces_spec(const mcp_call_t *call, mcp_stream_spec_t *spec)
     spec->promised = 1;
 
     if (spec->max_events) {
-        spec->max_events += (uint32_t) call->n + 1;
+        spec->max_events += 2 * (uint32_t) call->n;
     }
 
     if (spec->max_bytes) {
-        spec->max_bytes += (call->n + 1) * MCP_FACE_EVENT_MAX;
+        spec->max_bytes += 2 * call->n * MCP_FACE_EVENT_MAX;
 
         for (i = 0; i < call->n; i++) {
             spec->max_bytes += 2 * call->requests[i].id.len;
         }
     }
+}
+
+
+uint64_t
+mcp_faces_stream_after(const mcp_call_t *call)
+{
+    uint64_t               after;
+    const mcp_endpoint_t  *endpoint;
+
+    after = call->policy.stream_after;
+    endpoint = call->endpoint;
+
+    if (call->policy.resumable && endpoint->policy_after < after
+        && (endpoint->link
+            || (call->session.capabilities
+                & (MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS))))
+    {
+        after = endpoint->policy_after;
+    }
+
+    return after;
 }
 
 
@@ -210,7 +246,8 @@ mcp_faces_interim(mcp_exchange_t *x)
 
 
 int
-mcp_faces_result(mcp_request_t *req, mcp_str_t body, mcp_buf_t *out)
+mcp_faces_result(mcp_request_t *req, const mcp_backend_msg_t *msg,
+    mcp_buf_t *out)
 {
     int     rc;
     size_t  i;
@@ -219,11 +256,24 @@ mcp_faces_result(mcp_request_t *req, mcp_str_t body, mcp_buf_t *out)
 
     for (i = 0; rc == MCP_DONE && i < MCP_FACES; i++) {
         if (mcp_faces[i]->result) {
-            rc = mcp_faces[i]->result(req, body, out);
+            rc = mcp_faces[i]->result(req, msg, out);
         }
     }
 
     return rc;
+}
+
+
+void
+mcp_faces_keep(mcp_request_t *req, mcp_ending_e how)
+{
+    size_t  i;
+
+    for (i = 0; i < MCP_FACES; i++) {
+        if (mcp_faces[i]->keep) {
+            mcp_faces[i]->keep(req, how);
+        }
+    }
 }
 
 
@@ -309,7 +359,9 @@ int
 mcp_face_find(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
     mcp_stream_info_t *info)
 {
-    if (mcp_store_find(x->node->store, id, info) != MCP_OK
+    if (mcp_store_find(x->node->store, id,
+                       x->node->env->now(x->node->env->ctx), info)
+        != MCP_OK
         || !mcp_face_allows(x, info))
     {
         return MCP_ERR_NOT_FOUND;
@@ -334,9 +386,17 @@ mcp_face_cursor(mcp_exchange_t *x, const mcp_stream_info_t *info,
     }
 
     if (memcmp(id, info->ref.id, MCP_STREAM_ID_LEN) != 0
-        || *after > info->last_seq)
+        || (*after & ~MCP_EVENT_ANSWERED) > info->last_seq)
     {
         return MCP_FAULT_EVENT_ID_UNKNOWN;
+    }
+
+    if (*after & MCP_EVENT_ANSWERED) {
+        return MCP_FAULT_NONE;
+    }
+
+    if (*after > info->confirmed_seq) {
+        (void) mcp_store_acknowledge(x->node->store, &info->ref, *after);
     }
 
     return MCP_FAULT_NONE;
@@ -427,14 +487,14 @@ mcp_face_resume(mcp_exchange_t *x, const mcp_face_t *face,
 
 
 int
-mcp_face_add_first(mcp_call_t *call, mcp_buf_t *buf)
+mcp_face_add_first(mcp_request_t *req, mcp_buf_t *buf)
 {
     int  rc;
 
     rc = buf->failed;
 
     if (rc == MCP_OK) {
-        rc = mcp_call_append(call, (mcp_str_t) { buf->data, buf->len },
+        rc = mcp_call_append(req, (mcp_str_t) { buf->data, buf->len },
                              MCP_STATE_PROCESSING);
     }
 

@@ -25,7 +25,8 @@
 typedef enum {
     MCP_TAIL_OVER = 0,         /* the stream is over, and all of it was read */
     MCP_TAIL_PARTED,           /* it goes on: the client is to come back */
-    MCP_TAIL_LOST              /* another one reads it, or it is gone */
+    MCP_TAIL_TAKEN,            /* another one reads it */
+    MCP_TAIL_LOST              /* it is gone */
 } mcp_tail_e;
 
 
@@ -56,6 +57,10 @@ struct mcp_face_s {
     /* A consumer has read all there is now: 1 to close its connection. */
     int           (*idle)(mcp_exchange_t *x);
 
+    /* Another one has taken the stream over: 1 to keep the connection until
+     * it is to be closed at will, without reading. */
+    int           (*stays)(mcp_exchange_t *x);
+
     /* In place of mcp_store_read(), into x->out, for a consumer whose
      * x->face this is. */
     int           (*read)(mcp_exchange_t *x);
@@ -71,7 +76,8 @@ struct mcp_face_s {
     int           (*open)(mcp_exchange_t *x);
 
     /* A request for a backend, alone in its POST: MCP_AGAIN to make a call of
-     * it, else as mcp_exchange_body(). */
+     * it, else as mcp_exchange_body(), which returns MCP_AGAIN if the exchange
+     * waits. */
     int           (*call)(mcp_exchange_t *x);
 
     /* The call was made and is about to start; or it could not be made. */
@@ -84,11 +90,13 @@ struct mcp_face_s {
     /* A backend's result: MCP_OK if out has another in its place, MCP_DONE if
      * not, MCP_ERR_SYNTAX if it may not be (why is in the log),
      * MCP_ERR_MEMORY. */
-    int           (*result)(mcp_request_t *req, mcp_str_t body,
+    int           (*result)(mcp_request_t *req, const mcp_backend_msg_t *msg,
                       mcp_buf_t *out);
 
-    /* The request ends with an error, or without an answer, or its client has
-     * left it. */
+    /* The request has a result, which is about to be given to its client. */
+    void          (*keep)(mcp_request_t *req, mcp_ending_e how);
+
+    /* The request ends with an error, or without an answer. */
     void          (*undo)(mcp_request_t *req);
 };
 
@@ -101,15 +109,22 @@ int  mcp_faces_begin(mcp_call_t *call);
  * append: nobody reads by then. */
 void mcp_faces_spec(const mcp_call_t *call, mcp_stream_spec_t *spec);
 
+/* After how many ms a call becomes a stream, whatever its backend does:
+ * earlier where that tells the client how to come back. */
+uint64_t mcp_faces_stream_after(const mcp_call_t *call);
+
 int  mcp_faces_look(mcp_exchange_t *x, const mcp_head_t *head);
 void mcp_faces_head(mcp_exchange_t *x);
 int  mcp_faces_idle(mcp_exchange_t *x);
+int  mcp_faces_stays(mcp_exchange_t *x);
 void mcp_faces_tail(mcp_exchange_t *x, mcp_tail_e how);
 int  mcp_faces_call(mcp_exchange_t *x);
 void mcp_faces_start(mcp_call_t *call);
 void mcp_faces_unmade(mcp_exchange_t *x);
 void mcp_faces_interim(mcp_exchange_t *x);
-int  mcp_faces_result(mcp_request_t *req, mcp_str_t body, mcp_buf_t *out);
+int  mcp_faces_result(mcp_request_t *req, const mcp_backend_msg_t *msg,
+        mcp_buf_t *out);
+void mcp_faces_keep(mcp_request_t *req, mcp_ending_e how);
 void mcp_faces_undo(mcp_request_t *req);
 
 /* The face whose method this is, if the client declared that it knows it, or
@@ -141,9 +156,9 @@ int mcp_face_allows(const mcp_exchange_t *x, const mcp_stream_info_t *info);
 int mcp_face_find(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
     mcp_stream_info_t *info);
 
-/* What the client has according to its Last-Event-ID, or *after as it is when
- * it sent none: MCP_FAULT_NONE; else that it is malformed, or not of this
- * stream. */
+/* What the client has according to its Last-Event-ID, which is noted down, or
+ * *after as it is when it sent none: MCP_FAULT_NONE; else that it is malformed,
+ * or not of this stream. */
 mcp_fault_e mcp_face_cursor(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t *after);
 
@@ -158,9 +173,9 @@ int mcp_face_resume(mcp_exchange_t *x, const mcp_face_t *face,
 /* What a token that does not open anything is answered, whatever the reason. */
 int mcp_face_refuse(mcp_exchange_t *x);
 
-/* One of a call's first events, and frees buf; what mcp_store_append()
+/* One of a request's first events, and frees buf; what mcp_store_append()
  * returns, or MCP_ERR_MEMORY. */
-int mcp_face_add_first(mcp_call_t *call, mcp_buf_t *buf);
+int mcp_face_add_first(mcp_request_t *req, mcp_buf_t *buf);
 
 /* Appends seconds, with decimals where there must be. */
 void mcp_face_seconds(mcp_buf_t *buf, uint64_t ms);

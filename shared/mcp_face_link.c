@@ -7,8 +7,13 @@
  * The URL is the one of the request with an argument that holds a token:
  * stream id (16), number of the event that it begins after (8), turn (4),
  * capabilities of the client (2).  A token needs no session, which has its
- * stream all the same.  When questions of a stream are answered by one, the
- * stream's next turn begins, and all of the turns before are spent.
+ * stream all the same.
+ *
+ * Who answers questions gets a URL of the next turn.  It may not arrive: URLs
+ * of a turn are spent when one of a later turn is used, and not before.  The
+ * least turn that is good is noted down in the stream, doubled, and one more
+ * when its questions were answered by such a URL: then the same answers may
+ * come again.
  */
 
 
@@ -27,6 +32,9 @@
 #define MCP_FACE_LINK_ARG      "mcp-stream="
 #define MCP_FACE_LINK_ARG_LEN  (sizeof(MCP_FACE_LINK_ARG) - 1)
 #define MCP_FACE_LINK_REL      ">; rel=\"stream\""
+
+#define mcp_face_link_least(info)     ((info)->turn / 2)
+#define mcp_face_link_answered(info)  ((info)->turn % 2)
 
 #define MCP_FACE_LINK_TARGET_MAX  2048
 #define MCP_FACE_LINK_OTHER                                                  \
@@ -84,9 +92,95 @@ mcp_face_link_put(char *p, mcp_str_t s)
 }
 
 
+static int
+mcp_face_link_hex(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+
+    c |= 0x20;
+
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+
+/* The first character of s, which is not empty, and how many bytes it takes:
+ * what is percent-encoded is the same (RFC 3986, 6.2.2.2). */
+static size_t
+mcp_face_link_char(const char *s, size_t len, char *c)
+{
+    int  high, low;
+
+    if (*s == '%' && len >= 3) {
+        high = mcp_face_link_hex(s[1]);
+        low = mcp_face_link_hex(s[2]);
+
+        if (high >= 0 && low >= 0) {
+            *c = (char) (high << 4 | low);
+            return 3;
+        }
+    }
+
+    *c = *s;
+
+    return 1;
+}
+
+
+/* How many bytes our argument's name and "=" take at s; 0: they are not
+ * there. */
+static size_t
+mcp_face_link_name(const char *s, size_t len)
+{
+    char    c;
+    size_t  i, n;
+
+    static const char  name[] = MCP_FACE_LINK_ARG;
+
+    n = 0;
+
+    for (i = 0; name[i] != '='; i++) {
+        if (n == len) {
+            return 0;
+        }
+
+        n += mcp_face_link_char(s + n, len - n, &c);
+
+        if (c != name[i]) {
+            return 0;
+        }
+    }
+
+    return n < len && s[n] == '=' ? n + 1 : 0;
+}
+
+
+/* A token as it was before somebody has encoded it; one that does not fit is
+ * none. */
+static mcp_str_t
+mcp_face_link_decode(mcp_str_t s, char *buf, size_t size)
+{
+    size_t  i, n;
+
+    n = 0;
+
+    for (i = 0; i < s.len; n++) {
+        if (n == size) {
+            return mcp_null_str;
+        }
+
+        i += mcp_face_link_char(s.data + i, s.len - i, buf + n);
+    }
+
+    return (mcp_str_t) { buf, n };
+}
+
+
 /*
  * The next argument of a query, *rest being what follows it; 0 at the end.
- * *value gets what our argument holds, and is left alone by others.
+ * *value gets what our argument holds, and is left alone by others: of several
+ * the last one counts.
  */
 static int
 mcp_face_link_arg(mcp_str_t *rest, mcp_str_t *arg, mcp_str_t *value)
@@ -105,11 +199,11 @@ mcp_face_link_arg(mcp_str_t *rest, mcp_str_t *arg, mcp_str_t *value)
     rest->data += n;
     rest->len -= n;
 
-    if (arg->len >= MCP_FACE_LINK_ARG_LEN
-        && memcmp(arg->data, MCP_FACE_LINK_ARG, MCP_FACE_LINK_ARG_LEN) == 0)
-    {
-        value->data = arg->data + MCP_FACE_LINK_ARG_LEN;
-        value->len = arg->len - MCP_FACE_LINK_ARG_LEN;
+    n = mcp_face_link_name(arg->data, arg->len);
+
+    if (n) {
+        value->data = arg->data + n;
+        value->len = arg->len - n;
     }
 
     return 1;
@@ -144,7 +238,7 @@ static int
 mcp_face_link_secret(const mcp_endpoint_t *endpoint, mcp_str_t *rest,
     mcp_str_t *secret)
 {
-    size_t       i, end;
+    size_t       i, n, end;
     const char  *p;
 
     if (!endpoint->link) {
@@ -153,14 +247,18 @@ mcp_face_link_secret(const mcp_endpoint_t *endpoint, mcp_str_t *rest,
 
     p = rest->data;
 
-    for (i = 0; i + MCP_FACE_LINK_ARG_LEN <= rest->len; i++) {
-        if ((i > 0 && p[i - 1] != '?' && p[i - 1] != '&')
-            || memcmp(p + i, MCP_FACE_LINK_ARG, MCP_FACE_LINK_ARG_LEN) != 0)
-        {
+    for (i = 0; i < rest->len; i++) {
+        if (i > 0 && p[i - 1] != '?' && p[i - 1] != '&') {
             continue;
         }
 
-        i += MCP_FACE_LINK_ARG_LEN;
+        n = mcp_face_link_name(p + i, rest->len - i);
+
+        if (n == 0) {
+            continue;
+        }
+
+        i += n;
 
         for (end = i; end < rest->len; end++) {
             if (p[end] == '&' || p[end] == ' ') {
@@ -327,10 +425,8 @@ mcp_face_link_head(mcp_exchange_t *x)
         return;
     }
 
-    /* who answers begins the next */
-
-    if (x->link.turn < info.turn) {
-        x->link.turn = info.turn;
+    if (x->link.turn < mcp_face_link_least(&info)) {
+        x->link.turn = mcp_face_link_least(&info);
     }
 
     if (!mcp_face_link_can(x)) {
@@ -362,12 +458,12 @@ mcp_face_link_head(mcp_exchange_t *x)
     mcp_exchange_header(x, mcp_str("Link"),
                         (mcp_str_t) { start, (size_t) (p - start) });
 
-    /* a client of an older revision may not know that it can come back: only
-     * those who did are sent away */
+    x->link.given = 1;
 
-    if (x->face == &mcp_face_link
-        || (x->call && mcp_revision(x->session.revision)->polling))
-    {
+    /* who came back by an event id does not know of URLs: it is not sent away
+     * again, and answers at the endpoint */
+
+    if (x->face == &mcp_face_link || x->call) {
         x->link.closes = 1;
     }
 }
@@ -421,6 +517,28 @@ mcp_face_link_nothing(mcp_exchange_t *x, const char *outcome)
 }
 
 
+/* Notes the turn down as it is in the stream, unless it is there already. */
+static void
+mcp_face_link_note(mcp_exchange_t *x, mcp_stream_info_t *info, uint32_t turn)
+{
+    mcp_store_t  *store;
+
+    store = x->node->store;
+
+    while (info->turn < turn
+           && mcp_store_set_turn(store, &info->ref, info->turn, turn)
+              == MCP_ERR_DENIED
+           && mcp_store_info(store, &info->ref, info) == MCP_OK)
+    {
+        /* void */
+    }
+
+    if (info->turn < turn) {
+        info->turn = turn;
+    }
+}
+
+
 /* The stream that the URL names, and where it begins.  Without a session in
  * the request it becomes the stream's. */
 static mcp_fault_e
@@ -430,7 +548,9 @@ mcp_face_link_find(mcp_exchange_t *x, mcp_stream_info_t *info,
     uint32_t        value;
     uint64_t        now;
     mcp_fault_e     fault;
+    mcp_str_t       token;
     mcp_store_t    *store;
+    char            text[MCP_TOKEN_TEXT_MAX];
     unsigned char   data[MCP_FACE_LINK_LEN];
 
     store = x->node->store;
@@ -443,8 +563,10 @@ mcp_face_link_find(mcp_exchange_t *x, mcp_stream_info_t *info,
         return fault;
     }
 
-    if (mcp_face_open_token(x->endpoint->keys, MCP_FACE_LINK_PURPOSE,
-                            x->link.token, data, sizeof(data))
+    token = mcp_face_link_decode(x->link.token, text, sizeof(text));
+
+    if (mcp_face_open_token(x->endpoint->keys, MCP_FACE_LINK_PURPOSE, token,
+                            data, sizeof(data))
         != MCP_OK)
     {
         return MCP_FAULT_LINK;
@@ -453,10 +575,10 @@ mcp_face_link_find(mcp_exchange_t *x, mcp_stream_info_t *info,
     *after = mcp_face_take(data + MCP_FACE_LINK_AFTER, 8);
     x->link.turn = (uint32_t) mcp_face_take(data + MCP_FACE_LINK_TURN, 4);
 
-    if (mcp_store_find(store, data, info) != MCP_OK
+    if (mcp_store_find(store, data, now, info) != MCP_OK
         || !(info->kind == MCP_STREAM_LISTEN ? mcp_face_owns(x, info)
                                              : mcp_face_allows(x, info))
-        || x->link.turn < info->turn
+        || x->link.turn < mcp_face_link_least(info)
         || mcp_store_value_get(store, 'd', info->session, now, &value)
            == MCP_OK)
     {
@@ -470,6 +592,10 @@ mcp_face_link_find(mcp_exchange_t *x, mcp_stream_info_t *info,
         x->session.capabilities =
             (unsigned) mcp_face_take(data + MCP_FACE_LINK_CAN, 2);
     }
+
+    /* its client has it: those before are spent */
+
+    mcp_face_link_note(x, info, 2 * x->link.turn);
 
     return MCP_FAULT_NONE;
 }
@@ -532,6 +658,10 @@ mcp_face_link_get(mcp_exchange_t *x)
         return mcp_face_link_refuse(x, fault);
     }
 
+    if (after & MCP_EVENT_ANSWERED) {
+        return mcp_face_link_nothing(x, "finished");
+    }
+
     if (after == info.last_seq) {
 
         if (info.state >= MCP_STATE_COMPLETED) {
@@ -570,7 +700,7 @@ mcp_face_link_read(mcp_exchange_t *x, mcp_str_t text,
     }
 
     if (fault != MCP_FAULT_NONE) {
-        return fault;
+        return fault == MCP_FAULT_BATCH_SIZE ? MCP_FAULT_LINK_ANSWERS : fault;
     }
 
     for (i = 0; i < *n; i++) {
@@ -581,7 +711,8 @@ mcp_face_link_read(mcp_exchange_t *x, mcp_str_t text,
         }
 
         if ((msg.kind != MCP_RPC_RESULT && msg.kind != MCP_RPC_ERROR)
-            || mcp_input_names(msg.id, stream, &number) != MCP_OK
+            || mcp_input_names(&x->node->env->mem, msg.id, stream, &number)
+               != MCP_OK
             || memcmp(stream, info->ref.id, MCP_STREAM_ID_LEN) != 0
             || number == 0 || number > info->last_seq)
         {
@@ -599,32 +730,25 @@ mcp_face_link_read(mcp_exchange_t *x, mcp_str_t text,
 
 /*
  * The questions are answered: a new stream begins behind them, with a URL of
- * its own.  Of those who come with the same URL at the same time one has it,
- * unless there is no room for the answers: then nothing has happened.  A call
- * that is over has no use for them; how it ended comes on the new stream.
+ * its own.  Answers that come again are passed over by the call, which may be
+ * over: how it goes on comes on the new stream.  Noted down before they are
+ * given, as who repeats them may meet a call that goes on already.
  */
 static int
-mcp_face_link_answer(mcp_exchange_t *x, const mcp_stream_info_t *info,
+mcp_face_link_answer(mcp_exchange_t *x, mcp_stream_info_t *info,
     uint64_t after, mcp_str_t text)
 {
-    int           rc;
-    uint32_t      turn;
-    mcp_store_t  *store;
+    int  rc;
 
-    store = x->node->store;
-    turn = x->link.turn++;
-
-    if (mcp_store_set_turn(store, &info->ref, turn, turn + 1) != MCP_OK) {
-        return mcp_face_link_refuse(x, MCP_FAULT_LINK);
-    }
+    mcp_face_link_note(x, info, 2 * x->link.turn + 1);
 
     rc = mcp_input_post(x, &info->ref, text);
 
     if (rc != MCP_OK && rc != MCP_ERR_NOT_FOUND) {
-        (void) mcp_store_set_turn(store, &info->ref, turn + 1, turn);
-
         return mcp_face_link_refuse(x, MCP_FAULT_STORE_FULL);
     }
+
+    x->link.turn++;
 
     return mcp_face_link_start(x, info, after);
 }
@@ -648,7 +772,9 @@ mcp_face_link_post(mcp_exchange_t *x, mcp_str_t text)
         fault = mcp_face_link_read(x, text, &info, &n, &after);
     }
 
-    if (fault == MCP_FAULT_NONE && info.state == MCP_STATE_PROCESSING) {
+    if (fault == MCP_FAULT_NONE && info.state == MCP_STATE_PROCESSING
+        && !mcp_face_link_answered(&info))
+    {
         fault = MCP_FAULT_LINK_INPUT;
     }
 
@@ -662,6 +788,10 @@ mcp_face_link_post(mcp_exchange_t *x, mcp_str_t text)
 
     if (after < seen) {
         after = seen;
+    }
+
+    if (after > info.confirmed_seq) {
+        (void) mcp_store_acknowledge(x->node->store, &info.ref, after);
     }
 
     mcp_store_count(x->node->store, MCP_COUNT_MESSAGES, (int64_t) n);

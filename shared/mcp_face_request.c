@@ -28,36 +28,6 @@ typedef struct {
 } mcp_face_request_t;
 
 
-/* Of strings what they say, not how they are escaped. */
-static int
-mcp_face_request_digest(const mcp_mem_t *mem, mcp_str_t id,
-    unsigned char out[MCP_DIGEST_LEN])
-{
-    int          rc;
-    mcp_str_t    parts[2];
-    mcp_arena_t  arena;
-
-    parts[0] = mcp_str("number");
-    parts[1] = id;
-
-    mcp_arena_init(&arena, mem);
-    rc = MCP_OK;
-
-    if (id.len && id.data[0] == '"') {
-        parts[0] = mcp_str("string");
-        rc = mcp_json_unescape(&arena, id, &parts[1]);
-    }
-
-    if (rc == MCP_OK) {
-        rc = mcp_digest(out, parts, 2);
-    }
-
-    mcp_arena_destroy(&arena);
-
-    return rc;
-}
-
-
 static int
 mcp_face_request_policy(mcp_request_t *req, uint64_t seq)
 {
@@ -72,8 +42,8 @@ mcp_face_request_policy(mcp_request_t *req, uint64_t seq)
     mcp_face_put(data + MCP_FACE_REQUEST_OF_SEQ, seq, 4);
     data[MCP_FACE_REQUEST_OF_NUMBER] = (unsigned char) req->job.request;
 
-    rc = mcp_face_request_digest(&call->node->env->mem, req->id,
-                                 data + MCP_STREAM_ID_LEN);
+    rc = mcp_id_digest(&call->node->env->mem, mcp_null_str, req->id,
+                       data + MCP_STREAM_ID_LEN);
     if (rc != MCP_OK) {
         return rc;
     }
@@ -97,7 +67,7 @@ mcp_face_request_policy(mcp_request_t *req, uint64_t seq)
     mcp_face_seconds(&buf, call->policy.max_wait);
     mcp_buf_lit(&buf, "}}");
 
-    return mcp_face_add_first(call, &buf);
+    return mcp_face_add_first(req, &buf);
 }
 
 
@@ -145,7 +115,7 @@ mcp_face_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
     }
 
     if (rc == MCP_OK) {
-        rc = mcp_face_request_digest(&x->node->env->mem, id, digest);
+        rc = mcp_id_digest(&x->node->env->mem, mcp_null_str, id, digest);
     }
 
     if (rc == MCP_OK
@@ -215,7 +185,11 @@ mcp_face_request_status(mcp_exchange_t *x, const mcp_rpc_t *msg,
         return MCP_FAULT_RESUME_TOKEN;
     }
 
-    seen = found.info.sent_seq > found.seq ? found.info.sent_seq : found.seq;
+    /* what was written may not have arrived: who asks has perhaps lost the
+     * connection that it was written to */
+
+    seen = found.info.confirmed_seq > found.seq ? found.info.confirmed_seq
+                                                : found.seq;
 
     if (mcp_face_cursor(x, &found.info, &seen) != MCP_FAULT_NONE
         || mcp_store_touch(x->node->store, &found.info.ref,
@@ -251,17 +225,28 @@ mcp_face_request_status(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-/* requests/resume, under the id of the request that it resumes. */
+/*
+ * requests/resume, under the id of the request that it resumes.  Of a batch it
+ * brings that request's own messages alone, without event ids: one of these
+ * would confirm the others' as well.
+ */
 static int
 mcp_face_request_open(mcp_exchange_t *x)
 {
+    int                 rc;
     mcp_face_request_t  found;
 
     if (mcp_face_request_find(x, &x->msg, x->msg.id, &found) != MCP_OK) {
         return mcp_face_refuse(x);
     }
 
-    return mcp_face_resume(x, &mcp_face_request, &found.info, found.seq);
+    rc = mcp_face_resume(x, &mcp_face_request, &found.info, found.seq);
+
+    if (rc == MCP_DONE && strcmp(found.info.method, "batch") == 0) {
+        x->cursor.only = found.number + 1;
+    }
+
+    return rc;
 }
 
 

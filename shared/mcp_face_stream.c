@@ -46,9 +46,12 @@ mcp_face_stream_seq(mcp_call_t *call)
 
 
 static void
-mcp_face_stream_create(mcp_call_t *call, mcp_buf_t *buf)
+mcp_face_stream_create(const mcp_request_t *req, mcp_buf_t *buf)
 {
-    unsigned char  data[MCP_FACE_STREAM_LEN];
+    mcp_call_t     *call;
+    unsigned char   data[MCP_FACE_STREAM_LEN];
+
+    call = req->call;
 
     memcpy(data, call->id, MCP_STREAM_ID_LEN);
     mcp_face_put(data + MCP_STREAM_ID_LEN, mcp_face_stream_seq(call), 4);
@@ -61,13 +64,8 @@ mcp_face_stream_create(mcp_call_t *call, mcp_buf_t *buf)
     mcp_face_add_token(buf, call->endpoint->keys, MCP_FACE_STREAM_PURPOSE,
                        data, sizeof(data));
 
-    /* a batch was not one request */
-
-    if (!call->batch) {
-        mcp_buf_lit(buf, ",\"requestId\":");
-        mcp_buf_str(buf, call->requests[0].id);
-    }
-
+    mcp_buf_lit(buf, ",\"requestId\":");
+    mcp_buf_str(buf, req->id);
     mcp_buf_lit(buf, ",\"resumeInterval\":{");
 
     if (call->policy.min_wait) {
@@ -84,20 +82,32 @@ mcp_face_stream_create(mcp_call_t *call, mcp_buf_t *buf)
 }
 
 
+/* One for each request of a batch that is not answered yet: it is one stream
+ * for all of them. */
 static int
 mcp_face_stream_begin(mcp_call_t *call)
 {
+    int        rc;
+    size_t     i;
     mcp_buf_t  buf;
 
     if (!(call->session.capabilities & MCP_CLIENT_STREAMS)) {
         return MCP_OK;
     }
 
-    mcp_buf_init(&buf, &call->node->env->mem, SIZE_MAX / 2);
+    rc = MCP_OK;
 
-    mcp_face_stream_create(call, &buf);
+    for (i = 0; rc == MCP_OK && i < call->n; i++) {
+        if (call->requests[i].state == MCP_REQUEST_OVER) {
+            continue;
+        }
 
-    return mcp_face_add_first(call, &buf);
+        mcp_buf_init(&buf, &call->node->env->mem, SIZE_MAX / 2);
+        mcp_face_stream_create(&call->requests[i], &buf);
+        rc = mcp_face_add_first(&call->requests[i], &buf);
+    }
+
+    return rc;
 }
 
 
@@ -159,7 +169,9 @@ mcp_face_stream_poll(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_buf_t *out)
         return MCP_FAULT_RESUME_TOKEN;
     }
 
-    seen = info.sent_seq > seq ? info.sent_seq : seq;
+    /* what was written may not have arrived */
+
+    seen = info.confirmed_seq > seq ? info.confirmed_seq : seq;
 
     if (mcp_face_cursor(x, &info, &seen) != MCP_FAULT_NONE
         || mcp_store_touch(x->node->store, &info.ref,
@@ -181,7 +193,7 @@ static void
 mcp_face_stream_tell(mcp_exchange_t *x, const mcp_stream_info_t *info,
     int sent, size_t start, mcp_buf_t *out)
 {
-    if (!mcp_face_allows(x, info)) {
+    if (!mcp_face_allows(x, info) || info->turn == MCP_CALL_KEPT) {
         return;
     }
 
@@ -197,7 +209,7 @@ mcp_face_stream_tell(mcp_exchange_t *x, const mcp_stream_info_t *info,
         mcp_buf_lit(out, ",");
     }
 
-    mcp_face_stream_status(out, info, info->sent_seq);
+    mcp_face_stream_status(out, info, info->confirmed_seq);
 }
 
 
@@ -307,7 +319,7 @@ mcp_face_stream_open(mcp_exchange_t *x)
 static void
 mcp_face_stream_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
-    if (how != MCP_TAIL_OVER || x->listener
+    if (how != MCP_TAIL_OVER || x->listener || x->cursor.only
         || !(x->session.capabilities & MCP_CLIENT_STREAMS))
     {
         return;

@@ -1,26 +1,34 @@
 
 /*
- * Resume tokens in params and results (MCP PR #1003), for clients that declare
- * resumeTokens.  Two kinds:
+ * Resume tokens in params and results (MCP PR #1003).  Two kinds:
  *
- *   'b'  a backend's own: what it returns as nextResumeToken goes out wrapped,
- *        and comes back to it unwrapped, once.
- *   'm'  ours: a tool's call that takes long is answered with an interim
- *        result; the same request with the token is answered with the rest.
+ *   a page's  what a backend returns as nextResumeToken goes out sealed,
+ *             whoever asked, and comes back to it as it was, once;
+ *   ours      for clients that declare resumeTokens: a tool's call that takes
+ *             long is answered with an interim result; the same request with
+ *             the token is answered with the rest.
  *
- * The token: kind (1), expiry in ms (8), digest of whose it is and of the
- * request (16), then the stream id (16) or the digest of the backend's token
- * (16), and the last event before the interim result (8; else random, so that
- * no two are the same).  A backend's token follows in base64url, behind a
- * dot.
+ * Ours is signed: kind (1), expiry in ms (8), digest of whose it is and of the
+ * request (16), stream id (16), the last event before the interim result (8).
+ * It is good until it expires or the stream has gone: who has it has the
+ * events before it, and gets all others again, since what was written to a
+ * connection may have been lost with it.
  *
- * One of ours is good until it expires or the stream has gone: who has it has
- * the events before it, and gets all others again, since what was written to
- * a connection may have been lost with it.
+ * A page's is "p." and what is sealed: expiry (8), id of the call that
+ * returned it if that came with such a token itself (16), the backend's token
+ * as JSON.  Whose it is, and the request, it is bound to.  The answer to a call
+ * that comes with one is kept as its stream: who comes with the token again
+ * gets that, until the token in it is used.
+ *
+ * That stream's id is the token's digest but for its first bytes, which are
+ * random: the store has them by the digest.  So a call that takes the place of
+ * one that came to nothing is another stream, and no event has the id of one
+ * that a client may have seen (2025-11-25, basic/transports, "Resumability and
+ * Redelivery").
  */
 
 
-#include "mcp_base64.h"
+#include "mcp_digest.h"
 #include "mcp_face.h"
 
 
@@ -31,8 +39,23 @@
 #define MCP_FACE_TOKEN_OF_REST  (9 + MCP_DIGEST_LEN)
 #define MCP_FACE_TOKEN_OF_SEQ   (9 + 2 * MCP_DIGEST_LEN)
 
+#define MCP_FACE_TOKEN_PAGE     mcp_str("p.")
+#define MCP_FACE_TOKEN_HEAD     (8 + MCP_STREAM_ID_LEN)
+
+/* ms: for what is superseded where there are no interim results */
+#define MCP_FACE_TOKEN_WAIT     10000
+
+/* ms: how often to look for an answer that another one waits for */
+#define MCP_FACE_TOKEN_LOOK     50
+
 /* of a backend; longer ones are not passed on */
 #define MCP_FACE_TOKEN_MAX      2048
+
+/* What the store has of a page's token that was used: its call is no stream
+ * yet; any other value begins the id of the stream that it is, or was. */
+#define MCP_FACE_TOKEN_USED     0
+#define MCP_FACE_TOKEN_RANDOM   4
+
 
 #define MCP_FACE_TOKEN_NEXT     mcp_str("nextResumeToken")
 #define MCP_FACE_TOKEN_KEY      mcp_str("resumeToken")
@@ -40,6 +63,9 @@
 #define MCP_FACE_TOKEN_TEXT                                                  \
     "Interim result: the call has not ended yet. Repeat the same request "   \
     "with the resume token to get the rest."
+
+
+static void mcp_face_token_same(mcp_exchange_t *x);
 
 
 static int
@@ -51,55 +77,19 @@ mcp_face_token_asked(const mcp_endpoint_t *endpoint,
 }
 
 
-/* JSON without white space between its parts. */
-static void
-mcp_face_token_compact(mcp_buf_t *buf, mcp_str_t raw)
-{
-    const char  *p, *end, *next;
-
-    end = raw.data + raw.len;
-
-    for (p = raw.data; p < end; p = next) {
-        next = p + 1;
-
-        if (*p == '"') {
-            next = mcp_json_string_end(p, end);
-            next = next ? next : end;
-
-        } else if (mcp_json_is_space(*p)) {
-            continue;
-        }
-
-        mcp_buf_add(buf, p, (size_t) (next - p));
-    }
-}
-
-
 /* Whose request it is and what it asks for, whatever token it brings. */
 static int
-mcp_face_token_bind(const mcp_mem_t *mem, const mcp_session_t *session,
-    mcp_str_t method, mcp_str_t params, unsigned char out[MCP_DIGEST_LEN])
+mcp_face_token_bind(const mcp_endpoint_t *endpoint, const mcp_mem_t *mem,
+    const mcp_session_t *session, mcp_str_t method, mcp_str_t params,
+    unsigned char out[MCP_DIGEST_LEN])
 {
-    int               rc;
-    mcp_buf_t         buf;
-    mcp_str_t         key, parts[5];
-    mcp_json_iter_t   iter;
-    mcp_json_value_t  value;
+    int            rc;
+    mcp_str_t      parts[5];
+    unsigned char  digest[MCP_DIGEST_LEN];
 
-    mcp_buf_init(&buf, mem, SIZE_MAX / 2);
-    mcp_json_iter_init(&iter, params);
-
-    while (mcp_json_iter_next(&iter, &key, &value)) {
-        if (mcp_json_str_eq(key, mcp_str("_meta"))
-            || mcp_json_str_eq(key, MCP_FACE_TOKEN_KEY))
-        {
-            continue;
-        }
-
-        mcp_face_token_compact(&buf, key);
-        mcp_buf_lit(&buf, ":");
-        mcp_face_token_compact(&buf, value.raw);
-        mcp_buf_lit(&buf, ",");
+    rc = mcp_digest_params(mem, params, endpoint->max_depth, digest);
+    if (rc != MCP_OK) {
+        return rc;
     }
 
     parts[0] = mcp_str("resume");
@@ -107,136 +97,45 @@ mcp_face_token_bind(const mcp_mem_t *mem, const mcp_session_t *session,
     parts[2] = (mcp_str_t) { (const char *) session->principal,
                              MCP_DIGEST_LEN };
     parts[3] = method;
-    parts[4] = (mcp_str_t) { buf.data, buf.len };
+    parts[4] = (mcp_str_t) { (const char *) digest, MCP_DIGEST_LEN };
 
-    rc = buf.failed;
-
-    if (rc == MCP_OK) {
-        rc = mcp_digest(out, parts, 5);
-    }
-
-    mcp_buf_free(&buf);
-
-    return rc;
+    return mcp_digest(out, parts, 5);
 }
 
 
 static void
-mcp_face_token_make(unsigned char data[MCP_FACE_TOKEN_LEN], char kind,
-    uint64_t expires, const unsigned char bind[MCP_DIGEST_LEN],
-    const unsigned char rest[MCP_DIGEST_LEN], uint64_t seq)
+mcp_face_token_make(unsigned char data[MCP_FACE_TOKEN_LEN], uint64_t expires,
+    const unsigned char bind[MCP_DIGEST_LEN],
+    const unsigned char stream[MCP_STREAM_ID_LEN], uint64_t seq)
 {
-    data[0] = (unsigned char) kind;
+    data[0] = 'm';
     mcp_face_put(data + 1, expires, 8);
     memcpy(data + MCP_FACE_TOKEN_OF_BIND, bind, MCP_DIGEST_LEN);
-    memcpy(data + MCP_FACE_TOKEN_OF_REST, rest, MCP_DIGEST_LEN);
+    memcpy(data + MCP_FACE_TOKEN_OF_REST, stream, MCP_STREAM_ID_LEN);
     mcp_face_put(data + MCP_FACE_TOKEN_OF_SEQ, seq, 8);
 }
 
 
 /* --- what clients bring --- */
 
-/* The tokens in an object: behind the n that there are already, as far as
- * there is room; the number of all. */
-static size_t
-mcp_face_token_place(const mcp_json_value_t *object,
-    mcp_json_value_t places[2], size_t n)
-{
-    mcp_str_t         key;
-    mcp_json_iter_t   iter;
-    mcp_json_value_t  value;
-
-    if (object->type != MCP_JSON_OBJECT) {
-        return n;
-    }
-
-    mcp_json_iter_init(&iter, object->raw);
-
-    while (mcp_json_iter_next(&iter, &key, &value)) {
-        if (!mcp_json_str_eq(key, MCP_FACE_TOKEN_KEY)) {
-            continue;
-        }
-
-        if (n < 2) {
-            places[n] = value;
-        }
-
-        n++;
-    }
-
-    return n;
-}
-
-
-/* Where a request has its token: in _meta, or at the top of params.  All of
- * them, as who reads it next may take another than we. */
+/* Where a request has its token: in _meta, or at the top of params, or both;
+ * their number. */
 static size_t
 mcp_face_token_places(const mcp_rpc_t *msg, mcp_json_value_t places[2])
 {
-    return mcp_face_token_place(&msg->meta, places,
-                                mcp_face_token_place(&msg->params, places, 0));
-}
+    size_t  n;
 
+    n = 0;
 
-/* A token's signed part and, behind a dot, a backend's own, which is put into
- * the arena. */
-static int
-mcp_face_token_read(mcp_exchange_t *x, mcp_str_t text,
-    unsigned char data[MCP_FACE_TOKEN_LEN], mcp_str_t *inner)
-{
-    size_t          n, len, max;
-    mcp_str_t       head;
-    unsigned char  *p;
-    unsigned char   digest[MCP_DIGEST_LEN];
-
-    for (n = 0; n < text.len && text.data[n] != '.'; n++) { /* void */ }
-
-    head.data = text.data;
-    head.len = n;
-    *inner = mcp_null_str;
-
-    if (mcp_face_open_token(x->endpoint->keys, MCP_FACE_TOKEN_PURPOSE, head,
-                            data, MCP_FACE_TOKEN_LEN)
-        != MCP_OK)
-    {
-        return MCP_ERR_NOT_FOUND;
+    if (msg->resume_token.type != MCP_JSON_NONE) {
+        places[n++] = msg->resume_token;
     }
 
-    if (data[0] != 'b') {
-        return n == text.len ? MCP_OK : MCP_ERR_NOT_FOUND;
+    if (msg->meta_resume_token.type != MCP_JSON_NONE) {
+        places[n++] = msg->meta_resume_token;
     }
 
-    if (n == text.len) {
-        return MCP_ERR_NOT_FOUND;
-    }
-
-    head.data = text.data + n + 1;
-    head.len = text.len - n - 1;
-    max = mcp_base64url_decoded_len(head.len);
-
-    if (max > MCP_FACE_TOKEN_MAX) {
-        return MCP_ERR_NOT_FOUND;
-    }
-
-    p = mcp_arena_alloc(&x->arena, max + 1);
-    if (p == NULL) {
-        return MCP_ERR_MEMORY;
-    }
-
-    if (mcp_base64url_decode(head, p, max, &len) != MCP_OK) {
-        return MCP_ERR_NOT_FOUND;
-    }
-
-    inner->data = (const char *) p;
-    inner->len = len;
-
-    if (mcp_digest(digest, inner, 1) != MCP_OK
-        || memcmp(digest, data + MCP_FACE_TOKEN_OF_REST, MCP_DIGEST_LEN) != 0)
-    {
-        return MCP_ERR_NOT_FOUND;
-    }
-
-    return MCP_OK;
+    return n;
 }
 
 
@@ -294,70 +193,55 @@ mcp_face_token_unwrap(mcp_exchange_t *x, const mcp_json_value_t *places,
 }
 
 
-/* A backend's token may be used once, unless that ends with an error. */
-static int
-mcp_face_token_pass(mcp_exchange_t *x, const mcp_json_value_t *places,
-    size_t n, const unsigned char data[MCP_FACE_TOKEN_LEN], mcp_str_t inner)
+/* Frees a stream of this caller's that keeps an answer. */
+static void
+mcp_face_token_drop(mcp_exchange_t *x,
+    const unsigned char id[MCP_STREAM_ID_LEN])
 {
-    int             rc;
-    uint64_t        now, expires;
-    mcp_str_t       part;
-    unsigned char  *key;
+    mcp_stream_info_t  info;
 
-    /* a call that is refused does not use it up */
-
-    if (x->full) {
-        return MCP_AGAIN;
-    }
-
-    now = x->node->env->now(x->node->env->ctx);
-    expires = mcp_face_take(data + 1, 8);
-
-    key = mcp_arena_alloc(&x->arena, MCP_DIGEST_LEN);
-    if (key == NULL) {
-        return MCP_ERR_MEMORY;
-    }
-
-    part.data = (const char *) data;
-    part.len = MCP_FACE_TOKEN_LEN;
-
-    rc = mcp_digest(key, &part, 1);
-
-    if (rc == MCP_OK) {
-        rc = mcp_face_token_unwrap(x, places, n, inner);
-    }
-
-    if (rc != MCP_OK) {
-        return MCP_ERR_MEMORY;
-    }
-
-    switch (mcp_store_value_add(x->node->store, MCP_FACE_TOKEN_PURPOSE, key,
-                                1, expires, now))
+    if (mcp_store_find(x->node->store, id, 0, &info) == MCP_OK
+        && mcp_face_owns(x, &info) && info.turn == MCP_CALL_KEPT)
     {
-    case MCP_OK:
-        x->token.spent = key;
-        return MCP_AGAIN;
-
-    case MCP_ERR_DENIED:
-        return mcp_face_refuse(x);
-
-    default:
-        return mcp_exchange_fault(x, MCP_FAULT_STORE_FULL, x->msg.id,
-                                  mcp_null_str);
+        mcp_store_free(x->node->store, &info.ref);
     }
 }
 
 
-/* The rest of a call that was answered with an interim result, after event
- * seq. */
+/* A page's token that is used for the first time, or again after that came to
+ * nothing; head: what it is sealed with.  The answer that it came in has
+ * arrived. */
 static int
-mcp_face_token_rest(mcp_exchange_t *x, const unsigned char *id, uint64_t seq)
+mcp_face_token_pass(mcp_exchange_t *x, const mcp_json_value_t *places,
+    size_t n, mcp_str_t data, unsigned char *key)
+{
+    mcp_str_t  inner;
+
+    inner.data = data.data + MCP_FACE_TOKEN_HEAD;
+    inner.len = data.len - MCP_FACE_TOKEN_HEAD;
+
+    if (mcp_face_token_unwrap(x, places, n, inner) != MCP_OK) {
+        mcp_store_value_delete(x->node->store, MCP_FACE_TOKEN_PURPOSE, key);
+        return MCP_ERR_MEMORY;
+    }
+
+    mcp_face_token_drop(x, (const unsigned char *) data.data + 8);
+
+    x->token.spent = key;
+
+    return MCP_AGAIN;
+}
+
+
+/* The rest of a call, after event seq: MCP_ERR_NOT_FOUND if there is none. */
+static int
+mcp_face_token_join(mcp_exchange_t *x, const unsigned char *id, uint64_t seq)
 {
     int                rc;
     mcp_stream_info_t  info;
 
     if (mcp_face_find(x, id, &info) != MCP_OK) {
-        return mcp_face_refuse(x);
+        return MCP_ERR_NOT_FOUND;
     }
 
     x->face = &mcp_face_token;
@@ -368,7 +252,7 @@ mcp_face_token_rest(mcp_exchange_t *x, const unsigned char *id, uint64_t seq)
     rc = mcp_consumer_start_kept(x, &info, seq);
 
     if (rc == MCP_ERR_NOT_FOUND || rc == MCP_ERR_PURGED) {
-        return mcp_face_refuse(x);
+        return MCP_ERR_NOT_FOUND;
     }
 
     if (rc != MCP_OK) {
@@ -381,6 +265,210 @@ mcp_face_token_rest(mcp_exchange_t *x, const unsigned char *id, uint64_t seq)
     mcp_consumer_close_at(x, x->token.at);
 
     return MCP_DONE;
+}
+
+
+/* All of the call of a page's token, whose stream's id begins with value. */
+static int
+mcp_face_token_repeat(mcp_exchange_t *x, const unsigned char *key,
+    uint32_t value)
+{
+    int            rc;
+    unsigned char  id[MCP_STREAM_ID_LEN];
+
+    memcpy(id, key, MCP_STREAM_ID_LEN);
+    mcp_face_put(id, value, MCP_FACE_TOKEN_RANDOM);
+
+    rc = mcp_face_token_join(x, id, 0);
+
+    return rc == MCP_ERR_NOT_FOUND ? mcp_face_refuse(x) : rc;
+}
+
+
+/* An answer to a request that the dispatcher has left behind. */
+static void
+mcp_face_token_act(mcp_exchange_t *x, int rc)
+{
+    if (rc != MCP_OK && rc != MCP_DONE) {
+        mcp_exchange_status(x, 500);
+    }
+
+    x->task.action.type = rc == MCP_DONE ? MCP_ACT_STREAM : MCP_ACT_RESPOND;
+    mcp_node_queue(x->node, &x->task);
+}
+
+
+/* Whether the call of a page's token is a stream by now, or its time over; of
+ * one that came to nothing its client may begin anew. */
+static void
+mcp_face_token_look(void *data)
+{
+    int              rc;
+    uint32_t         value;
+    uint64_t         now;
+    mcp_exchange_t  *x;
+
+    x = data;
+    now = x->node->env->now(x->node->env->ctx);
+    rc = mcp_store_value_get(x->node->store, MCP_FACE_TOKEN_PURPOSE,
+                             x->token.spent, now, &value);
+
+    if (rc == MCP_OK && value != MCP_FACE_TOKEN_USED) {
+        mcp_face_token_act(x, mcp_face_token_repeat(x, x->token.spent, value));
+        return;
+    }
+
+    if (rc == MCP_OK && now < x->token.until && !x->node->stopping) {
+        mcp_timer_set(&x->node->timers, &x->timer, now + MCP_FACE_TOKEN_LOOK);
+        return;
+    }
+
+    x->out.len = 0;
+    x->outcome = "interim";
+    mcp_face_token_same(x);
+    mcp_face_token_act(x, mcp_exchange_json(x));
+}
+
+
+/* Of two requests with one page's token the one that runs need not be the one
+ * whose client lives: the other waits for what becomes of it. */
+static int
+mcp_face_token_wait(mcp_exchange_t *x, unsigned char *key, uint64_t now)
+{
+    x->state = MCP_EXCHANGE_WAIT;
+    x->outcome = "pending";
+    x->token.spent = key;
+    x->token.until = x->token.at ? x->token.at : now + MCP_FACE_TOKEN_WAIT;
+    x->timer.handler = mcp_face_token_look;
+    x->timer.data = x;
+    mcp_timer_set(&x->node->timers, &x->timer, now + MCP_FACE_TOKEN_LOOK);
+
+    return MCP_OK;
+}
+
+
+/* What a page's token is sealed with, and its digest, in the arena:
+ * MCP_ERR_NOT_FOUND if it is none of this request's, or has expired. */
+static int
+mcp_face_token_unseal(mcp_exchange_t *x,
+    const unsigned char bind[MCP_DIGEST_LEN], mcp_str_t *data,
+    unsigned char **key)
+{
+    int        rc;
+    mcp_str_t  text, bound;
+
+    text = x->token.text;
+    text.data += MCP_FACE_TOKEN_PAGE.len;
+    text.len -= MCP_FACE_TOKEN_PAGE.len;
+    bound = (mcp_str_t) { (const char *) bind, MCP_DIGEST_LEN };
+
+    if (text.len > 2 * MCP_FACE_TOKEN_MAX) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    rc = mcp_token_open(x->endpoint->keys, MCP_FACE_TOKEN_PURPOSE, bound, text,
+                        &x->arena, data);
+
+    if (rc != MCP_OK) {
+        return rc == MCP_ERR_MEMORY ? rc : MCP_ERR_NOT_FOUND;
+    }
+
+    if (data->len < MCP_FACE_TOKEN_HEAD + 2
+        || mcp_face_take((const unsigned char *) data->data, 8)
+           <= x->node->env->now(x->node->env->ctx))
+    {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    *key = mcp_arena_alloc(&x->arena, MCP_DIGEST_LEN + 8);
+
+    if (*key == NULL || mcp_digest(*key, &x->token.text, 1) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
+    memcpy(*key + MCP_DIGEST_LEN, data->data, 8);
+
+    return MCP_OK;
+}
+
+
+/* A page's token may be used once, unless that ends with an error.  Used
+ * again, it gets the answer again. */
+static int
+mcp_face_token_page(mcp_exchange_t *x, const mcp_json_value_t *places,
+    size_t n, const unsigned char bind[MCP_DIGEST_LEN])
+{
+    int             rc;
+    uint32_t        value;
+    uint64_t        now;
+    mcp_str_t       data;
+    mcp_party_t     party;
+    mcp_store_t    *store;
+    unsigned char  *key;
+
+    rc = mcp_face_token_unseal(x, bind, &data, &key);
+    if (rc != MCP_OK) {
+        return rc == MCP_ERR_MEMORY ? rc : mcp_face_refuse(x);
+    }
+
+    store = x->node->store;
+    now = x->node->env->now(x->node->env->ctx);
+
+    /* a call that is refused does not use it up */
+
+    if (x->refusal == MCP_FAULT_NONE) {
+        mcp_party(x->endpoint, x->party, &party);
+        rc = mcp_store_value_add(store, MCP_FACE_TOKEN_PURPOSE, key,
+                                 MCP_FACE_TOKEN_USED,
+                                 mcp_face_take(key + MCP_DIGEST_LEN, 8), now,
+                                 &party);
+        if (rc == MCP_OK) {
+            return mcp_face_token_pass(x, places, n, data, key);
+        }
+
+        if (rc != MCP_ERR_DENIED) {
+            return mcp_exchange_fault(x, rc == MCP_ERR_LIMIT
+                                         ? MCP_FAULT_TOO_MANY_VALUES
+                                         : MCP_FAULT_STORE_FULL,
+                                      x->msg.id, mcp_null_str);
+        }
+    }
+
+    rc = mcp_store_value_get(store, MCP_FACE_TOKEN_PURPOSE, key, now, &value);
+
+    if (rc != MCP_OK && x->refusal != MCP_FAULT_NONE) {
+        return MCP_AGAIN;
+    }
+
+    if (rc == MCP_OK && value != MCP_FACE_TOKEN_USED) {
+        return mcp_face_token_repeat(x, key, value);
+    }
+
+    return mcp_face_token_wait(x, key, now);
+}
+
+
+/* One of ours. */
+static int
+mcp_face_token_rest(mcp_exchange_t *x,
+    const unsigned char bind[MCP_DIGEST_LEN])
+{
+    int            rc;
+    unsigned char  data[MCP_FACE_TOKEN_LEN];
+
+    if (mcp_face_open_token(x->endpoint->keys, MCP_FACE_TOKEN_PURPOSE,
+                            x->token.text, data, MCP_FACE_TOKEN_LEN)
+        != MCP_OK
+        || memcmp(bind, data + MCP_FACE_TOKEN_OF_BIND, MCP_DIGEST_LEN) != 0
+        || mcp_face_take(data + 1, 8) <= x->node->env->now(x->node->env->ctx))
+    {
+        return mcp_face_refuse(x);
+    }
+
+    rc = mcp_face_token_join(x, data + MCP_FACE_TOKEN_OF_REST,
+                             mcp_face_take(data + MCP_FACE_TOKEN_OF_SEQ, 8));
+
+    return rc == MCP_ERR_NOT_FOUND ? mcp_face_refuse(x) : rc;
 }
 
 
@@ -414,13 +502,9 @@ mcp_face_token_call(mcp_exchange_t *x)
 {
     int               rc;
     size_t            n;
-    mcp_str_t         text, inner;
+    mcp_str_t         text;
     mcp_json_value_t  places[2];
-    unsigned char     bind[MCP_DIGEST_LEN], data[MCP_FACE_TOKEN_LEN];
-
-    if (!mcp_face_token_asked(x->endpoint, &x->session)) {
-        return MCP_AGAIN;
-    }
+    unsigned char     bind[MCP_DIGEST_LEN];
 
     x->token.at = mcp_face_token_when(x);
     x->exact = (x->token.at != 0);
@@ -432,7 +516,7 @@ mcp_face_token_call(mcp_exchange_t *x)
 
     /* if there are two, they must be the same one */
 
-    if (n > 2 || places[0].type != MCP_JSON_STRING
+    if (places[0].type != MCP_JSON_STRING
         || (n == 2 && !mcp_str_eq(places[0].raw, places[1].raw)))
     {
         return mcp_face_refuse(x);
@@ -442,30 +526,22 @@ mcp_face_token_call(mcp_exchange_t *x)
         return MCP_ERR_MEMORY;
     }
 
-    rc = mcp_face_token_read(x, text, data, &inner);
-
-    if (rc == MCP_OK) {
-        rc = mcp_face_token_bind(&x->node->env->mem, &x->session,
-                                 x->msg.method, x->msg.params.raw, bind);
+    rc = mcp_face_token_bind(x->endpoint, &x->node->env->mem, &x->session,
+                             x->msg.method, x->msg.params.raw, bind);
+    if (rc != MCP_OK) {
+        return rc == MCP_ERR_MEMORY ? rc : mcp_face_refuse(x);
     }
 
-    if (rc == MCP_ERR_MEMORY) {
-        return rc;
-    }
+    x->token.text = text;
 
-    if (rc != MCP_OK
-        || memcmp(bind, data + MCP_FACE_TOKEN_OF_BIND, MCP_DIGEST_LEN) != 0
-        || mcp_face_take(data + 1, 8) <= x->node->env->now(x->node->env->ctx))
+    if (text.len > MCP_FACE_TOKEN_PAGE.len
+        && memcmp(text.data, MCP_FACE_TOKEN_PAGE.data,
+                  MCP_FACE_TOKEN_PAGE.len) == 0)
     {
-        return mcp_face_refuse(x);
+        return mcp_face_token_page(x, places, n, bind);
     }
 
-    if (data[0] == 'b') {
-        return mcp_face_token_pass(x, places, n, data, inner);
-    }
-
-    return mcp_face_token_rest(x, data + MCP_FACE_TOKEN_OF_REST,
-                               mcp_face_take(data + MCP_FACE_TOKEN_OF_SEQ, 8));
+    return mcp_face_token_rest(x, bind);
 }
 
 
@@ -483,30 +559,61 @@ mcp_face_token_start(mcp_call_t *call)
     }
 
     call->resume_at = x->token.at;
-    call->requests[0].spent = x->token.spent;
+
+    if (x->token.spent) {
+        call->requests[0].spent = x->token.spent;
+        memcpy(call->id + MCP_FACE_TOKEN_RANDOM,
+               x->token.spent + MCP_FACE_TOKEN_RANDOM,
+               MCP_STREAM_ID_LEN - MCP_FACE_TOKEN_RANDOM);
+
+        /* so that they are not MCP_FACE_TOKEN_USED */
+
+        call->id[0] |= 1;
+        mcp_stream_id_print(call->id_text, call->id);
+    }
+
     memcpy(x->token.stream, call->id, MCP_STREAM_ID_LEN);
 }
 
 
-/* The response, as it would be the last: it says that it is not. */
+/* The response, as it would be the last: it says that it is not.  token: as a
+ * JSON string. */
+static void
+mcp_face_token_not_yet(mcp_exchange_t *x, mcp_str_t token)
+{
+    mcp_buf_t  *out;
+
+    out = &x->out;
+
+    mcp_buf_lit(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+    mcp_buf_str(out, x->msg.id);
+    mcp_buf_lit(out, ",\"result\":{\"content\":[{\"type\":\"text\","
+                     "\"text\":\"" MCP_FACE_TOKEN_TEXT "\"}],"
+                     "\"nextResumeToken\":");
+    mcp_buf_str(out, token);
+    mcp_buf_lit(out, ",\"_meta\":{\"nextResumeToken\":");
+    mcp_buf_str(out, token);
+    mcp_buf_lit(out, "}}}");
+}
+
+
 static void
 mcp_face_token_interim(mcp_exchange_t *x)
 {
-    mcp_buf_t       *out, token;
-    unsigned char    bind[MCP_DIGEST_LEN], data[MCP_FACE_TOKEN_LEN];
+    mcp_buf_t       token;
+    unsigned char   bind[MCP_DIGEST_LEN], data[MCP_FACE_TOKEN_LEN];
 
-    out = &x->out;
     mcp_buf_init(&token, &x->node->env->mem, MCP_TOKEN_TEXT_MAX + 2);
 
-    if (mcp_face_token_bind(&x->node->env->mem, &x->session, x->msg.method,
-                            x->msg.params.raw, bind)
+    if (mcp_face_token_bind(x->endpoint, &x->node->env->mem, &x->session,
+                            x->msg.method, x->msg.params.raw, bind)
         != MCP_OK)
     {
-        out->failed = MCP_ERR_MEMORY;
+        x->out.failed = MCP_ERR_MEMORY;
         return;
     }
 
-    mcp_face_token_make(data, 'm',
+    mcp_face_token_make(data,
                         x->node->env->now(x->node->env->ctx)
                         + x->endpoint->resume_lifetime,
                         bind, x->token.stream, x->cursor.seq);
@@ -514,18 +621,10 @@ mcp_face_token_interim(mcp_exchange_t *x)
                        data, sizeof(data));
 
     if (token.failed) {
-        out->failed = token.failed;
+        x->out.failed = token.failed;
 
     } else {
-        mcp_buf_lit(out, "{\"jsonrpc\":\"2.0\",\"id\":");
-        mcp_buf_str(out, x->msg.id);
-        mcp_buf_lit(out, ",\"result\":{\"content\":[{\"type\":\"text\","
-                         "\"text\":\"" MCP_FACE_TOKEN_TEXT "\"}],"
-                         "\"nextResumeToken\":");
-        mcp_buf_add(out, token.data, token.len);
-        mcp_buf_lit(out, ",\"_meta\":{\"nextResumeToken\":");
-        mcp_buf_add(out, token.data, token.len);
-        mcp_buf_lit(out, "}}}");
+        mcp_face_token_not_yet(x, (mcp_str_t) { token.data, token.len });
     }
 
     mcp_buf_free(&token);
@@ -544,35 +643,123 @@ mcp_face_token_refuse(mcp_exchange_t *x)
 }
 
 
+/* Whether a request that brought a token waits for its response still. */
+static int
+mcp_face_token_waits(mcp_exchange_t *x)
+{
+    mcp_stream_info_t  info;
+
+    if (x->token.text.len == 0 || x->token.answered || x->cursor.done) {
+        return 0;
+    }
+
+    return x->token.rest
+           || mcp_store_info(x->node->store, &x->ref, &info) != MCP_OK
+           || info.state < MCP_STATE_COMPLETED
+           || x->cursor.seq < info.last_seq;
+}
+
+
+/*
+ * Who is superseded may be the one that lives: of two requests that a client
+ * sends one after the other, the one of the connection that it has lost may be
+ * taken up last.  It is not told that its token is unknown, and what it has to
+ * repeat comes when its time is over: two that live do not take the stream
+ * from each other without end.
+ */
+static int
+mcp_face_token_stays(mcp_exchange_t *x)
+{
+    if (!mcp_face_token_waits(x)) {
+        return 0;
+    }
+
+    if (x->close_at == 0) {
+        mcp_consumer_close_at(x, x->node->env->now(x->node->env->ctx)
+                                 + MCP_FACE_TOKEN_WAIT);
+    }
+
+    return 1;
+}
+
+
+/* An interim result with the token that the request brought. */
+static void
+mcp_face_token_same(mcp_exchange_t *x)
+{
+    mcp_buf_t  token;
+
+    mcp_buf_init(&token, &x->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_json(&token, x->token.text);
+
+    if (token.failed) {
+        x->out.failed = token.failed;
+
+    } else {
+        mcp_face_token_not_yet(x, (mcp_str_t) { token.data, token.len });
+    }
+
+    mcp_buf_free(&token);
+}
+
+
+/* The interim result of a stream that an event id resumes has one as well: who
+ * names it has its response, and gets no second one. */
+static void
+mcp_face_token_id(mcp_exchange_t *x)
+{
+    char  id[MCP_EVENT_ID_MAX], *end;
+
+    if (x->token.rest) {
+        return;
+    }
+
+    end = mcp_event_id_print(id, x->ref.id,
+                             MCP_EVENT_ANSWERED | x->cursor.seq);
+
+    mcp_buf_lit(&x->out, "id: ");
+    mcp_buf_add(&x->out, id, (size_t) (end - id));
+    mcp_buf_lit(&x->out, "\n");
+}
+
+
 /*
  * A connection that ends before its response: for want of time, or because
  * the process winds up, or superseded.  A stream of the rest cannot be resumed
  * by an event id; any other may.
- *
- * Who is superseded gets no other interim result: with that it would take the
- * stream back, and so on for ever.  Its client has the rest already, by its
- * newer request.
  */
 static void
 mcp_face_token_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
     uint64_t  now;
 
-    if (how != MCP_TAIL_PARTED) {
+    switch (how) {
 
-        if (x->token.rest && !x->token.answered) {
-            mcp_face_token_refuse(x);
+    case MCP_TAIL_TAKEN:
+        if (mcp_face_token_waits(x)) {
+            mcp_buf_lit(&x->out, "data: ");
+            mcp_face_token_same(x);
+            mcp_buf_lit(&x->out, "\n\n");
         }
 
         return;
-    }
 
-    now = x->node->env->now(x->node->env->ctx);
+    case MCP_TAIL_PARTED:
+        now = x->node->env->now(x->node->env->ctx);
 
-    if (x->token.rest || (x->token.at && now >= x->token.at)) {
-        mcp_buf_lit(&x->out, "data: ");
-        mcp_face_token_interim(x);
-        mcp_buf_lit(&x->out, "\n\n");
+        if (x->token.rest || (x->token.at && now >= x->token.at)) {
+            mcp_face_token_id(x);
+            mcp_buf_lit(&x->out, "data: ");
+            mcp_face_token_interim(x);
+            mcp_buf_lit(&x->out, "\n\n");
+        }
+
+        return;
+
+    default:
+        if (x->token.rest && !x->token.answered) {
+            mcp_face_token_refuse(x);
+        }
     }
 }
 
@@ -776,99 +963,135 @@ mcp_face_token_members(mcp_buf_t *out, mcp_str_t object, int is_meta,
 /* An object with another token, or without one if it is empty. */
 static void
 mcp_face_token_object(mcp_buf_t *out, const mcp_json_value_t *object,
-    int is_meta, const mcp_buf_t *token, int *first)
+    int is_meta, mcp_str_t token, int *first)
 {
     if (object->type == MCP_JSON_OBJECT) {
         mcp_face_token_members(out, object->raw, is_meta, first);
     }
 
-    if (token->len) {
+    if (token.len) {
         mcp_face_token_comma(out, first);
         mcp_buf_lit(out, "\"nextResumeToken\":");
-        mcp_buf_add(out, token->data, token->len);
+        mcp_buf_str(out, token);
     }
 }
 
 
-/* The wrapped token, as a JSON string. */
+/* The sealed token, as a JSON string. */
 static int
-mcp_face_token_wrap(mcp_request_t *req, mcp_str_t inner, mcp_buf_t *out)
+mcp_face_token_seal(mcp_request_t *req, mcp_str_t inner, mcp_buf_t *out)
 {
-    int                     rc;
-    char                   *p;
-    size_t                  len;
-    uint64_t                which;
-    mcp_call_t             *call;
-    unsigned char           bind[MCP_DIGEST_LEN], rest[MCP_DIGEST_LEN];
-    unsigned char           data[MCP_FACE_TOKEN_LEN];
+    int             rc;
+    mcp_buf_t       data;
+    mcp_call_t     *call;
+    unsigned char   bind[MCP_DIGEST_LEN], head[MCP_FACE_TOKEN_HEAD];
+    unsigned char   nonce[MCP_SEAL_NONCE_LEN];
 
     call = req->call;
-    which = 0;
 
-    rc = mcp_face_token_bind(&call->node->env->mem, &call->session,
-                             req->method->name, req->params, bind);
-
-    if (rc == MCP_OK) {
-        rc = mcp_digest(rest, &inner, 1);
-    }
-
-    /* equal results of one moment have a token each */
+    rc = mcp_face_token_bind(call->endpoint, &call->node->env->mem,
+                             &call->session, req->method->name, req->params,
+                             bind);
 
     if (rc == MCP_OK) {
-        rc = mcp_node_random(call->node, &which, sizeof(which));
+        rc = mcp_node_random(call->node, nonce, sizeof(nonce));
     }
 
     if (rc != MCP_OK) {
         return rc;
     }
 
-    mcp_face_token_make(data, 'b',
-                        mcp_call_now(call) + call->endpoint->resume_lifetime,
-                        bind, rest, which);
-    mcp_face_add_token(out, call->endpoint->keys, MCP_FACE_TOKEN_PURPOSE,
-                       data, sizeof(data));
+    memset(head, 0, sizeof(head));
+    mcp_face_put(head, mcp_call_now(call) + call->endpoint->resume_lifetime,
+                 8);
 
-    len = mcp_base64url_len(inner.len);
-    p = mcp_buf_reserve(out, len + 2);
-
-    if (p) {
-        p[-1] = '.';                   /* the quote comes behind it all */
-        (void) mcp_base64url_encode(p, inner.data, inner.len);
-        p[len] = '"';
-        out->len += len + 1;
+    if (req->spent) {
+        memcpy(head + 8, call->id, MCP_STREAM_ID_LEN);
     }
 
-    return out->failed;
+    mcp_buf_init(&data, &call->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_add(&data, head, sizeof(head));
+    mcp_buf_str(&data, inner);
+
+    mcp_buf_lit(out, "\"");
+    mcp_buf_str(out, MCP_FACE_TOKEN_PAGE);
+
+    rc = data.failed;
+
+    if (rc == MCP_OK) {
+        rc = mcp_token_seal(call->endpoint->keys, MCP_FACE_TOKEN_PURPOSE,
+                            (mcp_str_t) { (const char *) bind,
+                                          MCP_DIGEST_LEN },
+                            (mcp_str_t) { data.data, data.len }, nonce, out);
+    }
+
+    mcp_buf_lit(out, "\"");
+    mcp_buf_free(&data);
+
+    return rc == MCP_OK ? out->failed : rc;
 }
 
 
-static int
-mcp_face_token_result(mcp_request_t *req, mcp_str_t body, mcp_buf_t *out)
+/* The result with that token, which is put where a token was; for those who
+ * asked for tokens in both places. */
+static void
+mcp_face_token_write(mcp_buf_t *out, const mcp_json_value_t *result,
+    const mcp_json_value_t *meta, mcp_str_t token, int asked)
 {
-    int               rc, first;
+    int        first;
+    mcp_str_t  top, low;
+
+    top = token;
+    low = token;
+
+    if (!asked) {
+        if (mcp_json_get(result, MCP_FACE_TOKEN_NEXT).type == MCP_JSON_NONE) {
+            top = mcp_null_str;
+        }
+
+        if (mcp_json_get(meta, MCP_FACE_TOKEN_NEXT).type == MCP_JSON_NONE) {
+            low = mcp_null_str;
+        }
+    }
+
+    first = 1;
+    mcp_buf_lit(out, "{");
+    mcp_face_token_object(out, result, 0, top, &first);
+
+    if (meta->type == MCP_JSON_OBJECT || low.len) {
+        mcp_face_token_comma(out, &first);
+        mcp_buf_lit(out, "\"_meta\":{");
+        first = 1;
+        mcp_face_token_object(out, meta, 1, low, &first);
+        mcp_buf_lit(out, "}");
+    }
+
+    mcp_buf_lit(out, "}");
+}
+
+
+/* A backend's token leaves us sealed or not at all, whoever asked: what it
+ * puts there is its own affair, and it may rely on what comes back. */
+static int
+mcp_face_token_result(mcp_request_t *req, const mcp_backend_msg_t *msg,
+    mcp_buf_t *out)
+{
+    int               rc;
     mcp_buf_t         token;
     mcp_call_t       *call;
-    mcp_json_value_t  result, meta, next, top;
+    mcp_json_value_t  result, meta, next;
 
-    call = req->call;
-
-    if (call->batch || !mcp_face_token_asked(call->endpoint, &call->session)
-        || body.len < 2 || body.data[0] != '{')
-    {
+    if (!msg->has_next) {
         return MCP_DONE;
     }
 
-    result = (mcp_json_value_t) { MCP_JSON_OBJECT, body };
+    call = req->call;
+    result = (mcp_json_value_t) { MCP_JSON_OBJECT, msg->body };
     meta = mcp_json_get(&result, mcp_str("_meta"));
-    top = mcp_json_get(&result, MCP_FACE_TOKEN_NEXT);
     next = mcp_json_get(&meta, MCP_FACE_TOKEN_NEXT);
 
     if (next.type == MCP_JSON_NONE) {
-        next = top;
-    }
-
-    if (next.type == MCP_JSON_NONE) {
-        return MCP_DONE;
+        next = mcp_json_get(&result, MCP_FACE_TOKEN_NEXT);
     }
 
     mcp_buf_init(&token, &call->node->env->mem, SIZE_MAX / 2);
@@ -887,26 +1110,58 @@ mcp_face_token_result(mcp_request_t *req, mcp_str_t body, mcp_buf_t *out)
             return MCP_ERR_SYNTAX;
         }
 
-        rc = mcp_face_token_wrap(req, next.raw, &token);
+        rc = mcp_face_token_seal(req, next.raw, &token);
     }
 
-    first = 1;
-    mcp_buf_lit(out, "{");
-    mcp_face_token_object(out, &result, 0, &token, &first);
-
-    if (meta.type == MCP_JSON_OBJECT || token.len) {
-        mcp_face_token_comma(out, &first);
-        mcp_buf_lit(out, "\"_meta\":{");
-        first = 1;
-        mcp_face_token_object(out, &meta, 1, &token, &first);
-        mcp_buf_lit(out, "}");
-    }
-
-    mcp_buf_lit(out, "}");
+    mcp_face_token_write(out, &result, &meta,
+                         (mcp_str_t) { token.data, token.len },
+                         mcp_face_token_asked(call->endpoint, &call->session));
 
     mcp_buf_free(&token);
 
     return rc == MCP_OK ? out->failed : rc;
+}
+
+
+/* The call of a page's token is a stream. */
+static void
+mcp_face_token_kept(mcp_request_t *req)
+{
+    uint64_t      random;
+    mcp_call_t   *call;
+    mcp_party_t   party;
+
+    call = req->call;
+    random = mcp_face_take(call->id, MCP_FACE_TOKEN_RANDOM);
+    mcp_party(call->endpoint, call->party, &party);
+
+    (void) mcp_store_value_set(call->node->store, MCP_FACE_TOKEN_PURPOSE,
+                               req->spent, (uint32_t) random,
+                               mcp_face_take(req->spent + MCP_DIGEST_LEN, 8),
+                               &party);
+}
+
+
+static int
+mcp_face_token_begin(mcp_call_t *call)
+{
+    if (call->requests[0].spent) {
+        mcp_face_token_kept(&call->requests[0]);
+    }
+
+    return MCP_OK;
+}
+
+
+/* The answer to a request with a page's token may be lost on its way; one that
+ * is a stream is kept anyway. */
+static void
+mcp_face_token_keep(mcp_request_t *req, mcp_ending_e how)
+{
+    if (req->spent && !req->call->durable) {
+        mcp_call_keep(req->call, req->response, how);
+        mcp_face_token_kept(req);
+    }
 }
 
 
@@ -937,6 +1192,8 @@ mcp_face_token_undo(mcp_request_t *req)
 
 const mcp_face_t  mcp_face_token = {
     .name = { "tokens", 6 },
+    .begin = mcp_face_token_begin,
+    .stays = mcp_face_token_stays,
     .read = mcp_face_token_fetch,
     .tail = mcp_face_token_tail,
     .call = mcp_face_token_call,
@@ -944,5 +1201,6 @@ const mcp_face_t  mcp_face_token = {
     .unmade = mcp_face_token_unmade,
     .interim = mcp_face_token_interim,
     .result = mcp_face_token_result,
+    .keep = mcp_face_token_keep,
     .undo = mcp_face_token_undo
 };

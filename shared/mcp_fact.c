@@ -15,6 +15,7 @@ const mcp_str_t  mcp_fact_names[MCP_FACT_COUNT] = {
     mcp_str("mcp_call"),
     mcp_str("mcp_publish_url"),
     mcp_str("mcp_outcome"),
+    mcp_str("mcp_result"),
     mcp_str("mcp_resumed"),
     mcp_str("mcp_events"),
     mcp_str("mcp_face")
@@ -33,3 +34,47 @@ const mcp_str_t  mcp_fact_env[MCP_FACT_COUNT] = {
     [MCP_FACT_CALL] = mcp_str("MCP_CALL"),
     [MCP_FACT_PUBLISH_URL] = mcp_str("MCP_PUBLISH_URL")
 };
+
+
+#define mcp_fact_bytes(c)  ((uint64_t) -1 / 255 * (c))
+
+/* Whether there is a byte below n in a word, n <= 0x80. */
+#define mcp_fact_less(w, n)                                                  \
+    (((w) - mcp_fact_bytes(n)) & ~(w) & mcp_fact_bytes(0x80))
+
+
+/* Eight bytes at a time: each call has a dozen facts. */
+int
+mcp_fact_has_control(mcp_str_t s)
+{
+    size_t         i;
+    uint64_t       word;
+    unsigned char  c;
+
+    for (i = 0; i + sizeof(word) <= s.len; i += sizeof(word)) {
+        memcpy(&word, s.data + i, sizeof(word));
+
+        if (mcp_fact_less(word, 0x20)
+            | mcp_fact_less(word ^ mcp_fact_bytes(0x7f), 1))
+        {
+            return 1;
+        }
+    }
+
+    for ( /* void */ ; i < s.len; i++) {
+        c = (unsigned char) s.data[i];
+
+        if (c < 0x20 || c == 0x7f) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+void
+mcp_fact_set(mcp_facts_t *facts, mcp_fact_e fact, mcp_str_t value)
+{
+    facts->value[fact] = mcp_fact_has_control(value) ? mcp_str("?") : value;
+}

@@ -22,7 +22,8 @@ typedef enum {
     MCP_FACT_PROGRESS_TOKEN,           /* raw JSON */
     MCP_FACT_CALL,                     /* shortened stream id */
     MCP_FACT_PUBLISH_URL,
-    MCP_FACT_OUTCOME,
+    MCP_FACT_OUTCOME,                  /* of the HTTP request */
+    MCP_FACT_RESULT,                   /* of its call, empty: not known */
     MCP_FACT_RESUMED,                  /* "1" if so */
     MCP_FACT_EVENTS,                   /* events sent on this connection */
     MCP_FACT_FACE,
@@ -30,6 +31,7 @@ typedef enum {
 } mcp_fact_e;
 
 
+/* Read it; mcp_fact_set() writes it. */
 typedef struct {
     mcp_str_t  value[MCP_FACT_COUNT];
 } mcp_facts_t;
@@ -41,6 +43,17 @@ extern const mcp_str_t  mcp_fact_names[MCP_FACT_COUNT];
 /* What backends find in their environment, by the same order; empty: not for
  * them (docs/backends.md). */
 extern const mcp_str_t  mcp_fact_env[MCP_FACT_COUNT];
+
+
+/*
+ * The one way into *facts.  They become headers of backends and words of log
+ * lines, as the operator likes: a value with control characters in it is "?"
+ * instead, whoever was to have refused it.  value is borrowed.
+ */
+void mcp_fact_set(mcp_facts_t *facts, mcp_fact_e fact, mcp_str_t value);
+
+/* 1 if there are control characters in s: 0 to 0x1f and 0x7f. */
+int mcp_fact_has_control(mcp_str_t s);
 
 
 #endif /* MCP_FACT_H_INCLUDED */

@@ -64,7 +64,7 @@ static int mcp_http_is_host(mcp_str_t s);
 static int mcp_http_origin_listed(const mcp_http_origin_t *o, int exact);
 static int mcp_http_origin_own(const mcp_http_origin_t *o, mcp_str_t scheme,
     const mcp_http_authority_t *origin);
-static int mcp_http_host_is_server(const mcp_http_origin_t *o,
+static int mcp_http_host_is_server(const mcp_str_t *names, size_t n,
     mcp_str_t host);
 static int mcp_http_glob(mcp_str_t pattern, mcp_str_t text);
 static int mcp_http_host_is_loopback(mcp_str_t host);
@@ -690,23 +690,39 @@ mcp_http_origin_own(const mcp_http_origin_t *o, mcp_str_t scheme,
     }
 
     return mcp_http_host_is_loopback(host.host)
-           || mcp_http_host_is_server(o, host.host)
+           || mcp_http_host_is_server(o->server_names, o->n_server_names,
+                                      host.host)
            || (!o->loopback && mcp_http_host_is_address(host.host));
 }
 
 
 static int
-mcp_http_host_is_server(const mcp_http_origin_t *o, mcp_str_t host)
+mcp_http_host_is_server(const mcp_str_t *names, size_t n, mcp_str_t host)
 {
     size_t  i;
 
-    for (i = 0; i < o->n_server_names; i++) {
-        if (mcp_http_name_is(o->server_names[i], host)) {
+    for (i = 0; i < n; i++) {
+        if (mcp_http_name_is(names[i], host)) {
             return 1;
         }
     }
 
     return 0;
+}
+
+
+int
+mcp_http_host_allowed(mcp_str_t host, const mcp_str_t *names, size_t n)
+{
+    mcp_http_authority_t  authority;
+
+    if (host.len == 0) {
+        return 1;
+    }
+
+    return mcp_http_authority_parse(host, &authority) == MCP_OK
+           && (mcp_http_host_is_loopback(authority.host)
+               || mcp_http_host_is_server(names, n, authority.host));
 }
 
 

@@ -51,6 +51,14 @@ typedef struct {
 int mcp_http_origin_allowed(const mcp_http_origin_t *o);
 
 /*
+ * 1 if a Host header, empty if there is none, names this server to somebody who
+ * cannot be a page of another name that has been bound to its address: none,
+ * localhost, *.localhost, a loopback address, or one of the server's names,
+ * whatever the port.  Malformed: no.
+ */
+int mcp_http_host_allowed(mcp_str_t host, const mcp_str_t *names, size_t n);
+
+/*
  * 1 if a server name, as nginx or Apache write it, is that of host, whatever
  * the case: "*" stands for any characters, "?" for one, ".example.com" for
  * itself and all below.  Never one whose last label has a wildcard: anybody

@@ -1,14 +1,15 @@
 
 /*
  * What other processes have for a call: answers of the client, published
- * messages, cancellations.  They lie in the inbox of its stream, which wakes
- * the process that owns the call.
+ * messages, in the inbox of its stream; cancellations, which it notes.  They
+ * wake the process that owns the call.
  */
 
+#include "mcp_ending.h"
 #include "mcp_face.h"
 
 
-/* Instead of the number of one request. */
+/* Of a call's requests, which have a bit each. */
 #define MCP_INBOX_ALL          UINT64_MAX
 
 /* How long a cancellation waits for its call to become known, beyond the time
@@ -20,7 +21,7 @@
 #define MCP_INBOX_LOOK         200
 
 
-static void mcp_inbox_cancel(mcp_call_t *call, uint64_t k);
+static void mcp_inbox_cancel(mcp_call_t *call, uint64_t requests);
 
 
 static int
@@ -142,10 +143,6 @@ mcp_inbox_posted(mcp_call_t *call, mcp_post_e type, uint64_t tag,
 {
     switch (type) {
 
-    case MCP_POST_CANCEL:
-        mcp_inbox_cancel(call, tag);
-        break;
-
     case MCP_POST_INPUT:
         mcp_input_answer(call, text);
         break;
@@ -157,10 +154,7 @@ mcp_inbox_posted(mcp_call_t *call, mcp_post_e type, uint64_t tag,
 }
 
 
-/*
- * A message that found no room keeps those behind it waiting, but not a
- * cancellation: who cancels does not read, and there would never be room.
- */
+/* A message that found no room keeps those behind it waiting. */
 static void
 mcp_inbox_read(mcp_call_t *call)
 {
@@ -209,7 +203,7 @@ mcp_inbox_read(mcp_call_t *call)
 
         text = (mcp_str_t) { data.data, data.len };
 
-        if (held && type != MCP_POST_CANCEL) {
+        if (held) {
             mcp_inbox_keep(call, type, tag, text);
             continue;
         }
@@ -260,6 +254,7 @@ mcp_call_wake(mcp_call_t *call)
 
         /* freed under us: nobody can ever read it */
 
+        mcp_ending_all(call, MCP_ENDING_CANCELLED);
         mcp_call_stop(call);
         mcp_call_release(call);
         return;
@@ -267,6 +262,13 @@ mcp_call_wake(mcp_call_t *call)
 
     call->unattended = (info.consumer_slot == MCP_STORE_NO_SLOT)
                        ? info.unattended : 0;
+
+    /* who cancels does not read: it waits for nothing that is held */
+
+    if (info.cancelled) {
+        mcp_inbox_cancel(call, mcp_store_take_cancelled(call->node->store,
+                                                        &call->ref));
+    }
 
     mcp_inbox_go_on(call);
 
@@ -297,10 +299,9 @@ mcp_inbox_cancelled_state(mcp_call_t *call)
 }
 
 
-/* Cancels request k, or all of them.  No response is sent for what was
- * cancelled. */
+/* No response is sent for what was cancelled. */
 static void
-mcp_inbox_cancel(mcp_call_t *call, uint64_t k)
+mcp_inbox_cancel(mcp_call_t *call, uint64_t requests)
 {
     size_t          i;
     mcp_request_t  *req;
@@ -310,12 +311,13 @@ mcp_inbox_cancel(mcp_call_t *call, uint64_t k)
     for (i = 0; i < call->n && !call->over; i++) {
         req = &call->requests[i];
 
-        if ((k != MCP_INBOX_ALL && k != i) || req->state == MCP_REQUEST_OVER) {
+        if (!(requests & (uint64_t) 1 << i)
+            || req->state == MCP_REQUEST_OVER)
+        {
             continue;
         }
 
-        mcp_call_log(call, MCP_LOG_INFO, "cancelled", NULL);
-        mcp_store_count(call->node->store, MCP_COUNT_CALLS_CANCELLED, 1);
+        mcp_ending(req, MCP_ENDING_CANCELLED);
 
         mcp_job_stop(req);
         mcp_faces_undo(req);
@@ -339,42 +341,40 @@ mcp_inbox_cancel(mcp_call_t *call, uint64_t k)
 }
 
 
-/* The number of the request with this id among the stored id or array of ids,
- * or MCP_INBOX_ALL if it is none of them. */
+/* The bit of the request with this id among the stored id or array of ids, 0 if
+ * it is none of them. */
 static uint64_t
 mcp_inbox_find_id(const mcp_mem_t *mem, mcp_str_t stored, mcp_str_t id)
 {
-    uint64_t          k;
+    unsigned          k;
     mcp_json_iter_t   iter;
     mcp_json_value_t  value;
 
     if (stored.len == 0 || stored.data[0] != '[') {
-        return mcp_job_same(mem, stored, id) ? 0 : MCP_INBOX_ALL;
+        return (uint64_t) mcp_id_same(mem, stored, id);
     }
 
     mcp_json_iter_init(&iter, stored);
 
-    for (k = 0; mcp_json_iter_next(&iter, NULL, &value); k++) {
-        if (mcp_job_same(mem, value.raw, id)) {
-            return k;
+    for (k = 0; k < 64 && mcp_json_iter_next(&iter, NULL, &value); k++) {
+        if (mcp_id_same(mem, value.raw, id)) {
+            return (uint64_t) 1 << k;
         }
     }
 
-    return MCP_INBOX_ALL;
+    return 0;
 }
 
 
 /* The key of the mark that a request of this session is cancelled. */
 static int
-mcp_inbox_cancel_key(unsigned char key[MCP_DIGEST_LEN],
-    const unsigned char session[MCP_DIGEST_LEN], mcp_str_t id)
+mcp_inbox_cancel_key(const mcp_node_t *node,
+    const unsigned char session[MCP_DIGEST_LEN], mcp_str_t id,
+    unsigned char key[MCP_DIGEST_LEN])
 {
-    mcp_str_t  parts[2];
-
-    parts[0] = (mcp_str_t) { (char *) session, MCP_DIGEST_LEN };
-    parts[1] = id;
-
-    return mcp_digest(key, parts, 2);
+    return mcp_id_digest(&node->env->mem,
+                         (mcp_str_t) { (char *) session, MCP_DIGEST_LEN }, id,
+                         key);
 }
 
 
@@ -399,8 +399,8 @@ mcp_inbox_is_marked(mcp_call_t *call)
 
     for (i = 0; i < call->n; i++) {
         if (call->requests[i].state != MCP_REQUEST_OVER
-            && mcp_inbox_cancel_key(key, call->session.id,
-                                    call->requests[i].id)
+            && mcp_inbox_cancel_key(call->node, call->session.id,
+                                    call->requests[i].id, key)
                == MCP_OK
             && mcp_store_value_get(store, 'c', key, now, &value) == MCP_OK)
         {
@@ -421,7 +421,7 @@ mcp_inbox_alias(mcp_exchange_t *x, mcp_str_t id)
     uint32_t       alias;
     unsigned char  key[MCP_DIGEST_LEN];
 
-    if (mcp_inbox_cancel_key(key, x->session.id, id) != MCP_OK) {
+    if (mcp_inbox_cancel_key(x->node, x->session.id, id, key) != MCP_OK) {
         return 0;
     }
 
@@ -521,8 +521,9 @@ mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id)
 {
     int                 rc;
     uint32_t            alias;
-    uint64_t            k, position;
+    uint64_t            request, position;
     mcp_buf_t           ids;
+    mcp_party_t         party;
     mcp_store_t        *store;
     unsigned char       key[MCP_DIGEST_LEN];
     mcp_stream_info_t   info;
@@ -548,16 +549,15 @@ mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id)
             continue;
         }
 
-        k = mcp_inbox_find_id(&x->node->env->mem,
-                              (mcp_str_t) { ids.data, ids.len }, id);
+        request = mcp_inbox_find_id(&x->node->env->mem,
+                                    (mcp_str_t) { ids.data, ids.len }, id);
 
         if (alias && alias == info.alias) {
-            k = 0;
+            request = 1;
         }
 
-        if (k != MCP_INBOX_ALL) {
-            rc = mcp_store_post(store, &info.ref, MCP_POST_CANCEL, k,
-                                mcp_null_str);
+        if (request) {
+            rc = mcp_store_cancel(store, &info.ref, request);
             mcp_buf_free(&ids);
 
             /* over meanwhile: there is nothing to cancel */
@@ -570,13 +570,14 @@ mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id)
 
     /* not durable yet, in whatever process: that looks for it */
 
-    rc = mcp_inbox_cancel_key(key, x->session.id, id);
+    rc = mcp_inbox_cancel_key(x->node, x->session.id, id, key);
 
     if (rc == MCP_OK) {
+        mcp_party(x->endpoint, x->party, &party);
         rc = mcp_store_value_set(store, 'c', key, 1,
                                  x->node->env->now(x->node->env->ctx)
                                  + mcp_endpoint_stream_after(x->endpoint)
-                                 + MCP_INBOX_CANCEL_MARK);
+                                 + MCP_INBOX_CANCEL_MARK, &party);
     }
 
     if (rc == MCP_OK) {
@@ -604,8 +605,7 @@ mcp_call_end_session(mcp_exchange_t *x)
         if (info.kind == MCP_STREAM_CALL
             && info.state < MCP_STATE_COMPLETED)
         {
-            mcp_store_post(store, &info.ref, MCP_POST_CANCEL, MCP_INBOX_ALL,
-                           mcp_null_str);
+            mcp_store_cancel(store, &info.ref, MCP_INBOX_ALL);
             position = next;
 
         } else {
@@ -643,15 +643,15 @@ mcp_inbox_look_for_cancel(mcp_call_t *call)
     }
 
     for (i = 0; i < call->n && !call->over; i++) {
-        if (mcp_inbox_cancel_key(key, call->session.id,
-                                 call->requests[i].id)
+        if (mcp_inbox_cancel_key(call->node, call->session.id,
+                                 call->requests[i].id, key)
             == MCP_OK
             && mcp_store_value_get(call->node->store, 'c', key,
                                    mcp_call_now(call), &value)
                == MCP_OK)
         {
             mcp_store_value_delete(call->node->store, 'c', key);
-            mcp_inbox_cancel(call, i);
+            mcp_inbox_cancel(call, (uint64_t) 1 << i);
         }
     }
 }

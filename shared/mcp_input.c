@@ -335,7 +335,7 @@ mcp_input_send(mcp_request_t *req)
 
             /* the last one: whoever sees that state has them all */
 
-            rc = mcp_call_append(call, (mcp_str_t) { buf.data, buf.len },
+            rc = mcp_call_append(req, (mcp_str_t) { buf.data, buf.len },
                                  req->n_asked + 1 == req->n_questions
                                  ? MCP_STATE_INPUT_REQUIRED
                                  : mcp_call_state(call));
@@ -448,20 +448,30 @@ mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
 
 int
-mcp_input_names(mcp_str_t id, unsigned char stream[MCP_STREAM_ID_LEN],
-    uint64_t *number)
+mcp_input_names(const mcp_mem_t *mem, mcp_str_t id,
+    unsigned char stream[MCP_STREAM_ID_LEN], uint64_t *number)
 {
+    int          rc;
+    mcp_arena_t  arena;
+
     /* a string of ours, or of nobody we know */
 
     if (id.len < 3 || id.data[0] != '"') {
         return MCP_ERR_NOT_FOUND;
     }
 
-    id.data++;
-    id.len -= 2;
+    mcp_arena_init(&arena, mem);
+    rc = mcp_id_plain(&arena, id, &id);
 
-    return mcp_event_id_parse(id, stream, number) == MCP_OK
-           ? MCP_OK : MCP_ERR_NOT_FOUND;
+    if (rc == MCP_OK) {
+        id.data++;
+        id.len--;
+        rc = mcp_event_id_parse(id, stream, number);
+    }
+
+    mcp_arena_destroy(&arena);
+
+    return rc == MCP_OK ? MCP_OK : MCP_ERR_NOT_FOUND;
 }
 
 
@@ -501,7 +511,8 @@ mcp_input_take(mcp_call_t *call, mcp_str_t message)
     value.type = MCP_JSON_OBJECT;
     value.raw = message;
 
-    if (mcp_input_names(mcp_json_get(&value, mcp_str("id")).raw, stream,
+    if (mcp_input_names(&call->node->env->mem,
+                        mcp_json_get(&value, mcp_str("id")).raw, stream,
                         &number)
         != MCP_OK)
     {
@@ -583,26 +594,27 @@ mcp_input_post(mcp_exchange_t *x, const mcp_stream_ref_t *ref, mcp_str_t text)
 
 
 static int
-mcp_input_is_answer(const mcp_rpc_t *msg,
+mcp_input_is_answer(mcp_exchange_t *x, const mcp_rpc_t *msg,
     unsigned char stream[MCP_STREAM_ID_LEN])
 {
     uint64_t  number;
 
     return (msg->kind == MCP_RPC_RESULT || msg->kind == MCP_RPC_ERROR)
-           && mcp_input_names(msg->id, stream, &number) == MCP_OK;
+           && mcp_input_names(&x->node->env->mem, msg->id, stream, &number)
+              == MCP_OK;
 }
 
 
 /* Whether there is an answer to that stream among msgs. */
 static int
-mcp_input_has(const mcp_rpc_t *msgs, size_t n,
+mcp_input_has(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     const unsigned char stream[MCP_STREAM_ID_LEN])
 {
     size_t         i;
     unsigned char  other[MCP_STREAM_ID_LEN];
 
     for (i = 0; i < n; i++) {
-        if (mcp_input_is_answer(&msgs[i], other)
+        if (mcp_input_is_answer(x, &msgs[i], other)
             && memcmp(other, stream, MCP_STREAM_ID_LEN) == 0)
         {
             return 1;
@@ -610,6 +622,35 @@ mcp_input_has(const mcp_rpc_t *msgs, size_t n,
     }
 
     return 0;
+}
+
+
+/* Who answers a question has what came up to it. */
+static void
+mcp_input_confirm(mcp_exchange_t *x, const mcp_stream_info_t *info,
+    const mcp_rpc_t *msgs, size_t n)
+{
+    size_t         i;
+    uint64_t       number, last;
+    unsigned char  stream[MCP_STREAM_ID_LEN];
+
+    last = 0;
+
+    for (i = 0; i < n; i++) {
+        if (mcp_input_is_answer(x, &msgs[i], stream)
+            && memcmp(stream, info->ref.id, MCP_STREAM_ID_LEN) == 0
+            && mcp_input_names(&x->node->env->mem, msgs[i].id, stream,
+                               &number)
+               == MCP_OK
+            && number > last)
+        {
+            last = number;
+        }
+    }
+
+    if (last > info->confirmed_seq && last <= info->last_seq) {
+        (void) mcp_store_acknowledge(x->node->store, &info->ref, last);
+    }
 }
 
 
@@ -623,13 +664,17 @@ mcp_input_gather(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     mcp_buf_t          text;
     mcp_stream_info_t  info;
 
-    if (mcp_store_find(x->node->store, stream, &info) != MCP_OK
+    if (mcp_store_find(x->node->store, stream,
+                       x->node->env->now(x->node->env->ctx), &info)
+        != MCP_OK
         || memcmp(info.session, x->session.id, MCP_DIGEST_LEN) != 0)
     {
         return MCP_ERR_NOT_FOUND;
     }
 
-    if (!mcp_input_has(msgs + 1, n - 1, stream)) {
+    mcp_input_confirm(x, &info, msgs, n);
+
+    if (!mcp_input_has(x, msgs + 1, n - 1, stream)) {
         return mcp_input_post(x, &info.ref, msgs[0].raw);
     }
 
@@ -637,7 +682,7 @@ mcp_input_gather(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     mcp_buf_lit(&text, "[");
 
     for (i = 0; i < n; i++) {
-        if (mcp_input_has(&msgs[i], 1, stream)) {
+        if (mcp_input_has(x, &msgs[i], 1, stream)) {
             if (i) {
                 mcp_buf_lit(&text, ",");
             }
@@ -668,8 +713,8 @@ mcp_input_posted(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n)
     unsigned char  stream[MCP_STREAM_ID_LEN];
 
     for (i = 0; i < n; i++) {
-        if (!mcp_input_is_answer(&msgs[i], stream)
-            || mcp_input_has(msgs, i, stream))
+        if (!mcp_input_is_answer(x, &msgs[i], stream)
+            || mcp_input_has(x, msgs, i, stream))
         {
             continue;
         }

@@ -5,6 +5,8 @@
  * held, and keeps all that the backend says after it waiting.
  */
 
+#include <stdio.h>
+
 #include "mcp_face.h"
 
 
@@ -71,38 +73,40 @@ void
 mcp_job_facts(mcp_call_t *call)
 {
     char         *text;
-    mcp_str_t    *value;
+    mcp_facts_t  *facts;
 
-    value = call->facts.value;
+    facts = &call->facts;
 
-    value[MCP_FACT_PROTOCOL_VERSION] =
-                                  mcp_revision(call->session.revision)->name;
-    value[MCP_FACT_CALL] = (mcp_str_t) { call->id_text, 8 };
+    mcp_fact_set(facts, MCP_FACT_PROTOCOL_VERSION,
+                 mcp_revision(call->session.revision)->name);
+    mcp_fact_set(facts, MCP_FACT_CALL, (mcp_str_t) { call->id_text, 8 });
 
     if (call->x) {
-        value[MCP_FACT_PRINCIPAL] = mcp_arena_dup(&call->arena,
-                                                  call->x->principal_name);
+        mcp_fact_set(facts, MCP_FACT_PRINCIPAL,
+                     mcp_arena_dup(&call->arena, call->x->principal_name));
     }
 
     text = mcp_arena_alloc(&call->arena, MCP_STREAM_TEXT_LEN);
 
     if (text) {
         mcp_stream_id_print(text, call->session.id);
-        value[MCP_FACT_SESSION] = (mcp_str_t) { text, 8 };
-        value[MCP_FACT_SESSION_ID] =
-                                   (mcp_str_t) { text, MCP_STREAM_TEXT_LEN };
+        mcp_fact_set(facts, MCP_FACT_SESSION, (mcp_str_t) { text, 8 });
+        mcp_fact_set(facts, MCP_FACT_SESSION_ID,
+                     (mcp_str_t) { text, MCP_STREAM_TEXT_LEN });
     }
 
-    value[MCP_FACT_CLIENT_CAPABILITIES] = mcp_job_client_capabilities(call);
+    mcp_fact_set(facts, MCP_FACT_CLIENT_CAPABILITIES,
+                 mcp_job_client_capabilities(call));
 }
 
 
 int
 mcp_job_start(mcp_request_t *req)
 {
-    mcp_job_t   *job;
-    mcp_str_t   *value, url;
-    mcp_call_t  *call;
+    mcp_job_t    *job;
+    mcp_str_t     url;
+    mcp_call_t   *call;
+    mcp_facts_t  *facts;
 
     call = req->call;
 
@@ -126,9 +130,11 @@ mcp_job_start(mcp_request_t *req)
 
     if (req->body.len) {
         job->body = (mcp_str_t) { req->body.data, req->body.len };
+        job->rebuilt = 1;
 
     } else {
         job->body = req->raw;
+        job->rebuilt = 0;
     }
 
     url = job->facts.value[MCP_FACT_PUBLISH_URL];
@@ -138,12 +144,12 @@ mcp_job_start(mcp_request_t *req)
     }
 
     job->facts = call->facts;
-    value = job->facts.value;
-    value[MCP_FACT_PUBLISH_URL] = url;
-    value[MCP_FACT_METHOD] = req->method->name;
-    value[MCP_FACT_NAME] = req->name;
-    value[MCP_FACT_REQUEST_ID] = req->id;
-    value[MCP_FACT_PROGRESS_TOKEN] = req->progress_token;
+    facts = &job->facts;
+    mcp_fact_set(facts, MCP_FACT_PUBLISH_URL, url);
+    mcp_fact_set(facts, MCP_FACT_METHOD, req->method->name);
+    mcp_fact_set(facts, MCP_FACT_NAME, req->name);
+    mcp_fact_set(facts, MCP_FACT_REQUEST_ID, req->id);
+    mcp_fact_set(facts, MCP_FACT_PROGRESS_TOKEN, req->progress_token);
 
     req->state = MCP_REQUEST_RUN;
     req->deadline = mcp_call_now(call) + call->endpoint->call_timeout;
@@ -213,36 +219,6 @@ mcp_job_stop_all(mcp_call_t *call)
 
 /* --- what backends say --- */
 
-int
-mcp_job_same(const mcp_mem_t *mem, mcp_str_t a, mcp_str_t b)
-{
-    int          same;
-    mcp_str_t    plain_a, plain_b;
-    mcp_arena_t  arena;
-
-    if (mcp_str_eq(a, b)) {
-        return 1;
-    }
-
-    if (a.len < 2 || b.len < 2 || a.data[0] != '"' || b.data[0] != '"'
-        || (memchr(a.data, '\\', a.len) == NULL
-            && memchr(b.data, '\\', b.len) == NULL))
-    {
-        return 0;
-    }
-
-    mcp_arena_init(&arena, mem);
-
-    same = mcp_json_unescape(&arena, a, &plain_a) == MCP_OK
-           && mcp_json_unescape(&arena, b, &plain_b) == MCP_OK
-           && mcp_str_eq(plain_a, plain_b);
-
-    mcp_arena_destroy(&arena);
-
-    return same;
-}
-
-
 static int
 mcp_job_notification(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -257,8 +233,8 @@ mcp_job_notification(mcp_request_t *req, const mcp_backend_msg_t *msg)
          * progress) */
 
         if (req->progress_token.len == 0
-            || !mcp_job_same(&call->node->env->mem, msg->progress_token.raw,
-                             req->progress_token))
+            || !mcp_id_same(&call->node->env->mem, msg->progress_token.raw,
+                            req->progress_token))
         {
             return MCP_OK;
         }
@@ -281,7 +257,7 @@ mcp_job_notification(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return MCP_OK;
     }
 
-    rc = mcp_call_append(call, msg->body, mcp_call_state(call));
+    rc = mcp_call_append(req, msg->body, mcp_call_state(call));
 
     if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
         return MCP_AGAIN;
@@ -310,7 +286,8 @@ mcp_job_subscribe(mcp_request_t *req)
 
     call = req->call;
 
-    rc = mcp_listener(call->node, call->endpoint, &call->session, &info);
+    rc = mcp_listener(call->node, call->endpoint, &call->session, call->party,
+                      &info);
 
     if (rc == MCP_OK) {
         rc = mcp_topic_uri(req->name, topic);
@@ -357,27 +334,29 @@ mcp_job_subscription(mcp_request_t *req)
 
 
 static int
-mcp_job_result(mcp_request_t *req, mcp_str_t body)
+mcp_job_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
-    int          rc;
-    mcp_buf_t    buf;
-    mcp_fault_e  fault;
+    int           rc;
+    mcp_buf_t     buf;
+    mcp_fault_e   fault;
+    mcp_ending_e  how;
 
     fault = mcp_job_subscription(req);
     if (fault != MCP_FAULT_NONE) {
         return mcp_call_finish_fault(req, fault, mcp_null_str);
     }
 
+    how = msg->is_error ? MCP_ENDING_TOOL_ERROR : MCP_ENDING_OK;
     mcp_buf_init(&buf, &req->call->node->env->mem, SIZE_MAX / 2);
 
-    switch (mcp_faces_result(req, body, &buf)) {
+    switch (mcp_faces_result(req, msg, &buf)) {
 
     case MCP_OK:
-        rc = mcp_call_finish(req, (mcp_str_t) { buf.data, buf.len }, 0);
+        rc = mcp_call_finish(req, (mcp_str_t) { buf.data, buf.len }, how);
         break;
 
     case MCP_DONE:
-        rc = mcp_call_finish(req, body, 0);
+        rc = mcp_call_finish(req, msg->body, how);
         break;
 
     case MCP_ERR_SYNTAX:
@@ -395,6 +374,98 @@ mcp_job_result(mcp_request_t *req, mcp_str_t body)
 }
 
 
+static void
+mcp_job_log(const mcp_request_t *req, mcp_log_level_e level, const char *what,
+    const char *why)
+{
+    char  id[9];
+
+    mcp_stream_id_short(id, req->call->id);
+
+    mcp_node_log(req->call->node, level, "call %s of \"%.*s\" %s%s", id,
+                 (int) (req->name.len > 128 ? 128 : req->name.len),
+                 req->name.data ? req->name.data : "", what, why);
+}
+
+
+/* Where JSON is broken, and what stands there. */
+static void
+mcp_job_log_broken(const mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    char         text[300], *p;
+    size_t       i;
+    const char  *hex = "0123456789abcdef";
+
+    unsigned char  c;
+
+    p = text + snprintf(text, 40, "%s at byte %llu: \"", msg->detail,
+                        (unsigned long long) msg->at);
+
+    for (i = 0; i < msg->near.len && p < text + sizeof(text) - 6; i++) {
+        c = (unsigned char) msg->near.data[i];
+
+        if (c >= 0x20 && c < 0x7f) {
+            if (c == '"' || c == '\\') {
+                *p++ = '\\';
+            }
+
+            *p++ = (char) c;
+            continue;
+        }
+
+        *p++ = '\\';
+
+        switch (c) {
+        case '\n':
+            *p++ = 'n';
+            break;
+        case '\r':
+            *p++ = 'r';
+            break;
+        case '\t':
+            *p++ = 't';
+            break;
+        default:
+            *p++ = 'x';
+            *p++ = hex[c >> 4];
+            *p++ = hex[c & 15];
+        }
+    }
+
+    *p++ = '"';
+    *p = '\0';
+
+    mcp_job_log(req, MCP_LOG_ERROR, "failed in its backend: ", text);
+}
+
+
+/* What its operator has to know of a backend's answer. */
+static void
+mcp_job_tell(const mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    char  status[32];
+
+    if (msg->status) {
+        snprintf(status, sizeof(status), "HTTP %d", msg->status);
+        mcp_job_log(req, MCP_LOG_WARN, "failed in its backend: ", status);
+
+    } else if (msg->kind == MCP_BACKEND_FAULT && msg->detail) {
+
+        if (msg->near.data) {
+            mcp_job_log_broken(req, msg);
+
+        } else {
+            mcp_job_log(req, MCP_LOG_ERROR, "failed in its backend: ",
+                        msg->detail);
+        }
+    }
+
+    if (msg->doubt) {
+        mcp_job_log(req, MCP_LOG_WARN, "answered with ", msg->doubt);
+    }
+}
+
+
 int
 mcp_job_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -406,16 +477,18 @@ mcp_job_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return MCP_OK;
     }
 
+    mcp_job_tell(req, msg);
+
     switch (msg->kind) {
 
     case MCP_BACKEND_NOTIFICATION:
         return mcp_job_notification(req, msg);
 
     case MCP_BACKEND_RESULT:
-        return mcp_job_result(req, msg->body);
+        return mcp_job_result(req, msg);
 
     case MCP_BACKEND_ERROR:
-        return mcp_call_finish(req, msg->body, 1);
+        return mcp_call_finish(req, msg->body, MCP_ENDING_RPC_ERROR);
 
     case MCP_BACKEND_INPUT:
         return mcp_input_begin(req, msg);
@@ -426,13 +499,18 @@ mcp_job_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return MCP_OK;
 
     default:
-        if (msg->detail) {
-            mcp_call_log(call, MCP_LOG_ERROR, "failed in its backend",
-                         msg->detail);
-        }
-
         return mcp_call_finish_fault(req, msg->fault, mcp_null_str);
     }
+}
+
+
+/* It is in the log already. */
+static void
+mcp_job_told(mcp_backend_msg_t *msg)
+{
+    msg->detail = NULL;
+    msg->doubt = NULL;
+    msg->status = 0;
 }
 
 
@@ -440,7 +518,7 @@ void
 mcp_job_hold(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
     req->msg = *msg;
-    req->msg.detail = NULL;            /* is in the log already */
+    mcp_job_told(&req->msg);
     req->held = 1;
 }
 
@@ -456,7 +534,7 @@ mcp_job_retry(mcp_request_t *req)
     req->held = 0;
 
     if (mcp_job_message(req, &req->msg) == MCP_AGAIN) {
-        req->msg.detail = NULL;
+        mcp_job_told(&req->msg);
         req->held = 1;
         return MCP_AGAIN;
     }

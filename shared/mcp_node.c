@@ -2,7 +2,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "mcp_core.h"
+#include "mcp_ending.h"
+#include "mcp_refusal.h"
 
 
 /* Every second a part of the store is looked at for what is due, in slices
@@ -440,6 +441,8 @@ mcp_node_sweep(void *data)
                         mcp_node_report, node);
     }
 
+    mcp_refusal_full(node);
+
     /* what a process left behind that ended in order; costs nothing when there
      * is none */
 
@@ -468,8 +471,15 @@ mcp_node_bury(mcp_node_t *node, const mcp_stream_ref_t *ref, mcp_str_t id,
     if (rc == MCP_OK) {
         rc = mcp_store_append(node->store, ref,
                               (mcp_str_t) { buf.data, buf.len },
-                              (int) k | MCP_STORE_ERROR, state,
+                              (int) k | MCP_STORE_ERROR
+                              | MCP_STORE_RESULT(MCP_ENDING_LOST), state,
                               node->env->now(node->env->ctx), &seq);
+    }
+
+    mcp_store_count(node->store, MCP_COUNT_CALLS_LOST, 1);
+
+    if (rc == MCP_OK) {
+        mcp_store_count(node->store, MCP_COUNT_ERRORS, 1);
     }
 
     mcp_buf_free(&buf);
@@ -543,7 +553,6 @@ mcp_node_adopt(mcp_node_t *node)
         mcp_node_log(node, MCP_LOG_ERROR,
                      "call %s of \"%s\" was lost with its process", id,
                      info.name);
-        mcp_store_count(node->store, MCP_COUNT_CALLS_LOST, 1);
 
         if (text.len && text.data[0] == '[') {
             rc = mcp_node_bury_batch(node, &info, text);

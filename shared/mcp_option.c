@@ -3,13 +3,17 @@
 
 
 #include "mcp_option.h"
+#include "mcp_party.h"
 
 
 typedef enum {
     MCP_OPTION_KIND_TIME = 0,
     MCP_OPTION_KIND_SIZE,
     MCP_OPTION_KIND_NUMBER,
-    MCP_OPTION_KIND_FLAG
+    MCP_OPTION_KIND_FLAG,
+    MCP_OPTION_KIND_QUOTA,             /* a number for each party */
+    MCP_OPTION_KIND_ROOM,              /* a size for each */
+    MCP_OPTION_KIND_SHARE_BY
 } mcp_option_kind_e;
 
 
@@ -37,7 +41,14 @@ static const mcp_option_t  mcp_option_table[MCP_OPTION_COUNT] = {
 
 
 /* mcp_options_t.set has a bit for each */
-_Static_assert(MCP_OPTION_COUNT <= 32, "too many options");
+_Static_assert(MCP_OPTION_COUNT <= 64, "too many options");
+
+
+static uint64_t
+mcp_option_bit(unsigned option)
+{
+    return (uint64_t) 1 << option;
+}
 
 
 /* Parts of a time, in the order in which they stand. */
@@ -227,6 +238,47 @@ mcp_option_size(mcp_str_t text, uint64_t *size)
 }
 
 
+/* MCP_OK or MCP_ERR_SYNTAX. */
+static int
+mcp_option_share_by(mcp_str_t text, uint64_t *value)
+{
+    if (mcp_str_case_eq(text, mcp_str("principal"))) {
+        *value = MCP_SHARE_BY_PRINCIPAL;
+
+    } else if (mcp_str_case_eq(text, mcp_str("address"))) {
+        *value = MCP_SHARE_BY_ADDRESS;
+
+    } else if (mcp_str_case_eq(text, mcp_str("off"))) {
+        *value = MCP_SHARE_BY_OFF;
+
+    } else {
+        return MCP_ERR_SYNTAX;
+    }
+
+    return MCP_OK;
+}
+
+
+/* What each party may have, in words; MCP_DONE: it is a number or a size. */
+static int
+mcp_option_quota(mcp_str_t text, uint64_t *value)
+{
+    if (mcp_str_case_eq(text, mcp_str("share"))) {
+        *value = MCP_QUOTA_SHARE;
+
+    } else if (mcp_str_case_eq(text, mcp_str("off"))
+               || mcp_str_eq(text, mcp_str("0")))
+    {
+        *value = MCP_QUOTA_OFF;
+
+    } else {
+        return MCP_DONE;
+    }
+
+    return MCP_OK;
+}
+
+
 /* MCP_OK or *error. */
 static int
 mcp_option_read(const mcp_option_t *option, mcp_str_t text, uint64_t *value,
@@ -234,12 +286,24 @@ mcp_option_read(const mcp_option_t *option, mcp_str_t text, uint64_t *value,
 {
     int  rc;
 
+    *error = "invalid value";
+
+    if (option->kind == MCP_OPTION_KIND_SHARE_BY) {
+        return mcp_option_share_by(text, value) == MCP_OK ? MCP_OK
+                                                          : MCP_ERR_CONFIG;
+    }
+
+    if ((option->kind == MCP_OPTION_KIND_QUOTA
+         || option->kind == MCP_OPTION_KIND_ROOM)
+        && mcp_option_quota(text, value) == MCP_OK)
+    {
+        return MCP_OK;
+    }
+
     if (option->off && mcp_str_case_eq(text, mcp_str("off"))) {
         *value = 0;
         return MCP_OK;
     }
-
-    *error = "invalid value";
 
     switch (option->kind) {
 
@@ -248,6 +312,7 @@ mcp_option_read(const mcp_option_t *option, mcp_str_t text, uint64_t *value,
         break;
 
     case MCP_OPTION_KIND_SIZE:
+    case MCP_OPTION_KIND_ROOM:
         rc = mcp_option_size(text, value);
         break;
 
@@ -270,7 +335,9 @@ mcp_option_read(const mcp_option_t *option, mcp_str_t text, uint64_t *value,
         return MCP_OK;
     }
 
-    if (option->kind == MCP_OPTION_KIND_NUMBER) {
+    if (option->kind == MCP_OPTION_KIND_NUMBER
+        || option->kind == MCP_OPTION_KIND_QUOTA)
+    {
         *error = option->bounds;
     }
 
@@ -284,7 +351,7 @@ mcp_option_set(mcp_options_t *options, mcp_option_e option, mcp_str_t text,
 {
     uint64_t  value;
 
-    if (options->set & (1U << option)) {
+    if (options->set & mcp_option_bit(option)) {
         *error = "is duplicate";
         return MCP_ERR_CONFIG;
     }
@@ -296,7 +363,7 @@ mcp_option_set(mcp_options_t *options, mcp_option_e option, mcp_str_t text,
     }
 
     options->value[option] = value;
-    options->set |= 1U << option;
+    options->set |= mcp_option_bit(option);
 
     return MCP_OK;
 }
@@ -315,7 +382,15 @@ mcp_option_form(mcp_option_e option)
         [MCP_OPTION_KIND_NUMBER] =
             { "it is digits", "it is digits, or off" },
         [MCP_OPTION_KIND_FLAG] =
-            { "it is on or off", "it is on or off" }
+            { "it is on or off", "it is on or off" },
+        [MCP_OPTION_KIND_QUOTA] =
+            { "it is digits, or share", "it is digits, share or off" },
+        [MCP_OPTION_KIND_ROOM] =
+            { "a size is 65536, 64k, 8m or 1g, or it is share",
+              "a size is 65536, 64k, 8m or 1g, or it is share or off" },
+        [MCP_OPTION_KIND_SHARE_BY] =
+            { "it is principal or address",
+              "it is principal, address or off" }
     };
 
     return forms[mcp_option_table[option].kind][mcp_option_table[option].off];
@@ -328,9 +403,11 @@ mcp_options_merge(mcp_options_t *options, const mcp_options_t *parent)
     unsigned  i;
 
     for (i = 0; i < MCP_OPTION_COUNT; i++) {
-        if (!(options->set & (1U << i)) && (parent->set & (1U << i))) {
+        if (!(options->set & mcp_option_bit(i))
+            && (parent->set & mcp_option_bit(i)))
+        {
             options->value[i] = parent->value[i];
-            options->set |= 1U << i;
+            options->set |= mcp_option_bit(i);
         }
     }
 }
@@ -339,8 +416,8 @@ mcp_options_merge(mcp_options_t *options, const mcp_options_t *parent)
 static uint64_t
 mcp_option_value(const mcp_options_t *options, mcp_option_e option)
 {
-    return (options->set & (1U << option)) ? options->value[option]
-                                           : mcp_option_table[option].value;
+    return (options->set & mcp_option_bit(option))
+           ? options->value[option] : mcp_option_table[option].value;
 }
 
 

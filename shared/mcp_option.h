@@ -25,6 +25,8 @@
       "MCPSessionLifetime", TIME, 0, 0, MCP_TIME_MAX, 86400000)               \
     X(STREAM_AFTER, stream_after, "mcp_stream_after",                         \
       "MCPStreamAfter", TIME, 0, 0, MCP_TIME_MAX, 1000)                       \
+    X(POLICY_AFTER, policy_after, "mcp_policy_after",                         \
+      "MCPPolicyAfter", TIME, 0, 0, MCP_TIME_MAX, 50)                         \
     X(CLOSE_AFTER, close_after, "mcp_close_after",                            \
       "MCPCloseAfter", TIME, 1, 0, MCP_TIME_MAX, 0)                           \
     X(RETRY, retry, "mcp_retry",                                              \
@@ -43,6 +45,10 @@
       "MCPResumeAfter", TIME, 1, 0, MCP_TIME_MAX, 10000)                      \
     X(RESUME_LIFETIME, resume_lifetime, "mcp_resume_lifetime",                \
       "MCPResumeLifetime", TIME, 0, 0, MCP_TIME_MAX, 3600000)                 \
+    X(PASS_AUTHORIZATION, pass_authorization, "mcp_pass_authorization",       \
+      "MCPPassAuthorization", FLAG, 0, 0, 1, 0)                               \
+    X(PASS_COOKIE, pass_cookie, "mcp_pass_cookie",                            \
+      "MCPPassCookie", FLAG, 0, 0, 1, 0)                                      \
     X(LINGER, linger, "mcp_linger",                                           \
       "MCPLinger", TIME, 0, 0, MCP_TIME_MAX, 60000)                           \
     X(CALL_TIMEOUT, call_timeout, "mcp_call_timeout",                         \
@@ -55,9 +61,16 @@
       "MCPStreamBuffer", SIZE, 0, 1, MCP_SIZE_MAX, 8388608)                   \
     X(MAX_SESSION_STREAMS, max_session_streams, "mcp_max_session_streams",    \
       "MCPMaxSessionStreams", NUMBER, 1, 0, 1073741824, 1024)                 \
-    X(MAX_PRINCIPAL_STREAMS, max_principal_streams,                           \
-      "mcp_max_principal_streams", "MCPMaxPrincipalStreams",                  \
-      NUMBER, 1, 0, 1073741824, 0)                                            \
+    X(SHARE_BY, share_by, "mcp_share_by",                                     \
+      "MCPShareBy", SHARE_BY, 1, 0, 2, 0)                                     \
+    X(MAX_PARTY_STREAMS, max_party_streams, "mcp_max_party_streams",          \
+      "MCPMaxPartyStreams", QUOTA, 1, 0, 1073741824, 0)                       \
+    X(MAX_PARTY_LISTENERS, max_party_listeners, "mcp_max_party_listeners",    \
+      "MCPMaxPartyListeners", QUOTA, 1, 0, 1073741824, 0)                     \
+    X(MAX_PARTY_VALUES, max_party_values, "mcp_max_party_values",             \
+      "MCPMaxPartyValues", QUOTA, 1, 0, 1073741824, 0)                        \
+    X(MAX_PARTY_BYTES, max_party_bytes, "mcp_max_party_bytes",                \
+      "MCPMaxPartyBytes", ROOM, 1, 0, MCP_SIZE_MAX, 0)                        \
     X(MAX_MESSAGE, max_message, "mcp_max_message",                            \
       "MCPMaxMessage", SIZE, 0, 0, MCP_SIZE_MAX, 8388608)                     \
     X(MAX_DEPTH, max_depth, "mcp_max_depth",                                  \
@@ -66,6 +79,15 @@
       "MCPMaxBatch", NUMBER, 0, 1, 64, 50)                                    \
     X(PAGE_SIZE, page_size, "mcp_page_size",                                  \
       "MCPPageSize", NUMBER, 1, 0, 1073741824, 100)
+
+
+/*
+ * Older names: X(id, member, nginx name, Apache name) of the option that has
+ * taken their place.
+ */
+#define MCP_OPTION_ALIASES(X)                                                 \
+    X(MAX_PARTY_STREAMS, max_party_streams, "mcp_max_principal_streams",      \
+      "MCPMaxPrincipalStreams")
 
 
 #define MCP_TIME_MAX  (INT64_MAX / 1000000)    /* also fits as nanoseconds */
@@ -84,16 +106,17 @@ typedef enum {
 /* As far as they were written. */
 typedef struct {
     uint64_t  value[MCP_OPTION_COUNT];
-    uint32_t  set;                     /* a bit for each */
+    uint64_t  set;                     /* a bit for each */
 } mcp_options_t;
 
 
 /*
  * Reads an option's text: times as "1h 30m", "90s", "500ms", bare numbers are
- * seconds; sizes as "64k", "8m", "1g"; numbers; "on" and "off"; "off" where
- * the table allows it.  MCP_OK, or MCP_ERR_CONFIG with a static *error that
- * follows the directive's name: "is duplicate", "invalid value", "invalid
- * number", "value must be between 4 and 512".
+ * seconds; sizes as "64k", "8m", "1g"; numbers; "on" and "off"; "share" for
+ * what is a number or a size for each party; "off" where the table allows it.
+ * MCP_OK, or MCP_ERR_CONFIG with a static *error that follows the directive's
+ * name: "is duplicate", "invalid value", "invalid number", "value must be
+ * between 4 and 512".
  */
 int mcp_option_set(mcp_options_t *options, mcp_option_e option,
     mcp_str_t text, const char **error);

@@ -57,12 +57,49 @@ mcp_origin_mimics(mcp_str_t name)
 }
 
 
+/* In CGI's form of a name "_" stands for "-". */
+static int
+mcp_origin_is_secret(const mcp_endpoint_t *endpoint, mcp_str_t name)
+{
+    return (!endpoint->pass_authorization
+            && (mcp_str_case_eq(name, mcp_str("authorization"))
+                || mcp_str_case_eq(name, mcp_str("proxy-authorization"))
+                || mcp_str_case_eq(name, mcp_str("proxy_authorization"))))
+           || (!endpoint->pass_cookie
+               && mcp_str_case_eq(name, mcp_str("cookie")));
+}
+
+
 int
-mcp_origin_skips(mcp_str_t name)
+mcp_origin_skips_variable(const mcp_endpoint_t *endpoint, mcp_str_t name)
+{
+    static const mcp_str_t  http = mcp_str("HTTP_");
+    static const mcp_str_t  redirect = mcp_str("REDIRECT_");
+
+    while (name.len > redirect.len
+           && memcmp(name.data, redirect.data, redirect.len) == 0)
+    {
+        name.data += redirect.len;
+        name.len -= redirect.len;
+    }
+
+    if (name.len <= http.len || memcmp(name.data, http.data, http.len) != 0) {
+        return 0;
+    }
+
+    name.data += http.len;
+    name.len -= http.len;
+
+    return mcp_origin_is_secret(endpoint, name);
+}
+
+
+int
+mcp_origin_skips(const mcp_endpoint_t *endpoint, mcp_str_t name)
 {
     size_t  i;
 
-    if (mcp_origin_mimics(name)) {
+    if (mcp_origin_mimics(name) || mcp_origin_is_secret(endpoint, name)) {
         return 1;
     }
 

@@ -30,11 +30,13 @@ typedef enum {
     MCP_RPC_F_REF,
     MCP_RPC_F_META,
     MCP_RPC_F_NOTIFY_TOKEN,
+    MCP_RPC_F_RESUME_TOKEN,
 
     MCP_RPC_F_REF_TYPE,
     MCP_RPC_F_REF_NAME,
     MCP_RPC_F_REF_URI,
     MCP_RPC_F_PROGRESS_TOKEN,
+    MCP_RPC_F_META_RESUME_TOKEN,
 
     MCP_RPC_F_COUNT
 } mcp_rpc_field_e;
@@ -68,16 +70,20 @@ static const mcp_json_field_t  mcp_rpc_fields[MCP_RPC_F_COUNT] = {
     [MCP_RPC_F_META] = { MCP_RPC_F_PARAMS, mcp_rpc_key("_meta") },
     [MCP_RPC_F_NOTIFY_TOKEN] =
         { MCP_RPC_F_PARAMS, mcp_rpc_key("progressToken") },
+    [MCP_RPC_F_RESUME_TOKEN] =
+        { MCP_RPC_F_PARAMS, mcp_rpc_key("resumeToken") },
 
     [MCP_RPC_F_REF_TYPE] = { MCP_RPC_F_REF, mcp_rpc_key("type") },
     [MCP_RPC_F_REF_NAME] = { MCP_RPC_F_REF, mcp_rpc_key("name") },
     [MCP_RPC_F_REF_URI] = { MCP_RPC_F_REF, mcp_rpc_key("uri") },
     [MCP_RPC_F_PROGRESS_TOKEN] =
-        { MCP_RPC_F_META, mcp_rpc_key("progressToken") }
+        { MCP_RPC_F_META, mcp_rpc_key("progressToken") },
+    [MCP_RPC_F_META_RESUME_TOKEN] =
+        { MCP_RPC_F_META, mcp_rpc_key("resumeToken") }
 };
 
 
-static int
+int
 mcp_rpc_id_usable(const mcp_json_value_t *id)
 {
     size_t  i;
@@ -127,6 +133,8 @@ mcp_rpc_take_params(mcp_rpc_t *msg, const mcp_json_value_t *values)
     msg->meta = values[MCP_RPC_F_META];
     msg->progress_token = values[MCP_RPC_F_PROGRESS_TOKEN];
     msg->notify_token = values[MCP_RPC_F_NOTIFY_TOKEN];
+    msg->resume_token = values[MCP_RPC_F_RESUME_TOKEN];
+    msg->meta_resume_token = values[MCP_RPC_F_META_RESUME_TOKEN];
 }
 
 

@@ -56,6 +56,8 @@ typedef struct {
     mcp_json_value_t  meta;
     mcp_json_value_t  progress_token;  /* params._meta.progressToken */
     mcp_json_value_t  notify_token;    /* params.progressToken */
+    mcp_json_value_t  resume_token;    /* params.resumeToken */
+    mcp_json_value_t  meta_resume_token;   /* params._meta.resumeToken */
 } mcp_rpc_t;
 
 
@@ -72,6 +74,11 @@ typedef struct {
  */
 int mcp_rpc_parse(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
     mcp_rpc_t *msg);
+
+/* 1 if a value may be a request's id, and a progress token likewise: a string,
+ * or an integer without fraction and exponent, of MCP_RPC_MAX_ID bytes at
+ * most. */
+int mcp_rpc_id_usable(const mcp_json_value_t *id);
 
 /*
  * Splits a batch: *items gets the raw elements (arena), *n their number.

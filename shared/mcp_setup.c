@@ -576,6 +576,19 @@ mcp_setup_lacks_backend(const mcp_setup_t *setup)
 }
 
 
+int
+mcp_setup_fills_zone(const mcp_setup_t *setup, uint64_t size)
+{
+    mcp_endpoint_t  endpoint;
+
+    mcp_options_apply(&setup->options, &endpoint);
+
+    /* what was sent may be kept as well, as much again: mcp_store_append() */
+
+    return endpoint.stream_buffer >= size / 4;
+}
+
+
 unsigned
 mcp_setup_targets(const mcp_setup_t *setup)
 {

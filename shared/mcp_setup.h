@@ -86,6 +86,10 @@ int mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys,
  * merged and no endpoint yet. */
 int mcp_setup_lacks_backend(const mcp_setup_t *setup);
 
+/* 1 if one stream may have half of a zone of size bytes, or more; otherwise as
+ * above. */
+int mcp_setup_fills_zone(const mcp_setup_t *setup, uint64_t size);
+
 /* Of the endpoint made last: how many targets its routes have, and which; the
  * index is mcp_job_t.target. */
 unsigned mcp_setup_targets(const mcp_setup_t *setup);

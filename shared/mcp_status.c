@@ -1,6 +1,7 @@
 
 #include <stddef.h>
 
+#include "mcp_core.h"
 #include "mcp_status.h"
 
 
@@ -58,7 +59,9 @@ static const mcp_status_row_t  mcp_status_rows[] = {
     mcp_status_counter(MCP_COUNT_CALLS, "calls",
                        "Backend calls begun"),
     mcp_status_counter(MCP_COUNT_CALLS_FAILED, "calls_failed",
-                       "Backend calls that failed"),
+                       "Backend calls answered with an error"),
+    mcp_status_counter(MCP_COUNT_CALLS_TOOL_ERRORS, "calls_tool_errors",
+                       "Backend calls whose tool said that it failed"),
     mcp_status_counter(MCP_COUNT_CALLS_CANCELLED, "calls_cancelled",
                        "Backend calls cancelled by their clients"),
     mcp_status_counter(MCP_COUNT_CALLS_EXPIRED, "calls_expired",
@@ -86,9 +89,9 @@ static const mcp_status_row_t  mcp_status_rows[] = {
     mcp_status_counter(MCP_COUNT_REFUSED_LIMIT, "refused_limit",
                        "Requests refused because of a limit on streams"),
     mcp_status_counter(MCP_COUNT_ERRORS, "errors",
-                       "Errors answered"),
+                       "Errors answered, of HTTP and of JSON-RPC"),
     mcp_status_counter(MCP_COUNT_PUBLISHED, "published",
-                       "Messages accepted at the publish door"),
+                       "Messages taken at the publish door"),
     mcp_status_counter(MCP_COUNT_INPUTS, "inputs",
                        "Requests for input sent to clients"),
     mcp_status_counter(MCP_COUNT_REPAIRS, "repairs",
@@ -99,7 +102,8 @@ static const mcp_status_row_t  mcp_status_rows[] = {
     mcp_status_gauge(streams, "streams", "Streams kept"),
     mcp_status_gauge(listeners, "listeners", "Streams of listening sessions"),
     mcp_status_gauge(values, "values", "Small values kept"),
-    mcp_status_gauge(subscriptions, "subscriptions", "Subscriptions")
+    mcp_status_gauge(subscriptions, "subscriptions",
+                     "Subscriptions to resources")
 };
 
 #define MCP_STATUS_ROWS  (sizeof(mcp_status_rows) / sizeof(mcp_status_rows[0]))
@@ -279,6 +283,25 @@ static const mcp_status_format_t  mcp_status_formats[] = {
     (sizeof(mcp_status_formats) / sizeof(mcp_status_formats[0]))
 
 
+/* Each listener hears of changed lists, which nobody subscribes to. */
+static void
+mcp_status_stats(mcp_store_t *store, mcp_store_stats_t *stats)
+{
+    uint64_t       n;
+    unsigned char  topic[MCP_DIGEST_LEN];
+
+    mcp_store_stats(store, stats);
+
+    if (mcp_topic_list_changed(topic) != MCP_OK) {
+        return;
+    }
+
+    n = mcp_store_subscribers(store, topic);
+    stats->subscriptions -= n < stats->subscriptions ? n
+                                                     : stats->subscriptions;
+}
+
+
 int
 mcp_status_render(mcp_store_t *store, mcp_str_t format, mcp_buf_t *buf,
     mcp_str_t *content_type)
@@ -288,7 +311,7 @@ mcp_status_render(mcp_store_t *store, mcp_str_t format, mcp_buf_t *buf,
 
     for (i = 0; i < MCP_STATUS_FORMATS; i++) {
         if (mcp_str_eq(mcp_status_formats[i].name, format)) {
-            mcp_store_stats(store, &stats);
+            mcp_status_stats(store, &stats);
             mcp_status_formats[i].render(&stats, buf);
             *content_type = mcp_status_formats[i].content_type;
 

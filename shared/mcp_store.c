@@ -15,6 +15,9 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "atomics between processes");
 /* Streams that one sweep's hold of the lock may have to report. */
 #define MCP_SWEEP_REPORTS  4
 
+/* Owners that wait for room, of which one hold of the lock looks after. */
+#define MCP_STORE_FEED     64
+
 
 /* --- format --- */
 
@@ -114,7 +117,7 @@ mcp_store_format(void *region, size_t size)
     head->size = size;
     head->reserve = reserve;
     head->fresh = 1;
-    atomic_store(&head->has_room, 1);
+    atomic_store(&head->hint_room, mcp_store_room(head, 0));
 
     if (mcp_random(head->seed, sizeof(head->seed)) != MCP_OK) {
         return MCP_ERR_INTERNAL;
@@ -155,6 +158,8 @@ mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op)
 
     op->store = store;
     op->head = store->head;
+    op->party = NULL;
+    op->keep = NULL;
     op->wakes = 0;
 
     rc = store->glue.lock(store->glue.mutex);
@@ -179,10 +184,12 @@ mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op)
 
 
 /* Wakes owners that wait for room in the region, as far as it goes; what
- * each of them needs is taken as spent. */
+ * each of them needs is taken as spent.  Those whose party has what it may
+ * stay, behind the others. */
 static void
 mcp_store_feed(mcp_store_op_t *op)
 {
+    unsigned             n;
     uint32_t             room;
     mcp_store_head_t    *head;
     mcp_store_stream_t  *st;
@@ -190,19 +197,38 @@ mcp_store_feed(mcp_store_op_t *op)
     head = op->head;
     room = mcp_store_room(head, 0);
 
-    while (head->hungry.first != 0) {
+    op->keep = NULL;
+
+    for (n = MCP_STORE_FEED; n && head->hungry.first != 0; n--) {
         st = mcp_store_container(head, head->hungry.first, mcp_store_stream_t,
                                  link[MCP_LINK_HUNGRY]);
+        op->party = st->party;
 
-        if (st->need > room && head->linger.first == 0) {
+        if (st->need > room && mcp_store_victim(op) == NULL) {
             return;
         }
 
-        room -= st->need < room ? st->need : room;
-
         mcp_store_list_remove(head, &head->hungry,
                               &st->link[MCP_LINK_HUNGRY]);
+
+        if (!mcp_store_party_allows(op, st, st->need, 0)) {
+            mcp_store_list_append(head, &head->hungry,
+                                  &st->link[MCP_LINK_HUNGRY]);
+            continue;
+        }
+
+        room -= st->need < room ? st->need : room;
         mcp_store_mark_owner(op, st);
+    }
+}
+
+
+/* A number that others look at without the lock. */
+static void
+mcp_store_hint(_Atomic uint32_t *hint, uint32_t value)
+{
+    if (value != atomic_load_explicit(hint, memory_order_relaxed)) {
+        atomic_store_explicit(hint, value, memory_order_relaxed);
     }
 }
 
@@ -211,7 +237,6 @@ void
 mcp_store_leave(mcp_store_op_t *op)
 {
     unsigned           i, slot;
-    uint32_t           has_room;
     uint64_t           bits;
     mcp_store_head_t  *head;
 
@@ -221,16 +246,8 @@ mcp_store_leave(mcp_store_op_t *op)
         mcp_store_feed(op);
     }
 
-    /* what the smallest new stream takes */
-
-    has_room = mcp_store_room(head, 0) >= 4 || head->linger.first != 0;
-
-    if (has_room != atomic_load_explicit(&head->has_room,
-                                         memory_order_relaxed))
-    {
-        atomic_store_explicit(&head->has_room, has_room,
-                              memory_order_relaxed);
-    }
+    mcp_store_hint(&head->hint_room, mcp_store_room(head, 0));
+    mcp_store_hint(&head->hint_calls, head->n_calls);
 
     mcp_store_barrier();
     head->holder = 0;
@@ -751,6 +768,35 @@ mcp_store_count(mcp_store_t *store, mcp_counter_e counter, int64_t delta)
         atomic_fetch_add_explicit(&slot->gauge[gauge], delta,
                                   memory_order_relaxed);
     }
+}
+
+
+uint64_t
+mcp_store_refused(mcp_store_t *store, uint64_t now, uint64_t interval)
+{
+    int64_t            all;
+    uint64_t           at;
+    mcp_store_head_t  *head;
+
+    head = store->head;
+    all = atomic_load_explicit(&head->counter[MCP_COUNT_REFUSED_FULL],
+                               memory_order_relaxed);
+
+    if (all == atomic_load_explicit(&head->refused, memory_order_relaxed)) {
+        return 0;
+    }
+
+    at = atomic_load(&head->refused_at);
+
+    /* of several processes one changes it */
+
+    if ((at != 0 && now < at + interval)
+        || !atomic_compare_exchange_strong(&head->refused_at, &at, now))
+    {
+        return 0;
+    }
+
+    return (uint64_t) (all - atomic_exchange(&head->refused, all));
 }
 
 

@@ -34,6 +34,9 @@
 #define MCP_STORE_NAME_MAX   128       /* method, name: cut for display */
 #define MCP_STORE_NO_SLOT    0xffffffffu
 #define MCP_STORE_ERROR      0x4000
+#define MCP_STORE_RESULT(n)  ((n) << 8)    /* n: 0 to 7 */
+#define MCP_STORE_ABOUT      0x2000    /* is of a request, and does not answer
+                                          it */
 #define MCP_STORE_READ_MIN   64        /* smallest cap of mcp_store_read() */
 
 
@@ -74,6 +77,26 @@ typedef enum {
 } mcp_stream_state_e;
 
 
+/* What a party may have; else it is a number, or bytes. */
+#define MCP_QUOTA_SHARE  0             /* about half of what others leave */
+#define MCP_QUOTA_OFF    UINT64_MAX    /* all that there is */
+
+
+/*
+ * Whose room something takes, and how much its party may have (mcp_party.h).
+ * What cannot be had counts: not streams that are over, sent and unattended,
+ * nor listeners without reader and event, which make room for others as soon as
+ * it is needed.
+ */
+typedef struct {
+    unsigned char  id[MCP_DIGEST_LEN]; /* zeros: nobody's, without quotas */
+    uint64_t       streams;            /* calls */
+    uint64_t       listeners;
+    uint64_t       values;
+    uint64_t       bytes;              /* of the region, in its streams */
+} mcp_party_t;
+
+
 /* A stream found: an index and the id that must still be there. */
 typedef struct {
     uint32_t       index;
@@ -101,8 +124,8 @@ typedef struct {
     uint64_t            max_bytes;     /* 0: no limit */
     uint32_t            session_limit; /* streams that are not over and sent;
                                           0: no limit; nor is there one for
-                                          the principal or session of zeros */
-    uint32_t            principal_limit;
+                                          the session of zeros */
+    mcp_party_t         party;         /* whose room it takes */
     uint64_t            handle;        /* owner's, given back by drain */
 } mcp_stream_spec_t;
 
@@ -120,7 +143,8 @@ typedef struct {
                                           none */
     uint64_t            last_seq;      /* 0: no event yet */
     uint64_t            sent_seq;      /* written to a consumer's socket */
-    uint64_t            confirmed_seq; /* by mcp_store_confirm() */
+    uint64_t            confirmed_seq; /* by mcp_store_confirm(), or
+                                          mcp_store_acknowledge() */
     uint64_t            answered;      /* bit k: request k has its response */
     uint64_t            failed;        /* and that is a JSON-RPC error */
     uint64_t            failed_seq;    /* the last event that is one; 0 */
@@ -128,8 +152,11 @@ typedef struct {
     uint64_t            bytes;         /* of events kept */
     uint32_t            alias;         /* see mcp_store_set_alias() */
     uint32_t            turn;          /* see mcp_store_set_turn() */
+    uint32_t            result;        /* largest MCP_STORE_RESULT() */
     unsigned            posted;        /* 1: its owner is not through with what
                                           was posted to it */
+    uint64_t            cancelled;     /* see mcp_store_take_cancelled() */
+    uint32_t            takeovers;     /* since a consumer left by itself */
     unsigned            owner_slot;    /* MCP_STORE_NO_SLOT if none */
     unsigned            consumer_slot;
     uint64_t            consumer_handle;
@@ -145,6 +172,10 @@ typedef struct {
     uint32_t  offset;
     uint32_t  done;            /* > 0: in the middle of event seq + 1 */
     uint32_t  left;            /* and so many bytes of its message to go */
+    uint32_t  check;           /* of what is cached */
+    uint32_t  only;            /* for the reader to set: number + 1 of a
+                                  request; 0: all events */
+    uint64_t  skipped;         /* the first event that was another's; 0 */
     unsigned  resumed:1;
 } mcp_cursor_t;
 
@@ -199,17 +230,23 @@ size_t mcp_store_drain(mcp_store_t *store, mcp_store_wake_t *out, size_t n);
 
 /* MCP_OK and *ref; MCP_ERR_FULL (no room in the region, also after evicting
  * streams that are over and were sent); MCP_ERR_LIMIT (too many of the
- * session's or principal's); MCP_ERR_EXISTS (one of that id). */
+ * session's, or its party has what it may); MCP_ERR_EXISTS (one of that id). */
 int mcp_store_create(mcp_store_t *store, const mcp_stream_spec_t *spec,
     uint64_t now, mcp_stream_ref_t *ref);
 
-/* 0 when mcp_store_create() would answer MCP_ERR_FULL (a hint, lock-free:
- * asked before a backend is troubled with a new call). */
-int mcp_store_has_room(mcp_store_t *store);
+/* What mcp_store_create() would answer for a call, asked before a backend is
+ * troubled with it: MCP_OK, MCP_ERR_LIMIT or MCP_ERR_FULL.  Mostly without the
+ * lock. */
+int mcp_store_admits(mcp_store_t *store,
+    const unsigned char session[MCP_DIGEST_LEN], uint32_t session_limit,
+    const mcp_party_t *party);
 
-/* All of these: MCP_ERR_NOT_FOUND when the stream is gone. */
+/* All of these: MCP_ERR_NOT_FOUND when the stream is gone.  For who finds it
+ * now, that is one which mcp_store_sweep() would free, whether that has come by
+ * or not; with now 0 it is still there, as it is for mcp_store_create(). */
 int mcp_store_find(mcp_store_t *store,
-    const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info);
+    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t now,
+    mcp_stream_info_t *info);
 int mcp_store_info(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_stream_info_t *info);
 
@@ -226,8 +263,10 @@ int mcp_store_session_next(mcp_store_t *store,
 
 /*
  * Appends one message and wakes the consumer.  answers: number of the
- * request that this message answers, with MCP_STORE_ERROR if by an error, or
- * -1.  state: the new state (may be the old).  *seq gets its number.  MCP_OK;
+ * request that this message answers, with MCP_STORE_ERROR if by an error and
+ * MCP_STORE_RESULT(n), which means what the caller wants it to; of that which
+ * it is of, with MCP_STORE_ABOUT; or -1.  state: the new state (may be the
+ * old).  *seq gets its number.  MCP_OK;
  * MCP_ERR_LIMIT: as many events, or bytes, as the stream's limit allows were
  * not sent yet; MCP_ERR_FULL: the region has no room, also after evicting
  * streams that are over and were sent, and without what was sent of this one.
@@ -256,14 +295,17 @@ int mcp_store_set_turn(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint32_t from, uint32_t to);
 
 /* The time for which a stream may be unattended begins anew; nothing changes
- * for one that is attended, or over and sent, and confirmed where more was
- * promised. */
+ * for one that is attended, or over and sent. */
 int mcp_store_touch(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t now);
 
 /* Drops the events up to seq: a client has them.  MCP_ERR_NOT_FOUND also when
  * there is no such event yet. */
 int mcp_store_confirm(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t seq);
+
+/* The same, and they stay. */
+int mcp_store_acknowledge(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t seq);
 
 /* Frees it at once; a consumer is woken and finds it gone. */
@@ -300,8 +342,11 @@ void mcp_store_unwatch(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * MCP_OK: *len > 0 bytes; MCP_AGAIN: none now, a wake will come; MCP_DONE:
  * none and the stream is over; MCP_ERR_DENIED: taken over; _PURGED (happens
  * to the holder of a listener that is too slow for its limit: end the
- * connection, in the middle of an event perhaps); _NOT_FOUND; _LIMIT: cap is
- * less than MCP_STORE_READ_MIN.
+ * connection, in the middle of an event perhaps), or the cursor is none that
+ * was left by the last call; _NOT_FOUND; _LIMIT: cap is less than
+ * MCP_STORE_READ_MIN.  With cursor->only it reads the events of that
+ * request and those of none, without ids, and is through (MCP_DONE) when the
+ * request has its response.
  */
 int mcp_store_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t handle, mcp_cursor_t *cursor, uint64_t sent, char *buf,
@@ -311,8 +356,7 @@ int mcp_store_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
 /* --- a call's inbox: what other processes have for its owner --- */
 
 typedef enum {
-    MCP_POST_CANCEL = 1,
-    MCP_POST_INPUT,            /* tag: 0 */
+    MCP_POST_INPUT = 1,        /* tag: 0 */
     MCP_POST_PUBLISH
 } mcp_post_e;
 
@@ -326,13 +370,33 @@ int mcp_store_post(mcp_store_t *store, const mcp_stream_ref_t *ref,
 int mcp_store_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_post_e *type, uint64_t *tag, mcp_buf_t *data);
 
+/* Cancels requests, a bit for each, and wakes the owner.  It takes no room,
+ * passes what was posted, and counts as posted.  MCP_ERR_NOT_FOUND also for a
+ * stream that is over. */
+int mcp_store_cancel(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t requests);
+
+/* Those that were cancelled since it was asked last, for the owner, who looks
+ * into the inbox afterwards; 0: none. */
+uint64_t mcp_store_take_cancelled(mcp_store_t *store,
+    const mcp_stream_ref_t *ref);
+
 
 /* --- small values: 16-byte key, purpose, 32-bit value, expiry (0: never)
  * --- */
 
+/* party: whose value it is if there was none, may be NULL.  MCP_OK;
+ * MCP_ERR_LIMIT: it has as many as it may; MCP_ERR_FULL. */
 int mcp_store_value_set(mcp_store_t *store, char purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
-    uint64_t expires);                 /* MCP_OK, MCP_ERR_FULL */
+    uint64_t expires, const mcp_party_t *party);
+
+/* The same, but what has no room takes the place of the party's oldest value
+ * that was pushed, which is forgotten; its first one is asked for no quota.
+ * MCP_OK, MCP_ERR_FULL. */
+int mcp_store_value_push(mcp_store_t *store, char purpose,
+    const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
+    uint64_t expires, const mcp_party_t *party);
 int mcp_store_value_get(mcp_store_t *store, char purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint64_t now,
     uint32_t *value);                  /* MCP_OK, MCP_ERR_NOT_FOUND; without
@@ -343,7 +407,7 @@ int mcp_store_value_get(mcp_store_t *store, char purpose,
  * for what may be used once. */
 int mcp_store_value_add(mcp_store_t *store, char purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
-    uint64_t expires, uint64_t now);
+    uint64_t expires, uint64_t now, const mcp_party_t *party);
 void mcp_store_value_delete(mcp_store_t *store, char purpose,
     const unsigned char key[MCP_DIGEST_LEN]);
 
@@ -355,6 +419,10 @@ void mcp_store_value_delete(mcp_store_t *store, char purpose,
 int mcp_store_subscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
     const unsigned char topic[MCP_DIGEST_LEN]);
 int mcp_store_unsubscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    const unsigned char topic[MCP_DIGEST_LEN]);
+
+/* How many there are to a topic. */
+uint64_t mcp_store_subscribers(mcp_store_t *store,
     const unsigned char topic[MCP_DIGEST_LEN]);
 
 /* Appends message to every subscribed stream, at most budget of them a call;
@@ -373,7 +441,7 @@ int mcp_store_publish(mcp_store_t *store,
  * Looks at up to budget chunks, going round, and frees what is due: streams
  * that are over and unattended for linger (all sent, and, where more was
  * promised, confirmed) or max_wait (not all); listeners whose session expired,
- * or without subscriptions and unattended for max_wait; expired values.
+ * or unattended for max_wait, with their subscriptions; expired values.
  * report (may be NULL) is called, without the lock, for each stream that still
  * had unsent events.  Returns the number freed.
  */
@@ -390,7 +458,8 @@ typedef enum {
     MCP_COUNT_SESSIONS_DELETED,
     MCP_COUNT_CALLS,           /* backend calls begun */
     MCP_COUNT_CALLS_LIVE,      /* gauge */
-    MCP_COUNT_CALLS_FAILED,
+    MCP_COUNT_CALLS_FAILED,    /* answered with an error response */
+    MCP_COUNT_CALLS_TOOL_ERRORS,
     MCP_COUNT_CALLS_CANCELLED,
     MCP_COUNT_CALLS_EXPIRED,   /* max wait */
     MCP_COUNT_CALLS_LOST,      /* owner died */
@@ -403,8 +472,8 @@ typedef enum {
     MCP_COUNT_EVENTS_DROPPED,  /* unsent ones, listeners only */
     MCP_COUNT_REFUSED_FULL,
     MCP_COUNT_REFUSED_LIMIT,
-    MCP_COUNT_ERRORS,          /* faults answered */
-    MCP_COUNT_PUBLISHED,
+    MCP_COUNT_ERRORS,          /* answered: of HTTP, of JSON-RPC */
+    MCP_COUNT_PUBLISHED,       /* messages, at the door */
     MCP_COUNT_INPUTS,          /* input requests sent to clients */
     MCP_COUNT_REPAIRS,
     MCP_COUNT_MAX
@@ -416,6 +485,11 @@ typedef enum {
 /* Lock-free.  A gauge's share of a dead slot is taken back by bury/attach:
  * gauges are kept per slot, plain counters in one place. */
 void mcp_store_count(mcp_store_t *store, mcp_counter_e counter, int64_t delta);
+
+/* How many MCP_COUNT_REFUSED_FULL there are that no process was told of by this
+ * function, if that was at least interval ago for all of them; else 0. */
+uint64_t mcp_store_refused(mcp_store_t *store, uint64_t now,
+    uint64_t interval);
 
 typedef struct {
     int64_t   counter[MCP_COUNT_MAX];

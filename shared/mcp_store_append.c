@@ -223,25 +223,35 @@ mcp_store_hunger(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len)
 }
 
 
-/* Chunks that a stream takes besides its events. */
-#define MCP_STORE_LEAST  4
-
-
-/* Makes room for a message in the region: streams that linger go first, then
- * the stream's own events that it can do without.  MCP_ERR_FULL: not even with
- * that there is any, the owner will be woken; MCP_ERR_LARGE: nor would there be
- * in a region that has nothing else. */
+/* Makes room for a message in the region: others go first that may, then the
+ * stream's own events that it can do without, which also make room where its
+ * party has what it may.  MCP_ERR_FULL: not even with that there is any, the
+ * owner will be woken; MCP_ERR_LARGE: nor would there be in a region that has
+ * nothing else, or for this party. */
 static int
 mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
     int all)
 {
-    if (mcp_store_chunks(len) > op->head->chunks - MCP_STORE_LEAST) {
+    uint32_t  n;
+
+    n = mcp_store_chunks(len);
+    op->keep = st;
+
+    if (n > op->head->chunks - MCP_STORE_LEAST
+        || mcp_store_party_large(op, st, n))
+    {
         return MCP_ERR_LARGE;
     }
 
-    while (mcp_store_ensure(op, mcp_store_append_need(op, st, len), all)
-           != MCP_OK)
-    {
+    for ( ;; ) {
+        n = mcp_store_append_need(op, st, len);
+
+        if (mcp_store_party_allows(op, st, n, all)
+            && mcp_store_ensure(op, n, all) == MCP_OK)
+        {
+            break;
+        }
+
         if (!mcp_store_spare(op, st)) {
             mcp_store_hunger(op, st, len);
             return MCP_ERR_FULL;
@@ -256,7 +266,7 @@ mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
  * "lost": it had, but others were quicker. */
 static int
 mcp_store_append_ask(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    size_t len, int answers, int lost)
+    size_t len, int answers, int lost, unsigned char party[MCP_DIGEST_LEN])
 {
     int                  rc;
     mcp_store_op_t       op;
@@ -266,6 +276,8 @@ mcp_store_append_ask(mcp_store_t *store, const mcp_stream_ref_t *ref,
     if (rc != MCP_OK) {
         return rc;
     }
+
+    memcpy(party, st->party, MCP_DIGEST_LEN);
 
     if (mcp_store_final(st)) {
         rc = MCP_ERR_NOT_FOUND;
@@ -293,18 +305,19 @@ static int
 mcp_store_append_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_str_t message, int answers, mcp_store_chain_t *chain)
 {
-    int  rc;
+    int            rc;
+    unsigned char  party[MCP_DIGEST_LEN];
 
-    rc = mcp_store_append_ask(store, ref, message.len, answers, 0);
+    rc = mcp_store_append_ask(store, ref, message.len, answers, 0, party);
     if (rc != MCP_OK) {
         return rc;
     }
 
     rc = mcp_store_private_make(store, &message, 1, sizeof(mcp_store_record_t),
-                                answers >= 0, chain);
+                                answers >= 0, party, chain);
 
     if (rc == MCP_ERR_FULL) {
-        rc = mcp_store_append_ask(store, ref, message.len, answers, 1);
+        rc = mcp_store_append_ask(store, ref, message.len, answers, 1, party);
     }
 
     return rc;
@@ -348,12 +361,14 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     int                  rc, answers;
     mcp_store_stream_t  *st;
 
-    answers = (int) rec->answers - 1;
+    answers = rec->answers & MCP_STORE_ABOUT ? -1 : (int) rec->answers - 1;
     st = mcp_store_stream_get(op, ref);
 
     if (st == NULL || mcp_store_final(st)) {
         return MCP_ERR_NOT_FOUND;
     }
+
+    op->party = st->party;
 
     rc = mcp_store_admit(op, st, message.len, answers);
     if (rc != MCP_OK) {
@@ -393,6 +408,10 @@ mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
     rec.answers = (uint16_t) (answers < 0 ? 0 : answers + 1);
     rec.type = (uint16_t) state;
 
+    if (rec.answers & MCP_STORE_ABOUT) {
+        answers = -1;
+    }
+
     big = message.len > MCP_STORE_BIG;
 
     if (big) {
@@ -428,8 +447,9 @@ mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-int
-mcp_store_confirm(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t seq)
+static int
+mcp_store_confirmed(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t seq, int drop)
 {
     int                  rc;
     mcp_store_op_t       op;
@@ -450,7 +470,7 @@ mcp_store_confirm(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t seq)
 
         mcp_store_stream_sent(&op, st, seq);
 
-        while (st->events.first <= seq) {
+        while (drop && st->events.first <= seq) {
             mcp_store_drop(&op, st);
         }
 
@@ -460,6 +480,21 @@ mcp_store_confirm(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t seq)
     mcp_store_leave(&op);
 
     return rc;
+}
+
+
+int
+mcp_store_confirm(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t seq)
+{
+    return mcp_store_confirmed(store, ref, seq, 1);
+}
+
+
+int
+mcp_store_acknowledge(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t seq)
+{
+    return mcp_store_confirmed(store, ref, seq, 0);
 }
 
 
@@ -491,6 +526,7 @@ mcp_store_stream_publish(mcp_store_op_t *op, mcp_store_stream_t *st,
     rec.len = (uint32_t) message.len;
     rec.answers = 0;
     rec.type = st->state;
+    op->party = st->party;
 
     (void) mcp_store_admit(op, st, message.len, -1);
 
@@ -501,6 +537,7 @@ mcp_store_stream_publish(mcp_store_op_t *op, mcp_store_stream_t *st,
 
     } else {
         mcp_store_stream_burn(op, st);
+        mcp_store_stream_settle(op, st);
     }
 
     mcp_store_mark_consumer(op, st);
@@ -538,6 +575,7 @@ mcp_store_stream_publish_big(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
         } else {
             mcp_store_stream_burn(&op, st);
+            mcp_store_stream_settle(&op, st);
             mcp_store_mark_consumer(&op, st);
         }
 

@@ -26,21 +26,17 @@ mcp_store_room(const mcp_store_head_t *head, int all)
 int
 mcp_store_ensure(mcp_store_op_t *op, uint32_t n, int all)
 {
-    mcp_store_head_t    *head;
     mcp_store_stream_t  *st;
 
-    head = op->head;
+    while (mcp_store_room(op->head, all) < n) {
+        st = mcp_store_victim(op);
 
-    while (mcp_store_room(head, all) < n) {
-
-        if (head->linger.first == 0) {
+        if (st == NULL) {
             return MCP_ERR_FULL;
         }
 
-        st = mcp_store_container(head, head->linger.first, mcp_store_stream_t,
-                                 link[MCP_LINK_LINGER]);
         mcp_store_stream_free(op, st);
-        mcp_store_add(head, MCP_COUNT_STREAMS_EVICTED, 1);
+        mcp_store_add(op->head, MCP_COUNT_STREAMS_EVICTED, 1);
     }
 
     return MCP_OK;
@@ -250,7 +246,7 @@ mcp_store_copy_out(mcp_store_head_t *head, mcp_store_pos_t *pos, void *data,
  * first ones on. */
 static int
 mcp_store_private_grow(mcp_store_t *store, uint32_t total, int all,
-    mcp_store_chain_t *chain)
+    const unsigned char *party, mcp_store_chain_t *chain)
 {
     int                 rc;
     uint32_t            n;
@@ -262,6 +258,7 @@ mcp_store_private_grow(mcp_store_t *store, uint32_t total, int all,
         return MCP_ERR_INTERNAL;
     }
 
+    op.party = party;
     slot = &op.head->slots[store->slot];
     n = total - chain->count;
     rc = slot->pid == store->pid ? MCP_OK : MCP_ERR_INTERNAL;
@@ -297,7 +294,8 @@ mcp_store_private_grow(mcp_store_t *store, uint32_t total, int all,
 
 int
 mcp_store_private_make(mcp_store_t *store, const mcp_str_t *parts, size_t n,
-    uint32_t skip, int all, mcp_store_chain_t *chain)
+    uint32_t skip, int all, const unsigned char *party,
+    mcp_store_chain_t *chain)
 {
     int               rc;
     size_t            i, len;
@@ -317,7 +315,7 @@ mcp_store_private_make(mcp_store_t *store, const mcp_str_t *parts, size_t n,
     total = mcp_store_chunks(len);
 
     while (chain->count < total) {
-        rc = mcp_store_private_grow(store, total, all, chain);
+        rc = mcp_store_private_grow(store, total, all, party, chain);
 
         if (rc == MCP_OK) {
             continue;

@@ -70,6 +70,7 @@ mcp_store_consumer_gone(mcp_store_op_t *op, mcp_store_stream_t *st,
 
     st->consumer_slot = MCP_STORE_NO_SLOT;
     st->unattended = now;
+    st->seen = 1;
 
     mcp_store_stream_settle(op, st);
     mcp_store_mark_owner(op, st);
@@ -92,11 +93,15 @@ mcp_store_watch_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return MCP_ERR_PURGED;
     }
 
+    op->party = st->party;
+    op->keep = st;
+
     if (mcp_store_is_consumer(op, st, handle)) {
         mcp_store_unmark(op, st, MCP_LINK_CONSUMER);
 
     } else if (st->consumer_slot != MCP_STORE_NO_SLOT) {
         *taken = 1;
+        st->takeovers += (st->takeovers < UINT32_MAX);
         mcp_store_consumer_displace(op, st);
     }
 
@@ -162,11 +167,33 @@ mcp_store_unwatch(mcp_store_t *store, const mcp_stream_ref_t *ref,
     st = mcp_store_stream_get(&op, ref);
 
     if (st != NULL && mcp_store_is_consumer(&op, st, handle)) {
+        st->takeovers = 0;
         mcp_store_stream_sent(&op, st, sent);
         mcp_store_consumer_gone(&op, st, now);
     }
 
     mcp_store_leave(&op);
+}
+
+
+/* What a cursor remembers was written here, for this stream.  Chunks do not
+ * tell whose they are: one that it has from elsewhere would be believed. */
+static uint32_t
+mcp_store_cursor_check(mcp_store_head_t *head, const mcp_store_stream_t *st,
+    const mcp_cursor_t *cursor)
+{
+    uint64_t       part[2];
+    unsigned char  key[16];
+
+    memcpy(part, st->id, sizeof(part));
+
+    part[0] += ((uint64_t) cursor->chunk << 32 | cursor->offset) + st->created;
+    part[1] += ((uint64_t) cursor->done << 32 | cursor->left)
+               + (cursor->seq << 16);
+
+    memcpy(key, part, sizeof(key));
+
+    return (uint32_t) mcp_store_hash(head, 1, key);
 }
 
 
@@ -176,13 +203,12 @@ mcp_store_unwatch(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * last one it has read.
  */
 static int
-mcp_store_cursor_pos(mcp_store_head_t *head, const mcp_store_log_t *log,
+mcp_store_cursor_pos(mcp_store_head_t *head, const mcp_store_stream_t *st,
     const mcp_cursor_t *cursor, mcp_store_pos_t *pos)
 {
     if (mcp_store_index_ok(head, cursor->chunk)
-        && cursor->offset >= MCP_CHUNK_HEAD
-        && cursor->offset <= MCP_STORE_CHUNK
-        && (cursor->done > 0 || cursor->seq >= log->first))
+        && (cursor->done > 0 || cursor->seq >= st->events.first)
+        && cursor->check == mcp_store_cursor_check(head, st, cursor))
     {
         pos->chunk = cursor->chunk;
         pos->offset = cursor->offset;
@@ -190,7 +216,38 @@ mcp_store_cursor_pos(mcp_store_head_t *head, const mcp_store_log_t *log,
     }
 
     return cursor->done == 0
-           && mcp_store_log_seek(head, log, cursor->seq + 1, pos);
+           && mcp_store_log_seek(head, &st->events, cursor->seq + 1, pos);
+}
+
+
+/* Whether the reader wants an event: one that is of no single request is for
+ * all of them. */
+static int
+mcp_store_wanted(const mcp_cursor_t *cursor, const mcp_store_record_t *rec)
+{
+    unsigned  number;
+
+    number = rec->answers % MCP_STORE_RESULT(1);
+
+    return cursor->only == 0 || number == 0 || number == cursor->only;
+}
+
+
+/* What comes before a message.  An id would say that the reader has all that
+ * was before it. */
+static char *
+mcp_store_event_head(const mcp_store_stream_t *st, const mcp_cursor_t *cursor,
+    char *p, uint64_t seq)
+{
+    static const char  data[] = "data: ";
+
+    if (cursor->only == 0) {
+        return mcp_sse_event_head(p, st->id, seq);
+    }
+
+    memcpy(p, data, sizeof(data) - 1);
+
+    return p + sizeof(data) - 1;
 }
 
 
@@ -204,7 +261,7 @@ mcp_store_fill(mcp_store_head_t *head, const mcp_store_stream_t *st,
     mcp_store_pos_t      pos;
     mcp_store_record_t  *rec;
 
-    if (!mcp_store_cursor_pos(head, &st->events, cursor, &pos)) {
+    if (!mcp_store_cursor_pos(head, st, cursor, &pos)) {
         return NULL;
     }
 
@@ -223,7 +280,18 @@ mcp_store_fill(mcp_store_head_t *head, const mcp_store_stream_t *st,
                 return NULL;
             }
 
-            p = mcp_sse_event_head(p, st->id, rec->seq);
+            if (!mcp_store_wanted(cursor, rec)) {
+                mcp_store_log_pass(head, &pos, rec->len);
+                cursor->seq++;
+
+                if (cursor->skipped == 0) {
+                    cursor->skipped = cursor->seq;
+                }
+
+                continue;
+            }
+
+            p = mcp_store_event_head(st, cursor, p, rec->seq);
             pos.offset += sizeof(mcp_store_record_t);
             cursor->left = rec->len;
             cursor->done = 1;
@@ -256,8 +324,19 @@ mcp_store_fill(mcp_store_head_t *head, const mcp_store_stream_t *st,
 
     cursor->chunk = pos.chunk;
     cursor->offset = pos.offset;
+    cursor->check = mcp_store_cursor_check(head, st, cursor);
 
     return p;
+}
+
+
+/* Whether nothing follows for a reader that has all there is. */
+static int
+mcp_store_through(const mcp_store_stream_t *st, const mcp_cursor_t *cursor)
+{
+    return mcp_store_final(st)
+           || (cursor->only
+               && (st->answered & (uint64_t) 1 << (cursor->only - 1)));
 }
 
 
@@ -290,7 +369,7 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_store_stream_sent(op, st, sent < cursor->seq ? sent : cursor->seq);
 
     if (cursor->seq == st->events.last) {
-        return mcp_store_final(st) ? MCP_DONE : MCP_AGAIN;
+        return mcp_store_through(st, cursor) ? MCP_DONE : MCP_AGAIN;
     }
 
     p = mcp_store_fill(op->head, st, cursor, buf, buf + cap);
@@ -300,6 +379,12 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     }
 
     *len = (size_t) (p - buf);
+
+    /* nothing but others' */
+
+    if (*len == 0) {
+        return mcp_store_through(st, cursor) ? MCP_DONE : MCP_AGAIN;
+    }
 
     return MCP_OK;
 }

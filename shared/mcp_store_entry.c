@@ -1,8 +1,8 @@
 
 /*
- * Small entries of one size, ten to a chunk, in one hash table: values with
+ * Small entries of one size, seven to a chunk, in one hash table: values with
  * a time to live, subscriptions, and the groups that count and chain what
- * belongs to one session, principal or topic.
+ * belongs to one session, party or topic.
  *
  * Values and subscriptions are what counts; groups are derived from streams
  * and subscriptions, and a repair makes them anew.
@@ -16,8 +16,8 @@
 #define MCP_STORE_SUBS_MAX  4096
 
 
-_Static_assert(sizeof(mcp_store_entry_t) == 48, "entry");
-_Static_assert(sizeof(mcp_store_entries_t) == MCP_STORE_CHUNK, "entries");
+_Static_assert(sizeof(mcp_store_entry_t) == 64, "entry");
+_Static_assert(sizeof(mcp_store_entries_t) <= MCP_STORE_CHUNK, "entries");
 
 
 uint64_t
@@ -250,22 +250,79 @@ mcp_store_group_leave(mcp_store_op_t *op, uint32_t ref)
 
 /* --- values --- */
 
+static void mcp_store_value_free(mcp_store_op_t *op, mcp_store_entry_t *e);
+
+
+/* Makes room for a value that is pushed, or sees whether there is some. */
+static int
+mcp_store_value_admit(mcp_store_op_t *op, const mcp_party_t *party, int pushed)
+{
+    int                 rc;
+    mcp_store_entry_t  *oldest;
+
+    rc = MCP_OK;
+
+    if (party && !mcp_store_party_may_value(op, party)) {
+        rc = MCP_ERR_LIMIT;
+
+    } else if (op->head->n_values >= mcp_store_values_max(op->head)) {
+        rc = MCP_ERR_FULL;
+    }
+
+    if (rc == MCP_OK || party == NULL || !pushed) {
+        return rc;
+    }
+
+    oldest = mcp_store_party_oldest(op, party);
+
+    if (oldest != NULL) {
+        mcp_store_value_free(op, oldest);
+        return MCP_OK;
+    }
+
+    /* the first of a party counts, but is asked for no quota */
+
+    return op->head->n_values < mcp_store_values_max(op->head)
+           ? MCP_OK : MCP_ERR_FULL;
+}
+
+
 /* Makes a value that is not there. */
 static int
 mcp_store_value_new(mcp_store_op_t *op, char purpose,
-    const unsigned char key[MCP_DIGEST_LEN], uint32_t value, uint64_t expires)
+    const unsigned char key[MCP_DIGEST_LEN], uint32_t value, uint64_t expires,
+    const mcp_party_t *party, int pushed)
 {
-    mcp_store_entry_t  *e;
+    int                 rc;
+    mcp_store_entry_t  *e, *group;
 
-    /* clients make values: they get an eighth of the region, and the rest is
-     * for streams */
+    group = NULL;
 
-    if (op->head->n_values / MCP_STORE_ENTRIES >= op->head->chunks / 8) {
-        return MCP_ERR_FULL;
+    if (party && mcp_store_party_is_nobody(party->id)) {
+        party = NULL;
+    }
+
+    rc = mcp_store_value_admit(op, party, pushed);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    /* first: making room must not make an end of the group */
+
+    if (party) {
+        op->party = party->id;
+        group = mcp_store_party_value_enter(op, party->id);
+
+        if (group == NULL) {
+            return MCP_ERR_FULL;
+        }
     }
 
     e = mcp_store_entry_take(op, 1);
+
     if (e == NULL) {
+        mcp_store_party_value_leave(op, group ? mcp_store_ref(op->head, group)
+                                              : 0);
         return MCP_ERR_FULL;
     }
 
@@ -274,6 +331,12 @@ mcp_store_value_new(mcp_store_op_t *op, char purpose,
     e->u.value.value = value;
     e->u.value.expires = expires;
 
+    if (party) {
+        memcpy(e->u.value.party, party->id, MCP_DIGEST_LEN);
+        e->u.value.group = mcp_store_ref(op->head, group);
+        e->pushed = (uint8_t) pushed;
+    }
+
     /* raised first: who looks without the lock must not miss it */
 
     atomic_fetch_add(&op->head->purpose[(unsigned char) purpose], 1);
@@ -281,13 +344,18 @@ mcp_store_value_new(mcp_store_op_t *op, char purpose,
 
     mcp_store_entry_publish(op->head, e, MCP_ENTRY_VALUE);
 
+    if (e->pushed) {
+        mcp_store_party_push(op, e);
+    }
+
     return MCP_OK;
 }
 
 
-int
-mcp_store_value_set(mcp_store_t *store, char purpose,
-    const unsigned char key[MCP_DIGEST_LEN], uint32_t value, uint64_t expires)
+static int
+mcp_store_value_put(mcp_store_t *store, char purpose,
+    const unsigned char key[MCP_DIGEST_LEN], uint32_t value, uint64_t expires,
+    const mcp_party_t *party, int pushed)
 {
     int                 rc;
     mcp_store_op_t      op;
@@ -306,7 +374,8 @@ mcp_store_value_set(mcp_store_t *store, char purpose,
         e->u.value.expires = expires;
 
     } else {
-        rc = mcp_store_value_new(&op, purpose, key, value, expires);
+        rc = mcp_store_value_new(&op, purpose, key, value, expires, party,
+                                 pushed);
     }
 
     mcp_store_leave(&op);
@@ -316,9 +385,27 @@ mcp_store_value_set(mcp_store_t *store, char purpose,
 
 
 int
+mcp_store_value_set(mcp_store_t *store, char purpose,
+    const unsigned char key[MCP_DIGEST_LEN], uint32_t value, uint64_t expires,
+    const mcp_party_t *party)
+{
+    return mcp_store_value_put(store, purpose, key, value, expires, party, 0);
+}
+
+
+int
+mcp_store_value_push(mcp_store_t *store, char purpose,
+    const unsigned char key[MCP_DIGEST_LEN], uint32_t value, uint64_t expires,
+    const mcp_party_t *party)
+{
+    return mcp_store_value_put(store, purpose, key, value, expires, party, 1);
+}
+
+
+int
 mcp_store_value_add(mcp_store_t *store, char purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
-    uint64_t expires, uint64_t now)
+    uint64_t expires, uint64_t now, const mcp_party_t *party)
 {
     int                 rc;
     mcp_store_op_t      op;
@@ -333,7 +420,7 @@ mcp_store_value_add(mcp_store_t *store, char purpose,
                              key, 0);
 
     if (e == NULL) {
-        rc = mcp_store_value_new(&op, purpose, key, value, expires);
+        rc = mcp_store_value_new(&op, purpose, key, value, expires, party, 0);
 
     } else if (e->u.value.expires != 0 && now >= e->u.value.expires) {
         e->u.value.value = value;
@@ -385,10 +472,15 @@ mcp_store_value_get(mcp_store_t *store, char purpose,
 static void
 mcp_store_value_free(mcp_store_op_t *op, mcp_store_entry_t *e)
 {
+    uint32_t  group;
+
     atomic_fetch_sub(&op->head->purpose[e->purpose], 1);
     op->head->n_values--;
+    group = e->u.value.group;
 
+    mcp_store_party_pull(op, e);
     mcp_store_entry_free(op, e);
+    mcp_store_party_value_leave(op, group);
 }
 
 
@@ -548,6 +640,8 @@ mcp_store_subscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
     /* one that is over might be what is evicted to make room */
 
+    op.keep = st;
+
     if (st->kind != MCP_STREAM_LISTEN || mcp_store_final(st)) {
         rc = MCP_ERR_NOT_FOUND;
 
@@ -626,6 +720,27 @@ mcp_store_sub_next(mcp_store_head_t *head, mcp_store_entry_t *topic,
     }
 
     return NULL;
+}
+
+
+uint64_t
+mcp_store_subscribers(mcp_store_t *store,
+    const unsigned char topic[MCP_DIGEST_LEN])
+{
+    uint64_t            n;
+    mcp_store_op_t      op;
+    mcp_store_entry_t  *group;
+
+    if (mcp_store_enter(store, &op) != MCP_OK) {
+        return 0;
+    }
+
+    group = mcp_store_entry_find(op.head, MCP_ENTRY_TOPIC, 0, topic, 0);
+    n = group ? group->u.group.count : 0;
+
+    mcp_store_leave(&op);
+
+    return n;
 }
 
 

@@ -14,14 +14,21 @@
 #define MCP_POST_SIZE  (sizeof(mcp_store_record_t) + MCP_TAG_LEN)
 
 
-/* Whether a stream takes such a post. */
+/* Whether a stream has an owner who looks at what others have for it. */
 static int
-mcp_store_post_admit(const mcp_store_stream_t *st, mcp_post_e type,
-    size_t len)
+mcp_store_post_reaches(const mcp_store_stream_t *st)
 {
-    uint64_t  room, used;
+    return st && !mcp_store_final(st) && st->kind == MCP_STREAM_CALL;
+}
 
-    if (st == NULL || mcp_store_final(st) || st->kind != MCP_STREAM_CALL) {
+
+/* Whether a stream takes a post of that length. */
+static int
+mcp_store_post_admit(const mcp_store_stream_t *st, size_t len)
+{
+    uint64_t  used;
+
+    if (!mcp_store_post_reaches(st)) {
         return MCP_ERR_NOT_FOUND;
     }
 
@@ -29,18 +36,10 @@ mcp_store_post_admit(const mcp_store_stream_t *st, mcp_post_e type,
         return MCP_OK;
     }
 
-    /* a cancel must get through to a call whose inbox others have filled */
-
-    room = st->max_bytes;
-
-    if (type == MCP_POST_CANCEL && room < UINT64_MAX - MCP_STORE_CANCEL) {
-        room += MCP_STORE_CANCEL;
-    }
-
     used = st->inbox.bytes
            + mcp_store_log_count(&st->inbox) * sizeof(mcp_store_record_t);
 
-    if (used > room || len + MCP_POST_SIZE > room - used) {
+    if (used > st->max_bytes || len + MCP_POST_SIZE > st->max_bytes - used) {
         return MCP_ERR_LIMIT;
     }
 
@@ -58,7 +57,7 @@ mcp_store_post_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 
     st = mcp_store_stream_get(op, ref);
 
-    rc = mcp_store_post_admit(st, type, parts[1].len);
+    rc = mcp_store_post_admit(st, parts[1].len);
     if (rc != MCP_OK) {
         return rc;
     }
@@ -66,13 +65,13 @@ mcp_store_post_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     rec.len = (uint32_t) (parts[0].len + parts[1].len);
     rec.answers = 0;
     rec.type = (uint16_t) type;
+    op->party = st->party;
 
     if (chain->count > 0) {
         mcp_store_log_attach(op, &st->inbox, &rec, chain);
 
     } else {
-        rc = mcp_store_log_append(op, &st->inbox, &rec, parts, 2,
-                                  type == MCP_POST_CANCEL);
+        rc = mcp_store_log_append(op, &st->inbox, &rec, parts, 2, 0);
     }
 
     if (rc == MCP_OK) {
@@ -87,10 +86,11 @@ mcp_store_post_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
  * may have to go; so only if it will be taken. */
 static int
 mcp_store_post_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_post_e type, const mcp_str_t parts[2], mcp_store_chain_t *chain)
+    const mcp_str_t parts[2], mcp_store_chain_t *chain)
 {
     int                  rc;
     mcp_store_op_t       op;
+    unsigned char        party[MCP_DIGEST_LEN];
     mcp_store_stream_t  *st;
 
     rc = mcp_store_stream_enter(store, ref, &op, &st);
@@ -98,7 +98,8 @@ mcp_store_post_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
         return rc;
     }
 
-    rc = mcp_store_post_admit(st, type, parts[1].len);
+    rc = mcp_store_post_admit(st, parts[1].len);
+    memcpy(party, st->party, MCP_DIGEST_LEN);
 
     mcp_store_leave(&op);
 
@@ -107,7 +108,7 @@ mcp_store_post_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
     }
 
     return mcp_store_private_make(store, parts, 2, sizeof(mcp_store_record_t),
-                                  type == MCP_POST_CANCEL, chain);
+                                  0, party, chain);
 }
 
 
@@ -129,7 +130,7 @@ mcp_store_post(mcp_store_t *store, const mcp_stream_ref_t *ref,
     parts[1] = data;
 
     if (data.len > MCP_STORE_BIG) {
-        rc = mcp_store_post_copy(store, ref, type, parts, &chain);
+        rc = mcp_store_post_copy(store, ref, parts, &chain);
         if (rc != MCP_OK) {
             return rc;
         }
@@ -288,4 +289,59 @@ mcp_store_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
     data->len += taking.rec.len - MCP_TAG_LEN;
 
     return MCP_OK;
+}
+
+
+int
+mcp_store_cancel(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t requests)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (mcp_store_post_reaches(st)) {
+        st->cancelled |= requests;
+        mcp_store_mark_owner(&op, st);
+
+    } else {
+        rc = MCP_ERR_NOT_FOUND;
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+uint64_t
+mcp_store_take_cancelled(mcp_store_t *store, const mcp_stream_ref_t *ref)
+{
+    uint64_t             requests;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    if (mcp_store_stream_enter(store, ref, &op, &st) != MCP_OK) {
+        return 0;
+    }
+
+    requests = st->cancelled;
+
+    if (requests) {
+
+        /* what comes of it its consumer is told with that of the inbox */
+
+        st->taken = 1;
+        mcp_store_barrier();
+        st->cancelled = 0;
+    }
+
+    mcp_store_leave(&op);
+
+    return requests;
 }

@@ -9,6 +9,7 @@
  *   mcp_store_append.c    append, limits, room
  *   mcp_store_inbox.c     post, take
  *   mcp_store_consumer.c  watch, unwatch, read
+ *   mcp_store_party.c     who has how much, and who goes for others
  *   mcp_store_entry.c     small entries: values, groups, subscriptions
  *   mcp_store_repair.c    what is derived, built anew
  *   mcp_store_verify.c    every invariant, for tests
@@ -31,7 +32,7 @@
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
-#define MCP_STORE_VERSION    7
+#define MCP_STORE_VERSION    9
 
 #define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* of 32-bit refs */
 
@@ -47,12 +48,29 @@
 /* Chunks between two marks of a log, see mcp_store_log_seek(). */
 #define MCP_STORE_MARK       64
 
-/* Inbox room that only a cancel may use, beyond the stream's max_bytes. */
-#define MCP_STORE_CANCEL     4096
-
 /* The reserve, in chunks: 1/32 within these bounds. */
 #define MCP_STORE_RESERVE_MIN  8
 #define MCP_STORE_RESERVE_MAX  2048
+
+/* Chunks that a stream takes at least, with its first event. */
+#define MCP_STORE_LEAST        4
+
+/* Of so many chunks each one may be for a call, for a listener, or for
+ * values. */
+#define MCP_STORE_CALLS        4
+#define MCP_STORE_LISTENERS    2
+#define MCP_STORE_VALUES       8
+
+/* Shares: the last one of so many parts is for who has little, which is one of
+ * so many. */
+#define MCP_STORE_LAST         8
+#define MCP_STORE_LITTLE       128
+
+/* Ranks of parties, by their size. */
+#define MCP_STORE_RANKS        128
+
+/* quota of a stream whose party has none. */
+#define MCP_STORE_NO_QUOTA     UINT32_MAX
 
 /* owner_slot of a stream whose owner died. */
 #define MCP_STORE_ORPHAN     0xfffffffeu
@@ -132,8 +150,9 @@ typedef struct {
  * that follows may be. */
 typedef struct {
     uint32_t  len;
-    uint16_t  answers;                 /* event: number of the request + 1, and
-                                          MCP_STORE_ERROR */
+    uint16_t  answers;                 /* event: number of the request + 1,
+                                          MCP_STORE_RESULT(), MCP_STORE_ERROR;
+                                          or MCP_STORE_ABOUT */
     uint16_t  type;                    /* event: state; inbox: mcp_post_e */
     uint64_t  seq;
 } mcp_store_record_t;
@@ -161,7 +180,12 @@ enum {
                                           the orphans */
     MCP_LINK_CONSUMER,                 /* dirty list of the consumer's slot */
     MCP_LINK_SESSION,                  /* the session's, latest first */
-    MCP_LINK_LINGER,                   /* may be evicted, oldest first */
+    MCP_LINK_IDLE,                     /* the party's listeners that may be
+                                          evicted, idle longest first */
+    MCP_LINK_LINGER,                   /* its streams that linger, so longest
+                                          first */
+    MCP_LINK_RANK,                     /* the first of either, with those of
+                                          other parties of about that size */
     MCP_LINK_HUNGRY,                   /* owner waits for room in the region */
     MCP_LINK_MAX
 };
@@ -180,12 +204,13 @@ typedef struct {
     unsigned char      id[MCP_STREAM_ID_LEN];
     unsigned char      session[MCP_DIGEST_LEN];
     unsigned char      principal[MCP_DIGEST_LEN];
+    unsigned char      party[MCP_DIGEST_LEN];
     unsigned char      params[MCP_DIGEST_LEN];
 
     uint32_t           self;           /* ghost: index of the stream it was */
     uint32_t           ordinal;        /* grows with every stream */
     uint32_t           session_group;  /* refs of entries */
-    uint32_t           principal_group;
+    uint32_t           party_group;
     mcp_store_link_t   link[MCP_LINK_MAX];
     mcp_store_list_t   subs;
     uint32_t           n_subs;
@@ -223,6 +248,11 @@ typedef struct {
     uint32_t           alias;
     uint32_t           turn;
     uint32_t           promised;
+    uint32_t           quota;          /* chunks of its party; 0: a share */
+    uint32_t           seen;           /* LISTEN: had a reader, or waits for one
+                                          for a while: may be evicted */
+    uint32_t           result;         /* the largest of its answers */
+    uint32_t           takeovers;      /* since a consumer left by itself */
     uint32_t           spare;
 
     uint64_t           confirmed_seq;  /* a client has said that it has it */
@@ -233,6 +263,7 @@ typedef struct {
     uint64_t           answered;
     uint64_t           failed;
     uint64_t           failed_seq;
+    uint64_t           cancelled;      /* not taken yet by its owner; 0: over */
 
     mcp_store_log_t    events;
     mcp_store_log_t    inbox;
@@ -246,9 +277,17 @@ enum {
     MCP_ENTRY_VALUE,
     MCP_ENTRY_SUB,
     MCP_ENTRY_SESSION,                 /* groups: derived, see repair */
-    MCP_ENTRY_PRINCIPAL,
+    MCP_ENTRY_PARTY,
     MCP_ENTRY_TOPIC,
     MCP_ENTRY_MAX
+};
+
+
+/* A party's lists. */
+enum {
+    MCP_EVICT_IDLE = 0,
+    MCP_EVICT_LINGER,
+    MCP_EVICT_MAX
 };
 
 
@@ -256,13 +295,17 @@ typedef struct {
     uint32_t       next;               /* hash chain; scratch of repair */
     uint8_t        kind;               /* written last */
     uint8_t        purpose;
-    uint16_t       spare;
+    uint8_t        pushed;             /* a value that may give way */
+    uint8_t        rank;               /* of a party, by its chunks */
     unsigned char  key[MCP_DIGEST_LEN];
 
     union {
         struct {
             uint64_t          expires;
             uint32_t          value;
+            uint32_t          group;   /* of the party; 0: nobody's */
+            unsigned char     party[MCP_DIGEST_LEN];
+            mcp_store_link_t  ring;    /* the party's others that were pushed */
         } value;
 
         struct {
@@ -278,11 +321,22 @@ typedef struct {
             uint32_t          count;   /* members */
             uint32_t          active;  /* of them not lingering */
         } group;
+
+        struct {
+            mcp_store_list_t  list[MCP_EVICT_MAX];
+            uint32_t          streams; /* calls that do not linger */
+            uint32_t          listeners;
+            uint32_t          values;
+            uint32_t          chunks;  /* of all its streams */
+            uint32_t          held;    /* of those in neither list */
+            uint32_t          pushed;  /* the newest's ring, whose next is the
+                                          oldest; 0: none */
+        } party;
     } u;
 } mcp_store_entry_t;
 
 
-#define MCP_STORE_ENTRIES  10
+#define MCP_STORE_ENTRIES  7
 
 typedef struct {
     mcp_store_link_t   partial;        /* chunks with a free entry */
@@ -337,15 +391,21 @@ typedef struct mcp_store_head_s {
     uint32_t           n_listeners;
     uint32_t           n_values;
     uint32_t           n_subs;
+    uint32_t           n_calls;        /* that do not linger */
+    uint32_t           evictable;      /* chunks of streams that may be evicted
+                                          */
     _Atomic uint32_t   n_orphans;
-    _Atomic uint32_t   has_room;       /* of the last hold of the lock */
+    _Atomic uint32_t   hint_room;      /* after the last hold of the lock */
+    _Atomic uint32_t   hint_calls;
 
     mcp_store_list_t   orphans;
-    mcp_store_list_t   linger;
+    mcp_store_list_t   rank[MCP_EVICT_MAX][MCP_STORE_RANKS];
     mcp_store_list_t   hungry;
     mcp_store_list_t   partial;
 
     _Atomic int64_t    counter[MCP_COUNT_MAX];
+    _Atomic int64_t    refused;        /* of REFUSED_FULL, that were told of */
+    _Atomic uint64_t   refused_at;     /* when; 0: never */
     _Atomic uint32_t   purpose[256];   /* values of each */
     mcp_store_slot_t   slots[MCP_STORE_SLOTS];
 } mcp_store_head_t;
@@ -355,6 +415,9 @@ typedef struct mcp_store_head_s {
 typedef struct {
     mcp_store_t       *store;
     mcp_store_head_t  *head;
+    const unsigned char  *party;       /* for whom room is made; NULL: for the
+                                          store itself */
+    mcp_store_stream_t   *keep;        /* is worked on: not evicted */
     unsigned           wakes;
     uint64_t           wake[MCP_STORE_SLOTS / 64];
 } mcp_store_op_t;
@@ -500,11 +563,12 @@ size_t mcp_store_copy_out(mcp_store_head_t *head, mcp_store_pos_t *pos,
 
 /*
  * A private chain: filled without the lock, then put where it belongs.  skip
- * bytes are left out at its start.  MCP_OK, MCP_ERR_FULL or
- * MCP_ERR_INTERNAL.
+ * bytes are left out at its start; party: see mcp_store_op_t.  MCP_OK,
+ * MCP_ERR_FULL or MCP_ERR_INTERNAL.
  */
 int mcp_store_private_make(mcp_store_t *store, const mcp_str_t *parts,
-    size_t n, uint32_t skip, int all, mcp_store_chain_t *chain);
+    size_t n, uint32_t skip, int all, const unsigned char *party,
+    mcp_store_chain_t *chain);
 
 /* With the lock held: the chain is the caller's (or MCP_ERR_INTERNAL, when
  * this process was declared dead meanwhile). */
@@ -543,6 +607,10 @@ int mcp_store_log_append(mcp_store_op_t *op, mcp_store_log_t *log,
 /* The same with a private chain that holds the payload already. */
 void mcp_store_log_attach(mcp_store_op_t *op, mcp_store_log_t *log,
     mcp_store_record_t *rec, const mcp_store_chain_t *chain);
+
+/* Moves from a record to its end. */
+void mcp_store_log_pass(mcp_store_head_t *head, mcp_store_pos_t *pos,
+    uint32_t len);
 
 /* The record at pos, or where the next one begins; NULL at the end. */
 mcp_store_record_t *mcp_store_log_record(mcp_store_head_t *head,
@@ -598,8 +666,8 @@ void mcp_store_stream_answer(mcp_store_stream_t *st,
 void mcp_store_stream_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_record_t *rec, uint64_t now);
 
-/* Puts the stream into the list of those that may be evicted, or takes it
- * out. */
+/* Puts the stream into its party's lists of those that may be evicted, or takes
+ * it out. */
 void mcp_store_stream_settle(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Puts a stream that is in no list of its session into the one for those that
@@ -627,6 +695,61 @@ void mcp_store_stream_publish_big(mcp_store_t *store,
 /* 1 when due to be freed. */
 int mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now);
+
+
+/* Whether a session has as many streams as it may (0: no limit; nor has the
+ * session of zeros one). */
+int mcp_store_session_crowded(mcp_store_head_t *head,
+    const unsigned char session[MCP_DIGEST_LEN], uint32_t limit);
+
+
+/* --- mcp_store_party.c --- */
+
+int mcp_store_party_is_nobody(const unsigned char id[MCP_DIGEST_LEN]);
+
+/* A stream comes to its party's group, or leaves it, which may be its end. */
+void mcp_store_party_enter(mcp_store_op_t *op, mcp_store_stream_t *st,
+    mcp_store_entry_t *party);
+void mcp_store_party_leave(mcp_store_op_t *op, mcp_store_stream_t *st);
+
+/* Puts a stream into the right one of its party's lists, or takes it out. */
+void mcp_store_party_settle(mcp_store_op_t *op, mcp_store_stream_t *st);
+int mcp_store_stream_idle(const mcp_store_stream_t *st);
+
+/* One of a stream's logs has n chunks more; or less, modulo 2^32. */
+void mcp_store_party_resize(mcp_store_op_t *op, const mcp_store_log_t *log,
+    uint32_t n);
+
+/* A value comes to its party's group (NULL: no room), or leaves it. */
+mcp_store_entry_t *mcp_store_party_value_enter(mcp_store_op_t *op,
+    const unsigned char id[MCP_DIGEST_LEN]);
+void mcp_store_party_value_leave(mcp_store_op_t *op, uint32_t group);
+
+/* A value comes as the newest to its party's ring of those that may give way,
+ * or leaves it (no-op for what is in none); the oldest of it, or NULL. */
+void mcp_store_party_push(mcp_store_op_t *op, mcp_store_entry_t *e);
+void mcp_store_party_pull(mcp_store_op_t *op, mcp_store_entry_t *e);
+mcp_store_entry_t *mcp_store_party_oldest(mcp_store_op_t *op,
+    const mcp_party_t *party);
+
+/* What a party's quota of bytes is for its streams. */
+uint32_t mcp_store_party_quota(const mcp_party_t *party);
+
+/* Whether a stream may take n chunks more, as far as its party is concerned;
+ * and whether it never may so many at once. */
+int mcp_store_party_allows(mcp_store_op_t *op, const mcp_store_stream_t *st,
+    uint32_t n, int answer);
+int mcp_store_party_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
+    uint32_t n);
+
+int mcp_store_party_may_create(mcp_store_op_t *op, const mcp_party_t *party,
+    mcp_stream_kind_e kind, uint32_t chunks);
+int mcp_store_party_may_value(mcp_store_op_t *op, const mcp_party_t *party);
+
+/* Whom op may evict next: first listeners that are idle, its own before those
+ * of the largest party; then of streams that linger its own, and those of the
+ * largest party if that is larger than its own.  NULL: nobody. */
+mcp_store_stream_t *mcp_store_victim(mcp_store_op_t *op);
 
 
 /* --- mcp_store_consumer.c --- */
@@ -661,6 +784,14 @@ void mcp_store_group_leave(mcp_store_op_t *op, uint32_t ref);
 void mcp_store_sub_link(mcp_store_head_t *head, mcp_store_entry_t *topic,
     mcp_store_entry_t *e);
 void mcp_store_sub_free(mcp_store_op_t *op, mcp_store_entry_t *e);
+
+/* Values that there can be: clients make them, so they get an eighth of the
+ * region, and the rest is for streams. */
+static inline uint32_t
+mcp_store_values_max(const mcp_store_head_t *head)
+{
+    return head->chunks / MCP_STORE_VALUES * MCP_STORE_ENTRIES;
+}
 
 /* Frees the expired values of an entry chunk; returns how many. */
 size_t mcp_store_values_expire(mcp_store_op_t *op, uint32_t index,

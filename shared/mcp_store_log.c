@@ -116,6 +116,7 @@ mcp_store_log_commit(mcp_store_op_t *op, mcp_store_log_t *log,
 
     log->tail = chain->last;
     log->chunks += chain->count;
+    mcp_store_party_resize(op, log, chain->count);
 
     if (start.chunk == chain->first) {
         mcp_store_log_mark(op->head, log, start.chunk, chain->count);
@@ -221,8 +222,7 @@ mcp_store_log_record(mcp_store_head_t *head, mcp_store_pos_t *pos)
 }
 
 
-/* Moves from a record to its end. */
-static void
+void
 mcp_store_log_pass(mcp_store_head_t *head, mcp_store_pos_t *pos, uint32_t len)
 {
     uint32_t            n;
@@ -409,6 +409,7 @@ mcp_store_log_behead(mcp_store_op_t *op, mcp_store_log_t *log, uint32_t index)
     log->head = index;
     mcp_store_barrier();
     log->chunks -= count;
+    mcp_store_party_resize(op, log, (uint32_t) -(int32_t) count);
     mcp_store_chain_free(op, first, last, count);
 }
 
@@ -461,6 +462,7 @@ mcp_store_log_clear(mcp_store_op_t *op, mcp_store_log_t *log)
     mcp_store_barrier();
 
     mcp_store_chain_free(op, first, log->tail, log->chunks);
+    mcp_store_party_resize(op, log, (uint32_t) -(int32_t) log->chunks);
 
     log->tail = 0;
     log->offset = 0;

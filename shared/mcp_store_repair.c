@@ -58,7 +58,7 @@ mcp_store_repair_reset(mcp_store_head_t *head)
            ((size_t) head->entry_mask + 1) * 4);
 
     memset(&head->orphans, 0, sizeof(mcp_store_list_t));
-    memset(&head->linger, 0, sizeof(mcp_store_list_t));
+    memset(head->rank, 0, sizeof(head->rank));
     memset(&head->hungry, 0, sizeof(mcp_store_list_t));
     memset(&head->partial, 0, sizeof(mcp_store_list_t));
 
@@ -68,6 +68,8 @@ mcp_store_repair_reset(mcp_store_head_t *head)
     head->n_listeners = 0;
     head->n_values = 0;
     head->n_subs = 0;
+    head->n_calls = 0;
+    head->evictable = 0;
     atomic_store(&head->n_orphans, 0);
 
     for (i = 0; i < MCP_STORE_SLOTS; i++) {
@@ -132,7 +134,7 @@ mcp_store_repair_stream(mcp_store_head_t *head, mcp_store_stream_t *st)
     st->n_subs = 0;
     st->want_room = 0;
     st->session_group = 0;
-    st->principal_group = 0;
+    st->party_group = 0;
 
     st->text_chunks = mcp_store_repair_chain(head, &st->text);
 
@@ -167,6 +169,7 @@ mcp_store_repair_stream(mcp_store_head_t *head, mcp_store_stream_t *st)
     if (mcp_store_final(st)) {
         st->owner_slot = MCP_STORE_NO_SLOT;
         st->inbox.head = 0;
+        st->cancelled = 0;
     }
 
     return mcp_store_repair_log(head, &st->inbox, &rec);
@@ -387,34 +390,33 @@ static void
 mcp_store_repair_enter(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
     mcp_store_head_t   *head;
-    mcp_store_entry_t  *session, *principal;
+    mcp_store_entry_t  *session, *party;
 
     head = op->head;
 
     mcp_store_repair_parties(op, st);
     mcp_store_stream_link(head, mcp_store_index(head, st));
 
-    /* with no group yet: when it joined its list stays as it is */
-
-    mcp_store_stream_settle(op, st);
-
-    session = mcp_store_group(op, MCP_ENTRY_SESSION, st->session);
-    principal = mcp_store_group(op, MCP_ENTRY_PRINCIPAL, st->principal);
-
     /* there were as many groups before, or more */
 
-    if (session == NULL || principal == NULL) {
+    session = mcp_store_group(op, MCP_ENTRY_SESSION, st->session);
+    party = mcp_store_group(op, MCP_ENTRY_PARTY, st->party);
+
+    if (session == NULL || party == NULL) {
         return;
     }
 
+    mcp_store_party_enter(op, st, party);
+
+    /* in no session yet: when it joined its list stays as it is */
+
+    mcp_store_stream_settle(op, st);
+
     st->session_group = mcp_store_ref(head, session);
-    st->principal_group = mcp_store_ref(head, principal);
     session->u.group.count++;
-    principal->u.group.count++;
 
     if (!mcp_store_linked(&st->link[MCP_LINK_LINGER])) {
         session->u.group.active++;
-        principal->u.group.active++;
     }
 
     mcp_store_session_enter(head, session, st);
@@ -508,6 +510,32 @@ mcp_store_repair_sub(mcp_store_op_t *op, mcp_store_entry_t *e)
 }
 
 
+static void
+mcp_store_repair_value(mcp_store_op_t *op, mcp_store_entry_t *e)
+{
+    mcp_store_entry_t  *party;
+
+    mcp_store_entry_insert(op->head, e);
+    op->head->n_values++;
+    e->u.value.group = 0;
+    memset(&e->u.value.ring, 0, sizeof(mcp_store_link_t));
+
+    if (mcp_store_party_is_nobody(e->u.value.party)) {
+        return;
+    }
+
+    party = mcp_store_party_value_enter(op, e->u.value.party);
+
+    if (party != NULL) {
+        e->u.value.group = mcp_store_ref(op->head, party);
+
+        if (e->pushed) {
+            mcp_store_party_push(op, e);
+        }
+    }
+}
+
+
 /* Values and subscriptions. */
 static void
 mcp_store_repair_insert(mcp_store_op_t *op)
@@ -533,9 +561,8 @@ mcp_store_repair_insert(mcp_store_op_t *op)
             e = &entries->entry[k];
 
             if (e->kind == MCP_ENTRY_VALUE) {
-                mcp_store_entry_insert(head, e);
                 purpose[e->purpose]++;
-                head->n_values++;
+                mcp_store_repair_value(op, e);
 
             } else if (e->kind == MCP_ENTRY_SUB) {
                 e->next = list;

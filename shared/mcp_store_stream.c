@@ -12,6 +12,10 @@
 _Static_assert(sizeof(mcp_store_stream_t) <= MCP_STORE_CHUNK, "stream");
 
 
+/* ms: after that a listener that has had no reader may be evicted. */
+#define MCP_STORE_YOUNG  10000
+
+
 /* --- finding --- */
 
 static uint32_t *
@@ -135,6 +139,8 @@ mcp_store_stream_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
         return MCP_ERR_NOT_FOUND;
     }
 
+    op->party = (*st)->party;
+
     return MCP_OK;
 }
 
@@ -170,7 +176,10 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->bytes = st->events.bytes;
     info->alias = st->alias;
     info->turn = st->turn;
-    info->posted = (st->inbox.head != 0 || st->taken);
+    info->result = st->result;
+    info->takeovers = st->takeovers;
+    info->posted = (st->inbox.head != 0 || st->taken || st->cancelled != 0);
+    info->cancelled = st->cancelled;
     info->consumer_slot = st->consumer_slot;
     info->consumer_handle = st->consumer_handle;
     info->owner_slot = st->owner_slot == MCP_STORE_ORPHAN ? MCP_STORE_NO_SLOT
@@ -216,7 +225,7 @@ mcp_store_stream_request(mcp_store_op_t *op, mcp_store_stream_t *st,
 
 int
 mcp_store_find(mcp_store_t *store, const unsigned char id[MCP_STREAM_ID_LEN],
-    mcp_stream_info_t *info)
+    uint64_t now, mcp_stream_info_t *info)
 {
     mcp_store_op_t       op;
     mcp_store_stream_t  *st;
@@ -226,6 +235,10 @@ mcp_store_find(mcp_store_t *store, const unsigned char id[MCP_STREAM_ID_LEN],
     }
 
     st = mcp_store_stream_find(&op, id);
+
+    if (st != NULL && now != 0 && mcp_store_stream_due(&op, st, now)) {
+        st = NULL;                     /* for a sweep to free, and to report */
+    }
 
     if (st != NULL) {
         mcp_store_stream_info(&op, st, info);
@@ -355,20 +368,18 @@ mcp_store_session_next(mcp_store_t *store,
 
 /* --- begin and end --- */
 
-static int
-mcp_store_crowded(mcp_store_head_t *head, unsigned kind,
-    const unsigned char key[MCP_DIGEST_LEN], uint32_t limit)
+int
+mcp_store_session_crowded(mcp_store_head_t *head,
+    const unsigned char session[MCP_DIGEST_LEN], uint32_t limit)
 {
     mcp_store_entry_t           *group;
     static const unsigned char   nobody[MCP_DIGEST_LEN];
 
-    /* all who are nobody in particular are not one party */
-
-    if (limit == 0 || memcmp(key, nobody, MCP_DIGEST_LEN) == 0) {
+    if (limit == 0 || memcmp(session, nobody, MCP_DIGEST_LEN) == 0) {
         return 0;
     }
 
-    group = mcp_store_entry_find(head, kind, 0, key, 0);
+    group = mcp_store_entry_find(head, MCP_ENTRY_SESSION, 0, session, 0);
 
     return group && group->u.group.active >= limit;
 }
@@ -381,6 +392,7 @@ mcp_store_stream_fill(mcp_store_stream_t *st, const mcp_stream_spec_t *spec,
     memcpy(st->id, spec->id, MCP_STREAM_ID_LEN);
     memcpy(st->session, spec->session, MCP_DIGEST_LEN);
     memcpy(st->principal, spec->principal, MCP_DIGEST_LEN);
+    memcpy(st->party, spec->party.id, MCP_DIGEST_LEN);
     memcpy(st->params, spec->params, MCP_DIGEST_LEN);
 
     st->kind = (uint8_t) spec->kind;
@@ -394,6 +406,7 @@ mcp_store_stream_fill(mcp_store_stream_t *st, const mcp_stream_spec_t *spec,
     st->promised = spec->promised;
     st->max_events = spec->max_events;
     st->max_bytes = spec->max_bytes;
+    st->quota = mcp_store_party_quota(&spec->party);
 
     st->method_len = (uint16_t) text[0].len;
     st->name_len = (uint16_t) text[1].len;
@@ -406,20 +419,18 @@ mcp_store_stream_fill(mcp_store_stream_t *st, const mcp_stream_spec_t *spec,
 }
 
 
-/* Enters a stream into its session and principal, whose groups there is room
+/* Enters a stream into its session and party, whose groups there is room
  * for. */
 static void
 mcp_store_stream_join(mcp_store_op_t *op, mcp_store_stream_t *st,
-    mcp_store_entry_t *session, mcp_store_entry_t *principal)
+    mcp_store_entry_t *session, mcp_store_entry_t *party)
 {
     st->session_group = mcp_store_ref(op->head, session);
-    st->principal_group = mcp_store_ref(op->head, principal);
 
     session->u.group.count++;
     session->u.group.active++;
-    principal->u.group.count++;
-    principal->u.group.active++;
 
+    mcp_store_party_enter(op, st, party);
     mcp_store_session_enter(op->head, session, st);
 }
 
@@ -433,10 +444,11 @@ mcp_store_create_locked(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     uint32_t             index, need;
     mcp_store_pos_t      pos;
     mcp_store_head_t    *head;
-    mcp_store_entry_t   *session, *principal;
+    mcp_store_entry_t   *session, *party;
     mcp_store_stream_t  *st;
 
     head = op->head;
+    op->party = spec->party.id;
 
     if (head->slots[op->store->slot].pid != op->store->pid) {
         return MCP_ERR_INTERNAL;
@@ -446,18 +458,17 @@ mcp_store_create_locked(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
         return MCP_ERR_EXISTS;
     }
 
-    if (mcp_store_crowded(head, MCP_ENTRY_SESSION, spec->session,
-                          spec->session_limit)
-        || mcp_store_crowded(head, MCP_ENTRY_PRINCIPAL, spec->principal,
-                             spec->principal_limit))
-    {
-        return MCP_ERR_LIMIT;
-    }
-
     need = 0;
 
     if (chain->count == 0) {
         need = mcp_store_chunks(text[0].len + text[1].len + text[2].len);
+    }
+
+    if (mcp_store_session_crowded(head, spec->session, spec->session_limit)
+        || !mcp_store_party_may_create(op, &spec->party, spec->kind,
+                                       1 + need + chain->count))
+    {
+        return MCP_ERR_LIMIT;
     }
 
     /* header, text, and an entry for each of two groups */
@@ -467,9 +478,9 @@ mcp_store_create_locked(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     }
 
     session = mcp_store_group(op, MCP_ENTRY_SESSION, spec->session);
-    principal = mcp_store_group(op, MCP_ENTRY_PRINCIPAL, spec->principal);
+    party = mcp_store_group(op, MCP_ENTRY_PARTY, spec->party.id);
 
-    if (session == NULL || principal == NULL) {
+    if (session == NULL || party == NULL) {
         return MCP_ERR_INTERNAL;
     }
 
@@ -503,7 +514,7 @@ mcp_store_create_locked(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     mcp_store_barrier();
 
     mcp_store_stream_link(head, index);
-    mcp_store_stream_join(op, st, session, principal);
+    mcp_store_stream_join(op, st, session, party);
 
     ref->index = index;
     memcpy(ref->id, st->id, MCP_STREAM_ID_LEN);
@@ -556,7 +567,8 @@ mcp_store_create(mcp_store_t *store, const mcp_stream_spec_t *spec,
     }
 
     if (text[2].len > MCP_STORE_BIG) {
-        rc = mcp_store_private_make(store, text, 3, 0, 0, &chain);
+        rc = mcp_store_private_make(store, text, 3, 0, 0, spec->party.id,
+                                    &chain);
         if (rc != MCP_OK) {
             return rc;
         }
@@ -586,44 +598,28 @@ mcp_store_create(mcp_store_t *store, const mcp_stream_spec_t *spec,
 }
 
 
-int
-mcp_store_has_room(mcp_store_t *store)
-{
-    return (int) atomic_load_explicit(&store->head->has_room,
-                                      memory_order_relaxed);
-}
-
-
-/* Leaves the session's and principal's groups. */
+/* Leaves the session's and party's groups. */
 static void
 mcp_store_stream_part(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
     int                 lingering;
-    unsigned            i;
-    uint32_t            ref[2];
     mcp_store_entry_t  *group;
 
-    ref[0] = st->session_group;
-    ref[1] = st->principal_group;
-
-    if (ref[0] == 0) {
-        return;                        /* see repair */
-    }
-
-    lingering = mcp_store_linked(&st->link[MCP_LINK_LINGER]);
-    group = mcp_store_at(op->head, ref[0]);
-    mcp_store_list_remove(op->head, mcp_store_session_list(group, lingering),
-                          &st->link[MCP_LINK_SESSION]);
-
-    for (i = 0; i < 2; i++) {
-        group = mcp_store_at(op->head, ref[i]);
+    if (st->session_group != 0) {      /* see repair */
+        lingering = mcp_store_linked(&st->link[MCP_LINK_LINGER]);
+        group = mcp_store_at(op->head, st->session_group);
+        mcp_store_list_remove(op->head,
+                              mcp_store_session_list(group, lingering),
+                              &st->link[MCP_LINK_SESSION]);
 
         if (!lingering) {
             group->u.group.active--;
         }
 
-        mcp_store_group_leave(op, ref[i]);
+        mcp_store_group_leave(op, st->session_group);
     }
+
+    mcp_store_party_leave(op, st);
 }
 
 
@@ -644,7 +640,6 @@ mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st)
 
     mcp_store_stream_unlink(head, index);
     mcp_store_stream_part(op, st);
-    mcp_store_list_remove(head, &head->linger, &st->link[MCP_LINK_LINGER]);
     mcp_store_list_remove(head, &head->hungry, &st->link[MCP_LINK_HUNGRY]);
 
     for (n = head->n_subs; n && st->subs.first; n--) {
@@ -708,34 +703,20 @@ void
 mcp_store_stream_settle(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
     int                 settled;
-    uint32_t            n;
-    mcp_store_entry_t  *session, *principal;
+    mcp_store_entry_t  *session;
 
-    settled = mcp_store_stream_settled(st);
+    settled = mcp_store_linked(&st->link[MCP_LINK_LINGER]);
+    mcp_store_party_settle(op, st);
 
-    if (settled == mcp_store_linked(&st->link[MCP_LINK_LINGER])) {
+    if (settled == mcp_store_linked(&st->link[MCP_LINK_LINGER])
+        || st->session_group == 0)     /* see repair */
+    {
         return;
     }
 
-    if (settled) {
-        mcp_store_list_append(op->head, &op->head->linger,
-                              &st->link[MCP_LINK_LINGER]);
-        n = (uint32_t) -1;
-
-    } else {
-        mcp_store_list_remove(op->head, &op->head->linger,
-                              &st->link[MCP_LINK_LINGER]);
-        n = 1;
-    }
-
-    if (st->session_group == 0) {
-        return;                        /* see repair */
-    }
-
+    settled = !settled;
     session = mcp_store_at(op->head, st->session_group);
-    principal = mcp_store_at(op->head, st->principal_group);
-    session->u.group.active += n;
-    principal->u.group.active += n;
+    session->u.group.active += settled ? (uint32_t) -1 : 1;
 
     mcp_store_list_remove(op->head, mcp_store_session_list(session, !settled),
                           &st->link[MCP_LINK_SESSION]);
@@ -757,6 +738,7 @@ mcp_store_stream_finish(mcp_store_op_t *op, mcp_store_stream_t *st,
 {
     st->ended = now;
     st->want_room = 0;
+    st->cancelled = 0;
 
     mcp_store_unmark(op, st, MCP_LINK_OWNER);
     st->owner_slot = MCP_STORE_NO_SLOT;
@@ -772,9 +754,14 @@ void
 mcp_store_stream_answer(mcp_store_stream_t *st, const mcp_store_record_t *rec)
 {
     uint64_t  bit;
-    unsigned  number;
+    unsigned  number, result;
 
-    number = rec->answers & ~MCP_STORE_ERROR;
+    if (rec->answers & MCP_STORE_ABOUT) {
+        return;
+    }
+
+    number = rec->answers % MCP_STORE_RESULT(1);
+    result = rec->answers / MCP_STORE_RESULT(1) % 8;
 
     if (number == 0 || number > 64) {
         return;
@@ -782,6 +769,10 @@ mcp_store_stream_answer(mcp_store_stream_t *st, const mcp_store_record_t *rec)
 
     bit = (uint64_t) 1 << (number - 1);
     st->answered |= bit;
+
+    if (st->result < result) {
+        st->result = result;
+    }
 
     if (rec->answers & MCP_STORE_ERROR) {
         st->failed |= bit;
@@ -801,6 +792,9 @@ mcp_store_stream_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
 
     if (mcp_store_final(st)) {
         mcp_store_stream_finish(op, st, now);
+
+    } else if (st->kind == MCP_STREAM_LISTEN) {
+        mcp_store_stream_settle(op, st);
     }
 }
 
@@ -913,7 +907,7 @@ mcp_store_touch(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t now)
     }
 
     if (st->consumer_slot == MCP_STORE_NO_SLOT && st->unattended < now
-        && !(mcp_store_final(st) && mcp_store_stream_delivered(st)))
+        && !(mcp_store_final(st) && st->sent_seq >= st->events.last))
     {
         st->unattended = now;
     }
@@ -966,6 +960,15 @@ mcp_store_stream_stamp(mcp_store_op_t *op, mcp_store_stream_t *st,
     if (mcp_store_final(st) && st->ended == 0) {
         st->ended = now;
     }
+
+    /* a listener without a reader: nobody is about to become that */
+
+    if (st->kind == MCP_STREAM_LISTEN && !st->seen
+        && now >= st->created + MCP_STORE_YOUNG)
+    {
+        st->seen = 1;
+        mcp_store_stream_settle(op, st);
+    }
 }
 
 
@@ -998,7 +1001,7 @@ mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st, uint64_t now)
             wait = st->linger;
         }
 
-    } else if (st->kind != MCP_STREAM_LISTEN || st->n_subs > 0) {
+    } else if (st->kind != MCP_STREAM_LISTEN) {
         return 0;
     }
 

@@ -18,7 +18,9 @@ typedef struct {
     uint32_t           subs;
     uint32_t           groups;
     uint32_t           members;        /* of groups */
-    uint32_t           lingering;
+    uint32_t           calls;          /* that do not linger */
+    uint32_t           evictable;
+    uint32_t           ranked;
     uint32_t           hungry;
     uint32_t           dirty;          /* links that say so */
     uint32_t           roots;
@@ -127,7 +129,7 @@ mcp_store_verify_log(mcp_store_verify_t *v, const mcp_store_log_t *log)
 /* Whether a link is in its slot's list is seen from the other side: here it
  * only must be in one that may be. */
 static void
-mcp_store_verify_party(mcp_store_verify_t *v, const mcp_store_stream_t *st,
+mcp_store_verify_side(mcp_store_verify_t *v, const mcp_store_stream_t *st,
     unsigned role, uint32_t slot)
 {
     if (!mcp_store_linked(&st->link[role])) {
@@ -186,22 +188,24 @@ mcp_store_verify_stream(mcp_store_verify_t *v, mcp_store_stream_t *st,
                                                st->sent_seq), "bytes sent");
     mcp_store_expect(v, !mcp_store_final(st)
                         || (st->owner_slot == MCP_STORE_NO_SLOT
-                            && st->inbox.head == 0), "a stream is over");
+                            && st->inbox.head == 0 && st->cancelled == 0),
+                     "a stream is over");
 
-    mcp_store_verify_party(v, st, MCP_LINK_OWNER, st->owner_slot);
-    mcp_store_verify_party(v, st, MCP_LINK_CONSUMER, st->consumer_slot);
+    mcp_store_verify_side(v, st, MCP_LINK_OWNER, st->owner_slot);
+    mcp_store_verify_side(v, st, MCP_LINK_CONSUMER, st->consumer_slot);
 
     mcp_store_verify_group(v, st, MCP_ENTRY_SESSION, st->session_group,
                            st->session);
-    mcp_store_verify_group(v, st, MCP_ENTRY_PRINCIPAL, st->principal_group,
-                           st->principal);
+    mcp_store_verify_group(v, st, MCP_ENTRY_PARTY, st->party_group,
+                           st->party);
 
     lingering = mcp_store_linked(&st->link[MCP_LINK_LINGER]);
-    v->lingering += (uint32_t) lingering;
     v->hungry += (uint32_t) mcp_store_linked(&st->link[MCP_LINK_HUNGRY]);
 
     mcp_store_expect(v, lingering == mcp_store_stream_settled(st),
                      "lingering");
+    mcp_store_expect(v, mcp_store_linked(&st->link[MCP_LINK_IDLE])
+                        == mcp_store_stream_idle(st), "idle");
     mcp_store_expect(v, mcp_store_verify_list(v, &st->subs) == st->n_subs,
                      "a stream's subscriptions");
 }
@@ -233,6 +237,149 @@ mcp_store_verify_session(mcp_store_verify_t *v, const mcp_store_entry_t *e,
         mcp_store_expect(v, mcp_store_older(st->joined, before),
                          "a session's order");
         before = st->joined;
+    }
+}
+
+
+/* What is counted of a party, by looking at everything that there is; next: its
+ * streams. */
+static void
+mcp_store_verify_members(mcp_store_verify_t *v, uint32_t ref,
+    mcp_store_entry_t *sum)
+{
+    uint32_t              i, size;
+    unsigned              k;
+    mcp_store_stream_t   *st;
+    mcp_store_entries_t  *entries;
+
+    memset(sum, 0, sizeof(mcp_store_entry_t));
+
+    for (i = 1; i < v->head->fresh; i++) {
+        st = mcp_store_stream(v->head, i);
+
+        if (mcp_store_types(v->head)[i] == MCP_CHUNK_ENTRY) {
+            entries = (mcp_store_entries_t *) mcp_store_chunk(v->head, i);
+
+            for (k = 0; k < MCP_STORE_ENTRIES; k++) {
+                if (entries->entry[k].kind == MCP_ENTRY_VALUE
+                    && entries->entry[k].u.value.group == ref)
+                {
+                    sum->u.party.values++;
+                    sum->u.party.pushed += entries->entry[k].pushed;
+                }
+            }
+        }
+
+        if (mcp_store_types(v->head)[i] != MCP_CHUNK_STREAM
+            || st->live != MCP_STREAM_LIVE || st->party_group != ref)
+        {
+            continue;
+        }
+
+        size = 1 + st->text_chunks + st->events.chunks + st->inbox.chunks;
+
+        sum->next++;
+        sum->u.party.listeners += st->kind == MCP_STREAM_LISTEN;
+        sum->u.party.streams += st->kind == MCP_STREAM_CALL
+                                && !mcp_store_stream_settled(st);
+        sum->u.party.chunks += size;
+
+        if (mcp_store_stream_idle(st)) {
+            sum->u.party.list[MCP_EVICT_IDLE].first++;
+
+        } else if (mcp_store_stream_settled(st)) {
+            sum->u.party.list[MCP_EVICT_LINGER].first++;
+
+        } else {
+            sum->u.party.held += size;
+        }
+    }
+}
+
+
+/* The first one of a party's list is in the party's rank. */
+static void
+mcp_store_verify_rank(mcp_store_verify_t *v, const mcp_store_entry_t *e,
+    unsigned k)
+{
+    uint32_t             ref, first;
+    mcp_store_stream_t  *st;
+
+    first = e->u.party.list[k].first;
+
+    if (first == 0) {
+        return;
+    }
+
+    st = mcp_store_container(v->head, first, mcp_store_stream_t,
+                             link[MCP_LINK_IDLE + k]);
+    first = mcp_store_ref(v->head, &st->link[MCP_LINK_RANK]);
+    ref = v->head->rank[k][e->rank].first;
+
+    while (ref != first && ref != 0 && ref != MCP_STORE_END) {
+        ref = ((mcp_store_link_t *) mcp_store_at(v->head, ref))->next;
+    }
+
+    mcp_store_expect(v, ref == first, "a party's rank");
+    v->ranked++;
+}
+
+
+/* Who is in a party's ring: n pushed values. */
+static void
+mcp_store_verify_ring(mcp_store_verify_t *v, const mcp_store_entry_t *party,
+    uint32_t n)
+{
+    uint32_t            ref, before;
+    mcp_store_entry_t  *e;
+
+    before = party->u.party.pushed;
+
+    for (ref = before; ref != 0 && n != 0; n--) {
+        ref = ((mcp_store_link_t *) mcp_store_at(v->head, before))->next;
+        e = mcp_store_container(v->head, ref, mcp_store_entry_t,
+                                u.value.ring);
+
+        mcp_store_expect(v, e->pushed && e->u.value.ring.prev == before,
+                         "a pushed value");
+        before = ref;
+    }
+
+    mcp_store_expect(v, n == 0 && ref == party->u.party.pushed,
+                     "a party's pushed values");
+}
+
+
+static void
+mcp_store_verify_party(mcp_store_verify_t *v, const mcp_store_entry_t *e)
+{
+    unsigned           k;
+    mcp_store_entry_t  sum;
+
+    mcp_store_verify_members(v, mcp_store_ref(v->head, e), &sum);
+
+    v->members -= sum.next;
+    v->calls += sum.u.party.streams;
+    v->evictable += sum.u.party.chunks - sum.u.party.held;
+
+    mcp_store_expect(v, sum.u.party.chunks || sum.u.party.values,
+                     "a party without anything");
+    mcp_store_expect(v, sum.u.party.streams == e->u.party.streams,
+                     "a party's streams");
+    mcp_store_expect(v, sum.u.party.listeners == e->u.party.listeners,
+                     "a party's listeners");
+    mcp_store_expect(v, sum.u.party.values == e->u.party.values,
+                     "a party's values");
+    mcp_store_verify_ring(v, e, sum.u.party.pushed);
+    mcp_store_expect(v, sum.u.party.chunks == e->u.party.chunks,
+                     "a party's chunks");
+    mcp_store_expect(v, sum.u.party.held == e->u.party.held,
+                     "what a party holds");
+
+    for (k = 0; k < MCP_EVICT_MAX; k++) {
+        mcp_store_expect(v, mcp_store_verify_list(v, &e->u.party.list[k])
+                            == sum.u.party.list[k].first, "a party's list");
+        mcp_store_verify_rank(v, e, k);
     }
 }
 
@@ -277,6 +424,9 @@ mcp_store_verify_entry(mcp_store_verify_t *v, mcp_store_entry_t *e)
 
     case MCP_ENTRY_VALUE:
         v->values++;
+        mcp_store_expect(v, (e->u.value.group == 0)
+                            == mcp_store_party_is_nobody(e->u.value.party),
+                         "a value's party");
         return;
 
     case MCP_ENTRY_SUB:
@@ -294,13 +444,14 @@ mcp_store_verify_entry(mcp_store_verify_t *v, mcp_store_entry_t *e)
 
     v->groups++;
 
+    if (e->kind == MCP_ENTRY_PARTY) {
+        mcp_store_verify_party(v, e);
+        return;
+    }
+
     mcp_store_expect(v, e->u.group.count > 0, "an empty group");
 
     switch (e->kind) {
-
-    case MCP_ENTRY_PRINCIPAL:
-        v->members -= e->u.group.count;
-        return;
 
     case MCP_ENTRY_SESSION:
         v->members -= e->u.group.count;
@@ -443,6 +594,25 @@ mcp_store_verify_free(mcp_store_verify_t *v)
 }
 
 
+/* Nothing else is in the ranks. */
+static void
+mcp_store_verify_ranks(mcp_store_verify_t *v)
+{
+    int64_t   n;
+    unsigned  i, k;
+
+    n = 0;
+
+    for (k = 0; k < MCP_EVICT_MAX; k++) {
+        for (i = 0; i < MCP_STORE_RANKS; i++) {
+            n += mcp_store_verify_list(v, &v->head->rank[k][i]);
+        }
+    }
+
+    mcp_store_expect(v, n == v->ranked, "ranks");
+}
+
+
 static void
 mcp_store_verify_counts(mcp_store_verify_t *v)
 {
@@ -463,8 +633,9 @@ mcp_store_verify_counts(mcp_store_verify_t *v)
     mcp_store_expect(v, head->n_streams == v->streams, "streams");
     mcp_store_expect(v, head->n_listeners == v->listeners, "listeners");
     mcp_store_expect(v, v->members == 0, "members of groups");
-    mcp_store_expect(v, mcp_store_verify_list(v, &head->linger)
-                        == v->lingering, "lingering streams");
+    mcp_store_expect(v, head->n_calls == v->calls, "calls");
+    mcp_store_expect(v, head->evictable == v->evictable, "evictable");
+    mcp_store_verify_ranks(v);
     mcp_store_expect(v, mcp_store_verify_list(v, &head->hungry) == v->hungry,
                      "hungry streams");
     mcp_store_expect(v, mcp_store_verify_list(v, &head->partial) >= 0,

@@ -1,12 +1,19 @@
 
 /*
- * Keys, signed tokens, digests and secrets: the only file that knows OpenSSL.
+ * Keys, signed and sealed tokens, digests and secrets: the only file that
+ * knows OpenSSL.
  *
  * A token is base64url(payload | key id | MAC), where MAC is the first half
  * of HMAC-SHA256(key, purpose | payload).  The HMAC (RFC 2104) is put
  * together from one digest context here: OpenSSL 3 looks its algorithms up
  * by name for every HMAC(), which takes longer than the hashing, and a
  * context kept per key would be heap memory that somebody has to own.
+ *
+ * A sealed token is base64url(key id | nonce | encrypted payload | tag).  Each
+ * has a key of its own, made of ours, the purpose and the first half of its
+ * nonce; the second half is that of AES-256-GCM.  96 random bits alone would
+ * do for some 2^32 tokens of one key (NIST SP 800-38D, 8.3), which a busy
+ * server reaches.
  */
 
 
@@ -22,6 +29,13 @@
 #define MCP_SHA256_BLOCK  64
 
 #define MCP_TOKEN_TAIL    (1 + MCP_TOKEN_MAC_LEN)      /* key id, MAC */
+
+#define MCP_SEAL_IV_LEN   12                           /* of GCM */
+#define MCP_SEAL_TAG_LEN  16
+#define MCP_SEAL_HEAD     (1 + MCP_SEAL_NONCE_LEN)     /* key id, nonce */
+
+/* no token is signed for this one */
+#define MCP_SEAL_PURPOSE  '\0'
 
 
 static mcp_str_t mcp_token_strip(mcp_str_t s);
@@ -138,6 +152,182 @@ mcp_token_verify(const mcp_keys_t *keys, char purpose, mcp_str_t text,
     }
 
     return MCP_ERR_DENIED;
+}
+
+
+/* The key of one sealed token. */
+static int
+mcp_seal_key(const unsigned char key[MCP_SHA256_LEN], char purpose,
+    const unsigned char nonce[MCP_SEAL_NONCE_LEN],
+    unsigned char out[MCP_SHA256_LEN])
+{
+    unsigned char  data[5 + MCP_SEAL_NONCE_LEN - MCP_SEAL_IV_LEN];
+
+    memcpy(data, "seal", 4);
+    data[4] = (unsigned char) purpose;
+    memcpy(data + 5, nonce, sizeof(data) - 5);
+
+    return mcp_token_mac(key, MCP_SEAL_PURPOSE, data, sizeof(data), out);
+}
+
+
+/* AES-256-GCM, of len bytes at in to out; the tag is written, or compared if
+ * "open".  MCP_OK, MCP_ERR_DENIED (the tag), MCP_ERR_MEMORY or
+ * MCP_ERR_INTERNAL. */
+static int
+mcp_seal_cipher(int open, const unsigned char key[MCP_SHA256_LEN],
+    const unsigned char nonce[MCP_SEAL_NONCE_LEN], mcp_str_t bound,
+    const void *in, size_t len, unsigned char *out,
+    unsigned char tag[MCP_SEAL_TAG_LEN])
+{
+    int                   n, rc;
+    EVP_CIPHER_CTX       *ctx;
+    const unsigned char  *iv;
+
+    ctx = EVP_CIPHER_CTX_new();
+    if (ctx == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    iv = nonce + MCP_SEAL_NONCE_LEN - MCP_SEAL_IV_LEN;
+    rc = MCP_ERR_INTERNAL;
+
+    if (EVP_CipherInit_ex(ctx, EVP_aes_256_gcm(), NULL, key, iv, !open) != 1
+        || (bound.len
+            && EVP_CipherUpdate(ctx, NULL, &n,
+                                (const unsigned char *) bound.data,
+                                (int) bound.len) != 1)
+        || (len && EVP_CipherUpdate(ctx, out, &n, in, (int) len) != 1))
+    {
+        goto done;
+    }
+
+    if (open) {
+        if (EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_SET_TAG, MCP_SEAL_TAG_LEN,
+                                tag) == 1)
+        {
+            rc = EVP_CipherFinal_ex(ctx, out + len, &n) == 1 ? MCP_OK
+                                                            : MCP_ERR_DENIED;
+        }
+
+    } else if (EVP_CipherFinal_ex(ctx, out + len, &n) == 1
+               && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_GET_TAG,
+                                      MCP_SEAL_TAG_LEN, tag) == 1)
+    {
+        rc = MCP_OK;
+    }
+
+done:
+
+    EVP_CIPHER_CTX_free(ctx);
+
+    return rc;
+}
+
+
+int
+mcp_token_seal(const mcp_keys_t *keys, char purpose, mcp_str_t bound,
+    mcp_str_t data, const unsigned char nonce[MCP_SEAL_NONCE_LEN],
+    mcp_buf_t *out)
+{
+    int             rc;
+    char           *p;
+    size_t          len, text_len;
+    unsigned char  *raw, key[MCP_SHA256_LEN];
+
+    if (data.len > MCP_SEAL_MAX_DATA || bound.len > MCP_SEAL_MAX_DATA) {
+        return MCP_ERR_LIMIT;
+    }
+
+    if (keys->n == 0) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    len = MCP_SEAL_HEAD + data.len + MCP_SEAL_TAG_LEN;
+    text_len = mcp_base64url_len(len);
+
+    /* the bytes lie behind their text */
+
+    p = mcp_buf_reserve(out, text_len + len);
+    if (p == NULL) {
+        return out->failed;
+    }
+
+    raw = (unsigned char *) p + text_len;
+    raw[0] = keys->id[0];
+    memcpy(raw + 1, nonce, MCP_SEAL_NONCE_LEN);
+
+    rc = mcp_seal_key(keys->key[0], purpose, nonce, key);
+
+    if (rc == MCP_OK) {
+        rc = mcp_seal_cipher(0, key, nonce, bound, data.data, data.len,
+                             raw + MCP_SEAL_HEAD, raw + len - MCP_SEAL_TAG_LEN);
+    }
+
+    OPENSSL_cleanse(key, sizeof(key));
+
+    if (rc == MCP_OK) {
+        (void) mcp_base64url_encode(p, raw, len);
+        out->len += text_len;
+    }
+
+    return rc;
+}
+
+
+int
+mcp_token_open(const mcp_keys_t *keys, char purpose, mcp_str_t bound,
+    mcp_str_t text, mcp_arena_t *arena, mcp_str_t *data)
+{
+    int             rc;
+    size_t          len, max;
+    unsigned        i;
+    unsigned char  *raw, *plain, key[MCP_SHA256_LEN];
+
+    max = mcp_base64url_decoded_len(text.len);
+
+    if (max < MCP_SEAL_HEAD + MCP_SEAL_TAG_LEN
+        || max > MCP_SEAL_HEAD + MCP_SEAL_MAX_DATA + MCP_SEAL_TAG_LEN
+        || bound.len > MCP_SEAL_MAX_DATA)
+    {
+        return MCP_ERR_SYNTAX;
+    }
+
+    raw = mcp_arena_alloc(arena, 2 * max);
+    if (raw == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    if (mcp_base64url_decode(text, raw, max, &len) != MCP_OK || len != max) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    plain = raw + max;
+    len -= MCP_SEAL_HEAD + MCP_SEAL_TAG_LEN;
+    rc = MCP_ERR_DENIED;
+
+    for (i = 0; rc == MCP_ERR_DENIED && i < keys->n; i++) {
+
+        /* two keys may share an id: go on after a mismatch */
+
+        if (keys->id[i] != raw[0]) {
+            continue;
+        }
+
+        rc = mcp_seal_key(keys->key[i], purpose, raw + 1, key);
+
+        if (rc == MCP_OK) {
+            rc = mcp_seal_cipher(1, key, raw + 1, bound, raw + MCP_SEAL_HEAD,
+                                 len, plain, raw + MCP_SEAL_HEAD + len);
+        }
+
+        OPENSSL_cleanse(key, sizeof(key));
+    }
+
+    data->data = (const char *) plain;
+    data->len = len;
+
+    return rc;
 }
 
 

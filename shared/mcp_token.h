@@ -1,9 +1,10 @@
 
 /*
- * Keys, signed tokens and digests (the only user of OpenSSL).
+ * Keys, signed and sealed tokens, digests (the only user of OpenSSL).
  *
- * A token is payload + key id + truncated HMAC-SHA256, printed base64url.  It
- * proves that a server with one of our keys made it; it hides nothing.
+ * A signed token is payload + key id + truncated HMAC-SHA256, printed
+ * base64url.  It proves that a server with one of our keys made it; it hides
+ * nothing.  A sealed one hides its payload as well, but for its length.
  */
 
 
@@ -23,7 +24,12 @@
                              * 4 / 3 + 4)
 
 
-/* The first key signs, all verify.  Immutable once configured. */
+#define MCP_SEAL_NONCE_LEN  24
+#define MCP_SEAL_MAX_DATA   (1024 * 1024)      /* payload bytes */
+
+
+/* The first key signs and seals, all verify and open.  Immutable once
+ * configured. */
 typedef struct {
     unsigned       n;
     unsigned char  key[MCP_KEYS_MAX][32];      /* derived, SHA-256 of input */
@@ -49,6 +55,23 @@ char *mcp_token_sign(const mcp_keys_t *keys, char purpose, const void *data,
  * (signature; indistinguishable causes). */
 int mcp_token_verify(const mcp_keys_t *keys, char purpose, mcp_str_t text,
     void *data, size_t *len);
+
+/*
+ * Appends to out, in base64url, what only a server with one of our keys can
+ * read or make: data, encrypted (AES-256-GCM).  It opens for the same purpose
+ * and the same "bound" alone, which is not in it.  nonce: random bytes, drawn
+ * for this and nothing else.  MCP_OK; MCP_ERR_LIMIT: data is longer than
+ * MCP_SEAL_MAX_DATA; MCP_ERR_MEMORY, MCP_ERR_INTERNAL.  With an error out is as
+ * it was.
+ */
+int mcp_token_seal(const mcp_keys_t *keys, char purpose, mcp_str_t bound,
+    mcp_str_t data, const unsigned char nonce[MCP_SEAL_NONCE_LEN],
+    mcp_buf_t *out);
+
+/* The data, in the arena: MCP_OK, MCP_ERR_SYNTAX (malformed), MCP_ERR_DENIED
+ * (anything else that is wrong with it), MCP_ERR_MEMORY, MCP_ERR_INTERNAL. */
+int mcp_token_open(const mcp_keys_t *keys, char purpose, mcp_str_t bound,
+    mcp_str_t text, mcp_arena_t *arena, mcp_str_t *data);
 
 /* SHA-256 of a NUL-separated list of parts, truncated. */
 int mcp_digest(unsigned char out[MCP_DIGEST_LEN], const mcp_str_t *parts,

@@ -1103,4 +1103,4 @@ of "x" failed in its backend:
 '[' . CORE::join(',', $::Result, ::error_text('no') =~ s/"id":1/"id":2/r,
     $::Output =~ s/"id":1/"id":3/r, $::Result =~ s/"id":1/"id":4/r) . ']'
 --- error_log
-of "a" failed in its backend: broken JSON
+of "c" failed in its backend: broken JSON

@@ -6,7 +6,7 @@ use MCP;
 
 repeat_each(1);
 
-plan tests => repeat_each() * 388;
+plan tests => repeat_each() * 413;
 
 no_long_string();
 
@@ -30,6 +30,7 @@ __DATA__
     mcp_publish_url http://127.0.0.1/publish;
     mcp_session_lifetime 1h;
     mcp_stream_after 500ms;
+    mcp_policy_after 100ms;
     mcp_close_after 1m;
     mcp_retry 1s;
     mcp_keepalive 10s;
@@ -40,7 +41,11 @@ __DATA__
     mcp_max_events 100;
     mcp_stream_buffer 1m;
     mcp_max_session_streams 10;
-    mcp_max_principal_streams 100;
+    mcp_share_by principal;
+    mcp_max_party_streams 100;
+    mcp_max_party_listeners 100;
+    mcp_max_party_values 100;
+    mcp_max_party_bytes 1m;
     mcp_max_message 1m;
     mcp_max_depth 32;
     mcp_max_batch 10;
@@ -57,6 +62,7 @@ __DATA__
     mcp_publish_url http://127.0.0.1/publish;
     mcp_session_lifetime 1h;
     mcp_stream_after 0;
+    mcp_policy_after 0;
     mcp_close_after off;
     mcp_retry 0;
     mcp_keepalive off;
@@ -67,7 +73,11 @@ __DATA__
     mcp_max_events 1;
     mcp_stream_buffer 64k;
     mcp_max_session_streams off;
+    mcp_share_by address;
     mcp_max_principal_streams off;
+    mcp_max_party_listeners share;
+    mcp_max_party_values share;
+    mcp_max_party_bytes share;
     mcp_max_message 1k;
     mcp_max_depth 4;
     mcp_max_batch 1;
@@ -96,7 +106,11 @@ __DATA__
         mcp_max_events 1073741824;
         mcp_stream_buffer 1000m;
         mcp_max_session_streams 0;
-        mcp_max_principal_streams 1;
+        mcp_share_by off;
+        mcp_max_party_streams share;
+        mcp_max_party_listeners off;
+        mcp_max_party_values 0;
+        mcp_max_party_bytes off;
         mcp_max_message 1g;
         mcp_max_depth 512;
         mcp_max_batch 64;
@@ -1356,13 +1370,13 @@ value must be between 0 and 1073741824
 
 
 
-=== TEST 122: mcp_max_principal_streams twice
+=== TEST 122: mcp_max_principal_streams twice, the second time by its newer name
 --- config
-    location = /mcp { mcp mcp; mcp_max_principal_streams off; mcp_max_principal_streams 1; }
+    location = /mcp { mcp mcp; mcp_max_principal_streams off; mcp_max_party_streams 1; }
 --- must_die
 --- error_log
 [emerg]
-"mcp_max_principal_streams" directive is duplicate
+"mcp_max_party_streams" directive is duplicate
 
 
 
@@ -1482,3 +1496,111 @@ unknown directive "mcp_backends"
 --- must_die
 --- error_log eval
 qr{\[emerg\] .*uses named location "\@mcp", which is an endpoint itself}
+
+
+
+=== TEST 134: mcp_policy_after that is no time
+--- config
+    location = /mcp { mcp mcp; mcp_policy_after soon; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_policy_after" directive invalid value
+
+
+
+=== TEST 135: mcp_policy_after cannot be switched off
+--- config
+    location = /mcp { mcp mcp; mcp_policy_after off; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_policy_after" directive invalid value
+
+
+
+=== TEST 136: mcp_policy_after twice
+--- config
+    location = /mcp { mcp mcp; mcp_policy_after 1s; mcp_policy_after 2s; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_policy_after" directive is duplicate
+
+
+
+=== TEST 137: an endpoint that knows who its clients are, and does not say
+--- http_config
+    server {
+        listen unix:$TEST_NGINX_HTML_DIR/other.sock;
+        auth_basic a;
+        location = /off { mcp mcp; auth_basic off; }
+        location = /is { mcp mcp; mcp_principal $remote_user; }
+        location = /none { mcp mcp; mcp_principal off; if ($arg_x) { } }
+    }
+    server {
+        listen unix:$TEST_NGINX_HTML_DIR/off.sock;
+        mcp_principal off;
+        location = /mcp { mcp mcp; auth_basic a; }
+    }
+--- config
+    location = /mcp { mcp mcp; }
+    location = /basic { mcp mcp; auth_basic a; }
+    location = /asks { mcp mcp; auth_request /auth; }
+    location = /allowed { mcp mcp; auth_request off; allow all; }
+    location = /publish { mcp_publish mcp; auth_basic a; }
+--- request eval: $::Ping
+--- more_headers eval: MCP::post()
+--- response_body eval: $::Pong
+--- grep_error_log eval
+qr/\[warn\].*"mcp_principal": /
+--- grep_error_log_out eval
+qr/\A.*has "auth_basic", but no.*\n.*has "auth_request", but no.*\n\z/
+
+
+
+=== TEST 138: mcp_principal off, and a name
+--- config
+    location = /mcp { mcp mcp; mcp_principal off; mcp_principal $remote_user; }
+--- must_die
+--- error_log
+"mcp_principal" directive is duplicate
+
+
+
+=== TEST 139: mcp_share_by that is none of its words
+--- config
+    location = /mcp { mcp mcp; mcp_share_by user; }
+--- must_die
+--- error_log
+[emerg]
+"mcp_share_by" directive invalid value "user": it is principal, address or off
+
+
+
+=== TEST 140: mcp_max_party_bytes that is no size
+--- config
+    location = /mcp { mcp mcp; mcp_max_party_bytes half; }
+--- must_die
+--- error_log
+[emerg]
+invalid value "half": a size is 65536, 64k, 8m or 1g, or it is share or off
+
+
+
+=== TEST 141: mcp_stream_buffer with which one stream may have half of the zone
+--- http_config
+    mcp_zone big 40m;
+    mcp_zone small 300k;
+--- config
+    location = /mcp { mcp mcp; mcp_stream_buffer 1m; }
+    location = /big { mcp big; }
+    location = /less { mcp small; mcp_stream_buffer 64k; }
+    location = /more { mcp small; mcp_stream_buffer 76k; if ($arg_x) { } }
+--- request eval: $::Ping
+--- more_headers eval: MCP::post()
+--- response_body eval: $::Pong
+--- grep_error_log eval
+qr/\[warn\].*"mcp_stream_buffer".*/
+--- grep_error_log_out eval
+qr/\A.*half of zone "mcp", or.*\n.*half of zone "small", or.*\n\z/

@@ -175,6 +175,7 @@ MCP::answer('{"statuses":[]}')
 --- more_headers eval: MCP::post(::every())
 --- response_body eval
 MCP::fault(-32602, 'Unknown or expired resume token', 1)
+    =~ s/}}$/,"data":{"resume":"refused"}}}/r
 
 
 

@@ -299,7 +299,8 @@ $client->in =~ /^id: @{[MCP::listener()]}\.3$/m or die;
 my @clients = map { ::listen(id => $_) } 1 .. 5;
 ::deliver('/publish', $::Changed, $::Token);
 $_->upto(1) for @clients;
-MCP::same(MCP::ask('GET /status?format=json', ''), qr/"published":5,/);
+MCP::same(MCP::ask('GET /status?format=json', ''),
+    qr/"events":5,.*"published":1,.*"listeners":5,/);
 
 
 
@@ -332,7 +333,7 @@ my $first = MCP::begin('GET /mcp', MCP::get(after => $id =~ s/\.1\z/.0/r));
 $first->upto(3);
 MCP::same($first->in =~ s/.*?\r\n\r\n//sr, MCP::priming(0)
     . CORE::join '', map { MCP::event($_, $::Changed) } 1 .. 3);
-MCP::same($again->body, qr/id: S\.3\n[^\n]*\n\n\z/);
+MCP::same($again->body, qr/id: S\.3\n[^\n]*\n\nretry: 2000\n\n\z/);
 
 
 

@@ -313,10 +313,10 @@ my $first = MCP::begin('GET /mcp', MCP::get(after => $id));
 $first->upto(1);
 my $second = MCP::begin('GET /mcp', MCP::get(after => $id));
 $second->upto(1);
-MCP::same($first->body, MCP::priming(1));
+MCP::same($first->body, MCP::priming(1) . "retry: 2000\n\n");
 my $third = MCP::begin('GET /mcp', MCP::get(after => ::at($id, 0)));
 $third->upto(1);
-MCP::same($second->body, MCP::priming(1));
+MCP::same($second->body, MCP::priming(1) . "retry: 4000\n\n");
 $call->ndjson(MCP::text('x'));
 MCP::same($third->body, MCP::priming(0) . ::events(1, 1)
     . MCP::event(2, $::Result));
@@ -333,7 +333,8 @@ my $call = $backend->call->ndjson(MCP::progress(1));
 $client->upto(1);
 my $again = MCP::begin('GET /mcp', MCP::get(after => $client->last_id));
 $again->upto(1);
-MCP::same($client->body, MCP::priming() . ::events(1, 1));
+MCP::same($client->body, MCP::priming() . ::events(1, 1)
+    . "retry: 2000\n\n");
 $call->ndjson(MCP::text('x'));
 MCP::same($again->body, MCP::priming(1) . MCP::event(2, $::Result));
 
@@ -416,7 +417,7 @@ MCP::same($client->in, qr/\A(?!.*result)/s);
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1);
-for my $params ('{"requestId":2}', '{"requestId":"1"}', '{"requestId":1.0}') {
+for my $params ('{"requestId":2}', '{"requestId":"1"}', '{"requestId":10}') {
     MCP::begin("POST /mcp\n{\"jsonrpc\":\"2.0\",\"method\":"
         . "\"notifications/cancelled\",\"params\":$params}")->rest;
 }
@@ -506,9 +507,9 @@ for (1 .. 2) {
     $client->close;
 }
 my $client = MCP::begin(MCP::progress_call('x', 3));
-my $call = $backend->call->ndjson(MCP::progress(1));
 MCP::same($client->status, 429);
-MCP::same($client->body, MCP::fault(-32000, 'Too many streams', 3));
+MCP::same($client->body, MCP::fault(-32000,
+    'Too many streams, or too much in them', 3));
 my $other = MCP::begin(MCP::progress_call('x', 4), MCP::post(id => 2));
 push @kept, $backend->call->ndjson(MCP::progress(1));
 $other->upto(1);
@@ -517,9 +518,9 @@ $_->ndjson(MCP::text('x')) for @kept;
 
 
 
-=== TEST 29: mcp_max_principal_streams
+=== TEST 29: mcp_max_party_streams
 --- config eval
-::own('mcp_max_principal_streams 1; mcp_principal $http_x_user;')
+::own('mcp_max_party_streams 1; mcp_principal $http_x_user;')
 --- init
 my $backend = MCP::backend();
 my @kept;
@@ -529,7 +530,6 @@ push @kept, $backend->call->ndjson(MCP::progress(1));
 $ada->upto(1);
 my $again = MCP::begin(MCP::progress_call('x'), MCP::post(principal => 'ada',
     id => 2, more => 'X-User: ada'));
-$backend->call->ndjson(MCP::progress(1));
 MCP::same($again->status, 429);
 my $bob = MCP::begin(MCP::progress_call('x'), MCP::post(principal => 'bob',
     id => 3, more => 'X-User: bob'));
@@ -544,7 +544,7 @@ $_->ndjson(MCP::text('x')) for @kept;
 --- http_config
     mcp_zone mcp 288k;
     mcp_key ../html/key;
---- config eval: ::own()
+--- config eval: ::own('mcp_share_by off;')
 --- user_files eval: [['key', $MCP::KEY]]
 --- init
 my $backend = MCP::backend();

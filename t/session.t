@@ -40,7 +40,8 @@ __DATA__
 --- request eval: MCP::initialize()
 --- more_headers eval: MCP::first()
 --- response_body eval
-MCP::answer('{"protocolVersion":"2025-11-25","capabilities":{"logging":{}},'
+MCP::answer('{"protocolVersion":"2025-11-25","capabilities":{"logging":{},'
+    . '"experimental":{"resumableRequests":{},"streams":{},"resumeTokens":{}}},'
     . '"serverInfo":{"name":"acme","version":"1.4.0"}}', 0)
 --- response_headers_like
 Mcp-Session-Id: [A-Za-z0-9_-]{76}

@@ -13,7 +13,7 @@ no_long_string();
 our $Config = MCP::own() . "location = /status { mcp_status mcp; }\n";
 
 our @Names = qw( requests messages sessions sessions_deleted calls_live calls
-    calls_failed calls_cancelled calls_expired calls_lost consumers_live events
+    calls_failed calls_tool_errors calls_cancelled calls_expired calls_lost consumers_live events
     events_dropped resumes takeovers streams_expired streams_evicted
     refused_full refused_limit errors published inputs repairs zone_size_bytes
     zone_used_bytes streams listeners values subscriptions );
@@ -267,7 +267,7 @@ $backend->call->reply('application/json', '{}');
 $client->rest;
 MCP::ask(MCP::rpc('logging/setLevel', '{"level":"error"}'), MCP::post(id => 'l'));
 ::await(consumers_live => 1, listeners => 1, values => 1,
-    subscriptions => 2);
+    subscriptions => 1);
 MCP::ask('DELETE /mcp', MCP::end(id => 'l'));
 $listener->closed;
 ::await(consumers_live => 0, listeners => 0, subscriptions => 0);

@@ -17,20 +17,20 @@ run_tests();
 __DATA__
 
 === TEST 1: SCGI, a stream
---- config
-    location = /mcp { mcp mcp; mcp_backend @s; }
-    location @s {
-        scgi_buffering off;
-        scgi_param MCP_NAME $mcp_name;
-        scgi_param CONTENT_LENGTH $content_length;
-        scgi_param SCGI 1;
-        scgi_pass unix:$TEST_NGINX_HTML_DIR/backend.sock;
-    }
+--- config eval
+"location = /mcp { mcp mcp; mcp_backend \@s; }
+location \@s {
+    scgi_buffering off;
+    include $ENV{PWD}/examples/mcp_scgi_params;
+    scgi_pass unix:\$TEST_NGINX_HTML_DIR/backend.sock;
+}"
 --- init
 my $backend = MCP::backend();
 my $client = MCP::begin(MCP::progress_call('x'));
 my $call = $backend->connection;
-$call->until(qr/\A\d+:.*MCP_NAME\0x\0.*,\{.*\}\z/s);
+$call->until(qr/\A\d+:CONTENT_LENGTH\0\d+\0.*MCP_NAME\0x\0.*,\{.*\}\z/s);
+(() = $call->in =~ /(?<!_)CONTENT_LENGTH\0/g) == 1 or die $call->in;
+$call->in =~ /\0SCGI\x{0}1\0/ or die $call->in;
 $call->send("Status: 200\r\nContent-Type: application/x-ndjson\r\n\r\n",
     MCP::progress(1) . "\n");
 my $progress = MCP::progress(1);
@@ -44,13 +44,12 @@ $client->rest =~ /\Q$::Result\E\n\n/ or die $client->in;
 
 
 === TEST 2: uwsgi, an answer
---- config
-    location = /mcp { mcp mcp; mcp_backend @u; }
-    location @u {
-        uwsgi_param MCP_NAME $mcp_name;
-        uwsgi_param CONTENT_LENGTH $content_length;
-        uwsgi_pass unix:$TEST_NGINX_HTML_DIR/backend.sock;
-    }
+--- config eval
+"location = /mcp { mcp mcp; mcp_backend \@u; }
+location \@u {
+    include $ENV{PWD}/examples/mcp_uwsgi_params;
+    uwsgi_pass unix:\$TEST_NGINX_HTML_DIR/backend.sock;
+}"
 --- init
 my $backend = MCP::backend();
 my $client = MCP::begin(MCP::call('x'));

@@ -13,8 +13,8 @@ no_long_string();
 our $Log = <<'END';
     log_format mcp 'LOG $status [$mcp_method] [$mcp_name] [$mcp_request_id] '
         '[$mcp_session] [$mcp_session_id] [$mcp_principal] '
-        '[$mcp_protocol_version] [$mcp_outcome] [$mcp_resumed] [$mcp_events] '
-        '[$mcp_face]';
+        '[$mcp_protocol_version] [$mcp_outcome] [$mcp_result] '
+        '[$mcp_resumed] [$mcp_events] [$mcp_face]';
     log_format ids 'LOG [$mcp_call] [$mcp_outcome]';
 END
 
@@ -40,7 +40,7 @@ sub line {
 
     return CORE::join ' ', "LOG $status", map { '[' . ($fact{$_} // '-')
         . ']' } qw( method name id session session_id principal version
-        outcome resumed events face );
+        outcome result resumed events face );
 }
 
 run_tests();
@@ -152,7 +152,7 @@ $::backend->call->reply('text/plain', 'x');
 $client->rest;
 --- access_log eval
 ::line(200, method => 'tools/call', name => 'x y', id => 1,
-    principal => 'ada', outcome => 'ok')
+    principal => 'ada', outcome => 'ok', result => 'ok')
 
 
 
@@ -167,7 +167,7 @@ $backend->call->ndjson(MCP::progress(1), MCP::progress(2), MCP::text('x'))
 $client->rest;
 --- access_log eval
 ::line(200, method => 'tools/call', name => 'x', id => 1,
-    outcome => 'complete', events => 3, face => 'polling')
+    outcome => 'complete', result => 'ok', events => 3, face => 'polling')
 
 
 
@@ -185,8 +185,8 @@ $again->upto(1);
 $call->ndjson(MCP::progress(2), MCP::text('x'))->last;
 $again->rest;
 --- access_log eval
-[qr/LOG (?:200|499) \[tools\/call\] \[x\] \[1\] .* \[stream\] \[-\] \[1\] \[polling\]/,
-    ::line(200, outcome => 'complete', resumed => 1, events => 2,
+[qr/LOG (?:200|499) \[tools\/call\] \[x\] \[1\] .* \[stream\] \[-\] \[-\] \[1\] \[polling\]/,
+    ::line(200, outcome => 'complete', result => 'ok', resumed => 1, events => 2,
         face => 'polling')]
 
 
@@ -208,9 +208,9 @@ MCP::ask('GET /mcp', MCP::get(after => $again->last_id));
 --- access_log eval
 [::line(200, method => 'tools/call', name => 'x', id => 1,
     outcome => 'taken-over', events => 1, face => 'polling'),
-    ::line(200, outcome => 'complete', resumed => 1, events => 1,
+    ::line(200, outcome => 'complete', result => 'ok', resumed => 1, events => 1,
         face => 'polling'),
-    ::line(204, outcome => 'finished')]
+    ::line(204, outcome => 'finished', result => 'ok')]
 
 
 
@@ -258,7 +258,8 @@ my $client = MCP::begin(MCP::call('x'));
 $backend->call->reply('text/plain', 'x');
 $client->rest;
 --- access_log eval
-::line(200, method => 'tools/call', name => 'x', id => 1, outcome => 'ok')
+::line(200, method => 'tools/call', name => 'x', id => 1, outcome => 'ok',
+    result => 'ok')
 --- no_access_log
 499
 
@@ -279,7 +280,7 @@ $client->rest;
 === TEST 17: outside of an endpoint they are empty
 --- config
     location = /t {
-        return 200 "[$mcp_method$mcp_name$mcp_request_id$mcp_session$mcp_session_id$mcp_principal$mcp_protocol_version$mcp_client_capabilities$mcp_progress_token$mcp_call$mcp_publish_url$mcp_outcome$mcp_resumed$mcp_events$mcp_face]";
+        return 200 "[$mcp_method$mcp_name$mcp_request_id$mcp_session$mcp_session_id$mcp_principal$mcp_protocol_version$mcp_client_capabilities$mcp_progress_token$mcp_call$mcp_publish_url$mcp_outcome$mcp_result$mcp_resumed$mcp_events$mcp_face]";
     }
 --- request
 GET /t

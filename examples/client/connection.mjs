@@ -18,11 +18,19 @@ export function inThisProcess() {
     return {
         fetch(url, init = {}) {
             const connection = new AbortController();
-            const signals = [connection.signal, init.signal].filter(Boolean);
+            const abort = () => connection.abort(init.signal.reason);
 
             open.push(connection);
 
-            return fetch(url, { ...init, signal: AbortSignal.any(signals) });
+            // AbortSignal.any() would do, if Node 18 had it
+
+            if (init.signal?.aborted) {
+                abort();
+            }
+
+            init.signal?.addEventListener('abort', abort, { once: true });
+
+            return fetch(url, { ...init, signal: connection.signal });
         },
 
         cut() {

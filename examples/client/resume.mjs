@@ -11,7 +11,8 @@
 //     --tool NAME     that reports its progress (countdown)
 //     --args JSON     its arguments ({"seconds":8})
 //
-// URL is http://127.0.0.1:8080/mcp unless given.
+// URL is that of the demonstration unless given: http://127.0.0.1:8080/mcp, or
+// as PORT in the environment says.
 
 import { parseArgs } from 'node:util';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -234,7 +235,7 @@ const { values, positionals } = parseArgs({
         args: { type: 'string', default: '{"seconds":8}' },
     },
 });
-const [url = 'http://127.0.0.1:8080/mcp'] = positionals;
+const [url = `http://127.0.0.1:${process.env.PORT || 8080}/mcp`] = positionals;
 
 if (!Object.hasOwn(faces, values.face)) {
     console.error(`--face is one of ${Object.keys(faces).join(', ')}`);

@@ -1,18 +1,21 @@
 """A FastCGI responder in a page: one thread per connection.
 
-    fastcgi.serve('/run/tools.sock', handle)
+    fastcgi.serve('/run/tools.sock', handle, signals)
 
-calls handle(request) for each request.  A request has params (the CGI
-variables) and body (bytes), and is answered with head() and write(); the end
-of handle() is the end of the answer.  write() raises Gone once the web server
-has given up the request, which ends a tool that nobody waits for any more.
+calls handle(request) for each request, until one of these signals comes, which
+the caller has blocked.  A request has params (the CGI variables) and body
+(bytes), and is answered with head() and write(); the end of handle() is the end
+of the answer.  write() raises Gone once the web server has given up the
+request, which ends a tool that nobody waits for any more.
 """
 
 import os
 import select
+import signal
 import socketserver
 import struct
 import sys
+import threading
 import traceback
 
 BEGIN, ABORT, END, PARAMS, STDIN, STDOUT = 1, 2, 3, 4, 5, 6
@@ -89,11 +92,14 @@ def pairs(data):
 
 
 def records(stream):
-    while len(head := stream.read(8)) == 8:
-        _, kind, number, length, padding = struct.unpack('>BBHHBx', head)
-        content = stream.read(length)
-        stream.read(padding)
-        yield kind, number, content
+    try:
+        while len(head := stream.read(8)) == 8:
+            _, kind, number, length, padding = struct.unpack('>BBHHBx', head)
+            content = stream.read(length)
+            stream.read(padding)
+            yield kind, number, content
+    except ConnectionError:
+        return  # the web server has ended
 
 
 class Server(socketserver.ThreadingUnixStreamServer):
@@ -101,7 +107,7 @@ class Server(socketserver.ThreadingUnixStreamServer):
     request_queue_size = 512
 
 
-def serve(path, handle):
+def serve(path, handle, signals):
     class Connection(socketserver.StreamRequestHandler):
         def handle(self):
             request = None
@@ -133,8 +139,10 @@ def serve(path, handle):
     if os.path.exists(path):
         os.unlink(path)
 
-    with Server(path, Connection) as server:
-        try:
-            server.serve_forever()
-        finally:
-            os.unlink(path)
+    server = Server(path, Connection)
+
+    try:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        signal.sigwait(signals)
+    finally:
+        os.unlink(path)

@@ -1,42 +1,18 @@
 // What only Apache httpd has: sections, handlers and modules beside mod_mcp.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import crypto from 'node:crypto';
 import fs from 'node:fs/promises';
 import http2 from 'node:http2';
 import net from 'node:net';
-import os from 'node:os';
 import path from 'node:path';
-import { after, describe, test } from 'node:test';
+import { after, test } from 'node:test';
 import zlib from 'node:zlib';
+import { certify } from './lib/certificate.mjs';
 import { Fixture, SERVER, freePort, root } from './lib/fixture.mjs';
+import { MPM, dir, file, load, suite } from './lib/apache.mjs';
 import { assertCounted, counted, textOf, upTo } from './lib/session.mjs';
 import { request, request2 } from './lib/wire.mjs';
-
-const MPM = process.env.FIXTURE_MPM ?? 'event';
-const suite = SERVER === 'apache' ? describe : (name) => describe(name,
-    { skip: 'a server that is not Apache httpd' });
-
-// Files for the server's children, who are not who runs the tests
-
-const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-apache-'));
-
-await fs.chmod(dir, 0o755);
-after(() => fs.rm(dir, { recursive: true, force: true }));
-
-async function file(name, contents, mode = 0o644) {
-    const where = path.join(dir, name);
-
-    await fs.mkdir(path.dirname(where), { recursive: true });
-    await fs.writeFile(where, contents);
-    await fs.chmod(where, mode);
-
-    return where;
-}
-
-const load = (...names) => names.map((name) =>
-    `LoadModule ${name}_module \${MODULES}/mod_${name}.so\n`).join('');
 
 const hello = (fixture, where, headers = {}) => request(fixture.port, {
     path: where,
@@ -259,7 +235,8 @@ suite('a client that leaves before its stream begins', () => {
         test(mpm, async () => {
             const server = await Fixture.start({
                 workers: mpm === 'prefork' ? 8 : 2,
-                location: { mcp_stream_after: '60s', mcp_resume_after: 'off' },
+                location: { mcp_stream_after: '60s', mcp_policy_after: '60s',
+                            mcp_resume_after: 'off' },
                 env: { FIXTURE_MPM: mpm } });
 
             try {
@@ -387,6 +364,18 @@ suite('sections', async () => {
                 MCPCatalog ${one}
                 MCPBackend /mcp-backend/tools
             </Location>
+            <Location /second/deep>
+                SetHandler mcp
+                MCPServer deep 1.0.0
+            </Location>
+            <Location ~ "^/second/any(/|$)">
+                SetHandler mcp
+                MCPServer pattern 1.0.0
+            </Location>
+            <Location /wild/*>
+                SetHandler mcp
+                MCPServer wild 1.0.0
+            </Location>
         </VirtualHost>
         <VirtualHost *>
             ServerName other.localhost
@@ -414,6 +403,17 @@ suite('sections', async () => {
     test('two endpoints of a virtual host', async () => {
         assert.equal(await nameOf(await hello(server, '/mcp')), 'fixture');
         assert.equal(await nameOf(await hello(server, '/second')), 'second');
+    });
+
+    test('an endpoint with a path below, and one with a pattern', async () => {
+        assert.equal(await nameOf(await hello(server, '/second/deep')),
+                     'deep');
+        assert.equal((await hello(server, '/second/deep/x')).status, 404);
+        assert.equal((await hello(server, '/second/other')).status, 404);
+        assert.equal(await nameOf(await hello(server, '/second/any/x')),
+                     'pattern');
+        assert.equal(await nameOf(await hello(server, '/wild/x')), 'wild');
+        assert.match(await server.log(), /\/second\/other is below an MCP end/);
     });
 
     test('SetHandler in .htaccess, but no directives', async () => {
@@ -545,16 +545,8 @@ suite('modules beside it', async () => {
 });
 
 
-suite('TLS and HTTP/2', async () => {
-    const key = `${dir}/key.pem`;
-    const certificate = `${dir}/certificate.pem`;
-
-    if (SERVER === 'apache') {
-        execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048',
-            '-nodes', '-keyout', key, '-out', certificate, '-days', '2',
-            '-subj', '/CN=localhost', '-addext',
-            'subjectAltName=DNS:localhost,IP:127.0.0.1'], { stdio: 'ignore' });
-    }
+suite('TLS and HTTP/2 (fronts.test.mjs has the rest)', async () => {
+    const { key, certificate } = SERVER === 'apache' ? certify(dir) : {};
 
     // backends do not speak TLS
 
@@ -564,6 +556,7 @@ suite('TLS and HTTP/2', async () => {
                     mcp_publish_url: `http://127.0.0.1:${door}/publish`,
                     apache: `<If "%{HTTP:X-Patient} == 'yes'">
                                  MCPStreamAfter 60s
+                                 MCPPolicyAfter 60s
                              </If>` },
         http: `${load('ssl', 'http2')}
             Listen 127.0.0.1:${door}
@@ -614,56 +607,6 @@ suite('TLS and HTTP/2', async () => {
         const session = await server.session({ send });
         const gateOf = (what) => `${name} ${what}`;
 
-        test(`${name}: calls`, async () => {
-            assert.equal(textOf(await session.tool('echo', { text: 'a' })),
-                         'a');
-
-            const { messages, response } = await session.follow(
-                await session.call('count', { n: 100, size: 5000 }));
-
-            assertCounted(counted(messages), 100);
-            assert.ok(response.result);
-        });
-
-        test(`${name}: events come at once`, async () => {
-            const gate = gateOf('at once');
-            const answer = await session.call('count', { n: 20, gate });
-
-            for (let i = 0; i < 20; i++) {
-                await session.open(gate, i + 1);
-                assert.equal((await answer.message()).params.progress, i + 1);
-            }
-
-            await session.open(gate);
-            assert.ok((await session.follow(answer)).response.result);
-        });
-
-        test(`${name}: dropped and resumed`, async () => {
-            for (let drop = 0; drop <= 5; drop++) {
-                const gate = gateOf(`dropped ${drop}`);
-
-                await session.open(gate, drop);
-
-                const answer = await session.call('count', { n: 5, gate });
-
-                await answer.block();
-
-                for (let i = 0; i < drop; i++) {
-                    await answer.message();
-                }
-
-                answer.close();
-                await session.open(gate);
-
-                const { messages, response } = await session.follow(
-                    Object.assign(await session.get(answer.lastId),
-                                  { id: answer.id }));
-
-                assert.deepEqual(counted(messages), upTo(5).slice(drop));
-                assert.ok(response.result);
-            }
-        });
-
         // one connection for all: who opens the gate comes after who leaves
 
         test(`${name}: left before its stream begins`, async () => {
@@ -672,42 +615,6 @@ suite('TLS and HTTP/2', async () => {
 
             await left(caller, session, gateOf('left'),
                        { 'X-Patient': 'yes' });
-        });
-
-        test(`${name}: many at once`, async () => {
-            await Promise.all(upTo(40).map(async () => {
-                const { messages, response } = await session.follow(
-                    await session.call('count', { n: 20 }));
-
-                assert.deepEqual(counted(messages), upTo(20));
-                assert.ok(response.result);
-            }));
-        });
-
-        test(`${name}: cancelled`, async () => {
-            const gate = gateOf('cancelled');
-            const answer = await session.call('count', { n: 1, gate,
-                                                         tag: gate });
-
-            await answer.block();
-            await session.notify('notifications/cancelled',
-                                 { requestId: answer.id });
-            assert.equal((await session.running(gate, 'aborted', 1)).aborted,
-                         1);
-            assert.equal(await answer.message(), null);
-            assert.equal(answer.ending, 'end');
-        });
-
-        test(`${name}: a listening stream`, async () => {
-            const other = await server.session({ send });
-            const listener = await other.get();
-
-            await listener.block();
-            await session.tool('publish', { message: { jsonrpc: '2.0',
-                method: 'notifications/tools/list_changed' } });
-            assert.equal((await listener.message()).method,
-                         'notifications/tools/list_changed');
-            listener.close();
         });
     }
 
@@ -909,6 +816,19 @@ suite('what operators see', async () => {
         assert.doesNotMatch(await server.log(), /neither MCPBackend nor/);
     });
 
+    // a thread of 25 is idle: 25 + 200 connections, and no more
+
+    test('of a factor that does while all threads are idle',
+        { skip: MPM !== 'event' && 'suspends nothing' }, async () => {
+            const busy = await Fixture.start({
+                http: 'AsyncRequestWorkerFactor 200' });
+            const log = await busy.log();
+
+            await busy.stop();
+            assert.match(log, /\[warn\].*AsyncRequestWorkerFactor 200 .* 225 /);
+            assert.doesNotMatch(await server.log(), /AsyncRequestWorkerFactor/);
+        });
+
     test('a catalog without a backend', async () => {
         const bare = await Fixture.start({ server: `
             <Location "/bare">
@@ -925,8 +845,26 @@ suite('what operators see', async () => {
 
         assert.equal(response.error.message, 'No backend configured');
         assert.match(log, /\[warn\].* endpoint \/bare has .* neither MCPBackend/);
-        assert.doesNotMatch(log, /endpoint \/mcp has/);
+        assert.doesNotMatch(log, /endpoint \/mcp has a catalog/);
         assert.match(log, /\[error\].*tools\/call of "echo" has no backend/);
+    });
+
+    test('a stream that may have half of the room', async () => {
+        const small = await Fixture.start({ zone: '1m', server: `
+            <Location "/more">
+                SetHandler mcp
+                MCPStreamBuffer 256k
+            </Location>
+            <Location "/less">
+                SetHandler mcp
+                MCPStreamBuffer 128k
+            </Location>` });
+        const log = await small.log();
+
+        await small.stop();
+
+        assert.match(log, /\[warn\].* endpoint \/more has an MCPStreamBuffer /);
+        assert.doesNotMatch(log, /endpoint \/less has/);
     });
 
     test('a backend that nothing handles', async () => {

@@ -1,9 +1,10 @@
-// Somebody sets the wall clock back: calls, streams and sessions do not care.
+// Somebody sets the wall clock back, or forward: calls, streams, questions and
+// sessions do not care.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs/promises';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { held } from './lib/faces.mjs';
 import { Fixture, root } from './lib/fixture.mjs';
 
@@ -11,28 +12,52 @@ import { Fixture, root } from './lib/fixture.mjs';
 
 const skip = process.env.SUITE_PREFIX ? 'with a sanitizer' : false;
 
+const HOUR = 3600;
 
-test('the clock is set back by an hour', { skip }, async () => {
-    const file = `/tmp/wall.${process.pid}`;
+
+describe('the wall clock', { skip, concurrency: true }, () => {
+    for (const [name, first, second] of [
+        ['is set back by an hour', -HOUR, -HOUR],
+        ['is set forward by an hour', HOUR, HOUR],
+        ['is set forward by a year, and back again', 365 * 24 * HOUR, 0],
+    ]) {
+        test(name, () => jump(first, second));
+    }
+});
+
+
+let clocks = 0;
+
+async function jump(first, second) {
+    const file = `/tmp/wall.${process.pid}.${clocks++}`;
     const preload = `${file}.so`;
 
     execFileSync('gcc', ['-Wall', '-Wextra', '-Werror', '-O1', '-fPIC',
-                         '-shared', `-DWALL_BACK="${file}"`, '-o', preload,
+                         '-shared', `-DWALL="${file}"`, '-o', preload,
                          `${root}/t/fixtures/wall.c`]);
 
-    const server = await Fixture.use({
-        location: { mcp_close_after: '1s', mcp_stream_after: '2s' },
+    async function set(seconds) {
+        await fs.rm(file, { force: true });
+        await fs.symlink(String(seconds), file);
+    }
+
+    const options = {
+        location: { mcp_close_after: '1s', mcp_stream_after: '2s',
+                    mcp_session_lifetime: '30m' },
         env: { LD_PRELOAD: preload },
-    });
+    };
+    const server = await Fixture.start(options);
 
     try {
-        const session = await server.session();
-        const tag = `clock ${process.pid}`;
+        const session = await server.session({
+            capabilities: { elicitation: {} } });
+        const tag = `clock ${file}`;
         const call = await held(session, 3);
+        const asking = await session.call('ask_streaming', { rounds: 1 });
         const begun = session.call('count', { n: 0, gate: 'silent', tag });
 
         await session.running(tag, 'started', 1);
-        await fs.writeFile(file, '');
+        await set(first);
 
         // it says nothing, becomes a stream all the same, and is closed at will
 
@@ -41,16 +66,35 @@ test('the clock is set back by an hour', { skip }, async () => {
         assert.equal(silent.sse, true);
         while (await silent.block()) { /* until it is closed */ }
         assert.equal(silent.ending, 'end');
+        await set(second);
         await session.open('silent');
         assert.ok((await session.follow(Object.assign(
             await session.resume(silent.lastId), { id: silent.id })))
             .response.result);
 
+        // what waited all the while goes on
+
         await session.open(call.gate);
         assert.ok((await session.follow(Object.assign(call.answer,
             { id: call.id }))).response.result);
+        assert.ok((await session.follow(asking, {
+            async onMessage({ id, method }) {
+                if (method === 'elicitation/create') {
+                    await session.respond(id, { action: 'accept',
+                                                content: { value: 'x' } });
+                }
+            },
+        })).response.result);
+
+        // and a session is good for as long as it was to
+
+        const later = await server.session();
+
+        await later.tool('echo', { text: 'x' });
+        await session.tool('echo', { text: 'x' });
     } finally {
+        await server.stop(options);
         await fs.rm(file, { force: true });
         await fs.rm(preload, { force: true });
     }
-});
+}

@@ -8,8 +8,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, describe, test } from 'node:test';
-import { Fixture, root } from './lib/fixture.mjs';
-import { textOf } from './lib/session.mjs';
+import { Fixture, SERVER, freePort, root } from './lib/fixture.mjs';
+import { at, rest, urlOf } from './lib/faces.mjs';
+import { Session, textOf } from './lib/session.mjs';
 
 const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-examples-'));
 
@@ -18,11 +19,12 @@ const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-examples-'));
 await fs.chmod(dir, 0o755);
 
 
-// starts a program and waits for its socket
+// starts a program and waits for its socket; returns its process, and what it
+// will have said when it has ended
 
 async function run(command, args, socket) {
     const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
-    const exited = new Promise((resolve) => { child.on('exit', resolve); });
+    const exited = once(child, 'close').then(([status]) => status);
     const watcher = fs.watch(dir);
     let output = '';
     let over = false;
@@ -38,7 +40,8 @@ async function run(command, args, socket) {
         try {
             await fs.chmod(socket, 0o777);
             await watcher.return();
-            return;
+            return { child, ended: exited.then((status) => (
+                { status, output })) };
         } catch {
             assert.equal(over, false, output);
             await Promise.race([exited, watcher.next()]);
@@ -54,13 +57,12 @@ describe('demo', async () => {
 
     await run(path.join(root, 'examples/demo/backend'), [socket], socket);
 
-    const server = await Fixture.use({
+    const open = async (options) => (await Fixture.use({
         location: { mcp_catalog: `${root}/examples/demo/catalog.json`,
-                    mcp_backend: 'demo' },
+                    mcp_backend: 'demo', ...options },
         backends: { demo: { fastcgi: socket, keep: 8 } },
-    });
-    const session = await server.session({
-        capabilities: { elicitation: {} } });
+    })).session({ capabilities: { elicitation: {} } });
+    const session = await open();
 
     test('a plain result', async () => {
         const { rolls, sum } = (await session.tool('dice',
@@ -90,6 +92,29 @@ describe('demo', async () => {
                      'A table for 3 at 18:00 under the name of Ada.');
     });
 
+    test('a question that ends the stream: back soon, then as usual',
+        async () => {
+            const linked = await open({ mcp_link: 'on', mcp_retry: '3s' });
+            const retries = ({ blocks }) => blocks.filter((b) => b.retry)
+                .map((b) => Number(b.retry));
+            const asking = await linked.call('book_table', { people: 2 });
+            const { messages: [question] } = await rest(asking, asking.id);
+
+            assert.equal(question.method, 'elicitation/create');
+            assert.equal(asking.ending, 'end');
+            assert.deepEqual(retries(asking), [3000, 100]);
+
+            const back = await at(urlOf(asking), { method: 'POST', body: [{
+                jsonrpc: '2.0', id: question.id, result: {
+                    action: 'accept',
+                    content: { name: 'Ada', time: '21:00' } } }] });
+            const { response } = await rest(back, asking.id);
+
+            assert.equal(textOf(response.result),
+                         'A table for 2 at 21:00 under the name of Ada.');
+            assert.deepEqual(retries(back), [3000]);
+        });
+
     test('an image', async () => {
         const [image] = (await session.tool('chart',
             { values: [1, 2, 3] })).content;
@@ -111,10 +136,110 @@ describe('demo', async () => {
             argument: { name: 'tone', value: 'te' } })).result
             .completion.values, ['terse']);
     });
+
+    // there are no handlers of them, of which one could run into the other
+
+    test('signals that end it come together', async () => {
+        const other = `${dir}/other.sock`;
+        const { child, ended } = await run(
+            path.join(root, 'examples/demo/backend'), [other], other);
+        const [, caught] = /^SigCgt:\t(\w+)$/m.exec(
+            await fs.readFile(`/proc/${child.pid}/status`, 'utf8'));
+
+        for (const signal of ['SIGHUP', 'SIGTERM']) {
+            const bit = BigInt(os.constants.signals[signal] - 1);
+
+            assert.equal(BigInt(`0x${caught}`) >> bit & 1n, 0n, signal);
+        }
+
+        child.kill('SIGINT');
+        child.kill('SIGTERM');
+        assert.deepEqual(await ended, { status: 0, output: '' });
+        await assert.rejects(fs.access(other));
+    });
 });
 
 
-describe('client', async () => {
+// make run, or make run-apache: two of them in one tree
+
+describe('run', async () => {
+    const kind = SERVER === 'nginx' ? 'run' : 'run-apache';
+    const banner = 'Ctrl-C stops it.';
+
+    async function demonstration() {
+        const port = await freePort();
+        const prefix = path.join(root, `build/${kind}-${port}`);
+
+        // a make above this one has words for one below it that has jobs, too
+
+        const child = spawn(path.join(root, 'scripts/run'), [SERVER], {
+            env: { ...process.env, PORT: String(port), MAKEFLAGS: '' },
+            stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+        const closed = once(child, 'close');
+        let output = '';
+        let errors = '';
+
+        after(async () => {
+            child.kill('SIGTERM');
+            await closed;
+            await fs.rm(prefix, { recursive: true, force: true });
+        });
+        child.stderr.on('data', (data) => errors += data);
+
+        for await (const data of child.stdout) {
+            output += data;
+
+            if (output.includes(banner)) {
+                return { port, prefix, output,
+                         url: `http://127.0.0.1:${port}/mcp`,
+                         async interrupt() {
+                             process.kill(-child.pid, 'SIGINT');
+                             return { closed: await closed, errors };
+                         } };
+            }
+        }
+
+        throw new Error(errors);
+    }
+
+    const roll = async (session) => (await session.tool('dice',
+        { count: 3, sides: 1 })).structuredContent.sum;
+
+    test('twice, and Ctrl-C', async () => {
+        const first = await demonstration();
+        const session = await Session.open(first);
+        const second = await demonstration();
+
+        assert.equal(await roll(await Session.open(second)), 3);
+
+        for (const { port, output, prefix } of [first, second]) {
+            assert.match(output, /Node 22\.19 or later/);
+            assert.match(output, new RegExp(`export PORT=${port}$`, 'm'));
+            assert.match(output,
+                         new RegExp(`build/${kind}-${port}/access\\.log`));
+            await fs.access(`${prefix}/${SERVER === 'nginx' ? 'nginx'
+                                                           : 'httpd'}.pid`);
+        }
+
+        const again = spawnSync(path.join(root, 'scripts/run'), [SERVER], {
+            env: { ...process.env, PORT: String(first.port) },
+            encoding: 'utf8' });
+
+        assert.match(again.stderr, /is taken/);
+        assert.equal(again.status, 1);
+
+        // as a terminal does: every process of it has the signal
+
+        assert.deepEqual(await second.interrupt(),
+                         { closed: [0, null], errors: '' });
+        assert.equal(await roll(session), 3);
+        assert.deepEqual(await first.interrupt(),
+                         { closed: [0, null], errors: '' });
+    });
+});
+
+
+describe('client', { concurrency: 3 }, async () => {
     const server = await Fixture.use({ location: {
         mcp_close_after: 'off', mcp_link: 'on', mcp_resume_after: '1s' } });
 
@@ -152,6 +277,34 @@ describe('client', async () => {
 });
 
 
+// what the same two tools do in each language
+
+async function twoTools(name, backend) {
+    const server = await Fixture.use({
+        location: { mcp_catalog: `${root}/examples/${name}/catalog.json`,
+                    mcp_backend: name },
+        backends: { [name]: backend },
+    });
+    const session = await server.session();
+
+    test('a plain result', async () => {
+        assert.equal(textOf(await session.tool(`${name}_hello`,
+                                               { name: 'Ada' })),
+                     'Hello, Ada!');
+        assert.equal(textOf(await session.tool(`${name}_hello`)),
+                     'Hello, world!');
+    });
+
+    test('progress', async () => {
+        const { messages, response } = await session.follow(
+            await session.call(`${name}_slow`, { steps: 2 }));
+
+        assert.deepEqual(messages.map((m) => m.params.progress), [1, 2]);
+        assert.equal(textOf(response.result), '2 steps done');
+    });
+}
+
+
 const fpm = ['/usr/sbin/php-fpm8.2', '/usr/sbin/php-fpm8.4', 'php-fpm'].find(
     (name) => spawnSync(name, ['-v']).status === 0);
 
@@ -175,23 +328,30 @@ pm.max_children = 4
 `);
     await run(fpm, ['-F', '-R', '-n', '-y', `${dir}/php-fpm.conf`], socket);
 
-    const server = await Fixture.use({
-        location: { mcp_catalog: `${root}/examples/php/catalog.json`,
-                    mcp_backend: 'php' },
-        backends: { php: { fastcgi: socket,
-                           script: `${root}/examples/php/tools.php` } },
-    });
-    const session = await server.session();
+    await twoTools('php', { fastcgi: socket,
+                            script: `${root}/examples/php/tools.php` });
+});
 
-    test('a plain result', async () => assert.equal(
-        textOf(await session.tool('php_hello', { name: 'Ada' })),
-        'Hello, Ada!'));
 
-    test('progress', async () => {
-        const { messages, response } = await session.follow(
-            await session.call('php_slow', { steps: 2 }));
+describe('node', async () => {
+    const socket = `${dir}/node.sock`;
 
-        assert.deepEqual(messages.map((m) => m.params.progress), [1, 2]);
-        assert.equal(textOf(response.result), '2 steps done');
-    });
+    await run(process.execPath, [path.join(root, 'examples/node/tools.mjs'),
+                                 socket], socket);
+    await twoTools('node', { http: socket });
+});
+
+
+const flask = spawnSync('python3', ['-c', 'import flask']).status === 0;
+
+describe('flask', { skip: !flask && 'no Flask' }, async () => {
+    if (!flask) {
+        return;
+    }
+
+    const socket = `${dir}/flask.sock`;
+
+    await run('python3', [path.join(root, 'examples/flask/tools.py'), socket],
+              socket);
+    await twoTools('flask', { http: socket });
 });

@@ -18,7 +18,7 @@ const without = await Fixture.use({ workers: 1 });
 const session = await server.session({ capabilities: { elicitation: {} } });
 
 const accept = ({ id, params }) => ({ jsonrpc: '2.0', id, result: {
-    action: 'accept', content: { value: params.message } } });
+    action: 'accept', content: { value: params?.message } } });
 
 const fails = async (answer, status = 404) => {
     assert.equal(answer.status, status);
@@ -188,6 +188,12 @@ test('turn after turn', async () => {
         assert.equal(answer.status, 200);
         url = urlOf(answer);
         assert.notEqual(url.href, spent.href);
+
+        // it is used, and goes on where the other one does
+
+        answer = Object.assign(await at(url, { last }), { id });
+        assert.equal(answer.status, 200);
+        url = urlOf(answer);
         await fails(await at(spent));
         await fails(await at(spent, { last }));
         await fails(await at(spent, { method: 'POST',
@@ -200,6 +206,24 @@ test('turn after turn', async () => {
     assert.equal(textOf(response.result),
                  'asked 3 times: Question 2.0,Question 2.1');
     nothing(await at(url, { last: answer.lastId }));
+});
+
+
+test('asked, and back soon', async () => {
+    const answer = await session.call('ask', { rounds: 1 });
+    const retry = ({ blocks }) => blocks.filter((b) => b.retry)
+        .map((b) => Number(b.retry));
+    const asked = await questions(answer);
+    const usual = retry(answer)[0];
+
+    assert.deepEqual(retry(answer), [usual, 100]);
+    assert.ok(usual > 100);
+
+    const back = await at(urlOf(answer), { method: 'POST',
+                                           body: asked.map(accept) });
+
+    assert.ok((await rest(back, answer.id)).response.result);
+    assert.deepEqual(retry(back), [usual]);
 });
 
 
@@ -223,7 +247,6 @@ test('one answer at a time', async () => {
     const third = await post(urlOf(second), 0);
 
     assert.deepEqual((await questions(third)).map((m) => m.id), [ids[2]]);
-    await fails(await at(urlOf(second)));
 
     const { messages, response } = await rest(await post(urlOf(third), 2),
                                               first.id);
@@ -231,6 +254,7 @@ test('one answer at a time', async () => {
     assert.deepEqual(messages, []);
     assert.equal(textOf(response.result),
                  'asked 1 times: Question 0.0,Question 0.1,Question 0.2');
+    await fails(await at(urlOf(second)));
 });
 
 
@@ -257,40 +281,110 @@ test('the same answers at the same time', async () => {
         const answer = await session.call('ask', { rounds: 1, count: 1 });
         const url = urlOf(answer);
         const body = (await questions(answer)).map(accept);
-        const both = await Promise.all([1, 2].map(
-            () => at(url, { method: 'POST', body })));
-        const [taken, spent] = both.sort((a, b) => a.status - b.status);
+        const both = await Promise.all([1, 2].map(async () => {
+            const one = await at(url, { method: 'POST', body });
 
-        await fails(spent);
-        assert.equal(taken.status, 200);
+            assert.equal(one.status, 200);
 
-        const { messages, response } = await rest(taken, answer.id);
+            return rest(one, answer.id);
+        }));
 
-        assert.deepEqual(messages, []);
-        assert.equal(textOf(response.result), 'asked 1 times: Question 0.0');
+        // one has taken the stream from the other, if that was not through
+
+        const ended = both.filter(({ response }) => response);
+
+        assert.ok(ended.length >= 1);
+
+        for (const { response } of ended) {
+            assert.equal(textOf(response.result),
+                         'asked 1 times: Question 0.0');
+        }
+
+        for (const { messages, ending } of both) {
+            assert.deepEqual(messages, []);
+            assert.equal(ending, 'end');
+        }
     }
 });
 
+
+// Its URL is not known: the old one is good, and the endpoint knows the event
 
 test('the answer to the answers is lost', async () => {
     const first = await session.call('ask', { rounds: 1 });
     const asked = await questions(first);
     const body = asked.map(accept);
-
-    (await at(urlOf(first), { method: 'POST', body })).close();
-    await fails(await at(urlOf(first), { method: 'POST', body }));
-
-    // its URL is not known: the endpoint knows the event
-
-    const again = await session.get(first.lastId);
-
-    assert.equal(again.status, 200);
-
+    const other = body.map((answer) => ({ ...answer,
+                                          result: { action: 'decline' } }));
     const said = 'asked 1 times: Question 0.0';
+    const url = urlOf(first);
 
-    assert.equal(textOf((await rest(again, first.id)).response.result), said);
-    assert.equal(textOf((await rest(await at(urlOf(again)),
-                                    first.id)).response.result), said);
+    (await at(url, { method: 'POST', body })).close();
+
+    // one after the other, as each takes the stream from the one before
+
+    for (const ask of [() => at(url, { last: first.lastId }),
+                       () => at(url, { method: 'POST', body }),
+                       () => at(url, { method: 'POST', body: other }),
+                       () => session.get(first.lastId)]) {
+        const answer = await ask();
+
+        assert.equal(answer.status, 200);
+        assert.equal(textOf((await rest(answer, first.id)).response.result),
+                     said);
+    }
+
+    // until one that came after it was used
+
+    const last = await at(url, { method: 'POST', body });
+
+    assert.ok((await rest(await at(urlOf(last)), first.id)).response);
+    await fails(await at(url));
+    await fails(await at(url, { method: 'POST', body }));
+});
+
+
+test('whatever its revision', async () => {
+    for (const version of ['2025-03-26', '2025-06-18']) {
+        const old = await server.session({ version,
+            capabilities: { elicitation: {}, roots: {} } });
+        const answer = await old.call(version < '2025-06' ? 'ask_roots' : 'ask',
+                                      { rounds: 1 });
+
+        // the connection ends, or this would wait for ever
+
+        const asked = await questions(answer);
+
+        nothing(await at(urlOf(answer), { last: asked.at(-1).id }));
+        assert.ok((await rest(await at(urlOf(answer), { method: 'POST',
+            body: asked.map((question) => ({ ...accept(question),
+                result: { action: 'accept', content: { value: 'x' },
+                          roots: [] } })) }), answer.id)).response.result);
+    }
+});
+
+
+test('percent-encoded by somebody on the way', async () => {
+    const call = await held(session, 1, 1);
+    const url = urlOf(call.answer);
+    const token = url.searchParams.get('mcp-stream');
+    const path = `/mcp?mcp%2Dstream=${[...token].map((c) => `%${
+        c.charCodeAt(0).toString(16)}`).join('')}`;
+    const get = (target) => session.send({ method: 'GET', path: target,
+        headers: { Accept: 'text/event-stream' } });
+
+    call.answer.close();
+
+    for (const target of [path, `${path.replace('?', '?mcp-stream=x&')}`]) {
+        const answer = await get(target);
+
+        assert.equal(answer.status, 200);
+        answer.close();
+    }
+
+    await fails(await get(`${path}&mcp-stream=x`));
+    await session.open(call.gate);
+    assert.ok((await rest(await get(path), call.id)).response.result);
 });
 
 

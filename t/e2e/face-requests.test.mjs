@@ -28,6 +28,49 @@ const resume = (of, { id, said }, last) => of.request(
     { id, headers: last && { 'Last-Event-ID': last } });
 
 
+// each has its own messages and its own response, once
+
+test('the requests of a batch, one by one', async () => {
+    const old = await patient.session({ capabilities, version: '2025-03-26' });
+    const gate = `batch ${process.pid}`;
+    const ids = ['b1', 'b2'];
+    const tokens = {};
+
+    await old.open(gate, 1);
+
+    const answer = await old.post(ids.map((id) => ({ jsonrpc: '2.0', id,
+        method: 'tools/call', params: { name: 'count',
+            arguments: { n: 2, gate }, _meta: { progressToken: id } } })));
+
+    while (Object.keys(tokens).length < 2) {
+        const { method, params } = await answer.message();
+
+        if (method === POLICY) {
+            tokens[params.requestId] = params.resumeToken;
+        }
+    }
+
+    answer.close();
+
+    const first = await old.request('requests/resume',
+        { resumeToken: tokens.b1 }, { id: 'b1' });
+
+    assert.equal((await first.message()).params.progressToken, 'b1');
+    await old.open(gate);
+
+    for (const id of ids) {
+        const { messages, response, ending } = await rest(
+            await old.request('requests/resume', { resumeToken: tokens[id] },
+                              { id }), id);
+
+        assert.deepEqual(messages.map(({ params }) =>
+            [params.progressToken, params.message]), [[id, '0'], [id, '1']]);
+        assert.ok(response.result);
+        assert.equal(ending, 'end');
+    }
+});
+
+
 test('the policy is the first event', async () => {
     const { answer, said, gate, id } = await held(session, 1);
 

@@ -5,8 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Fixture } from './lib/fixture.mjs';
 import { pause, refused, rest } from './lib/faces.mjs';
-import { status } from './lib/load.mjs';
-import { counted, textOf, upTo } from './lib/session.mjs';
+import { counted, responseOf, textOf, upTo } from './lib/session.mjs';
 
 const server = await Fixture.use({ workers: 4,
     location: { mcp_close_after: 'off',
@@ -14,8 +13,11 @@ const server = await Fixture.use({ workers: 4,
                 mcp_resume_after: '1s' } });
 const brief = await Fixture.use({ workers: 1,
     location: { mcp_resume_lifetime: '1s' } });
+const quick = await Fixture.use({ workers: 4,
+    location: { mcp_stream_after: '30s', mcp_resume_after: '300ms' } });
 const still = await Fixture.use({ workers: 2,
-    location: { mcp_stream_after: '60s', mcp_resume_after: 'off' } });
+    location: { mcp_stream_after: '60s', mcp_resume_after: 'off',
+                mcp_linger: '30s' } });
 const capabilities = { experimental: { resumeTokens: {} } };
 const session = await server.session({ capabilities });
 const plain = await server.session();
@@ -57,6 +59,18 @@ function interim({ result }) {
 }
 
 
+// the answer to a page's token, as JSON or as a stream
+
+async function pageOf(answer) {
+    const { result, error } = await responseOf(answer, answer.id);
+
+    assert.equal(error, undefined);
+
+    return { text: textOf(result), token: result._meta?.nextResumeToken
+                                          ?? result.nextResumeToken };
+}
+
+
 // a call that was answered with an interim result
 
 async function slow(n) {
@@ -70,10 +84,35 @@ async function slow(n) {
 }
 
 
+// by Last-Event-ID a request that has its interim result gets no other one
+
+test('answered once, whatever face comes back', async () => {
+    const gate = `tokens ${gates++}`;
+    const args = { n: 2, gate };
+
+    await session.open(gate, 1);
+
+    const answer = await session.call('count', args);
+    const { response } = await rest(answer, answer.id);
+    const token = interim(response);
+
+    assert.equal((await session.get(answer.lastId)).status, 204);
+    await session.open(gate);
+
+    const { messages, response: last } = await restOf(
+        await again(session, 'count', args, token));
+
+    assert.deepEqual(messages.map((m) => m.params.message), ['1']);
+    assert.equal(textOf(last.result), 'counted to 2');
+    assert.equal((await session.get(answer.lastId)).status, 204);
+});
+
+
 for (const top of [false, true]) {
     test(`pages${top ? ', tokens at the top' : ''}`, async () => {
         const args = { n: 4, top };
         let answer = await session.call('pages', args);
+        let before;
 
         for (let page = 1; ; page++) {
             const { result } = await answer.json();
@@ -94,12 +133,83 @@ for (const top of [false, true]) {
                 name: 'pages', arguments: args, resumeToken: token })
                 : await again(session, 'pages', args, token);
 
-            const spent = await again(session, 'pages', args, token);
+            // the answer may have been lost: the same again, until its token
+            // is used
 
-            await refused(spent);
+            const repeated = await pageOf(await again(session, 'pages', args,
+                                                      token));
+
+            assert.equal(repeated.text, `page ${page + 1}`);
+            assert.equal(repeated.token !== undefined, page + 1 < 4);
+
+            if (before) {
+                await refused(await again(session, 'pages', args, before));
+            }
+
+            before = token;
         }
     });
 }
+
+
+// the connection is reset when the head of an answer arrives; whoever repeats
+// the request may have parsed and written its params anew
+
+test('an answer that is lost comes again, to params of any spelling',
+     async () => {
+    const args = { n: 4, a: 3, b: { c: 'x/y', d: [1, 0.5] } };
+    const spelled = '{"arguments":{"b":{"d":[1.0,5e-1],"c":"x\\/\\u0079"},'
+        + '"a":30e-1,"n":4.0},"_meta":{"x":1},"resumeToken":TOKEN,'
+        + '"name":"p\\u0061ges"}';
+
+    await Promise.all(Array.from({ length: 20 }, async () => {
+        let { token } = await pageOf(await session.call('pages', args));
+
+        for (let page = 2; page <= 4; page++) {
+            (await again(session, 'pages', args, token, { cut: 0 })).close();
+
+            const id = session.next++;
+            const answer = await session.post(`{"jsonrpc":"2.0","id":${id},`
+                + '"method":"tools/call","params":'
+                + `${spelled.replace('TOKEN', JSON.stringify(token))}}`);
+            const seen = await pageOf(Object.assign(answer, { id }));
+
+            assert.equal(seen.text, `page ${page}`);
+            token = seen.token;
+        }
+
+        assert.equal(token, undefined);
+    }));
+});
+
+
+// as above: the request of the connection that is dead may be taken up first,
+// or last
+
+test('pages: two requests with one token, of which one is dead', async () => {
+    const args = { n: 4 };
+
+    await Promise.all(Array.from({ length: 30 }, async (_, i) => {
+        let { token } = await pageOf(await session.call('pages', args));
+
+        for (let page = 2; page <= 4; page++) {
+            const [, alive] = await Promise.all([
+                again(session, 'pages', args, token,
+                      { lose: (i + page) % 3 }).catch(() => {}),
+                again(session, 'pages', args, token),
+            ]);
+            let seen = await pageOf(alive);
+
+            while (seen.token === token) {
+                seen = await pageOf(await again(session, 'pages', args,
+                                                token));
+            }
+
+            assert.equal(seen.text, `page ${page}`);
+            token = seen.token;
+        }
+    }));
+});
 
 
 // results of one moment: what uses up one token leaves the others as they are
@@ -120,7 +230,7 @@ test('pages that are alike', async () => {
 });
 
 
-test('a page that nobody waited for: the token is good again', async () => {
+test('a page that nobody waited for goes on, and is had again', async () => {
     const one = await still.session({ capabilities });
     const porter = await still.session();
     const gate = `tokens ${gates++}`;
@@ -133,30 +243,90 @@ test('a page that nobody waited for: the token is good again', async () => {
     const lose = porter.running(gate, 'started', 2);
 
     await assert.rejects(again(one, 'pages', args, token, { lose }));
+
+    // while it runs, and when it is over
+
+    const running = again(one, 'pages', args, token);
+
     await porter.open(gate);
-    assert.equal((await porter.running(gate, 'finished', 2)).aborted, 0);
+    assert.equal((await pageOf(await running)).text, 'page 2');
 
-    while ((await status(still)).calls_live > 0) {
-        await pause(5);
-    }
+    const after = await pageOf(await again(one, 'pages', args, token));
+    const counters = await porter.running(gate, 'finished', 2);
 
-    const next = await again(one, 'pages', args, token);
-
-    assert.equal(textOf((await next.json()).result), 'page 2');
-    await refused(await again(one, 'pages', args, token));
+    assert.equal(after.text, 'page 2');
+    assert.equal(counters.started, 2);
+    assert.equal(counters.aborted, 0);
 });
 
 
-test('nobody else sees any of it', async () => {
-    const args = { n: 2 };
+// what is after an event of the attempt that failed is that attempt's error,
+// also when the token has been used again
+
+test('pages: another attempt is another stream', async () => {
+    const one = await still.session({ capabilities });
+    const porter = await still.session();
+    const gate = `tokens ${gates++}`;
+    const args = { n: 3, gate, tag: gate, say: true, crash: 2 };
+    const use = (token) => again(one, 'pages', args, token);
+    const after = async (id, answer) => {
+        const { messages, response } = await rest(await one.resume(id),
+                                                  answer.id);
+
+        assert.deepEqual(messages, []);
+
+        return response;
+    };
+
+    await porter.open(gate, 1);
+
+    const { token } = await pageOf(await one.call('pages', args,
+                                                  { token: undefined }));
+    const first = await use(token);
+    const { params } = await first.message();
+    const { lastId } = first;
+
+    assert.equal(params.message, 'attempt 2');
+    first.close();
+    await porter.open(gate);
+    assert.equal((await after(lastId, first)).error.code, -32603);
+
+    const second = await use(token);
+    const { messages: [{ params: said }], response } = await rest(second,
+                                                                  second.id);
+
+    assert.equal(said.message, 'attempt 3');
+    assert.equal(textOf(response.result), 'page 2');
+
+    const [ids, before] = [second.blocks.map((b) => b.id),
+                           first.blocks.map((b) => b.id)];
+
+    assert.ok(before.includes(lastId));
+    assert.ok(ids.every((id) => id && !before.includes(id)));
+    assert.equal((await after(lastId, first)).error.code, -32603);
+});
+
+
+test('who asked for no tokens sees none of a backend as it is', async () => {
+    const args = { n: 3 };
     const { result } = await (await plain.call('pages', args)).json();
+    const { nextResumeToken: token, ...rest } = result._meta;
 
     assert.equal(result.nextResumeToken, undefined);
-    assert.deepEqual(result._meta, { own: true, nextResumeToken: 'page 2' });
+    assert.deepEqual(rest, { own: true });
+    assert.match(token, /^p\.[\w-]{90,}$/);
+    assert.ok(!Buffer.from(token.slice(2), 'base64url').includes('page'));
 
-    const next = await again(plain, 'pages', args, 'page 2');
+    const next = await pageOf(await again(plain, 'pages', args, token));
 
-    assert.equal(textOf((await next.json()).result), 'page 2');
+    assert.equal(next.text, 'page 2');
+    assert.match(next.token, /^p\./);
+
+    // and brings none that was not given to it
+
+    await refused(await again(plain, 'pages', args, 'page 2'));
+    await refused(await again(session, 'pages', args, next.token));
+    await refused(await again(plain, 'pages', { n: 4 }, next.token));
 });
 
 
@@ -178,6 +348,65 @@ test('a slow call: interim, then the rest', async () => {
 
     assert.deepEqual(counted(second.messages), upTo(3));
     assert.equal(textOf(second.response.result), 'counted to 3');
+});
+
+
+// two requests with one token, both alive: the one before is not told that its
+// token is unknown, but to come back with it when its time is over
+
+test('superseded: an interim result with the same token', async () => {
+    const { args, token } = await slow(2);
+    const older = await again(session, 'count', args, token);
+    const newer = await again(session, 'count', args, token);
+    const { response, messages } = await restOf(older);
+
+    assert.equal(interim(response), token);
+    assert.deepEqual(messages, []);
+
+    await session.open(args.gate);
+
+    // whoever comes with it has all, once the other is through or superseded
+
+    const last = await restOf(await again(session, 'count', args, token));
+
+    assert.deepEqual(counted(last.messages), upTo(2));
+    assert.equal(textOf(last.response.result), 'counted to 2');
+    newer.close();
+});
+
+
+// of a client that has lost its connection, and repeats its request at once,
+// the request of the dead connection may be taken up last
+
+test('superseded by a request of a dead connection: never refused',
+     async () => {
+    const one = await quick.session({ capabilities });
+
+    await Promise.all(Array.from({ length: 24 }, async () => {
+        const gate = `tokens ${gates++}`;
+        const args = { n: 1, gate, tag: gate };
+        const first = await one.call('count', args, { token: undefined });
+        let token = interim(await first.json());
+
+        for (let round = 0; round < 10; round++) {
+            const [, alive] = await Promise.all([
+                again(one, 'count', args, token, { lose: round % 3 })
+                    .catch(() => {}),
+                again(one, 'count', args, token),
+            ]);
+
+            assert.equal(alive.sse, true);
+            token = interim((await restOf(alive)).response);
+        }
+
+        await one.open(gate);
+
+        const { response } = await restOf(await again(one, 'count', args,
+                                                      token));
+
+        assert.equal(textOf(response.result), 'counted to 1');
+        assert.equal((await one.running(gate, 'finished', 1)).started, 1);
+    }));
 });
 
 

@@ -24,7 +24,7 @@ const server = await Fixture.use({
     workers: 1,
     zone: '128m',
     location: { mcp_close_after: 'off', mcp_keepalive: 'off',
-                mcp_max_principal_streams: 'off' },
+                mcp_share_by: 'off' },
 });
 const session = await server.session();
 

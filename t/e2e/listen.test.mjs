@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Fixture } from './lib/fixture.mjs';
 import { counted, textOf, upTo } from './lib/session.mjs';
+import { settle, status } from './lib/load.mjs';
 import { request } from './lib/wire.mjs';
 
 const server = await Fixture.use({ workers: 4,
@@ -167,4 +168,20 @@ test('the door stays shut without its token', async () => {
 
         assert.ok(status >= 400 && status < 500, `${status}: ${where}`);
     }
+});
+
+
+test('a listener that nobody reads goes after max wait', async () => {
+    const forgetful = await Fixture.use({ location: { mcp_max_wait: '1s' } });
+    const listener = await (await forgetful.session()).get();
+
+    await listener.block();
+    assert.equal((await status(forgetful)).listeners, 1);
+    listener.close();
+
+    const { listeners, subscriptions, streams_expired: expired }
+        = await settle(() => status(forgetful), { listeners: 0 });
+
+    assert.deepEqual({ listeners, subscriptions, expired },
+                     { listeners: 0, subscriptions: 0, expired: 1 });
 });

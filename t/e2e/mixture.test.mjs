@@ -222,7 +222,9 @@ class Lane {
         }
     }
 
-    reads(answer, options) {
+    // turn: of the link that it has
+
+    reads(answer, options, turn = this.call.turn) {
         const { call } = this;
         const reader = new Reader(call, answer, options);
 
@@ -230,7 +232,8 @@ class Lane {
 
         if (this.world.link) {
             call.links.push({ url: urlOf(answer), reader,
-                              turn: [...call.turn] });
+                              turn: turn.map((n, i) => Math.max(n,
+                                  call.turn[i])) });
         }
 
         const worker = answer.headers['x-worker'];
@@ -424,6 +427,18 @@ class Lane {
                              'Mcp-Protocol-Version': session.version }) } });
     }
 
+    // what such a request says to the server, if it came to it
+
+    told({ link, c }, surely) {
+        if (link) {
+            this.call.use(link, surely);
+        }
+
+        if (c !== undefined) {
+            this.call.confirm(c, surely);
+        }
+    }
+
     async resume(way, { lose } = {}) {
         const { call } = this;
         const plan = this.attempt(way);
@@ -440,6 +455,8 @@ class Lane {
         if (plan.confirms !== undefined) {
             call.floor[1] = Math.max(call.floor[1], plan.confirms);
         }
+
+        this.told(plan, answer && (answer.sse || answer.status === 204));
 
         if (!answer) {
             call.newest++;
@@ -469,7 +486,7 @@ class Lane {
             call.floor[0] = Math.max(call.floor[0], plan.confirms);
         }
 
-        const reader = this.reads(answer, plan.options);
+        const reader = this.reads(answer, plan.options, plan.link?.turn);
 
         if (lose !== undefined) {
             reader.close();
@@ -550,8 +567,10 @@ class Lane {
             assert.equal(answer.status, 200);
         }
 
+        plans.forEach((plan) => this.told(plan, true));
+
         const readers = answers.map((answer, i) => this.reads(answer,
-                                                              plans[i].options));
+            plans[i].options, plans[i].link?.turn));
 
         call.newest++;
         call.sent = [Math.min(...readers.map((r) => r.start[0])), Infinity];
@@ -600,33 +619,19 @@ class Lane {
                     : session.request('stream/poll/all'))).json();
 
             assert.ok(result, `${kind} is not answered`);
+
+            if (c !== undefined) {
+                call.confirm(c, true);
+            }
+
             seen.push(this.status(kind, result, c));
         }
 
         // without anybody who reads, and with nothing that is on its way
 
         if (call.settled && !this.reader && !call.perhaps) {
-            assert.deepEqual(this.since(seen, c), seen[1]);
+            assert.deepEqual(seen[0], seen[1]);
         }
-    }
-
-    // Who asks by what was written, of a connection that was dropped, may come
-    // between the last events' being written, which the client has, and its
-    // being known: the process that wrote them says so when it is about to
-    // write more.  So they are pending at first, and are not then.
-
-    since([status, next], c) {
-        const key = 'pendingMessages' in status ? 'pendingMessages'
-                                                : 'hasPendingMessage';
-        const { call } = this;
-
-        if (c === undefined && call.sent[0] < call.sent[1] && status[key]
-            && !next[key])
-        {
-            return { ...status, [key]: false };
-        }
-
-        return status;
     }
 
     status(kind, result, c) {
@@ -668,12 +673,13 @@ class Lane {
             } else if (call.settled) {
                 assert.equal(pending, false, 'nothing is after it');
             }
-        } else if (call.settled && call.sent[0] === call.sent[1]
-                   && !this.reader && !call.perhaps)
-        {
-            assert.equal(pending, call.last > Math.max(call.sent[0],
-                kind === 'all' ? 0 : call[kind === 'poll' ? 'create'
-                                                          : 'policy'].seq));
+        } else if (call.settled && !call.perhaps) {
+            const { seq } = kind === 'all' ? { seq: 0 }
+                : call[kind === 'poll' ? 'create' : 'policy'];
+            const [least, most] = call.confirmed.map((n) => Math.max(n, seq));
+
+            assert.ok(pending || call.last <= most, 'something is pending');
+            assert.ok(!pending || call.last > least, 'nothing is');
         }
 
         if (call.waits) {
@@ -825,6 +831,7 @@ class Lane {
 
             assert.equal(answer.status, 202);
             call.answered.add(some[i]);
+            call.confirm(some[i], true);
         }
 
         // once more: it has been answered
@@ -837,7 +844,8 @@ class Lane {
 
     async answerLink(some, list) {
         const { call } = this;
-        const { url, reader, turn } = call.links.at(-1);
+        const link = call.links.at(-1);
+        const { url, reader, turn } = link;
         const c = this.chance(0.5) && call.cursors.includes(call.last)
             ? call.last : undefined;
         const lose = this.chance(0.1) ? this.rand() * 10 : undefined;
@@ -861,7 +869,8 @@ class Lane {
             last: c === undefined ? {}
                 : { 'Last-Event-ID': call.eventId(c) } }), lose);
 
-        call.turn[1] = Math.max(call.turn[1], turn[1] + 1);
+        call.use(link, !!answer);
+        call.confirm(start[1], false);
         call.gave = true;
 
         if (!answer) {
@@ -875,6 +884,7 @@ class Lane {
             for (const [i, response] of list.entries()) {
                 assert.equal((await call.session.post(response)).status, 202);
                 call.answered.add(some[i]);
+                call.confirm(some[i], true);
             }
 
             return;
@@ -882,9 +892,9 @@ class Lane {
 
         assert.equal(answer.status, 200, answer.sse ? '' : await answer.text());
         some.forEach((seq) => call.answered.add(seq));
-        call.turn[0] = Math.max(call.turn[0], turn[0] + 1);
+        call.confirm(proven, true);
 
-        const next = this.reads(answer, { start });
+        const next = this.reads(answer, { start }, turn.map((n) => n + 1));
 
         if (lose !== undefined) {
             next.close();

@@ -73,7 +73,7 @@ const server = await Fixture.use({
                 mcp_stream_after: '100ms', mcp_close_after: 'off',
                 mcp_max_wait: '2s', mcp_linger: '500ms',
                 mcp_max_session_streams: 'off',
-                mcp_max_principal_streams: 'off' },
+                mcp_share_by: 'off' },
     backends: { fast: { fastcgi: port, keep: 64 } },
     server: { nginx: 'location = /stub { stub_status; }' },
 });

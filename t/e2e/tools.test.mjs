@@ -2,9 +2,12 @@
 // a backend may give.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { Fixture } from './lib/fixture.mjs';
+import { once } from 'node:events';
+import http from 'node:http';
+import { after, test } from 'node:test';
+import { Fixture, root } from './lib/fixture.mjs';
 import { counted, textOf, upTo } from './lib/session.mjs';
+import { request } from './lib/wire.mjs';
 
 const server = await Fixture.use({ workers: 2 });
 const session = await server.session();
@@ -112,6 +115,50 @@ test('a backend is told about the call', async () => {
         assert.ok(env.MCP_PUBLISH_URL.startsWith(
             `http://127.0.0.1:${server.port}/publish`));
     }
+});
+
+
+test('an HTTP backend gets the path that its location says', async () => {
+    const backend = http.createServer((req, res) => {
+        res.setHeader('Content-Type', 'text/plain');
+        req.resume().on('end', () => res.end(req.url));
+    });
+
+    backend.listen(0, '127.0.0.1');
+    await once(backend, 'listening');
+    after(() => backend.close());
+
+    // as docs/backends.md has it
+
+    const address = `127.0.0.1:${backend.address().port}`;
+    const paths = { echo: '/', count: '/tools/count' };
+    const mine = await Fixture.start({
+        location: {
+            nginx: 'mcp_route echo @echo; mcp_route count @count;',
+            apache: 'MCPRoute echo /to/echo\nMCPRoute count /to/count',
+        },
+        server: {
+            nginx: Object.entries(paths).map(([name, path]) => `
+                location @${name} {
+                    include          ${root}/examples/mcp_proxy_params;
+                    rewrite          ^ ${path}? break;
+                    proxy_buffering  off;
+                    proxy_pass       http://${address};
+                }`).join(''),
+            apache: Object.entries(paths).map(([name, path]) => `
+                <Location "/to/${name}">
+                    Include    ${root}/examples/mcp_proxy.conf
+                    ProxyPass  "http://${address}${path}"
+                </Location>`).join(''),
+        } });
+    const session = await mine.session({ send: (options) => request(mine.port,
+        { ...options, path: '/mcp?x=1' }) });
+
+    for (const [name, path] of Object.entries(paths)) {
+        assert.equal(textOf(await session.tool(name)), path);
+    }
+
+    await mine.stop();
 });
 
 
@@ -253,6 +300,17 @@ test('bodies that are no request', async () => {
 });
 
 
+test('an endpoint is one resource', async () => {
+    for (const path of ['/mcp/', '/mcp/x', '/mcpx']) {
+        const answer = await request(server.port, { path,
+            headers: session.headers({ 'Content-Type': 'application/json' }),
+            body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }) });
+
+        assert.equal(answer.status, 404, path);
+    }
+});
+
+
 test('HTTP around it', async () => {
     const bad = async (status, options) => assert.equal(
         (await session.post({ jsonrpc: '2.0', id: 1, method: 'ping' },
@@ -277,5 +335,54 @@ test('a deleted session is gone, on every worker', async () => {
 
         assert.equal(answer.status, 404);
         await answer.ended;
+    }
+});
+
+
+test('what a client proves itself with reaches those backends that shall have it',
+     async () => {
+    const proofs = { Authorization: 'Bearer e2e', Cookie: 'a=b' };
+    const open = await Fixture.use({
+        location: { mcp_pass_authorization: 'on', mcp_pass_cookie: 'on' },
+        server: { apache: `<Location "/mcp-backend">
+                               CGIPassAuth On
+                           </Location>` } });
+
+    const seen = async (fixture, name) => {
+        const { HTTP_AUTHORIZATION: authorization, HTTP_COOKIE: cookie }
+            = (await (await fixture.session({ headers: proofs }))
+                .tool(name, { prefix: 'HTTP_' })).structuredContent;
+
+        return { authorization, cookie };
+    };
+
+    for (const name of ['env', 'http_env']) {
+        assert.deepEqual(await seen(server, name),
+                         { authorization: undefined, cookie: undefined }, name);
+        assert.deepEqual(await seen(open, name),
+                         { authorization: 'Bearer e2e', cookie: 'a=b' }, name);
+    }
+});
+
+
+test('the status page is for those who know the server by its name', async () => {
+    const named = await Fixture.use({ server: {
+        nginx: 'server_name a.example *.b.example;',
+        apache: 'ServerName a.example\nServerAlias *.b.example' } });
+
+    const status = async (Host) => (await request(named.port, {
+        method: 'GET', path: '/status?format=json', headers: { Host } }))
+        .status;
+
+    for (const host of ['localhost', 'x.localhost:1', '127.0.0.1:8080',
+                        '[::1]', 'a.example', 'A.example:80', 'x.b.example'])
+    {
+        assert.equal(await status(host), 200, host);
+    }
+
+    for (const host of ['evil.example', '10.0.0.1', 'a.example.evil.example',
+                        '127.0.0.1.evil.example'])
+    {
+        assert.equal(await status(host), 403, host);
     }
 });

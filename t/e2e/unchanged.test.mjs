@@ -1,5 +1,6 @@
 // Clients that do not know the faces see, byte for byte, what they saw before
-// there were any: recorded/*.json was made with the code before.
+// there were any: recorded/*.json was made with the code before.  But for one
+// thing: a backend's resume tokens leave sealed, and no others come to it.
 //
 // RECORD=1 makes the records anew.  With that older code, that is, for requests
 // that are new here:

@@ -110,7 +110,7 @@ static int  woken;
 
 static const mcp_env_t  env = {
     { fuzz_alloc, fuzz_free, NULL }, fuzz_now, fuzz_random, fuzz_log,
-    MCP_LOG_ERROR, NULL
+    MCP_LOG_ERROR, { NULL, 0 }, NULL
 };
 
 

@@ -52,6 +52,24 @@ check_kind(const mcp_rpc_t *msg)
 }
 
 
+/* What may be an id, or a progress token, ends no line of a backend's head. */
+static void
+check_token(const mcp_json_value_t *token)
+{
+    size_t  i;
+
+    if (!mcp_rpc_id_usable(token)) {
+        return;
+    }
+
+    must(token->raw.len > 0 && token->raw.len <= MCP_RPC_MAX_ID);
+
+    for (i = 0; i < token->raw.len; i++) {
+        must((unsigned char) token->raw.data[i] >= 0x20);
+    }
+}
+
+
 /* An error response with the id is a message with that id. */
 static void
 check_answer(mcp_arena_t *arena, const mcp_rpc_t *msg)
@@ -148,6 +166,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must(mcp_rpc_parse(&arena, text, DEPTH, &msg) == MCP_OK);
 
     check_kind(&msg);
+    check_token(&msg.progress_token);
     check_answer(&arena, &msg);
     check_again(&arena, &msg);
     check_batch(&arena, text, &msg);

@@ -45,6 +45,39 @@ token(const mcp_keys_t *keys, mcp_str_t text)
 }
 
 
+/* Any payload comes back; no other text opens, and nothing but what we would
+ * have written. */
+static void
+sealed(const mcp_keys_t *keys, mcp_str_t text)
+{
+    mcp_buf_t      out;
+    mcp_str_t      data, all;
+    mcp_arena_t    arena;
+    unsigned char  nonce[MCP_SEAL_NONCE_LEN];
+
+    mcp_arena_init(&arena, &mem);
+    mcp_buf_init(&out, &mem, SIZE_MAX / 2);
+
+    must(mcp_token_open(keys, 't', mcp_null_str, text, &arena, &data)
+         != MCP_OK);
+
+    memset(nonce, (int) text.len, sizeof(nonce));
+    must(mcp_token_seal(keys, 't', text, text, nonce, &out) == MCP_OK);
+    all = (mcp_str_t) { out.data, out.len };
+    must(mcp_token_open(keys, 't', text, all, &arena, &data) == MCP_OK);
+    must(mcp_str_eq(data, text));
+
+    if (text.len) {
+        out.data[(unsigned char) text.data[0] % out.len] ^= 1;
+        must(mcp_token_open(keys, 't', text, all, &arena, &data) != MCP_OK);
+    }
+
+    mcp_buf_free(&out);
+    mcp_arena_destroy(&arena);
+    must(live == 0);
+}
+
+
 static void
 session(const mcp_keys_t *keys, mcp_str_t text)
 {
@@ -102,6 +135,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text.len = size;
 
     token(&keys, text);
+    sealed(&keys, text);
     session(&keys, text);
     event_id(text);
 

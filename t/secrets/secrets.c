@@ -1,6 +1,8 @@
 
 #include <string.h>
 
+#include <openssl/evp.h>
+
 #include "mcp_token.h"
 #include "secrets.h"
 
@@ -9,6 +11,14 @@ int   __real_CRYPTO_memcmp(const void *a, const void *b, size_t len);
 int   __wrap_CRYPTO_memcmp(const void *a, const void *b, size_t len);
 char *__real_mcp_base64url_encode(char *p, const void *data, size_t len);
 char *__wrap_mcp_base64url_encode(char *p, const void *data, size_t len);
+int   __real_EVP_CipherFinal_ex(EVP_CIPHER_CTX *ctx, unsigned char *out,
+    int *len);
+int   __wrap_EVP_CipherFinal_ex(EVP_CIPHER_CTX *ctx, unsigned char *out,
+    int *len);
+int   __real_mcp_token_open(const mcp_keys_t *keys, char purpose,
+    mcp_str_t bound, mcp_str_t text, mcp_arena_t *arena, mcp_str_t *data);
+int   __wrap_mcp_token_open(const mcp_keys_t *keys, char purpose,
+    mcp_str_t bound, mcp_str_t text, mcp_arena_t *arena, mcp_str_t *data);
 int   __real_mcp_keys_add(mcp_keys_t *keys, mcp_str_t text);
 int   __wrap_mcp_keys_add(mcp_keys_t *keys, mcp_str_t text);
 
@@ -39,6 +49,41 @@ __wrap_mcp_base64url_encode(char *p, const void *data, size_t len)
     }
 
     return __real_mcp_base64url_encode(p, data, len);
+}
+
+
+/* OpenSSL compares the tag itself, in constant time, and acts upon it. */
+int
+__wrap_EVP_CipherFinal_ex(EVP_CIPHER_CTX *ctx, unsigned char *out, int *len)
+{
+    int  rc;
+
+    VALGRIND_DISABLE_ERROR_REPORTING;
+    rc = __real_EVP_CipherFinal_ex(ctx, out, len);
+    VALGRIND_ENABLE_ERROR_REPORTING;
+
+    revealed(&rc, sizeof(rc));
+    revealed(len, sizeof(*len));
+    secrets_compared++;
+
+    return rc;
+}
+
+
+/* What was sealed is none to us. */
+int
+__wrap_mcp_token_open(const mcp_keys_t *keys, char purpose, mcp_str_t bound,
+    mcp_str_t text, mcp_arena_t *arena, mcp_str_t *data)
+{
+    int  rc;
+
+    rc = __real_mcp_token_open(keys, purpose, bound, text, arena, data);
+
+    if (rc == MCP_OK) {
+        revealed(data->data, data->len);
+    }
+
+    return rc;
 }
 
 

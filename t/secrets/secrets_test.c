@@ -144,6 +144,50 @@ test_tokens(void **state)
 }
 
 
+/* The same of sealed ones, and of what they are bound to. */
+static void
+test_sealed(void **state)
+{
+    char           text[256], bad[256];
+    size_t         k;
+    mcp_buf_t      out;
+    mcp_mem_t      mem;
+    mcp_str_t      data;
+    test_mem_t     tm;
+    mcp_arena_t    arena;
+    unsigned char  nonce[MCP_SEAL_NONCE_LEN] = { 1 };
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mem = tm.mem;
+    mcp_arena_init(&arena, &mem);
+    mcp_buf_init(&out, &mem, 1024);
+
+    assert_int_equal(mcp_token_seal(&keys, 'x', mcp_str("bound"),
+                                    mcp_str("page 2"), nonce, &out),
+                     MCP_OK);
+    snprintf(text, sizeof(text), "%.*s", (int) out.len, out.data);
+
+    assert_int_equal(mcp_token_open(&keys, 'x', mcp_str("bound"),
+                                    test_str(text), &arena, &data),
+                     MCP_OK);
+    assert_int_equal(mcp_token_open(&keys, 'x', mcp_str("bounD"),
+                                    test_str(text), &arena, &data),
+                     MCP_ERR_DENIED);
+
+    for (k = 0; k <= strlen(text); k++) {
+        mangle(text, bad, k);
+        assert_int_not_equal(mcp_token_open(&keys, 'x', mcp_str("bound"),
+                                            test_str(bad), &arena, &data),
+                             MCP_OK);
+    }
+
+    mcp_buf_free(&out);
+    mcp_arena_destroy(&arena);
+}
+
+
 /* Session ids that a process remembers are other clients'. */
 static void
 test_sessions(void **state)
@@ -326,6 +370,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         constant_test(test_equal),
         constant_test(test_tokens),
+        constant_test(test_sealed),
         constant_test(test_sessions),
         constant_test(test_owners),
         constant_test(test_door),

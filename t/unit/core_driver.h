@@ -15,8 +15,14 @@
 #include "../../shared/mcp_core.h"
 
 
-#define DRIVER_ZONE   (512 * 1024)
+#ifndef DRIVER_NODES
 #define DRIVER_NODES  2
+#endif
+
+#ifndef DRIVER_ZONE
+#define DRIVER_ZONE   (512 * 1024)
+#endif
+
 #define DRIVER_JOBS   64
 
 
@@ -24,6 +30,7 @@
 typedef struct {
     mcp_exchange_t  *x;
     const char      *principal;    /* may be NULL */
+    mcp_str_t        address;      /* in network order, may be empty */
     const char      *target;       /* NULL: /mcp */
     const char      *origin;       /* of URLs, NULL: from secure and Host */
     int              secure;
@@ -36,9 +43,10 @@ typedef struct {
     int              status;       /* 0: no answer yet */
     int              streaming;
     int              ended;
-    char             text[262144]; /* body, or what the stream brought */
     size_t           len;
     char             session[MCP_SESSION_TEXT_MAX];
+    char             text[262144]; /* body, or what the stream brought; last:
+                                      it is not cleared, see client_init() */
 } client_t;
 
 
@@ -48,6 +56,7 @@ typedef struct {
     struct driver_s *driver;
     uint64_t         pid;
     void            *scratch;      /* what a dead process sees */
+    unsigned         dies_in;      /* so many holds of the lock; 0: no */
     int              woken;
     int              paused;       /* does not get to run */
 } process_t;
@@ -65,8 +74,11 @@ typedef struct driver_s {
     unsigned         aborts;
     unsigned         resumes;
     unsigned         forgets;
+    unsigned         kept;                 /* calls that are to be forgotten */
     unsigned         locks;                /* holds of the store's lock */
     unsigned         unlockable;           /* the next ones, which fail */
+    unsigned         orphaned;             /* the next one's holder before has
+                                              died with it */
     char             last_body[4096];      /* of the last job invoked */
     int              glue;                 /* its address goes with calls */
 } driver_t;
@@ -86,7 +98,8 @@ static const char  driver_catalog[] =
 static inline int
 driver_lock(void *ctx)
 {
-    driver_t  *d = ctx;
+    process_t  *p = ctx;
+    driver_t   *d = p->driver;
 
     if (d->unlockable) {
         d->unlockable--;
@@ -95,24 +108,42 @@ driver_lock(void *ctx)
 
     d->locks++;
 
+    if (d->orphaned && p->scratch == NULL) {
+        d->orphaned = 0;
+        return MCP_AGAIN;
+    }
+
     return MCP_OK;
 }
 
 
+/* It may be the last that its process does: what it goes on to do is done to
+ * a copy, which nobody else sees; see driver_kill(). */
 static inline void
 driver_unlock(void *ctx)
 {
-    (void) ctx;
+    process_t  *p = ctx;
+
+    if (p->dies_in && --p->dies_in == 0) {
+        p->scratch = malloc(DRIVER_ZONE);
+        assert_non_null(p->scratch);
+        memcpy(p->scratch, p->driver->zone, DRIVER_ZONE);
+        p->store.head = p->scratch;
+    }
 }
 
 
 static inline void
 driver_wake(void *ctx, unsigned slot)
 {
-    driver_t  *d = ctx;
+    process_t  *p = ctx;
 
-    if (slot < DRIVER_NODES) {
-        d->process[slot].woken = 1;
+    /* the dead ring no bells */
+
+    if (slot < DRIVER_NODES
+        && (p->scratch == NULL || p == &p->driver->process[slot]))
+    {
+        p->driver->process[slot].woken = 1;
     }
 }
 
@@ -128,9 +159,9 @@ static inline int
 driver_attach(driver_t *d, unsigned slot, uint64_t pid)
 {
     mcp_node_glue_t    node_glue = { driver_ready, NULL };
-    mcp_store_glue_t   glue = { driver_lock, driver_unlock, d, driver_wake,
-                               d };
     process_t         *p = &d->process[slot];
+    mcp_store_glue_t   glue = { driver_lock, driver_unlock, p, driver_wake,
+                               p };
 
     p->driver = d;
     p->pid = pid;
@@ -147,6 +178,7 @@ static inline void
 driver_init(driver_t *d)
 {
     char             error[256];
+    unsigned         i;
     mcp_endpoint_t  *e;
 
     memset(d, 0, sizeof(driver_t));
@@ -176,6 +208,7 @@ driver_init(driver_t *d)
     e->publish_url = mcp_str("http://127.0.0.1/publish");
     e->session_lifetime = 3600000;
     e->stream_after = 1000;
+    e->policy_after = 50;
     e->retry = 2000;
     e->keepalive = 15000;
     e->max_wait = 60000;
@@ -185,13 +218,15 @@ driver_init(driver_t *d)
     e->max_events = 1000;
     e->stream_buffer = 64 * 1024;
     e->max_session_streams = 100;
+    e->share_by = MCP_SHARE_BY_OFF;
     e->max_message = 16 * 1024;
     e->max_depth = 32;
     e->max_batch = 10;
     e->page_size = 1;
 
-    assert_int_equal(driver_attach(d, 0, 100), MCP_OK);
-    assert_int_equal(driver_attach(d, 1, 101), MCP_OK);
+    for (i = 0; i < DRIVER_NODES; i++) {
+        assert_int_equal(driver_attach(d, i, 100 + i), MCP_OK);
+    }
 }
 
 
@@ -283,12 +318,16 @@ driver_respond(client_t *c)
 
 
 static inline void
-driver_act(driver_t *d, mcp_action_t *a)
+driver_act(driver_t *d, process_t *p, mcp_action_t *a)
 {
     size_t     i;
     client_t  *c;
 
     c = a->exchange ? mcp_exchange_glue(a->exchange) : NULL;
+
+    if (p->scratch && a->type < MCP_ACT_INVOKE) {
+        return;                            /* nothing reaches a client */
+    }
 
     switch (a->type) {
 
@@ -311,6 +350,7 @@ driver_act(driver_t *d, mcp_action_t *a)
         memcpy(d->last_body, a->job->body.data, a->job->body.len);
         d->last_body[a->job->body.len] = '\0';
         d->jobs[d->n_jobs++] = a->job;
+        d->kept += (mcp_call_glue(a->job->call) == NULL);
         mcp_call_set_glue(a->job->call, &d->glue);
         break;
 
@@ -374,7 +414,7 @@ driver_pump(driver_t *d)
                 }
 
                 busy = 1;
-                driver_act(d, &a);
+                driver_act(d, p, &a);
             }
         }
     } while (busy);
@@ -463,9 +503,11 @@ static inline void
 driver_kill(driver_t *d, unsigned slot)
 {
     process_t         *p = &d->process[slot];
-    mcp_store_glue_t   glue = { driver_lock, driver_unlock, d, driver_wake,
-                               d };
+    mcp_store_glue_t   glue = { driver_lock, driver_unlock, p, driver_wake,
+                               p };
 
+    free(p->scratch);
+    p->dies_in = 0;
     p->scratch = malloc(DRIVER_ZONE);
     assert_non_null(p->scratch);
     assert_int_equal(mcp_store_format(p->scratch, DRIVER_ZONE), MCP_OK);
@@ -511,6 +553,10 @@ driver_killed(driver_t *d, unsigned slot, unsigned survivor)
     process_t    *p = &d->process[slot];
     mcp_handle_t *h;
 
+    /* what has become durable since has no stream, either */
+
+    driver_kill(d, slot);
+
     for (i = 1; i < p->node.n_handles; i++) {
         h = &p->node.handles[i];
 
@@ -530,7 +576,7 @@ driver_killed(driver_t *d, unsigned slot, unsigned survivor)
     driver_dead = p->pid;
     mcp_node_patrol(&d->process[survivor].node, DRIVER_NODES, DRIVER_NODES,
                     driver_is_dead);
-    assert_int_equal(driver_attach(d, slot, p->pid + 2), MCP_OK);
+    assert_int_equal(driver_attach(d, slot, p->pid + DRIVER_NODES), MCP_OK);
     driver_pump(d);
 }
 
@@ -545,7 +591,7 @@ driver_restart(driver_t *d, unsigned slot)
     mcp_store_detach(&p->store);
     mcp_node_destroy(&p->node);
     p->woken = 0;
-    assert_int_equal(driver_attach(d, slot, p->pid + 2), MCP_OK);
+    assert_int_equal(driver_attach(d, slot, p->pid + DRIVER_NODES), MCP_OK);
     driver_pump(d);
 }
 
@@ -561,7 +607,7 @@ client_header(client_t *c, const char *name, const char *value)
 static inline void
 client_init(client_t *c, const char *session)
 {
-    memset(c, 0, sizeof(client_t));
+    memset(c, 0, offsetof(client_t, text) + 1);
 
     client_header(c, "Accept", "application/json, text/event-stream");
     client_header(c, "Content-Type", "application/json");
@@ -597,6 +643,7 @@ client_send(driver_t *d, unsigned process, client_t *c, const char *method,
     head.n_server_names = 1;
     head.loopback = !c->far;
     head.local = !c->far;
+    head.address = c->address;
 
     if (c->principal) {
         head.principal = test_str(c->principal);
@@ -628,7 +675,9 @@ client_send(driver_t *d, unsigned process, client_t *c, const char *method,
         c->streaming = 1;
     }
 
-    if (c->rc == MCP_OK || c->rc == MCP_DONE) {
+    if ((c->rc == MCP_OK || c->rc == MCP_DONE)
+        && d->process[process].scratch == NULL)
+    {
         driver_respond(c);
     }
 

@@ -14,7 +14,8 @@
 
 /* Whatever is wrong with a token. */
 #define REFUSED  "\"error\":{\"code\":-32602,"                                \
-                 "\"message\":\"Unknown or expired resume token\"}"
+                 "\"message\":\"Unknown or expired resume token\","         \
+                 "\"data\":{\"resume\":\"refused\"}}"
 
 
 static char  token[512] __attribute__((unused));

@@ -129,9 +129,14 @@ test_full_later(void **state)
     client_close(&d, &a);
     fill(job);
 
+    /* it has begun: its client is not invited to repeat it */
+
     driver_wait(&d, 1100);
-    assert_int_equal(b.status, 503);
-    has(b.text, "\"id\":8");
+    assert_int_equal(b.status, 200);
+    assert_null(client_answer_header(&b, "Retry-After"));
+    has(b.text, "\"id\":8,\"error\":{\"code\":-32603,");
+    has(b.text, "there is no room for its stream");
+    assert_int_equal(stats().counter[MCP_COUNT_REFUSED_FULL], 1);
     assert_int_equal(b.ended, 1);
     assert_int_equal(d.n_jobs, 1);
     client_close(&d, &b);
@@ -198,28 +203,40 @@ test_full_of_own(void **state)
 static void
 test_too_many_streams(void **state)
 {
+    static client_t  c;
+
     (void) state;
 
     d.endpoint.max_session_streams = 1;
 
     client_post(&d, 0, &a, session, CALL);
     driver_wait(&d, 1500);
+
+    /* no backend is troubled with it */
+
     client_post(&d, 1, &b, session, CALL8);
-    assert_int_equal(d.n_jobs, 2);
-    driver_wait(&d, 1500);
     assert_int_equal(b.status, 429);
     has(b.text, "\"id\":8");
     assert_int_equal(d.n_jobs, 1);
     assert_int_equal(stats().counter[MCP_COUNT_REFUSED_LIMIT], 1);
     client_close(&d, &b);
 
-    /* the fast path needs no stream */
+    /* of two that began at once, before there was a stream */
 
-    client_post(&d, 1, &b, session, CALL8);
+    d.endpoint.max_session_streams = 2;
+    client_post(&d, 0, &b, session, CALL8);
+    client_post(&d, 1, &c, session,
+                REQUEST("9", "tools/call", "{\"name\":\"other\"}"));
+    driver_wait(&d, 1500);
+    assert_int_equal(c.status, 200);
+    assert_null(client_answer_header(&c, "Retry-After"));
+    has(c.text, "\"id\":9,\"error\":{\"code\":-32603,");
+    has(c.text, "too many streams");
+    client_close(&d, &c);
+    assert_int_equal(stats().counter[MCP_COUNT_REFUSED_LIMIT], 2);
+
     backend_answer(&d, d.jobs[1], RESULT);
-    assert_int_equal(b.status, 200);
     client_close(&d, &b);
-
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
     client_close(&d, &a);

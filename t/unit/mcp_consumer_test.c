@@ -342,7 +342,7 @@ static void
 test_take_over(void **state)
 {
     int         i;
-    char        id[64];
+    char        id[64], retry[32];
     client_t   *c;
     mcp_job_t  *job;
 
@@ -361,6 +361,9 @@ test_take_over(void **state)
 
         if (i) {
             assert_int_equal(c[i - 1].ended, 1);
+            snprintf(retry, sizeof(retry), "\n\nretry: %d\n\n",
+                     i < 4 ? 2000 << i : 30000);
+            has(c[i - 1].text + c[i - 1].len - strlen(retry), retry);
             fact_is(mcp_exchange_facts(c[i - 1].x), MCP_FACT_OUTCOME,
                     "taken-over");
         }
@@ -598,6 +601,83 @@ test_listener(void **state)
 }
 
 
+/* A listener to which nobody comes back goes after max wait, whatever it is
+ * subscribed to, and not before. */
+static void
+test_listener_abandoned(void **state)
+{
+    char  id[64];
+
+    (void) state;
+
+    client_resume(&d, 0, &a, session, NULL);
+    client_last_id(&a, id);
+    client_post(&d, 1, &b, session,
+                REQUEST("1", "resources/subscribe",
+                        "{\"uri\":\"test://a\"}"));
+    backend_json(&d, "{}");
+    client_close(&d, &b);
+
+    /* attended, it stays */
+
+    driver_wait(&d, 2 * d.endpoint.max_wait);
+    assert_int_equal(stats().listeners, 1);
+    publish(1, &b, "/publish/static-token", UPDATED);
+    client_close(&d, &a);
+
+    driver_wait(&d, d.endpoint.max_wait - 5000);
+    client_resume(&d, 1, &a, session, id);
+    has(a.text, UPDATED);
+    client_close(&d, &a);
+
+    driver_wait(&d, d.endpoint.max_wait - 5000);
+    assert_int_equal(stats().listeners, 1);
+
+    driver_wait(&d, 10000);
+    assert_int_equal(stats().listeners, 0);
+    assert_int_equal(stats().subscriptions, 0);
+    client_resume(&d, 1, &a, session, id);
+    assert_int_equal(a.status, 404);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* What is over is resumed until its time has come, wherever the sweeps are. */
+static void
+test_due(void **state)
+{
+    int         phase;
+    char        id[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    for (phase = 0; phase < 1000; phase += 250) {
+        client_post(&d, 0, &a, session, CALL);
+        job = d.jobs[0];
+        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+        backend_say(&d, job, PROGRESS(1) "\n");
+        client_last_id(&a, id);
+        driver_wait(&d, 1000 + (uint64_t) phase);
+        end_with_result(job);
+        has(a.text, ANSWER);
+        client_close(&d, &a);
+
+        driver_wait(&d, d.endpoint.linger - 1);
+        client_resume(&d, 1, &a, session, id);
+        has(a.text, ANSWER);
+        client_close(&d, &a);
+
+        driver_wait(&d, d.endpoint.linger);
+        client_resume(&d, 1, &a, session, id);
+        assert_int_equal(a.status, 404);
+        client_close(&d, &a);
+        quiet();
+    }
+}
+
+
 /* A subscription that the backend refuses is none. */
 static void
 test_subscription_refused(void **state)
@@ -624,7 +704,7 @@ test_subscription_refused(void **state)
 static void
 test_subscription_not_kept(void **state)
 {
-    char              of[MCP_SESSION_TEXT_MAX];
+    char              of[MCP_SESSION_TEXT_MAX], more[MCP_SESSION_TEXT_MAX];
     mcp_stream_ref_t  ref;
 
     (void) state;
@@ -639,22 +719,30 @@ test_subscription_not_kept(void **state)
     client_close(&d, &b);
     mcp_store_free(&d.process[1].store, &ref);
 
-    d.endpoint.max_principal_streams = 1;
-    client_post_as(&d, 0, &a, of, "alice", CALL);
-    driver_wait(&d, 1500);
+    d.endpoint.share_by = MCP_SHARE_BY_PRINCIPAL;
+    d.endpoint.max_party_listeners = 1;
+    client_open_as(&d, more, "alice", NEW, ALL);
+    client_init(&a, more);
+    a.principal = "alice";
+    client_send(&d, 0, &a, "GET", "");
+    assert_int_equal(a.status, 200);
+
     client_post_as(&d, 0, &b, of, "alice",
                    REQUEST("1", "resources/subscribe",
                            "{\"uri\":\"test://a\"}"));
-    backend_answer(&d, d.jobs[1], "{}");
+    backend_json(&d, "{}");
     has(b.text, "Too many streams");
     client_close(&d, &b);
+    assert_int_equal(stats().subscriptions, 1);
 
-    backend_json(&d, RESULT);
     client_close(&d, &a);
+    driver_wait(&d, d.endpoint.max_wait + 1000);
     assert_int_equal(stats().subscriptions, 0);
     quiet();
 }
 
+
+static const unsigned char  nobody[MCP_DIGEST_LEN];
 
 static struct {
     mcp_session_t      session;
@@ -671,6 +759,7 @@ listen_first(void *ctx)
 
     d.process[0].store.glue.unlock = driver_unlock;
     other.rc = mcp_listener(&d.process[1].node, &d.endpoint, &other.session,
+                            nobody,
                             &other.info);
 }
 
@@ -688,7 +777,7 @@ test_listener_at_once(void **state)
 
     d.process[0].store.glue.unlock = listen_first;
     assert_int_equal(mcp_listener(&d.process[0].node, &d.endpoint,
-                                  &other.session, &info), MCP_OK);
+                                  &other.session, nobody, &info), MCP_OK);
     assert_int_equal(other.rc, MCP_OK);
     assert_int_equal(info.ref.index, other.info.ref.index);
     assert_int_equal(stats().listeners, 1);
@@ -966,6 +1055,8 @@ main(void)
         test(test_resume_answers),
         test(test_purged),
         test(test_listener),
+        test(test_listener_abandoned),
+        test(test_due),
         test(test_subscription_refused),
         test(test_subscription_not_kept),
         test(test_listener_at_once),

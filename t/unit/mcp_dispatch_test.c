@@ -155,6 +155,78 @@ test_answers(void **state)
 }
 
 
+#define TOKEN(token)                                                         \
+    REQUEST("7", "tools/call",                                               \
+            "{\"name\":\"echo\",\"_meta\":{\"progressToken\":" token "}}")
+
+#define BAD_TOKEN                                                            \
+    "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32602,\"message\":"    \
+    "\"Invalid params: \\\"progressToken\\\" must be a short string or an "     \
+    "integer\"}}"
+
+/* What schema, ProgressToken, does not allow, or what is too long. */
+static void
+test_progress_tokens(void **state)
+{
+    static const char *const  bad[] = {
+        TOKEN("null"), TOKEN("true"), TOKEN("[\r\n\r\n1]"), TOKEN("[1,\n2]"),
+        TOKEN("{\r\n\"a\":1}"), TOKEN("1.5"), TOKEN("1e3"), TOKEN("[]"),
+        TOKEN("\"\x7f\""),
+        REQUEST("7", "ping", "{\"_meta\":{\"progressToken\":[]}}"),
+        REQUEST("7", "tools/list", "{\"_meta\":{\"progressToken\":{}}}"),
+        REQUEST("7", "initialize", "{\"protocolVersion\":\"2025-06-18\","
+                "\"_meta\":{\"progressToken\":{}}}")
+    };
+
+    static const char *const  good[] = { "\"\"", "7", "-7", "\"\\r\\n\"" };
+
+    char    body[700], old[MCP_SESSION_TEXT_MAX];
+    size_t  i, n;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(bad); i++) {
+        ask(session, bad[i], 200, BAD_TOKEN);
+    }
+
+    for (n = MCP_RPC_MAX_ID - 2; n <= MCP_RPC_MAX_ID - 1; n++) {
+        snprintf(body, sizeof(body), TOKEN("\"%0*d\""), (int) n, 0);
+
+        if (n == MCP_RPC_MAX_ID - 1) {
+            ask(session, body, 200, BAD_TOKEN);
+            continue;
+        }
+
+        client_post(&d, 0, &a, session, body);
+        assert_int_equal(d.n_jobs, 1);
+        backend_answer(&d, d.jobs[0], RESULT);
+        client_close(&d, &a);
+    }
+
+    for (i = 0; i < ITEMS(good); i++) {
+        snprintf(body, sizeof(body), TOKEN("%s"), good[i]);
+        client_post(&d, 0, &a, session, body);
+        assert_int_equal(d.n_jobs, 1);
+        fact_is(&d.jobs[0]->facts, MCP_FACT_PROGRESS_TOKEN, good[i]);
+        backend_answer(&d, d.jobs[0], RESULT);
+        client_close(&d, &a);
+    }
+
+    /* in a batch it is that request's, and of a notification nobody's */
+
+    client_open(&d, old, OLD, ALL);
+    client_post(&d, 0, &a, old, "[" TOKEN("[\r\n1]") "," CALL8 ","
+                NOTE("ping", "{\"_meta\":{\"progressToken\":[]}}") "]");
+    assert_int_equal(d.n_jobs, 1);
+    fact_is(&d.jobs[0]->facts, MCP_FACT_REQUEST_ID, "8");
+    backend_answer(&d, d.jobs[0], RESULT);
+    has(a.text, "[" BAD_TOKEN ",{\"jsonrpc\":\"2.0\",\"id\":8,\"result\":");
+    client_close(&d, &a);
+
+    quiet();
+}
+
+
 /* What goes to a backend: the request as it came, and facts about it. */
 static void
 test_calls(void **state)
@@ -694,7 +766,7 @@ test_counters(void **state)
     assert_int_equal(after.counter[MCP_COUNT_MESSAGES]
                      - before.counter[MCP_COUNT_MESSAGES], 3);
     assert_int_equal(after.counter[MCP_COUNT_ERRORS]
-                     - before.counter[MCP_COUNT_ERRORS], 2);
+                     - before.counter[MCP_COUNT_ERRORS], 3);
     assert_int_equal(after.counter[MCP_COUNT_CALLS], 1);
     assert_int_equal(after.counter[MCP_COUNT_CALLS_FAILED], 1);
     assert_int_equal(after.counter[MCP_COUNT_CALLS_LIVE], 0);
@@ -775,6 +847,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_answers),
+        test(test_progress_tokens),
         test(test_calls),
         test(test_capabilities_fact),
         test(test_pages),

@@ -169,12 +169,48 @@ test_offers(void **state)
 }
 
 
+/* The faces that clients may ask for, or are given. */
+static void
+test_faces(void **state)
+{
+    mcp_buf_t       buf;
+    test_env_t      te;
+    mcp_endpoint_t  e;
+
+    (void) state;
+
+    test_env_init(&te);
+    memset(&e, 0, sizeof(e));
+    e.target = MCP_NO_TARGET;
+    e.max_wait = 1;
+    mcp_buf_init(&buf, &te.env.mem, 4096);
+
+    mcp_endpoint_capabilities(&e, &buf);
+    assert_str_is(((mcp_str_t) { buf.data, buf.len }),
+                  "{\"logging\":{},\"experimental\":{"
+                  "\"resumableRequests\":{},\"streams\":{},"
+                  "\"resumeTokens\":{}}}");
+
+    e.link = 1;
+    buf.len = 0;
+    mcp_endpoint_capabilities(&e, &buf);
+    assert_str_is(((mcp_str_t) { buf.data, buf.len }),
+                  "{\"logging\":{},\"experimental\":{"
+                  "\"resumableRequests\":{},\"streams\":{},"
+                  "\"resumeTokens\":{},\"streamLinks\":{}}}");
+
+    mcp_buf_free(&buf);
+    assert_int_equal(te.tm.live, 0);
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_route),
-        cmocka_unit_test(test_offers)
+        cmocka_unit_test(test_offers),
+        cmocka_unit_test(test_faces)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,8 +25,10 @@ static const struct {
     { MCP_FAULT_EVENT_PURGED, 404, -32000 },
     { MCP_FAULT_LINK, 404, -32000 },
     { MCP_FAULT_LINK_INPUT, 400, -32600 },
+    { MCP_FAULT_LINK_ANSWERS, 400, -32600 },
     { MCP_FAULT_STORE_FULL, 503, -32000 },
     { MCP_FAULT_TOO_MANY_STREAMS, 429, -32000 },
+    { MCP_FAULT_TOO_MANY_VALUES, 429, -32000 },
     { MCP_FAULT_FORBIDDEN, 403, -32000 },
     { MCP_FAULT_CALL_UNKNOWN, 404, -32004 },
     { MCP_FAULT_CALL_EARLY, 503, -32000 },
@@ -46,11 +48,14 @@ static const struct {
     { MCP_FAULT_LOG_LEVEL, 200, -32602 },
     { MCP_FAULT_RESUME_TOKEN, 200, -32602 },
     { MCP_FAULT_RESUME_PURGED, 200, -32602 },
+    { MCP_FAULT_RESUME_BATCH, 200, -32600 },
     { MCP_FAULT_BACKEND_FAILED, 200, -32603 },
     { MCP_FAULT_BACKEND_TIMEOUT, 200, -32603 },
     { MCP_FAULT_BACKEND_OUTPUT, 200, -32603 },
     { MCP_FAULT_BACKEND_TOO_LARGE, 200, -32603 },
     { MCP_FAULT_NO_BACKEND, 200, -32603 },
+    { MCP_FAULT_CALL_FULL, 200, -32603 },
+    { MCP_FAULT_CALL_LIMIT, 200, -32603 },
     { MCP_FAULT_OWNER_DIED, 200, -32603 },
     { MCP_FAULT_INTERNAL, 500, -32603 },
 };
@@ -138,6 +143,48 @@ test_write(void **state)
 }
 
 
+/* By their ids, refusals of a resumption would be the ends of calls. */
+static void
+test_refused(void **state)
+{
+    size_t      i;
+    mcp_buf_t   buf;
+    test_mem_t  tm;
+
+    static const struct {
+        mcp_fault_e  fault;
+        const char  *text;
+    } cases[] = {
+        { MCP_FAULT_RESUME_TOKEN,
+          "{\"code\":-32602,\"message\":\"Unknown or expired resume token\"," },
+        { MCP_FAULT_RESUME_PURGED,
+          "{\"code\":-32602,\"message\":\"Events no longer available\"," },
+        { MCP_FAULT_RESUME_BATCH,
+          "{\"code\":-32600,\"message\":\"Invalid Request: a stream in a "
+          "batch\"," }
+    };
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char  expected[256];
+
+        mcp_buf_init(&buf, &tm.mem, 1000);
+        mcp_fault_write(&buf, mcp_str("7"), cases[i].fault, mcp_null_str,
+                        mcp_null_str);
+        snprintf(expected, sizeof(expected), "{\"jsonrpc\":\"2.0\",\"id\":7,"
+                 "\"error\":%s\"data\":{\"resume\":\"refused\"}}}",
+                 cases[i].text);
+        assert_str_is(((mcp_str_t) { buf.data, buf.len }), expected);
+        mcp_buf_free(&buf);
+    }
+
+    assert_int_equal(tm.live, 0);
+}
+
+
 static void
 test_round_trip(void **state)
 {
@@ -178,6 +225,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_write),
+        cmocka_unit_test(test_refused),
         cmocka_unit_test(test_round_trip),
     };
 

@@ -497,6 +497,37 @@ test_deleted_stays_deleted(void **state)
 }
 
 
+/* A setting takes all that the party may have; the end of a session is not
+ * refused, and takes the place of an earlier one. */
+static void
+test_session_ends_over_quota(void **state)
+{
+    char  second[MCP_SESSION_TEXT_MAX], third[MCP_SESSION_TEXT_MAX];
+
+    (void) state;
+
+    d.endpoint.share_by = MCP_SHARE_BY_PRINCIPAL;
+    d.endpoint.max_party_values = 1;
+
+    client_open(&d, second, NEW, ALL);
+    client_open(&d, third, NEW, ALL);
+    ask(third, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"logging/setLevel\","
+        "\"params\":{\"level\":\"error\"}}", 200, "\"result\":{}");
+
+    end_session(0, session);
+    ask(session, PING, 404, "-32001");
+    end_session(1, second);
+    ask(second, PING, 404, "-32001");
+    ask(session, PING, 200, PONG);             /* forgotten */
+    end_session(0, third);
+    ask(third, PING, 404, "-32001");
+
+    assert_int_equal(stats().counter[MCP_COUNT_REFUSED_LIMIT], 0);
+    assert_int_equal(stats().values, 1);
+    quiet();
+}
+
+
 static void
 test_principal(void **state)
 {
@@ -557,6 +588,35 @@ test_forged(void **state)
     strcpy(bad, session);
     bad[len - 1] = '\0';
     ask(bad, PING, 404, "-32001");
+}
+
+
+/* Whoever checked that name did not: nobody is called so. */
+static void
+test_principal_with_control(void **state)
+{
+    static const char *const  who[] = { "bob\r\nMcp-Principal", "a\x7f",
+                                        "\t" };
+
+    size_t  i;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(who); i++) {
+        client_post_as(&d, 1, &a, session, who[i], PING);
+        assert_int_equal(a.status, 403);
+        has(a.text, "Forbidden");
+        fact_is(mcp_exchange_facts(a.x), MCP_FACT_PRINCIPAL, "?");
+        client_close(&d, &a);
+
+        client_init(&a, session);
+        a.principal = who[i];
+        client_send(&d, 1, &a, "DELETE", "");
+        assert_int_equal(a.status, 403);
+        client_close(&d, &a);
+    }
+
+    ask(session, PING, 200, PONG);
 }
 
 
@@ -772,7 +832,9 @@ main(void)
         test(test_session_ends),
         test(test_session_expires),
         test(test_deleted_stays_deleted),
+        test(test_session_ends_over_quota),
         test(test_principal),
+        test(test_principal_with_control),
         test(test_forged),
         test(test_facts),
         test(test_lasts),

@@ -6,6 +6,9 @@
 
 #define POLICY   "notifications/requests/resumePolicy"
 
+#define OTHERS   NOTE("notifications/message", "{\"level\":\"info\","         \
+                      "\"data\":\"of another\"}")
+
 
 static char  last[64], first[512];
 
@@ -99,11 +102,18 @@ test_status(void **state)
 
     ask(session, status_of("7", token), 200,
         "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{\"requestId\":7,"
-        "\"status\":\"processing\",\"hasPendingMessage\":false,"
+        "\"status\":\"processing\",\"hasPendingMessage\":true,"
         "\"hasInputRequest\":false}}");
+
+    /* written is not arrived, until a Last-Event-ID says so */
 
     client_last_id(&a, last);
     client_close(&d, &a);
+    ask(session, status_of("7", token), 200, "\"hasPendingMessage\":true");
+    post_after(0, &b, session, status_of("7", token), last);
+    has(b.text, "\"hasPendingMessage\":false");
+    client_close(&d, &b);
+    ask(session, status_of("7", token), 200, "\"hasPendingMessage\":false");
     backend_say(&d, job, PROGRESS(2) "\n");
     ask(session, status_of("7", token), 200, "\"hasPendingMessage\":true,"
         "\"hasInputRequest\":false");
@@ -168,7 +178,7 @@ test_resume(void **state)
     /* what was confirmed is gone */
 
     assert_int_equal(mcp_event_id_parse(test_str(last), id, &seq), MCP_OK);
-    assert_int_equal(mcp_store_find(&d.process[0].store, id, &info), MCP_OK);
+    assert_int_equal(mcp_store_find(&d.process[0].store, id, 0, &info), MCP_OK);
     assert_int_equal(info.first_seq, 4);
 
     /* twice at the same time: the newer one has it, without a cursor all that
@@ -221,7 +231,7 @@ test_gap(void **state)
 
     post_after(0, &a, session, resume_of("7", token), last);
     has(a.text, "\"error\":{\"code\":-32602,\"message\":\"Events no longer "
-                "available\"}");
+                "available\",\"data\":{\"resume\":\"refused\"}}");
     client_close(&d, &a);
 
     post_after(0, &a, session, resume_of("7", token), NULL);
@@ -537,6 +547,7 @@ test_batch(void **state)
     assert_int_equal(count(a.text, POLICY), 2);
     has(a.text, "\"requestId\":8");
     both_tokens();
+    client_last_id(&a, last);
     client_close(&d, &a);
 
     ask(session, status_of("7", token), 200, REFUSED);
@@ -546,14 +557,51 @@ test_batch(void **state)
     ask(session, body, 200, "[{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{"
         "\"requestId\":8,\"status\":\"processing\"");
     snprintf(body, sizeof(body), "[%s]", resume_of("8", token));
-    ask(session, body, 200, "a stream in a batch");
+    ask(session, body, 200, "[{\"jsonrpc\":\"2.0\",\"id\":8,\"error\":{"
+        "\"code\":-32600,\"message\":\"Invalid Request: a stream in a batch\","
+        "\"data\":{\"resume\":\"refused\"}}}]");
+
+    /* each has its own messages, and its own end */
+
+    mcp_job_head(d.jobs[1], 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, d.jobs[1], OTHERS "\n");
+    post_after(1, &b, session, resume_of("7", first), NULL);
+    has_not(b.text, OTHERS);
+    has_not(b.text, POLICY);
+    mcp_job_head(d.jobs[0], 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, d.jobs[0], PROGRESS(1) "\n");
+    has(b.text, "\n\ndata: " PROGRESS(1) "\n\n");
+    backend_say(&d, d.jobs[1], OTHERS "\n");
+    assert_int_equal(b.ended, 0);
+    end_with_result(d.jobs[0]);
+    has(b.text, "\"id\":7,\"result\"");
+    has_not(b.text, OTHERS);
+    has_not(b.text, "id: ");
+    assert_int_equal(b.ended, 1);
+    client_close(&d, &b);
+
+    /* the other goes on; what is there of it was not sent by that */
+
+    driver_wait(&d, 10000);
+    post_after(0, &b, session, resume_of("8", token), NULL);
+    assert_int_equal(count(b.text, OTHERS), 2);
+    assert_int_equal(b.ended, 0);
+    end_with_result(d.jobs[0]);
+    has(b.text, "\"id\":8,\"result\"");
+    has_not(b.text, PROGRESS(1));
+    has_not(b.text, "\"id\":7");
+    assert_int_equal(b.ended, 1);
+    client_close(&d, &b);
+
+    /* once more, as it may not have arrived; and all of both by event id */
 
     post_after(1, &b, session, resume_of("7", first), NULL);
-    backend_answer(&d, d.jobs[0], RESULT);
-    backend_json(&d, RESULT);
-    has(b.text, "\"id\":7,\"result\"");
-    has(b.text, "\"id\":8,\"result\"");
+    assert_int_equal(count(b.text, "\ndata: {"), 2);
     assert_int_equal(b.ended, 1);
+    client_close(&d, &b);
+    snprintf(body, sizeof(body), "%.22s.0", last);
+    client_resume(&d, 1, &b, session, body);
+    assert_int_equal(count(b.text, "\ndata: {"), 8);
     client_close(&d, &b);
     quiet();
 }
@@ -739,7 +787,8 @@ test_full(void **state)
     job = call(0);
     hog(&ref);
     backend_say(&d, job, PROGRESS(1) "\n");
-    assert_int_equal(a.status, 503);
+    assert_int_equal(a.status, 200);
+    has(a.text, "there is no room for its stream");
     client_close(&d, &a);
     driver_wait(&d, 100);
     mcp_store_free(&d.process[1].store, &ref);

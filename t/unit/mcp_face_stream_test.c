@@ -101,7 +101,7 @@ test_poll(void **state)
     begin(NEW);
     job = durable(1);
     snprintf(line, sizeof(line), "\"result\":{\"streamId\":\"%s\","
-             "\"status\":\"live\",\"pendingMessages\":false,"
+             "\"status\":\"live\",\"pendingMessages\":true,"
              "\"hasRequest\":false,\"hasError\":false}}", stream);
     ask(session, poll_it(), 200, line);
     assert_int_equal(a.ended, 0);
@@ -121,6 +121,17 @@ test_poll(void **state)
         "\"pendingMessages\":true,\"hasRequest\":false,\"hasError\":true");
     post_after(0, &a, session, resume_it(), NULL);
     assert_int_equal(a.ended, 1);
+
+    /* written is not arrived, until a Last-Event-ID says so */
+
+    client_last_id(&a, last);
+    client_close(&d, &a);
+    ask(session, poll_it(), 200, "\"status\":\"completed\","
+        "\"pendingMessages\":true,\"hasRequest\":false,\"hasError\":true");
+    ask(session, REQUEST("1", "stream/poll/all", "{}"), 200,
+        "\"pendingMessages\":true,\"hasRequest\":false,\"hasError\":true");
+    client_resume(&d, 1, &a, session, last);
+    assert_int_equal(a.status, 204);
     client_close(&d, &a);
     ask(session, poll_it(), 200, "\"status\":\"completed\","
         "\"pendingMessages\":false,\"hasRequest\":false,\"hasError\":false");
@@ -272,7 +283,7 @@ test_poll_once(void **state)
     end_with_result(job);
     assert_int_equal(mcp_stream_id_parse((mcp_str_t) { stream, 22 }, id),
                      MCP_OK);
-    assert_int_equal(mcp_store_find(&d.process[0].store, id, &unsent), MCP_OK);
+    assert_int_equal(mcp_store_find(&d.process[0].store, id, 0, &unsent), MCP_OK);
 
     real_now = d.te.env.now;
     d.te.env.now = now_it_is_sent;
@@ -622,7 +633,7 @@ test_named(void **state)
     has_not(a.text, OTHERS);
     has_not(a.text, "\"id\":8");
     snprintf(line, sizeof(line), "{\"streamId\":\"%s\",\"status\":\"live\","
-             "\"pendingMessages\":false,", first);
+             "\"pendingMessages\":true,", first);
     ask(session, of("stream/poll", first, token), 200, line);
 
     backend_say(&d, job, PROGRESS(3) "\n");
@@ -671,10 +682,16 @@ test_batch(void **state)
     begin(OLD);
     client_post(&d, 0, &a, session, "[" CALL "," CALL8 "]");
     driver_wait(&d, 1500);
-    assert_int_equal(count(a.text, CREATE), 1);
-    has_not(a.text, "requestId");
-    has(a.text, "\"resumeInterval\":{\"max\":60}}}");
+
+    /* one for each request, of one stream */
+
+    assert_int_equal(count(a.text, CREATE), 2);
     assert_true(told());
+    assert_int_equal(count(a.text, "\"streamId\":\""), 2);
+    snprintf(line, sizeof(line), "\"streamId\":\"%s\"", stream);
+    assert_int_equal(count(a.text, line), 2);
+    has(a.text, "\"requestId\":7,\"resumeInterval\":{\"max\":60}}}");
+    has(a.text, "\"requestId\":8,\"resumeInterval\":{\"max\":60}}}");
     client_close(&d, &a);
 
     post_after(1, &b, session, resume_it(), NULL);
@@ -711,6 +728,8 @@ test_batch_error(void **state)
 
     post_after(1, &b, session, resume_it(), NULL);
     client_last_id(&b, last);
+    client_close(&d, &b);
+    post_after(0, &b, session, poll_it(), last);
     client_close(&d, &b);
     ask(session, poll_it(), 200, "\"status\":\"live\","
         "\"pendingMessages\":false,\"hasRequest\":false,"

@@ -35,6 +35,79 @@ test_methods(void **state)
 }
 
 
+/* Who is told how to come back is told soon; all others when their call has
+ * become slow.  What is answered before is plain JSON, and was never stored. */
+static void
+test_told_soon(void **state)
+{
+    static const struct {
+        const char  *capabilities;
+        unsigned     link, wait, after;
+        const char  *told;
+    } cases[] = {
+        { "{\"resumableRequests\":{}}", 0, 60000, 50, "resumePolicy" },
+        { "{\"streams\":{}}", 0, 60000, 50, "stream/create" },
+        { "{}", 1, 60000, 50, NULL },
+        { "{\"resumeTokens\":{}}", 0, 60000, 1000, NULL },
+        { "{}", 0, 60000, 1000, NULL },
+        { "{\"resumableRequests\":{}}", 1, 0, 1000, NULL }
+    };
+
+    size_t  i;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        d.endpoint.link = cases[i].link;
+        d.endpoint.max_wait = cases[i].wait;
+        client_open(&d, session, OLD, cases[i].capabilities);
+
+        client_post(&d, 0, &a, session, CALL);
+        driver_wait(&d, cases[i].after - 1);
+        backend_json(&d, RESULT);
+        assert_string_equal(a.text, ANSWER);
+        assert_int_equal(stats().streams, 0);
+        client_close(&d, &a);
+
+        client_post(&d, 0, &a, session, CALL);
+        driver_wait(&d, cases[i].after - 1);
+        assert_int_equal(a.status, 0);
+        driver_wait(&d, 2);
+        assert_int_equal(a.streaming, 1);
+
+        if (cases[i].told) {
+            has(a.text, cases[i].told);
+        }
+
+        backend_json(&d, RESULT);
+        client_close(&d, &a);
+        driver_wait(&d, 70000);
+        quiet();
+    }
+
+    /* at once; or a tool whose calls are streams before that */
+
+    d.endpoint.link = 0;
+    d.endpoint.max_wait = 60000;
+    d.endpoint.policy_after = 0;
+    client_open(&d, session, OLD, "{\"streams\":{}}");
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 1);
+    has(a.text, "stream/create");
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+
+    d.endpoint.policy_after = 50;
+    d.endpoint.stream_after = 10;
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 11);
+    has(a.text, "stream/create");
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 static void
 test_numbers(void **state)
 {
@@ -173,6 +246,7 @@ test_tool_policy(void **state)
     assert_int_equal(d.aborts, 1);
     quiet();
 
+    client_open(&d, session, NEW, "{" INPUT "}");
     client_post(&d, 0, &a, session, CALL8);
     driver_wait(&d, 19000);
     assert_int_equal(a.streaming, 0);
@@ -476,6 +550,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_methods),
+        test(test_told_soon),
         test(test_numbers),
         test(test_tokens),
         test(test_quiet),

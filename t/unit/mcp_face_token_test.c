@@ -149,11 +149,26 @@ test_streaming(void **state)
     backend_say(&d, job, PROGRESS(1) "\n");
     driver_wait(&d, 5100);
     assert_int_equal(a.ended, 1);
-    has(a.text, "\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{"
+    has(a.text, "\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{"
                 "\"content\":[{\"type\":\"text\",\"text\":\"" INTERIM);
     token_of(&a);
     client_last_id(&a, last);
-    assert_string_equal(last + 22, ".1");
+    client_close(&d, &a);
+
+    /* its request has a response: there is no second one by event id, unless
+     * that was lost */
+
+    client_resume(&d, 1, &a, session, last);
+    assert_int_equal(a.status, 204);
+    client_close(&d, &a);
+    snprintf(last + 22, sizeof(last) - 22, ".%llu",
+             (unsigned long long) (MCP_EVENT_ANSWERED | 2));
+    client_resume(&d, 1, &a, session, last);
+    assert_int_equal(a.status, 404);
+    client_close(&d, &a);
+    strcpy(last + 22, ".1");
+    client_resume(&d, 1, &a, session, last);
+    assert_int_equal(a.status, 200);
     client_close(&d, &a);
 
     backend_say(&d, job, PROGRESS(2) "\n");
@@ -164,10 +179,30 @@ test_streaming(void **state)
 }
 
 
+/* An interim result with the very token that was brought. */
+static void
+same_again(const client_t *client, const char *key)
+{
+    char  said[2048];
+
+    assert_int_equal(client->ended, 1);
+    snprintf(said, sizeof(said), "data: {\"jsonrpc\":\"2.0\",\"id\":8,"
+             "\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"%s",
+             INTERIM);
+    has(client->text, said);
+    snprintf(said, sizeof(said), "\"nextResumeToken\":\"%s\",\"_meta\":{"
+             "\"nextResumeToken\":\"%s\"}}}\n\n", key, key);
+    has(client->text, said);
+    assert_int_equal(count(client->text, INTERIM), 1);
+    has_not(client->text, "\"error\"");
+}
+
+
 /* The connection for the rest is lost, or another one comes for it. */
 static void
 test_lost(void **state)
 {
+    char        key[sizeof(token)];
     mcp_job_t  *job;
 
     (void) state;
@@ -178,13 +213,28 @@ test_lost(void **state)
     client_post(&d, 1, &a, session, again(token));
     client_close(&d, &a);
 
-    client_post(&d, 1, &a, session, again(token));
-    client_post(&d, 0, &b, session, again(token));
-    assert_int_equal(a.ended, 1);
-    assert_string_equal(a.text, ":\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
-                        REFUSED "}\n\n");
-    assert_int_equal(b.ended, 0);
+    /* it may be the living one: not told before its time is over, lest they
+     * take it from each other without end */
+
+    strcpy(key, token);
+    client_post(&d, 1, &a, session, again(key));
+    client_post(&d, 0, &b, session, again(key));
+    assert_int_equal(a.ended, 0);
+    driver_wait(&d, 4900);
+    assert_int_equal(a.ended, 0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    has(b.text, AGAIN(1));
+    has_not(a.text, AGAIN(1));
+    client_close(&d, &b);
+    driver_wait(&d, 200);
+    same_again(&a, key);
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_OUTCOME, "taken-over");
     client_close(&d, &a);
+
+    /* and it gets all of it */
+
+    client_post(&d, 0, &b, session, again(key));
+    has(b.text, AGAIN(1));
 
     /* what could not be written is not lost */
 
@@ -200,18 +250,82 @@ test_lost(void **state)
 }
 
 
-/* Superseded while its process winds up, and it is about to be sent on: with an
- * interim result it would take the stream back. */
+/* What was superseded learns that there is nothing more, and gets nothing when
+ * it has its response. */
 static void
-test_superseded_and_stopping(void **state)
+test_superseded_and_gone(void **state)
 {
     mcp_job_t  *job;
 
     (void) state;
 
     begin(NEW);
+    slow();
+    client_post(&d, 1, &a, session, again(token));
+    client_post(&d, 0, &b, session, again(token));
+    mcp_store_free(&d.process[1].store, &b.x->ref);
+    driver_wait(&d, 5100);
+    assert_int_equal(a.ended, 1);
+    has(a.text, "\"id\":8," REFUSED);
+    has_not(a.text, INTERIM);
+    client_close(&d, &a);
+    client_close(&d, &b);
+
     job = slow();
     client_post(&d, 1, &a, session, again(token));
+    a.slow = 1;
+    end_with_result(job);
+    assert_int_equal(client_pull(&a), MCP_OK);
+    has(a.text, "\"id\":8,\"result\":" RESULT);
+    client_post(&d, 0, &b, session, again(token));
+    has(b.text, "\"id\":8,\"result\":" RESULT);
+    client_close(&d, &b);
+    assert_int_equal(client_pull(&a), MCP_DONE);
+    assert_int_equal(count(a.text, "\"id\":8,"), 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Where there are no interim results any more: a time of its own. */
+static void
+test_superseded_without_interim(void **state)
+{
+    char        key[sizeof(token)];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = slow();
+    strcpy(key, token);
+    d.endpoint.resume_after = 0;
+    client_post(&d, 1, &a, session, again(key));
+    client_post(&d, 0, &b, session, again(key));
+    driver_wait(&d, 9900);
+    assert_int_equal(a.ended, 0);
+    driver_wait(&d, 200);
+    same_again(&a, key);
+    client_close(&d, &a);
+    end_of_rest(job, &b);
+    quiet();
+}
+
+
+/* Superseded while its process winds up, and it is about to be sent on: at
+ * once, and elsewhere. */
+static void
+test_superseded_and_stopping(void **state)
+{
+    char        key[sizeof(token)];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = slow();
+    strcpy(key, token);
+    client_post(&d, 1, &a, session, again(key));
     backend_say(&d, job, PROGRESS(1) "\n");
     has(a.text, AGAIN(1));
 
@@ -220,8 +334,7 @@ test_superseded_and_stopping(void **state)
     mcp_node_stop(&d.process[1].node);
     driver_pause(&d, 1, 0);
     assert_int_equal(a.ended, 1);
-    has(a.text, "\"id\":8," REFUSED);
-    has_not(a.text, INTERIM);
+    same_again(&a, key);
     client_close(&d, &a);
 
     assert_int_equal(b.ended, 0);
@@ -446,11 +559,13 @@ test_progress_left_out(void **state)
     assert_string_equal(a.text, ":\n\n");
     client_close(&d, &a);
 
-    /* null is no token; the response is the one event that is not left out */
+    /* null is no token, so nobody has come; the response is the one event that
+     * is not left out */
 
     backend_say(&d, job, PROGRESS(3) "\n");
     end_with_result(job);
-    client_post(&d, 1, &a, session, asking(token, "null"));
+    ask(session, asking(token, "null"), 200, "-32602");
+    client_post(&d, 1, &a, session, asking(token, NULL));
     assert_string_equal(a.text, ":\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
                         "\"result\":" RESULT "}\n\n");
     assert_int_equal(a.ended, 1);
@@ -586,17 +701,31 @@ test_whom(void **state)
     driver_wait(&d, 10000);
     assert_int_equal(a.status, 0);
     backend_json(&d, PAGE);
-    has(a.text, PAGE);
     client_close(&d, &a);
-    client_post(&d, 0, &a, session, again("p2"));
+
+    /* who did not gets a backend's token in its place, but not as it is, and
+     * brings none that was not given */
+
+    token_of(&a);
+    has_not(a.text, "\"p2\"");
+    snprintf(line, sizeof(line), "\"result\":{\"content\":[],\"_meta\":{"
+             "\"x\":1,\"nextResumeToken\":\"%s\"}}}", token);
+    has(a.text, line);
+    ask(session, again("p2"), 200, REFUSED);
+    client_post(&d, 0, &a, session, again(token));
     has(d.last_body, "\"resumeToken\":\"p2\"");
-    backend_json(&d, RESULT);
+    backend_json(&d, "{\"content\":[],\"nextResumeToken\":\"p3\"}");
+    token_of(&a);
+    snprintf(line, sizeof(line), "\"result\":{\"content\":[],"
+             "\"nextResumeToken\":\"%s\"}}", token);
+    has(a.text, line);
     client_close(&d, &a);
 
     client_open(&d, session, NEW, "{\"resumeTokens\":{},\"streams\":{}}");
     client_post(&d, 0, &a, session, CALL);
     driver_wait(&d, 10000);
-    assert_int_equal(a.status, 0);
+    assert_int_equal(a.streaming, 1);
+    has_not(a.text, INTERIM);
     backend_json(&d, RESULT);
     client_close(&d, &a);
 
@@ -736,18 +865,20 @@ refused(const char *key)
     snprintf(text, sizeof(text), REQUEST("8", "tools/call",
              "{\"name\":\"echo\",\"arguments\":{\"a\":1},\"resumeToken\":"
              "\"%s\",\"resumeToken\":\"p3\"}"), key);
-    ask(session, text, 200, REFUSED);
+    ask(session, text, 400, "-32600");
     snprintf(text, sizeof(text), REQUEST("8", "tools/call",
              "{\"name\":\"echo\",\"arguments\":{\"a\":1},\"_meta\":{"
              "\"resumeToken\":\"%s\",\"r\\u0065sumeToken\":\"p3\"}}"), key);
-    ask(session, text, 200, REFUSED);
+    ask(session, text, 400, "-32600");
     snprintf(text, sizeof(text), REQUEST("8", "tools/call",
              "{\"name\":\"echo\",\"arguments\":{\"a\":1},\"resumeToken\":"
              "\"%s\",\"_meta\":{\"resumeToken\":\"%s\",\"resumeToken\":"
              "\"p3\"}}"), key, key);
-    ask(session, text, 200, REFUSED);
+    ask(session, text, 400, "-32600");
     ask(session, again(""), 200, REFUSED);
     ask(session, again("."), 200, REFUSED);
+    ask(session, again("p."), 200, REFUSED);
+    ask(session, again("p.AAAA"), 200, REFUSED);
 
     client_open(&d, other, NEW, "{\"resumeTokens\":{}}");
     ask(other, again(key), 200, REFUSED);
@@ -883,6 +1014,8 @@ main(void)
         test(test_over_and_stopping),
         test(test_streaming),
         test(test_lost),
+        test(test_superseded_and_gone),
+        test(test_superseded_without_interim),
         test(test_superseded_and_stopping),
         test(test_gone),
         test(test_winding_up),

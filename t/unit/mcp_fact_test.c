@@ -77,13 +77,73 @@ test_env_names(void **state)
 }
 
 
+static int
+control(const char *text, size_t len)
+{
+    return mcp_fact_has_control((mcp_str_t) { text, len });
+}
+
+
+/* Every byte at every place of a value, in words and behind them. */
+static void
+test_control(void **state)
+{
+    int     c, is;
+    char    text[21];
+    size_t  len, at;
+
+    (void) state;
+
+    for (len = 0; len <= sizeof(text); len++) {
+        memset(text, 'x', sizeof(text));
+        assert_false(control(text, len));
+
+        for (at = 0; at < len; at++) {
+            for (c = 0; c < 256; c++) {
+                text[at] = (char) c;
+                is = c < 0x20 || c == 0x7f;
+
+                if (control(text, len) != is) {
+                    fail_msg("%#x at %zu of %zu", c, at, len);
+                }
+            }
+
+            text[at] = at % 2 ? '\x20' : '\xff';
+        }
+    }
+}
+
+
+static void
+test_set(void **state)
+{
+    int          i;
+    mcp_facts_t  facts;
+
+    (void) state;
+
+    memset(&facts, 0, sizeof(mcp_facts_t));
+
+    for (i = 0; i < MCP_FACT_COUNT; i++) {
+        mcp_fact_set(&facts, (mcp_fact_e) i, mcp_str("a value"));
+        assert_str_is(facts.value[i], "a value");
+        mcp_fact_set(&facts, (mcp_fact_e) i, mcp_str("[\r\n\r\n1]"));
+        assert_str_is(facts.value[i], "?");
+        mcp_fact_set(&facts, (mcp_fact_e) i, mcp_null_str);
+        assert_str_is(facts.value[i], "");
+    }
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_order),
-        cmocka_unit_test(test_env_names)
+        cmocka_unit_test(test_env_names),
+        cmocka_unit_test(test_control),
+        cmocka_unit_test(test_set)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

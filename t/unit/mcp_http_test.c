@@ -718,6 +718,43 @@ origins_listed(void **state)
 }
 
 
+/* Names that somebody else cannot have bound to our address. */
+static void
+hosts(void **state)
+{
+    static const mcp_str_t  names[] = {
+        mcp_str("example.com"), mcp_str(".example.net"), mcp_str("10.0.0.1"),
+        mcp_str("~^.*$"), mcp_str("")
+    };
+
+    static const char  *allowed[] = {
+        "", "localhost", "LOCALHOST:8080", "a.localhost", "127.0.0.1",
+        "127.3.2.1:80", "[::1]", "[::1]:80", "example.com", "Example.COM:1",
+        "a.example.net", "10.0.0.1:9"
+    };
+
+    static const char  *refused[] = {
+        "evil.example", "evil.example:80", "10.0.0.2", "[fe80::1]",
+        "127.0.0.1.evil.example", "example.com.evil.example", "0.0.0.0",
+        "a b", "localhost:x", ":80", "localhost@evil.example"
+    };
+
+    size_t  i;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++) {
+        assert_int_equal(mcp_http_host_allowed(test_str(allowed[i]), names, 5),
+                         1);
+    }
+
+    for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        assert_int_equal(mcp_http_host_allowed(test_str(refused[i]), names, 5),
+                         0);
+    }
+}
+
+
 int
 main(void)
 {
@@ -729,6 +766,7 @@ main(void)
         cmocka_unit_test(web_origins),
         cmocka_unit_test(targets),
         cmocka_unit_test(server_names),
+        cmocka_unit_test(hosts),
         cmocka_unit_test(loopback),
         cmocka_unit_test(origins_listed),
     };

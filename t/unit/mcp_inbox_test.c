@@ -66,6 +66,72 @@ test_cancel(void **state)
 }
 
 
+/* An id is what it says, however it is spelled, and whether its call is
+ * durable or not. */
+static void
+test_cancel_spelled(void **state)
+{
+    static const struct {
+        const char  *id;
+        const char  *spelled;
+        int          same;
+    } cases[] = {
+        { "\"a\"", "\"\\u0061\"", 1 },
+        { "\"\\u0041/\"", "\"A\\/\"", 1 },
+        { "\"\\ud83d\\ude00\"", "\"\xf0\x9f\x98\x80\"", 1 },
+        { "1200", "1.2E3", 1 },
+        { "-0", "0", 1 },
+        { "7", "\"7\"", 0 },
+        { "\"7\"", "7", 0 },
+        { "7", "70e-2", 0 },
+        { "\"1200\"", "\"1.2E3\"", 0 }
+    };
+
+    int         durable, aborts;
+    char        body[256];
+    size_t      i;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.stream_after = 600000;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        for (durable = 0; durable <= 1; durable++) {
+            aborts = (int) d.aborts;
+            snprintf(body, sizeof(body),
+                     REQUEST("%s", "tools/call", "{\"name\":\"echo\","
+                             "\"_meta\":{\"progressToken\":\"t\"}}"),
+                     cases[i].id);
+            client_post(&d, 0, &a, session, body);
+            job = d.jobs[0];
+            mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+
+            if (durable) {
+                backend_say(&d, job, PROGRESS(1) "\n");
+            }
+
+            cancel(1, session, cases[i].spelled);
+            driver_wait(&d, 250);
+
+            if (cases[i].same) {
+                assert_int_equal(d.aborts, aborts + 1);
+
+            } else {
+                assert_int_equal(d.aborts, aborts);
+                end_with_result(job);
+            }
+
+            client_close(&d, &a);
+            quiet();
+            client_open(&d, session, NEW, ALL);
+        }
+    }
+
+    d.endpoint.stream_after = 1000;
+}
+
+
 /* Calls that would not be durable for long: at once where they run, soon
  * elsewhere, and nobody else's. */
 static void
@@ -112,7 +178,7 @@ test_cancel_young(void **state)
 
     client_post(&d, 0, &a, session, CALL);
 
-    for (i = 0; i < 1000; i++) {
+    for (i = 0; i < 500; i++) {
         char  id[16];
 
         snprintf(id, sizeof(id), "%d", 1000 + i);
@@ -175,6 +241,55 @@ test_cancel_held(void **state)
             cancel(1, session, "7");
         }
 
+        assert_int_equal(d.n_jobs, 0);
+        quiet();
+    }
+}
+
+
+/* Nor for room in an inbox that others have filled. */
+static void
+test_cancel_full(void **state)
+{
+    int         i, way;
+    char        old[MCP_SESSION_TEXT_MAX], url[512];
+    const char  *path;
+
+    (void) state;
+
+    d.endpoint.stream_buffer = 8 * 1024;
+
+    for (way = 0; way < 2; way++) {
+        client_open(&d, old, OLD, ALL);
+        client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
+        path = door_of(d.jobs[0], url, sizeof(url));
+        driver_wait(&d, 1500);
+        client_close(&d, &a);
+
+        driver_pause(&d, 0, 1);
+        snprintf(line, sizeof(line), BIG(900), 0);
+        i = 0;
+
+        do {
+            publish(1, &b, path, line);
+            assert_true(i++ < 100);
+        } while (b.status == 202);
+
+        for (i = 0; i < 400; i++) {
+            client_post(&d, 1, &b, old, NOTE("notifications/cancelled",
+                                             "{\"requestId\":7}"));
+            client_close(&d, &b);
+        }
+
+        if (way == 0) {
+            end_session(1, old);
+
+        } else {
+            cancel(1, old, "8");
+        }
+
+        assert_int_equal(d.n_jobs, 2);
+        driver_pause(&d, 0, 0);
         assert_int_equal(d.n_jobs, 0);
         quiet();
     }
@@ -323,8 +438,10 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_cancel),
+        test(test_cancel_spelled),
         test(test_cancel_young),
         test(test_cancel_held),
+        test(test_cancel_full),
         test(test_publish_held),
         test(test_publish_no_room),
         test(test_publish_between_rounds),

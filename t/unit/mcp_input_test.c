@@ -12,12 +12,16 @@
 #define EMPTY  "{\"resultType\":\"input_required\",\"requestState\":\"e\"}"
 
 
-static char  id[64], last[64];
+static char  id[72], last[64];
 
 
 static void
 test_round(void **state)
 {
+    uint64_t           seq;
+    unsigned char      stream_id[MCP_STREAM_ID_LEN];
+    mcp_stream_info_t  info;
+
     (void) state;
 
     client_post(&d, 0, &a, session, CALL);
@@ -34,9 +38,18 @@ test_round(void **state)
     question_id(a.text, "elicitation/create", id);
     reply(1, session, id, "\"result\":{\"action\":\"accept\"}");
     assert_int_equal(d.n_jobs, 0);
-    question_id(a.text, "roots/list", id);
+    question_id(a.text, "roots/list", last);
+    snprintf(id, sizeof(id), "\\u%04x%s", (unsigned) last[0], last + 1);
     reply(0, session, id, "\"result\":{\"roots\":[]}");
     assert_int_equal(d.n_jobs, 1);
+
+    /* who answers it has it */
+
+    assert_int_equal(mcp_event_id_parse(test_str(last), stream_id, &seq),
+                     MCP_OK);
+    assert_int_equal(mcp_store_find(&d.process[0].store, stream_id, 0, &info),
+                     MCP_OK);
+    assert_int_equal(info.confirmed_seq, seq);
 
     assert_string_equal(d.last_body,
         "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{"

@@ -470,6 +470,34 @@ test_after_the_end(void **state)
 }
 
 
+/* A request of the glue may outlive its job: what it sends lies in the call's
+ * memory, which goes with whoever retained it last. */
+static void
+test_retained(void **state)
+{
+    mcp_job_t   *job;
+    mcp_str_t    body;
+    mcp_call_t  *retained;
+
+    (void) state;
+
+    job = call(0);
+    assert_false(job->rebuilt);
+    body = job->body;
+    retained = job->call;
+    mcp_call_retain(retained);
+
+    end_with_result(job);
+    assert_string_equal(a.text, ANSWER);
+    client_close(&d, &a);
+
+    assert_non_null(memmem(body.data, body.len, "tools/call", 10));
+    mcp_call_release(retained);
+    driver_pump(&d);
+    quiet();
+}
+
+
 int
 main(void)
 {
@@ -483,7 +511,8 @@ main(void)
         test(test_held),
         test(test_no_room_for_answer),
         test(test_again_before_start),
-        test(test_after_the_end)
+        test(test_after_the_end),
+        test(test_retained)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

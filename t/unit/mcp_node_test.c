@@ -213,11 +213,13 @@ test_owner_dies(void **state)
         has(b.text, ".3\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"error\":"
                     "{\"code\":-32603,\"message\":\"Call lost");
         assert_int_equal(b.ended, 1);
+        fact_is(mcp_exchange_facts(b.x), MCP_FACT_RESULT, "lost");
         client_last_id(&b, id);
         client_close(&d, &b);
 
         client_resume(&d, 1, &b, session, id);
         assert_int_equal(b.status, 204);
+        fact_is(mcp_exchange_facts(b.x), MCP_FACT_RESULT, "lost");
         client_close(&d, &b);
         assert_int_equal(stats().counter[MCP_COUNT_CALLS_LOST],
                          attached + 1);

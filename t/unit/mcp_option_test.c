@@ -5,6 +5,7 @@
 #include "test_env.h"
 
 #include "../../shared/mcp_option.h"
+#include "../../shared/mcp_party.h"
 
 
 #define MAX  "9223372036854775807"
@@ -175,7 +176,7 @@ set(void **state)
     static const struct {
         mcp_option_e  option;
         const char   *text;
-        int64_t       value;           /* -1: error */
+        int64_t       value;           /* -1: MCP_QUOTA_OFF, or an error */
         const char   *error;
     } cases[] = {
         { MCP_OPTION_RETRY, "2s", 2000, NULL },
@@ -208,6 +209,8 @@ set(void **state)
         { MCP_OPTION_MAX_EVENTS, "0", -1,
           "value must be between 1 and 1073741824" },
         { MCP_OPTION_LINK, "on", 1, NULL },
+        { MCP_OPTION_PASS_AUTHORIZATION, "on", 1, NULL },
+        { MCP_OPTION_PASS_COOKIE, "off", 0, NULL },
         { MCP_OPTION_LINK, "Off", 0, NULL },
         { MCP_OPTION_LINK, "1", -1, "invalid value" },
         { MCP_OPTION_LINK, "", -1, "invalid value" },
@@ -218,7 +221,22 @@ set(void **state)
         { MCP_OPTION_PAGE_SIZE, "1073741825", -1,
           "value must be between 0 and 1073741824" },
         { MCP_OPTION_MAX_SESSION_STREAMS, "off", 0, NULL },
-        { MCP_OPTION_MAX_PRINCIPAL_STREAMS, "7", 7, NULL }
+        { MCP_OPTION_SHARE_BY, "principal", MCP_SHARE_BY_PRINCIPAL, NULL },
+        { MCP_OPTION_SHARE_BY, "Address", MCP_SHARE_BY_ADDRESS, NULL },
+        { MCP_OPTION_SHARE_BY, "off", MCP_SHARE_BY_OFF, NULL },
+        { MCP_OPTION_SHARE_BY, "1", -1, "invalid value" },
+        { MCP_OPTION_SHARE_BY, "", -1, "invalid value" },
+        { MCP_OPTION_MAX_PARTY_STREAMS, "7", 7, NULL },
+        { MCP_OPTION_MAX_PARTY_STREAMS, "share", 0, NULL },
+        { MCP_OPTION_MAX_PARTY_STREAMS, "0", -1, NULL },
+        { MCP_OPTION_MAX_PARTY_LISTENERS, "off", -1, NULL },
+        { MCP_OPTION_MAX_PARTY_VALUES, "64k", -1, "invalid number" },
+        { MCP_OPTION_MAX_PARTY_VALUES, "1073741825", -1,
+          "value must be between 0 and 1073741824" },
+        { MCP_OPTION_MAX_PARTY_BYTES, "64k", 65536, NULL },
+        { MCP_OPTION_MAX_PARTY_BYTES, "Share", 0, NULL },
+        { MCP_OPTION_MAX_PARTY_BYTES, "off", -1, NULL },
+        { MCP_OPTION_MAX_PARTY_BYTES, "1x", -1, "invalid value" }
     };
 
     int             rc;
@@ -247,7 +265,7 @@ set(void **state)
 
         assert_int_equal(rc, MCP_OK);
         assert_int_equal(o.value[cases[i].option], cases[i].value);
-        assert_int_equal(o.set, 1U << cases[i].option);
+        assert_int_equal(o.set, (uint64_t) 1 << cases[i].option);
 
         /* whatever the second one says */
 
@@ -317,6 +335,7 @@ defaults(void **state)
 
     assert_int_equal(e.session_lifetime, 24 * 3600000);
     assert_int_equal(e.stream_after, 1000);
+    assert_int_equal(e.policy_after, 50);
     assert_int_equal(e.close_after, 0);
     assert_int_equal(e.retry, 2000);
     assert_int_equal(e.keepalive, 15000);
@@ -327,7 +346,11 @@ defaults(void **state)
     assert_int_equal(e.max_events, 65536);
     assert_int_equal(e.stream_buffer, 8 * 1024 * 1024);
     assert_int_equal(e.max_session_streams, 1024);
-    assert_int_equal(e.max_principal_streams, 0);
+    assert_int_equal(e.share_by, MCP_SHARE_BY_PRINCIPAL);
+    assert_int_equal(e.max_party_streams, MCP_QUOTA_SHARE);
+    assert_int_equal(e.max_party_listeners, MCP_QUOTA_SHARE);
+    assert_int_equal(e.max_party_values, MCP_QUOTA_SHARE);
+    assert_int_equal(e.max_party_bytes, MCP_QUOTA_SHARE);
     assert_int_equal(e.max_message, 8 * 1024 * 1024);
     assert_int_equal(e.max_depth, 64);
     assert_int_equal(e.max_batch, 50);

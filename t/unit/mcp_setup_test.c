@@ -246,6 +246,32 @@ keys(void **state)
 
 
 static void
+room(void **state)
+{
+    mcp_setup_t  *s, *inner;
+
+    (void) state;
+
+    s = setup_new();
+    inner = setup_new();
+
+    /* 8m, if nothing is said, and as much again */
+
+    assert_int_equal(mcp_setup_fills_zone(s, 64 << 20), 0);
+    assert_int_equal(mcp_setup_fills_zone(s, 32 << 20), 1);
+
+    taken(mcp_setup_option(s, MCP_OPTION_STREAM_BUFFER, mcp_str("64k"),
+                           error));
+    mcp_setup_merge(inner, s);
+    assert_int_equal(mcp_setup_fills_zone(inner, 300 << 10), 0);
+    assert_int_equal(mcp_setup_fills_zone(inner, 256 << 10), 1);
+
+    mcp_setup_free(inner);
+    mcp_setup_free(s);
+}
+
+
+static void
 catalog(void **state)
 {
     mcp_setup_t  *s;
@@ -710,6 +736,7 @@ main(void)
         test(options),
         test(server),
         test(keys),
+        test(room),
         test(catalog),
         test(routes),
         test(link_origin),

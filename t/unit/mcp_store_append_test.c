@@ -162,6 +162,19 @@ test_bytes(void **state)
 }
 
 
+/* Whether a new call of nobody in particular would be kept. */
+static int
+admits(void)
+{
+    mcp_party_t    party;
+    unsigned char  session[MCP_DIGEST_LEN] = { 0 };
+
+    memset(&party, 0, sizeof(party));
+
+    return mcp_store_admits(S0, session, 0, &party);
+}
+
+
 static void
 test_full(void **state)
 {
@@ -198,7 +211,7 @@ test_full(void **state)
 
     store_spec(&spec, 200, 3);
     store_create(&d, 0, &spec, &ref);
-    assert_int_equal(mcp_store_has_room(S0), 1);
+    assert_int_equal(admits(), MCP_OK);
 
     for (n = 0; store_counter(&d, MCP_COUNT_STREAMS_EVICTED) < 2; n++) {
         assert_int_equal(store_say(&d, 0, &ref, store_message(n, 3000), -1,
@@ -233,15 +246,14 @@ test_full(void **state)
     store_sound(&d);
     store_spec(&spec, 300, 4);
     assert_int_equal(mcp_store_create(S0, &spec, 1, &other), MCP_ERR_FULL);
-    assert_int_equal(mcp_store_has_room(S0), 0);
+    assert_int_equal(admits(), MCP_ERR_FULL);
     assert_int_equal(store_say(&d, 0, &run[0], store_message(n, 100000), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_FULL);
 
     /* but those that run can end, be cancelled, taken over */
 
     for (i = 1; i < 5; i++) {
-        assert_int_equal(mcp_store_post(S0, &run[i], MCP_POST_CANCEL, 0,
-                                        mcp_null_str), MCP_OK);
+        assert_int_equal(mcp_store_cancel(S0, &run[i], 1), MCP_OK);
         assert_int_equal(mcp_store_post(S0, &run[i], MCP_POST_INPUT, 0,
                                         store_message(1, 600)), MCP_ERR_FULL);
         assert_int_equal(mcp_store_watch(S0, &run[i], 5, 0, &cursor, &taken),
@@ -252,7 +264,8 @@ test_full(void **state)
                                    MCP_STATE_COMPLETED), MCP_OK);
     }
 
-    assert_int_equal(mcp_store_value_set(S0, 'd', spec.session, 1, 0), MCP_OK);
+    assert_int_equal(mcp_store_value_set(S0, 'd', spec.session, 1, 0, NULL),
+                     MCP_OK);
     mcp_store_value_delete(S0, 'd', spec.session);
     store_sound(&d);
 
@@ -269,7 +282,7 @@ test_full(void **state)
     assert_int_equal(wake.ref.index, run[0].index);
     assert_int_equal(store_say(&d, 0, &run[0], store_message(n, 100000), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
-    assert_int_equal(mcp_store_has_room(S0), 1);
+    assert_int_equal(admits(), MCP_OK);
 }
 
 

@@ -128,13 +128,13 @@ test_private(void **state)
     parts[0] = mcp_str("tag");
     parts[1] = store_message(1, 700000);       /* several holds of the lock */
 
-    assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, &a), MCP_OK);
-    assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, &b), MCP_OK);
+    assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, NULL, &a), MCP_OK);
+    assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, NULL, &b), MCP_OK);
     store_sound(&d);
 
     /* there is no room for a third: nothing of it stays */
 
-    assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, &c),
+    assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, NULL, &c),
                      MCP_ERR_FULL);
     store_sound(&d);
     assert_int_equal(mcp_store_room(S0->head, 1), room - a.count - b.count);
@@ -154,7 +154,7 @@ test_private(void **state)
 
     mcp_store_bury(S1, 0, 100);
     assert_int_equal(mcp_store_room(S0->head, 1), room);
-    assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, &c),
+    assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, NULL, &c),
                      MCP_ERR_INTERNAL);
     assert_int_equal(mcp_store_enter(S0, &op), MCP_OK);
     assert_int_equal(mcp_store_private_claim(&op, &b), MCP_ERR_INTERNAL);

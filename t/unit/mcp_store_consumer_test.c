@@ -5,6 +5,10 @@
 #include "store_fixture.h"
 
 
+#define STREAMS  8
+#define KNOWN    64
+
+
 /* Reading while the stream grows, its start is dropped, and the store is
  * repaired in between. */
 static void
@@ -150,12 +154,163 @@ test_takeover(void **state)
 }
 
 
+/* Only bytes of that stream: what each says is one byte, which no other
+ * does. */
+static void
+only_of(const char *text, size_t len, unsigned stream)
+{
+    size_t  i;
+
+    for (i = 0; i < len; i++) {
+        if ((text[i] & 0x80) && (text[i] & 0x7f) != (char) stream) {
+            fail_msg("stream %u is read in stream %u", text[i] & 0x7f,
+                     stream);
+        }
+    }
+}
+
+
+static unsigned
+random_next(uint64_t *random)
+{
+    *random = *random * 6364136223846793005ULL + 1442695040888963407ULL;
+
+    return (unsigned) (*random >> 33);
+}
+
+
+/* What a cursor might be: another's, one of before, or any numbers. */
+static void
+cursor_distort(mcp_cursor_t *cursor, const mcp_cursor_t *other,
+    uint64_t *random)
+{
+    unsigned  n, bits;
+
+    bits = random_next(random);
+    n = random_next(random);
+    n = bits & 64 ? n % 5000 : bits & 128 ? n % 64 : n;
+
+    *cursor = bits & 256 ? *other : *cursor;
+    cursor->seq = bits & 1 ? other->seq : bits & 512 ? n : cursor->seq;
+    cursor->chunk = bits & 2 ? n : bits & 1024 ? other->chunk : cursor->chunk;
+    cursor->offset = bits & 4 ? n % 1000 : cursor->offset;
+    cursor->done = bits & 8 ? n : cursor->done;
+    cursor->left = bits & 16 ? n : cursor->left;
+    cursor->check = bits & 32 ? other->check : cursor->check;
+}
+
+
+/* Cursors that nobody has made: nothing is read but what is the stream's, or
+ * nothing at all, and nothing is spoilt. */
+static void
+test_hostile(void **state)
+{
+    int                rc, taken;
+    char              *buf;
+    size_t             len, cap;
+    uint64_t           random;
+    unsigned           i, k, n, round;
+    mcp_cursor_t       cursor, known[KNOWN];
+    mcp_stream_ref_t   ref[STREAMS], bad;
+    mcp_stream_spec_t  spec;
+
+    static char  text[4000];
+
+    (void) state;
+
+    random = 20251125;
+    memset(known, 0, sizeof(known));
+
+    for (i = 0; i < STREAMS; i++) {
+        store_spec(&spec, i + 1, 1);
+        spec.max_events = 40;
+        spec.kind = i & 1 ? MCP_STREAM_LISTEN : MCP_STREAM_CALL;
+        store_create(&d, 0, &spec, &ref[i]);
+    }
+
+    for (round = 0; round < 20000; round++) {
+        i = random_next(&random) % STREAMS;
+
+        if (round % 4 == 0) {
+            n = random_next(&random) % (round % 3 ? 100 : sizeof(text));
+            memset(text, (int) (0x80 | i), n);
+            store_say(&d, 0, &ref[i], (mcp_str_t) { text, n }, -1,
+                      MCP_STATE_PROCESSING);
+        }
+
+        rc = mcp_store_watch(S1, &ref[i], 1, random_next(&random) % 200,
+                             &cursor, &taken);
+        assert_true(rc == MCP_OK || rc == MCP_ERR_PURGED
+                    || rc == MCP_ERR_NOT_FOUND);
+
+        /* one good step, which may end in the middle of an event */
+
+        cap = MCP_STORE_READ_MIN + random_next(&random) % 1000;
+        buf = malloc(cap);
+        assert_non_null(buf);
+
+        if (rc == MCP_OK) {
+            rc = mcp_store_read(S1, &ref[i], 1, &cursor, cursor.seq, buf, cap,
+                                &len);
+            only_of(buf, len, i);
+        }
+
+        k = random_next(&random) % KNOWN;
+        cursor_distort(&cursor, &known[random_next(&random) % KNOWN],
+                       &random);
+
+        if (rc == MCP_OK) {
+            known[k] = cursor;
+        }
+
+        bad = ref[i];
+        bad.index = round % 7 ? bad.index : random_next(&random) % 5000;
+
+        for (n = 0; n < 5; n++) {
+            rc = mcp_store_read(S1, &bad, 1, &cursor,
+                                random_next(&random) % 300, buf, cap, &len);
+            assert_true(len <= cap);
+            only_of(buf, len, i);
+
+            if (rc != MCP_OK) {
+                assert_int_equal(len, 0);
+                assert_true(rc == MCP_AGAIN || rc == MCP_ERR_PURGED
+                            || rc == MCP_ERR_NOT_FOUND
+                            || rc == MCP_ERR_DENIED);
+                break;
+            }
+        }
+
+        free(buf);
+
+        if (round % 500 == 0) {
+            store_sound(&d);
+        }
+
+        /* one with the same id again, as a listener has */
+
+        if (round % 61 == 0) {
+            mcp_store_free(S0, &ref[i]);
+            store_spec(&spec, i + 1, 1);
+            spec.max_events = 40;
+            spec.kind = i & 1 ? MCP_STREAM_LISTEN : MCP_STREAM_CALL;
+            assert_int_equal(mcp_store_create(S0, &spec, round, &ref[i]),
+                             MCP_OK);
+        }
+
+        store_drain(&d, 0, NULL);
+        store_drain(&d, 1, NULL);
+    }
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         store_test(test_follow),
         store_test(test_takeover),
+        store_test(test_hostile),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,7 +113,7 @@ worker_find(worker_t *w, entry_t *e, mcp_stream_info_t *info)
     store_spec(&spec, 0, 0);
     *(uint64_t *) spec.id = atomic_load(&e->id);
 
-    return mcp_store_find(&w->store, spec.id, info);
+    return mcp_store_find(&w->store, spec.id, 0, info);
 }
 
 
@@ -246,7 +246,7 @@ worker_listener(worker_t *w)
     spec.kind = MCP_STREAM_LISTEN;
     spec.max_events = 20;
 
-    if (mcp_store_find(&w->store, spec.id, &info) != MCP_OK) {
+    if (mcp_store_find(&w->store, spec.id, 0, &info) != MCP_OK) {
         if (mcp_store_create(&w->store, &spec, 1, &ref) != MCP_OK) {
             return;
         }
@@ -305,16 +305,20 @@ static void
 worker_value(worker_t *w)
 {
     uint32_t       value;
+    mcp_party_t    party = { .id = { 1 }, .values = 20 };
     unsigned char  key[MCP_DIGEST_LEN];
 
     memset(key, (int) (draw(&w->seed) % 100), sizeof(key));
 
-    switch (draw(&w->seed) % 3) {
+    switch (draw(&w->seed) % 4) {
     case 0:
-        mcp_store_value_set(&w->store, 'a', key, key[0], 0);
+        mcp_store_value_set(&w->store, 'a', key, key[0], 0, NULL);
         break;
     case 1:
         mcp_store_value_delete(&w->store, 'a', key);
+        break;
+    case 2:
+        mcp_store_value_push(&w->store, 'a', key, key[0], 0, &party);
         break;
     default:
         if (mcp_store_value_get(&w->store, 'a', key, 1, &value) == MCP_OK
@@ -447,7 +451,7 @@ check_entry(mcp_store_t *store, entry_t *e)
         return;                        /* over, or freed */
     }
 
-    rc = mcp_store_find(store, e->ref.id, &info);
+    rc = mcp_store_find(store, e->ref.id, 0, &info);
 
     if (rc != MCP_OK) {
         if (e->live == 1) {

@@ -14,6 +14,7 @@ test_inbox(void **state)
     mcp_post_e         type;
     mcp_stream_ref_t   ref;
     mcp_store_wake_t   wake;
+    mcp_stream_info_t  info;
     mcp_stream_spec_t  spec;
 
     (void) state;
@@ -25,7 +26,7 @@ test_inbox(void **state)
     assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &data), MCP_AGAIN);
 
     for (i = 0; i < N_LENGTHS - 4; i++) {
-        assert_int_equal(mcp_store_post(S1, &ref, MCP_POST_CANCEL + i % 3,
+        assert_int_equal(mcp_store_post(S1, &ref, MCP_POST_INPUT + i % 2,
                                         i * 1000ULL,
                                         store_message(i, lengths[i])),
                          MCP_OK);
@@ -50,7 +51,7 @@ test_inbox(void **state)
         data.len = 0;
         d.died = i % 3 == 0;
         assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &data), MCP_OK);
-        assert_int_equal(type, MCP_POST_CANCEL + i % 3);
+        assert_int_equal(type, MCP_POST_INPUT + i % 2);
         assert_int_equal(tag, i * 1000);
         assert_int_equal(data.len, lengths[i]);
         assert_memory_equal(data.data, store_message(i, lengths[i]).data,
@@ -60,7 +61,7 @@ test_inbox(void **state)
 
     assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &data), MCP_AGAIN);
 
-    /* the limit; a cancel may go somewhat beyond it */
+    /* the limit; a cancel has none */
 
     while (mcp_store_post(S1, &ref, MCP_POST_INPUT, 1, store_message(1, 1000))
            == MCP_OK)
@@ -70,14 +71,43 @@ test_inbox(void **state)
 
     assert_int_equal(mcp_store_post(S1, &ref, MCP_POST_PUBLISH, 1,
                                     store_message(1, 100000)), MCP_ERR_LIMIT);
-    assert_int_equal(mcp_store_post(S1, &ref, MCP_POST_CANCEL, 1,
-                                    store_message(1, 1000)), MCP_OK);
+    store_drain(&d, 0, NULL);
+    d.woken[0] = 0;
 
-    for (i = 0; mcp_store_post(S1, &ref, MCP_POST_CANCEL, 1, mcp_null_str)
-                == MCP_OK; i++)
-    {
-        assert_true(i < 300);
+    for (i = 0; i < 64; i += 21) {
+        assert_int_equal(mcp_store_cancel(S1, &ref, (uint64_t) 1 << i),
+                         MCP_OK);
     }
+
+    store_sound(&d);
+    assert_int_equal(d.woken[0], 1);
+    assert_int_equal(store_drain(&d, 0, &wake), 1);
+    assert_int_equal(wake.owner, 1);
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_int_equal(info.cancelled, 0x8000040000200001);
+    assert_int_equal(mcp_store_take_cancelled(S0, &ref), info.cancelled);
+    assert_int_equal(mcp_store_take_cancelled(S0, &ref), 0);
+
+    /* its owner is not through with it before it has looked into the inbox */
+
+    do {
+        assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+        assert_int_equal(info.cancelled, 0);
+        assert_int_equal(info.posted, 1);
+        data.len = 0;
+    } while (mcp_store_take(S0, &ref, &type, &tag, &data) == MCP_OK);
+
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_int_equal(info.posted, 0);
+
+    /* one that is over forgets it */
+
+    assert_int_equal(mcp_store_cancel(S1, &ref, 1), MCP_OK);
+    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED),
+                     MCP_OK);
+    store_sound(&d);
+    assert_int_equal(mcp_store_take_cancelled(S0, &ref), 0);
+    assert_int_equal(mcp_store_cancel(S1, &ref, 1), MCP_ERR_NOT_FOUND);
 
     mcp_buf_free(&data);
 }
@@ -131,12 +161,14 @@ test_refused(void **state)
         assert_int_equal(mcp_store_post(S1, &none, MCP_POST_INPUT, 1,
                                         store_message(1, 140000)),
                          MCP_ERR_NOT_FOUND);
-        assert_int_equal(mcp_store_post(S1, &listener, MCP_POST_CANCEL, 1,
+        assert_int_equal(mcp_store_post(S1, &listener, MCP_POST_INPUT, 1,
                                         store_message(1, 140000)),
                          MCP_ERR_NOT_FOUND);
-        assert_int_equal(mcp_store_post(S1, &over, MCP_POST_CANCEL, 1,
+        assert_int_equal(mcp_store_cancel(S1, &listener, 1), MCP_ERR_NOT_FOUND);
+        assert_int_equal(mcp_store_post(S1, &over, MCP_POST_INPUT, 1,
                                         store_message(1, 140000)),
                          MCP_ERR_NOT_FOUND);
+        assert_int_equal(mcp_store_cancel(S1, &over, 1), MCP_ERR_NOT_FOUND);
     }
 
     assert_int_equal(store_counter(&d, MCP_COUNT_STREAMS_EVICTED), 0);

@@ -130,7 +130,7 @@ scene_make(scene_t *scene, void *region)
 
     for (i = 0; i < 12; i++) {
         memset(key, (int) i, sizeof(key));
-        mcp_store_value_set(&a, 'v', key, i, i < 6 ? 10 : 0);
+        mcp_store_value_set(&a, 'v', key, i, i < 6 ? 10 : 0, NULL);
         mcp_store_subscribe(&a, &scene->ref[4 + i % 2], key);
     }
 
@@ -138,7 +138,7 @@ scene_make(scene_t *scene, void *region)
     mcp_store_subscribe(&a, &scene->ref[5], key);
     mcp_store_post(&b, &scene->ref[0], MCP_POST_INPUT, 1,
                    store_message(1, 700));
-    mcp_store_post(&b, &scene->ref[0], MCP_POST_CANCEL, 2, mcp_null_str);
+    mcp_store_cancel(&b, &scene->ref[0], 4);
 }
 
 
@@ -345,6 +345,7 @@ op_post(mcp_store_t *a, scene_t *s)
 {
     mcp_store_post(a, &s->ref[1], MCP_POST_PUBLISH, 1,
                    store_message(1, 1500));
+    mcp_store_cancel(a, &s->ref[1], 2);
 }
 
 
@@ -367,15 +368,23 @@ static void
 op_values(mcp_store_t *a, scene_t *s)
 {
     unsigned       i;
+    mcp_party_t    party = { .id = { 1 }, .values = 2 };
     unsigned char  key[MCP_DIGEST_LEN];
 
     (void) s;
 
     for (i = 8; i < 16; i++) {
         memset(key, (int) i, sizeof(key));
-        mcp_store_value_set(a, 'v', key, i, 0);
+        mcp_store_value_set(a, 'v', key, i, 0, NULL);
         mcp_store_value_delete(a, 'v', key);
     }
+
+    for (i = 16; i < 20; i++) {
+        memset(key, (int) i, sizeof(key));
+        mcp_store_value_push(a, 'v', key, i, 0, &party);
+    }
+
+    mcp_store_value_delete(a, 'v', key);
 }
 
 
@@ -479,7 +488,7 @@ static const operation_t  operations[] = {
     { "values", op_values, 0, 0 },
     { "subscribe", op_subscribe, 0, 0 },
     { "publish", op_publish, 3 << 4, 0 },
-    { "sweep", op_sweep, 0, 1 << 3 },
+    { "sweep", op_sweep, 0, 1 << 3 | 3 << 4 },
     { "bury and adopt", op_bury, 0, 0 },
     { "drain", op_drain, 0, 0 },
     { "repair", op_repair, 0, 0 },

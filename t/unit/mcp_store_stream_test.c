@@ -28,7 +28,7 @@ test_create_and_find(void **state)
     assert_int_equal(mcp_store_create(S0, &spec, 77, &other),
                      MCP_ERR_EXISTS);
 
-    assert_int_equal(mcp_store_find(S1, spec.id, &info), MCP_OK);
+    assert_int_equal(mcp_store_find(S1, spec.id, 0, &info), MCP_OK);
     assert_int_equal(info.ref.index, ref.index);
     assert_memory_equal(info.ref.id, spec.id, MCP_STREAM_ID_LEN);
     assert_memory_equal(info.session, spec.session, MCP_DIGEST_LEN);
@@ -47,7 +47,7 @@ test_create_and_find(void **state)
     assert_memory_equal(info.name, name, 126);
 
     spec.id[3]++;
-    assert_int_equal(mcp_store_find(S1, spec.id, &info), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_find(S1, spec.id, 0, &info), MCP_ERR_NOT_FOUND);
     memcpy(other.id, spec.id, MCP_STREAM_ID_LEN);
     other.index = ref.index;
     assert_int_equal(mcp_store_info(S1, &other, &info), MCP_ERR_NOT_FOUND);
@@ -221,6 +221,7 @@ test_crowd(void **state)
     for (i = 0; i < 3; i++) {
         store_spec(&spec, i, 1);
         spec.session_limit = 3;
+        memset(spec.party.id, 8, MCP_DIGEST_LEN);
         store_create(&d, 0, &spec, &ref[i]);
     }
 
@@ -231,11 +232,12 @@ test_crowd(void **state)
     assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_OK);
     mcp_store_free(S0, &ref[3]);
 
-    spec.principal_limit = 3;
+    memset(spec.party.id, 8, MCP_DIGEST_LEN);
+    spec.party.streams = 3;
     assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_ERR_LIMIT);
 
     /* nobody in particular has no limit */
-    memset(spec.principal, 0, MCP_DIGEST_LEN);
+    memset(spec.party.id, 0, MCP_DIGEST_LEN);
     memset(spec.session, 0, MCP_DIGEST_LEN);
     assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_OK);
     mcp_store_free(S0, &ref[3]);
@@ -244,7 +246,8 @@ test_crowd(void **state)
 
     store_spec(&spec, 9, 1);
     spec.session_limit = 3;
-    spec.principal_limit = 3;
+    memset(spec.party.id, 8, MCP_DIGEST_LEN);
+    spec.party.streams = 3;
     assert_int_equal(store_say(&d, 0, &ref[1], mcp_str("{}"), 0,
                                MCP_STATE_COMPLETED), MCP_OK);
     assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_ERR_LIMIT);
@@ -308,7 +311,7 @@ test_states(void **state)
                      MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED),
                      MCP_OK);
-    assert_int_equal(mcp_store_post(S1, &ref, MCP_POST_CANCEL, 0,
+    assert_int_equal(mcp_store_post(S1, &ref, MCP_POST_INPUT, 0,
                                     mcp_null_str), MCP_ERR_NOT_FOUND);
     mcp_buf_init(&data, &d.tm.mem, 100);
     assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &data), MCP_AGAIN);
@@ -455,15 +458,28 @@ test_promised(void **state)
         mcp_store_unwatch(S1, &ref, 5, 1, 1000000);
 
         if (promised == 2) {
-            mcp_store_touch(S0, &ref, 1005000);
-            mcp_store_sweep(S0, 1064999, UINT32_MAX, NULL, NULL);
+            /* asked after, which changes nothing any more, and confirmed */
+
+            mcp_store_touch(S0, &ref, 1055000);
+            assert_int_equal(mcp_store_acknowledge(S0, &ref, 2),
+                             MCP_ERR_NOT_FOUND);
+            mcp_store_sweep(S0, 1059999, UINT32_MAX, NULL, NULL);
             assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
-            assert_int_equal(mcp_store_confirm(S0, &ref, 1), MCP_OK);
-            mcp_store_touch(S0, &ref, 1064999);
+            assert_int_equal(mcp_store_acknowledge(S0, &ref, 1), MCP_OK);
+            assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+            assert_int_equal(info.first_seq, 1);
+            assert_int_equal(info.confirmed_seq, 1);
 
         } else if (promised == 1) {
             mcp_store_sweep(S0, 1059999, UINT32_MAX, NULL, NULL);
-            assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+            assert_int_equal(mcp_store_find(S0, spec.id, 1059999, &info),
+                             MCP_OK);
+
+            /* gone for who finds it, whether a sweep has come by or not */
+
+            assert_int_equal(mcp_store_find(S0, spec.id, 1060000, &info),
+                             MCP_ERR_NOT_FOUND);
+            assert_int_equal(mcp_store_find(S0, spec.id, 0, &info), MCP_OK);
             mcp_store_sweep(S0, 1060000, UINT32_MAX, NULL, NULL);
 
         } else {

@@ -6,6 +6,7 @@
 
 #include "test_env.h"
 
+#include "../../shared/mcp_base64.h"
 #include "../../shared/mcp_token.h"
 
 
@@ -309,6 +310,320 @@ token_key_ids_collide(void **state)
 }
 
 
+/* --- sealed ones --- */
+
+static mcp_str_t
+seal(const mcp_keys_t *keys, mcp_str_t bound, mcp_str_t data, mcp_buf_t *out)
+{
+    size_t         i, start;
+    unsigned char  nonce[MCP_SEAL_NONCE_LEN];
+
+    for (i = 0; i < sizeof(nonce); i++) {
+        nonce[i] = (unsigned char) i;
+    }
+
+    start = out->len;
+    assert_int_equal(mcp_token_seal(keys, 'x', bound, data, nonce, out),
+                     MCP_OK);
+
+    return (mcp_str_t) { out->data + start, out->len - start };
+}
+
+
+/* What it opens to, or the error. */
+static int
+opens(test_mem_t *tm, const mcp_keys_t *keys, char purpose, mcp_str_t bound,
+    mcp_str_t text, mcp_str_t is)
+{
+    int          rc;
+    mcp_str_t    data;
+    mcp_arena_t  arena;
+
+    mcp_arena_init(&arena, &tm->mem);
+    rc = mcp_token_open(keys, purpose, bound, text, &arena, &data);
+
+    if (rc == MCP_OK) {
+        assert_true(mcp_str_eq(data, is));
+    }
+
+    mcp_arena_destroy(&arena);
+
+    return rc;
+}
+
+
+/* Against an independent implementation (Node's crypto). */
+static void
+seal_is_as_documented(void **state)
+{
+    mcp_buf_t   out;
+    test_mem_t  tm;
+    mcp_keys_t  keys;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    keys_init(&keys, KEY_A, NULL);
+    mcp_buf_init(&out, &tm.mem, 4096);
+
+    assert_str_is(seal(&keys, mcp_str("bound"), mcp_str("page 2"), &out),
+                  "7QABAgMEBQYHCAkKCwwNDg8QERITFBUWFzX_Zm8D8n9Vw16OOynTjoGCbUWI"
+                  "Hp0");
+    mcp_buf_free(&out);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+seal_round_trip(void **state)
+{
+    static const size_t  lens[] = {
+        0, 1, 2, 3, 15, 16, 17, 300, 5000, MCP_SEAL_MAX_DATA
+    };
+
+    char          *data;
+    size_t         i;
+    mcp_buf_t      out;
+    mcp_str_t      text, part;
+    test_mem_t     tm;
+    mcp_keys_t     keys, none;
+    unsigned char  nonce[MCP_SEAL_NONCE_LEN] = { 0 };
+
+    (void) state;
+
+    test_mem_init(&tm);
+    keys_init(&keys, KEY_A, NULL);
+    memset(&none, 0, sizeof(none));
+    mcp_buf_init(&out, &tm.mem, SIZE_MAX / 2);
+    data = malloc(MCP_SEAL_MAX_DATA + 1);
+    assert_non_null(data);
+
+    for (i = 0; i < MCP_SEAL_MAX_DATA + 1; i++) {
+        data[i] = (char) (i * 7);
+    }
+
+    for (i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+        out.len = 0;
+        mcp_buf_lit(&out, "before ");
+        part = (mcp_str_t) { data, lens[i] };
+        text = seal(&keys, mcp_str("bound"), part, &out);
+        assert_memory_equal(out.data, "before ", 7);
+
+        assert_int_equal(opens(&tm, &keys, 'x', mcp_str("bound"), text, part),
+                         MCP_OK);
+        assert_int_equal(opens(&tm, &keys, 'y', mcp_str("bound"), text, part),
+                         MCP_ERR_DENIED);
+        assert_int_equal(opens(&tm, &keys, 'x', mcp_str("bounD"), text, part),
+                         MCP_ERR_DENIED);
+        assert_int_equal(opens(&tm, &keys, 'x', mcp_null_str, text, part),
+                         MCP_ERR_DENIED);
+    }
+
+    /* too long, and without a key */
+
+    out.len = 0;
+    part = (mcp_str_t) { data, MCP_SEAL_MAX_DATA + 1 };
+    assert_int_equal(mcp_token_seal(&keys, 'x', mcp_null_str, part, nonce,
+                                    &out), MCP_ERR_LIMIT);
+    assert_int_equal(mcp_token_seal(&keys, 'x', part, mcp_null_str, nonce,
+                                    &out), MCP_ERR_LIMIT);
+    assert_int_equal(mcp_token_seal(&none, 'x', mcp_null_str, mcp_null_str,
+                                    nonce, &out), MCP_ERR_INTERNAL);
+    assert_int_equal(out.len, 0);
+
+    free(data);
+    mcp_buf_free(&out);
+    assert_int_equal(tm.live, 0);
+}
+
+
+/* Nothing of it shows, and the same sealed anew is another text. */
+static void
+seal_hides(void **state)
+{
+    size_t         i;
+    char           raw[128];
+    mcp_buf_t      out;
+    mcp_str_t      one, two;
+    test_mem_t     tm;
+    mcp_keys_t     keys;
+    unsigned char  nonce[MCP_SEAL_NONCE_LEN] = { 0 };
+
+    (void) state;
+
+    test_mem_init(&tm);
+    keys_init(&keys, KEY_A, NULL);
+    mcp_buf_init(&out, &tm.mem, 4096);
+    mcp_buf_reserve(&out, 2000);
+    one = seal(&keys, mcp_null_str, mcp_str("aaaaaaaaaaaaaaaa"), &out);
+    assert_int_equal(mcp_token_seal(&keys, 'x', mcp_null_str,
+                                    mcp_str("aaaaaaaaaaaaaaaa"), nonce, &out),
+                     MCP_OK);
+    two = (mcp_str_t) { one.data + one.len, out.len - one.len };
+    assert_int_equal(one.len, two.len);
+
+    mcp_base64url_encode(raw, "aaaaaaaaaaaaaaa", 15);
+
+    for (i = 0; i + 8 <= one.len; i++) {
+        assert_memory_not_equal(one.data + i, raw, 8);
+    }
+
+    /* behind the key's id: halves of the nonce, then what is hidden */
+
+    assert_memory_not_equal(one.data + 4, two.data + 4, 4);
+    assert_memory_not_equal(one.data + 36, two.data + 36, 20);
+
+    /* either half of the nonce alone makes another */
+
+    for (i = 0; i < MCP_SEAL_NONCE_LEN; i += MCP_SEAL_NONCE_LEN - 1) {
+        nonce[i] = 1;
+        out.len = one.len + two.len;
+        assert_int_equal(mcp_token_seal(&keys, 'x', mcp_null_str,
+                                        mcp_str("aaaaaaaaaaaaaaaa"), nonce,
+                                        &out),
+                         MCP_OK);
+        assert_memory_not_equal(two.data + 36, two.data + two.len + 36, 20);
+        nonce[i] = 0;
+    }
+
+    mcp_buf_free(&out);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+seal_no_bit_is_free(void **state)
+{
+    int         bit;
+    char        text[256], original;
+    size_t      i;
+    mcp_buf_t   out;
+    mcp_str_t   token, is;
+    test_mem_t  tm;
+    mcp_keys_t  keys;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    keys_init(&keys, KEY_A, KEY_B);
+    mcp_buf_init(&out, &tm.mem, 4096);
+    is = mcp_str("hello, world");
+    token = seal(&keys, mcp_str("bound"), is, &out);
+    memcpy(text, token.data, token.len);
+    token.data = text;
+
+    for (i = 0; i < token.len; i++) {
+        original = text[i];
+
+        for (bit = 0; bit < 8; bit++) {
+            text[i] = (char) (original ^ 1 << bit);
+            assert_true(opens(&tm, &keys, 'x', mcp_str("bound"), token, is)
+                        < 0);
+        }
+
+        text[i] = original;
+    }
+
+    assert_int_equal(opens(&tm, &keys, 'x', mcp_str("bound"), token, is),
+                     MCP_OK);
+
+    for (i = 0; i < token.len; i++) {
+        assert_true(opens(&tm, &keys, 'x', mcp_str("bound"),
+                          (mcp_str_t) { text, i }, is) < 0);
+    }
+
+    text[token.len] = 'A';
+    token.len++;
+    assert_true(opens(&tm, &keys, 'x', mcp_str("bound"), token, is) < 0);
+
+    /* nor is what was signed with the same key a sealed one, or the reverse */
+
+    assert_true(opens(&tm, &keys, 's', mcp_null_str,
+                      sign(&keys, 's', text, 60, text + 100), is) < 0);
+    assert_true(verify(&keys, 'x', (mcp_str_t) { out.data, out.len }) < 0);
+
+    mcp_buf_free(&out);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+seal_keys_rotate(void **state)
+{
+    mcp_buf_t   out;
+    mcp_str_t   text, is;
+    test_mem_t  tm;
+    mcp_keys_t  old, rotating, new;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    keys_init(&old, KEY_A, NULL);
+    keys_init(&rotating, KEY_B, KEY_A);
+    keys_init(&new, KEY_B, NULL);
+    mcp_buf_init(&out, &tm.mem, 4096);
+    is = mcp_str("x");
+
+    text = seal(&old, mcp_null_str, is, &out);
+    assert_int_equal(opens(&tm, &rotating, 'x', mcp_null_str, text, is),
+                     MCP_OK);
+    assert_int_equal(opens(&tm, &new, 'x', mcp_null_str, text, is),
+                     MCP_ERR_DENIED);
+
+    /* eight bits of id collide: both keys must be tried */
+
+    rotating.id[0] = rotating.id[1];
+    assert_int_equal(opens(&tm, &rotating, 'x', mcp_null_str, text, is),
+                     MCP_OK);
+    keys_init(&rotating, KEY_B, KEY_A);
+
+    out.len = 0;
+    text = seal(&rotating, mcp_null_str, is, &out);
+    assert_int_equal(opens(&tm, &new, 'x', mcp_null_str, text, is), MCP_OK);
+    assert_int_equal(opens(&tm, &old, 'x', mcp_null_str, text, is),
+                     MCP_ERR_DENIED);
+
+    mcp_buf_free(&out);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+seal_without_memory(void **state)
+{
+    mcp_buf_t      out;
+    mcp_str_t      text, is;
+    test_mem_t     tm;
+    mcp_keys_t     keys;
+    unsigned char  nonce[MCP_SEAL_NONCE_LEN] = { 0 };
+
+    (void) state;
+
+    test_mem_init(&tm);
+    keys_init(&keys, KEY_A, NULL);
+    mcp_buf_init(&out, &tm.mem, 4096);
+    is = mcp_str("x");
+
+    tm.fail_at = 1;
+    assert_int_equal(mcp_token_seal(&keys, 'x', mcp_null_str, is, nonce,
+                                    &out), MCP_ERR_MEMORY);
+    mcp_buf_free(&out);
+
+    mcp_buf_init(&out, &tm.mem, 4096);
+    text = seal(&keys, mcp_null_str, is, &out);
+    tm.fail_at = 1;
+    assert_int_equal(opens(&tm, &keys, 'x', mcp_null_str, text, is),
+                     MCP_ERR_MEMORY);
+    mcp_buf_free(&out);
+
+    mcp_buf_init(&out, &tm.mem, 50);
+    assert_int_equal(mcp_token_seal(&keys, 'x', mcp_null_str, is, nonce,
+                                    &out), MCP_ERR_LIMIT);
+    mcp_buf_free(&out);
+    assert_int_equal(tm.live, 0);
+}
+
+
 static void
 digest_of_parts(void **state)
 {
@@ -495,6 +810,12 @@ main(void)
         cmocka_unit_test(token_malformed),
         cmocka_unit_test(token_keys_rotate),
         cmocka_unit_test(token_key_ids_collide),
+        cmocka_unit_test(seal_is_as_documented),
+        cmocka_unit_test(seal_round_trip),
+        cmocka_unit_test(seal_hides),
+        cmocka_unit_test(seal_no_bit_is_free),
+        cmocka_unit_test(seal_keys_rotate),
+        cmocka_unit_test(seal_without_memory),
         cmocka_unit_test(digest_of_parts),
         cmocka_unit_test(secrets_are_compared),
         cmocka_unit_test(random_is_random),

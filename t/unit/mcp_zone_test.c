@@ -189,7 +189,7 @@ attach(void **state)
     /* what one writes the other finds, and is woken for */
 
     create(&one, 1, &ref);
-    assert_int_equal(mcp_store_find(&two, ref.id, &info), MCP_OK);
+    assert_int_equal(mcp_store_find(&two, ref.id, 0, &info), MCP_OK);
     assert_int_equal(mcp_store_watch(&two, &ref, 5, 0, &cursor, &taken),
                      MCP_OK);
     assert_int_equal(woken, 1U << 1);

@@ -47,7 +47,8 @@ typedef struct {
     uint64_t       seed;
     int            random_rc;      /* what env.random returns */
     unsigned       logged;
-    char           last[512];      /* the last line logged */
+    char           last[512];      /* the last line logged, but for info */
+    char           info[512];      /* the last one of info */
 } test_env_t;
 
 
@@ -127,10 +128,14 @@ test_env_log(void *ctx, mcp_log_level_e level, const char *line)
 {
     test_env_t  *te = ctx;
 
-    (void) level;
-
     te->logged++;
-    snprintf(te->last, sizeof(te->last), "%s", line);
+
+    if (level == MCP_LOG_INFO) {
+        snprintf(te->info, sizeof(te->info), "%s", line);
+
+    } else {
+        snprintf(te->last, sizeof(te->last), "%s", line);
+    }
 }
 
 

@@ -92,8 +92,9 @@ export class Caller {
         return new this(server, session ?? await this.session(server));
     }
 
-    static session(server, user = 'ann') {
+    static session(server, user = 'ann', version = '2025-11-25') {
         return server.session({
+            version,
             capabilities: { elicitation: {}, ...this.capabilities },
             headers: { 'X-User': user } });
     }

@@ -166,6 +166,16 @@ export class Fixture {
         }
     }
 
+    // the workers of older generations that do not yet know it
+
+    async serving() {
+        const names = await Promise.all([...this.retired].map(
+            (pid) => fs.readFile(`/proc/${pid}/cmdline`, 'utf8')
+                .catch(() => '')));
+
+        return names.filter((name) => this.is.serves(name));
+    }
+
     async works(pid) {
         const stat = await fs.readFile(`/proc/${pid}/stat`, 'utf8')
             .catch(() => '');

@@ -72,6 +72,7 @@ export class Call {
         this.tokens = [];
         this.floor = [0, 0];           // dropped up to: surely, perhaps
         this.turn = [0, 0];            // links of turns before are spent
+        this.confirmed = [0, 0];       // up to: surely, perhaps
         this.sent = [0, 0];            // according to the server
         this.newest = 0;               // the connection that has the stream
         this.completed = false;
@@ -83,6 +84,24 @@ export class Call {
 
     lost() {
         this.ghosts = Date.now() + 5000;
+    }
+
+    // its client has said that it has what is up to seq, or has used a link
+
+    confirm(seq, surely) {
+        this.confirmed[1] = Math.max(this.confirmed[1], seq);
+
+        if (surely) {
+            this.confirmed[0] = Math.max(this.confirmed[0], seq);
+        }
+    }
+
+    use({ turn }, surely) {
+        this.turn[1] = Math.max(this.turn[1], turn[1]);
+
+        if (surely) {
+            this.turn[0] = Math.max(this.turn[0], turn[0]);
+        }
     }
 
     get perhaps() {
@@ -283,7 +302,10 @@ export class Reader {
         assert.equal(this.interim, undefined, 'nothing after an interim result');
         assert.equal(this.refused, undefined, 'nothing after an error');
 
-        if (block.id === undefined && message.result?.nextResumeToken) {
+        // its id says that the request is answered: GET has nothing behind it
+
+        if (message.result?.nextResumeToken && (block.id === undefined
+            || this.begin(block.id) >= 2 ** 62)) {
             assert.ok(call.faces.interims);
             assert.equal(message.id, this.id);
             this.interim = message.result.nextResumeToken;

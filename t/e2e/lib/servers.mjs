@@ -47,7 +47,8 @@ function apacheName(name) {
  *   directive(name, value)   one line of configuration
  *   backend(name)            how a directive names a backend
  *   section(name, backend)   the location of a backend:
- *                            { fastcgi: socket or port, keep, script }
+ *                            { fastcgi: socket or port, keep, script }, or
+ *                            { http: socket }
  *   worker                   puts the process that answers into X-Worker
  *   sndbuf(bytes)            { listen, http }, for the sockets of clients
  *   pidfile, reload          of the master process, the signal
@@ -81,7 +82,18 @@ const nginx = {
         return { active, reading, writing, waiting };
     },
 
-    section(name, { fastcgi, keep, script }) {
+    section(name, { fastcgi, http, keep, script }) {
+        if (http) {
+            return {
+                server: `
+                    location @${name} {
+                        include ${root}/examples/mcp_proxy_params;
+                        proxy_buffering off;
+                        proxy_pass http://unix:${http}:;
+                    }`,
+            };
+        }
+
         const address = typeof fastcgi === 'number' ? `127.0.0.1:${fastcgi}`
                                                     : `unix:${fastcgi}`;
 
@@ -123,7 +135,17 @@ const apache = {
         ...Object.fromEntries([...text.matchAll(/^(\w+): (\d+)$/gm)]
             .map(([, name, n]) => [name, Number(n)])) }),
 
-    section(name, { fastcgi, keep, script = '' }) {
+    section(name, { fastcgi, http, keep, script = '' }) {
+        if (http) {
+            return {
+                server: `
+                    <Location "/mcp-backend/${name}">
+                        Include ${root}/examples/mcp_proxy.conf
+                        ProxyPass "unix:${http}|http://${name}/"
+                    </Location>`,
+            };
+        }
+
         const worker = typeof fastcgi === 'number'
             ? `fcgi://127.0.0.1:${fastcgi}` : `unix:${fastcgi}|fcgi://${name}`;
 

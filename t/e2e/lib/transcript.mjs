@@ -116,6 +116,7 @@ const NAMED = [
     ['session', /^mcp-session-id: (.+)$/gim],
     ['stream', /^id: (.+)\.\d+$/gm],
     ['stream', /"id":"([\w-]{22})\.\d+","method"/g],
+    ['page', /"nextResumeToken":"([^"]+)"/g],
     ['cursor', /"nextCursor":"([^"]+)"/g],
     ['call', /\\?"MCP_CALL\\?":\\?"([^"\\]+)/g],
     ['session of a call', /\\?"MCP_SESSION\\?":\\?"([^"\\]+)/g],

@@ -273,15 +273,16 @@ export class Answer {
 
 
 // cut: so many bytes of the body are taken; lose: the connection is dropped
-// after so many ms, or once that is resolved
+// after so many ms, or once that is resolved; localAddress: of the client
 
 export function request(port, { method = 'POST', path = '/mcp', headers = {},
-                                body = '', cut, lose, secure } = {}) {
+                                body = '', cut, lose, secure,
+                                localAddress } = {}) {
     return new Promise((resolve, reject) => {
         const socket = secure
             ? tls.connect({ port, host: '127.0.0.1',
                             rejectUnauthorized: false })
-            : net.connect(port, '127.0.0.1');
+            : net.connect({ port, host: '127.0.0.1', localAddress });
         const answer = new Answer(socket, cut);
         const reader = new Body((status, fields) => {
             answer.head(status, fields);

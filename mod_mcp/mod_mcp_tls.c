@@ -1,0 +1,151 @@
+/*
+ * Backend calls of clients that came over TLS.  Their connection is ours and
+ * has none, but what rewriting, access rules and backends ask is whether the
+ * client's had: so the answers are the client's, as they were when it called.
+ *
+ * SSLRequireSSL and SSLRequire ask nobody but mod_ssl.
+ */
+
+#include "mod_mcp.h"
+
+#include "ap_provider.h"
+#include "http_ssl.h"
+#include "mod_auth.h"
+
+#define VERIFY   "SSL_CLIENT_VERIFY"
+#define SUCCESS  "SUCCESS"
+
+/* mod_ssl's providers for Require, and what stands in their place */
+typedef struct {
+    const char *name;
+    authz_status (*check)(request_rec *r, const char *line,
+                          const void *parsed);
+    const authz_provider *before;
+    authz_provider provider;
+} require_t;
+
+static authz_status require_ssl(request_rec *r, const char *line,
+                                const void *parsed);
+static authz_status require_verified(request_rec *r, const char *line,
+                                     const void *parsed);
+
+static require_t requires[] = {
+    { .name = "ssl", .check = require_ssl },
+    { .name = "ssl-verify-client", .check = require_verified },
+};
+
+enum { SSL, VERIFIED, REQUIRES };
+
+void mod_mcp_tls_note(request_rec *r)
+{
+    mod_mcp_request_t *own = mod_mcp_request(r);
+    const char *verify;
+
+    own->secure = ap_ssl_conn_is_ssl(r->connection);
+
+    if (own->secure) {
+        verify = ap_ssl_var_lookup(r->pool, r->server, r->connection, r,
+                                   (char *)VERIFY);
+        own->verified = verify && strcmp(verify, SUCCESS) == 0;
+    }
+}
+
+/* The origin of a backend call whose connection c is, if it came over TLS. */
+static const mod_mcp_origin_t *secure_origin(const conn_rec *c)
+{
+    const mod_mcp_run_t *run = c ? mod_mcp_fetch_current(c) : NULL;
+
+    return run && run->origin->secure ? run->origin : NULL;
+}
+
+static int conn_is_ssl(conn_rec *c)
+{
+    return secure_origin(c) ? OK : DECLINED;
+}
+
+static const char *var_lookup(apr_pool_t *p, server_rec *s, conn_rec *c,
+                              request_rec *r, const char *name)
+{
+    const mod_mcp_origin_t *origin;
+
+    origin = secure_origin(c == NULL && r ? r->connection : c);
+
+    if (origin == NULL) {
+        return NULL;
+    }
+
+    if (strcasecmp(name, "HTTPS") == 0) {
+        return "on";
+    }
+
+    if (strcasecmp(name, VERIFY) == 0) {
+        return origin->verified ? SUCCESS : "NONE";
+    }
+
+    /* others, where "SSLOptions +StdEnvVars" has made them known */
+
+    return strncasecmp(name, "SSL_", 4) == 0
+               ? apr_table_get(origin->env, name) : NULL;
+}
+
+static const char *http_scheme(const request_rec *r)
+{
+    return secure_origin(r->connection) ? "https" : NULL;
+}
+
+static apr_port_t default_port(const request_rec *r)
+{
+    return secure_origin(r->connection) ? 443 : 0;
+}
+
+static authz_status require_ssl(request_rec *r, const char *line,
+                                const void *parsed)
+{
+    if (secure_origin(r->connection)) {
+        return AUTHZ_GRANTED;
+    }
+
+    return requires[SSL].before->check_authorization(r, line, parsed);
+}
+
+static authz_status require_verified(request_rec *r, const char *line,
+                                     const void *parsed)
+{
+    const mod_mcp_origin_t *origin = secure_origin(r->connection);
+
+    if (origin) {
+        return origin->verified ? AUTHZ_GRANTED : AUTHZ_DENIED;
+    }
+
+    return requires[VERIFIED].before->check_authorization(r, line, parsed);
+}
+
+/* pre_config: mod_ssl is loaded, and no Require is read yet. */
+void mod_mcp_tls_init(apr_pool_t *pconf)
+{
+    require_t *require;
+
+    for (require = requires; require < requires + REQUIRES; require++) {
+        require->before = ap_lookup_provider(AUTHZ_PROVIDER_GROUP,
+                                             require->name,
+                                             AUTHZ_PROVIDER_VERSION);
+
+        if (require->before == NULL || require->before == &require->provider) {
+            continue;
+        }
+
+        require->provider = *require->before;
+        require->provider.check_authorization = require->check;
+
+        ap_register_provider(pconf, AUTHZ_PROVIDER_GROUP, require->name,
+                             AUTHZ_PROVIDER_VERSION, &require->provider);
+    }
+}
+
+void mod_mcp_tls_register(void)
+{
+    ap_hook_ssl_conn_is_ssl(conn_is_ssl, NULL, NULL, APR_HOOK_FIRST);
+    ap_hook_ssl_var_lookup(var_lookup, NULL, NULL, APR_HOOK_FIRST);
+    ap_hook_http_scheme(http_scheme, NULL, NULL, APR_HOOK_FIRST);
+    ap_hook_default_port(default_port, NULL, NULL, APR_HOOK_FIRST);
+}

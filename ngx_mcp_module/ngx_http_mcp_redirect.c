@@ -1,0 +1,119 @@
+
+/*
+ * X-Accel-Redirect in the answer of a backend: it is an internal redirect, and
+ * so leads to whatever is marked "internal", files and servers that no tool
+ * was meant to have.  On our connections it leads to locations of backends
+ * only.  What the operator has written ("error_page", "rewrite") leads where
+ * it says.
+ */
+
+
+#include "ngx_http_mcp_call.h"
+
+
+/* One that has not been looked at yet. */
+static ngx_http_mcp_invocation_t *
+ngx_http_mcp_redirect_pending(ngx_http_request_t *r)
+{
+    ngx_http_upstream_t        *u;
+    ngx_http_mcp_invocation_t  *inv;
+
+    inv = ngx_http_mcp_call_invocation(r);
+
+    if (inv == NULL || r != r->main) {
+        return NULL;
+    }
+
+    u = r->upstream;
+
+    if (u == NULL || u->headers_in.x_accel_redirect == NULL
+        || u == inv->redirect)
+    {
+        return NULL;
+    }
+
+    return inv;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_redirect_refuse(ngx_http_request_t *r,
+    ngx_http_mcp_invocation_t *inv)
+{
+    ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                  "X-Accel-Redirect to \"%V\" leads out of the locations of "
+                  "MCP backends",
+                  &r->upstream->headers_in.x_accel_redirect->value);
+
+    inv->fault = MCP_FAULT_BACKEND_FAILED;
+    inv->detail = "redirected out of the locations of backends";
+
+    /* not by a page: "error_page" would lead there as well */
+
+    return NGX_ERROR;
+}
+
+
+/* Comes before any of its location: such a redirect has no name, so that it is
+ * none of a backend. */
+static ngx_int_t
+ngx_http_mcp_redirect_server_handler(ngx_http_request_t *r)
+{
+    ngx_http_mcp_invocation_t  *inv;
+
+    inv = ngx_http_mcp_redirect_pending(r);
+
+    return inv ? ngx_http_mcp_redirect_refuse(r, inv) : NGX_DECLINED;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_redirect_handler(ngx_http_request_t *r)
+{
+    ngx_http_mcp_loc_conf_t    *mlcf;
+    ngx_http_mcp_invocation_t  *inv;
+
+    inv = ngx_http_mcp_redirect_pending(r);
+
+    if (inv == NULL) {
+        return NGX_DECLINED;
+    }
+
+    mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
+
+    if (!mlcf->is_backend) {
+        return ngx_http_mcp_redirect_refuse(r, inv);
+    }
+
+    inv->redirect = r->upstream;
+
+    return NGX_DECLINED;
+}
+
+
+ngx_int_t
+ngx_http_mcp_redirect_init(ngx_conf_t *cf)
+{
+    ngx_http_handler_pt        *h;
+    ngx_http_core_main_conf_t  *cmcf;
+
+    cmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
+
+    /* in each phase the last come first */
+
+    h = ngx_array_push(&cmcf->phases[NGX_HTTP_SERVER_REWRITE_PHASE].handlers);
+    if (h == NULL) {
+        return NGX_ERROR;
+    }
+
+    *h = ngx_http_mcp_redirect_server_handler;
+
+    h = ngx_array_push(&cmcf->phases[NGX_HTTP_REWRITE_PHASE].handlers);
+    if (h == NULL) {
+        return NGX_ERROR;
+    }
+
+    *h = ngx_http_mcp_redirect_handler;
+
+    return NGX_OK;
+}

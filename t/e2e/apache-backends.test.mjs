@@ -1,0 +1,511 @@
+// What becomes of Apache httpd's own machinery for backends: balancers, workers,
+// interim responses, pipes, and what it logs of them.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import fs from 'node:fs/promises';
+import https from 'node:https';
+import net from 'node:net';
+import { after, test } from 'node:test';
+import { fastcgi } from '../fixtures/fastcgi.mjs';
+import { MPM, dir, file, load, suite } from './lib/apache.mjs';
+import { Fixture, SERVER, freePort } from './lib/fixture.mjs';
+import { textOf } from './lib/session.mjs';
+import { request } from './lib/wire.mjs';
+
+const catalog = (...names) => file(`${names[0]}.json`, JSON.stringify({
+    tools: names.map((name) => ({ name, inputSchema: { type: 'object' } })) }));
+
+const errors = (log) => log.split('\n')
+    .filter((line) => /\[(error|crit|alert|emerg)\]/.test(line));
+
+/*
+ * A FastCGI backend of two tools: `who` answers with its name, `silent` says
+ * nothing.  Emits 'silent' with the exchange, and 'over' once that is given up.
+ */
+
+async function member(name) {
+    const events = new EventEmitter();
+
+    events.port = await freePort();
+
+    const server = await fastcgi(String(events.port), (x) => {
+        if (x.params.MCP_NAME === 'silent') {
+            x.signal.addEventListener('abort', () => events.emit('over'));
+            events.emit('silent', x);
+            return;
+        }
+
+        x.head(200, 'application/json');
+        x.write(JSON.stringify({ content: [{ type: 'text', text: name }] }));
+        x.end();
+    });
+
+    after(() => server.close());
+
+    return events;
+}
+
+// A call of `silent` that is cancelled while its backend, which any of the
+// members may be, says nothing
+
+async function cancelled(session, members) {
+    const started = Promise.race(members.map(async (one) => {
+        const [x] = await once(one, 'silent');
+
+        return { one, x };
+    }));
+    const answer = session.call('silent');
+    const { one, x } = await started;
+    const over = once(one, 'over');
+    const { id } = await answer;
+
+    await session.notify('notifications/cancelled', { requestId: id });
+
+    return { over, x };
+}
+
+
+suite('a call that is cancelled', async () => {
+    const members = await Promise.all(['one', 'three', 'two'].map(member));
+    const location = { mcp_catalog: await catalog('who', 'silent'),
+                       mcp_stream_after: '50ms', mcp_close_after: 'off' };
+    const server = await Fixture.use({
+        location: { ...location, apache: 'MCPBackend /mcp-backend/pair' },
+        http: `
+            ${load('proxy_balancer', 'lbmethod_byrequests', 'slotmem_shm')}
+            <Proxy "balancer://pair">
+                ${members.map(({ port }) => `BalancerMember fcgi://127.0.0.1:${
+                    port}`).join('\n')}
+                ProxySet maxattempts=1
+            </Proxy>`,
+        server: `
+            <Location /mcp-backend/pair>
+                SetHandler "proxy:balancer://pair/"
+            </Location>`,
+    });
+    const session = await server.session();
+
+    // were all of them in error, mod_proxy would take them back: one is left
+
+    test('leaves the members of a balancer in peace', async () => {
+        await (await cancelled(session, members)).over;
+
+        const seen = [];
+
+        for (let i = 0; i < 6; i++) {
+            seen.push(textOf(await session.tool('who')));
+        }
+
+        assert.deepEqual([...new Set(seen)].sort(), ['one', 'three', 'two']);
+    });
+
+    test('is no error', async () => {
+        assert.deepEqual(errors(await server.log()), []);
+    });
+
+    // a copy of mod_proxy's structures would be too short, or too long
+
+    test('is not cut with a mod_proxy of another release', async () => {
+        const other = await Fixture.start({
+            location: { ...location, apache: 'MCPBackend /mcp-backend/one' },
+            server: `
+                <Location /mcp-backend/one>
+                    SetHandler "proxy:fcgi://127.0.0.1:${members[0].port}/"
+                </Location>`,
+            env: { FIXTURE_PROXY_MINOR: '1' } });
+        const { over, x } = await cancelled(await other.session(), members);
+        const log = await other.log();
+
+        assert.equal(textOf(await (await other.session()).tool('who')), 'one');
+        assert.equal(x.signal.aborted, false);
+
+        // with the next thing that it writes
+
+        x.head(200, 'text/event-stream');
+        x.write(': \n\n');
+        await over;
+        await other.stop();
+
+        assert.match(log,
+            /\[warn\].* built for another release of httpd \(\d+:\d+\)/);
+        assert.doesNotMatch(await server.log(), /another release/);
+    });
+});
+
+
+suite('what httpd logs of a backend', async () => {
+    const server = await Fixture.use({ http: `
+        ErrorLogFormat "[%l] %P#%-T: %m: (%L) %M"` });
+    const session = await server.session();
+
+    test('names the call', async () => {
+        assert.equal((await session.response('tools/call', { name: 'crash',
+            arguments: { after: 0, format: 'sse' } })).error?.code, -32603);
+
+        const lines = errors(await server.log());
+        const [, id] = lines.join('\n').match(/call (\S+) of "crash" failed/);
+        const httpds = lines.filter((line) => /: proxy_fcgi: /.test(line));
+
+        assert.ok(httpds.length > 0);
+
+        for (const line of httpds) {
+            assert.ok(line.includes(`(${id})`), line);
+        }
+
+        // whatever the format
+
+        const [where] = httpds[0].match(/\d+#\d+/);
+        const next = lines[lines.indexOf(httpds[0]) + 1];
+
+        assert.ok(next.includes(where));
+        assert.ok(next.includes(`that was said of call ${id} of "crash"`));
+    });
+});
+
+
+suite('interim responses of an HTTP backend', async () => {
+    const early = net.createServer((socket) => {
+        socket.on('error', () => {});
+        socket.once('data', () => socket.end('HTTP/1.1 103 Early Hints\r\n'
+            + 'Link: </x>; rel=preload\r\n\r\n'
+            + 'HTTP/1.1 102 Processing\r\n\r\n'
+            + 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n'
+            + '{"content":[{"type":"text","text":"whole"}]}'));
+    });
+
+    early.listen(0, '127.0.0.1');
+    await once(early, 'listening');
+    after(() => early.close());
+
+    const server = await Fixture.use({
+        location: { mcp_catalog: await catalog('early', 'insisting'),
+                    apache: `MCPBackend /mcp-backend/early
+                             MCPRoute insisting /mcp-backend/insisting` },
+        server: ['early', 'insisting'].map((name) => `
+            <Location /mcp-backend/${name}>
+                ProxyPass http://127.0.0.1:${early.address().port}/
+                ${name === 'insisting' ? 'SetEnv proxy-interim-response RFC'
+                                       : ''}
+            </Location>`).join('') });
+    const session = await server.session();
+
+    for (const name of ['early', 'insisting']) {
+        test(`are not the answer: ${name}`, async () => {
+            assert.equal(textOf(await session.tool(name)), 'whole');
+        });
+    }
+});
+
+
+suite('a backend that speaks TLS', async () => {
+    const events = new EventEmitter();
+    let connections = 0;
+    let port = 0;
+
+    if (SERVER === 'apache') {
+        const key = `${dir}/backend-key.pem`;
+        const certificate = `${dir}/backend.pem`;
+
+        execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048',
+            '-nodes', '-keyout', key, '-out', certificate, '-days', '2',
+            '-subj', '/CN=localhost'], { stdio: 'ignore' });
+
+        const backend = https.createServer({ key: await fs.readFile(key),
+            cert: await fs.readFile(certificate) }, (req, res) => {
+            if (req.headers['mcp-name'] === 'silent') {
+                res.on('close', () => events.emit('over'));
+                events.emit('silent', res);
+                return;
+            }
+
+            res.setHeader('Content-Type', 'application/json');
+            res.end(JSON.stringify({ content: [{ type: 'text',
+                                                 text: 'who' }] }));
+        });
+
+        backend.on('connection', () => connections++);
+        backend.listen(0, '127.0.0.1');
+        await once(backend, 'listening');
+        after(() => {
+            backend.close();
+            backend.closeAllConnections();
+        });
+        ({ port } = backend.address());
+    }
+
+    const server = await Fixture.use({
+        location: { mcp_catalog: await catalog('who', 'silent'),
+                    mcp_stream_after: '50ms', mcp_close_after: 'off',
+                    apache: 'MCPBackend /mcp-backend/tls' },
+        http: load('ssl'),
+        server: `
+            SSLProxyEngine on
+            SSLProxyVerify none
+            SSLProxyCheckPeerName off
+            SSLProxyCheckPeerExpire off
+            <Location /mcp-backend/tls>
+                RequestHeader set Mcp-Name "%{MCP_NAME}e"
+                ProxyPass https://127.0.0.1:${port}/ disablereuse=on
+            </Location>` });
+    const session = await server.session();
+
+    test('gets one connection for a call', async () => {
+        connections = 0;
+        assert.equal(textOf(await session.tool('who')), 'who');
+        assert.equal(connections, 1);
+    });
+
+    test('is cut off when its call is cancelled', async () => {
+        await (await cancelled(session, [events])).over;
+        assert.deepEqual(errors(await server.log()), []);
+    });
+});
+
+
+suite('calls of a client that came over TLS', async () => {
+    const key = `${dir}/key.pem`;
+    const certificate = `${dir}/certificate.pem`;
+
+    if (SERVER === 'apache') {
+        execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048',
+            '-nodes', '-keyout', key, '-out', certificate, '-days', '2',
+            '-subj', '/CN=localhost'], { stdio: 'ignore' });
+    }
+
+    const port = await freePort();
+    const backend = await fastcgi(String(port), (x) => {
+        const { params } = x;
+
+        x.head(200, 'application/json');
+        x.write(JSON.stringify({ content: [],
+            structuredContent: [params.HTTPS, params.REQUEST_SCHEME,
+                                params.SEEN] }));
+        x.end();
+    });
+
+    after(() => backend.close());
+
+    const plain = await freePort();
+    const answers = `SetHandler "proxy:fcgi://127.0.0.1:${port}/"`;
+    const routes = `MCPRoute verified /calls/verified
+                    MCPRoute strict /calls/strict
+                    MCPBackend /calls/tools`;
+    const locations = `
+        RewriteEngine On
+        <Location /calls>
+            Require ssl
+            RewriteEngine On
+            RewriteCond %{HTTPS} off
+            RewriteRule ^ https://localhost/ [R=301,L]
+            RewriteRule ^ - [E=SEEN:%{HTTPS}-%{REQUEST_SCHEME}-%{SSL:HTTPS}]
+            ${answers}
+        </Location>
+        <Location /calls/verified>
+            Require ssl-verify-client
+        </Location>
+        <Location /calls/strict>
+            SSLRequireSSL
+        </Location>`;
+    const server = await Fixture.use({
+        location: { mcp_catalog: await catalog('seen', 'verified', 'strict'),
+                    apache: routes },
+        http: `${load('ssl', 'rewrite')}
+            Listen 127.0.0.1:${plain}
+            SSLSessionCache none`,
+        server: `
+            SSLEngine on
+            SSLCertificateFile ${certificate}
+            SSLCertificateKeyFile ${key}
+            ${locations}
+        </VirtualHost>
+        <VirtualHost 127.0.0.1:${plain}>
+            <Location /mcp>
+                SetHandler mcp
+                MCPCatalog ${dir}/seen.json
+                ${routes}
+            </Location>
+            ${locations}` });
+    const session = await server.session({ send: (options) => request(
+        server.port, { ...options, secure: true }) });
+
+    test('have it, for rewriting, rules and backends', async () => {
+        assert.deepEqual((await session.tool('seen')).structuredContent,
+                         ['on', 'https', 'on-https-on']);
+    });
+
+    test('have no certificate that was not shown', async () => {
+        const { isError, content } = await session.tool('verified');
+
+        assert.equal(isError, true);
+        assert.match(content[0].text, /403/);
+    });
+
+    test('are refused by SSLRequireSSL, of which a warning tells',
+        async () => {
+            assert.match(textOf(await session.tool('strict')), /403/);
+            assert.match(await server.log(),
+                /\[warn\].* SSLRequireSSL holds .* \/calls\/strict as well/);
+        });
+
+    test('without it have none', async () => {
+        const other = await server.session({ send: (options) => request(
+            plain, options) });
+
+        assert.match(textOf(await other.tool('seen')), /403/);
+    });
+});
+
+
+// Others of the same child go on meanwhile
+
+suite('a stream that somebody waits for', async () => {
+    const gates = ['filter', 'log'].map((name) => `${dir}/${name}-gate`);
+
+    if (SERVER === 'apache') {
+        gates.forEach((gate) => execFileSync('mkfifo', ['-m', '666', gate]));
+    }
+
+    const filter = await file('filter', `#!/bin/sh
+cat
+read line < ${gates[0]}
+`, 0o755);
+    const logger = await file('logger', `#!/bin/sh
+read line < ${gates[1]}
+cat > /dev/null
+`, 0o755);
+    // ThreadSanitizer comes into the program of a log, too, and crashes there
+
+    const skip = (process.env.SUITE_PREFIX ?? '').startsWith('tsan');
+    const server = await Fixture.use({
+        workers: 1,
+        location: { mcp_close_after: 'off', mcp_stream_after: '50ms',
+                    mcp_keepalive: '100ms' },
+        http: `${load('ext_filter')}
+            ExtFilterDefine slow mode=output cmd=${filter}
+            LogFormat "${'x'.repeat(8000)}" long`,
+        server: `
+            ${skip ? '' : `CustomLog "||${logger}" long "expr=-n req('X-Logged')"`}
+            <If "%{HTTP:X-Filtered} == 'yes'">
+                SetOutputFilter slow
+            </If>` });
+    const session = await server.session();
+    const status = async () => (await request(server.port, { method: 'GET',
+        path: '/status', headers: { Accept: 'application/json' } })).json();
+    const release = (gate) => fs.writeFile(gate, '\n');
+
+    // a stream that goes on, without a thread of its own
+
+    async function goes(listener) {
+        await session.tool('publish', { message: { jsonrpc: '2.0',
+            method: 'notifications/tools/list_changed' } });
+        assert.equal((await listener.message()).method,
+                     'notifications/tools/list_changed');
+    }
+
+    test('for a program that filters it', async () => {
+        const listener = await session.get();
+
+        await listener.block();
+
+        // its end waits until the program has ended
+
+        const other = await server.session();
+        const filtered = other.get(undefined,
+            { headers: { 'X-Filtered': 'yes' } });
+
+        while ((await status()).listeners !== 2);
+
+        assert.equal((await other.delete()).status, 204);
+        await goes(listener);
+        await release(gates[0]);
+        await (await filtered).ended;
+        listener.close();
+    });
+
+    test('for a program that logs it', { skip }, async () => {
+        const listener = await session.get();
+
+        await listener.block();
+
+        // more than a pipe holds
+
+        for (let i = 0; i < 12; i++) {
+            const other = await server.session();
+            const logged = await other.get(undefined,
+                { headers: { 'X-Logged': 'yes' } });
+
+            await logged.block();
+            logged.close();
+        }
+
+        await goes(listener);
+        await release(gates[1]);
+        listener.close();
+    });
+
+    test('knows the MPM that it runs in', async () => {
+        assert.doesNotMatch(await server.log(), /MPM is not known/);
+    });
+});
+
+
+suite('a CGI program that writes much', async () => {
+    const PIECES = 1500;
+    const gate = `${dir}/gate`;
+
+    if (SERVER === 'apache') {
+        execFileSync('mkfifo', ['-m', '666', gate]);
+    }
+
+    const script = await file('cgi/much', `#!/usr/bin/perl
+$| = 1;
+print "Content-Type: text/event-stream\n\n";
+for (1 .. ${PIECES}) {
+    print 'data: {"jsonrpc":"2.0","method":"notifications/message",',
+        '"params":{"level":"info","data":"', 'x' x 32768, '"}}', "\n\n";
+}
+open my $gate, '<', '${gate}';
+<$gate>;
+print 'data: {"content":[]}', "\n\n";
+`, 0o755);
+    const cgi = MPM === 'prefork' ? 'cgi' : 'cgid';
+    const server = await Fixture.use({
+        workers: 1,
+        location: { mcp_catalog: await catalog('much'), mcp_close_after: 'off',
+                    mcp_stream_after: '50ms',
+                    apache: 'MCPBackend /mcp-backend/much' },
+        http: `${load(cgi, 'alias')}
+            ${cgi === 'cgid' ? `ScriptSock ${dir}/much.sock` : ''}
+            <Directory "${dir}">
+                Require all granted
+            </Directory>`,
+        server: `ScriptAlias /mcp-backend/much ${script}` });
+
+    // sanitizers keep what is freed; a process of many serves it in prefork
+
+    const skip = process.env.SUITE_PREFIX || MPM === 'prefork'
+        ? 'tells nothing here' : false;
+
+    test('does not pile up in the child', { skip }, async () => {
+        const session = await server.session();
+        const used = async () => Math.max(...await Promise.all(
+            (await server.workers()).map(async (pid) => Number((await
+                fs.readFile(`/proc/${pid}/status`, 'utf8'))
+                .match(/^RssAnon:\s+(\d+) kB/m)[1]))));
+        const before = await used();
+        const answer = await session.call('much');
+
+        for (let i = 0; i < PIECES; i++) {
+            assert.equal((await answer.message()).method,
+                         'notifications/message');
+        }
+
+        const grown = await used() - before;
+
+        await fs.writeFile(gate, '\n');
+        assert.ok((await session.follow(answer)).response.result);
+        assert.ok(grown < 16384, `${grown} KB for 48 MB`);
+    });
+});

@@ -1,0 +1,326 @@
+// Callers who fill the zone as fast as they can, each from an address of his
+// own, and two who only want their answers meanwhile.
+
+import assert from 'node:assert/strict';
+import net from 'node:net';
+import { test } from 'node:test';
+import { Fixture } from './lib/fixture.mjs';
+import { SANITIZED, many, status } from './lib/load.mjs';
+import { counted, textOf, upTo } from './lib/session.mjs';
+import { request } from './lib/wire.mjs';
+
+const SCALE = Number(process.env.HOSTILE_SCALE ?? (SANITIZED ? 0.1 : 1));
+const LISTENERS = Math.round(30000 * SCALE);
+const SESSIONS = Math.round(40000 * SCALE);
+const ADDRESSES = upTo(10).map((i) => `127.0.0.${i + 2}`);
+
+const INITIALIZE = JSON.stringify({
+    jsonrpc: '2.0', id: 0, method: 'initialize',
+    params: { protocolVersion: '2025-06-18', capabilities: {},
+              clientInfo: { name: 'hostile', version: '1' } } });
+
+// nobody waits in vain for what is never to come
+
+const server = await Fixture.use({
+    workers: 2, zone: '16m', threads: 64,
+    location: { mcp_close_after: 'off', mcp_max_wait: '10m',
+                mcp_linger: '1m',
+                nginx: 'mcp_principal $http_x_user;',
+                apache: 'MCPPrincipal "%{HTTP:X-User}"' },
+});
+
+const heads = (fields) => Object.entries({
+    Host: `127.0.0.1:${server.port}`, ...fields,
+}).map(([name, value]) => `${name}: ${value}\r\n`).join('') + '\r\n';
+
+const INITIAL = Buffer.from(`POST /mcp HTTP/1.1\r\n${heads({
+    Accept: 'application/json, text/event-stream',
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(INITIALIZE),
+})}${INITIALIZE}`);
+
+const named = (method, id) => Buffer.from(`${method} /mcp HTTP/1.1\r\n`
+    + heads({
+        Accept: 'text/event-stream', 'Mcp-Session-Id': id }));
+
+
+// A connection on which many requests are under way at once; only the status
+// and the session of an answer matter.
+
+class Pipeline {
+    constructor(localAddress) {
+        this.localAddress = localAddress;
+    }
+
+    connect() {
+        this.text = '';
+        this.waiting = [];
+
+        const socket = net.connect({ port: server.port, host: '127.0.0.1',
+                                     localAddress: this.localAddress });
+
+        socket.setEncoding('latin1');
+        socket.setNoDelay(true);
+        socket.on('data', (text) => {
+            this.text += text;
+            this.look();
+        });
+        socket.on('error', () => {});
+        socket.on('close', () => {
+            const { waiting } = this;
+
+            this.socket = undefined;
+            this.waiting = [];
+
+            // asked again: a connection may be closed after so many requests
+
+            waiting.forEach(({ resolve }) => resolve(undefined));
+        });
+        this.socket = socket;
+    }
+
+    look() {
+        for (;;) {
+            const end = this.text.indexOf('\r\n\r\n');
+
+            if (end === -1) {
+                return;
+            }
+
+            const head = this.text.slice(0, end);
+            const length = Number(
+                /\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
+
+            if (this.text.length < end + 4 + length) {
+                return;
+            }
+
+            this.text = this.text.slice(end + 4 + length);
+            this.waiting.shift().resolve({
+                status: Number(head.split(' ')[1]),
+                session: /\r\nmcp-session-id: *([^\r]+)/i.exec(head)?.[1] });
+        }
+    }
+
+    async ask(bytes) {
+        for (;;) {
+            aborted();
+
+            if (!this.socket) {
+                this.connect();
+            }
+
+            const { waiting, socket } = this;
+            const answer = await new Promise((resolve) => {
+                waiting.push({ resolve });
+                socket.write(bytes);
+            });
+
+            if (answer) {
+                return answer;
+            }
+        }
+    }
+
+    close() {
+        this.socket?.destroy();
+    }
+}
+
+
+// nobody goes on once the test has failed
+
+let failed;
+
+function aborted() {
+    if (failed) {
+        throw failed;
+    }
+}
+
+
+// a session listens, and nobody is there any more
+
+function listen(localAddress, id) {
+    return new Promise((resolve) => {
+        const socket = net.connect({ port: server.port, host: '127.0.0.1',
+                                     localAddress });
+        let code;
+
+        socket.on('data', (data) => {
+            code ??= Number(data.toString('latin1', 9, 12));
+            socket.resetAndDestroy();
+        });
+        socket.on('error', () => {});
+        socket.on('close', () => resolve(code));
+        socket.write(named('GET', id));
+    });
+}
+
+function tally(counts, code) {
+    counts[code] = (counts[code] ?? 0) + 1;
+}
+
+// n times from each address, some at once
+
+async function flood(n, width, job) {
+    const counts = {};
+
+    await Promise.all(ADDRESSES.map(async (address) => {
+        const pipeline = new Pipeline(address);
+
+        await many(Math.ceil(n / ADDRESSES.length), width, async () => {
+            const { session } = await pipeline.ask(INITIAL);
+
+            tally(counts, await job(pipeline, session, address));
+        });
+        pipeline.close();
+    }));
+
+    return counts;
+}
+
+// a call with 20 MB of answers, of which nobody reads more than the first
+
+async function big(localAddress) {
+    const send = (options) => request(server.port,
+                                      { ...options, localAddress });
+    const session = await server.session({ send });
+    const answer = await session.call('count', { n: 1280, size: 16384 });
+
+    if (answer.sse) {
+        await answer.block();
+        answer.close();
+    }
+
+    return answer.status;
+}
+
+
+// Quick calls, one that is dropped and resumed, one fetched after its end, and
+// a session ended.
+
+async function honest(headers) {
+    const session = await server.session({ headers });
+
+    // as JSON or, if the backend was not quick, as a stream
+
+    assert.equal(textOf(await session.tool('echo', { text: 'honest' })),
+                 'honest');
+
+    const level = await session.request('logging/setLevel', { level: 'error' });
+
+    assert.equal(level.status, 200);
+    assert.deepEqual((await level.json()).result, {});
+
+    const gate = `honest ${Math.random()}`;
+    const answer = await session.call('count', { n: 5, size: 500, gate,
+                                                 tag: gate });
+
+    assert.equal(answer.status, 200);
+    assert.ok(answer.sse);
+    await session.open(gate, 2);
+
+    const before = [await answer.message(), await answer.message()];
+
+    answer.close();
+    await session.open(gate);
+    await session.running(gate, 'finished', 1);
+
+    const after = await session.get(before[1].eventId);
+
+    assert.equal(after.status, 200);
+
+    const { messages, response } = await session.follow(
+        Object.assign(after, { id: answer.id }));
+
+    assert.deepEqual(counted([...before, ...messages]), upTo(5));
+    assert.equal(textOf(response.result), 'counted to 5');
+
+    // again from the start: it was not evicted while it lingers
+
+    const again = await session.get(before[0].eventId);
+
+    assert.equal(again.status, 200);
+    assert.deepEqual(counted((await session.follow(
+        Object.assign(again, { id: answer.id }))).messages), [1, 2, 3, 4]);
+    assert.equal((await session.delete()).status, 204);
+    assert.equal((await session.request('ping')).status, 404);
+}
+
+
+test('callers who take all they can get leave enough for others', async () => {
+    let going = true;
+    let rounds = 0;
+
+    const listeners = () => flood(LISTENERS / 2, 8,
+        (_, id, address) => listen(address, id));
+    const floods = Promise.all([
+        flood(SESSIONS, 32, async (pipeline, id) =>
+            (await pipeline.ask(named('DELETE', id))).status),
+
+        // first those who listen, or the calls would leave nothing for them
+
+        listeners().then((before) => Promise.all([
+            before, listeners(), ...ADDRESSES.map(big),
+        ])),
+    ]).finally(() => { going = false; });
+
+    // some more when all is taken
+
+    const client = async (headers) => {
+        for (let last = 3; last; last -= !going) {
+            aborted();
+            await honest(headers);
+            rounds++;
+        }
+    };
+
+    const fail = (error) => {
+        failed ??= error;
+        throw failed;
+    };
+
+    const [[ended, [before, during, ...began]]] = await Promise.all([
+        floods, client({ 'X-User': 'honest' }), client({}),
+    ].map((promise) => promise.catch(fail)));
+    const after = await status(server);
+
+    // who has ended more sessions than are remembered of him can end one more
+
+    const last = await server.session({
+        send: (options) => request(server.port, {
+            ...options, localAddress: ADDRESSES[0] }) });
+
+    assert.equal((await last.delete()).status, 204);
+    assert.equal((await last.request('ping')).status, 404);
+
+    assert.ok(rounds >= 6);
+
+    // nobody is left without an answer, and whoever is ended is
+
+    const sum = (counts) => Object.values(counts).reduce((a, b) => a + b, 0);
+    const unknown = (counts) => Object.keys(counts)
+        .filter((code) => code !== '200' && code !== '429');
+
+    assert.deepEqual(Object.keys(ended), ['204']);
+    assert.ok(ended[204] >= SESSIONS);
+    assert.deepEqual(unknown(before), []);
+    assert.deepEqual(unknown(during), []);
+    assert.ok(sum(before) + sum(during) >= LISTENERS);
+    assert.deepEqual(began, ADDRESSES.map(() => 200));
+
+    // calls have the room of listeners whom nobody reads, and quotas refuse the
+    // rest before the zone is full
+
+    assert.ok(before[200] > 0);
+    assert.equal(after.refused_full, 0);
+
+    if (SCALE === 1) {
+        assert.ok(before[429] > 0);
+        assert.ok(after.values < SESSIONS);
+        assert.ok(after.streams_evicted > 0);
+        assert.equal(after.refused_limit, (before[429] ?? 0)
+                                          + (during[429] ?? 0));
+    }
+}, { timeout: 280000 });

@@ -1,0 +1,32 @@
+// What the tests of Apache httpd alone have in common.
+
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, describe } from 'node:test';
+import { SERVER } from './fixture.mjs';
+
+export const MPM = process.env.FIXTURE_MPM ?? 'event';
+
+export const suite = SERVER === 'apache' ? describe : (name) => describe(name,
+    { skip: 'a server that is not Apache httpd' });
+
+// Files for the server's children, who are not who runs the tests
+
+export const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-apache-'));
+
+await fs.chmod(dir, 0o755);
+after(() => fs.rm(dir, { recursive: true, force: true }));
+
+export async function file(name, contents, mode = 0o644) {
+    const where = path.join(dir, name);
+
+    await fs.mkdir(path.dirname(where), { recursive: true });
+    await fs.writeFile(where, contents);
+    await fs.chmod(where, mode);
+
+    return where;
+}
+
+export const load = (...names) => names.map((name) =>
+    `LoadModule ${name}_module \${MODULES}/mod_${name}.so\n`).join('');

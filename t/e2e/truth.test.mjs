@@ -1,0 +1,215 @@
+// What is said of calls afterwards: each $mcp_result in the access log, in both
+// forms of the status page, and why in the error log.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs/promises';
+import http from 'node:http';
+import { after, test } from 'node:test';
+import { Fixture } from './lib/fixture.mjs';
+import { request } from './lib/wire.mjs';
+
+// a backend that fails in every way
+
+const answers = {
+    ok: [200, 'application/json', '{"content":[]}'],
+    tool: [200, 'application/json', '{"content":[],"isError":true}'],
+    error: [200, 'application/json', '{"jsonrpc":"2.0","id":1,"error":'
+            + '{"code":1,"message":"m"}}'],
+    http500: [500, 'text/html', '<h1>Internal Server Error</h1>'],
+    broken: [200, 'application/json', 'debug: here\n{"content":[]}'],
+    html: [200, 'text/html', '{"content":[]}'],
+    bare: [200, 'application/json', '{"text":"x"}'],
+    string: [200, 'application/json', '{"content":"x"}'],
+};
+const waiting = new Map();
+const backend = http.createServer((req, res) => {
+    let body = '';
+
+    req.on('data', (data) => { body += data; });
+    req.on('end', async () => {
+        const { name, arguments: { how, gate } } = JSON.parse(body).params;
+        const [status, type, text] = answers[how];
+
+        assert.equal(name, 'count');
+
+        if (gate) {
+            await new Promise((resolve) => { waiting.set(gate, resolve); });
+        }
+
+        res.writeHead(status, { 'Content-Type': type });
+        res.end(text);
+    });
+});
+
+await new Promise((resolve) => { backend.listen(0, '127.0.0.1', resolve); });
+after(() => { backend.closeAllConnections(); backend.close(); });
+
+const { port } = backend.address();
+const server = await Fixture.use({
+    workers: 1,
+    kills: true,
+    location: { mcp_route: 'count ' + (process.env.MCP_SERVER === 'apache'
+                                       ? '/mcp-backend/fail' : '@fail'),
+                mcp_close_after: 'off',
+                nginx: 'access_log results.log result;' },
+    http: {
+        nginx: `log_format result '$mcp_name $mcp_outcome $mcp_result.';`,
+        apache: `LogFormat "%{mcp-name}n %{mcp-outcome}n %{mcp-result}n." r
+                 CustomLog results.log r`,
+    },
+    server: {
+        nginx: `location @fail { proxy_pass http://127.0.0.1:${port}; }`,
+        apache: `<Location "/mcp-backend/fail">
+                     ProxyPass "http://127.0.0.1:${port}/"
+                 </Location>`,
+    },
+});
+const session = await server.session();
+
+async function counters({ port } = server) {
+    const ask = async (format) => (await request(port,
+        { method: 'GET', path: `/status?format=${format}` })).text();
+    const json = JSON.parse(await ask('json'));
+    const text = await ask('prometheus');
+
+    for (const [name, value] of Object.entries(json)) {
+        if (name.startsWith('calls_') && name !== 'calls_live') {
+            assert.match(text, new RegExp(`^mcp_${name}_total ${value}$`, 'm'));
+        }
+    }
+
+    return json;
+}
+
+// the file once it holds this, written when its request is over
+
+async function holds(file, pattern, { prefix } = server) {
+    for (;;) {
+        const text = await fs.readFile(`${prefix}/${file}`, 'utf8')
+            .catch(() => '');
+
+        if (pattern.test(text)) {
+            return;
+        }
+
+        await new Promise((resolve) => { setTimeout(resolve, 20); });
+    }
+}
+
+async function counted(what, field) {
+    const before = await counters();
+
+    await what();
+
+    const now = await counters();
+
+    for (const name of ['calls_failed', 'calls_tool_errors', 'calls_cancelled',
+                        'calls_expired', 'calls_lost'])
+    {
+        assert.equal(now[name] - before[name], name === field ? 1 : 0, name);
+    }
+}
+
+
+const CASES = [
+    ['ok', 'ok', 'ok'],
+    ['tool', 'ok', 'tool_error', 'calls_tool_errors'],
+    ['http500', 'ok', 'tool_error', 'calls_tool_errors',
+     /warn.* of "count" failed in its backend: HTTP 500/],
+    ['error', 'error', 'rpc_error', 'calls_failed'],
+    ['broken', 'error', 'fault', 'calls_failed',
+     /of "count" failed in its backend: broken JSON at byte 0: "debug: here\\/],
+    ['html', 'ok', 'ok', , /warn.*of "count" answered with JSON as text\/html/],
+    ['bare', 'ok', 'ok', , /warn.*of "count" answered with a result without/],
+    ['string', 'ok', 'ok', , /warn.*"count" answered with a result whose/],
+];
+
+for (const [how, outcome, result, field, line] of CASES) {
+    test(`${how}: ${result}`, async () => {
+        await counted(async () => {
+            await session.follow(await session.call('count', { how }));
+            await holds('results.log',
+                        new RegExp(`count ${outcome} ${result}\\.`));
+        }, field);
+
+        if (line) {
+            await holds('error.log', line);
+        }
+
+        await holds('error.log',
+                    new RegExp(`of "count" ended: ${result}, after \\d+ ms`));
+    });
+
+    test(`${how}, in a stream: ${result}`, async () => {
+        const gate = `stream ${how}`;
+
+        await counted(async () => {
+            const answer = await session.call('count', { how, gate });
+
+            assert.equal(answer.sse, true);
+            waiting.get(gate)();
+            await session.follow(answer);
+            await holds('results.log',
+                        new RegExp(`count complete ${result}\\.`));
+        }, field);
+    });
+}
+
+
+test('cancelled', () => counted(async () => {
+    const answer = await session.call('count', { how: 'ok', gate: 'cancel' });
+
+    await session.notify('notifications/cancelled', { requestId: answer.id });
+    await answer.ended;
+    await holds('results.log', /count complete cancelled\./);
+    await holds('error.log', /of "count" ended: cancelled, after/);
+}, 'calls_cancelled'));
+
+
+test('refusals say why', async () => {
+    await session.get(undefined, { headers: { Origin: 'http://evil.example' } });
+    await holds('error.log', /403: Forbidden: Origin not allowed: "http:\/\/evil/);
+    await session.get(undefined, { headers: { 'Mcp-Session-Id': 'nonsense' } });
+    await holds('error.log', /404: Session not found: it was not made here/);
+    await session.get(undefined,
+                      { headers: { 'Mcp-Protocol-Version': '1999-01-01' } });
+    await holds('error.log', /400: Bad Request: Unsupported protocol version: "1999/);
+    await holds('error.log', /session [\w-]{8} began, revision 2025-11-25/);
+
+    assert.doesNotMatch(await server.log(), new RegExp(session.id));
+});
+
+
+test('lost: its process was killed', () => counted(async () => {
+    const answer = await session.call('count', { how: 'ok', gate: 'lost' });
+
+    // the event that it can come back after
+
+    assert.notEqual((await answer.block()).id, undefined);
+
+    for (const pid of await server.workers()) {
+        process.kill(pid, 'SIGKILL');
+    }
+
+    const { response, resumed } = await session.follow(answer);
+
+    assert.equal(resumed, 1);
+    assert.equal(response.error.code, -32603);
+    await holds('results.log', / complete lost\.$/m);
+}, 'calls_lost'));
+
+
+test('expired: nobody came back', async () => {
+    const hasty = await Fixture.use({
+        location: { mcp_max_wait: '1s', mcp_close_after: 'off' } });
+    const answer = await (await hasty.session()).call('count',
+        { n: 2, gate: 'expired' });
+
+    answer.close();
+    await holds('error.log', /of "count" ended: expired, after \d+ ms/, hasty);
+
+    const { calls_expired: expired, calls_cancelled: cancelled }
+        = await counters(hasty);
+
+    assert.deepEqual({ expired, cancelled }, { expired: 1, cancelled: 0 });
+});

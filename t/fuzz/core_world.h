@@ -1,0 +1,615 @@
+
+/*
+ * What mcp_core_fuzz.c knows of its world: who is who, what was said to whom,
+ * and what must therefore never be seen.
+ *
+ * All that backends and publishers say, and what clients answer, has a mark in
+ * it: @person.request.what.number@.  A person is a session; its marks in what
+ * another session reads end the run.  So does an event whose content is not
+ * what it was before, a message of a request that is missing between two
+ * others, or comes twice, a second response.
+ */
+
+
+#ifndef CORE_WORLD_H_INCLUDED
+#define CORE_WORLD_H_INCLUDED
+
+
+#define DRIVER_NODES  3
+#define DRIVER_ZONE   (256 * 1024)
+
+#include "core_driver.h"
+
+#include "mcp_store_layout.h"
+
+
+#define PERSONS   12
+#define RECORDS   48
+#define CLIENTS   10
+#define STREAMS   64
+#define EVENTS    512
+#define TOKENS    32
+#define TOKEN     "\"resumeToken\":\""
+#define EVERYBODY 99                   /* who broadcasts are for */
+
+
+#define must(condition)                                                       \
+    if (!(condition)) {                                                       \
+        fprintf(stderr, "%s:%d: step %u: %s\n", __FILE__, __LINE__, step,     \
+                #condition);                                                  \
+        abort();                                                              \
+    }
+
+#define trace(...)                                                            \
+    if (tracing) {                                                            \
+        fprintf(stderr, "%3u: ", step);                                       \
+        fprintf(stderr, __VA_ARGS__);                                         \
+        fputc('\n', stderr);                                                  \
+    }
+
+
+typedef struct {
+    char         session[MCP_SESSION_TEXT_MAX];    /* empty: none */
+    const char  *principal;
+    mcp_str_t    address;
+    const char  *revision;
+    unsigned     ended:1;
+} person_t;
+
+
+/* A request for a backend. */
+typedef struct {
+    unsigned     person;
+    mcp_job_t   *job;                  /* NULL: none now */
+    unsigned     headed:1;             /* of that job */
+    unsigned     cut:1;                /* it has said half a line, or all */
+    unsigned     type;                 /* of its answer */
+    unsigned     said;                 /* progress that was taken */
+    unsigned     posted;               /* published messages, likewise */
+    unsigned     asked;
+    char         door[512];            /* where it may be published to */
+} record_t;
+
+
+/* What an event was when it was first read. */
+typedef struct {
+    unsigned     known:1;
+    unsigned     response:1;           /* the final result of its request */
+    char         what;                 /* of its mark, or 0: has none */
+    unsigned     request;
+    unsigned     number;
+} event_t;
+
+
+typedef struct {
+    char         id[MCP_STREAM_TEXT_LEN + 1];
+    unsigned     person;
+    unsigned     last;                 /* the highest known */
+    event_t      events[EVENTS];
+} stream_t;
+
+
+typedef struct {
+    client_t     c;
+    unsigned     used:1;
+    unsigned     person;
+    unsigned     process;
+    unsigned     after:1;              /* it came with Last-Event-ID */
+    unsigned     placed:1;             /* cursor is known */
+    unsigned     gap:1;                /* it was told of one */
+    unsigned     answered:1;           /* by an interim result */
+    stream_t    *stream;               /* NULL: not known yet */
+    unsigned     cursor;
+    char         target[1024];         /* what its request borrows */
+    char         last[64];
+} conn_t;
+
+
+typedef struct {
+    char         kind;                 /* r, n: resume; s: stream; l: link;
+                                          q: question */
+    unsigned     person;
+    unsigned     request;              /* that it is about */
+    char         stream[MCP_STREAM_TEXT_LEN + 1];
+    char         text[512];
+} token_t;
+
+
+typedef struct {
+    unsigned     person;
+    unsigned     request;
+    char         what;
+    unsigned     number;
+} mark_t;
+
+
+static driver_t   d;
+static unsigned   step;
+static int        tracing;
+static person_t   persons[PERSONS];
+static unsigned   n_persons;
+static record_t   records[RECORDS];
+static unsigned   n_records;           /* 0 is none */
+static conn_t     conns[CLIENTS];
+static stream_t   streams[STREAMS];
+static unsigned   n_streams;
+static token_t    tokens[TOKENS];
+static unsigned   n_tokens;            /* ever */
+static unsigned   broadcasts;
+static unsigned   unsure;              /* who published died before it knew */
+
+
+/* --- marks --- */
+
+static char *
+mark_print(char *p, unsigned person, unsigned request, char what,
+    unsigned number)
+{
+    return p + sprintf(p, "@%u.%u.%c.%u@", person, request, what, number);
+}
+
+
+/* The first mark at or behind p; what follows it, or NULL if there is none. */
+static const char *
+mark_find(const char *p, mark_t *mark)
+{
+    int  n;
+
+    for (p = strchr(p, '@'); p; p = strchr(p + 1, '@')) {
+        n = 0;
+
+        if (sscanf(p, "@%u.%u.%c.%u@%n", &mark->person, &mark->request,
+                   &mark->what, &mark->number, &n) == 4
+            && n)
+        {
+            return p + n;
+        }
+    }
+
+    return NULL;
+}
+
+
+/* Nothing of another's is in what a person reads. */
+static void
+marks_check(const char *text, unsigned person)
+{
+    mark_t  mark;
+
+    while ((text = mark_find(text, &mark)) != NULL) {
+        if (mark.person != person && mark.person != EVERYBODY) {
+            fprintf(stderr, "step %u: of %u.%u.%c.%u at %u\n", step,
+                    mark.person, mark.request, mark.what, mark.number,
+                    person);
+            abort();
+        }
+    }
+}
+
+
+/* --- what a client learns that it may come back with --- */
+
+static token_t *
+learn(char kind, unsigned person, unsigned request, const char *text,
+    size_t len)
+{
+    unsigned   i;
+    token_t   *t;
+
+    if (len == 0 || len >= sizeof(t->text)) {
+        return NULL;
+    }
+
+    for (i = 0; i < TOKENS && i < n_tokens; i++) {
+        t = &tokens[i];
+
+        if (t->kind == kind && strlen(t->text) == len
+            && memcmp(t->text, text, len) == 0)
+        {
+            return t;
+        }
+    }
+
+    t = &tokens[n_tokens++ % TOKENS];
+    t->kind = kind;
+    t->person = person;
+    t->request = request;
+    t->stream[0] = '\0';
+    memcpy(t->text, text, len);
+    t->text[len] = '\0';
+
+    return t;
+}
+
+
+static void
+learn_all(char kind, unsigned person, unsigned request, const char *text,
+    const char *before)
+{
+    while ((text = strstr(text, before)) != NULL) {
+        text += strlen(before);
+        learn(kind, person, request, text, strcspn(text, "\"\n"));
+    }
+}
+
+
+static void
+learn_text(unsigned person, const char *text)
+{
+    token_t     *t;
+    const char  *p;
+    unsigned     request;
+
+    /* the request that it is about, as the client knows */
+
+    p = strstr(text, "\"requestId\":");
+    request = p ? (unsigned) atoi(p + 12) : 0;
+
+    if (request == 0 && (p = strstr(text, "\"id\":")) != NULL) {
+        request = (unsigned) atoi(p + 5);
+    }
+
+    if (request > n_records) {
+        request = 0;
+    }
+
+    learn_all('n', person, request, text, "\"nextResumeToken\":\"");
+
+    if (strstr(text, "stream/create") && (p = strstr(text, TOKEN)) != NULL) {
+        p += sizeof(TOKEN) - 1;
+        t = learn('s', person, request, p, strcspn(p, "\""));
+        p = strstr(text, "\"streamId\":\"");
+
+        if (t && p && strlen(p) > 12 + MCP_STREAM_TEXT_LEN) {
+            memcpy(t->stream, p + 12, MCP_STREAM_TEXT_LEN);
+            t->stream[MCP_STREAM_TEXT_LEN] = '\0';
+        }
+
+    } else {
+        learn_all('r', person, request, text, TOKEN);
+    }
+
+    if (strstr(text, "\"method\":\"elicitation")
+        || strstr(text, "\"method\":\"roots"))
+    {
+        learn_all('q', person, request, text, "\"id\":\"");
+    }
+}
+
+
+/* A token of that kind, often the person's own; NULL: there is none. */
+static token_t *
+token_any(char kind, unsigned person, unsigned choice)
+{
+    unsigned  i, k, n;
+
+    n = n_tokens < TOKENS ? n_tokens : TOKENS;
+
+    for (i = 0; i < n; i++) {
+        k = (choice / 2 + i) % n;
+
+        if (tokens[k].kind == kind
+            && (choice % 2 || tokens[k].person == person))
+        {
+            return &tokens[k];
+        }
+    }
+
+    return NULL;
+}
+
+
+/* --- streams --- */
+
+static stream_t *
+stream_of(const char *id, unsigned person)
+{
+    unsigned  i;
+
+    for (i = 0; i < n_streams; i++) {
+        if (memcmp(streams[i].id, id, MCP_STREAM_TEXT_LEN) == 0) {
+            must(streams[i].person == person);
+            return &streams[i];
+        }
+    }
+
+    if (n_streams == STREAMS) {
+        return NULL;
+    }
+
+    i = n_streams++;
+    memset(&streams[i], 0, offsetof(stream_t, events));
+    memset(streams[i].events, 0, sizeof(streams[i].events));
+    memcpy(streams[i].id, id, MCP_STREAM_TEXT_LEN);
+    streams[i].person = person;
+
+    return &streams[i];
+}
+
+
+/*
+ * Between two messages of one kind, of one request, those that are known to
+ * have been between them are there; the number of the last is that of the
+ * response.  Memory that failed may have taken some away, and said so in the
+ * log alone.
+ */
+static void
+stream_check(const stream_t *s, unsigned n)
+{
+    unsigned        i, whole;
+    const event_t  *e, *before;
+
+    e = &s->events[n];
+    whole = 1;
+
+    if (e->what == 0) {
+        return;
+    }
+
+    for (i = n; i-- > 1; ) {
+        before = &s->events[i];
+
+        if (!before->known) {
+            whole = 0;
+            continue;
+        }
+
+        if (before->request != e->request || before->what == 0) {
+            continue;
+        }
+
+        must(!before->response);
+
+        if (e->what == 'e') {
+            continue;
+        }
+
+        if (before->what != e->what
+            && !(e->what == 'r' && before->what == 'b'))
+        {
+            continue;
+        }
+
+        if (e->what == 'r') {
+            must(before->number <= e->number);
+            must(!whole || before->number == e->number
+                 || d.te.tm.failed);
+            return;
+        }
+
+        must(before->number < e->number);
+        must(!whole || before->number + 1 == e->number || d.te.tm.failed
+             || (e->what == 'p' && unsure));
+        return;
+    }
+
+    if (whole && e->what == 'b' && d.te.tm.failed == 0) {
+        must(e->number == 1);
+    }
+
+    if (whole && e->what == 'r' && d.te.tm.failed == 0) {
+        must(e->number == 0);
+    }
+}
+
+
+/* A later event was known first: the rules are the same. */
+static void
+stream_check_after(const stream_t *s, unsigned n)
+{
+    unsigned        i;
+    const event_t  *e;
+
+    e = &s->events[n];
+
+    for (i = n + 1; i <= s->last; i++) {
+        if (s->events[i].known && s->events[i].what
+            && s->events[i].request == e->request)
+        {
+            stream_check(s, i);
+        }
+    }
+}
+
+
+static void
+stream_event(stream_t *s, unsigned n, const char *data)
+{
+    mark_t       mark;
+    event_t      e;
+
+    memset(&e, 0, sizeof(e));
+    e.known = 1;
+
+    if (mark_find(data, &mark) && mark.person == s->person) {
+        e.what = mark.what;
+        e.request = mark.request;
+        must(e.request <= n_records);
+        e.number = mark.number;
+        e.response = (mark.what == 'r' || mark.what == 'e');
+    }
+
+    if (n >= EVENTS) {
+        return;
+    }
+
+    if (s->events[n].known) {
+        must(s->events[n].what == e.what
+             && s->events[n].request == e.request
+             && s->events[n].number == e.number);
+        return;
+    }
+
+    s->events[n] = e;
+
+    if (n > s->last) {
+        s->last = n;
+        stream_check(s, n);
+
+    } else {
+        stream_check(s, n);
+        stream_check_after(s, n);
+    }
+}
+
+
+/* --- what a connection brings --- */
+
+static void
+conn_event(conn_t *conn, const char *id, const char *data)
+{
+    uint64_t   n;
+    stream_t  *s;
+
+    s = stream_of(id, conn->person);
+
+    if (s == NULL) {
+        return;
+    }
+
+    trace("client %u of %u: %.*s %.200s", (unsigned) (conn - conns),
+          conn->person, (int) strcspn(id, "\n"), id, data);
+    must(conn->stream == NULL || conn->stream == s);
+    must(id[MCP_STREAM_TEXT_LEN] == '.');
+    must(!conn->answered);
+    n = strtoull(id + MCP_STREAM_TEXT_LEN + 1, NULL, 10);
+
+    if (n & MCP_EVENT_ANSWERED) {
+
+        /* no event, but the response for now: the last that comes */
+
+        must(!conn->placed || conn->cursor == (n & ~MCP_EVENT_ANSWERED));
+        conn->answered = 1;
+        return;
+    }
+
+    if (*data == '\0') {
+
+        /* priming: where it begins, or where it is */
+
+        must(!conn->placed || conn->cursor == n);
+        conn->stream = s;
+        conn->cursor = (unsigned) n;
+        conn->placed = 1;
+        return;
+    }
+
+    if (conn->placed) {
+        must(n == conn->cursor + 1);
+    }
+
+    conn->stream = s;
+    conn->cursor = (unsigned) n;
+    conn->placed = 1;
+    stream_event(s, (unsigned) n, data);
+}
+
+
+/* One block of an SSE stream, NUL-terminated. */
+static void
+conn_block(conn_t *conn, const char *block)
+{
+    const char  *id, *data;
+
+    id = strncmp(block, "id: ", 4) == 0 ? block + 4 : NULL;
+    data = strstr(block, "data: ");
+
+    if (data == NULL) {
+        must(id == NULL);
+        return;
+    }
+
+    data += 6;
+    must(strchr(data, '\n') == NULL);
+    marks_check(data, conn->person);
+    learn_text(conn->person, data);
+
+    if (id) {
+        conn_event(conn, id, data);
+    }
+}
+
+
+static void
+conn_links(conn_t *conn)
+{
+    size_t                 i;
+    char                   text[1024];
+    const char            *p;
+    const mcp_response_t  *r;
+
+    r = mcp_exchange_response(conn->c.x);
+
+    for (i = 0; i < r->n_headers; i++) {
+        if (mcp_str_case_eq(r->headers[i].name, mcp_str("link"))
+            && r->headers[i].value.len < sizeof(text))
+        {
+            memcpy(text, r->headers[i].value.data, r->headers[i].value.len);
+            text[r->headers[i].value.len] = '\0';
+            p = strstr(text, "mcp-stream=");
+
+            if (p) {
+                p += 11;
+                learn('l', conn->person, 0, p, strcspn(p, "&>"));
+            }
+        }
+    }
+}
+
+
+/* What is answered in one piece has lost nothing that was said before. */
+static void
+conn_plain(const char *text)
+{
+    mark_t  mark;
+
+    while ((text = mark_find(text, &mark)) != NULL) {
+        must(mark.what != 'r' || mark.number == 0 || d.te.tm.failed);
+    }
+}
+
+
+/* Whole blocks of what has come since. */
+static void
+conn_look(conn_t *conn)
+{
+    char      *p, *end;
+    client_t  *c;
+
+    c = &conn->c;
+
+    if (c->x == NULL || c->status == 0) {
+        return;
+    }
+
+    c->text[c->len] = '\0';
+    must(strlen(c->text) == c->len);
+
+    if (!c->streaming) {
+        must(c->status >= 200 && c->status < 600);
+        marks_check(c->text, conn->person);
+        learn_text(conn->person, c->text);
+        conn_plain(c->text);
+        c->len = 0;
+        return;
+    }
+
+    if (c->status == 200) {
+        conn_links(conn);
+    }
+
+    p = c->text;
+
+    while ((end = strstr(p, "\n\n")) != NULL) {
+        *end = '\0';
+        conn_block(conn, p);
+        p = end + 2;
+    }
+
+    c->len -= (size_t) (p - c->text);
+    memmove(c->text, p, c->len);
+    c->text[c->len] = '\0';
+}
+
+
+#endif /* CORE_WORLD_H_INCLUDED */
