@@ -5,14 +5,14 @@ SHELL = /bin/bash
 
 MODULE = build/nginx/ngx_http_mcp_module.so
 
-CORE_SRC := $(wildcard shared/*.c)
-UNIT_SRC := $(wildcard t/unit/*_test.c)
+CORE_SRC := $(wildcard shared/*/*.c)
+UNIT_SRC := $(wildcard t/unit/*/*_test.c)
 UNIT_AID := $(filter-out $(UNIT_SRC),$(wildcard t/unit/*.c))
 FUZZ_SRC := $(wildcard t/fuzz/*_fuzz.c)
 
 CORE_LIBS = -lyajl -lpcre2-8 -lcrypto -lpthread
 WARNINGS  = -Wall -Wextra -Werror
-CORE_FLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -Ishared
+CORE_FLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -Ishared -Ishared/include
 
 UNIT_FLAGS = $(CORE_FLAGS) -It/unit -O1 -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=undefined
@@ -136,7 +136,7 @@ build-asan:
 	@scripts/build-asan
 
 format: ## reformat the core (see .clang-format)
-	@clang-format --style=file -i shared/*.c shared/*.h
+	@clang-format --style=file -i shared/*/*.[ch]
 
 bench: module module-apache ## measure; BENCH="--server apache echo" a part, or BENCH=cost
 	@bench/run $(BENCH)
@@ -181,5 +181,5 @@ build/fuzz/%_fuzz: build/fuzz/%_fuzz.o $(CORE_SRC:shared/%.c=build/fuzz/core/%.o
 		-o $@ $^ -lcmocka $(CORE_LIBS)
 
 
--include $(wildcard build/unit/*.d build/unit/core/*.d \
-	build/fuzz/*.d build/fuzz/core/*.d)
+-include $(wildcard build/unit/*/*.d build/unit/core/*/*.d \
+	build/fuzz/*.d build/fuzz/core/*/*.d)

@@ -3,8 +3,8 @@
  * How long the store takes: appending, replaying, following.
  *
  *     cc -std=c11 -D_GNU_SOURCE -O2 -Ishared bench/store_bench.c \
- *         shared/mcp.c shared/mcp_base64.c shared/mcp_sse.c \
- *         shared/mcp_token.c shared/mcp_lock.c shared/mcp_store*.c \
+ *         shared/base/mcp.c shared/base/mcp_base64.c shared/http/mcp_sse.c \
+ *         shared/base/mcp_token.c shared/store/mcp_lock.c shared/mcp_store*.c \
  *         -lcrypto -lpthread -o build/store_bench && build/store_bench
  *
  * One process: the lock is taken, but nobody else wants it.
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "mcp_lock.h"
-#include "mcp_store_layout.h"
+#include "store/mcp_store_layout.h"
 
 
 #define ZONE      (512UL * 1024 * 1024)

@@ -12,7 +12,7 @@
 
 #include "mod_mcp.h"
 
-#include "mcp_origin.h"
+#include "mcp_forward.h"
 #include "apr_atomic.h"
 #include "scoreboard.h"
 #include "util_filter.h"

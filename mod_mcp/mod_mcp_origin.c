@@ -6,7 +6,7 @@
 
 #include "mod_mcp.h"
 
-#include "mcp_origin.h"
+#include "mcp_forward.h"
 
 typedef struct {
     mod_mcp_origin_t *origin;

@@ -18,7 +18,7 @@
 
 #include "ngx_http_mcp_call.h"
 
-#include "mcp_origin.h"
+#include "mcp_forward.h"
 
 
 static ngx_connection_t *ngx_http_mcp_call_connect(

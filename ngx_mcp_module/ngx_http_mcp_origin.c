@@ -7,7 +7,7 @@
 
 #include "ngx_http_mcp_call.h"
 
-#include "mcp_origin.h"
+#include "mcp_forward.h"
 
 
 /* A variable to take from the client's request. */

@@ -1,6 +1,6 @@
 # What scripts/build-apache makes; it sets OUT, FLAGS and CC.
 
-SRC := $(wildcard shared/*.c mod_mcp/*.c)
+SRC := $(wildcard shared/*/*.c mod_mcp/*.c)
 OBJ := $(SRC:%.c=$(OUT)/%.o)
 MAP := mod_mcp/mod_mcp.map
 

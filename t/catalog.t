@@ -41,7 +41,7 @@ sub names {
         "{\"name\":\"$_\",\"inputSchema\":{\"type\":\"object\"}}" } @_) . ']}');
 }
 
-# cursors (shared/mcp_catalog.c): position, kind, digest of the file
+# cursors (shared/config/mcp_catalog.c): position, kind, digest of the file
 
 sub cursor {
     my ($text, $kind, $position) = @_;

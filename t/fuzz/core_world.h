@@ -20,7 +20,7 @@
 
 #include "core_driver.h"
 
-#include "mcp_store_layout.h"
+#include "store/mcp_store_layout.h"
 
 
 #define PERSONS   12

@@ -12,7 +12,7 @@
 
 #include "fuzz_env.h"
 
-#include "mcp_backend.h"
+#include "backend/mcp_backend.h"
 
 
 #define HEAD        5

@@ -8,7 +8,7 @@
 
 #include "fuzz_env.h"
 
-#include "mcp_catalog.h"
+#include "config/mcp_catalog.h"
 
 
 static const char      *keys[MCP_CATALOG_KINDS] = {

@@ -8,7 +8,7 @@
 
 #include "fuzz_env.h"
 
-#include "mcp_digest.h"
+#include "rpc/mcp_digest.h"
 
 
 #define DEPTH  16

@@ -18,7 +18,7 @@
 
 #include "fuzz_env.h"
 
-#include "mcp_face.h"
+#include "face/mcp_face.h"
 
 
 #define ZONE     (512 * 1024)

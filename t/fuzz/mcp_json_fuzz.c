@@ -7,7 +7,7 @@
 
 #include "fuzz_env.h"
 
-#include "mcp_json.h"
+#include "json/mcp_json.h"
 
 
 #define DEPTH  16

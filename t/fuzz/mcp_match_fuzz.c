@@ -7,7 +7,7 @@
 
 #include "fuzz_env.h"
 
-#include "mcp_match.h"
+#include "base/mcp_match.h"
 
 
 /* Longer ones may run into the limit, which is right. */

@@ -8,7 +8,7 @@
 
 #include "fuzz_env.h"
 
-#include "mcp_rpc.h"
+#include "rpc/mcp_rpc.h"
 
 
 #define DEPTH  16

@@ -8,7 +8,7 @@
 
 #include "fuzz_env.h"
 
-#include "mcp_sse.h"
+#include "http/mcp_sse.h"
 
 
 #define MAX  SIZE_MAX

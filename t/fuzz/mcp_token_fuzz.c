@@ -7,9 +7,9 @@
 
 #include "fuzz_env.h"
 
-#include "mcp_base64.h"
-#include "mcp_session.h"
-#include "mcp_sse.h"
+#include "base/mcp_base64.h"
+#include "rpc/mcp_session.h"
+#include "http/mcp_sse.h"
 
 
 static void

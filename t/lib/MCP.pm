@@ -68,7 +68,7 @@ my $block;
 my $code;
 
 
-# Tokens (shared/mcp_token.c, shared/mcp_session.c)
+# Tokens (shared/base/mcp_token.c, shared/rpc/mcp_session.c)
 
 sub sign {
     my ($purpose, $payload, $secret) = @_;

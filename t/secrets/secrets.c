@@ -3,7 +3,7 @@
 
 #include <openssl/evp.h>
 
-#include "mcp_token.h"
+#include "base/mcp_token.h"
 #include "secrets.h"
 
 

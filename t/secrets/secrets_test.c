@@ -8,7 +8,7 @@
 
 
 #include "face_cases.h"
-#include "mcp_face.h"
+#include "face/mcp_face.h"
 #include "secrets.h"
 
 

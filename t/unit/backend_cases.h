@@ -12,7 +12,7 @@
 
 
 #include "test_env.h"
-#include "mcp_backend.h"
+#include "backend/mcp_backend.h"
 
 
 #define TOOL      MCP_BACKEND_TOOL

@@ -12,7 +12,7 @@
 
 #include "test_env.h"
 
-#include "../../shared/mcp_core.h"
+#include "call/mcp_core.h"
 
 
 #ifndef DRIVER_NODES

@@ -11,8 +11,8 @@
 
 #include "test_env.h"
 
-#include "../../shared/mcp_lock.h"
-#include "../../shared/mcp_store_layout.h"
+#include "mcp_lock.h"
+#include "store/mcp_store_layout.h"
 
 
 #define STORE_PROCESSES  4

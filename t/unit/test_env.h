@@ -28,7 +28,7 @@
 
 #include <cmocka.h>
 
-#include "../../shared/mcp.h"
+#include "mcp.h"
 
 
 typedef struct {

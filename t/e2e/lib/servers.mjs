@@ -1,7 +1,7 @@
 // What differs between the servers that the tests run on, in one place.
 //
 // Options are written in nginx's words and units; the other names are those of
-// shared/mcp_option.h.
+// shared/include/mcp_option.h.
 
 import fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -23,7 +23,7 @@ const OTHERS = {
     mcp_publish_url: 'MCPPublishURL',
 };
 
-const table = fs.readFileSync(`${root}/shared/mcp_option.h`, 'utf8');
+const table = fs.readFileSync(`${root}/shared/include/mcp_option.h`, 'utf8');
 const apacheNames = new Map([
     ...Object.entries(OTHERS),
     ...[...table.matchAll(/"(mcp_\w+)",[\s\\]*"(MCP\w+)"/g)]
@@ -34,7 +34,7 @@ function apacheName(name) {
     const apache = apacheNames.get(name);
 
     if (apache === undefined) {
-        throw new Error(`${name} has no name in shared/mcp_option.h`);
+        throw new Error(`${name} has no name in shared/include/mcp_option.h`);
     }
 
     return apache;

@@ -1,0 +1,436 @@
+
+/*
+ * One message, as text: a response or a notification in its JSON-RPC envelope,
+ * or a bare result; what is wrong with it.
+ */
+
+
+#include "backend/mcp_backend_parts.h"
+
+
+static const char *const  mcp_backend_problems[] = {
+    [MCP_JSON_BAD_SYNTAX] = "broken JSON",
+    [MCP_JSON_BAD_DEPTH] = "JSON nested too deep",
+    [MCP_JSON_BAD_DUPLICATE] = "a field stands twice",
+};
+
+
+/* What is picked out of a message; the fields of a result stand twice, for
+ * results that come bare and for those in an envelope. */
+enum {
+    MCP_BACKEND_F_JSONRPC = 0,
+    MCP_BACKEND_F_ID,
+    MCP_BACKEND_F_METHOD,
+    MCP_BACKEND_F_PARAMS,
+    MCP_BACKEND_F_RESULT,
+    MCP_BACKEND_F_ERROR,
+    MCP_BACKEND_F_PROGRESS_TOKEN,
+    MCP_BACKEND_F_LEVEL,
+    MCP_BACKEND_F_URI,
+    MCP_BACKEND_F_CODE,
+    MCP_BACKEND_F_MESSAGE,
+    MCP_BACKEND_F_BARE,
+    MCP_BACKEND_F_WRAPPED = MCP_BACKEND_F_BARE + MCP_BACKEND_R_COUNT,
+    MCP_BACKEND_F_COUNT = MCP_BACKEND_F_WRAPPED + MCP_BACKEND_R_COUNT
+};
+
+
+static const mcp_json_field_t  mcp_backend_fields[MCP_BACKEND_F_COUNT] = {
+    { MCP_JSON_ROOT, { "jsonrpc", 7 } },
+    { MCP_JSON_ROOT, { "id", 2 } },
+    { MCP_JSON_ROOT, { "method", 6 } },
+    { MCP_JSON_ROOT, { "params", 6 } },
+    { MCP_JSON_ROOT, { "result", 6 } },
+    { MCP_JSON_ROOT, { "error", 5 } },
+    { MCP_BACKEND_F_PARAMS, { "progressToken", 13 } },
+    { MCP_BACKEND_F_PARAMS, { "level", 5 } },
+    { MCP_BACKEND_F_PARAMS, { "uri", 3 } },
+    { MCP_BACKEND_F_ERROR, { "code", 4 } },
+    { MCP_BACKEND_F_ERROR, { "message", 7 } },
+    { MCP_JSON_ROOT, { "resultType", 10 } },
+    { MCP_JSON_ROOT, { "inputRequests", 13 } },
+    { MCP_JSON_ROOT, { "requestState", 12 } },
+    { MCP_JSON_ROOT, { "content", 7 } },
+    { MCP_JSON_ROOT, { "isError", 7 } },
+    { MCP_JSON_ROOT, { "nextResumeToken", 15 } },
+    { MCP_JSON_ROOT, { "_meta", 5 } },
+    { MCP_BACKEND_F_BARE + MCP_BACKEND_R_META, { "nextResumeToken", 15 } },
+    { MCP_BACKEND_F_RESULT, { "resultType", 10 } },
+    { MCP_BACKEND_F_RESULT, { "inputRequests", 13 } },
+    { MCP_BACKEND_F_RESULT, { "requestState", 12 } },
+    { MCP_BACKEND_F_RESULT, { "content", 7 } },
+    { MCP_BACKEND_F_RESULT, { "isError", 7 } },
+    { MCP_BACKEND_F_RESULT, { "nextResumeToken", 15 } },
+    { MCP_BACKEND_F_RESULT, { "_meta", 5 } },
+    { MCP_BACKEND_F_WRAPPED + MCP_BACKEND_R_META, { "nextResumeToken", 15 } },
+};
+
+
+/* What is shown of broken JSON, and how much of it is before the problem. */
+#define MCP_BACKEND_NEAR    60
+#define MCP_BACKEND_BEFORE  20
+
+
+static int mcp_backend_envelope(mcp_backend_t *b, mcp_json_value_t root,
+    const mcp_json_value_t *v, int stream, mcp_backend_msg_t *msg);
+static int mcp_backend_notification(mcp_backend_t *b, mcp_json_value_t root,
+    const mcp_json_value_t *v, mcp_backend_msg_t *msg);
+static void mcp_backend_error(const mcp_json_value_t *v,
+    mcp_backend_msg_t *msg);
+static int mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
+    const mcp_json_value_t *r, mcp_backend_msg_t *msg);
+static void mcp_backend_input(const mcp_json_value_t *r,
+    mcp_backend_msg_t *msg);
+static int mcp_backend_is_requests(mcp_json_value_t requests, int *none);
+
+
+int
+mcp_backend_message(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
+{
+    int  rc, status;
+
+    memset(msg, 0, sizeof(mcp_backend_msg_t));
+    mcp_arena_reset(&b->scratch);
+
+    if (text.len > b->max) {
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_TOO_LARGE,
+                          "message too large");
+        return MCP_OK;
+    }
+
+    /* the message may outlive the caller's text */
+
+    rc = mcp_backend_copy(b, text);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    text.data = b->out.data;
+
+    /* nor has the head of an answer a say in it */
+
+    status = b->status;
+    b->status = 0;
+
+    rc = mcp_backend_decode(b, text, b->out.data, 1, msg);
+
+    b->status = status;
+
+    return rc == MCP_ERR_MEMORY ? rc : MCP_OK;
+}
+
+
+int
+mcp_backend_copy(mcp_backend_t *b, mcp_str_t text)
+{
+    b->out.len = 0;
+
+    if (mcp_buf_reserve(&b->out, text.len + 1) == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    mcp_buf_str(&b->out, text);
+
+    return MCP_OK;
+}
+
+
+static void
+mcp_backend_near(mcp_str_t text, size_t at, mcp_backend_msg_t *msg)
+{
+    size_t  start;
+
+    /* the parser is one byte past it */
+
+    at -= at > 0;
+    at = at < text.len ? at : text.len;
+    start = at > MCP_BACKEND_BEFORE ? at - MCP_BACKEND_BEFORE : 0;
+
+    msg->at = at;
+    msg->near.data = text.data + start;
+    msg->near.len = text.len - start < MCP_BACKEND_NEAR ? text.len - start
+                                                        : MCP_BACKEND_NEAR;
+}
+
+
+int
+mcp_backend_decode(mcp_backend_t *b, mcp_str_t text, char *own, int stream,
+    mcp_backend_msg_t *msg)
+{
+    int               rc;
+    mcp_json_error_t  error;
+    mcp_json_value_t  root, v[MCP_BACKEND_F_COUNT];
+
+    rc = mcp_json_scan(&b->scratch, text, b->max_depth, mcp_backend_fields,
+                       MCP_BACKEND_F_COUNT, &root, v, &error);
+    if (rc == MCP_ERR_MEMORY) {
+        return rc;
+    }
+
+    if (rc != MCP_OK) {
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                          mcp_backend_problems[error.problem]);
+
+        if (error.problem == MCP_JSON_BAD_SYNTAX) {
+            mcp_backend_near(text, error.offset, msg);
+        }
+
+        return MCP_ERR_SYNTAX;
+    }
+
+    if (root.type != MCP_JSON_OBJECT) {
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT, "not a JSON object");
+        return MCP_ERR_SYNTAX;
+    }
+
+    /* CR and LF are white space in what the scan has accepted */
+
+    if (own) {
+        mcp_json_one_line(own, text.len);
+    }
+
+    return mcp_backend_envelope(b, root, v, stream, msg);
+}
+
+
+static int
+mcp_backend_envelope(mcp_backend_t *b, mcp_json_value_t root,
+    const mcp_json_value_t *v, int stream, mcp_backend_msg_t *msg)
+{
+    int  method, result, error;
+
+    method = v[MCP_BACKEND_F_METHOD].type != MCP_JSON_NONE;
+    result = v[MCP_BACKEND_F_RESULT].type != MCP_JSON_NONE;
+    error = v[MCP_BACKEND_F_ERROR].type != MCP_JSON_NONE;
+
+    if (v[MCP_BACKEND_F_JSONRPC].type == MCP_JSON_NONE) {
+
+        if (stream && method) {
+            mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                              "message without jsonrpc");
+            return MCP_OK;
+        }
+
+        return mcp_backend_result(b, &root, &v[MCP_BACKEND_F_BARE], msg);
+    }
+
+    if (!mcp_str_eq(v[MCP_BACKEND_F_JSONRPC].raw, mcp_str("\"2.0\""))) {
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                          "jsonrpc is not \"2.0\"");
+        return MCP_OK;
+    }
+
+    if (method + result + error != 1) {
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                          "not exactly one of method, result and error");
+        return MCP_OK;
+    }
+
+    if (method) {
+
+        if (!stream) {
+            mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                              "not a response");
+            return MCP_OK;
+        }
+
+        return mcp_backend_notification(b, root, v, msg);
+    }
+
+    if (error) {
+        mcp_backend_error(v, msg);
+        return MCP_OK;
+    }
+
+    return mcp_backend_result(b, &v[MCP_BACKEND_F_RESULT],
+                              &v[MCP_BACKEND_F_WRAPPED], msg);
+}
+
+
+static int
+mcp_backend_notification(mcp_backend_t *b, mcp_json_value_t root,
+    const mcp_json_value_t *v, mcp_backend_msg_t *msg)
+{
+    if (v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE) {
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                          "a request; backends ask by input_required");
+        return MCP_OK;
+    }
+
+    if (v[MCP_BACKEND_F_METHOD].type != MCP_JSON_STRING
+        || v[MCP_BACKEND_F_METHOD].raw.len <= 2)
+    {
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                          "method is not a name");
+        return MCP_OK;
+    }
+
+    if (v[MCP_BACKEND_F_PARAMS].type != MCP_JSON_NONE
+        && v[MCP_BACKEND_F_PARAMS].type != MCP_JSON_OBJECT)
+    {
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                          "params is not an object");
+        return MCP_OK;
+    }
+
+    msg->kind = MCP_BACKEND_NOTIFICATION;
+    msg->body = root.raw;
+
+    if (mcp_json_unescape(&b->scratch, v[MCP_BACKEND_F_METHOD].raw,
+                          &msg->method)
+        != MCP_OK)
+    {
+        return MCP_ERR_MEMORY;
+    }
+
+    if (mcp_str_eq(msg->method, mcp_str("notifications/progress"))) {
+        msg->progress_token = v[MCP_BACKEND_F_PROGRESS_TOKEN];
+
+    } else if (mcp_str_eq(msg->method, mcp_str("notifications/message"))) {
+        msg->level = v[MCP_BACKEND_F_LEVEL];
+
+    } else if (mcp_str_eq(msg->method,
+                          mcp_str("notifications/resources/updated")))
+    {
+        msg->uri = v[MCP_BACKEND_F_URI];
+    }
+
+    return MCP_OK;
+}
+
+
+static void
+mcp_backend_error(const mcp_json_value_t *v, mcp_backend_msg_t *msg)
+{
+    size_t            i;
+    mcp_json_value_t  code;
+
+    code = v[MCP_BACKEND_F_CODE];
+
+    if (v[MCP_BACKEND_F_ERROR].type != MCP_JSON_OBJECT
+        || v[MCP_BACKEND_F_MESSAGE].type != MCP_JSON_STRING
+        || code.type != MCP_JSON_NUMBER)
+    {
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                          "error without code and message");
+        return;
+    }
+
+    for (i = 0; i < code.raw.len; i++) {
+        if (code.raw.data[i] != '-'
+            && (code.raw.data[i] < '0' || code.raw.data[i] > '9'))
+        {
+            mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                              "error code is not an integer");
+            return;
+        }
+    }
+
+    msg->kind = MCP_BACKEND_ERROR;
+    msg->body = v[MCP_BACKEND_F_ERROR].raw;
+}
+
+
+/* r: the fields of the result (MCP_BACKEND_R_...). */
+
+static int
+mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
+    const mcp_json_value_t *r, mcp_backend_msg_t *msg)
+{
+    if (result->type != MCP_JSON_OBJECT) {
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                          "result is not an object");
+        return MCP_OK;
+    }
+
+    msg->body = result->raw;
+    msg->is_error = b->want == MCP_BACKEND_TOOL
+                    && mcp_str_eq(r[MCP_BACKEND_R_IS_ERROR].raw,
+                                  mcp_str("true"));
+    msg->has_next = (r[MCP_BACKEND_R_NEXT].type != MCP_JSON_NONE
+                     || r[MCP_BACKEND_R_META_NEXT].type != MCP_JSON_NONE);
+
+    if (b->status >= 400) {
+        return mcp_backend_error_result(b, r, msg);
+    }
+
+    if (mcp_str_eq(r[MCP_BACKEND_R_TYPE].raw, mcp_str("\"input_required\""))) {
+        mcp_backend_input(r, msg);
+        return MCP_OK;
+    }
+
+    msg->kind = MCP_BACKEND_RESULT;
+
+    if (b->want == MCP_BACKEND_TOOL
+        && r[MCP_BACKEND_R_CONTENT].type != MCP_JSON_ARRAY)
+    {
+        msg->doubt = r[MCP_BACKEND_R_CONTENT].type == MCP_JSON_NONE
+                     ? "a result without \"content\""
+                     : "a result whose \"content\" is not an array";
+    }
+
+    return MCP_OK;
+}
+
+
+static void
+mcp_backend_input(const mcp_json_value_t *r, mcp_backend_msg_t *msg)
+{
+    int               none;
+    mcp_json_value_t  requests, state;
+
+    requests = r[MCP_BACKEND_R_INPUT_REQUESTS];
+    state = r[MCP_BACKEND_R_REQUEST_STATE];
+
+    none = 1;
+
+    if (requests.type != MCP_JSON_NONE
+        && !mcp_backend_is_requests(requests, &none))
+    {
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                          "inputRequests is not an object of requests");
+        return;
+    }
+
+    if (state.type != MCP_JSON_NONE && state.type != MCP_JSON_STRING) {
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                          "requestState is not a string");
+        return;
+    }
+
+    /* the same request again would get the same answer */
+
+    if (none && state.type == MCP_JSON_NONE) {
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                          "input_required without requests and state");
+        return;
+    }
+
+    msg->kind = MCP_BACKEND_INPUT;
+    msg->input_requests = requests;
+    msg->request_state = state;
+}
+
+
+static int
+mcp_backend_is_requests(mcp_json_value_t requests, int *none)
+{
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  one;
+
+    if (requests.type != MCP_JSON_OBJECT) {
+        return 0;
+    }
+
+    mcp_json_iter_init(&iter, requests.raw);
+
+    while (mcp_json_iter_next(&iter, NULL, &one)) {
+        *none = 0;
+
+        if (mcp_json_get(&one, mcp_str("method")).type != MCP_JSON_STRING) {
+            return 0;
+        }
+    }
+
+    return 1;
+}

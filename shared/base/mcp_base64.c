@@ -1,0 +1,147 @@
+
+/*
+ * Base64 in its two forms.  Owns no memory; callers size their buffers with
+ * the macros of the header.
+ */
+
+
+#include "base/mcp_base64.h"
+
+
+static const char  mcp_base64url_alphabet[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+static const char  mcp_base64_alphabet[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+
+static char *
+mcp_base64_print(char *p, const unsigned char *s, size_t len,
+    const char *alphabet)
+{
+    uint32_t  bits;
+
+    for ( /* void */ ; len >= 3; len -= 3, s += 3) {
+        bits = (uint32_t) s[0] << 16 | (uint32_t) s[1] << 8 | s[2];
+
+        *p++ = alphabet[bits >> 18];
+        *p++ = alphabet[bits >> 12 & 63];
+        *p++ = alphabet[bits >> 6 & 63];
+        *p++ = alphabet[bits & 63];
+    }
+
+    if (len == 0) {
+        return p;
+    }
+
+    bits = (uint32_t) s[0] << 16;
+
+    if (len == 2) {
+        bits |= (uint32_t) s[1] << 8;
+    }
+
+    *p++ = alphabet[bits >> 18];
+    *p++ = alphabet[bits >> 12 & 63];
+
+    if (len == 2) {
+        *p++ = alphabet[bits >> 6 & 63];
+    }
+
+    return p;
+}
+
+
+char *
+mcp_base64url_encode(char *p, const void *data, size_t len)
+{
+    return mcp_base64_print(p, data, len, mcp_base64url_alphabet);
+}
+
+
+char *
+mcp_base64_encode(char *p, const void *data, size_t len)
+{
+    p = mcp_base64_print(p, data, len, mcp_base64_alphabet);
+
+    switch (len % 3) {
+    case 1:
+        *p++ = '=';
+        /* fall through */
+    case 2:
+        *p++ = '=';
+    }
+
+    return p;
+}
+
+
+/* The six bits of a base64url character, or 64. */
+static uint32_t
+mcp_base64url_value(char c)
+{
+    if (c >= 'A' && c <= 'Z') {
+        return (uint32_t) (c - 'A');
+    }
+
+    if (c >= 'a' && c <= 'z') {
+        return (uint32_t) (c - 'a' + 26);
+    }
+
+    if (c >= '0' && c <= '9') {
+        return (uint32_t) (c - '0' + 52);
+    }
+
+    if (c == '-') {
+        return 62;
+    }
+
+    return c == '_' ? 63 : 64;
+}
+
+
+int
+mcp_base64url_decode(mcp_str_t text, unsigned char *out, size_t max,
+    size_t *len)
+{
+    size_t          i;
+    uint32_t        bits, value;
+    unsigned        held;
+    unsigned char  *p;
+
+    if (text.len % 4 == 1) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    if (mcp_base64url_decoded_len(text.len) > max) {
+        return MCP_ERR_LIMIT;
+    }
+
+    p = out;
+    bits = 0;
+    held = 0;
+
+    for (i = 0; i < text.len; i++) {
+        value = mcp_base64url_value(text.data[i]);
+
+        if (value == 64) {
+            return MCP_ERR_SYNTAX;
+        }
+
+        bits = bits << 6 | value;
+        held += 6;
+
+        if (held >= 8) {
+            held -= 8;
+            *p++ = (unsigned char) (bits >> held);
+            bits &= (1U << held) - 1;
+        }
+    }
+
+    if (bits != 0) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    *len = (size_t) (p - out);
+
+    return MCP_OK;
+}

@@ -1,0 +1,464 @@
+
+/*
+ * The life of a call: made from a message, started, over.  It ends when all
+ * its requests have their answer, or need none, and no backend works on one
+ * any more.  In between: mcp_call_stream.c, mcp_call_answer.c,
+ * mcp_call_time.c.
+ */
+
+#include "call/mcp_ending.h"
+#include "face/mcp_face.h"
+
+
+uint64_t
+mcp_call_now(const mcp_call_t *call)
+{
+    return call->node->env->now(call->node->env->ctx);
+}
+
+
+void
+mcp_call_log(mcp_call_t *call, mcp_log_level_e level, const char *what,
+    const char *why)
+{
+    char             id[9];
+    mcp_request_t   *req;
+
+    if (!mcp_node_logs(call->node, level)) {
+        return;
+    }
+
+    req = &call->requests[0];
+    mcp_stream_id_short(id, call->id);
+
+    mcp_node_log(call->node, level, "call %s of \"%.*s\" %s%s%s", id,
+                 (int) (req->name.len > 128 ? 128 : req->name.len),
+                 req->name.data ? req->name.data : "", what,
+                 why ? ": " : "", why ? why : "");
+}
+
+
+mcp_call_t *
+mcp_call_create(mcp_exchange_t *x, size_t n)
+{
+    size_t       i;
+    mcp_call_t  *call;
+
+    call = mcp_arena_calloc(&x->arena, sizeof(mcp_call_t));
+    if (call == NULL) {
+        return NULL;
+    }
+
+    call->requests = mcp_arena_calloc(&x->arena, n * sizeof(mcp_request_t));
+    if (call->requests == NULL) {
+        return NULL;
+    }
+
+    call->node = x->node;
+    call->endpoint = x->endpoint;
+
+    if (mcp_node_random(x->node, call->id, MCP_STREAM_ID_LEN) != MCP_OK) {
+        return NULL;
+    }
+
+    mcp_stream_id_print(call->id_text, call->id);
+
+    call->session = x->session;
+    memcpy(call->party, x->party, MCP_DIGEST_LEN);
+    call->n = n;
+    call->refs = 2;
+    call->kept_last = &call->kept;
+    call->timer.handler = mcp_call_timer;
+    call->timer.data = call;
+    call->forget.action.type = MCP_ACT_FORGET;
+
+    for (i = 0; i < n; i++) {
+        call->requests[i].call = call;
+        call->requests[i].job.call = call;
+        call->requests[i].job.request = (unsigned) i;
+        call->requests[i].job.task.action.job = &call->requests[i].job;
+        mcp_arena_init(&call->requests[i].round, &x->node->env->mem);
+    }
+
+    /* the text of the message goes with the call */
+
+    call->arena = x->arena;
+    mcp_arena_init(&x->arena, &x->node->env->mem);
+
+    call->x = x;
+    x->call = call;
+
+    return call;
+}
+
+
+static void
+mcp_call_destroy(mcp_call_t *call)
+{
+    size_t          i;
+    mcp_arena_t     arena;
+    mcp_request_t  *req;
+
+    for (i = 0; i < call->n; i++) {
+        req = &call->requests[i];
+
+        if (req->backend) {
+            mcp_backend_free(req->backend);
+        }
+
+        mcp_buf_free(&req->body);
+        mcp_arena_destroy(&req->round);
+    }
+
+    mcp_inbox_drop(call);
+
+    /* the call lies in its own arena */
+
+    arena = call->arena;
+    mcp_arena_destroy(&arena);
+}
+
+
+void
+mcp_call_retain(mcp_call_t *call)
+{
+    call->refs++;
+}
+
+
+void
+mcp_call_release(mcp_call_t *call)
+{
+    if (--call->refs) {
+        return;
+    }
+
+    if (call->glue) {
+        call->forget.action.glue = call->glue;
+        mcp_node_queue(call->node, &call->forget);
+        return;
+    }
+
+    mcp_call_destroy(call);
+}
+
+
+void
+mcp_call_discard(mcp_call_t *call)
+{
+    /* its exchange still has the text, and finds nothing to leave behind */
+
+    call->over = 1;
+    mcp_call_release(call);
+}
+
+
+void
+mcp_call_forgotten(mcp_call_t *call)
+{
+    mcp_call_destroy(call);
+}
+
+
+void
+mcp_call_set_glue(mcp_call_t *call, void *glue)
+{
+    call->glue = glue;
+}
+
+
+void *
+mcp_call_glue(const mcp_call_t *call)
+{
+    return call->glue;
+}
+
+
+void
+mcp_call_invoke(mcp_request_t *req)
+{
+    if (mcp_job_start(req) != MCP_OK) {
+        mcp_call_fail(req, MCP_FAULT_INTERNAL);
+    }
+}
+
+
+/* A batch is one stream: with one request that may not be resumed none can. */
+static void
+mcp_call_take_policy(mcp_call_t *call)
+{
+    size_t          i;
+    mcp_policy_t    policy;
+    mcp_request_t  *req;
+
+    mcp_endpoint_policy(call->endpoint,
+                        call->batch ? mcp_str("batch")
+                                    : call->requests[0].method->name,
+                        call->requests[0].name, &call->policy);
+
+    for (i = 0; call->batch && i < call->n; i++) {
+        req = &call->requests[i];
+
+        if (req->state == MCP_REQUEST_OVER) {
+            continue;
+        }
+
+        mcp_endpoint_policy(call->endpoint, req->method->name, req->name,
+                            &policy);
+
+        if (!policy.resumable) {
+            call->policy.max_wait = 0;
+            mcp_policy_apply(&call->policy, NULL);
+        }
+    }
+}
+
+
+void
+mcp_call_start(mcp_call_t *call)
+{
+    size_t    i;
+    uint64_t  now;
+
+    now = mcp_call_now(call);
+    call->began = now;
+
+    mcp_call_take_policy(call);
+
+    call->stream_at = now + mcp_faces_stream_after(call);
+    mcp_faces_start(call);
+    call->node->calls++;
+
+    mcp_inbox_look_after(call);
+    mcp_store_count(call->node->store, MCP_COUNT_CALLS_LIVE, 1);
+    mcp_job_facts(call);
+
+    for (i = 0; i < call->n; i++) {
+        if (call->requests[i].state != MCP_REQUEST_OVER) {
+            call->pending++;
+        }
+    }
+
+    mcp_store_count(call->node->store, MCP_COUNT_CALLS,
+                    (int64_t) call->pending);
+
+    if (call->pending == 0) {
+        mcp_call_done(call);
+        return;
+    }
+
+    for (i = 0; i < call->n; i++) {
+        if (call->requests[i].state != MCP_REQUEST_OVER) {
+            mcp_ending_begin(&call->requests[i]);
+            mcp_call_invoke(&call->requests[i]);
+        }
+    }
+
+    mcp_call_set_timer(call);
+}
+
+
+void
+mcp_call_check_end(mcp_call_t *call)
+{
+    if (!call->over || call->jobs) {
+        return;
+    }
+
+    mcp_timer_del(&call->node->timers, &call->timer);
+
+    if (call->handle) {
+        mcp_node_drop_handle(call->node, call->handle);
+        call->handle = 0;
+    }
+
+    call->node->calls--;
+    mcp_store_count(call->node->store, MCP_COUNT_CALLS_LIVE, -1);
+
+    mcp_call_release(call);
+}
+
+
+/* All answers are given (or none is due any more).  The caller still holds a
+ * job or calls mcp_call_check_end() itself. */
+static void
+mcp_call_over(mcp_call_t *call)
+{
+    size_t          i;
+    uint64_t        grace;
+    mcp_request_t  *req;
+
+    call->over = 1;
+    mcp_inbox_look_away(call);
+    grace = mcp_call_now(call) + MCP_CALL_GRACE;
+
+    for (i = 0; i < call->n; i++) {
+        req = &call->requests[i];
+        req->state = MCP_REQUEST_OVER;
+
+        if (req->deadline > grace) {
+            req->deadline = grace;
+        }
+    }
+
+    mcp_call_set_timer(call);
+}
+
+
+void
+mcp_call_stop(mcp_call_t *call)
+{
+    mcp_faces_undo(&call->requests[0]);
+    mcp_job_stop_all(call);
+    mcp_call_over(call);
+    mcp_call_check_end(call);
+}
+
+
+/* The whole answer is there and its client waits for it: plain JSON. */
+static void
+mcp_call_respond(mcp_call_t *call)
+{
+    size_t           i;
+    mcp_exchange_t  *x;
+
+    x = call->x;
+    call->x = NULL;
+
+    if (call->batch) {
+        x->outcome = "ok";
+        x->out.len = 0;
+
+        for (i = 0; i < call->n; i++) {
+            if (call->requests[i].backend
+                && call->requests[i].ending > x->ending)
+            {
+                x->ending = call->requests[i].ending;
+            }
+
+            if (call->requests[i].response.len == 0) {
+                continue;
+            }
+
+            if (x->out.len) {
+                mcp_buf_lit(&x->out, ",");
+
+            } else {
+                mcp_buf_lit(&x->out, "[");
+            }
+
+            mcp_buf_str(&x->out, call->requests[i].response);
+        }
+
+        mcp_buf_lit(&x->out, "]");
+    }
+
+    if (mcp_exchange_json(x) != MCP_OK) {
+        mcp_exchange_status(x, 500);
+    }
+
+    x->task.action.type = MCP_ACT_RESPOND;
+    mcp_node_queue(x->node, &x->task);
+}
+
+
+void
+mcp_call_done(mcp_call_t *call)
+{
+    if (call->over) {
+        return;
+    }
+
+    /* only a durable call can be cancelled, so here each request has its
+     * response */
+
+    if (!call->durable && call->x) {
+        mcp_call_respond(call);
+    }
+
+    mcp_call_over(call);
+    mcp_call_check_end(call);
+}
+
+
+/* The fault as the last events of the stream; a stream that cannot even take
+ * them goes, so that its client is told 404 instead of waiting. */
+static void
+mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
+{
+    int              rc;
+    size_t           i, left;
+    uint64_t         seq;
+    mcp_buf_t        buf;
+    mcp_request_t   *req;
+
+    left = call->pending;
+    mcp_buf_init(&buf, &call->node->env->mem, SIZE_MAX / 2);
+
+    for (i = 0; i < call->n && left; i++) {
+        req = &call->requests[i];
+
+        if (req->state == MCP_REQUEST_OVER) {
+            continue;
+        }
+
+        left--;
+        buf.len = 0;
+        mcp_fault_write(&buf, req->id, fault, mcp_null_str, mcp_null_str);
+
+        rc = buf.failed;
+
+        if (rc == MCP_OK) {
+            rc = mcp_store_append(call->node->store, &call->ref,
+                                  (mcp_str_t) { buf.data, buf.len },
+                                  mcp_call_answers(req, MCP_ENDING_FAULT),
+                                  left ? MCP_STATE_PROCESSING
+                                       : MCP_STATE_FAILED,
+                                  mcp_call_now(call), &seq);
+        }
+
+        if (rc != MCP_OK) {
+            mcp_store_free(call->node->store, &call->ref);
+            break;
+        }
+
+        mcp_store_count(call->node->store, MCP_COUNT_ERRORS, 1);
+    }
+
+    mcp_buf_free(&buf);
+}
+
+
+void
+mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
+{
+    mcp_str_t        id;
+    mcp_exchange_t  *x;
+
+    if (call->over) {
+        return;
+    }
+
+    mcp_ending_all(call, MCP_ENDING_FAULT);
+
+    x = call->x;
+    call->x = NULL;
+
+    if (call->durable) {
+        mcp_call_abandon_stream(call, fault);
+    }
+
+    if (x) {
+        id = call->batch ? mcp_null_str : call->requests[0].id;
+
+        if (mcp_exchange_fault(x, fault, id, mcp_null_str) != MCP_OK) {
+            mcp_exchange_status(x, 500);
+        }
+
+        x->ending = MCP_ENDING_FAULT;
+        x->task.action.type = MCP_ACT_RESPOND;
+        mcp_node_queue(x->node, &x->task);
+    }
+
+    mcp_call_stop(call);
+}

@@ -1,0 +1,272 @@
+
+/*
+ * Answers of a call's requests: as the last event of each in the stream, or
+ * kept for a client that gets all of them at once.
+ */
+
+#include "call/mcp_ending.h"
+#include "face/mcp_face.h"
+
+
+/* The state without one of its requests, which may be NULL. */
+static mcp_stream_state_e
+mcp_call_state_without(const mcp_call_t *call, const mcp_request_t *req)
+{
+    size_t  i;
+
+    for (i = 0; i < call->n; i++) {
+        if (call->requests[i].state == MCP_REQUEST_INPUT
+            && &call->requests[i] != req)
+        {
+            return MCP_STATE_INPUT_REQUIRED;
+        }
+    }
+
+    return MCP_STATE_PROCESSING;
+}
+
+
+mcp_stream_state_e
+mcp_call_state(const mcp_call_t *call)
+{
+    return mcp_call_state_without(call, NULL);
+}
+
+
+int
+mcp_call_answers(const mcp_request_t *req, mcp_ending_e how)
+{
+    int  answers;
+
+    answers = (int) req->job.request
+              | (how >= MCP_ENDING_RPC_ERROR ? MCP_STORE_ERROR : 0);
+
+    /* what is answered here, in a batch, is no call */
+
+    return answers | (req->backend ? MCP_STORE_RESULT((int) how) : 0);
+}
+
+
+/* MCP_OK, MCP_AGAIN, or what the store says. */
+static int
+mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text, mcp_ending_e how)
+{
+    int                  rc;
+    uint64_t             seq;
+    mcp_call_t          *call;
+    mcp_stream_state_e   state;
+
+    call = req->call;
+
+    if (call->pending == 1) {
+        state = how >= MCP_ENDING_RPC_ERROR ? MCP_STATE_FAILED
+                                            : MCP_STATE_COMPLETED;
+
+    } else {
+        state = mcp_call_state_without(call, req);
+    }
+
+    rc = mcp_store_append(call->node->store, &call->ref, text,
+                          mcp_call_answers(req, how), state,
+                          mcp_call_now(call), &seq);
+
+    if (rc == MCP_ERR_FULL || rc == MCP_ERR_LIMIT) {
+        return MCP_AGAIN;
+    }
+
+    /* without a stream nobody waits for it */
+
+    return rc == MCP_ERR_NOT_FOUND ? MCP_OK : rc;
+}
+
+
+/* MCP_OK or MCP_ERR_MEMORY. */
+static int
+mcp_call_answer_kept(mcp_request_t *req, mcp_buf_t *buf)
+{
+    mcp_call_t  *call;
+
+    call = req->call;
+
+    if (call->x && !call->batch) {
+
+        /* what answers one request is the answer */
+
+        mcp_buf_free(&call->x->out);
+        call->x->out = *buf;
+        mcp_buf_init(buf, &call->node->env->mem, SIZE_MAX / 2);
+
+        req->response.data = call->x->out.data;
+        req->response.len = call->x->out.len;
+
+        return MCP_OK;
+    }
+
+    req->response = mcp_arena_dup(&call->arena,
+                                  (mcp_str_t) { buf->data, buf->len });
+
+    return req->response.data ? MCP_OK : MCP_ERR_MEMORY;
+}
+
+
+/* Gives a request its response, which is put into buf already; MCP_AGAIN: no
+ * room, to be repeated. */
+static int
+mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, mcp_ending_e how)
+{
+    int          rc, error;
+    mcp_call_t  *call;
+
+    call = req->call;
+    error = how >= MCP_ENDING_RPC_ERROR;
+
+    /* it has one: there is no second */
+
+    if (req->state == MCP_REQUEST_OVER) {
+        return MCP_OK;
+    }
+
+    rc = buf->failed;
+
+    if (rc == MCP_OK) {
+        rc = call->durable
+             ? mcp_call_answer_stored(req,
+                                      (mcp_str_t) { buf->data, buf->len },
+                                      how)
+             : mcp_call_answer_kept(req, buf);
+    }
+
+    if (rc == MCP_AGAIN) {
+        return MCP_AGAIN;
+    }
+
+    if (rc != MCP_OK) {
+        mcp_call_log(call, MCP_LOG_ERROR, "failed",
+                     rc == MCP_ERR_MEMORY
+                     ? "no memory" : mcp_call_append_reason(rc));
+        mcp_call_abandon(call, MCP_FAULT_INTERNAL);
+        return MCP_OK;
+    }
+
+    if (error) {
+        mcp_store_count(call->node->store, MCP_COUNT_ERRORS, 1);
+        mcp_faces_undo(req);
+
+    } else {
+        mcp_faces_keep(req, how);
+    }
+
+    if (call->x) {
+        call->x->outcome = error ? "error" : "ok";
+    }
+
+    mcp_ending(req, how);
+    req->state = MCP_REQUEST_OVER;
+
+    if (--call->pending == 0) {
+        mcp_call_done(call);
+
+    } else if (req->live) {
+        req->deadline = mcp_call_now(call) + MCP_CALL_GRACE;
+        mcp_call_set_timer(call);
+    }
+
+    return MCP_OK;
+}
+
+
+int
+mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_ending_e how)
+{
+    int        rc;
+    mcp_buf_t  buf;
+
+    mcp_buf_init(&buf, &req->call->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_reserve(&buf, body.len + req->id.len + 48);
+
+    mcp_buf_lit(&buf, "{\"jsonrpc\":\"2.0\",\"id\":");
+    mcp_buf_str(&buf, req->id);
+
+    if (how == MCP_ENDING_RPC_ERROR) {
+        mcp_buf_lit(&buf, ",\"error\":");
+
+    } else {
+        mcp_buf_lit(&buf, ",\"result\":");
+    }
+
+    mcp_buf_str(&buf, body);
+    mcp_buf_lit(&buf, "}");
+
+    rc = mcp_call_answer(req, &buf, how);
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}
+
+
+int
+mcp_call_finish_fault(mcp_request_t *req, mcp_fault_e fault, mcp_str_t detail)
+{
+    int        rc;
+    mcp_buf_t  buf;
+
+    mcp_buf_init(&buf, &req->call->node->env->mem, SIZE_MAX / 2);
+    mcp_fault_write(&buf, req->id, fault, detail, mcp_null_str);
+
+    rc = mcp_call_answer(req, &buf, MCP_ENDING_FAULT);
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}
+
+
+void
+mcp_call_fail(mcp_request_t *req, mcp_fault_e fault)
+{
+    if (mcp_call_finish_fault(req, fault, mcp_null_str) == MCP_AGAIN) {
+        mcp_call_hold_fault(req, fault);
+    }
+}
+
+
+void
+mcp_call_hold_fault(mcp_request_t *req, mcp_fault_e fault)
+{
+    memset(&req->msg, 0, sizeof(mcp_backend_msg_t));
+    req->msg.kind = MCP_BACKEND_FAULT;
+    req->msg.fault = fault;
+    req->msg.detail = "no room for its answer";
+    req->held = 1;
+
+    mcp_call_set_timer(req->call);
+}
+
+
+int
+mcp_call_finish_text(mcp_request_t *req, mcp_str_t text)
+{
+    int        rc;
+    mcp_buf_t  buf;
+
+    if (req->method->want != MCP_BACKEND_TOOL) {
+        return mcp_call_finish_fault(req, MCP_FAULT_BACKEND_FAILED, text);
+    }
+
+    mcp_buf_init(&buf, &req->call->node->env->mem, SIZE_MAX / 2);
+
+    mcp_backend_tool_error(&buf, text);
+
+    if (buf.failed) {
+        rc = mcp_call_answer(req, &buf, MCP_ENDING_FAULT);
+
+    } else {
+        rc = mcp_call_finish(req, (mcp_str_t) { buf.data, buf.len },
+                             MCP_ENDING_TOOL_ERROR);
+    }
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}

@@ -1,0 +1,312 @@
+
+/*
+ * A call that becomes durable: its stream in the store, which its client reads
+ * from then on.
+ */
+
+#include "face/mcp_face.h"
+
+
+int
+mcp_call_append(mcp_request_t *req, mcp_str_t message,
+    mcp_stream_state_e state)
+{
+    uint64_t     seq;
+    mcp_call_t  *call;
+
+    call = req->call;
+
+    return mcp_store_append(call->node->store, &call->ref, message,
+                            (int) req->job.request | MCP_STORE_ABOUT, state,
+                            mcp_call_now(call), &seq);
+}
+
+
+const char *
+mcp_call_append_reason(int rc)
+{
+    return rc == MCP_ERR_LARGE ? "a message is larger than the zone"
+                               : "its stream cannot be written to";
+}
+
+
+/* The request id, or the array of them, for the store. */
+static int
+mcp_call_request_ids(mcp_call_t *call, mcp_buf_t *buf)
+{
+    size_t  i;
+
+    if (!call->batch) {
+        mcp_buf_str(buf, call->requests[0].id);
+        return buf->failed;
+    }
+
+    for (i = 0; i < call->n; i++) {
+        mcp_buf_add(buf, i ? "," : "[", 1);
+
+        if (call->requests[i].id.len) {
+            mcp_buf_str(buf, call->requests[i].id);
+
+        } else {
+            mcp_buf_lit(buf, "null");
+        }
+    }
+
+    mcp_buf_lit(buf, "]");
+
+    return buf->failed;
+}
+
+
+/* promised: its client is told how to come back. */
+static int
+mcp_call_create_stream(mcp_call_t *call, int promised)
+{
+    int                     rc;
+    mcp_buf_t               ids;
+    mcp_request_t          *req;
+    mcp_stream_spec_t       spec;
+    const mcp_endpoint_t   *endpoint;
+
+    memset(&spec, 0, sizeof(mcp_stream_spec_t));
+
+    endpoint = call->endpoint;
+    req = &call->requests[0];
+
+    memcpy(spec.id, call->id, MCP_STREAM_ID_LEN);
+    memcpy(spec.session, call->session.id, MCP_DIGEST_LEN);
+    memcpy(spec.principal, call->session.principal, MCP_DIGEST_LEN);
+
+    spec.kind = MCP_STREAM_CALL;
+    spec.revision = call->session.revision;
+    spec.method = call->batch ? mcp_str("batch") : req->method->name;
+    spec.name = req->name;
+    spec.max_wait = call->policy.max_wait;
+    spec.linger = endpoint->linger;
+    spec.max_events = call->policy.max_events;
+    spec.max_bytes = call->policy.stream_buffer;
+    spec.session_limit = endpoint->max_session_streams;
+    mcp_party(endpoint, call->party, &spec.party);
+
+    if (promised) {
+        mcp_faces_spec(call, &spec);
+    }
+
+    rc = mcp_digest(spec.params, &req->params, 1);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    call->handle = mcp_node_handle(call->node, call, 1);
+    if (call->handle == 0) {
+        return MCP_ERR_MEMORY;
+    }
+
+    spec.handle = call->handle;
+
+    mcp_buf_init(&ids, &call->node->env->mem, SIZE_MAX / 2);
+
+    rc = mcp_call_request_ids(call, &ids);
+
+    if (rc == MCP_OK) {
+        spec.request = (mcp_str_t) { ids.data, ids.len };
+        rc = mcp_store_create(call->node->store, &spec, mcp_call_now(call),
+                              &call->ref);
+    }
+
+    mcp_buf_free(&ids);
+
+    return rc;
+}
+
+
+/* With what has been answered already as its first events, and the client, if
+ * it is there, as its consumer. */
+static int
+mcp_call_make_stream(mcp_call_t *call)
+{
+    int             rc;
+    size_t          i;
+    uint64_t        seq;
+    mcp_request_t  *req;
+
+    rc = mcp_call_create_stream(call, 1);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    rc = mcp_faces_begin(call);
+
+    for (i = 0; rc == MCP_OK && i < call->n; i++) {
+        req = &call->requests[i];
+
+        if (req->response.len) {
+            rc = mcp_store_append(call->node->store, &call->ref,
+                                  req->response,
+                                  mcp_call_answers(req, req->ending),
+                                  MCP_STATE_PROCESSING, mcp_call_now(call),
+                                  &seq);
+        }
+    }
+
+    if (rc == MCP_OK && call->x && !call->parted) {
+        call->x->bound = !call->policy.resumable;
+        rc = mcp_consumer_start(call->x, &call->ref, 0);
+    }
+
+    if (rc != MCP_OK) {
+        mcp_store_free(call->node->store, &call->ref);
+    }
+
+    return rc;
+}
+
+
+void
+mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_ending_e how)
+{
+    int            rc, taken;
+    uint64_t       seq;
+    mcp_cursor_t   cursor;
+    mcp_store_t   *store;
+
+    if (!call->policy.resumable) {
+        return;
+    }
+
+    seq = 0;
+    store = call->node->store;
+    rc = mcp_call_create_stream(call, 0);
+
+    if (rc == MCP_OK) {
+        rc = mcp_store_set_turn(store, &call->ref, 0, MCP_CALL_KEPT);
+
+        if (rc == MCP_OK) {
+            rc = mcp_store_append(store, &call->ref, answer,
+                                  mcp_call_answers(&call->requests[0], how),
+                                  MCP_STATE_COMPLETED, mcp_call_now(call),
+                                  &seq);
+        }
+
+        /* in the socket is what was sent, by whatever way */
+
+        if (rc == MCP_OK) {
+            rc = mcp_store_watch(store, &call->ref, call->handle, seq,
+                                 &cursor, &taken);
+        }
+
+        if (rc == MCP_OK) {
+            mcp_store_unwatch(store, &call->ref, call->handle, seq,
+                              mcp_call_now(call));
+
+        } else {
+            mcp_store_free(store, &call->ref);
+        }
+    }
+
+    if (rc != MCP_OK) {
+        mcp_call_log(call, MCP_LOG_DEBUG, "answered", "not kept");
+    }
+}
+
+
+/* Its backend has begun: nobody is invited to begin it again, as 503 and 429
+ * would. */
+static void
+mcp_call_refuse(mcp_call_t *call, int rc)
+{
+    switch (rc) {
+
+    case MCP_ERR_LIMIT:
+        mcp_call_log(call, MCP_LOG_WARN, "cannot be kept",
+                     "its caller has too many streams, or too much in them");
+        mcp_store_count(call->node->store, MCP_COUNT_REFUSED_LIMIT, 1);
+        mcp_call_abandon(call, MCP_FAULT_CALL_LIMIT);
+        break;
+
+    case MCP_ERR_FULL:
+        mcp_call_log(call, MCP_LOG_WARN, "cannot be kept",
+                     "the zone is full");
+        mcp_store_count(call->node->store, MCP_COUNT_REFUSED_FULL, 1);
+        mcp_call_abandon(call, MCP_FAULT_CALL_FULL);
+        break;
+
+    default:
+        mcp_call_log(call, MCP_LOG_WARN, "cannot be kept", "no memory");
+        mcp_call_abandon(call, MCP_FAULT_INTERNAL);
+    }
+}
+
+
+/* The client's exchange reads the stream from now on, like any other. */
+static void
+mcp_call_stream_to_client(mcp_call_t *call)
+{
+    mcp_exchange_t  *x;
+
+    x = call->x;
+    call->x = NULL;
+
+    if (call->policy.close_after && mcp_consumer_comes_back(x)) {
+        mcp_consumer_close_at(x, mcp_call_now(call)
+                                 + call->policy.close_after);
+    }
+
+    mcp_consumer_close_at(x, call->resume_at);
+
+    x->task.action.type = MCP_ACT_STREAM;
+    mcp_node_queue(call->node, &x->task);
+}
+
+
+int
+mcp_call_durable(mcp_call_t *call)
+{
+    int  rc;
+
+    if (call->durable) {
+        return MCP_OK;
+    }
+
+    rc = mcp_call_make_stream(call);
+
+    if (rc != MCP_OK) {
+        mcp_call_refuse(call, rc);
+        return MCP_ERR_DENIED;
+    }
+
+    call->durable = 1;
+    mcp_inbox_look_away(call);
+
+    if (call->x && !call->parted) {
+        mcp_call_stream_to_client(call);
+
+    } else {
+        call->unattended = mcp_call_now(call);
+    }
+
+    call->refs++;
+    mcp_inbox_look_for_cancel(call);
+
+    rc = MCP_ERR_DENIED;
+
+    if (!call->over) {
+        mcp_call_set_timer(call);
+        rc = MCP_OK;
+    }
+
+    mcp_call_release(call);
+
+    return rc;
+}
+
+
+void
+mcp_call_leave(mcp_call_t *call)
+{
+    call->x = NULL;
+
+    if (!call->over) {
+        mcp_call_durable(call);
+    }
+}

@@ -1,0 +1,199 @@
+
+/*
+ * What is due in a call, and when.
+ */
+
+#include "call/mcp_ending.h"
+#include "face/mcp_face.h"
+
+
+/* One timer for everything: becoming durable, deadlines, max wait, what is
+ * held. */
+void
+mcp_call_set_timer(mcp_call_t *call)
+{
+    size_t          i;
+    uint64_t        now, when;
+    mcp_request_t  *req;
+
+    now = mcp_call_now(call);
+    when = UINT64_MAX;
+
+    if (!call->over) {
+        if (!call->durable) {
+            when = call->stream_at;
+
+            if (call->resume_at && call->resume_at < when) {
+                when = call->resume_at;
+            }
+
+        } else if (call->unattended) {
+            when = call->unattended + call->policy.max_wait;
+        }
+    }
+
+    for (i = 0; i < call->n; i++) {
+        req = &call->requests[i];
+
+        if (req->state == MCP_REQUEST_OVER && !req->live) {
+            continue;
+        }
+
+        if (req->deadline < when) {
+            when = req->deadline;
+        }
+
+        if (req->held && now + MCP_CALL_RETRY < when) {
+            when = now + MCP_CALL_RETRY;
+        }
+    }
+
+    /* one that is due while timers run runs again in the same go */
+
+    if (when <= now) {
+        when = now + 1;
+    }
+
+    if (when == UINT64_MAX) {
+        mcp_timer_del(&call->node->timers, &call->timer);
+
+    } else if (!mcp_timer_armed(&call->timer) || call->timer.when != when) {
+        mcp_timer_set(&call->node->timers, &call->timer, when);
+    }
+}
+
+
+/* Nobody came for the stream in time. */
+static void
+mcp_call_expire(mcp_call_t *call)
+{
+    /* somebody may have come, whose wake is on the way, or have asked after
+     * it, which wakes nobody */
+
+    if (mcp_store_expire(call->node->store, &call->ref, &call->unattended)
+        == MCP_AGAIN)
+    {
+        return;
+    }
+
+    mcp_call_log(call, MCP_LOG_NOTICE,
+                 "cancelled: no client came back within max wait", NULL);
+    mcp_ending_all(call, MCP_ENDING_EXPIRED);
+    mcp_call_stop(call);
+}
+
+
+/* No job waits to be started: that takes the client's request, which leaves
+ * the call when it becomes durable. */
+static int
+mcp_call_is_started(const mcp_call_t *call)
+{
+    size_t  i;
+
+    for (i = 0; i < call->n; i++) {
+        if (call->requests[i].live && !call->requests[i].job.started) {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
+/* Its client has waited long enough: the call becomes a stream that nobody
+ * reads yet, and the client is told how to come back for it. */
+static void
+mcp_call_part(mcp_call_t *call)
+{
+    mcp_exchange_t  *x;
+
+    call->parted = 1;
+    mcp_call_durable(call);
+
+    /* it may have been ended at that, with an answer or without one */
+
+    x = call->x;
+    call->x = NULL;
+
+    if (x == NULL) {
+        return;
+    }
+
+    x->out.len = 0;
+    x->outcome = "interim";
+
+    if (call->over) {
+        (void) mcp_exchange_fault(x, MCP_FAULT_RESUME_TOKEN,
+                                  call->requests[0].id, mcp_null_str);
+
+    } else {
+        mcp_faces_interim(x);
+
+        if (mcp_exchange_json(x) != MCP_OK) {
+            mcp_exchange_status(x, 500);
+        }
+    }
+
+    x->task.action.type = MCP_ACT_RESPOND;
+    mcp_node_queue(x->node, &x->task);
+}
+
+
+static void
+mcp_call_due(mcp_call_t *call, uint64_t now)
+{
+    if (!mcp_call_is_started(call)) {
+        call->stream_at = now + 1;
+        return;
+    }
+
+    if (call->x && call->resume_at && now >= call->resume_at) {
+        mcp_call_part(call);
+        return;
+    }
+
+    mcp_call_durable(call);
+}
+
+
+void
+mcp_call_timer(void *data)
+{
+    size_t       i;
+    uint64_t     now;
+    mcp_call_t  *call;
+
+    call = data;
+    now = mcp_call_now(call);
+
+    call->refs++;
+
+    if (!call->over && !call->durable
+        && (now >= call->stream_at
+            || (call->resume_at && now >= call->resume_at)))
+    {
+        mcp_call_due(call, now);
+    }
+
+    if (!call->over && call->durable && call->unattended
+        && now >= call->unattended + call->policy.max_wait)
+    {
+        mcp_call_expire(call);
+    }
+
+    if (!call->over && call->durable) {
+        mcp_inbox_go_on(call);
+    }
+
+    for (i = 0; i < call->n; i++) {
+        if (now >= call->requests[i].deadline) {
+            mcp_job_deadline(&call->requests[i]);
+        }
+    }
+
+    if (!call->over || call->jobs) {
+        mcp_call_set_timer(call);
+    }
+
+    mcp_call_release(call);
+}

@@ -1,0 +1,730 @@
+
+/*
+ * Asking the client in the middle of a call.  Backends ask the way of
+ * 2026-07-28 (an input_required result); clients of the revisions before get
+ * JSON-RPC requests on the call's stream and POST their responses.
+ *
+ * The id of such a request is that of the event which it is: a response finds
+ * its call by it, at whatever process it arrives, and proves that the client
+ * has what came before.
+ */
+
+#include "call/mcp_core.h"
+
+
+/* Rounds in a row in which a backend asked nothing. */
+#define MCP_INPUT_MAX_EMPTY  16
+
+
+/*
+ * 1 if the client said that it can answer this; 0 if not; -1 if nobody can.
+ * Modes and tools have capabilities of their own (2025-11-25,
+ * client/elicitation and client/sampling, "Capabilities").
+ */
+static int
+mcp_input_can(const mcp_session_t *session, const mcp_question_t *q)
+{
+    unsigned           wanted;
+    mcp_json_value_t   params, mode;
+
+    params.type = q->params.len ? MCP_JSON_OBJECT : MCP_JSON_NONE;
+    params.raw = q->params;
+
+    if (mcp_str_eq(q->method, mcp_str("elicitation/create"))) {
+
+        if (session->revision < MCP_REVISION_2025_06_18) {
+            return 0;
+        }
+
+        mode = mcp_json_get(&params, mcp_str("mode"));
+        wanted = MCP_CLIENT_ELICITATION;
+
+        if (mcp_str_eq(mode.raw, mcp_str("\"url\""))) {
+
+            if (session->revision < MCP_REVISION_2025_11_25) {
+                return 0;
+            }
+
+            wanted = MCP_CLIENT_ELICITATION_URL;
+        }
+
+    } else if (mcp_str_eq(q->method, mcp_str("sampling/createMessage"))) {
+
+        wanted = MCP_CLIENT_SAMPLING;
+
+        if (mcp_json_get(&params, mcp_str("tools")).type != MCP_JSON_NONE
+            || mcp_json_get(&params, mcp_str("toolChoice")).type
+               != MCP_JSON_NONE)
+        {
+            wanted = MCP_CLIENT_SAMPLING_TOOLS;
+        }
+
+    } else if (mcp_str_eq(q->method, mcp_str("roots/list"))) {
+        wanted = MCP_CLIENT_ROOTS;
+
+    } else {
+        return -1;
+    }
+
+    return (session->capabilities & wanted) != 0;
+}
+
+
+/* What the revision lets it be asked at all, of all that it can. */
+int
+mcp_input_possible(const mcp_session_t *session)
+{
+    unsigned  can;
+
+    can = MCP_CLIENT_SAMPLING | MCP_CLIENT_SAMPLING_TOOLS | MCP_CLIENT_ROOTS;
+
+    if (session->revision >= MCP_REVISION_2025_06_18) {
+        can |= MCP_CLIENT_ELICITATION;
+    }
+
+    if (session->revision >= MCP_REVISION_2025_11_25) {
+        can |= MCP_CLIENT_ELICITATION_URL;
+    }
+
+    return (session->capabilities & can) != 0;
+}
+
+
+/* Reads inputRequests into req->questions; 0 questions are fine. */
+static mcp_fault_e
+mcp_input_read(mcp_request_t *req, const mcp_json_value_t *requests)
+{
+    size_t             n;
+    mcp_str_t          key;
+    mcp_question_t    *q;
+    mcp_json_iter_t    iter;
+    mcp_json_value_t   value, method, params;
+
+    req->n_questions = 0;
+
+    if (requests->type != MCP_JSON_OBJECT) {
+        return MCP_FAULT_NONE;
+    }
+
+    n = 0;
+    mcp_json_iter_init(&iter, requests->raw);
+
+    while (mcp_json_iter_next(&iter, &key, &value)) {
+        n++;
+    }
+
+    req->questions = mcp_arena_calloc(&req->round,
+                                      (n ? n : 1) * sizeof(mcp_question_t));
+    if (req->questions == NULL) {
+        return MCP_FAULT_INTERNAL;
+    }
+
+    mcp_json_iter_init(&iter, requests->raw);
+
+    while (mcp_json_iter_next(&iter, &key, &value)) {
+        q = &req->questions[req->n_questions];
+
+        method = mcp_json_get(&value, mcp_str("method"));
+        params = mcp_json_get(&value, mcp_str("params"));
+
+        if (method.type != MCP_JSON_STRING
+            || (params.type != MCP_JSON_NONE
+                && params.type != MCP_JSON_OBJECT))
+        {
+            return MCP_FAULT_BACKEND_OUTPUT;
+        }
+
+        if (mcp_json_unescape(&req->round, method.raw, &q->method) != MCP_OK) {
+            return MCP_FAULT_INTERNAL;
+        }
+
+        q->method = mcp_arena_dup(&req->round, q->method);
+        q->key = mcp_arena_dup(&req->round, key);
+        q->params = mcp_arena_dup(&req->round, params.raw);
+
+        if (q->method.data == NULL || q->key.data == NULL
+            || q->params.data == NULL)
+        {
+            return MCP_FAULT_INTERNAL;
+        }
+
+        req->n_questions++;
+    }
+
+    return MCP_FAULT_NONE;
+}
+
+
+static int
+mcp_input_unsupported(mcp_request_t *req, mcp_str_t method)
+{
+    int        rc;
+    mcp_buf_t  text;
+
+    mcp_buf_init(&text, &req->call->node->env->mem, 1024);
+
+    mcp_buf_lit(&text, "The client does not support ");
+    mcp_buf_str(&text, method);
+    mcp_buf_lit(&text, ", which is needed to go on");
+
+    if (text.failed) {
+        rc = mcp_call_finish_text(req, mcp_str("The client cannot give the "
+                                               "input that is needed"));
+
+    } else {
+        rc = mcp_call_finish_text(req, (mcp_str_t) { text.data, text.len });
+    }
+
+    mcp_buf_free(&text);
+
+    return rc;
+}
+
+
+/* Builds the next invocation: the original request, its params extended. */
+static int
+mcp_input_body(mcp_request_t *req)
+{
+    size_t       i, head, brace;
+    mcp_buf_t   *body;
+    mcp_str_t    params;
+    int          comma;
+
+    body = &req->body;
+    params = req->params;
+
+    mcp_buf_free(body);
+    mcp_buf_init(body, &req->call->node->env->mem, SIZE_MAX / 2);
+
+    /* up to the brace that closes params; something in between needs a
+     * comma */
+
+    brace = params.len - 1;
+    comma = 0;
+
+    for (i = 1; i < brace; i++) {
+        if (params.data[i] != ' ' && params.data[i] != '\t'
+            && params.data[i] != '\r' && params.data[i] != '\n')
+        {
+            comma = 1;
+            break;
+        }
+    }
+
+    head = (size_t) (params.data - req->raw.data) + brace;
+
+    mcp_buf_add(body, req->raw.data, head);
+
+    if (req->n_questions) {
+        if (comma) {
+            mcp_buf_lit(body, ",");
+        }
+
+        mcp_buf_lit(body, "\"inputResponses\":{");
+
+        for (i = 0; i < req->n_questions; i++) {
+            if (i) {
+                mcp_buf_lit(body, ",");
+            }
+
+            mcp_buf_str(body, req->questions[i].key);
+            mcp_buf_lit(body, ":");
+            mcp_buf_str(body, req->questions[i].answer);
+        }
+
+        mcp_buf_lit(body, "}");
+        comma = 1;
+    }
+
+    if (req->request_state.len) {
+        if (comma) {
+            mcp_buf_lit(body, ",");
+        }
+
+        mcp_buf_lit(body, "\"requestState\":");
+        mcp_buf_str(body, req->request_state);
+    }
+
+    mcp_buf_add(body, req->raw.data + head, req->raw.len - head);
+
+    return body->failed;
+}
+
+
+int
+mcp_input_again(mcp_request_t *req)
+{
+    req->state = MCP_REQUEST_RUN;
+
+    if (req->live) {
+
+        /* the invocation that asked has not quite ended */
+
+        req->again = 1;
+        req->deadline = req->call->node->env->now(req->call->node->env->ctx)
+                        + MCP_CALL_GRACE;
+        mcp_call_set_timer(req->call);
+
+        return MCP_OK;
+    }
+
+    if (mcp_input_body(req) != MCP_OK) {
+        return mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+    }
+
+    mcp_call_invoke(req);
+    mcp_call_set_timer(req->call);
+
+    return MCP_OK;
+}
+
+
+/* Puts one question into words: the stream's next event. */
+static int
+mcp_input_ask(mcp_call_t *call, mcp_question_t *q, mcp_buf_t *buf)
+{
+    int                rc;
+    char               id[MCP_EVENT_ID_MAX];
+    mcp_stream_info_t  info;
+
+    /* nobody else appends to it: last_seq stays until this one is there */
+
+    rc = mcp_store_info(call->node->store, &call->ref, &info);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    q->number = info.last_seq + 1;
+
+    buf->len = 0;
+    mcp_buf_lit(buf, "{\"jsonrpc\":\"2.0\",\"id\":\"");
+    mcp_buf_add(buf, id,
+                (size_t) (mcp_event_id_print(id, call->id, q->number) - id));
+    mcp_buf_lit(buf, "\",\"method\":");
+    mcp_buf_json(buf, q->method);
+
+    if (q->params.len) {
+        mcp_buf_lit(buf, ",\"params\":");
+        mcp_buf_str(buf, q->params);
+    }
+
+    mcp_buf_lit(buf, "}");
+
+    return buf->failed;
+}
+
+
+/* Sends the questions that are not yet sent; MCP_AGAIN: no room. */
+static int
+mcp_input_send(mcp_request_t *req)
+{
+    int          rc;
+    mcp_buf_t    buf;
+    mcp_call_t  *call;
+
+    call = req->call;
+    rc = MCP_OK;
+
+    mcp_buf_init(&buf, &call->node->env->mem, SIZE_MAX / 2);
+
+    while (req->n_asked < req->n_questions) {
+
+        rc = mcp_input_ask(call, &req->questions[req->n_asked], &buf);
+
+        if (rc == MCP_OK) {
+
+            /* the last one: whoever sees that state has them all */
+
+            rc = mcp_call_append(req, (mcp_str_t) { buf.data, buf.len },
+                                 req->n_asked + 1 == req->n_questions
+                                 ? MCP_STATE_INPUT_REQUIRED
+                                 : mcp_call_state(call));
+        }
+
+        if (rc != MCP_OK) {
+            break;
+        }
+
+        req->n_asked++;
+        mcp_store_count(call->node->store, MCP_COUNT_INPUTS, 1);
+    }
+
+    mcp_buf_free(&buf);
+
+    if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
+        return MCP_AGAIN;
+    }
+
+    if (rc != MCP_OK) {
+        return mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+    }
+
+    req->state = MCP_REQUEST_INPUT;
+    req->deadline = call->node->env->now(call->node->env->ctx)
+                    + call->endpoint->input_timeout;
+    mcp_call_set_timer(call);
+
+    return MCP_OK;
+}
+
+
+int
+mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    int           can;
+    size_t        i;
+    mcp_fault_e   fault;
+
+    /* held back before: the questions are read already */
+
+    if (req->n_questions && req->n_asked < req->n_questions) {
+        return mcp_input_send(req);
+    }
+
+    mcp_arena_reset(&req->round);
+
+    req->n_asked = 0;
+    req->n_answered = 0;
+    req->request_state = mcp_null_str;
+
+    fault = mcp_input_read(req, &msg->input_requests);
+
+    if (fault == MCP_FAULT_NONE && msg->request_state.type != MCP_JSON_NONE) {
+        req->request_state = mcp_arena_dup(&req->round,
+                                           msg->request_state.raw);
+
+        if (req->request_state.data == NULL) {
+            fault = MCP_FAULT_INTERNAL;
+        }
+    }
+
+    if (req->params.len < 2 || req->params.data[0] != '{') {
+        fault = MCP_FAULT_BACKEND_OUTPUT;
+    }
+
+    if (fault == MCP_FAULT_NONE && req->n_questions == 0) {
+        if (++req->rounds_without_question <= MCP_INPUT_MAX_EMPTY) {
+            return mcp_input_again(req);
+        }
+
+        fault = MCP_FAULT_BACKEND_OUTPUT;
+    }
+
+    if (fault != MCP_FAULT_NONE) {
+        req->n_questions = 0;
+        return mcp_call_finish_fault(req, fault,
+                                     mcp_str("request for input"));
+    }
+
+    req->rounds_without_question = 0;
+
+    /* never ask a client for what it did not declare */
+
+    for (i = 0; i < req->n_questions; i++) {
+        can = mcp_input_can(&req->call->session, &req->questions[i]);
+
+        if (can == 1) {
+            continue;
+        }
+
+        req->n_questions = 0;
+
+        if (can < 0) {
+            return mcp_call_finish_fault(req, MCP_FAULT_BACKEND_OUTPUT,
+                                         mcp_str("request for input"));
+        }
+
+        return mcp_input_unsupported(req, req->questions[i].method);
+    }
+
+    if (mcp_call_durable(req->call) != MCP_OK
+        || req->state == MCP_REQUEST_OVER)
+    {
+        return MCP_OK;
+    }
+
+    return mcp_input_send(req);
+}
+
+
+int
+mcp_input_names(const mcp_mem_t *mem, mcp_str_t id,
+    unsigned char stream[MCP_STREAM_ID_LEN], uint64_t *number)
+{
+    int          rc;
+    mcp_arena_t  arena;
+
+    /* a string of ours, or of nobody we know */
+
+    if (id.len < 3 || id.data[0] != '"') {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    mcp_arena_init(&arena, mem);
+    rc = mcp_id_plain(&arena, id, &id);
+
+    if (rc == MCP_OK) {
+        id.data++;
+        id.len--;
+        rc = mcp_event_id_parse(id, stream, number);
+    }
+
+    mcp_arena_destroy(&arena);
+
+    return rc == MCP_OK ? MCP_OK : MCP_ERR_NOT_FOUND;
+}
+
+
+static mcp_question_t *
+mcp_input_find(mcp_call_t *call, uint64_t number, mcp_request_t **req)
+{
+    size_t  i, k;
+
+    for (i = 0; i < call->n; i++) {
+        *req = &call->requests[i];
+
+        if ((*req)->state != MCP_REQUEST_INPUT) {
+            continue;
+        }
+
+        for (k = 0; k < (*req)->n_questions; k++) {
+            if ((*req)->questions[k].number == number) {
+                return &(*req)->questions[k];
+            }
+        }
+    }
+
+    return NULL;
+}
+
+
+static void
+mcp_input_take(mcp_call_t *call, mcp_str_t message)
+{
+    uint64_t          number;
+    mcp_rpc_t         msg;
+    unsigned char     stream[MCP_STREAM_ID_LEN];
+    mcp_question_t   *q;
+    mcp_request_t    *req;
+    mcp_json_value_t  value;
+
+    value.type = MCP_JSON_OBJECT;
+    value.raw = message;
+
+    if (mcp_input_names(&call->node->env->mem,
+                        mcp_json_get(&value, mcp_str("id")).raw, stream,
+                        &number)
+        != MCP_OK)
+    {
+        return;
+    }
+
+    q = mcp_input_find(call, number, &req);
+
+    if (q == NULL || q->answer.len) {
+        return;
+    }
+
+    if (mcp_rpc_parse(&req->round, message, call->endpoint->max_depth, &msg)
+        != MCP_OK)
+    {
+        mcp_call_fail(req, MCP_FAULT_INTERNAL);
+        return;
+    }
+
+    if (msg.kind == MCP_RPC_ERROR) {
+        if (mcp_call_finish_text(req, mcp_str("The client answered the "
+                                              "request for input with an "
+                                              "error"))
+            == MCP_AGAIN)
+        {
+            mcp_call_hold_fault(req, MCP_FAULT_BACKEND_FAILED);
+        }
+
+        return;
+    }
+
+    if (msg.kind != MCP_RPC_RESULT) {
+        return;
+    }
+
+    q->answer = mcp_arena_dup(&req->round, msg.result.raw);
+
+    if (q->answer.data == NULL) {
+        mcp_call_fail(req, MCP_FAULT_INTERNAL);
+        return;
+    }
+
+    if (++req->n_answered == req->n_questions) {
+        req->state = MCP_REQUEST_RUN;
+        mcp_store_set_state(call->node->store, &call->ref,
+                            mcp_call_state(call));
+
+        if (mcp_input_again(req) == MCP_AGAIN) {
+            mcp_call_hold_fault(req, MCP_FAULT_INTERNAL);
+        }
+    }
+}
+
+
+void
+mcp_input_answer(mcp_call_t *call, mcp_str_t text)
+{
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    if (!mcp_rpc_is_batch(text)) {
+        mcp_input_take(call, text);
+        return;
+    }
+
+    mcp_json_iter_init(&iter, text);
+
+    while (!call->over && mcp_json_iter_next(&iter, NULL, &value)) {
+        mcp_input_take(call, value.raw);
+    }
+}
+
+
+int
+mcp_input_post(mcp_exchange_t *x, const mcp_stream_ref_t *ref, mcp_str_t text)
+{
+    return mcp_store_post(x->node->store, ref, MCP_POST_INPUT, 0, text);
+}
+
+
+static int
+mcp_input_is_answer(mcp_exchange_t *x, const mcp_rpc_t *msg,
+    unsigned char stream[MCP_STREAM_ID_LEN])
+{
+    uint64_t  number;
+
+    return (msg->kind == MCP_RPC_RESULT || msg->kind == MCP_RPC_ERROR)
+           && mcp_input_names(&x->node->env->mem, msg->id, stream, &number)
+              == MCP_OK;
+}
+
+
+/* Whether there is an answer to that stream among msgs. */
+static int
+mcp_input_has(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
+    const unsigned char stream[MCP_STREAM_ID_LEN])
+{
+    size_t         i;
+    unsigned char  other[MCP_STREAM_ID_LEN];
+
+    for (i = 0; i < n; i++) {
+        if (mcp_input_is_answer(x, &msgs[i], other)
+            && memcmp(other, stream, MCP_STREAM_ID_LEN) == 0)
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/* Who answers a question has what came up to it. */
+static void
+mcp_input_confirm(mcp_exchange_t *x, const mcp_stream_info_t *info,
+    const mcp_rpc_t *msgs, size_t n)
+{
+    size_t         i;
+    uint64_t       number, last;
+    unsigned char  stream[MCP_STREAM_ID_LEN];
+
+    last = 0;
+
+    for (i = 0; i < n; i++) {
+        if (mcp_input_is_answer(x, &msgs[i], stream)
+            && memcmp(stream, info->ref.id, MCP_STREAM_ID_LEN) == 0
+            && mcp_input_names(&x->node->env->mem, msgs[i].id, stream,
+                               &number)
+               == MCP_OK
+            && number > last)
+        {
+            last = number;
+        }
+    }
+
+    if (last > info->confirmed_seq && last <= info->last_seq) {
+        (void) mcp_store_acknowledge(x->node->store, &info->ref, last);
+    }
+}
+
+
+/* All answers to that stream, as one text. */
+static int
+mcp_input_gather(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
+    const unsigned char stream[MCP_STREAM_ID_LEN])
+{
+    int                rc;
+    size_t             i;
+    mcp_buf_t          text;
+    mcp_stream_info_t  info;
+
+    if (mcp_store_find(x->node->store, stream,
+                       x->node->env->now(x->node->env->ctx), &info)
+        != MCP_OK
+        || memcmp(info.session, x->session.id, MCP_DIGEST_LEN) != 0)
+    {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    mcp_input_confirm(x, &info, msgs, n);
+
+    if (!mcp_input_has(x, msgs + 1, n - 1, stream)) {
+        return mcp_input_post(x, &info.ref, msgs[0].raw);
+    }
+
+    mcp_buf_init(&text, &x->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_lit(&text, "[");
+
+    for (i = 0; i < n; i++) {
+        if (mcp_input_has(x, &msgs[i], 1, stream)) {
+            if (i) {
+                mcp_buf_lit(&text, ",");
+            }
+
+            mcp_buf_str(&text, msgs[i].raw);
+        }
+    }
+
+    mcp_buf_lit(&text, "]");
+
+    rc = text.failed;
+
+    if (rc == MCP_OK) {
+        rc = mcp_input_post(x, &info.ref, (mcp_str_t) { text.data, text.len });
+    }
+
+    mcp_buf_free(&text);
+
+    return rc;
+}
+
+
+int
+mcp_input_posted(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n)
+{
+    int            rc;
+    size_t         i;
+    unsigned char  stream[MCP_STREAM_ID_LEN];
+
+    for (i = 0; i < n; i++) {
+        if (!mcp_input_is_answer(x, &msgs[i], stream)
+            || mcp_input_has(x, msgs, i, stream))
+        {
+            continue;
+        }
+
+        rc = mcp_input_gather(x, &msgs[i], n - i, stream);
+
+        if (rc != MCP_OK && rc != MCP_ERR_NOT_FOUND) {
+            return rc;
+        }
+    }
+
+    return MCP_OK;
+}

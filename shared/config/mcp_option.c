@@ -1,0 +1,433 @@
+
+/* The table of options, and how their values are written. */
+
+
+#include "mcp_option.h"
+#include "config/mcp_party.h"
+
+
+typedef enum {
+    MCP_OPTION_KIND_TIME = 0,
+    MCP_OPTION_KIND_SIZE,
+    MCP_OPTION_KIND_NUMBER,
+    MCP_OPTION_KIND_FLAG,
+    MCP_OPTION_KIND_QUOTA,             /* a number for each party */
+    MCP_OPTION_KIND_ROOM,              /* a size for each */
+    MCP_OPTION_KIND_SHARE_BY
+} mcp_option_kind_e;
+
+
+typedef struct {
+    mcp_option_kind_e   kind;
+    unsigned            off:1;
+    uint64_t            min;
+    uint64_t            max;
+    uint64_t            value;         /* default */
+    const char         *bounds;        /* what is said when beyond */
+} mcp_option_t;
+
+
+/* In two steps, so that the bounds are text with their macros expanded. */
+#define MCP_OPTION_ROW(id, member, nginx, apache, kind, off, min, max, def)   \
+    MCP_OPTION_ENTRY(kind, off, min, max, def)
+
+#define MCP_OPTION_ENTRY(kind, off, min, max, def)                            \
+    { MCP_OPTION_KIND_##kind, off, (uint64_t) (min), (uint64_t) (max),        \
+      (uint64_t) (def), "value must be between " #min " and " #max },
+
+static const mcp_option_t  mcp_option_table[MCP_OPTION_COUNT] = {
+    MCP_OPTIONS(MCP_OPTION_ROW)
+};
+
+
+/* mcp_options_t.set has a bit for each */
+_Static_assert(MCP_OPTION_COUNT <= 64, "too many options");
+
+
+static uint64_t
+mcp_option_bit(unsigned option)
+{
+    return (uint64_t) 1 << option;
+}
+
+
+/* Parts of a time, in the order in which they stand. */
+typedef struct {
+    mcp_str_t  name;
+    uint64_t   ms;
+} mcp_option_unit_t;
+
+static const mcp_option_unit_t  mcp_option_units[] = {
+    { mcp_str("w"), 7 * 24 * 60 * 60 * 1000U },
+    { mcp_str("d"), 24 * 60 * 60 * 1000 },
+    { mcp_str("h"), 60 * 60 * 1000 },
+    { mcp_str("m"), 60 * 1000 },
+    { mcp_str("s"), 1000 },
+    { mcp_str("ms"), 1 }
+};
+
+#define MCP_OPTION_UNITS                                                      \
+    (sizeof(mcp_option_units) / sizeof(mcp_option_units[0]))
+
+#define MCP_OPTION_SECONDS  4          /* the unit of bare numbers */
+
+
+/* *total += n * scale, if there is room for it. */
+static int
+mcp_option_add(uint64_t *total, uint64_t n, uint64_t scale)
+{
+    if (n > INT64_MAX / scale || *total > INT64_MAX - n * scale) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    *total += n * scale;
+
+    return MCP_OK;
+}
+
+
+/* Which unit stands at the beginning of text; the number of units if none. */
+static size_t
+mcp_option_unit(mcp_str_t text)
+{
+    size_t      i, found;
+    mcp_str_t   name;
+
+    found = MCP_OPTION_UNITS;
+
+    for (i = 0; i < MCP_OPTION_UNITS; i++) {
+        name = mcp_option_units[i].name;
+
+        /* the last one: "ms" is no "m" */
+
+        if (name.len <= text.len
+            && memcmp(name.data, text.data, name.len) == 0)
+        {
+            found = i;
+        }
+    }
+
+    return found;
+}
+
+
+/* Takes a number off the beginning of text: MCP_DONE if there is none. */
+static int
+mcp_option_number(mcp_str_t *text, uint64_t *n)
+{
+    mcp_str_t  digits;
+
+    digits.data = text->data;
+    digits.len = 0;
+
+    while (digits.len < text->len && digits.data[digits.len] >= '0'
+           && digits.data[digits.len] <= '9')
+    {
+        digits.len++;
+    }
+
+    *n = 0;
+
+    if (digits.len == 0) {
+        return MCP_DONE;
+    }
+
+    text->data += digits.len;
+    text->len -= digits.len;
+
+    return mcp_str_uint(digits, n);
+}
+
+
+/* As nginx reads them: units of falling size, each at most once; a number
+ * without a unit is seconds, and nothing with a unit comes after it. */
+int
+mcp_option_time(mcp_str_t text, uint64_t *ms)
+{
+    int       rc, valid;
+    size_t    unit, next;
+    uint64_t  n, total;
+
+    valid = 0;
+    next = 0;
+    total = 0;
+
+    while (text.len) {
+        rc = mcp_option_number(&text, &n);
+
+        if (rc == MCP_OK) {
+            valid = 1;
+
+        } else if (rc != MCP_DONE) {
+            return MCP_ERR_SYNTAX;
+        }
+
+        if (text.len == 0 || text.data[0] == ' ') {
+            unit = MCP_OPTION_SECONDS;
+
+            if (text.len && next > unit) {
+                return MCP_ERR_SYNTAX;
+            }
+
+            next = MCP_OPTION_UNITS;
+
+        } else {
+            unit = mcp_option_unit(text);
+
+            if (unit < next || unit == MCP_OPTION_UNITS) {
+                return MCP_ERR_SYNTAX;
+            }
+
+            next = unit + 1;
+            text.data += mcp_option_units[unit].name.len;
+            text.len -= mcp_option_units[unit].name.len;
+        }
+
+        if (mcp_option_add(&total, n, mcp_option_units[unit].ms) != MCP_OK) {
+            return MCP_ERR_SYNTAX;
+        }
+
+        while (text.len && text.data[0] == ' ') {
+            text.data++;
+            text.len--;
+        }
+    }
+
+    *ms = total;
+
+    return valid ? MCP_OK : MCP_ERR_SYNTAX;
+}
+
+
+int
+mcp_option_size(mcp_str_t text, uint64_t *size)
+{
+    uint64_t  n, scale;
+
+    scale = 1;
+
+    switch (text.len ? text.data[text.len - 1] : '\0') {
+
+    case 'K':
+    case 'k':
+        scale = 1024;
+        break;
+
+    case 'M':
+    case 'm':
+        scale = 1024 * 1024;
+        break;
+
+    case 'G':
+    case 'g':
+        scale = 1024 * 1024 * 1024;
+        break;
+    }
+
+    if (scale > 1) {
+        text.len--;
+    }
+
+    *size = 0;
+
+    if (mcp_str_uint(text, &n) != MCP_OK) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    return mcp_option_add(size, n, scale);
+}
+
+
+/* MCP_OK or MCP_ERR_SYNTAX. */
+static int
+mcp_option_share_by(mcp_str_t text, uint64_t *value)
+{
+    if (mcp_str_case_eq(text, mcp_str("principal"))) {
+        *value = MCP_SHARE_BY_PRINCIPAL;
+
+    } else if (mcp_str_case_eq(text, mcp_str("address"))) {
+        *value = MCP_SHARE_BY_ADDRESS;
+
+    } else if (mcp_str_case_eq(text, mcp_str("off"))) {
+        *value = MCP_SHARE_BY_OFF;
+
+    } else {
+        return MCP_ERR_SYNTAX;
+    }
+
+    return MCP_OK;
+}
+
+
+/* What each party may have, in words; MCP_DONE: it is a number or a size. */
+static int
+mcp_option_quota(mcp_str_t text, uint64_t *value)
+{
+    if (mcp_str_case_eq(text, mcp_str("share"))) {
+        *value = MCP_QUOTA_SHARE;
+
+    } else if (mcp_str_case_eq(text, mcp_str("off"))
+               || mcp_str_eq(text, mcp_str("0")))
+    {
+        *value = MCP_QUOTA_OFF;
+
+    } else {
+        return MCP_DONE;
+    }
+
+    return MCP_OK;
+}
+
+
+/* MCP_OK or *error. */
+static int
+mcp_option_read(const mcp_option_t *option, mcp_str_t text, uint64_t *value,
+    const char **error)
+{
+    int  rc;
+
+    *error = "invalid value";
+
+    if (option->kind == MCP_OPTION_KIND_SHARE_BY) {
+        return mcp_option_share_by(text, value) == MCP_OK ? MCP_OK
+                                                          : MCP_ERR_CONFIG;
+    }
+
+    if ((option->kind == MCP_OPTION_KIND_QUOTA
+         || option->kind == MCP_OPTION_KIND_ROOM)
+        && mcp_option_quota(text, value) == MCP_OK)
+    {
+        return MCP_OK;
+    }
+
+    if (option->off && mcp_str_case_eq(text, mcp_str("off"))) {
+        *value = 0;
+        return MCP_OK;
+    }
+
+    switch (option->kind) {
+
+    case MCP_OPTION_KIND_TIME:
+        rc = mcp_option_time(text, value);
+        break;
+
+    case MCP_OPTION_KIND_SIZE:
+    case MCP_OPTION_KIND_ROOM:
+        rc = mcp_option_size(text, value);
+        break;
+
+    case MCP_OPTION_KIND_FLAG:
+        *value = mcp_str_case_eq(text, mcp_str("on"));
+        rc = *value || mcp_str_case_eq(text, mcp_str("off"))
+             ? MCP_OK : MCP_ERR_SYNTAX;
+        break;
+
+    default:
+        *error = "invalid number";
+        rc = mcp_str_uint(text, value);
+    }
+
+    if (rc != MCP_OK) {
+        return MCP_ERR_CONFIG;
+    }
+
+    if (*value >= option->min && *value <= option->max) {
+        return MCP_OK;
+    }
+
+    if (option->kind == MCP_OPTION_KIND_NUMBER
+        || option->kind == MCP_OPTION_KIND_QUOTA)
+    {
+        *error = option->bounds;
+    }
+
+    return MCP_ERR_CONFIG;
+}
+
+
+int
+mcp_option_set(mcp_options_t *options, mcp_option_e option, mcp_str_t text,
+    const char **error)
+{
+    uint64_t  value;
+
+    if (options->set & mcp_option_bit(option)) {
+        *error = "is duplicate";
+        return MCP_ERR_CONFIG;
+    }
+
+    if (mcp_option_read(&mcp_option_table[option], text, &value, error)
+        != MCP_OK)
+    {
+        return MCP_ERR_CONFIG;
+    }
+
+    options->value[option] = value;
+    options->set |= mcp_option_bit(option);
+
+    return MCP_OK;
+}
+
+
+const char *
+mcp_option_form(mcp_option_e option)
+{
+    static const char  *const forms[][2] = {
+        [MCP_OPTION_KIND_TIME] =
+            { "a time is 500ms, 90s or \"1h 30m\"",
+              "a time is 500ms, 90s or \"1h 30m\", or it is off" },
+        [MCP_OPTION_KIND_SIZE] =
+            { "a size is 65536, 64k, 8m or 1g",
+              "a size is 65536, 64k, 8m or 1g, or it is off" },
+        [MCP_OPTION_KIND_NUMBER] =
+            { "it is digits", "it is digits, or off" },
+        [MCP_OPTION_KIND_FLAG] =
+            { "it is on or off", "it is on or off" },
+        [MCP_OPTION_KIND_QUOTA] =
+            { "it is digits, or share", "it is digits, share or off" },
+        [MCP_OPTION_KIND_ROOM] =
+            { "a size is 65536, 64k, 8m or 1g, or it is share",
+              "a size is 65536, 64k, 8m or 1g, or it is share or off" },
+        [MCP_OPTION_KIND_SHARE_BY] =
+            { "it is principal or address",
+              "it is principal, address or off" }
+    };
+
+    return forms[mcp_option_table[option].kind][mcp_option_table[option].off];
+}
+
+
+void
+mcp_options_merge(mcp_options_t *options, const mcp_options_t *parent)
+{
+    unsigned  i;
+
+    for (i = 0; i < MCP_OPTION_COUNT; i++) {
+        if (!(options->set & mcp_option_bit(i))
+            && (parent->set & mcp_option_bit(i)))
+        {
+            options->value[i] = parent->value[i];
+            options->set |= mcp_option_bit(i);
+        }
+    }
+}
+
+
+static uint64_t
+mcp_option_value(const mcp_options_t *options, mcp_option_e option)
+{
+    return (options->set & mcp_option_bit(option))
+           ? options->value[option] : mcp_option_table[option].value;
+}
+
+
+void
+mcp_options_apply(const mcp_options_t *options, mcp_endpoint_t *endpoint)
+{
+    /* the members' types differ; the table's bounds fit into each */
+
+#define MCP_OPTION_APPLY(id, member, nginx, apache, kind, off, min, max, def) \
+    endpoint->member = mcp_option_value(options, MCP_OPTION_##id);
+
+    MCP_OPTIONS(MCP_OPTION_APPLY)
+}

@@ -1,0 +1,218 @@
+
+/* The keys of catalog items that are policy. */
+
+
+#include "config/mcp_policy.h"
+
+
+typedef enum {
+    MCP_POLICY_FLAG = 0,
+    MCP_POLICY_TIME,
+    MCP_POLICY_SIZE,           /* at least 1 */
+    MCP_POLICY_COUNT           /* at least 1 */
+} mcp_policy_type_e;
+
+
+typedef struct {
+    mcp_str_t          key;
+    mcp_policy_type_e  type;
+    size_t             offset;         /* of its uint64_t in mcp_policy_t */
+} mcp_policy_key_t;
+
+
+/* not an offset: bit fields and narrower ones are set by name */
+#define MCP_POLICY_BY_NAME  ((size_t) -1)
+
+static const mcp_policy_key_t  mcp_policy_keys[] = {
+    { { "x-mcp-resumable", 15 }, MCP_POLICY_FLAG, MCP_POLICY_BY_NAME },
+    { { "x-mcp-max-events", 16 }, MCP_POLICY_COUNT, MCP_POLICY_BY_NAME },
+    { { "x-mcp-max-wait", 14 }, MCP_POLICY_TIME,
+      offsetof(mcp_policy_t, max_wait) },
+    { { "x-mcp-min-wait", 14 }, MCP_POLICY_TIME,
+      offsetof(mcp_policy_t, min_wait) },
+    { { "x-mcp-stream-after", 18 }, MCP_POLICY_TIME,
+      offsetof(mcp_policy_t, stream_after) },
+    { { "x-mcp-close-after", 17 }, MCP_POLICY_TIME,
+      offsetof(mcp_policy_t, close_after) },
+    { { "x-mcp-resume-after", 18 }, MCP_POLICY_TIME,
+      offsetof(mcp_policy_t, resume_after) },
+    { { "x-mcp-stream-buffer", 19 }, MCP_POLICY_SIZE,
+      offsetof(mcp_policy_t, stream_buffer) }
+};
+
+#define MCP_POLICY_KEYS                                                      \
+    (sizeof(mcp_policy_keys) / sizeof(mcp_policy_key_t))
+
+/* a year of seconds: no sum of times overflows */
+#define MCP_POLICY_MAX_SECONDS  31536000
+#define MCP_POLICY_MAX_BYTES    ((uint64_t) 1 << 40)
+#define MCP_POLICY_MAX_EVENTS   1073741824
+
+
+static const char *const  mcp_policy_errors[] = {
+    "must be true or false",
+    "must be a number of seconds, with three decimals at most",
+    "must be a number of bytes, 1 or more",
+    "must be a number of events, 1 or more"
+};
+
+
+/* A number without sign and exponent, times a thousand. */
+static int
+mcp_policy_seconds(mcp_str_t raw, uint64_t *ms)
+{
+    size_t     i, digits;
+    uint64_t   n, part;
+    mcp_str_t  whole;
+
+    for (i = 0; i < raw.len && raw.data[i] != '.'; i++) { /* void */ }
+
+    whole.data = raw.data;
+    whole.len = i;
+
+    if (mcp_str_uint(whole, &n) != MCP_OK || n > MCP_POLICY_MAX_SECONDS) {
+        return MCP_ERR_CONFIG;
+    }
+
+    n *= 1000;
+    part = 100;
+
+    for (digits = 0, i++; i < raw.len; i++, digits++) {
+        if (digits == 3 || raw.data[i] < '0' || raw.data[i] > '9') {
+            return MCP_ERR_CONFIG;
+        }
+
+        n += part * (uint64_t) (raw.data[i] - '0');
+        part /= 10;
+    }
+
+    *ms = n;
+
+    return MCP_OK;
+}
+
+
+static int
+mcp_policy_number(const mcp_json_value_t *value, mcp_policy_type_e type,
+    uint64_t *n)
+{
+    uint64_t  max;
+
+    if (type == MCP_POLICY_FLAG) {
+        *n = value->raw.len == sizeof("true") - 1;
+        return value->type == MCP_JSON_BOOL ? MCP_OK : MCP_ERR_CONFIG;
+    }
+
+    if (value->type != MCP_JSON_NUMBER) {
+        return MCP_ERR_CONFIG;
+    }
+
+    if (type == MCP_POLICY_TIME) {
+        return mcp_policy_seconds(value->raw, n);
+    }
+
+    if (mcp_str_uint(value->raw, n) != MCP_OK) {
+        return MCP_ERR_CONFIG;
+    }
+
+    /* to who keeps the limit 0 is none */
+
+    max = type == MCP_POLICY_COUNT ? MCP_POLICY_MAX_EVENTS
+                                   : MCP_POLICY_MAX_BYTES;
+
+    return *n && *n <= max ? MCP_OK : MCP_ERR_CONFIG;
+}
+
+
+static void
+mcp_policy_set(mcp_policy_t *policy, const mcp_policy_key_t *k, uint64_t n)
+{
+    if (k->type == MCP_POLICY_FLAG) {
+        policy->resumable = (n != 0);
+
+    } else if (k->type == MCP_POLICY_COUNT) {
+        policy->max_events = (uint32_t) n;
+
+    } else {
+        memcpy((char *) policy + k->offset, &n, sizeof(uint64_t));
+    }
+}
+
+
+int
+mcp_policy_read(mcp_policy_rule_t *rule, mcp_str_t key,
+    const mcp_json_value_t *value, const char **error)
+{
+    size_t                   i;
+    uint64_t                 n;
+    const mcp_policy_key_t  *k;
+
+    for (i = 0; i < MCP_POLICY_KEYS; i++) {
+        k = &mcp_policy_keys[i];
+
+        if (!mcp_str_eq(k->key, key)) {
+            continue;
+        }
+
+        if (rule->set & (1U << i)) {
+            *error = "is duplicate";
+            return MCP_ERR_CONFIG;
+        }
+
+        if (mcp_policy_number(value, k->type, &n) != MCP_OK) {
+            *error = mcp_policy_errors[k->type];
+            return MCP_ERR_CONFIG;
+        }
+
+        rule->set |= 1U << i;
+        mcp_policy_set(&rule->value, k, n);
+
+        return MCP_OK;
+    }
+
+    *error = "is unknown";
+
+    return MCP_ERR_CONFIG;
+}
+
+
+void
+mcp_policy_apply(mcp_policy_t *policy, const mcp_policy_rule_t *rule)
+{
+    size_t                   i;
+    uint64_t                 n;
+    const mcp_policy_key_t  *k;
+
+    for (i = 0; rule && i < MCP_POLICY_KEYS; i++) {
+        if (!(rule->set & (1U << i))) {
+            continue;
+        }
+
+        k = &mcp_policy_keys[i];
+
+        if (k->type == MCP_POLICY_FLAG) {
+            n = rule->value.resumable;
+
+        } else if (k->type == MCP_POLICY_COUNT) {
+            n = rule->value.max_events;
+
+        } else {
+            memcpy(&n, (const char *) &rule->value + k->offset,
+                   sizeof(uint64_t));
+        }
+
+        mcp_policy_set(policy, k, n);
+    }
+
+    /* who may not come back is not waited for, nor sent away */
+
+    if (policy->max_wait == 0) {
+        policy->resumable = 0;
+    }
+
+    if (!policy->resumable) {
+        policy->max_wait = 0;
+        policy->close_after = 0;
+        policy->resume_after = 0;
+    }
+}

@@ -1,0 +1,504 @@
+
+/*
+ * The publish door: how a backend that detached itself (202) delivers, and
+ * how anybody with a token tells subscribers that something changed.
+ */
+
+#include "call/mcp_core.h"
+#include "mcp_http.h"
+
+
+#define MCP_DOOR_PAYLOAD  (MCP_STREAM_ID_LEN + 1 + 8)
+
+/* A call is to be found in the store a moment after its backend has said 202;
+ * a publisher that is faster is asked to come again. */
+#define MCP_DOOR_EARLY    5000
+
+#define MCP_DOOR_BUDGET   256
+
+
+typedef enum {
+    MCP_DOOR_JSONRPC = 0,
+    MCP_DOOR_METHOD,
+    MCP_DOOR_PARAMS,
+    MCP_DOOR_URI,
+    MCP_DOOR_FIELDS
+} mcp_door_field_e;
+
+
+static const mcp_json_field_t  mcp_door_fields[MCP_DOOR_FIELDS] = {
+    { MCP_JSON_ROOT, mcp_str("jsonrpc") },
+    { MCP_JSON_ROOT, mcp_str("method") },
+    { MCP_JSON_ROOT, mcp_str("params") },
+    { MCP_DOOR_PARAMS, mcp_str("uri") }
+};
+
+
+int
+mcp_topic_list_changed(unsigned char topic[MCP_DIGEST_LEN])
+{
+    mcp_str_t  part;
+
+    part = mcp_str("list_changed");
+
+    return mcp_digest(topic, &part, 1);
+}
+
+
+int
+mcp_topic_uri(mcp_str_t uri, unsigned char topic[MCP_DIGEST_LEN])
+{
+    mcp_str_t  parts[2];
+
+    parts[0] = mcp_str("uri");
+    parts[1] = uri;
+
+    return mcp_digest(topic, parts, 2);
+}
+
+
+mcp_str_t
+mcp_door_url(mcp_call_t *call, unsigned request)
+{
+    char           *p, *text;
+    uint64_t        now;
+    mcp_str_t       base;
+    unsigned        i;
+    unsigned char   payload[MCP_DOOR_PAYLOAD];
+
+    base = call->endpoint->publish_url;
+    now = call->node->env->now(call->node->env->ctx);
+
+    memcpy(payload, call->id, MCP_STREAM_ID_LEN);
+    payload[MCP_STREAM_ID_LEN] = (unsigned char) request;
+
+    for (i = 0; i < 8; i++) {
+        payload[MCP_STREAM_ID_LEN + 1 + i] =
+                                       (unsigned char) (now >> (56 - 8 * i));
+    }
+
+    text = mcp_arena_alloc(&call->arena, base.len + 1 + MCP_TOKEN_TEXT_MAX);
+    if (text == NULL) {
+        return mcp_null_str;
+    }
+
+    memcpy(text, base.data, base.len);
+    p = text + base.len;
+
+    if (base.len && p[-1] != '/') {
+        *p++ = '/';
+    }
+
+    p = mcp_token_sign(call->endpoint->keys, 'p', payload, sizeof(payload),
+                       p);
+    if (p == NULL) {
+        return mcp_null_str;
+    }
+
+    return (mcp_str_t) { text, (size_t) (p - text) };
+}
+
+
+static void
+mcp_door_publish(mcp_node_t *node,
+    const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message)
+{
+    int       rc;
+    size_t    n;
+    uint64_t  position;
+
+    position = 0;
+
+    do {
+        n = 0;
+        rc = mcp_store_publish(node->store, topic, message,
+                               MCP_DOOR_BUDGET, &position, &n);
+
+    } while (rc == MCP_AGAIN);
+}
+
+
+int
+mcp_door_broadcast(mcp_node_t *node, mcp_str_t method, mcp_str_t uri,
+    mcp_str_t message)
+{
+    int            rc;
+    mcp_str_t      plain;
+    mcp_arena_t    arena;
+    unsigned char  topic[MCP_DIGEST_LEN];
+
+    if (mcp_str_eq(method, mcp_str("notifications/tools/list_changed"))
+        || mcp_str_eq(method, mcp_str("notifications/prompts/list_changed"))
+        || mcp_str_eq(method,
+                      mcp_str("notifications/resources/list_changed")))
+    {
+        if (mcp_topic_list_changed(topic) == MCP_OK) {
+            mcp_door_publish(node, topic, message);
+        }
+
+        return 1;
+    }
+
+    if (!mcp_str_eq(method, mcp_str("notifications/resources/updated"))) {
+        return 0;
+    }
+
+    if (uri.len < 2 || uri.data[0] != '"') {
+        return 1;
+    }
+
+    mcp_arena_init(&arena, &node->env->mem);
+
+    rc = mcp_json_unescape(&arena, uri, &plain);
+
+    if (rc == MCP_OK) {
+        rc = mcp_topic_uri(plain, topic);
+    }
+
+    if (rc == MCP_OK) {
+        mcp_door_publish(node, topic, message);
+    }
+
+    mcp_arena_destroy(&arena);
+
+    return 1;
+}
+
+
+static int
+mcp_door_refuse(mcp_exchange_t *x, mcp_fault_e fault)
+{
+    return mcp_exchange_fault(x, fault, mcp_null_str, mcp_null_str);
+}
+
+
+/* The token: a bearer's, or the last segment of the path. */
+static mcp_str_t
+mcp_door_token(mcp_exchange_t *x, const mcp_head_t *head)
+{
+    size_t     i;
+    mcp_str_t  token;
+
+    if (x->authorization.len > 7
+        && mcp_str_case_eq((mcp_str_t) { x->authorization.data, 7 },
+                           mcp_str("bearer ")))
+    {
+        token.data = x->authorization.data + 7;
+        token.len = x->authorization.len - 7;
+
+        return token;
+    }
+
+    token = head->path;
+
+    for (i = token.len; i && token.data[i - 1] != '/'; i--) {
+        /* void */
+    }
+
+    token.data += i;
+    token.len -= i;
+
+    return token;
+}
+
+
+static int
+mcp_door_enter(mcp_exchange_t *x, mcp_str_t token)
+{
+    size_t         i, len;
+    mcp_door_t    *door;
+    unsigned char  payload[MCP_TOKEN_MAX_DATA];
+
+    door = &x->door;
+
+    if (door->token.len && mcp_secret_eq(token, door->token)) {
+        return MCP_OK;
+    }
+
+    len = sizeof(payload);
+
+    if (mcp_token_verify(x->endpoint->keys, 'p', token, payload, &len)
+        != MCP_OK
+        || len != MCP_DOOR_PAYLOAD)
+    {
+        return MCP_ERR_DENIED;
+    }
+
+    door->call = 1;
+    memcpy(door->id, payload, MCP_STREAM_ID_LEN);
+    door->request = payload[MCP_STREAM_ID_LEN];
+
+    for (i = 0; i < 8; i++) {
+        door->made = (door->made << 8) | payload[MCP_STREAM_ID_LEN + 1 + i];
+    }
+
+    return MCP_OK;
+}
+
+
+int
+mcp_door_head(mcp_exchange_t *x, const mcp_head_t *head)
+{
+    if (x->method != MCP_HTTP_POST) {
+        mcp_exchange_header(x, mcp_str("Allow"), mcp_str("POST"));
+        return mcp_door_refuse(x, MCP_FAULT_METHOD_NOT_ALLOWED);
+    }
+
+    /* a browser is never a publisher */
+
+    if ((!x->door.open && !head->local) || x->origin.data
+        || mcp_door_enter(x, mcp_door_token(x, head)) != MCP_OK)
+    {
+        return mcp_door_refuse(x, MCP_FAULT_FORBIDDEN);
+    }
+
+    x->state = MCP_EXCHANGE_BODY;
+
+    return MCP_AGAIN;
+}
+
+
+/* One message: to the subscribers or to the call. */
+static mcp_fault_e
+mcp_door_message(mcp_exchange_t *x, mcp_str_t text)
+{
+    int                rc;
+    uint64_t           now;
+    mcp_str_t          method;
+    mcp_buf_t          line;
+    mcp_json_value_t   root, value[MCP_DOOR_FIELDS];
+    mcp_stream_info_t  info;
+
+    rc = mcp_json_scan(&x->arena, text, x->endpoint->max_depth,
+                       mcp_door_fields, MCP_DOOR_FIELDS, &root, value, NULL);
+
+    if (rc == MCP_ERR_MEMORY) {
+        return MCP_FAULT_INTERNAL;
+    }
+
+    if (rc != MCP_OK) {
+        return MCP_FAULT_PARSE;
+    }
+
+    if (root.type != MCP_JSON_OBJECT) {
+        return MCP_FAULT_INVALID_REQUEST;
+    }
+
+    mcp_buf_init(&line, &x->node->env->mem, SIZE_MAX / 2);
+    mcp_json_add_line(&line, root.raw);
+
+    if (line.failed) {
+        mcp_buf_free(&line);
+        return MCP_FAULT_INTERNAL;
+    }
+
+    text = (mcp_str_t) { line.data, line.len };
+
+    if (value[MCP_DOOR_METHOD].type == MCP_JSON_STRING
+        && mcp_json_unescape(&x->arena, value[MCP_DOOR_METHOD].raw, &method)
+           == MCP_OK
+        && mcp_door_broadcast(x->node, method, value[MCP_DOOR_URI].raw, text))
+    {
+        mcp_buf_free(&line);
+        return MCP_FAULT_NONE;
+    }
+
+    if (!x->door.call) {
+        mcp_buf_free(&line);
+        return MCP_FAULT_FORBIDDEN;
+    }
+
+    rc = mcp_store_find(x->node->store, x->door.id, 0, &info);
+
+    if (rc == MCP_OK) {
+        rc = mcp_store_post(x->node->store, &info.ref, MCP_POST_PUBLISH,
+                            x->door.request, text);
+    }
+
+    mcp_buf_free(&line);
+
+    if (rc == MCP_OK) {
+        return MCP_FAULT_NONE;
+    }
+
+    if (rc != MCP_ERR_NOT_FOUND) {
+        return MCP_FAULT_STORE_FULL;
+    }
+
+    now = x->node->env->now(x->node->env->ctx);
+
+    return now > x->door.made + MCP_DOOR_EARLY + x->endpoint->stream_after
+           ? MCP_FAULT_CALL_UNKNOWN : MCP_FAULT_CALL_EARLY;
+}
+
+
+/* The same, counted. */
+static mcp_fault_e
+mcp_door_take(mcp_exchange_t *x, mcp_str_t text)
+{
+    mcp_fault_e  fault;
+
+    fault = mcp_door_message(x, text);
+
+    if (fault == MCP_FAULT_NONE) {
+        mcp_store_count(x->node->store, MCP_COUNT_PUBLISHED, 1);
+    }
+
+    return fault;
+}
+
+
+static mcp_fault_e
+mcp_door_json(mcp_exchange_t *x, mcp_str_t text)
+{
+    mcp_fault_e       fault;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    if (!mcp_rpc_is_batch(text)) {
+        return mcp_door_take(x, text);
+    }
+
+    switch (mcp_json_scan(&x->arena, text, x->endpoint->max_depth, NULL, 0,
+                          &value, NULL, NULL))
+    {
+
+    case MCP_OK:
+        break;
+
+    case MCP_ERR_MEMORY:
+        return MCP_FAULT_INTERNAL;
+
+    default:
+        return MCP_FAULT_PARSE;
+    }
+
+    fault = MCP_FAULT_NONE;
+    mcp_json_iter_init(&iter, value.raw);
+
+    while (fault == MCP_FAULT_NONE
+           && mcp_json_iter_next(&iter, NULL, &value))
+    {
+        fault = mcp_door_take(x, value.raw);
+    }
+
+    return fault;
+}
+
+
+static mcp_fault_e
+mcp_door_lines(mcp_exchange_t *x, mcp_str_t text)
+{
+    size_t       n;
+    mcp_str_t    line;
+    mcp_fault_e  fault;
+    const char  *end;
+
+    fault = MCP_FAULT_NONE;
+
+    while (fault == MCP_FAULT_NONE && text.len) {
+        end = memchr(text.data, '\n', text.len);
+        n = end ? (size_t) (end - text.data) : text.len;
+
+        line.data = text.data;
+        line.len = n;
+
+        if (line.len && line.data[line.len - 1] == '\r') {
+            line.len--;
+        }
+
+        if (line.len) {
+            fault = mcp_door_take(x, line);
+        }
+
+        n += (end != NULL);
+        text.data += n;
+        text.len -= n;
+    }
+
+    return fault;
+}
+
+
+static mcp_fault_e
+mcp_door_events(mcp_exchange_t *x, mcp_str_t text)
+{
+    int                rc, last;
+    size_t             n;
+    mcp_str_t          data;
+    mcp_fault_e        fault;
+    mcp_sse_decoder_t  decoder;
+
+    fault = MCP_FAULT_NONE;
+    mcp_sse_decoder_init(&decoder, &x->node->env->mem,
+                         x->endpoint->max_message);
+
+    for ( ;; ) {
+        rc = mcp_sse_decode(&decoder, text.data, text.len, &n, &data);
+
+        text.data += n;
+        text.len -= n;
+
+        last = (rc == MCP_AGAIN);
+
+        if (last) {
+            rc = mcp_sse_decoder_end(&decoder, &data);
+        }
+
+        if (rc == MCP_OK) {
+            fault = mcp_door_take(x, data);
+
+        } else if (rc != MCP_DONE) {
+            fault = (rc == MCP_ERR_LIMIT) ? MCP_FAULT_BODY_TOO_LARGE
+                                          : MCP_FAULT_INTERNAL;
+        }
+
+        if (last || fault != MCP_FAULT_NONE) {
+            break;
+        }
+    }
+
+    mcp_sse_decoder_free(&decoder);
+
+    return fault;
+}
+
+
+int
+mcp_door_body(mcp_exchange_t *x, size_t len)
+{
+    mcp_str_t    text;
+    mcp_fault_e  fault;
+
+    text.data = x->body;
+    text.len = len;
+
+    if (mcp_http_is_type(x->content_type, mcp_str("application/json"))) {
+        fault = mcp_door_json(x, text);
+
+    } else if (mcp_http_is_type(x->content_type,
+                                mcp_str("application/x-ndjson"))
+               || mcp_http_is_type(x->content_type,
+                                   mcp_str("application/ndjson"))
+               || mcp_http_is_type(x->content_type,
+                                   mcp_str("application/jsonl")))
+    {
+        fault = mcp_door_lines(x, text);
+
+    } else if (mcp_http_is_type(x->content_type,
+                                mcp_str("text/event-stream")))
+    {
+        fault = mcp_door_events(x, text);
+
+    } else {
+        fault = MCP_FAULT_MEDIA_TYPE;
+    }
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_door_refuse(x, fault);
+    }
+
+    x->outcome = "accepted";
+
+    return mcp_exchange_status(x, 202);
+}

@@ -1,0 +1,259 @@
+
+/*
+ * Resumable requests (MCP PR #925, SEP-975): the first event of a call's
+ * stream is its policy, with a token; requests/getStatus and requests/resume
+ * come with it.
+ *
+ * The token: stream id (16), digest of the request's id (16), number of the
+ * event it was sent in (4), number of the request in its call (1).  It is good
+ * for as long as the stream is there.
+ */
+
+
+#include "face/mcp_face.h"
+
+
+#define MCP_FACE_REQUEST_PURPOSE  'q'
+#define MCP_FACE_REQUEST_LEN      (MCP_STREAM_ID_LEN + MCP_DIGEST_LEN + 4 + 1)
+
+#define MCP_FACE_REQUEST_OF_SEQ      (MCP_STREAM_ID_LEN + MCP_DIGEST_LEN)
+#define MCP_FACE_REQUEST_OF_NUMBER   (MCP_FACE_REQUEST_OF_SEQ + 4)
+
+
+/* As a token names the stream of a request. */
+typedef struct {
+    mcp_stream_info_t  info;
+    uint64_t           seq;            /* the client has it */
+    unsigned           number;         /* of the request in its call */
+} mcp_face_request_t;
+
+
+static int
+mcp_face_request_policy(mcp_request_t *req, uint64_t seq)
+{
+    int             rc;
+    mcp_buf_t       buf;
+    mcp_call_t     *call;
+    unsigned char   data[MCP_FACE_REQUEST_LEN];
+
+    call = req->call;
+
+    memcpy(data, call->id, MCP_STREAM_ID_LEN);
+    mcp_face_put(data + MCP_FACE_REQUEST_OF_SEQ, seq, 4);
+    data[MCP_FACE_REQUEST_OF_NUMBER] = (unsigned char) req->job.request;
+
+    rc = mcp_id_digest(&call->node->env->mem, mcp_null_str, req->id,
+                       data + MCP_STREAM_ID_LEN);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    mcp_buf_init(&buf, &call->node->env->mem, SIZE_MAX / 2);
+
+    mcp_buf_lit(&buf, "{\"jsonrpc\":\"2.0\",\"method\":"
+                      "\"notifications/requests/resumePolicy\","
+                      "\"params\":{\"requestId\":");
+    mcp_buf_str(&buf, req->id);
+    mcp_buf_lit(&buf, ",\"resumeToken\":");
+    mcp_face_add_token(&buf, call->endpoint->keys, MCP_FACE_REQUEST_PURPOSE,
+                       data, sizeof(data));
+
+    if (call->policy.min_wait) {
+        mcp_buf_lit(&buf, ",\"minWait\":");
+        mcp_face_seconds(&buf, call->policy.min_wait);
+    }
+
+    mcp_buf_lit(&buf, ",\"maxWait\":");
+    mcp_face_seconds(&buf, call->policy.max_wait);
+    mcp_buf_lit(&buf, "}}");
+
+    return mcp_face_add_first(req, &buf);
+}
+
+
+static int
+mcp_face_request_begin(mcp_call_t *call)
+{
+    int       rc;
+    size_t    i;
+    uint64_t  seq;
+
+    if (!(call->session.capabilities & MCP_CLIENT_REQUESTS)
+        || !call->policy.resumable)
+    {
+        return MCP_OK;
+    }
+
+    rc = MCP_OK;
+    seq = 0;
+
+    for (i = 0; rc == MCP_OK && i < call->n; i++) {
+        if (call->requests[i].state != MCP_REQUEST_OVER) {
+            rc = mcp_face_request_policy(&call->requests[i], ++seq);
+        }
+    }
+
+    return rc;
+}
+
+
+/* Token and id name a stream of this client's, or nothing does. */
+static int
+mcp_face_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
+    mcp_face_request_t *out)
+{
+    int            rc;
+    uint64_t       bit;
+    mcp_str_t      token;
+    unsigned char  digest[MCP_DIGEST_LEN], data[MCP_FACE_REQUEST_LEN];
+
+    rc = mcp_face_param(x, msg, mcp_str("resumeToken"), &token);
+
+    if (rc == MCP_OK) {
+        rc = mcp_face_open_token(x->endpoint->keys, MCP_FACE_REQUEST_PURPOSE,
+                                 token, data, sizeof(data));
+    }
+
+    if (rc == MCP_OK) {
+        rc = mcp_id_digest(&x->node->env->mem, mcp_null_str, id, digest);
+    }
+
+    if (rc == MCP_OK
+        && memcmp(digest, data + MCP_STREAM_ID_LEN, MCP_DIGEST_LEN) != 0)
+    {
+        rc = MCP_ERR_NOT_FOUND;
+    }
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    out->seq = mcp_face_take(data + MCP_FACE_REQUEST_OF_SEQ, 4);
+    out->number = data[MCP_FACE_REQUEST_OF_NUMBER];
+
+    rc = mcp_face_find(x, data, &out->info);
+
+    /* one of a batch that was cancelled will never be answered */
+
+    bit = (uint64_t) 1 << out->number;
+
+    if (rc == MCP_OK && out->info.state >= MCP_STATE_COMPLETED
+        && !(out->info.answered & bit))
+    {
+        rc = MCP_ERR_NOT_FOUND;
+    }
+
+    return rc;
+}
+
+
+/* That of the request itself: others of a batch may run on, or have failed. */
+static mcp_stream_state_e
+mcp_face_request_state(const mcp_face_request_t *request)
+{
+    uint64_t  bit;
+
+    bit = (uint64_t) 1 << request->number;
+
+    if (request->info.failed & bit) {
+        return MCP_STATE_FAILED;
+    }
+
+    return request->info.answered & bit ? MCP_STATE_COMPLETED
+                                        : request->info.state;
+}
+
+
+/* requests/getStatus: looks, and nothing else but that the time begins
+ * anew. */
+static mcp_fault_e
+mcp_face_request_status(mcp_exchange_t *x, const mcp_rpc_t *msg,
+    mcp_method_e method, mcp_buf_t *out)
+{
+    uint64_t            seen;
+    mcp_json_value_t    id;
+    mcp_face_request_t  found;
+    mcp_stream_state_e  state;
+
+    (void) method;
+
+    id = msg->request_id;
+
+    if ((id.type != MCP_JSON_STRING && id.type != MCP_JSON_NUMBER)
+        || mcp_face_request_find(x, msg, id.raw, &found) != MCP_OK)
+    {
+        return MCP_FAULT_RESUME_TOKEN;
+    }
+
+    /* what was written may not have arrived: who asks has perhaps lost the
+     * connection that it was written to */
+
+    seen = found.info.confirmed_seq > found.seq ? found.info.confirmed_seq
+                                                : found.seq;
+
+    if (mcp_face_cursor(x, &found.info, &seen) != MCP_FAULT_NONE
+        || mcp_store_touch(x->node->store, &found.info.ref,
+                           x->node->env->now(x->node->env->ctx))
+           != MCP_OK)
+    {
+        return MCP_FAULT_RESUME_TOKEN;
+    }
+
+    mcp_buf_lit(out, "{\"requestId\":");
+    mcp_buf_str(out, id.raw);
+    mcp_buf_lit(out, ",\"status\":");
+
+    state = mcp_face_request_state(&found);
+
+    if (state == MCP_STATE_COMPLETED) {
+        mcp_buf_lit(out, "\"completed\"");
+
+    } else if (state == MCP_STATE_FAILED) {
+        mcp_buf_lit(out, "\"failed\"");
+
+    } else {
+        mcp_buf_lit(out, "\"processing\"");
+    }
+
+    mcp_buf_lit(out, ",\"hasPendingMessage\":");
+    mcp_face_add_flag(out, found.info.last_seq > seen);
+    mcp_buf_lit(out, ",\"hasInputRequest\":");
+    mcp_face_add_flag(out, state == MCP_STATE_INPUT_REQUIRED);
+    mcp_buf_lit(out, "}");
+
+    return MCP_FAULT_NONE;
+}
+
+
+/*
+ * requests/resume, under the id of the request that it resumes.  Of a batch it
+ * brings that request's own messages alone, without event ids: one of these
+ * would confirm the others' as well.
+ */
+static int
+mcp_face_request_open(mcp_exchange_t *x)
+{
+    int                 rc;
+    mcp_face_request_t  found;
+
+    if (mcp_face_request_find(x, &x->msg, x->msg.id, &found) != MCP_OK) {
+        return mcp_face_refuse(x);
+    }
+
+    rc = mcp_face_resume(x, &mcp_face_request, &found.info, found.seq);
+
+    if (rc == MCP_DONE && strcmp(found.info.method, "batch") == 0) {
+        x->cursor.only = found.number + 1;
+    }
+
+    return rc;
+}
+
+
+const mcp_face_t  mcp_face_request = {
+    .name = { "requests", 8 },
+    .capability = MCP_CLIENT_REQUESTS,
+    .begin = mcp_face_request_begin,
+    .answer = mcp_face_request_status,
+    .open = mcp_face_request_open
+};

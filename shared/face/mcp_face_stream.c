@@ -1,0 +1,351 @@
+
+/*
+ * Resumable streams (MCP PR #899): notifications/stream/create opens a call's
+ * stream, notifications/stream/end ends it, stream/poll, stream/poll/all and
+ * stream/resume come in between.
+ *
+ * The stream id is the log's own, and no secret.  The token: stream id (16),
+ * number of the event it was sent in (4).
+ */
+
+
+#include "face/mcp_face.h"
+
+
+#define MCP_FACE_STREAM_PURPOSE  'r'
+#define MCP_FACE_STREAM_LEN      (MCP_STREAM_ID_LEN + 4)
+
+/* Streams in one answer that are over and sent: no limit of their number holds
+ * for those, but that they go in a while. */
+#define MCP_FACE_STREAM_SENT_MAX  256
+
+
+static void
+mcp_face_stream_add_id(mcp_buf_t *buf,
+    const unsigned char id[MCP_STREAM_ID_LEN])
+{
+    char  text[MCP_STREAM_TEXT_LEN];
+
+    mcp_stream_id_print(text, id);
+
+    mcp_buf_lit(buf, "\"");
+    mcp_buf_add(buf, text, MCP_STREAM_TEXT_LEN);
+    mcp_buf_lit(buf, "\"");
+}
+
+
+/* How many events the faces before this one have put into the stream. */
+static uint64_t
+mcp_face_stream_seq(mcp_call_t *call)
+{
+    mcp_stream_info_t  info;
+
+    return mcp_store_info(call->node->store, &call->ref, &info) == MCP_OK
+           ? info.last_seq + 1 : 1;
+}
+
+
+static void
+mcp_face_stream_create(const mcp_request_t *req, mcp_buf_t *buf)
+{
+    mcp_call_t     *call;
+    unsigned char   data[MCP_FACE_STREAM_LEN];
+
+    call = req->call;
+
+    memcpy(data, call->id, MCP_STREAM_ID_LEN);
+    mcp_face_put(data + MCP_STREAM_ID_LEN, mcp_face_stream_seq(call), 4);
+
+    mcp_buf_lit(buf, "{\"jsonrpc\":\"2.0\",\"method\":"
+                     "\"notifications/stream/create\","
+                     "\"params\":{\"streamId\":");
+    mcp_face_stream_add_id(buf, call->id);
+    mcp_buf_lit(buf, ",\"resumeToken\":");
+    mcp_face_add_token(buf, call->endpoint->keys, MCP_FACE_STREAM_PURPOSE,
+                       data, sizeof(data));
+
+    mcp_buf_lit(buf, ",\"requestId\":");
+    mcp_buf_str(buf, req->id);
+    mcp_buf_lit(buf, ",\"resumeInterval\":{");
+
+    if (call->policy.min_wait) {
+        mcp_buf_lit(buf, "\"min\":");
+        mcp_face_seconds(buf, call->policy.min_wait);
+        mcp_buf_lit(buf, ",");
+    }
+
+    /* 0, where it ends with its connection, is what the text says, too */
+
+    mcp_buf_lit(buf, "\"max\":");
+    mcp_face_seconds(buf, call->policy.max_wait);
+    mcp_buf_lit(buf, "}}}");
+}
+
+
+/* One for each request of a batch that is not answered yet: it is one stream
+ * for all of them. */
+static int
+mcp_face_stream_begin(mcp_call_t *call)
+{
+    int        rc;
+    size_t     i;
+    mcp_buf_t  buf;
+
+    if (!(call->session.capabilities & MCP_CLIENT_STREAMS)) {
+        return MCP_OK;
+    }
+
+    rc = MCP_OK;
+
+    for (i = 0; rc == MCP_OK && i < call->n; i++) {
+        if (call->requests[i].state == MCP_REQUEST_OVER) {
+            continue;
+        }
+
+        mcp_buf_init(&buf, &call->node->env->mem, SIZE_MAX / 2);
+        mcp_face_stream_create(&call->requests[i], &buf);
+        rc = mcp_face_add_first(&call->requests[i], &buf);
+    }
+
+    return rc;
+}
+
+
+/* streamId and resumeToken name a stream of this client's, or nothing does. */
+static int
+mcp_face_stream_find(mcp_exchange_t *x, const mcp_rpc_t *msg,
+    mcp_stream_info_t *info, uint64_t *seq)
+{
+    mcp_str_t      id, token;
+    unsigned char  wanted[MCP_STREAM_ID_LEN], data[MCP_FACE_STREAM_LEN];
+
+    if (mcp_face_param(x, msg, mcp_str("streamId"), &id) != MCP_OK
+        || mcp_face_param(x, msg, mcp_str("resumeToken"), &token) != MCP_OK
+        || mcp_stream_id_parse(id, wanted) != MCP_OK
+        || mcp_face_open_token(x->endpoint->keys, MCP_FACE_STREAM_PURPOSE,
+                               token, data, sizeof(data))
+           != MCP_OK
+        || memcmp(wanted, data, MCP_STREAM_ID_LEN) != 0)
+    {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    *seq = mcp_face_take(data + MCP_STREAM_ID_LEN, 4);
+
+    return mcp_face_find(x, data, info);
+}
+
+
+static void
+mcp_face_stream_status(mcp_buf_t *out, const mcp_stream_info_t *info,
+    uint64_t seen)
+{
+    mcp_buf_lit(out, "{\"streamId\":");
+    mcp_face_stream_add_id(out, info->ref.id);
+
+    if (info->state >= MCP_STATE_COMPLETED) {
+        mcp_buf_lit(out, ",\"status\":\"completed\",\"pendingMessages\":");
+
+    } else {
+        mcp_buf_lit(out, ",\"status\":\"live\",\"pendingMessages\":");
+    }
+
+    mcp_face_add_flag(out, info->last_seq > seen);
+    mcp_buf_lit(out, ",\"hasRequest\":");
+    mcp_face_add_flag(out, info->state == MCP_STATE_INPUT_REQUIRED);
+    mcp_buf_lit(out, ",\"hasError\":");
+    mcp_face_add_flag(out, info->failed_seq > seen);
+    mcp_buf_lit(out, "}");
+}
+
+
+static mcp_fault_e
+mcp_face_stream_poll(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_buf_t *out)
+{
+    uint64_t           seq, seen;
+    mcp_stream_info_t  info;
+
+    if (mcp_face_stream_find(x, msg, &info, &seq) != MCP_OK) {
+        return MCP_FAULT_RESUME_TOKEN;
+    }
+
+    /* what was written may not have arrived */
+
+    seen = info.confirmed_seq > seq ? info.confirmed_seq : seq;
+
+    if (mcp_face_cursor(x, &info, &seen) != MCP_FAULT_NONE
+        || mcp_store_touch(x->node->store, &info.ref,
+                           x->node->env->now(x->node->env->ctx))
+           != MCP_OK)
+    {
+        return MCP_FAULT_RESUME_TOKEN;
+    }
+
+    mcp_face_stream_status(out, &info, seen);
+
+    return MCP_FAULT_NONE;
+}
+
+
+/* One of all, unless it is no stream of this face's.  Those that were sent go
+ * in a while, however often all of them are asked after. */
+static void
+mcp_face_stream_tell(mcp_exchange_t *x, const mcp_stream_info_t *info,
+    int sent, size_t start, mcp_buf_t *out)
+{
+    if (!mcp_face_allows(x, info) || info->turn == MCP_CALL_KEPT) {
+        return;
+    }
+
+    if (!sent
+        && mcp_store_touch(x->node->store, &info->ref,
+                           x->node->env->now(x->node->env->ctx))
+           != MCP_OK)
+    {
+        return;
+    }
+
+    if (out->len > start) {
+        mcp_buf_lit(out, ",");
+    }
+
+    mcp_face_stream_status(out, info, info->confirmed_seq);
+}
+
+
+/* Whether a stream stands in what was put out from start on. */
+static int
+mcp_face_stream_told(const mcp_stream_info_t *info, size_t start,
+    const mcp_buf_t *out)
+{
+    char    text[MCP_STREAM_TEXT_LEN];
+    size_t  i;
+
+    mcp_stream_id_print(text, info->ref.id);
+
+    for (i = start; i + sizeof(text) <= out->len; i++) {
+        if (memcmp(out->data + i, text, sizeof(text)) == 0) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/* Without a token: the session is what opens its streams' states. */
+static mcp_fault_e
+mcp_face_stream_poll_all(mcp_exchange_t *x, mcp_buf_t *out)
+{
+    int                 since;
+    size_t              start;
+    unsigned            n;
+    uint64_t            position, newest;
+    mcp_store_t        *store;
+    mcp_stream_info_t   info;
+
+    store = x->node->store;
+    newest = 0;
+    (void) mcp_store_session_next(store, x->session.id, 1, &newest, &info,
+                                  NULL);
+
+    mcp_buf_lit(out, "{\"statuses\":[");
+    start = out->len;
+    position = 0;
+
+    while (mcp_store_session_next(store, x->session.id, 0, &position, &info,
+                                  NULL)
+           == MCP_OK)
+    {
+        mcp_face_stream_tell(x, &info, 0, start, out);
+    }
+
+    position = 0;
+    since = 1;
+
+    for (n = 0; n < MCP_FACE_STREAM_SENT_MAX; n++) {
+        if (mcp_store_session_next(store, x->session.id, 1, &position, &info,
+                                   NULL)
+            != MCP_OK)
+        {
+            break;
+        }
+
+        /* what has become so since may have been told already */
+
+        since = since && position != newest;
+
+        if (!since || !mcp_face_stream_told(&info, start, out)) {
+            mcp_face_stream_tell(x, &info, 1, start, out);
+        }
+    }
+
+    mcp_buf_lit(out, "]}");
+
+    return MCP_FAULT_NONE;
+}
+
+
+static mcp_fault_e
+mcp_face_stream_answer(mcp_exchange_t *x, const mcp_rpc_t *msg,
+    mcp_method_e method, mcp_buf_t *out)
+{
+    if (method == MCP_METHOD_STREAM_POLL_ALL) {
+        return mcp_face_stream_poll_all(x, out);
+    }
+
+    return mcp_face_stream_poll(x, msg, out);
+}
+
+
+/* stream/resume; without an id it is no request, and a refusal is only a
+ * status. */
+static int
+mcp_face_stream_open(mcp_exchange_t *x)
+{
+    uint64_t           seq;
+    mcp_stream_info_t  info;
+
+    if (mcp_face_stream_find(x, &x->msg, &info, &seq) != MCP_OK) {
+        return mcp_face_refuse(x);
+    }
+
+    return mcp_face_resume(x, &mcp_face_stream, &info, seq);
+}
+
+
+/* The stream is over, and this is no event of the log: whoever comes back for
+ * a stream that has ended is told again. */
+static void
+mcp_face_stream_tail(mcp_exchange_t *x, mcp_tail_e how)
+{
+    if (how != MCP_TAIL_OVER || x->listener || x->cursor.only
+        || !(x->session.capabilities & MCP_CLIENT_STREAMS))
+    {
+        return;
+    }
+
+    /* a request for the rest of a stream is answered when there is no more */
+
+    if (x->face == &mcp_face_stream && x->msg.id.len) {
+        mcp_buf_lit(&x->out, "data: {\"jsonrpc\":\"2.0\",\"id\":");
+        mcp_buf_str(&x->out, x->msg.id);
+        mcp_buf_lit(&x->out, ",\"result\":{}}\n\n");
+    }
+
+    mcp_buf_lit(&x->out, "data: {\"jsonrpc\":\"2.0\",\"method\":"
+                         "\"notifications/stream/end\","
+                         "\"params\":{\"streamId\":");
+    mcp_face_stream_add_id(&x->out, x->ref.id);
+    mcp_buf_lit(&x->out, "}}\n\n");
+}
+
+
+const mcp_face_t  mcp_face_stream = {
+    .name = { "streams", 7 },
+    .capability = MCP_CLIENT_STREAMS,
+    .begin = mcp_face_stream_begin,
+    .tail = mcp_face_stream_tail,
+    .answer = mcp_face_stream_answer,
+    .open = mcp_face_stream_open
+};

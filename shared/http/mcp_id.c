@@ -1,0 +1,190 @@
+
+#include "http/mcp_id.h"
+
+
+/* Exponents beyond it are taken for it: no number in use has such. */
+#define MCP_ID_EXPONENT_MAX  1000000000
+
+
+/* Of what follows "e" or "E". */
+static int64_t
+mcp_id_exponent(const char *p, const char *end)
+{
+    int      minus;
+    int64_t  e;
+
+    minus = 0;
+    e = 0;
+
+    if (p < end && (*p == '-' || *p == '+')) {
+        minus = (*p == '-');
+        p++;
+    }
+
+    for ( /* void */ ; p < end && e < MCP_ID_EXPONENT_MAX; p++) {
+        e = e * 10 + (*p - '0');
+    }
+
+    return minus ? -e : e;
+}
+
+
+/* Digits without zeros at either end, and the power of ten of the last one. */
+static int
+mcp_id_number(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *plain)
+{
+    char        *start, *first, *o;
+    int          fraction;
+    int64_t      exponent;
+    const char  *p, *end;
+
+    o = mcp_arena_alloc(arena, raw.len + sizeof("-e-") + 20);
+    if (o == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    start = o;
+    p = raw.data;
+    end = p + raw.len;
+    exponent = 0;
+    fraction = 0;
+
+    if (*p == '-') {
+        *o++ = *p++;
+    }
+
+    first = o;
+
+    for ( /* void */ ; p < end; p++) {
+        if (*p == '.') {
+            fraction = 1;
+            continue;
+        }
+
+        if (*p == 'e' || *p == 'E') {
+            exponent += mcp_id_exponent(p + 1, end);
+            break;
+        }
+
+        exponent -= fraction;
+
+        if (*p != '0' || o > first) {
+            *o++ = *p;
+        }
+    }
+
+    while (o > first && o[-1] == '0') {
+        o--;
+        exponent++;
+    }
+
+    if (o == first) {
+        *plain = mcp_str("0");
+        return MCP_OK;
+    }
+
+    *o++ = 'e';
+
+    if (exponent < 0) {
+        *o++ = '-';
+        exponent = -exponent;
+    }
+
+    o = mcp_uint_print(o, (uint64_t) exponent);
+    *plain = (mcp_str_t) { start, (size_t) (o - start) };
+
+    return MCP_OK;
+}
+
+
+int
+mcp_id_plain(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *plain)
+{
+    int         rc;
+    char       *p;
+    mcp_str_t   text;
+
+    *plain = raw;
+
+    if (raw.len == 0) {
+        return MCP_OK;
+    }
+
+    if (raw.data[0] == '-' || (raw.data[0] >= '0' && raw.data[0] <= '9')) {
+        return mcp_id_number(arena, raw, plain);
+    }
+
+    if (raw.data[0] != '"') {
+        return MCP_OK;
+    }
+
+    rc = mcp_json_unescape(arena, raw, &text);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (text.data == raw.data + 1) {
+
+        /* nothing was escaped: the quote stands before it */
+
+        *plain = (mcp_str_t) { raw.data, text.len + 1 };
+        return MCP_OK;
+    }
+
+    p = mcp_arena_alloc(arena, text.len + 1);
+    if (p == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    *p = '"';
+    memcpy(p + 1, text.data, text.len);
+    *plain = (mcp_str_t) { p, text.len + 1 };
+
+    return MCP_OK;
+}
+
+
+int
+mcp_id_same(const mcp_mem_t *mem, mcp_str_t a, mcp_str_t b)
+{
+    int          same;
+    mcp_str_t    plain_a, plain_b;
+    mcp_arena_t  arena;
+
+    if (mcp_str_eq(a, b)) {
+        return 1;
+    }
+
+    mcp_arena_init(&arena, mem);
+
+    same = mcp_id_plain(&arena, a, &plain_a) == MCP_OK
+           && mcp_id_plain(&arena, b, &plain_b) == MCP_OK
+           && mcp_str_eq(plain_a, plain_b);
+
+    mcp_arena_destroy(&arena);
+
+    return same;
+}
+
+
+int
+mcp_id_digest(const mcp_mem_t *mem, mcp_str_t prefix, mcp_str_t raw,
+    unsigned char digest[MCP_DIGEST_LEN])
+{
+    int          rc;
+    mcp_str_t    parts[2];
+    mcp_arena_t  arena;
+
+    parts[0] = prefix;
+
+    mcp_arena_init(&arena, mem);
+    rc = mcp_id_plain(&arena, raw, &parts[1]);
+
+    if (rc == MCP_OK) {
+        rc = mcp_digest(digest, parts, 2);
+    }
+
+    mcp_arena_destroy(&arena);
+
+    return rc;
+}

@@ -1,0 +1,360 @@
+
+/*
+ * Server-sent events as bytes: what we send, and what backends send us.
+ * Streams, cursors and replay are elsewhere.
+ */
+
+
+#include "http/mcp_sse.h"
+#include "base/mcp_base64.h"
+
+
+/* Room for "data: " and a byte order mark beside the longest data. */
+#define MCP_SSE_LINE_EXTRA  16
+
+
+enum {
+    MCP_SSE_READING = 0,
+    MCP_SSE_DELIVERED,         /* the caller holds "data": clear it first */
+    MCP_SSE_ENDED
+};
+
+
+#define mcp_sse_lit(p, text)                                                  \
+    ((char *) memcpy(p, text, sizeof(text) - 1) + sizeof(text) - 1)
+
+
+char *
+mcp_stream_id_print(char *p, const unsigned char id[MCP_STREAM_ID_LEN])
+{
+    return mcp_base64url_encode(p, id, MCP_STREAM_ID_LEN);
+}
+
+
+char *
+mcp_event_id_print(char *p, const unsigned char id[MCP_STREAM_ID_LEN],
+    uint64_t seq)
+{
+    p = mcp_stream_id_print(p, id);
+    *p++ = '.';
+
+    return mcp_uint_print(p, seq);
+}
+
+
+int
+mcp_stream_id_parse(mcp_str_t text, unsigned char id[MCP_STREAM_ID_LEN])
+{
+    size_t  len;
+
+    if (text.len != MCP_STREAM_TEXT_LEN
+        || mcp_base64url_decode(text, id, MCP_STREAM_ID_LEN, &len) != MCP_OK)
+    {
+        return MCP_ERR_SYNTAX;
+    }
+
+    return MCP_OK;
+}
+
+
+int
+mcp_event_id_parse(mcp_str_t text, unsigned char id[MCP_STREAM_ID_LEN],
+    uint64_t *seq)
+{
+    uint64_t   n;
+    mcp_str_t  stream, number;
+
+    if (text.len < MCP_STREAM_TEXT_LEN + 2
+        || text.data[MCP_STREAM_TEXT_LEN] != '.')
+    {
+        return MCP_ERR_SYNTAX;
+    }
+
+    stream.data = text.data;
+    stream.len = MCP_STREAM_TEXT_LEN;
+
+    number.data = text.data + MCP_STREAM_TEXT_LEN + 1;
+    number.len = text.len - MCP_STREAM_TEXT_LEN - 1;
+
+    if (number.len > 1 && number.data[0] == '0') {
+        return MCP_ERR_SYNTAX;
+    }
+
+    if (mcp_str_uint(number, &n) != MCP_OK || n > INT64_MAX) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    if (mcp_stream_id_parse(stream, id) != MCP_OK) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    *seq = n;
+
+    return MCP_OK;
+}
+
+
+char *
+mcp_sse_event_head(char *p, const unsigned char id[MCP_STREAM_ID_LEN],
+    uint64_t seq)
+{
+    p = mcp_sse_lit(p, "id: ");
+    p = mcp_event_id_print(p, id, seq);
+
+    return mcp_sse_lit(p, "\ndata: ");
+}
+
+
+char *
+mcp_sse_priming(char *p, const unsigned char id[MCP_STREAM_ID_LEN],
+    uint64_t seq, uint64_t retry_ms)
+{
+    p = mcp_sse_lit(p, "id: ");
+    p = mcp_event_id_print(p, id, seq);
+
+    if (retry_ms > 0) {
+        p = mcp_sse_lit(p, "\nretry: ");
+        p = mcp_uint_print(p, retry_ms);
+    }
+
+    return mcp_sse_lit(p, "\ndata: \n\n");
+}
+
+
+char *
+mcp_sse_retry(char *p, uint64_t retry_ms)
+{
+    p = mcp_sse_lit(p, "retry: ");
+    p = mcp_uint_print(p, retry_ms);
+
+    return mcp_sse_lit(p, "\n\n");
+}
+
+
+void
+mcp_sse_decoder_init(mcp_sse_decoder_t *d, const mcp_mem_t *mem, size_t max)
+{
+    mcp_buf_init(&d->data, mem, max);
+    mcp_buf_init(&d->line, mem, max > SIZE_MAX - MCP_SSE_LINE_EXTRA
+                                ? SIZE_MAX : max + MCP_SSE_LINE_EXTRA);
+
+    d->state = MCP_SSE_READING;
+    d->has_data = 0;
+    d->skip_lf = 0;
+    d->started = 0;
+}
+
+
+void
+mcp_sse_decoder_free(mcp_sse_decoder_t *d)
+{
+    mcp_buf_free(&d->data);
+    mcp_buf_free(&d->line);
+}
+
+
+/* Forgets an event that has been handed out, or that had no data. */
+static void
+mcp_sse_clear(mcp_sse_decoder_t *d)
+{
+    d->data.len = 0;
+    d->has_data = 0;
+}
+
+
+/* Takes one whole line, its end excluded; 1 if it completes an event. */
+static int
+mcp_sse_line(mcp_sse_decoder_t *d, const char *p, size_t len)
+{
+    if (!d->started) {
+        d->started = 1;
+
+        if (len >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
+            p += 3;
+            len -= 3;
+        }
+    }
+
+    if (len == 0) {
+        if (d->data.len > 0) {
+            return 1;
+        }
+
+        mcp_sse_clear(d);
+        return 0;
+    }
+
+    /* comments begin with the colon, and so have an empty field name */
+
+    if (len < 4 || memcmp(p, "data", 4) != 0) {
+        return 0;
+    }
+
+    p += 4;
+    len -= 4;
+
+    if (len > 0) {
+        if (*p != ':') {
+            return 0;
+        }
+
+        p++;
+        len--;
+    }
+
+    if (len > 0 && *p == ' ') {
+        p++;
+        len--;
+    }
+
+    if (d->has_data) {
+        mcp_buf_lit(&d->data, "\n");
+    }
+
+    mcp_buf_add(&d->data, p, len);
+    d->has_data = 1;
+
+    return 0;
+}
+
+
+/* Ends the line that [p, p + len) completes, with what came of it before. */
+static int
+mcp_sse_line_end(mcp_sse_decoder_t *d, const char *p, size_t len)
+{
+    int  event;
+
+    /* a line that came at once obeys the same limit, without a copy */
+
+    if (d->line.len == 0 && len <= d->line.max) {
+        return mcp_sse_line(d, p, len);
+    }
+
+    mcp_buf_add(&d->line, p, len);
+
+    if (d->line.failed) {
+        return 0;
+    }
+
+    event = mcp_sse_line(d, d->line.data, d->line.len);
+    d->line.len = 0;
+
+    return event;
+}
+
+
+static int
+mcp_sse_failed(const mcp_sse_decoder_t *d)
+{
+    return d->line.failed ? d->line.failed : d->data.failed;
+}
+
+
+static int
+mcp_sse_deliver(mcp_sse_decoder_t *d, mcp_str_t *data)
+{
+    data->data = d->data.data;
+    data->len = d->data.len;
+
+    d->state = MCP_SSE_DELIVERED;
+
+    return MCP_OK;
+}
+
+
+int
+mcp_sse_decode(mcp_sse_decoder_t *d, const char *in, size_t len,
+    size_t *consumed, mcp_str_t *data)
+{
+    int     event;
+    size_t  i, start;
+
+    *consumed = 0;
+
+    if (mcp_sse_failed(d)) {
+        return mcp_sse_failed(d);
+    }
+
+    if (d->state == MCP_SSE_DELIVERED) {
+        mcp_sse_clear(d);
+        d->state = MCP_SSE_READING;
+    }
+
+    i = 0;
+
+    if (d->skip_lf && len > 0) {
+        d->skip_lf = 0;
+        i = in[0] == '\n';
+    }
+
+    start = i;
+
+    for ( /* void */ ; i < len; i++) {
+        if (in[i] != '\n' && in[i] != '\r') {
+            continue;
+        }
+
+        event = mcp_sse_line_end(d, in + start, i - start);
+
+        if (mcp_sse_failed(d)) {
+            return mcp_sse_failed(d);
+        }
+
+        /* the LF of a CRLF may be in the next input */
+
+        if (in[i] == '\r') {
+            if (i + 1 == len) {
+                d->skip_lf = 1;
+
+            } else if (in[i + 1] == '\n') {
+                i++;
+            }
+        }
+
+        start = i + 1;
+
+        if (event) {
+            *consumed = start;
+            return mcp_sse_deliver(d, data);
+        }
+    }
+
+    if (start < len) {
+        mcp_buf_add(&d->line, in + start, len - start);
+    }
+
+    *consumed = len;
+
+    return d->line.failed ? d->line.failed : MCP_AGAIN;
+}
+
+
+int
+mcp_sse_decoder_end(mcp_sse_decoder_t *d, mcp_str_t *data)
+{
+    if (mcp_sse_failed(d)) {
+        return mcp_sse_failed(d);
+    }
+
+    if (d->state != MCP_SSE_READING) {
+        mcp_sse_clear(d);
+    }
+
+    /* once for a line without its end, once for the missing blank one */
+
+    if (d->line.len > 0) {
+        (void) mcp_sse_line_end(d, NULL, 0);
+
+        if (mcp_sse_failed(d)) {
+            return mcp_sse_failed(d);
+        }
+    }
+
+    if (d->data.len > 0) {
+        return mcp_sse_deliver(d, data);
+    }
+
+    d->state = MCP_SSE_ENDED;
+
+    return MCP_DONE;
+}

@@ -1,0 +1,57 @@
+
+/*
+ * A call: one client request (or a batch of them) that backends execute,
+ * detached from the connection that asked.  Owned by the process that runs
+ * the backend calls; writes to its stream in the store once it has to.
+ */
+
+
+#ifndef MCP_CALL_H_INCLUDED
+#define MCP_CALL_H_INCLUDED
+
+
+#include "rpc/mcp_fault.h"
+#include "mcp_fact.h"
+#include "mcp_worker.h"
+
+
+/* --- for the glue: one backend invocation --- */
+
+/* Everything lives until mcp_job_end() returns. */
+struct mcp_job_s {
+    mcp_task_t     task;
+    mcp_call_t    *call;
+    unsigned       request;            /* which of the call's */
+    unsigned       target;             /* of the endpoint's routes */
+    mcp_str_t      body;               /* the JSON-RPC request to POST */
+    mcp_facts_t    facts;
+    void          *glue;               /* the glue's own */
+    unsigned       started:1;          /* INVOKE was pulled */
+    unsigned       rebuilt:1;          /* body ends with the job, whatever
+                                          retains the call */
+    unsigned       aborted:1;
+};
+
+
+/* What the glue keeps with the call (MCP_ACT_FORGET gives it back). */
+void  mcp_call_set_glue(mcp_call_t *call, void *glue);
+void *mcp_call_glue(const mcp_call_t *call);
+
+/* Keeps the call's memory: what job->body refers to (but see "rebuilt") stays
+ * when the job has ended, until the call is released as often. */
+void mcp_call_retain(mcp_call_t *call);
+void mcp_call_release(mcp_call_t *call);
+
+/* Answer's head; once. */
+void mcp_job_head(mcp_job_t *job, int status, mcp_str_t content_type);
+
+/* Answer's bytes; returns how many were taken.  Fewer than len: stop reading
+ * the backend and offer the rest again after MCP_ACT_RESUME. */
+size_t mcp_job_data(mcp_job_t *job, const char *data, size_t len);
+
+/* The answer is over, exactly once for every job that was pulled; fault NONE
+ * if it is complete.  detail: static text for the log.  job is gone. */
+void mcp_job_end(mcp_job_t *job, mcp_fault_e fault, const char *detail);
+
+
+#endif /* MCP_CALL_H_INCLUDED */

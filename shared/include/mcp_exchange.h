@@ -1,0 +1,124 @@
+
+/*
+ * One HTTP request of a client (or of a publisher) and its answer.
+ *
+ * The glue creates an exchange, feeds the head and, when asked, the body, and
+ * acts on what comes back; mcp_exchange_free() ends it whenever the server's
+ * request ends, for whatever reason.
+ */
+
+
+#ifndef MCP_EXCHANGE_H_INCLUDED
+#define MCP_EXCHANGE_H_INCLUDED
+
+
+#include "mcp_endpoint.h"
+#include "mcp_fact.h"
+#include "mcp_worker.h"
+
+
+typedef struct {
+    mcp_str_t  name;
+    mcp_str_t  value;
+} mcp_header_t;
+
+
+/* The request's head; everything borrowed until the exchange is freed. */
+typedef struct {
+    mcp_str_t            method;       /* "POST" */
+    const mcp_header_t  *headers;      /* all, as they came */
+    size_t               n_headers;
+    mcp_str_t            path;         /* the publish door reads its token */
+    mcp_str_t            target;       /* of the request line, as the client
+                                          sent it, with its secrets */
+    mcp_str_t            origin;       /* of the URLs that it uses; empty: it
+                                          follows from secure, and target or
+                                          Host */
+    const mcp_str_t     *server_names; /* configured, see mcp_http.h */
+    size_t               n_server_names;
+    mcp_str_t            principal;    /* empty: none */
+    mcp_str_t            address;      /* the client's, as trusted proxies say,
+                                          in network order: 4 bytes or 16;
+                                          empty: none, as of a Unix socket */
+    unsigned             loopback:1;   /* came in on a loopback address */
+    unsigned             local:1;      /* the peer is this machine */
+    unsigned             secure:1;     /* came in by TLS */
+} mcp_head_t;
+
+
+#define MCP_RESPONSE_HEADERS  10
+
+typedef struct {
+    int           status;
+    mcp_str_t     content_type;        /* empty: no body */
+    mcp_header_t  headers[MCP_RESPONSE_HEADERS];
+    size_t        n_headers;
+    mcp_str_t     body;                /* lives as long as the exchange */
+} mcp_response_t;
+
+
+/* glue: given back by mcp_exchange_glue().  NULL when out of memory. */
+mcp_exchange_t *mcp_exchange_create(mcp_node_t *node,
+    const mcp_endpoint_t *endpoint, void *glue);
+
+/* A request at the publish door of a zone.  token: the configured static
+ * token, may be empty; open: peers other than this machine are let in. */
+mcp_exchange_t *mcp_exchange_create_publish(mcp_node_t *node,
+    const mcp_endpoint_t *endpoint, mcp_str_t token, int open, void *glue);
+
+/*
+ * What no log may show of a request to the endpoint: 1, and the next secret in
+ * a text that is a request line, a target or a query, *rest becoming what
+ * follows it; or 0.  The glue hides it wherever the server has it, before
+ * anybody logs it, and keeps the target for the exchange.
+ */
+int mcp_exchange_secret(const mcp_endpoint_t *endpoint, mcp_str_t *rest,
+    mcp_str_t *secret);
+
+void mcp_exchange_free(mcp_exchange_t *x);
+void *mcp_exchange_glue(const mcp_exchange_t *x);
+
+/* All of these: MCP_OK: respond now (mcp_exchange_response); MCP_DONE: stream
+ * now (the same head, then pull); MCP_AGAIN: see below; MCP_ERR_MEMORY:
+ * answer 500 and free. */
+
+/* MCP_AGAIN: read the body. */
+int mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head);
+
+/* Where the body is to be written, len bytes; NULL when out of memory. */
+char *mcp_exchange_body_space(mcp_exchange_t *x, size_t len);
+
+/* The body is there.  MCP_AGAIN: a RESPOND or STREAM action will come. */
+int mcp_exchange_body(mcp_exchange_t *x, size_t len);
+
+const mcp_response_t *mcp_exchange_response(const mcp_exchange_t *x);
+
+/*
+ * The next bytes of the stream.  Call it only when all it gave before is
+ * written to the socket.  MCP_OK: *len bytes; MCP_AGAIN: nothing now, a PULL
+ * action will come; MCP_DONE: *len (maybe 0) last bytes, end the response.
+ */
+#define MCP_PULL_MIN  512              /* smallest cap */
+
+int mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len);
+
+/* Closes the stream at will, now or as soon as its client has an event to come
+ * back to (it is left alone till then).  A PULL action follows. */
+void mcp_exchange_close(mcp_exchange_t *x);
+
+/*
+ * 1 if the stream, there already or to come, may go on while no backend is at
+ * work on it: it listens, was resumed, may have to wait for its client's
+ * answers, belongs to a batch, or no backend is at work now.
+ */
+int mcp_exchange_lasts(const mcp_exchange_t *x);
+
+/* The server's request ends: what the facts are from now on is the last word,
+ * for logs. */
+void mcp_exchange_last(mcp_exchange_t *x);
+
+/* What logs and maps want to know. */
+const mcp_facts_t *mcp_exchange_facts(mcp_exchange_t *x);
+
+
+#endif /* MCP_EXCHANGE_H_INCLUDED */

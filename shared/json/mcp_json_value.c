@@ -1,0 +1,581 @@
+
+/*
+ * Values of texts that a scan has accepted: strings, members, elements, the
+ * writing of them on one line.  Nothing here judges JSON, nor reads beyond
+ * the slice that it is given, whatever that holds.
+ */
+
+
+#include "json/mcp_json.h"
+
+
+static const char *
+mcp_json_skip_space(const char *p, const char *end)
+{
+    while (p < end && mcp_json_is_space(*p)) {
+        p++;
+    }
+
+    return p;
+}
+
+
+int
+mcp_utf8_valid(mcp_str_t s)
+{
+    int          valid;
+    uint64_t     word;
+    const char  *p, *end;
+
+    if (s.len == 0) {
+        return 1;
+    }
+
+    p = s.data;
+    end = p + s.len;
+
+    while (p < end) {
+
+        while (end - p >= 8) {
+            memcpy(&word, p, 8);
+
+            if (word & 0x8080808080808080ULL) {
+                break;
+            }
+
+            p += 8;
+        }
+
+        if (p == end) {
+            break;
+        }
+
+        p += mcp_utf8_char(p, end, &valid);
+
+        if (!valid) {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
+size_t
+mcp_utf8_char(const char *p, const char *end, int *valid)
+{
+    size_t         i, n;
+    unsigned char  c, low, high;
+
+    c = (unsigned char) *p;
+    n = mcp_utf8_len(*p);
+
+    /* no overlong forms, no surrogates, nothing above U+10FFFF */
+
+    low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
+    high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
+
+    *valid = 0;
+
+    if (n == 0) {
+        return 1;
+    }
+
+    for (i = 1; i < n; i++) {
+
+        if (p + i == end) {
+            return i;
+        }
+
+        c = (unsigned char) p[i];
+
+        if (c < low || c > high) {
+            return i;
+        }
+
+        low = 0x80;
+        high = 0xbf;
+    }
+
+    *valid = 1;
+
+    return n;
+}
+
+
+size_t
+mcp_utf8_len(char first)
+{
+    unsigned char  c;
+
+    c = (unsigned char) first;
+
+    if (c < 0x80) {
+        return 1;
+    }
+
+    if (c < 0xc2 || c > 0xf4) {
+        return 0;
+    }
+
+    return c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+}
+
+
+char *
+mcp_utf8_print(char *p, uint32_t c)
+{
+    if (c < 0x80) {
+        *p++ = (char) c;
+        return p;
+    }
+
+    if (c < 0x800) {
+        *p++ = (char) (0xc0 | c >> 6);
+
+    } else if (c < 0x10000) {
+        *p++ = (char) (0xe0 | c >> 12);
+        *p++ = (char) (0x80 | (c >> 6 & 0x3f));
+
+    } else {
+        *p++ = (char) (0xf0 | c >> 18);
+        *p++ = (char) (0x80 | (c >> 12 & 0x3f));
+        *p++ = (char) (0x80 | (c >> 6 & 0x3f));
+    }
+
+    *p++ = (char) (0x80 | (c & 0x3f));
+
+    return p;
+}
+
+
+/* The unit of \uXXXX at p (its backslash); no check, the text is accepted. */
+static uint32_t
+mcp_json_unit(const char *p)
+{
+    char      c;
+    unsigned  i;
+    uint32_t  unit;
+
+    unit = 0;
+
+    for (i = 2; i < 6; i++) {
+        c = p[i];
+        unit <<= 4;
+        unit |= (uint32_t) (c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10) & 15;
+    }
+
+    return unit;
+}
+
+
+/*
+ * Decodes the escape at p (its backslash) to 1-4 bytes, never more than it
+ * takes itself; returns its end.
+ */
+static const char *
+mcp_json_escape(const char *p, const char *end, char *out, size_t *len)
+{
+    uint32_t  c, low;
+
+    *len = 1;
+
+    if (end - p < 2) {
+        *out = *p;
+        return end;
+    }
+
+    switch (p[1]) {
+    case 'b':
+        *out = '\b';
+        return p + 2;
+    case 'f':
+        *out = '\f';
+        return p + 2;
+    case 'n':
+        *out = '\n';
+        return p + 2;
+    case 'r':
+        *out = '\r';
+        return p + 2;
+    case 't':
+        *out = '\t';
+        return p + 2;
+    case 'u':
+        break;
+    default:
+        *out = p[1];
+        return p + 2;
+    }
+
+    if (end - p < 6) {
+        *out = *p;
+        return end;
+    }
+
+    c = mcp_json_unit(p);
+    p += 6;
+
+    if (c >= 0xd800 && c <= 0xdbff
+        && end - p >= 6 && p[0] == '\\' && p[1] == 'u')
+    {
+        low = mcp_json_unit(p);
+
+        if (low >= 0xdc00 && low <= 0xdfff) {
+            c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+            p += 6;
+        }
+    }
+
+    if (c >= 0xd800 && c <= 0xdfff) {
+        c = 0xfffd;
+    }
+
+    *len = (size_t) (mcp_utf8_print(out, c) - out);
+
+    return p;
+}
+
+
+int
+mcp_json_str_eq(mcp_str_t raw, mcp_str_t text)
+{
+    char         utf8[4];
+    size_t       len, rest;
+    const char  *p, *end, *t;
+
+    if (raw.len < 2 || raw.data[0] != '"') {
+        return 0;
+    }
+
+    p = raw.data + 1;
+    end = raw.data + raw.len - 1;
+    len = (size_t) (end - p);
+
+    /* escapes only ever make it longer */
+
+    if (len < text.len) {
+        return 0;
+    }
+
+    if (len == 0) {
+        return 1;
+    }
+
+    if (len == text.len) {
+        return memchr(text.data, '\\', len) == NULL
+               && memcmp(p, text.data, len) == 0;
+    }
+
+    t = text.data;
+    rest = text.len;
+
+    while (p < end) {
+        len = 1;
+
+        if (*p == '\\') {
+            p = mcp_json_escape(p, end, utf8, &len);
+
+        } else {
+            utf8[0] = *p++;
+        }
+
+        if (rest < len || memcmp(t, utf8, len) != 0) {
+            return 0;
+        }
+
+        t += len;
+        rest -= len;
+    }
+
+    return rest == 0;
+}
+
+
+int
+mcp_json_unescape(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *out)
+{
+    char        *data, *o;
+    size_t       len;
+    const char  *p, *end, *slash;
+
+    if (raw.len < 2) {
+        *out = mcp_str("");
+        return MCP_OK;
+    }
+
+    p = raw.data + 1;
+    end = raw.data + raw.len - 1;
+
+    slash = memchr(p, '\\', (size_t) (end - p));
+
+    if (slash == NULL) {
+        out->data = p;
+        out->len = (size_t) (end - p);
+        return MCP_OK;
+    }
+
+    data = mcp_arena_alloc(arena, (size_t) (end - p));
+    if (data == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    o = data;
+
+    while (slash != NULL) {
+        memcpy(o, p, (size_t) (slash - p));
+        o += slash - p;
+
+        p = mcp_json_escape(slash, end, o, &len);
+        o += len;
+
+        slash = memchr(p, '\\', (size_t) (end - p));
+    }
+
+    memcpy(o, p, (size_t) (end - p));
+    o += end - p;
+
+    out->data = data;
+    out->len = (size_t) (o - data);
+
+    return MCP_OK;
+}
+
+
+const char *
+mcp_json_string_end(const char *p, const char *end)
+{
+    const char  *quote, *slash, *start;
+
+    start = ++p;
+
+    while (p < end) {
+        quote = memchr(p, '"', (size_t) (end - p));
+        if (quote == NULL) {
+            return NULL;
+        }
+
+        for (slash = quote; slash > start && slash[-1] == '\\'; slash--) {
+            /* void */
+        }
+
+        if ((quote - slash) % 2 == 0) {
+            return quote + 1;
+        }
+
+        p = quote + 1;
+    }
+
+    return NULL;
+}
+
+
+/* The end of the value at p in an accepted text. */
+static const char *
+mcp_json_value_end(const char *p, const char *end)
+{
+    unsigned     depth;
+    const char  *s;
+
+    depth = 0;
+
+    while (p < end) {
+        switch (*p) {
+
+        case '"':
+            s = mcp_json_string_end(p, end);
+            p = s ? s : end;
+            break;
+
+        case '{':
+        case '[':
+            depth++;
+            p++;
+            continue;
+
+        case '}':
+        case ']':
+            p++;
+            depth--;
+            break;
+
+        case ',':
+        case ':':
+        case ' ':
+        case '\n':
+        case '\r':
+        case '\t':
+            p++;
+            continue;
+
+        default:
+
+            /* number, true, false, null */
+
+            do {
+                p++;
+            } while (p < end && strchr(",:]} \n\r\t", *p) == NULL);
+        }
+
+        if (depth == 0) {
+            return p;
+        }
+    }
+
+    return end;
+}
+
+
+static mcp_json_type_e
+mcp_json_type(char c)
+{
+    switch (c) {
+    case '{':
+        return MCP_JSON_OBJECT;
+    case '[':
+        return MCP_JSON_ARRAY;
+    case '"':
+        return MCP_JSON_STRING;
+    case 't':
+    case 'f':
+        return MCP_JSON_BOOL;
+    case 'n':
+        return MCP_JSON_NULL;
+    default:
+        return MCP_JSON_NUMBER;
+    }
+}
+
+
+void
+mcp_json_iter_init(mcp_json_iter_t *iter, mcp_str_t raw)
+{
+    const char  *p, *end;
+
+    iter->pos = raw.data;
+    iter->end = raw.data;
+    iter->object = 0;
+
+    if (raw.len == 0) {
+        return;
+    }
+
+    end = raw.data + raw.len;
+    p = mcp_json_skip_space(raw.data, end);
+
+    if (p == end || (*p != '{' && *p != '[')) {
+        return;
+    }
+
+    iter->object = *p == '{';
+    iter->pos = p + 1;
+    iter->end = end;
+}
+
+
+int
+mcp_json_iter_next(mcp_json_iter_t *iter, mcp_str_t *key,
+    mcp_json_value_t *value)
+{
+    const char  *p, *start, *end;
+
+    end = iter->end;
+    p = iter->pos;
+
+    while (p < end && (*p == ',' || mcp_json_is_space(*p))) {
+        p++;
+    }
+
+    if (p == end || *p == '}' || *p == ']') {
+        iter->pos = end;
+        return 0;
+    }
+
+    if (iter->object) {
+        start = p;
+        p = mcp_json_value_end(p, end);
+
+        if (key != NULL) {
+            key->data = start;
+            key->len = (size_t) (p - start);
+        }
+
+        while (p < end && (*p == ':' || mcp_json_is_space(*p))) {
+            p++;
+        }
+
+        if (p == end) {
+            iter->pos = end;
+            return 0;
+        }
+    }
+
+    iter->pos = mcp_json_value_end(p, end);
+
+    value->type = mcp_json_type(*p);
+    value->raw.data = p;
+    value->raw.len = (size_t) (iter->pos - p);
+
+    return 1;
+}
+
+
+mcp_json_value_t
+mcp_json_get(const mcp_json_value_t *object, mcp_str_t key)
+{
+    mcp_str_t         name;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    if (object->type == MCP_JSON_OBJECT) {
+        mcp_json_iter_init(&iter, object->raw);
+
+        while (mcp_json_iter_next(&iter, &name, &value)) {
+            if (mcp_json_str_eq(name, key)) {
+                return value;
+            }
+        }
+    }
+
+    memset(&value, 0, sizeof(mcp_json_value_t));
+
+    return value;
+}
+
+
+void
+mcp_json_add_line(mcp_buf_t *buf, mcp_str_t json)
+{
+    char  *p;
+
+    if (json.len == 0) {
+        return;
+    }
+
+    p = mcp_buf_reserve(buf, json.len);
+    if (p == NULL) {
+        return;
+    }
+
+    memcpy(p, json.data, json.len);
+    mcp_json_one_line(p, json.len);
+
+    buf->len += json.len;
+}
+
+
+void
+mcp_json_one_line(char *p, size_t len)
+{
+    char  *end, *q;
+
+    end = p + len;
+
+    for (q = p; (q = memchr(q, '\n', (size_t) (end - q))) != NULL; q++) {
+        *q = ' ';
+    }
+
+    for (q = p; (q = memchr(q, '\r', (size_t) (end - q))) != NULL; q++) {
+        *q = ' ';
+    }
+}

@@ -1,0 +1,151 @@
+
+/* The table of methods, and the names of log levels. */
+
+
+#include "rpc/mcp_method.h"
+
+
+/* one row: its id, its name, what it lists, what a backend answers with */
+
+#define mcp_method_request(id, name, list_kind, want)                         \
+    [id] = { { name, sizeof(name) - 1 }, id, 0, list_kind, want, 0, 0 }
+
+#define mcp_method_face(id, name, capability, opens)                          \
+    [id] = { { name, sizeof(name) - 1 }, id, 0, MCP_METHOD_NO_LIST,           \
+             MCP_BACKEND_PLAIN, capability, opens }
+
+#define mcp_method_notification(id, name)                                     \
+    [id] = { { name, sizeof(name) - 1 }, id, 1,                               \
+             MCP_METHOD_NO_LIST, MCP_BACKEND_PLAIN, 0, 0 }
+
+
+static const mcp_method_t  mcp_methods[MCP_METHOD_COUNT] = {
+
+    mcp_method_request(MCP_METHOD_UNKNOWN, "",
+        MCP_METHOD_NO_LIST, MCP_BACKEND_PLAIN),
+
+    mcp_method_request(MCP_METHOD_INITIALIZE, "initialize",
+        MCP_METHOD_NO_LIST, MCP_BACKEND_PLAIN),
+
+    mcp_method_request(MCP_METHOD_PING, "ping",
+        MCP_METHOD_NO_LIST, MCP_BACKEND_PLAIN),
+
+    mcp_method_request(MCP_METHOD_TOOLS_LIST, "tools/list",
+        MCP_CATALOG_TOOLS, MCP_BACKEND_PLAIN),
+
+    mcp_method_request(MCP_METHOD_TOOLS_CALL, "tools/call",
+        MCP_METHOD_NO_LIST, MCP_BACKEND_TOOL),
+
+    mcp_method_request(MCP_METHOD_PROMPTS_LIST, "prompts/list",
+        MCP_CATALOG_PROMPTS, MCP_BACKEND_PLAIN),
+
+    mcp_method_request(MCP_METHOD_PROMPTS_GET, "prompts/get",
+        MCP_METHOD_NO_LIST, MCP_BACKEND_PROMPT),
+
+    mcp_method_request(MCP_METHOD_RESOURCES_LIST, "resources/list",
+        MCP_CATALOG_RESOURCES, MCP_BACKEND_PLAIN),
+
+    mcp_method_request(MCP_METHOD_RESOURCES_TEMPLATES_LIST,
+        "resources/templates/list",
+        MCP_CATALOG_TEMPLATES, MCP_BACKEND_PLAIN),
+
+    mcp_method_request(MCP_METHOD_RESOURCES_READ, "resources/read",
+        MCP_METHOD_NO_LIST, MCP_BACKEND_RESOURCE),
+
+    mcp_method_request(MCP_METHOD_RESOURCES_SUBSCRIBE, "resources/subscribe",
+        MCP_METHOD_NO_LIST, MCP_BACKEND_PLAIN),
+
+    mcp_method_request(MCP_METHOD_RESOURCES_UNSUBSCRIBE,
+        "resources/unsubscribe",
+        MCP_METHOD_NO_LIST, MCP_BACKEND_PLAIN),
+
+    mcp_method_request(MCP_METHOD_COMPLETION_COMPLETE, "completion/complete",
+        MCP_METHOD_NO_LIST, MCP_BACKEND_PLAIN),
+
+    mcp_method_request(MCP_METHOD_LOGGING_SET_LEVEL, "logging/setLevel",
+        MCP_METHOD_NO_LIST, MCP_BACKEND_PLAIN),
+
+    mcp_method_face(MCP_METHOD_REQUESTS_GET_STATUS, "requests/getStatus",
+        MCP_CLIENT_REQUESTS, 0),
+
+    mcp_method_face(MCP_METHOD_REQUESTS_RESUME, "requests/resume",
+        MCP_CLIENT_REQUESTS, 1),
+
+    mcp_method_face(MCP_METHOD_STREAM_POLL, "stream/poll",
+        MCP_CLIENT_STREAMS, 0),
+
+    mcp_method_face(MCP_METHOD_STREAM_POLL_ALL, "stream/poll/all",
+        MCP_CLIENT_STREAMS, 0),
+
+    mcp_method_face(MCP_METHOD_STREAM_RESUME, "stream/resume",
+        MCP_CLIENT_STREAMS, 1),
+
+    mcp_method_notification(MCP_METHOD_NOTIFICATION_INITIALIZED,
+        "notifications/initialized"),
+
+    mcp_method_notification(MCP_METHOD_NOTIFICATION_CANCELLED,
+        "notifications/cancelled"),
+
+    mcp_method_notification(MCP_METHOD_NOTIFICATION_PROGRESS,
+        "notifications/progress"),
+
+    mcp_method_notification(MCP_METHOD_NOTIFICATION_ROOTS_LIST_CHANGED,
+        "notifications/roots/list_changed")
+};
+
+
+/* RFC 5424, 6.2.1, the other way round: severity grows */
+
+static const mcp_str_t  mcp_log_levels[MCP_LOG_LEVELS] = {
+    { "debug", 5 },
+    { "info", 4 },
+    { "notice", 6 },
+    { "warning", 7 },
+    { "error", 5 },
+    { "critical", 8 },
+    { "alert", 5 },
+    { "emergency", 9 }
+};
+
+
+/* The lengths differ nearly everywhere, so that a walk through the table
+ * compares little more than them. */
+const mcp_method_t *
+mcp_method_find(mcp_str_t name)
+{
+    int  i;
+
+    for (i = MCP_METHOD_UNKNOWN + 1; i < MCP_METHOD_COUNT; i++) {
+        if (mcp_str_eq(mcp_methods[i].name, name)) {
+            return &mcp_methods[i];
+        }
+    }
+
+    return &mcp_methods[MCP_METHOD_UNKNOWN];
+}
+
+
+const mcp_method_t *
+mcp_method(mcp_method_e id)
+{
+    if ((unsigned) id >= MCP_METHOD_COUNT) {
+        id = MCP_METHOD_UNKNOWN;
+    }
+
+    return &mcp_methods[id];
+}
+
+
+int
+mcp_log_level_find(mcp_str_t name)
+{
+    int  i;
+
+    for (i = 0; i < MCP_LOG_LEVELS; i++) {
+        if (mcp_str_eq(mcp_log_levels[i], name)) {
+            return i;
+        }
+    }
+
+    return -1;
+}

@@ -1,0 +1,74 @@
+
+/* The one table of methods, and the names of log levels. */
+
+
+#ifndef MCP_METHOD_H_INCLUDED
+#define MCP_METHOD_H_INCLUDED
+
+
+#include "backend/mcp_backend.h"
+#include "config/mcp_catalog.h"
+#include "rpc/mcp_session.h"
+
+
+typedef enum {
+    MCP_METHOD_UNKNOWN = 0,
+
+    /* requests */
+    MCP_METHOD_INITIALIZE,
+    MCP_METHOD_PING,
+    MCP_METHOD_TOOLS_LIST,
+    MCP_METHOD_TOOLS_CALL,
+    MCP_METHOD_PROMPTS_LIST,
+    MCP_METHOD_PROMPTS_GET,
+    MCP_METHOD_RESOURCES_LIST,
+    MCP_METHOD_RESOURCES_TEMPLATES_LIST,
+    MCP_METHOD_RESOURCES_READ,
+    MCP_METHOD_RESOURCES_SUBSCRIBE,
+    MCP_METHOD_RESOURCES_UNSUBSCRIBE,
+    MCP_METHOD_COMPLETION_COMPLETE,
+    MCP_METHOD_LOGGING_SET_LEVEL,
+    MCP_METHOD_REQUESTS_GET_STATUS,
+    MCP_METHOD_REQUESTS_RESUME,
+    MCP_METHOD_STREAM_POLL,
+    MCP_METHOD_STREAM_POLL_ALL,
+    MCP_METHOD_STREAM_RESUME,
+
+    /* notifications */
+    MCP_METHOD_NOTIFICATION_INITIALIZED,
+    MCP_METHOD_NOTIFICATION_CANCELLED,
+    MCP_METHOD_NOTIFICATION_PROGRESS,
+    MCP_METHOD_NOTIFICATION_ROOTS_LIST_CHANGED,
+
+    MCP_METHOD_COUNT
+} mcp_method_e;
+
+
+#define MCP_METHOD_NO_LIST  -1
+
+typedef struct {
+    mcp_str_t           name;          /* empty for UNKNOWN */
+    mcp_method_e        id;
+    unsigned            notification:1;
+    int                 list_kind;     /* mcp_catalog_kind_e, or NO_LIST */
+    mcp_backend_want_e  want;          /* what a backend answers with */
+    unsigned            capability;    /* MCP_CLIENT_...: exists for clients
+                                          that declare it only */
+    unsigned            opens:1;       /* its answer is a call's stream */
+} mcp_method_t;
+
+
+/* The row of that name; the UNKNOWN row if there is none, never NULL. */
+const mcp_method_t *mcp_method_find(mcp_str_t name);
+
+/* The row of that id; the UNKNOWN row for a number out of range. */
+const mcp_method_t *mcp_method(mcp_method_e id);
+
+
+#define MCP_LOG_LEVELS  8
+
+/* 0 (debug) to 7 (emergency), or -1 (2025-11-25, server/utilities/logging). */
+int mcp_log_level_find(mcp_str_t name);
+
+
+#endif /* MCP_METHOD_H_INCLUDED */

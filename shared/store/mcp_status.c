@@ -1,0 +1,355 @@
+
+#include <stddef.h>
+
+#include "call/mcp_core.h"
+#include "mcp_status.h"
+
+
+typedef enum {
+    MCP_STATUS_COUNTER = 0,
+    MCP_STATUS_GAUGE
+} mcp_status_type_e;
+
+
+typedef struct {
+    mcp_str_t           name;
+    mcp_str_t           help;
+    mcp_status_type_e   type;
+    size_t              offset;        /* in mcp_store_stats_t */
+} mcp_status_row_t;
+
+
+typedef struct {
+    mcp_str_t    name;
+    mcp_str_t    content_type;
+    void       (*render)(const mcp_store_stats_t *stats, mcp_buf_t *buf);
+} mcp_status_format_t;
+
+
+#define mcp_status_counter(id, name, help)                                    \
+    { mcp_str(name), mcp_str(help), MCP_STATUS_COUNTER,                       \
+      offsetof(mcp_store_stats_t, counter)                                    \
+      + (id) * sizeof(((mcp_store_stats_t *) 0)->counter[0]) }
+
+#define mcp_status_live(id, name, help)                                       \
+    { mcp_str(name), mcp_str(help), MCP_STATUS_GAUGE,                         \
+      offsetof(mcp_store_stats_t, counter)                                    \
+      + (id) * sizeof(((mcp_store_stats_t *) 0)->counter[0]) }
+
+#define mcp_status_gauge(field, name, help)                                   \
+    { mcp_str(name), mcp_str(help), MCP_STATUS_GAUGE,                         \
+      offsetof(mcp_store_stats_t, field) }
+
+
+/* every value is a 64-bit integer */
+
+static const mcp_status_row_t  mcp_status_rows[] = {
+
+    mcp_status_counter(MCP_COUNT_REQUESTS, "requests",
+                       "HTTP requests"),
+    mcp_status_counter(MCP_COUNT_MESSAGES, "messages",
+                       "JSON-RPC messages received"),
+    mcp_status_counter(MCP_COUNT_SESSIONS, "sessions",
+                       "Sessions initialized"),
+    mcp_status_counter(MCP_COUNT_SESSIONS_DELETED, "sessions_deleted",
+                       "Sessions ended by their clients"),
+
+    mcp_status_live(MCP_COUNT_CALLS_LIVE, "calls_live",
+                    "Backend calls running now"),
+    mcp_status_counter(MCP_COUNT_CALLS, "calls",
+                       "Backend calls begun"),
+    mcp_status_counter(MCP_COUNT_CALLS_FAILED, "calls_failed",
+                       "Backend calls answered with an error"),
+    mcp_status_counter(MCP_COUNT_CALLS_TOOL_ERRORS, "calls_tool_errors",
+                       "Backend calls whose tool said that it failed"),
+    mcp_status_counter(MCP_COUNT_CALLS_CANCELLED, "calls_cancelled",
+                       "Backend calls cancelled by their clients"),
+    mcp_status_counter(MCP_COUNT_CALLS_EXPIRED, "calls_expired",
+                       "Backend calls that nobody fetched in time"),
+    mcp_status_counter(MCP_COUNT_CALLS_LOST, "calls_lost",
+                       "Backend calls lost with their process"),
+
+    mcp_status_live(MCP_COUNT_CONSUMERS_LIVE, "consumers_live",
+                    "Event stream connections open now"),
+    mcp_status_counter(MCP_COUNT_EVENTS, "events",
+                       "Events written to streams"),
+    mcp_status_counter(MCP_COUNT_EVENTS_DROPPED, "events_dropped",
+                       "Events that listeners did not fetch in time"),
+    mcp_status_counter(MCP_COUNT_RESUMES, "resumes",
+                       "Streams resumed"),
+    mcp_status_counter(MCP_COUNT_TAKEOVERS, "takeovers",
+                       "Streams taken over from an older connection"),
+    mcp_status_counter(MCP_COUNT_STREAMS_EXPIRED, "streams_expired",
+                       "Streams whose time was up"),
+    mcp_status_counter(MCP_COUNT_STREAMS_EVICTED, "streams_evicted",
+                       "Delivered streams dropped early to make room"),
+
+    mcp_status_counter(MCP_COUNT_REFUSED_FULL, "refused_full",
+                       "Requests refused because the zone was full"),
+    mcp_status_counter(MCP_COUNT_REFUSED_LIMIT, "refused_limit",
+                       "Requests refused because of a limit on streams"),
+    mcp_status_counter(MCP_COUNT_ERRORS, "errors",
+                       "Errors answered, of HTTP and of JSON-RPC"),
+    mcp_status_counter(MCP_COUNT_PUBLISHED, "published",
+                       "Messages taken at the publish door"),
+    mcp_status_counter(MCP_COUNT_INPUTS, "inputs",
+                       "Requests for input sent to clients"),
+    mcp_status_counter(MCP_COUNT_REPAIRS, "repairs",
+                       "Repairs of the zone after a process died"),
+
+    mcp_status_gauge(size, "zone_size_bytes", "Size of the zone"),
+    mcp_status_gauge(used, "zone_used_bytes", "Bytes of the zone in use"),
+    mcp_status_gauge(streams, "streams", "Streams kept"),
+    mcp_status_gauge(listeners, "listeners", "Streams of listening sessions"),
+    mcp_status_gauge(values, "values", "Small values kept"),
+    mcp_status_gauge(subscriptions, "subscriptions",
+                     "Subscriptions to resources")
+};
+
+#define MCP_STATUS_ROWS  (sizeof(mcp_status_rows) / sizeof(mcp_status_rows[0]))
+
+
+static int64_t
+mcp_status_value(const mcp_store_stats_t *stats, const mcp_status_row_t *row)
+{
+    int64_t  value;
+
+    memcpy(&value, (const char *) stats + row->offset, sizeof(value));
+
+    return value;
+}
+
+
+static void
+mcp_status_json(const mcp_store_stats_t *stats, mcp_buf_t *buf)
+{
+    size_t  i;
+
+    for (i = 0; i < MCP_STATUS_ROWS; i++) {
+        mcp_buf_add(buf, i ? "," : "{", 1);
+        mcp_buf_json(buf, mcp_status_rows[i].name);
+        mcp_buf_lit(buf, ":");
+        mcp_buf_int(buf, mcp_status_value(stats, &mcp_status_rows[i]));
+    }
+
+    mcp_buf_lit(buf, "}\n");
+}
+
+
+static void
+mcp_status_metric(const mcp_status_row_t *row, mcp_buf_t *buf)
+{
+    mcp_buf_lit(buf, "mcp_");
+    mcp_buf_str(buf, row->name);
+
+    if (row->type == MCP_STATUS_COUNTER) {
+        mcp_buf_lit(buf, "_total");
+    }
+}
+
+
+static void
+mcp_status_prometheus(const mcp_store_stats_t *stats, mcp_buf_t *buf)
+{
+    size_t                   i;
+    const mcp_status_row_t  *row;
+
+    for (i = 0; i < MCP_STATUS_ROWS; i++) {
+        row = &mcp_status_rows[i];
+
+        mcp_buf_lit(buf, "# HELP ");
+        mcp_status_metric(row, buf);
+        mcp_buf_lit(buf, " ");
+        mcp_buf_str(buf, row->help);
+
+        mcp_buf_lit(buf, "\n# TYPE ");
+        mcp_status_metric(row, buf);
+
+        if (row->type == MCP_STATUS_COUNTER) {
+            mcp_buf_lit(buf, " counter\n");
+
+        } else {
+            mcp_buf_lit(buf, " gauge\n");
+        }
+
+        mcp_status_metric(row, buf);
+        mcp_buf_lit(buf, " ");
+        mcp_buf_int(buf, mcp_status_value(stats, row));
+        mcp_buf_lit(buf, "\n");
+    }
+}
+
+
+static void
+mcp_status_html(const mcp_store_stats_t *stats, mcp_buf_t *buf)
+{
+    size_t                   i;
+    const mcp_status_row_t  *row;
+
+    mcp_buf_lit(buf,
+        "<!DOCTYPE html>\n"
+        "<html lang=\"en\">\n"
+        "<head>\n"
+        "<meta charset=\"utf-8\">\n"
+        "<meta http-equiv=\"refresh\" content=\"5\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width\">\n"
+        "<title>MCP status</title>\n"
+        "<style>\n"
+        "body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto;"
+        " max-width: 42em; padding: 0 1em; color: #222; background: #fff }\n"
+        "h1 { font-size: 1.3em }\n"
+        "table { border-collapse: collapse; width: 100% }\n"
+        "td { border-bottom: 1px solid #ddd; padding: .2em .5em }\n"
+        "td + td { text-align: right; font-variant-numeric: tabular-nums }\n"
+        ".gauge td { font-weight: 600 }\n"
+        "@media (prefers-color-scheme: dark) {"
+        " body { color: #ddd; background: #181818 }"
+        " td { border-color: #444 } }\n"
+        "</style>\n"
+        "</head>\n"
+        "<body>\n"
+        "<h1>MCP status</h1>\n"
+        "<table>\n");
+
+    for (i = 0; i < MCP_STATUS_ROWS; i++) {
+        row = &mcp_status_rows[i];
+
+        if (row->type == MCP_STATUS_GAUGE) {
+            mcp_buf_lit(buf, "<tr class=\"gauge\"><td>");
+
+        } else {
+            mcp_buf_lit(buf, "<tr><td>");
+        }
+
+        mcp_buf_str(buf, row->help);
+        mcp_buf_lit(buf, "</td><td>");
+        mcp_buf_int(buf, mcp_status_value(stats, row));
+        mcp_buf_lit(buf, "</td></tr>\n");
+    }
+
+    mcp_buf_lit(buf,
+        "</table>\n"
+        "<p><a href=\"?format=json\">JSON</a>"
+        " <a href=\"?format=prometheus\">Prometheus</a></p>\n"
+        "</body>\n"
+        "</html>\n");
+}
+
+
+/* One line, for pages of others: what there is now. */
+static void
+mcp_status_summary(const mcp_store_stats_t *stats, mcp_buf_t *buf)
+{
+    size_t                    i;
+    const char               *separator;
+    const mcp_status_row_t   *row;
+
+    separator = "";
+
+    for (i = 0; i < MCP_STATUS_ROWS; i++) {
+        row = &mcp_status_rows[i];
+
+        if (row->type == MCP_STATUS_GAUGE) {
+            mcp_buf_add(buf, separator, strlen(separator));
+            mcp_buf_str(buf, row->help);
+            mcp_buf_lit(buf, ": ");
+            mcp_buf_int(buf, mcp_status_value(stats, row));
+            separator = ", ";
+        }
+    }
+}
+
+
+static const mcp_status_format_t  mcp_status_formats[] = {
+
+    { mcp_str("json"),
+      mcp_str("application/json"),
+      mcp_status_json },
+
+    { mcp_str("prometheus"),
+      mcp_str("text/plain; version=0.0.4; charset=utf-8"),
+      mcp_status_prometheus },
+
+    { mcp_str("html"),
+      mcp_str("text/html; charset=utf-8"),
+      mcp_status_html },
+
+    { mcp_str("summary"),
+      mcp_str("text/plain; charset=utf-8"),
+      mcp_status_summary }
+};
+
+#define MCP_STATUS_FORMATS                                                    \
+    (sizeof(mcp_status_formats) / sizeof(mcp_status_formats[0]))
+
+
+/* Each listener hears of changed lists, which nobody subscribes to. */
+static void
+mcp_status_stats(mcp_store_t *store, mcp_store_stats_t *stats)
+{
+    uint64_t       n;
+    unsigned char  topic[MCP_DIGEST_LEN];
+
+    mcp_store_stats(store, stats);
+
+    if (mcp_topic_list_changed(topic) != MCP_OK) {
+        return;
+    }
+
+    n = mcp_store_subscribers(store, topic);
+    stats->subscriptions -= n < stats->subscriptions ? n
+                                                     : stats->subscriptions;
+}
+
+
+int
+mcp_status_render(mcp_store_t *store, mcp_str_t format, mcp_buf_t *buf,
+    mcp_str_t *content_type)
+{
+    size_t             i;
+    mcp_store_stats_t  stats;
+
+    for (i = 0; i < MCP_STATUS_FORMATS; i++) {
+        if (mcp_str_eq(mcp_status_formats[i].name, format)) {
+            mcp_status_stats(store, &stats);
+            mcp_status_formats[i].render(&stats, buf);
+            *content_type = mcp_status_formats[i].content_type;
+
+            return buf->failed;
+        }
+    }
+
+    return MCP_ERR_NOT_FOUND;
+}
+
+
+static int
+mcp_status_has(mcp_str_t s, mcp_str_t part)
+{
+    size_t  i;
+
+    for (i = 0; i + part.len <= s.len; i++) {
+        if (memcmp(s.data + i, part.data, part.len) == 0) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+mcp_str_t
+mcp_status_format(mcp_str_t accept)
+{
+    if (mcp_status_has(accept, mcp_str("text/html"))) {
+        return mcp_str("html");
+    }
+
+    if (mcp_status_has(accept, mcp_str("openmetrics"))
+        || mcp_status_has(accept, mcp_str("text/plain")))
+    {
+        return mcp_str("prometheus");
+    }
+
+    return mcp_str("json");
+}

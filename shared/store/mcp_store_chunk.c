@@ -1,0 +1,470 @@
+
+/*
+ * Chunks of the region: who has them, chains of them, lists between them,
+ * and private chains that are filled without the lock.
+ */
+
+
+#include "store/mcp_store_layout.h"
+
+
+uint32_t
+mcp_store_room(const mcp_store_head_t *head, int all)
+{
+    uint32_t  room;
+
+    room = head->n_free + (head->chunks + 1 - head->fresh);
+
+    if (all) {
+        return room;
+    }
+
+    return room > head->reserve ? room - head->reserve : 0;
+}
+
+
+int
+mcp_store_ensure(mcp_store_op_t *op, uint32_t n, int all)
+{
+    mcp_store_stream_t  *st;
+
+    while (mcp_store_room(op->head, all) < n) {
+        st = mcp_store_victim(op);
+
+        if (st == NULL) {
+            return MCP_ERR_FULL;
+        }
+
+        mcp_store_stream_free(op, st);
+        mcp_store_add(op->head, MCP_COUNT_STREAMS_EVICTED, 1);
+    }
+
+    return MCP_OK;
+}
+
+
+/* The caller has made sure that there is one. */
+static uint32_t
+mcp_store_chunk_take(mcp_store_head_t *head)
+{
+    uint32_t  index;
+
+    if (head->free == 0) {
+        return head->fresh++;
+    }
+
+    index = head->free;
+    head->free = mcp_store_chunk(head, index)->next;
+    head->n_free--;
+
+    return index;
+}
+
+
+void
+mcp_store_chain_take(mcp_store_op_t *op, uint32_t n, mcp_store_chain_t *chain)
+{
+    uint32_t            i, index;
+    mcp_store_head_t   *head;
+    mcp_store_chunk_t  *chunk;
+
+    head = op->head;
+
+    chain->first = 0;
+    chain->last = 0;
+    chain->count = n;
+    chunk = NULL;
+
+    for (i = 0; i < n; i++) {
+        index = mcp_store_chunk_take(head);
+
+        if (chunk == NULL) {
+            chain->first = index;
+
+        } else {
+            chunk->next = index;
+        }
+
+        chunk = mcp_store_chunk(head, index);
+        chunk->next = 0;
+        chunk->skip = 0;
+        chunk->used = MCP_CHUNK_HEAD;
+        chunk->first = 0;
+        chunk->count = 0;
+        chunk->seq = 0;
+        chunk->total = 0;
+        chain->last = index;
+    }
+}
+
+
+void
+mcp_store_chain_free(mcp_store_op_t *op, uint32_t first, uint32_t last,
+    uint32_t count)
+{
+    if (first == 0) {
+        return;
+    }
+
+    mcp_store_chunk(op->head, last)->next = op->head->free;
+    op->head->free = first;
+    op->head->n_free += count;
+}
+
+
+void
+mcp_store_chain_drop(mcp_store_op_t *op, uint32_t first)
+{
+    uint32_t  last, next, count;
+
+    if (first == 0) {
+        return;
+    }
+
+    last = first;
+
+    for (count = 1; count < op->head->chunks; count++) {
+        next = mcp_store_chunk(op->head, last)->next;
+
+        if (next == 0) {
+            break;
+        }
+
+        last = next;
+    }
+
+    mcp_store_chain_free(op, first, last, count);
+}
+
+
+uint32_t
+mcp_store_root_take(mcp_store_op_t *op, unsigned char type)
+{
+    uint32_t  index;
+
+    index = mcp_store_chunk_take(op->head);
+
+    /* zeroed it is neither a live stream nor holds an entry */
+
+    memset(mcp_store_chunk(op->head, index), 0, MCP_STORE_CHUNK);
+    mcp_store_barrier();
+    mcp_store_types(op->head)[index] = type;
+
+    return index;
+}
+
+
+void
+mcp_store_root_free(mcp_store_op_t *op, uint32_t index)
+{
+    mcp_store_types(op->head)[index] = MCP_CHUNK_NONE;
+    mcp_store_barrier();
+    mcp_store_chain_free(op, index, index, 1);
+}
+
+
+void
+mcp_store_copy_in(mcp_store_head_t *head, mcp_store_pos_t *pos,
+    const void *data, size_t len)
+{
+    size_t              n;
+    const char         *p;
+    mcp_store_chunk_t  *chunk;
+
+    p = data;
+
+    while (len > 0) {
+
+        if (pos->offset == MCP_STORE_CHUNK) {
+            pos->chunk = mcp_store_chunk(head, pos->chunk)->next;
+            pos->offset = MCP_CHUNK_HEAD;
+        }
+
+        chunk = mcp_store_chunk(head, pos->chunk);
+        n = MCP_STORE_CHUNK - pos->offset;
+
+        if (n > len) {
+            n = len;
+        }
+
+        memcpy((char *) chunk + pos->offset, p, n);
+
+        pos->offset += (uint32_t) n;
+        p += n;
+        len -= n;
+        chunk->used = (uint16_t) pos->offset;
+    }
+}
+
+
+size_t
+mcp_store_copy_out(mcp_store_head_t *head, mcp_store_pos_t *pos, void *data,
+    size_t len)
+{
+    char               *p;
+    size_t              n, left;
+    mcp_store_chunk_t  *chunk;
+
+    p = data;
+    left = len;
+
+    while (left > 0) {
+        chunk = mcp_store_chunk(head, pos->chunk);
+
+        if (pos->offset >= chunk->used) {
+            if (!mcp_store_index_ok(head, chunk->next)) {
+                break;
+            }
+
+            pos->chunk = chunk->next;
+            pos->offset = MCP_CHUNK_HEAD;
+            chunk = mcp_store_chunk(head, pos->chunk);
+
+            if (chunk->used <= MCP_CHUNK_HEAD) {
+                break;
+            }
+        }
+
+        n = chunk->used - pos->offset;
+
+        if (n > left) {
+            n = left;
+        }
+
+        memcpy(p, (char *) chunk + pos->offset, n);
+
+        pos->offset += (uint32_t) n;
+        p += n;
+        left -= n;
+    }
+
+    return len - left;
+}
+
+
+/* Takes the next chunks for a private chain; the slot knows of it from the
+ * first ones on. */
+static int
+mcp_store_private_grow(mcp_store_t *store, uint32_t total, int all,
+    const unsigned char *party, mcp_store_chain_t *chain)
+{
+    int                 rc;
+    uint32_t            n;
+    mcp_store_op_t      op;
+    mcp_store_slot_t   *slot;
+    mcp_store_chain_t   more;
+
+    if (mcp_store_enter(store, &op) != MCP_OK) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    op.party = party;
+    slot = &op.head->slots[store->slot];
+    n = total - chain->count;
+    rc = slot->pid == store->pid ? MCP_OK : MCP_ERR_INTERNAL;
+
+    if (rc == MCP_OK) {
+        rc = mcp_store_ensure(&op, n, all);
+    }
+
+    if (rc == MCP_OK) {
+        n = n < MCP_STORE_BATCH ? n : MCP_STORE_BATCH;
+        mcp_store_chain_take(&op, n, &more);
+
+        if (chain->count == 0) {
+            *chain = more;
+            mcp_store_chunk(op.head, chain->first)->skip = slot->reserved;
+            mcp_store_barrier();
+            slot->reserved = chain->first;
+
+        } else {
+            mcp_store_chunk(op.head, chain->last)->next = more.first;
+            chain->last = more.last;
+            chain->count += n;
+        }
+
+        mcp_store_chunk(op.head, chain->first)->count = chain->count;
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+int
+mcp_store_private_make(mcp_store_t *store, const mcp_str_t *parts, size_t n,
+    uint32_t skip, int all, const unsigned char *party,
+    mcp_store_chain_t *chain)
+{
+    int               rc;
+    size_t            i, len;
+    uint32_t          total;
+    mcp_store_op_t    op;
+    mcp_store_pos_t   pos;
+
+    chain->first = 0;
+    chain->last = 0;
+    chain->count = 0;
+    len = skip;
+
+    for (i = 0; i < n; i++) {
+        len += parts[i].len;
+    }
+
+    total = mcp_store_chunks(len);
+
+    while (chain->count < total) {
+        rc = mcp_store_private_grow(store, total, all, party, chain);
+
+        if (rc == MCP_OK) {
+            continue;
+        }
+
+        if (chain->count > 0 && mcp_store_enter(store, &op) == MCP_OK) {
+            if (mcp_store_private_claim(&op, chain) == MCP_OK) {
+                mcp_store_chain_free(&op, chain->first, chain->last,
+                                     chain->count);
+            }
+
+            mcp_store_leave(&op);
+        }
+
+        return rc;
+    }
+
+    pos.chunk = chain->first;
+    pos.offset = MCP_CHUNK_HEAD + skip;
+
+    for (i = 0; i < n; i++) {
+        mcp_store_copy_in(store->head, &pos, parts[i].data, parts[i].len);
+    }
+
+    return MCP_OK;
+}
+
+
+int
+mcp_store_private_claim(mcp_store_op_t *op, mcp_store_chain_t *chain)
+{
+    uint32_t            n, *link;
+    mcp_store_slot_t   *slot;
+    mcp_store_chunk_t  *chunk;
+
+    slot = &op->head->slots[op->store->slot];
+
+    if (slot->pid != op->store->pid) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    link = &slot->reserved;
+
+    for (n = 0; *link && n < op->head->chunks; n++) {
+        chunk = mcp_store_chunk(op->head, *link);
+
+        if (*link == chain->first) {
+            *link = chunk->skip;
+            chunk->skip = 0;
+            chunk->count = 0;
+            return MCP_OK;
+        }
+
+        link = &chunk->skip;
+    }
+
+    return MCP_ERR_INTERNAL;
+}
+
+
+void
+mcp_store_private_reclaim(mcp_store_op_t *op, unsigned slot)
+{
+    uint32_t  first, *link;
+
+    link = &op->head->slots[slot].reserved;
+
+    while (*link) {
+        first = *link;
+        *link = mcp_store_chunk(op->head, first)->skip;
+        mcp_store_chain_drop(op, first);
+    }
+}
+
+
+void
+mcp_store_list_append(mcp_store_head_t *head, mcp_store_list_t *list,
+    mcp_store_link_t *link)
+{
+    uint32_t           ref;
+    mcp_store_link_t  *last;
+
+    ref = mcp_store_ref(head, link);
+    link->next = MCP_STORE_END;
+
+    if (list->first == 0) {
+        link->prev = MCP_STORE_END;
+        list->first = ref;
+
+    } else {
+        last = mcp_store_at(head, list->last);
+        link->prev = list->last;
+        last->next = ref;
+    }
+
+    list->last = ref;
+}
+
+
+void
+mcp_store_list_prepend(mcp_store_head_t *head, mcp_store_list_t *list,
+    mcp_store_link_t *link)
+{
+    uint32_t           ref;
+    mcp_store_link_t  *first;
+
+    ref = mcp_store_ref(head, link);
+    link->prev = MCP_STORE_END;
+
+    if (list->first == 0) {
+        link->next = MCP_STORE_END;
+        list->last = ref;
+
+    } else {
+        first = mcp_store_at(head, list->first);
+        link->next = list->first;
+        first->prev = ref;
+    }
+
+    list->first = ref;
+}
+
+
+void
+mcp_store_list_remove(mcp_store_head_t *head, mcp_store_list_t *list,
+    mcp_store_link_t *link)
+{
+    mcp_store_link_t  *other;
+
+    if (!mcp_store_linked(link)) {
+        return;
+    }
+
+    if (link->prev == MCP_STORE_END) {
+        list->first = link->next == MCP_STORE_END ? 0 : link->next;
+
+    } else {
+        other = mcp_store_at(head, link->prev);
+        other->next = link->next;
+    }
+
+    if (link->next == MCP_STORE_END) {
+        list->last = link->prev == MCP_STORE_END ? 0 : link->prev;
+
+    } else {
+        other = mcp_store_at(head, link->next);
+        other->prev = link->prev;
+    }
+
+    link->prev = 0;
+    link->next = 0;
+}

@@ -1,0 +1,417 @@
+
+/*
+ * Consumers: one at a time holds a stream, reads it from a cursor on, and is
+ * told by a ghost when it has been replaced.
+ */
+
+
+#include "store/mcp_store_layout.h"
+
+
+/* "id: <event id>\ndata: " and at least one byte more */
+#define MCP_EVENT_HEAD_MAX  (4 + MCP_EVENT_ID_MAX + 7)
+
+_Static_assert(MCP_STORE_READ_MIN > MCP_EVENT_HEAD_MAX, "MCP_STORE_READ_MIN");
+
+
+static int
+mcp_store_is_consumer(mcp_store_op_t *op, const mcp_store_stream_t *st,
+    uint64_t handle)
+{
+    return st->consumer_slot == op->store->slot
+           && st->consumer_handle == handle;
+}
+
+
+/*
+ * The ghost costs a chunk until the other process has drained it.  Should
+ * there be none, the other consumer finds out when it reads next, at the
+ * latest when its connection's time is over.
+ */
+void
+mcp_store_consumer_displace(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    uint32_t             index;
+    mcp_store_stream_t  *ghost;
+
+    mcp_store_unmark(op, st, MCP_LINK_CONSUMER);
+
+    if (mcp_store_ensure(op, 1, 1) == MCP_OK) {
+        index = mcp_store_root_take(op, MCP_CHUNK_STREAM);
+        ghost = mcp_store_stream(op->head, index);
+
+        memcpy(ghost->id, st->id, MCP_STREAM_ID_LEN);
+        ghost->self = mcp_store_index(op->head, st);
+        ghost->owner_slot = MCP_STORE_NO_SLOT;
+        ghost->consumer_slot = st->consumer_slot;
+        ghost->consumer_handle = st->consumer_handle;
+
+        mcp_store_barrier();
+        ghost->live = MCP_STREAM_GHOST;
+        mcp_store_barrier();
+
+        mcp_store_mark_consumer(op, ghost);
+
+        if (!mcp_store_linked(&ghost->link[MCP_LINK_CONSUMER])) {
+            ghost->live = 0;
+            mcp_store_root_free(op, index);
+        }
+    }
+
+    st->consumer_slot = MCP_STORE_NO_SLOT;
+}
+
+
+void
+mcp_store_consumer_gone(mcp_store_op_t *op, mcp_store_stream_t *st,
+    uint64_t now)
+{
+    mcp_store_unmark(op, st, MCP_LINK_CONSUMER);
+
+    st->consumer_slot = MCP_STORE_NO_SLOT;
+    st->unattended = now;
+    st->seen = 1;
+
+    mcp_store_stream_settle(op, st);
+    mcp_store_mark_owner(op, st);
+}
+
+
+static int
+mcp_store_watch_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
+    uint64_t handle, uint64_t after, int *taken)
+{
+    mcp_store_stream_t  *st;
+
+    st = mcp_store_stream_get(op, ref);
+
+    if (st == NULL || after > st->events.last) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    if (after + 1 < st->events.first) {
+        return MCP_ERR_PURGED;
+    }
+
+    op->party = st->party;
+    op->keep = st;
+
+    if (mcp_store_is_consumer(op, st, handle)) {
+        mcp_store_unmark(op, st, MCP_LINK_CONSUMER);
+
+    } else if (st->consumer_slot != MCP_STORE_NO_SLOT) {
+        *taken = 1;
+        st->takeovers += (st->takeovers < UINT32_MAX);
+        mcp_store_consumer_displace(op, st);
+    }
+
+    /* nobody's, in case this process dies half-way */
+
+    st->consumer_slot = MCP_STORE_NO_SLOT;
+    st->unattended = 0;
+    mcp_store_barrier();
+
+    /* what it asks for again did not arrive, whatever was written */
+
+    mcp_store_stream_seen(op, st, after);
+    st->consumer_handle = handle;
+    mcp_store_barrier();
+    st->consumer_slot = op->store->slot;
+
+    mcp_store_stream_settle(op, st);
+    mcp_store_mark_owner(op, st);
+
+    return MCP_OK;
+}
+
+
+int
+mcp_store_watch(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t handle, uint64_t after, mcp_cursor_t *cursor, int *taken)
+{
+    int             rc;
+    mcp_store_op_t  op;
+
+    *taken = 0;
+
+    rc = mcp_store_enter(store, &op);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    rc = mcp_store_watch_locked(&op, ref, handle, after, taken);
+
+    mcp_store_leave(&op);
+
+    if (rc == MCP_OK) {
+        memset(cursor, 0, sizeof(mcp_cursor_t));
+        cursor->seq = after;
+        cursor->resumed = after > 0;
+    }
+
+    return rc;
+}
+
+
+void
+mcp_store_unwatch(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t handle, uint64_t sent, uint64_t now)
+{
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    if (mcp_store_enter(store, &op) != MCP_OK) {
+        return;
+    }
+
+    st = mcp_store_stream_get(&op, ref);
+
+    if (st != NULL && mcp_store_is_consumer(&op, st, handle)) {
+        st->takeovers = 0;
+        mcp_store_stream_sent(&op, st, sent);
+        mcp_store_consumer_gone(&op, st, now);
+    }
+
+    mcp_store_leave(&op);
+}
+
+
+/* What a cursor remembers was written here, for this stream.  Chunks do not
+ * tell whose they are: one that it has from elsewhere would be believed. */
+static uint32_t
+mcp_store_cursor_check(mcp_store_head_t *head, const mcp_store_stream_t *st,
+    const mcp_cursor_t *cursor)
+{
+    uint64_t       part[2];
+    unsigned char  key[16];
+
+    memcpy(part, st->id, sizeof(part));
+
+    part[0] += ((uint64_t) cursor->chunk << 32 | cursor->offset) + st->created;
+    part[1] += ((uint64_t) cursor->done << 32 | cursor->left)
+               + (cursor->seq << 16);
+
+    memcpy(key, part, sizeof(key));
+
+    return (uint32_t) mcp_store_hash(head, 1, key);
+}
+
+
+/*
+ * Where the cursor stands.  What it remembers holds only as long as an event
+ * that touches that chunk is kept: the one it is in the middle of, or the
+ * last one it has read.
+ */
+static int
+mcp_store_cursor_pos(mcp_store_head_t *head, const mcp_store_stream_t *st,
+    const mcp_cursor_t *cursor, mcp_store_pos_t *pos)
+{
+    if (mcp_store_index_ok(head, cursor->chunk)
+        && (cursor->done > 0 || cursor->seq >= st->events.first)
+        && cursor->check == mcp_store_cursor_check(head, st, cursor))
+    {
+        pos->chunk = cursor->chunk;
+        pos->offset = cursor->offset;
+        return 1;
+    }
+
+    return cursor->done == 0
+           && mcp_store_log_seek(head, &st->events, cursor->seq + 1, pos);
+}
+
+
+/* Whether the reader wants an event: one that is of no single request is for
+ * all of them. */
+static int
+mcp_store_wanted(const mcp_cursor_t *cursor, const mcp_store_record_t *rec)
+{
+    unsigned  number;
+
+    number = rec->answers % MCP_STORE_RESULT(1);
+
+    return cursor->only == 0 || number == 0 || number == cursor->only;
+}
+
+
+/* What comes before a message.  An id would say that the reader has all that
+ * was before it. */
+static char *
+mcp_store_event_head(const mcp_store_stream_t *st, const mcp_cursor_t *cursor,
+    char *p, uint64_t seq)
+{
+    static const char  data[] = "data: ";
+
+    if (cursor->only == 0) {
+        return mcp_sse_event_head(p, st->id, seq);
+    }
+
+    memcpy(p, data, sizeof(data) - 1);
+
+    return p + sizeof(data) - 1;
+}
+
+
+/* Copies as much as fits; returns the end, NULL when the log is not what the
+ * cursor says. */
+static char *
+mcp_store_fill(mcp_store_head_t *head, const mcp_store_stream_t *st,
+    mcp_cursor_t *cursor, char *p, char *end)
+{
+    size_t               n;
+    mcp_store_pos_t      pos;
+    mcp_store_record_t  *rec;
+
+    if (!mcp_store_cursor_pos(head, st, cursor, &pos)) {
+        return NULL;
+    }
+
+    for ( ;; ) {
+        if (cursor->done == 0) {
+
+            if (cursor->seq == st->events.last
+                || end - p <= MCP_EVENT_HEAD_MAX)
+            {
+                break;
+            }
+
+            rec = mcp_store_log_record(head, &pos);
+
+            if (rec == NULL || rec->seq != cursor->seq + 1) {
+                return NULL;
+            }
+
+            if (!mcp_store_wanted(cursor, rec)) {
+                mcp_store_log_pass(head, &pos, rec->len);
+                cursor->seq++;
+
+                if (cursor->skipped == 0) {
+                    cursor->skipped = cursor->seq;
+                }
+
+                continue;
+            }
+
+            p = mcp_store_event_head(st, cursor, p, rec->seq);
+            pos.offset += sizeof(mcp_store_record_t);
+            cursor->left = rec->len;
+            cursor->done = 1;
+        }
+
+        n = (size_t) (end - p);
+
+        if (n > cursor->left) {
+            n = cursor->left;
+        }
+
+        if (mcp_store_copy_out(head, &pos, p, n) != n) {
+            return NULL;
+        }
+
+        p += n;
+        cursor->left -= (uint32_t) n;
+        cursor->done += (uint32_t) n;
+
+        if (cursor->left > 0 || end - p < 2) {
+            break;
+        }
+
+        *p++ = '\n';
+        *p++ = '\n';
+
+        cursor->seq++;
+        cursor->done = 0;
+    }
+
+    cursor->chunk = pos.chunk;
+    cursor->offset = pos.offset;
+    cursor->check = mcp_store_cursor_check(head, st, cursor);
+
+    return p;
+}
+
+
+/* Whether nothing follows for a reader that has all there is. */
+static int
+mcp_store_through(const mcp_store_stream_t *st, const mcp_cursor_t *cursor)
+{
+    return mcp_store_final(st)
+           || (cursor->only
+               && (st->answered & (uint64_t) 1 << (cursor->only - 1)));
+}
+
+
+static int
+mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
+    uint64_t handle, mcp_cursor_t *cursor, uint64_t sent, char *buf,
+    size_t cap, size_t *len)
+{
+    char                *p;
+    mcp_store_stream_t  *st;
+
+    st = mcp_store_stream_get(op, ref);
+
+    if (st == NULL) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    if (!mcp_store_is_consumer(op, st, handle)) {
+        return MCP_ERR_DENIED;
+    }
+
+    if (cursor->seq > st->events.last) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    if (cursor->seq + 1 < st->events.first) {
+        return MCP_ERR_PURGED;
+    }
+
+    mcp_store_stream_sent(op, st, sent < cursor->seq ? sent : cursor->seq);
+
+    if (cursor->seq == st->events.last) {
+        return mcp_store_through(st, cursor) ? MCP_DONE : MCP_AGAIN;
+    }
+
+    p = mcp_store_fill(op->head, st, cursor, buf, buf + cap);
+
+    if (p == NULL) {
+        return MCP_ERR_PURGED;
+    }
+
+    *len = (size_t) (p - buf);
+
+    /* nothing but others' */
+
+    if (*len == 0) {
+        return mcp_store_through(st, cursor) ? MCP_DONE : MCP_AGAIN;
+    }
+
+    return MCP_OK;
+}
+
+
+int
+mcp_store_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t handle, mcp_cursor_t *cursor, uint64_t sent, char *buf,
+    size_t cap, size_t *len)
+{
+    int             rc;
+    mcp_store_op_t  op;
+
+    *len = 0;
+
+    if (cap < MCP_STORE_READ_MIN) {
+        return MCP_ERR_LIMIT;
+    }
+
+    rc = mcp_store_enter(store, &op);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    rc = mcp_store_read_locked(&op, ref, handle, cursor, sent, buf, cap, len);
+
+    mcp_store_leave(&op);
+
+    return rc;
+}

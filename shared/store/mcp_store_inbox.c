@@ -1,0 +1,347 @@
+
+/*
+ * A call's inbox: what other processes have for its owner.  A log like the
+ * events, in which every record begins with its tag.
+ */
+
+
+#include "store/mcp_store_layout.h"
+
+
+#define MCP_TAG_LEN   sizeof(uint64_t)
+
+/* What a post counts besides its data, so that empty ones count, too. */
+#define MCP_POST_SIZE  (sizeof(mcp_store_record_t) + MCP_TAG_LEN)
+
+
+/* Whether a stream has an owner who looks at what others have for it. */
+static int
+mcp_store_post_reaches(const mcp_store_stream_t *st)
+{
+    return st && !mcp_store_final(st) && st->kind == MCP_STREAM_CALL;
+}
+
+
+/* Whether a stream takes a post of that length. */
+static int
+mcp_store_post_admit(const mcp_store_stream_t *st, size_t len)
+{
+    uint64_t  used;
+
+    if (!mcp_store_post_reaches(st)) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    if (st->max_bytes == 0 || st->inbox.head == 0) {
+        return MCP_OK;
+    }
+
+    used = st->inbox.bytes
+           + mcp_store_log_count(&st->inbox) * sizeof(mcp_store_record_t);
+
+    if (used > st->max_bytes || len + MCP_POST_SIZE > st->max_bytes - used) {
+        return MCP_ERR_LIMIT;
+    }
+
+    return MCP_OK;
+}
+
+
+static int
+mcp_store_post_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
+    mcp_post_e type, const mcp_str_t parts[2], mcp_store_chain_t *chain)
+{
+    int                  rc;
+    mcp_store_record_t   rec;
+    mcp_store_stream_t  *st;
+
+    st = mcp_store_stream_get(op, ref);
+
+    rc = mcp_store_post_admit(st, parts[1].len);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    rec.len = (uint32_t) (parts[0].len + parts[1].len);
+    rec.answers = 0;
+    rec.type = (uint16_t) type;
+    op->party = st->party;
+
+    if (chain->count > 0) {
+        mcp_store_log_attach(op, &st->inbox, &rec, chain);
+
+    } else {
+        rc = mcp_store_log_append(op, &st->inbox, &rec, parts, 2, 0);
+    }
+
+    if (rc == MCP_OK) {
+        mcp_store_mark_owner(op, st);
+    }
+
+    return rc;
+}
+
+
+/* A big post: copied into a chain of its own without the lock, for which others
+ * may have to go; so only if it will be taken. */
+static int
+mcp_store_post_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    const mcp_str_t parts[2], mcp_store_chain_t *chain)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    unsigned char        party[MCP_DIGEST_LEN];
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    rc = mcp_store_post_admit(st, parts[1].len);
+    memcpy(party, st->party, MCP_DIGEST_LEN);
+
+    mcp_store_leave(&op);
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    return mcp_store_private_make(store, parts, 2, sizeof(mcp_store_record_t),
+                                  0, party, chain);
+}
+
+
+int
+mcp_store_post(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_post_e type, uint64_t tag, mcp_str_t data)
+{
+    int                rc;
+    mcp_str_t          parts[2];
+    mcp_store_op_t     op;
+    mcp_store_chain_t  chain = { 0, 0, 0 };
+
+    if (data.len > MCP_STORE_LEN_MAX) {
+        return MCP_ERR_LIMIT;
+    }
+
+    parts[0].data = (const char *) &tag;
+    parts[0].len = MCP_TAG_LEN;
+    parts[1] = data;
+
+    if (data.len > MCP_STORE_BIG) {
+        rc = mcp_store_post_copy(store, ref, parts, &chain);
+        if (rc != MCP_OK) {
+            return rc;
+        }
+    }
+
+    rc = mcp_store_enter(store, &op);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (chain.count > 0) {
+        rc = mcp_store_private_claim(&op, &chain);
+    }
+
+    if (rc == MCP_OK) {
+        rc = mcp_store_post_locked(&op, ref, type, parts, &chain);
+
+        if (rc != MCP_OK) {
+            mcp_store_chain_free(&op, chain.first, chain.last, chain.count);
+        }
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+/* How far a post has been copied out. */
+typedef struct {
+    mcp_store_pos_t     pos;
+    mcp_store_record_t  rec;           /* seq 0: not begun */
+    uint64_t            tag;
+    char               *data;
+    size_t              left;
+} mcp_store_taking_t;
+
+
+static int
+mcp_store_take_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
+    mcp_store_taking_t *taking, mcp_buf_t *data)
+{
+    mcp_store_record_t  *rec;
+
+    if (st->inbox.head == 0) {
+        if (st->taken) {
+            st->taken = 0;
+            mcp_store_mark_consumer(op, st);
+        }
+
+        return MCP_AGAIN;
+    }
+
+    taking->pos.chunk = st->inbox.head;
+    taking->pos.offset = st->inbox.offset;
+    rec = mcp_store_log_record(op->head, &taking->pos);
+
+    if (rec == NULL || rec->len < MCP_TAG_LEN) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    taking->rec = *rec;
+    taking->pos.offset += sizeof(mcp_store_record_t);
+    mcp_store_copy_out(op->head, &taking->pos, &taking->tag, MCP_TAG_LEN);
+
+    taking->left = rec->len - MCP_TAG_LEN;
+
+    if (taking->left > 0) {
+        taking->data = mcp_buf_reserve(data, taking->left);
+
+        if (taking->data == NULL) {
+            return data->failed;
+        }
+    }
+
+    return MCP_OK;
+}
+
+
+/* Copies a part, as much as one hold of the lock may take.  MCP_DONE at the
+ * end of the post, which is gone then. */
+static int
+mcp_store_take_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
+    mcp_store_taking_t *taking, mcp_buf_t *data)
+{
+    int                  rc;
+    size_t               n;
+    mcp_store_stream_t  *st;
+
+    st = mcp_store_stream_get(op, ref);
+
+    if (st == NULL) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    if (taking->rec.seq == 0) {
+        rc = mcp_store_take_begin(op, st, taking, data);
+        if (rc != MCP_OK) {
+            return rc;
+        }
+
+    } else if (st->inbox.head == 0 || st->inbox.first != taking->rec.seq) {
+        return MCP_AGAIN;
+    }
+
+    n = taking->left < MCP_STORE_BIG ? taking->left : MCP_STORE_BIG;
+
+    if (mcp_store_copy_out(op->head, &taking->pos, taking->data, n) != n) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    if (n > 0) {
+        taking->data += n;
+        taking->left -= n;
+    }
+
+    if (taking->left > 0) {
+        return MCP_OK;
+    }
+
+    st->taken = 1;
+    mcp_store_log_drop(op, &st->inbox);
+
+    return MCP_DONE;
+}
+
+
+int
+mcp_store_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_post_e *type, uint64_t *tag, mcp_buf_t *data)
+{
+    int                 rc;
+    mcp_store_op_t      op;
+    mcp_store_taking_t  taking;
+
+    memset(&taking, 0, sizeof(mcp_store_taking_t));
+
+    do {
+        rc = mcp_store_enter(store, &op);
+        if (rc != MCP_OK) {
+            return rc;
+        }
+
+        rc = mcp_store_take_some(&op, ref, &taking, data);
+
+        mcp_store_leave(&op);
+
+    } while (rc == MCP_OK);
+
+    if (rc != MCP_DONE) {
+        return rc;
+    }
+
+    *type = (mcp_post_e) taking.rec.type;
+    *tag = taking.tag;
+    data->len += taking.rec.len - MCP_TAG_LEN;
+
+    return MCP_OK;
+}
+
+
+int
+mcp_store_cancel(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t requests)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (mcp_store_post_reaches(st)) {
+        st->cancelled |= requests;
+        mcp_store_mark_owner(&op, st);
+
+    } else {
+        rc = MCP_ERR_NOT_FOUND;
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+uint64_t
+mcp_store_take_cancelled(mcp_store_t *store, const mcp_stream_ref_t *ref)
+{
+    uint64_t             requests;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    if (mcp_store_stream_enter(store, ref, &op, &st) != MCP_OK) {
+        return 0;
+    }
+
+    requests = st->cancelled;
+
+    if (requests) {
+
+        /* what comes of it its consumer is told with that of the inbox */
+
+        st->taken = 1;
+        mcp_store_barrier();
+        st->cancelled = 0;
+    }
+
+    mcp_store_leave(&op);
+
+    return requests;
+}

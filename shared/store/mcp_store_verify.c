@@ -1,0 +1,686 @@
+
+/*
+ * Verification, for tests: every invariant of the region, looked at under the
+ * lock.  Borrows the type bytes of chunks that are no roots for its marks.
+ */
+
+
+#include "store/mcp_store_layout.h"
+
+
+typedef struct {
+    mcp_store_op_t    *op;
+    mcp_store_head_t  *head;
+    const char        *why;
+    uint32_t           streams;
+    uint32_t           listeners;
+    uint32_t           values;
+    uint32_t           subs;
+    uint32_t           groups;
+    uint32_t           members;        /* of groups */
+    uint32_t           calls;          /* that do not linger */
+    uint32_t           evictable;
+    uint32_t           ranked;
+    uint32_t           hungry;
+    uint32_t           dirty;          /* links that say so */
+    uint32_t           roots;
+    uint32_t           data;
+} mcp_store_verify_t;
+
+
+/* Remembers the first thing found. */
+static void
+mcp_store_expect(mcp_store_verify_t *v, int ok, const char *why)
+{
+    if (!ok && v->why == NULL) {
+        v->why = why;
+    }
+}
+
+
+/* Length of a list whose links are sound, or -1. */
+static int64_t
+mcp_store_verify_list(mcp_store_verify_t *v, const mcp_store_list_t *list)
+{
+    int64_t            n;
+    uint32_t           ref, prev;
+    mcp_store_link_t  *link;
+
+    if (list->first == 0) {
+        return 0;
+    }
+
+    prev = MCP_STORE_END;
+
+    for (n = 0, ref = list->first; ref != MCP_STORE_END; n++) {
+        if (ref == 0 || n > (int64_t) v->head->chunks * MCP_STORE_ENTRIES) {
+            return -1;
+        }
+
+        link = mcp_store_at(v->head, ref);
+
+        if (link->prev != prev) {
+            return -1;
+        }
+
+        prev = ref;
+        ref = link->next;
+    }
+
+    return list->last == prev ? n : -1;
+}
+
+
+static void
+mcp_store_verify_chain(mcp_store_verify_t *v, uint32_t first, uint32_t count)
+{
+    uint32_t        n;
+    unsigned char  *types;
+
+    types = mcp_store_types(v->head);
+
+    for (n = 0; first && n < v->head->chunks; n++) {
+        if (!mcp_store_index_ok(v->head, first)
+            || types[first] != MCP_CHUNK_NONE)
+        {
+            mcp_store_expect(v, 0, "a chunk has two uses");
+            return;
+        }
+
+        types[first] = MCP_CHUNK_MARK;
+        v->data++;
+        first = mcp_store_chunk(v->head, first)->next;
+    }
+
+    mcp_store_expect(v, n == count, "a chain's length");
+}
+
+
+static void
+mcp_store_verify_log(mcp_store_verify_t *v, const mcp_store_log_t *log)
+{
+    mcp_store_log_t     out;
+    mcp_store_record_t  rec;
+
+    if (log->head == 0) {
+        mcp_store_expect(v, log->first == log->last + 1 && log->chunks == 0
+                            && log->bytes == 0, "an empty log");
+        return;
+    }
+
+    if (!mcp_store_log_scan(v->head, log, 0, &out, &rec)) {
+        mcp_store_expect(v, 0, "a log is broken");
+        return;
+    }
+
+    v->data += out.chunks;
+
+    mcp_store_expect(v, out.head == log->head, "a log's head");
+    mcp_store_expect(v, out.tail == log->tail, "a log's tail");
+    mcp_store_expect(v, out.offset == log->offset, "a log's offset");
+    mcp_store_expect(v, out.chunks == log->chunks, "a log's chunks");
+    mcp_store_expect(v, out.bytes == log->bytes, "a log's bytes");
+    mcp_store_expect(v, out.total == log->total, "a log's total");
+    mcp_store_expect(v, mcp_store_chunk(v->head, log->tail)->next == 0,
+                     "a log's end");
+}
+
+
+/* Whether a link is in its slot's list is seen from the other side: here it
+ * only must be in one that may be. */
+static void
+mcp_store_verify_side(mcp_store_verify_t *v, const mcp_store_stream_t *st,
+    unsigned role, uint32_t slot)
+{
+    if (!mcp_store_linked(&st->link[role])) {
+        mcp_store_expect(v, slot != MCP_STORE_ORPHAN, "an orphan is lost");
+        return;
+    }
+
+    v->dirty++;
+
+    mcp_store_expect(v, slot == MCP_STORE_ORPHAN
+                        || (slot < MCP_STORE_SLOTS
+                            && v->head->slots[slot].pid != 0),
+                     "something waits for nobody");
+}
+
+
+static void
+mcp_store_verify_group(mcp_store_verify_t *v, const mcp_store_stream_t *st,
+    unsigned kind, uint32_t ref, const unsigned char key[MCP_DIGEST_LEN])
+{
+    mcp_store_entry_t  *group;
+
+    group = mcp_store_entry_find(v->head, kind, 0, key, 0);
+
+    mcp_store_expect(v, group && mcp_store_ref(v->head, group) == ref,
+                     "a stream's group");
+    v->members++;
+
+    (void) st;
+}
+
+
+static void
+mcp_store_verify_stream(mcp_store_verify_t *v, mcp_store_stream_t *st,
+    uint32_t index)
+{
+    int  lingering;
+
+    mcp_store_expect(v, st->self == index, "a stream's index");
+
+    v->streams++;
+    v->listeners += st->kind == MCP_STREAM_LISTEN;
+
+    mcp_store_expect(v, mcp_store_stream_find(v->op, st->id) == st,
+                     "a stream is not found");
+    mcp_store_verify_chain(v, st->text, st->text_chunks);
+    mcp_store_verify_log(v, &st->events);
+    mcp_store_verify_log(v, &st->inbox);
+
+    mcp_store_expect(v, st->applied_seq == st->events.last, "applied");
+    mcp_store_expect(v, st->sent_seq <= st->events.last, "sent");
+    mcp_store_expect(v, st->confirmed_seq <= st->events.last, "confirmed");
+    mcp_store_expect(v, st->sent_bytes
+                        == mcp_store_log_bytes(v->op->head, &st->events,
+                                               st->events.first,
+                                               st->sent_seq), "bytes sent");
+    mcp_store_expect(v, !mcp_store_final(st)
+                        || (st->owner_slot == MCP_STORE_NO_SLOT
+                            && st->inbox.head == 0 && st->cancelled == 0),
+                     "a stream is over");
+
+    mcp_store_verify_side(v, st, MCP_LINK_OWNER, st->owner_slot);
+    mcp_store_verify_side(v, st, MCP_LINK_CONSUMER, st->consumer_slot);
+
+    mcp_store_verify_group(v, st, MCP_ENTRY_SESSION, st->session_group,
+                           st->session);
+    mcp_store_verify_group(v, st, MCP_ENTRY_PARTY, st->party_group,
+                           st->party);
+
+    lingering = mcp_store_linked(&st->link[MCP_LINK_LINGER]);
+    v->hungry += (uint32_t) mcp_store_linked(&st->link[MCP_LINK_HUNGRY]);
+
+    mcp_store_expect(v, lingering == mcp_store_stream_settled(st),
+                     "lingering");
+    mcp_store_expect(v, mcp_store_linked(&st->link[MCP_LINK_IDLE])
+                        == mcp_store_stream_idle(st), "idle");
+    mcp_store_expect(v, mcp_store_verify_list(v, &st->subs) == st->n_subs,
+                     "a stream's subscriptions");
+}
+
+
+/* One of a session's two lists, of n streams. */
+static void
+mcp_store_verify_session(mcp_store_verify_t *v, const mcp_store_entry_t *e,
+    const mcp_store_list_t *list, int lingering, int64_t n)
+{
+    uint32_t             ref, before;
+    mcp_store_stream_t  *st;
+
+    before = v->head->ordinal + 1;
+
+    mcp_store_expect(v, mcp_store_verify_list(v, list) == n,
+                     "a session's list");
+
+    for (ref = list->first; ref && ref != MCP_STORE_END;
+         ref = st->link[MCP_LINK_SESSION].next)
+    {
+        st = mcp_store_container(v->head, ref, mcp_store_stream_t,
+                                 link[MCP_LINK_SESSION]);
+
+        mcp_store_expect(v, mcp_store_linked(&st->link[MCP_LINK_LINGER])
+                            == lingering, "a session's other list");
+        mcp_store_expect(v, memcmp(st->session, e->key, MCP_DIGEST_LEN) == 0,
+                         "a session's stream");
+        mcp_store_expect(v, mcp_store_older(st->joined, before),
+                         "a session's order");
+        before = st->joined;
+    }
+}
+
+
+/* What is counted of a party, by looking at everything that there is; next: its
+ * streams. */
+static void
+mcp_store_verify_members(mcp_store_verify_t *v, uint32_t ref,
+    mcp_store_entry_t *sum)
+{
+    uint32_t              i, size;
+    unsigned              k;
+    mcp_store_stream_t   *st;
+    mcp_store_entries_t  *entries;
+
+    memset(sum, 0, sizeof(mcp_store_entry_t));
+
+    for (i = 1; i < v->head->fresh; i++) {
+        st = mcp_store_stream(v->head, i);
+
+        if (mcp_store_types(v->head)[i] == MCP_CHUNK_ENTRY) {
+            entries = (mcp_store_entries_t *) mcp_store_chunk(v->head, i);
+
+            for (k = 0; k < MCP_STORE_ENTRIES; k++) {
+                if (entries->entry[k].kind == MCP_ENTRY_VALUE
+                    && entries->entry[k].u.value.group == ref)
+                {
+                    sum->u.party.values++;
+                    sum->u.party.pushed += entries->entry[k].pushed;
+                }
+            }
+        }
+
+        if (mcp_store_types(v->head)[i] != MCP_CHUNK_STREAM
+            || st->live != MCP_STREAM_LIVE || st->party_group != ref)
+        {
+            continue;
+        }
+
+        size = 1 + st->text_chunks + st->events.chunks + st->inbox.chunks;
+
+        sum->next++;
+        sum->u.party.listeners += st->kind == MCP_STREAM_LISTEN;
+        sum->u.party.streams += st->kind == MCP_STREAM_CALL
+                                && !mcp_store_stream_settled(st);
+        sum->u.party.chunks += size;
+
+        if (mcp_store_stream_idle(st)) {
+            sum->u.party.list[MCP_EVICT_IDLE].first++;
+
+        } else if (mcp_store_stream_settled(st)) {
+            sum->u.party.list[MCP_EVICT_LINGER].first++;
+
+        } else {
+            sum->u.party.held += size;
+        }
+    }
+}
+
+
+/* The first one of a party's list is in the party's rank. */
+static void
+mcp_store_verify_rank(mcp_store_verify_t *v, const mcp_store_entry_t *e,
+    unsigned k)
+{
+    uint32_t             ref, first;
+    mcp_store_stream_t  *st;
+
+    first = e->u.party.list[k].first;
+
+    if (first == 0) {
+        return;
+    }
+
+    st = mcp_store_container(v->head, first, mcp_store_stream_t,
+                             link[MCP_LINK_IDLE + k]);
+    first = mcp_store_ref(v->head, &st->link[MCP_LINK_RANK]);
+    ref = v->head->rank[k][e->rank].first;
+
+    while (ref != first && ref != 0 && ref != MCP_STORE_END) {
+        ref = ((mcp_store_link_t *) mcp_store_at(v->head, ref))->next;
+    }
+
+    mcp_store_expect(v, ref == first, "a party's rank");
+    v->ranked++;
+}
+
+
+/* Who is in a party's ring: n pushed values. */
+static void
+mcp_store_verify_ring(mcp_store_verify_t *v, const mcp_store_entry_t *party,
+    uint32_t n)
+{
+    uint32_t            ref, before;
+    mcp_store_entry_t  *e;
+
+    before = party->u.party.pushed;
+
+    for (ref = before; ref != 0 && n != 0; n--) {
+        ref = ((mcp_store_link_t *) mcp_store_at(v->head, before))->next;
+        e = mcp_store_container(v->head, ref, mcp_store_entry_t,
+                                u.value.ring);
+
+        mcp_store_expect(v, e->pushed && e->u.value.ring.prev == before,
+                         "a pushed value");
+        before = ref;
+    }
+
+    mcp_store_expect(v, n == 0 && ref == party->u.party.pushed,
+                     "a party's pushed values");
+}
+
+
+static void
+mcp_store_verify_party(mcp_store_verify_t *v, const mcp_store_entry_t *e)
+{
+    unsigned           k;
+    mcp_store_entry_t  sum;
+
+    mcp_store_verify_members(v, mcp_store_ref(v->head, e), &sum);
+
+    v->members -= sum.next;
+    v->calls += sum.u.party.streams;
+    v->evictable += sum.u.party.chunks - sum.u.party.held;
+
+    mcp_store_expect(v, sum.u.party.chunks || sum.u.party.values,
+                     "a party without anything");
+    mcp_store_expect(v, sum.u.party.streams == e->u.party.streams,
+                     "a party's streams");
+    mcp_store_expect(v, sum.u.party.listeners == e->u.party.listeners,
+                     "a party's listeners");
+    mcp_store_expect(v, sum.u.party.values == e->u.party.values,
+                     "a party's values");
+    mcp_store_verify_ring(v, e, sum.u.party.pushed);
+    mcp_store_expect(v, sum.u.party.chunks == e->u.party.chunks,
+                     "a party's chunks");
+    mcp_store_expect(v, sum.u.party.held == e->u.party.held,
+                     "what a party holds");
+
+    for (k = 0; k < MCP_EVICT_MAX; k++) {
+        mcp_store_expect(v, mcp_store_verify_list(v, &e->u.party.list[k])
+                            == sum.u.party.list[k].first, "a party's list");
+        mcp_store_verify_rank(v, e, k);
+    }
+}
+
+
+static void
+mcp_store_verify_topic(mcp_store_verify_t *v, const mcp_store_entry_t *e)
+{
+    uint32_t            ref, before;
+    mcp_store_entry_t  *sub;
+
+    before = v->head->ordinal + 1;
+
+    for (ref = e->u.group.list.first; ref && ref != MCP_STORE_END;
+         ref = sub->u.sub.topic.next)
+    {
+        sub = mcp_store_container(v->head, ref, mcp_store_entry_t,
+                                  u.sub.topic);
+
+        mcp_store_expect(v, sub->kind == MCP_ENTRY_SUB
+                            && memcmp(sub->key, e->key, MCP_DIGEST_LEN) == 0,
+                         "a topic's subscription");
+        mcp_store_expect(v, mcp_store_older(sub->u.sub.ordinal, before),
+                         "a topic's order");
+        before = sub->u.sub.ordinal;
+    }
+}
+
+
+static void
+mcp_store_verify_entry(mcp_store_verify_t *v, mcp_store_entry_t *e)
+{
+    int64_t   active;
+    uint32_t  stream;
+
+    stream = e->kind == MCP_ENTRY_SUB ? e->u.sub.stream : 0;
+
+    mcp_store_expect(v, mcp_store_entry_find(v->head, e->kind, e->purpose,
+                                             e->key, stream) == e,
+                     "an entry is not found");
+
+    switch (e->kind) {
+
+    case MCP_ENTRY_VALUE:
+        v->values++;
+        mcp_store_expect(v, (e->u.value.group == 0)
+                            == mcp_store_party_is_nobody(e->u.value.party),
+                         "a value's party");
+        return;
+
+    case MCP_ENTRY_SUB:
+        v->subs++;
+        mcp_store_expect(v, mcp_store_linked(&e->u.sub.topic)
+                            && mcp_store_linked(&e->u.sub.peer),
+                         "a subscription is in no list");
+        mcp_store_expect(v, mcp_store_stream(v->head, stream)->live
+                            == MCP_STREAM_LIVE, "a subscription's stream");
+        return;
+
+    default:
+        break;
+    }
+
+    v->groups++;
+
+    if (e->kind == MCP_ENTRY_PARTY) {
+        mcp_store_verify_party(v, e);
+        return;
+    }
+
+    mcp_store_expect(v, e->u.group.count > 0, "an empty group");
+
+    switch (e->kind) {
+
+    case MCP_ENTRY_SESSION:
+        v->members -= e->u.group.count;
+        active = e->u.group.active;
+        mcp_store_verify_session(v, e, &e->u.group.list, 0, active);
+        mcp_store_verify_session(v, e, &e->u.group.sent, 1,
+                                 e->u.group.count - active);
+        return;
+
+    default:
+        mcp_store_expect(v, mcp_store_verify_list(v, &e->u.group.list)
+                            == e->u.group.count, "a topic's list");
+        mcp_store_verify_topic(v, e);
+    }
+}
+
+
+static void
+mcp_store_verify_entries(mcp_store_verify_t *v, uint32_t index)
+{
+    unsigned              k;
+    mcp_store_entries_t  *entries;
+
+    entries = (mcp_store_entries_t *) mcp_store_chunk(v->head, index);
+
+    mcp_store_expect(v, entries->used != 0, "an empty chunk of entries");
+    mcp_store_expect(v, mcp_store_linked(&entries->partial)
+                        == (entries->used != (1u << MCP_STORE_ENTRIES) - 1),
+                     "a chunk of entries in the wrong list");
+
+    for (k = 0; k < MCP_STORE_ENTRIES; k++) {
+        mcp_store_expect(v, !(entries->used & (1u << k))
+                            == (entries->entry[k].kind == MCP_ENTRY_FREE),
+                         "an entry's bit");
+
+        if (entries->used & (1u << k)) {
+            mcp_store_verify_entry(v, &entries->entry[k]);
+        }
+    }
+}
+
+
+static void
+mcp_store_verify_roots(mcp_store_verify_t *v)
+{
+    uint32_t             i;
+    mcp_store_stream_t  *st;
+
+    for (i = 1; i < v->head->fresh; i++) {
+        switch (mcp_store_types(v->head)[i]) {
+
+        case MCP_CHUNK_STREAM:
+            v->roots++;
+            st = mcp_store_stream(v->head, i);
+
+            if (st->live == MCP_STREAM_LIVE) {
+                mcp_store_verify_stream(v, st, i);
+                break;
+            }
+
+            mcp_store_expect(v, st->live == MCP_STREAM_GHOST,
+                             "half a stream");
+            mcp_store_expect(v, mcp_store_linked(&st->link[MCP_LINK_OWNER])
+                                || mcp_store_linked(
+                                       &st->link[MCP_LINK_CONSUMER]),
+                             "a ghost for nobody");
+            v->dirty += (uint32_t)
+                        (mcp_store_linked(&st->link[MCP_LINK_OWNER])
+                         + mcp_store_linked(&st->link[MCP_LINK_CONSUMER]));
+            break;
+
+        case MCP_CHUNK_ENTRY:
+            v->roots++;
+            mcp_store_verify_entries(v, i);
+            break;
+
+        default:
+            break;
+        }
+    }
+}
+
+
+static void
+mcp_store_verify_slots(mcp_store_verify_t *v)
+{
+    int64_t            n, dirty;
+    unsigned           i;
+    uint32_t           first, chunks;
+    mcp_store_slot_t  *slot;
+
+    dirty = mcp_store_verify_list(v, &v->head->orphans);
+    mcp_store_expect(v, dirty == atomic_load(&v->head->n_orphans), "orphans");
+
+    for (i = 0; i < MCP_STORE_SLOTS; i++) {
+        slot = &v->head->slots[i];
+        n = mcp_store_verify_list(v, &slot->dirty);
+
+        mcp_store_expect(v, n >= 0, "a slot's list");
+        mcp_store_expect(v, n == 0 || atomic_load(&slot->pending),
+                         "a slot was not woken");
+        mcp_store_expect(v, n == 0 || slot->pid != 0, "a dead slot's list");
+        mcp_store_expect(v, slot->reserved == 0 || slot->pid != 0,
+                         "a dead slot's chains");
+        dirty += n;
+
+        for (first = slot->reserved; first != 0 && v->why == NULL;
+             first = mcp_store_chunk(v->head, first)->skip)
+        {
+            chunks = mcp_store_chunk(v->head, first)->count;
+            mcp_store_verify_chain(v, first, chunks);
+        }
+    }
+
+    mcp_store_expect(v, dirty == v->dirty, "what waits");
+}
+
+
+static void
+mcp_store_verify_free(mcp_store_verify_t *v)
+{
+    uint32_t        i, n;
+    unsigned char  *types;
+
+    types = mcp_store_types(v->head);
+
+    for (n = 0, i = v->head->free; i && n <= v->head->chunks; n++) {
+        if (!mcp_store_index_ok(v->head, i) || types[i] != MCP_CHUNK_NONE) {
+            mcp_store_expect(v, 0, "a free chunk is in use");
+            break;
+        }
+
+        types[i] = MCP_CHUNK_FREE;
+        i = mcp_store_chunk(v->head, i)->next;
+    }
+
+    mcp_store_expect(v, n == v->head->n_free, "number of free chunks");
+    mcp_store_expect(v, n + v->roots + v->data + 1 == v->head->fresh,
+                     "a chunk is lost");
+}
+
+
+/* Nothing else is in the ranks. */
+static void
+mcp_store_verify_ranks(mcp_store_verify_t *v)
+{
+    int64_t   n;
+    unsigned  i, k;
+
+    n = 0;
+
+    for (k = 0; k < MCP_EVICT_MAX; k++) {
+        for (i = 0; i < MCP_STORE_RANKS; i++) {
+            n += mcp_store_verify_list(v, &v->head->rank[k][i]);
+        }
+    }
+
+    mcp_store_expect(v, n == v->ranked, "ranks");
+}
+
+
+static void
+mcp_store_verify_counts(mcp_store_verify_t *v)
+{
+    unsigned           i;
+    uint32_t           values;
+    mcp_store_head_t  *head;
+
+    head = v->head;
+    values = 0;
+
+    for (i = 0; i < 256; i++) {
+        values += atomic_load(&head->purpose[i]);
+    }
+
+    mcp_store_expect(v, values == v->values, "values of purposes");
+    mcp_store_expect(v, head->n_values == v->values, "number of values");
+    mcp_store_expect(v, head->n_subs == v->subs, "subscriptions");
+    mcp_store_expect(v, head->n_streams == v->streams, "streams");
+    mcp_store_expect(v, head->n_listeners == v->listeners, "listeners");
+    mcp_store_expect(v, v->members == 0, "members of groups");
+    mcp_store_expect(v, head->n_calls == v->calls, "calls");
+    mcp_store_expect(v, head->evictable == v->evictable, "evictable");
+    mcp_store_verify_ranks(v);
+    mcp_store_expect(v, mcp_store_verify_list(v, &head->hungry) == v->hungry,
+                     "hungry streams");
+    mcp_store_expect(v, mcp_store_verify_list(v, &head->partial) >= 0,
+                     "chunks of entries");
+}
+
+
+int
+mcp_store_verify(mcp_store_t *store, const char **why)
+{
+    uint32_t            i;
+    unsigned char      *types;
+    mcp_store_op_t      op;
+    mcp_store_verify_t  v;
+
+    if (mcp_store_enter(store, &op) != MCP_OK) {
+        *why = "no lock";
+        return MCP_ERR_INTERNAL;
+    }
+
+    memset(&v, 0, sizeof(mcp_store_verify_t));
+    v.op = &op;
+    v.head = op.head;
+    types = mcp_store_types(v.head);
+
+    for (i = 1; i <= v.head->chunks; i++) {
+        if (types[i] == MCP_CHUNK_MARK || types[i] == MCP_CHUNK_FREE) {
+            types[i] = MCP_CHUNK_NONE;
+        }
+    }
+
+    mcp_store_verify_roots(&v);
+    mcp_store_verify_slots(&v);
+    mcp_store_verify_free(&v);
+    mcp_store_verify_counts(&v);
+
+    for (i = 1; i <= v.head->chunks; i++) {
+        if (types[i] == MCP_CHUNK_MARK || types[i] == MCP_CHUNK_FREE) {
+            types[i] = MCP_CHUNK_NONE;
+        }
+    }
+
+    mcp_store_leave(&op);
+
+    *why = v.why;
+
+    return v.why ? MCP_ERR_INTERNAL : MCP_OK;
+}

@@ -1,0 +1,138 @@
+
+/* Both alphabets, and that each value has exactly one text. */
+
+
+#include "test_env.h"
+#include "base/mcp_base64.h"
+
+
+static const struct {
+    const char  *plain;
+    const char  *url;
+    const char  *standard;
+} vectors[] = {
+    { "", "", "" },
+    { "f", "Zg", "Zg==" },
+    { "fo", "Zm8", "Zm8=" },
+    { "foo", "Zm9v", "Zm9v" },
+    { "foob", "Zm9vYg", "Zm9vYg==" },
+    { "fooba", "Zm9vYmE", "Zm9vYmE=" },
+    { "foobar", "Zm9vYmFy", "Zm9vYmFy" },
+    { "\xff\xef\xfe\xfb", "_-_--w", "/+/++w==" },
+};
+
+
+static const struct {
+    const char  *text;
+    int          rc;
+} refused[] = {
+    { "A", MCP_ERR_SYNTAX },
+    { "AAAAA", MCP_ERR_SYNTAX },
+    { "Zg==", MCP_ERR_SYNTAX },
+    { "Zm8=", MCP_ERR_SYNTAX },
+    { "Zh", MCP_ERR_SYNTAX },          /* bits after the last byte */
+    { "Zm9", MCP_ERR_SYNTAX },
+    { "Z g", MCP_ERR_SYNTAX },
+    { "Zm9\n", MCP_ERR_SYNTAX },
+    { "+/AA", MCP_ERR_SYNTAX },
+    { "Zm9vYmFyZm9v", MCP_ERR_LIMIT },
+};
+
+
+static void
+test_vectors(void **state)
+{
+    char           text[32], *end;
+    size_t         i, len, n;
+    unsigned char  out[32];
+
+    (void) state;
+
+    for (i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
+        n = strlen(vectors[i].plain);
+
+        end = mcp_base64url_encode(text, vectors[i].plain, n);
+        assert_int_equal(end - text, mcp_base64url_len(n));
+        assert_int_equal(end - text, strlen(vectors[i].url));
+        assert_memory_equal(text, vectors[i].url, end - text);
+
+        end = mcp_base64_encode(text, vectors[i].plain, n);
+        assert_int_equal(end - text, mcp_base64_len(n));
+        assert_int_equal(end - text, strlen(vectors[i].standard));
+        assert_memory_equal(text, vectors[i].standard, end - text);
+
+        assert_int_equal(mcp_base64url_decode(test_str(vectors[i].url), out,
+                                              n, &len), MCP_OK);
+        assert_int_equal(len, n);
+        assert_int_equal(mcp_base64url_decoded_len(strlen(vectors[i].url)), n);
+        assert_memory_equal(out, vectors[i].plain, n);
+
+        if (n > 0) {
+            assert_int_equal(mcp_base64url_decode(test_str(vectors[i].url),
+                                                  out, n - 1, &len),
+                             MCP_ERR_LIMIT);
+        }
+    }
+}
+
+
+static void
+test_refused(void **state)
+{
+    size_t         i, len;
+    unsigned char  out[8];
+
+    (void) state;
+
+    for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        assert_int_equal(mcp_base64url_decode(test_str(refused[i].text), out,
+                                              sizeof(out), &len),
+                         refused[i].rc);
+    }
+}
+
+
+/* Of all two-character texts, those that decode are what encode prints. */
+static void
+test_canonical(void **state)
+{
+    int            a, b, good;
+    char           text[2], again[4];
+    size_t         len;
+    unsigned char  out[1];
+    mcp_str_t      s = { text, 2 };
+
+    (void) state;
+
+    good = 0;
+
+    for (a = 0; a < 256; a++) {
+        for (b = 0; b < 256; b++) {
+            text[0] = (char) a;
+            text[1] = (char) b;
+
+            if (mcp_base64url_decode(s, out, 1, &len) != MCP_OK) {
+                continue;
+            }
+
+            good++;
+            assert_ptr_equal(mcp_base64url_encode(again, out, 1), again + 2);
+            assert_memory_equal(again, text, 2);
+        }
+    }
+
+    assert_int_equal(good, 256);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_canonical),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

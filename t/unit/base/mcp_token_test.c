@@ -1,0 +1,834 @@
+
+/* Tokens: that they verify, and that nothing else does. */
+
+
+#include <openssl/crypto.h>
+
+#include "test_env.h"
+
+#include "base/mcp_base64.h"
+#include "base/mcp_token.h"
+
+
+#define KEY_A  "0123456789abcdef0123456789abcdef"
+#define KEY_B  "another key of more than 32 bytes, with spaces"
+
+
+static void
+keys_init(mcp_keys_t *keys, const char *first, const char *second)
+{
+    memset(keys, 0, sizeof(mcp_keys_t));
+
+    assert_int_equal(mcp_keys_add(keys, test_str(first)), MCP_OK);
+
+    if (second != NULL) {
+        assert_int_equal(mcp_keys_add(keys, test_str(second)), MCP_OK);
+    }
+}
+
+
+static mcp_str_t
+sign(const mcp_keys_t *keys, char purpose, const void *data, size_t len,
+    char *text)
+{
+    char  *end;
+
+    end = mcp_token_sign(keys, purpose, data, len, text);
+    assert_non_null(end);
+    assert_true(end - text <= MCP_TOKEN_TEXT_MAX);
+
+    return (mcp_str_t) { text, (size_t) (end - text) };
+}
+
+
+static int
+verify(const mcp_keys_t *keys, char purpose, mcp_str_t text)
+{
+    size_t         len;
+    unsigned char  data[MCP_TOKEN_MAX_DATA];
+
+    len = sizeof(data);
+
+    return mcp_token_verify(keys, purpose, text, data, &len);
+}
+
+
+static void
+keys_are_checked(void **state)
+{
+    static const struct {
+        const char  *secret;
+        int          rc;
+    } cases[] = {
+        { "", MCP_ERR_CONFIG },
+        { "   \r\n\t\v\f ", MCP_ERR_CONFIG },
+        { "0123456789abcdef0123456789abcde", MCP_ERR_CONFIG },
+        { " 0123456789abcdef0123456789abcde\n", MCP_ERR_CONFIG },
+        { "                               a", MCP_ERR_CONFIG },
+        { "0123456789abcdef0123456789abcdef", MCP_OK },
+        { "\n 0123456789abcdef 0123456789abcde \r\n", MCP_OK },
+    };
+
+    size_t      i;
+    mcp_keys_t  keys;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        memset(&keys, 0, sizeof(keys));
+
+        assert_int_equal(mcp_keys_add(&keys, test_str(cases[i].secret)),
+                         cases[i].rc);
+        assert_int_equal(keys.n, cases[i].rc == MCP_OK);
+    }
+}
+
+
+static void
+keys_are_stripped_and_counted_once(void **state)
+{
+    mcp_keys_t  a, b;
+
+    (void) state;
+
+    keys_init(&a, KEY_A, "\n" KEY_A "  \r\n");
+    keys_init(&b, "\t" KEY_A "\n", NULL);
+
+    assert_int_equal(a.n, 1);
+    assert_memory_equal(&a, &b, sizeof(a));
+
+    /* what tokens show is not a part of the key */
+    assert_int_not_equal(a.id[0], a.key[0][0]);
+}
+
+
+static void
+keys_are_limited(void **state)
+{
+    char        secret[64];
+    int         i;
+    mcp_keys_t  keys;
+
+    (void) state;
+
+    memset(&keys, 0, sizeof(keys));
+
+    for (i = 0; i < MCP_KEYS_MAX; i++) {
+        snprintf(secret, sizeof(secret), KEY_A "%d", i);
+        assert_int_equal(mcp_keys_add(&keys, test_str(secret)), MCP_OK);
+    }
+
+    assert_int_equal(mcp_keys_add(&keys, test_str(KEY_B)), MCP_ERR_LIMIT);
+    assert_int_equal(keys.n, MCP_KEYS_MAX);
+}
+
+
+/* Against an independent implementation (Python's hmac). */
+static void
+token_is_as_documented(void **state)
+{
+    char        text[MCP_TOKEN_TEXT_MAX];
+    mcp_keys_t  keys;
+
+    (void) state;
+
+    keys_init(&keys, KEY_A, NULL);
+
+    assert_str_is(sign(&keys, 's', "hello", 5, text), "aGVsbG_tN7merO1ST2x5aHoTCuSA4A");
+}
+
+
+static void
+token_round_trip(void **state)
+{
+    static const size_t  lens[] = { 0, 1, 2, 3, 40, 255, MCP_TOKEN_MAX_DATA };
+
+    char           text[MCP_TOKEN_TEXT_MAX];
+    size_t         i, len;
+    mcp_str_t      token;
+    mcp_keys_t     keys;
+    unsigned char  data[MCP_TOKEN_MAX_DATA + 1], out[MCP_TOKEN_MAX_DATA];
+
+    (void) state;
+
+    keys_init(&keys, KEY_A, NULL);
+
+    for (i = 0; i < sizeof(data); i++) {
+        data[i] = (unsigned char) (i * 7);
+    }
+
+    for (i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+        token = sign(&keys, 's', data, lens[i], text);
+
+        len = sizeof(out);
+        assert_int_equal(mcp_token_verify(&keys, 's', token, out, &len),
+                         MCP_OK);
+        assert_int_equal(len, lens[i]);
+        assert_memory_equal(out, data, len);
+
+        /* exactly the room, and one byte less */
+
+        len = lens[i];
+        assert_int_equal(mcp_token_verify(&keys, 's', token, out, &len),
+                         MCP_OK);
+
+        if (lens[i] > 0) {
+            len = lens[i] - 1;
+            assert_int_equal(mcp_token_verify(&keys, 's', token, out, &len),
+                             MCP_ERR_SYNTAX);
+        }
+    }
+
+    assert_null(mcp_token_sign(&keys, 's', data, sizeof(data), text));
+}
+
+
+static void
+token_purposes_differ(void **state)
+{
+    char        text[MCP_TOKEN_TEXT_MAX];
+    mcp_str_t   token;
+    mcp_keys_t  keys;
+
+    (void) state;
+
+    keys_init(&keys, KEY_A, NULL);
+    token = sign(&keys, 's', "hello", 5, text);
+
+    assert_int_equal(verify(&keys, 's', token), MCP_OK);
+    assert_int_equal(verify(&keys, 'p', token), MCP_ERR_DENIED);
+    assert_int_equal(verify(&keys, 0, token), MCP_ERR_DENIED);
+}
+
+
+static void
+token_no_bit_is_free(void **state)
+{
+    char        text[MCP_TOKEN_TEXT_MAX], original;
+    size_t      i;
+    int         bit;
+    mcp_str_t   token;
+    mcp_keys_t  keys;
+
+    (void) state;
+
+    keys_init(&keys, KEY_A, KEY_B);
+    token = sign(&keys, 's', "hello, world", 12, text);
+
+    for (i = 0; i < token.len; i++) {
+        original = text[i];
+
+        for (bit = 0; bit < 8; bit++) {
+            text[i] = (char) (original ^ 1 << bit);
+            assert_true(verify(&keys, 's', token) < 0);
+        }
+
+        text[i] = original;
+    }
+
+    for (i = 0; i < token.len; i++) {
+        assert_true(verify(&keys, 's', (mcp_str_t) { text, i }) < 0);
+    }
+
+    text[token.len] = 'A';
+    token.len++;
+    assert_true(verify(&keys, 's', token) < 0);
+}
+
+
+static void
+token_malformed(void **state)
+{
+    static const char  *cases[] = {
+        "", "A", "AAAA", "AAAAAAAAAAAAAAAAAAAAAA",
+        "====", "AAAAAAAAAAAAAAAAAAAAAAA=", "not a token at all, is it",
+    };
+
+    char        longest[MCP_TOKEN_TEXT_MAX + 8];
+    size_t      i;
+    mcp_keys_t  keys;
+
+    (void) state;
+
+    keys_init(&keys, KEY_A, NULL);
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(verify(&keys, 's', test_str(cases[i])),
+                         MCP_ERR_SYNTAX);
+    }
+
+    memset(longest, 'A', sizeof(longest));
+    assert_int_equal(verify(&keys, 's', (mcp_str_t) { longest,
+                                                      sizeof(longest) }),
+                     MCP_ERR_SYNTAX);
+}
+
+
+static void
+token_keys_rotate(void **state)
+{
+    char        text[MCP_TOKEN_TEXT_MAX];
+    mcp_str_t   token;
+    mcp_keys_t  old, rotating, new, none;
+
+    (void) state;
+
+    keys_init(&old, KEY_A, NULL);
+    keys_init(&rotating, KEY_B, KEY_A);
+    keys_init(&new, KEY_B, NULL);
+    memset(&none, 0, sizeof(none));
+
+    token = sign(&old, 's', "x", 1, text);
+    assert_int_equal(verify(&rotating, 's', token), MCP_OK);
+    assert_int_equal(verify(&new, 's', token), MCP_ERR_DENIED);
+    assert_int_equal(verify(&none, 's', token), MCP_ERR_DENIED);
+
+    token = sign(&rotating, 's', "x", 1, text);
+    assert_int_equal(verify(&new, 's', token), MCP_OK);
+    assert_int_equal(verify(&old, 's', token), MCP_ERR_DENIED);
+
+    assert_null(mcp_token_sign(&none, 's', "x", 1, text));
+}
+
+
+/* Eight bits of id collide: both keys must be tried. */
+static void
+token_key_ids_collide(void **state)
+{
+    char        text[MCP_TOKEN_TEXT_MAX];
+    mcp_str_t   token;
+    mcp_keys_t  first, both;
+
+    (void) state;
+
+    keys_init(&first, KEY_A, NULL);
+    keys_init(&both, KEY_B, KEY_A);
+    both.id[0] = both.id[1];
+
+    token = sign(&first, 's', "x", 1, text);
+    assert_int_equal(verify(&both, 's', token), MCP_OK);
+}
+
+
+/* --- sealed ones --- */
+
+static mcp_str_t
+seal(const mcp_keys_t *keys, mcp_str_t bound, mcp_str_t data, mcp_buf_t *out)
+{
+    size_t         i, start;
+    unsigned char  nonce[MCP_SEAL_NONCE_LEN];
+
+    for (i = 0; i < sizeof(nonce); i++) {
+        nonce[i] = (unsigned char) i;
+    }
+
+    start = out->len;
+    assert_int_equal(mcp_token_seal(keys, 'x', bound, data, nonce, out),
+                     MCP_OK);
+
+    return (mcp_str_t) { out->data + start, out->len - start };
+}
+
+
+/* What it opens to, or the error. */
+static int
+opens(test_mem_t *tm, const mcp_keys_t *keys, char purpose, mcp_str_t bound,
+    mcp_str_t text, mcp_str_t is)
+{
+    int          rc;
+    mcp_str_t    data;
+    mcp_arena_t  arena;
+
+    mcp_arena_init(&arena, &tm->mem);
+    rc = mcp_token_open(keys, purpose, bound, text, &arena, &data);
+
+    if (rc == MCP_OK) {
+        assert_true(mcp_str_eq(data, is));
+    }
+
+    mcp_arena_destroy(&arena);
+
+    return rc;
+}
+
+
+/* Against an independent implementation (Node's crypto). */
+static void
+seal_is_as_documented(void **state)
+{
+    mcp_buf_t   out;
+    test_mem_t  tm;
+    mcp_keys_t  keys;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    keys_init(&keys, KEY_A, NULL);
+    mcp_buf_init(&out, &tm.mem, 4096);
+
+    assert_str_is(seal(&keys, mcp_str("bound"), mcp_str("page 2"), &out),
+                  "7QABAgMEBQYHCAkKCwwNDg8QERITFBUWFzX_Zm8D8n9Vw16OOynTjoGCbUWI"
+                  "Hp0");
+    mcp_buf_free(&out);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+seal_round_trip(void **state)
+{
+    static const size_t  lens[] = {
+        0, 1, 2, 3, 15, 16, 17, 300, 5000, MCP_SEAL_MAX_DATA
+    };
+
+    char          *data;
+    size_t         i;
+    mcp_buf_t      out;
+    mcp_str_t      text, part;
+    test_mem_t     tm;
+    mcp_keys_t     keys, none;
+    unsigned char  nonce[MCP_SEAL_NONCE_LEN] = { 0 };
+
+    (void) state;
+
+    test_mem_init(&tm);
+    keys_init(&keys, KEY_A, NULL);
+    memset(&none, 0, sizeof(none));
+    mcp_buf_init(&out, &tm.mem, SIZE_MAX / 2);
+    data = malloc(MCP_SEAL_MAX_DATA + 1);
+    assert_non_null(data);
+
+    for (i = 0; i < MCP_SEAL_MAX_DATA + 1; i++) {
+        data[i] = (char) (i * 7);
+    }
+
+    for (i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+        out.len = 0;
+        mcp_buf_lit(&out, "before ");
+        part = (mcp_str_t) { data, lens[i] };
+        text = seal(&keys, mcp_str("bound"), part, &out);
+        assert_memory_equal(out.data, "before ", 7);
+
+        assert_int_equal(opens(&tm, &keys, 'x', mcp_str("bound"), text, part),
+                         MCP_OK);
+        assert_int_equal(opens(&tm, &keys, 'y', mcp_str("bound"), text, part),
+                         MCP_ERR_DENIED);
+        assert_int_equal(opens(&tm, &keys, 'x', mcp_str("bounD"), text, part),
+                         MCP_ERR_DENIED);
+        assert_int_equal(opens(&tm, &keys, 'x', mcp_null_str, text, part),
+                         MCP_ERR_DENIED);
+    }
+
+    /* too long, and without a key */
+
+    out.len = 0;
+    part = (mcp_str_t) { data, MCP_SEAL_MAX_DATA + 1 };
+    assert_int_equal(mcp_token_seal(&keys, 'x', mcp_null_str, part, nonce,
+                                    &out), MCP_ERR_LIMIT);
+    assert_int_equal(mcp_token_seal(&keys, 'x', part, mcp_null_str, nonce,
+                                    &out), MCP_ERR_LIMIT);
+    assert_int_equal(mcp_token_seal(&none, 'x', mcp_null_str, mcp_null_str,
+                                    nonce, &out), MCP_ERR_INTERNAL);
+    assert_int_equal(out.len, 0);
+
+    free(data);
+    mcp_buf_free(&out);
+    assert_int_equal(tm.live, 0);
+}
+
+
+/* Nothing of it shows, and the same sealed anew is another text. */
+static void
+seal_hides(void **state)
+{
+    size_t         i;
+    char           raw[128];
+    mcp_buf_t      out;
+    mcp_str_t      one, two;
+    test_mem_t     tm;
+    mcp_keys_t     keys;
+    unsigned char  nonce[MCP_SEAL_NONCE_LEN] = { 0 };
+
+    (void) state;
+
+    test_mem_init(&tm);
+    keys_init(&keys, KEY_A, NULL);
+    mcp_buf_init(&out, &tm.mem, 4096);
+    mcp_buf_reserve(&out, 2000);
+    one = seal(&keys, mcp_null_str, mcp_str("aaaaaaaaaaaaaaaa"), &out);
+    assert_int_equal(mcp_token_seal(&keys, 'x', mcp_null_str,
+                                    mcp_str("aaaaaaaaaaaaaaaa"), nonce, &out),
+                     MCP_OK);
+    two = (mcp_str_t) { one.data + one.len, out.len - one.len };
+    assert_int_equal(one.len, two.len);
+
+    mcp_base64url_encode(raw, "aaaaaaaaaaaaaaa", 15);
+
+    for (i = 0; i + 8 <= one.len; i++) {
+        assert_memory_not_equal(one.data + i, raw, 8);
+    }
+
+    /* behind the key's id: halves of the nonce, then what is hidden */
+
+    assert_memory_not_equal(one.data + 4, two.data + 4, 4);
+    assert_memory_not_equal(one.data + 36, two.data + 36, 20);
+
+    /* either half of the nonce alone makes another */
+
+    for (i = 0; i < MCP_SEAL_NONCE_LEN; i += MCP_SEAL_NONCE_LEN - 1) {
+        nonce[i] = 1;
+        out.len = one.len + two.len;
+        assert_int_equal(mcp_token_seal(&keys, 'x', mcp_null_str,
+                                        mcp_str("aaaaaaaaaaaaaaaa"), nonce,
+                                        &out),
+                         MCP_OK);
+        assert_memory_not_equal(two.data + 36, two.data + two.len + 36, 20);
+        nonce[i] = 0;
+    }
+
+    mcp_buf_free(&out);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+seal_no_bit_is_free(void **state)
+{
+    int         bit;
+    char        text[256], original;
+    size_t      i;
+    mcp_buf_t   out;
+    mcp_str_t   token, is;
+    test_mem_t  tm;
+    mcp_keys_t  keys;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    keys_init(&keys, KEY_A, KEY_B);
+    mcp_buf_init(&out, &tm.mem, 4096);
+    is = mcp_str("hello, world");
+    token = seal(&keys, mcp_str("bound"), is, &out);
+    memcpy(text, token.data, token.len);
+    token.data = text;
+
+    for (i = 0; i < token.len; i++) {
+        original = text[i];
+
+        for (bit = 0; bit < 8; bit++) {
+            text[i] = (char) (original ^ 1 << bit);
+            assert_true(opens(&tm, &keys, 'x', mcp_str("bound"), token, is)
+                        < 0);
+        }
+
+        text[i] = original;
+    }
+
+    assert_int_equal(opens(&tm, &keys, 'x', mcp_str("bound"), token, is),
+                     MCP_OK);
+
+    for (i = 0; i < token.len; i++) {
+        assert_true(opens(&tm, &keys, 'x', mcp_str("bound"),
+                          (mcp_str_t) { text, i }, is) < 0);
+    }
+
+    text[token.len] = 'A';
+    token.len++;
+    assert_true(opens(&tm, &keys, 'x', mcp_str("bound"), token, is) < 0);
+
+    /* nor is what was signed with the same key a sealed one, or the reverse */
+
+    assert_true(opens(&tm, &keys, 's', mcp_null_str,
+                      sign(&keys, 's', text, 60, text + 100), is) < 0);
+    assert_true(verify(&keys, 'x', (mcp_str_t) { out.data, out.len }) < 0);
+
+    mcp_buf_free(&out);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+seal_keys_rotate(void **state)
+{
+    mcp_buf_t   out;
+    mcp_str_t   text, is;
+    test_mem_t  tm;
+    mcp_keys_t  old, rotating, new;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    keys_init(&old, KEY_A, NULL);
+    keys_init(&rotating, KEY_B, KEY_A);
+    keys_init(&new, KEY_B, NULL);
+    mcp_buf_init(&out, &tm.mem, 4096);
+    is = mcp_str("x");
+
+    text = seal(&old, mcp_null_str, is, &out);
+    assert_int_equal(opens(&tm, &rotating, 'x', mcp_null_str, text, is),
+                     MCP_OK);
+    assert_int_equal(opens(&tm, &new, 'x', mcp_null_str, text, is),
+                     MCP_ERR_DENIED);
+
+    /* eight bits of id collide: both keys must be tried */
+
+    rotating.id[0] = rotating.id[1];
+    assert_int_equal(opens(&tm, &rotating, 'x', mcp_null_str, text, is),
+                     MCP_OK);
+    keys_init(&rotating, KEY_B, KEY_A);
+
+    out.len = 0;
+    text = seal(&rotating, mcp_null_str, is, &out);
+    assert_int_equal(opens(&tm, &new, 'x', mcp_null_str, text, is), MCP_OK);
+    assert_int_equal(opens(&tm, &old, 'x', mcp_null_str, text, is),
+                     MCP_ERR_DENIED);
+
+    mcp_buf_free(&out);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+seal_without_memory(void **state)
+{
+    mcp_buf_t      out;
+    mcp_str_t      text, is;
+    test_mem_t     tm;
+    mcp_keys_t     keys;
+    unsigned char  nonce[MCP_SEAL_NONCE_LEN] = { 0 };
+
+    (void) state;
+
+    test_mem_init(&tm);
+    keys_init(&keys, KEY_A, NULL);
+    mcp_buf_init(&out, &tm.mem, 4096);
+    is = mcp_str("x");
+
+    tm.fail_at = 1;
+    assert_int_equal(mcp_token_seal(&keys, 'x', mcp_null_str, is, nonce,
+                                    &out), MCP_ERR_MEMORY);
+    mcp_buf_free(&out);
+
+    mcp_buf_init(&out, &tm.mem, 4096);
+    text = seal(&keys, mcp_null_str, is, &out);
+    tm.fail_at = 1;
+    assert_int_equal(opens(&tm, &keys, 'x', mcp_null_str, text, is),
+                     MCP_ERR_MEMORY);
+    mcp_buf_free(&out);
+
+    mcp_buf_init(&out, &tm.mem, 50);
+    assert_int_equal(mcp_token_seal(&keys, 'x', mcp_null_str, is, nonce,
+                                    &out), MCP_ERR_LIMIT);
+    mcp_buf_free(&out);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+digest_of_parts(void **state)
+{
+    mcp_str_t      parts[2];
+    unsigned char  a[MCP_DIGEST_LEN], b[MCP_DIGEST_LEN];
+
+    static const unsigned char  abc[MCP_DIGEST_LEN] = {
+        0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea,
+        0x41, 0x41, 0x40, 0xde, 0x5d, 0xae, 0x22, 0x23
+    };
+
+    (void) state;
+
+    parts[0] = mcp_str("abc");
+    assert_int_equal(mcp_digest(a, parts, 1), MCP_OK);
+    assert_memory_equal(a, abc, MCP_DIGEST_LEN);
+
+    parts[0] = mcp_str("a");
+    parts[1] = mcp_str("b");
+    assert_int_equal(mcp_digest(a, parts, 2), MCP_OK);
+
+    parts[0] = mcp_str("a\0b");
+    assert_int_equal(mcp_digest(b, parts, 1), MCP_OK);
+    assert_memory_equal(a, b, MCP_DIGEST_LEN);
+
+    parts[0] = mcp_str("ab");
+    parts[1] = mcp_null_str;
+    assert_int_equal(mcp_digest(b, parts, 2), MCP_OK);
+    assert_memory_not_equal(a, b, MCP_DIGEST_LEN);
+
+    assert_int_equal(mcp_digest(a, NULL, 0), MCP_OK);
+}
+
+
+static void
+secrets_are_compared(void **state)
+{
+    (void) state;
+
+    assert_int_equal(mcp_secret_eq(mcp_str("abc"), mcp_str("abc")), 1);
+    assert_int_equal(mcp_secret_eq(mcp_str("abc"), mcp_str("abd")), 0);
+    assert_int_equal(mcp_secret_eq(mcp_str("abc"), mcp_str("ab")), 0);
+    assert_int_equal(mcp_secret_eq(mcp_str("a\0c"), mcp_str("a\0d")), 0);
+    assert_int_equal(mcp_secret_eq(mcp_null_str, mcp_str("")), 1);
+}
+
+
+static void
+random_is_random(void **state)
+{
+    unsigned char  a[16], b[16];
+
+    (void) state;
+
+    assert_int_equal(mcp_random(a, sizeof(a)), MCP_OK);
+    assert_int_equal(mcp_random(b, sizeof(b)), MCP_OK);
+    assert_memory_not_equal(a, b, sizeof(a));
+    assert_int_equal(mcp_random(a, 0), MCP_OK);
+    assert_true(mcp_random(a, (size_t) INT32_MAX + 1) < 0);
+}
+
+
+/* OpenSSL's allocations, which do not come from mcp_mem_t. */
+
+static test_mem_t  openssl_tm;
+
+
+static void *
+openssl_malloc(size_t size, const char *file, int line)
+{
+    (void) file;
+    (void) line;
+
+    return openssl_tm.mem.alloc(openssl_tm.mem.ctx, size);
+}
+
+
+static void *
+openssl_realloc(void *p, size_t size, const char *file, int line)
+{
+    (void) file;
+    (void) line;
+
+    if (openssl_tm.fail_at > 0 && --openssl_tm.fail_at == 0) {
+        openssl_tm.failed++;
+        return NULL;
+    }
+
+    openssl_tm.live += p == NULL;
+
+    return realloc(p, size);
+}
+
+
+static void
+openssl_free(void *p, const char *file, int line)
+{
+    (void) file;
+    (void) line;
+
+    openssl_tm.mem.free(openssl_tm.mem.ctx, p);
+}
+
+
+static int
+use_openssl(void)
+{
+    int            rc;
+    char           text[MCP_TOKEN_TEXT_MAX], *end;
+    size_t         len;
+    mcp_str_t      part;
+    mcp_keys_t     keys;
+    unsigned char  data[8], digest[MCP_DIGEST_LEN];
+
+    memset(&keys, 0, sizeof(keys));
+    memset(digest, 0x5a, sizeof(digest));
+
+    rc = mcp_keys_add(&keys, mcp_str(KEY_A));
+    if (rc != MCP_OK) {
+        assert_int_equal(keys.n, 0);
+        return rc;
+    }
+
+    end = mcp_token_sign(&keys, 's', "x", 1, text);
+    if (end == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    len = sizeof(data);
+    rc = mcp_token_verify(&keys, 's', (mcp_str_t) { text,
+                          (size_t) (end - text) }, data, &len);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    part = mcp_str("x");
+
+    return mcp_digest(digest, &part, 1);
+}
+
+
+static void
+allocations_fail(void **state)
+{
+    int            rc;
+    unsigned long  n;
+
+    (void) state;
+
+    assert_int_equal(use_openssl(), MCP_OK);
+
+    for (n = 1; n < 1000; n++) {
+        openssl_tm.fail_at = n;
+        openssl_tm.failed = 0;
+
+        rc = use_openssl();
+
+        if (openssl_tm.failed == 0) {
+            openssl_tm.fail_at = 0;
+            assert_int_equal(rc, MCP_OK);
+            assert_true(n > 4);
+            return;
+        }
+
+        assert_true(rc == MCP_OK || rc == MCP_ERR_MEMORY
+                    || rc == MCP_ERR_INTERNAL);
+    }
+
+    fail();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(keys_are_checked),
+        cmocka_unit_test(keys_are_stripped_and_counted_once),
+        cmocka_unit_test(keys_are_limited),
+        cmocka_unit_test(token_is_as_documented),
+        cmocka_unit_test(token_round_trip),
+        cmocka_unit_test(token_purposes_differ),
+        cmocka_unit_test(token_no_bit_is_free),
+        cmocka_unit_test(token_malformed),
+        cmocka_unit_test(token_keys_rotate),
+        cmocka_unit_test(token_key_ids_collide),
+        cmocka_unit_test(seal_is_as_documented),
+        cmocka_unit_test(seal_round_trip),
+        cmocka_unit_test(seal_hides),
+        cmocka_unit_test(seal_no_bit_is_free),
+        cmocka_unit_test(seal_keys_rotate),
+        cmocka_unit_test(seal_without_memory),
+        cmocka_unit_test(digest_of_parts),
+        cmocka_unit_test(secrets_are_compared),
+        cmocka_unit_test(random_is_random),
+        cmocka_unit_test(allocations_fail),
+    };
+
+    test_mem_init(&openssl_tm);
+
+    if (CRYPTO_set_mem_functions(openssl_malloc, openssl_realloc,
+                                 openssl_free) != 1)
+    {
+        return 1;
+    }
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+
+/* Who is one party. */
+
+
+#include "test_env.h"
+
+#include "config/mcp_party.h"
+
+
+#define ADDRESS(bytes)  ((mcp_str_t) { bytes, sizeof(bytes) - 1 })
+
+#define V4       ADDRESS("\xc0\x00\x02\x01")
+#define V4_NEXT  ADDRESS("\xc0\x00\x02\x02")
+#define MAPPED   ADDRESS("\0\0\0\0\0\0\0\0\0\0\xff\xff\xc0\x00\x02\x01")
+#define V6       ADDRESS("\x20\x01\x0d\xb8\0\x01\0\x02\0\0\0\0\0\0\0\x01")
+#define V6_SAME  ADDRESS("\x20\x01\x0d\xb8\0\x01\0\x02\xff\0\x01\x02\x03\x04\x05\x06")
+#define V6_NEXT  ADDRESS("\x20\x01\x0d\xb8\0\x01\0\x03\0\0\0\0\0\0\0\x01")
+#define LOCAL6   ADDRESS("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01")
+
+
+static mcp_endpoint_t  e;
+
+static const unsigned char  nobody[MCP_DIGEST_LEN];
+static const unsigned char  alice[MCP_DIGEST_LEN] = "the digest of a";
+static const unsigned char  bob[MCP_DIGEST_LEN] = "the digest of b";
+
+
+static int
+same(const unsigned char *p, mcp_str_t at, const unsigned char *q,
+    mcp_str_t other)
+{
+    unsigned char  a[MCP_DIGEST_LEN], b[MCP_DIGEST_LEN];
+
+    mcp_party_id(&e, p, at, a);
+    mcp_party_id(&e, q, other, b);
+
+    return memcmp(a, b, MCP_DIGEST_LEN) == 0;
+}
+
+
+static int
+is_nobody(const unsigned char *p, mcp_str_t at)
+{
+    unsigned char  id[MCP_DIGEST_LEN];
+
+    mcp_party_id(&e, p, at, id);
+
+    return memcmp(id, nobody, MCP_DIGEST_LEN) == 0;
+}
+
+
+static void
+test_principal(void **state)
+{
+    (void) state;
+
+    e.share_by = MCP_SHARE_BY_PRINCIPAL;
+
+    assert_true(same(alice, V4, alice, V6));
+    assert_false(same(alice, V4, bob, V4));
+    assert_false(same(alice, V4, nobody, V4));
+    assert_true(same(nobody, V4, nobody, V4));
+    assert_false(same(nobody, V4, nobody, V4_NEXT));
+}
+
+
+static void
+test_address(void **state)
+{
+    (void) state;
+
+    e.share_by = MCP_SHARE_BY_ADDRESS;
+
+    assert_true(same(alice, V4, bob, V4));
+    assert_false(same(alice, V4, alice, V4_NEXT));
+    assert_true(same(alice, V4, alice, MAPPED));
+    assert_true(same(alice, V6, alice, V6_SAME));
+    assert_false(same(alice, V6, alice, V6_NEXT));
+
+    /* no address is one, too, and none of them is nobody */
+
+    assert_true(same(nobody, mcp_null_str, alice, mcp_null_str));
+    assert_false(same(nobody, mcp_null_str, nobody, V4));
+    assert_false(is_nobody(nobody, mcp_null_str));
+    assert_false(is_nobody(nobody, V4));
+    assert_false(is_nobody(nobody, LOCAL6));
+    assert_false(same(nobody, LOCAL6, nobody, mcp_null_str));
+}
+
+
+static void
+test_off(void **state)
+{
+    (void) state;
+
+    e.share_by = MCP_SHARE_BY_OFF;
+
+    assert_true(is_nobody(alice, V4));
+    assert_true(is_nobody(nobody, V6));
+}
+
+
+static void
+test_quotas(void **state)
+{
+    mcp_party_t  party;
+
+    (void) state;
+
+    e.max_party_streams = 1;
+    e.max_party_listeners = 2;
+    e.max_party_values = MCP_QUOTA_OFF;
+    e.max_party_bytes = MCP_QUOTA_SHARE;
+
+    mcp_party(&e, alice, &party);
+    assert_memory_equal(party.id, alice, MCP_DIGEST_LEN);
+    assert_int_equal(party.streams, 1);
+    assert_int_equal(party.listeners, 2);
+    assert_true(party.values == MCP_QUOTA_OFF);
+    assert_int_equal(party.bytes, MCP_QUOTA_SHARE);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_principal),
+        cmocka_unit_test(test_address),
+        cmocka_unit_test(test_off),
+        cmocka_unit_test(test_quotas)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+
+/* What an item of the catalog says of how it is to be called. */
+
+
+#include "test_env.h"
+
+#include "config/mcp_policy.h"
+
+
+static mcp_json_value_t
+value(mcp_json_type_e type, const char *raw)
+{
+    return (mcp_json_value_t) { type, test_str(raw) };
+}
+
+
+static void
+test_values(void **state)
+{
+    static const struct {
+        const char       *key;
+        mcp_json_type_e   type;
+        const char       *raw;
+        const char       *error;       /* NULL: fine */
+    } cases[] = {
+        { "x-mcp-resumable", MCP_JSON_BOOL, "true", NULL },
+        { "x-mcp-resumable", MCP_JSON_BOOL, "false", NULL },
+        { "x-mcp-resumable", MCP_JSON_NUMBER, "1", "must be true or false" },
+        { "x-mcp-resumable", MCP_JSON_STRING, "\"true\"",
+          "must be true or false" },
+        { "x-mcp-max-wait", MCP_JSON_NUMBER, "0", NULL },
+        { "x-mcp-max-wait", MCP_JSON_NUMBER, "31536000", NULL },
+        { "x-mcp-min-wait", MCP_JSON_NUMBER, "1.5", NULL },
+        { "x-mcp-max-wait", MCP_JSON_NUMBER, "31536001",
+          "must be a number of seconds, with three decimals at most" },
+        { "x-mcp-max-wait", MCP_JSON_NUMBER, "-1",
+          "must be a number of seconds, with three decimals at most" },
+        { "x-mcp-stream-after", MCP_JSON_NUMBER, "1e3",
+          "must be a number of seconds, with three decimals at most" },
+        { "x-mcp-stream-after", MCP_JSON_NUMBER, "1.5e3",
+          "must be a number of seconds, with three decimals at most" },
+        { "x-mcp-close-after", MCP_JSON_NUMBER, "0.0001",
+          "must be a number of seconds, with three decimals at most" },
+        { "x-mcp-close-after", MCP_JSON_STRING, "\"10s\"",
+          "must be a number of seconds, with three decimals at most" },
+        { "x-mcp-resume-after", MCP_JSON_NULL, "null",
+          "must be a number of seconds, with three decimals at most" },
+        { "x-mcp-stream-buffer", MCP_JSON_NUMBER, "1", NULL },
+        { "x-mcp-stream-buffer", MCP_JSON_NUMBER, "0",
+          "must be a number of bytes, 1 or more" },
+        { "x-mcp-stream-buffer", MCP_JSON_NUMBER, "1099511627777",
+          "must be a number of bytes, 1 or more" },
+        { "x-mcp-stream-buffer", MCP_JSON_NUMBER, "1.5",
+          "must be a number of bytes, 1 or more" },
+        { "x-mcp-max-events", MCP_JSON_NUMBER, "1", NULL },
+        { "x-mcp-max-events", MCP_JSON_NUMBER, "0",
+          "must be a number of events, 1 or more" },
+        { "x-mcp-max-events", MCP_JSON_NUMBER, "1073741825",
+          "must be a number of events, 1 or more" },
+        { "x-mcp-max-events", MCP_JSON_ARRAY, "[]",
+          "must be a number of events, 1 or more" },
+        { "x-mcp-other", MCP_JSON_ARRAY, "[]", "is unknown" },
+        { "x-mcp-", MCP_JSON_NULL, "null", "is unknown" },
+    };
+
+    int                 rc;
+    size_t              i;
+    const char         *error;
+    mcp_json_value_t    v;
+    mcp_policy_rule_t   rule;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        memset(&rule, 0, sizeof(rule));
+        error = NULL;
+        v = value(cases[i].type, cases[i].raw);
+        rc = mcp_policy_read(&rule, test_str(cases[i].key), &v, &error);
+
+        if (cases[i].error) {
+            assert_int_equal(rc, MCP_ERR_CONFIG);
+            assert_string_equal(error, cases[i].error);
+            assert_int_equal(rule.set, 0);
+
+        } else {
+            assert_int_equal(rc, MCP_OK);
+            assert_null(error);
+        }
+    }
+}
+
+
+static void
+read_one(mcp_policy_rule_t *rule, const char *key, mcp_json_type_e type,
+    const char *raw)
+{
+    const char        *error;
+    mcp_json_value_t   v;
+
+    v = value(type, raw);
+    assert_int_equal(mcp_policy_read(rule, test_str(key), &v, &error),
+                     MCP_OK);
+}
+
+
+static void
+test_apply(void **state)
+{
+    const char         *error;
+    mcp_policy_t        p, of;
+    mcp_json_value_t    v;
+    mcp_policy_rule_t   rule;
+
+    (void) state;
+
+    memset(&of, 0, sizeof(of));
+    of.max_wait = 60000;
+    of.close_after = 7;
+    of.resumable = 1;
+    of.max_events = 5;
+
+    p = of;
+    mcp_policy_apply(&p, NULL);
+    assert_memory_equal(&p, &of, sizeof(p));
+
+    memset(&rule, 0, sizeof(rule));
+    mcp_policy_apply(&p, &rule);
+    assert_memory_equal(&p, &of, sizeof(p));
+
+    read_one(&rule, "x-mcp-max-wait", MCP_JSON_NUMBER, "90");
+    read_one(&rule, "x-mcp-min-wait", MCP_JSON_NUMBER, "0.25");
+    read_one(&rule, "x-mcp-stream-after", MCP_JSON_NUMBER, "0");
+    read_one(&rule, "x-mcp-resume-after", MCP_JSON_NUMBER, "1.05");
+    read_one(&rule, "x-mcp-stream-buffer", MCP_JSON_NUMBER, "4096");
+    read_one(&rule, "x-mcp-max-events", MCP_JSON_NUMBER, "9");
+
+    v = value(MCP_JSON_NUMBER, "1");
+    assert_int_equal(mcp_policy_read(&rule, mcp_str("x-mcp-max-events"), &v,
+                                     &error),
+                     MCP_ERR_CONFIG);
+    assert_string_equal(error, "is duplicate");
+
+    p.stream_after = 1000;
+    mcp_policy_apply(&p, &rule);
+    assert_int_equal(p.max_wait, 90000);
+    assert_int_equal(p.min_wait, 250);
+    assert_int_equal(p.stream_after, 0);
+    assert_int_equal(p.resume_after, 1050);
+    assert_int_equal(p.stream_buffer, 4096);
+    assert_int_equal(p.max_events, 9);
+    assert_int_equal(p.close_after, 7);
+    assert_int_equal(p.resumable, 1);
+
+    /* two words for the same: nobody is waited for, or sent away */
+
+    read_one(&rule, "x-mcp-resumable", MCP_JSON_BOOL, "false");
+    mcp_policy_apply(&p, &rule);
+    assert_int_equal(p.resumable, 0);
+    assert_int_equal(p.max_wait, 0);
+    assert_int_equal(p.close_after, 0);
+    assert_int_equal(p.resume_after, 0);
+
+    memset(&rule, 0, sizeof(rule));
+    read_one(&rule, "x-mcp-max-wait", MCP_JSON_NUMBER, "0");
+    p = of;
+    mcp_policy_apply(&p, &rule);
+    assert_int_equal(p.resumable, 0);
+    assert_int_equal(p.close_after, 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_apply)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,753 @@
+
+/* What operators may write, what sections inherit, what becomes of it. */
+
+
+#include "test_env.h"
+
+#include "mcp_setup.h"
+
+
+#define KEY      "0123456789abcdef0123456789abcdef"
+#define CATALOG  "{\"tools\":[{\"name\":\"t\",\"inputSchema\":"               \
+                 "{\"type\":\"object\"}}]}"
+
+
+static test_mem_t      tm;
+static char            error[MCP_SETUP_ERROR_MAX];
+static mcp_endpoint_t  e;
+
+
+static mcp_setup_t *
+setup_new(void)
+{
+    mcp_setup_t  *s;
+
+    s = mcp_setup_create(&tm.mem);
+    assert_non_null(s);
+
+    return s;
+}
+
+
+static int
+init(void **state)
+{
+    (void) state;
+
+    test_mem_init(&tm);
+    memset(error, 0x5a, sizeof(error));
+
+    return 0;
+}
+
+
+/* Whatever was made is freed with its setup. */
+static int
+done(void **state)
+{
+    (void) state;
+
+    assert_int_equal(tm.live, 0);
+
+    return 0;
+}
+
+
+static void
+refused(int rc, const char *text)
+{
+    assert_int_equal(rc, MCP_ERR_CONFIG);
+
+    if (strcmp(error, text) != 0) {
+        fail_msg("%s instead of %s", error, text);
+    }
+
+    memset(error, 0x5a, sizeof(error));
+}
+
+
+static void
+taken(int rc)
+{
+    if (rc != MCP_OK) {
+        fail_msg("%d: %s", rc, error);
+    }
+}
+
+
+static void
+endpoint(mcp_setup_t *s)
+{
+    memset(&e, 0x5a, sizeof(e));
+
+    assert_int_equal(mcp_setup_endpoint(s, NULL, mcp_str("own"),
+                                        mcp_str("0.1"), &e),
+                     MCP_OK);
+}
+
+
+static void
+nothing_said(void **state)
+{
+    mcp_keys_t    keys;
+    mcp_setup_t  *s;
+
+    (void) state;
+
+    s = setup_new();
+
+    assert_int_equal(mcp_setup_targets(s), 0);
+
+    memset(&e, 0x5a, sizeof(e));
+    assert_int_equal(mcp_setup_endpoint(s, &keys, mcp_str("own"),
+                                        mcp_str("0.1"), &e),
+                     MCP_OK);
+
+    assert_str_is(e.name, "own");
+    assert_str_is(e.version, "0.1");
+    assert_int_equal(e.title.len, 0);
+    assert_ptr_equal(e.keys, &keys);
+    assert_null(e.catalog);
+    assert_int_equal(e.n_routes, 0);
+    assert_int_equal(e.target, MCP_NO_TARGET);
+    assert_int_equal(e.n_origins, 0);
+    assert_int_equal(e.any_origin, 0);
+    assert_int_equal(e.publish_url.len, 0);
+    assert_int_equal(e.retry, 2000);
+    assert_int_equal(mcp_setup_targets(s), 0);
+    assert_int_equal(mcp_setup_publish_door_token(s).len, 0);
+
+    mcp_setup_free(s);
+}
+
+
+static void
+options(void **state)
+{
+    mcp_setup_t  *s;
+
+    (void) state;
+
+    s = setup_new();
+
+    taken(mcp_setup_option(s, MCP_OPTION_RETRY, mcp_str("3s"), error));
+    refused(mcp_setup_option(s, MCP_OPTION_RETRY, mcp_str("3s"), error),
+            MCP_SETUP_DUPLICATE);
+    refused(mcp_setup_option(s, MCP_OPTION_LINGER, mcp_str("x"), error),
+            "invalid value \"x\": a time is 500ms, 90s or \"1h 30m\"");
+    refused(mcp_setup_option(s, MCP_OPTION_MAX_DEPTH, mcp_str("1"), error),
+            "value must be between 4 and 512");
+
+    endpoint(s);
+    assert_int_equal(e.retry, 3000);
+    assert_int_equal(e.linger, 60000);
+
+    mcp_setup_free(s);
+}
+
+
+static void
+server(void **state)
+{
+    size_t        i;
+    mcp_setup_t  *s;
+
+    static const struct {
+        mcp_str_t    name;
+        mcp_str_t    version;
+        mcp_str_t    title;
+        const char  *error;
+    } bad[] = {
+        { mcp_str(""), mcp_str("1"), { NULL, 0 },
+          "\"\" is empty or not UTF-8" },
+        { { NULL, 0 }, mcp_str("1"), { NULL, 0 },
+          "\"\" is empty or not UTF-8" },
+        { mcp_str("a"), mcp_str(""), { NULL, 0 },
+          "\"\" is empty or not UTF-8" },
+        { mcp_str("a"), mcp_str("1"), mcp_str(""),
+          "\"\" is empty or not UTF-8" },
+        { mcp_str("\xff"), mcp_str("1"), { NULL, 0 },
+          "\"\xff\" is empty or not UTF-8" },
+        { mcp_str("a"), mcp_str("\xc3"), { NULL, 0 },
+          "\"\xc3\" is empty or not UTF-8" },
+        { mcp_str("a"), mcp_str("1"), mcp_str("x\xed\xa0\x80"),
+          "\"x\xed\xa0\x80\" is empty or not UTF-8" }
+    };
+
+    (void) state;
+
+    s = setup_new();
+
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        refused(mcp_setup_server(s, bad[i].name, bad[i].version, bad[i].title,
+                                 error),
+                bad[i].error);
+    }
+
+    taken(mcp_setup_server(s, mcp_str("n\xc3\xa4me"), mcp_str("1"),
+                           mcp_null_str, error));
+    refused(mcp_setup_server(s, mcp_str("b"), mcp_str("2"), mcp_null_str,
+                             error),
+            MCP_SETUP_DUPLICATE);
+
+    endpoint(s);
+    assert_str_is(e.name, "n\xc3\xa4me");
+    assert_str_is(e.version, "1");
+    assert_int_equal(e.title.len, 0);
+
+    mcp_setup_free(s);
+
+    s = setup_new();
+    taken(mcp_setup_server(s, mcp_str("a"), mcp_str("1"), mcp_str("A B"),
+                           error));
+    endpoint(s);
+    assert_str_is(e.title, "A B");
+    mcp_setup_free(s);
+}
+
+
+static void
+keys(void **state)
+{
+    int           i;
+    char          key[64];
+    mcp_keys_t    other;
+    mcp_setup_t  *s;
+
+    (void) state;
+
+    s = setup_new();
+
+    taken(mcp_setup_keys_begin(s, error));
+    refused(mcp_setup_key(s, mcp_str("/k"), mcp_str(" short\n"), error),
+            "key in \"/k\" is shorter than 32 bytes");
+
+    for (i = 0; i < MCP_KEYS_MAX; i++) {
+        snprintf(key, sizeof(key), "%d%s\n", i, KEY);
+        taken(mcp_setup_key(s, mcp_str("/k"), test_str(key), error));
+    }
+
+    refused(mcp_setup_key(s, mcp_str("/k"), mcp_str("x" KEY), error),
+            "more than 8 keys");
+    refused(mcp_setup_keys_begin(s, error), MCP_SETUP_DUPLICATE);
+
+    memset(&other, 0, sizeof(other));
+    assert_int_equal(mcp_keys_add(&other, mcp_str("0" KEY)), MCP_OK);
+
+    assert_int_equal(mcp_setup_endpoint(s, &other, mcp_str("a"),
+                                        mcp_str("1"), &e),
+                     MCP_OK);
+    assert_ptr_not_equal(e.keys, &other);
+    assert_int_equal(e.keys->n, MCP_KEYS_MAX);
+    assert_memory_equal(e.keys->key[0], other.key[0], sizeof(other.key[0]));
+
+    mcp_setup_free(s);
+}
+
+
+static void
+room(void **state)
+{
+    mcp_setup_t  *s, *inner;
+
+    (void) state;
+
+    s = setup_new();
+    inner = setup_new();
+
+    /* 8m, if nothing is said, and as much again */
+
+    assert_int_equal(mcp_setup_fills_zone(s, 64 << 20), 0);
+    assert_int_equal(mcp_setup_fills_zone(s, 32 << 20), 1);
+
+    taken(mcp_setup_option(s, MCP_OPTION_STREAM_BUFFER, mcp_str("64k"),
+                           error));
+    mcp_setup_merge(inner, s);
+    assert_int_equal(mcp_setup_fills_zone(inner, 300 << 10), 0);
+    assert_int_equal(mcp_setup_fills_zone(inner, 256 << 10), 1);
+
+    mcp_setup_free(inner);
+    mcp_setup_free(s);
+}
+
+
+static void
+catalog(void **state)
+{
+    mcp_setup_t  *s;
+
+    (void) state;
+
+    s = setup_new();
+
+    assert_int_equal(mcp_setup_lacks_backend(s), 0);
+
+    refused(mcp_setup_catalog(s, mcp_str("/c.json"), mcp_str("{\n\"x\":1}"),
+                              error),
+            "/c.json: line 2: unknown key \"x\"");
+
+    taken(mcp_setup_catalog(s, mcp_str("/c.json"), mcp_str(CATALOG), error));
+    refused(mcp_setup_catalog(s, mcp_str("/d.json"), mcp_str("{}"), error),
+            MCP_SETUP_DUPLICATE);
+
+    endpoint(s);
+    assert_int_equal(mcp_catalog_has(e.catalog, MCP_CATALOG_TOOLS), 1);
+    assert_int_equal(mcp_catalog_has(e.catalog, MCP_CATALOG_PROMPTS), 0);
+
+    assert_int_equal(mcp_setup_lacks_backend(s), 1);
+    taken(mcp_setup_route(s, mcp_str("x"), mcp_str("@x"), error));
+    assert_int_equal(mcp_setup_lacks_backend(s), 0);
+
+    mcp_setup_free(s);
+
+    s = setup_new();
+    taken(mcp_setup_catalog(s, mcp_str("/c.json"), mcp_str("{}"), error));
+    assert_int_equal(mcp_setup_lacks_backend(s), 0);
+    mcp_setup_free(s);
+
+    s = setup_new();
+    taken(mcp_setup_catalog(s, mcp_str("/c.json"), mcp_str(CATALOG), error));
+    taken(mcp_setup_backend(s, mcp_str("@x"), error));
+    assert_int_equal(mcp_setup_lacks_backend(s), 0);
+    mcp_setup_free(s);
+}
+
+
+static void
+routes(void **state)
+{
+    mcp_setup_t  *s;
+
+    (void) state;
+
+    s = setup_new();
+
+    refused(mcp_setup_route(s, mcp_str(""), mcp_str("@a"), error),
+            "invalid pattern \"\": empty pattern");
+    refused(mcp_setup_route(s, mcp_str("~*"), mcp_str("@a"), error),
+            "invalid pattern \"~*\": empty regular expression");
+
+    taken(mcp_setup_route(s, mcp_str("~^x"), mcp_str("@re"), error));
+    taken(mcp_setup_route(s, mcp_str("~x"), mcp_str("@never"), error));
+    taken(mcp_setup_route(s, mcp_str("x1"), mcp_str("@exact"), error));
+    taken(mcp_setup_route(s, mcp_str("x2"), mcp_str("@default"), error));
+    taken(mcp_setup_route(s, mcp_str("x3"), mcp_str("@exact"), error));
+    taken(mcp_setup_backend(s, mcp_str("@default"), error));
+    refused(mcp_setup_backend(s, mcp_str("@other"), error),
+            MCP_SETUP_DUPLICATE);
+
+    endpoint(s);
+    assert_int_equal(e.n_routes, 5);
+
+    /* each target once, the default first */
+
+    assert_int_equal(mcp_setup_targets(s), 4);
+    assert_int_equal(e.target, 0);
+    assert_str_is(mcp_setup_target(s, 0), "@default");
+
+    /* exact names before expressions, in either the order of the file */
+
+#define goes_to(name, to)                                                     \
+    assert_str_is(mcp_setup_target(s, mcp_endpoint_route(&e, mcp_str(name))), \
+                  to)
+
+    goes_to("x1", "@exact");
+    goes_to("x2", "@default");
+    goes_to("x3", "@exact");
+    goes_to("x4", "@re");
+    goes_to("y", "@default");
+    goes_to("yx", "@never");
+
+    /* made again: the same */
+
+    endpoint(s);
+    assert_int_equal(mcp_setup_targets(s), 4);
+    goes_to("x4", "@re");
+
+    mcp_setup_free(s);
+
+    /* nowhere else */
+
+    s = setup_new();
+    taken(mcp_setup_route(s, mcp_str("a"), mcp_str("@a"), error));
+    endpoint(s);
+    goes_to("a", "@a");
+    assert_int_equal(mcp_endpoint_route(&e, mcp_str("b")), MCP_NO_TARGET);
+    mcp_setup_free(s);
+}
+
+
+static void
+link_origin(void **state)
+{
+    (void) state;
+
+    taken(mcp_setup_link_origin(mcp_str("https://a.example:8443"), error));
+    taken(mcp_setup_link_origin(mcp_str("http://[::1]"), error));
+    taken(mcp_setup_link_origin(mcp_str(""), error));
+
+    refused(mcp_setup_link_origin(mcp_str("https://a.example/"), error),
+            "\"https://a.example/\" is not http:// or https:// and a host, "
+            "with a port or without, and nothing else");
+    assert_int_equal(mcp_setup_link_origin(mcp_str("a b"), error),
+                     MCP_ERR_CONFIG);
+    assert_int_equal(mcp_setup_link_origin(mcp_str("ftp://x"), error),
+                     MCP_ERR_CONFIG);
+}
+
+
+static void
+origins(void **state)
+{
+    size_t        i;
+    mcp_setup_t  *s;
+
+    static const char  *bad[] = {
+        "example.com", "", "NULL", "**", "http:/x", "//x", "~"
+    };
+
+    (void) state;
+
+    s = setup_new();
+
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]) - 1; i++) {
+        assert_int_equal(mcp_setup_origin(s, test_str(bad[i]), error),
+                         MCP_ERR_CONFIG);
+        assert_non_null(strstr(error, "\" is not an origin "
+                               "(scheme://host[:port]), ~regex, null or *"));
+        assert_int_equal(error[0], '"');
+        assert_memory_equal(error + 1, bad[i], strlen(bad[i]));
+    }
+
+    refused(mcp_setup_origin(s, mcp_str("~"), error),
+            "invalid pattern \"~\": empty regular expression");
+
+    taken(mcp_setup_origin(s, mcp_str("https://a.example"), error));
+    taken(mcp_setup_origin(s, mcp_str("~\\.example$"), error));
+    taken(mcp_setup_origin(s, mcp_str("null"), error));
+
+    endpoint(s);
+    assert_int_equal(e.any_origin, 0);
+    assert_int_equal(e.n_origins, 3);
+    assert_int_equal(mcp_match(e.origins[0], mcp_str("https://a.example")), 1);
+    assert_int_equal(mcp_match(e.origins[1], mcp_str("https://b.example")), 1);
+    assert_int_equal(mcp_match(e.origins[2], mcp_str("null")), 1);
+
+    /* "*" goes with others */
+
+    taken(mcp_setup_origin(s, mcp_str("*"), error));
+    taken(mcp_setup_origin(s, mcp_str("*"), error));
+    endpoint(s);
+    assert_int_equal(e.any_origin, 1);
+    assert_int_equal(e.n_origins, 3);
+
+    mcp_setup_free(s);
+}
+
+
+static void
+publish(void **state)
+{
+    mcp_setup_t  *s;
+
+    (void) state;
+
+    s = setup_new();
+
+    taken(mcp_setup_publish_token(s, mcp_str("t"), error));
+    refused(mcp_setup_publish_token(s, mcp_str("t"), error),
+            MCP_SETUP_DUPLICATE);
+    taken(mcp_setup_publish_url(s, mcp_str("http://a/p"), error));
+    refused(mcp_setup_publish_url(s, mcp_str(""), error),
+            MCP_SETUP_DUPLICATE);
+
+    endpoint(s);
+    assert_str_is(e.publish_url, "http://a/p");
+    assert_str_is(mcp_setup_publish_door_token(s), "t");
+
+    mcp_setup_free(s);
+}
+
+
+/* Texts that are longer than an error may be: it has its reason still. */
+static void
+long_texts(void **state)
+{
+    char          text[4096];
+    mcp_str_t     s;
+    mcp_setup_t  *setup;
+
+    (void) state;
+
+    setup = setup_new();
+
+    memset(text, 'a', sizeof(text));
+    s = (mcp_str_t) { text, sizeof(text) };
+
+    assert_int_equal(mcp_setup_origin(setup, s, error), MCP_ERR_CONFIG);
+    assert_non_null(strstr(error, "is not an origin"));
+
+    assert_int_equal(mcp_setup_catalog(setup, s, mcp_str("x"), error),
+                     MCP_ERR_CONFIG);
+    assert_non_null(strstr(error, ": line 1: not valid JSON"));
+
+    taken(mcp_setup_keys_begin(setup, error));
+    assert_int_equal(mcp_setup_key(setup, s, mcp_str("x"), error),
+                     MCP_ERR_CONFIG);
+    assert_non_null(strstr(error, "is shorter than"));
+
+    text[0] = '~';
+    text[sizeof(text) - 1] = '(';
+    assert_int_equal(mcp_setup_route(setup, s, mcp_str("@a"), error),
+                     MCP_ERR_CONFIG);
+    assert_non_null(strstr(error, "\": missing"));
+
+    mcp_setup_free(setup);
+}
+
+
+/* All that a setup can hold, with a number in it. */
+static int
+say_all(mcp_setup_t *s, const char *n)
+{
+    int        rc;
+    char       key[64];
+    mcp_str_t  text;
+
+    text = test_str(n);
+    snprintf(key, sizeof(key), "%s%s", n, KEY);
+
+    rc = mcp_setup_option(s, MCP_OPTION_RETRY, text, error);
+
+    rc = rc ? rc : mcp_setup_server(s, text, text, text, error);
+    rc = rc ? rc : mcp_setup_keys_begin(s, error);
+    rc = rc ? rc : mcp_setup_key(s, mcp_str("/k"), test_str(key), error);
+    rc = rc ? rc : mcp_setup_catalog(s, mcp_str("/c"), mcp_str(CATALOG),
+                                     error);
+    rc = rc ? rc : mcp_setup_backend(s, text, error);
+    rc = rc ? rc : mcp_setup_route(s, mcp_str("~^r"), text, error);
+    rc = rc ? rc : mcp_setup_route(s, mcp_str("x"), text, error);
+    rc = rc ? rc : mcp_setup_origin(s, mcp_str("http://a"), error);
+    rc = rc ? rc : mcp_setup_publish_token(s, text, error);
+    rc = rc ? rc : mcp_setup_publish_url(s, text, error);
+
+    return rc;
+}
+
+
+static void
+is_all(mcp_setup_t *s, const char *n)
+{
+    mcp_keys_t  expected;
+    char        key[64];
+
+    snprintf(key, sizeof(key), "%s%s", n, KEY);
+    memset(&expected, 0, sizeof(expected));
+    assert_int_equal(mcp_keys_add(&expected, test_str(key)), MCP_OK);
+
+    endpoint(s);
+
+    assert_int_equal(e.retry, (uint64_t) (n[0] - '0') * 1000);
+    assert_str_is(e.name, n);
+    assert_str_is(e.version, n);
+    assert_str_is(e.title, n);
+    assert_memory_equal(e.keys->key[0], expected.key[0],
+                        sizeof(expected.key[0]));
+    assert_non_null(e.catalog);
+    assert_int_equal(e.n_routes, 2);
+    assert_int_equal(mcp_setup_targets(s), 1);
+    assert_str_is(mcp_setup_target(s, 0), n);
+    assert_int_equal(e.n_origins, 1);
+    assert_str_is(e.publish_url, n);
+    assert_str_is(mcp_setup_publish_door_token(s), n);
+}
+
+
+static void
+merge(void **state)
+{
+    mcp_setup_t  *outer, *inner, *leaf;
+
+    (void) state;
+
+    outer = setup_new();
+    inner = setup_new();
+    leaf = setup_new();
+
+    /* nothing said: all is inherited, over a level that says nothing */
+
+    taken(say_all(outer, "1"));
+    mcp_setup_merge(inner, outer);
+    mcp_setup_merge(leaf, inner);
+    is_all(leaf, "1");
+    is_all(outer, "1");
+    mcp_setup_free(leaf);
+    mcp_setup_free(inner);
+
+    /* all said: nothing is */
+
+    inner = setup_new();
+    taken(say_all(inner, "2"));
+    mcp_setup_merge(inner, outer);
+    is_all(inner, "2");
+    is_all(outer, "1");
+
+    /* as by a server that makes a third out of two */
+
+    leaf = setup_new();
+    mcp_setup_merge(leaf, inner);
+    mcp_setup_merge(leaf, outer);
+    is_all(leaf, "2");
+
+    mcp_setup_free(outer);
+    mcp_setup_free(inner);
+    mcp_setup_free(leaf);
+}
+
+
+/* What goes together is inherited together, what is empty counts as said. */
+static void
+merge_parts(void **state)
+{
+    mcp_setup_t  *outer, *s;
+
+    (void) state;
+
+    outer = setup_new();
+    taken(say_all(outer, "1"));
+
+    s = setup_new();
+    taken(mcp_setup_server(s, mcp_str("a"), mcp_str("b"), mcp_null_str,
+                           error));
+    taken(mcp_setup_route(s, mcp_str("y"), mcp_str("@y"), error));
+    taken(mcp_setup_origin(s, mcp_str("*"), error));
+    taken(mcp_setup_publish_url(s, mcp_str(""), error));
+    taken(mcp_setup_backend(s, mcp_str(""), error));
+    mcp_setup_merge(s, outer);
+
+    endpoint(s);
+    assert_str_is(e.name, "a");
+    assert_int_equal(e.title.len, 0);
+    assert_int_equal(e.n_routes, 1);
+    assert_int_equal(e.target, MCP_NO_TARGET);
+    assert_int_equal(e.any_origin, 1);
+    assert_int_equal(e.n_origins, 0);
+    assert_int_equal(e.publish_url.len, 0);
+    assert_int_equal(e.retry, 1000);
+    mcp_setup_free(s);
+
+    /* "*" is inherited, and a list takes it back */
+
+    taken(mcp_setup_origin(outer, mcp_str("*"), error));
+    s = setup_new();
+    mcp_setup_merge(s, outer);
+    endpoint(s);
+    assert_int_equal(e.any_origin, 1);
+    assert_int_equal(e.n_origins, 1);
+    mcp_setup_free(s);
+
+    s = setup_new();
+    taken(mcp_setup_origin(s, mcp_str("null"), error));
+    mcp_setup_merge(s, outer);
+    endpoint(s);
+    assert_int_equal(e.any_origin, 0);
+    assert_int_equal(e.n_origins, 1);
+    mcp_setup_free(s);
+
+    mcp_setup_free(outer);
+}
+
+
+/* Nothing of the caller's text is kept. */
+static void
+copies(void **state)
+{
+    char          n[2];
+    mcp_setup_t  *s;
+
+    (void) state;
+
+    s = setup_new();
+    strcpy(n, "3");
+    taken(say_all(s, n));
+    memset(n, 'x', sizeof(n));
+    is_all(s, "3");
+    mcp_setup_free(s);
+}
+
+
+/* Every allocation fails once: nothing breaks, nothing leaks. */
+static void
+allocations_fail(void **state)
+{
+    int            rc;
+    unsigned       failed;
+    unsigned long  n;
+    mcp_setup_t   *s;
+
+    (void) state;
+
+    failed = 0;
+
+    for (n = 1; n < 1000; n++) {
+        test_mem_init(&tm);
+        tm.fail_at = n;
+
+        s = mcp_setup_create(&tm.mem);
+        rc = MCP_ERR_MEMORY;
+
+        if (s) {
+            rc = say_all(s, "1");
+        }
+
+        if (rc == MCP_OK) {
+            rc = mcp_setup_endpoint(s, NULL, mcp_str("a"), mcp_str("b"), &e);
+        }
+
+        if (s) {
+            mcp_setup_free(s);
+        }
+
+        assert_int_equal(tm.live, 0);
+
+        if (tm.failed == 0) {
+            assert_int_equal(rc, MCP_OK);
+            assert_true(failed > 8);
+            return;
+        }
+
+        /* an expression may do without what only makes it faster */
+
+        assert_true(rc == MCP_ERR_MEMORY || rc == MCP_OK);
+        failed += (rc == MCP_ERR_MEMORY);
+    }
+
+    fail();
+}
+
+
+#define test(f)  cmocka_unit_test_setup_teardown(f, init, done)
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(nothing_said),
+        test(options),
+        test(server),
+        test(keys),
+        test(room),
+        test(catalog),
+        test(routes),
+        test(link_origin),
+        test(origins),
+        test(publish),
+        test(long_texts),
+        test(merge),
+        test(merge_parts),
+        test(copies),
+        test(allocations_fail)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,160 @@
+
+/* What of a client's head goes to backends. */
+
+
+#include <ctype.h>
+
+#include "test_env.h"
+
+#include "mcp_forward.h"
+
+
+static const mcp_endpoint_t  none;
+
+
+static void
+skips(void **state)
+{
+    static const char  *skipped[] = {
+        "Accept", "Accept-Encoding", "Connection", "Content-Encoding",
+        "Content-Length", "Content-Type", "Expect", "Host", "HTTP2-Settings",
+        "If-Match", "If-Modified-Since", "If-None-Match", "If-Range",
+        "If-Unmodified-Since", "Keep-Alive", "Last-Event-ID",
+        "Mcp-Session-Id", "Proxy-Connection", "Range", "TE", "Trailer",
+        "Transfer-Encoding", "Upgrade"
+    };
+
+    static const char  *passed[] = {
+        "", "x", "Authorization2", "Cookie2", "User-Agent", "Accept-Language",
+        "MCP-Protocol-Version", "X-Forwarded-For", "Origin", "Hos", "Hosts",
+        "T", "Te_", "If-Unmodified-Since-", "If-Unmodified-Sinc"
+    };
+
+    char    name[64];
+    size_t  i, k;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(skipped) / sizeof(skipped[0]); i++) {
+        assert_int_equal(mcp_origin_skips(&none, test_str(skipped[i])), 1);
+
+        for (k = 0; skipped[i][k]; k++) {
+            name[k] = (char) tolower((unsigned char) skipped[i][k]);
+        }
+
+        assert_int_equal(mcp_origin_skips(&none, (mcp_str_t) { name, k }), 1);
+
+        /* no prefix of it */
+
+        assert_int_equal(mcp_origin_skips(&none, (mcp_str_t) { name, k - 1 }), 0);
+    }
+
+    for (i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
+        assert_int_equal(mcp_origin_skips(&none, test_str(passed[i])), 0);
+    }
+
+    assert_int_equal(mcp_origin_skips(&none, mcp_null_str), 0);
+}
+
+
+/* Programs that make variables of headers take "_" for "-". */
+static void
+mimics(void **state)
+{
+    (void) state;
+
+    assert_int_equal(mcp_origin_skips(&none, mcp_str("Mcp_Principal")), 1);
+    assert_int_equal(mcp_origin_skips(&none, mcp_str("mcp-publish_url")), 1);
+    assert_int_equal(mcp_origin_skips(&none, mcp_str("MCP_X")), 1);
+
+    assert_int_equal(mcp_origin_skips(&none, mcp_str("Mcp-Name")), 0);
+    assert_int_equal(mcp_origin_skips(&none, mcp_str("mcp_")), 0);
+    assert_int_equal(mcp_origin_skips(&none, mcp_str("mcpx_y")), 0);
+    assert_int_equal(mcp_origin_skips(&none, mcp_str("x_mcp")), 0);
+}
+
+
+/* What is sent itself is not passed on besides. */
+static void
+headers(void **state)
+{
+    size_t  i;
+
+    (void) state;
+
+    assert_int_equal(mcp_origin_n_headers, 2);
+    assert_str_is(mcp_origin_headers[0].name, "Content-Type");
+    assert_str_is(mcp_origin_headers[0].value, "application/json");
+    assert_str_is(mcp_origin_headers[1].name, "Accept");
+    assert_str_is(mcp_origin_headers[1].value,
+                  "application/json, text/event-stream, "
+                  "application/x-ndjson");
+
+    for (i = 0; i < mcp_origin_n_headers; i++) {
+        assert_int_equal(mcp_origin_skips(&none, mcp_origin_headers[i].name), 1);
+    }
+}
+
+
+/* Who the client is, and by what it proves it, is for this server. */
+static void
+secrets(void **state)
+{
+    static const struct {
+        const char  *name;
+        int          cookie;
+        int          variable;
+    } cases[] = {
+        { "Authorization", 0, 0 },
+        { "authorization", 0, 0 },
+        { "Proxy-Authorization", 0, 0 },
+        { "Cookie", 1, 0 },
+        { "HTTP_AUTHORIZATION", 0, 1 },
+        { "HTTP_PROXY_AUTHORIZATION", 0, 1 },
+        { "REDIRECT_HTTP_AUTHORIZATION", 0, 1 },
+        { "REDIRECT_REDIRECT_HTTP_COOKIE", 1, 1 },
+        { "HTTP_COOKIE", 1, 1 }
+    };
+
+    int             skipped;
+    size_t          i, k;
+    mcp_endpoint_t  endpoint;
+
+    (void) state;
+
+    memset(&endpoint, 0, sizeof(endpoint));
+
+    for (k = 0; k < 4; k++) {
+        endpoint.pass_authorization = k & 1;
+        endpoint.pass_cookie = k >> 1 & 1;
+
+        for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+            skipped = cases[i].variable
+                ? mcp_origin_skips_variable(&endpoint, test_str(cases[i].name))
+                : mcp_origin_skips(&endpoint, test_str(cases[i].name));
+
+            assert_int_equal(skipped, cases[i].cookie ? !endpoint.pass_cookie
+                                              : !endpoint.pass_authorization);
+        }
+    }
+
+    assert_int_equal(mcp_origin_skips_variable(&none, mcp_str("HTTP_X")), 0);
+    assert_int_equal(mcp_origin_skips_variable(&none, mcp_str("HTTP_")), 0);
+    assert_int_equal(mcp_origin_skips_variable(&none, mcp_str("COOKIE")), 0);
+    assert_int_equal(mcp_origin_skips_variable(&none, mcp_str("REDIRECT_")), 0);
+    assert_int_equal(mcp_origin_skips_variable(&none, mcp_null_str), 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(skips),
+        cmocka_unit_test(mimics),
+        cmocka_unit_test(secrets),
+        cmocka_unit_test(headers)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,144 @@
+
+/* What says the same, however it is spelled. */
+
+
+#include "test_env.h"
+#include "http/mcp_id.h"
+
+
+/* A row says one thing in all ways, rows say different things. */
+static const char *const  rows[][6] = {
+    { "0", "-0", "0.0", "0e7", "-0.000E-3" },
+    { "7", "7.0", "70e-1", "0.7E1", "0.0007e+4", "7e0" },
+    { "-7", "-7.00", "-70e-1" },
+    { "70", "7e1", "7.0e1", "700E-1" },
+    { "0.7", "7e-1", "0.70" },
+    { "9007199254740993", "9007199254740993.0", "9.007199254740993e15" },
+    { "9007199254740992" },
+    { "1e400", "10e399" },
+    { "1e-400" },
+    { "\"7\"", "\"\\u0037\"" },
+    { "\"7e0\"" },
+    { "\"\"" },
+    { "\"a/b\"", "\"a\\/b\"", "\"\\u0061/b\"", "\"a\\u002Fb\"", "\"a\\u002fb\"" },
+    { "\"A/b\"" },
+    { "\"\\\"\"", "\"\\u0022\"" },
+    { "\"\\u00e9\"", "\"\xc3\xa9\"" },
+    { "\"\\ud83d\\ude00\"", "\"\xf0\x9f\x98\x80\"" },
+    { "\"\\n\"", "\"\\u000a\"", "\"\\u000A\"" },
+    { "null" },
+    { "" }
+};
+
+#define ROWS  (sizeof(rows) / sizeof(rows[0]))
+
+
+static mcp_str_t
+text(size_t i, size_t k)
+{
+    return (mcp_str_t) { rows[i][k], strlen(rows[i][k]) };
+}
+
+
+static void
+test_same(void **state)
+{
+    size_t         i, k, m, n;
+    test_mem_t     tm;
+    unsigned char  a[MCP_DIGEST_LEN], b[MCP_DIGEST_LEN];
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    for (i = 0; i < ROWS; i++) {
+        for (k = 0; k < 6 && rows[i][k]; k++) {
+            assert_int_equal(mcp_id_digest(&tm.mem, mcp_str("p"),
+                                           text(i, k), a), MCP_OK);
+
+            for (m = 0; m < ROWS; m++) {
+                for (n = 0; n < 6 && rows[m][n]; n++) {
+                    assert_int_equal(mcp_id_digest(&tm.mem, mcp_str("p"),
+                                                   text(m, n), b), MCP_OK);
+
+                    if (mcp_id_same(&tm.mem, text(i, k), text(m, n))
+                        != (i == m)
+                        || (memcmp(a, b, MCP_DIGEST_LEN) == 0) != (i == m))
+                    {
+                        fail_msg("%s, %s", rows[i][k], rows[m][n]);
+                    }
+                }
+            }
+        }
+    }
+
+    assert_int_equal(tm.live, 0);
+}
+
+
+/* A number may be as long as a message. */
+static void
+test_long(void **state)
+{
+    char        *zeros;
+    size_t       n;
+    mcp_str_t    number;
+    test_mem_t   tm;
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    n = 100000;
+    zeros = malloc(n);
+    assert_non_null(zeros);
+    memset(zeros, '0', n);
+    zeros[0] = '1';
+    number = (mcp_str_t) { zeros, n };
+
+    assert_true(mcp_id_same(&tm.mem, number, mcp_str("1e99999")));
+    assert_false(mcp_id_same(&tm.mem, number, mcp_str("1e99998")));
+
+    memcpy(zeros, "1e", 2);
+    memset(zeros + 2, '9', n - 2);
+    assert_false(mcp_id_same(&tm.mem, number, mcp_str("1")));
+
+    free(zeros);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+test_no_memory(void **state)
+{
+    test_mem_t     tm;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    tm.fail_at = 1;
+    assert_int_equal(mcp_id_digest(&tm.mem, mcp_null_str,
+                                   mcp_str("\"\\u0061\""), key),
+                     MCP_ERR_MEMORY);
+    tm.fail_at = 1;
+    assert_int_equal(mcp_id_digest(&tm.mem, mcp_null_str, mcp_str("7"),
+                                   key), MCP_ERR_MEMORY);
+    tm.fail_at = 1;
+    assert_false(mcp_id_same(&tm.mem, mcp_str("7"), mcp_str("7e0")));
+    assert_int_equal(tm.live, 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_same),
+        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_no_memory)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,420 @@
+
+/* Ids and events as bytes; the decoder, with each input cut everywhere. */
+
+
+#include "test_env.h"
+#include "http/mcp_sse.h"
+
+
+static const unsigned char  stream[MCP_STREAM_ID_LEN] = {
+    0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
+    0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff
+};
+
+#define STREAM  "ABEiM0RVZneImaq7zN3u_w"
+
+
+static void
+test_print(void **state)
+{
+    char  text[256], *end;
+
+    (void) state;
+
+    end = mcp_stream_id_print(text, stream);
+    assert_int_equal(end - text, MCP_STREAM_TEXT_LEN);
+    assert_memory_equal(text, STREAM, MCP_STREAM_TEXT_LEN);
+
+    end = mcp_event_id_print(text, stream, UINT64_MAX);
+    assert_int_equal(end - text, MCP_EVENT_ID_MAX);
+
+    end = mcp_sse_event_head(text, stream, 7);
+    assert_str_is(((mcp_str_t) { text, (size_t) (end - text) }),
+                  "id: " STREAM ".7\ndata: ");
+
+    end = mcp_sse_event_head(text, stream, UINT64_MAX);
+    assert_true((size_t) (end - text) + 2 <= mcp_sse_event_size(0));
+
+    end = mcp_sse_priming(text, stream, 0, 0);
+    assert_str_is(((mcp_str_t) { text, (size_t) (end - text) }),
+                  "id: " STREAM ".0\ndata: \n\n");
+
+    end = mcp_sse_priming(text, stream, 1, 3000);
+    assert_str_is(((mcp_str_t) { text, (size_t) (end - text) }),
+                  "id: " STREAM ".1\nretry: 3000\ndata: \n\n");
+
+    end = mcp_sse_priming(text, stream, UINT64_MAX, UINT64_MAX);
+    assert_true((size_t) (end - text) <= MCP_SSE_PRIMING_MAX);
+
+    end = mcp_sse_retry(text, UINT64_MAX);
+    assert_str_is(((mcp_str_t) { text, (size_t) (end - text) }),
+                  "retry: 18446744073709551615\n\n");
+    assert_true((size_t) (end - text) <= MCP_SSE_RETRY_MAX);
+}
+
+
+static const struct {
+    const char  *text;
+    int          rc;
+    uint64_t     seq;
+} ids[] = {
+    { STREAM ".0", MCP_OK, 0 },
+    { STREAM ".42", MCP_OK, 42 },
+    { STREAM ".9223372036854775807", MCP_OK, INT64_MAX },
+    { STREAM ".9223372036854775808", MCP_ERR_SYNTAX, 0 },
+    { STREAM ".18446744073709551616", MCP_ERR_SYNTAX, 0 },
+    { STREAM ".042", MCP_ERR_SYNTAX, 0 },
+    { STREAM ".00", MCP_ERR_SYNTAX, 0 },
+    { STREAM ".-1", MCP_ERR_SYNTAX, 0 },
+    { STREAM ".+1", MCP_ERR_SYNTAX, 0 },
+    { STREAM ".1 ", MCP_ERR_SYNTAX, 0 },
+    { STREAM ". 1", MCP_ERR_SYNTAX, 0 },
+    { STREAM ".", MCP_ERR_SYNTAX, 0 },
+    { STREAM, MCP_ERR_SYNTAX, 0 },
+    { STREAM "-1", MCP_ERR_SYNTAX, 0 },
+    { STREAM "A.1", MCP_ERR_SYNTAX, 0 },
+    { "ABEiM0RVZneImaq7zN3u_.1", MCP_ERR_SYNTAX, 0 },
+    { "ABEiM0RVZneImaq7zN3u_x.1", MCP_ERR_SYNTAX, 0 },     /* not canonical */
+    { "ABEiM0RVZneImaq7zN3u/w.1", MCP_ERR_SYNTAX, 0 },
+    { "", MCP_ERR_SYNTAX, 0 },
+    { ".", MCP_ERR_SYNTAX, 0 },
+};
+
+
+static void
+test_parse(void **state)
+{
+    size_t         i;
+    uint64_t       seq;
+    unsigned char  id[MCP_STREAM_ID_LEN];
+
+    (void) state;
+
+    for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+        seq = 0;
+        assert_int_equal(mcp_event_id_parse(test_str(ids[i].text), id, &seq),
+                         ids[i].rc);
+
+        if (ids[i].rc == MCP_OK) {
+            assert_true(seq == ids[i].seq);
+            assert_memory_equal(id, stream, sizeof(id));
+        }
+    }
+
+    assert_int_equal(mcp_stream_id_parse(mcp_str(STREAM), id), MCP_OK);
+    assert_memory_equal(id, stream, sizeof(id));
+    assert_int_equal(mcp_stream_id_parse(mcp_str(STREAM "A"), id),
+                     MCP_ERR_SYNTAX);
+    assert_int_equal(mcp_stream_id_parse(mcp_null_str, id), MCP_ERR_SYNTAX);
+}
+
+
+/* events: what comes out, one after the other, '|' behind each. */
+static const struct {
+    const char  *in;
+    const char  *events;
+    const char  *at_end;       /* what mcp_sse_decoder_end() adds */
+} streams[] = {
+    { "", "", NULL },
+    { "data: a\n\n", "a|", NULL },
+    { "data: a\r\n\r\n", "a|", NULL },
+    { "data: a\r\r", "a|", NULL },
+    { "data: a\r\n\ndata: b\n\r\n", "a|b|", NULL },
+    { "data: a\r\rdata: b\r\n\r\ndata: c\n\n", "a|b|c|", NULL },
+    { "data:a\n\n", "a|", NULL },
+    { "data:  a \n\n", " a |", NULL },
+    { "data: a\ndata: b\n\n", "a\nb|", NULL },
+    { "data\ndata\n\n", "\n|", NULL },
+    { "data: a\ndata\n\n", "a\n|", NULL },
+    { "data: a:b\n\n", "a:b|", NULL },
+
+    /* events without data */
+    { "data\n\n", "", NULL },
+    { "data:\n\ndata: \n\ndata: a\n\n", "a|", NULL },
+    { "id: 1\nretry: 5\ndata: \n\ndata: a\n\n", "a|", NULL },
+    { "\n\n\r\r\n\ndata: a\n\n\n\n", "a|", NULL },
+    { "event: x\n\ndata: a\n\n", "a|", NULL },
+
+    /* comments, other fields, near misses */
+    { ":\n\n: data: x\ndata: a\n:\n\n", "a|", NULL },
+    { "event: message\nid: 4\nfoo: bar\nfoo\ndata: a\n\n", "a|", NULL },
+    { "datax: a\n\ndata : a\n\n data: a\n\nDATA: a\n\n", "", NULL },
+    { "dat: x\n\ndat\n\nd\n\n", "", NULL },
+
+    /* the mark is skipped once, and only there */
+    { "\xef\xbb\xbf" "data: a\n\n", "a|", NULL },
+    { "\xef\xbb\xbf\xef\xbb\xbf" "data: a\n\n", "", NULL },
+    { "\n\xef\xbb\xbf" "data: a\n\n", "", NULL },
+    { "\xef\xbb" "data: a\n\ndata: b\n\n", "b|", NULL },
+    { "\xef\xbb\xbf\n\ndata: b\n\n", "b|", NULL },
+
+    /* the end */
+    { "data: a\n\ndata: b\n", "a|", "b" },
+    { "data: a\n\ndata: b", "a|", "b" },
+    { "data: a\r", "", "a" },
+    { "data: a\ndata: b", "", "a\nb" },
+    { "data: a\nid: 3", "", "a" },
+    { "data: a\n\nid: 3\n", "a|", NULL },
+    { "data: a\n\ndata:", "a|", NULL },
+    { "data: a\n\n:", "a|", NULL },
+    { "\xef\xbb\xbf" "data: a", "", "a" },
+};
+
+
+/* Decodes in pieces of n bytes, the first one of "first" bytes. */
+static void
+decode(const char *in, size_t first, size_t n, mcp_buf_t *out,
+    mcp_sse_decoder_t *d)
+{
+    int         rc;
+    char       *copy;
+    size_t      len, part, consumed;
+    mcp_str_t   data;
+
+    len = strlen(in);
+    part = first;
+
+    while (len > 0) {
+        part = part < len ? part : len;
+
+        /* of its own, so that reading too far shows */
+        copy = malloc(part);
+        memcpy(copy, in, part);
+
+        rc = mcp_sse_decode(d, copy, part, &consumed, &data);
+
+        assert_true(consumed <= part);
+
+        if (rc == MCP_OK) {
+            assert_true(data.len > 0);
+            mcp_buf_str(out, data);
+            mcp_buf_lit(out, "|");
+
+        } else {
+            assert_int_equal(rc, MCP_AGAIN);
+            assert_int_equal(consumed, part);
+        }
+
+        free(copy);
+
+        in += consumed;
+        len -= consumed;
+        part = n;
+    }
+}
+
+
+static void
+check_stream(size_t i, size_t first, size_t n, const mcp_mem_t *mem)
+{
+    mcp_buf_t          out;
+    mcp_str_t          data;
+    mcp_sse_decoder_t  d;
+
+    mcp_buf_init(&out, mem, 10000);
+    mcp_sse_decoder_init(&d, mem, 1000);
+
+    decode(streams[i].in, first, n, &out, &d);
+
+    if (strlen(streams[i].events) != out.len
+        || (out.len && memcmp(streams[i].events, out.data, out.len) != 0))
+    {
+        fail_msg("stream %u cut at %u: %.*s", (unsigned) i, (unsigned) first,
+                 (int) out.len, out.len ? out.data : "");
+    }
+
+    if (streams[i].at_end != NULL) {
+        assert_int_equal(mcp_sse_decoder_end(&d, &data), MCP_OK);
+        assert_str_is(data, streams[i].at_end);
+    }
+
+    assert_int_equal(mcp_sse_decoder_end(&d, &data), MCP_DONE);
+    assert_int_equal(mcp_sse_decoder_end(&d, &data), MCP_DONE);
+
+    mcp_sse_decoder_free(&d);
+    mcp_buf_free(&out);
+}
+
+
+static void
+test_decode(void **state)
+{
+    size_t      i, cut, len;
+    test_mem_t  tm;
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    for (i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
+        len = strlen(streams[i].in);
+
+        for (cut = 1; cut <= len; cut++) {
+            check_stream(i, cut, len, &tm.mem);
+        }
+
+        check_stream(i, 1, 1, &tm.mem);
+        check_stream(i, 2, 2, &tm.mem);
+        check_stream(i, 3, 3, &tm.mem);
+
+        assert_int_equal(tm.live, 0);
+    }
+}
+
+
+static void
+test_consumed(void **state)
+{
+    size_t             consumed;
+    mcp_str_t          data;
+    test_mem_t         tm;
+    mcp_sse_decoder_t  d;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mcp_sse_decoder_init(&d, &tm.mem, 1000);
+
+    assert_int_equal(mcp_sse_decode(&d, "data: a\n\ndata: b\r\n\r\nx", 21,
+                                    &consumed, &data), MCP_OK);
+    assert_int_equal(consumed, 9);
+    assert_str_is(data, "a");
+
+    assert_int_equal(mcp_sse_decode(&d, "data: b\r\n\r\nx", 12, &consumed,
+                                    &data), MCP_OK);
+    assert_int_equal(consumed, 11);
+    assert_str_is(data, "b");
+
+    assert_int_equal(mcp_sse_decode(&d, NULL, 0, &consumed, &data),
+                     MCP_AGAIN);
+    assert_int_equal(consumed, 0);
+
+    mcp_sse_decoder_free(&d);
+    assert_int_equal(tm.live, 0);
+}
+
+
+/* The limit is on data, wherever the input is cut, and it stays. */
+static void
+test_limit(void **state)
+{
+    int                rc;
+    char               in[64];
+    size_t             n, i, len, step, consumed;
+    mcp_str_t          data;
+    test_mem_t         tm;
+    mcp_sse_decoder_t  d;
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    for (n = 15; n <= 17; n++) {
+        len = (size_t) snprintf(in, sizeof(in), "data: %.*s\ndata: 1234567\n\n",
+                                (int) n - 8, "abcdefghijklmnop");
+
+        for (step = 1; step <= len; step++) {
+            mcp_sse_decoder_init(&d, &tm.mem, 16);
+
+            for (i = 0, rc = MCP_AGAIN; i < len && rc == MCP_AGAIN; i += step) {
+                rc = mcp_sse_decode(&d, in + i, step < len - i ? step : len - i,
+                                    &consumed, &data);
+            }
+
+            assert_int_equal(rc, n <= 16 ? MCP_OK : MCP_ERR_LIMIT);
+
+            if (rc != MCP_OK) {
+                assert_int_equal(mcp_sse_decode(&d, "\n", 1, &consumed,
+                                                &data), MCP_ERR_LIMIT);
+                assert_int_equal(mcp_sse_decoder_end(&d, &data),
+                                 MCP_ERR_LIMIT);
+            }
+
+            mcp_sse_decoder_free(&d);
+        }
+    }
+
+    /* a line that never ends */
+
+    mcp_sse_decoder_init(&d, &tm.mem, 16);
+
+    for (i = 0, rc = MCP_AGAIN; rc == MCP_AGAIN; i++) {
+        rc = mcp_sse_decode(&d, ":::", 3, &consumed, &data);
+        assert_true(i < 20);
+    }
+
+    assert_int_equal(rc, MCP_ERR_LIMIT);
+    mcp_sse_decoder_free(&d);
+
+    /* one that came at once, ended or not */
+
+    memset(in, ':', sizeof(in));
+    mcp_sse_decoder_init(&d, &tm.mem, 16);
+    assert_int_equal(mcp_sse_decode(&d, in, sizeof(in), &consumed, &data),
+                     MCP_ERR_LIMIT);
+    mcp_sse_decoder_free(&d);
+
+    in[63] = '\n';
+    mcp_sse_decoder_init(&d, &tm.mem, 16);
+    assert_int_equal(mcp_sse_decode(&d, in, sizeof(in), &consumed, &data),
+                     MCP_ERR_LIMIT);
+    mcp_sse_decoder_free(&d);
+
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+test_memory(void **state)
+{
+    int                 rc;
+    size_t              k, i, consumed;
+    mcp_str_t           data;
+    test_mem_t          tm;
+    mcp_sse_decoder_t   d;
+    static const char   in[] = "data: first\ndata: second\n\ndata: third";
+
+    (void) state;
+
+    for (k = 1; /* void */ ; k++) {
+        test_mem_init(&tm);
+        tm.fail_at = k;
+
+        mcp_sse_decoder_init(&d, &tm.mem, 100000);
+
+        for (i = 0, rc = MCP_AGAIN; i < sizeof(in) - 1 && rc >= 0; i++) {
+            rc = mcp_sse_decode(&d, in + i, 1, &consumed, &data);
+        }
+
+        if (rc >= 0) {
+            rc = mcp_sse_decoder_end(&d, &data);
+        }
+
+        assert_int_equal(rc, tm.failed ? MCP_ERR_MEMORY : MCP_OK);
+
+        mcp_sse_decoder_free(&d);
+        assert_int_equal(tm.live, 0);
+
+        if (tm.failed == 0) {
+            break;
+        }
+    }
+
+    assert_true(k > 2);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_print),
+        cmocka_unit_test(test_parse),
+        cmocka_unit_test(test_decode),
+        cmocka_unit_test(test_consumed),
+        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,279 @@
+
+/* Strings, iterators, look-ups, UTF-8. */
+
+
+#include "test_env.h"
+#include "json/mcp_json.h"
+
+
+static void
+test_iter(void **state)
+{
+    int                n;
+    mcp_str_t          key;
+    mcp_json_iter_t    iter;
+    mcp_json_value_t   value;
+    static const char  *const keys[] = {
+        "\"a\"", "\"b\\\"\"", "\"\"", "\"d\"", "\"e\"", "\"f\""
+    };
+    static const struct {
+        mcp_json_type_e   type;
+        const char       *raw;
+    } values[] = {
+        { MCP_JSON_NUMBER, "1" },
+        { MCP_JSON_STRING, "\"}]\\\\\"" },
+        { MCP_JSON_ARRAY, "[ {\"x\":\"]\"}, 2 ]" },
+        { MCP_JSON_OBJECT, "{ }" },
+        { MCP_JSON_BOOL, "true" },
+        { MCP_JSON_NULL, "null" },
+    };
+    static const char  object[] =
+        " { \"a\" :1,\"b\\\"\": \"}]\\\\\" , \"\":[ {\"x\":\"]\"}, 2 ],"
+        "\"d\":{ },\n\"e\":true\t,\"f\":null} ";
+    static const char  array[] =
+        "[1,\"}]\\\\\" , [ {\"x\":\"]\"}, 2 ],{ },\ntrue\t,null ]";
+
+    (void) state;
+
+    mcp_json_iter_init(&iter, mcp_str(object));
+
+    for (n = 0; mcp_json_iter_next(&iter, &key, &value); n++) {
+        assert_true(n < 6);
+        assert_str_is(key, keys[n]);
+        assert_int_equal(value.type, values[n].type);
+        assert_str_is(value.raw, values[n].raw);
+    }
+
+    assert_int_equal(n, 6);
+    assert_false(mcp_json_iter_next(&iter, &key, &value));
+
+    mcp_json_iter_init(&iter, mcp_str(array));
+
+    for (n = 0; mcp_json_iter_next(&iter, NULL, &value); n++) {
+        assert_true(n < 6);
+        assert_int_equal(value.type, values[n].type);
+        assert_str_is(value.raw, values[n].raw);
+    }
+
+    assert_int_equal(n, 6);
+
+    mcp_json_iter_init(&iter, mcp_str("{}"));
+    assert_false(mcp_json_iter_next(&iter, NULL, &value));
+    mcp_json_iter_init(&iter, mcp_str("[ ]"));
+    assert_false(mcp_json_iter_next(&iter, NULL, &value));
+    mcp_json_iter_init(&iter, mcp_str("12"));
+    assert_false(mcp_json_iter_next(&iter, NULL, &value));
+    mcp_json_iter_init(&iter, mcp_null_str);
+    assert_false(mcp_json_iter_next(&iter, NULL, &value));
+}
+
+
+static void
+test_get(void **state)
+{
+    mcp_json_value_t  object = {
+        MCP_JSON_OBJECT,
+        mcp_str("{\"a\":{\"b\":1},\"b\":2,\"\\u0063\":\"x\",\"\":[]}")
+    };
+    mcp_json_value_t  string = { MCP_JSON_STRING, mcp_str("\"{}\"") };
+    mcp_json_value_t  none = { MCP_JSON_NONE, mcp_null_str };
+    mcp_json_value_t  value;
+
+    (void) state;
+
+    value = mcp_json_get(&object, mcp_str("b"));
+    assert_int_equal(value.type, MCP_JSON_NUMBER);
+    assert_str_is(value.raw, "2");
+
+    assert_str_is(mcp_json_get(&object, mcp_str("c")).raw, "\"x\"");
+    assert_str_is(mcp_json_get(&object, mcp_null_str).raw, "[]");
+
+    value = mcp_json_get(&object, mcp_str("a"));
+    assert_str_is(mcp_json_get(&value, mcp_str("b")).raw, "1");
+
+    assert_int_equal(mcp_json_get(&object, mcp_str("B")).type, MCP_JSON_NONE);
+    assert_int_equal(mcp_json_get(&string, mcp_str("b")).type, MCP_JSON_NONE);
+    assert_int_equal(mcp_json_get(&none, mcp_str("b")).type, MCP_JSON_NONE);
+}
+
+
+static const struct {
+    const char  *raw;
+    const char  *text;
+    size_t       len;          /* if it holds a NUL */
+} strings[] = {
+    { "\"\"", "", 0 },
+    { "\"abc\"", "abc", 0 },
+    { "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\/\b\f\n\r\t", 0 },
+    { "\"a\\nb\"", "a\nb", 0 },
+    { "\"\\u0041\\u00e9\\u20AC\\uD83D\\uDE00z\"",
+      "A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z", 0 },
+    { "\"\\uDBFF\\uDFFF\\ud800\\udc00\"",
+      "\xf4\x8f\xbf\xbf\xf0\x90\x80\x80", 0 },
+    { "\"\\ud800\"", "\xef\xbf\xbd", 0 },
+    { "\"\\udc00x\"", "\xef\xbf\xbdx", 0 },
+    { "\"\\ud800\\u0041\"", "\xef\xbf\xbd" "A", 0 },
+    { "\"\\ud800\\ud800\\udc00\"", "\xef\xbf\xbd\xf0\x90\x80\x80", 0 },
+    { "\"\\ud800\\n\"", "\xef\xbf\xbd\n", 0 },
+    { "\"\\ud800\\\\u0041\"", "\xef\xbf\xbd\\u0041", 0 },
+    { "\"a\\u0000b\"", "a\0b", 3 },
+    { "\"\xe2\x82\xac\\t\xe2\x82\xac\"", "\xe2\x82\xac\t\xe2\x82\xac", 0 },
+};
+
+
+static void
+test_unescape(void **state)
+{
+    size_t        i;
+    mcp_str_t     out, text;
+    test_mem_t    tm;
+    mcp_arena_t   arena;
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    for (i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
+        mcp_arena_init(&arena, &tm.mem);
+
+        text.data = strings[i].text;
+        text.len = strings[i].len ? strings[i].len : strlen(strings[i].text);
+
+        assert_int_equal(mcp_json_unescape(&arena, test_str(strings[i].raw),
+                                           &out), MCP_OK);
+        assert_true(mcp_str_eq(out, text));
+        assert_true(mcp_utf8_valid(out));
+
+        assert_true(mcp_json_str_eq(test_str(strings[i].raw), text));
+        assert_false(mcp_json_str_eq(test_str(strings[i].raw),
+                                     mcp_str("abd")));
+
+        if (text.len > 0) {
+            text.len--;
+            assert_false(mcp_json_str_eq(test_str(strings[i].raw), text));
+        }
+
+        mcp_arena_destroy(&arena);
+
+        if (strchr(strings[i].raw, '\\') == NULL) {
+            assert_ptr_equal(out.data, strings[i].raw + 1);
+
+        } else {
+            tm.fail_at = 1;
+            mcp_arena_init(&arena, &tm.mem);
+            assert_int_equal(mcp_json_unescape(&arena,
+                                               test_str(strings[i].raw),
+                                               &out), MCP_ERR_MEMORY);
+        }
+    }
+
+    assert_false(mcp_json_str_eq(mcp_str("12"), mcp_str("12")));
+    assert_false(mcp_json_str_eq(mcp_null_str, mcp_null_str));
+    assert_false(mcp_json_str_eq(mcp_str("\"a\\n\""), mcp_str("a\\n")));
+    assert_true(mcp_json_str_eq(mcp_str("\"\""), mcp_null_str));
+
+    /* for an absent value */
+
+    assert_int_equal(mcp_json_unescape(&arena, mcp_null_str, &out), MCP_OK);
+    assert_int_equal(out.len, 0);
+
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+test_add_line(void **state)
+{
+    mcp_buf_t   buf;
+    test_mem_t  tm;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mcp_buf_init(&buf, &tm.mem, 20);
+
+    mcp_json_add_line(&buf, mcp_str("{\r\n \"a\\n\":\n1}"));
+    mcp_json_add_line(&buf, mcp_null_str);
+    assert_str_is(((mcp_str_t) { buf.data, buf.len }), "{   \"a\\n\": 1}");
+
+    mcp_json_add_line(&buf, mcp_str("[1,2,3,4]"));
+    assert_int_equal(buf.failed, MCP_ERR_LIMIT);
+
+    mcp_buf_free(&buf);
+    assert_int_equal(tm.live, 0);
+}
+
+
+/* Every code point there is, and what its neighbours would be. */
+static void
+test_utf8(void **state)
+{
+    int        n, valid;
+    char       p[4], q[4];
+    uint32_t   c;
+
+    (void) state;
+
+    assert_true(mcp_utf8_valid(mcp_null_str));
+
+    for (c = 0; c < 0x200000; c++) {
+        if (c < 0x80) {
+            p[0] = (char) c;
+            n = 1;
+
+        } else if (c < 0x800) {
+            p[0] = (char) (0xc0 | c >> 6);
+            n = 2;
+
+        } else if (c < 0x10000) {
+            p[0] = (char) (0xe0 | c >> 12);
+            p[1] = (char) (0x80 | (c >> 6 & 0x3f));
+            n = 3;
+
+        } else {
+            p[0] = (char) (0xf0 | c >> 18);
+            p[1] = (char) (0x80 | (c >> 12 & 0x3f));
+            p[2] = (char) (0x80 | (c >> 6 & 0x3f));
+            n = 4;
+        }
+
+        if (n > 1) {
+            p[n - 1] = (char) (0x80 | (c & 0x3f));
+        }
+
+        valid = c <= 0x10ffff && !(c >= 0xd800 && c <= 0xdfff);
+
+        if (valid && (mcp_utf8_print(q, c) != q + n
+                      || memcmp(p, q, (size_t) n) != 0))
+        {
+            fail_msg("U+%X, printed", (unsigned) c);
+        }
+
+        if (mcp_utf8_valid((mcp_str_t) { p, (size_t) n }) != valid) {
+            fail_msg("U+%X", (unsigned) c);
+        }
+
+        if (n > 1 && mcp_utf8_valid((mcp_str_t) { p, (size_t) n - 1 })) {
+            fail_msg("U+%X, cut off", (unsigned) c);
+        }
+    }
+
+    assert_true(mcp_utf8_valid(mcp_str("12345678\xc3\xa9" "12345678")));
+    assert_false(mcp_utf8_valid(mcp_str("1234567812345678\xc3")));
+    assert_false(mcp_utf8_valid(mcp_str("1234567\xff" "12345678")));
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_iter),
+        cmocka_unit_test(test_get),
+        cmocka_unit_test(test_unescape),
+        cmocka_unit_test(test_add_line),
+        cmocka_unit_test(test_utf8),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,315 @@
+
+/* The canonical digest of params: what it takes for the same, and what not. */
+
+
+#include "test_env.h"
+
+#include "rpc/mcp_digest.h"
+
+
+#define DEPTH  32
+
+#define ITEMS(array)  (sizeof(array) / sizeof(array[0]))
+
+
+static test_mem_t  tm;
+
+
+static void
+digest(const char *params, unsigned char out[MCP_DIGEST_LEN])
+{
+    assert_int_equal(mcp_digest_params(&tm.mem, test_str(params), DEPTH, out),
+                     MCP_OK);
+}
+
+
+static int
+same(const char *a, const char *b)
+{
+    unsigned char  one[MCP_DIGEST_LEN], two[MCP_DIGEST_LEN];
+
+    digest(a, one);
+    digest(b, two);
+
+    return memcmp(one, two, MCP_DIGEST_LEN) == 0;
+}
+
+
+/* Rows of texts that are the same among themselves, and of no other row. */
+static void
+check(const char *const (*rows)[6], size_t n)
+{
+    size_t  i, j, k;
+
+    for (i = 0; i < n; i++) {
+        for (k = 1; k < 6 && rows[i][k]; k++) {
+            if (!same(rows[i][0], rows[i][k])) {
+                fail_msg("%s is not %s", rows[i][0], rows[i][k]);
+            }
+        }
+
+        for (j = 0; j < i; j++) {
+            if (same(rows[i][0], rows[j][0])) {
+                fail_msg("%s is %s", rows[i][0], rows[j][0]);
+            }
+        }
+    }
+}
+
+
+static int
+setup(void **state)
+{
+    (void) state;
+
+    test_mem_init(&tm);
+
+    return 0;
+}
+
+
+static int
+teardown(void **state)
+{
+    (void) state;
+
+    assert_int_equal(tm.live, 0);
+
+    return 0;
+}
+
+
+static void
+members_in_any_order(void **state)
+{
+    static const char *const  rows[][6] = {
+        { "{\"name\":\"a\",\"arguments\":{\"x\":1,\"y\":[{\"p\":1,\"q\":2}]}}",
+          "{\"arguments\":{\"y\":[{\"q\":2,\"p\":1}],\"x\":1},\"name\":\"a\"}",
+          " {\n\"name\" : \"a\" ,\t\"arguments\":{ \"x\":1,\r\"y\":[ {\"p\":1"
+          " ,\"q\":2} ] } } " },
+        { "{\"name\":\"a\",\"arguments\":{\"x\":1,\"y\":[{\"p\":2,\"q\":1}]}}" },
+        { "{\"a\":1,\"b\":2,\"c\":3}", "{\"c\":3,\"b\":2,\"a\":1}",
+          "{\"b\":2,\"c\":3,\"a\":1}" },
+        { "{\"a\":1,\"b\":3,\"c\":2}" },
+        { "{\"ab\":1,\"a\":2,\"\":3}", "{\"\":3,\"a\":2,\"ab\":1}" },
+        { "{\"a\":[1,2]}" }, { "{\"a\":[2,1]}" }, { "{\"a\":[[1],2]}" },
+        { "{\"a\":[1,[2]]}" }, { "{\"a\":[12]}" }, { "{\"a\":[]}" },
+        { "{\"a\":{}}" }, { "{\"a\":[[]]}" }, { "{\"a\":\"\"}" },
+        { "{\"a\":{\"b\":1},\"c\":2}" }, { "{\"a\":{\"b\":1,\"c\":2}}" }
+    };
+
+    (void) state;
+
+    check(rows, ITEMS(rows));
+}
+
+
+/* Who reads the first of two sees something else than who reads the last. */
+static void
+members_of_one_name(void **state)
+{
+    static const char *const  rows[][6] = {
+        { "{\"a\":1,\"a\":2,\"b\":3}", "{\"b\":3,\"a\":1,\"a\":2}",
+          "{\"a\":1,\"b\":3,\"\\u0061\":2}" },
+        { "{\"a\":2,\"a\":1,\"b\":3}" },
+        { "{\"a\":1,\"b\":3}" }
+    };
+
+    (void) state;
+
+    check(rows, ITEMS(rows));
+}
+
+
+static void
+strings_in_any_spelling(void **state)
+{
+    static const char *const  rows[][6] = {
+        { "{\"k\":\"a/b\"}", "{\"k\":\"a\\/b\"}", "{\"\\u006b\":\"a/b\"}",
+          "{\"k\":\"\\u0061\\u002Fb\"}" },
+        { "{\"k\":\"\xc3\xa9\"}", "{\"k\":\"\\u00e9\"}", "{\"k\":\"\\u00E9\"}" },
+        { "{\"k\":\"e\xcc\x81\"}" },
+        { "{\"k\":\"\xf0\x9f\x90\xa6\"}", "{\"k\":\"\\ud83d\\udc26\"}" },
+        { "{\"k\":\"\\n\\t\\b\\f\\r\\\"\\\\\"}",
+          "{\"k\":\"\\u000a\\u0009\\u0008\\u000c\\u000d\\u0022\\u005c\"}" },
+        { "{\"k\":\"\\u0000\"}" }, { "{\"k\":\"\\u0000\\u0000\"}" },
+        { "{\"k\":\"\\\\n\"}" }, { "{\"k\":\"A\"}" }, { "{\"K\":\"A\"}" },
+        { "{\"k\":\"1\"}" }, { "{\"k\":1}" }, { "{\"k\":\"#1e0;\"}" },
+        { "{\"k\":true}" }, { "{\"k\":\"true\"}" }, { "{\"k\":false}" },
+        { "{\"k\":null}" }, { "{\"k\":\"n\"}" }, { "{\"k\":0}" },
+        { "{\"k\":\"ab\",\"l\":\"c\"}" }, { "{\"k\":\"a\",\"l\":\"bc\"}" }
+    };
+
+    (void) state;
+
+    check(rows, ITEMS(rows));
+}
+
+
+static void
+numbers_in_any_spelling(void **state)
+{
+    static const char *const  rows[][6] = {
+        { "{\"k\":3}", "{\"k\":3.0}", "{\"k\":3.000}", "{\"k\":30e-1}",
+          "{\"k\":0.3E+1}", "{\"k\":0.003e3}" },
+        { "{\"k\":-3}", "{\"k\":-3.0}", "{\"k\":-30e-01}" },
+        { "{\"k\":0}", "{\"k\":-0}", "{\"k\":0.00}", "{\"k\":-0e5}",
+          "{\"k\":0e99999999999999999999}" },
+        { "{\"k\":100}", "{\"k\":1e2}", "{\"k\":1E+02}", "{\"k\":10.0e1}",
+          "{\"k\":1e0000000000000000000000002}" },
+        { "{\"k\":1000}" }, { "{\"k\":10}" }, { "{\"k\":1}" },
+        { "{\"k\":0.1}", "{\"k\":1e-1}", "{\"k\":0.10}" },
+        { "{\"k\":0.01}" }, { "{\"k\":1.01}", "{\"k\":101e-2}" },
+        { "{\"k\":11}" }, { "{\"k\":110}", "{\"k\":1.1e2}" },
+        { "{\"k\":9007199254740993}", "{\"k\":9007199254740993.0}" },
+        { "{\"k\":9007199254740992}" },
+        { "{\"k\":0.1000000000000000055511151231257827}" },
+        { "{\"k\":1e400}", "{\"k\":10e399}" }, { "{\"k\":1e401}" },
+        { "{\"k\":1e-400}" },
+        { "{\"k\":1e999999999999999}", "{\"k\":10e999999999999998}" },
+        { "{\"k\":1e1000000000000000}" },
+        { "{\"k\":1e99999999999999999999999}" },
+        { "{\"k\":-1e99999999999999999999999}" }
+    };
+
+    (void) state;
+
+    check(rows, ITEMS(rows));
+}
+
+
+static void
+what_is_left_out(void **state)
+{
+    static const char *const  rows[][6] = {
+        { "{\"a\":1}", "{\"a\":1,\"_meta\":{\"x\":1}}",
+          "{\"inputResponses\":{},\"a\":1,\"requestState\":\"s\"}",
+          "{\"resumeToken\":\"t\",\"_m\\u0065ta\":2,\"a\":1}" },
+        { "", "{}", "{\"_meta\":{}}", " { } " },
+        { "{\"a\":{\"_meta\":1}}" }, { "{\"a\":{}}" },
+        { "{\"a\":{\"resumeToken\":\"t\"}}" }, { "{\"meta\":1}" },
+        { "{\"resumetoken\":1}" }
+    };
+
+    (void) state;
+
+    check(rows, ITEMS(rows));
+}
+
+
+static void
+depth_is_limited(void **state)
+{
+    size_t         i;
+    char           text[600];
+    unsigned char  out[MCP_DIGEST_LEN];
+
+    (void) state;
+
+    strcpy(text, "{\"a\":");
+
+    for (i = 0; i < 31; i++) {
+        strcat(text, i % 2 ? "[" : "{\"a\":");
+    }
+
+    strcat(text, "1");
+
+    while (i-- > 0) {
+        strcat(text, i % 2 ? "]" : "}");
+    }
+
+    strcat(text, "}");
+
+    assert_int_equal(mcp_digest_params(&tm.mem, test_str(text), 32, out),
+                     MCP_OK);
+    assert_int_equal(mcp_digest_params(&tm.mem, test_str(text), 31, out),
+                     MCP_ERR_LIMIT);
+    assert_int_equal(mcp_digest_params(&tm.mem, mcp_str("{}"), 1, out),
+                     MCP_OK);
+    assert_int_equal(mcp_digest_params(&tm.mem, mcp_str("{}"), 0, out),
+                     MCP_ERR_LIMIT);
+}
+
+
+/* Many members, in orders that are worst for some ways to sort. */
+static void
+many_members(void **state)
+{
+    int            i, n;
+    char          *text[3], *p[3];
+    unsigned char  out[3][MCP_DIGEST_LEN];
+
+    (void) state;
+
+    n = 5000;
+
+    for (i = 0; i < 3; i++) {
+        text[i] = malloc((size_t) n * 16 + 16);
+        assert_non_null(text[i]);
+        p[i] = text[i] + sprintf(text[i], "{");
+    }
+
+    for (i = 0; i < n; i++) {
+        p[0] += sprintf(p[0], "%s\"%d\":%d", i ? "," : "", i, i);
+        p[1] += sprintf(p[1], "%s\"%d\":%d", i ? "," : "", n - 1 - i,
+                        n - 1 - i);
+        p[2] += sprintf(p[2], "%s\"%d\":%d", i ? "," : "", i * 7 % n,
+                        i * 7 % n);
+    }
+
+    for (i = 0; i < 3; i++) {
+        strcpy(p[i], "}");
+        digest(text[i], out[i]);
+        assert_memory_equal(out[0], out[i], MCP_DIGEST_LEN);
+        free(text[i]);
+    }
+}
+
+
+static void
+memory_may_fail(void **state)
+{
+    int            rc;
+    size_t         k;
+    unsigned char  out[MCP_DIGEST_LEN];
+
+    static const char  text[] =
+        "{\"a\\u0062\":\"c\\u0064\",\"b\":[{\"x\\n\":1.50},null]}";
+
+    (void) state;
+
+    for (k = 1; k < 100; k++) {
+        tm.failed = 0;
+        tm.fail_at = k;
+        rc = mcp_digest_params(&tm.mem, mcp_str(text), DEPTH, out);
+        tm.fail_at = 0;
+        assert_int_equal(tm.live, 0);
+
+        if (tm.failed == 0) {
+            break;
+        }
+
+        assert_int_equal(rc, MCP_ERR_MEMORY);
+    }
+
+    assert_int_equal(rc, MCP_OK);
+    assert_in_range(k, 2, 99);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(members_in_any_order),
+        cmocka_unit_test(members_of_one_name),
+        cmocka_unit_test(strings_in_any_spelling),
+        cmocka_unit_test(numbers_in_any_spelling),
+        cmocka_unit_test(what_is_left_out),
+        cmocka_unit_test(depth_is_limited),
+        cmocka_unit_test(many_members),
+        cmocka_unit_test(memory_may_fail)
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

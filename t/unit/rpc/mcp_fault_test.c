@@ -1,0 +1,233 @@
+
+/* The table is whole, and what it writes is a JSON-RPC error response. */
+
+
+#include "test_env.h"
+#include "rpc/mcp_fault.h"
+#include "rpc/mcp_rpc.h"
+
+
+static const struct {
+    mcp_fault_e  fault;
+    int          status;
+    int          code;
+} faults[] = {
+    { MCP_FAULT_METHOD_NOT_ALLOWED, 405, -32000 },
+    { MCP_FAULT_NOT_ACCEPTABLE, 406, -32000 },
+    { MCP_FAULT_MEDIA_TYPE, 415, -32000 },
+    { MCP_FAULT_BODY_TOO_LARGE, 413, -32000 },
+    { MCP_FAULT_ORIGIN, 403, -32000 },
+    { MCP_FAULT_REVISION, 400, -32000 },
+    { MCP_FAULT_SESSION_ABSENT, 400, -32000 },
+    { MCP_FAULT_SESSION_UNKNOWN, 404, -32001 },
+    { MCP_FAULT_EVENT_ID_MALFORMED, 400, -32000 },
+    { MCP_FAULT_EVENT_ID_UNKNOWN, 404, -32000 },
+    { MCP_FAULT_EVENT_PURGED, 404, -32000 },
+    { MCP_FAULT_LINK, 404, -32000 },
+    { MCP_FAULT_LINK_INPUT, 400, -32600 },
+    { MCP_FAULT_LINK_ANSWERS, 400, -32600 },
+    { MCP_FAULT_STORE_FULL, 503, -32000 },
+    { MCP_FAULT_TOO_MANY_STREAMS, 429, -32000 },
+    { MCP_FAULT_TOO_MANY_VALUES, 429, -32000 },
+    { MCP_FAULT_FORBIDDEN, 403, -32000 },
+    { MCP_FAULT_CALL_UNKNOWN, 404, -32004 },
+    { MCP_FAULT_CALL_EARLY, 503, -32000 },
+    { MCP_FAULT_BAD_REQUEST, 400, -32000 },
+    { MCP_FAULT_PARSE, 400, -32700 },
+    { MCP_FAULT_TOO_DEEP, 400, -32700 },
+    { MCP_FAULT_INVALID_REQUEST, 400, -32600 },
+    { MCP_FAULT_BATCH, 400, -32600 },
+    { MCP_FAULT_BATCH_SIZE, 400, -32600 },
+    { MCP_FAULT_ID, 400, -32600 },
+    { MCP_FAULT_METHOD_UNKNOWN, 200, -32601 },
+    { MCP_FAULT_PARAMS, 200, -32602 },
+    { MCP_FAULT_TOOL_UNKNOWN, 200, -32602 },
+    { MCP_FAULT_PROMPT_UNKNOWN, 200, -32602 },
+    { MCP_FAULT_RESOURCE_UNKNOWN, 200, -32002 },
+    { MCP_FAULT_CURSOR, 200, -32602 },
+    { MCP_FAULT_LOG_LEVEL, 200, -32602 },
+    { MCP_FAULT_RESUME_TOKEN, 200, -32602 },
+    { MCP_FAULT_RESUME_PURGED, 200, -32602 },
+    { MCP_FAULT_RESUME_BATCH, 200, -32600 },
+    { MCP_FAULT_BACKEND_FAILED, 200, -32603 },
+    { MCP_FAULT_BACKEND_TIMEOUT, 200, -32603 },
+    { MCP_FAULT_BACKEND_OUTPUT, 200, -32603 },
+    { MCP_FAULT_BACKEND_TOO_LARGE, 200, -32603 },
+    { MCP_FAULT_NO_BACKEND, 200, -32603 },
+    { MCP_FAULT_CALL_FULL, 200, -32603 },
+    { MCP_FAULT_CALL_LIMIT, 200, -32603 },
+    { MCP_FAULT_OWNER_DIED, 200, -32603 },
+    { MCP_FAULT_INTERNAL, 500, -32603 },
+};
+
+
+static void
+test_table(void **state)
+{
+    size_t              i;
+    const mcp_fault_t  *f;
+
+    (void) state;
+
+    assert_int_equal(sizeof(faults) / sizeof(faults[0]), MCP_FAULT_COUNT - 1);
+
+    for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        f = mcp_fault(faults[i].fault);
+        assert_int_equal(f->status, faults[i].status);
+        assert_int_equal(f->code, faults[i].code);
+        assert_true(strlen(f->message) > 0);
+
+        /* it is written unescaped */
+        assert_null(strpbrk(f->message, "\"\\\n"));
+    }
+
+    assert_non_null(mcp_fault(MCP_FAULT_NONE));
+    assert_ptr_equal(mcp_fault(MCP_FAULT_COUNT),
+                     mcp_fault(MCP_FAULT_INTERNAL));
+    assert_ptr_equal(mcp_fault((mcp_fault_e) -1),
+                     mcp_fault(MCP_FAULT_INTERNAL));
+}
+
+
+static const struct {
+    const char   *id;
+    mcp_fault_e   fault;
+    const char   *detail;
+    const char   *data;
+    const char   *text;
+} writes[] = {
+    { "", MCP_FAULT_SESSION_UNKNOWN, "", "",
+      "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32001,"
+      "\"message\":\"Session not found\"}}" },
+    { "17", MCP_FAULT_TOOL_UNKNOWN, "a\"b", "",
+      "{\"jsonrpc\":\"2.0\",\"id\":17,\"error\":{\"code\":-32602,"
+      "\"message\":\"Unknown tool: a\\\"b\"}}" },
+    { "\"x\"", MCP_FAULT_RESOURCE_UNKNOWN, "", "{\"uri\":\"file:///a\"}",
+      "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"error\":{\"code\":-32002,"
+      "\"message\":\"Resource not found\","
+      "\"data\":{\"uri\":\"file:///a\"}}}" },
+};
+
+
+static void
+test_write(void **state)
+{
+    size_t      i;
+    mcp_buf_t   buf;
+    test_mem_t  tm;
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    for (i = 0; i < sizeof(writes) / sizeof(writes[0]); i++) {
+        mcp_buf_init(&buf, &tm.mem, 1000);
+        mcp_fault_write(&buf, test_str(writes[i].id), writes[i].fault,
+                        test_str(writes[i].detail), test_str(writes[i].data));
+
+        assert_int_equal(buf.failed, MCP_OK);
+        assert_str_is(((mcp_str_t) { buf.data, buf.len }), writes[i].text);
+
+        mcp_buf_free(&buf);
+    }
+
+    /* short of room, it says so */
+
+    mcp_buf_init(&buf, &tm.mem, 60);
+    mcp_fault_write(&buf, mcp_str("1"), MCP_FAULT_PARSE, mcp_null_str,
+                    mcp_null_str);
+    assert_int_equal(buf.failed, MCP_ERR_LIMIT);
+    mcp_buf_free(&buf);
+
+    assert_int_equal(tm.live, 0);
+}
+
+
+/* By their ids, refusals of a resumption would be the ends of calls. */
+static void
+test_refused(void **state)
+{
+    size_t      i;
+    mcp_buf_t   buf;
+    test_mem_t  tm;
+
+    static const struct {
+        mcp_fault_e  fault;
+        const char  *text;
+    } cases[] = {
+        { MCP_FAULT_RESUME_TOKEN,
+          "{\"code\":-32602,\"message\":\"Unknown or expired resume token\"," },
+        { MCP_FAULT_RESUME_PURGED,
+          "{\"code\":-32602,\"message\":\"Events no longer available\"," },
+        { MCP_FAULT_RESUME_BATCH,
+          "{\"code\":-32600,\"message\":\"Invalid Request: a stream in a "
+          "batch\"," }
+    };
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char  expected[256];
+
+        mcp_buf_init(&buf, &tm.mem, 1000);
+        mcp_fault_write(&buf, mcp_str("7"), cases[i].fault, mcp_null_str,
+                        mcp_null_str);
+        snprintf(expected, sizeof(expected), "{\"jsonrpc\":\"2.0\",\"id\":7,"
+                 "\"error\":%s\"data\":{\"resume\":\"refused\"}}}",
+                 cases[i].text);
+        assert_str_is(((mcp_str_t) { buf.data, buf.len }), expected);
+        mcp_buf_free(&buf);
+    }
+
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+test_round_trip(void **state)
+{
+    int          fault;
+    mcp_buf_t    buf;
+    mcp_rpc_t    msg;
+    test_mem_t   tm;
+    mcp_arena_t  arena;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mcp_arena_init(&arena, &tm.mem);
+
+    for (fault = MCP_FAULT_NONE + 1; fault < MCP_FAULT_COUNT; fault++) {
+        mcp_buf_init(&buf, &tm.mem, 1000);
+        mcp_fault_write(&buf, mcp_str("-0"), (mcp_fault_e) fault,
+                        mcp_str("\n\"\\\x01"), mcp_str("[1]"));
+
+        assert_int_equal(mcp_rpc_parse(&arena,
+                                       (mcp_str_t) { buf.data, buf.len }, 8,
+                                       &msg), MCP_OK);
+        assert_int_equal(msg.kind, MCP_RPC_ERROR);
+        assert_str_is(msg.id, "-0");
+
+        mcp_arena_reset(&arena);
+        mcp_buf_free(&buf);
+    }
+
+    mcp_arena_destroy(&arena);
+    assert_int_equal(tm.live, 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_write),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_round_trip),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

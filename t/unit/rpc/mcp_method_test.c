@@ -1,0 +1,151 @@
+
+/* The table of methods has a row for each and finds it. */
+
+
+#include "test_env.h"
+
+#include "rpc/mcp_method.h"
+
+
+static void
+methods_are_found(void **state)
+{
+    static const struct {
+        const char    *name;
+        mcp_method_e   id;
+        int            notification;
+        int            list_kind;
+        int            want;
+    } cases[] = {
+        { "initialize", MCP_METHOD_INITIALIZE,
+          0, -1, MCP_BACKEND_PLAIN },
+        { "ping", MCP_METHOD_PING,
+          0, -1, MCP_BACKEND_PLAIN },
+        { "tools/list", MCP_METHOD_TOOLS_LIST,
+          0, MCP_CATALOG_TOOLS, MCP_BACKEND_PLAIN },
+        { "tools/call", MCP_METHOD_TOOLS_CALL,
+          0, -1, MCP_BACKEND_TOOL },
+        { "prompts/list", MCP_METHOD_PROMPTS_LIST,
+          0, MCP_CATALOG_PROMPTS, MCP_BACKEND_PLAIN },
+        { "prompts/get", MCP_METHOD_PROMPTS_GET,
+          0, -1, MCP_BACKEND_PROMPT },
+        { "resources/list", MCP_METHOD_RESOURCES_LIST,
+          0, MCP_CATALOG_RESOURCES, MCP_BACKEND_PLAIN },
+        { "resources/templates/list", MCP_METHOD_RESOURCES_TEMPLATES_LIST,
+          0, MCP_CATALOG_TEMPLATES, MCP_BACKEND_PLAIN },
+        { "resources/read", MCP_METHOD_RESOURCES_READ,
+          0, -1, MCP_BACKEND_RESOURCE },
+        { "resources/subscribe", MCP_METHOD_RESOURCES_SUBSCRIBE,
+          0, -1, MCP_BACKEND_PLAIN },
+        { "resources/unsubscribe", MCP_METHOD_RESOURCES_UNSUBSCRIBE,
+          0, -1, MCP_BACKEND_PLAIN },
+        { "completion/complete", MCP_METHOD_COMPLETION_COMPLETE,
+          0, -1, MCP_BACKEND_PLAIN },
+        { "logging/setLevel", MCP_METHOD_LOGGING_SET_LEVEL,
+          0, -1, MCP_BACKEND_PLAIN },
+        { "requests/getStatus", MCP_METHOD_REQUESTS_GET_STATUS,
+          0, -1, MCP_BACKEND_PLAIN },
+        { "requests/resume", MCP_METHOD_REQUESTS_RESUME,
+          0, -1, MCP_BACKEND_PLAIN },
+        { "stream/poll", MCP_METHOD_STREAM_POLL,
+          0, -1, MCP_BACKEND_PLAIN },
+        { "stream/poll/all", MCP_METHOD_STREAM_POLL_ALL,
+          0, -1, MCP_BACKEND_PLAIN },
+        { "stream/resume", MCP_METHOD_STREAM_RESUME,
+          0, -1, MCP_BACKEND_PLAIN },
+        { "notifications/initialized", MCP_METHOD_NOTIFICATION_INITIALIZED,
+          1, -1, MCP_BACKEND_PLAIN },
+        { "notifications/cancelled", MCP_METHOD_NOTIFICATION_CANCELLED,
+          1, -1, MCP_BACKEND_PLAIN },
+        { "notifications/progress", MCP_METHOD_NOTIFICATION_PROGRESS,
+          1, -1, MCP_BACKEND_PLAIN },
+        { "notifications/roots/list_changed",
+          MCP_METHOD_NOTIFICATION_ROOTS_LIST_CHANGED,
+          1, -1, MCP_BACKEND_PLAIN },
+    };
+
+    size_t               i;
+    const mcp_method_t  *m;
+
+    (void) state;
+
+    assert_int_equal(sizeof(cases) / sizeof(cases[0]), MCP_METHOD_COUNT - 1);
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        m = mcp_method_find(test_str(cases[i].name));
+
+        assert_int_equal(m->id, cases[i].id);
+        assert_str_is(m->name, cases[i].name);
+        assert_int_equal(m->notification, cases[i].notification);
+        assert_int_equal(m->list_kind, cases[i].list_kind);
+        assert_int_equal(m->want, cases[i].want);
+        assert_ptr_equal(m, mcp_method(cases[i].id));
+    }
+}
+
+
+static void
+others_are_not(void **state)
+{
+    static const char  *names[] = {
+        "", "Ping", "pin", "pings", "tools/lisT", "tools/list ", "tools",
+        "notifications/message", "sampling/createMessage",
+    };
+
+    size_t               i;
+    const mcp_method_t  *unknown;
+
+    (void) state;
+
+    unknown = mcp_method(MCP_METHOD_UNKNOWN);
+
+    assert_int_equal(unknown->id, MCP_METHOD_UNKNOWN);
+    assert_int_equal(unknown->name.len, 0);
+    assert_int_equal(unknown->notification, 0);
+    assert_int_equal(unknown->list_kind, MCP_METHOD_NO_LIST);
+    assert_int_equal(unknown->want, MCP_BACKEND_PLAIN);
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        assert_ptr_equal(mcp_method_find(test_str(names[i])), unknown);
+    }
+
+    assert_ptr_equal(mcp_method_find(mcp_null_str), unknown);
+    assert_ptr_equal(mcp_method(MCP_METHOD_COUNT), unknown);
+    assert_ptr_equal(mcp_method((mcp_method_e) -1), unknown);
+}
+
+
+static void
+log_levels(void **state)
+{
+    static const char  *names[MCP_LOG_LEVELS] = {
+        "debug", "info", "notice", "warning", "error", "critical", "alert",
+        "emergency",
+    };
+
+    int  i;
+
+    (void) state;
+
+    for (i = 0; i < MCP_LOG_LEVELS; i++) {
+        assert_int_equal(mcp_log_level_find(test_str(names[i])), i);
+    }
+
+    assert_int_equal(mcp_log_level_find(mcp_str("")), -1);
+    assert_int_equal(mcp_log_level_find(mcp_str("warn")), -1);
+    assert_int_equal(mcp_log_level_find(mcp_str("DEBUG")), -1);
+    assert_int_equal(mcp_log_level_find(mcp_str("errors")), -1);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(methods_are_found),
+        cmocka_unit_test(others_are_not),
+        cmocka_unit_test(log_levels),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

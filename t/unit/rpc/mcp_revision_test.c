@@ -1,0 +1,102 @@
+
+/* The table of revisions is complete and says what the revisions say. */
+
+
+#include "test_env.h"
+
+#include "rpc/mcp_revision.h"
+
+
+static void
+revisions_are_found(void **state)
+{
+    static const struct {
+        const char      *name;
+        mcp_revision_e   id;
+        unsigned         batch, priming, polling, elicitation;
+    } cases[] = {
+        { "2025-03-26", MCP_REVISION_2025_03_26, 1, 0, 0, 0 },
+        { "2025-06-18", MCP_REVISION_2025_06_18, 0, 0, 0, 1 },
+        { "2025-11-25", MCP_REVISION_2025_11_25, 0, 1, 1, 1 },
+    };
+
+    size_t                 i;
+    const mcp_revision_t  *r;
+
+    (void) state;
+
+    assert_int_equal(sizeof(cases) / sizeof(cases[0]), MCP_REVISION_COUNT - 1);
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(mcp_revision_find(test_str(cases[i].name)),
+                         cases[i].id);
+
+        r = mcp_revision(cases[i].id);
+
+        assert_str_is(r->name, cases[i].name);
+        assert_int_equal(r->batch, cases[i].batch);
+        assert_int_equal(r->priming, cases[i].priming);
+        assert_int_equal(r->polling, cases[i].polling);
+        assert_int_equal(r->elicitation, cases[i].elicitation);
+    }
+}
+
+
+static void
+others_are_not(void **state)
+{
+    static const char  *names[] = {
+        "", "2024-11-05", "2025-11-2", "2025-11-255", "2025-06-18 ", "latest",
+        "2026-01-01",
+    };
+
+    size_t  i;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        assert_int_equal(mcp_revision_find(test_str(names[i])),
+                         MCP_REVISION_NONE);
+    }
+
+    assert_int_equal(mcp_revision_find(mcp_null_str), MCP_REVISION_NONE);
+}
+
+
+static void
+never_null(void **state)
+{
+    (void) state;
+
+    assert_int_equal(mcp_revision(MCP_REVISION_NONE)->name.len, 0);
+    assert_ptr_equal(mcp_revision((mcp_revision_e) 99),
+                     mcp_revision(MCP_REVISION_NONE));
+    assert_ptr_equal(mcp_revision((mcp_revision_e) -1),
+                     mcp_revision(MCP_REVISION_NONE));
+}
+
+
+/* Tokens carry the numbers: they are for ever. */
+static void
+numbers_are_stable(void **state)
+{
+    (void) state;
+
+    assert_int_equal(MCP_REVISION_2025_03_26, 1);
+    assert_int_equal(MCP_REVISION_2025_06_18, 2);
+    assert_int_equal(MCP_REVISION_2025_11_25, 3);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(revisions_are_found),
+        cmocka_unit_test(others_are_not),
+        cmocka_unit_test(never_null),
+        cmocka_unit_test(numbers_are_stable),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

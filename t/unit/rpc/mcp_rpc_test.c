@@ -1,0 +1,440 @@
+
+/* Messages: their kind, their faults, the id of an answer; batches. */
+
+
+#include "test_env.h"
+#include "rpc/mcp_rpc.h"
+
+
+#define DEPTH  8
+
+#define V  "\"jsonrpc\":\"2.0\","
+
+#define A16   "aaaaaaaaaaaaaaaa"
+#define A64   A16 A16 A16 A16
+#define A254  A64 A64 A64 A16 A16 A16 "aaaaaaaaaaaaaa"
+
+
+static const struct {
+    const char      *text;
+    mcp_rpc_kind_e   kind;
+    mcp_fault_e      fault;
+    const char      *id;       /* raw, "" for none */
+    const char      *method;
+} messages[] = {
+
+    /* what is fine */
+
+    { "{" V "\"id\":1,\"method\":\"ping\"}",
+      MCP_RPC_REQUEST, MCP_FAULT_NONE, "1", "ping" },
+    { " {\"method\":\"ping\" , \"id\" : \"a\\u0062\",\"jsonrpc\":\"2.0\"}\n",
+      MCP_RPC_REQUEST, MCP_FAULT_NONE, "\"a\\u0062\"", "ping" },
+    { "{" V "\"id\":-0,\"method\":\"tools\\/list\",\"params\":{}}",
+      MCP_RPC_REQUEST, MCP_FAULT_NONE, "-0", "tools/list" },
+    { "{" V "\"id\":123456789012345678901234567890,\"method\":\"x\"}",
+      MCP_RPC_REQUEST, MCP_FAULT_NONE, "123456789012345678901234567890",
+      "x" },
+    { "{" V "\"id\":\"\",\"method\":\"x\",\"extra\":[1]}",
+      MCP_RPC_REQUEST, MCP_FAULT_NONE, "\"\"", "x" },
+    { "{" V "\"id\":\"" A254 "\",\"method\":\"x\"}",
+      MCP_RPC_REQUEST, MCP_FAULT_NONE, "\"" A254 "\"", "x" },
+    { "{\"jsonrpc\":\"\\u0032.0\",\"method\":\"n\"}",
+      MCP_RPC_NOTIFICATION, MCP_FAULT_NONE, "", "n" },
+    { "{" V "\"id\":1,\"result\":{}}",
+      MCP_RPC_RESULT, MCP_FAULT_NONE, "1", "" },
+    { "{" V "\"id\":\"x\",\"error\":{\"code\":1,\"message\":\"m\"}}",
+      MCP_RPC_ERROR, MCP_FAULT_NONE, "\"x\"", "" },
+    { "{" V "\"error\":{\"code\":1,\"message\":\"m\"}}",
+      MCP_RPC_ERROR, MCP_FAULT_NONE, "", "" },
+
+    /* not JSON */
+
+    { "", MCP_RPC_INVALID, MCP_FAULT_PARSE, "", "" },
+    { "{" V "\"id\":1,\"method\":\"ping\"",
+      MCP_RPC_INVALID, MCP_FAULT_PARSE, "", "" },
+    { "{" V "\"id\":1,\"id\":1,\"method\":\"ping\"",
+      MCP_RPC_INVALID, MCP_FAULT_PARSE, "", "" },
+    { "{" V "\"id\":1,\"method\":\"\xc0\x80\"}",
+      MCP_RPC_INVALID, MCP_FAULT_PARSE, "", "" },
+    { "{" V "\"id\":1,\"method\":\"x\",\"params\":{\"a\":[[[[[[[1]]]]]]]}}",
+      MCP_RPC_INVALID, MCP_FAULT_TOO_DEEP, "", "" },
+
+    /* no object */
+
+    { "[]", MCP_RPC_INVALID, MCP_FAULT_BATCH, "", "" },
+    { " [{" V "\"id\":1,\"method\":\"x\"}]",
+      MCP_RPC_INVALID, MCP_FAULT_BATCH, "", "" },
+    { "1", MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
+    { "\"x\"", MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
+    { "null", MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
+
+    /* jsonrpc */
+
+    { "{}", MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
+    { "{\"id\":1,\"method\":\"x\"}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"x\"}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{\"jsonrpc\":2.0,\"id\":1,\"method\":\"x\"}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{\"jsonrpc\":\"2.0 \",\"id\":\"y\",\"method\":\"x\"}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "\"y\"", "" },
+
+    /* id */
+
+    { "{" V "\"id\":null,\"method\":\"x\"}",
+      MCP_RPC_INVALID, MCP_FAULT_ID, "", "" },
+    { "{" V "\"id\":1.0,\"method\":\"x\"}",
+      MCP_RPC_INVALID, MCP_FAULT_ID, "", "" },
+    { "{" V "\"id\":1e3,\"method\":\"x\"}",
+      MCP_RPC_INVALID, MCP_FAULT_ID, "", "" },
+    { "{" V "\"id\":1E3,\"method\":\"x\"}",
+      MCP_RPC_INVALID, MCP_FAULT_ID, "", "" },
+    { "{" V "\"id\":true,\"method\":\"x\"}",
+      MCP_RPC_INVALID, MCP_FAULT_ID, "", "" },
+    { "{" V "\"id\":{},\"method\":\"x\"}",
+      MCP_RPC_INVALID, MCP_FAULT_ID, "", "" },
+    { "{" V "\"id\":[1],\"method\":\"x\"}",
+      MCP_RPC_INVALID, MCP_FAULT_ID, "", "" },
+    { "{" V "\"id\":\"" A254 "a\",\"method\":\"x\"}",
+      MCP_RPC_INVALID, MCP_FAULT_ID, "", "" },
+    { "{" V "\"id\":null,\"result\":{}}",
+      MCP_RPC_INVALID, MCP_FAULT_ID, "", "" },
+
+    /* method */
+
+    { "{" V "\"id\":1}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{" V "\"id\":1,\"method\":\"\"}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{" V "\"id\":1,\"method\":7}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{" V "\"id\":1,\"method\":null,\"result\":{}}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+
+    /* params */
+
+    { "{" V "\"id\":1,\"method\":\"x\",\"params\":[]}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{" V "\"id\":1,\"method\":\"x\",\"params\":null}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{" V "\"method\":\"x\",\"params\":\"y\"}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
+
+    /* one of method, result, error */
+
+    { "{" V "\"id\":1,\"method\":\"x\",\"result\":{}}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{" V "\"id\":1,\"method\":\"x\",\"error\":null}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{" V "\"id\":1,\"result\":{},\"error\":{}}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{" V "\"result\":{}}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
+
+    /* both objects */
+
+    { "{" V "\"id\":1,\"result\":null}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{" V "\"id\":1,\"result\":\"x\"}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{" V "\"id\":1,\"result\":[2]}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{" V "\"id\":1,\"error\":null}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{" V "\"id\":1,\"error\":\"x\"}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+
+    /* duplicates, with the id that may still be answered to */
+
+    { "{" V "\"id\":1,\"method\":\"x\",\"method\":\"x\"}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{" V "\"id\":1,\"method\":\"x\",\"id\":1}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
+    { "{" V V "\"id\":1,\"method\":\"x\",\"id\":2}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
+    { "{" V "\"method\":\"x\",\"params\":{\"name\":\"a\",\"n\\u0061me\":1},"
+      "\"id\":5}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "5", "" },
+    { "{" V "\"id\":5,\"method\":\"x\",\"params\":{\"_meta\":{"
+      "\"progressToken\":1,\"progressToken\":2}}}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "5", "" },
+    { "{" V "\"id\":null,\"method\":\"x\",\"method\":\"x\"}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
+
+    /* those that nobody reads are nobody's business */
+
+    { "{" V "\"id\":1,\"method\":\"x\",\"y\":1,\"y\":2,\"params\":{\"y\":1,"
+      "\"y\":2,\"id\":1,\"arguments\":{\"name\":1,\"name\":2}}}",
+      MCP_RPC_REQUEST, MCP_FAULT_NONE, "1", "x" },
+};
+
+
+static void
+test_messages(void **state)
+{
+    char         *copy;
+    size_t        i, len;
+    mcp_rpc_t     msg;
+    test_mem_t    tm;
+    mcp_arena_t   arena;
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    for (i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
+        mcp_arena_init(&arena, &tm.mem);
+
+        len = strlen(messages[i].text);
+        copy = malloc(len ? len : 1);
+        memcpy(copy, messages[i].text, len);
+
+        assert_int_equal(mcp_rpc_parse(&arena, (mcp_str_t) { copy, len },
+                                       DEPTH, &msg), MCP_OK);
+
+        if (msg.kind != messages[i].kind || msg.fault != messages[i].fault) {
+            fail_msg("kind %d, fault %d: %s", msg.kind, msg.fault,
+                     messages[i].text);
+        }
+
+        assert_str_is(msg.id, messages[i].id);
+        assert_str_is(msg.method, messages[i].method);
+
+        free(copy);
+        mcp_arena_destroy(&arena);
+        assert_int_equal(tm.live, 0);
+    }
+}
+
+
+static void
+test_raw(void **state)
+{
+    mcp_rpc_t     msg;
+    test_mem_t    tm;
+    mcp_arena_t   arena;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mcp_arena_init(&arena, &tm.mem);
+
+    assert_int_equal(mcp_rpc_parse(&arena,
+                                   mcp_str("\n {" V "\"method\":\"n\"} \n"),
+                                   DEPTH, &msg), MCP_OK);
+    assert_str_is(msg.raw, "{" V "\"method\":\"n\"}");
+
+    assert_int_equal(mcp_rpc_parse(&arena, mcp_str(" {x "), DEPTH, &msg),
+                     MCP_OK);
+    assert_str_is(msg.raw, " {x ");
+
+    mcp_arena_destroy(&arena);
+}
+
+
+static void
+test_fields(void **state)
+{
+    mcp_rpc_t           msg;
+    test_mem_t          tm;
+    mcp_arena_t         arena;
+    static const char   text[] =
+        "{" V "\"id\":1,\"method\":\"m\",\"params\":{"
+        "\"name\":\"N\",\"uri\":\"U\",\"cursor\":\"C\",\"level\":\"L\","
+        "\"requestId\":7,\"reason\":\"R\",\"protocolVersion\":\"P\","
+        "\"capabilities\":{\"roots\":{}},\"clientInfo\":{\"name\":\"X\"},"
+        "\"arguments\":{\"uri\":\"A\"},"
+        "\"ref\":{\"type\":\"T\",\"name\":\"RN\",\"uri\":\"RU\"},"
+        "\"_meta\":{\"progressToken\":\"PT\",\"name\":1},"
+        "\"progressToken\":9,\"type\":\"no\"}}";
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mcp_arena_init(&arena, &tm.mem);
+
+    assert_int_equal(mcp_rpc_parse(&arena, mcp_str(text), DEPTH, &msg),
+                     MCP_OK);
+    assert_int_equal(msg.kind, MCP_RPC_REQUEST);
+
+    assert_int_equal(msg.params.type, MCP_JSON_OBJECT);
+    assert_str_is(msg.name.raw, "\"N\"");
+    assert_str_is(msg.uri.raw, "\"U\"");
+    assert_str_is(msg.cursor.raw, "\"C\"");
+    assert_str_is(msg.level.raw, "\"L\"");
+    assert_str_is(msg.request_id.raw, "7");
+    assert_str_is(msg.reason.raw, "\"R\"");
+    assert_str_is(msg.protocol_version.raw, "\"P\"");
+    assert_str_is(msg.capabilities.raw, "{\"roots\":{}}");
+    assert_str_is(msg.client_info.raw, "{\"name\":\"X\"}");
+    assert_str_is(msg.arguments.raw, "{\"uri\":\"A\"}");
+    assert_str_is(msg.ref.raw,
+                  "{\"type\":\"T\",\"name\":\"RN\",\"uri\":\"RU\"}");
+    assert_str_is(msg.ref_type.raw, "\"T\"");
+    assert_str_is(msg.ref_name.raw, "\"RN\"");
+    assert_str_is(msg.ref_uri.raw, "\"RU\"");
+    assert_str_is(msg.meta.raw, "{\"progressToken\":\"PT\",\"name\":1}");
+    assert_str_is(msg.progress_token.raw, "\"PT\"");
+    assert_str_is(msg.notify_token.raw, "9");
+
+    assert_int_equal(msg.result.type, MCP_JSON_NONE);
+    assert_int_equal(msg.error.type, MCP_JSON_NONE);
+
+    assert_int_equal(mcp_rpc_parse(&arena,
+                                   mcp_str("{" V "\"id\":1,\"result\":{\"a\":2}}"),
+                                   DEPTH, &msg), MCP_OK);
+    assert_str_is(msg.result.raw, "{\"a\":2}");
+    assert_int_equal(msg.params.type, MCP_JSON_NONE);
+
+    mcp_arena_destroy(&arena);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static const struct {
+    const char   *text;
+    mcp_fault_e   fault;
+    size_t        n;
+    const char   *last;
+} batches[] = {
+    { "[{}]", MCP_FAULT_NONE, 1, "{}" },
+    { " [ 1 , {\"a\":[2]} ,\"x\" ] ", MCP_FAULT_NONE, 3, "\"x\"" },
+    { "[1,2,3,4]", MCP_FAULT_NONE, 4, "4" },
+    { "[[],[[[[[[[]]]]]]]]", MCP_FAULT_NONE, 2, "[[[[[[[]]]]]]]" },
+    { "[1,2,3,4,5]", MCP_FAULT_BATCH_SIZE, 0, NULL },
+    { "[]", MCP_FAULT_INVALID_REQUEST, 0, NULL },
+    { "{}", MCP_FAULT_INVALID_REQUEST, 0, NULL },
+    { "1", MCP_FAULT_INVALID_REQUEST, 0, NULL },
+    { "", MCP_FAULT_PARSE, 0, NULL },
+    { "[{}", MCP_FAULT_PARSE, 0, NULL },
+    { "[1,2,3,4,5", MCP_FAULT_PARSE, 0, NULL },
+    { "[[[[[[[[[[]]]]]]]]]]", MCP_FAULT_TOO_DEEP, 0, NULL },
+};
+
+
+static void
+test_split(void **state)
+{
+    size_t        i, n;
+    mcp_str_t    *items;
+    test_mem_t    tm;
+    mcp_arena_t   arena;
+    mcp_fault_e   fault;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mcp_arena_init(&arena, &tm.mem);
+
+    for (i = 0; i < sizeof(batches) / sizeof(batches[0]); i++) {
+        assert_int_equal(mcp_rpc_split(&arena, test_str(batches[i].text),
+                                       DEPTH, 4, &items, &n, &fault), MCP_OK);
+        assert_int_equal(fault, batches[i].fault);
+        assert_int_equal(n, batches[i].n);
+
+        if (n > 0) {
+            assert_str_is(items[n - 1], batches[i].last);
+        }
+    }
+
+    assert_int_equal(mcp_rpc_split(&arena, mcp_str("[[[]]]"), UINT32_MAX, 1,
+                                   &items, &n, &fault), MCP_OK);
+    assert_int_equal(fault, MCP_FAULT_NONE);
+
+    mcp_arena_destroy(&arena);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+test_is_batch(void **state)
+{
+    (void) state;
+
+    assert_true(mcp_rpc_is_batch(mcp_str("[")));
+    assert_true(mcp_rpc_is_batch(mcp_str(" \t\r\n[x")));
+    assert_false(mcp_rpc_is_batch(mcp_str("{[")));
+    assert_false(mcp_rpc_is_batch(mcp_str("\v[")));
+    assert_false(mcp_rpc_is_batch(mcp_str("  ")));
+    assert_false(mcp_rpc_is_batch(mcp_null_str));
+}
+
+
+static void
+test_memory(void **state)
+{
+    int           rc;
+    size_t        i, k, n;
+    mcp_rpc_t     msg;
+    mcp_str_t    *items;
+    test_mem_t    tm;
+    mcp_arena_t   arena;
+    mcp_fault_e   fault;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
+        for (k = 1; /* void */ ; k++) {
+            test_mem_init(&tm);
+            tm.fail_at = k;
+            mcp_arena_init(&arena, &tm.mem);
+
+            rc = mcp_rpc_parse(&arena, test_str(messages[i].text), DEPTH,
+                               &msg);
+            assert_int_equal(rc, tm.failed ? MCP_ERR_MEMORY : MCP_OK);
+
+            mcp_arena_destroy(&arena);
+            assert_int_equal(tm.live, 0);
+
+            if (tm.failed == 0) {
+                break;
+            }
+        }
+    }
+
+    /* the arena all but full, so that each step needs memory */
+
+    for (k = 1; /* void */ ; k++) {
+        test_mem_init(&tm);
+        mcp_arena_init(&arena, &tm.mem);
+        assert_non_null(mcp_arena_alloc(&arena, 4072));
+        tm.fail_at = k;
+
+        rc = mcp_rpc_parse(&arena,
+                           mcp_str("{" V "\"method\":\"a\\/bcdefghi\"}"),
+                           DEPTH, &msg);
+
+        if (rc == MCP_OK) {
+            rc = mcp_rpc_split(&arena, mcp_str("[1,2]"), DEPTH, 4, &items, &n,
+                               &fault);
+        }
+
+        assert_int_equal(rc, tm.failed ? MCP_ERR_MEMORY : MCP_OK);
+
+        mcp_arena_destroy(&arena);
+        assert_int_equal(tm.live, 0);
+
+        if (tm.failed == 0) {
+            break;
+        }
+    }
+
+    assert_true(k > 2);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_raw),
+        cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_is_batch),
+        cmocka_unit_test(test_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,338 @@
+
+/* Session tokens: whose they are, for how long, and what they carry. */
+
+
+#include "test_env.h"
+
+#include "rpc/mcp_session.h"
+
+
+#define KEY    "0123456789abcdef0123456789abcdef"
+#define OTHER  "fedcba9876543210fedcba9876543210"
+
+#define NOW    1700000000000ULL
+
+
+typedef struct {
+    mcp_keys_t     keys;
+    mcp_session_t  session;
+    char           text[MCP_SESSION_TEXT_MAX];
+    mcp_str_t      token;
+} fixture_t;
+
+
+static void
+fixture_print(fixture_t *f)
+{
+    char  *end;
+
+    end = mcp_session_print(&f->keys, &f->session, f->text);
+    assert_non_null(end);
+    assert_true(end - f->text <= MCP_SESSION_TEXT_MAX);
+
+    f->token.data = f->text;
+    f->token.len = (size_t) (end - f->text);
+}
+
+
+static void
+fixture_init(fixture_t *f)
+{
+    memset(f, 0, sizeof(fixture_t));
+
+    assert_int_equal(mcp_keys_add(&f->keys, mcp_str(KEY)), MCP_OK);
+
+    memset(f->session.id, 0x42, MCP_DIGEST_LEN);
+    assert_int_equal(mcp_principal(mcp_str("alice"), f->session.principal),
+                     MCP_OK);
+    f->session.expires = NOW + 3600 * 1000;
+    f->session.revision = MCP_REVISION_2025_06_18;
+    f->session.capabilities = MCP_CLIENT_ROOTS|MCP_CLIENT_SAMPLING_TOOLS;
+
+    fixture_print(f);
+}
+
+
+static int
+parse(fixture_t *f, uint64_t now, const char *name, mcp_session_t *out)
+{
+    unsigned char  principal[MCP_DIGEST_LEN];
+
+    assert_int_equal(mcp_principal(test_str(name), principal), MCP_OK);
+
+    return mcp_session_parse(&f->keys, f->token, now, principal, out);
+}
+
+
+static void
+session_round_trip(void **state)
+{
+    size_t         i;
+    fixture_t      f;
+    mcp_session_t  out;
+
+    (void) state;
+
+    fixture_init(&f);
+
+    /* as the header must be: visible ASCII */
+
+    assert_int_equal(f.token.len, 76);
+
+    for (i = 0; i < f.token.len; i++) {
+        assert_in_range(f.text[i], 0x21, 0x7e);
+    }
+
+    memset(&out, 0xff, sizeof(out));
+    assert_int_equal(parse(&f, NOW, "alice", &out), MCP_OK);
+
+    assert_memory_equal(out.id, f.session.id, MCP_DIGEST_LEN);
+    assert_memory_equal(out.principal, f.session.principal, MCP_DIGEST_LEN);
+    assert_int_equal(out.expires, f.session.expires);
+    assert_int_equal(out.revision, f.session.revision);
+    assert_int_equal(out.capabilities, f.session.capabilities);
+}
+
+
+static void
+session_expires(void **state)
+{
+    static const struct {
+        uint64_t  expires;
+        uint64_t  now;
+        int       rc;
+    } cases[] = {
+        { NOW, NOW - 1, MCP_OK },
+        { NOW, NOW, MCP_ERR_NOT_FOUND },
+        { NOW, NOW + 1, MCP_ERR_NOT_FOUND },
+        { NOW + 1, NOW + 999, MCP_OK },            /* rounded up */
+        { NOW + 1, NOW + 1000, MCP_ERR_NOT_FOUND },
+        { 0, 0, MCP_ERR_NOT_FOUND },
+        { UINT64_MAX, NOW, MCP_OK },               /* as late as can be */
+        { UINT64_MAX, 4294967294999ULL, MCP_OK },
+        { UINT64_MAX, 4294967295000ULL, MCP_ERR_NOT_FOUND },
+    };
+
+    size_t         i;
+    fixture_t      f;
+    mcp_session_t  out;
+
+    (void) state;
+
+    fixture_init(&f);
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        f.session.expires = cases[i].expires;
+        fixture_print(&f);
+
+        assert_int_equal(parse(&f, cases[i].now, "alice", &out), cases[i].rc);
+    }
+}
+
+
+static void
+session_belongs_to_its_principal(void **state)
+{
+    fixture_t      f;
+    mcp_session_t  out;
+
+    (void) state;
+
+    fixture_init(&f);
+
+    assert_int_equal(parse(&f, NOW, "alice", &out), MCP_OK);
+    assert_int_equal(parse(&f, NOW, "mallory", &out), MCP_ERR_NOT_FOUND);
+    assert_int_equal(parse(&f, NOW, "", &out), MCP_ERR_NOT_FOUND);
+
+    memset(f.session.principal, 0, MCP_DIGEST_LEN);
+    fixture_print(&f);
+
+    assert_int_equal(parse(&f, NOW, "", &out), MCP_OK);
+    assert_int_equal(parse(&f, NOW, "alice", &out), MCP_ERR_NOT_FOUND);
+}
+
+
+static void
+session_of_others(void **state)
+{
+    char           other[MCP_TOKEN_TEXT_MAX], *end;
+    size_t         i;
+    fixture_t      f;
+    mcp_keys_t     keys;
+    mcp_session_t  out;
+    unsigned char  payload[41];
+
+    (void) state;
+
+    fixture_init(&f);
+
+    /* every byte counts */
+
+    for (i = 0; i < f.token.len; i++) {
+        f.text[i] ^= 1;
+        assert_int_equal(parse(&f, NOW, "alice", &out), MCP_ERR_NOT_FOUND);
+        f.text[i] ^= 1;
+    }
+
+    for (i = 0; i < f.token.len; i++) {
+        f.token.len--;
+        assert_int_equal(parse(&f, NOW, "alice", &out), MCP_ERR_NOT_FOUND);
+    }
+
+    /* another key */
+
+    fixture_init(&f);
+    memset(&keys, 0, sizeof(keys));
+    assert_int_equal(mcp_keys_add(&keys, mcp_str(OTHER)), MCP_OK);
+    end = mcp_session_print(&keys, &f.session, f.text);
+    f.token.len = (size_t) (end - f.text);
+    assert_int_equal(parse(&f, NOW, "alice", &out), MCP_ERR_NOT_FOUND);
+
+    /* our signature under what is no session */
+
+    for (i = 0; i <= sizeof(payload); i++) {
+        memset(payload, 0, sizeof(payload));
+        payload[0] = 1;
+        payload[1] = MCP_REVISION_2025_03_26;
+        memset(payload + 4, 0xff, 4);
+
+        end = mcp_token_sign(&f.keys, 's', payload, i, other);
+        f.token.data = other;
+        f.token.len = (size_t) (end - other);
+        assert_int_equal(parse(&f, NOW, "", &out),
+                         i == 40 ? MCP_OK : MCP_ERR_NOT_FOUND);
+    }
+
+    payload[0] = 2;
+    end = mcp_token_sign(&f.keys, 's', payload, 40, other);
+    f.token.len = (size_t) (end - other);
+    assert_int_equal(parse(&f, NOW, "", &out), MCP_ERR_NOT_FOUND);
+
+    payload[0] = 1;
+    payload[1] = MCP_REVISION_COUNT;
+    end = mcp_token_sign(&f.keys, 's', payload, 40, other);
+    f.token.len = (size_t) (end - other);
+    assert_int_equal(parse(&f, NOW, "", &out), MCP_ERR_NOT_FOUND);
+
+    payload[1] = MCP_REVISION_2025_03_26;
+    end = mcp_token_sign(&f.keys, 'p', payload, 40, other);
+    f.token.len = (size_t) (end - other);
+    assert_int_equal(parse(&f, NOW, "", &out), MCP_ERR_NOT_FOUND);
+}
+
+
+static void
+session_needs_a_key(void **state)
+{
+    fixture_t  f;
+
+    (void) state;
+
+    fixture_init(&f);
+    memset(&f.keys, 0, sizeof(f.keys));
+
+    assert_null(mcp_session_print(&f.keys, &f.session, f.text));
+}
+
+
+static void
+capabilities_are_read(void **state)
+{
+    static const struct {
+        const char  *json;
+        unsigned     bits;
+    } cases[] = {
+        { "{}", 0 },
+        { "[]", 0 },
+        { "null", 0 },
+        { "\"sampling\"", 0 },
+        { "{\"roots\":{}}", MCP_CLIENT_ROOTS },
+        { "{\"roots\":{\"listChanged\":true}}", MCP_CLIENT_ROOTS },
+        { "{\"roots\":null}", 0 },
+        { "{\"roots\":true,\"sampling\":1,\"elicitation\":\"x\"}", 0 },
+        { "{\"sampling\":{}}", MCP_CLIENT_SAMPLING },
+        { "{\"sampling\":{\"context\":{}}}", MCP_CLIENT_SAMPLING },
+        { "{\"sampling\":{\"tools\":{}}}",
+          MCP_CLIENT_SAMPLING|MCP_CLIENT_SAMPLING_TOOLS },
+        { "{\"sampling\":{\"tools\":null}}", MCP_CLIENT_SAMPLING },
+        { "{\"tools\":{}}", 0 },
+        { "{\"elicitation\":{}}", MCP_CLIENT_ELICITATION },
+        { "{\"elicitation\":{\"other\":{}}}", MCP_CLIENT_ELICITATION },
+        { "{\"elicitation\":{\"form\":{}}}", MCP_CLIENT_ELICITATION },
+        { "{\"elicitation\":{\"url\":{}}}", MCP_CLIENT_ELICITATION_URL },
+        { "{\"elicitation\":{\"form\":{},\"url\":{}}}",
+          MCP_CLIENT_ELICITATION|MCP_CLIENT_ELICITATION_URL },
+        { "{ \"experimental\":{\"roots\":{}}, \"sampling\" : {} ,"
+          "\"elicitation\":{\"url\": { } } }",
+          MCP_CLIENT_SAMPLING|MCP_CLIENT_ELICITATION_URL },
+        { "{\"resumableRequests\":{}}", MCP_CLIENT_REQUESTS },
+        { "{\"streams\":{}}", MCP_CLIENT_STREAMS },
+        { "{\"resumeTokens\":{}}", MCP_CLIENT_TOKENS },
+        { "{\"experimental\":{\"resumableRequests\":{},\"streams\":{},"
+          "\"resumeTokens\":{}}}",
+          MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS|MCP_CLIENT_TOKENS },
+        { "{\"streams\":true,\"resumableRequests\":null,\"experimental\":"
+          "{\"resumeTokens\":[]}}", 0 },
+        { "{\"experimental\":[],\"roots\":{\"streams\":{}}}",
+          MCP_CLIENT_ROOTS },
+    };
+
+    size_t            i;
+    test_mem_t        tm;
+    mcp_arena_t       scratch;
+    mcp_json_value_t  root;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mcp_arena_init(&scratch, &tm.mem);
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(mcp_json_scan(&scratch, test_str(cases[i].json), 16,
+                                       NULL, 0, &root, NULL, NULL), MCP_OK);
+        assert_int_equal(mcp_session_capabilities(&root), cases[i].bits);
+    }
+
+    memset(&root, 0, sizeof(root));
+    assert_int_equal(mcp_session_capabilities(&root), 0);
+    assert_int_equal(mcp_session_capabilities(NULL), 0);
+
+    mcp_arena_destroy(&scratch);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+principals_differ(void **state)
+{
+    unsigned char  a[MCP_DIGEST_LEN], b[MCP_DIGEST_LEN];
+
+    static const unsigned char  zero[MCP_DIGEST_LEN];
+
+    (void) state;
+
+    assert_int_equal(mcp_principal(mcp_null_str, a), MCP_OK);
+    assert_memory_equal(a, zero, MCP_DIGEST_LEN);
+
+    assert_int_equal(mcp_principal(mcp_str("alice"), a), MCP_OK);
+    assert_int_equal(mcp_principal(mcp_str("Alice"), b), MCP_OK);
+    assert_memory_not_equal(a, b, MCP_DIGEST_LEN);
+    assert_memory_not_equal(a, zero, MCP_DIGEST_LEN);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(session_round_trip),
+        cmocka_unit_test(session_expires),
+        cmocka_unit_test(session_belongs_to_its_principal),
+        cmocka_unit_test(session_of_others),
+        cmocka_unit_test(session_needs_a_key),
+        cmocka_unit_test(capabilities_are_read),
+        cmocka_unit_test(principals_differ),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

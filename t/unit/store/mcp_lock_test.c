@@ -1,0 +1,123 @@
+
+/* mcp_lock.c: exclusion between processes, and death with the lock. */
+
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test_env.h"
+
+#include "mcp_lock.h"
+
+
+typedef struct {
+    _Alignas(64) char  lock[MCP_LOCK_SIZE];
+    volatile long      n;
+    volatile int       ready;
+} shared_t;
+
+
+static shared_t *
+shared_new(void)
+{
+    shared_t  *s;
+
+    s = mmap(NULL, sizeof(shared_t), PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(s != MAP_FAILED);
+    assert_int_equal(mcp_lock_init(s->lock), MCP_OK);
+
+    return s;
+}
+
+
+static void
+test_exclusion(void **state)
+{
+    int        i, k, status;
+    shared_t  *s;
+
+    (void) state;
+
+    s = shared_new();
+
+    for (i = 0; i < 4; i++) {
+        if (fork() == 0) {
+            for (k = 0; k < 20000; k++) {
+                if (mcp_lock(s->lock) != MCP_OK) {
+                    _exit(1);
+                }
+
+                s->n = s->n + 1;
+                mcp_unlock(s->lock);
+            }
+
+            _exit(0);
+        }
+    }
+
+    for (i = 0; i < 4; i++) {
+        wait(&status);
+        assert_int_equal(status, 0);
+    }
+
+    assert_int_equal(s->n, 80000);
+    munmap(s, sizeof(shared_t));
+}
+
+
+static void
+test_death(void **state)
+{
+    int        i;
+    pid_t      pid;
+    shared_t  *s;
+
+    (void) state;
+
+    s = shared_new();
+
+    for (i = 0; i < 3; i++) {
+        s->ready = 0;
+        pid = fork();
+
+        if (pid == 0) {
+            /* the first death, then deaths while the one before is repaired */
+            if (mcp_lock(s->lock) != (i ? MCP_AGAIN : MCP_OK)) {
+                _exit(1);
+            }
+
+            s->ready = 1;
+            pause();
+            _exit(1);
+        }
+
+        while (!s->ready) {
+            usleep(100);
+        }
+
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+    }
+
+    assert_int_equal(mcp_lock(s->lock), MCP_AGAIN);
+    mcp_unlock(s->lock);
+    assert_int_equal(mcp_lock(s->lock), MCP_OK);
+    mcp_unlock(s->lock);
+
+    munmap(s, sizeof(shared_t));
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_exclusion),
+        cmocka_unit_test(test_death),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,299 @@
+
+/* A zone's region: format, key, the store with the region's own lock.  Takes
+ * no memory of its own. */
+
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test_env.h"
+
+#include "mcp_zone.h"
+
+
+#define SIZE   (512 * 1024)
+#define EPOCH  1700000000000ULL
+
+
+/* Shared with children. */
+static unsigned char *
+region_new(void)
+{
+    void  *p;
+
+    p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+             -1, 0);
+    assert_true(p != MAP_FAILED);
+
+    return p;
+}
+
+
+static void
+region_free(unsigned char *p)
+{
+    munmap(p, SIZE);
+}
+
+
+static unsigned  woken;
+
+
+static void
+wake(void *ctx, unsigned slot)
+{
+    assert_ptr_equal(ctx, &woken);
+
+    woken |= 1U << slot;
+}
+
+
+static void
+format(void **state)
+{
+    unsigned char  *p;
+
+    (void) state;
+
+    p = region_new();
+
+    assert_int_equal(mcp_zone_format(p, MCP_ZONE_MIN_SIZE - 1, EPOCH),
+                     MCP_ERR_CONFIG);
+    assert_int_equal(mcp_zone_format(p, 0, EPOCH), MCP_ERR_CONFIG);
+    assert_int_equal(mcp_zone_format(p + 8, MCP_ZONE_MIN_SIZE, EPOCH),
+                     MCP_ERR_CONFIG);
+
+    /* nothing beyond its end */
+
+    memset(p, 0x5a, SIZE);
+    assert_int_equal(mcp_zone_format(p, MCP_ZONE_MIN_SIZE, EPOCH), MCP_OK);
+    assert_int_equal(mcp_zone_check(p), MCP_OK);
+    assert_int_equal(p[MCP_ZONE_MIN_SIZE], 0x5a);
+
+    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
+    assert_int_equal(mcp_zone_check(p), MCP_OK);
+
+    region_free(p);
+}
+
+
+static void
+check(void **state)
+{
+    unsigned char  *p, *copy;
+
+    (void) state;
+
+    p = region_new();
+    copy = malloc(SIZE);
+    assert_non_null(copy);
+
+    assert_int_equal(mcp_zone_check(p), MCP_ERR_CONFIG);
+
+    memset(p, 0xa5, SIZE);
+    assert_int_equal(mcp_zone_check(p), MCP_ERR_CONFIG);
+
+    /* what does not fit is left alone, and so is what does */
+
+    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
+    memcpy(copy, p, SIZE);
+    assert_int_equal(mcp_zone_check(p), MCP_OK);
+    assert_memory_equal(copy, p, SIZE);
+
+    assert_true(mcp_zone_epoch(p) == EPOCH);
+
+    memset(p + MCP_ZONE_HEAD, 0, 64);
+    memcpy(copy, p, SIZE);
+    assert_int_equal(mcp_zone_check(p), MCP_ERR_CONFIG);
+    assert_memory_equal(copy, p, SIZE);
+
+    free(copy);
+    region_free(p);
+}
+
+
+/* One zone has one key, another zone another. */
+static void
+keys(void **state)
+{
+    unsigned        i;
+    mcp_keys_t      one, two;
+    unsigned char  *p;
+
+    (void) state;
+
+    p = region_new();
+
+    memset(&one, 0, sizeof(one));
+    memset(&two, 0, sizeof(two));
+
+    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
+    assert_int_equal(mcp_zone_keys(p, &one), MCP_OK);
+    assert_int_equal(mcp_zone_keys(p, &two), MCP_OK);
+    assert_int_equal(one.n, 1);
+    assert_memory_equal(&one, &two, sizeof(one));
+
+    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
+    assert_int_equal(mcp_zone_keys(p, &two), MCP_OK);
+    assert_int_equal(two.n, 2);
+    assert_memory_not_equal(two.key[0], two.key[1], sizeof(two.key[0]));
+
+    for (i = two.n; i < MCP_KEYS_MAX; i++) {
+        assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
+        assert_int_equal(mcp_zone_keys(p, &two), MCP_OK);
+    }
+
+    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
+    assert_int_equal(mcp_zone_keys(p, &two), MCP_ERR_LIMIT);
+
+    region_free(p);
+}
+
+
+static void
+create(mcp_store_t *store, unsigned char n, mcp_stream_ref_t *ref)
+{
+    mcp_stream_spec_t  spec;
+
+    memset(&spec, 0, sizeof(spec));
+    spec.id[0] = n;
+    spec.request = mcp_str("1");
+    spec.max_wait = 1000;
+
+    assert_int_equal(mcp_store_create(store, &spec, 1000, ref), MCP_OK);
+}
+
+
+static void
+attach(void **state)
+{
+    int                 taken;
+    uint64_t            seq;
+    mcp_store_t         one, two;
+    mcp_cursor_t        cursor;
+    unsigned char      *p;
+    mcp_stream_ref_t    ref;
+    mcp_stream_info_t   info;
+
+    (void) state;
+
+    p = region_new();
+
+    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
+    assert_int_equal(mcp_zone_attach(&one, p, wake, &woken, 1, 100), MCP_OK);
+    assert_int_equal(mcp_zone_attach(&two, p, wake, &woken, 2, 200), MCP_OK);
+    assert_int_equal(mcp_store_slot_pid(&one, 2), 200);
+
+    /* what one writes the other finds, and is woken for */
+
+    create(&one, 1, &ref);
+    assert_int_equal(mcp_store_find(&two, ref.id, 0, &info), MCP_OK);
+    assert_int_equal(mcp_store_watch(&two, &ref, 5, 0, &cursor, &taken),
+                     MCP_OK);
+    assert_int_equal(woken, 1U << 1);
+
+    woken = 0;
+    assert_int_equal(mcp_store_append(&one, &ref, mcp_str("{}"), -1,
+                                      MCP_STATE_PROCESSING, 1000, &seq),
+                     MCP_OK);
+    assert_int_equal(woken, 1U << 2);
+
+    mcp_store_detach(&two);
+    mcp_store_detach(&one);
+    assert_int_equal(mcp_zone_check(p), MCP_OK);
+
+    region_free(p);
+}
+
+
+static int
+children(pid_t *pids, int n)
+{
+    int  i, status, failed;
+
+    failed = 0;
+
+    for (i = 0; i < n; i++) {
+        waitpid(pids[i], &status, 0);
+        failed += (status != 0);
+    }
+
+    return failed;
+}
+
+
+/* The lock keeps processes apart, and one that dies with it does not keep it
+ * for ever. */
+static void
+lock(void **state)
+{
+    int                 i, k;
+    pid_t               pids[4];
+    mcp_store_t         store;
+    unsigned char      *p;
+    mcp_stream_ref_t    ref;
+    mcp_store_stats_t   stats;
+
+    (void) state;
+
+    p = region_new();
+
+    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
+    assert_int_equal(mcp_zone_attach(&store, p, wake, &woken, 0, 1), MCP_OK);
+
+    for (i = 0; i < 4; i++) {
+        pids[i] = fork();
+
+        if (pids[i] == 0) {
+            if (mcp_zone_attach(&store, p, wake, &woken, (unsigned) i + 1,
+                                (uint64_t) getpid())
+                != MCP_OK)
+            {
+                _exit(1);
+            }
+
+            for (k = 0; k < 2000; k++) {
+                create(&store, (unsigned char) (i + 1), &ref);
+                mcp_store_free(&store, &ref);
+            }
+
+            _exit(0);
+        }
+    }
+
+    assert_int_equal(children(pids, 4), 0);
+
+    pids[0] = fork();
+
+    if (pids[0] == 0) {
+        (void) mcp_lock(p);
+        kill(getpid(), SIGKILL);
+    }
+
+    assert_int_equal(children(pids, 1), 1);
+
+    create(&store, 9, &ref);
+    mcp_store_stats(&store, &stats);
+    assert_int_equal(stats.streams, 1);
+    assert_int_equal(stats.counter[MCP_COUNT_REPAIRS], 1);
+
+    mcp_store_detach(&store);
+    region_free(p);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(format),
+        cmocka_unit_test(check),
+        cmocka_unit_test(keys),
+        cmocka_unit_test(attach),
+        cmocka_unit_test(lock)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
