@@ -4,7 +4,7 @@
  *
  *   mod_mcp.c          hooks
  *   mod_mcp_config.c   directives, sections and what they inherit
- *   mod_mcp_child.c    shared zone, this process's node, wake-ups, actions
+ *   mod_mcp_child.c    shared zone, this process's worker, wake-ups, actions
  *   mod_mcp_event.c    what else is known of the event MPM
  *   mod_mcp_pump.c     the thread that waits for all: timers, bells, streams
  *   mod_mcp_handler.c  client requests: head, body, response
@@ -137,7 +137,7 @@ typedef struct {
     mcp_env_t env;
     apr_uint64_t epoch;                 /* ms, see mcp_zone_epoch() */
     mcp_store_t store;
-    mcp_node_t node;
+    mcp_worker_t worker;
     int bell;                           /* eventfd: other processes, and our
                                            own threads, wake the pump */
     int threads;                        /* ThreadsPerChild */

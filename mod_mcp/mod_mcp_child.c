@@ -1,5 +1,5 @@
 /*
- * The shared zone, and this process's node in it: claiming a slot, waking
+ * The shared zone, and this process's worker in it: claiming a slot, waking
  * other processes, and carrying out what the core asks for.
  *
  * Between processes travels only a bell: one eventfd per slot.  The parent
@@ -50,7 +50,7 @@ mod_mcp_child_t mod_mcp_child;
 static retained_t *retained;
 static mcp_keys_t zone_keys;
 static apr_thread_mutex_t *lock;
-static int woken;                       /* mcp_node_wake() is due */
+static int woken;                       /* mcp_worker_wake() is due */
 static int waits;                       /* threads in mod_mcp_wait() */
 
 /* while this process winds up */
@@ -400,7 +400,7 @@ static void ready(void *ctx)
 
 void mod_mcp_patrol(void)
 {
-    mcp_node_patrol(&mod_mcp_child.node, retained->slots, PATROL_SLOTS,
+    mcp_worker_patrol(&mod_mcp_child.worker, retained->slots, PATROL_SLOTS,
                     is_dead);
     woken = 1;
 }
@@ -431,7 +431,7 @@ void mod_mcp_bell(void)
 static int attach(void)
 {
     mod_mcp_child_t *child = &mod_mcp_child;
-    mcp_node_glue_t glue = { ready, NULL };
+    mcp_worker_glue_t glue = { ready, NULL };
     int slot;
 
     slot = claim_slot();
@@ -447,7 +447,7 @@ static int attach(void)
 
     if (mcp_zone_attach(&child->store, retained->region, ring, NULL,
                         (unsigned)slot, (uint64_t)getpid()) != MCP_OK
-        || mcp_node_init(&child->node, &child->env, &child->store, &glue)
+        || mcp_worker_init(&child->worker, &child->env, &child->store, &glue)
            != MCP_OK) {
         ap_log_error(APLOG_MARK, APLOG_ERR, 0, child->server,
                      "mod_mcp: cannot attach to the store");
@@ -557,7 +557,7 @@ static apr_status_t child_exit(void *data)
     child->ready = 0;
 
     mcp_store_detach(&child->store);
-    mcp_node_destroy(&child->node);
+    mcp_worker_destroy(&child->worker);
 
     __atomic_store_n(&retained->shared->claims[child->store.slot], 0,
                      __ATOMIC_RELEASE);
@@ -639,7 +639,7 @@ void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s)
     /* calls that a predecessor in this slot left behind */
 
     mod_mcp_lock();
-    mcp_node_adopt(&child->node);
+    mcp_worker_adopt(&child->worker);
     mod_mcp_unlock();
 }
 
@@ -661,7 +661,7 @@ void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful)
     __atomic_store_n(&mod_mcp_child.end,
                      graceful ? MOD_MCP_WINDING_UP : MOD_MCP_ENDING,
                      __ATOMIC_RELEASE);
-    mcp_node_stop(&mod_mcp_child.node);
+    mcp_worker_stop(&mod_mcp_child.worker);
 
     if (graceful) {
         watch_term();
@@ -731,10 +731,10 @@ int mod_mcp_drain(void)
         if (woken && wakes < WAKES) {
             woken = 0;
             wakes++;
-            mcp_node_wake(&child->node);
+            mcp_worker_wake(&child->worker);
         }
 
-        mcp_node_next(&child->node, &action);
+        mcp_worker_next(&child->worker, &action);
 
         if (action.type != MCP_ACT_NONE) {
             act(&action);
@@ -747,7 +747,7 @@ int mod_mcp_drain(void)
 
     /* what is left is the pump's, at once */
 
-    mod_mcp_pump_before(woken ? 0 : mcp_node_deadline(&child->node, NULL));
+    mod_mcp_pump_before(woken ? 0 : mcp_worker_deadline(&child->worker, NULL));
 
     return any;
 }

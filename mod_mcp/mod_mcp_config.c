@@ -1068,9 +1068,9 @@ const command_rec mod_mcp_directives[] = {
     AP_INIT_TAKE1("MCPPublishToken", set_publish_token, NULL, SECTIONS,
                   "secret of those who publish notifications"),
     AP_INIT_TAKE1("MCPPublishURL", set_publish_url, NULL, SECTIONS,
-                  "how backends reach the publish door"),
+                  "how backends reach the publish endpoint"),
     AP_INIT_FLAG("MCPPublishOpen", set_publish_open, NULL, SECTIONS,
-                 "On: the publish door lets other machines in"),
+                 "On: the publish endpoint lets other machines in"),
     AP_INIT_TAKE1("MCPMaxBody", set_max_body, NULL, SECTIONS,
                   "largest body of a request"),
 

@@ -314,9 +314,9 @@ static void make_headers(request_rec *r, mod_mcp_run_t *run)
 
     r->headers_in = apr_table_copy(r->pool, origin->headers);
 
-    for (i = 0; i < mcp_origin_n_headers; i++) {
-        apr_table_setn(r->headers_in, mcp_origin_headers[i].name.data,
-                       mcp_origin_headers[i].value.data);
+    for (i = 0; i < mcp_forward_n_headers; i++) {
+        apr_table_setn(r->headers_in, mcp_forward_headers[i].name.data,
+                       mcp_forward_headers[i].value.data);
     }
 
     apr_table_setn(r->headers_in, "Content-Length",

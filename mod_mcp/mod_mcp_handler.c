@@ -945,10 +945,10 @@ static int exchange(mod_mcp_client_t *client, mod_mcp_dir_t *dir, int publish)
     mod_mcp_lock();
 
     client->exchange = publish
-        ? mcp_exchange_create_publish(&mod_mcp_child.node, endpoint,
-                                      mcp_setup_publish_door_token(dir->setup),
+        ? mcp_exchange_create_publish(&mod_mcp_child.worker, endpoint,
+                                      mcp_setup_publish_secret(dir->setup),
                                       dir->publish_open == 1, client)
-        : mcp_exchange_create(&mod_mcp_child.node, endpoint, client);
+        : mcp_exchange_create(&mod_mcp_child.worker, endpoint, client);
 
     rc = client->exchange ? mcp_exchange_head(client->exchange, &head)
                           : MCP_ERR_MEMORY;

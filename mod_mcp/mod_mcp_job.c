@@ -284,7 +284,7 @@ void mod_mcp_job_stop(void)
 
     /* a call that waits for its client has no thread and will want one */
 
-    while (is_winding_up() && mod_mcp_child.node.calls > 0) {
+    while (is_winding_up() && mod_mcp_child.worker.calls > 0) {
         mod_mcp_wait(idle, apr_time_from_msec(100));
     }
 

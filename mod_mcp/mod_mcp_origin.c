@@ -17,7 +17,7 @@ static int copy_header(void *data, const char *name, const char *value)
 {
     copy_t *copy = data;
 
-    if (!mcp_origin_skips(copy->endpoint, mod_mcp_str(name))) {
+    if (!mcp_forward_skips(copy->endpoint, mod_mcp_str(name))) {
         apr_table_add(copy->origin->headers, name, value);
     }
 
@@ -30,7 +30,7 @@ static int copy_env(void *data, const char *name, const char *value)
 {
     copy_t *copy = data;
 
-    if (!mcp_origin_skips_variable(copy->endpoint, mod_mcp_str(name))) {
+    if (!mcp_forward_skips_variable(copy->endpoint, mod_mcp_str(name))) {
         apr_table_add(copy->origin->env, name, value);
     }
 

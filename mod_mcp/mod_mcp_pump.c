@@ -1,6 +1,6 @@
 /*
  * The pump: one thread of each process that waits for everything that no
- * request's thread waits for.  The node's timers, the bell, and the clients
+ * request's thread waits for.  The worker's timers, the bell, and the clients
  * that no thread looks after: those that are suspended, and those whose
  * thread runs a backend call meanwhile.
  *
@@ -790,8 +790,8 @@ static int prepare(int rang)
         mod_mcp_bell();
     }
 
-    if (mcp_node_deadline(&mod_mcp_child.node, NULL) <= now) {
-        mcp_node_expire(&mod_mcp_child.node);
+    if (mcp_worker_deadline(&mod_mcp_child.worker, NULL) <= now) {
+        mcp_worker_expire(&mod_mcp_child.worker);
     }
 
     if (patrol_at <= now) {
@@ -807,7 +807,7 @@ static int prepare(int rang)
 
     mod_mcp_lock();
 
-    when = mcp_node_deadline(&mod_mcp_child.node, NULL);
+    when = mcp_worker_deadline(&mod_mcp_child.worker, NULL);
     when = when < patrol_at ? when : patrol_at;
     now = mod_mcp_now_ms();
 

@@ -47,7 +47,7 @@ static ssize_t ngx_http_mcp_call_send(ngx_connection_t *c, u_char *buf,
     size_t size);
 
 
-/* Headers of our own, before those of the client: mcp_origin_headers, and two
+/* Headers of our own, before those of the client: mcp_forward_headers, and two
  * whose values differ; the last one goes only if the server is known by a
  * name. */
 static ngx_table_elt_t  ngx_http_mcp_headers[] = {
@@ -787,11 +787,11 @@ ngx_http_mcp_call_init_process(ngx_cycle_t *cycle)
     for (i = 0; i < NGX_HTTP_MCP_HEADERS; i++) {
         h = &ngx_http_mcp_headers[i];
 
-        if (i < mcp_origin_n_headers) {
-            h->key.data = (u_char *) mcp_origin_headers[i].name.data;
-            h->key.len = mcp_origin_headers[i].name.len;
-            h->value.data = (u_char *) mcp_origin_headers[i].value.data;
-            h->value.len = mcp_origin_headers[i].value.len;
+        if (i < mcp_forward_n_headers) {
+            h->key.data = (u_char *) mcp_forward_headers[i].name.data;
+            h->key.len = mcp_forward_headers[i].name.len;
+            h->value.data = (u_char *) mcp_forward_headers[i].value.data;
+            h->value.len = mcp_forward_headers[i].value.len;
         }
 
         h->hash = ngx_hash_key(h->lowcase_key, h->key.len);

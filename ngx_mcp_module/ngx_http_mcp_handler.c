@@ -172,13 +172,14 @@ ngx_http_mcp_create_ctx(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
 #endif
 
     if (publish) {
-        ctx->exchange = mcp_exchange_create_publish(&zone->node,
+        ctx->exchange = mcp_exchange_create_publish(&zone->worker,
                                      &mlcf->endpoint,
-                                     mcp_setup_publish_door_token(mlcf->setup),
+                                     mcp_setup_publish_secret(mlcf->setup),
                                      (int) mlcf->publish_open, ctx);
 
     } else {
-        ctx->exchange = mcp_exchange_create(&zone->node, &mlcf->endpoint, ctx);
+        ctx->exchange = mcp_exchange_create(&zone->worker, &mlcf->endpoint,
+                                            ctx);
     }
 
     if (ctx->exchange == NULL) {

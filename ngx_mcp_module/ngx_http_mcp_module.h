@@ -4,7 +4,7 @@
  * here is only how nginx carries it.
  *
  *   ngx_http_mcp_module.c     directives, configuration, module
- *   ngx_http_mcp_zone.c       shared zone, worker's node, wake-ups, timers
+ *   ngx_http_mcp_zone.c       shared zone, worker's worker, wake-ups, timers
  *   ngx_http_mcp_handler.c    client requests: head, body, response
  *   ngx_http_mcp_secret.c     what logs must not show of a URL
  *   ngx_http_mcp_stream.c     consumers: the pull loop of an SSE response
@@ -46,16 +46,16 @@ typedef struct {
     mcp_env_t           env;
     uint64_t            epoch;         /* ms, see mcp_zone_epoch() */
     mcp_store_t         store;
-    mcp_node_t          node;
+    mcp_worker_t          worker;
     ngx_connection_t    dummy;         /* events ask it for fd and log */
-    ngx_event_t         pump;          /* posted: pull the node's actions */
-    ngx_event_t         timer;         /* the node's next deadline */
+    ngx_event_t         pump;          /* posted: pull the worker's actions */
+    ngx_event_t         timer;         /* the worker's next deadline */
     ngx_event_t         watchdog;      /* slow: dead workers */
     uint64_t            armed;         /* what timer is set to */
     ngx_msec_t          patrolled;     /* when other processes were looked
                                           after last */
     unsigned            ready:1;
-    unsigned            woken:1;       /* mcp_node_wake() is due */
+    unsigned            woken:1;       /* mcp_worker_wake() is due */
     unsigned            pumping:1;
 } ngx_http_mcp_zone_t;
 
@@ -131,7 +131,7 @@ void ngx_http_mcp_exit_process(ngx_cycle_t *cycle);
  * request. */
 void ngx_http_mcp_pump(ngx_http_mcp_zone_t *zone);
 
-/* After feeding the node from elsewhere: the next deadline may be earlier. */
+/* After feeding the worker from elsewhere: the next deadline may be earlier. */
 void ngx_http_mcp_arm(ngx_http_mcp_zone_t *zone);
 
 /* malloc for what the core keeps. */

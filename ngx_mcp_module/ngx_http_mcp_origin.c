@@ -197,7 +197,7 @@ ngx_http_mcp_origin_create(ngx_http_request_t *r)
             /* hash 0: cleared by some module */
 
             if (h[i].hash == 0
-                || mcp_origin_skips(&mlcf->endpoint,
+                || mcp_forward_skips(&mlcf->endpoint,
                                     ngx_http_mcp_str(&h[i].key)))
             {
                 continue;

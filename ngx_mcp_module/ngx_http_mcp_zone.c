@@ -1,6 +1,6 @@
 
 /*
- * The shared zone, and this worker's node in it: attaching, waking other
+ * The shared zone, and this worker's worker in it: attaching, waking other
  * workers and being woken, timers, and the pump that carries out what the
  * core asks for.
  *
@@ -503,7 +503,7 @@ ngx_http_mcp_bell_handler(ngx_event_t *ev)
 
         for (i = 0; i < mmcf->zones.nelts; i++) {
             if (zones[i]->ready) {
-                mcp_node_stop(&zones[i]->node);
+                mcp_worker_stop(&zones[i]->worker);
                 ngx_http_mcp_pump(zones[i]);
             }
         }
@@ -525,7 +525,7 @@ ngx_http_mcp_bell_handler(ngx_event_t *ev)
 }
 
 
-/* --- the node's environment --- */
+/* --- the worker's environment --- */
 
 static uint64_t
 ngx_http_mcp_now(void *ctx)
@@ -662,7 +662,7 @@ static ngx_int_t
 ngx_http_mcp_zone_start(ngx_http_mcp_zone_t *zone)
 {
     ngx_slab_pool_t  *pool;
-    mcp_node_glue_t   node;
+    mcp_worker_glue_t   worker;
 
     zone->env.mem = ngx_http_mcp_mem;
     zone->env.now = ngx_http_mcp_now;
@@ -702,10 +702,12 @@ ngx_http_mcp_zone_start(ngx_http_mcp_zone_t *zone)
         return NGX_ERROR;
     }
 
-    node.ready = ngx_http_mcp_ready;
-    node.ctx = zone;
+    worker.ready = ngx_http_mcp_ready;
+    worker.ctx = zone;
 
-    if (mcp_node_init(&zone->node, &zone->env, &zone->store, &node) != MCP_OK) {
+    if (mcp_worker_init(&zone->worker, &zone->env, &zone->store, &worker)
+        != MCP_OK)
+    {
         return NGX_ERROR;
     }
 
@@ -714,7 +716,7 @@ ngx_http_mcp_zone_start(ngx_http_mcp_zone_t *zone)
 
     /* calls that a predecessor in this slot left behind */
 
-    mcp_node_adopt(&zone->node);
+    mcp_worker_adopt(&zone->worker);
 
     ngx_http_mcp_watchdog_handler(&zone->watchdog);
     ngx_http_mcp_arm(zone);
@@ -748,7 +750,7 @@ ngx_http_mcp_exit_process(ngx_cycle_t *cycle)
         /* a fast shutdown leaves requests behind, but nothing runs them */
 
         mcp_store_detach(&zones[i]->store);
-        mcp_node_destroy(&zones[i]->node);
+        mcp_worker_destroy(&zones[i]->worker);
     }
 }
 
@@ -762,7 +764,7 @@ ngx_http_mcp_arm(ngx_http_mcp_zone_t *zone)
     uint64_t    when, now;
     ngx_msec_t  delay;
 
-    when = mcp_node_deadline(&zone->node, &busy);
+    when = mcp_worker_deadline(&zone->worker, &busy);
 
     /* a process that winds up waits for what must not be cut off */
 
@@ -800,7 +802,7 @@ ngx_http_mcp_timer_handler(ngx_event_t *ev)
     c = ev->data;
     zone = c->data;
 
-    mcp_node_expire(&zone->node);
+    mcp_worker_expire(&zone->worker);
     ngx_http_mcp_pump(zone);
 }
 
@@ -832,7 +834,7 @@ ngx_http_mcp_watchdog_handler(ngx_event_t *ev)
         n = 4 * ngx_max(ngx_http_mcp_n_bells, NGX_HTTP_MCP_BELLS_MIN);
         n = ngx_min(n, NGX_MAX_PROCESSES);
 
-        mcp_node_patrol(&zone->node, (unsigned) n, NGX_HTTP_MCP_WATCH_SLOTS,
+        mcp_worker_patrol(&zone->worker, (unsigned) n, NGX_HTTP_MCP_WATCH_SLOTS,
                         ngx_http_mcp_is_dead);
     }
 
@@ -926,10 +928,10 @@ ngx_http_mcp_pump(ngx_http_mcp_zone_t *zone)
     for (n = 0; n < NGX_HTTP_MCP_PUMP_MAX || ngx_exiting; n++) {
         if (zone->woken) {
             zone->woken = 0;
-            mcp_node_wake(&zone->node);
+            mcp_worker_wake(&zone->worker);
         }
 
-        mcp_node_next(&zone->node, &action);
+        mcp_worker_next(&zone->worker, &action);
 
         if (action.type == MCP_ACT_NONE) {
             if (!zone->woken) {

@@ -100,7 +100,7 @@ int mcp_backend_end(mcp_backend_t *b, mcp_fault_e fault, const char *detail);
 int mcp_backend_read(mcp_backend_t *b, mcp_backend_msg_t *msg);
 
 /*
- * One message given as a whole (publish door): decodes text as if it had
+ * One message given as a whole (publish endpoint): decodes text as if it had
  * come on a message stream.  Knows nothing of the functions above: it works
  * before, between and after them (also after DETACHED and MCP_DONE), gives a
  * message each time, and whoever calls counts the final ones.  text need not

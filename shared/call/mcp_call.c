@@ -13,7 +13,7 @@
 uint64_t
 mcp_call_now(const mcp_call_t *call)
 {
-    return call->node->env->now(call->node->env->ctx);
+    return call->worker->env->now(call->worker->env->ctx);
 }
 
 
@@ -24,14 +24,14 @@ mcp_call_log(mcp_call_t *call, mcp_log_level_e level, const char *what,
     char             id[9];
     mcp_request_t   *req;
 
-    if (!mcp_node_logs(call->node, level)) {
+    if (!mcp_worker_logs(call->worker, level)) {
         return;
     }
 
     req = &call->requests[0];
     mcp_stream_id_short(id, call->id);
 
-    mcp_node_log(call->node, level, "call %s of \"%.*s\" %s%s%s", id,
+    mcp_worker_log(call->worker, level, "call %s of \"%.*s\" %s%s%s", id,
                  (int) (req->name.len > 128 ? 128 : req->name.len),
                  req->name.data ? req->name.data : "", what,
                  why ? ": " : "", why ? why : "");
@@ -54,10 +54,10 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
         return NULL;
     }
 
-    call->node = x->node;
+    call->worker = x->worker;
     call->endpoint = x->endpoint;
 
-    if (mcp_node_random(x->node, call->id, MCP_STREAM_ID_LEN) != MCP_OK) {
+    if (mcp_worker_random(x->worker, call->id, MCP_STREAM_ID_LEN) != MCP_OK) {
         return NULL;
     }
 
@@ -77,13 +77,13 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
         call->requests[i].job.call = call;
         call->requests[i].job.request = (unsigned) i;
         call->requests[i].job.task.action.job = &call->requests[i].job;
-        mcp_arena_init(&call->requests[i].round, &x->node->env->mem);
+        mcp_arena_init(&call->requests[i].round, &x->worker->env->mem);
     }
 
     /* the text of the message goes with the call */
 
     call->arena = x->arena;
-    mcp_arena_init(&x->arena, &x->node->env->mem);
+    mcp_arena_init(&x->arena, &x->worker->env->mem);
 
     call->x = x;
     x->call = call;
@@ -135,7 +135,7 @@ mcp_call_release(mcp_call_t *call)
 
     if (call->glue) {
         call->forget.action.glue = call->glue;
-        mcp_node_queue(call->node, &call->forget);
+        mcp_worker_queue(call->worker, &call->forget);
         return;
     }
 
@@ -227,10 +227,10 @@ mcp_call_start(mcp_call_t *call)
 
     call->stream_at = now + mcp_faces_stream_after(call);
     mcp_faces_start(call);
-    call->node->calls++;
+    call->worker->calls++;
 
     mcp_inbox_look_after(call);
-    mcp_store_count(call->node->store, MCP_COUNT_CALLS_LIVE, 1);
+    mcp_store_count(call->worker->store, MCP_COUNT_CALLS_LIVE, 1);
     mcp_job_facts(call);
 
     for (i = 0; i < call->n; i++) {
@@ -239,7 +239,7 @@ mcp_call_start(mcp_call_t *call)
         }
     }
 
-    mcp_store_count(call->node->store, MCP_COUNT_CALLS,
+    mcp_store_count(call->worker->store, MCP_COUNT_CALLS,
                     (int64_t) call->pending);
 
     if (call->pending == 0) {
@@ -265,15 +265,15 @@ mcp_call_check_end(mcp_call_t *call)
         return;
     }
 
-    mcp_timer_del(&call->node->timers, &call->timer);
+    mcp_timer_del(&call->worker->timers, &call->timer);
 
     if (call->handle) {
-        mcp_node_drop_handle(call->node, call->handle);
+        mcp_worker_drop_handle(call->worker, call->handle);
         call->handle = 0;
     }
 
-    call->node->calls--;
-    mcp_store_count(call->node->store, MCP_COUNT_CALLS_LIVE, -1);
+    call->worker->calls--;
+    mcp_store_count(call->worker->store, MCP_COUNT_CALLS_LIVE, -1);
 
     mcp_call_release(call);
 }
@@ -358,7 +358,7 @@ mcp_call_respond(mcp_call_t *call)
     }
 
     x->task.action.type = MCP_ACT_RESPOND;
-    mcp_node_queue(x->node, &x->task);
+    mcp_worker_queue(x->worker, &x->task);
 }
 
 
@@ -393,7 +393,7 @@ mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
     mcp_request_t   *req;
 
     left = call->pending;
-    mcp_buf_init(&buf, &call->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&buf, &call->worker->env->mem, SIZE_MAX / 2);
 
     for (i = 0; i < call->n && left; i++) {
         req = &call->requests[i];
@@ -409,7 +409,7 @@ mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
         rc = buf.failed;
 
         if (rc == MCP_OK) {
-            rc = mcp_store_append(call->node->store, &call->ref,
+            rc = mcp_store_append(call->worker->store, &call->ref,
                                   (mcp_str_t) { buf.data, buf.len },
                                   mcp_call_answers(req, MCP_ENDING_FAULT),
                                   left ? MCP_STATE_PROCESSING
@@ -418,11 +418,11 @@ mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
         }
 
         if (rc != MCP_OK) {
-            mcp_store_free(call->node->store, &call->ref);
+            mcp_store_free(call->worker->store, &call->ref);
             break;
         }
 
-        mcp_store_count(call->node->store, MCP_COUNT_ERRORS, 1);
+        mcp_store_count(call->worker->store, MCP_COUNT_ERRORS, 1);
     }
 
     mcp_buf_free(&buf);
@@ -457,7 +457,7 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
 
         x->ending = MCP_ENDING_FAULT;
         x->task.action.type = MCP_ACT_RESPOND;
-        mcp_node_queue(x->node, &x->task);
+        mcp_worker_queue(x->worker, &x->task);
     }
 
     mcp_call_stop(call);

@@ -66,7 +66,7 @@ mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text, mcp_ending_e how)
         state = mcp_call_state_without(call, req);
     }
 
-    rc = mcp_store_append(call->node->store, &call->ref, text,
+    rc = mcp_store_append(call->worker->store, &call->ref, text,
                           mcp_call_answers(req, how), state,
                           mcp_call_now(call), &seq);
 
@@ -94,7 +94,7 @@ mcp_call_answer_kept(mcp_request_t *req, mcp_buf_t *buf)
 
         mcp_buf_free(&call->x->out);
         call->x->out = *buf;
-        mcp_buf_init(buf, &call->node->env->mem, SIZE_MAX / 2);
+        mcp_buf_init(buf, &call->worker->env->mem, SIZE_MAX / 2);
 
         req->response.data = call->x->out.data;
         req->response.len = call->x->out.len;
@@ -149,7 +149,7 @@ mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, mcp_ending_e how)
     }
 
     if (error) {
-        mcp_store_count(call->node->store, MCP_COUNT_ERRORS, 1);
+        mcp_store_count(call->worker->store, MCP_COUNT_ERRORS, 1);
         mcp_faces_undo(req);
 
     } else {
@@ -181,7 +181,7 @@ mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_ending_e how)
     int        rc;
     mcp_buf_t  buf;
 
-    mcp_buf_init(&buf, &req->call->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
     mcp_buf_reserve(&buf, body.len + req->id.len + 48);
 
     mcp_buf_lit(&buf, "{\"jsonrpc\":\"2.0\",\"id\":");
@@ -211,7 +211,7 @@ mcp_call_finish_fault(mcp_request_t *req, mcp_fault_e fault, mcp_str_t detail)
     int        rc;
     mcp_buf_t  buf;
 
-    mcp_buf_init(&buf, &req->call->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
     mcp_fault_write(&buf, req->id, fault, detail, mcp_null_str);
 
     rc = mcp_call_answer(req, &buf, MCP_ENDING_FAULT);
@@ -254,7 +254,7 @@ mcp_call_finish_text(mcp_request_t *req, mcp_str_t text)
         return mcp_call_finish_fault(req, MCP_FAULT_BACKEND_FAILED, text);
     }
 
-    mcp_buf_init(&buf, &req->call->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
 
     mcp_backend_tool_error(&buf, text);
 

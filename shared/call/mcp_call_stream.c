@@ -16,7 +16,7 @@ mcp_call_append(mcp_request_t *req, mcp_str_t message,
 
     call = req->call;
 
-    return mcp_store_append(call->node->store, &call->ref, message,
+    return mcp_store_append(call->worker->store, &call->ref, message,
                             (int) req->job.request | MCP_STORE_ABOUT, state,
                             mcp_call_now(call), &seq);
 }
@@ -97,20 +97,20 @@ mcp_call_create_stream(mcp_call_t *call, int promised)
         return rc;
     }
 
-    call->handle = mcp_node_handle(call->node, call, 1);
+    call->handle = mcp_worker_handle(call->worker, call, 1);
     if (call->handle == 0) {
         return MCP_ERR_MEMORY;
     }
 
     spec.handle = call->handle;
 
-    mcp_buf_init(&ids, &call->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&ids, &call->worker->env->mem, SIZE_MAX / 2);
 
     rc = mcp_call_request_ids(call, &ids);
 
     if (rc == MCP_OK) {
         spec.request = (mcp_str_t) { ids.data, ids.len };
-        rc = mcp_store_create(call->node->store, &spec, mcp_call_now(call),
+        rc = mcp_store_create(call->worker->store, &spec, mcp_call_now(call),
                               &call->ref);
     }
 
@@ -141,7 +141,7 @@ mcp_call_make_stream(mcp_call_t *call)
         req = &call->requests[i];
 
         if (req->response.len) {
-            rc = mcp_store_append(call->node->store, &call->ref,
+            rc = mcp_store_append(call->worker->store, &call->ref,
                                   req->response,
                                   mcp_call_answers(req, req->ending),
                                   MCP_STATE_PROCESSING, mcp_call_now(call),
@@ -155,7 +155,7 @@ mcp_call_make_stream(mcp_call_t *call)
     }
 
     if (rc != MCP_OK) {
-        mcp_store_free(call->node->store, &call->ref);
+        mcp_store_free(call->worker->store, &call->ref);
     }
 
     return rc;
@@ -175,7 +175,7 @@ mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_ending_e how)
     }
 
     seq = 0;
-    store = call->node->store;
+    store = call->worker->store;
     rc = mcp_call_create_stream(call, 0);
 
     if (rc == MCP_OK) {
@@ -220,14 +220,14 @@ mcp_call_refuse(mcp_call_t *call, int rc)
     case MCP_ERR_LIMIT:
         mcp_call_log(call, MCP_LOG_WARN, "cannot be kept",
                      "its caller has too many streams, or too much in them");
-        mcp_store_count(call->node->store, MCP_COUNT_REFUSED_LIMIT, 1);
+        mcp_store_count(call->worker->store, MCP_COUNT_REFUSED_LIMIT, 1);
         mcp_call_abandon(call, MCP_FAULT_CALL_LIMIT);
         break;
 
     case MCP_ERR_FULL:
         mcp_call_log(call, MCP_LOG_WARN, "cannot be kept",
                      "the zone is full");
-        mcp_store_count(call->node->store, MCP_COUNT_REFUSED_FULL, 1);
+        mcp_store_count(call->worker->store, MCP_COUNT_REFUSED_FULL, 1);
         mcp_call_abandon(call, MCP_FAULT_CALL_FULL);
         break;
 
@@ -255,7 +255,7 @@ mcp_call_stream_to_client(mcp_call_t *call)
     mcp_consumer_close_at(x, call->resume_at);
 
     x->task.action.type = MCP_ACT_STREAM;
-    mcp_node_queue(call->node, &x->task);
+    mcp_worker_queue(call->worker, &x->task);
 }
 
 

@@ -55,10 +55,10 @@ mcp_call_set_timer(mcp_call_t *call)
     }
 
     if (when == UINT64_MAX) {
-        mcp_timer_del(&call->node->timers, &call->timer);
+        mcp_timer_del(&call->worker->timers, &call->timer);
 
     } else if (!mcp_timer_armed(&call->timer) || call->timer.when != when) {
-        mcp_timer_set(&call->node->timers, &call->timer, when);
+        mcp_timer_set(&call->worker->timers, &call->timer, when);
     }
 }
 
@@ -70,7 +70,7 @@ mcp_call_expire(mcp_call_t *call)
     /* somebody may have come, whose wake is on the way, or have asked after
      * it, which wakes nobody */
 
-    if (mcp_store_expire(call->node->store, &call->ref, &call->unattended)
+    if (mcp_store_expire(call->worker->store, &call->ref, &call->unattended)
         == MCP_AGAIN)
     {
         return;
@@ -135,7 +135,7 @@ mcp_call_part(mcp_call_t *call)
     }
 
     x->task.action.type = MCP_ACT_RESPOND;
-    mcp_node_queue(x->node, &x->task);
+    mcp_worker_queue(x->worker, &x->task);
 }
 
 

@@ -13,7 +13,7 @@
  *   mcp_job.c          a backend at work on a request, and what it says
  *   mcp_inbox.c        what other processes have for a call; cancellation
  *   mcp_input.c        asking the client in the middle of a call
- *   mcp_door.c         the publish door, notifications to subscribers
+ *   mcp_publish.c      the publish endpoint, notifications to subscribers
  *   mcp_face.c         other ways for a client to come back (mcp_face.h)
  */
 
@@ -82,16 +82,16 @@ typedef enum {
 } mcp_ending_e;
 
 
-/* The publish door's part of an exchange. */
+/* The publish endpoint's part of an exchange. */
 typedef struct {
     mcp_str_t      token;      /* configured */
     unsigned       open:1;
-    unsigned       is:1;       /* this exchange is at the door */
+    unsigned       is:1;       /* this exchange is at the publish endpoint */
     unsigned       call:1;     /* the token names a call */
     unsigned char  id[MCP_STREAM_ID_LEN];
     unsigned       request;
     uint64_t       made;       /* ms, when the token was made */
-} mcp_door_t;
+} mcp_publish_t;
 
 
 /* Turn of a stream that nobody was told of: it keeps what was answered. */
@@ -126,7 +126,7 @@ typedef struct {
 
 struct mcp_exchange_s {
     mcp_task_t             task;
-    mcp_node_t            *node;
+    mcp_worker_t            *worker;
     const mcp_endpoint_t  *endpoint;
     void                  *glue;
     mcp_arena_t            arena;      /* body, parsed; see below */
@@ -151,7 +151,7 @@ struct mcp_exchange_s {
                                           stream but is not in the log */
     mcp_response_t         response;
     mcp_call_t            *call;
-    mcp_door_t             door;
+    mcp_publish_t             publish;
 
     /* consumer */
     mcp_stream_ref_t       ref;
@@ -262,7 +262,7 @@ struct mcp_kept_s {
 
 struct mcp_call_s {
     mcp_task_t             forget;
-    mcp_node_t            *node;
+    mcp_worker_t            *worker;
     const mcp_endpoint_t  *endpoint;
     mcp_arena_t            arena;      /* holds the request's text, too */
     unsigned               refs;
@@ -293,7 +293,7 @@ struct mcp_call_s {
     uint64_t               kept_bytes;
     mcp_timer_t            timer;
 
-    mcp_call_t            *next;       /* of node->young */
+    mcp_call_t            *next;       /* of worker->young */
     mcp_call_t           **link;       /* NULL: not in that list */
 
     unsigned               batch:1;
@@ -334,7 +334,7 @@ int mcp_dispatch(mcp_exchange_t *x, size_t len);
 
 /* Whether a session wants to hear of a level, as JSON has it: 1 for all that
  * is no level (2025-11-25, server/utilities/logging). */
-int mcp_dispatch_log_wanted(mcp_node_t *node,
+int mcp_dispatch_log_wanted(mcp_worker_t *worker,
     const unsigned char session[MCP_DIGEST_LEN], mcp_str_t level);
 
 
@@ -370,7 +370,7 @@ void mcp_consumer_close_at(mcp_exchange_t *x, uint64_t when);
 int mcp_consumer_get(mcp_exchange_t *x);
 
 /* The session's own stream, made if need be, of this party. */
-int mcp_listener(mcp_node_t *node, const mcp_endpoint_t *endpoint,
+int mcp_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     const mcp_session_t *session, const unsigned char party[MCP_DIGEST_LEN],
     mcp_stream_info_t *info);
 
@@ -526,8 +526,8 @@ void mcp_inbox_look_for_cancel(mcp_call_t *call);
 void mcp_inbox_look_after(mcp_call_t *call);
 void mcp_inbox_look_away(mcp_call_t *call);
 
-/* The handler of node->look. */
-void mcp_inbox_look(void *node);
+/* The handler of worker->look. */
+void mcp_inbox_look(void *worker);
 
 /* notifications/cancelled of a session; id is raw.  MCP_OK, too, if there is
  * nothing to cancel; else as mcp_store_post() or mcp_store_value_set(). */
@@ -568,17 +568,17 @@ int  mcp_input_post(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
 int  mcp_input_posted(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n);
 
 
-/* --- mcp_door.c --- */
+/* --- mcp_publish.c --- */
 
-/* Puts the door's URL for one request of a call into the arena. */
-mcp_str_t mcp_door_url(mcp_call_t *call, unsigned request);
+/* Puts the publish endpoint's URL for one request of a call into the arena. */
+mcp_str_t mcp_publish_url(mcp_call_t *call, unsigned request);
 
 /* 1 if it is one that goes to subscribers instead of a call's stream, and then
  * it has gone there. */
-int mcp_door_broadcast(mcp_node_t *node, mcp_str_t method, mcp_str_t uri,
+int mcp_publish_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
     mcp_str_t message);
-int mcp_door_head(mcp_exchange_t *x, const mcp_head_t *head);
-int mcp_door_body(mcp_exchange_t *x, size_t len);
+int mcp_publish_head(mcp_exchange_t *x, const mcp_head_t *head);
+int mcp_publish_body(mcp_exchange_t *x, size_t len);
 
 int mcp_topic_list_changed(unsigned char topic[MCP_DIGEST_LEN]);
 int mcp_topic_uri(mcp_str_t uri, unsigned char topic[MCP_DIGEST_LEN]);

@@ -42,14 +42,14 @@ mcp_ending_begin(const mcp_request_t *req)
 
     call = req->call;
 
-    if (!mcp_node_logs(call->node, MCP_LOG_INFO)) {
+    if (!mcp_worker_logs(call->worker, MCP_LOG_INFO)) {
         return;
     }
 
     mcp_stream_id_short(id, call->id);
     mcp_stream_id_short(session, call->session.id);
 
-    mcp_node_log(call->node, MCP_LOG_INFO,
+    mcp_worker_log(call->worker, MCP_LOG_INFO,
                  "call %s of \"%.*s\" began: %.*s, session %s", id,
                  (int) (req->name.len > 128 ? 128 : req->name.len),
                  req->name.data ? req->name.data : "",
@@ -66,7 +66,7 @@ mcp_ending_log(const mcp_request_t *req, mcp_ending_e how)
     call = req->call;
     mcp_stream_id_short(id, call->id);
 
-    mcp_node_log(call->node, MCP_LOG_INFO,
+    mcp_worker_log(call->worker, MCP_LOG_INFO,
                  "call %s of \"%.*s\" ended: %s, after %llu ms", id,
                  (int) (req->name.len > 128 ? 128 : req->name.len),
                  req->name.data ? req->name.data : "",
@@ -86,7 +86,7 @@ mcp_ending(mcp_request_t *req, mcp_ending_e how)
     counter = mcp_endings[how].counter;
 
     if (counter != MCP_ENDING_NO_COUNTER) {
-        mcp_store_count(call->node->store, counter, 1);
+        mcp_store_count(call->worker->store, counter, 1);
     }
 
     /* of a batch it is known with the last one */
@@ -95,7 +95,7 @@ mcp_ending(mcp_request_t *req, mcp_ending_e how)
         call->x->ending = how;
     }
 
-    if (mcp_node_logs(call->node, MCP_LOG_INFO)) {
+    if (mcp_worker_logs(call->worker, MCP_LOG_INFO)) {
         mcp_ending_log(req, how);
     }
 }

@@ -47,7 +47,7 @@ mcp_inbox_keep(mcp_call_t *call, mcp_post_e type, uint64_t tag, mcp_str_t text)
     mcp_kept_t       *kept;
     const mcp_mem_t  *mem;
 
-    mem = &call->node->env->mem;
+    mem = &call->worker->env->mem;
 
     kept = mem->alloc(mem->ctx, sizeof(mcp_kept_t) + text.len);
     if (kept == NULL) {
@@ -97,7 +97,7 @@ mcp_inbox_drop(mcp_call_t *call)
     mcp_kept_t       *kept;
     const mcp_mem_t  *mem;
 
-    mem = &call->node->env->mem;
+    mem = &call->worker->env->mem;
 
     while ((kept = mcp_inbox_unkeep(call)) != NULL) {
         mem->free(mem->ctx, kept);
@@ -166,7 +166,7 @@ mcp_inbox_read(mcp_call_t *call)
     mcp_post_e        type;
     const mcp_mem_t  *mem;
 
-    mem = &call->node->env->mem;
+    mem = &call->worker->env->mem;
     mcp_buf_init(&data, mem, SIZE_MAX / 2);
 
     while (!call->over) {
@@ -190,7 +190,8 @@ mcp_inbox_read(mcp_call_t *call)
 
         data.len = 0;
 
-        rc = mcp_store_take(call->node->store, &call->ref, &type, &tag, &data);
+        rc = mcp_store_take(call->worker->store, &call->ref, &type, &tag,
+                            &data);
 
         if (rc == MCP_ERR_MEMORY) {
             mcp_call_abandon(call, MCP_FAULT_INTERNAL);
@@ -231,7 +232,7 @@ mcp_inbox_go_on(mcp_call_t *call)
         if (!req->held && req->starved && req->live && !req->job.aborted) {
             req->starved = 0;
             req->job.task.action.type = MCP_ACT_RESUME;
-            mcp_node_queue(call->node, &req->job.task);
+            mcp_worker_queue(call->worker, &req->job.task);
         }
     }
 
@@ -250,7 +251,7 @@ mcp_call_wake(mcp_call_t *call)
 
     call->refs++;
 
-    if (mcp_store_info(call->node->store, &call->ref, &info) != MCP_OK) {
+    if (mcp_store_info(call->worker->store, &call->ref, &info) != MCP_OK) {
 
         /* freed under us: nobody can ever read it */
 
@@ -266,7 +267,7 @@ mcp_call_wake(mcp_call_t *call)
     /* who cancels does not read: it waits for nothing that is held */
 
     if (info.cancelled) {
-        mcp_inbox_cancel(call, mcp_store_take_cancelled(call->node->store,
+        mcp_inbox_cancel(call, mcp_store_take_cancelled(call->worker->store,
                                                         &call->ref));
     }
 
@@ -289,7 +290,7 @@ mcp_inbox_cancelled_state(mcp_call_t *call)
 {
     mcp_stream_info_t  info;
 
-    if (mcp_store_info(call->node->store, &call->ref, &info) != MCP_OK
+    if (mcp_store_info(call->worker->store, &call->ref, &info) != MCP_OK
         || info.answered == 0)
     {
         return MCP_STATE_CANCELLED;
@@ -325,14 +326,14 @@ mcp_inbox_cancel(mcp_call_t *call, uint64_t requests)
 
         if (--call->pending == 0) {
             if (call->durable) {
-                mcp_store_set_state(call->node->store, &call->ref,
+                mcp_store_set_state(call->worker->store, &call->ref,
                                     mcp_inbox_cancelled_state(call));
             }
 
             mcp_call_done(call);
 
         } else if (call->durable) {
-            mcp_store_set_state(call->node->store, &call->ref,
+            mcp_store_set_state(call->worker->store, &call->ref,
                                 mcp_call_state(call));
         }
     }
@@ -368,11 +369,11 @@ mcp_inbox_find_id(const mcp_mem_t *mem, mcp_str_t stored, mcp_str_t id)
 
 /* The key of the mark that a request of this session is cancelled. */
 static int
-mcp_inbox_cancel_key(const mcp_node_t *node,
+mcp_inbox_cancel_key(const mcp_worker_t *worker,
     const unsigned char session[MCP_DIGEST_LEN], mcp_str_t id,
     unsigned char key[MCP_DIGEST_LEN])
 {
-    return mcp_id_digest(&node->env->mem,
+    return mcp_id_digest(&worker->env->mem,
                          (mcp_str_t) { (char *) session, MCP_DIGEST_LEN }, id,
                          key);
 }
@@ -388,7 +389,7 @@ mcp_inbox_is_marked(mcp_call_t *call)
     mcp_store_t   *store;
     unsigned char  key[MCP_DIGEST_LEN];
 
-    store = call->node->store;
+    store = call->worker->store;
     now = mcp_call_now(call);
 
     if (mcp_store_value_get(store, 'd', call->session.id, now, &value)
@@ -399,7 +400,7 @@ mcp_inbox_is_marked(mcp_call_t *call)
 
     for (i = 0; i < call->n; i++) {
         if (call->requests[i].state != MCP_REQUEST_OVER
-            && mcp_inbox_cancel_key(call->node, call->session.id,
+            && mcp_inbox_cancel_key(call->worker, call->session.id,
                                     call->requests[i].id, key)
                == MCP_OK
             && mcp_store_value_get(store, 'c', key, now, &value) == MCP_OK)
@@ -421,7 +422,7 @@ mcp_inbox_alias(mcp_exchange_t *x, mcp_str_t id)
     uint32_t       alias;
     unsigned char  key[MCP_DIGEST_LEN];
 
-    if (mcp_inbox_cancel_key(x->node, x->session.id, id, key) != MCP_OK) {
+    if (mcp_inbox_cancel_key(x->worker, x->session.id, id, key) != MCP_OK) {
         return 0;
     }
 
@@ -434,7 +435,7 @@ mcp_inbox_alias(mcp_exchange_t *x, mcp_str_t id)
 void
 mcp_call_also_known(mcp_exchange_t *x, const mcp_stream_ref_t *ref)
 {
-    (void) mcp_store_set_alias(x->node->store, ref, x->handle,
+    (void) mcp_store_set_alias(x->worker->store, ref, x->handle,
                                mcp_inbox_alias(x, x->msg.id));
 }
 
@@ -442,21 +443,21 @@ mcp_call_also_known(mcp_exchange_t *x, const mcp_stream_ref_t *ref)
 void
 mcp_inbox_look_after(mcp_call_t *call)
 {
-    mcp_node_t  *node;
+    mcp_worker_t  *worker;
 
-    node = call->node;
+    worker = call->worker;
 
-    if (node->young) {
-        node->young->link = &call->next;
+    if (worker->young) {
+        worker->young->link = &call->next;
 
     } else {
-        mcp_timer_set(&node->timers, &node->look,
+        mcp_timer_set(&worker->timers, &worker->look,
                       mcp_call_now(call) + MCP_INBOX_LOOK);
     }
 
-    call->next = node->young;
-    call->link = &node->young;
-    node->young = call;
+    call->next = worker->young;
+    call->link = &worker->young;
+    worker->young = call;
 }
 
 
@@ -475,19 +476,19 @@ mcp_inbox_look_away(mcp_call_t *call)
 
     call->link = NULL;
 
-    if (call->node->young == NULL) {
-        mcp_timer_del(&call->node->timers, &call->node->look);
+    if (call->worker->young == NULL) {
+        mcp_timer_del(&call->worker->timers, &call->worker->look);
     }
 }
 
 
 /* Cancels those that are marked: as they become durable they find it. */
 static void
-mcp_inbox_look_at(mcp_node_t *node, const unsigned char *session)
+mcp_inbox_look_at(mcp_worker_t *worker, const unsigned char *session)
 {
     mcp_call_t  *call, *next;
 
-    for (call = node->young; call; call = next) {
+    for (call = worker->young; call; call = next) {
         next = call->next;
 
         if (session == NULL
@@ -504,14 +505,14 @@ mcp_inbox_look_at(mcp_node_t *node, const unsigned char *session)
 void
 mcp_inbox_look(void *data)
 {
-    mcp_node_t  *node;
+    mcp_worker_t  *worker;
 
-    node = data;
-    mcp_inbox_look_at(node, NULL);
+    worker = data;
+    mcp_inbox_look_at(worker, NULL);
 
-    if (node->young) {
-        mcp_timer_set(&node->timers, &node->look,
-                      node->env->now(node->env->ctx) + MCP_INBOX_LOOK);
+    if (worker->young) {
+        mcp_timer_set(&worker->timers, &worker->look,
+                      worker->env->now(worker->env->ctx) + MCP_INBOX_LOOK);
     }
 }
 
@@ -528,10 +529,10 @@ mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id)
     unsigned char       key[MCP_DIGEST_LEN];
     mcp_stream_info_t   info;
 
-    store = x->node->store;
+    store = x->worker->store;
     position = 0;
     alias = mcp_inbox_alias(x, id);
-    mcp_buf_init(&ids, &x->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&ids, &x->worker->env->mem, SIZE_MAX / 2);
 
     for ( ;; ) {
         ids.len = 0;
@@ -549,7 +550,7 @@ mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id)
             continue;
         }
 
-        request = mcp_inbox_find_id(&x->node->env->mem,
+        request = mcp_inbox_find_id(&x->worker->env->mem,
                                     (mcp_str_t) { ids.data, ids.len }, id);
 
         if (alias && alias == info.alias) {
@@ -570,18 +571,18 @@ mcp_call_cancel_request(mcp_exchange_t *x, mcp_str_t id)
 
     /* not durable yet, in whatever process: that looks for it */
 
-    rc = mcp_inbox_cancel_key(x->node, x->session.id, id, key);
+    rc = mcp_inbox_cancel_key(x->worker, x->session.id, id, key);
 
     if (rc == MCP_OK) {
         mcp_party(x->endpoint, x->party, &party);
         rc = mcp_store_value_set(store, 'c', key, 1,
-                                 x->node->env->now(x->node->env->ctx)
+                                 x->worker->env->now(x->worker->env->ctx)
                                  + mcp_endpoint_stream_after(x->endpoint)
                                  + MCP_INBOX_CANCEL_MARK, &party);
     }
 
     if (rc == MCP_OK) {
-        mcp_inbox_look_at(x->node, x->session.id);
+        mcp_inbox_look_at(x->worker, x->session.id);
     }
 
     return rc;
@@ -595,7 +596,7 @@ mcp_call_end_session(mcp_exchange_t *x)
     mcp_store_t        *store;
     mcp_stream_info_t   info;
 
-    store = x->node->store;
+    store = x->worker->store;
     position = 0;
     next = 0;
 
@@ -634,7 +635,7 @@ mcp_inbox_look_for_cancel(mcp_call_t *call)
     uint32_t       value;
     unsigned char  key[MCP_DIGEST_LEN];
 
-    if (mcp_store_value_get(call->node->store, 'd', call->session.id,
+    if (mcp_store_value_get(call->worker->store, 'd', call->session.id,
                             mcp_call_now(call), &value)
         == MCP_OK)
     {
@@ -643,14 +644,14 @@ mcp_inbox_look_for_cancel(mcp_call_t *call)
     }
 
     for (i = 0; i < call->n && !call->over; i++) {
-        if (mcp_inbox_cancel_key(call->node, call->session.id,
+        if (mcp_inbox_cancel_key(call->worker, call->session.id,
                                  call->requests[i].id, key)
             == MCP_OK
-            && mcp_store_value_get(call->node->store, 'c', key,
+            && mcp_store_value_get(call->worker->store, 'c', key,
                                    mcp_call_now(call), &value)
                == MCP_OK)
         {
-            mcp_store_value_delete(call->node->store, 'c', key);
+            mcp_store_value_delete(call->worker->store, 'c', key);
             mcp_inbox_cancel(call, (uint64_t) 1 << i);
         }
     }

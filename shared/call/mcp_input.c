@@ -161,7 +161,7 @@ mcp_input_unsupported(mcp_request_t *req, mcp_str_t method)
     int        rc;
     mcp_buf_t  text;
 
-    mcp_buf_init(&text, &req->call->node->env->mem, 1024);
+    mcp_buf_init(&text, &req->call->worker->env->mem, 1024);
 
     mcp_buf_lit(&text, "The client does not support ");
     mcp_buf_str(&text, method);
@@ -194,7 +194,7 @@ mcp_input_body(mcp_request_t *req)
     params = req->params;
 
     mcp_buf_free(body);
-    mcp_buf_init(body, &req->call->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(body, &req->call->worker->env->mem, SIZE_MAX / 2);
 
     /* up to the brace that closes params; something in between needs a
      * comma */
@@ -261,7 +261,7 @@ mcp_input_again(mcp_request_t *req)
         /* the invocation that asked has not quite ended */
 
         req->again = 1;
-        req->deadline = req->call->node->env->now(req->call->node->env->ctx)
+        req->deadline = req->call->worker->env->now(req->call->worker->env->ctx)
                         + MCP_CALL_GRACE;
         mcp_call_set_timer(req->call);
 
@@ -289,7 +289,7 @@ mcp_input_ask(mcp_call_t *call, mcp_question_t *q, mcp_buf_t *buf)
 
     /* nobody else appends to it: last_seq stays until this one is there */
 
-    rc = mcp_store_info(call->node->store, &call->ref, &info);
+    rc = mcp_store_info(call->worker->store, &call->ref, &info);
     if (rc != MCP_OK) {
         return rc;
     }
@@ -325,7 +325,7 @@ mcp_input_send(mcp_request_t *req)
     call = req->call;
     rc = MCP_OK;
 
-    mcp_buf_init(&buf, &call->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&buf, &call->worker->env->mem, SIZE_MAX / 2);
 
     while (req->n_asked < req->n_questions) {
 
@@ -346,7 +346,7 @@ mcp_input_send(mcp_request_t *req)
         }
 
         req->n_asked++;
-        mcp_store_count(call->node->store, MCP_COUNT_INPUTS, 1);
+        mcp_store_count(call->worker->store, MCP_COUNT_INPUTS, 1);
     }
 
     mcp_buf_free(&buf);
@@ -360,7 +360,7 @@ mcp_input_send(mcp_request_t *req)
     }
 
     req->state = MCP_REQUEST_INPUT;
-    req->deadline = call->node->env->now(call->node->env->ctx)
+    req->deadline = call->worker->env->now(call->worker->env->ctx)
                     + call->endpoint->input_timeout;
     mcp_call_set_timer(call);
 
@@ -511,7 +511,7 @@ mcp_input_take(mcp_call_t *call, mcp_str_t message)
     value.type = MCP_JSON_OBJECT;
     value.raw = message;
 
-    if (mcp_input_names(&call->node->env->mem,
+    if (mcp_input_names(&call->worker->env->mem,
                         mcp_json_get(&value, mcp_str("id")).raw, stream,
                         &number)
         != MCP_OK)
@@ -557,7 +557,7 @@ mcp_input_take(mcp_call_t *call, mcp_str_t message)
 
     if (++req->n_answered == req->n_questions) {
         req->state = MCP_REQUEST_RUN;
-        mcp_store_set_state(call->node->store, &call->ref,
+        mcp_store_set_state(call->worker->store, &call->ref,
                             mcp_call_state(call));
 
         if (mcp_input_again(req) == MCP_AGAIN) {
@@ -589,7 +589,7 @@ mcp_input_answer(mcp_call_t *call, mcp_str_t text)
 int
 mcp_input_post(mcp_exchange_t *x, const mcp_stream_ref_t *ref, mcp_str_t text)
 {
-    return mcp_store_post(x->node->store, ref, MCP_POST_INPUT, 0, text);
+    return mcp_store_post(x->worker->store, ref, MCP_POST_INPUT, 0, text);
 }
 
 
@@ -600,7 +600,7 @@ mcp_input_is_answer(mcp_exchange_t *x, const mcp_rpc_t *msg,
     uint64_t  number;
 
     return (msg->kind == MCP_RPC_RESULT || msg->kind == MCP_RPC_ERROR)
-           && mcp_input_names(&x->node->env->mem, msg->id, stream, &number)
+           && mcp_input_names(&x->worker->env->mem, msg->id, stream, &number)
               == MCP_OK;
 }
 
@@ -639,7 +639,7 @@ mcp_input_confirm(mcp_exchange_t *x, const mcp_stream_info_t *info,
     for (i = 0; i < n; i++) {
         if (mcp_input_is_answer(x, &msgs[i], stream)
             && memcmp(stream, info->ref.id, MCP_STREAM_ID_LEN) == 0
-            && mcp_input_names(&x->node->env->mem, msgs[i].id, stream,
+            && mcp_input_names(&x->worker->env->mem, msgs[i].id, stream,
                                &number)
                == MCP_OK
             && number > last)
@@ -649,7 +649,7 @@ mcp_input_confirm(mcp_exchange_t *x, const mcp_stream_info_t *info,
     }
 
     if (last > info->confirmed_seq && last <= info->last_seq) {
-        (void) mcp_store_acknowledge(x->node->store, &info->ref, last);
+        (void) mcp_store_acknowledge(x->worker->store, &info->ref, last);
     }
 }
 
@@ -664,8 +664,8 @@ mcp_input_gather(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     mcp_buf_t          text;
     mcp_stream_info_t  info;
 
-    if (mcp_store_find(x->node->store, stream,
-                       x->node->env->now(x->node->env->ctx), &info)
+    if (mcp_store_find(x->worker->store, stream,
+                       x->worker->env->now(x->worker->env->ctx), &info)
         != MCP_OK
         || memcmp(info.session, x->session.id, MCP_DIGEST_LEN) != 0)
     {
@@ -678,7 +678,7 @@ mcp_input_gather(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
         return mcp_input_post(x, &info.ref, msgs[0].raw);
     }
 
-    mcp_buf_init(&text, &x->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&text, &x->worker->env->mem, SIZE_MAX / 2);
     mcp_buf_lit(&text, "[");
 
     for (i = 0; i < n; i++) {

@@ -27,7 +27,7 @@ mcp_job_client_capabilities(mcp_call_t *call)
         return mcp_str("{}");
     }
 
-    mcp_buf_init(&buf, &call->node->env->mem, 256);
+    mcp_buf_init(&buf, &call->worker->env->mem, 256);
 
     if (bits & MCP_CLIENT_SAMPLING_TOOLS) {
         mcp_buf_lit(&buf, ",\"sampling\":{\"tools\":{}}");
@@ -114,7 +114,7 @@ mcp_job_start(mcp_request_t *req)
         mcp_backend_free(req->backend);
     }
 
-    req->backend = mcp_backend_create(&call->node->env->mem,
+    req->backend = mcp_backend_create(&call->worker->env->mem,
                                       req->method->want, req->name,
                                       call->endpoint->max_message,
                                       call->endpoint->max_depth);
@@ -140,7 +140,7 @@ mcp_job_start(mcp_request_t *req)
     url = job->facts.value[MCP_FACT_PUBLISH_URL];
 
     if (url.len == 0 && call->endpoint->publish_url.len) {
-        url = mcp_door_url(call, job->request);
+        url = mcp_publish_url(call, job->request);
     }
 
     job->facts = call->facts;
@@ -161,7 +161,7 @@ mcp_job_start(mcp_request_t *req)
     call->jobs++;
 
     job->task.action.type = MCP_ACT_INVOKE;
-    mcp_node_queue(call->node, &job->task);
+    mcp_worker_queue(call->worker, &job->task);
 
     return MCP_OK;
 }
@@ -182,7 +182,7 @@ mcp_job_abort(mcp_request_t *req)
     }
 
     if (!job->started) {
-        mcp_node_unqueue(call->node, &job->task);
+        mcp_worker_unqueue(call->worker, &job->task);
         req->live = 0;
         call->jobs--;
         return;
@@ -190,9 +190,9 @@ mcp_job_abort(mcp_request_t *req)
 
     job->aborted = 1;
 
-    mcp_node_unqueue(call->node, &job->task);
+    mcp_worker_unqueue(call->worker, &job->task);
     job->task.action.type = MCP_ACT_ABORT;
-    mcp_node_queue(call->node, &job->task);
+    mcp_worker_queue(call->worker, &job->task);
 }
 
 
@@ -233,7 +233,7 @@ mcp_job_notification(mcp_request_t *req, const mcp_backend_msg_t *msg)
          * progress) */
 
         if (req->progress_token.len == 0
-            || !mcp_id_same(&call->node->env->mem, msg->progress_token.raw,
+            || !mcp_id_same(&call->worker->env->mem, msg->progress_token.raw,
                             req->progress_token))
         {
             return MCP_OK;
@@ -241,13 +241,13 @@ mcp_job_notification(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     } else if (mcp_str_eq(msg->method, mcp_str("notifications/message"))) {
 
-        if (!mcp_dispatch_log_wanted(call->node, call->session.id,
+        if (!mcp_dispatch_log_wanted(call->worker, call->session.id,
                                      msg->level.raw))
         {
             return MCP_OK;
         }
 
-    } else if (mcp_door_broadcast(call->node, msg->method, msg->uri.raw,
+    } else if (mcp_publish_broadcast(call->worker, msg->method, msg->uri.raw,
                                   msg->body))
     {
         return MCP_OK;
@@ -286,7 +286,7 @@ mcp_job_subscribe(mcp_request_t *req)
 
     call = req->call;
 
-    rc = mcp_listener(call->node, call->endpoint, &call->session, call->party,
+    rc = mcp_listener(call->worker, call->endpoint, &call->session, call->party,
                       &info);
 
     if (rc == MCP_OK) {
@@ -298,10 +298,10 @@ mcp_job_subscribe(mcp_request_t *req)
     }
 
     if (req->method->id == MCP_METHOD_RESOURCES_SUBSCRIBE) {
-        return mcp_store_subscribe(call->node->store, &info.ref, topic);
+        return mcp_store_subscribe(call->worker->store, &info.ref, topic);
     }
 
-    mcp_store_unsubscribe(call->node->store, &info.ref, topic);
+    mcp_store_unsubscribe(call->worker->store, &info.ref, topic);
 
     return MCP_OK;
 }
@@ -347,7 +347,7 @@ mcp_job_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
     }
 
     how = msg->is_error ? MCP_ENDING_TOOL_ERROR : MCP_ENDING_OK;
-    mcp_buf_init(&buf, &req->call->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
 
     switch (mcp_faces_result(req, msg, &buf)) {
 
@@ -382,7 +382,7 @@ mcp_job_log(const mcp_request_t *req, mcp_log_level_e level, const char *what,
 
     mcp_stream_id_short(id, req->call->id);
 
-    mcp_node_log(req->call->node, level, "call %s of \"%.*s\" %s%s", id,
+    mcp_worker_log(req->call->worker, level, "call %s of \"%.*s\" %s%s", id,
                  (int) (req->name.len > 128 ? 128 : req->name.len),
                  req->name.data ? req->name.data : "", what, why);
 }
@@ -658,7 +658,7 @@ mcp_job_end(mcp_job_t *job, mcp_fault_e fault, const char *detail)
     req = mcp_job_request(job);
     call = req->call;
 
-    mcp_node_unqueue(call->node, &job->task);
+    mcp_worker_unqueue(call->worker, &job->task);
 
     req->live = 0;
     call->refs++;

@@ -604,7 +604,7 @@ mcp_setup_target(const mcp_setup_t *setup, unsigned target)
 
 
 mcp_str_t
-mcp_setup_publish_door_token(const mcp_setup_t *setup)
+mcp_setup_publish_secret(const mcp_setup_t *setup)
 {
     return setup->publish_token;
 }

@@ -103,7 +103,7 @@ mcp_dispatch_call(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v)
     v->target = mcp_endpoint_route(x->endpoint, v->name);
 
     if (v->target == MCP_NO_TARGET) {
-        mcp_node_log(x->node, MCP_LOG_ERROR,
+        mcp_worker_log(x->worker, MCP_LOG_ERROR,
                      "%.*s of \"%.*s\" has no backend: no route matches, and "
                      "there is none for all",
                      (int) v->method->name.len, v->method->name.data,
@@ -294,7 +294,7 @@ mcp_dispatch_set_level(mcp_exchange_t *x, const mcp_rpc_t *msg,
 
     /* 'l': the session's log level */
 
-    switch (mcp_store_value_set(x->node->store, 'l', x->session.id,
+    switch (mcp_store_value_set(x->worker->store, 'l', x->session.id,
                                 (uint32_t) level, x->session.expires, &party))
     {
     case MCP_OK:
@@ -311,15 +311,15 @@ mcp_dispatch_set_level(mcp_exchange_t *x, const mcp_rpc_t *msg,
 
 
 int
-mcp_dispatch_log_wanted(mcp_node_t *node,
+mcp_dispatch_log_wanted(mcp_worker_t *worker,
     const unsigned char session[MCP_DIGEST_LEN], mcp_str_t level)
 {
     int       n;
     uint32_t  least;
 
     if (level.len < 2 || level.data[0] != '"'
-        || mcp_store_value_get(node->store, 'l', session,
-                               node->env->now(node->env->ctx), &least)
+        || mcp_store_value_get(worker->store, 'l', session,
+                               worker->env->now(worker->env->ctx), &least)
            != MCP_OK)
     {
         return 1;
@@ -520,11 +520,11 @@ mcp_dispatch_initialize(mcp_exchange_t *x)
     }
 
     session->capabilities = mcp_session_capabilities(&msg->capabilities);
-    session->expires = x->node->env->now(x->node->env->ctx)
+    session->expires = x->worker->env->now(x->worker->env->ctx)
                        + endpoint->session_lifetime;
     memcpy(session->principal, x->principal, MCP_DIGEST_LEN);
 
-    if (mcp_node_random(x->node, session->id, MCP_DIGEST_LEN) != MCP_OK) {
+    if (mcp_worker_random(x->worker, session->id, MCP_DIGEST_LEN) != MCP_OK) {
         return mcp_exchange_fault(x, MCP_FAULT_INTERNAL, msg->id,
                                   mcp_null_str);
     }
@@ -573,7 +573,7 @@ mcp_dispatch_initialize(mcp_exchange_t *x)
 
     x->has_session = 1;
     x->outcome = "ok";
-    mcp_store_count(x->node->store, MCP_COUNT_SESSIONS, 1);
+    mcp_store_count(x->worker->store, MCP_COUNT_SESSIONS, 1);
     mcp_session_log(x, "began");
 
     return mcp_exchange_json(x);
@@ -641,7 +641,7 @@ mcp_dispatch_refusal(mcp_exchange_t *x)
 
     mcp_party(x->endpoint, x->party, &party);
 
-    switch (mcp_store_admits(x->node->store, x->session.id,
+    switch (mcp_store_admits(x->worker->store, x->session.id,
                              x->endpoint->max_session_streams, &party))
     {
     case MCP_OK:
@@ -758,7 +758,7 @@ mcp_dispatch_answered(mcp_exchange_t *x, mcp_request_t *req,
 {
     mcp_buf_t  buf;
 
-    mcp_buf_init(&buf, &x->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&buf, &x->worker->env->mem, SIZE_MAX / 2);
 
     req->ending = MCP_ENDING_OK;
 
@@ -769,7 +769,7 @@ mcp_dispatch_answered(mcp_exchange_t *x, mcp_request_t *req,
 
     } else {
         mcp_fault_write(&buf, msg->id, v->fault, v->detail, mcp_null_str);
-        mcp_store_count(x->node->store, MCP_COUNT_ERRORS, 1);
+        mcp_store_count(x->worker->store, MCP_COUNT_ERRORS, 1);
         req->ending = MCP_ENDING_RPC_ERROR;
     }
 
@@ -814,7 +814,7 @@ mcp_dispatch_batch_call(mcp_exchange_t *x, mcp_rpc_t *msgs, size_t n,
 
     call->batch = 1;
 
-    mcp_buf_init(&result, &x->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&result, &x->worker->env->mem, SIZE_MAX / 2);
 
     for (i = 0, k = 0; i < n; i++) {
 
@@ -929,7 +929,7 @@ mcp_dispatch_batch(mcp_exchange_t *x, mcp_str_t text)
         }
     }
 
-    mcp_store_count(x->node->store, MCP_COUNT_MESSAGES, (int64_t) n);
+    mcp_store_count(x->worker->store, MCP_COUNT_MESSAGES, (int64_t) n);
 
     x->msg.method = mcp_str("batch");
 
@@ -975,7 +975,7 @@ mcp_dispatch(mcp_exchange_t *x, size_t len)
         return mcp_exchange_fault(x, x->msg.fault, x->msg.id, mcp_null_str);
     }
 
-    mcp_store_count(x->node->store, MCP_COUNT_MESSAGES, 1);
+    mcp_store_count(x->worker->store, MCP_COUNT_MESSAGES, 1);
 
     return mcp_dispatch_single(x);
 }

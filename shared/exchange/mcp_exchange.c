@@ -44,13 +44,13 @@ typedef struct {
 
 
 mcp_exchange_t *
-mcp_exchange_create(mcp_node_t *node, const mcp_endpoint_t *endpoint,
+mcp_exchange_create(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     void *glue)
 {
     const mcp_mem_t  *mem;
     mcp_exchange_t   *x;
 
-    mem = &node->env->mem;
+    mem = &worker->env->mem;
 
     x = mem->alloc(mem->ctx, sizeof(mcp_exchange_t));
     if (x == NULL) {
@@ -60,31 +60,32 @@ mcp_exchange_create(mcp_node_t *node, const mcp_endpoint_t *endpoint,
     memset(x, 0, sizeof(mcp_exchange_t));
 
     mcp_arena_init(&x->arena, mem);
-    x->node = node;
+    x->worker = worker;
     x->endpoint = endpoint;
     x->glue = glue;
     x->task.action.exchange = x;
     x->outcome = "none";
 
-    mcp_buf_init(&x->out, &node->env->mem, SIZE_MAX / 2);
-    mcp_buf_init(&x->partial, &node->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&x->out, &worker->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&x->partial, &worker->env->mem, SIZE_MAX / 2);
 
     return x;
 }
 
 
 mcp_exchange_t *
-mcp_exchange_create_publish(mcp_node_t *node, const mcp_endpoint_t *endpoint,
+mcp_exchange_create_publish(mcp_worker_t *worker,
+    const mcp_endpoint_t *endpoint,
     mcp_str_t token, int open, void *glue)
 {
     mcp_exchange_t  *x;
 
-    x = mcp_exchange_create(node, endpoint, glue);
+    x = mcp_exchange_create(worker, endpoint, glue);
 
     if (x) {
-        x->door.is = 1;
-        x->door.open = (open != 0);
-        x->door.token = token;
+        x->publish.is = 1;
+        x->publish.open = (open != 0);
+        x->publish.token = token;
     }
 
     return x;
@@ -96,8 +97,8 @@ mcp_exchange_free(mcp_exchange_t *x)
 {
     const mcp_mem_t  *mem;
 
-    mcp_node_unqueue(x->node, &x->task);
-    mcp_timer_del(&x->node->timers, &x->timer);
+    mcp_worker_unqueue(x->worker, &x->task);
+    mcp_timer_del(&x->worker->timers, &x->timer);
 
     if (x->state == MCP_EXCHANGE_STREAM) {
         mcp_consumer_leave(x);
@@ -116,7 +117,7 @@ mcp_exchange_free(mcp_exchange_t *x)
 
     mcp_arena_destroy(&x->arena);
 
-    mem = &x->node->env->mem;
+    mem = &x->worker->env->mem;
     mem->free(mem->ctx, x);
 }
 
@@ -193,12 +194,12 @@ mcp_exchange_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
 {
     int  rc;
 
-    mcp_store_count(x->node->store, MCP_COUNT_ERRORS, 1);
+    mcp_store_count(x->worker->store, MCP_COUNT_ERRORS, 1);
     mcp_refusal(x, fault, detail);
 
     if (fault == MCP_FAULT_STORE_FULL) {
-        mcp_store_count(x->node->store, MCP_COUNT_REFUSED_FULL, 1);
-        mcp_refusal_full(x->node);
+        mcp_store_count(x->worker->store, MCP_COUNT_REFUSED_FULL, 1);
+        mcp_refusal_full(x->worker);
         mcp_exchange_header(x, mcp_str("Retry-After"), mcp_str("5"));
 
     } else if (fault == MCP_FAULT_CALL_EARLY) {
@@ -207,7 +208,7 @@ mcp_exchange_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     } else if (fault == MCP_FAULT_TOO_MANY_STREAMS
                || fault == MCP_FAULT_TOO_MANY_VALUES)
     {
-        mcp_store_count(x->node->store, MCP_COUNT_REFUSED_LIMIT, 1);
+        mcp_store_count(x->worker->store, MCP_COUNT_REFUSED_LIMIT, 1);
     }
 
     x->out.len = 0;
@@ -413,9 +414,9 @@ mcp_exchange_check_session(mcp_exchange_t *x)
         return MCP_FAULT_SESSION_ABSENT;
     }
 
-    now = x->node->env->now(x->node->env->ctx);
+    now = x->worker->env->now(x->worker->env->ctx);
 
-    rc = mcp_session_parse_cached(&x->node->sessions, x->endpoint->keys,
+    rc = mcp_session_parse_cached(&x->worker->sessions, x->endpoint->keys,
                                   x->session_text, now, x->principal,
                                   &x->session);
     if (rc != MCP_OK) {
@@ -424,7 +425,7 @@ mcp_exchange_check_session(mcp_exchange_t *x)
 
     /* 'd': a DELETE leaves its mark until the token would have expired */
 
-    if (mcp_store_value_get(x->node->store, 'd', x->session.id, now, &value)
+    if (mcp_store_value_get(x->worker->store, 'd', x->session.id, now, &value)
         == MCP_OK)
     {
         return MCP_FAULT_SESSION_UNKNOWN;
@@ -441,9 +442,10 @@ mcp_session_log(mcp_exchange_t *x, const char *what)
 {
     char  id[9];
 
-    if (mcp_node_logs(x->node, MCP_LOG_INFO)) {
+    if (mcp_worker_logs(x->worker, MCP_LOG_INFO)) {
         mcp_stream_id_short(id, x->session.id);
-        mcp_node_log(x->node, MCP_LOG_INFO, "session %s %s, revision %s", id,
+        mcp_worker_log(x->worker, MCP_LOG_INFO, "session %s %s, revision %s",
+                       id,
                      what, mcp_revision(x->session.revision)->name.data);
     }
 }
@@ -457,7 +459,7 @@ mcp_exchange_delete(mcp_exchange_t *x)
     mcp_party_t   party;
     mcp_store_t  *store;
 
-    store = x->node->store;
+    store = x->worker->store;
     mcp_party(x->endpoint, x->party, &party);
 
     /* who ended many forgets the first, rather than that this one goes on */
@@ -517,7 +519,7 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
     mcp_fault_e          fault;
     mcp_exchange_head_t  h;
 
-    mcp_store_count(x->node->store, MCP_COUNT_REQUESTS, 1);
+    mcp_store_count(x->worker->store, MCP_COUNT_REQUESTS, 1);
 
     x->method = mcp_exchange_method(head->method);
     x->principal_name = head->principal;
@@ -534,8 +536,8 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
         return mcp_exchange_refuse(x, fault);
     }
 
-    if (x->door.is) {
-        return mcp_door_head(x, head);
+    if (x->publish.is) {
+        return mcp_publish_head(x, head);
     }
 
     mcp_exchange_read_target(x, head, &h);
@@ -618,8 +620,8 @@ mcp_exchange_body_space(mcp_exchange_t *x, size_t len)
 int
 mcp_exchange_body(mcp_exchange_t *x, size_t len)
 {
-    if (x->door.is) {
-        return mcp_door_body(x, len);
+    if (x->publish.is) {
+        return mcp_publish_body(x, len);
     }
 
     return mcp_dispatch(x, len);
@@ -665,7 +667,7 @@ mcp_exchange_last(mcp_exchange_t *x)
 {
     mcp_stream_info_t  info;
 
-    if (x->ending != MCP_ENDING_NONE || x->door.is) {
+    if (x->ending != MCP_ENDING_NONE || x->publish.is) {
         return;
     }
 
@@ -678,7 +680,7 @@ mcp_exchange_last(mcp_exchange_t *x)
     }
 
     if (x->state != MCP_EXCHANGE_STREAM || x->done || x->listener
-        || mcp_store_info(x->node->store, &x->ref, &info) != MCP_OK)
+        || mcp_store_info(x->worker->store, &x->ref, &info) != MCP_OK)
     {
         return;
     }

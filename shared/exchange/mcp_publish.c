@@ -1,6 +1,6 @@
 
 /*
- * The publish door: how a backend that detached itself (202) delivers, and
+ * The publish endpoint: how a backend that detached itself (202) delivers, and
  * how anybody with a token tells subscribers that something changed.
  */
 
@@ -8,29 +8,29 @@
 #include "mcp_http.h"
 
 
-#define MCP_DOOR_PAYLOAD  (MCP_STREAM_ID_LEN + 1 + 8)
+#define MCP_PUBLISH_PAYLOAD  (MCP_STREAM_ID_LEN + 1 + 8)
 
 /* A call is to be found in the store a moment after its backend has said 202;
  * a publisher that is faster is asked to come again. */
-#define MCP_DOOR_EARLY    5000
+#define MCP_PUBLISH_EARLY    5000
 
-#define MCP_DOOR_BUDGET   256
+#define MCP_PUBLISH_BUDGET   256
 
 
 typedef enum {
-    MCP_DOOR_JSONRPC = 0,
-    MCP_DOOR_METHOD,
-    MCP_DOOR_PARAMS,
-    MCP_DOOR_URI,
-    MCP_DOOR_FIELDS
-} mcp_door_field_e;
+    MCP_PUBLISH_JSONRPC = 0,
+    MCP_PUBLISH_METHOD,
+    MCP_PUBLISH_PARAMS,
+    MCP_PUBLISH_URI,
+    MCP_PUBLISH_FIELDS
+} mcp_publish_field_e;
 
 
-static const mcp_json_field_t  mcp_door_fields[MCP_DOOR_FIELDS] = {
+static const mcp_json_field_t  mcp_publish_fields[MCP_PUBLISH_FIELDS] = {
     { MCP_JSON_ROOT, mcp_str("jsonrpc") },
     { MCP_JSON_ROOT, mcp_str("method") },
     { MCP_JSON_ROOT, mcp_str("params") },
-    { MCP_DOOR_PARAMS, mcp_str("uri") }
+    { MCP_PUBLISH_PARAMS, mcp_str("uri") }
 };
 
 
@@ -58,16 +58,16 @@ mcp_topic_uri(mcp_str_t uri, unsigned char topic[MCP_DIGEST_LEN])
 
 
 mcp_str_t
-mcp_door_url(mcp_call_t *call, unsigned request)
+mcp_publish_url(mcp_call_t *call, unsigned request)
 {
     char           *p, *text;
     uint64_t        now;
     mcp_str_t       base;
     unsigned        i;
-    unsigned char   payload[MCP_DOOR_PAYLOAD];
+    unsigned char   payload[MCP_PUBLISH_PAYLOAD];
 
     base = call->endpoint->publish_url;
-    now = call->node->env->now(call->node->env->ctx);
+    now = call->worker->env->now(call->worker->env->ctx);
 
     memcpy(payload, call->id, MCP_STREAM_ID_LEN);
     payload[MCP_STREAM_ID_LEN] = (unsigned char) request;
@@ -100,7 +100,7 @@ mcp_door_url(mcp_call_t *call, unsigned request)
 
 
 static void
-mcp_door_publish(mcp_node_t *node,
+mcp_publish_send(mcp_worker_t *worker,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message)
 {
     int       rc;
@@ -111,15 +111,15 @@ mcp_door_publish(mcp_node_t *node,
 
     do {
         n = 0;
-        rc = mcp_store_publish(node->store, topic, message,
-                               MCP_DOOR_BUDGET, &position, &n);
+        rc = mcp_store_publish(worker->store, topic, message,
+                               MCP_PUBLISH_BUDGET, &position, &n);
 
     } while (rc == MCP_AGAIN);
 }
 
 
 int
-mcp_door_broadcast(mcp_node_t *node, mcp_str_t method, mcp_str_t uri,
+mcp_publish_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
     mcp_str_t message)
 {
     int            rc;
@@ -133,7 +133,7 @@ mcp_door_broadcast(mcp_node_t *node, mcp_str_t method, mcp_str_t uri,
                       mcp_str("notifications/resources/list_changed")))
     {
         if (mcp_topic_list_changed(topic) == MCP_OK) {
-            mcp_door_publish(node, topic, message);
+            mcp_publish_send(worker, topic, message);
         }
 
         return 1;
@@ -147,7 +147,7 @@ mcp_door_broadcast(mcp_node_t *node, mcp_str_t method, mcp_str_t uri,
         return 1;
     }
 
-    mcp_arena_init(&arena, &node->env->mem);
+    mcp_arena_init(&arena, &worker->env->mem);
 
     rc = mcp_json_unescape(&arena, uri, &plain);
 
@@ -156,7 +156,7 @@ mcp_door_broadcast(mcp_node_t *node, mcp_str_t method, mcp_str_t uri,
     }
 
     if (rc == MCP_OK) {
-        mcp_door_publish(node, topic, message);
+        mcp_publish_send(worker, topic, message);
     }
 
     mcp_arena_destroy(&arena);
@@ -166,7 +166,7 @@ mcp_door_broadcast(mcp_node_t *node, mcp_str_t method, mcp_str_t uri,
 
 
 static int
-mcp_door_refuse(mcp_exchange_t *x, mcp_fault_e fault)
+mcp_publish_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 {
     return mcp_exchange_fault(x, fault, mcp_null_str, mcp_null_str);
 }
@@ -174,7 +174,7 @@ mcp_door_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 
 /* The token: a bearer's, or the last segment of the path. */
 static mcp_str_t
-mcp_door_token(mcp_exchange_t *x, const mcp_head_t *head)
+mcp_publish_token(mcp_exchange_t *x, const mcp_head_t *head)
 {
     size_t     i;
     mcp_str_t  token;
@@ -203,15 +203,15 @@ mcp_door_token(mcp_exchange_t *x, const mcp_head_t *head)
 
 
 static int
-mcp_door_enter(mcp_exchange_t *x, mcp_str_t token)
+mcp_publish_enter(mcp_exchange_t *x, mcp_str_t token)
 {
     size_t         i, len;
-    mcp_door_t    *door;
+    mcp_publish_t    *publish;
     unsigned char  payload[MCP_TOKEN_MAX_DATA];
 
-    door = &x->door;
+    publish = &x->publish;
 
-    if (door->token.len && mcp_secret_eq(token, door->token)) {
+    if (publish->token.len && mcp_secret_eq(token, publish->token)) {
         return MCP_OK;
     }
 
@@ -219,17 +219,18 @@ mcp_door_enter(mcp_exchange_t *x, mcp_str_t token)
 
     if (mcp_token_verify(x->endpoint->keys, 'p', token, payload, &len)
         != MCP_OK
-        || len != MCP_DOOR_PAYLOAD)
+        || len != MCP_PUBLISH_PAYLOAD)
     {
         return MCP_ERR_DENIED;
     }
 
-    door->call = 1;
-    memcpy(door->id, payload, MCP_STREAM_ID_LEN);
-    door->request = payload[MCP_STREAM_ID_LEN];
+    publish->call = 1;
+    memcpy(publish->id, payload, MCP_STREAM_ID_LEN);
+    publish->request = payload[MCP_STREAM_ID_LEN];
 
     for (i = 0; i < 8; i++) {
-        door->made = (door->made << 8) | payload[MCP_STREAM_ID_LEN + 1 + i];
+        publish->made = (publish->made << 8)
+                        | payload[MCP_STREAM_ID_LEN + 1 + i];
     }
 
     return MCP_OK;
@@ -237,19 +238,19 @@ mcp_door_enter(mcp_exchange_t *x, mcp_str_t token)
 
 
 int
-mcp_door_head(mcp_exchange_t *x, const mcp_head_t *head)
+mcp_publish_head(mcp_exchange_t *x, const mcp_head_t *head)
 {
     if (x->method != MCP_HTTP_POST) {
         mcp_exchange_header(x, mcp_str("Allow"), mcp_str("POST"));
-        return mcp_door_refuse(x, MCP_FAULT_METHOD_NOT_ALLOWED);
+        return mcp_publish_refuse(x, MCP_FAULT_METHOD_NOT_ALLOWED);
     }
 
     /* a browser is never a publisher */
 
-    if ((!x->door.open && !head->local) || x->origin.data
-        || mcp_door_enter(x, mcp_door_token(x, head)) != MCP_OK)
+    if ((!x->publish.open && !head->local) || x->origin.data
+        || mcp_publish_enter(x, mcp_publish_token(x, head)) != MCP_OK)
     {
-        return mcp_door_refuse(x, MCP_FAULT_FORBIDDEN);
+        return mcp_publish_refuse(x, MCP_FAULT_FORBIDDEN);
     }
 
     x->state = MCP_EXCHANGE_BODY;
@@ -260,17 +261,18 @@ mcp_door_head(mcp_exchange_t *x, const mcp_head_t *head)
 
 /* One message: to the subscribers or to the call. */
 static mcp_fault_e
-mcp_door_message(mcp_exchange_t *x, mcp_str_t text)
+mcp_publish_message(mcp_exchange_t *x, mcp_str_t text)
 {
     int                rc;
     uint64_t           now;
     mcp_str_t          method;
     mcp_buf_t          line;
-    mcp_json_value_t   root, value[MCP_DOOR_FIELDS];
+    mcp_json_value_t   root, value[MCP_PUBLISH_FIELDS];
     mcp_stream_info_t  info;
 
     rc = mcp_json_scan(&x->arena, text, x->endpoint->max_depth,
-                       mcp_door_fields, MCP_DOOR_FIELDS, &root, value, NULL);
+                       mcp_publish_fields, MCP_PUBLISH_FIELDS, &root, value,
+                       NULL);
 
     if (rc == MCP_ERR_MEMORY) {
         return MCP_FAULT_INTERNAL;
@@ -284,7 +286,7 @@ mcp_door_message(mcp_exchange_t *x, mcp_str_t text)
         return MCP_FAULT_INVALID_REQUEST;
     }
 
-    mcp_buf_init(&line, &x->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&line, &x->worker->env->mem, SIZE_MAX / 2);
     mcp_json_add_line(&line, root.raw);
 
     if (line.failed) {
@@ -294,25 +296,26 @@ mcp_door_message(mcp_exchange_t *x, mcp_str_t text)
 
     text = (mcp_str_t) { line.data, line.len };
 
-    if (value[MCP_DOOR_METHOD].type == MCP_JSON_STRING
-        && mcp_json_unescape(&x->arena, value[MCP_DOOR_METHOD].raw, &method)
+    if (value[MCP_PUBLISH_METHOD].type == MCP_JSON_STRING
+        && mcp_json_unescape(&x->arena, value[MCP_PUBLISH_METHOD].raw, &method)
            == MCP_OK
-        && mcp_door_broadcast(x->node, method, value[MCP_DOOR_URI].raw, text))
+        && mcp_publish_broadcast(x->worker, method,
+                                 value[MCP_PUBLISH_URI].raw, text))
     {
         mcp_buf_free(&line);
         return MCP_FAULT_NONE;
     }
 
-    if (!x->door.call) {
+    if (!x->publish.call) {
         mcp_buf_free(&line);
         return MCP_FAULT_FORBIDDEN;
     }
 
-    rc = mcp_store_find(x->node->store, x->door.id, 0, &info);
+    rc = mcp_store_find(x->worker->store, x->publish.id, 0, &info);
 
     if (rc == MCP_OK) {
-        rc = mcp_store_post(x->node->store, &info.ref, MCP_POST_PUBLISH,
-                            x->door.request, text);
+        rc = mcp_store_post(x->worker->store, &info.ref, MCP_POST_PUBLISH,
+                            x->publish.request, text);
     }
 
     mcp_buf_free(&line);
@@ -325,23 +328,23 @@ mcp_door_message(mcp_exchange_t *x, mcp_str_t text)
         return MCP_FAULT_STORE_FULL;
     }
 
-    now = x->node->env->now(x->node->env->ctx);
+    now = x->worker->env->now(x->worker->env->ctx);
 
-    return now > x->door.made + MCP_DOOR_EARLY + x->endpoint->stream_after
+    return now > x->publish.made + MCP_PUBLISH_EARLY + x->endpoint->stream_after
            ? MCP_FAULT_CALL_UNKNOWN : MCP_FAULT_CALL_EARLY;
 }
 
 
 /* The same, counted. */
 static mcp_fault_e
-mcp_door_take(mcp_exchange_t *x, mcp_str_t text)
+mcp_publish_take(mcp_exchange_t *x, mcp_str_t text)
 {
     mcp_fault_e  fault;
 
-    fault = mcp_door_message(x, text);
+    fault = mcp_publish_message(x, text);
 
     if (fault == MCP_FAULT_NONE) {
-        mcp_store_count(x->node->store, MCP_COUNT_PUBLISHED, 1);
+        mcp_store_count(x->worker->store, MCP_COUNT_PUBLISHED, 1);
     }
 
     return fault;
@@ -349,14 +352,14 @@ mcp_door_take(mcp_exchange_t *x, mcp_str_t text)
 
 
 static mcp_fault_e
-mcp_door_json(mcp_exchange_t *x, mcp_str_t text)
+mcp_publish_json(mcp_exchange_t *x, mcp_str_t text)
 {
     mcp_fault_e       fault;
     mcp_json_iter_t   iter;
     mcp_json_value_t  value;
 
     if (!mcp_rpc_is_batch(text)) {
-        return mcp_door_take(x, text);
+        return mcp_publish_take(x, text);
     }
 
     switch (mcp_json_scan(&x->arena, text, x->endpoint->max_depth, NULL, 0,
@@ -379,7 +382,7 @@ mcp_door_json(mcp_exchange_t *x, mcp_str_t text)
     while (fault == MCP_FAULT_NONE
            && mcp_json_iter_next(&iter, NULL, &value))
     {
-        fault = mcp_door_take(x, value.raw);
+        fault = mcp_publish_take(x, value.raw);
     }
 
     return fault;
@@ -387,7 +390,7 @@ mcp_door_json(mcp_exchange_t *x, mcp_str_t text)
 
 
 static mcp_fault_e
-mcp_door_lines(mcp_exchange_t *x, mcp_str_t text)
+mcp_publish_lines(mcp_exchange_t *x, mcp_str_t text)
 {
     size_t       n;
     mcp_str_t    line;
@@ -408,7 +411,7 @@ mcp_door_lines(mcp_exchange_t *x, mcp_str_t text)
         }
 
         if (line.len) {
-            fault = mcp_door_take(x, line);
+            fault = mcp_publish_take(x, line);
         }
 
         n += (end != NULL);
@@ -421,7 +424,7 @@ mcp_door_lines(mcp_exchange_t *x, mcp_str_t text)
 
 
 static mcp_fault_e
-mcp_door_events(mcp_exchange_t *x, mcp_str_t text)
+mcp_publish_events(mcp_exchange_t *x, mcp_str_t text)
 {
     int                rc, last;
     size_t             n;
@@ -430,7 +433,7 @@ mcp_door_events(mcp_exchange_t *x, mcp_str_t text)
     mcp_sse_decoder_t  decoder;
 
     fault = MCP_FAULT_NONE;
-    mcp_sse_decoder_init(&decoder, &x->node->env->mem,
+    mcp_sse_decoder_init(&decoder, &x->worker->env->mem,
                          x->endpoint->max_message);
 
     for ( ;; ) {
@@ -446,7 +449,7 @@ mcp_door_events(mcp_exchange_t *x, mcp_str_t text)
         }
 
         if (rc == MCP_OK) {
-            fault = mcp_door_take(x, data);
+            fault = mcp_publish_take(x, data);
 
         } else if (rc != MCP_DONE) {
             fault = (rc == MCP_ERR_LIMIT) ? MCP_FAULT_BODY_TOO_LARGE
@@ -465,7 +468,7 @@ mcp_door_events(mcp_exchange_t *x, mcp_str_t text)
 
 
 int
-mcp_door_body(mcp_exchange_t *x, size_t len)
+mcp_publish_body(mcp_exchange_t *x, size_t len)
 {
     mcp_str_t    text;
     mcp_fault_e  fault;
@@ -474,7 +477,7 @@ mcp_door_body(mcp_exchange_t *x, size_t len)
     text.len = len;
 
     if (mcp_http_is_type(x->content_type, mcp_str("application/json"))) {
-        fault = mcp_door_json(x, text);
+        fault = mcp_publish_json(x, text);
 
     } else if (mcp_http_is_type(x->content_type,
                                 mcp_str("application/x-ndjson"))
@@ -483,19 +486,19 @@ mcp_door_body(mcp_exchange_t *x, size_t len)
                || mcp_http_is_type(x->content_type,
                                    mcp_str("application/jsonl")))
     {
-        fault = mcp_door_lines(x, text);
+        fault = mcp_publish_lines(x, text);
 
     } else if (mcp_http_is_type(x->content_type,
                                 mcp_str("text/event-stream")))
     {
-        fault = mcp_door_events(x, text);
+        fault = mcp_publish_events(x, text);
 
     } else {
         fault = MCP_FAULT_MEDIA_TYPE;
     }
 
     if (fault != MCP_FAULT_NONE) {
-        return mcp_door_refuse(x, fault);
+        return mcp_publish_refuse(x, fault);
     }
 
     x->outcome = "accepted";

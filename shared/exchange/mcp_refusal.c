@@ -40,7 +40,7 @@ mcp_refusal_session(const mcp_exchange_t *x)
     uint64_t       now;
     mcp_session_t  session;
 
-    now = x->node->env->now(x->node->env->ctx);
+    now = x->worker->env->now(x->worker->env->ctx);
     memset(&session, 0, sizeof(mcp_session_t));
     session.revision = MCP_REVISION_NONE;
 
@@ -84,7 +84,8 @@ mcp_refusal_reason(const mcp_exchange_t *x, mcp_fault_e fault,
         return x->content_type;
 
     case MCP_FAULT_FORBIDDEN:
-        *why = x->door.is ? "no token of this door, or not from this machine"
+        *why = x->publish.is
+            ? "no token of this publish endpoint, or not from this machine"
                           : "control characters in its principal";
         return mcp_null_str;
 
@@ -100,7 +101,7 @@ mcp_refusal(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t detail)
     mcp_str_t    text;
     const char  *why;
 
-    if (!mcp_node_logs(x->node, MCP_LOG_INFO)) {
+    if (!mcp_worker_logs(x->worker, MCP_LOG_INFO)) {
         return;
     }
 
@@ -114,7 +115,7 @@ mcp_refusal(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t detail)
         text.len = MCP_REFUSAL_TEXT;
     }
 
-    mcp_node_log(x->node, MCP_LOG_INFO, "refused with %d: %s%s%.*s%s%s%s",
+    mcp_worker_log(x->worker, MCP_LOG_INFO, "refused with %d: %s%s%.*s%s%s%s",
                  mcp_fault(fault)->status, mcp_fault(fault)->message,
                  text.len ? ": \"" : "", (int) text.len,
                  text.len ? text.data : "", text.len ? "\"" : "",
@@ -123,21 +124,21 @@ mcp_refusal(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t detail)
 
 
 void
-mcp_refusal_full(mcp_node_t *node)
+mcp_refusal_full(mcp_worker_t *worker)
 {
     uint64_t   n;
     mcp_str_t  zone;
 
-    n = mcp_store_refused(node->store, node->env->now(node->env->ctx),
+    n = mcp_store_refused(worker->store, worker->env->now(worker->env->ctx),
                           MCP_REFUSAL_INTERVAL);
 
     if (n == 0) {
         return;
     }
 
-    zone = node->env->zone;
+    zone = worker->env->zone;
 
-    mcp_node_log(node, MCP_LOG_WARN,
+    mcp_worker_log(worker, MCP_LOG_WARN,
                  "zone \"%.*s\" is full: %llu requests refused",
                  (int) zone.len, zone.len ? zone.data : "",
                  (unsigned long long) n);

@@ -15,7 +15,7 @@ void mcp_refusal(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t detail);
 
 /* Once a minute, whichever process of the zone comes first: how many requests
  * were refused since the last time because the zone was full. */
-void mcp_refusal_full(mcp_node_t *node);
+void mcp_refusal_full(mcp_worker_t *worker);
 
 
 #endif /* MCP_REFUSAL_H_INCLUDED */

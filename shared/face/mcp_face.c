@@ -359,8 +359,8 @@ int
 mcp_face_find(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
     mcp_stream_info_t *info)
 {
-    if (mcp_store_find(x->node->store, id,
-                       x->node->env->now(x->node->env->ctx), info)
+    if (mcp_store_find(x->worker->store, id,
+                       x->worker->env->now(x->worker->env->ctx), info)
         != MCP_OK
         || !mcp_face_allows(x, info))
     {
@@ -396,7 +396,7 @@ mcp_face_cursor(mcp_exchange_t *x, const mcp_stream_info_t *info,
     }
 
     if (*after > info->confirmed_seq) {
-        (void) mcp_store_acknowledge(x->node->store, &info->ref, *after);
+        (void) mcp_store_acknowledge(x->worker->store, &info->ref, *after);
     }
 
     return MCP_FAULT_NONE;
@@ -445,7 +445,7 @@ mcp_face_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
         return MCP_ERR_NOT_FOUND;
     }
 
-    rc = mcp_store_confirm(x->node->store, &info->ref, after);
+    rc = mcp_store_confirm(x->worker->store, &info->ref, after);
 
     return rc == MCP_OK ? mcp_consumer_start(x, &info->ref, after) : rc;
 }
@@ -479,7 +479,7 @@ mcp_face_resume(mcp_exchange_t *x, const mcp_face_t *face,
     }
 
     x->resumed = 1;
-    mcp_store_count(x->node->store, MCP_COUNT_RESUMES, 1);
+    mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
     mcp_consumer_close_at_will(x, info);
 
     return MCP_DONE;

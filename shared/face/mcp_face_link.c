@@ -309,19 +309,21 @@ mcp_face_link_tell(mcp_exchange_t *x)
 {
     uint64_t     now;
     mcp_str_t    origin;
-    mcp_node_t  *node;
+    mcp_worker_t  *worker;
 
-    node = x->node;
-    now = node->env->now(node->env->ctx);
+    worker = x->worker;
+    now = worker->env->now(worker->env->ctx);
 
-    if (node->link_told && now < node->link_told + MCP_FACE_LINK_TELL_AFTER) {
+    if (worker->link_told
+        && now < worker->link_told + MCP_FACE_LINK_TELL_AFTER)
+    {
         return;
     }
 
-    node->link_told = now;
+    worker->link_told = now;
     origin = x->link.origin;
 
-    mcp_node_log(node, MCP_LOG_WARN,
+    mcp_worker_log(worker, MCP_LOG_WARN,
                  "a stream has no URL: \"%.*s\" is not http:// or https:// and "
                  "a host",
                  (int) (origin.len > MCP_FACE_LINK_QUOTE_MAX
@@ -420,7 +422,7 @@ mcp_face_link_head(mcp_exchange_t *x)
     link = &x->link;
 
     if (!x->endpoint->link || x->bound
-        || mcp_store_info(x->node->store, &x->ref, &info) != MCP_OK)
+        || mcp_store_info(x->worker->store, &x->ref, &info) != MCP_OK)
     {
         return;
     }
@@ -485,7 +487,7 @@ mcp_face_link_idle(mcp_exchange_t *x)
     mcp_stream_info_t  info;
 
     return x->link.closes
-           && mcp_store_info(x->node->store, &x->ref, &info) == MCP_OK
+           && mcp_store_info(x->worker->store, &x->ref, &info) == MCP_OK
            && mcp_face_link_waits(&info);
 }
 
@@ -523,7 +525,7 @@ mcp_face_link_note(mcp_exchange_t *x, mcp_stream_info_t *info, uint32_t turn)
 {
     mcp_store_t  *store;
 
-    store = x->node->store;
+    store = x->worker->store;
 
     while (info->turn < turn
            && mcp_store_set_turn(store, &info->ref, info->turn, turn)
@@ -553,8 +555,8 @@ mcp_face_link_find(mcp_exchange_t *x, mcp_stream_info_t *info,
     char            text[MCP_TOKEN_TEXT_MAX];
     unsigned char   data[MCP_FACE_LINK_LEN];
 
-    store = x->node->store;
-    now = x->node->env->now(x->node->env->ctx);
+    store = x->worker->store;
+    now = x->worker->env->now(x->worker->env->ctx);
 
     fault = x->session_text.len ? mcp_exchange_check_session(x)
                                 : mcp_exchange_check_revision(x);
@@ -616,7 +618,7 @@ mcp_face_link_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
 
     case MCP_OK:
         x->resumed = 1;
-        mcp_store_count(x->node->store, MCP_COUNT_RESUMES, 1);
+        mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
 
         if (!x->listener) {
             mcp_consumer_close_at_will(x, info);
@@ -669,8 +671,8 @@ mcp_face_link_get(mcp_exchange_t *x)
         }
 
         if (mcp_face_link_waits(&info)) {
-            mcp_store_touch(x->node->store, &info.ref,
-                            x->node->env->now(x->node->env->ctx));
+            mcp_store_touch(x->worker->store, &info.ref,
+                            x->worker->env->now(x->worker->env->ctx));
             return mcp_face_link_nothing(x, "input");
         }
     }
@@ -711,7 +713,7 @@ mcp_face_link_read(mcp_exchange_t *x, mcp_str_t text,
         }
 
         if ((msg.kind != MCP_RPC_RESULT && msg.kind != MCP_RPC_ERROR)
-            || mcp_input_names(&x->node->env->mem, msg.id, stream, &number)
+            || mcp_input_names(&x->worker->env->mem, msg.id, stream, &number)
                != MCP_OK
             || memcmp(stream, info->ref.id, MCP_STREAM_ID_LEN) != 0
             || number == 0 || number > info->last_seq)
@@ -791,10 +793,10 @@ mcp_face_link_post(mcp_exchange_t *x, mcp_str_t text)
     }
 
     if (after > info.confirmed_seq) {
-        (void) mcp_store_acknowledge(x->node->store, &info.ref, after);
+        (void) mcp_store_acknowledge(x->worker->store, &info.ref, after);
     }
 
-    mcp_store_count(x->node->store, MCP_COUNT_MESSAGES, (int64_t) n);
+    mcp_store_count(x->worker->store, MCP_COUNT_MESSAGES, (int64_t) n);
 
     return mcp_face_link_answer(x, &info, after, text);
 }

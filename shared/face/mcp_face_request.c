@@ -42,13 +42,13 @@ mcp_face_request_policy(mcp_request_t *req, uint64_t seq)
     mcp_face_put(data + MCP_FACE_REQUEST_OF_SEQ, seq, 4);
     data[MCP_FACE_REQUEST_OF_NUMBER] = (unsigned char) req->job.request;
 
-    rc = mcp_id_digest(&call->node->env->mem, mcp_null_str, req->id,
+    rc = mcp_id_digest(&call->worker->env->mem, mcp_null_str, req->id,
                        data + MCP_STREAM_ID_LEN);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    mcp_buf_init(&buf, &call->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&buf, &call->worker->env->mem, SIZE_MAX / 2);
 
     mcp_buf_lit(&buf, "{\"jsonrpc\":\"2.0\",\"method\":"
                       "\"notifications/requests/resumePolicy\","
@@ -115,7 +115,7 @@ mcp_face_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
     }
 
     if (rc == MCP_OK) {
-        rc = mcp_id_digest(&x->node->env->mem, mcp_null_str, id, digest);
+        rc = mcp_id_digest(&x->worker->env->mem, mcp_null_str, id, digest);
     }
 
     if (rc == MCP_OK
@@ -192,8 +192,8 @@ mcp_face_request_status(mcp_exchange_t *x, const mcp_rpc_t *msg,
                                                 : found.seq;
 
     if (mcp_face_cursor(x, &found.info, &seen) != MCP_FAULT_NONE
-        || mcp_store_touch(x->node->store, &found.info.ref,
-                           x->node->env->now(x->node->env->ctx))
+        || mcp_store_touch(x->worker->store, &found.info.ref,
+                           x->worker->env->now(x->worker->env->ctx))
            != MCP_OK)
     {
         return MCP_FAULT_RESUME_TOKEN;

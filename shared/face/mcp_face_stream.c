@@ -40,7 +40,7 @@ mcp_face_stream_seq(mcp_call_t *call)
 {
     mcp_stream_info_t  info;
 
-    return mcp_store_info(call->node->store, &call->ref, &info) == MCP_OK
+    return mcp_store_info(call->worker->store, &call->ref, &info) == MCP_OK
            ? info.last_seq + 1 : 1;
 }
 
@@ -102,7 +102,7 @@ mcp_face_stream_begin(mcp_call_t *call)
             continue;
         }
 
-        mcp_buf_init(&buf, &call->node->env->mem, SIZE_MAX / 2);
+        mcp_buf_init(&buf, &call->worker->env->mem, SIZE_MAX / 2);
         mcp_face_stream_create(&call->requests[i], &buf);
         rc = mcp_face_add_first(&call->requests[i], &buf);
     }
@@ -174,8 +174,8 @@ mcp_face_stream_poll(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_buf_t *out)
     seen = info.confirmed_seq > seq ? info.confirmed_seq : seq;
 
     if (mcp_face_cursor(x, &info, &seen) != MCP_FAULT_NONE
-        || mcp_store_touch(x->node->store, &info.ref,
-                           x->node->env->now(x->node->env->ctx))
+        || mcp_store_touch(x->worker->store, &info.ref,
+                           x->worker->env->now(x->worker->env->ctx))
            != MCP_OK)
     {
         return MCP_FAULT_RESUME_TOKEN;
@@ -198,8 +198,8 @@ mcp_face_stream_tell(mcp_exchange_t *x, const mcp_stream_info_t *info,
     }
 
     if (!sent
-        && mcp_store_touch(x->node->store, &info->ref,
-                           x->node->env->now(x->node->env->ctx))
+        && mcp_store_touch(x->worker->store, &info->ref,
+                           x->worker->env->now(x->worker->env->ctx))
            != MCP_OK)
     {
         return;
@@ -244,7 +244,7 @@ mcp_face_stream_poll_all(mcp_exchange_t *x, mcp_buf_t *out)
     mcp_store_t        *store;
     mcp_stream_info_t   info;
 
-    store = x->node->store;
+    store = x->worker->store;
     newest = 0;
     (void) mcp_store_session_next(store, x->session.id, 1, &newest, &info,
                                   NULL);

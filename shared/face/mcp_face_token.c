@@ -161,7 +161,7 @@ mcp_face_token_unwrap(mcp_exchange_t *x, const mcp_json_value_t *places,
         order[1] = &places[0];
     }
 
-    mcp_buf_init(&buf, &x->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&buf, &x->worker->env->mem, SIZE_MAX / 2);
     p = raw.data;
 
     for (i = 0; i < n; i++) {
@@ -200,10 +200,10 @@ mcp_face_token_drop(mcp_exchange_t *x,
 {
     mcp_stream_info_t  info;
 
-    if (mcp_store_find(x->node->store, id, 0, &info) == MCP_OK
+    if (mcp_store_find(x->worker->store, id, 0, &info) == MCP_OK
         && mcp_face_owns(x, &info) && info.turn == MCP_CALL_KEPT)
     {
-        mcp_store_free(x->node->store, &info.ref);
+        mcp_store_free(x->worker->store, &info.ref);
     }
 }
 
@@ -221,7 +221,7 @@ mcp_face_token_pass(mcp_exchange_t *x, const mcp_json_value_t *places,
     inner.len = data.len - MCP_FACE_TOKEN_HEAD;
 
     if (mcp_face_token_unwrap(x, places, n, inner) != MCP_OK) {
-        mcp_store_value_delete(x->node->store, MCP_FACE_TOKEN_PURPOSE, key);
+        mcp_store_value_delete(x->worker->store, MCP_FACE_TOKEN_PURPOSE, key);
         return MCP_ERR_MEMORY;
     }
 
@@ -260,7 +260,7 @@ mcp_face_token_join(mcp_exchange_t *x, const unsigned char *id, uint64_t seq)
     }
 
     x->resumed = 1;
-    mcp_store_count(x->node->store, MCP_COUNT_RESUMES, 1);
+    mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
     mcp_call_also_known(x, &info.ref);
     mcp_consumer_close_at(x, x->token.at);
 
@@ -294,7 +294,7 @@ mcp_face_token_act(mcp_exchange_t *x, int rc)
     }
 
     x->task.action.type = rc == MCP_DONE ? MCP_ACT_STREAM : MCP_ACT_RESPOND;
-    mcp_node_queue(x->node, &x->task);
+    mcp_worker_queue(x->worker, &x->task);
 }
 
 
@@ -309,8 +309,8 @@ mcp_face_token_look(void *data)
     mcp_exchange_t  *x;
 
     x = data;
-    now = x->node->env->now(x->node->env->ctx);
-    rc = mcp_store_value_get(x->node->store, MCP_FACE_TOKEN_PURPOSE,
+    now = x->worker->env->now(x->worker->env->ctx);
+    rc = mcp_store_value_get(x->worker->store, MCP_FACE_TOKEN_PURPOSE,
                              x->token.spent, now, &value);
 
     if (rc == MCP_OK && value != MCP_FACE_TOKEN_USED) {
@@ -318,8 +318,8 @@ mcp_face_token_look(void *data)
         return;
     }
 
-    if (rc == MCP_OK && now < x->token.until && !x->node->stopping) {
-        mcp_timer_set(&x->node->timers, &x->timer, now + MCP_FACE_TOKEN_LOOK);
+    if (rc == MCP_OK && now < x->token.until && !x->worker->stopping) {
+        mcp_timer_set(&x->worker->timers, &x->timer, now + MCP_FACE_TOKEN_LOOK);
         return;
     }
 
@@ -341,7 +341,7 @@ mcp_face_token_wait(mcp_exchange_t *x, unsigned char *key, uint64_t now)
     x->token.until = x->token.at ? x->token.at : now + MCP_FACE_TOKEN_WAIT;
     x->timer.handler = mcp_face_token_look;
     x->timer.data = x;
-    mcp_timer_set(&x->node->timers, &x->timer, now + MCP_FACE_TOKEN_LOOK);
+    mcp_timer_set(&x->worker->timers, &x->timer, now + MCP_FACE_TOKEN_LOOK);
 
     return MCP_OK;
 }
@@ -375,7 +375,7 @@ mcp_face_token_unseal(mcp_exchange_t *x,
 
     if (data->len < MCP_FACE_TOKEN_HEAD + 2
         || mcp_face_take((const unsigned char *) data->data, 8)
-           <= x->node->env->now(x->node->env->ctx))
+           <= x->worker->env->now(x->worker->env->ctx))
     {
         return MCP_ERR_NOT_FOUND;
     }
@@ -411,8 +411,8 @@ mcp_face_token_page(mcp_exchange_t *x, const mcp_json_value_t *places,
         return rc == MCP_ERR_MEMORY ? rc : mcp_face_refuse(x);
     }
 
-    store = x->node->store;
-    now = x->node->env->now(x->node->env->ctx);
+    store = x->worker->store;
+    now = x->worker->env->now(x->worker->env->ctx);
 
     /* a call that is refused does not use it up */
 
@@ -460,7 +460,8 @@ mcp_face_token_rest(mcp_exchange_t *x,
                             x->token.text, data, MCP_FACE_TOKEN_LEN)
         != MCP_OK
         || memcmp(bind, data + MCP_FACE_TOKEN_OF_BIND, MCP_DIGEST_LEN) != 0
-        || mcp_face_take(data + 1, 8) <= x->node->env->now(x->node->env->ctx))
+        || mcp_face_take(data + 1, 8)
+           <= x->worker->env->now(x->worker->env->ctx))
     {
         return mcp_face_refuse(x);
     }
@@ -493,7 +494,7 @@ mcp_face_token_when(mcp_exchange_t *x)
         return 0;
     }
 
-    return x->node->env->now(x->node->env->ctx) + policy.resume_after;
+    return x->worker->env->now(x->worker->env->ctx) + policy.resume_after;
 }
 
 
@@ -526,7 +527,7 @@ mcp_face_token_call(mcp_exchange_t *x)
         return MCP_ERR_MEMORY;
     }
 
-    rc = mcp_face_token_bind(x->endpoint, &x->node->env->mem, &x->session,
+    rc = mcp_face_token_bind(x->endpoint, &x->worker->env->mem, &x->session,
                              x->msg.method, x->msg.params.raw, bind);
     if (rc != MCP_OK) {
         return rc == MCP_ERR_MEMORY ? rc : mcp_face_refuse(x);
@@ -603,9 +604,9 @@ mcp_face_token_interim(mcp_exchange_t *x)
     mcp_buf_t       token;
     unsigned char   bind[MCP_DIGEST_LEN], data[MCP_FACE_TOKEN_LEN];
 
-    mcp_buf_init(&token, &x->node->env->mem, MCP_TOKEN_TEXT_MAX + 2);
+    mcp_buf_init(&token, &x->worker->env->mem, MCP_TOKEN_TEXT_MAX + 2);
 
-    if (mcp_face_token_bind(x->endpoint, &x->node->env->mem, &x->session,
+    if (mcp_face_token_bind(x->endpoint, &x->worker->env->mem, &x->session,
                             x->msg.method, x->msg.params.raw, bind)
         != MCP_OK)
     {
@@ -614,7 +615,7 @@ mcp_face_token_interim(mcp_exchange_t *x)
     }
 
     mcp_face_token_make(data,
-                        x->node->env->now(x->node->env->ctx)
+                        x->worker->env->now(x->worker->env->ctx)
                         + x->endpoint->resume_lifetime,
                         bind, x->token.stream, x->cursor.seq);
     mcp_face_add_token(&token, x->endpoint->keys, MCP_FACE_TOKEN_PURPOSE,
@@ -654,7 +655,7 @@ mcp_face_token_waits(mcp_exchange_t *x)
     }
 
     return x->token.rest
-           || mcp_store_info(x->node->store, &x->ref, &info) != MCP_OK
+           || mcp_store_info(x->worker->store, &x->ref, &info) != MCP_OK
            || info.state < MCP_STATE_COMPLETED
            || x->cursor.seq < info.last_seq;
 }
@@ -675,7 +676,7 @@ mcp_face_token_stays(mcp_exchange_t *x)
     }
 
     if (x->close_at == 0) {
-        mcp_consumer_close_at(x, x->node->env->now(x->node->env->ctx)
+        mcp_consumer_close_at(x, x->worker->env->now(x->worker->env->ctx)
                                  + MCP_FACE_TOKEN_WAIT);
     }
 
@@ -689,7 +690,7 @@ mcp_face_token_same(mcp_exchange_t *x)
 {
     mcp_buf_t  token;
 
-    mcp_buf_init(&token, &x->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&token, &x->worker->env->mem, SIZE_MAX / 2);
     mcp_buf_json(&token, x->token.text);
 
     if (token.failed) {
@@ -745,7 +746,7 @@ mcp_face_token_tail(mcp_exchange_t *x, mcp_tail_e how)
         return;
 
     case MCP_TAIL_PARTED:
-        now = x->node->env->now(x->node->env->ctx);
+        now = x->worker->env->now(x->worker->env->ctx);
 
         if (x->token.rest || (x->token.at && now >= x->token.at)) {
             mcp_face_token_id(x);
@@ -819,7 +820,7 @@ mcp_face_token_message(mcp_exchange_t *x, mcp_str_t text)
     mcp_rpc_t    msg;
     mcp_arena_t  arena;
 
-    mcp_arena_init(&arena, &x->node->env->mem);
+    mcp_arena_init(&arena, &x->worker->env->mem);
 
     /* a result is one deeper in its response */
 
@@ -895,7 +896,7 @@ mcp_face_token_fetch(mcp_exchange_t *x)
             return MCP_ERR_MEMORY;
         }
 
-        rc = mcp_store_read(x->node->store, &x->ref, x->handle, &x->cursor,
+        rc = mcp_store_read(x->worker->store, &x->ref, x->handle, &x->cursor,
                             x->sent, p, cap, &n);
         if (rc != MCP_OK) {
             return rc;
@@ -989,12 +990,12 @@ mcp_face_token_seal(mcp_request_t *req, mcp_str_t inner, mcp_buf_t *out)
 
     call = req->call;
 
-    rc = mcp_face_token_bind(call->endpoint, &call->node->env->mem,
+    rc = mcp_face_token_bind(call->endpoint, &call->worker->env->mem,
                              &call->session, req->method->name, req->params,
                              bind);
 
     if (rc == MCP_OK) {
-        rc = mcp_node_random(call->node, nonce, sizeof(nonce));
+        rc = mcp_worker_random(call->worker, nonce, sizeof(nonce));
     }
 
     if (rc != MCP_OK) {
@@ -1009,7 +1010,7 @@ mcp_face_token_seal(mcp_request_t *req, mcp_str_t inner, mcp_buf_t *out)
         memcpy(head + 8, call->id, MCP_STREAM_ID_LEN);
     }
 
-    mcp_buf_init(&data, &call->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&data, &call->worker->env->mem, SIZE_MAX / 2);
     mcp_buf_add(&data, head, sizeof(head));
     mcp_buf_str(&data, inner);
 
@@ -1094,7 +1095,7 @@ mcp_face_token_result(mcp_request_t *req, const mcp_backend_msg_t *msg,
         next = mcp_json_get(&result, MCP_FACE_TOKEN_NEXT);
     }
 
-    mcp_buf_init(&token, &call->node->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&token, &call->worker->env->mem, SIZE_MAX / 2);
     rc = MCP_OK;
 
     /* never with an error; "null" is none */
@@ -1135,7 +1136,7 @@ mcp_face_token_kept(mcp_request_t *req)
     random = mcp_face_take(call->id, MCP_FACE_TOKEN_RANDOM);
     mcp_party(call->endpoint, call->party, &party);
 
-    (void) mcp_store_value_set(call->node->store, MCP_FACE_TOKEN_PURPOSE,
+    (void) mcp_store_value_set(call->worker->store, MCP_FACE_TOKEN_PURPOSE,
                                req->spent, (uint32_t) random,
                                mcp_face_take(req->spent + MCP_DIGEST_LEN, 8),
                                &party);
@@ -1179,14 +1180,14 @@ mcp_face_token_restore(mcp_store_t *store, unsigned char **spent)
 static void
 mcp_face_token_unmade(mcp_exchange_t *x)
 {
-    mcp_face_token_restore(x->node->store, &x->token.spent);
+    mcp_face_token_restore(x->worker->store, &x->token.spent);
 }
 
 
 static void
 mcp_face_token_undo(mcp_request_t *req)
 {
-    mcp_face_token_restore(req->call->node->store, &req->spent);
+    mcp_face_token_restore(req->call->worker->store, &req->spent);
 }
 
 

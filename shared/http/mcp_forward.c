@@ -2,7 +2,7 @@
 #include "mcp_forward.h"
 
 
-const mcp_header_t  mcp_origin_headers[] = {
+const mcp_header_t  mcp_forward_headers[] = {
 
     { mcp_str("Content-Type"),
       mcp_str("application/json") },
@@ -11,12 +11,12 @@ const mcp_header_t  mcp_origin_headers[] = {
       mcp_str("application/json, text/event-stream, application/x-ndjson") }
 };
 
-const size_t  mcp_origin_n_headers =
-    sizeof(mcp_origin_headers) / sizeof(mcp_origin_headers[0]);
+const size_t  mcp_forward_n_headers =
+    sizeof(mcp_forward_headers) / sizeof(mcp_forward_headers[0]);
 
 
 /* By length, as that is compared first. */
-static const mcp_str_t  mcp_origin_skipped[] = {
+static const mcp_str_t  mcp_forward_skipped[] = {
     mcp_str("te"),
     mcp_str("host"),
     mcp_str("range"),
@@ -42,14 +42,14 @@ static const mcp_str_t  mcp_origin_skipped[] = {
     mcp_str("if-unmodified-since")
 };
 
-#define MCP_ORIGIN_SKIPPED                                                    \
-    (sizeof(mcp_origin_skipped) / sizeof(mcp_origin_skipped[0]))
+#define MCP_FORWARD_SKIPPED                                                    \
+    (sizeof(mcp_forward_skipped) / sizeof(mcp_forward_skipped[0]))
 
 
 /* Where variables are made of header names, "Mcp_Principal" becomes the same
  * one as our own "Mcp-Principal". */
 static int
-mcp_origin_mimics(mcp_str_t name)
+mcp_forward_mimics(mcp_str_t name)
 {
     return name.len > 4 && memchr(name.data, '_', name.len) != NULL
            && mcp_str_case_eq((mcp_str_t) { name.data, 3 }, mcp_str("mcp"))
@@ -59,7 +59,7 @@ mcp_origin_mimics(mcp_str_t name)
 
 /* In CGI's form of a name "_" stands for "-". */
 static int
-mcp_origin_is_secret(const mcp_endpoint_t *endpoint, mcp_str_t name)
+mcp_forward_is_secret(const mcp_endpoint_t *endpoint, mcp_str_t name)
 {
     return (!endpoint->pass_authorization
             && (mcp_str_case_eq(name, mcp_str("authorization"))
@@ -71,7 +71,7 @@ mcp_origin_is_secret(const mcp_endpoint_t *endpoint, mcp_str_t name)
 
 
 int
-mcp_origin_skips_variable(const mcp_endpoint_t *endpoint, mcp_str_t name)
+mcp_forward_skips_variable(const mcp_endpoint_t *endpoint, mcp_str_t name)
 {
     static const mcp_str_t  http = mcp_str("HTTP_");
     static const mcp_str_t  redirect = mcp_str("REDIRECT_");
@@ -90,29 +90,29 @@ mcp_origin_skips_variable(const mcp_endpoint_t *endpoint, mcp_str_t name)
     name.data += http.len;
     name.len -= http.len;
 
-    return mcp_origin_is_secret(endpoint, name);
+    return mcp_forward_is_secret(endpoint, name);
 }
 
 
 int
-mcp_origin_skips(const mcp_endpoint_t *endpoint, mcp_str_t name)
+mcp_forward_skips(const mcp_endpoint_t *endpoint, mcp_str_t name)
 {
     size_t  i;
 
-    if (mcp_origin_mimics(name) || mcp_origin_is_secret(endpoint, name)) {
+    if (mcp_forward_mimics(name) || mcp_forward_is_secret(endpoint, name)) {
         return 1;
     }
 
-    for (i = 0; i < MCP_ORIGIN_SKIPPED; i++) {
-        if (mcp_origin_skipped[i].len < name.len) {
+    for (i = 0; i < MCP_FORWARD_SKIPPED; i++) {
+        if (mcp_forward_skipped[i].len < name.len) {
             continue;
         }
 
-        if (mcp_origin_skipped[i].len > name.len) {
+        if (mcp_forward_skipped[i].len > name.len) {
             break;
         }
 
-        if (mcp_str_case_eq(mcp_origin_skipped[i], name)) {
+        if (mcp_str_case_eq(mcp_forward_skipped[i], name)) {
             return 1;
         }
     }

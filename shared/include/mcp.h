@@ -32,7 +32,7 @@ typedef struct {
 /*
  * Results of core functions.  Zero and above: the function did its part.
  * Below zero: it did not; MCP_ERR_MEMORY and below are fatal for the object
- * at hand.  A bad client message is not a C error, see mcp_error.h.
+ * at hand.  A bad client message is not a C error, see mcp_fault.h.
  */
 enum {
     MCP_OK = 0,

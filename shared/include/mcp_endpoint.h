@@ -40,7 +40,7 @@ typedef struct {
     unsigned              pass_authorization:1;  /* to backends, as it came */
     unsigned              pass_cookie:1;
 
-    mcp_str_t             publish_url;         /* base; empty: no door */
+    mcp_str_t             publish_url;         /* base; empty: there is none */
 
     uint64_t              session_lifetime;
     uint64_t              stream_after;

@@ -28,7 +28,7 @@ typedef struct {
     mcp_str_t            method;       /* "POST" */
     const mcp_header_t  *headers;      /* all, as they came */
     size_t               n_headers;
-    mcp_str_t            path;         /* the publish door reads its token */
+    mcp_str_t            path;         /* may end with a publish token */
     mcp_str_t            target;       /* of the request line, as the client
                                           sent it, with its secrets */
     mcp_str_t            origin;       /* of the URLs that it uses; empty: it
@@ -58,12 +58,12 @@ typedef struct {
 
 
 /* glue: given back by mcp_exchange_glue().  NULL when out of memory. */
-mcp_exchange_t *mcp_exchange_create(mcp_node_t *node,
+mcp_exchange_t *mcp_exchange_create(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint, void *glue);
 
-/* A request at the publish door of a zone.  token: the configured static
+/* A request at the publish endpoint of a zone.  token: the configured static
  * token, may be empty; open: peers other than this machine are let in. */
-mcp_exchange_t *mcp_exchange_create_publish(mcp_node_t *node,
+mcp_exchange_t *mcp_exchange_create_publish(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint, mcp_str_t token, int open, void *glue);
 
 /*

@@ -5,8 +5,8 @@
  */
 
 
-#ifndef MCP_ORIGIN_H_INCLUDED
-#define MCP_ORIGIN_H_INCLUDED
+#ifndef MCP_FORWARD_H_INCLUDED
+#define MCP_FORWARD_H_INCLUDED
 
 
 #include "mcp_exchange.h"
@@ -20,15 +20,15 @@
  * for this server is none for what stands behind it (2025-11-25,
  * basic/security_best_practices, Token Passthrough).
  */
-int mcp_origin_skips(const mcp_endpoint_t *endpoint, mcp_str_t name);
+int mcp_forward_skips(const mcp_endpoint_t *endpoint, mcp_str_t name);
 
 /* The same of what a server has made of a header for programs, as
  * "HTTP_COOKIE", also with "REDIRECT_" before it; 0 for all other names. */
-int mcp_origin_skips_variable(const mcp_endpoint_t *endpoint, mcp_str_t name);
+int mcp_forward_skips_variable(const mcp_endpoint_t *endpoint, mcp_str_t name);
 
 /* Content-Type and Accept: they go first, before what was passed on. */
-extern const mcp_header_t  mcp_origin_headers[];
-extern const size_t        mcp_origin_n_headers;
+extern const mcp_header_t  mcp_forward_headers[];
+extern const size_t        mcp_forward_n_headers;
 
 
-#endif /* MCP_ORIGIN_H_INCLUDED */
+#endif /* MCP_FORWARD_H_INCLUDED */

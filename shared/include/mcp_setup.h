@@ -96,7 +96,7 @@ unsigned mcp_setup_targets(const mcp_setup_t *setup);
 mcp_str_t mcp_setup_target(const mcp_setup_t *setup, unsigned target);
 
 /* Empty if none. */
-mcp_str_t mcp_setup_publish_door_token(const mcp_setup_t *setup);
+mcp_str_t mcp_setup_publish_secret(const mcp_setup_t *setup);
 
 
 #endif /* MCP_SETUP_H_INCLUDED */

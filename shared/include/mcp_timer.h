@@ -1,5 +1,5 @@
 
-/* Timers of one node: an intrusive pairing heap, so that adding never fails
+/* Timers of one worker: an intrusive pairing heap, so that adding never fails
  * and costs O(1). */
 
 

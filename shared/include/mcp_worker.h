@@ -4,13 +4,13 @@
  * their timers, and the queue of actions that the glue pulls.
  *
  * The glue feeds (exchange, job, wake, expire) and then pulls actions with
- * mcp_node_next() until there is none; node->glue.ready() tells it that the
+ * mcp_worker_next() until there is none; worker->glue.ready() tells it that the
  * queue has become non-empty.  Not thread-safe: one thread at a time.
  */
 
 
-#ifndef MCP_NODE_H_INCLUDED
-#define MCP_NODE_H_INCLUDED
+#ifndef MCP_WORKER_H_INCLUDED
+#define MCP_WORKER_H_INCLUDED
 
 
 #include "rpc/mcp_session.h"
@@ -18,7 +18,7 @@
 #include "mcp_timer.h"
 
 
-typedef struct mcp_node_s      mcp_node_t;
+typedef struct mcp_worker_s      mcp_worker_t;
 typedef struct mcp_exchange_s  mcp_exchange_t;
 typedef struct mcp_call_s      mcp_call_t;
 typedef struct mcp_job_s       mcp_job_t;
@@ -65,13 +65,13 @@ typedef struct {
 typedef struct {
     void  (*ready)(void *ctx); /* queue became non-empty */
     void   *ctx;
-} mcp_node_glue_t;
+} mcp_worker_glue_t;
 
 
-struct mcp_node_s {
+struct mcp_worker_s {
     const mcp_env_t   *env;
     mcp_store_t       *store;
-    mcp_node_glue_t    glue;
+    mcp_worker_glue_t    glue;
 
     mcp_task_t        *head;
     mcp_task_t       **tail;
@@ -100,61 +100,61 @@ struct mcp_node_s {
 
 
 /* The store must be attached.  MCP_OK. */
-int mcp_node_init(mcp_node_t *node, const mcp_env_t *env, mcp_store_t *store,
-    const mcp_node_glue_t *glue);
+int mcp_worker_init(mcp_worker_t *worker, const mcp_env_t *env,
+    mcp_store_t *store, const mcp_worker_glue_t *glue);
 
 /* After all exchanges and jobs are gone. */
-void mcp_node_destroy(mcp_node_t *node);
+void mcp_worker_destroy(mcp_worker_t *worker);
 
 /* The next action, or MCP_ACT_NONE in action->type. */
-void mcp_node_next(mcp_node_t *node, mcp_action_t *action);
+void mcp_worker_next(mcp_worker_t *worker, mcp_action_t *action);
 
 /* The store's wake for this slot arrived.  What there is more than one turn's
  * work comes with another wake of the same slot. */
-void mcp_node_wake(mcp_node_t *node);
+void mcp_worker_wake(mcp_worker_t *worker);
 
-/* When mcp_node_expire() wants to be called (ms of env->now), or UINT64_MAX.
+/* When mcp_worker_expire() wants to be called (ms of env->now), or UINT64_MAX.
  * "busy" (may be NULL) tells whether something that must not be cut off is
  * going on, so that a process that winds up must wait for it. */
-uint64_t mcp_node_deadline(const mcp_node_t *node, int *busy);
-void mcp_node_expire(mcp_node_t *node);
+uint64_t mcp_worker_deadline(const mcp_worker_t *worker, int *busy);
+void mcp_worker_expire(mcp_worker_t *worker);
 
 /* The process winds up: consumers that can come back are ended with retry, new
  * ones of that kind at once; calls run on. */
-void mcp_node_stop(mcp_node_t *node);
+void mcp_worker_stop(mcp_worker_t *worker);
 
 /* Looks after calls of processes that died; the glue calls it at start,
- * mcp_node_patrol() when it has buried one. */
-void mcp_node_adopt(mcp_node_t *node);
+ * mcp_worker_patrol() when it has buried one. */
+void mcp_worker_adopt(mcp_worker_t *worker);
 
 /* Every now and then: looks whether the processes of at most max slots, of the
  * first n, are still there, going on where it ended last; buries those that
  * are not, and adopts.  is_dead: of the system, at once. */
-void mcp_node_patrol(mcp_node_t *node, unsigned n, unsigned max,
+void mcp_worker_patrol(mcp_worker_t *worker, unsigned n, unsigned max,
     int (*is_dead)(uint64_t pid));
 
 
 /* --- for the core's own files --- */
 
-void mcp_node_queue(mcp_node_t *node, mcp_task_t *task);
-void mcp_node_unqueue(mcp_node_t *node, mcp_task_t *task);
+void mcp_worker_queue(mcp_worker_t *worker, mcp_task_t *task);
+void mcp_worker_unqueue(mcp_worker_t *worker, mcp_task_t *task);
 
 /* 0 is no handle. */
-uint64_t mcp_node_handle(mcp_node_t *node, void *object, int call);
-void mcp_node_drop_handle(mcp_node_t *node, uint64_t handle);
+uint64_t mcp_worker_handle(mcp_worker_t *worker, void *object, int call);
+void mcp_worker_drop_handle(mcp_worker_t *worker, uint64_t handle);
 
 /* env->random, drawn in larger portions: asking OpenSSL's generator costs as
  * much for 16 bytes as for 512. */
-int mcp_node_random(mcp_node_t *node, void *buf, size_t len);
+int mcp_worker_random(mcp_worker_t *worker, void *buf, size_t len);
 
-void mcp_node_log(mcp_node_t *node, mcp_log_level_e level, const char *fmt,
-    ...) __attribute__((format(printf, 3, 4)));
+void mcp_worker_log(mcp_worker_t *worker, mcp_log_level_e level,
+    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* The first 8 characters of a stream id's text, for people: NUL-terminated. */
 void mcp_stream_id_short(char out[9],
     const unsigned char id[MCP_STREAM_ID_LEN]);
 
-#define mcp_node_logs(node, level)  ((level) <= (node)->env->log_level)
+#define mcp_worker_logs(worker, level)  ((level) <= (worker)->env->log_level)
 
 
-#endif /* MCP_NODE_H_INCLUDED */
+#endif /* MCP_WORKER_H_INCLUDED */

@@ -3,8 +3,8 @@
  * HTTP status, JSON-RPC code and text. */
 
 
-#ifndef MCP_ERROR_H_INCLUDED
-#define MCP_ERROR_H_INCLUDED
+#ifndef MCP_FAULT_H_INCLUDED
+#define MCP_FAULT_H_INCLUDED
 
 
 #include "mcp.h"
@@ -31,9 +31,9 @@ typedef enum {
     MCP_FAULT_STORE_FULL,              /* 503 */
     MCP_FAULT_TOO_MANY_STREAMS,        /* 429 */
     MCP_FAULT_TOO_MANY_VALUES,         /* 429, settings and the like */
-    MCP_FAULT_FORBIDDEN,               /* 403, publish door */
-    MCP_FAULT_CALL_UNKNOWN,            /* 404, publish door */
-    MCP_FAULT_CALL_EARLY,              /* 503, publish door */
+    MCP_FAULT_FORBIDDEN,               /* 403, publish endpoint */
+    MCP_FAULT_CALL_UNKNOWN,            /* 404, publish endpoint */
+    MCP_FAULT_CALL_EARLY,              /* 503, publish endpoint */
     MCP_FAULT_BAD_REQUEST,             /* 400 */
 
     /* JSON-RPC level */
@@ -90,4 +90,4 @@ void mcp_fault_write(mcp_buf_t *buf, mcp_str_t id, mcp_fault_e fault,
     mcp_str_t detail, mcp_str_t data);
 
 
-#endif /* MCP_ERROR_H_INCLUDED */
+#endif /* MCP_FAULT_H_INCLUDED */

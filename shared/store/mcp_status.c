@@ -91,7 +91,7 @@ static const mcp_status_row_t  mcp_status_rows[] = {
     mcp_status_counter(MCP_COUNT_ERRORS, "errors",
                        "Errors answered, of HTTP and of JSON-RPC"),
     mcp_status_counter(MCP_COUNT_PUBLISHED, "published",
-                       "Messages taken at the publish door"),
+                       "Messages taken at the publish endpoint"),
     mcp_status_counter(MCP_COUNT_INPUTS, "inputs",
                        "Requests for input sent to clients"),
     mcp_status_counter(MCP_COUNT_REPAIRS, "repairs",

@@ -473,7 +473,7 @@ typedef enum {
     MCP_COUNT_REFUSED_FULL,
     MCP_COUNT_REFUSED_LIMIT,
     MCP_COUNT_ERRORS,          /* answered: of HTTP, of JSON-RPC */
-    MCP_COUNT_PUBLISHED,       /* messages, at the door */
+    MCP_COUNT_PUBLISHED,       /* messages, at the publish endpoint */
     MCP_COUNT_INPUTS,          /* input requests sent to clients */
     MCP_COUNT_REPAIRS,
     MCP_COUNT_MAX

@@ -20,7 +20,7 @@ static void mcp_consumer_timer(void *data);
 static uint64_t
 mcp_consumer_now(mcp_exchange_t *x)
 {
-    return x->node->env->now(x->node->env->ctx);
+    return x->worker->env->now(x->worker->env->ctx);
 }
 
 
@@ -40,7 +40,7 @@ mcp_consumer_arm(mcp_exchange_t *x)
     }
 
     if (when != UINT64_MAX) {
-        mcp_timer_set(&x->node->timers, &x->timer, when);
+        mcp_timer_set(&x->worker->timers, &x->timer, when);
     }
 }
 
@@ -55,7 +55,7 @@ mcp_consumer_ready(mcp_exchange_t *x)
     }
 
     x->task.action.type = MCP_ACT_PULL;
-    mcp_node_queue(x->node, &x->task);
+    mcp_worker_queue(x->worker, &x->task);
 }
 
 
@@ -108,32 +108,32 @@ mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     int   rc, taken;
     char  id[9];
 
-    x->handle = mcp_node_handle(x->node, x, 0);
+    x->handle = mcp_worker_handle(x->worker, x, 0);
     if (x->handle == 0) {
         return MCP_ERR_MEMORY;
     }
 
-    rc = mcp_store_watch(x->node->store, ref, x->handle, after, &x->cursor,
+    rc = mcp_store_watch(x->worker->store, ref, x->handle, after, &x->cursor,
                          &taken);
     if (rc != MCP_OK) {
-        mcp_node_drop_handle(x->node, x->handle);
+        mcp_worker_drop_handle(x->worker, x->handle);
         x->handle = 0;
         return rc;
     }
 
     if (taken) {
-        mcp_store_count(x->node->store, MCP_COUNT_TAKEOVERS, 1);
+        mcp_store_count(x->worker->store, MCP_COUNT_TAKEOVERS, 1);
     }
 
-    if (mcp_node_logs(x->node, MCP_LOG_DEBUG)) {
+    if (mcp_worker_logs(x->worker, MCP_LOG_DEBUG)) {
         mcp_stream_id_short(id, ref->id);
-        mcp_node_log(x->node, MCP_LOG_DEBUG,
+        mcp_worker_log(x->worker, MCP_LOG_DEBUG,
                      "stream %s: consumer after %llu%s", id,
                      (unsigned long long) after, taken ? ", taken over" : "");
     }
 
-    mcp_store_count(x->node->store, MCP_COUNT_CONSUMERS_LIVE, 1);
-    x->node->consumers++;
+    mcp_store_count(x->worker->store, MCP_COUNT_CONSUMERS_LIVE, 1);
+    x->worker->consumers++;
 
     x->ref = *ref;
     x->first = after;
@@ -161,11 +161,11 @@ mcp_consumer_tell_gap(mcp_exchange_t *x, uint64_t events)
     char  id[9];
 
     mcp_stream_id_short(id, x->ref.id);
-    mcp_node_log(x->node, MCP_LOG_NOTICE,
+    mcp_worker_log(x->worker, MCP_LOG_NOTICE,
                  "stream %s: %llu events that its client may not have are not "
                  "kept any more", id, (unsigned long long) events);
 
-    if (!mcp_dispatch_log_wanted(x->node, x->session.id,
+    if (!mcp_dispatch_log_wanted(x->worker, x->session.id,
                                  mcp_str("\"error\"")))
     {
         return;
@@ -203,7 +203,7 @@ mcp_consumer_start_kept(mcp_exchange_t *x, const mcp_stream_info_t *info,
         rc = mcp_consumer_start(x, &info->ref, start);
 
     } while (rc == MCP_ERR_PURGED
-             && mcp_store_info(x->node->store, &info->ref, &now) == MCP_OK);
+             && mcp_store_info(x->worker->store, &info->ref, &now) == MCP_OK);
 
     known = after > now.confirmed_seq ? after : now.confirmed_seq;
 
@@ -222,14 +222,14 @@ mcp_consumer_leave(mcp_exchange_t *x)
         return;
     }
 
-    mcp_timer_del(&x->node->timers, &x->timer);
+    mcp_timer_del(&x->worker->timers, &x->timer);
 
-    mcp_store_unwatch(x->node->store, &x->ref, x->handle, x->sent,
+    mcp_store_unwatch(x->worker->store, &x->ref, x->handle, x->sent,
                       mcp_consumer_now(x));
-    mcp_node_drop_handle(x->node, x->handle);
+    mcp_worker_drop_handle(x->worker, x->handle);
 
-    mcp_store_count(x->node->store, MCP_COUNT_CONSUMERS_LIVE, -1);
-    x->node->consumers--;
+    mcp_store_count(x->worker->store, MCP_COUNT_CONSUMERS_LIVE, -1);
+    x->worker->consumers--;
 
     x->state = MCP_EXCHANGE_ENDED;
 }
@@ -274,7 +274,7 @@ mcp_consumer_is_closing(const mcp_exchange_t *x)
         return 1;
     }
 
-    return (x->stopping || x->node->stopping) && !x->bound
+    return (x->stopping || x->worker->stopping) && !x->bound
            && (x->listener || mcp_revision(x->session.revision)->priming
                || x->link.given || x->cursor.seq > x->first);
 }
@@ -358,7 +358,7 @@ mcp_consumer_read(mcp_exchange_t *x, char *p, size_t cap, size_t *len)
     int  rc;
 
     if (x->face == NULL || x->face->read == NULL) {
-        return mcp_store_read(x->node->store, &x->ref, x->handle, &x->cursor,
+        return mcp_store_read(x->worker->store, &x->ref, x->handle, &x->cursor,
                               x->sent, p, cap, len);
     }
 
@@ -396,7 +396,7 @@ mcp_consumer_retry(mcp_exchange_t *x)
     mcp_stream_info_t  info;
 
     if (x->endpoint->retry > MCP_CONSUMER_ASKED_RETRY
-        && mcp_store_info(x->node->store, &x->ref, &info) == MCP_OK
+        && mcp_store_info(x->worker->store, &x->ref, &info) == MCP_OK
         && info.state == MCP_STATE_INPUT_REQUIRED)
     {
         return MCP_CONSUMER_ASKED_RETRY;
@@ -432,7 +432,7 @@ mcp_consumer_yield(mcp_exchange_t *x, char *p)
     /* in the middle of an event it would be part of that */
 
     if (x->out.len || x->cursor.done
-        || mcp_store_info(x->node->store, &x->ref, &info) != MCP_OK)
+        || mcp_store_info(x->worker->store, &x->ref, &info) != MCP_OK)
     {
         return p;
     }
@@ -461,10 +461,10 @@ mcp_consumer_is_parting(mcp_exchange_t *x)
     mcp_stream_info_t  info;
 
     return mcp_consumer_is_closing(x)
-           && mcp_store_info(x->node->store, &x->ref, &info) == MCP_OK
+           && mcp_store_info(x->worker->store, &x->ref, &info) == MCP_OK
            && (info.state < MCP_STATE_COMPLETED
                || x->cursor.seq < info.last_seq)
-           && info.consumer_slot == x->node->store->slot
+           && info.consumer_slot == x->worker->store->slot
            && info.consumer_handle == x->handle;
 }
 
@@ -490,7 +490,7 @@ mcp_consumer_is_taken(mcp_exchange_t *x)
 {
     x->outcome = "taken-over";
 
-    return x->cursor.done || x->closing || x->stopping || x->node->stopping
+    return x->cursor.done || x->closing || x->stopping || x->worker->stopping
            || !mcp_faces_stays(x);
 }
 
@@ -502,7 +502,7 @@ mcp_consumer_ended(mcp_exchange_t *x)
 
     x->outcome = "complete";
 
-    if (mcp_store_info(x->node->store, &x->ref, &info) == MCP_OK) {
+    if (mcp_store_info(x->worker->store, &x->ref, &info) == MCP_OK) {
         x->ending = mcp_ending_of(&info);
     }
 
@@ -630,7 +630,7 @@ mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
 
     if (rc == MCP_DONE) {
         x->done = 1;
-        mcp_timer_del(&x->node->timers, &x->timer);
+        mcp_timer_del(&x->worker->timers, &x->timer);
     }
 
     *len = (size_t) (p - buf);
@@ -721,7 +721,7 @@ mcp_consumer_resume(mcp_exchange_t *x)
                                   mcp_null_str, mcp_null_str);
     }
 
-    rc = mcp_store_find(x->node->store, id, mcp_consumer_now(x), &info);
+    rc = mcp_store_find(x->worker->store, id, mcp_consumer_now(x), &info);
 
     /* a call without max_wait is not resumable, not even while its connection
      * is there */
@@ -739,7 +739,7 @@ mcp_consumer_resume(mcp_exchange_t *x)
     }
 
     if (after > info.confirmed_seq && after <= info.last_seq) {
-        (void) mcp_store_acknowledge(x->node->store, &info.ref, after);
+        (void) mcp_store_acknowledge(x->worker->store, &info.ref, after);
     }
 
     /* nothing is left to fetch: 204 tells a client to stop reconnecting
@@ -764,7 +764,7 @@ mcp_consumer_resume(mcp_exchange_t *x)
     }
 
     x->resumed = 1;
-    mcp_store_count(x->node->store, MCP_COUNT_RESUMES, 1);
+    mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
 
     if (info.kind == MCP_STREAM_CALL) {
         mcp_consumer_close_at_will(x, &info);
@@ -775,7 +775,7 @@ mcp_consumer_resume(mcp_exchange_t *x)
 
 
 int
-mcp_listener(mcp_node_t *node, const mcp_endpoint_t *endpoint,
+mcp_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     const mcp_session_t *session, const unsigned char party[MCP_DIGEST_LEN],
     mcp_stream_info_t *info)
 {
@@ -812,13 +812,13 @@ mcp_listener(mcp_node_t *node, const mcp_endpoint_t *endpoint,
     /* another process may make it meanwhile */
 
     do {
-        rc = mcp_store_find(node->store, spec.id, 0, info);
+        rc = mcp_store_find(worker->store, spec.id, 0, info);
         if (rc != MCP_ERR_NOT_FOUND) {
             return rc;
         }
 
-        rc = mcp_store_create(node->store, &spec,
-                              node->env->now(node->env->ctx), &ref);
+        rc = mcp_store_create(worker->store, &spec,
+                              worker->env->now(worker->env->ctx), &ref);
 
     } while (rc == MCP_ERR_EXISTS);
 
@@ -829,15 +829,15 @@ mcp_listener(mcp_node_t *node, const mcp_endpoint_t *endpoint,
     rc = mcp_topic_list_changed(topic);
 
     if (rc == MCP_OK) {
-        rc = mcp_store_subscribe(node->store, &ref, topic);
+        rc = mcp_store_subscribe(worker->store, &ref, topic);
     }
 
     if (rc != MCP_OK) {
-        mcp_store_free(node->store, &ref);
+        mcp_store_free(worker->store, &ref);
         return rc;
     }
 
-    return mcp_store_info(node->store, &ref, info);
+    return mcp_store_info(worker->store, &ref, info);
 }
 
 
@@ -853,7 +853,7 @@ mcp_consumer_get(mcp_exchange_t *x)
 
     /* a listener that nobody read has dropped what was over its limit */
 
-    rc = mcp_listener(x->node, x->endpoint, &x->session, x->party, &info);
+    rc = mcp_listener(x->worker, x->endpoint, &x->session, x->party, &info);
 
     if (rc == MCP_OK) {
         rc = mcp_consumer_start_kept(x, &info, info.sent_seq);

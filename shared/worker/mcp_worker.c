@@ -8,80 +8,80 @@
 
 /* Every second a part of the store is looked at for what is due, in slices
  * that hold the lock only shortly. */
-#define MCP_NODE_SWEEP_INTERVAL  1000
-#define MCP_NODE_SWEEP_SLICES    8
-#define MCP_NODE_SWEEP_CHUNKS    4096
+#define MCP_WORKER_SWEEP_INTERVAL  1000
+#define MCP_WORKER_SWEEP_SLICES    8
+#define MCP_WORKER_SWEEP_CHUNKS    4096
 
-#define MCP_NODE_DRAIN           64
+#define MCP_WORKER_DRAIN           64
 
 /* So many drains are one turn: whatever goes wrong in the store, the process
  * does other things, too. */
-#define MCP_NODE_DRAINS          16
+#define MCP_WORKER_DRAINS          16
 
 
-static void mcp_node_sweep(void *data);
+static void mcp_worker_sweep(void *data);
 
 
 int
-mcp_node_init(mcp_node_t *node, const mcp_env_t *env, mcp_store_t *store,
-    const mcp_node_glue_t *glue)
+mcp_worker_init(mcp_worker_t *worker, const mcp_env_t *env, mcp_store_t *store,
+    const mcp_worker_glue_t *glue)
 {
-    memset(node, 0, sizeof(mcp_node_t));
+    memset(worker, 0, sizeof(mcp_worker_t));
 
-    node->env = env;
-    node->store = store;
-    node->glue = *glue;
-    node->tail = &node->head;
+    worker->env = env;
+    worker->store = store;
+    worker->glue = *glue;
+    worker->tail = &worker->head;
 
-    mcp_session_cache_init(&node->sessions, &env->mem);
+    mcp_session_cache_init(&worker->sessions, &env->mem);
 
-    node->sweep.handler = mcp_node_sweep;
-    node->sweep.data = node;
-    node->look.handler = mcp_inbox_look;
-    node->look.data = node;
+    worker->sweep.handler = mcp_worker_sweep;
+    worker->sweep.data = worker;
+    worker->look.handler = mcp_inbox_look;
+    worker->look.data = worker;
 
-    mcp_timer_set(&node->timers, &node->sweep,
-                  env->now(env->ctx) + MCP_NODE_SWEEP_INTERVAL);
+    mcp_timer_set(&worker->timers, &worker->sweep,
+                  env->now(env->ctx) + MCP_WORKER_SWEEP_INTERVAL);
 
     return MCP_OK;
 }
 
 
 void
-mcp_node_destroy(mcp_node_t *node)
+mcp_worker_destroy(mcp_worker_t *worker)
 {
-    mcp_timer_del(&node->timers, &node->sweep);
-    mcp_session_cache_free(&node->sessions);
+    mcp_timer_del(&worker->timers, &worker->sweep);
+    mcp_session_cache_free(&worker->sessions);
 
-    if (node->handles) {
-        node->env->mem.free(node->env->mem.ctx, node->handles);
-        node->handles = NULL;
+    if (worker->handles) {
+        worker->env->mem.free(worker->env->mem.ctx, worker->handles);
+        worker->handles = NULL;
     }
 }
 
 
 int
-mcp_node_random(mcp_node_t *node, void *buf, size_t len)
+mcp_worker_random(mcp_worker_t *worker, void *buf, size_t len)
 {
     unsigned char  *p;
 
-    if (len > sizeof(node->random)) {
+    if (len > sizeof(worker->random)) {
         return MCP_ERR_INTERNAL;
     }
 
-    if (node->n_random < len) {
-        if (node->env->random(node->env->ctx, node->random,
-                              sizeof(node->random))
+    if (worker->n_random < len) {
+        if (worker->env->random(worker->env->ctx, worker->random,
+                              sizeof(worker->random))
             != MCP_OK)
         {
             return MCP_ERR_INTERNAL;
         }
 
-        node->n_random = sizeof(node->random);
+        worker->n_random = sizeof(worker->random);
     }
 
-    node->n_random -= len;
-    p = node->random + node->n_random;
+    worker->n_random -= len;
+    p = worker->random + worker->n_random;
 
     memcpy(buf, p, len);
     memset(p, 0, len);
@@ -91,12 +91,13 @@ mcp_node_random(mcp_node_t *node, void *buf, size_t len)
 
 
 void
-mcp_node_log(mcp_node_t *node, mcp_log_level_e level, const char *fmt, ...)
+mcp_worker_log(mcp_worker_t *worker, mcp_log_level_e level, const char *fmt,
+    ...)
 {
     char     line[512], *p;
     va_list  args;
 
-    if (level > node->env->log_level) {
+    if (level > worker->env->log_level) {
         return;
     }
 
@@ -112,7 +113,7 @@ mcp_node_log(mcp_node_t *node, mcp_log_level_e level, const char *fmt, ...)
         }
     }
 
-    node->env->log(node->env->ctx, level, line);
+    worker->env->log(worker->env->ctx, level, line);
 }
 
 
@@ -128,7 +129,7 @@ mcp_stream_id_short(char out[9], const unsigned char id[MCP_STREAM_ID_LEN])
 
 
 void
-mcp_node_queue(mcp_node_t *node, mcp_task_t *task)
+mcp_worker_queue(mcp_worker_t *worker, mcp_task_t *task)
 {
     int  empty;
 
@@ -136,21 +137,21 @@ mcp_node_queue(mcp_node_t *node, mcp_task_t *task)
         return;
     }
 
-    empty = (node->head == NULL);
+    empty = (worker->head == NULL);
 
     task->next = NULL;
-    task->link = node->tail;
-    *node->tail = task;
-    node->tail = &task->next;
+    task->link = worker->tail;
+    *worker->tail = task;
+    worker->tail = &task->next;
 
     if (empty) {
-        node->glue.ready(node->glue.ctx);
+        worker->glue.ready(worker->glue.ctx);
     }
 }
 
 
 void
-mcp_node_unqueue(mcp_node_t *node, mcp_task_t *task)
+mcp_worker_unqueue(mcp_worker_t *worker, mcp_task_t *task)
 {
     if (task->link == NULL) {
         return;
@@ -162,7 +163,7 @@ mcp_node_unqueue(mcp_node_t *node, mcp_task_t *task)
         task->next->link = task->link;
 
     } else {
-        node->tail = task->link;
+        worker->tail = task->link;
     }
 
     task->link = NULL;
@@ -170,19 +171,19 @@ mcp_node_unqueue(mcp_node_t *node, mcp_task_t *task)
 
 
 void
-mcp_node_next(mcp_node_t *node, mcp_action_t *action)
+mcp_worker_next(mcp_worker_t *worker, mcp_action_t *action)
 {
     mcp_task_t  *task;
     mcp_call_t  *call;
 
-    task = node->head;
+    task = worker->head;
 
     if (task == NULL) {
         memset(action, 0, sizeof(mcp_action_t));
         return;
     }
 
-    mcp_node_unqueue(node, task);
+    mcp_worker_unqueue(worker, task);
     *action = task->action;
 
     switch (action->type) {
@@ -205,16 +206,16 @@ mcp_node_next(mcp_node_t *node, mcp_action_t *action)
 
 
 uint64_t
-mcp_node_handle(mcp_node_t *node, void *object, int call)
+mcp_worker_handle(mcp_worker_t *worker, void *object, int call)
 {
     size_t            size;
     uint32_t          i, n;
     mcp_handle_t     *h;
     const mcp_mem_t  *mem;
 
-    if (node->free_handle == 0) {
-        mem = &node->env->mem;
-        n = node->n_handles ? node->n_handles * 2 : 64;
+    if (worker->free_handle == 0) {
+        mem = &worker->env->mem;
+        n = worker->n_handles ? worker->n_handles * 2 : 64;
         size = n * sizeof(mcp_handle_t);
 
         h = mem->alloc(mem->ctx, size);
@@ -224,26 +225,27 @@ mcp_node_handle(mcp_node_t *node, void *object, int call)
 
         memset(h, 0, size);
 
-        if (node->handles) {
-            memcpy(h, node->handles, node->n_handles * sizeof(mcp_handle_t));
-            mem->free(mem->ctx, node->handles);
+        if (worker->handles) {
+            memcpy(h, worker->handles,
+                   worker->n_handles * sizeof(mcp_handle_t));
+            mem->free(mem->ctx, worker->handles);
         }
 
         /* index 0 stays unused: no handle is 0 */
 
-        for (i = n - 1; i >= (node->n_handles ? node->n_handles : 1); i--) {
-            h[i].next = node->free_handle;
-            node->free_handle = i;
+        for (i = n - 1; i >= (worker->n_handles ? worker->n_handles : 1); i--) {
+            h[i].next = worker->free_handle;
+            worker->free_handle = i;
         }
 
-        node->handles = h;
-        node->n_handles = n;
+        worker->handles = h;
+        worker->n_handles = n;
     }
 
-    i = node->free_handle;
-    h = &node->handles[i];
+    i = worker->free_handle;
+    h = &worker->handles[i];
 
-    node->free_handle = h->next;
+    worker->free_handle = h->next;
     h->object = object;
     h->call = (call != 0);
     h->generation++;
@@ -253,42 +255,42 @@ mcp_node_handle(mcp_node_t *node, void *object, int call)
 
 
 void
-mcp_node_drop_handle(mcp_node_t *node, uint64_t handle)
+mcp_worker_drop_handle(mcp_worker_t *worker, uint64_t handle)
 {
     uint32_t       i;
     mcp_handle_t  *h;
 
     i = (uint32_t) handle;
 
-    if (i == 0 || i >= node->n_handles) {
+    if (i == 0 || i >= worker->n_handles) {
         return;
     }
 
-    h = &node->handles[i];
+    h = &worker->handles[i];
 
     if (h->object == NULL || h->generation != (uint32_t) (handle >> 32)) {
         return;
     }
 
     h->object = NULL;
-    h->next = node->free_handle;
-    node->free_handle = i;
+    h->next = worker->free_handle;
+    worker->free_handle = i;
 }
 
 
 static void *
-mcp_node_object(mcp_node_t *node, uint64_t handle, int call)
+mcp_worker_object(mcp_worker_t *worker, uint64_t handle, int call)
 {
     uint32_t       i;
     mcp_handle_t  *h;
 
     i = (uint32_t) handle;
 
-    if (i == 0 || i >= node->n_handles) {
+    if (i == 0 || i >= worker->n_handles) {
         return NULL;
     }
 
-    h = &node->handles[i];
+    h = &worker->handles[i];
 
     if (h->object == NULL || h->generation != (uint32_t) (handle >> 32)
         || h->call != (unsigned) call)
@@ -301,22 +303,22 @@ mcp_node_object(mcp_node_t *node, uint64_t handle, int call)
 
 
 void
-mcp_node_wake(mcp_node_t *node)
+mcp_worker_wake(mcp_worker_t *worker)
 {
     void              *object;
     size_t             i, n;
     unsigned           k;
-    mcp_store_wake_t   wakes[MCP_NODE_DRAIN];
+    mcp_store_wake_t   wakes[MCP_WORKER_DRAIN];
 
-    for (k = 0; k < MCP_NODE_DRAINS; k++) {
-        n = mcp_store_drain(node->store, wakes, MCP_NODE_DRAIN);
+    for (k = 0; k < MCP_WORKER_DRAINS; k++) {
+        n = mcp_store_drain(worker->store, wakes, MCP_WORKER_DRAIN);
 
         if (n == 0) {
             return;
         }
 
         for (i = 0; i < n; i++) {
-            object = mcp_node_object(node, wakes[i].handle, wakes[i].owner);
+            object = mcp_worker_object(worker, wakes[i].handle, wakes[i].owner);
 
             if (object == NULL) {
                 continue;
@@ -331,30 +333,31 @@ mcp_node_wake(mcp_node_t *node)
         }
     }
 
-    node->store->glue.wake(node->store->glue.ctx, node->store->slot);
+    worker->store->glue.wake(worker->store->glue.ctx, worker->store->slot);
 }
 
 
 uint64_t
-mcp_node_deadline(const mcp_node_t *node, int *busy)
+mcp_worker_deadline(const mcp_worker_t *worker, int *busy)
 {
     if (busy) {
-        *busy = node->calls != 0 || (node->stopping && node->consumers != 0);
+        *busy = worker->calls != 0
+                || (worker->stopping && worker->consumers != 0);
     }
 
-    return mcp_timers_next(&node->timers);
+    return mcp_timers_next(&worker->timers);
 }
 
 
 void
-mcp_node_expire(mcp_node_t *node)
+mcp_worker_expire(mcp_worker_t *worker)
 {
-    mcp_timers_run(&node->timers, node->env->now(node->env->ctx));
+    mcp_timers_run(&worker->timers, worker->env->now(worker->env->ctx));
 }
 
 
 void
-mcp_node_patrol(mcp_node_t *node, unsigned n, unsigned max,
+mcp_worker_patrol(mcp_worker_t *worker, unsigned n, unsigned max,
     int (*is_dead)(uint64_t pid))
 {
     unsigned  i, dead;
@@ -363,37 +366,37 @@ mcp_node_patrol(mcp_node_t *node, unsigned n, unsigned max,
     dead = 0;
 
     for (i = 0; i < n && i < max; i++) {
-        node->patrol = (node->patrol + 1) % n;
+        worker->patrol = (worker->patrol + 1) % n;
 
-        pid = mcp_store_slot_pid(node->store, node->patrol);
+        pid = mcp_store_slot_pid(worker->store, worker->patrol);
 
         if (pid == 0 || !is_dead(pid)) {
             continue;
         }
 
-        mcp_node_log(node, MCP_LOG_WARN, "process %llu left without a word",
+        mcp_worker_log(worker, MCP_LOG_WARN, "process %llu left without a word",
                      (unsigned long long) pid);
 
-        mcp_store_bury(node->store, node->patrol, pid);
+        mcp_store_bury(worker->store, worker->patrol, pid);
         dead = 1;
     }
 
     if (dead) {
-        mcp_node_adopt(node);
+        mcp_worker_adopt(worker);
     }
 }
 
 
 void
-mcp_node_stop(mcp_node_t *node)
+mcp_worker_stop(mcp_worker_t *worker)
 {
     uint32_t       i;
     mcp_handle_t  *h;
 
-    node->stopping = 1;
+    worker->stopping = 1;
 
-    for (i = 1; i < node->n_handles; i++) {
-        h = &node->handles[i];
+    for (i = 1; i < worker->n_handles; i++) {
+        h = &worker->handles[i];
 
         if (h->object && !h->call) {
             mcp_consumer_stop(h->object);
@@ -403,14 +406,14 @@ mcp_node_stop(mcp_node_t *node)
 
 
 static void
-mcp_node_report(void *ctx, const mcp_stream_info_t *info)
+mcp_worker_report(void *ctx, const mcp_stream_info_t *info)
 {
     char         id[9];
-    mcp_node_t  *node;
+    mcp_worker_t  *worker;
 
-    node = ctx;
+    worker = ctx;
 
-    if (!mcp_node_logs(node, MCP_LOG_NOTICE)) {
+    if (!mcp_worker_logs(worker, MCP_LOG_NOTICE)) {
         return;
     }
 
@@ -419,7 +422,7 @@ mcp_node_report(void *ctx, const mcp_stream_info_t *info)
     }
 
     mcp_stream_id_short(id, info->ref.id);
-    mcp_node_log(node, MCP_LOG_NOTICE,
+    mcp_worker_log(worker, MCP_LOG_NOTICE,
                  "call %s of \"%s\" expired with %llu events not fetched", id,
                  info->name,
                  (unsigned long long) (info->last_seq - info->sent_seq));
@@ -427,59 +430,59 @@ mcp_node_report(void *ctx, const mcp_stream_info_t *info)
 
 
 static void
-mcp_node_sweep(void *data)
+mcp_worker_sweep(void *data)
 {
     uint64_t     now;
     unsigned     i;
-    mcp_node_t  *node;
+    mcp_worker_t  *worker;
 
-    node = data;
-    now = node->env->now(node->env->ctx);
+    worker = data;
+    now = worker->env->now(worker->env->ctx);
 
-    for (i = 0; i < MCP_NODE_SWEEP_SLICES; i++) {
-        mcp_store_sweep(node->store, now, MCP_NODE_SWEEP_CHUNKS,
-                        mcp_node_report, node);
+    for (i = 0; i < MCP_WORKER_SWEEP_SLICES; i++) {
+        mcp_store_sweep(worker->store, now, MCP_WORKER_SWEEP_CHUNKS,
+                        mcp_worker_report, worker);
     }
 
-    mcp_refusal_full(node);
+    mcp_refusal_full(worker);
 
     /* what a process left behind that ended in order; costs nothing when there
      * is none */
 
-    mcp_node_adopt(node);
+    mcp_worker_adopt(worker);
 
-    mcp_timer_set(&node->timers, &node->sweep,
-                  now + MCP_NODE_SWEEP_INTERVAL);
+    mcp_timer_set(&worker->timers, &worker->sweep,
+                  now + MCP_WORKER_SWEEP_INTERVAL);
 }
 
 
 /* Gives one request of an orphan its error response. */
 static int
-mcp_node_bury(mcp_node_t *node, const mcp_stream_ref_t *ref, mcp_str_t id,
+mcp_worker_bury(mcp_worker_t *worker, const mcp_stream_ref_t *ref, mcp_str_t id,
     unsigned k, mcp_stream_state_e state)
 {
     int        rc;
     uint64_t   seq;
     mcp_buf_t  buf;
 
-    mcp_buf_init(&buf, &node->env->mem, 4096);
+    mcp_buf_init(&buf, &worker->env->mem, 4096);
     mcp_fault_write(&buf, id, MCP_FAULT_OWNER_DIED, mcp_null_str,
                     mcp_null_str);
 
     rc = buf.failed;
 
     if (rc == MCP_OK) {
-        rc = mcp_store_append(node->store, ref,
+        rc = mcp_store_append(worker->store, ref,
                               (mcp_str_t) { buf.data, buf.len },
                               (int) k | MCP_STORE_ERROR
                               | MCP_STORE_RESULT(MCP_ENDING_LOST), state,
-                              node->env->now(node->env->ctx), &seq);
+                              worker->env->now(worker->env->ctx), &seq);
     }
 
-    mcp_store_count(node->store, MCP_COUNT_CALLS_LOST, 1);
+    mcp_store_count(worker->store, MCP_COUNT_CALLS_LOST, 1);
 
     if (rc == MCP_OK) {
-        mcp_store_count(node->store, MCP_COUNT_ERRORS, 1);
+        mcp_store_count(worker->store, MCP_COUNT_ERRORS, 1);
     }
 
     mcp_buf_free(&buf);
@@ -489,7 +492,7 @@ mcp_node_bury(mcp_node_t *node, const mcp_stream_ref_t *ref, mcp_str_t id,
 
 
 static int
-mcp_node_bury_batch(mcp_node_t *node, const mcp_stream_info_t *info,
+mcp_worker_bury_batch(mcp_worker_t *worker, const mcp_stream_info_t *info,
     mcp_str_t ids)
 {
     int               rc;
@@ -513,7 +516,7 @@ mcp_node_bury_batch(mcp_node_t *node, const mcp_stream_info_t *info,
             continue;
         }
 
-        rc = mcp_node_bury(node, &info->ref, value.raw, k,
+        rc = mcp_worker_bury(worker, &info->ref, value.raw, k,
                            k == last ? MCP_STATE_FAILED
                                      : MCP_STATE_PROCESSING);
         if (rc != MCP_OK) {
@@ -526,7 +529,7 @@ mcp_node_bury_batch(mcp_node_t *node, const mcp_stream_info_t *info,
 
 
 void
-mcp_node_adopt(mcp_node_t *node)
+mcp_worker_adopt(mcp_worker_t *worker)
 {
     int                rc;
     char               id[9];
@@ -534,13 +537,13 @@ mcp_node_adopt(mcp_node_t *node)
     mcp_str_t          text;
     mcp_stream_info_t  info;
 
-    mcp_buf_init(&request, &node->env->mem, 1024 * 1024);
+    mcp_buf_init(&request, &worker->env->mem, 1024 * 1024);
 
     for ( ;; ) {
         request.len = 0;
         request.failed = 0;
 
-        rc = mcp_store_adopt(node->store, node->env->now(node->env->ctx),
+        rc = mcp_store_adopt(worker->store, worker->env->now(worker->env->ctx),
                              &info, &request);
         if (rc != MCP_OK) {
             break;
@@ -550,21 +553,21 @@ mcp_node_adopt(mcp_node_t *node)
         text.len = request.failed ? 0 : request.len;
 
         mcp_stream_id_short(id, info.ref.id);
-        mcp_node_log(node, MCP_LOG_ERROR,
+        mcp_worker_log(worker, MCP_LOG_ERROR,
                      "call %s of \"%s\" was lost with its process", id,
                      info.name);
 
         if (text.len && text.data[0] == '[') {
-            rc = mcp_node_bury_batch(node, &info, text);
+            rc = mcp_worker_bury_batch(worker, &info, text);
 
         } else {
-            rc = mcp_node_bury(node, &info.ref, text, 0, MCP_STATE_FAILED);
+            rc = mcp_worker_bury(worker, &info.ref, text, 0, MCP_STATE_FAILED);
         }
 
         /* better gone, and its client told so, than without an end */
 
         if (rc != MCP_OK) {
-            mcp_store_free(node->store, &info.ref);
+            mcp_store_free(worker->store, &info.ref);
         }
     }
 

@@ -67,7 +67,7 @@ typedef struct {
     unsigned     said;                 /* progress that was taken */
     unsigned     posted;               /* published messages, likewise */
     unsigned     asked;
-    char         door[512];            /* where it may be published to */
+    char         publish[512];            /* where it may be published to */
 } record_t;
 
 

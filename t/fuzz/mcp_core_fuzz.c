@@ -270,9 +270,9 @@ look_at_job(mcp_job_t *job)
 
     url = job->facts.value[MCP_FACT_PUBLISH_URL];
 
-    if (url.len > 16 && url.len < sizeof(r->door)) {
-        memcpy(r->door, url.data + 16, url.len - 16);
-        r->door[url.len - 16] = '\0';
+    if (url.len > 16 && url.len < sizeof(r->publish)) {
+        memcpy(r->publish, url.data + 16, url.len - 16);
+        r->publish[url.len - 16] = '\0';
     }
 }
 
@@ -789,8 +789,8 @@ any_job(void)
         job = d.jobs[(k + i) % d.n_jobs];
         r = &records[request_of(job)];
 
-        if (job->call->node->store->head == d.zone
-            && !((process_t *) job->call->node->store->glue.ctx)->paused
+        if (job->call->worker->store->head == d.zone
+            && !((process_t *) job->call->worker->store->glue.ctx)->paused
             && r->job == job)
         {
             return r;
@@ -997,8 +997,8 @@ do_publish(void)
     head.headers = c.headers;
     head.n_headers = c.n_headers;
 
-    if (n && r->door[0] && how % 4) {
-        head.path = test_str(r->door);
+    if (n && r->publish[0] && how % 4) {
+        head.path = test_str(r->publish);
         mark_print(mark, r->person, n, how % 32 == 31 ? 'e' : 'p',
                    r->posted + 1);
         snprintf(body, sizeof(body), how % 32 == 31
@@ -1017,7 +1017,7 @@ do_publish(void)
                  how & 32 ? 2000 * world->scale : 1, 0);
     }
 
-    c.x = mcp_exchange_create_publish(&d.process[process].node, &d.endpoint,
+    c.x = mcp_exchange_create_publish(&d.process[process].worker, &d.endpoint,
                                       mcp_str("static-token"), 0, &c);
     if (c.x == NULL) {
         return;
@@ -1040,7 +1040,7 @@ do_publish(void)
 
     trace("published: %d %s", c.status, body);
 
-    if ((c.status == 202 || c.status == 0) && n && r->door[0] && how % 4
+    if ((c.status == 202 || c.status == 0) && n && r->publish[0] && how % 4
         && how % 32 != 31)
     {
         r->posted++;
@@ -1111,7 +1111,7 @@ do_stop(void)
     slot = any_process();
     p = &d.process[slot];
     trace("process %u stops", slot);
-    mcp_node_stop(&p->node);
+    mcp_worker_stop(&p->worker);
     driver_pump(&d);
     look();
 
@@ -1125,13 +1125,13 @@ do_stop(void)
         }
     }
 
-    if (p->node.calls == 0 && p->node.consumers == 0 && i == CLIENTS) {
+    if (p->worker.calls == 0 && p->worker.consumers == 0 && i == CLIENTS) {
         d.te.tm.fail_at = 0;
         driver_restart(&d, slot);
         return;
     }
 
-    p->node.stopping = 0;
+    p->worker.stopping = 0;
 }
 
 
@@ -1299,8 +1299,8 @@ check_empty(void)
     must(d.forgets == d.kept);
 
     for (i = 0; i < DRIVER_NODES; i++) {
-        must(d.process[i].node.calls == 0);
-        must(d.process[i].node.consumers == 0);
+        must(d.process[i].worker.calls == 0);
+        must(d.process[i].worker.consumers == 0);
     }
 }
 

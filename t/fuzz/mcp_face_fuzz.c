@@ -34,7 +34,7 @@ typedef struct {
 static uint64_t        now;
 static mcp_keys_t      keys;
 static mcp_store_t     store;
-static mcp_node_t      node;
+static mcp_worker_t      worker;
 static mcp_endpoint_t  endpoint;
 static char            zone[ZONE];
 static text_t          seen, body, known[8];
@@ -149,10 +149,10 @@ run(void)
     for ( ;; ) {
         if (woken) {
             woken = 0;
-            mcp_node_wake(&node);
+            mcp_worker_wake(&worker);
         }
 
-        mcp_node_next(&node, &a);
+        mcp_worker_next(&worker, &a);
 
         switch (a.type) {
 
@@ -170,7 +170,7 @@ run(void)
 
         case MCP_ACT_INVOKE:
             job = a.job;
-            mcp_call_set_glue(job->call, &node);
+            mcp_call_set_glue(job->call, &worker);
             mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
 
             if (hold) {
@@ -199,7 +199,7 @@ static void
 pass(uint64_t ms)
 {
     now += ms;
-    mcp_node_expire(&node);
+    mcp_worker_expire(&worker);
     run();
 }
 
@@ -238,7 +238,7 @@ request(const char *method, mcp_str_t target, mcp_str_t text, mcp_str_t who,
     head.target = target;
     head.loopback = 1;
 
-    x = mcp_exchange_create(&node, &endpoint, NULL);
+    x = mcp_exchange_create(&worker, &endpoint, NULL);
     must(x != NULL);
 
     rc = mcp_exchange_head(x, &head);
@@ -307,7 +307,7 @@ start(void)
     const mcp_response_t  *r;
     mcp_store_glue_t       glue = { fuzz_lock, fuzz_unlock, NULL, fuzz_wake,
                                    &woken };
-    mcp_node_glue_t        node_glue = { NULL, NULL };
+    mcp_worker_glue_t        worker_glue = { NULL, NULL };
 
     now = 1700000000000;
     woken = 0;
@@ -319,8 +319,8 @@ start(void)
 
     must(mcp_store_format(zone, ZONE) == MCP_OK);
     must(mcp_store_attach(&store, zone, &glue, 0, 1) == MCP_OK);
-    node_glue.ready = fuzz_unlock;
-    must(mcp_node_init(&node, &env, &store, &node_glue) == MCP_OK);
+    worker_glue.ready = fuzz_unlock;
+    must(mcp_worker_init(&worker, &env, &store, &worker_glue) == MCP_OK);
 
     memset(&endpoint, 0, sizeof(endpoint));
     endpoint.name = mcp_str("f");
@@ -520,8 +520,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         pass(10000);
     }
 
-    must(node.calls == 0 && node.consumers == 0);
-    mcp_node_destroy(&node);
+    must(worker.calls == 0 && worker.consumers == 0);
+    mcp_worker_destroy(&worker);
     mcp_store_detach(&store);
     must(live == 0);
 

@@ -1,7 +1,7 @@
 
 /*
  * Secrets are compared in constant time: under valgrind only.  The tests of
- * sessions, of the publish door and of the faces run with secret keys as well,
+ * sessions, of the publish endpoint and of the faces run with secret keys as well,
  * see scripts/check; here is what they do not reach, and the controls, which
  * show that valgrind would tell.
  */
@@ -269,7 +269,7 @@ test_owners(void **state)
 }
 
 
-/* The publish door's own token. */
+/* The publish endpoint's own token. */
 static int
 knock_with(const char *text)
 {
@@ -284,7 +284,7 @@ knock_with(const char *text)
     head.path = test_str(text);
     head.local = 1;
 
-    x = mcp_exchange_create_publish(&d.process[0].node, &d.endpoint,
+    x = mcp_exchange_create_publish(&d.process[0].worker, &d.endpoint,
                                     (mcp_str_t) { own, sizeof(own) - 1 }, 0,
                                     &a);
     assert_non_null(x);
@@ -296,7 +296,7 @@ knock_with(const char *text)
 
 
 static void
-test_door(void **state)
+test_publish_url(void **state)
 {
     setup(state);
     assert_int_equal(knock_with("/publish/a token of the operator"),
@@ -343,10 +343,10 @@ test_plain_owners(void **state)
 
 
 static void
-test_plain_door(void **state)
+test_plain_publish_url(void **state)
 {
     secrets_plain = 1;
-    test_door(state);
+    test_publish_url(state);
 }
 
 
@@ -373,12 +373,12 @@ main(void)
         constant_test(test_sealed),
         constant_test(test_sessions),
         constant_test(test_owners),
-        constant_test(test_door),
+        constant_test(test_publish_url),
         control_test(test_plain_equal),
         control_test(test_plain_tokens),
         control_test(test_plain_sessions),
         control_test(test_plain_owners),
-        control_test(test_plain_door),
+        control_test(test_plain_publish_url),
         control_test(test_kept)
     };
 

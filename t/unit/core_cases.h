@@ -128,10 +128,10 @@ static inline void
 quiet(void)
 {
     assert_int_equal(d.n_jobs, 0);
-    assert_int_equal(d.process[0].node.calls, 0);
-    assert_int_equal(d.process[1].node.calls, 0);
-    assert_int_equal(d.process[0].node.consumers, 0);
-    assert_int_equal(d.process[1].node.consumers, 0);
+    assert_int_equal(d.process[0].worker.calls, 0);
+    assert_int_equal(d.process[1].worker.calls, 0);
+    assert_int_equal(d.process[0].worker.consumers, 0);
+    assert_int_equal(d.process[1].worker.consumers, 0);
 }
 
 
@@ -351,7 +351,7 @@ reply(unsigned process, const char *of, const char *id, const char *what)
 
 /* The path of a job's publish URL. */
 static inline const char *
-door_of(mcp_job_t *job, char *url, size_t size)
+publish_url_of(mcp_job_t *job, char *url, size_t size)
 {
     mcp_str_t  fact;
 
@@ -363,7 +363,7 @@ door_of(mcp_job_t *job, char *url, size_t size)
 }
 
 
-/* A request at the door; headers of c may have been set before.  Out of memory
+/* A request at the publish endpoint; headers of c may have been set before.  Out of memory
  * shows in c->rc. */
 static inline void
 knock(unsigned process, client_t *c, const char *method, const char *url,
@@ -379,7 +379,7 @@ knock(unsigned process, client_t *c, const char *method, const char *url,
     head.path = test_str(url);
     head.local = !c->far;
 
-    c->x = mcp_exchange_create_publish(&d.process[process].node, &d.endpoint,
+    c->x = mcp_exchange_create_publish(&d.process[process].worker, &d.endpoint,
                                        mcp_str("static-token"), c->cap != 0,
                                        c);
 

@@ -1,6 +1,6 @@
 
 /*
- * A server without a server: drives node, exchanges, calls and store the way
+ * A server without a server: drives worker, exchanges, calls and store the way
  * a glue does, with fake clients and fake backends.  Two nodes on one store
  * stand for two processes.
  */
@@ -52,7 +52,7 @@ typedef struct {
 
 typedef struct {
     mcp_store_t      store;
-    mcp_node_t       node;
+    mcp_worker_t       worker;
     struct driver_s *driver;
     uint64_t         pid;
     void            *scratch;      /* what a dead process sees */
@@ -158,7 +158,7 @@ driver_ready(void *ctx)
 static inline int
 driver_attach(driver_t *d, unsigned slot, uint64_t pid)
 {
-    mcp_node_glue_t    node_glue = { driver_ready, NULL };
+    mcp_worker_glue_t    worker_glue = { driver_ready, NULL };
     process_t         *p = &d->process[slot];
     mcp_store_glue_t   glue = { driver_lock, driver_unlock, p, driver_wake,
                                p };
@@ -170,7 +170,7 @@ driver_attach(driver_t *d, unsigned slot, uint64_t pid)
         return -1;
     }
 
-    return mcp_node_init(&p->node, &d->te.env, &p->store, &node_glue);
+    return mcp_worker_init(&p->worker, &d->te.env, &p->store, &worker_glue);
 }
 
 
@@ -236,7 +236,7 @@ driver_destroy(driver_t *d)
     size_t  i;
 
     for (i = 0; i < DRIVER_NODES; i++) {
-        mcp_node_destroy(&d->process[i].node);
+        mcp_worker_destroy(&d->process[i].worker);
     }
 
     mcp_catalog_free(d->catalog);
@@ -403,11 +403,11 @@ driver_pump(driver_t *d)
             if (p->woken) {
                 p->woken = 0;
                 busy = 1;
-                mcp_node_wake(&p->node);
+                mcp_worker_wake(&p->worker);
             }
 
             for ( ;; ) {
-                mcp_node_next(&p->node, &a);
+                mcp_worker_next(&p->worker, &a);
 
                 if (a.type == MCP_ACT_NONE) {
                     break;
@@ -446,9 +446,9 @@ driver_wait(driver_t *d, uint64_t ms)
 
         for (i = 0; i < DRIVER_NODES; i++) {
             if (d->process[i].driver
-                && mcp_node_deadline(&d->process[i].node, NULL) < next)
+                && mcp_worker_deadline(&d->process[i].worker, NULL) < next)
             {
-                next = mcp_node_deadline(&d->process[i].node, NULL);
+                next = mcp_worker_deadline(&d->process[i].worker, NULL);
             }
         }
 
@@ -462,7 +462,7 @@ driver_wait(driver_t *d, uint64_t ms)
 
         for (i = 0; i < DRIVER_NODES; i++) {
             if (d->process[i].driver) {
-                mcp_node_expire(&d->process[i].node);
+                mcp_worker_expire(&d->process[i].worker);
             }
         }
     }
@@ -526,7 +526,7 @@ driver_end_jobs(driver_t *d, unsigned slot)
     for (i = 0; i < d->n_jobs; i++) {
         job = d->jobs[i];
 
-        if (job->call->node == &d->process[slot].node) {
+        if (job->call->worker == &d->process[slot].worker) {
             d->jobs[i--] = d->jobs[--d->n_jobs];
             mcp_job_end(job, MCP_FAULT_BACKEND_FAILED, "died");
         }
@@ -557,8 +557,8 @@ driver_killed(driver_t *d, unsigned slot, unsigned survivor)
 
     driver_kill(d, slot);
 
-    for (i = 1; i < p->node.n_handles; i++) {
-        h = &p->node.handles[i];
+    for (i = 1; i < p->worker.n_handles; i++) {
+        h = &p->worker.handles[i];
 
         if (h->object && h->call) {
             mcp_call_wake(h->object);
@@ -567,14 +567,14 @@ driver_killed(driver_t *d, unsigned slot, unsigned survivor)
 
     driver_pump(d);
     driver_end_jobs(d, slot);
-    assert_int_equal(p->node.calls, 0);
-    mcp_node_destroy(&p->node);
+    assert_int_equal(p->worker.calls, 0);
+    mcp_worker_destroy(&p->worker);
     free(p->scratch);
     p->scratch = NULL;
     p->woken = 0;
 
     driver_dead = p->pid;
-    mcp_node_patrol(&d->process[survivor].node, DRIVER_NODES, DRIVER_NODES,
+    mcp_worker_patrol(&d->process[survivor].worker, DRIVER_NODES, DRIVER_NODES,
                     driver_is_dead);
     assert_int_equal(driver_attach(d, slot, p->pid + DRIVER_NODES), MCP_OK);
     driver_pump(d);
@@ -589,7 +589,7 @@ driver_restart(driver_t *d, unsigned slot)
     process_t  *p = &d->process[slot];
 
     mcp_store_detach(&p->store);
-    mcp_node_destroy(&p->node);
+    mcp_worker_destroy(&p->worker);
     p->woken = 0;
     assert_int_equal(driver_attach(d, slot, p->pid + DRIVER_NODES), MCP_OK);
     driver_pump(d);
@@ -649,7 +649,7 @@ client_send(driver_t *d, unsigned process, client_t *c, const char *method,
         head.principal = test_str(c->principal);
     }
 
-    c->x = mcp_exchange_create(&d->process[process].node, &d->endpoint, c);
+    c->x = mcp_exchange_create(&d->process[process].worker, &d->endpoint, c);
 
     if (c->x == NULL) {
         c->rc = MCP_ERR_MEMORY;

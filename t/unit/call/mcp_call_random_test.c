@@ -566,7 +566,7 @@ act_wind_up(void)
     unsigned  slot;
 
     slot = roll(2);
-    mcp_node_stop(&d.process[slot].node);
+    mcp_worker_stop(&d.process[slot].worker);
     driver_pump(&d);
     look_all();
 
@@ -576,8 +576,8 @@ act_wind_up(void)
         }
     }
 
-    if (d.process[slot].node.calls == 0
-        && d.process[slot].node.consumers == 0)
+    if (d.process[slot].worker.calls == 0
+        && d.process[slot].worker.consumers == 0)
     {
         for (i = 0; i < SLOTS; i++) {
             if (slots[i].c && slots[i].at == slot) {
@@ -589,7 +589,7 @@ act_wind_up(void)
         return;
     }
 
-    d.process[slot].node.stopping = 0;
+    d.process[slot].worker.stopping = 0;
 }
 
 

@@ -132,7 +132,7 @@ test_orders(void **state)
                 driver_wait(&d, 200000);
                 quiet();
                 assert_int_equal(stats().streams, 0);
-                assert_int_equal(d.process[0].node.calls, 0);
+                assert_int_equal(d.process[0].worker.calls, 0);
             }
         }
     }
@@ -160,7 +160,7 @@ test_left_before_start(void **state)
 
         driver_pause(&d, 0, 1);
         client_post(&d, 0, &a, session, CALL);
-        path = door_of(&a.x->call->requests[0].job, url, sizeof(url));
+        path = publish_url_of(&a.x->call->requests[0].job, url, sizeof(url));
 
         if (way == FULL) {
             hog(&ref);
@@ -198,13 +198,13 @@ test_left_before_start(void **state)
         case PUBLISHED:
             publish(1, &b, path, RESULT);
             assert_int_equal(b.status, 202);
-            mcp_node_wake(&d.process[0].node);
-            assert_int_equal(d.process[0].node.calls, 1);
+            mcp_worker_wake(&d.process[0].worker);
+            assert_int_equal(d.process[0].worker.calls, 1);
             driver_wait(&d, 6000);
             break;
         }
 
-        assert_int_equal(d.process[0].node.calls, 0);
+        assert_int_equal(d.process[0].worker.calls, 0);
         driver_pause(&d, 0, 0);
         quiet();
         driver_wait(&d, 70000);

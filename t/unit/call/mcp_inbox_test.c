@@ -207,7 +207,7 @@ stuck(char *id, char *url, size_t size)
     client_open(&d, session, NEW, ALL);
     d.endpoint.stream_buffer = 8 * 1024;
     job = call(0);
-    door_of(job, url, size);
+    publish_url_of(job, url, size);
     backend_say(&d, job, PROGRESS(1) "\n");
     client_last_id(&a, id);
     client_close(&d, &a);
@@ -262,7 +262,7 @@ test_cancel_full(void **state)
     for (way = 0; way < 2; way++) {
         client_open(&d, old, OLD, ALL);
         client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
-        path = door_of(d.jobs[0], url, sizeof(url));
+        path = publish_url_of(d.jobs[0], url, sizeof(url));
         driver_wait(&d, 1500);
         client_close(&d, &a);
 
@@ -337,7 +337,7 @@ test_publish_no_room(void **state)
     (void) state;
 
     client_post(&d, 0, &a, session, CALL);
-    path = door_of(d.jobs[0], url, sizeof(url));
+    path = publish_url_of(d.jobs[0], url, sizeof(url));
     driver_wait(&d, 1500);
     client_last_id(&a, id);
     client_close(&d, &a);
@@ -374,7 +374,7 @@ test_publish_between_rounds(void **state)
 
     d.endpoint.stream_buffer = 8 * 1024;
     job = call(0);
-    path = door_of(job, url, sizeof(url));
+    path = publish_url_of(job, url, sizeof(url));
     backend_say(&d, job, ASK_ROOTS "\n");
     question_id(a.text, "roots/list", question);
     client_last_id(&a, id);
@@ -419,7 +419,7 @@ test_answer_between_rounds(void **state)
     backend_say(&d, job, ASK_ROOTS "\n");
     question_id(a.text, "roots/list", id);
     reply(1, old, id, "\"result\":{\"roots\":[]}");
-    publish(1, &b, door_of(job, url, sizeof(url)), RESULT);
+    publish(1, &b, publish_url_of(job, url, sizeof(url)), RESULT);
     assert_int_equal(count(a.text, ANSWER), 1);
 
     backend_end(&d, job, MCP_FAULT_NONE);

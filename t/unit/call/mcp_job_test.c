@@ -370,11 +370,11 @@ test_no_room_for_answer(void **state)
         }
 
         assert_int_equal(d.n_jobs, 0);
-        assert_int_equal(d.process[0].node.calls, 1);
+        assert_int_equal(d.process[0].worker.calls, 1);
 
         if (way == LATE) {
             driver_wait(&d, 40000);
-            assert_int_equal(d.process[0].node.calls, 1);
+            assert_int_equal(d.process[0].worker.calls, 1);
         }
 
         /* each time it is tried is no news */
@@ -414,16 +414,16 @@ test_again_before_start(void **state)
     driver_pause(&d, 0, 1);
     client_post(&d, 0, &a, session, CALL);
     call = a.x->call;
-    path = door_of(&call->requests[0].job, url, sizeof(url));
+    path = publish_url_of(&call->requests[0].job, url, sizeof(url));
     snprintf(id, sizeof(id), "%.*s.1", MCP_STREAM_TEXT_LEN, call->id_text);
     client_close(&d, &a);
 
     publish(1, &b, path, "{\"resultType\":\"input_required\","
             "\"inputRequests\":{\"r\":{\"method\":\"roots/list\"}}}");
     assert_int_equal(b.status, 202);
-    mcp_node_wake(&d.process[0].node);
+    mcp_worker_wake(&d.process[0].worker);
     reply(1, session, id, "\"result\":{\"roots\":[]}");
-    mcp_node_wake(&d.process[0].node);
+    mcp_worker_wake(&d.process[0].worker);
 
     driver_wait(&d, 6000);
     driver_pause(&d, 0, 0);

@@ -115,7 +115,7 @@ nothing_said(void **state)
     assert_int_equal(e.publish_url.len, 0);
     assert_int_equal(e.retry, 2000);
     assert_int_equal(mcp_setup_targets(s), 0);
-    assert_int_equal(mcp_setup_publish_door_token(s).len, 0);
+    assert_int_equal(mcp_setup_publish_secret(s).len, 0);
 
     mcp_setup_free(s);
 }
@@ -463,7 +463,7 @@ publish(void **state)
 
     endpoint(s);
     assert_str_is(e.publish_url, "http://a/p");
-    assert_str_is(mcp_setup_publish_door_token(s), "t");
+    assert_str_is(mcp_setup_publish_secret(s), "t");
 
     mcp_setup_free(s);
 }
@@ -559,7 +559,7 @@ is_all(mcp_setup_t *s, const char *n)
     assert_str_is(mcp_setup_target(s, 0), n);
     assert_int_equal(e.n_origins, 1);
     assert_str_is(e.publish_url, n);
-    assert_str_is(mcp_setup_publish_door_token(s), n);
+    assert_str_is(mcp_setup_publish_secret(s), n);
 }
 
 

@@ -249,13 +249,13 @@ test_many_lines(void **state)
     head.headers = headers;
     head.n_headers = 40;
 
-    a.x = mcp_exchange_create(&d.process[0].node, &d.endpoint, &a);
+    a.x = mcp_exchange_create(&d.process[0].worker, &d.endpoint, &a);
     assert_int_equal(mcp_exchange_head(a.x, &head), MCP_AGAIN);
     client_close(&d, &a);
 
     headers[0].value = mcp_str("image/png");
     headers[30].value = mcp_str("*/*");
-    a.x = mcp_exchange_create(&d.process[0].node, &d.endpoint, &a);
+    a.x = mcp_exchange_create(&d.process[0].worker, &d.endpoint, &a);
     assert_int_equal(mcp_exchange_head(a.x, &head), MCP_OK);
     assert_int_equal(mcp_exchange_response(a.x)->status, 406);
     client_close(&d, &a);
@@ -743,7 +743,7 @@ test_lasts_without_backend(void **state)
 {
     char        own[MCP_SESSION_TEXT_MAX], id[64], url[256];
     mcp_job_t  *job;
-    const char *door;
+    const char *path;
 
     (void) state;
 
@@ -775,17 +775,17 @@ test_lasts_without_backend(void **state)
     assert_int_equal(b.ended, 1);
     client_close(&d, &b);
 
-    /* the rest comes through the door */
+    /* the rest comes through the publish endpoint */
 
     client_post(&d, 0, &a, own, CALL);
     job = d.jobs[0];
-    door = door_of(job, url, sizeof(url));
+    path = publish_url_of(job, url, sizeof(url));
     assert_int_equal(mcp_exchange_lasts(a.x), 0);
     mcp_job_head(job, 202, mcp_null_str);
     backend_end(&d, job, MCP_FAULT_NONE);
     assert_int_equal(mcp_exchange_lasts(a.x), 1);
 
-    publish(0, &b, door, RESULT);
+    publish(0, &b, path, RESULT);
     assert_int_equal(a.ended, 1);
     assert_int_equal(mcp_exchange_lasts(a.x), 0);
     client_close(&d, &a);
@@ -800,10 +800,10 @@ test_gone_early(void **state)
     (void) state;
 
     memset(&a, 0, sizeof(a));
-    a.x = mcp_exchange_create(&d.process[0].node, &d.endpoint, &a);
+    a.x = mcp_exchange_create(&d.process[0].worker, &d.endpoint, &a);
     client_close(&d, &a);
 
-    a.x = mcp_exchange_create_publish(&d.process[0].node, &d.endpoint,
+    a.x = mcp_exchange_create_publish(&d.process[0].worker, &d.endpoint,
                                       mcp_null_str, 0, &a);
     client_close(&d, &a);
     quiet();

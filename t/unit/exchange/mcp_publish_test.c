@@ -1,5 +1,5 @@
 
-/* The publish door: who is let in, what bodies it takes, where messages go. */
+/* The publish endpoint: who is let in, what bodies it takes, where messages go. */
 
 #include "core_cases.h"
 
@@ -10,7 +10,7 @@
 static char  url[512];
 
 
-/* A call whose backend has said 202; its door. */
+/* A call whose backend has said 202; its publish endpoint. */
 static const char *
 detached(unsigned process)
 {
@@ -19,7 +19,7 @@ detached(unsigned process)
 
     client_post(&d, process, &a, session, CALL);
     job = d.jobs[0];
-    path = door_of(job, url, sizeof(url));
+    path = publish_url_of(job, url, sizeof(url));
     mcp_job_head(job, 202, mcp_null_str);
     backend_end(&d, job, MCP_FAULT_NONE);
     assert_int_equal(a.streaming, 1);
@@ -68,7 +68,7 @@ test_detached(void **state)
 
     client_post(&d, 0, &a, session, CALL);
     job = d.jobs[0];
-    path = door_of(job, url, sizeof(url));
+    path = publish_url_of(job, url, sizeof(url));
 
     /* faster than the 202: to come again */
 
@@ -78,7 +78,7 @@ test_detached(void **state)
     mcp_job_head(job, 202, mcp_null_str);
     backend_end(&d, job, MCP_FAULT_NONE);
     assert_int_equal(a.streaming, 1);
-    assert_int_equal(d.process[0].node.calls, 1);
+    assert_int_equal(d.process[0].worker.calls, 1);
 
     publish(1, &b, path, PROGRESS(1));
     assert_int_equal(b.status, 202);
@@ -145,7 +145,7 @@ test_while_running(void **state)
     (void) state;
 
     job = call(0);
-    path = door_of(job, url, sizeof(url));
+    path = publish_url_of(job, url, sizeof(url));
     backend_say(&d, job, PROGRESS(1) "\n");
     publish(1, &b, path, PROGRESS(2));
     has(a.text, PROGRESS(2));
@@ -456,7 +456,7 @@ test_subscribers(void **state)
 }
 
 
-/* The call has ended in another way: its door is shut. */
+/* The call has ended in another way: its publish endpoint is shut. */
 static void
 test_over(void **state)
 {
@@ -489,9 +489,9 @@ test_over(void **state)
 }
 
 
-/* Where no door is configured nobody is told of one. */
+/* Where no publish endpoint is configured nobody is told of one. */
 static void
-test_no_door(void **state)
+test_no_publish_url(void **state)
 {
     (void) state;
 
@@ -525,8 +525,8 @@ test_batch(void **state)
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
     one = d.jobs[0];
     two = d.jobs[1];
-    door_of(one, url, sizeof(url));
-    door_of(two, second, sizeof(second));
+    publish_url_of(one, url, sizeof(url));
+    publish_url_of(two, second, sizeof(second));
     assert_string_not_equal(url, second);
     mcp_job_head(one, 202, mcp_null_str);
     backend_end(&d, one, MCP_FAULT_NONE);
@@ -575,7 +575,7 @@ test_no_memory(void **state)
             memset(&b, 0, sizeof(b));
             client_header(&b, "Content-Type", types[i]);
 
-            /* the door's own only: what the call does without memory is
+            /* the publish endpoint's own only: what the call does without memory is
              * another matter */
 
             driver_pause(&d, 0, 1);
@@ -621,7 +621,7 @@ main(void)
         test(test_who),
         test(test_subscribers),
         test(test_over),
-        test(test_no_door),
+        test(test_no_publish_url),
         test(test_batch),
         test(test_no_memory)
     };

@@ -764,7 +764,7 @@ test_proven(void **state)
     for (i = 0; i < ITEMS(cases); i++) {
         begin(NEW);
         job = linked(1);
-        strcpy(path, door_of(job, old, sizeof(old)));
+        strcpy(path, publish_url_of(job, old, sizeof(old)));
         asked(job);
 
         /* while the client is asked, two that are lost on their way */

@@ -125,7 +125,7 @@ test_over_and_stopping(void **state)
 
     begin(NEW);
     end_with_result(slow());
-    mcp_node_stop(&d.process[1].node);
+    mcp_worker_stop(&d.process[1].worker);
     client_post(&d, 1, &a, session, again(token));
     assert_string_equal(a.text, ":\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
                         "\"result\":" RESULT "}\n\n");
@@ -331,7 +331,7 @@ test_superseded_and_stopping(void **state)
 
     driver_pause(&d, 1, 1);
     client_post(&d, 0, &b, session, again(token));
-    mcp_node_stop(&d.process[1].node);
+    mcp_worker_stop(&d.process[1].worker);
     driver_pause(&d, 1, 0);
     assert_int_equal(a.ended, 1);
     same_again(&a, key);
@@ -379,7 +379,7 @@ test_winding_up(void **state)
 
     begin(NEW);
     job = slow();
-    mcp_node_stop(&d.process[1].node);
+    mcp_worker_stop(&d.process[1].worker);
     client_post(&d, 1, &a, session, again(token));
     driver_wait(&d, 100);
     assert_int_equal(a.ended, 1);
@@ -585,7 +585,7 @@ test_progress_winding_up(void **state)
     begin(NEW);
     job = slow();
     backend_say(&d, job, PROGRESS(1) "\n");
-    mcp_node_stop(&d.process[1].node);
+    mcp_worker_stop(&d.process[1].worker);
     client_post(&d, 1, &a, session, asking(token, NULL));
     assert_int_equal(a.ended, 1);
     assert_int_equal(count(a.text, "data:"), 1);
@@ -673,7 +673,7 @@ test_stop(void **state)
     job = slow();
     client_post(&d, 1, &a, session, again(token));
     backend_say(&d, job, PROGRESS(1) "\n");
-    mcp_node_stop(&d.process[1].node);
+    mcp_worker_stop(&d.process[1].worker);
     driver_pump(&d);
     assert_int_equal(a.ended, 1);
     has(a.text, INTERIM);

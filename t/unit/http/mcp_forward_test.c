@@ -36,24 +36,24 @@ skips(void **state)
     (void) state;
 
     for (i = 0; i < sizeof(skipped) / sizeof(skipped[0]); i++) {
-        assert_int_equal(mcp_origin_skips(&none, test_str(skipped[i])), 1);
+        assert_int_equal(mcp_forward_skips(&none, test_str(skipped[i])), 1);
 
         for (k = 0; skipped[i][k]; k++) {
             name[k] = (char) tolower((unsigned char) skipped[i][k]);
         }
 
-        assert_int_equal(mcp_origin_skips(&none, (mcp_str_t) { name, k }), 1);
+        assert_int_equal(mcp_forward_skips(&none, (mcp_str_t) { name, k }), 1);
 
         /* no prefix of it */
 
-        assert_int_equal(mcp_origin_skips(&none, (mcp_str_t) { name, k - 1 }), 0);
+        assert_int_equal(mcp_forward_skips(&none, (mcp_str_t) { name, k - 1 }), 0);
     }
 
     for (i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
-        assert_int_equal(mcp_origin_skips(&none, test_str(passed[i])), 0);
+        assert_int_equal(mcp_forward_skips(&none, test_str(passed[i])), 0);
     }
 
-    assert_int_equal(mcp_origin_skips(&none, mcp_null_str), 0);
+    assert_int_equal(mcp_forward_skips(&none, mcp_null_str), 0);
 }
 
 
@@ -63,14 +63,14 @@ mimics(void **state)
 {
     (void) state;
 
-    assert_int_equal(mcp_origin_skips(&none, mcp_str("Mcp_Principal")), 1);
-    assert_int_equal(mcp_origin_skips(&none, mcp_str("mcp-publish_url")), 1);
-    assert_int_equal(mcp_origin_skips(&none, mcp_str("MCP_X")), 1);
+    assert_int_equal(mcp_forward_skips(&none, mcp_str("Mcp_Principal")), 1);
+    assert_int_equal(mcp_forward_skips(&none, mcp_str("mcp-publish_url")), 1);
+    assert_int_equal(mcp_forward_skips(&none, mcp_str("MCP_X")), 1);
 
-    assert_int_equal(mcp_origin_skips(&none, mcp_str("Mcp-Name")), 0);
-    assert_int_equal(mcp_origin_skips(&none, mcp_str("mcp_")), 0);
-    assert_int_equal(mcp_origin_skips(&none, mcp_str("mcpx_y")), 0);
-    assert_int_equal(mcp_origin_skips(&none, mcp_str("x_mcp")), 0);
+    assert_int_equal(mcp_forward_skips(&none, mcp_str("Mcp-Name")), 0);
+    assert_int_equal(mcp_forward_skips(&none, mcp_str("mcp_")), 0);
+    assert_int_equal(mcp_forward_skips(&none, mcp_str("mcpx_y")), 0);
+    assert_int_equal(mcp_forward_skips(&none, mcp_str("x_mcp")), 0);
 }
 
 
@@ -82,16 +82,16 @@ headers(void **state)
 
     (void) state;
 
-    assert_int_equal(mcp_origin_n_headers, 2);
-    assert_str_is(mcp_origin_headers[0].name, "Content-Type");
-    assert_str_is(mcp_origin_headers[0].value, "application/json");
-    assert_str_is(mcp_origin_headers[1].name, "Accept");
-    assert_str_is(mcp_origin_headers[1].value,
+    assert_int_equal(mcp_forward_n_headers, 2);
+    assert_str_is(mcp_forward_headers[0].name, "Content-Type");
+    assert_str_is(mcp_forward_headers[0].value, "application/json");
+    assert_str_is(mcp_forward_headers[1].name, "Accept");
+    assert_str_is(mcp_forward_headers[1].value,
                   "application/json, text/event-stream, "
                   "application/x-ndjson");
 
-    for (i = 0; i < mcp_origin_n_headers; i++) {
-        assert_int_equal(mcp_origin_skips(&none, mcp_origin_headers[i].name), 1);
+    for (i = 0; i < mcp_forward_n_headers; i++) {
+        assert_int_equal(mcp_forward_skips(&none, mcp_forward_headers[i].name), 1);
     }
 }
 
@@ -130,19 +130,19 @@ secrets(void **state)
 
         for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
             skipped = cases[i].variable
-                ? mcp_origin_skips_variable(&endpoint, test_str(cases[i].name))
-                : mcp_origin_skips(&endpoint, test_str(cases[i].name));
+                ? mcp_forward_skips_variable(&endpoint, test_str(cases[i].name))
+                : mcp_forward_skips(&endpoint, test_str(cases[i].name));
 
             assert_int_equal(skipped, cases[i].cookie ? !endpoint.pass_cookie
                                               : !endpoint.pass_authorization);
         }
     }
 
-    assert_int_equal(mcp_origin_skips_variable(&none, mcp_str("HTTP_X")), 0);
-    assert_int_equal(mcp_origin_skips_variable(&none, mcp_str("HTTP_")), 0);
-    assert_int_equal(mcp_origin_skips_variable(&none, mcp_str("COOKIE")), 0);
-    assert_int_equal(mcp_origin_skips_variable(&none, mcp_str("REDIRECT_")), 0);
-    assert_int_equal(mcp_origin_skips_variable(&none, mcp_null_str), 0);
+    assert_int_equal(mcp_forward_skips_variable(&none, mcp_str("HTTP_X")), 0);
+    assert_int_equal(mcp_forward_skips_variable(&none, mcp_str("HTTP_")), 0);
+    assert_int_equal(mcp_forward_skips_variable(&none, mcp_str("COOKIE")), 0);
+    assert_int_equal(mcp_forward_skips_variable(&none, mcp_str("REDIRECT_")), 0);
+    assert_int_equal(mcp_forward_skips_variable(&none, mcp_null_str), 0);
 }
 
 

@@ -758,7 +758,7 @@ listen_first(void *ctx)
     (void) ctx;
 
     d.process[0].store.glue.unlock = driver_unlock;
-    other.rc = mcp_listener(&d.process[1].node, &d.endpoint, &other.session,
+    other.rc = mcp_listener(&d.process[1].worker, &d.endpoint, &other.session,
                             nobody,
                             &other.info);
 }
@@ -776,7 +776,7 @@ test_listener_at_once(void **state)
     other.session.expires = d.te.now + 100000;
 
     d.process[0].store.glue.unlock = listen_first;
-    assert_int_equal(mcp_listener(&d.process[0].node, &d.endpoint,
+    assert_int_equal(mcp_listener(&d.process[0].worker, &d.endpoint,
                                   &other.session, nobody, &info), MCP_OK);
     assert_int_equal(other.rc, MCP_OK);
     assert_int_equal(info.ref.index, other.info.ref.index);
@@ -858,7 +858,7 @@ test_stop(void **state)
     backend_say(&d, job, PROGRESS(1) "\n");
     client_resume(&d, 0, &b, session, NULL);
 
-    mcp_node_stop(&d.process[0].node);
+    mcp_worker_stop(&d.process[0].worker);
     driver_pump(&d);
     assert_int_equal(a.ended, 1);
     ends_with(a.text, RETRY);

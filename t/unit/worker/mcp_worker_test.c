@@ -12,64 +12,64 @@ test_handles(void **state)
 
     int          i, x[N];
     uint64_t     h[N], again;
-    mcp_node_t  *node;
+    mcp_worker_t  *worker;
 
     (void) state;
 
-    node = &d.process[0].node;
+    worker = &d.process[0].worker;
 
     /* more than the table begins with, all different, none 0 */
 
     for (i = 0; i < N; i++) {
-        h[i] = mcp_node_handle(node, &x[i], i % 2);
+        h[i] = mcp_worker_handle(worker, &x[i], i % 2);
         assert_true(h[i] != 0);
     }
 
     for (i = 0; i < N; i++) {
-        assert_ptr_equal(node->handles[(uint32_t) h[i]].object, &x[i]);
-        assert_int_equal(node->handles[(uint32_t) h[i]].call, i % 2);
+        assert_ptr_equal(worker->handles[(uint32_t) h[i]].object, &x[i]);
+        assert_int_equal(worker->handles[(uint32_t) h[i]].call, i % 2);
     }
 
     /* one that was dropped never comes back, though its place does */
 
-    mcp_node_drop_handle(node, h[7]);
-    again = mcp_node_handle(node, &x[8], 0);
+    mcp_worker_drop_handle(worker, h[7]);
+    again = mcp_worker_handle(worker, &x[8], 0);
     assert_int_equal((uint32_t) again, (uint32_t) h[7]);
     assert_true(again != h[7]);
 
-    mcp_node_drop_handle(node, h[7]);
-    assert_ptr_equal(node->handles[(uint32_t) again].object, &x[8]);
-    mcp_node_drop_handle(node, again);
+    mcp_worker_drop_handle(worker, h[7]);
+    assert_ptr_equal(worker->handles[(uint32_t) again].object, &x[8]);
+    mcp_worker_drop_handle(worker, again);
 
     /* nonsense is nobody's */
 
-    mcp_node_drop_handle(node, 0);
-    mcp_node_drop_handle(node, UINT64_MAX);
-    mcp_node_drop_handle(node, again);
+    mcp_worker_drop_handle(worker, 0);
+    mcp_worker_drop_handle(worker, UINT64_MAX);
+    mcp_worker_drop_handle(worker, again);
 
     for (i = 0; i < N; i++) {
-        mcp_node_drop_handle(node, h[i]);
+        mcp_worker_drop_handle(worker, h[i]);
     }
 
-    for (i = 1; i < (int) node->n_handles; i++) {
-        assert_null(node->handles[i].object);
+    for (i = 1; i < (int) worker->n_handles; i++) {
+        assert_null(worker->handles[i].object);
     }
 
     /* without memory there is none, and nothing is lost */
 
     for (i = 0; i < N; i++) {
-        h[i] = mcp_node_handle(node, &x[i], 0);
+        h[i] = mcp_worker_handle(worker, &x[i], 0);
     }
 
-    while (node->free_handle) {
-        mcp_node_handle(node, &x[0], 0);
+    while (worker->free_handle) {
+        mcp_worker_handle(worker, &x[0], 0);
     }
 
     d.te.tm.fail_at = 1;
-    assert_int_equal(mcp_node_handle(node, &x[0], 0), 0);
-    assert_true(mcp_node_handle(node, &x[0], 0) != 0);
-    assert_ptr_equal(node->handles[(uint32_t) h[5]].object, &x[5]);
-    memset(node->handles, 0, node->n_handles * sizeof(mcp_handle_t));
+    assert_int_equal(mcp_worker_handle(worker, &x[0], 0), 0);
+    assert_true(mcp_worker_handle(worker, &x[0], 0) != 0);
+    assert_ptr_equal(worker->handles[(uint32_t) h[5]].object, &x[5]);
+    memset(worker->handles, 0, worker->n_handles * sizeof(mcp_handle_t));
 }
 
 
@@ -90,44 +90,44 @@ static void
 test_queue(void **state)
 {
     size_t        i;
-    mcp_node_t   *node;
+    mcp_worker_t   *worker;
     mcp_task_t    task[4];
     mcp_action_t  action;
 
     (void) state;
 
-    node = &d.process[0].node;
-    node->glue.ready = count_ready;
+    worker = &d.process[0].worker;
+    worker->glue.ready = count_ready;
     ready_calls = 0;
     memset(task, 0, sizeof(task));
 
     for (i = 0; i < 4; i++) {
         task[i].action.type = MCP_ACT_RESUME;
         task[i].action.glue = &task[i];
-        mcp_node_queue(node, &task[i]);
-        mcp_node_queue(node, &task[0]);
+        mcp_worker_queue(worker, &task[i]);
+        mcp_worker_queue(worker, &task[0]);
     }
 
     assert_int_equal(ready_calls, 1);
-    mcp_node_unqueue(node, &task[2]);
-    mcp_node_unqueue(node, &task[2]);
-    mcp_node_unqueue(node, &task[3]);
-    mcp_node_queue(node, &task[2]);
+    mcp_worker_unqueue(worker, &task[2]);
+    mcp_worker_unqueue(worker, &task[2]);
+    mcp_worker_unqueue(worker, &task[3]);
+    mcp_worker_queue(worker, &task[2]);
 
-    mcp_node_next(node, &action);
+    mcp_worker_next(worker, &action);
     assert_ptr_equal(action.glue, &task[0]);
-    mcp_node_next(node, &action);
+    mcp_worker_next(worker, &action);
     assert_ptr_equal(action.glue, &task[1]);
-    mcp_node_next(node, &action);
+    mcp_worker_next(worker, &action);
     assert_ptr_equal(action.glue, &task[2]);
-    mcp_node_next(node, &action);
+    mcp_worker_next(worker, &action);
     assert_int_equal(action.type, MCP_ACT_NONE);
-    mcp_node_next(node, &action);
+    mcp_worker_next(worker, &action);
     assert_int_equal(action.type, MCP_ACT_NONE);
 
-    mcp_node_queue(node, &task[3]);
+    mcp_worker_queue(worker, &task[3]);
     assert_int_equal(ready_calls, 2);
-    mcp_node_next(node, &action);
+    mcp_worker_next(worker, &action);
     assert_ptr_equal(action.glue, &task[3]);
 }
 
@@ -142,21 +142,21 @@ test_deadline(void **state)
 
     /* the sweep, if nothing else */
 
-    first = mcp_node_deadline(&d.process[0].node, &busy);
+    first = mcp_worker_deadline(&d.process[0].worker, &busy);
     assert_int_equal(first, d.te.now + 1000);
     assert_int_equal(busy, 0);
 
     d.endpoint.stream_after = 150;
     client_post(&d, 0, &a, session, CALL);
-    assert_int_equal(mcp_node_deadline(&d.process[0].node, &busy),
+    assert_int_equal(mcp_worker_deadline(&d.process[0].worker, &busy),
                      d.te.now + 150);
     assert_int_equal(busy, 1);
-    assert_int_equal(mcp_node_deadline(&d.process[1].node, &busy), first);
+    assert_int_equal(mcp_worker_deadline(&d.process[1].worker, &busy), first);
     assert_int_equal(busy, 0);
 
     backend_json(&d, RESULT);
     client_close(&d, &a);
-    assert_int_equal(mcp_node_deadline(&d.process[0].node, &busy), first);
+    assert_int_equal(mcp_worker_deadline(&d.process[0].worker, &busy), first);
     assert_int_equal(busy, 0);
 }
 
@@ -356,17 +356,17 @@ test_wind_up(void **state)
     job = call(0);
     backend_say(&d, job, PROGRESS(1) "\n");
     client_last_id(&a, id);
-    mcp_node_stop(&d.process[0].node);
+    mcp_worker_stop(&d.process[0].worker);
     driver_pump(&d);
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
 
     /* the call keeps it, until it is over */
 
-    mcp_node_deadline(&d.process[0].node, &busy);
+    mcp_worker_deadline(&d.process[0].worker, &busy);
     assert_int_equal(busy, 1);
     end_with_result(job);
-    mcp_node_deadline(&d.process[0].node, &busy);
+    mcp_worker_deadline(&d.process[0].worker, &busy);
     assert_int_equal(busy, 0);
     driver_restart(&d, 0);
 
@@ -427,7 +427,7 @@ test_woken_for_ever(void **state)
     for (i = 0; i < 3; i++) {
         assert_int_equal(p->woken, 1);
         p->woken = 0;
-        mcp_node_wake(&p->node);
+        mcp_worker_wake(&p->worker);
     }
 
     /* what is left comes with the next wake */
@@ -452,9 +452,9 @@ test_log(void **state)
 
     d.te.logged = 0;
     d.te.env.log_level = MCP_LOG_WARN;
-    mcp_node_log(&d.process[0].node, MCP_LOG_INFO, "%s", "no");
+    mcp_worker_log(&d.process[0].worker, MCP_LOG_INFO, "%s", "no");
     assert_int_equal(d.te.logged, 0);
-    mcp_node_log(&d.process[0].node, MCP_LOG_WARN, "%d %s", 5, long_text);
+    mcp_worker_log(&d.process[0].worker, MCP_LOG_WARN, "%d %s", 5, long_text);
     assert_int_equal(d.te.logged, 1);
     assert_memory_equal(d.te.last, "5 xxx", 5);
     assert_int_equal(strlen(d.te.last), 511);
