@@ -559,22 +559,49 @@ class Lane {
             return;
         }
 
-        this.note(`twice: ${plans.map((p) => `${p.way} ${p.c}`)}`);
+        // a URL is spent when one of a later turn comes before it
 
-        const answers = await Promise.all(plans.map((p) => p.go()));
+        const spent = (link, by) => link !== by && link?.turn[0] < by?.turn[1];
 
-        for (const answer of answers) {
-            assert.equal(answer.status, 200);
+        for (const [i, plan] of plans.entries()) {
+            plan.spent = spent(plan.link, plans[1 - i].link);
         }
 
-        plans.forEach((plan) => this.told(plan, true));
+        this.note(`twice: ${plans.map((p) => `${p.way} ${p.c}${
+            p.spent ? ' of a turn before' : ''}`)}`);
 
-        const readers = answers.map((answer, i) => this.reads(answer,
-            plans[i].options, plans[i].link?.turn));
+        const tries = await Promise.all(plans.map(async (plan) => ({
+            plan, answer: await plan.go() })));
 
+        // each may have come before the other's URL was used
+
+        plans.forEach((plan) => this.told(plan, false));
+
+        const served = tries.filter(({ answer }) => answer.status !== 404);
+
+        for (const { plan, answer } of tries) {
+            if (answer.status === 404) {
+                assert.ok(plan.spent, 'is not refused');
+                await this.refused(plan.way, answer, plan);
+            }
+        }
+
+        const readers = served.map(({ plan, answer }) => {
+            assert.equal(answer.status, 200);
+
+            return this.reads(answer, plan.options, plan.link?.turn);
+        });
+
+        served.forEach(({ plan }) => this.told(plan, true));
+
+        if (served.length === 1) {
+            return;
+        }
+
+        assert.equal(served.length, 2, 'one reads it');
         call.newest++;
         call.sent = [Math.min(...readers.map((r) => r.start[0])), Infinity];
-        await within(LATE, answers.map((a) => a.ended));
+        await within(LATE, readers.map((r) => r.answer.ended));
 
         const over = readers.filter((r) => r.answer.ending);
 
