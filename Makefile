@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # Every task of this repository; `make help` lists them.  All output goes
 # below build/.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * A FastCGI responder for measurements: one process, epoll, nothing but the

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
 /*
  * For measurements: the handler "fixed" reads the request's body and answers
  * with the same JSON each time, and X-Worker in every response names the child

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
 /*
  * What the files of the Apache glue share.  The protocol lives in shared/;
  * here is only how httpd carries it.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
 /*
  * The shared zone, and this process's worker in it: claiming a slot, waking
  * other processes, and carrying out what the core asks for.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
 /*
  * Directives, what sections inherit, and the endpoints that they make.  What
  * values are allowed is the core's business (mcp_setup.h, mcp_option.h); here

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
 /*
  * What there is to know of the event MPM beyond its interface: its own part of
  * a connection.

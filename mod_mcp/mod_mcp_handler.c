@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
 /*
  * Client requests: the head and the body go into the core, what it answers
  * goes out.

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
 /* What the core knows of a request or a call, by name: notes mcp-... for logs
  * and expressions, environment MCP_... for backends. */
 

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
 /*
  * The origin: what the request that asked for a call leaves behind for its
  * backend calls, which may outlive it.  Copied once for each call, never

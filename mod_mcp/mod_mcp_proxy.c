@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
 /*
  * Calls that mod_proxy carries: how to end one whose backend is silent.
  *

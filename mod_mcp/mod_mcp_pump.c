@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
 /*
  * The pump: one thread of each process that waits for everything that no
  * request's thread waits for.  The worker's timers, the bell, and the clients

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
 /*
  * Secrets in URLs.  The core says where they are; here asterisks are written
  * over them as soon as the section is known: whatever logs and backends see of

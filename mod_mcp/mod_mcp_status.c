@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
 /* "SetHandler mcp-status": what the zone holds and has done; and a line for
  * mod_status. */
 

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
 /*
  * A client that reads a stream: the core is asked for bytes only when all that
  * it gave before is in the socket, so that a slow client costs one buffer, and

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
 /*
  * Backend calls of clients that came over TLS.  Their connection is ours and
  * has none, but what rewriting, access rules and backends ask is whether the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Directives, what they inherit, and the endpoint that they make. */
 

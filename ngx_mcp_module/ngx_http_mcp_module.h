@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * What the files of the nginx glue share.  The protocol lives in shared/;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Origins: what a call keeps of the client's request, so that backends can be

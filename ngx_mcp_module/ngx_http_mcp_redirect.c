@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * X-Accel-Redirect in the answer of a backend: it is an internal redirect, and

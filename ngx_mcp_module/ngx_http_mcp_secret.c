@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Secrets in URLs.  The core says where they are; here asterisks are written

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Consumers: an exchange that is answered by a stream.  Pull: the core is

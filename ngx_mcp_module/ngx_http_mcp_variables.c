@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* $mcp_*: one variable for each fact of the core, of a client's request or of
  * the detached request that runs a backend call. */

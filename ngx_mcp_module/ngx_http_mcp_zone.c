@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * The shared zone, and this worker's worker in it: attaching, waking other

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # Sourced by the test scripts: one place for where results go.
 #
 # A suite ends with `result NAME PASSED FAILED`; scripts/test adds them up.

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # The loader itself: needs nginx, not the module.
 
 use Test::Nginx::Socket;

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # What backends answer: forms of JSON, streams, content, statuses, and what
 # goes wrong.
 

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # The catalog: lists, pages, what is unknown, what a broken file is told.
 
 use Test::Nginx::Socket;

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # Directives: where they stand, what they take, what they say otherwise.
 
 use Test::Nginx::Socket;

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # HTTP: methods, Accept, Content-Type, bodies, connections, Origin and CORS.
 
 use Test::Nginx::Socket;

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # Other ways to come back: their directives, and what a tool says of itself.
 
 use Test::Nginx::Socket;

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # Asking the client in the middle of a call.
 
 use Test::Nginx::Socket;

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # JSON and JSON-RPC: what is a message, whose id comes back, batches.
 
 use Test::Nginx::Socket;

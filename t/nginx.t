@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # Where the module meets the rest of nginx: what else a backend's location
 # does, clients that are slow, events.
 

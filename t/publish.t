@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # The publish door, listening clients, calls that are answered later.
 
 use Test::Nginx::Socket;

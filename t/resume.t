@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # Coming back: Last-Event-ID, replay, taking over, cancelling, time.
 
 use Test::Nginx::Socket;

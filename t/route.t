@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # Which backend gets a call, and what it is told.
 
 use Test::Nginx::Socket;

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # Sessions: initialize, the Mcp-Session-Id and MCP-Protocol-Version headers,
 # expiry, deletion, principals, keys.
 

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # mcp_status: formats and counters.
 
 use Test::Nginx::Socket;

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # Calls that are answered by an event stream.
 
 use Test::Nginx::Socket;

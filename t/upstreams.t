@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # Backends behind the other protocols that nginx speaks: a location is a
 # location.
 

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 # $mcp_* in logs and header lines.
 
 use Test::Nginx::Socket;

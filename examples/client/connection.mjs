@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // fetch() on connections that can be lost: what cut() does to all that are
 // open is what a crash, kill -9 or a dead network does to them.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Five ways to come back to a call whose connection was lost.  Each makes the
 // call and returns its result, whatever happens on the way.
 

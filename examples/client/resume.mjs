@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+// SPDX-License-Identifier: Apache-2.0
 // Calls a slow tool, loses its connection in the middle, comes back, and says
 // what happened on the wire.
 //

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 """A FastCGI responder in a page: one thread per connection.
 
     fastcgi.serve('/run/tools.sock', handle, signals)

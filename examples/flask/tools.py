@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tools in Python with Flask, over plain HTTP.
 
     gunicorn --bind 127.0.0.1:9001 --threads 16 tools:app

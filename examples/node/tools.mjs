@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+// SPDX-License-Identifier: Apache-2.0
 // Tools in Node.js, over plain HTTP:
 //
 //     node tools.mjs 9000            (or /run/tools.sock)

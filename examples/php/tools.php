@@ -1,4 +1,5 @@
 <?php
+// SPDX-License-Identifier: Apache-2.0
 // Tools in PHP, for php-fpm:
 //
 //     location @php {

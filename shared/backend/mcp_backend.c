@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * What a backend answers, turned into messages.  Owned here: the contract of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Decoding what a backend answers (docs/backends.md) into messages: JSON,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Answers that are a body, decoded once all of it is there: JSON, or something

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Content made of what is no JSON: blocks of a tool's or a prompt's text,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * One message, as text: a response or a notification in its JSON-RPC envelope,

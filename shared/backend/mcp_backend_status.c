@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * What an HTTP error status makes of an answer: an error of the tool, which a

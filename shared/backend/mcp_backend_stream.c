@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Answers that are a stream of messages: SSE, and JSON in lines (NDJSON).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Bytes that are text: around them, byte order mark and white space; inside,

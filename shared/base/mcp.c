@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Strings, the arena and the growing buffer.  Knows nothing of the protocol.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Base64 in its two forms.  Owns no memory; callers size their buffers with

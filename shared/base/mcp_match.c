@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Patterns: exact strings, regular expressions and URI templates, which are

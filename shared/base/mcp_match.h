@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Patterns compiled at configuration time (the only user of PCRE2): routes,
  * origins, URI templates. */

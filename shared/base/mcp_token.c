@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Keys, signed and sealed tokens, digests and secrets: the only file that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Keys, signed and sealed tokens, digests (the only user of OpenSSL).

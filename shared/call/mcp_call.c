@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * The life of a call: made from a message, started, over.  It ends when all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Answers of a call's requests: as the last event of each in the stream, or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * A call that becomes durable: its stream in the store, which its client reads

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * The insides of exchanges and calls, shared by the core's own files only:

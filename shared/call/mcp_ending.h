@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* How the requests of a call end, whoever is there to see it: for the log, the
  * counters, and $mcp_result. */

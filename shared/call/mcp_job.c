@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Jobs: a backend at work on one request of a call.  How one starts, what is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * The catalog file: checked once, laid out so that a list is a copy.

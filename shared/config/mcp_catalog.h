@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * The catalog: tools, prompts, resources and resource templates out of one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Parties: whose room in the zone something takes.  All that one caller has,

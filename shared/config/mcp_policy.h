@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * How long, how often and how much, for one call: what the endpoint says, and

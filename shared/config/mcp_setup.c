@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* What an operator wrote about an endpoint, and what follows from it. */
 

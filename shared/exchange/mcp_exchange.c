@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 #include "call/mcp_ending.h"
 #include "face/mcp_face.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * The publish endpoint: how a backend that detached itself (202) delivers, and

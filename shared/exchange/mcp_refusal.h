@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Refused requests, as the log tells of them: which, why, and how many a full
  * zone has cost. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Faces: the wire forms in which a client can come back to a call.  Each is a

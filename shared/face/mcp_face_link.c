@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Streams with a URL (SEP-1335): every SSE answer has a Link header with

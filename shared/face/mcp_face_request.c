@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Resumable requests (MCP PR #925, SEP-975): the first event of a call's

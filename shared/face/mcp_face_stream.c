@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Resumable streams (MCP PR #899): notifications/stream/create opens a call's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Resume tokens in params and results (MCP PR #1003).  Two kinds:

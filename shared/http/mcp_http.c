@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Accept, Content-Type and Origin (RFC 9110, 12.5.1 and 8.3; RFC 6454).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Ids of requests and progress tokens: raw JSON, strings or numbers, that are
  * the same if they say the same, however they are spelled. */

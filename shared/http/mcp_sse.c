@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Server-sent events as bytes: what we send, and what backends send us.

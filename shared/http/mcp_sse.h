@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Server-sent events (WHATWG HTML, 9.2): encoder and incremental decoder. */
 

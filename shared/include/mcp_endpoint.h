@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* What an operator configured for one endpoint; constant once the server
  * runs.  Times in milliseconds, sizes in bytes, 0 where a limit is off. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * One HTTP request of a client (or of a publisher) and its answer.

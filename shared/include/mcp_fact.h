@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Facts about an exchange or a backend call, by name: what becomes server
  * variables (nginx $mcp_*, Apache notes mcp-*) and the backend's MCP_*. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* What HTTP headers say, as far as MCP's transport has rules for them
  * (2025-11-25, basic/transports): Accept, Content-Type, Origin, Host. */

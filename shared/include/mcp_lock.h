@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * The store's lock: a process-shared robust mutex that lives in the region's

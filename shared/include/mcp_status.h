@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* What a zone holds and has done, for people and for monitoring. */
 

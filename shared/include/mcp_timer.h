@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Timers of one worker: an intrusive pairing heap, so that adding never fails
  * and costs O(1). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * One process's part in a zone: the objects that live here (calls, consumers),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * A zone: the region of memory that a server's processes share, as the glue

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * JSON by slices.  yajl is the judge of the grammar; where things stand is

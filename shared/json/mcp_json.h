@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Reading JSON as a stream of tokens with byte offsets (the only user of

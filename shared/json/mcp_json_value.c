@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Values of texts that a scan has accepted: strings, members, elements, the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * The one table of what can go wrong for a client.  Who answers, and when,

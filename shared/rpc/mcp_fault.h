@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* The one table of everything a client can be told to have gone wrong:
  * HTTP status, JSON-RPC code and text. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * The JSON-RPC envelope.  Decides what kind of message a text is and hands

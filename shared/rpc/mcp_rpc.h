@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * The JSON-RPC 2.0 envelope: one message sliced out of its raw body, checked

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Sessions as signed tokens.  The payload, 40 bytes, big endian:

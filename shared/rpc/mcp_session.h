@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Sessions: the Mcp-Session-Id is a signed token that holds all that never

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * The durable log in shared memory: streams with their events, inboxes,

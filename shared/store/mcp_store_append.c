@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Appending to a stream: its limits, what is dropped to keep them, and the

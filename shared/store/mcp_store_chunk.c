@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Chunks of the region: who has them, chains of them, lists between them,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Consumers: one at a time holds a stream, reads it from a cursor on, and is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Small entries of one size, seven to a chunk, in one hash table: values with

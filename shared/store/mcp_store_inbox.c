@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * A call's inbox: what other processes have for its owner.  A log like the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Logs: records with consecutive numbers in a chain of chunks, appended at

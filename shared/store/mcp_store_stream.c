@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * The life of a stream: created, found, appended to, over, freed.  What its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * An exchange that reads a stream: how it begins (priming), goes on

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What becomes of Apache httpd's own machinery for backends: balancers, workers,
 // interim responses, pipes, and what it logs of them.
 

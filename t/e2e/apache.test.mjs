@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What only Apache httpd has: sections, handlers and modules beside mod_mcp.
 
 import assert from 'node:assert/strict';

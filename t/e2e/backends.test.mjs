@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Backends that are reached in other ways than the fixture's: HTTP over TLS,
 // uwsgi, SCGI, and with nginx gRPC.  The tests play the backend themselves,
 // step by step.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The two official TypeScript clients, as anybody would use them.
 
 import assert from 'node:assert/strict';

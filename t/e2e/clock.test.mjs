@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Somebody sets the wall clock back, or forward: calls, streams, questions and
 // sessions do not care.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The official conformance suite, by t/conformance: a test for each scored
 // scenario, with two and with four workers.
 

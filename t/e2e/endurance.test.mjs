@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Many events, many losses: across workers, reloads and deaths of workers.
 // SEED=n repeats a run.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The programs in examples/ do what they show.
 
 import assert from 'node:assert/strict';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Resumable streams: what they have for themselves (faces.test.mjs has the
 // rest).
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Resume tokens: what they have for themselves (faces.test.mjs has the rest):
 // pages of a backend, interim results of slow calls.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What must be true of every face, whatever happens to its client: each case is
 // a test for each of them.  What a face has for itself is in its own file.
 

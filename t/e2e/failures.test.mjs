@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What goes wrong around the server: a disk that is full, a process that is
 // stopped with the zone's lock in its hands; and a new binary of nginx.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Clients that come by TLS and by HTTP/2: calls, streams, questions, what
 // becomes of them when the client leaves, and how it comes back.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a client says, in the heads of its calls at a backend: facts about the
 // call, one line each, whatever the client made of them.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Callers who fill the zone as fast as they can, each from an address of his
 // own, and two who only want their answers meanwhile.
 

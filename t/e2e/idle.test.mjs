@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // 10,000 sessions listen at one worker, and nothing happens for long; then one
 // message is published to all of them.  IDLE_STREAMS says how many.
 

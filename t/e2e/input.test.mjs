@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Input in the middle of a call: requests to the client on the call's stream,
 // responses in POSTs of their own, and the backend invoked again.
 

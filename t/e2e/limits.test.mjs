@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Cancellation, waiting, back-pressure, and what is full.
 
 import assert from 'node:assert/strict';

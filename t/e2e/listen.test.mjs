@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A session's own stream, and the door for publishers.
 
 import assert from 'node:assert/strict';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Calls through arbitrary mixtures of faces, drops, workers and reloads, against
 // a model of their logs (lib/model.mjs).
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What only nginx has: its sockets' options, its processes and what they lack.
 
 import assert from 'node:assert/strict';

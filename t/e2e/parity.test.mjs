@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Both servers are asked the same and have to answer the same.
 
 import assert from 'node:assert/strict';

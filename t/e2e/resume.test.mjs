@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Losing the connection at every point and coming back.
 
 import assert from 'node:assert/strict';

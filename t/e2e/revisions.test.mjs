@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the revisions of the protocol change.
 
 import assert from 'node:assert/strict';

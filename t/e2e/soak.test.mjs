@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Very many calls and dropped connections leave nothing behind: not in the
 // workers' memory, not in the server's counters, not in the zone.
 //

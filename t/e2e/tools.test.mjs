@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Tools, prompts and resources, and what becomes of each kind of answer that
 // a backend may give.
 

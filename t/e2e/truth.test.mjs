@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What is said of calls afterwards: each $mcp_result in the access log, in both
 // forms of the status page, and why in the error log.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Clients that do not know the faces see, byte for byte, what they saw before
 // there were any: recorded/*.json was made with the code before.  But for one
 // thing: a backend's resume tokens leave sealed, and no others come to it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * What mcp_core_fuzz.c knows of its world: who is who, what was said to whom,

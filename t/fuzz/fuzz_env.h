@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * What fuzz targets have in common: a condition that ends them, and memory

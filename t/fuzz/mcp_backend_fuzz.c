@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Backend answers of all content types and statuses.  The first bytes choose:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Catalog files.  One that is taken is read through page by page: what comes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Every way to come back to a call, with tokens that are genuine, damaged or

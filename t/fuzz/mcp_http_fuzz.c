@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Headers: lines of Accept, the first of them also as Content-Type, Origin and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Any text.  What the scan accepts, iterators walk and find the same fields

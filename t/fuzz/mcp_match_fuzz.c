@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * URI templates: "template LF uri".  A template that is taken must match

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Any message.  A fault or a kind, never both; an id is given only if it can

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Any stream, after a first byte that says how to cut it.  The events are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * What clients hand back to us: tokens, session ids, event ids.  Whatever is

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 package MCP;
 
 # What the files in t/ share.  To be loaded after Test::Nginx::Socket, so that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Secrets as valgrind's memcheck sees them: bytes that nobody has set.  A

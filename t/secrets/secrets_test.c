@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * Secrets are compared in constant time: under valgrind only.  The tests of

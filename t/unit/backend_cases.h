@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * What the tests of decoders have in common.  Each case is an answer and the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* What the tests of exchanges, calls and their like have in common: messages,
  * a driver with a session, and how things are looked at. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * A server without a server: drives worker, exchanges, calls and store the way

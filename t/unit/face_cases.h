@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* What the tests of faces have in common: sessions that know them, and what
  * they read out of streams. */

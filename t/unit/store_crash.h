@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* What the tests of the store's crashes have in common: a region that processes
  * share, and events whose content tells whose they are. */

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the tests of Apache httpd alone have in common.
 
 import fs from 'node:fs/promises';

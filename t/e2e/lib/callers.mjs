@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Clients with a call, one kind for each face: what such a client remembers,
 // how it comes back, what it is refused with.  faces.test.mjs has the cases,
 // which know no face.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Both official TypeScript clients behind one face.
 
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Calls that stand at a gate, read up to some point, for the tests of faces.
 
 import assert from 'node:assert/strict';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Starts and stops the test endpoint (t/fixture) on a free port.
 
 import assert from 'node:assert/strict';

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Loads in the thousands: connections that are kept and reused, memory of
 // workers, counters.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // A call as the model has it: what its log must be, what its client has of it,
 // and what the server may think that it has; and connections that read it.
 

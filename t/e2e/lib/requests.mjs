@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The requests that both servers are asked in parity.test.mjs, good and bad.
 //
 // groups() makes [{ name, list }], to be sent in order; each of a list is

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What differs between the servers that the tests run on, in one place.
 //
 // Options are written in nginx's words and units; the other names are those of

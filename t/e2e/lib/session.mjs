@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // An MCP session by hand, on a new connection for every request, so that any
 // worker may get any of them.
 

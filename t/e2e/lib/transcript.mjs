@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What a server answers, byte for byte, with names in place of what is
 // different in every run.
 

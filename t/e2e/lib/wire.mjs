@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // HTTP/1.1 by hand: one request per connection, a body that can be cut after
 // any byte, and an SSE parser that shows every block as it was sent.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* What is no JSON, as content of tools, resources and prompts. */
 

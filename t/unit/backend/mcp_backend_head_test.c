@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Heads of answers: statuses that say it all, media types, charsets. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Messages: responses, bare results, input_required, notifications; what is
  * wrong with them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* HTTP errors: of tools, and of what is no tool. */
 

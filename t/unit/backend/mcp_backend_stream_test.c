@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Streams of messages: lines, events; what they hold meanwhile. */
 

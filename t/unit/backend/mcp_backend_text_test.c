@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Text in answers: encodings, and what is cut out of too much of it. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Both alphabets, and that each value has exactly one text. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Patterns: exact, regular, and what URI templates may have become. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Tokens: that they verify, and that nothing else does. */
 

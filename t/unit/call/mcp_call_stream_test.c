@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Calls that become durable, or cannot: a store without room, too many
  * streams. */

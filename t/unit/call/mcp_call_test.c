@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Calls: every way to end in every order, memory that fails. */
 

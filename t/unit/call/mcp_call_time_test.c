@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Time in calls: becoming durable, max wait, timeouts, the timer itself. */
 

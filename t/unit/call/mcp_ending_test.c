@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* How requests of calls end: what the log, the counters and the facts of their
  * clients' requests say of each ending. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* What comes from other processes: cancellations, the end of a session,
  * published messages; and all of it while something is held. */

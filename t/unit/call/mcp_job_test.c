@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Jobs: what is made of what backends say, what is held back for want of room,
  * and how a job ends. */

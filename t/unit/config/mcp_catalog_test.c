@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* The catalog: what files are taken, what they become, how pages follow. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* What operators may write, what sections inherit, what becomes of it. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* The HTTP rules: methods, headers, origins, sessions; GET is the consumer's,
  * the meaning of a POST the dispatcher's. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* The publish endpoint: who is let in, what bodies it takes, where messages go. */
 

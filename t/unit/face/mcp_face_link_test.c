@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Streams with a URL: header, GET, POST, what is spent. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* What faces have in common: methods only for those who know them, numbers,
  * tokens; and what a tool's own policy makes of its calls. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Interim results of slow calls, and what every resume token is refused for. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* What headers say: Accept, Content-Type, Origin. */
 

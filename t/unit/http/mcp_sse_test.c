@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Ids and events as bytes; the decoder, with each input cut everywhere. */
 

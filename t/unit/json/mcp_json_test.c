@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* What is JSON and what is not, and where the fields stand. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* The canonical digest of params: what it takes for the same, and what not. */
 

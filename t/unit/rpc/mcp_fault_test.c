@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* The table is whole, and what it writes is a JSON-RPC error response. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* The table of revisions is complete and says what the revisions say. */
 

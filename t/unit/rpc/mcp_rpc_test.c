@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Messages: their kind, their faults, the id of an answer; batches. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Session tokens: whose they are, for how long, and what they carry. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* mcp_lock.c: exclusion between processes, and death with the lock. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* mcp_store_append.c: limits of streams, and a region that is full. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * mcp_store_repair.c, where no crash is needed; for those see

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * The store as a whole: format, time, processes, wakes, counters.  Random

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /*
  * mcp_store_verify.c: other tests rely on it, so that each kind of damage is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* A zone's region: format, key, the store with the region's own lock.  Takes
  * no memory of its own. */

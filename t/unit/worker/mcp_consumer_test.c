@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Exchanges that read a stream: how they begin, go on and end; GET. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Nodes: handles, the queue, timers, what is done for the dead, winding
  * up. */

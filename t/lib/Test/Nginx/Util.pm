@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+
 package Test::Nginx::Util;
 
 # The server's half of our small loader for Test::Nginx files: settings, the
