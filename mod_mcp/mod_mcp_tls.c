@@ -122,21 +122,27 @@ static authz_status require_verified(request_rec *r, const char *line,
     return requires[VERIFIED].before->check_authorization(r, line, parsed);
 }
 
-/* pre_config: mod_ssl is loaded, and no Require is read yet. */
+/*
+ * pre_config: mod_ssl is loaded, and no Require is read yet.
+ *
+ * A provider of ours that is still registered keeps the one it stands for: with
+ * itself in that place it would call itself without end.
+ */
 void mod_mcp_tls_init(apr_pool_t *pconf)
 {
+    const authz_provider *found;
     require_t *require;
 
     for (require = requires; require < requires + REQUIRES; require++) {
-        require->before = ap_lookup_provider(AUTHZ_PROVIDER_GROUP,
-                                             require->name,
-                                             AUTHZ_PROVIDER_VERSION);
+        found = ap_lookup_provider(AUTHZ_PROVIDER_GROUP, require->name,
+                                   AUTHZ_PROVIDER_VERSION);
 
-        if (require->before == NULL || require->before == &require->provider) {
+        if (found == NULL || found == &require->provider) {
             continue;
         }
 
-        require->provider = *require->before;
+        require->before = found;
+        require->provider = *found;
         require->provider.check_authorization = require->check;
 
         ap_register_provider(pconf, AUTHZ_PROVIDER_GROUP, require->name,
