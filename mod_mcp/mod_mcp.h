@@ -13,7 +13,7 @@
  *   mod_mcp_secret.c   what logs must not show of a URL
  *   mod_mcp_stream.c   a client that reads a stream
  *   mod_mcp_job.c      backend calls: who runs them, threads
- *   mod_mcp_origin.c   what a client's request leaves behind for them
+ *   mod_mcp_snapshot.c what a client's request leaves behind for them
  *   mod_mcp_fetch.c    one internal request and its answer
  *   mod_mcp_proxy.c    ending a call whose backend is silent
  *   mod_mcp_tls.c      calls of clients that came over TLS
@@ -122,7 +122,7 @@ int mod_mcp_is_below_endpoint(request_rec *r);
 typedef struct mod_mcp_client_t mod_mcp_client_t;
 typedef struct mod_mcp_run_t mod_mcp_run_t;
 typedef struct mod_mcp_event_t mod_mcp_event_t;
-typedef struct mod_mcp_origin_t mod_mcp_origin_t;
+typedef struct mod_mcp_snapshot_t mod_mcp_snapshot_t;
 
 /* Whether this process is told to end. */
 typedef enum {
@@ -250,7 +250,7 @@ struct mod_mcp_client_t {
     mod_mcp_state_e state;
     unsigned todo;
     mod_mcp_run_t *run;                 /* for its own thread to run */
-    mod_mcp_origin_t *origin;           /* of its call; NULL: none, or over */
+    mod_mcp_snapshot_t *snapshot;       /* of its call; NULL: none, or over */
     apr_thread_cond_t *cond;            /* NULL until somebody waits */
     mod_mcp_client_t *next;             /* in the pump's queue, or if LOGGING
                                          * in the logger's */
@@ -440,19 +440,19 @@ void mod_mcp_job_run(mod_mcp_run_t *run);
  * winds up, and for a moment more if it is to end at once. */
 void mod_mcp_job_stop(void);
 
-/* --- mod_mcp_origin.c --- */
+/* --- mod_mcp_snapshot.c --- */
 
-/* All under the lock.  A client is the origin of one call at most. */
-mod_mcp_origin_t *mod_mcp_origin_create(mod_mcp_client_t *client);
-void mod_mcp_origin_part(mod_mcp_client_t *client);
-void mod_mcp_origin_retain(mod_mcp_origin_t *origin);
-void mod_mcp_origin_release(mod_mcp_origin_t *origin);
+/* All under the lock.  A client has the snapshot of one call at most. */
+mod_mcp_snapshot_t *mod_mcp_snapshot_create(mod_mcp_client_t *client);
+void mod_mcp_snapshot_part(mod_mcp_client_t *client);
+void mod_mcp_snapshot_retain(mod_mcp_snapshot_t *snapshot);
+void mod_mcp_snapshot_release(mod_mcp_snapshot_t *snapshot);
 
 /* --- mod_mcp_fetch.c --- */
 
 struct mod_mcp_run_t {
     apr_pool_t *pool;
-    mod_mcp_origin_t *origin;
+    mod_mcp_snapshot_t *snapshot;
     mod_mcp_client_t *client;           /* whose thread runs it, or NULL */
     const char *target;                 /* URI */
     const char *body;
@@ -496,7 +496,7 @@ void mod_mcp_fetch_logged(const ap_errorlog_info *info, const char *line);
 void mod_mcp_fetch_register(void);
 apr_status_t mod_mcp_fetch_init(apr_pool_t *pchild);
 
-struct mod_mcp_origin_t {
+struct mod_mcp_snapshot_t {
     apr_uint32_t refs;                  /* under the lock */
     mod_mcp_client_t *client;           /* the same; NULL: it is over, or the
                                            client has left */

@@ -703,7 +703,7 @@ static void act(mcp_action_t *action)
         break;
 
     case MCP_ACT_FORGET:
-        mod_mcp_origin_release(action->glue);
+        mod_mcp_snapshot_release(action->glue);
         break;
 
     case MCP_ACT_RESPOND:

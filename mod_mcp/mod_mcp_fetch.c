@@ -198,7 +198,7 @@ static int feed(mod_mcp_run_t *run, const char *data, apr_size_t len)
     int wanted;
 
     mod_mcp_lock();
-    mod_mcp_pump_look(run->origin->client);
+    mod_mcp_pump_look(run->snapshot->client);
     feed_head(run);
     feed_data(run, data, len);
 
@@ -277,19 +277,19 @@ static conn_rec *make_connection(mod_mcp_run_t *run)
 {
     static apr_uint32_t number;
 
-    mod_mcp_origin_t *origin = run->origin;
+    mod_mcp_snapshot_t *snapshot = run->snapshot;
     apr_pool_t *p = run->pool;
     conn_rec *c = apr_pcalloc(p, sizeof(*c));
     ap_sb_handle_t *sbh;
 
     c->pool = p;
-    c->base_server = origin->server;
+    c->base_server = snapshot->server;
     c->bucket_alloc = apr_bucket_alloc_create(p);
     c->conn_config = ap_create_conn_config(p);
     c->notes = apr_table_make(p, 4);
-    c->client_addr = origin->client_addr;
-    c->client_ip = (char *)origin->useragent_ip;
-    c->local_addr = origin->local_addr;
+    c->client_addr = snapshot->client_addr;
+    c->client_ip = (char *)snapshot->useragent_ip;
+    c->local_addr = snapshot->local_addr;
     c->id = (long)apr_atomic_inc32(&number);
     c->keepalive = AP_CONN_CLOSE;
     c->clogging_input_filters = 1;
@@ -301,7 +301,7 @@ static conn_rec *make_connection(mod_mcp_run_t *run)
     ap_create_sb_handle(&sbh, p, -1, -1);
     c->sbh = sbh;
 
-    apr_sockaddr_ip_get(&c->local_ip, origin->local_addr);
+    apr_sockaddr_ip_get(&c->local_ip, snapshot->local_addr);
     ap_set_core_module_config(c->conn_config, dummy);
 
     mod_mcp_event_pretend(c);
@@ -311,10 +311,10 @@ static conn_rec *make_connection(mod_mcp_run_t *run)
 
 static void make_headers(request_rec *r, mod_mcp_run_t *run)
 {
-    mod_mcp_origin_t *origin = run->origin;
+    mod_mcp_snapshot_t *snapshot = run->snapshot;
     size_t i;
 
-    r->headers_in = apr_table_copy(r->pool, origin->headers);
+    r->headers_in = apr_table_copy(r->pool, snapshot->headers);
 
     for (i = 0; i < mcp_forward_n_headers; i++) {
         apr_table_setn(r->headers_in, mcp_forward_headers[i].name.data,
@@ -324,7 +324,7 @@ static void make_headers(request_rec *r, mod_mcp_run_t *run)
     apr_table_setn(r->headers_in, "Content-Length",
                    apr_psprintf(r->pool, "%" APR_SIZE_T_FMT, run->length));
 
-    r->subprocess_env = apr_table_overlay(r->pool, run->env, origin->env);
+    r->subprocess_env = apr_table_overlay(r->pool, run->env, snapshot->env);
 
     /* nobody is interested */
 
@@ -333,7 +333,7 @@ static void make_headers(request_rec *r, mod_mcp_run_t *run)
 
 static request_rec *make_request(mod_mcp_run_t *run, conn_rec *c)
 {
-    mod_mcp_origin_t *origin = run->origin;
+    mod_mcp_snapshot_t *snapshot = run->snapshot;
     request_rec *r;
 
     r = ap_create_request(c);
@@ -350,8 +350,8 @@ static request_rec *make_request(mod_mcp_run_t *run, conn_rec *c)
     r->input_filters = r->proto_input_filters = c->input_filters;
     r->output_filters = r->proto_output_filters = c->output_filters;
 
-    r->server = origin->server;
-    r->per_dir_config = origin->server->lookup_defaults;
+    r->server = snapshot->server;
+    r->per_dir_config = snapshot->server->lookup_defaults;
     r->request_time = apr_time_now();
     r->log_id = c->log_id;
     r->status = HTTP_OK;
@@ -361,19 +361,19 @@ static request_rec *make_request(mod_mcp_run_t *run, conn_rec *c)
     r->proto_num = HTTP_VERSION(1, 1);
     r->the_request = apr_pstrcat(r->pool, "POST ", run->target, " HTTP/1.1",
                                  NULL);
-    r->hostname = origin->hostname;
-    r->user = (char *)origin->user;
-    r->ap_auth_type = (char *)origin->auth_type;
-    r->useragent_addr = origin->client_addr;
-    r->useragent_ip = (char *)origin->useragent_ip;
+    r->hostname = snapshot->hostname;
+    r->user = (char *)snapshot->user;
+    r->ap_auth_type = (char *)snapshot->auth_type;
+    r->useragent_addr = snapshot->client_addr;
+    r->useragent_ip = (char *)snapshot->useragent_ip;
 
     make_headers(r, run);
     ap_parse_uri(r, run->target);
 
     /* as in the client's request: where its port was told */
 
-    r->parsed_uri.port_str = (char *)origin->port_str;
-    r->parsed_uri.port = origin->port;
+    r->parsed_uri.port_str = (char *)snapshot->port_str;
+    r->parsed_uri.port = snapshot->port;
 
     mod_mcp_request(r)->run = run;
 

@@ -69,7 +69,7 @@ mod_mcp_client_t *mod_mcp_client(request_rec *r)
 
 static void free_exchange(mod_mcp_client_t *client)
 {
-    mod_mcp_origin_part(client);
+    mod_mcp_snapshot_part(client);
 
     if (client->exchange) {
         mcp_exchange_free(client->exchange);
@@ -135,7 +135,7 @@ static void client_part(mod_mcp_client_t *client)
 
     mod_mcp_lock();
 
-    mod_mcp_origin_part(client);
+    mod_mcp_snapshot_part(client);
 
     if (client->exchange) {
         apr_pool_cleanup_register(p, client->exchange, exchange_cleanup,

@@ -77,7 +77,7 @@ void mod_mcp_job_init(apr_pool_t *pchild)
 
 /* --- a run --- */
 
-static mod_mcp_run_t *run_create(mcp_job_t *job, mod_mcp_origin_t *origin)
+static mod_mcp_run_t *run_create(mcp_job_t *job, mod_mcp_snapshot_t *snapshot)
 {
     apr_pool_t *p = mod_mcp_pool_get();
     mod_mcp_run_t *run;
@@ -89,12 +89,12 @@ static mod_mcp_run_t *run_create(mcp_job_t *job, mod_mcp_origin_t *origin)
 
     run = apr_pcalloc(p, sizeof(*run));
 
-    target = mcp_setup_target(origin->dir->setup, job->target);
+    target = mcp_setup_target(snapshot->dir->setup, job->target);
 
     run->pool = p;
     run->job = job;
     run->socket = -1;
-    run->origin = origin;
+    run->snapshot = snapshot;
     run->target = apr_pstrmemdup(p, target.data, target.len);
 
     /* the core may take the job back while a thread runs it */
@@ -104,7 +104,7 @@ static mod_mcp_run_t *run_create(mcp_job_t *job, mod_mcp_origin_t *origin)
     run->env = apr_table_make(p, MCP_FACT_COUNT);
 
     mod_mcp_note_env(run->env, &job->facts);
-    mod_mcp_origin_retain(origin);
+    mod_mcp_snapshot_retain(snapshot);
 
     job->glue = run;
 
@@ -113,7 +113,7 @@ static mod_mcp_run_t *run_create(mcp_job_t *job, mod_mcp_origin_t *origin)
 
 static void run_free(mod_mcp_run_t *run)
 {
-    mod_mcp_origin_release(run->origin);
+    mod_mcp_snapshot_release(run->snapshot);
     mod_mcp_pool_put(run->pool);
 }
 
@@ -163,7 +163,7 @@ void mod_mcp_job_run(mod_mcp_run_t *run)
 
     mod_mcp_lock();
 
-    mod_mcp_pump_look(run->origin->client);
+    mod_mcp_pump_look(run->snapshot->client);
 
     if (client) {
         lent--;
@@ -359,25 +359,26 @@ static void dequeue(mod_mcp_run_t *run)
 
 /* The first invocation of a call takes from its client's request what it and
  * later ones need. */
-static mod_mcp_origin_t *get_origin(mcp_job_t *job, mod_mcp_client_t *client)
+static mod_mcp_snapshot_t *get_snapshot(mcp_job_t *job,
+                                        mod_mcp_client_t *client)
 {
-    mod_mcp_origin_t *origin = mcp_call_glue(job->call);
+    mod_mcp_snapshot_t *snapshot = mcp_call_glue(job->call);
 
-    if (origin == NULL && client && client->r
+    if (snapshot == NULL && client && client->r
         && client->state == MOD_MCP_ATTENDED) {
-        origin = mod_mcp_origin_create(client);
+        snapshot = mod_mcp_snapshot_create(client);
 
-        if (origin) {
-            mcp_call_set_glue(job->call, origin);
+        if (snapshot) {
+            mcp_call_set_glue(job->call, snapshot);
         }
     }
 
-    return origin;
+    return snapshot;
 }
 
 void mod_mcp_job_invoke(mcp_job_t *job, mod_mcp_client_t *client)
 {
-    mod_mcp_origin_t *origin;
+    mod_mcp_snapshot_t *snapshot;
     mod_mcp_run_t *run;
 
     job->glue = NULL;
@@ -387,9 +388,9 @@ void mod_mcp_job_invoke(mcp_job_t *job, mod_mcp_client_t *client)
         return;
     }
 
-    origin = get_origin(job, client);
+    snapshot = get_snapshot(job, client);
 
-    if (origin == NULL) {
+    if (snapshot == NULL) {
         mcp_job_end(job, MCP_FAULT_BACKEND_FAILED,
                     client ? "no memory to start the backend call"
                            : "the client left before the backend call could "
@@ -397,12 +398,12 @@ void mod_mcp_job_invoke(mcp_job_t *job, mod_mcp_client_t *client)
         return;
     }
 
-    if (job->target >= mcp_setup_targets(origin->dir->setup)) {
+    if (job->target >= mcp_setup_targets(snapshot->dir->setup)) {
         mcp_job_end(job, MCP_FAULT_NO_BACKEND, "no such backend");
         return;
     }
 
-    run = run_create(job, origin);
+    run = run_create(job, snapshot);
 
     if (run == NULL) {
         mcp_job_end(job, MCP_FAULT_BACKEND_FAILED,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The origin: what the request that asked for a call leaves behind for its
- * backend calls, which may outlive it.  Copied once for each call, never
- * changed, used by several threads; but for its client, who may leave.
+ * A snapshot is a copy of what the backend calls of one call need of the
+ * client's request, for the call may outlive the request.  Several threads read
+ * it; nothing in it changes but the client, which may leave.
  */
 
 #include "mod_mcp.h"
@@ -11,7 +11,7 @@
 #include "mcp_forward.h"
 
 typedef struct {
-    mod_mcp_origin_t *origin;
+    mod_mcp_snapshot_t *snapshot;
     const mcp_endpoint_t *endpoint;
 } copy_t;
 
@@ -20,7 +20,7 @@ static int copy_header(void *data, const char *name, const char *value)
     copy_t *copy = data;
 
     if (!mcp_forward_skips(copy->endpoint, mod_mcp_str(name))) {
-        apr_table_add(copy->origin->headers, name, value);
+        apr_table_add(copy->snapshot->headers, name, value);
     }
 
     return 1;
@@ -33,18 +33,18 @@ static int copy_env(void *data, const char *name, const char *value)
     copy_t *copy = data;
 
     if (!mcp_forward_skips_variable(copy->endpoint, mod_mcp_str(name))) {
-        apr_table_add(copy->origin->env, name, value);
+        apr_table_add(copy->snapshot->env, name, value);
     }
 
     return 1;
 }
 
-mod_mcp_origin_t *mod_mcp_origin_create(mod_mcp_client_t *client)
+mod_mcp_snapshot_t *mod_mcp_snapshot_create(mod_mcp_client_t *client)
 {
     request_rec *r = client->r;
     conn_rec *c = client->c;
     apr_pool_t *p = mod_mcp_pool_get();
-    mod_mcp_origin_t *origin;
+    mod_mcp_snapshot_t *snapshot;
     const char *host;
     copy_t copy;
 
@@ -52,26 +52,26 @@ mod_mcp_origin_t *mod_mcp_origin_create(mod_mcp_client_t *client)
         return NULL;
     }
 
-    origin = apr_pcalloc(p, sizeof(*origin));
+    snapshot = apr_pcalloc(p, sizeof(*snapshot));
 
-    origin->refs = 1;
-    origin->pool = p;
-    origin->server = r->server;
-    origin->dir = mod_mcp_dir(r);
-    origin->hostname = apr_pstrdup(p, r->hostname);
-    origin->port_str = apr_pstrdup(p, r->parsed_uri.port_str);
-    origin->port = r->parsed_uri.port;
-    origin->user = apr_pstrdup(p, r->user);
-    origin->auth_type = apr_pstrdup(p, r->ap_auth_type);
-    origin->useragent_ip = apr_pstrdup(p, r->useragent_ip);
-    origin->secure = mod_mcp_request(r)->secure;
-    origin->verified = mod_mcp_request(r)->verified;
-    origin->headers = apr_table_make(p, 16);
-    origin->env = apr_table_make(p, 8);
+    snapshot->refs = 1;
+    snapshot->pool = p;
+    snapshot->server = r->server;
+    snapshot->dir = mod_mcp_dir(r);
+    snapshot->hostname = apr_pstrdup(p, r->hostname);
+    snapshot->port_str = apr_pstrdup(p, r->parsed_uri.port_str);
+    snapshot->port = r->parsed_uri.port;
+    snapshot->user = apr_pstrdup(p, r->user);
+    snapshot->auth_type = apr_pstrdup(p, r->ap_auth_type);
+    snapshot->useragent_ip = apr_pstrdup(p, r->useragent_ip);
+    snapshot->secure = mod_mcp_request(r)->secure;
+    snapshot->verified = mod_mcp_request(r)->verified;
+    snapshot->headers = apr_table_make(p, 16);
+    snapshot->env = apr_table_make(p, 8);
 
-    if (apr_sockaddr_info_copy(&origin->client_addr, r->useragent_addr, p)
+    if (apr_sockaddr_info_copy(&snapshot->client_addr, r->useragent_addr, p)
         != APR_SUCCESS
-        || apr_sockaddr_info_copy(&origin->local_addr, c->local_addr, p)
+        || apr_sockaddr_info_copy(&snapshot->local_addr, c->local_addr, p)
            != APR_SUCCESS) {
         mod_mcp_pool_put(p);
         return NULL;
@@ -79,8 +79,8 @@ mod_mcp_origin_t *mod_mcp_origin_create(mod_mcp_client_t *client)
 
     /* its client has asked for it before */
 
-    copy.origin = origin;
-    copy.endpoint = mod_mcp_endpoint(origin->dir, mod_mcp_zone_keys());
+    copy.snapshot = snapshot;
+    copy.endpoint = mod_mcp_endpoint(snapshot->dir, mod_mcp_zone_keys());
 
     if (copy.endpoint == NULL) {
         mod_mcp_pool_put(p);
@@ -92,39 +92,39 @@ mod_mcp_origin_t *mod_mcp_origin_create(mod_mcp_client_t *client)
     host = apr_table_get(r->headers_in, "Host");
 
     if (host) {
-        apr_table_set(origin->headers, "Host", host);
+        apr_table_set(snapshot->headers, "Host", host);
     }
 
     apr_table_do(copy_env, &copy, r->subprocess_env, NULL);
 
-    origin->client = client;
-    client->origin = origin;
+    snapshot->client = client;
+    client->snapshot = snapshot;
 
-    return origin;
+    return snapshot;
 }
 
-void mod_mcp_origin_part(mod_mcp_client_t *client)
+void mod_mcp_snapshot_part(mod_mcp_client_t *client)
 {
-    if (client->origin) {
-        client->origin->client = NULL;
-        client->origin = NULL;
+    if (client->snapshot) {
+        client->snapshot->client = NULL;
+        client->snapshot = NULL;
     }
 }
 
-void mod_mcp_origin_retain(mod_mcp_origin_t *origin)
+void mod_mcp_snapshot_retain(mod_mcp_snapshot_t *snapshot)
 {
-    origin->refs++;
+    snapshot->refs++;
 }
 
-void mod_mcp_origin_release(mod_mcp_origin_t *origin)
+void mod_mcp_snapshot_release(mod_mcp_snapshot_t *snapshot)
 {
-    if (origin == NULL || --origin->refs > 0) {
+    if (snapshot == NULL || --snapshot->refs > 0) {
         return;
     }
 
-    if (origin->client) {
-        mod_mcp_origin_part(origin->client);
+    if (snapshot->client) {
+        mod_mcp_snapshot_part(snapshot->client);
     }
 
-    mod_mcp_pool_put(origin->pool);
+    mod_mcp_pool_put(snapshot->pool);
 }

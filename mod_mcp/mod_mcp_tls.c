@@ -52,27 +52,28 @@ void mod_mcp_tls_note(request_rec *r)
     }
 }
 
-/* The origin of a backend call whose connection c is, if it came over TLS. */
-static const mod_mcp_origin_t *secure_origin(const conn_rec *c)
+/* The snapshot of the backend call that has the connection c, if the client came
+ * over TLS; else NULL. */
+static const mod_mcp_snapshot_t *secure_snapshot(const conn_rec *c)
 {
     const mod_mcp_run_t *run = c ? mod_mcp_fetch_current(c) : NULL;
 
-    return run && run->origin->secure ? run->origin : NULL;
+    return run && run->snapshot->secure ? run->snapshot : NULL;
 }
 
 static int conn_is_ssl(conn_rec *c)
 {
-    return secure_origin(c) ? OK : DECLINED;
+    return secure_snapshot(c) ? OK : DECLINED;
 }
 
 static const char *var_lookup(apr_pool_t *p, server_rec *s, conn_rec *c,
                               request_rec *r, const char *name)
 {
-    const mod_mcp_origin_t *origin;
+    const mod_mcp_snapshot_t *snapshot;
 
-    origin = secure_origin(c == NULL && r ? r->connection : c);
+    snapshot = secure_snapshot(c == NULL && r ? r->connection : c);
 
-    if (origin == NULL) {
+    if (snapshot == NULL) {
         return NULL;
     }
 
@@ -81,29 +82,29 @@ static const char *var_lookup(apr_pool_t *p, server_rec *s, conn_rec *c,
     }
 
     if (strcasecmp(name, VERIFY) == 0) {
-        return origin->verified ? SUCCESS : "NONE";
+        return snapshot->verified ? SUCCESS : "NONE";
     }
 
     /* others, where "SSLOptions +StdEnvVars" has made them known */
 
     return strncasecmp(name, "SSL_", 4) == 0
-               ? apr_table_get(origin->env, name) : NULL;
+               ? apr_table_get(snapshot->env, name) : NULL;
 }
 
 static const char *http_scheme(const request_rec *r)
 {
-    return secure_origin(r->connection) ? "https" : NULL;
+    return secure_snapshot(r->connection) ? "https" : NULL;
 }
 
 static apr_port_t default_port(const request_rec *r)
 {
-    return secure_origin(r->connection) ? 443 : 0;
+    return secure_snapshot(r->connection) ? 443 : 0;
 }
 
 static authz_status require_ssl(request_rec *r, const char *line,
                                 const void *parsed)
 {
-    if (secure_origin(r->connection)) {
+    if (secure_snapshot(r->connection)) {
         return AUTHZ_GRANTED;
     }
 
@@ -113,10 +114,10 @@ static authz_status require_ssl(request_rec *r, const char *line,
 static authz_status require_verified(request_rec *r, const char *line,
                                      const void *parsed)
 {
-    const mod_mcp_origin_t *origin = secure_origin(r->connection);
+    const mod_mcp_snapshot_t *snapshot = secure_snapshot(r->connection);
 
-    if (origin) {
-        return origin->verified ? AUTHZ_GRANTED : AUTHZ_DENIED;
+    if (snapshot) {
+        return snapshot->verified ? AUTHZ_GRANTED : AUTHZ_DENIED;
     }
 
     return requires[VERIFIED].before->check_authorization(r, line, parsed);
