@@ -15,7 +15,7 @@
 
 
 mcp_backend_t *
-mcp_backend_create(const mcp_mem_t *mem, mcp_backend_want_e want,
+mcp_backend_create(const mcp_mem_t *mem, mcp_want_e want,
     mcp_str_t uri, size_t max, unsigned max_depth)
 {
     mcp_backend_t  *b;
@@ -35,7 +35,7 @@ mcp_backend_create(const mcp_mem_t *mem, mcp_backend_want_e want,
 
     /* an embedded resource needs a URI, and a tool's name is none */
 
-    if (want == MCP_BACKEND_RESOURCE
+    if (want == MCP_WANT_RESOURCE
         || (uri.len && memchr(uri.data, ':', uri.len)))
     {
         b->uri = uri;

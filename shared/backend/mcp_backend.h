@@ -12,17 +12,9 @@
 
 
 #include "rpc/mcp_fault.h"
+#include "rpc/mcp_method.h"
 #include "json/mcp_json.h"
 #include "http/mcp_sse.h"
-
-
-/* What the request wants back: decides how bare text is wrapped. */
-typedef enum {
-    MCP_BACKEND_TOOL = 0,      /* {"content":[...]} */
-    MCP_BACKEND_RESOURCE,      /* {"contents":[{uri,mimeType,text|blob}]} */
-    MCP_BACKEND_PROMPT,        /* {"messages":[{role:user,content}]} */
-    MCP_BACKEND_PLAIN          /* other methods: JSON only */
-} mcp_backend_want_e;
 
 
 typedef enum {
@@ -71,7 +63,7 @@ typedef struct mcp_backend_s  mcp_backend_t;
  * not used.  NULL when out of memory.
  */
 mcp_backend_t *mcp_backend_create(const mcp_mem_t *mem,
-    mcp_backend_want_e want, mcp_str_t uri, size_t max, unsigned max_depth);
+    mcp_want_e want, mcp_str_t uri, size_t max, unsigned max_depth);
 void mcp_backend_free(mcp_backend_t *b);
 
 /* The head of the answer, once; content_type is copied as far as needed. */

@@ -96,7 +96,7 @@ mcp_backend_body(mcp_backend_t *b, mcp_backend_msg_t *msg)
         }
 
         if (b->status < 400
-            && (class == MCP_BACKEND_JSON || b->want == MCP_BACKEND_PLAIN
+            && (class == MCP_BACKEND_JSON || b->want == MCP_WANT_PLAIN
                 || rc == MCP_OK))
         {
             return MCP_OK;
@@ -109,7 +109,7 @@ mcp_backend_body(mcp_backend_t *b, mcp_backend_msg_t *msg)
         return mcp_backend_status(b, text, msg);
     }
 
-    if (b->want == MCP_BACKEND_PLAIN) {
+    if (b->want == MCP_WANT_PLAIN) {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT, "empty body");
         return MCP_OK;
     }

@@ -35,13 +35,13 @@ mcp_backend_wrap(mcp_backend_t *b, mcp_backend_class_e class, mcp_str_t text,
 
     switch (b->want) {
 
-    case MCP_BACKEND_RESOURCE:
+    case MCP_WANT_RESOURCE:
         mcp_buf_lit(&buf, "{\"contents\":[");
         mcp_backend_add_resource(b, &buf, class, text);
         mcp_buf_lit(&buf, "]}");
         break;
 
-    case MCP_BACKEND_PROMPT:
+    case MCP_WANT_PROMPT:
         mcp_buf_lit(&buf, "{\"messages\":[");
 
         if (text.len) {

@@ -90,14 +90,14 @@ mcp_backend_head(mcp_backend_t *b, int status, mcp_str_t content_type)
     default:
 
         if (status >= 400
-            && (b->want != MCP_BACKEND_TOOL || b->class != MCP_BACKEND_TEXT))
+            && (b->want != MCP_WANT_TOOL || b->class != MCP_BACKEND_TEXT))
         {
             /* nothing in the body could be of use */
             b->state = MCP_BACKEND_STATE_COMPLETE;
             return;
         }
 
-        if (b->want == MCP_BACKEND_PLAIN) {
+        if (b->want == MCP_WANT_PLAIN) {
             mcp_backend_fail(b, MCP_FAULT_BACKEND_OUTPUT,
                              "not JSON by its Content-Type");
             return;

@@ -345,7 +345,7 @@ mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
     }
 
     msg->body = result->raw;
-    msg->is_error = b->want == MCP_BACKEND_TOOL
+    msg->is_error = b->want == MCP_WANT_TOOL
                     && mcp_str_eq(r[MCP_BACKEND_R_IS_ERROR].raw,
                                   mcp_str("true"));
     msg->has_next = (r[MCP_BACKEND_R_NEXT].type != MCP_JSON_NONE
@@ -362,7 +362,7 @@ mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
 
     msg->kind = MCP_BACKEND_RESULT;
 
-    if (b->want == MCP_BACKEND_TOOL
+    if (b->want == MCP_WANT_TOOL
         && r[MCP_BACKEND_R_CONTENT].type != MCP_JSON_ARRAY)
     {
         msg->doubt = r[MCP_BACKEND_R_CONTENT].type == MCP_JSON_NONE

@@ -62,7 +62,7 @@ typedef enum {
 
 struct mcp_backend_s {
     const mcp_mem_t      *mem;
-    mcp_backend_want_e    want;
+    mcp_want_e            want;
     mcp_backend_state_e   state;
     mcp_backend_class_e   class;
     int                   status;

@@ -47,7 +47,7 @@ mcp_backend_status(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
 
     memset(msg, 0, sizeof(mcp_backend_msg_t));
 
-    if (b->want == MCP_BACKEND_TOOL) {
+    if (b->want == MCP_WANT_TOOL) {
 
         if (text.len == 0) {
             memcpy(line, "HTTP ", 5);
@@ -63,10 +63,10 @@ mcp_backend_status(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
 
     fault = MCP_FAULT_BACKEND_FAILED;
 
-    if (b->status == 404 && b->want == MCP_BACKEND_RESOURCE) {
+    if (b->status == 404 && b->want == MCP_WANT_RESOURCE) {
         fault = MCP_FAULT_RESOURCE_UNKNOWN;
 
-    } else if (b->status == 404 && b->want == MCP_BACKEND_PROMPT) {
+    } else if (b->status == 404 && b->want == MCP_WANT_PROMPT) {
         fault = MCP_FAULT_PROMPT_UNKNOWN;
     }
 
@@ -83,7 +83,7 @@ mcp_backend_error_result(mcp_backend_t *b, const mcp_json_value_t *r,
     mcp_buf_t  buf;
     mcp_str_t  rest;
 
-    if (b->want != MCP_BACKEND_TOOL
+    if (b->want != MCP_WANT_TOOL
         || r[MCP_BACKEND_R_CONTENT].type != MCP_JSON_ARRAY)
     {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_FAILED,

@@ -251,7 +251,7 @@ mcp_call_finish_text(mcp_request_t *req, mcp_str_t text)
     int        rc;
     mcp_buf_t  buf;
 
-    if (req->method->want != MCP_BACKEND_TOOL) {
+    if (req->method->want != MCP_WANT_TOOL) {
         return mcp_call_finish_fault(req, MCP_FAULT_BACKEND_FAILED, text);
     }
 

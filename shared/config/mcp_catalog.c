@@ -58,7 +58,7 @@ struct mcp_catalog_s {
     unsigned              completions:1;
     uint64_t              stream_after;        /* the longest of all items */
     unsigned char         digest[MCP_DIGEST_LEN];
-    mcp_catalog_set_t     sets[MCP_CATALOG_KINDS];
+    mcp_catalog_set_t     sets[MCP_LIST_COUNT];
 };
 
 
@@ -75,7 +75,7 @@ typedef struct {
 /* the first rows of mcp_catalog_fields are the kinds, in their order */
 
 enum {
-    MCP_CATALOG_INSTRUCTIONS = MCP_CATALOG_KINDS,
+    MCP_CATALOG_INSTRUCTIONS = MCP_LIST_COUNT,
     MCP_CATALOG_COMPLETIONS,
     MCP_CATALOG_FIELDS
 };
@@ -90,7 +90,7 @@ static const mcp_json_field_t  mcp_catalog_fields[MCP_CATALOG_FIELDS] = {
 };
 
 
-static const char *const  mcp_catalog_nouns[MCP_CATALOG_KINDS] = {
+static const char *const  mcp_catalog_nouns[MCP_LIST_COUNT] = {
     "tool", "prompt", "resource", "resource template"
 };
 
@@ -100,11 +100,11 @@ static const char *const  mcp_catalog_nouns[MCP_CATALOG_KINDS] = {
  * are not listed are passed on unread.  The first three name an item.
  */
 
-#define MCP_CATALOG_T    (1u << MCP_CATALOG_TOOLS)
-#define MCP_CATALOG_P    (1u << MCP_CATALOG_PROMPTS)
-#define MCP_CATALOG_R    (1u << MCP_CATALOG_RESOURCES)
-#define MCP_CATALOG_RT   (1u << MCP_CATALOG_TEMPLATES)
-#define MCP_CATALOG_ALL  ((1u << MCP_CATALOG_KINDS) - 1)
+#define MCP_CATALOG_T    (1u << MCP_LIST_TOOLS)
+#define MCP_CATALOG_P    (1u << MCP_LIST_PROMPTS)
+#define MCP_CATALOG_R    (1u << MCP_LIST_RESOURCES)
+#define MCP_CATALOG_RT   (1u << MCP_LIST_TEMPLATES)
+#define MCP_CATALOG_ALL  ((1u << MCP_LIST_COUNT) - 1)
 
 typedef struct {
     unsigned          kinds;
@@ -145,7 +145,7 @@ static const mcp_catalog_member_t  mcp_catalog_members[MCP_CATALOG_MEMBERS] = {
 
 /* which member names an item of the kind */
 
-static const unsigned  mcp_catalog_key_of[MCP_CATALOG_KINDS] = {
+static const unsigned  mcp_catalog_key_of[MCP_LIST_COUNT] = {
     MCP_CATALOG_NAME,
     MCP_CATALOG_NAME,
     MCP_CATALOG_URI,
@@ -157,26 +157,26 @@ static int mcp_catalog_read(mcp_catalog_reader_t *r);
 static int mcp_catalog_read_root(mcp_catalog_reader_t *r,
     const mcp_json_value_t *root);
 static int mcp_catalog_read_set(mcp_catalog_reader_t *r,
-    mcp_catalog_kind_e kind, const mcp_json_value_t *array);
+    mcp_list_e kind, const mcp_json_value_t *array);
 static int mcp_catalog_set_init(mcp_catalog_reader_t *r,
     mcp_catalog_set_t *set, const mcp_json_value_t *array);
 static int mcp_catalog_read_item(mcp_catalog_reader_t *r,
-    mcp_catalog_kind_e kind, const mcp_json_value_t *value);
+    mcp_list_e kind, const mcp_json_value_t *value);
 static int mcp_catalog_read_members(mcp_catalog_reader_t *r,
-    mcp_catalog_kind_e kind, const mcp_json_value_t *value,
+    mcp_list_e kind, const mcp_json_value_t *value,
     mcp_json_value_t *members, int *private);
 static int mcp_catalog_read_private(mcp_catalog_reader_t *r, mcp_str_t key,
     const mcp_json_value_t *value);
-static int mcp_catalog_member_find(mcp_catalog_kind_e kind, mcp_str_t key);
+static int mcp_catalog_member_find(mcp_list_e kind, mcp_str_t key);
 static int mcp_catalog_check_names(mcp_catalog_reader_t *r,
-    mcp_catalog_kind_e kind, const mcp_json_value_t *members,
+    mcp_list_e kind, const mcp_json_value_t *members,
     mcp_str_t *key);
 static int mcp_catalog_check_schema(mcp_catalog_reader_t *r,
     unsigned member, const mcp_json_value_t *schema);
 static int mcp_catalog_check_arguments(mcp_catalog_reader_t *r,
     const mcp_json_value_t *arguments);
 static int mcp_catalog_insert(mcp_catalog_reader_t *r,
-    mcp_catalog_kind_e kind, const mcp_json_value_t *at);
+    mcp_list_e kind, const mcp_json_value_t *at);
 static int mcp_catalog_add_text(mcp_catalog_reader_t *r,
     mcp_catalog_set_t *set, mcp_catalog_item_t *item, int private);
 static int mcp_catalog_add_public(mcp_catalog_reader_t *r, mcp_buf_t *buf,
@@ -194,10 +194,10 @@ static const mcp_catalog_item_t *mcp_catalog_lookup(
     const mcp_catalog_set_t *set, mcp_str_t key, uint32_t *slot);
 static uint32_t mcp_catalog_hash(mcp_str_t key);
 static void mcp_catalog_cursor_make(const mcp_catalog_t *catalog,
-    mcp_catalog_kind_e kind, uint32_t pos,
+    mcp_list_e kind, uint32_t pos,
     unsigned char cursor[MCP_CATALOG_CURSOR_LEN]);
 static int mcp_catalog_cursor_read(const mcp_catalog_t *catalog,
-    mcp_catalog_kind_e kind, mcp_str_t text, uint32_t *pos);
+    mcp_list_e kind, mcp_str_t text, uint32_t *pos);
 
 
 int
@@ -218,7 +218,7 @@ mcp_catalog_create(const mcp_mem_t *mem, mcp_str_t text, mcp_catalog_t **out,
     catalog->mem = *mem;
     mcp_arena_init(&catalog->arena, &catalog->mem);
 
-    for (kind = 0; kind < MCP_CATALOG_KINDS; kind++) {
+    for (kind = 0; kind < MCP_LIST_COUNT; kind++) {
         mcp_buf_init(&catalog->sets[kind].text, &catalog->mem, 0);
     }
 
@@ -256,7 +256,7 @@ mcp_catalog_free(mcp_catalog_t *catalog)
         return;
     }
 
-    for (kind = 0; kind < MCP_CATALOG_KINDS; kind++) {
+    for (kind = 0; kind < MCP_LIST_COUNT; kind++) {
         set = &catalog->sets[kind];
 
         for (i = 0; i < set->n; i++) {
@@ -274,7 +274,7 @@ mcp_catalog_free(mcp_catalog_t *catalog)
 
 
 int
-mcp_catalog_has(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind)
+mcp_catalog_has(const mcp_catalog_t *catalog, mcp_list_e kind)
 {
     return catalog->sets[kind].present;
 }
@@ -295,7 +295,7 @@ mcp_catalog_instructions(const mcp_catalog_t *catalog)
 
 
 static const mcp_catalog_item_t *
-mcp_catalog_item(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind,
+mcp_catalog_item(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_str_t key)
 {
     uint32_t                  i;
@@ -303,7 +303,7 @@ mcp_catalog_item(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind,
 
     set = &catalog->sets[kind];
 
-    if (kind != MCP_CATALOG_TEMPLATES) {
+    if (kind != MCP_LIST_TEMPLATES) {
         return mcp_catalog_lookup(set, key, NULL);
     }
 
@@ -318,7 +318,7 @@ mcp_catalog_item(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind,
 
 
 mcp_str_t
-mcp_catalog_find(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind,
+mcp_catalog_find(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_str_t key)
 {
     const mcp_catalog_item_t  *item;
@@ -330,7 +330,7 @@ mcp_catalog_find(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind,
 
 
 const mcp_policy_rule_t *
-mcp_catalog_rule(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind,
+mcp_catalog_rule(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_str_t key)
 {
     const mcp_catalog_item_t  *item;
@@ -349,7 +349,7 @@ mcp_catalog_stream_after(const mcp_catalog_t *catalog)
 
 
 int
-mcp_catalog_list(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind,
+mcp_catalog_list(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_str_t cursor, size_t page, mcp_buf_t *buf)
 {
     char                      *p;
@@ -428,12 +428,12 @@ mcp_catalog_read(mcp_catalog_reader_t *r)
         return rc;
     }
 
-    for (kind = 0; kind < MCP_CATALOG_KINDS; kind++) {
+    for (kind = 0; kind < MCP_LIST_COUNT; kind++) {
         if (values[kind].type == MCP_JSON_NONE) {
             continue;
         }
 
-        rc = mcp_catalog_read_set(r, (mcp_catalog_kind_e) kind, &values[kind]);
+        rc = mcp_catalog_read_set(r, (mcp_list_e) kind, &values[kind]);
         if (rc != MCP_OK) {
             return rc;
         }
@@ -502,7 +502,7 @@ mcp_catalog_read_root(mcp_catalog_reader_t *r, const mcp_json_value_t *root)
 
 
 static int
-mcp_catalog_read_set(mcp_catalog_reader_t *r, mcp_catalog_kind_e kind,
+mcp_catalog_read_set(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *array)
 {
     int                 rc;
@@ -591,7 +591,7 @@ mcp_catalog_set_init(mcp_catalog_reader_t *r, mcp_catalog_set_t *set,
 
 
 static int
-mcp_catalog_read_item(mcp_catalog_reader_t *r, mcp_catalog_kind_e kind,
+mcp_catalog_read_item(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *value)
 {
     int                  rc, private;
@@ -649,7 +649,7 @@ mcp_catalog_read_item(mcp_catalog_reader_t *r, mcp_catalog_kind_e kind,
         return rc;
     }
 
-    if (kind == MCP_CATALOG_TEMPLATES) {
+    if (kind == MCP_LIST_TEMPLATES) {
         rc = mcp_match_create_template(&r->catalog->mem, item->key,
                                        &item->match, problem,
                                        sizeof(problem));
@@ -672,7 +672,7 @@ mcp_catalog_read_item(mcp_catalog_reader_t *r, mcp_catalog_kind_e kind,
 
 /* Sets members[], NONE where absent; *private if there are keys of ours. */
 static int
-mcp_catalog_read_members(mcp_catalog_reader_t *r, mcp_catalog_kind_e kind,
+mcp_catalog_read_members(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *value, mcp_json_value_t *members, int *private)
 {
     int                          i, rc;
@@ -766,7 +766,7 @@ mcp_catalog_read_private(mcp_catalog_reader_t *r, mcp_str_t key,
 
 
 static int
-mcp_catalog_member_find(mcp_catalog_kind_e kind, mcp_str_t key)
+mcp_catalog_member_find(mcp_list_e kind, mcp_str_t key)
 {
     int  i;
 
@@ -784,7 +784,7 @@ mcp_catalog_member_find(mcp_catalog_kind_e kind, mcp_str_t key)
 
 /* Decodes what names the item into the catalog's arena. */
 static int
-mcp_catalog_check_names(mcp_catalog_reader_t *r, mcp_catalog_kind_e kind,
+mcp_catalog_check_names(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *members, mcp_str_t *key)
 {
     unsigned    i, naming;
@@ -809,7 +809,7 @@ mcp_catalog_check_names(mcp_catalog_reader_t *r, mcp_catalog_kind_e kind,
                 "\"%s\" must not be empty", mcp_catalog_members[i].key.data);
         }
 
-        if (kind == MCP_CATALOG_TOOLS && !mcp_catalog_is_tool_name(text)) {
+        if (kind == MCP_LIST_TOOLS && !mcp_catalog_is_tool_name(text)) {
             return mcp_catalog_error(r, members[i].raw.data,
                 "a tool's name is 1 to %d of A-Z a-z 0-9 _ - .",
                 MCP_CATALOG_NAME_MAX);
@@ -872,7 +872,7 @@ mcp_catalog_check_arguments(mcp_catalog_reader_t *r,
 
 /* Enters the item behind the last one, whose key is set, into the table. */
 static int
-mcp_catalog_insert(mcp_catalog_reader_t *r, mcp_catalog_kind_e kind,
+mcp_catalog_insert(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *at)
 {
     char                 what[32];
@@ -1113,7 +1113,7 @@ mcp_catalog_hash(mcp_str_t key)
 
 
 static void
-mcp_catalog_cursor_make(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind,
+mcp_catalog_cursor_make(const mcp_catalog_t *catalog, mcp_list_e kind,
     uint32_t pos, unsigned char cursor[MCP_CATALOG_CURSOR_LEN])
 {
     cursor[0] = (unsigned char) (pos >> 24);
@@ -1128,7 +1128,7 @@ mcp_catalog_cursor_make(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind,
 
 /* A cursor is ours if it is what we would make of its position. */
 static int
-mcp_catalog_cursor_read(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind,
+mcp_catalog_cursor_read(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_str_t text, uint32_t *pos)
 {
     size_t         len;

@@ -10,19 +10,10 @@
 #define MCP_CATALOG_H_INCLUDED
 
 
-#include "rpc/mcp_fault.h"
+#include "rpc/mcp_method.h"
 #include "json/mcp_json.h"
 #include "base/mcp_match.h"
 #include "config/mcp_policy.h"
-
-
-typedef enum {
-    MCP_CATALOG_TOOLS = 0,
-    MCP_CATALOG_PROMPTS,
-    MCP_CATALOG_RESOURCES,
-    MCP_CATALOG_TEMPLATES,
-    MCP_CATALOG_KINDS
-} mcp_catalog_kind_e;
 
 
 typedef struct mcp_catalog_s  mcp_catalog_t;
@@ -47,21 +38,21 @@ int mcp_catalog_create(const mcp_mem_t *mem, mcp_str_t text,
 void mcp_catalog_free(mcp_catalog_t *catalog);
 
 /* 1 if the catalog has that array (also an empty one). */
-int mcp_catalog_has(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind);
+int mcp_catalog_has(const mcp_catalog_t *catalog, mcp_list_e kind);
 int mcp_catalog_completions(const mcp_catalog_t *catalog);
 
 /* The instructions as a raw JSON string, empty if none. */
 mcp_str_t mcp_catalog_instructions(const mcp_catalog_t *catalog);
 
 /* The item's raw JSON as the file has it, keys of ours included, or .data
- * NULL.  For MCP_CATALOG_TEMPLATES, key is a URI that the template must
+ * NULL.  For MCP_LIST_TEMPLATES, key is a URI that the template must
  * match; the first one in the file's order wins. */
 mcp_str_t mcp_catalog_find(const mcp_catalog_t *catalog,
-    mcp_catalog_kind_e kind, mcp_str_t key);
+    mcp_list_e kind, mcp_str_t key);
 
 /* What the item says of how it is to be called; NULL: nothing. */
 const mcp_policy_rule_t *mcp_catalog_rule(const mcp_catalog_t *catalog,
-    mcp_catalog_kind_e kind, mcp_str_t key);
+    mcp_list_e kind, mcp_str_t key);
 
 /* The longest time, in ms, that an item says its calls may go on before they
  * become streams. */
@@ -74,7 +65,7 @@ uint64_t mcp_catalog_stream_after(const mcp_catalog_t *catalog);
  * this catalog is MCP_ERR_NOT_FOUND.  page is the number of items a page (0:
  * all).
  */
-int mcp_catalog_list(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind,
+int mcp_catalog_list(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_str_t cursor, size_t page, mcp_buf_t *buf);
 
 

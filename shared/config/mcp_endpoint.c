@@ -19,7 +19,7 @@ mcp_endpoint_route(const mcp_endpoint_t *endpoint, mcp_str_t name)
 
 
 int
-mcp_endpoint_offers(const mcp_endpoint_t *endpoint, mcp_catalog_kind_e kind)
+mcp_endpoint_offers(const mcp_endpoint_t *endpoint, mcp_list_e kind)
 {
     if (endpoint->catalog == NULL) {
         return endpoint->target != MCP_NO_TARGET;
@@ -80,18 +80,18 @@ mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, mcp_buf_t *buf)
 
     mcp_buf_lit(buf, "{");
 
-    if (mcp_endpoint_offers(endpoint, MCP_CATALOG_TOOLS)) {
+    if (mcp_endpoint_offers(endpoint, MCP_LIST_TOOLS)) {
         mcp_endpoint_comma(buf, &first);
         mcp_buf_lit(buf, "\"tools\":{\"listChanged\":true}");
     }
 
-    if (mcp_endpoint_offers(endpoint, MCP_CATALOG_PROMPTS)) {
+    if (mcp_endpoint_offers(endpoint, MCP_LIST_PROMPTS)) {
         mcp_endpoint_comma(buf, &first);
         mcp_buf_lit(buf, "\"prompts\":{\"listChanged\":true}");
     }
 
-    if (mcp_endpoint_offers(endpoint, MCP_CATALOG_RESOURCES)
-        || mcp_endpoint_offers(endpoint, MCP_CATALOG_TEMPLATES))
+    if (mcp_endpoint_offers(endpoint, MCP_LIST_RESOURCES)
+        || mcp_endpoint_offers(endpoint, MCP_LIST_TEMPLATES))
     {
         mcp_endpoint_comma(buf, &first);
         mcp_buf_lit(buf,
@@ -130,21 +130,21 @@ mcp_endpoint_rule(const mcp_catalog_t *catalog, mcp_str_t method,
     const mcp_policy_rule_t  *rule;
 
     if (mcp_str_eq(method, mcp_str("tools/call"))) {
-        return mcp_catalog_rule(catalog, MCP_CATALOG_TOOLS, name);
+        return mcp_catalog_rule(catalog, MCP_LIST_TOOLS, name);
     }
 
     if (mcp_str_eq(method, mcp_str("prompts/get"))) {
-        return mcp_catalog_rule(catalog, MCP_CATALOG_PROMPTS, name);
+        return mcp_catalog_rule(catalog, MCP_LIST_PROMPTS, name);
     }
 
     if (!mcp_str_eq(method, mcp_str("resources/read"))) {
         return NULL;
     }
 
-    rule = mcp_catalog_rule(catalog, MCP_CATALOG_RESOURCES, name);
+    rule = mcp_catalog_rule(catalog, MCP_LIST_RESOURCES, name);
 
     if (rule == NULL) {
-        rule = mcp_catalog_rule(catalog, MCP_CATALOG_TEMPLATES, name);
+        rule = mcp_catalog_rule(catalog, MCP_LIST_TEMPLATES, name);
     }
 
     return rule;

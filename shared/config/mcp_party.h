@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Parties: whose room in the zone something takes.  All that one caller has,
- * in whatever sessions, is one party's; it may have so much, and no more, and
- * makes room for itself before others make room for it.
+ * Parties: who a caller is when room in the zone is shared out.  Everything
+ * that one caller takes, in all its sessions, counts against one party, which
+ * has a quota and loses its own streams before others lose theirs.
  */
 
 
@@ -12,29 +12,36 @@
 
 
 #include "mcp_endpoint.h"
-#include "store/mcp_store.h"
-
-
-/* How callers are told apart: mcp_share_by. */
-typedef enum {
-    MCP_SHARE_BY_PRINCIPAL = 0,        /* by address where there is none */
-    MCP_SHARE_BY_ADDRESS,
-    MCP_SHARE_BY_OFF                   /* not at all */
-} mcp_share_by_e;
 
 
 /*
- * Who calls: principal is the digest (zeros: none), address the client's in
- * network order, of 4 bytes or of 16; empty when it has none, as a Unix socket.
- * Of IPv6 the first 64 bits count: who has one interface identifier can have
- * any other (RFC 4291, 2.5.1).  An address of IPv4 that is mapped into it is
- * one of IPv4.
+ * A party and its quotas: numbers, MCP_QUOTA_SHARE or MCP_QUOTA_OFF.  Only what
+ * the store cannot reclaim counts: streams that are over, sent and unattended
+ * do not, nor do listeners that have neither a reader nor an event.
+ */
+typedef struct {
+    unsigned char  id[MCP_DIGEST_LEN]; /* zeros: nobody, without quotas */
+    uint64_t       streams;            /* calls */
+    uint64_t       listeners;
+    uint64_t       values;
+    uint64_t       bytes;              /* of the zone, in its streams */
+} mcp_party_t;
+
+
+/*
+ * Sets id to the caller's party, by the endpoint's share_by.
+ *
+ * principal is the caller's digest, all zeros for none.  address is the
+ * client's, in network byte order: 4 or 16 bytes, or empty for a client
+ * without one (a Unix socket).  Of an IPv6 address only the first 64 bits
+ * count, as a client can choose any interface identifier (RFC 4291, 2.5.1).
+ * An IPv4-mapped IPv6 address counts as the IPv4 address.
  */
 void mcp_party_id(const mcp_endpoint_t *endpoint,
     const unsigned char principal[MCP_DIGEST_LEN], mcp_str_t address,
     unsigned char id[MCP_DIGEST_LEN]);
 
-/* The party with the endpoint's quotas, for the store. */
+/* Sets *party to the party of that id with the endpoint's quotas. */
 void mcp_party(const mcp_endpoint_t *endpoint,
     const unsigned char id[MCP_DIGEST_LEN], mcp_party_t *party);
 

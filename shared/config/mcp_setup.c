@@ -570,10 +570,10 @@ mcp_setup_lacks_backend(const mcp_setup_t *setup)
     catalog = setup->catalog;
 
     return setup->backend.len == 0 && setup->routes.n == 0 && catalog
-           && (mcp_catalog_has(catalog, MCP_CATALOG_TOOLS)
-               || mcp_catalog_has(catalog, MCP_CATALOG_PROMPTS)
-               || mcp_catalog_has(catalog, MCP_CATALOG_RESOURCES)
-               || mcp_catalog_has(catalog, MCP_CATALOG_TEMPLATES));
+           && (mcp_catalog_has(catalog, MCP_LIST_TOOLS)
+               || mcp_catalog_has(catalog, MCP_LIST_PROMPTS)
+               || mcp_catalog_has(catalog, MCP_LIST_RESOURCES)
+               || mcp_catalog_has(catalog, MCP_LIST_TEMPLATES));
 }
 
 

@@ -122,11 +122,11 @@ static mcp_verdict_e
 mcp_dispatch_list(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
     mcp_buf_t *out)
 {
-    int                 rc;
-    mcp_str_t           cursor;
-    mcp_catalog_kind_e  kind;
+    int         rc;
+    mcp_str_t   cursor;
+    mcp_list_e  kind;
 
-    kind = (mcp_catalog_kind_e) v->method->list_kind;
+    kind = (mcp_list_e) v->method->list_kind;
 
     if (!mcp_endpoint_offers(x->endpoint, kind)) {
 
@@ -134,9 +134,9 @@ mcp_dispatch_list(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
          * one capability announces both */
 
         if (x->endpoint->catalog == NULL
-            || (kind != MCP_CATALOG_RESOURCES && kind != MCP_CATALOG_TEMPLATES)
-            || (!mcp_endpoint_offers(x->endpoint, MCP_CATALOG_RESOURCES)
-                && !mcp_endpoint_offers(x->endpoint, MCP_CATALOG_TEMPLATES)))
+            || (kind != MCP_LIST_RESOURCES && kind != MCP_LIST_TEMPLATES)
+            || (!mcp_endpoint_offers(x->endpoint, MCP_LIST_RESOURCES)
+                && !mcp_endpoint_offers(x->endpoint, MCP_LIST_TEMPLATES)))
         {
             return mcp_verdict_fault(v, MCP_FAULT_METHOD_UNKNOWN,
                                      v->method->name);
@@ -168,7 +168,7 @@ mcp_dispatch_list(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
 
 static mcp_verdict_e
 mcp_dispatch_named(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
-    mcp_catalog_kind_e kind, mcp_fault_e unknown)
+    mcp_list_e kind, mcp_fault_e unknown)
 {
     const mcp_catalog_t  *catalog;
 
@@ -207,8 +207,8 @@ mcp_dispatch_resource(mcp_exchange_t *x, const mcp_rpc_t *msg,
 
     catalog = x->endpoint->catalog;
 
-    if (!mcp_endpoint_offers(x->endpoint, MCP_CATALOG_RESOURCES)
-        && !mcp_endpoint_offers(x->endpoint, MCP_CATALOG_TEMPLATES))
+    if (!mcp_endpoint_offers(x->endpoint, MCP_LIST_RESOURCES)
+        && !mcp_endpoint_offers(x->endpoint, MCP_LIST_TEMPLATES))
     {
         return mcp_verdict_fault(v, MCP_FAULT_METHOD_UNKNOWN,
                                  v->method->name);
@@ -220,9 +220,9 @@ mcp_dispatch_resource(mcp_exchange_t *x, const mcp_rpc_t *msg,
     }
 
     if (catalog
-        && mcp_catalog_find(catalog, MCP_CATALOG_RESOURCES, v->name).data
+        && mcp_catalog_find(catalog, MCP_LIST_RESOURCES, v->name).data
            == NULL
-        && mcp_catalog_find(catalog, MCP_CATALOG_TEMPLATES, v->name).data
+        && mcp_catalog_find(catalog, MCP_LIST_TEMPLATES, v->name).data
            == NULL)
     {
         return mcp_verdict_fault(v, MCP_FAULT_RESOURCE_UNKNOWN, v->name);
@@ -387,11 +387,11 @@ mcp_dispatch_request(mcp_exchange_t *x, const mcp_rpc_t *msg,
         return mcp_dispatch_list(x, msg, v, out);
 
     case MCP_METHOD_TOOLS_CALL:
-        return mcp_dispatch_named(x, msg, v, MCP_CATALOG_TOOLS,
+        return mcp_dispatch_named(x, msg, v, MCP_LIST_TOOLS,
                                   MCP_FAULT_TOOL_UNKNOWN);
 
     case MCP_METHOD_PROMPTS_GET:
-        return mcp_dispatch_named(x, msg, v, MCP_CATALOG_PROMPTS,
+        return mcp_dispatch_named(x, msg, v, MCP_LIST_PROMPTS,
                                   MCP_FAULT_PROMPT_UNKNOWN);
 
     case MCP_METHOD_RESOURCES_READ:

@@ -490,7 +490,7 @@ mcp_face_token_when(mcp_exchange_t *x)
         || !mcp_face_token_asked(x->endpoint, &x->session)
         || (x->session.capabilities
             & (MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS))
-        || mcp_method_find(x->msg.method)->want != MCP_BACKEND_TOOL)
+        || mcp_method_find(x->msg.method)->want != MCP_WANT_TOOL)
     {
         return 0;
     }

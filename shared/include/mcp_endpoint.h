@@ -21,6 +21,19 @@ typedef struct {
 #define MCP_NO_TARGET  ((unsigned) -1)
 
 
+/* How callers are told apart: mcp_share_by. */
+typedef enum {
+    MCP_SHARE_BY_PRINCIPAL = 0,        /* by address where there is none */
+    MCP_SHARE_BY_ADDRESS,
+    MCP_SHARE_BY_OFF                   /* not at all */
+} mcp_share_by_e;
+
+
+/* Quotas of a party that are not a number, nor bytes. */
+#define MCP_QUOTA_SHARE  0             /* about half of what others leave */
+#define MCP_QUOTA_OFF    UINT64_MAX    /* all that there is */
+
+
 typedef struct {
     mcp_str_t             name;                /* server info */
     mcp_str_t             version;
@@ -87,7 +100,7 @@ uint64_t mcp_endpoint_stream_after(const mcp_endpoint_t *endpoint);
 /* 1 if the endpoint has tools, prompts, ...: in its catalog or, when it has
  * none, in its default backend. */
 int mcp_endpoint_offers(const mcp_endpoint_t *endpoint,
-    mcp_catalog_kind_e kind);
+    mcp_list_e kind);
 int mcp_endpoint_completes(const mcp_endpoint_t *endpoint);
 
 /* Appends the server capabilities object (lifecycle, "Capability

@@ -15,13 +15,8 @@
 
 #include "mcp_endpoint.h"
 #include "mcp_fact.h"
+#include "mcp_http.h"
 #include "mcp_worker.h"
-
-
-typedef struct {
-    mcp_str_t  name;
-    mcp_str_t  value;
-} mcp_header_t;
 
 
 /* The request's head; everything borrowed until the exchange is freed. */

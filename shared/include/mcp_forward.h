@@ -10,7 +10,8 @@
 #define MCP_FORWARD_H_INCLUDED
 
 
-#include "mcp_exchange.h"
+#include "mcp_endpoint.h"
+#include "mcp_http.h"
 
 
 /*

@@ -11,6 +11,12 @@
 #include "base/mcp_match.h"
 
 
+typedef struct {
+    mcp_str_t  name;
+    mcp_str_t  value;
+} mcp_header_t;
+
+
 /*
  * 1 if the Accept header lines (n of them; none at all means anything) accept
  * the media type "type/subtype": most specific range wins, q=0 refuses,

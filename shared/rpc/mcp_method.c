@@ -13,58 +13,58 @@
 
 #define mcp_method_face(id, name, capability, opens)                          \
     [id] = { { name, sizeof(name) - 1 }, id, 0, MCP_METHOD_NO_LIST,           \
-             MCP_BACKEND_PLAIN, capability, opens }
+             MCP_WANT_PLAIN, capability, opens }
 
 #define mcp_method_notification(id, name)                                     \
     [id] = { { name, sizeof(name) - 1 }, id, 1,                               \
-             MCP_METHOD_NO_LIST, MCP_BACKEND_PLAIN, 0, 0 }
+             MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, 0, 0 }
 
 
 static const mcp_method_t  mcp_methods[MCP_METHOD_COUNT] = {
 
     mcp_method_request(MCP_METHOD_UNKNOWN, "",
-        MCP_METHOD_NO_LIST, MCP_BACKEND_PLAIN),
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN),
 
     mcp_method_request(MCP_METHOD_INITIALIZE, "initialize",
-        MCP_METHOD_NO_LIST, MCP_BACKEND_PLAIN),
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN),
 
     mcp_method_request(MCP_METHOD_PING, "ping",
-        MCP_METHOD_NO_LIST, MCP_BACKEND_PLAIN),
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN),
 
     mcp_method_request(MCP_METHOD_TOOLS_LIST, "tools/list",
-        MCP_CATALOG_TOOLS, MCP_BACKEND_PLAIN),
+        MCP_LIST_TOOLS, MCP_WANT_PLAIN),
 
     mcp_method_request(MCP_METHOD_TOOLS_CALL, "tools/call",
-        MCP_METHOD_NO_LIST, MCP_BACKEND_TOOL),
+        MCP_METHOD_NO_LIST, MCP_WANT_TOOL),
 
     mcp_method_request(MCP_METHOD_PROMPTS_LIST, "prompts/list",
-        MCP_CATALOG_PROMPTS, MCP_BACKEND_PLAIN),
+        MCP_LIST_PROMPTS, MCP_WANT_PLAIN),
 
     mcp_method_request(MCP_METHOD_PROMPTS_GET, "prompts/get",
-        MCP_METHOD_NO_LIST, MCP_BACKEND_PROMPT),
+        MCP_METHOD_NO_LIST, MCP_WANT_PROMPT),
 
     mcp_method_request(MCP_METHOD_RESOURCES_LIST, "resources/list",
-        MCP_CATALOG_RESOURCES, MCP_BACKEND_PLAIN),
+        MCP_LIST_RESOURCES, MCP_WANT_PLAIN),
 
     mcp_method_request(MCP_METHOD_RESOURCES_TEMPLATES_LIST,
         "resources/templates/list",
-        MCP_CATALOG_TEMPLATES, MCP_BACKEND_PLAIN),
+        MCP_LIST_TEMPLATES, MCP_WANT_PLAIN),
 
     mcp_method_request(MCP_METHOD_RESOURCES_READ, "resources/read",
-        MCP_METHOD_NO_LIST, MCP_BACKEND_RESOURCE),
+        MCP_METHOD_NO_LIST, MCP_WANT_RESOURCE),
 
     mcp_method_request(MCP_METHOD_RESOURCES_SUBSCRIBE, "resources/subscribe",
-        MCP_METHOD_NO_LIST, MCP_BACKEND_PLAIN),
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN),
 
     mcp_method_request(MCP_METHOD_RESOURCES_UNSUBSCRIBE,
         "resources/unsubscribe",
-        MCP_METHOD_NO_LIST, MCP_BACKEND_PLAIN),
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN),
 
     mcp_method_request(MCP_METHOD_COMPLETION_COMPLETE, "completion/complete",
-        MCP_METHOD_NO_LIST, MCP_BACKEND_PLAIN),
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN),
 
     mcp_method_request(MCP_METHOD_LOGGING_SET_LEVEL, "logging/setLevel",
-        MCP_METHOD_NO_LIST, MCP_BACKEND_PLAIN),
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN),
 
     mcp_method_face(MCP_METHOD_REQUESTS_GET_STATUS, "requests/getStatus",
         MCP_CLIENT_REQUESTS, 0),

@@ -7,8 +7,6 @@
 #define MCP_METHOD_H_INCLUDED
 
 
-#include "backend/mcp_backend.h"
-#include "config/mcp_catalog.h"
 #include "rpc/mcp_session.h"
 
 
@@ -45,14 +43,34 @@ typedef enum {
 } mcp_method_e;
 
 
+/* What a server lists. */
+typedef enum {
+    MCP_LIST_TOOLS = 0,
+    MCP_LIST_PROMPTS,
+    MCP_LIST_RESOURCES,
+    MCP_LIST_TEMPLATES,
+    MCP_LIST_COUNT
+} mcp_list_e;
+
+
+/* The result that a request wants: it decides how a backend's bare text is
+ * wrapped. */
+typedef enum {
+    MCP_WANT_TOOL = 0,         /* {"content":[...]} */
+    MCP_WANT_RESOURCE,         /* {"contents":[{uri,mimeType,text|blob}]} */
+    MCP_WANT_PROMPT,           /* {"messages":[{role:user,content}]} */
+    MCP_WANT_PLAIN             /* of other methods: JSON only */
+} mcp_want_e;
+
+
 #define MCP_METHOD_NO_LIST  -1
 
 typedef struct {
     mcp_str_t           name;          /* empty for UNKNOWN */
     mcp_method_e        id;
     unsigned            notification:1;
-    int                 list_kind;     /* mcp_catalog_kind_e, or NO_LIST */
-    mcp_backend_want_e  want;          /* what a backend answers with */
+    int                 list_kind;     /* mcp_list_e, or NO_LIST */
+    mcp_want_e          want;
     unsigned            capability;    /* MCP_CLIENT_...: exists for clients
                                           that declare it only */
     unsigned            opens:1;       /* its answer is a call's stream */

@@ -25,8 +25,9 @@
 #define MCP_STORE_H_INCLUDED
 
 
-#include "http/mcp_sse.h"
 #include "base/mcp_token.h"
+#include "config/mcp_party.h"
+#include "http/mcp_sse.h"
 
 
 #define MCP_STORE_MIN_SIZE   (256 * 1024)
@@ -76,26 +77,6 @@ typedef enum {
     MCP_STATE_FAILED,          /* the response is a JSON-RPC error */
     MCP_STATE_CANCELLED
 } mcp_stream_state_e;
-
-
-/* What a party may have; else it is a number, or bytes. */
-#define MCP_QUOTA_SHARE  0             /* about half of what others leave */
-#define MCP_QUOTA_OFF    UINT64_MAX    /* all that there is */
-
-
-/*
- * Whose room something takes, and how much its party may have (mcp_party.h).
- * What cannot be had counts: not streams that are over, sent and unattended,
- * nor listeners without reader and event, which make room for others as soon as
- * it is needed.
- */
-typedef struct {
-    unsigned char  id[MCP_DIGEST_LEN]; /* zeros: nobody's, without quotas */
-    uint64_t       streams;            /* calls */
-    uint64_t       listeners;
-    uint64_t       values;
-    uint64_t       bytes;              /* of the region, in its streams */
-} mcp_party_t;
 
 
 /* A stream found: an index and the id that must still be there. */

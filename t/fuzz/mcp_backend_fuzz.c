@@ -22,7 +22,7 @@
 
 
 typedef struct {
-    mcp_backend_want_e  want;
+    mcp_want_e          want;
     mcp_str_t           type;
     int                 status;
     mcp_fault_e         fault;
@@ -291,7 +291,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
 
-    a.want = (mcp_backend_want_e) (data[0] % 4);
+    a.want = (mcp_want_e) (data[0] % 4);
     a.type = types[data[1] % (sizeof(types) / sizeof(types[0]))];
     a.status = statuses[data[2] % (sizeof(statuses) / sizeof(statuses[0]))];
     a.fault = data[3] & 1 ? MCP_FAULT_BACKEND_TIMEOUT : MCP_FAULT_NONE;

@@ -12,14 +12,14 @@
 #include "config/mcp_catalog.h"
 
 
-static const char      *keys[MCP_CATALOG_KINDS] = {
+static const char      *keys[MCP_LIST_COUNT] = {
     "tools", "prompts", "resources", "resourceTemplates"
 };
 
 
 /* Reads one page; returns its number of items, copies its cursor. */
 static size_t
-read_page(mcp_str_t page, mcp_catalog_kind_e kind, char *cursor, size_t *len)
+read_page(mcp_str_t page, mcp_list_e kind, char *cursor, size_t *len)
 {
     size_t            n;
     mcp_arena_t       arena;
@@ -65,7 +65,7 @@ read_page(mcp_str_t page, mcp_catalog_kind_e kind, char *cursor, size_t *len)
 
 
 static size_t
-read_kind(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind, size_t page)
+read_kind(const mcp_catalog_t *catalog, mcp_list_e kind, size_t page)
 {
     char       cursor[64];
     size_t     n, len, got;
@@ -114,17 +114,17 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
 
-    for (kind = 0; kind < MCP_CATALOG_KINDS; kind++) {
-        n = read_kind(catalog, (mcp_catalog_kind_e) kind, 0);
+    for (kind = 0; kind < MCP_LIST_COUNT; kind++) {
+        n = read_kind(catalog, (mcp_list_e) kind, 0);
 
-        must(mcp_catalog_has(catalog, (mcp_catalog_kind_e) kind) || n == 0);
-        must(read_kind(catalog, (mcp_catalog_kind_e) kind, 1) == n);
-        must(read_kind(catalog, (mcp_catalog_kind_e) kind, 3) == n);
+        must(mcp_catalog_has(catalog, (mcp_list_e) kind) || n == 0);
+        must(read_kind(catalog, (mcp_list_e) kind, 1) == n);
+        must(read_kind(catalog, (mcp_list_e) kind, 3) == n);
 
-        (void) mcp_catalog_find(catalog, (mcp_catalog_kind_e) kind, text);
+        (void) mcp_catalog_find(catalog, (mcp_list_e) kind, text);
 
         mcp_buf_init(&buf, &mem, 16 * 1024 * 1024);
-        (void) mcp_catalog_list(catalog, (mcp_catalog_kind_e) kind, text, 1,
+        (void) mcp_catalog_list(catalog, (mcp_list_e) kind, text, 1,
                                 &buf);
         mcp_buf_free(&buf);
     }

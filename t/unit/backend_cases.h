@@ -16,10 +16,10 @@
 #include "backend/mcp_backend.h"
 
 
-#define TOOL      MCP_BACKEND_TOOL
-#define RESOURCE  MCP_BACKEND_RESOURCE
-#define PROMPT    MCP_BACKEND_PROMPT
-#define PLAIN     MCP_BACKEND_PLAIN
+#define TOOL      MCP_WANT_TOOL
+#define RESOURCE  MCP_WANT_RESOURCE
+#define PROMPT    MCP_WANT_PROMPT
+#define PLAIN     MCP_WANT_PLAIN
 
 #define SSE       "text/event-stream"
 #define LINES     "application/x-ndjson"
@@ -42,7 +42,7 @@
 
 typedef struct {
     const char          *name;
-    mcp_backend_want_e   want;
+    mcp_want_e           want;
     int                  status;
     const char          *type;         /* NULL: no Content-Type */
     const char          *body;

@@ -221,7 +221,7 @@ test_message(void **state)
 
     test_mem_init(&tm);
 
-    b = mcp_backend_create(&tm.mem, MCP_BACKEND_TOOL, mcp_null_str, 200, 20);
+    b = mcp_backend_create(&tm.mem, MCP_WANT_TOOL, mcp_null_str, 200, 20);
     assert_non_null(b);
 
     assert_int_equal(mcp_backend_message(b, mcp_str("{\"a\":\n1}"), &msg),
@@ -269,7 +269,7 @@ test_message(void **state)
 
     for (n = 1; /* void */ ; n++) {
         test_mem_init(&tm);
-        b = mcp_backend_create(&tm.mem, MCP_BACKEND_TOOL, mcp_null_str, 200,
+        b = mcp_backend_create(&tm.mem, MCP_WANT_TOOL, mcp_null_str, 200,
                                20);
         assert_non_null(b);
         tm.fail_at = n;

@@ -142,7 +142,7 @@ test_long_stream(void **state)
     for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         test_mem_init(&tm);
 
-        b = mcp_backend_create(&tm.mem, MCP_BACKEND_TOOL, mcp_null_str, 1024,
+        b = mcp_backend_create(&tm.mem, MCP_WANT_TOOL, mcp_null_str, 1024,
                                20);
         assert_non_null(b);
         mcp_backend_head(b, 200, mcp_str(LINES));
@@ -202,7 +202,7 @@ test_idle(void **state)
     memcpy(large, PROGRESS, sizeof(PROGRESS) - 1);
     large[99999] = '\n';
 
-    b = mcp_backend_create(&tm.mem, MCP_BACKEND_TOOL, mcp_null_str, 1000000,
+    b = mcp_backend_create(&tm.mem, MCP_WANT_TOOL, mcp_null_str, 1000000,
                            20);
     assert_non_null(b);
     mcp_backend_head(b, 200, mcp_str(LINES));

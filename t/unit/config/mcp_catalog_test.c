@@ -31,7 +31,7 @@ catalog_create(test_mem_t *tm, const char *text)
 
 /* The page behind the cursor, as a C string valid until the next call. */
 static const char *
-page_of(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind,
+page_of(const mcp_catalog_t *catalog, mcp_list_e kind,
     const char *cursor, size_t page)
 {
     mcp_buf_t    buf;
@@ -65,17 +65,17 @@ catalog_empty(void **state)
 
     catalog = catalog_create(&tm, " {} ");
 
-    for (kind = 0; kind < MCP_CATALOG_KINDS; kind++) {
-        assert_int_equal(mcp_catalog_has(catalog, (mcp_catalog_kind_e) kind),
+    for (kind = 0; kind < MCP_LIST_COUNT; kind++) {
+        assert_int_equal(mcp_catalog_has(catalog, (mcp_list_e) kind),
                          0);
-        assert_null(mcp_catalog_find(catalog, (mcp_catalog_kind_e) kind,
+        assert_null(mcp_catalog_find(catalog, (mcp_list_e) kind,
                                      mcp_str("a")).data);
     }
 
     assert_int_equal(mcp_catalog_completions(catalog), 0);
     assert_int_equal(mcp_catalog_instructions(catalog).len, 0);
 
-    assert_string_equal(page_of(catalog, MCP_CATALOG_TOOLS, "", 0),
+    assert_string_equal(page_of(catalog, MCP_LIST_TOOLS, "", 0),
                         "{\"tools\":[]}");
 
     mcp_catalog_free(catalog);
@@ -83,12 +83,12 @@ catalog_empty(void **state)
 
     catalog = catalog_create(&tm, "{\"tools\":[],\"completions\":false}");
 
-    assert_int_equal(mcp_catalog_has(catalog, MCP_CATALOG_TOOLS), 1);
-    assert_int_equal(mcp_catalog_has(catalog, MCP_CATALOG_PROMPTS), 0);
+    assert_int_equal(mcp_catalog_has(catalog, MCP_LIST_TOOLS), 1);
+    assert_int_equal(mcp_catalog_has(catalog, MCP_LIST_PROMPTS), 0);
     assert_int_equal(mcp_catalog_completions(catalog), 0);
-    assert_null(mcp_catalog_find(catalog, MCP_CATALOG_TOOLS,
+    assert_null(mcp_catalog_find(catalog, MCP_LIST_TOOLS,
                                  mcp_str("a")).data);
-    assert_string_equal(page_of(catalog, MCP_CATALOG_TOOLS, "", 10),
+    assert_string_equal(page_of(catalog, MCP_LIST_TOOLS, "", 10),
                         "{\"tools\":[]}");
 
     mcp_catalog_free(catalog);
@@ -129,49 +129,49 @@ catalog_of_all(void **state)
 
     /* in the file's order, on one line */
 
-    assert_string_equal(page_of(catalog, MCP_CATALOG_TOOLS, "", 0),
+    assert_string_equal(page_of(catalog, MCP_LIST_TOOLS, "", 0),
         "{\"tools\":[{\"name\": \"b.2\", " SCHEMA ", \"extra\": [1,2]},"
         "{\"name\": \"\\u0061-1\",   " SCHEMA "}]}");
-    assert_string_equal(page_of(catalog, MCP_CATALOG_PROMPTS, "", 5),
+    assert_string_equal(page_of(catalog, MCP_LIST_PROMPTS, "", 5),
         "{\"prompts\":[{\"name\":\"Greet me\","
         "\"arguments\":[{\"name\":\"who\",\"required\":true}]}]}");
-    assert_string_equal(page_of(catalog, MCP_CATALOG_RESOURCES, "", 2),
+    assert_string_equal(page_of(catalog, MCP_LIST_RESOURCES, "", 2),
         "{\"resources\":[{\"uri\":\"file:///x\",\"name\":\"same\"},"
         "{\"uri\":\"file:///y\",\"name\":\"same\",\"size\":3}]}");
-    assert_string_equal(page_of(catalog, MCP_CATALOG_TEMPLATES, "", 0),
+    assert_string_equal(page_of(catalog, MCP_LIST_TEMPLATES, "", 0),
         "{\"resourceTemplates\":["
         "{\"uriTemplate\":\"file:///x/{a}\",\"name\":\"first\"},"
         "{\"uriTemplate\":\"file:///{+a}\",\"name\":\"second\"}]}");
 
     /* by the decoded name */
 
-    assert_str_is(mcp_catalog_find(catalog, MCP_CATALOG_TOOLS,
+    assert_str_is(mcp_catalog_find(catalog, MCP_LIST_TOOLS,
                                    mcp_str("a-1")),
                   "{\"name\": \"\\u0061-1\",\r\n " SCHEMA "}");
-    assert_non_null(mcp_catalog_find(catalog, MCP_CATALOG_TOOLS,
+    assert_non_null(mcp_catalog_find(catalog, MCP_LIST_TOOLS,
                                      mcp_str("b.2")).data);
-    assert_null(mcp_catalog_find(catalog, MCP_CATALOG_TOOLS,
+    assert_null(mcp_catalog_find(catalog, MCP_LIST_TOOLS,
                                  mcp_str("b.")).data);
-    assert_null(mcp_catalog_find(catalog, MCP_CATALOG_TOOLS,
+    assert_null(mcp_catalog_find(catalog, MCP_LIST_TOOLS,
                                  mcp_str("")).data);
-    assert_null(mcp_catalog_find(catalog, MCP_CATALOG_TOOLS,
+    assert_null(mcp_catalog_find(catalog, MCP_LIST_TOOLS,
                                  mcp_str("Greet me")).data);
-    assert_non_null(mcp_catalog_find(catalog, MCP_CATALOG_PROMPTS,
+    assert_non_null(mcp_catalog_find(catalog, MCP_LIST_PROMPTS,
                                      mcp_str("Greet me")).data);
 
     /* resources by URI, not by name; templates in their order */
 
-    assert_non_null(mcp_catalog_find(catalog, MCP_CATALOG_RESOURCES,
+    assert_non_null(mcp_catalog_find(catalog, MCP_LIST_RESOURCES,
                                      mcp_str("file:///y")).data);
-    assert_null(mcp_catalog_find(catalog, MCP_CATALOG_RESOURCES,
+    assert_null(mcp_catalog_find(catalog, MCP_LIST_RESOURCES,
                                  mcp_str("same")).data);
-    assert_str_is(mcp_catalog_find(catalog, MCP_CATALOG_TEMPLATES,
+    assert_str_is(mcp_catalog_find(catalog, MCP_LIST_TEMPLATES,
                                    mcp_str("file:///x/1")),
                   "{\"uriTemplate\":\"file:///x/{a}\",\"name\":\"first\"}");
-    assert_str_is(mcp_catalog_find(catalog, MCP_CATALOG_TEMPLATES,
+    assert_str_is(mcp_catalog_find(catalog, MCP_LIST_TEMPLATES,
                                    mcp_str("file:///x/1/2")),
                   "{\"uriTemplate\":\"file:///{+a}\",\"name\":\"second\"}");
-    assert_null(mcp_catalog_find(catalog, MCP_CATALOG_TEMPLATES,
+    assert_null(mcp_catalog_find(catalog, MCP_LIST_TEMPLATES,
                                  mcp_str("http://x")).data);
 
     mcp_catalog_free(catalog);
@@ -198,10 +198,10 @@ catalog_owns_its_text(void **state)
     memset(text, 'x', strlen(text));
     free(text);
 
-    assert_str_is(mcp_catalog_find(catalog, MCP_CATALOG_PROMPTS,
+    assert_str_is(mcp_catalog_find(catalog, MCP_LIST_PROMPTS,
                                    mcp_str("a")), "{\"name\":\"a\"}");
     assert_str_is(mcp_catalog_instructions(catalog), "\"i\"");
-    assert_string_equal(page_of(catalog, MCP_CATALOG_PROMPTS, "", 0),
+    assert_string_equal(page_of(catalog, MCP_LIST_PROMPTS, "", 0),
                         "{\"prompts\":[{\"name\":\"a\"}]}");
 
     mcp_catalog_free(catalog);
@@ -245,9 +245,9 @@ private_keys_are_removed(void **state)
 
         catalog = catalog_create(&tm, text);
 
-        assert_string_equal(page_of(catalog, MCP_CATALOG_PROMPTS, "", 0),
+        assert_string_equal(page_of(catalog, MCP_LIST_PROMPTS, "", 0),
                             expected);
-        assert_str_is(mcp_catalog_find(catalog, MCP_CATALOG_PROMPTS,
+        assert_str_is(mcp_catalog_find(catalog, MCP_LIST_PROMPTS,
                                        mcp_str("n")), cases[i].item);
 
         mcp_catalog_free(catalog);
@@ -476,7 +476,7 @@ pages_follow(void **state)
         pages = 0;
 
         do {
-            text = page_of(catalog, MCP_CATALOG_PROMPTS, cursor, page);
+            text = page_of(catalog, MCP_LIST_PROMPTS, cursor, page);
             pages++;
 
             for (p = strstr(text, "\"name\":\""); p;
@@ -496,8 +496,8 @@ pages_follow(void **state)
 
     /* the size of a page may change while a client reads on */
 
-    next_cursor(page_of(catalog, MCP_CATALOG_PROMPTS, "", 2), cursor);
-    assert_string_equal(page_of(catalog, MCP_CATALOG_PROMPTS, cursor, 0),
+    next_cursor(page_of(catalog, MCP_LIST_PROMPTS, "", 2), cursor);
+    assert_string_equal(page_of(catalog, MCP_LIST_PROMPTS, cursor, 0),
         "{\"prompts\":[{\"name\":\"c\"},{\"name\":\"d\"},{\"name\":\"e\"}]}");
 
     mcp_catalog_free(catalog);
@@ -506,7 +506,7 @@ pages_follow(void **state)
 
 
 static int
-list(const mcp_catalog_t *catalog, mcp_catalog_kind_e kind,
+list(const mcp_catalog_t *catalog, mcp_list_e kind,
     const char *cursor, size_t max)
 {
     int         rc;
@@ -546,17 +546,17 @@ cursors_of_others(void **state)
     other = catalog_create(&tm2, "{\"prompts\":[{\"name\":\"a\"},"
                                  "{\"name\":\"b\"},{\"name\":\"d\"}]}");
 
-    next_cursor(page_of(catalog, MCP_CATALOG_PROMPTS, "", 2), cursor);
+    next_cursor(page_of(catalog, MCP_LIST_PROMPTS, "", 2), cursor);
     assert_int_equal(strlen(cursor), 16);
 
-    assert_int_equal(list(catalog, MCP_CATALOG_PROMPTS, cursor, 1000), MCP_OK);
-    assert_int_equal(list(catalog, MCP_CATALOG_TOOLS, cursor, 1000),
+    assert_int_equal(list(catalog, MCP_LIST_PROMPTS, cursor, 1000), MCP_OK);
+    assert_int_equal(list(catalog, MCP_LIST_TOOLS, cursor, 1000),
                      MCP_ERR_NOT_FOUND);
-    assert_int_equal(list(other, MCP_CATALOG_PROMPTS, cursor, 1000),
+    assert_int_equal(list(other, MCP_LIST_PROMPTS, cursor, 1000),
                      MCP_ERR_NOT_FOUND);
 
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        assert_int_equal(list(catalog, MCP_CATALOG_PROMPTS, bad[i], 1000),
+        assert_int_equal(list(catalog, MCP_LIST_PROMPTS, bad[i], 1000),
                          MCP_ERR_NOT_FOUND);
     }
 
@@ -566,7 +566,7 @@ cursors_of_others(void **state)
         strcpy(changed, cursor);
         changed[i] = changed[i] == 'B' ? 'C' : 'B';
 
-        assert_int_equal(list(catalog, MCP_CATALOG_PROMPTS, changed, 1000),
+        assert_int_equal(list(catalog, MCP_LIST_PROMPTS, changed, 1000),
                          MCP_ERR_NOT_FOUND);
     }
 
@@ -574,13 +574,13 @@ cursors_of_others(void **state)
 
     strcpy(changed, cursor);
     changed[5] = 'Q';
-    assert_int_equal(list(catalog, MCP_CATALOG_PROMPTS, changed, 1000),
+    assert_int_equal(list(catalog, MCP_LIST_PROMPTS, changed, 1000),
                      MCP_OK);
     changed[5] = 'A';
-    assert_int_equal(list(catalog, MCP_CATALOG_PROMPTS, changed, 1000),
+    assert_int_equal(list(catalog, MCP_LIST_PROMPTS, changed, 1000),
                      MCP_ERR_NOT_FOUND);
     changed[5] = 'w';
-    assert_int_equal(list(catalog, MCP_CATALOG_PROMPTS, changed, 1000),
+    assert_int_equal(list(catalog, MCP_LIST_PROMPTS, changed, 1000),
                      MCP_ERR_NOT_FOUND);
 
     mcp_catalog_free(catalog);
@@ -604,13 +604,13 @@ lists_do_not_fit(void **state)
     catalog = catalog_create(&tm, "{\"prompts\":[{\"name\":\"a\"},"
                                   "{\"name\":\"b\"},{\"name\":\"c\"}]}");
 
-    for (max = 0; list(catalog, MCP_CATALOG_PROMPTS, "", max) != MCP_OK; max++)
+    for (max = 0; list(catalog, MCP_LIST_PROMPTS, "", max) != MCP_OK; max++)
     {
-        assert_int_equal(list(catalog, MCP_CATALOG_PROMPTS, "", max),
+        assert_int_equal(list(catalog, MCP_LIST_PROMPTS, "", max),
                          MCP_ERR_LIMIT);
     }
 
-    assert_int_equal(max, strlen(page_of(catalog, MCP_CATALOG_PROMPTS, "",
+    assert_int_equal(max, strlen(page_of(catalog, MCP_LIST_PROMPTS, "",
                                          2)));
 
     for (n = 1; n < 100; n++) {
@@ -618,7 +618,7 @@ lists_do_not_fit(void **state)
         tm2.fail_at = n;
         mcp_buf_init(&buf, &tm2.mem, 1000);
 
-        if (mcp_catalog_list(catalog, MCP_CATALOG_PROMPTS, mcp_null_str, 0,
+        if (mcp_catalog_list(catalog, MCP_LIST_PROMPTS, mcp_null_str, 0,
                              &buf) == MCP_OK)
         {
             mcp_buf_free(&buf);
@@ -669,15 +669,15 @@ catalog_of_many(void **state)
 
     for (i = 0; i < MANY; i++) {
         snprintf(name, sizeof(name), "tool_%zu", i);
-        assert_non_null(mcp_catalog_find(catalog, MCP_CATALOG_TOOLS,
+        assert_non_null(mcp_catalog_find(catalog, MCP_LIST_TOOLS,
                                          test_str(name)).data);
         name[0] = 'T';
-        assert_null(mcp_catalog_find(catalog, MCP_CATALOG_TOOLS,
+        assert_null(mcp_catalog_find(catalog, MCP_LIST_TOOLS,
                                      test_str(name)).data);
     }
 
     mcp_buf_init(&buf, &tm.mem, size);
-    assert_int_equal(mcp_catalog_list(catalog, MCP_CATALOG_TOOLS,
+    assert_int_equal(mcp_catalog_list(catalog, MCP_LIST_TOOLS,
                                       mcp_null_str, 0, &buf), MCP_OK);
     assert_memory_equal(buf.data + buf.len - 4, "}}]}", 4);
     mcp_buf_free(&buf);

@@ -122,9 +122,9 @@ test_offers(void **state)
           "\"logging\":{}}", { 0, 0, 0, 1 }, 0 }
     };
 
-    static const mcp_catalog_kind_e  kinds[] = {
-        MCP_CATALOG_TOOLS, MCP_CATALOG_PROMPTS, MCP_CATALOG_RESOURCES,
-        MCP_CATALOG_TEMPLATES
+    static const mcp_list_e  kinds[] = {
+        MCP_LIST_TOOLS, MCP_LIST_PROMPTS, MCP_LIST_RESOURCES,
+        MCP_LIST_TEMPLATES
     };
 
     size_t  k;

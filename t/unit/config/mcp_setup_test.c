@@ -292,8 +292,8 @@ catalog(void **state)
             MCP_SETUP_DUPLICATE);
 
     endpoint(s);
-    assert_int_equal(mcp_catalog_has(e.catalog, MCP_CATALOG_TOOLS), 1);
-    assert_int_equal(mcp_catalog_has(e.catalog, MCP_CATALOG_PROMPTS), 0);
+    assert_int_equal(mcp_catalog_has(e.catalog, MCP_LIST_TOOLS), 1);
+    assert_int_equal(mcp_catalog_has(e.catalog, MCP_LIST_PROMPTS), 0);
 
     assert_int_equal(mcp_setup_lacks_backend(s), 1);
     taken(mcp_setup_route(s, mcp_str("x"), mcp_str("@x"), error));
