@@ -178,10 +178,17 @@ build/fuzz/%.o: t/fuzz/%.c Makefile
 		-fsanitize=fuzzer-no-link,address,undefined \
 		-MMD -MP -c -o $@ $<
 
-build/fuzz/%_fuzz: build/fuzz/%_fuzz.o $(CORE_SRC:shared/%.c=build/fuzz/core/%.o)
+build/fuzz/aid/%.o: t/unit/%.c Makefile
+	@mkdir -p $(@D)
+	@$(FUZZ_CC) $(FUZZ_FLAGS) -It/unit \
+		-fsanitize=fuzzer-no-link,address,undefined \
+		-MMD -MP -c -o $@ $<
+
+build/fuzz/%_fuzz: build/fuzz/%_fuzz.o $(UNIT_AID:t/unit/%.c=build/fuzz/aid/%.o) \
+		$(CORE_SRC:shared/%.c=build/fuzz/core/%.o)
 	@$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined \
 		-o $@ $^ -lcmocka $(CORE_LIBS)
 
 
--include $(wildcard build/unit/*/*.d build/unit/core/*/*.d \
-	build/fuzz/*.d build/fuzz/core/*/*.d)
+-include $(wildcard build/unit/*.d build/unit/*/*.d build/unit/core/*/*.d \
+	build/fuzz/*.d build/fuzz/aid/*.d build/fuzz/core/*/*.d)
