@@ -13,7 +13,6 @@
  *   mcp_store_party.c     who has how much, and who goes for others
  *   mcp_store_entry.c     small entries: values, groups, subscriptions
  *   mcp_store_repair.c    what is derived, built anew
- *   mcp_store_verify.c    every invariant, for tests
  *
  * docs/internals/store.md tells how it fits together.
  *
@@ -802,12 +801,6 @@ size_t mcp_store_values_expire(mcp_store_op_t *op, uint32_t index,
 /* --- mcp_store_repair.c --- */
 
 void mcp_store_repair(mcp_store_op_t *op);
-
-
-/* --- mcp_store_verify.c --- */
-
-/* For tests: checks every invariant; MCP_OK, or MCP_ERR_INTERNAL and *why. */
-int mcp_store_verify(mcp_store_t *store, const char **why);
 
 
 #endif /* MCP_STORE_LAYOUT_H_INCLUDED */

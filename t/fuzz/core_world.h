@@ -21,7 +21,7 @@
 
 #include "core_driver.h"
 
-#include "store/mcp_store_layout.h"
+#include "store_verify.h"
 
 
 #define PERSONS   12

@@ -335,7 +335,7 @@ verify(void)
     for (i = 0; i < DRIVER_NODES && !is_up(i); i++) { /* void */ }
 
     if (i < DRIVER_NODES
-        && mcp_store_verify(&d.process[i].store, &why) != MCP_OK)
+        && store_verify(&d.process[i].store, &why) != MCP_OK)
     {
         fprintf(stderr, "step %u: store: %s\n", step, why);
         abort();

@@ -13,7 +13,7 @@
 #include "test_env.h"
 
 #include "mcp_lock.h"
-#include "store/mcp_store_layout.h"
+#include "store_verify.h"
 
 
 #define STORE_PROCESSES  4
@@ -123,7 +123,7 @@ store_sound(store_driver_t *d)
 {
     const char  *why;
 
-    if (mcp_store_verify(&d->store[0], &why) != MCP_OK) {
+    if (store_verify(&d->store[0], &why) != MCP_OK) {
         fail_msg("store: %s", why);
     }
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Verification, for tests: every invariant of the region, looked at under the
- * lock.  Borrows the type bytes of chunks that are no roots for its marks.
+ * Checks every invariant of a store's region, under the lock.  The type bytes
+ * of chunks that are no roots serve as marks meanwhile.
  */
 
 
-#include "store/mcp_store_layout.h"
+#include "store_verify.h"
 
 
 typedef struct {
@@ -26,12 +26,12 @@ typedef struct {
     uint32_t           dirty;          /* links that say so */
     uint32_t           roots;
     uint32_t           data;
-} mcp_store_verify_t;
+} store_verify_t;
 
 
 /* Remembers the first thing found. */
 static void
-mcp_store_expect(mcp_store_verify_t *v, int ok, const char *why)
+store_expect(store_verify_t *v, int ok, const char *why)
 {
     if (!ok && v->why == NULL) {
         v->why = why;
@@ -41,7 +41,7 @@ mcp_store_expect(mcp_store_verify_t *v, int ok, const char *why)
 
 /* Length of a list whose links are sound, or -1. */
 static int64_t
-mcp_store_verify_list(mcp_store_verify_t *v, const mcp_store_list_t *list)
+store_verify_list(store_verify_t *v, const mcp_store_list_t *list)
 {
     int64_t            n;
     uint32_t           ref, prev;
@@ -73,7 +73,7 @@ mcp_store_verify_list(mcp_store_verify_t *v, const mcp_store_list_t *list)
 
 
 static void
-mcp_store_verify_chain(mcp_store_verify_t *v, uint32_t first, uint32_t count)
+store_verify_chain(store_verify_t *v, uint32_t first, uint32_t count)
 {
     uint32_t        n;
     unsigned char  *types;
@@ -84,7 +84,7 @@ mcp_store_verify_chain(mcp_store_verify_t *v, uint32_t first, uint32_t count)
         if (!mcp_store_index_ok(v->head, first)
             || types[first] != MCP_CHUNK_NONE)
         {
-            mcp_store_expect(v, 0, "a chunk has two uses");
+            store_expect(v, 0, "a chunk has two uses");
             return;
         }
 
@@ -93,70 +93,70 @@ mcp_store_verify_chain(mcp_store_verify_t *v, uint32_t first, uint32_t count)
         first = mcp_store_chunk(v->head, first)->next;
     }
 
-    mcp_store_expect(v, n == count, "a chain's length");
+    store_expect(v, n == count, "a chain's length");
 }
 
 
 static void
-mcp_store_verify_log(mcp_store_verify_t *v, const mcp_store_log_t *log)
+store_verify_log(store_verify_t *v, const mcp_store_log_t *log)
 {
     mcp_store_log_t     out;
     mcp_store_record_t  rec;
 
     if (log->head == 0) {
-        mcp_store_expect(v, log->first == log->last + 1 && log->chunks == 0
-                            && log->bytes == 0, "an empty log");
+        store_expect(v, log->first == log->last + 1 && log->chunks == 0
+                        && log->bytes == 0, "an empty log");
         return;
     }
 
     if (!mcp_store_log_scan(v->head, log, 0, &out, &rec)) {
-        mcp_store_expect(v, 0, "a log is broken");
+        store_expect(v, 0, "a log is broken");
         return;
     }
 
     v->data += out.chunks;
 
-    mcp_store_expect(v, out.head == log->head, "a log's head");
-    mcp_store_expect(v, out.tail == log->tail, "a log's tail");
-    mcp_store_expect(v, out.offset == log->offset, "a log's offset");
-    mcp_store_expect(v, out.chunks == log->chunks, "a log's chunks");
-    mcp_store_expect(v, out.bytes == log->bytes, "a log's bytes");
-    mcp_store_expect(v, out.total == log->total, "a log's total");
-    mcp_store_expect(v, mcp_store_chunk(v->head, log->tail)->next == 0,
-                     "a log's end");
+    store_expect(v, out.head == log->head, "a log's head");
+    store_expect(v, out.tail == log->tail, "a log's tail");
+    store_expect(v, out.offset == log->offset, "a log's offset");
+    store_expect(v, out.chunks == log->chunks, "a log's chunks");
+    store_expect(v, out.bytes == log->bytes, "a log's bytes");
+    store_expect(v, out.total == log->total, "a log's total");
+    store_expect(v, mcp_store_chunk(v->head, log->tail)->next == 0,
+                 "a log's end");
 }
 
 
 /* Whether a link is in its slot's list is seen from the other side: here it
  * only must be in one that may be. */
 static void
-mcp_store_verify_side(mcp_store_verify_t *v, const mcp_store_stream_t *st,
+store_verify_side(store_verify_t *v, const mcp_store_stream_t *st,
     unsigned role, uint32_t slot)
 {
     if (!mcp_store_linked(&st->link[role])) {
-        mcp_store_expect(v, slot != MCP_STORE_ORPHAN, "an orphan is lost");
+        store_expect(v, slot != MCP_STORE_ORPHAN, "an orphan is lost");
         return;
     }
 
     v->dirty++;
 
-    mcp_store_expect(v, slot == MCP_STORE_ORPHAN
-                        || (slot < MCP_STORE_SLOTS
-                            && v->head->slots[slot].pid != 0),
-                     "something waits for nobody");
+    store_expect(v, slot == MCP_STORE_ORPHAN
+                    || (slot < MCP_STORE_SLOTS
+                        && v->head->slots[slot].pid != 0),
+                 "something waits for nobody");
 }
 
 
 static void
-mcp_store_verify_group(mcp_store_verify_t *v, const mcp_store_stream_t *st,
+store_verify_group(store_verify_t *v, const mcp_store_stream_t *st,
     unsigned kind, uint32_t ref, const unsigned char key[MCP_DIGEST_LEN])
 {
     mcp_store_entry_t  *group;
 
     group = mcp_store_entry_find(v->head, kind, 0, key, 0);
 
-    mcp_store_expect(v, group && mcp_store_ref(v->head, group) == ref,
-                     "a stream's group");
+    store_expect(v, group && mcp_store_ref(v->head, group) == ref,
+                 "a stream's group");
     v->members++;
 
     (void) st;
@@ -164,57 +164,57 @@ mcp_store_verify_group(mcp_store_verify_t *v, const mcp_store_stream_t *st,
 
 
 static void
-mcp_store_verify_stream(mcp_store_verify_t *v, mcp_store_stream_t *st,
+store_verify_stream(store_verify_t *v, mcp_store_stream_t *st,
     uint32_t index)
 {
     int  lingering;
 
-    mcp_store_expect(v, st->self == index, "a stream's index");
+    store_expect(v, st->self == index, "a stream's index");
 
     v->streams++;
     v->listeners += st->kind == MCP_STREAM_LISTEN;
 
-    mcp_store_expect(v, mcp_store_stream_find(v->op, st->id) == st,
-                     "a stream is not found");
-    mcp_store_verify_chain(v, st->text, st->text_chunks);
-    mcp_store_verify_log(v, &st->events);
-    mcp_store_verify_log(v, &st->inbox);
+    store_expect(v, mcp_store_stream_find(v->op, st->id) == st,
+                 "a stream is not found");
+    store_verify_chain(v, st->text, st->text_chunks);
+    store_verify_log(v, &st->events);
+    store_verify_log(v, &st->inbox);
 
-    mcp_store_expect(v, st->applied_seq == st->events.last, "applied");
-    mcp_store_expect(v, st->sent_seq <= st->events.last, "sent");
-    mcp_store_expect(v, st->confirmed_seq <= st->events.last, "confirmed");
-    mcp_store_expect(v, st->sent_bytes
-                        == mcp_store_log_bytes(v->op->head, &st->events,
-                                               st->events.first,
-                                               st->sent_seq), "bytes sent");
-    mcp_store_expect(v, !mcp_store_final(st)
-                        || (st->owner_slot == MCP_STORE_NO_SLOT
-                            && st->inbox.head == 0 && st->cancelled == 0),
-                     "a stream is over");
+    store_expect(v, st->applied_seq == st->events.last, "applied");
+    store_expect(v, st->sent_seq <= st->events.last, "sent");
+    store_expect(v, st->confirmed_seq <= st->events.last, "confirmed");
+    store_expect(v, st->sent_bytes
+                    == mcp_store_log_bytes(v->op->head, &st->events,
+                                           st->events.first,
+                                           st->sent_seq), "bytes sent");
+    store_expect(v, !mcp_store_final(st)
+                    || (st->owner_slot == MCP_STORE_NO_SLOT
+                        && st->inbox.head == 0 && st->cancelled == 0),
+                 "a stream is over");
 
-    mcp_store_verify_side(v, st, MCP_LINK_OWNER, st->owner_slot);
-    mcp_store_verify_side(v, st, MCP_LINK_CONSUMER, st->consumer_slot);
+    store_verify_side(v, st, MCP_LINK_OWNER, st->owner_slot);
+    store_verify_side(v, st, MCP_LINK_CONSUMER, st->consumer_slot);
 
-    mcp_store_verify_group(v, st, MCP_ENTRY_SESSION, st->session_group,
-                           st->session);
-    mcp_store_verify_group(v, st, MCP_ENTRY_PARTY, st->party_group,
-                           st->party);
+    store_verify_group(v, st, MCP_ENTRY_SESSION, st->session_group,
+                       st->session);
+    store_verify_group(v, st, MCP_ENTRY_PARTY, st->party_group,
+                       st->party);
 
     lingering = mcp_store_linked(&st->link[MCP_LINK_LINGER]);
     v->hungry += (uint32_t) mcp_store_linked(&st->link[MCP_LINK_HUNGRY]);
 
-    mcp_store_expect(v, lingering == mcp_store_stream_settled(st),
-                     "lingering");
-    mcp_store_expect(v, mcp_store_linked(&st->link[MCP_LINK_IDLE])
-                        == mcp_store_stream_idle(st), "idle");
-    mcp_store_expect(v, mcp_store_verify_list(v, &st->subs) == st->n_subs,
-                     "a stream's subscriptions");
+    store_expect(v, lingering == mcp_store_stream_settled(st),
+                 "lingering");
+    store_expect(v, mcp_store_linked(&st->link[MCP_LINK_IDLE])
+                    == mcp_store_stream_idle(st), "idle");
+    store_expect(v, store_verify_list(v, &st->subs) == st->n_subs,
+                 "a stream's subscriptions");
 }
 
 
 /* One of a session's two lists, of n streams. */
 static void
-mcp_store_verify_session(mcp_store_verify_t *v, const mcp_store_entry_t *e,
+store_verify_session(store_verify_t *v, const mcp_store_entry_t *e,
     const mcp_store_list_t *list, int lingering, int64_t n)
 {
     uint32_t             ref, before;
@@ -222,8 +222,8 @@ mcp_store_verify_session(mcp_store_verify_t *v, const mcp_store_entry_t *e,
 
     before = v->head->ordinal + 1;
 
-    mcp_store_expect(v, mcp_store_verify_list(v, list) == n,
-                     "a session's list");
+    store_expect(v, store_verify_list(v, list) == n,
+                 "a session's list");
 
     for (ref = list->first; ref && ref != MCP_STORE_END;
          ref = st->link[MCP_LINK_SESSION].next)
@@ -231,12 +231,12 @@ mcp_store_verify_session(mcp_store_verify_t *v, const mcp_store_entry_t *e,
         st = mcp_store_container(v->head, ref, mcp_store_stream_t,
                                  link[MCP_LINK_SESSION]);
 
-        mcp_store_expect(v, mcp_store_linked(&st->link[MCP_LINK_LINGER])
-                            == lingering, "a session's other list");
-        mcp_store_expect(v, memcmp(st->session, e->key, MCP_DIGEST_LEN) == 0,
-                         "a session's stream");
-        mcp_store_expect(v, mcp_store_older(st->joined, before),
-                         "a session's order");
+        store_expect(v, mcp_store_linked(&st->link[MCP_LINK_LINGER])
+                        == lingering, "a session's other list");
+        store_expect(v, memcmp(st->session, e->key, MCP_DIGEST_LEN) == 0,
+                     "a session's stream");
+        store_expect(v, mcp_store_older(st->joined, before),
+                     "a session's order");
         before = st->joined;
     }
 }
@@ -245,7 +245,7 @@ mcp_store_verify_session(mcp_store_verify_t *v, const mcp_store_entry_t *e,
 /* What is counted of a party, by looking at everything that there is; next: its
  * streams. */
 static void
-mcp_store_verify_members(mcp_store_verify_t *v, uint32_t ref,
+store_verify_members(store_verify_t *v, uint32_t ref,
     mcp_store_entry_t *sum)
 {
     uint32_t              i, size;
@@ -300,7 +300,7 @@ mcp_store_verify_members(mcp_store_verify_t *v, uint32_t ref,
 
 /* The first one of a party's list is in the party's rank. */
 static void
-mcp_store_verify_rank(mcp_store_verify_t *v, const mcp_store_entry_t *e,
+store_verify_rank(store_verify_t *v, const mcp_store_entry_t *e,
     unsigned k)
 {
     uint32_t             ref, first;
@@ -321,14 +321,14 @@ mcp_store_verify_rank(mcp_store_verify_t *v, const mcp_store_entry_t *e,
         ref = ((mcp_store_link_t *) mcp_store_at(v->head, ref))->next;
     }
 
-    mcp_store_expect(v, ref == first, "a party's rank");
+    store_expect(v, ref == first, "a party's rank");
     v->ranked++;
 }
 
 
 /* Who is in a party's ring: n pushed values. */
 static void
-mcp_store_verify_ring(mcp_store_verify_t *v, const mcp_store_entry_t *party,
+store_verify_ring(store_verify_t *v, const mcp_store_entry_t *party,
     uint32_t n)
 {
     uint32_t            ref, before;
@@ -341,52 +341,52 @@ mcp_store_verify_ring(mcp_store_verify_t *v, const mcp_store_entry_t *party,
         e = mcp_store_container(v->head, ref, mcp_store_entry_t,
                                 u.value.ring);
 
-        mcp_store_expect(v, e->pushed && e->u.value.ring.prev == before,
-                         "a pushed value");
+        store_expect(v, e->pushed && e->u.value.ring.prev == before,
+                     "a pushed value");
         before = ref;
     }
 
-    mcp_store_expect(v, n == 0 && ref == party->u.party.pushed,
-                     "a party's pushed values");
+    store_expect(v, n == 0 && ref == party->u.party.pushed,
+                 "a party's pushed values");
 }
 
 
 static void
-mcp_store_verify_party(mcp_store_verify_t *v, const mcp_store_entry_t *e)
+store_verify_party(store_verify_t *v, const mcp_store_entry_t *e)
 {
     unsigned           k;
     mcp_store_entry_t  sum;
 
-    mcp_store_verify_members(v, mcp_store_ref(v->head, e), &sum);
+    store_verify_members(v, mcp_store_ref(v->head, e), &sum);
 
     v->members -= sum.next;
     v->calls += sum.u.party.streams;
     v->evictable += sum.u.party.chunks - sum.u.party.held;
 
-    mcp_store_expect(v, sum.u.party.chunks || sum.u.party.values,
-                     "a party without anything");
-    mcp_store_expect(v, sum.u.party.streams == e->u.party.streams,
-                     "a party's streams");
-    mcp_store_expect(v, sum.u.party.listeners == e->u.party.listeners,
-                     "a party's listeners");
-    mcp_store_expect(v, sum.u.party.values == e->u.party.values,
-                     "a party's values");
-    mcp_store_verify_ring(v, e, sum.u.party.pushed);
-    mcp_store_expect(v, sum.u.party.chunks == e->u.party.chunks,
-                     "a party's chunks");
-    mcp_store_expect(v, sum.u.party.held == e->u.party.held,
-                     "what a party holds");
+    store_expect(v, sum.u.party.chunks || sum.u.party.values,
+                 "a party without anything");
+    store_expect(v, sum.u.party.streams == e->u.party.streams,
+                 "a party's streams");
+    store_expect(v, sum.u.party.listeners == e->u.party.listeners,
+                 "a party's listeners");
+    store_expect(v, sum.u.party.values == e->u.party.values,
+                 "a party's values");
+    store_verify_ring(v, e, sum.u.party.pushed);
+    store_expect(v, sum.u.party.chunks == e->u.party.chunks,
+                 "a party's chunks");
+    store_expect(v, sum.u.party.held == e->u.party.held,
+                 "what a party holds");
 
     for (k = 0; k < MCP_EVICT_MAX; k++) {
-        mcp_store_expect(v, mcp_store_verify_list(v, &e->u.party.list[k])
-                            == sum.u.party.list[k].first, "a party's list");
-        mcp_store_verify_rank(v, e, k);
+        store_expect(v, store_verify_list(v, &e->u.party.list[k])
+                        == sum.u.party.list[k].first, "a party's list");
+        store_verify_rank(v, e, k);
     }
 }
 
 
 static void
-mcp_store_verify_topic(mcp_store_verify_t *v, const mcp_store_entry_t *e)
+store_verify_topic(store_verify_t *v, const mcp_store_entry_t *e)
 {
     uint32_t            ref, before;
     mcp_store_entry_t  *sub;
@@ -399,44 +399,44 @@ mcp_store_verify_topic(mcp_store_verify_t *v, const mcp_store_entry_t *e)
         sub = mcp_store_container(v->head, ref, mcp_store_entry_t,
                                   u.sub.topic);
 
-        mcp_store_expect(v, sub->kind == MCP_ENTRY_SUB
-                            && memcmp(sub->key, e->key, MCP_DIGEST_LEN) == 0,
-                         "a topic's subscription");
-        mcp_store_expect(v, mcp_store_older(sub->u.sub.ordinal, before),
-                         "a topic's order");
+        store_expect(v, sub->kind == MCP_ENTRY_SUB
+                        && memcmp(sub->key, e->key, MCP_DIGEST_LEN) == 0,
+                     "a topic's subscription");
+        store_expect(v, mcp_store_older(sub->u.sub.ordinal, before),
+                     "a topic's order");
         before = sub->u.sub.ordinal;
     }
 }
 
 
 static void
-mcp_store_verify_entry(mcp_store_verify_t *v, mcp_store_entry_t *e)
+store_verify_entry(store_verify_t *v, mcp_store_entry_t *e)
 {
     int64_t   active;
     uint32_t  stream;
 
     stream = e->kind == MCP_ENTRY_SUB ? e->u.sub.stream : 0;
 
-    mcp_store_expect(v, mcp_store_entry_find(v->head, e->kind, e->purpose,
-                                             e->key, stream) == e,
-                     "an entry is not found");
+    store_expect(v, mcp_store_entry_find(v->head, e->kind, e->purpose,
+                                         e->key, stream) == e,
+                 "an entry is not found");
 
     switch (e->kind) {
 
     case MCP_ENTRY_VALUE:
         v->values++;
-        mcp_store_expect(v, (e->u.value.group == 0)
-                            == mcp_store_party_is_nobody(e->u.value.party),
-                         "a value's party");
+        store_expect(v, (e->u.value.group == 0)
+                        == mcp_store_party_is_nobody(e->u.value.party),
+                     "a value's party");
         return;
 
     case MCP_ENTRY_SUB:
         v->subs++;
-        mcp_store_expect(v, mcp_store_linked(&e->u.sub.topic)
-                            && mcp_store_linked(&e->u.sub.peer),
-                         "a subscription is in no list");
-        mcp_store_expect(v, mcp_store_stream(v->head, stream)->live
-                            == MCP_STREAM_LIVE, "a subscription's stream");
+        store_expect(v, mcp_store_linked(&e->u.sub.topic)
+                        && mcp_store_linked(&e->u.sub.peer),
+                     "a subscription is in no list");
+        store_expect(v, mcp_store_stream(v->head, stream)->live
+                        == MCP_STREAM_LIVE, "a subscription's stream");
         return;
 
     default:
@@ -446,57 +446,57 @@ mcp_store_verify_entry(mcp_store_verify_t *v, mcp_store_entry_t *e)
     v->groups++;
 
     if (e->kind == MCP_ENTRY_PARTY) {
-        mcp_store_verify_party(v, e);
+        store_verify_party(v, e);
         return;
     }
 
-    mcp_store_expect(v, e->u.group.count > 0, "an empty group");
+    store_expect(v, e->u.group.count > 0, "an empty group");
 
     switch (e->kind) {
 
     case MCP_ENTRY_SESSION:
         v->members -= e->u.group.count;
         active = e->u.group.active;
-        mcp_store_verify_session(v, e, &e->u.group.list, 0, active);
-        mcp_store_verify_session(v, e, &e->u.group.sent, 1,
-                                 e->u.group.count - active);
+        store_verify_session(v, e, &e->u.group.list, 0, active);
+        store_verify_session(v, e, &e->u.group.sent, 1,
+                             e->u.group.count - active);
         return;
 
     default:
-        mcp_store_expect(v, mcp_store_verify_list(v, &e->u.group.list)
-                            == e->u.group.count, "a topic's list");
-        mcp_store_verify_topic(v, e);
+        store_expect(v, store_verify_list(v, &e->u.group.list)
+                        == e->u.group.count, "a topic's list");
+        store_verify_topic(v, e);
     }
 }
 
 
 static void
-mcp_store_verify_entries(mcp_store_verify_t *v, uint32_t index)
+store_verify_entries(store_verify_t *v, uint32_t index)
 {
     unsigned              k;
     mcp_store_entries_t  *entries;
 
     entries = (mcp_store_entries_t *) mcp_store_chunk(v->head, index);
 
-    mcp_store_expect(v, entries->used != 0, "an empty chunk of entries");
-    mcp_store_expect(v, mcp_store_linked(&entries->partial)
-                        == (entries->used != (1u << MCP_STORE_ENTRIES) - 1),
-                     "a chunk of entries in the wrong list");
+    store_expect(v, entries->used != 0, "an empty chunk of entries");
+    store_expect(v, mcp_store_linked(&entries->partial)
+                    == (entries->used != (1u << MCP_STORE_ENTRIES) - 1),
+                 "a chunk of entries in the wrong list");
 
     for (k = 0; k < MCP_STORE_ENTRIES; k++) {
-        mcp_store_expect(v, !(entries->used & (1u << k))
-                            == (entries->entry[k].kind == MCP_ENTRY_FREE),
-                         "an entry's bit");
+        store_expect(v, !(entries->used & (1u << k))
+                        == (entries->entry[k].kind == MCP_ENTRY_FREE),
+                     "an entry's bit");
 
         if (entries->used & (1u << k)) {
-            mcp_store_verify_entry(v, &entries->entry[k]);
+            store_verify_entry(v, &entries->entry[k]);
         }
     }
 }
 
 
 static void
-mcp_store_verify_roots(mcp_store_verify_t *v)
+store_verify_roots(store_verify_t *v)
 {
     uint32_t             i;
     mcp_store_stream_t  *st;
@@ -509,16 +509,16 @@ mcp_store_verify_roots(mcp_store_verify_t *v)
             st = mcp_store_stream(v->head, i);
 
             if (st->live == MCP_STREAM_LIVE) {
-                mcp_store_verify_stream(v, st, i);
+                store_verify_stream(v, st, i);
                 break;
             }
 
-            mcp_store_expect(v, st->live == MCP_STREAM_GHOST,
-                             "half a stream");
-            mcp_store_expect(v, mcp_store_linked(&st->link[MCP_LINK_OWNER])
-                                || mcp_store_linked(
-                                       &st->link[MCP_LINK_CONSUMER]),
-                             "a ghost for nobody");
+            store_expect(v, st->live == MCP_STREAM_GHOST,
+                         "half a stream");
+            store_expect(v, mcp_store_linked(&st->link[MCP_LINK_OWNER])
+                            || mcp_store_linked(
+                                   &st->link[MCP_LINK_CONSUMER]),
+                         "a ghost for nobody");
             v->dirty += (uint32_t)
                         (mcp_store_linked(&st->link[MCP_LINK_OWNER])
                          + mcp_store_linked(&st->link[MCP_LINK_CONSUMER]));
@@ -526,7 +526,7 @@ mcp_store_verify_roots(mcp_store_verify_t *v)
 
         case MCP_CHUNK_ENTRY:
             v->roots++;
-            mcp_store_verify_entries(v, i);
+            store_verify_entries(v, i);
             break;
 
         default:
@@ -537,42 +537,42 @@ mcp_store_verify_roots(mcp_store_verify_t *v)
 
 
 static void
-mcp_store_verify_slots(mcp_store_verify_t *v)
+store_verify_slots(store_verify_t *v)
 {
     int64_t            n, dirty;
     unsigned           i;
     uint32_t           first, chunks;
     mcp_store_slot_t  *slot;
 
-    dirty = mcp_store_verify_list(v, &v->head->orphans);
-    mcp_store_expect(v, dirty == atomic_load(&v->head->n_orphans), "orphans");
+    dirty = store_verify_list(v, &v->head->orphans);
+    store_expect(v, dirty == atomic_load(&v->head->n_orphans), "orphans");
 
     for (i = 0; i < MCP_STORE_SLOTS; i++) {
         slot = &v->head->slots[i];
-        n = mcp_store_verify_list(v, &slot->dirty);
+        n = store_verify_list(v, &slot->dirty);
 
-        mcp_store_expect(v, n >= 0, "a slot's list");
-        mcp_store_expect(v, n == 0 || atomic_load(&slot->pending),
-                         "a slot was not woken");
-        mcp_store_expect(v, n == 0 || slot->pid != 0, "a dead slot's list");
-        mcp_store_expect(v, slot->reserved == 0 || slot->pid != 0,
-                         "a dead slot's chains");
+        store_expect(v, n >= 0, "a slot's list");
+        store_expect(v, n == 0 || atomic_load(&slot->pending),
+                     "a slot was not woken");
+        store_expect(v, n == 0 || slot->pid != 0, "a dead slot's list");
+        store_expect(v, slot->reserved == 0 || slot->pid != 0,
+                     "a dead slot's chains");
         dirty += n;
 
         for (first = slot->reserved; first != 0 && v->why == NULL;
              first = mcp_store_chunk(v->head, first)->skip)
         {
             chunks = mcp_store_chunk(v->head, first)->count;
-            mcp_store_verify_chain(v, first, chunks);
+            store_verify_chain(v, first, chunks);
         }
     }
 
-    mcp_store_expect(v, dirty == v->dirty, "what waits");
+    store_expect(v, dirty == v->dirty, "what waits");
 }
 
 
 static void
-mcp_store_verify_free(mcp_store_verify_t *v)
+store_verify_free(store_verify_t *v)
 {
     uint32_t        i, n;
     unsigned char  *types;
@@ -581,7 +581,7 @@ mcp_store_verify_free(mcp_store_verify_t *v)
 
     for (n = 0, i = v->head->free; i && n <= v->head->chunks; n++) {
         if (!mcp_store_index_ok(v->head, i) || types[i] != MCP_CHUNK_NONE) {
-            mcp_store_expect(v, 0, "a free chunk is in use");
+            store_expect(v, 0, "a free chunk is in use");
             break;
         }
 
@@ -589,15 +589,15 @@ mcp_store_verify_free(mcp_store_verify_t *v)
         i = mcp_store_chunk(v->head, i)->next;
     }
 
-    mcp_store_expect(v, n == v->head->n_free, "number of free chunks");
-    mcp_store_expect(v, n + v->roots + v->data + 1 == v->head->fresh,
-                     "a chunk is lost");
+    store_expect(v, n == v->head->n_free, "number of free chunks");
+    store_expect(v, n + v->roots + v->data + 1 == v->head->fresh,
+                 "a chunk is lost");
 }
 
 
 /* Nothing else is in the ranks. */
 static void
-mcp_store_verify_ranks(mcp_store_verify_t *v)
+store_verify_ranks(store_verify_t *v)
 {
     int64_t   n;
     unsigned  i, k;
@@ -606,16 +606,16 @@ mcp_store_verify_ranks(mcp_store_verify_t *v)
 
     for (k = 0; k < MCP_EVICT_MAX; k++) {
         for (i = 0; i < MCP_STORE_RANKS; i++) {
-            n += mcp_store_verify_list(v, &v->head->rank[k][i]);
+            n += store_verify_list(v, &v->head->rank[k][i]);
         }
     }
 
-    mcp_store_expect(v, n == v->ranked, "ranks");
+    store_expect(v, n == v->ranked, "ranks");
 }
 
 
 static void
-mcp_store_verify_counts(mcp_store_verify_t *v)
+store_verify_counts(store_verify_t *v)
 {
     unsigned           i;
     uint32_t           values;
@@ -628,36 +628,36 @@ mcp_store_verify_counts(mcp_store_verify_t *v)
         values += atomic_load(&head->purpose[i]);
     }
 
-    mcp_store_expect(v, values == v->values, "values of purposes");
-    mcp_store_expect(v, head->n_values == v->values, "number of values");
-    mcp_store_expect(v, head->n_subs == v->subs, "subscriptions");
-    mcp_store_expect(v, head->n_streams == v->streams, "streams");
-    mcp_store_expect(v, head->n_listeners == v->listeners, "listeners");
-    mcp_store_expect(v, v->members == 0, "members of groups");
-    mcp_store_expect(v, head->n_calls == v->calls, "calls");
-    mcp_store_expect(v, head->evictable == v->evictable, "evictable");
-    mcp_store_verify_ranks(v);
-    mcp_store_expect(v, mcp_store_verify_list(v, &head->hungry) == v->hungry,
-                     "hungry streams");
-    mcp_store_expect(v, mcp_store_verify_list(v, &head->partial) >= 0,
-                     "chunks of entries");
+    store_expect(v, values == v->values, "values of purposes");
+    store_expect(v, head->n_values == v->values, "number of values");
+    store_expect(v, head->n_subs == v->subs, "subscriptions");
+    store_expect(v, head->n_streams == v->streams, "streams");
+    store_expect(v, head->n_listeners == v->listeners, "listeners");
+    store_expect(v, v->members == 0, "members of groups");
+    store_expect(v, head->n_calls == v->calls, "calls");
+    store_expect(v, head->evictable == v->evictable, "evictable");
+    store_verify_ranks(v);
+    store_expect(v, store_verify_list(v, &head->hungry) == v->hungry,
+                 "hungry streams");
+    store_expect(v, store_verify_list(v, &head->partial) >= 0,
+                 "chunks of entries");
 }
 
 
 int
-mcp_store_verify(mcp_store_t *store, const char **why)
+store_verify(mcp_store_t *store, const char **why)
 {
     uint32_t            i;
     unsigned char      *types;
     mcp_store_op_t      op;
-    mcp_store_verify_t  v;
+    store_verify_t  v;
 
     if (mcp_store_enter(store, &op) != MCP_OK) {
         *why = "no lock";
         return MCP_ERR_INTERNAL;
     }
 
-    memset(&v, 0, sizeof(mcp_store_verify_t));
+    memset(&v, 0, sizeof(store_verify_t));
     v.op = &op;
     v.head = op.head;
     types = mcp_store_types(v.head);
@@ -668,10 +668,10 @@ mcp_store_verify(mcp_store_t *store, const char **why)
         }
     }
 
-    mcp_store_verify_roots(&v);
-    mcp_store_verify_slots(&v);
-    mcp_store_verify_free(&v);
-    mcp_store_verify_counts(&v);
+    store_verify_roots(&v);
+    store_verify_slots(&v);
+    store_verify_free(&v);
+    store_verify_counts(&v);
 
     for (i = 1; i <= v.head->chunks; i++) {
         if (types[i] == MCP_CHUNK_MARK || types[i] == MCP_CHUNK_FREE) {

@@ -586,7 +586,7 @@ test_kills(void **state)
             mcp_store_bury(&w.store, i + 1, inc[i]);
         }
 
-        if (mcp_store_verify(&w.store, &why) != MCP_OK) {
+        if (store_verify(&w.store, &why) != MCP_OK) {
             fail_msg("after %u kills: %s", n + 1, why);
         }
 
@@ -624,7 +624,7 @@ test_kills(void **state)
            (unsigned long long) atomic_load(&journal->refused));
 
     assert_true(n < 100 || stats.counter[MCP_COUNT_REPAIRS] > 0);
-    assert_int_equal(mcp_store_verify(&w.store, &why), MCP_OK);
+    assert_int_equal(store_verify(&w.store, &why), MCP_OK);
 
     munmap(memory, MCP_LOCK_SIZE + ZONE);
     munmap(journal, sizeof(journal_t));
@@ -663,7 +663,7 @@ test_threads(void **state)
         fail_msg("%s", journal->failed);
     }
 
-    assert_int_equal(mcp_store_verify(&w[0].store, &why), MCP_OK);
+    assert_int_equal(store_verify(&w[0].store, &why), MCP_OK);
     munmap(memory, MCP_LOCK_SIZE + ZONE);
     munmap(journal, sizeof(journal_t));
 }

@@ -512,7 +512,7 @@ scene_check(const operation_t *op, const scene_t *scene, void *copy,
 
     scene_attach(&store, copy, 2);
 
-    if (mcp_store_verify(&store, &why) != MCP_OK) {
+    if (store_verify(&store, &why) != MCP_OK) {
         fail_msg("%s, step %lu: %s", op->name, step, why);
     }
 
@@ -570,7 +570,7 @@ scene_check(const operation_t *op, const scene_t *scene, void *copy,
         }
     }
 
-    if (mcp_store_verify(&store, &why) != MCP_OK) {
+    if (store_verify(&store, &why) != MCP_OK) {
         fail_msg("%s, step %lu, after reading: %s", op->name, step, why);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * mcp_store_verify.c: other tests rely on it, so that each kind of damage is
+ * store_verify.c: other tests rely on it, so that each kind of damage is
  * seen here to be noticed.  What a repair can mend is mended by one after.
  */
 
@@ -127,7 +127,7 @@ test_harm(void **state)
 
         harms[i]();
 
-        if (mcp_store_verify(S0, &why) == MCP_OK) {
+        if (store_verify(S0, &why) == MCP_OK) {
             fail_msg("harm %zu is not noticed", i);
         }
 

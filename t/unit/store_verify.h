@@ -1,0 +1,20 @@
+
+/* Checks every invariant of a store; linked with all unit tests and fuzz
+ * targets, and with neither module. */
+
+
+#ifndef STORE_VERIFY_H_INCLUDED
+#define STORE_VERIFY_H_INCLUDED
+
+
+#include "store/mcp_store_layout.h"
+
+
+/*
+ * Returns MCP_OK with *why NULL, or
+ *   MCP_ERR_INTERNAL  *why says which invariant is broken, the first found
+ */
+int store_verify(mcp_store_t *store, const char **why);
+
+
+#endif /* STORE_VERIFY_H_INCLUDED */
