@@ -3,7 +3,7 @@
 /*
  * The insides of the store, shared by its own files only:
  *
- *   mcp_store.c           region, lock, processes, drain, counters, sweep
+ *   mcp_store_region.c    region, lock, processes, drain, counters, sweep
  *   mcp_store_chunk.c     chunks, lists, private chains
  *   mcp_store_log.c       records in a chain of chunks
  *   mcp_store_stream.c    life of a stream
@@ -510,7 +510,7 @@ mcp_store_log_count(const mcp_store_log_t *log)
 }
 
 
-/* --- mcp_store.c --- */
+/* --- mcp_store_region.c --- */
 
 /* MCP_OK, or MCP_ERR_INTERNAL when the lock cannot be had. */
 int mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op);
