@@ -60,7 +60,7 @@ sanitizer_reports() {
 
 serious='
     exit 0 if m{ERROR: AddressSanitizer};
-    exit 0 if m{(?:shared|ngx_mcp_module)/\w+\.[ch]:[\d:]+ runtime error};
+    exit 0 if m{(?:shared/\w+|ngx_mcp_module)/\w+\.[ch]:[\d:]+ runtime error};
     exit 1 if !m{ERROR: LeakSanitizer};
 
     my @leaks = grep { /^(?:Direct|Indirect) leak/ } split /\n\n/;
@@ -83,9 +83,9 @@ serious='
 
 serious_apache='
     exit 0 if m{ERROR: AddressSanitizer};
-    exit 0 if m{(?:shared|mod_mcp)/\w+\.[ch]:[\d:]+ runtime error};
+    exit 0 if m{(?:shared/\w+|mod_mcp)/\w+\.[ch]:[\d:]+ runtime error};
 
-    my $own = qr{ (?:shared|mod_mcp)/\w+\.[ch]:};
+    my $own = qr{ (?:shared/\w+|mod_mcp)/\w+\.[ch]:};
     my @parts = split m{\n\n(?=Direct|Indirect)|^=+$}m;
 
     exit 0 if grep {
