@@ -336,6 +336,8 @@ int mod_mcp_post_config(apr_pool_t *pconf, apr_pool_t *plog,
     check_mpm(s);
     mod_mcp_proxy_check(s);
 
+    ap_log_error(APLOG_MARK, APLOG_NOTICE, 0, s, "mod_mcp " MCP_VERSION);
+
     return OK;
 }
 

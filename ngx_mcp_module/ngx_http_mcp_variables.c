@@ -16,6 +16,8 @@ ngx_http_mcp_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
     const mcp_str_t     *value;
     const mcp_facts_t   *facts;
 
+    static const mcp_str_t  version = mcp_str(MCP_VERSION);
+
     job = ngx_http_mcp_call_job(r);
 
     if (job) {
@@ -27,6 +29,10 @@ ngx_http_mcp_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
     }
 
     value = facts ? &facts->value[data] : NULL;
+
+    if (data == MCP_FACT_VERSION) {
+        value = &version;
+    }
 
     if (value == NULL || value->len == 0) {
         v->not_found = 1;

@@ -360,6 +360,8 @@ ngx_http_mcp_init_module(ngx_cycle_t *cycle)
         return rc;
     }
 
+    ngx_log_error(NGX_LOG_NOTICE, cycle->log, 0, "MCP module " MCP_VERSION);
+
     n = ngx_http_mcp_bells_wanted(cycle);
 
     while (ngx_http_mcp_n_bells < n) {

@@ -60,7 +60,7 @@ __DATA__
 --- request
 GET /status
 --- response_body_like eval
-'\A\{' . CORE::join(',', map { "\"$_\":\\d+" } @::Names) . '\}\n\z'
+'\A\{"version":"\d+\.\d+\.\d+",' . CORE::join(',', map { "\"$_\":\\d+" } @::Names) . '\}\n\z'
 --- response_headers
 Content-Type: application/json
 
@@ -70,12 +70,12 @@ Content-Type: application/json
 --- config eval: $::Config
 --- cases eval
 [
-    ['GET /status?format=json', '', 200, qr/\A\{"requests":0,/],
+    ['GET /status?format=json', '', 200, qr/\A\{"version":"[\d.]+","requests":0,/],
     ['GET /status?format=prometheus', '', 200,
-        qr/\A# HELP mcp_requests_total HTTP requests\n# TYPE mcp_requests_total counter\nmcp_requests_total 0\n/],
+        qr/\A# HELP mcp_build_info Version of the module\n# TYPE mcp_build_info gauge\nmcp_build_info\{version="\d+\.\d+\.\d+"\} 1\n# HELP mcp_requests_total HTTP requests\n# TYPE mcp_requests_total counter\nmcp_requests_total 0\n/],
     ['GET /status?format=html', '', 200, qr/\A<!DOCTYPE html>\n.*<\/html>\n\z/s],
     ['GET /status?a=b&format=json&c', 'Accept: text/html', 200,
-        qr/\A\{"requests"/],
+        qr/\A\{"version"/],
 ]
 --- response_headers eval
 ['Content-Type: application/json',
@@ -111,7 +111,7 @@ Content-Type: application/json
 --- request
 GET /status?format=prometheus
 --- response_body_like eval
-'\A' . CORE::join('', map {
+'\A(?:[^\n]*mcp_build_info[^\n]*\n){3}' . CORE::join('', map {
     my $name = "mcp_$_" . ($::Gauge{$_} ? '' : '_total');
     my $type = $::Gauge{$_} ? 'gauge' : 'counter';
     "# HELP $name [A-Z][^\\n]+\\n# TYPE $name $type\\n$name \\d+\\n"
@@ -173,8 +173,8 @@ qr/"zone_size_bytes":(?:3[5-9]|4[01])\d{5},"zone_used_bytes":\d+,/
     [MCP::rpc('ping'), undef, 200, MCP::answer('{}')],
     [MCP::rpc('ping'), undef, 200, MCP::answer('{}')],
     [MCP::rpc('ping', undef, 1, '/other'), undef, 200, MCP::answer('{}')],
-    ['GET /status', '', 200, qr/\A\{"requests":2,"messages":2,/],
-    ['GET /status/other', '', 200, qr/\A\{"requests":1,"messages":1,/],
+    ['GET /status', '', 200, qr/"requests":2,"messages":2,/],
+    ['GET /status/other', '', 200, qr/"requests":1,"messages":1,/],
 ]
 
 

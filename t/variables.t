@@ -282,12 +282,12 @@ $client->rest;
 === TEST 17: outside of an endpoint they are empty
 --- config
     location = /t {
-        return 200 "[$mcp_method$mcp_name$mcp_request_id$mcp_session$mcp_session_id$mcp_principal$mcp_protocol_version$mcp_client_capabilities$mcp_progress_token$mcp_call$mcp_publish_url$mcp_outcome$mcp_result$mcp_resumed$mcp_events$mcp_face]";
+        return 200 "[$mcp_method$mcp_name$mcp_request_id$mcp_session$mcp_session_id$mcp_principal$mcp_protocol_version$mcp_client_capabilities$mcp_progress_token$mcp_call$mcp_publish_url$mcp_outcome$mcp_result$mcp_resumed$mcp_events$mcp_face][$mcp_version]";
     }
 --- request
 GET /t
---- response_body chomp
-[]
+--- response_body_like chomp
+^\[\]\[\d+\.\d+\.\d+\]$
 
 
 

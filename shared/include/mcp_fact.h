@@ -9,6 +9,7 @@
 
 
 #include "mcp.h"
+#include "mcp_version.h"
 
 
 typedef enum {
@@ -28,6 +29,7 @@ typedef enum {
     MCP_FACT_RESUMED,                  /* "1" if so */
     MCP_FACT_EVENTS,                   /* events sent on this connection */
     MCP_FACT_FACE,
+    MCP_FACT_VERSION,                  /* MCP_VERSION, always known */
     MCP_FACT_COUNT
 } mcp_fact_e;
 

@@ -4,6 +4,7 @@
 
 #include "call/mcp_core.h"
 #include "mcp_status.h"
+#include "mcp_version.h"
 
 
 typedef enum {
@@ -126,8 +127,10 @@ mcp_status_json(const mcp_store_stats_t *stats, mcp_buf_t *buf)
 {
     size_t  i;
 
+    mcp_buf_lit(buf, "{\"version\":\"" MCP_VERSION "\"");
+
     for (i = 0; i < MCP_STATUS_ROWS; i++) {
-        mcp_buf_add(buf, i ? "," : "{", 1);
+        mcp_buf_lit(buf, ",");
         mcp_buf_json(buf, mcp_status_rows[i].name);
         mcp_buf_lit(buf, ":");
         mcp_buf_int(buf, mcp_status_value(stats, &mcp_status_rows[i]));
@@ -154,6 +157,11 @@ mcp_status_prometheus(const mcp_store_stats_t *stats, mcp_buf_t *buf)
 {
     size_t                   i;
     const mcp_status_row_t  *row;
+
+    mcp_buf_lit(buf,
+        "# HELP mcp_build_info Version of the module\n"
+        "# TYPE mcp_build_info gauge\n"
+        "mcp_build_info{version=\"" MCP_VERSION "\"} 1\n");
 
     for (i = 0; i < MCP_STATUS_ROWS; i++) {
         row = &mcp_status_rows[i];
@@ -210,6 +218,7 @@ mcp_status_html(const mcp_store_stats_t *stats, mcp_buf_t *buf)
         "</head>\n"
         "<body>\n"
         "<h1>MCP status</h1>\n"
+        "<p>Version " MCP_VERSION "</p>\n"
         "<table>\n");
 
     for (i = 0; i < MCP_STATUS_ROWS; i++) {

@@ -7,6 +7,7 @@
 
 #include "json/mcp_json.h"
 #include "mcp_status.h"
+#include "mcp_version.h"
 
 
 static store_driver_t  d;
@@ -85,6 +86,10 @@ test_json(void **state)
 
     mcp_json_iter_init(&iter, root.raw);
 
+    assert_true(mcp_json_iter_next(&iter, &key, &value));
+    assert_str_is(key, "\"version\"");
+    assert_str_is(value.raw, "\"" MCP_VERSION "\"");
+
     for (n = 0; mcp_json_iter_next(&iter, &key, &value); n++) {
         assert_int_equal(value.type, MCP_JSON_NUMBER);
     }
@@ -135,6 +140,13 @@ test_prometheus(void **state)
         }
 
         line = strtok_r(NULL, "\n", &rest);
+
+        if (strcmp(name, "mcp_build_info") == 0) {
+            assert_string_equal(line, "mcp_build_info{version=\"" MCP_VERSION
+                                      "\"} 1");
+            continue;
+        }
+
         assert_int_equal(sscanf(line, "%63s %ld", other, &value), 2);
         assert_string_equal(other, name);
 
@@ -158,6 +170,7 @@ test_html(void **state)
 
     assert_memory_equal(text, "<!DOCTYPE html>", 15);
     assert_non_null(strstr(text, "</html>\n"));
+    assert_non_null(strstr(text, "Version " MCP_VERSION));
 
     /* needs nothing from elsewhere */
 
