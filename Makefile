@@ -19,9 +19,15 @@ CORE_FLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -Ishared -Ishared/include
 UNIT_FLAGS = $(CORE_FLAGS) -It/unit -O1 -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=undefined
 
+COVERAGE_CC    = clang
+COVERAGE_FLAGS = $(CORE_FLAGS) -O1 -Wno-string-concatenation
+
 FUZZ_CC    = clang
 FUZZ_FLAGS = $(CORE_FLAGS) -O1 -fno-omit-frame-pointer \
 	-fno-sanitize-recover=undefined
+
+VERSION := $(shell sed -nE 's/^.define MCP_VERSION +"(.*)"$$/\1/p' \
+	shared/include/mcp_version.h)
 
 # where `make install` puts the modules, and what configurations include
 PREFIX     ?= /usr
@@ -42,6 +48,7 @@ BENCH       ?=
 .PHONY: help deps module module-apache install install-nginx install-apache \
 	run run-apache test quick unit test-nginx \
 	e2e conformance fuzz build-asan asan asan-apache tsan-apache \
+	coverage dist graph \
 	soak versions cost check format bench \
 	compdb clean
 
@@ -127,6 +134,9 @@ tsan-apache: ## e2e on the Apache module with ThreadSanitizer
 	@scripts/build-sanitized tsan
 	@scripts/sanitize-apache tsan
 
+coverage: $(UNIT_SRC:t/unit/%.c=build/coverage/%) ## lines of the core that unit tests execute, by folder
+	@scripts/coverage $(sort $^)
+
 cost: module module-apache ## instructions a request, against bench/cost.json
 	@scripts/cost
 
@@ -142,6 +152,14 @@ format: ## reformat the core (see .clang-format)
 
 bench: module module-apache ## measure; BENCH="--server apache echo" a part, or BENCH=cost
 	@bench/run $(BENCH)
+
+graph: ## draw the core's layers: docs/graph.svg (graphviz)
+	@scripts/graph > build/graph.svg && mv build/graph.svg docs/graph.svg
+
+dist: ## the source of this version: build/mcp-VERSION.tar.gz
+	@mkdir -p build
+	git archive --format=tar.gz --prefix=mcp-$(VERSION)/ \
+		-o build/mcp-$(VERSION).tar.gz HEAD
 
 compdb: ## write compile_commands.json
 	@scripts/compdb > compile_commands.json
@@ -163,6 +181,23 @@ build/unit/%.o: t/unit/%.c Makefile
 build/unit/%_test: build/unit/%_test.o $(UNIT_AID:t/unit/%.c=build/unit/%.o) \
 		$(CORE_SRC:shared/%.c=build/unit/core/%.o)
 	@$(CC) $(UNIT_FLAGS) -o $@ $^ -lcmocka $(CORE_LIBS)
+
+
+# the same for `make coverage`
+
+build/coverage/core/%.o: shared/%.c Makefile
+	@mkdir -p $(@D)
+	@$(COVERAGE_CC) $(COVERAGE_FLAGS) -fprofile-instr-generate \
+		-fcoverage-mapping -MMD -MP -c -o $@ $<
+
+build/coverage/%.o: t/unit/%.c Makefile
+	@mkdir -p $(@D)
+	@$(COVERAGE_CC) $(COVERAGE_FLAGS) -It/unit -MMD -MP -c -o $@ $<
+
+build/coverage/%_test: build/coverage/%_test.o \
+		$(UNIT_AID:t/unit/%.c=build/coverage/%.o) \
+		$(CORE_SRC:shared/%.c=build/coverage/core/%.o)
+	@$(COVERAGE_CC) -fprofile-instr-generate -o $@ $^ -lcmocka $(CORE_LIBS)
 
 
 # fuzz targets
@@ -191,4 +226,5 @@ build/fuzz/%_fuzz: build/fuzz/%_fuzz.o $(UNIT_AID:t/unit/%.c=build/fuzz/aid/%.o)
 
 
 -include $(wildcard build/unit/*.d build/unit/*/*.d build/unit/core/*/*.d \
+	build/coverage/*/*.d build/coverage/core/*/*.d \
 	build/fuzz/*.d build/fuzz/aid/*.d build/fuzz/core/*/*.d)
