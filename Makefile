@@ -67,10 +67,10 @@ deps: ## install what building and testing need
 	@scripts/deps test
 
 module: ## build ngx_http_mcp_module.so for the installed nginx
-	@scripts/build-module
+	@scripts/build nginx
 
 module-apache: ## build mod_mcp.so for the installed Apache httpd
-	@scripts/build-apache
+	@scripts/build apache
 
 install: install-nginx install-apache ## install both modules (DESTDIR=, PREFIX=, SYSCONFDIR=)
 
@@ -98,54 +98,54 @@ test: ## run all that follow down to check
 quick: module module-apache build-asan ## a smoke of each of test's, in three minutes
 	@$(MAKE) --no-print-directory build/fuzz/mcp_json_fuzz \
 		$(UNIT_SRC:t/unit/%.c=build/unit/%)
-	@scripts/build-sanitized asan
-	@scripts/build-sanitized tsan
+	@scripts/build apache-asan
+	@scripts/build apache-tsan
 	@scripts/quick $(sort $(UNIT_SRC:t/unit/%.c=build/unit/%))
 
 unit: $(UNIT_SRC:t/unit/%.c=build/unit/%) ## unit tests of the core, under ASan and UBSan
-	@scripts/unit $(sort $^)
+	@scripts/suite unit $(sort $^)
 
 test-nginx: module ## t/*.t with Test::Nginx
-	@scripts/test-nginx $(PROVE_FLAGS) $(T)
+	@scripts/suite test-nginx $(PROVE_FLAGS) $(T)
 
 e2e: module module-apache ## end-to-end tests with real clients, on both servers
-	@scripts/e2e $(E)
+	@scripts/suite e2e $(E)
 
 soak: module module-apache ## the e2e tests with many calls, drops and streams alone
-	@SUITE_PREFIX=soak- scripts/e2e t/e2e/soak.test.mjs t/e2e/idle.test.mjs
+	@SUITE_PREFIX=soak- scripts/suite e2e t/e2e/soak.test.mjs t/e2e/idle.test.mjs
 
 versions: ## build and try the module with other versions of nginx
-	@scripts/build-versions
+	@scripts/versions
 
 conformance: module module-apache ## the MCP conformance suite, on both servers
-	@scripts/conformance
+	@scripts/suite conformance
 
 fuzz: $(FUZZ_SRC:t/fuzz/%.c=build/fuzz/%) ## fuzz targets, FUZZ_SECONDS each
-	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz $(sort $^)
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/suite fuzz $(sort $^)
 
 asan: build-asan ## test-nginx and e2e on an nginx with ASan and UBSan
-	@scripts/asan
+	@scripts/suite asan
 
 asan-apache: ## e2e on the Apache module with ASan and UBSan
-	@scripts/build-sanitized asan
-	@scripts/sanitize-apache asan
+	@scripts/build apache-asan
+	@scripts/suite asan-apache
 
 tsan-apache: ## e2e on the Apache module with ThreadSanitizer
-	@scripts/build-sanitized tsan
-	@scripts/sanitize-apache tsan
+	@scripts/build apache-tsan
+	@scripts/suite tsan-apache
 
 coverage: $(UNIT_SRC:t/unit/%.c=build/coverage/%) ## lines of the core that unit tests execute, by folder
 	@scripts/coverage $(sort $^)
 
 cost: module module-apache ## instructions a request, against bench/cost.json
-	@scripts/cost
+	@scripts/suite cost
 
 check: ## boundaries, tables, docs, warnings, format, cppcheck
 	@scripts/check
 
 
 build-asan:
-	@scripts/build-asan
+	@scripts/build asan
 
 format: ## reformat the core (see .clang-format)
 	@clang-format --style=file -i shared/*/*.[ch]

@@ -10,6 +10,10 @@ cd "$root"
 results=${MCP_RESULTS:-$root/build/results/single}
 mkdir -p "$results"
 
+nginx_binary() {
+    echo "${NGINX_BIN:-$(command -v nginx || echo /usr/sbin/nginx)}"
+}
+
 result() {
     echo "$2 $3" > "$results/$1"
     echo "$1: $2 passed, $3 failed"
@@ -34,7 +38,7 @@ sanitized() {
     export UBSAN_OPTIONS="$common,print_stacktrace=1"
     export TSAN_OPTIONS="$common,exitcode=0"
     # leaks are found in the reports, not by the exit code
-    export LSAN_OPTIONS="exitcode=0,suppressions=$root/scripts/lsan.supp,print_suppressions=0"
+    export LSAN_OPTIONS="exitcode=0,suppressions=$root/t/sanitizers/lsan.supp,print_suppressions=0"
 }
 
 sanitizer_reports() {

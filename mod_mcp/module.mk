@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# What scripts/build-apache makes; it sets OUT, FLAGS and CC.
+# What `scripts/build apache` makes; it sets OUT, FLAGS and CC.
 
 SRC := $(wildcard shared/*/*.c mod_mcp/*.c)
 OBJ := $(SRC:%.c=$(OUT)/%.o)
