@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 
 /* Checks every invariant of a store; linked with all unit tests and fuzz
  * targets, and with neither module. */
