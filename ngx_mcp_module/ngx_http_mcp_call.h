@@ -2,7 +2,7 @@
 
 /*
  * What the files of the detached backend calls share: the origin
- * (ngx_http_mcp_origin.c), the invocation (ngx_http_mcp_call.c) and the
+ * (ngx_http_mcp_snapshot.c), the invocation (ngx_http_mcp_call.c) and the
  * capture of its answer (ngx_http_mcp_capture.c).
  */
 

@@ -10,7 +10,7 @@
  *   ngx_http_mcp_secret.c     what logs must not show of a URL
  *   ngx_http_mcp_stream.c     consumers: the pull loop of an SSE response
  *   ngx_http_mcp_call.c       backend calls, detached from their clients
- *   ngx_http_mcp_origin.c     what a client's request leaves behind for them
+ *   ngx_http_mcp_snapshot.c     what a client's request leaves behind for them
  *   ngx_http_mcp_capture.c    the filter that catches a backend's output
  *   ngx_http_mcp_redirect.c   where X-Accel-Redirect may lead
  *   ngx_http_mcp_access.c     whether a location identifies its clients
