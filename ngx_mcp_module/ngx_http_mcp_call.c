@@ -8,7 +8,7 @@
  * no socket behind it, so that no client who leaves can cut it off.  What the
  * location answers is caught by a filter and handed to the core.
  *
- *   origin      what the client's request left behind: copied once per call,
+ *   snapshot      what the client's request left behind: copied once per call,
  *               outlives the client, shared by all invocations of the call
  *   invocation  one connection and one request in a named location; ends with
  *               mcp_job_end(), always from the request's clean-up
@@ -23,7 +23,7 @@
 
 
 static ngx_connection_t *ngx_http_mcp_call_connect(
-    ngx_http_mcp_origin_t *origin, mcp_job_t *job);
+    ngx_http_mcp_snapshot_t *snapshot, mcp_job_t *job);
 static ngx_http_request_t *ngx_http_mcp_call_request(ngx_connection_t *c,
     ngx_http_mcp_invocation_t *inv);
 static ngx_int_t ngx_http_mcp_call_headers(ngx_http_request_t *r,
@@ -89,30 +89,30 @@ ngx_http_mcp_call_invoke(ngx_http_mcp_zone_t *zone, mcp_job_t *job,
     mcp_str_t                   name;
     ngx_str_t                   target;
     ngx_connection_t           *c;
-    ngx_http_mcp_origin_t      *origin;
+    ngx_http_mcp_snapshot_t      *snapshot;
     ngx_http_mcp_loc_conf_t    *mlcf;
     ngx_http_mcp_invocation_t  *inv;
 
     job->glue = NULL;
 
-    origin = mcp_call_glue(job->call);
+    snapshot = mcp_call_glue(job->call);
 
-    if (origin == NULL && r != NULL) {
-        origin = ngx_http_mcp_origin_create(r);
+    if (snapshot == NULL && r != NULL) {
+        snapshot = ngx_http_mcp_snapshot_create(r);
 
-        if (origin) {
-            mcp_call_set_glue(job->call, origin);
+        if (snapshot) {
+            mcp_call_set_glue(job->call, snapshot);
         }
     }
 
-    if (origin == NULL) {
+    if (snapshot == NULL) {
         mcp_job_end(job, MCP_FAULT_BACKEND_FAILED,
             r ? "no memory to start the backend call"
               : "the client left before the backend call could start");
         return;
     }
 
-    mlcf = origin->loc_conf[ngx_http_mcp_module.ctx_index];
+    mlcf = snapshot->loc_conf[ngx_http_mcp_module.ctx_index];
 
     if (job->target >= mcp_setup_targets(mlcf->setup)) {
         mcp_job_end(job, MCP_FAULT_NO_BACKEND, "no such backend");
@@ -123,7 +123,7 @@ ngx_http_mcp_call_invoke(ngx_http_mcp_zone_t *zone, mcp_job_t *job,
     target.data = (u_char *) name.data;
     target.len = name.len;
 
-    c = ngx_http_mcp_call_connect(origin, job);
+    c = ngx_http_mcp_call_connect(snapshot, job);
     if (c == NULL) {
         mcp_job_end(job, MCP_FAULT_BACKEND_FAILED,
             "no connection or memory to start the backend call");
@@ -234,7 +234,7 @@ ngx_http_mcp_call_resume(mcp_job_t *job)
 void
 ngx_http_mcp_call_forget(void *glue)
 {
-    ngx_http_mcp_origin_release(glue);
+    ngx_http_mcp_snapshot_release(glue);
 }
 
 
@@ -266,7 +266,7 @@ ngx_http_mcp_call_release(void *data)
     inv->facts = NULL;
 
     mcp_call_release(inv->call);
-    ngx_http_mcp_origin_release(inv->origin);
+    ngx_http_mcp_snapshot_release(inv->snapshot);
 }
 
 
@@ -275,14 +275,14 @@ ngx_http_mcp_call_release(void *data)
  * is not in the event mechanism, its descriptor only has to look valid.
  */
 static ngx_connection_t *
-ngx_http_mcp_call_connect(ngx_http_mcp_origin_t *origin, mcp_job_t *job)
+ngx_http_mcp_call_connect(ngx_http_mcp_snapshot_t *snapshot, mcp_job_t *job)
 {
     ngx_pool_t                 *pool;
     ngx_connection_t           *c;
     ngx_pool_cleanup_t         *cln;
     ngx_http_mcp_invocation_t  *inv;
 
-    pool = ngx_create_pool(NGX_HTTP_MCP_POOL_SIZE, &origin->log);
+    pool = ngx_create_pool(NGX_HTTP_MCP_POOL_SIZE, &snapshot->log);
     if (pool == NULL) {
         return NULL;
     }
@@ -300,7 +300,7 @@ ngx_http_mcp_call_connect(ngx_http_mcp_origin_t *origin, mcp_job_t *job)
     inv->facts = &job->facts;
     inv->log_ctx.inv = inv;
 
-    inv->log = origin->log;
+    inv->log = snapshot->log;
     inv->log.handler = ngx_http_mcp_call_log_error;
     inv->log.data = &inv->log_ctx;
     inv->log.action = "calling mcp backend";
@@ -311,15 +311,15 @@ ngx_http_mcp_call_connect(ngx_http_mcp_origin_t *origin, mcp_job_t *job)
         return NULL;
     }
 
-    inv->hc.addr_conf = origin->addr_conf;
-    inv->hc.conf_ctx = origin->conf_ctx;
-    inv->origin = origin;
+    inv->hc.addr_conf = snapshot->addr_conf;
+    inv->hc.conf_ctx = snapshot->conf_ctx;
+    inv->snapshot = snapshot;
     inv->job = job;
 
     inv->call = job->call;
 
     mcp_call_retain(inv->call);
-    origin->refs++;
+    snapshot->refs++;
 
     cln->handler = ngx_http_mcp_call_release;
     cln->data = inv;
@@ -329,7 +329,7 @@ ngx_http_mcp_call_connect(ngx_http_mcp_origin_t *origin, mcp_job_t *job)
     inv->done.log = &inv->log;
 
     inv->log_ctx.ctx.connection = c;
-    inv->log_ctx.handler = origin->log_handler;
+    inv->log_ctx.handler = snapshot->log_handler;
 
     c->number = ngx_atomic_fetch_add(ngx_connection_counter, 1);
     inv->log.connection = c->number;
@@ -345,12 +345,12 @@ ngx_http_mcp_call_connect(ngx_http_mcp_origin_t *origin, mcp_job_t *job)
 
     c->type = SOCK_STREAM;
     c->start_time = ngx_current_msec;
-    c->listening = origin->listening;
-    c->sockaddr = origin->sockaddr;
-    c->socklen = origin->socklen;
-    c->local_sockaddr = origin->local_sockaddr;
-    c->local_socklen = origin->local_socklen;
-    c->addr_text = origin->addr_text;
+    c->listening = snapshot->listening;
+    c->sockaddr = snapshot->sockaddr;
+    c->socklen = snapshot->socklen;
+    c->local_sockaddr = snapshot->local_sockaddr;
+    c->local_socklen = snapshot->local_socklen;
+    c->addr_text = snapshot->addr_text;
     c->buffer = &inv->header_in;
 
     c->tcp_nodelay = NGX_TCP_NODELAY_DISABLED;
@@ -388,9 +388,9 @@ ngx_http_mcp_call_request(ngx_connection_t *c, ngx_http_mcp_invocation_t *inv)
     ngx_http_cleanup_t         *cln;
     ngx_http_request_t         *r;
     ngx_http_mcp_frozen_t      *frozen;
-    ngx_http_mcp_origin_t      *origin;
+    ngx_http_mcp_snapshot_t      *snapshot;
 
-    origin = inv->origin;
+    snapshot = inv->snapshot;
 
     r = ngx_http_create_request(c);
     if (r == NULL) {
@@ -409,19 +409,19 @@ ngx_http_mcp_call_request(ngx_connection_t *c, ngx_http_mcp_invocation_t *inv)
     /* the access log tells of clients */
     r->logged = 1;
 
-    r->main_conf = origin->main_conf;
-    r->srv_conf = origin->srv_conf;
-    r->loc_conf = origin->loc_conf;
+    r->main_conf = snapshot->main_conf;
+    r->srv_conf = snapshot->srv_conf;
+    r->loc_conf = snapshot->loc_conf;
 
     r->http_state = NGX_HTTP_PROCESS_REQUEST_STATE;
     r->http_version = NGX_HTTP_VERSION_11;
     r->http_protocol = ngx_http_mcp_protocol;
     r->method = NGX_HTTP_POST;
     r->method_name = ngx_http_mcp_post;
-    r->request_line = origin->request_line;
-    r->unparsed_uri = origin->unparsed_uri;
-    r->uri = origin->uri;
-    r->args = origin->args;
+    r->request_line = snapshot->request_line;
+    r->unparsed_uri = snapshot->unparsed_uri;
+    r->uri = snapshot->uri;
+    r->args = snapshot->args;
     r->valid_location = 1;
     r->valid_unparsed_uri = 1;
     r->limit_rate_set = 1;
@@ -429,8 +429,8 @@ ngx_http_mcp_call_request(ngx_connection_t *c, ngx_http_mcp_invocation_t *inv)
 
     ngx_http_set_exten(r);
 
-    for (i = 0; i < origin->nfrozen; i++) {
-        frozen = &origin->frozen[i];
+    for (i = 0; i < snapshot->nfrozen; i++) {
+        frozen = &snapshot->frozen[i];
         r->variables[frozen->index] = frozen->value;
     }
 
@@ -517,12 +517,12 @@ ngx_http_mcp_call_headers(ngx_http_request_t *r,
     ngx_list_t             *list;
     ngx_table_elt_t        *h;
     ngx_http_mcp_line_t    *line;
-    ngx_http_mcp_origin_t  *origin;
+    ngx_http_mcp_snapshot_t  *snapshot;
 
-    origin = inv->origin;
+    snapshot = inv->snapshot;
     list = &r->headers_in.headers;
 
-    if (ngx_list_init(list, r->pool, NGX_HTTP_MCP_HEADERS + origin->nlines,
+    if (ngx_list_init(list, r->pool, NGX_HTTP_MCP_HEADERS + snapshot->nlines,
                       sizeof(ngx_table_elt_t))
         != NGX_OK)
     {
@@ -546,17 +546,17 @@ ngx_http_mcp_call_headers(ngx_http_request_t *r,
 
     /* HTTP/2 and HTTP/3 clients may have sent none */
 
-    if (origin->host.len) {
-        h->value = origin->host;
+    if (snapshot->host.len) {
+        h->value = snapshot->host;
         r->headers_in.host = h++;
     }
 
     list->part.nelts = h - (ngx_table_elt_t *) list->part.elts;
 
-    r->headers_in.server = origin->server;
+    r->headers_in.server = snapshot->server;
 
-    for (i = 0; i < origin->nlines; i++) {
-        line = &origin->lines[i];
+    for (i = 0; i < snapshot->nlines; i++) {
+        line = &snapshot->lines[i];
 
         h = ngx_list_push(list);
         if (h == NULL) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What the files of the detached backend calls share: the origin
+ * What the files of the detached backend calls share: the snapshot
  * (ngx_http_mcp_snapshot.c), the invocation (ngx_http_mcp_call.c) and the
  * capture of its answer (ngx_http_mcp_capture.c).
  */
@@ -56,7 +56,7 @@ typedef struct {
     ngx_uint_t                   nlines;
     ngx_http_mcp_frozen_t       *frozen;
     ngx_uint_t                   nfrozen;
-} ngx_http_mcp_origin_t;
+} ngx_http_mcp_snapshot_t;
 
 
 typedef struct ngx_http_mcp_invocation_s  ngx_http_mcp_invocation_t;
@@ -70,7 +70,7 @@ typedef struct {
 
 struct ngx_http_mcp_invocation_s {
     ngx_http_connection_t        hc;       /* first: r->http_connection */
-    ngx_http_mcp_origin_t       *origin;
+    ngx_http_mcp_snapshot_t       *snapshot;
     mcp_job_t                   *job;      /* NULL: has ended */
     mcp_call_t                  *call;     /* retained: has the body */
     mcp_facts_t                 *facts;    /* in there, for the log */
@@ -102,10 +102,10 @@ struct ngx_http_mcp_invocation_s {
 
 
 /* Copies what is needed of a client's request; its reference is the call's. */
-ngx_http_mcp_origin_t *ngx_http_mcp_origin_create(ngx_http_request_t *r);
+ngx_http_mcp_snapshot_t *ngx_http_mcp_snapshot_create(ngx_http_request_t *r);
 
 /* A pool's clean-up handler: gives one reference back. */
-void ngx_http_mcp_origin_release(void *data);
+void ngx_http_mcp_snapshot_release(void *data);
 
 /* Not for sending: what comes this far is dropped.  It marks our connections,
  * as everything else in them can be found in others too. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Origins: what a call keeps of the client's request, so that backends can be
+ * Snapshots: what a call keeps of the client's request, so that backends can be
  * invoked for it, more than once, when the client has long gone.
  */
 
@@ -21,11 +21,11 @@ typedef struct {
 } ngx_http_mcp_freeze_t;
 
 
-static ngx_array_t *ngx_http_mcp_origin_variables(
+static ngx_array_t *ngx_http_mcp_snapshot_variables(
     ngx_http_core_main_conf_t *cmcf);
-static ngx_uint_t ngx_http_mcp_origin_freezes(ngx_http_request_t *r,
+static ngx_uint_t ngx_http_mcp_snapshot_freezes(ngx_http_request_t *r,
     ngx_http_mcp_freeze_t *f);
-static u_char *ngx_http_mcp_origin_copy(u_char *p, ngx_str_t *dst,
+static u_char *ngx_http_mcp_snapshot_copy(u_char *p, ngx_str_t *dst,
     ngx_str_t *src);
 
 
@@ -52,8 +52,8 @@ static ngx_str_t  ngx_http_mcp_connection_variables[] = {
 };
 
 
-ngx_http_mcp_origin_t *
-ngx_http_mcp_origin_create(ngx_http_request_t *r)
+ngx_http_mcp_snapshot_t *
+ngx_http_mcp_snapshot_create(ngx_http_request_t *r)
 {
     u_char                      *p;
     size_t                       len, sockaddr_len, local_len;
@@ -66,7 +66,7 @@ ngx_http_mcp_origin_create(ngx_http_request_t *r)
     ngx_http_mcp_line_t         *line;
     ngx_http_mcp_freeze_t       *f;
     ngx_http_mcp_frozen_t       *frozen;
-    ngx_http_mcp_origin_t       *origin;
+    ngx_http_mcp_snapshot_t       *snapshot;
     ngx_http_mcp_loc_conf_t     *mlcf;
     ngx_http_variable_value_t   *vv;
     ngx_http_core_main_conf_t   *cmcf;
@@ -82,7 +82,7 @@ ngx_http_mcp_origin_create(ngx_http_request_t *r)
     cmcf = ngx_http_get_module_main_conf(r, ngx_http_core_module);
     mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
 
-    freeze = ngx_http_mcp_origin_variables(cmcf);
+    freeze = ngx_http_mcp_snapshot_variables(cmcf);
     if (freeze == NULL) {
         return NULL;
     }
@@ -96,14 +96,14 @@ ngx_http_mcp_origin_create(ngx_http_request_t *r)
     sockaddr_len = ngx_align(c->socklen, NGX_ALIGNMENT);
     local_len = ngx_align(c->local_socklen, NGX_ALIGNMENT);
 
-    len = sizeof(ngx_http_mcp_origin_t) + sockaddr_len + local_len
+    len = sizeof(ngx_http_mcp_snapshot_t) + sockaddr_len + local_len
           + nfreeze * sizeof(ngx_http_mcp_frozen_t)
           + c->addr_text.len + r->headers_in.server.len + host->len
           + r->request_line.len + r->unparsed_uri.len + r->uri.len
           + r->args.len + 7;
 
     for (i = 0; i < nfreeze; i++) {
-        f[i].taken = ngx_http_mcp_origin_freezes(r, &f[i]);
+        f[i].taken = ngx_http_mcp_snapshot_freezes(r, &f[i]);
 
         if (f[i].taken) {
             len += r->variables[f[i].index].len;
@@ -123,52 +123,52 @@ ngx_http_mcp_origin_create(ngx_http_request_t *r)
 
     len += n * sizeof(ngx_http_mcp_line_t);
 
-    origin = ngx_alloc(len, c->log);
-    if (origin == NULL) {
+    snapshot = ngx_alloc(len, c->log);
+    if (snapshot == NULL) {
         return NULL;
     }
 
-    ngx_memzero(origin, sizeof(ngx_http_mcp_origin_t));
+    ngx_memzero(snapshot, sizeof(ngx_http_mcp_snapshot_t));
 
-    p = (u_char *) origin + sizeof(ngx_http_mcp_origin_t);
+    p = (u_char *) snapshot + sizeof(ngx_http_mcp_snapshot_t);
 
-    origin->refs = 1;
+    snapshot->refs = 1;
 
-    origin->addr_conf = r->http_connection->addr_conf;
-    origin->conf_ctx = r->http_connection->conf_ctx;
-    origin->main_conf = r->main_conf;
-    origin->srv_conf = r->srv_conf;
-    origin->loc_conf = r->loc_conf;
-    origin->listening = c->listening;
-    origin->log = *c->log;
-    origin->log.handler = NULL;
-    origin->log.data = NULL;
-    origin->log.action = NULL;
-    origin->log_handler = c->log->handler;
+    snapshot->addr_conf = r->http_connection->addr_conf;
+    snapshot->conf_ctx = r->http_connection->conf_ctx;
+    snapshot->main_conf = r->main_conf;
+    snapshot->srv_conf = r->srv_conf;
+    snapshot->loc_conf = r->loc_conf;
+    snapshot->listening = c->listening;
+    snapshot->log = *c->log;
+    snapshot->log.handler = NULL;
+    snapshot->log.data = NULL;
+    snapshot->log.action = NULL;
+    snapshot->log_handler = c->log->handler;
 
-    origin->lines = (ngx_http_mcp_line_t *) p;
+    snapshot->lines = (ngx_http_mcp_line_t *) p;
     p += n * sizeof(ngx_http_mcp_line_t);
 
-    origin->frozen = (ngx_http_mcp_frozen_t *) p;
+    snapshot->frozen = (ngx_http_mcp_frozen_t *) p;
     p += nfreeze * sizeof(ngx_http_mcp_frozen_t);
 
-    origin->sockaddr = (struct sockaddr *) p;
-    origin->socklen = c->socklen;
+    snapshot->sockaddr = (struct sockaddr *) p;
+    snapshot->socklen = c->socklen;
     ngx_memcpy(p, c->sockaddr, c->socklen);
     p += sockaddr_len;
 
-    origin->local_sockaddr = (struct sockaddr *) p;
-    origin->local_socklen = c->local_socklen;
+    snapshot->local_sockaddr = (struct sockaddr *) p;
+    snapshot->local_socklen = c->local_socklen;
     ngx_memcpy(p, c->local_sockaddr, c->local_socklen);
     p += local_len;
 
-    p = ngx_http_mcp_origin_copy(p, &origin->addr_text, &c->addr_text);
-    p = ngx_http_mcp_origin_copy(p, &origin->server, &r->headers_in.server);
-    p = ngx_http_mcp_origin_copy(p, &origin->host, host);
-    p = ngx_http_mcp_origin_copy(p, &origin->request_line, &r->request_line);
-    p = ngx_http_mcp_origin_copy(p, &origin->unparsed_uri, &r->unparsed_uri);
-    p = ngx_http_mcp_origin_copy(p, &origin->uri, &r->uri);
-    p = ngx_http_mcp_origin_copy(p, &origin->args, &r->args);
+    p = ngx_http_mcp_snapshot_copy(p, &snapshot->addr_text, &c->addr_text);
+    p = ngx_http_mcp_snapshot_copy(p, &snapshot->server, &r->headers_in.server);
+    p = ngx_http_mcp_snapshot_copy(p, &snapshot->host, host);
+    p = ngx_http_mcp_snapshot_copy(p, &snapshot->request_line, &r->request_line);
+    p = ngx_http_mcp_snapshot_copy(p, &snapshot->unparsed_uri, &r->unparsed_uri);
+    p = ngx_http_mcp_snapshot_copy(p, &snapshot->uri, &r->uri);
+    p = ngx_http_mcp_snapshot_copy(p, &snapshot->args, &r->args);
 
     for (i = 0; i < nfreeze; i++) {
 
@@ -177,7 +177,7 @@ ngx_http_mcp_origin_create(ngx_http_request_t *r)
         }
 
         vv = &r->variables[f[i].index];
-        frozen = &origin->frozen[origin->nfrozen++];
+        frozen = &snapshot->frozen[snapshot->nfrozen++];
 
         frozen->index = f[i].index;
         frozen->value = *vv;
@@ -188,7 +188,7 @@ ngx_http_mcp_origin_create(ngx_http_request_t *r)
         }
     }
 
-    line = origin->lines;
+    line = snapshot->lines;
 
     for (part = &r->headers_in.headers.part; part; part = part->next) {
         h = part->elts;
@@ -209,8 +209,8 @@ ngx_http_mcp_origin_create(ngx_http_request_t *r)
             line->elt.hash = h[i].hash;
             line->elt.lowcase_key = p;
             p = ngx_cpymem(p, h[i].lowcase_key, h[i].key.len);
-            p = ngx_http_mcp_origin_copy(p, &line->elt.key, &h[i].key);
-            p = ngx_http_mcp_origin_copy(p, &line->elt.value, &h[i].value);
+            p = ngx_http_mcp_snapshot_copy(p, &line->elt.key, &h[i].key);
+            p = ngx_http_mcp_snapshot_copy(p, &line->elt.value, &h[i].value);
 
             line->header = ngx_hash_find(&cmcf->headers_in_hash, h[i].hash,
                                          line->elt.lowcase_key, h[i].key.len);
@@ -218,15 +218,15 @@ ngx_http_mcp_origin_create(ngx_http_request_t *r)
         }
     }
 
-    origin->nlines = line - origin->lines;
+    snapshot->nlines = line - snapshot->lines;
 
-    return origin;
+    return snapshot;
 }
 
 
 /* The variables worth a look, worked out once per configuration. */
 static ngx_array_t *
-ngx_http_mcp_origin_variables(ngx_http_core_main_conf_t *cmcf)
+ngx_http_mcp_snapshot_variables(ngx_http_core_main_conf_t *cmcf)
 {
     size_t                             len;
     ngx_str_t                         *name;
@@ -310,7 +310,7 @@ ngx_http_mcp_origin_variables(ngx_http_core_main_conf_t *cmcf)
  * out again, as what they depend on may differ in our request.
  */
 static ngx_uint_t
-ngx_http_mcp_origin_freezes(ngx_http_request_t *r, ngx_http_mcp_freeze_t *f)
+ngx_http_mcp_snapshot_freezes(ngx_http_request_t *r, ngx_http_mcp_freeze_t *f)
 {
     ngx_http_variable_t        *v;
     ngx_http_variable_value_t  *vv, probe;
@@ -351,18 +351,18 @@ ngx_http_mcp_origin_freezes(ngx_http_request_t *r, ngx_http_mcp_freeze_t *f)
 
 
 void
-ngx_http_mcp_origin_release(void *data)
+ngx_http_mcp_snapshot_release(void *data)
 {
-    ngx_http_mcp_origin_t  *origin = data;
+    ngx_http_mcp_snapshot_t  *snapshot = data;
 
-    if (origin && --origin->refs == 0) {
-        ngx_free(origin);
+    if (snapshot && --snapshot->refs == 0) {
+        ngx_free(snapshot);
     }
 }
 
 
 static u_char *
-ngx_http_mcp_origin_copy(u_char *p, ngx_str_t *dst, ngx_str_t *src)
+ngx_http_mcp_snapshot_copy(u_char *p, ngx_str_t *dst, ngx_str_t *src)
 {
     dst->len = src->len;
     dst->data = p;
