@@ -7,7 +7,7 @@
  */
 
 
-#include "ngx_http_mcp_module.h"
+#include "ngx_http_mcp_access.h"
 
 
 static const char *const  ngx_http_mcp_access_names[] = {

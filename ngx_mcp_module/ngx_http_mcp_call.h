@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What the files of the detached backend calls share: the snapshot
- * (ngx_http_mcp_snapshot.c), the invocation (ngx_http_mcp_call.c) and the
- * capture of its answer (ngx_http_mcp_capture.c).
+ * Backend calls, detached from their clients: carrying out the core's actions,
+ * and what the files around them share.
  */
 
 
@@ -11,52 +10,9 @@
 #define NGX_HTTP_MCP_CALL_H_INCLUDED
 
 
-#include "ngx_http_mcp_module.h"
+#include "ngx_http_mcp_connection.h"
 
-
-typedef struct {
-    ngx_table_elt_t              elt;
-    ngx_http_header_t           *header;   /* NULL: not known to nginx */
-} ngx_http_mcp_line_t;
-
-
-typedef struct {
-    ngx_uint_t                   index;
-    ngx_http_variable_value_t    value;
-} ngx_http_mcp_frozen_t;
-
-
-/* One allocation: the strings and addresses stand behind the structures. */
-typedef struct {
-    ngx_uint_t                   refs;     /* the core's and invocations' */
-
-    ngx_http_addr_conf_t        *addr_conf;
-    ngx_http_conf_ctx_t         *conf_ctx;
-    void                       **main_conf;
-    void                       **srv_conf;
-    void                       **loc_conf;
-    ngx_listening_t             *listening;
-    ngx_log_t                    log;      /* without handler: tells of c */
-    ngx_log_handler_pt           log_handler;
-
-    struct sockaddr             *sockaddr;
-    socklen_t                    socklen;
-    struct sockaddr             *local_sockaddr;
-    socklen_t                    local_socklen;
-
-    ngx_str_t                    addr_text;
-    ngx_str_t                    server;   /* normalized */
-    ngx_str_t                    host;     /* as sent, if at all */
-    ngx_str_t                    request_line;
-    ngx_str_t                    unparsed_uri;
-    ngx_str_t                    uri;
-    ngx_str_t                    args;
-
-    ngx_http_mcp_line_t         *lines;
-    ngx_uint_t                   nlines;
-    ngx_http_mcp_frozen_t       *frozen;
-    ngx_uint_t                   nfrozen;
-} ngx_http_mcp_snapshot_t;
+#include "mcp_call.h"
 
 
 typedef struct ngx_http_mcp_invocation_s  ngx_http_mcp_invocation_t;
@@ -68,12 +24,14 @@ typedef struct {
 } ngx_http_mcp_log_ctx_t;
 
 
+/* A connection and a request in a backend's location, for one job. */
 struct ngx_http_mcp_invocation_s {
     ngx_http_connection_t        hc;       /* first: r->http_connection */
-    ngx_http_mcp_snapshot_t       *snapshot;
+    ngx_http_mcp_snapshot_t     *snapshot;
     mcp_job_t                   *job;      /* NULL: has ended */
     mcp_call_t                  *call;     /* retained: has the body */
     mcp_facts_t                 *facts;    /* in there, for the log */
+    ngx_str_t                    id;       /* the call's, for debug lines */
     ngx_http_request_t          *request;
 
     ngx_log_t                    log;
@@ -101,30 +59,28 @@ struct ngx_http_mcp_invocation_s {
 };
 
 
-/* Copies what is needed of a client's request; its reference is the call's. */
-ngx_http_mcp_snapshot_t *ngx_http_mcp_snapshot_create(ngx_http_request_t *r);
+/*
+ * INVOKE: starts a job.  r is the client's request, or NULL when it is gone:
+ * then mcp_call_glue() has the snapshot that the first invocation made of it.
+ * Nothing of r is used afterwards.  A job that cannot start is ended.
+ */
+void ngx_http_mcp_call_invoke(mcp_job_t *job, ngx_http_request_t *r);
 
-/* A pool's clean-up handler: gives one reference back. */
-void ngx_http_mcp_snapshot_release(void *data);
-
-/* Not for sending: what comes this far is dropped.  It marks our connections,
- * as everything else in them can be found in others too. */
-ngx_chain_t *ngx_http_mcp_call_send_chain(ngx_connection_t *c,
-    ngx_chain_t *in, off_t limit);
+/* ABORT, RESUME, FORGET. */
+void ngx_http_mcp_call_abort(mcp_job_t *job);
+void ngx_http_mcp_call_resume(mcp_job_t *job);
+void ngx_http_mcp_call_forget(void *glue);
 
 /* The answer is whole and was taken: ends the job soon, as the request may
  * have to wait for others that the location began ("mirror"). */
 void ngx_http_mcp_call_complete(ngx_http_mcp_invocation_t *inv);
 
-/* Offers what was not taken; NGX_OK: all is, the connection can be written to
- * again; NGX_AGAIN: not yet. */
-ngx_int_t ngx_http_mcp_call_unpark(ngx_http_mcp_invocation_t *inv);
 
-
+/* NULL if r is no request of an invocation. */
 static ngx_inline ngx_http_mcp_invocation_t *
 ngx_http_mcp_call_invocation(ngx_http_request_t *r)
 {
-    if (r->connection->send_chain != ngx_http_mcp_call_send_chain) {
+    if (!ngx_http_mcp_connection_is_ours(r->connection)) {
         return NULL;
     }
 

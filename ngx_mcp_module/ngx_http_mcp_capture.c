@@ -9,7 +9,7 @@
  */
 
 
-#include "ngx_http_mcp_call.h"
+#include "ngx_http_mcp_capture.h"
 
 
 static ngx_int_t ngx_http_mcp_capture_header_filter(ngx_http_request_t *r);
@@ -228,7 +228,8 @@ ngx_http_mcp_capture_park(ngx_http_request_t *r,
     c = r->connection;
     u = r->upstream;
 
-    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, c->log, 0, "mcp park");
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, c->log, 0, "mcp call %V: park",
+                   &inv->id);
 
     inv->parked = 1;
     c->buffered |= NGX_HTTP_WRITE_BUFFERED;
@@ -243,7 +244,7 @@ ngx_http_mcp_capture_park(ngx_http_request_t *r,
 
 
 ngx_int_t
-ngx_http_mcp_call_unpark(ngx_http_mcp_invocation_t *inv)
+ngx_http_mcp_capture_unpark(ngx_http_mcp_invocation_t *inv)
 {
     ngx_int_t            rc;
     ngx_chain_t         *cl, *next, *rest;
@@ -274,14 +275,12 @@ ngx_http_mcp_call_unpark(ngx_http_mcp_invocation_t *inv)
 }
 
 
-ngx_int_t
-ngx_http_mcp_call_filter_init(ngx_conf_t *cf)
+void
+ngx_http_mcp_capture_init(void)
 {
     ngx_http_next_header_filter = ngx_http_top_header_filter;
     ngx_http_top_header_filter = ngx_http_mcp_capture_header_filter;
 
     ngx_http_next_body_filter = ngx_http_top_body_filter;
     ngx_http_top_body_filter = ngx_http_mcp_capture_body_filter;
-
-    return NGX_OK;
 }

@@ -9,7 +9,10 @@
  */
 
 
+#include "ngx_http_mcp_redirect.h"
+
 #include "ngx_http_mcp_call.h"
+#include "ngx_http_mcp_config.h"
 
 
 /* One that has not been looked at yet. */
@@ -95,26 +98,13 @@ ngx_http_mcp_redirect_handler(ngx_http_request_t *r)
 ngx_int_t
 ngx_http_mcp_redirect_init(ngx_conf_t *cf)
 {
-    ngx_http_handler_pt        *h;
-    ngx_http_core_main_conf_t  *cmcf;
-
-    cmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
-
-    /* in each phase the last come first */
-
-    h = ngx_array_push(&cmcf->phases[NGX_HTTP_SERVER_REWRITE_PHASE].handlers);
-    if (h == NULL) {
+    if (ngx_http_mcp_config_add_handler(cf, NGX_HTTP_SERVER_REWRITE_PHASE,
+                                        ngx_http_mcp_redirect_server_handler)
+        != NGX_OK)
+    {
         return NGX_ERROR;
     }
 
-    *h = ngx_http_mcp_redirect_server_handler;
-
-    h = ngx_array_push(&cmcf->phases[NGX_HTTP_REWRITE_PHASE].handlers);
-    if (h == NULL) {
-        return NGX_ERROR;
-    }
-
-    *h = ngx_http_mcp_redirect_handler;
-
-    return NGX_OK;
+    return ngx_http_mcp_config_add_handler(cf, NGX_HTTP_REWRITE_PHASE,
+                                           ngx_http_mcp_redirect_handler);
 }

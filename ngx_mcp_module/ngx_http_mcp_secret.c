@@ -8,7 +8,11 @@
  */
 
 
-#include "ngx_http_mcp_module.h"
+#include "ngx_http_mcp_secret.h"
+
+#include "ngx_http_mcp_config.h"
+
+#include "mcp_exchange.h"
 
 
 /* Only marks what ngx_http_mcp_secret_kept() looks for. */
@@ -146,19 +150,8 @@ ngx_http_mcp_secret_handler(ngx_http_request_t *r)
 ngx_int_t
 ngx_http_mcp_secret_init(ngx_conf_t *cf)
 {
-    ngx_http_handler_pt        *h;
-    ngx_http_core_main_conf_t  *cmcf;
+    /* the first phase that knows the location */
 
-    cmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
-
-    /* the first phase that knows the location; in it, the last come first */
-
-    h = ngx_array_push(&cmcf->phases[NGX_HTTP_REWRITE_PHASE].handlers);
-    if (h == NULL) {
-        return NGX_ERROR;
-    }
-
-    *h = ngx_http_mcp_secret_handler;
-
-    return NGX_OK;
+    return ngx_http_mcp_config_add_handler(cf, NGX_HTTP_REWRITE_PHASE,
+                                           ngx_http_mcp_secret_handler);
 }

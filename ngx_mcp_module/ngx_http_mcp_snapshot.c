@@ -6,7 +6,9 @@
  */
 
 
-#include "ngx_http_mcp_call.h"
+#include "ngx_http_mcp_snapshot.h"
+
+#include "ngx_http_mcp_config.h"
 
 #include "mcp_forward.h"
 
@@ -21,18 +23,46 @@ typedef struct {
 } ngx_http_mcp_freeze_t;
 
 
-static ngx_array_t *ngx_http_mcp_snapshot_variables(
-    ngx_http_core_main_conf_t *cmcf);
-static ngx_uint_t ngx_http_mcp_snapshot_freezes(ngx_http_request_t *r,
-    ngx_http_mcp_freeze_t *f);
+/* What a snapshot is made of. */
+typedef struct {
+    ngx_http_request_t          *request;
+    ngx_str_t                   *host;
+    ngx_http_mcp_freeze_t       *freeze;
+    ngx_uint_t                   nfreeze;
+    ngx_uint_t                   nlines;       /* at most */
+} ngx_http_mcp_source_t;
+
+
+static ngx_int_t ngx_http_mcp_snapshot_source(ngx_http_request_t *r,
+    ngx_http_mcp_source_t *source);
+static size_t ngx_http_mcp_snapshot_measure(ngx_http_mcp_source_t *source);
+static u_char *ngx_http_mcp_snapshot_copy_head(
+    ngx_http_mcp_snapshot_t *snapshot, u_char *p,
+    ngx_http_mcp_source_t *source);
+static u_char *ngx_http_mcp_snapshot_copy_addresses(
+    ngx_http_mcp_snapshot_t *snapshot, u_char *p, ngx_connection_t *c);
+static u_char *ngx_http_mcp_snapshot_copy_variables(
+    ngx_http_mcp_snapshot_t *snapshot, u_char *p,
+    ngx_http_mcp_source_t *source);
+static u_char *ngx_http_mcp_snapshot_copy_lines(
+    ngx_http_mcp_snapshot_t *snapshot, u_char *p, ngx_http_request_t *r);
+static u_char *ngx_http_mcp_snapshot_copy_line(ngx_http_mcp_line_t *line,
+    u_char *p, ngx_table_elt_t *h, ngx_hash_t *headers);
 static u_char *ngx_http_mcp_snapshot_copy(u_char *p, ngx_str_t *dst,
     ngx_str_t *src);
+static ngx_array_t *ngx_http_mcp_snapshot_variables(
+    ngx_http_core_main_conf_t *cmcf);
+static ngx_uint_t ngx_http_mcp_snapshot_of_connection(ngx_str_t *name);
+static ngx_uint_t ngx_http_mcp_snapshot_freezes(ngx_http_request_t *r,
+    ngx_http_mcp_freeze_t *f);
+static ngx_uint_t ngx_http_mcp_snapshot_is_assigned(ngx_http_request_t *r,
+    ngx_uint_t index);
 
 
 /*
  * Variables that the client's connection answers and ours could not, or that
- * are made of a header which is not passed on; a trailing asterisk stands for any rest.  What follows from the addresses is
- * not here: ours has the same.
+ * are made of a header which is not passed on; a trailing asterisk stands for
+ * any rest.  What follows from the addresses is not here: ours has the same.
  */
 static ngx_str_t  ngx_http_mcp_connection_variables[] = {
     ngx_string("https"),
@@ -55,131 +85,212 @@ static ngx_str_t  ngx_http_mcp_connection_variables[] = {
 ngx_http_mcp_snapshot_t *
 ngx_http_mcp_snapshot_create(ngx_http_request_t *r)
 {
-    u_char                      *p;
-    size_t                       len, sockaddr_len, local_len;
-    ngx_str_t                   *host;
-    ngx_uint_t                   i, n, nfreeze;
-    ngx_array_t                 *freeze;
-    ngx_list_part_t             *part;
-    ngx_table_elt_t             *h;
-    ngx_connection_t            *c;
-    ngx_http_mcp_line_t         *line;
-    ngx_http_mcp_freeze_t       *f;
-    ngx_http_mcp_frozen_t       *frozen;
-    ngx_http_mcp_snapshot_t       *snapshot;
-    ngx_http_mcp_loc_conf_t     *mlcf;
-    ngx_http_variable_value_t   *vv;
-    ngx_http_core_main_conf_t   *cmcf;
+    u_char                   *p;
+    ngx_http_mcp_source_t     source;
+    ngx_http_mcp_snapshot_t  *snapshot;
 
-    c = r->connection;
-
-    /* later $server_addr would ask our socket */
-
-    if (ngx_connection_local_sockaddr(c, NULL, 0) != NGX_OK) {
+    if (ngx_http_mcp_snapshot_source(r, &source) != NGX_OK) {
         return NULL;
     }
 
-    cmcf = ngx_http_get_module_main_conf(r, ngx_http_core_module);
-    mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
-
-    freeze = ngx_http_mcp_snapshot_variables(cmcf);
-    if (freeze == NULL) {
-        return NULL;
-    }
-
-    f = freeze->elts;
-    nfreeze = freeze->nelts;
-
-    host = r->headers_in.host ? &r->headers_in.host->value
-                              : &r->headers_in.server;
-
-    sockaddr_len = ngx_align(c->socklen, NGX_ALIGNMENT);
-    local_len = ngx_align(c->local_socklen, NGX_ALIGNMENT);
-
-    len = sizeof(ngx_http_mcp_snapshot_t) + sockaddr_len + local_len
-          + nfreeze * sizeof(ngx_http_mcp_frozen_t)
-          + c->addr_text.len + r->headers_in.server.len + host->len
-          + r->request_line.len + r->unparsed_uri.len + r->uri.len
-          + r->args.len + 7;
-
-    for (i = 0; i < nfreeze; i++) {
-        f[i].taken = ngx_http_mcp_snapshot_freezes(r, &f[i]);
-
-        if (f[i].taken) {
-            len += r->variables[f[i].index].len;
-        }
-    }
-
-    n = 0;
-
-    for (part = &r->headers_in.headers.part; part; part = part->next) {
-        h = part->elts;
-        n += part->nelts;
-
-        for (i = 0; i < part->nelts; i++) {
-            len += 2 * h[i].key.len + h[i].value.len + 2;
-        }
-    }
-
-    len += n * sizeof(ngx_http_mcp_line_t);
-
-    snapshot = ngx_alloc(len, c->log);
+    snapshot = ngx_alloc(ngx_http_mcp_snapshot_measure(&source),
+                         r->connection->log);
     if (snapshot == NULL) {
         return NULL;
     }
 
     ngx_memzero(snapshot, sizeof(ngx_http_mcp_snapshot_t));
 
+    snapshot->refs = 1;
+
+    /* first what has to be aligned */
+
     p = (u_char *) snapshot + sizeof(ngx_http_mcp_snapshot_t);
 
-    snapshot->refs = 1;
+    snapshot->lines = (ngx_http_mcp_line_t *) p;
+    p += source.nlines * sizeof(ngx_http_mcp_line_t);
+
+    snapshot->frozen = (ngx_http_mcp_frozen_t *) p;
+    p += source.nfreeze * sizeof(ngx_http_mcp_frozen_t);
+
+    p = ngx_http_mcp_snapshot_copy_addresses(snapshot, p, r->connection);
+    p = ngx_http_mcp_snapshot_copy_head(snapshot, p, &source);
+    p = ngx_http_mcp_snapshot_copy_variables(snapshot, p, &source);
+
+    ngx_http_mcp_snapshot_copy_lines(snapshot, p, r);
+
+    return snapshot;
+}
+
+
+void
+ngx_http_mcp_snapshot_release(ngx_http_mcp_snapshot_t *snapshot)
+{
+    if (snapshot && --snapshot->refs == 0) {
+        ngx_free(snapshot);
+    }
+}
+
+
+static ngx_int_t
+ngx_http_mcp_snapshot_source(ngx_http_request_t *r,
+    ngx_http_mcp_source_t *source)
+{
+    ngx_uint_t                  i;
+    ngx_array_t                *freeze;
+    ngx_list_part_t            *part;
+    ngx_http_core_main_conf_t  *cmcf;
+
+    /* later $server_addr would ask our socket */
+
+    if (ngx_connection_local_sockaddr(r->connection, NULL, 0) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    cmcf = ngx_http_get_module_main_conf(r, ngx_http_core_module);
+
+    freeze = ngx_http_mcp_snapshot_variables(cmcf);
+    if (freeze == NULL) {
+        return NGX_ERROR;
+    }
+
+    source->request = r;
+    source->host = r->headers_in.host ? &r->headers_in.host->value
+                                      : &r->headers_in.server;
+    source->freeze = freeze->elts;
+    source->nfreeze = freeze->nelts;
+
+    for (i = 0; i < source->nfreeze; i++) {
+        source->freeze[i].taken = ngx_http_mcp_snapshot_freezes(r,
+                                                        &source->freeze[i]);
+    }
+
+    source->nlines = 0;
+
+    for (part = &r->headers_in.headers.part; part; part = part->next) {
+        source->nlines += part->nelts;
+    }
+
+    return NGX_OK;
+}
+
+
+/* How much memory it all needs: texts are NUL-terminated, but for values of
+ * variables and names in lower case. */
+static size_t
+ngx_http_mcp_snapshot_measure(ngx_http_mcp_source_t *source)
+{
+    size_t               len;
+    ngx_uint_t           i;
+    ngx_list_part_t     *part;
+    ngx_table_elt_t     *h;
+    ngx_connection_t    *c;
+    ngx_http_request_t  *r;
+
+    r = source->request;
+    c = r->connection;
+
+    len = sizeof(ngx_http_mcp_snapshot_t)
+          + source->nlines * sizeof(ngx_http_mcp_line_t)
+          + source->nfreeze * sizeof(ngx_http_mcp_frozen_t)
+          + ngx_align(c->socklen, NGX_ALIGNMENT)
+          + ngx_align(c->local_socklen, NGX_ALIGNMENT)
+          + c->addr_text.len + r->headers_in.server.len + source->host->len
+          + r->request_line.len + r->unparsed_uri.len + r->uri.len
+          + r->args.len + 7;
+
+    for (i = 0; i < source->nfreeze; i++) {
+        if (source->freeze[i].taken) {
+            len += r->variables[source->freeze[i].index].len;
+        }
+    }
+
+    for (part = &r->headers_in.headers.part; part; part = part->next) {
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+            len += 2 * h[i].key.len + h[i].value.len + 2;
+        }
+    }
+
+    return len;
+}
+
+
+static u_char *
+ngx_http_mcp_snapshot_copy_addresses(ngx_http_mcp_snapshot_t *snapshot,
+    u_char *p, ngx_connection_t *c)
+{
+    snapshot->listening = c->listening;
+
+    snapshot->sockaddr = (struct sockaddr *) p;
+    snapshot->socklen = c->socklen;
+    ngx_memcpy(p, c->sockaddr, c->socklen);
+    p += ngx_align(c->socklen, NGX_ALIGNMENT);
+
+    snapshot->local_sockaddr = (struct sockaddr *) p;
+    snapshot->local_socklen = c->local_socklen;
+    ngx_memcpy(p, c->local_sockaddr, c->local_socklen);
+    p += ngx_align(c->local_socklen, NGX_ALIGNMENT);
+
+    return ngx_http_mcp_snapshot_copy(p, &snapshot->addr_text, &c->addr_text);
+}
+
+
+static u_char *
+ngx_http_mcp_snapshot_copy_head(ngx_http_mcp_snapshot_t *snapshot, u_char *p,
+    ngx_http_mcp_source_t *source)
+{
+    ngx_log_t           *log;
+    ngx_http_request_t  *r;
+
+    r = source->request;
+    log = r->connection->log;
 
     snapshot->addr_conf = r->http_connection->addr_conf;
     snapshot->conf_ctx = r->http_connection->conf_ctx;
     snapshot->main_conf = r->main_conf;
     snapshot->srv_conf = r->srv_conf;
     snapshot->loc_conf = r->loc_conf;
-    snapshot->listening = c->listening;
-    snapshot->log = *c->log;
+
+    snapshot->log = *log;
     snapshot->log.handler = NULL;
     snapshot->log.data = NULL;
     snapshot->log.action = NULL;
-    snapshot->log_handler = c->log->handler;
+    snapshot->log_handler = log->handler;
 
-    snapshot->lines = (ngx_http_mcp_line_t *) p;
-    p += n * sizeof(ngx_http_mcp_line_t);
-
-    snapshot->frozen = (ngx_http_mcp_frozen_t *) p;
-    p += nfreeze * sizeof(ngx_http_mcp_frozen_t);
-
-    snapshot->sockaddr = (struct sockaddr *) p;
-    snapshot->socklen = c->socklen;
-    ngx_memcpy(p, c->sockaddr, c->socklen);
-    p += sockaddr_len;
-
-    snapshot->local_sockaddr = (struct sockaddr *) p;
-    snapshot->local_socklen = c->local_socklen;
-    ngx_memcpy(p, c->local_sockaddr, c->local_socklen);
-    p += local_len;
-
-    p = ngx_http_mcp_snapshot_copy(p, &snapshot->addr_text, &c->addr_text);
     p = ngx_http_mcp_snapshot_copy(p, &snapshot->server, &r->headers_in.server);
-    p = ngx_http_mcp_snapshot_copy(p, &snapshot->host, host);
-    p = ngx_http_mcp_snapshot_copy(p, &snapshot->request_line, &r->request_line);
-    p = ngx_http_mcp_snapshot_copy(p, &snapshot->unparsed_uri, &r->unparsed_uri);
+    p = ngx_http_mcp_snapshot_copy(p, &snapshot->host, source->host);
+    p = ngx_http_mcp_snapshot_copy(p, &snapshot->request_line,
+                                   &r->request_line);
+    p = ngx_http_mcp_snapshot_copy(p, &snapshot->unparsed_uri,
+                                   &r->unparsed_uri);
     p = ngx_http_mcp_snapshot_copy(p, &snapshot->uri, &r->uri);
-    p = ngx_http_mcp_snapshot_copy(p, &snapshot->args, &r->args);
 
-    for (i = 0; i < nfreeze; i++) {
+    return ngx_http_mcp_snapshot_copy(p, &snapshot->args, &r->args);
+}
 
-        if (!f[i].taken) {
+
+static u_char *
+ngx_http_mcp_snapshot_copy_variables(ngx_http_mcp_snapshot_t *snapshot,
+    u_char *p, ngx_http_mcp_source_t *source)
+{
+    ngx_uint_t                  i;
+    ngx_http_mcp_freeze_t      *f;
+    ngx_http_mcp_frozen_t      *frozen;
+    ngx_http_variable_value_t  *vv;
+
+    for (i = 0; i < source->nfreeze; i++) {
+        f = &source->freeze[i];
+
+        if (!f->taken) {
             continue;
         }
 
-        vv = &r->variables[f[i].index];
+        vv = &source->request->variables[f->index];
         frozen = &snapshot->frozen[snapshot->nfrozen++];
 
-        frozen->index = f[i].index;
+        frozen->index = f->index;
         frozen->value = *vv;
         frozen->value.data = p;
 
@@ -188,7 +299,22 @@ ngx_http_mcp_snapshot_create(ngx_http_request_t *r)
         }
     }
 
-    line = snapshot->lines;
+    return p;
+}
+
+
+static u_char *
+ngx_http_mcp_snapshot_copy_lines(ngx_http_mcp_snapshot_t *snapshot, u_char *p,
+    ngx_http_request_t *r)
+{
+    ngx_uint_t                  i;
+    ngx_list_part_t            *part;
+    ngx_table_elt_t            *h;
+    ngx_http_mcp_loc_conf_t    *mlcf;
+    ngx_http_core_main_conf_t  *cmcf;
+
+    mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
+    cmcf = ngx_http_get_module_main_conf(r, ngx_http_core_module);
 
     for (part = &r->headers_in.headers.part; part; part = part->next) {
         h = part->elts;
@@ -199,37 +325,60 @@ ngx_http_mcp_snapshot_create(ngx_http_request_t *r)
 
             if (h[i].hash == 0
                 || mcp_forward_skips(&mlcf->endpoint,
-                                    ngx_http_mcp_str(&h[i].key)))
+                                     ngx_http_mcp_str(&h[i].key)))
             {
                 continue;
             }
 
-            ngx_memzero(line, sizeof(ngx_http_mcp_line_t));
-
-            line->elt.hash = h[i].hash;
-            line->elt.lowcase_key = p;
-            p = ngx_cpymem(p, h[i].lowcase_key, h[i].key.len);
-            p = ngx_http_mcp_snapshot_copy(p, &line->elt.key, &h[i].key);
-            p = ngx_http_mcp_snapshot_copy(p, &line->elt.value, &h[i].value);
-
-            line->header = ngx_hash_find(&cmcf->headers_in_hash, h[i].hash,
-                                         line->elt.lowcase_key, h[i].key.len);
-            line++;
+            p = ngx_http_mcp_snapshot_copy_line(
+                &snapshot->lines[snapshot->nlines++], p, &h[i],
+                &cmcf->headers_in_hash);
         }
     }
 
-    snapshot->nlines = line - snapshot->lines;
-
-    return snapshot;
+    return p;
 }
 
 
-/* The variables worth a look, worked out once per configuration. */
+static u_char *
+ngx_http_mcp_snapshot_copy_line(ngx_http_mcp_line_t *line, u_char *p,
+    ngx_table_elt_t *h, ngx_hash_t *headers)
+{
+    ngx_memzero(line, sizeof(ngx_http_mcp_line_t));
+
+    line->elt.hash = h->hash;
+    line->elt.lowcase_key = p;
+    p = ngx_cpymem(p, h->lowcase_key, h->key.len);
+
+    line->header = ngx_hash_find(headers, h->hash, line->elt.lowcase_key,
+                                 h->key.len);
+
+    p = ngx_http_mcp_snapshot_copy(p, &line->elt.key, &h->key);
+
+    return ngx_http_mcp_snapshot_copy(p, &line->elt.value, &h->value);
+}
+
+
+static u_char *
+ngx_http_mcp_snapshot_copy(u_char *p, ngx_str_t *dst, ngx_str_t *src)
+{
+    dst->len = src->len;
+    dst->data = p;
+
+    if (src->len) {
+        p = ngx_cpymem(p, src->data, src->len);
+    }
+
+    *p++ = '\0';
+
+    return p;
+}
+
+
+/* The variables to look at, found once per configuration. */
 static ngx_array_t *
 ngx_http_mcp_snapshot_variables(ngx_http_core_main_conf_t *cmcf)
 {
-    size_t                             len;
-    ngx_str_t                         *name;
     ngx_uint_t                         i, evaluate;
     ngx_http_variable_t               *v;
     ngx_http_mcp_freeze_t             *freeze;
@@ -254,27 +403,7 @@ ngx_http_mcp_snapshot_variables(ngx_http_core_main_conf_t *cmcf)
 
     for (i = 0; i < cmcf->variables.nelts; i++) {
 
-        evaluate = 0;
-
-        for (name = ngx_http_mcp_connection_variables; name->len; name++) {
-            len = name->len;
-
-            if (name->data[len - 1] == '*') {
-                len--;
-
-                if (v[i].name.len < len) {
-                    continue;
-                }
-
-            } else if (v[i].name.len != len) {
-                continue;
-            }
-
-            if (ngx_strncmp(v[i].name.data, name->data, len) == 0) {
-                evaluate = 1;
-                break;
-            }
-        }
+        evaluate = ngx_http_mcp_snapshot_of_connection(&v[i].name);
 
         if (!evaluate
             && (!(v[i].flags & NGX_HTTP_VAR_CHANGEABLE)
@@ -303,18 +432,45 @@ ngx_http_mcp_snapshot_variables(ngx_http_core_main_conf_t *cmcf)
 }
 
 
+static ngx_uint_t
+ngx_http_mcp_snapshot_of_connection(ngx_str_t *name)
+{
+    size_t      len;
+    ngx_str_t  *known;
+
+    for (known = ngx_http_mcp_connection_variables; known->len; known++) {
+        len = known->len;
+
+        if (known->data[len - 1] == '*') {
+            len--;
+
+            if (name->len < len) {
+                continue;
+            }
+
+        } else if (name->len != len) {
+            continue;
+        }
+
+        if (ngx_strncmp(name->data, known->data, len) == 0) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
 /*
- * Besides what the connection knows the values to keep are those that cannot
- * be worked out again: from "set", "auth_request_set", named captures.  Such
- * a variable's handler finds nothing.  Maps and the like have to be worked
- * out again, as what they depend on may differ in our request.
+ * Besides what the connection knows, the values to keep are those that cannot
+ * be worked out again: from "set", "auth_request_set", named captures.  Maps
+ * and the like have to be worked out again, as what they depend on may differ
+ * in our request.
  */
 static ngx_uint_t
 ngx_http_mcp_snapshot_freezes(ngx_http_request_t *r, ngx_http_mcp_freeze_t *f)
 {
-    ngx_http_variable_t        *v;
-    ngx_http_variable_value_t  *vv, probe;
-    ngx_http_core_main_conf_t  *cmcf;
+    ngx_http_variable_value_t  *vv;
 
     if (f->computed) {
         return 0;
@@ -332,46 +488,26 @@ ngx_http_mcp_snapshot_freezes(ngx_http_request_t *r, ngx_http_mcp_freeze_t *f)
     }
 
     if (!f->assigned) {
-        cmcf = ngx_http_get_module_main_conf(r, ngx_http_core_module);
-        v = (ngx_http_variable_t *) cmcf->variables.elts + f->index;
-
-        ngx_memzero(&probe, sizeof(ngx_http_variable_value_t));
-
-        if (v->get_handler(r, &probe, v->data) == NGX_OK && probe.not_found) {
-            f->assigned = 1;
-
-        } else {
-            f->computed = 1;
-            return 0;
-        }
+        f->assigned = ngx_http_mcp_snapshot_is_assigned(r, f->index);
+        f->computed = !f->assigned;
     }
 
-    return 1;
+    return f->assigned;
 }
 
 
-void
-ngx_http_mcp_snapshot_release(void *data)
+/* The handler of a variable that is assigned finds nothing. */
+static ngx_uint_t
+ngx_http_mcp_snapshot_is_assigned(ngx_http_request_t *r, ngx_uint_t index)
 {
-    ngx_http_mcp_snapshot_t  *snapshot = data;
+    ngx_http_variable_t        *v;
+    ngx_http_variable_value_t   probe;
+    ngx_http_core_main_conf_t  *cmcf;
 
-    if (snapshot && --snapshot->refs == 0) {
-        ngx_free(snapshot);
-    }
-}
+    cmcf = ngx_http_get_module_main_conf(r, ngx_http_core_module);
+    v = (ngx_http_variable_t *) cmcf->variables.elts + index;
 
+    ngx_memzero(&probe, sizeof(ngx_http_variable_value_t));
 
-static u_char *
-ngx_http_mcp_snapshot_copy(u_char *p, ngx_str_t *dst, ngx_str_t *src)
-{
-    dst->len = src->len;
-    dst->data = p;
-
-    if (src->len) {
-        p = ngx_cpymem(p, src->data, src->len);
-    }
-
-    *p++ = '\0';
-
-    return p;
+    return v->get_handler(r, &probe, v->data) == NGX_OK && probe.not_found;
 }

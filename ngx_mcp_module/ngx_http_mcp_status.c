@@ -3,7 +3,10 @@
 /* mcp_status: what a zone holds and has done. */
 
 
-#include "ngx_http_mcp_module.h"
+#include "ngx_http_mcp_status.h"
+
+#include "ngx_http_mcp_config.h"
+#include "ngx_http_mcp_env.h"
 
 #include "mcp_http.h"
 #include "mcp_status.h"

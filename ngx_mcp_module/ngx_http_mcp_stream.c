@@ -7,7 +7,9 @@
  */
 
 
-#include "ngx_http_mcp_module.h"
+#include "ngx_http_mcp_stream.h"
+
+#include "ngx_http_mcp_worker.h"
 
 
 #define NGX_HTTP_MCP_BUF_MIN  4096
@@ -22,7 +24,7 @@ static void ngx_http_mcp_stream_run(ngx_http_mcp_ctx_t *ctx);
 
 
 void
-ngx_http_mcp_stream(ngx_http_mcp_ctx_t *ctx)
+ngx_http_mcp_stream_start(ngx_http_mcp_ctx_t *ctx)
 {
     ngx_int_t                  rc;
     ngx_connection_t          *c;
@@ -97,7 +99,7 @@ ngx_http_mcp_stream_blocked(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 
 
 void
-ngx_http_mcp_pull(ngx_http_mcp_ctx_t *ctx)
+ngx_http_mcp_stream_pull(ngx_http_mcp_ctx_t *ctx)
 {
     /* while it is blocked the write handler will come */
 
@@ -272,7 +274,7 @@ ngx_http_mcp_stream_run(ngx_http_mcp_ctx_t *ctx)
         rc = ngx_http_mcp_stream_step(r, ctx);
     } while (rc == NGX_OK && ++n < NGX_HTTP_MCP_STEPS);
 
-    ngx_http_mcp_arm(ctx->zone);
+    ngx_http_mcp_worker_arm(ctx->zone);
 
     if (rc == NGX_OK) {
         ctx->yielded = 1;

@@ -4,21 +4,27 @@
  * the detached request that runs a backend call. */
 
 
-#include "ngx_http_mcp_module.h"
+#include "ngx_http_mcp_variables.h"
+
+#include "ngx_http_mcp_call.h"
+#include "ngx_http_mcp_config.h"
+#include "ngx_http_mcp_handler.h"
 
 
 static ngx_int_t
 ngx_http_mcp_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
     uintptr_t data)
 {
-    mcp_job_t           *job;
-    ngx_http_mcp_ctx_t  *ctx;
-    const mcp_str_t     *value;
-    const mcp_facts_t   *facts;
+    mcp_job_t                  *job;
+    const mcp_str_t            *value;
+    const mcp_facts_t          *facts;
+    ngx_http_mcp_ctx_t         *ctx;
+    ngx_http_mcp_invocation_t  *inv;
 
-    static const mcp_str_t  version = mcp_str(MCP_VERSION);
+    static const mcp_str_t      version = mcp_str(MCP_VERSION);
 
-    job = ngx_http_mcp_call_job(r);
+    inv = ngx_http_mcp_call_invocation(r);
+    job = inv ? inv->job : NULL;
 
     if (job) {
         facts = &job->facts;
@@ -62,7 +68,7 @@ ngx_http_mcp_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
 
 
 ngx_int_t
-ngx_http_mcp_add_variables(ngx_conf_t *cf)
+ngx_http_mcp_variables_add(ngx_conf_t *cf)
 {
     ngx_str_t             name;
     ngx_uint_t            i;
@@ -87,7 +93,7 @@ ngx_http_mcp_add_variables(ngx_conf_t *cf)
 
 /* Which of them the configuration uses. */
 ngx_int_t
-ngx_http_mcp_find_variables(ngx_cycle_t *cycle)
+ngx_http_mcp_variables_find(ngx_cycle_t *cycle)
 {
     ngx_uint_t                  i, *index;
     ngx_http_variable_t        *v;
@@ -117,7 +123,7 @@ ngx_http_mcp_find_variables(ngx_cycle_t *cycle)
 
 
 void
-ngx_http_mcp_flush_variables(ngx_http_request_t *r)
+ngx_http_mcp_variables_flush(ngx_http_request_t *r)
 {
     ngx_uint_t                 i, *index;
     ngx_http_mcp_main_conf_t  *mmcf;

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Life of the configuration: it is created, inherited, checked, and becomes
+ * endpoints. */
+
+
+#include "ngx_http_mcp_config.h"
+
+#include "ngx_http_mcp_access.h"
+#include "ngx_http_mcp_capture.h"
+#include "ngx_http_mcp_env.h"
+#include "ngx_http_mcp_handler.h"
+#include "ngx_http_mcp_redirect.h"
+#include "ngx_http_mcp_secret.h"
+#include "ngx_http_mcp_status.h"
+#include "ngx_http_mcp_variables.h"
+#include "ngx_http_mcp_worker.h"
+#include "ngx_http_mcp_zone.h"
+
+
+void *
+ngx_http_mcp_config_create_main(ngx_conf_t *cf)
+{
+    ngx_http_mcp_main_conf_t  *mmcf;
+
+    mmcf = ngx_pcalloc(cf->pool, sizeof(ngx_http_mcp_main_conf_t));
+    if (mmcf == NULL) {
+        return NULL;
+    }
+
+    if (ngx_array_init(&mmcf->zones, cf->pool, 2,
+                       sizeof(ngx_http_mcp_zone_t *))
+        != NGX_OK)
+    {
+        return NULL;
+    }
+
+    if (ngx_array_init(&mmcf->endpoints, cf->pool, 4,
+                       sizeof(ngx_http_mcp_loc_conf_t *))
+        != NGX_OK)
+    {
+        return NULL;
+    }
+
+    if (ngx_array_init(&mmcf->variables, cf->pool, MCP_FACT_COUNT,
+                       sizeof(ngx_uint_t))
+        != NGX_OK)
+    {
+        return NULL;
+    }
+
+    return mmcf;
+}
+
+
+char *
+ngx_http_mcp_config_init_main(ngx_conf_t *cf, void *conf)
+{
+    ngx_http_mcp_main_conf_t  *mmcf = conf;
+
+    return ngx_http_mcp_zone_check(cf, &mmcf->zones);
+}
+
+
+static void
+ngx_http_mcp_config_cleanup(void *data)
+{
+    mcp_setup_free(data);
+}
+
+
+void *
+ngx_http_mcp_config_create_loc(ngx_conf_t *cf)
+{
+    ngx_pool_cleanup_t       *cln;
+    ngx_http_mcp_loc_conf_t  *mlcf;
+
+    mlcf = ngx_pcalloc(cf->pool, sizeof(ngx_http_mcp_loc_conf_t));
+    if (mlcf == NULL) {
+        return NULL;
+    }
+
+    /*
+     * set by ngx_pcalloc():
+     *
+     *     mlcf->zone = NULL;
+     *     mlcf->publish_zone = NULL;
+     *     mlcf->status_zone = NULL;
+     *     mlcf->publish_open = 0;
+     *     mlcf->is_backend = 0;
+     *     mlcf->endpoint = { 0 };
+     *     mlcf->host_names = NULL;
+     *     mlcf->n_host_names = 0;
+     *     mlcf->cscf = NULL;
+     *     mlcf->file = { 0, NULL };
+     *     mlcf->line = 0;
+     */
+
+    mlcf->principal = NGX_CONF_UNSET_PTR;
+    mlcf->principal_said = NGX_CONF_UNSET;
+    mlcf->link_origin = NGX_CONF_UNSET_PTR;
+
+    cln = ngx_pool_cleanup_add(cf->pool, 0);
+    if (cln == NULL) {
+        return NULL;
+    }
+
+    mlcf->setup = mcp_setup_create(&ngx_http_mcp_mem);
+    if (mlcf->setup == NULL) {
+        return NULL;
+    }
+
+    cln->handler = ngx_http_mcp_config_cleanup;
+    cln->data = mlcf->setup;
+
+    return mlcf;
+}
+
+
+/* Copies the names of the server: nginx keeps its list only while it reads the
+ * configuration. */
+static ngx_int_t
+ngx_http_mcp_config_host_names(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
+{
+    ngx_uint_t                 i, n;
+    ngx_http_server_name_t    *sn;
+    ngx_http_core_srv_conf_t  *cscf;
+
+    cscf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module);
+    sn = cscf->server_names.elts;
+    n = cscf->server_names.nelts;
+
+    mlcf->host_names = ngx_palloc(cf->pool, n * sizeof(mcp_str_t));
+    if (mlcf->host_names == NULL) {
+        return NGX_ERROR;
+    }
+
+    for (i = 0; i < n; i++) {
+        mlcf->host_names[i] = ngx_http_mcp_str(&sn[i].name);
+    }
+
+    mlcf->n_host_names = n;
+
+    return NGX_OK;
+}
+
+
+/* Whether a location is an "if" or a "limit_except" block. */
+static ngx_uint_t
+ngx_http_mcp_config_is_block(ngx_http_core_loc_conf_t *clcf)
+{
+    return clcf->noname || clcf->lmt_excpt;
+}
+
+
+/* "if" and "limit_except" blocks are locations, too: they do what the location
+ * around them does. */
+static void
+ngx_http_mcp_config_inherit_handler(ngx_conf_t *cf,
+    ngx_http_mcp_loc_conf_t *prev, ngx_http_mcp_loc_conf_t *conf)
+{
+    ngx_http_handler_pt        handler;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    if (!ngx_http_mcp_config_is_block(clcf)) {
+        return;
+    }
+
+    if (conf->zone || conf->publish_zone || conf->status_zone) {
+        return;
+    }
+
+    if (prev->zone) {
+        handler = ngx_http_mcp_handler;
+
+    } else if (prev->publish_zone) {
+        handler = ngx_http_mcp_publish_handler;
+
+    } else if (prev->status_zone) {
+        handler = ngx_http_mcp_status_handler;
+
+    } else {
+        return;
+    }
+
+    conf->zone = prev->zone;
+    conf->publish_zone = prev->publish_zone;
+    conf->publish_open = prev->publish_open;
+    conf->status_zone = prev->status_zone;
+    conf->file = prev->file;
+    conf->line = prev->line;
+
+    if (clcf->lmt_excpt && clcf->handler == NULL) {
+        clcf->handler = handler;
+    }
+}
+
+
+/*
+ * Warns of an endpoint whose clients are known, while "mcp_principal" is not
+ * set: a session id that leaks serves anybody.  Only the operator knows the
+ * right value: $remote_user, say, is unverified where "auth_basic" is off.
+ */
+static void
+ngx_http_mcp_config_warn_principal(ngx_conf_t *cf,
+    ngx_http_mcp_loc_conf_t *mlcf)
+{
+    const char  *directive;
+
+    directive = ngx_http_mcp_access_check(cf);
+
+    if (directive) {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                      "\"mcp\" in %V:%ui has \"%s\", but no "
+                      "\"mcp_principal\": sessions belong to whoever has their "
+                      "id; say \"mcp_principal off\" if that is meant",
+                      &mlcf->file, mlcf->line, directive);
+    }
+}
+
+
+/* Warns of what works, but hardly as intended. */
+static void
+ngx_http_mcp_config_warn(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
+{
+    ngx_http_mcp_zone_t  *zone;
+
+    zone = mlcf->zone;
+
+    if (mcp_setup_lacks_backend(mlcf->setup)) {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                      "\"mcp\" in %V:%ui has a catalog, but neither "
+                      "\"mcp_backend\" nor \"mcp_route\": its calls will fail",
+                      &mlcf->file, mlcf->line);
+    }
+
+    if (zone->shm_zone
+        && mcp_setup_fills_zone(mlcf->setup, zone->shm_zone->shm.size))
+    {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                      "\"mcp\" in %V:%ui has a \"mcp_stream_buffer\" with "
+                      "which one stream may have half of zone \"%V\", or "
+                      "more: lower it, or give the zone more room",
+                      &mlcf->file, mlcf->line, &zone->name);
+    }
+
+    if (!mlcf->principal_said) {
+        ngx_http_mcp_config_warn_principal(cf, mlcf);
+    }
+}
+
+
+/* Makes the endpoint of a location with "mcp" or "mcp_publish". */
+static char *
+ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
+    ngx_http_mcp_zone_t *zone)
+{
+    ngx_http_mcp_loc_conf_t   **endpoint;
+    ngx_http_core_loc_conf_t   *clcf;
+    ngx_http_mcp_main_conf_t   *mmcf;
+
+    if (mcp_setup_endpoint(mlcf->setup, &zone->keys, mcp_str("nginx"),
+                           mcp_str(NGINX_VERSION), &mlcf->endpoint)
+        != MCP_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    if (mlcf->zone == NULL) {
+        return NGX_CONF_OK;
+    }
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    if (!ngx_http_mcp_config_is_block(clcf)) {
+        ngx_http_mcp_config_warn(cf, mlcf);
+    }
+
+    /* its backends are checked once the named locations of all servers are
+     * known */
+
+    mlcf->cscf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module);
+    mmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_mcp_module);
+
+    endpoint = ngx_array_push(&mmcf->endpoints);
+    if (endpoint == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    *endpoint = mlcf;
+
+    return NGX_CONF_OK;
+}
+
+
+char *
+ngx_http_mcp_config_merge_loc(ngx_conf_t *cf, void *parent, void *child)
+{
+    ngx_http_mcp_loc_conf_t  *prev = parent;
+    ngx_http_mcp_loc_conf_t  *conf = child;
+
+    ngx_http_mcp_zone_t  *zone;
+
+    ngx_conf_merge_ptr_value(conf->principal, prev->principal, NULL);
+    ngx_conf_merge_value(conf->principal_said, prev->principal_said, 0);
+    ngx_conf_merge_ptr_value(conf->link_origin, prev->link_origin, NULL);
+
+    mcp_setup_merge(conf->setup, prev->setup);
+
+    ngx_http_mcp_config_inherit_handler(cf, prev, conf);
+
+    zone = conf->zone ? conf->zone : conf->publish_zone;
+
+    if ((zone || conf->status_zone)
+        && ngx_http_mcp_config_host_names(cf, conf) != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    return zone ? ngx_http_mcp_config_endpoint(cf, conf, zone) : NGX_CONF_OK;
+}
+
+
+/* Checks the named location of a backend, and marks it as one. */
+static ngx_int_t
+ngx_http_mcp_config_target(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
+    mcp_str_t name)
+{
+    ngx_str_t                   text;
+    ngx_http_mcp_loc_conf_t    *target;
+    ngx_http_core_loc_conf_t  **clcfp;
+
+    text.data = (u_char *) name.data;
+    text.len = name.len;
+
+    clcfp = mlcf->cscf->named_locations;
+
+    while (clcfp && *clcfp) {
+        if (!mcp_str_eq(ngx_http_mcp_str(&(*clcfp)->name), name)) {
+            clcfp++;
+            continue;
+        }
+
+        target = (*clcfp)->loc_conf[ngx_http_mcp_module.ctx_index];
+
+        if (target->zone == NULL) {
+            target->is_backend = 1;
+            return NGX_OK;
+        }
+
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "\"mcp\" in %V:%ui uses named location \"%V\", which "
+                      "is an endpoint itself",
+                      &mlcf->file, mlcf->line, &text);
+
+        return NGX_ERROR;
+    }
+
+    ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                  "\"mcp\" in %V:%ui uses named location \"%V\", which its "
+                  "server does not have", &mlcf->file, mlcf->line, &text);
+
+    return NGX_ERROR;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_config_targets(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
+{
+    unsigned  i;
+
+    for (i = 0; i < mcp_setup_targets(mlcf->setup); i++) {
+        if (ngx_http_mcp_config_target(cf, mlcf,
+                                       mcp_setup_target(mlcf->setup, i))
+            != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_http_mcp_config_finish(ngx_conf_t *cf)
+{
+    ngx_uint_t                  i;
+    ngx_http_mcp_loc_conf_t   **mlcf;
+    ngx_http_mcp_main_conf_t   *mmcf;
+
+    mmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_mcp_module);
+
+    if (mmcf->zones.nelts
+        && ngx_http_mcp_worker_check_events(cf->cycle, cf->log) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    mlcf = mmcf->endpoints.elts;
+
+    for (i = 0; i < mmcf->endpoints.nelts; i++) {
+        if (ngx_http_mcp_config_targets(cf, mlcf[i]) != NGX_OK) {
+            return NGX_ERROR;
+        }
+    }
+
+    if (ngx_http_mcp_secret_init(cf) != NGX_OK
+        || ngx_http_mcp_redirect_init(cf) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    ngx_http_mcp_capture_init();
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_http_mcp_config_add_handler(ngx_conf_t *cf, ngx_http_phases phase,
+    ngx_http_handler_pt handler)
+{
+    ngx_http_handler_pt        *h;
+    ngx_http_core_main_conf_t  *cmcf;
+
+    cmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
+
+    h = ngx_array_push(&cmcf->phases[phase].handlers);
+    if (h == NULL) {
+        return NGX_ERROR;
+    }
+
+    *h = handler;
+
+    return NGX_OK;
+}

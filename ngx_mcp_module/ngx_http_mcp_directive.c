@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What each directive means: it fills the configuration that it stands in. */
+
+
+#include "ngx_http_mcp_directive.h"
+
+#include "ngx_http_mcp_config.h"
+#include "ngx_http_mcp_handler.h"
+#include "ngx_http_mcp_status.h"
+#include "ngx_http_mcp_zone.h"
+
+
+/* --- zones and locations --- */
+
+char *
+ngx_http_mcp_directive_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    size_t      min;
+    ssize_t     size;
+    ngx_str_t  *value;
+
+    value = cf->args->elts;
+
+    if (value[1].len == 0) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "empty zone name");
+        return NGX_CONF_ERROR;
+    }
+
+    size = ngx_parse_size(&value[2]);
+
+    if (size == NGX_ERROR) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid zone size \"%V\"",
+                           &value[2]);
+        return NGX_CONF_ERROR;
+    }
+
+    /* besides the store: nginx's header and page table, our own head */
+
+    min = MCP_STORE_MIN_SIZE + 8 * ngx_pagesize;
+
+    if ((size_t) size < min) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "zone \"%V\" is too small, it needs at least %uzk",
+                           &value[1], min / 1024);
+        return NGX_CONF_ERROR;
+    }
+
+    return ngx_http_mcp_zone_add(cf, &value[1], (size_t) size);
+}
+
+
+/* A location has one content handler, and says once which. */
+static char *
+ngx_http_mcp_directive_handler(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
+    ngx_http_mcp_zone_t **zone, ngx_http_handler_pt handler)
+{
+    ngx_str_t                 *value;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    if (*zone) {
+        return "is duplicate";
+    }
+
+    if (mlcf->zone || mlcf->publish_zone || mlcf->status_zone) {
+        return "must be the only one of \"mcp\", \"mcp_publish\" and "
+               "\"mcp_status\" in its location";
+    }
+
+    value = cf->args->elts;
+
+    *zone = ngx_http_mcp_zone_find(cf, &value[1]);
+    if (*zone == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    mlcf->file = cf->conf_file->file.name;
+    mlcf->line = cf->conf_file->line;
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+    clcf->handler = handler;
+
+    return NGX_CONF_OK;
+}
+
+
+char *
+ngx_http_mcp_directive_endpoint(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    return ngx_http_mcp_directive_handler(cf, mlcf, &mlcf->zone,
+                                    ngx_http_mcp_handler);
+}
+
+
+char *
+ngx_http_mcp_directive_publish(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    ngx_str_t  *value;
+
+    value = cf->args->elts;
+
+    if (cf->args->nelts == 3) {
+        if (ngx_strcmp(value[2].data, "open") != 0) {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "invalid parameter \"%V\"", &value[2]);
+            return NGX_CONF_ERROR;
+        }
+
+        mlcf->publish_open = 1;
+    }
+
+    return ngx_http_mcp_directive_handler(cf, mlcf, &mlcf->publish_zone,
+                                    ngx_http_mcp_publish_handler);
+}
+
+
+char *
+ngx_http_mcp_directive_status(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    return ngx_http_mcp_directive_handler(cf, mlcf, &mlcf->status_zone,
+                                    ngx_http_mcp_status_handler);
+}
+
+
+/* Reads a whole file that the configuration names. */
+static ngx_int_t
+ngx_http_mcp_directive_file(ngx_conf_t *cf, ngx_str_t *name, off_t max,
+    ngx_str_t *text)
+{
+    off_t       size;
+    ssize_t     n;
+    ngx_int_t   rc;
+    ngx_file_t  file;
+
+    if (ngx_conf_full_name(cf->cycle, name, 1) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    ngx_memzero(&file, sizeof(ngx_file_t));
+    file.name = *name;
+    file.log = cf->log;
+
+    rc = NGX_ERROR;
+
+    file.fd = ngx_open_file(name->data, NGX_FILE_RDONLY, NGX_FILE_OPEN, 0);
+
+    if (file.fd == NGX_INVALID_FILE) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
+                           ngx_open_file_n " \"%V\" failed", name);
+        return NGX_ERROR;
+    }
+
+    if (ngx_fd_info(file.fd, &file.info) == NGX_FILE_ERROR) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
+                           ngx_fd_info_n " \"%V\" failed", name);
+        goto done;
+    }
+
+    size = ngx_file_size(&file.info);
+
+    if (size > max) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"%V\" is larger than %O bytes", name, max);
+        goto done;
+    }
+
+    text->len = (size_t) size;
+    text->data = ngx_alloc(text->len + 1, cf->log);
+    if (text->data == NULL) {
+        goto done;
+    }
+
+    n = ngx_read_file(&file, text->data, text->len, 0);
+
+    if (n == NGX_ERROR || (size_t) n != text->len) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
+                           ngx_read_file_n " \"%V\" returned %z instead of "
+                           "%uz", name, n, text->len);
+        ngx_free(text->data);
+        goto done;
+    }
+
+    rc = NGX_OK;
+
+done:
+
+    if (ngx_close_file(file.fd) == NGX_FILE_ERROR) {
+        ngx_conf_log_error(NGX_LOG_ALERT, cf, ngx_errno,
+                           ngx_close_file_n " \"%V\" failed", name);
+    }
+
+    return rc;
+}
+
+
+/* What a setter returns after an mcp_setup_...(). */
+static char *
+ngx_http_mcp_directive_result(ngx_conf_t *cf, int rc, char *error)
+{
+    if (rc == MCP_OK) {
+        return NGX_CONF_OK;
+    }
+
+    if (rc != MCP_ERR_CONFIG) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (ngx_strcmp(error, MCP_SETUP_DUPLICATE) == 0) {
+        return MCP_SETUP_DUPLICATE;
+    }
+
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%s", error);
+
+    return NGX_CONF_ERROR;
+}
+
+
+char *
+ngx_http_mcp_directive_option(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    char        error[MCP_SETUP_ERROR_MAX];
+    ngx_str_t  *value;
+
+    value = cf->args->elts;
+
+    if (mcp_setup_option(mlcf->setup, (mcp_option_e) cmd->offset,
+                         ngx_http_mcp_str(&value[1]), error)
+        == MCP_OK)
+    {
+        return NGX_CONF_OK;
+    }
+
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%V\" directive %s",
+                       &cmd->name, error);
+
+    return NGX_CONF_ERROR;
+}
+
+
+char *
+ngx_http_mcp_directive_publish_token(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    int         rc;
+    char        error[MCP_SETUP_ERROR_MAX];
+    ngx_str_t  *value;
+
+    value = cf->args->elts;
+
+    rc = mcp_setup_publish_token(mlcf->setup, ngx_http_mcp_str(&value[1]),
+                                 error);
+
+    return ngx_http_mcp_directive_result(cf, rc, error);
+}
+
+
+char *
+ngx_http_mcp_directive_publish_url(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    int         rc;
+    char        error[MCP_SETUP_ERROR_MAX];
+    ngx_str_t  *value;
+
+    value = cf->args->elts;
+
+    rc = mcp_setup_publish_url(mlcf->setup, ngx_http_mcp_str(&value[1]),
+                               error);
+
+    return ngx_http_mcp_directive_result(cf, rc, error);
+}
+
+
+char *
+ngx_http_mcp_directive_key(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    int          rc;
+    char         error[MCP_SETUP_ERROR_MAX];
+    ngx_str_t   *value, text;
+    ngx_uint_t   i;
+
+    value = cf->args->elts;
+
+    rc = mcp_setup_keys_begin(mlcf->setup, error);
+
+    for (i = 1; rc == MCP_OK && i < cf->args->nelts; i++) {
+        if (ngx_http_mcp_directive_file(cf, &value[i], MCP_SETUP_KEY_FILE_MAX,
+                                   &text)
+            != NGX_OK)
+        {
+            return NGX_CONF_ERROR;
+        }
+
+        rc = mcp_setup_key(mlcf->setup, ngx_http_mcp_str(&value[i]),
+                           ngx_http_mcp_str(&text), error);
+
+        ngx_explicit_memzero(text.data, text.len);
+        ngx_free(text.data);
+    }
+
+    return ngx_http_mcp_directive_result(cf, rc, error);
+}
+
+
+char *
+ngx_http_mcp_directive_server(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    int         rc;
+    char        error[MCP_SETUP_ERROR_MAX];
+    mcp_str_t   title;
+    ngx_str_t  *value;
+
+    value = cf->args->elts;
+
+    title = cf->args->nelts == 4 ? ngx_http_mcp_str(&value[3]) : mcp_null_str;
+
+    rc = mcp_setup_server(mlcf->setup, ngx_http_mcp_str(&value[1]),
+                          ngx_http_mcp_str(&value[2]), title, error);
+
+    return ngx_http_mcp_directive_result(cf, rc, error);
+}
+
+
+char *
+ngx_http_mcp_directive_catalog(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    int         rc;
+    char        error[MCP_SETUP_ERROR_MAX];
+    ngx_str_t  *value, text;
+
+    value = cf->args->elts;
+
+    if (ngx_http_mcp_directive_file(cf, &value[1], MCP_SETUP_CATALOG_FILE_MAX,
+                               &text)
+        != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    rc = mcp_setup_catalog(mlcf->setup, ngx_http_mcp_str(&value[1]),
+                           ngx_http_mcp_str(&text), error);
+
+    ngx_free(text.data);
+
+    return ngx_http_mcp_directive_result(cf, rc, error);
+}
+
+
+static ngx_int_t
+ngx_http_mcp_directive_location(ngx_conf_t *cf, ngx_str_t *name)
+{
+    if (name->len > 1 && name->data[0] == '@') {
+        return NGX_OK;
+    }
+
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "\"%V\" is not a named location", name);
+
+    return NGX_ERROR;
+}
+
+
+char *
+ngx_http_mcp_directive_backend(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    int         rc;
+    char        error[MCP_SETUP_ERROR_MAX];
+    ngx_str_t  *value;
+
+    value = cf->args->elts;
+
+    if (ngx_http_mcp_directive_location(cf, &value[1]) != NGX_OK) {
+        return NGX_CONF_ERROR;
+    }
+
+    rc = mcp_setup_backend(mlcf->setup, ngx_http_mcp_str(&value[1]), error);
+
+    return ngx_http_mcp_directive_result(cf, rc, error);
+}
+
+
+char *
+ngx_http_mcp_directive_route(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    int         rc;
+    char        error[MCP_SETUP_ERROR_MAX];
+    ngx_str_t  *value;
+
+    value = cf->args->elts;
+
+    if (ngx_http_mcp_directive_location(cf, &value[2]) != NGX_OK) {
+        return NGX_CONF_ERROR;
+    }
+
+    rc = mcp_setup_route(mlcf->setup, ngx_http_mcp_str(&value[1]),
+                         ngx_http_mcp_str(&value[2]), error);
+
+    return ngx_http_mcp_directive_result(cf, rc, error);
+}
+
+
+char *
+ngx_http_mcp_directive_principal(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    ngx_str_t  *value;
+
+    if (mlcf->principal_said != NGX_CONF_UNSET) {
+        return "is duplicate";
+    }
+
+    mlcf->principal_said = 1;
+
+    value = cf->args->elts;
+
+    if (ngx_strcmp(value[1].data, "off") == 0) {
+        mlcf->principal = NULL;
+        return NGX_CONF_OK;
+    }
+
+    return ngx_http_set_complex_value_slot(cf, cmd, conf);
+}
+
+
+char *
+ngx_http_mcp_directive_link_origin(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    char  *rv;
+    char   error[MCP_SETUP_ERROR_MAX];
+
+    rv = ngx_http_set_complex_value_slot(cf, cmd, conf);
+
+    /* with variables in it, it is looked at when it is used */
+
+    if (rv != NGX_CONF_OK || mlcf->link_origin->lengths) {
+        return rv;
+    }
+
+    return ngx_http_mcp_directive_result(cf,
+              mcp_setup_link_origin(ngx_http_mcp_str(&mlcf->link_origin->value),
+                                    error),
+              error);
+}
+
+
+char *
+ngx_http_mcp_directive_allow_origin(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    int          rc;
+    char         error[MCP_SETUP_ERROR_MAX];
+    ngx_str_t   *value;
+    ngx_uint_t   i;
+
+    value = cf->args->elts;
+    rc = MCP_OK;
+
+    for (i = 1; rc == MCP_OK && i < cf->args->nelts; i++) {
+        rc = mcp_setup_origin(mlcf->setup, ngx_http_mcp_str(&value[i]), error);
+    }
+
+    return ngx_http_mcp_directive_result(cf, rc, error);
+}

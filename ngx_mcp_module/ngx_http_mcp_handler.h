@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Client requests. */
+
+
+#ifndef NGX_HTTP_MCP_HANDLER_H_INCLUDED
+#define NGX_HTTP_MCP_HANDLER_H_INCLUDED
+
+
+#include "ngx_http_mcp_zone.h"
+
+#include "mcp_exchange.h"
+
+
+/* A client request's context. */
+typedef struct {
+    ngx_http_request_t   *request;
+    ngx_http_mcp_zone_t  *zone;
+    mcp_exchange_t       *exchange;
+
+    /* of a stream: ngx_http_mcp_stream.c */
+    u_char               *buf;         /* NULL while there is nothing to send */
+    size_t                size;        /* of buf, or of the next one */
+    ngx_chain_t          *free;
+    ngx_chain_t          *busy;
+    unsigned              waiting:1;   /* RESPOND or STREAM is to come */
+    unsigned              streaming:1;
+    unsigned              yielded:1;   /* goes on in the next iteration */
+    unsigned              ended:1;     /* finalized: no action concerns it */
+} ngx_http_mcp_ctx_t;
+
+
+/* The content handlers of "mcp" and "mcp_publish". */
+ngx_int_t ngx_http_mcp_handler(ngx_http_request_t *r);
+ngx_int_t ngx_http_mcp_publish_handler(ngx_http_request_t *r);
+
+/* NULL if r is no client's or publisher's request; also found in the log
+ * phase and after internal redirects. */
+ngx_http_mcp_ctx_t *ngx_http_mcp_get_ctx(ngx_http_request_t *r);
+
+/* Status, type and header lines of the exchange's response. */
+ngx_int_t ngx_http_mcp_set_headers(ngx_http_request_t *r,
+    const mcp_response_t *response);
+
+/* RESPOND. */
+void ngx_http_mcp_respond(ngx_http_mcp_ctx_t *ctx);
+
+
+#endif /* NGX_HTTP_MCP_HANDLER_H_INCLUDED */

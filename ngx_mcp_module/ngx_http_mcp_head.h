@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A client request's head, as the core wants it. */
+
+
+#ifndef NGX_HTTP_MCP_HEAD_H_INCLUDED
+#define NGX_HTTP_MCP_HEAD_H_INCLUDED
+
+
+#include "ngx_http_mcp_module.h"
+
+#include "mcp_exchange.h"
+
+
+/* What *head refers to lives as long as the request. */
+ngx_int_t ngx_http_mcp_head_make(ngx_http_request_t *r, mcp_head_t *head);
+
+
+#endif /* NGX_HTTP_MCP_HEAD_H_INCLUDED */

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The request in a backend's location: a POST of the call's JSON-RPC request,
+ * with what the snapshot has of the client's request around it.
+ */
+
+
+#include "ngx_http_mcp_request.h"
+
+#include "mcp_forward.h"
+
+
+static void ngx_http_mcp_request_init_line(ngx_http_request_t *r,
+    ngx_http_mcp_snapshot_t *snapshot);
+static ngx_int_t ngx_http_mcp_request_init_body(ngx_http_request_t *r,
+    ngx_http_mcp_invocation_t *inv);
+static ngx_int_t ngx_http_mcp_request_init_headers(ngx_http_request_t *r,
+    ngx_http_mcp_invocation_t *inv);
+static void ngx_http_mcp_request_own_headers(ngx_http_request_t *r,
+    ngx_http_mcp_invocation_t *inv);
+static ngx_int_t ngx_http_mcp_request_client_headers(ngx_http_request_t *r,
+    ngx_http_mcp_snapshot_t *snapshot);
+
+
+/* Headers of our own, before those of the client: mcp_forward_headers, and two
+ * whose values differ; the last one goes only if the server is known by a
+ * name. */
+static ngx_table_elt_t  ngx_http_mcp_request_headers[] = {
+    { .lowcase_key = (u_char *) "content-type" },
+
+    { .lowcase_key = (u_char *) "accept" },
+
+    { .key = ngx_string("Content-Length"),
+      .lowcase_key = (u_char *) "content-length" },
+
+    { .key = ngx_string("Host"),
+      .lowcase_key = (u_char *) "host" }
+};
+
+#define NGX_HTTP_MCP_REQUEST_HEADERS                                          \
+    (sizeof(ngx_http_mcp_request_headers) / sizeof(ngx_table_elt_t))
+
+
+static ngx_str_t  ngx_http_mcp_request_method = ngx_string("POST");
+static ngx_str_t  ngx_http_mcp_request_protocol = ngx_string("HTTP/1.1");
+
+
+void
+ngx_http_mcp_request_init_process(void)
+{
+    ngx_uint_t        i;
+    ngx_table_elt_t  *h;
+
+    for (i = 0; i < NGX_HTTP_MCP_REQUEST_HEADERS; i++) {
+        h = &ngx_http_mcp_request_headers[i];
+
+        if (i < mcp_forward_n_headers) {
+            h->key = ngx_http_mcp_text(mcp_forward_headers[i].name);
+            h->value = ngx_http_mcp_text(mcp_forward_headers[i].value);
+        }
+
+        h->hash = ngx_hash_key(h->lowcase_key, h->key.len);
+    }
+}
+
+
+ngx_http_request_t *
+ngx_http_mcp_request_create(ngx_connection_t *c,
+    ngx_http_mcp_invocation_t *inv, ngx_http_cleanup_pt end)
+{
+    ngx_http_cleanup_t  *cln;
+    ngx_http_request_t  *r;
+
+    r = ngx_http_create_request(c);
+    if (r == NULL) {
+        return NULL;
+    }
+
+    c->data = r;
+
+#if (NGX_STAT_STUB)
+    (void) ngx_atomic_fetch_add(ngx_stat_reading, -1);
+    r->stat_reading = 0;
+    (void) ngx_atomic_fetch_add(ngx_stat_writing, 1);
+    r->stat_writing = 1;
+#endif
+
+    /* access logs have lines for clients only */
+
+    r->logged = 1;
+
+    ngx_http_mcp_request_init_line(r, inv->snapshot);
+
+    /* from here on the job ends whenever the request does */
+
+    cln = ngx_http_cleanup_add(r, 0);
+    if (cln == NULL) {
+        ngx_http_free_request(r, 0);
+        c->destroyed = 0;
+        return NULL;
+    }
+
+    cln->handler = end;
+    cln->data = inv;
+
+    inv->request = r;
+    inv->job->glue = inv;
+    inv->heard = ngx_current_msec;
+
+    if (ngx_http_mcp_request_init_body(r, inv) != NGX_OK
+        || ngx_http_mcp_request_init_headers(r, inv) != NGX_OK)
+    {
+        if (!c->destroyed) {
+            ngx_http_finalize_request(r, NGX_ERROR);
+            ngx_http_run_posted_requests(c);
+        }
+
+        return NULL;
+    }
+
+    return r;
+}
+
+
+static void
+ngx_http_mcp_request_init_line(ngx_http_request_t *r,
+    ngx_http_mcp_snapshot_t *snapshot)
+{
+    ngx_uint_t              i;
+    ngx_http_mcp_frozen_t  *frozen;
+
+    r->main_conf = snapshot->main_conf;
+    r->srv_conf = snapshot->srv_conf;
+    r->loc_conf = snapshot->loc_conf;
+
+    r->http_state = NGX_HTTP_PROCESS_REQUEST_STATE;
+    r->http_version = NGX_HTTP_VERSION_11;
+    r->http_protocol = ngx_http_mcp_request_protocol;
+    r->method = NGX_HTTP_POST;
+    r->method_name = ngx_http_mcp_request_method;
+    r->request_line = snapshot->request_line;
+    r->unparsed_uri = snapshot->unparsed_uri;
+    r->uri = snapshot->uri;
+    r->args = snapshot->args;
+    r->valid_location = 1;
+    r->valid_unparsed_uri = 1;
+    r->limit_rate_set = 1;
+    r->limit_rate_after_set = 1;
+
+    ngx_http_set_exten(r);
+
+    for (i = 0; i < snapshot->nfrozen; i++) {
+        frozen = &snapshot->frozen[i];
+        r->variables[frozen->index] = frozen->value;
+    }
+}
+
+
+/* A request may use its body after the end of its job: the body lies in the
+ * memory of the call, which is retained, unless it was made for this job. */
+static ngx_int_t
+ngx_http_mcp_request_init_body(ngx_http_request_t *r,
+    ngx_http_mcp_invocation_t *inv)
+{
+    ngx_buf_t  *b;
+    mcp_str_t  *body;
+
+    body = &inv->job->body;
+
+    b = &inv->body_buf;
+
+    b->start = (u_char *) body->data;
+
+    if (inv->job->rebuilt) {
+        b->start = ngx_pnalloc(r->pool, body->len);
+        if (b->start == NULL) {
+            return NGX_ERROR;
+        }
+
+        ngx_memcpy(b->start, body->data, body->len);
+    }
+
+    b->pos = b->start;
+    b->last = b->start + body->len;
+    b->end = b->last;
+    b->memory = (body->len != 0);
+    b->last_buf = 1;
+    b->last_in_chain = 1;
+
+    inv->body_chain.buf = b;
+    inv->body.bufs = &inv->body_chain;
+    inv->body.received = body->len;
+
+    /* ngx_http_read_client_request_body() finds it read */
+
+    r->request_body = &inv->body;
+    r->request_length = body->len;
+    r->headers_in.content_length_n = body->len;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_request_init_headers(ngx_http_request_t *r,
+    ngx_http_mcp_invocation_t *inv)
+{
+    ngx_uint_t  n;
+
+    n = NGX_HTTP_MCP_REQUEST_HEADERS + inv->snapshot->nlines;
+
+    if (ngx_list_init(&r->headers_in.headers, r->pool, n,
+                      sizeof(ngx_table_elt_t))
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    ngx_http_mcp_request_own_headers(r, inv);
+
+    return ngx_http_mcp_request_client_headers(r, inv->snapshot);
+}
+
+
+static void
+ngx_http_mcp_request_own_headers(ngx_http_request_t *r,
+    ngx_http_mcp_invocation_t *inv)
+{
+    ngx_list_t       *list;
+    ngx_table_elt_t  *h;
+
+    list = &r->headers_in.headers;
+
+    h = list->part.elts;
+    ngx_memcpy(h, ngx_http_mcp_request_headers,
+               sizeof(ngx_http_mcp_request_headers));
+
+    r->headers_in.content_type = h++;
+
+#if (NGX_HTTP_HEADERS)
+    r->headers_in.accept = h;
+#endif
+    h++;
+
+    h->value.data = inv->length;
+    h->value.len = ngx_sprintf(inv->length, "%uz", inv->job->body.len)
+                   - inv->length;
+    r->headers_in.content_length = h++;
+
+    /* HTTP/2 and HTTP/3 clients may have sent none */
+
+    if (inv->snapshot->host.len) {
+        h->value = inv->snapshot->host;
+        r->headers_in.host = h++;
+    }
+
+    list->part.nelts = h - (ngx_table_elt_t *) list->part.elts;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_request_client_headers(ngx_http_request_t *r,
+    ngx_http_mcp_snapshot_t *snapshot)
+{
+    ngx_uint_t            i;
+    ngx_table_elt_t      *h;
+    ngx_http_mcp_line_t  *line;
+
+    r->headers_in.server = snapshot->server;
+
+    for (i = 0; i < snapshot->nlines; i++) {
+        line = &snapshot->lines[i];
+
+        h = ngx_list_push(&r->headers_in.headers);
+        if (h == NULL) {
+            return NGX_ERROR;
+        }
+
+        *h = line->elt;
+
+        if (line->header
+            && line->header->handler(r, h, line->header->offset) != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    return NGX_OK;
+}

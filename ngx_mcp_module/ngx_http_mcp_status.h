@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* mcp_status: what a zone holds and has done. */
+
+
+#ifndef NGX_HTTP_MCP_STATUS_H_INCLUDED
+#define NGX_HTTP_MCP_STATUS_H_INCLUDED
+
+
+#include "ngx_http_mcp_module.h"
+
+
+ngx_int_t ngx_http_mcp_status_handler(ngx_http_request_t *r);
+
+
+#endif /* NGX_HTTP_MCP_STATUS_H_INCLUDED */

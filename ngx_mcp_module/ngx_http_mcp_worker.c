@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * This process's part in a zone: it attaches, is woken and wakes others, keeps
+ * the core's timers, and carries out the actions that the core asks for.
+ */
+
+
+#include "ngx_http_mcp_worker.h"
+
+#include "ngx_http_mcp_bell.h"
+#include "ngx_http_mcp_call.h"
+#include "ngx_http_mcp_config.h"
+#include "ngx_http_mcp_connection.h"
+#include "ngx_http_mcp_env.h"
+#include "ngx_http_mcp_handler.h"
+#include "ngx_http_mcp_request.h"
+#include "ngx_http_mcp_stream.h"
+#include "ngx_http_mcp_variables.h"
+
+
+/* how often other processes are looked after, ms; how many of them at once */
+#define NGX_HTTP_MCP_PATROL        2000
+#define NGX_HTTP_MCP_PATROL_SLOTS  256
+
+/* actions carried out before other events get their turn */
+#define NGX_HTTP_MCP_PUMP_MAX      1024
+
+/* times that the pump may be woken anew without an action */
+#define NGX_HTTP_MCP_WAKES_MAX     16
+
+/* the longest sleep, ms; the clock may be set meanwhile */
+#define NGX_HTTP_MCP_TIMER_MAX     60000
+
+
+static ngx_int_t ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone);
+static void ngx_http_mcp_worker_init_events(ngx_http_mcp_zone_t *zone);
+static void ngx_http_mcp_worker_wake(void *ctx, unsigned slot);
+static void ngx_http_mcp_worker_ready(void *ctx);
+static void ngx_http_mcp_worker_bell_handler(ngx_event_t *ev);
+static void ngx_http_mcp_worker_stop(ngx_cycle_t *cycle);
+static void ngx_http_mcp_worker_timer_handler(ngx_event_t *ev);
+static void ngx_http_mcp_worker_patrol_handler(ngx_event_t *ev);
+static void ngx_http_mcp_worker_pump(ngx_http_mcp_zone_t *zone);
+static void ngx_http_mcp_worker_pump_handler(ngx_event_t *ev);
+
+
+/* --- event methods --- */
+
+/* With others an event that is "active" is not yet a no-op. */
+static ngx_uint_t
+ngx_http_mcp_worker_suits(u_char *method)
+{
+    return ngx_strcmp(method, "epoll") == 0
+           || ngx_strcmp(method, "kqueue") == 0;
+}
+
+
+ngx_int_t
+ngx_http_mcp_worker_check_events(ngx_cycle_t *cycle, ngx_log_t *log)
+{
+    ngx_event_conf_t  *ecf;
+
+    /* "events" may stand behind "http" */
+
+    if (ngx_get_conf(cycle->conf_ctx, ngx_events_module) == NULL) {
+        return NGX_OK;
+    }
+
+    ecf = ngx_event_get_conf(cycle->conf_ctx, ngx_event_core_module);
+
+    if (ecf == NULL || ecf->name == NGX_CONF_UNSET_PTR
+        || ngx_http_mcp_worker_suits(ecf->name))
+    {
+        return NGX_OK;
+    }
+
+    ngx_log_error(NGX_LOG_EMERG, log, 0,
+                  "MCP zones require the event method epoll or kqueue, not "
+                  "\"%s\"", ecf->name);
+
+    return NGX_ERROR;
+}
+
+
+/* --- life of the process --- */
+
+ngx_int_t
+ngx_http_mcp_worker_init_module(ngx_cycle_t *cycle)
+{
+    ngx_int_t                  rc;
+    ngx_http_mcp_main_conf_t  *mmcf;
+
+    mmcf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_mcp_module);
+
+    if (mmcf == NULL || mmcf->zones.nelts == 0) {
+        return NGX_OK;
+    }
+
+    rc = ngx_http_mcp_worker_check_events(cycle, cycle->log);
+
+    if (ngx_test_config) {
+        return rc;
+    }
+
+    ngx_log_error(NGX_LOG_NOTICE, cycle->log, 0, "MCP module " MCP_VERSION);
+
+    /* an error would end the master here, or a server that runs */
+
+    ngx_http_mcp_bell_create(cycle);
+
+    return NGX_OK;
+}
+
+
+/* The log of what belongs to no request: where "error_log" of the http block
+ * says. */
+static ngx_log_t *
+ngx_http_mcp_worker_log(ngx_cycle_t *cycle)
+{
+    ngx_http_conf_ctx_t       *ctx;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    ctx = (ngx_http_conf_ctx_t *) cycle->conf_ctx[ngx_http_module.index];
+    clcf = ctx->loc_conf[ngx_http_core_module.ctx_index];
+
+    return clcf->error_log ? clcf->error_log : cycle->log;
+}
+
+
+ngx_int_t
+ngx_http_mcp_worker_init_process(ngx_cycle_t *cycle)
+{
+    ngx_int_t                   rc;
+    ngx_uint_t                  i;
+    ngx_http_mcp_zone_t       **zones;
+    ngx_http_mcp_main_conf_t   *mmcf;
+
+    mmcf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_mcp_module);
+
+    if (mmcf == NULL || mmcf->zones.nelts == 0) {
+        return NGX_OK;
+    }
+
+    if (ngx_process != NGX_PROCESS_WORKER && ngx_process != NGX_PROCESS_SINGLE)
+    {
+        return NGX_OK;
+    }
+
+    /* an error in here would end the worker, and each one after it, with all
+     * else that they serve: endpoints answer 503 instead */
+
+    rc = NGX_OK;
+
+    ngx_http_mcp_request_init_process();
+
+    if (!(ngx_event_flags & NGX_USE_CLEAR_EVENT)
+        || ngx_http_mcp_connection_init_process(cycle) != NGX_OK
+        || ngx_http_mcp_variables_find(cycle) != NGX_OK
+        || ngx_http_mcp_bell_listen(cycle, ngx_http_mcp_worker_bell_handler)
+           != NGX_OK)
+    {
+        rc = NGX_ERROR;
+    }
+
+    zones = mmcf->zones.elts;
+
+    for (i = 0; i < mmcf->zones.nelts; i++) {
+        zones[i]->log = ngx_http_mcp_worker_log(cycle);
+
+        if (rc != NGX_OK || ngx_http_mcp_worker_start(zones[i]) != NGX_OK) {
+            ngx_log_error(NGX_LOG_EMERG, cycle->log, 0,
+                          "this process has no part in MCP zone \"%V\": its "
+                          "endpoints answer 503", &zones[i]->name);
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone)
+{
+    ngx_slab_pool_t    *pool;
+    mcp_worker_glue_t   glue;
+
+    ngx_http_mcp_env_init(zone);
+    ngx_http_mcp_worker_init_events(zone);
+
+    pool = (ngx_slab_pool_t *) zone->shm_zone->shm.addr;
+
+    zone->epoch = mcp_zone_epoch(pool->data);
+
+    if (mcp_zone_attach(&zone->store, pool->data, ngx_http_mcp_worker_wake,
+                        zone, (unsigned) ngx_process_slot, (uint64_t) ngx_pid)
+        != MCP_OK)
+    {
+        ngx_log_error(NGX_LOG_ALERT, zone->log, 0,
+                      "cannot attach to MCP zone \"%V\"", &zone->name);
+        return NGX_ERROR;
+    }
+
+    glue.ready = ngx_http_mcp_worker_ready;
+    glue.ctx = zone;
+
+    if (mcp_worker_init(&zone->worker, &zone->env, &zone->store, &glue)
+        != MCP_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    zone->ready = 1;
+    zone->patrolled = ngx_current_msec - NGX_HTTP_MCP_PATROL;
+
+    /* calls that the slot's previous process left behind */
+
+    mcp_worker_adopt(&zone->worker);
+
+    ngx_http_mcp_worker_patrol_handler(&zone->patrol);
+    ngx_http_mcp_worker_arm(zone);
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_http_mcp_worker_init_events(ngx_http_mcp_zone_t *zone)
+{
+    zone->dummy.fd = (ngx_socket_t) -1;
+    zone->dummy.log = zone->log;
+    zone->dummy.data = zone;
+
+    zone->pump.handler = ngx_http_mcp_worker_pump_handler;
+    zone->pump.data = &zone->dummy;
+    zone->pump.log = zone->log;
+
+    zone->timer = zone->pump;
+    zone->timer.handler = ngx_http_mcp_worker_timer_handler;
+    zone->timer.cancelable = 1;
+
+    zone->patrol = zone->timer;
+    zone->patrol.handler = ngx_http_mcp_worker_patrol_handler;
+}
+
+
+void
+ngx_http_mcp_worker_exit_process(ngx_cycle_t *cycle)
+{
+    ngx_uint_t                  i;
+    ngx_http_mcp_zone_t       **zones;
+    ngx_http_mcp_main_conf_t   *mmcf;
+
+    mmcf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_mcp_module);
+
+    if (mmcf == NULL) {
+        return;
+    }
+
+    zones = mmcf->zones.elts;
+
+    for (i = 0; i < mmcf->zones.nelts; i++) {
+        if (!zones[i]->ready) {
+            continue;
+        }
+
+        zones[i]->ready = 0;
+
+        /* a fast shutdown leaves requests behind, but nothing runs them */
+
+        mcp_store_detach(&zones[i]->store);
+        mcp_worker_destroy(&zones[i]->worker);
+    }
+}
+
+
+/* --- wake-ups --- */
+
+/* The store's wake: wakes any process of the zone, this one included. */
+static void
+ngx_http_mcp_worker_wake(void *ctx, unsigned slot)
+{
+    ngx_http_mcp_zone_t  *zone = ctx;
+
+    if (slot != (unsigned) ngx_process_slot) {
+        ngx_http_mcp_bell_ring(slot, zone->log);
+        return;
+    }
+
+    zone->woken = 1;
+    ngx_http_mcp_worker_ready(zone);
+}
+
+
+/* The core's queue has become non-empty. */
+static void
+ngx_http_mcp_worker_ready(void *ctx)
+{
+    ngx_http_mcp_zone_t  *zone = ctx;
+
+    if (!zone->pumping) {
+        ngx_post_event(&zone->pump, &ngx_posted_events);
+    }
+}
+
+
+static void
+ngx_http_mcp_worker_bell_handler(ngx_event_t *ev)
+{
+    ngx_uint_t                  i;
+    ngx_cycle_t                *cycle;
+    ngx_connection_t           *c;
+    ngx_http_mcp_zone_t       **zones;
+    ngx_http_mcp_main_conf_t   *mmcf;
+
+    c = ev->data;
+    cycle = c->data;
+
+    if (c->close) {
+        c->close = 0;
+        c->idle = 0;
+
+        ngx_http_mcp_worker_stop(cycle);
+        return;
+    }
+
+    ngx_http_mcp_bell_silence(c);
+
+    mmcf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_mcp_module);
+    zones = mmcf->zones.elts;
+
+    for (i = 0; i < mmcf->zones.nelts; i++) {
+        if (zones[i]->ready) {
+            zones[i]->woken = 1;
+            ngx_http_mcp_worker_pump(zones[i]);
+        }
+    }
+}
+
+
+/* The process winds up: consumers that can come back are sent away. */
+static void
+ngx_http_mcp_worker_stop(ngx_cycle_t *cycle)
+{
+    ngx_uint_t                  i;
+    ngx_http_mcp_zone_t       **zones;
+    ngx_http_mcp_main_conf_t   *mmcf;
+
+    mmcf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_mcp_module);
+    zones = mmcf->zones.elts;
+
+    for (i = 0; i < mmcf->zones.nelts; i++) {
+        if (zones[i]->ready) {
+            mcp_worker_stop(&zones[i]->worker);
+            ngx_http_mcp_worker_pump(zones[i]);
+        }
+    }
+}
+
+
+/* --- timers --- */
+
+void
+ngx_http_mcp_worker_arm(ngx_http_mcp_zone_t *zone)
+{
+    int         busy;
+    uint64_t    when, now;
+    ngx_msec_t  delay;
+
+    when = mcp_worker_deadline(&zone->worker, &busy);
+
+    /* a process that winds up waits for what must not be cut off */
+
+    zone->timer.cancelable = !busy;
+
+    if (when == UINT64_MAX
+        || (zone->timer.timer_set && zone->armed <= when))
+    {
+        return;
+    }
+
+    now = ngx_http_mcp_env_now(zone);
+
+    delay = (when <= now) ? 1
+                          : (ngx_msec_t) ngx_min(when - now,
+                                                 NGX_HTTP_MCP_TIMER_MAX);
+
+    /* nginx leaves a timer alone that is to move by less than 300 ms */
+
+    if (zone->timer.timer_set) {
+        ngx_del_timer(&zone->timer);
+    }
+
+    ngx_add_timer(&zone->timer, delay);
+    zone->armed = when;
+}
+
+
+static void
+ngx_http_mcp_worker_timer_handler(ngx_event_t *ev)
+{
+    ngx_connection_t     *c;
+    ngx_http_mcp_zone_t  *zone;
+
+    c = ev->data;
+    zone = c->data;
+
+    mcp_worker_expire(&zone->worker);
+    ngx_http_mcp_worker_pump(zone);
+}
+
+
+static int
+ngx_http_mcp_worker_is_dead(uint64_t pid)
+{
+    return kill((pid_t) pid, 0) == -1 && ngx_errno == NGX_ESRCH;
+}
+
+
+/* Looks after workers that died while they wound up, as nobody takes over
+ * their slots; and makes up for wake-ups that got lost. */
+static void
+ngx_http_mcp_worker_patrol_handler(ngx_event_t *ev)
+{
+    ngx_connection_t     *c;
+    ngx_http_mcp_zone_t  *zone;
+
+    c = ev->data;
+    zone = c->data;
+
+    if (ngx_current_msec - zone->patrolled >= NGX_HTTP_MCP_PATROL) {
+        zone->patrolled = ngx_current_msec;
+
+        mcp_worker_patrol(&zone->worker, (unsigned) ngx_http_mcp_bell_slots(),
+                          NGX_HTTP_MCP_PATROL_SLOTS,
+                          ngx_http_mcp_worker_is_dead);
+    }
+
+    zone->woken = 1;
+    ngx_http_mcp_worker_ready(zone);
+
+    ngx_add_timer(ev, ngx_http_mcp_bell_is_ours() ? NGX_HTTP_MCP_PATROL
+                                                  : NGX_HTTP_MCP_BELL_POLL);
+}
+
+
+/* --- the pump --- */
+
+/* Actions that concern a client's request. */
+static void
+ngx_http_mcp_worker_answer(ngx_http_mcp_ctx_t *ctx, mcp_action_e type)
+{
+    ngx_connection_t    *c;
+    ngx_http_request_t  *r;
+
+    r = ctx->request;
+    c = r->connection;
+
+    ngx_http_set_log_request(c->log, r);
+
+    switch (type) {
+
+    case MCP_ACT_RESPOND:
+        ngx_http_mcp_respond(ctx);
+        break;
+
+    case MCP_ACT_STREAM:
+        ngx_http_mcp_stream_start(ctx);
+        break;
+
+    default: /* MCP_ACT_PULL */
+        ngx_http_mcp_stream_pull(ctx);
+        break;
+    }
+
+    /* r may be gone */
+
+    ngx_http_run_posted_requests(c);
+}
+
+
+static void
+ngx_http_mcp_worker_act(mcp_action_t *action)
+{
+    ngx_http_mcp_ctx_t  *ctx;
+
+    ctx = action->exchange ? mcp_exchange_glue(action->exchange) : NULL;
+
+    switch (action->type) {
+
+    case MCP_ACT_INVOKE:
+        ngx_http_mcp_call_invoke(action->job, ctx ? ctx->request : NULL);
+        break;
+
+    case MCP_ACT_ABORT:
+        ngx_http_mcp_call_abort(action->job);
+        break;
+
+    case MCP_ACT_RESUME:
+        ngx_http_mcp_call_resume(action->job);
+        break;
+
+    case MCP_ACT_FORGET:
+        ngx_http_mcp_call_forget(action->glue);
+        break;
+
+    default:
+        if (ctx && !ctx->ended) {
+            ngx_http_mcp_worker_answer(ctx, action->type);
+        }
+
+        break;
+    }
+}
+
+
+/* Carries out all actions and arms the timer.  Runs from events of its own
+ * only, never from a handler of a request: an action may free any request. */
+static void
+ngx_http_mcp_worker_pump(ngx_http_mcp_zone_t *zone)
+{
+    ngx_uint_t    n, wakes;
+    mcp_action_t  action;
+
+    if (zone->pumping) {
+        return;
+    }
+
+    zone->pumping = 1;
+    wakes = 0;
+
+    for (n = 0; n < NGX_HTTP_MCP_PUMP_MAX || ngx_exiting; n++) {
+        if (zone->woken) {
+            zone->woken = 0;
+            mcp_worker_wake(&zone->worker);
+        }
+
+        mcp_worker_next(&zone->worker, &action);
+
+        if (action.type == MCP_ACT_NONE) {
+            if (!zone->woken) {
+                goto done;
+            }
+
+            if (++wakes == NGX_HTTP_MCP_WAKES_MAX) {
+                break;
+            }
+
+            continue;
+        }
+
+        ngx_http_mcp_worker_act(&action);
+    }
+
+    ngx_post_event(&zone->pump, &ngx_posted_next_events);
+
+done:
+
+    zone->pumping = 0;
+
+    ngx_http_mcp_worker_arm(zone);
+}
+
+
+static void
+ngx_http_mcp_worker_pump_handler(ngx_event_t *ev)
+{
+    ngx_connection_t  *c;
+
+    c = ev->data;
+
+    ngx_http_mcp_worker_pump(c->data);
+}
