@@ -391,10 +391,20 @@ export class Reader {
         return undefined;
     }
 
-    // all there is; the response ends the connection
+    // All there is; the response ends the connection.  Where a bare one begins
+    // its first event tells, or none comes before its interim result.
 
-    all() {
+    async all() {
         const { call } = this;
+
+        if (this.bare && this.cursor === undefined) {
+            await this.read(1);
+        }
+
+        if (this.over) {
+            return this.over;
+        }
+
         const left = call.available - (this.cursor ?? this.start[1]);
 
         return this.read(call.available === call.length ? Infinity
