@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What a backend answers, turned into messages.  Owned here: the contract of
- * docs/backends.md, from content types and statuses to the envelope of each
- * message.  Not here: what becomes of a message, whose id a response gets,
- * when to stop reading a backend.
- *
- * This file has the life of a decoder and its states; mcp_backend_parts.h
- * says where the rest is.
+ * The life and the states of a decoder.  It implements docs/backends.md, from
+ * status and Content-Type to the envelope of each message.  Its caller decides
+ * what happens to a message, which id a response gets and when to stop
+ * reading.
  */
 
 
 #include "backend/mcp_backend_parts.h"
+
+
+static void mcp_backend_expect_body(mcp_backend_t *b);
+static void mcp_backend_fail(mcp_backend_t *b, mcp_fault_e fault,
+    const char *detail);
+static void mcp_backend_release(mcp_backend_t *b);
+static int mcp_backend_next(mcp_backend_t *b, mcp_backend_msg_t *msg);
 
 
 mcp_backend_t *
@@ -33,7 +37,7 @@ mcp_backend_create(const mcp_mem_t *mem, mcp_want_e want,
     b->limit = max;
     b->max_depth = max_depth;
 
-    /* an embedded resource needs a URI, and a tool's name is none */
+    /* an embedded resource needs a URI, which the name of a tool is not */
 
     if (want == MCP_WANT_RESOURCE
         || (uri.len && memchr(uri.data, ':', uri.len)))
@@ -41,7 +45,7 @@ mcp_backend_create(const mcp_mem_t *mem, mcp_want_e want,
         b->uri = uri;
     }
 
-    /* how long a stream's queue gets is the caller's: it reads in between */
+    /* the caller bounds a stream's queue: it reads between two writes */
 
     mcp_buf_init(&b->in, mem, SIZE_MAX / 2);
     mcp_buf_init(&b->out, mem, SIZE_MAX / 2);
@@ -63,16 +67,14 @@ mcp_backend_free(mcp_backend_t *b)
 
     mem = b->mem;
 
-    mcp_buf_free(&b->in);
-    mcp_buf_free(&b->out);
-    mcp_sse_decoder_free(&b->sse);
-    mcp_arena_destroy(&b->scratch);
-
+    mcp_backend_release(b);
     mem->free(mem->ctx, b);
 }
 
 
-void
+/* Frees all but the decoder itself, which a call keeps after its answer. */
+
+static void
 mcp_backend_release(mcp_backend_t *b)
 {
     mcp_buf_free(&b->in);
@@ -85,9 +87,78 @@ mcp_backend_release(mcp_backend_t *b)
 }
 
 
+void
+mcp_backend_head(mcp_backend_t *b, int status, mcp_str_t content_type)
+{
+    if (b->state != MCP_BACKEND_STATE_HEAD) {
+        return;
+    }
+
+    b->status = status;
+    mcp_backend_media_type(b, content_type);
+
+    if (status == 202) {
+        b->state = MCP_BACKEND_STATE_DETACHED;
+
+    } else if (status < 200) {
+        mcp_backend_fail(b, MCP_FAULT_BACKEND_FAILED, "no final status");
+
+    } else if (status >= 300 && status < 400) {
+        mcp_backend_fail(b, MCP_FAULT_BACKEND_FAILED, "redirect");
+
+    } else if (status == 204) {
+        b->class = MCP_BACKEND_TEXT;
+        b->state = MCP_BACKEND_STATE_COMPLETE;
+
+    } else if (b->class == MCP_BACKEND_SSE) {
+        b->state = MCP_BACKEND_STATE_SSE;
+
+    } else if (b->class == MCP_BACKEND_LINES) {
+        b->state = MCP_BACKEND_STATE_LINES;
+
+    } else {
+        mcp_backend_expect_body(b);
+    }
+}
+
+
+static void
+mcp_backend_expect_body(mcp_backend_t *b)
+{
+    b->state = MCP_BACKEND_STATE_BODY;
+
+    if (b->class == MCP_BACKEND_JSON || b->class == MCP_BACKEND_UNKNOWN) {
+        return;
+    }
+
+    if (b->status < 400) {
+
+        if (b->want == MCP_WANT_PLAIN) {
+            mcp_backend_fail(b, MCP_FAULT_BACKEND_OUTPUT,
+                             "not JSON by its Content-Type");
+        }
+
+        return;
+    }
+
+    /* of error pages only text is shown, and only by tools */
+
+    if (b->want != MCP_WANT_TOOL || b->class != MCP_BACKEND_TEXT) {
+        b->state = MCP_BACKEND_STATE_COMPLETE;
+        return;
+    }
+
+    if (b->limit > MCP_BACKEND_ERROR_TEXT) {
+        b->limit = MCP_BACKEND_ERROR_TEXT;
+    }
+}
+
+
 int
 mcp_backend_write(mcp_backend_t *b, const char *data, size_t len)
 {
+    int  rc;
+
     if (b->failed) {
         return b->failed;
     }
@@ -98,7 +169,7 @@ mcp_backend_write(mcp_backend_t *b, const char *data, size_t len)
 
     if (b->state == MCP_BACKEND_STATE_HEAD) {
 
-        /* whoever writes without a head has nothing to say in it */
+        /* the caller knows neither status nor type */
 
         mcp_backend_head(b, 200, mcp_null_str);
     }
@@ -107,14 +178,26 @@ mcp_backend_write(mcp_backend_t *b, const char *data, size_t len)
 
     case MCP_BACKEND_STATE_SSE:
     case MCP_BACKEND_STATE_LINES:
-        return mcp_backend_queue(b, data, len);
+        rc = mcp_backend_stream_add(b, data, len);
+        break;
 
     case MCP_BACKEND_STATE_BODY:
-        return mcp_backend_gather(b, data, len);
+        rc = mcp_backend_body_add(b, data, len);
+        break;
 
     default:
         return MCP_OK;
     }
+
+    if (rc == MCP_ERR_MEMORY) {
+        b->failed = rc;
+
+    } else if (rc == MCP_ERR_LIMIT) {
+        mcp_backend_release(b);
+        mcp_backend_fail(b, MCP_FAULT_BACKEND_TOO_LARGE, "body too large");
+    }
+
+    return rc;
 }
 
 
@@ -141,35 +224,39 @@ mcp_backend_end(mcp_backend_t *b, mcp_fault_e fault, const char *detail)
         }
 
         mcp_backend_fail(b, fault, detail);
-        return MCP_OK;
+        break;
 
     case MCP_BACKEND_STATE_SSE:
     case MCP_BACKEND_STATE_LINES:
 
-        /* what is queued comes first */
+        /* the queue is read first */
 
         b->fault = fault;
         b->detail = detail;
-        return MCP_OK;
+        break;
 
     case MCP_BACKEND_STATE_BODY:
 
         if (fault == MCP_FAULT_NONE) {
             b->state = MCP_BACKEND_STATE_COMPLETE;
-            return MCP_OK;
+            break;
         }
 
         mcp_backend_release(b);
         mcp_backend_fail(b, fault, detail);
-        return MCP_OK;
+        break;
 
     default:
-        return MCP_OK;
+        break;
     }
+
+    return MCP_OK;
 }
 
 
-void
+/* Makes a fault the next and last message. */
+
+static void
 mcp_backend_fail(mcp_backend_t *b, mcp_fault_e fault, const char *detail)
 {
     b->state = MCP_BACKEND_STATE_FAULT;
@@ -191,45 +278,11 @@ mcp_backend_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
 
     mcp_arena_reset(&b->scratch);
 
-    rc = MCP_OK;
-
-    switch (b->state) {
-
-    case MCP_BACKEND_STATE_SSE:
-    case MCP_BACKEND_STATE_LINES:
-        rc = mcp_backend_stream(b, msg);
-        break;
-
-    case MCP_BACKEND_STATE_COMPLETE:
-        rc = mcp_backend_body(b, msg);
-        break;
-
-    case MCP_BACKEND_STATE_FAULT:
-        mcp_backend_fault(msg, b->fault, b->detail);
-        break;
-
-    case MCP_BACKEND_STATE_DETACHED:
-        msg->kind = MCP_BACKEND_DETACHED;
-        break;
-
-    case MCP_BACKEND_STATE_DONE:
-        mcp_backend_release(b);
-        return MCP_DONE;
-
-    case MCP_BACKEND_STATE_HEAD:
-    case MCP_BACKEND_STATE_BODY:
-        return MCP_AGAIN;
-    }
+    rc = mcp_backend_next(b, msg);
 
     if (rc < 0) {
         b->failed = rc;
         return rc;
-    }
-
-    /* a backend that is silent for long keeps nothing for its next message */
-
-    if (rc == MCP_AGAIN) {
-        mcp_arena_destroy(&b->scratch);
     }
 
     if (rc == MCP_OK && msg->kind != MCP_BACKEND_NOTIFICATION) {
@@ -241,13 +294,42 @@ mcp_backend_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
 }
 
 
-void
-mcp_backend_fault(mcp_backend_msg_t *msg, mcp_fault_e fault,
-    const char *detail)
+static int
+mcp_backend_next(mcp_backend_t *b, mcp_backend_msg_t *msg)
 {
-    memset(msg, 0, sizeof(mcp_backend_msg_t));
+    int  rc;
 
-    msg->kind = MCP_BACKEND_FAULT;
-    msg->fault = fault;
-    msg->detail = detail ? detail : "";
+    switch (b->state) {
+
+    case MCP_BACKEND_STATE_SSE:
+    case MCP_BACKEND_STATE_LINES:
+        rc = mcp_backend_stream_read(b, msg);
+        break;
+
+    case MCP_BACKEND_STATE_COMPLETE:
+        return mcp_backend_body_read(b, msg);
+
+    case MCP_BACKEND_STATE_FAULT:
+        mcp_backend_fault(msg, b->fault, b->detail);
+        return MCP_OK;
+
+    case MCP_BACKEND_STATE_DETACHED:
+        msg->kind = MCP_BACKEND_DETACHED;
+        return MCP_OK;
+
+    case MCP_BACKEND_STATE_DONE:
+        mcp_backend_release(b);
+        return MCP_DONE;
+
+    default:
+        rc = MCP_AGAIN;
+    }
+
+    /* a backend may be silent for long: nothing is kept meanwhile */
+
+    if (rc == MCP_AGAIN) {
+        mcp_arena_destroy(&b->scratch);
+    }
+
+    return rc;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Content made of what is no JSON: blocks of a tool's or a prompt's text,
- * images, audio; embedded resources.
+ * Builds answers: faults, and content made of what is not JSON, that is, the
+ * text, images, audio and embedded resources of tools, resources and prompts.
+ * JSON strings are UTF-8, whatever the backend's encoding.
  */
 
 
@@ -10,19 +11,38 @@
 #include "base/mcp_base64.h"
 
 
-/* What stands around content, the media type included. */
+/* The bytes around content, the media type included. */
 #define MCP_BACKEND_WRAPPING  1024
 
 #define MCP_BACKEND_NO_URI    "mcp:result"
 
 
-static void mcp_backend_add_tool(mcp_backend_t *b, mcp_buf_t *buf,
-    mcp_backend_class_e class, mcp_str_t text, int error);
-static void mcp_backend_add_block(mcp_backend_t *b, mcp_buf_t *buf,
+static void mcp_backend_add_tool(const mcp_backend_t *b, mcp_buf_t *buf,
     mcp_backend_class_e class, mcp_str_t text);
-static void mcp_backend_add_resource(mcp_backend_t *b, mcp_buf_t *buf,
+static void mcp_backend_add_block(const mcp_backend_t *b, mcp_buf_t *buf,
+    mcp_backend_class_e class, mcp_str_t text);
+static void mcp_backend_add_media(const mcp_backend_t *b, mcp_buf_t *buf,
+    mcp_str_t data);
+static void mcp_backend_add_resource(const mcp_backend_t *b, mcp_buf_t *buf,
     mcp_backend_class_e class, mcp_str_t text);
 static void mcp_backend_add_base64(mcp_buf_t *buf, mcp_str_t data);
+static void mcp_backend_add_text_block(mcp_buf_t *buf, mcp_str_t text,
+    int latin1);
+static void mcp_backend_add_text(mcp_buf_t *buf, mcp_str_t text, int latin1);
+static void mcp_backend_from_latin1(mcp_buf_t *buf, mcp_str_t text);
+static void mcp_backend_mend_utf8(mcp_buf_t *buf, mcp_str_t text);
+
+
+void
+mcp_backend_fault(mcp_backend_msg_t *msg, mcp_fault_e fault,
+    const char *detail)
+{
+    memset(msg, 0, sizeof(mcp_backend_msg_t));
+
+    msg->kind = MCP_BACKEND_FAULT;
+    msg->fault = fault;
+    msg->detail = detail ? detail : "";
+}
 
 
 int
@@ -31,7 +51,8 @@ mcp_backend_wrap(mcp_backend_t *b, mcp_backend_class_e class, mcp_str_t text,
 {
     mcp_buf_t  buf;
 
-    mcp_buf_init(&buf, b->mem, mcp_backend_wrapped_max(b));
+    memset(msg, 0, sizeof(mcp_backend_msg_t));
+    mcp_backend_result_init(b, &buf);
 
     switch (b->want) {
 
@@ -55,30 +76,59 @@ mcp_backend_wrap(mcp_backend_t *b, mcp_backend_class_e class, mcp_str_t text,
 
     default:
         msg->is_error = b->status >= 400;
-        mcp_backend_add_tool(b, &buf, class, text, b->status >= 400);
+        mcp_backend_add_tool(b, &buf, class, text);
     }
 
-    return mcp_backend_give(b, &buf, msg);
+    return mcp_backend_result_give(b, &buf, msg);
 }
 
 
 void
-mcp_backend_tool_error(mcp_buf_t *buf, mcp_str_t text)
+mcp_backend_result_init(const mcp_backend_t *b, mcp_buf_t *buf)
 {
-    mcp_backend_t  b;
+    size_t  max;
 
-    /* nothing but where memory comes from */
+    max = b->max > SIZE_MAX / 8 ? SIZE_MAX / 2
+                                : 2 * b->max + MCP_BACKEND_WRAPPING
+                                  + 6 * b->uri.len;
 
-    memset(&b, 0, sizeof(mcp_backend_t));
-    b.mem = buf->mem;
+    mcp_buf_init(buf, b->mem, max);
+}
 
-    mcp_backend_add_tool(&b, buf, MCP_BACKEND_TEXT, text, 1);
+
+int
+mcp_backend_result_give(mcp_backend_t *b, mcp_buf_t *buf,
+    mcp_backend_msg_t *msg)
+{
+    int  rc;
+
+    if (buf->failed) {
+        rc = buf->failed;
+        mcp_buf_free(buf);
+
+        if (rc == MCP_ERR_LIMIT) {
+            mcp_backend_fault(msg, MCP_FAULT_BACKEND_TOO_LARGE,
+                              "too large once wrapped");
+            return MCP_OK;
+        }
+
+        return rc;
+    }
+
+    mcp_buf_free(&b->out);
+    b->out = *buf;
+
+    msg->kind = MCP_BACKEND_RESULT;
+    msg->body.data = buf->data;
+    msg->body.len = buf->len;
+
+    return MCP_OK;
 }
 
 
 static void
-mcp_backend_add_tool(mcp_backend_t *b, mcp_buf_t *buf,
-    mcp_backend_class_e class, mcp_str_t text, int error)
+mcp_backend_add_tool(const mcp_backend_t *b, mcp_buf_t *buf,
+    mcp_backend_class_e class, mcp_str_t text)
 {
     mcp_buf_lit(buf, "{\"content\":[");
 
@@ -88,7 +138,7 @@ mcp_backend_add_tool(mcp_backend_t *b, mcp_buf_t *buf,
 
     mcp_buf_lit(buf, "]");
 
-    if (error) {
+    if (b->status >= 400) {
         mcp_buf_lit(buf, ",\"isError\":true");
     }
 
@@ -96,32 +146,37 @@ mcp_backend_add_tool(mcp_backend_t *b, mcp_buf_t *buf,
 }
 
 
+void
+mcp_backend_tool_error(mcp_buf_t *buf, mcp_str_t text)
+{
+    mcp_buf_lit(buf, "{\"content\":[");
+
+    if (text.len) {
+        mcp_backend_add_text_block(buf, text, 0);
+    }
+
+    mcp_buf_lit(buf, "],\"isError\":true}");
+}
+
+
 static void
-mcp_backend_add_block(mcp_backend_t *b, mcp_buf_t *buf,
+mcp_backend_add_block(const mcp_backend_t *b, mcp_buf_t *buf,
     mcp_backend_class_e class, mcp_str_t text)
 {
     switch (class) {
 
     case MCP_BACKEND_TEXT:
-        mcp_buf_lit(buf, "{\"type\":\"text\",\"text\":");
-        mcp_backend_add_text(b, buf, text);
-        mcp_buf_lit(buf, "}");
+        mcp_backend_add_text_block(buf, text, b->latin1);
         return;
 
     case MCP_BACKEND_IMAGE:
+        mcp_buf_lit(buf, "{\"type\":\"image\"");
+        mcp_backend_add_media(b, buf, text);
+        return;
+
     case MCP_BACKEND_AUDIO:
-
-        if (class == MCP_BACKEND_IMAGE) {
-            mcp_buf_lit(buf, "{\"type\":\"image\",\"data\":");
-
-        } else {
-            mcp_buf_lit(buf, "{\"type\":\"audio\",\"data\":");
-        }
-
-        mcp_backend_add_base64(buf, text);
-        mcp_buf_lit(buf, ",\"mimeType\":");
-        mcp_buf_json(buf, (mcp_str_t) { b->type, b->type_len });
-        mcp_buf_lit(buf, "}");
+        mcp_buf_lit(buf, "{\"type\":\"audio\"");
+        mcp_backend_add_media(b, buf, text);
         return;
 
     default:
@@ -133,7 +188,18 @@ mcp_backend_add_block(mcp_backend_t *b, mcp_buf_t *buf,
 
 
 static void
-mcp_backend_add_resource(mcp_backend_t *b, mcp_buf_t *buf,
+mcp_backend_add_media(const mcp_backend_t *b, mcp_buf_t *buf, mcp_str_t data)
+{
+    mcp_buf_lit(buf, ",\"data\":");
+    mcp_backend_add_base64(buf, data);
+    mcp_buf_lit(buf, ",\"mimeType\":");
+    mcp_buf_json(buf, (mcp_str_t) { b->type, b->type_len });
+    mcp_buf_lit(buf, "}");
+}
+
+
+static void
+mcp_backend_add_resource(const mcp_backend_t *b, mcp_buf_t *buf,
     mcp_backend_class_e class, mcp_str_t text)
 {
     mcp_str_t  type;
@@ -150,13 +216,13 @@ mcp_backend_add_resource(mcp_backend_t *b, mcp_buf_t *buf,
     mcp_buf_lit(buf, ",\"mimeType\":");
     mcp_buf_json(buf, type);
 
-    /* the one image that can be read */
+    /* the one type of image that is text */
 
     if (mcp_str_eq(type, mcp_str("image/svg+xml"))) {
         class = MCP_BACKEND_TEXTUAL;
     }
 
-    /* XML may name an encoding of its own inside */
+    /* XML may declare an encoding of its own inside */
 
     if (class == MCP_BACKEND_TEXTUAL && !b->latin1 && !mcp_utf8_valid(text)) {
         class = MCP_BACKEND_BINARY;
@@ -164,7 +230,7 @@ mcp_backend_add_resource(mcp_backend_t *b, mcp_buf_t *buf,
 
     if (class == MCP_BACKEND_TEXT || class == MCP_BACKEND_TEXTUAL) {
         mcp_buf_lit(buf, ",\"text\":");
-        mcp_backend_add_text(b, buf, text);
+        mcp_backend_add_text(buf, text, b->latin1);
 
     } else {
         mcp_buf_lit(buf, ",\"blob\":");
@@ -193,39 +259,126 @@ mcp_backend_add_base64(mcp_buf_t *buf, mcp_str_t data)
 }
 
 
-int
-mcp_backend_give(mcp_backend_t *b, mcp_buf_t *buf, mcp_backend_msg_t *msg)
+static void
+mcp_backend_add_text_block(mcp_buf_t *buf, mcp_str_t text, int latin1)
 {
-    int  rc;
-
-    if (buf->failed) {
-        rc = buf->failed;
-        mcp_buf_free(buf);
-
-        if (rc == MCP_ERR_LIMIT) {
-            mcp_backend_fault(msg, MCP_FAULT_BACKEND_TOO_LARGE,
-                              "too large once wrapped");
-            return MCP_OK;
-        }
-
-        return rc;
-    }
-
-    mcp_buf_free(&b->out);
-    b->out = *buf;
-
-    msg->kind = MCP_BACKEND_RESULT;
-    msg->body.data = buf->data;
-    msg->body.len = buf->len;
-
-    return MCP_OK;
+    mcp_buf_lit(buf, "{\"type\":\"text\",\"text\":");
+    mcp_backend_add_text(buf, text, latin1);
+    mcp_buf_lit(buf, "}");
 }
 
 
-size_t
-mcp_backend_wrapped_max(const mcp_backend_t *b)
+/* Appends a JSON string, whatever the bytes of text are. */
+
+static void
+mcp_backend_add_text(mcp_buf_t *buf, mcp_str_t text, int latin1)
 {
-    return b->max > SIZE_MAX / 8 ? SIZE_MAX / 2
-                                 : 2 * b->max + MCP_BACKEND_WRAPPING
-                                   + 6 * b->uri.len;
+    mcp_buf_t  utf8;
+
+    if (!latin1 && mcp_utf8_valid(text)) {
+        mcp_buf_json(buf, text);
+        return;
+    }
+
+    if (buf->failed) {
+        return;
+    }
+
+    mcp_buf_init(&utf8, buf->mem, buf->max);
+
+    if (latin1) {
+        mcp_backend_from_latin1(&utf8, text);
+
+    } else {
+        mcp_backend_mend_utf8(&utf8, text);
+    }
+
+    if (utf8.failed) {
+        buf->failed = utf8.failed;
+
+    } else {
+        mcp_buf_json(buf, (mcp_str_t) { utf8.data, utf8.len });
+    }
+
+    mcp_buf_free(&utf8);
+}
+
+
+static void
+mcp_backend_from_latin1(mcp_buf_t *buf, mcp_str_t text)
+{
+    char    *p;
+    size_t   i, high;
+
+    for (i = 0, high = 0; i < text.len; i++) {
+        high += (unsigned char) text.data[i] >> 7;
+    }
+
+    p = mcp_buf_reserve(buf, text.len + high);
+    if (p == NULL) {
+        return;
+    }
+
+    for (i = 0; i < text.len; i++) {
+        p = mcp_utf8_print(p, (unsigned char) text.data[i]);
+    }
+
+    buf->len = (size_t) (p - buf->data);
+}
+
+
+/* Replaces ill-formed sequences by U+FFFD. */
+
+static void
+mcp_backend_mend_utf8(mcp_buf_t *buf, mcp_str_t text)
+{
+    int          valid;
+    size_t       n;
+    const char  *p, *end, *good;
+
+    p = text.data;
+    end = p + text.len;
+    good = p;
+
+    while (p < end) {
+        n = mcp_utf8_char(p, end, &valid);
+
+        if (!valid) {
+            mcp_buf_add(buf, good, (size_t) (p - good));
+            mcp_buf_lit(buf, "\xef\xbf\xbd");
+            good = p + n;
+        }
+
+        p += n;
+    }
+
+    mcp_buf_add(buf, good, (size_t) (p - good));
+}
+
+
+mcp_str_t
+mcp_backend_skip_bom(mcp_str_t text)
+{
+    if (text.len >= 3 && memcmp(text.data, "\xef\xbb\xbf", 3) == 0) {
+        text.data += 3;
+        text.len -= 3;
+    }
+
+    return text;
+}
+
+
+mcp_str_t
+mcp_backend_trim(mcp_str_t text)
+{
+    while (text.len && mcp_json_is_space(text.data[0])) {
+        text.data++;
+        text.len--;
+    }
+
+    while (text.len && mcp_json_is_space(text.data[text.len - 1])) {
+        text.len--;
+    }
+
+    return text;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The head of an answer: what its status and its Content-Type make of the
- * bytes that follow.
+ * The head of an answer: the media type, and the answers that an HTTP error
+ * status leads to.
  */
 
 
@@ -17,7 +17,7 @@ typedef enum {
 } mcp_backend_part_e;
 
 
-/* The first row that fits decides; what fits none is binary. */
+/* The first row that matches decides; a type without a row is binary. */
 static const struct {
     mcp_backend_class_e  class;
     mcp_backend_part_e   part;
@@ -41,94 +41,55 @@ static const struct {
 };
 
 
-static void mcp_backend_type(mcp_backend_t *b, mcp_str_t value);
+/* The details of faults are static text, one for each usual status. */
+static const struct {
+    int          status;
+    const char  *detail;
+
+} mcp_backend_statuses[] = {
+    { 400, "HTTP 400" },
+    { 401, "HTTP 401" },
+    { 403, "HTTP 403" },
+    { 404, "HTTP 404" },
+    { 405, "HTTP 405" },
+    { 408, "HTTP 408" },
+    { 409, "HTTP 409" },
+    { 410, "HTTP 410" },
+    { 411, "HTTP 411" },
+    { 413, "HTTP 413" },
+    { 415, "HTTP 415" },
+    { 422, "HTTP 422" },
+    { 429, "HTTP 429" },
+    { 500, "HTTP 500" },
+    { 501, "HTTP 501" },
+    { 502, "HTTP 502" },
+    { 503, "HTTP 503" },
+    { 504, "HTTP 504" },
+};
+
+
 static mcp_backend_class_e mcp_backend_classify(mcp_str_t type);
 static int mcp_backend_is_latin1(mcp_str_t params);
+static mcp_str_t mcp_backend_next_param(mcp_str_t *params, mcp_str_t *value);
+static int mcp_backend_tool_status(mcp_backend_t *b, mcp_str_t text,
+    mcp_backend_msg_t *msg);
+static mcp_str_t mcp_backend_cut(const mcp_backend_t *b, mcp_str_t text);
+static const char *mcp_backend_status_detail(int status);
 
 
 void
-mcp_backend_head(mcp_backend_t *b, int status, mcp_str_t content_type)
+mcp_backend_media_type(mcp_backend_t *b, mcp_str_t content_type)
 {
-    if (b->state != MCP_BACKEND_STATE_HEAD) {
-        return;
-    }
+    char         c;
+    size_t       i;
+    mcp_str_t    type, params;
+    const char  *p;
 
-    b->status = status;
-    mcp_backend_type(b, content_type);
-
-    if (status == 202) {
-        b->state = MCP_BACKEND_STATE_DETACHED;
-        return;
-    }
-
-    if (status < 200 || (status >= 300 && status < 400)) {
-        mcp_backend_fail(b, MCP_FAULT_BACKEND_FAILED,
-                         status < 200 ? "no final status" : "redirect");
-        return;
-    }
-
-    if (status == 204) {
-        b->class = MCP_BACKEND_TEXT;
-        b->state = MCP_BACKEND_STATE_COMPLETE;
-        return;
-    }
-
-    switch (b->class) {
-
-    case MCP_BACKEND_SSE:
-        b->state = MCP_BACKEND_STATE_SSE;
-        return;
-
-    case MCP_BACKEND_LINES:
-        b->state = MCP_BACKEND_STATE_LINES;
-        return;
-
-    case MCP_BACKEND_JSON:
-    case MCP_BACKEND_UNKNOWN:
-        break;
-
-    default:
-
-        if (status >= 400
-            && (b->want != MCP_WANT_TOOL || b->class != MCP_BACKEND_TEXT))
-        {
-            /* nothing in the body could be of use */
-            b->state = MCP_BACKEND_STATE_COMPLETE;
-            return;
-        }
-
-        if (b->want == MCP_WANT_PLAIN) {
-            mcp_backend_fail(b, MCP_FAULT_BACKEND_OUTPUT,
-                             "not JSON by its Content-Type");
-            return;
-        }
-
-        if (status >= 400 && b->limit > MCP_BACKEND_ERROR_TEXT) {
-            b->limit = MCP_BACKEND_ERROR_TEXT;
-        }
-    }
-
-    b->state = MCP_BACKEND_STATE_BODY;
-}
-
-
-/* Keeps the media type in lower case; a malformed one is as good as none. */
-
-static void
-mcp_backend_type(mcp_backend_t *b, mcp_str_t value)
-{
-    char          c;
-    size_t        i;
-    mcp_str_t     type;
-    const char   *p;
-
-    type = mcp_http_media_type(value);
+    type = mcp_http_media_type(content_type);
 
     if (type.len == 0) {
         return;
     }
-
-    p = memchr(value.data, ';', value.len);
 
     if (type.len > MCP_BACKEND_TYPE_MAX) {
         type = mcp_str("application/octet-stream");
@@ -142,10 +103,13 @@ mcp_backend_type(mcp_backend_t *b, mcp_str_t value)
     b->type_len = (unsigned) type.len;
     b->class = mcp_backend_classify((mcp_str_t) { b->type, type.len });
 
+    p = memchr(content_type.data, ';', content_type.len);
+
     if (p) {
-        b->latin1 = (unsigned) mcp_backend_is_latin1(
-                        (mcp_str_t) { p, value.len - (size_t)
-                                         (p - value.data) });
+        params.data = p;
+        params.len = content_type.len - (size_t) (p - content_type.data);
+
+        b->latin1 = (unsigned) mcp_backend_is_latin1(params);
     }
 }
 
@@ -190,52 +154,204 @@ mcp_backend_classify(mcp_str_t type)
 static int
 mcp_backend_is_latin1(mcp_str_t params)
 {
-    size_t      n;
-    mcp_str_t   one, name, value;
-    const char  *p;
+    mcp_str_t  name, value;
 
     while (params.len) {
-        params.data++;
-        params.len--;
+        name = mcp_backend_next_param(&params, &value);
 
-        p = memchr(params.data, ';', params.len);
-        n = p ? (size_t) (p - params.data) : params.len;
-
-        one.data = params.data;
-        one.len = n;
-
-        params.data += n;
-        params.len -= n;
-
-        p = n ? memchr(one.data, '=', n) : NULL;
-        if (p == NULL) {
-            continue;
+        if (mcp_str_case_eq(name, mcp_str("charset"))) {
+            return mcp_str_case_eq(value, mcp_str("iso-8859-1"))
+                   || mcp_str_case_eq(value, mcp_str("iso8859-1"))
+                   || mcp_str_case_eq(value, mcp_str("iso_8859-1"))
+                   || mcp_str_case_eq(value, mcp_str("latin1"))
+                   || mcp_str_case_eq(value, mcp_str("l1"));
         }
-
-        name.data = one.data;
-        name.len = (size_t) (p - one.data);
-
-        if (!mcp_str_case_eq(mcp_backend_trim(name), mcp_str("charset"))) {
-            continue;
-        }
-
-        value.data = p + 1;
-        value.len = one.len - name.len - 1;
-        value = mcp_backend_trim(value);
-
-        if (value.len >= 2 && value.data[0] == '"'
-            && value.data[value.len - 1] == '"')
-        {
-            value.data++;
-            value.len -= 2;
-        }
-
-        return mcp_str_case_eq(value, mcp_str("iso-8859-1"))
-               || mcp_str_case_eq(value, mcp_str("iso8859-1"))
-               || mcp_str_case_eq(value, mcp_str("iso_8859-1"))
-               || mcp_str_case_eq(value, mcp_str("latin1"))
-               || mcp_str_case_eq(value, mcp_str("l1"));
     }
 
     return 0;
+}
+
+
+/* Takes one parameter off the front of params, which starts with a semicolon;
+ * returns its name, which is empty if there is no value. */
+
+static mcp_str_t
+mcp_backend_next_param(mcp_str_t *params, mcp_str_t *value)
+{
+    mcp_str_t    name, param;
+    const char  *p;
+
+    *value = mcp_null_str;
+
+    param.data = params->data + 1;
+    param.len = params->len - 1;
+
+    p = memchr(param.data, ';', param.len);
+
+    if (p) {
+        param.len = (size_t) (p - param.data);
+    }
+
+    params->data = param.data + param.len;
+    params->len -= 1 + param.len;
+
+    p = param.len ? memchr(param.data, '=', param.len) : NULL;
+    if (p == NULL) {
+        return mcp_null_str;
+    }
+
+    name.data = param.data;
+    name.len = (size_t) (p - param.data);
+
+    value->data = p + 1;
+    value->len = param.len - name.len - 1;
+    *value = mcp_backend_trim(*value);
+
+    if (value->len >= 2 && value->data[0] == '"'
+        && value->data[value->len - 1] == '"')
+    {
+        value->data++;
+        value->len -= 2;
+    }
+
+    return mcp_backend_trim(name);
+}
+
+
+int
+mcp_backend_http_error(mcp_backend_t *b, mcp_str_t text,
+    mcp_backend_msg_t *msg)
+{
+    mcp_fault_e  fault;
+
+    if (b->want == MCP_WANT_TOOL) {
+        return mcp_backend_tool_status(b, text, msg);
+    }
+
+    fault = MCP_FAULT_BACKEND_FAILED;
+
+    if (b->status == 404 && b->want == MCP_WANT_RESOURCE) {
+        fault = MCP_FAULT_RESOURCE_UNKNOWN;
+
+    } else if (b->status == 404 && b->want == MCP_WANT_PROMPT) {
+        fault = MCP_FAULT_PROMPT_UNKNOWN;
+    }
+
+    mcp_backend_fault(msg, fault, mcp_backend_status_detail(b->status));
+
+    return MCP_OK;
+}
+
+
+/* A tool's error: the text, or the status if there is no text. */
+
+static int
+mcp_backend_tool_status(mcp_backend_t *b, mcp_str_t text,
+    mcp_backend_msg_t *msg)
+{
+    char  line[sizeof("HTTP ") + 20], *end;
+
+    if (text.len == 0) {
+        memcpy(line, "HTTP ", 5);
+        end = mcp_uint_print(line + 5, (uint64_t) b->status);
+
+        text.data = line;
+        text.len = (size_t) (end - line);
+    }
+
+    return mcp_backend_wrap(b, MCP_BACKEND_TEXT, mcp_backend_cut(b, text),
+                            msg);
+}
+
+
+/* The beginning of an error page, without half a character at its end. */
+
+static mcp_str_t
+mcp_backend_cut(const mcp_backend_t *b, mcp_str_t text)
+{
+    size_t  n;
+
+    if (text.len <= MCP_BACKEND_ERROR_TEXT && !b->truncated) {
+        return text;
+    }
+
+    if (text.len > MCP_BACKEND_ERROR_TEXT) {
+        text.len = MCP_BACKEND_ERROR_TEXT;
+    }
+
+    if (b->latin1) {
+        return text;
+    }
+
+    for (n = 1; n <= 3 && n <= text.len; n++) {
+
+        switch (text.data[text.len - n] & 0xc0) {
+
+        case 0x80:
+            continue;
+
+        case 0xc0:
+            if (mcp_utf8_len(text.data[text.len - n]) > n) {
+                text.len -= n;
+            }
+
+            return text;
+
+        default:
+            return text;
+        }
+    }
+
+    return text;
+}
+
+
+int
+mcp_backend_http_error_result(mcp_backend_t *b, const mcp_json_value_t *r,
+    mcp_backend_msg_t *msg)
+{
+    mcp_buf_t  buf;
+    mcp_str_t  rest;
+
+    if (b->want != MCP_WANT_TOOL
+        || r[MCP_BACKEND_R_CONTENT].type != MCP_JSON_ARRAY)
+    {
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_FAILED,
+                          mcp_backend_status_detail(b->status));
+        return MCP_OK;
+    }
+
+    if (r[MCP_BACKEND_R_IS_ERROR].type != MCP_JSON_NONE) {
+        msg->kind = MCP_BACKEND_RESULT;
+        return MCP_OK;
+    }
+
+    msg->is_error = 1;
+    mcp_backend_result_init(b, &buf);
+
+    rest.data = msg->body.data + 1;
+    rest.len = msg->body.len - 1;
+
+    mcp_buf_lit(&buf, "{\"isError\":true,");
+    mcp_json_add_line(&buf, rest);
+
+    return mcp_backend_result_give(b, &buf, msg);
+}
+
+
+static const char *
+mcp_backend_status_detail(int status)
+{
+    size_t  i;
+
+    for (i = 0;
+         i < sizeof(mcp_backend_statuses) / sizeof(mcp_backend_statuses[0]);
+         i++)
+    {
+        if (mcp_backend_statuses[i].status == status) {
+            return mcp_backend_statuses[i].detail;
+        }
+    }
+
+    return "HTTP error";
 }

@@ -1,28 +1,176 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Answers that are a stream of messages: SSE, and JSON in lines (NDJSON).
- * Bytes wait in "in" until they are read; messages are slices of it wherever
- * that is possible.
+ * Reads what a backend sends: a body, which is decoded when it is complete,
+ * or a stream of messages as SSE events or as JSON in lines (NDJSON).  Bytes
+ * wait in "in"; messages are slices of it where possible.
  */
 
 
 #include "backend/mcp_backend_parts.h"
 
 
-/* Buffers of an idle stream that are larger are given back. */
+/* An idle stream frees larger buffers. */
 #define MCP_BACKEND_KEEP  16384
 
 
+static int mcp_backend_add(mcp_backend_t *b, const char *data, size_t len);
+static int mcp_backend_json_body(mcp_backend_t *b, mcp_str_t text,
+    mcp_backend_msg_t *msg);
+static int mcp_backend_wrapped_body(mcp_backend_t *b,
+    mcp_backend_class_e class, mcp_str_t text, mcp_backend_msg_t *msg);
+static int mcp_backend_stream_message(mcp_backend_t *b, mcp_str_t text,
+    mcp_backend_msg_t *msg);
+static int mcp_backend_stream_end(mcp_backend_t *b, mcp_backend_msg_t *msg);
 static int mcp_backend_next_event(mcp_backend_t *b, mcp_str_t *text);
 static int mcp_backend_next_line(mcp_backend_t *b, mcp_str_t *text);
+static int mcp_backend_take_line(mcp_backend_t *b, mcp_str_t *line);
 static void mcp_backend_idle(mcp_backend_t *b);
 static void mcp_backend_shrink(mcp_buf_t *buf);
-static int mcp_backend_has_breaks(const mcp_backend_t *b, mcp_str_t text);
 
 
 int
-mcp_backend_queue(mcp_backend_t *b, const char *data, size_t len)
+mcp_backend_body_add(mcp_backend_t *b, const char *data, size_t len)
+{
+    size_t  room;
+
+    room = b->limit - b->in.len;
+
+    if (len > room) {
+
+        if (b->status < 400) {
+            return MCP_ERR_LIMIT;
+        }
+
+        b->truncated = 1;
+        len = room;
+    }
+
+    return len ? mcp_backend_add(b, data, len) : MCP_OK;
+}
+
+
+static int
+mcp_backend_add(mcp_backend_t *b, const char *data, size_t len)
+{
+    mcp_buf_add(&b->in, data, len);
+
+    return b->in.failed ? MCP_ERR_MEMORY : MCP_OK;
+}
+
+
+int
+mcp_backend_body_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
+{
+    int        rc, json;
+    mcp_str_t  text;
+
+    text.data = b->in.len ? b->in.data : "";
+    text.len = b->in.len;
+
+    if (b->class != MCP_BACKEND_IMAGE && b->class != MCP_BACKEND_AUDIO
+        && b->class != MCP_BACKEND_BINARY)
+    {
+        text = mcp_backend_skip_bom(text);
+    }
+
+    json = b->class == MCP_BACKEND_JSON || b->class == MCP_BACKEND_UNKNOWN;
+
+    if (json) {
+        rc = mcp_backend_json_body(b, text, msg);
+
+        if (rc != MCP_ERR_SYNTAX) {
+            return rc;
+        }
+    }
+
+    if (b->status >= 400) {
+        return mcp_backend_http_error(b, text, msg);
+    }
+
+    return mcp_backend_wrapped_body(b, json ? MCP_BACKEND_TEXT : b->class,
+                                    text, msg);
+}
+
+
+/* Also returns MCP_ERR_SYNTAX: the body counts as text. */
+
+static int
+mcp_backend_json_body(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
+{
+    int     rc;
+    size_t  skipped;
+
+    if (b->truncated) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    if (text.len == 0) {
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT, "empty body");
+        rc = MCP_ERR_SYNTAX;
+
+    } else {
+        skipped = b->in.len - text.len;
+
+        rc = mcp_backend_decode(b, text, b->in.data + skipped, 0, msg);
+
+        if (rc == MCP_ERR_MEMORY) {
+            return rc;
+        }
+
+        if (msg->kind != MCP_BACKEND_FAULT) {
+            return MCP_OK;
+        }
+
+        msg->at += skipped;
+    }
+
+    if (b->status >= 400) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    /* the backend has declared JSON, or nothing else would do */
+
+    if (b->class == MCP_BACKEND_JSON || b->want == MCP_WANT_PLAIN) {
+        return MCP_OK;
+    }
+
+    return rc;
+}
+
+
+static int
+mcp_backend_wrapped_body(mcp_backend_t *b, mcp_backend_class_e class,
+    mcp_str_t text, mcp_backend_msg_t *msg)
+{
+    int        rc;
+    mcp_str_t  type;
+
+    if (b->want == MCP_WANT_PLAIN) {
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT, "empty body");
+        return MCP_OK;
+    }
+
+    rc = mcp_backend_wrap(b, class, text, msg);
+
+    /* some servers give scripts that name no type this one */
+
+    type = (mcp_str_t) { b->type, b->type_len };
+    text = mcp_backend_trim(text);
+
+    if (mcp_str_eq(type, mcp_str("text/html"))
+        && text.len >= 2 && text.data[0] == '{'
+        && text.data[text.len - 1] == '}')
+    {
+        msg->doubt = "JSON as text/html, which is given as text";
+    }
+
+    return rc;
+}
+
+
+int
+mcp_backend_stream_add(mcp_backend_t *b, const char *data, size_t len)
 {
     if (b->pos == b->in.len) {
         b->in.len = 0;
@@ -31,7 +179,7 @@ mcp_backend_queue(mcp_backend_t *b, const char *data, size_t len)
 
     } else if (b->pos > b->in.len / 2) {
 
-        /* never moves more than was taken since the last move */
+        /* never moves more bytes than were consumed since the last move */
 
         b->in.len -= b->pos;
         b->seen -= b->seen < b->pos ? b->seen : b->pos;
@@ -39,76 +187,88 @@ mcp_backend_queue(mcp_backend_t *b, const char *data, size_t len)
         b->pos = 0;
     }
 
-    mcp_buf_add(&b->in, data, len);
+    return mcp_backend_add(b, data, len);
+}
 
-    if (b->in.failed) {
-        b->failed = MCP_ERR_MEMORY;
-        return MCP_ERR_MEMORY;
+
+int
+mcp_backend_stream_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
+{
+    int        rc;
+    mcp_str_t  text;
+
+    rc = b->state == MCP_BACKEND_STATE_SSE ? mcp_backend_next_event(b, &text)
+                                           : mcp_backend_next_line(b, &text);
+
+    switch (rc) {
+
+    case MCP_OK:
+        return mcp_backend_stream_message(b, text, msg);
+
+    case MCP_ERR_LIMIT:
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_TOO_LARGE,
+                          "message too large");
+        return MCP_OK;
+
+    case MCP_AGAIN:
+        mcp_backend_idle(b);
+        return b->ended ? mcp_backend_stream_end(b, msg) : MCP_AGAIN;
+
+    default:
+        return rc;
+    }
+}
+
+
+static int
+mcp_backend_stream_message(mcp_backend_t *b, mcp_str_t text,
+    mcp_backend_msg_t *msg)
+{
+    int    rc;
+    char  *copy, line_break;
+
+    copy = NULL;
+
+    /* the data of an event may have LF, a line of JSON may have CR */
+
+    line_break = b->state == MCP_BACKEND_STATE_SSE ? '\n' : '\r';
+
+    if (memchr(text.data, line_break, text.len)) {
+        rc = mcp_backend_copy(b, text);
+        if (rc != MCP_OK) {
+            return rc;
+        }
+
+        copy = b->out.data;
+        text.data = copy;
+    }
+
+    rc = mcp_backend_decode(b, text, copy, 1, msg);
+
+    if (rc == MCP_ERR_MEMORY) {
+        return rc;
+    }
+
+    if (b->status >= 400 && msg->kind == MCP_BACKEND_FAULT) {
+        return mcp_backend_http_error(b, text, msg);
     }
 
     return MCP_OK;
 }
 
 
-int
-mcp_backend_stream(mcp_backend_t *b, mcp_backend_msg_t *msg)
+/* The stream is over and had no response. */
+
+static int
+mcp_backend_stream_end(mcp_backend_t *b, mcp_backend_msg_t *msg)
 {
-    int         rc;
-    char       *own;
-    mcp_str_t   text;
-
-    rc = b->state == MCP_BACKEND_STATE_SSE ? mcp_backend_next_event(b, &text)
-                                           : mcp_backend_next_line(b, &text);
-
-    if (rc == MCP_ERR_LIMIT) {
-        mcp_backend_fault(msg, MCP_FAULT_BACKEND_TOO_LARGE,
-                          "message too large");
-        return MCP_OK;
-    }
-
-    if (rc == MCP_OK) {
-        own = NULL;
-
-        if (mcp_backend_has_breaks(b, text)) {
-            rc = mcp_backend_copy(b, text);
-            if (rc != MCP_OK) {
-                return rc;
-            }
-
-            own = b->out.data;
-            text.data = own;
-        }
-
-        rc = mcp_backend_decode(b, text, own, 1, msg);
-
-        if (rc == MCP_ERR_MEMORY) {
-            return rc;
-        }
-
-        if (b->status >= 400 && msg->kind == MCP_BACKEND_FAULT) {
-            return mcp_backend_status(b, text, msg);
-        }
-
-        return MCP_OK;
-    }
-
-    if (rc != MCP_AGAIN) {
-        return rc;
-    }
-
-    mcp_backend_idle(b);
-
-    if (!b->ended) {
-        return MCP_AGAIN;
-    }
-
     if (b->fault != MCP_FAULT_NONE) {
         mcp_backend_fault(msg, b->fault, b->detail);
         return MCP_OK;
     }
 
     if (b->status >= 400) {
-        return mcp_backend_status(b, mcp_null_str, msg);
+        return mcp_backend_http_error(b, mcp_null_str, msg);
     }
 
     mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
@@ -134,8 +294,8 @@ mcp_backend_next_event(mcp_backend_t *b, mcp_str_t *text)
         } else if (b->ended && b->fault == MCP_FAULT_NONE && !b->flushed) {
 
             /*
-             * HTML drops an event that no blank line ends; a backend that
-             * came to its end in order has meant its last one.
+             * HTML drops an event without a blank line after it; a backend
+             * that has ended in order meant to send its last event.
              */
 
             b->flushed = 1;
@@ -156,50 +316,22 @@ mcp_backend_next_event(mcp_backend_t *b, mcp_str_t *text)
 }
 
 
+/* The next line that is not blank, trimmed. */
+
 static int
 mcp_backend_next_line(mcp_backend_t *b, mcp_str_t *text)
 {
-    size_t       start;
-    const char  *lf;
+    int  rc;
 
-    for ( ;; ) {
-        start = b->pos;
-        lf = NULL;
-
-        if (b->seen < b->pos) {
-            b->seen = b->pos;
-        }
-
-        if (b->seen < b->in.len) {
-            lf = memchr(b->in.data + b->seen, '\n', b->in.len - b->seen);
-        }
-
-        if (lf) {
-            text->len = (size_t) (lf - b->in.data) - start;
-            b->pos = start + text->len + 1;
-
-        } else {
-            text->len = b->in.len - start;
-            b->seen = b->in.len;
-
-            /* one more for a CR */
-
-            if (text->len > 0 && text->len - 1 > b->max) {
-                return MCP_ERR_LIMIT;
-            }
-
-            if (text->len == 0 || !b->ended || b->fault != MCP_FAULT_NONE) {
-                return MCP_AGAIN;
-            }
-
-            b->pos = b->in.len;
+    do {
+        rc = mcp_backend_take_line(b, text);
+        if (rc != MCP_OK) {
+            return rc;
         }
 
         if (text->len == 0) {
             continue;
         }
-
-        text->data = b->in.data + start;
 
         if (text->data[text->len - 1] == '\r') {
             text->len--;
@@ -216,14 +348,59 @@ mcp_backend_next_line(mcp_backend_t *b, mcp_str_t *text)
 
         *text = mcp_backend_trim(*text);
 
-        if (text->len) {
-            return MCP_OK;
-        }
-    }
+    } while (text->len == 0);
+
+    return MCP_OK;
 }
 
 
-/* Between messages a stream holds no more than it needs. */
+/* The next line as it stands; the last one may lack its LF. */
+
+static int
+mcp_backend_take_line(mcp_backend_t *b, mcp_str_t *line)
+{
+    size_t       start;
+    const char  *lf;
+
+    start = b->pos;
+    lf = NULL;
+
+    if (b->seen < start) {
+        b->seen = start;
+    }
+
+    if (b->seen < b->in.len) {
+        line->data = b->in.data + start;
+        lf = memchr(b->in.data + b->seen, '\n', b->in.len - b->seen);
+    }
+
+    if (lf) {
+        line->len = (size_t) (lf - b->in.data) - start;
+        b->pos = start + line->len + 1;
+        return MCP_OK;
+    }
+
+    line->len = b->in.len - start;
+    b->seen = b->in.len;
+
+    /* one more byte for a CR */
+
+    if (line->len > 0 && line->len - 1 > b->max) {
+        return MCP_ERR_LIMIT;
+    }
+
+    if (line->len == 0 || !b->ended || b->fault != MCP_FAULT_NONE) {
+        return MCP_AGAIN;
+    }
+
+    line->data = b->in.data + start;
+    b->pos = b->in.len;
+
+    return MCP_OK;
+}
+
+
+/* Frees what a stream does not need between two messages. */
 
 static void
 mcp_backend_idle(mcp_backend_t *b)
@@ -249,18 +426,4 @@ mcp_backend_shrink(mcp_buf_t *buf)
     if (buf->len == 0 && buf->cap > MCP_BACKEND_KEEP) {
         mcp_buf_free(buf);
     }
-}
-
-
-/* Both ended the lines of an SSE event, whose data are joined by LF; only LF
- * ends a line of JSON. */
-
-static int
-mcp_backend_has_breaks(const mcp_backend_t *b, mcp_str_t text)
-{
-    char  c;
-
-    c = b->state == MCP_BACKEND_STATE_SSE ? '\n' : '\r';
-
-    return memchr(text.data, c, text.len) != NULL;
 }

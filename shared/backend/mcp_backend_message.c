@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One message, as text: a response or a notification in its JSON-RPC envelope,
- * or a bare result; what is wrong with it.
+ * Decodes one message: a response or a notification in its JSON-RPC envelope,
+ * or a bare result.  A malformed message becomes a fault.
  */
 
 
@@ -16,8 +16,8 @@ static const char *const  mcp_backend_problems[] = {
 };
 
 
-/* What is picked out of a message; the fields of a result stand twice, for
- * results that come bare and for those in an envelope. */
+/* The fields that are read.  A result has them at the root if it comes bare,
+ * or in "result" if it has an envelope. */
 enum {
     MCP_BACKEND_F_JSONRPC = 0,
     MCP_BACKEND_F_ID,
@@ -67,22 +67,29 @@ static const mcp_json_field_t  mcp_backend_fields[MCP_BACKEND_F_COUNT] = {
 };
 
 
-/* What is shown of broken JSON, and how much of it is before the problem. */
+/* How much of broken JSON the log shows, and how much of that precedes the
+ * offending byte. */
 #define MCP_BACKEND_NEAR    60
 #define MCP_BACKEND_BEFORE  20
 
 
+static void mcp_backend_near(mcp_str_t text, size_t at,
+    mcp_backend_msg_t *msg);
 static int mcp_backend_envelope(mcp_backend_t *b, mcp_json_value_t root,
     const mcp_json_value_t *v, int stream, mcp_backend_msg_t *msg);
+static const char *mcp_backend_envelope_problem(const mcp_json_value_t *v,
+    int stream);
 static int mcp_backend_notification(mcp_backend_t *b, mcp_json_value_t root,
     const mcp_json_value_t *v, mcp_backend_msg_t *msg);
+static const char *mcp_backend_notification_problem(
+    const mcp_json_value_t *v);
 static void mcp_backend_error(const mcp_json_value_t *v,
     mcp_backend_msg_t *msg);
 static int mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
     const mcp_json_value_t *r, mcp_backend_msg_t *msg);
 static void mcp_backend_input(const mcp_json_value_t *r,
     mcp_backend_msg_t *msg);
-static int mcp_backend_is_requests(mcp_json_value_t requests, int *none);
+static int mcp_backend_is_requests(mcp_json_value_t requests, int *empty);
 
 
 int
@@ -99,7 +106,7 @@ mcp_backend_message(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
         return MCP_OK;
     }
 
-    /* the message may outlive the caller's text */
+    /* the message may outlive text */
 
     rc = mcp_backend_copy(b, text);
     if (rc != MCP_OK) {
@@ -108,7 +115,7 @@ mcp_backend_message(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
 
     text.data = b->out.data;
 
-    /* nor has the head of an answer a say in it */
+    /* the status belongs to the backend's own answer */
 
     status = b->status;
     b->status = 0;
@@ -136,12 +143,14 @@ mcp_backend_copy(mcp_backend_t *b, mcp_str_t text)
 }
 
 
+/* Keeps where JSON is broken. */
+
 static void
 mcp_backend_near(mcp_str_t text, size_t at, mcp_backend_msg_t *msg)
 {
     size_t  start;
 
-    /* the parser is one byte past it */
+    /* the parser stands one byte behind the offending one */
 
     at -= at > 0;
     at = at < text.len ? at : text.len;
@@ -155,8 +164,8 @@ mcp_backend_near(mcp_str_t text, size_t at, mcp_backend_msg_t *msg)
 
 
 int
-mcp_backend_decode(mcp_backend_t *b, mcp_str_t text, char *own, int stream,
-    mcp_backend_msg_t *msg)
+mcp_backend_decode(mcp_backend_t *b, mcp_str_t text, char *writable,
+    int stream, mcp_backend_msg_t *msg)
 {
     int               rc;
     mcp_json_error_t  error;
@@ -186,8 +195,8 @@ mcp_backend_decode(mcp_backend_t *b, mcp_str_t text, char *own, int stream,
 
     /* CR and LF are white space in what the scan has accepted */
 
-    if (own) {
-        mcp_json_one_line(own, text.len);
+    if (writable) {
+        mcp_json_one_line(writable, text.len);
     }
 
     return mcp_backend_envelope(b, root, v, stream, msg);
@@ -198,47 +207,24 @@ static int
 mcp_backend_envelope(mcp_backend_t *b, mcp_json_value_t root,
     const mcp_json_value_t *v, int stream, mcp_backend_msg_t *msg)
 {
-    int  method, result, error;
+    const char  *problem;
 
-    method = v[MCP_BACKEND_F_METHOD].type != MCP_JSON_NONE;
-    result = v[MCP_BACKEND_F_RESULT].type != MCP_JSON_NONE;
-    error = v[MCP_BACKEND_F_ERROR].type != MCP_JSON_NONE;
+    problem = mcp_backend_envelope_problem(v, stream);
+
+    if (problem) {
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT, problem);
+        return MCP_OK;
+    }
 
     if (v[MCP_BACKEND_F_JSONRPC].type == MCP_JSON_NONE) {
-
-        if (stream && method) {
-            mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                              "message without jsonrpc");
-            return MCP_OK;
-        }
-
         return mcp_backend_result(b, &root, &v[MCP_BACKEND_F_BARE], msg);
     }
 
-    if (!mcp_str_eq(v[MCP_BACKEND_F_JSONRPC].raw, mcp_str("\"2.0\""))) {
-        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                          "jsonrpc is not \"2.0\"");
-        return MCP_OK;
-    }
-
-    if (method + result + error != 1) {
-        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                          "not exactly one of method, result and error");
-        return MCP_OK;
-    }
-
-    if (method) {
-
-        if (!stream) {
-            mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                              "not a response");
-            return MCP_OK;
-        }
-
+    if (v[MCP_BACKEND_F_METHOD].type != MCP_JSON_NONE) {
         return mcp_backend_notification(b, root, v, msg);
     }
 
-    if (error) {
+    if (v[MCP_BACKEND_F_ERROR].type != MCP_JSON_NONE) {
         mcp_backend_error(v, msg);
         return MCP_OK;
     }
@@ -248,29 +234,50 @@ mcp_backend_envelope(mcp_backend_t *b, mcp_json_value_t root,
 }
 
 
+/* Returns NULL if there is none. */
+
+static const char *
+mcp_backend_envelope_problem(const mcp_json_value_t *v, int stream)
+{
+    int  method, result, error;
+
+    method = v[MCP_BACKEND_F_METHOD].type != MCP_JSON_NONE;
+    result = v[MCP_BACKEND_F_RESULT].type != MCP_JSON_NONE;
+    error = v[MCP_BACKEND_F_ERROR].type != MCP_JSON_NONE;
+
+    if (v[MCP_BACKEND_F_JSONRPC].type == MCP_JSON_NONE) {
+
+        /* a bare result may have a field named "method" */
+
+        return stream && method ? "message without jsonrpc" : NULL;
+    }
+
+    if (!mcp_str_eq(v[MCP_BACKEND_F_JSONRPC].raw, mcp_str("\"2.0\""))) {
+        return "jsonrpc is not \"2.0\"";
+    }
+
+    if (method + result + error != 1) {
+        return "not exactly one of method, result and error";
+    }
+
+    if (method && !stream) {
+        return "not a response";
+    }
+
+    return NULL;
+}
+
+
 static int
 mcp_backend_notification(mcp_backend_t *b, mcp_json_value_t root,
     const mcp_json_value_t *v, mcp_backend_msg_t *msg)
 {
-    if (v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE) {
-        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                          "a request; backends ask by input_required");
-        return MCP_OK;
-    }
+    const char  *problem;
 
-    if (v[MCP_BACKEND_F_METHOD].type != MCP_JSON_STRING
-        || v[MCP_BACKEND_F_METHOD].raw.len <= 2)
-    {
-        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                          "method is not a name");
-        return MCP_OK;
-    }
+    problem = mcp_backend_notification_problem(v);
 
-    if (v[MCP_BACKEND_F_PARAMS].type != MCP_JSON_NONE
-        && v[MCP_BACKEND_F_PARAMS].type != MCP_JSON_OBJECT)
-    {
-        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                          "params is not an object");
+    if (problem) {
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT, problem);
         return MCP_OK;
     }
 
@@ -297,6 +304,31 @@ mcp_backend_notification(mcp_backend_t *b, mcp_json_value_t root,
     }
 
     return MCP_OK;
+}
+
+
+/* Returns NULL if there is none. */
+
+static const char *
+mcp_backend_notification_problem(const mcp_json_value_t *v)
+{
+    if (v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE) {
+        return "a request; backends ask by input_required";
+    }
+
+    if (v[MCP_BACKEND_F_METHOD].type != MCP_JSON_STRING
+        || v[MCP_BACKEND_F_METHOD].raw.len <= 2)
+    {
+        return "method is not a name";
+    }
+
+    if (v[MCP_BACKEND_F_PARAMS].type != MCP_JSON_NONE
+        && v[MCP_BACKEND_F_PARAMS].type != MCP_JSON_OBJECT)
+    {
+        return "params is not an object";
+    }
+
+    return NULL;
 }
 
 
@@ -332,7 +364,7 @@ mcp_backend_error(const mcp_json_value_t *v, mcp_backend_msg_t *msg)
 }
 
 
-/* r: the fields of the result (MCP_BACKEND_R_...). */
+/* r: the fields of the result. */
 
 static int
 mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
@@ -352,7 +384,7 @@ mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
                      || r[MCP_BACKEND_R_META_NEXT].type != MCP_JSON_NONE);
 
     if (b->status >= 400) {
-        return mcp_backend_error_result(b, r, msg);
+        return mcp_backend_http_error_result(b, r, msg);
     }
 
     if (mcp_str_eq(r[MCP_BACKEND_R_TYPE].raw, mcp_str("\"input_required\""))) {
@@ -377,16 +409,16 @@ mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
 static void
 mcp_backend_input(const mcp_json_value_t *r, mcp_backend_msg_t *msg)
 {
-    int               none;
+    int               empty;
     mcp_json_value_t  requests, state;
 
     requests = r[MCP_BACKEND_R_INPUT_REQUESTS];
     state = r[MCP_BACKEND_R_REQUEST_STATE];
 
-    none = 1;
+    empty = 1;
 
     if (requests.type != MCP_JSON_NONE
-        && !mcp_backend_is_requests(requests, &none))
+        && !mcp_backend_is_requests(requests, &empty))
     {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
                           "inputRequests is not an object of requests");
@@ -399,9 +431,9 @@ mcp_backend_input(const mcp_json_value_t *r, mcp_backend_msg_t *msg)
         return;
     }
 
-    /* the same request again would get the same answer */
+    /* asking the backend again would change nothing */
 
-    if (none && state.type == MCP_JSON_NONE) {
+    if (empty && state.type == MCP_JSON_NONE) {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
                           "input_required without requests and state");
         return;
@@ -414,7 +446,7 @@ mcp_backend_input(const mcp_json_value_t *r, mcp_backend_msg_t *msg)
 
 
 static int
-mcp_backend_is_requests(mcp_json_value_t requests, int *none)
+mcp_backend_is_requests(mcp_json_value_t requests, int *empty)
 {
     mcp_json_iter_t   iter;
     mcp_json_value_t  one;
@@ -426,7 +458,7 @@ mcp_backend_is_requests(mcp_json_value_t requests, int *none)
     mcp_json_iter_init(&iter, requests.raw);
 
     while (mcp_json_iter_next(&iter, NULL, &one)) {
-        *none = 0;
+        *empty = 0;
 
         if (mcp_json_get(&one, mcp_str("method")).type != MCP_JSON_STRING) {
             return 0;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The insides of a decoder, shared by its own files only:
+ * The inside of a decoder.  Each file calls only those below it:
  *
- *   mcp_backend.c          its life and states; bytes in, messages out
- *   mcp_backend_head.c     status and Content-Type
- *   mcp_backend_stream.c   messages in a row: SSE, lines
- *   mcp_backend_body.c     one body, JSON or not
- *   mcp_backend_message.c  a message's envelope, its fields
- *   mcp_backend_status.c   HTTP errors
- *   mcp_backend_content.c  what is no JSON, wrapped into content
- *   mcp_backend_text.c     encodings, byte order mark, white space
+ *   mcp_backend.c          life and states; bytes in, messages out
+ *   mcp_backend_input.c    reads messages: a body, lines, SSE events
+ *   mcp_backend_message.c  decodes one message: envelope, fields, errors
+ *   mcp_backend_head.c     Content-Type; HTTP errors
+ *   mcp_backend_content.c  builds answers: faults, content, text
  *
- *     HEAD -+- SSE, LINES -------+- DONE    one message after the other
- *           +- BODY - COMPLETE --+          one message, once all is there
- *           +- FAULT, DETACHED --+          the head says it all
+ * The head of the answer chooses a way through the states:
  *
- * Functions that make a message return MCP_OK, also when it is a fault, or
- * MCP_ERR_MEMORY, unless they say more.
+ *     HEAD -+- SSE, LINES -------+- DONE    a stream of messages
+ *           +- BODY - COMPLETE --+          one message, decoded at the end
+ *           +- FAULT, DETACHED --+          one message, known from the head
+ *
+ * Functions with a msg fill it, possibly with a fault, and return MCP_OK, or
+ *   MCP_ERR_MEMORY
+ * and further values where a function lists them.
  */
 
 
@@ -26,9 +26,10 @@
 
 
 #include "backend/mcp_backend.h"
+#include "http/mcp_sse.h"
 
 
-/* Media types may be longer (RFC 6838 has 127 and 127), but none is. */
+/* RFC 6838 allows 127 bytes on either side of the slash; none needs them. */
 #define MCP_BACKEND_TYPE_MAX    128
 
 /* How much of an error page a model is shown. */
@@ -36,24 +37,25 @@
 
 
 typedef enum {
-    MCP_BACKEND_STATE_HEAD = 0,        /* the head has not come */
+    MCP_BACKEND_STATE_HEAD = 0,        /* waits for the head */
     MCP_BACKEND_STATE_SSE,
     MCP_BACKEND_STATE_LINES,
-    MCP_BACKEND_STATE_BODY,            /* being gathered */
-    MCP_BACKEND_STATE_COMPLETE,        /* gathered, not decoded yet */
-    MCP_BACKEND_STATE_FAULT,           /* "fault" is the message */
+    MCP_BACKEND_STATE_BODY,            /* collects the body */
+    MCP_BACKEND_STATE_COMPLETE,        /* has the body, not yet decoded */
+    MCP_BACKEND_STATE_FAULT,           /* the next message is "fault" */
     MCP_BACKEND_STATE_DETACHED,
-    MCP_BACKEND_STATE_DONE             /* the final message was given */
+    MCP_BACKEND_STATE_DONE             /* the final message was read */
 } mcp_backend_state_e;
 
 
+/* What a Content-Type says about the body. */
 typedef enum {
-    MCP_BACKEND_UNKNOWN = 0,           /* no type was named: look inside */
+    MCP_BACKEND_UNKNOWN = 0,           /* no type: JSON if it parses */
     MCP_BACKEND_JSON,
     MCP_BACKEND_SSE,
     MCP_BACKEND_LINES,
     MCP_BACKEND_TEXT,
-    MCP_BACKEND_TEXTUAL,               /* a resource, shown as text */
+    MCP_BACKEND_TEXTUAL,               /* a resource that has text */
     MCP_BACKEND_IMAGE,
     MCP_BACKEND_AUDIO,
     MCP_BACKEND_BINARY
@@ -66,7 +68,7 @@ struct mcp_backend_s {
     mcp_backend_state_e   state;
     mcp_backend_class_e   class;
     int                   status;
-    int                   failed;      /* MCP_ERR_MEMORY stays */
+    int                   failed;      /* MCP_ERR_MEMORY, for good */
 
     mcp_str_t             uri;
     size_t                max;
@@ -74,28 +76,27 @@ struct mcp_backend_s {
     unsigned              max_depth;
 
     mcp_buf_t             in;
-    size_t                pos;         /* taken from "in" */
-    size_t                seen;        /* looked at for the end of a line */
-    mcp_buf_t             out;         /* a message that is no slice */
-    mcp_arena_t           scratch;
+    size_t                pos;         /* consumed of "in" */
+    size_t                seen;        /* searched for the end of a line */
+    mcp_buf_t             out;         /* a message that is no slice of "in" */
+    mcp_arena_t           scratch;     /* for the message being read */
     mcp_sse_decoder_t     sse;
 
     mcp_fault_e           fault;
     const char           *detail;
 
     unsigned              latin1:1;
-    unsigned              truncated:1;
+    unsigned              truncated:1; /* an error page beyond its limit */
     unsigned              ended:1;
-    unsigned              flushed:1;
+    unsigned              flushed:1;   /* the last event, without its end */
     unsigned              begun:1;     /* past the first line */
 
     unsigned              type_len;
-    char                  type[MCP_BACKEND_TYPE_MAX];
+    char                  type[MCP_BACKEND_TYPE_MAX];  /* in lower case */
 };
 
 
-/* The fields of a result that are looked at; arrays of them have this
- * order. */
+/* The fields of a result that a decoder reads, as indices into an array. */
 enum {
     MCP_BACKEND_R_TYPE = 0,
     MCP_BACKEND_R_INPUT_REQUESTS,
@@ -109,92 +110,98 @@ enum {
 };
 
 
-/* --- mcp_backend.c --- */
+/* --- mcp_backend_input.c --- */
 
-/* Frees all but the decoder itself: a finished one may be kept for as long as
- * its call lives. */
-void mcp_backend_release(mcp_backend_t *b);
+/*
+ * Collects a part of the body.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_LIMIT   the body is too large (an error page is truncated instead)
+ *   MCP_ERR_MEMORY
+ */
+int mcp_backend_body_add(mcp_backend_t *b, const char *data, size_t len);
 
-/* The next message will be this fault, and the last one. */
-void mcp_backend_fail(mcp_backend_t *b, mcp_fault_e fault,
-    const char *detail);
+/* Decodes or wraps the body, which is complete. */
+int mcp_backend_body_read(mcp_backend_t *b, mcp_backend_msg_t *msg);
 
-/* Makes msg that fault; detail (static text) may be NULL. */
-void mcp_backend_fault(mcp_backend_msg_t *msg, mcp_fault_e fault,
-    const char *detail);
+/*
+ * Queues a part of a stream.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_MEMORY
+ */
+int mcp_backend_stream_add(mcp_backend_t *b, const char *data, size_t len);
 
-
-/* --- mcp_backend_stream.c --- */
-
-/* Takes bytes: MCP_OK or MCP_ERR_MEMORY. */
-int  mcp_backend_queue(mcp_backend_t *b, const char *data, size_t len);
-
-/* The next message of a stream, or what its end amounts to; MCP_AGAIN. */
-int  mcp_backend_stream(mcp_backend_t *b, mcp_backend_msg_t *msg);
-
-
-/* --- mcp_backend_body.c --- */
-
-/* Takes bytes: MCP_OK, MCP_ERR_MEMORY, or MCP_ERR_LIMIT when they are too
- * many, which is the fault by then. */
-int  mcp_backend_gather(mcp_backend_t *b, const char *data, size_t len);
-
-/* A whole body: JSON, or something to be wrapped. */
-int  mcp_backend_body(mcp_backend_t *b, mcp_backend_msg_t *msg);
+/*
+ * Decodes the next message of a stream; at the stream's end makes the fault
+ * that a missing response is.  Also returns
+ *   MCP_AGAIN       no whole message is queued
+ */
+int mcp_backend_stream_read(mcp_backend_t *b, mcp_backend_msg_t *msg);
 
 
 /* --- mcp_backend_message.c --- */
 
-/* Puts text into "out".  MCP_OK or MCP_ERR_MEMORY. */
-int  mcp_backend_copy(mcp_backend_t *b, mcp_str_t text);
+/*
+ * Copies text into "out".
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_MEMORY
+ */
+int mcp_backend_copy(mcp_backend_t *b, mcp_str_t text);
 
 /*
- * One message.  "own", if there, is text once more, where it may be changed;
- * without it text has no line breaks.  MCP_ERR_SYNTAX: not one JSON object;
- * msg is the fault, should that be one.
+ * Decodes one message.  writable is the address of text if its line breaks may
+ * be overwritten, or NULL if it has none.  stream tells whether the message
+ * comes on a stream, where notifications are allowed.  Also returns
+ *   MCP_ERR_SYNTAX  text is not one JSON object; msg is the fault for that
  */
-int  mcp_backend_decode(mcp_backend_t *b, mcp_str_t text, char *own,
+int mcp_backend_decode(mcp_backend_t *b, mcp_str_t text, char *writable,
     int stream, mcp_backend_msg_t *msg);
 
 
-/* --- mcp_backend_status.c --- */
+/* --- mcp_backend_head.c --- */
 
-/* What an error status amounts to when the body is no JSON-RPC error. */
-int  mcp_backend_status(mcp_backend_t *b, mcp_str_t text,
+/* Keeps the media type in lower case, its class and its charset.  A malformed
+ * type is ignored. */
+void mcp_backend_media_type(mcp_backend_t *b, mcp_str_t content_type);
+
+/* Makes the answer for an HTTP error whose body is no JSON-RPC response: a
+ * tool's error with the text, else a fault. */
+int  mcp_backend_http_error(mcp_backend_t *b, mcp_str_t text,
     mcp_backend_msg_t *msg);
 
 /*
- * A result (msg->body) under an error status: a tool's, if it is one, is
- * marked as an error; of anything else only the status counts.  r: its fields
- * (MCP_BACKEND_R_...).
+ * Makes the answer for an HTTP error whose body is a result (msg->body, with
+ * the fields r): a tool's result gets isError unless it has that field, any
+ * other is replaced by a fault.
  */
-int  mcp_backend_error_result(mcp_backend_t *b, const mcp_json_value_t *r,
+int  mcp_backend_http_error_result(mcp_backend_t *b, const mcp_json_value_t *r,
     mcp_backend_msg_t *msg);
 
 
 /* --- mcp_backend_content.c --- */
 
-/* Makes content of what is no JSON. */
+/* Overwrites msg with a fault.  detail is static text. */
+void mcp_backend_fault(mcp_backend_msg_t *msg, mcp_fault_e fault,
+    const char *detail);
+
+/* Overwrites msg with text, which is not JSON, wrapped into the result that the
+ * request wants. */
 int  mcp_backend_wrap(mcp_backend_t *b, mcp_backend_class_e class,
     mcp_str_t text, mcp_backend_msg_t *msg);
 
-/* Hands out a result that was made here, in a buffer limited to
- * mcp_backend_wrapped_max(); the buffer becomes "out", or is freed. */
-int  mcp_backend_give(mcp_backend_t *b, mcp_buf_t *buf,
+/*
+ * Prepares a buffer for a result that the decoder builds, and makes it the
+ * result.  "out" takes the buffer over; a result beyond the limit becomes a
+ * fault.
+ */
+void mcp_backend_result_init(const mcp_backend_t *b, mcp_buf_t *buf);
+int  mcp_backend_result_give(mcp_backend_t *b, mcp_buf_t *buf,
     mcp_backend_msg_t *msg);
-size_t mcp_backend_wrapped_max(const mcp_backend_t *b);
-
-
-/* --- mcp_backend_text.c --- */
 
 mcp_str_t mcp_backend_skip_bom(mcp_str_t text);
 mcp_str_t mcp_backend_trim(mcp_str_t text);
-
-/* No more of an error page than is of use, and no half character. */
-mcp_str_t mcp_backend_cut(const mcp_backend_t *b, mcp_str_t text);
-
-/* As a JSON string, whatever the bytes are; a failure is in buf->failed. */
-void mcp_backend_add_text(mcp_backend_t *b, mcp_buf_t *buf, mcp_str_t text);
 
 
 #endif /* MCP_BACKEND_PARTS_H_INCLUDED */
