@@ -4,6 +4,20 @@
 
 #include "mod_mcp.h"
 
+#include "mod_mcp_check.h"
+#include "mod_mcp_child.h"
+#include "mod_mcp_config.h"
+#include "mod_mcp_connection.h"
+#include "mod_mcp_directives.h"
+#include "mod_mcp_fetch.h"
+#include "mod_mcp_handler.h"
+#include "mod_mcp_note.h"
+#include "mod_mcp_proxy.h"
+#include "mod_mcp_secret.h"
+#include "mod_mcp_status.h"
+#include "mod_mcp_tls.h"
+#include "mod_mcp_zone.h"
+
 #include "http_connection.h"
 #include "mod_status.h"
 #include "mpm_common.h"
@@ -24,8 +38,8 @@ static void register_hooks(apr_pool_t *p)
     mod_mcp_tls_register();
 
     ap_hook_pre_config(pre_config, NULL, NULL, APR_HOOK_MIDDLE);
-    ap_hook_check_config(mod_mcp_config_check, NULL, NULL, APR_HOOK_MIDDLE);
-    ap_hook_post_config(mod_mcp_post_config, NULL, NULL, APR_HOOK_MIDDLE);
+    ap_hook_check_config(mod_mcp_check_config, NULL, NULL, APR_HOOK_MIDDLE);
+    ap_hook_post_config(mod_mcp_zone_post_config, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_child_init(mod_mcp_child_init, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_child_stopping(mod_mcp_child_stopping, NULL, NULL,
                            APR_HOOK_MIDDLE);
@@ -43,17 +57,18 @@ static void register_hooks(apr_pool_t *p)
 
     ap_hook_handler(mod_mcp_handler, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_handler(mod_mcp_status_handler, NULL, NULL, APR_HOOK_MIDDLE);
-    ap_hook_suspend_connection(mod_mcp_suspended, NULL, NULL, APR_HOOK_LAST);
+    ap_hook_suspend_connection(mod_mcp_connection_suspended, NULL, NULL,
+                               APR_HOOK_LAST);
     ap_hook_log_transaction(mod_mcp_note_log, NULL, NULL,
                             APR_HOOK_REALLY_FIRST);
 }
 
 module AP_MODULE_DECLARE_DATA mcp_module = {
     STANDARD20_MODULE_STUFF,
-    mod_mcp_create_dir_config,
-    mod_mcp_merge_dir_config,
-    mod_mcp_create_server_config,
-    mod_mcp_merge_server_config,
+    mod_mcp_config_create_dir,
+    mod_mcp_config_merge_dir,
+    mod_mcp_config_create_server,
+    mod_mcp_config_merge_server,
     mod_mcp_directives,
     register_hooks,
     0

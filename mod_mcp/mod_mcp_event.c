@@ -22,7 +22,9 @@
  * is the one that counts.
  */
 
-#include "mod_mcp.h"
+#include "mod_mcp_event.h"
+
+#include "mod_mcp_worker.h"
 
 #include "apr_ring.h"
 

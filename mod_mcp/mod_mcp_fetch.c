@@ -12,7 +12,16 @@
  * it there: neither those of connections nor those that read or log requests.
  */
 
-#include "mod_mcp.h"
+#include "mod_mcp_fetch.h"
+
+#include "mod_mcp_client.h"
+#include "mod_mcp_event.h"
+#include "mod_mcp_path.h"
+#include "mod_mcp_pump.h"
+#include "mod_mcp_request.h"
+#include "mod_mcp_snapshot.h"
+#include "mod_mcp_watch.h"
+#include "mod_mcp_worker.h"
 
 #include "mcp_forward.h"
 #include "apr_atomic.h"
@@ -198,7 +207,7 @@ static int feed(mod_mcp_run_t *run, const char *data, apr_size_t len)
     int wanted;
 
     mod_mcp_lock();
-    mod_mcp_pump_look(run->snapshot->client);
+    mod_mcp_watch_look(run->snapshot->client);
     feed_head(run);
     feed_data(run, data, len);
 
@@ -506,7 +515,7 @@ mod_mcp_run_t *mod_mcp_fetch_current(const conn_rec *c)
 
 int mod_mcp_fetch_guard(request_rec *r)
 {
-    if (!mod_mcp_is_backend(r->uri) || mod_mcp_fetch_run(r)) {
+    if (!mod_mcp_path_is_backend(r->uri) || mod_mcp_fetch_run(r)) {
         return DECLINED;
     }
 

@@ -11,7 +11,19 @@
  * needed to come back to a stream.
  */
 
-#include "mod_mcp.h"
+#include "mod_mcp_job.h"
+
+#include "mod_mcp_child.h"
+#include "mod_mcp_client.h"
+#include "mod_mcp_config.h"
+#include "mod_mcp_connection.h"
+#include "mod_mcp_fetch.h"
+#include "mod_mcp_note.h"
+#include "mod_mcp_pool.h"
+#include "mod_mcp_proxy.h"
+#include "mod_mcp_snapshot.h"
+#include "mod_mcp_watch.h"
+#include "mod_mcp_worker.h"
 
 #include <unistd.h>
 
@@ -163,7 +175,7 @@ void mod_mcp_job_run(mod_mcp_run_t *run)
 
     mod_mcp_lock();
 
-    mod_mcp_pump_look(run->snapshot->client);
+    mod_mcp_watch_look(run->snapshot->client);
 
     if (client) {
         lent--;
@@ -230,7 +242,7 @@ static void *APR_THREAD_FUNC worker(apr_thread_t *thread, void *data)
 
 static int thread_limit(void)
 {
-    const mod_mcp_global_t *global = mod_mcp_global(mod_mcp_child.server);
+    mod_mcp_global_t *global = mod_mcp_config_global(mod_mcp_child.server);
 
     if (global->threads > 0) {
         return global->threads;
@@ -259,7 +271,7 @@ static apr_status_t thread_start(void)
 
     if (rv == APR_SUCCESS) {
         apr_threadattr_detach_set(attr, 1);
-        rv = mod_mcp_thread_create(&thread, attr, worker, pool);
+        rv = mod_mcp_child_thread(&thread, attr, worker, pool);
     }
 
     if (rv == APR_SUCCESS) {
@@ -327,7 +339,7 @@ static int lend_limit(void)
 static int may_lend(mod_mcp_client_t *client)
 {
     return client && client->state == MOD_MCP_ATTENDED && client->run == NULL
-           && mod_mcp_can_lend(client) && lent < lend_limit();
+           && mod_mcp_connection_can_lend(client) && lent < lend_limit();
 }
 
 static void enqueue(mod_mcp_run_t *run)

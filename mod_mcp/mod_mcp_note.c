@@ -3,7 +3,10 @@
 /* What the core knows of a request or a call, by name: notes mcp-... for logs
  * and expressions, environment MCP_... for backends. */
 
-#include "mod_mcp.h"
+#include "mod_mcp_note.h"
+
+#include "mod_mcp_client.h"
+#include "mod_mcp_worker.h"
 
 #define NAME_SIZE  64
 

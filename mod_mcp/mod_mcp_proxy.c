@@ -13,7 +13,10 @@
  * of it is looked up.
  */
 
-#include "mod_mcp.h"
+#include "mod_mcp_proxy.h"
+
+#include "mod_mcp_fetch.h"
+#include "mod_mcp_worker.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,62 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The pump: one thread of each process that waits for everything that no
- * request's thread waits for.  The worker's timers, the bell, and the clients
- * that no thread looks after: those that are suspended, and those whose
- * thread runs a backend call meanwhile.
+ * The pump: one thread of each process that serves the clients without a
+ * thread, both the suspended ones and those whose thread runs a backend call.
+ * It also runs the worker's timers and answers the bell.
  *
- * It never blocks on a client: a socket that is full is watched until it can
- * be written to, for as long as Timeout says.  Requests that are over are
- * logged by a thread of its own, since logs may wait (for a program that they
- * are piped to, for a name server).
+ * It never blocks on a client: it watches a full socket until that can be
+ * written to, for as long as Timeout says.
  */
 
-#include "mod_mcp.h"
+#include "mod_mcp_pump.h"
 
-#include <poll.h>
+#include "mod_mcp_child.h"
+#include "mod_mcp_client.h"
+#include "mod_mcp_event.h"
+#include "mod_mcp_logger.h"
+#include "mod_mcp_response.h"
+#include "mod_mcp_stream.h"
+#include "mod_mcp_watch.h"
+#include "mod_mcp_worker.h"
+#include "mod_mcp_zone.h"
+
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "ap_listen.h"
 #include "http_connection.h"
 
-#define EVENTS         256
-#define PATROL         2000             /* ms */
-#define LINGER         apr_time_from_sec(2)
-#define DRAINS         64               /* reads meanwhile, at once */
+#define PATROL   2000                   /* ms */
+#define LINGER   apr_time_from_sec(2)
+#define DRAINS   64                     /* reads of one turn of lingering */
+#define CLIENTS  4096                   /* served before the next events */
 
-/* How often the pump looks whether a thread of the MPM has done with what it
- * suspended: it nearly always has, long ago. */
-#define SETTLE         apr_time_from_msec(10)
+/* How often the pump looks whether a thread of the MPM is done with what it
+ * suspended.  Nearly always it was done long ago. */
+#define SETTLE   apr_time_from_msec(10)
 
 /* A client whose response is over waits so long for the thread that runs its
- * backend call, before the connection is given up. */
-#define PATIENCE       apr_time_from_msec(500)
+ * backend call, before its connection is given up. */
+#define PATIENCE  apr_time_from_msec(500)
 
-typedef struct {
-    mod_mcp_client_t *client;           /* NULL: free */
-    apr_uint32_t generation;
-    apr_uint32_t next;                  /* free list */
-} entry_t;
-
-static apr_thread_t *thread, *logger_thread;
-static int epoll_fd = -1;
+static apr_thread_t *thread;
 static int ended;
+static apr_uint64_t patrol_at;          /* the pump alone uses it */
 
-/* all under the lock */
+/* under the lock */
 static mod_mcp_client_t *queue_head, **queue_tail = &queue_head;
 static mcp_timers_t timers;
-static mod_mcp_client_t *over_head, **over_tail = &over_head;  /* LOGGING */
-static apr_thread_cond_t *over_cond;
-static int logger_ended;
-static entry_t *table;                  /* entry 0 is the bell's */
-static apr_uint32_t table_size, table_free;
-static apr_uint64_t until;              /* 0: awake; else when it will be */
-
-static apr_uint64_t patrol_at;          /* of the pump alone */
+static apr_uint64_t until;              /* when it will wake; 0: it is awake */
 
 /* --- queue and timers --- */
 
@@ -147,225 +138,6 @@ void mod_mcp_pump_timer(mod_mcp_client_t *client, apr_interval_time_t after)
     mod_mcp_pump_before(client->timer.when);
 }
 
-/* --- what is watched --- */
-
-static int client_fd(mod_mcp_client_t *client)
-{
-    apr_socket_t *socket = ap_get_conn_socket(client->c);
-    apr_os_sock_t fd;
-
-    if (socket == NULL || apr_os_sock_get(&fd, socket) != APR_SUCCESS) {
-        return -1;
-    }
-
-    return fd;
-}
-
-static int grow_table(void)
-{
-    apr_uint32_t i, n = table_size ? table_size * 2 : 64;
-    entry_t *bigger;
-
-    bigger = realloc(table, n * sizeof(entry_t));
-    if (bigger == NULL) {
-        return 0;
-    }
-
-    memset(bigger + table_size, 0, (n - table_size) * sizeof(entry_t));
-
-    for (i = n - 1; i >= table_size && i > 0; i--) {
-        bigger[i].next = table_free;
-        table_free = i;
-    }
-
-    table = bigger;
-    table_size = n;
-
-    return 1;
-}
-
-static void control(mod_mcp_client_t *client, int op, apr_uint32_t events)
-{
-    struct epoll_event event;
-
-    event.events = events | EPOLLRDHUP | EPOLLET;
-    event.data.u64 = (apr_uint64_t)table[client->index].generation << 32
-                     | client->index;
-
-    /* EBADF: an MPM that ends at once has closed the socket already */
-
-    if (epoll_ctl(epoll_fd, op, client_fd(client), &event) == -1
-        && errno != EBADF) {
-        ap_log_cerror(APLOG_MARK, APLOG_ERR, APR_FROM_OS_ERROR(errno),
-                      client->c, "mod_mcp: epoll_ctl()");
-    }
-}
-
-void mod_mcp_pump_watch(mod_mcp_client_t *client)
-{
-    apr_uint32_t i;
-
-    if (client->index || client->c->master) {
-        return;
-    }
-
-    if (table_free == 0 && !grow_table()) {
-        return;
-    }
-
-    i = table_free;
-    table_free = table[i].next;
-    table[i].client = client;
-    table[i].generation++;
-    client->index = i;
-
-    control(client, EPOLL_CTL_ADD, 0);
-}
-
-void mod_mcp_pump_unwatch(mod_mcp_client_t *client)
-{
-    apr_uint32_t i = client->index;
-
-    if (i == 0) {
-        return;
-    }
-
-    control(client, EPOLL_CTL_DEL, 0);
-
-    table[i].client = NULL;
-    table[i].next = table_free;
-    table_free = i;
-    client->index = 0;
-}
-
-/* events: of interest besides the client's leaving. */
-static void watch_for(mod_mcp_client_t *client, apr_uint32_t events)
-{
-    mod_mcp_lock();
-
-    if (client->index) {
-        control(client, EPOLL_CTL_MOD, events);
-    }
-    else {
-        mod_mcp_pump_watch(client);
-
-        if (client->index && events) {
-            control(client, EPOLL_CTL_MOD, events);
-        }
-    }
-
-    mod_mcp_unlock();
-}
-
-/* --- leaving --- */
-
-static int has_left(mod_mcp_client_t *client)
-{
-    struct pollfd fd;
-
-    if (client->c->master) {
-        return client->c->aborted;      /* mod_http2 says so */
-    }
-
-    /* unlike reading, this sees the end behind a next request */
-
-    fd.fd = client_fd(client);
-    fd.events = POLLRDHUP;
-
-    return poll(&fd, 1, 0) == 1;
-}
-
-/* No thread is at it, and none will be before it has the lock. */
-static int is_at_rest(mod_mcp_client_t *client)
-{
-    switch (client->state) {
-    case MOD_MCP_ATTENDED:
-        return client->holding;
-
-    case MOD_MCP_LENT:
-        return 1;
-
-    case MOD_MCP_SUSPENDED:
-        return !client->busy;
-
-    default:
-        return 0;
-    }
-}
-
-void mod_mcp_pump_look(mod_mcp_client_t *client)
-{
-    if (client == NULL || !is_at_rest(client) || !has_left(client)) {
-        return;
-    }
-
-    mod_mcp_client_part(client);
-
-    client->todo |= MOD_MCP_GONE;
-
-    if (client->holding) {
-        apr_thread_cond_signal(client->cond);
-    }
-    else if (client->state == MOD_MCP_SUSPENDED) {
-        mod_mcp_pump_queue(client);
-    }
-
-    /* the core may want nothing more of the call */
-
-    mod_mcp_drain();
-}
-
-/* An entry may have been given to another since the event was fetched. */
-static void take_event(const struct epoll_event *event)
-{
-    apr_uint32_t i = (apr_uint32_t)event->data.u64;
-    mod_mcp_client_t *client;
-
-    if (i == 0 || i >= table_size
-        || table[i].generation != (apr_uint32_t)(event->data.u64 >> 32)
-        || table[i].client == NULL) {
-        return;
-    }
-
-    client = table[i].client;
-
-    if (event->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) {
-        client->todo |= MOD_MCP_GONE;
-    }
-
-    if (client->state == MOD_MCP_ATTENDED) {
-        if (client->holding) {
-            apr_thread_cond_signal(client->cond);
-        }
-
-        return;
-    }
-
-    client->todo |= MOD_MCP_WRITE;
-
-    if (client->state == MOD_MCP_SUSPENDING
-        || client->state == MOD_MCP_LOGGING) {
-        return;
-    }
-
-    if (client->state == MOD_MCP_LENT) {
-
-        /* not a moment later: an answer that comes from now on would be sent,
-         * for all that the core knows */
-
-        if (client->todo & MOD_MCP_GONE) {
-            mod_mcp_client_part(client);
-            return;
-        }
-
-        client->state = MOD_MCP_PUMPED;
-    }
-
-    mod_mcp_pump_queue(client);
-}
-
-/* --- looking after a client --- */
-
 static void set_timer(mod_mcp_client_t *client, apr_interval_time_t after)
 {
     mod_mcp_lock();
@@ -373,7 +145,9 @@ static void set_timer(mod_mcp_client_t *client, apr_interval_time_t after)
     mod_mcp_unlock();
 }
 
-/* 1: it has gone; 0: it is too early. */
+/* --- the end of a connection --- */
+
+/* 1: the connection is destroyed; 0: it is too early. */
 static int destroy(mod_mcp_client_t *client)
 {
     if (!mod_mcp_event_has_left(client->c, client->part, client->suspended)) {
@@ -382,19 +156,19 @@ static int destroy(mod_mcp_client_t *client)
     }
 
     mod_mcp_lock();
-    mod_mcp_pump_unwatch(client);
+    mod_mcp_watch_remove(client);
     mod_mcp_pump_unqueue(client);
     mod_mcp_pump_timer(client, -1);
     mod_mcp_unlock();
 
-    /* closes the socket, and takes the client with it */
+    /* closes the socket and frees the client */
 
     apr_pool_destroy(client->c->pool);
 
     return 1;
 }
 
-/* 1: the other side has closed, too, or will not stop. */
+/* 1: the other side has closed too, or will not stop sending. */
 static int drained(mod_mcp_client_t *client)
 {
     char buf[16384];
@@ -402,7 +176,7 @@ static int drained(mod_mcp_client_t *client)
     int turn;
 
     for (turn = 0; turn < DRAINS; turn++) {
-        n = recv(client_fd(client), buf, sizeof(buf), MSG_DONTWAIT);
+        n = recv(mod_mcp_watch_fd(client), buf, sizeof(buf), MSG_DONTWAIT);
 
         if (n == 0 || (n == -1 && errno != EINTR)) {
             return n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
@@ -412,33 +186,49 @@ static int drained(mod_mcp_client_t *client)
     return 1;
 }
 
-/* Gives the client back to nobody: 1 if it has gone for good. */
+/* Sends the rest: 1 if that is done or impossible. */
+static int is_sent(mod_mcp_client_t *client, unsigned todo)
+{
+    if (todo & MOD_MCP_EXPIRED) {
+        client->c->aborted = 1;
+    }
+
+    if (client->c->aborted || mod_mcp_stream_flush(client) != APR_EAGAIN) {
+        return 1;
+    }
+
+    set_timer(client, client->c->base_server->timeout);
+    mod_mcp_watch_for(client, EPOLLOUT);
+
+    return 0;
+}
+
+static void begin_lingering(mod_mcp_client_t *client)
+{
+    client->lingering = 1;
+
+    ap_prep_lingering_close(client->c);
+    mod_mcp_stream_bye(client);
+    shutdown(mod_mcp_watch_fd(client), SHUT_WR);
+
+    set_timer(client, LINGER);
+    mod_mcp_watch_for(client, EPOLLIN);
+}
+
+/* Closes a connection, in several turns: 1 if it is destroyed. */
 static int close_step(mod_mcp_client_t *client, unsigned todo)
 {
     conn_rec *c = client->c;
 
-    if (!client->lingering && !c->aborted) {
-
-        if (todo & MOD_MCP_EXPIRED) {
-            c->aborted = 1;
-        }
-        else if (mod_mcp_stream_flush(client) == APR_EAGAIN) {
-            set_timer(client, client->c->base_server->timeout);
-            watch_for(client, EPOLLOUT);
+    if (!client->lingering) {
+        if (!is_sent(client, todo)) {
             return 0;
         }
-    }
 
-    if (!client->lingering && !c->aborted) {
-        client->lingering = 1;
-
-        ap_prep_lingering_close(c);
-        mod_mcp_stream_bye(client);
-        shutdown(client_fd(client), SHUT_WR);
-
-        set_timer(client, LINGER);
-        watch_for(client, EPOLLIN);
-        todo = 0;
+        if (!c->aborted) {
+            begin_lingering(client);
+            todo = 0;
+        }
     }
 
     if (c->aborted || (todo & MOD_MCP_EXPIRED) || drained(client)) {
@@ -449,6 +239,8 @@ static int close_step(mod_mcp_client_t *client, unsigned todo)
     return 0;
 }
 
+/* --- the end of a response --- */
+
 /* Waits for the socket, for as long as Timeout says. */
 static void block(mod_mcp_client_t *client)
 {
@@ -457,7 +249,7 @@ static void block(mod_mcp_client_t *client)
         set_timer(client, client->r->server->timeout);
     }
 
-    watch_for(client, EPOLLOUT);
+    mod_mcp_watch_for(client, EPOLLOUT);
 }
 
 static void unblock(mod_mcp_client_t *client)
@@ -468,110 +260,34 @@ static void unblock(mod_mcp_client_t *client)
     }
 }
 
-/* Logs and frees the request of the next client; 0: there is none left. */
-static int log_next(void)
+/* The response of a suspended client is over.  The request is logged and freed
+ * when all data is sent; the core's filter would wait for data before it. */
+static void end_request(mod_mcp_client_t *client)
 {
-    mod_mcp_client_t *client;
-
-    mod_mcp_lock();
-
-    client = over_head;
-
-    if (client) {
-        over_head = client->next;
-
-        if (over_head == NULL) {
-            over_tail = &over_head;
-        }
-    }
-
-    mod_mcp_unlock();
-
-    if (client == NULL) {
-        return 0;
-    }
-
-    client->c->current_thread = ap_thread_current();
-
-    ap_process_request_after_handler(client->r);
-
-    client->c->current_thread = thread;
-    client->c->cs->state = CONN_STATE_SUSPENDED;
-
-    mod_mcp_lock();
-
-    client->state = MOD_MCP_CLOSING;
-    client->todo = 0;
-    mod_mcp_pump_queue(client);
-
-    mod_mcp_unlock();
-
-    return 1;
-}
-
-/* A thread of its own. */
-static void *APR_THREAD_FUNC logger(apr_thread_t *self, void *data)
-{
-    int more = 1;
-
-    while (more) {
-        while (log_next()) {
-            /* the next one */
-        }
-
-        mod_mcp_lock();
-
-        if (over_head == NULL && !logger_ended) {
-            mod_mcp_wait(over_cond, 0);
-        }
-
-        more = over_head || !logger_ended;
-
-        mod_mcp_unlock();
-    }
-
-    return NULL;
-}
-
-/* The response of a suspended client is over.  Its request is logged and freed
- * when all is sent: behind data that is not, that would be waited for. */
-static int end_request(mod_mcp_client_t *client)
-{
-    conn_rec *c = client->c;
-
-    if (!c->aborted) {
+    if (!client->c->aborted) {
         if (!client->r->eos_sent) {
             ap_finalize_request_protocol(client->r);
         }
 
         if (mod_mcp_stream_flush(client) == APR_EAGAIN) {
             block(client);
-            return 0;
+            return;
         }
     }
 
     unblock(client);
 
-    /* it may have been queued since it was taken up, and both lists are linked
-     * by one member; nobody queues a client in this state */
+    /* the client may be queued again since its turn began; both queues use the
+     * same member, and nobody queues a client that is LOGGING */
 
     mod_mcp_lock();
     mod_mcp_pump_unqueue(client);
-
-    client->state = MOD_MCP_LOGGING;
-    client->next = NULL;
-    *over_tail = client;
-    over_tail = &client->next;
-    apr_thread_cond_signal(over_cond);
-
+    mod_mcp_logger_queue(client);
     mod_mcp_unlock();
-
-    return 0;
 }
 
-/* The response is over while the client's thread runs a backend call.  It
- * should be back at once; if not, the client must not wait for the thread with
- * its next request. */
+/* The response is over, but the client's thread runs a backend call.  It should
+ * be back at once; if not, the client's next request must not wait for it. */
 static void end_response(mod_mcp_client_t *client, unsigned todo)
 {
     if (client->lingering) {
@@ -583,7 +299,7 @@ static void end_response(mod_mcp_client_t *client, unsigned todo)
     }
 
     if (mod_mcp_stream_flush(client) == APR_EAGAIN) {
-        watch_for(client, EPOLLOUT);
+        mod_mcp_watch_for(client, EPOLLOUT);
     }
     else if (!client->patient) {
         client->patient = 1;
@@ -591,25 +307,26 @@ static void end_response(mod_mcp_client_t *client, unsigned todo)
     }
     else if (todo & MOD_MCP_EXPIRED) {
         client->lingering = 1;
-        shutdown(client_fd(client), SHUT_WR);
+        shutdown(mod_mcp_watch_fd(client), SHUT_WR);
     }
 }
 
-static int broken(mod_mcp_client_t *client)
+static void broken(mod_mcp_client_t *client)
 {
     client->broken = 1;
     client->c->aborted = 1;
 
     if (client->state == MOD_MCP_SUSPENDED) {
-        return end_request(client);
+        end_request(client);
+        return;
     }
 
     mod_mcp_lock();
     mod_mcp_client_part(client);
     mod_mcp_unlock();
-
-    return 0;
 }
+
+/* --- a client's turn --- */
 
 static apr_status_t transfer(mod_mcp_client_t *client, unsigned todo)
 {
@@ -617,7 +334,7 @@ static apr_status_t transfer(mod_mcp_client_t *client, unsigned todo)
 
     if ((todo & MOD_MCP_RESPOND) && !client->streaming
         && !client->responding) {
-        mod_mcp_respond(client);
+        mod_mcp_response_begin(client);
     }
 
     if ((todo & MOD_MCP_STREAM) && !client->streaming) {
@@ -641,15 +358,53 @@ static apr_status_t transfer(mod_mcp_client_t *client, unsigned todo)
         return APR_EOF;
     }
 
-    return client->responding ? mod_mcp_respond_step(client, 0)
+    return client->responding ? mod_mcp_response_step(client, 0)
                               : mod_mcp_stream_step(client, 0);
 }
 
-/* 1: it is no more. */
+static void queue_again(mod_mcp_client_t *client)
+{
+    mod_mcp_lock();
+    client->todo |= MOD_MCP_PULL;
+    mod_mcp_pump_queue(client);
+    mod_mcp_unlock();
+}
+
+static void send_more(mod_mcp_client_t *client, unsigned todo)
+{
+    switch (transfer(client, todo)) {
+    case APR_SUCCESS:
+        queue_again(client);
+        break;
+
+    case APR_EAGAIN:
+        block(client);
+        break;
+
+    case APR_INCOMPLETE:
+        if (!client->index) {
+            mod_mcp_watch_for(client, 0);
+        }
+        break;
+
+    case APR_EOF:
+        if (client->state == MOD_MCP_SUSPENDED) {
+            end_request(client);
+        }
+        else {
+            end_response(client, todo);
+        }
+        break;
+
+    default:
+        broken(client);
+        break;
+    }
+}
+
+/* 1: the client is freed. */
 static int serve(mod_mcp_client_t *client, unsigned todo)
 {
-    apr_status_t rv;
-
     if (client->state == MOD_MCP_CLOSING) {
         return close_step(client, todo);
     }
@@ -658,42 +413,15 @@ static int serve(mod_mcp_client_t *client, unsigned todo)
         return 0;
     }
 
-    if ((todo & MOD_MCP_GONE) || (client->blocked && (todo & MOD_MCP_EXPIRED))) {
-        return broken(client);
+    if ((todo & MOD_MCP_GONE)
+        || (client->blocked && (todo & MOD_MCP_EXPIRED))) {
+        broken(client);
+    }
+    else {
+        send_more(client, todo);
     }
 
-    rv = transfer(client, todo);
-
-    switch (rv) {
-    case APR_SUCCESS:
-        mod_mcp_lock();
-        client->todo |= MOD_MCP_PULL;
-        mod_mcp_pump_queue(client);
-        mod_mcp_unlock();
-        return 0;
-
-    case APR_EAGAIN:
-        block(client);
-        return 0;
-
-    case APR_INCOMPLETE:
-        if (!client->index) {
-            watch_for(client, 0);
-        }
-
-        return 0;
-
-    case APR_EOF:
-        if (client->state == MOD_MCP_SUSPENDED) {
-            return end_request(client);
-        }
-
-        end_response(client, todo);
-        return 0;
-
-    default:
-        return broken(client);
-    }
+    return 0;
 }
 
 void mod_mcp_pump_own(mod_mcp_client_t *client)
@@ -725,63 +453,73 @@ void mod_mcp_pump_own(mod_mcp_client_t *client)
     client->busy = 0;
     client->own = 0;
 
-    /* what came meanwhile, or is left over */
+    /* more came meanwhile, or something is left */
 
     if (client->state == MOD_MCP_PUMPED && client->todo) {
         mod_mcp_pump_queue(client);
     }
 }
 
+/* Takes the next client out of the queue, for one turn; or NULL. */
+static mod_mcp_client_t *begin_turn(unsigned *todo)
+{
+    mod_mcp_client_t *client;
+
+    mod_mcp_lock();
+
+    client = queue_head;
+
+    if (client) {
+        mod_mcp_pump_unqueue(client);
+
+        client->busy = 1;
+        *todo = client->todo;
+        client->todo = 0;
+    }
+
+    mod_mcp_unlock();
+
+    return client;
+}
+
+static void end_turn(mod_mcp_client_t *client)
+{
+    mod_mcp_lock();
+
+    client->busy = 0;
+
+    if (client->recall) {
+        apr_thread_cond_signal(client->cond);
+    }
+
+    mod_mcp_unlock();
+}
+
+/* Clients that are queued again may have their turn after the next events. */
 static void work(void)
 {
     mod_mcp_client_t *client;
     unsigned todo, turn;
-    int n;
 
-    /* those that are queued again have their next turn after the events */
-
-    for (turn = 0; turn < 4096; turn++) {
-        mod_mcp_lock();
-
-        client = queue_head;
+    for (turn = 0; turn < CLIENTS; turn++) {
+        client = begin_turn(&todo);
 
         if (client == NULL) {
-            mod_mcp_unlock();
-            return;
+            break;
         }
 
-        mod_mcp_pump_unqueue(client);
-
-        client->busy = 1;
-        todo = client->todo;
-        client->todo = 0;
-
-        mod_mcp_unlock();
-
-        n = serve(client, todo);
-
-        if (n) {
-            continue;
+        if (!serve(client, todo)) {
+            end_turn(client);
         }
-
-        mod_mcp_lock();
-
-        client->busy = 0;
-
-        if (client->recall) {
-            apr_thread_cond_signal(client->cond);
-        }
-
-        mod_mcp_unlock();
     }
 }
 
 /* --- the thread --- */
 
-/* What is due; returns how long there is nothing to do, in ms. */
-static int prepare(int rang)
+/* Does what is due. */
+static void expire(int rang)
 {
-    apr_uint64_t now, when;
+    apr_uint64_t now;
 
     mod_mcp_lock();
 
@@ -789,7 +527,7 @@ static int prepare(int rang)
     now = mod_mcp_now_ms();
 
     if (rang) {
-        mod_mcp_bell();
+        mod_mcp_child_rang();
     }
 
     if (mcp_worker_deadline(&mod_mcp_child.worker, NULL) <= now) {
@@ -798,14 +536,18 @@ static int prepare(int rang)
 
     if (patrol_at <= now) {
         patrol_at = now + PATROL;
-        mod_mcp_patrol();
+        mod_mcp_zone_patrol();
     }
 
     mcp_timers_run(&timers, now);
 
     mod_mcp_unlock();
+}
 
-    work();
+/* Returns for how long there is nothing to do, in ms. */
+static int sleep_time(void)
+{
+    apr_uint64_t now, when;
 
     mod_mcp_lock();
 
@@ -830,94 +572,31 @@ static int prepare(int rang)
 
 static void *APR_THREAD_FUNC pump(apr_thread_t *self, void *data)
 {
-    struct epoll_event events[EVENTS];
-    int i, n, rang = 0;
+    int rang = 0;
 
     while (!__atomic_load_n(&ended, __ATOMIC_ACQUIRE)) {
-        n = epoll_wait(epoll_fd, events, EVENTS, prepare(rang));
-
-        if (n == -1 && errno != EINTR) {
-            ap_log_error(APLOG_MARK, APLOG_CRIT, APR_FROM_OS_ERROR(errno),
-                         mod_mcp_child.server, "mod_mcp: epoll_wait()");
-            apr_sleep(apr_time_from_msec(100));
-        }
-
-        rang = 0;
-
-        mod_mcp_lock();
-
-        for (i = 0; i < n; i++) {
-            if (events[i].data.u64 == 0) {
-                rang = 1;
-            }
-            else {
-                take_event(&events[i]);
-            }
-        }
-
-        mod_mcp_unlock();
+        expire(rang);
+        work();
+        rang = mod_mcp_watch_wait(sleep_time());
     }
 
     return NULL;
 }
 
-/* Only what is suspended is logged there. */
-static apr_status_t logger_start(apr_pool_t *pchild)
-{
-    logger_thread = NULL;
-    logger_ended = 0;
-
-    if (!mod_mcp_child.async) {
-        return APR_SUCCESS;
-    }
-
-    over_cond = mod_mcp_cond(pchild);
-
-    return over_cond ? mod_mcp_thread_create(&logger_thread, NULL, logger,
-                                             pchild)
-                     : APR_ENOMEM;
-}
-
-static void logger_stop(void)
-{
-    apr_status_t rv;
-
-    if (logger_thread == NULL) {
-        return;
-    }
-
-    mod_mcp_lock();
-    logger_ended = 1;
-    apr_thread_cond_signal(over_cond);
-    mod_mcp_unlock();
-
-    apr_thread_join(&rv, logger_thread);
-}
-
 apr_status_t mod_mcp_pump_start(apr_pool_t *pchild)
 {
-    struct epoll_event event;
     apr_status_t rv;
 
     ended = 0;
 
-    epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    rv = mod_mcp_watch_start();
 
-    if (epoll_fd == -1 || !grow_table()) {
-        return APR_FROM_OS_ERROR(errno);
+    if (rv == APR_SUCCESS) {
+        rv = mod_mcp_logger_start(pchild);
     }
-
-    event.events = EPOLLIN;
-    event.data.u64 = 0;
-
-    if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, mod_mcp_child.bell, &event) == -1) {
-        return APR_FROM_OS_ERROR(errno);
-    }
-
-    rv = logger_start(pchild);
 
     return rv == APR_SUCCESS
-               ? mod_mcp_thread_create(&thread, NULL, pump, pchild) : rv;
+               ? mod_mcp_child_thread(&thread, NULL, pump, pchild) : rv;
 }
 
 apr_thread_t *mod_mcp_pump_thread(void)
@@ -938,12 +617,6 @@ void mod_mcp_pump_stop(void)
 
     apr_thread_join(&rv, thread);
 
-    logger_stop();
-
-    close(epoll_fd);
-    free(table);
-
-    table = NULL;
-    table_size = 0;
-    table_free = 0;
+    mod_mcp_logger_stop();
+    mod_mcp_watch_stop();
 }

@@ -6,9 +6,15 @@
  * the request.  The exchange gets the target as it was.
  */
 
-#include "mod_mcp.h"
+#include "mod_mcp_secret.h"
+
+#include "mod_mcp_config.h"
+#include "mod_mcp_request.h"
+#include "mod_mcp_zone.h"
 
 #include "scoreboard.h"
+
+#include "mcp_exchange.h"
 
 static void mask(const mcp_endpoint_t *endpoint, char *text)
 {
@@ -37,7 +43,8 @@ int mod_mcp_secret_hide(request_rec *r)
         return OK;
     }
 
-    endpoint = mod_mcp_endpoint(mod_mcp_dir(r), mod_mcp_zone_keys());
+    endpoint = mod_mcp_config_endpoint(mod_mcp_config_dir(r),
+                                       mod_mcp_zone_keys());
     if (endpoint == NULL) {
         return HTTP_INTERNAL_SERVER_ERROR;
     }

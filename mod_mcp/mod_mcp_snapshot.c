@@ -6,7 +6,13 @@
  * it; nothing in it changes but the client, which may leave.
  */
 
-#include "mod_mcp.h"
+#include "mod_mcp_snapshot.h"
+
+#include "mod_mcp_client.h"
+#include "mod_mcp_config.h"
+#include "mod_mcp_pool.h"
+#include "mod_mcp_request.h"
+#include "mod_mcp_zone.h"
 
 #include "mcp_forward.h"
 
@@ -57,7 +63,7 @@ mod_mcp_snapshot_t *mod_mcp_snapshot_create(mod_mcp_client_t *client)
     snapshot->refs = 1;
     snapshot->pool = p;
     snapshot->server = r->server;
-    snapshot->dir = mod_mcp_dir(r);
+    snapshot->dir = mod_mcp_config_dir(r);
     snapshot->hostname = apr_pstrdup(p, r->hostname);
     snapshot->port_str = apr_pstrdup(p, r->parsed_uri.port_str);
     snapshot->port = r->parsed_uri.port;
@@ -80,7 +86,7 @@ mod_mcp_snapshot_t *mod_mcp_snapshot_create(mod_mcp_client_t *client)
     /* its client has asked for it before */
 
     copy.snapshot = snapshot;
-    copy.endpoint = mod_mcp_endpoint(snapshot->dir, mod_mcp_zone_keys());
+    copy.endpoint = mod_mcp_config_endpoint(snapshot->dir, mod_mcp_zone_keys());
 
     if (copy.endpoint == NULL) {
         mod_mcp_pool_put(p);

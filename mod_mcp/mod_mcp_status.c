@@ -3,7 +3,12 @@
 /* "SetHandler mcp-status": what the zone holds and has done; and a line for
  * mod_status. */
 
-#include "mod_mcp.h"
+#include "mod_mcp_status.h"
+
+#include "mod_mcp_child.h"
+#include "mod_mcp_config.h"
+#include "mod_mcp_request.h"
+#include "mod_mcp_worker.h"
 
 #include "mcp_http.h"
 #include "mcp_status.h"
@@ -33,7 +38,7 @@ static int allowed(request_rec *r)
     const mcp_str_t *names;
     size_t n;
 
-    names = mod_mcp_server_names(r, &n);
+    names = mod_mcp_request_server_names(r, &n);
 
     if (mcp_http_host_allowed(mod_mcp_str(host), names, n)) {
         return 1;

@@ -6,7 +6,13 @@
  * an idle one none.
  */
 
-#include "mod_mcp.h"
+#include "mod_mcp_stream.h"
+
+#include "mod_mcp_client.h"
+#include "mod_mcp_connection.h"
+#include "mod_mcp_filter.h"
+#include "mod_mcp_response.h"
+#include "mod_mcp_worker.h"
 
 #include "http_connection.h"
 
@@ -118,7 +124,7 @@ apr_status_t mod_mcp_stream_write(mod_mcp_client_t *client, const char *data,
 
 static apr_size_t smallest(mod_mcp_client_t *client)
 {
-    apr_size_t piece = mod_mcp_piece(client->c);
+    apr_size_t piece = mod_mcp_filter_piece(client->c);
 
     return piece < BUF_MIN ? piece : BUF_MIN;
 }
@@ -134,8 +140,8 @@ void mod_mcp_stream_head(mod_mcp_client_t *client)
 
     /* no thread will wait for the connection's next request */
 
-    if (lasts && mod_mcp_can_suspend(client)) {
-        mod_mcp_announce_close(client);
+    if (lasts && mod_mcp_connection_can_suspend(client)) {
+        mod_mcp_connection_announce_close(client);
     }
 
     mod_mcp_response_head(r, mcp_exchange_response(client->exchange));
@@ -161,7 +167,7 @@ static void idle(mod_mcp_client_t *client)
 /* A stream with much to tell gets a larger buffer. */
 static void grow(mod_mcp_client_t *client, apr_size_t len)
 {
-    apr_size_t piece = mod_mcp_piece(client->c);
+    apr_size_t piece = mod_mcp_filter_piece(client->c);
 
     if (len < client->size / 2 || client->size == piece) {
         return;

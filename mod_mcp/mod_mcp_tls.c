@@ -8,7 +8,11 @@
  * SSLRequireSSL and SSLRequire ask nobody but mod_ssl.
  */
 
-#include "mod_mcp.h"
+#include "mod_mcp_tls.h"
+
+#include "mod_mcp_fetch.h"
+#include "mod_mcp_request.h"
+#include "mod_mcp_snapshot.h"
 
 #include "ap_provider.h"
 #include "http_ssl.h"
@@ -52,8 +56,8 @@ void mod_mcp_tls_note(request_rec *r)
     }
 }
 
-/* The snapshot of the backend call that has the connection c, if the client came
- * over TLS; else NULL. */
+/* The snapshot of the backend call that has the connection c, if the client
+ * came over TLS; else NULL. */
 static const mod_mcp_snapshot_t *secure_snapshot(const conn_rec *c)
 {
     const mod_mcp_run_t *run = c ? mod_mcp_fetch_current(c) : NULL;

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Warnings and errors at the start of the server: what shows only when the
+ * whole configuration is read, and settings of the MPM that starve streams or
+ * calls.
+ */
+
+#include "mod_mcp_check.h"
+
+#include "mod_mcp_config.h"
+#include "mod_mcp_path.h"
+
+#include "ap_mpm.h"
+
+/* Below these a warning is logged. */
+#define BUSY_MIN     256
+#define THREADS_MIN  8
+
+/* --- locations --- */
+
+/* Returns argument n of a directive. */
+static const char *argument(apr_pool_t *p, const ap_directive_t *d, int n)
+{
+    char *args = apr_pstrdup(p, d->args), *end = strrchr(args, '>');
+    const char *line = args;
+
+    if (d->directive[0] == '<' && end) {
+        *end = '\0';
+    }
+
+    while (n-- > 0) {
+        ap_getword_conf(p, &line);
+    }
+
+    return ap_getword_conf(p, &line);
+}
+
+/* 1 if d is <Location path>, <LocationMatch path> or <Location ~ path>. */
+static int is_location(apr_pool_t *p, const ap_directive_t *d,
+                       const char *path)
+{
+    const char *args;
+
+    if (strcasecmp(d->directive, "<Location") != 0
+        && strcasecmp(d->directive, "<LocationMatch") != 0) {
+        return 0;
+    }
+
+    args = argument(p, d, 0);
+
+    return strcmp(strcmp(args, "~") ? args : argument(p, d, 1), path) == 0;
+}
+
+/* 1 if <Location path> sets our handler.  httpd makes an expression of the
+ * argument of SetHandler, which only a request can evaluate. */
+static int is_endpoint(apr_pool_t *p, const ap_directive_t *d,
+                       const char *path, int inside)
+{
+    for ( ; d; d = d->next) {
+        if (inside && strcasecmp(d->directive, "SetHandler") == 0
+            && strcmp(argument(p, d, 0), MOD_MCP_HANDLER) == 0) {
+            return 1;
+        }
+
+        if (d->first_child
+            && is_endpoint(p, d->first_child, path,
+                           inside || is_location(p, d, path))) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+static void warn_endpoint(server_rec *s, const char *path, mod_mcp_dir_t *dir)
+{
+    if (mcp_setup_lacks_backend(dir->setup)) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: the endpoint %s has a catalog, but neither "
+                     "MCPBackend nor MCPRoute: its calls will fail", path);
+    }
+
+    if (mcp_setup_fills_zone(dir->setup,
+                             mod_mcp_config_global(s)->store_size)) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: the endpoint %s has an MCPStreamBuffer with "
+                     "which one stream may have half of the room that MCPStore "
+                     "gives, or more: lower it, or give it more room", path);
+    }
+}
+
+/* conf: a <Location> of the server s. */
+static int check_location(apr_pool_t *p, server_rec *s, ap_conf_vector_t *conf)
+{
+    const core_dir_config *core = ap_get_core_module_config(conf);
+    mod_mcp_dir_t *add = ap_get_module_config(conf, &mcp_module);
+    mod_mcp_dir_t *dir = ap_get_module_config(s->lookup_defaults, &mcp_module);
+
+    if (core->d == NULL || !is_endpoint(p, ap_conftree, core->d, 0)) {
+        return OK;
+    }
+
+    if (!mod_mcp_path_is_pattern(core) && mod_mcp_path_is_backend(core->d)) {
+        ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
+                     "mod_mcp: the endpoint %s is, or lies below, what "
+                     "MCPBackend or MCPRoute names as a backend, and would be "
+                     "closed to all clients: a backend needs a path of its "
+                     "own", core->d);
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    mod_mcp_path_add_endpoint(s, core);
+
+    /* a section without a directive of ours has no configuration of ours */
+
+    if (add) {
+        dir = dir ? mod_mcp_config_merge_dir(p, dir, add) : add;
+    }
+
+    if (dir) {
+        warn_endpoint(s, core->d, dir);
+    }
+
+    return OK;
+}
+
+/* --- mod_ssl --- */
+
+/* 1 if <Location> or <Directory> d applies to calls to a backend. */
+static int covers(apr_pool_t *p, server_rec *s, const ap_directive_t *d,
+                  const char *backend)
+{
+    const core_server_config *core;
+    const char *path = argument(p, d, 0);
+
+    if (strcasecmp(d->directive, "<Location") == 0) {
+        return mod_mcp_path_is_below(backend, path);
+    }
+
+    if (strcasecmp(d->directive, "<Directory") != 0) {
+        return 0;
+    }
+
+    for ( ; s; s = s->next) {
+        core = ap_get_core_module_config(s->module_config);
+
+        if (core->ap_document_root
+            && mod_mcp_path_is_below(core->ap_document_root, path)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+/* SSLRequireSSL asks mod_ssl about the connection, and refuses all calls. */
+static void check_tls(apr_pool_t *p, server_rec *s, const ap_directive_t *d,
+                      const ap_directive_t *section)
+{
+    const char **backends;
+    int i, n;
+
+    backends = mod_mcp_path_backends(&n);
+
+    for ( ; d; d = d->next) {
+        check_tls(p, s, d->first_child, d);
+
+        for (i = 0; section && i < n; i++) {
+            if (strcasecmp(d->directive, "SSLRequireSSL") == 0
+                && covers(p, s, section, backends[i])) {
+                ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                             "mod_mcp: %s:%d: SSLRequireSSL holds for calls to "
+                             "the backend %s as well, and refuses them: say "
+                             "\"Require ssl\", which knows how their client "
+                             "came", d->filename, d->line_num, backends[i]);
+                break;
+            }
+        }
+    }
+}
+
+/* --- all locations of all servers --- */
+
+/* 1 if conf is the main server's: virtual hosts have a copy of its list. */
+static int is_inherited(server_rec *main, server_rec *s,
+                        const ap_conf_vector_t *conf)
+{
+    core_server_config *core = ap_get_core_module_config(main->module_config);
+    int i;
+
+    for (i = 0; s != main && i < core->sec_url->nelts; i++) {
+        if (((ap_conf_vector_t **)core->sec_url->elts)[i] == conf) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+int mod_mcp_check_config(apr_pool_t *pconf, apr_pool_t *plog,
+                         apr_pool_t *ptemp, server_rec *s)
+{
+    core_server_config *core;
+    ap_conf_vector_t **sections;
+    server_rec *server;
+    int i, rc;
+
+    check_tls(ptemp, s, ap_conftree, NULL);
+
+    for (server = s; server; server = server->next) {
+        core = ap_get_core_module_config(server->module_config);
+        sections = (ap_conf_vector_t **)core->sec_url->elts;
+
+        for (i = 0; i < core->sec_url->nelts; i++) {
+            if (is_inherited(s, server, sections[i])) {
+                continue;
+            }
+
+            rc = check_location(ptemp, server, sections[i]);
+            if (rc != OK) {
+                return rc;
+            }
+        }
+    }
+
+    return OK;
+}
+
+/* --- the MPM --- */
+
+/* Returns the last value of a directive that no query of the MPM tells. */
+static double find_number(const ap_directive_t *d, const char *name,
+                          double value)
+{
+    for ( ; d; d = d->next) {
+        if (d->first_child) {
+            value = find_number(d->first_child, name, value);
+        }
+
+        if (strcasecmp(d->directive, name) == 0) {
+            value = atof(d->args);
+        }
+    }
+
+    return value;
+}
+
+/*
+ * The event MPM counts a suspended stream as a connection, and a child should
+ * neither refuse new connections for it nor look idle.  A child accepts them
+ * below ThreadsPerChild plus the factor for each idle thread, of which one may
+ * be left while calls run.
+ */
+static void check_event(server_rec *s, int threads, int daemons)
+{
+    double factor;
+    int busy, spare = 0;
+
+    factor = find_number(ap_conftree, "AsyncRequestWorkerFactor", 2);
+    busy = (int)(threads + factor);
+
+    if (busy < BUSY_MIN) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: AsyncRequestWorkerFactor %g allows a process "
+                     "of which but one thread is idle no more than about %d "
+                     "connections, idle MCP streams among them: raise it, to "
+                     "%d or more", factor, busy, BUSY_MIN);
+    }
+
+    ap_mpm_query(AP_MPMQ_MAX_SPARE_THREADS, &spare);
+
+    if (spare > 0 && spare < threads * daemons) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: MaxSpareThreads %d is below MaxRequestWorkers "
+                     "%d: processes that hold idle MCP streams, and so have "
+                     "spare threads, will be ended, and their clients sent "
+                     "elsewhere", spare, threads * daemons);
+    }
+}
+
+void mod_mcp_check_mpm(server_rec *s)
+{
+    int async = 0, threads = 0, threaded = 0, daemons = 0;
+
+    ap_mpm_query(AP_MPMQ_IS_ASYNC, &async);
+    ap_mpm_query(AP_MPMQ_IS_THREADED, &threaded);
+    ap_mpm_query(AP_MPMQ_MAX_THREADS, &threads);
+    ap_mpm_query(AP_MPMQ_MAX_DAEMONS, &daemons);
+
+    if (threaded && threads < THREADS_MIN) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: ThreadsPerChild %d leaves few threads for "
+                     "others while MCP calls run: raise it, to %d or more",
+                     threads, THREADS_MIN);
+    }
+
+    if (async) {
+        check_event(s, threads, daemons);
+    }
+    else {
+        ap_log_error(APLOG_MARK, APLOG_NOTICE, 0, s,
+                     "mod_mcp: with this MPM an idle MCP stream holds a %s, "
+                     "for as long as MCPHold says; with the event MPM none",
+                     threaded ? "thread" : "process");
+    }
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A client and its states: docs/internals/apache.md has them in a drawing. */
+
+#include "mod_mcp_client.h"
+
+#include "mod_mcp_child.h"
+#include "mod_mcp_note.h"
+#include "mod_mcp_pump.h"
+#include "mod_mcp_snapshot.h"
+#include "mod_mcp_watch.h"
+#include "mod_mcp_worker.h"
+
+/* A response that a backend call on the client's own thread brings is sent by
+ * that thread, unless the call goes on for longer than this. */
+#define PATIENCE  apr_time_from_msec(50)
+
+mod_mcp_client_t *mod_mcp_client_of(conn_rec *c)
+{
+    return ap_get_module_config(c->conn_config, &mcp_module);
+}
+
+mod_mcp_client_t *mod_mcp_client(request_rec *r)
+{
+    mod_mcp_client_t *client = mod_mcp_client_of(r->connection);
+
+    if (client == NULL || client->r == NULL) {
+        return NULL;
+    }
+
+    while (r && r != client->r) {
+        r = r->prev ? r->prev : r->main;
+    }
+
+    return r ? client : NULL;
+}
+
+/* --- its end --- */
+
+static void free_exchange(mod_mcp_client_t *client)
+{
+    mod_mcp_snapshot_part(client);
+
+    if (client->exchange) {
+        mcp_exchange_free(client->exchange);
+        client->exchange = NULL;
+    }
+}
+
+void mod_mcp_client_part(mod_mcp_client_t *client)
+{
+    if (client->exchange) {
+        mcp_exchange_last(client->exchange);
+    }
+
+    mod_mcp_note(client);
+    free_exchange(client);
+}
+
+/* The request's pool is destroyed, by whichever thread. */
+static apr_status_t client_cleanup(void *data)
+{
+    mod_mcp_client_t *client = data;
+
+    if (!mod_mcp_child.ready) {
+        return APR_SUCCESS;             /* the process ends */
+    }
+
+    mod_mcp_lock();
+
+    free_exchange(client);
+    client->r = NULL;
+
+    mod_mcp_unlock();
+
+    free(client->buf);
+    client->buf = NULL;
+
+    return APR_SUCCESS;
+}
+
+static apr_status_t exchange_cleanup(void *data)
+{
+    if (mod_mcp_child.ready) {
+        mod_mcp_lock();
+        mcp_exchange_free(data);
+        mod_mcp_unlock();
+    }
+
+    return APR_SUCCESS;
+}
+
+/* An earlier request, whose response is still in the filters, keeps its
+ * exchange. */
+static void leave_request(mod_mcp_client_t *client)
+{
+    apr_pool_t *p;
+
+    if (client->r == NULL) {
+        return;
+    }
+
+    p = client->r->pool;
+    apr_pool_cleanup_kill(p, client, client_cleanup);
+
+    mod_mcp_lock();
+
+    mod_mcp_snapshot_part(client);
+
+    if (client->exchange) {
+        apr_pool_cleanup_register(p, client->exchange, exchange_cleanup,
+                                  apr_pool_cleanup_null);
+        client->exchange = NULL;
+    }
+
+    mod_mcp_unlock();
+}
+
+/* --- its beginning --- */
+
+static mod_mcp_client_t *client_new(conn_rec *c)
+{
+    mod_mcp_client_t *client = apr_pcalloc(c->pool, sizeof(*client));
+
+    client->c = c;
+    client->cond = mod_mcp_cond(c->pool);
+    client->bb = apr_brigade_create(c->pool, c->bucket_alloc);
+
+    if (client->cond == NULL) {
+        return NULL;
+    }
+
+    ap_set_module_config(c->conn_config, &mcp_module, client);
+
+    return client;
+}
+
+mod_mcp_client_t *mod_mcp_client_create(request_rec *r)
+{
+    conn_rec *c = r->connection;
+    mod_mcp_client_t *client;
+
+    client = mod_mcp_client_of(c);
+
+    if (client == NULL) {
+        client = client_new(c);
+        if (client == NULL) {
+            return NULL;
+        }
+    }
+
+    leave_request(client);
+
+    client->r = r;
+    client->state = MOD_MCP_ATTENDED;
+    client->todo = 0;
+    client->run = NULL;
+    client->holding = 0;
+    client->broken = 0;
+    client->held = 0;
+    client->streaming = 0;
+    client->responding = 0;
+    client->patient = 0;
+    client->finished = 0;
+    client->blocked = 0;
+    client->written = 0;
+    client->lingering = 0;
+
+    apr_pool_cleanup_register(r->pool, client, client_cleanup,
+                              apr_pool_cleanup_null);
+
+    return client;
+}
+
+/* --- its states --- */
+
+void mod_mcp_client_notify(mod_mcp_client_t *client, unsigned what)
+{
+    if (client == NULL || client->exchange == NULL) {
+        return;
+    }
+
+    client->todo |= what;
+
+    switch (client->state) {
+    case MOD_MCP_ATTENDED:
+        if (client->holding) {
+            apr_thread_cond_signal(client->cond);
+        }
+        break;
+
+    case MOD_MCP_LENT:
+        if (what == MOD_MCP_RESPOND) {
+            mod_mcp_pump_timer(client, PATIENCE);
+            break;
+        }
+
+        client->state = MOD_MCP_PUMPED;
+        /* fall through */
+
+    case MOD_MCP_PUMPED:
+    case MOD_MCP_SUSPENDED:
+        mod_mcp_pump_queue(client);
+        break;
+
+    default:
+        break;
+    }
+}
+
+void mod_mcp_client_take(mod_mcp_client_t *client)
+{
+    while (client->busy) {
+        client->recall = 1;
+        mod_mcp_wait(client->cond, 0);
+    }
+
+    client->recall = 0;
+    client->state = MOD_MCP_ATTENDED;
+
+    mod_mcp_pump_unqueue(client);
+    mod_mcp_watch_remove(client);
+    mod_mcp_pump_timer(client, -1);
+
+    /* the pump no longer waits for the socket */
+
+    if (client->blocked) {
+        client->blocked = 0;
+        client->todo |= MOD_MCP_WRITE;
+    }
+}

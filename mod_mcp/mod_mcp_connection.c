@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The thread of a client.
+ *
+ * A call's backend runs on the thread of the request that asked for it, as with
+ * any proxied request.  That thread can do nothing else meanwhile, so the pump
+ * sends what must be sent before the backend is done, unless the thread itself
+ * has just brought it.  When nothing is left to run and the stream goes on, the
+ * connection is suspended.  Where that is impossible (other MPMs, HTTP/2), the
+ * thread waits.
+ */
+
+#include "mod_mcp_connection.h"
+
+#include "mod_mcp_child.h"
+#include "mod_mcp_client.h"
+#include "mod_mcp_config.h"
+#include "mod_mcp_event.h"
+#include "mod_mcp_filter.h"
+#include "mod_mcp_job.h"
+#include "mod_mcp_pump.h"
+#include "mod_mcp_response.h"
+#include "mod_mcp_stream.h"
+#include "mod_mcp_watch.h"
+#include "mod_mcp_worker.h"
+
+#include "ap_mpm.h"
+#include "http_connection.h"
+
+/* How often a waiting thread looks whether its HTTP/2 stream was reset. */
+#define WAIT_STEP  apr_time_from_sec(1)
+
+/* About the size of the buffer that a connection is read into. */
+#define BUFFER_SIZE  APR_BUCKET_BUFF_SIZE
+
+/* --- suspension --- */
+
+int mod_mcp_connection_can_suspend(mod_mcp_client_t *client)
+{
+    conn_rec *c = client->c;
+
+    /* an internal redirect does not understand SUSPENDED; neither does httpd's
+     * loop over the requests of a connection with clogging filters */
+
+    return mod_mcp_child.async && c->cs && !c->master && !client->r->prev
+           && !c->clogging_input_filters && !mod_mcp_filter_blocks(client->r);
+}
+
+int mod_mcp_connection_can_lend(mod_mcp_client_t *client)
+{
+    return !client->c->master && !mod_mcp_filter_blocks(client->r);
+}
+
+/* Chunks follow all the same: their end tells a stream that is over from one
+ * that was cut off. */
+void mod_mcp_connection_announce_close(mod_mcp_client_t *client)
+{
+    apr_table_setn(client->r->headers_out, "Connection", "close");
+}
+
+/* Gives the system back what is free in a pool, the buffer that the request was
+ * read into above all: a stream may be idle for hours. */
+static void trim(conn_rec *c)
+{
+    apr_allocator_t *allocator = apr_pool_allocator_get(c->pool);
+    apr_memnode_t *node;
+
+    node = apr_allocator_alloc(allocator, BUFFER_SIZE);
+
+    apr_allocator_max_free_set(allocator, 1);
+
+    if (node) {
+        apr_allocator_free(allocator, node);
+    }
+}
+
+void mod_mcp_connection_suspended(conn_rec *c, request_rec *r)
+{
+    mod_mcp_client_t *client = mod_mcp_client_of(c);
+
+    if (client == NULL || client->state != MOD_MCP_SUSPENDING) {
+        return;
+    }
+
+    trim(c);
+    c->current_thread = mod_mcp_pump_thread();
+
+    mod_mcp_lock();
+
+    client->suspended = mod_mcp_now();
+    client->part = mod_mcp_event_part(c, r);
+    client->state = MOD_MCP_SUSPENDED;
+
+    if (client->todo) {
+        mod_mcp_pump_queue(client);
+    }
+
+    mod_mcp_watch_add(client);
+
+    mod_mcp_unlock();
+}
+
+static void suspend(mod_mcp_client_t *client)
+{
+    if (!client->written) {
+        mod_mcp_connection_announce_close(client);
+    }
+
+    client->state = MOD_MCP_SUSPENDING;
+}
+
+/* --- a thread that waits --- */
+
+/* How long the thread may still wait; 0: no longer; -1: without limit. */
+static apr_interval_time_t hold_left(mod_mcp_client_t *client)
+{
+    mod_mcp_global_t *global = mod_mcp_config_global(mod_mcp_child.server);
+    apr_interval_time_t left;
+
+    if (client->held == 0) {
+        client->held = mod_mcp_now();
+    }
+
+    if (global->hold == 0) {
+        return -1;
+    }
+
+    left = client->held + global->hold - mod_mcp_now();
+
+    return left > 0 ? left : 0;
+}
+
+/* Waits, within the lock, for something to do. */
+static void hold(mod_mcp_client_t *client)
+{
+    apr_interval_time_t left = hold_left(client);
+    int state = AP_MPMQ_RUNNING;
+
+    ap_mpm_query(AP_MPMQ_MPM_STATE, &state);
+
+    if ((left == 0 || state == AP_MPMQ_STOPPING) && client->streaming) {
+        mcp_exchange_close(client->exchange);
+        client->held = mod_mcp_now();
+        left = WAIT_STEP;
+    }
+
+    if (left <= 0 || left > WAIT_STEP) {
+        left = WAIT_STEP;
+    }
+
+    mod_mcp_watch_add(client);
+
+    client->holding = 1;
+    mod_mcp_wait(client->cond, left);
+    client->holding = 0;
+}
+
+/* --- a thread that sends --- */
+
+static void stream(mod_mcp_client_t *client)
+{
+    apr_status_t rv;
+
+    do {
+        rv = mod_mcp_stream_step(client, 1);
+    } while (rv == APR_SUCCESS);
+
+    if (rv != APR_INCOMPLETE && rv != APR_EOF) {
+        client->broken = 1;
+    }
+
+    client->held = 0;
+}
+
+void mod_mcp_connection_serve(mod_mcp_client_t *client, unsigned todo)
+{
+    if ((todo & MOD_MCP_RESPOND) && !client->streaming
+        && !client->responding) {
+        mod_mcp_response_begin(client);
+    }
+
+    if (client->responding) {
+        if (mod_mcp_response_step(client, 1) != APR_EOF) {
+            client->broken = 1;
+        }
+
+        return;
+    }
+
+    if ((todo & MOD_MCP_STREAM) && !client->streaming) {
+        mod_mcp_stream_head(client);
+    }
+
+    if (client->streaming) {
+        stream(client);
+    }
+}
+
+/* --- all of it --- */
+
+static int is_over(mod_mcp_client_t *client)
+{
+    if (client->broken || client->lingering || (client->todo & MOD_MCP_GONE)) {
+        client->c->aborted = 1;
+        return 1;
+    }
+
+    return client->finished;
+}
+
+/* 1 if the pump serves it from here on: it is idle, or its socket is slow. */
+static int needs_no_thread(mod_mcp_client_t *client)
+{
+    return (client->todo == 0 || (client->todo & MOD_MCP_WRITE))
+           && mod_mcp_connection_can_suspend(client);
+}
+
+/* Under the lock, which is given back meanwhile. */
+static void run_call(mod_mcp_client_t *client)
+{
+    mod_mcp_run_t *run = client->run;
+
+    client->run = NULL;
+    client->state = MOD_MCP_LENT;
+    mod_mcp_watch_add(client);
+    mod_mcp_unlock();
+
+    mod_mcp_job_run(run);
+
+    mod_mcp_lock();
+}
+
+/* Likewise. */
+static void do_next(mod_mcp_client_t *client)
+{
+    unsigned todo = client->todo;
+
+    client->todo = 0;
+
+    if (todo) {
+        mod_mcp_unlock();
+        mod_mcp_connection_serve(client, todo);
+        mod_mcp_lock();
+        return;
+    }
+
+    hold(client);
+
+    if (client->c->aborted) {
+        client->broken = 1;
+    }
+}
+
+int mod_mcp_connection_attend(mod_mcp_client_t *client)
+{
+    int rc = OK;
+
+    mod_mcp_lock();
+
+    for ( ;; ) {
+        if (client->run) {
+            run_call(client);
+        }
+        else if (is_over(client)) {
+            mod_mcp_watch_remove(client);
+            break;
+        }
+        else if (needs_no_thread(client)) {
+            suspend(client);
+            rc = SUSPENDED;
+            break;
+        }
+        else {
+            do_next(client);
+        }
+    }
+
+    mod_mcp_unlock();
+
+    return rc;
+}

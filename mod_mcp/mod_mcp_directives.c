@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Directives.  The core decides which values are allowed (mcp_setup.h,
+ * mcp_option.h); here are their names, and the files that they name.
+ */
+
+#include "mod_mcp_directives.h"
+
+#include "mod_mcp_config.h"
+#include "mod_mcp_path.h"
+
+#include "apr_file_io.h"
+
+#include "mcp_zone.h"
+
+/*
+ * Anywhere but in .htaccess files, since what those say is gone with the
+ * request.  AllowOverrideList could let them in: mod_mcp_config_create_dir()
+ * gives them no section then.
+ */
+#define SECTIONS  (RSRC_CONF|ACCESS_CONF)
+
+#define STORE_KIND     "shm:"
+#define THREADS_MAX    1024
+
+/* Returns an error if the directive stands in an .htaccess file. */
+static const char *check(cmd_parms *cmd, mod_mcp_dir_t *dir)
+{
+    if (dir == NULL) {
+        return apr_pstrcat(cmd->pool, cmd->cmd->name,
+                           " not allowed in .htaccess files", NULL);
+    }
+
+    return NULL;
+}
+
+/* The core's errors stand alone, but for one. */
+static const char *result(cmd_parms *cmd, int rc, const char *error)
+{
+    switch (rc) {
+    case MCP_OK:
+        return NULL;
+    case MCP_ERR_CONFIG:
+        return apr_pstrcat(cmd->pool, cmd->cmd->name,
+                           strcmp(error, MCP_SETUP_DUPLICATE) ? ": " : " ",
+                           error, NULL);
+    default:
+        return apr_pstrcat(cmd->pool, cmd->cmd->name, ": out of memory", NULL);
+    }
+}
+
+static const char *duplicate(cmd_parms *cmd)
+{
+    return result(cmd, MCP_ERR_CONFIG, MCP_SETUP_DUPLICATE);
+}
+
+/* --- files --- */
+
+static const char *file_error(cmd_parms *cmd, const char *what,
+                              const char *file, apr_status_t rv)
+{
+    return apr_psprintf(cmd->pool, "%s: cannot %s \"%s\": %pm",
+                        cmd->cmd->name, what, file, &rv);
+}
+
+/* It may hold a key. */
+static void dispose(mcp_str_t *text)
+{
+    explicit_bzero((char *)text->data, text->len);
+    free((char *)text->data);
+}
+
+/* What an open file holds, to be disposed of. */
+static const char *read_open_file(cmd_parms *cmd, apr_file_t *file,
+                                  const char *name, apr_off_t max,
+                                  mcp_str_t *text)
+{
+    apr_finfo_t info;
+    apr_status_t rv;
+    char *data;
+
+    rv = apr_file_info_get(&info, APR_FINFO_SIZE | APR_FINFO_TYPE, file);
+    if (rv != APR_SUCCESS) {
+        return file_error(cmd, "look at", name, rv);
+    }
+
+    if (info.filetype != APR_REG) {
+        return apr_psprintf(cmd->pool, "%s: \"%s\" is not a file",
+                            cmd->cmd->name, name);
+    }
+
+    if (info.size > max) {
+        return apr_psprintf(cmd->pool, "%s: \"%s\" is larger than %"
+                            APR_OFF_T_FMT " bytes", cmd->cmd->name, name, max);
+    }
+
+    data = ap_malloc((apr_size_t)info.size + 1);
+    text->data = data;
+    text->len = (apr_size_t)info.size;
+
+    rv = apr_file_read_full(file, data, text->len, NULL);
+    if (rv != APR_SUCCESS) {
+        dispose(text);
+        return file_error(cmd, "read", name, rv);
+    }
+
+    return NULL;
+}
+
+/* Makes *name absolute and reads the file. */
+static const char *read_file(cmd_parms *cmd, const char **name, apr_off_t max,
+                             mcp_str_t *text)
+{
+    apr_file_t *file;
+    apr_status_t rv;
+    const char *error, *path;
+
+    path = ap_server_root_relative(cmd->pool, *name);
+    if (path == NULL) {
+        return apr_psprintf(cmd->pool, "%s: invalid file name \"%s\"",
+                            cmd->cmd->name, *name);
+    }
+
+    *name = path;
+
+    /* not buffered, that no key is left behind in the buffer */
+    rv = apr_file_open(&file, path, APR_FOPEN_READ | APR_FOPEN_BINARY,
+                       APR_FPROT_OS_DEFAULT, cmd->temp_pool);
+    if (rv != APR_SUCCESS) {
+        return file_error(cmd, "open", path, rv);
+    }
+
+    error = read_open_file(cmd, file, path, max, text);
+    apr_file_close(file);
+
+    return error;
+}
+
+/* --- the whole server --- */
+
+static const char *set_store(cmd_parms *cmd, void *dir, const char *arg)
+{
+    const char *error = ap_check_cmd_context(cmd, GLOBAL_ONLY);
+    apr_size_t kind = strlen(STORE_KIND);
+    uint64_t size;
+
+    if (error) {
+        return error;
+    }
+
+    if (mod_mcp_config_global(cmd->server)->has_store) {
+        return duplicate(cmd);
+    }
+
+    if (strncmp(arg, STORE_KIND, kind) != 0) {
+        return apr_psprintf(cmd->pool, "MCPStore: \"%s\" is an unknown kind "
+                            "of store: there is shm:SIZE", arg);
+    }
+
+    if (mcp_option_size(mod_mcp_str(arg + kind), &size) != MCP_OK
+        || size > APR_SIZE_MAX) {
+        return apr_psprintf(cmd->pool, "MCPStore: invalid size \"%s\"",
+                            arg + kind);
+    }
+
+    if (size < MCP_ZONE_MIN_SIZE) {
+        return apr_psprintf(cmd->pool, "MCPStore: \"%s\" is too small: at "
+                            "least %" APR_SIZE_T_FMT " bytes are needed",
+                            arg, (apr_size_t)MCP_ZONE_MIN_SIZE);
+    }
+
+    mod_mcp_config_global(cmd->server)->store_size = (apr_size_t)size;
+    mod_mcp_config_global(cmd->server)->has_store = 1;
+    return NULL;
+}
+
+static const char *set_threads(cmd_parms *cmd, void *dir, const char *arg)
+{
+    const char *error = ap_check_cmd_context(cmd, GLOBAL_ONLY);
+    uint64_t n;
+
+    if (error) {
+        return error;
+    }
+
+    if (mod_mcp_config_global(cmd->server)->has_threads) {
+        return duplicate(cmd);
+    }
+
+    if (mcp_str_uint(mod_mcp_str(arg), &n) != MCP_OK
+        || n < 1 || n > THREADS_MAX) {
+        return apr_psprintf(cmd->pool, "MCPThreads: \"%s\" is not a number "
+                            "from 1 to %d", arg, THREADS_MAX);
+    }
+
+    mod_mcp_config_global(cmd->server)->threads = (int)n;
+    mod_mcp_config_global(cmd->server)->has_threads = 1;
+    return NULL;
+}
+
+static const char *set_hold(cmd_parms *cmd, void *dir, const char *arg)
+{
+    const char *error = ap_check_cmd_context(cmd, GLOBAL_ONLY);
+    uint64_t ms = 0;
+
+    if (error) {
+        return error;
+    }
+
+    if (mod_mcp_config_global(cmd->server)->has_hold) {
+        return duplicate(cmd);
+    }
+
+    if (strcasecmp(arg, "off") != 0
+        && (mcp_option_time(mod_mcp_str(arg), &ms) != MCP_OK
+            || ms > MCP_TIME_MAX)) {
+        return apr_psprintf(cmd->pool, "MCPHold: \"%s\" is neither a time "
+                            "nor \"off\"", arg);
+    }
+
+    mod_mcp_config_global(cmd->server)->hold = (apr_interval_time_t)ms * 1000;
+    mod_mcp_config_global(cmd->server)->has_hold = 1;
+    return NULL;
+}
+
+/* --- sections --- */
+
+/* All rows of MCP_OPTIONS. */
+static const char *set_option(cmd_parms *cmd, void *conf, const char *arg)
+{
+    mod_mcp_dir_t *dir = conf;
+    mcp_option_e option = (mcp_option_e)(apr_uintptr_t)cmd->info;
+    char text[MCP_SETUP_ERROR_MAX];
+    const char *error = check(cmd, dir);
+    int rc;
+
+    if (error) {
+        return error;
+    }
+
+    rc = mcp_setup_option(dir->setup, option, mod_mcp_str(arg), text);
+    return result(cmd, rc, text);
+}
+
+static const char *set_server(cmd_parms *cmd, void *conf, const char *name,
+                              const char *version, const char *title)
+{
+    mod_mcp_dir_t *dir = conf;
+    char text[MCP_SETUP_ERROR_MAX];
+    const char *error = check(cmd, dir);
+    int rc;
+
+    if (error) {
+        return error;
+    }
+
+    rc = mcp_setup_server(dir->setup, mod_mcp_str(name), mod_mcp_str(version),
+                          mod_mcp_str(title), text);
+    return result(cmd, rc, text);
+}
+
+static const char *add_key(cmd_parms *cmd, mod_mcp_dir_t *dir,
+                           const char *file)
+{
+    char text[MCP_SETUP_ERROR_MAX];
+    mcp_str_t contents;
+    const char *error;
+    int rc;
+
+    error = read_file(cmd, &file, MCP_SETUP_KEY_FILE_MAX, &contents);
+    if (error) {
+        return error;
+    }
+
+    rc = mcp_setup_key(dir->setup, mod_mcp_str(file), contents, text);
+    dispose(&contents);
+
+    return result(cmd, rc, text);
+}
+
+static const char *set_key(cmd_parms *cmd, void *conf, int argc,
+                           char *const argv[])
+{
+    mod_mcp_dir_t *dir = conf;
+    char text[MCP_SETUP_ERROR_MAX];
+    const char *error = check(cmd, dir);
+    int i;
+
+    if (error == NULL && argc == 0) {
+        error = "MCPKey takes one or more files";
+    }
+
+    if (error == NULL) {
+        error = result(cmd, mcp_setup_keys_begin(dir->setup, text), text);
+    }
+
+    for (i = 0; error == NULL && i < argc; i++) {
+        error = add_key(cmd, dir, argv[i]);
+    }
+
+    return error;
+}
+
+static const char *set_catalog(cmd_parms *cmd, void *conf, const char *file)
+{
+    mod_mcp_dir_t *dir = conf;
+    char text[MCP_SETUP_ERROR_MAX];
+    mcp_str_t contents;
+    const char *error = check(cmd, dir);
+    int rc;
+
+    if (error == NULL) {
+        error = read_file(cmd, &file, MCP_SETUP_CATALOG_FILE_MAX, &contents);
+    }
+
+    if (error) {
+        return error;
+    }
+
+    rc = mcp_setup_catalog(dir->setup, mod_mcp_str(file), contents, text);
+    dispose(&contents);
+
+    return result(cmd, rc, text);
+}
+
+static const char *set_backend(cmd_parms *cmd, void *conf, const char *target)
+{
+    mod_mcp_dir_t *dir = conf;
+    char text[MCP_SETUP_ERROR_MAX];
+    const char *error = check(cmd, dir);
+    int rc;
+
+    if (error == NULL) {
+        error = mod_mcp_path_add_backend(cmd, target);
+    }
+
+    if (error) {
+        return error;
+    }
+
+    rc = mcp_setup_backend(dir->setup, mod_mcp_str(target), text);
+    return result(cmd, rc, text);
+}
+
+static const char *add_route(cmd_parms *cmd, void *conf, const char *pattern,
+                             const char *target)
+{
+    mod_mcp_dir_t *dir = conf;
+    char text[MCP_SETUP_ERROR_MAX];
+    const char *error = check(cmd, dir);
+    int rc;
+
+    if (error == NULL) {
+        error = mod_mcp_path_add_backend(cmd, target);
+    }
+
+    if (error) {
+        return error;
+    }
+
+    rc = mcp_setup_route(dir->setup, mod_mcp_str(pattern), mod_mcp_str(target),
+                         text);
+    return result(cmd, rc, text);
+}
+
+static const char *set_expression(cmd_parms *cmd, mod_mcp_dir_t *dir,
+                                  const char *arg,
+                                  ap_expr_info_t **expression)
+{
+    const char *error = check(cmd, dir);
+
+    if (error) {
+        return error;
+    }
+
+    if (*expression) {
+        return duplicate(cmd);
+    }
+
+    *expression = ap_expr_parse_cmd(cmd, arg,
+                                    AP_EXPR_FLAG_STRING_RESULT
+                                    | AP_EXPR_FLAG_DONT_VARY,
+                                    &error, NULL);
+    if (error) {
+        return apr_psprintf(cmd->pool, "%s: \"%s\": %s", cmd->cmd->name, arg,
+                            error);
+    }
+
+    return NULL;
+}
+
+static const char *set_principal(cmd_parms *cmd, void *conf, const char *arg)
+{
+    mod_mcp_dir_t *dir = conf;
+
+    return set_expression(cmd, dir, arg, &dir->principal);
+}
+
+static const char *set_link_origin(cmd_parms *cmd, void *conf,
+                                   const char *arg)
+{
+    mod_mcp_dir_t *dir = conf;
+    char text[MCP_SETUP_ERROR_MAX];
+    const char *error = set_expression(cmd, dir, arg, &dir->link_origin);
+
+    /* with something to evaluate in it, it is looked at when it is used */
+
+    if (error || strpbrk(arg, "%$\\")) {
+        return error;
+    }
+
+    return result(cmd, mcp_setup_link_origin(mod_mcp_str(arg), text), text);
+}
+
+/* Gives the word to one of mcp_setup_*(). */
+static const char *set_word(cmd_parms *cmd, mod_mcp_dir_t *dir,
+                            const char *arg,
+                            int (*set)(mcp_setup_t *, mcp_str_t, char *))
+{
+    char text[MCP_SETUP_ERROR_MAX];
+    const char *error = check(cmd, dir);
+    int rc;
+
+    if (error) {
+        return error;
+    }
+
+    rc = set(dir->setup, mod_mcp_str(arg), text);
+    return result(cmd, rc, text);
+}
+
+static const char *add_origin(cmd_parms *cmd, void *conf, const char *arg)
+{
+    return set_word(cmd, conf, arg, mcp_setup_origin);
+}
+
+static const char *set_publish_token(cmd_parms *cmd, void *conf,
+                                     const char *arg)
+{
+    return set_word(cmd, conf, arg, mcp_setup_publish_token);
+}
+
+static const char *set_publish_url(cmd_parms *cmd, void *conf,
+                                   const char *arg)
+{
+    return set_word(cmd, conf, arg, mcp_setup_publish_url);
+}
+
+static const char *set_publish_open(cmd_parms *cmd, void *conf, int flag)
+{
+    mod_mcp_dir_t *dir = conf;
+    const char *error = check(cmd, dir);
+
+    if (error) {
+        return error;
+    }
+
+    if (dir->publish_open != -1) {
+        return duplicate(cmd);
+    }
+
+    dir->publish_open = flag;
+    return NULL;
+}
+
+static const char *set_max_body(cmd_parms *cmd, void *conf, const char *arg)
+{
+    mod_mcp_dir_t *dir = conf;
+    const char *error = check(cmd, dir);
+    uint64_t size;
+
+    if (error) {
+        return error;
+    }
+
+    if (dir->max_body != -1) {
+        return duplicate(cmd);
+    }
+
+    if (mcp_option_size(mod_mcp_str(arg), &size) != MCP_OK
+        || size == 0 || size > MCP_SIZE_MAX) {
+        return apr_psprintf(cmd->pool, "MCPMaxBody: invalid size \"%s\"", arg);
+    }
+
+    dir->max_body = (apr_off_t)size;
+    return NULL;
+}
+
+/* --- the table --- */
+
+#define HELP_TIME    "a time: 500ms, 90s, 1h 30m"
+#define HELP_SIZE    "a size: 65536, 64K, 8M, 1G"
+#define HELP_NUMBER  "a number"
+#define HELP_FLAG  "on or off"
+#define HELP_QUOTA  "a number, or share"
+#define HELP_ROOM  "a size, or share"
+#define HELP_SHARE_BY  "principal or address"
+#define HELP_OFF_0   ""
+#define HELP_OFF_1   "; or off"
+
+#define OPTION(id, member, nginx, apache, kind, off, min, max, def) \
+    AP_INIT_TAKE1(apache, set_option, \
+                  (void *)(apr_uintptr_t)MCP_OPTION_##id, SECTIONS, \
+                  HELP_##kind HELP_OFF_##off),
+
+#define ALIAS(id, member, nginx, apache) \
+    AP_INIT_TAKE1(apache, set_option, \
+                  (void *)(apr_uintptr_t)MCP_OPTION_##id, SECTIONS, \
+                  "older name of another directive"),
+
+const command_rec mod_mcp_directives[] = {
+    AP_INIT_TAKE1("MCPStore", set_store, NULL, RSRC_CONF,
+                  "where streams are kept: shm:SIZE"),
+    AP_INIT_TAKE1("MCPThreads", set_threads, NULL, RSRC_CONF,
+                  "number of threads that run backend calls in each child"),
+    AP_INIT_TAKE1("MCPHold", set_hold, NULL, RSRC_CONF,
+                  "how long an idle stream may hold a thread, or off"),
+
+    AP_INIT_TAKE23("MCPServer", set_server, NULL, SECTIONS,
+                   "name, version and title that clients are told"),
+    AP_INIT_TAKE1("MCPCatalog", set_catalog, NULL, SECTIONS,
+                  "file that lists tools, prompts and resources"),
+    AP_INIT_TAKE1("MCPBackend", set_backend, NULL, SECTIONS,
+                  "path that calls go to"),
+    AP_INIT_TAKE2("MCPRoute", add_route, NULL, SECTIONS,
+                  "name or ~regex, and the path that such calls go to"),
+    AP_INIT_TAKE_ARGV("MCPKey", set_key, NULL, SECTIONS,
+                      "files with secrets: the first signs, all verify"),
+    AP_INIT_TAKE1("MCPPrincipal", set_principal, NULL, SECTIONS,
+                  "expression that says who the caller is"),
+    AP_INIT_TAKE1("MCPLinkOrigin", set_link_origin, NULL, SECTIONS,
+                  "expression for scheme and host of stream URLs"),
+    AP_INIT_ITERATE("MCPAllowOrigin", add_origin, NULL, SECTIONS,
+                    "origins whose pages may use the endpoint"),
+    AP_INIT_TAKE1("MCPPublishToken", set_publish_token, NULL, SECTIONS,
+                  "secret of those who publish notifications"),
+    AP_INIT_TAKE1("MCPPublishURL", set_publish_url, NULL, SECTIONS,
+                  "how backends reach the publish endpoint"),
+    AP_INIT_FLAG("MCPPublishOpen", set_publish_open, NULL, SECTIONS,
+                 "On: the publish endpoint lets other machines in"),
+    AP_INIT_TAKE1("MCPMaxBody", set_max_body, NULL, SECTIONS,
+                  "largest body of a request"),
+
+    MCP_OPTIONS(OPTION)
+    MCP_OPTION_ALIASES(ALIAS)
+
+    { .name = NULL }
+};

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The internal request to a backend, and its answer. */
+
+#ifndef MOD_MCP_FETCH_H
+#define MOD_MCP_FETCH_H
+
+#include "mod_mcp.h"
+
+#include "apr_thread_cond.h"
+
+#include "mcp_call.h"
+
+/* One request to a backend. */
+struct mod_mcp_run_t {
+    apr_pool_t *pool;
+    mod_mcp_snapshot_t *snapshot;
+    mod_mcp_client_t *client;           /* whose thread runs it, or NULL */
+    const char *target;                 /* URI */
+    const char *body;
+    apr_size_t length;
+    apr_table_t *env;                   /* MCP_* */
+
+    /* under the lock */
+    mcp_job_t *job;                     /* NULL: the core needs it no more */
+    mod_mcp_run_t *next;
+    apr_thread_cond_t *cond;            /* for room in the core */
+    unsigned queued:1;
+    unsigned resumed:1;
+    int socket;                         /* the backend's, or -1 */
+    struct ap_logconf *log;             /* log levels of its request, or NULL */
+
+    /* for the thread that runs it */
+    request_rec *r;
+    apr_bucket_brigade *input;
+    unsigned head:1;                    /* mcp_job_head() was called */
+    unsigned eos:1;
+    unsigned failed:1;                  /* an error bucket came */
+    unsigned proxied:1;                 /* mod_proxy's handler runs */
+    unsigned named:1;                   /* the log names the call */
+};
+
+void mod_mcp_fetch_register(void);
+apr_status_t mod_mcp_fetch_init(apr_pool_t *pchild);
+
+/* Makes the internal request and feeds the job.  Returns how it ended. */
+mcp_fault_e mod_mcp_fetch(mod_mcp_run_t *run, const char **detail);
+
+/* The run that made the request, or one that led to it; or NULL. */
+mod_mcp_run_t *mod_mcp_fetch_run(request_rec *r);
+
+/* The run of this thread, if its connection is c; or NULL. */
+mod_mcp_run_t *mod_mcp_fetch_current(const conn_rec *c);
+
+/* access_checker, fixups: refuses requests to backends that are not ours. */
+int mod_mcp_fetch_guard(request_rec *r);
+
+/* error_log: names the call that a message of another module is about. */
+void mod_mcp_fetch_logged(const ap_errorlog_info *info, const char *line);
+
+#endif /* MOD_MCP_FETCH_H */

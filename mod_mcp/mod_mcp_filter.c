@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Output filters that might block.  The pump serves all clients of a process,
+ * so no filter may sleep in it or wait for a socket.
+ */
+
+#include "mod_mcp_filter.h"
+
+#include "util_filter.h"
+
+/* So much is passed on at once; and so much FlushMaxThreshold has to allow. */
+#define PIECE      32768
+#define PIECE_MIN  2048
+
+/* Filters of httpd that wait for nothing but the socket, wait for that only if
+ * they are told to, and hold back nothing that a metadata bucket pushes. */
+static const char *const prompt_names[] = {
+    "BYTERANGE", "CONTENT_LENGTH", "HTTP_HEADER", "HTTP_OUTERROR", "CHUNK",
+    "OLD_WRITE", "FIXUP_HEADERS_OUT", "FIXUP_HEADERS_ERR", "MOD_EXPIRES",
+    "DEFLATE", "BROTLI_COMPRESS", "LOGIO_TTFB_OUT", "REQTIMEOUT", "DUMPIO_OUT",
+    "SSL/TLS Coalescing Filter", "SSL/TLS Filter", "CORE"
+};
+
+#define PROMPT  (sizeof(prompt_names) / sizeof(prompt_names[0]))
+
+/* mod_filter's prefix for the filter that it stands for */
+#define BYTYPE  "BYTYPE:"
+
+static const ap_filter_rec_t *prompt[PROMPT];
+
+void mod_mcp_filter_init(void)
+{
+    apr_size_t i;
+
+    for (i = 0; i < PROMPT; i++) {
+        prompt[i] = ap_get_output_filter_handle(prompt_names[i]);
+    }
+}
+
+static int is_prompt(const ap_filter_rec_t *frec)
+{
+    apr_size_t i, len = strlen(BYTYPE);
+
+    for (i = 0; i < PROMPT; i++) {
+        if (frec == prompt[i]) {
+            return 1;
+        }
+    }
+
+    if (strncasecmp(frec->name, BYTYPE, len) != 0) {
+        return 0;
+    }
+
+    for (i = 0; i < PROMPT; i++) {
+        if (strcasecmp(frec->name + len, prompt_names[i]) == 0) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+static apr_size_t flush_threshold(const conn_rec *c)
+{
+    const core_server_config *core;
+
+    core = ap_get_core_module_config(c->base_server->module_config);
+
+    return core->flush_max_threshold;
+}
+
+/* Filters write the data and what they add to it at once. */
+apr_size_t mod_mcp_filter_piece(const conn_rec *c)
+{
+    apr_size_t piece = flush_threshold(c) / 2;
+
+    return piece < PIECE_MIN ? PIECE_MIN : piece < PIECE ? piece : PIECE;
+}
+
+/* Nobody knows what filters of other modules do. */
+int mod_mcp_filter_blocks(request_rec *r)
+{
+    ap_filter_t *f;
+
+    if (flush_threshold(r->connection) < 2 * PIECE_MIN) {
+        return 1;
+    }
+
+    for (f = r->output_filters; f; f = f->next) {
+        if (!is_prompt(f->frec)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}

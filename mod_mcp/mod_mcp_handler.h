@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A client's request: its head and body go into the core. */
+
+#ifndef MOD_MCP_HANDLER_H
+#define MOD_MCP_HANDLER_H
+
+#include "mod_mcp.h"
+
+int mod_mcp_handler(request_rec *r);
+
+#endif /* MOD_MCP_HANDLER_H */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The core's facts by name: notes and environment. */
+
+#ifndef MOD_MCP_NOTE_H
+#define MOD_MCP_NOTE_H
+
+#include "mod_mcp.h"
+
+#include "mcp_fact.h"
+
+/* Under the lock: sets the notes mcp-... of a client's request. */
+void mod_mcp_note(mod_mcp_client_t *client);
+
+/* log_transaction: sets them for the last time. */
+int mod_mcp_note_log(request_rec *r);
+
+/* Sets the variables MCP_... of a backend call. */
+void mod_mcp_note_env(apr_table_t *env, const mcp_facts_t *facts);
+
+#endif /* MOD_MCP_NOTE_H */

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The paths of endpoints and backends.  Both are compared as <Location>
+ * compares them, with paths from which httpd has removed escapes and dots.
+ */
+
+#include "mod_mcp_path.h"
+
+#include "apr_fnmatch.h"
+
+/* A <Location> that is an endpoint. */
+typedef struct {
+    server_rec *server;
+    const core_dir_config *core;        /* its path or pattern */
+} place_t;
+
+static apr_array_header_t *backends;    /* const char *, normalized */
+static apr_array_header_t *endpoints;   /* place_t */
+
+void mod_mcp_path_begin(apr_pool_t *p)
+{
+    backends = apr_array_make(p, 4, sizeof(const char *));
+    endpoints = apr_array_make(p, 4, sizeof(place_t));
+}
+
+void mod_mcp_path_forget(void)
+{
+    backends = NULL;
+    endpoints = NULL;
+}
+
+/* Runs of slashes in the URI count as one, or a second slash would bypass the
+ * check. */
+int mod_mcp_path_is_below(const char *uri, const char *path)
+{
+    char last = '\0';
+
+    while (*path) {
+        if (*uri != *path) {
+            return 0;
+        }
+
+        last = *path++;
+        do {
+            uri++;
+        } while (last == '/' && *uri == '/');
+
+        /* "mapping=servlet" drops parameters of a segment */
+
+        if (*uri == ';') {
+            uri += strcspn(uri, "/");
+        }
+    }
+
+    return last == '/' || *uri == '/' || *uri == '\0';
+}
+
+const char **mod_mcp_path_backends(int *n)
+{
+    *n = backends ? backends->nelts : 0;
+
+    return backends ? (const char **)backends->elts : NULL;
+}
+
+int mod_mcp_path_is_backend(const char *uri)
+{
+    const char **targets;
+    int i, n;
+
+    targets = mod_mcp_path_backends(&n);
+
+    for (i = 0; i < n; i++) {
+        if (mod_mcp_path_is_below(uri, targets[i])) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+const char *mod_mcp_path_add_backend(cmd_parms *cmd, const char *target)
+{
+    char *path = apr_pstrdup(cmd->pool, target);
+
+    if (path[0] != '/' || path[1] == '\0') {
+        return apr_psprintf(cmd->pool, "%s: \"%s\" is not the path of a "
+                            "backend: \"/\" and a name",
+                            cmd->cmd->name, target);
+    }
+
+    if (strpbrk(path, "?#%")
+        || !ap_normalize_path(path, AP_NORMALIZE_NOT_ABOVE_ROOT
+                                    | AP_NORMALIZE_MERGE_SLASHES)
+        || strcmp(path, target) != 0) {
+        return apr_psprintf(cmd->pool, "%s: \"%s\" is not a plain path: it "
+                            "has no query, no escapes, no \"//\" and "
+                            "no \"/../\"", cmd->cmd->name, target);
+    }
+
+    APR_ARRAY_PUSH(backends, const char *) = path;
+
+    return NULL;
+}
+
+int mod_mcp_path_is_pattern(const core_dir_config *core)
+{
+    return core->r || core->d_is_fnmatch;
+}
+
+void mod_mcp_path_add_endpoint(server_rec *s, const core_dir_config *core)
+{
+    place_t *place = apr_array_push(endpoints);
+
+    place->server = s;
+    place->core = core;
+}
+
+static int matches(const core_dir_config *core, const char *uri)
+{
+    if (core->r) {
+        return ap_regexec(core->r, uri, 0, NULL, 0) == 0;
+    }
+
+    return apr_fnmatch(core->d, uri, APR_FNM_PATHNAME) == APR_SUCCESS;
+}
+
+/*
+ * A <Location> applies to all that lies below its path, but an endpoint is one
+ * resource: what lies below belongs to somebody else or to nobody.  More than
+ * one path takes a pattern, or a section of another kind.
+ */
+int mod_mcp_path_is_below_endpoint(request_rec *r)
+{
+    const place_t *place = (const place_t *)endpoints->elts;
+    int i, below = 0;
+
+    for (i = 0; i < endpoints->nelts; i++, place++) {
+        if (place->server != r->server && place->server->is_virtual) {
+            continue;
+        }
+
+        if (mod_mcp_path_is_pattern(place->core)) {
+            if (matches(place->core, r->uri)) {
+                return 0;
+            }
+        }
+        else if (strcmp(place->core->d, r->uri) == 0) {
+            return 0;
+        }
+        else if (mod_mcp_path_is_below(r->uri, place->core->d)) {
+            below = 1;
+        }
+    }
+
+    return below;
+}

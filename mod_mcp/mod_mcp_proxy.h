@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Ending a call whose backend is silent. */
+
+#ifndef MOD_MCP_PROXY_H
+#define MOD_MCP_PROXY_H
+
+#include "mod_mcp.h"
+
+/* pre_config: finds mod_proxy. */
+void mod_mcp_proxy_init(void);
+
+/* Warns if mod_proxy belongs to another release than this module. */
+void mod_mcp_proxy_check(server_rec *s);
+
+/* Under the lock: ends the run's connection to its backend. */
+void mod_mcp_proxy_abort(mod_mcp_run_t *run);
+
+#endif /* MOD_MCP_PROXY_H */

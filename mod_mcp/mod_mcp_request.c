@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the module keeps of a request. */
+
+#include "mod_mcp_request.h"
+
+mod_mcp_request_t *mod_mcp_request(request_rec *r)
+{
+    mod_mcp_request_t *own = ap_get_module_config(r->request_config,
+                                                  &mcp_module);
+
+    if (own == NULL) {
+        own = apr_pcalloc(r->pool, sizeof(*own));
+        ap_set_module_config(r->request_config, &mcp_module, own);
+    }
+
+    return own;
+}
+
+static void add_names(apr_array_header_t *names, apr_array_header_t *more)
+{
+    int i;
+
+    for (i = 0; more && i < more->nelts; i++) {
+        APR_ARRAY_PUSH(names, mcp_str_t) =
+                            mod_mcp_str(APR_ARRAY_IDX(more, i, const char *));
+    }
+}
+
+const mcp_str_t *mod_mcp_request_server_names(request_rec *r, size_t *n)
+{
+    apr_array_header_t *names = apr_array_make(r->pool, 4, sizeof(mcp_str_t));
+
+    APR_ARRAY_PUSH(names, mcp_str_t) = mod_mcp_str(r->server->server_hostname);
+
+    add_names(names, r->server->names);
+    add_names(names, r->server->wild_names);
+
+    *n = names->nelts;
+
+    return (const mcp_str_t *)names->elts;
+}

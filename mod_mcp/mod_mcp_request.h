@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the module keeps of a request. */
+
+#ifndef MOD_MCP_REQUEST_H
+#define MOD_MCP_REQUEST_H
+
+#include "mod_mcp.h"
+
+typedef struct {
+    mod_mcp_run_t *run;                 /* the run that made it, or NULL */
+    const char *target;                 /* as it came, if it had secrets */
+    unsigned secure:1;                  /* over TLS */
+    unsigned verified:1;                /* with a certificate of the client's */
+} mod_mcp_request_t;
+
+/* Made when it is first needed. */
+mod_mcp_request_t *mod_mcp_request(request_rec *r);
+
+/* The configured names of the request's server, in the request's pool. */
+const mcp_str_t *mod_mcp_request_server_names(request_rec *r, size_t *n);
+
+#endif /* MOD_MCP_REQUEST_H */

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Writing a response that is no stream. */
+
+#include "mod_mcp_response.h"
+
+#include "mod_mcp_client.h"
+#include "mod_mcp_filter.h"
+#include "mod_mcp_note.h"
+#include "mod_mcp_stream.h"
+#include "mod_mcp_worker.h"
+
+void mod_mcp_response_head(request_rec *r, const mcp_response_t *response)
+{
+    apr_size_t i;
+
+    r->status = response->status;
+    r->status_line = NULL;
+
+    if (response->content_type.len) {
+        ap_set_content_type(r, apr_pstrmemdup(r->pool,
+                                              response->content_type.data,
+                                              response->content_type.len));
+    }
+
+    for (i = 0; i < response->n_headers; i++) {
+        apr_table_addn(r->headers_out,
+                       apr_pstrmemdup(r->pool, response->headers[i].name.data,
+                                      response->headers[i].name.len),
+                       apr_pstrmemdup(r->pool, response->headers[i].value.data,
+                                      response->headers[i].value.len));
+    }
+}
+
+void mod_mcp_response_begin(mod_mcp_client_t *client)
+{
+    request_rec *r = client->r;
+    const mcp_response_t *response;
+
+    response = mcp_exchange_response(client->exchange);
+
+    mod_mcp_response_head(r, response);
+
+    mod_mcp_lock();
+    mod_mcp_note(client);
+    mod_mcp_unlock();
+
+    if (response->status != HTTP_NO_CONTENT) {
+        ap_set_content_length(r, response->body.len);
+    }
+
+    /* the body lives as long as the exchange, and that as the request */
+
+    client->rest = response->body.data;
+    client->left = response->body.len;
+    client->responding = 1;
+    client->written = 1;
+}
+
+/* Passes the next piece of the body on, or its end. */
+static apr_status_t pass_piece(mod_mcp_client_t *client, apr_size_t piece)
+{
+    apr_bucket_alloc_t *list = client->c->bucket_alloc;
+    apr_size_t len = client->left < piece ? client->left : piece;
+    apr_bucket_brigade *bb = client->bb;
+    apr_status_t rv;
+
+    if (len) {
+        APR_BRIGADE_INSERT_TAIL(bb, apr_bucket_immortal_create(client->rest,
+                                                               len, list));
+    }
+
+    client->rest += len;
+    client->left -= len;
+
+    APR_BRIGADE_INSERT_TAIL(bb, client->left ? mod_mcp_stream_nudge(list)
+                                             : apr_bucket_eos_create(list));
+
+    rv = ap_pass_brigade(client->r->output_filters, bb);
+
+    apr_brigade_cleanup(bb);
+
+    return rv;
+}
+
+/* A large body goes in pieces, or the filters would wait for the socket. */
+apr_status_t mod_mcp_response_step(mod_mcp_client_t *client, int wait)
+{
+    apr_status_t rv;
+
+    do {
+        rv = pass_piece(client, wait ? client->left
+                                     : mod_mcp_filter_piece(client->c));
+
+        if (rv == APR_SUCCESS && !wait) {
+            rv = mod_mcp_stream_flush(client);
+        }
+    } while (rv == APR_SUCCESS && client->left);
+
+    if (client->left == 0) {
+        client->finished = 1;
+
+        return rv == APR_SUCCESS ? APR_EOF : rv;
+    }
+
+    return rv;
+}

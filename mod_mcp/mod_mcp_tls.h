@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* TLS of the client, as backends see it. */
+
+#ifndef MOD_MCP_TLS_H
+#define MOD_MCP_TLS_H
+
+#include "mod_mcp.h"
+
+void mod_mcp_tls_register(void);
+void mod_mcp_tls_init(apr_pool_t *pconf);
+
+/* Notes whether a client's request came over TLS; on its own thread, before its
+ * call. */
+void mod_mcp_tls_note(request_rec *r);
+
+#endif /* MOD_MCP_TLS_H */

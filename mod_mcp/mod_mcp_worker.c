@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The core's worker in this process: its lock, its actions, and what the core
+ * needs of the system.
+ */
+
+#include "mod_mcp_worker.h"
+
+#include "mod_mcp_child.h"
+#include "mod_mcp_client.h"
+#include "mod_mcp_job.h"
+#include "mod_mcp_pump.h"
+#include "mod_mcp_snapshot.h"
+#include "mod_mcp_zone.h"
+
+#include <time.h>
+
+#include "apr_thread_mutex.h"
+
+/* Wakes that one giving back of the lock handles. */
+#define WAKES  16
+
+static apr_thread_mutex_t *lock;
+
+static int woken;                       /* mcp_worker_wake() is due */
+static int waiting;                     /* threads in mod_mcp_wait() */
+
+/* --- memory, clock, log --- */
+
+static void *mem_alloc(void *ctx, size_t size)
+{
+    return malloc(size);
+}
+
+static void mem_free(void *ctx, void *p)
+{
+    free(p);
+}
+
+const mcp_mem_t mod_mcp_mem = { mem_alloc, mem_free, NULL };
+
+apr_time_t mod_mcp_now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+
+    return apr_time_from_sec(ts.tv_sec) + ts.tv_nsec / 1000;
+}
+
+apr_uint64_t mod_mcp_now_ms(void)
+{
+    return mod_mcp_child.epoch + (apr_uint64_t)apr_time_as_msec(mod_mcp_now());
+}
+
+static uint64_t env_now(void *ctx)
+{
+    return mod_mcp_now_ms();
+}
+
+static int env_random(void *ctx, void *buf, size_t len)
+{
+    return mcp_random(buf, len);
+}
+
+static const int log_levels[] = {
+    APLOG_ERR,
+    APLOG_WARNING,
+    APLOG_NOTICE,
+    APLOG_INFO,
+    APLOG_DEBUG
+};
+
+static void env_log(void *ctx, mcp_log_level_e level, const char *line)
+{
+    ap_log_error(APLOG_MARK, log_levels[level], 0, mod_mcp_child.server,
+                 "mcp: %s", line);
+}
+
+static mcp_log_level_e env_log_level(server_rec *s)
+{
+    mcp_log_level_e level = MCP_LOG_DEBUG;
+
+    while (level > MCP_LOG_ERROR && !APLOG_IS_LEVEL(s, log_levels[level])) {
+        level--;
+    }
+
+    return level;
+}
+
+/* --- start and end --- */
+
+/* The core announces actions, but they are looked for whenever the lock is
+ * given back. */
+static void ready(void *ctx)
+{
+}
+
+static int attach(void)
+{
+    mod_mcp_child_t *child = &mod_mcp_child;
+    mcp_worker_glue_t glue = { ready, NULL };
+    int rc;
+
+    if (!mod_mcp_zone_claim(&child->bell)) {
+        return 0;
+    }
+
+    rc = mod_mcp_zone_attach(&child->store);
+
+    if (rc == MCP_OK) {
+        rc = mcp_worker_init(&child->worker, &child->env, &child->store,
+                             &glue);
+    }
+
+    if (rc != MCP_OK) {
+        ap_log_error(APLOG_MARK, APLOG_ERR, 0, child->server,
+                     "mod_mcp: cannot attach to the store");
+    }
+
+    return rc == MCP_OK;
+}
+
+int mod_mcp_worker_init(apr_pool_t *pchild)
+{
+    mod_mcp_child_t *child = &mod_mcp_child;
+
+    child->epoch = mod_mcp_zone_epoch();
+
+    child->env.mem = mod_mcp_mem;
+    child->env.now = env_now;
+    child->env.random = env_random;
+    child->env.log = env_log;
+    child->env.log_level = env_log_level(child->server);
+    child->env.zone = mcp_str("MCPStore");
+
+    return apr_thread_mutex_create(&lock, APR_THREAD_MUTEX_DEFAULT, pchild)
+           == APR_SUCCESS && attach();
+}
+
+void mod_mcp_worker_exit(void)
+{
+    mcp_store_detach(&mod_mcp_child.store);
+    mcp_worker_destroy(&mod_mcp_child.worker);
+    mod_mcp_zone_release();
+}
+
+/* --- the lock and the actions --- */
+
+static void act(const mcp_action_t *action)
+{
+    mod_mcp_client_t *client;
+
+    client = action->exchange ? mcp_exchange_glue(action->exchange) : NULL;
+
+    /* the connection may already serve the next request */
+
+    if (client && client->exchange != action->exchange) {
+        client = NULL;
+    }
+
+    switch (action->type) {
+    case MCP_ACT_INVOKE:
+        mod_mcp_job_invoke(action->job, client);
+        break;
+
+    case MCP_ACT_ABORT:
+        mod_mcp_job_abort(action->job);
+        break;
+
+    case MCP_ACT_RESUME:
+        mod_mcp_job_resume(action->job);
+        break;
+
+    case MCP_ACT_FORGET:
+        mod_mcp_snapshot_release(action->glue);
+        break;
+
+    case MCP_ACT_RESPOND:
+        mod_mcp_client_notify(client, MOD_MCP_RESPOND);
+        break;
+
+    case MCP_ACT_STREAM:
+        mod_mcp_client_notify(client, MOD_MCP_STREAM);
+        break;
+
+    case MCP_ACT_PULL:
+        mod_mcp_client_notify(client, MOD_MCP_PULL);
+        break;
+
+    default:
+        break;
+    }
+}
+
+int mod_mcp_drain(void)
+{
+    mod_mcp_child_t *child = &mod_mcp_child;
+    mcp_action_t action;
+    int any = 0, wakes = 0;
+
+    for ( ;; ) {
+        if (woken && wakes < WAKES) {
+            woken = 0;
+            wakes++;
+            mcp_worker_wake(&child->worker);
+        }
+
+        mcp_worker_next(&child->worker, &action);
+
+        if (action.type != MCP_ACT_NONE) {
+            act(&action);
+            any = 1;
+        }
+        else if (!woken || wakes == WAKES) {
+            break;
+        }
+    }
+
+    /* the pump handles the rest, at once */
+
+    mod_mcp_pump_before(woken ? 0 : mcp_worker_deadline(&child->worker, NULL));
+
+    return any;
+}
+
+void mod_mcp_lock(void)
+{
+    apr_thread_mutex_lock(lock);
+}
+
+int mod_mcp_can_lock(void)
+{
+    int n;
+
+    for (n = 0; n < 100; n++) {
+        if (apr_thread_mutex_trylock(lock) == APR_SUCCESS) {
+            apr_thread_mutex_unlock(lock);
+            return 1;
+        }
+
+        apr_sleep(apr_time_from_msec(1));
+    }
+
+    return 0;
+}
+
+void mod_mcp_unlock(void)
+{
+    mod_mcp_drain();
+    apr_thread_mutex_unlock(lock);
+}
+
+void mod_mcp_wait(apr_thread_cond_t *cond, apr_interval_time_t timeout)
+{
+    /* one of the actions may be what the caller waits for */
+
+    if (mod_mcp_drain()) {
+        return;
+    }
+
+    waiting++;
+
+    if (timeout > 0) {
+        apr_thread_cond_timedwait(cond, lock, timeout);
+    }
+    else {
+        apr_thread_cond_wait(cond, lock);
+    }
+
+    waiting--;
+}
+
+int mod_mcp_is_waiting(void)
+{
+    return waiting > 0;
+}
+
+apr_thread_cond_t *mod_mcp_cond(apr_pool_t *p)
+{
+    apr_thread_cond_t *cond;
+
+    return apr_thread_cond_create(&cond, p) == APR_SUCCESS ? cond : NULL;
+}
+
+void mod_mcp_worker_woken(void)
+{
+    woken = 1;
+}

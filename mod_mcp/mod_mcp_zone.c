@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The shared zone: memory, a slot for each process, and a bell for each slot.
+ *
+ * A bell is an eventfd, and all that passes between processes; what there is to
+ * do stands in the zone.  The parent process makes zone and bells once and
+ * keeps them from one configuration to the next, so that the children of all
+ * generations share them.
+ */
+
+#include "mod_mcp_zone.h"
+
+#include "mod_mcp_check.h"
+#include "mod_mcp_child.h"
+#include "mod_mcp_config.h"
+#include "mod_mcp_proxy.h"
+#include "mod_mcp_worker.h"
+
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "ap_mpm.h"
+#include "apr_shm.h"
+
+#include "mcp_version.h"
+
+#define RETAINED_KEY  "mod_mcp"
+
+/* Children of old generations wind up beside new ones: slots for both. */
+#define SLOTS_MIN  64
+
+/* Slots that one patrol looks at. */
+#define PATROL_SLOTS  256
+
+/* What the processes share besides the zone: which of them has which slot. */
+typedef struct {
+    pid_t claims[MCP_STORE_SLOTS];
+} shared_t;
+
+typedef struct {
+    shared_t *shared;
+    void *region;
+    apr_size_t size;
+    unsigned slots;
+    int bells[MCP_STORE_SLOTS];
+} retained_t;
+
+static retained_t *retained;
+static mcp_keys_t zone_keys;
+
+static int slot;                        /* this process's */
+
+/* --- the parent process --- */
+
+/* Lays out a region that is mapped. */
+static int format_region(server_rec *s)
+{
+    uint64_t epoch = (uint64_t)apr_time_as_msec(apr_time_now()
+                                                - mod_mcp_now());
+
+    switch (mcp_zone_format(retained->region, retained->size, epoch)) {
+    case MCP_OK:
+        return OK;
+
+    case MCP_ERR_CONFIG:
+        ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
+                     "MCPStore: %" APR_SIZE_T_FMT " bytes will not do",
+                     retained->size);
+        break;
+
+    default:
+        ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
+                     "MCPStore: no lock, or no random bytes for a key");
+        break;
+    }
+
+    retained->region = NULL;
+
+    return HTTP_INTERNAL_SERVER_ERROR;
+}
+
+static int make_region(server_rec *s, apr_size_t size)
+{
+    apr_shm_t *shm;
+    apr_status_t rv;
+    apr_size_t head = APR_ALIGN(sizeof(shared_t), 64);
+
+    /* APR puts a size of its own before the memory that it gives */
+
+    rv = apr_shm_create(&shm, 64 + head + size, NULL, s->process->pool);
+    if (rv != APR_SUCCESS) {
+        ap_log_error(APLOG_MARK, APLOG_EMERG, rv, s,
+                     "MCPStore: cannot get %" APR_SIZE_T_FMT " bytes of "
+                     "shared memory", size);
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    retained->shared = (shared_t *)
+                       APR_ALIGN((apr_uintptr_t)apr_shm_baseaddr_get(shm), 64);
+    retained->region = (char *)retained->shared + head;
+    retained->size = size;
+
+    memset(retained->shared, 0, sizeof(shared_t));
+
+    return format_region(s);
+}
+
+/* Makes the region, or keeps the one of the last configuration. */
+static int have_region(server_rec *s, apr_size_t size)
+{
+    if (retained->region == NULL) {
+        return make_region(s, size);
+    }
+
+    if (mcp_zone_check(retained->region) != MCP_OK) {
+        ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
+                     "MCPStore was laid out by another version of mod_mcp: "
+                     "stop the server and start it anew");
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (retained->size != size) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "MCPStore keeps its %" APR_SIZE_T_FMT " bytes until the "
+                     "server is stopped and started anew", retained->size);
+    }
+
+    return OK;
+}
+
+static int make_bells(server_rec *s)
+{
+    int daemons = 0, fd;
+    unsigned n;
+
+    ap_mpm_query(AP_MPMQ_HARD_LIMIT_DAEMONS, &daemons);
+
+    if (daemons > MCP_STORE_SLOTS) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: ServerLimit %d is more than the %d processes "
+                     "that MCPStore knows: those beyond answer 503", daemons,
+                     MCP_STORE_SLOTS);
+    }
+
+    n = daemons > 0 ? 2 * (unsigned)daemons : 0;
+    n = n < SLOTS_MIN ? SLOTS_MIN : n;
+    n = n > MCP_STORE_SLOTS ? MCP_STORE_SLOTS : n;
+
+    while (retained->slots < n) {
+        fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+        if (fd == -1) {
+            ap_log_error(APLOG_MARK, APLOG_EMERG, APR_FROM_OS_ERROR(errno), s,
+                         "mod_mcp: eventfd()");
+            return HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        retained->bells[retained->slots++] = fd;
+    }
+
+    return OK;
+}
+
+int mod_mcp_zone_post_config(apr_pool_t *pconf, apr_pool_t *plog,
+                             apr_pool_t *ptemp, server_rec *s)
+{
+    int rc;
+
+    if (ap_state_query(AP_SQ_MAIN_STATE) == AP_SQ_MS_CREATE_PRE_CONFIG) {
+        return OK;
+    }
+
+    retained = ap_retained_data_get(RETAINED_KEY);
+
+    if (retained == NULL) {
+        retained = ap_retained_data_create(RETAINED_KEY, sizeof(*retained));
+    }
+
+    rc = have_region(s, mod_mcp_config_global(s)->store_size);
+
+    if (rc == OK) {
+        rc = make_bells(s);
+    }
+
+    if (rc != OK) {
+        return rc;
+    }
+
+    memset(&zone_keys, 0, sizeof(zone_keys));
+
+    if (mcp_zone_keys(retained->region, &zone_keys) != MCP_OK) {
+        ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
+                     "MCPStore: cannot derive a key");
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    mod_mcp_check_mpm(s);
+    mod_mcp_proxy_check(s);
+
+    ap_log_error(APLOG_MARK, APLOG_NOTICE, 0, s, "mod_mcp " MCP_VERSION);
+
+    return OK;
+}
+
+int mod_mcp_zone_exists(void)
+{
+    return retained != NULL;
+}
+
+const mcp_keys_t *mod_mcp_zone_keys(void)
+{
+    return &zone_keys;
+}
+
+apr_uint64_t mod_mcp_zone_epoch(void)
+{
+    return mcp_zone_epoch(retained->region);
+}
+
+/* --- a child process --- */
+
+static int is_dead(uint64_t pid)
+{
+    return kill((pid_t)pid, 0) == -1 && errno == ESRCH;
+}
+
+/* The store's wake: called for any slot, under the lock. */
+static void ring(void *ctx, unsigned other)
+{
+    uint64_t one = 1;
+
+    if (other == (unsigned)slot) {
+        mod_mcp_worker_woken();
+        return;
+    }
+
+    /* EAGAIN: the counter is full, so the bell rings already */
+
+    if (other < retained->slots
+        && write(retained->bells[other], &one, sizeof(one)) == -1
+        && errno != EAGAIN) {
+        ap_log_error(APLOG_MARK, APLOG_ERR, APR_FROM_OS_ERROR(errno),
+                     mod_mcp_child.server, "mod_mcp: eventfd of slot %u",
+                     other);
+    }
+}
+
+/* Takes a slot that is free or whose process is dead; -1: there is none. */
+static int claim_slot(void)
+{
+    pid_t pid, *claim;
+    unsigned i;
+
+    for (i = 0; i < retained->slots; i++) {
+        claim = &retained->shared->claims[i];
+        pid = __atomic_load_n(claim, __ATOMIC_ACQUIRE);
+
+        if (pid != 0 && !is_dead((uint64_t)pid)) {
+            continue;
+        }
+
+        if (__atomic_compare_exchange_n(claim, &pid, getpid(), 0,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            return (int)i;
+        }
+    }
+
+    return -1;
+}
+
+int mod_mcp_zone_claim(int *bell)
+{
+    slot = claim_slot();
+
+    if (slot == -1) {
+        ap_log_error(APLOG_MARK, APLOG_ERR, 0, mod_mcp_child.server,
+                     "mod_mcp: more processes than slots (%u): raise "
+                     "ServerLimit and start the server anew",
+                     retained->slots);
+        return 0;
+    }
+
+    *bell = retained->bells[slot];
+
+    return 1;
+}
+
+int mod_mcp_zone_attach(mcp_store_t *store)
+{
+    return mcp_zone_attach(store, retained->region, ring, NULL,
+                           (unsigned)slot, (uint64_t)getpid());
+}
+
+void mod_mcp_zone_release(void)
+{
+    __atomic_store_n(&retained->shared->claims[slot], 0, __ATOMIC_RELEASE);
+}
+
+void mod_mcp_zone_patrol(void)
+{
+    mcp_worker_patrol(&mod_mcp_child.worker, retained->slots, PATROL_SLOTS,
+                      is_dead);
+    mod_mcp_worker_woken();
+}
