@@ -368,6 +368,7 @@ static const char *set_expression(cmd_parms *cmd, mod_mcp_dir_t *dir,
                                   const char *arg,
                                   ap_expr_info_t **expression)
 {
+    unsigned flags = AP_EXPR_FLAG_STRING_RESULT | AP_EXPR_FLAG_DONT_VARY;
     const char *error = check(cmd, dir);
 
     if (error) {
@@ -378,10 +379,7 @@ static const char *set_expression(cmd_parms *cmd, mod_mcp_dir_t *dir,
         return duplicate(cmd);
     }
 
-    *expression = ap_expr_parse_cmd(cmd, arg,
-                                    AP_EXPR_FLAG_STRING_RESULT
-                                    | AP_EXPR_FLAG_DONT_VARY,
-                                    &error, NULL);
+    *expression = ap_expr_parse_cmd(cmd, arg, flags, &error, NULL);
     if (error) {
         return apr_psprintf(cmd->pool, "%s: \"%s\": %s", cmd->cmd->name, arg,
                             error);
@@ -544,6 +542,5 @@ const command_rec mod_mcp_directives[] = {
 
     MCP_OPTIONS(OPTION)
     MCP_OPTION_ALIASES(ALIAS)
-
     { .name = NULL }
 };

@@ -40,7 +40,11 @@ static require_t requires[] = {
     { .name = "ssl-verify-client", .check = require_verified },
 };
 
-enum { SSL, VERIFIED, REQUIRES };
+enum {
+    SSL,
+    VERIFIED,
+    REQUIRES
+};
 
 void mod_mcp_tls_note(request_rec *r)
 {
