@@ -152,7 +152,7 @@ mod_mcp_client_t *mod_mcp_client_create(request_rec *r)
     leave_request(client);
 
     client->r = r;
-    client->state = MOD_MCP_ATTENDED;
+    mod_mcp_client_set_state(client, MOD_MCP_ATTENDED);
     client->todo = 0;
     client->run = NULL;
     client->holding = 0;
@@ -173,6 +173,46 @@ mod_mcp_client_t *mod_mcp_client_create(request_rec *r)
 }
 
 /* --- its states --- */
+
+static const char *const state_names[] = {
+    "attended",
+    "lent",
+    "pumped",
+    "suspending",
+    "suspended",
+    "logging",
+    "closing"
+};
+
+/* The short id of the client's call, as other lines of the log have it. */
+static mcp_str_t call_of(mod_mcp_client_t *client)
+{
+    mcp_str_t call = mcp_str("-");
+
+    if (client->exchange
+        && mcp_exchange_facts(client->exchange)->value[MCP_FACT_CALL].len) {
+        call = mcp_exchange_facts(client->exchange)->value[MCP_FACT_CALL];
+    }
+
+    return call;
+}
+
+void mod_mcp_client_set_state(mod_mcp_client_t *client, mod_mcp_state_e state)
+{
+    conn_rec *c = client->c;
+    mcp_str_t call;
+
+    if (APLOG_C_IS_LEVEL(c, APLOG_DEBUG) && client->state != state) {
+        call = call_of(client);
+
+        ap_log_cerror(APLOG_MARK, APLOG_DEBUG, 0, c,
+                      "mcp: connection %ld, call %.*s: %s, was %s", c->id,
+                      (int)call.len, call.data, state_names[state],
+                      state_names[client->state]);
+    }
+
+    client->state = state;
+}
 
 void mod_mcp_client_notify(mod_mcp_client_t *client, unsigned what)
 {
@@ -195,7 +235,7 @@ void mod_mcp_client_notify(mod_mcp_client_t *client, unsigned what)
             break;
         }
 
-        client->state = MOD_MCP_PUMPED;
+        mod_mcp_client_set_state(client, MOD_MCP_PUMPED);
         /* fall through */
 
     case MOD_MCP_PUMPED:
@@ -216,7 +256,7 @@ void mod_mcp_client_take(mod_mcp_client_t *client)
     }
 
     client->recall = 0;
-    client->state = MOD_MCP_ATTENDED;
+    mod_mcp_client_set_state(client, MOD_MCP_ATTENDED);
 
     mod_mcp_pump_unqueue(client);
     mod_mcp_watch_remove(client);

@@ -94,6 +94,7 @@ mod_mcp_client_t *mod_mcp_client(request_rec *r);
 
 /* All that follow are called under the lock. */
 
+/* The one way to change the state: logs it for debugging. */
 void mod_mcp_client_set_state(mod_mcp_client_t *client, mod_mcp_state_e state);
 
 /* There is something to do for the client, which may be NULL. */

@@ -90,7 +90,7 @@ void mod_mcp_connection_suspended(conn_rec *c, request_rec *r)
 
     client->suspended = mod_mcp_now();
     client->part = mod_mcp_event_part(c, r);
-    client->state = MOD_MCP_SUSPENDED;
+    mod_mcp_client_set_state(client, MOD_MCP_SUSPENDED);
 
     if (client->todo) {
         mod_mcp_pump_queue(client);
@@ -107,7 +107,7 @@ static void suspend(mod_mcp_client_t *client)
         mod_mcp_connection_announce_close(client);
     }
 
-    client->state = MOD_MCP_SUSPENDING;
+    mod_mcp_client_set_state(client, MOD_MCP_SUSPENDING);
 }
 
 /* --- a thread that waits --- */
@@ -222,7 +222,7 @@ static void run_call(mod_mcp_client_t *client)
     mod_mcp_run_t *run = client->run;
 
     client->run = NULL;
-    client->state = MOD_MCP_LENT;
+    mod_mcp_client_set_state(client, MOD_MCP_LENT);
     mod_mcp_watch_add(client);
     mod_mcp_unlock();
 

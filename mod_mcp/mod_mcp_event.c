@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What there is to know of the event MPM beyond its interface: its own part of
- * a connection.
+ * The event MPM's own data of a connection, which its interface does not show.
  *
- * A connection that is suspended is ours to destroy, but the thread that
- * suspended it still writes to it after it has called the hook, and may be
- * stopped before it does, for any time.  In the MPM's notify_suspend():
+ * We destroy a suspended connection.  But the thread that suspended it writes
+ * to it after it has called the hook, and may be stopped before it does, for
+ * any time.  In the MPM's notify_suspend():
  *
  *     ap_run_suspend_connection(cs->c, cs->r);
  *     cs->c->sbh = NULL;
  *     cs->suspended = 1;
  *
- * Its caller process_socket() returns then, and the loop of worker_thread()
- * uses neither the connection nor cs any more.  So the thread has left for good
- * once both stores are seen, in whatever order they are made.
+ * The caller process_socket() returns then, and the loop of worker_thread()
+ * uses neither the connection nor cs any more.  So the thread is done once both
+ * stores are seen, in either order.
  *
- * cs is not in any header.  How it begins has been the same since 2.4.10, and
- * is made sure of for each connection: it names the connection, the request and
- * the scoreboard's handle where they are looked for.  The member behind those
- * is the one that counts.
+ * No header declares cs.  Its beginning has been the same since 2.4.10, and is
+ * verified for each connection: it has to name the connection, the request and
+ * the scoreboard's handle.  The member after those is the one that counts.
  */
 
 #include "mod_mcp_event.h"
@@ -39,14 +37,14 @@ struct mod_mcp_event_t {
     int suspended;
 };
 
-/* Of one that is not known: what was always enough. */
+/* If the beginning is unknown: a time that was always enough. */
 #define SETTLE  apr_time_from_sec(1)
 
 /*
- * With every request that is read, internal redirects included, the MPM stores
- * a pointer in its part of the connection (event_post_read_request(): cs->sc).
- * Connections of ours have this much for it: all of an event_conn_state_t is
- * 136 bytes in 2.4.63, and that member is the sixth word of it.
+ * With every request, internal redirects included, the MPM stores a pointer in
+ * its data of the connection (event_post_read_request(): cs->sc).  Our
+ * connections have this much memory for it: an event_conn_state_t has 136 bytes
+ * in 2.4.63, and that member is its sixth word.
  */
 #define PART  1024
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One internal request, and its answer.
+ * The internal request to a backend, and its answer.
  *
- * A backend is a URI of the server, behind whatever answers it: mod_proxy,
- * a CGI program, a file.  It is asked by a request of ours on a connection of
- * ours, without a socket behind it, so that no client who leaves can cut it
- * off.  A filter at the end of its output catches the answer for the core.
+ * A backend is a URI of the server: mod_proxy may answer it, a CGI program, or
+ * a file.  The request has a connection of its own, without a socket, so that
+ * no client that leaves cuts it off.  A filter at the end of its output catches
+ * the answer for the core.
  *
- * Such a connection is known to no MPM.  So no hook runs that would look for
- * it there: neither those of connections nor those that read or log requests.
+ * No MPM knows this connection.  So no hook runs that would ask the MPM about
+ * it: neither hooks of connections nor those that read or log requests.
  */
 
 #include "mod_mcp_fetch.h"
@@ -30,14 +30,14 @@
 
 static ap_filter_rec_t *body_filter, *capture_filter;
 
-/* What modules find where they look for a connection's socket; nothing is ever
- * sent to it. */
+/* The socket of our connections, for modules that look for one.  Nothing is
+ * ever sent to it. */
 static apr_socket_t *dummy;
 
-/* What this thread asks a backend for. */
+/* The run of this thread. */
 static __thread mod_mcp_run_t *current;
 
-/* --- what others log of it --- */
+/* --- other modules' messages --- */
 
 static const char *fact(const mod_mcp_run_t *run, const char *name)
 {
@@ -46,9 +46,9 @@ static const char *fact(const mod_mcp_run_t *run, const char *name)
     return value ? value : "-";
 }
 
-/* mod_proxy and the like know nothing of calls, and may log without a request:
- * the first thing they complain of is followed by a line that says which call
- * it was.  Not what is said of the client meanwhile. */
+/* mod_proxy and others know nothing of calls, and may log without a request.
+ * So their first complaint is followed by a line that names the call, unless it
+ * is about the client. */
 void mod_mcp_fetch_logged(const ap_errorlog_info *info, const char *line)
 {
     mod_mcp_run_t *run = current;
@@ -81,7 +81,7 @@ static void fill_input(mod_mcp_run_t *run, conn_rec *c)
         APR_BRIGADE_INSERT_TAIL(run->input, b);
     }
 
-    /* the end is told to whoever asks again */
+    /* every further read finds the end again */
 
     if (APR_BRIGADE_EMPTY(run->input)
         || !APR_BUCKET_IS_EOS(APR_BRIGADE_LAST(run->input))) {
@@ -159,7 +159,7 @@ static void feed_head(mod_mcp_run_t *run)
     mcp_job_head(run->job, r->status, mod_mcp_str(r->content_type));
 }
 
-/* Under the lock: hands over all of it, however long that takes. */
+/* Under the lock: waits until the core has taken all. */
 static void feed_data(mod_mcp_run_t *run, const char *data, apr_size_t len)
 {
     apr_size_t taken;
@@ -191,7 +191,7 @@ static void feed_data(mod_mcp_run_t *run, const char *data, apr_size_t len)
     }
 }
 
-/* Proxies pass interim responses on as lines of text. */
+/* 1 for an interim response, which proxies pass on as lines of text. */
 static int is_interim(const request_rec *r)
 {
     while (r->next) {
@@ -201,7 +201,7 @@ static int is_interim(const request_rec *r)
     return ap_is_HTTP_INFO(r->status);
 }
 
-/* A piece of the answer; 0 if nothing more is wanted. */
+/* Feeds a piece of the answer; 0 if the core wants no more. */
 static int feed(mod_mcp_run_t *run, const char *data, apr_size_t len)
 {
     int wanted;
@@ -221,8 +221,8 @@ static int feed(mod_mcp_run_t *run, const char *data, apr_size_t len)
     return wanted;
 }
 
-/* What is fed is deleted at once: reading a pipe leaves a bucket behind with
- * every piece, and it may have any number of them. */
+/* Deletes the bucket at once: reading a pipe leaves a bucket behind with every
+ * piece, and there may be any number of pieces. */
 static int capture_bucket(mod_mcp_run_t *run, apr_bucket *b)
 {
     const char *data;
@@ -245,7 +245,7 @@ static int capture_bucket(mod_mcp_run_t *run, apr_bucket *b)
             wanted = feed(run, data, len);
         }
 
-        /* a program that leaves some of its input unread ends like this */
+        /* a program that does not read all of its input ends like this */
 
         else if (!APR_STATUS_IS_ECONNRESET(rv)) {
             run->failed = 1;
@@ -273,7 +273,8 @@ static apr_status_t capture(ap_filter_t *f, apr_bucket_brigade *bb)
         return APR_SUCCESS;
     }
 
-    /* as if the client had left: proxies close the backend's connection */
+    /* proxies take this for a client that has left, and close the backend's
+     * connection */
 
     f->c->aborted = 1;
 
@@ -305,7 +306,7 @@ static conn_rec *make_connection(mod_mcp_run_t *run)
     c->current_thread = ap_thread_current();
     c->log_id = apr_table_get(run->env, "MCP_CALL");
 
-    /* of no slot: logs say "client" of a connection that has one */
+    /* of no slot; with a handle, log lines say "client" and not "remote" */
 
     ap_create_sb_handle(&sbh, p, -1, -1);
     c->sbh = sbh;
@@ -335,19 +336,15 @@ static void make_headers(request_rec *r, mod_mcp_run_t *run)
 
     r->subprocess_env = apr_table_overlay(r->pool, run->env, snapshot->env);
 
-    /* nobody is interested */
+    /* no client is there to get one */
 
     apr_table_setn(r->subprocess_env, "proxy-interim-response", "Suppress");
 }
 
-static request_rec *make_request(mod_mcp_run_t *run, conn_rec *c)
+/* Our filters instead of those that would talk HTTP to a client. */
+static void make_filters(request_rec *r, mod_mcp_run_t *run)
 {
-    mod_mcp_snapshot_t *snapshot = run->snapshot;
-    request_rec *r;
-
-    r = ap_create_request(c);
-
-    /* what would talk HTTP to a client */
+    conn_rec *c = r->connection;
 
     c->input_filters = c->output_filters = NULL;
     r->input_filters = r->proto_input_filters = NULL;
@@ -358,6 +355,14 @@ static request_rec *make_request(mod_mcp_run_t *run, conn_rec *c)
 
     r->input_filters = r->proto_input_filters = c->input_filters;
     r->output_filters = r->proto_output_filters = c->output_filters;
+}
+
+static request_rec *make_request(mod_mcp_run_t *run, conn_rec *c)
+{
+    mod_mcp_snapshot_t *snapshot = run->snapshot;
+    request_rec *r = ap_create_request(c);
+
+    make_filters(r, run);
 
     r->server = snapshot->server;
     r->per_dir_config = snapshot->server->lookup_defaults;
@@ -379,7 +384,7 @@ static request_rec *make_request(mod_mcp_run_t *run, conn_rec *c)
     make_headers(r, run);
     ap_parse_uri(r, run->target);
 
-    /* as in the client's request: where its port was told */
+    /* the port as the client's request told it */
 
     r->parsed_uri.port_str = (char *)snapshot->port_str;
     r->parsed_uri.port = snapshot->port;
@@ -393,7 +398,7 @@ static request_rec *make_request(mod_mcp_run_t *run, conn_rec *c)
 
 /* --- how it ended --- */
 
-/* An answer of the server itself, for a client's fault, is the answer. */
+/* An answer of 4xx that the server gives itself is the answer of the call. */
 static mcp_fault_e own_answer(mod_mcp_run_t *run, int rc, const char **detail)
 {
     mcp_str_t line = mod_mcp_str(ap_get_status_line(rc));
@@ -448,7 +453,7 @@ static mcp_fault_e judge(mod_mcp_run_t *run, int rc, const char **detail)
         return refused(run, rc, detail);
     }
 
-    /* what is complete but for its end leaves that to the server */
+    /* a handler may leave the end to the server */
 
     if (rc == OK && !run->eos && !run->failed) {
         ap_finalize_request_protocol(r);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Backend calls: who runs them.
+ * The threads that run backend calls.
  *
  * The first call of a request runs on that request's thread.  All others (the
- * rest of a batch, a call that goes on after its client was asked something,
- * one whose client is on HTTP/2) run on threads of our own, of which there
- * are at most MCPThreads; what is more waits for one of them.  Enough of the
- * MPM's threads are left for requests that ask for no backend: those are
- * needed to come back to a stream.
+ * rest of a batch, a call that goes on after its client was asked something, a
+ * call of a client on HTTP/2) run on threads of our own, MCPThreads at most, or
+ * wait for one.  Some of the MPM's threads are left for requests without a
+ * backend: clients need them to come back to their streams.
  */
 
 #include "mod_mcp_job.h"
@@ -27,23 +26,23 @@
 
 #include <unistd.h>
 
-/* How long calls may go on in a process that is told to end at once. */
+/* How long calls may go on after a process was told to end at once. */
 #define MERCY  apr_time_from_sec(1)
 
 /* all under the lock */
 static mod_mcp_run_t *queue_head, **queue_tail;
-static mod_mcp_run_t *running;          /* those that a thread has */
+static mod_mcp_run_t *running;          /* those that have a thread */
 static apr_thread_cond_t *work;         /* something is queued, or ended */
 static apr_thread_cond_t *idle;         /* a thread has ended */
-static apr_pool_t *pool;                /* of the threads, which end alone */
+static apr_pool_t *pool;                /* for threads, which are detached */
 static int threads, waiting, queued, lent;
 static int ended;
 
-/* mod_proxy's connections are not locked where it knows of one thread only. */
+/* mod_proxy does not lock its connections if the MPM has no threads. */
 static apr_thread_mutex_t *single;
 
-/* A pool of its own, which threads may use at once; it stays for as long as
- * the process. */
+/* Makes a pool that threads may use at once.  It lives as long as the
+ * process. */
 static apr_pool_t *make_pool(void)
 {
     static apr_allocator_t *allocator;
@@ -109,7 +108,7 @@ static mod_mcp_run_t *run_create(mcp_job_t *job, mod_mcp_snapshot_t *snapshot)
     run->snapshot = snapshot;
     run->target = apr_pstrmemdup(p, target.data, target.len);
 
-    /* the core may take the job back while a thread runs it */
+    /* a copy: the core may take the job back while a thread runs it */
 
     run->body = apr_pmemdup(p, job->body.data, job->body.len);
     run->length = job->body.len;
@@ -151,7 +150,7 @@ static void run_leave(mod_mcp_run_t *run)
     mod_mcp_run_t **link;
 
     for (link = &running; *link != run; link = &(*link)->next) {
-        /* it is there */
+        /* keep looking: it is in the list */
     }
 
     *link = run->next;
@@ -251,7 +250,7 @@ static int thread_limit(void)
     return mod_mcp_child.threads > 4 ? mod_mcp_child.threads : 4;
 }
 
-/* A thread for what is queued, if there may be one more. */
+/* Wakes or starts a thread for what is queued, if there may be one more. */
 static apr_status_t thread_start(void)
 {
     apr_threadattr_t *attr;
@@ -296,7 +295,7 @@ void mod_mcp_job_stop(void)
 
     mod_mcp_lock();
 
-    /* a call that waits for its client has no thread and will want one */
+    /* a call that waits for its client has no thread yet, but will need one */
 
     while (is_winding_up() && mod_mcp_child.worker.calls > 0) {
         mod_mcp_wait(idle, apr_time_from_msec(100));
@@ -317,7 +316,7 @@ void mod_mcp_job_stop(void)
 
     if (threads + lent > 0) {
 
-        /* they use what is about to be freed */
+        /* these threads use what is about to be freed */
 
         _exit(0);
     }
@@ -327,8 +326,7 @@ void mod_mcp_job_stop(void)
 
 /* --- actions --- */
 
-/* Threads of the MPM that backend calls may take; what is left finds streams
- * again. */
+/* How many of the MPM's threads may run backend calls. */
 static int lend_limit(void)
 {
     int n = mod_mcp_child.threads;
@@ -356,7 +354,7 @@ static void dequeue(mod_mcp_run_t *run)
     mod_mcp_run_t **link;
 
     for (link = &queue_head; *link != run; link = &(*link)->next) {
-        /* it is there */
+        /* keep looking: it is in the list */
     }
 
     *link = run->next;
@@ -369,8 +367,7 @@ static void dequeue(mod_mcp_run_t *run)
     queued--;
 }
 
-/* The first invocation of a call takes from its client's request what it and
- * later ones need. */
+/* The first invocation of a call takes the snapshot for all. */
 static mod_mcp_snapshot_t *get_snapshot(mcp_job_t *job,
                                         mod_mcp_client_t *client)
 {
@@ -388,9 +385,47 @@ static mod_mcp_snapshot_t *get_snapshot(mcp_job_t *job,
     return snapshot;
 }
 
+/* Makes the run of a job, or ends the job with an error and returns NULL. */
+static mod_mcp_run_t *make_run(mcp_job_t *job, mod_mcp_client_t *client)
+{
+    mod_mcp_snapshot_t *snapshot = get_snapshot(job, client);
+    mod_mcp_run_t *run;
+
+    if (snapshot == NULL && client == NULL) {
+        mcp_job_end(job, MCP_FAULT_BACKEND_FAILED,
+                    "the client left before the backend call could start");
+        return NULL;
+    }
+
+    if (snapshot && job->target >= mcp_setup_targets(snapshot->dir->setup)) {
+        mcp_job_end(job, MCP_FAULT_NO_BACKEND, "no such backend");
+        return NULL;
+    }
+
+    run = snapshot ? run_create(job, snapshot) : NULL;
+
+    if (run == NULL) {
+        mcp_job_end(job, MCP_FAULT_BACKEND_FAILED,
+                    "no memory to start the backend call");
+    }
+
+    return run;
+}
+
+static void lend(mod_mcp_client_t *client, mod_mcp_run_t *run)
+{
+    lent++;
+    run_begin(run);
+    client->run = run;
+    run->client = client;
+
+    if (client->holding) {
+        apr_thread_cond_signal(client->cond);
+    }
+}
+
 void mod_mcp_job_invoke(mcp_job_t *job, mod_mcp_client_t *client)
 {
-    mod_mcp_snapshot_t *snapshot;
     mod_mcp_run_t *run;
 
     job->glue = NULL;
@@ -400,39 +435,14 @@ void mod_mcp_job_invoke(mcp_job_t *job, mod_mcp_client_t *client)
         return;
     }
 
-    snapshot = get_snapshot(job, client);
-
-    if (snapshot == NULL) {
-        mcp_job_end(job, MCP_FAULT_BACKEND_FAILED,
-                    client ? "no memory to start the backend call"
-                           : "the client left before the backend call could "
-                             "start");
-        return;
-    }
-
-    if (job->target >= mcp_setup_targets(snapshot->dir->setup)) {
-        mcp_job_end(job, MCP_FAULT_NO_BACKEND, "no such backend");
-        return;
-    }
-
-    run = run_create(job, snapshot);
+    run = make_run(job, client);
 
     if (run == NULL) {
-        mcp_job_end(job, MCP_FAULT_BACKEND_FAILED,
-                    "no memory to start the backend call");
         return;
     }
 
     if (may_lend(client)) {
-        lent++;
-        run_begin(run);
-        client->run = run;
-        run->client = client;
-
-        if (client->holding) {
-            apr_thread_cond_signal(client->cond);
-        }
-
+        lend(client, run);
         return;
     }
 
@@ -455,7 +465,7 @@ static void cut(mod_mcp_run_t *run, const char *detail)
         return;
     }
 
-    /* the thread that runs it ends it with the next thing it hears */
+    /* the thread that runs it ends it as soon as the backend says anything */
 
     mod_mcp_proxy_abort(run);
 

@@ -22,7 +22,7 @@ static int ended;
 
 void mod_mcp_logger_queue(mod_mcp_client_t *client)
 {
-    client->state = MOD_MCP_LOGGING;
+    mod_mcp_client_set_state(client, MOD_MCP_LOGGING);
     client->next = NULL;
     *queue_tail = client;
     queue_tail = &client->next;
@@ -71,7 +71,7 @@ static void *APR_THREAD_FUNC logger(apr_thread_t *self, void *data)
             log_request(client);
             mod_mcp_lock();
 
-            client->state = MOD_MCP_CLOSING;
+            mod_mcp_client_set_state(client, MOD_MCP_CLOSING);
             client->todo = 0;
             mod_mcp_pump_queue(client);
         }

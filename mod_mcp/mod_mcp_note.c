@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the core knows of a request or a call, by name: notes mcp-... for logs
- * and expressions, environment MCP_... for backends. */
+/* The core's facts by name: notes mcp-... for logs and expressions, variables
+ * MCP_... for backends. */
 
 #include "mod_mcp_note.h"
 
@@ -10,7 +10,7 @@
 
 #define NAME_SIZE  64
 
-/* "mcp_name": "mcp-name" */
+/* Makes "mcp-name" of "mcp_name". */
 static void spell(char *name, mcp_str_t fact)
 {
     apr_size_t i;
@@ -46,7 +46,7 @@ void mod_mcp_note(mod_mcp_client_t *client)
     }
 }
 
-/* Logs shall have the last word; a plain response has said all before. */
+/* A stream's last facts are known only now; a response's were noted before. */
 int mod_mcp_note_log(request_rec *r)
 {
     mod_mcp_client_t *client = mod_mcp_client(r);

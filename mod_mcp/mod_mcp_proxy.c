@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Calls that mod_proxy carries: how to end one whose backend is silent.
+ * Ending a call of mod_proxy whose backend is silent.
  *
- * A proxy's handler waits for its backend alone, for as long as ProxyTimeout
- * says, and nobody else gets to see the connection that it has.  So it is
- * chosen and made here, before the handler runs, which is given a pool that has
- * this one connection and no other.  What is ended is a duplicate of its
- * socket: the handler may close its own meanwhile.
+ * A proxy's handler waits for its backend for as long as ProxyTimeout says, and
+ * shows nobody its connection.  So the connection is chosen and made here,
+ * before the handler runs, and the handler gets a pool that has this connection
+ * alone.  To end the call, a duplicate of the socket is shut down, for the
+ * handler may close its own at any time.
  *
- * mod_proxy may be absent, and may be loaded after this module: what is used
- * of it is looked up.
+ * mod_proxy may be absent, or loaded after this module: its functions are
+ * looked up.
  */
 
 #include "mod_mcp_proxy.h"
@@ -45,8 +45,8 @@ static int duplicate(proxy_conn_rec *conn)
     return fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* A worker whose address expires replaces it, and would free in a copy what the
- * worker itself goes on using. */
+/* A copy of a worker whose address expires would free the address that the
+ * worker itself still uses. */
 static int is_copyable(const proxy_worker *worker)
 {
 #if AP_MODULE_MAGIC_AT_LEAST(20120211, 130)
@@ -56,7 +56,7 @@ static int is_copyable(const proxy_worker *worker)
 #endif
 }
 
-/* 1 unless the call was ended meanwhile. */
+/* Lets ABORT find the connection.  1 unless the call is over. */
 static int expose(mod_mcp_run_t *run, proxy_conn_rec *conn,
                   struct ap_logconf *log)
 {
@@ -76,7 +76,7 @@ static int expose(mod_mcp_run_t *run, proxy_conn_rec *conn,
     return wanted;
 }
 
-/* Likewise. */
+/* Takes the connection back.  1 unless the call is over. */
 static int hide(mod_mcp_run_t *run)
 {
     int fd, wanted;
@@ -97,9 +97,8 @@ static int hide(mod_mcp_run_t *run)
     return wanted;
 }
 
-/* The handler takes the end of its connection for the backend's fault, and
- * would log an error: there is none.  Levels are single bytes and an int, which
- * its thread may read meanwhile. */
+/* The handler would log the end of its connection as an error of the backend.
+ * Its thread may read the levels meanwhile: they are bytes and an int. */
 static void silence(struct ap_logconf *log)
 {
     log->level = APLOG_EMERG;
@@ -117,8 +116,8 @@ void mod_mcp_proxy_abort(mod_mcp_run_t *run)
     }
 }
 
-/* What mod_proxy hears of a call that was ended: with any error it would take
- * the backend for broken, as all members of a balancer in turn. */
+/* Tells mod_proxy that the client has left.  After an error it would take the
+ * backend for broken, and so all members of a balancer in turn. */
 static int ended(request_rec *r)
 {
     r->connection->aborted = 1;
@@ -126,8 +125,8 @@ static int ended(request_rec *r)
     return DONE;
 }
 
-/* Whether the handler will speak TLS on the connection: one that was chosen
- * without is closed by it, and made anew. */
+/* 1 if the handler will speak TLS on the connection: it replaces a connection
+ * that was not chosen for that. */
 static int is_secure(const char *url)
 {
     static const char *const schemes[] = { "https:", "wss:", "h2:" };
@@ -163,7 +162,7 @@ static int connected(request_rec *r, proxy_worker *worker,
                ? OK : HTTP_SERVICE_UNAVAILABLE;
 }
 
-/* A connection to the backend; its levels of logging, in a copy. */
+/* Connects to the backend, and gives the request log levels of its own. */
 static int prepare(request_rec *r, proxy_worker *worker,
                    proxy_server_conf *conf, const char *url,
                    proxy_conn_rec **conn)
@@ -241,8 +240,8 @@ static int scheme_handler(request_rec *r, proxy_worker *worker,
     return rc;
 }
 
-/* Its structures grow with minor versions, and are copied here by the size that
- * this module was built with. */
+/* mod_proxy, if it is not of the release that this module was built for: its
+ * structures, which are copied here, grow with minor versions. */
 static const module *stranger(void)
 {
     const module *proxy = ap_find_linked_module("mod_proxy.c");
@@ -266,7 +265,7 @@ void mod_mcp_proxy_check(server_rec *s)
     }
 }
 
-/* pre_config: all modules are loaded, and hooks are not yet in order. */
+/* All modules are loaded now, and hooks are not sorted yet. */
 void mod_mcp_proxy_init(void)
 {
     __typeof__(&proxy_hook_scheme_handler) hook;

@@ -98,7 +98,7 @@ void mod_mcp_pump_unqueue(mod_mcp_client_t *client)
     }
 
     for (link = &queue_head; *link != client; link = &(*link)->next) {
-        /* it is there */
+        /* keep looking: it is in the queue */
     }
 
     *link = client->next;
@@ -117,7 +117,7 @@ static void timer_handler(void *data)
     client->todo |= MOD_MCP_EXPIRED;
 
     if (client->state == MOD_MCP_LENT) {
-        client->state = MOD_MCP_PUMPED;
+        mod_mcp_client_set_state(client, MOD_MCP_PUMPED);
     }
 
     mod_mcp_pump_queue(client);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Secrets in URLs.  The core says where they are; here asterisks are written
- * over them as soon as the section is known: whatever logs and backends see of
- * the request.  The exchange gets the target as it was.
+ * Secrets in URLs.  The core says where they are, and as soon as the section is
+ * known asterisks replace them in all that logs and backends see.  The exchange
+ * gets the target as it came.
  */
 
 #include "mod_mcp_secret.h"
@@ -55,13 +55,13 @@ int mod_mcp_secret_hide(request_rec *r)
 
     mod_mcp_request(r)->target = apr_pstrdup(r->pool, r->unparsed_uri);
 
-    /* after an internal redirect logs ask the first one */
+    /* after an internal redirect logs show the first request */
 
     for (prev = r; prev; prev = prev->prev) {
         mask_request(endpoint, prev);
     }
 
-    /* mod_status has a copy of the line, made when it was read */
+    /* mod_status copied the request line when it was read */
 
     ap_update_child_status(r->connection->sbh, SERVER_BUSY_WRITE, r);
 
@@ -75,7 +75,7 @@ const char *mod_mcp_secret_target(request_rec *r)
     return target ? target : r->unparsed_uri;
 }
 
-/* SetHandler's, which r->handler is not yet. */
+/* The handler that SetHandler will set. */
 static const char *handler(request_rec *r)
 {
     core_dir_config *core = ap_get_core_module_config(r->per_dir_config);
@@ -94,7 +94,7 @@ int mod_mcp_secret_early(request_rec *r)
 {
     const char *name;
 
-    /* without a query nothing is to be hidden, and most have none */
+    /* most requests have no query, and so no secret */
 
     if (r->parsed_uri.query == NULL) {
         return DECLINED;

@@ -17,7 +17,7 @@
 #include "mcp_forward.h"
 
 typedef struct {
-    mod_mcp_snapshot_t *snapshot;
+    apr_table_t *table;
     const mcp_endpoint_t *endpoint;
 } copy_t;
 
@@ -26,42 +26,54 @@ static int copy_header(void *data, const char *name, const char *value)
     copy_t *copy = data;
 
     if (!mcp_forward_skips(copy->endpoint, mod_mcp_str(name))) {
-        apr_table_add(copy->snapshot->headers, name, value);
+        apr_table_add(copy->table, name, value);
     }
 
     return 1;
 }
 
-/* What modules left in the environment (claims of a token, say) is for
- * backends as well. */
-static int copy_env(void *data, const char *name, const char *value)
+static int copy_variable(void *data, const char *name, const char *value)
 {
     copy_t *copy = data;
 
     if (!mcp_forward_skips_variable(copy->endpoint, mod_mcp_str(name))) {
-        apr_table_add(copy->snapshot->env, name, value);
+        apr_table_add(copy->table, name, value);
     }
 
     return 1;
 }
 
-mod_mcp_snapshot_t *mod_mcp_snapshot_create(mod_mcp_client_t *client)
+static void copy_headers(mod_mcp_snapshot_t *snapshot, request_rec *r,
+                         const mcp_endpoint_t *endpoint)
 {
-    request_rec *r = client->r;
-    conn_rec *c = client->c;
-    apr_pool_t *p = mod_mcp_pool_get();
-    mod_mcp_snapshot_t *snapshot;
-    const char *host;
-    copy_t copy;
+    copy_t copy = { apr_table_make(snapshot->pool, 16), endpoint };
+    const char *host = apr_table_get(r->headers_in, "Host");
 
-    if (p == NULL) {
-        return NULL;
+    apr_table_do(copy_header, &copy, r->headers_in, NULL);
+
+    if (host) {
+        apr_table_set(copy.table, "Host", host);
     }
 
-    snapshot = apr_pcalloc(p, sizeof(*snapshot));
+    snapshot->headers = copy.table;
+}
 
-    snapshot->refs = 1;
-    snapshot->pool = p;
+/* Modules leave in the environment what backends need as well, such as the
+ * claims of a token. */
+static void copy_env(mod_mcp_snapshot_t *snapshot, request_rec *r,
+                     const mcp_endpoint_t *endpoint)
+{
+    copy_t copy = { apr_table_make(snapshot->pool, 8), endpoint };
+
+    apr_table_do(copy_variable, &copy, r->subprocess_env, NULL);
+
+    snapshot->env = copy.table;
+}
+
+static void copy_request(mod_mcp_snapshot_t *snapshot, request_rec *r)
+{
+    apr_pool_t *p = snapshot->pool;
+
     snapshot->server = r->server;
     snapshot->dir = mod_mcp_config_dir(r);
     snapshot->hostname = apr_pstrdup(p, r->hostname);
@@ -72,36 +84,50 @@ mod_mcp_snapshot_t *mod_mcp_snapshot_create(mod_mcp_client_t *client)
     snapshot->useragent_ip = apr_pstrdup(p, r->useragent_ip);
     snapshot->secure = mod_mcp_request(r)->secure;
     snapshot->verified = mod_mcp_request(r)->verified;
-    snapshot->headers = apr_table_make(p, 16);
-    snapshot->env = apr_table_make(p, 8);
+}
 
-    if (apr_sockaddr_info_copy(&snapshot->client_addr, r->useragent_addr, p)
-        != APR_SUCCESS
-        || apr_sockaddr_info_copy(&snapshot->local_addr, c->local_addr, p)
-           != APR_SUCCESS) {
+static apr_status_t copy_addresses(mod_mcp_snapshot_t *snapshot,
+                                   request_rec *r)
+{
+    apr_pool_t *p = snapshot->pool;
+    apr_status_t rv;
+
+    rv = apr_sockaddr_info_copy(&snapshot->client_addr, r->useragent_addr, p);
+
+    if (rv == APR_SUCCESS) {
+        rv = apr_sockaddr_info_copy(&snapshot->local_addr,
+                                    r->connection->local_addr, p);
+    }
+
+    return rv;
+}
+
+mod_mcp_snapshot_t *mod_mcp_snapshot_create(mod_mcp_client_t *client)
+{
+    request_rec *r = client->r;
+    apr_pool_t *p = mod_mcp_pool_get();
+    const mcp_endpoint_t *endpoint;
+    mod_mcp_snapshot_t *snapshot;
+
+    if (p == NULL) {
+        return NULL;
+    }
+
+    snapshot = apr_pcalloc(p, sizeof(*snapshot));
+    snapshot->refs = 1;
+    snapshot->pool = p;
+
+    copy_request(snapshot, r);
+
+    endpoint = mod_mcp_config_endpoint(snapshot->dir, mod_mcp_zone_keys());
+
+    if (endpoint == NULL || copy_addresses(snapshot, r) != APR_SUCCESS) {
         mod_mcp_pool_put(p);
         return NULL;
     }
 
-    /* its client has asked for it before */
-
-    copy.snapshot = snapshot;
-    copy.endpoint = mod_mcp_config_endpoint(snapshot->dir, mod_mcp_zone_keys());
-
-    if (copy.endpoint == NULL) {
-        mod_mcp_pool_put(p);
-        return NULL;
-    }
-
-    apr_table_do(copy_header, &copy, r->headers_in, NULL);
-
-    host = apr_table_get(r->headers_in, "Host");
-
-    if (host) {
-        apr_table_set(snapshot->headers, "Host", host);
-    }
-
-    apr_table_do(copy_env, &copy, r->subprocess_env, NULL);
+    copy_headers(snapshot, r, endpoint);
+    copy_env(snapshot, r, endpoint);
 
     snapshot->client = client;
     client->snapshot = snapshot;

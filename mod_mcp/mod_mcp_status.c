@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* "SetHandler mcp-status": what the zone holds and has done; and a line for
- * mod_status. */
+/* The status page ("SetHandler mcp-status"), and a line for mod_status. */
 
 #include "mod_mcp_status.h"
 
@@ -31,7 +30,7 @@ static mcp_str_t choose(request_rec *r)
                                                                 "Accept")));
 }
 
-/* A page of another site must not read it by a name of its own. */
+/* A page of another site must not read the status by a name of its own. */
 static int allowed(request_rec *r)
 {
     const char *host = apr_table_get(r->headers_in, "Host");

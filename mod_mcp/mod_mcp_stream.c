@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A client that reads a stream: the core is asked for bytes only when all that
- * it gave before is in the socket, so that a slow client costs one buffer, and
- * an idle one none.
+ * Writing a stream.  The core is asked for bytes only when the socket has taken
+ * all before them.  So a slow client costs one buffer, and an idle one none.
  */
 
 #include "mod_mcp_stream.h"
@@ -18,13 +17,13 @@
 
 #define BUF_MIN  4096
 
-/* Buffers that one stream may fill before others have their turn. */
+/* How many buffers a stream may fill before others have their turn. */
 #define STEPS    16
 
-/* --- a bucket that says nothing --- */
+/* --- a bucket without meaning --- */
 
-/* Metadata makes the filter of TLS send what it has, and unlike a flush
- * nobody waits for the socket. */
+/* Metadata makes the filter of TLS send what it has.  Unlike a flush bucket, it
+ * makes no filter wait for the socket. */
 
 static apr_status_t nudge_read(apr_bucket *b, const char **str,
                                apr_size_t *len, apr_read_type_e block)
@@ -85,7 +84,7 @@ void mod_mcp_stream_bye(mod_mcp_client_t *client)
 {
     conn_rec *c = client->c;
 
-    /* with nothing unsent before it, it finds room */
+    /* all before it is sent, so the socket has room */
 
     APR_BRIGADE_INSERT_TAIL(client->bb, ap_bucket_eoc_create(c->bucket_alloc));
     ap_pass_brigade(c->output_filters, client->bb);
@@ -138,7 +137,7 @@ void mod_mcp_stream_head(mod_mcp_client_t *client)
     lasts = mcp_exchange_lasts(client->exchange);
     mod_mcp_unlock();
 
-    /* no thread will wait for the connection's next request */
+    /* no thread will read the connection's next request */
 
     if (lasts && mod_mcp_connection_can_suspend(client)) {
         mod_mcp_connection_announce_close(client);
@@ -146,8 +145,7 @@ void mod_mcp_stream_head(mod_mcp_client_t *client)
 
     mod_mcp_response_head(r, mcp_exchange_response(client->exchange));
 
-    /* what compresses would have to wait for more, or to wait for the socket
-     * with every event */
+    /* a filter that compresses would wait, for more data or for the socket */
 
     apr_table_setn(r->subprocess_env, "no-gzip", "1");
     apr_table_setn(r->subprocess_env, "no-brotli", "1");
@@ -164,7 +162,7 @@ static void idle(mod_mcp_client_t *client)
     client->size = smallest(client);
 }
 
-/* A stream with much to tell gets a larger buffer. */
+/* A stream with much to send gets a larger buffer. */
 static void grow(mod_mcp_client_t *client, apr_size_t len)
 {
     apr_size_t piece = mod_mcp_filter_piece(client->c);
@@ -228,7 +226,7 @@ apr_status_t mod_mcp_stream_step(mod_mcp_client_t *client, int wait)
         case MCP_AGAIN:
             idle(client);
 
-            /* the head may still be held back */
+            /* filters may still hold the head back */
 
             if (!client->written) {
                 rv = mod_mcp_stream_write(client, NULL, 0, wait);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Backend calls of clients that came over TLS.  Their connection is ours and
- * has none, but what rewriting, access rules and backends ask is whether the
- * client's had: so the answers are the client's, as they were when it called.
+ * TLS of the client, as backends see it.  A backend call has a connection of
+ * ours, without TLS.  But rewriting, access rules and backends want to know how
+ * the client came: they get the answers that held when it called.
  *
- * SSLRequireSSL and SSLRequire ask nobody but mod_ssl.
+ * SSLRequireSSL and SSLRequire ask mod_ssl alone.
  */
 
 #include "mod_mcp_tls.h"
@@ -21,7 +21,7 @@
 #define VERIFY   "SSL_CLIENT_VERIFY"
 #define SUCCESS  "SUCCESS"
 
-/* mod_ssl's providers for Require, and what stands in their place */
+/* A provider of mod_ssl for Require, and ours in its place. */
 typedef struct {
     const char *name;
     authz_status (*check)(request_rec *r, const char *line,
@@ -93,7 +93,7 @@ static const char *var_lookup(apr_pool_t *p, server_rec *s, conn_rec *c,
         return snapshot->verified ? SUCCESS : "NONE";
     }
 
-    /* others, where "SSLOptions +StdEnvVars" has made them known */
+    /* others only with "SSLOptions +StdEnvVars" */
 
     return strncasecmp(name, "SSL_", 4) == 0
                ? apr_table_get(snapshot->env, name) : NULL;
@@ -132,10 +132,10 @@ static authz_status require_verified(request_rec *r, const char *line,
 }
 
 /*
- * pre_config: mod_ssl is loaded, and no Require is read yet.
+ * mod_ssl is loaded now, and no Require is read yet.
  *
- * A provider of ours that is still registered keeps the one it stands for: with
- * itself in that place it would call itself without end.
+ * If our provider is still registered, it keeps the one that it stands for:
+ * with itself there, it would call itself without end.
  */
 void mod_mcp_tls_init(apr_pool_t *pconf)
 {

@@ -226,7 +226,7 @@ static void interrupt(mod_mcp_client_t *client)
         return;
     }
 
-    client->state = MOD_MCP_PUMPED;
+    mod_mcp_client_set_state(client, MOD_MCP_PUMPED);
     mod_mcp_pump_queue(client);
 }
 
