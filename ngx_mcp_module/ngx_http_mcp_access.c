@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Whether a location finds out who its clients are: an endpoint there should
- * say by "mcp_principal" whom sessions belong to.  Other modules keep their
- * configuration to themselves, but a command tells where it puts its value.
+ * Tells whether a location identifies its clients: an endpoint there should say
+ * by "mcp_principal" to whom sessions belong.  Modules keep their configuration
+ * to themselves, but their commands tell where each value is stored.
  */
 
 
@@ -20,7 +20,7 @@ static const char *const  ngx_http_mcp_access_names[] = {
 };
 
 
-/* Whether the value, merged, is there and not "off". */
+/* Whether a directive has a value other than "off"; values are merged.  */
 static ngx_uint_t
 ngx_http_mcp_access_is_on(ngx_command_t *cmd, void *conf)
 {
@@ -43,7 +43,7 @@ ngx_http_mcp_access_is_on(ngx_command_t *cmd, void *conf)
         return *flag == 1;
     }
 
-    /* has a function of its own, and its URI first of all */
+    /* "auth_request" has a setter of its own; the URI is its first member */
 
     if (ngx_strcmp(cmd->name.data, "auth_request") == 0) {
         text = conf;

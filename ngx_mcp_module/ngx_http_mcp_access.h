@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Whether a location identifies its clients. */
+/* Whether a location identifies its clients.  */
 
 
 #ifndef NGX_HTTP_MCP_ACCESS_H_INCLUDED

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Waking other processes, and being woken. */
+/* Waking other processes, and being woken.  */
 
 
 #include "ngx_http_mcp_bell.h"
@@ -11,19 +11,19 @@
 #include <sys/resource.h>
 
 
-/* as many processes as old and new generations may have before polling is all
- * that wakes the rest */
+/* enough for the processes of old and new generations; those without a bell
+ * depend on polling */
 #define NGX_HTTP_MCP_BELL_MIN   64
 
-/* bells may take one in so many of the master's descriptors: it needs two for
- * each worker, and those of listening sockets and files */
+/* the share of the master's descriptors that bells may take: it needs two for
+ * each worker, and others for listening sockets and files */
 #define NGX_HTTP_MCP_BELL_PART  4
 
 
 static ngx_uint_t ngx_http_mcp_bell_wanted(ngx_cycle_t *cycle);
 
 
-/* of the process, not of a cycle: they outlive reloads */
+/* these belong to the process, not to a cycle: they outlive reloads */
 
 static ngx_fd_t    ngx_http_mcp_bells[NGX_MAX_PROCESSES];
 static ngx_uint_t  ngx_http_mcp_n_bells;
@@ -60,8 +60,8 @@ ngx_http_mcp_bell_wanted(ngx_cycle_t *cycle)
     struct rlimit     rlmt;
     ngx_core_conf_t  *ccf;
 
-    /* a slot is free again once its process is gone; while a generation winds
-     * up the next one has its own slots */
+    /* a slot is free again once its process is gone; the next generation has
+     * slots of its own while the last one winds up */
 
     ccf = (ngx_core_conf_t *) ngx_get_conf(cycle->conf_ctx, ngx_core_module);
     workers = ccf->worker_processes;
@@ -116,7 +116,7 @@ ngx_http_mcp_bell_ring(ngx_uint_t slot, ngx_log_t *log)
 
     one = 1;
 
-    /* EAGAIN: it has been ringing for ages */
+    /* EAGAIN: the counter is full, so the bell is ringing */
 
     if (write(ngx_http_mcp_bells[slot], &one, sizeof(one)) == -1
         && ngx_errno != NGX_EAGAIN)
@@ -149,8 +149,8 @@ ngx_http_mcp_bell_listen(ngx_cycle_t *cycle, ngx_event_handler_pt handler)
     c->read->log = cycle->log;
     c->write->log = cycle->log;
 
-    /* channel: no leak when the process ends; idle: the handler is called, with
-     * c->close, when the process begins to wind up */
+    /* channel: nginx reports no leak when the process ends; idle: nginx calls
+     * the handler, with c->close, when the process begins to wind up */
 
     c->read->channel = 1;
     c->write->channel = 1;

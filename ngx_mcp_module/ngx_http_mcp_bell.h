@@ -15,19 +15,19 @@
 
 
 /* In the master, once: makes the bells that all workers inherit.  Processes
- * that find none look into their zones every NGX_HTTP_MCP_BELL_POLL ms. */
+ * that find none look into their zones every NGX_HTTP_MCP_BELL_POLL ms.  */
 void ngx_http_mcp_bell_create(ngx_cycle_t *cycle);
 
 #define NGX_HTTP_MCP_BELL_POLL  50
 
-/* Whether this process has a bell. */
+/* Whether this process has a bell.  */
 ngx_uint_t ngx_http_mcp_bell_is_ours(void);
 
 /* How many slots, from the lowest, may have a process: low slots are taken
- * first, so none is far beyond the bells. */
+ * first, so none is far beyond the bells.  */
 ngx_uint_t ngx_http_mcp_bell_slots(void);
 
-/* Wakes the process in a slot. */
+/* Wakes the process in a slot.  */
 void ngx_http_mcp_bell_ring(ngx_uint_t slot, ngx_log_t *log);
 
 /*
@@ -38,7 +38,7 @@ void ngx_http_mcp_bell_ring(ngx_uint_t slot, ngx_log_t *log);
 ngx_int_t ngx_http_mcp_bell_listen(ngx_cycle_t *cycle,
     ngx_event_handler_pt handler);
 
-/* In that handler: the bell has been heard. */
+/* In that handler: the bell has been heard.  */
 void ngx_http_mcp_bell_silence(ngx_connection_t *c);
 
 

@@ -26,7 +26,8 @@ static ngx_http_mcp_snapshot_t *ngx_http_mcp_call_snapshot(mcp_call_t *call,
     ngx_http_request_t *r);
 static ngx_connection_t *ngx_http_mcp_call_connect(
     ngx_http_mcp_snapshot_t *snapshot, mcp_job_t *job);
-static void ngx_http_mcp_call_init_log(ngx_http_mcp_invocation_t *inv);
+static void ngx_http_mcp_call_init(ngx_http_mcp_invocation_t *inv,
+    ngx_http_mcp_snapshot_t *snapshot, mcp_job_t *job);
 static void ngx_http_mcp_call_start(mcp_job_t *job, ngx_connection_t *c,
     ngx_str_t *target);
 static void ngx_http_mcp_call_release(void *data);
@@ -41,7 +42,7 @@ static u_char *ngx_http_mcp_call_log_fact(u_char *p, u_char *last,
     const char *name, mcp_str_t *value);
 
 
-/* Of a connection's pool, which holds little but the invocation. */
+/* The pool of a connection holds little but the invocation.  */
 #define NGX_HTTP_MCP_CALL_POOL_SIZE                                           \
     (ngx_align(sizeof(ngx_pool_t) + sizeof(ngx_http_mcp_invocation_t)         \
                + sizeof(ngx_pool_cleanup_t), 64)                              \
@@ -87,7 +88,7 @@ ngx_http_mcp_call_invoke(mcp_job_t *job, ngx_http_request_t *r)
 }
 
 
-/* The call's, made of the client's request at first. */
+/* Returns the call's snapshot; the first invocation makes it.  */
 static ngx_http_mcp_snapshot_t *
 ngx_http_mcp_call_snapshot(mcp_call_t *call, ngx_http_request_t *r)
 {
@@ -107,7 +108,7 @@ ngx_http_mcp_call_snapshot(mcp_call_t *call, ngx_http_request_t *r)
 }
 
 
-/* Makes a connection; its data is the invocation. */
+/* Makes a connection; its data is the invocation.  */
 static ngx_connection_t *
 ngx_http_mcp_call_connect(ngx_http_mcp_snapshot_t *snapshot, mcp_job_t *job)
 {
@@ -128,19 +129,7 @@ ngx_http_mcp_call_connect(ngx_http_mcp_snapshot_t *snapshot, mcp_job_t *job)
         goto failed;
     }
 
-    inv->hc.addr_conf = snapshot->addr_conf;
-    inv->hc.conf_ctx = snapshot->conf_ctx;
-    inv->snapshot = snapshot;
-    inv->job = job;
-    inv->call = job->call;
-    inv->facts = &job->facts;
-    inv->id = ngx_http_mcp_text(job->facts.value[MCP_FACT_CALL]);
-
-    inv->done.handler = ngx_http_mcp_call_done_handler;
-    inv->done.data = inv;
-    inv->done.log = &inv->log;
-
-    ngx_http_mcp_call_init_log(inv);
+    ngx_http_mcp_call_init(inv, snapshot, job);
 
     c = ngx_http_mcp_connection_create(pool, &inv->log, snapshot);
     if (c == NULL) {
@@ -151,7 +140,7 @@ ngx_http_mcp_call_connect(ngx_http_mcp_snapshot_t *snapshot, mcp_job_t *job)
     c->buffer = &inv->header_in;
     pool->log = &inv->log;
 
-    /* only now is there a connection that the client's log handler can ask */
+    /* the client's log handler needs the connection */
 
     inv->log.connection = c->number;
     inv->log_ctx.ctx.connection = c;
@@ -173,11 +162,25 @@ failed:
 }
 
 
-/* What nginx logs about the invocation names the call. */
 static void
-ngx_http_mcp_call_init_log(ngx_http_mcp_invocation_t *inv)
+ngx_http_mcp_call_init(ngx_http_mcp_invocation_t *inv,
+    ngx_http_mcp_snapshot_t *snapshot, mcp_job_t *job)
 {
-    inv->log = inv->snapshot->log;
+    inv->hc.addr_conf = snapshot->addr_conf;
+    inv->hc.conf_ctx = snapshot->conf_ctx;
+    inv->snapshot = snapshot;
+    inv->job = job;
+    inv->call = job->call;
+    inv->facts = &job->facts;
+    inv->id = ngx_http_mcp_text(job->facts.value[MCP_FACT_CALL]);
+
+    inv->done.handler = ngx_http_mcp_call_done_handler;
+    inv->done.data = inv;
+    inv->done.log = &inv->log;
+
+    /* what nginx logs about the invocation names the call */
+
+    inv->log = snapshot->log;
     inv->log.handler = ngx_http_mcp_call_log_error;
     inv->log.data = &inv->log_ctx;
     inv->log.action = "calling mcp backend";
@@ -198,7 +201,7 @@ ngx_http_mcp_call_start(mcp_job_t *job, ngx_connection_t *c, ngx_str_t *target)
 
     if (r == NULL) {
 
-        /* the job has ended if the clean-up was there already */
+        /* if the clean-up was registered, it has ended the job */
 
         if (!c->destroyed) {
             ngx_http_close_connection(c);
@@ -219,8 +222,8 @@ ngx_http_mcp_call_start(mcp_job_t *job, ngx_connection_t *c, ngx_str_t *target)
 }
 
 
-/* The last thing that goes with a connection: nothing uses the request's body
- * or the client's addresses any more, log lines included. */
+/* Runs when the connection's pool is freed: from now on nothing uses the
+ * request's body or the client's addresses, log lines included.  */
 static void
 ngx_http_mcp_call_release(void *data)
 {
@@ -258,7 +261,7 @@ ngx_http_mcp_call_abort(mcp_job_t *job)
     inv->fault = MCP_FAULT_BACKEND_FAILED;
     inv->detail = "aborted";
 
-    /* as if the client's connection broke: the upstream is closed at once */
+    /* as if the client's connection broke: nginx closes the upstream at once */
 
     c->error = 1;
     r->count++;
@@ -302,7 +305,7 @@ ngx_http_mcp_call_resume(mcp_job_t *job)
 
     } else {
 
-        /* reads on, or finishes what had finished but for this */
+        /* the upstream module reads on, or finishes */
 
         r->write_event_handler(r);
     }
@@ -318,8 +321,8 @@ ngx_http_mcp_call_forget(void *glue)
 }
 
 
-/* Ends the job by an event: filters and upstream are at work now.  In most
- * cases the request ends before. */
+/* Ends the job from an event, as filters and the upstream module are at work
+ * now.  In most cases the request ends before.  */
 void
 ngx_http_mcp_call_complete(ngx_http_mcp_invocation_t *inv)
 {
@@ -377,7 +380,7 @@ ngx_http_mcp_call_end(void *data)
 }
 
 
-/* What the end of the request means, unless a fault is known already. */
+/* Sets the fault that the job ends with, unless one is known already.  */
 static void
 ngx_http_mcp_call_judge(ngx_http_mcp_invocation_t *inv)
 {
@@ -431,8 +434,8 @@ ngx_http_mcp_call_timed_out(ngx_http_mcp_invocation_t *inv)
 
 
 /*
- * To nginx a FastCGI application that dies looks like one that finishes: only
- * END_REQUEST tells, and only the log says so.
+ * To nginx a FastCGI application that dies looks like one that finishes; only a
+ * missing END_REQUEST gives it away.
  */
 static ngx_uint_t
 ngx_http_mcp_call_cut_off(ngx_http_request_t *r)
@@ -476,7 +479,7 @@ ngx_http_mcp_call_log_error(ngx_log_t *log, u_char *buf, size_t len)
 }
 
 
-/* The client chose the value: nothing in it may look like a line of ours. */
+/* The client chose the value: it must not be able to forge a log line.  */
 static u_char *
 ngx_http_mcp_call_log_fact(u_char *p, u_char *last, const char *name,
     mcp_str_t *value)

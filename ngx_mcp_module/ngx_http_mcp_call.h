@@ -24,7 +24,7 @@ typedef struct {
 } ngx_http_mcp_log_ctx_t;
 
 
-/* A connection and a request in a backend's location, for one job. */
+/* A connection and a request in a backend's location, for one job.  */
 struct ngx_http_mcp_invocation_s {
     ngx_http_connection_t        hc;       /* first: r->http_connection */
     ngx_http_mcp_snapshot_t     *snapshot;
@@ -72,11 +72,11 @@ void ngx_http_mcp_call_resume(mcp_job_t *job);
 void ngx_http_mcp_call_forget(void *glue);
 
 /* The answer is whole and was taken: ends the job soon, as the request may
- * have to wait for others that the location began ("mirror"). */
+ * have to wait for others that the location began ("mirror").  */
 void ngx_http_mcp_call_complete(ngx_http_mcp_invocation_t *inv);
 
 
-/* NULL if r is no request of an invocation. */
+/* NULL if r is no request of an invocation.  */
 static ngx_inline ngx_http_mcp_invocation_t *
 ngx_http_mcp_call_invocation(ngx_http_request_t *r)
 {

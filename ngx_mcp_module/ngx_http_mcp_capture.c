@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What a backend's location answers, caught by filters that stand before
- * those that make an HTTP response of it, and handed to the core.
+ * Catches the answer of a backend's location, before the filters that make an
+ * HTTP response of it, and hands it to the core.
  *
- * The core takes as much as it has room for.  The rest stays in the buffers
- * of the module that read it, which stops reading once they are full.
+ * The core takes as much as it has room for.  The rest stays in the buffers of
+ * the module that read it; that module stops reading once they are full.
  */
 
 
@@ -35,7 +35,8 @@ ngx_http_mcp_capture_header_filter(ngx_http_request_t *r)
 
     inv = ngx_http_mcp_call_invocation(r);
 
-    /* who reads a subrequest's answer has marked it so, lua and njs as well */
+    /* readers of a subrequest's answer set subrequest_in_memory; lua and njs do
+     * so, too */
 
     if (inv == NULL || (r != r->main && r->subrequest_in_memory)) {
         return ngx_http_next_header_filter(r);
@@ -83,8 +84,8 @@ ngx_http_mcp_capture_header_filter(ngx_http_request_t *r)
 
 
 /*
- * The server's own page for an error of class 5xx is no answer of a backend.
- * While an upstream answers it has still to be cleaned up.
+ * Recognizes nginx's own page for an error of class 5xx, which is no answer of
+ * a backend.  While a backend answers, its upstream has yet to be cleaned up.
  */
 static ngx_uint_t
 ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
@@ -155,15 +156,45 @@ ngx_http_mcp_capture_body_filter(ngx_http_request_t *r, ngx_chain_t *in)
 }
 
 
+/* Hands the bytes of a buffer to the core; NGX_AGAIN: it did not take all.  */
+static ngx_int_t
+ngx_http_mcp_capture_offer(ngx_http_request_t *r,
+    ngx_http_mcp_invocation_t *inv, ngx_buf_t *b)
+{
+    size_t  size, taken;
+
+    if (!ngx_buf_in_memory(b)) {
+        ngx_log_error(NGX_LOG_ALERT, r->connection->log, 0,
+                      "file buffer in the answer of an mcp backend");
+        return NGX_ERROR;
+    }
+
+    size = b->last - b->pos;
+    taken = mcp_job_data(inv->job, (const char *) b->pos, size);
+
+    b->pos += taken;
+    r->connection->sent += taken;
+
+    if (taken < size) {
+        return NGX_AGAIN;
+    }
+
+    inv->heard = ngx_current_msec;
+
+    return NGX_OK;
+}
+
+
 /*
- * Hands the bytes to the core.  NGX_AGAIN: *in is what it did not take.  What
- * nobody wants, as the bodies of subrequests and of error pages, is consumed.
+ * Hands a chain to the core.  NGX_AGAIN: *in is the part that the core did not
+ * take.  Bytes that nobody wants are consumed: bodies of subrequests and of
+ * error pages.
  */
 static ngx_int_t
 ngx_http_mcp_capture_feed(ngx_http_request_t *r,
     ngx_http_mcp_invocation_t *inv, ngx_chain_t **in)
 {
-    size_t        size, taken;
+    ngx_int_t     rc;
     ngx_buf_t    *b;
     ngx_uint_t    wanted;
     ngx_chain_t  *cl;
@@ -174,25 +205,12 @@ ngx_http_mcp_capture_feed(ngx_http_request_t *r,
         b = cl->buf;
 
         if (wanted && ngx_buf_size(b) > 0) {
+            rc = ngx_http_mcp_capture_offer(r, inv, b);
 
-            if (!ngx_buf_in_memory(b)) {
-                ngx_log_error(NGX_LOG_ALERT, r->connection->log, 0,
-                    "file buffer in the answer of an mcp backend");
-                return NGX_ERROR;
-            }
-
-            size = b->last - b->pos;
-            taken = mcp_job_data(inv->job, (const char *) b->pos, size);
-
-            b->pos += taken;
-            r->connection->sent += taken;
-
-            if (taken < size) {
+            if (rc != NGX_OK) {
                 *in = cl;
-                return NGX_AGAIN;
+                return rc;
             }
-
-            inv->heard = ngx_current_msec;
         }
 
         if (wanted && b->last_buf) {
@@ -215,8 +233,8 @@ ngx_http_mcp_capture_feed(ngx_http_request_t *r,
 
 
 /*
- * Looks like a rate limit to the modules above: they stop reading when their
- * buffers are full, and no timer of a client runs.
+ * Makes the connection look rate limited: the modules above stop reading when
+ * their buffers are full, and no timer of a client runs.
  */
 static void
 ngx_http_mcp_capture_park(ngx_http_request_t *r,

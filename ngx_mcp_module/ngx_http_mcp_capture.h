@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The filter that catches a backend's answer. */
+/* The filter that catches a backend's answer.  */
 
 
 #ifndef NGX_HTTP_MCP_CAPTURE_H_INCLUDED

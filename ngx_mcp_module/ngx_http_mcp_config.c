@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Life of the configuration: it is created, inherited, checked, and becomes
- * endpoints. */
+/* Life of the configuration: how it is created, inherited and checked, and how
+ * endpoints are made of it.  */
 
 
 #include "ngx_http_mcp_config.h"
@@ -118,7 +118,7 @@ ngx_http_mcp_config_create_loc(ngx_conf_t *cf)
 
 
 /* Copies the names of the server: nginx keeps its list only while it reads the
- * configuration. */
+ * configuration.  */
 static ngx_int_t
 ngx_http_mcp_config_host_names(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 {
@@ -145,7 +145,7 @@ ngx_http_mcp_config_host_names(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 }
 
 
-/* Whether a location is an "if" or a "limit_except" block. */
+/* Whether a location is an "if" or a "limit_except" block.  */
 static ngx_uint_t
 ngx_http_mcp_config_is_block(ngx_http_core_loc_conf_t *clcf)
 {
@@ -154,7 +154,7 @@ ngx_http_mcp_config_is_block(ngx_http_core_loc_conf_t *clcf)
 
 
 /* "if" and "limit_except" blocks are locations, too: they do what the location
- * around them does. */
+ * around them does.  */
 static void
 ngx_http_mcp_config_inherit_handler(ngx_conf_t *cf,
     ngx_http_mcp_loc_conf_t *prev, ngx_http_mcp_loc_conf_t *conf)
@@ -221,7 +221,7 @@ ngx_http_mcp_config_warn_principal(ngx_conf_t *cf,
 }
 
 
-/* Warns of what works, but hardly as intended. */
+/* Warns of settings that work, but hardly as intended.  */
 static void
 ngx_http_mcp_config_warn(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 {
@@ -252,7 +252,7 @@ ngx_http_mcp_config_warn(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 }
 
 
-/* Makes the endpoint of a location with "mcp" or "mcp_publish". */
+/* Makes the endpoint of a location with "mcp" or "mcp_publish".  */
 static char *
 ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
     ngx_http_mcp_zone_t *zone)
@@ -278,8 +278,8 @@ ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
         ngx_http_mcp_config_warn(cf, mlcf);
     }
 
-    /* its backends are checked once the named locations of all servers are
-     * known */
+    /* config_finish() checks its backends, when the named locations of all
+     * servers are known */
 
     mlcf->cscf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module);
     mmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_mcp_module);
@@ -323,7 +323,7 @@ ngx_http_mcp_config_merge_loc(ngx_conf_t *cf, void *parent, void *child)
 }
 
 
-/* Checks the named location of a backend, and marks it as one. */
+/* Checks the named location of a backend, and marks it as one.  */
 static ngx_int_t
 ngx_http_mcp_config_target(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
     mcp_str_t name)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The configuration: what stands where, and its life. */
+/* The configuration: what stands where, and its life.  */
 
 
 #ifndef NGX_HTTP_MCP_CONFIG_H_INCLUDED
@@ -44,14 +44,14 @@ typedef struct {
 
 
 /* What nginx calls while it reads the configuration; finish: after all of
- * it. */
+ * it.  */
 void *ngx_http_mcp_config_create_main(ngx_conf_t *cf);
 char *ngx_http_mcp_config_init_main(ngx_conf_t *cf, void *conf);
 void *ngx_http_mcp_config_create_loc(ngx_conf_t *cf);
 char *ngx_http_mcp_config_merge_loc(ngx_conf_t *cf, void *parent, void *child);
 ngx_int_t ngx_http_mcp_config_finish(ngx_conf_t *cf);
 
-/* Adds a handler to a phase; in each, those that are added last run first. */
+/* Adds a handler to a phase; in each, those that are added last run first.  */
 ngx_int_t ngx_http_mcp_config_add_handler(ngx_conf_t *cf,
     ngx_http_phases phase, ngx_http_handler_pt handler);
 

@@ -23,7 +23,7 @@ static ssize_t ngx_http_mcp_connection_send(ngx_connection_t *c, u_char *buf,
     size_t size);
 
 
-/* All of them share one descriptor, as it only has to look valid. */
+/* All connections share one descriptor, which only has to look valid.  */
 static ngx_socket_t  ngx_http_mcp_connection_socket = (ngx_socket_t) -1;
 
 
@@ -36,7 +36,7 @@ ngx_http_mcp_connection_init_process(ngx_cycle_t *cycle)
         return NGX_OK;
     }
 
-    /* datagrams: whoever peeks finds that there is nothing yet */
+    /* a datagram socket: a recv(MSG_PEEK) finds nothing, and no end */
 
     s = ngx_socket(AF_UNIX, SOCK_DGRAM, 0);
 
@@ -65,7 +65,7 @@ ngx_http_mcp_connection_dummy(ngx_log_t *log)
 
     c = ngx_get_connection(ngx_http_mcp_connection_socket, log);
 
-    /* it is closed without its descriptor */
+    /* shared: nginx closes it without its descriptor */
 
     if (c) {
         c->shared = 1;
@@ -136,7 +136,7 @@ ngx_http_mcp_connection_init_events(ngx_connection_t *c)
     c->write->log = c->log;
     c->write->handler = ngx_http_mcp_connection_handler;
 
-    /* active: nobody adds the events; eof: no lingering when closed */
+    /* active: nginx does not add the events; eof: closing does not linger */
 
     c->read->active = 1;
     c->read->eof = 1;
@@ -145,7 +145,8 @@ ngx_http_mcp_connection_init_events(ngx_connection_t *c)
 }
 
 
-/* Timers of the location (limit_req), and the end of the worker's patience. */
+/* Runs for timers of the location (limit_req), and when the process has waited
+ * long enough for its connections (worker_shutdown_timeout).  */
 static void
 ngx_http_mcp_connection_handler(ngx_event_t *ev)
 {
@@ -205,7 +206,7 @@ ngx_http_mcp_connection_send(ngx_connection_t *c, u_char *buf, size_t size)
 }
 
 
-/* Only early hints and the like come this far. */
+/* Only early hints and similar responses come this far.  */
 ngx_chain_t *
 ngx_http_mcp_connection_send_chain(ngx_connection_t *c, ngx_chain_t *in,
     off_t limit)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What each directive means: it fills the configuration that it stands in. */
+/* What each directive means: it fills the configuration that it stands in.  */
 
 
 #include "ngx_http_mcp_directive.h"
@@ -35,7 +35,8 @@ ngx_http_mcp_directive_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return NGX_CONF_ERROR;
     }
 
-    /* besides the store: nginx's header and page table, our own head */
+    /* besides the store there are nginx's header and page table, and our own
+     * head */
 
     min = MCP_STORE_MIN_SIZE + 8 * ngx_pagesize;
 
@@ -50,7 +51,7 @@ ngx_http_mcp_directive_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/* A location has one content handler, and says once which. */
+/* Sets the content handler of a location, which has at most one.  */
 static char *
 ngx_http_mcp_directive_handler(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
     ngx_http_mcp_zone_t **zone, ngx_http_handler_pt handler)
@@ -128,13 +129,52 @@ ngx_http_mcp_directive_status(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/* Reads a whole file that the configuration names. */
+static ngx_int_t
+ngx_http_mcp_directive_read(ngx_conf_t *cf, ngx_file_t *file, off_t max,
+    ngx_str_t *text)
+{
+    off_t    size;
+    ssize_t  n;
+
+    if (ngx_fd_info(file->fd, &file->info) == NGX_FILE_ERROR) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
+                           ngx_fd_info_n " \"%V\" failed", &file->name);
+        return NGX_ERROR;
+    }
+
+    size = ngx_file_size(&file->info);
+
+    if (size > max) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"%V\" is larger than %O bytes", &file->name, max);
+        return NGX_ERROR;
+    }
+
+    text->len = (size_t) size;
+    text->data = ngx_alloc(text->len + 1, cf->log);
+    if (text->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    n = ngx_read_file(file, text->data, text->len, 0);
+
+    if (n == NGX_ERROR || (size_t) n != text->len) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
+                           ngx_read_file_n " \"%V\" returned %z instead of "
+                           "%uz", &file->name, n, text->len);
+        ngx_free(text->data);
+        return NGX_ERROR;
+    }
+
+    return NGX_OK;
+}
+
+
+/* Reads a whole file that the configuration names; the text is to be freed.  */
 static ngx_int_t
 ngx_http_mcp_directive_file(ngx_conf_t *cf, ngx_str_t *name, off_t max,
     ngx_str_t *text)
 {
-    off_t       size;
-    ssize_t     n;
     ngx_int_t   rc;
     ngx_file_t  file;
 
@@ -146,8 +186,6 @@ ngx_http_mcp_directive_file(ngx_conf_t *cf, ngx_str_t *name, off_t max,
     file.name = *name;
     file.log = cf->log;
 
-    rc = NGX_ERROR;
-
     file.fd = ngx_open_file(name->data, NGX_FILE_RDONLY, NGX_FILE_OPEN, 0);
 
     if (file.fd == NGX_INVALID_FILE) {
@@ -156,39 +194,7 @@ ngx_http_mcp_directive_file(ngx_conf_t *cf, ngx_str_t *name, off_t max,
         return NGX_ERROR;
     }
 
-    if (ngx_fd_info(file.fd, &file.info) == NGX_FILE_ERROR) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
-                           ngx_fd_info_n " \"%V\" failed", name);
-        goto done;
-    }
-
-    size = ngx_file_size(&file.info);
-
-    if (size > max) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "\"%V\" is larger than %O bytes", name, max);
-        goto done;
-    }
-
-    text->len = (size_t) size;
-    text->data = ngx_alloc(text->len + 1, cf->log);
-    if (text->data == NULL) {
-        goto done;
-    }
-
-    n = ngx_read_file(&file, text->data, text->len, 0);
-
-    if (n == NGX_ERROR || (size_t) n != text->len) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
-                           ngx_read_file_n " \"%V\" returned %z instead of "
-                           "%uz", name, n, text->len);
-        ngx_free(text->data);
-        goto done;
-    }
-
-    rc = NGX_OK;
-
-done:
+    rc = ngx_http_mcp_directive_read(cf, &file, max, text);
 
     if (ngx_close_file(file.fd) == NGX_FILE_ERROR) {
         ngx_conf_log_error(NGX_LOG_ALERT, cf, ngx_errno,
@@ -199,7 +205,7 @@ done:
 }
 
 
-/* What a setter returns after an mcp_setup_...(). */
+/* Turns the result of an mcp_setup_...() into that of a setter.  */
 static char *
 ngx_http_mcp_directive_result(ngx_conf_t *cf, int rc, char *error)
 {
@@ -456,7 +462,7 @@ ngx_http_mcp_directive_link_origin(ngx_conf_t *cf, ngx_command_t *cmd,
 
     rv = ngx_http_set_complex_value_slot(cf, cmd, conf);
 
-    /* with variables in it, it is looked at when it is used */
+    /* a value with variables is checked when it is used */
 
     if (rv != NGX_CONF_OK || mlcf->link_origin->lengths) {
         return rv;

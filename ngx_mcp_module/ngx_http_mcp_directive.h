@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Setters of directives, for the table of commands. */
+/* Setters of directives, for the table of commands.  */
 
 
 #ifndef NGX_HTTP_MCP_DIRECTIVE_H_INCLUDED

@@ -44,7 +44,7 @@ ngx_http_mcp_env_free(void *ctx, void *p)
 
 
 /* Milliseconds of a clock that nobody sets: nginx's own, unless that one is
- * too small. */
+ * too small.  */
 static uint64_t
 ngx_http_mcp_env_steady(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Client requests: the head and the body go into the core, what it answers
- * goes out.  An exchange lives exactly as long as its request's pool, so that
+ * Client requests: feeds their heads and bodies to the core, and sends its
+ * answers.  An exchange lives exactly as long as its request's pool, so that
  * logs can still ask it.
  */
 
@@ -19,10 +19,14 @@
 
 static ngx_int_t ngx_http_mcp_start(ngx_http_request_t *r,
     ngx_http_mcp_zone_t *zone, ngx_uint_t publish);
+static ngx_int_t ngx_http_mcp_check(ngx_http_request_t *r,
+    ngx_http_mcp_zone_t *zone);
 static void ngx_http_mcp_body_handler(ngx_http_request_t *r);
 static void ngx_http_mcp_stream_handler(ngx_http_request_t *r);
 static ngx_int_t ngx_http_mcp_send_response(ngx_http_request_t *r,
     ngx_http_mcp_ctx_t *ctx);
+static ngx_int_t ngx_http_mcp_send_body(ngx_http_request_t *r,
+    mcp_str_t body);
 
 
 ngx_int_t
@@ -50,12 +54,13 @@ ngx_http_mcp_publish_handler(ngx_http_request_t *r)
 #if (NGX_HTTP_V2)
 
 /*
- * When a worker begins to wind up, nginx tells the HTTP/2 connections that it
- * has, but before 1.27.1 not one that is in its TLS handshake then; and one
- * whose last stream the bell has ended just before hears of it with the next
- * event.  A client that stays at such a worker comes back to one that ends
- * every stream at once, for as long as it keeps coming.  So a request tells its
- * connection: as it begins, to be heard before the response, and as it ends.
+ * When a process begins to wind up, nginx tells its HTTP/2 connections to go
+ * away, but two kinds do not hear of it in time: before 1.27.1 a connection in
+ * its TLS handshake, and one whose last stream has just been ended by this
+ * module. A client that stays on such a connection comes back to a process that
+ * ends every stream at once, for as long as it keeps coming.  So each request
+ * tells its connection: when it begins, so that the client learns of it before
+ * the response, and when it ends.
  */
 static void
 ngx_http_mcp_leave(ngx_http_request_t *r)
@@ -74,8 +79,9 @@ ngx_http_mcp_leave(ngx_http_request_t *r)
         return;
     }
 
-    /* not now: frames of this request may be on their way; ready: or the
-     * handler that nginx sets after the last stream would not look at close */
+    /* posted, as frames of this request may be on their way; ready, as
+     * otherwise the handler that nginx sets after the last stream would not
+     * look at close */
 
     c->close = 1;
     c->read->ready = 1;
@@ -96,6 +102,10 @@ ngx_http_mcp_cleanup(void *data)
 #endif
 
     if (ctx->exchange) {
+        ngx_log_debug1(NGX_LOG_DEBUG_HTTP, ctx->request->connection->log, 0,
+                       "mcp call %V: exchange freed",
+                       ngx_http_mcp_ctx_call(ctx));
+
         mcp_exchange_free(ctx->exchange);
         ngx_http_mcp_worker_arm(ctx->zone);
     }
@@ -123,7 +133,8 @@ ngx_http_mcp_end(void *data)
 }
 
 
-/* Logs shall have the last word, not what "add_header" saw. */
+/* Has the variables evaluated anew for logs: "add_header" may have read them
+ * too early.  */
 static ngx_int_t
 ngx_http_mcp_watch_end(ngx_http_request_t *r)
 {
@@ -148,15 +159,31 @@ ngx_http_mcp_watch_end(ngx_http_request_t *r)
 }
 
 
+static mcp_exchange_t *
+ngx_http_mcp_create_exchange(ngx_http_mcp_ctx_t *ctx, ngx_uint_t publish)
+{
+    mcp_worker_t             *worker;
+    ngx_http_mcp_loc_conf_t  *mlcf;
+
+    worker = &ctx->zone->worker;
+    mlcf = ngx_http_get_module_loc_conf(ctx->request, ngx_http_mcp_module);
+
+    if (!publish) {
+        return mcp_exchange_create(worker, &mlcf->endpoint, ctx);
+    }
+
+    return mcp_exchange_create_publish(worker, &mlcf->endpoint,
+                                       mcp_setup_publish_secret(mlcf->setup),
+                                       (int) mlcf->publish_open, ctx);
+}
+
+
 static ngx_http_mcp_ctx_t *
 ngx_http_mcp_create_ctx(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
     ngx_uint_t publish)
 {
-    ngx_http_mcp_ctx_t       *ctx;
-    ngx_pool_cleanup_t       *cln;
-    ngx_http_mcp_loc_conf_t  *mlcf;
-
-    mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
+    ngx_http_mcp_ctx_t  *ctx;
+    ngx_pool_cleanup_t  *cln;
 
     if (ngx_http_mcp_watch_end(r) != NGX_OK) {
         return NULL;
@@ -177,20 +204,13 @@ ngx_http_mcp_create_ctx(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
     ngx_http_mcp_leave(r);
 #endif
 
-    if (publish) {
-        ctx->exchange = mcp_exchange_create_publish(&zone->worker,
-                                     &mlcf->endpoint,
-                                     mcp_setup_publish_secret(mlcf->setup),
-                                     (int) mlcf->publish_open, ctx);
-
-    } else {
-        ctx->exchange = mcp_exchange_create(&zone->worker, &mlcf->endpoint,
-                                            ctx);
-    }
-
+    ctx->exchange = ngx_http_mcp_create_exchange(ctx, publish);
     if (ctx->exchange == NULL) {
         return NULL;
     }
+
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "mcp exchange created, %s", publish ? "publish" : "client");
 
     cln->handler = ngx_http_mcp_cleanup;
 
@@ -214,7 +234,7 @@ ngx_http_mcp_get_ctx(ngx_http_request_t *r)
         return ctx;
     }
 
-    /* a redirect has cleared the contexts */
+    /* an internal redirect has cleared the contexts */
 
     for (cln = r->pool->cleanup; cln; cln = cln->next) {
         if (cln->handler == ngx_http_mcp_cleanup) {
@@ -234,24 +254,9 @@ ngx_http_mcp_start(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
     mcp_head_t           head;
     ngx_http_mcp_ctx_t  *ctx;
 
-    if (r != r->main) {
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "an MCP location cannot answer a subrequest");
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
-    if (ngx_http_mcp_call_invocation(r)) {
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "the location of an MCP backend leads to an MCP "
-                      "location");
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
-    if (!zone->ready) {
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "this process has no part in MCP zone \"%V\"",
-                      &zone->name);
-        return NGX_HTTP_SERVICE_UNAVAILABLE;
+    rc = ngx_http_mcp_check(r, zone);
+    if (rc != NGX_OK) {
+        return rc;
     }
 
     ctx = ngx_http_mcp_create_ctx(r, zone, publish);
@@ -270,25 +275,17 @@ ngx_http_mcp_start(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
 
         rc = ngx_http_read_client_request_body(r, ngx_http_mcp_body_handler);
 
-        if (rc >= NGX_HTTP_SPECIAL_RESPONSE) {
-            return rc;
-        }
-
-        return NGX_DONE;
+        return rc >= NGX_HTTP_SPECIAL_RESPONSE ? rc : NGX_DONE;
 
     case MCP_OK:
         rc = ngx_http_discard_request_body(r);
 
-        if (rc != NGX_OK) {
-            return rc;
-        }
-
-        return ngx_http_mcp_send_response(r, ctx);
+        return rc == NGX_OK ? ngx_http_mcp_send_response(r, ctx) : rc;
 
     case MCP_DONE:
 
-        /* none is wanted, but while one is discarded nobody would notice that
-         * the client leaves */
+        /* no body is wanted, but while nginx discards one it does not notice
+         * that the client leaves */
 
         rc = ngx_http_read_client_request_body(r, ngx_http_mcp_stream_handler);
 
@@ -305,14 +302,74 @@ ngx_http_mcp_start(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
 }
 
 
+/* Whether the request can be served here.  Returns NGX_OK, or the status to
+ * answer with.  */
+static ngx_int_t
+ngx_http_mcp_check(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone)
+{
+    if (r != r->main) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "an MCP location cannot answer a subrequest");
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (ngx_http_mcp_call_invocation(r) != NULL) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "the location of an MCP backend leads to an MCP "
+                      "location");
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (!zone->ready) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "this process has no part in MCP zone \"%V\"",
+                      &zone->name);
+        return NGX_HTTP_SERVICE_UNAVAILABLE;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_copy_buf(ngx_buf_t *b, char *p, ngx_log_t *log)
+{
+    size_t   size;
+    ssize_t  n;
+
+    size = (size_t) ngx_buf_size(b);
+
+    if (ngx_buf_in_memory(b)) {
+        ngx_memcpy(p, b->pos, size);
+        return NGX_OK;
+    }
+
+    if (!b->in_file) {
+        return NGX_OK;
+    }
+
+    n = ngx_read_file(b->file, (u_char *) p, size, b->file_pos);
+
+    if (n == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    if ((size_t) n != size) {
+        ngx_log_error(NGX_LOG_CRIT, log, 0,
+                      ngx_read_file_n " \"%V\" returned only %z bytes "
+                      "instead of %uz", &b->file->name, n, size);
+        return NGX_ERROR;
+    }
+
+    return NGX_OK;
+}
+
+
 static ngx_int_t
 ngx_http_mcp_copy_body(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
     size_t *len)
 {
     char         *p;
-    size_t        size;
-    ssize_t       n;
-    ngx_buf_t    *b;
     ngx_chain_t  *cl, *bufs;
 
     bufs = r->request_body ? r->request_body->bufs : NULL;
@@ -328,32 +385,11 @@ ngx_http_mcp_copy_body(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
     }
 
     for (cl = bufs; cl; cl = cl->next) {
-        b = cl->buf;
-        size = (size_t) ngx_buf_size(b);
-
-        if (ngx_buf_in_memory(b)) {
-            p = (char *) ngx_cpymem(p, b->pos, size);
-            continue;
-        }
-
-        if (!b->in_file) {
-            continue;
-        }
-
-        n = ngx_read_file(b->file, (u_char *) p, size, b->file_pos);
-
-        if (n == NGX_ERROR) {
+        if (ngx_http_mcp_copy_buf(cl->buf, p, r->connection->log) != NGX_OK) {
             return NGX_ERROR;
         }
 
-        if ((size_t) n != size) {
-            ngx_log_error(NGX_LOG_CRIT, r->connection->log, 0,
-                          ngx_read_file_n " \"%V\" returned only %z bytes "
-                          "instead of %uz", &b->file->name, n, size);
-            return NGX_ERROR;
-        }
-
-        p += size;
+        p += ngx_buf_size(cl->buf);
     }
 
     return NGX_OK;
@@ -367,14 +403,17 @@ ngx_http_mcp_stream_handler(ngx_http_request_t *r)
 }
 
 
-/* From here on only the client's leaving is of interest: see whether it left
- * while the body was read. */
+/* Waits for the core.  Meanwhile the client can only leave; it may have left
+ * while the body was read.  */
 static ngx_int_t
 ngx_http_mcp_wait(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 {
     ngx_connection_t  *c;
 
     c = r->connection;
+
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, c->log, 0, "mcp call %V: wait",
+                   ngx_http_mcp_ctx_call(ctx));
 
     ctx->waiting = 1;
 
@@ -443,9 +482,7 @@ ngx_http_mcp_set_headers(ngx_http_request_t *r, const mcp_response_t *response)
     r->headers_out.status = response->status;
 
     if (response->content_type.len) {
-        r->headers_out.content_type.data =
-                                      (u_char *) response->content_type.data;
-        r->headers_out.content_type.len = response->content_type.len;
+        r->headers_out.content_type = ngx_http_mcp_text(response->content_type);
         r->headers_out.content_type_len = response->content_type.len;
         r->headers_out.content_type_lowcase = NULL;
     }
@@ -459,28 +496,29 @@ ngx_http_mcp_set_headers(ngx_http_request_t *r, const mcp_response_t *response)
         ngx_memzero(h, sizeof(ngx_table_elt_t));
 
         h->hash = 1;
-        h->key.data = (u_char *) response->headers[i].name.data;
-        h->key.len = response->headers[i].name.len;
-        h->value.data = (u_char *) response->headers[i].value.data;
-        h->value.len = response->headers[i].value.len;
+        h->key = ngx_http_mcp_text(response->headers[i].name);
+        h->value = ngx_http_mcp_text(response->headers[i].value);
     }
 
     return NGX_OK;
 }
 
 
-/* The header waits for the body: both go out in one writev(). */
+/* The header waits for the body: both go out in one writev().  */
 static ngx_int_t
 ngx_http_mcp_send_response(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 {
     ngx_int_t              rc;
-    ngx_buf_t             *b;
-    ngx_chain_t            out;
     const mcp_response_t  *response;
 
     ctx->ended = 1;
 
     response = mcp_exchange_response(ctx->exchange);
+
+    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "mcp call %V: respond %d, %uz bytes",
+                   ngx_http_mcp_ctx_call(ctx), response->status,
+                   response->body.len);
 
     if (ngx_http_mcp_set_headers(r, response) != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -488,7 +526,7 @@ ngx_http_mcp_send_response(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 
     r->headers_out.content_length_n = response->body.len;
 
-    /* nginx would say that it keeps the connection, and close it */
+    /* otherwise nginx would promise to keep the connection, and close it */
 
     if (ngx_exiting) {
         r->keepalive = 0;
@@ -504,13 +542,23 @@ ngx_http_mcp_send_response(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
         return rc;
     }
 
+    return ngx_http_mcp_send_body(r, response->body);
+}
+
+
+static ngx_int_t
+ngx_http_mcp_send_body(ngx_http_request_t *r, mcp_str_t body)
+{
+    ngx_buf_t    *b;
+    ngx_chain_t   out;
+
     b = ngx_calloc_buf(r->pool);
     if (b == NULL) {
         return NGX_ERROR;
     }
 
-    b->pos = (u_char *) response->body.data;
-    b->last = b->pos + response->body.len;
+    b->pos = (u_char *) body.data;
+    b->last = b->pos + body.len;
     b->start = b->pos;
     b->end = b->last;
     b->memory = 1;
@@ -521,6 +569,23 @@ ngx_http_mcp_send_response(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
     out.next = NULL;
 
     return ngx_http_output_filter(r, &out);
+}
+
+
+ngx_str_t *
+ngx_http_mcp_ctx_call(ngx_http_mcp_ctx_t *ctx)
+{
+    mcp_str_t  id;
+
+    id = mcp_exchange_facts(ctx->exchange)->value[MCP_FACT_CALL];
+
+    if (id.len == 0) {
+        id = mcp_str("-");
+    }
+
+    ctx->call = ngx_http_mcp_text(id);
+
+    return &ctx->call;
 }
 
 

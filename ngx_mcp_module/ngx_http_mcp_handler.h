@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Client requests. */
+/* Client requests.  */
 
 
 #ifndef NGX_HTTP_MCP_HANDLER_H_INCLUDED
@@ -12,11 +12,12 @@
 #include "mcp_exchange.h"
 
 
-/* A client request's context. */
+/* A client request's context.  */
 typedef struct {
     ngx_http_request_t   *request;
     ngx_http_mcp_zone_t  *zone;
     mcp_exchange_t       *exchange;
+    ngx_str_t             call;        /* see ngx_http_mcp_ctx_call() */
 
     /* of a stream: ngx_http_mcp_stream.c */
     u_char               *buf;         /* NULL while there is nothing to send */
@@ -30,17 +31,20 @@ typedef struct {
 } ngx_http_mcp_ctx_t;
 
 
-/* The content handlers of "mcp" and "mcp_publish". */
+/* The content handlers of "mcp" and "mcp_publish".  */
 ngx_int_t ngx_http_mcp_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_mcp_publish_handler(ngx_http_request_t *r);
 
 /* NULL if r is no client's or publisher's request; also found in the log
- * phase and after internal redirects. */
+ * phase and after internal redirects.  */
 ngx_http_mcp_ctx_t *ngx_http_mcp_get_ctx(ngx_http_request_t *r);
 
-/* Status, type and header lines of the exchange's response. */
+/* Status, type and header lines of the exchange's response.  */
 ngx_int_t ngx_http_mcp_set_headers(ngx_http_request_t *r,
     const mcp_response_t *response);
+
+/* The short id of the exchange's call, or "-": for debug lines.  */
+ngx_str_t *ngx_http_mcp_ctx_call(ngx_http_mcp_ctx_t *ctx);
 
 /* RESPOND. */
 void ngx_http_mcp_respond(ngx_http_mcp_ctx_t *ctx);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A client request's head, as the core wants it. */
+/* A client request's head, as the core wants it.  */
 
 
 #include "ngx_http_mcp_head.h"
@@ -11,7 +11,7 @@
 #include "mcp_http.h"
 
 
-/* In network order; empty for what has none. */
+/* Returns the address in network order; empty if there is none.  */
 static mcp_str_t
 ngx_http_mcp_head_address(struct sockaddr *sockaddr)
 {
@@ -91,7 +91,7 @@ ngx_http_mcp_head_lines(ngx_http_request_t *r, mcp_head_t *head)
         }
     }
 
-    /* ":authority" of HTTP/3 is no header line */
+    /* ":authority" of HTTP/3 is not among the header lines */
 
     if (r->headers_in.host == NULL && r->headers_in.server.len) {
         h->name = mcp_str("Host");
@@ -105,14 +105,33 @@ ngx_http_mcp_head_lines(ngx_http_request_t *r, mcp_head_t *head)
 }
 
 
+static ngx_int_t
+ngx_http_mcp_head_connection(ngx_connection_t *c, mcp_head_t *head)
+{
+#if (NGX_HTTP_SSL)
+    head->secure = (c->ssl != NULL);
+#endif
+
+    /* costs one getsockname() per connection where "listen" has a wildcard */
+
+    if (ngx_connection_local_sockaddr(c, NULL, 0) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    head->loopback = ngx_http_mcp_head_is_loopback(c->local_sockaddr);
+    head->local = ngx_http_mcp_head_is_loopback(c->sockaddr);
+    head->address = ngx_http_mcp_head_address(c->sockaddr);
+
+    return NGX_OK;
+}
+
+
 ngx_int_t
 ngx_http_mcp_head_make(ngx_http_request_t *r, mcp_head_t *head)
 {
     ngx_str_t                 principal, origin, target;
-    ngx_connection_t         *c;
     ngx_http_mcp_loc_conf_t  *mlcf;
 
-    c = r->connection;
     mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
 
     ngx_memzero(head, sizeof(mcp_head_t));
@@ -145,19 +164,5 @@ ngx_http_mcp_head_make(ngx_http_request_t *r, mcp_head_t *head)
         head->origin = ngx_http_mcp_str(&origin);
     }
 
-#if (NGX_HTTP_SSL)
-    head->secure = (c->ssl != NULL);
-#endif
-
-    /* where "listen" has a wildcard this is one getsockname() a connection */
-
-    if (ngx_connection_local_sockaddr(c, NULL, 0) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    head->loopback = ngx_http_mcp_head_is_loopback(c->local_sockaddr);
-    head->local = ngx_http_mcp_head_is_loopback(c->sockaddr);
-    head->address = ngx_http_mcp_head_address(c->sockaddr);
-
-    return NGX_OK;
+    return ngx_http_mcp_head_connection(r->connection, head);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A client request's head, as the core wants it. */
+/* A client request's head, as the core wants it.  */
 
 
 #ifndef NGX_HTTP_MCP_HEAD_H_INCLUDED
@@ -12,7 +12,7 @@
 #include "mcp_exchange.h"
 
 
-/* What *head refers to lives as long as the request. */
+/* What *head refers to lives as long as the request.  */
 ngx_int_t ngx_http_mcp_head_make(ngx_http_request_t *r, mcp_head_t *head);
 
 

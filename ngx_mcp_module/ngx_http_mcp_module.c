@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The module: its directives, and the functions that nginx calls. */
+/* The module: its directives, and the functions that nginx calls.  */
 
 
 #include "ngx_http_mcp_module.h"
@@ -14,7 +14,7 @@
 #define NGX_HTTP_MCP_ANY_CONF                                                 \
     (NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF)
 
-/* A row of MCP_OPTIONS as a command. */
+/* A row of MCP_OPTIONS as a command.  */
 #define NGX_HTTP_MCP_OPTION(id, member, nginx, apache, kind, off, min, max,   \
     def)                                                                      \
     { ngx_string(nginx),                                                      \

@@ -56,7 +56,7 @@ ngx_http_mcp_str(ngx_str_t *s)
 }
 
 
-/* The other way; the text is not to be changed. */
+/* The other way; the text is not to be changed.  */
 static ngx_inline ngx_str_t
 ngx_http_mcp_text(mcp_str_t s)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * X-Accel-Redirect in the answer of a backend: it is an internal redirect, and
- * so leads to whatever is marked "internal", files and servers that no tool
- * was meant to have.  On our connections it leads to locations of backends
- * only.  What the operator has written ("error_page", "rewrite") leads where
- * it says.
+ * X-Accel-Redirect in the answer of a backend is an internal redirect: it could
+ * lead to any location marked "internal", to files and servers that no tool was
+ * meant to reach.  On our connections it leads to locations of backends only.
+ * What the operator has written ("error_page", "rewrite") is not restricted.
  */
 
 
@@ -15,7 +14,7 @@
 #include "ngx_http_mcp_config.h"
 
 
-/* One that has not been looked at yet. */
+/* Returns the invocation if its redirect has not been checked yet, or NULL. */
 static ngx_http_mcp_invocation_t *
 ngx_http_mcp_redirect_pending(ngx_http_request_t *r)
 {
@@ -52,14 +51,14 @@ ngx_http_mcp_redirect_refuse(ngx_http_request_t *r,
     inv->fault = MCP_FAULT_BACKEND_FAILED;
     inv->detail = "redirected out of the locations of backends";
 
-    /* not by a page: "error_page" would lead there as well */
+    /* not with an error page: "error_page" would lead there as well */
 
     return NGX_ERROR;
 }
 
 
-/* Comes before any of its location: such a redirect has no name, so that it is
- * none of a backend. */
+/* Runs before a location is chosen by URI: such a redirect does not name a
+ * location, so it cannot lead to one of a backend.  */
 static ngx_int_t
 ngx_http_mcp_redirect_server_handler(ngx_http_request_t *r)
 {

@@ -23,9 +23,9 @@ static ngx_int_t ngx_http_mcp_request_client_headers(ngx_http_request_t *r,
     ngx_http_mcp_snapshot_t *snapshot);
 
 
-/* Headers of our own, before those of the client: mcp_forward_headers, and two
- * whose values differ; the last one goes only if the server is known by a
- * name. */
+/* Our own headers, which come before those of the client: mcp_forward_headers,
+ * and two whose values differ. Host is last, as it is left out if the server is
+ * known by no name.  */
 static ngx_table_elt_t  ngx_http_mcp_request_headers[] = {
     { .lowcase_key = (u_char *) "content-type" },
 
@@ -86,13 +86,13 @@ ngx_http_mcp_request_create(ngx_connection_t *c,
     r->stat_writing = 1;
 #endif
 
-    /* access logs have lines for clients only */
+    /* access logs have lines of clients only */
 
     r->logged = 1;
 
     ngx_http_mcp_request_init_line(r, inv->snapshot);
 
-    /* from here on the job ends whenever the request does */
+    /* from here on the end of the request ends the job */
 
     cln = ngx_http_cleanup_add(r, 0);
     if (cln == NULL) {
@@ -158,7 +158,7 @@ ngx_http_mcp_request_init_line(ngx_http_request_t *r,
 
 
 /* A request may use its body after the end of its job: the body lies in the
- * memory of the call, which is retained, unless it was made for this job. */
+ * memory of the call, which is retained, unless it was made for this job.  */
 static ngx_int_t
 ngx_http_mcp_request_init_body(ngx_http_request_t *r,
     ngx_http_mcp_invocation_t *inv)
@@ -192,7 +192,7 @@ ngx_http_mcp_request_init_body(ngx_http_request_t *r,
     inv->body.bufs = &inv->body_chain;
     inv->body.received = body->len;
 
-    /* ngx_http_read_client_request_body() finds it read */
+    /* ngx_http_read_client_request_body() finds the body read */
 
     r->request_body = &inv->body;
     r->request_length = body->len;
@@ -248,7 +248,7 @@ ngx_http_mcp_request_own_headers(ngx_http_request_t *r,
                    - inv->length;
     r->headers_in.content_length = h++;
 
-    /* HTTP/2 and HTTP/3 clients may have sent none */
+    /* clients with HTTP/2 and HTTP/3 may have sent none */
 
     if (inv->snapshot->host.len) {
         h->value = inv->snapshot->host;

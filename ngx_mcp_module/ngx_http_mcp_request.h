@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The request in a backend's location. */
+/* The request in a backend's location.  */
 
 
 #ifndef NGX_HTTP_MCP_REQUEST_H_INCLUDED
@@ -10,7 +10,7 @@
 #include "ngx_http_mcp_call.h"
 
 
-/* What all of them have in common. */
+/* What all of them have in common.  */
 void ngx_http_mcp_request_init_process(void);
 
 /*

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Secrets in URLs.  The core says where they are; here asterisks are written
- * over them as soon as the location is known: what logs, variables and
- * backends see of the request refers to the same bytes, or is written over as
- * well.  The exchange gets the target as it was.
+ * Secrets in URLs.  The core says where they are; this file writes asterisks
+ * over them as soon as the location is known.  Logs, variables and backends see
+ * the same bytes, or copies that are overwritten, too.  The exchange gets the
+ * original target.
  */
 
 
@@ -15,14 +15,15 @@
 #include "mcp_exchange.h"
 
 
-/* Only marks what ngx_http_mcp_secret_kept() looks for. */
+/* Does nothing; ngx_http_mcp_secret_kept() finds its clean-up by it.  */
 static void
 ngx_http_mcp_secret_cleanup(void *data)
 {
 }
 
 
-/* Contexts would not outlive an internal redirect. */
+/* Finds the original target; a clean-up keeps it, as contexts do not outlive an
+ * internal redirect.  */
 static ngx_str_t *
 ngx_http_mcp_secret_kept(ngx_http_request_t *r)
 {
@@ -38,8 +39,8 @@ ngx_http_mcp_secret_kept(ngx_http_request_t *r)
 }
 
 
-/* The second word of the request line: of the absolute form $request_uri has
- * the path and the query only. */
+/* Returns the second word of the request line: $request_uri lacks the scheme
+ * and the host of an absolute target.  */
 static ngx_str_t
 ngx_http_mcp_secret_line(ngx_http_request_t *r)
 {
@@ -137,7 +138,8 @@ ngx_http_mcp_secret_handler(ngx_http_request_t *r)
 
     rc = ngx_http_mcp_secret_keep(r);
 
-    /* one place with HTTP/1, unless "rewrite" has made other arguments */
+    /* with HTTP/1 all of them lie in the request line, unless "rewrite" has
+     * made other arguments */
 
     ngx_http_mcp_secret_mask(&mlcf->endpoint, &r->request_line);
     ngx_http_mcp_secret_mask(&mlcf->endpoint, &r->unparsed_uri);

@@ -2,7 +2,7 @@
 
 /*
  * Snapshots: what a call keeps of the client's request, so that backends can be
- * invoked for it, more than once, when the client has long gone.
+ * invoked for it, more than once, after the client has left.
  */
 
 
@@ -13,17 +13,17 @@
 #include "mcp_forward.h"
 
 
-/* A variable to take from the client's request. */
+/* A variable whose value a snapshot may have to keep.  */
 typedef struct {
     ngx_uint_t                   index;
     unsigned                     evaluate:1;   /* of the connection */
-    unsigned                     assigned:1;   /* known to be */
-    unsigned                     computed:1;   /* known to be, so leave it */
+    unsigned                     assigned:1;   /* known to be so */
+    unsigned                     computed:1;   /* known to be so: left alone */
     unsigned                     taken:1;      /* in this request */
 } ngx_http_mcp_freeze_t;
 
 
-/* What a snapshot is made of. */
+/* What a snapshot is made of.  */
 typedef struct {
     ngx_http_request_t          *request;
     ngx_str_t                   *host;
@@ -52,6 +52,8 @@ static u_char *ngx_http_mcp_snapshot_copy(u_char *p, ngx_str_t *dst,
     ngx_str_t *src);
 static ngx_array_t *ngx_http_mcp_snapshot_variables(
     ngx_http_core_main_conf_t *cmcf);
+static ngx_int_t ngx_http_mcp_snapshot_add_variable(ngx_array_t *list,
+    ngx_http_core_main_conf_t *cmcf, ngx_uint_t index);
 static ngx_uint_t ngx_http_mcp_snapshot_of_connection(ngx_str_t *name);
 static ngx_uint_t ngx_http_mcp_snapshot_freezes(ngx_http_request_t *r,
     ngx_http_mcp_freeze_t *f);
@@ -60,9 +62,10 @@ static ngx_uint_t ngx_http_mcp_snapshot_is_assigned(ngx_http_request_t *r,
 
 
 /*
- * Variables that the client's connection answers and ours could not, or that
- * are made of a header which is not passed on; a trailing asterisk stands for
- * any rest.  What follows from the addresses is not here: ours has the same.
+ * Variables that only the client's connection can answer, or that come from a
+ * header which is not passed on; an asterisk at the end stands for any rest.
+ * Variables that follow from the addresses are not here: our connection has the
+ * same addresses.
  */
 static ngx_str_t  ngx_http_mcp_connection_variables[] = {
     ngx_string("https"),
@@ -141,7 +144,7 @@ ngx_http_mcp_snapshot_source(ngx_http_request_t *r,
     ngx_list_part_t            *part;
     ngx_http_core_main_conf_t  *cmcf;
 
-    /* later $server_addr would ask our socket */
+    /* otherwise $server_addr would ask our socket later */
 
     if (ngx_connection_local_sockaddr(r->connection, NULL, 0) != NGX_OK) {
         return NGX_ERROR;
@@ -175,8 +178,8 @@ ngx_http_mcp_snapshot_source(ngx_http_request_t *r,
 }
 
 
-/* How much memory it all needs: texts are NUL-terminated, but for values of
- * variables and names in lower case. */
+/* Returns the size of a snapshot.  Texts are NUL-terminated, except values of
+ * variables and names in lower case.  */
 static size_t
 ngx_http_mcp_snapshot_measure(ngx_http_mcp_source_t *source)
 {
@@ -375,18 +378,16 @@ ngx_http_mcp_snapshot_copy(u_char *p, ngx_str_t *dst, ngx_str_t *src)
 }
 
 
-/* The variables to look at, found once per configuration. */
+/* Lists variables that have to be looked at; once per configuration.  */
 static ngx_array_t *
 ngx_http_mcp_snapshot_variables(ngx_http_core_main_conf_t *cmcf)
 {
-    ngx_uint_t                         i, evaluate;
-    ngx_http_variable_t               *v;
-    ngx_http_mcp_freeze_t             *freeze;
+    ngx_uint_t                         i;
 
     static ngx_array_t                *list;
     static ngx_http_core_main_conf_t  *list_cmcf;
 
-    /* one configuration per process, but for "master_process off" */
+    /* a process has one configuration, except with "master_process off" */
 
     if (list_cmcf == cmcf) {
         return list;
@@ -399,36 +400,53 @@ ngx_http_mcp_snapshot_variables(ngx_http_core_main_conf_t *cmcf)
         return NULL;
     }
 
-    v = cmcf->variables.elts;
-
     for (i = 0; i < cmcf->variables.nelts; i++) {
-
-        evaluate = ngx_http_mcp_snapshot_of_connection(&v[i].name);
-
-        if (!evaluate
-            && (!(v[i].flags & NGX_HTTP_VAR_CHANGEABLE)
-                || (v[i].flags & NGX_HTTP_VAR_NOCACHEABLE)))
-        {
-            continue;
-        }
-
-        freeze = ngx_array_push(list);
-        if (freeze == NULL) {
+        if (ngx_http_mcp_snapshot_add_variable(list, cmcf, i) != NGX_OK) {
             return NULL;
         }
-
-        ngx_memzero(freeze, sizeof(ngx_http_mcp_freeze_t));
-
-        freeze->index = i;
-        freeze->evaluate = evaluate;
-
-        /* so "set" leaves it, with a handler that would warn when asked */
-        freeze->assigned = (v[i].data == i);
     }
 
     list_cmcf = cmcf;
 
     return list;
+}
+
+
+/* Adds a variable to the list if a snapshot may have to keep its value.  */
+static ngx_int_t
+ngx_http_mcp_snapshot_add_variable(ngx_array_t *list,
+    ngx_http_core_main_conf_t *cmcf, ngx_uint_t index)
+{
+    ngx_uint_t              evaluate;
+    ngx_http_variable_t    *v;
+    ngx_http_mcp_freeze_t  *freeze;
+
+    v = (ngx_http_variable_t *) cmcf->variables.elts + index;
+
+    evaluate = ngx_http_mcp_snapshot_of_connection(&v->name);
+
+    if (!evaluate
+        && (!(v->flags & NGX_HTTP_VAR_CHANGEABLE)
+            || (v->flags & NGX_HTTP_VAR_NOCACHEABLE)))
+    {
+        return NGX_OK;
+    }
+
+    freeze = ngx_array_push(list);
+    if (freeze == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_memzero(freeze, sizeof(ngx_http_mcp_freeze_t));
+
+    freeze->index = index;
+    freeze->evaluate = evaluate;
+
+    /* "set" leaves such a variable; its handler would log a warning */
+
+    freeze->assigned = (v->data == index);
+
+    return NGX_OK;
 }
 
 
@@ -462,10 +480,10 @@ ngx_http_mcp_snapshot_of_connection(ngx_str_t *name)
 
 
 /*
- * Besides what the connection knows, the values to keep are those that cannot
- * be worked out again: from "set", "auth_request_set", named captures.  Maps
- * and the like have to be worked out again, as what they depend on may differ
- * in our request.
+ * Whether the snapshot takes the value: it does if the connection knows it, or
+ * if it cannot be computed again, as those of "set", "auth_request_set" and
+ * named captures.  Maps and the like are computed again, as the variables in
+ * them may differ in our request.
  */
 static ngx_uint_t
 ngx_http_mcp_snapshot_freezes(ngx_http_request_t *r, ngx_http_mcp_freeze_t *f)
@@ -496,7 +514,7 @@ ngx_http_mcp_snapshot_freezes(ngx_http_request_t *r, ngx_http_mcp_freeze_t *f)
 }
 
 
-/* The handler of a variable that is assigned finds nothing. */
+/* Whether a variable is only ever assigned: then its handler finds nothing.  */
 static ngx_uint_t
 ngx_http_mcp_snapshot_is_assigned(ngx_http_request_t *r, ngx_uint_t index)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a call keeps of the client's request. */
+/* What a call keeps of the client's request.  */
 
 
 #ifndef NGX_HTTP_MCP_SNAPSHOT_H_INCLUDED
@@ -22,7 +22,7 @@ typedef struct {
 } ngx_http_mcp_frozen_t;
 
 
-/* One allocation: the strings and addresses stand behind the structures. */
+/* One allocation: the strings and addresses stand behind the structures.  */
 typedef struct {
     ngx_uint_t                   refs;     /* the call's and invocations' */
 
@@ -56,7 +56,7 @@ typedef struct {
 
 
 /* Copies what is needed of a client's request.  The caller has one reference;
- * NULL: no memory, or no local address. */
+ * NULL: no memory, or no local address.  */
 ngx_http_mcp_snapshot_t *ngx_http_mcp_snapshot_create(ngx_http_request_t *r);
 
 /* Gives one reference back; the snapshot may be NULL. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_status: what a zone holds and has done. */
+/* mcp_status: what a zone holds and has done.  */
 
 
 #include "ngx_http_mcp_status.h"
@@ -72,7 +72,8 @@ ngx_http_mcp_status_send(ngx_http_request_t *r, mcp_buf_t *buf, mcp_str_t *type)
 }
 
 
-/* A page of another site must not read it by a name of its own. */
+/* Refuses unknown hosts, so that no page of another site can read the status by
+ * a name that resolves to this server.  */
 static ngx_uint_t
 ngx_http_mcp_status_allowed(ngx_http_request_t *r)
 {

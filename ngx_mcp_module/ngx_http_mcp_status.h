@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_status: what a zone holds and has done. */
+/* mcp_status: what a zone holds and has done.  */
 
 
 #ifndef NGX_HTTP_MCP_STATUS_H_INCLUDED

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Consumers: an exchange that is answered by a stream.  Pull: the core is
- * asked for bytes only when all that it gave before is in the socket, so a
- * slow client costs one buffer, and an idle one none.
+ * Consumers: exchanges that are answered by a stream.  The core is asked for
+ * bytes only when the socket has taken all earlier ones, so a slow client costs
+ * one buffer, and an idle one none.
  */
 
 
@@ -15,79 +15,112 @@
 #define NGX_HTTP_MCP_BUF_MIN  4096
 #define NGX_HTTP_MCP_BUF_MAX  65536
 
-/* Buffers that one stream may fill before others have their turn. */
+/* Buffers that one stream may fill before other events get their turn.  */
 #define NGX_HTTP_MCP_STEPS    16
 
 
+static ngx_int_t ngx_http_mcp_stream_head(ngx_http_request_t *r,
+    ngx_http_mcp_ctx_t *ctx);
+static ngx_int_t ngx_http_mcp_stream_listen(ngx_http_request_t *r);
 static void ngx_http_mcp_stream_write_handler(ngx_http_request_t *r);
+static ngx_int_t ngx_http_mcp_stream_flush(ngx_http_request_t *r,
+    ngx_http_mcp_ctx_t *ctx);
 static void ngx_http_mcp_stream_run(ngx_http_mcp_ctx_t *ctx);
 
 
 void
 ngx_http_mcp_stream_start(ngx_http_mcp_ctx_t *ctx)
 {
-    ngx_int_t                  rc;
-    ngx_connection_t          *c;
-    ngx_http_request_t        *r;
-    ngx_http_core_loc_conf_t  *clcf;
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
 
     r = ctx->request;
-    c = r->connection;
 
     ctx->waiting = 0;
 
-    if (ngx_http_mcp_set_headers(r, mcp_exchange_response(ctx->exchange))
-        != NGX_OK)
-    {
-        ctx->ended = 1;
-        ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
-        return;
-    }
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "mcp call %V: stream", ngx_http_mcp_ctx_call(ctx));
 
-    r->headers_out.content_length_n = -1;
+    rc = ngx_http_mcp_stream_head(r, ctx);
 
-    /* A promise to keep the connection could not be taken back: a client sends
-     * its next request as soon as the stream has ended, and a worker that ended
-     * it because it winds up would not read that any more. */
-
-    r->keepalive = 0;
-
-    /* kept back until the first bytes of the stream */
-
-    rc = ngx_http_send_header(r);
-
-    if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
+    if (rc != NGX_DONE) {
         ctx->ended = 1;
         ngx_http_finalize_request(r, rc);
-        return;
-    }
-
-    /* nginx itself does so for connections that are kept, and for upgrades */
-
-    clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
-
-    if (clcf->tcp_nodelay && ngx_tcp_nodelay(c) != NGX_OK) {
-        ctx->ended = 1;
-        ngx_http_finalize_request(r, NGX_ERROR);
         return;
     }
 
     ctx->streaming = 1;
     ctx->size = NGX_HTTP_MCP_BUF_MIN;
 
-    r->read_event_handler = ngx_http_test_reading;
-    r->write_event_handler = ngx_http_mcp_stream_write_handler;
-
-    if (c->read->ready) {
-        ngx_post_event(c->read, &ngx_posted_events);
-
-    } else if (ngx_handle_read_event(c->read, 0) != NGX_OK) {
+    if (ngx_http_mcp_stream_listen(r) != NGX_OK) {
         ctx->ended = 1;
         ngx_http_finalize_request(r, NGX_ERROR);
         return;
     }
 
     ngx_http_mcp_stream_run(ctx);
+}
+
+
+/* Sends the head. NGX_DONE: the stream follows; any other value: the request is
+ * to be finalized with it.  */
+static ngx_int_t
+ngx_http_mcp_stream_head(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
+{
+    ngx_int_t                  rc;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    if (ngx_http_mcp_set_headers(r, mcp_exchange_response(ctx->exchange))
+        != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    r->headers_out.content_length_n = -1;
+
+    /* A promise to keep the connection could not be taken back: a client sends
+     * its next request as soon as the stream has ended, and a process that
+     * ended it because it winds up would not read that request.  */
+
+    r->keepalive = 0;
+
+    /* nginx holds it back until the first bytes of the stream */
+
+    rc = ngx_http_send_header(r);
+
+    if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
+        return rc;
+    }
+
+    /* nginx does so only for connections that it keeps, and for upgrades */
+
+    clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
+
+    if (clcf->tcp_nodelay && ngx_tcp_nodelay(r->connection) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return NGX_DONE;
+}
+
+
+/* Has the client's leaving noticed, which may have happened already.  */
+static ngx_int_t
+ngx_http_mcp_stream_listen(ngx_http_request_t *r)
+{
+    ngx_event_t  *rev;
+
+    rev = r->connection->read;
+
+    r->read_event_handler = ngx_http_test_reading;
+    r->write_event_handler = ngx_http_mcp_stream_write_handler;
+
+    if (rev->ready) {
+        ngx_post_event(rev, &ngx_posted_events);
+        return NGX_OK;
+    }
+
+    return ngx_handle_read_event(rev, 0);
 }
 
 
@@ -101,7 +134,7 @@ ngx_http_mcp_stream_blocked(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 void
 ngx_http_mcp_stream_pull(ngx_http_mcp_ctx_t *ctx)
 {
-    /* while it is blocked the write handler will come */
+    /* while the stream is blocked, the write handler goes on with it */
 
     if (ctx->streaming && !ngx_http_mcp_stream_blocked(ctx->request, ctx)) {
         ngx_http_mcp_stream_run(ctx);
@@ -124,7 +157,7 @@ ngx_http_mcp_stream_output(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
 }
 
 
-/* Sends len bytes of ctx->buf. */
+/* Sends len bytes of ctx->buf.  */
 static ngx_int_t
 ngx_http_mcp_stream_send(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
     size_t len, ngx_uint_t last)
@@ -159,7 +192,7 @@ ngx_http_mcp_stream_send(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
 }
 
 
-/* Waits for the socket; the client has send_timeout to take something. */
+/* Waits for the socket; the client has send_timeout to take something.  */
 static ngx_int_t
 ngx_http_mcp_stream_block(ngx_http_request_t *r)
 {
@@ -200,7 +233,7 @@ ngx_http_mcp_stream_buffer(ngx_http_mcp_ctx_t *ctx)
 }
 
 
-/* A stream with much to tell gets a larger buffer. */
+/* A stream that fills its buffer gets a larger one.  */
 static void
 ngx_http_mcp_stream_grow(ngx_http_mcp_ctx_t *ctx, size_t len)
 {
@@ -226,7 +259,13 @@ ngx_http_mcp_stream_step(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
         return NGX_ERROR;
     }
 
+    len = 0;
+
     rc = mcp_exchange_pull(ctx->exchange, (char *) ctx->buf, ctx->size, &len);
+
+    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "mcp call %V: pull %d, %uz bytes",
+                   ngx_http_mcp_ctx_call(ctx), rc, len);
 
     switch (rc) {
 
@@ -282,7 +321,7 @@ ngx_http_mcp_stream_run(ngx_http_mcp_ctx_t *ctx)
         return;
     }
 
-    /* nothing now: the head may still be held back */
+    /* there is nothing to send now, but the head may still be held back */
 
     if (rc == NGX_DECLINED && r->out && !r->connection->buffered) {
         rc = ngx_http_send_special(r, NGX_HTTP_FLUSH) == NGX_ERROR
@@ -315,7 +354,6 @@ ngx_http_mcp_stream_run(ngx_http_mcp_ctx_t *ctx)
 static void
 ngx_http_mcp_stream_write_handler(ngx_http_request_t *r)
 {
-    ngx_int_t            rc;
     ngx_event_t         *wev;
     ngx_connection_t    *c;
     ngx_http_mcp_ctx_t  *ctx;
@@ -348,29 +386,41 @@ ngx_http_mcp_stream_write_handler(ngx_http_request_t *r)
     }
 
     ctx->yielded = 0;
-    rc = NGX_OK;
 
-    if (!wev->delayed) {
-        rc = ngx_http_mcp_stream_output(r, ctx, NULL);
-    }
+    switch (ngx_http_mcp_stream_flush(r, ctx)) {
 
-    if (rc != NGX_ERROR && ngx_http_mcp_stream_blocked(r, ctx)) {
-        rc = ngx_http_mcp_stream_block(r) == NGX_OK ? NGX_AGAIN : NGX_ERROR;
-    }
+    case NGX_OK:
+        if (wev->timer_set && !wev->delayed) {
+            ngx_del_timer(wev);
+        }
 
-    if (rc == NGX_ERROR) {
+        ngx_http_mcp_stream_run(ctx);
+        break;
+
+    case NGX_ERROR:
         ctx->ended = 1;
         ngx_http_finalize_request(r, NGX_ERROR);
-        return;
+        break;
+
+    default: /* NGX_AGAIN */
+        break;
+    }
+}
+
+
+/* Sends bytes that are held back.  NGX_AGAIN: some of them still are.  */
+static ngx_int_t
+ngx_http_mcp_stream_flush(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
+{
+    if (!r->connection->write->delayed
+        && ngx_http_mcp_stream_output(r, ctx, NULL) == NGX_ERROR)
+    {
+        return NGX_ERROR;
     }
 
-    if (rc == NGX_AGAIN) {
-        return;
+    if (!ngx_http_mcp_stream_blocked(r, ctx)) {
+        return NGX_OK;
     }
 
-    if (wev->timer_set && !wev->delayed) {
-        ngx_del_timer(wev);
-    }
-
-    ngx_http_mcp_stream_run(ctx);
+    return ngx_http_mcp_stream_block(r) == NGX_OK ? NGX_AGAIN : NGX_ERROR;
 }

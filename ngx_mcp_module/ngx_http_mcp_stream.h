@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A client that reads a stream. */
+/* A client that reads a stream.  */
 
 
 #ifndef NGX_HTTP_MCP_STREAM_H_INCLUDED
@@ -11,7 +11,7 @@
 
 
 /* STREAM and PULL.  The request may be freed when they return, but only by its
- * posted requests. */
+ * posted requests.  */
 void ngx_http_mcp_stream_start(ngx_http_mcp_ctx_t *ctx);
 void ngx_http_mcp_stream_pull(ngx_http_mcp_ctx_t *ctx);
 

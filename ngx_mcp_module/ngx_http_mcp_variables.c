@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* $mcp_*: one variable for each fact of the core, of a client's request or of
- * the detached request that runs a backend call. */
+/* $mcp_*: one variable for each fact of the core, about a client's request or
+ * about the detached request of a backend call.  */
 
 
 #include "ngx_http_mcp_variables.h"
@@ -91,7 +91,7 @@ ngx_http_mcp_variables_add(ngx_conf_t *cf)
 }
 
 
-/* Which of them the configuration uses. */
+/* Finds the variables that the configuration uses.  */
 ngx_int_t
 ngx_http_mcp_variables_find(ngx_cycle_t *cycle)
 {

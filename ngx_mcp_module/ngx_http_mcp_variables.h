@@ -12,11 +12,11 @@
 
 ngx_int_t ngx_http_mcp_variables_add(ngx_conf_t *cf);
 
-/* Finds those that the configuration uses. */
+/* Finds those that the configuration uses.  */
 ngx_int_t ngx_http_mcp_variables_find(ngx_cycle_t *cycle);
 
 /* Forgets the values that were read before the request's end, so that logs get
- * the last ones. */
+ * the last ones.  */
 void ngx_http_mcp_variables_flush(ngx_http_request_t *r);
 
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * This process's part in a zone: it attaches, is woken and wakes others, keeps
- * the core's timers, and carries out the actions that the core asks for.
+ * This process's part in a zone: attaching, waking and being woken, the core's
+ * timers, and the actions that the core asks for.
  */
 
 
@@ -19,17 +19,17 @@
 #include "ngx_http_mcp_variables.h"
 
 
-/* how often other processes are looked after, ms; how many of them at once */
+/* interval of patrols, ms, and the most slots that one patrol looks at */
 #define NGX_HTTP_MCP_PATROL        2000
 #define NGX_HTTP_MCP_PATROL_SLOTS  256
 
 /* actions carried out before other events get their turn */
 #define NGX_HTTP_MCP_PUMP_MAX      1024
 
-/* times that the pump may be woken anew without an action */
+/* times that the pump goes on without an action because it was woken */
 #define NGX_HTTP_MCP_WAKES_MAX     16
 
-/* the longest sleep, ms; the clock may be set meanwhile */
+/* the longest timer, ms: the clock may be set meanwhile */
 #define NGX_HTTP_MCP_TIMER_MAX     60000
 
 
@@ -47,7 +47,7 @@ static void ngx_http_mcp_worker_pump_handler(ngx_event_t *ev);
 
 /* --- event methods --- */
 
-/* With others an event that is "active" is not yet a no-op. */
+/* With other methods an "active" event is not yet left alone.  */
 static ngx_uint_t
 ngx_http_mcp_worker_suits(u_char *method)
 {
@@ -105,7 +105,7 @@ ngx_http_mcp_worker_init_module(ngx_cycle_t *cycle)
 
     ngx_log_error(NGX_LOG_NOTICE, cycle->log, 0, "MCP module " MCP_VERSION);
 
-    /* an error would end the master here, or a server that runs */
+    /* an error would end the master here, even one that already runs */
 
     ngx_http_mcp_bell_create(cycle);
 
@@ -113,8 +113,8 @@ ngx_http_mcp_worker_init_module(ngx_cycle_t *cycle)
 }
 
 
-/* The log of what belongs to no request: where "error_log" of the http block
- * says. */
+/* Returns the log of events that belong to no request: the one that "error_log"
+ * of the http block names.  */
 static ngx_log_t *
 ngx_http_mcp_worker_log(ngx_cycle_t *cycle)
 {
@@ -147,8 +147,8 @@ ngx_http_mcp_worker_init_process(ngx_cycle_t *cycle)
         return NGX_OK;
     }
 
-    /* an error in here would end the worker, and each one after it, with all
-     * else that they serve: endpoints answer 503 instead */
+    /* an error here would end the process, and each one that replaces it, with
+     * everything else that they serve: endpoints answer 503 instead */
 
     rc = NGX_OK;
 
@@ -266,7 +266,8 @@ ngx_http_mcp_worker_exit_process(ngx_cycle_t *cycle)
 
         zones[i]->ready = 0;
 
-        /* a fast shutdown leaves requests behind, but nothing runs them */
+        /* a fast shutdown leaves requests behind, but none of them runs
+         * again */
 
         mcp_store_detach(&zones[i]->store);
         mcp_worker_destroy(&zones[i]->worker);
@@ -276,7 +277,7 @@ ngx_http_mcp_worker_exit_process(ngx_cycle_t *cycle)
 
 /* --- wake-ups --- */
 
-/* The store's wake: wakes any process of the zone, this one included. */
+/* The store's wake: wakes any process of the zone, this one included.  */
 static void
 ngx_http_mcp_worker_wake(void *ctx, unsigned slot)
 {
@@ -292,7 +293,7 @@ ngx_http_mcp_worker_wake(void *ctx, unsigned slot)
 }
 
 
-/* The core's queue has become non-empty. */
+/* The core's queue has become non-empty.  */
 static void
 ngx_http_mcp_worker_ready(void *ctx)
 {
@@ -338,7 +339,7 @@ ngx_http_mcp_worker_bell_handler(ngx_event_t *ev)
 }
 
 
-/* The process winds up: consumers that can come back are sent away. */
+/* The process winds up: ends the streams of clients that can come back.  */
 static void
 ngx_http_mcp_worker_stop(ngx_cycle_t *cycle)
 {
@@ -385,7 +386,7 @@ ngx_http_mcp_worker_arm(ngx_http_mcp_zone_t *zone)
                           : (ngx_msec_t) ngx_min(when - now,
                                                  NGX_HTTP_MCP_TIMER_MAX);
 
-    /* nginx leaves a timer alone that is to move by less than 300 ms */
+    /* nginx does not move a timer by less than 300 ms */
 
     if (zone->timer.timer_set) {
         ngx_del_timer(&zone->timer);
@@ -417,8 +418,8 @@ ngx_http_mcp_worker_is_dead(uint64_t pid)
 }
 
 
-/* Looks after workers that died while they wound up, as nobody takes over
- * their slots; and makes up for wake-ups that got lost. */
+/* Takes care of processes that died while they wound up, as no new one takes
+ * their slots; and makes up for lost wake-ups.  */
 static void
 ngx_http_mcp_worker_patrol_handler(ngx_event_t *ev)
 {
@@ -446,7 +447,7 @@ ngx_http_mcp_worker_patrol_handler(ngx_event_t *ev)
 
 /* --- the pump --- */
 
-/* Actions that concern a client's request. */
+/* Carries out an action on a client's request.  */
 static void
 ngx_http_mcp_worker_answer(ngx_http_mcp_ctx_t *ctx, mcp_action_e type)
 {
@@ -515,7 +516,7 @@ ngx_http_mcp_worker_act(mcp_action_t *action)
 
 
 /* Carries out all actions and arms the timer.  Runs from events of its own
- * only, never from a handler of a request: an action may free any request. */
+ * only, never from a handler of a request: an action may free any request.  */
 static void
 ngx_http_mcp_worker_pump(ngx_http_mcp_zone_t *zone)
 {

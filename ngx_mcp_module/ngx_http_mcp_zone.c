@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Zones: their directive, and the memory behind them. */
+/* Zones: their directive, and the memory behind them.  */
 
 
 #include "ngx_http_mcp_zone.h"
@@ -110,7 +110,7 @@ ngx_http_mcp_zone_format(ngx_http_mcp_zone_t *zone, ngx_slab_pool_t *pool)
     void    *region;
     size_t   size;
 
-    /* nginx's own allocator gives us all it has, once */
+    /* nginx's allocator gives us all that it has, once */
 
     size = pool->pfree << ngx_pagesize_shift;
 

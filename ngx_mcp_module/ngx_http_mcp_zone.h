@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A zone: its memory, which all processes share, and this process's part. */
+/* A zone: its memory, which all processes share, and this process's part.  */
 
 
 #ifndef NGX_HTTP_MCP_ZONE_H_INCLUDED
@@ -13,7 +13,7 @@
 #include "mcp_zone.h"
 
 
-/* As configured, in the memory of the cycle. */
+/* As configured, in the memory of the cycle.  */
 typedef struct {
     ngx_str_t           name;
     ngx_shm_zone_t     *shm_zone;      /* NULL: used, not yet defined */
@@ -40,13 +40,13 @@ typedef struct {
 } ngx_http_mcp_zone_t;
 
 
-/* A zone by name, also one that is defined further on; NULL without memory. */
+/* A zone by name, also one that is defined further on; NULL without memory.  */
 ngx_http_mcp_zone_t *ngx_http_mcp_zone_find(ngx_conf_t *cf, ngx_str_t *name);
 
-/* Defines a zone. */
+/* Defines a zone.  */
 char *ngx_http_mcp_zone_add(ngx_conf_t *cf, ngx_str_t *name, size_t size);
 
-/* Whether all zones that are used are defined; logs those that are not. */
+/* Whether all zones that are used are defined; logs those that are not.  */
 char *ngx_http_mcp_zone_check(ngx_conf_t *cf, ngx_array_t *zones);
 
 
