@@ -264,8 +264,8 @@ ngx_http_mcp_stream_step(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
     rc = mcp_exchange_pull(ctx->exchange, (char *) ctx->buf, ctx->size, &len);
 
     ngx_log_debug3(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
-                   "mcp call %V: pull %d, %uz bytes",
-                   ngx_http_mcp_ctx_call(ctx), rc, len);
+                   "mcp call %V: pull %uz bytes%s", ngx_http_mcp_ctx_call(ctx),
+                   len, rc == MCP_DONE ? ", the last" : "");
 
     switch (rc) {
 
