@@ -26,7 +26,7 @@
 #include "backend/mcp_backend.h"
 #include "mcp_call.h"
 #include "mcp_exchange.h"
-#include "http/mcp_id.h"
+#include "rpc/mcp_id.h"
 #include "rpc/mcp_method.h"
 #include "config/mcp_party.h"
 #include "rpc/mcp_rpc.h"

@@ -4,7 +4,7 @@
 
 
 #include "test_env.h"
-#include "http/mcp_id.h"
+#include "rpc/mcp_id.h"
 
 
 /* A row says one thing in all ways, rows say different things. */
