@@ -13,10 +13,11 @@
 #define MCP_TOKEN_H_INCLUDED
 
 
-#include "mcp.h"
+#include "base/mcp_arena.h"
+#include "base/mcp_buf.h"
+#include "base/mcp_crypto.h"
 
 
-#define MCP_DIGEST_LEN      16         /* of SHA-256, truncated */
 #define MCP_KEY_MIN_LEN     32
 #define MCP_KEYS_MAX        8
 #define MCP_TOKEN_MAC_LEN   16
@@ -73,16 +74,6 @@ int mcp_token_seal(const mcp_keys_t *keys, char purpose, mcp_str_t bound,
  * (anything else that is wrong with it), MCP_ERR_MEMORY, MCP_ERR_INTERNAL. */
 int mcp_token_open(const mcp_keys_t *keys, char purpose, mcp_str_t bound,
     mcp_str_t text, mcp_arena_t *arena, mcp_str_t *data);
-
-/* SHA-256 of a NUL-separated list of parts, truncated. */
-int mcp_digest(unsigned char out[MCP_DIGEST_LEN], const mcp_str_t *parts,
-    size_t n);
-
-/* Constant-time comparison; 1 if equal. */
-int mcp_secret_eq(mcp_str_t a, mcp_str_t b);
-
-/* OpenSSL's generator, for glue that has none better: MCP_OK or an error. */
-int mcp_random(void *buf, size_t len);
 
 
 #endif /* MCP_TOKEN_H_INCLUDED */

@@ -7,7 +7,7 @@
 #define MCP_SSE_H_INCLUDED
 
 
-#include "mcp.h"
+#include "base/mcp_buf.h"
 
 
 /* "<stream id>.<sequence>": 128 random bits as base64url (22), dot, decimal. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What every file of the core shares: strings, results, the environment
- * that the glue provides, the arena and the growing buffer.
+ * What every file of the core shares: strings, results and the environment
+ * that the glue provides.
  *
  * The core is sans-I/O: no sockets, no clock, no threads, no globals.  What
  * is instant and cannot wait (allocate, now, random, log) comes in through
@@ -91,78 +91,6 @@ typedef struct {
 } mcp_env_t;
 
 
-/* Bump allocator over mcp_mem_t: freed as a whole. */
-typedef struct mcp_arena_block_s  mcp_arena_block_t;
-
-typedef struct {
-    const mcp_mem_t    *mem;
-    mcp_arena_block_t  *blocks;        /* newest first */
-    char               *pos;
-    char               *end;
-} mcp_arena_t;
-
-void mcp_arena_init(mcp_arena_t *arena, const mcp_mem_t *mem);
-
-/* Returns 8-byte aligned memory that lives until reset or destroy, or NULL. */
-void *mcp_arena_alloc(mcp_arena_t *arena, size_t size);
-
-/* The same, zeroed. */
-void *mcp_arena_calloc(mcp_arena_t *arena, size_t size);
-
-/* Copies s into the arena; .data is NULL on failure (never for success,
- * also when s is empty). */
-mcp_str_t mcp_arena_dup(mcp_arena_t *arena, mcp_str_t s);
-
-/*
- * Forgets what was allocated since the mark was taken, for memory needed
- * only within one function.  Marks are released in reverse order.
- */
-typedef struct {
-    mcp_arena_block_t  *blocks;
-    char               *pos;
-    char               *end;
-} mcp_arena_mark_t;
-
-mcp_arena_mark_t mcp_arena_mark(const mcp_arena_t *arena);
-void mcp_arena_release(mcp_arena_t *arena, mcp_arena_mark_t mark);
-
-/* Forgets all allocations but keeps one block for the next round. */
-void mcp_arena_reset(mcp_arena_t *arena);
-void mcp_arena_destroy(mcp_arena_t *arena);
-
-
-/*
- * A growing byte buffer with a hard maximum.  The first failed append sets
- * "failed" to MCP_ERR_LIMIT or MCP_ERR_MEMORY and later ones do nothing, so
- * a series of appends is checked once, at its end.
- */
-typedef struct {
-    const mcp_mem_t  *mem;
-    char             *data;
-    size_t            len;
-    size_t            cap;
-    size_t            max;
-    int               failed;
-} mcp_buf_t;
-
-void mcp_buf_init(mcp_buf_t *buf, const mcp_mem_t *mem, size_t max);
-void mcp_buf_free(mcp_buf_t *buf);
-
-/* Makes room for n more bytes; returns where they go or NULL. */
-char *mcp_buf_reserve(mcp_buf_t *buf, size_t n);
-void mcp_buf_add(mcp_buf_t *buf, const void *data, size_t len);
-void mcp_buf_str(mcp_buf_t *buf, mcp_str_t s);
-void mcp_buf_int(mcp_buf_t *buf, int64_t n);
-
-/* Appends s as a JSON string, quotes included; s must be UTF-8. */
-void mcp_buf_json(mcp_buf_t *buf, mcp_str_t s);
-
-/* The same without the quotes, for strings made of pieces. */
-void mcp_buf_escape(mcp_buf_t *buf, mcp_str_t s);
-
-#define mcp_buf_lit(buf, text)  mcp_buf_add(buf, text, sizeof(text) - 1)
-
-
 static inline int
 mcp_str_eq(mcp_str_t a, mcp_str_t b)
 {
@@ -186,6 +114,11 @@ int mcp_str_uint(mcp_str_t s, uint64_t *out);
 
 /* Writes n in decimal to p (20 bytes at most); returns the end. */
 char *mcp_uint_print(char *p, uint64_t n);
+
+/* Writes the low bytes of n (8 at most) to p in network byte order, or reads
+ * them. */
+void mcp_be_put(unsigned char *p, uint64_t n, size_t bytes);
+uint64_t mcp_be_get(const unsigned char *p, size_t bytes);
 
 
 #endif /* MCP_H_INCLUDED */

@@ -12,7 +12,8 @@
 #define MCP_JSON_H_INCLUDED
 
 
-#include "mcp.h"
+#include "base/mcp_arena.h"
+#include "base/mcp_buf.h"
 
 
 typedef enum {

@@ -8,7 +8,7 @@
 #define MCP_FAULT_H_INCLUDED
 
 
-#include "mcp.h"
+#include "base/mcp_buf.h"
 
 
 typedef enum {

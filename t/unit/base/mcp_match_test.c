@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Patterns: exact, regular, and what URI templates may have become. */
+/* Patterns: exact strings and regular expressions. */
 
 
 #include <pthread.h>
@@ -22,24 +22,6 @@ match_create(test_mem_t *tm, const char *pattern)
                          sizeof(error)) != MCP_OK)
     {
         fail_msg("%s: %s", pattern, error);
-    }
-
-    return match;
-}
-
-
-static mcp_match_t *
-template_create(test_mem_t *tm, const char *text)
-{
-    char          error[128];
-    mcp_match_t  *match;
-
-    test_mem_init(tm);
-
-    if (mcp_match_create_template(&tm->mem, test_str(text), &match, error,
-                                  sizeof(error)) != MCP_OK)
-    {
-        fail_msg("%s: %s", text, error);
     }
 
     return match;
@@ -281,6 +263,7 @@ static void
 threads_share(void **state)
 {
     int           i;
+    char          error[128];
     void         *wrong;
     pthread_t     threads[4];
     test_mem_t    tm;
@@ -288,7 +271,12 @@ threads_share(void **state)
 
     (void) state;
 
-    match = template_create(&tm, "x://{a}{/b}{?q}");
+    test_mem_init(&tm);
+
+    assert_int_equal(mcp_match_create_template(&tm.mem,
+                         mcp_str("x://{a}{/b}{?q}"), &match, error,
+                         sizeof(error)),
+                     MCP_OK);
 
     for (i = 0; i < 4; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, match_many, match),
@@ -300,231 +288,6 @@ threads_share(void **state)
         assert_null(wrong);
     }
 
-    mcp_match_free(match);
-}
-
-
-static void
-templates_match(void **state)
-{
-    static const struct {
-        const char  *text;
-        const char  *uri;
-        int          matches;
-    } cases[] = {
-
-        /* literals */
-        { "file:///a.b", "file:///a.b", 1 },
-        { "file:///a.b", "file:///aXb", 0 },
-        { "file:///a.b", "file:///a.bc", 0 },
-        { "file:///(a)[b]$*+?", "file:///(a)[b]$*+?", 1 },
-        { "x://\xc3\xa9", "x://\xc3\xa9", 1 },
-        { "x://\xc3\xa9", "x://%C3%A9", 1 },
-        { "x://\xc3\xa9", "x://%c3%a9", 1 },
-        { "x://\xc3\xa9", "x://e", 0 },
-        { "x://a%20b", "x://a%20b", 1 },
-
-        /* level 1 */
-        { "x://{a}", "x://1", 1 },
-        { "x://{a}", "x://", 0 },
-        { "x://{a}", "y://1", 0 },
-        { "x://{a}", "x://1/2", 0 },
-        { "x://{a}", "x://1?2", 0 },
-        { "x://{a}", "x://1#2", 0 },
-        { "x://{a}", "x://1%2F2", 1 },
-        { "x://{a}", "x://1\n", 0 },
-        { "x://{a}", "ax://1", 0 },
-        { "x://{a}/b/{c}", "x://1/b/2", 1 },
-        { "x://{a}/b/{c}", "x://1/c/2", 0 },
-        { "x://{a}/b/{c}", "x://1/b/", 0 },
-        { "x://{a}-{b}", "x://1-2-3", 1 },
-        { "x://{a,b}", "x://1,2", 1 },
-        { "{a}", "anything", 1 },
-        { "x://{a.b_c%20}", "x://1", 1 },
-
-        /* explode, prefix */
-        { "x://{a*}", "x://1/2?3#4", 1 },
-        { "x://{a*}", "x://", 0 },
-        { "x://{a:3}", "x://123", 1 },
-        { "x://{a:3}", "x://1/2", 0 },
-        { "x://{a:3,b}", "x://1,2", 1 },
-
-        /* level 2 */
-        { "x://{+a}", "x://1/2?3#4", 1 },
-        { "x://{+a}", "x://", 0 },
-        { "x://{+a}", "x://1\r2", 0 },
-        { "x://{+a}/end", "x://1/2/end", 1 },
-        { "x://{+a}/end", "x://1/2/end/", 0 },
-        { "x://a{#b}", "x://a#1/2", 1 },
-        { "x://a{#b}", "x://a", 1 },
-        { "x://a{#b}", "x://ab", 0 },
-
-        /* level 3 */
-        { "x://a{.b}", "x://a.txt", 1 },
-        { "x://a{.b}", "x://a", 1 },
-        { "x://a{.b,c}", "x://a.tar.gz", 1 },
-        { "x://a{.b}", "x://a.t/x", 0 },
-        { "x://a{.b}", "x://atxt", 0 },
-        { "x://a{/b}", "x://a/1", 1 },
-        { "x://a{/b}", "x://a", 1 },
-        { "x://a{/b}", "x://a/1/2", 0 },
-        { "x://a{/b,c}", "x://a/1/2", 1 },
-        { "x://a{/b,c}", "x://a/1/2/3", 0 },
-        { "x://a{/b*}", "x://a/1/2/3", 1 },
-        { "x://a{/b*}", "x://a/1/2?3", 0 },
-        { "x://a{;b,c}", "x://a;b=1;c=2", 1 },
-        { "x://a{;b,c}", "x://a;b", 1 },
-        { "x://a{;b,c}", "x://a;d=1", 0 },
-        { "x://a{;b*}", "x://a;k=1;l=2;m=3", 1 },
-        { "x://a{?b,c}", "x://a", 1 },
-        { "x://a{?b,c}", "x://a?b=1", 1 },
-        { "x://a{?b,c}", "x://a?c=1", 1 },
-        { "x://a{?b,c}", "x://a?c=1&b=2", 1 },
-        { "x://a{?b,c}", "x://a?b=&c=", 1 },
-        { "x://a{?b,c}", "x://a?b=a/b?c", 1 },
-        { "x://a{?b,c}", "x://a?d=1", 0 },
-        { "x://a{?b,c}", "x://a?bc=1", 0 },
-        { "x://a{?b,c}", "x://a?b=1&d=1", 0 },
-        { "x://a{?b,c}", "x://a?b=1#f", 0 },
-        { "x://a{?b,c}{#f}", "x://a?b=1#f", 1 },
-        { "x://a{?b*}", "x://a?k=1&l=2", 1 },
-        { "x://a?z=1{&b}", "x://a?z=1", 1 },
-        { "x://a?z=1{&b}", "x://a?z=1&b=2", 1 },
-        { "x://a?z=1{&b}", "x://a?z=1&c=2", 0 },
-        { "x://a?z=1{&b*}", "x://a?z=1&c=2&d=3", 1 },
-        { "x://a{?b.c}", "x://a?b.c=1", 1 },
-        { "x://a{?b.c}", "x://a?bxc=1", 0 },
-    };
-
-    size_t        i;
-    test_mem_t    tm;
-    mcp_match_t  *match;
-
-    (void) state;
-
-    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        match = template_create(&tm, cases[i].text);
-
-        if (mcp_match(match, test_str(cases[i].uri)) != cases[i].matches) {
-            fail_msg("%s on %s", cases[i].text, cases[i].uri);
-        }
-
-        assert_int_equal(mcp_match_is_exact(match), 0);
-
-        mcp_match_free(match);
-        assert_int_equal(tm.live, 0);
-    }
-}
-
-
-static void
-templates_are_wrong(void **state)
-{
-    static const struct {
-        const char  *text;
-        const char  *error;
-    } cases[] = {
-        { "", "empty URI template" },
-        { "x://{", "unclosed expression in URI template at offset 4" },
-        { "x://{a", "unclosed expression in URI template at offset 4" },
-        { "x://a}", "invalid character in URI template at offset 5" },
-        { "x://a b", "invalid character in URI template at offset 5" },
-        { "x://\x7f", "invalid character in URI template at offset 4" },
-        { "x://<a>", "invalid character in URI template at offset 4" },
-        { "x://{}", "empty expression in URI template at offset 4" },
-        { "x://{=a}", "reserved operator in URI template at offset 4" },
-        { "x://{|a}", "reserved operator in URI template at offset 4" },
-        { "x://{+}", "bad variable name in URI template at offset 4" },
-        { "x://{a,}", "bad variable name in URI template at offset 4" },
-        { "x://{,a}", "reserved operator in URI template at offset 4" },
-        { "x://{a b}", "bad variable name in URI template at offset 4" },
-        { "x://{{a}}", "bad variable name in URI template at offset 4" },
-        { "x://{a-b}", "bad variable name in URI template at offset 4" },
-        { "x://{*}", "bad variable name in URI template at offset 4" },
-        { "x://{a**}", "bad variable modifier in URI template at offset 4" },
-        { "x://{a*b}", "bad variable modifier in URI template at offset 4" },
-        { "x://{a:}", "bad prefix length in URI template at offset 4" },
-        { "x://{a:0}", "bad prefix length in URI template at offset 4" },
-        { "x://{a:12345}", "bad prefix length in URI template at offset 4" },
-        { "x://{a:1x}", "bad prefix length in URI template at offset 4" },
-        { "x://{a:1*}", "bad prefix length in URI template at offset 4" },
-    };
-
-    char          error[128];
-    size_t        i;
-    test_mem_t    tm;
-    mcp_match_t  *match;
-
-    (void) state;
-
-    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        test_mem_init(&tm);
-
-        assert_int_equal(mcp_match_create_template(&tm.mem,
-                             test_str(cases[i].text), &match, error,
-                             sizeof(error)),
-                         MCP_ERR_CONFIG);
-        assert_string_equal(error, cases[i].error);
-        assert_int_equal(tm.live, 0);
-    }
-}
-
-
-/* Of absurd length: an error of the configuration, not of memory. */
-static void
-templates_are_bounded(void **state)
-{
-    char          error[128], *text;
-    size_t        size;
-    test_mem_t    tm;
-    mcp_match_t  *match;
-
-    (void) state;
-
-    size = 400 * 1024;
-    text = malloc(size);
-    assert_non_null(text);
-    memset(text, '-', size);
-
-    test_mem_init(&tm);
-
-    assert_int_equal(mcp_match_create_template(&tm.mem,
-                         (mcp_str_t) { text, size }, &match, error,
-                         sizeof(error)),
-                     MCP_ERR_CONFIG);
-    assert_string_equal(error, "URI template too long");
-    assert_int_equal(tm.live, 0);
-
-    assert_int_equal(mcp_match_create_template(&tm.mem,
-                         (mcp_str_t) { text, 100 * 1024 }, &match, error,
-                         sizeof(error)),
-                     MCP_ERR_CONFIG);
-    assert_int_equal(tm.live, 0);
-
-    free(text);
-}
-
-
-/* Templates whose regular expression has much to try: still bounded. */
-static void
-templates_do_not_explode(void **state)
-{
-    char          uri[8192];
-    test_mem_t    tm;
-    mcp_match_t  *match;
-
-    (void) state;
-
-    memset(uri, 'a', sizeof(uri));
-    memcpy(uri, "x://", 4);
-    uri[sizeof(uri) - 1] = '#';
-
-    match = template_create(&tm, "x://{a}{b}{c}{d}{e}{f}{g}{h}");
-    assert_int_equal(mcp_match(match, (mcp_str_t) { uri, sizeof(uri) }), 0);
-    mcp_match_free(match);
-
-    match = template_create(&tm, "x://{+a}{+b}{+c}{+d}{+e}!");
-    assert_int_equal(mcp_match(match, (mcp_str_t) { uri, sizeof(uri) }), 0);
     mcp_match_free(match);
 }
 
@@ -593,10 +356,6 @@ main(void)
         cmocka_unit_test(interpreter_has_room),
         cmocka_unit_test(matching_allocates_nothing),
         cmocka_unit_test(threads_share),
-        cmocka_unit_test(templates_match),
-        cmocka_unit_test(templates_are_wrong),
-        cmocka_unit_test(templates_are_bounded),
-        cmocka_unit_test(templates_do_not_explode),
         cmocka_unit_test(allocations_fail),
     };
 

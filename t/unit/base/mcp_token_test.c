@@ -625,68 +625,6 @@ seal_without_memory(void **state)
 }
 
 
-static void
-digest_of_parts(void **state)
-{
-    mcp_str_t      parts[2];
-    unsigned char  a[MCP_DIGEST_LEN], b[MCP_DIGEST_LEN];
-
-    static const unsigned char  abc[MCP_DIGEST_LEN] = {
-        0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea,
-        0x41, 0x41, 0x40, 0xde, 0x5d, 0xae, 0x22, 0x23
-    };
-
-    (void) state;
-
-    parts[0] = mcp_str("abc");
-    assert_int_equal(mcp_digest(a, parts, 1), MCP_OK);
-    assert_memory_equal(a, abc, MCP_DIGEST_LEN);
-
-    parts[0] = mcp_str("a");
-    parts[1] = mcp_str("b");
-    assert_int_equal(mcp_digest(a, parts, 2), MCP_OK);
-
-    parts[0] = mcp_str("a\0b");
-    assert_int_equal(mcp_digest(b, parts, 1), MCP_OK);
-    assert_memory_equal(a, b, MCP_DIGEST_LEN);
-
-    parts[0] = mcp_str("ab");
-    parts[1] = mcp_null_str;
-    assert_int_equal(mcp_digest(b, parts, 2), MCP_OK);
-    assert_memory_not_equal(a, b, MCP_DIGEST_LEN);
-
-    assert_int_equal(mcp_digest(a, NULL, 0), MCP_OK);
-}
-
-
-static void
-secrets_are_compared(void **state)
-{
-    (void) state;
-
-    assert_int_equal(mcp_secret_eq(mcp_str("abc"), mcp_str("abc")), 1);
-    assert_int_equal(mcp_secret_eq(mcp_str("abc"), mcp_str("abd")), 0);
-    assert_int_equal(mcp_secret_eq(mcp_str("abc"), mcp_str("ab")), 0);
-    assert_int_equal(mcp_secret_eq(mcp_str("a\0c"), mcp_str("a\0d")), 0);
-    assert_int_equal(mcp_secret_eq(mcp_null_str, mcp_str("")), 1);
-}
-
-
-static void
-random_is_random(void **state)
-{
-    unsigned char  a[16], b[16];
-
-    (void) state;
-
-    assert_int_equal(mcp_random(a, sizeof(a)), MCP_OK);
-    assert_int_equal(mcp_random(b, sizeof(b)), MCP_OK);
-    assert_memory_not_equal(a, b, sizeof(a));
-    assert_int_equal(mcp_random(a, 0), MCP_OK);
-    assert_true(mcp_random(a, (size_t) INT32_MAX + 1) < 0);
-}
-
-
 /* OpenSSL's allocations, which do not come from mcp_mem_t. */
 
 static test_mem_t  openssl_tm;
@@ -817,9 +755,6 @@ main(void)
         cmocka_unit_test(seal_no_bit_is_free),
         cmocka_unit_test(seal_keys_rotate),
         cmocka_unit_test(seal_without_memory),
-        cmocka_unit_test(digest_of_parts),
-        cmocka_unit_test(secrets_are_compared),
-        cmocka_unit_test(random_is_random),
         cmocka_unit_test(allocations_fail),
     };
 

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The arena: a bump allocator over mcp_mem_t, freed as a whole. */
+
+
+#ifndef MCP_ARENA_H_INCLUDED
+#define MCP_ARENA_H_INCLUDED
+
+
+#include "mcp.h"
+
+
+typedef struct mcp_arena_block_s  mcp_arena_block_t;
+
+typedef struct {
+    const mcp_mem_t    *mem;
+    mcp_arena_block_t  *blocks;        /* newest first */
+    char               *pos;
+    char               *end;
+} mcp_arena_t;
+
+
+void mcp_arena_init(mcp_arena_t *arena, const mcp_mem_t *mem);
+
+/* Returns 8-byte aligned memory that lives until a release, reset or destroy,
+ * or NULL when out of memory. */
+void *mcp_arena_alloc(mcp_arena_t *arena, size_t size);
+
+/* Like mcp_arena_alloc(), but sets the memory to zero. */
+void *mcp_arena_calloc(mcp_arena_t *arena, size_t size);
+
+/* Copies s into the arena.  The copy's data is NULL when out of memory, and
+ * never NULL otherwise, even if s is empty. */
+mcp_str_t mcp_arena_dup(mcp_arena_t *arena, mcp_str_t s);
+
+
+/* A point in the life of an arena. */
+typedef struct {
+    mcp_arena_block_t  *blocks;
+    char               *pos;
+    char               *end;
+} mcp_arena_mark_t;
+
+
+mcp_arena_mark_t mcp_arena_mark(const mcp_arena_t *arena);
+
+/* Frees what was allocated since the mark was taken.  Marks are released in
+ * reverse order. */
+void mcp_arena_release(mcp_arena_t *arena, mcp_arena_mark_t mark);
+
+/* Frees all allocations but keeps one block for the next round. */
+void mcp_arena_reset(mcp_arena_t *arena);
+
+/* Frees all allocations; the arena can be used again. */
+void mcp_arena_destroy(mcp_arena_t *arena);
+
+
+#endif /* MCP_ARENA_H_INCLUDED */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A growing byte buffer with a hard maximum.
+ *
+ * The first append that fails sets "failed" to MCP_ERR_LIMIT or MCP_ERR_MEMORY,
+ * and later appends do nothing: callers check once, after a series of appends.
+ */
+
+
+#ifndef MCP_BUF_H_INCLUDED
+#define MCP_BUF_H_INCLUDED
+
+
+#include "mcp.h"
+
+
+typedef struct {
+    const mcp_mem_t  *mem;
+    char             *data;
+    size_t            len;
+    size_t            cap;
+    size_t            max;
+    int               failed;          /* MCP_OK or the first error */
+} mcp_buf_t;
+
+
+/* max is the most bytes that the buffer may hold. */
+void mcp_buf_init(mcp_buf_t *buf, const mcp_mem_t *mem, size_t max);
+
+/* Frees the memory and clears "failed"; the buffer can be used again. */
+void mcp_buf_free(mcp_buf_t *buf);
+
+/* Makes room for n more bytes.  Returns where they go, or NULL on failure;
+ * the caller writes them and adds to len. */
+char *mcp_buf_reserve(mcp_buf_t *buf, size_t n);
+
+void mcp_buf_add(mcp_buf_t *buf, const void *data, size_t len);
+void mcp_buf_str(mcp_buf_t *buf, mcp_str_t s);
+
+/* Appends n in decimal. */
+void mcp_buf_int(mcp_buf_t *buf, int64_t n);
+
+/* Appends s, which must be UTF-8, as a JSON string with its quotes. */
+void mcp_buf_json(mcp_buf_t *buf, mcp_str_t s);
+
+/* Appends s like mcp_buf_json() but without quotes, for strings that are made
+ * of pieces. */
+void mcp_buf_escape(mcp_buf_t *buf, mcp_str_t s);
+
+/* Appends a string literal. */
+#define mcp_buf_lit(buf, text)  mcp_buf_add(buf, text, sizeof(text) - 1)
+
+
+#endif /* MCP_BUF_H_INCLUDED */

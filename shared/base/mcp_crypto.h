@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Random numbers, digests, message authentication, encryption and comparison of
+ * secrets.
+ */
+
+
+#ifndef MCP_CRYPTO_H_INCLUDED
+#define MCP_CRYPTO_H_INCLUDED
+
+
+#include "mcp.h"
+
+
+#define MCP_CRYPTO_HASH_LEN  32        /* of SHA-256 */
+#define MCP_CRYPTO_MAC_LEN   32        /* of HMAC-SHA256 */
+#define MCP_CRYPTO_KEY_LEN   32
+#define MCP_CRYPTO_IV_LEN    12        /* of GCM */
+#define MCP_CRYPTO_TAG_LEN   16
+
+#define MCP_DIGEST_LEN       16        /* of SHA-256, truncated */
+
+
+/*
+ * Fills buf from OpenSSL's generator, for a glue that has none better.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_INTERNAL  the generator failed, or len is above INT32_MAX
+ */
+int mcp_random(void *buf, size_t len);
+
+/* Returns 1 if a and b are equal.  The time taken depends on their lengths
+ * only. */
+int mcp_secret_eq(mcp_str_t a, mcp_str_t b);
+
+/* Overwrites a secret; the compiler does not optimize this away. */
+void mcp_crypto_cleanse(void *p, size_t len);
+
+/*
+ * Computes the SHA-256 of len bytes.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_INTERNAL  OpenSSL failed
+ */
+int mcp_crypto_hash(unsigned char out[MCP_CRYPTO_HASH_LEN], const void *data,
+    size_t len);
+
+/*
+ * Computes the SHA-256 of n parts with a NUL between each two, truncated.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_MEMORY
+ *   MCP_ERR_INTERNAL  OpenSSL failed
+ */
+int mcp_digest(unsigned char out[MCP_DIGEST_LEN], const mcp_str_t *parts,
+    size_t n);
+
+/*
+ * Computes the HMAC-SHA256 of the purpose followed by the data.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_MEMORY
+ *   MCP_ERR_INTERNAL  OpenSSL failed
+ */
+int mcp_crypto_mac(const unsigned char key[MCP_CRYPTO_KEY_LEN], char purpose,
+    const void *data, size_t len, unsigned char mac[MCP_CRYPTO_MAC_LEN]);
+
+
+/* What AES-256-GCM needs beside the data.  "bound" is authenticated but not
+ * part of the result. */
+typedef struct {
+    const unsigned char  *key;         /* MCP_CRYPTO_KEY_LEN bytes */
+    const unsigned char  *iv;          /* MCP_CRYPTO_IV_LEN bytes */
+    mcp_str_t             bound;
+} mcp_crypto_cipher_t;
+
+
+/*
+ * Encrypts len bytes (INT32_MAX at most) from in to out, and writes the tag
+ * behind them: out has room for len + MCP_CRYPTO_TAG_LEN bytes.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_MEMORY
+ *   MCP_ERR_INTERNAL  OpenSSL failed
+ */
+int mcp_crypto_encrypt(const mcp_crypto_cipher_t *cipher, const void *in,
+    size_t len, unsigned char *out);
+
+/*
+ * Decrypts len bytes, which the tag follows, from in to out.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_DENIED    the tag is not that of this key and this data: out holds
+ *                     nothing that may be used
+ *   MCP_ERR_MEMORY
+ *   MCP_ERR_INTERNAL  OpenSSL failed
+ */
+int mcp_crypto_decrypt(const mcp_crypto_cipher_t *cipher,
+    const unsigned char *in, size_t len, unsigned char *out);
+
+
+#endif /* MCP_CRYPTO_H_INCLUDED */

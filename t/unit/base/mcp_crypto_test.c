@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Digests, message authentication, encryption, comparison, random bytes. */
+
+
+#include "test_env.h"
+
+#include "base/mcp_crypto.h"
+
+
+static void
+digest_of_parts(void **state)
+{
+    mcp_str_t      parts[2];
+    unsigned char  a[MCP_DIGEST_LEN], b[MCP_DIGEST_LEN];
+
+    static const unsigned char  abc[MCP_DIGEST_LEN] = {
+        0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea,
+        0x41, 0x41, 0x40, 0xde, 0x5d, 0xae, 0x22, 0x23
+    };
+
+    (void) state;
+
+    parts[0] = mcp_str("abc");
+    assert_int_equal(mcp_digest(a, parts, 1), MCP_OK);
+    assert_memory_equal(a, abc, MCP_DIGEST_LEN);
+
+    parts[0] = mcp_str("a");
+    parts[1] = mcp_str("b");
+    assert_int_equal(mcp_digest(a, parts, 2), MCP_OK);
+
+    parts[0] = mcp_str("a\0b");
+    assert_int_equal(mcp_digest(b, parts, 1), MCP_OK);
+    assert_memory_equal(a, b, MCP_DIGEST_LEN);
+
+    parts[0] = mcp_str("ab");
+    parts[1] = mcp_null_str;
+    assert_int_equal(mcp_digest(b, parts, 2), MCP_OK);
+    assert_memory_not_equal(a, b, MCP_DIGEST_LEN);
+
+    assert_int_equal(mcp_digest(a, NULL, 0), MCP_OK);
+}
+
+
+static void
+secrets_are_compared(void **state)
+{
+    (void) state;
+
+    assert_int_equal(mcp_secret_eq(mcp_str("abc"), mcp_str("abc")), 1);
+    assert_int_equal(mcp_secret_eq(mcp_str("abc"), mcp_str("abd")), 0);
+    assert_int_equal(mcp_secret_eq(mcp_str("abc"), mcp_str("ab")), 0);
+    assert_int_equal(mcp_secret_eq(mcp_str("a\0c"), mcp_str("a\0d")), 0);
+    assert_int_equal(mcp_secret_eq(mcp_null_str, mcp_str("")), 1);
+}
+
+
+static void
+random_is_random(void **state)
+{
+    unsigned char  a[16], b[16];
+
+    (void) state;
+
+    assert_int_equal(mcp_random(a, sizeof(a)), MCP_OK);
+    assert_int_equal(mcp_random(b, sizeof(b)), MCP_OK);
+    assert_memory_not_equal(a, b, sizeof(a));
+    assert_int_equal(mcp_random(a, 0), MCP_OK);
+    assert_true(mcp_random(a, (size_t) INT32_MAX + 1) < 0);
+}
+
+
+static void
+hash_is_sha256(void **state)
+{
+    unsigned char  hash[MCP_CRYPTO_HASH_LEN];
+
+    static const unsigned char  abc[4] = { 0xba, 0x78, 0x16, 0xbf };
+
+    (void) state;
+
+    assert_int_equal(mcp_crypto_hash(hash, "abc", 3), MCP_OK);
+    assert_memory_equal(hash, abc, sizeof(abc));
+}
+
+
+/* RFC 4231, 4.2, with the purpose as the first byte of the data: a key of 32
+ * bytes is the longest that is used here, and padded with zeros it is the same
+ * key. */
+static void
+mac_is_hmac(void **state)
+{
+    unsigned char  key[MCP_CRYPTO_KEY_LEN], mac[MCP_CRYPTO_MAC_LEN];
+
+    static const unsigned char  expected[MCP_CRYPTO_MAC_LEN] = {
+        0xb0, 0x34, 0x4c, 0x61, 0xd8, 0xdb, 0x38, 0x53,
+        0x5c, 0xa8, 0xaf, 0xce, 0xaf, 0x0b, 0xf1, 0x2b,
+        0x88, 0x1d, 0xc2, 0x00, 0xc9, 0x83, 0x3d, 0xa7,
+        0x26, 0xe9, 0x37, 0x6c, 0x2e, 0x32, 0xcf, 0xf7
+    };
+
+    (void) state;
+
+    memset(key, 0, sizeof(key));
+    memset(key, 0x0b, 20);
+
+    assert_int_equal(mcp_crypto_mac(key, 'H', "i There", 7, mac), MCP_OK);
+    assert_memory_equal(mac, expected, sizeof(expected));
+}
+
+
+/* The GCM specification's test case 14, and what is not its data. */
+static void
+cipher_is_gcm(void **state)
+{
+    char                 plain[16];
+    unsigned char        key[MCP_CRYPTO_KEY_LEN], iv[MCP_CRYPTO_IV_LEN];
+    unsigned char        out[16 + MCP_CRYPTO_TAG_LEN], back[16];
+    mcp_crypto_cipher_t  cipher = { key, iv, { NULL, 0 } };
+
+    static const unsigned char  expected[16 + MCP_CRYPTO_TAG_LEN] = {
+        0xce, 0xa7, 0x40, 0x3d, 0x4d, 0x60, 0x6b, 0x6e,
+        0x07, 0x4e, 0xc5, 0xd3, 0xba, 0xf3, 0x9d, 0x18,
+        0xd0, 0xd1, 0xc8, 0xa7, 0x99, 0x99, 0x6b, 0xf0,
+        0x26, 0x5b, 0x98, 0xb5, 0xd4, 0x8a, 0xb9, 0x19
+    };
+
+    (void) state;
+
+    memset(key, 0, sizeof(key));
+    memset(iv, 0, sizeof(iv));
+    memset(plain, 0, sizeof(plain));
+
+    assert_int_equal(mcp_crypto_encrypt(&cipher, plain, 16, out), MCP_OK);
+    assert_memory_equal(out, expected, sizeof(expected));
+
+    assert_int_equal(mcp_crypto_decrypt(&cipher, out, 16, back), MCP_OK);
+    assert_memory_equal(back, plain, 16);
+
+    cipher.bound = mcp_str("x");
+    assert_int_equal(mcp_crypto_decrypt(&cipher, out, 16, back),
+                     MCP_ERR_DENIED);
+
+    cipher.bound = mcp_null_str;
+    out[31] ^= 1;
+    assert_int_equal(mcp_crypto_decrypt(&cipher, out, 16, back),
+                     MCP_ERR_DENIED);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(digest_of_parts),
+        cmocka_unit_test(secrets_are_compared),
+        cmocka_unit_test(random_is_random),
+        cmocka_unit_test(hash_is_sha256),
+        cmocka_unit_test(mac_is_hmac),
+        cmocka_unit_test(cipher_is_gcm),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

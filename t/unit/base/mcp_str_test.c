@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Comparisons, decimals and big endian. */
+
+
+#include "test_env.h"
+
+
+static const struct {
+    const char  *text;
+    int          rc;
+    uint64_t     n;
+} numbers[] = {
+    { "0", MCP_OK, 0 },
+    { "007", MCP_OK, 7 },
+    { "18446744073709551615", MCP_OK, UINT64_MAX },
+    { "18446744073709551616", MCP_ERR_SYNTAX, 0 },
+    { "99999999999999999999", MCP_ERR_SYNTAX, 0 },
+    { "", MCP_ERR_SYNTAX, 0 },
+    { "-1", MCP_ERR_SYNTAX, 0 },
+    { "+1", MCP_ERR_SYNTAX, 0 },
+    { " 1", MCP_ERR_SYNTAX, 0 },
+    { "1 ", MCP_ERR_SYNTAX, 0 },
+    { "1a", MCP_ERR_SYNTAX, 0 },
+    { "0x1", MCP_ERR_SYNTAX, 0 },
+};
+
+
+static void
+test_numbers(void **state)
+{
+    char      text[20], *end;
+    size_t    i;
+    uint64_t  n;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        n = 42;
+        assert_int_equal(mcp_str_uint(test_str(numbers[i].text), &n),
+                         numbers[i].rc);
+        assert_true(n == (numbers[i].rc == MCP_OK ? numbers[i].n : 42));
+    }
+
+    end = mcp_uint_print(text, UINT64_MAX);
+    assert_str_is(((mcp_str_t) { text, (size_t) (end - text) }),
+                  "18446744073709551615");
+
+    end = mcp_uint_print(text, 0);
+    assert_str_is(((mcp_str_t) { text, (size_t) (end - text) }), "0");
+}
+
+
+static void
+test_compare(void **state)
+{
+    (void) state;
+
+    assert_true(mcp_str_eq(mcp_str("a"), mcp_str("a")));
+    assert_false(mcp_str_eq(mcp_str("a"), mcp_str("b")));
+    assert_false(mcp_str_eq(mcp_str("a"), mcp_str("ab")));
+    assert_true(mcp_str_eq(mcp_null_str, mcp_str("")));
+
+    assert_true(mcp_str_case_eq(mcp_str("Accept-Z"), mcp_str("aCCEPT-z")));
+    assert_true(mcp_str_case_eq(mcp_null_str, mcp_str("")));
+    assert_false(mcp_str_case_eq(mcp_str("a"), mcp_str("ab")));
+    assert_false(mcp_str_case_eq(mcp_str("["), mcp_str("{")));
+    assert_false(mcp_str_case_eq(mcp_str("@"), mcp_str("`")));
+    assert_false(mcp_str_case_eq(mcp_str("\xc4"), mcp_str("\xe4")));
+}
+
+
+static void
+test_big_endian(void **state)
+{
+    unsigned char  bytes[8] = { 0 };
+
+    (void) state;
+
+    mcp_be_put(bytes, 0x0102030405060708, 8);
+    assert_memory_equal(bytes, "\1\2\3\4\5\6\7\10", 8);
+    assert_true(mcp_be_get(bytes, 8) == 0x0102030405060708);
+    assert_true(mcp_be_get(bytes, 2) == 0x0102);
+
+    mcp_be_put(bytes, 0xfffefd, 2);
+    assert_memory_equal(bytes, "\xfe\xfd\3", 3);
+
+    mcp_be_put(bytes, 1, 0);
+    assert_memory_equal(bytes, "\xfe\xfd\3", 3);
+    assert_true(mcp_be_get(bytes, 0) == 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_big_endian),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
