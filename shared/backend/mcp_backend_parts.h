@@ -25,6 +25,7 @@
 #define MCP_BACKEND_PARTS_H_INCLUDED
 
 
+#include "base/mcp_utf8.h"
 #include "backend/mcp_backend.h"
 #include "http/mcp_sse.h"
 

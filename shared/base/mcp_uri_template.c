@@ -91,6 +91,7 @@ mcp_uri_is_name(char c)
 static const char *
 mcp_uri_modifier(mcp_str_t modifier, int *explode)
 {
+    char    c;
     size_t  digits;
 
     *explode = 0;
@@ -109,7 +110,9 @@ mcp_uri_modifier(mcp_str_t modifier, int *explode)
     }
 
     for (digits = 0; digits + 1 < modifier.len; digits++) {
-        if (modifier.data[digits + 1] < '0' || modifier.data[digits + 1] > '9') {
+        c = modifier.data[digits + 1];
+
+        if (c < '0' || c > '9') {
             return "bad prefix length";
         }
     }

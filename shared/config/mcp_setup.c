@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/mcp_utf8.h"
 #include "mcp_http.h"
 #include "mcp_setup.h"
 

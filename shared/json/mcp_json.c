@@ -21,6 +21,7 @@
 
 #include <yajl/yajl_parse.h>
 
+#include "base/mcp_utf8.h"
 #include "json/mcp_json.h"
 
 

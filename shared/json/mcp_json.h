@@ -131,21 +131,5 @@ void mcp_json_add_line(mcp_buf_t *buf, mcp_str_t json);
 /* The same in place: len bytes at p, accepted JSON. */
 void mcp_json_one_line(char *p, size_t len);
 
-/* 1 if s is well-formed UTF-8 (no surrogates, no overlong forms). */
-int mcp_utf8_valid(mcp_str_t s);
-
-/*
- * The length of the character at p, before end: *valid is 1.  Where none is,
- * *valid is 0 and the length, 1 at least, is that of what one U+FFFD stands
- * for (Unicode 15, 3.9 "U+FFFD Substitution of Maximal Subparts").
- */
-size_t mcp_utf8_char(const char *p, const char *end, int *valid);
-
-/* How long a character is that begins so; 0 if none does. */
-size_t mcp_utf8_len(char first);
-
-/* Writes c, a code point, to p (4 bytes at most); returns the end. */
-char *mcp_utf8_print(char *p, uint32_t c);
-
 
 #endif /* MCP_JSON_H_INCLUDED */

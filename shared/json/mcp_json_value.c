@@ -8,6 +8,7 @@
 
 
 #include "json/mcp_json.h"
+#include "base/mcp_utf8.h"
 
 
 static const char *
@@ -16,135 +17,6 @@ mcp_json_skip_space(const char *p, const char *end)
     while (p < end && mcp_json_is_space(*p)) {
         p++;
     }
-
-    return p;
-}
-
-
-int
-mcp_utf8_valid(mcp_str_t s)
-{
-    int          valid;
-    uint64_t     word;
-    const char  *p, *end;
-
-    if (s.len == 0) {
-        return 1;
-    }
-
-    p = s.data;
-    end = p + s.len;
-
-    while (p < end) {
-
-        while (end - p >= 8) {
-            memcpy(&word, p, 8);
-
-            if (word & 0x8080808080808080ULL) {
-                break;
-            }
-
-            p += 8;
-        }
-
-        if (p == end) {
-            break;
-        }
-
-        p += mcp_utf8_char(p, end, &valid);
-
-        if (!valid) {
-            return 0;
-        }
-    }
-
-    return 1;
-}
-
-
-size_t
-mcp_utf8_char(const char *p, const char *end, int *valid)
-{
-    size_t         i, n;
-    unsigned char  c, low, high;
-
-    c = (unsigned char) *p;
-    n = mcp_utf8_len(*p);
-
-    /* no overlong forms, no surrogates, nothing above U+10FFFF */
-
-    low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
-    high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
-
-    *valid = 0;
-
-    if (n == 0) {
-        return 1;
-    }
-
-    for (i = 1; i < n; i++) {
-
-        if (p + i == end) {
-            return i;
-        }
-
-        c = (unsigned char) p[i];
-
-        if (c < low || c > high) {
-            return i;
-        }
-
-        low = 0x80;
-        high = 0xbf;
-    }
-
-    *valid = 1;
-
-    return n;
-}
-
-
-size_t
-mcp_utf8_len(char first)
-{
-    unsigned char  c;
-
-    c = (unsigned char) first;
-
-    if (c < 0x80) {
-        return 1;
-    }
-
-    if (c < 0xc2 || c > 0xf4) {
-        return 0;
-    }
-
-    return c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-}
-
-
-char *
-mcp_utf8_print(char *p, uint32_t c)
-{
-    if (c < 0x80) {
-        *p++ = (char) c;
-        return p;
-    }
-
-    if (c < 0x800) {
-        *p++ = (char) (0xc0 | c >> 6);
-
-    } else if (c < 0x10000) {
-        *p++ = (char) (0xe0 | c >> 12);
-        *p++ = (char) (0x80 | (c >> 6 & 0x3f));
-
-    } else {
-        *p++ = (char) (0xf0 | c >> 18);
-        *p++ = (char) (0x80 | (c >> 12 & 0x3f));
-        *p++ = (char) (0x80 | (c >> 6 & 0x3f));
-    }
-
-    *p++ = (char) (0x80 | (c & 0x3f));
 
     return p;
 }
@@ -170,103 +42,91 @@ mcp_json_unit(const char *p)
 }
 
 
-/*
- * Decodes the escape at p (its backslash) to 1-4 bytes, never more than it
- * takes itself; returns its end.
- */
-static const char *
-mcp_json_escape(const char *p, const char *end, char *out, size_t *len)
+/* The character that an escape of two stands for. */
+static char
+mcp_json_escape_char(char c)
 {
-    uint32_t  c, low;
-
-    *len = 1;
-
-    if (end - p < 2) {
-        *out = *p;
-        return end;
-    }
-
-    switch (p[1]) {
+    switch (c) {
     case 'b':
-        *out = '\b';
-        return p + 2;
+        return '\b';
     case 'f':
-        *out = '\f';
-        return p + 2;
+        return '\f';
     case 'n':
-        *out = '\n';
-        return p + 2;
+        return '\n';
     case 'r':
-        *out = '\r';
-        return p + 2;
+        return '\r';
     case 't':
-        *out = '\t';
-        return p + 2;
-    case 'u':
-        break;
+        return '\t';
     default:
-        *out = p[1];
-        return p + 2;
+        return c;
     }
+}
 
-    if (end - p < 6) {
-        *out = *p;
-        return end;
-    }
 
-    c = mcp_json_unit(p);
+/* Decodes \uXXXX at p, and the low surrogate behind a high one; an unpaired
+ * surrogate is U+FFFD.  Returns the end. */
+static const char *
+mcp_json_escape_unicode(const char *p, const char *end, uint32_t *c)
+{
+    uint32_t  low;
+
+    *c = mcp_json_unit(p);
     p += 6;
 
-    if (c >= 0xd800 && c <= 0xdbff
+    if (*c >= 0xd800 && *c <= 0xdbff
         && end - p >= 6 && p[0] == '\\' && p[1] == 'u')
     {
         low = mcp_json_unit(p);
 
         if (low >= 0xdc00 && low <= 0xdfff) {
-            c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-            p += 6;
+            *c = 0x10000 + ((*c - 0xd800) << 10) + (low - 0xdc00);
+            return p + 6;
         }
     }
 
-    if (c >= 0xd800 && c <= 0xdfff) {
-        c = 0xfffd;
+    if (*c >= 0xd800 && *c <= 0xdfff) {
+        *c = 0xfffd;
     }
 
+    return p;
+}
+
+
+/*
+ * Decodes the escape at p (its backslash) to 1-4 bytes, never more than it
+ * takes itself.  Returns its end.
+ */
+static const char *
+mcp_json_escape(const char *p, const char *end, char *out, size_t *len)
+{
+    uint32_t  c;
+
+    *len = 1;
+
+    if (end - p < 2 || (p[1] == 'u' && end - p < 6)) {
+        *out = *p;
+        return end;
+    }
+
+    if (p[1] != 'u') {
+        *out = mcp_json_escape_char(p[1]);
+        return p + 2;
+    }
+
+    p = mcp_json_escape_unicode(p, end, &c);
     *len = (size_t) (mcp_utf8_print(out, c) - out);
 
     return p;
 }
 
 
-int
-mcp_json_str_eq(mcp_str_t raw, mcp_str_t text)
+/* 1 if [p, end), which has escapes, decodes to text. */
+static int
+mcp_json_escaped_eq(const char *p, const char *end, mcp_str_t text)
 {
     char         utf8[4];
     size_t       len, rest;
-    const char  *p, *end, *t;
-
-    if (raw.len < 2 || raw.data[0] != '"') {
-        return 0;
-    }
-
-    p = raw.data + 1;
-    end = raw.data + raw.len - 1;
-    len = (size_t) (end - p);
-
-    /* escapes only ever make it longer */
-
-    if (len < text.len) {
-        return 0;
-    }
-
-    if (len == 0) {
-        return 1;
-    }
-
-    if (len == text.len) {
-        return memchr(text.data, '\\', len) == NULL
-               && memcmp(p, text.data, len) == 0;
-    }
+    const char  *t;
 
     t = text.data;
     rest = text.len;
@@ -294,10 +154,64 @@ mcp_json_str_eq(mcp_str_t raw, mcp_str_t text)
 
 
 int
+mcp_json_str_eq(mcp_str_t raw, mcp_str_t text)
+{
+    size_t       len;
+    const char  *p;
+
+    if (raw.len < 2 || raw.data[0] != '"') {
+        return 0;
+    }
+
+    p = raw.data + 1;
+    len = raw.len - 2;
+
+    /* escapes only ever make it longer */
+
+    if (len < text.len) {
+        return 0;
+    }
+
+    if (len == 0) {
+        return 1;
+    }
+
+    if (len == text.len) {
+        return memchr(text.data, '\\', len) == NULL
+               && memcmp(p, text.data, len) == 0;
+    }
+
+    return mcp_json_escaped_eq(p, p + len, text);
+}
+
+
+/* Decodes [p, end) from the first escape on, slash, to o; returns the end. */
+static char *
+mcp_json_unescape_to(char *o, const char *p, const char *end,
+    const char *slash)
+{
+    size_t  len;
+
+    while (slash != NULL) {
+        memcpy(o, p, (size_t) (slash - p));
+        o += slash - p;
+
+        p = mcp_json_escape(slash, end, o, &len);
+        o += len;
+
+        slash = memchr(p, '\\', (size_t) (end - p));
+    }
+
+    memcpy(o, p, (size_t) (end - p));
+
+    return o + (end - p);
+}
+
+
+int
 mcp_json_unescape(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *out)
 {
-    char        *data, *o;
-    size_t       len;
+    char        *data;
     const char  *p, *end, *slash;
 
     if (raw.len < 2) {
@@ -321,23 +235,8 @@ mcp_json_unescape(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *out)
         return MCP_ERR_MEMORY;
     }
 
-    o = data;
-
-    while (slash != NULL) {
-        memcpy(o, p, (size_t) (slash - p));
-        o += slash - p;
-
-        p = mcp_json_escape(slash, end, o, &len);
-        o += len;
-
-        slash = memchr(p, '\\', (size_t) (end - p));
-    }
-
-    memcpy(o, p, (size_t) (end - p));
-    o += end - p;
-
     out->data = data;
-    out->len = (size_t) (o - data);
+    out->len = (size_t) (mcp_json_unescape_to(data, p, end, slash) - data);
 
     return MCP_OK;
 }
@@ -368,6 +267,18 @@ mcp_json_string_end(const char *p, const char *end)
     }
 
     return NULL;
+}
+
+
+/* The end of the number, true, false or null at p. */
+static const char *
+mcp_json_atom_end(const char *p, const char *end)
+{
+    do {
+        p++;
+    } while (p < end && strchr(",:]} \n\r\t", *p) == NULL);
+
+    return p;
 }
 
 
@@ -410,12 +321,7 @@ mcp_json_value_end(const char *p, const char *end)
             continue;
 
         default:
-
-            /* number, true, false, null */
-
-            do {
-                p++;
-            } while (p < end && strchr(",:]} \n\r\t", *p) == NULL);
+            p = mcp_json_atom_end(p, end);
         }
 
         if (depth == 0) {
@@ -474,6 +380,18 @@ mcp_json_iter_init(mcp_json_iter_t *iter, mcp_str_t raw)
 }
 
 
+/* The start of a member's value, behind its key, which ends at p. */
+static const char *
+mcp_json_skip_colon(const char *p, const char *end)
+{
+    while (p < end && (*p == ':' || mcp_json_is_space(*p))) {
+        p++;
+    }
+
+    return p;
+}
+
+
 int
 mcp_json_iter_next(mcp_json_iter_t *iter, mcp_str_t *key,
     mcp_json_value_t *value)
@@ -497,13 +415,10 @@ mcp_json_iter_next(mcp_json_iter_t *iter, mcp_str_t *key,
         p = mcp_json_value_end(p, end);
 
         if (key != NULL) {
-            key->data = start;
-            key->len = (size_t) (p - start);
+            *key = (mcp_str_t) { start, (size_t) (p - start) };
         }
 
-        while (p < end && (*p == ':' || mcp_json_is_space(*p))) {
-            p++;
-        }
+        p = mcp_json_skip_colon(p, end);
 
         if (p == end) {
             iter->pos = end;
@@ -514,8 +429,7 @@ mcp_json_iter_next(mcp_json_iter_t *iter, mcp_str_t *key,
     iter->pos = mcp_json_value_end(p, end);
 
     value->type = mcp_json_type(*p);
-    value->raw.data = p;
-    value->raw.len = (size_t) (iter->pos - p);
+    value->raw = (mcp_str_t) { p, (size_t) (iter->pos - p) };
 
     return 1;
 }

@@ -9,6 +9,7 @@
 
 #include "fuzz_env.h"
 
+#include "base/mcp_utf8.h"
 #include "rpc/mcp_digest.h"
 
 

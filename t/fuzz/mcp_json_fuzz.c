@@ -8,6 +8,7 @@
 
 #include "fuzz_env.h"
 
+#include "base/mcp_utf8.h"
 #include "json/mcp_json.h"
 
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Strings, iterators, look-ups, UTF-8. */
+/* Strings, iterators, look-ups. */
 
 
 #include "test_env.h"
+#include "base/mcp_utf8.h"
 #include "json/mcp_json.h"
 
 
@@ -205,66 +206,6 @@ test_add_line(void **state)
 }
 
 
-/* Every code point there is, and what its neighbours would be. */
-static void
-test_utf8(void **state)
-{
-    int        n, valid;
-    char       p[4], q[4];
-    uint32_t   c;
-
-    (void) state;
-
-    assert_true(mcp_utf8_valid(mcp_null_str));
-
-    for (c = 0; c < 0x200000; c++) {
-        if (c < 0x80) {
-            p[0] = (char) c;
-            n = 1;
-
-        } else if (c < 0x800) {
-            p[0] = (char) (0xc0 | c >> 6);
-            n = 2;
-
-        } else if (c < 0x10000) {
-            p[0] = (char) (0xe0 | c >> 12);
-            p[1] = (char) (0x80 | (c >> 6 & 0x3f));
-            n = 3;
-
-        } else {
-            p[0] = (char) (0xf0 | c >> 18);
-            p[1] = (char) (0x80 | (c >> 12 & 0x3f));
-            p[2] = (char) (0x80 | (c >> 6 & 0x3f));
-            n = 4;
-        }
-
-        if (n > 1) {
-            p[n - 1] = (char) (0x80 | (c & 0x3f));
-        }
-
-        valid = c <= 0x10ffff && !(c >= 0xd800 && c <= 0xdfff);
-
-        if (valid && (mcp_utf8_print(q, c) != q + n
-                      || memcmp(p, q, (size_t) n) != 0))
-        {
-            fail_msg("U+%X, printed", (unsigned) c);
-        }
-
-        if (mcp_utf8_valid((mcp_str_t) { p, (size_t) n }) != valid) {
-            fail_msg("U+%X", (unsigned) c);
-        }
-
-        if (n > 1 && mcp_utf8_valid((mcp_str_t) { p, (size_t) n - 1 })) {
-            fail_msg("U+%X, cut off", (unsigned) c);
-        }
-    }
-
-    assert_true(mcp_utf8_valid(mcp_str("12345678\xc3\xa9" "12345678")));
-    assert_false(mcp_utf8_valid(mcp_str("1234567812345678\xc3")));
-    assert_false(mcp_utf8_valid(mcp_str("1234567\xff" "12345678")));
-}
-
-
 int
 main(void)
 {
@@ -273,7 +214,6 @@ main(void)
         cmocka_unit_test(test_get),
         cmocka_unit_test(test_unescape),
         cmocka_unit_test(test_add_line),
-        cmocka_unit_test(test_utf8),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Looking into a catalog: items, rules, pages of a list and their cursors. */
+
+
+#include "base/mcp_base64.h"
+#include "config/mcp_catalog_parts.h"
+
+
+/* Position (4 bytes), kind (1), digest of the catalog (7). */
+#define MCP_CATALOG_CURSOR_LEN   12
+#define MCP_CATALOG_CURSOR_TEXT  mcp_base64url_len(MCP_CATALOG_CURSOR_LEN)
+
+
+const mcp_json_field_t  mcp_catalog_fields[MCP_CATALOG_FIELDS] = {
+    { MCP_JSON_ROOT, { "tools", 5 } },
+    { MCP_JSON_ROOT, { "prompts", 7 } },
+    { MCP_JSON_ROOT, { "resources", 9 } },
+    { MCP_JSON_ROOT, { "resourceTemplates", 17 } },
+    { MCP_JSON_ROOT, { "instructions", 12 } },
+    { MCP_JSON_ROOT, { "completions", 11 } }
+};
+
+
+void
+mcp_catalog_free(mcp_catalog_t *catalog)
+{
+    int                 kind;
+    uint32_t            i;
+    mcp_mem_t           mem;
+    mcp_catalog_set_t  *set;
+
+    if (catalog == NULL) {
+        return;
+    }
+
+    for (kind = 0; kind < MCP_LIST_COUNT; kind++) {
+        set = &catalog->sets[kind];
+
+        for (i = 0; i < set->n; i++) {
+            mcp_match_free(set->items[i].match);
+        }
+
+        mcp_buf_free(&set->text);
+    }
+
+    mcp_arena_destroy(&catalog->arena);
+
+    mem = catalog->mem;
+    mem.free(mem.ctx, catalog);
+}
+
+
+int
+mcp_catalog_has(const mcp_catalog_t *catalog, mcp_list_e kind)
+{
+    return catalog->sets[kind].present;
+}
+
+
+int
+mcp_catalog_completions(const mcp_catalog_t *catalog)
+{
+    return catalog->completions;
+}
+
+
+mcp_str_t
+mcp_catalog_instructions(const mcp_catalog_t *catalog)
+{
+    return catalog->instructions;
+}
+
+
+/* FNV-1a: the keys are the operator's, nobody chooses them to collide. */
+static uint32_t
+mcp_catalog_hash(mcp_str_t key)
+{
+    size_t    i;
+    uint32_t  hash;
+
+    hash = 2166136261u;
+
+    for (i = 0; i < key.len; i++) {
+        hash = (hash ^ (unsigned char) key.data[i]) * 16777619u;
+    }
+
+    return hash ^ hash >> 15;
+}
+
+
+const mcp_catalog_item_t *
+mcp_catalog_lookup(const mcp_catalog_set_t *set, mcp_str_t key, uint32_t *slot)
+{
+    uint32_t                   i;
+    const mcp_catalog_item_t  *item;
+
+    if (set->table == NULL) {
+        return NULL;
+    }
+
+    i = mcp_catalog_hash(key) & set->mask;
+
+    while (set->table[i] != 0) {
+        item = &set->items[set->table[i] - 1];
+
+        if (mcp_str_eq(item->key, key)) {
+            return item;
+        }
+
+        i = (i + 1) & set->mask;
+    }
+
+    if (slot != NULL) {
+        *slot = i;
+    }
+
+    return NULL;
+}
+
+
+static const mcp_catalog_item_t *
+mcp_catalog_item(const mcp_catalog_t *catalog, mcp_list_e kind,
+    mcp_str_t key)
+{
+    uint32_t                  i;
+    const mcp_catalog_set_t  *set;
+
+    set = &catalog->sets[kind];
+
+    if (kind != MCP_LIST_TEMPLATES) {
+        return mcp_catalog_lookup(set, key, NULL);
+    }
+
+    for (i = 0; i < set->n; i++) {
+        if (mcp_match(set->items[i].match, key)) {
+            return &set->items[i];
+        }
+    }
+
+    return NULL;
+}
+
+
+mcp_str_t
+mcp_catalog_find(const mcp_catalog_t *catalog, mcp_list_e kind,
+    mcp_str_t key)
+{
+    const mcp_catalog_item_t  *item;
+
+    item = mcp_catalog_item(catalog, kind, key);
+
+    return item ? item->raw : mcp_null_str;
+}
+
+
+const mcp_policy_rule_t *
+mcp_catalog_rule(const mcp_catalog_t *catalog, mcp_list_e kind,
+    mcp_str_t key)
+{
+    const mcp_catalog_item_t  *item;
+
+    item = mcp_catalog_item(catalog, kind, key);
+
+    return item ? item->rule : NULL;
+}
+
+
+uint64_t
+mcp_catalog_stream_after(const mcp_catalog_t *catalog)
+{
+    return catalog->stream_after;
+}
+
+
+static void
+mcp_catalog_cursor_make(const mcp_catalog_t *catalog, mcp_list_e kind,
+    uint32_t pos, unsigned char cursor[MCP_CATALOG_CURSOR_LEN])
+{
+    mcp_be_put(cursor, pos, 4);
+    cursor[4] = (unsigned char) kind;
+
+    memcpy(cursor + 5, catalog->digest, MCP_CATALOG_CURSOR_LEN - 5);
+}
+
+
+/* A cursor is ours if it is what we would make of its position. */
+static int
+mcp_catalog_cursor_read(const mcp_catalog_t *catalog, mcp_list_e kind,
+    mcp_str_t text, uint32_t *pos)
+{
+    size_t         len;
+    uint32_t       n;
+    unsigned char  ours[MCP_CATALOG_CURSOR_LEN];
+    unsigned char  cursor[MCP_CATALOG_CURSOR_LEN];
+
+    if (mcp_base64url_decode(text, cursor, sizeof(cursor), &len) != MCP_OK
+        || len != sizeof(cursor))
+    {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    n = (uint32_t) mcp_be_get(cursor, 4);
+
+    mcp_catalog_cursor_make(catalog, kind, n, ours);
+
+    if (memcmp(cursor, ours, sizeof(cursor)) != 0
+        || n == 0 || n >= catalog->sets[kind].n)
+    {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    *pos = n;
+
+    return MCP_OK;
+}
+
+
+/* Appends the member that names the page behind this one. */
+static void
+mcp_catalog_add_cursor(const mcp_catalog_t *catalog, mcp_list_e kind,
+    uint32_t pos, mcp_buf_t *buf)
+{
+    char           *p;
+    unsigned char   cursor[MCP_CATALOG_CURSOR_LEN];
+
+    mcp_catalog_cursor_make(catalog, kind, pos, cursor);
+
+    mcp_buf_lit(buf, ",\"nextCursor\":\"");
+
+    p = mcp_buf_reserve(buf, MCP_CATALOG_CURSOR_TEXT);
+    if (p != NULL) {
+        (void) mcp_base64url_encode(p, cursor, sizeof(cursor));
+        buf->len += MCP_CATALOG_CURSOR_TEXT;
+    }
+
+    mcp_buf_lit(buf, "\"");
+}
+
+
+int
+mcp_catalog_list(const mcp_catalog_t *catalog, mcp_list_e kind,
+    mcp_str_t cursor, size_t page, mcp_buf_t *buf)
+{
+    size_t                     from, to;
+    uint32_t                   first, last;
+    const mcp_catalog_set_t   *set;
+
+    set = &catalog->sets[kind];
+    first = 0;
+
+    if (cursor.len > 0
+        && mcp_catalog_cursor_read(catalog, kind, cursor, &first) != MCP_OK)
+    {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    last = page > 0 && page < set->n - first ? first + (uint32_t) page
+                                             : set->n;
+
+    mcp_buf_lit(buf, "{\"");
+    mcp_buf_str(buf, mcp_catalog_fields[kind].key);
+    mcp_buf_lit(buf, "\":[");
+
+    if (first < last) {
+        from = set->items[first].start;
+        to = set->items[last - 1].end;
+
+        mcp_buf_add(buf, set->text.data + from, to - from);
+    }
+
+    mcp_buf_lit(buf, "]");
+
+    if (last < set->n) {
+        mcp_catalog_add_cursor(catalog, kind, last, buf);
+    }
+
+    mcp_buf_lit(buf, "}");
+
+    return buf->failed;
+}

@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Reading one item of a catalog: checking it, and what clients see of it. */
+
+
+#include <stdio.h>
+
+#include "config/mcp_catalog_parts.h"
+
+
+#define MCP_CATALOG_NAME_MAX  128
+
+
+static const char *const  mcp_catalog_nouns[MCP_LIST_COUNT] = {
+    "tool", "prompt", "resource", "resource template"
+};
+
+
+/*
+ * What the schema (2025-11-25) says of the members of an item; members that
+ * are not listed are passed on unread.  The first three name an item.
+ */
+
+#define MCP_CATALOG_T    (1u << MCP_LIST_TOOLS)
+#define MCP_CATALOG_P    (1u << MCP_LIST_PROMPTS)
+#define MCP_CATALOG_R    (1u << MCP_LIST_RESOURCES)
+#define MCP_CATALOG_RT   (1u << MCP_LIST_TEMPLATES)
+#define MCP_CATALOG_ALL  ((1u << MCP_LIST_COUNT) - 1)
+
+typedef struct {
+    unsigned          kinds;
+    mcp_str_t         key;
+    mcp_json_type_e   type;
+    unsigned          required:1;
+} mcp_catalog_member_t;
+
+enum {
+    MCP_CATALOG_NAME = 0,
+    MCP_CATALOG_URI,
+    MCP_CATALOG_URI_TEMPLATE,
+    MCP_CATALOG_INPUT_SCHEMA,
+    MCP_CATALOG_OUTPUT_SCHEMA,
+    MCP_CATALOG_ARGUMENTS,
+    MCP_CATALOG_MEMBERS = 14
+};
+
+static const mcp_catalog_member_t  mcp_catalog_members[MCP_CATALOG_MEMBERS] = {
+    { MCP_CATALOG_ALL, { "name", 4 }, MCP_JSON_STRING, 1 },
+    { MCP_CATALOG_R, { "uri", 3 }, MCP_JSON_STRING, 1 },
+    { MCP_CATALOG_RT, { "uriTemplate", 11 }, MCP_JSON_STRING, 1 },
+    { MCP_CATALOG_T, { "inputSchema", 11 }, MCP_JSON_OBJECT, 1 },
+    { MCP_CATALOG_T, { "outputSchema", 12 }, MCP_JSON_OBJECT, 0 },
+    { MCP_CATALOG_P, { "arguments", 9 }, MCP_JSON_ARRAY, 0 },
+    { MCP_CATALOG_ALL, { "title", 5 }, MCP_JSON_STRING, 0 },
+    { MCP_CATALOG_ALL, { "description", 11 }, MCP_JSON_STRING, 0 },
+    { MCP_CATALOG_ALL, { "icons", 5 }, MCP_JSON_ARRAY, 0 },
+    { MCP_CATALOG_ALL, { "_meta", 5 }, MCP_JSON_OBJECT, 0 },
+    { MCP_CATALOG_T|MCP_CATALOG_R|MCP_CATALOG_RT,
+      { "annotations", 11 }, MCP_JSON_OBJECT, 0 },
+    { MCP_CATALOG_T, { "execution", 9 }, MCP_JSON_OBJECT, 0 },
+    { MCP_CATALOG_R|MCP_CATALOG_RT,
+      { "mimeType", 8 }, MCP_JSON_STRING, 0 },
+    { MCP_CATALOG_R, { "size", 4 }, MCP_JSON_NUMBER, 0 }
+};
+
+
+/* which member names an item of the kind */
+
+static const unsigned  mcp_catalog_key_of[MCP_LIST_COUNT] = {
+    MCP_CATALOG_NAME,
+    MCP_CATALOG_NAME,
+    MCP_CATALOG_URI,
+    MCP_CATALOG_URI_TEMPLATE
+};
+
+
+/* What the members of one item have said so far. */
+typedef struct {
+    mcp_catalog_reader_t  *reader;
+    mcp_list_e             kind;
+    unsigned               private:1;  /* there are keys of ours */
+    mcp_policy_rule_t      rule;       /* what these say */
+    mcp_json_value_t       members[MCP_CATALOG_MEMBERS];   /* NONE: absent */
+} mcp_catalog_item_reader_t;
+
+
+static int
+mcp_catalog_is_private(mcp_str_t key)
+{
+    return key.len >= sizeof("x-mcp-") - 1
+           && memcmp(key.data, "x-mcp-", sizeof("x-mcp-") - 1) == 0;
+}
+
+
+static int
+mcp_catalog_read_private(mcp_catalog_item_reader_t *item, mcp_str_t key,
+    const mcp_json_value_t *value)
+{
+    char         text[128];
+    const char  *error;
+
+    if (mcp_policy_read(&item->rule, key, value, &error) == MCP_OK) {
+        return MCP_OK;
+    }
+
+    snprintf(text, sizeof(text), "\"%.*s\" %s", (int) key.len, key.data,
+             error);
+
+    return mcp_catalog_error(item->reader, value->raw.data, "%s", text);
+}
+
+
+static int
+mcp_catalog_member_find(mcp_list_e kind, mcp_str_t key)
+{
+    int  i;
+
+    for (i = 0; i < MCP_CATALOG_MEMBERS; i++) {
+        if (mcp_catalog_members[i].kinds & (1u << kind)
+            && mcp_str_eq(mcp_catalog_members[i].key, key))
+        {
+            return i;
+        }
+    }
+
+    return -1;
+}
+
+
+/* Takes one member: one of the schema, or a key of ours. */
+static int
+mcp_catalog_read_member(mcp_catalog_item_reader_t *item, mcp_str_t raw,
+    const mcp_json_value_t *value)
+{
+    int                          i;
+    mcp_str_t                    key;
+    mcp_catalog_reader_t        *r;
+    const mcp_catalog_member_t  *m;
+
+    static const char *const     types[] = {
+        "absent", "null", "true or false", "a number", "a string",
+        "an object", "an array"
+    };
+
+    r = item->reader;
+
+    if (mcp_json_unescape(&r->scratch, raw, &key) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
+    if (mcp_catalog_is_private(key)) {
+        item->private = 1;
+        return mcp_catalog_read_private(item, key, value);
+    }
+
+    i = mcp_catalog_member_find(item->kind, key);
+    if (i < 0) {
+        return MCP_OK;
+    }
+
+    m = &mcp_catalog_members[i];
+
+    if (item->members[i].type != MCP_JSON_NONE) {
+        return mcp_catalog_error_key(r, raw.data, "duplicate key", key);
+    }
+
+    if (value->type != m->type) {
+        return mcp_catalog_error(r, value->raw.data, "\"%s\" must be %s",
+                                 m->key.data, types[m->type]);
+    }
+
+    item->members[i] = *value;
+
+    return MCP_OK;
+}
+
+
+static int
+mcp_catalog_check_required(const mcp_catalog_item_reader_t *item,
+    const mcp_json_value_t *value)
+{
+    int                          i;
+    const mcp_catalog_member_t  *m;
+
+    for (i = 0; i < MCP_CATALOG_MEMBERS; i++) {
+        m = &mcp_catalog_members[i];
+
+        if (m->required && m->kinds & (1u << item->kind)
+            && item->members[i].type == MCP_JSON_NONE)
+        {
+            return mcp_catalog_error(item->reader, value->raw.data,
+                                     "%s without \"%s\"",
+                                     mcp_catalog_nouns[item->kind],
+                                     m->key.data);
+        }
+    }
+
+    return MCP_OK;
+}
+
+
+static int
+mcp_catalog_read_members(mcp_catalog_item_reader_t *item,
+    const mcp_json_value_t *value)
+{
+    int               rc;
+    mcp_str_t         raw;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  member;
+
+    if (value->type != MCP_JSON_OBJECT) {
+        return mcp_catalog_error(item->reader, value->raw.data,
+                                 "a %s must be an object",
+                                 mcp_catalog_nouns[item->kind]);
+    }
+
+    mcp_json_iter_init(&iter, value->raw);
+
+    while (mcp_json_iter_next(&iter, &raw, &member)) {
+        rc = mcp_catalog_read_member(item, raw, &member);
+        if (rc != MCP_OK) {
+            return rc;
+        }
+    }
+
+    return mcp_catalog_check_required(item, value);
+}
+
+
+static int
+mcp_catalog_is_tool_name(mcp_str_t name)
+{
+    size_t         i;
+    unsigned char  c;
+
+    for (i = 0; i < name.len; i++) {
+        c = (unsigned char) name.data[i];
+
+        if ((c < '0' || c > '9') && (c < 'A' || c > 'Z')
+            && (c < 'a' || c > 'z') && c != '_' && c != '.' && c != '-')
+        {
+            return 0;
+        }
+    }
+
+    return name.len >= 1 && name.len <= MCP_CATALOG_NAME_MAX;
+}
+
+
+/* Decodes what names the item into the catalog's arena. */
+static int
+mcp_catalog_check_names(mcp_catalog_reader_t *r, mcp_list_e kind,
+    const mcp_json_value_t *members, mcp_str_t *key)
+{
+    unsigned    i, naming;
+    mcp_str_t   text;
+
+    naming = mcp_catalog_key_of[kind];
+
+    for (i = MCP_CATALOG_NAME; i <= MCP_CATALOG_URI_TEMPLATE; i++) {
+
+        if (members[i].type == MCP_JSON_NONE) {
+            continue;
+        }
+
+        if (mcp_json_unescape(&r->catalog->arena, members[i].raw, &text)
+            != MCP_OK)
+        {
+            return MCP_ERR_MEMORY;
+        }
+
+        if (text.len == 0) {
+            return mcp_catalog_error(r, members[i].raw.data,
+                "\"%s\" must not be empty", mcp_catalog_members[i].key.data);
+        }
+
+        if (kind == MCP_LIST_TOOLS && !mcp_catalog_is_tool_name(text)) {
+            return mcp_catalog_error(r, members[i].raw.data,
+                "a tool's name is 1 to %d of A-Z a-z 0-9 _ - .",
+                MCP_CATALOG_NAME_MAX);
+        }
+
+        if (i == naming) {
+            *key = text;
+        }
+    }
+
+    return MCP_OK;
+}
+
+
+static int
+mcp_catalog_check_schema(mcp_catalog_reader_t *r, unsigned member,
+    const mcp_json_value_t *schema)
+{
+    mcp_json_value_t  type;
+
+    if (schema->type == MCP_JSON_NONE) {
+        return MCP_OK;
+    }
+
+    type = mcp_json_get(schema, mcp_str("type"));
+
+    if (!mcp_json_str_eq(type.raw, mcp_str("object"))) {
+        return mcp_catalog_error(r, schema->raw.data,
+            "\"%s\" must have \"type\": \"object\"",
+            mcp_catalog_members[member].key.data);
+    }
+
+    return MCP_OK;
+}
+
+
+static int
+mcp_catalog_check_arguments(mcp_catalog_reader_t *r,
+    const mcp_json_value_t *arguments)
+{
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  argument;
+
+    if (arguments->type == MCP_JSON_NONE) {
+        return MCP_OK;
+    }
+
+    mcp_json_iter_init(&iter, arguments->raw);
+
+    while (mcp_json_iter_next(&iter, NULL, &argument)) {
+        if (mcp_json_get(&argument, mcp_str("name")).type != MCP_JSON_STRING) {
+            return mcp_catalog_error(r, argument.raw.data,
+                "a prompt's argument must be an object with a \"name\"");
+        }
+    }
+
+    return MCP_OK;
+}
+
+
+/* Enters the item behind the last one, whose key is set, into the table. */
+static int
+mcp_catalog_insert(mcp_catalog_reader_t *r, mcp_list_e kind,
+    const mcp_json_value_t *at)
+{
+    char                 what[32];
+    uint32_t             slot;
+    mcp_catalog_set_t   *set;
+    mcp_catalog_item_t  *item;
+
+    set = &r->catalog->sets[kind];
+    item = &set->items[set->n];
+
+    if (mcp_catalog_lookup(set, item->key, &slot) != NULL) {
+        (void) snprintf(what, sizeof(what), "duplicate %s",
+                        mcp_catalog_nouns[kind]);
+
+        return mcp_catalog_error_key(r, at->raw.data, what, item->key);
+    }
+
+    set->table[slot] = ++set->n;
+
+    return MCP_OK;
+}
+
+
+/* The item without the keys that are ours. */
+static int
+mcp_catalog_add_public(mcp_catalog_reader_t *r, mcp_buf_t *buf, mcp_str_t raw)
+{
+    int               first;
+    mcp_str_t         raw_key, key;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    first = 1;
+    mcp_buf_lit(buf, "{");
+
+    mcp_json_iter_init(&iter, raw);
+
+    while (mcp_json_iter_next(&iter, &raw_key, &value)) {
+
+        if (mcp_json_unescape(&r->scratch, raw_key, &key) != MCP_OK) {
+            return MCP_ERR_MEMORY;
+        }
+
+        if (mcp_catalog_is_private(key)) {
+            continue;
+        }
+
+        if (!first) {
+            mcp_buf_lit(buf, ",");
+        }
+
+        first = 0;
+
+        mcp_buf_str(buf, raw_key);
+        mcp_buf_lit(buf, ":");
+        mcp_json_add_line(buf, value.raw);
+    }
+
+    mcp_buf_lit(buf, "}");
+
+    return MCP_OK;
+}
+
+
+static int
+mcp_catalog_add_text(mcp_catalog_reader_t *r, mcp_catalog_set_t *set,
+    mcp_catalog_item_t *item, int private)
+{
+    int  rc;
+
+    if (item != set->items) {
+        mcp_buf_lit(&set->text, ",");
+    }
+
+    item->start = set->text.len;
+
+    if (private) {
+        rc = mcp_catalog_add_public(r, &set->text, item->raw);
+        if (rc != MCP_OK) {
+            return rc;
+        }
+
+    } else {
+        mcp_json_add_line(&set->text, item->raw);
+    }
+
+    item->end = set->text.len;
+
+    return set->text.failed;
+}
+
+
+static int
+mcp_catalog_keep_rule(mcp_catalog_t *catalog, mcp_catalog_item_t *item,
+    const mcp_policy_rule_t *rule)
+{
+    if (rule->set == 0) {
+        return MCP_OK;
+    }
+
+    item->rule = mcp_arena_alloc(&catalog->arena, sizeof(mcp_policy_rule_t));
+    if (item->rule == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    *item->rule = *rule;
+
+    if (rule->value.stream_after > catalog->stream_after) {
+        catalog->stream_after = rule->value.stream_after;
+    }
+
+    return MCP_OK;
+}
+
+
+static int
+mcp_catalog_compile(mcp_catalog_reader_t *r, mcp_catalog_item_t *item,
+    const mcp_json_value_t *uri_template)
+{
+    int   rc;
+    char  problem[192];
+
+    rc = mcp_match_create_template(&r->catalog->mem, item->key, &item->match,
+                                   problem, sizeof(problem));
+
+    if (rc == MCP_ERR_CONFIG) {
+        return mcp_catalog_error(r, uri_template->raw.data, "%s", problem);
+    }
+
+    return rc;
+}
+
+
+/* The item's name, its schemas and its arguments. */
+static int
+mcp_catalog_check(mcp_catalog_reader_t *r, mcp_list_e kind,
+    const mcp_json_value_t *members, mcp_str_t *key)
+{
+    int  rc;
+
+    rc = mcp_catalog_check_names(r, kind, members, key);
+
+    if (rc == MCP_OK) {
+        rc = mcp_catalog_check_schema(r, MCP_CATALOG_INPUT_SCHEMA,
+                                      &members[MCP_CATALOG_INPUT_SCHEMA]);
+    }
+
+    if (rc == MCP_OK) {
+        rc = mcp_catalog_check_schema(r, MCP_CATALOG_OUTPUT_SCHEMA,
+                                      &members[MCP_CATALOG_OUTPUT_SCHEMA]);
+    }
+
+    if (rc == MCP_OK) {
+        rc = mcp_catalog_check_arguments(r, &members[MCP_CATALOG_ARGUMENTS]);
+    }
+
+    return rc;
+}
+
+
+int
+mcp_catalog_read_item(mcp_catalog_reader_t *r, mcp_list_e kind,
+    const mcp_json_value_t *value)
+{
+    int                         rc;
+    mcp_catalog_set_t          *set;
+    mcp_catalog_item_t         *item;
+    mcp_catalog_item_reader_t   ir;
+
+    set = &r->catalog->sets[kind];
+    item = &set->items[set->n];
+
+    memset(&ir, 0, sizeof(mcp_catalog_item_reader_t));
+    ir.reader = r;
+    ir.kind = kind;
+
+    rc = mcp_catalog_read_members(&ir, value);
+
+    if (rc == MCP_OK) {
+        rc = mcp_catalog_keep_rule(r->catalog, item, &ir.rule);
+    }
+
+    if (rc == MCP_OK) {
+        rc = mcp_catalog_check(r, kind, ir.members, &item->key);
+    }
+
+    if (rc == MCP_OK) {
+        rc = mcp_catalog_insert(r, kind, &ir.members[mcp_catalog_key_of[kind]]);
+    }
+
+    if (rc == MCP_OK && kind == MCP_LIST_TEMPLATES) {
+        rc = mcp_catalog_compile(r, item,
+                                 &ir.members[MCP_CATALOG_URI_TEMPLATE]);
+    }
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    item->raw = value->raw;
+
+    return mcp_catalog_add_text(r, set, item, ir.private);
+}

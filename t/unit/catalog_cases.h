@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the tests of catalogs have in common. */
+
+
+#ifndef CATALOG_CASES_H_INCLUDED
+#define CATALOG_CASES_H_INCLUDED
+
+
+#include "test_env.h"
+
+#include "config/mcp_catalog.h"
+
+
+#define SCHEMA  "\"inputSchema\":{\"type\":\"object\"}"
+
+
+static inline mcp_catalog_t *
+catalog_create(test_mem_t *tm, const char *text)
+{
+    char            error[256];
+    mcp_catalog_t  *catalog;
+
+    test_mem_init(tm);
+
+    if (mcp_catalog_create(&tm->mem, test_str(text), &catalog, error,
+                           sizeof(error)) != MCP_OK)
+    {
+        fail_msg("%s", error);
+    }
+
+    return catalog;
+}
+
+
+/* The page behind the cursor, as a C string valid until the next call. */
+static inline const char *
+page_of(const mcp_catalog_t *catalog, mcp_list_e kind,
+    const char *cursor, size_t page)
+{
+    mcp_buf_t    buf;
+    test_mem_t   tm;
+
+    static char  text[4096];
+
+    test_mem_init(&tm);
+    mcp_buf_init(&buf, &tm.mem, sizeof(text) - 1);
+
+    assert_int_equal(mcp_catalog_list(catalog, kind, test_str(cursor), page,
+                                      &buf), MCP_OK);
+
+    memcpy(text, buf.data, buf.len);
+    text[buf.len] = '\0';
+
+    mcp_buf_free(&buf);
+
+    return text;
+}
+
+
+#endif /* CATALOG_CASES_H_INCLUDED */

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Items: which are taken, and what of them clients see. */
+
+
+#include "catalog_cases.h"
+
+
+static void
+private_keys_are_removed(void **state)
+{
+    static const struct {
+        const char  *item;
+        const char  *public;
+    } cases[] = {
+        { "{\"x-mcp-max-wait\":1,\"name\":\"n\"}", "{\"name\":\"n\"}" },
+        { "{\"name\":\"n\",\"x-mcp-resumable\":true}", "{\"name\":\"n\"}" },
+        { "{ \"x-mcp-max-wait\" : 1 , \"name\" :\n \"n\" , "
+          "\"x-mcp-min-wait\" : 1 , "
+          "\"z\" : [1,\n2] }", "{\"name\":\"n\",\"z\":[1, 2]}" },
+        { "{\"x\\u002dmcp-max-wait\":1,\"name\":\"n\"}", "{\"name\":\"n\"}" },
+        { "{\"x-mcp-max-wait\":1,\"x-mcp-min-wait\":2,\"name\":\"n\"}",
+          "{\"name\":\"n\"}" },
+        { "{\"X-mcp-a\":1,\"x-mcp\":2,\"name\":\"n\"}",
+          "{\"X-mcp-a\":1,\"x-mcp\":2,\"name\":\"n\"}" },
+        { "{\"name\":\"n\",\"_meta\":{\"x-mcp-a\":1}}",
+          "{\"name\":\"n\",\"_meta\":{\"x-mcp-a\":1}}" },
+    };
+
+    char            text[512], expected[512];
+    size_t          i;
+    test_mem_t      tm;
+    mcp_catalog_t  *catalog;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        snprintf(text, sizeof(text), "{\"prompts\":[%s,{\"name\":\"o\"}]}",
+                 cases[i].item);
+        snprintf(expected, sizeof(expected),
+                 "{\"prompts\":[%s,{\"name\":\"o\"}]}", cases[i].public);
+
+        catalog = catalog_create(&tm, text);
+
+        assert_string_equal(page_of(catalog, MCP_LIST_PROMPTS, "", 0),
+                            expected);
+        assert_str_is(mcp_catalog_find(catalog, MCP_LIST_PROMPTS,
+                                       mcp_str("n")), cases[i].item);
+
+        mcp_catalog_free(catalog);
+        assert_int_equal(tm.live, 0);
+    }
+}
+
+
+static void
+mistakes_are_named(void **state)
+{
+    static const struct {
+        const char  *text;
+        const char  *error;
+    } cases[] = {
+
+        /* the file */
+        { "", "line 1: not valid JSON" },
+        { "{\"prompts\":[{\"name\":\"a\"},\n{\"name\":\"b\",\n"
+          "\"x-mcp-max-wait\":\n\"5m\"}]}",
+          "line 4: \"x-mcp-max-wait\" must be a number of seconds, with "
+          "three decimals at most" },
+        { "{\"prompts\":[{\"name\":\"b\",\"x-mcp-resumable\":true,\n"
+          "\"x-mcp-resumable\":true}]}",
+          "line 2: \"x-mcp-resumable\" is duplicate" },
+        { "{\"prompts\":[{\"name\":\"b\",\n\"x-mcp-maxwait\":\n1}]}",
+          "line 3: \"x-mcp-maxwait\" is unknown" },
+        { "\n\n{\"tools\":[}", "line 3: not valid JSON" },
+        { "{}\n{}", "line 2: not valid JSON" },
+        { "[]", "line 1: a catalog must be an object" },
+        { "\n\"x\"", "line 2: a catalog must be an object" },
+        { "{\n\"tools\":[],\n\"tool\":[]}", "line 3: unknown key \"tool\"" },
+        { "{\"a\\nb\":1}", "line 1: unknown key \"a?b\"" },
+        { "{\"tools\":[],\n\"prompts\":[],\n\"tools\":[]}",
+          "line 3: duplicate key \"tools\"" },
+        { "{\"tools\":\n{}}", "line 2: \"tools\" must be an array" },
+        { "{\"resourceTemplates\":null}",
+          "line 1: \"resourceTemplates\" must be an array" },
+        { "{\"instructions\":\n\n1}",
+          "line 3: \"instructions\" must be a string" },
+        { "{\"completions\":\"yes\"}",
+          "line 1: \"completions\" must be true or false" },
+        { "{\"prompts\":[{\"name\":\"\xff\"}]}", "line 1: not valid JSON" },
+
+        /* items */
+        { "{\"tools\":[\n1]}", "line 2: a tool must be an object" },
+        { "{\"prompts\":[[]]}", "line 1: a prompt must be an object" },
+        { "{\"resources\":[null]}", "line 1: a resource must be an object" },
+        { "{\"resourceTemplates\":[\"x\"]}",
+          "line 1: a resource template must be an object" },
+        { "{\"tools\":[\n\n{" SCHEMA "}]}", "line 3: tool without \"name\"" },
+        { "{\"tools\":[{\"name\":\"a\"}]}",
+          "line 1: tool without \"inputSchema\"" },
+        { "{\"prompts\":[{}]}", "line 1: prompt without \"name\"" },
+        { "{\"resources\":[{\"name\":\"a\"}]}",
+          "line 1: resource without \"uri\"" },
+        { "{\"resources\":[{\"uri\":\"a\"}]}",
+          "line 1: resource without \"name\"" },
+        { "{\"resourceTemplates\":[{\"name\":\"a\",\"uri\":\"b\"}]}",
+          "line 1: resource template without \"uriTemplate\"" },
+        { "{\"prompts\":[{\"name\":\n1}]}",
+          "line 2: \"name\" must be a string" },
+        { "{\"prompts\":[{\"name\":\"a\",\"description\":null}]}",
+          "line 1: \"description\" must be a string" },
+        { "{\"prompts\":[{\"name\":\"a\",\"arguments\":{}}]}",
+          "line 1: \"arguments\" must be an array" },
+        { "{\"prompts\":[{\"name\":\"a\",\"arguments\":[{}]}]}",
+          "line 1: a prompt's argument must be an object with a \"name\"" },
+        { "{\"prompts\":[{\"name\":\"a\",\"arguments\":[\n\"x\"]}]}",
+          "line 2: a prompt's argument must be an object with a \"name\"" },
+        { "{\"prompts\":[{\"name\":\"a\",\n\"name\":\"b\"}]}",
+          "line 2: duplicate key \"name\"" },
+        { "{\"tools\":[{\"name\":\"a\",\"inputSchema\":[]}]}",
+          "line 1: \"inputSchema\" must be an object" },
+        { "{\"tools\":[{\"name\":\"a\",\n\"inputSchema\":{}}]}",
+          "line 2: \"inputSchema\" must have \"type\": \"object\"" },
+        { "{\"tools\":[{\"name\":\"a\",\"inputSchema\":{\"type\":\"array\"}}"
+          "]}",
+          "line 1: \"inputSchema\" must have \"type\": \"object\"" },
+        { "{\"tools\":[{\"name\":\"a\"," SCHEMA ",\"outputSchema\":"
+          "{\"type\":[\"object\"]}}]}",
+          "line 1: \"outputSchema\" must have \"type\": \"object\"" },
+        { "{\"resources\":[{\"name\":\"a\",\"uri\":\"b\",\"size\":\"1\"}]}",
+          "line 1: \"size\" must be a number" },
+
+        /* names */
+        { "{\"prompts\":[{\"name\":\"\"}]}",
+          "line 1: \"name\" must not be empty" },
+        { "{\"resources\":[{\"name\":\"a\",\"uri\":\"\"}]}",
+          "line 1: \"uri\" must not be empty" },
+        { "{\"tools\":[{\"name\":\"a b\"," SCHEMA "}]}",
+          "line 1: a tool's name is 1 to 128 of A-Z a-z 0-9 _ - ." },
+        { "{\"tools\":[{\"name\":\"a\\u0000\"," SCHEMA "}]}",
+          "line 1: a tool's name is 1 to 128 of A-Z a-z 0-9 _ - ." },
+        { "{\"prompts\":[{\"name\":\"a\"},\n{\"name\":\"b\"},\n"
+          "{\"name\":\"\\u0061\"}]}",
+          "line 3: duplicate prompt \"a\"" },
+        { "{\"resources\":[{\"uri\":\"u\",\"name\":\"a\"},\n"
+          "{\"uri\":\"u\",\"name\":\"b\"}]}",
+          "line 2: duplicate resource \"u\"" },
+        { "{\"resourceTemplates\":[{\"uriTemplate\":\"u\",\"name\":\"a\"},\n"
+          "{\"uriTemplate\":\"u\",\"name\":\"b\"}]}",
+          "line 2: duplicate resource template \"u\"" },
+        { "{\"resourceTemplates\":[{\"uriTemplate\":\"u\",\"name\":\"a\"},\n"
+          "{\"uriTemplate\":\n\"u{\",\"name\":\"b\"}]}",
+          "line 3: unclosed expression in URI template at offset 1" },
+    };
+
+    char            error[256], little[10];
+    size_t          i;
+    test_mem_t      tm;
+    mcp_catalog_t  *catalog;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        test_mem_init(&tm);
+
+        assert_int_equal(mcp_catalog_create(&tm.mem, test_str(cases[i].text),
+                                            &catalog, error, sizeof(error)),
+                         MCP_ERR_CONFIG);
+        assert_string_equal(error, cases[i].error);
+
+        assert_int_equal(mcp_catalog_create(&tm.mem, test_str(cases[i].text),
+                                            &catalog, little, sizeof(little)),
+                         MCP_ERR_CONFIG);
+        assert_memory_equal(little, cases[i].error, sizeof(little) - 1);
+
+        assert_int_equal(mcp_catalog_create(&tm.mem, test_str(cases[i].text),
+                                            &catalog, little, 3),
+                         MCP_ERR_CONFIG);
+        assert_string_equal(little, "li");
+
+        assert_int_equal(tm.live, 0);
+    }
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(private_keys_are_removed),
+        cmocka_unit_test(mistakes_are_named),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
