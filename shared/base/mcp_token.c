@@ -95,7 +95,7 @@ mcp_keys_add(mcp_keys_t *keys, mcp_str_t secret)
 
 
 char *
-mcp_token_sign(const mcp_keys_t *keys, char purpose, const void *data,
+mcp_token_sign(const mcp_keys_t *keys, mcp_token_e purpose, const void *data,
     size_t len, char *p)
 {
     unsigned char  mac[MCP_CRYPTO_MAC_LEN];
@@ -123,7 +123,7 @@ mcp_token_sign(const mcp_keys_t *keys, char purpose, const void *data,
 /* 1 if the token's tail, key id and MAC, is that of this key; an error if that
  * cannot be told. */
 static int
-mcp_token_is_signed(const mcp_keys_t *keys, unsigned i, char purpose,
+mcp_token_is_signed(const mcp_keys_t *keys, unsigned i, mcp_token_e purpose,
     const unsigned char *token, size_t len)
 {
     unsigned char  mac[MCP_CRYPTO_MAC_LEN];
@@ -141,7 +141,7 @@ mcp_token_is_signed(const mcp_keys_t *keys, unsigned i, char purpose,
 
 
 int
-mcp_token_verify(const mcp_keys_t *keys, char purpose, mcp_str_t text,
+mcp_token_verify(const mcp_keys_t *keys, mcp_token_e purpose, mcp_str_t text,
     void *data, size_t *len)
 {
     int            rc;
@@ -184,7 +184,7 @@ mcp_token_verify(const mcp_keys_t *keys, char purpose, mcp_str_t text,
 
 /* Derives the key of one sealed token. */
 static int
-mcp_seal_key(const unsigned char key[MCP_CRYPTO_KEY_LEN], char purpose,
+mcp_seal_key(const unsigned char key[MCP_CRYPTO_KEY_LEN], mcp_token_e purpose,
     const unsigned char nonce[MCP_SEAL_NONCE_LEN],
     unsigned char out[MCP_CRYPTO_KEY_LEN])
 {
@@ -200,7 +200,7 @@ mcp_seal_key(const unsigned char key[MCP_CRYPTO_KEY_LEN], char purpose,
 
 /* Writes the nonce, the encrypted data and the tag to out. */
 static int
-mcp_seal_encrypt(const mcp_keys_t *keys, char purpose, mcp_str_t bound,
+mcp_seal_encrypt(const mcp_keys_t *keys, mcp_token_e purpose, mcp_str_t bound,
     mcp_str_t data, const unsigned char nonce[MCP_SEAL_NONCE_LEN],
     unsigned char *out)
 {
@@ -228,7 +228,7 @@ mcp_seal_encrypt(const mcp_keys_t *keys, char purpose, mcp_str_t bound,
 
 
 int
-mcp_token_seal(const mcp_keys_t *keys, char purpose, mcp_str_t bound,
+mcp_token_seal(const mcp_keys_t *keys, mcp_token_e purpose, mcp_str_t bound,
     mcp_str_t data, const unsigned char nonce[MCP_SEAL_NONCE_LEN],
     mcp_buf_t *out)
 {
@@ -271,8 +271,9 @@ mcp_token_seal(const mcp_keys_t *keys, char purpose, mcp_str_t bound,
 
 /* Decrypts a token of len bytes of data, whose nonce is at raw, to out. */
 static int
-mcp_seal_decrypt(const unsigned char key[MCP_CRYPTO_KEY_LEN], char purpose,
-    mcp_str_t bound, const unsigned char *raw, size_t len, unsigned char *out)
+mcp_seal_decrypt(const unsigned char key[MCP_CRYPTO_KEY_LEN],
+    mcp_token_e purpose, mcp_str_t bound, const unsigned char *raw, size_t len,
+    unsigned char *out)
 {
     int                  rc;
     unsigned char        own[MCP_CRYPTO_KEY_LEN];
@@ -324,7 +325,7 @@ mcp_seal_decode(mcp_str_t text, mcp_arena_t *arena, unsigned char **raw,
 
 
 int
-mcp_token_open(const mcp_keys_t *keys, char purpose, mcp_str_t bound,
+mcp_token_open(const mcp_keys_t *keys, mcp_token_e purpose, mcp_str_t bound,
     mcp_str_t text, mcp_arena_t *arena, mcp_str_t *data)
 {
     int             rc;

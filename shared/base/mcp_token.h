@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Keys, signed and sealed tokens, digests (the only user of OpenSSL).
+ * Keys, signed tokens and sealed tokens.
  *
- * A signed token is payload + key id + truncated HMAC-SHA256, printed
- * base64url.  It proves that a server with one of our keys made it; it hides
- * nothing.  A sealed one hides its payload as well, but for its length.
+ * A signed token proves that a server with one of our keys made it; it hides
+ * nothing.  A sealed token hides its payload as well, except the length.
  */
 
 
@@ -30,7 +29,7 @@
 #define MCP_SEAL_MAX_DATA   (1024 * 1024)      /* payload bytes */
 
 
-/* The first key signs and seals, all verify and open.  Immutable once
+/* The first key signs and seals; all verify and open.  Constant once
  * configured. */
 typedef struct {
     unsigned       n;
@@ -39,41 +38,79 @@ typedef struct {
 } mcp_keys_t;
 
 
-/* Adds a key from file contents or random bytes (surrounding white space is
- * stripped; at least MCP_KEY_MIN_LEN bytes must remain): MCP_OK,
- * MCP_ERR_CONFIG, or MCP_ERR_LIMIT after MCP_KEYS_MAX. */
+/*
+ * What a token is for: one that was made for one purpose never verifies, and
+ * never opens, as another.  Every purpose of the core is here.
+ */
+typedef enum {
+    MCP_TOKEN_SESSION = 's',   /* signed: Mcp-Session-Id (mcp_session.c) */
+    MCP_TOKEN_PUBLISH = 'p',   /* signed: a call's publish URL
+                                  (mcp_publish.c) */
+    MCP_TOKEN_LINK = 'k',      /* signed: a stream's URL (mcp_face_link.c) */
+    MCP_TOKEN_REQUEST = 'q',   /* signed: the id of a resumable request
+                                  (mcp_face_request.c) */
+    MCP_TOKEN_STREAM = 'r',    /* signed: a place in a stream that is polled
+                                  (mcp_face_stream.c) */
+    MCP_TOKEN_RESUME = 'n'     /* signed: a resume token of ours; sealed: one
+                                  around a backend's own (mcp_face_token.c) */
+} mcp_token_e;
+
+
+/*
+ * Adds a key from the contents of a file, or from random bytes.  White space
+ * around the secret is ignored; a key that is already there is not added twice.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_CONFIG    fewer than MCP_KEY_MIN_LEN bytes
+ *   MCP_ERR_LIMIT     there are MCP_KEYS_MAX keys
+ *   MCP_ERR_INTERNAL  OpenSSL failed
+ */
 int mcp_keys_add(mcp_keys_t *keys, mcp_str_t secret);
 
-/*
- * Prints a signed token for data at p (MCP_TOKEN_TEXT_MAX bytes) and returns
- * the end, NULL on failure.  purpose separates uses ('s' session, 'p'
- * publish, ...): a token made for one never verifies as another.
- */
-char *mcp_token_sign(const mcp_keys_t *keys, char purpose, const void *data,
-    size_t len, char *p);
-
-/* Verifies in constant time and copies the payload; *len is the room in and
- * the length out.  MCP_OK, MCP_ERR_SYNTAX (malformed) or MCP_ERR_DENIED
- * (signature; indistinguishable causes). */
-int mcp_token_verify(const mcp_keys_t *keys, char purpose, mcp_str_t text,
-    void *data, size_t *len);
+/* Writes a signed token with len bytes of data (MCP_TOKEN_MAX_DATA at most) to
+ * p, MCP_TOKEN_TEXT_MAX bytes.  Returns the end, or NULL on failure. */
+char *mcp_token_sign(const mcp_keys_t *keys, mcp_token_e purpose,
+    const void *data, size_t len, char *p);
 
 /*
- * Appends to out, in base64url, what only a server with one of our keys can
- * read or make: data, encrypted (AES-256-GCM).  It opens for the same purpose
- * and the same "bound" alone, which is not in it.  nonce: random bytes, drawn
- * for this and nothing else.  MCP_OK; MCP_ERR_LIMIT: data is longer than
- * MCP_SEAL_MAX_DATA; MCP_ERR_MEMORY, MCP_ERR_INTERNAL.  With an error out is as
- * it was.
+ * Verifies a signed token in constant time and copies its payload to data.
+ * *len is the room there, and becomes the payload's length.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_SYNTAX    the text is no token, or the payload exceeds the room
+ *   MCP_ERR_DENIED    it was not signed with one of our keys for this purpose
+ *   MCP_ERR_MEMORY
+ *   MCP_ERR_INTERNAL  OpenSSL failed
  */
-int mcp_token_seal(const mcp_keys_t *keys, char purpose, mcp_str_t bound,
-    mcp_str_t data, const unsigned char nonce[MCP_SEAL_NONCE_LEN],
-    mcp_buf_t *out);
+int mcp_token_verify(const mcp_keys_t *keys, mcp_token_e purpose,
+    mcp_str_t text, void *data, size_t *len);
 
-/* The data, in the arena: MCP_OK, MCP_ERR_SYNTAX (malformed), MCP_ERR_DENIED
- * (anything else that is wrong with it), MCP_ERR_MEMORY, MCP_ERR_INTERNAL. */
-int mcp_token_open(const mcp_keys_t *keys, char purpose, mcp_str_t bound,
-    mcp_str_t text, mcp_arena_t *arena, mcp_str_t *data);
+/*
+ * Appends a sealed token to out: the data, encrypted with AES-256-GCM, in
+ * base64url.  It opens only for the same purpose and the same "bound", which is
+ * not part of it.  nonce is random bytes that are used for nothing else.
+ *
+ * Returns MCP_OK, or, with out unchanged,
+ *   MCP_ERR_LIMIT     data or bound exceed MCP_SEAL_MAX_DATA, or out is full
+ *   MCP_ERR_MEMORY
+ *   MCP_ERR_INTERNAL  there is no key, or OpenSSL failed
+ */
+int mcp_token_seal(const mcp_keys_t *keys, mcp_token_e purpose,
+    mcp_str_t bound, mcp_str_t data,
+    const unsigned char nonce[MCP_SEAL_NONCE_LEN], mcp_buf_t *out);
+
+/*
+ * Opens a sealed token; *data is in the arena.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_SYNTAX    the text is no sealed token
+ *   MCP_ERR_DENIED    it was not sealed with one of our keys for this purpose
+ *                     and this "bound"
+ *   MCP_ERR_MEMORY
+ *   MCP_ERR_INTERNAL  OpenSSL failed
+ */
+int mcp_token_open(const mcp_keys_t *keys, mcp_token_e purpose,
+    mcp_str_t bound, mcp_str_t text, mcp_arena_t *arena, mcp_str_t *data);
 
 
 #endif /* MCP_TOKEN_H_INCLUDED */

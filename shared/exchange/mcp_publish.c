@@ -90,7 +90,8 @@ mcp_publish_url(mcp_call_t *call, unsigned request)
         *p++ = '/';
     }
 
-    p = mcp_token_sign(call->endpoint->keys, 'p', payload, sizeof(payload),
+    p = mcp_token_sign(call->endpoint->keys, MCP_TOKEN_PUBLISH, payload,
+                       sizeof(payload),
                        p);
     if (p == NULL) {
         return mcp_null_str;
@@ -218,7 +219,8 @@ mcp_publish_enter(mcp_exchange_t *x, mcp_str_t token)
 
     len = sizeof(payload);
 
-    if (mcp_token_verify(x->endpoint->keys, 'p', token, payload, &len)
+    if (mcp_token_verify(x->endpoint->keys, MCP_TOKEN_PUBLISH, token, payload,
+                         &len)
         != MCP_OK
         || len != MCP_PUBLISH_PAYLOAD)
     {

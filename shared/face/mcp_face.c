@@ -533,7 +533,7 @@ mcp_face_add_flag(mcp_buf_t *buf, int flag)
 
 
 void
-mcp_face_add_token(mcp_buf_t *buf, const mcp_keys_t *keys, char purpose,
+mcp_face_add_token(mcp_buf_t *buf, const mcp_keys_t *keys, mcp_token_e purpose,
     const unsigned char *data, size_t len)
 {
     char  *p, *end;
@@ -558,7 +558,7 @@ mcp_face_add_token(mcp_buf_t *buf, const mcp_keys_t *keys, char purpose,
 
 
 int
-mcp_face_open_token(const mcp_keys_t *keys, char purpose, mcp_str_t text,
+mcp_face_open_token(const mcp_keys_t *keys, mcp_token_e purpose, mcp_str_t text,
     unsigned char *data, size_t len)
 {
     size_t         n;
@@ -576,31 +576,4 @@ mcp_face_open_token(const mcp_keys_t *keys, char purpose, mcp_str_t text,
     memcpy(data, payload, len);
 
     return MCP_OK;
-}
-
-
-/* Big endian. */
-void
-mcp_face_put(unsigned char *p, uint64_t n, size_t bytes)
-{
-    while (bytes--) {
-        p[bytes] = (unsigned char) n;
-        n >>= 8;
-    }
-}
-
-
-uint64_t
-mcp_face_take(const unsigned char *p, size_t bytes)
-{
-    size_t    i;
-    uint64_t  n;
-
-    n = 0;
-
-    for (i = 0; i < bytes; i++) {
-        n = n << 8 | p[i];
-    }
-
-    return n;
 }

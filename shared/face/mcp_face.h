@@ -184,15 +184,12 @@ void mcp_face_seconds(mcp_buf_t *buf, uint64_t ms);
 void mcp_face_add_flag(mcp_buf_t *buf, int flag);
 
 /* Appends a token, as a JSON string. */
-void mcp_face_add_token(mcp_buf_t *buf, const mcp_keys_t *keys, char purpose,
-    const unsigned char *data, size_t len);
+void mcp_face_add_token(mcp_buf_t *buf, const mcp_keys_t *keys,
+    mcp_token_e purpose, const unsigned char *data, size_t len);
 
 /* Its payload, of len bytes: MCP_OK or MCP_ERR_NOT_FOUND. */
-int mcp_face_open_token(const mcp_keys_t *keys, char purpose, mcp_str_t text,
-    unsigned char *data, size_t len);
-
-void mcp_face_put(unsigned char *p, uint64_t n, size_t bytes);
-uint64_t mcp_face_take(const unsigned char *p, size_t bytes);
+int mcp_face_open_token(const mcp_keys_t *keys, mcp_token_e purpose,
+    mcp_str_t text, unsigned char *data, size_t len);
 
 
 #endif /* MCP_FACE_H_INCLUDED */

@@ -22,8 +22,6 @@
 #include "mcp_http.h"
 
 
-#define MCP_FACE_LINK_PURPOSE  'k'     /* of tokens */
-
 /* where in the token, behind the stream's id */
 #define MCP_FACE_LINK_AFTER    MCP_STREAM_ID_LEN
 #define MCP_FACE_LINK_TURN     (MCP_FACE_LINK_AFTER + 8)
@@ -445,11 +443,11 @@ mcp_face_link_head(mcp_exchange_t *x)
     }
 
     memcpy(data, x->ref.id, MCP_STREAM_ID_LEN);
-    mcp_face_put(data + MCP_FACE_LINK_AFTER, x->first, 8);
-    mcp_face_put(data + MCP_FACE_LINK_TURN, x->link.turn, 4);
-    mcp_face_put(data + MCP_FACE_LINK_CAN, x->session.capabilities, 2);
+    mcp_be_put(data + MCP_FACE_LINK_AFTER, x->first, 8);
+    mcp_be_put(data + MCP_FACE_LINK_TURN, x->link.turn, 4);
+    mcp_be_put(data + MCP_FACE_LINK_CAN, x->session.capabilities, 2);
 
-    p = mcp_token_sign(x->endpoint->keys, MCP_FACE_LINK_PURPOSE, data,
+    p = mcp_token_sign(x->endpoint->keys, MCP_TOKEN_LINK, data,
                        sizeof(data), mcp_face_link_print(link, start));
     if (p == NULL) {
         return;
@@ -568,15 +566,15 @@ mcp_face_link_find(mcp_exchange_t *x, mcp_stream_info_t *info,
 
     token = mcp_face_link_decode(x->link.token, text, sizeof(text));
 
-    if (mcp_face_open_token(x->endpoint->keys, MCP_FACE_LINK_PURPOSE, token,
+    if (mcp_face_open_token(x->endpoint->keys, MCP_TOKEN_LINK, token,
                             data, sizeof(data))
         != MCP_OK)
     {
         return MCP_FAULT_LINK;
     }
 
-    *after = mcp_face_take(data + MCP_FACE_LINK_AFTER, 8);
-    x->link.turn = (uint32_t) mcp_face_take(data + MCP_FACE_LINK_TURN, 4);
+    *after = mcp_be_get(data + MCP_FACE_LINK_AFTER, 8);
+    x->link.turn = (uint32_t) mcp_be_get(data + MCP_FACE_LINK_TURN, 4);
 
     if (mcp_store_find(store, data, now, info) != MCP_OK
         || !(info->kind == MCP_STREAM_LISTEN ? mcp_face_owns(x, info)
@@ -593,7 +591,7 @@ mcp_face_link_find(mcp_exchange_t *x, mcp_stream_info_t *info,
         memcpy(x->session.principal, info->principal, MCP_DIGEST_LEN);
         x->session.revision = (mcp_revision_e) info->revision;
         x->session.capabilities =
-            (unsigned) mcp_face_take(data + MCP_FACE_LINK_CAN, 2);
+            (unsigned) mcp_be_get(data + MCP_FACE_LINK_CAN, 2);
     }
 
     /* its client has it: those before are spent */

@@ -14,7 +14,6 @@
 #include "face/mcp_face.h"
 
 
-#define MCP_FACE_REQUEST_PURPOSE  'q'
 #define MCP_FACE_REQUEST_LEN      (MCP_STREAM_ID_LEN + MCP_DIGEST_LEN + 4 + 1)
 
 #define MCP_FACE_REQUEST_OF_SEQ      (MCP_STREAM_ID_LEN + MCP_DIGEST_LEN)
@@ -40,7 +39,7 @@ mcp_face_request_policy(mcp_request_t *req, uint64_t seq)
     call = req->call;
 
     memcpy(data, call->id, MCP_STREAM_ID_LEN);
-    mcp_face_put(data + MCP_FACE_REQUEST_OF_SEQ, seq, 4);
+    mcp_be_put(data + MCP_FACE_REQUEST_OF_SEQ, seq, 4);
     data[MCP_FACE_REQUEST_OF_NUMBER] = (unsigned char) req->job.request;
 
     rc = mcp_id_digest(&call->worker->env->mem, mcp_null_str, req->id,
@@ -56,7 +55,7 @@ mcp_face_request_policy(mcp_request_t *req, uint64_t seq)
                       "\"params\":{\"requestId\":");
     mcp_buf_str(&buf, req->id);
     mcp_buf_lit(&buf, ",\"resumeToken\":");
-    mcp_face_add_token(&buf, call->endpoint->keys, MCP_FACE_REQUEST_PURPOSE,
+    mcp_face_add_token(&buf, call->endpoint->keys, MCP_TOKEN_REQUEST,
                        data, sizeof(data));
 
     if (call->policy.min_wait) {
@@ -111,7 +110,7 @@ mcp_face_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
     rc = mcp_face_param(x, msg, mcp_str("resumeToken"), &token);
 
     if (rc == MCP_OK) {
-        rc = mcp_face_open_token(x->endpoint->keys, MCP_FACE_REQUEST_PURPOSE,
+        rc = mcp_face_open_token(x->endpoint->keys, MCP_TOKEN_REQUEST,
                                  token, data, sizeof(data));
     }
 
@@ -129,7 +128,7 @@ mcp_face_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
         return rc;
     }
 
-    out->seq = mcp_face_take(data + MCP_FACE_REQUEST_OF_SEQ, 4);
+    out->seq = mcp_be_get(data + MCP_FACE_REQUEST_OF_SEQ, 4);
     out->number = data[MCP_FACE_REQUEST_OF_NUMBER];
 
     rc = mcp_face_find(x, data, &out->info);

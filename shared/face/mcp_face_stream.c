@@ -13,7 +13,6 @@
 #include "face/mcp_face.h"
 
 
-#define MCP_FACE_STREAM_PURPOSE  'r'
 #define MCP_FACE_STREAM_LEN      (MCP_STREAM_ID_LEN + 4)
 
 /* Streams in one answer that are over and sent: no limit of their number holds
@@ -55,14 +54,14 @@ mcp_face_stream_create(const mcp_request_t *req, mcp_buf_t *buf)
     call = req->call;
 
     memcpy(data, call->id, MCP_STREAM_ID_LEN);
-    mcp_face_put(data + MCP_STREAM_ID_LEN, mcp_face_stream_seq(call), 4);
+    mcp_be_put(data + MCP_STREAM_ID_LEN, mcp_face_stream_seq(call), 4);
 
     mcp_buf_lit(buf, "{\"jsonrpc\":\"2.0\",\"method\":"
                      "\"notifications/stream/create\","
                      "\"params\":{\"streamId\":");
     mcp_face_stream_add_id(buf, call->id);
     mcp_buf_lit(buf, ",\"resumeToken\":");
-    mcp_face_add_token(buf, call->endpoint->keys, MCP_FACE_STREAM_PURPOSE,
+    mcp_face_add_token(buf, call->endpoint->keys, MCP_TOKEN_STREAM,
                        data, sizeof(data));
 
     mcp_buf_lit(buf, ",\"requestId\":");
@@ -123,7 +122,7 @@ mcp_face_stream_find(mcp_exchange_t *x, const mcp_rpc_t *msg,
     if (mcp_face_param(x, msg, mcp_str("streamId"), &id) != MCP_OK
         || mcp_face_param(x, msg, mcp_str("resumeToken"), &token) != MCP_OK
         || mcp_stream_id_parse(id, wanted) != MCP_OK
-        || mcp_face_open_token(x->endpoint->keys, MCP_FACE_STREAM_PURPOSE,
+        || mcp_face_open_token(x->endpoint->keys, MCP_TOKEN_STREAM,
                                token, data, sizeof(data))
            != MCP_OK
         || memcmp(wanted, data, MCP_STREAM_ID_LEN) != 0)
@@ -131,7 +130,7 @@ mcp_face_stream_find(mcp_exchange_t *x, const mcp_rpc_t *msg,
         return MCP_ERR_NOT_FOUND;
     }
 
-    *seq = mcp_face_take(data + MCP_STREAM_ID_LEN, 4);
+    *seq = mcp_be_get(data + MCP_STREAM_ID_LEN, 4);
 
     return mcp_face_find(x, data, info);
 }

@@ -33,7 +33,7 @@
 #include "face/mcp_face.h"
 
 
-#define MCP_FACE_TOKEN_PURPOSE  'n'    /* of tokens, and of values: spent */
+#define MCP_FACE_TOKEN_PURPOSE  'n'    /* of values: spent tokens */
 #define MCP_FACE_TOKEN_LEN      (1 + 8 + 2 * MCP_DIGEST_LEN + 8)
 
 #define MCP_FACE_TOKEN_OF_BIND  9
@@ -110,10 +110,10 @@ mcp_face_token_make(unsigned char data[MCP_FACE_TOKEN_LEN], uint64_t expires,
     const unsigned char stream[MCP_STREAM_ID_LEN], uint64_t seq)
 {
     data[0] = 'm';
-    mcp_face_put(data + 1, expires, 8);
+    mcp_be_put(data + 1, expires, 8);
     memcpy(data + MCP_FACE_TOKEN_OF_BIND, bind, MCP_DIGEST_LEN);
     memcpy(data + MCP_FACE_TOKEN_OF_REST, stream, MCP_STREAM_ID_LEN);
-    mcp_face_put(data + MCP_FACE_TOKEN_OF_SEQ, seq, 8);
+    mcp_be_put(data + MCP_FACE_TOKEN_OF_SEQ, seq, 8);
 }
 
 
@@ -278,7 +278,7 @@ mcp_face_token_repeat(mcp_exchange_t *x, const unsigned char *key,
     unsigned char  id[MCP_STREAM_ID_LEN];
 
     memcpy(id, key, MCP_STREAM_ID_LEN);
-    mcp_face_put(id, value, MCP_FACE_TOKEN_RANDOM);
+    mcp_be_put(id, value, MCP_FACE_TOKEN_RANDOM);
 
     rc = mcp_face_token_join(x, id, 0);
 
@@ -367,7 +367,7 @@ mcp_face_token_unseal(mcp_exchange_t *x,
         return MCP_ERR_NOT_FOUND;
     }
 
-    rc = mcp_token_open(x->endpoint->keys, MCP_FACE_TOKEN_PURPOSE, bound, text,
+    rc = mcp_token_open(x->endpoint->keys, MCP_TOKEN_RESUME, bound, text,
                         &x->arena, data);
 
     if (rc != MCP_OK) {
@@ -375,7 +375,7 @@ mcp_face_token_unseal(mcp_exchange_t *x,
     }
 
     if (data->len < MCP_FACE_TOKEN_HEAD + 2
-        || mcp_face_take((const unsigned char *) data->data, 8)
+        || mcp_be_get((const unsigned char *) data->data, 8)
            <= x->worker->env->now(x->worker->env->ctx))
     {
         return MCP_ERR_NOT_FOUND;
@@ -421,7 +421,7 @@ mcp_face_token_page(mcp_exchange_t *x, const mcp_json_value_t *places,
         mcp_party(x->endpoint, x->party, &party);
         rc = mcp_store_value_add(store, MCP_FACE_TOKEN_PURPOSE, key,
                                  MCP_FACE_TOKEN_USED,
-                                 mcp_face_take(key + MCP_DIGEST_LEN, 8), now,
+                                 mcp_be_get(key + MCP_DIGEST_LEN, 8), now,
                                  &party);
         if (rc == MCP_OK) {
             return mcp_face_token_pass(x, places, n, data, key);
@@ -457,18 +457,18 @@ mcp_face_token_rest(mcp_exchange_t *x,
     int            rc;
     unsigned char  data[MCP_FACE_TOKEN_LEN];
 
-    if (mcp_face_open_token(x->endpoint->keys, MCP_FACE_TOKEN_PURPOSE,
+    if (mcp_face_open_token(x->endpoint->keys, MCP_TOKEN_RESUME,
                             x->token.text, data, MCP_FACE_TOKEN_LEN)
         != MCP_OK
         || memcmp(bind, data + MCP_FACE_TOKEN_OF_BIND, MCP_DIGEST_LEN) != 0
-        || mcp_face_take(data + 1, 8)
+        || mcp_be_get(data + 1, 8)
            <= x->worker->env->now(x->worker->env->ctx))
     {
         return mcp_face_refuse(x);
     }
 
     rc = mcp_face_token_join(x, data + MCP_FACE_TOKEN_OF_REST,
-                             mcp_face_take(data + MCP_FACE_TOKEN_OF_SEQ, 8));
+                             mcp_be_get(data + MCP_FACE_TOKEN_OF_SEQ, 8));
 
     return rc == MCP_ERR_NOT_FOUND ? mcp_face_refuse(x) : rc;
 }
@@ -619,7 +619,7 @@ mcp_face_token_interim(mcp_exchange_t *x)
                         x->worker->env->now(x->worker->env->ctx)
                         + x->endpoint->resume_lifetime,
                         bind, x->token.stream, x->cursor.seq);
-    mcp_face_add_token(&token, x->endpoint->keys, MCP_FACE_TOKEN_PURPOSE,
+    mcp_face_add_token(&token, x->endpoint->keys, MCP_TOKEN_RESUME,
                        data, sizeof(data));
 
     if (token.failed) {
@@ -1004,7 +1004,7 @@ mcp_face_token_seal(mcp_request_t *req, mcp_str_t inner, mcp_buf_t *out)
     }
 
     memset(head, 0, sizeof(head));
-    mcp_face_put(head, mcp_call_now(call) + call->endpoint->resume_lifetime,
+    mcp_be_put(head, mcp_call_now(call) + call->endpoint->resume_lifetime,
                  8);
 
     if (req->spent) {
@@ -1021,7 +1021,7 @@ mcp_face_token_seal(mcp_request_t *req, mcp_str_t inner, mcp_buf_t *out)
     rc = data.failed;
 
     if (rc == MCP_OK) {
-        rc = mcp_token_seal(call->endpoint->keys, MCP_FACE_TOKEN_PURPOSE,
+        rc = mcp_token_seal(call->endpoint->keys, MCP_TOKEN_RESUME,
                             (mcp_str_t) { (const char *) bind,
                                           MCP_DIGEST_LEN },
                             (mcp_str_t) { data.data, data.len }, nonce, out);
@@ -1134,12 +1134,12 @@ mcp_face_token_kept(mcp_request_t *req)
     mcp_party_t   party;
 
     call = req->call;
-    random = mcp_face_take(call->id, MCP_FACE_TOKEN_RANDOM);
+    random = mcp_be_get(call->id, MCP_FACE_TOKEN_RANDOM);
     mcp_party(call->endpoint, call->party, &party);
 
     (void) mcp_store_value_set(call->worker->store, MCP_FACE_TOKEN_PURPOSE,
                                req->spent, (uint32_t) random,
-                               mcp_face_take(req->spent + MCP_DIGEST_LEN, 8),
+                               mcp_be_get(req->spent + MCP_DIGEST_LEN, 8),
                                &party);
 }
 

@@ -18,7 +18,6 @@
 #include "rpc/mcp_session.h"
 
 
-#define MCP_SESSION_PURPOSE  's'
 #define MCP_SESSION_VERSION  1
 #define MCP_SESSION_LEN      (8 + 2 * MCP_DIGEST_LEN)
 
@@ -37,25 +36,18 @@ char *
 mcp_session_print(const mcp_keys_t *keys, const mcp_session_t *session,
     char *p)
 {
-    uint32_t       expires;
     unsigned char  data[MCP_SESSION_LEN];
-
-    expires = mcp_session_seconds(session->expires);
 
     data[0] = MCP_SESSION_VERSION;
     data[1] = (unsigned char) session->revision;
-    data[2] = (unsigned char) (session->capabilities >> 8);
-    data[3] = (unsigned char) session->capabilities;
-    data[4] = (unsigned char) (expires >> 24);
-    data[5] = (unsigned char) (expires >> 16);
-    data[6] = (unsigned char) (expires >> 8);
-    data[7] = (unsigned char) expires;
+    mcp_be_put(data + 2, session->capabilities, 2);
+    mcp_be_put(data + 4, mcp_session_seconds(session->expires), 4);
 
     memcpy(data + MCP_SESSION_OF_ID, session->id, MCP_DIGEST_LEN);
     memcpy(data + MCP_SESSION_OF_PRINCIPAL, session->principal,
            MCP_DIGEST_LEN);
 
-    return mcp_token_sign(keys, MCP_SESSION_PURPOSE, data, sizeof(data), p);
+    return mcp_token_sign(keys, MCP_TOKEN_SESSION, data, sizeof(data), p);
 }
 
 
@@ -68,7 +60,7 @@ mcp_session_parse(const mcp_keys_t *keys, mcp_str_t text, uint64_t now,
 
     len = sizeof(data);
 
-    if (mcp_token_verify(keys, MCP_SESSION_PURPOSE, text, data, &len) != MCP_OK
+    if (mcp_token_verify(keys, MCP_TOKEN_SESSION, text, data, &len) != MCP_OK
         || len != sizeof(data)
         || data[0] != MCP_SESSION_VERSION
         || data[1] == MCP_REVISION_NONE
@@ -78,10 +70,8 @@ mcp_session_parse(const mcp_keys_t *keys, mcp_str_t text, uint64_t now,
     }
 
     session->revision = (mcp_revision_e) data[1];
-    session->capabilities = (unsigned) data[2] << 8 | data[3];
-    session->expires = ((uint64_t) data[4] << 24 | (uint64_t) data[5] << 16
-                        | (uint64_t) data[6] << 8 | data[7])
-                       * 1000;
+    session->capabilities = (unsigned) mcp_be_get(data + 2, 2);
+    session->expires = mcp_be_get(data + 4, 4) * 1000;
 
     memcpy(session->id, data + MCP_SESSION_OF_ID, MCP_DIGEST_LEN);
     memcpy(session->principal, data + MCP_SESSION_OF_PRINCIPAL,

@@ -16,9 +16,9 @@ int   __real_EVP_CipherFinal_ex(EVP_CIPHER_CTX *ctx, unsigned char *out,
     int *len);
 int   __wrap_EVP_CipherFinal_ex(EVP_CIPHER_CTX *ctx, unsigned char *out,
     int *len);
-int   __real_mcp_token_open(const mcp_keys_t *keys, char purpose,
+int   __real_mcp_token_open(const mcp_keys_t *keys, mcp_token_e purpose,
     mcp_str_t bound, mcp_str_t text, mcp_arena_t *arena, mcp_str_t *data);
-int   __wrap_mcp_token_open(const mcp_keys_t *keys, char purpose,
+int   __wrap_mcp_token_open(const mcp_keys_t *keys, mcp_token_e purpose,
     mcp_str_t bound, mcp_str_t text, mcp_arena_t *arena, mcp_str_t *data);
 int   __real_mcp_keys_add(mcp_keys_t *keys, mcp_str_t text);
 int   __wrap_mcp_keys_add(mcp_keys_t *keys, mcp_str_t text);
@@ -73,7 +73,7 @@ __wrap_EVP_CipherFinal_ex(EVP_CIPHER_CTX *ctx, unsigned char *out, int *len)
 
 /* What was sealed is none to us. */
 int
-__wrap_mcp_token_open(const mcp_keys_t *keys, char purpose, mcp_str_t bound,
+__wrap_mcp_token_open(const mcp_keys_t *keys, mcp_token_e purpose, mcp_str_t bound,
     mcp_str_t text, mcp_arena_t *arena, mcp_str_t *data)
 {
     int  rc;

@@ -136,10 +136,10 @@ test_numbers(void **state)
 
     mcp_buf_free(&buf);
 
-    mcp_face_put(p, 0x0102030405060708, 8);
+    mcp_be_put(p, 0x0102030405060708, 8);
     assert_int_equal(p[0], 1);
-    assert_int_equal(mcp_face_take(p, 8), 0x0102030405060708);
-    assert_int_equal(mcp_face_take(p + 4, 4), 0x05060708);
+    assert_int_equal(mcp_be_get(p, 8), 0x0102030405060708);
+    assert_int_equal(mcp_be_get(p + 4, 4), 0x05060708);
 }
 
 
