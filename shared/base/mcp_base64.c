@@ -104,10 +104,9 @@ int
 mcp_base64url_decode(mcp_str_t text, unsigned char *out, size_t max,
     size_t *len)
 {
-    size_t          i;
-    uint32_t        bits, value;
-    unsigned        held;
-    unsigned char  *p;
+    size_t     i, n;
+    uint32_t   bits, value;
+    unsigned   held;
 
     if (text.len % 4 == 1) {
         return MCP_ERR_SYNTAX;
@@ -117,7 +116,7 @@ mcp_base64url_decode(mcp_str_t text, unsigned char *out, size_t max,
         return MCP_ERR_LIMIT;
     }
 
-    p = out;
+    n = 0;
     bits = 0;
     held = 0;
 
@@ -133,7 +132,7 @@ mcp_base64url_decode(mcp_str_t text, unsigned char *out, size_t max,
 
         if (held >= 8) {
             held -= 8;
-            *p++ = (unsigned char) (bits >> held);
+            out[n++] = (unsigned char) (bits >> held);
             bits &= (1U << held) - 1;
         }
     }
@@ -142,7 +141,7 @@ mcp_base64url_decode(mcp_str_t text, unsigned char *out, size_t max,
         return MCP_ERR_SYNTAX;
     }
 
-    *len = (size_t) (p - out);
+    *len = n;
 
     return MCP_OK;
 }

@@ -498,6 +498,33 @@ mcp_catalog_check(mcp_catalog_reader_t *r, mcp_list_e kind,
 }
 
 
+/* Keeps what is known of an item whose members are read and right. */
+static int
+mcp_catalog_add_item(mcp_catalog_item_reader_t *ir, mcp_catalog_item_t *item)
+{
+    int                    rc;
+    mcp_list_e             kind;
+    mcp_catalog_reader_t  *r;
+
+    r = ir->reader;
+    kind = ir->kind;
+
+    rc = mcp_catalog_insert(r, kind, &ir->members[mcp_catalog_key_of[kind]]);
+
+    if (rc == MCP_OK && kind == MCP_LIST_TEMPLATES) {
+        rc = mcp_catalog_compile(r, item,
+                                 &ir->members[MCP_CATALOG_URI_TEMPLATE]);
+    }
+
+    if (rc == MCP_OK) {
+        rc = mcp_catalog_add_text(r, &r->catalog->sets[kind], item,
+                                  ir->private);
+    }
+
+    return rc;
+}
+
+
 int
 mcp_catalog_read_item(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *value)
@@ -509,6 +536,7 @@ mcp_catalog_read_item(mcp_catalog_reader_t *r, mcp_list_e kind,
 
     set = &r->catalog->sets[kind];
     item = &set->items[set->n];
+    item->raw = value->raw;
 
     memset(&ir, 0, sizeof(mcp_catalog_item_reader_t));
     ir.reader = r;
@@ -525,19 +553,8 @@ mcp_catalog_read_item(mcp_catalog_reader_t *r, mcp_list_e kind,
     }
 
     if (rc == MCP_OK) {
-        rc = mcp_catalog_insert(r, kind, &ir.members[mcp_catalog_key_of[kind]]);
+        rc = mcp_catalog_add_item(&ir, item);
     }
 
-    if (rc == MCP_OK && kind == MCP_LIST_TEMPLATES) {
-        rc = mcp_catalog_compile(r, item,
-                                 &ir.members[MCP_CATALOG_URI_TEMPLATE]);
-    }
-
-    if (rc != MCP_OK) {
-        return rc;
-    }
-
-    item->raw = value->raw;
-
-    return mcp_catalog_add_text(r, set, item, ir.private);
+    return rc;
 }

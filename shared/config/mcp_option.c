@@ -140,14 +140,49 @@ mcp_option_number(mcp_str_t *text, uint64_t *n)
 }
 
 
-/* As nginx reads them: units of falling size, each at most once; a number
- * without a unit is seconds, and nothing with a unit comes after it. */
+/* Takes the unit off the beginning of text.  Units of falling size follow each
+ * other, each at most once; *next is the first that may still come, and a
+ * number without a unit, which is seconds, is the last. */
+static int
+mcp_option_take_unit(mcp_str_t *text, size_t *next, uint64_t *ms)
+{
+    size_t  unit;
+
+    if (text->len == 0 || text->data[0] == ' ') {
+
+        if (text->len && *next > MCP_OPTION_SECONDS) {
+            return MCP_ERR_SYNTAX;
+        }
+
+        *next = MCP_OPTION_UNITS;
+        *ms = mcp_option_units[MCP_OPTION_SECONDS].ms;
+
+        return MCP_OK;
+    }
+
+    unit = mcp_option_unit(*text);
+
+    if (unit < *next || unit == MCP_OPTION_UNITS) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    *next = unit + 1;
+    *ms = mcp_option_units[unit].ms;
+
+    text->data += mcp_option_units[unit].name.len;
+    text->len -= mcp_option_units[unit].name.len;
+
+    return MCP_OK;
+}
+
+
+/* As nginx reads times. */
 int
 mcp_option_time(mcp_str_t text, uint64_t *ms)
 {
     int       rc, valid;
-    size_t    unit, next;
-    uint64_t  n, total;
+    size_t    next;
+    uint64_t  n, unit, total;
 
     valid = 0;
     next = 0;
@@ -156,35 +191,15 @@ mcp_option_time(mcp_str_t text, uint64_t *ms)
     while (text.len) {
         rc = mcp_option_number(&text, &n);
 
-        if (rc == MCP_OK) {
-            valid = 1;
-
-        } else if (rc != MCP_DONE) {
+        if (rc != MCP_OK && rc != MCP_DONE) {
             return MCP_ERR_SYNTAX;
         }
 
-        if (text.len == 0 || text.data[0] == ' ') {
-            unit = MCP_OPTION_SECONDS;
+        valid |= rc == MCP_OK;
 
-            if (text.len && next > unit) {
-                return MCP_ERR_SYNTAX;
-            }
-
-            next = MCP_OPTION_UNITS;
-
-        } else {
-            unit = mcp_option_unit(text);
-
-            if (unit < next || unit == MCP_OPTION_UNITS) {
-                return MCP_ERR_SYNTAX;
-            }
-
-            next = unit + 1;
-            text.data += mcp_option_units[unit].name.len;
-            text.len -= mcp_option_units[unit].name.len;
-        }
-
-        if (mcp_option_add(&total, n, mcp_option_units[unit].ms) != MCP_OK) {
+        if (mcp_option_take_unit(&text, &next, &unit) != MCP_OK
+            || mcp_option_add(&total, n, unit) != MCP_OK)
+        {
             return MCP_ERR_SYNTAX;
         }
 
@@ -280,12 +295,47 @@ mcp_option_quota(mcp_str_t text, uint64_t *value)
 }
 
 
+static int
+mcp_option_flag(mcp_str_t text, uint64_t *value)
+{
+    *value = mcp_str_case_eq(text, mcp_str("on"));
+
+    return *value || mcp_str_case_eq(text, mcp_str("off")) ? MCP_OK
+                                                           : MCP_ERR_SYNTAX;
+}
+
+
+/* Reads what is neither "off" nor a word: MCP_OK or MCP_ERR_SYNTAX. */
+static int
+mcp_option_parse(mcp_option_kind_e kind, mcp_str_t text, uint64_t *value)
+{
+    switch (kind) {
+
+    case MCP_OPTION_KIND_TIME:
+        return mcp_option_time(text, value);
+
+    case MCP_OPTION_KIND_SIZE:
+    case MCP_OPTION_KIND_ROOM:
+        return mcp_option_size(text, value);
+
+    case MCP_OPTION_KIND_FLAG:
+        return mcp_option_flag(text, value);
+
+    default:
+        return mcp_str_uint(text, value);
+    }
+}
+
+
 /* MCP_OK or *error. */
 static int
 mcp_option_read(const mcp_option_t *option, mcp_str_t text, uint64_t *value,
     const char **error)
 {
-    int  rc;
+    int  number;
+
+    number = option->kind == MCP_OPTION_KIND_NUMBER
+             || option->kind == MCP_OPTION_KIND_QUOTA;
 
     *error = "invalid value";
 
@@ -306,29 +356,11 @@ mcp_option_read(const mcp_option_t *option, mcp_str_t text, uint64_t *value,
         return MCP_OK;
     }
 
-    switch (option->kind) {
-
-    case MCP_OPTION_KIND_TIME:
-        rc = mcp_option_time(text, value);
-        break;
-
-    case MCP_OPTION_KIND_SIZE:
-    case MCP_OPTION_KIND_ROOM:
-        rc = mcp_option_size(text, value);
-        break;
-
-    case MCP_OPTION_KIND_FLAG:
-        *value = mcp_str_case_eq(text, mcp_str("on"));
-        rc = *value || mcp_str_case_eq(text, mcp_str("off"))
-             ? MCP_OK : MCP_ERR_SYNTAX;
-        break;
-
-    default:
+    if (number) {
         *error = "invalid number";
-        rc = mcp_str_uint(text, value);
     }
 
-    if (rc != MCP_OK) {
+    if (mcp_option_parse(option->kind, text, value) != MCP_OK) {
         return MCP_ERR_CONFIG;
     }
 
@@ -336,9 +368,7 @@ mcp_option_read(const mcp_option_t *option, mcp_str_t text, uint64_t *value,
         return MCP_OK;
     }
 
-    if (option->kind == MCP_OPTION_KIND_NUMBER
-        || option->kind == MCP_OPTION_KIND_QUOTA)
-    {
+    if (number) {
         *error = option->bounds;
     }
 

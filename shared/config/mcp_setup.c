@@ -1,67 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What an operator wrote about an endpoint, and what follows from it. */
+/* What an operator wrote about an endpoint: each directive and its errors. */
 
 
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "base/mcp_utf8.h"
+#include "config/mcp_setup_parts.h"
 #include "mcp_http.h"
-#include "mcp_setup.h"
 
 
 /* Of what the operator wrote, so that an error has room for the reason. */
 #define MCP_SETUP_QUOTE_MAX  300
-
-
-/* A route or an allowed origin. */
-typedef struct mcp_setup_pattern_s  mcp_setup_pattern_t;
-
-struct mcp_setup_pattern_s {
-    mcp_setup_pattern_t   *next;
-    mcp_setup_pattern_t   *made;       /* all of one setup */
-    mcp_match_t           *match;
-    mcp_str_t              target;     /* of a route */
-};
-
-
-typedef struct {
-    mcp_setup_pattern_t   *first;
-    mcp_setup_pattern_t  **last;       /* NULL: nothing was said */
-    size_t                 n;
-} mcp_setup_list_t;
-
-
-struct mcp_setup_s {
-    const mcp_mem_t       *mem;
-    mcp_arena_t            arena;
-
-    mcp_options_t          options;
-
-    /* .data is NULL where nothing was said */
-    mcp_str_t              name;
-    mcp_str_t              version;
-    mcp_str_t              title;
-    mcp_str_t              backend;
-    mcp_str_t              publish_token;
-    mcp_str_t              publish_url;
-
-    const mcp_keys_t      *keys;
-    const mcp_catalog_t   *catalog;
-    mcp_setup_list_t       routes;
-    mcp_setup_list_t       origins;
-    unsigned               any_origin:1;
-
-    /* made here, not inherited */
-    mcp_keys_t            *made_keys;
-    mcp_catalog_t         *made_catalog;
-    mcp_setup_pattern_t   *made;
-
-    /* of the endpoint made last */
-    mcp_str_t             *targets;
-    unsigned               n_targets;
-};
 
 
 mcp_setup_t *
@@ -103,8 +54,6 @@ mcp_setup_free(mcp_setup_t *setup)
     mem->free(mem->ctx, setup);
 }
 
-
-/* --- directives --- */
 
 static int mcp_setup_fail(char *error, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -392,221 +341,4 @@ int
 mcp_setup_publish_url(mcp_setup_t *setup, mcp_str_t url, char *error)
 {
     return mcp_setup_text(setup, &setup->publish_url, url, error);
-}
-
-
-/* --- what follows --- */
-
-static void
-mcp_setup_inherit(mcp_str_t *member, mcp_str_t parent)
-{
-    if (member->data == NULL) {
-        *member = parent;
-    }
-}
-
-
-void
-mcp_setup_merge(mcp_setup_t *setup, const mcp_setup_t *parent)
-{
-    mcp_options_merge(&setup->options, &parent->options);
-
-    if (setup->name.data == NULL) {
-        setup->name = parent->name;
-        setup->version = parent->version;
-        setup->title = parent->title;
-    }
-
-    mcp_setup_inherit(&setup->backend, parent->backend);
-    mcp_setup_inherit(&setup->publish_token, parent->publish_token);
-    mcp_setup_inherit(&setup->publish_url, parent->publish_url);
-
-    if (setup->keys == NULL) {
-        setup->keys = parent->keys;
-    }
-
-    if (setup->catalog == NULL) {
-        setup->catalog = parent->catalog;
-    }
-
-    if (setup->routes.last == NULL) {
-        setup->routes = parent->routes;
-    }
-
-    /* "any" and a list are said by the same directive */
-
-    if (setup->origins.last == NULL && !setup->any_origin) {
-        setup->origins = parent->origins;
-        setup->any_origin = parent->any_origin;
-    }
-}
-
-
-static unsigned
-mcp_setup_add_target(mcp_setup_t *setup, mcp_str_t target)
-{
-    unsigned  i;
-
-    for (i = 0; i < setup->n_targets; i++) {
-        if (mcp_str_eq(setup->targets[i], target)) {
-            return i;
-        }
-    }
-
-    setup->targets[setup->n_targets++] = target;
-
-    return i;
-}
-
-
-static int
-mcp_setup_make_routes(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
-{
-    int                         exact;
-    size_t                      n;
-    mcp_route_t                *routes;
-    const mcp_setup_pattern_t  *pattern;
-
-    n = setup->routes.n;
-
-    setup->targets = mcp_arena_alloc(&setup->arena,
-                                     (n + 1) * sizeof(mcp_str_t));
-    routes = mcp_arena_alloc(&setup->arena, (n + 1) * sizeof(mcp_route_t));
-
-    if (setup->targets == NULL || routes == NULL) {
-        return MCP_ERR_MEMORY;
-    }
-
-    setup->n_targets = 0;
-
-    endpoint->target = setup->backend.len
-                       ? mcp_setup_add_target(setup, setup->backend)
-                       : MCP_NO_TARGET;
-
-    n = 0;
-
-    /* exact names win over regular expressions, wherever they stand */
-
-    for (exact = 1; exact >= 0; exact--) {
-        for (pattern = setup->routes.first; pattern; pattern = pattern->next) {
-            if (mcp_match_is_exact(pattern->match) != exact) {
-                continue;
-            }
-
-            routes[n].match = pattern->match;
-            routes[n].target = mcp_setup_add_target(setup, pattern->target);
-            n++;
-        }
-    }
-
-    endpoint->routes = routes;
-    endpoint->n_routes = n;
-
-    return MCP_OK;
-}
-
-
-static int
-mcp_setup_make_origins(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
-{
-    size_t                      n;
-    mcp_match_t               **origins;
-    const mcp_setup_pattern_t  *pattern;
-
-    endpoint->any_origin = setup->any_origin;
-
-    if (setup->origins.n == 0) {
-        return MCP_OK;
-    }
-
-    origins = mcp_arena_alloc(&setup->arena,
-                              setup->origins.n * sizeof(mcp_match_t *));
-    if (origins == NULL) {
-        return MCP_ERR_MEMORY;
-    }
-
-    n = 0;
-
-    for (pattern = setup->origins.first; pattern; pattern = pattern->next) {
-        origins[n++] = pattern->match;
-    }
-
-    endpoint->origins = origins;
-    endpoint->n_origins = n;
-
-    return MCP_OK;
-}
-
-
-int
-mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
-    mcp_str_t version, mcp_endpoint_t *endpoint)
-{
-    memset(endpoint, 0, sizeof(mcp_endpoint_t));
-
-    if (mcp_setup_make_routes(setup, endpoint) != MCP_OK
-        || mcp_setup_make_origins(setup, endpoint) != MCP_OK)
-    {
-        return MCP_ERR_MEMORY;
-    }
-
-    endpoint->name = setup->name.data ? setup->name : name;
-    endpoint->version = setup->name.data ? setup->version : version;
-    endpoint->title = setup->title;
-    endpoint->keys = setup->keys ? setup->keys : keys;
-    endpoint->catalog = setup->catalog;
-    endpoint->publish_url = setup->publish_url;
-
-    mcp_options_apply(&setup->options, endpoint);
-
-    return MCP_OK;
-}
-
-
-int
-mcp_setup_lacks_backend(const mcp_setup_t *setup)
-{
-    const mcp_catalog_t  *catalog;
-
-    catalog = setup->catalog;
-
-    return setup->backend.len == 0 && setup->routes.n == 0 && catalog
-           && (mcp_catalog_has(catalog, MCP_LIST_TOOLS)
-               || mcp_catalog_has(catalog, MCP_LIST_PROMPTS)
-               || mcp_catalog_has(catalog, MCP_LIST_RESOURCES)
-               || mcp_catalog_has(catalog, MCP_LIST_TEMPLATES));
-}
-
-
-int
-mcp_setup_fills_zone(const mcp_setup_t *setup, uint64_t size)
-{
-    mcp_endpoint_t  endpoint;
-
-    mcp_options_apply(&setup->options, &endpoint);
-
-    /* what was sent may be kept as well, as much again: mcp_store_append() */
-
-    return endpoint.stream_buffer >= size / 4;
-}
-
-
-unsigned
-mcp_setup_targets(const mcp_setup_t *setup)
-{
-    return setup->n_targets;
-}
-
-
-mcp_str_t
-mcp_setup_target(const mcp_setup_t *setup, unsigned target)
-{
-    return setup->targets[target];
-}
-
-
-mcp_str_t
-mcp_setup_publish_secret(const mcp_setup_t *setup)
-{
-    return setup->publish_token;
 }

@@ -163,57 +163,82 @@ mcp_sse_clear(mcp_sse_decoder_t *d)
 }
 
 
-/* Takes one whole line, its end excluded; 1 if it completes an event. */
-static int
-mcp_sse_line(mcp_sse_decoder_t *d, const char *p, size_t len)
+/* Leaves out a byte order mark. */
+static void
+mcp_sse_skip_bom(mcp_str_t *line)
 {
-    if (!d->started) {
-        d->started = 1;
-
-        if (len >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
-            p += 3;
-            len -= 3;
-        }
+    if (line->len >= 3 && memcmp(line->data, "\xef\xbb\xbf", 3) == 0) {
+        line->data += 3;
+        line->len -= 3;
     }
+}
 
-    if (len == 0) {
-        if (d->data.len > 0) {
-            return 1;
-        }
 
-        mcp_sse_clear(d);
+/* Leaves out one character at the start of a line, if it is there. */
+static int
+mcp_sse_take(mcp_str_t *line, char c)
+{
+    if (line->len == 0 || line->data[0] != c) {
         return 0;
     }
 
-    /* comments begin with the colon, and so have an empty field name */
+    line->data++;
+    line->len--;
 
-    if (len < 4 || memcmp(p, "data", 4) != 0) {
-        return 0;
+    return 1;
+}
+
+
+/* Takes a line that is not blank.  Fields but "data" are ignored; comments
+ * begin with the colon, and so have an empty field name. */
+static void
+mcp_sse_field(mcp_sse_decoder_t *d, mcp_str_t line)
+{
+    if (line.len < 4 || memcmp(line.data, "data", 4) != 0) {
+        return;
     }
 
-    p += 4;
-    len -= 4;
+    line.data += 4;
+    line.len -= 4;
 
-    if (len > 0) {
-        if (*p != ':') {
-            return 0;
-        }
-
-        p++;
-        len--;
+    if (line.len > 0 && !mcp_sse_take(&line, ':')) {
+        return;
     }
 
-    if (len > 0 && *p == ' ') {
-        p++;
-        len--;
-    }
+    (void) mcp_sse_take(&line, ' ');
 
     if (d->has_data) {
         mcp_buf_lit(&d->data, "\n");
     }
 
-    mcp_buf_add(&d->data, p, len);
+    mcp_buf_str(&d->data, line);
     d->has_data = 1;
+}
+
+
+/* Takes one whole line, its end excluded; 1 if it completes an event. */
+static int
+mcp_sse_line(mcp_sse_decoder_t *d, const char *p, size_t len)
+{
+    mcp_str_t  line;
+
+    line = (mcp_str_t) { p, len };
+
+    if (!d->started) {
+        d->started = 1;
+        mcp_sse_skip_bom(&line);
+    }
+
+    if (line.len > 0) {
+        mcp_sse_field(d, line);
+        return 0;
+    }
+
+    if (d->data.len > 0) {
+        return 1;
+    }
+
+    mcp_sse_clear(d);
 
     return 0;
 }
@@ -263,6 +288,44 @@ mcp_sse_deliver(mcp_sse_decoder_t *d, mcp_str_t *data)
 }
 
 
+/* The length of the line end at p; the LF of a CRLF may be in the next
+ * input. */
+static size_t
+mcp_sse_line_end_len(mcp_sse_decoder_t *d, const char *p, const char *end)
+{
+    if (*p == '\n') {
+        return 1;
+    }
+
+    if (p + 1 == end) {
+        d->skip_lf = 1;
+        return 1;
+    }
+
+    return p[1] == '\n' ? 2 : 1;
+}
+
+
+/* Readies the decoder for more input; returns how many bytes of it belong to
+ * the line end before. */
+static size_t
+mcp_sse_resume(mcp_sse_decoder_t *d, const char *in, size_t len)
+{
+    if (d->state == MCP_SSE_DELIVERED) {
+        mcp_sse_clear(d);
+        d->state = MCP_SSE_READING;
+    }
+
+    if (!d->skip_lf || len == 0) {
+        return 0;
+    }
+
+    d->skip_lf = 0;
+
+    return in[0] == '\n';
+}
+
+
 int
 mcp_sse_decode(mcp_sse_decoder_t *d, const char *in, size_t len,
     size_t *consumed, mcp_str_t *data)
@@ -276,21 +339,9 @@ mcp_sse_decode(mcp_sse_decoder_t *d, const char *in, size_t len,
         return mcp_sse_failed(d);
     }
 
-    if (d->state == MCP_SSE_DELIVERED) {
-        mcp_sse_clear(d);
-        d->state = MCP_SSE_READING;
-    }
+    start = mcp_sse_resume(d, in, len);
 
-    i = 0;
-
-    if (d->skip_lf && len > 0) {
-        d->skip_lf = 0;
-        i = in[0] == '\n';
-    }
-
-    start = i;
-
-    for ( /* void */ ; i < len; i++) {
+    for (i = start; i < len; i++) {
         if (in[i] != '\n' && in[i] != '\r') {
             continue;
         }
@@ -301,18 +352,8 @@ mcp_sse_decode(mcp_sse_decoder_t *d, const char *in, size_t len,
             return mcp_sse_failed(d);
         }
 
-        /* the LF of a CRLF may be in the next input */
-
-        if (in[i] == '\r') {
-            if (i + 1 == len) {
-                d->skip_lf = 1;
-
-            } else if (in[i + 1] == '\n') {
-                i++;
-            }
-        }
-
-        start = i + 1;
+        start = i + mcp_sse_line_end_len(d, in + i, in + len);
+        i = start - 1;
 
         if (event) {
             *consumed = start;

@@ -30,31 +30,17 @@ mcp_id_exponent(const char *p, const char *end)
 }
 
 
-/* Digits without zeros at either end, and the power of ten of the last one. */
-static int
-mcp_id_number(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *plain)
+/* Writes the digits of a number's text, without zeros before them; *exponent is
+ * the power of ten of the last one.  Returns the end. */
+static char *
+mcp_id_digits(char *o, const char *p, const char *end, int64_t *exponent)
 {
-    char        *start, *first, *o;
-    int          fraction;
-    int64_t      exponent;
-    const char  *p, *end;
-
-    o = mcp_arena_alloc(arena, raw.len + sizeof("-e-") + 20);
-    if (o == NULL) {
-        return MCP_ERR_MEMORY;
-    }
-
-    start = o;
-    p = raw.data;
-    end = p + raw.len;
-    exponent = 0;
-    fraction = 0;
-
-    if (*p == '-') {
-        *o++ = *p++;
-    }
+    int    fraction;
+    char  *first;
 
     first = o;
+    fraction = 0;
+    *exponent = 0;
 
     for ( /* void */ ; p < end; p++) {
         if (*p == '.') {
@@ -63,16 +49,43 @@ mcp_id_number(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *plain)
         }
 
         if (*p == 'e' || *p == 'E') {
-            exponent += mcp_id_exponent(p + 1, end);
+            *exponent += mcp_id_exponent(p + 1, end);
             break;
         }
 
-        exponent -= fraction;
+        *exponent -= fraction;
 
         if (*p != '0' || o > first) {
             *o++ = *p;
         }
     }
+
+    return o;
+}
+
+
+/* Digits without zeros at either end, and the power of ten of the last one. */
+static int
+mcp_id_number(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *plain)
+{
+    char        *start, *first, *o;
+    int64_t      exponent;
+    const char  *p;
+
+    start = mcp_arena_alloc(arena, raw.len + sizeof("-e-") + 20);
+    if (start == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    o = start;
+    p = raw.data;
+
+    if (*p == '-') {
+        *o++ = *p++;
+    }
+
+    first = o;
+    o = mcp_id_digits(o, p, raw.data + raw.len, &exponent);
 
     while (o > first && o[-1] == '0') {
         o--;
@@ -98,26 +111,13 @@ mcp_id_number(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *plain)
 }
 
 
-int
-mcp_id_plain(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *plain)
+/* A quote and the text of a string, unescaped. */
+static int
+mcp_id_string(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *plain)
 {
     int         rc;
     char       *p;
     mcp_str_t   text;
-
-    *plain = raw;
-
-    if (raw.len == 0) {
-        return MCP_OK;
-    }
-
-    if (raw.data[0] == '-' || (raw.data[0] >= '0' && raw.data[0] <= '9')) {
-        return mcp_id_number(arena, raw, plain);
-    }
-
-    if (raw.data[0] != '"') {
-        return MCP_OK;
-    }
 
     rc = mcp_json_unescape(arena, raw, &text);
     if (rc != MCP_OK) {
@@ -142,6 +142,23 @@ mcp_id_plain(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *plain)
     *plain = (mcp_str_t) { p, text.len + 1 };
 
     return MCP_OK;
+}
+
+
+int
+mcp_id_plain(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *plain)
+{
+    *plain = raw;
+
+    if (raw.len == 0) {
+        return MCP_OK;
+    }
+
+    if (raw.data[0] == '-' || (raw.data[0] >= '0' && raw.data[0] <= '9')) {
+        return mcp_id_number(arena, raw, plain);
+    }
+
+    return raw.data[0] == '"' ? mcp_id_string(arena, raw, plain) : MCP_OK;
 }
 
 

@@ -252,6 +252,25 @@ mcp_rpc_json_fault(const mcp_json_error_t *error)
 }
 
 
+/* Takes the fields of a valid message. */
+static int
+mcp_rpc_take(mcp_rpc_t *msg, mcp_arena_t *arena,
+    const mcp_json_value_t *values)
+{
+    msg->params = values[MCP_RPC_F_PARAMS];
+    msg->result = values[MCP_RPC_F_RESULT];
+    msg->error = values[MCP_RPC_F_ERROR];
+    mcp_rpc_take_params(msg, values);
+
+    if (values[MCP_RPC_F_METHOD].type == MCP_JSON_NONE) {
+        return MCP_OK;
+    }
+
+    return mcp_json_unescape(arena, values[MCP_RPC_F_METHOD].raw,
+                             &msg->method);
+}
+
+
 int
 mcp_rpc_parse(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
     mcp_rpc_t *msg)
@@ -287,21 +306,50 @@ mcp_rpc_parse(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
 
     mcp_rpc_check(msg, values, error.duplicates);
 
-    if (msg->kind == MCP_RPC_INVALID) {
-        return MCP_OK;
+    return msg->kind == MCP_RPC_INVALID ? MCP_OK
+                                        : mcp_rpc_take(msg, arena, values);
+}
+
+
+/* Counts the elements of an array, up to one more than the limit. */
+static size_t
+mcp_rpc_count(mcp_str_t array, size_t max_items)
+{
+    size_t            n;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  item;
+
+    mcp_json_iter_init(&iter, array);
+
+    for (n = 0; n <= max_items && mcp_json_iter_next(&iter, NULL, &item); n++) {
+        /* void */
     }
 
-    msg->params = values[MCP_RPC_F_PARAMS];
-    msg->result = values[MCP_RPC_F_RESULT];
-    msg->error = values[MCP_RPC_F_ERROR];
-    mcp_rpc_take_params(msg, values);
+    return n;
+}
 
-    if (values[MCP_RPC_F_METHOD].type == MCP_JSON_NONE) {
-        return MCP_OK;
+
+/* Lists n elements of an array in the arena; NULL when out of memory. */
+static mcp_str_t *
+mcp_rpc_items(mcp_arena_t *arena, mcp_str_t array, size_t n)
+{
+    size_t            i;
+    mcp_str_t        *items;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  item;
+
+    items = mcp_arena_alloc(arena, n * sizeof(mcp_str_t));
+    if (items == NULL) {
+        return NULL;
     }
 
-    return mcp_json_unescape(arena, values[MCP_RPC_F_METHOD].raw,
-                             &msg->method);
+    mcp_json_iter_init(&iter, array);
+
+    for (i = 0; i < n && mcp_json_iter_next(&iter, NULL, &item); i++) {
+        items[i] = item.raw;
+    }
+
+    return items;
 }
 
 
@@ -310,9 +358,8 @@ mcp_rpc_split(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
     size_t max_items, mcp_str_t **items, size_t *n, mcp_fault_e *fault)
 {
     int               rc;
-    size_t            i;
-    mcp_json_iter_t   iter;
-    mcp_json_value_t  root, item;
+    size_t            count;
+    mcp_json_value_t  root;
     mcp_json_error_t  error;
 
     *items = NULL;
@@ -334,42 +381,18 @@ mcp_rpc_split(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
         return MCP_OK;
     }
 
-    *fault = MCP_FAULT_INVALID_REQUEST;
+    count = root.type == MCP_JSON_ARRAY ? mcp_rpc_count(root.raw, max_items)
+                                        : 0;
 
-    if (root.type != MCP_JSON_ARRAY) {
+    if (count == 0 || count > max_items) {
+        *fault = count ? MCP_FAULT_BATCH_SIZE : MCP_FAULT_INVALID_REQUEST;
         return MCP_OK;
     }
 
-    mcp_json_iter_init(&iter, root.raw);
+    *items = mcp_rpc_items(arena, root.raw, count);
+    *n = *items ? count : 0;
 
-    for (i = 0; i <= max_items && mcp_json_iter_next(&iter, NULL, &item); i++) {
-        /* void */
-    }
-
-    if (i == 0) {
-        return MCP_OK;
-    }
-
-    if (i > max_items) {
-        *fault = MCP_FAULT_BATCH_SIZE;
-        return MCP_OK;
-    }
-
-    *items = mcp_arena_alloc(arena, i * sizeof(mcp_str_t));
-    if (*items == NULL) {
-        return MCP_ERR_MEMORY;
-    }
-
-    mcp_json_iter_init(&iter, root.raw);
-
-    while (mcp_json_iter_next(&iter, NULL, &item)) {
-        (*items)[*n] = item.raw;
-        *n += 1;
-    }
-
-    *fault = MCP_FAULT_NONE;
-
-    return MCP_OK;
+    return *items ? MCP_OK : MCP_ERR_MEMORY;
 }
 
 

@@ -168,10 +168,50 @@ mcp_session_parse_cached(mcp_session_cache_t *cache, const mcp_keys_t *keys,
 }
 
 
+static unsigned
+mcp_session_sampling(const mcp_json_value_t *capabilities)
+{
+    mcp_json_value_t  value;
+
+    value = mcp_json_get(capabilities, mcp_str("sampling"));
+
+    if (!mcp_session_is_object(value)) {
+        return 0;
+    }
+
+    if (mcp_session_is_object(mcp_json_get(&value, mcp_str("tools")))) {
+        return MCP_CLIENT_SAMPLING | MCP_CLIENT_SAMPLING_TOOLS;
+    }
+
+    return MCP_CLIENT_SAMPLING;
+}
+
+
+/* An empty object, all that 2025-06-18 knows, means form mode (2025-11-25,
+ * client/elicitation, Capabilities). */
+static unsigned
+mcp_session_elicitation(const mcp_json_value_t *capabilities)
+{
+    int               form, url;
+    mcp_json_value_t  value;
+
+    value = mcp_json_get(capabilities, mcp_str("elicitation"));
+
+    if (!mcp_session_is_object(value)) {
+        return 0;
+    }
+
+    form = mcp_session_is_object(mcp_json_get(&value, mcp_str("form")));
+    url = mcp_session_is_object(mcp_json_get(&value, mcp_str("url")));
+
+    return (form || !url ? MCP_CLIENT_ELICITATION : 0u)
+           | (url ? MCP_CLIENT_ELICITATION_URL : 0u);
+}
+
+
 unsigned
 mcp_session_capabilities(const mcp_json_value_t *capabilities)
 {
-    int               form, url;
     unsigned          bits;
     mcp_json_value_t  value;
 
@@ -179,38 +219,11 @@ mcp_session_capabilities(const mcp_json_value_t *capabilities)
         return 0;
     }
 
-    bits = 0;
+    bits = mcp_session_sampling(capabilities)
+           | mcp_session_elicitation(capabilities);
 
     if (mcp_session_is_object(mcp_json_get(capabilities, mcp_str("roots")))) {
         bits |= MCP_CLIENT_ROOTS;
-    }
-
-    value = mcp_json_get(capabilities, mcp_str("sampling"));
-
-    if (mcp_session_is_object(value)) {
-        bits |= MCP_CLIENT_SAMPLING;
-
-        if (mcp_session_is_object(mcp_json_get(&value, mcp_str("tools")))) {
-            bits |= MCP_CLIENT_SAMPLING_TOOLS;
-        }
-    }
-
-    value = mcp_json_get(capabilities, mcp_str("elicitation"));
-
-    if (mcp_session_is_object(value)) {
-        form = mcp_session_is_object(mcp_json_get(&value, mcp_str("form")));
-        url = mcp_session_is_object(mcp_json_get(&value, mcp_str("url")));
-
-        /* an empty object, all that 2025-06-18 knows, means form mode
-         * (2025-11-25, client/elicitation, Capabilities) */
-
-        if (form || !url) {
-            bits |= MCP_CLIENT_ELICITATION;
-        }
-
-        if (url) {
-            bits |= MCP_CLIENT_ELICITATION_URL;
-        }
     }
 
     /* proposals: by their own name, or as experiments (2025-11-25, lifecycle,

@@ -1,125 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What operators may write, what sections inherit, what becomes of it. */
+/* What operators may write. */
 
 
-#include "test_env.h"
-
-#include "mcp_setup.h"
-
-
-#define KEY      "0123456789abcdef0123456789abcdef"
-#define CATALOG  "{\"tools\":[{\"name\":\"t\",\"inputSchema\":"               \
-                 "{\"type\":\"object\"}}]}"
-
-
-static test_mem_t      tm;
-static char            error[MCP_SETUP_ERROR_MAX];
-static mcp_endpoint_t  e;
-
-
-static mcp_setup_t *
-setup_new(void)
-{
-    mcp_setup_t  *s;
-
-    s = mcp_setup_create(&tm.mem);
-    assert_non_null(s);
-
-    return s;
-}
-
-
-static int
-init(void **state)
-{
-    (void) state;
-
-    test_mem_init(&tm);
-    memset(error, 0x5a, sizeof(error));
-
-    return 0;
-}
-
-
-/* Whatever was made is freed with its setup. */
-static int
-done(void **state)
-{
-    (void) state;
-
-    assert_int_equal(tm.live, 0);
-
-    return 0;
-}
-
-
-static void
-refused(int rc, const char *text)
-{
-    assert_int_equal(rc, MCP_ERR_CONFIG);
-
-    if (strcmp(error, text) != 0) {
-        fail_msg("%s instead of %s", error, text);
-    }
-
-    memset(error, 0x5a, sizeof(error));
-}
-
-
-static void
-taken(int rc)
-{
-    if (rc != MCP_OK) {
-        fail_msg("%d: %s", rc, error);
-    }
-}
-
-
-static void
-endpoint(mcp_setup_t *s)
-{
-    memset(&e, 0x5a, sizeof(e));
-
-    assert_int_equal(mcp_setup_endpoint(s, NULL, mcp_str("own"),
-                                        mcp_str("0.1"), &e),
-                     MCP_OK);
-}
-
-
-static void
-nothing_said(void **state)
-{
-    mcp_keys_t    keys;
-    mcp_setup_t  *s;
-
-    (void) state;
-
-    s = setup_new();
-
-    assert_int_equal(mcp_setup_targets(s), 0);
-
-    memset(&e, 0x5a, sizeof(e));
-    assert_int_equal(mcp_setup_endpoint(s, &keys, mcp_str("own"),
-                                        mcp_str("0.1"), &e),
-                     MCP_OK);
-
-    assert_str_is(e.name, "own");
-    assert_str_is(e.version, "0.1");
-    assert_int_equal(e.title.len, 0);
-    assert_ptr_equal(e.keys, &keys);
-    assert_null(e.catalog);
-    assert_int_equal(e.n_routes, 0);
-    assert_int_equal(e.target, MCP_NO_TARGET);
-    assert_int_equal(e.n_origins, 0);
-    assert_int_equal(e.any_origin, 0);
-    assert_int_equal(e.publish_url.len, 0);
-    assert_int_equal(e.retry, 2000);
-    assert_int_equal(mcp_setup_targets(s), 0);
-    assert_int_equal(mcp_setup_publish_secret(s).len, 0);
-
-    mcp_setup_free(s);
-}
+#include "setup_cases.h"
 
 
 static void
@@ -242,32 +126,6 @@ keys(void **state)
     assert_int_equal(e.keys->n, MCP_KEYS_MAX);
     assert_memory_equal(e.keys->key[0], other.key[0], sizeof(other.key[0]));
 
-    mcp_setup_free(s);
-}
-
-
-static void
-room(void **state)
-{
-    mcp_setup_t  *s, *inner;
-
-    (void) state;
-
-    s = setup_new();
-    inner = setup_new();
-
-    /* 8m, if nothing is said, and as much again */
-
-    assert_int_equal(mcp_setup_fills_zone(s, 64 << 20), 0);
-    assert_int_equal(mcp_setup_fills_zone(s, 32 << 20), 1);
-
-    taken(mcp_setup_option(s, MCP_OPTION_STREAM_BUFFER, mcp_str("64k"),
-                           error));
-    mcp_setup_merge(inner, s);
-    assert_int_equal(mcp_setup_fills_zone(inner, 300 << 10), 0);
-    assert_int_equal(mcp_setup_fills_zone(inner, 256 << 10), 1);
-
-    mcp_setup_free(inner);
     mcp_setup_free(s);
 }
 
@@ -507,176 +365,6 @@ long_texts(void **state)
 }
 
 
-/* All that a setup can hold, with a number in it. */
-static int
-say_all(mcp_setup_t *s, const char *n)
-{
-    int        rc;
-    char       key[64];
-    mcp_str_t  text;
-
-    text = test_str(n);
-    snprintf(key, sizeof(key), "%s%s", n, KEY);
-
-    rc = mcp_setup_option(s, MCP_OPTION_RETRY, text, error);
-
-    rc = rc ? rc : mcp_setup_server(s, text, text, text, error);
-    rc = rc ? rc : mcp_setup_keys_begin(s, error);
-    rc = rc ? rc : mcp_setup_key(s, mcp_str("/k"), test_str(key), error);
-    rc = rc ? rc : mcp_setup_catalog(s, mcp_str("/c"), mcp_str(CATALOG),
-                                     error);
-    rc = rc ? rc : mcp_setup_backend(s, text, error);
-    rc = rc ? rc : mcp_setup_route(s, mcp_str("~^r"), text, error);
-    rc = rc ? rc : mcp_setup_route(s, mcp_str("x"), text, error);
-    rc = rc ? rc : mcp_setup_origin(s, mcp_str("http://a"), error);
-    rc = rc ? rc : mcp_setup_publish_token(s, text, error);
-    rc = rc ? rc : mcp_setup_publish_url(s, text, error);
-
-    return rc;
-}
-
-
-static void
-is_all(mcp_setup_t *s, const char *n)
-{
-    mcp_keys_t  expected;
-    char        key[64];
-
-    snprintf(key, sizeof(key), "%s%s", n, KEY);
-    memset(&expected, 0, sizeof(expected));
-    assert_int_equal(mcp_keys_add(&expected, test_str(key)), MCP_OK);
-
-    endpoint(s);
-
-    assert_int_equal(e.retry, (uint64_t) (n[0] - '0') * 1000);
-    assert_str_is(e.name, n);
-    assert_str_is(e.version, n);
-    assert_str_is(e.title, n);
-    assert_memory_equal(e.keys->key[0], expected.key[0],
-                        sizeof(expected.key[0]));
-    assert_non_null(e.catalog);
-    assert_int_equal(e.n_routes, 2);
-    assert_int_equal(mcp_setup_targets(s), 1);
-    assert_str_is(mcp_setup_target(s, 0), n);
-    assert_int_equal(e.n_origins, 1);
-    assert_str_is(e.publish_url, n);
-    assert_str_is(mcp_setup_publish_secret(s), n);
-}
-
-
-static void
-merge(void **state)
-{
-    mcp_setup_t  *outer, *inner, *leaf;
-
-    (void) state;
-
-    outer = setup_new();
-    inner = setup_new();
-    leaf = setup_new();
-
-    /* nothing said: all is inherited, over a level that says nothing */
-
-    taken(say_all(outer, "1"));
-    mcp_setup_merge(inner, outer);
-    mcp_setup_merge(leaf, inner);
-    is_all(leaf, "1");
-    is_all(outer, "1");
-    mcp_setup_free(leaf);
-    mcp_setup_free(inner);
-
-    /* all said: nothing is */
-
-    inner = setup_new();
-    taken(say_all(inner, "2"));
-    mcp_setup_merge(inner, outer);
-    is_all(inner, "2");
-    is_all(outer, "1");
-
-    /* as by a server that makes a third out of two */
-
-    leaf = setup_new();
-    mcp_setup_merge(leaf, inner);
-    mcp_setup_merge(leaf, outer);
-    is_all(leaf, "2");
-
-    mcp_setup_free(outer);
-    mcp_setup_free(inner);
-    mcp_setup_free(leaf);
-}
-
-
-/* What goes together is inherited together, what is empty counts as said. */
-static void
-merge_parts(void **state)
-{
-    mcp_setup_t  *outer, *s;
-
-    (void) state;
-
-    outer = setup_new();
-    taken(say_all(outer, "1"));
-
-    s = setup_new();
-    taken(mcp_setup_server(s, mcp_str("a"), mcp_str("b"), mcp_null_str,
-                           error));
-    taken(mcp_setup_route(s, mcp_str("y"), mcp_str("@y"), error));
-    taken(mcp_setup_origin(s, mcp_str("*"), error));
-    taken(mcp_setup_publish_url(s, mcp_str(""), error));
-    taken(mcp_setup_backend(s, mcp_str(""), error));
-    mcp_setup_merge(s, outer);
-
-    endpoint(s);
-    assert_str_is(e.name, "a");
-    assert_int_equal(e.title.len, 0);
-    assert_int_equal(e.n_routes, 1);
-    assert_int_equal(e.target, MCP_NO_TARGET);
-    assert_int_equal(e.any_origin, 1);
-    assert_int_equal(e.n_origins, 0);
-    assert_int_equal(e.publish_url.len, 0);
-    assert_int_equal(e.retry, 1000);
-    mcp_setup_free(s);
-
-    /* "*" is inherited, and a list takes it back */
-
-    taken(mcp_setup_origin(outer, mcp_str("*"), error));
-    s = setup_new();
-    mcp_setup_merge(s, outer);
-    endpoint(s);
-    assert_int_equal(e.any_origin, 1);
-    assert_int_equal(e.n_origins, 1);
-    mcp_setup_free(s);
-
-    s = setup_new();
-    taken(mcp_setup_origin(s, mcp_str("null"), error));
-    mcp_setup_merge(s, outer);
-    endpoint(s);
-    assert_int_equal(e.any_origin, 0);
-    assert_int_equal(e.n_origins, 1);
-    mcp_setup_free(s);
-
-    mcp_setup_free(outer);
-}
-
-
-/* Nothing of the caller's text is kept. */
-static void
-copies(void **state)
-{
-    char          n[2];
-    mcp_setup_t  *s;
-
-    (void) state;
-
-    s = setup_new();
-    strcpy(n, "3");
-    taken(say_all(s, n));
-    memset(n, 'x', sizeof(n));
-    is_all(s, "3");
-    mcp_setup_free(s);
-}
-
-
 /* Every allocation fails once: nothing breaks, nothing leaks. */
 static void
 allocations_fail(void **state)
@@ -727,26 +415,19 @@ allocations_fail(void **state)
 }
 
 
-#define test(f)  cmocka_unit_test_setup_teardown(f, init, done)
-
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
-        test(nothing_said),
         test(options),
         test(server),
         test(keys),
-        test(room),
         test(catalog),
         test(routes),
         test(link_origin),
         test(origins),
         test(publish),
         test(long_texts),
-        test(merge),
-        test(merge_parts),
-        test(copies),
         test(allocations_fail)
     };
 

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The insides of a setup, for the files that fill it and that use it. */
+
+
+#ifndef MCP_SETUP_PARTS_H_INCLUDED
+#define MCP_SETUP_PARTS_H_INCLUDED
+
+
+#include "base/mcp_arena.h"
+#include "mcp_setup.h"
+
+
+/* A route or an allowed origin. */
+typedef struct mcp_setup_pattern_s  mcp_setup_pattern_t;
+
+struct mcp_setup_pattern_s {
+    mcp_setup_pattern_t   *next;
+    mcp_setup_pattern_t   *made;       /* all of one setup */
+    mcp_match_t           *match;
+    mcp_str_t              target;     /* of a route */
+};
+
+
+typedef struct {
+    mcp_setup_pattern_t   *first;
+    mcp_setup_pattern_t  **last;       /* NULL: nothing was said */
+    size_t                 n;
+} mcp_setup_list_t;
+
+
+struct mcp_setup_s {
+    const mcp_mem_t       *mem;
+    mcp_arena_t            arena;
+
+    mcp_options_t          options;
+
+    /* .data is NULL where nothing was said */
+    mcp_str_t              name;
+    mcp_str_t              version;
+    mcp_str_t              title;
+    mcp_str_t              backend;
+    mcp_str_t              publish_token;
+    mcp_str_t              publish_url;
+
+    const mcp_keys_t      *keys;
+    const mcp_catalog_t   *catalog;
+    mcp_setup_list_t       routes;
+    mcp_setup_list_t       origins;
+    unsigned               any_origin:1;
+
+    /* made here, not inherited */
+    mcp_keys_t            *made_keys;
+    mcp_catalog_t         *made_catalog;
+    mcp_setup_pattern_t   *made;
+
+    /* of the endpoint made last */
+    mcp_str_t             *targets;
+    unsigned               n_targets;
+};
+
+
+#endif /* MCP_SETUP_PARTS_H_INCLUDED */

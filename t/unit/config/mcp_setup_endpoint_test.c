@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What sections inherit, and what becomes of it. */
+
+
+#include "setup_cases.h"
+
+
+static void
+nothing_said(void **state)
+{
+    mcp_keys_t    keys;
+    mcp_setup_t  *s;
+
+    (void) state;
+
+    s = setup_new();
+
+    assert_int_equal(mcp_setup_targets(s), 0);
+
+    memset(&e, 0x5a, sizeof(e));
+    assert_int_equal(mcp_setup_endpoint(s, &keys, mcp_str("own"),
+                                        mcp_str("0.1"), &e),
+                     MCP_OK);
+
+    assert_str_is(e.name, "own");
+    assert_str_is(e.version, "0.1");
+    assert_int_equal(e.title.len, 0);
+    assert_ptr_equal(e.keys, &keys);
+    assert_null(e.catalog);
+    assert_int_equal(e.n_routes, 0);
+    assert_int_equal(e.target, MCP_NO_TARGET);
+    assert_int_equal(e.n_origins, 0);
+    assert_int_equal(e.any_origin, 0);
+    assert_int_equal(e.publish_url.len, 0);
+    assert_int_equal(e.retry, 2000);
+    assert_int_equal(mcp_setup_targets(s), 0);
+    assert_int_equal(mcp_setup_publish_secret(s).len, 0);
+
+    mcp_setup_free(s);
+}
+
+
+static void
+room(void **state)
+{
+    mcp_setup_t  *s, *inner;
+
+    (void) state;
+
+    s = setup_new();
+    inner = setup_new();
+
+    /* 8m, if nothing is said, and as much again */
+
+    assert_int_equal(mcp_setup_fills_zone(s, 64 << 20), 0);
+    assert_int_equal(mcp_setup_fills_zone(s, 32 << 20), 1);
+
+    taken(mcp_setup_option(s, MCP_OPTION_STREAM_BUFFER, mcp_str("64k"),
+                           error));
+    mcp_setup_merge(inner, s);
+    assert_int_equal(mcp_setup_fills_zone(inner, 300 << 10), 0);
+    assert_int_equal(mcp_setup_fills_zone(inner, 256 << 10), 1);
+
+    mcp_setup_free(inner);
+    mcp_setup_free(s);
+}
+
+
+static void
+is_all(mcp_setup_t *s, const char *n)
+{
+    mcp_keys_t  expected;
+    char        key[64];
+
+    snprintf(key, sizeof(key), "%s%s", n, KEY);
+    memset(&expected, 0, sizeof(expected));
+    assert_int_equal(mcp_keys_add(&expected, test_str(key)), MCP_OK);
+
+    endpoint(s);
+
+    assert_int_equal(e.retry, (uint64_t) (n[0] - '0') * 1000);
+    assert_str_is(e.name, n);
+    assert_str_is(e.version, n);
+    assert_str_is(e.title, n);
+    assert_memory_equal(e.keys->key[0], expected.key[0],
+                        sizeof(expected.key[0]));
+    assert_non_null(e.catalog);
+    assert_int_equal(e.n_routes, 2);
+    assert_int_equal(mcp_setup_targets(s), 1);
+    assert_str_is(mcp_setup_target(s, 0), n);
+    assert_int_equal(e.n_origins, 1);
+    assert_str_is(e.publish_url, n);
+    assert_str_is(mcp_setup_publish_secret(s), n);
+}
+
+
+static void
+merge(void **state)
+{
+    mcp_setup_t  *outer, *inner, *leaf;
+
+    (void) state;
+
+    outer = setup_new();
+    inner = setup_new();
+    leaf = setup_new();
+
+    /* nothing said: all is inherited, over a level that says nothing */
+
+    taken(say_all(outer, "1"));
+    mcp_setup_merge(inner, outer);
+    mcp_setup_merge(leaf, inner);
+    is_all(leaf, "1");
+    is_all(outer, "1");
+    mcp_setup_free(leaf);
+    mcp_setup_free(inner);
+
+    /* all said: nothing is */
+
+    inner = setup_new();
+    taken(say_all(inner, "2"));
+    mcp_setup_merge(inner, outer);
+    is_all(inner, "2");
+    is_all(outer, "1");
+
+    /* as by a server that makes a third out of two */
+
+    leaf = setup_new();
+    mcp_setup_merge(leaf, inner);
+    mcp_setup_merge(leaf, outer);
+    is_all(leaf, "2");
+
+    mcp_setup_free(outer);
+    mcp_setup_free(inner);
+    mcp_setup_free(leaf);
+}
+
+
+/* What goes together is inherited together, what is empty counts as said. */
+static void
+merge_parts(void **state)
+{
+    mcp_setup_t  *outer, *s;
+
+    (void) state;
+
+    outer = setup_new();
+    taken(say_all(outer, "1"));
+
+    s = setup_new();
+    taken(mcp_setup_server(s, mcp_str("a"), mcp_str("b"), mcp_null_str,
+                           error));
+    taken(mcp_setup_route(s, mcp_str("y"), mcp_str("@y"), error));
+    taken(mcp_setup_origin(s, mcp_str("*"), error));
+    taken(mcp_setup_publish_url(s, mcp_str(""), error));
+    taken(mcp_setup_backend(s, mcp_str(""), error));
+    mcp_setup_merge(s, outer);
+
+    endpoint(s);
+    assert_str_is(e.name, "a");
+    assert_int_equal(e.title.len, 0);
+    assert_int_equal(e.n_routes, 1);
+    assert_int_equal(e.target, MCP_NO_TARGET);
+    assert_int_equal(e.any_origin, 1);
+    assert_int_equal(e.n_origins, 0);
+    assert_int_equal(e.publish_url.len, 0);
+    assert_int_equal(e.retry, 1000);
+    mcp_setup_free(s);
+
+    /* "*" is inherited, and a list takes it back */
+
+    taken(mcp_setup_origin(outer, mcp_str("*"), error));
+    s = setup_new();
+    mcp_setup_merge(s, outer);
+    endpoint(s);
+    assert_int_equal(e.any_origin, 1);
+    assert_int_equal(e.n_origins, 1);
+    mcp_setup_free(s);
+
+    s = setup_new();
+    taken(mcp_setup_origin(s, mcp_str("null"), error));
+    mcp_setup_merge(s, outer);
+    endpoint(s);
+    assert_int_equal(e.any_origin, 0);
+    assert_int_equal(e.n_origins, 1);
+    mcp_setup_free(s);
+
+    mcp_setup_free(outer);
+}
+
+
+/* Nothing of the caller's text is kept. */
+static void
+copies(void **state)
+{
+    char          n[2];
+    mcp_setup_t  *s;
+
+    (void) state;
+
+    s = setup_new();
+    strcpy(n, "3");
+    taken(say_all(s, n));
+    memset(n, 'x', sizeof(n));
+    is_all(s, "3");
+    mcp_setup_free(s);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(nothing_said),
+        test(room),
+        test(merge),
+        test(merge_parts),
+        test(copies)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

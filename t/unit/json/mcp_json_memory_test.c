@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The parser's memory: texts of many lengths, and what a scan leaves. */
+
+
+#include "test_env.h"
+#include "json/mcp_json.h"
+
+
+#define DEPTH  8
+
+
+/* Long tokens, whole and broken off: the parser's memory is enough. */
+static void
+test_long(void **state)
+{
+    char              *text;
+    size_t             n, k, len;
+    test_mem_t         tm;
+    mcp_arena_t        arena;
+    mcp_json_value_t   root;
+    static const size_t  sizes[] = {
+        2000, 2043, 2044, 2045, 2046, 2047, 2048, 2049, 4093, 4094, 4095,
+        4096, 4097, 8190, 8191, 8192, 100000, 1048574, 1048576
+    };
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mcp_arena_init(&arena, &tm.mem);
+
+    for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+        n = sizes[k];
+        text = malloc(n);
+
+        /* a number is whole only when all is read */
+
+        memset(text, '7', n);
+        assert_int_equal(mcp_json_scan(&arena, (mcp_str_t) { text, n }, 1,
+                                       NULL, 0, &root, NULL, NULL), MCP_OK);
+        assert_int_equal(root.type, MCP_JSON_NUMBER);
+        assert_ptr_equal(root.raw.data, text);
+        assert_int_equal(root.raw.len, n);
+
+        text[n - 1] = '.';
+        assert_int_equal(mcp_json_scan(&arena, (mcp_str_t) { text, n }, 1,
+                                       NULL, 0, &root, NULL, NULL),
+                         MCP_ERR_SYNTAX);
+
+        /* strings, with escapes */
+
+        for (len = 0; len + 1 < n; len += 2) {
+            memcpy(text + len, "\\n", 2);
+        }
+
+        memcpy(text, "[\"", 2);
+        assert_int_equal(mcp_json_scan(&arena, (mcp_str_t) { text, n }, 1,
+                                       NULL, 0, &root, NULL, NULL),
+                         MCP_ERR_SYNTAX);
+
+        memcpy(text + len - 2, "\"]", 2);
+        assert_int_equal(mcp_json_scan(&arena, (mcp_str_t) { text, len }, 1,
+                                       NULL, 0, &root, NULL, NULL), MCP_OK);
+        assert_int_equal(root.raw.len, len);
+
+        free(text);
+    }
+
+    mcp_arena_destroy(&arena);
+    assert_int_equal(tm.live, 0);
+}
+
+
+/* A scan leaves nothing in the arena, and reuses what is there. */
+static void
+test_scratch(void **state)
+{
+    int                i;
+    char              *p;
+    test_mem_t         tm;
+    mcp_arena_t        arena;
+    mcp_json_value_t   root;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mcp_arena_init(&arena, &tm.mem);
+
+    p = mcp_arena_alloc(&arena, 8);
+
+    for (i = 0; i < 100; i++) {
+        assert_int_equal(mcp_json_scan(&arena, mcp_str("[1,2]"), DEPTH, NULL,
+                                       0, &root, NULL, NULL), MCP_OK);
+    }
+
+    assert_int_equal(tm.total, 1);
+    assert_ptr_equal(mcp_arena_alloc(&arena, 8), p + 8);
+
+    mcp_arena_destroy(&arena);
+    assert_int_equal(tm.live, 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_scratch),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

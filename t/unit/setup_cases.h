@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the tests of setups have in common. */
+
+
+#ifndef SETUP_CASES_H_INCLUDED
+#define SETUP_CASES_H_INCLUDED
+
+
+#include "test_env.h"
+
+#include "mcp_setup.h"
+
+
+#define KEY      "0123456789abcdef0123456789abcdef"
+#define CATALOG  "{\"tools\":[{\"name\":\"t\",\"inputSchema\":"               \
+                 "{\"type\":\"object\"}}]}"
+
+
+static test_mem_t      tm __attribute__((unused));
+static char            error[MCP_SETUP_ERROR_MAX] __attribute__((unused));
+static mcp_endpoint_t  e __attribute__((unused));
+
+
+static inline mcp_setup_t *
+setup_new(void)
+{
+    mcp_setup_t  *s;
+
+    s = mcp_setup_create(&tm.mem);
+    assert_non_null(s);
+
+    return s;
+}
+
+
+static inline int
+init(void **state)
+{
+    (void) state;
+
+    test_mem_init(&tm);
+    memset(error, 0x5a, sizeof(error));
+
+    return 0;
+}
+
+
+/* Whatever was made is freed with its setup. */
+static inline int
+done(void **state)
+{
+    (void) state;
+
+    assert_int_equal(tm.live, 0);
+
+    return 0;
+}
+
+
+static inline void
+refused(int rc, const char *text)
+{
+    assert_int_equal(rc, MCP_ERR_CONFIG);
+
+    if (strcmp(error, text) != 0) {
+        fail_msg("%s instead of %s", error, text);
+    }
+
+    memset(error, 0x5a, sizeof(error));
+}
+
+
+static inline void
+taken(int rc)
+{
+    if (rc != MCP_OK) {
+        fail_msg("%d: %s", rc, error);
+    }
+}
+
+
+static inline void
+endpoint(mcp_setup_t *s)
+{
+    memset(&e, 0x5a, sizeof(e));
+
+    assert_int_equal(mcp_setup_endpoint(s, NULL, mcp_str("own"),
+                                        mcp_str("0.1"), &e),
+                     MCP_OK);
+}
+
+
+/* All that a setup can hold, with a number in it. */
+static inline int
+say_all(mcp_setup_t *s, const char *n)
+{
+    int        rc;
+    char       key[64];
+    mcp_str_t  text;
+
+    text = test_str(n);
+    snprintf(key, sizeof(key), "%s%s", n, KEY);
+
+    rc = mcp_setup_option(s, MCP_OPTION_RETRY, text, error);
+
+    rc = rc ? rc : mcp_setup_server(s, text, text, text, error);
+    rc = rc ? rc : mcp_setup_keys_begin(s, error);
+    rc = rc ? rc : mcp_setup_key(s, mcp_str("/k"), test_str(key), error);
+    rc = rc ? rc : mcp_setup_catalog(s, mcp_str("/c"), mcp_str(CATALOG),
+                                     error);
+    rc = rc ? rc : mcp_setup_backend(s, text, error);
+    rc = rc ? rc : mcp_setup_route(s, mcp_str("~^r"), text, error);
+    rc = rc ? rc : mcp_setup_route(s, mcp_str("x"), text, error);
+    rc = rc ? rc : mcp_setup_origin(s, mcp_str("http://a"), error);
+    rc = rc ? rc : mcp_setup_publish_token(s, text, error);
+    rc = rc ? rc : mcp_setup_publish_url(s, text, error);
+
+    return rc;
+}
+
+
+#define test(f)  cmocka_unit_test_setup_teardown(f, init, done)
+
+
+#endif /* SETUP_CASES_H_INCLUDED */
