@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Base64 (RFC 4648): the URL-safe alphabet without padding for what goes into
- * headers and event ids, the standard one with padding for binary content.
+ * Base64 (RFC 4648): the URL-safe alphabet without padding for headers and
+ * event ids, the standard alphabet with padding for binary content.
  */
 
 
@@ -13,12 +13,12 @@
 #include "mcp.h"
 
 
-/* Exact number of characters that len bytes take. */
+/* The number of characters for len bytes. */
 #define mcp_base64url_len(len)                                                \
     ((len) / 3 * 4 + ((len) % 3 ? (len) % 3 + 1 : 0))
 #define mcp_base64_len(len)  (((len) + 2) / 3 * 4)
 
-/* The number of bytes that len base64url characters stand for. */
+/* The number of bytes in len base64url characters. */
 #define mcp_base64url_decoded_len(len)                                        \
     ((len) / 4 * 3 + ((len) % 4 ? (len) % 4 - 1 : 0))
 
@@ -27,15 +27,20 @@
 char *mcp_base64url_encode(char *p, const void *data, size_t len);
 
 /*
- * Strict inverse: no padding, no foreign characters, the unused bits of the
- * last character zero, so that each value has exactly one text.  Writes at
- * most max bytes to out and sets *len.  MCP_OK, MCP_ERR_SYNTAX, or
- * MCP_ERR_LIMIT if the value is longer than max.
+ * Decodes the text to out, which has room for max bytes, and sets *len.
+ *
+ * Each value has exactly one text: there is no padding, no other character, and
+ * the unused bits of the last character are zero.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_SYNTAX  the text is not what encoding makes
+ *   MCP_ERR_LIMIT   the value is longer than max
  */
 int mcp_base64url_decode(mcp_str_t text, unsigned char *out, size_t max,
     size_t *len);
 
-/* Writes mcp_base64_len(len) characters, padded, at p; returns the end. */
+/* Writes mcp_base64_len(len) characters, with padding, at p and returns the
+ * end. */
 char *mcp_base64_encode(char *p, const void *data, size_t len);
 
 

@@ -79,7 +79,6 @@ char *mcp_token_sign(const mcp_keys_t *keys, mcp_token_e purpose,
  * Returns MCP_OK, or
  *   MCP_ERR_SYNTAX    the text is no token, or the payload exceeds the room
  *   MCP_ERR_DENIED    it was not signed with one of our keys for this purpose
- *   MCP_ERR_MEMORY
  *   MCP_ERR_INTERNAL  OpenSSL failed
  */
 int mcp_token_verify(const mcp_keys_t *keys, mcp_token_e purpose,

@@ -4,9 +4,10 @@
  * What every file of the core shares: strings, results and the environment
  * that the glue provides.
  *
- * The core is sans-I/O: no sockets, no clock, no threads, no globals.  What
- * is instant and cannot wait (allocate, now, random, log) comes in through
- * the small tables below; whatever may wait is an action that the glue pulls.
+ * The core does no I/O: it has no sockets, no clock, no threads and no globals.
+ * The glue provides what is instant (memory, time, random bytes, the log)
+ * through the tables below; everything that may wait is an action that the glue
+ * asks for.
  */
 
 
@@ -19,7 +20,7 @@
 #include <string.h>
 
 
-/* A borrowed slice; never assumed to end in NUL. */
+/* A borrowed slice of text.  No NUL ends it. */
 typedef struct {
     const char  *data;
     size_t       len;
@@ -31,24 +32,24 @@ typedef struct {
 
 
 /*
- * Results of core functions.  Zero and above: the function did its part.
- * Below zero: it did not; MCP_ERR_MEMORY and below are fatal for the object
- * at hand.  A bad client message is not a C error, see mcp_fault.h.
+ * Results of the core's functions.  Negative ones are errors; after
+ * MCP_ERR_MEMORY and MCP_ERR_INTERNAL the object cannot go on.  A client's bad
+ * message is not an error in this sense, see mcp_fault.h.
  */
 enum {
     MCP_OK = 0,
-    MCP_AGAIN = 1,             /* nothing now; feed or wait, then call again */
-    MCP_DONE = 2,              /* nothing now and nothing will come */
+    MCP_AGAIN = 1,             /* nothing yet: feed or wait, then call again */
+    MCP_DONE = 2,              /* nothing, and nothing will come */
 
-    MCP_ERR_SYNTAX = -1,       /* foreign bytes break their grammar */
+    MCP_ERR_SYNTAX = -1,       /* the input breaks its grammar */
     MCP_ERR_LIMIT = -2,        /* a configured limit is reached */
     MCP_ERR_NOT_FOUND = -3,
-    MCP_ERR_DENIED = -4,       /* exists, but not for this caller */
-    MCP_ERR_PURGED = -5,       /* what was asked for has been dropped */
+    MCP_ERR_DENIED = -4,       /* the object exists, but not for this caller */
+    MCP_ERR_PURGED = -5,       /* the object has been dropped */
     MCP_ERR_FULL = -6,         /* the store has no room */
     MCP_ERR_CONFIG = -7,       /* the operator's input is wrong */
-    MCP_ERR_EXISTS = -8,       /* what was to be made is there already */
-    MCP_ERR_LARGE = -9,        /* there can never be room for it */
+    MCP_ERR_EXISTS = -8,       /* the object exists already */
+    MCP_ERR_LARGE = -9,        /* the object can never fit */
 
     MCP_ERR_MEMORY = -16,
     MCP_ERR_INTERNAL = -17
@@ -60,11 +61,11 @@ typedef enum {
     MCP_LOG_WARN,              /* a client or a backend misbehaves */
     MCP_LOG_NOTICE,
     MCP_LOG_INFO,              /* life cycle */
-    MCP_LOG_DEBUG              /* transitions */
+    MCP_LOG_DEBUG              /* changes of state */
 } mcp_log_level_e;
 
 
-/* malloc-shaped memory of the server; ctx is the glue's. */
+/* Memory of the server, like malloc() and free(); ctx is the glue's. */
 typedef struct {
     void  *(*alloc)(void *ctx, size_t size);
     void   (*free)(void *ctx, void *p);
@@ -73,12 +74,16 @@ typedef struct {
 
 
 /*
- * What the server can do at once.  "now" is in milliseconds of a clock that
- * all processes sharing a store agree on: that of the wall when the zone was
- * made, and steady from then on, as setting the wall clock must neither end
- * calls nor stop timers.  "random" fills from
- * the operating system's generator and returns MCP_OK or an error.
- * "log" gets one NUL-terminated line; callers test the level first.
+ * What the server can do without waiting.
+ *
+ * now returns milliseconds of a clock that all processes with the same store
+ * share.  It is the wall clock's time when the zone was created, and steady
+ * from then on: setting the wall clock must neither end calls nor stop timers.
+ *
+ * random fills buf from the operating system's generator and returns MCP_OK or
+ * an error.
+ *
+ * log takes one line, which a NUL ends.  Callers test log_level first.
  */
 typedef struct {
     mcp_mem_t         mem;
@@ -86,7 +91,8 @@ typedef struct {
     int             (*random)(void *ctx, void *buf, size_t len);
     void            (*log)(void *ctx, mcp_log_level_e level, const char *line);
     mcp_log_level_e   log_level;
-    mcp_str_t         zone;            /* its name, for the log; static */
+    mcp_str_t         zone;            /* the zone's name, for the log;
+                                          static */
     void             *ctx;
 } mcp_env_t;
 
@@ -105,18 +111,21 @@ mcp_is_alnum(unsigned char c)
            || (c >= 'a' && c <= 'z');
 }
 
-/* ASCII case-insensitive comparison. */
+/* Returns 1 if a and b are equal but for the case of ASCII letters. */
 int mcp_str_case_eq(mcp_str_t a, mcp_str_t b);
 
-/* Parses all of s as an unsigned decimal; MCP_ERR_SYNTAX on anything else
- * or overflow. */
+/*
+ * Reads s as an unsigned decimal number.
+ *
+ * Returns MCP_OK, or, with *out unchanged,
+ *   MCP_ERR_SYNTAX  s is empty, not only digits, or above UINT64_MAX
+ */
 int mcp_str_uint(mcp_str_t s, uint64_t *out);
 
-/* Writes n in decimal to p (20 bytes at most); returns the end. */
+/* Writes n in decimal to p (20 bytes at most) and returns the end. */
 char *mcp_uint_print(char *p, uint64_t n);
 
-/* Writes the low bytes of n (8 at most) to p in network byte order, or reads
- * them. */
+/* Write and read a number of up to 8 bytes in network byte order. */
 void mcp_be_put(unsigned char *p, uint64_t n, size_t bytes);
 uint64_t mcp_be_get(const unsigned char *p, size_t bytes);
 

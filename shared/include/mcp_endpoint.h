@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What an operator configured for one endpoint; constant once the server
- * runs.  Times in milliseconds, sizes in bytes, 0 where a limit is off. */
+/* The configuration of one endpoint, constant once the server runs.  Times are
+ * in milliseconds, sizes in bytes; a limit of 0 is off. */
 
 
 #ifndef MCP_ENDPOINT_H_INCLUDED
@@ -13,7 +13,8 @@
 
 
 typedef struct {
-    mcp_match_t  *match;       /* on the tool, prompt name or resource URI */
+    mcp_match_t  *match;       /* of a tool's or prompt's name, or a resource's
+                                  URI */
     unsigned      target;
 } mcp_route_t;
 
@@ -29,7 +30,7 @@ typedef enum {
 } mcp_share_by_e;
 
 
-/* Quotas of a party that are not a number, nor bytes. */
+/* Quotas of a party; any other value is a number, or bytes. */
 #define MCP_QUOTA_SHARE  0             /* about half of what others leave */
 #define MCP_QUOTA_OFF    UINT64_MAX    /* all that there is */
 
@@ -40,7 +41,7 @@ typedef struct {
     mcp_str_t             title;
 
     const mcp_keys_t     *keys;
-    const mcp_catalog_t  *catalog;             /* NULL: backend's own lists */
+    const mcp_catalog_t  *catalog;             /* NULL: the backend lists */
 
     const mcp_route_t    *routes;              /* exact ones first */
     size_t                n_routes;
@@ -50,21 +51,24 @@ typedef struct {
     size_t                n_origins;
     unsigned              any_origin:1;
     unsigned              link:1;              /* streams have a Link header */
-    unsigned              resume_tokens:1;     /* for all clients */
-    unsigned              pass_authorization:1;  /* to backends, as it came */
+    unsigned              resume_tokens:1;     /* for clients that have not
+                                                  declared them, too */
+    unsigned              pass_authorization:1;  /* to backends, unchanged */
     unsigned              pass_cookie:1;
 
-    mcp_str_t             publish_url;         /* base; empty: there is none */
+    mcp_str_t             publish_url;         /* base; empty: none */
 
     uint64_t              session_lifetime;
     uint64_t              stream_after;
-    uint64_t              policy_after;        /* instead, for who is told at
-                                                  once how to come back */
-    uint64_t              close_after;         /* 0: never at will */
+    uint64_t              policy_after;        /* instead of stream_after, for
+                                                  clients that learn at once how
+                                                  to resume */
+    uint64_t              close_after;         /* 0: the server never closes a
+                                                  stream that goes on */
     uint64_t              retry;
     uint64_t              keepalive;           /* 0: no comments */
     uint64_t              max_wait;
-    uint64_t              min_wait;            /* 0: clients are not asked */
+    uint64_t              min_wait;            /* 0: clients are not told */
     uint64_t              resume_after;        /* 0: no interim results */
     uint64_t              resume_lifetime;     /* of a backend's tokens */
     uint64_t              linger;
@@ -79,31 +83,33 @@ typedef struct {
     uint64_t              max_party_listeners;
     uint64_t              max_party_values;
     uint64_t              max_party_bytes;
-    size_t                max_message;         /* of a backend */
+    size_t                max_message;         /* of a backend's message */
     unsigned              max_depth;
     size_t                max_batch;
     size_t                page_size;
 } mcp_endpoint_t;
 
 
-/* Where calls of this name or URI go; MCP_NO_TARGET: nowhere. */
+/* Returns the target of calls of this name or URI, MCP_NO_TARGET if there is
+ * none. */
 unsigned mcp_endpoint_route(const mcp_endpoint_t *endpoint, mcp_str_t name);
 
-/* How a call is to be treated: the endpoint's settings, and over them what
- * the catalog says of this tool, prompt or resource. */
+/* Sets *policy to the settings of one call: the endpoint's, overridden by the
+ * catalog's for this tool, prompt or resource. */
 void mcp_endpoint_policy(const mcp_endpoint_t *endpoint, mcp_str_t method,
     mcp_str_t name, mcp_policy_t *policy);
 
-/* The longest time that a call may go on without a stream. */
+/* Returns the longest time after which a call of this endpoint becomes a
+ * stream. */
 uint64_t mcp_endpoint_stream_after(const mcp_endpoint_t *endpoint);
 
-/* 1 if the endpoint has tools, prompts, ...: in its catalog or, when it has
- * none, in its default backend. */
+/* Return 1 if the endpoint has items of that kind, or completions: by its
+ * catalog or, without a catalog, if it has a default backend. */
 int mcp_endpoint_offers(const mcp_endpoint_t *endpoint,
     mcp_list_e kind);
 int mcp_endpoint_completes(const mcp_endpoint_t *endpoint);
 
-/* Appends the server capabilities object (lifecycle, "Capability
+/* Appends the object of server capabilities (2025-11-25, lifecycle, "Capability
  * Negotiation"). */
 void mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint,
     mcp_buf_t *buf);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Facts about an exchange or a backend call, by name: what becomes server
- * variables (nginx $mcp_*, Apache notes mcp-*) and the backend's MCP_*. */
+/* Facts about an exchange or a backend call.  They become the server's
+ * variables (nginx $mcp_*, Apache notes mcp-*) and a backend's MCP_*
+ * parameters. */
 
 
 #ifndef MCP_FACT_H_INCLUDED
@@ -25,37 +26,39 @@ typedef enum {
     MCP_FACT_CALL,                     /* shortened stream id */
     MCP_FACT_PUBLISH_URL,
     MCP_FACT_OUTCOME,                  /* of the HTTP request */
-    MCP_FACT_RESULT,                   /* of its call, empty: not known */
+    MCP_FACT_RESULT,                   /* of its call; empty: unknown */
     MCP_FACT_RESUMED,                  /* "1" if so */
-    MCP_FACT_EVENTS,                   /* events sent on this connection */
+    MCP_FACT_EVENTS,                   /* number sent on this connection */
     MCP_FACT_FACE,
     MCP_FACT_VERSION,                  /* MCP_VERSION, always known */
     MCP_FACT_COUNT
 } mcp_fact_e;
 
 
-/* Read it; mcp_fact_set() writes it. */
+/* Anyone may read the values; only mcp_fact_set() writes them. */
 typedef struct {
     mcp_str_t  value[MCP_FACT_COUNT];
 } mcp_facts_t;
 
 
-/* "mcp_method" ... in the order of the enum. */
+/* The names of variables: "mcp_method" and so on. */
 extern const mcp_str_t  mcp_fact_names[MCP_FACT_COUNT];
 
-/* What backends find in their environment, by the same order; empty: not for
- * them (docs/backends.md). */
+/* The names of a backend's parameters (docs/backends.md); empty for facts that
+ * backends do not get. */
 extern const mcp_str_t  mcp_fact_env[MCP_FACT_COUNT];
 
 
 /*
- * The one way into *facts.  They become headers of backends and words of log
- * lines, as the operator likes: a value with control characters in it is "?"
- * instead, whoever was to have refused it.  value is borrowed.
+ * Sets one fact; the value is borrowed.
+ *
+ * Operators put facts into headers of backend requests and into log lines, so a
+ * value with control characters becomes "?", even if an earlier check should
+ * have refused it.
  */
 void mcp_fact_set(mcp_facts_t *facts, mcp_fact_e fact, mcp_str_t value);
 
-/* 1 if there are control characters in s: 0 to 0x1f and 0x7f. */
+/* Returns 1 if s has a control character: 0 to 0x1f, or 0x7f. */
 int mcp_fact_has_control(mcp_str_t s);
 
 

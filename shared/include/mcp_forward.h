@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The head of a backend call: what of the client's request goes into it, and
- * what is the same for all.
- */
+/* The headers of a backend call: those of the client's request that are
+ * forwarded, and those that every call has. */
 
 
 #ifndef MCP_FORWARD_H_INCLUDED
@@ -15,20 +13,24 @@
 
 
 /*
- * 1 if a header of the client, in any case, must not be passed on: of its
- * connection and representation, those replaced by our own, the session's
- * token, which tools must not see, and, unless the endpoint says so, what the
- * client proves with who it is (Authorization, Cookie): a token that was meant
- * for this server is none for what stands behind it (2025-11-25,
- * basic/security_best_practices, Token Passthrough).
+ * Returns 1 if the client's header of this name, in any case, must not be
+ * forwarded.  These are:
+ *   - headers about its connection and its body;
+ *   - headers that the call has of its own;
+ *   - the session's token, which tools must not see;
+ *   - names that a server would turn into the same variable as our own Mcp-*;
+ *   - the client's credentials (Authorization, Cookie), unless the endpoint
+ *     passes them: a token for this server is not meant for the servers behind
+ *     it (2025-11-25, basic/security_best_practices, Token Passthrough).
  */
 int mcp_forward_skips(const mcp_endpoint_t *endpoint, mcp_str_t name);
 
-/* The same of what a server has made of a header for programs, as
- * "HTTP_COOKIE", also with "REDIRECT_" before it; 0 for all other names. */
+/* Returns 1 if the name is that of an environment variable that a server has
+ * made of such credentials: "HTTP_COOKIE", also behind "REDIRECT_". */
 int mcp_forward_skips_variable(const mcp_endpoint_t *endpoint, mcp_str_t name);
 
-/* Content-Type and Accept: they go first, before what was passed on. */
+/* Content-Type and Accept.  They stand before the headers that are
+ * forwarded. */
 extern const mcp_header_t  mcp_forward_headers[];
 extern const size_t        mcp_forward_n_headers;
 

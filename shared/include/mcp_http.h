@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What HTTP headers say, as far as MCP's transport has rules for them
- * (2025-11-25, basic/transports): Accept, Content-Type, Origin, Host. */
+/* The HTTP headers for which MCP's transport has rules (2025-11-25,
+ * basic/transports): Accept, Content-Type, Origin, Host. */
 
 
 #ifndef MCP_HTTP_H_INCLUDED
@@ -18,27 +18,28 @@ typedef struct {
 
 
 /*
- * 1 if the Accept header lines (n of them; none at all means anything) accept
- * the media type "type/subtype": most specific range wins, q=0 refuses,
- * parameters of a range other than q are ignored, malformed ranges are
- * skipped.  (RFC 9110, 12.5.1)
+ * Returns 1 if n Accept header lines accept the media type "type/subtype"
+ * (RFC 9110, 12.5.1).  No line accepts everything.  The most specific range
+ * decides, and q=0 refuses; other parameters of a range are ignored, and
+ * malformed ranges are skipped.
  */
 int mcp_http_accepts(const mcp_str_t *lines, size_t n, mcp_str_t media_type);
 
-/* 1 if a Content-Type names this media type, whatever its parameters and
- * case; a charset parameter other than utf-8 gives 0. */
+/* Returns 1 if a Content-Type names this media type, in any case and with any
+ * parameters, except a charset that is not utf-8. */
 int mcp_http_is_type(mcp_str_t content_type, mcp_str_t media_type);
 
-/* The bare "type/subtype" of a Content-Type, trimmed; empty if malformed. */
+/* Returns the "type/subtype" of a Content-Type, empty if it is malformed. */
 mcp_str_t mcp_http_media_type(mcp_str_t content_type);
 
 
 typedef struct {
-    mcp_str_t             origin;      /* header, empty if absent */
-    mcp_str_t             host;        /* header, or of the target */
+    mcp_str_t             origin;      /* header; empty if absent */
+    mcp_str_t             host;        /* header, or the target's authority */
     const mcp_str_t      *server_names;        /* configured */
     size_t                n_server_names;
-    unsigned              loopback:1;  /* came in on a loopback address */
+    unsigned              loopback:1;  /* the request came in on a loopback
+                                          address */
     mcp_match_t *const   *allowed;     /* mcp_allow_origin */
     size_t                n_allowed;
     unsigned              any:1;       /* mcp_allow_origin * */
@@ -46,49 +47,57 @@ typedef struct {
 
 
 /*
- * The DNS rebinding rule: 1 if the request may proceed.  No Origin: yes.
- * An Origin that mcp_allow_origin names: yes.  Own origin: its host[:port]
- * equals Host (default ports normalised by the origin's scheme), and that
- * host is no name that an attacker could have bound to our address: it is a
- * configured server name, localhost, *.localhost, or an address; when the
- * connection came in on loopback, a loopback address.  "null" and malformed:
- * no.
- * (2025-11-25, basic/transports, Security Warning)
+ * The DNS rebinding rule (2025-11-25, basic/transports, Security Warning).
+ *
+ * Returns 1 if the request may proceed:
+ *   - it has no Origin;
+ *   - mcp_allow_origin names its Origin;
+ *   - its Origin has the host and port of Host (by the scheme's default port
+ *     where there is none), and an attacker cannot have bound that host to our
+ *     address: it is a configured server name, localhost, below .localhost, or
+ *     an address, which must be a loopback one if the connection came in on
+ *     loopback.
+ *
+ * Returns 0 for any other Origin, also for "null" and for a malformed one.
  */
 int mcp_http_origin_allowed(const mcp_http_origin_t *o);
 
 /*
- * 1 if a Host header, empty if there is none, names this server to somebody who
- * cannot be a page of another name that has been bound to its address: none,
- * localhost, *.localhost, a loopback address, or one of the server's names,
- * whatever the port.  Malformed: no.
+ * Returns 1 if a Host header (empty if absent) cannot be that of a page whose
+ * name an attacker has bound to this server's address: it is absent, localhost,
+ * below .localhost, a loopback address, or one of the n server names, with any
+ * port.  Returns 0 if it is malformed.
  */
 int mcp_http_host_allowed(mcp_str_t host, const mcp_str_t *names, size_t n);
 
 /*
- * 1 if a server name, as nginx or Apache write it, is that of host, whatever
- * the case: "*" stands for any characters, "?" for one, ".example.com" for
- * itself and all below.  Never one whose last label has a wildcard: anybody
- * can get such a name; nor an expression ("~").
+ * Returns 1 if a server name, as nginx or Apache write it, covers the host, in
+ * any case: "*" stands for any characters, "?" for one, and ".example.com" for
+ * itself and all names below.  A regular expression ("~") covers nothing, nor
+ * does a name with a wildcard in its last label, as anyone can register a name
+ * that it matches.
  */
 int mcp_http_name_is(mcp_str_t name, mcp_str_t host);
 
-/* 1 if the text is host[:port], of MCP_HTTP_AUTHORITY_MAX bytes at most; and
- * if it is that behind "http://" or "https://", with nothing else. */
-#define MCP_HTTP_AUTHORITY_MAX  255
+#define MCP_HTTP_AUTHORITY_MAX  255    /* bytes */
 
+/* Returns 1 if the text is host[:port], of MCP_HTTP_AUTHORITY_MAX bytes at
+ * most. */
 int mcp_http_is_authority(mcp_str_t text);
+
+/* Returns 1 if the text is "http://" or "https://" and such an authority. */
 int mcp_http_is_web_origin(mcp_str_t text);
 
 /*
- * The target of a request line as the rest of the core wants it, path and
- * query: the scheme and authority of the absolute form are cut off.
- * *authority gets the latter, which stands for Host then, whatever that says
- * (RFC 9112, 3.2.2); .data is NULL in the other forms.
+ * Reduces the target of a request line to its path and query.
+ *
+ * If the target has the absolute form, *authority becomes its authority, which
+ * replaces the Host header (RFC 9112, 3.2.2); otherwise its data is NULL.
  */
 void mcp_http_target(mcp_str_t *target, mcp_str_t *authority);
 
-/* 1 if an address, 4 or 16 bytes as they go over the wire, is loopback. */
+/* Returns 1 if an address of 4 or 16 bytes in network byte order is a loopback
+ * one. */
 int mcp_http_address_is_loopback(const void *address, size_t len);
 
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The options of an endpoint that are one number: the one table out of which
- * both servers' directives, their defaults, what they inherit and their check
- * against the documentation come.
+ * The options of an endpoint that are one number.  From this table come both
+ * servers' directives, their defaults and bounds, their inheritance and the
+ * check of the documentation.
  */
 
 
@@ -15,11 +15,11 @@
 
 
 /*
- * X(id, member of mcp_endpoint_t, nginx name, Apache name, kind, may be "off"
- *   (0), least, most, default)
+ * X(id, member of mcp_endpoint_t, nginx name, Apache name, kind,
+ *   whether it may be "off" (0), minimum, maximum, default)
  *
- * Times are in milliseconds, sizes in bytes.  A call notes which of its
- * requests were answered in 64 bits: hence the largest batch.
+ * Times are in milliseconds, sizes in bytes.  A call keeps one bit for each
+ * answered request in 64 bits, so a batch has at most 64 messages.
  */
 #define MCP_OPTIONS(X)                                                        \
     X(SESSION_LIFETIME, session_lifetime, "mcp_session_lifetime",             \
@@ -82,10 +82,7 @@
       "MCPPageSize", NUMBER, 1, 0, 1073741824, 100)
 
 
-/*
- * Older names: X(id, member, nginx name, Apache name) of the option that has
- * taken their place.
- */
+/* Old names of options: X(id, member, old nginx name, old Apache name). */
 #define MCP_OPTION_ALIASES(X)                                                 \
     X(MAX_PARTY_STREAMS, max_party_streams, "mcp_max_principal_streams",      \
       "MCPMaxPrincipalStreams")
@@ -104,35 +101,46 @@ typedef enum {
 } mcp_option_e;
 
 
-/* As far as they were written. */
+/* The options that an operator wrote. */
 typedef struct {
     uint64_t  value[MCP_OPTION_COUNT];
-    uint64_t  set;                     /* a bit for each */
+    uint64_t  set;                     /* one bit for each option */
 } mcp_options_t;
 
 
 /*
- * Reads an option's text: times as "1h 30m", "90s", "500ms", bare numbers are
- * seconds; sizes as "64k", "8m", "1g"; numbers; "on" and "off"; "share" for
- * what is a number or a size for each party; "off" where the table allows it.
- * MCP_OK, or MCP_ERR_CONFIG with a static *error that follows the directive's
- * name: "is duplicate", "invalid value", "invalid number", "value must be
- * between 4 and 512".
+ * Reads the text of an option by its kind:
+ *   - times: "1h 30m", "90s", "500ms"; a bare number is seconds;
+ *   - sizes: "64k", "8m", "1g", or bytes;
+ *   - numbers;
+ *   - flags: "on" and "off";
+ *   - numbers and sizes of each party: also "share".
+ * Where the table allows it, "off" is 0.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_CONFIG  *error, static, continues the directive's name: "is
+ *                   duplicate", "invalid value", "invalid number", or "value
+ *                   must be between 4 and 512"
  */
 int mcp_option_set(mcp_options_t *options, mcp_option_e option,
     mcp_str_t text, const char **error);
 
-/* How its values are written, for people; static. */
+/* Returns how the values of an option are written, for an error; static. */
 const char *mcp_option_form(mcp_option_e option);
 
-/* What is not set is taken from parent. */
+/* Takes from parent the options that are not set. */
 void mcp_options_merge(mcp_options_t *options, const mcp_options_t *parent);
 
-/* Puts them, or their defaults, into the endpoint. */
+/* Sets the options, or their defaults, in the endpoint. */
 void mcp_options_apply(const mcp_options_t *options,
     mcp_endpoint_t *endpoint);
 
-/* Parses a time in ms, or a size in bytes; MCP_OK or MCP_ERR_SYNTAX. */
+/*
+ * Read a time into ms, or a size into bytes.
+ *
+ * Return MCP_OK, or
+ *   MCP_ERR_SYNTAX  the text is no such value, or exceeds INT64_MAX
+ */
 int mcp_option_time(mcp_str_t text, uint64_t *ms);
 int mcp_option_size(mcp_str_t text, uint64_t *size);
 

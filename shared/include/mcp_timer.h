@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Timers of one worker: an intrusive pairing heap, so that adding never fails
- * and costs O(1). */
+/* The timers of one worker: a pairing heap whose nodes are the timers
+ * themselves, so that arming one never fails and takes constant time. */
 
 
 #ifndef MCP_TIMER_H_INCLUDED
@@ -14,12 +14,12 @@
 typedef struct mcp_timer_s  mcp_timer_t;
 
 struct mcp_timer_s {
-    uint64_t       when;
+    uint64_t       when;       /* ms of mcp_env_t.now */
     void         (*handler)(void *data);
     void          *data;
     mcp_timer_t   *child;
     mcp_timer_t   *next;       /* sibling */
-    mcp_timer_t  **link;       /* what points here; NULL: not armed */
+    mcp_timer_t  **link;       /* the pointer to this timer; NULL: not armed */
 };
 
 
@@ -28,16 +28,18 @@ typedef struct {
 } mcp_timers_t;
 
 
-/* Arms or re-arms. */
+/* Arms the timer, or moves it if it is armed. */
 void mcp_timer_set(mcp_timers_t *timers, mcp_timer_t *timer, uint64_t when);
+
+/* Disarms the timer, if it is armed. */
 void mcp_timer_del(mcp_timers_t *timers, mcp_timer_t *timer);
 
 #define mcp_timer_armed(timer)  ((timer)->link != NULL)
 
-/* UINT64_MAX if there is none. */
+/* Returns when the first timer is due, UINT64_MAX if none is armed. */
 uint64_t mcp_timers_next(const mcp_timers_t *timers);
 
-/* Runs the handlers of all timers due at now; each is disarmed before. */
+/* Disarms each timer that is due at now and calls its handler. */
 void mcp_timers_run(mcp_timers_t *timers, uint64_t now);
 
 
