@@ -7,8 +7,8 @@
  * mcp_call_time.c.
  */
 
-#include "call/mcp_ending.h"
-#include "face/mcp_face.h"
+#include "worker/mcp_ending.h"
+#include "face/mcp_face_common.h"
 
 
 uint64_t

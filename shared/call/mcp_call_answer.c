@@ -5,8 +5,8 @@
  * kept for a client that gets all of them at once.
  */
 
-#include "call/mcp_ending.h"
-#include "face/mcp_face.h"
+#include "worker/mcp_ending.h"
+#include "face/mcp_face_common.h"
 
 
 /* The state without one of its requests, which may be NULL. */

@@ -5,7 +5,7 @@
  * from then on.
  */
 
-#include "face/mcp_face.h"
+#include "face/mcp_face_common.h"
 
 
 int

@@ -4,8 +4,8 @@
  * What is due in a call, and when.
  */
 
-#include "call/mcp_ending.h"
-#include "face/mcp_face.h"
+#include "worker/mcp_ending.h"
+#include "face/mcp_face_common.h"
 
 
 /* One timer for everything: becoming durable, deadlines, max wait, what is

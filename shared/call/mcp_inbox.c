@@ -6,8 +6,8 @@
  * wake the process that owns the call.
  */
 
-#include "call/mcp_ending.h"
-#include "face/mcp_face.h"
+#include "worker/mcp_ending.h"
+#include "face/mcp_face_common.h"
 
 
 /* Of a call's requests, which have a bit each. */

@@ -10,7 +10,7 @@
  * has what came before.
  */
 
-#include "call/mcp_core.h"
+#include "call/mcp_call_parts.h"
 
 
 /* Rounds in a row in which a backend asked nothing. */

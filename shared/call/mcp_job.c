@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "face/mcp_face.h"
+#include "face/mcp_face_common.h"
 
 
 static void mcp_job_go_again(mcp_request_t *req);

@@ -5,7 +5,7 @@
  * catalog, or a backend), and the rules about sessions and batches.
  */
 
-#include "face/mcp_face.h"
+#include "face/mcp_face_common.h"
 
 
 /* What to do with one message. */

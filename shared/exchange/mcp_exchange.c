@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "call/mcp_ending.h"
-#include "face/mcp_face.h"
+#include "worker/mcp_ending.h"
+#include "face/mcp_face_common.h"
 #include "mcp_http.h"
-#include "exchange/mcp_refusal.h"
+#include "worker/mcp_refusal.h"
 
 
 #define mcp_json_type    mcp_str("application/json")

@@ -5,7 +5,7 @@
  * how anybody with a token tells subscribers that something changed.
  */
 
-#include "call/mcp_core.h"
+#include "call/mcp_call_parts.h"
 #include "mcp_http.h"
 
 

@@ -18,7 +18,7 @@
  */
 
 
-#include "face/mcp_face.h"
+#include "face/mcp_face_common.h"
 #include "mcp_http.h"
 
 

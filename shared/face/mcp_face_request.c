@@ -11,7 +11,7 @@
  */
 
 
-#include "face/mcp_face.h"
+#include "face/mcp_face_common.h"
 
 
 #define MCP_FACE_REQUEST_LEN      (MCP_STREAM_ID_LEN + MCP_DIGEST_LEN + 4 + 1)

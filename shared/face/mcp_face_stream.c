@@ -10,7 +10,7 @@
  */
 
 
-#include "face/mcp_face.h"
+#include "face/mcp_face_common.h"
 
 
 #define MCP_FACE_STREAM_LEN      (MCP_STREAM_ID_LEN + 4)

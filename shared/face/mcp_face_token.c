@@ -30,7 +30,7 @@
 
 
 #include "rpc/mcp_digest.h"
-#include "face/mcp_face.h"
+#include "face/mcp_face_common.h"
 
 
 #define MCP_FACE_TOKEN_PURPOSE  'n'    /* of values: spent tokens */

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "call/mcp_core.h"
+#include "call/mcp_call_parts.h"
 #include "mcp_status.h"
 #include "mcp_version.h"
 

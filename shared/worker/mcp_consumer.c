@@ -7,8 +7,8 @@
  * "Resumability and Redelivery".
  */
 
-#include "call/mcp_ending.h"
-#include "face/mcp_face.h"
+#include "worker/mcp_ending.h"
+#include "face/mcp_face_common.h"
 
 
 #define MCP_CONSUMER_ASKED_RETRY  100          /* ms */

@@ -3,8 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "call/mcp_ending.h"
-#include "exchange/mcp_refusal.h"
+#include "worker/mcp_ending.h"
+#include "worker/mcp_refusal.h"
 
 
 /* Every second a part of the store is looked at for what is due, in slices

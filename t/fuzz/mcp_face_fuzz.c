@@ -19,7 +19,7 @@
 
 #include "fuzz_env.h"
 
-#include "face/mcp_face.h"
+#include "face/mcp_face_common.h"
 
 
 #define ZONE     (512 * 1024)

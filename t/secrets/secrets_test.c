@@ -9,7 +9,7 @@
 
 
 #include "face_cases.h"
-#include "face/mcp_face.h"
+#include "face/mcp_face_common.h"
 #include "secrets.h"
 
 

@@ -13,7 +13,7 @@
 
 #include "test_env.h"
 
-#include "call/mcp_core.h"
+#include "call/mcp_call_parts.h"
 
 
 #ifndef DRIVER_NODES

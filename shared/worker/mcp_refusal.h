@@ -8,7 +8,7 @@
 #define MCP_REFUSAL_H_INCLUDED
 
 
-#include "call/mcp_core.h"
+#include "call/mcp_call_parts.h"
 
 
 /* A request is refused, or its message: a line at info. */

@@ -4,7 +4,7 @@
 
 #include "core_cases.h"
 
-#include "exchange/mcp_refusal.h"
+#include "worker/mcp_refusal.h"
 
 
 static void

@@ -5,7 +5,7 @@
 
 #include "core_cases.h"
 
-#include "call/mcp_ending.h"
+#include "worker/mcp_ending.h"
 
 
 #define TOOL_ERROR  "{\"content\":[],\"isError\":true}"

@@ -19,7 +19,7 @@
 #define MCP_FACE_H_INCLUDED
 
 
-#include "call/mcp_core.h"
+#include "call/mcp_call_parts.h"
 
 
 /* How a connection that reads a stream ends in order. */

@@ -5,7 +5,7 @@
  * says so in the log; what a client is answered is decided elsewhere.
  */
 
-#include "call/mcp_ending.h"
+#include "worker/mcp_ending.h"
 
 
 #define MCP_ENDING_NO_COUNTER  MCP_COUNT_MAX

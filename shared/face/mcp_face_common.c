@@ -3,7 +3,7 @@
 /* The table of faces, and what they have in common. */
 
 
-#include "face/mcp_face.h"
+#include "face/mcp_face_common.h"
 
 
 /* In the order in which their first events stand in a stream. */

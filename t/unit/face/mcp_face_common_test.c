@@ -5,7 +5,7 @@
 
 #include "face_cases.h"
 
-#include "face/mcp_face.h"
+#include "face/mcp_face_common.h"
 
 
 #define EVERY  "\"resumableRequests\":{},\"streams\":{},\"resumeTokens\":{}"

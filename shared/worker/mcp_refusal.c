@@ -5,7 +5,7 @@
  * not enter is not told what would let him in, the operator is.
  */
 
-#include "exchange/mcp_refusal.h"
+#include "worker/mcp_refusal.h"
 
 
 #define MCP_REFUSAL_INTERVAL  60000    /* ms, between lines about a zone */

@@ -8,7 +8,7 @@
 #define MCP_ENDING_H_INCLUDED
 
 
-#include "call/mcp_core.h"
+#include "call/mcp_call_parts.h"
 
 
 /* One name for each, as logs and maps have it; empty for NONE. */
