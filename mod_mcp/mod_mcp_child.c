@@ -179,7 +179,7 @@ void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful)
     __atomic_store_n(&mod_mcp_child.end,
                      graceful ? MOD_MCP_WINDING_UP : MOD_MCP_ENDING,
                      __ATOMIC_RELEASE);
-    mcp_worker_stop(&mod_mcp_child.worker);
+    mcp_worker_stop(mod_mcp_child.worker);
 
     if (graceful) {
         watch_term();
@@ -251,6 +251,6 @@ void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s)
     /* calls that a predecessor in this slot left behind */
 
     mod_mcp_lock();
-    mcp_worker_adopt(&child->worker);
+    mcp_worker_adopt(child->worker);
     mod_mcp_unlock();
 }

@@ -22,7 +22,7 @@ typedef struct {
     mcp_env_t env;
     apr_uint64_t epoch;                 /* ms, see mcp_zone_epoch() */
     mcp_store_t store;                  /* these two under the lock */
-    mcp_worker_t worker;
+    mcp_worker_t *worker;
     int bell;                           /* eventfd: other processes, and our
                                            own threads, wake the pump with it */
     int threads;                        /* ThreadsPerChild */

@@ -113,7 +113,7 @@ static mcp_exchange_t *create_exchange(mod_mcp_client_t *client,
                                        const mcp_endpoint_t *endpoint,
                                        int publish)
 {
-    mcp_worker_t *worker = &mod_mcp_child.worker;
+    mcp_worker_t *worker = mod_mcp_child.worker;
 
     if (!publish) {
         return mcp_exchange_create(worker, endpoint, client);

@@ -297,7 +297,7 @@ void mod_mcp_job_stop(void)
 
     /* a call that waits for its client has no thread yet, but will need one */
 
-    while (is_winding_up() && mod_mcp_child.worker.calls > 0) {
+    while (is_winding_up() && mcp_worker_calls(mod_mcp_child.worker) > 0) {
         mod_mcp_wait(idle, apr_time_from_msec(100));
     }
 

@@ -530,8 +530,8 @@ static void expire(int rang)
         mod_mcp_child_rang();
     }
 
-    if (mcp_worker_deadline(&mod_mcp_child.worker, NULL) <= now) {
-        mcp_worker_expire(&mod_mcp_child.worker);
+    if (mcp_worker_deadline(mod_mcp_child.worker, NULL) <= now) {
+        mcp_worker_expire(mod_mcp_child.worker);
     }
 
     if (patrol_at <= now) {
@@ -551,7 +551,7 @@ static int sleep_time(void)
 
     mod_mcp_lock();
 
-    when = mcp_worker_deadline(&mod_mcp_child.worker, NULL);
+    when = mcp_worker_deadline(mod_mcp_child.worker, NULL);
     when = when < patrol_at ? when : patrol_at;
     now = mod_mcp_now_ms();
 

@@ -110,7 +110,7 @@ static int attach(void)
     rc = mod_mcp_zone_attach(&child->store);
 
     if (rc == MCP_OK) {
-        rc = mcp_worker_init(&child->worker, &child->env, &child->store,
+        rc = mcp_worker_init(child->worker, &child->env, &child->store,
                              &glue);
     }
 
@@ -142,7 +142,7 @@ int mod_mcp_worker_init(apr_pool_t *pchild)
 void mod_mcp_worker_exit(void)
 {
     mcp_store_detach(&mod_mcp_child.store);
-    mcp_worker_destroy(&mod_mcp_child.worker);
+    mcp_worker_destroy(mod_mcp_child.worker);
     mod_mcp_zone_release();
 }
 
@@ -204,10 +204,10 @@ int mod_mcp_drain(void)
         if (woken && wakes < WAKES) {
             woken = 0;
             wakes++;
-            mcp_worker_wake(&child->worker);
+            mcp_worker_wake(child->worker);
         }
 
-        mcp_worker_next(&child->worker, &action);
+        mcp_worker_next(child->worker, &action);
 
         if (action.type != MCP_ACT_NONE) {
             act(&action);
@@ -220,7 +220,7 @@ int mod_mcp_drain(void)
 
     /* the pump handles the rest, at once */
 
-    mod_mcp_pump_before(woken ? 0 : mcp_worker_deadline(&child->worker, NULL));
+    mod_mcp_pump_before(woken ? 0 : mcp_worker_deadline(child->worker, NULL));
 
     return any;
 }

@@ -299,7 +299,7 @@ void mod_mcp_zone_release(void)
 
 void mod_mcp_zone_patrol(void)
 {
-    mcp_worker_patrol(&mod_mcp_child.worker, retained->slots, PATROL_SLOTS,
+    mcp_worker_patrol(mod_mcp_child.worker, retained->slots, PATROL_SLOTS,
                       is_dead);
     mod_mcp_worker_woken();
 }

@@ -204,9 +204,8 @@ ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone)
     glue.ready = ngx_http_mcp_worker_ready;
     glue.ctx = zone;
 
-    if (mcp_worker_init(&zone->worker, &zone->env, &zone->store, &glue)
-        != MCP_OK)
-    {
+    zone->worker = mcp_worker_create(&zone->env, &zone->store, &glue);
+    if (zone->worker == NULL) {
         return NGX_ERROR;
     }
 
@@ -215,7 +214,7 @@ ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone)
 
     /* calls that the slot's previous process left behind */
 
-    mcp_worker_adopt(&zone->worker);
+    mcp_worker_adopt(zone->worker);
 
     ngx_http_mcp_worker_patrol_handler(&zone->patrol);
     ngx_http_mcp_worker_arm(zone);
@@ -270,7 +269,7 @@ ngx_http_mcp_worker_exit_process(ngx_cycle_t *cycle)
          * again */
 
         mcp_store_detach(&zones[i]->store);
-        mcp_worker_destroy(&zones[i]->worker);
+        mcp_worker_destroy(zones[i]->worker);
     }
 }
 
@@ -352,7 +351,7 @@ ngx_http_mcp_worker_stop(ngx_cycle_t *cycle)
 
     for (i = 0; i < mmcf->zones.nelts; i++) {
         if (zones[i]->ready) {
-            mcp_worker_stop(&zones[i]->worker);
+            mcp_worker_stop(zones[i]->worker);
             ngx_http_mcp_worker_pump(zones[i]);
         }
     }
@@ -368,7 +367,7 @@ ngx_http_mcp_worker_arm(ngx_http_mcp_zone_t *zone)
     uint64_t    when, now;
     ngx_msec_t  delay;
 
-    when = mcp_worker_deadline(&zone->worker, &busy);
+    when = mcp_worker_deadline(zone->worker, &busy);
 
     /* a process that winds up waits for what must not be cut off */
 
@@ -406,7 +405,7 @@ ngx_http_mcp_worker_timer_handler(ngx_event_t *ev)
     c = ev->data;
     zone = c->data;
 
-    mcp_worker_expire(&zone->worker);
+    mcp_worker_expire(zone->worker);
     ngx_http_mcp_worker_pump(zone);
 }
 
@@ -432,7 +431,7 @@ ngx_http_mcp_worker_patrol_handler(ngx_event_t *ev)
     if (ngx_current_msec - zone->patrolled >= NGX_HTTP_MCP_PATROL) {
         zone->patrolled = ngx_current_msec;
 
-        mcp_worker_patrol(&zone->worker, (unsigned) ngx_http_mcp_bell_slots(),
+        mcp_worker_patrol(zone->worker, (unsigned) ngx_http_mcp_bell_slots(),
                           NGX_HTTP_MCP_PATROL_SLOTS,
                           ngx_http_mcp_worker_is_dead);
     }
@@ -533,10 +532,10 @@ ngx_http_mcp_worker_pump(ngx_http_mcp_zone_t *zone)
     for (n = 0; n < NGX_HTTP_MCP_PUMP_MAX || ngx_exiting; n++) {
         if (zone->woken) {
             zone->woken = 0;
-            mcp_worker_wake(&zone->worker);
+            mcp_worker_wake(zone->worker);
         }
 
-        mcp_worker_next(&zone->worker, &action);
+        mcp_worker_next(zone->worker, &action);
 
         if (action.type == MCP_ACT_NONE) {
             if (!zone->woken) {

@@ -27,7 +27,7 @@ typedef struct {
     mcp_env_t           env;
     uint64_t            epoch;         /* ms, see mcp_zone_epoch() */
     mcp_store_t         store;
-    mcp_worker_t        worker;
+    mcp_worker_t       *worker;
     ngx_connection_t    dummy;         /* events ask it for fd and log */
     ngx_event_t         pump;          /* posted: pull the core's actions */
     ngx_event_t         timer;         /* the core's next deadline */

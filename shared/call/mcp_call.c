@@ -7,8 +7,13 @@
  * mcp_call_time.c.
  */
 
-#include "worker/mcp_ending.h"
-#include "face/mcp_face_common.h"
+#include "call/mcp_request.h"
+#include "rpc/mcp_fault.h"
+#include "worker/mcp_answer.h"
+#include "worker/mcp_hook.h"
+
+
+static void mcp_call_forgotten(mcp_task_t *task, mcp_action_t *action);
 
 
 uint64_t
@@ -72,12 +77,14 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
     call->timer.handler = mcp_call_timer;
     call->timer.data = call;
     call->forget.action.type = MCP_ACT_FORGET;
+    call->forget.taken = mcp_call_forgotten;
 
     for (i = 0; i < n; i++) {
         call->requests[i].call = call;
         call->requests[i].job.call = call;
         call->requests[i].job.request = (unsigned) i;
         call->requests[i].job.task.action.job = &call->requests[i].job;
+        call->requests[i].job.task.taken = mcp_job_taken;
         mcp_arena_init(&call->requests[i].round, &x->worker->env->mem);
     }
 
@@ -120,6 +127,18 @@ mcp_call_destroy(mcp_call_t *call)
 }
 
 
+/* MCP_ACT_FORGET was pulled. */
+static void
+mcp_call_forgotten(mcp_task_t *task, mcp_action_t *action)
+{
+    (void) action;
+
+    /* the task is the first member of its call */
+
+    mcp_call_destroy((mcp_call_t *) (void *) task);
+}
+
+
 void
 mcp_call_retain(mcp_call_t *call)
 {
@@ -151,13 +170,6 @@ mcp_call_discard(mcp_call_t *call)
 
     call->over = 1;
     mcp_call_release(call);
-}
-
-
-void
-mcp_call_forgotten(mcp_call_t *call)
-{
-    mcp_call_destroy(call);
 }
 
 
@@ -215,6 +227,29 @@ mcp_call_take_policy(mcp_call_t *call)
 }
 
 
+/* After how many ms the call becomes a stream, whatever its backend does:
+ * earlier where that tells the client how to come back. */
+static uint64_t
+mcp_call_stream_after(const mcp_call_t *call)
+{
+    uint64_t               after;
+    const mcp_endpoint_t  *endpoint;
+
+    after = call->policy.stream_after;
+    endpoint = call->endpoint;
+
+    if (call->policy.resumable && endpoint->policy_after < after
+        && (endpoint->link
+            || (call->session.capabilities
+                & (MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS))))
+    {
+        after = endpoint->policy_after;
+    }
+
+    return after;
+}
+
+
 void
 mcp_call_start(mcp_call_t *call)
 {
@@ -226,8 +261,8 @@ mcp_call_start(mcp_call_t *call)
 
     mcp_call_take_policy(call);
 
-    call->stream_at = now + mcp_faces_stream_after(call);
-    mcp_faces_start(call);
+    call->stream_at = now + mcp_call_stream_after(call);
+    mcp_hook_start(call->worker, call);
     call->worker->calls++;
 
     mcp_inbox_look_after(call);
@@ -250,7 +285,7 @@ mcp_call_start(mcp_call_t *call)
 
     for (i = 0; i < call->n; i++) {
         if (call->requests[i].state != MCP_REQUEST_OVER) {
-            mcp_ending_begin(&call->requests[i]);
+            mcp_request_begins(&call->requests[i]);
             mcp_call_invoke(&call->requests[i]);
         }
     }
@@ -309,7 +344,7 @@ mcp_call_over(mcp_call_t *call)
 void
 mcp_call_stop(mcp_call_t *call)
 {
-    mcp_faces_undo(&call->requests[0]);
+    mcp_hook_undo(call->worker, &call->requests[0]);
     mcp_job_stop_all(call);
     mcp_call_over(call);
     mcp_call_check_end(call);
@@ -354,8 +389,8 @@ mcp_call_respond(mcp_call_t *call)
         mcp_buf_lit(&x->out, "]");
     }
 
-    if (mcp_exchange_json(x) != MCP_OK) {
-        mcp_exchange_status(x, 500);
+    if (mcp_answer_json(x) != MCP_OK) {
+        mcp_answer_status(x, 500);
     }
 
     x->task.action.type = MCP_ACT_RESPOND;
@@ -440,7 +475,7 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
         return;
     }
 
-    mcp_ending_all(call, MCP_ENDING_FAULT);
+    mcp_request_ends_all(call, MCP_ENDING_FAULT);
 
     x = call->x;
     call->x = NULL;
@@ -452,8 +487,8 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
     if (x) {
         id = call->batch ? mcp_null_str : call->requests[0].id;
 
-        if (mcp_exchange_fault(x, fault, id, mcp_null_str) != MCP_OK) {
-            mcp_exchange_status(x, 500);
+        if (mcp_answer_fault(x, fault, id, mcp_null_str) != MCP_OK) {
+            mcp_answer_status(x, 500);
         }
 
         x->ending = MCP_ENDING_FAULT;

@@ -5,8 +5,9 @@
  * kept for a client that gets all of them at once.
  */
 
-#include "worker/mcp_ending.h"
-#include "face/mcp_face_common.h"
+#include "call/mcp_request.h"
+#include "rpc/mcp_fault.h"
+#include "worker/mcp_hook.h"
 
 
 /* The state without one of its requests, which may be NULL. */
@@ -151,17 +152,17 @@ mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, mcp_ending_e how)
 
     if (error) {
         mcp_store_count(call->worker->store, MCP_COUNT_ERRORS, 1);
-        mcp_faces_undo(req);
+        mcp_hook_undo(call->worker, req);
 
     } else {
-        mcp_faces_keep(req, how);
+        mcp_hook_keep(call->worker, req, how);
     }
 
     if (call->x) {
         call->x->outcome = error ? "error" : "ok";
     }
 
-    mcp_ending(req, how);
+    mcp_request_ends(req, how);
     req->state = MCP_REQUEST_OVER;
 
     if (--call->pending == 0) {

@@ -5,7 +5,13 @@
  * from then on.
  */
 
-#include "face/mcp_face_common.h"
+#include "call/mcp_call_parts.h"
+#include "worker/mcp_consumer.h"
+#include "worker/mcp_hook.h"
+
+
+/* What a first event has more than the id of its request. */
+#define MCP_CALL_FIRST_MAX  (512 + MCP_TOKEN_TEXT_MAX)
 
 
 int
@@ -59,6 +65,37 @@ mcp_call_request_ids(mcp_call_t *call, mcp_buf_t *buf)
 }
 
 
+/* What the first events of faces promise; raises the limits by what those events
+ * take, as nobody reads by then. */
+static void
+mcp_call_promise(const mcp_call_t *call, mcp_stream_spec_t *spec)
+{
+    size_t  i;
+
+    if (!(call->session.capabilities
+          & (MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS)))
+    {
+        return;
+    }
+
+    /* it says how long the client may take to come back */
+
+    spec->promised = 1;
+
+    if (spec->max_events) {
+        spec->max_events += 2 * (uint32_t) call->n;
+    }
+
+    if (spec->max_bytes) {
+        spec->max_bytes += 2 * call->n * MCP_CALL_FIRST_MAX;
+
+        for (i = 0; i < call->n; i++) {
+            spec->max_bytes += 2 * call->requests[i].id.len;
+        }
+    }
+}
+
+
 /* promised: its client is told how to come back. */
 static int
 mcp_call_create_stream(mcp_call_t *call, int promised)
@@ -90,7 +127,7 @@ mcp_call_create_stream(mcp_call_t *call, int promised)
     mcp_party(endpoint, call->party, &spec.party);
 
     if (promised) {
-        mcp_faces_spec(call, &spec);
+        mcp_call_promise(call, &spec);
     }
 
     rc = mcp_digest(spec.params, &req->params, 1);
@@ -98,7 +135,7 @@ mcp_call_create_stream(mcp_call_t *call, int promised)
         return rc;
     }
 
-    call->handle = mcp_worker_handle(call->worker, call, 1);
+    call->handle = mcp_worker_handle(call->worker, call, mcp_call_wake, NULL);
     if (call->handle == 0) {
         return MCP_ERR_MEMORY;
     }
@@ -136,7 +173,7 @@ mcp_call_make_stream(mcp_call_t *call)
         return rc;
     }
 
-    rc = mcp_faces_begin(call);
+    rc = mcp_hook_begin(call->worker, call);
 
     for (i = 0; rc == MCP_OK && i < call->n; i++) {
         req = &call->requests[i];

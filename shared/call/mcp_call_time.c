@@ -4,8 +4,9 @@
  * What is due in a call, and when.
  */
 
-#include "worker/mcp_ending.h"
-#include "face/mcp_face_common.h"
+#include "call/mcp_request.h"
+#include "worker/mcp_answer.h"
+#include "worker/mcp_hook.h"
 
 
 /* One timer for everything: becoming durable, deadlines, max wait, what is
@@ -79,7 +80,7 @@ mcp_call_expire(mcp_call_t *call)
 
     mcp_call_log(call, MCP_LOG_NOTICE,
                  "cancelled: no client came back within max wait", NULL);
-    mcp_ending_all(call, MCP_ENDING_EXPIRED);
+    mcp_request_ends_all(call, MCP_ENDING_EXPIRED);
     mcp_call_stop(call);
 }
 
@@ -124,14 +125,14 @@ mcp_call_part(mcp_call_t *call)
     x->outcome = "interim";
 
     if (call->over) {
-        (void) mcp_exchange_fault(x, MCP_FAULT_RESUME_TOKEN,
-                                  call->requests[0].id, mcp_null_str);
+        (void) mcp_answer_fault(x, MCP_FAULT_RESUME_TOKEN,
+                                call->requests[0].id, mcp_null_str);
 
     } else {
-        mcp_faces_interim(x);
+        mcp_hook_interim(x);
 
-        if (mcp_exchange_json(x) != MCP_OK) {
-            mcp_exchange_status(x, 500);
+        if (mcp_answer_json(x) != MCP_OK) {
+            mcp_answer_status(x, 500);
         }
     }
 

@@ -6,8 +6,9 @@
  * wake the process that owns the call.
  */
 
-#include "worker/mcp_ending.h"
-#include "face/mcp_face_common.h"
+#include "call/mcp_request.h"
+#include "http/mcp_id.h"
+#include "worker/mcp_hook.h"
 
 
 /* Of a call's requests, which have a bit each. */
@@ -23,6 +24,7 @@
 
 
 static void mcp_inbox_cancel(mcp_call_t *call, uint64_t requests);
+static void mcp_inbox_look(void *data);
 
 
 static int
@@ -242,9 +244,12 @@ mcp_inbox_go_on(mcp_call_t *call)
 
 
 void
-mcp_call_wake(mcp_call_t *call)
+mcp_call_wake(void *data)
 {
-    mcp_stream_info_t  info;
+    mcp_call_t         *call;
+    mcp_stream_info_t   info;
+
+    call = data;
 
     if (call->over) {
         return;
@@ -256,7 +261,7 @@ mcp_call_wake(mcp_call_t *call)
 
         /* freed under us: nobody can ever read it */
 
-        mcp_ending_all(call, MCP_ENDING_CANCELLED);
+        mcp_request_ends_all(call, MCP_ENDING_CANCELLED);
         mcp_call_stop(call);
         mcp_call_release(call);
         return;
@@ -319,10 +324,10 @@ mcp_inbox_cancel(mcp_call_t *call, uint64_t requests)
             continue;
         }
 
-        mcp_ending(req, MCP_ENDING_CANCELLED);
+        mcp_request_ends(req, MCP_ENDING_CANCELLED);
 
         mcp_job_stop(req);
-        mcp_faces_undo(req);
+        mcp_hook_undo(call->worker, req);
         req->state = MCP_REQUEST_OVER;
 
         if (--call->pending == 0) {
@@ -452,6 +457,8 @@ mcp_inbox_look_after(mcp_call_t *call)
         worker->young->link = &call->next;
 
     } else {
+        worker->look.handler = mcp_inbox_look;
+        worker->look.data = worker;
         mcp_timer_set(&worker->timers, &worker->look,
                       mcp_call_now(call) + MCP_INBOX_LOOK);
     }
@@ -503,7 +510,7 @@ mcp_inbox_look_at(mcp_worker_t *worker, const unsigned char *session)
 }
 
 
-void
+static void
 mcp_inbox_look(void *data)
 {
     mcp_worker_t  *worker;

@@ -11,6 +11,7 @@
  */
 
 #include "call/mcp_call_parts.h"
+#include "http/mcp_id.h"
 
 
 /* Rounds in a row in which a backend asked nothing. */

@@ -8,7 +8,11 @@
 
 #include <stdio.h>
 
-#include "face/mcp_face_common.h"
+#include "call/mcp_publish_url.h"
+#include "rpc/mcp_topic.h"
+#include "http/mcp_id.h"
+#include "worker/mcp_hook.h"
+#include "worker/mcp_notify.h"
 
 
 static void mcp_job_go_again(mcp_request_t *req);
@@ -169,6 +173,18 @@ mcp_job_start(mcp_request_t *req)
 }
 
 
+void
+mcp_job_taken(mcp_task_t *task, mcp_action_t *action)
+{
+    (void) task;
+
+    if (action->type == MCP_ACT_INVOKE) {
+        action->job->started = 1;
+        action->exchange = action->job->call->x;
+    }
+}
+
+
 /* One that is not started yet is gone at once. */
 static void
 mcp_job_abort(mcp_request_t *req)
@@ -243,13 +259,13 @@ mcp_job_notification(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     } else if (mcp_str_eq(msg->method, mcp_str("notifications/message"))) {
 
-        if (!mcp_dispatch_log_wanted(call->worker, call->session.id,
-                                     msg->level.raw))
+        if (!mcp_notify_log_wanted(call->worker, call->session.id,
+                                   msg->level.raw))
         {
             return MCP_OK;
         }
 
-    } else if (mcp_publish_broadcast(call->worker, msg->method, msg->uri.raw,
+    } else if (mcp_notify_broadcast(call->worker, msg->method, msg->uri.raw,
                                   msg->body))
     {
         return MCP_OK;
@@ -288,8 +304,8 @@ mcp_job_subscribe(mcp_request_t *req)
 
     call = req->call;
 
-    rc = mcp_listener(call->worker, call->endpoint, &call->session, call->party,
-                      &info);
+    rc = mcp_notify_listener(call->worker, call->endpoint, &call->session,
+                             call->party, &info);
 
     if (rc == MCP_OK) {
         rc = mcp_topic_uri(req->name, topic);
@@ -351,7 +367,7 @@ mcp_job_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
     how = msg->is_error ? MCP_ENDING_TOOL_ERROR : MCP_ENDING_OK;
     mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
 
-    switch (mcp_faces_result(req, msg, &buf)) {
+    switch (mcp_hook_result(req->call->worker, req, msg, &buf)) {
 
     case MCP_OK:
         rc = mcp_call_finish(req, (mcp_str_t) { buf.data, buf.len }, how);

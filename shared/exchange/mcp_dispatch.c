@@ -5,7 +5,11 @@
  * catalog, or a backend), and the rules about sessions and batches.
  */
 
-#include "face/mcp_face_common.h"
+#include "config/mcp_catalog.h"
+#include "exchange/mcp_exchange_parts.h"
+#include "rpc/mcp_revision.h"
+#include "worker/mcp_answer.h"
+#include "worker/mcp_hook.h"
 
 
 /* What to do with one message. */
@@ -311,29 +315,6 @@ mcp_dispatch_set_level(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-int
-mcp_dispatch_log_wanted(mcp_worker_t *worker,
-    const unsigned char session[MCP_DIGEST_LEN], mcp_str_t level)
-{
-    int       n;
-    uint32_t  least;
-
-    if (level.len < 2 || level.data[0] != '"'
-        || mcp_store_value_get(worker->store, 'l', session,
-                               worker->env->now(worker->env->ctx), &least)
-           != MCP_OK)
-    {
-        return 1;
-    }
-
-    level.data++;
-    level.len -= 2;
-    n = mcp_log_level_find(level);
-
-    return n < 0 || (uint32_t) n >= least;
-}
-
-
 /* A method of one of the faces; for clients that do not know it there is
  * none. */
 static mcp_verdict_e
@@ -343,7 +324,7 @@ mcp_dispatch_face(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
     mcp_fault_e        fault;
     const mcp_face_t  *face;
 
-    face = mcp_face_of(x, v->method);
+    face = mcp_hook_find(x, v->method);
 
     if (face == NULL) {
         return mcp_verdict_fault(v, MCP_FAULT_METHOD_UNKNOWN, msg->method);
@@ -475,7 +456,7 @@ mcp_dispatch_accepted(mcp_exchange_t *x)
 {
     x->outcome = "accepted";
 
-    return mcp_exchange_status(x, 202);
+    return mcp_answer_status(x, 202);
 }
 
 
@@ -504,14 +485,14 @@ mcp_dispatch_initialize(mcp_exchange_t *x)
     endpoint = x->endpoint;
 
     if (!mcp_dispatch_token_usable(msg)) {
-        return mcp_exchange_fault(x, MCP_FAULT_PARAMS, msg->id,
-                                  mcp_dispatch_bad_token);
+        return mcp_answer_fault(x, MCP_FAULT_PARAMS, msg->id,
+                                mcp_dispatch_bad_token);
     }
 
     if (mcp_dispatch_string(x, &msg->protocol_version, &wanted) != MCP_OK) {
-        return mcp_exchange_fault(x, MCP_FAULT_PARAMS, msg->id,
-                                  mcp_str("\"protocolVersion\" must be a "
-                                          "string"));
+        return mcp_answer_fault(x, MCP_FAULT_PARAMS, msg->id,
+                                mcp_str("\"protocolVersion\" must be a "
+                                        "string"));
     }
 
     session->revision = mcp_revision_find(wanted);
@@ -526,8 +507,8 @@ mcp_dispatch_initialize(mcp_exchange_t *x)
     memcpy(session->principal, x->principal, MCP_DIGEST_LEN);
 
     if (mcp_worker_random(x->worker, session->id, MCP_DIGEST_LEN) != MCP_OK) {
-        return mcp_exchange_fault(x, MCP_FAULT_INTERNAL, msg->id,
-                                  mcp_null_str);
+        return mcp_answer_fault(x, MCP_FAULT_INTERNAL, msg->id,
+                                mcp_null_str);
     }
 
     token = mcp_arena_alloc(&x->arena, MCP_SESSION_TEXT_MAX);
@@ -540,8 +521,8 @@ mcp_dispatch_initialize(mcp_exchange_t *x)
         return MCP_ERR_MEMORY;
     }
 
-    mcp_exchange_header(x, mcp_str("Mcp-Session-Id"),
-                        (mcp_str_t) { token, (size_t) (end - token) });
+    mcp_answer_header(x, mcp_str("Mcp-Session-Id"),
+                      (mcp_str_t) { token, (size_t) (end - token) });
 
     mcp_dispatch_result_head(&x->out, msg->id);
 
@@ -577,7 +558,7 @@ mcp_dispatch_initialize(mcp_exchange_t *x)
     mcp_store_count(x->worker->store, MCP_COUNT_SESSIONS, 1);
     mcp_session_log(x, "began");
 
-    return mcp_exchange_json(x);
+    return mcp_answer_json(x);
 }
 
 
@@ -630,7 +611,7 @@ mcp_dispatch_opens(const mcp_exchange_t *x)
         return NULL;
     }
 
-    return mcp_face_of(x, method);
+    return mcp_hook_find(x, method);
 }
 
 
@@ -675,16 +656,16 @@ mcp_dispatch_single(mcp_exchange_t *x)
     fault = mcp_exchange_check_session(x);
 
     if (fault != MCP_FAULT_NONE) {
-        return mcp_exchange_fault(x, fault,
-                                  x->msg.kind == MCP_RPC_REQUEST ? x->msg.id
-                                                          : mcp_null_str,
-                                  mcp_null_str);
+        return mcp_answer_fault(x, fault,
+                                x->msg.kind == MCP_RPC_REQUEST ? x->msg.id
+                                                        : mcp_null_str,
+                                mcp_null_str);
     }
 
     if (x->msg.kind == MCP_RPC_REQUEST && !mcp_dispatch_token_usable(&x->msg))
     {
-        return mcp_exchange_fault(x, MCP_FAULT_PARAMS, x->msg.id,
-                                  mcp_dispatch_bad_token);
+        return mcp_answer_fault(x, MCP_FAULT_PARAMS, x->msg.id,
+                                mcp_dispatch_bad_token);
     }
 
     face = mcp_dispatch_opens(x);
@@ -697,7 +678,7 @@ mcp_dispatch_single(mcp_exchange_t *x)
         fault = mcp_dispatch_quiet(x, &x->msg, 1);
 
         if (fault != MCP_FAULT_NONE) {
-            return mcp_exchange_fault(x, fault, mcp_null_str, mcp_null_str);
+            return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
         }
 
         return mcp_dispatch_accepted(x);
@@ -710,7 +691,7 @@ mcp_dispatch_single(mcp_exchange_t *x)
     case MCP_VERDICT_LOCAL:
         mcp_buf_lit(&x->out, "}");
         x->outcome = "ok";
-        return mcp_exchange_json(x);
+        return mcp_answer_json(x);
 
     case MCP_VERDICT_CALL:
         mcp_fact_set(&x->facts, MCP_FACT_NAME, v.name);
@@ -719,7 +700,7 @@ mcp_dispatch_single(mcp_exchange_t *x)
 
         x->refusal = mcp_dispatch_refusal(x);
 
-        rc = mcp_faces_call(x);
+        rc = mcp_hook_call(x);
 
         if (x->state == MCP_EXCHANGE_WAIT) {
             return MCP_AGAIN;
@@ -730,13 +711,13 @@ mcp_dispatch_single(mcp_exchange_t *x)
         }
 
         if (x->refusal != MCP_FAULT_NONE) {
-            return mcp_exchange_fault(x, x->refusal, x->msg.id,
-                                      mcp_null_str);
+            return mcp_answer_fault(x, x->refusal, x->msg.id,
+                                    mcp_null_str);
         }
 
         call = mcp_call_create(x, 1);
         if (call == NULL) {
-            mcp_faces_unmade(x);
+            mcp_hook_unmade(x);
             return MCP_ERR_MEMORY;
         }
 
@@ -746,7 +727,7 @@ mcp_dispatch_single(mcp_exchange_t *x)
 
     default:
         mcp_fact_set(&x->facts, MCP_FACT_NAME, v.name);
-        return mcp_exchange_fault(x, v.fault, x->msg.id, v.detail);
+        return mcp_answer_fault(x, v.fault, x->msg.id, v.detail);
     }
 }
 
@@ -805,7 +786,7 @@ mcp_dispatch_batch_call(mcp_exchange_t *x, mcp_rpc_t *msgs, size_t n,
     fault = mcp_dispatch_refusal(x);
 
     if (fault != MCP_FAULT_NONE) {
-        return mcp_exchange_fault(x, fault, mcp_null_str, mcp_null_str);
+        return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
     }
 
     call = mcp_call_create(x, n_requests);
@@ -905,7 +886,7 @@ mcp_dispatch_batch(mcp_exchange_t *x, mcp_str_t text)
     }
 
     if (fault != MCP_FAULT_NONE) {
-        return mcp_exchange_fault(x, fault, mcp_null_str, mcp_null_str);
+        return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
     }
 
     msgs = mcp_arena_calloc(&x->arena, n * sizeof(mcp_rpc_t));
@@ -939,7 +920,7 @@ mcp_dispatch_batch(mcp_exchange_t *x, mcp_str_t text)
     fault = mcp_dispatch_quiet(x, msgs, n);
 
     if (fault != MCP_FAULT_NONE) {
-        return mcp_exchange_fault(x, fault, mcp_null_str, mcp_null_str);
+        return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
     }
 
     if (n_requests == 0) {
@@ -973,7 +954,7 @@ mcp_dispatch(mcp_exchange_t *x, size_t len)
     }
 
     if (x->msg.kind == MCP_RPC_INVALID) {
-        return mcp_exchange_fault(x, x->msg.fault, x->msg.id, mcp_null_str);
+        return mcp_answer_fault(x, x->msg.fault, x->msg.id, mcp_null_str);
     }
 
     mcp_store_count(x->worker->store, MCP_COUNT_MESSAGES, 1);

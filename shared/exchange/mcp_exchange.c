@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "worker/mcp_ending.h"
-#include "face/mcp_face_common.h"
+#include "call/mcp_request.h"
+#include "config/mcp_party.h"
+#include "exchange/mcp_exchange_parts.h"
 #include "mcp_http.h"
-#include "worker/mcp_refusal.h"
+#include "rpc/mcp_revision.h"
+#include "worker/mcp_answer.h"
+#include "worker/mcp_consumer.h"
+#include "worker/mcp_hook.h"
 
 
 #define mcp_json_type    mcp_str("application/json")
@@ -74,25 +78,6 @@ mcp_exchange_create(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 }
 
 
-mcp_exchange_t *
-mcp_exchange_create_publish(mcp_worker_t *worker,
-    const mcp_endpoint_t *endpoint,
-    mcp_str_t token, int open, void *glue)
-{
-    mcp_exchange_t  *x;
-
-    x = mcp_exchange_create(worker, endpoint, glue);
-
-    if (x) {
-        x->publish.is = 1;
-        x->publish.open = (open != 0);
-        x->publish.token = token;
-    }
-
-    return x;
-}
-
-
 void
 mcp_exchange_free(mcp_exchange_t *x)
 {
@@ -141,88 +126,6 @@ const mcp_response_t *
 mcp_exchange_response(const mcp_exchange_t *x)
 {
     return &x->response;
-}
-
-
-void
-mcp_exchange_header(mcp_exchange_t *x, mcp_str_t name, mcp_str_t value)
-{
-    mcp_header_t  *h;
-
-    if (x->response.n_headers == MCP_RESPONSE_HEADERS) {
-        return;
-    }
-
-    h = &x->response.headers[x->response.n_headers++];
-    h->name = name;
-    h->value = value;
-}
-
-
-int
-mcp_exchange_status(mcp_exchange_t *x, int status)
-{
-    x->state = MCP_EXCHANGE_RESPONSE;
-    x->response.status = status;
-    x->response.content_type = mcp_null_str;
-    x->response.body = mcp_null_str;
-
-    return MCP_OK;
-}
-
-
-int
-mcp_exchange_json(mcp_exchange_t *x)
-{
-    if (x->out.failed) {
-        return x->out.failed == MCP_ERR_LIMIT ? MCP_ERR_MEMORY
-                                              : x->out.failed;
-    }
-
-    x->state = MCP_EXCHANGE_RESPONSE;
-    x->response.status = 200;
-    x->response.content_type = mcp_json_type;
-    x->response.body.data = x->out.data;
-    x->response.body.len = x->out.len;
-
-    return MCP_OK;
-}
-
-
-int
-mcp_exchange_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
-    mcp_str_t detail)
-{
-    int  rc;
-
-    mcp_store_count(x->worker->store, MCP_COUNT_ERRORS, 1);
-    mcp_refusal(x, fault, detail);
-
-    if (fault == MCP_FAULT_STORE_FULL) {
-        mcp_store_count(x->worker->store, MCP_COUNT_REFUSED_FULL, 1);
-        mcp_refusal_full(x->worker);
-        mcp_exchange_header(x, mcp_str("Retry-After"), mcp_str("5"));
-
-    } else if (fault == MCP_FAULT_CALL_EARLY) {
-        mcp_exchange_header(x, mcp_str("Retry-After"), mcp_str("1"));
-
-    } else if (fault == MCP_FAULT_TOO_MANY_STREAMS
-               || fault == MCP_FAULT_TOO_MANY_VALUES)
-    {
-        mcp_store_count(x->worker->store, MCP_COUNT_REFUSED_LIMIT, 1);
-    }
-
-    x->out.len = 0;
-    mcp_fault_write(&x->out, id, fault, detail, mcp_null_str);
-
-    rc = mcp_exchange_json(x);
-
-    if (rc == MCP_OK) {
-        x->response.status = mcp_fault(fault)->status;
-        x->outcome = "error";
-    }
-
-    return rc;
 }
 
 
@@ -334,27 +237,27 @@ mcp_exchange_cors(mcp_exchange_t *x)
         return;
     }
 
-    mcp_exchange_header(x, mcp_str("Access-Control-Allow-Origin"), x->origin);
-    mcp_exchange_header(x, mcp_str("Vary"), mcp_str("Origin"));
+    mcp_answer_header(x, mcp_str("Access-Control-Allow-Origin"), x->origin);
+    mcp_answer_header(x, mcp_str("Vary"), mcp_str("Origin"));
 
     if (x->method == MCP_HTTP_OPTIONS) {
-        mcp_exchange_header(x, mcp_str("Access-Control-Allow-Methods"),
-                            mcp_str("GET, POST, DELETE"));
-        mcp_exchange_header(x, mcp_str("Access-Control-Allow-Headers"),
-                            mcp_str("Accept, Authorization, Content-Type, "
-                                    "Last-Event-ID, MCP-Protocol-Version, "
-                                    "Mcp-Session-Id"));
-        mcp_exchange_header(x, mcp_str("Access-Control-Max-Age"),
-                            mcp_str("86400"));
+        mcp_answer_header(x, mcp_str("Access-Control-Allow-Methods"),
+                          mcp_str("GET, POST, DELETE"));
+        mcp_answer_header(x, mcp_str("Access-Control-Allow-Headers"),
+                          mcp_str("Accept, Authorization, Content-Type, "
+                                  "Last-Event-ID, MCP-Protocol-Version, "
+                                  "Mcp-Session-Id"));
+        mcp_answer_header(x, mcp_str("Access-Control-Max-Age"),
+                          mcp_str("86400"));
         return;
     }
 
-    mcp_exchange_header(x, mcp_str("Access-Control-Expose-Headers"),
-                        x->endpoint->link
-                        ? mcp_str("Mcp-Session-Id, WWW-Authenticate, "
-                                  "Retry-After, Link")
-                        : mcp_str("Mcp-Session-Id, WWW-Authenticate, "
-                                  "Retry-After"));
+    mcp_answer_header(x, mcp_str("Access-Control-Expose-Headers"),
+                      x->endpoint->link
+                      ? mcp_str("Mcp-Session-Id, WWW-Authenticate, "
+                                "Retry-After, Link")
+                      : mcp_str("Mcp-Session-Id, WWW-Authenticate, "
+                                "Retry-After"));
 }
 
 
@@ -386,7 +289,7 @@ mcp_exchange_origin_allowed(mcp_exchange_t *x, const mcp_head_t *head,
 static int
 mcp_exchange_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 {
-    return mcp_exchange_fault(x, fault, mcp_null_str, mcp_null_str);
+    return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
 }
 
 
@@ -479,7 +382,7 @@ mcp_exchange_delete(mcp_exchange_t *x)
 
     x->outcome = "deleted";
 
-    return mcp_exchange_status(x, 204);
+    return mcp_answer_status(x, 204);
 }
 
 
@@ -537,7 +440,7 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
         return mcp_exchange_refuse(x, fault);
     }
 
-    if (x->publish.is) {
+    if (x->publish) {
         return mcp_publish_head(x, head);
     }
 
@@ -556,7 +459,7 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
         return mcp_exchange_refuse(x, MCP_FAULT_FORBIDDEN);
     }
 
-    rc = mcp_faces_look(x, head);
+    rc = mcp_hook_look(x, head);
 
     if (rc != MCP_OK) {
         return rc;
@@ -584,14 +487,14 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
     case MCP_HTTP_OPTIONS:
         if (x->origin.data) {
             x->outcome = "preflight";
-            return mcp_exchange_status(x, 204);
+            return mcp_answer_status(x, 204);
         }
 
         /* fall through */
 
     default:
-        mcp_exchange_header(x, mcp_str("Allow"),
-                            mcp_str("GET, POST, DELETE"));
+        mcp_answer_header(x, mcp_str("Allow"),
+                          mcp_str("GET, POST, DELETE"));
         return mcp_exchange_refuse(x, MCP_FAULT_METHOD_NOT_ALLOWED);
     }
 
@@ -621,7 +524,7 @@ mcp_exchange_body_space(mcp_exchange_t *x, size_t len)
 int
 mcp_exchange_body(mcp_exchange_t *x, size_t len)
 {
-    if (x->publish.is) {
+    if (x->publish) {
         return mcp_publish_body(x, len);
     }
 
@@ -668,7 +571,7 @@ mcp_exchange_last(mcp_exchange_t *x)
 {
     mcp_stream_info_t  info;
 
-    if (x->ending != MCP_ENDING_NONE || x->publish.is) {
+    if (x->ending != MCP_ENDING_NONE || x->publish) {
         return;
     }
 

@@ -5,17 +5,24 @@
  * how anybody with a token tells subscribers that something changed.
  */
 
-#include "call/mcp_call_parts.h"
+#include "call/mcp_publish_url.h"
+#include "exchange/mcp_exchange_parts.h"
+#include "http/mcp_sse.h"
 #include "mcp_http.h"
+#include "worker/mcp_answer.h"
+#include "worker/mcp_notify.h"
 
-
-#define MCP_PUBLISH_PAYLOAD  (MCP_STREAM_ID_LEN + 1 + 8)
 
 /* A call is to be found in the store a moment after its backend has said 202;
  * a publisher that is faster is asked to come again. */
 #define MCP_PUBLISH_EARLY    5000
 
-#define MCP_PUBLISH_BUDGET   256
+struct mcp_publish_s {
+    mcp_str_t             token;       /* configured, may be empty */
+    unsigned              open:1;
+    unsigned              call:1;      /* target is set */
+    mcp_publish_target_t  target;
+};
 
 
 typedef enum {
@@ -35,142 +42,34 @@ static const mcp_json_field_t  mcp_publish_fields[MCP_PUBLISH_FIELDS] = {
 };
 
 
-int
-mcp_topic_list_changed(unsigned char topic[MCP_DIGEST_LEN])
+mcp_exchange_t *
+mcp_exchange_create_publish(mcp_worker_t *worker,
+    const mcp_endpoint_t *endpoint, mcp_str_t token, int open, void *glue)
 {
-    mcp_str_t  part;
+    mcp_exchange_t  *x;
 
-    part = mcp_str("list_changed");
-
-    return mcp_digest(topic, &part, 1);
-}
-
-
-int
-mcp_topic_uri(mcp_str_t uri, unsigned char topic[MCP_DIGEST_LEN])
-{
-    mcp_str_t  parts[2];
-
-    parts[0] = mcp_str("uri");
-    parts[1] = uri;
-
-    return mcp_digest(topic, parts, 2);
-}
-
-
-mcp_str_t
-mcp_publish_url(mcp_call_t *call, unsigned request)
-{
-    char           *p, *text;
-    uint64_t        now;
-    mcp_str_t       base;
-    unsigned        i;
-    unsigned char   payload[MCP_PUBLISH_PAYLOAD];
-
-    base = call->endpoint->publish_url;
-    now = call->worker->env->now(call->worker->env->ctx);
-
-    memcpy(payload, call->id, MCP_STREAM_ID_LEN);
-    payload[MCP_STREAM_ID_LEN] = (unsigned char) request;
-
-    for (i = 0; i < 8; i++) {
-        payload[MCP_STREAM_ID_LEN + 1 + i] =
-                                       (unsigned char) (now >> (56 - 8 * i));
+    x = mcp_exchange_create(worker, endpoint, glue);
+    if (x == NULL) {
+        return NULL;
     }
 
-    text = mcp_arena_alloc(&call->arena, base.len + 1 + MCP_TOKEN_TEXT_MAX);
-    if (text == NULL) {
-        return mcp_null_str;
+    x->publish = mcp_arena_calloc(&x->arena, sizeof(mcp_publish_t));
+    if (x->publish == NULL) {
+        mcp_exchange_free(x);
+        return NULL;
     }
 
-    memcpy(text, base.data, base.len);
-    p = text + base.len;
+    x->publish->open = (open != 0);
+    x->publish->token = token;
 
-    if (base.len && p[-1] != '/') {
-        *p++ = '/';
-    }
-
-    p = mcp_token_sign(call->endpoint->keys, MCP_TOKEN_PUBLISH, payload,
-                       sizeof(payload),
-                       p);
-    if (p == NULL) {
-        return mcp_null_str;
-    }
-
-    return (mcp_str_t) { text, (size_t) (p - text) };
-}
-
-
-static void
-mcp_publish_send(mcp_worker_t *worker,
-    const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message)
-{
-    int       rc;
-    size_t    n;
-    uint64_t  position;
-
-    position = 0;
-
-    do {
-        n = 0;
-        rc = mcp_store_publish(worker->store, topic, message,
-                               MCP_PUBLISH_BUDGET, &position, &n);
-
-    } while (rc == MCP_AGAIN);
-}
-
-
-int
-mcp_publish_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
-    mcp_str_t message)
-{
-    int            rc;
-    mcp_str_t      plain;
-    mcp_arena_t    arena;
-    unsigned char  topic[MCP_DIGEST_LEN];
-
-    if (mcp_str_eq(method, mcp_str("notifications/tools/list_changed"))
-        || mcp_str_eq(method, mcp_str("notifications/prompts/list_changed"))
-        || mcp_str_eq(method,
-                      mcp_str("notifications/resources/list_changed")))
-    {
-        if (mcp_topic_list_changed(topic) == MCP_OK) {
-            mcp_publish_send(worker, topic, message);
-        }
-
-        return 1;
-    }
-
-    if (!mcp_str_eq(method, mcp_str("notifications/resources/updated"))) {
-        return 0;
-    }
-
-    if (uri.len < 2 || uri.data[0] != '"') {
-        return 1;
-    }
-
-    mcp_arena_init(&arena, &worker->env->mem);
-
-    rc = mcp_json_unescape(&arena, uri, &plain);
-
-    if (rc == MCP_OK) {
-        rc = mcp_topic_uri(plain, topic);
-    }
-
-    if (rc == MCP_OK) {
-        mcp_publish_send(worker, topic, message);
-    }
-
-    mcp_arena_destroy(&arena);
-
-    return 1;
+    return x;
 }
 
 
 static int
 mcp_publish_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 {
-    return mcp_exchange_fault(x, fault, mcp_null_str, mcp_null_str);
+    return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
 }
 
 
@@ -207,34 +106,21 @@ mcp_publish_token(mcp_exchange_t *x, const mcp_head_t *head)
 static int
 mcp_publish_enter(mcp_exchange_t *x, mcp_str_t token)
 {
-    size_t         i, len;
-    mcp_publish_t    *publish;
-    unsigned char  payload[MCP_TOKEN_MAX_DATA];
+    mcp_publish_t  *publish;
 
-    publish = &x->publish;
+    publish = x->publish;
 
     if (publish->token.len && mcp_secret_eq(token, publish->token)) {
         return MCP_OK;
     }
 
-    len = sizeof(payload);
-
-    if (mcp_token_verify(x->endpoint->keys, MCP_TOKEN_PUBLISH, token, payload,
-                         &len)
-        != MCP_OK
-        || len != MCP_PUBLISH_PAYLOAD)
+    if (mcp_publish_url_open(x->endpoint->keys, token, &publish->target)
+        != MCP_OK)
     {
         return MCP_ERR_DENIED;
     }
 
     publish->call = 1;
-    memcpy(publish->id, payload, MCP_STREAM_ID_LEN);
-    publish->request = payload[MCP_STREAM_ID_LEN];
-
-    for (i = 0; i < 8; i++) {
-        publish->made = (publish->made << 8)
-                        | payload[MCP_STREAM_ID_LEN + 1 + i];
-    }
 
     return MCP_OK;
 }
@@ -244,13 +130,13 @@ int
 mcp_publish_head(mcp_exchange_t *x, const mcp_head_t *head)
 {
     if (x->method != MCP_HTTP_POST) {
-        mcp_exchange_header(x, mcp_str("Allow"), mcp_str("POST"));
+        mcp_answer_header(x, mcp_str("Allow"), mcp_str("POST"));
         return mcp_publish_refuse(x, MCP_FAULT_METHOD_NOT_ALLOWED);
     }
 
     /* a browser is never a publisher */
 
-    if ((!x->publish.open && !head->local) || x->origin.data
+    if ((!x->publish->open && !head->local) || x->origin.data
         || mcp_publish_enter(x, mcp_publish_token(x, head)) != MCP_OK)
     {
         return mcp_publish_refuse(x, MCP_FAULT_FORBIDDEN);
@@ -302,23 +188,23 @@ mcp_publish_message(mcp_exchange_t *x, mcp_str_t text)
     if (value[MCP_PUBLISH_METHOD].type == MCP_JSON_STRING
         && mcp_json_unescape(&x->arena, value[MCP_PUBLISH_METHOD].raw, &method)
            == MCP_OK
-        && mcp_publish_broadcast(x->worker, method,
-                                 value[MCP_PUBLISH_URI].raw, text))
+        && mcp_notify_broadcast(x->worker, method,
+                                value[MCP_PUBLISH_URI].raw, text))
     {
         mcp_buf_free(&line);
         return MCP_FAULT_NONE;
     }
 
-    if (!x->publish.call) {
+    if (!x->publish->call) {
         mcp_buf_free(&line);
         return MCP_FAULT_FORBIDDEN;
     }
 
-    rc = mcp_store_find(x->worker->store, x->publish.id, 0, &info);
+    rc = mcp_store_find(x->worker->store, x->publish->target.id, 0, &info);
 
     if (rc == MCP_OK) {
         rc = mcp_store_post(x->worker->store, &info.ref, MCP_POST_PUBLISH,
-                            x->publish.request, text);
+                            x->publish->target.request, text);
     }
 
     mcp_buf_free(&line);
@@ -333,7 +219,7 @@ mcp_publish_message(mcp_exchange_t *x, mcp_str_t text)
 
     now = x->worker->env->now(x->worker->env->ctx);
 
-    return now > x->publish.made + MCP_PUBLISH_EARLY + x->endpoint->stream_after
+    return now > x->publish->target.made + MCP_PUBLISH_EARLY + x->endpoint->stream_after
            ? MCP_FAULT_CALL_UNKNOWN : MCP_FAULT_CALL_EARLY;
 }
 
@@ -506,5 +392,5 @@ mcp_publish_body(mcp_exchange_t *x, size_t len)
 
     x->outcome = "accepted";
 
-    return mcp_exchange_status(x, 202);
+    return mcp_answer_status(x, 202);
 }

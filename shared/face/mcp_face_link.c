@@ -456,8 +456,8 @@ mcp_face_link_head(mcp_exchange_t *x)
     memcpy(p, MCP_FACE_LINK_REL, sizeof(MCP_FACE_LINK_REL) - 1);
     p += sizeof(MCP_FACE_LINK_REL) - 1;
 
-    mcp_exchange_header(x, mcp_str("Link"),
-                        (mcp_str_t) { start, (size_t) (p - start) });
+    mcp_answer_header(x, mcp_str("Link"),
+                      (mcp_str_t) { start, (size_t) (p - start) });
 
     x->link.given = 1;
 
@@ -495,7 +495,7 @@ mcp_face_link_idle(mcp_exchange_t *x)
 static void
 mcp_face_link_not_stored(mcp_exchange_t *x)
 {
-    mcp_exchange_header(x, mcp_str("Cache-Control"), mcp_str("no-store"));
+    mcp_answer_header(x, mcp_str("Cache-Control"), mcp_str("no-store"));
 }
 
 
@@ -504,7 +504,7 @@ mcp_face_link_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 {
     mcp_face_link_not_stored(x);
 
-    return mcp_exchange_fault(x, fault, mcp_null_str, mcp_null_str);
+    return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
 }
 
 
@@ -514,7 +514,7 @@ mcp_face_link_nothing(mcp_exchange_t *x, const char *outcome)
     mcp_face_link_not_stored(x);
     x->outcome = outcome;
 
-    return mcp_exchange_status(x, 204);
+    return mcp_answer_status(x, 204);
 }
 
 

@@ -291,7 +291,7 @@ static void
 mcp_face_token_act(mcp_exchange_t *x, int rc)
 {
     if (rc != MCP_OK && rc != MCP_DONE) {
-        mcp_exchange_status(x, 500);
+        mcp_answer_status(x, 500);
     }
 
     x->task.action.type = rc == MCP_DONE ? MCP_ACT_STREAM : MCP_ACT_RESPOND;
@@ -327,7 +327,7 @@ mcp_face_token_look(void *data)
     x->out.len = 0;
     x->outcome = "interim";
     mcp_face_token_same(x);
-    mcp_face_token_act(x, mcp_exchange_json(x));
+    mcp_face_token_act(x, mcp_answer_json(x));
 }
 
 
@@ -428,10 +428,10 @@ mcp_face_token_page(mcp_exchange_t *x, const mcp_json_value_t *places,
         }
 
         if (rc != MCP_ERR_DENIED) {
-            return mcp_exchange_fault(x, rc == MCP_ERR_LIMIT
-                                         ? MCP_FAULT_TOO_MANY_VALUES
-                                         : MCP_FAULT_STORE_FULL,
-                                      x->msg.id, mcp_null_str);
+            return mcp_answer_fault(x, rc == MCP_ERR_LIMIT
+                                       ? MCP_FAULT_TOO_MANY_VALUES
+                                       : MCP_FAULT_STORE_FULL,
+                                    x->msg.id, mcp_null_str);
         }
     }
 

@@ -2,9 +2,9 @@
 
 #include <stddef.h>
 
-#include "call/mcp_call_parts.h"
 #include "mcp_status.h"
 #include "mcp_version.h"
+#include "rpc/mcp_topic.h"
 
 
 typedef enum {

@@ -56,7 +56,7 @@ typedef struct {
 
 
 /* One process's handle. */
-typedef struct {
+typedef struct mcp_store_s {
     struct mcp_store_head_s  *head;    /* the region */
     mcp_store_glue_t          glue;
     unsigned                  slot;

@@ -7,8 +7,11 @@
  * "Resumability and Redelivery".
  */
 
-#include "worker/mcp_ending.h"
-#include "face/mcp_face_common.h"
+#include "http/mcp_id.h"
+#include "worker/mcp_answer.h"
+#include "worker/mcp_consumer.h"
+#include "worker/mcp_hook.h"
+#include "worker/mcp_notify.h"
 
 
 #define MCP_CONSUMER_ASKED_RETRY  100          /* ms */
@@ -16,6 +19,7 @@
 
 
 static void mcp_consumer_timer(void *data);
+static void mcp_consumer_wake(void *data);
 
 
 static uint64_t
@@ -95,10 +99,10 @@ mcp_consumer_head(mcp_exchange_t *x)
     x->response.content_type = mcp_str("text/event-stream");
     x->response.body = mcp_null_str;
 
-    mcp_exchange_header(x, mcp_str("Cache-Control"), mcp_str("no-cache"));
-    mcp_exchange_header(x, mcp_str("X-Accel-Buffering"), mcp_str("no"));
+    mcp_answer_header(x, mcp_str("Cache-Control"), mcp_str("no-cache"));
+    mcp_answer_header(x, mcp_str("X-Accel-Buffering"), mcp_str("no"));
 
-    mcp_faces_head(x);
+    mcp_hook_head(x);
 }
 
 
@@ -109,7 +113,8 @@ mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     int   rc, taken;
     char  id[9];
 
-    x->handle = mcp_worker_handle(x->worker, x, 0);
+    x->handle = mcp_worker_handle(x->worker, x, mcp_consumer_wake,
+                                  mcp_consumer_wake);
     if (x->handle == 0) {
         return MCP_ERR_MEMORY;
     }
@@ -166,8 +171,8 @@ mcp_consumer_tell_gap(mcp_exchange_t *x, uint64_t events)
                  "stream %s: %llu events that its client may not have are not "
                  "kept any more", id, (unsigned long long) events);
 
-    if (!mcp_dispatch_log_wanted(x->worker, x->session.id,
-                                 mcp_str("\"error\"")))
+    if (!mcp_notify_log_wanted(x->worker, x->session.id,
+                               mcp_str("\"error\"")))
     {
         return;
     }
@@ -236,18 +241,15 @@ mcp_consumer_leave(mcp_exchange_t *x)
 }
 
 
-void
-mcp_consumer_wake(mcp_exchange_t *x)
+/* There is something to read, or the process winds up: the next pull finds out
+ * which. */
+static void
+mcp_consumer_wake(void *data)
 {
-    if (x->state == MCP_EXCHANGE_STREAM) {
-        mcp_consumer_ready(x);
-    }
-}
+    mcp_exchange_t  *x;
 
+    x = data;
 
-void
-mcp_consumer_stop(mcp_exchange_t *x)
-{
     if (x->state == MCP_EXCHANGE_STREAM) {
         mcp_consumer_ready(x);
     }
@@ -258,7 +260,7 @@ void
 mcp_exchange_close(mcp_exchange_t *x)
 {
     x->stopping = 1;
-    mcp_consumer_stop(x);
+    mcp_consumer_wake(x);
 }
 
 
@@ -380,7 +382,7 @@ mcp_consumer_read(mcp_exchange_t *x, char *p, size_t cap, size_t *len)
 static void
 mcp_consumer_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
-    mcp_faces_tail(x, how);
+    mcp_hook_tail(x, how);
 
     if (x->out.failed) {
         x->out.len = 0;
@@ -492,7 +494,7 @@ mcp_consumer_is_taken(mcp_exchange_t *x)
     x->outcome = "taken-over";
 
     return x->cursor.done || x->closing || x->stopping || x->worker->stopping
-           || !mcp_faces_stays(x);
+           || !mcp_hook_stays(x);
 }
 
 
@@ -553,7 +555,7 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
         break;
 
     case MCP_AGAIN:
-        if (mcp_consumer_is_closing(x) || mcp_faces_idle(x)) {
+        if (mcp_consumer_is_closing(x) || mcp_hook_idle(x)) {
             p = mcp_consumer_part(x, p);
             *rc = MCP_DONE;
             break;
@@ -668,7 +670,7 @@ mcp_consumer_fault(mcp_exchange_t *x, int rc)
         return MCP_ERR_MEMORY;
     }
 
-    return mcp_exchange_fault(x, fault, mcp_null_str, mcp_null_str);
+    return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
 }
 
 
@@ -718,8 +720,8 @@ mcp_consumer_resume(mcp_exchange_t *x)
     mcp_stream_info_t  info;
 
     if (mcp_event_id_parse(x->event_id, id, &after) != MCP_OK) {
-        return mcp_exchange_fault(x, MCP_FAULT_EVENT_ID_MALFORMED,
-                                  mcp_null_str, mcp_null_str);
+        return mcp_answer_fault(x, MCP_FAULT_EVENT_ID_MALFORMED,
+                                mcp_null_str, mcp_null_str);
     }
 
     rc = mcp_store_find(x->worker->store, id, mcp_consumer_now(x), &info);
@@ -753,7 +755,7 @@ mcp_consumer_resume(mcp_exchange_t *x)
     {
         x->outcome = "finished";
         x->ending = mcp_ending_of(&info);
-        return mcp_exchange_status(x, 204);
+        return mcp_answer_status(x, 204);
     }
 
     x->listener = (info.kind == MCP_STREAM_LISTEN);
@@ -776,73 +778,6 @@ mcp_consumer_resume(mcp_exchange_t *x)
 
 
 int
-mcp_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
-    const mcp_session_t *session, const unsigned char party[MCP_DIGEST_LEN],
-    mcp_stream_info_t *info)
-{
-    int                rc;
-    mcp_str_t          parts[2];
-    unsigned char      topic[MCP_DIGEST_LEN];
-    mcp_stream_ref_t   ref;
-    mcp_stream_spec_t  spec;
-
-    memset(&spec, 0, sizeof(mcp_stream_spec_t));
-
-    /* found without an index: the id follows from the session's */
-
-    parts[0] = mcp_str("listen");
-    parts[1].data = (const char *) session->id;
-    parts[1].len = MCP_DIGEST_LEN;
-
-    rc = mcp_digest(spec.id, parts, 2);
-    if (rc != MCP_OK) {
-        return rc;
-    }
-
-    spec.kind = MCP_STREAM_LISTEN;
-    memcpy(spec.session, session->id, MCP_DIGEST_LEN);
-    memcpy(spec.principal, session->principal, MCP_DIGEST_LEN);
-    spec.revision = session->revision;
-    spec.expires = session->expires;
-    spec.max_wait = endpoint->max_wait;
-    spec.linger = endpoint->linger;
-    spec.max_events = endpoint->max_events;
-    spec.max_bytes = endpoint->stream_buffer;
-    mcp_party(endpoint, party, &spec.party);
-
-    /* another process may make it meanwhile */
-
-    do {
-        rc = mcp_store_find(worker->store, spec.id, 0, info);
-        if (rc != MCP_ERR_NOT_FOUND) {
-            return rc;
-        }
-
-        rc = mcp_store_create(worker->store, &spec,
-                              worker->env->now(worker->env->ctx), &ref);
-
-    } while (rc == MCP_ERR_EXISTS);
-
-    if (rc != MCP_OK) {
-        return rc;
-    }
-
-    rc = mcp_topic_list_changed(topic);
-
-    if (rc == MCP_OK) {
-        rc = mcp_store_subscribe(worker->store, &ref, topic);
-    }
-
-    if (rc != MCP_OK) {
-        mcp_store_free(worker->store, &ref);
-        return rc;
-    }
-
-    return mcp_store_info(worker->store, &ref, info);
-}
-
-
-int
 mcp_consumer_get(mcp_exchange_t *x)
 {
     int                rc;
@@ -854,7 +789,8 @@ mcp_consumer_get(mcp_exchange_t *x)
 
     /* a listener that nobody read has dropped what was over its limit */
 
-    rc = mcp_listener(x->worker, x->endpoint, &x->session, x->party, &info);
+    rc = mcp_notify_listener(x->worker, x->endpoint, &x->session, x->party,
+                             &info);
 
     if (rc == MCP_OK) {
         rc = mcp_consumer_start_kept(x, &info, info.sent_seq);

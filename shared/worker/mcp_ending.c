@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * How the requests of a call end.  This is the one place that counts it and
- * says so in the log; what a client is answered is decided elsewhere.
- */
-
 #include "worker/mcp_ending.h"
 
 
@@ -36,81 +31,14 @@ mcp_ending_name(mcp_ending_e ending)
 
 
 void
-mcp_ending_begin(const mcp_request_t *req)
+mcp_ending_count(mcp_store_t *store, mcp_ending_e ending)
 {
-    char         id[9], session[9];
-    mcp_call_t  *call;
+    mcp_counter_e  counter;
 
-    call = req->call;
-
-    if (!mcp_worker_logs(call->worker, MCP_LOG_INFO)) {
-        return;
-    }
-
-    mcp_stream_id_short(id, call->id);
-    mcp_stream_id_short(session, call->session.id);
-
-    mcp_worker_log(call->worker, MCP_LOG_INFO,
-                 "call %s of \"%.*s\" began: %.*s, session %s", id,
-                 (int) (req->name.len > 128 ? 128 : req->name.len),
-                 req->name.data ? req->name.data : "",
-                 (int) req->method->name.len, req->method->name.data, session);
-}
-
-
-static void
-mcp_ending_log(const mcp_request_t *req, mcp_ending_e how)
-{
-    char         id[9];
-    mcp_call_t  *call;
-
-    call = req->call;
-    mcp_stream_id_short(id, call->id);
-
-    mcp_worker_log(call->worker, MCP_LOG_INFO,
-                 "call %s of \"%.*s\" ended: %s, after %llu ms", id,
-                 (int) (req->name.len > 128 ? 128 : req->name.len),
-                 req->name.data ? req->name.data : "",
-                 mcp_endings[how].name.data,
-                 (unsigned long long) (mcp_call_now(call) - call->began));
-}
-
-
-void
-mcp_ending(mcp_request_t *req, mcp_ending_e how)
-{
-    mcp_call_t     *call;
-    mcp_counter_e   counter;
-
-    call = req->call;
-    req->ending = how;
-    counter = mcp_endings[how].counter;
+    counter = mcp_endings[ending].counter;
 
     if (counter != MCP_ENDING_NO_COUNTER) {
-        mcp_store_count(call->worker->store, counter, 1);
-    }
-
-    /* of a batch it is known with the last one */
-
-    if (call->x && !call->batch) {
-        call->x->ending = how;
-    }
-
-    if (mcp_worker_logs(call->worker, MCP_LOG_INFO)) {
-        mcp_ending_log(req, how);
-    }
-}
-
-
-void
-mcp_ending_all(mcp_call_t *call, mcp_ending_e how)
-{
-    size_t  i;
-
-    for (i = 0; i < call->n; i++) {
-        if (call->requests[i].state != MCP_REQUEST_OVER) {
-            mcp_ending(&call->requests[i], how);
-        }
+        mcp_store_count(store, counter, 1);
     }
 }
 

@@ -1,31 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* How the requests of a call end, whoever is there to see it: for the log, the
- * counters, and $mcp_result. */
+/*
+ * How a request of a call ends: its name in logs and maps, its counter, and
+ * what the store says of a stream that is over.
+ */
 
 
 #ifndef MCP_ENDING_H_INCLUDED
 #define MCP_ENDING_H_INCLUDED
 
 
-#include "call/mcp_call_parts.h"
+#include "store/mcp_store.h"
+
+
+/* How a request of a call ended; the worse, the larger.  Those up to LOST
+ * stand in the zone, see MCP_STORE_RESULT(). */
+typedef enum {
+    MCP_ENDING_NONE = 0,       /* it has not, or there is no call */
+    MCP_ENDING_OK,
+    MCP_ENDING_TOOL_ERROR,     /* a tool's result with isError */
+    MCP_ENDING_RPC_ERROR,      /* an error response of the backend's */
+    MCP_ENDING_FAULT,          /* an error response of ours */
+    MCP_ENDING_LOST,           /* its process died */
+    MCP_ENDING_CANCELLED,      /* by its client, or its session has ended */
+    MCP_ENDING_EXPIRED,        /* nobody came for it within max wait */
+    MCP_ENDING_COUNT
+} mcp_ending_e;
 
 
 /* One name for each, as logs and maps have it; empty for NONE. */
 mcp_str_t mcp_ending_name(mcp_ending_e ending);
 
-/* A line at info: a backend is about to work on it. */
-void mcp_ending_begin(const mcp_request_t *req);
+/* Counts a request that ended so, if that has a counter. */
+void mcp_ending_count(mcp_store_t *store, mcp_ending_e ending);
 
-/* A request of a call has ended so: once for each, before the call is over.
- * The exchange that waits for it is told. */
-void mcp_ending(mcp_request_t *req, mcp_ending_e how);
-
-/* All those of a call that have not ended. */
-void mcp_ending_all(mcp_call_t *call, mcp_ending_e how);
-
-/* That of a stream, or NONE while its call goes on.  Of a batch it is the
- * worst, but a cancellation counts only if all were cancelled. */
+/* Returns how a stream's call ended, or NONE while it goes on.  Of a batch it
+ * is the worst, but a cancellation counts only if all were cancelled. */
 mcp_ending_e mcp_ending_of(const mcp_stream_info_t *info);
 
 

@@ -85,7 +85,7 @@ mcp_refusal_reason(const mcp_exchange_t *x, mcp_fault_e fault,
         return x->content_type;
 
     case MCP_FAULT_FORBIDDEN:
-        *why = x->publish.is
+        *why = x->publish
             ? "no token of this publish endpoint, or not from this machine"
                           : "control characters in its principal";
         return mcp_null_str;

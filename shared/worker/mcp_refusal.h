@@ -8,7 +8,8 @@
 #define MCP_REFUSAL_H_INCLUDED
 
 
-#include "call/mcp_call_parts.h"
+#include "rpc/mcp_fault.h"
+#include "worker/mcp_worker_parts.h"
 
 
 /* A request is refused, or its message: a line at info. */

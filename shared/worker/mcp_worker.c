@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "worker/mcp_ending.h"
+#include "rpc/mcp_fault.h"
 #include "worker/mcp_refusal.h"
 
 
@@ -23,41 +23,54 @@
 static void mcp_worker_sweep(void *data);
 
 
-int
-mcp_worker_init(mcp_worker_t *worker, const mcp_env_t *env, mcp_store_t *store,
-    const mcp_worker_glue_t *glue)
+mcp_worker_t *
+mcp_worker_create_with_faces(const mcp_env_t *env, mcp_store_t *store,
+    const mcp_worker_glue_t *glue, const mcp_face_t *const *faces)
 {
+    mcp_worker_t  *worker;
+
+    worker = env->mem.alloc(env->mem.ctx, sizeof(mcp_worker_t));
+    if (worker == NULL) {
+        return NULL;
+    }
+
     memset(worker, 0, sizeof(mcp_worker_t));
 
     worker->env = env;
     worker->store = store;
     worker->glue = *glue;
+    worker->faces = faces;
     worker->tail = &worker->head;
 
     mcp_session_cache_init(&worker->sessions, &env->mem);
 
     worker->sweep.handler = mcp_worker_sweep;
     worker->sweep.data = worker;
-    worker->look.handler = mcp_inbox_look;
-    worker->look.data = worker;
 
     mcp_timer_set(&worker->timers, &worker->sweep,
                   env->now(env->ctx) + MCP_WORKER_SWEEP_INTERVAL);
 
-    return MCP_OK;
+    return worker;
 }
 
 
 void
 mcp_worker_destroy(mcp_worker_t *worker)
 {
-    mcp_timer_del(&worker->timers, &worker->sweep);
+    const mcp_mem_t  *mem;
+
+    if (worker == NULL) {
+        return;
+    }
+
+    mem = &worker->env->mem;
     mcp_session_cache_free(&worker->sessions);
 
     if (worker->handles) {
-        worker->env->mem.free(worker->env->mem.ctx, worker->handles);
-        worker->handles = NULL;
+        mem->free(mem->ctx, worker->handles);
     }
+
+    mem->free(mem->ctx, worker);
 }
 
 
@@ -175,7 +188,6 @@ void
 mcp_worker_next(mcp_worker_t *worker, mcp_action_t *action)
 {
     mcp_task_t  *task;
-    mcp_call_t  *call;
 
     task = worker->head;
 
@@ -187,27 +199,15 @@ mcp_worker_next(mcp_worker_t *worker, mcp_action_t *action)
     mcp_worker_unqueue(worker, task);
     *action = task->action;
 
-    switch (action->type) {
-
-    case MCP_ACT_INVOKE:
-        action->job->started = 1;
-        action->exchange = action->job->call->x;
-        break;
-
-    case MCP_ACT_FORGET:
-        /* the task is the first member of its call, which ends here */
-        call = (mcp_call_t *) (void *) task;
-        mcp_call_forgotten(call);
-        break;
-
-    default:
-        break;
+    if (task->taken) {
+        task->taken(task, action);
     }
 }
 
 
 uint64_t
-mcp_worker_handle(mcp_worker_t *worker, void *object, int call)
+mcp_worker_handle(mcp_worker_t *worker, void *object,
+    void (*wake)(void *object), void (*stop)(void *object))
 {
     size_t            size;
     uint32_t          i, n;
@@ -248,7 +248,8 @@ mcp_worker_handle(mcp_worker_t *worker, void *object, int call)
 
     worker->free_handle = h->next;
     h->object = object;
-    h->call = (call != 0);
+    h->wake = wake;
+    h->stop = stop;
     h->generation++;
 
     return ((uint64_t) h->generation << 32) | i;
@@ -279,8 +280,9 @@ mcp_worker_drop_handle(mcp_worker_t *worker, uint64_t handle)
 }
 
 
-static void *
-mcp_worker_object(mcp_worker_t *worker, uint64_t handle, int call)
+/* One that was dropped meanwhile is passed over. */
+static void
+mcp_worker_wake_handle(mcp_worker_t *worker, uint64_t handle)
 {
     uint32_t       i;
     mcp_handle_t  *h;
@@ -288,28 +290,23 @@ mcp_worker_object(mcp_worker_t *worker, uint64_t handle, int call)
     i = (uint32_t) handle;
 
     if (i == 0 || i >= worker->n_handles) {
-        return NULL;
+        return;
     }
 
     h = &worker->handles[i];
 
-    if (h->object == NULL || h->generation != (uint32_t) (handle >> 32)
-        || h->call != (unsigned) call)
-    {
-        return NULL;
+    if (h->object && h->generation == (uint32_t) (handle >> 32)) {
+        h->wake(h->object);
     }
-
-    return h->object;
 }
 
 
 void
 mcp_worker_wake(mcp_worker_t *worker)
 {
-    void              *object;
-    size_t             i, n;
-    unsigned           k;
-    mcp_store_wake_t   wakes[MCP_WORKER_DRAIN];
+    size_t            i, n;
+    unsigned          k;
+    mcp_store_wake_t  wakes[MCP_WORKER_DRAIN];
 
     for (k = 0; k < MCP_WORKER_DRAINS; k++) {
         n = mcp_store_drain(worker->store, wakes, MCP_WORKER_DRAIN);
@@ -319,18 +316,7 @@ mcp_worker_wake(mcp_worker_t *worker)
         }
 
         for (i = 0; i < n; i++) {
-            object = mcp_worker_object(worker, wakes[i].handle, wakes[i].owner);
-
-            if (object == NULL) {
-                continue;
-            }
-
-            if (wakes[i].owner) {
-                mcp_call_wake(object);
-
-            } else {
-                mcp_consumer_wake(object);
-            }
+            mcp_worker_wake_handle(worker, wakes[i].handle);
         }
     }
 
@@ -347,6 +333,13 @@ mcp_worker_deadline(const mcp_worker_t *worker, int *busy)
     }
 
     return mcp_timers_next(&worker->timers);
+}
+
+
+unsigned
+mcp_worker_calls(const mcp_worker_t *worker)
+{
+    return worker->calls;
 }
 
 
@@ -399,8 +392,8 @@ mcp_worker_stop(mcp_worker_t *worker)
     for (i = 1; i < worker->n_handles; i++) {
         h = &worker->handles[i];
 
-        if (h->object && !h->call) {
-            mcp_consumer_stop(h->object);
+        if (h->object && h->stop) {
+            h->stop(h->object);
         }
     }
 }

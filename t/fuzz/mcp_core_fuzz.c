@@ -1018,7 +1018,7 @@ do_publish(void)
                  how & 32 ? 2000 * world->scale : 1, 0);
     }
 
-    c.x = mcp_exchange_create_publish(&d.process[process].worker, &d.endpoint,
+    c.x = mcp_exchange_create_publish(d.process[process].worker, &d.endpoint,
                                       mcp_str("static-token"), 0, &c);
     if (c.x == NULL) {
         return;
@@ -1112,7 +1112,7 @@ do_stop(void)
     slot = any_process();
     p = &d.process[slot];
     trace("process %u stops", slot);
-    mcp_worker_stop(&p->worker);
+    mcp_worker_stop(p->worker);
     driver_pump(&d);
     look();
 
@@ -1126,13 +1126,13 @@ do_stop(void)
         }
     }
 
-    if (p->worker.calls == 0 && p->worker.consumers == 0 && i == CLIENTS) {
+    if (p->worker->calls == 0 && p->worker->consumers == 0 && i == CLIENTS) {
         d.te.tm.fail_at = 0;
         driver_restart(&d, slot);
         return;
     }
 
-    p->worker.stopping = 0;
+    p->worker->stopping = 0;
 }
 
 
@@ -1300,8 +1300,8 @@ check_empty(void)
     must(d.forgets == d.kept);
 
     for (i = 0; i < DRIVER_NODES; i++) {
-        must(d.process[i].worker.calls == 0);
-        must(d.process[i].worker.consumers == 0);
+        must(d.process[i].worker->calls == 0);
+        must(d.process[i].worker->consumers == 0);
     }
 }
 

@@ -35,7 +35,7 @@ typedef struct {
 static uint64_t        now;
 static mcp_keys_t      keys;
 static mcp_store_t     store;
-static mcp_worker_t      worker;
+static mcp_worker_t     *worker;
 static mcp_endpoint_t  endpoint;
 static char            zone[ZONE];
 static text_t          seen, body, known[8];
@@ -150,10 +150,10 @@ run(void)
     for ( ;; ) {
         if (woken) {
             woken = 0;
-            mcp_worker_wake(&worker);
+            mcp_worker_wake(worker);
         }
 
-        mcp_worker_next(&worker, &a);
+        mcp_worker_next(worker, &a);
 
         switch (a.type) {
 
@@ -171,7 +171,7 @@ run(void)
 
         case MCP_ACT_INVOKE:
             job = a.job;
-            mcp_call_set_glue(job->call, &worker);
+            mcp_call_set_glue(job->call, worker);
             mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
 
             if (hold) {
@@ -200,7 +200,7 @@ static void
 pass(uint64_t ms)
 {
     now += ms;
-    mcp_worker_expire(&worker);
+    mcp_worker_expire(worker);
     run();
 }
 
@@ -239,7 +239,7 @@ request(const char *method, mcp_str_t target, mcp_str_t text, mcp_str_t who,
     head.target = target;
     head.loopback = 1;
 
-    x = mcp_exchange_create(&worker, &endpoint, NULL);
+    x = mcp_exchange_create(worker, &endpoint, NULL);
     must(x != NULL);
 
     rc = mcp_exchange_head(x, &head);
@@ -321,7 +321,8 @@ start(void)
     must(mcp_store_format(zone, ZONE) == MCP_OK);
     must(mcp_store_attach(&store, zone, &glue, 0, 1) == MCP_OK);
     worker_glue.ready = fuzz_unlock;
-    must(mcp_worker_init(&worker, &env, &store, &worker_glue) == MCP_OK);
+    worker = mcp_worker_create(&env, &store, &worker_glue);
+    must(worker != NULL);
 
     memset(&endpoint, 0, sizeof(endpoint));
     endpoint.name = mcp_str("f");
@@ -521,8 +522,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         pass(10000);
     }
 
-    must(worker.calls == 0 && worker.consumers == 0);
-    mcp_worker_destroy(&worker);
+    must(worker->calls == 0 && worker->consumers == 0);
+    mcp_worker_destroy(worker);
     mcp_store_detach(&store);
     must(live == 0);
 

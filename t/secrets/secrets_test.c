@@ -285,7 +285,7 @@ knock_with(const char *text)
     head.path = test_str(text);
     head.local = 1;
 
-    x = mcp_exchange_create_publish(&d.process[0].worker, &d.endpoint,
+    x = mcp_exchange_create_publish(d.process[0].worker, &d.endpoint,
                                     (mcp_str_t) { own, sizeof(own) - 1 }, 0,
                                     &a);
     assert_non_null(x);

@@ -129,10 +129,10 @@ static inline void
 quiet(void)
 {
     assert_int_equal(d.n_jobs, 0);
-    assert_int_equal(d.process[0].worker.calls, 0);
-    assert_int_equal(d.process[1].worker.calls, 0);
-    assert_int_equal(d.process[0].worker.consumers, 0);
-    assert_int_equal(d.process[1].worker.consumers, 0);
+    assert_int_equal(d.process[0].worker->calls, 0);
+    assert_int_equal(d.process[1].worker->calls, 0);
+    assert_int_equal(d.process[0].worker->consumers, 0);
+    assert_int_equal(d.process[1].worker->consumers, 0);
 }
 
 
@@ -380,7 +380,7 @@ knock(unsigned process, client_t *c, const char *method, const char *url,
     head.path = test_str(url);
     head.local = !c->far;
 
-    c->x = mcp_exchange_create_publish(&d.process[process].worker, &d.endpoint,
+    c->x = mcp_exchange_create_publish(d.process[process].worker, &d.endpoint,
                                        mcp_str("static-token"), c->cap != 0,
                                        c);
 

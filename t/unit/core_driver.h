@@ -13,7 +13,10 @@
 
 #include "test_env.h"
 
-#include "call/mcp_call_parts.h"
+#include "exchange/mcp_exchange_parts.h"
+#include "worker/mcp_answer.h"
+#include "worker/mcp_consumer.h"
+#include "worker/mcp_notify.h"
 
 
 #ifndef DRIVER_NODES
@@ -53,7 +56,7 @@ typedef struct {
 
 typedef struct {
     mcp_store_t      store;
-    mcp_worker_t       worker;
+    mcp_worker_t    *worker;
     struct driver_s *driver;
     uint64_t         pid;
     void            *scratch;      /* what a dead process sees */
@@ -159,10 +162,11 @@ driver_ready(void *ctx)
 static inline int
 driver_attach(driver_t *d, unsigned slot, uint64_t pid)
 {
-    mcp_worker_glue_t    worker_glue = { driver_ready, NULL };
+    unsigned long      fail_at;
     process_t         *p = &d->process[slot];
     mcp_store_glue_t   glue = { driver_lock, driver_unlock, p, driver_wake,
                                p };
+    mcp_worker_glue_t  worker_glue = { driver_ready, NULL };
 
     p->driver = d;
     p->pid = pid;
@@ -171,7 +175,14 @@ driver_attach(driver_t *d, unsigned slot, uint64_t pid)
         return -1;
     }
 
-    return mcp_worker_init(&p->worker, &d->te.env, &p->store, &worker_glue);
+    /* a process that finds no memory does not start */
+
+    fail_at = d->te.tm.fail_at;
+    d->te.tm.fail_at = 0;
+    p->worker = mcp_worker_create(&d->te.env, &p->store, &worker_glue);
+    d->te.tm.fail_at = fail_at;
+
+    return p->worker ? MCP_OK : MCP_ERR_MEMORY;
 }
 
 
@@ -237,7 +248,7 @@ driver_destroy(driver_t *d)
     size_t  i;
 
     for (i = 0; i < DRIVER_NODES; i++) {
-        mcp_worker_destroy(&d->process[i].worker);
+        mcp_worker_destroy(d->process[i].worker);
     }
 
     mcp_catalog_free(d->catalog);
@@ -404,11 +415,11 @@ driver_pump(driver_t *d)
             if (p->woken) {
                 p->woken = 0;
                 busy = 1;
-                mcp_worker_wake(&p->worker);
+                mcp_worker_wake(p->worker);
             }
 
             for ( ;; ) {
-                mcp_worker_next(&p->worker, &a);
+                mcp_worker_next(p->worker, &a);
 
                 if (a.type == MCP_ACT_NONE) {
                     break;
@@ -447,9 +458,9 @@ driver_wait(driver_t *d, uint64_t ms)
 
         for (i = 0; i < DRIVER_NODES; i++) {
             if (d->process[i].driver
-                && mcp_worker_deadline(&d->process[i].worker, NULL) < next)
+                && mcp_worker_deadline(d->process[i].worker, NULL) < next)
             {
-                next = mcp_worker_deadline(&d->process[i].worker, NULL);
+                next = mcp_worker_deadline(d->process[i].worker, NULL);
             }
         }
 
@@ -463,7 +474,7 @@ driver_wait(driver_t *d, uint64_t ms)
 
         for (i = 0; i < DRIVER_NODES; i++) {
             if (d->process[i].driver) {
-                mcp_worker_expire(&d->process[i].worker);
+                mcp_worker_expire(d->process[i].worker);
             }
         }
     }
@@ -527,7 +538,7 @@ driver_end_jobs(driver_t *d, unsigned slot)
     for (i = 0; i < d->n_jobs; i++) {
         job = d->jobs[i];
 
-        if (job->call->worker == &d->process[slot].worker) {
+        if (job->call->worker == d->process[slot].worker) {
             d->jobs[i--] = d->jobs[--d->n_jobs];
             mcp_job_end(job, MCP_FAULT_BACKEND_FAILED, "died");
         }
@@ -550,32 +561,32 @@ driver_is_dead(uint64_t pid)
 static inline void
 driver_killed(driver_t *d, unsigned slot, unsigned survivor)
 {
-    uint32_t      i;
-    process_t    *p = &d->process[slot];
-    mcp_handle_t *h;
+    uint32_t       i;
+    process_t     *p = &d->process[slot];
+    mcp_handle_t  *h;
 
     /* what has become durable since has no stream, either */
 
     driver_kill(d, slot);
 
-    for (i = 1; i < p->worker.n_handles; i++) {
-        h = &p->worker.handles[i];
+    for (i = 1; i < p->worker->n_handles; i++) {
+        h = &p->worker->handles[i];
 
-        if (h->object && h->call) {
+        if (h->object && h->wake == mcp_call_wake) {
             mcp_call_wake(h->object);
         }
     }
 
     driver_pump(d);
     driver_end_jobs(d, slot);
-    assert_int_equal(p->worker.calls, 0);
-    mcp_worker_destroy(&p->worker);
+    assert_int_equal(p->worker->calls, 0);
+    mcp_worker_destroy(p->worker);
     free(p->scratch);
     p->scratch = NULL;
     p->woken = 0;
 
     driver_dead = p->pid;
-    mcp_worker_patrol(&d->process[survivor].worker, DRIVER_NODES, DRIVER_NODES,
+    mcp_worker_patrol(d->process[survivor].worker, DRIVER_NODES, DRIVER_NODES,
                     driver_is_dead);
     assert_int_equal(driver_attach(d, slot, p->pid + DRIVER_NODES), MCP_OK);
     driver_pump(d);
@@ -590,7 +601,7 @@ driver_restart(driver_t *d, unsigned slot)
     process_t  *p = &d->process[slot];
 
     mcp_store_detach(&p->store);
-    mcp_worker_destroy(&p->worker);
+    mcp_worker_destroy(p->worker);
     p->woken = 0;
     assert_int_equal(driver_attach(d, slot, p->pid + DRIVER_NODES), MCP_OK);
     driver_pump(d);
@@ -650,7 +661,7 @@ client_send(driver_t *d, unsigned process, client_t *c, const char *method,
         head.principal = test_str(c->principal);
     }
 
-    c->x = mcp_exchange_create(&d->process[process].worker, &d->endpoint, c);
+    c->x = mcp_exchange_create(d->process[process].worker, &d->endpoint, c);
 
     if (c->x == NULL) {
         c->rc = MCP_ERR_MEMORY;

@@ -567,7 +567,7 @@ act_wind_up(void)
     unsigned  slot;
 
     slot = roll(2);
-    mcp_worker_stop(&d.process[slot].worker);
+    mcp_worker_stop(d.process[slot].worker);
     driver_pump(&d);
     look_all();
 
@@ -577,8 +577,8 @@ act_wind_up(void)
         }
     }
 
-    if (d.process[slot].worker.calls == 0
-        && d.process[slot].worker.consumers == 0)
+    if (d.process[slot].worker->calls == 0
+        && d.process[slot].worker->consumers == 0)
     {
         for (i = 0; i < SLOTS; i++) {
             if (slots[i].c && slots[i].at == slot) {
@@ -590,7 +590,7 @@ act_wind_up(void)
         return;
     }
 
-    d.process[slot].worker.stopping = 0;
+    d.process[slot].worker->stopping = 0;
 }
 
 

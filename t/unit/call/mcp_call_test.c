@@ -133,7 +133,7 @@ test_orders(void **state)
                 driver_wait(&d, 200000);
                 quiet();
                 assert_int_equal(stats().streams, 0);
-                assert_int_equal(d.process[0].worker.calls, 0);
+                assert_int_equal(d.process[0].worker->calls, 0);
             }
         }
     }
@@ -199,13 +199,13 @@ test_left_before_start(void **state)
         case PUBLISHED:
             publish(1, &b, path, RESULT);
             assert_int_equal(b.status, 202);
-            mcp_worker_wake(&d.process[0].worker);
-            assert_int_equal(d.process[0].worker.calls, 1);
+            mcp_worker_wake(d.process[0].worker);
+            assert_int_equal(d.process[0].worker->calls, 1);
             driver_wait(&d, 6000);
             break;
         }
 
-        assert_int_equal(d.process[0].worker.calls, 0);
+        assert_int_equal(d.process[0].worker->calls, 0);
         driver_pause(&d, 0, 0);
         quiet();
         driver_wait(&d, 70000);

@@ -72,7 +72,7 @@ test_timer(void **state)
             /* the last time far too late */
 
             d.te.now = call->timer.when + (i == 18 ? 100000 : 0);
-            mcp_timer_del(&d.process[0].worker.timers, &call->timer);
+            mcp_timer_del(&d.process[0].worker->timers, &call->timer);
             call->timer.handler(call);
             assert_true(!mcp_timer_armed(&call->timer)
                         || call->timer.when > d.te.now);
@@ -167,7 +167,7 @@ test_max_wait_moment(void **state)
     driver_pause(&d, 0, 1);
     d.te.now += 60000;
     d.process[0].store.glue.unlock = come_now;
-    mcp_timer_del(&d.process[0].worker.timers, &call->timer);
+    mcp_timer_del(&d.process[0].worker->timers, &call->timer);
     call->timer.handler(call);
     assert_ptr_equal(d.process[0].store.glue.unlock, driver_unlock);
     mcp_call_release(call);

@@ -371,11 +371,11 @@ test_no_room_for_answer(void **state)
         }
 
         assert_int_equal(d.n_jobs, 0);
-        assert_int_equal(d.process[0].worker.calls, 1);
+        assert_int_equal(d.process[0].worker->calls, 1);
 
         if (way == LATE) {
             driver_wait(&d, 40000);
-            assert_int_equal(d.process[0].worker.calls, 1);
+            assert_int_equal(d.process[0].worker->calls, 1);
         }
 
         /* each time it is tried is no news */
@@ -422,9 +422,9 @@ test_again_before_start(void **state)
     publish(1, &b, path, "{\"resultType\":\"input_required\","
             "\"inputRequests\":{\"r\":{\"method\":\"roots/list\"}}}");
     assert_int_equal(b.status, 202);
-    mcp_worker_wake(&d.process[0].worker);
+    mcp_worker_wake(d.process[0].worker);
     reply(1, session, id, "\"result\":{\"roots\":[]}");
-    mcp_worker_wake(&d.process[0].worker);
+    mcp_worker_wake(d.process[0].worker);
 
     driver_wait(&d, 6000);
     driver_pause(&d, 0, 0);

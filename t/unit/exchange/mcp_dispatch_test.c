@@ -548,7 +548,7 @@ test_initialize(void **state)
 
     /* neither what was drawn before nor anything new */
 
-    d.process[0].worker.n_random = 0;
+    d.process[0].worker->n_random = 0;
     d.te.random_rc = MCP_ERR_INTERNAL;
     ask(NULL, REQUEST("1", "initialize", "{\"protocolVersion\":\"" NEW
                       "\"}"), 500, "-32603");

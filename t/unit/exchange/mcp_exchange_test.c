@@ -250,13 +250,13 @@ test_many_lines(void **state)
     head.headers = headers;
     head.n_headers = 40;
 
-    a.x = mcp_exchange_create(&d.process[0].worker, &d.endpoint, &a);
+    a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
     assert_int_equal(mcp_exchange_head(a.x, &head), MCP_AGAIN);
     client_close(&d, &a);
 
     headers[0].value = mcp_str("image/png");
     headers[30].value = mcp_str("*/*");
-    a.x = mcp_exchange_create(&d.process[0].worker, &d.endpoint, &a);
+    a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
     assert_int_equal(mcp_exchange_head(a.x, &head), MCP_OK);
     assert_int_equal(mcp_exchange_response(a.x)->status, 406);
     client_close(&d, &a);
@@ -801,10 +801,10 @@ test_gone_early(void **state)
     (void) state;
 
     memset(&a, 0, sizeof(a));
-    a.x = mcp_exchange_create(&d.process[0].worker, &d.endpoint, &a);
+    a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
     client_close(&d, &a);
 
-    a.x = mcp_exchange_create_publish(&d.process[0].worker, &d.endpoint,
+    a.x = mcp_exchange_create_publish(d.process[0].worker, &d.endpoint,
                                       mcp_null_str, 0, &a);
     client_close(&d, &a);
     quiet();

@@ -79,7 +79,7 @@ test_detached(void **state)
     mcp_job_head(job, 202, mcp_null_str);
     backend_end(&d, job, MCP_FAULT_NONE);
     assert_int_equal(a.streaming, 1);
-    assert_int_equal(d.process[0].worker.calls, 1);
+    assert_int_equal(d.process[0].worker->calls, 1);
 
     publish(1, &b, path, PROGRESS(1));
     assert_int_equal(b.status, 202);
@@ -490,29 +490,6 @@ test_over(void **state)
 }
 
 
-/* Where no publish endpoint is configured nobody is told of one. */
-static void
-test_no_publish_url(void **state)
-{
-    (void) state;
-
-    d.endpoint.publish_url = mcp_null_str;
-    client_post(&d, 0, &a, session, CALL);
-    fact_is(&d.jobs[0]->facts, MCP_FACT_PUBLISH_URL, "");
-    backend_json(&d, RESULT);
-    client_close(&d, &a);
-
-    d.endpoint.publish_url = mcp_str("http://h/p/");
-    client_post(&d, 0, &a, session, CALL);
-    assert_memory_equal(d.jobs[0]->facts.value[MCP_FACT_PUBLISH_URL].data,
-                        "http://h/p/", 11);
-    assert_true(d.jobs[0]->facts.value[MCP_FACT_PUBLISH_URL].data[11] != '/');
-    backend_json(&d, RESULT);
-    client_close(&d, &a);
-    quiet();
-}
-
-
 /* Each request of a batch has its own. */
 static void
 test_batch(void **state)
@@ -622,7 +599,6 @@ main(void)
         test(test_who),
         test(test_subscribers),
         test(test_over),
-        test(test_no_publish_url),
         test(test_batch),
         test(test_no_memory)
     };

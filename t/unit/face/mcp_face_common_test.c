@@ -13,29 +13,6 @@
 #define TOOL   "\"inputSchema\":{\"type\":\"object\"}"
 
 
-static void
-test_methods(void **state)
-{
-    mcp_exchange_t  x;
-
-    (void) state;
-
-    memset(&x, 0, sizeof(x));
-    assert_null(mcp_face_of(&x, mcp_method(MCP_METHOD_STREAM_POLL)));
-    assert_null(mcp_face_of(&x, mcp_method(MCP_METHOD_PING)));
-
-    x.session.capabilities = MCP_CLIENT_STREAMS;
-    assert_ptr_equal(mcp_face_of(&x, mcp_method(MCP_METHOD_STREAM_POLL)),
-                     &mcp_face_stream);
-    assert_null(mcp_face_of(&x, mcp_method(MCP_METHOD_REQUESTS_RESUME)));
-
-    x.session.capabilities = 0xffff;
-    assert_ptr_equal(mcp_face_of(&x, mcp_method(MCP_METHOD_REQUESTS_RESUME)),
-                     &mcp_face_request);
-    assert_null(mcp_face_of(&x, mcp_method(MCP_METHOD_PING)));
-}
-
-
 /* Who is told how to come back is told soon; all others when their call has
  * become slow.  What is answered before is plain JSON, and was never stored. */
 static void
@@ -507,50 +484,10 @@ test_batch_not_resumable(void **state)
 }
 
 
-/* The limits of a stream are for what its backend says. */
-static void
-test_first_events(void **state)
-{
-    mcp_job_t  *job;
-
-    (void) state;
-
-    d.endpoint.max_events = 1;
-    d.endpoint.stream_buffer = 100;
-    client_open(&d, session, OLD, "{" INPUT "," EVERY "}");
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n");
-    assert_int_equal(a.streaming, 1);
-    has(a.text, "resumePolicy");
-    has(a.text, "stream/create");
-    end_with_result(job);
-    has(a.text, ANSWER);
-    client_close(&d, &a);
-
-    client_post(&d, 0, &a, session, "[" CALL "," CALL8 "]");
-    assert_int_equal(d.n_jobs, 2);
-    driver_wait(&d, 2000);
-    assert_int_equal(a.streaming, 1);
-    assert_int_equal(count(a.text, "resumePolicy"), 2);
-
-    while (d.n_jobs) {
-        job = d.jobs[0];
-        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-        end_with_result(job);
-    }
-
-    assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    driver_wait(&d, 20000);
-    quiet();
-}
-
-
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
-        test(test_methods),
         test(test_told_soon),
         test(test_numbers),
         test(test_tokens),
@@ -560,8 +497,7 @@ main(void)
         test(test_policy_holds),
         test(test_kept_as_told),
         test(test_not_resumable_taken),
-        test(test_batch_not_resumable),
-        test(test_first_events)
+        test(test_batch_not_resumable)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

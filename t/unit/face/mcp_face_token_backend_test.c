@@ -360,7 +360,7 @@ test_pages_running(void **state)
     assert_int_equal(b.status, 0);
     client_close(&d, &b);
     client_post(&d, 1, &b, session, again(key));
-    mcp_worker_stop(&d.process[1].worker);
+    mcp_worker_stop(d.process[1].worker);
     driver_wait(&d, 60);
     come_again(&b, key);
     assert_int_equal(a.status, 0);
@@ -503,7 +503,7 @@ test_pages_alike(void **state)
     /* nothing that could tell them apart: none at all */
 
     client_post(&d, 0, &a, session, CALL);
-    d.process[0].worker.n_random = 0;
+    d.process[0].worker->n_random = 0;
     d.te.random_rc = MCP_ERR_INTERNAL;
     backend_json(&d, PAGE);
     d.te.random_rc = MCP_OK;

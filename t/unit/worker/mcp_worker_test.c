@@ -1,9 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Nodes: handles, the queue, timers, what is done for the dead, winding
+/* Workers: handles, the queue, timers, what is done for the dead, winding
  * up. */
 
 #include "core_cases.h"
+
+
+static void
+wake_one(void *object)
+{
+    (void) object;
+}
+
+
+static void
+wake_other(void *object)
+{
+    (void) object;
+}
 
 
 static void
@@ -17,24 +31,26 @@ test_handles(void **state)
 
     (void) state;
 
-    worker = &d.process[0].worker;
+    worker = d.process[0].worker;
 
     /* more than the table begins with, all different, none 0 */
 
     for (i = 0; i < N; i++) {
-        h[i] = mcp_worker_handle(worker, &x[i], i % 2);
+        h[i] = mcp_worker_handle(worker, &x[i], i % 2 ? wake_one : wake_other,
+                                 NULL);
         assert_true(h[i] != 0);
     }
 
     for (i = 0; i < N; i++) {
         assert_ptr_equal(worker->handles[(uint32_t) h[i]].object, &x[i]);
-        assert_int_equal(worker->handles[(uint32_t) h[i]].call, i % 2);
+        assert_ptr_equal(worker->handles[(uint32_t) h[i]].wake,
+                         i % 2 ? wake_one : wake_other);
     }
 
     /* one that was dropped never comes back, though its place does */
 
     mcp_worker_drop_handle(worker, h[7]);
-    again = mcp_worker_handle(worker, &x[8], 0);
+    again = mcp_worker_handle(worker, &x[8], wake_one, NULL);
     assert_int_equal((uint32_t) again, (uint32_t) h[7]);
     assert_true(again != h[7]);
 
@@ -59,16 +75,16 @@ test_handles(void **state)
     /* without memory there is none, and nothing is lost */
 
     for (i = 0; i < N; i++) {
-        h[i] = mcp_worker_handle(worker, &x[i], 0);
+        h[i] = mcp_worker_handle(worker, &x[i], wake_one, NULL);
     }
 
     while (worker->free_handle) {
-        mcp_worker_handle(worker, &x[0], 0);
+        mcp_worker_handle(worker, &x[0], wake_one, NULL);
     }
 
     d.te.tm.fail_at = 1;
-    assert_int_equal(mcp_worker_handle(worker, &x[0], 0), 0);
-    assert_true(mcp_worker_handle(worker, &x[0], 0) != 0);
+    assert_int_equal(mcp_worker_handle(worker, &x[0], wake_one, NULL), 0);
+    assert_true(mcp_worker_handle(worker, &x[0], wake_one, NULL) != 0);
     assert_ptr_equal(worker->handles[(uint32_t) h[5]].object, &x[5]);
     memset(worker->handles, 0, worker->n_handles * sizeof(mcp_handle_t));
 }
@@ -97,7 +113,7 @@ test_queue(void **state)
 
     (void) state;
 
-    worker = &d.process[0].worker;
+    worker = d.process[0].worker;
     worker->glue.ready = count_ready;
     ready_calls = 0;
     memset(task, 0, sizeof(task));
@@ -143,21 +159,21 @@ test_deadline(void **state)
 
     /* the sweep, if nothing else */
 
-    first = mcp_worker_deadline(&d.process[0].worker, &busy);
+    first = mcp_worker_deadline(d.process[0].worker, &busy);
     assert_int_equal(first, d.te.now + 1000);
     assert_int_equal(busy, 0);
 
     d.endpoint.stream_after = 150;
     client_post(&d, 0, &a, session, CALL);
-    assert_int_equal(mcp_worker_deadline(&d.process[0].worker, &busy),
+    assert_int_equal(mcp_worker_deadline(d.process[0].worker, &busy),
                      d.te.now + 150);
     assert_int_equal(busy, 1);
-    assert_int_equal(mcp_worker_deadline(&d.process[1].worker, &busy), first);
+    assert_int_equal(mcp_worker_deadline(d.process[1].worker, &busy), first);
     assert_int_equal(busy, 0);
 
     backend_json(&d, RESULT);
     client_close(&d, &a);
-    assert_int_equal(mcp_worker_deadline(&d.process[0].worker, &busy), first);
+    assert_int_equal(mcp_worker_deadline(d.process[0].worker, &busy), first);
     assert_int_equal(busy, 0);
 }
 
@@ -357,17 +373,17 @@ test_wind_up(void **state)
     job = call(0);
     backend_say(&d, job, PROGRESS(1) "\n");
     client_last_id(&a, id);
-    mcp_worker_stop(&d.process[0].worker);
+    mcp_worker_stop(d.process[0].worker);
     driver_pump(&d);
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
 
     /* the call keeps it, until it is over */
 
-    mcp_worker_deadline(&d.process[0].worker, &busy);
+    mcp_worker_deadline(d.process[0].worker, &busy);
     assert_int_equal(busy, 1);
     end_with_result(job);
-    mcp_worker_deadline(&d.process[0].worker, &busy);
+    mcp_worker_deadline(d.process[0].worker, &busy);
     assert_int_equal(busy, 0);
     driver_restart(&d, 0);
 
@@ -428,7 +444,7 @@ test_woken_for_ever(void **state)
     for (i = 0; i < 3; i++) {
         assert_int_equal(p->woken, 1);
         p->woken = 0;
-        mcp_worker_wake(&p->worker);
+        mcp_worker_wake(p->worker);
     }
 
     /* what is left comes with the next wake */
@@ -453,9 +469,9 @@ test_log(void **state)
 
     d.te.logged = 0;
     d.te.env.log_level = MCP_LOG_WARN;
-    mcp_worker_log(&d.process[0].worker, MCP_LOG_INFO, "%s", "no");
+    mcp_worker_log(d.process[0].worker, MCP_LOG_INFO, "%s", "no");
     assert_int_equal(d.te.logged, 0);
-    mcp_worker_log(&d.process[0].worker, MCP_LOG_WARN, "%d %s", 5, long_text);
+    mcp_worker_log(d.process[0].worker, MCP_LOG_WARN, "%d %s", 5, long_text);
     assert_int_equal(d.te.logged, 1);
     assert_memory_equal(d.te.last, "5 xxx", 5);
     assert_int_equal(strlen(d.te.last), 511);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "face/mcp_faces.h"
+
+
+const mcp_face_t *const  mcp_faces[] = {
+    &mcp_face_request,
+    &mcp_face_stream,
+    &mcp_face_link,
+    &mcp_face_token,
+    NULL
+};
+
+
+mcp_worker_t *
+mcp_worker_create(const mcp_env_t *env, mcp_store_t *store,
+    const mcp_worker_glue_t *glue)
+{
+    return mcp_worker_create_with_faces(env, store, glue, mcp_faces);
+}
+
+
+int
+mcp_exchange_secret(const mcp_endpoint_t *endpoint, mcp_str_t *rest,
+    mcp_str_t *secret)
+{
+    size_t  i;
+
+    for (i = 0; mcp_faces[i]; i++) {
+        if (mcp_faces[i]->secret
+            && mcp_faces[i]->secret(endpoint, rest, secret))
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Which faces there are: each is a file of its own. */
+
+
+#ifndef MCP_FACES_H_INCLUDED
+#define MCP_FACES_H_INCLUDED
+
+
+#include "worker/mcp_hook.h"
+
+
+extern const mcp_face_t  mcp_face_link;
+extern const mcp_face_t  mcp_face_request;
+extern const mcp_face_t  mcp_face_stream;
+extern const mcp_face_t  mcp_face_token;
+
+
+/* All of them, in the order in which their first events stand in a stream;
+ * ends with NULL. */
+extern const mcp_face_t *const  mcp_faces[];
+
+
+#endif /* MCP_FACES_H_INCLUDED */

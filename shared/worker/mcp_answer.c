@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "worker/mcp_answer.h"
+#include "worker/mcp_refusal.h"
+
+
+void
+mcp_answer_header(mcp_exchange_t *x, mcp_str_t name, mcp_str_t value)
+{
+    mcp_header_t  *h;
+
+    if (x->response.n_headers == MCP_RESPONSE_HEADERS) {
+        return;
+    }
+
+    h = &x->response.headers[x->response.n_headers++];
+    h->name = name;
+    h->value = value;
+}
+
+
+int
+mcp_answer_status(mcp_exchange_t *x, int status)
+{
+    x->state = MCP_EXCHANGE_RESPONSE;
+    x->response.status = status;
+    x->response.content_type = mcp_null_str;
+    x->response.body = mcp_null_str;
+
+    return MCP_OK;
+}
+
+
+int
+mcp_answer_json(mcp_exchange_t *x)
+{
+    if (x->out.failed) {
+        return x->out.failed == MCP_ERR_LIMIT ? MCP_ERR_MEMORY
+                                              : x->out.failed;
+    }
+
+    x->state = MCP_EXCHANGE_RESPONSE;
+    x->response.status = 200;
+    x->response.content_type = mcp_str("application/json");
+    x->response.body.data = x->out.data;
+    x->response.body.len = x->out.len;
+
+    return MCP_OK;
+}
+
+
+int
+mcp_answer_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
+    mcp_str_t detail)
+{
+    int  rc;
+
+    mcp_store_count(x->worker->store, MCP_COUNT_ERRORS, 1);
+    mcp_refusal(x, fault, detail);
+
+    if (fault == MCP_FAULT_STORE_FULL) {
+        mcp_store_count(x->worker->store, MCP_COUNT_REFUSED_FULL, 1);
+        mcp_refusal_full(x->worker);
+        mcp_answer_header(x, mcp_str("Retry-After"), mcp_str("5"));
+
+    } else if (fault == MCP_FAULT_CALL_EARLY) {
+        mcp_answer_header(x, mcp_str("Retry-After"), mcp_str("1"));
+
+    } else if (fault == MCP_FAULT_TOO_MANY_STREAMS
+               || fault == MCP_FAULT_TOO_MANY_VALUES)
+    {
+        mcp_store_count(x->worker->store, MCP_COUNT_REFUSED_LIMIT, 1);
+    }
+
+    x->out.len = 0;
+    mcp_fault_write(&x->out, id, fault, detail, mcp_null_str);
+
+    rc = mcp_answer_json(x);
+
+    if (rc == MCP_OK) {
+        x->response.status = mcp_fault(fault)->status;
+        x->outcome = "error";
+    }
+
+    return rc;
+}
+
+
+void
+mcp_answer_ready(mcp_exchange_t *x, mcp_action_e action)
+{
+    x->task.action.type = action;
+    mcp_worker_queue(x->worker, &x->task);
+}

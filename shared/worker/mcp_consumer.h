@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* An exchange that reads a stream. */
+
+
+#ifndef MCP_CONSUMER_H_INCLUDED
+#define MCP_CONSUMER_H_INCLUDED
+
+
+#include "worker/mcp_worker_parts.h"
+
+
+/* In the number of an event id: no event, but the interim result that has
+ * answered the request of a stream after that event. */
+#define MCP_EVENT_ANSWERED  ((uint64_t) 1 << 62)
+
+
+/* Makes x the stream's consumer; on success the exchange's response is the
+ * head of an SSE answer. */
+int mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
+    uint64_t after);
+
+/* The same for a client that names no event, and cannot be refused for what
+ * it does not know: from what is kept of what follows "after".  Of events in
+ * between that no client confirmed it is told by a notifications/message. */
+int mcp_consumer_start_kept(mcp_exchange_t *x, const mcp_stream_info_t *info,
+    uint64_t after);
+
+void mcp_consumer_leave(mcp_exchange_t *x);
+
+/* 1 if its client is known to come back: by its revision, by what it has
+ * declared, or as it was given a URL. */
+int mcp_consumer_comes_back(const mcp_exchange_t *x);
+
+/* A consumer that came back: its connection is closed when its time is up. */
+void mcp_consumer_close_at_will(mcp_exchange_t *x,
+    const mcp_stream_info_t *info);
+
+/* The same, at that time at the latest; 0: no matter. */
+void mcp_consumer_close_at(mcp_exchange_t *x, uint64_t when);
+
+/* GET: resumes the stream of Last-Event-ID, or listens. */
+int mcp_consumer_get(mcp_exchange_t *x);
+
+
+#endif /* MCP_CONSUMER_H_INCLUDED */

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "config/mcp_party.h"
+#include "rpc/mcp_method.h"
+#include "rpc/mcp_topic.h"
+#include "worker/mcp_notify.h"
+
+
+/* Subscribers that one turn of the store's lock may serve. */
+#define MCP_NOTIFY_BUDGET  256
+
+
+int
+mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
+    const mcp_session_t *session, const unsigned char party[MCP_DIGEST_LEN],
+    mcp_stream_info_t *info)
+{
+    int                rc;
+    mcp_str_t          parts[2];
+    unsigned char      topic[MCP_DIGEST_LEN];
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+
+    memset(&spec, 0, sizeof(mcp_stream_spec_t));
+
+    /* found without an index: the id follows from the session's */
+
+    parts[0] = mcp_str("listen");
+    parts[1].data = (const char *) session->id;
+    parts[1].len = MCP_DIGEST_LEN;
+
+    rc = mcp_digest(spec.id, parts, 2);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    spec.kind = MCP_STREAM_LISTEN;
+    memcpy(spec.session, session->id, MCP_DIGEST_LEN);
+    memcpy(spec.principal, session->principal, MCP_DIGEST_LEN);
+    spec.revision = session->revision;
+    spec.expires = session->expires;
+    spec.max_wait = endpoint->max_wait;
+    spec.linger = endpoint->linger;
+    spec.max_events = endpoint->max_events;
+    spec.max_bytes = endpoint->stream_buffer;
+    mcp_party(endpoint, party, &spec.party);
+
+    /* another process may make it meanwhile */
+
+    do {
+        rc = mcp_store_find(worker->store, spec.id, 0, info);
+        if (rc != MCP_ERR_NOT_FOUND) {
+            return rc;
+        }
+
+        rc = mcp_store_create(worker->store, &spec,
+                              worker->env->now(worker->env->ctx), &ref);
+
+    } while (rc == MCP_ERR_EXISTS);
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    rc = mcp_topic_list_changed(topic);
+
+    if (rc == MCP_OK) {
+        rc = mcp_store_subscribe(worker->store, &ref, topic);
+    }
+
+    if (rc != MCP_OK) {
+        mcp_store_free(worker->store, &ref);
+        return rc;
+    }
+
+    return mcp_store_info(worker->store, &ref, info);
+}
+
+
+static void
+mcp_notify_send(mcp_worker_t *worker,
+    const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message)
+{
+    int       rc;
+    size_t    n;
+    uint64_t  position;
+
+    position = 0;
+
+    do {
+        n = 0;
+        rc = mcp_store_publish(worker->store, topic, message,
+                               MCP_NOTIFY_BUDGET, &position, &n);
+
+    } while (rc == MCP_AGAIN);
+}
+
+
+int
+mcp_notify_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
+    mcp_str_t message)
+{
+    int            rc;
+    mcp_str_t      plain;
+    mcp_arena_t    arena;
+    unsigned char  topic[MCP_DIGEST_LEN];
+
+    if (mcp_str_eq(method, mcp_str("notifications/tools/list_changed"))
+        || mcp_str_eq(method, mcp_str("notifications/prompts/list_changed"))
+        || mcp_str_eq(method,
+                      mcp_str("notifications/resources/list_changed")))
+    {
+        if (mcp_topic_list_changed(topic) == MCP_OK) {
+            mcp_notify_send(worker, topic, message);
+        }
+
+        return 1;
+    }
+
+    if (!mcp_str_eq(method, mcp_str("notifications/resources/updated"))) {
+        return 0;
+    }
+
+    if (uri.len < 2 || uri.data[0] != '"') {
+        return 1;
+    }
+
+    mcp_arena_init(&arena, &worker->env->mem);
+
+    rc = mcp_json_unescape(&arena, uri, &plain);
+
+    if (rc == MCP_OK) {
+        rc = mcp_topic_uri(plain, topic);
+    }
+
+    if (rc == MCP_OK) {
+        mcp_notify_send(worker, topic, message);
+    }
+
+    mcp_arena_destroy(&arena);
+
+    return 1;
+}
+
+
+int
+mcp_notify_log_wanted(mcp_worker_t *worker,
+    const unsigned char session[MCP_DIGEST_LEN], mcp_str_t level)
+{
+    int       n;
+    uint32_t  least;
+
+    if (level.len < 2 || level.data[0] != '"'
+        || mcp_store_value_get(worker->store, 'l', session,
+                               worker->env->now(worker->env->ctx), &least)
+           != MCP_OK)
+    {
+        return 1;
+    }
+
+    level.data++;
+    level.len -= 2;
+    n = mcp_log_level_find(level);
+
+    return n < 0 || (uint32_t) n >= least;
+}

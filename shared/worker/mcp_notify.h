@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Notifications that no call sends: to the subscribers of a topic, to a
+ * session's own stream, and above the session's log level alone. */
+
+
+#ifndef MCP_NOTIFY_H_INCLUDED
+#define MCP_NOTIFY_H_INCLUDED
+
+
+#include "worker/mcp_worker_parts.h"
+
+
+/* Finds the session's own stream, or creates one for this party. */
+int mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
+    const mcp_session_t *session, const unsigned char party[MCP_DIGEST_LEN],
+    mcp_stream_info_t *info);
+
+/* Sends a notification to its subscribers if it is one that goes to them
+ * instead of a call's stream, and returns 1; else 0.  uri is raw. */
+int mcp_notify_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
+    mcp_str_t message);
+
+/* Returns 1 if a session wants log messages of a level, which is raw JSON, or
+ * if that is no level (2025-11-25, server/utilities/logging). */
+int mcp_notify_log_wanted(mcp_worker_t *worker,
+    const unsigned char session[MCP_DIGEST_LEN], mcp_str_t level);
+
+
+#endif /* MCP_NOTIFY_H_INCLUDED */

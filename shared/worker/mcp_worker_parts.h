@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The insides of a worker and of an exchange, for the core's own files:
+ * whatever serves a client's request reads and writes parts of its exchange.
+ */
+
+
+#ifndef MCP_WORKER_PARTS_H_INCLUDED
+#define MCP_WORKER_PARTS_H_INCLUDED
+
+
+#include "mcp_exchange.h"
+#include "mcp_timer.h"
+#include "mcp_worker.h"
+#include "rpc/mcp_rpc.h"
+#include "rpc/mcp_session.h"
+#include "store/mcp_store.h"
+#include "worker/mcp_ending.h"
+
+
+typedef struct mcp_face_s  mcp_face_t;
+
+
+/* What the store wakes: an object of this worker. */
+typedef struct {
+    void      *object;         /* NULL: free */
+    uint32_t   generation;
+    uint32_t   next;           /* free list */
+    void     (*wake)(void *object);
+    void     (*stop)(void *object);    /* the process winds up; may be NULL */
+} mcp_handle_t;
+
+
+struct mcp_worker_s {
+    const mcp_env_t          *env;
+    mcp_store_t              *store;
+    mcp_worker_glue_t         glue;
+    const mcp_face_t *const  *faces;   /* ends with NULL */
+
+    mcp_task_t               *head;
+    mcp_task_t              **tail;
+
+    mcp_timers_t              timers;
+    mcp_timer_t               sweep;
+    mcp_timer_t               look;    /* armed while there are young calls */
+    mcp_session_cache_t       sessions;
+
+    mcp_handle_t             *handles;
+    uint32_t                  n_handles;
+    uint32_t                  free_handle;
+    unsigned                  patrol;  /* slot looked at last */
+
+    unsigned char             random[512];     /* drawn ahead, see
+                                                  mcp_worker_random() */
+    size_t                    n_random;        /* not yet given out */
+
+    uint64_t                  link_told;       /* when the log was told that a
+                                                  URL's origin is none; 0:
+                                                  never */
+
+    mcp_call_t               *young;   /* neither durable nor over */
+    unsigned                  calls;   /* live calls owned here */
+    unsigned                  consumers;
+    unsigned                  stopping:1;
+};
+
+
+typedef enum {
+    MCP_HTTP_POST = 0,
+    MCP_HTTP_GET,
+    MCP_HTTP_DELETE,
+    MCP_HTTP_OPTIONS,
+    MCP_HTTP_OTHER
+} mcp_http_method_e;
+
+
+typedef enum {
+    MCP_EXCHANGE_HEAD = 0,
+    MCP_EXCHANGE_BODY,         /* waits for the body */
+    MCP_EXCHANGE_WAIT,         /* waits for a call */
+    MCP_EXCHANGE_RESPONSE,     /* the answer is ready or given */
+    MCP_EXCHANGE_STREAM,       /* is a consumer */
+    MCP_EXCHANGE_ENDED
+} mcp_exchange_state_e;
+
+
+/* The publish endpoint's part of an exchange, see mcp_publish.c. */
+typedef struct mcp_publish_s  mcp_publish_t;
+
+
+/* What mcp_face_link.c keeps of the head. */
+typedef struct {
+    mcp_str_t      target;     /* path and query */
+    mcp_str_t      origin;
+    mcp_str_t      host;
+    mcp_str_t      token;      /* .data NULL: the URL has none */
+    uint32_t       turn;       /* of the stream, as far as it is known */
+    unsigned       secure:1;
+    unsigned       given:1;    /* the answer has a URL */
+    unsigned       closes:1;   /* when its stream asks for input */
+} mcp_link_t;
+
+
+/* mcp_face_token.c's part of an exchange. */
+typedef struct {
+    uint64_t        at;        /* an interim result is due; 0: never */
+    mcp_str_t       text;      /* the token that it brought; empty: none */
+    unsigned char  *spent;     /* key of the token that it brought, and its
+                                  expiry */
+    uint64_t        until;     /* waits for another that brought it */
+    unsigned char   stream[MCP_STREAM_ID_LEN];
+    unsigned        rest:1;    /* reads the rest of another request's call */
+    unsigned        answered:1;
+} mcp_token_part_t;
+
+
+struct mcp_exchange_s {
+    mcp_task_t             task;
+    mcp_worker_t          *worker;
+    const mcp_endpoint_t  *endpoint;
+    void                  *glue;
+    mcp_arena_t            arena;      /* body, parsed; see below */
+    mcp_exchange_state_e   state;
+
+    /* of the head */
+    mcp_http_method_e      method;
+    mcp_str_t              session_text;
+    mcp_str_t              revision_text;
+    mcp_str_t              event_id;
+    mcp_str_t              origin;
+    mcp_str_t              content_type;
+    mcp_str_t              authorization;
+    mcp_str_t              principal_name;
+    unsigned char          principal[MCP_DIGEST_LEN];
+    unsigned char          party[MCP_DIGEST_LEN];  /* see mcp_party.h */
+
+    mcp_session_t          session;
+    char                  *body;
+    mcp_rpc_t              msg;
+    mcp_buf_t              out;        /* the answer, or what goes to the
+                                          stream but is not in the log */
+    mcp_response_t         response;
+    mcp_call_t            *call;
+    mcp_publish_t         *publish;    /* NULL: not at that endpoint */
+
+    /* consumer */
+    mcp_stream_ref_t       ref;
+    mcp_cursor_t           cursor;
+    uint64_t               handle;
+    uint64_t               first;      /* cursor it began with */
+    uint64_t               sent;       /* last event known to be written */
+    uint64_t               last_write;
+    uint64_t               close_at;
+    size_t                 pos;        /* of out, pulled */
+    mcp_timer_t            timer;
+    unsigned               priming:1;  /* first bytes are to be written */
+    unsigned               comment:1;
+    unsigned               closing:1;  /* close at will: retry, end */
+    unsigned               stopping:1; /* the same, if it can come back */
+    unsigned               listener:1; /* of the session's own stream */
+    unsigned               bound:1;    /* the call ends with it */
+    unsigned               exact:1;    /* who comes back names no event: what
+                                          was sent must be known */
+    unsigned               last:1;     /* out is all that there will be */
+    unsigned               done:1;     /* the last bytes were pulled */
+    unsigned               resumed:1;
+    unsigned               has_session:1;
+
+    /* faces */
+    const mcp_face_t      *face;       /* by which it came, NULL: the first */
+    mcp_link_t             link;
+    mcp_token_part_t       token;
+    mcp_buf_t              partial;    /* of the log, being rewritten */
+
+    mcp_fault_e            refusal;    /* why a new call could not be kept */
+    const char            *outcome;    /* of this HTTP request */
+    mcp_ending_e           ending;     /* of its call, once that is known */
+    mcp_facts_t            facts;
+    char                   text[8 + MCP_STREAM_TEXT_LEN + 8 + 20];
+};
+
+
+/* --- mcp_worker.c --- */
+
+/* What mcp_worker_create() of mcp_worker.h does, for whoever knows the faces:
+ * a list that ends with NULL. */
+mcp_worker_t *mcp_worker_create_with_faces(const mcp_env_t *env,
+    mcp_store_t *store, const mcp_worker_glue_t *glue,
+    const mcp_face_t *const *faces);
+
+void mcp_worker_queue(mcp_worker_t *worker, mcp_task_t *task);
+void mcp_worker_unqueue(mcp_worker_t *worker, mcp_task_t *task);
+
+/* Makes a handle by which the store names an object of this worker; 0 when out
+ * of memory.  wake and stop as in mcp_handle_t. */
+uint64_t mcp_worker_handle(mcp_worker_t *worker, void *object,
+    void (*wake)(void *object), void (*stop)(void *object));
+void mcp_worker_drop_handle(mcp_worker_t *worker, uint64_t handle);
+
+/* env->random, drawn in larger portions: asking OpenSSL's generator costs as
+ * much for 16 bytes as for 512. */
+int mcp_worker_random(mcp_worker_t *worker, void *buf, size_t len);
+
+#define mcp_worker_now(worker)  ((worker)->env->now((worker)->env->ctx))
+
+#define mcp_worker_logs(worker, level)  ((level) <= (worker)->env->log_level)
+
+void mcp_worker_log(mcp_worker_t *worker, mcp_log_level_e level,
+    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* The first 8 characters of a stream id's text, for people: NUL-terminated. */
+void mcp_stream_id_short(char out[9],
+    const unsigned char id[MCP_STREAM_ID_LEN]);
+
+
+#endif /* MCP_WORKER_PARTS_H_INCLUDED */

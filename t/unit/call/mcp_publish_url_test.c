@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The URL at which a backend delivers later. */
+
+#include "core_cases.h"
+
+
+/* Where no publish endpoint is configured nobody is told of one. */
+static void
+test_no_publish_url(void **state)
+{
+    (void) state;
+
+    d.endpoint.publish_url = mcp_null_str;
+    client_post(&d, 0, &a, session, CALL);
+    fact_is(&d.jobs[0]->facts, MCP_FACT_PUBLISH_URL, "");
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+
+    d.endpoint.publish_url = mcp_str("http://h/p/");
+    client_post(&d, 0, &a, session, CALL);
+    assert_memory_equal(d.jobs[0]->facts.value[MCP_FACT_PUBLISH_URL].data,
+                        "http://h/p/", 11);
+    assert_true(d.jobs[0]->facts.value[MCP_FACT_PUBLISH_URL].data[11] != '/');
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_no_publish_url)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

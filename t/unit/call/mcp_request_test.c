@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* How requests of calls end: what the log, the counters and the facts of their
+ * clients' requests say of each ending. */
+
+#include "core_cases.h"
+
+
+#define TOOL_ERROR  "{\"content\":[],\"isError\":true}"
+#define RPC_ERROR   "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":1,"      \
+                    "\"message\":\"m\"}}"
+
+
+static int64_t
+counted(mcp_counter_e counter)
+{
+    return stats().counter[counter];
+}
+
+
+/* Each ending that a backend can bring about, for a client that waits, and for
+ * one that reads a stream, in either process. */
+static void
+test_answers(void **state)
+{
+    static const struct {
+        const char     *text;
+        const char     *ending;
+        const char     *outcome;
+        mcp_counter_e   counter;
+        int             errors;
+    } cases[] = {
+        { RESULT, "ok", "ok", MCP_COUNT_MAX, 0 },
+        { TOOL_ERROR, "tool_error", "ok", MCP_COUNT_CALLS_TOOL_ERRORS, 0 },
+        { "{\"content\":[],\"isError\":false}", "ok", "ok", MCP_COUNT_MAX, 0 },
+        { RPC_ERROR, "rpc_error", "error", MCP_COUNT_CALLS_FAILED, 1 },
+        { "{", "fault", "error", MCP_COUNT_CALLS_FAILED, 1 }
+    };
+
+    char                text[64], id[64];
+    size_t              i, k;
+    mcp_job_t          *job;
+    mcp_store_stats_t   before, after;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        before = stats();
+
+        client_post(&d, 0, &a, session, CALL);
+        fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "");
+        mcp_job_head(d.jobs[0], 200, mcp_str("application/json"));
+        end_with(d.jobs[0], cases[i].text);
+        fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, cases[i].ending);
+        fact_is(mcp_exchange_facts(a.x), MCP_FACT_OUTCOME, cases[i].outcome);
+        snprintf(text, sizeof(text), "of \"echo\" ended: %s, after 0 ms",
+                 cases[i].ending);
+        has(d.te.info, text);
+        client_close(&d, &a);
+
+        job = call(0);
+        backend_say(&d, job, PROGRESS(1) "\n");
+        client_last_id(&a, id);
+        fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "");
+        driver_wait(&d, 250);
+        snprintf(line, sizeof(line), "%s\n", cases[i].text);
+        end_with(job, line);
+        assert_int_equal(a.ended, 1);
+        fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, cases[i].ending);
+        fact_is(mcp_exchange_facts(a.x), MCP_FACT_OUTCOME, "complete");
+        snprintf(text, sizeof(text), "ended: %s, after 250 ms",
+                 cases[i].ending);
+        has(d.te.info, text);
+        client_close(&d, &a);
+
+        /* who comes for it later, elsewhere, is told the same */
+
+        client_resume(&d, 1, &a, session, id);
+        fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, cases[i].ending);
+        client_close(&d, &a);
+
+        after = stats();
+
+        for (k = MCP_COUNT_CALLS_FAILED; k <= MCP_COUNT_CALLS_LOST; k++) {
+            assert_int_equal(after.counter[k] - before.counter[k],
+                             k == cases[i].counter ? 2 : 0);
+        }
+
+        assert_int_equal(after.counter[MCP_COUNT_ERRORS]
+                         - before.counter[MCP_COUNT_ERRORS],
+                         2 * cases[i].errors);
+        quiet();
+    }
+}
+
+
+static void
+test_cancelled(void **state)
+{
+    char  other[MCP_SESSION_TEXT_MAX];
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 1500);
+    cancel(1, session, "7");
+    assert_int_equal(a.ended, 1);
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "cancelled");
+    has(d.te.info, "ended: cancelled, after 1500 ms");
+    client_close(&d, &a);
+
+    client_open(&d, other, NEW, ALL);
+    client_post(&d, 0, &a, other, CALL);
+    driver_wait(&d, 1500);
+    end_session(1, other);
+    assert_int_equal(a.ended, 1);
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "cancelled");
+    client_close(&d, &a);
+
+    assert_int_equal(counted(MCP_COUNT_CALLS_CANCELLED), 2);
+    assert_int_equal(counted(MCP_COUNT_ERRORS), 0);
+    quiet();
+}
+
+
+static void
+test_expired(void **state)
+{
+    (void) state;
+
+    /* a client that left has no more to be told */
+
+    d.endpoint.max_wait = 5000;
+
+    call(0);
+    backend_say(&d, d.jobs[0], PROGRESS(1) "\n");
+    mcp_exchange_last(a.x);
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "");
+    client_close(&d, &a);
+    driver_wait(&d, d.endpoint.max_wait + 1500);
+    assert_int_equal(counted(MCP_COUNT_CALLS_EXPIRED), 1);
+    has(d.te.info, "ended: expired, after");
+    has(d.te.last, "no client came back within max wait");
+    quiet();
+
+    /* nor to come back to */
+
+    d.endpoint.max_wait = 0;
+    call(0);
+    backend_say(&d, d.jobs[0], PROGRESS(1) "\n");
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "");
+    mcp_exchange_last(a.x);
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "expired");
+    client_close(&d, &a);
+    driver_wait(&d, 10);
+    assert_int_equal(counted(MCP_COUNT_CALLS_EXPIRED), 2);
+    quiet();
+
+    client_post(&d, 0, &a, session, CALL);
+    mcp_exchange_last(a.x);
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "expired");
+    client_close(&d, &a);
+    driver_wait(&d, 10);
+    assert_int_equal(counted(MCP_COUNT_CALLS_EXPIRED), 3);
+    quiet();
+}
+
+
+/* The client leaves when all is there, and nothing of it was sent. */
+static void
+test_left(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    a.slow = 1;
+    end_with(job, TOOL_ERROR "\n");
+    assert_int_equal(a.ended, 0);
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "");
+    mcp_exchange_last(a.x);
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "tool_error");
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_OUTCOME, "stream");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* The worst of a batch, whatever came last. */
+static void
+test_batch(void **state)
+{
+    char        old[MCP_SESSION_TEXT_MAX];
+    int         durable;
+    mcp_job_t  *one, *two;
+
+    (void) state;
+
+    client_open(&d, old, OLD, ALL);
+
+    for (durable = 0; durable <= 1; durable++) {
+        client_post(&d, 0, &a, old, "[" CALL "," CALL8 "," PING "]");
+        assert_int_equal(d.n_jobs, 2);
+        one = d.jobs[0];
+        two = d.jobs[1];
+
+        if (durable) {
+            driver_wait(&d, 1500);
+        }
+
+        backend_answer(&d, two, TOOL_ERROR);
+        fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT,
+                "");
+        backend_answer(&d, one, RESULT);
+        fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "tool_error");
+        client_close(&d, &a);
+        quiet();
+    }
+
+    assert_int_equal(counted(MCP_COUNT_CALLS_TOOL_ERRORS), 2);
+}
+
+
+/* What its operator is told of a backend's answer, with the tool's name. */
+static void
+test_told(void **state)
+{
+    static const struct {
+        int          status;
+        const char  *type;
+        const char  *body;
+        const char  *ending;
+        const char  *line;
+    } cases[] = {
+        { 500, "text/html", "<h1>Internal Server Error</h1>", "tool_error",
+          "of \"echo\" failed in its backend: HTTP 500" },
+        { 404, "text/html", "File not found.\n", "tool_error",
+          "failed in its backend: HTTP 404" },
+        { 503, "text/html", "", "tool_error", "HTTP 503" },
+        { 418, "application/json", RPC_ERROR, "rpc_error", "HTTP 418" },
+        { 200, "application/json", "debug: here\n{\"content\":[]}", "fault",
+          "of \"echo\" failed in its backend: broken JSON at byte 0: " },
+        { 200, "application/json", "debug: here\n{\"content\":[]}", "fault",
+          ": \"debug: here\\n{\\\"content\\\":[]}\"" },
+        { 200, "application/json", "{\"content\":[],}", "fault",
+          "at byte 14: \"{\\\"content\\\":[],}\"" },
+        { 200, "application/json", "\xef\xbb\xbf{\x01\xff", "fault",
+          ": \"{\\x01\\xff\"" },
+        { 200, "text/html", "{\"content\":[]}\n", "ok",
+          "of \"echo\" answered with JSON as text/html" },
+        { 200, "application/json", "{\"text\":\"x\"}", "ok",
+          "of \"echo\" answered with a result without \"content\"" },
+        { 200, "application/json", "{\"content\":\"x\"}", "ok",
+          "answered with a result whose \"content\" is not an array" }
+    };
+
+    size_t  i;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        d.te.last[0] = '\0';
+        client_post(&d, 0, &a, session, CALL);
+        mcp_job_head(d.jobs[0], cases[i].status, test_str(cases[i].type));
+        end_with(d.jobs[0], cases[i].body);
+        has(d.te.last, cases[i].line);
+        fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, cases[i].ending);
+        client_close(&d, &a);
+    }
+
+    /* nothing to be said of these */
+
+    d.te.last[0] = '\0';
+    client_post(&d, 0, &a, session, CALL);
+    has(d.te.info, "of \"echo\" began: tools/call, session ");
+    mcp_job_head(d.jobs[0], 200, mcp_str("text/html"));
+    end_with(d.jobs[0], "<b>{}</b>");
+    client_close(&d, &a);
+    client_post(&d, 0, &a, session, CALL);
+    mcp_job_head(d.jobs[0], 200, mcp_str("application/json"));
+    end_with(d.jobs[0], TOOL_ERROR);
+    client_close(&d, &a);
+    assert_string_equal(d.te.last, "");
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_answers),
+        test(test_cancelled),
+        test(test_expired),
+        test(test_left),
+        test(test_batch),
+        test(test_told)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A session's own stream, and who is told when something changes. */
+
+#include "core_cases.h"
+
+
+static const unsigned char  nobody[MCP_DIGEST_LEN];
+
+static struct {
+    mcp_session_t      session;
+    mcp_stream_info_t  info;
+    int                rc;
+} other;
+
+
+/* When process 0 lets the lock go, process 1 makes the same listener. */
+static void
+listen_first(void *ctx)
+{
+    (void) ctx;
+
+    d.process[0].store.glue.unlock = driver_unlock;
+    other.rc = mcp_notify_listener(d.process[1].worker, &d.endpoint,
+                                   &other.session, nobody, &other.info);
+}
+
+
+static void
+test_listener(void **state)
+{
+    char  id[64], other[MCP_SESSION_TEXT_MAX];
+
+    (void) state;
+
+    client_open(&d, other, OLD, ALL);
+
+    client_resume(&d, 0, &a, session, NULL);
+    assert_int_equal(a.status, 200);
+    client_last_id(&a, id);
+    assert_int_equal(stats().listeners, 1);
+
+    publish(1, &b, "/publish/static-token", CHANGED);
+    assert_int_equal(b.status, 202);
+    has(a.text, ".1\ndata: " CHANGED "\n\n");
+
+    /* not subscribed to this one */
+
+    publish(1, &b, "/publish/static-token", UPDATED);
+    has_not(a.text, UPDATED);
+
+    client_post(&d, 1, &b, session,
+                REQUEST("1", "resources/subscribe",
+                        "{\"uri\":\"test://a\"}"));
+    backend_json(&d, "{}");
+    has(b.text, "\"result\":{}");
+    client_close(&d, &b);
+    assert_int_equal(stats().subscriptions, 2);
+
+    client_close(&d, &a);
+    publish(1, &b, "/publish/static-token", UPDATED);
+
+    /* missed while away: by id, and without one from where it was left */
+
+    client_resume(&d, 1, &a, session, id);
+    has(a.text, CHANGED);
+    has(a.text, UPDATED);
+    client_close(&d, &a);
+
+    client_resume(&d, 1, &a, session, NULL);
+    has_not(a.text, CHANGED);
+    publish(0, &b, "/publish/static-token", UPDATED);
+    assert_int_equal(count(a.text, UPDATED), 1);
+
+    /* a second listener of the session takes it over */
+
+    client_resume(&d, 0, &b, session, NULL);
+    assert_int_equal(a.ended, 1);
+    assert_int_equal(b.ended, 0);
+    client_close(&d, &b);
+
+    /* another session's is its own */
+
+    client_resume(&d, 0, &b, other, NULL);
+    assert_string_equal(b.text, ":\n\n");
+    client_close(&d, &b);
+    client_close(&d, &a);
+    client_resume(&d, 0, &b, other, id);
+    assert_int_equal(b.status, 404);
+    client_close(&d, &b);
+
+    /* unsubscribed */
+
+    client_post(&d, 1, &b, session,
+                REQUEST("1", "resources/unsubscribe",
+                        "{\"uri\":\"test://a\"}"));
+    backend_json(&d, "{}");
+    client_close(&d, &b);
+    client_resume(&d, 1, &a, session, NULL);
+    publish(0, &b, "/publish/static-token", UPDATED);
+    has_not(a.text, UPDATED);
+    publish(0, &b, "/publish/static-token", CHANGED);
+    has(a.text, CHANGED);
+    client_close(&d, &a);
+
+    /* and gone with its session */
+
+    end_session(0, session);
+    end_session(0, other);
+    assert_int_equal(stats().listeners, 0);
+    assert_int_equal(stats().subscriptions, 0);
+    quiet();
+}
+
+
+/* A listener to which nobody comes back goes after max wait, whatever it is
+ * subscribed to, and not before. */
+static void
+test_listener_abandoned(void **state)
+{
+    char  id[64];
+
+    (void) state;
+
+    client_resume(&d, 0, &a, session, NULL);
+    client_last_id(&a, id);
+    client_post(&d, 1, &b, session,
+                REQUEST("1", "resources/subscribe",
+                        "{\"uri\":\"test://a\"}"));
+    backend_json(&d, "{}");
+    client_close(&d, &b);
+
+    /* attended, it stays */
+
+    driver_wait(&d, 2 * d.endpoint.max_wait);
+    assert_int_equal(stats().listeners, 1);
+    publish(1, &b, "/publish/static-token", UPDATED);
+    client_close(&d, &a);
+
+    driver_wait(&d, d.endpoint.max_wait - 5000);
+    client_resume(&d, 1, &a, session, id);
+    has(a.text, UPDATED);
+    client_close(&d, &a);
+
+    driver_wait(&d, d.endpoint.max_wait - 5000);
+    assert_int_equal(stats().listeners, 1);
+
+    driver_wait(&d, 10000);
+    assert_int_equal(stats().listeners, 0);
+    assert_int_equal(stats().subscriptions, 0);
+    client_resume(&d, 1, &a, session, id);
+    assert_int_equal(a.status, 404);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* A subscription that the backend refuses is none. */
+static void
+test_subscription_refused(void **state)
+{
+    (void) state;
+
+    client_resume(&d, 0, &a, session, NULL);
+    client_post(&d, 1, &b, session,
+                REQUEST("1", "resources/subscribe",
+                        "{\"uri\":\"test://a\"}"));
+    backend_json(&d, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
+                     "{\"code\":-1,\"message\":\"no\"}}");
+    has(b.text, "\"error\"");
+    client_close(&d, &b);
+    publish(1, &b, "/publish/static-token", UPDATED);
+    has_not(a.text, "data: {");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Nor is one for which there is no room, or which would be one stream too
+ * many; and its client is told what it is. */
+static void
+test_subscription_not_kept(void **state)
+{
+    char              of[MCP_SESSION_TEXT_MAX], more[MCP_SESSION_TEXT_MAX];
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    client_open_as(&d, of, "alice", NEW, ALL);
+    client_post_as(&d, 0, &b, of, "alice",
+                   REQUEST("1", "resources/subscribe",
+                           "{\"uri\":\"test://a\"}"));
+    hog(&ref);
+    backend_json(&d, "{}");
+    has(b.text, "Server is out of room");
+    client_close(&d, &b);
+    mcp_store_free(&d.process[1].store, &ref);
+
+    d.endpoint.share_by = MCP_SHARE_BY_PRINCIPAL;
+    d.endpoint.max_party_listeners = 1;
+    client_open_as(&d, more, "alice", NEW, ALL);
+    client_init(&a, more);
+    a.principal = "alice";
+    client_send(&d, 0, &a, "GET", "");
+    assert_int_equal(a.status, 200);
+
+    client_post_as(&d, 0, &b, of, "alice",
+                   REQUEST("1", "resources/subscribe",
+                           "{\"uri\":\"test://a\"}"));
+    backend_json(&d, "{}");
+    has(b.text, "Too many streams");
+    client_close(&d, &b);
+    assert_int_equal(stats().subscriptions, 1);
+
+    client_close(&d, &a);
+    driver_wait(&d, d.endpoint.max_wait + 1000);
+    assert_int_equal(stats().subscriptions, 0);
+    quiet();
+}
+
+
+static void
+test_listener_at_once(void **state)
+{
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    memset(&other, 0, sizeof(other));
+    memset(other.session.id, 3, MCP_DIGEST_LEN);
+    other.session.expires = d.te.now + 100000;
+
+    d.process[0].store.glue.unlock = listen_first;
+    assert_int_equal(mcp_notify_listener(d.process[0].worker, &d.endpoint,
+                                         &other.session, nobody, &info),
+                     MCP_OK);
+    assert_int_equal(other.rc, MCP_OK);
+    assert_int_equal(info.ref.index, other.info.ref.index);
+    assert_int_equal(stats().listeners, 1);
+    assert_int_equal(stats().subscriptions, 1);
+    mcp_store_free(&d.process[0].store, &info.ref);
+}
+
+
+/* More was published than a listener may keep: by id it is told, without one
+ * it gets what is left. */
+static void
+test_listener_overrun(void **state)
+{
+    int   i;
+    char  id[64];
+
+    (void) state;
+
+    d.endpoint.max_events = 4;
+
+    client_resume(&d, 0, &a, session, NULL);
+    client_last_id(&a, id);
+    client_close(&d, &a);
+
+    for (i = 0; i < 10; i++) {
+        publish(1, &b, "/publish/static-token", CHANGED);
+    }
+
+    client_resume(&d, 1, &a, session, id);
+    assert_int_equal(a.status, 404);
+    has(a.text, "Events no longer available");
+    client_close(&d, &a);
+
+    client_resume(&d, 1, &a, session, NULL);
+    assert_int_equal(a.status, 200);
+    assert_int_equal(count(a.text, CHANGED), 4);
+    has(a.text, "\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":"
+                "\"notifications/message\",\"params\":{\"level\":\"error\","
+                "\"logger\":\"mcp\",\"data\":{\"text\":");
+    has(a.text, ",\"events\":6}}}\n\nid: ");
+    publish(0, &b, "/publish/static-token", CHANGED);
+    assert_int_equal(count(a.text, CHANGED), 5);
+    client_close(&d, &a);
+
+    client_resume(&d, 0, &a, session, NULL);
+    assert_int_equal(a.status, 200);
+    assert_int_equal(count(a.text, CHANGED), 0);
+    has_not(a.text, "notifications/message");
+    client_close(&d, &a);
+
+    /* not to who does not want to hear of it */
+
+    client_post(&d, 0, &b, session, REQUEST("1", "logging/setLevel",
+                                            "{\"level\":\"critical\"}"));
+    client_close(&d, &b);
+
+    for (i = 0; i < 10; i++) {
+        publish(1, &b, "/publish/static-token", CHANGED);
+    }
+
+    client_resume(&d, 1, &a, session, NULL);
+    assert_int_equal(count(a.text, CHANGED), 4);
+    has_not(a.text, "notifications/message");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_listener),
+        test(test_listener_abandoned),
+        test(test_subscription_refused),
+        test(test_subscription_not_kept),
+        test(test_listener_at_once),
+        test(test_listener_overrun)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
