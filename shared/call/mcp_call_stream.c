@@ -65,8 +65,8 @@ mcp_call_request_ids(mcp_call_t *call, mcp_buf_t *buf)
 }
 
 
-/* What the first events of faces promise; raises the limits by what those events
- * take, as nobody reads by then. */
+/* What the first events of faces promise.  Raises the limits by what those
+ * events take, as nobody reads by then. */
 static void
 mcp_call_promise(const mcp_call_t *call, mcp_stream_spec_t *spec)
 {

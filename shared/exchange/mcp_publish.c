@@ -153,7 +153,7 @@ static mcp_fault_e
 mcp_publish_message(mcp_exchange_t *x, mcp_str_t text)
 {
     int                rc;
-    uint64_t           now;
+    uint64_t           known;
     mcp_str_t          method;
     mcp_buf_t          line;
     mcp_json_value_t   root, value[MCP_PUBLISH_FIELDS];
@@ -217,10 +217,11 @@ mcp_publish_message(mcp_exchange_t *x, mcp_str_t text)
         return MCP_FAULT_STORE_FULL;
     }
 
-    now = x->worker->env->now(x->worker->env->ctx);
+    known = x->publish->target.made + MCP_PUBLISH_EARLY
+            + x->endpoint->stream_after;
 
-    return now > x->publish->target.made + MCP_PUBLISH_EARLY + x->endpoint->stream_after
-           ? MCP_FAULT_CALL_UNKNOWN : MCP_FAULT_CALL_EARLY;
+    return mcp_worker_now(x->worker) > known ? MCP_FAULT_CALL_UNKNOWN
+                                             : MCP_FAULT_CALL_EARLY;
 }
 
 
