@@ -101,25 +101,21 @@ static int attach(void)
 {
     mod_mcp_child_t *child = &mod_mcp_child;
     mcp_worker_glue_t glue = { ready, NULL };
-    int rc;
 
     if (!mod_mcp_zone_claim(&child->bell)) {
         return 0;
     }
 
-    rc = mod_mcp_zone_attach(&child->store);
-
-    if (rc == MCP_OK) {
-        rc = mcp_worker_init(child->worker, &child->env, &child->store,
-                             &glue);
+    if (mod_mcp_zone_attach(&child->store) == MCP_OK) {
+        child->worker = mcp_worker_create(&child->env, &child->store, &glue);
     }
 
-    if (rc != MCP_OK) {
+    if (child->worker == NULL) {
         ap_log_error(APLOG_MARK, APLOG_ERR, 0, child->server,
                      "mod_mcp: cannot attach to the store");
     }
 
-    return rc == MCP_OK;
+    return child->worker != NULL;
 }
 
 int mod_mcp_worker_init(apr_pool_t *pchild)
