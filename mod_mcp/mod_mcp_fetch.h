@@ -9,7 +9,7 @@
 
 #include "apr_thread_cond.h"
 
-#include "mcp_call.h"
+#include "mcp_job.h"
 
 /* One request to a backend. */
 struct mod_mcp_run_t {

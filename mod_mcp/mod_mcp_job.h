@@ -7,7 +7,7 @@
 
 #include "mod_mcp.h"
 
-#include "mcp_call.h"
+#include "mcp_job.h"
 
 void mod_mcp_job_init(apr_pool_t *pchild);
 

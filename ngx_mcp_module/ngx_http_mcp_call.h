@@ -12,7 +12,7 @@
 
 #include "ngx_http_mcp_connection.h"
 
-#include "mcp_call.h"
+#include "mcp_job.h"
 
 
 typedef struct ngx_http_mcp_invocation_s  ngx_http_mcp_invocation_t;

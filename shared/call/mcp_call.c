@@ -7,6 +7,7 @@
  * mcp_call_time.c.
  */
 
+#include "call/mcp_call_parts.h"
 #include "call/mcp_request.h"
 #include "rpc/mcp_fault.h"
 #include "worker/mcp_answer.h"
@@ -14,6 +15,13 @@
 
 
 static void mcp_call_forgotten(mcp_task_t *task, mcp_action_t *action);
+
+
+mcp_arena_t *
+mcp_call_arena(mcp_exchange_t *x)
+{
+    return x->call ? &x->call->arena : &x->arena;
+}
 
 
 uint64_t
@@ -265,7 +273,7 @@ mcp_call_start(mcp_call_t *call)
     mcp_hook_start(call->worker, call);
     call->worker->calls++;
 
-    mcp_inbox_look_after(call);
+    mcp_cancel_track(call);
     mcp_store_count(call->worker->store, MCP_COUNT_CALLS_LIVE, 1);
     mcp_job_facts(call);
 
@@ -325,7 +333,7 @@ mcp_call_over(mcp_call_t *call)
     mcp_request_t  *req;
 
     call->over = 1;
-    mcp_inbox_look_away(call);
+    mcp_cancel_untrack(call);
     grace = mcp_call_now(call) + MCP_CALL_GRACE;
 
     for (i = 0; i < call->n; i++) {

@@ -5,6 +5,7 @@
  * kept for a client that gets all of them at once.
  */
 
+#include "call/mcp_call_parts.h"
 #include "call/mcp_request.h"
 #include "rpc/mcp_fault.h"
 #include "worker/mcp_hook.h"

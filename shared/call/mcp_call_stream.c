@@ -135,7 +135,7 @@ mcp_call_create_stream(mcp_call_t *call, int promised)
         return rc;
     }
 
-    call->handle = mcp_worker_handle(call->worker, call, mcp_call_wake, NULL);
+    call->handle = mcp_worker_handle(call->worker, call, mcp_inbox_wake, NULL);
     if (call->handle == 0) {
         return MCP_ERR_MEMORY;
     }
@@ -314,7 +314,7 @@ mcp_call_durable(mcp_call_t *call)
     }
 
     call->durable = 1;
-    mcp_inbox_look_away(call);
+    mcp_cancel_untrack(call);
 
     if (call->x && !call->parted) {
         mcp_call_stream_to_client(call);
@@ -324,7 +324,7 @@ mcp_call_durable(mcp_call_t *call)
     }
 
     call->refs++;
-    mcp_inbox_look_for_cancel(call);
+    mcp_cancel_check(call);
 
     rc = MCP_ERR_DENIED;
 

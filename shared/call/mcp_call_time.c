@@ -4,6 +4,7 @@
  * What is due in a call, and when.
  */
 
+#include "call/mcp_call_parts.h"
 #include "call/mcp_request.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_hook.h"
@@ -105,7 +106,7 @@ mcp_call_is_started(const mcp_call_t *call)
 /* Its client has waited long enough: the call becomes a stream that nobody
  * reads yet, and the client is told how to come back for it. */
 static void
-mcp_call_part(mcp_call_t *call)
+mcp_call_send_interim(mcp_call_t *call)
 {
     mcp_exchange_t  *x;
 
@@ -150,7 +151,7 @@ mcp_call_due(mcp_call_t *call, uint64_t now)
     }
 
     if (call->x && call->resume_at && now >= call->resume_at) {
-        mcp_call_part(call);
+        mcp_call_send_interim(call);
         return;
     }
 
@@ -184,7 +185,7 @@ mcp_call_timer(void *data)
     }
 
     if (!call->over && call->durable) {
-        mcp_inbox_go_on(call);
+        mcp_inbox_continue(call);
     }
 
     for (i = 0; i < call->n; i++) {

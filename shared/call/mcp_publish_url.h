@@ -10,7 +10,7 @@
 #define MCP_PUBLISH_URL_H_INCLUDED
 
 
-#include "call/mcp_call_parts.h"
+#include "call/mcp_call.h"
 
 
 /* What the token says. */

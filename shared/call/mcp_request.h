@@ -8,7 +8,7 @@
 #define MCP_REQUEST_H_INCLUDED
 
 
-#include "call/mcp_call_parts.h"
+#include "call/mcp_call.h"
 
 
 /* Logs at info that a backend is about to work on the request. */

@@ -1,31 +1,124 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the files that take requests in share. */
+/*
+ * What the files that take requests share:
+ *
+ *   mcp_exchange.c          life of an exchange
+ *   mcp_exchange_head.c     headers, CORS, HTTP method
+ *   mcp_exchange_session.c  the session: checked, ended
+ *   mcp_exchange_facts.c    what logs are told of it
+ *   mcp_get.c               GET: resume or listen
+ *   mcp_dispatch.c          a POST
+ *   mcp_batch.c             a POST with several messages
+ *   mcp_initialize.c        initialize
+ *   mcp_verdict.c           who answers a request
+ *   mcp_publish.c           the publish endpoint
+ */
 
 
 #ifndef MCP_EXCHANGE_PARTS_H_INCLUDED
 #define MCP_EXCHANGE_PARTS_H_INCLUDED
 
 
-#include "call/mcp_call_parts.h"
+#include "call/mcp_call.h"
 
 
-/* --- mcp_exchange.c --- */
+/* What to do with one message. */
+typedef enum {
+    MCP_VERDICT_FAULT = 0,     /* answer a fault */
+    MCP_VERDICT_LOCAL,         /* the result is in the buffer */
+    MCP_VERDICT_CALL,          /* a backend answers */
+    MCP_VERDICT_SILENT         /* nothing to answer */
+} mcp_verdict_e;
 
-/* What belongs to the message: moves to the call that it becomes. */
-mcp_arena_t *mcp_exchange_arena(mcp_exchange_t *x);
 
-/* A line of the life of the exchange's session, at info. */
-void mcp_session_log(mcp_exchange_t *x, const char *what);
+typedef struct {
+    mcp_fault_e          fault;
+    mcp_str_t            detail;
+    const mcp_method_t  *method;
+    mcp_str_t            name;         /* of a call: routes, variables */
+    unsigned             target;
+} mcp_verdict_t;
 
-/* Verifies the protocol version header; or the session and that. */
-mcp_fault_e mcp_exchange_check_revision(const mcp_exchange_t *x);
-mcp_fault_e mcp_exchange_check_session(mcp_exchange_t *x);
+
+/* --- mcp_exchange_session.c --- */
+
+/* DELETE: ends the session, with an answer. */
+int mcp_exchange_delete(mcp_exchange_t *x);
+
+/* Logs at info what has become of the exchange's session. */
+void mcp_exchange_log_session(mcp_exchange_t *x, const char *what);
+
+
+/* --- mcp_get.c --- */
+
+/* Resumes the stream of Last-Event-ID, or listens.  As mcp_exchange_head(). */
+int mcp_get(mcp_exchange_t *x);
 
 
 /* --- mcp_dispatch.c --- */
 
+/* All of these return what mcp_exchange_body() does. */
+
 int mcp_dispatch(mcp_exchange_t *x, size_t len);
+
+/* Answers that there was nothing to answer in a POST. */
+int mcp_dispatch_accepted(mcp_exchange_t *x);
+
+/* Starts the call that the message of x has become. */
+int mcp_dispatch_start(mcp_exchange_t *x, mcp_call_t *call);
+
+/* 1 if a request has no progress token, or one that backends and their heads
+ * may get as it stands (schema, ProgressToken). */
+int mcp_dispatch_token_usable(const mcp_rpc_t *msg);
+
+#define mcp_dispatch_bad_token                                               \
+    mcp_str("\"progressToken\" must be a short string or an integer")
+
+/*
+ * Takes the notifications and responses among n messages of one POST: nothing
+ * is answered to either, but a client is told if they found no room
+ * (basic/transports, "Sending Messages to the Server").
+ */
+mcp_fault_e mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs,
+    size_t n);
+
+/* Begins a response; its result and "}" follow. */
+void mcp_dispatch_result_head(mcp_buf_t *out, mcp_str_t id);
+
+/* Fills a call's request in. */
+void mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,
+    const mcp_verdict_t *v);
+
+/* Why a call that is begun now could not be kept: then it is not begun. */
+mcp_fault_e mcp_dispatch_refusal(mcp_exchange_t *x);
+
+
+/* --- mcp_batch.c, mcp_initialize.c --- */
+
+int mcp_batch(mcp_exchange_t *x, mcp_str_t text);
+int mcp_initialize(mcp_exchange_t *x);
+
+
+/* --- mcp_verdict.c --- */
+
+/* Decides on a request other than initialize; a local result is appended to
+ * out. */
+mcp_verdict_e mcp_verdict(mcp_exchange_t *x, const mcp_rpc_t *msg,
+    mcp_verdict_t *v, mcp_buf_t *out);
+
+mcp_verdict_e mcp_verdict_fault(mcp_verdict_t *v, mcp_fault_e fault,
+    mcp_str_t detail);
+
+/*
+ * Reads a string parameter that must be there.  MCP_OK, or
+ *   MCP_ERR_SYNTAX  it is not there, is too long, or has control characters:
+ *                   names and URIs become variables, which operators put into
+ *                   headers and logs
+ *   MCP_ERR_MEMORY
+ */
+int mcp_verdict_string(mcp_exchange_t *x, const mcp_json_value_t *value,
+    mcp_str_t *out);
 
 
 /* --- mcp_publish.c --- */

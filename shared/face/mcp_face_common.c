@@ -15,7 +15,7 @@ mcp_face_param(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t key,
         return MCP_ERR_SYNTAX;
     }
 
-    return mcp_json_unescape(mcp_exchange_arena(x), value.raw, out);
+    return mcp_json_unescape(mcp_call_arena(x), value.raw, out);
 }
 
 

@@ -7,8 +7,10 @@
 #define MCP_FACE_COMMON_H_INCLUDED
 
 
-#include "call/mcp_call_parts.h"
-#include "exchange/mcp_exchange_parts.h"
+#include "call/mcp_call.h"
+#include "call/mcp_cancel.h"
+#include "call/mcp_input.h"
+#include "exchange/mcp_exchange_session.h"
 #include "face/mcp_faces.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_consumer.h"

@@ -262,7 +262,7 @@ mcp_face_token_join(mcp_exchange_t *x, const unsigned char *id, uint64_t seq)
 
     x->resumed = 1;
     mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
-    mcp_call_also_known(x, &info.ref);
+    mcp_cancel_set_alias(x, &info.ref);
     mcp_consumer_close_at(x, x->token.at);
 
     return MCP_DONE;

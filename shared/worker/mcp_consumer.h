@@ -39,8 +39,5 @@ void mcp_consumer_close_at_will(mcp_exchange_t *x,
 /* The same, at that time at the latest; 0: no matter. */
 void mcp_consumer_close_at(mcp_exchange_t *x, uint64_t when);
 
-/* GET: resumes the stream of Last-Event-ID, or listens. */
-int mcp_consumer_get(mcp_exchange_t *x);
-
 
 #endif /* MCP_CONSUMER_H_INCLUDED */

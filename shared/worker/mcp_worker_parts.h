@@ -43,7 +43,8 @@ struct mcp_worker_s {
 
     mcp_timers_t              timers;
     mcp_timer_t               sweep;
-    mcp_timer_t               look;    /* armed while there are young calls */
+    mcp_timer_t               cancel_poll;     /* armed while calls are
+                                                  tracked */
     mcp_session_cache_t       sessions;
 
     mcp_handle_t             *handles;
@@ -59,7 +60,7 @@ struct mcp_worker_s {
                                                   URL's origin is none; 0:
                                                   never */
 
-    mcp_call_t               *young;   /* neither durable nor over */
+    mcp_call_t               *tracked; /* neither durable nor over */
     unsigned                  calls;   /* live calls owned here */
     unsigned                  consumers;
     unsigned                  stopping:1;

@@ -94,6 +94,17 @@ teardown(void **state)
 
 
 static inline void
+ends_with(const char *text, const char *end)
+{
+    size_t  len = strlen(text), n = strlen(end);
+
+    if (len < n || strcmp(text + len - n, end) != 0) {
+        fail_msg("%s does not end with %s", text, end);
+    }
+}
+
+
+static inline void
 has(const char *text, const char *part)
 {
     if (strstr(text, part) == NULL) {

@@ -13,6 +13,7 @@
 
 #include "test_env.h"
 
+#include "call/mcp_call_parts.h"
 #include "exchange/mcp_exchange_parts.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_consumer.h"
@@ -572,8 +573,8 @@ driver_killed(driver_t *d, unsigned slot, unsigned survivor)
     for (i = 1; i < p->worker->n_handles; i++) {
         h = &p->worker->handles[i];
 
-        if (h->object && h->wake == mcp_call_wake) {
-            mcp_call_wake(h->object);
+        if (h->object && h->wake == mcp_inbox_wake) {
+            mcp_inbox_wake(h->object);
         }
     }
 

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A call: one client request (or a batch of them) that backends execute,
- * detached from the connection that asked.  Owned by the process that runs
- * the backend calls; writes to its stream in the store once it has to.
+ * A job: one backend invocation for a request of a call.  A call is detached
+ * from the connection that asked, and is owned by the process that runs its
+ * jobs; what the glue needs for them it keeps with the call.
  */
 
 
-#ifndef MCP_CALL_H_INCLUDED
-#define MCP_CALL_H_INCLUDED
+#ifndef MCP_JOB_H_INCLUDED
+#define MCP_JOB_H_INCLUDED
 
 
 #include "rpc/mcp_fault.h"
 #include "mcp_fact.h"
 #include "mcp_worker.h"
 
-
-/* --- for the glue: one backend invocation --- */
 
 /* Everything lives until mcp_job_end() returns. */
 struct mcp_job_s {
@@ -55,4 +53,4 @@ size_t mcp_job_data(mcp_job_t *job, const char *data, size_t len);
 void mcp_job_end(mcp_job_t *job, mcp_fault_e fault, const char *detail);
 
 
-#endif /* MCP_CALL_H_INCLUDED */
+#endif /* MCP_JOB_H_INCLUDED */

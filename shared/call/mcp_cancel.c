@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Cancellation (2025-11-25, basic/utilities/cancellation), and the end of a
+ * session, which cancels its calls.
+ *
+ * A durable call is found in the store and woken.  One that is not has no
+ * inbox: what cancels it leaves a mark in the store, for which its process
+ * polls.
+ */
+
+#include "call/mcp_call_parts.h"
+#include "call/mcp_cancel.h"
+#include "call/mcp_request.h"
+#include "config/mcp_party.h"
+#include "json/mcp_json.h"
+#include "http/mcp_id.h"
+#include "worker/mcp_hook.h"
+
+
+/* Of a call's requests, which have a bit each. */
+#define MCP_CANCEL_ALL       UINT64_MAX
+
+/* ms: how long a mark waits for its call to become known, beyond the time that
+ * this takes. */
+#define MCP_CANCEL_MARK      10000
+
+/* ms between polls: bounds the cost of marks, however many there are. */
+#define MCP_CANCEL_INTERVAL  200
+
+
+static void mcp_cancel_poll(void *data);
+
+
+/* When the last request was cancelled: the responses of others are to be
+ * fetched. */
+static mcp_stream_state_e
+mcp_cancel_state(mcp_call_t *call)
+{
+    mcp_stream_info_t  info;
+
+    if (mcp_store_info(call->worker->store, &call->ref, &info) != MCP_OK
+        || info.answered == 0)
+    {
+        return MCP_STATE_CANCELLED;
+    }
+
+    return info.failed ? MCP_STATE_FAILED : MCP_STATE_COMPLETED;
+}
+
+
+/* No response is sent for what was cancelled. */
+void
+mcp_cancel_requests(mcp_call_t *call, uint64_t requests)
+{
+    size_t          i;
+    mcp_request_t  *req;
+
+    call->refs++;
+
+    for (i = 0; i < call->n && !call->over; i++) {
+        req = &call->requests[i];
+
+        if (!(requests & (uint64_t) 1 << i)
+            || req->state == MCP_REQUEST_OVER)
+        {
+            continue;
+        }
+
+        mcp_request_ends(req, MCP_ENDING_CANCELLED);
+
+        mcp_job_stop(req);
+        mcp_hook_undo(call->worker, req);
+        req->state = MCP_REQUEST_OVER;
+
+        if (--call->pending == 0) {
+            if (call->durable) {
+                mcp_store_set_state(call->worker->store, &call->ref,
+                                    mcp_cancel_state(call));
+            }
+
+            mcp_call_done(call);
+
+        } else if (call->durable) {
+            mcp_store_set_state(call->worker->store, &call->ref,
+                                mcp_call_state(call));
+        }
+    }
+
+    mcp_call_release(call);
+}
+
+
+/* The bit of the request with this id among the stored id or array of ids, 0 if
+ * it is none of them. */
+static uint64_t
+mcp_cancel_find_id(const mcp_mem_t *mem, mcp_str_t stored, mcp_str_t id)
+{
+    unsigned          k;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    if (stored.len == 0 || stored.data[0] != '[') {
+        return (uint64_t) mcp_id_same(mem, stored, id);
+    }
+
+    mcp_json_iter_init(&iter, stored);
+
+    for (k = 0; k < 64 && mcp_json_iter_next(&iter, NULL, &value); k++) {
+        if (mcp_id_same(mem, value.raw, id)) {
+            return (uint64_t) 1 << k;
+        }
+    }
+
+    return 0;
+}
+
+
+/* The key of the mark that a request of this session is cancelled. */
+static int
+mcp_cancel_key(const mcp_worker_t *worker,
+    const unsigned char session[MCP_DIGEST_LEN], mcp_str_t id,
+    unsigned char key[MCP_DIGEST_LEN])
+{
+    return mcp_id_digest(&worker->env->mem,
+                         (mcp_str_t) { (char *) session, MCP_DIGEST_LEN }, id,
+                         key);
+}
+
+
+/* Whether its session has ended, or one of its requests is cancelled. */
+static int
+mcp_cancel_is_marked(mcp_call_t *call)
+{
+    size_t         i;
+    uint32_t       value;
+    uint64_t       now;
+    mcp_store_t   *store;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    store = call->worker->store;
+    now = mcp_call_now(call);
+
+    if (mcp_store_value_get(store, 'd', call->session.id, now, &value)
+        == MCP_OK)
+    {
+        return 1;
+    }
+
+    for (i = 0; i < call->n; i++) {
+        if (call->requests[i].state != MCP_REQUEST_OVER
+            && mcp_cancel_key(call->worker, call->session.id,
+                              call->requests[i].id, key)
+               == MCP_OK
+            && mcp_store_value_get(store, 'c', key, now, &value) == MCP_OK)
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/* A request's id, as the store has it of one that reads what another one asked
+ * for: enough to tell it from others of its session; 0 if that cannot be
+ * had. */
+static uint32_t
+mcp_cancel_alias(mcp_exchange_t *x, mcp_str_t id)
+{
+    uint32_t       alias;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    if (mcp_cancel_key(x->worker, x->session.id, id, key) != MCP_OK) {
+        return 0;
+    }
+
+    memcpy(&alias, key, sizeof(uint32_t));
+
+    return alias ? alias : 1;
+}
+
+
+void
+mcp_cancel_set_alias(mcp_exchange_t *x, const mcp_stream_ref_t *ref)
+{
+    (void) mcp_store_set_alias(x->worker->store, ref, x->handle,
+                               mcp_cancel_alias(x, x->msg.id));
+}
+
+
+void
+mcp_cancel_track(mcp_call_t *call)
+{
+    mcp_worker_t  *worker;
+
+    worker = call->worker;
+
+    if (worker->tracked) {
+        worker->tracked->link = &call->next;
+
+    } else {
+        worker->cancel_poll.handler = mcp_cancel_poll;
+        worker->cancel_poll.data = worker;
+        mcp_timer_set(&worker->timers, &worker->cancel_poll,
+                      mcp_call_now(call) + MCP_CANCEL_INTERVAL);
+    }
+
+    call->next = worker->tracked;
+    call->link = &worker->tracked;
+    worker->tracked = call;
+}
+
+
+void
+mcp_cancel_untrack(mcp_call_t *call)
+{
+    if (call->link == NULL) {
+        return;
+    }
+
+    *call->link = call->next;
+
+    if (call->next) {
+        call->next->link = call->link;
+    }
+
+    call->link = NULL;
+
+    if (call->worker->tracked == NULL) {
+        mcp_timer_del(&call->worker->timers, &call->worker->cancel_poll);
+    }
+}
+
+
+/* Cancels those that are marked: as they become durable they find it. */
+static void
+mcp_cancel_scan(mcp_worker_t *worker, const unsigned char *session)
+{
+    mcp_call_t  *call, *next;
+
+    for (call = worker->tracked; call; call = next) {
+        next = call->next;
+
+        if (session == NULL
+            || memcmp(session, call->session.id, MCP_DIGEST_LEN) == 0)
+        {
+            if (mcp_cancel_is_marked(call)) {
+                mcp_call_durable(call);
+            }
+        }
+    }
+}
+
+
+static void
+mcp_cancel_poll(void *data)
+{
+    mcp_worker_t  *worker;
+
+    worker = data;
+    mcp_cancel_scan(worker, NULL);
+
+    if (worker->tracked) {
+        mcp_timer_set(&worker->timers, &worker->cancel_poll,
+                      worker->env->now(worker->env->ctx) + MCP_CANCEL_INTERVAL);
+    }
+}
+
+
+int
+mcp_cancel_request(mcp_exchange_t *x, mcp_str_t id)
+{
+    int                 rc;
+    uint32_t            alias;
+    uint64_t            request, position;
+    mcp_buf_t           ids;
+    mcp_party_t         party;
+    mcp_store_t        *store;
+    unsigned char       key[MCP_DIGEST_LEN];
+    mcp_stream_info_t   info;
+
+    store = x->worker->store;
+    position = 0;
+    alias = mcp_cancel_alias(x, id);
+    mcp_buf_init(&ids, &x->worker->env->mem, SIZE_MAX / 2);
+
+    for ( ;; ) {
+        ids.len = 0;
+
+        if (mcp_store_session_next(store, x->session.id, 0, &position, &info,
+                                   &ids)
+            != MCP_OK)
+        {
+            break;
+        }
+
+        if (info.kind != MCP_STREAM_CALL
+            || info.state >= MCP_STATE_COMPLETED)
+        {
+            continue;
+        }
+
+        request = mcp_cancel_find_id(&x->worker->env->mem,
+                                     (mcp_str_t) { ids.data, ids.len }, id);
+
+        if (alias && alias == info.alias) {
+            request = 1;
+        }
+
+        if (request) {
+            rc = mcp_store_cancel(store, &info.ref, request);
+            mcp_buf_free(&ids);
+
+            /* over meanwhile: there is nothing to cancel */
+
+            return rc == MCP_ERR_NOT_FOUND ? MCP_OK : rc;
+        }
+    }
+
+    mcp_buf_free(&ids);
+
+    /* not durable yet, in whatever process: that looks for it */
+
+    rc = mcp_cancel_key(x->worker, x->session.id, id, key);
+
+    if (rc == MCP_OK) {
+        mcp_party(x->endpoint, x->party, &party);
+        rc = mcp_store_value_set(store, 'c', key, 1,
+                                 x->worker->env->now(x->worker->env->ctx)
+                                 + mcp_endpoint_stream_after(x->endpoint)
+                                 + MCP_CANCEL_MARK, &party);
+    }
+
+    if (rc == MCP_OK) {
+        mcp_cancel_scan(x->worker, x->session.id);
+    }
+
+    return rc;
+}
+
+
+void
+mcp_cancel_session(mcp_exchange_t *x)
+{
+    uint64_t            position, next;
+    mcp_store_t        *store;
+    mcp_stream_info_t   info;
+
+    store = x->worker->store;
+    position = 0;
+    next = 0;
+
+    while (mcp_store_session_next(store, x->session.id, 0, &next, &info, NULL)
+           == MCP_OK)
+    {
+        if (info.kind == MCP_STREAM_CALL
+            && info.state < MCP_STATE_COMPLETED)
+        {
+            mcp_store_cancel(store, &info.ref, MCP_CANCEL_ALL);
+            position = next;
+
+        } else {
+            /* on from the one before, which is still there */
+
+            mcp_store_free(store, &info.ref);
+            next = position;
+        }
+    }
+
+    next = 0;
+
+    while (mcp_store_session_next(store, x->session.id, 1, &next, &info, NULL)
+           == MCP_OK)
+    {
+        mcp_store_free(store, &info.ref);
+        next = 0;
+    }
+}
+
+
+void
+mcp_cancel_check(mcp_call_t *call)
+{
+    size_t         i;
+    uint32_t       value;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    if (mcp_store_value_get(call->worker->store, 'd', call->session.id,
+                            mcp_call_now(call), &value)
+        == MCP_OK)
+    {
+        mcp_cancel_requests(call, MCP_CANCEL_ALL);
+        return;
+    }
+
+    for (i = 0; i < call->n && !call->over; i++) {
+        if (mcp_cancel_key(call->worker, call->session.id,
+                           call->requests[i].id, key)
+            == MCP_OK
+            && mcp_store_value_get(call->worker->store, 'c', key,
+                                   mcp_call_now(call), &value)
+               == MCP_OK)
+        {
+            mcp_store_value_delete(call->worker->store, 'c', key);
+            mcp_cancel_requests(call, (uint64_t) 1 << i);
+        }
+    }
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Questions of a call to its client, and the client's responses. */
+
+
+#ifndef MCP_INPUT_H_INCLUDED
+#define MCP_INPUT_H_INCLUDED
+
+
+#include "call/mcp_call.h"
+
+
+/* 1 if the server may send requests to this session's client. */
+int mcp_input_possible(const mcp_session_t *session);
+
+/* The stream and the event that a response's raw id names.  MCP_OK, or
+ * MCP_ERR_NOT_FOUND: no request of ours has such an id. */
+int mcp_input_names(const mcp_mem_t *mem, mcp_str_t id,
+    unsigned char stream[MCP_STREAM_ID_LEN], uint64_t *number);
+
+/* Brings responses of a client to the call that asked: text is one, or a JSON
+ * array of them, and is taken as a whole or not at all.  Returns what
+ * mcp_store_post() does. */
+int mcp_input_post(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
+    mcp_str_t text);
+
+/*
+ * The same for the responses among n messages of one POST, each for the call of
+ * its session that asked; passes over what nobody waits for.  MCP_OK, or an
+ * error of mcp_store_post(): the client may send all of them again, as an
+ * answer counts once.
+ */
+int mcp_input_posted(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n);
+
+
+#endif /* MCP_INPUT_H_INCLUDED */

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Responses of clients to what a call has asked: which call each is for, at
+ * whatever process it arrives, and how it gets there.
+ */
+
+#include "call/mcp_input.h"
+#include "http/mcp_id.h"
+#include "http/mcp_id.h"
+
+
+int
+mcp_input_names(const mcp_mem_t *mem, mcp_str_t id,
+    unsigned char stream[MCP_STREAM_ID_LEN], uint64_t *number)
+{
+    int          rc;
+    mcp_arena_t  arena;
+
+    /* a string of ours, or of nobody we know */
+
+    if (id.len < 3 || id.data[0] != '"') {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    mcp_arena_init(&arena, mem);
+    rc = mcp_id_plain(&arena, id, &id);
+
+    if (rc == MCP_OK) {
+        id.data++;
+        id.len--;
+        rc = mcp_event_id_parse(id, stream, number);
+    }
+
+    mcp_arena_destroy(&arena);
+
+    return rc == MCP_OK ? MCP_OK : MCP_ERR_NOT_FOUND;
+}
+
+
+int
+mcp_input_post(mcp_exchange_t *x, const mcp_stream_ref_t *ref, mcp_str_t text)
+{
+    return mcp_store_post(x->worker->store, ref, MCP_POST_INPUT, 0, text);
+}
+
+
+static int
+mcp_input_is_answer(mcp_exchange_t *x, const mcp_rpc_t *msg,
+    unsigned char stream[MCP_STREAM_ID_LEN])
+{
+    uint64_t  number;
+
+    return (msg->kind == MCP_RPC_RESULT || msg->kind == MCP_RPC_ERROR)
+           && mcp_input_names(&x->worker->env->mem, msg->id, stream, &number)
+              == MCP_OK;
+}
+
+
+/* Whether there is an answer to that stream among msgs. */
+static int
+mcp_input_has(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
+    const unsigned char stream[MCP_STREAM_ID_LEN])
+{
+    size_t         i;
+    unsigned char  other[MCP_STREAM_ID_LEN];
+
+    for (i = 0; i < n; i++) {
+        if (mcp_input_is_answer(x, &msgs[i], other)
+            && memcmp(other, stream, MCP_STREAM_ID_LEN) == 0)
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/* Who answers a question has what came up to it. */
+static void
+mcp_input_confirm(mcp_exchange_t *x, const mcp_stream_info_t *info,
+    const mcp_rpc_t *msgs, size_t n)
+{
+    size_t         i;
+    uint64_t       number, last;
+    unsigned char  stream[MCP_STREAM_ID_LEN];
+
+    last = 0;
+
+    for (i = 0; i < n; i++) {
+        if (mcp_input_is_answer(x, &msgs[i], stream)
+            && memcmp(stream, info->ref.id, MCP_STREAM_ID_LEN) == 0
+            && mcp_input_names(&x->worker->env->mem, msgs[i].id, stream,
+                               &number)
+               == MCP_OK
+            && number > last)
+        {
+            last = number;
+        }
+    }
+
+    if (last > info->confirmed_seq && last <= info->last_seq) {
+        (void) mcp_store_acknowledge(x->worker->store, &info->ref, last);
+    }
+}
+
+
+/* All answers to that stream, as one text. */
+static int
+mcp_input_gather(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
+    const unsigned char stream[MCP_STREAM_ID_LEN])
+{
+    int                rc;
+    size_t             i;
+    mcp_buf_t          text;
+    mcp_stream_info_t  info;
+
+    if (mcp_store_find(x->worker->store, stream,
+                       x->worker->env->now(x->worker->env->ctx), &info)
+        != MCP_OK
+        || memcmp(info.session, x->session.id, MCP_DIGEST_LEN) != 0)
+    {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    mcp_input_confirm(x, &info, msgs, n);
+
+    if (!mcp_input_has(x, msgs + 1, n - 1, stream)) {
+        return mcp_input_post(x, &info.ref, msgs[0].raw);
+    }
+
+    mcp_buf_init(&text, &x->worker->env->mem, SIZE_MAX / 2);
+    mcp_buf_lit(&text, "[");
+
+    for (i = 0; i < n; i++) {
+        if (mcp_input_has(x, &msgs[i], 1, stream)) {
+            if (i) {
+                mcp_buf_lit(&text, ",");
+            }
+
+            mcp_buf_str(&text, msgs[i].raw);
+        }
+    }
+
+    mcp_buf_lit(&text, "]");
+
+    rc = text.failed;
+
+    if (rc == MCP_OK) {
+        rc = mcp_input_post(x, &info.ref, (mcp_str_t) { text.data, text.len });
+    }
+
+    mcp_buf_free(&text);
+
+    return rc;
+}
+
+
+int
+mcp_input_posted(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n)
+{
+    int            rc;
+    size_t         i;
+    unsigned char  stream[MCP_STREAM_ID_LEN];
+
+    for (i = 0; i < n; i++) {
+        if (!mcp_input_is_answer(x, &msgs[i], stream)
+            || mcp_input_has(x, msgs, i, stream))
+        {
+            continue;
+        }
+
+        rc = mcp_input_gather(x, &msgs[i], n - i, stream);
+
+        if (rc != MCP_OK && rc != MCP_ERR_NOT_FOUND) {
+            return rc;
+        }
+    }
+
+    return MCP_OK;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What all jobs of a call tell their backends. */
+
+#include "call/mcp_call_parts.h"
+#include "rpc/mcp_revision.h"
+
+
+/* The capabilities object, rebuilt from the bits that the session keeps. */
+static mcp_str_t
+mcp_job_client_capabilities(mcp_call_t *call)
+{
+    unsigned   bits;
+    mcp_buf_t  buf;
+    mcp_str_t  text;
+
+    bits = call->session.capabilities & MCP_CLIENT_INPUT;
+
+    if (bits == 0) {
+        return mcp_str("{}");
+    }
+
+    mcp_buf_init(&buf, &call->worker->env->mem, 256);
+
+    if (bits & MCP_CLIENT_SAMPLING_TOOLS) {
+        mcp_buf_lit(&buf, ",\"sampling\":{\"tools\":{}}");
+
+    } else if (bits & MCP_CLIENT_SAMPLING) {
+        mcp_buf_lit(&buf, ",\"sampling\":{}");
+    }
+
+    if (bits & MCP_CLIENT_ELICITATION_URL) {
+        mcp_buf_lit(&buf, ",\"elicitation\":{");
+
+        if (bits & MCP_CLIENT_ELICITATION) {
+            mcp_buf_lit(&buf, "\"form\":{},");
+        }
+
+        mcp_buf_lit(&buf, "\"url\":{}}");
+
+    } else if (bits & MCP_CLIENT_ELICITATION) {
+        mcp_buf_lit(&buf, ",\"elicitation\":{}");
+    }
+
+    if (bits & MCP_CLIENT_ROOTS) {
+        mcp_buf_lit(&buf, ",\"roots\":{}");
+    }
+
+    mcp_buf_lit(&buf, "}");
+
+    text = mcp_null_str;
+
+    if (buf.failed == MCP_OK) {
+        buf.data[0] = '{';
+        text = mcp_arena_dup(&call->arena,
+                             (mcp_str_t) { buf.data, buf.len });
+    }
+
+    mcp_buf_free(&buf);
+
+    return text;
+}
+
+
+void
+mcp_job_facts(mcp_call_t *call)
+{
+    char         *text;
+    mcp_facts_t  *facts;
+
+    facts = &call->facts;
+
+    mcp_fact_set(facts, MCP_FACT_VERSION, mcp_str(MCP_VERSION));
+    mcp_fact_set(facts, MCP_FACT_PROTOCOL_VERSION,
+                 mcp_revision(call->session.revision)->name);
+    mcp_fact_set(facts, MCP_FACT_CALL, (mcp_str_t) { call->id_text, 8 });
+
+    if (call->x) {
+        mcp_fact_set(facts, MCP_FACT_PRINCIPAL,
+                     mcp_arena_dup(&call->arena, call->x->principal_name));
+    }
+
+    text = mcp_arena_alloc(&call->arena, MCP_STREAM_TEXT_LEN);
+
+    if (text) {
+        mcp_stream_id_print(text, call->session.id);
+        mcp_fact_set(facts, MCP_FACT_SESSION, (mcp_str_t) { text, 8 });
+        mcp_fact_set(facts, MCP_FACT_SESSION_ID,
+                     (mcp_str_t) { text, MCP_STREAM_TEXT_LEN });
+    }
+
+    mcp_fact_set(facts, MCP_FACT_CLIENT_CAPABILITIES,
+                 mcp_job_client_capabilities(call));
+}

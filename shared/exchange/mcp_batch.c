@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A POST with an array of messages (2025-03-26): its requests become one call.
+ */
+
+#include "exchange/mcp_exchange_parts.h"
+#include "exchange/mcp_exchange_session.h"
+#include "rpc/mcp_revision.h"
+#include "worker/mcp_answer.h"
+
+
+/* A request of a batch that is answered here and now. */
+static int
+mcp_batch_answered(mcp_exchange_t *x, mcp_request_t *req,
+    const mcp_rpc_t *msg, mcp_verdict_e verdict, const mcp_verdict_t *v,
+    mcp_buf_t *result)
+{
+    mcp_buf_t  buf;
+
+    mcp_buf_init(&buf, &x->worker->env->mem, SIZE_MAX / 2);
+
+    req->ending = MCP_ENDING_OK;
+
+    if (verdict == MCP_VERDICT_LOCAL) {
+        mcp_dispatch_result_head(&buf, msg->id);
+        mcp_buf_add(&buf, result->data, result->len);
+        mcp_buf_lit(&buf, "}");
+
+    } else {
+        mcp_fault_write(&buf, msg->id, v->fault, v->detail, mcp_null_str);
+        mcp_store_count(x->worker->store, MCP_COUNT_ERRORS, 1);
+        req->ending = MCP_ENDING_RPC_ERROR;
+    }
+
+    req->id = msg->id;
+    req->method = v->method ? v->method : mcp_method_find(msg->method);
+    req->state = MCP_REQUEST_OVER;
+
+    if (buf.failed == MCP_OK) {
+        req->response = mcp_arena_dup(&x->call->arena,
+                                (mcp_str_t) { buf.data, buf.len });
+    }
+
+    mcp_buf_free(&buf);
+
+    return req->response.data ? MCP_OK : MCP_ERR_MEMORY;
+}
+
+
+/* The requests of a batch become one call. */
+static int
+mcp_batch_call(mcp_exchange_t *x, mcp_rpc_t *msgs, size_t n,
+    size_t n_requests)
+{
+    int             rc;
+    size_t          i, k;
+    mcp_buf_t       result;
+    mcp_call_t     *call;
+    mcp_fault_e     fault;
+    mcp_verdict_e   verdict;
+    mcp_verdict_t   v;
+
+    fault = mcp_dispatch_refusal(x);
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
+    }
+
+    call = mcp_call_create(x, n_requests);
+    if (call == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    call->batch = 1;
+
+    mcp_buf_init(&result, &x->worker->env->mem, SIZE_MAX / 2);
+
+    for (i = 0, k = 0; i < n; i++) {
+
+        if (msgs[i].kind != MCP_RPC_REQUEST
+            && msgs[i].kind != MCP_RPC_INVALID)
+        {
+            continue;
+        }
+
+        result.len = 0;
+
+        if (msgs[i].kind == MCP_RPC_INVALID) {
+            memset(&v, 0, sizeof(mcp_verdict_t));
+            verdict = mcp_verdict_fault(&v, msgs[i].fault, mcp_null_str);
+
+        } else if (!mcp_dispatch_token_usable(&msgs[i])) {
+            memset(&v, 0, sizeof(mcp_verdict_t));
+            verdict = mcp_verdict_fault(&v, MCP_FAULT_PARAMS,
+                                        mcp_dispatch_bad_token);
+
+        } else {
+            verdict = mcp_verdict(x, &msgs[i], &v, &result);
+        }
+
+        /* tokens are for a request that is alone in its POST; a backend gets
+         * none that was not looked at */
+
+        if (verdict == MCP_VERDICT_CALL
+            && (msgs[i].resume_token.type != MCP_JSON_NONE
+                || msgs[i].meta_resume_token.type != MCP_JSON_NONE))
+        {
+            verdict = mcp_verdict_fault(&v, MCP_FAULT_RESUME_TOKEN,
+                                        mcp_null_str);
+        }
+
+        if (verdict == MCP_VERDICT_CALL) {
+            mcp_dispatch_fill(&call->requests[k++], &msgs[i], &v);
+            continue;
+        }
+
+        rc = result.failed;
+
+        if (rc == MCP_OK) {
+            rc = mcp_batch_answered(x, &call->requests[k++], &msgs[i],
+                                    verdict, &v, &result);
+        }
+
+        if (rc != MCP_OK) {
+            mcp_buf_free(&result);
+            mcp_call_discard(call);
+            return MCP_ERR_MEMORY;
+        }
+    }
+
+    mcp_buf_free(&result);
+
+    return mcp_dispatch_start(x, call);
+}
+
+
+int
+mcp_batch(mcp_exchange_t *x, mcp_str_t text)
+{
+    size_t        i, n, n_requests;
+    mcp_str_t    *items;
+    mcp_rpc_t    *msgs;
+    mcp_fault_e   fault;
+
+    items = NULL;
+    n = 0;
+
+    fault = mcp_exchange_check_session(x);
+
+    if (fault == MCP_FAULT_NONE
+        && !mcp_revision(x->session.revision)->batch)
+    {
+        fault = MCP_FAULT_BATCH;
+    }
+
+    if (fault == MCP_FAULT_NONE) {
+        if (mcp_rpc_split(&x->arena, text, x->endpoint->max_depth,
+                          x->endpoint->max_batch, &items, &n, &fault)
+            != MCP_OK)
+        {
+            return MCP_ERR_MEMORY;
+        }
+    }
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
+    }
+
+    msgs = mcp_arena_calloc(&x->arena, n * sizeof(mcp_rpc_t));
+    if (msgs == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    n_requests = 0;
+
+    for (i = 0; i < n; i++) {
+        if (mcp_rpc_parse(&x->arena, items[i], x->endpoint->max_depth,
+                          &msgs[i])
+            != MCP_OK)
+        {
+            return MCP_ERR_MEMORY;
+        }
+
+        if (msgs[i].kind == MCP_RPC_REQUEST
+            || msgs[i].kind == MCP_RPC_INVALID)
+        {
+            n_requests++;
+        }
+    }
+
+    mcp_store_count(x->worker->store, MCP_COUNT_MESSAGES, (int64_t) n);
+
+    x->msg.method = mcp_str("batch");
+
+    /* first, as nothing else of it may be done if these find no room */
+
+    fault = mcp_dispatch_one_way(x, msgs, n);
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
+    }
+
+    if (n_requests == 0) {
+        return mcp_dispatch_accepted(x);
+    }
+
+    return mcp_batch_call(x, msgs, n, n_requests);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What logs and maps of the server are told of an exchange. */
+
+#include "exchange/mcp_exchange_parts.h"
+#include "http/mcp_id.h"
+#include "rpc/mcp_revision.h"
+#include "worker/mcp_hook.h"
+
+
+static void
+mcp_exchange_session_facts(mcp_exchange_t *x)
+{
+    char  *p;
+
+    mcp_fact_set(&x->facts, MCP_FACT_PROTOCOL_VERSION,
+                 mcp_revision(x->session.revision)->name);
+
+    p = mcp_stream_id_print(x->text, x->session.id);
+
+    mcp_fact_set(&x->facts, MCP_FACT_SESSION, (mcp_str_t) { x->text, 8 });
+    mcp_fact_set(&x->facts, MCP_FACT_SESSION_ID,
+                 (mcp_str_t) { x->text, (size_t) (p - x->text) });
+}
+
+
+/*
+ * A client that leaves may leave a call behind that was over, or one that ends
+ * with that (mcp_max_wait 0).
+ */
+void
+mcp_exchange_last(mcp_exchange_t *x)
+{
+    mcp_stream_info_t  info;
+
+    if (x->ending != MCP_ENDING_NONE || x->publish) {
+        return;
+    }
+
+    if (x->state == MCP_EXCHANGE_WAIT) {
+        if (x->call && x->call->policy.max_wait == 0) {
+            x->ending = MCP_ENDING_EXPIRED;
+        }
+
+        return;
+    }
+
+    if (x->state != MCP_EXCHANGE_STREAM || x->done || x->listener
+        || mcp_store_info(x->worker->store, &x->ref, &info) != MCP_OK)
+    {
+        return;
+    }
+
+    x->ending = mcp_ending_of(&info);
+
+    if (x->ending == MCP_ENDING_NONE && x->bound) {
+        x->ending = MCP_ENDING_EXPIRED;
+    }
+}
+
+
+const mcp_facts_t *
+mcp_exchange_facts(mcp_exchange_t *x)
+{
+    char         *p, *number;
+    mcp_facts_t  *facts;
+
+    facts = &x->facts;
+
+    mcp_fact_set(facts, MCP_FACT_VERSION, mcp_str(MCP_VERSION));
+    mcp_fact_set(facts, MCP_FACT_PRINCIPAL, x->principal_name);
+    mcp_fact_set(facts, MCP_FACT_METHOD, x->msg.method);
+    mcp_fact_set(facts, MCP_FACT_REQUEST_ID, x->msg.id);
+    mcp_fact_set(facts, MCP_FACT_OUTCOME,
+                 (mcp_str_t) { x->outcome, strlen(x->outcome) });
+    mcp_fact_set(facts, MCP_FACT_RESULT, mcp_ending_name(x->ending));
+
+    if (x->has_session) {
+        mcp_exchange_session_facts(x);
+    }
+
+    /* x->text: session id, short call id, events */
+
+    p = x->text + MCP_STREAM_TEXT_LEN;
+
+    if (x->handle || x->call) {
+        mcp_stream_id_short(p, x->handle ? x->ref.id : x->call->id);
+        mcp_fact_set(facts, MCP_FACT_CALL, (mcp_str_t) { p, 8 });
+    }
+
+    if (x->handle) {
+        number = p + 9;
+        p = mcp_uint_print(number, x->cursor.seq - x->first);
+        mcp_fact_set(facts, MCP_FACT_EVENTS,
+                     (mcp_str_t) { number, (size_t) (p - number) });
+        mcp_fact_set(facts, MCP_FACT_FACE,
+                     x->face ? x->face->name : mcp_str("polling"));
+
+        if (x->resumed) {
+            mcp_fact_set(facts, MCP_FACT_RESUMED, mcp_str("1"));
+        }
+    }
+
+    return facts;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The head of a request: its headers, the rules of HTTP and of browsers, and
+ * what its method asks for.
+ */
+
+#include "config/mcp_party.h"
+#include "exchange/mcp_exchange_parts.h"
+#include "exchange/mcp_exchange_session.h"
+#include "mcp_http.h"
+#include "worker/mcp_answer.h"
+#include "worker/mcp_hook.h"
+
+
+#define mcp_json_type    mcp_str("application/json")
+#define mcp_stream_type  mcp_str("text/event-stream")
+
+
+/* The headers that have rules here. */
+typedef struct {
+    mcp_str_t   name;          /* lower case */
+    size_t      offset;        /* of the mcp_str_t in mcp_exchange_t */
+} mcp_exchange_header_t;
+
+
+static const mcp_exchange_header_t  mcp_exchange_headers[] = {
+    { mcp_str("content-type"), offsetof(mcp_exchange_t, content_type) },
+    { mcp_str("mcp-session-id"), offsetof(mcp_exchange_t, session_text) },
+    { mcp_str("mcp-protocol-version"),
+      offsetof(mcp_exchange_t, revision_text) },
+    { mcp_str("last-event-id"), offsetof(mcp_exchange_t, event_id) },
+    { mcp_str("origin"), offsetof(mcp_exchange_t, origin) },
+    { mcp_str("authorization"), offsetof(mcp_exchange_t, authorization) }
+};
+
+#define MCP_EXCHANGE_HEADERS                                                 \
+    (sizeof(mcp_exchange_headers) / sizeof(mcp_exchange_header_t))
+
+/* The lengths of those names and of "accept" and "host", a bit each. */
+#define MCP_EXCHANGE_LENGTHS                                                 \
+    (1U << 4 | 1U << 6 | 1U << 12 | 1U << 13 | 1U << 14 | 1U << 20)
+
+#define MCP_ACCEPT_LINES  16
+
+
+typedef struct {
+    mcp_str_t  accept[MCP_ACCEPT_LINES];
+    size_t     n_accept;
+    mcp_str_t  host;
+} mcp_exchange_head_t;
+
+
+static mcp_http_method_e
+mcp_exchange_method(mcp_str_t method)
+{
+    if (mcp_str_eq(method, mcp_str("POST"))) {
+        return MCP_HTTP_POST;
+    }
+
+    if (mcp_str_eq(method, mcp_str("GET"))) {
+        return MCP_HTTP_GET;
+    }
+
+    if (mcp_str_eq(method, mcp_str("DELETE"))) {
+        return MCP_HTTP_DELETE;
+    }
+
+    if (mcp_str_eq(method, mcp_str("OPTIONS"))) {
+        return MCP_HTTP_OPTIONS;
+    }
+
+    return MCP_HTTP_OTHER;
+}
+
+
+/* Path and query; and the host that was asked for, which is the target's own
+ * if it has one. */
+static void
+mcp_exchange_read_target(mcp_exchange_t *x, const mcp_head_t *head,
+    mcp_exchange_head_t *h)
+{
+    mcp_str_t  authority;
+
+    x->link.target = head->target;
+    mcp_http_target(&x->link.target, &authority);
+
+    if (authority.data) {
+        h->host = authority;
+    }
+
+    x->link.host = h->host;
+}
+
+
+/* One pass over the header; MCP_FAULT_BAD_REQUEST if one that must be single
+ * is not. */
+static mcp_fault_e
+mcp_exchange_read_headers(mcp_exchange_t *x, const mcp_head_t *head,
+    mcp_exchange_head_t *out)
+{
+    size_t               i, k;
+    mcp_str_t           *value;
+    const mcp_header_t  *h;
+
+    out->n_accept = 0;
+    out->host = mcp_null_str;
+
+    for (i = 0; i < head->n_headers; i++) {
+        h = &head->headers[i];
+
+        /* most names are none of ours, and their length says so */
+
+        if (h->name.len > 31
+            || !(MCP_EXCHANGE_LENGTHS & ((uint32_t) 1 << h->name.len)))
+        {
+            continue;
+        }
+
+        if (mcp_str_case_eq(h->name, mcp_str("accept"))) {
+            if (out->n_accept < MCP_ACCEPT_LINES) {
+                out->accept[out->n_accept++] = h->value;
+            }
+
+            continue;
+        }
+
+        if (mcp_str_case_eq(h->name, mcp_str("host"))) {
+            out->host = h->value;
+            continue;
+        }
+
+        for (k = 0; k < MCP_EXCHANGE_HEADERS; k++) {
+            if (!mcp_str_case_eq(h->name, mcp_exchange_headers[k].name)) {
+                continue;
+            }
+
+            value = (mcp_str_t *) (void *)
+                        ((char *) x + mcp_exchange_headers[k].offset);
+
+            if (value->data) {
+                return MCP_FAULT_BAD_REQUEST;
+            }
+
+            *value = h->value;
+            break;
+        }
+    }
+
+    return MCP_FAULT_NONE;
+}
+
+
+/* The origin may proceed: tell the browser so (Fetch, CORS protocol). */
+static void
+mcp_exchange_cors(mcp_exchange_t *x)
+{
+    if (x->origin.data == NULL) {
+        return;
+    }
+
+    mcp_answer_header(x, mcp_str("Access-Control-Allow-Origin"), x->origin);
+    mcp_answer_header(x, mcp_str("Vary"), mcp_str("Origin"));
+
+    if (x->method == MCP_HTTP_OPTIONS) {
+        mcp_answer_header(x, mcp_str("Access-Control-Allow-Methods"),
+                          mcp_str("GET, POST, DELETE"));
+        mcp_answer_header(x, mcp_str("Access-Control-Allow-Headers"),
+                          mcp_str("Accept, Authorization, Content-Type, "
+                                  "Last-Event-ID, MCP-Protocol-Version, "
+                                  "Mcp-Session-Id"));
+        mcp_answer_header(x, mcp_str("Access-Control-Max-Age"),
+                          mcp_str("86400"));
+        return;
+    }
+
+    mcp_answer_header(x, mcp_str("Access-Control-Expose-Headers"),
+                      x->endpoint->link
+                      ? mcp_str("Mcp-Session-Id, WWW-Authenticate, "
+                                "Retry-After, Link")
+                      : mcp_str("Mcp-Session-Id, WWW-Authenticate, "
+                                "Retry-After"));
+}
+
+
+static int
+mcp_exchange_origin_allowed(mcp_exchange_t *x, const mcp_head_t *head,
+    const mcp_exchange_head_t *h)
+{
+    mcp_http_origin_t  o;
+
+    if (x->origin.data == NULL) {
+        return 1;
+    }
+
+    memset(&o, 0, sizeof(mcp_http_origin_t));
+
+    o.origin = x->origin;
+    o.host = h->host;
+    o.server_names = head->server_names;
+    o.n_server_names = head->n_server_names;
+    o.loopback = head->loopback;
+    o.allowed = x->endpoint->origins;
+    o.n_allowed = x->endpoint->n_origins;
+    o.any = x->endpoint->any_origin;
+
+    return mcp_http_origin_allowed(&o);
+}
+
+
+static int
+mcp_exchange_refuse(mcp_exchange_t *x, mcp_fault_e fault)
+{
+    return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
+}
+
+
+static int
+mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_head_t *h)
+{
+    /* a client MUST list both (basic/transports, "Sending Messages"); nearly
+     * all do it in these words */
+
+    if (h->n_accept == 1
+        && mcp_str_eq(h->accept[0],
+                      mcp_str("application/json, text/event-stream")))
+    {
+        /* void */
+
+    } else if (!mcp_http_accepts(h->accept, h->n_accept, mcp_json_type)
+               || !mcp_http_accepts(h->accept, h->n_accept, mcp_stream_type))
+    {
+        return mcp_exchange_refuse(x, MCP_FAULT_NOT_ACCEPTABLE);
+    }
+
+    if (!mcp_str_eq(x->content_type, mcp_json_type)
+        && !mcp_http_is_type(x->content_type, mcp_json_type))
+    {
+        return mcp_exchange_refuse(x, MCP_FAULT_MEDIA_TYPE);
+    }
+
+    x->state = MCP_EXCHANGE_BODY;
+
+    return MCP_AGAIN;
+}
+
+
+int
+mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
+{
+    int                  rc;
+    mcp_fault_e          fault;
+    mcp_exchange_head_t  h;
+
+    mcp_store_count(x->worker->store, MCP_COUNT_REQUESTS, 1);
+
+    x->method = mcp_exchange_method(head->method);
+    x->principal_name = head->principal;
+
+    if (mcp_principal(head->principal, x->principal) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
+    mcp_party_id(x->endpoint, x->principal, head->address, x->party);
+
+    fault = mcp_exchange_read_headers(x, head, &h);
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_exchange_refuse(x, fault);
+    }
+
+    if (x->publish) {
+        return mcp_publish_head(x, head);
+    }
+
+    mcp_exchange_read_target(x, head, &h);
+
+    if (!mcp_exchange_origin_allowed(x, head, &h)) {
+        return mcp_exchange_refuse(x, MCP_FAULT_ORIGIN);
+    }
+
+    mcp_exchange_cors(x);
+
+    /* whoever checked that name did not: it would be written into the heads
+     * of backends */
+
+    if (mcp_fact_has_control(head->principal)) {
+        return mcp_exchange_refuse(x, MCP_FAULT_FORBIDDEN);
+    }
+
+    rc = mcp_hook_look(x, head);
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    switch (x->method) {
+
+    case MCP_HTTP_POST:
+        return mcp_exchange_post(x, &h);
+
+    case MCP_HTTP_GET:
+        if (!mcp_http_accepts(h.accept, h.n_accept, mcp_stream_type)) {
+            return mcp_exchange_refuse(x, MCP_FAULT_NOT_ACCEPTABLE);
+        }
+
+        if (x->face) {
+            return x->face->get(x);
+        }
+
+        break;
+
+    case MCP_HTTP_DELETE:
+        break;
+
+    case MCP_HTTP_OPTIONS:
+        if (x->origin.data) {
+            x->outcome = "preflight";
+            return mcp_answer_status(x, 204);
+        }
+
+        /* fall through */
+
+    default:
+        mcp_answer_header(x, mcp_str("Allow"),
+                          mcp_str("GET, POST, DELETE"));
+        return mcp_exchange_refuse(x, MCP_FAULT_METHOD_NOT_ALLOWED);
+    }
+
+    fault = mcp_exchange_check_session(x);
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_exchange_refuse(x, fault);
+    }
+
+    if (x->method == MCP_HTTP_DELETE) {
+        return mcp_exchange_delete(x);
+    }
+
+    return mcp_get(x);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The session that a request belongs to: verified, ended. */
+
+#include "call/mcp_cancel.h"
+#include "config/mcp_party.h"
+#include "exchange/mcp_exchange_parts.h"
+#include "exchange/mcp_exchange_session.h"
+#include "rpc/mcp_revision.h"
+#include "worker/mcp_answer.h"
+
+
+/* An absent header is fine: the session, or the stream, knows its revision. */
+mcp_fault_e
+mcp_exchange_check_revision(const mcp_exchange_t *x)
+{
+    if (x->revision_text.data
+        && mcp_revision_find(x->revision_text) == MCP_REVISION_NONE)
+    {
+        return MCP_FAULT_REVISION;
+    }
+
+    return MCP_FAULT_NONE;
+}
+
+
+mcp_fault_e
+mcp_exchange_check_session(mcp_exchange_t *x)
+{
+    int       rc;
+    uint64_t  now;
+    uint32_t  value;
+
+    if (x->session_text.len == 0) {
+        return MCP_FAULT_SESSION_ABSENT;
+    }
+
+    now = x->worker->env->now(x->worker->env->ctx);
+
+    rc = mcp_session_parse_cached(&x->worker->sessions, x->endpoint->keys,
+                                  x->session_text, now, x->principal,
+                                  &x->session);
+    if (rc != MCP_OK) {
+        return MCP_FAULT_SESSION_UNKNOWN;
+    }
+
+    /* 'd': a DELETE leaves its mark until the token would have expired */
+
+    if (mcp_store_value_get(x->worker->store, 'd', x->session.id, now, &value)
+        == MCP_OK)
+    {
+        return MCP_FAULT_SESSION_UNKNOWN;
+    }
+
+    x->has_session = 1;
+
+    return mcp_exchange_check_revision(x);
+}
+
+
+void
+mcp_exchange_log_session(mcp_exchange_t *x, const char *what)
+{
+    char  id[9];
+
+    if (mcp_worker_logs(x->worker, MCP_LOG_INFO)) {
+        mcp_stream_id_short(id, x->session.id);
+        mcp_worker_log(x->worker, MCP_LOG_INFO, "session %s %s, revision %s",
+                       id,
+                     what, mcp_revision(x->session.revision)->name.data);
+    }
+}
+
+
+/* DELETE ends a session (2025-11-25, basic/transports, "Session
+ * Management"). */
+int
+mcp_exchange_delete(mcp_exchange_t *x)
+{
+    mcp_party_t   party;
+    mcp_store_t  *store;
+
+    store = x->worker->store;
+    mcp_party(x->endpoint, x->party, &party);
+
+    /* who ended many forgets the first, rather than that this one goes on */
+
+    if (mcp_store_value_push(store, 'd', x->session.id, 1, x->session.expires,
+                             &party)
+        != MCP_OK)
+    {
+        return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, mcp_null_str,
+                                mcp_null_str);
+    }
+
+    mcp_store_value_delete(store, 'l', x->session.id);
+    mcp_cancel_session(x);
+    mcp_store_count(store, MCP_COUNT_SESSIONS_DELETED, 1);
+    mcp_exchange_log_session(x, "ended by its client");
+
+    x->outcome = "deleted";
+
+    return mcp_answer_status(x, 204);
+}

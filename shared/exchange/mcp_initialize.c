@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * initialize (2025-11-25, basic/lifecycle, "Initialization"): any client gets a
+ * session that costs nothing here.
+ */
+
+#include "config/mcp_catalog.h"
+#include "exchange/mcp_exchange_parts.h"
+#include "exchange/mcp_exchange_session.h"
+#include "rpc/mcp_revision.h"
+#include "worker/mcp_answer.h"
+
+
+/* initialize (lifecycle, "Initialization"): any client gets a session that
+ * costs nothing here. */
+int
+mcp_initialize(mcp_exchange_t *x)
+{
+    char                  *token, *end;
+    mcp_str_t              wanted;
+    const mcp_rpc_t       *msg;
+    mcp_session_t         *session;
+    const mcp_endpoint_t  *endpoint;
+
+    msg = &x->msg;
+    session = &x->session;
+    endpoint = x->endpoint;
+
+    if (!mcp_dispatch_token_usable(msg)) {
+        return mcp_answer_fault(x, MCP_FAULT_PARAMS, msg->id,
+                                mcp_dispatch_bad_token);
+    }
+
+    if (mcp_verdict_string(x, &msg->protocol_version, &wanted) != MCP_OK) {
+        return mcp_answer_fault(x, MCP_FAULT_PARAMS, msg->id,
+                                mcp_str("\"protocolVersion\" must be a "
+                                        "string"));
+    }
+
+    session->revision = mcp_revision_find(wanted);
+
+    if (session->revision == MCP_REVISION_NONE) {
+        session->revision = MCP_REVISION_LATEST;
+    }
+
+    session->capabilities = mcp_session_capabilities(&msg->capabilities);
+    session->expires = x->worker->env->now(x->worker->env->ctx)
+                       + endpoint->session_lifetime;
+    memcpy(session->principal, x->principal, MCP_DIGEST_LEN);
+
+    if (mcp_worker_random(x->worker, session->id, MCP_DIGEST_LEN) != MCP_OK) {
+        return mcp_answer_fault(x, MCP_FAULT_INTERNAL, msg->id,
+                                mcp_null_str);
+    }
+
+    token = mcp_arena_alloc(&x->arena, MCP_SESSION_TEXT_MAX);
+    if (token == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    end = mcp_session_print(endpoint->keys, session, token);
+    if (end == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    mcp_answer_header(x, mcp_str("Mcp-Session-Id"),
+                      (mcp_str_t) { token, (size_t) (end - token) });
+
+    mcp_dispatch_result_head(&x->out, msg->id);
+
+    mcp_buf_lit(&x->out, "{\"protocolVersion\":");
+    mcp_buf_json(&x->out, mcp_revision(session->revision)->name);
+    mcp_buf_lit(&x->out, ",\"capabilities\":");
+    mcp_endpoint_capabilities(endpoint, &x->out);
+    mcp_buf_lit(&x->out, ",\"serverInfo\":{\"name\":");
+    mcp_buf_json(&x->out, endpoint->name);
+
+    if (endpoint->title.len
+        && session->revision >= MCP_REVISION_2025_06_18)
+    {
+        mcp_buf_lit(&x->out, ",\"title\":");
+        mcp_buf_json(&x->out, endpoint->title);
+    }
+
+    mcp_buf_lit(&x->out, ",\"version\":");
+    mcp_buf_json(&x->out, endpoint->version);
+    mcp_buf_lit(&x->out, "}");
+
+    if (endpoint->catalog
+        && mcp_catalog_instructions(endpoint->catalog).len)
+    {
+        mcp_buf_lit(&x->out, ",\"instructions\":");
+        mcp_buf_str(&x->out, mcp_catalog_instructions(endpoint->catalog));
+    }
+
+    mcp_buf_lit(&x->out, "}}");
+
+    x->has_session = 1;
+    x->outcome = "ok";
+    mcp_store_count(x->worker->store, MCP_COUNT_SESSIONS, 1);
+    mcp_exchange_log_session(x, "began");
+
+    return mcp_answer_json(x);
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Who answers a request: we, from configuration and catalog, or a backend.
+ */
+
+#include "call/mcp_cancel.h"
+#include "config/mcp_catalog.h"
+#include "config/mcp_party.h"
+#include "exchange/mcp_exchange_parts.h"
+#include "worker/mcp_hook.h"
+
+
+/* Longer names and URIs are refused: they become FastCGI parameters and
+ * headers. */
+#define MCP_NAME_MAX  4096
+
+
+mcp_verdict_e
+mcp_verdict_fault(mcp_verdict_t *v, mcp_fault_e fault, mcp_str_t detail)
+{
+    v->fault = fault;
+    v->detail = detail;
+
+    return MCP_VERDICT_FAULT;
+}
+
+
+/* Longer names and URIs are refused: they become FastCGI parameters and
+ * headers. */
+#define MCP_NAME_MAX  4096
+
+#define mcp_dispatch_bad_token                                               \
+    mcp_str("\"progressToken\" must be a short string or an integer")
+
+/*
+ * A string parameter that must be there; MCP_ERR_SYNTAX if it is not, or if
+ * control characters are in it: names and URIs become variables, which
+ * operators put into headers and logs.
+ */
+int
+mcp_verdict_string(mcp_exchange_t *x, const mcp_json_value_t *value,
+    mcp_str_t *out)
+{
+    if (value->type != MCP_JSON_STRING) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    if (mcp_json_unescape(mcp_call_arena(x), value->raw, out) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
+    if (mcp_fact_has_control(*out)) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    return out->len && out->len <= MCP_NAME_MAX ? MCP_OK : MCP_ERR_SYNTAX;
+}
+
+
+static mcp_verdict_e
+mcp_verdict_call(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v)
+{
+    mcp_json_value_t  state;
+
+    /*
+     * These parameters are ours to give to a backend (mcp_input.c); a client
+     * of these revisions has no business to forge them.
+     */
+
+    state = mcp_json_get(&msg->params, mcp_str("requestState"));
+
+    if (state.type == MCP_JSON_NONE) {
+        state = mcp_json_get(&msg->params, mcp_str("inputResponses"));
+    }
+
+    if (state.type != MCP_JSON_NONE) {
+        return mcp_verdict_fault(v, MCP_FAULT_PARAMS,
+                                 mcp_str("requestState and inputResponses "
+                                         "are not of this revision"));
+    }
+
+    v->target = mcp_endpoint_route(x->endpoint, v->name);
+
+    if (v->target == MCP_NO_TARGET) {
+        mcp_worker_log(x->worker, MCP_LOG_ERROR,
+                     "%.*s of \"%.*s\" has no backend: no route matches, and "
+                     "there is none for all",
+                     (int) v->method->name.len, v->method->name.data,
+                     (int) (v->name.len > 128 ? 128 : v->name.len),
+                     v->name.data ? v->name.data : "");
+
+        return mcp_verdict_fault(v, MCP_FAULT_NO_BACKEND, mcp_null_str);
+    }
+
+    return MCP_VERDICT_CALL;
+}
+
+
+static mcp_verdict_e
+mcp_verdict_list(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
+    mcp_buf_t *out)
+{
+    int         rc;
+    mcp_str_t   cursor;
+    mcp_list_e  kind;
+
+    kind = (mcp_list_e) v->method->list_kind;
+
+    if (!mcp_endpoint_offers(x->endpoint, kind)) {
+
+        /* resources without templates (or the reverse) are an empty list:
+         * one capability announces both */
+
+        if (x->endpoint->catalog == NULL
+            || (kind != MCP_LIST_RESOURCES && kind != MCP_LIST_TEMPLATES)
+            || (!mcp_endpoint_offers(x->endpoint, MCP_LIST_RESOURCES)
+                && !mcp_endpoint_offers(x->endpoint, MCP_LIST_TEMPLATES)))
+        {
+            return mcp_verdict_fault(v, MCP_FAULT_METHOD_UNKNOWN,
+                                     v->method->name);
+        }
+    }
+
+    if (x->endpoint->catalog == NULL) {
+        return mcp_verdict_call(x, msg, v);
+    }
+
+    cursor = mcp_null_str;
+
+    if (msg->cursor.type != MCP_JSON_NONE) {
+        if (mcp_verdict_string(x, &msg->cursor, &cursor) != MCP_OK) {
+            return mcp_verdict_fault(v, MCP_FAULT_CURSOR, mcp_null_str);
+        }
+    }
+
+    rc = mcp_catalog_list(x->endpoint->catalog, kind, cursor,
+                          x->endpoint->page_size, out);
+
+    if (rc == MCP_ERR_NOT_FOUND) {
+        return mcp_verdict_fault(v, MCP_FAULT_CURSOR, mcp_null_str);
+    }
+
+    return MCP_VERDICT_LOCAL;
+}
+
+
+static mcp_verdict_e
+mcp_verdict_named(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
+    mcp_list_e kind, mcp_fault_e unknown)
+{
+    const mcp_catalog_t  *catalog;
+
+    catalog = x->endpoint->catalog;
+
+    if (!mcp_endpoint_offers(x->endpoint, kind)) {
+        return mcp_verdict_fault(v, MCP_FAULT_METHOD_UNKNOWN,
+                                 v->method->name);
+    }
+
+    if (mcp_verdict_string(x, &msg->name, &v->name) != MCP_OK) {
+        return mcp_verdict_fault(v, MCP_FAULT_PARAMS,
+                                 mcp_str("\"name\" must be a string"));
+    }
+
+    if (catalog && mcp_catalog_find(catalog, kind, v->name).data == NULL) {
+        return mcp_verdict_fault(v, unknown, v->name);
+    }
+
+    if (msg->arguments.type != MCP_JSON_NONE
+        && msg->arguments.type != MCP_JSON_OBJECT)
+    {
+        return mcp_verdict_fault(v, MCP_FAULT_PARAMS,
+                                 mcp_str("\"arguments\" must be an object"));
+    }
+
+    return mcp_verdict_call(x, msg, v);
+}
+
+
+static mcp_verdict_e
+mcp_verdict_resource(mcp_exchange_t *x, const mcp_rpc_t *msg,
+    mcp_verdict_t *v)
+{
+    const mcp_catalog_t  *catalog;
+
+    catalog = x->endpoint->catalog;
+
+    if (!mcp_endpoint_offers(x->endpoint, MCP_LIST_RESOURCES)
+        && !mcp_endpoint_offers(x->endpoint, MCP_LIST_TEMPLATES))
+    {
+        return mcp_verdict_fault(v, MCP_FAULT_METHOD_UNKNOWN,
+                                 v->method->name);
+    }
+
+    if (mcp_verdict_string(x, &msg->uri, &v->name) != MCP_OK) {
+        return mcp_verdict_fault(v, MCP_FAULT_PARAMS,
+                                 mcp_str("\"uri\" must be a string"));
+    }
+
+    if (catalog
+        && mcp_catalog_find(catalog, MCP_LIST_RESOURCES, v->name).data
+           == NULL
+        && mcp_catalog_find(catalog, MCP_LIST_TEMPLATES, v->name).data
+           == NULL)
+    {
+        return mcp_verdict_fault(v, MCP_FAULT_RESOURCE_UNKNOWN, v->name);
+    }
+
+    return mcp_verdict_call(x, msg, v);
+}
+
+
+static mcp_verdict_e
+mcp_verdict_completion(mcp_exchange_t *x, const mcp_rpc_t *msg,
+    mcp_verdict_t *v)
+{
+    int                      rc;
+    mcp_str_t                type;
+    const mcp_json_value_t  *value;
+
+    if (!mcp_endpoint_completes(x->endpoint)) {
+        return mcp_verdict_fault(v, MCP_FAULT_METHOD_UNKNOWN,
+                                 v->method->name);
+    }
+
+    rc = mcp_verdict_string(x, &msg->ref_type, &type);
+
+    if (rc == MCP_OK) {
+        if (mcp_str_eq(type, mcp_str("ref/prompt"))) {
+            value = &msg->ref_name;
+
+        } else if (mcp_str_eq(type, mcp_str("ref/resource"))) {
+            value = &msg->ref_uri;
+
+        } else {
+            rc = MCP_ERR_SYNTAX;
+        }
+    }
+
+    if (rc == MCP_OK) {
+        rc = mcp_verdict_string(x, value, &v->name);
+    }
+
+    if (rc != MCP_OK) {
+        return mcp_verdict_fault(v, MCP_FAULT_PARAMS,
+                                 mcp_str("\"ref\" names no prompt and no "
+                                         "resource"));
+    }
+
+    return mcp_verdict_call(x, msg, v);
+}
+
+
+static mcp_verdict_e
+mcp_verdict_set_level(mcp_exchange_t *x, const mcp_rpc_t *msg,
+    mcp_verdict_t *v, mcp_buf_t *out)
+{
+    int          level;
+    mcp_str_t    name;
+    mcp_party_t  party;
+
+    level = -1;
+
+    if (mcp_verdict_string(x, &msg->level, &name) == MCP_OK) {
+        level = mcp_log_level_find(name);
+    }
+
+    if (level < 0) {
+        return mcp_verdict_fault(v, MCP_FAULT_LOG_LEVEL, mcp_null_str);
+    }
+
+    mcp_party(x->endpoint, x->party, &party);
+
+    /* 'l': the session's log level */
+
+    switch (mcp_store_value_set(x->worker->store, 'l', x->session.id,
+                                (uint32_t) level, x->session.expires, &party))
+    {
+    case MCP_OK:
+        mcp_buf_lit(out, "{}");
+        return MCP_VERDICT_LOCAL;
+
+    case MCP_ERR_LIMIT:
+        return mcp_verdict_fault(v, MCP_FAULT_TOO_MANY_VALUES, mcp_null_str);
+
+    default:
+        return mcp_verdict_fault(v, MCP_FAULT_STORE_FULL, mcp_null_str);
+    }
+}
+
+
+/* A method of one of the faces; for clients that do not know it there is
+ * none. */
+static mcp_verdict_e
+mcp_verdict_face(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
+    mcp_buf_t *out)
+{
+    mcp_fault_e        fault;
+    const mcp_face_t  *face;
+
+    face = mcp_hook_find(x, v->method);
+
+    if (face == NULL) {
+        return mcp_verdict_fault(v, MCP_FAULT_METHOD_UNKNOWN, msg->method);
+    }
+
+    if (v->method->opens) {
+        return mcp_verdict_fault(v, MCP_FAULT_RESUME_BATCH, mcp_null_str);
+    }
+
+    fault = face->answer(x, msg, v->method->id, out);
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_verdict_fault(v, fault, mcp_null_str);
+    }
+
+    return MCP_VERDICT_LOCAL;
+}
+
+
+/* Decides on a request other than initialize; a local result is appended to
+ * out. */
+mcp_verdict_e
+mcp_verdict(mcp_exchange_t *x, const mcp_rpc_t *msg,
+    mcp_verdict_t *v, mcp_buf_t *out)
+{
+    memset(v, 0, sizeof(mcp_verdict_t));
+
+    v->method = mcp_method_find(msg->method);
+    v->target = MCP_NO_TARGET;
+
+    switch (v->method->id) {
+
+    case MCP_METHOD_PING:
+        mcp_buf_lit(out, "{}");
+        return MCP_VERDICT_LOCAL;
+
+    case MCP_METHOD_TOOLS_LIST:
+    case MCP_METHOD_PROMPTS_LIST:
+    case MCP_METHOD_RESOURCES_LIST:
+    case MCP_METHOD_RESOURCES_TEMPLATES_LIST:
+        return mcp_verdict_list(x, msg, v, out);
+
+    case MCP_METHOD_TOOLS_CALL:
+        return mcp_verdict_named(x, msg, v, MCP_LIST_TOOLS,
+                                 MCP_FAULT_TOOL_UNKNOWN);
+
+    case MCP_METHOD_PROMPTS_GET:
+        return mcp_verdict_named(x, msg, v, MCP_LIST_PROMPTS,
+                                 MCP_FAULT_PROMPT_UNKNOWN);
+
+    case MCP_METHOD_RESOURCES_READ:
+    case MCP_METHOD_RESOURCES_SUBSCRIBE:
+    case MCP_METHOD_RESOURCES_UNSUBSCRIBE:
+        return mcp_verdict_resource(x, msg, v);
+
+    case MCP_METHOD_COMPLETION_COMPLETE:
+        return mcp_verdict_completion(x, msg, v);
+
+    case MCP_METHOD_LOGGING_SET_LEVEL:
+        return mcp_verdict_set_level(x, msg, v, out);
+
+    case MCP_METHOD_REQUESTS_GET_STATUS:
+    case MCP_METHOD_REQUESTS_RESUME:
+    case MCP_METHOD_STREAM_POLL:
+    case MCP_METHOD_STREAM_POLL_ALL:
+    case MCP_METHOD_STREAM_RESUME:
+        return mcp_verdict_face(x, msg, v, out);
+
+    case MCP_METHOD_INITIALIZE:
+        /* 2025-03-26, lifecycle: not part of a batch */
+        return mcp_verdict_fault(v, MCP_FAULT_INVALID_REQUEST,
+                                 mcp_str("initialize in a batch"));
+
+    default:
+        return mcp_verdict_fault(v, MCP_FAULT_METHOD_UNKNOWN, msg->method);
+    }
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Cancellation: at whatever process, however early. */
+
+#include "core_cases.h"
+
+
+static void
+test_cancel(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    /* a durable call, from another process */
+
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 1500);
+    cancel(1, session, "7");
+    assert_int_equal(d.aborts, 1);
+    assert_int_equal(a.ended, 1);
+    has_not(a.text, "result");
+    client_close(&d, &a);
+    quiet();
+
+    /* one that is not durable yet */
+
+    client_post(&d, 0, &a, session, CALL);
+    cancel(1, session, "7");
+    driver_wait(&d, 1500);
+    assert_int_equal(d.aborts, 2);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+
+    /* even if that takes long */
+
+    d.endpoint.stream_after = 20000;
+    client_post(&d, 0, &a, session, CALL);
+    cancel(1, session, "7");
+    driver_wait(&d, 20500);
+    assert_int_equal(d.aborts, 3);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+    d.endpoint.stream_after = 1000;
+
+    /* another id, another session are none of its business */
+
+    job = call(0);
+    driver_wait(&d, 1500);
+    cancel(1, session, "\"7\"");
+    cancel(1, session, "77");
+    client_open(&d, session, NEW, ALL);
+    cancel(1, session, "7");
+    assert_int_equal(d.aborts, 3);
+    end_with_result(job);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    assert_int_equal(stats().counter[MCP_COUNT_CALLS_CANCELLED], 3);
+    quiet();
+}
+
+
+/* An id is what it says, however it is spelled, and whether its call is
+ * durable or not. */
+static void
+test_cancel_spelled(void **state)
+{
+    static const struct {
+        const char  *id;
+        const char  *spelled;
+        int          same;
+    } cases[] = {
+        { "\"a\"", "\"\\u0061\"", 1 },
+        { "\"\\u0041/\"", "\"A\\/\"", 1 },
+        { "\"\\ud83d\\ude00\"", "\"\xf0\x9f\x98\x80\"", 1 },
+        { "1200", "1.2E3", 1 },
+        { "-0", "0", 1 },
+        { "7", "\"7\"", 0 },
+        { "\"7\"", "7", 0 },
+        { "7", "70e-2", 0 },
+        { "\"1200\"", "\"1.2E3\"", 0 }
+    };
+
+    int         durable, aborts;
+    char        body[256];
+    size_t      i;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.stream_after = 600000;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        for (durable = 0; durable <= 1; durable++) {
+            aborts = (int) d.aborts;
+            snprintf(body, sizeof(body),
+                     REQUEST("%s", "tools/call", "{\"name\":\"echo\","
+                             "\"_meta\":{\"progressToken\":\"t\"}}"),
+                     cases[i].id);
+            client_post(&d, 0, &a, session, body);
+            job = d.jobs[0];
+            mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+
+            if (durable) {
+                backend_say(&d, job, PROGRESS(1) "\n");
+            }
+
+            cancel(1, session, cases[i].spelled);
+            driver_wait(&d, 250);
+
+            if (cases[i].same) {
+                assert_int_equal(d.aborts, aborts + 1);
+
+            } else {
+                assert_int_equal(d.aborts, aborts);
+                end_with_result(job);
+            }
+
+            client_close(&d, &a);
+            quiet();
+            client_open(&d, session, NEW, ALL);
+        }
+    }
+
+    d.endpoint.stream_after = 1000;
+}
+
+
+/* Calls that would not be durable for long: at once where they run, soon
+ * elsewhere, and nobody else's. */
+static void
+test_cancel_young(void **state)
+{
+    int       i;
+    char      other[MCP_SESSION_TEXT_MAX];
+    unsigned  locks;
+
+    (void) state;
+
+    d.endpoint.stream_after = 600000;
+
+    client_post(&d, 0, &a, session, CALL);
+    client_post(&d, 0, &b, session, CALL8);
+    cancel(0, session, "8");
+    assert_int_equal(d.aborts, 1);
+    assert_int_equal(b.ended, 1);
+    has_not(b.text, "result");
+    client_close(&d, &b);
+
+    driver_wait(&d, 1000);
+    assert_int_equal(d.aborts, 1);
+    cancel(1, session, "7");
+    driver_wait(&d, 250);
+    assert_int_equal(d.aborts, 2);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+
+    /* its session ends */
+
+    client_open(&d, other, NEW, ALL);
+    client_post(&d, 0, &a, other, CALL);
+    client_init(&b, other);
+    client_send(&d, 1, &b, "DELETE", "");
+    client_close(&d, &b);
+    driver_wait(&d, 250);
+    assert_int_equal(d.aborts, 3);
+    client_close(&d, &a);
+    quiet();
+
+    /* cancelling what there is not is no work for who runs others */
+
+    client_post(&d, 0, &a, session, CALL);
+
+    for (i = 0; i < 500; i++) {
+        char  id[16];
+
+        snprintf(id, sizeof(id), "%d", 1000 + i);
+        cancel(1, session, id);
+    }
+
+    locks = d.locks;
+    driver_wait(&d, 900);
+    assert_in_range(d.locks - locks, 0, 100);
+    assert_int_equal(d.aborts, 3);
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    d.endpoint.stream_after = 1000;
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_cancel),
+        test(test_cancel_spelled),
+        test(test_cancel_young)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

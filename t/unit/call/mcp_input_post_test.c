@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Responses of clients on their way to the call that asked. */
+
+#include "core_cases.h"
+
+
+#define ASK_ONE(key, method, state)                                          \
+    "{\"resultType\":\"input_required\",\"inputRequests\":{\"" key "\":{"    \
+    "\"method\":\"" method "\",\"params\":{}}},\"requestState\":\"" state    \
+    "\"}"
+
+
+static char  id[72];
+
+
+/* Without room for it the client is told, and may send it again. */
+static void
+test_no_room(void **state)
+{
+    static char  answer[3000];
+
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, ASK_ONE("a", "roots/list", "one"));
+    question_id(a.text, "roots/list", id);
+    snprintf(answer, sizeof(answer), "{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
+             "\"result\":{\"roots\":[],\"x\":\"%02000d\"}}", id, 1);
+
+    hog(&ref);
+    client_post(&d, 1, &b, session, answer);
+    assert_int_equal(b.status, 503);
+    assert_string_equal(client_answer_header(&b, "Retry-After"), "5");
+    has(b.text, "\"error\":");
+    client_close(&d, &b);
+    assert_int_equal(d.n_jobs, 0);
+    mcp_store_free(&d.process[1].store, &ref);
+
+    client_post(&d, 1, &b, session, answer);
+    assert_int_equal(b.status, 202);
+    client_close(&d, &b);
+    has(d.last_body, "\"inputResponses\":{\"a\":{\"roots\":[]");
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Nor does it wait for an answer that was accepted and cannot be read. */
+static void
+test_no_memory_for_it(void **state)
+{
+    int            lost, accepted;
+    char           answer[1000];
+    unsigned long  k;
+
+    (void) state;
+
+    for (k = 1, lost = 0; k < 100; k++) {
+        client_post(&d, 0, &a, session, CALL);
+        backend_json(&d, ASK_ONE("a", "roots/list", "one"));
+        question_id(a.text, "roots/list", id);
+        snprintf(answer, sizeof(answer), "{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
+                 "\"result\":{\"roots\":[],\"x\":\"%0700d\"}}", id, 1);
+
+        d.te.tm.failed = 0;
+        d.te.tm.fail_at = k;
+        client_post(&d, 1, &b, session, answer);
+        d.te.tm.fail_at = 0;
+        accepted = (b.status == 202);
+        client_close(&d, &b);
+
+        if (!accepted) {
+            reply(1, session, id, "\"result\":{\"roots\":[]}");
+        }
+
+        if (d.n_jobs) {
+            backend_json(&d, RESULT);
+            has(a.text, ANSWER);
+
+        } else {
+            has(a.text, "-32603");
+            lost++;
+        }
+
+        assert_int_equal(a.ended, 1);
+        client_close(&d, &a);
+
+        if (d.te.tm.failed == 0) {
+            break;
+        }
+    }
+
+    assert_in_range(lost, 1, k);
+    quiet();
+}
+
+
+/* The answers of one POST are taken as one, however long they are. */
+static void
+test_at_once(void **state)
+{
+    static char  answers[20000];
+
+    char  old[MCP_SESSION_TEXT_MAX], second[64];
+
+    (void) state;
+
+    d.endpoint.stream_buffer = 2 * 1024;
+    client_open(&d, old, OLD, ALL);
+    client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
+    backend_answer(&d, d.jobs[0], ASK_ONE("a", "roots/list", "one"));
+    backend_json(&d, ASK_ONE("b", "sampling/createMessage", "two"));
+    question_id(a.text, "roots/list", id);
+    question_id(a.text, "sampling/createMessage", second);
+
+    snprintf(answers, sizeof(answers), "[" PING ",{\"jsonrpc\":\"2.0\","
+             "\"id\":\"%s\",\"result\":{\"x\":\"%01500d\"}},{\"jsonrpc\":"
+             "\"2.0\",\"id\":\"nobody\",\"result\":{}},{\"jsonrpc\":\"2.0\","
+             "\"id\":\"%s\",\"result\":{\"y\":\"%01500d\"}}]", id, 1, second,
+             2);
+    client_post(&d, 1, &b, old, answers);
+    assert_int_equal(b.status, 200);
+    has(b.text, PONG);
+    client_close(&d, &b);
+
+    assert_int_equal(d.n_jobs, 2);
+    backend_answer(&d, d.jobs[0], RESULT);
+    backend_json(&d, RESULT);
+    assert_int_equal(a.ended, 1);
+    has(a.text, ANSWER);
+    has(a.text, "\"id\":8,\"result\":" RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_no_room),
+        test(test_no_memory_for_it),
+        test(test_at_once)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

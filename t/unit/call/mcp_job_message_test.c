@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What backends say: notifications, failures, answers that are too large. */
+
+#include "core_cases.h"
+
+
+/* Only what is the client's business: its own progress token. */
+static void
+test_progress_tokens(void **state)
+{
+    static const struct {
+        const char  *meta;
+        const char  *token;
+        int          wanted;
+    } cases[] = {
+        { "\"_meta\":{\"progressToken\":\"t\"}", "\"t\"", 1 },
+        { "\"_meta\":{\"progressToken\":\"t\"}", "\"u\"", 0 },
+        { "\"_meta\":{\"progressToken\":5}", "5", 1 },
+        { "\"_meta\":{\"progressToken\":5}", "\"5\"", 0 },
+        { "\"_meta\":{}", "\"t\"", 0 },
+        { "\"arguments\":{}", "\"t\"", 0 }
+    };
+
+    size_t      i;
+    char        body[256];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        snprintf(body, sizeof(body), REQUEST("7", "tools/call",
+                 "{\"name\":\"echo\",%s}"), cases[i].meta);
+        client_post(&d, 0, &a, session, body);
+        job = d.jobs[0];
+        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+        snprintf(body, sizeof(body), NOTE("notifications/progress",
+                 "{\"progressToken\":%s,\"progress\":1}") "\n",
+                 cases[i].token);
+        backend_say(&d, job, body);
+        assert_int_equal(a.streaming, cases[i].wanted);
+        end_with_result(job);
+        assert_int_equal(count(a.text, "notifications/progress"),
+                         cases[i].wanted);
+        has(a.text, ANSWER);
+        client_close(&d, &a);
+    }
+
+    quiet();
+}
+
+
+static void
+test_log_level(void **state)
+{
+    static const char *const  levels[] = {
+        "debug", "info", "notice", "warning", "error", "critical", "alert",
+        "emergency"
+    };
+
+    size_t      i, k;
+    char        body[256];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(levels); i++) {
+        snprintf(body, sizeof(body), REQUEST("1", "logging/setLevel",
+                 "{\"level\":\"%s\"}"), levels[i]);
+        ask(session, body, 200, "\"result\":{}");
+
+        job = call(1);
+
+        for (k = 0; k < ITEMS(levels); k++) {
+            snprintf(body, sizeof(body), NOTE("notifications/message",
+                     "{\"level\":\"%s\",\"data\":\"n%zu\"}") "\n",
+                     levels[k], k);
+            backend_say(&d, job, body);
+        }
+
+        end_with_result(job);
+
+        for (k = 0; k < ITEMS(levels); k++) {
+            snprintf(body, sizeof(body), "\"n%zu\"", k);
+            assert_int_equal(count(a.text, body), k >= i);
+        }
+
+        client_close(&d, &a);
+    }
+
+    quiet();
+}
+
+
+/* What concerns all goes to all, and is no event of the call. */
+static void
+test_broadcast(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    client_resume(&d, 1, &b, session, NULL);
+    job = call(0);
+    backend_say(&d, job, CHANGED "\n" UPDATED "\n");
+    has(b.text, CHANGED);
+    has_not(b.text, UPDATED);
+    assert_int_equal(a.status, 0);
+    end_with_result(job);
+    assert_string_equal(a.text, ANSWER);
+    client_close(&d, &a);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+static void
+test_backend_failures(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    assert_int_equal(a.status, 200);
+    has(a.text, "-32603");
+    has(a.text, "\"id\":7");
+    client_close(&d, &a);
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    backend_end(&d, job, MCP_FAULT_BACKEND_FAILED);
+    has(a.text, PROGRESS(1));
+    has(a.text, "-32603");
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, "{\"broken\":");
+    has(a.text, "Backend sent an invalid response");
+    client_close(&d, &a);
+
+    job = call(0);
+    backend_end(&d, job, MCP_FAULT_NONE);
+    has(a.text, "-32603");
+    client_close(&d, &a);
+    assert_int_equal(stats().counter[MCP_COUNT_CALLS_FAILED], 4);
+    quiet();
+}
+
+
+/* A message that is larger than one may be ends the call; one that is larger
+ * than the stream may be goes when it is alone. */
+static void
+test_oversized(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    snprintf(line, sizeof(line), BIG(17000), 0);
+    backend_say(&d, job, line);
+    has(a.text, "Backend response too large");
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    driver_wait(&d, 6000);
+    quiet();
+
+    d.endpoint.stream_buffer = 4 * 1024;
+    job = call(0);
+    snprintf(line, sizeof(line), BIG(9000), 0);
+    assert_int_equal(backend_say(&d, job, line), strlen(line));
+    assert_int_equal(backend_say(&d, job, line), strlen(line));
+    line[strlen(line) - 1] = '\0';
+    assert_int_equal(count(a.text, line), 2);
+    end_with_result(job);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_progress_tokens),
+        test(test_log_level),
+        test(test_broadcast),
+        test(test_backend_failures),
+        test(test_oversized)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Several messages in one POST. */
+
+#include "core_cases.h"
+
+
+#define N  NOTE("notifications/x", "{}")
+
+
+static void
+test_batch_mix(void **state)
+{
+    char        old[MCP_SESSION_TEXT_MAX];
+    mcp_job_t  *one, *two;
+
+    (void) state;
+
+    client_open(&d, old, OLD, ALL);
+
+    client_post(&d, 0, &a, old,
+                "[" PING "," N "," CALL "," CALL8 ",{\"id\":1}]");
+    assert_int_equal(d.n_jobs, 2);
+    one = d.jobs[0];
+    two = d.jobs[1];
+    fact_is(&one->facts, MCP_FACT_REQUEST_ID, "7");
+    fact_is(&two->facts, MCP_FACT_REQUEST_ID, "8");
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_METHOD, "batch");
+
+    backend_answer(&d, two, RESULT);
+    assert_int_equal(a.status, 0);
+    backend_answer(&d, one, RESULT);
+
+    assert_int_equal(a.status, 200);
+    has(a.text, "[" PONG "," ANSWER ",{\"jsonrpc\":\"2.0\",\"id\":8,"
+                "\"result\":" RESULT "},{");
+    has(a.text, "-32600");
+    assert_int_equal(a.text[a.len - 1], ']');
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_batch_streams(void **state)
+{
+    char        old[MCP_SESSION_TEXT_MAX];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    client_open(&d, old, OLD, ALL);
+
+    client_post(&d, 0, &a, old, "[" PING "," CALL "]");
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, job, PROGRESS(1) "\n");
+    has(a.text, ".1\ndata: " PONG "\n\n");
+    has(a.text, ".2\ndata: " PROGRESS(1) "\n\n");
+    end_with_result(job);
+    has(a.text, ".3\ndata: " ANSWER "\n\n");
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* One request is cancelled, before or after the batch has a stream, by the
+ * batch itself even; the others are answered. */
+static void
+test_batch_cancel(void **state)
+{
+    int         late;
+    char        old[MCP_SESSION_TEXT_MAX];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    client_open(&d, old, OLD, ALL);
+
+    for (late = 0; late < 3; late++) {
+
+        client_post(&d, 0, &a, old,
+                    late == 2 ? "[" CALL "," CALL8 "," CANCEL7 "]"
+                              : "[" CALL "," CALL8 "]");
+
+        if (late == 1) {
+            driver_wait(&d, 1500);
+            assert_int_equal(d.n_jobs, 2);
+        }
+
+        if (late != 2) {
+            cancel(1, old, "7");
+        }
+
+        driver_wait(&d, 1500);
+        assert_int_equal(d.n_jobs, 1);
+        assert_int_equal(d.aborts, late + 1);
+        job = d.jobs[0];
+        fact_is(&job->facts, MCP_FACT_REQUEST_ID, "8");
+        assert_int_equal(a.ended, 0);
+
+        backend_json(&d, RESULT);
+        assert_int_equal(a.ended, 1);
+        has(a.text, "\"id\":8,\"result\"");
+        has_not(a.text, "\"id\":7");
+        client_close(&d, &a);
+        quiet();
+    }
+
+    /* all of them */
+
+    client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
+    driver_wait(&d, 1500);
+    cancel(0, old, "8");
+    cancel(1, old, "7");
+    assert_int_equal(a.ended, 1);
+    has_not(a.text, "data:");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_batch_mix),
+        test(test_batch_streams),
+        test(test_batch_cancel)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The HTTP rules: methods, headers, origins, sessions; GET is the consumer's,
+ * the meaning of a POST the dispatcher's. */
+
+#include "core_cases.h"
+
+
+/* One request: headers as pairs, NULL at the end.  "S" in a value's place
+ * stands for the session. */
+typedef struct {
+    const char  *what;
+    const char  *method;
+    const char  *headers[12];
+    const char  *body;
+    int          status;
+    const char  *part;             /* of the answer; NULL: it is empty */
+} http_case_t;
+
+
+#define BOTH     "Accept", "application/json, text/event-stream"
+#define JSON     "Content-Type", "application/json"
+#define SESSION  "Mcp-Session-Id", "S"
+
+
+static const http_case_t  http_cases[] = {
+
+    { "all is well", "POST", { BOTH, JSON, SESSION }, PING, 200, PONG },
+    { "names of any case", "POST",
+      { "aCCept", "application/json, text/event-stream",
+        "CONTENT-TYPE", "application/json", "mcp-SESSION-id", "S" },
+      PING, 200, PONG },
+
+    /* Accept */
+
+    { "anything", "POST", { "Accept", "*/*", JSON, SESSION }, PING, 200, PONG },
+    { "no Accept is anything", "POST", { JSON, SESSION }, PING, 200, PONG },
+    { "two lines", "POST",
+      { "Accept", "application/json", "Accept", "text/event-stream", JSON,
+        SESSION },
+      PING, 200, PONG },
+    { "JSON alone", "POST",
+      { "Accept", "application/json", JSON, SESSION }, PING, 406, "-32000" },
+    { "a stream alone", "POST",
+      { "Accept", "text/event-stream", JSON, SESSION }, PING, 406, "-32000" },
+    { "a stream refused", "POST",
+      { "Accept", "*/*, text/event-stream;q=0", JSON, SESSION }, PING, 406,
+      "Not Acceptable" },
+    { "GET of JSON", "GET",
+      { "Accept", "application/json", SESSION }, "", 406, "Not Acceptable" },
+    { "DELETE does not care", "DELETE",
+      { "Accept", "image/png", SESSION }, "", 204, NULL },
+
+    /* Content-Type */
+
+    { "a charset", "POST",
+      { BOTH, "Content-Type", "application/json; charset=UTF-8", SESSION },
+      PING, 200, PONG },
+    { "another charset", "POST",
+      { BOTH, "Content-Type", "application/json; charset=latin1", SESSION },
+      PING, 415, "Unsupported Media Type" },
+    { "a type that begins alike", "POST",
+      { BOTH, "Content-Type", "application/jsonp", SESSION },
+      PING, 415, "-32000" },
+    { "a form", "POST",
+      { BOTH, "Content-Type", "text/plain", SESSION }, PING, 415, "-32000" },
+    { "no type", "POST", { BOTH, SESSION }, PING, 415, "-32000" },
+
+    /* what must come once */
+
+    { "two types", "POST", { BOTH, JSON, JSON, SESSION }, PING, 400,
+      "Bad Request" },
+    { "two sessions", "POST", { BOTH, JSON, SESSION, SESSION }, PING, 400,
+      "Bad Request" },
+    { "two revisions", "POST",
+      { BOTH, JSON, SESSION, "MCP-Protocol-Version", NEW,
+        "MCP-Protocol-Version", NEW }, PING, 400, "Bad Request" },
+    { "two event ids", "GET",
+      { BOTH, SESSION, "Last-Event-ID", "x", "Last-Event-ID", "y" }, "", 400,
+      "Bad Request\"" },
+    { "two origins", "POST",
+      { BOTH, JSON, SESSION, "Origin", "http://localhost", "Origin",
+        "http://localhost" }, PING, 400, "Bad Request" },
+
+    /* methods */
+
+    { "PUT", "PUT", { BOTH, JSON, SESSION }, PING, 405,
+      "Method not allowed" },
+    { "HEAD", "HEAD", { BOTH, SESSION }, "", 405, "Method not allowed" },
+    { "methods have a case", "post", { BOTH, JSON, SESSION }, PING, 405,
+      "Method not allowed" },
+    { "OPTIONS of no browser", "OPTIONS", { NULL }, "", 405,
+      "Method not allowed" },
+
+    /* sessions */
+
+    { "POST without", "POST", { BOTH, JSON }, PING, 400,
+      "Mcp-Session-Id header is required" },
+    { "an empty one", "POST", { BOTH, JSON, "Mcp-Session-Id", "" }, PING, 400,
+      "Mcp-Session-Id header is required" },
+    { "GET without", "GET", { BOTH }, "", 400,
+      "Mcp-Session-Id header is required" },
+    { "DELETE without", "DELETE", { BOTH }, "", 400,
+      "Mcp-Session-Id header is required" },
+    { "POST with none of ours", "POST",
+      { BOTH, JSON, "Mcp-Session-Id", "abc" }, PING, 404, "-32001" },
+    { "GET with none of ours", "GET",
+      { BOTH, "Mcp-Session-Id", "abc" }, "", 404, "-32001" },
+    { "DELETE with none of ours", "DELETE",
+      { BOTH, "Mcp-Session-Id", "abc" }, "", 404, "-32001" },
+    { "a notification with none of ours", "POST",
+      { BOTH, JSON, "Mcp-Session-Id", "abc" }, NOTE("notifications/x", "{}"),
+      404, "-32001" },
+    { "an id with it", "POST",
+      { BOTH, JSON, "Mcp-Session-Id", "abc" }, PING, 404, "\"id\":1" },
+
+    /* revisions */
+
+    { "the session's revision", "POST",
+      { BOTH, JSON, SESSION, "MCP-Protocol-Version", NEW }, PING, 200, PONG },
+    { "one of ours", "POST",
+      { BOTH, JSON, SESSION, "MCP-Protocol-Version", OLD }, PING, 200, PONG },
+    { "none of ours", "POST",
+      { BOTH, JSON, SESSION, "MCP-Protocol-Version", "1999-01-01" }, PING,
+      400, "Unsupported protocol version" },
+    { "an empty one", "POST",
+      { BOTH, JSON, SESSION, "MCP-Protocol-Version", "" }, PING,
+      400, "Unsupported protocol version" },
+    { "GET, too", "GET",
+      { BOTH, SESSION, "MCP-Protocol-Version", "1" }, "", 400,
+      "Unsupported protocol version" },
+    { "DELETE, too", "DELETE",
+      { BOTH, SESSION, "MCP-Protocol-Version", "1" }, "", 400,
+      "Unsupported protocol version" },
+
+    /* origins (on loopback) */
+
+    { "its own origin", "POST",
+      { BOTH, JSON, SESSION, "Host", "localhost:8080", "Origin",
+        "http://localhost:8080" }, PING, 200, PONG },
+    { "another's", "POST",
+      { BOTH, JSON, SESSION, "Host", "localhost:8080", "Origin",
+        "http://evil.example" }, PING, 403, "Origin not allowed" },
+    { "a rebound name", "POST",
+      { BOTH, JSON, SESSION, "Host", "evil.example", "Origin",
+        "http://evil.example" }, PING, 403, "Origin not allowed" },
+    { "null", "POST",
+      { BOTH, JSON, SESSION, "Host", "localhost", "Origin", "null" }, PING,
+      403, "Origin not allowed" },
+    { "GET of another's", "GET",
+      { BOTH, SESSION, "Host", "localhost", "Origin", "http://evil.example" },
+      "", 403, "Origin not allowed" },
+    { "DELETE of another's", "DELETE",
+      { BOTH, SESSION, "Host", "localhost", "Origin", "http://evil.example" },
+      "", 403, "Origin not allowed" },
+    { "OPTIONS of another's", "OPTIONS",
+      { "Host", "localhost", "Origin", "http://evil.example" }, "", 403,
+      "Origin not allowed" }
+};
+
+
+static void
+http(client_t *c, const http_case_t *t)
+{
+    size_t  i;
+
+    memset(c, 0, sizeof(client_t));
+
+    for (i = 0; t->headers[i]; i += 2) {
+        client_header(c, t->headers[i],
+                      strcmp(t->headers[i + 1], "S") == 0 ? session
+                                                         : t->headers[i + 1]);
+    }
+
+    client_send(&d, 0, c, t->method, t->body);
+}
+
+
+static void
+test_http(void **state)
+{
+    size_t              i;
+    const char         *allow;
+    const http_case_t  *t;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(http_cases); i++) {
+        t = &http_cases[i];
+
+        /* the one before may have ended it */
+
+        client_open(&d, session, NEW, ALL);
+        http(&a, t);
+
+        if (a.status != t->status) {
+            fail_msg("%s: %d %s", t->what, a.status, a.text);
+        }
+
+        if (t->part == NULL) {
+            assert_int_equal(a.len, 0);
+
+        } else if (strstr(a.text, t->part) == NULL) {
+            fail_msg("%s: no %s in %s", t->what, t->part, a.text);
+        }
+
+        allow = client_answer_header(&a, "Allow");
+
+        if (t->status == 405) {
+            assert_string_equal(allow, "GET, POST, DELETE");
+
+        } else {
+            assert_null(allow);
+        }
+
+        if (t->status != 200 && t->part) {
+            assert_str_is(mcp_exchange_response(a.x)->content_type,
+                          "application/json");
+            has(a.text, "\"jsonrpc\":\"2.0\"");
+        }
+
+        client_close(&d, &a);
+    }
+
+    quiet();
+}
+
+
+/* More Accept lines than are kept: what counts came first. */
+static void
+test_many_lines(void **state)
+{
+    int           i;
+    mcp_head_t    head;
+    mcp_header_t  headers[40];
+
+    (void) state;
+
+    for (i = 0; i < 40; i++) {
+        headers[i].name = mcp_str("Accept");
+        headers[i].value = mcp_str("image/png");
+    }
+
+    headers[0].value = mcp_str("*/*");
+    headers[39].name = mcp_str("Content-Type");
+    headers[39].value = mcp_str("application/json");
+
+    memset(&head, 0, sizeof(mcp_head_t));
+    head.method = mcp_str("POST");
+    head.headers = headers;
+    head.n_headers = 40;
+
+    a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
+    assert_int_equal(mcp_exchange_head(a.x, &head), MCP_AGAIN);
+    client_close(&d, &a);
+
+    headers[0].value = mcp_str("image/png");
+    headers[30].value = mcp_str("*/*");
+    a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
+    assert_int_equal(mcp_exchange_head(a.x, &head), MCP_OK);
+    assert_int_equal(mcp_exchange_response(a.x)->status, 406);
+    client_close(&d, &a);
+}
+
+
+static void
+test_cors(void **state)
+{
+    static const char   allowed[] = "https://app.example";
+    static const char  *preflight[] = {
+        "Access-Control-Allow-Methods", "GET, POST, DELETE",
+        "Access-Control-Allow-Headers",
+        "Accept, Authorization, Content-Type, Last-Event-ID, "
+        "MCP-Protocol-Version, Mcp-Session-Id",
+        "Access-Control-Max-Age", "86400"
+    };
+
+    size_t        i;
+    char          error[128];
+    mcp_match_t  *match;
+
+    (void) state;
+
+    assert_int_equal(mcp_match_create(&d.te.env.mem, test_str(allowed),
+                                      &match, error, sizeof(error)),
+                     MCP_OK);
+    d.endpoint.origins = &match;
+    d.endpoint.n_origins = 1;
+
+    /* none of this for who is no browser */
+
+    client_post(&d, 0, &a, session, PING);
+    assert_null(client_answer_header(&a, "Access-Control-Allow-Origin"));
+    assert_null(client_answer_header(&a, "Vary"));
+    client_close(&d, &a);
+
+    client_init(&a, session);
+    client_header(&a, "Origin", allowed);
+    client_send(&d, 0, &a, "POST", PING);
+    assert_int_equal(a.status, 200);
+    assert_string_equal(client_answer_header(&a,
+                                             "Access-Control-Allow-Origin"),
+                        allowed);
+    assert_string_equal(client_answer_header(&a, "Vary"), "Origin");
+    assert_string_equal(client_answer_header(&a,
+                                             "Access-Control-Expose-Headers"),
+                        "Mcp-Session-Id, WWW-Authenticate, Retry-After");
+    assert_null(client_answer_header(&a, "Access-Control-Allow-Methods"));
+    client_close(&d, &a);
+
+    /* errors and streams are to be read by scripts as well */
+
+    client_init(&a, NULL);
+    client_header(&a, "Origin", allowed);
+    client_send(&d, 0, &a, "POST", PING);
+    assert_int_equal(a.status, 400);
+    assert_non_null(client_answer_header(&a, "Access-Control-Allow-Origin"));
+    client_close(&d, &a);
+
+    client_init(&a, session);
+    client_header(&a, "Origin", allowed);
+    client_send(&d, 0, &a, "GET", "");
+    assert_int_equal(a.streaming, 1);
+    assert_non_null(client_answer_header(&a, "Access-Control-Allow-Origin"));
+    assert_string_equal(client_answer_header(&a, "X-Accel-Buffering"), "no");
+    assert_string_equal(client_answer_header(&a, "Cache-Control"),
+                        "no-cache");
+    client_close(&d, &a);
+
+    /* preflight: no session is asked for, a browser sends none */
+
+    client_init(&a, NULL);
+    client_header(&a, "Origin", allowed);
+    client_send(&d, 0, &a, "OPTIONS", "");
+    assert_int_equal(a.status, 204);
+    assert_int_equal(a.len, 0);
+    assert_string_equal(client_answer_header(&a,
+                                             "Access-Control-Allow-Origin"),
+                        allowed);
+
+    for (i = 0; i < ITEMS(preflight); i += 2) {
+        assert_string_equal(client_answer_header(&a, preflight[i]),
+                            preflight[i + 1]);
+    }
+
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_OUTCOME, "preflight");
+    client_close(&d, &a);
+
+    /* refused: not a word that would let a script read it */
+
+    client_init(&a, session);
+    client_header(&a, "Origin", "https://other.example");
+    client_send(&d, 0, &a, "POST", PING);
+    assert_int_equal(a.status, 403);
+    assert_null(client_answer_header(&a, "Access-Control-Allow-Origin"));
+    client_close(&d, &a);
+
+    d.endpoint.any_origin = 1;
+    client_init(&a, session);
+    client_header(&a, "Origin", "https://other.example");
+    client_send(&d, 0, &a, "POST", PING);
+    assert_int_equal(a.status, 200);
+    client_close(&d, &a);
+
+    mcp_match_free(match);
+}
+
+
+/* Not on loopback an address may be its own, which on loopback it may not. */
+static void
+test_far_origin(void **state)
+{
+    int  far;
+
+    (void) state;
+
+    for (far = 0; far < 2; far++) {
+        client_init(&a, session);
+        a.far = far;
+        client_header(&a, "Host", "192.0.2.7:8080");
+        client_header(&a, "Origin", "http://192.0.2.7:8080");
+        client_send(&d, 0, &a, "POST", PING);
+        assert_int_equal(a.status, far ? 200 : 403);
+        client_close(&d, &a);
+
+        client_init(&a, session);
+        a.far = far;
+        client_header(&a, "Host", "192.0.2.7:8080");
+        client_header(&a, "Origin", "http://192.0.2.8:8080");
+        client_send(&d, 0, &a, "POST", PING);
+        assert_int_equal(a.status, 403);
+        client_close(&d, &a);
+    }
+}
+
+
+/* What the target names is the host, whatever Host says. */
+static void
+test_absolute_form(void **state)
+{
+    static const struct {
+        const char  *target;
+        const char  *host;
+        int          status;
+    } cases[] = {
+        { "/mcp", "localhost:80", 200 },
+        { "/mcp", "localhost:81", 403 },
+        { "http://localhost/mcp", "evil.example", 200 },
+        { "http://localhost/mcp", "localhost:81", 200 },
+        { "http://localhost/mcp", NULL, 200 },
+        { "http://evil.example/mcp", "localhost", 403 },
+        { "http://localhost:81/mcp", "localhost", 403 },
+        { "http://u@localhost/mcp", "localhost", 403 },
+        { "http:///mcp", "localhost", 403 }
+    };
+
+    size_t  i;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        client_init(&a, session);
+        a.target = cases[i].target;
+        client_header(&a, "Origin", "http://localhost");
+
+        if (cases[i].host) {
+            client_header(&a, "Host", cases[i].host);
+        }
+
+        client_send(&d, 0, &a, "POST", PING);
+        assert_int_equal(a.status, cases[i].status);
+        client_close(&d, &a);
+    }
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_http),
+        test(test_many_lines),
+        test(test_cors),
+        test(test_far_origin),
+        test(test_absolute_form)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The session of a request: ended, expired, forged, another principal's. */
+
+#include "core_cases.h"
+
+
+static void
+test_session_ends(void **state)
+{
+    char               other[MCP_SESSION_TEXT_MAX];
+    static const char  last[] = "AAAAAAAAAAAAAAAAAAAAAA.1";
+
+    (void) state;
+
+    client_open(&d, other, NEW, ALL);
+    end_session(1, session);
+    assert_int_equal(stats().counter[MCP_COUNT_SESSIONS_DELETED], 1);
+
+    /* at both, for everything; again, too */
+
+    ask(session, PING, 404, "-32001");
+    ask(session, NOTE("notifications/x", "{}"), 404, "-32001");
+    ask(session, CALL, 404, "\"id\":7");
+
+    client_resume(&d, 0, &a, session, NULL);
+    assert_int_equal(a.status, 404);
+    has(a.text, "-32001");
+    client_close(&d, &a);
+
+    client_resume(&d, 1, &a, session, last);
+    assert_int_equal(a.status, 404);
+    client_close(&d, &a);
+
+    client_init(&a, session);
+    client_send(&d, 0, &a, "DELETE", "");
+    assert_int_equal(a.status, 404);
+    client_close(&d, &a);
+
+    ask(other, PING, 200, PONG);
+    quiet();
+}
+
+
+static void
+test_session_expires(void **state)
+{
+    (void) state;
+
+    d.te.now += 3600000 - 1000;
+    ask(session, PING, 200, PONG);
+    d.te.now += 3000;
+    ask(session, PING, 404, "-32001");
+}
+
+
+/* The mark of a deleted session must not go before its token does. */
+static void
+test_deleted_stays_deleted(void **state)
+{
+    (void) state;
+
+    end_session(0, session);
+    driver_wait(&d, 3600000 - 5000);
+    ask(session, PING, 404, "-32001");
+    driver_wait(&d, 10000);
+    ask(session, PING, 404, "-32001");
+    assert_int_equal(stats().values, 0);
+}
+
+
+/* A setting takes all that the party may have; the end of a session is not
+ * refused, and takes the place of an earlier one. */
+static void
+test_session_ends_over_quota(void **state)
+{
+    char  second[MCP_SESSION_TEXT_MAX], third[MCP_SESSION_TEXT_MAX];
+
+    (void) state;
+
+    d.endpoint.share_by = MCP_SHARE_BY_PRINCIPAL;
+    d.endpoint.max_party_values = 1;
+
+    client_open(&d, second, NEW, ALL);
+    client_open(&d, third, NEW, ALL);
+    ask(third, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"logging/setLevel\","
+        "\"params\":{\"level\":\"error\"}}", 200, "\"result\":{}");
+
+    end_session(0, session);
+    ask(session, PING, 404, "-32001");
+    end_session(1, second);
+    ask(second, PING, 404, "-32001");
+    ask(session, PING, 200, PONG);             /* forgotten */
+    end_session(0, third);
+    ask(third, PING, 404, "-32001");
+
+    assert_int_equal(stats().counter[MCP_COUNT_REFUSED_LIMIT], 0);
+    assert_int_equal(stats().values, 1);
+    quiet();
+}
+
+
+static void
+test_principal(void **state)
+{
+    static const char *const  who[] = { "bob", NULL, "Ada", "" };
+
+    size_t  i;
+    char    own[MCP_SESSION_TEXT_MAX];
+
+    (void) state;
+
+    client_open_as(&d, own, "ada", NEW, "{}");
+    client_post_as(&d, 1, &a, own, "ada", PING);
+    assert_int_equal(a.status, 200);
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_PRINCIPAL, "ada");
+    client_close(&d, &a);
+
+    /* whoever steals the token is somebody else; seen before or not */
+
+    for (i = 0; i < ITEMS(who); i++) {
+        client_post_as(&d, 1, &a, own, who[i], PING);
+        assert_int_equal(a.status, 404);
+        client_close(&d, &a);
+
+        client_init(&a, own);
+        a.principal = who[i];
+        client_send(&d, 1, &a, "DELETE", "");
+        assert_int_equal(a.status, 404);
+        client_close(&d, &a);
+    }
+
+    client_init(&a, session);
+    a.principal = "ada";
+    client_send(&d, 0, &a, "POST", PING);
+    assert_int_equal(a.status, 404);
+    client_close(&d, &a);
+}
+
+
+/* A forged token never passes, whatever byte of it was changed. */
+static void
+test_forged(void **state)
+{
+    size_t  i, len;
+    char    bad[MCP_SESSION_TEXT_MAX];
+
+    (void) state;
+
+    len = strlen(session);
+
+    for (i = 0; i < len; i++) {
+        strcpy(bad, session);
+        bad[i] = bad[i] == 'A' ? 'B' : 'A';
+        client_post(&d, 0, &a, bad, PING);
+        assert_int_equal(a.status, 404);
+        client_close(&d, &a);
+    }
+
+    strcpy(bad, session);
+    bad[len - 1] = '\0';
+    ask(bad, PING, 404, "-32001");
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_session_ends),
+        test(test_session_expires),
+        test(test_deleted_stays_deleted),
+        test(test_session_ends_over_quota),
+        test(test_principal),
+        test(test_forged)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

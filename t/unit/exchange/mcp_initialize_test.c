@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* initialize: the revision, what is announced, the session. */
+
+#include "core_cases.h"
+
+
+static void
+test_initialize(void **state)
+{
+    static const struct {
+        const char  *wanted;
+        const char  *got;
+    } revisions[] = {
+        { NEW, NEW }, { MIDDLE, MIDDLE }, { OLD, OLD },
+        { "2024-11-05", NEW }, { "2099-01-01", NEW }, { "x", NEW }
+    };
+
+    size_t  i;
+    char    body[512];
+
+    (void) state;
+
+    d.endpoint.title = mcp_str("A \"title\"");
+
+    for (i = 0; i < ITEMS(revisions); i++) {
+        snprintf(body, sizeof(body),
+                 REQUEST("\"i\"", "initialize", "{\"protocolVersion\":\"%s\","
+                         "\"capabilities\":{},\"clientInfo\":{}}"),
+                 revisions[i].wanted);
+        client_post(&d, 0, &a, NULL, body);
+        assert_int_equal(a.status, 200);
+
+        snprintf(body, sizeof(body), "{\"jsonrpc\":\"2.0\",\"id\":\"i\","
+                 "\"result\":{\"protocolVersion\":\"%s\",\"capabilities\":{",
+                 revisions[i].got);
+        has(a.text, body);
+        has(a.text, "\"instructions\":\"Be kind.\"}}");
+        has(a.text, "\"serverInfo\":{\"name\":\"driver\"");
+        assert_int_equal(count(a.text, "\"title\":\"A \\\"title\\\"\""),
+                         strcmp(revisions[i].got, OLD) != 0);
+        assert_true(a.session[0] != '\0');
+
+        strcpy(body, a.session);
+        client_close(&d, &a);
+        ask(body, PING, 200, PONG);
+    }
+
+    /* a new one does not care for an old session, and no two are alike */
+
+    client_post(&d, 0, &a, session,
+                REQUEST("1", "initialize", "{\"protocolVersion\":\"" NEW
+                        "\"}"));
+    assert_int_equal(a.status, 200);
+    assert_string_not_equal(a.session, session);
+    client_close(&d, &a);
+
+    /* nothing is stored for who only says hello */
+
+    assert_int_equal(stats().values, 0);
+    assert_int_equal(stats().streams, 0);
+
+    ask(NULL, REQUEST("1", "initialize", "{}"), 200, "-32602");
+    ask(NULL, REQUEST("1", "initialize", "{\"protocolVersion\":1}"), 200,
+        "-32602");
+    ask(NULL, NOTE("initialize", "{}"), 400, "-32000");
+
+    /* neither what was drawn before nor anything new */
+
+    d.process[0].worker->n_random = 0;
+    d.te.random_rc = MCP_ERR_INTERNAL;
+    ask(NULL, REQUEST("1", "initialize", "{\"protocolVersion\":\"" NEW
+                      "\"}"), 500, "-32603");
+
+    /* nor is there a call without an id of its own */
+
+    client_post(&d, 0, &a, session, CALL);
+    assert_int_equal(a.rc, MCP_ERR_MEMORY);
+    client_close(&d, &a);
+    d.te.random_rc = MCP_OK;
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_initialize)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

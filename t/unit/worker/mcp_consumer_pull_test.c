@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What a consumer writes: first bytes, pieces, comments, last bytes. */
+
+#include "core_cases.h"
+
+
+/* The first bytes of a stream, new and resumed, by revision. */
+static void
+test_priming(void **state)
+{
+    static const struct {
+        const char  *revision;
+        int          priming;
+    } cases[] = { { NEW, 1 }, { MIDDLE, 0 }, { OLD, 0 } };
+
+    size_t      i;
+    char        id[64], own[MCP_SESSION_TEXT_MAX], first[128];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        client_open(&d, own, cases[i].revision, ALL);
+
+        client_post(&d, 0, &a, own, CALL);
+        job = d.jobs[0];
+        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+        backend_say(&d, job, PROGRESS(1) "\n");
+        client_last_id(&a, id);
+        client_close(&d, &a);
+
+        if (cases[i].priming) {
+            assert_memory_equal(a.text, "id: ", 4);
+            assert_memory_equal(a.text + 4, id, 22);
+            assert_memory_equal(a.text + 26, ".0\nretry: 2000\ndata: \n\nid: ",
+                                27);
+            snprintf(first, sizeof(first),
+                     "id: %s\nretry: 2000\ndata: \n\n", id);
+
+        } else {
+            strcpy(first, ":\n\n");
+            assert_memory_equal(a.text, ":\n\nid: ", 7);
+            has_not(a.text, "data: \n");
+            has_not(a.text, "retry:");
+        }
+
+        client_resume(&d, 1, &b, own, id);
+        assert_string_equal(b.text, first);
+        end_with_result(job);
+        has(b.text, ".2\ndata: " ANSWER "\n\n");
+        assert_int_equal(b.ended, 1);
+        client_close(&d, &b);
+        quiet();
+    }
+}
+
+
+/* Comments come when nothing else does, and move no cursor. */
+static void
+test_keepalive(void **state)
+{
+    char        id[64], before[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_last_id(&a, before);
+
+    driver_wait(&d, 14000);
+    assert_int_equal(count(a.text, "\n:\n"), 0);
+    driver_wait(&d, 2000);
+    assert_int_equal(count(a.text, "\n:\n"), 1);
+
+    /* an event counts as a sign of life */
+
+    driver_wait(&d, 10000);
+    backend_say(&d, job, PROGRESS(2) "\n");
+    driver_wait(&d, 3000);
+    assert_int_equal(count(a.text, "\n:\n"), 1);
+
+    client_close(&d, &a);
+    client_resume(&d, 1, &a, session, before);
+    backend_say(&d, job, PROGRESS(3) "\n");
+    client_last_id(&a, id);
+    assert_string_equal(id + 22, ".3");
+    has(a.text, ".2\ndata: " PROGRESS(2));
+    end_with_result(job);
+    client_close(&d, &a);
+    quiet();
+
+    d.endpoint.keepalive = 0;
+    client_resume(&d, 0, &a, session, NULL);
+    driver_wait(&d, 100000);
+    assert_int_equal(count(a.text, "\n:\n"), 0);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* With small pulls an event comes in pieces, whole all the same. */
+static void
+test_pieces(void **state)
+{
+    char        line[8000], id[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    snprintf(line, sizeof(line),
+             NOTE("notifications/progress", "{\"progressToken\":\"t\","
+                  "\"progress\":1,\"message\":\"%07000d\"}") "\n", 5);
+
+    client_init(&a, session);
+    a.cap = MCP_PULL_MIN;
+    client_send(&d, 0, &a, "POST", CALL);
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, job, line);
+    line[strlen(line) - 1] = '\0';
+    has(a.text, line);
+    client_last_id(&a, id);
+    assert_string_equal(id + 22, ".1");
+
+    /* a comment in the middle of an event would break it */
+
+    a.slow = 1;
+    line[strlen(line)] = '\n';
+    backend_say(&d, job, line);
+    assert_int_equal(client_pull(&a), MCP_OK);
+    driver_wait(&d, 20000);
+    a.slow = 0;
+    driver_pull(&a);
+    line[strlen(line) - 1] = '\0';
+    assert_int_equal(count(a.text, line), 2);
+
+    end_with_result(job);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Newer and newer connections: only the newest reads on. */
+static void
+test_take_over(void **state)
+{
+    int         i;
+    char        id[64], retry[32];
+    client_t   *c;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    c = calloc(6, sizeof(client_t));
+    assert_non_null(c);
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_last_id(&a, id);
+
+    for (i = 0; i < 6; i++) {
+        client_resume(&d, i % 2, &c[i], session, id);
+        assert_int_equal(c[i].ended, 0);
+
+        if (i) {
+            assert_int_equal(c[i - 1].ended, 1);
+            snprintf(retry, sizeof(retry), "\n\nretry: %d\n\n",
+                     i < 4 ? 2000 << i : 30000);
+            has(c[i - 1].text + c[i - 1].len - strlen(retry), retry);
+            fact_is(mcp_exchange_facts(c[i - 1].x), MCP_FACT_OUTCOME,
+                    "taken-over");
+        }
+    }
+
+    assert_int_equal(a.ended, 1);
+    assert_int_equal(stats().counter[MCP_COUNT_TAKEOVERS], 6);
+    assert_int_equal(stats().counter[MCP_COUNT_RESUMES], 6);
+
+    /* the ones that lost it go away, which is nobody's business */
+
+    for (i = 0; i < 5; i++) {
+        client_close(&d, &c[i]);
+    }
+
+    client_close(&d, &a);
+
+    end_with(job, PROGRESS(2) "\n" RESULT "\n");
+    has(c[5].text, PROGRESS(2));
+    has(c[5].text, ANSWER);
+
+    for (i = 0; i < 5; i++) {
+        has_not(c[i].text, "data: {");
+    }
+
+    client_close(&d, &c[5]);
+    free(c);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_priming),
+        test(test_keepalive),
+        test(test_pieces),
+        test(test_take_over)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
