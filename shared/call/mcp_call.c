@@ -7,6 +7,9 @@
  * mcp_call_time.c.
  */
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "call/mcp_call_parts.h"
 #include "call/mcp_request.h"
 #include "rpc/mcp_fault.h"
@@ -49,6 +52,51 @@ mcp_call_log(mcp_call_t *call, mcp_log_level_e level, const char *what,
                  (int) (req->name.len > 128 ? 128 : req->name.len),
                  req->name.data ? req->name.data : "", what,
                  why ? ": " : "", why ? why : "");
+}
+
+
+void
+mcp_call_trace_line(const mcp_call_t *call, const char *fmt, ...)
+{
+    char     id[9], line[160];
+    va_list  args;
+
+    va_start(args, fmt);
+    vsnprintf(line, sizeof(line), fmt, args);
+    va_end(args);
+
+    mcp_stream_id_short(id, call->id);
+    mcp_worker_log(call->worker, MCP_LOG_DEBUG, "call %s: %s", id, line);
+}
+
+
+void
+mcp_call_set_phase(mcp_call_t *call, mcp_call_phase_e phase)
+{
+    static const char *const  names[] = {
+        [MCP_CALL_TRANSIENT] = "transient",
+        [MCP_CALL_DURABLE] = "durable",
+        [MCP_CALL_OVER] = "over"
+    };
+
+    mcp_call_trace(call, "%s, was %s", names[phase], names[call->phase]);
+    call->phase = phase;
+}
+
+
+void
+mcp_call_set_stream_state(mcp_call_t *call, mcp_stream_state_e state)
+{
+    static const char *const  names[] = {
+        [MCP_STATE_PROCESSING] = "processing",
+        [MCP_STATE_INPUT_REQUIRED] = "input required",
+        [MCP_STATE_COMPLETED] = "completed",
+        [MCP_STATE_FAILED] = "failed",
+        [MCP_STATE_CANCELLED] = "cancelled"
+    };
+
+    mcp_call_trace(call, "its stream is %s", names[state]);
+    mcp_store_set_state(call->worker->store, &call->ref, state);
 }
 
 
@@ -103,6 +151,9 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
 
     call->x = x;
     x->call = call;
+    x->call_id = call->id;
+
+    mcp_call_trace(call, "made of the message of exchange %u", x->number);
 
     return call;
 }
@@ -176,7 +227,7 @@ mcp_call_discard(mcp_call_t *call)
 {
     /* its exchange still has the text, and finds nothing to leave behind */
 
-    call->over = 1;
+    mcp_call_set_phase(call, MCP_CALL_OVER);
     mcp_call_release(call);
 }
 
@@ -305,7 +356,7 @@ mcp_call_start(mcp_call_t *call)
 void
 mcp_call_check_end(mcp_call_t *call)
 {
-    if (!call->over || call->jobs) {
+    if (call->phase != MCP_CALL_OVER || call->jobs) {
         return;
     }
 
@@ -332,13 +383,13 @@ mcp_call_over(mcp_call_t *call)
     uint64_t        grace;
     mcp_request_t  *req;
 
-    call->over = 1;
+    mcp_call_set_phase(call, MCP_CALL_OVER);
     mcp_cancel_untrack(call);
     grace = mcp_call_now(call) + MCP_CALL_GRACE;
 
     for (i = 0; i < call->n; i++) {
         req = &call->requests[i];
-        req->state = MCP_REQUEST_OVER;
+        mcp_request_set_state(req, MCP_REQUEST_OVER);
 
         if (req->deadline > grace) {
             req->deadline = grace;
@@ -409,14 +460,14 @@ mcp_call_respond(mcp_call_t *call)
 void
 mcp_call_done(mcp_call_t *call)
 {
-    if (call->over) {
+    if (call->phase == MCP_CALL_OVER) {
         return;
     }
 
     /* only a durable call can be cancelled, so here each request has its
      * response */
 
-    if (!call->durable && call->x) {
+    if (call->phase == MCP_CALL_TRANSIENT && call->x) {
         mcp_call_respond(call);
     }
 
@@ -479,7 +530,7 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
     mcp_str_t        id;
     mcp_exchange_t  *x;
 
-    if (call->over) {
+    if (call->phase == MCP_CALL_OVER) {
         return;
     }
 
@@ -488,7 +539,7 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
     x = call->x;
     call->x = NULL;
 
-    if (call->durable) {
+    if (call->phase == MCP_CALL_DURABLE) {
         mcp_call_abandon_stream(call, fault);
     }
 

@@ -27,6 +27,13 @@
 
 
 typedef enum {
+    MCP_CALL_TRANSIENT = 0,    /* only its process knows of it */
+    MCP_CALL_DURABLE,          /* its stream is in the store */
+    MCP_CALL_OVER              /* all is answered, or need not be */
+} mcp_call_phase_e;
+
+
+typedef enum {
     MCP_REQUEST_RUN = 0,       /* a backend works on it */
     MCP_REQUEST_INPUT,         /* waits for the client's responses */
     MCP_REQUEST_DETACHED,      /* the rest comes by publish */
@@ -134,10 +141,10 @@ struct mcp_call_s {
     mcp_call_t            *next;       /* of worker->tracked */
     mcp_call_t           **link;       /* NULL: not in that list */
 
+    mcp_call_phase_e       phase;      /* see mcp_call_set_phase() */
     unsigned               batch:1;
-    unsigned               durable:1;
-    unsigned               parted:1;   /* its client gets another answer */
-    unsigned               over:1;
+    unsigned               interim:1;  /* its client gets an interim answer, and
+                                          comes back for the stream */
 };
 
 
@@ -159,6 +166,18 @@ void mcp_call_start(mcp_call_t *call);
 void mcp_call_discard(mcp_call_t *call);       /* instead of a start */
 
 uint64_t mcp_call_now(const mcp_call_t *call);
+
+/* Logs a step in the life of a call, at debug.  A macro, so that it costs
+ * nothing otherwise. */
+#define mcp_call_trace(call, ...)                                            \
+    do {                                                                     \
+        if (mcp_worker_logs((call)->worker, MCP_LOG_DEBUG)) {                \
+            mcp_call_trace_line(call, __VA_ARGS__);                          \
+        }                                                                    \
+    } while (0)
+
+void mcp_call_trace_line(const mcp_call_t *call, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* what: of the call; why: may be NULL. */
 void mcp_call_log(mcp_call_t *call, mcp_log_level_e level, const char *what,

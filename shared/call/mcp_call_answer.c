@@ -132,7 +132,7 @@ mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, mcp_ending_e how)
     rc = buf->failed;
 
     if (rc == MCP_OK) {
-        rc = call->durable
+        rc = call->phase == MCP_CALL_DURABLE
              ? mcp_call_answer_stored(req,
                                       (mcp_str_t) { buf->data, buf->len },
                                       how)
@@ -164,7 +164,7 @@ mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, mcp_ending_e how)
     }
 
     mcp_request_ends(req, how);
-    req->state = MCP_REQUEST_OVER;
+    mcp_request_set_state(req, MCP_REQUEST_OVER);
 
     if (--call->pending == 0) {
         mcp_call_done(call);

@@ -30,6 +30,12 @@
 /* Starts a job on a request, for the first time or with input, or fails it. */
 void mcp_call_invoke(mcp_request_t *req);
 
+/* Logs a change of phase at debug. */
+void mcp_call_set_phase(mcp_call_t *call, mcp_call_phase_e phase);
+
+/* Sets the state of the call's stream in the store, and logs it at debug. */
+void mcp_call_set_stream_state(mcp_call_t *call, mcp_stream_state_e state);
+
 /* All requests have their answer, or need none: gives it to a client that
  * waits for it, and ends the call. */
 void mcp_call_done(mcp_call_t *call);

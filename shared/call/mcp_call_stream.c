@@ -187,7 +187,7 @@ mcp_call_make_stream(mcp_call_t *call)
         }
     }
 
-    if (rc == MCP_OK && call->x && !call->parted) {
+    if (rc == MCP_OK && call->x && !call->interim) {
         call->x->bound = !call->policy.resumable;
         rc = mcp_consumer_start(call->x, &call->ref, 0);
     }
@@ -302,8 +302,8 @@ mcp_call_durable(mcp_call_t *call)
 {
     int  rc;
 
-    if (call->durable) {
-        return MCP_OK;
+    if (call->phase != MCP_CALL_TRANSIENT) {
+        return call->phase == MCP_CALL_DURABLE ? MCP_OK : MCP_ERR_DENIED;
     }
 
     rc = mcp_call_make_stream(call);
@@ -313,10 +313,10 @@ mcp_call_durable(mcp_call_t *call)
         return MCP_ERR_DENIED;
     }
 
-    call->durable = 1;
+    mcp_call_set_phase(call, MCP_CALL_DURABLE);
     mcp_cancel_untrack(call);
 
-    if (call->x && !call->parted) {
+    if (call->x && !call->interim) {
         mcp_call_stream_to_client(call);
 
     } else {
@@ -328,7 +328,7 @@ mcp_call_durable(mcp_call_t *call)
 
     rc = MCP_ERR_DENIED;
 
-    if (!call->over) {
+    if (call->phase != MCP_CALL_OVER) {
         mcp_call_set_timer(call);
         rc = MCP_OK;
     }
@@ -344,7 +344,7 @@ mcp_call_leave(mcp_call_t *call)
 {
     call->x = NULL;
 
-    if (!call->over) {
+    if (call->phase != MCP_CALL_OVER) {
         mcp_call_durable(call);
     }
 }

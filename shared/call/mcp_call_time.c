@@ -22,8 +22,8 @@ mcp_call_set_timer(mcp_call_t *call)
     now = mcp_call_now(call);
     when = UINT64_MAX;
 
-    if (!call->over) {
-        if (!call->durable) {
+    if (call->phase != MCP_CALL_OVER) {
+        if (call->phase == MCP_CALL_TRANSIENT) {
             when = call->stream_at;
 
             if (call->resume_at && call->resume_at < when) {
@@ -110,7 +110,7 @@ mcp_call_send_interim(mcp_call_t *call)
 {
     mcp_exchange_t  *x;
 
-    call->parted = 1;
+    call->interim = 1;
     mcp_call_durable(call);
 
     /* it may have been ended at that, with an answer or without one */
@@ -125,7 +125,7 @@ mcp_call_send_interim(mcp_call_t *call)
     x->out.len = 0;
     x->outcome = "interim";
 
-    if (call->over) {
+    if (call->phase == MCP_CALL_OVER) {
         (void) mcp_answer_fault(x, MCP_FAULT_RESUME_TOKEN,
                                 call->requests[0].id, mcp_null_str);
 
@@ -171,20 +171,20 @@ mcp_call_timer(void *data)
 
     call->refs++;
 
-    if (!call->over && !call->durable
+    if (call->phase == MCP_CALL_TRANSIENT
         && (now >= call->stream_at
             || (call->resume_at && now >= call->resume_at)))
     {
         mcp_call_due(call, now);
     }
 
-    if (!call->over && call->durable && call->unattended
+    if (call->phase == MCP_CALL_DURABLE && call->unattended
         && now >= call->unattended + call->policy.max_wait)
     {
         mcp_call_expire(call);
     }
 
-    if (!call->over && call->durable) {
+    if (call->phase == MCP_CALL_DURABLE) {
         mcp_inbox_continue(call);
     }
 
@@ -194,7 +194,7 @@ mcp_call_timer(void *data)
         }
     }
 
-    if (!call->over || call->jobs) {
+    if (call->phase != MCP_CALL_OVER || call->jobs) {
         mcp_call_set_timer(call);
     }
 

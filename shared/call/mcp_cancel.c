@@ -58,7 +58,7 @@ mcp_cancel_requests(mcp_call_t *call, uint64_t requests)
 
     call->refs++;
 
-    for (i = 0; i < call->n && !call->over; i++) {
+    for (i = 0; i < call->n && call->phase != MCP_CALL_OVER; i++) {
         req = &call->requests[i];
 
         if (!(requests & (uint64_t) 1 << i)
@@ -71,19 +71,17 @@ mcp_cancel_requests(mcp_call_t *call, uint64_t requests)
 
         mcp_job_stop(req);
         mcp_hook_undo(call->worker, req);
-        req->state = MCP_REQUEST_OVER;
+        mcp_request_set_state(req, MCP_REQUEST_OVER);
 
         if (--call->pending == 0) {
-            if (call->durable) {
-                mcp_store_set_state(call->worker->store, &call->ref,
-                                    mcp_cancel_state(call));
+            if (call->phase == MCP_CALL_DURABLE) {
+                mcp_call_set_stream_state(call, mcp_cancel_state(call));
             }
 
             mcp_call_done(call);
 
-        } else if (call->durable) {
-            mcp_store_set_state(call->worker->store, &call->ref,
-                                mcp_call_state(call));
+        } else if (call->phase == MCP_CALL_DURABLE) {
+            mcp_call_set_stream_state(call, mcp_call_state(call));
         }
     }
 
@@ -394,7 +392,7 @@ mcp_cancel_check(mcp_call_t *call)
         return;
     }
 
-    for (i = 0; i < call->n && !call->over; i++) {
+    for (i = 0; i < call->n && call->phase != MCP_CALL_OVER; i++) {
         if (mcp_cancel_key(call->worker, call->session.id,
                            call->requests[i].id, key)
             == MCP_OK

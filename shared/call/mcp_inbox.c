@@ -157,7 +157,7 @@ mcp_inbox_read(mcp_call_t *call)
     mem = &call->worker->env->mem;
     mcp_buf_init(&data, mem, SIZE_MAX / 2);
 
-    while (!call->over) {
+    while (call->phase != MCP_CALL_OVER) {
 
         held = mcp_inbox_is_held(call);
 
@@ -210,7 +210,7 @@ mcp_inbox_continue(mcp_call_t *call)
     size_t          i;
     mcp_request_t  *req;
 
-    for (i = 0; i < call->n && !call->over; i++) {
+    for (i = 0; i < call->n && call->phase != MCP_CALL_OVER; i++) {
         req = &call->requests[i];
 
         if (req->held) {
@@ -236,7 +236,7 @@ mcp_inbox_wake(void *data)
 
     call = data;
 
-    if (call->over) {
+    if (call->phase == MCP_CALL_OVER) {
         return;
     }
 
@@ -264,7 +264,7 @@ mcp_inbox_wake(void *data)
 
     mcp_inbox_continue(call);
 
-    if (!call->over) {
+    if (call->phase != MCP_CALL_OVER) {
         mcp_call_set_timer(call);
     }
 

@@ -12,6 +12,7 @@
 
 #include "call/mcp_call_parts.h"
 #include "call/mcp_input.h"
+#include "call/mcp_request.h"
 #include "http/mcp_id.h"
 
 
@@ -257,7 +258,7 @@ mcp_input_body(mcp_request_t *req)
 int
 mcp_input_again(mcp_request_t *req)
 {
-    req->state = MCP_REQUEST_RUN;
+    mcp_request_set_state(req, MCP_REQUEST_RUN);
 
     if (req->live) {
 
@@ -362,7 +363,7 @@ mcp_input_send(mcp_request_t *req)
         return mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
     }
 
-    req->state = MCP_REQUEST_INPUT;
+    mcp_request_set_state(req, MCP_REQUEST_INPUT);
     req->deadline = call->worker->env->now(call->worker->env->ctx)
                     + call->endpoint->input_timeout;
     mcp_call_set_timer(call);
@@ -531,9 +532,8 @@ mcp_input_take(mcp_call_t *call, mcp_str_t message)
     }
 
     if (++req->n_answered == req->n_questions) {
-        req->state = MCP_REQUEST_RUN;
-        mcp_store_set_state(call->worker->store, &call->ref,
-                            mcp_call_state(call));
+        mcp_request_set_state(req, MCP_REQUEST_RUN);
+        mcp_call_set_stream_state(call, mcp_call_state(call));
 
         if (mcp_input_again(req) == MCP_AGAIN) {
             mcp_call_hold_fault(req, MCP_FAULT_INTERNAL);
@@ -555,7 +555,9 @@ mcp_input_answer(mcp_call_t *call, mcp_str_t text)
 
     mcp_json_iter_init(&iter, text);
 
-    while (!call->over && mcp_json_iter_next(&iter, NULL, &value)) {
+    while (call->phase != MCP_CALL_OVER
+           && mcp_json_iter_next(&iter, NULL, &value))
+    {
         mcp_input_take(call, value.raw);
     }
 }

@@ -10,6 +10,7 @@
 
 #include "call/mcp_call_parts.h"
 #include "call/mcp_publish_url.h"
+#include "call/mcp_request.h"
 #include "http/mcp_id.h"
 #include "rpc/mcp_topic.h"
 #include "worker/mcp_hook.h"
@@ -70,7 +71,7 @@ mcp_job_start(mcp_request_t *req)
     mcp_fact_set(facts, MCP_FACT_REQUEST_ID, req->id);
     mcp_fact_set(facts, MCP_FACT_PROGRESS_TOKEN, req->progress_token);
 
-    req->state = MCP_REQUEST_RUN;
+    mcp_request_set_state(req, MCP_REQUEST_RUN);
     req->deadline = mcp_call_now(call) + call->endpoint->call_timeout;
     req->ended = 0;
     req->again = 0;
@@ -94,6 +95,8 @@ mcp_job_taken(mcp_task_t *task, mcp_action_t *action)
     if (action->type == MCP_ACT_INVOKE) {
         action->job->started = 1;
         action->exchange = action->job->call->x;
+        mcp_call_trace(action->job->call, "request %u: its backend is called",
+                       action->job->request);
     }
 }
 
@@ -120,6 +123,7 @@ mcp_job_abort(mcp_request_t *req)
     }
 
     job->aborted = 1;
+    mcp_call_trace(call, "request %u: its backend is aborted", job->request);
 
     mcp_worker_unqueue(call->worker, &job->task);
     job->task.action.type = MCP_ACT_ABORT;
@@ -217,7 +221,9 @@ mcp_job_process(mcp_request_t *req)
         }
     }
 
-    if (rc < 0 && !req->call->over && req->state != MCP_REQUEST_OVER) {
+    if (rc < 0 && req->call->phase != MCP_CALL_OVER
+        && req->state != MCP_REQUEST_OVER)
+    {
         mcp_call_abandon(req->call, MCP_FAULT_INTERNAL);
     }
 
@@ -238,7 +244,7 @@ mcp_job_invoke_again(mcp_request_t *req)
 
     /* what was published meanwhile may have answered, or have asked anew */
 
-    if (req->call->over || req->state != MCP_REQUEST_RUN) {
+    if (req->call->phase == MCP_CALL_OVER || req->state != MCP_REQUEST_RUN) {
         return;
     }
 
@@ -258,6 +264,9 @@ mcp_job_request(mcp_job_t *job)
 void
 mcp_job_head(mcp_job_t *job, int status, mcp_str_t content_type)
 {
+    mcp_call_trace(job->call, "request %u: its backend answers with %d",
+                   job->request, status);
+
     mcp_backend_head(mcp_job_request(job)->backend, status, content_type);
 }
 
@@ -269,7 +278,7 @@ mcp_job_data(mcp_job_t *job, const char *data, size_t len)
 
     req = mcp_job_request(job);
 
-    if (req->call->over || job->aborted) {
+    if (req->call->phase == MCP_CALL_OVER || job->aborted) {
         return len;
     }
 
@@ -302,6 +311,9 @@ mcp_job_end(mcp_job_t *job, mcp_fault_e fault, const char *detail)
     req = mcp_job_request(job);
     call = req->call;
 
+    mcp_call_trace(call, "request %u: its backend has ended%s%s", job->request,
+                   detail ? ": " : "", detail ? detail : "");
+
     mcp_worker_unqueue(call->worker, &job->task);
 
     req->live = 0;
@@ -310,7 +322,7 @@ mcp_job_end(mcp_job_t *job, mcp_fault_e fault, const char *detail)
     if (req->again) {
         mcp_job_invoke_again(req);
 
-    } else if (!call->over && !job->aborted
+    } else if (call->phase != MCP_CALL_OVER && !job->aborted
                && req->state == MCP_REQUEST_RUN)
     {
         req->ended = 1;
@@ -377,7 +389,7 @@ mcp_job_deadline(mcp_request_t *req)
 
     req->deadline = UINT64_MAX;
 
-    if (call->over || req->state == MCP_REQUEST_OVER) {
+    if (call->phase == MCP_CALL_OVER || req->state == MCP_REQUEST_OVER) {
         mcp_job_stop(req);
 
         if (was_live && !req->live) {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "call/mcp_call_parts.h"
+#include "call/mcp_request.h"
 #include "http/mcp_id.h"
 #include "rpc/mcp_topic.h"
 #include "worker/mcp_hook.h"
@@ -268,7 +269,7 @@ mcp_job_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     call = req->call;
 
-    if (call->over || req->state == MCP_REQUEST_OVER) {
+    if (call->phase == MCP_CALL_OVER || req->state == MCP_REQUEST_OVER) {
         return MCP_OK;
     }
 
@@ -289,7 +290,7 @@ mcp_job_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return mcp_input_begin(req, msg);
 
     case MCP_BACKEND_DETACHED:
-        req->state = MCP_REQUEST_DETACHED;
+        mcp_request_set_state(req, MCP_REQUEST_DETACHED);
         mcp_call_durable(call);
         return MCP_OK;
 

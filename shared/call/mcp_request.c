@@ -4,6 +4,25 @@
 
 
 void
+mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state)
+{
+    static const char *const  names[] = {
+        [MCP_REQUEST_RUN] = "its backend works",
+        [MCP_REQUEST_INPUT] = "its client is asked",
+        [MCP_REQUEST_DETACHED] = "the rest will be published",
+        [MCP_REQUEST_OVER] = "over"
+    };
+
+    if (req->state != state) {
+        mcp_call_trace(req->call, "request %u: %s", req->job.request,
+                       names[state]);
+    }
+
+    req->state = state;
+}
+
+
+void
 mcp_request_begins(const mcp_request_t *req)
 {
     char         id[9], session[9];

@@ -11,6 +11,9 @@
 #include "call/mcp_call.h"
 
 
+/* Logs a change of state at debug. */
+void mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state);
+
 /* Logs at info that a backend is about to work on the request. */
 void mcp_request_begins(const mcp_request_t *req);
 

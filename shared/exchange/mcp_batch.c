@@ -4,6 +4,7 @@
  * A POST with an array of messages (2025-03-26): its requests become one call.
  */
 
+#include "call/mcp_request.h"
 #include "exchange/mcp_exchange_parts.h"
 #include "exchange/mcp_exchange_session.h"
 #include "rpc/mcp_revision.h"
@@ -35,7 +36,7 @@ mcp_batch_answered(mcp_exchange_t *x, mcp_request_t *req,
 
     req->id = msg->id;
     req->method = v->method ? v->method : mcp_method_find(msg->method);
-    req->state = MCP_REQUEST_OVER;
+    mcp_request_set_state(req, MCP_REQUEST_OVER);
 
     if (buf.failed == MCP_OK) {
         req->response = mcp_arena_dup(&x->call->arena,

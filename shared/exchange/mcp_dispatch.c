@@ -12,6 +12,7 @@
 #include "exchange/mcp_exchange_session.h"
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_answer.h"
+#include "worker/mcp_exchange_state.h"
 #include "worker/mcp_hook.h"
 
 
@@ -109,7 +110,7 @@ mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,
 int
 mcp_dispatch_start(mcp_exchange_t *x, mcp_call_t *call)
 {
-    x->state = MCP_EXCHANGE_WAIT;
+    mcp_exchange_set_state(x, MCP_EXCHANGE_WAIT);
     x->outcome = "pending";
 
     mcp_call_start(call);

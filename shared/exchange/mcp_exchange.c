@@ -23,6 +23,7 @@ mcp_exchange_create(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 
     mcp_arena_init(&x->arena, mem);
     x->worker = worker;
+    x->number = ++worker->exchanges;
     x->endpoint = endpoint;
     x->glue = glue;
     x->task.action.exchange = x;
@@ -102,7 +103,7 @@ mcp_exchange_body(mcp_exchange_t *x, size_t len)
 int
 mcp_exchange_lasts(const mcp_exchange_t *x)
 {
-    if (x->done
+    if (x->reading == MCP_CONSUMER_DONE
         || (x->state != MCP_EXCHANGE_STREAM && x->state != MCP_EXCHANGE_WAIT))
     {
         return 0;

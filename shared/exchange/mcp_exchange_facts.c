@@ -45,7 +45,8 @@ mcp_exchange_last(mcp_exchange_t *x)
         return;
     }
 
-    if (x->state != MCP_EXCHANGE_STREAM || x->done || x->listener
+    if (x->state != MCP_EXCHANGE_STREAM
+        || x->reading == MCP_CONSUMER_DONE || x->listener
         || mcp_store_info(x->worker->store, &x->ref, &info) != MCP_OK)
     {
         return;

@@ -10,6 +10,7 @@
 #include "exchange/mcp_exchange_session.h"
 #include "mcp_http.h"
 #include "worker/mcp_answer.h"
+#include "worker/mcp_exchange_state.h"
 #include "worker/mcp_hook.h"
 
 
@@ -239,7 +240,7 @@ mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_head_t *h)
         return mcp_exchange_refuse(x, MCP_FAULT_MEDIA_TYPE);
     }
 
-    x->state = MCP_EXCHANGE_BODY;
+    mcp_exchange_set_state(x, MCP_EXCHANGE_BODY);
 
     return MCP_AGAIN;
 }

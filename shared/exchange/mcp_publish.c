@@ -10,6 +10,7 @@
 #include "http/mcp_sse.h"
 #include "mcp_http.h"
 #include "worker/mcp_answer.h"
+#include "worker/mcp_exchange_state.h"
 #include "worker/mcp_notify.h"
 
 
@@ -142,7 +143,7 @@ mcp_publish_head(mcp_exchange_t *x, const mcp_head_t *head)
         return mcp_publish_refuse(x, MCP_FAULT_FORBIDDEN);
     }
 
-    x->state = MCP_EXCHANGE_BODY;
+    mcp_exchange_set_state(x, MCP_EXCHANGE_BODY);
 
     return MCP_AGAIN;
 }

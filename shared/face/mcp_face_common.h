@@ -14,6 +14,7 @@
 #include "face/mcp_faces.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_consumer.h"
+#include "worker/mcp_exchange_state.h"
 
 
 /* A string parameter, unescaped, or MCP_ERR_SYNTAX. */

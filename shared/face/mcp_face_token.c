@@ -336,7 +336,7 @@ mcp_face_token_look(void *data)
 static int
 mcp_face_token_wait(mcp_exchange_t *x, unsigned char *key, uint64_t now)
 {
-    x->state = MCP_EXCHANGE_WAIT;
+    mcp_exchange_set_state(x, MCP_EXCHANGE_WAIT);
     x->outcome = "pending";
     x->token.spent = key;
     x->token.until = x->token.at ? x->token.at : now + MCP_FACE_TOKEN_WAIT;
@@ -1160,7 +1160,7 @@ mcp_face_token_begin(mcp_call_t *call)
 static void
 mcp_face_token_keep(mcp_request_t *req, mcp_ending_e how)
 {
-    if (req->spent && !req->call->durable) {
+    if (req->spent && req->call->phase == MCP_CALL_TRANSIENT) {
         mcp_call_keep(req->call, req->response, how);
         mcp_face_token_kept(req);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "worker/mcp_answer.h"
+#include "worker/mcp_exchange_state.h"
 #include "worker/mcp_refusal.h"
 
 
@@ -22,7 +23,7 @@ mcp_answer_header(mcp_exchange_t *x, mcp_str_t name, mcp_str_t value)
 int
 mcp_answer_status(mcp_exchange_t *x, int status)
 {
-    x->state = MCP_EXCHANGE_RESPONSE;
+    mcp_exchange_set_state(x, MCP_EXCHANGE_RESPONSE);
     x->response.status = status;
     x->response.content_type = mcp_null_str;
     x->response.body = mcp_null_str;
@@ -39,7 +40,7 @@ mcp_answer_json(mcp_exchange_t *x)
                                               : x->out.failed;
     }
 
-    x->state = MCP_EXCHANGE_RESPONSE;
+    mcp_exchange_set_state(x, MCP_EXCHANGE_RESPONSE);
     x->response.status = 200;
     x->response.content_type = mcp_str("application/json");
     x->response.body.data = x->out.data;

@@ -10,6 +10,7 @@
 #include "http/mcp_id.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_consumer.h"
+#include "worker/mcp_exchange_state.h"
 #include "worker/mcp_hook.h"
 #include "worker/mcp_notify.h"
 
@@ -44,7 +45,7 @@ mcp_consumer_ready(mcp_exchange_t *x)
 {
     /* a STREAM action that is still queued leads to a pull, too */
 
-    if (x->task.link || x->done) {
+    if (x->task.link || x->reading == MCP_CONSUMER_DONE) {
         return;
     }
 
@@ -63,7 +64,7 @@ mcp_consumer_timer(void *data)
     now = mcp_worker_now(x->worker);
 
     if (x->close_at && now >= x->close_at) {
-        x->closing = 1;
+        mcp_consumer_set_close(x, MCP_CONSUMER_CLOSE_NOW);
         mcp_consumer_ready(x);
         return;
     }
@@ -83,7 +84,7 @@ mcp_consumer_timer(void *data)
 static void
 mcp_consumer_head(mcp_exchange_t *x)
 {
-    x->state = MCP_EXCHANGE_STREAM;
+    mcp_exchange_set_state(x, MCP_EXCHANGE_STREAM);
     x->response.status = 200;
     x->response.content_type = mcp_str("text/event-stream");
     x->response.body = mcp_null_str;
@@ -133,7 +134,7 @@ mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     x->ref = *ref;
     x->first = after;
     x->sent = after;
-    x->priming = 1;
+    x->reading = MCP_CONSUMER_PRIMING;
     x->last_write = mcp_worker_now(x->worker);
     x->timer.handler = mcp_consumer_timer;
     x->timer.data = x;
@@ -226,7 +227,7 @@ mcp_consumer_leave(mcp_exchange_t *x)
     mcp_store_count(x->worker->store, MCP_COUNT_CONSUMERS_LIVE, -1);
     x->worker->consumers--;
 
-    x->state = MCP_EXCHANGE_ENDED;
+    mcp_exchange_set_state(x, MCP_EXCHANGE_ENDED);
 }
 
 
@@ -248,7 +249,7 @@ mcp_consumer_wake(void *data)
 void
 mcp_exchange_close(mcp_exchange_t *x)
 {
-    x->stopping = 1;
+    mcp_consumer_set_close(x, MCP_CONSUMER_CLOSE_SOON);
     mcp_consumer_wake(x);
 }
 

@@ -7,6 +7,7 @@
 
 #include "http/mcp_sse.h"
 #include "worker/mcp_consumer.h"
+#include "worker/mcp_exchange_state.h"
 #include "worker/mcp_hook.h"
 
 
@@ -23,11 +24,11 @@
 static int
 mcp_consumer_is_closing(const mcp_exchange_t *x)
 {
-    if (x->closing) {
+    if (x->close == MCP_CONSUMER_CLOSE_NOW) {
         return 1;
     }
 
-    return (x->stopping || x->worker->stopping) && !x->bound
+    return (x->close || x->worker->stopping) && !x->bound
            && (x->listener || mcp_revision(x->session.revision)->priming
                || x->link.given || x->cursor.seq > x->first);
 }
@@ -56,7 +57,7 @@ mcp_consumer_prime(mcp_exchange_t *x, char *p)
 {
     int  priming;
 
-    x->priming = 0;
+    mcp_consumer_set_state(x, MCP_CONSUMER_READING);
 
     if (x->face && x->face->read) {
         priming = 0;
@@ -243,7 +244,7 @@ mcp_consumer_is_taken(mcp_exchange_t *x)
 {
     x->outcome = "taken-over";
 
-    return x->cursor.done || x->closing || x->stopping || x->worker->stopping
+    return x->cursor.done || x->close || x->worker->stopping
            || !mcp_hook_stays(x);
 }
 
@@ -354,15 +355,18 @@ mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
         return MCP_DONE;
     }
 
-    if (x->priming) {
+    if (x->reading == MCP_CONSUMER_PRIMING) {
         p = mcp_consumer_prime(x, p);
     }
 
     rc = MCP_OK;
 
-    if (x->out.len == 0 && !x->last) {
+    if (x->out.len == 0 && x->reading < MCP_CONSUMER_LAST) {
         p = mcp_consumer_fill(x, p, end, &rc);
-        x->last = (rc == MCP_DONE);
+
+        if (rc == MCP_DONE) {
+            mcp_consumer_set_state(x, MCP_CONSUMER_LAST);
+        }
     }
 
     if (x->out.len) {
@@ -370,7 +374,7 @@ mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
         rc = MCP_OK;
     }
 
-    if (x->last && x->out.len == 0) {
+    if (x->reading >= MCP_CONSUMER_LAST && x->out.len == 0) {
         rc = MCP_DONE;
 
     } else if (rc == MCP_AGAIN && p != buf) {
@@ -382,7 +386,7 @@ mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
     }
 
     if (rc == MCP_DONE) {
-        x->done = 1;
+        mcp_consumer_set_state(x, MCP_CONSUMER_DONE);
         mcp_timer_del(&x->worker->timers, &x->timer);
     }
 

@@ -61,6 +61,7 @@ struct mcp_worker_s {
                                                   never */
 
     mcp_call_t               *tracked; /* neither durable nor over */
+    unsigned                  exchanges;       /* numbers given out */
     unsigned                  calls;   /* live calls owned here */
     unsigned                  consumers;
     unsigned                  stopping:1;
@@ -84,6 +85,23 @@ typedef enum {
     MCP_EXCHANGE_STREAM,       /* is a consumer */
     MCP_EXCHANGE_ENDED
 } mcp_exchange_state_e;
+
+
+/* How far a consumer is. */
+typedef enum {
+    MCP_CONSUMER_PRIMING = 0,  /* its first bytes are to be written */
+    MCP_CONSUMER_READING,
+    MCP_CONSUMER_LAST,         /* x->out is all that there will be */
+    MCP_CONSUMER_DONE          /* the last bytes were pulled */
+} mcp_consumer_state_e;
+
+
+/* Whether its connection is to be closed while the stream goes on. */
+typedef enum {
+    MCP_CONSUMER_CLOSE_NOT = 0,
+    MCP_CONSUMER_CLOSE_SOON,   /* when its client can come back */
+    MCP_CONSUMER_CLOSE_NOW
+} mcp_consumer_close_e;
 
 
 /* The publish endpoint's part of an exchange, see mcp_publish.c. */
@@ -122,7 +140,8 @@ struct mcp_exchange_s {
     const mcp_endpoint_t  *endpoint;
     void                  *glue;
     mcp_arena_t            arena;      /* body, parsed; see below */
-    mcp_exchange_state_e   state;
+    mcp_exchange_state_e   state;      /* see mcp_exchange_set_state() */
+    unsigned               number;     /* of this process, for the log */
 
     /* of the head */
     mcp_http_method_e      method;
@@ -143,6 +162,7 @@ struct mcp_exchange_s {
                                           stream but is not in the log */
     mcp_response_t         response;
     mcp_call_t            *call;
+    const unsigned char   *call_id;    /* its, NULL: there is none */
     mcp_publish_t         *publish;    /* NULL: not at that endpoint */
 
     /* consumer */
@@ -155,16 +175,13 @@ struct mcp_exchange_s {
     uint64_t               close_at;
     size_t                 pos;        /* of out, pulled */
     mcp_timer_t            timer;
-    unsigned               priming:1;  /* first bytes are to be written */
+    mcp_consumer_state_e   reading;    /* see mcp_consumer_set_state() */
+    mcp_consumer_close_e   close;
     unsigned               comment:1;
-    unsigned               closing:1;  /* close at will: retry, end */
-    unsigned               stopping:1; /* the same, if it can come back */
     unsigned               listener:1; /* of the session's own stream */
     unsigned               bound:1;    /* the call ends with it */
     unsigned               exact:1;    /* who comes back names no event: what
                                           was sent must be known */
-    unsigned               last:1;     /* out is all that there will be */
-    unsigned               done:1;     /* the last bytes were pulled */
     unsigned               resumed:1;
     unsigned               has_session:1;
 

@@ -17,6 +17,7 @@
 #include "exchange/mcp_exchange_parts.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_consumer.h"
+#include "worker/mcp_exchange_state.h"
 #include "worker/mcp_notify.h"
 
 

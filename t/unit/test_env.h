@@ -49,6 +49,7 @@ typedef struct {
     int            random_rc;      /* what env.random returns */
     unsigned       logged;
     char           last[512];      /* the last line logged, but for info */
+    char           debug[8192];   /* lines at debug, as many as fit */
     char           info[512];      /* the last one of info */
 } test_env_t;
 
@@ -127,7 +128,14 @@ test_env_random(void *ctx, void *buf, size_t len)
 static inline void
 test_env_log(void *ctx, mcp_log_level_e level, const char *line)
 {
+    size_t       n;
     test_env_t  *te = ctx;
+
+    if (level == MCP_LOG_DEBUG) {
+        n = strlen(te->debug);
+        snprintf(te->debug + n, sizeof(te->debug) - n, "%s\n", line);
+        return;
+    }
 
     te->logged++;
 

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "http/mcp_id.h"
+#include "worker/mcp_exchange_state.h"
+
+
+static const char *const  mcp_exchange_states[] = {
+    [MCP_EXCHANGE_HEAD] = "reads its head",
+    [MCP_EXCHANGE_BODY] = "waits for its body",
+    [MCP_EXCHANGE_WAIT] = "waits for its call",
+    [MCP_EXCHANGE_RESPONSE] = "has its answer",
+    [MCP_EXCHANGE_STREAM] = "reads a stream",
+    [MCP_EXCHANGE_ENDED] = "has left its stream"
+};
+
+static const char *const  mcp_consumer_states[] = {
+    [MCP_CONSUMER_PRIMING] = "is to begin",
+    [MCP_CONSUMER_READING] = "reads",
+    [MCP_CONSUMER_LAST] = "writes its last bytes",
+    [MCP_CONSUMER_DONE] = "has written all"
+};
+
+static const char *const  mcp_consumer_closes[] = {
+    [MCP_CONSUMER_CLOSE_NOT] = "stays open",
+    [MCP_CONSUMER_CLOSE_SOON] = "closes when its client can come back",
+    [MCP_CONSUMER_CLOSE_NOW] = "closes"
+};
+
+
+static void
+mcp_exchange_log_change(mcp_exchange_t *x, const char *who, const char *what)
+{
+    char                  id[9];
+    const unsigned char  *call;
+
+    call = x->handle ? x->ref.id : x->call_id;
+
+    if (call) {
+        mcp_stream_id_short(id, call);
+    }
+
+    mcp_worker_log(x->worker, MCP_LOG_DEBUG, "%s %u %s%s%s%s%s", who,
+                   x->number, what, call ? ", call " : "", call ? id : "",
+                   x->outcome ? ": " : "", x->outcome ? x->outcome : "");
+}
+
+
+void
+mcp_exchange_set_state(mcp_exchange_t *x, mcp_exchange_state_e state)
+{
+    if (x->state != state && mcp_worker_logs(x->worker, MCP_LOG_DEBUG)) {
+        mcp_exchange_log_change(x, "exchange", mcp_exchange_states[state]);
+    }
+
+    x->state = state;
+}
+
+
+void
+mcp_consumer_set_state(mcp_exchange_t *x, mcp_consumer_state_e state)
+{
+    if (x->reading != state && mcp_worker_logs(x->worker, MCP_LOG_DEBUG)) {
+        mcp_exchange_log_change(x, "consumer of exchange",
+                                mcp_consumer_states[state]);
+    }
+
+    x->reading = state;
+}
+
+
+void
+mcp_consumer_set_close(mcp_exchange_t *x, mcp_consumer_close_e close)
+{
+    if (close <= x->close) {
+        return;
+    }
+
+    if (mcp_worker_logs(x->worker, MCP_LOG_DEBUG)) {
+        mcp_exchange_log_change(x, "consumer of exchange",
+                                mcp_consumer_closes[close]);
+    }
+
+    x->close = close;
+}

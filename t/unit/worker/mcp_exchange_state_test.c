@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the log at debug tells of a call: every change of state, from the head
+ * of its request to the last byte of its stream. */
+
+#include "core_cases.h"
+
+
+/* The lines are there in this order, whatever stands between them. */
+static void
+told(const char *const *lines)
+{
+    const char  *p;
+
+    for (p = d.te.debug; *lines; lines++) {
+        p = strstr(p, *lines);
+
+        if (p == NULL) {
+            fail_msg("no \"%s\" where it should be in\n%s", *lines, d.te.debug);
+        }
+
+        p += strlen(*lines);
+    }
+}
+
+
+static void
+test_json(void **state)
+{
+    static const char *const  lines[] = {
+        "waits for its body", "made of the message of exchange",
+        "waits for its call, call ", "its backend is called",
+        "its backend answers with 200", "its backend has ended",
+        "request 0: over", "has its answer", "over, was transient", NULL
+    };
+
+    (void) state;
+
+    d.te.debug[0] = '\0';
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, RESULT);
+    told(lines);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_stream(void **state)
+{
+    static const char *const  lines[] = {
+        "waits for its body", "waits for its call", "its backend is called",
+        "reads a stream, call ", "durable, was transient",
+        "consumer of exchange", "reads", "request 0: over",
+        "over, was durable", "writes its last bytes", "has written all",
+        "has left its stream", NULL
+    };
+
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.te.debug[0] = '\0';
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    end_with_result(job);
+    client_close(&d, &a);
+    told(lines);
+    quiet();
+}
+
+
+/* A connection that is to be closed is closed when its client can come back,
+ * or at once; and never later than it was asked to. */
+static void
+test_close(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+
+    mcp_consumer_set_close(a.x, MCP_CONSUMER_CLOSE_SOON);
+    mcp_consumer_set_close(a.x, MCP_CONSUMER_CLOSE_NOW);
+    mcp_consumer_set_close(a.x, MCP_CONSUMER_CLOSE_SOON);
+    assert_int_equal(a.x->close, MCP_CONSUMER_CLOSE_NOW);
+
+    end_with_result(job);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Nothing is told where nobody wants to know. */
+static void
+test_silence(void **state)
+{
+    (void) state;
+
+    d.te.debug[0] = '\0';
+    d.te.env.log_level = MCP_LOG_INFO;
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+    d.te.env.log_level = MCP_LOG_DEBUG;
+    assert_string_equal(d.te.debug, "");
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_json),
+        test(test_stream),
+        test(test_close),
+        test(test_silence)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
