@@ -165,7 +165,7 @@ ngx_http_mcp_create_exchange(ngx_http_mcp_ctx_t *ctx, ngx_uint_t publish)
     mcp_worker_t             *worker;
     ngx_http_mcp_loc_conf_t  *mlcf;
 
-    worker = &ctx->zone->worker;
+    worker = ctx->zone->worker;
     mlcf = ngx_http_get_module_loc_conf(ctx->request, ngx_http_mcp_module);
 
     if (!publish) {
