@@ -14,7 +14,7 @@
 #include "call/mcp_request.h"
 #include "config/mcp_party.h"
 #include "json/mcp_json.h"
-#include "http/mcp_id.h"
+#include "rpc/mcp_id.h"
 #include "worker/mcp_hook.h"
 
 

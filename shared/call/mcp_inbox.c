@@ -8,7 +8,7 @@
 
 #include "call/mcp_call_parts.h"
 #include "call/mcp_request.h"
-#include "http/mcp_id.h"
+#include "rpc/mcp_id.h"
 #include "worker/mcp_hook.h"
 
 

@@ -13,7 +13,7 @@
 #include "call/mcp_call_parts.h"
 #include "call/mcp_input.h"
 #include "call/mcp_request.h"
-#include "http/mcp_id.h"
+#include "rpc/mcp_id.h"
 
 
 /* Rounds in a row in which a backend asked nothing. */

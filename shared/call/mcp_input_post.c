@@ -6,8 +6,8 @@
  */
 
 #include "call/mcp_input.h"
-#include "http/mcp_id.h"
-#include "http/mcp_id.h"
+#include "rpc/mcp_id.h"
+#include "rpc/mcp_id.h"
 
 
 int

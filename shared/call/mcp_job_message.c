@@ -9,7 +9,7 @@
 
 #include "call/mcp_call_parts.h"
 #include "call/mcp_request.h"
-#include "http/mcp_id.h"
+#include "rpc/mcp_id.h"
 #include "rpc/mcp_topic.h"
 #include "worker/mcp_hook.h"
 #include "worker/mcp_notify.h"

@@ -39,8 +39,8 @@ mcp_publish_url(mcp_call_t *call, unsigned request)
         *p++ = '/';
     }
 
-    p = mcp_token_sign(call->endpoint->keys, 'p', payload, sizeof(payload),
-                       p);
+    p = mcp_token_sign(call->endpoint->keys, MCP_TOKEN_PUBLISH, payload,
+                       sizeof(payload), p);
     if (p == NULL) {
         return mcp_null_str;
     }
@@ -58,7 +58,8 @@ mcp_publish_url_open(const mcp_keys_t *keys, mcp_str_t token,
 
     len = sizeof(payload);
 
-    if (mcp_token_verify(keys, 'p', token, payload, &len) != MCP_OK
+    if (mcp_token_verify(keys, MCP_TOKEN_PUBLISH, token, payload, &len)
+        != MCP_OK
         || len != MCP_PUBLISH_PAYLOAD)
     {
         return MCP_ERR_DENIED;

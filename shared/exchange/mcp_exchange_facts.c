@@ -3,7 +3,7 @@
 /* What logs and maps of the server are told of an exchange. */
 
 #include "exchange/mcp_exchange_parts.h"
-#include "http/mcp_id.h"
+#include "rpc/mcp_id.h"
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_hook.h"
 

@@ -7,7 +7,7 @@
  */
 
 #include "exchange/mcp_exchange_parts.h"
-#include "http/mcp_id.h"
+#include "rpc/mcp_id.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_notify.h"

@@ -12,7 +12,7 @@
 
 
 #include "face/mcp_face_common.h"
-#include "http/mcp_id.h"
+#include "rpc/mcp_id.h"
 
 
 #define MCP_FACE_REQUEST_LEN      (MCP_STREAM_ID_LEN + MCP_DIGEST_LEN + 4 + 1)

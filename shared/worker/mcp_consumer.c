@@ -7,7 +7,7 @@
  * "Resumability and Redelivery".
  */
 
-#include "http/mcp_id.h"
+#include "rpc/mcp_id.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_exchange_state.h"
