@@ -8,6 +8,7 @@
 #include "mod_mcp.h"
 
 #include "mcp_worker.h"
+#include "mcp_zone.h"
 
 /* Whether this process was told to end. */
 typedef enum {
