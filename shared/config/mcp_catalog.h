@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The catalog: tools, prompts, resources and resource templates out of one
- * JSON file, read at configuration time and constant afterwards.
+ * The catalog: tools, prompts, resources and resource templates from one JSON
+ * file, read at configuration time and constant afterwards.
  */
 
 
@@ -20,50 +20,60 @@ typedef struct mcp_catalog_s  mcp_catalog_t;
 
 
 /*
- * Reads a catalog out of text (which is copied).  Top-level keys: "tools",
- * "prompts", "resources", "resourceTemplates" (arrays), "instructions"
- * (string), "completions" (boolean: completion/complete is offered); any
- * other key is an error, so that a misspelt one is found.  Each item must be
- * an object with what the schema requires (tools: name [A-Za-z0-9_.-]{1,128}
- * and inputSchema with type "object"; prompts: name; resources: uri, name;
- * templates: uriTemplate, name) and unique names or URIs.  Keys of an item
- * that begin with "x-mcp-" are ours: removed from what clients see, and those
- * of mcp_policy.h must have the values that are said there.
+ * Reads a catalog from a text, which is copied.
  *
- * MCP_OK, MCP_ERR_MEMORY, or MCP_ERR_CONFIG with error (size bytes) saying
- * "line N: reason".
+ * The keys at the top are "tools", "prompts", "resources", "resourceTemplates"
+ * (arrays), "instructions" (a string) and "completions" (a boolean:
+ * completion/complete is offered).  Any other key is an error, which finds
+ * misspelt ones.
+ *
+ * Each item is an object with what the schema requires: a tool has a name
+ * ([A-Za-z0-9_.-]{1,128}) and an inputSchema of type "object", a prompt a name,
+ * a resource a uri and a name, a template a uriTemplate and a name.  Names, or
+ * URIs, are unique.  Keys of an item that begin with "x-mcp-" are this server's
+ * and not shown to clients; mcp_policy.h says which values they have.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_CONFIG  error (size bytes) says "line N: reason"
+ *   MCP_ERR_MEMORY
  */
 int mcp_catalog_create(const mcp_mem_t *mem, mcp_str_t text,
     mcp_catalog_t **catalog, char *error, size_t size);
 void mcp_catalog_free(mcp_catalog_t *catalog);
 
-/* 1 if the catalog has that array (also an empty one). */
+/* Returns 1 if the catalog has the array of that kind, even an empty one. */
 int mcp_catalog_has(const mcp_catalog_t *catalog, mcp_list_e kind);
+
+/* Returns 1 if completion/complete is offered. */
 int mcp_catalog_completions(const mcp_catalog_t *catalog);
 
-/* The instructions as a raw JSON string, empty if none. */
+/* Returns the instructions as a raw JSON string, empty if there are none. */
 mcp_str_t mcp_catalog_instructions(const mcp_catalog_t *catalog);
 
-/* The item's raw JSON as the file has it, keys of ours included, or .data
- * NULL.  For MCP_LIST_TEMPLATES, key is a URI that the template must
- * match; the first one in the file's order wins. */
+/* Returns the raw JSON of an item as the file has it, with this server's keys;
+ * its data is NULL if there is no such item.  The key of MCP_LIST_TEMPLATES is
+ * a URI, and the first template of the file that matches it is returned. */
 mcp_str_t mcp_catalog_find(const mcp_catalog_t *catalog,
     mcp_list_e kind, mcp_str_t key);
 
-/* What the item says of how it is to be called; NULL: nothing. */
+/* Returns the settings that the item has for its calls, NULL if it has none. */
 const mcp_policy_rule_t *mcp_catalog_rule(const mcp_catalog_t *catalog,
     mcp_list_e kind, mcp_str_t key);
 
-/* The longest time, in ms, that an item says its calls may go on before they
- * become streams. */
+/* Returns the longest time, in ms, after which an item's calls become streams;
+ * 0 if no item has one. */
 uint64_t mcp_catalog_stream_after(const mcp_catalog_t *catalog);
 
 /*
- * Appends one page as a result object: {"tools":[...],"nextCursor":"..."}.
- * cursor is the client's (unescaped; empty for the first page).  Cursors are
- * opaque, name a position and a digest of the catalog; one that does not fit
- * this catalog is MCP_ERR_NOT_FOUND.  page is the number of items a page (0:
- * all).
+ * Appends one page as a result object, {"tools":[...],"nextCursor":"..."}, of
+ * page items at most; a page of 0 is the whole list.  The cursor is the
+ * client's, unescaped, and empty for the first page.  A cursor names a position
+ * and a digest of the catalog, and is opaque to clients.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND  the cursor is not one of this catalog
+ *   MCP_ERR_LIMIT      the buffer is full
+ *   MCP_ERR_MEMORY
  */
 int mcp_catalog_list(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_str_t cursor, size_t page, mcp_buf_t *buf);

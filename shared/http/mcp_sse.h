@@ -8,52 +8,42 @@
 
 
 #include "base/mcp_buf.h"
-
-
-/* "<stream id>.<sequence>": 128 random bits as base64url (22), dot, decimal. */
-#define MCP_STREAM_ID_LEN    16
-#define MCP_STREAM_TEXT_LEN  22
-#define MCP_EVENT_ID_MAX     (MCP_STREAM_TEXT_LEN + 1 + 20)
-
-/* Both write at p, at most the named length, and return the end. */
-char *mcp_stream_id_print(char *p, const unsigned char id[MCP_STREAM_ID_LEN]);
-char *mcp_event_id_print(char *p, const unsigned char id[MCP_STREAM_ID_LEN],
-    uint64_t seq);
-
-/* Strict inverse (canonical base64url, no leading zeros, no sign, <= 2^63-1);
- * MCP_OK or MCP_ERR_SYNTAX. */
-int mcp_stream_id_parse(mcp_str_t text, unsigned char id[MCP_STREAM_ID_LEN]);
-int mcp_event_id_parse(mcp_str_t text, unsigned char id[MCP_STREAM_ID_LEN],
-    uint64_t *seq);
+#include "http/mcp_event_id.h"
 
 
 /*
- * Room that one event needs, and the event itself:
+ * The encoder.  An event is
  *     id: <event id>\ndata: <message>\n\n
- * message is one line of JSON (no CR, LF).  Writes at p, returns the end.
+ * where the message is one line of JSON, without CR and LF.
  */
+
+/* The most bytes of an event whose message has len bytes. */
 #define mcp_sse_event_size(len)  ((len) + MCP_EVENT_ID_MAX + 16)
 
+/* Writes an event up to and including "data: " at p and returns the end. */
 char *mcp_sse_event_head(char *p, const unsigned char id[MCP_STREAM_ID_LEN],
-    uint64_t seq);                     /* up to and including "data: " */
+    uint64_t seq);
 
-/* "id: ...\nretry: N\ndata: \n\n"; retry 0 leaves its line out. */
+/* Writes "id: ...\nretry: N\ndata: \n\n", without the retry line if retry_ms is
+ * 0, at p and returns the end. */
 #define MCP_SSE_PRIMING_MAX  (MCP_EVENT_ID_MAX + 48)
 char *mcp_sse_priming(char *p, const unsigned char id[MCP_STREAM_ID_LEN],
     uint64_t seq, uint64_t retry_ms);
 
-/* "retry: N\n\n" (no data: dispatches nothing, moves no cursor) */
+/* Writes "retry: N\n\n" at p and returns the end.  Without data it dispatches
+ * no event and does not change the last event id. */
 #define MCP_SSE_RETRY_MAX  32
 char *mcp_sse_retry(char *p, uint64_t retry_ms);
 
-/* ":\n\n" */
+/* An empty comment, which keeps a connection alive. */
 #define MCP_SSE_COMMENT      ":\n\n"
 
 
 /*
- * Decoder for what backends send.  Feed bytes in any split; events come out
- * whole.  "data" lines are joined with LF; other fields but "event" are
- * ignored; CR, LF, CRLF all end lines; a BOM at the start is skipped.
+ * The decoder, for streams of backends.  It takes bytes in any pieces and
+ * returns whole events: "data" lines, joined with LF.  All other fields are
+ * ignored.  CR, LF and CRLF end lines; a byte order mark at the start is
+ * skipped.
  */
 typedef struct {
     mcp_buf_t   data;          /* of the event being read */
@@ -64,25 +54,34 @@ typedef struct {
     unsigned    started:1;
 } mcp_sse_decoder_t;
 
-/* max bounds one event's data and one line. */
+/* max bounds the data of one event, in bytes, and one line. */
 void mcp_sse_decoder_init(mcp_sse_decoder_t *d, const mcp_mem_t *mem,
     size_t max);
 void mcp_sse_decoder_free(mcp_sse_decoder_t *d);
 
 /*
- * Consumes from in[0..len) up to the end of the next event and sets
- * *consumed.  MCP_OK: *data holds the event's data (valid until the next
- * call; empty-data events are skipped, not reported); MCP_AGAIN: all was
- * consumed, no event yet; MCP_ERR_LIMIT, MCP_ERR_MEMORY.
+ * Consumes input up to the end of the next event and sets *consumed to its
+ * length.  Events without data are skipped.
+ *
+ * Returns
+ *   MCP_OK          *data is the event's data, until the next call
+ *   MCP_AGAIN       all input was consumed, and no event has ended
+ *   MCP_ERR_LIMIT   an event or a line is too long; the decoder has failed
+ *   MCP_ERR_MEMORY  the decoder has failed
  */
 int mcp_sse_decode(mcp_sse_decoder_t *d, const char *in, size_t len,
     size_t *consumed, mcp_str_t *data);
 
 /*
- * The input is over.  The standard drops an event that no blank line ends;
- * scripts forget that line (or even the last line's end), so that for input
- * known to be whole this hands the pending event out all the same: MCP_OK and
- * *data, or MCP_DONE if there is none; errors as above.
+ * Ends the input.  The standard drops an event without a blank line behind it.
+ * But scripts forget that line, or even the end of the last one, so this
+ * returns the pending event of input that is known to be whole.
+ *
+ * Returns
+ *   MCP_OK          *data is the event's data
+ *   MCP_DONE        there is no event
+ *   MCP_ERR_LIMIT   an event or a line is too long
+ *   MCP_ERR_MEMORY
  */
 int mcp_sse_decoder_end(mcp_sse_decoder_t *d, mcp_str_t *data);
 

@@ -60,9 +60,9 @@ typedef struct {
 
     uint64_t              session_lifetime;
     uint64_t              stream_after;
-    uint64_t              policy_after;        /* instead of stream_after, for
-                                                  clients that learn at once how
-                                                  to resume */
+    uint64_t              policy_after;        /* for clients that learn at
+                                                  once how to resume; the
+                                                  earlier of the two counts */
     uint64_t              close_after;         /* 0: the server never closes a
                                                   stream that goes on */
     uint64_t              retry;

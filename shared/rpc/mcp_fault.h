@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The one table of everything a client can be told to have gone wrong:
- * HTTP status, JSON-RPC code and text. */
+/* The table of all errors that a client can get: HTTP status, JSON-RPC code and
+ * text. */
 
 
 #ifndef MCP_FAULT_H_INCLUDED
@@ -25,13 +25,13 @@ typedef enum {
     MCP_FAULT_SESSION_UNKNOWN,         /* 404 */
     MCP_FAULT_EVENT_ID_MALFORMED,      /* 400 */
     MCP_FAULT_EVENT_ID_UNKNOWN,        /* 404 */
-    MCP_FAULT_EVENT_PURGED,            /* 404, events after it were dropped */
-    MCP_FAULT_LINK,                    /* 404, for whatever reason */
-    MCP_FAULT_LINK_INPUT,              /* 400, no response that is waited for */
-    MCP_FAULT_LINK_ANSWERS,            /* 400, more than were asked for */
+    MCP_FAULT_EVENT_PURGED,            /* 404, later events were dropped */
+    MCP_FAULT_LINK,                    /* 404, for any reason */
+    MCP_FAULT_LINK_INPUT,              /* 400, not an array of responses */
+    MCP_FAULT_LINK_ANSWERS,            /* 400, more answers than requests */
     MCP_FAULT_STORE_FULL,              /* 503 */
     MCP_FAULT_TOO_MANY_STREAMS,        /* 429 */
-    MCP_FAULT_TOO_MANY_VALUES,         /* 429, settings and the like */
+    MCP_FAULT_TOO_MANY_VALUES,         /* 429, settings and tokens */
     MCP_FAULT_FORBIDDEN,               /* 403, publish endpoint */
     MCP_FAULT_CALL_UNKNOWN,            /* 404, publish endpoint */
     MCP_FAULT_CALL_EARLY,              /* 503, publish endpoint */
@@ -51,20 +51,20 @@ typedef enum {
     MCP_FAULT_RESOURCE_UNKNOWN,        /* -32002 */
     MCP_FAULT_CURSOR,                  /* -32602 */
     MCP_FAULT_LOG_LEVEL,               /* -32602 */
-    MCP_FAULT_RESUME_TOKEN,            /* -32602, for whatever reason */
-    MCP_FAULT_RESUME_PURGED,           /* -32602, events after it were dropped
-                                          */
-    MCP_FAULT_RESUME_BATCH,            /* -32600, one in a batch */
+    MCP_FAULT_RESUME_TOKEN,            /* -32602, for any reason */
+    MCP_FAULT_RESUME_PURGED,           /* -32602, later events were dropped */
+    MCP_FAULT_RESUME_BATCH,            /* -32600, a token in a batch */
 
-    /* the call went wrong on our side */
-    MCP_FAULT_BACKEND_FAILED,          /* -32603, refused, cut off */
+    /* failures of the server or of a backend */
+    MCP_FAULT_BACKEND_FAILED,          /* -32603, connection refused or cut */
     MCP_FAULT_BACKEND_TIMEOUT,         /* -32603 */
-    MCP_FAULT_BACKEND_OUTPUT,          /* -32603, not what the contract says */
+    MCP_FAULT_BACKEND_OUTPUT,          /* -32603, breaks docs/backends.md */
     MCP_FAULT_BACKEND_TOO_LARGE,       /* -32603 */
     MCP_FAULT_NO_BACKEND,              /* -32603 */
     MCP_FAULT_CALL_FULL,               /* -32603, no room for its stream */
-    MCP_FAULT_CALL_LIMIT,              /* -32603, its party has what it may */
-    MCP_FAULT_OWNER_DIED,              /* -32603, worker or node lost */
+    MCP_FAULT_CALL_LIMIT,              /* -32603, its party's quota is used up
+                                          */
+    MCP_FAULT_OWNER_DIED,              /* -32603, its process ended */
     MCP_FAULT_INTERNAL,                /* -32603, HTTP 500 */
 
     MCP_FAULT_COUNT
@@ -72,20 +72,22 @@ typedef enum {
 
 
 typedef struct {
-    int          status;       /* HTTP, when answered before any stream */
+    int          status;       /* HTTP, unless a stream has begun */
     int          code;         /* JSON-RPC */
     const char  *message;
 } mcp_fault_t;
 
 
-/* Never NULL. */
+/* Returns the row of a fault, never NULL. */
 const mcp_fault_t *mcp_fault(mcp_fault_e fault);
 
 /*
- * Appends {"jsonrpc":"2.0","id":ID,"error":{...}}; id is raw JSON, left out
- * when empty (the schemas of 2025-11-25 and later know no null id); detail,
- * when not empty, is put behind the message (": detail"); data, when not
- * empty, is raw JSON for error.data, in place of the fault's own.
+ * Appends {"jsonrpc":"2.0","id":ID,"error":{...}}.
+ *
+ * id is raw JSON; an empty one is left out, as the schemas of 2025-11-25 and
+ * later have no null id.  A detail that is not empty follows the message and
+ * ": ".  Data that is not empty is raw JSON and replaces the fault's own
+ * error.data.
  */
 void mcp_fault_write(mcp_buf_t *buf, mcp_str_t id, mcp_fault_e fault,
     mcp_str_t detail, mcp_str_t data);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The one table of methods, and the names of log levels. */
+/* The table of methods, and the names of log levels. */
 
 
 #ifndef MCP_METHOD_H_INCLUDED
@@ -71,22 +71,23 @@ typedef struct {
     unsigned            notification:1;
     int                 list_kind;     /* mcp_list_e, or NO_LIST */
     mcp_want_e          want;
-    unsigned            capability;    /* MCP_CLIENT_...: exists for clients
-                                          that declare it only */
+    unsigned            capability;    /* MCP_CLIENT_...; the method exists only
+                                          for clients that declare it */
     unsigned            opens:1;       /* its answer is a call's stream */
 } mcp_method_t;
 
 
-/* The row of that name; the UNKNOWN row if there is none, never NULL. */
+/* Returns the row of that name, the UNKNOWN row if there is none. */
 const mcp_method_t *mcp_method_find(mcp_str_t name);
 
-/* The row of that id; the UNKNOWN row for a number out of range. */
+/* Returns the row of that id, the UNKNOWN row if it is out of range. */
 const mcp_method_t *mcp_method(mcp_method_e id);
 
 
 #define MCP_LOG_LEVELS  8
 
-/* 0 (debug) to 7 (emergency), or -1 (2025-11-25, server/utilities/logging). */
+/* Returns 0 (debug) to 7 (emergency), or -1 for an unknown name (2025-11-25,
+ * server/utilities/logging). */
 int mcp_log_level_find(mcp_str_t name);
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The one table of protocol revisions and of what each changes. */
+/* The table of protocol revisions and of the differences between them. */
 
 
 #ifndef MCP_REVISION_H_INCLUDED
@@ -21,8 +21,8 @@ typedef enum {
 
 #define MCP_REVISION_LATEST   MCP_REVISION_2025_11_25
 
-/* What a request without MCP-Protocol-Version speaks when nothing else tells
- * (2025-11-25, basic/transports "Protocol Version Header"). */
+/* The revision of a request without MCP-Protocol-Version and without a session
+ * (2025-11-25, basic/transports, "Protocol Version Header"). */
 #define MCP_REVISION_DEFAULT  MCP_REVISION_2025_03_26
 
 
@@ -30,14 +30,16 @@ typedef struct {
     mcp_str_t  name;
     unsigned   batch:1;        /* JSON-RPC batches exist */
     unsigned   priming:1;      /* SSE streams begin with an empty event */
-    unsigned   polling:1;      /* server may close a stream at will */
+    unsigned   polling:1;      /* the server may close a stream that goes on */
     unsigned   elicitation:1;  /* elicitation/create exists */
 } mcp_revision_t;
 
 
+/* Returns the row of a revision, that of MCP_REVISION_NONE if it is out of
+ * range. */
 const mcp_revision_t *mcp_revision(mcp_revision_e revision);
 
-/* MCP_REVISION_NONE if the name is not known. */
+/* Returns the revision of that name, MCP_REVISION_NONE if it is unknown. */
 mcp_revision_e mcp_revision_find(mcp_str_t name);
 
 

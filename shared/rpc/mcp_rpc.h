@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The JSON-RPC 2.0 envelope: one message sliced out of its raw body, checked
- * against the base protocol's rules (specification, basic/index "Messages").
+ * The JSON-RPC 2.0 envelope: the parts of one message, checked against the
+ * rules of the base protocol (2025-11-25, basic/index, "Messages").
  */
 
 
@@ -15,7 +15,7 @@
 
 
 typedef enum {
-    MCP_RPC_INVALID = 0,       /* "fault" says why; "id" if one was usable */
+    MCP_RPC_INVALID = 0,       /* fault says why; id is set if it is usable */
     MCP_RPC_REQUEST,
     MCP_RPC_NOTIFICATION,
     MCP_RPC_RESULT,            /* a response */
@@ -23,8 +23,8 @@ typedef enum {
 } mcp_rpc_kind_e;
 
 
-/* Longest raw id (quotes included) that is taken; ids are kept in the log
- * and in tokens, so they are bounded. */
+/* The most bytes of a raw id, with its quotes.  Ids are kept in the log and in
+ * tokens, so they are bounded. */
 #define MCP_RPC_MAX_ID  256
 
 
@@ -39,7 +39,7 @@ typedef struct {
     mcp_json_value_t  result;
     mcp_json_value_t  error;
 
-    /* out of params */
+    /* members of params */
     mcp_json_value_t  name;
     mcp_json_value_t  uri;
     mcp_json_value_t  cursor;
@@ -63,33 +63,50 @@ typedef struct {
 
 
 /*
- * Reads one message out of text.  A text that breaks JSON or JSON-RPC is
- * MCP_RPC_INVALID with its fault, not an error of this function; a top-level
- * array is MCP_RPC_INVALID with MCP_FAULT_BATCH.  Rules: jsonrpc is exactly
- * "2.0"; id is a string or an integer number (no fraction, no exponent), never
- * null, at most MCP_RPC_MAX_ID bytes; method is a non-empty string; params, if
- * there, is an object; exactly one of method, result, error; a duplicate of
- * any field read here is invalid.
- * msg->method and other unescaped strings live in arena.
- * Returns MCP_OK or MCP_ERR_MEMORY.
+ * Reads one message.
+ *
+ * A text that breaks JSON or JSON-RPC is not an error of this function: the
+ * message is MCP_RPC_INVALID, with its fault.  So is an array, with
+ * MCP_FAULT_BATCH.  The rules are:
+ *   - jsonrpc is exactly "2.0";
+ *   - id is a string, or a number without fraction and exponent, never null,
+ *     and has MCP_RPC_MAX_ID bytes at most;
+ *   - method is a string that is not empty;
+ *   - params, if present, is an object;
+ *   - exactly one of method, result and error is present;
+ *   - no field that is read here is present twice.
+ *
+ * Unescaped strings (msg->method) are in the text or in the arena.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_MEMORY
  */
 int mcp_rpc_parse(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
     mcp_rpc_t *msg);
 
-/* 1 if a value may be a request's id, and a progress token likewise: a string,
- * or an integer without fraction and exponent, of MCP_RPC_MAX_ID bytes at
+/* Returns 1 if a value may be the id of a request, or a progress token: a
+ * string, or a number without fraction and exponent, of MCP_RPC_MAX_ID bytes at
  * most. */
 int mcp_rpc_id_usable(const mcp_json_value_t *id);
 
 /*
- * Splits a batch: *items gets the raw elements (arena), *n their number.
- * fault: MCP_FAULT_NONE, _PARSE, _TOO_DEEP, _INVALID_REQUEST (empty array or
- * no array), _BATCH_SIZE (more than max_items).
+ * Splits a batch.  *items become its n raw elements, in the arena.
+ *
+ * A batch that is wrong is not an error of this function: *n is 0, and *fault
+ * is
+ *   MCP_FAULT_PARSE            the text is not JSON
+ *   MCP_FAULT_TOO_DEEP         a message is more than max_depth containers deep
+ *   MCP_FAULT_INVALID_REQUEST  the text is not an array, or empty
+ *   MCP_FAULT_BATCH_SIZE       there are more than max_items elements
+ * and MCP_FAULT_NONE otherwise.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_MEMORY
  */
 int mcp_rpc_split(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
     size_t max_items, mcp_str_t **items, size_t *n, mcp_fault_e *fault);
 
-/* 1 if the first byte of text that is not white space is '['. */
+/* Returns 1 if the first byte of text that is not white space is '['. */
 int mcp_rpc_is_batch(mcp_str_t text);
 
 

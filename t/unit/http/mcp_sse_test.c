@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Ids and events as bytes; the decoder, with each input cut everywhere. */
+/* Events as bytes; the decoder, with each input cut everywhere. */
 
 
 #include "test_env.h"
@@ -21,13 +21,6 @@ test_print(void **state)
     char  text[256], *end;
 
     (void) state;
-
-    end = mcp_stream_id_print(text, stream);
-    assert_int_equal(end - text, MCP_STREAM_TEXT_LEN);
-    assert_memory_equal(text, STREAM, MCP_STREAM_TEXT_LEN);
-
-    end = mcp_event_id_print(text, stream, UINT64_MAX);
-    assert_int_equal(end - text, MCP_EVENT_ID_MAX);
 
     end = mcp_sse_event_head(text, stream, 7);
     assert_str_is(((mcp_str_t) { text, (size_t) (end - text) }),
@@ -51,62 +44,6 @@ test_print(void **state)
     assert_str_is(((mcp_str_t) { text, (size_t) (end - text) }),
                   "retry: 18446744073709551615\n\n");
     assert_true((size_t) (end - text) <= MCP_SSE_RETRY_MAX);
-}
-
-
-static const struct {
-    const char  *text;
-    int          rc;
-    uint64_t     seq;
-} ids[] = {
-    { STREAM ".0", MCP_OK, 0 },
-    { STREAM ".42", MCP_OK, 42 },
-    { STREAM ".9223372036854775807", MCP_OK, INT64_MAX },
-    { STREAM ".9223372036854775808", MCP_ERR_SYNTAX, 0 },
-    { STREAM ".18446744073709551616", MCP_ERR_SYNTAX, 0 },
-    { STREAM ".042", MCP_ERR_SYNTAX, 0 },
-    { STREAM ".00", MCP_ERR_SYNTAX, 0 },
-    { STREAM ".-1", MCP_ERR_SYNTAX, 0 },
-    { STREAM ".+1", MCP_ERR_SYNTAX, 0 },
-    { STREAM ".1 ", MCP_ERR_SYNTAX, 0 },
-    { STREAM ". 1", MCP_ERR_SYNTAX, 0 },
-    { STREAM ".", MCP_ERR_SYNTAX, 0 },
-    { STREAM, MCP_ERR_SYNTAX, 0 },
-    { STREAM "-1", MCP_ERR_SYNTAX, 0 },
-    { STREAM "A.1", MCP_ERR_SYNTAX, 0 },
-    { "ABEiM0RVZneImaq7zN3u_.1", MCP_ERR_SYNTAX, 0 },
-    { "ABEiM0RVZneImaq7zN3u_x.1", MCP_ERR_SYNTAX, 0 },     /* not canonical */
-    { "ABEiM0RVZneImaq7zN3u/w.1", MCP_ERR_SYNTAX, 0 },
-    { "", MCP_ERR_SYNTAX, 0 },
-    { ".", MCP_ERR_SYNTAX, 0 },
-};
-
-
-static void
-test_parse(void **state)
-{
-    size_t         i;
-    uint64_t       seq;
-    unsigned char  id[MCP_STREAM_ID_LEN];
-
-    (void) state;
-
-    for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
-        seq = 0;
-        assert_int_equal(mcp_event_id_parse(test_str(ids[i].text), id, &seq),
-                         ids[i].rc);
-
-        if (ids[i].rc == MCP_OK) {
-            assert_true(seq == ids[i].seq);
-            assert_memory_equal(id, stream, sizeof(id));
-        }
-    }
-
-    assert_int_equal(mcp_stream_id_parse(mcp_str(STREAM), id), MCP_OK);
-    assert_memory_equal(id, stream, sizeof(id));
-    assert_int_equal(mcp_stream_id_parse(mcp_str(STREAM "A"), id),
-                     MCP_ERR_SYNTAX);
-    assert_int_equal(mcp_stream_id_parse(mcp_null_str, id), MCP_ERR_SYNTAX);
 }
 
 
@@ -410,7 +347,6 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_print),
-        cmocka_unit_test(test_parse),
         cmocka_unit_test(test_decode),
         cmocka_unit_test(test_consumed),
         cmocka_unit_test(test_limit),
