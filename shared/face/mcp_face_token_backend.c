@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A backend's own tokens: what it returns as nextResumeToken goes out sealed,
+ * whether or not the client wants tokens, and comes back to the backend as it
+ * was, once.
+ *
+ * The client's token is "p." and what is sealed: expiry in ms (8), id of the
+ * call that returned it if that came with such a token itself (16), the
+ * backend's token as JSON.  It is bound to the client and to the request.  The
+ * answer to a call that comes with a token is kept as the call's stream: the
+ * same token gets it again, until the token in that answer is used.
+ *
+ * The stream's id is the token's digest except for its first bytes, which are
+ * random; the store keeps these under the digest.  So a call that replaces one
+ * which came to nothing is another stream, and no event has the id of one that
+ * a client may have seen (2025-11-25, basic/transports, "Resumability and
+ * Redelivery").
+ */
+
+
+#include "face/mcp_face_token.h"
+
+
+#define MCP_FACE_TOKEN_BACKEND_MARK  mcp_str("p.")
+#define MCP_FACE_TOKEN_BACKEND_HEAD  (8 + MCP_STREAM_ID_LEN)
+
+/* of a backend; longer ones are not passed on */
+#define MCP_FACE_TOKEN_BACKEND_MAX   2048
+
+/* ms: how long to wait for the call of another request with the same token,
+ * where no interim result is due */
+#define MCP_FACE_TOKEN_WAIT          10000
+
+/* ms: how often to look for that call */
+#define MCP_FACE_TOKEN_LOOK          50
+
+/* The store's value of a token that was used: its call is no stream yet.  Any
+ * other value begins the id of the stream that the call is, or was. */
+#define MCP_FACE_TOKEN_BACKEND_RUNNING  0
+#define MCP_FACE_TOKEN_BACKEND_RANDOM   4
+
+
+static void mcp_face_token_backend_poll(void *data);
+
+
+int
+mcp_face_token_backend_is(mcp_str_t token)
+{
+    return token.len > MCP_FACE_TOKEN_BACKEND_MARK.len
+           && memcmp(token.data, MCP_FACE_TOKEN_BACKEND_MARK.data,
+                     MCP_FACE_TOKEN_BACKEND_MARK.len) == 0;
+}
+
+
+/* Decrypts the token into the arena, and makes the key of the value that the
+ * store has of it.  MCP_ERR_NOT_FOUND: not for this request, or expired. */
+static int
+mcp_face_token_backend_open(mcp_exchange_t *x,
+    const unsigned char bind[MCP_DIGEST_LEN], mcp_str_t *data,
+    unsigned char **key)
+{
+    int        rc;
+    mcp_str_t  text, bound;
+
+    text = x->token.text;
+    text.data += MCP_FACE_TOKEN_BACKEND_MARK.len;
+    text.len -= MCP_FACE_TOKEN_BACKEND_MARK.len;
+    bound = (mcp_str_t) { (const char *) bind, MCP_DIGEST_LEN };
+
+    if (text.len > 2 * MCP_FACE_TOKEN_BACKEND_MAX) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    rc = mcp_token_open(x->endpoint->keys, MCP_TOKEN_RESUME, bound, text,
+                        &x->arena, data);
+
+    if (rc != MCP_OK) {
+        return rc == MCP_ERR_MEMORY ? rc : MCP_ERR_NOT_FOUND;
+    }
+
+    if (data->len < MCP_FACE_TOKEN_BACKEND_HEAD + 2
+        || mcp_be_get((const unsigned char *) data->data, 8)
+           <= x->worker->env->now(x->worker->env->ctx))
+    {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    *key = mcp_arena_alloc(&x->arena, MCP_DIGEST_LEN + 8);
+
+    if (*key == NULL || mcp_digest(*key, &x->token.text, 1) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
+    memcpy(*key + MCP_DIGEST_LEN, data->data, 8);
+
+    return MCP_OK;
+}
+
+
+/* Frees a stream of this client's that keeps an answer. */
+static void
+mcp_face_token_backend_drop(mcp_exchange_t *x,
+    const unsigned char id[MCP_STREAM_ID_LEN])
+{
+    mcp_stream_info_t  info;
+
+    if (mcp_store_find(x->worker->store, id, 0, &info) == MCP_OK
+        && mcp_face_owns(x, &info) && info.turn == MCP_CALL_KEPT)
+    {
+        mcp_store_free(x->worker->store, &info.ref);
+    }
+}
+
+
+/* Uses a token for the first time, or again after its call came to nothing.
+ * The answer that held the token has arrived: its stream is freed. */
+static int
+mcp_face_token_backend_first(mcp_exchange_t *x, const mcp_json_value_t *places,
+    size_t n, mcp_str_t data, unsigned char *key)
+{
+    mcp_str_t  inner;
+
+    inner.data = data.data + MCP_FACE_TOKEN_BACKEND_HEAD;
+    inner.len = data.len - MCP_FACE_TOKEN_BACKEND_HEAD;
+
+    if (mcp_face_token_replace(x, places, n, inner) != MCP_OK) {
+        mcp_store_value_delete(x->worker->store, MCP_FACE_TOKEN_PURPOSE, key);
+        return MCP_ERR_MEMORY;
+    }
+
+    mcp_face_token_backend_drop(x, (const unsigned char *) data.data + 8);
+
+    x->token.spent = key;
+
+    return MCP_AGAIN;
+}
+
+
+/* Answers with all events of the token's call: the id of its stream begins with
+ * value. */
+static int
+mcp_face_token_backend_repeat(mcp_exchange_t *x, const unsigned char *key,
+    uint32_t value)
+{
+    int            rc;
+    unsigned char  id[MCP_STREAM_ID_LEN];
+
+    memcpy(id, key, MCP_STREAM_ID_LEN);
+    mcp_be_put(id, value, MCP_FACE_TOKEN_BACKEND_RANDOM);
+
+    rc = mcp_face_token_join(x, id, 0);
+
+    return rc == MCP_ERR_NOT_FOUND ? mcp_face_refuse(x) : rc;
+}
+
+
+/* Gives an answer to a request that the dispatcher no longer attends to. */
+static void
+mcp_face_token_backend_respond(mcp_exchange_t *x, int rc)
+{
+    if (rc != MCP_OK && rc != MCP_DONE) {
+        mcp_answer_status(x, 500);
+    }
+
+    x->task.action.type = rc == MCP_DONE ? MCP_ACT_STREAM : MCP_ACT_RESPOND;
+    mcp_worker_queue(x->worker, &x->task);
+}
+
+
+/* Checks whether the token's call has become a stream, or the time to wait is
+ * over; if the call came to nothing, the client may begin anew. */
+static void
+mcp_face_token_backend_poll(void *data)
+{
+    int              rc;
+    uint32_t         value;
+    uint64_t         now;
+    mcp_exchange_t  *x;
+
+    x = data;
+    now = x->worker->env->now(x->worker->env->ctx);
+    rc = mcp_store_value_get(x->worker->store, MCP_FACE_TOKEN_PURPOSE,
+                             x->token.spent, now, &value);
+
+    if (rc == MCP_OK && value != MCP_FACE_TOKEN_BACKEND_RUNNING) {
+        rc = mcp_face_token_backend_repeat(x, x->token.spent, value);
+        mcp_face_token_backend_respond(x, rc);
+        return;
+    }
+
+    if (rc == MCP_OK && now < x->token.until && !x->worker->stopping) {
+        mcp_timer_set(&x->worker->timers, &x->timer, now + MCP_FACE_TOKEN_LOOK);
+        return;
+    }
+
+    x->out.len = 0;
+    x->outcome = "interim";
+    mcp_face_token_interim_again(x);
+    mcp_face_token_backend_respond(x, mcp_answer_json(x));
+}
+
+
+/* Of two requests with the same token one runs, but perhaps on a connection
+ * that is dead: the other waits for what becomes of the call. */
+static int
+mcp_face_token_backend_wait(mcp_exchange_t *x, unsigned char *key, uint64_t now)
+{
+    mcp_exchange_set_state(x, MCP_EXCHANGE_WAIT);
+    x->outcome = "pending";
+    x->token.spent = key;
+    x->token.until = x->token.at ? x->token.at : now + MCP_FACE_TOKEN_WAIT;
+    x->timer.handler = mcp_face_token_backend_poll;
+    x->timer.data = x;
+    mcp_timer_set(&x->worker->timers, &x->timer, now + MCP_FACE_TOKEN_LOOK);
+
+    return MCP_OK;
+}
+
+
+/* Marks a token as used.  MCP_ERR_DENIED: it has been used. */
+static int
+mcp_face_token_backend_take(mcp_exchange_t *x, const unsigned char *key,
+    uint64_t now)
+{
+    mcp_party_t  party;
+
+    mcp_party(x->endpoint, x->party, &party);
+
+    return mcp_store_value_add(x->worker->store, MCP_FACE_TOKEN_PURPOSE, key,
+                               MCP_FACE_TOKEN_BACKEND_RUNNING,
+                               mcp_be_get(key + MCP_DIGEST_LEN, 8), now,
+                               &party);
+}
+
+
+int
+mcp_face_token_backend_call(mcp_exchange_t *x, const mcp_json_value_t *places,
+    size_t n, const unsigned char bind[MCP_DIGEST_LEN])
+{
+    int             rc;
+    uint32_t        value;
+    uint64_t        now;
+    mcp_str_t       data;
+    unsigned char  *key;
+
+    rc = mcp_face_token_backend_open(x, bind, &data, &key);
+    if (rc != MCP_OK) {
+        return rc == MCP_ERR_MEMORY ? rc : mcp_face_refuse(x);
+    }
+
+    now = x->worker->env->now(x->worker->env->ctx);
+
+    /* a call that is refused does not use the token up */
+
+    if (x->refusal == MCP_FAULT_NONE) {
+        rc = mcp_face_token_backend_take(x, key, now);
+
+        if (rc == MCP_OK) {
+            return mcp_face_token_backend_first(x, places, n, data, key);
+        }
+
+        if (rc != MCP_ERR_DENIED) {
+            return mcp_answer_fault(x, rc == MCP_ERR_LIMIT
+                                       ? MCP_FAULT_TOO_MANY_VALUES
+                                       : MCP_FAULT_STORE_FULL,
+                                    x->msg.id, mcp_null_str);
+        }
+    }
+
+    rc = mcp_store_value_get(x->worker->store, MCP_FACE_TOKEN_PURPOSE, key,
+                             now, &value);
+
+    if (rc != MCP_OK && x->refusal != MCP_FAULT_NONE) {
+        return MCP_AGAIN;
+    }
+
+    if (rc == MCP_OK && value != MCP_FACE_TOKEN_BACKEND_RUNNING) {
+        return mcp_face_token_backend_repeat(x, key, value);
+    }
+
+    return mcp_face_token_backend_wait(x, key, now);
+}
+
+
+/* Appends what a backend's token is sealed with. */
+static void
+mcp_face_token_backend_head(mcp_request_t *req, mcp_buf_t *out)
+{
+    mcp_call_t     *call;
+    unsigned char   head[MCP_FACE_TOKEN_BACKEND_HEAD];
+
+    call = req->call;
+
+    memset(head, 0, sizeof(head));
+    mcp_be_put(head, mcp_call_now(call) + call->endpoint->resume_lifetime,
+                 8);
+
+    if (req->spent) {
+        memcpy(head + 8, call->id, MCP_STREAM_ID_LEN);
+    }
+
+    mcp_buf_add(out, head, sizeof(head));
+}
+
+
+/* Appends the sealed token, as a JSON string. */
+static int
+mcp_face_token_backend_seal(mcp_request_t *req, mcp_str_t inner,
+    mcp_buf_t *out)
+{
+    int             rc;
+    mcp_buf_t       data;
+    mcp_str_t       bound;
+    mcp_call_t     *call;
+    unsigned char   bind[MCP_DIGEST_LEN], nonce[MCP_SEAL_NONCE_LEN];
+
+    call = req->call;
+    bound = (mcp_str_t) { (const char *) bind, MCP_DIGEST_LEN };
+
+    rc = mcp_face_token_bind(call->endpoint, &call->worker->env->mem,
+                             &call->session, req->method->name, req->params,
+                             bind);
+
+    if (rc == MCP_OK) {
+        rc = mcp_worker_random(call->worker, nonce, sizeof(nonce));
+    }
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    mcp_buf_init(&data, &call->worker->env->mem, SIZE_MAX / 2);
+    mcp_face_token_backend_head(req, &data);
+    mcp_buf_str(&data, inner);
+
+    mcp_buf_lit(out, "\"");
+    mcp_buf_str(out, MCP_FACE_TOKEN_BACKEND_MARK);
+
+    rc = data.failed;
+
+    if (rc == MCP_OK) {
+        rc = mcp_token_seal(call->endpoint->keys, MCP_TOKEN_RESUME,
+                            bound, (mcp_str_t) { data.data, data.len }, nonce,
+                            out);
+    }
+
+    mcp_buf_lit(out, "\"");
+    mcp_buf_free(&data);
+
+    return rc == MCP_OK ? out->failed : rc;
+}
+
+
+int
+mcp_face_token_backend_result(mcp_request_t *req, const mcp_backend_msg_t *msg,
+    mcp_buf_t *out)
+{
+    int               rc;
+    mcp_buf_t         token;
+    mcp_call_t       *call;
+    mcp_json_value_t  result, meta, next;
+
+    if (!msg->has_next) {
+        return MCP_DONE;
+    }
+
+    call = req->call;
+    result = (mcp_json_value_t) { MCP_JSON_OBJECT, msg->body };
+    meta = mcp_json_get(&result, mcp_str("_meta"));
+    next = mcp_face_token_next(&result, &meta);
+
+    mcp_buf_init(&token, &call->worker->env->mem, SIZE_MAX / 2);
+    rc = MCP_OK;
+
+    /* never with an error; "null" is none */
+
+    if (next.type != MCP_JSON_NULL
+        && !mcp_str_eq(mcp_json_get(&result, mcp_str("isError")).raw,
+                       mcp_str("true")))
+    {
+        if (next.type != MCP_JSON_STRING
+            || next.raw.len > MCP_FACE_TOKEN_BACKEND_MAX)
+        {
+            mcp_call_log(call, MCP_LOG_ERROR, "failed in its backend",
+                         "its nextResumeToken is not a string, or too long");
+            return MCP_ERR_SYNTAX;
+        }
+
+        rc = mcp_face_token_backend_seal(req, next.raw, &token);
+    }
+
+    mcp_face_token_write(out, &result, &meta,
+                         (mcp_str_t) { token.data, token.len },
+                         mcp_face_token_wanted(call->endpoint, &call->session));
+
+    mcp_buf_free(&token);
+
+    return rc == MCP_OK ? out->failed : rc;
+}
+
+
+/* Notes down the stream that the token's call is. */
+static void
+mcp_face_token_backend_remember(mcp_request_t *req)
+{
+    uint64_t      random;
+    mcp_call_t   *call;
+    mcp_party_t   party;
+
+    call = req->call;
+    random = mcp_be_get(call->id, MCP_FACE_TOKEN_BACKEND_RANDOM);
+    mcp_party(call->endpoint, call->party, &party);
+
+    (void) mcp_store_value_set(call->worker->store, MCP_FACE_TOKEN_PURPOSE,
+                               req->spent, (uint32_t) random,
+                               mcp_be_get(req->spent + MCP_DIGEST_LEN, 8),
+                               &party);
+}
+
+
+void
+mcp_face_token_backend_start(mcp_call_t *call)
+{
+    const unsigned char  *key;
+
+    key = call->x->token.spent;
+
+    if (key == NULL) {
+        return;
+    }
+
+    call->requests[0].spent = call->x->token.spent;
+    memcpy(call->id + MCP_FACE_TOKEN_BACKEND_RANDOM,
+           key + MCP_FACE_TOKEN_BACKEND_RANDOM,
+           MCP_STREAM_ID_LEN - MCP_FACE_TOKEN_BACKEND_RANDOM);
+
+    /* so that the random bytes are not MCP_FACE_TOKEN_BACKEND_RUNNING */
+
+    call->id[0] |= 1;
+    mcp_stream_id_print(call->id_text, call->id);
+}
+
+
+int
+mcp_face_token_backend_begin(mcp_call_t *call)
+{
+    if (call->requests[0].spent) {
+        mcp_face_token_backend_remember(&call->requests[0]);
+    }
+
+    return MCP_OK;
+}
+
+
+void
+mcp_face_token_backend_keep(mcp_request_t *req, mcp_ending_e how)
+{
+    if (req->spent && req->call->phase == MCP_CALL_TRANSIENT) {
+        mcp_call_keep(req->call, req->response, how);
+        mcp_face_token_backend_remember(req);
+    }
+}
+
+
+/* Lets the token be used again. */
+static void
+mcp_face_token_backend_forget(mcp_store_t *store, unsigned char **spent)
+{
+    if (*spent) {
+        mcp_store_value_delete(store, MCP_FACE_TOKEN_PURPOSE, *spent);
+        *spent = NULL;
+    }
+}
+
+
+void
+mcp_face_token_backend_refused(mcp_exchange_t *x)
+{
+    mcp_face_token_backend_forget(x->worker->store, &x->token.spent);
+}
+
+
+void
+mcp_face_token_backend_failed(mcp_request_t *req)
+{
+    mcp_face_token_backend_forget(req->call->worker->store, &req->spent);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The rest of a call, as the request reads it that asks for it. */
+
+#include "token_cases.h"
+
+
+/* The call's request with a token and this as its progress token, or none. */
+static const char *
+asking(const char *key, const char *progress)
+{
+    snprintf(text, sizeof(text), REQUEST("8", "tools/call",
+             "{\"name\":\"echo\",\"arguments\":{\"a\":1},\"_meta\":{"
+             "\"resumeToken\":\"%s\"%s%s}}"), key,
+             progress ? ",\"progressToken\":" : "",
+             progress ? progress : "");
+
+    return text;
+}
+
+
+/* Progress has the token of who reads it, as it was written; all else in it,
+ * and every other message, comes as it is. */
+static void
+test_progress(void **state)
+{
+    size_t      i;
+    char        id[64], said[256];
+    mcp_job_t  *job;
+
+    static const char  *const tokens[] = { "\"\\u0075\"", "5", "\"\"" };
+
+    (void) state;
+
+    begin(NEW);
+    job = slow();
+    backend_say(&d, job, "{\"jsonrpc\":\"2.0\",\"params\" : {\"_meta\":{"
+                "\"progressToken\":\"t\"}, \"progressToken\": \"\\u0074\" ,"
+                "\"x\":\"t\"},\"method\":\"notifications/progress\"}\n");
+    backend_say(&d, job, NOTE("notifications/message", "{\"data\":\"t\","
+                "\"progressToken\":\"t\"}") "\n");
+
+    for (i = 0; i < ITEMS(tokens); i++) {
+        client_post(&d, i % 2, &a, session, asking(token, tokens[i]));
+        snprintf(said, sizeof(said), "data: {\"jsonrpc\":\"2.0\","
+                 "\"params\" : {\"_meta\":{\"progressToken\":\"t\"}, "
+                 "\"progressToken\": %s ,\"x\":\"t\"},"
+                 "\"method\":\"notifications/progress\"}\n\n", tokens[i]);
+        has(a.text, said);
+        has(a.text, "data: " NOTE("notifications/message",
+            "{\"data\":\"t\",\"progressToken\":\"t\"}") "\n\n");
+        assert_int_equal(count(a.text, "data: "), 2);
+        client_close(&d, &a);
+    }
+
+    /* a question's own */
+
+    end_with(job, "{\"resultType\":\"input_required\","
+             "\"inputRequests\":{\"k\":{\"method\":\"elicitation/create\","
+             "\"params\":{\"_meta\":{\"progressToken\":\"t\"},"
+             "\"message\":\"?\"}}}}\n");
+    client_post(&d, 1, &a, session, again(token));
+    has(a.text, "\"_meta\":{\"progressToken\":\"t\"},\"message\"");
+    question_id(a.text, "elicitation/create", id);
+    reply(1, session, id, "\"result\":{\"action\":\"accept\"}");
+    backend_json(&d, RESULT);
+    has(a.text, "\"id\":8,\"result\":" RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Who did not ask for progress gets all but that, and nothing waits for what
+ * is left out. */
+static void
+test_progress_left_out(void **state)
+{
+    int         i;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    d.endpoint.max_events = 4;
+    job = slow();
+    backend_say(&d, job, PROGRESS(1) "\n");
+    client_post(&d, 1, &a, session, asking(token, NULL));
+
+    /* more than the stream has room for */
+
+    for (i = 0; i < 20; i++) {
+        assert_int_not_equal(backend_say(&d, job, PROGRESS(2) "\n"), 0);
+    }
+
+    assert_int_equal(a.ended, 0);
+    has_not(a.text, "data:");
+    assert_in_range(count(a.text, ":\n\n"), 1, 22);
+
+    /* time is up: what follows is the rest from here */
+
+    driver_wait(&d, 5100);
+    assert_int_equal(a.ended, 1);
+    has(a.text, INTERIM);
+    assert_int_equal(count(a.text, "data:"), 1);
+    token_of(&a);
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, again(token));
+    assert_string_equal(a.text, ":\n\n");
+    client_close(&d, &a);
+
+    /* null is no token, so nobody has come; the response is the one event that
+     * is not left out */
+
+    backend_say(&d, job, PROGRESS(3) "\n");
+    end_with_result(job);
+    ask(session, asking(token, "null"), 200, "-32602");
+    client_post(&d, 1, &a, session, asking(token, NULL));
+    assert_string_equal(a.text, ":\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
+                        "\"result\":" RESULT "}\n\n");
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* At a process that winds up: one round of what is left out, then sent on. */
+static void
+test_progress_winding_up(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = slow();
+    backend_say(&d, job, PROGRESS(1) "\n");
+    mcp_worker_stop(d.process[1].worker);
+    client_post(&d, 1, &a, session, asking(token, NULL));
+    assert_int_equal(a.ended, 1);
+    assert_int_equal(count(a.text, "data:"), 1);
+    has(a.text, INTERIM);
+    token_of(&a);
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, again(token));
+    has_not(a.text, "notifications/progress");
+    end_of_rest(job, &a);
+    quiet();
+}
+
+
+/* A result that is as deep as may be. */
+static void
+test_deep(void **state)
+{
+    int         i;
+    size_t      n;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = slow();
+    n = (size_t) sprintf(line, "{\"content\":[],\"x\":");
+
+    for (i = 0; i < 31; i++) {
+        line[n++] = '[';
+    }
+
+    for (i = 0; i < 31; i++) {
+        line[n++] = ']';
+    }
+
+    strcpy(line + n, "}\n");
+    backend_say(&d, job, line);
+    backend_end(&d, job, MCP_FAULT_NONE);
+    line[n + 1] = '\0';
+    client_post(&d, 1, &a, session, again(token));
+    has(a.text, "data: {\"jsonrpc\":\"2.0\",\"id\":8,\"result\":");
+    has(a.text, line);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Large messages are rewritten like small ones. */
+static void
+test_large(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    begin(NEW);
+    job = slow();
+    snprintf(line, sizeof(line), BIG(7000), 1);
+    backend_say(&d, job, line);
+    snprintf(line, sizeof(line), "{\"content\":[],\"x\":\"%09000d\"}\n", 7);
+    client_init(&a, session);
+    a.cap = MCP_PULL_MIN;
+    client_send(&d, 1, &a, "POST", again(token));
+    backend_say(&d, job, line);
+    backend_end(&d, job, MCP_FAULT_NONE);
+    line[strlen(line) - 1] = '\0';
+    has(a.text, line);
+    has(a.text, "data: {\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{");
+    assert_int_equal(count(a.text, "\n\ndata: "), 2);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_progress),
+        test(test_progress_left_out),
+        test(test_progress_winding_up),
+        test(test_deep),
+        test(test_large)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
