@@ -150,6 +150,7 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
     mcp_arena_init(&x->arena, &x->worker->env->mem);
 
     call->x = x;
+    call->states = x->states;
     x->call = call;
     x->call_id = call->id;
 
@@ -321,7 +322,7 @@ mcp_call_start(mcp_call_t *call)
     mcp_call_take_policy(call);
 
     call->stream_at = now + mcp_call_stream_after(call);
-    mcp_hook_start(call->worker, call);
+    mcp_hook_start(call->states, call);
     call->worker->calls++;
 
     mcp_cancel_track(call);
@@ -403,7 +404,7 @@ mcp_call_over(mcp_call_t *call)
 void
 mcp_call_stop(mcp_call_t *call)
 {
-    mcp_hook_undo(call->worker, &call->requests[0]);
+    mcp_hook_failed(call->states, &call->requests[0]);
     mcp_job_stop_all(call);
     mcp_call_over(call);
     mcp_call_check_end(call);

@@ -79,8 +79,6 @@ struct mcp_request_s {
     size_t                n_questions;
     size_t                n_asked;
     size_t                n_answered;
-    unsigned char        *spent;       /* key of the token that it came with,
-                                          and its expiry */
     mcp_str_t             request_state;
     mcp_buf_t             body;        /* of the next invocation */
     unsigned              rounds_without_question;
@@ -119,6 +117,7 @@ struct mcp_call_s {
     unsigned char          party[MCP_DIGEST_LEN];  /* its client's */
     mcp_policy_t           policy;
     mcp_exchange_t        *x;          /* the client's, until it streams */
+    mcp_face_state_t      *states;     /* of faces that take part in it */
     mcp_facts_t            facts;
 
     mcp_request_t         *requests;

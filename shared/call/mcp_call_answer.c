@@ -153,10 +153,10 @@ mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, mcp_ending_e how)
 
     if (error) {
         mcp_store_count(call->worker->store, MCP_COUNT_ERRORS, 1);
-        mcp_hook_undo(call->worker, req);
+        mcp_hook_failed(call->states, req);
 
     } else {
-        mcp_hook_keep(call->worker, req, how);
+        mcp_hook_answered(call->states, req, how);
     }
 
     if (call->x) {

@@ -70,7 +70,7 @@ mcp_cancel_requests(mcp_call_t *call, uint64_t requests)
         mcp_request_ends(req, MCP_ENDING_CANCELLED);
 
         mcp_job_stop(req);
-        mcp_hook_undo(call->worker, req);
+        mcp_hook_failed(call->states, req);
         mcp_request_set_state(req, MCP_REQUEST_OVER);
 
         if (--call->pending == 0) {

@@ -230,7 +230,7 @@ mcp_dispatch_single(mcp_exchange_t *x)
 
         x->refusal = mcp_dispatch_refusal(x);
 
-        rc = mcp_hook_call(x);
+        rc = mcp_hook_request(x);
 
         if (x->state == MCP_EXCHANGE_WAIT) {
             return MCP_AGAIN;
@@ -247,7 +247,7 @@ mcp_dispatch_single(mcp_exchange_t *x)
 
         call = mcp_call_create(x, 1);
         if (call == NULL) {
-            mcp_hook_unmade(x);
+            mcp_hook_refused(x);
             return MCP_ERR_MEMORY;
         }
 
@@ -270,8 +270,8 @@ mcp_dispatch(mcp_exchange_t *x, size_t len)
     text.data = x->body;
     text.len = len;
 
-    if (x->face) {
-        return x->face->post(x, text);
+    if (x->face->url) {
+        return x->face->url->post(x, text);
     }
 
     if (mcp_rpc_is_batch(text)) {

@@ -28,9 +28,9 @@ mcp_exchange_create(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     x->glue = glue;
     x->task.action.exchange = x;
     x->outcome = "none";
+    x->face = worker->faces[0];
 
     mcp_buf_init(&x->out, &worker->env->mem, SIZE_MAX / 2);
-    mcp_buf_init(&x->partial, &worker->env->mem, SIZE_MAX / 2);
 
     return x;
 }
@@ -57,7 +57,6 @@ mcp_exchange_free(mcp_exchange_t *x)
     }
 
     mcp_buf_free(&x->out);
-    mcp_buf_free(&x->partial);
 
     mcp_arena_destroy(&x->arena);
 

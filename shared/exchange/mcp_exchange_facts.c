@@ -94,8 +94,7 @@ mcp_exchange_facts(mcp_exchange_t *x)
         p = mcp_uint_print(number, x->cursor.seq - x->first);
         mcp_fact_set(facts, MCP_FACT_EVENTS,
                      (mcp_str_t) { number, (size_t) (p - number) });
-        mcp_fact_set(facts, MCP_FACT_FACE,
-                     x->face ? x->face->name : mcp_str("polling"));
+        mcp_fact_set(facts, MCP_FACT_FACE, x->face->name);
 
         if (x->resumed) {
             mcp_fact_set(facts, MCP_FACT_RESUMED, mcp_str("1"));

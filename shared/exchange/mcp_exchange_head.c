@@ -75,22 +75,21 @@ mcp_exchange_method(mcp_str_t method)
 }
 
 
-/* Path and query; and the host that was asked for, which is the target's own
- * if it has one. */
+/* Reads the host that was asked for: the target's own if it has one. */
 static void
 mcp_exchange_read_target(mcp_exchange_t *x, const mcp_head_t *head,
     mcp_exchange_head_t *h)
 {
-    mcp_str_t  authority;
+    mcp_str_t  target, authority;
 
-    x->link.target = head->target;
-    mcp_http_target(&x->link.target, &authority);
+    target = head->target;
+    mcp_http_target(&target, &authority);
 
     if (authority.data) {
         h->host = authority;
     }
 
-    x->link.host = h->host;
+    x->host = h->host;
 }
 
 
@@ -305,8 +304,8 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
             return mcp_exchange_refuse(x, MCP_FAULT_NOT_ACCEPTABLE);
         }
 
-        if (x->face) {
-            return x->face->get(x);
+        if (x->face->url) {
+            return x->face->url->get(x);
         }
 
         break;
@@ -338,5 +337,5 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
         return mcp_exchange_delete(x);
     }
 
-    return mcp_get(x);
+    return x->face->get(x);
 }

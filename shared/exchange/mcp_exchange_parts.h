@@ -7,7 +7,6 @@
  *   mcp_exchange_head.c     headers, CORS, HTTP method
  *   mcp_exchange_session.c  the session: checked, ended
  *   mcp_exchange_facts.c    what logs are told of it
- *   mcp_get.c               GET: resume or listen
  *   mcp_dispatch.c          a POST
  *   mcp_batch.c             a POST with several messages
  *   mcp_initialize.c        initialize
@@ -48,12 +47,6 @@ int mcp_exchange_delete(mcp_exchange_t *x);
 
 /* Logs at info what has become of the exchange's session. */
 void mcp_exchange_log_session(mcp_exchange_t *x, const char *what);
-
-
-/* --- mcp_get.c --- */
-
-/* Resumes the stream of Last-Event-ID, or listens.  As mcp_exchange_head(). */
-int mcp_get(mcp_exchange_t *x);
 
 
 /* --- mcp_dispatch.c --- */

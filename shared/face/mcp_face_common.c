@@ -95,6 +95,24 @@ mcp_face_cursor(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
+int
+mcp_face_poll(mcp_exchange_t *x, const mcp_stream_info_t *info, uint64_t seq,
+    uint64_t *seen)
+{
+    *seen = info->confirmed_seq > seq ? info->confirmed_seq : seq;
+
+    if (mcp_face_cursor(x, info, seen) != MCP_FAULT_NONE
+        || mcp_store_touch(x->worker->store, &info->ref,
+                           mcp_worker_now(x->worker))
+           != MCP_OK)
+    {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    return MCP_OK;
+}
+
+
 static int
 mcp_face_fault(mcp_exchange_t *x, mcp_fault_e fault)
 {
@@ -102,7 +120,7 @@ mcp_face_fault(mcp_exchange_t *x, mcp_fault_e fault)
 
     rc = mcp_answer_fault(x, fault, x->msg.id, mcp_null_str);
 
-    /* nobody reads the answer to what is no request, but for its status
+    /* only the status of an answer to a notification is read
      * (basic/transports, "Sending Messages to the Server") */
 
     if (rc == MCP_OK && x->msg.kind == MCP_RPC_NOTIFICATION) {
@@ -120,8 +138,8 @@ mcp_face_refuse(mcp_exchange_t *x)
 }
 
 
-/* After what Last-Event-ID confirms, else after what is "least", of what is
- * kept. */
+/* Starts after what Last-Event-ID confirms, else after event "least", or with
+ * the oldest event that is kept. */
 static int
 mcp_face_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t least)

@@ -17,52 +17,99 @@
 #include "worker/mcp_exchange_state.h"
 
 
-/* A string parameter, unescaped, or MCP_ERR_SYNTAX. */
+/* --- parameters and answers --- */
+
+/*
+ * Reads a string parameter, unescaped.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_SYNTAX  there is no such string
+ *   MCP_ERR_MEMORY
+ */
 int mcp_face_param(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t key,
     mcp_str_t *out);
 
-/* 1 if it is this principal's, and this session's if the exchange has one. */
+/* Answers a token that opens nothing, whatever the reason. */
+int mcp_face_refuse(mcp_exchange_t *x);
+
+/* Appends seconds, with decimals if needed. */
+void mcp_face_seconds(mcp_buf_t *buf, uint64_t ms);
+
+void mcp_face_add_flag(mcp_buf_t *buf, int flag);
+
+
+/* --- streams --- */
+
+/* 1 if the stream belongs to the client's principal, and to the session of the
+ * exchange if there is one. */
 int mcp_face_owns(const mcp_exchange_t *x, const mcp_stream_info_t *info);
 
-/* The same, and it is a call's that may be resumed. */
+/* 1 if that is so, and the stream is that of a call which may be resumed. */
 int mcp_face_allows(const mcp_exchange_t *x, const mcp_stream_info_t *info);
 
-/* Such a stream by its id: MCP_OK or MCP_ERR_NOT_FOUND, whatever the
- * reason. */
+/*
+ * Finds a stream that mcp_face_allows().
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND  whatever the reason
+ */
 int mcp_face_find(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
     mcp_stream_info_t *info);
 
-/* What the client has according to its Last-Event-ID, which is noted down, or
- * *after as it is when it sent none: MCP_FAULT_NONE; else that it is malformed,
- * or not of this stream. */
+/*
+ * Sets *after to the event of Last-Event-ID, up to which the client has all;
+ * the store is told.  Without the header *after stays as it is.
+ *
+ * Returns MCP_FAULT_NONE, or
+ *   MCP_FAULT_EVENT_ID_MALFORMED
+ *   MCP_FAULT_EVENT_ID_UNKNOWN    the event is of another stream
+ */
 mcp_fault_e mcp_face_cursor(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t *after);
 
 /*
- * Answers a POST with the stream: at least what follows event "least", but
- * nothing that Last-Event-ID confirms, which is dropped.  MCP_DONE, or an
- * answer with fault.
+ * Answers a POST with the stream: with what follows event "least" at the
+ * latest, but without what Last-Event-ID confirms, which is dropped.
+ *
+ * Returns MCP_DONE, or
+ *   MCP_OK          the answer is a fault
+ *   MCP_ERR_MEMORY
  */
 int mcp_face_resume(mcp_exchange_t *x, const mcp_face_t *face,
     const mcp_stream_info_t *info, uint64_t least);
 
-/* What a token that does not open anything is answered, whatever the reason. */
-int mcp_face_refuse(mcp_exchange_t *x);
+/*
+ * Answers requests/getStatus or stream/poll: finds what the client has, which
+ * is event "seq" at least, and starts the stream's time anew.  What was written
+ * does not count: the client may ask because it has lost the connection.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND  the cursor is not of this stream, or the stream is gone
+ */
+int mcp_face_poll(mcp_exchange_t *x, const mcp_stream_info_t *info,
+    uint64_t seq, uint64_t *seen);
 
-/* One of a request's first events, and frees buf; what mcp_store_append()
- * returns, or MCP_ERR_MEMORY. */
+/*
+ * Appends one of a request's first events, and frees buf.
+ *
+ * Returns what mcp_store_append() does, or
+ *   MCP_ERR_MEMORY
+ */
 int mcp_face_add_first(mcp_request_t *req, mcp_buf_t *buf);
 
-/* Appends seconds, with decimals where there must be. */
-void mcp_face_seconds(mcp_buf_t *buf, uint64_t ms);
 
-void mcp_face_add_flag(mcp_buf_t *buf, int flag);
+/* --- tokens --- */
 
 /* Appends a token, as a JSON string. */
 void mcp_face_add_token(mcp_buf_t *buf, const mcp_keys_t *keys,
     mcp_token_e purpose, const unsigned char *data, size_t len);
 
-/* Its payload, of len bytes: MCP_OK or MCP_ERR_NOT_FOUND. */
+/*
+ * Verifies a token whose payload has len bytes.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND  whatever is wrong with it
+ */
 int mcp_face_open_token(const mcp_keys_t *keys, mcp_token_e purpose,
     mcp_str_t text, unsigned char *data, size_t len);
 

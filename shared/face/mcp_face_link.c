@@ -19,6 +19,7 @@
 
 #include "face/mcp_face_common.h"
 #include "face/mcp_face_link_url.h"
+#include "mcp_http.h"
 
 
 /* where in the token, behind the stream's id */
@@ -31,6 +32,17 @@
 #define MCP_FACE_LINK_OTHER                                                  \
     (sizeof("<" MCP_FACE_LINK_REL) + MCP_TOKEN_TEXT_MAX)
 
+/* What the face keeps of an exchange, if the endpoint has links. */
+typedef struct {
+    mcp_face_link_url_t  url;
+    mcp_str_t            token;        /* .data NULL: the URL has none */
+    uint32_t             turn;         /* of the stream, as far as known */
+    unsigned             closes:1;     /* when its stream asks for input */
+} mcp_face_link_t;
+
+
+#define mcp_face_link_of(x)  mcp_hook_state((x)->states, &mcp_face_link)
+
 #define mcp_face_link_least_turn(info)  ((info)->turn / 2)
 #define mcp_face_link_answered(info)    ((info)->turn % 2)
 
@@ -38,16 +50,24 @@
 static int
 mcp_face_link_look(mcp_exchange_t *x, const mcp_head_t *head)
 {
-    mcp_link_t  *link;
+    mcp_str_t         authority;
+    mcp_face_link_t  *link;
 
     if (!x->endpoint->link) {
         return MCP_DONE;
     }
 
-    link = &x->link;
-    link->origin = head->origin;
-    link->secure = head->secure;
-    link->token = mcp_face_link_url_token(link->target);
+    link = mcp_hook_state_create(x, &mcp_face_link, sizeof(mcp_face_link_t));
+    if (link == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    link->url.target = head->target;
+    mcp_http_target(&link->url.target, &authority);
+    link->url.host = x->host;
+    link->url.origin = head->origin;
+    link->url.secure = head->secure;
+    link->token = mcp_face_link_url_token(link->url.target);
 
     return link->token.data && (x->method == MCP_HTTP_GET
                                 || x->method == MCP_HTTP_POST)
@@ -57,15 +77,12 @@ mcp_face_link_look(mcp_exchange_t *x, const mcp_head_t *head)
 
 /* Makes the value of the header; empty if there is no memory for it. */
 static mcp_str_t
-mcp_face_link_value(mcp_exchange_t *x)
+mcp_face_link_value(mcp_exchange_t *x, const mcp_face_link_t *link)
 {
-    char              *start, *p;
-    unsigned char      data[MCP_FACE_LINK_LEN];
-    const mcp_link_t  *link;
+    char           *start, *p;
+    unsigned char   data[MCP_FACE_LINK_LEN];
 
-    link = &x->link;
-
-    start = mcp_arena_alloc(&x->arena, mcp_face_link_url_size(link)
+    start = mcp_arena_alloc(&x->arena, mcp_face_link_url_size(&link->url)
                                        + MCP_FACE_LINK_OTHER);
     if (start == NULL) {
         return mcp_null_str;
@@ -78,7 +95,8 @@ mcp_face_link_value(mcp_exchange_t *x)
 
     start[0] = '<';
     p = mcp_token_sign(x->endpoint->keys, MCP_TOKEN_LINK, data,
-                       sizeof(data), mcp_face_link_url_print(link, start + 1));
+                       sizeof(data), mcp_face_link_url_print(&link->url,
+                                                        start + 1));
     if (p == NULL) {
         return mcp_null_str;
     }
@@ -95,9 +113,12 @@ mcp_face_link_head(mcp_exchange_t *x)
 {
     uint32_t           least;
     mcp_str_t          value;
+    mcp_face_link_t   *link;
     mcp_stream_info_t  info;
 
-    if (!x->endpoint->link || x->bound
+    link = mcp_face_link_of(x);
+
+    if (link == NULL || x->bound
         || mcp_store_info(x->worker->store, &x->ref, &info) != MCP_OK)
     {
         return;
@@ -105,15 +126,15 @@ mcp_face_link_head(mcp_exchange_t *x)
 
     least = mcp_face_link_least_turn(&info);
 
-    if (x->link.turn < least) {
-        x->link.turn = least;
+    if (link->turn < least) {
+        link->turn = least;
     }
 
-    if (!mcp_face_link_url_possible(x)) {
+    if (!mcp_face_link_url_possible(x->worker, &link->url)) {
         return;
     }
 
-    value = mcp_face_link_value(x);
+    value = mcp_face_link_value(x, link);
 
     if (value.len == 0) {
         return;
@@ -121,13 +142,13 @@ mcp_face_link_head(mcp_exchange_t *x)
 
     mcp_answer_header(x, mcp_str("Link"), value);
 
-    x->link.given = 1;
+    x->has_url = 1;
 
     /* a client that came back by an event id does not know of URLs: it answers
      * at the endpoint, and its connection stays open */
 
     if (x->face == &mcp_face_link || x->call) {
-        x->link.closes = 1;
+        link->closes = 1;
     }
 }
 
@@ -145,9 +166,12 @@ mcp_face_link_waits_for_input(const mcp_stream_info_t *info)
 static int
 mcp_face_link_idle(mcp_exchange_t *x)
 {
-    mcp_stream_info_t  info;
+    mcp_face_link_t    *link;
+    mcp_stream_info_t   info;
 
-    return x->link.closes
+    link = mcp_face_link_of(x);
+
+    return link && link->closes
            && mcp_store_info(x->worker->store, &x->ref, &info) == MCP_OK
            && mcp_face_link_waits_for_input(&info);
 }
@@ -203,51 +227,65 @@ mcp_face_link_set_turn(mcp_exchange_t *x, mcp_stream_info_t *info,
 }
 
 
-/* Finds the stream that the URL names, and where the URL's stream begins.  A
- * request without a session gets the stream's. */
+/* Finds the stream that the URL names, and the payload of its token. */
 static mcp_fault_e
-mcp_face_link_find(mcp_exchange_t *x, mcp_stream_info_t *info,
-    uint64_t *after)
+mcp_face_link_open(mcp_exchange_t *x, mcp_face_link_t *link,
+    mcp_stream_info_t *info, unsigned char data[MCP_FACE_LINK_LEN])
 {
-    uint32_t        value;
-    uint64_t        now;
-    mcp_fault_e     fault;
-    mcp_str_t       token;
-    mcp_store_t    *store;
-    char            text[MCP_TOKEN_TEXT_MAX];
-    unsigned char   data[MCP_FACE_LINK_LEN];
+    uint32_t      value;
+    uint64_t      now;
+    mcp_str_t     token;
+    mcp_store_t  *store;
+    char          text[MCP_TOKEN_TEXT_MAX];
 
     store = x->worker->store;
-    now = x->worker->env->now(x->worker->env->ctx);
-
-    fault = x->session_text.len ? mcp_exchange_check_session(x)
-                                : mcp_exchange_check_revision(x);
-
-    if (fault != MCP_FAULT_NONE) {
-        return fault;
-    }
-
-    token = mcp_face_link_url_decode(x->link.token, text, sizeof(text));
+    now = mcp_worker_now(x->worker);
+    token = mcp_face_link_url_decode(link->token, text, sizeof(text));
 
     if (mcp_face_open_token(x->endpoint->keys, MCP_TOKEN_LINK, token,
-                            data, sizeof(data))
+                            data, MCP_FACE_LINK_LEN)
         != MCP_OK)
     {
         return MCP_FAULT_LINK;
     }
 
-    *after = mcp_be_get(data + MCP_FACE_LINK_AFTER, 8);
-    x->link.turn = (uint32_t) mcp_be_get(data + MCP_FACE_LINK_TURN, 4);
+    link->turn = (uint32_t) mcp_be_get(data + MCP_FACE_LINK_TURN, 4);
 
     if (mcp_store_find(store, data, now, info) != MCP_OK
         || !(info->kind == MCP_STREAM_LISTEN ? mcp_face_owns(x, info)
                                              : mcp_face_allows(x, info))
-        || x->link.turn < mcp_face_link_least_turn(info)
+        || link->turn < mcp_face_link_least_turn(info)
         || mcp_store_value_get(store, 'd', info->session, now, &value)
            == MCP_OK)
     {
         return MCP_FAULT_LINK;
     }
+
+    return MCP_FAULT_NONE;
+}
+
+
+/* Finds the stream that the URL names, and where the URL's stream begins.  A
+ * request without a session gets the stream's. */
+static mcp_fault_e
+mcp_face_link_find(mcp_exchange_t *x, mcp_face_link_t *link,
+    mcp_stream_info_t *info, uint64_t *after)
+{
+    mcp_fault_e    fault;
+    unsigned char  data[MCP_FACE_LINK_LEN];
+
+    fault = x->session_text.len ? mcp_exchange_check_session(x)
+                                : mcp_exchange_check_revision(x);
+
+    if (fault == MCP_FAULT_NONE) {
+        fault = mcp_face_link_open(x, link, info, data);
+    }
+
+    if (fault != MCP_FAULT_NONE) {
+        return fault;
+    }
+
+    *after = mcp_be_get(data + MCP_FACE_LINK_AFTER, 8);
 
     if (!x->has_session) {
         memcpy(x->session.id, info->session, MCP_DIGEST_LEN);
@@ -257,9 +295,9 @@ mcp_face_link_find(mcp_exchange_t *x, mcp_stream_info_t *info,
             (unsigned) mcp_be_get(data + MCP_FACE_LINK_CAN, 2);
     }
 
-    /* its client has it: URLs of earlier turns are not good any more */
+    /* the client has this URL: those of earlier turns are not good any more */
 
-    mcp_face_link_set_turn(x, info, 2 * x->link.turn);
+    mcp_face_link_set_turn(x, info, 2 * link->turn);
 
     return MCP_FAULT_NONE;
 }
@@ -312,7 +350,7 @@ mcp_face_link_get(mcp_exchange_t *x)
     mcp_fault_e        fault;
     mcp_stream_info_t  info;
 
-    fault = mcp_face_link_find(x, &info, &after);
+    fault = mcp_face_link_find(x, mcp_face_link_of(x), &info, &after);
 
     if (fault == MCP_FAULT_NONE) {
         fault = mcp_face_cursor(x, &info, &after);
@@ -402,9 +440,11 @@ static int
 mcp_face_link_answer(mcp_exchange_t *x, mcp_stream_info_t *info,
     uint64_t after, mcp_str_t text)
 {
-    int  rc;
+    int               rc;
+    mcp_face_link_t  *link;
 
-    mcp_face_link_set_turn(x, info, 2 * x->link.turn + 1);
+    link = mcp_face_link_of(x);
+    mcp_face_link_set_turn(x, info, 2 * link->turn + 1);
 
     rc = mcp_input_post(x, &info->ref, text);
 
@@ -412,7 +452,7 @@ mcp_face_link_answer(mcp_exchange_t *x, mcp_stream_info_t *info,
         return mcp_face_link_refuse(x, MCP_FAULT_STORE_FULL);
     }
 
-    x->link.turn++;
+    link->turn++;
 
     return mcp_face_link_start(x, info, after);
 }
@@ -430,7 +470,7 @@ mcp_face_link_post(mcp_exchange_t *x, mcp_str_t text)
 
     n = 0;
     seen = 0;
-    fault = mcp_face_link_find(x, &info, &after);
+    fault = mcp_face_link_find(x, mcp_face_link_of(x), &info, &after);
 
     if (fault == MCP_FAULT_NONE) {
         fault = mcp_face_link_read(x, text, &info, &n, &after);
@@ -464,12 +504,17 @@ mcp_face_link_post(mcp_exchange_t *x, mcp_str_t text)
 }
 
 
-const mcp_face_t  mcp_face_link = {
-    .name = { "link", 4 },
+static const mcp_face_url_t  mcp_face_link_hooks = {
     .secret = mcp_face_link_url_secret,
     .look = mcp_face_link_look,
     .get = mcp_face_link_get,
     .post = mcp_face_link_post,
     .head = mcp_face_link_head,
     .idle = mcp_face_link_idle
+};
+
+
+const mcp_face_t  mcp_face_link = {
+    .name = { "link", 4 },
+    .url = &mcp_face_link_hooks
 };

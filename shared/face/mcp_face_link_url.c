@@ -214,9 +214,9 @@ mcp_face_link_url_token(mcp_str_t target)
 
 
 size_t
-mcp_face_link_url_size(const mcp_link_t *link)
+mcp_face_link_url_size(const mcp_face_link_url_t *url)
 {
-    return MCP_FACE_LINK_URL_OTHER + 3 * link->target.len;
+    return MCP_FACE_LINK_URL_OTHER + 3 * url->target.len;
 }
 
 
@@ -267,78 +267,71 @@ mcp_face_link_url_secret(const mcp_endpoint_t *endpoint, mcp_str_t *rest,
 /* The operator's expression yields something else, perhaps with every request:
  * the log says so from time to time. */
 static void
-mcp_face_link_url_warn(mcp_exchange_t *x)
+mcp_face_link_url_warn(mcp_worker_t *worker, mcp_str_t origin)
 {
-    uint64_t     now;
-    mcp_str_t    origin;
-    mcp_worker_t  *worker;
+    uint64_t  now;
 
-    worker = x->worker;
-    now = worker->env->now(worker->env->ctx);
+    now = mcp_worker_now(worker);
 
-    if (worker->link_told
-        && now < worker->link_told + MCP_FACE_LINK_URL_WARN_AFTER)
+    if (worker->url_warned
+        && now < worker->url_warned + MCP_FACE_LINK_URL_WARN_AFTER)
     {
         return;
     }
 
-    worker->link_told = now;
-    origin = x->link.origin;
+    worker->url_warned = now;
 
     mcp_worker_log(worker, MCP_LOG_WARN,
-                 "a stream has no URL: \"%.*s\" is not http:// or https:// and "
-                 "a host",
-                 (int) (origin.len > MCP_FACE_LINK_URL_QUOTE_MAX
-                        ? MCP_FACE_LINK_URL_QUOTE_MAX : origin.len),
-                 origin.data);
+                   "a stream has no URL: \"%.*s\" is not http:// or https:// "
+                   "and a host",
+                   (int) (origin.len > MCP_FACE_LINK_URL_QUOTE_MAX
+                          ? MCP_FACE_LINK_URL_QUOTE_MAX : origin.len),
+                   origin.data);
 }
 
 
 int
-mcp_face_link_url_possible(mcp_exchange_t *x)
+mcp_face_link_url_possible(mcp_worker_t *worker,
+    const mcp_face_link_url_t *url)
 {
-    const mcp_link_t  *link;
-
-    link = &x->link;
-
-    if (!mcp_face_link_url_is_target(link->target)) {
+    if (!mcp_face_link_url_is_target(url->target)) {
         return 0;
     }
 
-    if (link->origin.len == 0) {
-        return mcp_http_is_authority(link->host);
+    if (url->origin.len == 0) {
+        return mcp_http_is_authority(url->host);
     }
 
-    if (mcp_http_is_web_origin(link->origin)) {
+    if (mcp_http_is_web_origin(url->origin)) {
         return 1;
     }
 
-    mcp_face_link_url_warn(x);
+    mcp_face_link_url_warn(worker, url->origin);
 
     return 0;
 }
 
 
 char *
-mcp_face_link_url_print(const mcp_link_t *link, char *p)
+mcp_face_link_url_print(const mcp_face_link_url_t *url, char *p)
 {
     char       sep;
     mcp_str_t  path, query, arg, ours;
 
-    if (link->origin.len) {
-        memcpy(p, link->origin.data, link->origin.len);
-        p += link->origin.len;
+    if (url->origin.len) {
+        memcpy(p, url->origin.data, url->origin.len);
+        p += url->origin.len;
 
     } else {
         memcpy(p, "https", 5);
-        p += link->secure ? 5 : 4;
+        p += url->secure ? 5 : 4;
         memcpy(p, "://", 3);
         p += 3;
-        memcpy(p, link->host.data, link->host.len);
-        p += link->host.len;
+        memcpy(p, url->host.data, url->host.len);
+        p += url->host.len;
     }
 
-    path = mcp_face_link_url_path(link->target, &query);
+    path = mcp_face_link_url_path(url->target, &query);
 
     if (path.len == 0) {
         path = mcp_str("/");

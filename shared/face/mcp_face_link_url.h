@@ -14,6 +14,15 @@
 #include "worker/mcp_worker_parts.h"
 
 
+/* What a URL is made of. */
+typedef struct {
+    mcp_str_t  target;         /* path and query */
+    mcp_str_t  origin;         /* configured; empty: that of the request */
+    mcp_str_t  host;
+    unsigned   secure:1;
+} mcp_face_link_url_t;
+
+
 /*
  * The hook "secret": finds the next token in *rest, which is a request line, a
  * target or a query.  A token ends where its argument ends, or the target.
@@ -29,15 +38,16 @@ mcp_str_t mcp_face_link_url_token(mcp_str_t target);
  * token.  A token that does not fit into buf comes back empty. */
 mcp_str_t mcp_face_link_url_decode(mcp_str_t s, char *buf, size_t size);
 
-/* 1 if a URL can be made of the request.  A configured origin that is none is
- * logged, but not with each request. */
-int mcp_face_link_url_possible(mcp_exchange_t *x);
+/* 1 if a URL can be made of these.  A configured origin that is none is logged,
+ * but not with each request. */
+int mcp_face_link_url_possible(mcp_worker_t *worker,
+    const mcp_face_link_url_t *url);
 
 /* The bytes that mcp_face_link_url_print() writes at most. */
-size_t mcp_face_link_url_size(const mcp_link_t *link);
+size_t mcp_face_link_url_size(const mcp_face_link_url_t *url);
 
 /* Writes the URL up to where its token goes; returns the end. */
-char *mcp_face_link_url_print(const mcp_link_t *link, char *p);
+char *mcp_face_link_url_print(const mcp_face_link_url_t *url, char *p);
 
 
 #endif /* MCP_FACE_LINK_URL_H_INCLUDED */

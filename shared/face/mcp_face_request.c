@@ -2,12 +2,12 @@
 
 /*
  * Resumable requests (MCP PR #925, SEP-975): the first event of a call's
- * stream is its policy, with a token; requests/getStatus and requests/resume
- * come with it.
+ * stream states the policy of the call and carries a token, which
+ * requests/getStatus and requests/resume bring.
  *
  * The token: stream id (16), digest of the request's id (16), number of the
  * event it was sent in (4), number of the request in its call (1).  It is good
- * for as long as the stream is there.
+ * as long as the stream exists.
  */
 
 
@@ -21,10 +21,10 @@
 #define MCP_FACE_REQUEST_OF_NUMBER   (MCP_FACE_REQUEST_OF_SEQ + 4)
 
 
-/* As a token names the stream of a request. */
+/* What a token names. */
 typedef struct {
     mcp_stream_info_t  info;
-    uint64_t           seq;            /* the client has it */
+    uint64_t           seq;            /* the client has this event */
     unsigned           number;         /* of the request in its call */
 } mcp_face_request_t;
 
@@ -98,21 +98,20 @@ mcp_face_request_begin(mcp_call_t *call)
 }
 
 
-/* Token and id name a stream of this client's, or nothing does. */
+/* Opens the token of a message, which must be for this id. */
 static int
-mcp_face_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
-    mcp_face_request_t *out)
+mcp_face_request_open(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
+    unsigned char data[MCP_FACE_REQUEST_LEN])
 {
     int            rc;
-    uint64_t       bit;
     mcp_str_t      token;
-    unsigned char  digest[MCP_DIGEST_LEN], data[MCP_FACE_REQUEST_LEN];
+    unsigned char  digest[MCP_DIGEST_LEN];
 
     rc = mcp_face_param(x, msg, mcp_str("resumeToken"), &token);
 
     if (rc == MCP_OK) {
         rc = mcp_face_open_token(x->endpoint->keys, MCP_TOKEN_REQUEST,
-                                 token, data, sizeof(data));
+                                 token, data, MCP_FACE_REQUEST_LEN);
     }
 
     if (rc == MCP_OK) {
@@ -125,6 +124,24 @@ mcp_face_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
         rc = MCP_ERR_NOT_FOUND;
     }
 
+    return rc;
+}
+
+
+/*
+ * Finds the request that a token and an id name.
+ *
+ * Returns MCP_OK, or an error, whatever the reason
+ */
+static int
+mcp_face_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
+    mcp_face_request_t *out)
+{
+    int            rc;
+    uint64_t       bit;
+    unsigned char  data[MCP_FACE_REQUEST_LEN];
+
+    rc = mcp_face_request_open(x, msg, id, data);
     if (rc != MCP_OK) {
         return rc;
     }
@@ -148,7 +165,8 @@ mcp_face_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
 }
 
 
-/* That of the request itself: others of a batch may run on, or have failed. */
+/* The state of the request itself: others of a batch may run on, or have
+ * failed. */
 static mcp_stream_state_e
 mcp_face_request_state(const mcp_face_request_t *request)
 {
@@ -165,8 +183,24 @@ mcp_face_request_state(const mcp_face_request_t *request)
 }
 
 
-/* requests/getStatus: looks, and nothing else but that the time begins
- * anew. */
+static mcp_str_t
+mcp_face_request_state_name(mcp_stream_state_e state)
+{
+    switch (state) {
+
+    case MCP_STATE_COMPLETED:
+        return mcp_str("\"completed\"");
+
+    case MCP_STATE_FAILED:
+        return mcp_str("\"failed\"");
+
+    default:
+        return mcp_str("\"processing\"");
+    }
+}
+
+
+/* requests/getStatus. */
 static mcp_fault_e
 mcp_face_request_status(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_method_e method, mcp_buf_t *out)
@@ -181,41 +215,18 @@ mcp_face_request_status(mcp_exchange_t *x, const mcp_rpc_t *msg,
     id = msg->request_id;
 
     if ((id.type != MCP_JSON_STRING && id.type != MCP_JSON_NUMBER)
-        || mcp_face_request_find(x, msg, id.raw, &found) != MCP_OK)
+        || mcp_face_request_find(x, msg, id.raw, &found) != MCP_OK
+        || mcp_face_poll(x, &found.info, found.seq, &seen) != MCP_OK)
     {
         return MCP_FAULT_RESUME_TOKEN;
     }
 
-    /* what was written may not have arrived: who asks has perhaps lost the
-     * connection that it was written to */
-
-    seen = found.info.confirmed_seq > found.seq ? found.info.confirmed_seq
-                                                : found.seq;
-
-    if (mcp_face_cursor(x, &found.info, &seen) != MCP_FAULT_NONE
-        || mcp_store_touch(x->worker->store, &found.info.ref,
-                           x->worker->env->now(x->worker->env->ctx))
-           != MCP_OK)
-    {
-        return MCP_FAULT_RESUME_TOKEN;
-    }
+    state = mcp_face_request_state(&found);
 
     mcp_buf_lit(out, "{\"requestId\":");
     mcp_buf_str(out, id.raw);
     mcp_buf_lit(out, ",\"status\":");
-
-    state = mcp_face_request_state(&found);
-
-    if (state == MCP_STATE_COMPLETED) {
-        mcp_buf_lit(out, "\"completed\"");
-
-    } else if (state == MCP_STATE_FAILED) {
-        mcp_buf_lit(out, "\"failed\"");
-
-    } else {
-        mcp_buf_lit(out, "\"processing\"");
-    }
-
+    mcp_buf_str(out, mcp_face_request_state_name(state));
     mcp_buf_lit(out, ",\"hasPendingMessage\":");
     mcp_face_add_flag(out, found.info.last_seq > seen);
     mcp_buf_lit(out, ",\"hasInputRequest\":");
@@ -228,11 +239,11 @@ mcp_face_request_status(mcp_exchange_t *x, const mcp_rpc_t *msg,
 
 /*
  * requests/resume, under the id of the request that it resumes.  Of a batch it
- * brings that request's own messages alone, without event ids: one of these
- * would confirm the others' as well.
+ * brings only the messages of that request, without event ids: an id would
+ * confirm those of the others as well.
  */
 static int
-mcp_face_request_open(mcp_exchange_t *x)
+mcp_face_request_resume(mcp_exchange_t *x)
 {
     int                 rc;
     mcp_face_request_t  found;
@@ -256,5 +267,5 @@ const mcp_face_t  mcp_face_request = {
     .capability = MCP_CLIENT_REQUESTS,
     .begin = mcp_face_request_begin,
     .answer = mcp_face_request_status,
-    .open = mcp_face_request_open
+    .open = mcp_face_request_resume
 };

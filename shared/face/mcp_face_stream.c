@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Resumable streams (MCP PR #899): notifications/stream/create opens a call's
- * stream, notifications/stream/end ends it, stream/poll, stream/poll/all and
- * stream/resume come in between.
+ * Resumable streams (MCP PR #899): notifications/stream/create begins a call's
+ * stream, notifications/stream/end ends it; in between the client may send
+ * stream/poll, stream/poll/all and stream/resume.
  *
- * The stream id is the log's own, and no secret.  The token: stream id (16),
+ * The stream id is that of the log, and not secret.  The token: stream id (16),
  * number of the event it was sent in (4).
  */
 
@@ -15,8 +15,8 @@
 
 #define MCP_FACE_STREAM_LEN      (MCP_STREAM_ID_LEN + 4)
 
-/* Streams in one answer that are over and sent: no limit of their number holds
- * for those, but that they go in a while. */
+/* How many streams that are over and sent one answer lists: their number has no
+ * limit, except that they are freed after a while. */
 #define MCP_FACE_STREAM_SENT_MAX  256
 
 
@@ -34,7 +34,8 @@ mcp_face_stream_add_id(mcp_buf_t *buf,
 }
 
 
-/* How many events the faces before this one have put into the stream. */
+/* The number of the next event: the faces before this one may have appended
+ * some. */
 static uint64_t
 mcp_face_stream_seq(mcp_call_t *call)
 {
@@ -111,7 +112,7 @@ mcp_face_stream_begin(mcp_call_t *call)
 }
 
 
-/* streamId and resumeToken name a stream of this client's, or nothing does. */
+/* Finds the stream of this client that streamId and resumeToken name. */
 static int
 mcp_face_stream_find(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_stream_info_t *info, uint64_t *seq)
@@ -165,18 +166,8 @@ mcp_face_stream_poll(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_buf_t *out)
     uint64_t           seq, seen;
     mcp_stream_info_t  info;
 
-    if (mcp_face_stream_find(x, msg, &info, &seq) != MCP_OK) {
-        return MCP_FAULT_RESUME_TOKEN;
-    }
-
-    /* what was written may not have arrived */
-
-    seen = info.confirmed_seq > seq ? info.confirmed_seq : seq;
-
-    if (mcp_face_cursor(x, &info, &seen) != MCP_FAULT_NONE
-        || mcp_store_touch(x->worker->store, &info.ref,
-                           x->worker->env->now(x->worker->env->ctx))
-           != MCP_OK)
+    if (mcp_face_stream_find(x, msg, &info, &seq) != MCP_OK
+        || mcp_face_poll(x, &info, seq, &seen) != MCP_OK)
     {
         return MCP_FAULT_RESUME_TOKEN;
     }
@@ -187,10 +178,11 @@ mcp_face_stream_poll(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_buf_t *out)
 }
 
 
-/* One of all, unless it is no stream of this face's.  Those that were sent go
- * in a while, however often all of them are asked after. */
+/* Appends the status of one stream, if the client may resume it and knows of
+ * it.  The time of streams that were sent is not started anew: they are freed
+ * after a while, however often the client asks. */
 static void
-mcp_face_stream_tell(mcp_exchange_t *x, const mcp_stream_info_t *info,
+mcp_face_stream_list(mcp_exchange_t *x, const mcp_stream_info_t *info,
     int sent, size_t start, mcp_buf_t *out)
 {
     if (!mcp_face_allows(x, info) || info->turn == MCP_CALL_KEPT) {
@@ -213,9 +205,9 @@ mcp_face_stream_tell(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
-/* Whether a stream stands in what was put out from start on. */
+/* 1 if the list, which begins at start, has the stream already. */
 static int
-mcp_face_stream_told(const mcp_stream_info_t *info, size_t start,
+mcp_face_stream_is_listed(const mcp_stream_info_t *info, size_t start,
     const mcp_buf_t *out)
 {
     char    text[MCP_STREAM_TEXT_LEN];
@@ -233,13 +225,42 @@ mcp_face_stream_told(const mcp_stream_info_t *info, size_t start,
 }
 
 
-/* Without a token: the session is what opens its streams' states. */
+/* Lists the streams that are over and sent.  Those that are newer in this than
+ * "newest" may be in the list already. */
+static void
+mcp_face_stream_list_sent(mcp_exchange_t *x, uint64_t newest, size_t start,
+    mcp_buf_t *out)
+{
+    int                since;
+    unsigned           n;
+    uint64_t           position;
+    mcp_stream_info_t  info;
+
+    position = 0;
+    since = 1;
+
+    for (n = 0; n < MCP_FACE_STREAM_SENT_MAX; n++) {
+        if (mcp_store_session_next(x->worker->store, x->session.id, 1,
+                                   &position, &info, NULL)
+            != MCP_OK)
+        {
+            return;
+        }
+
+        since = since && position != newest;
+
+        if (!since || !mcp_face_stream_is_listed(&info, start, out)) {
+            mcp_face_stream_list(x, &info, 1, start, out);
+        }
+    }
+}
+
+
+/* stream/poll/all needs no token: the session opens all of its streams. */
 static mcp_fault_e
 mcp_face_stream_poll_all(mcp_exchange_t *x, mcp_buf_t *out)
 {
-    int                 since;
     size_t              start;
-    unsigned            n;
     uint64_t            position, newest;
     mcp_store_t        *store;
     mcp_stream_info_t   info;
@@ -257,28 +278,10 @@ mcp_face_stream_poll_all(mcp_exchange_t *x, mcp_buf_t *out)
                                   NULL)
            == MCP_OK)
     {
-        mcp_face_stream_tell(x, &info, 0, start, out);
+        mcp_face_stream_list(x, &info, 0, start, out);
     }
 
-    position = 0;
-    since = 1;
-
-    for (n = 0; n < MCP_FACE_STREAM_SENT_MAX; n++) {
-        if (mcp_store_session_next(store, x->session.id, 1, &position, &info,
-                                   NULL)
-            != MCP_OK)
-        {
-            break;
-        }
-
-        /* what has become so since may have been told already */
-
-        since = since && position != newest;
-
-        if (!since || !mcp_face_stream_told(&info, start, out)) {
-            mcp_face_stream_tell(x, &info, 1, start, out);
-        }
-    }
+    mcp_face_stream_list_sent(x, newest, start, out);
 
     mcp_buf_lit(out, "]}");
 
@@ -298,8 +301,8 @@ mcp_face_stream_answer(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-/* stream/resume; without an id it is no request, and a refusal is only a
- * status. */
+/* stream/resume, which may be a notification: a refusal is only a status
+ * then. */
 static int
 mcp_face_stream_open(mcp_exchange_t *x)
 {
@@ -314,8 +317,8 @@ mcp_face_stream_open(mcp_exchange_t *x)
 }
 
 
-/* The stream is over, and this is no event of the log: whoever comes back for
- * a stream that has ended is told again. */
+/* Tells that the stream is over.  This is not an event of the log: a client
+ * that comes back to a stream which has ended is told again. */
 static void
 mcp_face_stream_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
@@ -325,7 +328,7 @@ mcp_face_stream_tail(mcp_exchange_t *x, mcp_tail_e how)
         return;
     }
 
-    /* a request for the rest of a stream is answered when there is no more */
+    /* stream/resume is answered when nothing more follows */
 
     if (x->face == &mcp_face_stream && x->msg.id.len) {
         mcp_buf_lit(&x->out, "data: {\"jsonrpc\":\"2.0\",\"id\":");

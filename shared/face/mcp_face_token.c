@@ -32,8 +32,10 @@
     "with the resume token to get the rest."
 
 
-static uint64_t mcp_face_token_when(mcp_exchange_t *x);
-static int mcp_face_token_open(mcp_exchange_t *x,
+static uint64_t mcp_face_token_due(mcp_exchange_t *x);
+static int mcp_face_token_brought(mcp_exchange_t *x, mcp_face_token_t *part,
+    const mcp_json_value_t *places, size_t n);
+static int mcp_face_token_open(mcp_exchange_t *x, mcp_face_token_t *part,
     const unsigned char bind[MCP_DIGEST_LEN]);
 static void mcp_face_token_interim_write(mcp_exchange_t *x, mcp_str_t token);
 static void mcp_face_token_refuse(mcp_exchange_t *x);
@@ -90,16 +92,12 @@ mcp_face_token_payload(unsigned char data[MCP_FACE_TOKEN_LEN], uint64_t expires,
 /* When a request is to be answered with an interim result; 0: never.  Clients
  * with a better way to wait need none, and shall get one response only. */
 static uint64_t
-mcp_face_token_when(mcp_exchange_t *x)
+mcp_face_token_due(mcp_exchange_t *x)
 {
     mcp_str_t     name;
     mcp_policy_t  policy;
 
-    name = x->facts.value[MCP_FACT_NAME];
-    mcp_endpoint_policy(x->endpoint, x->msg.method, name, &policy);
-
-    if (policy.resume_after == 0
-        || !mcp_face_token_wanted(x->endpoint, &x->session)
+    if (!mcp_face_token_wanted(x->endpoint, &x->session)
         || (x->session.capabilities
             & (MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS))
         || mcp_method_find(x->msg.method)->want != MCP_WANT_TOOL)
@@ -107,26 +105,49 @@ mcp_face_token_when(mcp_exchange_t *x)
         return 0;
     }
 
-    return x->worker->env->now(x->worker->env->ctx) + policy.resume_after;
+    name = x->facts.value[MCP_FACT_NAME];
+    mcp_endpoint_policy(x->endpoint, x->msg.method, name, &policy);
+
+    return policy.resume_after
+           ? mcp_worker_now(x->worker) + policy.resume_after : 0;
 }
 
 
 static int
-mcp_face_token_call(mcp_exchange_t *x)
+mcp_face_token_request(mcp_exchange_t *x)
 {
-    int               rc;
-    size_t            n;
-    mcp_str_t         text;
-    mcp_json_value_t  places[2];
-    unsigned char     bind[MCP_DIGEST_LEN];
+    size_t             n;
+    uint64_t           due;
+    mcp_face_token_t  *part;
+    mcp_json_value_t   places[2];
 
-    x->token.at = mcp_face_token_when(x);
-    x->exact = (x->token.at != 0);
+    due = mcp_face_token_due(x);
     n = mcp_face_token_find(&x->msg, places);
 
-    if (n == 0) {
+    if (due == 0 && n == 0) {
         return MCP_AGAIN;
     }
+
+    part = mcp_hook_state_create(x, &mcp_face_token, sizeof(mcp_face_token_t));
+    if (part == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    part->due = due;
+    x->exact = (due != 0);
+
+    return n ? mcp_face_token_brought(x, part, places, n) : MCP_AGAIN;
+}
+
+
+/* The request brings a token, which stands at n places. */
+static int
+mcp_face_token_brought(mcp_exchange_t *x, mcp_face_token_t *part,
+    const mcp_json_value_t *places, size_t n)
+{
+    int            rc;
+    mcp_str_t      text;
+    unsigned char  bind[MCP_DIGEST_LEN];
 
     /* if there are two, they must be the same one */
 
@@ -146,33 +167,33 @@ mcp_face_token_call(mcp_exchange_t *x)
         return rc == MCP_ERR_MEMORY ? rc : mcp_face_refuse(x);
     }
 
-    x->token.text = text;
+    part->text = text;
 
     return mcp_face_token_backend_is(text)
-           ? mcp_face_token_backend_call(x, places, n, bind)
-           : mcp_face_token_open(x, bind);
+           ? mcp_face_token_backend_request(x, part, places, n, bind)
+           : mcp_face_token_open(x, part, bind);
 }
 
 
 /* Opens one of our tokens. */
 static int
-mcp_face_token_open(mcp_exchange_t *x,
+mcp_face_token_open(mcp_exchange_t *x, mcp_face_token_t *part,
     const unsigned char bind[MCP_DIGEST_LEN])
 {
     int            rc;
     unsigned char  data[MCP_FACE_TOKEN_LEN];
 
     if (mcp_face_open_token(x->endpoint->keys, MCP_TOKEN_RESUME,
-                            x->token.text, data, MCP_FACE_TOKEN_LEN)
+                            part->text, data, MCP_FACE_TOKEN_LEN)
         != MCP_OK
         || memcmp(bind, data + MCP_FACE_TOKEN_AT_BIND, MCP_DIGEST_LEN) != 0
         || mcp_be_get(data + 1, 8)
-           <= x->worker->env->now(x->worker->env->ctx))
+           <= mcp_worker_now(x->worker))
     {
         return mcp_face_refuse(x);
     }
 
-    rc = mcp_face_token_join(x, data + MCP_FACE_TOKEN_AT_STREAM,
+    rc = mcp_face_token_join(x, part, data + MCP_FACE_TOKEN_AT_STREAM,
                              mcp_be_get(data + MCP_FACE_TOKEN_AT_SEQ, 8));
 
     return rc == MCP_ERR_NOT_FOUND ? mcp_face_refuse(x) : rc;
@@ -180,7 +201,8 @@ mcp_face_token_open(mcp_exchange_t *x,
 
 
 int
-mcp_face_token_join(mcp_exchange_t *x, const unsigned char *id, uint64_t seq)
+mcp_face_token_join(mcp_exchange_t *x, mcp_face_token_t *part,
+    const unsigned char *id, uint64_t seq)
 {
     int                rc;
     mcp_stream_info_t  info;
@@ -191,8 +213,8 @@ mcp_face_token_join(mcp_exchange_t *x, const unsigned char *id, uint64_t seq)
 
     x->face = &mcp_face_token;
     x->exact = 1;
-    x->token.rest = 1;
-    memcpy(x->token.stream, info.ref.id, MCP_STREAM_ID_LEN);
+    part->rest = 1;
+    memcpy(part->stream, info.ref.id, MCP_STREAM_ID_LEN);
 
     rc = mcp_consumer_start_kept(x, &info, seq);
 
@@ -207,7 +229,7 @@ mcp_face_token_join(mcp_exchange_t *x, const unsigned char *id, uint64_t seq)
     x->resumed = 1;
     mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
     mcp_cancel_set_alias(x, &info.ref);
-    mcp_consumer_close_at(x, x->token.at);
+    mcp_consumer_close_at(x, part->due);
 
     return MCP_DONE;
 }
@@ -216,26 +238,24 @@ mcp_face_token_join(mcp_exchange_t *x, const unsigned char *id, uint64_t seq)
 static void
 mcp_face_token_start(mcp_call_t *call)
 {
-    mcp_exchange_t  *x;
+    mcp_face_token_t  *part;
 
-    x = call->x;
+    part = mcp_face_token_of(call->states);
 
-    if (call->batch || x == NULL) {
-        return;
-    }
-
-    call->resume_at = x->token.at;
-    mcp_face_token_backend_start(call);
-    memcpy(x->token.stream, call->id, MCP_STREAM_ID_LEN);
+    call->resume_at = part->due;
+    mcp_face_token_backend_start(call, part);
+    memcpy(part->stream, call->id, MCP_STREAM_ID_LEN);
 }
 
 
 static void
 mcp_face_token_interim(mcp_exchange_t *x)
 {
-    mcp_buf_t       token;
-    unsigned char   bind[MCP_DIGEST_LEN], data[MCP_FACE_TOKEN_LEN];
+    mcp_buf_t          token;
+    mcp_face_token_t  *part;
+    unsigned char      bind[MCP_DIGEST_LEN], data[MCP_FACE_TOKEN_LEN];
 
+    part = mcp_face_token_of(x->states);
     mcp_buf_init(&token, &x->worker->env->mem, MCP_TOKEN_TEXT_MAX + 2);
 
     if (mcp_face_token_bind(x->endpoint, &x->worker->env->mem, &x->session,
@@ -247,9 +267,9 @@ mcp_face_token_interim(mcp_exchange_t *x)
     }
 
     mcp_face_token_payload(data,
-                           x->worker->env->now(x->worker->env->ctx)
+                           mcp_worker_now(x->worker)
                            + x->endpoint->resume_lifetime,
-                           bind, x->token.stream, x->cursor.seq);
+                           bind, part->stream, x->cursor.seq);
     mcp_face_add_token(&token, x->endpoint->keys, MCP_TOKEN_RESUME,
                        data, sizeof(data));
 
@@ -286,12 +306,12 @@ mcp_face_token_interim_write(mcp_exchange_t *x, mcp_str_t token)
 
 
 void
-mcp_face_token_interim_again(mcp_exchange_t *x)
+mcp_face_token_interim_again(mcp_exchange_t *x, const mcp_face_token_t *part)
 {
     mcp_buf_t  token;
 
     mcp_buf_init(&token, &x->worker->env->mem, SIZE_MAX / 2);
-    mcp_buf_json(&token, x->token.text);
+    mcp_buf_json(&token, part->text);
 
     if (token.failed) {
         x->out.failed = token.failed;
@@ -311,10 +331,6 @@ mcp_face_token_interim_id(mcp_exchange_t *x)
 {
     char  id[MCP_EVENT_ID_MAX], *end;
 
-    if (x->token.rest) {
-        return;
-    }
-
     end = mcp_event_id_print(id, x->ref.id,
                              MCP_EVENT_ANSWERED | x->cursor.seq);
 
@@ -326,15 +342,15 @@ mcp_face_token_interim_id(mcp_exchange_t *x)
 
 /* Whether a request that brought a token still waits for its response. */
 static int
-mcp_face_token_waits(mcp_exchange_t *x)
+mcp_face_token_waits(mcp_exchange_t *x, const mcp_face_token_t *part)
 {
     mcp_stream_info_t  info;
 
-    if (x->token.text.len == 0 || x->token.answered || x->cursor.done) {
+    if (part->text.len == 0 || part->answered || x->cursor.done) {
         return 0;
     }
 
-    return x->token.rest
+    return part->rest
            || mcp_store_info(x->worker->store, &x->ref, &info) != MCP_OK
            || info.state < MCP_STATE_COMPLETED
            || x->cursor.seq < info.last_seq;
@@ -351,12 +367,12 @@ mcp_face_token_waits(mcp_exchange_t *x)
 static int
 mcp_face_token_stays(mcp_exchange_t *x)
 {
-    if (!mcp_face_token_waits(x)) {
+    if (!mcp_face_token_waits(x, mcp_face_token_of(x->states))) {
         return 0;
     }
 
     if (x->close_at == 0) {
-        mcp_consumer_close_at(x, x->worker->env->now(x->worker->env->ctx)
+        mcp_consumer_close_at(x, mcp_worker_now(x->worker)
                                  + MCP_FACE_TOKEN_STAY);
     }
 
@@ -372,24 +388,33 @@ mcp_face_token_stays(mcp_exchange_t *x)
 static void
 mcp_face_token_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
-    uint64_t  now;
+    mcp_face_token_t  *part;
+
+    part = mcp_face_token_of(x->states);
+
+    if (part == NULL) {
+        return;
+    }
 
     switch (how) {
 
     case MCP_TAIL_TAKEN:
-        if (mcp_face_token_waits(x)) {
+        if (mcp_face_token_waits(x, part)) {
             mcp_buf_lit(&x->out, "data: ");
-            mcp_face_token_interim_again(x);
+            mcp_face_token_interim_again(x, part);
             mcp_buf_lit(&x->out, "\n\n");
         }
 
         return;
 
-    case MCP_TAIL_PARTED:
-        now = x->worker->env->now(x->worker->env->ctx);
+    case MCP_TAIL_CLOSED:
+        if (part->rest
+            || (part->due && mcp_worker_now(x->worker) >= part->due))
+        {
+            if (!part->rest) {
+                mcp_face_token_interim_id(x);
+            }
 
-        if (x->token.rest || (x->token.at && now >= x->token.at)) {
-            mcp_face_token_interim_id(x);
             mcp_buf_lit(&x->out, "data: ");
             mcp_face_token_interim(x);
             mcp_buf_lit(&x->out, "\n\n");
@@ -398,7 +423,7 @@ mcp_face_token_tail(mcp_exchange_t *x, mcp_tail_e how)
         return;
 
     default:
-        if (x->token.rest && !x->token.answered) {
+        if (part->rest && !part->answered) {
             mcp_face_token_refuse(x);
         }
     }
@@ -417,17 +442,27 @@ mcp_face_token_refuse(mcp_exchange_t *x)
 }
 
 
+static const mcp_face_call_t  mcp_face_token_call = {
+    .request = mcp_face_token_request,
+    .start = mcp_face_token_start,
+    .refused = mcp_face_token_backend_refused,
+    .interim = mcp_face_token_interim,
+    .result = mcp_face_token_backend_result,
+    .answered = mcp_face_token_backend_answered,
+    .failed = mcp_face_token_backend_failed
+};
+
+
+static const mcp_face_reader_t  mcp_face_token_reader = {
+    .read = mcp_face_token_rest_read,
+    .stays = mcp_face_token_stays
+};
+
+
 const mcp_face_t  mcp_face_token = {
     .name = { "tokens", 6 },
     .begin = mcp_face_token_backend_begin,
-    .stays = mcp_face_token_stays,
-    .read = mcp_face_token_rest_read,
     .tail = mcp_face_token_tail,
-    .call = mcp_face_token_call,
-    .start = mcp_face_token_start,
-    .unmade = mcp_face_token_backend_refused,
-    .interim = mcp_face_token_interim,
-    .result = mcp_face_token_backend_result,
-    .keep = mcp_face_token_backend_keep,
-    .undo = mcp_face_token_backend_failed
+    .call = &mcp_face_token_call,
+    .reader = &mcp_face_token_reader
 };

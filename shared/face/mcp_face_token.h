@@ -20,6 +20,24 @@
 #define MCP_FACE_TOKEN_PURPOSE  'n'    /* of stored values: used tokens */
 
 
+/* What the face keeps of an exchange whose request brings a token or may be
+ * answered with an interim result, and of the call made of it. */
+typedef struct {
+    uint64_t        due;       /* when an interim result is; 0: never */
+    mcp_str_t       text;      /* the token that it brought, or empty */
+    unsigned char  *key;       /* of the store's value of a backend's token, and
+                                  the token's expiry; NULL: not used */
+    uint64_t        until;     /* when to stop waiting for another request with
+                                  the same token */
+    unsigned char   stream[MCP_STREAM_ID_LEN];
+    unsigned        rest:1;    /* reads the rest of another request's call */
+    unsigned        answered:1;        /* the rest had its response */
+} mcp_face_token_t;
+
+
+#define mcp_face_token_of(states)  mcp_hook_state(states, &mcp_face_token)
+
+
 /* --- mcp_face_token.c --- */
 
 /* 1 if the client has asked for tokens in all results. */
@@ -45,11 +63,12 @@ int mcp_face_token_bind(const mcp_endpoint_t *endpoint, const mcp_mem_t *mem,
  *   MCP_ERR_NOT_FOUND  no such stream that this client may read
  *   MCP_ERR_MEMORY
  */
-int mcp_face_token_join(mcp_exchange_t *x, const unsigned char *id,
-    uint64_t seq);
+int mcp_face_token_join(mcp_exchange_t *x, mcp_face_token_t *part,
+    const unsigned char *id, uint64_t seq);
 
 /* Writes an interim result with the token that the request brought. */
-void mcp_face_token_interim_again(mcp_exchange_t *x);
+void mcp_face_token_interim_again(mcp_exchange_t *x,
+    const mcp_face_token_t *part);
 
 
 /* --- mcp_face_token_rest.c --- */
@@ -64,20 +83,20 @@ int mcp_face_token_rest_read(mcp_exchange_t *x);
 /* 1 if a token looks like one that holds a backend's. */
 int mcp_face_token_backend_is(mcp_str_t token);
 
-/* The hook "call" for a request with such a token, which stands at n
- * places. */
-int mcp_face_token_backend_call(mcp_exchange_t *x,
+/* The hook "request" for such a token, which stands at n places. */
+int mcp_face_token_backend_request(mcp_exchange_t *x, mcp_face_token_t *part,
     const mcp_json_value_t *places, size_t n,
     const unsigned char bind[MCP_DIGEST_LEN]);
 
 /* Gives the call its id: the digest of the token that its request brought. */
-void mcp_face_token_backend_start(mcp_call_t *call);
+void mcp_face_token_backend_start(mcp_call_t *call,
+    const mcp_face_token_t *part);
 
-/* Hooks of the same names. */
+/* Hooks of these names. */
 int  mcp_face_token_backend_begin(mcp_call_t *call);
 int  mcp_face_token_backend_result(mcp_request_t *req,
     const mcp_backend_msg_t *msg, mcp_buf_t *out);
-void mcp_face_token_backend_keep(mcp_request_t *req, mcp_ending_e how);
+void mcp_face_token_backend_answered(mcp_request_t *req, mcp_ending_e how);
 void mcp_face_token_backend_refused(mcp_exchange_t *x);
 void mcp_face_token_backend_failed(mcp_request_t *req);
 

@@ -56,14 +56,14 @@ mcp_face_token_backend_is(mcp_str_t token)
 /* Decrypts the token into the arena, and makes the key of the value that the
  * store has of it.  MCP_ERR_NOT_FOUND: not for this request, or expired. */
 static int
-mcp_face_token_backend_open(mcp_exchange_t *x,
+mcp_face_token_backend_open(mcp_exchange_t *x, mcp_str_t token,
     const unsigned char bind[MCP_DIGEST_LEN], mcp_str_t *data,
     unsigned char **key)
 {
     int        rc;
     mcp_str_t  text, bound;
 
-    text = x->token.text;
+    text = token;
     text.data += MCP_FACE_TOKEN_BACKEND_MARK.len;
     text.len -= MCP_FACE_TOKEN_BACKEND_MARK.len;
     bound = (mcp_str_t) { (const char *) bind, MCP_DIGEST_LEN };
@@ -88,7 +88,7 @@ mcp_face_token_backend_open(mcp_exchange_t *x,
 
     *key = mcp_arena_alloc(&x->arena, MCP_DIGEST_LEN + 8);
 
-    if (*key == NULL || mcp_digest(*key, &x->token.text, 1) != MCP_OK) {
+    if (*key == NULL || mcp_digest(*key, &token, 1) != MCP_OK) {
         return MCP_ERR_MEMORY;
     }
 
@@ -116,8 +116,9 @@ mcp_face_token_backend_drop(mcp_exchange_t *x,
 /* Uses a token for the first time, or again after its call came to nothing.
  * The answer that held the token has arrived: its stream is freed. */
 static int
-mcp_face_token_backend_first(mcp_exchange_t *x, const mcp_json_value_t *places,
-    size_t n, mcp_str_t data, unsigned char *key)
+mcp_face_token_backend_first(mcp_exchange_t *x,
+    const mcp_json_value_t *places, size_t n, mcp_str_t data,
+    const unsigned char *key)
 {
     mcp_str_t  inner;
 
@@ -131,8 +132,6 @@ mcp_face_token_backend_first(mcp_exchange_t *x, const mcp_json_value_t *places,
 
     mcp_face_token_backend_drop(x, (const unsigned char *) data.data + 8);
 
-    x->token.spent = key;
-
     return MCP_AGAIN;
 }
 
@@ -140,8 +139,8 @@ mcp_face_token_backend_first(mcp_exchange_t *x, const mcp_json_value_t *places,
 /* Answers with all events of the token's call: the id of its stream begins with
  * value. */
 static int
-mcp_face_token_backend_repeat(mcp_exchange_t *x, const unsigned char *key,
-    uint32_t value)
+mcp_face_token_backend_repeat(mcp_exchange_t *x, mcp_face_token_t *part,
+    const unsigned char *key, uint32_t value)
 {
     int            rc;
     unsigned char  id[MCP_STREAM_ID_LEN];
@@ -149,7 +148,7 @@ mcp_face_token_backend_repeat(mcp_exchange_t *x, const unsigned char *key,
     memcpy(id, key, MCP_STREAM_ID_LEN);
     mcp_be_put(id, value, MCP_FACE_TOKEN_BACKEND_RANDOM);
 
-    rc = mcp_face_token_join(x, id, 0);
+    rc = mcp_face_token_join(x, part, id, 0);
 
     return rc == MCP_ERR_NOT_FOUND ? mcp_face_refuse(x) : rc;
 }
@@ -173,30 +172,32 @@ mcp_face_token_backend_respond(mcp_exchange_t *x, int rc)
 static void
 mcp_face_token_backend_poll(void *data)
 {
-    int              rc;
-    uint32_t         value;
-    uint64_t         now;
-    mcp_exchange_t  *x;
+    int                rc;
+    uint32_t           value;
+    uint64_t           now;
+    mcp_exchange_t    *x;
+    mcp_face_token_t  *part;
 
     x = data;
-    now = x->worker->env->now(x->worker->env->ctx);
+    part = mcp_face_token_of(x->states);
+    now = mcp_worker_now(x->worker);
     rc = mcp_store_value_get(x->worker->store, MCP_FACE_TOKEN_PURPOSE,
-                             x->token.spent, now, &value);
+                             part->key, now, &value);
 
     if (rc == MCP_OK && value != MCP_FACE_TOKEN_BACKEND_RUNNING) {
-        rc = mcp_face_token_backend_repeat(x, x->token.spent, value);
+        rc = mcp_face_token_backend_repeat(x, part, part->key, value);
         mcp_face_token_backend_respond(x, rc);
         return;
     }
 
-    if (rc == MCP_OK && now < x->token.until && !x->worker->stopping) {
+    if (rc == MCP_OK && now < part->until && !x->worker->stopping) {
         mcp_timer_set(&x->worker->timers, &x->timer, now + MCP_FACE_TOKEN_LOOK);
         return;
     }
 
     x->out.len = 0;
     x->outcome = "interim";
-    mcp_face_token_interim_again(x);
+    mcp_face_token_interim_again(x, part);
     mcp_face_token_backend_respond(x, mcp_answer_json(x));
 }
 
@@ -204,12 +205,13 @@ mcp_face_token_backend_poll(void *data)
 /* Of two requests with the same token one runs, but perhaps on a connection
  * that is dead: the other waits for what becomes of the call. */
 static int
-mcp_face_token_backend_wait(mcp_exchange_t *x, unsigned char *key, uint64_t now)
+mcp_face_token_backend_wait(mcp_exchange_t *x, mcp_face_token_t *part,
+    unsigned char *key, uint64_t now)
 {
     mcp_exchange_set_state(x, MCP_EXCHANGE_WAIT);
     x->outcome = "pending";
-    x->token.spent = key;
-    x->token.until = x->token.at ? x->token.at : now + MCP_FACE_TOKEN_WAIT;
+    part->key = key;
+    part->until = part->due ? part->due : now + MCP_FACE_TOKEN_WAIT;
     x->timer.handler = mcp_face_token_backend_poll;
     x->timer.data = x;
     mcp_timer_set(&x->worker->timers, &x->timer, now + MCP_FACE_TOKEN_LOOK);
@@ -235,8 +237,9 @@ mcp_face_token_backend_take(mcp_exchange_t *x, const unsigned char *key,
 
 
 int
-mcp_face_token_backend_call(mcp_exchange_t *x, const mcp_json_value_t *places,
-    size_t n, const unsigned char bind[MCP_DIGEST_LEN])
+mcp_face_token_backend_request(mcp_exchange_t *x, mcp_face_token_t *part,
+    const mcp_json_value_t *places, size_t n,
+    const unsigned char bind[MCP_DIGEST_LEN])
 {
     int             rc;
     uint32_t        value;
@@ -244,7 +247,7 @@ mcp_face_token_backend_call(mcp_exchange_t *x, const mcp_json_value_t *places,
     mcp_str_t       data;
     unsigned char  *key;
 
-    rc = mcp_face_token_backend_open(x, bind, &data, &key);
+    rc = mcp_face_token_backend_open(x, part->text, bind, &data, &key);
     if (rc != MCP_OK) {
         return rc == MCP_ERR_MEMORY ? rc : mcp_face_refuse(x);
     }
@@ -257,14 +260,23 @@ mcp_face_token_backend_call(mcp_exchange_t *x, const mcp_json_value_t *places,
         rc = mcp_face_token_backend_take(x, key, now);
 
         if (rc == MCP_OK) {
-            return mcp_face_token_backend_first(x, places, n, data, key);
+            rc = mcp_face_token_backend_first(x, places, n, data, key);
+
+            if (rc == MCP_AGAIN) {
+                part->key = key;
+            }
+
+            return rc;
+        }
+
+        if (rc == MCP_ERR_LIMIT) {
+            return mcp_answer_fault(x, MCP_FAULT_TOO_MANY_VALUES, x->msg.id,
+                                    mcp_null_str);
         }
 
         if (rc != MCP_ERR_DENIED) {
-            return mcp_answer_fault(x, rc == MCP_ERR_LIMIT
-                                       ? MCP_FAULT_TOO_MANY_VALUES
-                                       : MCP_FAULT_STORE_FULL,
-                                    x->msg.id, mcp_null_str);
+            return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg.id,
+                                    mcp_null_str);
         }
     }
 
@@ -276,10 +288,10 @@ mcp_face_token_backend_call(mcp_exchange_t *x, const mcp_json_value_t *places,
     }
 
     if (rc == MCP_OK && value != MCP_FACE_TOKEN_BACKEND_RUNNING) {
-        return mcp_face_token_backend_repeat(x, key, value);
+        return mcp_face_token_backend_repeat(x, part, key, value);
     }
 
-    return mcp_face_token_backend_wait(x, key, now);
+    return mcp_face_token_backend_wait(x, part, key, now);
 }
 
 
@@ -287,16 +299,18 @@ mcp_face_token_backend_call(mcp_exchange_t *x, const mcp_json_value_t *places,
 static void
 mcp_face_token_backend_head(mcp_request_t *req, mcp_buf_t *out)
 {
-    mcp_call_t     *call;
-    unsigned char   head[MCP_FACE_TOKEN_BACKEND_HEAD];
+    mcp_call_t        *call;
+    mcp_face_token_t  *part;
+    unsigned char      head[MCP_FACE_TOKEN_BACKEND_HEAD];
 
     call = req->call;
+    part = mcp_face_token_of(call->states);
 
     memset(head, 0, sizeof(head));
     mcp_be_put(head, mcp_call_now(call) + call->endpoint->resume_lifetime,
                  8);
 
-    if (req->spent) {
+    if (part && part->key) {
         memcpy(head + 8, call->id, MCP_STREAM_ID_LEN);
     }
 
@@ -402,37 +416,29 @@ mcp_face_token_backend_result(mcp_request_t *req, const mcp_backend_msg_t *msg,
 
 /* Notes down the stream that the token's call is. */
 static void
-mcp_face_token_backend_remember(mcp_request_t *req)
+mcp_face_token_backend_remember(mcp_call_t *call, const unsigned char *key)
 {
-    uint64_t      random;
-    mcp_call_t   *call;
-    mcp_party_t   party;
+    uint64_t     random;
+    mcp_party_t  party;
 
-    call = req->call;
     random = mcp_be_get(call->id, MCP_FACE_TOKEN_BACKEND_RANDOM);
     mcp_party(call->endpoint, call->party, &party);
 
     (void) mcp_store_value_set(call->worker->store, MCP_FACE_TOKEN_PURPOSE,
-                               req->spent, (uint32_t) random,
-                               mcp_be_get(req->spent + MCP_DIGEST_LEN, 8),
-                               &party);
+                               key, (uint32_t) random,
+                               mcp_be_get(key + MCP_DIGEST_LEN, 8), &party);
 }
 
 
 void
-mcp_face_token_backend_start(mcp_call_t *call)
+mcp_face_token_backend_start(mcp_call_t *call, const mcp_face_token_t *part)
 {
-    const unsigned char  *key;
-
-    key = call->x->token.spent;
-
-    if (key == NULL) {
+    if (part->key == NULL) {
         return;
     }
 
-    call->requests[0].spent = call->x->token.spent;
     memcpy(call->id + MCP_FACE_TOKEN_BACKEND_RANDOM,
-           key + MCP_FACE_TOKEN_BACKEND_RANDOM,
+           part->key + MCP_FACE_TOKEN_BACKEND_RANDOM,
            MCP_STREAM_ID_LEN - MCP_FACE_TOKEN_BACKEND_RANDOM);
 
     /* so that the random bytes are not MCP_FACE_TOKEN_BACKEND_RUNNING */
@@ -445,8 +451,12 @@ mcp_face_token_backend_start(mcp_call_t *call)
 int
 mcp_face_token_backend_begin(mcp_call_t *call)
 {
-    if (call->requests[0].spent) {
-        mcp_face_token_backend_remember(&call->requests[0]);
+    mcp_face_token_t  *part;
+
+    part = mcp_face_token_of(call->states);
+
+    if (part && part->key) {
+        mcp_face_token_backend_remember(call, part->key);
     }
 
     return MCP_OK;
@@ -454,22 +464,28 @@ mcp_face_token_backend_begin(mcp_call_t *call)
 
 
 void
-mcp_face_token_backend_keep(mcp_request_t *req, mcp_ending_e how)
+mcp_face_token_backend_answered(mcp_request_t *req, mcp_ending_e how)
 {
-    if (req->spent && req->call->phase == MCP_CALL_TRANSIENT) {
-        mcp_call_keep(req->call, req->response, how);
-        mcp_face_token_backend_remember(req);
+    mcp_call_t        *call;
+    mcp_face_token_t  *part;
+
+    call = req->call;
+    part = mcp_face_token_of(call->states);
+
+    if (part->key && call->phase == MCP_CALL_TRANSIENT) {
+        mcp_call_keep(call, req->response, how);
+        mcp_face_token_backend_remember(call, part->key);
     }
 }
 
 
 /* Lets the token be used again. */
 static void
-mcp_face_token_backend_forget(mcp_store_t *store, unsigned char **spent)
+mcp_face_token_backend_forget(mcp_store_t *store, mcp_face_token_t *part)
 {
-    if (*spent) {
-        mcp_store_value_delete(store, MCP_FACE_TOKEN_PURPOSE, *spent);
-        *spent = NULL;
+    if (part->key) {
+        mcp_store_value_delete(store, MCP_FACE_TOKEN_PURPOSE, part->key);
+        part->key = NULL;
     }
 }
 
@@ -477,12 +493,14 @@ mcp_face_token_backend_forget(mcp_store_t *store, unsigned char **spent)
 void
 mcp_face_token_backend_refused(mcp_exchange_t *x)
 {
-    mcp_face_token_backend_forget(x->worker->store, &x->token.spent);
+    mcp_face_token_backend_forget(x->worker->store,
+                                  mcp_face_token_of(x->states));
 }
 
 
 void
 mcp_face_token_backend_failed(mcp_request_t *req)
 {
-    mcp_face_token_backend_forget(req->call->worker->store, &req->spent);
+    mcp_face_token_backend_forget(req->call->worker->store,
+                                  mcp_face_token_of(req->call->states));
 }

@@ -31,18 +31,15 @@ mcp_face_token_find(const mcp_rpc_t *msg, mcp_json_value_t places[2])
 }
 
 
-int
-mcp_face_token_replace(mcp_exchange_t *x, const mcp_json_value_t *places,
-    size_t n, mcp_str_t inner)
+/* Appends text with another token at its places, which come in any order. */
+static void
+mcp_face_token_splice(mcp_buf_t *buf, mcp_str_t text,
+    const mcp_json_value_t *places, size_t n, mcp_str_t token)
 {
-    int                      rc;
     size_t                   i;
-    mcp_buf_t                buf;
-    mcp_str_t                raw, text;
     const char              *p;
     const mcp_json_value_t  *order[2];
 
-    raw = x->msg.raw;
     order[0] = &places[0];
     order[1] = &places[n - 1];
 
@@ -51,18 +48,30 @@ mcp_face_token_replace(mcp_exchange_t *x, const mcp_json_value_t *places,
         order[1] = &places[0];
     }
 
-    mcp_buf_init(&buf, &x->worker->env->mem, SIZE_MAX / 2);
-    p = raw.data;
+    p = text.data;
 
     for (i = 0; i < n; i++) {
-        mcp_buf_add(&buf, p, (size_t) (order[i]->raw.data - p));
-        mcp_buf_str(&buf, inner);
+        mcp_buf_add(buf, p, (size_t) (order[i]->raw.data - p));
+        mcp_buf_str(buf, token);
         p = order[i]->raw.data + order[i]->raw.len;
     }
 
-    mcp_buf_add(&buf, p, (size_t) (raw.data + raw.len - p));
+    mcp_buf_add(buf, p, (size_t) (text.data + text.len - p));
+}
+
+
+int
+mcp_face_token_replace(mcp_exchange_t *x, const mcp_json_value_t *places,
+    size_t n, mcp_str_t inner)
+{
+    int        rc;
+    mcp_buf_t  buf;
+    mcp_str_t  text;
 
     text = mcp_null_str;
+
+    mcp_buf_init(&buf, &x->worker->env->mem, SIZE_MAX / 2);
+    mcp_face_token_splice(&buf, x->msg.raw, places, n, inner);
 
     if (buf.failed == MCP_OK) {
         text = mcp_arena_dup(&x->arena, (mcp_str_t) { buf.data, buf.len });

@@ -14,6 +14,8 @@
 static void
 mcp_face_token_rest_response(mcp_exchange_t *x, const mcp_rpc_t *msg)
 {
+    mcp_face_token_t  *part;
+
     mcp_buf_lit(&x->out, "data: {\"jsonrpc\":\"2.0\",\"id\":");
     mcp_buf_str(&x->out, x->msg.id);
 
@@ -27,7 +29,9 @@ mcp_face_token_rest_response(mcp_exchange_t *x, const mcp_rpc_t *msg)
     }
 
     mcp_buf_lit(&x->out, "}\n\n");
-    x->token.answered = 1;
+
+    part = mcp_face_token_of(x->states);
+    part->answered = 1;
 }
 
 
@@ -98,17 +102,18 @@ mcp_face_token_rest_message(mcp_exchange_t *x, mcp_str_t text)
 }
 
 
-/* Events are "id: ...\ndata: ...\n\n", with messages of one line. */
+/* Writes the messages of events, "id: ...\ndata: ...\n\n"; a message is one
+ * line. */
 static int
-mcp_face_token_rest_events(mcp_exchange_t *x)
+mcp_face_token_rest_events(mcp_exchange_t *x, const mcp_buf_t *events)
 {
     int          rc;
     mcp_str_t    text;
     const char  *p, *end;
 
     rc = MCP_OK;
-    p = x->partial.data;
-    end = p + x->partial.len;
+    p = events->data;
+    end = p + events->len;
 
     while (rc == MCP_OK && p < end) {
         p = memchr(p, '\n', (size_t) (end - p));
@@ -124,18 +129,19 @@ mcp_face_token_rest_events(mcp_exchange_t *x)
 }
 
 
-int
-mcp_face_token_rest_read(mcp_exchange_t *x)
+/* Reads some events, the last of which is whole.  Returns what mcp_store_read()
+ * does, or MCP_ERR_MEMORY. */
+static int
+mcp_face_token_rest_fetch(mcp_exchange_t *x, mcp_buf_t *events)
 {
     int     rc;
     char   *p;
     size_t  n, cap;
 
-    x->partial.len = 0;
     cap = MCP_PULL_MIN;
 
     do {
-        p = mcp_buf_reserve(&x->partial, cap);
+        p = mcp_buf_reserve(events, cap);
         if (p == NULL) {
             return MCP_ERR_MEMORY;
         }
@@ -146,12 +152,30 @@ mcp_face_token_rest_read(mcp_exchange_t *x)
             return rc;
         }
 
-        x->partial.len += n;
+        events->len += n;
         cap = x->cursor.left + MCP_PULL_MIN;
 
     } while (x->cursor.done);
 
-    rc = mcp_face_token_rest_events(x);
+    return MCP_OK;
+}
+
+
+int
+mcp_face_token_rest_read(mcp_exchange_t *x)
+{
+    int        rc;
+    mcp_buf_t  events;
+
+    mcp_buf_init(&events, &x->worker->env->mem, SIZE_MAX / 2);
+
+    rc = mcp_face_token_rest_fetch(x, &events);
+
+    if (rc == MCP_OK) {
+        rc = mcp_face_token_rest_events(x, &events);
+    }
+
+    mcp_buf_free(&events);
 
     /* if all events were left out, a comment lets the reader go on and shows
      * proxies that the connection lives */

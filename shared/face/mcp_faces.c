@@ -4,6 +4,7 @@
 
 
 const mcp_face_t *const  mcp_faces[] = {
+    &mcp_face_event_id,
     &mcp_face_request,
     &mcp_face_stream,
     &mcp_face_link,
@@ -27,8 +28,8 @@ mcp_exchange_secret(const mcp_endpoint_t *endpoint, mcp_str_t *rest,
     size_t  i;
 
     for (i = 0; mcp_faces[i]; i++) {
-        if (mcp_faces[i]->secret
-            && mcp_faces[i]->secret(endpoint, rest, secret))
+        if (mcp_faces[i]->url
+            && mcp_faces[i]->url->secret(endpoint, rest, secret))
         {
             return 1;
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Which faces there are: each is a file of its own. */
+/* The list of all faces: each is a file of its own. */
 
 
 #ifndef MCP_FACES_H_INCLUDED
@@ -10,14 +10,15 @@
 #include "worker/mcp_hook.h"
 
 
+extern const mcp_face_t  mcp_face_event_id;
 extern const mcp_face_t  mcp_face_link;
 extern const mcp_face_t  mcp_face_request;
 extern const mcp_face_t  mcp_face_stream;
 extern const mcp_face_t  mcp_face_token;
 
 
-/* All of them, in the order in which their first events stand in a stream;
- * ends with NULL. */
+/* In the order in which their first events stand in a stream; the first is that
+ * of clients which declare nothing.  Ends with NULL. */
 extern const mcp_face_t *const  mcp_faces[];
 
 

@@ -257,7 +257,7 @@ mcp_exchange_close(mcp_exchange_t *x)
 int
 mcp_consumer_comes_back(const mcp_exchange_t *x)
 {
-    return mcp_revision(x->session.revision)->polling || x->link.given
+    return mcp_revision(x->session.revision)->polling || x->has_url
            || (x->session.capabilities
                & (MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS));
 }

@@ -30,16 +30,16 @@ mcp_consumer_is_closing(const mcp_exchange_t *x)
 
     return (x->close || x->worker->stopping) && !x->bound
            && (x->listener || mcp_revision(x->session.revision)->priming
-               || x->link.given || x->cursor.seq > x->first);
+               || x->has_url || x->cursor.seq > x->first);
 }
 
 
 /* Whether the client cannot have more than what its connection begins after:
- * it says so, or it did not come back by a face. */
+ * its face, or the client itself, has named an event. */
 static int
 mcp_consumer_is_placed(const mcp_exchange_t *x)
 {
-    return x->face == NULL || x->event_id.len;
+    return x->face->names_events || x->event_id.len;
 }
 
 
@@ -59,7 +59,7 @@ mcp_consumer_prime(mcp_exchange_t *x, char *p)
 
     mcp_consumer_set_state(x, MCP_CONSUMER_READING);
 
-    if (x->face && x->face->read) {
+    if (x->face->reader) {
         priming = 0;
 
     } else {
@@ -73,7 +73,7 @@ mcp_consumer_prime(mcp_exchange_t *x, char *p)
     memcpy(p, MCP_SSE_COMMENT, sizeof(MCP_SSE_COMMENT) - 1);
     p += sizeof(MCP_SSE_COMMENT) - 1;
 
-    if ((priming || x->link.given) && !x->call && x->endpoint->retry) {
+    if ((priming || x->has_url) && !x->call && x->endpoint->retry) {
         p = mcp_sse_retry(p, x->endpoint->retry);
     }
 
@@ -111,12 +111,12 @@ mcp_consumer_read(mcp_exchange_t *x, char *p, size_t cap, size_t *len)
 {
     int  rc;
 
-    if (x->face == NULL || x->face->read == NULL) {
+    if (x->face->reader == NULL) {
         return mcp_store_read(x->worker->store, &x->ref, x->handle, &x->cursor,
                               x->sent, p, cap, len);
     }
 
-    rc = x->face->read(x);
+    rc = x->face->reader->read(x);
 
     if (rc == MCP_OK) {
         *len = (size_t) (mcp_consumer_flush(x, p, p + cap) - p);
@@ -166,7 +166,7 @@ static char *
 mcp_consumer_close(mcp_exchange_t *x, char *p)
 {
     x->outcome = "closed";
-    mcp_consumer_tail(x, MCP_TAIL_PARTED);
+    mcp_consumer_tail(x, MCP_TAIL_CLOSED);
 
     return x->out.len ? p : mcp_sse_retry(p, mcp_consumer_retry(x));
 }

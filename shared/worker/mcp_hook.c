@@ -3,19 +3,58 @@
 #include "worker/mcp_hook.h"
 
 
+struct mcp_face_state_s {
+    const mcp_face_t  *face;
+    mcp_face_state_t  *next;
+};
+
+
+/* what follows is aligned as the arena's memory is */
+#define MCP_HOOK_STATE_HEAD  ((sizeof(mcp_face_state_t) + 7) & ~(size_t) 7)
+
+
+void *
+mcp_hook_state_create(mcp_exchange_t *x, const mcp_face_t *face, size_t size)
+{
+    mcp_face_state_t  *state;
+
+    state = mcp_arena_calloc(&x->arena, MCP_HOOK_STATE_HEAD + size);
+    if (state == NULL) {
+        return NULL;
+    }
+
+    state->face = face;
+    state->next = x->states;
+    x->states = state;
+
+    return (char *) state + MCP_HOOK_STATE_HEAD;
+}
+
+
+void *
+mcp_hook_state(mcp_face_state_t *states, const mcp_face_t *face)
+{
+    for (; states; states = states->next) {
+        if (states->face == face) {
+            return (char *) states + MCP_HOOK_STATE_HEAD;
+        }
+    }
+
+    return NULL;
+}
+
+
 int
 mcp_hook_begin(mcp_worker_t *worker, mcp_call_t *call)
 {
     int                       rc;
-    size_t                    i;
-    const mcp_face_t *const  *faces;
+    const mcp_face_t *const  *face;
 
-    faces = worker->faces;
     rc = MCP_OK;
 
-    for (i = 0; rc == MCP_OK && faces[i]; i++) {
-        if (faces[i]->begin) {
-            rc = faces[i]->begin(call);
+    for (face = worker->faces; rc == MCP_OK && *face; face++) {
+        if ((*face)->begin) {
+            rc = (*face)->begin(call);
         }
     }
 
@@ -23,24 +62,36 @@ mcp_hook_begin(mcp_worker_t *worker, mcp_call_t *call)
 }
 
 
+void
+mcp_hook_tail(mcp_exchange_t *x, mcp_tail_e how)
+{
+    const mcp_face_t *const  *face;
+
+    for (face = x->worker->faces; *face; face++) {
+        if ((*face)->tail) {
+            (*face)->tail(x, how);
+        }
+    }
+}
+
+
+/* --- with a URL --- */
+
 int
 mcp_hook_look(mcp_exchange_t *x, const mcp_head_t *head)
 {
     int                       rc;
-    size_t                    i;
-    const mcp_face_t *const  *faces;
+    const mcp_face_t *const  *face;
 
-    faces = x->worker->faces;
-
-    for (i = 0; faces[i]; i++) {
-        if (faces[i]->look == NULL) {
+    for (face = x->worker->faces; *face; face++) {
+        if ((*face)->url == NULL) {
             continue;
         }
 
-        rc = faces[i]->look(x, head);
+        rc = (*face)->url->look(x, head);
 
         if (rc == MCP_OK) {
-            x->face = faces[i];
+            x->face = *face;
         }
 
         if (rc != MCP_DONE) {
@@ -55,14 +106,11 @@ mcp_hook_look(mcp_exchange_t *x, const mcp_head_t *head)
 void
 mcp_hook_head(mcp_exchange_t *x)
 {
-    size_t                    i;
-    const mcp_face_t *const  *faces;
+    const mcp_face_t *const  *face;
 
-    faces = x->worker->faces;
-
-    for (i = 0; faces[i]; i++) {
-        if (faces[i]->head) {
-            faces[i]->head(x);
+    for (face = x->worker->faces; *face; face++) {
+        if ((*face)->url) {
+            (*face)->url->head(x);
         }
     }
 }
@@ -71,13 +119,10 @@ mcp_hook_head(mcp_exchange_t *x)
 int
 mcp_hook_idle(mcp_exchange_t *x)
 {
-    size_t                    i;
-    const mcp_face_t *const  *faces;
+    const mcp_face_t *const  *face;
 
-    faces = x->worker->faces;
-
-    for (i = 0; faces[i]; i++) {
-        if (faces[i]->idle && faces[i]->idle(x)) {
+    for (face = x->worker->faces; *face; face++) {
+        if ((*face)->url && (*face)->url->idle(x)) {
             return 1;
         }
     }
@@ -86,53 +131,19 @@ mcp_hook_idle(mcp_exchange_t *x)
 }
 
 
-int
-mcp_hook_stays(mcp_exchange_t *x)
-{
-    size_t                    i;
-    const mcp_face_t *const  *faces;
-
-    faces = x->worker->faces;
-
-    for (i = 0; faces[i]; i++) {
-        if (faces[i]->stays && faces[i]->stays(x)) {
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
-
-void
-mcp_hook_tail(mcp_exchange_t *x, mcp_tail_e how)
-{
-    size_t                    i;
-    const mcp_face_t *const  *faces;
-
-    faces = x->worker->faces;
-
-    for (i = 0; faces[i]; i++) {
-        if (faces[i]->tail) {
-            faces[i]->tail(x, how);
-        }
-    }
-}
-
+/* --- in calls --- */
 
 int
-mcp_hook_call(mcp_exchange_t *x)
+mcp_hook_request(mcp_exchange_t *x)
 {
     int                       rc;
-    size_t                    i;
-    const mcp_face_t *const  *faces;
+    const mcp_face_t *const  *face;
 
-    faces = x->worker->faces;
     rc = MCP_AGAIN;
 
-    for (i = 0; rc == MCP_AGAIN && faces[i]; i++) {
-        if (faces[i]->call) {
-            rc = faces[i]->call(x);
+    for (face = x->worker->faces; rc == MCP_AGAIN && *face; face++) {
+        if ((*face)->call) {
+            rc = (*face)->call->request(x);
         }
     }
 
@@ -141,32 +152,24 @@ mcp_hook_call(mcp_exchange_t *x)
 
 
 void
-mcp_hook_start(mcp_worker_t *worker, mcp_call_t *call)
+mcp_hook_start(mcp_face_state_t *states, mcp_call_t *call)
 {
-    size_t                    i;
-    const mcp_face_t *const  *faces;
-
-    faces = worker->faces;
-
-    for (i = 0; faces[i]; i++) {
-        if (faces[i]->start) {
-            faces[i]->start(call);
+    for (; states; states = states->next) {
+        if (states->face->call) {
+            states->face->call->start(call);
         }
     }
 }
 
 
 void
-mcp_hook_unmade(mcp_exchange_t *x)
+mcp_hook_refused(mcp_exchange_t *x)
 {
-    size_t                    i;
-    const mcp_face_t *const  *faces;
+    mcp_face_state_t  *state;
 
-    faces = x->worker->faces;
-
-    for (i = 0; faces[i]; i++) {
-        if (faces[i]->unmade) {
-            faces[i]->unmade(x);
+    for (state = x->states; state; state = state->next) {
+        if (state->face->call) {
+            state->face->call->refused(x);
         }
     }
 }
@@ -175,14 +178,11 @@ mcp_hook_unmade(mcp_exchange_t *x)
 void
 mcp_hook_interim(mcp_exchange_t *x)
 {
-    size_t                    i;
-    const mcp_face_t *const  *faces;
+    mcp_face_state_t  *state;
 
-    faces = x->worker->faces;
-
-    for (i = 0; faces[i]; i++) {
-        if (faces[i]->interim) {
-            faces[i]->interim(x);
+    for (state = x->states; state; state = state->next) {
+        if (state->face->call) {
+            state->face->call->interim(x);
         }
     }
 }
@@ -193,15 +193,17 @@ mcp_hook_result(mcp_worker_t *worker, mcp_request_t *req,
     const mcp_backend_msg_t *msg, mcp_buf_t *out)
 {
     int                       rc;
-    size_t                    i;
-    const mcp_face_t *const  *faces;
+    const mcp_face_t *const  *face;
 
-    faces = worker->faces;
     rc = MCP_DONE;
 
-    for (i = 0; rc == MCP_DONE && faces[i]; i++) {
-        if (faces[i]->result) {
-            rc = faces[i]->result(req, msg, out);
+    if (!msg->has_next) {
+        return MCP_DONE;
+    }
+
+    for (face = worker->faces; rc == MCP_DONE && *face; face++) {
+        if ((*face)->call) {
+            rc = (*face)->call->result(req, msg, out);
         }
     }
 
@@ -210,52 +212,57 @@ mcp_hook_result(mcp_worker_t *worker, mcp_request_t *req,
 
 
 void
-mcp_hook_keep(mcp_worker_t *worker, mcp_request_t *req, mcp_ending_e how)
+mcp_hook_answered(mcp_face_state_t *states, mcp_request_t *req,
+    mcp_ending_e how)
 {
-    size_t                    i;
-    const mcp_face_t *const  *faces;
-
-    faces = worker->faces;
-
-    for (i = 0; faces[i]; i++) {
-        if (faces[i]->keep) {
-            faces[i]->keep(req, how);
+    for (; states; states = states->next) {
+        if (states->face->call) {
+            states->face->call->answered(req, how);
         }
     }
 }
 
 
 void
-mcp_hook_undo(mcp_worker_t *worker, mcp_request_t *req)
+mcp_hook_failed(mcp_face_state_t *states, mcp_request_t *req)
 {
-    size_t                    i;
-    const mcp_face_t *const  *faces;
-
-    faces = worker->faces;
-
-    for (i = 0; faces[i]; i++) {
-        if (faces[i]->undo) {
-            faces[i]->undo(req);
+    for (; states; states = states->next) {
+        if (states->face->call) {
+            states->face->call->failed(req);
         }
     }
+}
+
+
+/* --- readers --- */
+
+int
+mcp_hook_stays(mcp_exchange_t *x)
+{
+    mcp_face_state_t  *state;
+
+    for (state = x->states; state; state = state->next) {
+        if (state->face->reader && state->face->reader->stays(x)) {
+            return 1;
+        }
+    }
+
+    return 0;
 }
 
 
 const mcp_face_t *
 mcp_hook_find(const mcp_exchange_t *x, const mcp_method_t *method)
 {
-    size_t                    i;
-    const mcp_face_t *const  *faces;
-
-    faces = x->worker->faces;
+    const mcp_face_t *const  *face;
 
     if ((x->session.capabilities & method->capability) == 0) {
         return NULL;
     }
 
-    for (i = 0; faces[i]; i++) {
-        if (faces[i]->capability == method->capability) {
-            return faces[i];
+    for (face = x->worker->faces; *face; face++) {
+        if ((*face)->capability == method->capability) {
+            return *face;
         }
     }
 

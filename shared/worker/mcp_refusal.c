@@ -21,7 +21,7 @@ mcp_refusal_origin(const mcp_exchange_t *x)
     mcp_str_t  origin, host;
 
     origin = x->origin;
-    host = x->link.host;
+    host = x->host;
     i = origin.len - host.len;
 
     if (host.len && origin.len > host.len + 3

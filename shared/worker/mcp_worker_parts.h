@@ -19,7 +19,8 @@
 #include "worker/mcp_ending.h"
 
 
-typedef struct mcp_face_s  mcp_face_t;
+typedef struct mcp_face_s        mcp_face_t;
+typedef struct mcp_face_state_s  mcp_face_state_t;
 
 
 /* What the store wakes: an object of this worker. */
@@ -56,9 +57,9 @@ struct mcp_worker_s {
                                                   mcp_worker_random() */
     size_t                    n_random;        /* not yet given out */
 
-    uint64_t                  link_told;       /* when the log was told that a
-                                                  URL's origin is none; 0:
-                                                  never */
+    uint64_t                  url_warned;      /* when the log was told that no
+                                                  URL can be made of what is
+                                                  configured; 0: never */
 
     mcp_call_t               *tracked; /* neither durable nor over */
     unsigned                  exchanges;       /* numbers given out */
@@ -108,32 +109,6 @@ typedef enum {
 typedef struct mcp_publish_s  mcp_publish_t;
 
 
-/* What mcp_face_link.c keeps of the head. */
-typedef struct {
-    mcp_str_t      target;     /* path and query */
-    mcp_str_t      origin;
-    mcp_str_t      host;
-    mcp_str_t      token;      /* .data NULL: the URL has none */
-    uint32_t       turn;       /* of the stream, as far as it is known */
-    unsigned       secure:1;
-    unsigned       given:1;    /* the answer has a URL */
-    unsigned       closes:1;   /* when its stream asks for input */
-} mcp_link_t;
-
-
-/* mcp_face_token.c's part of an exchange. */
-typedef struct {
-    uint64_t        at;        /* an interim result is due; 0: never */
-    mcp_str_t       text;      /* the token that it brought; empty: none */
-    unsigned char  *spent;     /* key of the token that it brought, and its
-                                  expiry */
-    uint64_t        until;     /* waits for another that brought it */
-    unsigned char   stream[MCP_STREAM_ID_LEN];
-    unsigned        rest:1;    /* reads the rest of another request's call */
-    unsigned        answered:1;
-} mcp_token_part_t;
-
-
 struct mcp_exchange_s {
     mcp_task_t             task;
     mcp_worker_t          *worker;
@@ -148,6 +123,7 @@ struct mcp_exchange_s {
     mcp_str_t              session_text;
     mcp_str_t              revision_text;
     mcp_str_t              event_id;
+    mcp_str_t              host;       /* or that of the target */
     mcp_str_t              origin;
     mcp_str_t              content_type;
     mcp_str_t              authorization;
@@ -182,14 +158,13 @@ struct mcp_exchange_s {
     unsigned               bound:1;    /* the call ends with it */
     unsigned               exact:1;    /* who comes back names no event: what
                                           was sent must be known */
+    unsigned               has_url:1;  /* its client has a URL of the stream */
     unsigned               resumed:1;
     unsigned               has_session:1;
 
     /* faces */
-    const mcp_face_t      *face;       /* by which it came, NULL: the first */
-    mcp_link_t             link;
-    mcp_token_part_t       token;
-    mcp_buf_t              partial;    /* of the log, being rewritten */
+    const mcp_face_t      *face;       /* by which it came; never NULL */
+    mcp_face_state_t      *states;     /* of those that keep something */
 
     mcp_fault_e            refusal;    /* why a new call could not be kept */
     const char            *outcome;    /* of this HTTP request */

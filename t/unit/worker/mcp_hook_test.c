@@ -31,11 +31,68 @@ test_methods(void **state)
 }
 
 
+/* Each face finds what it keeps, and nothing before it keeps something. */
+static void
+test_states(void **state)
+{
+    char            *link, *token;
+    size_t           i;
+    mcp_exchange_t   x;
+
+    (void) state;
+
+    memset(&x, 0, sizeof(x));
+    x.worker = d.process[0].worker;
+    mcp_arena_init(&x.arena, &x.worker->env->mem);
+
+    assert_null(mcp_hook_state(x.states, &mcp_face_link));
+    link = mcp_hook_state_create(&x, &mcp_face_link, 100);
+    assert_null(mcp_hook_state(x.states, &mcp_face_token));
+    token = mcp_hook_state_create(&x, &mcp_face_token, 1);
+    assert_non_null(link);
+    assert_non_null(token);
+    assert_int_equal((uintptr_t) link % 8, 0);
+    assert_int_equal((uintptr_t) token % 8, 0);
+
+    for (i = 0; i < 100; i++) {
+        assert_int_equal(link[i], 0);
+    }
+
+    assert_ptr_equal(mcp_hook_state(x.states, &mcp_face_link), link);
+    assert_ptr_equal(mcp_hook_state(x.states, &mcp_face_token), token);
+    assert_null(mcp_hook_state(x.states, &mcp_face_stream));
+
+    mcp_arena_destroy(&x.arena);
+}
+
+
+/* A request that concerns no face is passed to none. */
+static void
+test_none(void **state)
+{
+    mcp_exchange_t  *x;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    x = a.x;
+    assert_ptr_equal(x->face, &mcp_face_event_id);
+    assert_null(x->states);
+    assert_int_equal(mcp_hook_stays(x), 0);
+    assert_int_equal(mcp_hook_idle(x), 0);
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
-        test(test_methods)
+        test(test_methods),
+        test(test_states),
+        test(test_none)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * GET with Last-Event-ID (2025-11-25, basic/transports, "Resumability and
+ * Redelivery"), which all clients know: resumes the stream that the event is
+ * of.  Without an event id the client listens to its session's own stream.
+ */
+
+
+#include "face/mcp_faces.h"
+#include "rpc/mcp_id.h"
+#include "worker/mcp_answer.h"
+#include "worker/mcp_consumer.h"
+#include "worker/mcp_notify.h"
+
+
+static int
+mcp_face_event_id_refuse(mcp_exchange_t *x, int rc)
+{
+    mcp_fault_e  fault;
+
+    switch (rc) {
+
+    case MCP_ERR_PURGED:
+        fault = MCP_FAULT_EVENT_PURGED;
+        break;
+
+    case MCP_ERR_FULL:
+        fault = MCP_FAULT_STORE_FULL;
+        break;
+
+    case MCP_ERR_LIMIT:
+        fault = MCP_FAULT_TOO_MANY_STREAMS;
+        break;
+
+    case MCP_ERR_NOT_FOUND:
+    case MCP_ERR_DENIED:
+        fault = MCP_FAULT_EVENT_ID_UNKNOWN;
+        break;
+
+    default:
+        return MCP_ERR_MEMORY;
+    }
+
+    return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
+}
+
+
+/* Finds the stream, which must belong to the client and its session. */
+static int
+mcp_face_event_id_find(mcp_exchange_t *x,
+    const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info)
+{
+    int  rc;
+
+    rc = mcp_store_find(x->worker->store, id, mcp_worker_now(x->worker), info);
+
+    /* a call without max_wait is not resumable, not even while its connection
+     * is there */
+
+    if (rc == MCP_OK
+        && (memcmp(info->session, x->session.id, MCP_DIGEST_LEN) != 0
+            || memcmp(info->principal, x->principal, MCP_DIGEST_LEN) != 0
+            || (info->kind == MCP_STREAM_CALL && info->max_wait == 0)))
+    {
+        rc = MCP_ERR_NOT_FOUND;
+    }
+
+    return rc;
+}
+
+
+/* 1 if the client has all that the stream will ever have for it. */
+static int
+mcp_face_event_id_is_last(const mcp_stream_info_t *info, uint64_t after)
+{
+    if (after & MCP_EVENT_ANSWERED) {
+        return (after & ~MCP_EVENT_ANSWERED) <= info->last_seq;
+    }
+
+    return info->state >= MCP_STATE_COMPLETED && after == info->last_seq;
+}
+
+
+static int
+mcp_face_event_id_resume(mcp_exchange_t *x)
+{
+    int                rc;
+    uint64_t           after;
+    unsigned char      id[MCP_STREAM_ID_LEN];
+    mcp_stream_info_t  info;
+
+    if (mcp_event_id_parse(x->event_id, id, &after) != MCP_OK) {
+        return mcp_answer_fault(x, MCP_FAULT_EVENT_ID_MALFORMED,
+                                mcp_null_str, mcp_null_str);
+    }
+
+    rc = mcp_face_event_id_find(x, id, &info);
+
+    if (rc != MCP_OK) {
+        return mcp_face_event_id_refuse(x, rc);
+    }
+
+    if (after > info.confirmed_seq && after <= info.last_seq) {
+        (void) mcp_store_acknowledge(x->worker->store, &info.ref, after);
+    }
+
+    /* 204 tells a client to stop reconnecting (WHATWG HTML, 9.2), while an
+     * empty stream would make it poll for ever */
+
+    if (mcp_face_event_id_is_last(&info, after)) {
+        x->outcome = "finished";
+        x->ending = mcp_ending_of(&info);
+        return mcp_answer_status(x, 204);
+    }
+
+    x->listener = (info.kind == MCP_STREAM_LISTEN);
+
+    rc = mcp_consumer_start(x, &info.ref, after);
+
+    if (rc != MCP_OK) {
+        return mcp_face_event_id_refuse(x, rc);
+    }
+
+    x->resumed = 1;
+    mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
+
+    if (info.kind == MCP_STREAM_CALL) {
+        mcp_consumer_close_at_will(x, &info);
+    }
+
+    return MCP_DONE;
+}
+
+
+static int
+mcp_face_event_id_get(mcp_exchange_t *x)
+{
+    int                rc;
+    mcp_stream_info_t  info;
+
+    if (x->event_id.len) {
+        return mcp_face_event_id_resume(x);
+    }
+
+    /* a listener without a reader has dropped what exceeded its limit */
+
+    rc = mcp_notify_listener(x->worker, x->endpoint, &x->session, x->party,
+                             &info);
+
+    if (rc == MCP_OK) {
+        rc = mcp_consumer_start_kept(x, &info, info.sent_seq);
+    }
+
+    return rc == MCP_OK ? MCP_DONE : mcp_face_event_id_refuse(x, rc);
+}
+
+
+const mcp_face_t  mcp_face_event_id = {
+    .name = { "polling", 7 },
+    .names_events = 1,
+    .get = mcp_face_event_id_get
+};
