@@ -47,8 +47,8 @@ static void register_hooks(apr_pool_t *p)
     ap_hook_post_perdir_config(mod_mcp_secret_early, NULL, NULL,
                                APR_HOOK_REALLY_FIRST);
 
-    /* the second for those whom "Satisfy Any", or an internal redirect within
-     * one section, spares the first */
+    /* "Satisfy Any", and an internal redirect within one section, skip access
+     * checkers, but not fixups */
 
     ap_hook_access_checker(mod_mcp_fetch_guard, NULL, NULL, APR_HOOK_FIRST);
     ap_hook_fixups(mod_mcp_fetch_guard, NULL, NULL, APR_HOOK_REALLY_FIRST);

@@ -50,7 +50,7 @@ static void on_term(int sig, siginfo_t *info, void *context)
     uint64_t one = 1;
     int before = errno;
 
-    /* the MPM wakes its own threads with it */
+    /* not one with which the MPM wakes its own threads */
 
     if (info->si_pid != getpid()) {
         __atomic_store_n(&termed, 1, __ATOMIC_RELEASE);
@@ -105,7 +105,7 @@ void mod_mcp_child_rang(void)
     mod_mcp_child_t *child = &mod_mcp_child;
     uint64_t count;
 
-    /* EAGAIN: the bell belonged to another process until now */
+    /* EAGAIN: nobody has rung since the last time */
 
     if (read(child->bell, &count, sizeof(count)) == -1 && errno != EAGAIN) {
         ap_log_error(APLOG_MARK, APLOG_ERR, APR_FROM_OS_ERROR(errno),

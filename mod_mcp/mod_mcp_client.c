@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A client and its states: docs/internals/apache.md has them in a drawing. */
+/* A client and its states: docs/internals/apache.md has a diagram. */
 
 #include "mod_mcp_client.h"
 
@@ -57,7 +57,7 @@ void mod_mcp_client_part(mod_mcp_client_t *client)
     free_exchange(client);
 }
 
-/* The request's pool is destroyed, by whichever thread. */
+/* Any thread may destroy the request's pool. */
 static apr_status_t client_cleanup(void *data)
 {
     mod_mcp_client_t *client = data;

@@ -131,7 +131,7 @@ static apr_interval_time_t hold_left(mod_mcp_client_t *client)
     return left > 0 ? left : 0;
 }
 
-/* Waits, within the lock, for something to do. */
+/* Under the lock: waits for something to do. */
 static void hold(mod_mcp_client_t *client)
 {
     apr_interval_time_t left = hold_left(client);
@@ -216,7 +216,7 @@ static int needs_no_thread(mod_mcp_client_t *client)
            && mod_mcp_connection_can_suspend(client);
 }
 
-/* Under the lock, which is given back meanwhile. */
+/* Under the lock, which it releases meanwhile. */
 static void run_call(mod_mcp_client_t *client)
 {
     mod_mcp_run_t *run = client->run;

@@ -35,7 +35,7 @@ static const char *check(cmd_parms *cmd, mod_mcp_dir_t *dir)
     return NULL;
 }
 
-/* The core's errors stand alone, but for one. */
+/* The core's errors are sentences of their own; that one follows the name. */
 static const char *result(cmd_parms *cmd, int rc, const char *error)
 {
     switch (rc) {
@@ -71,7 +71,7 @@ static void dispose(mcp_str_t *text)
     free((char *)text->data);
 }
 
-/* What an open file holds, to be disposed of. */
+/* Reads an open file; the caller disposes of the text. */
 static const char *read_open_file(cmd_parms *cmd, apr_file_t *file,
                                   const char *name, apr_off_t max,
                                   mcp_str_t *text)
@@ -124,7 +124,7 @@ static const char *read_file(cmd_parms *cmd, const char **name, apr_off_t max,
 
     *name = path;
 
-    /* not buffered, that no key is left behind in the buffer */
+    /* without a buffer, in which a key would remain */
     rv = apr_file_open(&file, path, APR_FOPEN_READ | APR_FOPEN_BINARY,
                        APR_FPROT_OS_DEFAULT, cmd->temp_pool);
     if (rv != APR_SUCCESS) {
@@ -402,7 +402,7 @@ static const char *set_link_origin(cmd_parms *cmd, void *conf,
     char text[MCP_SETUP_ERROR_MAX];
     const char *error = set_expression(cmd, dir, arg, &dir->link_origin);
 
-    /* with something to evaluate in it, it is looked at when it is used */
+    /* an expression has no value yet, and is checked when it is used */
 
     if (error || strpbrk(arg, "%$\\")) {
         return error;

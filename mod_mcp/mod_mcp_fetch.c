@@ -525,7 +525,7 @@ int mod_mcp_fetch_guard(request_rec *r)
     }
 
     ap_log_rerror(APLOG_MARK, APLOG_INFO, 0, r,
-                  "%s is an MCP backend, and closed to all others", r->uri);
+                  "%s is an MCP backend, which only calls may request", r->uri);
 
     return HTTP_NOT_FOUND;
 }

@@ -127,8 +127,8 @@ static int matches(const core_dir_config *core, const char *uri)
 
 /*
  * A <Location> applies to all that lies below its path, but an endpoint is one
- * resource: what lies below belongs to somebody else or to nobody.  More than
- * one path takes a pattern, or a section of another kind.
+ * resource, and what lies below is none of its business.  An endpoint with
+ * several paths needs a pattern, or a section of another kind.
  */
 int mod_mcp_path_is_below_endpoint(request_rec *r)
 {

@@ -215,11 +215,10 @@ static mod_mcp_client_t *find_client(const struct epoll_event *event)
     return table[i].client;
 }
 
-/* A client whose thread runs a backend call has an event. */
+/* Handles an event of a client whose thread runs a backend call. */
 static void interrupt(mod_mcp_client_t *client)
 {
-    /* not a moment later: the core would believe that an answer that comes from
-     * now on was sent */
+    /* at once, or the core would take an answer that comes now for sent */
 
     if (client->todo & MOD_MCP_GONE) {
         mod_mcp_client_part(client);

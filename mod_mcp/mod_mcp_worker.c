@@ -18,7 +18,7 @@
 
 #include "apr_thread_mutex.h"
 
-/* Wakes that one giving back of the lock handles. */
+/* How many wakes are handled before the lock is released. */
 #define WAKES  16
 
 static apr_thread_mutex_t *lock;
@@ -91,8 +91,8 @@ static mcp_log_level_e env_log_level(server_rec *s)
 
 /* --- start and end --- */
 
-/* The core announces actions, but they are looked for whenever the lock is
- * given back. */
+/* The core announces actions here, but they are carried out whenever the lock
+ * is released. */
 static void ready(void *ctx)
 {
 }

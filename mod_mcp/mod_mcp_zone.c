@@ -3,10 +3,10 @@
 /*
  * The shared zone: memory, a slot for each process, and a bell for each slot.
  *
- * A bell is an eventfd, and all that passes between processes; what there is to
- * do stands in the zone.  The parent process makes zone and bells once and
- * keeps them from one configuration to the next, so that the children of all
- * generations share them.
+ * A bell is an eventfd that wakes the process; it finds in the zone what there
+ * is to do.  The parent process makes zone and bells once and keeps them from
+ * one configuration to the next, so that the children of all generations share
+ * them.
  */
 
 #include "mod_mcp_zone.h"
@@ -66,7 +66,7 @@ static int format_region(server_rec *s)
 
     case MCP_ERR_CONFIG:
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
-                     "MCPStore: %" APR_SIZE_T_FMT " bytes will not do",
+                     "MCPStore: %" APR_SIZE_T_FMT " is no possible size",
                      retained->size);
         break;
 
