@@ -3,16 +3,26 @@
 /*
  * The insides of the store, shared by its own files only:
  *
- *   mcp_store_region.c    region, lock, processes, drain, counters, sweep
- *   mcp_store_chunk.c     chunks, lists, private chains
- *   mcp_store_log.c       records in a chain of chunks
- *   mcp_store_stream.c    life of a stream
- *   mcp_store_append.c    append, limits, room
- *   mcp_store_inbox.c     post, take
- *   mcp_store_consumer.c  watch, unwatch, read
- *   mcp_store_party.c     who has how much, and who goes for others
- *   mcp_store_entry.c     small entries: values, groups, subscriptions
- *   mcp_store_repair.c    what is derived, built anew
+ *   mcp_store_region.c       format, lock, sweep, counters
+ *   mcp_store_slot.c         processes: attach, drain, bury, adopt
+ *   mcp_store_chunk.c        chunks, lists, private chains
+ *   mcp_store_log.c          records in a chain of chunks
+ *   mcp_store_find.c         streams by id or reference, their description
+ *   mcp_store_create.c       a new stream
+ *   mcp_store_stream.c       states, end and time of a stream
+ *   mcp_store_session.c      the streams of a session
+ *   mcp_store_append.c       append, limits, room
+ *   mcp_store_inbox.c        post, take, cancel
+ *   mcp_store_consumer.c     watch, unwatch, read
+ *   mcp_store_party.c        what each party has
+ *   mcp_store_quota.c        what each party may have
+ *   mcp_store_evict.c        who makes room for others
+ *   mcp_store_entry.c        entries and groups
+ *   mcp_store_value.c        small values
+ *   mcp_store_topic.c        subscriptions, publish
+ *   mcp_store_repair.c       a repair, and its first half: chunks
+ *   mcp_store_repair_log.c   a log walked and mended
+ *   mcp_store_repair_link.c  its second half: hashes, groups, lists
  *
  * docs/internals/store.md tells how it fits together.
  *
@@ -156,6 +166,9 @@ typedef struct {
     uint16_t  type;                    /* event: state; inbox: mcp_post_e */
     uint64_t  seq;
 } mcp_store_record_t;
+
+
+#define MCP_RECORD_HEAD  ((uint32_t) sizeof(mcp_store_record_t))
 
 
 /* Empty: head 0, first last + 1.  "last" is what commits an append. */
@@ -516,18 +529,21 @@ mcp_store_log_count(const mcp_store_log_t *log)
 int mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op);
 void mcp_store_leave(mcp_store_op_t *op);
 
-void mcp_store_mark_owner(mcp_store_op_t *op, mcp_store_stream_t *st);
-void mcp_store_mark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
-void mcp_store_unmark(mcp_store_op_t *op, mcp_store_stream_t *st,
-    unsigned role);
-void mcp_store_wake_slot(mcp_store_op_t *op, unsigned slot);
-
 static inline void
 mcp_store_add(mcp_store_head_t *head, mcp_counter_e counter, int64_t n)
 {
     atomic_fetch_add_explicit(&head->counter[counter], n,
                               memory_order_relaxed);
 }
+
+
+/* --- mcp_store_slot.c --- */
+
+void mcp_store_mark_owner(mcp_store_op_t *op, mcp_store_stream_t *st);
+void mcp_store_mark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
+void mcp_store_unmark(mcp_store_op_t *op, mcp_store_stream_t *st,
+    unsigned role);
+void mcp_store_wake_slot(mcp_store_op_t *op, unsigned slot);
 
 
 /* --- mcp_store_chunk.c --- */
@@ -629,15 +645,13 @@ int mcp_store_log_seek(mcp_store_head_t *head, const mcp_store_log_t *log,
 void mcp_store_log_drop(mcp_store_op_t *op, mcp_store_log_t *log);
 void mcp_store_log_clear(mcp_store_op_t *op, mcp_store_log_t *log);
 
-/* Walks the whole log, setting every chunk's type byte to mark (none may have
- * it before), and says in *out what it should look like; the last record in
- * *rec.  With "fix" the chunks' own derived parts are set right.  0 if it is
- * broken. */
-int mcp_store_log_scan(mcp_store_head_t *head, const mcp_store_log_t *log,
-    int fix, mcp_store_log_t *out, mcp_store_record_t *rec);
+/* A record begins in a chunk that was just linked: every so many chunks one
+ * becomes a mark, which leads from mark to mark. */
+void mcp_store_log_mark(mcp_store_head_t *head, mcp_store_log_t *log,
+    uint32_t index, uint32_t chunks);
 
 
-/* --- mcp_store_stream.c --- */
+/* --- mcp_store_find.c --- */
 
 mcp_store_stream_t *mcp_store_stream_get(mcp_store_op_t *op,
     const mcp_stream_ref_t *ref);
@@ -649,6 +663,7 @@ int mcp_store_stream_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
 mcp_store_stream_t *mcp_store_stream_find(mcp_store_op_t *op,
     const unsigned char id[MCP_STREAM_ID_LEN]);
 void mcp_store_stream_link(mcp_store_head_t *head, uint32_t index);
+void mcp_store_stream_unlink(mcp_store_head_t *head, uint32_t index);
 void mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_stream_info_t *info);
 
@@ -656,6 +671,10 @@ void mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
  * buf->failed. */
 void mcp_store_stream_request(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_buf_t *buf);
+
+
+/* --- mcp_store_stream.c --- */
+
 void mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Notes which request a committed event answers, and how. */
@@ -670,12 +689,14 @@ void mcp_store_stream_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
  * it out. */
 void mcp_store_stream_settle(mcp_store_op_t *op, mcp_store_stream_t *st);
 
-/* Puts a stream that is in no list of its session into the one for those that
- * linger, or the other; it is the latest there. */
-void mcp_store_session_enter(mcp_store_head_t *head,
-    mcp_store_entry_t *session, mcp_store_stream_t *st);
-
 int mcp_store_stream_settled(const mcp_store_stream_t *st);
+
+/* 1 when due to be freed. */
+int mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st,
+    uint64_t now);
+
+
+/* --- mcp_store_append.c --- */
 
 /* Raises sent_seq. */
 void mcp_store_stream_seen(mcp_store_op_t *op, mcp_store_stream_t *st,
@@ -692,10 +713,20 @@ void mcp_store_stream_publish(mcp_store_op_t *op, mcp_store_stream_t *st,
 void mcp_store_stream_publish_big(mcp_store_t *store,
     const mcp_stream_ref_t *ref, mcp_str_t message);
 
-/* 1 when due to be freed. */
-int mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st,
-    uint64_t now);
 
+/* --- mcp_store_session.c --- */
+
+/* The session's list that a stream is in. */
+static inline mcp_store_list_t *
+mcp_store_session_list(mcp_store_entry_t *session, int sent)
+{
+    return sent ? &session->u.group.sent : &session->u.group.list;
+}
+
+/* Puts a stream that is in no list of its session into the one for those that
+ * linger, or the other; it is the latest there. */
+void mcp_store_session_enter(mcp_store_head_t *head,
+    mcp_store_entry_t *session, mcp_store_stream_t *st);
 
 /* Whether a session has as many streams as it may (0: no limit; nor has the
  * session of zeros one). */
@@ -704,6 +735,26 @@ int mcp_store_session_crowded(mcp_store_head_t *head,
 
 
 /* --- mcp_store_party.c --- */
+
+static inline mcp_store_entry_t *
+mcp_store_party_of(mcp_store_head_t *head, const mcp_store_stream_t *st)
+{
+    return mcp_store_at(head, st->party_group);
+}
+
+/* The first stream of one of a party's lists, or NULL. */
+static inline mcp_store_stream_t *
+mcp_store_party_first(mcp_store_head_t *head, const mcp_store_entry_t *party,
+    unsigned k)
+{
+    uint32_t  ref;
+
+    ref = party->u.party.list[k].first;
+
+    return ref ? mcp_store_container(head, ref, mcp_store_stream_t,
+                                     link[MCP_LINK_IDLE + k])
+               : NULL;
+}
 
 int mcp_store_party_is_nobody(const unsigned char id[MCP_DIGEST_LEN]);
 
@@ -732,6 +783,9 @@ void mcp_store_party_pull(mcp_store_op_t *op, mcp_store_entry_t *e);
 mcp_store_entry_t *mcp_store_party_oldest(mcp_store_op_t *op,
     const mcp_party_t *party);
 
+
+/* --- mcp_store_quota.c --- */
+
 /* What a party's quota of bytes is for its streams. */
 uint32_t mcp_store_party_quota(const mcp_party_t *party);
 
@@ -745,6 +799,9 @@ int mcp_store_party_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
 int mcp_store_party_may_create(mcp_store_op_t *op, const mcp_party_t *party,
     mcp_stream_kind_e kind, uint32_t chunks);
 int mcp_store_party_may_value(mcp_store_op_t *op, const mcp_party_t *party);
+
+
+/* --- mcp_store_evict.c --- */
 
 /* Whom op may evict next: first listeners that are idle, its own before those
  * of the largest party; then of streams that linger its own, and those of the
@@ -766,6 +823,12 @@ uint64_t mcp_store_hash(const mcp_store_head_t *head, uint32_t salt,
     const unsigned char key[16]);
 void mcp_store_entry_insert(mcp_store_head_t *head, mcp_store_entry_t *e);
 
+/* An entry that is nothing yet, or NULL when full; and what makes it
+ * something. */
+mcp_store_entry_t *mcp_store_entry_take(mcp_store_op_t *op, int all);
+void mcp_store_entry_publish(mcp_store_head_t *head, mcp_store_entry_t *e,
+    unsigned kind);
+
 /* The subscription (stream) or group or value (0) of that key. */
 mcp_store_entry_t *mcp_store_entry_find(mcp_store_head_t *head, unsigned kind,
     unsigned purpose, const unsigned char key[16], uint32_t stream);
@@ -780,10 +843,16 @@ mcp_store_entry_t *mcp_store_group(mcp_store_op_t *op, unsigned kind,
 /* One member less. */
 void mcp_store_group_leave(mcp_store_op_t *op, uint32_t ref);
 
+
+/* --- mcp_store_topic.c --- */
+
 /* Puts a subscription into the lists it belongs to. */
 void mcp_store_sub_link(mcp_store_head_t *head, mcp_store_entry_t *topic,
     mcp_store_entry_t *e);
 void mcp_store_sub_free(mcp_store_op_t *op, mcp_store_entry_t *e);
+
+
+/* --- mcp_store_value.c --- */
 
 /* Values that there can be: clients make them, so they get an eighth of the
  * region, and the rest is for streams. */
@@ -801,6 +870,27 @@ size_t mcp_store_values_expire(mcp_store_op_t *op, uint32_t index,
 /* --- mcp_store_repair.c --- */
 
 void mcp_store_repair(mcp_store_op_t *op);
+
+
+/* --- mcp_store_repair_log.c --- */
+
+/* Walks the whole log, setting every chunk's type byte to mark (none may have
+ * it before), and says in *out what it should look like; the last record in
+ * *rec.  With "fix" the chunks' own derived parts are set right.  0 if it is
+ * broken. */
+int mcp_store_log_scan(mcp_store_head_t *head, const mcp_store_log_t *log,
+    int fix, mcp_store_log_t *out, mcp_store_record_t *rec);
+
+/* The same, and *log is set right; 0 if it is broken. */
+int mcp_store_repair_log(mcp_store_head_t *head, mcp_store_log_t *log,
+    mcp_store_record_t *rec);
+
+
+/* --- mcp_store_repair_link.c --- */
+
+/* Values and subscriptions, then streams. */
+void mcp_store_repair_insert(mcp_store_op_t *op);
+void mcp_store_repair_links(mcp_store_op_t *op);
 
 
 #endif /* MCP_STORE_LAYOUT_H_INCLUDED */

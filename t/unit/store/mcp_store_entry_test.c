@@ -1,258 +1,104 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_entry.c: values, subscriptions, publishing. */
+/* mcp_store_entry.c: entries in their chunks, and groups. */
 
 
 #include "store_fixture.h"
 
 
+/* Seven to a chunk; a place that becomes free is taken again. */
 static void
-test_values(void **state)
+test_chunks(void **state)
 {
-    unsigned           i;
-    uint32_t           value;
-    unsigned char      key[MCP_DIGEST_LEN];
-    mcp_store_stats_t  stats;
+    unsigned            i;
+    unsigned char       key[16] = { 0 };
+    mcp_store_op_t      op;
+    mcp_store_entry_t  *e[15], *again;
 
     (void) state;
 
-    memset(key, 0, sizeof(key));
-
-    for (i = 0; i < 500; i++) {
-        memcpy(key, &i, sizeof(i));
-        assert_int_equal(mcp_store_value_set(S0, i % 2 ? 'a' : 'b', key, i,
-                                             i % 5 ? 1000 + i : 0, NULL),
-                         MCP_OK);
-    }
-
-    store_sound(&d);
-    mcp_store_stats(S0, &stats);
-    assert_int_equal(stats.values, 500);
-    assert_int_equal(stats.used, (500 + MCP_STORE_ENTRIES - 1)
-                                 / MCP_STORE_ENTRIES * MCP_STORE_CHUNK);
-
-    for (i = 0; i < 500; i++) {
-        memcpy(key, &i, sizeof(i));
-        assert_int_equal(mcp_store_value_get(S1, i % 2 ? 'b' : 'a', key, 1,
-                                             &value), MCP_ERR_NOT_FOUND);
-        assert_int_equal(mcp_store_value_get(S1, i % 2 ? 'a' : 'b', key, 999,
-                                             &value), MCP_OK);
-        assert_int_equal(value, i);
-        assert_int_equal(mcp_store_value_get(S1, i % 2 ? 'a' : 'b', key,
-                                             1000 + i, &value),
-                         i % 5 ? MCP_ERR_NOT_FOUND : MCP_OK);
-    }
-
-    assert_int_equal(mcp_store_value_get(S1, 'z', key, 1, &value),
-                     MCP_ERR_NOT_FOUND);
-    mcp_store_value_delete(S1, 'z', key);
-
-    /* anew, once, and no more */
-
-    assert_int_equal(mcp_store_value_set(S0, 'a', key, 7, 50, NULL), MCP_OK);
-    assert_int_equal(mcp_store_value_get(S1, 'a', key, 1, &value), MCP_OK);
-    assert_int_equal(value, 7);
-    assert_int_equal(mcp_store_value_add(S0, 'a', key, 8, 50, 49, NULL),
-                     MCP_ERR_DENIED);
-    assert_int_equal(mcp_store_value_add(S0, 'a', key, 8, 60, 50, NULL), MCP_OK);
-    mcp_store_value_delete(S1, 'a', key);
-    mcp_store_value_delete(S1, 'a', key);
-    assert_int_equal(mcp_store_value_get(S1, 'a', key, 1, &value),
-                     MCP_ERR_NOT_FOUND);
-    assert_int_equal(mcp_store_value_add(S0, 'a', key, 8, 60, 1, NULL), MCP_OK);
-
-    assert_int_equal(mcp_store_sweep(S0, 1200, UINT32_MAX, NULL, NULL),
-                     161);
-    store_sound(&d);
-    mcp_store_stats(S0, &stats);
-    assert_int_equal(stats.values, 339);
-
-    for (i = 0; i < 500; i++) {
-        memcpy(key, &i, sizeof(i));
-        mcp_store_value_delete(S1, i % 2 ? 'a' : 'b', key);
-    }
-
-    assert_int_equal(store_used(&d), 0);
-}
-
-
-static void
-test_publish(void **state)
-{
-    int                rc;
-    size_t             n;
-    unsigned           i;
-    uint64_t           position;
-    mcp_stream_ref_t   ref[10], call;
-    mcp_stream_spec_t  spec;
-    mcp_stream_info_t  info;
-    mcp_store_stats_t  stats;
-
-    (void) state;
-
-    for (i = 0; i < 10; i++) {
-        store_spec(&spec, i, i);
-        spec.kind = MCP_STREAM_LISTEN;
-        store_create(&d, 0, &spec, &ref[i]);
-        assert_int_equal(mcp_store_subscribe(S0, &ref[i], TOPIC(1)), MCP_OK);
-        assert_int_equal(mcp_store_subscribe(S0, &ref[i], TOPIC(1)), MCP_OK);
-
-        if (i % 2) {
-            assert_int_equal(mcp_store_subscribe(S0, &ref[i], TOPIC(2)),
-                             MCP_OK);
-        }
-    }
-
-    store_spec(&spec, 50, 1);
-    store_create(&d, 0, &spec, &call);
-    assert_int_equal(mcp_store_subscribe(S0, &call, TOPIC(1)),
-                     MCP_ERR_NOT_FOUND);
-
-    mcp_store_stats(S0, &stats);
-    assert_int_equal(stats.subscriptions, 15);
-    assert_int_equal(stats.listeners, 10);
-    assert_int_equal(stats.streams, 11);
-    store_sound(&d);
-
-    /* every budget, and subscribers that come and go meanwhile */
-
-    for (i = 1; i < 12; i++) {
-        position = 0;
-
-        do {
-            rc = mcp_store_publish(S1, TOPIC(1), store_message(i, 10), i,
-                                   &position, &n);
-            store_sound(&d);
-        } while (rc == MCP_AGAIN);
-
-        assert_int_equal(rc, MCP_OK);
-        assert_int_equal(n, 10);
-    }
-
-    position = 0;
-
-    for (i = 10; i > 0; i--) {
-        assert_int_equal(mcp_store_publish(S1, TOPIC(1), mcp_str("m"), 1,
-                                           &position, &n),
-                         i == 7 ? MCP_OK : MCP_AGAIN);
-
-        /* the last one served, the next one, and one served before */
-
-        if (i == 8) {
-            assert_int_equal(mcp_store_unsubscribe(S0, &ref[7], TOPIC(1)),
-                             MCP_OK);
-            mcp_store_free(S0, &ref[6]);
-            mcp_store_free(S0, &ref[9]);
-            store_spec(&spec, 60, 3);
-            spec.kind = MCP_STREAM_LISTEN;
-            store_create(&d, 0, &spec, &ref[9]);
-            assert_int_equal(mcp_store_subscribe(S0, &ref[9], TOPIC(1)),
-                             MCP_OK);
-            assert_int_equal(mcp_store_publish(S1, TOPIC(1), mcp_str("m"),
-                                               100, &position, &n), MCP_OK);
-            break;
-        }
-    }
-
-    assert_int_equal(n, 9);
-
-    for (i = 0; i < 9; i++) {
-        if (i != 6) {
-            assert_int_equal(mcp_store_info(S0, &ref[i], &info), MCP_OK);
-            assert_int_equal(info.last_seq, 12);
-        }
-    }
-
-    assert_int_equal(mcp_store_info(S0, &ref[9], &info), MCP_OK);
-    assert_int_equal(info.last_seq, 0);
-
-    /* big ones */
-
-    position = 0;
-    i = 0;
-
-    while (mcp_store_publish(S1, TOPIC(2), store_message(5, 70000), 2,
-                             &position, &n) == MCP_AGAIN)
-    {
-        assert_true(i++ < 10);
-        store_sound(&d);
-    }
-
-    assert_int_equal(n, 4);
-    assert_int_equal(mcp_store_info(S0, &ref[1], &info), MCP_OK);
-    assert_int_equal(info.last_seq, 13);
-    assert_true(info.bytes > 70000);
-
-    position = 0;
-    assert_int_equal(mcp_store_publish(S1, TOPIC(3), mcp_str("m"), 1,
-                                       &position, &n), MCP_OK);
-    assert_int_equal(n, 0);
-}
-
-
-static void
-test_slow_listener(void **state)
-{
-    int                taken;
-    char               buf[600];
-    size_t             len, n;
-    unsigned           i;
-    uint64_t           position;
-    mcp_cursor_t       cursor;
-    mcp_stream_ref_t   ref;
-    mcp_stream_spec_t  spec;
-    mcp_stream_info_t  info;
-
-    (void) state;
-
-    store_spec(&spec, 1, 1);
-    spec.kind = MCP_STREAM_LISTEN;
-    spec.max_events = 10;
-    store_create(&d, 0, &spec, &ref);
-    assert_int_equal(mcp_store_subscribe(S0, &ref, TOPIC(1)), MCP_OK);
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
+    assert_int_equal(mcp_store_enter(S0, &op), MCP_OK);
 
     for (i = 0; i < 15; i++) {
-        position = 0;
-        assert_int_equal(mcp_store_publish(S0, TOPIC(1),
-                                           store_message(i, 100), 10,
-                                           &position, &n), MCP_OK);
+        key[0] = (unsigned char) i;
+        e[i] = mcp_store_entry_take(&op, 1);
+        assert_non_null(e[i]);
+        e[i]->purpose = 'p';
+        memcpy(e[i]->key, key, sizeof(key));
+        mcp_store_entry_publish(op.head, e[i], MCP_ENTRY_VALUE);
     }
 
-    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
-    assert_int_equal(info.first_seq, 6);
-    assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS_DROPPED), 5);
-    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf),
-                                    &len), MCP_ERR_PURGED);
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 4, &cursor, &taken),
-                     MCP_ERR_PURGED);
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 5, &cursor, &taken), MCP_OK);
-    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf),
-                                    &len), MCP_OK);
+    assert_int_equal(op.head->fresh, 4);
 
-    /* a message for which there is no room at all leaves a gap */
-
-    position = 0;
-    store_spec(&spec, 2, 1);
-    store_create(&d, 0, &spec, &ref);
-
-    while (store_say(&d, 0, &ref, store_message(2, 4000), -1,
-                     MCP_STATE_PROCESSING) == MCP_OK)
-    {
-        /* void */
+    for (i = 0; i < 15; i++) {
+        key[0] = (unsigned char) i;
+        assert_int_equal(mcp_store_index(op.head, e[i]),
+                         1 + i / MCP_STORE_ENTRIES);
+        assert_ptr_equal(mcp_store_entry_find(op.head, MCP_ENTRY_VALUE, 'p',
+                                              key, 0), e[i]);
+        assert_null(mcp_store_entry_find(op.head, MCP_ENTRY_VALUE, 'q', key,
+                                         0));
+        assert_null(mcp_store_entry_find(op.head, MCP_ENTRY_TOPIC, 'p', key,
+                                         0));
     }
 
-    do {
-        i = mcp_store_publish(S0, TOPIC(1), store_message(2, 1000000), 10,
-                              &position, &n);
-    } while (i == MCP_AGAIN);
+    /* the last chunk is filled first; with it full, the place of e[3] */
 
-    store_spec(&spec, 1, 1);
-    assert_int_equal(mcp_store_find(S0, spec.id, 0, &info), MCP_OK);
-    assert_int_equal(info.last_seq, 16);
-    assert_int_equal(info.first_seq, 17);
-    assert_int_equal(mcp_store_read(S1, &info.ref, 5, &cursor, 0, buf,
-                                    sizeof(buf), &len), MCP_ERR_PURGED);
+    mcp_store_entry_free(&op, e[3]);
+    key[0] = 3;
+    assert_null(mcp_store_entry_find(op.head, MCP_ENTRY_VALUE, 'p', key, 0));
+
+    for (i = 0; i < MCP_STORE_ENTRIES - 1; i++) {
+        again = mcp_store_entry_take(&op, 1);
+        assert_int_equal(mcp_store_index(op.head, again), 3);
+        mcp_store_entry_publish(op.head, again, MCP_ENTRY_VALUE);
+    }
+
+    again = mcp_store_entry_take(&op, 1);
+    assert_ptr_equal(again, e[3]);
+    assert_int_equal(op.head->partial.first, 0);
+    mcp_store_entry_publish(op.head, again, MCP_ENTRY_VALUE);
+
+    /* a chunk without an entry is free */
+
+    for (i = 0; i < 3 * MCP_STORE_ENTRIES; i++) {
+        assert_int_equal(op.head->n_free, i / MCP_STORE_ENTRIES);
+        mcp_store_entry_free(&op, e[i / MCP_STORE_ENTRIES
+                                    * MCP_STORE_ENTRIES]
+                                  + i % MCP_STORE_ENTRIES);
+    }
+
+    assert_int_equal(op.head->n_free, 3);
+    mcp_store_leave(&op);
+}
+
+
+/* One group for each kind and key, until its last member leaves. */
+static void
+test_groups(void **state)
+{
+    unsigned char       key[16] = { 7 };
+    mcp_store_op_t      op;
+    mcp_store_entry_t  *group;
+
+    (void) state;
+
+    assert_int_equal(mcp_store_enter(S0, &op), MCP_OK);
+
+    group = mcp_store_group(&op, MCP_ENTRY_TOPIC, key);
+    assert_non_null(group);
+    assert_ptr_equal(mcp_store_group(&op, MCP_ENTRY_TOPIC, key), group);
+    group->u.group.count = 2;
+
+    mcp_store_group_leave(&op, 0);
+    mcp_store_group_leave(&op, mcp_store_ref(op.head, group));
+    assert_ptr_equal(mcp_store_entry_find(op.head, MCP_ENTRY_TOPIC, 0, key, 0),
+                     group);
+    assert_null(mcp_store_entry_find(op.head, MCP_ENTRY_SESSION, 0, key, 0));
+
+    mcp_store_group_leave(&op, mcp_store_ref(op.head, group));
+    assert_null(mcp_store_entry_find(op.head, MCP_ENTRY_TOPIC, 0, key, 0));
+    mcp_store_leave(&op);
 }
 
 
@@ -260,9 +106,8 @@ int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
-        store_test(test_values),
-        store_test(test_publish),
-        store_test(test_slow_listener),
+        store_test(test_chunks),
+        store_test(test_groups),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Streams: found by their id or a reference, and described. */
+
+
+#include "store/mcp_store_layout.h"
+
+
+static uint32_t *
+mcp_store_stream_bucket(mcp_store_head_t *head,
+    const unsigned char id[MCP_STREAM_ID_LEN])
+{
+    uint32_t  *table;
+
+    table = (uint32_t *) ((char *) head + head->stream_hash);
+
+    return &table[mcp_store_hash(head, 0, id) & head->stream_mask];
+}
+
+
+void
+mcp_store_stream_link(mcp_store_head_t *head, uint32_t index)
+{
+    uint32_t            *bucket;
+    mcp_store_stream_t  *st;
+
+    st = mcp_store_stream(head, index);
+    bucket = mcp_store_stream_bucket(head, st->id);
+    st->next = *bucket;
+    *bucket = index;
+
+    head->n_streams++;
+
+    if (st->kind == MCP_STREAM_LISTEN) {
+        head->n_listeners++;
+    }
+}
+
+
+void
+mcp_store_stream_unlink(mcp_store_head_t *head, uint32_t index)
+{
+    uint32_t             n, *link;
+    mcp_store_stream_t  *st;
+
+    st = mcp_store_stream(head, index);
+    link = mcp_store_stream_bucket(head, st->id);
+
+    for (n = 0; *link && n < head->chunks; n++) {
+        if (*link == index) {
+            *link = st->next;
+            break;
+        }
+
+        link = &mcp_store_stream(head, *link)->next;
+    }
+
+    head->n_streams--;
+
+    if (st->kind == MCP_STREAM_LISTEN) {
+        head->n_listeners--;
+    }
+}
+
+
+mcp_store_stream_t *
+mcp_store_stream_find(mcp_store_op_t *op,
+    const unsigned char id[MCP_STREAM_ID_LEN])
+{
+    uint32_t             index, n;
+    mcp_store_stream_t  *st;
+
+    index = *mcp_store_stream_bucket(op->head, id);
+
+    for (n = 0; index && n < op->head->chunks; n++) {
+        st = mcp_store_stream(op->head, index);
+
+        if (memcmp(st->id, id, MCP_STREAM_ID_LEN) == 0) {
+            return st;
+        }
+
+        index = st->next;
+    }
+
+    return NULL;
+}
+
+
+mcp_store_stream_t *
+mcp_store_stream_get(mcp_store_op_t *op, const mcp_stream_ref_t *ref)
+{
+    mcp_store_stream_t  *st;
+
+    if (!mcp_store_index_ok(op->head, ref->index)
+        || mcp_store_types(op->head)[ref->index] != MCP_CHUNK_STREAM)
+    {
+        return NULL;
+    }
+
+    st = mcp_store_stream(op->head, ref->index);
+
+    if (st->live != MCP_STREAM_LIVE
+        || memcmp(st->id, ref->id, MCP_STREAM_ID_LEN) != 0)
+    {
+        return NULL;
+    }
+
+    return st;
+}
+
+
+int
+mcp_store_stream_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_op_t *op, mcp_store_stream_t **st)
+{
+    int  rc;
+
+    rc = mcp_store_enter(store, op);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    *st = mcp_store_stream_get(op, ref);
+
+    if (*st == NULL) {
+        mcp_store_leave(op);
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    op->party = (*st)->party;
+
+    return MCP_OK;
+}
+
+
+void
+mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
+    mcp_stream_info_t *info)
+{
+    mcp_store_pos_t  pos;
+
+    memset(info, 0, sizeof(mcp_stream_info_t));
+
+    info->ref.index = mcp_store_index(op->head, st);
+    memcpy(info->ref.id, st->id, MCP_STREAM_ID_LEN);
+    memcpy(info->session, st->session, MCP_DIGEST_LEN);
+    memcpy(info->principal, st->principal, MCP_DIGEST_LEN);
+
+    info->kind = (mcp_stream_kind_e) st->kind;
+    info->state = (mcp_stream_state_e) st->state;
+    info->revision = st->revision;
+    info->created = st->created;
+    info->max_wait = st->max_wait;
+    info->first_seq = st->events.first;
+    info->last_seq = st->events.last;
+    info->sent_seq = st->sent_seq;
+    info->confirmed_seq = st->confirmed_seq;
+    info->answered = st->answered;
+    info->failed = st->failed;
+    info->failed_seq = st->failed_seq;
+    info->unattended = st->unattended;
+    info->bytes = st->events.bytes;
+    info->alias = st->alias;
+    info->turn = st->turn;
+    info->result = st->result;
+    info->takeovers = st->takeovers;
+    info->posted = (st->inbox.head != 0 || st->taken || st->cancelled != 0);
+    info->cancelled = st->cancelled;
+    info->consumer_slot = st->consumer_slot;
+    info->consumer_handle = st->consumer_handle;
+    info->owner_slot = st->owner_slot == MCP_STORE_ORPHAN ? MCP_STORE_NO_SLOT
+                                                          : st->owner_slot;
+
+    pos.chunk = st->text;
+    pos.offset = MCP_CHUNK_HEAD;
+
+    if (st->method_len < MCP_STORE_NAME_MAX
+        && st->name_len < MCP_STORE_NAME_MAX)
+    {
+        mcp_store_copy_out(op->head, &pos, info->method, st->method_len);
+        mcp_store_copy_out(op->head, &pos, info->name, st->name_len);
+    }
+}
+
+
+void
+mcp_store_stream_request(mcp_store_op_t *op, mcp_store_stream_t *st,
+    mcp_buf_t *buf)
+{
+    char             *p, skipped[2 * MCP_STORE_NAME_MAX];
+    mcp_store_pos_t   pos;
+
+    pos.chunk = st->text;
+    pos.offset = MCP_CHUNK_HEAD;
+
+    if (st->request_len == 0
+        || (size_t) st->method_len + st->name_len > sizeof(skipped))
+    {
+        return;
+    }
+
+    p = mcp_buf_reserve(buf, st->request_len);
+
+    if (p != NULL) {
+        mcp_store_copy_out(op->head, &pos, skipped,
+                           (size_t) st->method_len + st->name_len);
+        buf->len += mcp_store_copy_out(op->head, &pos, p, st->request_len);
+    }
+}
+
+
+int
+mcp_store_find(mcp_store_t *store, const unsigned char id[MCP_STREAM_ID_LEN],
+    uint64_t now, mcp_stream_info_t *info)
+{
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    if (mcp_store_enter(store, &op) != MCP_OK) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    st = mcp_store_stream_find(&op, id);
+
+    if (st != NULL && now != 0 && mcp_store_stream_due(&op, st, now)) {
+        st = NULL;                     /* for a sweep to free, and to report */
+    }
+
+    if (st != NULL) {
+        mcp_store_stream_info(&op, st, info);
+    }
+
+    mcp_store_leave(&op);
+
+    return st ? MCP_OK : MCP_ERR_NOT_FOUND;
+}
+
+
+int
+mcp_store_info(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_stream_info_t *info)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    mcp_store_stream_info(&op, st, info);
+    mcp_store_leave(&op);
+
+    return MCP_OK;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The second half of a repair: streams, values and subscriptions come back into
+ * their hashes, groups and lists, in the order in which they came first.
+ */
+
+
+#include "store/mcp_store_layout.h"
+
+
+/*
+ * Sorts things chained by their first word (a ref), oldest first, by their
+ * ordinal, which is at a distance of "offset": a radix sort, one pass a byte.
+ */
+static uint32_t
+mcp_store_repair_sort(mcp_store_head_t *head, uint32_t list, size_t offset)
+{
+    char      *p;
+    unsigned   shift, k;
+    uint32_t   ordinal, next, first[256], *last[256], *tail;
+
+    for (shift = 0; shift < 32; shift += 8) {
+        for (k = 0; k < 256; k++) {
+            first[k] = 0;
+            last[k] = &first[k];
+        }
+
+        for ( /* void */ ; list; list = next) {
+            p = mcp_store_at(head, list);
+            next = *(uint32_t *) p;
+            memcpy(&ordinal, p + offset, sizeof(ordinal));
+
+            /* the distance from the oldest there can be */
+            ordinal -= head->ordinal + 1;
+            k = (ordinal >> shift) & 0xff;
+
+            *last[k] = list;
+            last[k] = (uint32_t *) p;
+            *(uint32_t *) p = 0;
+        }
+
+        tail = &list;
+
+        for (k = 0; k < 256; k++) {
+            if (first[k] != 0) {
+                *tail = first[k];
+                tail = last[k];
+            }
+        }
+    }
+
+    return list;
+}
+
+
+/* The owner and consumer of a stream: told, or found to be no more. */
+static void
+mcp_store_repair_parties(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    mcp_store_head_t  *head;
+
+    head = op->head;
+
+    if (st->consumer_slot != MCP_STORE_NO_SLOT
+        && (st->consumer_slot >= MCP_STORE_SLOTS
+            || head->slots[st->consumer_slot].pid == 0))
+    {
+        st->consumer_slot = MCP_STORE_NO_SLOT;
+        st->unattended = 0;
+    }
+
+    if (st->owner_slot == MCP_STORE_ORPHAN
+        || (st->owner_slot < MCP_STORE_SLOTS
+            && head->slots[st->owner_slot].pid == 0))
+    {
+        st->owner_slot = MCP_STORE_ORPHAN;
+        mcp_store_list_append(head, &head->orphans,
+                              &st->link[MCP_LINK_OWNER]);
+        atomic_fetch_add(&head->n_orphans, 1);
+
+    } else {
+        mcp_store_mark_owner(op, st);
+    }
+
+    mcp_store_mark_consumer(op, st);
+}
+
+
+/* Hash, groups and lists of a stream. */
+static void
+mcp_store_repair_enter(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    mcp_store_head_t   *head;
+    mcp_store_entry_t  *session, *party;
+
+    head = op->head;
+
+    mcp_store_repair_parties(op, st);
+    mcp_store_stream_link(head, mcp_store_index(head, st));
+
+    /* there were as many groups before, or more */
+
+    session = mcp_store_group(op, MCP_ENTRY_SESSION, st->session);
+    party = mcp_store_group(op, MCP_ENTRY_PARTY, st->party);
+
+    if (session == NULL || party == NULL) {
+        return;
+    }
+
+    mcp_store_party_enter(op, st, party);
+
+    /* in no session yet: when it joined its list stays as it is */
+
+    mcp_store_stream_settle(op, st);
+
+    st->session_group = mcp_store_ref(head, session);
+    session->u.group.count++;
+
+    if (!mcp_store_linked(&st->link[MCP_LINK_LINGER])) {
+        session->u.group.active++;
+    }
+
+    mcp_store_session_enter(head, session, st);
+}
+
+
+void
+mcp_store_repair_links(mcp_store_op_t *op)
+{
+    uint32_t             i, list, next;
+    mcp_store_head_t    *head;
+    mcp_store_stream_t  *st;
+
+    head = op->head;
+    list = 0;
+
+    for (i = 1; i < head->fresh; i++) {
+        if (mcp_store_types(head)[i] != MCP_CHUNK_STREAM) {
+            continue;
+        }
+
+        st = mcp_store_stream(head, i);
+
+        if (st->live == MCP_STREAM_LIVE) {
+            st->next = list;
+            list = mcp_store_ref(head, st);
+            continue;
+        }
+
+        /* ghosts only wait to be drained */
+
+        mcp_store_mark_owner(op, st);
+        mcp_store_mark_consumer(op, st);
+
+        if (!mcp_store_linked(&st->link[MCP_LINK_OWNER])
+            && !mcp_store_linked(&st->link[MCP_LINK_CONSUMER]))
+        {
+            st->live = 0;
+            mcp_store_root_free(op, i);
+        }
+    }
+
+    list = mcp_store_repair_sort(head, list,
+                                 offsetof(mcp_store_stream_t, joined));
+
+    for ( /* void */ ; list; list = next) {
+        st = mcp_store_at(head, list);
+        next = st->next;
+        mcp_store_repair_enter(op, st);
+    }
+}
+
+
+static void
+mcp_store_repair_sub(mcp_store_op_t *op, mcp_store_entry_t *e)
+{
+    uint32_t             index;
+    mcp_store_head_t    *head;
+    mcp_store_entry_t   *topic;
+    mcp_store_stream_t  *st;
+
+    head = op->head;
+    index = e->u.sub.stream;
+    topic = NULL;
+
+    memset(&e->u.sub.topic, 0, sizeof(mcp_store_link_t));
+    memset(&e->u.sub.peer, 0, sizeof(mcp_store_link_t));
+
+    if (mcp_store_index_ok(head, index)
+        && mcp_store_types(head)[index] == MCP_CHUNK_STREAM)
+    {
+        st = mcp_store_stream(head, index);
+
+        /* one older than the stream was another's that had the chunk */
+
+        if (st->live == MCP_STREAM_LIVE && st->kind == MCP_STREAM_LISTEN
+            && mcp_store_older(st->ordinal, e->u.sub.ordinal)
+            && !mcp_store_entry_find(head, MCP_ENTRY_SUB, 0, e->key, index))
+        {
+            topic = mcp_store_group(op, MCP_ENTRY_TOPIC, e->key);
+        }
+    }
+
+    if (topic == NULL) {
+        mcp_store_entry_free(op, e);
+        return;
+    }
+
+    mcp_store_entry_insert(head, e);
+    mcp_store_sub_link(head, topic, e);
+}
+
+
+static void
+mcp_store_repair_value(mcp_store_op_t *op, mcp_store_entry_t *e)
+{
+    mcp_store_entry_t  *party;
+
+    mcp_store_entry_insert(op->head, e);
+    op->head->n_values++;
+    e->u.value.group = 0;
+    memset(&e->u.value.ring, 0, sizeof(mcp_store_link_t));
+
+    if (mcp_store_party_is_nobody(e->u.value.party)) {
+        return;
+    }
+
+    party = mcp_store_party_value_enter(op, e->u.value.party);
+
+    if (party != NULL) {
+        e->u.value.group = mcp_store_ref(op->head, party);
+
+        if (e->pushed) {
+            mcp_store_party_push(op, e);
+        }
+    }
+}
+
+
+/* Values and subscriptions. */
+void
+mcp_store_repair_insert(mcp_store_op_t *op)
+{
+    unsigned              k;
+    uint32_t              i, list, next, purpose[256];
+    mcp_store_head_t     *head;
+    mcp_store_entry_t    *e;
+    mcp_store_entries_t  *entries;
+
+    head = op->head;
+    list = 0;
+    memset(purpose, 0, sizeof(purpose));
+
+    for (i = 1; i < head->fresh; i++) {
+        if (mcp_store_types(head)[i] != MCP_CHUNK_ENTRY) {
+            continue;
+        }
+
+        entries = (mcp_store_entries_t *) mcp_store_chunk(head, i);
+
+        for (k = 0; k < MCP_STORE_ENTRIES; k++) {
+            e = &entries->entry[k];
+
+            if (e->kind == MCP_ENTRY_VALUE) {
+                purpose[e->purpose]++;
+                mcp_store_repair_value(op, e);
+
+            } else if (e->kind == MCP_ENTRY_SUB) {
+                e->next = list;
+                list = mcp_store_ref(head, e);
+            }
+        }
+    }
+
+    /* at once: others read them without the lock */
+
+    for (k = 0; k < 256; k++) {
+        atomic_store(&head->purpose[k], purpose[k]);
+    }
+
+    list = mcp_store_repair_sort(head, list,
+                                 offsetof(mcp_store_entry_t, u.sub.ordinal));
+
+    for ( /* void */ ; list; list = next) {
+        e = mcp_store_at(head, list);
+        next = e->next;
+        mcp_store_repair_sub(op, e);
+    }
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Walks a whole log: finds out what its head should say, and whether it makes
+ * sense at all.  A repair has the chunks' own derived parts set right on the
+ * way.
+ */
+
+
+#include "store/mcp_store_layout.h"
+
+
+/* The state of a walk over all chunks of a log. */
+typedef struct {
+    mcp_store_head_t       *head;
+    const mcp_store_log_t  *log;
+    mcp_store_log_t        *out;
+    mcp_store_record_t     *rec;       /* the last one */
+    uint64_t                seq;       /* of the record before; 0: none yet */
+    uint32_t                left;      /* of its payload */
+    int                     fix;
+} mcp_store_scan_t;
+
+
+/* The records that start in a chunk; offset: where the first one may. */
+static int
+mcp_store_scan_records(mcp_store_scan_t *scan, uint32_t index,
+    uint32_t offset)
+{
+    uint32_t             end, n;
+    mcp_store_chunk_t   *chunk;
+    mcp_store_record_t  *rec;
+
+    chunk = mcp_store_chunk(scan->head, index);
+    end = offset;
+
+    if (scan->seq == 0) {
+        /* the log's first chunk: it may begin with what was dropped */
+
+        if (chunk->first == 0) {
+            return 0;
+        }
+
+        offset = chunk->first;
+        scan->seq = chunk->seq - 1;
+        scan->out->total = chunk->total;
+    }
+
+    while (scan->seq < scan->log->last) {
+        offset = mcp_store_align8(offset);
+
+        if (offset + MCP_RECORD_HEAD > chunk->used) {
+            break;
+        }
+
+        rec = (mcp_store_record_t *) ((char *) chunk + offset);
+
+        if (rec->seq != scan->seq + 1) {
+            return 0;
+        }
+
+        if (rec->seq == scan->log->first) {
+            scan->out->head = index;
+            scan->out->offset = offset;
+        }
+
+        if (rec->seq >= scan->log->first) {
+            scan->out->bytes += rec->len;
+        }
+
+        if (offset == chunk->first && chunk->total != scan->out->total) {
+            if (!scan->fix) {
+                return 0;
+            }
+
+            chunk->total = scan->out->total;
+        }
+
+        scan->out->total += rec->len;
+        scan->seq = rec->seq;
+        *scan->rec = *rec;
+
+        offset += MCP_RECORD_HEAD;
+        n = chunk->used - offset;
+        n = n < rec->len ? n : rec->len;
+        scan->left = rec->len - n;
+        offset += n;
+        end = offset;
+
+        if (scan->left > 0) {
+            if (chunk->used != MCP_STORE_CHUNK) {
+                return 0;
+            }
+
+            break;
+        }
+    }
+
+    scan->out->tail = index;
+
+    /* what an append has left that did not get to its commit */
+
+    if (scan->fix && scan->seq == scan->log->last && scan->left == 0) {
+        chunk->used = (uint16_t) end;
+        chunk->next = 0;
+
+        if (chunk->first >= end) {
+            chunk->first = 0;
+        }
+    }
+
+    return 1;
+}
+
+
+/* One chunk of the chain. */
+static int
+mcp_store_scan_chunk(mcp_store_scan_t *scan, uint32_t index)
+{
+    uint32_t            n;
+    mcp_store_chunk_t  *chunk;
+
+    chunk = mcp_store_chunk(scan->head, index);
+
+    if (chunk->used > MCP_STORE_CHUNK || chunk->used < MCP_CHUNK_HEAD
+        || chunk->first > chunk->used
+        || (chunk->first != 0 && chunk->first < MCP_CHUNK_HEAD))
+    {
+        return 0;
+    }
+
+    n = chunk->used - MCP_CHUNK_HEAD;
+
+    if (n > scan->left) {
+        n = scan->left;
+
+    } else if (n < scan->left && chunk->used != MCP_STORE_CHUNK) {
+        return 0;
+    }
+
+    scan->left -= n;
+
+    if (scan->left > 0) {
+        scan->out->tail = index;
+        return 1;
+    }
+
+    return mcp_store_scan_records(scan, index, MCP_CHUNK_HEAD + n);
+}
+
+
+/* Sets the marks of a log anew. */
+static void
+mcp_store_log_remark(mcp_store_head_t *head, mcp_store_log_t *log)
+{
+    uint32_t            index;
+    mcp_store_chunk_t  *chunk;
+
+    for (index = log->head; index; index = chunk->next) {
+        chunk = mcp_store_chunk(head, index);
+        chunk->skip = 0;
+        chunk->count = 0;
+
+        if (chunk->first != 0) {
+            mcp_store_log_mark(head, log, index, 1);
+
+        } else {
+            log->since++;
+        }
+    }
+}
+
+
+int
+mcp_store_log_scan(mcp_store_head_t *head, const mcp_store_log_t *log, int fix,
+    mcp_store_log_t *out, mcp_store_record_t *rec)
+{
+    uint32_t          index, n;
+    unsigned char    *types;
+    mcp_store_scan_t  scan;
+
+    memset(out, 0, sizeof(mcp_store_log_t));
+    memset(rec, 0, sizeof(mcp_store_record_t));
+
+    out->first = log->first;
+    out->last = log->last;
+    out->total = log->total;
+
+    if (log->head == 0 || log->first == log->last + 1) {
+        out->first = log->last + 1;
+        return 1;
+    }
+
+    if (log->first > log->last || log->first == 0) {
+        return 0;
+    }
+
+    scan.head = head;
+    scan.log = log;
+    scan.out = out;
+    scan.rec = rec;
+    scan.seq = 0;
+    scan.left = 0;
+    scan.fix = fix;
+
+    types = mcp_store_types(head);
+    index = log->head;
+
+    for (n = 0; n < head->chunks; n++) {
+        if (!mcp_store_index_ok(head, index) || types[index] != MCP_CHUNK_NONE
+            || !mcp_store_scan_chunk(&scan, index))
+        {
+            return 0;
+        }
+
+        /* a chunk before the first record's is one that a drop was about to
+         * free */
+
+        if (out->head != 0) {
+            types[index] = MCP_CHUNK_MARK;
+            out->chunks++;
+        }
+
+        if (scan.seq == log->last && scan.left == 0) {
+            break;
+        }
+
+        index = mcp_store_chunk(head, index)->next;
+    }
+
+    if (out->head == 0) {
+        return 0;
+    }
+
+    if (fix) {
+        mcp_store_log_remark(head, out);
+    }
+
+    return 1;
+}
+
+
+int
+mcp_store_repair_log(mcp_store_head_t *head, mcp_store_log_t *log,
+    mcp_store_record_t *rec)
+{
+    mcp_store_log_t  fixed;
+
+    if (!mcp_store_log_scan(head, log, 1, &fixed, rec)) {
+        return 0;
+    }
+
+    *log = fixed;
+
+    return 1;
+}

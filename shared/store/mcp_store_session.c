@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The streams of a session: in two lists, one of those that are over, sent and
+ * unattended and one of all others, each with the latest first.
+ */
+
+
+#include "store/mcp_store_layout.h"
+
+
+void
+mcp_store_session_enter(mcp_store_head_t *head, mcp_store_entry_t *session,
+    mcp_store_stream_t *st)
+{
+    mcp_store_list_t  *list;
+
+    list = mcp_store_session_list(session,
+                                  mcp_store_linked(&st->link[MCP_LINK_LINGER]));
+
+    mcp_store_list_prepend(head, list, &st->link[MCP_LINK_SESSION]);
+}
+
+
+/* The stream that follows a position: the index of the one before, and when
+ * that joined its list.  If it is not there any more, the list is searched for
+ * the place. */
+static mcp_store_stream_t *
+mcp_store_session_stream(mcp_store_op_t *op, mcp_store_entry_t *group,
+    int sent, uint64_t position)
+{
+    uint32_t             ref, index, joined, n;
+    mcp_store_head_t    *head;
+    mcp_store_stream_t  *st;
+
+    head = op->head;
+    index = (uint32_t) (position >> 32);
+    joined = (uint32_t) position;
+    ref = mcp_store_session_list(group, sent)->first;
+
+    if (mcp_store_index_ok(head, index)
+        && mcp_store_types(head)[index] == MCP_CHUNK_STREAM)
+    {
+        st = mcp_store_stream(head, index);
+
+        if (st->live == MCP_STREAM_LIVE && st->joined == joined
+            && mcp_store_linked(&st->link[MCP_LINK_LINGER]) == sent
+            && memcmp(st->session, group->key, MCP_DIGEST_LEN) == 0)
+        {
+            ref = st->link[MCP_LINK_SESSION].next;
+        }
+    }
+
+    for (n = 0; ref != 0 && ref != MCP_STORE_END && n < head->chunks; n++) {
+        st = mcp_store_container(head, ref, mcp_store_stream_t,
+                                 link[MCP_LINK_SESSION]);
+
+        if (position == 0 || mcp_store_older(st->joined, joined)) {
+            return st;
+        }
+
+        ref = st->link[MCP_LINK_SESSION].next;
+    }
+
+    return NULL;
+}
+
+
+int
+mcp_store_session_next(mcp_store_t *store,
+    const unsigned char session[MCP_DIGEST_LEN], int sent,
+    uint64_t *position, mcp_stream_info_t *info, mcp_buf_t *request)
+{
+    mcp_store_op_t       op;
+    mcp_store_entry_t   *group;
+    mcp_store_stream_t  *st;
+
+    if (mcp_store_enter(store, &op) != MCP_OK) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    group = mcp_store_entry_find(op.head, MCP_ENTRY_SESSION, 0, session, 0);
+    st = group ? mcp_store_session_stream(&op, group, sent, *position) : NULL;
+
+    if (st != NULL) {
+        mcp_store_stream_info(&op, st, info);
+        *position = (uint64_t) info->ref.index << 32 | st->joined;
+
+        if (request != NULL) {
+            mcp_store_stream_request(&op, st, request);
+        }
+    }
+
+    mcp_store_leave(&op);
+
+    return st ? MCP_OK : MCP_DONE;
+}
+
+
+int
+mcp_store_session_crowded(mcp_store_head_t *head,
+    const unsigned char session[MCP_DIGEST_LEN], uint32_t limit)
+{
+    mcp_store_entry_t           *group;
+    static const unsigned char   nobody[MCP_DIGEST_LEN];
+
+    if (limit == 0 || memcmp(session, nobody, MCP_DIGEST_LEN) == 0) {
+        return 0;
+    }
+
+    group = mcp_store_entry_find(head, MCP_ENTRY_SESSION, 0, session, 0);
+
+    return group && group->u.group.active >= limit;
+}

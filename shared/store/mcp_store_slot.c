@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Processes: a slot for each, what waits there for it, and what becomes of its
+ * streams when it has gone.
+ */
+
+
+#include "store/mcp_store_layout.h"
+
+
+_Static_assert(sizeof(mcp_store_slot_t) == 64, "slot");
+
+
+/* --- what waits for a process --- */
+
+void
+mcp_store_wake_slot(mcp_store_op_t *op, unsigned slot)
+{
+    if (op->wakes++ == 0) {
+        memset(op->wake, 0, sizeof(op->wake));
+    }
+
+    op->wake[slot / 64] |= (uint64_t) 1 << (slot % 64);
+}
+
+
+static void
+mcp_store_mark(mcp_store_op_t *op, mcp_store_link_t *link, uint32_t slot)
+{
+    mcp_store_slot_t  *s;
+
+    if (slot >= MCP_STORE_SLOTS || mcp_store_linked(link)) {
+        return;
+    }
+
+    s = &op->head->slots[slot];
+
+    if (s->pid == 0) {
+        return;
+    }
+
+    mcp_store_list_append(op->head, &s->dirty, link);
+
+    if (atomic_exchange(&s->pending, 1) == 0) {
+        mcp_store_wake_slot(op, slot);
+    }
+}
+
+
+void
+mcp_store_mark_owner(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    mcp_store_mark(op, &st->link[MCP_LINK_OWNER], st->owner_slot);
+}
+
+
+void
+mcp_store_mark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    mcp_store_mark(op, &st->link[MCP_LINK_CONSUMER], st->consumer_slot);
+}
+
+
+void
+mcp_store_unmark(mcp_store_op_t *op, mcp_store_stream_t *st, unsigned role)
+{
+    uint32_t           slot;
+    mcp_store_head_t  *head;
+
+    head = op->head;
+
+    if (!mcp_store_linked(&st->link[role])) {
+        return;
+    }
+
+    slot = role == MCP_LINK_OWNER ? st->owner_slot : st->consumer_slot;
+
+    if (slot == MCP_STORE_ORPHAN) {
+        mcp_store_list_remove(head, &head->orphans, &st->link[role]);
+        atomic_fetch_sub(&head->n_orphans, 1);
+
+    } else {
+        mcp_store_list_remove(head, &head->slots[slot].dirty,
+                              &st->link[role]);
+    }
+}
+
+
+/* Takes one from a slot's list. */
+static void
+mcp_store_drain_one(mcp_store_op_t *op, mcp_store_list_t *list,
+    mcp_store_wake_t *out)
+{
+    uint32_t             index;
+    unsigned             role;
+    mcp_store_link_t    *link;
+    mcp_store_stream_t  *st;
+
+    link = mcp_store_at(op->head, list->first);
+    index = mcp_store_index(op->head, link);
+    st = mcp_store_stream(op->head, index);
+    role = (unsigned) (link - st->link);
+
+    mcp_store_list_remove(op->head, list, link);
+
+    out->ref.index = st->self;
+    memcpy(out->ref.id, st->id, MCP_STREAM_ID_LEN);
+    out->owner = role == MCP_LINK_OWNER;
+    out->handle = out->owner ? st->owner_handle : st->consumer_handle;
+
+    if (st->live == MCP_STREAM_GHOST
+        && !mcp_store_linked(&st->link[MCP_LINK_OWNER])
+        && !mcp_store_linked(&st->link[MCP_LINK_CONSUMER]))
+    {
+        st->live = 0;
+        mcp_store_root_free(op, index);
+    }
+}
+
+
+size_t
+mcp_store_drain(mcp_store_t *store, mcp_store_wake_t *out, size_t n)
+{
+    size_t             i;
+    mcp_store_op_t     op;
+    mcp_store_slot_t  *slot;
+
+    slot = &store->head->slots[store->slot];
+
+    if (n == 0 || atomic_load(&slot->pending) == 0
+        || mcp_store_enter(store, &op) != MCP_OK)
+    {
+        return 0;
+    }
+
+    i = 0;
+
+    if (slot->pid == store->pid) {
+        while (i < n && slot->dirty.first != 0) {
+            mcp_store_drain_one(&op, &slot->dirty, &out[i++]);
+        }
+
+        if (slot->dirty.first == 0) {
+            atomic_store(&slot->pending, 0);
+        }
+    }
+
+    mcp_store_leave(&op);
+
+    return i;
+}
+
+
+/* --- processes --- */
+
+/* A stream whose owner has gone waits to be adopted. */
+static void
+mcp_store_orphan(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    mcp_store_unmark(op, st, MCP_LINK_OWNER);
+
+    st->owner_slot = MCP_STORE_ORPHAN;
+
+    mcp_store_list_append(op->head, &op->head->orphans,
+                          &st->link[MCP_LINK_OWNER]);
+    atomic_fetch_add(&op->head->n_orphans, 1);
+}
+
+
+/* Takes a slot out of one stream, or out of a ghost. */
+static void
+mcp_store_retire_stream(mcp_store_op_t *op, mcp_store_stream_t *st,
+    uint32_t index, uint32_t slot)
+{
+    if (st->live == MCP_STREAM_LIVE) {
+
+        if (st->owner_slot == slot) {
+            mcp_store_orphan(op, st);
+        }
+
+        if (st->consumer_slot == slot) {
+            mcp_store_consumer_gone(op, st, 0);
+        }
+
+        return;
+    }
+
+    if (st->live != MCP_STREAM_GHOST) {
+        return;
+    }
+
+    if (st->owner_slot == slot) {
+        mcp_store_unmark(op, st, MCP_LINK_OWNER);
+        st->owner_slot = MCP_STORE_NO_SLOT;
+    }
+
+    if (st->consumer_slot == slot) {
+        mcp_store_unmark(op, st, MCP_LINK_CONSUMER);
+        st->consumer_slot = MCP_STORE_NO_SLOT;
+    }
+
+    if (!mcp_store_linked(&st->link[MCP_LINK_OWNER])
+        && !mcp_store_linked(&st->link[MCP_LINK_CONSUMER]))
+    {
+        st->live = 0;
+        mcp_store_root_free(op, index);
+    }
+}
+
+
+/* The process of a slot is no more. */
+static void
+mcp_store_retire(mcp_store_op_t *op, unsigned slot)
+{
+    uint32_t           i;
+    unsigned           k;
+    unsigned char     *types;
+    mcp_store_slot_t  *s;
+
+    s = &op->head->slots[slot];
+    types = mcp_store_types(op->head);
+
+    for (i = 1; i < op->head->fresh; i++) {
+        if (types[i] == MCP_CHUNK_STREAM) {
+            mcp_store_retire_stream(op, mcp_store_stream(op->head, i), i,
+                                    slot);
+        }
+    }
+
+    mcp_store_private_reclaim(op, slot);
+
+    for (k = 0; k < MCP_GAUGE_MAX; k++) {
+        atomic_store(&s->gauge[k], 0);
+    }
+
+    /* last: until then a repair leaves it to be done again */
+
+    mcp_store_barrier();
+    atomic_store(&s->pid, 0);
+    atomic_store(&s->pending, 0);
+
+    /* it may have died between its last hold of the lock and the wakes that
+     * were to follow */
+
+    for (k = 0; k < MCP_STORE_SLOTS; k++) {
+        if (op->head->slots[k].pid != 0
+            && atomic_load(&op->head->slots[k].pending))
+        {
+            mcp_store_wake_slot(op, k);
+        }
+    }
+}
+
+
+int
+mcp_store_attach(mcp_store_t *store, void *region,
+    const mcp_store_glue_t *glue, unsigned slot, uint64_t pid)
+{
+    mcp_store_op_t     op;
+    mcp_store_slot_t  *s;
+
+    if (slot >= MCP_STORE_SLOTS || pid == 0) {
+        return MCP_ERR_CONFIG;
+    }
+
+    store->head = region;
+    store->glue = *glue;
+    store->slot = slot;
+    store->pid = pid;
+
+    if (store->head->magic != MCP_STORE_MAGIC
+        || mcp_store_enter(store, &op) != MCP_OK)
+    {
+        return MCP_ERR_INTERNAL;
+    }
+
+    s = &op.head->slots[slot];
+
+    if (s->pid != 0 && s->pid != pid) {
+        mcp_store_retire(&op, slot);
+    }
+
+    if (s->pid == 0) {
+        atomic_store(&s->pending, 0);
+        mcp_store_barrier();
+        atomic_store(&s->pid, pid);
+    }
+
+    mcp_store_leave(&op);
+
+    return MCP_OK;
+}
+
+
+void
+mcp_store_detach(mcp_store_t *store)
+{
+    mcp_store_bury(store, store->slot, store->pid);
+}
+
+
+uint64_t
+mcp_store_slot_pid(mcp_store_t *store, unsigned slot)
+{
+    if (slot >= MCP_STORE_SLOTS) {
+        return 0;
+    }
+
+    return atomic_load(&store->head->slots[slot].pid);
+}
+
+
+void
+mcp_store_bury(mcp_store_t *store, unsigned slot, uint64_t pid)
+{
+    mcp_store_op_t  op;
+
+    if (slot >= MCP_STORE_SLOTS || pid == 0
+        || mcp_store_enter(store, &op) != MCP_OK)
+    {
+        return;
+    }
+
+    if (op.head->slots[slot].pid == pid) {
+        mcp_store_retire(&op, slot);
+    }
+
+    mcp_store_leave(&op);
+}
+
+
+int
+mcp_store_adopt(mcp_store_t *store, uint64_t now, mcp_stream_info_t *info,
+    mcp_buf_t *request)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    if (atomic_load(&store->head->n_orphans) == 0) {
+        return MCP_DONE;
+    }
+
+    if (mcp_store_enter(store, &op) != MCP_OK) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    rc = MCP_DONE;
+
+    if (op.head->orphans.first != 0
+        && op.head->slots[store->slot].pid == store->pid)
+    {
+        st = mcp_store_container(op.head, op.head->orphans.first,
+                                 mcp_store_stream_t, link[MCP_LINK_OWNER]);
+
+        mcp_store_unmark(&op, st, MCP_LINK_OWNER);
+
+        st->owner_handle = 0;
+        mcp_store_barrier();
+        st->owner_slot = store->slot;
+
+        if (st->consumer_slot == MCP_STORE_NO_SLOT && st->unattended == 0) {
+            st->unattended = now;
+        }
+
+        mcp_store_stream_info(&op, st, info);
+
+        if (request != NULL) {
+            mcp_store_stream_request(&op, st, request);
+        }
+
+        rc = MCP_OK;
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}

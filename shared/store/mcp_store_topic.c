@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Subscriptions of listeners to topics, and publishing to them. */
+
+
+#include "store/mcp_store_layout.h"
+
+
+/* Subscriptions that one stream may have. */
+#define MCP_STORE_SUBS_MAX  4096
+
+
+void
+mcp_store_sub_link(mcp_store_head_t *head, mcp_store_entry_t *topic,
+    mcp_store_entry_t *e)
+{
+    mcp_store_stream_t  *st;
+
+    st = mcp_store_stream(head, e->u.sub.stream);
+
+    topic->u.group.count++;
+    mcp_store_list_prepend(head, &topic->u.group.list, &e->u.sub.topic);
+    mcp_store_list_append(head, &st->subs, &e->u.sub.peer);
+
+    st->n_subs++;
+    head->n_subs++;
+}
+
+
+void
+mcp_store_sub_free(mcp_store_op_t *op, mcp_store_entry_t *e)
+{
+    mcp_store_head_t    *head;
+    mcp_store_entry_t   *topic;
+    mcp_store_stream_t  *st;
+
+    head = op->head;
+    st = mcp_store_stream(head, e->u.sub.stream);
+    topic = mcp_store_entry_find(head, MCP_ENTRY_TOPIC, 0, e->key, 0);
+
+    mcp_store_list_remove(head, &st->subs, &e->u.sub.peer);
+    st->n_subs--;
+    head->n_subs--;
+
+    if (topic != NULL) {
+        mcp_store_list_remove(head, &topic->u.group.list, &e->u.sub.topic);
+        mcp_store_group_leave(op, mcp_store_ref(head, topic));
+    }
+
+    mcp_store_entry_free(op, e);
+}
+
+
+static int
+mcp_store_subscribe_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
+    const unsigned char topic[MCP_DIGEST_LEN])
+{
+    uint32_t            index;
+    mcp_store_entry_t  *e, *group;
+
+    index = mcp_store_index(op->head, st);
+
+    if (mcp_store_entry_find(op->head, MCP_ENTRY_SUB, 0, topic, index)) {
+        return MCP_OK;
+    }
+
+    if (st->n_subs >= MCP_STORE_SUBS_MAX) {
+        return MCP_ERR_LIMIT;
+    }
+
+    /* for both entries, so that neither evicts the other's stream */
+
+    if (mcp_store_ensure(op, 2, 0) != MCP_OK) {
+        return MCP_ERR_FULL;
+    }
+
+    group = mcp_store_group(op, MCP_ENTRY_TOPIC, topic);
+    e = mcp_store_entry_take(op, 0);
+
+    if (group == NULL || e == NULL) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    memcpy(e->key, topic, sizeof(e->key));
+    e->u.sub.stream = index;
+    e->u.sub.ordinal = ++op->head->ordinal;
+
+    mcp_store_entry_publish(op->head, e, MCP_ENTRY_SUB);
+    mcp_store_sub_link(op->head, group, e);
+
+    return MCP_OK;
+}
+
+
+int
+mcp_store_subscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    const unsigned char topic[MCP_DIGEST_LEN])
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    /* one that is over might be what is evicted to make room */
+
+    op.keep = st;
+
+    if (st->kind != MCP_STREAM_LISTEN || mcp_store_final(st)) {
+        rc = MCP_ERR_NOT_FOUND;
+
+    } else {
+        rc = mcp_store_subscribe_locked(&op, st, topic);
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+int
+mcp_store_unsubscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    const unsigned char topic[MCP_DIGEST_LEN])
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_entry_t   *e;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    e = mcp_store_entry_find(op.head, MCP_ENTRY_SUB, 0, topic, ref->index);
+
+    if (e != NULL) {
+        mcp_store_sub_free(&op, e);
+    }
+
+    mcp_store_leave(&op);
+
+    return MCP_OK;
+}
+
+
+/*
+ * The subscription that follows a position: the entry's ref and its
+ * ordinal.  New ones come first in the list, and are not met any more.  When
+ * the entry at the position has gone, the list is searched for the place.
+ */
+static mcp_store_entry_t *
+mcp_store_sub_next(mcp_store_head_t *head, mcp_store_entry_t *topic,
+    uint64_t position)
+{
+    uint32_t            ref, ordinal, index, n;
+    mcp_store_entry_t  *e;
+
+    e = mcp_store_at(head, (uint32_t) (position >> 32));
+    ordinal = (uint32_t) position;
+    ref = topic->u.group.list.first;
+
+    if (position != 0) {
+        index = mcp_store_index(head, e);
+
+        if (mcp_store_index_ok(head, index)
+            && mcp_store_types(head)[index] == MCP_CHUNK_ENTRY
+            && e->kind == MCP_ENTRY_SUB && e->u.sub.ordinal == ordinal
+            && memcmp(e->key, topic->key, sizeof(e->key)) == 0)
+        {
+            ref = e->u.sub.topic.next;
+        }
+    }
+
+    for (n = 0; ref != 0 && ref != MCP_STORE_END && n <= head->n_subs; n++) {
+        e = mcp_store_container(head, ref, mcp_store_entry_t, u.sub.topic);
+
+        if (position == 0 || mcp_store_older(e->u.sub.ordinal, ordinal)) {
+            return e;
+        }
+
+        ref = e->u.sub.topic.next;
+    }
+
+    return NULL;
+}
+
+
+uint64_t
+mcp_store_subscribers(mcp_store_t *store,
+    const unsigned char topic[MCP_DIGEST_LEN])
+{
+    uint64_t            n;
+    mcp_store_op_t      op;
+    mcp_store_entry_t  *group;
+
+    if (mcp_store_enter(store, &op) != MCP_OK) {
+        return 0;
+    }
+
+    group = mcp_store_entry_find(op.head, MCP_ENTRY_TOPIC, 0, topic, 0);
+    n = group ? group->u.group.count : 0;
+
+    mcp_store_leave(&op);
+
+    return n;
+}
+
+
+int
+mcp_store_publish(mcp_store_t *store,
+    const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
+    unsigned budget, uint64_t *position, size_t *n)
+{
+    int                  big, rc;
+    size_t               copied;
+    mcp_store_op_t       op;
+    mcp_stream_ref_t     ref;
+    mcp_store_entry_t   *group, *e;
+    mcp_store_stream_t  *st;
+
+    if (*position == 0) {
+        *n = 0;
+    }
+
+    if (mcp_store_enter(store, &op) != MCP_OK) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    big = message.len > MCP_STORE_BIG;
+    copied = 0;
+    rc = MCP_OK;
+    st = NULL;
+
+    for ( ;; ) {
+        /* looked up again: making room may free the last subscription */
+
+        group = mcp_store_entry_find(op.head, MCP_ENTRY_TOPIC, 0, topic, 0);
+        e = group ? mcp_store_sub_next(op.head, group, *position) : NULL;
+
+        if (e == NULL) {
+            break;
+        }
+
+        if (budget-- == 0 || copied > MCP_STORE_BIG) {
+            rc = MCP_AGAIN;
+            break;
+        }
+
+        *position = (uint64_t) mcp_store_ref(op.head, e) << 32
+                    | e->u.sub.ordinal;
+        st = mcp_store_stream(op.head, e->u.sub.stream);
+
+        if (mcp_store_final(st)) {
+            st = NULL;
+            continue;
+        }
+
+        (*n)++;
+
+        if (big) {
+            rc = MCP_AGAIN;
+            ref.index = e->u.sub.stream;
+            memcpy(ref.id, st->id, MCP_STREAM_ID_LEN);
+            break;
+        }
+
+        mcp_store_stream_publish(&op, st, message, NULL);
+        copied += message.len;
+    }
+
+    mcp_store_leave(&op);
+
+    if (big && st != NULL && rc == MCP_AGAIN) {
+        mcp_store_stream_publish_big(store, &ref, message);
+    }
+
+    return rc;
+}

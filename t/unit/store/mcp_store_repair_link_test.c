@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* mcp_store_repair_link.c: lists that a repair has made anew. */
+
+
+#include "store_fixture.h"
+
+
+/* Who walks through a session's streams stays in the list, though repair has
+ * put the one that was met last into the other. */
+static void
+test_walk(void **state)
+{
+    int                taken, n;
+    unsigned           i;
+    uint64_t           position;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref[5];
+    mcp_stream_info_t  info;
+    mcp_stream_spec_t  spec;
+
+    (void) state;
+
+    for (i = 0; i < 5; i++) {
+        store_spec(&spec, i, 1);
+        store_create(&d, 0, &spec, &ref[i]);
+    }
+
+    mcp_store_watch(S1, &ref[4], 1, 0, &cursor, &taken);
+    mcp_store_set_state(S0, &ref[4], MCP_STATE_COMPLETED);
+
+    position = 0;
+    assert_int_equal(mcp_store_session_next(S0, spec.session, 0, &position,
+                                            &info, NULL), MCP_OK);
+    assert_int_equal(info.ref.index, ref[4].index);
+
+    /* killed when the consumer had gone, but nothing had come of it */
+
+    mcp_store_stream(S0->head, ref[4].index)->consumer_slot =
+        MCP_STORE_NO_SLOT;
+    d.died = 1;
+
+    for (n = 0; mcp_store_session_next(S0, spec.session, 0, &position, &info,
+                                       NULL) == MCP_OK; n++)
+    {
+        /* void */
+    }
+
+    assert_int_equal(n, 4);
+    store_sound(&d);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        store_test(test_walk),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

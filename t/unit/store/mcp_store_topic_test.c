@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* mcp_store_topic.c: subscriptions, publishing, a listener that is slow. */
+
+
+#include "store_fixture.h"
+
+
+static void
+test_publish(void **state)
+{
+    int                rc;
+    size_t             n;
+    unsigned           i;
+    uint64_t           position;
+    mcp_stream_ref_t   ref[10], call;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+    mcp_store_stats_t  stats;
+
+    (void) state;
+
+    for (i = 0; i < 10; i++) {
+        store_spec(&spec, i, i);
+        spec.kind = MCP_STREAM_LISTEN;
+        store_create(&d, 0, &spec, &ref[i]);
+        assert_int_equal(mcp_store_subscribe(S0, &ref[i], TOPIC(1)), MCP_OK);
+        assert_int_equal(mcp_store_subscribe(S0, &ref[i], TOPIC(1)), MCP_OK);
+
+        if (i % 2) {
+            assert_int_equal(mcp_store_subscribe(S0, &ref[i], TOPIC(2)),
+                             MCP_OK);
+        }
+    }
+
+    store_spec(&spec, 50, 1);
+    store_create(&d, 0, &spec, &call);
+    assert_int_equal(mcp_store_subscribe(S0, &call, TOPIC(1)),
+                     MCP_ERR_NOT_FOUND);
+
+    mcp_store_stats(S0, &stats);
+    assert_int_equal(stats.subscriptions, 15);
+    assert_int_equal(stats.listeners, 10);
+    assert_int_equal(stats.streams, 11);
+    store_sound(&d);
+
+    /* every budget, and subscribers that come and go meanwhile */
+
+    for (i = 1; i < 12; i++) {
+        position = 0;
+
+        do {
+            rc = mcp_store_publish(S1, TOPIC(1), store_message(i, 10), i,
+                                   &position, &n);
+            store_sound(&d);
+        } while (rc == MCP_AGAIN);
+
+        assert_int_equal(rc, MCP_OK);
+        assert_int_equal(n, 10);
+    }
+
+    position = 0;
+
+    for (i = 10; i > 0; i--) {
+        assert_int_equal(mcp_store_publish(S1, TOPIC(1), mcp_str("m"), 1,
+                                           &position, &n),
+                         i == 7 ? MCP_OK : MCP_AGAIN);
+
+        /* the last one served, the next one, and one served before */
+
+        if (i == 8) {
+            assert_int_equal(mcp_store_unsubscribe(S0, &ref[7], TOPIC(1)),
+                             MCP_OK);
+            mcp_store_free(S0, &ref[6]);
+            mcp_store_free(S0, &ref[9]);
+            store_spec(&spec, 60, 3);
+            spec.kind = MCP_STREAM_LISTEN;
+            store_create(&d, 0, &spec, &ref[9]);
+            assert_int_equal(mcp_store_subscribe(S0, &ref[9], TOPIC(1)),
+                             MCP_OK);
+            assert_int_equal(mcp_store_publish(S1, TOPIC(1), mcp_str("m"),
+                                               100, &position, &n), MCP_OK);
+            break;
+        }
+    }
+
+    assert_int_equal(n, 9);
+
+    for (i = 0; i < 9; i++) {
+        if (i != 6) {
+            assert_int_equal(mcp_store_info(S0, &ref[i], &info), MCP_OK);
+            assert_int_equal(info.last_seq, 12);
+        }
+    }
+
+    assert_int_equal(mcp_store_info(S0, &ref[9], &info), MCP_OK);
+    assert_int_equal(info.last_seq, 0);
+
+    /* big ones */
+
+    position = 0;
+    i = 0;
+
+    while (mcp_store_publish(S1, TOPIC(2), store_message(5, 70000), 2,
+                             &position, &n) == MCP_AGAIN)
+    {
+        assert_true(i++ < 10);
+        store_sound(&d);
+    }
+
+    assert_int_equal(n, 4);
+    assert_int_equal(mcp_store_info(S0, &ref[1], &info), MCP_OK);
+    assert_int_equal(info.last_seq, 13);
+    assert_true(info.bytes > 70000);
+
+    position = 0;
+    assert_int_equal(mcp_store_publish(S1, TOPIC(3), mcp_str("m"), 1,
+                                       &position, &n), MCP_OK);
+    assert_int_equal(n, 0);
+}
+
+
+static void
+test_slow_listener(void **state)
+{
+    int                taken;
+    char               buf[600];
+    size_t             len, n;
+    unsigned           i;
+    uint64_t           position;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
+    spec.kind = MCP_STREAM_LISTEN;
+    spec.max_events = 10;
+    store_create(&d, 0, &spec, &ref);
+    assert_int_equal(mcp_store_subscribe(S0, &ref, TOPIC(1)), MCP_OK);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
+
+    for (i = 0; i < 15; i++) {
+        position = 0;
+        assert_int_equal(mcp_store_publish(S0, TOPIC(1),
+                                           store_message(i, 100), 10,
+                                           &position, &n), MCP_OK);
+    }
+
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_int_equal(info.first_seq, 6);
+    assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS_DROPPED), 5);
+    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf),
+                                    &len), MCP_ERR_PURGED);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 4, &cursor, &taken),
+                     MCP_ERR_PURGED);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 5, &cursor, &taken), MCP_OK);
+    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf),
+                                    &len), MCP_OK);
+
+    /* a message for which there is no room at all leaves a gap */
+
+    position = 0;
+    store_spec(&spec, 2, 1);
+    store_create(&d, 0, &spec, &ref);
+
+    while (store_say(&d, 0, &ref, store_message(2, 4000), -1,
+                     MCP_STATE_PROCESSING) == MCP_OK)
+    {
+        /* void */
+    }
+
+    do {
+        i = mcp_store_publish(S0, TOPIC(1), store_message(2, 1000000), 10,
+                              &position, &n);
+    } while (i == MCP_AGAIN);
+
+    store_spec(&spec, 1, 1);
+    assert_int_equal(mcp_store_find(S0, spec.id, 0, &info), MCP_OK);
+    assert_int_equal(info.last_seq, 16);
+    assert_int_equal(info.first_seq, 17);
+    assert_int_equal(mcp_store_read(S1, &info.ref, 5, &cursor, 0, buf,
+                                    sizeof(buf), &len), MCP_ERR_PURGED);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        store_test(test_publish),
+        store_test(test_slow_listener),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

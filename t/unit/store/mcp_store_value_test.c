@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* mcp_store_value.c: values of all purposes, and their time. */
+
+
+#include "store_fixture.h"
+
+
+static void
+test_values(void **state)
+{
+    unsigned           i;
+    uint32_t           value;
+    unsigned char      key[MCP_DIGEST_LEN];
+    mcp_store_stats_t  stats;
+
+    (void) state;
+
+    memset(key, 0, sizeof(key));
+
+    for (i = 0; i < 500; i++) {
+        memcpy(key, &i, sizeof(i));
+        assert_int_equal(mcp_store_value_set(S0, i % 2 ? 'a' : 'b', key, i,
+                                             i % 5 ? 1000 + i : 0, NULL),
+                         MCP_OK);
+    }
+
+    store_sound(&d);
+    mcp_store_stats(S0, &stats);
+    assert_int_equal(stats.values, 500);
+    assert_int_equal(stats.used, (500 + MCP_STORE_ENTRIES - 1)
+                                 / MCP_STORE_ENTRIES * MCP_STORE_CHUNK);
+
+    for (i = 0; i < 500; i++) {
+        memcpy(key, &i, sizeof(i));
+        assert_int_equal(mcp_store_value_get(S1, i % 2 ? 'b' : 'a', key, 1,
+                                             &value), MCP_ERR_NOT_FOUND);
+        assert_int_equal(mcp_store_value_get(S1, i % 2 ? 'a' : 'b', key, 999,
+                                             &value), MCP_OK);
+        assert_int_equal(value, i);
+        assert_int_equal(mcp_store_value_get(S1, i % 2 ? 'a' : 'b', key,
+                                             1000 + i, &value),
+                         i % 5 ? MCP_ERR_NOT_FOUND : MCP_OK);
+    }
+
+    assert_int_equal(mcp_store_value_get(S1, 'z', key, 1, &value),
+                     MCP_ERR_NOT_FOUND);
+    mcp_store_value_delete(S1, 'z', key);
+
+    /* anew, once, and no more */
+
+    assert_int_equal(mcp_store_value_set(S0, 'a', key, 7, 50, NULL), MCP_OK);
+    assert_int_equal(mcp_store_value_get(S1, 'a', key, 1, &value), MCP_OK);
+    assert_int_equal(value, 7);
+    assert_int_equal(mcp_store_value_add(S0, 'a', key, 8, 50, 49, NULL),
+                     MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_value_add(S0, 'a', key, 8, 60, 50, NULL), MCP_OK);
+    mcp_store_value_delete(S1, 'a', key);
+    mcp_store_value_delete(S1, 'a', key);
+    assert_int_equal(mcp_store_value_get(S1, 'a', key, 1, &value),
+                     MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_value_add(S0, 'a', key, 8, 60, 1, NULL), MCP_OK);
+
+    assert_int_equal(mcp_store_sweep(S0, 1200, UINT32_MAX, NULL, NULL),
+                     161);
+    store_sound(&d);
+    mcp_store_stats(S0, &stats);
+    assert_int_equal(stats.values, 339);
+
+    for (i = 0; i < 500; i++) {
+        memcpy(key, &i, sizeof(i));
+        mcp_store_value_delete(S1, i % 2 ? 'a' : 'b', key);
+    }
+
+    assert_int_equal(store_used(&d), 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        store_test(test_values),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
