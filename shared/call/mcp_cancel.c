@@ -139,7 +139,8 @@ mcp_cancel_is_marked(mcp_call_t *call)
     store = call->worker->store;
     now = mcp_call_now(call);
 
-    if (mcp_store_value_get(store, 'd', call->session.id, now, &value)
+    if (mcp_store_value_get(store, MCP_VALUE_SESSION_ENDED, call->session.id,
+                            now, &value)
         == MCP_OK)
     {
         return 1;
@@ -150,7 +151,9 @@ mcp_cancel_is_marked(mcp_call_t *call)
             && mcp_cancel_key(call->worker, call->session.id,
                               call->requests[i].id, key)
                == MCP_OK
-            && mcp_store_value_get(store, 'c', key, now, &value) == MCP_OK)
+            && mcp_store_value_get(store, MCP_VALUE_CANCELLED, key, now,
+                                   &value)
+               == MCP_OK)
         {
             return 1;
         }
@@ -324,7 +327,7 @@ mcp_cancel_request(mcp_exchange_t *x, mcp_str_t id)
 
     if (rc == MCP_OK) {
         mcp_party(x->endpoint, x->party, &party);
-        rc = mcp_store_value_set(store, 'c', key, 1,
+        rc = mcp_store_value_set(store, MCP_VALUE_CANCELLED, key, 1,
                                  x->worker->env->now(x->worker->env->ctx)
                                  + mcp_endpoint_stream_after(x->endpoint)
                                  + MCP_CANCEL_MARK, &party);
@@ -384,8 +387,8 @@ mcp_cancel_check(mcp_call_t *call)
     uint32_t       value;
     unsigned char  key[MCP_DIGEST_LEN];
 
-    if (mcp_store_value_get(call->worker->store, 'd', call->session.id,
-                            mcp_call_now(call), &value)
+    if (mcp_store_value_get(call->worker->store, MCP_VALUE_SESSION_ENDED,
+                            call->session.id, mcp_call_now(call), &value)
         == MCP_OK)
     {
         mcp_cancel_requests(call, MCP_CANCEL_ALL);
@@ -396,11 +399,12 @@ mcp_cancel_check(mcp_call_t *call)
         if (mcp_cancel_key(call->worker, call->session.id,
                            call->requests[i].id, key)
             == MCP_OK
-            && mcp_store_value_get(call->worker->store, 'c', key,
-                                   mcp_call_now(call), &value)
+            && mcp_store_value_get(call->worker->store, MCP_VALUE_CANCELLED,
+                                   key, mcp_call_now(call), &value)
                == MCP_OK)
         {
-            mcp_store_value_delete(call->worker->store, 'c', key);
+            mcp_store_value_delete(call->worker->store, MCP_VALUE_CANCELLED,
+                                   key);
             mcp_cancel_requests(call, (uint64_t) 1 << i);
         }
     }

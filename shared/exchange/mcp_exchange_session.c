@@ -44,9 +44,8 @@ mcp_exchange_check_session(mcp_exchange_t *x)
         return MCP_FAULT_SESSION_UNKNOWN;
     }
 
-    /* 'd': a DELETE leaves its mark until the token would have expired */
-
-    if (mcp_store_value_get(x->worker->store, 'd', x->session.id, now, &value)
+    if (mcp_store_value_get(x->worker->store, MCP_VALUE_SESSION_ENDED,
+                            x->session.id, now, &value)
         == MCP_OK)
     {
         return MCP_FAULT_SESSION_UNKNOWN;
@@ -85,15 +84,15 @@ mcp_exchange_delete(mcp_exchange_t *x)
 
     /* who ended many forgets the first, rather than that this one goes on */
 
-    if (mcp_store_value_push(store, 'd', x->session.id, 1, x->session.expires,
-                             &party)
+    if (mcp_store_value_push(store, MCP_VALUE_SESSION_ENDED, x->session.id, 1,
+                             x->session.expires, &party)
         != MCP_OK)
     {
         return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, mcp_null_str,
                                 mcp_null_str);
     }
 
-    mcp_store_value_delete(store, 'l', x->session.id);
+    mcp_store_value_delete(store, MCP_VALUE_LOG_LEVEL, x->session.id);
     mcp_cancel_session(x);
     mcp_store_count(store, MCP_COUNT_SESSIONS_DELETED, 1);
     mcp_exchange_log_session(x, "ended by its client");

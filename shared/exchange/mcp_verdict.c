@@ -272,10 +272,9 @@ mcp_verdict_set_level(mcp_exchange_t *x, const mcp_rpc_t *msg,
 
     mcp_party(x->endpoint, x->party, &party);
 
-    /* 'l': the session's log level */
-
-    switch (mcp_store_value_set(x->worker->store, 'l', x->session.id,
-                                (uint32_t) level, x->session.expires, &party))
+    switch (mcp_store_value_set(x->worker->store, MCP_VALUE_LOG_LEVEL,
+                                x->session.id, (uint32_t) level,
+                                x->session.expires, &party))
     {
     case MCP_OK:
         mcp_buf_lit(out, "{}");

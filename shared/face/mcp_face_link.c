@@ -255,7 +255,8 @@ mcp_face_link_open(mcp_exchange_t *x, mcp_face_link_t *link,
         || !(info->kind == MCP_STREAM_LISTEN ? mcp_face_owns(x, info)
                                              : mcp_face_allows(x, info))
         || link->turn < mcp_face_link_least_turn(info)
-        || mcp_store_value_get(store, 'd', info->session, now, &value)
+        || mcp_store_value_get(store, MCP_VALUE_SESSION_ENDED, info->session,
+                               now, &value)
            == MCP_OK)
     {
         return MCP_FAULT_LINK;

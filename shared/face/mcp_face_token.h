@@ -17,7 +17,6 @@
 #include "face/mcp_face_common.h"
 
 
-#define MCP_FACE_TOKEN_PURPOSE  'n'    /* of stored values: used tokens */
 
 
 /* What the face keeps of an exchange whose request brings a token or may be

@@ -126,7 +126,7 @@ mcp_face_token_backend_first(mcp_exchange_t *x,
     inner.len = data.len - MCP_FACE_TOKEN_BACKEND_HEAD;
 
     if (mcp_face_token_replace(x, places, n, inner) != MCP_OK) {
-        mcp_store_value_delete(x->worker->store, MCP_FACE_TOKEN_PURPOSE, key);
+        mcp_store_value_delete(x->worker->store, MCP_VALUE_TOKEN_USED, key);
         return MCP_ERR_MEMORY;
     }
 
@@ -181,7 +181,7 @@ mcp_face_token_backend_poll(void *data)
     x = data;
     part = mcp_face_token_of(x->states);
     now = mcp_worker_now(x->worker);
-    rc = mcp_store_value_get(x->worker->store, MCP_FACE_TOKEN_PURPOSE,
+    rc = mcp_store_value_get(x->worker->store, MCP_VALUE_TOKEN_USED,
                              part->key, now, &value);
 
     if (rc == MCP_OK && value != MCP_FACE_TOKEN_BACKEND_RUNNING) {
@@ -229,7 +229,7 @@ mcp_face_token_backend_take(mcp_exchange_t *x, const unsigned char *key,
 
     mcp_party(x->endpoint, x->party, &party);
 
-    return mcp_store_value_add(x->worker->store, MCP_FACE_TOKEN_PURPOSE, key,
+    return mcp_store_value_add(x->worker->store, MCP_VALUE_TOKEN_USED, key,
                                MCP_FACE_TOKEN_BACKEND_RUNNING,
                                mcp_be_get(key + MCP_DIGEST_LEN, 8), now,
                                &party);
@@ -280,7 +280,7 @@ mcp_face_token_backend_request(mcp_exchange_t *x, mcp_face_token_t *part,
         }
     }
 
-    rc = mcp_store_value_get(x->worker->store, MCP_FACE_TOKEN_PURPOSE, key,
+    rc = mcp_store_value_get(x->worker->store, MCP_VALUE_TOKEN_USED, key,
                              now, &value);
 
     if (rc != MCP_OK && x->refusal != MCP_FAULT_NONE) {
@@ -424,7 +424,7 @@ mcp_face_token_backend_remember(mcp_call_t *call, const unsigned char *key)
     random = mcp_be_get(call->id, MCP_FACE_TOKEN_BACKEND_RANDOM);
     mcp_party(call->endpoint, call->party, &party);
 
-    (void) mcp_store_value_set(call->worker->store, MCP_FACE_TOKEN_PURPOSE,
+    (void) mcp_store_value_set(call->worker->store, MCP_VALUE_TOKEN_USED,
                                key, (uint32_t) random,
                                mcp_be_get(key + MCP_DIGEST_LEN, 8), &party);
 }
@@ -484,7 +484,7 @@ static void
 mcp_face_token_backend_forget(mcp_store_t *store, mcp_face_token_t *part)
 {
     if (part->key) {
-        mcp_store_value_delete(store, MCP_FACE_TOKEN_PURPOSE, part->key);
+        mcp_store_value_delete(store, MCP_VALUE_TOKEN_USED, part->key);
         part->key = NULL;
     }
 }

@@ -367,19 +367,41 @@ uint64_t mcp_store_take_cancelled(mcp_store_t *store,
 /* --- small values: 16-byte key, purpose, 32-bit value, expiry (0: never)
  * --- */
 
+/* What a value is for, and who writes it.  The numbers stand in the zone. */
+typedef enum {
+    /* An ended session, by its id; value 1.  The exchange that serves DELETE
+     * writes it, to stay until the session's token expires. */
+    MCP_VALUE_SESSION_ENDED = 'd',
+
+    /* The least log level that a session wants, by its id.  The exchange that
+     * serves logging/setLevel writes it. */
+    MCP_VALUE_LOG_LEVEL = 'l',
+
+    /* A cancelled request whose call has no stream yet, by the digest of its
+     * session and id; value 1.  The exchange that takes the cancellation writes
+     * it, and the process that has the call finds it. */
+    MCP_VALUE_CANCELLED = 'c',
+
+    /* A token of mcp_face_token.c that was used, by its digest; the value says
+     * which call it has led to.  The face writes it when the token comes back,
+     * and again when the call is kept. */
+    MCP_VALUE_TOKEN_USED = 'n'
+} mcp_value_e;
+
+
 /* party: whose value it is if there was none, may be NULL.  MCP_OK;
  * MCP_ERR_LIMIT: it has as many as it may; MCP_ERR_FULL. */
-int mcp_store_value_set(mcp_store_t *store, char purpose,
+int mcp_store_value_set(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
     uint64_t expires, const mcp_party_t *party);
 
 /* The same, but what has no room takes the place of the party's oldest value
  * that was pushed, which is forgotten; its first one is asked for no quota.
  * MCP_OK, MCP_ERR_FULL. */
-int mcp_store_value_push(mcp_store_t *store, char purpose,
+int mcp_store_value_push(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
     uint64_t expires, const mcp_party_t *party);
-int mcp_store_value_get(mcp_store_t *store, char purpose,
+int mcp_store_value_get(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint64_t now,
     uint32_t *value);                  /* MCP_OK, MCP_ERR_NOT_FOUND; without
                                           the lock when there is no value of
@@ -387,10 +409,10 @@ int mcp_store_value_get(mcp_store_t *store, char purpose,
 
 /* Only if there is none that has not expired (or MCP_ERR_DENIED), at once:
  * for what may be used once. */
-int mcp_store_value_add(mcp_store_t *store, char purpose,
+int mcp_store_value_add(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
     uint64_t expires, uint64_t now, const mcp_party_t *party);
-void mcp_store_value_delete(mcp_store_t *store, char purpose,
+void mcp_store_value_delete(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN]);
 
 

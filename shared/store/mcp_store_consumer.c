@@ -252,75 +252,119 @@ mcp_store_event_head(const mcp_store_stream_t *st, const mcp_cursor_t *cursor,
 }
 
 
-/* Copies as much as fits; returns the end, NULL when the log is not what the
+/*
+ * Begins the event that follows the cursor: its head goes to *p.
+ *
+ * Returns MCP_OK, or
+ *   MCP_AGAIN         the event is for another reader: look at the next one
+ *   MCP_DONE          there is no event, or no room for its head
+ *   MCP_ERR_INTERNAL  the log is not what the cursor says
+ */
+static int
+mcp_store_fill_begin(mcp_store_head_t *head, const mcp_store_stream_t *st,
+    mcp_cursor_t *cursor, mcp_store_pos_t *pos, char **p, const char *end)
+{
+    mcp_store_record_t  *rec;
+
+    if (cursor->seq == st->events.last || end - *p <= MCP_EVENT_HEAD_MAX) {
+        return MCP_DONE;
+    }
+
+    rec = mcp_store_log_record(head, pos);
+
+    if (rec == NULL || rec->seq != cursor->seq + 1) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    if (!mcp_store_wanted(cursor, rec)) {
+        mcp_store_log_pass(head, pos, rec->len);
+        cursor->seq++;
+
+        if (cursor->skipped == 0) {
+            cursor->skipped = cursor->seq;
+        }
+
+        return MCP_AGAIN;
+    }
+
+    *p = mcp_store_event_head(st, cursor, *p, rec->seq);
+    pos->offset += sizeof(mcp_store_record_t);
+    cursor->left = rec->len;
+    cursor->done = 1;
+
+    return MCP_OK;
+}
+
+
+/*
+ * Copies what fits of the event that the cursor is in the middle of.
+ *
+ * Returns MCP_OK at the event's end, or
+ *   MCP_DONE          there is no more room
+ *   MCP_ERR_INTERNAL  the log is not what the cursor says
+ */
+static int
+mcp_store_fill_copy(mcp_store_head_t *head, mcp_cursor_t *cursor,
+    mcp_store_pos_t *pos, char **p, const char *end)
+{
+    size_t  n;
+
+    n = (size_t) (end - *p);
+
+    if (n > cursor->left) {
+        n = cursor->left;
+    }
+
+    if (mcp_store_copy_out(head, pos, *p, n) != n) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    *p += n;
+    cursor->left -= (uint32_t) n;
+    cursor->done += (uint32_t) n;
+
+    if (cursor->left > 0 || end - *p < 2) {
+        return MCP_DONE;
+    }
+
+    *(*p)++ = '\n';
+    *(*p)++ = '\n';
+
+    cursor->seq++;
+    cursor->done = 0;
+
+    return MCP_OK;
+}
+
+
+/* Copies as much as fits; returns the end, or NULL when the log is not what the
  * cursor says. */
 static char *
 mcp_store_fill(mcp_store_head_t *head, const mcp_store_stream_t *st,
-    mcp_cursor_t *cursor, char *p, char *end)
+    mcp_cursor_t *cursor, char *p, const char *end)
 {
-    size_t               n;
-    mcp_store_pos_t      pos;
-    mcp_store_record_t  *rec;
+    int              rc;
+    mcp_store_pos_t  pos;
 
     if (!mcp_store_cursor_pos(head, st, cursor, &pos)) {
         return NULL;
     }
 
-    for ( ;; ) {
+    do {
+        rc = MCP_OK;
+
         if (cursor->done == 0) {
-
-            if (cursor->seq == st->events.last
-                || end - p <= MCP_EVENT_HEAD_MAX)
-            {
-                break;
-            }
-
-            rec = mcp_store_log_record(head, &pos);
-
-            if (rec == NULL || rec->seq != cursor->seq + 1) {
-                return NULL;
-            }
-
-            if (!mcp_store_wanted(cursor, rec)) {
-                mcp_store_log_pass(head, &pos, rec->len);
-                cursor->seq++;
-
-                if (cursor->skipped == 0) {
-                    cursor->skipped = cursor->seq;
-                }
-
-                continue;
-            }
-
-            p = mcp_store_event_head(st, cursor, p, rec->seq);
-            pos.offset += sizeof(mcp_store_record_t);
-            cursor->left = rec->len;
-            cursor->done = 1;
+            rc = mcp_store_fill_begin(head, st, cursor, &pos, &p, end);
         }
 
-        n = (size_t) (end - p);
-
-        if (n > cursor->left) {
-            n = cursor->left;
+        if (rc == MCP_OK) {
+            rc = mcp_store_fill_copy(head, cursor, &pos, &p, end);
         }
 
-        if (mcp_store_copy_out(head, &pos, p, n) != n) {
-            return NULL;
-        }
+    } while (rc == MCP_OK || rc == MCP_AGAIN);
 
-        p += n;
-        cursor->left -= (uint32_t) n;
-        cursor->done += (uint32_t) n;
-
-        if (cursor->left > 0 || end - p < 2) {
-            break;
-        }
-
-        *p++ = '\n';
-        *p++ = '\n';
-
-        cursor->seq++;
-        cursor->done = 0;
+    if (rc != MCP_DONE) {
+        return NULL;
     }
 
     cursor->chunk = pos.chunk;

@@ -56,20 +56,14 @@ mcp_store_stream_join(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
+/* Whether there may be such a stream, of so many chunks. */
 static int
-mcp_store_create_locked(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
-    const mcp_str_t text[3], mcp_store_chain_t *chain, uint64_t now,
-    mcp_stream_ref_t *ref)
+mcp_store_create_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
+    uint32_t chunks)
 {
-    unsigned             i;
-    uint32_t             index, need;
-    mcp_store_pos_t      pos;
-    mcp_store_head_t    *head;
-    mcp_store_entry_t   *session, *party;
-    mcp_store_stream_t  *st;
+    mcp_store_head_t  *head;
 
     head = op->head;
-    op->party = spec->party.id;
 
     if (head->slots[op->store->slot].pid != op->store->pid) {
         return MCP_ERR_INTERNAL;
@@ -79,42 +73,44 @@ mcp_store_create_locked(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
         return MCP_ERR_EXISTS;
     }
 
-    need = 0;
-
-    if (chain->count == 0) {
-        need = mcp_store_chunks(text[0].len + text[1].len + text[2].len);
-    }
-
     if (mcp_store_session_crowded(head, spec->session, spec->session_limit)
-        || !mcp_store_party_may_create(op, &spec->party, spec->kind,
-                                       1 + need + chain->count))
+        || !mcp_store_party_may_create(op, &spec->party, spec->kind, chunks))
     {
         return MCP_ERR_LIMIT;
     }
 
-    /* header, text, and an entry for each of two groups */
+    return MCP_OK;
+}
 
-    if (mcp_store_ensure(op, 1 + need + 2, 0) != MCP_OK) {
-        return MCP_ERR_FULL;
+
+/* Copies the text into a chain of n chunks. */
+static void
+mcp_store_create_text(mcp_store_op_t *op, const mcp_str_t text[3], uint32_t n,
+    mcp_store_chain_t *chain)
+{
+    unsigned         i;
+    mcp_store_pos_t  pos;
+
+    mcp_store_chain_take(op, n, chain);
+    pos.chunk = chain->first;
+    pos.offset = MCP_CHUNK_HEAD;
+
+    for (i = 0; i < 3; i++) {
+        mcp_store_copy_in(op->head, &pos, text[i].data, text[i].len);
     }
+}
 
-    session = mcp_store_group(op, MCP_ENTRY_SESSION, spec->session);
-    party = mcp_store_group(op, MCP_ENTRY_PARTY, spec->party.id);
 
-    if (session == NULL || party == NULL) {
-        return MCP_ERR_INTERNAL;
-    }
+/* The stream itself, which is there from here on, but in no list. */
+static mcp_store_stream_t *
+mcp_store_create_root(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
+    const mcp_str_t text[3], const mcp_store_chain_t *chain, uint64_t now)
+{
+    uint32_t             index;
+    mcp_store_head_t    *head;
+    mcp_store_stream_t  *st;
 
-    if (need > 0) {
-        mcp_store_chain_take(op, need, chain);
-        pos.chunk = chain->first;
-        pos.offset = MCP_CHUNK_HEAD;
-
-        for (i = 0; i < 3; i++) {
-            mcp_store_copy_in(head, &pos, text[i].data, text[i].len);
-        }
-    }
-
+    head = op->head;
     index = mcp_store_root_take(op, MCP_CHUNK_STREAM);
     st = mcp_store_stream(head, index);
 
@@ -134,10 +130,55 @@ mcp_store_create_locked(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     st->live = MCP_STREAM_LIVE;
     mcp_store_barrier();
 
-    mcp_store_stream_link(head, index);
+    return st;
+}
+
+
+/* chain: the text, if it is there already. */
+static int
+mcp_store_create_locked(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
+    const mcp_str_t text[3], mcp_store_chain_t *chain, uint64_t now,
+    mcp_stream_ref_t *ref)
+{
+    int                  rc;
+    uint32_t             need;
+    mcp_store_entry_t   *session, *party;
+    mcp_store_stream_t  *st;
+
+    op->party = spec->party.id;
+    need = 0;
+
+    if (chain->count == 0) {
+        need = mcp_store_chunks(text[0].len + text[1].len + text[2].len);
+    }
+
+    rc = mcp_store_create_check(op, spec, 1 + need + chain->count);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    /* header, text, and an entry for each of two groups */
+
+    if (mcp_store_ensure(op, 1 + need + 2, 0) != MCP_OK) {
+        return MCP_ERR_FULL;
+    }
+
+    session = mcp_store_group(op, MCP_ENTRY_SESSION, spec->session);
+    party = mcp_store_group(op, MCP_ENTRY_PARTY, spec->party.id);
+
+    if (session == NULL || party == NULL) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    if (need > 0) {
+        mcp_store_create_text(op, text, need, chain);
+    }
+
+    st = mcp_store_create_root(op, spec, text, chain, now);
+    mcp_store_stream_link(op->head, st->self);
     mcp_store_stream_join(op, st, session, party);
 
-    ref->index = index;
+    ref->index = st->self;
     memcpy(ref->id, st->id, MCP_STREAM_ID_LEN);
 
     return MCP_OK;
@@ -161,12 +202,28 @@ mcp_store_cut(mcp_str_t s)
 }
 
 
-/* A private chain for which no use was found. */
-static void
-mcp_store_private_return(mcp_store_op_t *op, mcp_store_chain_t *chain)
+/* With a text that is copied already, if it is big. */
+static int
+mcp_store_create_claimed(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
+    const mcp_str_t text[3], mcp_store_chain_t *chain, uint64_t now,
+    mcp_stream_ref_t *ref)
 {
-    mcp_store_chain_free(op, chain->first, chain->last, chain->count);
-    chain->count = 0;
+    int  rc;
+
+    if (chain->count > 0) {
+        rc = mcp_store_private_claim(op, chain);
+        if (rc != MCP_OK) {
+            return rc;
+        }
+    }
+
+    rc = mcp_store_create_locked(op, spec, text, chain, now, ref);
+
+    if (rc != MCP_OK && chain->count > 0) {
+        mcp_store_chain_free(op, chain->first, chain->last, chain->count);
+    }
+
+    return rc;
 }
 
 
@@ -199,19 +256,7 @@ mcp_store_create(mcp_store_t *store, const mcp_stream_spec_t *spec,
         return MCP_ERR_INTERNAL;
     }
 
-    rc = MCP_OK;
-
-    if (chain.count > 0) {
-        rc = mcp_store_private_claim(&op, &chain);
-    }
-
-    if (rc == MCP_OK) {
-        rc = mcp_store_create_locked(&op, spec, text, &chain, now, ref);
-
-        if (rc != MCP_OK && chain.count > 0) {
-            mcp_store_private_return(&op, &chain);
-        }
-    }
+    rc = mcp_store_create_claimed(&op, spec, text, &chain, now, ref);
 
     mcp_store_leave(&op);
 

@@ -22,28 +22,92 @@ typedef struct {
 } mcp_store_scan_t;
 
 
+/* The log's first chunk may begin with what was dropped. */
+static int
+mcp_store_scan_begin(mcp_store_scan_t *scan, const mcp_store_chunk_t *chunk,
+    uint32_t *offset)
+{
+    if (scan->seq != 0) {
+        return 1;
+    }
+
+    if (chunk->first == 0) {
+        return 0;
+    }
+
+    *offset = chunk->first;
+    scan->seq = chunk->seq - 1;
+    scan->out->total = chunk->total;
+
+    return 1;
+}
+
+
+/* Counts a record; 0: it is not the one that must follow. */
+static int
+mcp_store_scan_record(mcp_store_scan_t *scan, uint32_t index, uint32_t offset)
+{
+    mcp_store_chunk_t   *chunk;
+    mcp_store_record_t  *rec;
+
+    chunk = mcp_store_chunk(scan->head, index);
+    rec = (mcp_store_record_t *) ((char *) chunk + offset);
+
+    if (rec->seq != scan->seq + 1) {
+        return 0;
+    }
+
+    if (rec->seq == scan->log->first) {
+        scan->out->head = index;
+        scan->out->offset = offset;
+    }
+
+    if (rec->seq >= scan->log->first) {
+        scan->out->bytes += rec->len;
+    }
+
+    if (offset == chunk->first && chunk->total != scan->out->total) {
+        if (!scan->fix) {
+            return 0;
+        }
+
+        chunk->total = scan->out->total;
+    }
+
+    scan->out->total += rec->len;
+    scan->seq = rec->seq;
+    *scan->rec = *rec;
+
+    return 1;
+}
+
+
+/* Cuts off what an append has left that did not get to its commit. */
+static void
+mcp_store_scan_cut(mcp_store_chunk_t *chunk, uint32_t end)
+{
+    chunk->used = (uint16_t) end;
+    chunk->next = 0;
+
+    if (chunk->first >= end) {
+        chunk->first = 0;
+    }
+}
+
+
 /* The records that start in a chunk; offset: where the first one may. */
 static int
 mcp_store_scan_records(mcp_store_scan_t *scan, uint32_t index,
     uint32_t offset)
 {
-    uint32_t             end, n;
-    mcp_store_chunk_t   *chunk;
-    mcp_store_record_t  *rec;
+    uint32_t            end, n, len;
+    mcp_store_chunk_t  *chunk;
 
     chunk = mcp_store_chunk(scan->head, index);
     end = offset;
 
-    if (scan->seq == 0) {
-        /* the log's first chunk: it may begin with what was dropped */
-
-        if (chunk->first == 0) {
-            return 0;
-        }
-
-        offset = chunk->first;
-        scan->seq = chunk->seq - 1;
-        scan->out->total = chunk->total;
+    if (!mcp_store_scan_begin(scan, chunk, &offset)) {
+        return 0;
     }
 
     while (scan->seq < scan->log->last) {
@@ -53,37 +117,15 @@ mcp_store_scan_records(mcp_store_scan_t *scan, uint32_t index,
             break;
         }
 
-        rec = (mcp_store_record_t *) ((char *) chunk + offset);
-
-        if (rec->seq != scan->seq + 1) {
+        if (!mcp_store_scan_record(scan, index, offset)) {
             return 0;
         }
 
-        if (rec->seq == scan->log->first) {
-            scan->out->head = index;
-            scan->out->offset = offset;
-        }
-
-        if (rec->seq >= scan->log->first) {
-            scan->out->bytes += rec->len;
-        }
-
-        if (offset == chunk->first && chunk->total != scan->out->total) {
-            if (!scan->fix) {
-                return 0;
-            }
-
-            chunk->total = scan->out->total;
-        }
-
-        scan->out->total += rec->len;
-        scan->seq = rec->seq;
-        *scan->rec = *rec;
-
+        len = scan->rec->len;
         offset += MCP_RECORD_HEAD;
         n = chunk->used - offset;
-        n = n < rec->len ? n : rec->len;
-        scan->left = rec->len - n;
+        n = n < len ? n : len;
+        scan->left = len - n;
         offset += n;
         end = offset;
 
@@ -98,15 +140,8 @@ mcp_store_scan_records(mcp_store_scan_t *scan, uint32_t index,
 
     scan->out->tail = index;
 
-    /* what an append has left that did not get to its commit */
-
     if (scan->fix && scan->seq == scan->log->last && scan->left == 0) {
-        chunk->used = (uint16_t) end;
-        chunk->next = 0;
-
-        if (chunk->first >= end) {
-            chunk->first = 0;
-        }
+        mcp_store_scan_cut(chunk, end);
     }
 
     return 1;
@@ -171,12 +206,47 @@ mcp_store_log_remark(mcp_store_head_t *head, mcp_store_log_t *log)
 }
 
 
+/* All chunks of the chain; 0: it is broken. */
+static int
+mcp_store_scan_chain(mcp_store_scan_t *scan)
+{
+    uint32_t        index, n;
+    unsigned char  *types;
+
+    types = mcp_store_types(scan->head);
+    index = scan->log->head;
+
+    for (n = 0; n < scan->head->chunks; n++) {
+        if (!mcp_store_index_ok(scan->head, index)
+            || types[index] != MCP_CHUNK_NONE
+            || !mcp_store_scan_chunk(scan, index))
+        {
+            return 0;
+        }
+
+        /* a chunk before the first record's is one that a drop was about to
+         * free */
+
+        if (scan->out->head != 0) {
+            types[index] = MCP_CHUNK_MARK;
+            scan->out->chunks++;
+        }
+
+        if (scan->seq == scan->log->last && scan->left == 0) {
+            break;
+        }
+
+        index = mcp_store_chunk(scan->head, index)->next;
+    }
+
+    return scan->out->head != 0;
+}
+
+
 int
 mcp_store_log_scan(mcp_store_head_t *head, const mcp_store_log_t *log, int fix,
     mcp_store_log_t *out, mcp_store_record_t *rec)
 {
-    uint32_t          index, n;
-    unsigned char    *types;
     mcp_store_scan_t  scan;
 
     memset(out, 0, sizeof(mcp_store_log_t));
@@ -203,32 +273,7 @@ mcp_store_log_scan(mcp_store_head_t *head, const mcp_store_log_t *log, int fix,
     scan.left = 0;
     scan.fix = fix;
 
-    types = mcp_store_types(head);
-    index = log->head;
-
-    for (n = 0; n < head->chunks; n++) {
-        if (!mcp_store_index_ok(head, index) || types[index] != MCP_CHUNK_NONE
-            || !mcp_store_scan_chunk(&scan, index))
-        {
-            return 0;
-        }
-
-        /* a chunk before the first record's is one that a drop was about to
-         * free */
-
-        if (out->head != 0) {
-            types[index] = MCP_CHUNK_MARK;
-            out->chunks++;
-        }
-
-        if (scan.seq == log->last && scan.left == 0) {
-            break;
-        }
-
-        index = mcp_store_chunk(head, index)->next;
-    }
-
-    if (out->head == 0) {
+    if (!mcp_store_scan_chain(&scan)) {
         return 0;
     }
 

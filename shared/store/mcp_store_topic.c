@@ -211,17 +211,73 @@ mcp_store_subscribers(mcp_store_t *store,
 }
 
 
+/* The group is looked up each time: making room for a message may free the
+ * last subscription. */
+static mcp_store_entry_t *
+mcp_store_topic_next(mcp_store_head_t *head,
+    const unsigned char topic[MCP_DIGEST_LEN], uint64_t position)
+{
+    mcp_store_entry_t  *group;
+
+    group = mcp_store_entry_find(head, MCP_ENTRY_TOPIC, 0, topic, 0);
+
+    return group ? mcp_store_sub_next(head, group, position) : NULL;
+}
+
+
+/* A big message is not appended: ref gets the first stream that it is for. */
+static int
+mcp_store_publish_locked(mcp_store_op_t *op,
+    const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
+    unsigned budget, uint64_t *position, size_t *n, mcp_stream_ref_t *ref)
+{
+    size_t               copied;
+    mcp_store_entry_t   *e;
+    mcp_store_stream_t  *st;
+
+    copied = 0;
+
+    for ( ;; ) {
+        e = mcp_store_topic_next(op->head, topic, *position);
+
+        if (e == NULL) {
+            return MCP_OK;
+        }
+
+        if (budget-- == 0 || copied > MCP_STORE_BIG) {
+            return MCP_AGAIN;
+        }
+
+        *position = (uint64_t) mcp_store_ref(op->head, e) << 32
+                    | e->u.sub.ordinal;
+        st = mcp_store_stream(op->head, e->u.sub.stream);
+
+        if (mcp_store_final(st)) {
+            continue;
+        }
+
+        (*n)++;
+
+        if (message.len > MCP_STORE_BIG) {
+            ref->index = e->u.sub.stream;
+            memcpy(ref->id, st->id, MCP_STREAM_ID_LEN);
+            return MCP_AGAIN;
+        }
+
+        mcp_store_stream_publish(op, st, message, NULL);
+        copied += message.len;
+    }
+}
+
+
 int
 mcp_store_publish(mcp_store_t *store,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
     unsigned budget, uint64_t *position, size_t *n)
 {
-    int                  big, rc;
-    size_t               copied;
-    mcp_store_op_t       op;
-    mcp_stream_ref_t     ref;
-    mcp_store_entry_t   *group, *e;
-    mcp_store_stream_t  *st;
+    int               rc;
+    mcp_store_op_t    op;
+    mcp_stream_ref_t  ref;
 
     if (*position == 0) {
         *n = 0;
@@ -231,51 +287,13 @@ mcp_store_publish(mcp_store_t *store,
         return MCP_ERR_INTERNAL;
     }
 
-    big = message.len > MCP_STORE_BIG;
-    copied = 0;
-    rc = MCP_OK;
-    st = NULL;
-
-    for ( ;; ) {
-        /* looked up again: making room may free the last subscription */
-
-        group = mcp_store_entry_find(op.head, MCP_ENTRY_TOPIC, 0, topic, 0);
-        e = group ? mcp_store_sub_next(op.head, group, *position) : NULL;
-
-        if (e == NULL) {
-            break;
-        }
-
-        if (budget-- == 0 || copied > MCP_STORE_BIG) {
-            rc = MCP_AGAIN;
-            break;
-        }
-
-        *position = (uint64_t) mcp_store_ref(op.head, e) << 32
-                    | e->u.sub.ordinal;
-        st = mcp_store_stream(op.head, e->u.sub.stream);
-
-        if (mcp_store_final(st)) {
-            st = NULL;
-            continue;
-        }
-
-        (*n)++;
-
-        if (big) {
-            rc = MCP_AGAIN;
-            ref.index = e->u.sub.stream;
-            memcpy(ref.id, st->id, MCP_STREAM_ID_LEN);
-            break;
-        }
-
-        mcp_store_stream_publish(&op, st, message, NULL);
-        copied += message.len;
-    }
+    ref.index = 0;
+    rc = mcp_store_publish_locked(&op, topic, message, budget, position, n,
+                                  &ref);
 
     mcp_store_leave(&op);
 
-    if (big && st != NULL && rc == MCP_AGAIN) {
+    if (ref.index != 0) {
         mcp_store_stream_publish_big(store, &ref, message);
     }
 

@@ -6,6 +6,17 @@
 #include "store/mcp_store_layout.h"
 
 
+/* What a value is made of. */
+typedef struct {
+    mcp_value_e           purpose;
+    const unsigned char  *key;
+    uint32_t              value;
+    uint64_t              expires;
+    const mcp_party_t    *party;       /* NULL: nobody's */
+    int                   pushed;
+} mcp_store_value_t;
+
+
 static void
 mcp_store_value_free(mcp_store_op_t *op, mcp_store_entry_t *e)
 {
@@ -55,59 +66,95 @@ mcp_store_value_admit(mcp_store_op_t *op, const mcp_party_t *party, int pushed)
 }
 
 
-/* Makes a value that is not there. */
-static int
-mcp_store_value_new(mcp_store_op_t *op, char purpose,
-    const unsigned char key[MCP_DIGEST_LEN], uint32_t value, uint64_t expires,
-    const mcp_party_t *party, int pushed)
+static mcp_store_entry_t *
+mcp_store_value_find(mcp_store_head_t *head, mcp_value_e purpose,
+    const unsigned char key[MCP_DIGEST_LEN])
 {
-    int                 rc;
-    mcp_store_entry_t  *e, *group;
+    return mcp_store_entry_find(head, MCP_ENTRY_VALUE, (unsigned char) purpose,
+                                key, 0);
+}
 
-    group = NULL;
 
-    if (party && mcp_store_party_is_nobody(party->id)) {
-        party = NULL;
-    }
+static int
+mcp_store_value_expired(const mcp_store_entry_t *e, uint64_t now)
+{
+    return e->u.value.expires != 0 && now >= e->u.value.expires;
+}
 
-    rc = mcp_store_value_admit(op, party, pushed);
-    if (rc != MCP_OK) {
-        return rc;
-    }
 
-    /* first: making room must not make an end of the group */
+/* The entry of a value, and its party's group; NULL when there is no room. */
+static mcp_store_entry_t *
+mcp_store_value_take(mcp_store_op_t *op, const mcp_party_t *party)
+{
+    uint32_t            group;
+    mcp_store_entry_t  *e;
+
+    group = 0;
+
+    /* the group first: making room for the entry must not end the group */
 
     if (party) {
         op->party = party->id;
-        group = mcp_store_party_value_enter(op, party->id);
+        e = mcp_store_party_value_enter(op, party->id);
 
-        if (group == NULL) {
-            return MCP_ERR_FULL;
+        if (e == NULL) {
+            return NULL;
         }
+
+        group = mcp_store_ref(op->head, e);
     }
 
     e = mcp_store_entry_take(op, 1);
 
     if (e == NULL) {
-        mcp_store_party_value_leave(op, group ? mcp_store_ref(op->head, group)
-                                              : 0);
+        mcp_store_party_value_leave(op, group);
+        return NULL;
+    }
+
+    e->u.value.group = group;
+
+    return e;
+}
+
+
+/* Makes a value that is not there. */
+static int
+mcp_store_value_new(mcp_store_op_t *op, const mcp_store_value_t *v)
+{
+    int                 rc;
+    mcp_store_entry_t  *e;
+    const mcp_party_t  *party;
+
+    party = v->party;
+
+    if (party && mcp_store_party_is_nobody(party->id)) {
+        party = NULL;
+    }
+
+    rc = mcp_store_value_admit(op, party, v->pushed);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    e = mcp_store_value_take(op, party);
+    if (e == NULL) {
         return MCP_ERR_FULL;
     }
 
-    e->purpose = (unsigned char) purpose;
-    memcpy(e->key, key, sizeof(e->key));
-    e->u.value.value = value;
-    e->u.value.expires = expires;
+    e->purpose = (unsigned char) v->purpose;
+    memcpy(e->key, v->key, sizeof(e->key));
+    e->u.value.value = v->value;
+    e->u.value.expires = v->expires;
 
     if (party) {
         memcpy(e->u.value.party, party->id, MCP_DIGEST_LEN);
-        e->u.value.group = mcp_store_ref(op->head, group);
-        e->pushed = (uint8_t) pushed;
+        e->pushed = (uint8_t) v->pushed;
     }
 
-    /* raised first: who looks without the lock must not miss it */
+    /* raised before the value is there: mcp_store_value_get(), which reads this
+     * number without the lock, must not miss it */
 
-    atomic_fetch_add(&op->head->purpose[(unsigned char) purpose], 1);
+    atomic_fetch_add(&op->head->purpose[(unsigned char) v->purpose], 1);
     op->head->n_values++;
 
     mcp_store_entry_publish(op->head, e, MCP_ENTRY_VALUE);
@@ -121,9 +168,7 @@ mcp_store_value_new(mcp_store_op_t *op, char purpose,
 
 
 static int
-mcp_store_value_put(mcp_store_t *store, char purpose,
-    const unsigned char key[MCP_DIGEST_LEN], uint32_t value, uint64_t expires,
-    const mcp_party_t *party, int pushed)
+mcp_store_value_put(mcp_store_t *store, const mcp_store_value_t *v)
 {
     int                 rc;
     mcp_store_op_t      op;
@@ -134,16 +179,14 @@ mcp_store_value_put(mcp_store_t *store, char purpose,
         return rc;
     }
 
-    e = mcp_store_entry_find(op.head, MCP_ENTRY_VALUE, (unsigned char) purpose,
-                             key, 0);
+    e = mcp_store_value_find(op.head, v->purpose, v->key);
 
     if (e != NULL) {
-        e->u.value.value = value;
-        e->u.value.expires = expires;
+        e->u.value.value = v->value;
+        e->u.value.expires = v->expires;
 
     } else {
-        rc = mcp_store_value_new(&op, purpose, key, value, expires, party,
-                                 pushed);
+        rc = mcp_store_value_new(&op, v);
     }
 
     mcp_store_leave(&op);
@@ -153,44 +196,48 @@ mcp_store_value_put(mcp_store_t *store, char purpose,
 
 
 int
-mcp_store_value_set(mcp_store_t *store, char purpose,
+mcp_store_value_set(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value, uint64_t expires,
     const mcp_party_t *party)
 {
-    return mcp_store_value_put(store, purpose, key, value, expires, party, 0);
+    const mcp_store_value_t  v = { purpose, key, value, expires, party, 0 };
+
+    return mcp_store_value_put(store, &v);
 }
 
 
 int
-mcp_store_value_push(mcp_store_t *store, char purpose,
+mcp_store_value_push(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value, uint64_t expires,
     const mcp_party_t *party)
 {
-    return mcp_store_value_put(store, purpose, key, value, expires, party, 1);
+    const mcp_store_value_t  v = { purpose, key, value, expires, party, 1 };
+
+    return mcp_store_value_put(store, &v);
 }
 
 
 int
-mcp_store_value_add(mcp_store_t *store, char purpose,
+mcp_store_value_add(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
     uint64_t expires, uint64_t now, const mcp_party_t *party)
 {
-    int                 rc;
-    mcp_store_op_t      op;
-    mcp_store_entry_t  *e;
+    int                      rc;
+    mcp_store_op_t           op;
+    mcp_store_entry_t       *e;
+    const mcp_store_value_t  v = { purpose, key, value, expires, party, 0 };
 
     rc = mcp_store_enter(store, &op);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    e = mcp_store_entry_find(op.head, MCP_ENTRY_VALUE, (unsigned char) purpose,
-                             key, 0);
+    e = mcp_store_value_find(op.head, purpose, key);
 
     if (e == NULL) {
-        rc = mcp_store_value_new(&op, purpose, key, value, expires, party, 0);
+        rc = mcp_store_value_new(&op, &v);
 
-    } else if (e->u.value.expires != 0 && now >= e->u.value.expires) {
+    } else if (mcp_store_value_expired(e, now)) {
         e->u.value.value = value;
         e->u.value.expires = expires;
 
@@ -205,7 +252,7 @@ mcp_store_value_add(mcp_store_t *store, char purpose,
 
 
 int
-mcp_store_value_get(mcp_store_t *store, char purpose,
+mcp_store_value_get(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint64_t now, uint32_t *value)
 {
     int                 rc;
@@ -220,10 +267,9 @@ mcp_store_value_get(mcp_store_t *store, char purpose,
         return MCP_ERR_INTERNAL;
     }
 
-    e = mcp_store_entry_find(op.head, MCP_ENTRY_VALUE, (unsigned char) purpose,
-                             key, 0);
+    e = mcp_store_value_find(op.head, purpose, key);
 
-    if (e != NULL && (e->u.value.expires == 0 || now < e->u.value.expires)) {
+    if (e != NULL && !mcp_store_value_expired(e, now)) {
         *value = e->u.value.value;
         rc = MCP_OK;
 
@@ -238,7 +284,7 @@ mcp_store_value_get(mcp_store_t *store, char purpose,
 
 
 void
-mcp_store_value_delete(mcp_store_t *store, char purpose,
+mcp_store_value_delete(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN])
 {
     mcp_store_op_t      op;
@@ -250,8 +296,7 @@ mcp_store_value_delete(mcp_store_t *store, char purpose,
         return;
     }
 
-    e = mcp_store_entry_find(op.head, MCP_ENTRY_VALUE, (unsigned char) purpose,
-                             key, 0);
+    e = mcp_store_value_find(op.head, purpose, key);
 
     if (e != NULL) {
         mcp_store_value_free(&op, e);
@@ -275,9 +320,7 @@ mcp_store_values_expire(mcp_store_op_t *op, uint32_t index, uint64_t now)
     for (i = 0; i < MCP_STORE_ENTRIES; i++) {
         e = &entries->entry[i];
 
-        if (e->kind != MCP_ENTRY_VALUE || e->u.value.expires == 0
-            || now < e->u.value.expires)
-        {
+        if (e->kind != MCP_ENTRY_VALUE || !mcp_store_value_expired(e, now)) {
             continue;
         }
 

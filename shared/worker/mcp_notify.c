@@ -151,7 +151,7 @@ mcp_notify_log_wanted(mcp_worker_t *worker,
     uint32_t  least;
 
     if (level.len < 2 || level.data[0] != '"'
-        || mcp_store_value_get(worker->store, 'l', session,
+        || mcp_store_value_get(worker->store, MCP_VALUE_LOG_LEVEL, session,
                                worker->env->now(worker->env->ctx), &least)
            != MCP_OK)
     {
