@@ -138,6 +138,31 @@ mcp_store_stream_seen(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
+/* Whether an owner that was refused can go on for a while: a quarter of each
+ * limit is free, or all was sent. */
+static int
+mcp_store_may_go_on(const mcp_store_stream_t *st)
+{
+    uint64_t  unsent;
+
+    unsent = mcp_store_unsent(st);
+
+    if (unsent == 0) {
+        return 1;
+    }
+
+    if (st->max_events != 0
+        && unsent > st->max_events - (st->max_events + 3) / 4)
+    {
+        return 0;
+    }
+
+    return st->max_bytes == 0
+           || st->events.bytes - st->sent_bytes
+              <= st->max_bytes - st->max_bytes / 4;
+}
+
+
 void
 mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t sent)
@@ -167,30 +192,10 @@ mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
         mcp_store_mark_owner(op, st);
     }
 
-    if (!st->want_room) {
-        return;
+    if (st->want_room && mcp_store_may_go_on(st)) {
+        st->want_room = 0;
+        mcp_store_mark_owner(op, st);
     }
-
-    /* wake the owner once, when it can go on for a while */
-
-    if (mcp_store_unsent(st) != 0) {
-        if (st->max_events != 0
-            && mcp_store_unsent(st)
-               > st->max_events - (st->max_events + 3) / 4)
-        {
-            return;
-        }
-
-        if (st->max_bytes != 0
-            && st->events.bytes - st->sent_bytes
-               > st->max_bytes - st->max_bytes / 4)
-        {
-            return;
-        }
-    }
-
-    st->want_room = 0;
-    mcp_store_mark_owner(op, st);
 }
 
 
@@ -354,6 +359,14 @@ mcp_store_append_event(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
+/* The number of the request that a record answers; -1: none. */
+static int
+mcp_store_answers(const mcp_store_record_t *rec)
+{
+    return rec->answers & MCP_STORE_ABOUT ? -1 : (int) rec->answers - 1;
+}
+
+
 static int
 mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
@@ -362,7 +375,7 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     int                  rc, answers;
     mcp_store_stream_t  *st;
 
-    answers = rec->answers & MCP_STORE_ABOUT ? -1 : (int) rec->answers - 1;
+    answers = mcp_store_answers(rec);
     st = mcp_store_stream_get(op, ref);
 
     if (st == NULL || mcp_store_final(st)) {
@@ -391,12 +404,37 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 }
 
 
+/* With a message that is copied already, if it is big. */
+static int
+mcp_store_append_claimed(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
+    mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
+    mcp_store_chain_t *chain)
+{
+    int  rc;
+
+    if (chain->count > 0) {
+        rc = mcp_store_private_claim(op, chain);
+        if (rc != MCP_OK) {
+            return rc;
+        }
+    }
+
+    rc = mcp_store_append_locked(op, ref, message, rec, now, chain);
+
+    if (rc != MCP_OK) {
+        mcp_store_chain_free(op, chain->first, chain->last, chain->count);
+    }
+
+    return rc;
+}
+
+
 int
 mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_str_t message, int answers, mcp_stream_state_e state, uint64_t now,
     uint64_t *seq)
 {
-    int                 rc, big;
+    int                 rc;
     mcp_store_op_t      op;
     mcp_store_chain_t   chain = { 0, 0, 0 };
     mcp_store_record_t  rec;
@@ -409,14 +447,9 @@ mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
     rec.answers = (uint16_t) (answers < 0 ? 0 : answers + 1);
     rec.type = (uint16_t) state;
 
-    if (rec.answers & MCP_STORE_ABOUT) {
-        answers = -1;
-    }
-
-    big = message.len > MCP_STORE_BIG;
-
-    if (big) {
-        rc = mcp_store_append_copy(store, ref, message, answers, &chain);
+    if (message.len > MCP_STORE_BIG) {
+        rc = mcp_store_append_copy(store, ref, message,
+                                   mcp_store_answers(&rec), &chain);
         if (rc != MCP_OK) {
             return rc;
         }
@@ -427,22 +460,13 @@ mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
         return rc;
     }
 
-    if (big) {
-        rc = mcp_store_private_claim(&op, &chain);
-    }
-
-    if (rc == MCP_OK) {
-        rc = mcp_store_append_locked(&op, ref, message, &rec, now, &chain);
-
-        if (rc == MCP_OK) {
-            *seq = rec.seq;
-
-        } else {
-            mcp_store_chain_free(&op, chain.first, chain.last, chain.count);
-        }
-    }
+    rc = mcp_store_append_claimed(&op, ref, message, &rec, now, &chain);
 
     mcp_store_leave(&op);
+
+    if (rc == MCP_OK) {
+        *seq = rec.seq;
+    }
 
     return rc;
 }

@@ -293,16 +293,33 @@ mcp_store_private_grow(mcp_store_t *store, uint32_t total, int all,
 }
 
 
+/* Gives back what was taken of a chain that found no more room. */
+static void
+mcp_store_private_undo(mcp_store_t *store, mcp_store_chain_t *chain)
+{
+    mcp_store_op_t  op;
+
+    if (chain->count == 0 || mcp_store_enter(store, &op) != MCP_OK) {
+        return;
+    }
+
+    if (mcp_store_private_claim(&op, chain) == MCP_OK) {
+        mcp_store_chain_free(&op, chain->first, chain->last, chain->count);
+    }
+
+    mcp_store_leave(&op);
+}
+
+
 int
 mcp_store_private_make(mcp_store_t *store, const mcp_str_t *parts, size_t n,
     uint32_t skip, int all, const unsigned char *party,
     mcp_store_chain_t *chain)
 {
-    int               rc;
-    size_t            i, len;
-    uint32_t          total;
-    mcp_store_op_t    op;
-    mcp_store_pos_t   pos;
+    int              rc;
+    size_t           i, len;
+    uint32_t         total;
+    mcp_store_pos_t  pos;
 
     chain->first = 0;
     chain->last = 0;
@@ -318,20 +335,10 @@ mcp_store_private_make(mcp_store_t *store, const mcp_str_t *parts, size_t n,
     while (chain->count < total) {
         rc = mcp_store_private_grow(store, total, all, party, chain);
 
-        if (rc == MCP_OK) {
-            continue;
+        if (rc != MCP_OK) {
+            mcp_store_private_undo(store, chain);
+            return rc;
         }
-
-        if (chain->count > 0 && mcp_store_enter(store, &op) == MCP_OK) {
-            if (mcp_store_private_claim(&op, chain) == MCP_OK) {
-                mcp_store_chain_free(&op, chain->first, chain->last,
-                                     chain->count);
-            }
-
-            mcp_store_leave(&op);
-        }
-
-        return rc;
     }
 
     pos.chunk = chain->first;

@@ -52,11 +52,7 @@ mcp_store_consumer_displace(mcp_store_op_t *op, mcp_store_stream_t *st)
         mcp_store_barrier();
 
         mcp_store_mark_consumer(op, ghost);
-
-        if (!mcp_store_linked(&ghost->link[MCP_LINK_CONSUMER])) {
-            ghost->live = 0;
-            mcp_store_root_free(op, index);
-        }
+        mcp_store_ghost_settle(op, ghost);
     }
 
     st->consumer_slot = MCP_STORE_NO_SLOT;

@@ -17,7 +17,7 @@ mcp_store_stream_fill(mcp_store_stream_t *st, const mcp_stream_spec_t *spec,
     memcpy(st->params, spec->params, MCP_DIGEST_LEN);
 
     st->kind = (uint8_t) spec->kind;
-    st->state = MCP_STATE_PROCESSING;
+    mcp_store_stream_turn(st, MCP_STATE_PROCESSING);
     st->revision = spec->revision;
     st->created = now;
     st->unattended = now;

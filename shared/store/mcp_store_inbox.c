@@ -293,28 +293,38 @@ mcp_store_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
+static int
+mcp_store_cancel_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
+    uint64_t requests)
+{
+    mcp_store_stream_t  *st;
+
+    st = mcp_store_stream_get(op, ref);
+
+    if (!mcp_store_post_reaches(st)) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    st->cancelled |= requests;
+    mcp_store_mark_owner(op, st);
+
+    return MCP_OK;
+}
+
+
 int
 mcp_store_cancel(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t requests)
 {
-    int                  rc;
-    mcp_store_op_t       op;
-    mcp_store_stream_t  *st;
+    int             rc;
+    mcp_store_op_t  op;
 
-    rc = mcp_store_stream_enter(store, ref, &op, &st);
-    if (rc != MCP_OK) {
-        return rc;
+    rc = mcp_store_enter(store, &op);
+
+    if (rc == MCP_OK) {
+        rc = mcp_store_cancel_locked(&op, ref, requests);
+        mcp_store_leave(&op);
     }
-
-    if (mcp_store_post_reaches(st)) {
-        st->cancelled |= requests;
-        mcp_store_mark_owner(&op, st);
-
-    } else {
-        rc = MCP_ERR_NOT_FOUND;
-    }
-
-    mcp_store_leave(&op);
 
     return rc;
 }

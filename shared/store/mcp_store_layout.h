@@ -545,6 +545,9 @@ void mcp_store_unmark(mcp_store_op_t *op, mcp_store_stream_t *st,
     unsigned role);
 void mcp_store_wake_slot(mcp_store_op_t *op, unsigned slot);
 
+/* Frees a ghost for which nobody waits. */
+void mcp_store_ghost_settle(mcp_store_op_t *op, mcp_store_stream_t *ghost);
+
 
 /* --- mcp_store_chunk.c --- */
 
@@ -677,6 +680,10 @@ void mcp_store_stream_request(mcp_store_op_t *op, mcp_store_stream_t *st,
 
 void mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st);
 
+/* Changes the state of a stream; nothing else does.  What follows from a final
+ * state is up to the caller. */
+void mcp_store_stream_turn(mcp_store_stream_t *st, mcp_stream_state_e state);
+
 /* Notes which request a committed event answers, and how. */
 void mcp_store_stream_answer(mcp_store_stream_t *st,
     const mcp_store_record_t *rec);
@@ -716,17 +723,17 @@ void mcp_store_stream_publish_big(mcp_store_t *store,
 
 /* --- mcp_store_session.c --- */
 
-/* The session's list that a stream is in. */
-static inline mcp_store_list_t *
-mcp_store_session_list(mcp_store_entry_t *session, int sent)
-{
-    return sent ? &session->u.group.sent : &session->u.group.list;
-}
-
 /* Puts a stream that is in no list of its session into the one for those that
  * linger, or the other; it is the latest there. */
 void mcp_store_session_enter(mcp_store_head_t *head,
     mcp_store_entry_t *session, mcp_store_stream_t *st);
+
+/* Moves a stream that has begun to linger, or has ceased to, to the other of
+ * its session's lists; it is the latest there. */
+void mcp_store_session_move(mcp_store_op_t *op, mcp_store_stream_t *st);
+
+/* Takes a stream out of its session, whose group may end. */
+void mcp_store_session_leave(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Whether a session has as many streams as it may (0: no limit; nor has the
  * session of zeros one). */

@@ -182,33 +182,50 @@ mcp_store_party_may_value(mcp_store_op_t *op, const mcp_party_t *party)
 }
 
 
+/* Whether there is room for a call even if the session and the party had all
+ * that is taken, as far as can be seen without the lock. */
+static int
+mcp_store_admits_at_once(const mcp_store_head_t *head, uint32_t session_limit,
+    const mcp_party_t *party)
+{
+    uint32_t  calls, room;
+    uint64_t  all, bytes;
+
+    calls = atomic_load_explicit(&head->hint_calls, memory_order_relaxed);
+    room = atomic_load_explicit(&head->hint_room, memory_order_relaxed);
+
+    if (room < MCP_STORE_LEAST
+        || (session_limit != 0 && calls >= session_limit))
+    {
+        return 0;
+    }
+
+    if (mcp_store_party_is_nobody(party->id)) {
+        return 1;
+    }
+
+    bytes = mcp_store_quota_chunks(party->bytes);
+    all = head->chunks / MCP_STORE_CALLS;
+
+    return mcp_store_share(party->streams, calls, 1,
+                           mcp_store_left(all, calls), all)
+           && mcp_store_share(bytes, head->chunks - room, MCP_STORE_LEAST,
+                              room, head->chunks);
+}
+
+
 int
 mcp_store_admits(mcp_store_t *store,
     const unsigned char session[MCP_DIGEST_LEN], uint32_t session_limit,
     const mcp_party_t *party)
 {
     int                rc;
-    uint32_t           calls, room;
-    uint64_t           all, bytes;
     mcp_store_op_t     op;
     mcp_store_head_t  *head;
 
     head = store->head;
-    calls = atomic_load_explicit(&head->hint_calls, memory_order_relaxed);
-    room = atomic_load_explicit(&head->hint_room, memory_order_relaxed);
-    bytes = mcp_store_quota_chunks(party->bytes);
-    all = head->chunks / MCP_STORE_CALLS;
 
-    /* mostly none would have too much if all of it were his */
-
-    if (room >= MCP_STORE_LEAST
-        && (session_limit == 0 || calls < session_limit)
-        && (mcp_store_party_is_nobody(party->id)
-            || (mcp_store_share(party->streams, calls, 1,
-                                mcp_store_left(all, calls), all)
-                && mcp_store_share(bytes, head->chunks - room,
-                                   MCP_STORE_LEAST, room, head->chunks))))
-    {
+    if (mcp_store_admits_at_once(head, session_limit, party)) {
         return MCP_OK;
     }
 

@@ -74,19 +74,33 @@ mcp_store_place(mcp_store_head_t *head, uint32_t n)
 }
 
 
+/* Chunks kept for what lets calls end. */
+static uint32_t
+mcp_store_reserve(uint32_t chunks)
+{
+    uint32_t  reserve;
+
+    reserve = chunks / 32;
+
+    if (reserve < MCP_STORE_RESERVE_MIN) {
+        return MCP_STORE_RESERVE_MIN;
+    }
+
+    return reserve < MCP_STORE_RESERVE_MAX ? reserve : MCP_STORE_RESERVE_MAX;
+}
+
+
 int
 mcp_store_format(void *region, size_t size)
 {
-    uint32_t           n, reserve;
+    uint32_t           n;
     mcp_store_head_t  *head, place;
 
     head = region;
 
-    if (size < MCP_STORE_MIN_SIZE || (uintptr_t) region % 8 != 0) {
-        return MCP_ERR_CONFIG;
-    }
-
-    if (size > MCP_STORE_SIZE_MAX) {
+    if (size < MCP_STORE_MIN_SIZE || size > MCP_STORE_SIZE_MAX
+        || (uintptr_t) region % 8 != 0)
+    {
         return MCP_ERR_CONFIG;
     }
 
@@ -106,16 +120,10 @@ mcp_store_format(void *region, size_t size)
     memset((char *) head + head->types, 0,
            head->base + MCP_STORE_CHUNK - head->types);
 
-    reserve = n / 32;
-    reserve = reserve > MCP_STORE_RESERVE_MIN ? reserve
-                                              : MCP_STORE_RESERVE_MIN;
-    reserve = reserve < MCP_STORE_RESERVE_MAX ? reserve
-                                              : MCP_STORE_RESERVE_MAX;
-
     head->version = MCP_STORE_VERSION;
     head->layout = mcp_store_layout_id();
     head->size = size;
-    head->reserve = reserve;
+    head->reserve = mcp_store_reserve(n);
     head->fresh = 1;
     atomic_store(&head->hint_room, mcp_store_room(head, 0));
 
@@ -312,20 +320,53 @@ mcp_store_sweep_chunk(mcp_store_op_t *op, uint32_t index, uint64_t now,
 }
 
 
+/* Goes on round the chunks in one hold of the lock: until the budget is used
+ * up, or there is enough to report.  Returns how many there are in info. */
+static size_t
+mcp_store_sweep_some(mcp_store_op_t *op, uint64_t now, unsigned *budget,
+    mcp_stream_info_t info[MCP_SWEEP_REPORTS], size_t *freed)
+{
+    size_t             n;
+    uint32_t           rest;
+    mcp_store_head_t  *head;
+
+    head = op->head;
+    n = 0;
+
+    while (*budget > 0 && n < MCP_SWEEP_REPORTS) {
+        head->hand++;
+
+        if (head->hand >= head->fresh) {
+            /* chunks that were never used hold nothing */
+
+            rest = head->chunks + 1 - head->fresh;
+            *budget -= rest < *budget ? rest : *budget;
+            head->hand = 0;
+            continue;
+        }
+
+        (*budget)--;
+
+        n += (size_t) mcp_store_sweep_chunk(op, head->hand, now, &info[n],
+                                            freed);
+    }
+
+    return n;
+}
+
+
 size_t
 mcp_store_sweep(mcp_store_t *store, uint64_t now, unsigned budget,
     void (*report)(void *ctx, const mcp_stream_info_t *info), void *ctx)
 {
     size_t             freed, i, n;
-    uint32_t           limit;
     mcp_store_op_t     op;
     mcp_stream_info_t  info[MCP_SWEEP_REPORTS];
 
     freed = 0;
-    limit = store->head->chunks;
 
-    if (budget > limit) {
-        budget = limit;
+    if (budget > store->head->chunks) {
+        budget = store->head->chunks;
     }
 
     while (budget > 0) {
@@ -333,25 +374,7 @@ mcp_store_sweep(mcp_store_t *store, uint64_t now, unsigned budget,
             break;
         }
 
-        n = 0;
-
-        while (budget > 0 && n < MCP_SWEEP_REPORTS) {
-            op.head->hand++;
-
-            if (op.head->hand >= op.head->fresh) {
-                /* chunks never used have nothing */
-
-                limit = op.head->chunks + 1 - op.head->fresh;
-                budget -= limit < budget ? limit : budget;
-                op.head->hand = 0;
-                continue;
-            }
-
-            budget--;
-
-            n += (size_t) mcp_store_sweep_chunk(&op, op.head->hand, now,
-                                                &info[n], &freed);
-        }
+        n = mcp_store_sweep_some(&op, now, &budget, info, &freed);
 
         mcp_store_leave(&op);
 

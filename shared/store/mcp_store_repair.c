@@ -109,6 +109,25 @@ mcp_store_repair_types(mcp_store_head_t *head)
 }
 
 
+/* Does what follows from the last event, if its append did not get to do all of
+ * it.  rec: the last record. */
+static void
+mcp_store_repair_apply(mcp_store_stream_t *st, const mcp_store_record_t *rec)
+{
+    if (st->applied_seq == st->events.last) {
+        return;
+    }
+
+    if (rec->seq == st->events.last) {
+        mcp_store_stream_answer(st, rec);
+        mcp_store_stream_turn(st, (mcp_stream_state_e) rec->type);
+    }
+
+    mcp_store_barrier();
+    st->applied_seq = st->events.last;
+}
+
+
 /* A stream's own chunks; 0 if it cannot be kept. */
 static int
 mcp_store_repair_stream(mcp_store_head_t *head, mcp_store_stream_t *st)
@@ -129,18 +148,7 @@ mcp_store_repair_stream(mcp_store_head_t *head, mcp_store_stream_t *st)
         return 0;
     }
 
-    if (st->applied_seq != st->events.last) {
-
-        /* the last append did not get to do all that follows from it */
-
-        if (rec.seq == st->events.last) {
-            mcp_store_stream_answer(st, &rec);
-            st->state = (uint8_t) rec.type;
-        }
-
-        mcp_store_barrier();
-        st->applied_seq = st->events.last;
-    }
+    mcp_store_repair_apply(st, &rec);
 
     if (st->sent_seq > st->events.last) {
         st->sent_seq = st->events.last;

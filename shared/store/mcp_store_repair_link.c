@@ -153,12 +153,7 @@ mcp_store_repair_links(mcp_store_op_t *op)
         mcp_store_mark_owner(op, st);
         mcp_store_mark_consumer(op, st);
 
-        if (!mcp_store_linked(&st->link[MCP_LINK_OWNER])
-            && !mcp_store_linked(&st->link[MCP_LINK_CONSUMER]))
-        {
-            st->live = 0;
-            mcp_store_root_free(op, i);
-        }
+        mcp_store_ghost_settle(op, st);
     }
 
     list = mcp_store_repair_sort(head, list,
@@ -273,7 +268,7 @@ mcp_store_repair_insert(mcp_store_op_t *op)
         }
     }
 
-    /* at once: others read them without the lock */
+    /* stored at the end: others read them without the lock */
 
     for (k = 0; k < 256; k++) {
         atomic_store(&head->purpose[k], purpose[k]);

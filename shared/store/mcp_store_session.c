@@ -9,6 +9,13 @@
 #include "store/mcp_store_layout.h"
 
 
+static mcp_store_list_t *
+mcp_store_session_list(mcp_store_entry_t *session, int lingering)
+{
+    return lingering ? &session->u.group.sent : &session->u.group.list;
+}
+
+
 void
 mcp_store_session_enter(mcp_store_head_t *head, mcp_store_entry_t *session,
     mcp_store_stream_t *st)
@@ -19,6 +26,59 @@ mcp_store_session_enter(mcp_store_head_t *head, mcp_store_entry_t *session,
                                   mcp_store_linked(&st->link[MCP_LINK_LINGER]));
 
     mcp_store_list_prepend(head, list, &st->link[MCP_LINK_SESSION]);
+}
+
+
+void
+mcp_store_session_move(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    int                 lingering;
+    mcp_store_entry_t  *session;
+
+    if (st->session_group == 0) {      /* see repair */
+        return;
+    }
+
+    lingering = mcp_store_linked(&st->link[MCP_LINK_LINGER]);
+    session = mcp_store_at(op->head, st->session_group);
+    session->u.group.active += lingering ? (uint32_t) -1 : 1;
+
+    mcp_store_list_remove(op->head,
+                          mcp_store_session_list(session, !lingering),
+                          &st->link[MCP_LINK_SESSION]);
+
+    /* none has joined later than the last ordinal, wherever this ends */
+
+    op->head->ordinal++;
+    mcp_store_barrier();
+    st->joined = op->head->ordinal;
+
+    mcp_store_session_enter(op->head, session, st);
+}
+
+
+void
+mcp_store_session_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    int                 lingering;
+    mcp_store_entry_t  *session;
+
+    if (st->session_group == 0) {      /* see repair */
+        return;
+    }
+
+    lingering = mcp_store_linked(&st->link[MCP_LINK_LINGER]);
+    session = mcp_store_at(op->head, st->session_group);
+
+    mcp_store_list_remove(op->head,
+                          mcp_store_session_list(session, lingering),
+                          &st->link[MCP_LINK_SESSION]);
+
+    if (!lingering) {
+        session->u.group.active--;
+    }
+
+    mcp_store_group_leave(op, st->session_group);
 }
 
 

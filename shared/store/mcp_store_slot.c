@@ -87,19 +87,31 @@ mcp_store_unmark(mcp_store_op_t *op, mcp_store_stream_t *st, unsigned role)
 }
 
 
+void
+mcp_store_ghost_settle(mcp_store_op_t *op, mcp_store_stream_t *ghost)
+{
+    if (mcp_store_linked(&ghost->link[MCP_LINK_OWNER])
+        || mcp_store_linked(&ghost->link[MCP_LINK_CONSUMER]))
+    {
+        return;
+    }
+
+    ghost->live = 0;
+    mcp_store_root_free(op, mcp_store_index(op->head, ghost));
+}
+
+
 /* Takes one from a slot's list. */
 static void
 mcp_store_drain_one(mcp_store_op_t *op, mcp_store_list_t *list,
     mcp_store_wake_t *out)
 {
-    uint32_t             index;
     unsigned             role;
     mcp_store_link_t    *link;
     mcp_store_stream_t  *st;
 
     link = mcp_store_at(op->head, list->first);
-    index = mcp_store_index(op->head, link);
-    st = mcp_store_stream(op->head, index);
+    st = mcp_store_stream(op->head, mcp_store_index(op->head, link));
     role = (unsigned) (link - st->link);
 
     mcp_store_list_remove(op->head, list, link);
@@ -109,12 +121,8 @@ mcp_store_drain_one(mcp_store_op_t *op, mcp_store_list_t *list,
     out->owner = role == MCP_LINK_OWNER;
     out->handle = out->owner ? st->owner_handle : st->consumer_handle;
 
-    if (st->live == MCP_STREAM_GHOST
-        && !mcp_store_linked(&st->link[MCP_LINK_OWNER])
-        && !mcp_store_linked(&st->link[MCP_LINK_CONSUMER]))
-    {
-        st->live = 0;
-        mcp_store_root_free(op, index);
+    if (st->live == MCP_STREAM_GHOST) {
+        mcp_store_ghost_settle(op, st);
     }
 }
 
@@ -171,7 +179,7 @@ mcp_store_orphan(mcp_store_op_t *op, mcp_store_stream_t *st)
 /* Takes a slot out of one stream, or out of a ghost. */
 static void
 mcp_store_retire_stream(mcp_store_op_t *op, mcp_store_stream_t *st,
-    uint32_t index, uint32_t slot)
+    uint32_t slot)
 {
     if (st->live == MCP_STREAM_LIVE) {
 
@@ -200,16 +208,29 @@ mcp_store_retire_stream(mcp_store_op_t *op, mcp_store_stream_t *st,
         st->consumer_slot = MCP_STORE_NO_SLOT;
     }
 
-    if (!mcp_store_linked(&st->link[MCP_LINK_OWNER])
-        && !mcp_store_linked(&st->link[MCP_LINK_CONSUMER]))
-    {
-        st->live = 0;
-        mcp_store_root_free(op, index);
+    mcp_store_ghost_settle(op, st);
+}
+
+
+/* Wakes every process that has something pending: the one that is buried may
+ * have died between its last hold of the lock and the wakes that were to
+ * follow. */
+static void
+mcp_store_wake_pending(mcp_store_op_t *op)
+{
+    unsigned  i;
+
+    for (i = 0; i < MCP_STORE_SLOTS; i++) {
+        if (op->head->slots[i].pid != 0
+            && atomic_load(&op->head->slots[i].pending))
+        {
+            mcp_store_wake_slot(op, i);
+        }
     }
 }
 
 
-/* The process of a slot is no more. */
+/* The process of a slot has gone. */
 static void
 mcp_store_retire(mcp_store_op_t *op, unsigned slot)
 {
@@ -223,8 +244,7 @@ mcp_store_retire(mcp_store_op_t *op, unsigned slot)
 
     for (i = 1; i < op->head->fresh; i++) {
         if (types[i] == MCP_CHUNK_STREAM) {
-            mcp_store_retire_stream(op, mcp_store_stream(op->head, i), i,
-                                    slot);
+            mcp_store_retire_stream(op, mcp_store_stream(op->head, i), slot);
         }
     }
 
@@ -234,22 +254,14 @@ mcp_store_retire(mcp_store_op_t *op, unsigned slot)
         atomic_store(&s->gauge[k], 0);
     }
 
-    /* last: until then a repair leaves it to be done again */
+    /* last: a process that dies before this leaves the slot to be retired
+     * again */
 
     mcp_store_barrier();
     atomic_store(&s->pid, 0);
     atomic_store(&s->pending, 0);
 
-    /* it may have died between its last hold of the lock and the wakes that
-     * were to follow */
-
-    for (k = 0; k < MCP_STORE_SLOTS; k++) {
-        if (op->head->slots[k].pid != 0
-            && atomic_load(&op->head->slots[k].pending))
-        {
-            mcp_store_wake_slot(op, k);
-        }
-    }
+    mcp_store_wake_pending(op);
 }
 
 
@@ -330,11 +342,44 @@ mcp_store_bury(mcp_store_t *store, unsigned slot, uint64_t pid)
 }
 
 
+/* The first orphan becomes this process's; NULL: there is none. */
+static mcp_store_stream_t *
+mcp_store_adopt_first(mcp_store_op_t *op, uint64_t now)
+{
+    mcp_store_t         *store;
+    mcp_store_head_t    *head;
+    mcp_store_stream_t  *st;
+
+    store = op->store;
+    head = op->head;
+
+    if (head->orphans.first == 0
+        || head->slots[store->slot].pid != store->pid)
+    {
+        return NULL;
+    }
+
+    st = mcp_store_container(head, head->orphans.first, mcp_store_stream_t,
+                             link[MCP_LINK_OWNER]);
+
+    mcp_store_unmark(op, st, MCP_LINK_OWNER);
+
+    st->owner_handle = 0;
+    mcp_store_barrier();
+    st->owner_slot = store->slot;
+
+    if (st->consumer_slot == MCP_STORE_NO_SLOT && st->unattended == 0) {
+        st->unattended = now;
+    }
+
+    return st;
+}
+
+
 int
 mcp_store_adopt(mcp_store_t *store, uint64_t now, mcp_stream_info_t *info,
     mcp_buf_t *request)
 {
-    int                  rc;
     mcp_store_op_t       op;
     mcp_store_stream_t  *st;
 
@@ -346,34 +391,17 @@ mcp_store_adopt(mcp_store_t *store, uint64_t now, mcp_stream_info_t *info,
         return MCP_ERR_INTERNAL;
     }
 
-    rc = MCP_DONE;
+    st = mcp_store_adopt_first(&op, now);
 
-    if (op.head->orphans.first != 0
-        && op.head->slots[store->slot].pid == store->pid)
-    {
-        st = mcp_store_container(op.head, op.head->orphans.first,
-                                 mcp_store_stream_t, link[MCP_LINK_OWNER]);
-
-        mcp_store_unmark(&op, st, MCP_LINK_OWNER);
-
-        st->owner_handle = 0;
-        mcp_store_barrier();
-        st->owner_slot = store->slot;
-
-        if (st->consumer_slot == MCP_STORE_NO_SLOT && st->unattended == 0) {
-            st->unattended = now;
-        }
-
+    if (st != NULL) {
         mcp_store_stream_info(&op, st, info);
 
         if (request != NULL) {
             mcp_store_stream_request(&op, st, request);
         }
-
-        rc = MCP_OK;
     }
 
     mcp_store_leave(&op);
 
-    return rc;
+    return st ? MCP_OK : MCP_DONE;
 }

@@ -19,48 +19,23 @@ _Static_assert(sizeof(mcp_store_stream_t) <= MCP_STORE_CHUNK, "stream");
 
 /* --- its end --- */
 
-/* Leaves the session's and party's groups. */
-static void
-mcp_store_stream_part(mcp_store_op_t *op, mcp_store_stream_t *st)
-{
-    int                 lingering;
-    mcp_store_entry_t  *group;
-
-    if (st->session_group != 0) {      /* see repair */
-        lingering = mcp_store_linked(&st->link[MCP_LINK_LINGER]);
-        group = mcp_store_at(op->head, st->session_group);
-        mcp_store_list_remove(op->head,
-                              mcp_store_session_list(group, lingering),
-                              &st->link[MCP_LINK_SESSION]);
-
-        if (!lingering) {
-            group->u.group.active--;
-        }
-
-        mcp_store_group_leave(op, st->session_group);
-    }
-
-    mcp_store_party_leave(op, st);
-}
-
-
 void
 mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
-    uint32_t            index, n;
+    uint32_t            n;
     mcp_store_head_t   *head;
     mcp_store_entry_t  *sub;
 
     head = op->head;
-    index = mcp_store_index(head, st);
 
-    /* from here on it is not a stream any more, whatever happens */
+    /* from here on it is no stream, wherever this process dies */
 
     st->live = MCP_STREAM_GHOST;
     mcp_store_barrier();
 
-    mcp_store_stream_unlink(head, index);
-    mcp_store_stream_part(op, st);
+    mcp_store_stream_unlink(head, mcp_store_index(head, st));
+    mcp_store_session_leave(op, st);
+    mcp_store_party_leave(op, st);
     mcp_store_list_remove(head, &head->hungry, &st->link[MCP_LINK_HUNGRY]);
 
     for (n = head->n_subs; n && st->subs.first; n--) {
@@ -74,7 +49,7 @@ mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st)
     mcp_store_chain_drop(op, st->text);
     st->text = 0;
 
-    /* those who must know: an owner other than the caller, the consumer */
+    /* an owner in another process must learn of it, and so must the consumer */
 
     if (st->owner_slot == MCP_STORE_ORPHAN
         || st->owner_slot == op->store->slot)
@@ -85,13 +60,7 @@ mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st)
 
     mcp_store_mark_owner(op, st);
     mcp_store_mark_consumer(op, st);
-
-    if (!mcp_store_linked(&st->link[MCP_LINK_OWNER])
-        && !mcp_store_linked(&st->link[MCP_LINK_CONSUMER]))
-    {
-        st->live = 0;
-        mcp_store_root_free(op, index);
-    }
+    mcp_store_ghost_settle(op, st);
 }
 
 
@@ -123,32 +92,21 @@ mcp_store_stream_settled(const mcp_store_stream_t *st)
 void
 mcp_store_stream_settle(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
-    int                 settled;
-    mcp_store_entry_t  *session;
+    int  lingered;
 
-    settled = mcp_store_linked(&st->link[MCP_LINK_LINGER]);
+    lingered = mcp_store_linked(&st->link[MCP_LINK_LINGER]);
     mcp_store_party_settle(op, st);
 
-    if (settled == mcp_store_linked(&st->link[MCP_LINK_LINGER])
-        || st->session_group == 0)     /* see repair */
-    {
-        return;
+    if (lingered != mcp_store_linked(&st->link[MCP_LINK_LINGER])) {
+        mcp_store_session_move(op, st);
     }
+}
 
-    settled = !settled;
-    session = mcp_store_at(op->head, st->session_group);
-    session->u.group.active += settled ? (uint32_t) -1 : 1;
 
-    mcp_store_list_remove(op->head, mcp_store_session_list(session, !settled),
-                          &st->link[MCP_LINK_SESSION]);
-
-    /* none has joined later than the last ordinal, wherever this ends */
-
-    op->head->ordinal++;
-    mcp_store_barrier();
-    st->joined = op->head->ordinal;
-
-    mcp_store_session_enter(op->head, session, st);
+void
+mcp_store_stream_turn(mcp_store_stream_t *st, mcp_stream_state_e state)
+{
+    st->state = (uint8_t) state;
 }
 
 
@@ -207,7 +165,7 @@ mcp_store_stream_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_record_t *rec, uint64_t now)
 {
     mcp_store_stream_answer(st, rec);
-    st->state = (uint8_t) rec->type;
+    mcp_store_stream_turn(st, (mcp_stream_state_e) rec->type);
     mcp_store_barrier();
     st->applied_seq = rec->seq;
 
@@ -237,7 +195,7 @@ mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
         rc = st->state == (uint8_t) state ? MCP_OK : MCP_ERR_NOT_FOUND;
 
     } else if (st->state != (uint8_t) state) {
-        st->state = (uint8_t) state;
+        mcp_store_stream_turn(st, state);
 
         if (mcp_store_final(st)) {
             mcp_store_stream_finish(&op, st, 0);
