@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The insides of the store, shared by its own files only:
+ * The layout of the region, and what the store's files share.  Nothing outside
+ * of this folder, but for tests, includes it.
  *
  *   mcp_store_region.c       format, lock, sweep, counters
  *   mcp_store_slot.c         processes: attach, drain, bury, adopt
@@ -21,14 +22,14 @@
  *   mcp_store_value.c        small values
  *   mcp_store_topic.c        subscriptions, publish
  *   mcp_store_repair.c       a repair, and its first half: chunks
- *   mcp_store_repair_log.c   a log walked and mended
+ *   mcp_store_repair_log.c   logs, walked and repaired
  *   mcp_store_repair_link.c  its second half: hashes, groups, lists
  *
- * docs/internals/store.md tells how it fits together.
+ * docs/internals/store.md explains how it works.
  *
- * Two kinds of reference: the index of a chunk (0: none), and a "ref", the
- * distance from the region's start in units of 8 bytes (0: none), for
- * entries and list links.
+ * There are two kinds of reference: the index of a chunk, and a "ref", the
+ * distance from the region's start in units of 8 bytes, for entries and list
+ * links.  0 is none.
  */
 
 
@@ -52,49 +53,48 @@
 /* The longest message. */
 #define MCP_STORE_LEN_MAX    0x7fffffffu
 
-/* Chunks that one hold of the lock takes for a private chain. */
+/* Chunks taken for a private chain in one hold of the lock. */
 #define MCP_STORE_BATCH      1024
 
 /* Chunks between two marks of a log, see mcp_store_log_seek(). */
 #define MCP_STORE_MARK       64
 
-/* The reserve, in chunks: 1/32 within these bounds. */
+/* The reserve: 1/32 of all chunks, within these bounds. */
 #define MCP_STORE_RESERVE_MIN  8
 #define MCP_STORE_RESERVE_MAX  2048
 
-/* Chunks that a stream takes at least, with its first event. */
+/* Chunks that a stream with its first event takes at least. */
 #define MCP_STORE_LEAST        4
 
-/* Of so many chunks each one may be for a call, for a listener, or for
- * values. */
+/* One of so many chunks may be a call, one a listener, one full of values. */
 #define MCP_STORE_CALLS        4
 #define MCP_STORE_LISTENERS    2
 #define MCP_STORE_VALUES       8
 
-/* Shares: the last one of so many parts is for who has little, which is one of
- * so many. */
+/* Shares: the last eighth is for parties that have little, which is less than
+ * 1/128 of all. */
 #define MCP_STORE_LAST         8
 #define MCP_STORE_LITTLE       128
 
-/* Ranks of parties, by their size. */
+/* Ranks of parties by their size: four to each power of two. */
 #define MCP_STORE_RANKS        128
 
-/* quota of a stream whose party has none. */
+/* The quota of a stream whose party has none. */
 #define MCP_STORE_NO_QUOTA     UINT32_MAX
 
-/* owner_slot of a stream whose owner died. */
+/* The owner_slot of a stream whose owner died. */
 #define MCP_STORE_ORPHAN     0xfffffffeu
 
-/* The end of a list: 0 says "in no list". */
+/* Ends a list; a link of 0 is in no list. */
 #define MCP_STORE_END        0xffffffffu
 
 #define mcp_store_align8(n)  (((n) + 7) & ~(uint32_t) 7)
 
 
 /*
- * A process may be killed between any two instructions; what it has stored
- * until then is there.  So only the compiler has to be kept from moving
- * stores across the points that repair relies on.
+ * A process may be killed between any two instructions, and what it has stored
+ * by then stays.  So only the compiler must not move stores across the points
+ * that a repair relies on.
  */
 #define mcp_store_barrier()  atomic_signal_fence(memory_order_seq_cst)
 
@@ -113,14 +113,14 @@ typedef struct {
 
 /* --- chunks --- */
 
-/* What the byte per chunk says.  Only roots have a type: whether another
- * chunk is free or holds data follows from who refers to it. */
+/* The type byte of a chunk.  Only roots have a type: whether another chunk is
+ * free or holds data follows from what refers to it. */
 enum {
     MCP_CHUNK_NONE = 0,
     MCP_CHUNK_STREAM,
     MCP_CHUNK_ENTRY,
-    MCP_CHUNK_MARK,                    /* of repair and verification */
-    MCP_CHUNK_FREE                     /* of verification */
+    MCP_CHUNK_MARK,                    /* while a repair, or a test, looks */
+    MCP_CHUNK_FREE                     /* while a test looks */
 };
 
 
@@ -129,12 +129,12 @@ enum {
 
 typedef struct {
     uint32_t  next;
-    uint32_t  skip;                    /* mark: the next mark; first chunk of
-                                          a private chain: the next one */
+    uint32_t  skip;                    /* of a mark: the next mark; of a private
+                                          chain's first: the next chain */
     uint16_t  used;                    /* offset of the data's end */
     uint16_t  first;                   /* of the first record that starts
                                           here; 0: none does */
-    uint32_t  count;                   /* first of a private chain: chunks */
+    uint32_t  count;                   /* of a private chain's first: chunks */
     uint64_t  seq;                     /* of the first record */
     uint64_t  total;                   /* payload of all records before it */
     char      data[MCP_CHUNK_ROOM];
@@ -156,14 +156,15 @@ typedef struct {
 
 /* --- logs --- */
 
-/* At an offset that is a multiple of 8, never across chunks; the payload
- * that follows may be. */
+/* The head of a record stands at a multiple of 8 and never crosses chunks; the
+ * payload that follows may. */
 typedef struct {
     uint32_t  len;
-    uint16_t  answers;                 /* event: number of the request + 1,
-                                          MCP_STORE_RESULT(), MCP_STORE_ERROR;
-                                          or MCP_STORE_ABOUT */
-    uint16_t  type;                    /* event: state; inbox: mcp_post_e */
+    uint16_t  answers;                 /* of an event: number of the request
+                                          + 1, with MCP_STORE_RESULT(), _ERROR
+                                          or _ABOUT */
+    uint16_t  type;                    /* of an event: state; of a post:
+                                          mcp_post_e */
     uint64_t  seq;
 } mcp_store_record_t;
 
@@ -171,18 +172,19 @@ typedef struct {
 #define MCP_RECORD_HEAD  ((uint32_t) sizeof(mcp_store_record_t))
 
 
-/* Empty: head 0, first last + 1.  "last" is what commits an append. */
+/* An empty log has head 0 and first == last + 1.  Storing "last" commits an
+ * append. */
 typedef struct {
     uint32_t  head;
     uint32_t  tail;
     uint32_t  offset;                  /* of record "first" in head */
-    uint32_t  mark;                    /* the last one */
-    uint32_t  since;                   /* chunks since that */
+    uint32_t  mark;                    /* the last mark */
+    uint32_t  since;                   /* chunks after it */
     uint32_t  chunks;
     uint64_t  first;
     uint64_t  last;
     uint64_t  bytes;                   /* of payload */
-    uint64_t  total;                   /* the same, with all dropped */
+    uint64_t  total;                   /* the same, with dropped records */
 } mcp_store_log_t;
 
 
@@ -193,19 +195,20 @@ enum {
                                           the orphans */
     MCP_LINK_CONSUMER,                 /* dirty list of the consumer's slot */
     MCP_LINK_SESSION,                  /* the session's, latest first */
-    MCP_LINK_IDLE,                     /* the party's listeners that may be
-                                          evicted, idle longest first */
-    MCP_LINK_LINGER,                   /* its streams that linger, so longest
-                                          first */
-    MCP_LINK_RANK,                     /* the first of either, with those of
-                                          other parties of about that size */
-    MCP_LINK_HUNGRY,                   /* owner waits for room in the region */
+    MCP_LINK_IDLE,                     /* the party's idle listeners, longest
+                                          idle first */
+    MCP_LINK_LINGER,                   /* the party's streams that linger,
+                                          longest first */
+    MCP_LINK_RANK,                     /* the first of either list, with those
+                                          of other parties of that rank */
+    MCP_LINK_HUNGRY,                   /* the owner waits for room in the
+                                          region */
     MCP_LINK_MAX
 };
 
 
-/* A ghost is what is left of a stream, or of a consumer's place in one,
- * until the processes that must know of its end have drained it. */
+/* A ghost is what is left of a stream that was freed, or of a consumer that was
+ * displaced, until the processes that must learn of it have drained it. */
 #define MCP_STREAM_LIVE   0x6c697665u
 #define MCP_STREAM_GHOST  0x676f6e65u
 
@@ -220,7 +223,8 @@ typedef struct {
     unsigned char      party[MCP_DIGEST_LEN];
     unsigned char      params[MCP_DIGEST_LEN];
 
-    uint32_t           self;           /* ghost: index of the stream it was */
+    uint32_t           self;           /* index of the stream; a ghost's may be
+                                          another's */
     uint32_t           ordinal;        /* grows with every stream */
     uint32_t           session_group;  /* refs of entries */
     uint32_t           party_group;
@@ -238,7 +242,7 @@ typedef struct {
     uint8_t            kind;
     uint8_t            state;
     uint8_t            want_room;      /* the owner waits, after LIMIT */
-    uint8_t            taken;          /* its owner is at a post */
+    uint8_t            taken;          /* the owner is at work on a post */
     uint32_t           need;           /* chunks, while hungry */
 
     uint32_t           owner_slot;
@@ -252,31 +256,33 @@ typedef struct {
     uint64_t           linger;
     uint64_t           unattended;     /* 0 without a consumer: not known yet,
                                           the next sweep sets it */
-    uint64_t           ended;          /* the same */
+    uint64_t           ended;          /* 0 when over: not known yet either */
 
     uint32_t           max_events;
-    uint32_t           joined;         /* an ordinal: of when it came into its
+    uint32_t           joined;         /* ordinal, of when it came into its
                                           list of the session */
     uint64_t           max_bytes;
     uint32_t           alias;
     uint32_t           turn;
     uint32_t           promised;
     uint32_t           quota;          /* chunks of its party; 0: a share */
-    uint32_t           seen;           /* LISTEN: had a reader, or waits for one
-                                          for a while: may be evicted */
-    uint32_t           result;         /* the largest of its answers */
+    uint32_t           seen;           /* LISTEN: had a reader, or waited long
+                                          enough for one: may be evicted */
+    uint32_t           result;         /* largest of its answers */
     uint32_t           takeovers;      /* since a consumer left by itself */
     uint32_t           spare;
 
-    uint64_t           confirmed_seq;  /* a client has said that it has it */
+    uint64_t           confirmed_seq;  /* a client has the events up to it */
     uint64_t           sent_seq;
-    uint64_t           sent_bytes;     /* of events kept, up to that; derived */
-    uint64_t           applied_seq;    /* whose effect on what follows is done
-                                          */
+    uint64_t           sent_bytes;     /* of events kept, up to sent_seq;
+                                          derived */
+    uint64_t           applied_seq;    /* last event whose effect on state and
+                                          answers is done */
     uint64_t           answered;
     uint64_t           failed;
     uint64_t           failed_seq;
-    uint64_t           cancelled;      /* not taken yet by its owner; 0: over */
+    uint64_t           cancelled;      /* requests, not taken yet by the owner;
+                                          0 when over */
 
     mcp_store_log_t    events;
     mcp_store_log_t    inbox;
@@ -318,21 +324,21 @@ typedef struct {
             uint32_t          value;
             uint32_t          group;   /* of the party; 0: nobody's */
             unsigned char     party[MCP_DIGEST_LEN];
-            mcp_store_link_t  ring;    /* the party's others that were pushed */
+            mcp_store_link_t  ring;    /* the party's other pushed values */
         } value;
 
         struct {
             uint32_t          stream;
             uint32_t          ordinal;
             mcp_store_link_t  topic;   /* newest first */
-            mcp_store_link_t  peer;    /* the stream's others */
+            mcp_store_link_t  peer;    /* the stream's other ones */
         } sub;
 
         struct {
             mcp_store_list_t  list;    /* streams or subscriptions */
             mcp_store_list_t  sent;    /* streams that linger */
             uint32_t          count;   /* members */
-            uint32_t          active;  /* of them not lingering */
+            uint32_t          active;  /* members that do not linger */
         } group;
 
         struct {
@@ -340,10 +346,10 @@ typedef struct {
             uint32_t          streams; /* calls that do not linger */
             uint32_t          listeners;
             uint32_t          values;
-            uint32_t          chunks;  /* of all its streams */
-            uint32_t          held;    /* of those in neither list */
-            uint32_t          pushed;  /* the newest's ring, whose next is the
-                                          oldest; 0: none */
+            uint32_t          chunks;  /* of all streams */
+            uint32_t          held;    /* of streams in neither list */
+            uint32_t          pushed;  /* ring link of the newest value, whose
+                                          next is the oldest; 0: none */
         } party;
     } u;
 } mcp_store_entry_t;
@@ -370,7 +376,7 @@ enum {
 
 typedef struct {
     _Atomic uint64_t   pid;            /* 0: nobody */
-    _Atomic uint32_t   pending;        /* woken, has not emptied its list */
+    _Atomic uint32_t   pending;        /* woken, dirty list not empty yet */
     uint32_t           reserved;       /* private chains */
     mcp_store_list_t   dirty;
     _Atomic int64_t    gauge[MCP_GAUGE_MAX];
@@ -394,19 +400,18 @@ typedef struct mcp_store_head_s {
     uint32_t           chunks;         /* 1..chunks */
     uint32_t           reserve;
 
-    uint32_t           holder;         /* slot + 1 of who holds the lock */
-    uint32_t           fresh;          /* chunks from here were never used */
-    uint32_t           free;           /* chain of those given back */
+    uint32_t           holder;         /* slot + 1 of the lock's holder */
+    uint32_t           fresh;          /* chunks from here on were never used */
+    uint32_t           free;           /* chain of chunks given back */
     uint32_t           n_free;
     uint32_t           ordinal;
-    uint32_t           hand;           /* of the sweep */
+    uint32_t           hand;           /* where the sweep is */
     uint32_t           n_streams;
     uint32_t           n_listeners;
     uint32_t           n_values;
     uint32_t           n_subs;
-    uint32_t           n_calls;        /* that do not linger */
-    uint32_t           evictable;      /* chunks of streams that may be evicted
-                                          */
+    uint32_t           n_calls;        /* calls that do not linger */
+    uint32_t           evictable;      /* chunks of streams that may go */
     _Atomic uint32_t   n_orphans;
     _Atomic uint32_t   hint_room;      /* after the last hold of the lock */
     _Atomic uint32_t   hint_calls;
@@ -417,20 +422,20 @@ typedef struct mcp_store_head_s {
     mcp_store_list_t   partial;
 
     _Atomic int64_t    counter[MCP_COUNT_MAX];
-    _Atomic int64_t    refused;        /* of REFUSED_FULL, that were told of */
-    _Atomic uint64_t   refused_at;     /* when; 0: never */
-    _Atomic uint32_t   purpose[256];   /* values of each */
+    _Atomic int64_t    refused;        /* of REFUSED_FULL: reported so far */
+    _Atomic uint64_t   refused_at;     /* time of that report; 0: none */
+    _Atomic uint32_t   purpose[256];   /* number of values of each purpose */
     mcp_store_slot_t   slots[MCP_STORE_SLOTS];
 } mcp_store_head_t;
 
 
-/* One hold of the lock; the wakes go out after it. */
+/* One hold of the lock, and the wakes that are due after it. */
 typedef struct {
     mcp_store_t       *store;
     mcp_store_head_t  *head;
-    const unsigned char  *party;       /* for whom room is made; NULL: for the
+    const unsigned char  *party;       /* room is made for it; NULL: for the
                                           store itself */
-    mcp_store_stream_t   *keep;        /* is worked on: not evicted */
+    mcp_store_stream_t   *keep;        /* in use: not to be evicted */
     unsigned           wakes;
     uint64_t           wake[MCP_STORE_SLOTS / 64];
 } mcp_store_op_t;
@@ -465,7 +470,7 @@ mcp_store_types(mcp_store_head_t *head)
 }
 
 
-/* The chunk that something in the region lies in. */
+/* Returns the chunk that p lies in. */
 static inline uint32_t
 mcp_store_index(mcp_store_head_t *head, const void *p)
 {
@@ -492,8 +497,7 @@ mcp_store_ref(mcp_store_head_t *head, const void *p)
     ((type *) ((char *) mcp_store_at(head, ref) - offsetof(type, member)))
 
 
-/* Whether something was made before something else, by their ordinals, which
- * may wrap. */
+/* Compares two ordinals, which may wrap. */
 static inline int
 mcp_store_older(uint32_t a, uint32_t b)
 {
@@ -508,7 +512,7 @@ mcp_store_final(const mcp_store_stream_t *st)
 }
 
 
-/* Chunks that so many bytes fill. */
+/* Returns how many chunks len bytes fill. */
 static inline uint32_t
 mcp_store_chunks(size_t len)
 {
@@ -525,8 +529,15 @@ mcp_store_log_count(const mcp_store_log_t *log)
 
 /* --- mcp_store_region.c --- */
 
-/* MCP_OK, or MCP_ERR_INTERNAL when the lock cannot be had. */
+/*
+ * Takes the lock, and repairs the store if its holder died.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_INTERNAL  the lock cannot be taken
+ */
 int mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op);
+
+/* Releases the lock, then wakes the processes that op has collected. */
 void mcp_store_leave(mcp_store_op_t *op);
 
 static inline void
@@ -539,61 +550,83 @@ mcp_store_add(mcp_store_head_t *head, mcp_counter_e counter, int64_t n)
 
 /* --- mcp_store_slot.c --- */
 
+/* Puts a stream into the dirty list of its owner's, or its consumer's, slot,
+ * and has that process woken.  Does nothing for a stream that is listed, or a
+ * slot without a process. */
 void mcp_store_mark_owner(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_mark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
+
+/* Takes a stream out of that list again.  role: MCP_LINK_OWNER or
+ * MCP_LINK_CONSUMER. */
 void mcp_store_unmark(mcp_store_op_t *op, mcp_store_stream_t *st,
     unsigned role);
+
+/* Has a process woken when the lock is released. */
 void mcp_store_wake_slot(mcp_store_op_t *op, unsigned slot);
 
-/* Frees a ghost for which nobody waits. */
+/* Frees a ghost that no process has to drain any more. */
 void mcp_store_ghost_settle(mcp_store_op_t *op, mcp_store_stream_t *ghost);
 
 
 /* --- mcp_store_chunk.c --- */
 
-/* Chunks that can be had: with the reserve, if "all". */
+/* Returns how many chunks can be taken; with "all" including the reserve. */
 uint32_t mcp_store_room(const mcp_store_head_t *head, int all);
 
-/* Evicts until n chunks can be had: MCP_OK or MCP_ERR_FULL. */
+/*
+ * Evicts streams until n chunks can be taken.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_FULL  there is nothing more to evict
+ */
 int mcp_store_ensure(mcp_store_op_t *op, uint32_t n, int all);
 
-/* Takes n chunks that mcp_store_ensure() has promised; empty data chunks,
- * linked. */
+/* Takes n chunks, for which mcp_store_ensure() has made room, as a chain of
+ * empty data chunks. */
 void mcp_store_chain_take(mcp_store_op_t *op, uint32_t n,
     mcp_store_chain_t *chain);
 
-/* Gives back a whole chain, at once. */
+/* Gives a whole chain back, in a time that does not depend on its length. */
 void mcp_store_chain_free(mcp_store_op_t *op, uint32_t first, uint32_t last,
     uint32_t count);
 
-/* The same for one whose last chunk or length is not known. */
+/* Gives back a chain whose end and length are not known. */
 void mcp_store_chain_drop(mcp_store_op_t *op, uint32_t first);
 
-/* One chunk for a root; zeroed. */
+/* Takes one chunk, zeroed, for a root. */
 uint32_t mcp_store_root_take(mcp_store_op_t *op, unsigned char type);
 void mcp_store_root_free(mcp_store_op_t *op, uint32_t index);
 
-/* Both copy along a chain and move pos; copy_out returns how many bytes
- * there were. */
+/* Copy along a chain and advance pos; mcp_store_copy_out() returns how many
+ * bytes there were. */
 void mcp_store_copy_in(mcp_store_head_t *head, mcp_store_pos_t *pos,
     const void *data, size_t len);
 size_t mcp_store_copy_out(mcp_store_head_t *head, mcp_store_pos_t *pos,
     void *data, size_t len);
 
 /*
- * A private chain: filled without the lock, then put where it belongs.  skip
- * bytes are left out at its start; party: see mcp_store_op_t.  MCP_OK,
- * MCP_ERR_FULL or MCP_ERR_INTERNAL.
+ * Makes a private chain: one that is filled without the lock, and then claimed
+ * for where it belongs.  It begins with skip bytes that are left as they are.
+ * party is whom the room is made for.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_FULL      the region has no room, even after eviction
+ *   MCP_ERR_INTERNAL  the lock cannot be taken, or this process was declared
+ *                     dead
  */
 int mcp_store_private_make(mcp_store_t *store, const mcp_str_t *parts,
     size_t n, uint32_t skip, int all, const unsigned char *party,
     mcp_store_chain_t *chain);
 
-/* With the lock held: the chain is the caller's (or MCP_ERR_INTERNAL, when
- * this process was declared dead meanwhile). */
+/*
+ * Takes a private chain off its slot: it is the caller's to use or to free.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_INTERNAL  this process was declared dead, and the chain freed
+ */
 int mcp_store_private_claim(mcp_store_op_t *op, mcp_store_chain_t *chain);
 
-/* The private chains of a slot that is no more. */
+/* Frees the private chains of a slot whose process has gone. */
 void mcp_store_private_reclaim(mcp_store_op_t *op, unsigned slot);
 
 void mcp_store_list_append(mcp_store_head_t *head, mcp_store_list_t *list,
@@ -601,7 +634,7 @@ void mcp_store_list_append(mcp_store_head_t *head, mcp_store_list_t *list,
 void mcp_store_list_prepend(mcp_store_head_t *head, mcp_store_list_t *list,
     mcp_store_link_t *link);
 
-/* No-op for what is in no list. */
+/* Does nothing for a link that is in no list. */
 void mcp_store_list_remove(mcp_store_head_t *head, mcp_store_list_t *list,
     mcp_store_link_t *link);
 
@@ -614,129 +647,149 @@ mcp_store_linked(const mcp_store_link_t *link)
 
 /* --- mcp_store_log.c --- */
 
-/* Chunks that mcp_store_log_append() will take, besides the last one there is;
- * mcp_store_log_attach() has all that it needs. */
+/* Returns how many chunks mcp_store_log_append() would take.
+ * mcp_store_log_attach() takes none. */
 uint32_t mcp_store_log_need(mcp_store_head_t *head, const mcp_store_log_t *log,
     size_t len);
 
-/* rec: len, answers, type; seq is set.  MCP_OK or MCP_ERR_FULL. */
+/*
+ * Appends a record; rec has len, answers and type, and gets its seq.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_FULL  the region has no room, even after eviction
+ */
 int mcp_store_log_append(mcp_store_op_t *op, mcp_store_log_t *log,
     mcp_store_record_t *rec, const mcp_str_t *parts, size_t n, int all);
 
-/* The same with a private chain that holds the payload already. */
+/* Appends a record whose payload stands in a chain already. */
 void mcp_store_log_attach(mcp_store_op_t *op, mcp_store_log_t *log,
     mcp_store_record_t *rec, const mcp_store_chain_t *chain);
 
-/* Moves from a record to its end. */
+/* Advances pos from a record of len bytes to its end. */
 void mcp_store_log_pass(mcp_store_head_t *head, mcp_store_pos_t *pos,
     uint32_t len);
 
-/* The record at pos, or where the next one begins; NULL at the end. */
+/* Returns the record that begins at pos or next after it, where pos then is;
+ * NULL at the end of the log. */
 mcp_store_record_t *mcp_store_log_record(mcp_store_head_t *head,
     mcp_store_pos_t *pos);
 
-/* Payload bytes of the records from..to, which are kept; takes as long as a
- * seek, however many they are. */
+/* Returns the payload bytes of the records from..to, which must be kept.  It
+ * takes as long as a seek, however many records there are. */
 uint64_t mcp_store_log_bytes(mcp_store_head_t *head,
     const mcp_store_log_t *log, uint64_t from, uint64_t to);
 
-/* Finds a record that is kept: 0 if it is not there. */
+/* Sets pos to a record; 0: it is not kept. */
 int mcp_store_log_seek(mcp_store_head_t *head, const mcp_store_log_t *log,
     uint64_t seq, mcp_store_pos_t *pos);
 
-/* Drops the oldest record. */
+/* Drops the oldest record, or all of them. */
 void mcp_store_log_drop(mcp_store_op_t *op, mcp_store_log_t *log);
 void mcp_store_log_clear(mcp_store_op_t *op, mcp_store_log_t *log);
 
-/* A record begins in a chunk that was just linked: every so many chunks one
- * becomes a mark, which leads from mark to mark. */
+/* Counts chunks that were linked, in the first of which a record begins: once
+ * in MCP_STORE_MARK chunks that one becomes a mark, to which the last mark
+ * leads. */
 void mcp_store_log_mark(mcp_store_head_t *head, mcp_store_log_t *log,
     uint32_t index, uint32_t chunks);
 
 
 /* --- mcp_store_find.c --- */
 
+/* Return NULL when the stream is gone. */
 mcp_store_stream_t *mcp_store_stream_get(mcp_store_op_t *op,
     const mcp_stream_ref_t *ref);
-
-/* mcp_store_enter(), but MCP_ERR_NOT_FOUND without the lock when the stream is
- * gone. */
-int mcp_store_stream_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_store_op_t *op, mcp_store_stream_t **st);
 mcp_store_stream_t *mcp_store_stream_find(mcp_store_op_t *op,
     const unsigned char id[MCP_STREAM_ID_LEN]);
+
+/*
+ * Takes the lock and gets a stream, whose party room is made for.
+ *
+ * Returns MCP_OK, or without the lock
+ *   MCP_ERR_NOT_FOUND  the stream is gone
+ *   MCP_ERR_INTERNAL   the lock cannot be taken
+ */
+int mcp_store_stream_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_op_t *op, mcp_store_stream_t **st);
+
+/* Put a stream into the hash, or take it out. */
 void mcp_store_stream_link(mcp_store_head_t *head, uint32_t index);
 void mcp_store_stream_unlink(mcp_store_head_t *head, uint32_t index);
+
 void mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_stream_info_t *info);
 
-/* Appends the stored request id(s); MCP_ERR_MEMORY or MCP_ERR_LIMIT are in
- * buf->failed. */
+/* Appends the stored request id(s) to buf, where errors are found, too. */
 void mcp_store_stream_request(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_buf_t *buf);
 
 
 /* --- mcp_store_stream.c --- */
 
+/* Ends a stream; what is left of it may be a ghost. */
 void mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st);
 
-/* Changes the state of a stream; nothing else does.  What follows from a final
- * state is up to the caller. */
+/* Changes the state of a stream; nothing else does.  The caller does what
+ * follows from a final state. */
 void mcp_store_stream_turn(mcp_store_stream_t *st, mcp_stream_state_e state);
 
 /* Notes which request a committed event answers, and how. */
 void mcp_store_stream_answer(mcp_store_stream_t *st,
     const mcp_store_record_t *rec);
 
-/* What follows from a committed event. */
+/* Does all that follows from a committed event. */
 void mcp_store_stream_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_record_t *rec, uint64_t now);
 
-/* Puts the stream into its party's lists of those that may be evicted, or takes
- * it out. */
+/* Puts a stream into the lists of its party and session that it belongs to
+ * now.  Called after every change of state, consumer or sent_seq. */
 void mcp_store_stream_settle(mcp_store_op_t *op, mcp_store_stream_t *st);
 
+/* Whether a stream lingers: it is over, sent and unattended. */
 int mcp_store_stream_settled(const mcp_store_stream_t *st);
 
-/* 1 when due to be freed. */
+/* Whether a stream is due to be freed. */
 int mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now);
 
 
 /* --- mcp_store_append.c --- */
 
-/* Raises sent_seq. */
+/* Sets sent_seq, which may fall, to what a consumer asks for. */
 void mcp_store_stream_seen(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t sent);
+
+/* Raises sent_seq, and wakes the owner if that makes room which it waits
+ * for. */
 void mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t sent);
 
-/* Appends to a listener, dropping what is in the way; the message is in the
- * chain, if there is one. */
+/* Appends to a listener, which drops events to make room.  chain: holds the
+ * message already, if it is not NULL. */
 void mcp_store_stream_publish(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_str_t message, const mcp_store_chain_t *chain);
 
-/* The same when the message is big, without the lock. */
+/* Appends a big message to a listener; called without the lock. */
 void mcp_store_stream_publish_big(mcp_store_t *store,
     const mcp_stream_ref_t *ref, mcp_str_t message);
 
 
 /* --- mcp_store_session.c --- */
 
-/* Puts a stream that is in no list of its session into the one for those that
- * linger, or the other; it is the latest there. */
+/* Puts a stream that is in no list of its session into the one for streams that
+ * linger, or into the other, as the latest. */
 void mcp_store_session_enter(mcp_store_head_t *head,
     mcp_store_entry_t *session, mcp_store_stream_t *st);
 
 /* Moves a stream that has begun to linger, or has ceased to, to the other of
- * its session's lists; it is the latest there. */
+ * its session's lists, as the latest. */
 void mcp_store_session_move(mcp_store_op_t *op, mcp_store_stream_t *st);
 
-/* Takes a stream out of its session, whose group may end. */
+/* Takes a stream out of its session, whose group may end with that. */
 void mcp_store_session_leave(mcp_store_op_t *op, mcp_store_stream_t *st);
 
-/* Whether a session has as many streams as it may (0: no limit; nor has the
- * session of zeros one). */
+/* Whether a session has as many streams as it may.  A limit of 0, or a session
+ * of zeros, is none. */
 int mcp_store_session_crowded(mcp_store_head_t *head,
     const unsigned char session[MCP_DIGEST_LEN], uint32_t limit);
 
@@ -749,7 +802,7 @@ mcp_store_party_of(mcp_store_head_t *head, const mcp_store_stream_t *st)
     return mcp_store_at(head, st->party_group);
 }
 
-/* The first stream of one of a party's lists, or NULL. */
+/* Returns the first stream of one of a party's lists, or NULL. */
 static inline mcp_store_stream_t *
 mcp_store_party_first(mcp_store_head_t *head, const mcp_store_entry_t *party,
     unsigned k)
@@ -765,44 +818,54 @@ mcp_store_party_first(mcp_store_head_t *head, const mcp_store_entry_t *party,
 
 int mcp_store_party_is_nobody(const unsigned char id[MCP_DIGEST_LEN]);
 
-/* A stream comes to its party's group, or leaves it, which may be its end. */
+/* Put a stream into its party's group, or take it out, with which the group may
+ * end. */
 void mcp_store_party_enter(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_store_entry_t *party);
 void mcp_store_party_leave(mcp_store_op_t *op, mcp_store_stream_t *st);
 
-/* Puts a stream into the right one of its party's lists, or takes it out. */
+/* Puts a stream into those of its party's lists that it belongs to now. */
 void mcp_store_party_settle(mcp_store_op_t *op, mcp_store_stream_t *st);
+
+/* Whether a stream is an idle listener: it has had a reader, or waited for one
+ * long enough, has none now, and has no unsent event. */
 int mcp_store_stream_idle(const mcp_store_stream_t *st);
 
-/* One of a stream's logs has n chunks more; or less, modulo 2^32. */
+/* Counts n chunks more in one of a stream's logs; or less, modulo 2^32. */
 void mcp_store_party_resize(mcp_store_op_t *op, const mcp_store_log_t *log,
     uint32_t n);
 
-/* A value comes to its party's group (NULL: no room), or leaves it. */
+/* Count a value in its party's group, or no more.  NULL: there is no room for
+ * the group. */
 mcp_store_entry_t *mcp_store_party_value_enter(mcp_store_op_t *op,
     const unsigned char id[MCP_DIGEST_LEN]);
 void mcp_store_party_value_leave(mcp_store_op_t *op, uint32_t group);
 
-/* A value comes as the newest to its party's ring of those that may give way,
- * or leaves it (no-op for what is in none); the oldest of it, or NULL. */
+/* Put a value, as the newest, into its party's ring of values that may give
+ * way, or take it out; the second does nothing for a value that is in none. */
 void mcp_store_party_push(mcp_store_op_t *op, mcp_store_entry_t *e);
 void mcp_store_party_pull(mcp_store_op_t *op, mcp_store_entry_t *e);
+
+/* Returns the oldest value of that ring, or NULL. */
 mcp_store_entry_t *mcp_store_party_oldest(mcp_store_op_t *op,
     const mcp_party_t *party);
 
 
 /* --- mcp_store_quota.c --- */
 
-/* What a party's quota of bytes is for its streams. */
+/* Returns the quota of bytes as a stream keeps it, in chunks. */
 uint32_t mcp_store_party_quota(const mcp_party_t *party);
 
-/* Whether a stream may take n chunks more, as far as its party is concerned;
- * and whether it never may so many at once. */
+/* Whether the party's quota lets a stream take n chunks more.  A small answer
+ * always may. */
 int mcp_store_party_allows(mcp_store_op_t *op, const mcp_store_stream_t *st,
     uint32_t n, int answer);
+
+/* Whether n chunks are more than the party may ever have at once. */
 int mcp_store_party_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
     uint32_t n);
 
+/* Whether the party's quotas let it create a stream, or a value. */
 int mcp_store_party_may_create(mcp_store_op_t *op, const mcp_party_t *party,
     mcp_stream_kind_e kind, uint32_t chunks);
 int mcp_store_party_may_value(mcp_store_op_t *op, const mcp_party_t *party);
@@ -810,16 +873,23 @@ int mcp_store_party_may_value(mcp_store_op_t *op, const mcp_party_t *party);
 
 /* --- mcp_store_evict.c --- */
 
-/* Whom op may evict next: first listeners that are idle, its own before those
- * of the largest party; then of streams that linger its own, and those of the
- * largest party if that is larger than its own.  NULL: nobody. */
+/*
+ * Returns the stream to evict next, or NULL:
+ *   1. an idle listener of op's party
+ *   2. an idle listener of the largest party
+ *   3. a stream of op's party that lingers
+ *   4. a stream that lingers of the largest party, if that is larger than op's
+ */
 mcp_store_stream_t *mcp_store_victim(mcp_store_op_t *op);
 
 
 /* --- mcp_store_consumer.c --- */
 
-/* Leaves a ghost for the consumer, so that it finds out. */
+/* Takes the place of a consumer, and leaves a ghost from which it learns
+ * that. */
 void mcp_store_consumer_displace(mcp_store_op_t *op, mcp_store_stream_t *st);
+
+/* The consumer has left at now; 0: at a time not known yet. */
 void mcp_store_consumer_gone(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now);
 
@@ -828,32 +898,36 @@ void mcp_store_consumer_gone(mcp_store_op_t *op, mcp_store_stream_t *st,
 
 uint64_t mcp_store_hash(const mcp_store_head_t *head, uint32_t salt,
     const unsigned char key[16]);
+
+/* Puts an entry into the hash. */
 void mcp_store_entry_insert(mcp_store_head_t *head, mcp_store_entry_t *e);
 
-/* An entry that is nothing yet, or NULL when full; and what makes it
- * something. */
+/* Returns an entry that has no kind yet, or NULL when there is no room. */
 mcp_store_entry_t *mcp_store_entry_take(mcp_store_op_t *op, int all);
+
+/* Gives an entry its kind, with which it counts. */
 void mcp_store_entry_publish(mcp_store_head_t *head, mcp_store_entry_t *e,
     unsigned kind);
 
-/* The subscription (stream) or group or value (0) of that key. */
+/* Finds a value (of a purpose), a subscription (of a stream), or a group;
+ * purpose and stream are 0 for the others. */
 mcp_store_entry_t *mcp_store_entry_find(mcp_store_head_t *head, unsigned kind,
     unsigned purpose, const unsigned char key[16], uint32_t stream);
 
-/* Gives an entry back, and its chunk when it was the last there. */
+/* Gives an entry back, and its chunk if that was the last entry there. */
 void mcp_store_entry_free(mcp_store_op_t *op, mcp_store_entry_t *e);
 
-/* Finds or makes a group; NULL when full. */
+/* Finds or makes a group; NULL when there is no room. */
 mcp_store_entry_t *mcp_store_group(mcp_store_op_t *op, unsigned kind,
     const unsigned char key[16]);
 
-/* One member less. */
+/* Counts one member less; the group ends with the last one. */
 void mcp_store_group_leave(mcp_store_op_t *op, uint32_t ref);
 
 
 /* --- mcp_store_topic.c --- */
 
-/* Puts a subscription into the lists it belongs to. */
+/* Puts a subscription into the lists of its topic and its stream. */
 void mcp_store_sub_link(mcp_store_head_t *head, mcp_store_entry_t *topic,
     mcp_store_entry_t *e);
 void mcp_store_sub_free(mcp_store_op_t *op, mcp_store_entry_t *e);
@@ -861,41 +935,46 @@ void mcp_store_sub_free(mcp_store_op_t *op, mcp_store_entry_t *e);
 
 /* --- mcp_store_value.c --- */
 
-/* Values that there can be: clients make them, so they get an eighth of the
- * region, and the rest is for streams. */
+/* Returns how many values there can be.  Clients make them, so they get an
+ * eighth of the region, and streams the rest. */
 static inline uint32_t
 mcp_store_values_max(const mcp_store_head_t *head)
 {
     return head->chunks / MCP_STORE_VALUES * MCP_STORE_ENTRIES;
 }
 
-/* Frees the expired values of an entry chunk; returns how many. */
+/* Frees the expired values of an entry chunk, and returns how many. */
 size_t mcp_store_values_expire(mcp_store_op_t *op, uint32_t index,
     uint64_t now);
 
 
 /* --- mcp_store_repair.c --- */
 
+/* Rebuilds all that is derived.  It may be cut short and begun again. */
 void mcp_store_repair(mcp_store_op_t *op);
 
 
 /* --- mcp_store_repair_log.c --- */
 
-/* Walks the whole log, setting every chunk's type byte to mark (none may have
- * it before), and says in *out what it should look like; the last record in
- * *rec.  With "fix" the chunks' own derived parts are set right.  0 if it is
- * broken. */
+/*
+ * Walks a whole log, sets every chunk's type byte to MCP_CHUNK_MARK (none may
+ * have it before), and sets *out to what the log's head should be and *rec to
+ * the last record.  With "fix", what the chunks derive is set right.
+ *
+ * Returns 1, or 0 if the log is broken.
+ */
 int mcp_store_log_scan(mcp_store_head_t *head, const mcp_store_log_t *log,
     int fix, mcp_store_log_t *out, mcp_store_record_t *rec);
 
-/* The same, and *log is set right; 0 if it is broken. */
+/* Does the same with "fix", and sets *log right. */
 int mcp_store_repair_log(mcp_store_head_t *head, mcp_store_log_t *log,
     mcp_store_record_t *rec);
 
 
 /* --- mcp_store_repair_link.c --- */
 
-/* Values and subscriptions, then streams. */
+/* Put values and subscriptions, then streams, back into their hashes, groups
+ * and lists. */
 void mcp_store_repair_insert(mcp_store_op_t *op);
 void mcp_store_repair_links(mcp_store_op_t *op);
 
