@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The store's lock: a process-shared robust mutex that lives in the region's
- * first bytes, for glue whose server has no robust lock of its own.
+ * The store's lock: a robust mutex that processes share, in the first bytes of
+ * the zone's region.
  */
 
 
@@ -15,11 +15,17 @@
 
 #define MCP_LOCK_SIZE  128             /* bytes, multiple of a cache line */
 
-/* MCP_OK or MCP_ERR_INTERNAL. */
+/* Returns MCP_OK or MCP_ERR_INTERNAL. */
 int mcp_lock_init(void *lock);
 
-/* MCP_OK; MCP_AGAIN: acquired, but its holder died (already marked
- * consistent: the caller repairs what it protects before unlocking). */
+/*
+ * Waits for the lock.
+ *
+ * Returns MCP_OK, or
+ *   MCP_AGAIN         acquired, but its last holder died: the caller repairs
+ *                     what the lock protects before it unlocks
+ *   MCP_ERR_INTERNAL  the lock is broken
+ */
 int mcp_lock(void *lock);
 void mcp_unlock(void *lock);
 

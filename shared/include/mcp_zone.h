@@ -2,8 +2,8 @@
 
 /*
  * A zone: the region of memory that a server's processes share, as the glue
- * sees it.  In it stand the lock, a secret for the keys of those who
- * configure none, where its time begins, and the store.
+ * sees it.  It holds the lock, a secret from which keys are made when none is
+ * configured, the zone's clock, and the store.
  */
 
 
@@ -19,25 +19,34 @@
 #define MCP_ZONE_MIN_SIZE  (MCP_STORE_MIN_SIZE + MCP_ZONE_HEAD)
 
 
-/* Lays out a new region, 64-byte aligned; epoch is not 0.  MCP_OK;
- * MCP_ERR_CONFIG: the size will not do; MCP_ERR_INTERNAL: no lock, or no random
- * bytes. */
+/*
+ * Lays out a new region; epoch: see mcp_zone_epoch(), not 0.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_CONFIG    size is out of range, or region not 64-byte aligned
+ *   MCP_ERR_INTERNAL  there is no lock, or there are no random bytes
+ */
 int mcp_zone_format(void *region, size_t size, uint64_t epoch);
 
-/* What the wall clock said when the machine's steady clock was at 0, in ms: as
- * given when the region was laid out.  With it all processes have one time,
- * whatever becomes of the wall clock: see mcp_env_t. */
+/* Returns the time (ms) of the wall clock at which the machine's steady clock
+ * was 0, as it was when the region was laid out.  It gives all processes the
+ * same time, even when the wall clock is set later: see mcp_env_t. */
 uint64_t mcp_zone_epoch(const void *region);
 
-/* MCP_OK if the region was laid out by this version, with this size or less;
- * else MCP_ERR_CONFIG: older processes use it, so leave it alone. */
+/*
+ * Checks a region that was kept.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_CONFIG  another version laid it out, whose processes may use it:
+ *                   leave it alone
+ */
 int mcp_zone_check(const void *region);
 
-/* Adds the zone's own key.  What mcp_keys_add() returns. */
+/* Adds the zone's own key; returns what mcp_keys_add() does. */
 int mcp_zone_keys(const void *region, mcp_keys_t *keys);
 
-/* Attaches to the store with the region's own lock, see mcp_store_attach();
- * wake as in mcp_store_glue_t. */
+/* Attaches to the store with the region's own lock: see mcp_store_attach(), and
+ * mcp_store_glue_t for wake. */
 int mcp_zone_attach(mcp_store_t *store, void *region,
     void (*wake)(void *ctx, unsigned slot), void *ctx, unsigned slot,
     uint64_t pid);

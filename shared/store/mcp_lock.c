@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * A robust mutex between processes.  The only file of the core that knows
- * threads; the store itself gets its lock from the glue.
- */
+/* A robust mutex that processes share.  No other file of the core knows
+ * threads; the store gets its lock from the glue. */
 
 
 #include <errno.h>
@@ -12,8 +10,8 @@
 #include "mcp_lock.h"
 
 
-/* The store's lock is held for well under a microsecond as a rule: looking
- * again a few times costs less than going to sleep. */
+/* The store's lock is mostly held for well under a microsecond: trying again a
+ * few times costs less than sleeping. */
 #define MCP_LOCK_SPINS  64
 
 
@@ -86,9 +84,9 @@ mcp_lock(void *lock)
         return MCP_OK;
     }
 
-    /* consistent at once: should this process die during the repair, the
-     * next one is told again, while a mutex that is unlocked without it can
-     * never be locked any more */
+    /* Marked consistent at once: should this process die during the repair, the
+     * next one is told of it, while a mutex that is unlocked without that mark
+     * can never be locked again. */
 
     if (rc == EOWNERDEAD && pthread_mutex_consistent(lock) == 0) {
         return MCP_AGAIN;

@@ -246,7 +246,7 @@ mcp_status_html(const mcp_store_stats_t *stats, mcp_buf_t *buf)
 }
 
 
-/* One line, for pages of others: what there is now. */
+/* One line about what there is now, for another page. */
 static void
 mcp_status_summary(const mcp_store_stats_t *stats, mcp_buf_t *buf)
 {
@@ -293,7 +293,8 @@ static const mcp_status_format_t  mcp_status_formats[] = {
     (sizeof(mcp_status_formats) / sizeof(mcp_status_formats[0]))
 
 
-/* Each listener hears of changed lists, which nobody subscribes to. */
+/* Does not count subscriptions to changed lists: every listener has one, and
+ * nobody asked for it. */
 static void
 mcp_status_stats(mcp_store_t *store, mcp_store_stats_t *stats)
 {

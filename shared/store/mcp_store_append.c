@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Appending to a stream: its limits, what is dropped to keep them, and the
- * owner who waits for room.
- */
+/* Appends events to streams, within their limits, and wakes the owners that
+ * wait for room. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Events kept that were sent. */
+/* Returns how many of the events kept were sent. */
 static uint64_t
 mcp_store_sent(const mcp_store_stream_t *st)
 {
@@ -18,7 +16,7 @@ mcp_store_sent(const mcp_store_stream_t *st)
 }
 
 
-/* Events kept that were not. */
+/* Returns how many of the events kept were not sent. */
 static uint64_t
 mcp_store_unsent(const mcp_store_stream_t *st)
 {
@@ -26,7 +24,7 @@ mcp_store_unsent(const mcp_store_stream_t *st)
 }
 
 
-/* Whether one more event would be more than may wait for a consumer. */
+/* Whether one more event would exceed the stream's limits. */
 static int
 mcp_store_over(const mcp_store_stream_t *st, size_t len)
 {
@@ -60,10 +58,9 @@ mcp_store_drop(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/*
- * What was written to a socket need not have arrived: as much as may wait for
- * a consumer is kept of it, too, for a client that comes back.
- */
+/* Keeps, of what was sent, as much as the limits allow of what was not: what
+ * was written to a socket need not have arrived, and the client may ask for it
+ * again. */
 static void
 mcp_store_trim(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
@@ -76,8 +73,8 @@ mcp_store_trim(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* Drops the oldest event if it may go for another: of a call one that was
- * sent, of a listener any. */
+/* Drops the oldest event to make room, if the stream can do without it: a call
+ * if it was sent, a listener always. */
 static int
 mcp_store_spare(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
@@ -95,7 +92,8 @@ mcp_store_spare(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* Makes room for a message within the stream's limits. */
+/* Makes room for a message within the stream's limits; MCP_ERR_LIMIT: the owner
+ * must wait. */
 static int
 mcp_store_admit(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
     int answers)
@@ -115,8 +113,8 @@ mcp_store_admit(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
         return MCP_OK;
     }
 
-    /* the response has to go out; and what is larger than the limit would
-     * wait for ever, so that it goes when it is alone */
+    /* A response must go out.  A message larger than the limit would wait for
+     * ever, so it goes when no other waits. */
 
     if (answers >= 0 || mcp_store_unsent(st) == 0) {
         return MCP_OK;
@@ -186,7 +184,8 @@ mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
     st->sent_bytes += mcp_store_log_bytes(op->head, &st->events, from, sent);
     st->sent_seq = sent;
 
-    /* what was sent may go for what found no room in the region */
+    /* Events that were sent may now be dropped for one that found no room in
+     * the region. */
 
     if (mcp_store_linked(&st->link[MCP_LINK_HUNGRY])) {
         mcp_store_mark_owner(op, st);
@@ -199,7 +198,8 @@ mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Chunks that a message takes: a big one comes in a chain of its own. */
+/* Returns how many chunks a message takes: a big one comes in a chain of its
+ * own. */
 static uint32_t
 mcp_store_append_need(mcp_store_op_t *op, const mcp_store_stream_t *st,
     size_t len)
@@ -212,7 +212,7 @@ mcp_store_append_need(mcp_store_op_t *op, const mcp_store_stream_t *st,
 }
 
 
-/* The region has no room: the owner will be woken when it has so much. */
+/* Has the owner woken when the region has as much room as the message takes. */
 static void
 mcp_store_hunger(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len)
 {
@@ -229,11 +229,14 @@ mcp_store_hunger(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len)
 }
 
 
-/* Makes room for a message in the region: others go first that may, then the
- * stream's own events that it can do without, which also make room where its
- * party has what it may.  MCP_ERR_FULL: not even with that there is any, the
- * owner will be woken; MCP_ERR_LARGE: nor would there be in a region that has
- * nothing else, or for this party. */
+/*
+ * Makes room for a message in the region, and within the party's quota: evicts
+ * other streams, then drops the stream's own events that it can do without.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_FULL   that was not enough; the owner is woken when there is room
+ *   MCP_ERR_LARGE  an empty region, or the whole quota, would not be enough
+ */
 static int
 mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
     int all)
@@ -268,8 +271,8 @@ mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
 }
 
 
-/* Before a big message is copied: whether it may be appended, and has room.
- * "lost": it had, but others were quicker. */
+/* Asks, before a big message is copied, whether it may be appended and has
+ * room.  "lost": it had, but others were quicker, so the owner must wait. */
 static int
 mcp_store_append_ask(mcp_store_t *store, const mcp_stream_ref_t *ref,
     size_t len, int answers, int lost, unsigned char party[MCP_DIGEST_LEN])
@@ -306,7 +309,7 @@ mcp_store_append_ask(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* A big message: copied into a chain of its own without the lock. */
+/* Copies a big message into a private chain, without the lock. */
 static int
 mcp_store_append_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_str_t message, int answers, mcp_store_chain_t *chain)
@@ -330,7 +333,7 @@ mcp_store_append_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Appends what fits the stream's limits. */
+/* Appends a message that the stream's limits allow. */
 static int
 mcp_store_append_event(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_store_record_t *rec, mcp_str_t message, int all,
@@ -359,7 +362,7 @@ mcp_store_append_event(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* The number of the request that a record answers; -1: none. */
+/* Returns the number of the request that a record answers, or -1. */
 static int
 mcp_store_answers(const mcp_store_record_t *rec)
 {
@@ -404,7 +407,7 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 }
 
 
-/* With a message that is copied already, if it is big. */
+/* Appends a message; chain: holds it already, if it is big. */
 static int
 mcp_store_append_claimed(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
@@ -523,9 +526,8 @@ mcp_store_acknowledge(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* A message for which there is no room even without all that the listener
- * has: the number that it would have had is passed over, so that the client
- * is told that something is missing. */
+/* Passes over the number of a message for which there is no room even without
+ * all of the listener's events: its client learns that something is missing. */
 static void
 mcp_store_stream_burn(mcp_store_op_t *op, mcp_store_stream_t *st)
 {

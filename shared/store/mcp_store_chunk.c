@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Chunks of the region: who has them, chains of them, lists between them,
- * and private chains that are filled without the lock.
- */
+/* Takes and frees chunks; links them to chains, and what is in them to lists;
+ * fills private chains without the lock. */
 
 
 #include "store/mcp_store_layout.h"
@@ -44,7 +42,7 @@ mcp_store_ensure(mcp_store_op_t *op, uint32_t n, int all)
 }
 
 
-/* The caller has made sure that there is one. */
+/* The caller has made sure that there is a chunk. */
 static uint32_t
 mcp_store_chunk_take(mcp_store_head_t *head)
 {
@@ -145,7 +143,7 @@ mcp_store_root_take(mcp_store_op_t *op, unsigned char type)
 
     index = mcp_store_chunk_take(op->head);
 
-    /* zeroed it is neither a live stream nor holds an entry */
+    /* Zeroed, it neither is a live stream nor holds an entry. */
 
     memset(mcp_store_chunk(op->head, index), 0, MCP_STORE_CHUNK);
     mcp_store_barrier();
@@ -243,8 +241,8 @@ mcp_store_copy_out(mcp_store_head_t *head, mcp_store_pos_t *pos, void *data,
 }
 
 
-/* Takes the next chunks for a private chain; the slot knows of it from the
- * first ones on. */
+/* Takes the next chunks for a private chain, which hangs on the process's slot
+ * from its first chunks on. */
 static int
 mcp_store_private_grow(mcp_store_t *store, uint32_t total, int all,
     const unsigned char *party, mcp_store_chain_t *chain)
@@ -293,7 +291,7 @@ mcp_store_private_grow(mcp_store_t *store, uint32_t total, int all,
 }
 
 
-/* Gives back what was taken of a chain that found no more room. */
+/* Gives back a private chain that found no room for its rest. */
 static void
 mcp_store_private_undo(mcp_store_t *store, mcp_store_chain_t *chain)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Consumers: one at a time holds a stream, reads it from a cursor on, and is
- * told by a ghost when it has been replaced.
- */
+/* Consumers: a stream has one at a time, which reads it from a cursor on.  One
+ * that is displaced learns so from a ghost. */
 
 
 #include "store/mcp_store_layout.h"
@@ -24,11 +22,9 @@ mcp_store_is_consumer(mcp_store_op_t *op, const mcp_store_stream_t *st,
 }
 
 
-/*
- * The ghost costs a chunk until the other process has drained it.  Should
- * there be none, the other consumer finds out when it reads next, at the
- * latest when its connection's time is over.
- */
+/* The ghost takes a chunk until the other process has drained it.  Without room
+ * for a ghost the other consumer learns of it when it next reads, at the latest
+ * when its connection times out. */
 void
 mcp_store_consumer_displace(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
@@ -102,13 +98,13 @@ mcp_store_watch_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         mcp_store_consumer_displace(op, st);
     }
 
-    /* nobody's, in case this process dies half-way */
+    /* without a consumer for now, in case this process dies half-way */
 
     st->consumer_slot = MCP_STORE_NO_SLOT;
     st->unattended = 0;
     mcp_store_barrier();
 
-    /* what it asks for again did not arrive, whatever was written */
+    /* events that it asks for again did not arrive, whatever was written */
 
     mcp_store_stream_seen(op, st, after);
     st->consumer_handle = handle;
@@ -173,32 +169,32 @@ mcp_store_unwatch(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* What a cursor remembers was written here, for this stream.  Chunks do not
- * tell whose they are: one that it has from elsewhere would be believed. */
+/* Returns a checksum of the cached position for this stream.  A chunk does not
+ * say which stream it belongs to, so a cursor with a position from elsewhere
+ * would be believed. */
 static uint32_t
 mcp_store_cursor_check(mcp_store_head_t *head, const mcp_store_stream_t *st,
     const mcp_cursor_t *cursor)
 {
-    uint64_t       part[2];
+    uint64_t       words[2];
     unsigned char  key[16];
 
-    memcpy(part, st->id, sizeof(part));
+    memcpy(words, st->id, sizeof(words));
 
-    part[0] += ((uint64_t) cursor->chunk << 32 | cursor->offset) + st->created;
-    part[1] += ((uint64_t) cursor->done << 32 | cursor->left)
-               + (cursor->seq << 16);
+    words[0] += ((uint64_t) cursor->chunk << 32 | cursor->offset)
+                + st->created;
+    words[1] += ((uint64_t) cursor->done << 32 | cursor->left)
+                + (cursor->seq << 16);
 
-    memcpy(key, part, sizeof(key));
+    memcpy(key, words, sizeof(key));
 
     return (uint32_t) mcp_store_hash(head, 1, key);
 }
 
 
-/*
- * Where the cursor stands.  What it remembers holds only as long as an event
- * that touches that chunk is kept: the one it is in the middle of, or the
- * last one it has read.
- */
+/* Finds where the cursor stands.  The cached position holds as long as an event
+ * that touches that chunk is kept: the one that the cursor is in the middle of,
+ * or the last one that it has read. */
 static int
 mcp_store_cursor_pos(mcp_store_head_t *head, const mcp_store_stream_t *st,
     const mcp_cursor_t *cursor, mcp_store_pos_t *pos)
@@ -217,8 +213,8 @@ mcp_store_cursor_pos(mcp_store_head_t *head, const mcp_store_stream_t *st,
 }
 
 
-/* Whether the reader wants an event: one that is of no single request is for
- * all of them. */
+/* Whether the reader wants an event.  One that concerns no single request is
+ * for all readers. */
 static int
 mcp_store_wanted(const mcp_cursor_t *cursor, const mcp_store_record_t *rec)
 {
@@ -230,8 +226,8 @@ mcp_store_wanted(const mcp_cursor_t *cursor, const mcp_store_record_t *rec)
 }
 
 
-/* What comes before a message.  An id would say that the reader has all that
- * was before it. */
+/* Writes the head of an event.  Without all of the stream's events a reader
+ * gets no ids: an id would claim that it has all events before. */
 static char *
 mcp_store_event_head(const mcp_store_stream_t *st, const mcp_cursor_t *cursor,
     char *p, uint64_t seq)
@@ -333,8 +329,13 @@ mcp_store_fill_copy(mcp_store_head_t *head, mcp_cursor_t *cursor,
 }
 
 
-/* Copies as much as fits; returns the end, or NULL when the log is not what the
- * cursor says. */
+/*
+ * Copies as much as fits.  The SSE text is made here, within the lock, because
+ * chunks may be freed as soon as the lock is released: framing the messages
+ * elsewhere would take another copy of each.
+ *
+ * Returns the end, or NULL when the log is not what the cursor says.
+ */
 static char *
 mcp_store_fill(mcp_store_head_t *head, const mcp_store_stream_t *st,
     mcp_cursor_t *cursor, char *p, const char *end)
@@ -371,7 +372,7 @@ mcp_store_fill(mcp_store_head_t *head, const mcp_store_stream_t *st,
 }
 
 
-/* Whether nothing follows for a reader that has all there is. */
+/* Whether nothing will follow for a reader that has read all there is. */
 static int
 mcp_store_through(const mcp_store_stream_t *st, const mcp_cursor_t *cursor)
 {
@@ -421,7 +422,7 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 
     *len = (size_t) (p - buf);
 
-    /* nothing but others' */
+    /* there were only events for other readers */
 
     if (*len == 0) {
         return mcp_store_through(st, cursor) ? MCP_DONE : MCP_AGAIN;

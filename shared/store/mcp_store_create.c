@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The beginning of a stream: its limits, its room, its text. */
+/* Creates streams: checks limits, makes room, copies the text. */
 
 
 #include "store/mcp_store_layout.h"
@@ -40,8 +40,7 @@ mcp_store_stream_fill(mcp_store_stream_t *st, const mcp_stream_spec_t *spec,
 }
 
 
-/* Enters a stream into its session and party, whose groups there is room
- * for. */
+/* Enters a stream into the groups of its session and its party. */
 static void
 mcp_store_stream_join(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_store_entry_t *session, mcp_store_entry_t *party)
@@ -56,7 +55,7 @@ mcp_store_stream_join(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Whether there may be such a stream, of so many chunks. */
+/* Checks whether such a stream of so many chunks may be created. */
 static int
 mcp_store_create_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     uint32_t chunks)
@@ -101,7 +100,7 @@ mcp_store_create_text(mcp_store_op_t *op, const mcp_str_t text[3], uint32_t n,
 }
 
 
-/* The stream itself, which is there from here on, but in no list. */
+/* Makes the stream itself, which exists from here on, but is in no list yet. */
 static mcp_store_stream_t *
 mcp_store_create_root(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     const mcp_str_t text[3], const mcp_store_chain_t *chain, uint64_t now)
@@ -134,7 +133,7 @@ mcp_store_create_root(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
 }
 
 
-/* chain: the text, if it is there already. */
+/* chain: holds the text already, if it is big */
 static int
 mcp_store_create_locked(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     const mcp_str_t text[3], mcp_store_chain_t *chain, uint64_t now,
@@ -157,7 +156,7 @@ mcp_store_create_locked(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
         return rc;
     }
 
-    /* header, text, and an entry for each of two groups */
+    /* the stream, its text, and an entry for each of two groups */
 
     if (mcp_store_ensure(op, 1 + need + 2, 0) != MCP_OK) {
         return MCP_ERR_FULL;
@@ -202,7 +201,7 @@ mcp_store_cut(mcp_str_t s)
 }
 
 
-/* With a text that is copied already, if it is big. */
+/* Creates a stream; chain: holds the text already, if it is big. */
 static int
 mcp_store_create_claimed(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     const mcp_str_t text[3], mcp_store_chain_t *chain, uint64_t now,

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Small entries of one size, seven to a chunk, in one hash table: values with
- * a time to live, subscriptions, and the groups that count and chain what
- * belongs to one session, party or topic.
- *
- * Values and subscriptions are what counts; groups are derived from streams
- * and subscriptions, and a repair makes them anew.
- */
+/* Entries: values, subscriptions and groups, of one size, seven to a chunk, in
+ * one hash table.  A group counts and chains what belongs to one session, party
+ * or topic.  Groups are derived from streams and subscriptions, and a repair
+ * makes them anew. */
 
 
 #include "store/mcp_store_layout.h"
@@ -23,7 +19,7 @@ mcp_store_hash(const mcp_store_head_t *head, uint32_t salt,
 {
     uint64_t  a, b, h;
 
-    /* seeded: some keys are digests of what clients choose */
+    /* seeded, as some keys are digests of what clients choose */
 
     memcpy(&a, key, 8);
     memcpy(&b, key + 8, 8);
@@ -119,8 +115,6 @@ mcp_store_entry_find(mcp_store_head_t *head, unsigned kind, unsigned purpose,
 }
 
 
-/* An entry that is nothing yet (its kind, set last, makes it something), or
- * NULL when full. */
 mcp_store_entry_t *
 mcp_store_entry_take(mcp_store_op_t *op, int all)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Who goes when there is no room. */
+/* Which stream is evicted when there is no room. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* The party's first of a list, other than the one that is being worked on. */
+/* Returns the first stream of one of a party's lists that is not in use. */
 static mcp_store_stream_t *
 mcp_store_victim_of(mcp_store_op_t *op, const mcp_store_entry_t *party,
     unsigned k)
@@ -28,7 +28,8 @@ mcp_store_victim_of(mcp_store_op_t *op, const mcp_store_entry_t *party,
 }
 
 
-/* The same of the largest party that is of this rank or above. */
+/* Does the same for the largest party of this rank or above that has such a
+ * stream. */
 static mcp_store_stream_t *
 mcp_store_victim_largest(mcp_store_op_t *op, unsigned k, unsigned least)
 {
@@ -42,7 +43,7 @@ mcp_store_victim_largest(mcp_store_op_t *op, unsigned k, unsigned least)
     for (rank = MCP_STORE_RANKS; rank-- > least; /* void */ ) {
         ref = head->rank[k][rank].first;
 
-        /* a second one is looked at only where the first is kept */
+        /* the first party has one, unless its only one is in use */
 
         while (ref != 0 && ref != MCP_STORE_END) {
             st = mcp_store_container(head, ref, mcp_store_stream_t,
@@ -77,7 +78,7 @@ mcp_store_victim(mcp_store_op_t *op)
                     : NULL;
     rank = own ? own->rank + 1 : 0;
 
-    /* who listens without being there misses nothing */
+    /* a listener without a reader or an event misses nothing */
 
     st = own ? mcp_store_victim_of(op, own, MCP_EVICT_IDLE) : NULL;
 
@@ -89,7 +90,7 @@ mcp_store_victim(mcp_store_op_t *op)
         st = mcp_store_victim_of(op, own, MCP_EVICT_LINGER);
     }
 
-    /* nobody makes room for who has more */
+    /* no party makes room for one that has more */
 
     if (st == NULL) {
         st = mcp_store_victim_largest(op, MCP_EVICT_LINGER, rank);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Streams: found by their id or a reference, and described. */
+/* Finds streams by their id or by a reference, and describes them. */
 
 
 #include "store/mcp_store_layout.h"
@@ -223,7 +223,7 @@ mcp_store_find(mcp_store_t *store, const unsigned char id[MCP_STREAM_ID_LEN],
     st = mcp_store_stream_find(&op, id);
 
     if (st != NULL && now != 0 && mcp_store_stream_due(&op, st, now)) {
-        st = NULL;                     /* for a sweep to free, and to report */
+        st = NULL;                     /* a sweep will free and report it */
     }
 
     if (st != NULL) {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * A call's inbox: what other processes have for its owner.  A log like the
- * events, in which every record begins with its tag.
- */
+/* A call's inbox: what other processes have for its owner.  It is a log like
+ * the events, and every record begins with a tag. */
 
 
 #include "store/mcp_store_layout.h"
@@ -11,11 +9,11 @@
 
 #define MCP_TAG_LEN   sizeof(uint64_t)
 
-/* What a post counts besides its data, so that empty ones count, too. */
+/* Added to the data of each post, so that empty ones count as well. */
 #define MCP_POST_SIZE  (sizeof(mcp_store_record_t) + MCP_TAG_LEN)
 
 
-/* Whether a stream has an owner who looks at what others have for it. */
+/* Whether a stream has an owner that reads posts. */
 static int
 mcp_store_post_reaches(const mcp_store_stream_t *st)
 {
@@ -23,7 +21,7 @@ mcp_store_post_reaches(const mcp_store_stream_t *st)
 }
 
 
-/* Whether a stream takes a post of that length. */
+/* Checks whether a stream takes a post of that length. */
 static int
 mcp_store_post_admit(const mcp_store_stream_t *st, size_t len)
 {
@@ -83,8 +81,8 @@ mcp_store_post_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 }
 
 
-/* A big post: copied into a chain of its own without the lock, for which others
- * may have to go; so only if it will be taken. */
+/* Copies a big post into a private chain, without the lock; only if the stream
+ * will take it, as others may be evicted for it. */
 static int
 mcp_store_post_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
     const mcp_str_t parts[2], mcp_store_chain_t *chain)
@@ -211,8 +209,8 @@ mcp_store_take_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Copies a part, as much as one hold of the lock may take.  MCP_DONE at the
- * end of the post, which is gone then. */
+/* Copies as much as one hold of the lock may take.  MCP_DONE: that was the end
+ * of the post, which is dropped. */
 static int
 mcp_store_take_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_store_taking_t *taking, mcp_buf_t *data)
@@ -345,7 +343,8 @@ mcp_store_take_cancelled(mcp_store_t *store, const mcp_stream_ref_t *ref)
 
     if (requests) {
 
-        /* what comes of it its consumer is told with that of the inbox */
+        /* counts as posted until the inbox is empty, when the consumer is
+         * woken */
 
         st->taken = 1;
         mcp_store_barrier();

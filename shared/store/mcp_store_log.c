@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Logs: records with consecutive numbers in a chain of chunks, appended at
- * one end and dropped at the other.  A stream's events are one, its inbox is
+ * Logs: records with consecutive numbers in a chain of chunks, appended at one
+ * end and dropped at the other.  A stream's events are one log, its inbox is
  * another.
  *
- * An append writes the record and links its chunks first; "last" makes it
- * true.  A drop raises "first", then moves the head, then frees.  All else in
- * the log's head can be found again by walking it.
+ * An append writes the record and links its chunks, then stores "last", which
+ * commits it.  A drop raises "first", then moves the head, then frees.  All
+ * else in the log's head can be found again by walking the log.
  */
 
 
@@ -19,8 +19,8 @@ _Static_assert(sizeof(mcp_store_chunk_t) == MCP_STORE_CHUNK, "chunk");
 _Static_assert(offsetof(mcp_store_chunk_t, data) == MCP_CHUNK_HEAD, "chunk");
 
 
-/* Room for payload behind a record that begins in the log's last chunk, or -1
- * when none can. */
+/* Returns the room for payload behind a record that begins in the log's last
+ * chunk; -1: none can begin there. */
 static int32_t
 mcp_store_log_tail_room(mcp_store_head_t *head, const mcp_store_log_t *log)
 {
@@ -71,7 +71,7 @@ mcp_store_log_mark(mcp_store_head_t *head, mcp_store_log_t *log,
 }
 
 
-/* Makes a record true that is written and, but for its chain, linked. */
+/* Commits a record that is written and, but for its chain, linked. */
 static void
 mcp_store_log_commit(mcp_store_op_t *op, mcp_store_log_t *log,
     const mcp_store_record_t *rec, mcp_store_pos_t start,
@@ -152,8 +152,8 @@ mcp_store_log_append(mcp_store_op_t *op, mcp_store_log_t *log,
         start.chunk = log->tail;
         start.offset = mcp_store_align8(tail->used);
 
-        /* the payload runs on into the chain; until the commit the chain
-         * hangs on a chunk that ends before it */
+        /* The payload runs on into the chain.  Until the commit the chain hangs
+         * on a chunk whose end does not reach it. */
         tail->next = chain.first;
     }
 
@@ -253,8 +253,7 @@ mcp_store_log_pass(mcp_store_head_t *head, mcp_store_pos_t *pos, uint32_t len)
 }
 
 
-/* The last chunk in which a record starts that is not behind the one wanted,
- * or 0. */
+/* Returns the last chunk in which a record up to seq begins, or 0. */
 static uint32_t
 mcp_store_log_chunk(mcp_store_head_t *head, const mcp_store_log_t *log,
     uint64_t seq)
@@ -265,7 +264,7 @@ mcp_store_log_chunk(mcp_store_head_t *head, const mcp_store_log_t *log,
     best = 0;
     index = log->head;
 
-    /* mostly it is one of the last */
+    /* mostly it is one of the last records */
 
     if (log->mark != 0 && mcp_store_chunk(head, log->mark)->seq <= seq) {
         index = log->mark;
@@ -299,7 +298,7 @@ mcp_store_log_chunk(mcp_store_head_t *head, const mcp_store_log_t *log,
 }
 
 
-/* Finds a record, and the payload of all before it. */
+/* Finds a record, and how many bytes of payload precede it. */
 static int
 mcp_store_log_locate(mcp_store_head_t *head, const mcp_store_log_t *log,
     uint64_t seq, mcp_store_pos_t *pos, uint64_t *total)

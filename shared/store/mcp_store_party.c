@@ -4,10 +4,10 @@
  * What each party has of the region.
  *
  * A party's group counts its streams, their chunks and its values, and has two
- * lists of those that may be evicted: listeners that nobody reads and that have
- * nothing to bring, and streams that linger.  The first stream of each list
- * hangs in a list of all parties that have about as many chunks, its rank, so
- * that the largest party is found at once.
+ * lists of streams that may be evicted: idle listeners, and streams that
+ * linger.  The first stream of each list also hangs in a list of all parties of
+ * the same rank, which have about as many chunks, so that the largest party is
+ * found at once.
  */
 
 
@@ -35,7 +35,7 @@ mcp_store_party_is_nobody(const unsigned char id[MCP_DIGEST_LEN])
 
 /* --- ranks --- */
 
-/* Four to a power of two. */
+/* Returns the rank of a size: there are four to each power of two. */
 static unsigned
 mcp_store_party_rank(uint32_t chunks)
 {
@@ -81,7 +81,7 @@ mcp_store_party_rank_leave(mcp_store_head_t *head, mcp_store_entry_t *party,
 }
 
 
-/* It has so many chunks more, or less. */
+/* Counts n chunks more, or less, for a party. */
 static void
 mcp_store_party_add(mcp_store_head_t *head, mcp_store_entry_t *party,
     uint32_t n)
@@ -117,7 +117,7 @@ mcp_store_party_evictable(const mcp_store_stream_t *st)
 }
 
 
-/* Chunks of a stream that is in one of the lists, or is not, come or go. */
+/* Counts n chunks more, or less, of a stream: as evictable, or as held. */
 static void
 mcp_store_party_hold(mcp_store_head_t *head, mcp_store_entry_t *party,
     const mcp_store_stream_t *st, uint32_t n)
@@ -151,7 +151,7 @@ mcp_store_party_resize(mcp_store_op_t *op, const mcp_store_log_t *log,
 }
 
 
-/* Calls that do not linger count. */
+/* Counts a call that does not linger; n is 1 or -1. */
 static void
 mcp_store_party_count(mcp_store_head_t *head, mcp_store_entry_t *party,
     const mcp_store_stream_t *st, uint32_t n)
@@ -279,7 +279,7 @@ mcp_store_party_enter(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* A group that counts nothing is none. */
+/* Ends a group that has nothing left to count. */
 static void
 mcp_store_party_check(mcp_store_op_t *op, mcp_store_entry_t *party)
 {

@@ -6,17 +6,18 @@
 #include "store/mcp_store_layout.h"
 
 
-/* An answer of so many chunks goes out whatever its party has: what is over
- * takes no more room. */
+/* An answer of at most so many chunks goes out whatever its party has: a stream
+ * that is over takes no more room. */
 #define MCP_STORE_ANSWER  8
 
 
 /*
- * Whether so many more may be taken by who has so many, of what is free of all.
- * A share is half of what others leave: several who are greedy at once get the
- * same, and leave as much.  But of those who come one after the other each
- * would leave half of the last one's; so the last eighth is for who has little,
- * and takes little of it.
+ * Whether a party that has "own" may take n more, when "free" of "all" is free.
+ *
+ * A share is half of what others leave: parties that take all they can at the
+ * same time get equal shares, and leave as much for the next.  Parties that
+ * come one after the other would each find half of what the last one found; so
+ * the last eighth is kept for those that have little and take little.
  */
 static int
 mcp_store_share(uint64_t quota, uint64_t own, uint64_t n, uint64_t free,
@@ -58,7 +59,7 @@ mcp_store_left(uint64_t all, uint64_t used)
 }
 
 
-/* Of bytes as chunks. */
+/* Converts a quota from bytes to chunks. */
 static uint64_t
 mcp_store_quota_chunks(uint64_t bytes)
 {
@@ -83,7 +84,7 @@ mcp_store_party_quota(const mcp_party_t *party)
 }
 
 
-/* Room that is there, or will be as soon as it is needed. */
+/* Returns the room that is free, or will be as soon as it is needed. */
 static uint64_t
 mcp_store_party_free(const mcp_store_head_t *head)
 {
@@ -124,7 +125,7 @@ mcp_store_party_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
 }
 
 
-/* Without a group a party has nothing yet. */
+/* group is NULL for a party that has nothing yet. */
 static int
 mcp_store_party_takes(mcp_store_head_t *head, const mcp_store_entry_t *group,
     const mcp_party_t *party, mcp_stream_kind_e kind, uint32_t chunks)
@@ -182,8 +183,8 @@ mcp_store_party_may_value(mcp_store_op_t *op, const mcp_party_t *party)
 }
 
 
-/* Whether there is room for a call even if the session and the party had all
- * that is taken, as far as can be seen without the lock. */
+/* Whether a call would be admitted even if its session and party had all that
+ * is taken, as far as can be seen without the lock. */
 static int
 mcp_store_admits_at_once(const mcp_store_head_t *head, uint32_t session_limit,
     const mcp_party_t *party)

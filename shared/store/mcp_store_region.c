@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The region as a whole: its format, the lock and what follows from it, time,
- * and counters.
- */
+/* The region as a whole: its format, its lock, sweeps and counters. */
 
 
 #include "store/mcp_store_layout.h"
@@ -12,10 +9,10 @@
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "atomics between processes");
 
 
-/* Streams that one sweep's hold of the lock may have to report. */
+/* Streams that are reported after one hold of the lock, at most. */
 #define MCP_SWEEP_REPORTS  4
 
-/* Owners that wait for room, of which one hold of the lock looks after. */
+/* Owners waiting for room that are looked at in one hold of the lock. */
 #define MCP_STORE_FEED     64
 
 
@@ -48,7 +45,7 @@ mcp_store_layout_id(void)
 }
 
 
-/* Places everything for n chunks; returns the size that takes. */
+/* Sets all offsets for n chunks, and returns the size that takes. */
 static uint64_t
 mcp_store_place(mcp_store_head_t *head, uint32_t n)
 {
@@ -74,7 +71,7 @@ mcp_store_place(mcp_store_head_t *head, uint32_t n)
 }
 
 
-/* Chunks kept for what lets calls end. */
+/* Returns how many chunks are reserved for what lets calls end. */
 static uint32_t
 mcp_store_reserve(uint32_t chunks)
 {
@@ -110,7 +107,7 @@ mcp_store_format(void *region, size_t size)
         n -= n / 256 + 1;
     }
 
-    /* whoever looks meanwhile must not take it for a store */
+    /* a process that looks at the region meanwhile must find no store */
 
     head->magic = 0;
     mcp_store_barrier();
@@ -176,7 +173,7 @@ mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op)
         return MCP_ERR_INTERNAL;
     }
 
-    /* "holder" tells of a death also where the lock cannot */
+    /* where the lock cannot tell that its holder died, this field does */
 
     if (rc == MCP_AGAIN || op->head->holder != 0) {
         op->head->holder = store->slot + 1;
@@ -191,9 +188,9 @@ mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op)
 }
 
 
-/* Wakes owners that wait for room in the region, as far as it goes; what
- * each of them needs is taken as spent.  Those whose party has what it may
- * stay, behind the others. */
+/* Wakes owners that wait for room in the region, as far as it goes: what each
+ * of them needs counts as taken.  Owners whose party has no quota left go to
+ * the end of the list. */
 static void
 mcp_store_feed(mcp_store_op_t *op)
 {
@@ -231,7 +228,7 @@ mcp_store_feed(mcp_store_op_t *op)
 }
 
 
-/* A number that others look at without the lock. */
+/* Stores a number that other processes read without the lock. */
 static void
 mcp_store_hint(_Atomic uint32_t *hint, uint32_t value)
 {
@@ -279,7 +276,7 @@ mcp_store_leave(mcp_store_op_t *op)
 
 /* --- time --- */
 
-/* Looks at one chunk; 1 when a stream with events not sent was freed. */
+/* Sweeps one chunk; 1: a stream with unsent events was freed. */
 static int
 mcp_store_sweep_chunk(mcp_store_op_t *op, uint32_t index, uint64_t now,
     mcp_stream_info_t *info, size_t *freed)
@@ -320,8 +317,8 @@ mcp_store_sweep_chunk(mcp_store_op_t *op, uint32_t index, uint64_t now,
 }
 
 
-/* Goes on round the chunks in one hold of the lock: until the budget is used
- * up, or there is enough to report.  Returns how many there are in info. */
+/* Sweeps chunks in one hold of the lock, until the budget is used up or info is
+ * full.  Returns how many streams are to be reported. */
 static size_t
 mcp_store_sweep_some(mcp_store_op_t *op, uint64_t now, unsigned *budget,
     mcp_stream_info_t info[MCP_SWEEP_REPORTS], size_t *freed)
@@ -416,7 +413,7 @@ mcp_store_count(mcp_store_t *store, mcp_counter_e counter, int64_t delta)
         return;
     }
 
-    /* a process that has detached gave its share back with that */
+    /* a process that has detached took its share of the gauge with it */
 
     slot = &store->head->slots[store->slot];
 
@@ -444,7 +441,7 @@ mcp_store_refused(mcp_store_t *store, uint64_t now, uint64_t interval)
 
     at = atomic_load(&head->refused_at);
 
-    /* of several processes one changes it */
+    /* of several processes one succeeds, and reports */
 
     if ((at != 0 && now < at + interval)
         || !atomic_compare_exchange_strong(&head->refused_at, &at, now))

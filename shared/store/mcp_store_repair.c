@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Repair: what the store derives, built anew from what counts, after a
- * process died with the lock.
+ * Repairs the store after a process died with the lock: rebuilds all that is
+ * derived from what counts.
  *
- * What counts: streams that are live, with their text, the chain and the
- * first and last number of each log; ghosts; values; subscriptions; private
- * chains; the slots.  Nothing that counts is changed here before it is sure,
- * so that a repair may itself be cut short and begun again.
+ * What counts are live streams, with their text and the chain and the first and
+ * last number of each log; ghosts; values; subscriptions; private chains; and
+ * slots.  Nothing of that is changed before the change is certain, so that a
+ * repair may itself be cut short and begun again.
  *
- * First all chunks: who has which, and which are free.  Then, in
- * mcp_store_repair_link.c, hashes, groups, lists and counts.
+ * The first half, here, finds out which chunks are used by what, and which are
+ * free.  The second, in mcp_store_repair_link.c, rebuilds hashes, groups, lists
+ * and counts.
  */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Marks a chain that has no records; cuts it off where it does not go on
- * properly, and returns its length. */
+/* Marks the chunks of a chain without records, cuts it off at the first chunk
+ * that cannot belong to it, and returns its length. */
 static uint32_t
 mcp_store_repair_chain(mcp_store_head_t *head, uint32_t *first)
 {
@@ -46,7 +47,7 @@ mcp_store_repair_chain(mcp_store_head_t *head, uint32_t *first)
 }
 
 
-/* Forgets what is derived. */
+/* Clears all that is derived. */
 static void
 mcp_store_repair_reset(mcp_store_head_t *head)
 {
@@ -82,7 +83,7 @@ mcp_store_repair_reset(mcp_store_head_t *head)
 }
 
 
-/* Leaves only roots typed. */
+/* Clears the type bytes of chunks that are no roots. */
 static void
 mcp_store_repair_types(mcp_store_head_t *head)
 {
@@ -128,7 +129,7 @@ mcp_store_repair_apply(mcp_store_stream_t *st, const mcp_store_record_t *rec)
 }
 
 
-/* A stream's own chunks; 0 if it cannot be kept. */
+/* Repairs a stream's own chunks; 0: the stream cannot be kept. */
 static int
 mcp_store_repair_stream(mcp_store_head_t *head, mcp_store_stream_t *st)
 {
@@ -171,8 +172,8 @@ mcp_store_repair_stream(mcp_store_head_t *head, mcp_store_stream_t *st)
 }
 
 
-/* Streams and what hangs on them.  0: one could not be kept and has gone;
- * begin again. */
+/* Repairs all streams; 0: one could not be kept and was dropped, so begin
+ * again. */
 static int
 mcp_store_repair_streams(mcp_store_head_t *head)
 {

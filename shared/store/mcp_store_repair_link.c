@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The second half of a repair: streams, values and subscriptions come back into
- * their hashes, groups and lists, in the order in which they came first.
- */
+/* The second half of a repair: puts streams, values and subscriptions back into
+ * their hashes, groups and lists, in their old order. */
 
 
 #include "store/mcp_store_layout.h"
 
 
 /*
- * Sorts things chained by their first word (a ref), oldest first, by their
- * ordinal, which is at a distance of "offset": a radix sort, one pass a byte.
+ * Sorts structures that are chained by their first word (a ref), oldest first,
+ * by the ordinal at "offset" in each: a radix sort with a pass for each byte.
  */
 static uint32_t
 mcp_store_repair_sort(mcp_store_head_t *head, uint32_t list, size_t offset)
@@ -31,7 +29,7 @@ mcp_store_repair_sort(mcp_store_head_t *head, uint32_t list, size_t offset)
             next = *(uint32_t *) p;
             memcpy(&ordinal, p + offset, sizeof(ordinal));
 
-            /* the distance from the oldest there can be */
+            /* the distance from the oldest possible ordinal */
             ordinal -= head->ordinal + 1;
             k = (ordinal >> shift) & 0xff;
 
@@ -54,7 +52,7 @@ mcp_store_repair_sort(mcp_store_head_t *head, uint32_t list, size_t offset)
 }
 
 
-/* The owner and consumer of a stream: told, or found to be no more. */
+/* Wakes a stream's owner and consumer, or finds that they have died. */
 static void
 mcp_store_repair_parties(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
@@ -87,7 +85,7 @@ mcp_store_repair_parties(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* Hash, groups and lists of a stream. */
+/* Puts a stream into its hash, groups and lists. */
 static void
 mcp_store_repair_enter(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
@@ -99,7 +97,7 @@ mcp_store_repair_enter(mcp_store_op_t *op, mcp_store_stream_t *st)
     mcp_store_repair_parties(op, st);
     mcp_store_stream_link(head, mcp_store_index(head, st));
 
-    /* there were as many groups before, or more */
+    /* there is room: there were as many groups before, or more */
 
     session = mcp_store_group(op, MCP_ENTRY_SESSION, st->session);
     party = mcp_store_group(op, MCP_ENTRY_PARTY, st->party);
@@ -110,7 +108,7 @@ mcp_store_repair_enter(mcp_store_op_t *op, mcp_store_stream_t *st)
 
     mcp_store_party_enter(op, st, party);
 
-    /* in no session yet: when it joined its list stays as it is */
+    /* before it enters its session, so that its time of joining stays */
 
     mcp_store_stream_settle(op, st);
 
@@ -187,7 +185,7 @@ mcp_store_repair_sub(mcp_store_op_t *op, mcp_store_entry_t *e)
     {
         st = mcp_store_stream(head, index);
 
-        /* one older than the stream was another's that had the chunk */
+        /* an older one belonged to another stream that had the chunk */
 
         if (st->live == MCP_STREAM_LIVE && st->kind == MCP_STREAM_LISTEN
             && mcp_store_older(st->ordinal, e->u.sub.ordinal)
@@ -233,7 +231,7 @@ mcp_store_repair_value(mcp_store_op_t *op, mcp_store_entry_t *e)
 }
 
 
-/* Values and subscriptions. */
+/* Puts values and subscriptions into their hashes, groups and lists. */
 void
 mcp_store_repair_insert(mcp_store_op_t *op)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Walks a whole log: finds out what its head should say, and whether it makes
- * sense at all.  A repair has the chunks' own derived parts set right on the
- * way.
+ * Walks a whole log, and finds out what its head should be, and whether the log
+ * is sound at all.  A repair also sets right what the chunks derive.
  */
 
 
@@ -22,7 +21,7 @@ typedef struct {
 } mcp_store_scan_t;
 
 
-/* The log's first chunk may begin with what was dropped. */
+/* Begins with the log's first chunk, in which dropped records may stand. */
 static int
 mcp_store_scan_begin(mcp_store_scan_t *scan, const mcp_store_chunk_t *chunk,
     uint32_t *offset)
@@ -43,7 +42,7 @@ mcp_store_scan_begin(mcp_store_scan_t *scan, const mcp_store_chunk_t *chunk,
 }
 
 
-/* Counts a record; 0: it is not the one that must follow. */
+/* Counts a record; 0: it is not the next one. */
 static int
 mcp_store_scan_record(mcp_store_scan_t *scan, uint32_t index, uint32_t offset)
 {
@@ -82,7 +81,7 @@ mcp_store_scan_record(mcp_store_scan_t *scan, uint32_t index, uint32_t offset)
 }
 
 
-/* Cuts off what an append has left that did not get to its commit. */
+/* Cuts off what an append that was not committed has left. */
 static void
 mcp_store_scan_cut(mcp_store_chunk_t *chunk, uint32_t end)
 {
@@ -95,7 +94,7 @@ mcp_store_scan_cut(mcp_store_chunk_t *chunk, uint32_t end)
 }
 
 
-/* The records that start in a chunk; offset: where the first one may. */
+/* Counts the records that begin in a chunk; offset: where the first one may. */
 static int
 mcp_store_scan_records(mcp_store_scan_t *scan, uint32_t index,
     uint32_t offset)
@@ -148,7 +147,7 @@ mcp_store_scan_records(mcp_store_scan_t *scan, uint32_t index,
 }
 
 
-/* One chunk of the chain. */
+/* Walks one chunk; 0: it is broken. */
 static int
 mcp_store_scan_chunk(mcp_store_scan_t *scan, uint32_t index)
 {
@@ -206,7 +205,7 @@ mcp_store_log_remark(mcp_store_head_t *head, mcp_store_log_t *log)
 }
 
 
-/* All chunks of the chain; 0: it is broken. */
+/* Walks all chunks; 0: the log is broken. */
 static int
 mcp_store_scan_chain(mcp_store_scan_t *scan)
 {
@@ -224,8 +223,7 @@ mcp_store_scan_chain(mcp_store_scan_t *scan)
             return 0;
         }
 
-        /* a chunk before the first record's is one that a drop was about to
-         * free */
+        /* a chunk before the first record's was about to be freed by a drop */
 
         if (scan->out->head != 0) {
             types[index] = MCP_CHUNK_MARK;

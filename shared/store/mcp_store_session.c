@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The streams of a session: in two lists, one of those that are over, sent and
- * unattended and one of all others, each with the latest first.
- */
+/* The streams of a session, in two lists, each with the latest first: streams
+ * that linger, and all others. */
 
 
 #include "store/mcp_store_layout.h"
@@ -47,7 +45,8 @@ mcp_store_session_move(mcp_store_op_t *op, mcp_store_stream_t *st)
                           mcp_store_session_list(session, !lingering),
                           &st->link[MCP_LINK_SESSION]);
 
-    /* none has joined later than the last ordinal, wherever this ends */
+    /* wherever this process dies, no stream has joined after the last
+     * ordinal */
 
     op->head->ordinal++;
     mcp_store_barrier();
@@ -82,9 +81,9 @@ mcp_store_session_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* The stream that follows a position: the index of the one before, and when
- * that joined its list.  If it is not there any more, the list is searched for
- * the place. */
+/* Returns the stream that follows a position, which is the index of the last
+ * stream and the time when that joined its list.  If that stream has left the
+ * list, the list is searched for its place. */
 static mcp_store_stream_t *
 mcp_store_session_stream(mcp_store_op_t *op, mcp_store_entry_t *group,
     int sent, uint64_t position)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Processes: a slot for each, what waits there for it, and what becomes of its
- * streams when it has gone.
- */
+/* Processes: each has a slot, with a list of the streams that wait for it.
+ * When a process has gone, its streams become orphans. */
 
 
 #include "store/mcp_store_layout.h"
@@ -101,7 +99,7 @@ mcp_store_ghost_settle(mcp_store_op_t *op, mcp_store_stream_t *ghost)
 }
 
 
-/* Takes one from a slot's list. */
+/* Takes the first stream from a slot's list. */
 static void
 mcp_store_drain_one(mcp_store_op_t *op, mcp_store_list_t *list,
     mcp_store_wake_t *out)
@@ -176,7 +174,7 @@ mcp_store_orphan(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* Takes a slot out of one stream, or out of a ghost. */
+/* Takes a slot out of one stream, or of a ghost. */
 static void
 mcp_store_retire_stream(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint32_t slot)
@@ -230,7 +228,7 @@ mcp_store_wake_pending(mcp_store_op_t *op)
 }
 
 
-/* The process of a slot has gone. */
+/* Clears the slot of a process that has gone. */
 static void
 mcp_store_retire(mcp_store_op_t *op, unsigned slot)
 {
@@ -342,7 +340,7 @@ mcp_store_bury(mcp_store_t *store, unsigned slot, uint64_t pid)
 }
 
 
-/* The first orphan becomes this process's; NULL: there is none. */
+/* Makes this process the owner of the first orphan; NULL: there is none. */
 static mcp_store_stream_t *
 mcp_store_adopt_first(mcp_store_op_t *op, uint64_t now)
 {

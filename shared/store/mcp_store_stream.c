@@ -13,8 +13,8 @@
 _Static_assert(sizeof(mcp_store_stream_t) <= MCP_STORE_CHUNK, "stream");
 
 
-/* ms: after that a listener that has had no reader may be evicted. */
-#define MCP_STORE_YOUNG  10000
+/* Time (ms) after which a listener that had no reader counts as idle. */
+#define MCP_STORE_IDLE_AFTER  10000
 
 
 /* --- its end --- */
@@ -110,7 +110,7 @@ mcp_store_stream_turn(mcp_store_stream_t *st, mcp_stream_state_e state)
 }
 
 
-/* Enters a final state: nobody owns the stream any more. */
+/* Does what follows from a final state: the stream has no owner any more. */
 static void
 mcp_store_stream_finish(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now)
@@ -261,8 +261,8 @@ mcp_store_set_turn(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 /* --- time --- */
 
-/* Whether the client of a stream that is over has had what it was promised:
- * what was written to a socket need not have arrived. */
+/* Whether the client of a stream that is over has what it was promised: what
+ * was written to a socket need not have arrived. */
 static int
 mcp_store_stream_delivered(const mcp_store_stream_t *st)
 {
@@ -328,7 +328,7 @@ mcp_store_expire(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Both times are "not known yet" after calls that do not bring the time. */
+/* Sets the times that were not known to the calls that began them. */
 static void
 mcp_store_stream_stamp(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now)
@@ -342,10 +342,10 @@ mcp_store_stream_stamp(mcp_store_op_t *op, mcp_store_stream_t *st,
         st->ended = now;
     }
 
-    /* a listener without a reader: nobody is about to become that */
+    /* a listener without a reader: none is about to come */
 
     if (st->kind == MCP_STREAM_LISTEN && !st->seen
-        && now >= st->created + MCP_STORE_YOUNG)
+        && now >= st->created + MCP_STORE_IDLE_AFTER)
     {
         st->seen = 1;
         mcp_store_stream_settle(op, st);

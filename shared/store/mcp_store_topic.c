@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Subscriptions of listeners to topics, and publishing to them. */
+/* Subscriptions of listeners to topics, and publication to them. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Subscriptions that one stream may have. */
+/* The most subscriptions that one stream may have. */
 #define MCP_STORE_SUBS_MAX  4096
 
 
@@ -68,7 +68,8 @@ mcp_store_subscribe_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
         return MCP_ERR_LIMIT;
     }
 
-    /* for both entries, so that neither evicts the other's stream */
+    /* room for both entries, so that making it for one does not evict the
+     * other */
 
     if (mcp_store_ensure(op, 2, 0) != MCP_OK) {
         return MCP_ERR_FULL;
@@ -105,7 +106,7 @@ mcp_store_subscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
         return rc;
     }
 
-    /* one that is over might be what is evicted to make room */
+    /* making room might evict the stream itself */
 
     op.keep = st;
 
@@ -148,11 +149,9 @@ mcp_store_unsubscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/*
- * The subscription that follows a position: the entry's ref and its
- * ordinal.  New ones come first in the list, and are not met any more.  When
- * the entry at the position has gone, the list is searched for the place.
- */
+/* Returns the subscription that follows a position, which is the ref and the
+ * ordinal of the last one.  New ones come first in the list, and are not met
+ * any more.  If the last one has gone, the list is searched for its place. */
 static mcp_store_entry_t *
 mcp_store_sub_next(mcp_store_head_t *head, mcp_store_entry_t *topic,
     uint64_t position)
@@ -211,8 +210,8 @@ mcp_store_subscribers(mcp_store_t *store,
 }
 
 
-/* The group is looked up each time: making room for a message may free the
- * last subscription. */
+/* Returns the next subscription.  The group is looked up each time, as making
+ * room for a message may free the last subscription. */
 static mcp_store_entry_t *
 mcp_store_topic_next(mcp_store_head_t *head,
     const unsigned char topic[MCP_DIGEST_LEN], uint64_t position)
@@ -225,7 +224,8 @@ mcp_store_topic_next(mcp_store_head_t *head,
 }
 
 
-/* A big message is not appended: ref gets the first stream that it is for. */
+/* Appends to subscribed streams.  A big message is not appended: ref gets the
+ * next stream that it is for. */
 static int
 mcp_store_publish_locked(mcp_store_op_t *op,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,

@@ -32,7 +32,8 @@ mcp_store_value_free(mcp_store_op_t *op, mcp_store_entry_t *e)
 }
 
 
-/* Makes room for a value that is pushed, or sees whether there is some. */
+/* Checks whether there is room for a value, and makes some for one that is
+ * pushed. */
 static int
 mcp_store_value_admit(mcp_store_op_t *op, const mcp_party_t *party, int pushed)
 {
@@ -59,7 +60,7 @@ mcp_store_value_admit(mcp_store_op_t *op, const mcp_party_t *party, int pushed)
         return MCP_OK;
     }
 
-    /* the first of a party counts, but is asked for no quota */
+    /* no quota refuses the party's first one */
 
     return op->head->n_values < mcp_store_values_max(op->head)
            ? MCP_OK : MCP_ERR_FULL;
@@ -82,7 +83,8 @@ mcp_store_value_expired(const mcp_store_entry_t *e, uint64_t now)
 }
 
 
-/* The entry of a value, and its party's group; NULL when there is no room. */
+/* Takes an entry for a value and counts it in the party's group; NULL: there is
+ * no room. */
 static mcp_store_entry_t *
 mcp_store_value_take(mcp_store_op_t *op, const mcp_party_t *party)
 {
@@ -329,7 +331,7 @@ mcp_store_values_expire(mcp_store_op_t *op, uint32_t index, uint64_t now)
         n++;
 
         if (last) {
-            break;                     /* the chunk is gone */
+            break;                     /* the chunk was freed */
         }
     }
 

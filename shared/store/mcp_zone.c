@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What stands before the store in a zone's region. */
+/* The head of a zone's region, before the store. */
 
 
 #include "mcp_zone.h"
