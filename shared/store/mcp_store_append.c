@@ -1,201 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Appends events to streams, within their limits, and wakes the owners that
- * wait for room. */
+/* Appends events to streams, and makes room for them in the region.  Owners
+ * that find none wait to be woken. */
 
 
 #include "store/mcp_store_layout.h"
-
-
-/* Returns how many of the events kept were sent. */
-static uint64_t
-mcp_store_sent(const mcp_store_stream_t *st)
-{
-    return st->sent_seq < st->events.first
-           ? 0 : st->sent_seq + 1 - st->events.first;
-}
-
-
-/* Returns how many of the events kept were not sent. */
-static uint64_t
-mcp_store_unsent(const mcp_store_stream_t *st)
-{
-    return mcp_store_log_count(&st->events) - mcp_store_sent(st);
-}
-
-
-/* Whether one more event would exceed the stream's limits. */
-static int
-mcp_store_over(const mcp_store_stream_t *st, size_t len)
-{
-    uint64_t  bytes;
-
-    if (st->max_events != 0 && mcp_store_unsent(st) >= st->max_events) {
-        return 1;
-    }
-
-    bytes = st->events.bytes - st->sent_bytes;
-
-    return st->max_bytes != 0
-           && (len > st->max_bytes || bytes > st->max_bytes - len);
-}
-
-
-/* Drops the oldest event. */
-static void
-mcp_store_drop(mcp_store_op_t *op, mcp_store_stream_t *st)
-{
-    uint64_t  bytes;
-
-    if (mcp_store_sent(st) == 0) {
-        mcp_store_log_drop(op, &st->events);
-        return;
-    }
-
-    bytes = st->events.bytes;
-    mcp_store_log_drop(op, &st->events);
-    st->sent_bytes -= bytes - st->events.bytes;
-}
-
-
-/* Keeps, of what was sent, as much as the limits allow of what was not: what
- * was written to a socket need not have arrived, and the client may ask for it
- * again. */
-static void
-mcp_store_trim(mcp_store_op_t *op, mcp_store_stream_t *st)
-{
-    while (mcp_store_sent(st) > 0
-           && ((st->max_events != 0 && mcp_store_sent(st) > st->max_events)
-               || (st->max_bytes != 0 && st->sent_bytes > st->max_bytes)))
-    {
-        mcp_store_drop(op, st);
-    }
-}
-
-
-/* Drops the oldest event to make room, if the stream can do without it: a call
- * if it was sent, a listener always. */
-static int
-mcp_store_spare(mcp_store_op_t *op, mcp_store_stream_t *st)
-{
-    if (mcp_store_sent(st) == 0) {
-        if (st->kind != MCP_STREAM_LISTEN || st->events.head == 0) {
-            return 0;
-        }
-
-        mcp_store_add(op->head, MCP_COUNT_EVENTS_DROPPED, 1);
-    }
-
-    mcp_store_drop(op, st);
-
-    return 1;
-}
-
-
-/* Makes room for a message within the stream's limits; MCP_ERR_LIMIT: the owner
- * must wait. */
-static int
-mcp_store_admit(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
-    int answers)
-{
-    mcp_store_trim(op, st);
-
-    if (!mcp_store_over(st, len)) {
-        return MCP_OK;
-    }
-
-    if (st->kind == MCP_STREAM_LISTEN) {
-
-        while (mcp_store_over(st, len) && mcp_store_spare(op, st)) {
-            /* void */
-        }
-
-        return MCP_OK;
-    }
-
-    /* A response must go out.  A message larger than the limit would wait for
-     * ever, so it goes when no other waits. */
-
-    if (answers >= 0 || mcp_store_unsent(st) == 0) {
-        return MCP_OK;
-    }
-
-    st->want_room = 1;
-
-    return MCP_ERR_LIMIT;
-}
-
-
-void
-mcp_store_stream_seen(mcp_store_op_t *op, mcp_store_stream_t *st,
-    uint64_t sent)
-{
-    st->sent_seq = sent;
-    st->sent_bytes = mcp_store_log_bytes(op->head, &st->events,
-                                         st->events.first, sent);
-}
-
-
-/* Whether an owner that was refused can go on for a while: a quarter of each
- * limit is free, or all was sent. */
-static int
-mcp_store_may_go_on(const mcp_store_stream_t *st)
-{
-    uint64_t  unsent;
-
-    unsent = mcp_store_unsent(st);
-
-    if (unsent == 0) {
-        return 1;
-    }
-
-    if (st->max_events != 0
-        && unsent > st->max_events - (st->max_events + 3) / 4)
-    {
-        return 0;
-    }
-
-    return st->max_bytes == 0
-           || st->events.bytes - st->sent_bytes
-              <= st->max_bytes - st->max_bytes / 4;
-}
-
-
-void
-mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
-    uint64_t sent)
-{
-    uint64_t  from;
-
-    if (sent > st->events.last) {
-        sent = st->events.last;
-    }
-
-    if (sent <= st->sent_seq) {
-        return;
-    }
-
-    from = st->sent_seq + 1;
-
-    if (from < st->events.first) {
-        from = st->events.first;
-    }
-
-    st->sent_bytes += mcp_store_log_bytes(op->head, &st->events, from, sent);
-    st->sent_seq = sent;
-
-    /* Events that were sent may now be dropped for one that found no room in
-     * the region. */
-
-    if (mcp_store_linked(&st->link[MCP_LINK_HUNGRY])) {
-        mcp_store_mark_owner(op, st);
-    }
-
-    if (st->want_room && mcp_store_may_go_on(st)) {
-        st->want_room = 0;
-        mcp_store_mark_owner(op, st);
-    }
-}
 
 
 /* Returns how many chunks a message takes: a big one comes in a chain of its
@@ -261,7 +70,7 @@ mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
             break;
         }
 
-        if (!mcp_store_spare(op, st)) {
+        if (!mcp_store_stream_spare(op, st)) {
             mcp_store_hunger(op, st, len);
             return MCP_ERR_FULL;
         }
@@ -296,7 +105,7 @@ mcp_store_append_ask(mcp_store_t *store, const mcp_stream_ref_t *ref,
         rc = MCP_ERR_FULL;
 
     } else {
-        rc = mcp_store_admit(&op, st, len, answers);
+        rc = mcp_store_stream_admit(&op, st, len, answers);
 
         if (rc == MCP_OK) {
             rc = mcp_store_make_room(&op, st, len, answers >= 0);
@@ -387,7 +196,7 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 
     op->party = st->party;
 
-    rc = mcp_store_admit(op, st, message.len, answers);
+    rc = mcp_store_stream_admit(op, st, message.len, answers);
     if (rc != MCP_OK) {
         return rc;
     }
@@ -475,64 +284,13 @@ mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-static int
-mcp_store_confirmed(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    uint64_t seq, int drop)
-{
-    int                  rc;
-    mcp_store_op_t       op;
-    mcp_store_stream_t  *st;
-
-    rc = mcp_store_stream_enter(store, ref, &op, &st);
-    if (rc != MCP_OK) {
-        return rc;
-    }
-
-    if (seq > st->events.last) {
-        rc = MCP_ERR_NOT_FOUND;
-
-    } else {
-        if (seq > st->confirmed_seq) {
-            st->confirmed_seq = seq;
-        }
-
-        mcp_store_stream_sent(&op, st, seq);
-
-        while (drop && st->events.first <= seq) {
-            mcp_store_drop(&op, st);
-        }
-
-        mcp_store_stream_settle(&op, st);
-    }
-
-    mcp_store_leave(&op);
-
-    return rc;
-}
-
-
-int
-mcp_store_confirm(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t seq)
-{
-    return mcp_store_confirmed(store, ref, seq, 1);
-}
-
-
-int
-mcp_store_acknowledge(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    uint64_t seq)
-{
-    return mcp_store_confirmed(store, ref, seq, 0);
-}
-
-
 /* Passes over the number of a message for which there is no room even without
  * all of the listener's events: its client learns that something is missing. */
 static void
 mcp_store_stream_burn(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
     mcp_store_add(op->head, MCP_COUNT_EVENTS_DROPPED,
-                  (int64_t) mcp_store_unsent(st) + 1);
+                  (int64_t) mcp_store_stream_unsent(st) + 1);
 
     mcp_store_log_clear(op, &st->events);
 
@@ -555,7 +313,7 @@ mcp_store_stream_publish(mcp_store_op_t *op, mcp_store_stream_t *st,
     rec.type = st->state;
     op->party = st->party;
 
-    (void) mcp_store_admit(op, st, message.len, -1);
+    (void) mcp_store_stream_admit(op, st, message.len, -1);
 
     rc = mcp_store_append_event(op, st, &rec, message, 0, chain);
 

@@ -12,7 +12,8 @@
  *   mcp_store_create.c       a new stream
  *   mcp_store_stream.c       states, end and time of a stream
  *   mcp_store_session.c      the streams of a session
- *   mcp_store_append.c       append, limits, room
+ *   mcp_store_limit.c        what a stream keeps within its limits
+ *   mcp_store_append.c       append, room in the region
  *   mcp_store_inbox.c        post, take, cancel
  *   mcp_store_consumer.c     watch, unwatch, read
  *   mcp_store_party.c        what each party has
@@ -753,7 +754,23 @@ int mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now);
 
 
-/* --- mcp_store_append.c --- */
+/* --- mcp_store_limit.c --- */
+
+/* Returns how many of the events kept were not sent. */
+uint64_t mcp_store_stream_unsent(const mcp_store_stream_t *st);
+
+/* Drops the oldest event to make room, if the stream can do without it: a call
+ * if it was sent, a listener always.  Returns 1, or 0 if it cannot. */
+int mcp_store_stream_spare(mcp_store_op_t *op, mcp_store_stream_t *st);
+
+/*
+ * Makes room for a message within the stream's limits.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_LIMIT  there is none; the owner is woken when there is
+ */
+int mcp_store_stream_admit(mcp_store_op_t *op, mcp_store_stream_t *st,
+    size_t len, int answers);
 
 /* Sets sent_seq, which may fall, to what a consumer asks for. */
 void mcp_store_stream_seen(mcp_store_op_t *op, mcp_store_stream_t *st,
@@ -763,6 +780,9 @@ void mcp_store_stream_seen(mcp_store_op_t *op, mcp_store_stream_t *st,
  * for. */
 void mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t sent);
+
+
+/* --- mcp_store_append.c --- */
 
 /* Appends to a listener, which drops events to make room.  chain: holds the
  * message already, if it is not NULL. */
