@@ -3,7 +3,8 @@
 /*
  * Random operations on the store, each also done on a simple model in
  * ordinary memory, and compared: results, events byte by byte, inboxes,
- * values, subscriptions.  Repairs and deaths of processes are thrown in.
+ * values, subscriptions, quotas.  Repairs and deaths of processes are thrown
+ * in.
  * STORE_SEED repeats a run, STORE_ROUNDS makes it longer.
  */
 
@@ -21,6 +22,7 @@
 #define EVENTS     4000                /* at most, of one stream */
 #define POSTS      64
 #define CONSUMERS  3                   /* handles for each stream */
+#define PARTIES    4                   /* the first is nobody */
 
 
 typedef struct {
@@ -64,6 +66,8 @@ static model_t         model[STREAMS];
 static uint64_t        seed, now;
 static unsigned        numbers;
 static int             tight;          /* the region is small */
+static int             shared;         /* among parties */
+static mcp_party_t     parties[PARTIES];
 
 static struct {
     int                 there;
@@ -204,6 +208,111 @@ resync(void)
 }
 
 
+/* --- parties --- */
+
+/* Nobody; one with numbers; one with shares; one with a number of bytes. */
+static void
+make_parties(void)
+{
+    unsigned  i;
+
+    memset(parties, 0, sizeof(parties));
+
+    for (i = 1; i < PARTIES; i++) {
+        memset(parties[i].id, (int) i, MCP_DIGEST_LEN);
+        parties[i].streams = MCP_QUOTA_SHARE;
+        parties[i].listeners = MCP_QUOTA_SHARE;
+        parties[i].values = MCP_QUOTA_SHARE;
+        parties[i].bytes = MCP_QUOTA_SHARE;
+    }
+
+    parties[1].streams = 4;
+    parties[1].listeners = 2;
+    parties[1].values = 5;
+    parties[1].bytes = 60 * 1024;
+    parties[3].streams = MCP_QUOTA_OFF;
+    parties[3].listeners = MCP_QUOTA_OFF;
+    parties[3].values = MCP_QUOTA_OFF;
+    parties[3].bytes = 30 * 1024;
+}
+
+
+static const mcp_party_t *
+some_party(void)
+{
+    return &parties[shared ? draw(PARTIES) : 0];
+}
+
+
+static int
+has_quotas(const mcp_party_t *party)
+{
+    return !mcp_store_party_is_nobody(party->id);
+}
+
+
+/* What the store counts for a party, as store_verify() knows to be right. */
+static mcp_store_entry_t
+counted(const mcp_party_t *party)
+{
+    mcp_store_op_t      op;
+    mcp_store_entry_t   none, *e;
+
+    memset(&none, 0, sizeof(none));
+    assert_int_equal(mcp_store_enter(&d.store[0], &op), MCP_OK);
+    e = mcp_store_entry_find(op.head, MCP_ENTRY_PARTY, 0, party->id, 0);
+    none = e ? *e : none;
+    mcp_store_leave(&op);
+
+    return none;
+}
+
+
+/* A number is never exceeded by what has just been admitted. */
+static void
+expect_within(const mcp_party_t *party)
+{
+    mcp_store_entry_t  e;
+
+    if (!has_quotas(party) || party->bytes == MCP_QUOTA_SHARE) {
+        return;
+    }
+
+    e = counted(party);
+    assert_true(e.u.party.held <= party->bytes / MCP_STORE_CHUNK);
+}
+
+
+/* Streams of a kind that a party has and that do not linger. */
+static unsigned
+party_streams(const mcp_party_t *party, mcp_stream_kind_e kind)
+{
+    unsigned  i, n;
+
+    for (i = 0, n = 0; i < STREAMS; i++) {
+        n += model[i].there && model[i].spec.kind == kind
+             && (kind == MCP_STREAM_LISTEN || !settled(&model[i]))
+             && memcmp(model[i].spec.party.id, party->id, MCP_DIGEST_LEN)
+                == 0;
+    }
+
+    return n;
+}
+
+
+/* Whether a number says that a party may not create a stream of a kind. */
+static int
+has_all(const mcp_party_t *party, mcp_stream_kind_e kind)
+{
+    uint64_t  quota;
+
+    quota = kind == MCP_STREAM_CALL ? party->streams : party->listeners;
+
+    return has_quotas(party) && quota != MCP_QUOTA_SHARE
+           && party_streams(party, kind) >= quota;
+}
+
+
 /* How long after its end. */
 static uint64_t
 kept_for(const model_t *m)
@@ -269,7 +378,7 @@ sweep(void)
 static void
 do_create(model_t *m)
 {
-    int            rc;
+    int            rc, crowded;
     size_t         len;
     unsigned       i, session, count;
     mcp_store_t   *store;
@@ -286,6 +395,7 @@ do_create(model_t *m)
     m->spec.expires = draw(2) ? now + draw(100000) : 0;
     m->spec.promised = (unsigned) draw(2);
     m->spec.linger = draw(2) ? 5000 : 90000;
+    m->spec.party = *some_party();
 
     for (i = 0, count = 0; i < STREAMS; i++) {
         count += model[i].there && !settled(&model[i])
@@ -293,6 +403,7 @@ do_create(model_t *m)
                            MCP_DIGEST_LEN) == 0;
     }
 
+    crowded = has_all(&m->spec.party, m->spec.kind);
     store = some_process();
     rc = mcp_store_create(store, &m->spec, now, &m->ref);
 
@@ -300,12 +411,17 @@ do_create(model_t *m)
         return;
     }
 
-    if (m->spec.session_limit && count >= m->spec.session_limit) {
+    if (crowded || (m->spec.session_limit && count >= m->spec.session_limit)) {
         assert_int_equal(rc, MCP_ERR_LIMIT);
         return;
     }
 
+    if (rc == MCP_ERR_LIMIT && has_quotas(&m->spec.party)) {
+        return;                        /* a share, or bytes */
+    }
+
     assert_int_equal(rc, MCP_OK);
+    expect_within(&m->spec.party);
     m->there = 1;
     m->number = numbers;
     m->first = 1;
@@ -402,7 +518,18 @@ do_append(model_t *m)
         return;
     }
 
+    if (rc == MCP_ERR_LARGE && has_quotas(&m->spec.party)) {
+        return;
+    }
+
     assert_int_equal(rc, MCP_OK);
+
+    /* an answer may exceed the quota, and so may a listener that was idle */
+
+    if (answers < 0 && m->spec.kind == MCP_STREAM_CALL) {
+        expect_within(&m->spec.party);
+    }
+
     assert_int_equal(seq, m->last + 1);
     m->len[++m->last] = (uint32_t) len;
     m->text[m->last] = text;
@@ -765,10 +892,11 @@ do_publish(void)
 static void
 do_value(void)
 {
-    int            rc;
-    uint32_t       value;
-    unsigned       k;
-    unsigned char  key[MCP_DIGEST_LEN];
+    int                 rc;
+    uint32_t            value;
+    unsigned            k;
+    unsigned char       key[MCP_DIGEST_LEN];
+    const mcp_party_t  *party;
 
     k = (unsigned) draw(KEYS);
     memset(key, 7, sizeof(key));
@@ -779,10 +907,20 @@ do_value(void)
     case 0:
         values[k].value = (uint32_t) draw(1000);
         values[k].expires = draw(3) ? now + draw(3000) : 0;
+        party = shared ? &parties[k % PARTIES] : &parties[0];
         rc = mcp_store_value_set(some_process(), k % 2 ? 'x' : 'y', key,
-                                 values[k].value, values[k].expires, NULL);
-        values[k].there = rc == MCP_OK || values[k].there;
-        assert_true(rc == MCP_OK || (tight && rc == MCP_ERR_FULL));
+                                 values[k].value, values[k].expires, party);
+
+        /* what is there already is never refused */
+
+        values[k].there = (rc == MCP_OK);
+        assert_true(rc == MCP_OK || (tight && rc == MCP_ERR_FULL)
+                    || (rc == MCP_ERR_LIMIT && has_quotas(party)));
+
+        if (party == &parties[1]) {
+            assert_true(counted(party).u.party.values <= party->values);
+        }
+
         return;
 
     case 1:
@@ -1014,6 +1152,7 @@ run(uint64_t with, size_t size, unsigned rounds)
     numbers = 0;
     memset(model, 0, sizeof(model));
     memset(values, 0, sizeof(values));
+    make_parties();
     store_open(&d, size, 2);
 
     for (i = 0; i < rounds; i++) {
@@ -1096,12 +1235,26 @@ test_tight(void **state)
 }
 
 
+static void
+test_shared(void **state)
+{
+    (void) state;
+
+    tight = 1;
+    shared = 1;
+    run(3, 1024 * 1024, rounds(60000));
+    run(fresh(), 300 * 1024, rounds(60000));
+    shared = 0;
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_roomy),
         cmocka_unit_test(test_tight),
+        cmocka_unit_test(test_shared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
