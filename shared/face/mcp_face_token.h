@@ -17,8 +17,6 @@
 #include "face/mcp_face_common.h"
 
 
-
-
 /* What the face keeps of an exchange whose request brings a token or may be
  * answered with an interim result, and of the call made of it. */
 typedef struct {
