@@ -13,7 +13,7 @@ UNIT_AID := $(filter-out $(UNIT_SRC),$(wildcard t/unit/*.c))
 FUZZ_SRC := $(wildcard t/fuzz/*_fuzz.c)
 
 CORE_LIBS = -lyajl -lpcre2-8 -lcrypto -lpthread
-WARNINGS  = -Wall -Wextra -Werror
+WARNINGS  = -Wall -Wextra -Wshadow -Wmissing-prototypes -Werror
 CORE_FLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -Ishared -Ishared/include
 
 UNIT_FLAGS = $(CORE_FLAGS) -It/unit -O1 -fno-omit-frame-pointer \

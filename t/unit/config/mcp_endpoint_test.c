@@ -175,16 +175,16 @@ static void
 test_faces(void **state)
 {
     mcp_buf_t       buf;
-    test_env_t      te;
+    test_env_t      local;
     mcp_endpoint_t  e;
 
     (void) state;
 
-    test_env_init(&te);
+    test_env_init(&local);
     memset(&e, 0, sizeof(e));
     e.target = MCP_NO_TARGET;
     e.max_wait = 1;
-    mcp_buf_init(&buf, &te.env.mem, 4096);
+    mcp_buf_init(&buf, &local.env.mem, 4096);
 
     mcp_endpoint_capabilities(&e, &buf);
     assert_str_is(((mcp_str_t) { buf.data, buf.len }),
@@ -201,7 +201,7 @@ test_faces(void **state)
                   "\"resumeTokens\":{},\"streamLinks\":{}}}");
 
     mcp_buf_free(&buf);
-    assert_int_equal(te.tm.live, 0);
+    assert_int_equal(local.tm.live, 0);
 }
 
 

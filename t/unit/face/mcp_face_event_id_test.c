@@ -90,7 +90,7 @@ static void
 test_purged(void **state)
 {
     int         i;
-    char        id[64], first[64], line[1200];
+    char        id[64], first[64], said[1200];
     mcp_job_t  *job;
 
     (void) state;
@@ -101,10 +101,10 @@ test_purged(void **state)
     client_last_id(&a, first);
 
     for (i = 1; i < 50; i++) {
-        snprintf(line, sizeof(line),
+        snprintf(said, sizeof(said),
                  NOTE("notifications/progress", "{\"progressToken\":\"t\","
                       "\"progress\":%d,\"message\":\"%0900d\"}") "\n", i, 0);
-        assert_int_equal(backend_say(&d, job, line), strlen(line));
+        assert_int_equal(backend_say(&d, job, said), strlen(said));
     }
 
     client_last_id(&a, id);

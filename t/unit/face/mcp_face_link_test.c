@@ -136,7 +136,6 @@ answer_of(int i)
 static void
 test_gap(void **state)
 {
-    char        last[64];
     mcp_job_t  *job;
 
     (void) state;
@@ -884,7 +883,7 @@ static void
 test_encoded(void **state)
 {
     char        text[2048], *p;
-    const char *token, *q;
+    const char *secret, *q;
     mcp_job_t  *job;
 
     (void) state;
@@ -892,23 +891,23 @@ test_encoded(void **state)
     begin(NEW);
     job = linked(1);
     client_close(&d, &a);
-    token = strstr(url, "mcp-stream=") + sizeof("mcp-stream=") - 1;
+    secret = strstr(url, "mcp-stream=") + sizeof("mcp-stream=") - 1;
 
     p = text + sprintf(text, "/mcp?mcp%%2dstream=");
 
-    for (q = token; *q; q++) {
+    for (q = secret; *q; q++) {
         p += sprintf(p, "%%%02X", (unsigned char) *q);
     }
 
     get_is(session, text, NULL, 200);
 
-    snprintf(text, sizeof(text), "/mcp?mcp-stream=x&mcp-stream=%s", token);
+    snprintf(text, sizeof(text), "/mcp?mcp-stream=x&mcp-stream=%s", secret);
     get_is(session, text, NULL, 200);
-    snprintf(text, sizeof(text), "/mcp?mcp-stream=%s&mcp%%2Dstream=x", token);
+    snprintf(text, sizeof(text), "/mcp?mcp-stream=%s&mcp%%2Dstream=x", secret);
     get_is(session, text, NULL, 404);
-    snprintf(text, sizeof(text), "/mcp?mcp-stream=%s%%2", token);
+    snprintf(text, sizeof(text), "/mcp?mcp-stream=%s%%2", secret);
     get_is(session, text, NULL, 404);
-    snprintf(text, sizeof(text), "/mcp?mcp-stream=%s%%4g", token);
+    snprintf(text, sizeof(text), "/mcp?mcp-stream=%s%%4g", secret);
     get_is(session, text, NULL, 404);
     snprintf(text, sizeof(text), "/mcp?mcp-stream=%01500d", 0);
     get_is(session, text, NULL, 404);

@@ -711,8 +711,6 @@ test_batch(void **state)
 static void
 test_batch_error(void **state)
 {
-    char  last[64];
-
     (void) state;
 
     begin(OLD);

@@ -104,12 +104,12 @@ test_keepalive(void **state)
 static void
 test_pieces(void **state)
 {
-    char        line[8000], id[64];
+    char        said[8000], id[64];
     mcp_job_t  *job;
 
     (void) state;
 
-    snprintf(line, sizeof(line),
+    snprintf(said, sizeof(said),
              NOTE("notifications/progress", "{\"progressToken\":\"t\","
                   "\"progress\":1,\"message\":\"%07000d\"}") "\n", 5);
 
@@ -118,23 +118,23 @@ test_pieces(void **state)
     client_send(&d, 0, &a, "POST", CALL);
     job = d.jobs[0];
     mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, job, line);
-    line[strlen(line) - 1] = '\0';
-    has(a.text, line);
+    backend_say(&d, job, said);
+    said[strlen(said) - 1] = '\0';
+    has(a.text, said);
     client_last_id(&a, id);
     assert_string_equal(id + 22, ".1");
 
     /* a comment in the middle of an event would break it */
 
     a.slow = 1;
-    line[strlen(line)] = '\n';
-    backend_say(&d, job, line);
+    said[strlen(said)] = '\n';
+    backend_say(&d, job, said);
     assert_int_equal(client_pull(&a), MCP_OK);
     driver_wait(&d, 20000);
     a.slow = 0;
     driver_pull(&a);
-    line[strlen(line) - 1] = '\0';
-    assert_int_equal(count(a.text, line), 2);
+    said[strlen(said) - 1] = '\0';
+    assert_int_equal(count(a.text, said), 2);
 
     end_with_result(job);
     assert_int_equal(a.ended, 1);

@@ -14,7 +14,7 @@ static void
 test_close_after(void **state)
 {
     int         i, sent;
-    char        id[64], line[256], pattern[64];
+    char        id[64], said[256], pattern[64];
     mcp_job_t  *job;
 
     (void) state;
@@ -26,10 +26,10 @@ test_close_after(void **state)
     backend_say(&d, job, PROGRESS(0) "\n");
 
     for (i = 0; i < 40; i++) {
-        snprintf(line, sizeof(line),
+        snprintf(said, sizeof(said),
                  NOTE("notifications/progress", "{\"progressToken\":\"t\","
                       "\"progress\":%d}") "\n", ++sent);
-        backend_say(&d, job, line);
+        backend_say(&d, job, said);
         driver_wait(&d, 100);
 
         if (a.ended) {
@@ -75,7 +75,7 @@ static void
 test_close_behind(void **state)
 {
     int         i;
-    char        id[64], line[700];
+    char        id[64], said[700];
     mcp_job_t  *job;
 
     (void) state;
@@ -88,10 +88,10 @@ test_close_behind(void **state)
     a.cap = MCP_PULL_MIN;
 
     for (i = 1; i <= 30; i++) {
-        snprintf(line, sizeof(line), NOTE("notifications/progress",
+        snprintf(said, sizeof(said), NOTE("notifications/progress",
                  "{\"progressToken\":\"t\",\"progress\":%d,"
                  "\"message\":\"%0400d\"}") "\n", i, 0);
-        backend_say(&d, job, line);
+        backend_say(&d, job, said);
     }
 
     for (i = 0; i < 5; i++) {
@@ -124,14 +124,14 @@ test_close_behind(void **state)
 static void
 test_close_in_the_middle(void **state)
 {
-    char        line[8000];
+    char        said[8000];
     mcp_job_t  *job;
 
     (void) state;
 
     d.endpoint.close_after = 3000;
 
-    snprintf(line, sizeof(line),
+    snprintf(said, sizeof(said),
              NOTE("notifications/progress", "{\"progressToken\":\"t\","
                   "\"progress\":1,\"message\":\"%07000d\"}") "\n", 5);
 
@@ -139,15 +139,15 @@ test_close_in_the_middle(void **state)
     backend_say(&d, job, PROGRESS(1) "\n");
     a.slow = 1;
     a.cap = MCP_PULL_MIN;
-    backend_say(&d, job, line);
+    backend_say(&d, job, said);
     assert_int_equal(client_pull(&a), MCP_OK);
     driver_wait(&d, 5000);
     backend_say(&d, job, PROGRESS(3) "\n");
     a.slow = 0;
     driver_pull(&a);
     assert_int_equal(a.ended, 1);
-    line[strlen(line) - 1] = '\0';
-    has(a.text, line);
+    said[strlen(said) - 1] = '\0';
+    has(a.text, said);
     ends_with(a.text, RETRY);
     client_close(&d, &a);
     end_with_result(job);

@@ -29,11 +29,11 @@ listen_first(void *ctx)
 static void
 test_listener(void **state)
 {
-    char  id[64], other[MCP_SESSION_TEXT_MAX];
+    char  id[64], second[MCP_SESSION_TEXT_MAX];
 
     (void) state;
 
-    client_open(&d, other, OLD, ALL);
+    client_open(&d, second, OLD, ALL);
 
     client_resume(&d, 0, &a, session, NULL);
     assert_int_equal(a.status, 200);
@@ -81,11 +81,11 @@ test_listener(void **state)
 
     /* another session's is its own */
 
-    client_resume(&d, 0, &b, other, NULL);
+    client_resume(&d, 0, &b, second, NULL);
     assert_string_equal(b.text, ":\n\n");
     client_close(&d, &b);
     client_close(&d, &a);
-    client_resume(&d, 0, &b, other, id);
+    client_resume(&d, 0, &b, second, id);
     assert_int_equal(b.status, 404);
     client_close(&d, &b);
 
@@ -106,7 +106,7 @@ test_listener(void **state)
     /* and gone with its session */
 
     end_session(0, session);
-    end_session(0, other);
+    end_session(0, second);
     assert_int_equal(stats().listeners, 0);
     assert_int_equal(stats().subscriptions, 0);
     quiet();
