@@ -168,11 +168,48 @@ mcp_dispatch_refusal(mcp_exchange_t *x)
 }
 
 
+/* Makes a call of the message, unless a face goes on with another one. */
+static int
+mcp_dispatch_call(mcp_exchange_t *x, const mcp_verdict_t *v)
+{
+    int          rc;
+    mcp_call_t  *call;
+
+    mcp_fact_set(&x->facts, MCP_FACT_NAME, v->name);
+
+    /* asked once: a face that goes on with it has done something */
+
+    x->refusal = mcp_dispatch_refusal(x);
+
+    rc = mcp_hook_request(x);
+
+    if (x->state == MCP_EXCHANGE_WAIT) {
+        return MCP_AGAIN;
+    }
+
+    if (rc != MCP_AGAIN) {
+        return rc;
+    }
+
+    if (x->refusal != MCP_FAULT_NONE) {
+        return mcp_answer_fault(x, x->refusal, x->msg.id, mcp_null_str);
+    }
+
+    call = mcp_call_create(x, 1);
+    if (call == NULL) {
+        mcp_hook_refused(x);
+        return MCP_ERR_MEMORY;
+    }
+
+    mcp_dispatch_fill(&call->requests[0], &x->msg, v);
+
+    return mcp_dispatch_start(x, call);
+}
+
+
 static int
 mcp_dispatch_single(mcp_exchange_t *x)
 {
-    int                rc;
-    mcp_call_t        *call;
     mcp_fault_e        fault;
     mcp_verdict_t      v;
     const mcp_face_t  *face;
@@ -224,36 +261,7 @@ mcp_dispatch_single(mcp_exchange_t *x)
         return mcp_answer_json(x);
 
     case MCP_VERDICT_CALL:
-        mcp_fact_set(&x->facts, MCP_FACT_NAME, v.name);
-
-        /* looked at once: a face that goes on with it has done something */
-
-        x->refusal = mcp_dispatch_refusal(x);
-
-        rc = mcp_hook_request(x);
-
-        if (x->state == MCP_EXCHANGE_WAIT) {
-            return MCP_AGAIN;
-        }
-
-        if (rc != MCP_AGAIN) {
-            return rc;
-        }
-
-        if (x->refusal != MCP_FAULT_NONE) {
-            return mcp_answer_fault(x, x->refusal, x->msg.id,
-                                    mcp_null_str);
-        }
-
-        call = mcp_call_create(x, 1);
-        if (call == NULL) {
-            mcp_hook_refused(x);
-            return MCP_ERR_MEMORY;
-        }
-
-        mcp_dispatch_fill(&call->requests[0], &x->msg, &v);
-
-        return mcp_dispatch_start(x, call);
+        return mcp_dispatch_call(x, &v);
 
     default:
         mcp_fact_set(&x->facts, MCP_FACT_NAME, v.name);

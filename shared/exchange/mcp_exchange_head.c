@@ -245,6 +245,59 @@ mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_head_t *h)
 }
 
 
+/* What the method asks for. */
+static int
+mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_head_t *h)
+{
+    mcp_fault_e  fault;
+
+    switch (x->method) {
+
+    case MCP_HTTP_POST:
+        return mcp_exchange_post(x, h);
+
+    case MCP_HTTP_GET:
+        if (!mcp_http_accepts(h->accept, h->n_accept, mcp_stream_type)) {
+            return mcp_exchange_refuse(x, MCP_FAULT_NOT_ACCEPTABLE);
+        }
+
+        if (x->face->url) {
+            return x->face->url->get(x);
+        }
+
+        break;
+
+    case MCP_HTTP_DELETE:
+        break;
+
+    case MCP_HTTP_OPTIONS:
+        if (x->origin.data) {
+            x->outcome = "preflight";
+            return mcp_answer_status(x, 204);
+        }
+
+        /* fall through */
+
+    default:
+        mcp_answer_header(x, mcp_str("Allow"),
+                          mcp_str("GET, POST, DELETE"));
+        return mcp_exchange_refuse(x, MCP_FAULT_METHOD_NOT_ALLOWED);
+    }
+
+    fault = mcp_exchange_check_session(x);
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_exchange_refuse(x, fault);
+    }
+
+    if (x->method == MCP_HTTP_DELETE) {
+        return mcp_exchange_delete(x);
+    }
+
+    return x->face->get(x);
+}
+
+
 int
 mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
 {
@@ -294,48 +347,5 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
         return rc;
     }
 
-    switch (x->method) {
-
-    case MCP_HTTP_POST:
-        return mcp_exchange_post(x, &h);
-
-    case MCP_HTTP_GET:
-        if (!mcp_http_accepts(h.accept, h.n_accept, mcp_stream_type)) {
-            return mcp_exchange_refuse(x, MCP_FAULT_NOT_ACCEPTABLE);
-        }
-
-        if (x->face->url) {
-            return x->face->url->get(x);
-        }
-
-        break;
-
-    case MCP_HTTP_DELETE:
-        break;
-
-    case MCP_HTTP_OPTIONS:
-        if (x->origin.data) {
-            x->outcome = "preflight";
-            return mcp_answer_status(x, 204);
-        }
-
-        /* fall through */
-
-    default:
-        mcp_answer_header(x, mcp_str("Allow"),
-                          mcp_str("GET, POST, DELETE"));
-        return mcp_exchange_refuse(x, MCP_FAULT_METHOD_NOT_ALLOWED);
-    }
-
-    fault = mcp_exchange_check_session(x);
-
-    if (fault != MCP_FAULT_NONE) {
-        return mcp_exchange_refuse(x, fault);
-    }
-
-    if (x->method == MCP_HTTP_DELETE) {
-        return mcp_exchange_delete(x);
-    }
-
-    return x->face->get(x);
+    return mcp_exchange_route(x, &h);
 }
