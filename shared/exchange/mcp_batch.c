@@ -49,18 +49,81 @@ mcp_batch_answered(mcp_exchange_t *x, mcp_request_t *req,
 }
 
 
+/* Whether this message gets a response: a request, or one that is invalid. */
+static int
+mcp_batch_is_answered(const mcp_rpc_t *msg)
+{
+    return msg->kind == MCP_RPC_REQUEST || msg->kind == MCP_RPC_INVALID;
+}
+
+
+/* What is to be done with one message of a batch. */
+static mcp_verdict_e
+mcp_batch_verdict(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
+    mcp_buf_t *result)
+{
+    mcp_verdict_e  verdict;
+
+    if (msg->kind == MCP_RPC_INVALID) {
+        memset(v, 0, sizeof(mcp_verdict_t));
+        return mcp_verdict_fault(v, msg->fault, mcp_null_str);
+    }
+
+    if (!mcp_dispatch_token_usable(msg)) {
+        memset(v, 0, sizeof(mcp_verdict_t));
+        return mcp_verdict_fault(v, MCP_FAULT_PARAMS, mcp_dispatch_bad_token);
+    }
+
+    verdict = mcp_verdict(x, msg, v, result);
+
+    /* tokens are for a request that is alone in its POST; a backend gets
+     * none that was not looked at */
+
+    if (verdict == MCP_VERDICT_CALL
+        && (msg->resume_token.type != MCP_JSON_NONE
+            || msg->meta_resume_token.type != MCP_JSON_NONE))
+    {
+        return mcp_verdict_fault(v, MCP_FAULT_RESUME_TOKEN, mcp_null_str);
+    }
+
+    return verdict;
+}
+
+
+/* Makes one request of the call of a message, answered already where no backend
+ * is asked. */
+static int
+mcp_batch_add(mcp_exchange_t *x, mcp_request_t *req, const mcp_rpc_t *msg,
+    mcp_buf_t *result)
+{
+    mcp_verdict_e  verdict;
+    mcp_verdict_t  v;
+
+    result->len = 0;
+    verdict = mcp_batch_verdict(x, msg, &v, result);
+
+    if (verdict == MCP_VERDICT_CALL) {
+        mcp_dispatch_fill(req, msg, &v);
+        return MCP_OK;
+    }
+
+    if (result->failed) {
+        return MCP_ERR_MEMORY;
+    }
+
+    return mcp_batch_answered(x, req, msg, verdict, &v, result);
+}
+
+
 /* The requests of a batch become one call. */
 static int
 mcp_batch_call(mcp_exchange_t *x, mcp_rpc_t *msgs, size_t n,
     size_t n_requests)
 {
-    int             rc;
-    size_t          i, k;
-    mcp_buf_t       result;
-    mcp_call_t     *call;
-    mcp_fault_e     fault;
-    mcp_verdict_e   verdict;
-    mcp_verdict_t   v;
+    size_t        i, k;
+    mcp_buf_t     result;
+    mcp_call_t   *call;
+    mcp_fault_e   fault;
 
     fault = mcp_dispatch_refusal(x);
 
@@ -78,52 +141,13 @@ mcp_batch_call(mcp_exchange_t *x, mcp_rpc_t *msgs, size_t n,
     mcp_buf_init(&result, &x->worker->env->mem, SIZE_MAX / 2);
 
     for (i = 0, k = 0; i < n; i++) {
-
-        if (msgs[i].kind != MCP_RPC_REQUEST
-            && msgs[i].kind != MCP_RPC_INVALID)
-        {
+        if (!mcp_batch_is_answered(&msgs[i])) {
             continue;
         }
 
-        result.len = 0;
-
-        if (msgs[i].kind == MCP_RPC_INVALID) {
-            memset(&v, 0, sizeof(mcp_verdict_t));
-            verdict = mcp_verdict_fault(&v, msgs[i].fault, mcp_null_str);
-
-        } else if (!mcp_dispatch_token_usable(&msgs[i])) {
-            memset(&v, 0, sizeof(mcp_verdict_t));
-            verdict = mcp_verdict_fault(&v, MCP_FAULT_PARAMS,
-                                        mcp_dispatch_bad_token);
-
-        } else {
-            verdict = mcp_verdict(x, &msgs[i], &v, &result);
-        }
-
-        /* tokens are for a request that is alone in its POST; a backend gets
-         * none that was not looked at */
-
-        if (verdict == MCP_VERDICT_CALL
-            && (msgs[i].resume_token.type != MCP_JSON_NONE
-                || msgs[i].meta_resume_token.type != MCP_JSON_NONE))
+        if (mcp_batch_add(x, &call->requests[k++], &msgs[i], &result)
+            != MCP_OK)
         {
-            verdict = mcp_verdict_fault(&v, MCP_FAULT_RESUME_TOKEN,
-                                        mcp_null_str);
-        }
-
-        if (verdict == MCP_VERDICT_CALL) {
-            mcp_dispatch_fill(&call->requests[k++], &msgs[i], &v);
-            continue;
-        }
-
-        rc = result.failed;
-
-        if (rc == MCP_OK) {
-            rc = mcp_batch_answered(x, &call->requests[k++], &msgs[i],
-                                    verdict, &v, &result);
-        }
-
-        if (rc != MCP_OK) {
             mcp_buf_free(&result);
             mcp_call_discard(call);
             return MCP_ERR_MEMORY;
@@ -136,58 +160,80 @@ mcp_batch_call(mcp_exchange_t *x, mcp_rpc_t *msgs, size_t n,
 }
 
 
-int
-mcp_batch(mcp_exchange_t *x, mcp_str_t text)
+/* Splits a batch, which not all sessions may send. */
+static int
+mcp_batch_split(mcp_exchange_t *x, mcp_str_t text, mcp_str_t **items,
+    size_t *n, mcp_fault_e *fault)
 {
-    size_t        i, n, n_requests;
-    mcp_str_t    *items;
-    mcp_rpc_t    *msgs;
-    mcp_fault_e   fault;
+    *items = NULL;
+    *n = 0;
+    *fault = mcp_exchange_check_session(x);
 
-    items = NULL;
-    n = 0;
-
-    fault = mcp_exchange_check_session(x);
-
-    if (fault == MCP_FAULT_NONE
+    if (*fault == MCP_FAULT_NONE
         && !mcp_revision(x->session.revision)->batch)
     {
-        fault = MCP_FAULT_BATCH;
+        *fault = MCP_FAULT_BATCH;
     }
 
-    if (fault == MCP_FAULT_NONE) {
-        if (mcp_rpc_split(&x->arena, text, x->endpoint->max_depth,
-                          x->endpoint->max_batch, &items, &n, &fault)
-            != MCP_OK)
-        {
-            return MCP_ERR_MEMORY;
-        }
+    if (*fault != MCP_FAULT_NONE) {
+        return MCP_OK;
     }
 
-    if (fault != MCP_FAULT_NONE) {
-        return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
-    }
+    return mcp_rpc_split(&x->arena, text, x->endpoint->max_depth,
+                         x->endpoint->max_batch, items, n, fault);
+}
+
+
+/* Parses all messages, and counts those that get a response; NULL: no
+ * memory. */
+static mcp_rpc_t *
+mcp_batch_parse(mcp_exchange_t *x, const mcp_str_t *items, size_t n,
+    size_t *n_requests)
+{
+    size_t      i;
+    mcp_rpc_t  *msgs;
 
     msgs = mcp_arena_calloc(&x->arena, n * sizeof(mcp_rpc_t));
     if (msgs == NULL) {
-        return MCP_ERR_MEMORY;
+        return NULL;
     }
 
-    n_requests = 0;
+    *n_requests = 0;
 
     for (i = 0; i < n; i++) {
         if (mcp_rpc_parse(&x->arena, items[i], x->endpoint->max_depth,
                           &msgs[i])
             != MCP_OK)
         {
-            return MCP_ERR_MEMORY;
+            return NULL;
         }
 
-        if (msgs[i].kind == MCP_RPC_REQUEST
-            || msgs[i].kind == MCP_RPC_INVALID)
-        {
-            n_requests++;
-        }
+        *n_requests += (size_t) mcp_batch_is_answered(&msgs[i]);
+    }
+
+    return msgs;
+}
+
+
+int
+mcp_batch(mcp_exchange_t *x, mcp_str_t text)
+{
+    size_t        n, n_requests;
+    mcp_str_t    *items;
+    mcp_rpc_t    *msgs;
+    mcp_fault_e   fault;
+
+    if (mcp_batch_split(x, text, &items, &n, &fault) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
+    }
+
+    msgs = mcp_batch_parse(x, items, n, &n_requests);
+    if (msgs == NULL) {
+        return MCP_ERR_MEMORY;
     }
 
     mcp_store_count(x->worker->store, MCP_COUNT_MESSAGES, (int64_t) n);

@@ -12,54 +12,40 @@
 #include "worker/mcp_answer.h"
 
 
-/* initialize (lifecycle, "Initialization"): any client gets a session that
- * costs nothing here. */
-int
-mcp_initialize(mcp_exchange_t *x)
+/* Makes the session; MCP_ERR_*: there is no randomness for its id. */
+static int
+mcp_initialize_session(mcp_exchange_t *x, mcp_str_t wanted)
 {
-    char                  *token, *end;
-    mcp_str_t              wanted;
-    const mcp_rpc_t       *msg;
-    mcp_session_t         *session;
-    const mcp_endpoint_t  *endpoint;
+    mcp_session_t  *session;
 
-    msg = &x->msg;
     session = &x->session;
-    endpoint = x->endpoint;
-
-    if (!mcp_dispatch_token_usable(msg)) {
-        return mcp_answer_fault(x, MCP_FAULT_PARAMS, msg->id,
-                                mcp_dispatch_bad_token);
-    }
-
-    if (mcp_verdict_string(x, &msg->protocol_version, &wanted) != MCP_OK) {
-        return mcp_answer_fault(x, MCP_FAULT_PARAMS, msg->id,
-                                mcp_str("\"protocolVersion\" must be a "
-                                        "string"));
-    }
-
     session->revision = mcp_revision_find(wanted);
 
     if (session->revision == MCP_REVISION_NONE) {
         session->revision = MCP_REVISION_LATEST;
     }
 
-    session->capabilities = mcp_session_capabilities(&msg->capabilities);
+    session->capabilities = mcp_session_capabilities(&x->msg.capabilities);
     session->expires = x->worker->env->now(x->worker->env->ctx)
-                       + endpoint->session_lifetime;
+                       + x->endpoint->session_lifetime;
     memcpy(session->principal, x->principal, MCP_DIGEST_LEN);
 
-    if (mcp_worker_random(x->worker, session->id, MCP_DIGEST_LEN) != MCP_OK) {
-        return mcp_answer_fault(x, MCP_FAULT_INTERNAL, msg->id,
-                                mcp_null_str);
-    }
+    return mcp_worker_random(x->worker, session->id, MCP_DIGEST_LEN);
+}
+
+
+/* The session, signed, as a header of the answer. */
+static int
+mcp_initialize_header(mcp_exchange_t *x)
+{
+    char  *token, *end;
 
     token = mcp_arena_alloc(&x->arena, MCP_SESSION_TEXT_MAX);
     if (token == NULL) {
         return MCP_ERR_MEMORY;
     }
 
-    end = mcp_session_print(endpoint->keys, session, token);
+    end = mcp_session_print(x->endpoint->keys, &x->session, token);
     if (end == NULL) {
         return MCP_ERR_MEMORY;
     }
@@ -67,17 +53,28 @@ mcp_initialize(mcp_exchange_t *x)
     mcp_answer_header(x, mcp_str("Mcp-Session-Id"),
                       (mcp_str_t) { token, (size_t) (end - token) });
 
-    mcp_dispatch_result_head(&x->out, msg->id);
+    return MCP_OK;
+}
+
+
+static void
+mcp_initialize_result(mcp_exchange_t *x)
+{
+    const mcp_endpoint_t  *endpoint;
+
+    endpoint = x->endpoint;
+
+    mcp_dispatch_result_head(&x->out, x->msg.id);
 
     mcp_buf_lit(&x->out, "{\"protocolVersion\":");
-    mcp_buf_json(&x->out, mcp_revision(session->revision)->name);
+    mcp_buf_json(&x->out, mcp_revision(x->session.revision)->name);
     mcp_buf_lit(&x->out, ",\"capabilities\":");
     mcp_endpoint_capabilities(endpoint, &x->out);
     mcp_buf_lit(&x->out, ",\"serverInfo\":{\"name\":");
     mcp_buf_json(&x->out, endpoint->name);
 
     if (endpoint->title.len
-        && session->revision >= MCP_REVISION_2025_06_18)
+        && x->session.revision >= MCP_REVISION_2025_06_18)
     {
         mcp_buf_lit(&x->out, ",\"title\":");
         mcp_buf_json(&x->out, endpoint->title);
@@ -95,6 +92,40 @@ mcp_initialize(mcp_exchange_t *x)
     }
 
     mcp_buf_lit(&x->out, "}}");
+}
+
+
+/* initialize (lifecycle, "Initialization"): any client gets a session that
+ * costs nothing here. */
+int
+mcp_initialize(mcp_exchange_t *x)
+{
+    mcp_str_t         wanted;
+    const mcp_rpc_t  *msg;
+
+    msg = &x->msg;
+
+    if (!mcp_dispatch_token_usable(msg)) {
+        return mcp_answer_fault(x, MCP_FAULT_PARAMS, msg->id,
+                                mcp_dispatch_bad_token);
+    }
+
+    if (mcp_verdict_string(x, &msg->protocol_version, &wanted) != MCP_OK) {
+        return mcp_answer_fault(x, MCP_FAULT_PARAMS, msg->id,
+                                mcp_str("\"protocolVersion\" must be a "
+                                        "string"));
+    }
+
+    if (mcp_initialize_session(x, wanted) != MCP_OK) {
+        return mcp_answer_fault(x, MCP_FAULT_INTERNAL, msg->id,
+                                mcp_null_str);
+    }
+
+    if (mcp_initialize_header(x) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
+    mcp_initialize_result(x);
 
     x->has_session = 1;
     x->outcome = "ok";

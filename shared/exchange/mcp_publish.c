@@ -149,16 +149,50 @@ mcp_publish_head(mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
+/* Hands a message to the call of the token. */
+static mcp_fault_e
+mcp_publish_to_call(mcp_exchange_t *x, mcp_str_t text)
+{
+    int                rc;
+    uint64_t           known;
+    mcp_stream_info_t  info;
+
+    if (!x->publish->call) {
+        return MCP_FAULT_FORBIDDEN;
+    }
+
+    rc = mcp_store_find(x->worker->store, x->publish->target.id, 0, &info);
+
+    if (rc == MCP_OK) {
+        rc = mcp_store_post(x->worker->store, &info.ref, MCP_POST_PUBLISH,
+                            x->publish->target.request, text);
+    }
+
+    if (rc == MCP_OK) {
+        return MCP_FAULT_NONE;
+    }
+
+    if (rc != MCP_ERR_NOT_FOUND) {
+        return MCP_FAULT_STORE_FULL;
+    }
+
+    known = x->publish->target.made + MCP_PUBLISH_EARLY
+            + x->endpoint->stream_after;
+
+    return mcp_worker_now(x->worker) > known ? MCP_FAULT_CALL_UNKNOWN
+                                             : MCP_FAULT_CALL_EARLY;
+}
+
+
 /* One message: to the subscribers or to the call. */
 static mcp_fault_e
 mcp_publish_message(mcp_exchange_t *x, mcp_str_t text)
 {
-    int                rc;
-    uint64_t           known;
-    mcp_str_t          method;
-    mcp_buf_t          line;
-    mcp_json_value_t   root, value[MCP_PUBLISH_FIELDS];
-    mcp_stream_info_t  info;
+    int               rc;
+    mcp_str_t         method;
+    mcp_buf_t         line;
+    mcp_fault_e       fault;
+    mcp_json_value_t  root, value[MCP_PUBLISH_FIELDS];
 
     rc = mcp_json_scan(&x->arena, text, x->endpoint->max_depth,
                        mcp_publish_fields, MCP_PUBLISH_FIELDS, &root, value,
@@ -192,37 +226,15 @@ mcp_publish_message(mcp_exchange_t *x, mcp_str_t text)
         && mcp_notify_broadcast(x->worker, method,
                                 value[MCP_PUBLISH_URI].raw, text))
     {
-        mcp_buf_free(&line);
-        return MCP_FAULT_NONE;
-    }
+        fault = MCP_FAULT_NONE;
 
-    if (!x->publish->call) {
-        mcp_buf_free(&line);
-        return MCP_FAULT_FORBIDDEN;
-    }
-
-    rc = mcp_store_find(x->worker->store, x->publish->target.id, 0, &info);
-
-    if (rc == MCP_OK) {
-        rc = mcp_store_post(x->worker->store, &info.ref, MCP_POST_PUBLISH,
-                            x->publish->target.request, text);
+    } else {
+        fault = mcp_publish_to_call(x, text);
     }
 
     mcp_buf_free(&line);
 
-    if (rc == MCP_OK) {
-        return MCP_FAULT_NONE;
-    }
-
-    if (rc != MCP_ERR_NOT_FOUND) {
-        return MCP_FAULT_STORE_FULL;
-    }
-
-    known = x->publish->target.made + MCP_PUBLISH_EARLY
-            + x->endpoint->stream_after;
-
-    return mcp_worker_now(x->worker) > known ? MCP_FAULT_CALL_UNKNOWN
-                                             : MCP_FAULT_CALL_EARLY;
+    return fault;
 }
 
 
