@@ -112,16 +112,39 @@ mcp_call_answer_kept(mcp_request_t *req, mcp_buf_t *buf)
 }
 
 
+/* Tells the counters, the faces and the exchange how a request ended. */
+static void
+mcp_call_note_answer(mcp_request_t *req, mcp_ending_e how)
+{
+    int          error;
+    mcp_call_t  *call;
+
+    call = req->call;
+    error = how >= MCP_ENDING_RPC_ERROR;
+
+    if (error) {
+        mcp_store_count(call->worker->store, MCP_COUNT_ERRORS, 1);
+        mcp_hook_failed(call->states, req);
+
+    } else {
+        mcp_hook_answered(call->states, req, how);
+    }
+
+    if (call->x) {
+        call->x->outcome = error ? "error" : "ok";
+    }
+}
+
+
 /* Gives a request its response, which is put into buf already; MCP_AGAIN: no
  * room, to be repeated. */
 static int
 mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, mcp_ending_e how)
 {
-    int          rc, error;
+    int          rc;
     mcp_call_t  *call;
 
     call = req->call;
-    error = how >= MCP_ENDING_RPC_ERROR;
 
     /* it has one: there is no second */
 
@@ -151,17 +174,7 @@ mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, mcp_ending_e how)
         return MCP_OK;
     }
 
-    if (error) {
-        mcp_store_count(call->worker->store, MCP_COUNT_ERRORS, 1);
-        mcp_hook_failed(call->states, req);
-
-    } else {
-        mcp_hook_answered(call->states, req, how);
-    }
-
-    if (call->x) {
-        call->x->outcome = error ? "error" : "ok";
-    }
+    mcp_call_note_answer(req, how);
 
     mcp_request_ends(req, how);
     mcp_request_set_state(req, MCP_REQUEST_OVER);

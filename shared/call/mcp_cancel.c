@@ -269,35 +269,32 @@ mcp_cancel_poll(void *data)
 }
 
 
-int
-mcp_cancel_request(mcp_exchange_t *x, mcp_str_t id)
+/* Finds the durable call with this request; returns the request's bit, 0 if
+ * there is no such call. */
+static uint64_t
+mcp_cancel_find(mcp_exchange_t *x, mcp_str_t id, mcp_stream_info_t *info)
 {
-    int                 rc;
-    uint32_t            alias;
-    uint64_t            request, position;
-    mcp_buf_t           ids;
-    mcp_party_t         party;
-    mcp_store_t        *store;
-    unsigned char       key[MCP_DIGEST_LEN];
-    mcp_stream_info_t   info;
+    uint32_t   alias;
+    uint64_t   request, position;
+    mcp_buf_t  ids;
 
-    store = x->worker->store;
+    request = 0;
     position = 0;
     alias = mcp_cancel_alias(x, id);
     mcp_buf_init(&ids, &x->worker->env->mem, SIZE_MAX / 2);
 
-    for ( ;; ) {
+    while (request == 0) {
         ids.len = 0;
 
-        if (mcp_store_session_next(store, x->session.id, 0, &position, &info,
-                                   &ids)
+        if (mcp_store_session_next(x->worker->store, x->session.id, 0,
+                                   &position, info, &ids)
             != MCP_OK)
         {
             break;
         }
 
-        if (info.kind != MCP_STREAM_CALL
-            || info.state >= MCP_STATE_COMPLETED)
+        if (info->kind != MCP_STREAM_CALL
+            || info->state >= MCP_STATE_COMPLETED)
         {
             continue;
         }
@@ -305,33 +302,60 @@ mcp_cancel_request(mcp_exchange_t *x, mcp_str_t id)
         request = mcp_cancel_find_id(&x->worker->env->mem,
                                      (mcp_str_t) { ids.data, ids.len }, id);
 
-        if (alias && alias == info.alias) {
+        if (alias && alias == info->alias) {
             request = 1;
-        }
-
-        if (request) {
-            rc = mcp_store_cancel(store, &info.ref, request);
-            mcp_buf_free(&ids);
-
-            /* over meanwhile: there is nothing to cancel */
-
-            return rc == MCP_ERR_NOT_FOUND ? MCP_OK : rc;
         }
     }
 
     mcp_buf_free(&ids);
 
-    /* not durable yet, in whatever process: that looks for it */
+    return request;
+}
+
+
+/* Leaves the mark by which a call that is not durable yet is cancelled. */
+static int
+mcp_cancel_mark(mcp_exchange_t *x, mcp_str_t id)
+{
+    int            rc;
+    mcp_party_t    party;
+    unsigned char  key[MCP_DIGEST_LEN];
 
     rc = mcp_cancel_key(x->worker, x->session.id, id, key);
 
-    if (rc == MCP_OK) {
-        mcp_party(x->endpoint, x->party, &party);
-        rc = mcp_store_value_set(store, MCP_VALUE_CANCELLED, key, 1,
-                                 x->worker->env->now(x->worker->env->ctx)
-                                 + mcp_endpoint_stream_after(x->endpoint)
-                                 + MCP_CANCEL_MARK, &party);
+    if (rc != MCP_OK) {
+        return rc;
     }
+
+    mcp_party(x->endpoint, x->party, &party);
+
+    return mcp_store_value_set(x->worker->store, MCP_VALUE_CANCELLED, key, 1,
+                               x->worker->env->now(x->worker->env->ctx)
+                               + mcp_endpoint_stream_after(x->endpoint)
+                               + MCP_CANCEL_MARK, &party);
+}
+
+
+int
+mcp_cancel_request(mcp_exchange_t *x, mcp_str_t id)
+{
+    int                rc;
+    uint64_t           request;
+    mcp_stream_info_t  info;
+
+    request = mcp_cancel_find(x, id, &info);
+
+    if (request) {
+        rc = mcp_store_cancel(x->worker->store, &info.ref, request);
+
+        /* over meanwhile: there is nothing to cancel */
+
+        return rc == MCP_ERR_NOT_FOUND ? MCP_OK : rc;
+    }
+
+    /* not durable yet, in whatever process: that looks for it */
+
+    rc = mcp_cancel_mark(x, id);
 
     if (rc == MCP_OK) {
         mcp_cancel_scan(x->worker, x->session.id);

@@ -94,15 +94,49 @@ mcp_input_possible(const mcp_session_t *session)
 }
 
 
+/* Reads one of inputRequests, by its key. */
+static mcp_fault_e
+mcp_input_read_question(mcp_request_t *req, mcp_str_t key,
+    const mcp_json_value_t *value, mcp_question_t *q)
+{
+    mcp_json_value_t  method, params;
+
+    method = mcp_json_get(value, mcp_str("method"));
+    params = mcp_json_get(value, mcp_str("params"));
+
+    if (method.type != MCP_JSON_STRING
+        || (params.type != MCP_JSON_NONE && params.type != MCP_JSON_OBJECT))
+    {
+        return MCP_FAULT_BACKEND_OUTPUT;
+    }
+
+    if (mcp_json_unescape(&req->round, method.raw, &q->method) != MCP_OK) {
+        return MCP_FAULT_INTERNAL;
+    }
+
+    q->method = mcp_arena_dup(&req->round, q->method);
+    q->key = mcp_arena_dup(&req->round, key);
+    q->params = mcp_arena_dup(&req->round, params.raw);
+
+    if (q->method.data == NULL || q->key.data == NULL
+        || q->params.data == NULL)
+    {
+        return MCP_FAULT_INTERNAL;
+    }
+
+    return MCP_FAULT_NONE;
+}
+
+
 /* Reads inputRequests into req->questions; 0 questions are fine. */
 static mcp_fault_e
 mcp_input_read(mcp_request_t *req, const mcp_json_value_t *requests)
 {
-    size_t             n;
-    mcp_str_t          key;
-    mcp_question_t    *q;
-    mcp_json_iter_t    iter;
-    mcp_json_value_t   value, method, params;
+    size_t            n;
+    mcp_str_t         key;
+    mcp_fault_e       fault;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
 
     req->n_questions = 0;
 
@@ -126,30 +160,10 @@ mcp_input_read(mcp_request_t *req, const mcp_json_value_t *requests)
     mcp_json_iter_init(&iter, requests->raw);
 
     while (mcp_json_iter_next(&iter, &key, &value)) {
-        q = &req->questions[req->n_questions];
-
-        method = mcp_json_get(&value, mcp_str("method"));
-        params = mcp_json_get(&value, mcp_str("params"));
-
-        if (method.type != MCP_JSON_STRING
-            || (params.type != MCP_JSON_NONE
-                && params.type != MCP_JSON_OBJECT))
-        {
-            return MCP_FAULT_BACKEND_OUTPUT;
-        }
-
-        if (mcp_json_unescape(&req->round, method.raw, &q->method) != MCP_OK) {
-            return MCP_FAULT_INTERNAL;
-        }
-
-        q->method = mcp_arena_dup(&req->round, q->method);
-        q->key = mcp_arena_dup(&req->round, key);
-        q->params = mcp_arena_dup(&req->round, params.raw);
-
-        if (q->method.data == NULL || q->key.data == NULL
-            || q->params.data == NULL)
-        {
-            return MCP_FAULT_INTERNAL;
+        fault = mcp_input_read_question(req, key, &value,
+                                        &req->questions[req->n_questions]);
+        if (fault != MCP_FAULT_NONE) {
+            return fault;
         }
 
         req->n_questions++;
@@ -185,14 +199,52 @@ mcp_input_unsupported(mcp_request_t *req, mcp_str_t method)
 }
 
 
+static int
+mcp_input_has_members(mcp_str_t object)
+{
+    size_t  i;
+
+    for (i = 1; i + 1 < object.len; i++) {
+        if (object.data[i] != ' ' && object.data[i] != '\t'
+            && object.data[i] != '\r' && object.data[i] != '\n')
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+static void
+mcp_input_add_responses(mcp_buf_t *body, const mcp_request_t *req)
+{
+    size_t  i;
+
+    mcp_buf_lit(body, "\"inputResponses\":{");
+
+    for (i = 0; i < req->n_questions; i++) {
+        if (i) {
+            mcp_buf_lit(body, ",");
+        }
+
+        mcp_buf_str(body, req->questions[i].key);
+        mcp_buf_lit(body, ":");
+        mcp_buf_str(body, req->questions[i].answer);
+    }
+
+    mcp_buf_lit(body, "}");
+}
+
+
 /* Builds the next invocation: the original request, its params extended. */
 static int
 mcp_input_body(mcp_request_t *req)
 {
-    size_t       i, head, brace;
+    int          comma;
+    size_t       head;
     mcp_buf_t   *body;
     mcp_str_t    params;
-    int          comma;
 
     body = &req->body;
     params = req->params;
@@ -203,19 +255,8 @@ mcp_input_body(mcp_request_t *req)
     /* up to the brace that closes params; something in between needs a
      * comma */
 
-    brace = params.len - 1;
-    comma = 0;
-
-    for (i = 1; i < brace; i++) {
-        if (params.data[i] != ' ' && params.data[i] != '\t'
-            && params.data[i] != '\r' && params.data[i] != '\n')
-        {
-            comma = 1;
-            break;
-        }
-    }
-
-    head = (size_t) (params.data - req->raw.data) + brace;
+    comma = mcp_input_has_members(params);
+    head = (size_t) (params.data - req->raw.data) + params.len - 1;
 
     mcp_buf_add(body, req->raw.data, head);
 
@@ -224,19 +265,7 @@ mcp_input_body(mcp_request_t *req)
             mcp_buf_lit(body, ",");
         }
 
-        mcp_buf_lit(body, "\"inputResponses\":{");
-
-        for (i = 0; i < req->n_questions; i++) {
-            if (i) {
-                mcp_buf_lit(body, ",");
-            }
-
-            mcp_buf_str(body, req->questions[i].key);
-            mcp_buf_lit(body, ":");
-            mcp_buf_str(body, req->questions[i].answer);
-        }
-
-        mcp_buf_lit(body, "}");
+        mcp_input_add_responses(body, req);
         comma = 1;
     }
 
@@ -372,18 +401,11 @@ mcp_input_send(mcp_request_t *req)
 }
 
 
-int
-mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
+/* Reads the questions and the state of a new round. */
+static mcp_fault_e
+mcp_input_read_round(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
-    int           can;
-    size_t        i;
-    mcp_fault_e   fault;
-
-    /* held back before: the questions are read already */
-
-    if (req->n_questions && req->n_asked < req->n_questions) {
-        return mcp_input_send(req);
-    }
+    mcp_fault_e  fault;
 
     mcp_arena_reset(&req->round);
 
@@ -406,6 +428,39 @@ mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
         fault = MCP_FAULT_BACKEND_OUTPUT;
     }
 
+    return fault;
+}
+
+
+/* Ends a request whose backend asks what the client cannot answer. */
+static int
+mcp_input_refuse(mcp_request_t *req, const mcp_question_t *q)
+{
+    req->n_questions = 0;
+
+    if (mcp_input_can(&req->call->session, q) < 0) {
+        return mcp_call_finish_fault(req, MCP_FAULT_BACKEND_OUTPUT,
+                                     mcp_str("request for input"));
+    }
+
+    return mcp_input_unsupported(req, q->method);
+}
+
+
+int
+mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    size_t       i;
+    mcp_fault_e  fault;
+
+    /* held back before: the questions are read already */
+
+    if (req->n_questions && req->n_asked < req->n_questions) {
+        return mcp_input_send(req);
+    }
+
+    fault = mcp_input_read_round(req, msg);
+
     if (fault == MCP_FAULT_NONE && req->n_questions == 0) {
         if (++req->rounds_without_question <= MCP_INPUT_MAX_EMPTY) {
             return mcp_input_again(req);
@@ -425,20 +480,9 @@ mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
     /* never ask a client for what it did not declare */
 
     for (i = 0; i < req->n_questions; i++) {
-        can = mcp_input_can(&req->call->session, &req->questions[i]);
-
-        if (can == 1) {
-            continue;
+        if (mcp_input_can(&req->call->session, &req->questions[i]) != 1) {
+            return mcp_input_refuse(req, &req->questions[i]);
         }
-
-        req->n_questions = 0;
-
-        if (can < 0) {
-            return mcp_call_finish_fault(req, MCP_FAULT_BACKEND_OUTPUT,
-                                         mcp_str("request for input"));
-        }
-
-        return mcp_input_unsupported(req, req->questions[i].method);
     }
 
     if (mcp_call_durable(req->call) != MCP_OK
@@ -471,6 +515,28 @@ mcp_input_find(mcp_call_t *call, uint64_t number, mcp_request_t **req)
     }
 
     return NULL;
+}
+
+
+/* Keeps an answer; the last one lets the backend go on. */
+static void
+mcp_input_keep(mcp_request_t *req, mcp_question_t *q, mcp_str_t result)
+{
+    q->answer = mcp_arena_dup(&req->round, result);
+
+    if (q->answer.data == NULL) {
+        mcp_call_fail(req, MCP_FAULT_INTERNAL);
+        return;
+    }
+
+    if (++req->n_answered == req->n_questions) {
+        mcp_request_set_state(req, MCP_REQUEST_RUN);
+        mcp_call_set_stream_state(req->call, mcp_call_state(req->call));
+
+        if (mcp_input_again(req) == MCP_AGAIN) {
+            mcp_call_hold_fault(req, MCP_FAULT_INTERNAL);
+        }
+    }
 }
 
 
@@ -520,24 +586,8 @@ mcp_input_take(mcp_call_t *call, mcp_str_t message)
         return;
     }
 
-    if (msg.kind != MCP_RPC_RESULT) {
-        return;
-    }
-
-    q->answer = mcp_arena_dup(&req->round, msg.result.raw);
-
-    if (q->answer.data == NULL) {
-        mcp_call_fail(req, MCP_FAULT_INTERNAL);
-        return;
-    }
-
-    if (++req->n_answered == req->n_questions) {
-        mcp_request_set_state(req, MCP_REQUEST_RUN);
-        mcp_call_set_stream_state(call, mcp_call_state(call));
-
-        if (mcp_input_again(req) == MCP_AGAIN) {
-            mcp_call_hold_fault(req, MCP_FAULT_INTERNAL);
-        }
+    if (msg.kind == MCP_RPC_RESULT) {
+        mcp_input_keep(req, q, msg.result.raw);
     }
 }
 

@@ -20,13 +20,37 @@
 static void mcp_job_invoke_again(mcp_request_t *req);
 
 
-int
-mcp_job_start(mcp_request_t *req)
+/* The call's facts, and those of this request.  A URL that was made for an
+ * invocation before stays. */
+static void
+mcp_job_set_facts(mcp_request_t *req)
 {
-    mcp_job_t    *job;
     mcp_str_t     url;
     mcp_call_t   *call;
     mcp_facts_t  *facts;
+
+    call = req->call;
+    facts = &req->job.facts;
+    url = facts->value[MCP_FACT_PUBLISH_URL];
+
+    if (url.len == 0 && call->endpoint->publish_url.len) {
+        url = mcp_publish_url(call, req->job.request);
+    }
+
+    *facts = call->facts;
+    mcp_fact_set(facts, MCP_FACT_PUBLISH_URL, url);
+    mcp_fact_set(facts, MCP_FACT_METHOD, req->method->name);
+    mcp_fact_set(facts, MCP_FACT_NAME, req->name);
+    mcp_fact_set(facts, MCP_FACT_REQUEST_ID, req->id);
+    mcp_fact_set(facts, MCP_FACT_PROGRESS_TOKEN, req->progress_token);
+}
+
+
+int
+mcp_job_start(mcp_request_t *req)
+{
+    mcp_job_t   *job;
+    mcp_call_t  *call;
 
     call = req->call;
 
@@ -57,19 +81,7 @@ mcp_job_start(mcp_request_t *req)
         job->rebuilt = 0;
     }
 
-    url = job->facts.value[MCP_FACT_PUBLISH_URL];
-
-    if (url.len == 0 && call->endpoint->publish_url.len) {
-        url = mcp_publish_url(call, job->request);
-    }
-
-    job->facts = call->facts;
-    facts = &job->facts;
-    mcp_fact_set(facts, MCP_FACT_PUBLISH_URL, url);
-    mcp_fact_set(facts, MCP_FACT_METHOD, req->method->name);
-    mcp_fact_set(facts, MCP_FACT_NAME, req->name);
-    mcp_fact_set(facts, MCP_FACT_REQUEST_ID, req->id);
-    mcp_fact_set(facts, MCP_FACT_PROGRESS_TOKEN, req->progress_token);
+    mcp_job_set_facts(req);
 
     mcp_request_set_state(req, MCP_REQUEST_RUN);
     req->deadline = mcp_call_now(call) + call->endpoint->call_timeout;

@@ -264,12 +264,39 @@ mcp_consumer_ended(mcp_exchange_t *x)
 }
 
 
+/* Reads on, unless the connection is to be closed between two events. */
+static int
+mcp_consumer_read_on(mcp_exchange_t *x, char **p, char *end)
+{
+    int     rc;
+    size_t  n;
+
+    if (x->exact && x->cursor.done == 0 && x->cursor.seq > x->first
+        && mcp_consumer_must_close(x))
+    {
+        return MCP_AGAIN;
+    }
+
+    n = 0;
+    rc = mcp_consumer_read(x, *p, (size_t) (end - *p) - MCP_SSE_RETRY_MAX, &n);
+    *p += n;
+
+    /* close at will between two events, however fast they come */
+
+    if (rc == MCP_OK && x->cursor.done == 0 && !x->exact
+        && mcp_consumer_must_close(x))
+    {
+        return MCP_AGAIN;
+    }
+
+    return rc;
+}
+
+
 /* One round of reading; the end of what was written. */
 static char *
 mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
 {
-    size_t  n;
-
     /* all that was pulled before is in the socket, but for what was skipped */
 
     x->sent = x->cursor.seq;
@@ -278,26 +305,7 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
         x->sent = x->cursor.skipped - 1;
     }
 
-    n = 0;
-
-    if (x->exact && x->cursor.done == 0 && x->cursor.seq > x->first
-        && mcp_consumer_must_close(x))
-    {
-        *rc = MCP_AGAIN;
-
-    } else {
-        *rc = mcp_consumer_read(x, p, (size_t) (end - p) - MCP_SSE_RETRY_MAX,
-                                &n);
-        p += n;
-    }
-
-    /* close at will between two events, however fast they come */
-
-    if (*rc == MCP_OK && x->cursor.done == 0 && !x->exact
-        && mcp_consumer_must_close(x))
-    {
-        *rc = MCP_AGAIN;
-    }
+    *rc = mcp_consumer_read_on(x, &p, end);
 
     switch (*rc) {
 

@@ -10,18 +10,14 @@
 #define MCP_NOTIFY_BUDGET  256
 
 
-int
-mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
-    const mcp_session_t *session, const unsigned char party[MCP_DIGEST_LEN],
-    mcp_stream_info_t *info)
+/* Describes the stream that a session listens to. */
+static int
+mcp_notify_spec(const mcp_endpoint_t *endpoint, const mcp_session_t *session,
+    const unsigned char party[MCP_DIGEST_LEN], mcp_stream_spec_t *spec)
 {
-    int                rc;
-    mcp_str_t          parts[2];
-    unsigned char      topic[MCP_DIGEST_LEN];
-    mcp_stream_ref_t   ref;
-    mcp_stream_spec_t  spec;
+    mcp_str_t  parts[2];
 
-    memset(&spec, 0, sizeof(mcp_stream_spec_t));
+    memset(spec, 0, sizeof(mcp_stream_spec_t));
 
     /* found without an index: the id follows from the session's */
 
@@ -29,21 +25,35 @@ mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     parts[1].data = (const char *) session->id;
     parts[1].len = MCP_DIGEST_LEN;
 
-    rc = mcp_digest(spec.id, parts, 2);
+    spec->kind = MCP_STREAM_LISTEN;
+    memcpy(spec->session, session->id, MCP_DIGEST_LEN);
+    memcpy(spec->principal, session->principal, MCP_DIGEST_LEN);
+    spec->revision = session->revision;
+    spec->expires = session->expires;
+    spec->max_wait = endpoint->max_wait;
+    spec->linger = endpoint->linger;
+    spec->max_events = endpoint->max_events;
+    spec->max_bytes = endpoint->stream_buffer;
+    mcp_party(endpoint, party, &spec->party);
+
+    return mcp_digest(spec->id, parts, 2);
+}
+
+
+int
+mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
+    const mcp_session_t *session, const unsigned char party[MCP_DIGEST_LEN],
+    mcp_stream_info_t *info)
+{
+    int                rc;
+    unsigned char      topic[MCP_DIGEST_LEN];
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+
+    rc = mcp_notify_spec(endpoint, session, party, &spec);
     if (rc != MCP_OK) {
         return rc;
     }
-
-    spec.kind = MCP_STREAM_LISTEN;
-    memcpy(spec.session, session->id, MCP_DIGEST_LEN);
-    memcpy(spec.principal, session->principal, MCP_DIGEST_LEN);
-    spec.revision = session->revision;
-    spec.expires = session->expires;
-    spec.max_wait = endpoint->max_wait;
-    spec.linger = endpoint->linger;
-    spec.max_events = endpoint->max_events;
-    spec.max_bytes = endpoint->stream_buffer;
-    mcp_party(endpoint, party, &spec.party);
 
     /* another process may make it meanwhile */
 
