@@ -163,6 +163,16 @@ void mcp_cancel_track(mcp_call_t *call);
 void mcp_cancel_untrack(mcp_call_t *call);
 
 
+/* --- mcp_input_can.c --- */
+
+/*
+ * 1 if the client said that it can answer this; 0 if not; -1 if nobody can.
+ * Modes and tools have capabilities of their own (2025-11-25,
+ * client/elicitation and client/sampling, "Capabilities").
+ */
+int  mcp_input_can(const mcp_session_t *session, const mcp_question_t *q);
+
+
 /* --- mcp_input.c --- */
 
 /* Asks the client what the backend wants to know.  As mcp_call_finish(). */

@@ -180,122 +180,6 @@ test_bodies(void **state)
 }
 
 
-#define FORM   "{\"mode\":\"form\"}"
-#define URL    "{\"mode\":\"url\",\"url\":\"https://h/\"}"
-#define TOOLS  "{\"tools\":[{\"name\":\"x\"}]}"
-
-#define CAN_URL    "{\"elicitation\":{\"url\":{}}}"
-#define CAN_BOTH   "{\"elicitation\":{\"form\":{},\"url\":{}}}"
-#define CAN_TOOLS  "{\"sampling\":{\"tools\":{}}}"
-
-
-/* A client is asked only for what it declared and its revision knows. */
-static void
-test_who_can(void **state)
-{
-    static const struct {
-        const char  *revision;
-        const char  *declared;
-        const char  *method;
-        const char  *params;
-        int          can;
-    } cases[] = {
-        { NEW, ALL, "elicitation/create", "{}", 1 },
-        { NEW, ALL, "sampling/createMessage", "{}", 1 },
-        { NEW, ALL, "roots/list", "{}", 1 },
-        { NEW, "{}", "elicitation/create", "{}", 0 },
-        { NEW, "{}", "sampling/createMessage", "{}", 0 },
-        { NEW, "{}", "roots/list", "{}", 0 },
-        { NEW, "{\"roots\":{}}", "elicitation/create", "{}", 0 },
-        { MIDDLE, ALL, "elicitation/create", "{}", 1 },
-        { OLD, ALL, "elicitation/create", "{}", 0 },
-        { OLD, ALL, "sampling/createMessage", "{}", 1 },
-        { OLD, ALL, "roots/list", "{}", 1 },
-
-        /* no mode is form mode, an empty capability too */
-
-        { NEW, ALL, "elicitation/create", FORM, 1 },
-        { NEW, ALL, "elicitation/create", URL, 0 },
-        { NEW, "{}", "elicitation/create", URL, 0 },
-        { NEW, CAN_URL, "elicitation/create", URL, 1 },
-        { NEW, CAN_URL, "elicitation/create", FORM, 0 },
-        { NEW, CAN_URL, "elicitation/create", "{}", 0 },
-        { NEW, CAN_BOTH, "elicitation/create", URL, 1 },
-        { NEW, CAN_BOTH, "elicitation/create", FORM, 1 },
-        { NEW, CAN_BOTH, "elicitation/create", "{}", 1 },
-        { MIDDLE, CAN_URL, "elicitation/create", URL, 0 },
-        { MIDDLE, CAN_BOTH, "elicitation/create", URL, 0 },
-        { MIDDLE, CAN_BOTH, "elicitation/create", FORM, 1 },
-        { OLD, CAN_BOTH, "elicitation/create", URL, 0 },
-
-        { NEW, ALL, "sampling/createMessage", TOOLS, 0 },
-        { NEW, ALL, "sampling/createMessage", "{\"tools\":[]}", 0 },
-        { NEW, ALL, "sampling/createMessage", "{\"toolChoice\":{}}", 0 },
-        { NEW, CAN_TOOLS, "sampling/createMessage", TOOLS, 1 },
-        { NEW, CAN_TOOLS, "sampling/createMessage", "{\"tools\":[]}", 1 },
-        { NEW, CAN_TOOLS, "sampling/createMessage", "{\"toolChoice\":{}}",
-          1 },
-        { NEW, CAN_TOOLS, "sampling/createMessage", "{}", 1 }
-    };
-
-    size_t  i;
-    char    own[MCP_SESSION_TEXT_MAX], body[512];
-
-    (void) state;
-
-    for (i = 0; i < ITEMS(cases); i++) {
-        client_open(&d, own, cases[i].revision, cases[i].declared);
-        client_post(&d, 0, &a, own, CALL);
-        snprintf(body, sizeof(body),
-                 "{\"resultType\":\"input_required\",\"inputRequests\":{"
-                 "\"k\":{\"method\":\"%s\",\"params\":%s}},"
-                 "\"requestState\":\"s\"}",
-                 cases[i].method, cases[i].params);
-        backend_json(&d, body);
-
-        if (a.streaming != cases[i].can) {
-            fail_msg("%s with %s of a client of %s with %s",
-                     cases[i].method, cases[i].params, cases[i].revision,
-                     cases[i].declared);
-        }
-
-        if (cases[i].can) {
-            has(a.text, cases[i].params);
-            question_id(a.text, cases[i].method, id);
-            reply(1, own, id, "\"result\":{}");
-            backend_json(&d, RESULT);
-            has(a.text, ANSWER);
-
-        } else {
-            assert_int_equal(a.status, 200);
-            has(a.text, "\"isError\":true");
-            has(a.text, cases[i].method);
-        }
-
-        client_close(&d, &a);
-        quiet();
-    }
-
-    /* one of two is enough to ask nothing */
-
-    client_open(&d, own, NEW, "{\"roots\":{}}");
-    client_post(&d, 0, &a, own, CALL);
-    backend_json(&d, ASK);
-    has(a.text, "does not support elicitation/create");
-    has_not(a.text, "\"method\":\"roots/list\"");
-    client_close(&d, &a);
-
-    /* what is no tool has no place for it but an error */
-
-    client_post(&d, 0, &a, own, REQUEST("7", "prompts/get",
-                                        "{\"name\":\"p\"}"));
-    backend_json(&d, ASK_ONE("k", "elicitation/create", "s"));
-    has(a.text, "-32603");
-    client_close(&d, &a);
-    quiet();
-}
-
-
 static void
 test_broken(void **state)
 {
@@ -685,7 +569,6 @@ main(void)
         test(test_round),
         test(test_rounds),
         test(test_bodies),
-        test(test_who_can),
         test(test_broken),
         test(test_empty_rounds),
         test(test_answers),
