@@ -145,9 +145,6 @@ static apr_status_t child_exit(void *data)
     mod_mcp_job_stop();
     unwatch_term();
     mod_mcp_pump_stop();
-
-    child->ready = 0;
-
     mod_mcp_worker_exit();
     mod_mcp_pool_exit();
 
@@ -224,7 +221,7 @@ void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s)
     child->pool = pchild;
     query_mpm(child);
 
-    if (!mod_mcp_worker_init(pchild)) {
+    if (!mod_mcp_worker_init()) {
         return;
     }
 

@@ -62,11 +62,9 @@ static apr_status_t client_cleanup(void *data)
 {
     mod_mcp_client_t *client = data;
 
-    if (!mod_mcp_child.ready) {
+    if (!mod_mcp_lock_ready()) {
         return APR_SUCCESS;             /* the process ends */
     }
-
-    mod_mcp_lock();
 
     free_exchange(client);
     client->r = NULL;
@@ -81,8 +79,7 @@ static apr_status_t client_cleanup(void *data)
 
 static apr_status_t exchange_cleanup(void *data)
 {
-    if (mod_mcp_child.ready) {
-        mod_mcp_lock();
+    if (mod_mcp_lock_ready()) {
         mcp_exchange_free(data);
         mod_mcp_unlock();
     }

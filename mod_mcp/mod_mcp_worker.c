@@ -118,7 +118,7 @@ static int attach(void)
     return child->worker != NULL;
 }
 
-int mod_mcp_worker_init(apr_pool_t *pchild)
+int mod_mcp_worker_init(void)
 {
     mod_mcp_child_t *child = &mod_mcp_child;
 
@@ -131,14 +131,25 @@ int mod_mcp_worker_init(apr_pool_t *pchild)
     child->env.log_level = env_log_level(child->server);
     child->env.zone = mcp_str("MCPStore");
 
-    return apr_thread_mutex_create(&lock, APR_THREAD_MUTEX_DEFAULT, pchild)
+    /* requests' pools may be destroyed after pchild, and their cleanups take
+     * the lock */
+
+    return apr_thread_mutex_create(&lock, APR_THREAD_MUTEX_DEFAULT,
+                                   child->server->process->pool)
            == APR_SUCCESS && attach();
 }
 
 void mod_mcp_worker_exit(void)
 {
+    apr_thread_mutex_lock(lock);
+
+    mod_mcp_child.ready = 0;
+
     mcp_store_detach(&mod_mcp_child.store);
     mcp_worker_destroy(mod_mcp_child.worker);
+
+    apr_thread_mutex_unlock(lock);
+
     mod_mcp_zone_release();
 }
 
@@ -224,6 +235,19 @@ int mod_mcp_drain(void)
 void mod_mcp_lock(void)
 {
     apr_thread_mutex_lock(lock);
+}
+
+int mod_mcp_lock_ready(void)
+{
+    apr_thread_mutex_lock(lock);
+
+    if (mod_mcp_child.ready) {
+        return 1;
+    }
+
+    apr_thread_mutex_unlock(lock);
+
+    return 0;
 }
 
 int mod_mcp_can_lock(void)

@@ -23,10 +23,16 @@ apr_uint64_t mod_mcp_now_ms(void);
 
 /* Makes the lock, attaches to the zone and creates the worker: 1 if that went
  * well. */
-int mod_mcp_worker_init(apr_pool_t *pchild);
+int mod_mcp_worker_init(void);
+
+/* Clears the child's "ready" and frees the worker, both under the lock. */
 void mod_mcp_worker_exit(void);
 
 void mod_mcp_lock(void);
+
+/* Takes the lock and returns 1; returns 0 without the lock if the worker is
+ * freed already. */
+int mod_mcp_lock_ready(void);
 
 /* 1 if the lock could be had within 100 ms; it is free again. */
 int mod_mcp_can_lock(void);
