@@ -2,6 +2,7 @@
 
 /*
  * The event MPM's own data of a connection, which its interface does not show.
+ * Connections are suspended in mod_mcp_connection.c.
  *
  * We destroy a suspended connection.  But the thread that suspended it writes
  * to it after it has called the hook, and may be stopped before it does, for

@@ -7,7 +7,6 @@
 
 #include "call/mcp_input.h"
 #include "rpc/mcp_id.h"
-#include "rpc/mcp_id.h"
 
 
 int

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+/* The list of all faces.  A new one is a file of its own and a row here; if
+ * clients declare it, mcp_session.c has the name of its capability. */
+
+
 #include "face/mcp_faces.h"
 
 

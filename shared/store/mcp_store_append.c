@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Appends events to streams, and makes room for them in the region.  Owners
- * that find none wait to be woken. */
+ * that find none wait to be woken.  The log numbers events: mcp_store_log.c. */
 
 
 #include "store/mcp_store_layout.h"
