@@ -146,7 +146,9 @@ void mod_mcp_worker_exit(void)
     mod_mcp_child.ready = 0;
 
     mcp_store_detach(&mod_mcp_child.store);
-    mcp_worker_destroy(mod_mcp_child.worker);
+
+    /* calls that wait for their clients or for what is published go with the
+     * process, and so does the worker that knows them */
 
     apr_thread_mutex_unlock(lock);
 

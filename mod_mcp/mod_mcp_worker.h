@@ -25,13 +25,14 @@ apr_uint64_t mod_mcp_now_ms(void);
  * well. */
 int mod_mcp_worker_init(void);
 
-/* Clears the child's "ready" and frees the worker, both under the lock. */
+/* The child ends: clears its "ready" and gives up its slot, under the lock.
+ * From then on nobody uses the worker, whose memory ends with the process. */
 void mod_mcp_worker_exit(void);
 
 void mod_mcp_lock(void);
 
-/* Takes the lock and returns 1; returns 0 without the lock if the worker is
- * freed already. */
+/* Takes the lock and returns 1; returns 0 without the lock if the worker has
+ * ended already. */
 int mod_mcp_lock_ready(void);
 
 /* 1 if the lock could be had within 100 ms; it is free again. */
