@@ -3,10 +3,10 @@
 /*
  * How long the store takes: appending, replaying, following.
  *
- *     cc -std=c11 -D_GNU_SOURCE -O2 -Ishared bench/store_bench.c \
- *         shared/base/mcp.c shared/base/mcp_base64.c shared/http/mcp_sse.c \
- *         shared/base/mcp_token.c shared/store/mcp_lock.c shared/mcp_store*.c \
- *         -lcrypto -lpthread -o build/store_bench && build/store_bench
+ *     cc -std=c11 -D_GNU_SOURCE -O2 -Ishared -Ishared/include \
+ *         bench/store_bench.c shared/{base,json,http,rpc,config,store}/*.c \
+ *         -lyajl -lpcre2-8 -lcrypto -lpthread \
+ *         -o build/store_bench && build/store_bench
  *
  * One process: the lock is taken, but nobody else wants it.
  */

@@ -263,9 +263,9 @@ static void check_event(server_rec *s, int threads, int daemons)
     if (busy < BUSY_MIN) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
                      "mod_mcp: AsyncRequestWorkerFactor %g allows a process "
-                     "of which but one thread is idle no more than about %d "
-                     "connections, idle MCP streams among them: raise it, to "
-                     "%d or more", factor, busy, BUSY_MIN);
+                     "with one idle thread about %d connections, idle MCP "
+                     "streams included: raise it to %d or more",
+                     factor, busy, BUSY_MIN);
     }
 
     ap_mpm_query(AP_MPMQ_MAX_SPARE_THREADS, &spare);

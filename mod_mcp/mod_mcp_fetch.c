@@ -63,7 +63,7 @@ void mod_mcp_fetch_logged(const ap_errorlog_info *info, const char *line)
     run->named = 1;
 
     ap_log_rerror(APLOG_MARK, info->level, 0, run->r,
-                  "mcp: that was said of call %s of \"%.128s\", at %s",
+                  "mcp: the line above is about call %s of \"%.128s\", at %s",
                   fact(run, "MCP_CALL"), fact(run, "MCP_NAME"), run->target);
 }
 

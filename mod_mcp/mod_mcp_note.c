@@ -7,6 +7,7 @@
 
 #include "mod_mcp_client.h"
 #include "mod_mcp_worker.h"
+#include "mcp_version.h"
 
 #define NAME_SIZE  64
 
@@ -31,6 +32,8 @@ void mod_mcp_note(mod_mcp_client_t *client)
     int i;
 
     facts = client->exchange ? mcp_exchange_facts(client->exchange) : NULL;
+
+    apr_table_setn(r->notes, "mcp-version", MCP_VERSION);
 
     for (i = 0; facts && i < MCP_FACT_COUNT; i++) {
         value = &facts->value[i];

@@ -9,6 +9,7 @@
 #include "ngx_http_mcp_call.h"
 #include "ngx_http_mcp_config.h"
 #include "ngx_http_mcp_handler.h"
+#include "mcp_version.h"
 
 
 static ngx_int_t
@@ -20,8 +21,6 @@ ngx_http_mcp_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
     const mcp_facts_t          *facts;
     ngx_http_mcp_ctx_t         *ctx;
     ngx_http_mcp_invocation_t  *inv;
-
-    static const mcp_str_t      version = mcp_str(MCP_VERSION);
 
     inv = ngx_http_mcp_call_invocation(r);
     job = inv ? inv->job : NULL;
@@ -35,10 +34,6 @@ ngx_http_mcp_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
     }
 
     value = facts ? &facts->value[data] : NULL;
-
-    if (data == MCP_FACT_VERSION) {
-        value = &version;
-    }
 
     if (value == NULL || value->len == 0) {
         v->not_found = 1;
@@ -67,12 +62,33 @@ ngx_http_mcp_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
 }
 
 
+static ngx_int_t
+ngx_http_mcp_variable_version(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data)
+{
+    v->data = (u_char *) MCP_VERSION;
+    v->len = sizeof(MCP_VERSION) - 1;
+    v->valid = 1;
+    v->no_cacheable = 0;
+    v->not_found = 0;
+
+    return NGX_OK;
+}
+
+
 ngx_int_t
 ngx_http_mcp_variables_add(ngx_conf_t *cf)
 {
-    ngx_str_t             name;
+    ngx_str_t             name = ngx_string("mcp_version");
     ngx_uint_t            i;
     ngx_http_variable_t  *var;
+
+    var = ngx_http_add_variable(cf, &name, 0);
+    if (var == NULL) {
+        return NGX_ERROR;
+    }
+
+    var->get_handler = ngx_http_mcp_variable_version;
 
     for (i = 0; i < MCP_FACT_COUNT; i++) {
         name.data = (u_char *) mcp_fact_names[i].data;

@@ -17,6 +17,7 @@
 #include "ngx_http_mcp_request.h"
 #include "ngx_http_mcp_stream.h"
 #include "ngx_http_mcp_variables.h"
+#include "mcp_version.h"
 
 
 /* interval of patrols, ms, and the most slots that one patrol looks at */

@@ -70,7 +70,6 @@ mcp_job_facts(mcp_call_t *call)
 
     facts = &call->facts;
 
-    mcp_fact_set(facts, MCP_FACT_VERSION, mcp_str(MCP_VERSION));
     mcp_fact_set(facts, MCP_FACT_PROTOCOL_VERSION,
                  mcp_revision(call->session.revision)->name);
     mcp_fact_set(facts, MCP_FACT_CALL, (mcp_str_t) { call->id_text, 8 });

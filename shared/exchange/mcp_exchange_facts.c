@@ -68,7 +68,6 @@ mcp_exchange_facts(mcp_exchange_t *x)
 
     facts = &x->facts;
 
-    mcp_fact_set(facts, MCP_FACT_VERSION, mcp_str(MCP_VERSION));
     mcp_fact_set(facts, MCP_FACT_PRINCIPAL, x->principal_name);
     mcp_fact_set(facts, MCP_FACT_METHOD, x->msg.method);
     mcp_fact_set(facts, MCP_FACT_REQUEST_ID, x->msg.id);

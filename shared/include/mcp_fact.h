@@ -10,7 +10,6 @@
 
 
 #include "mcp.h"
-#include "mcp_version.h"
 
 
 typedef enum {
@@ -30,7 +29,6 @@ typedef enum {
     MCP_FACT_RESUMED,                  /* "1" if so */
     MCP_FACT_EVENTS,                   /* number sent on this connection */
     MCP_FACT_FACE,
-    MCP_FACT_VERSION,                  /* MCP_VERSION, always known */
     MCP_FACT_COUNT
 } mcp_fact_e;
 

@@ -123,6 +123,14 @@ mcp_store_log_commit(mcp_store_op_t *op, mcp_store_log_t *log,
 }
 
 
+/* Gives an event its number; it counts from the commit on. */
+static void
+mcp_store_log_number(const mcp_store_log_t *log, mcp_store_record_t *rec)
+{
+    rec->seq = log->last + 1;
+}
+
+
 int
 mcp_store_log_append(mcp_store_op_t *op, mcp_store_log_t *log,
     mcp_store_record_t *rec, const mcp_str_t *parts, size_t n, int all)
@@ -141,7 +149,7 @@ mcp_store_log_append(mcp_store_op_t *op, mcp_store_log_t *log,
 
     mcp_store_chain_take(op, need, &chain);
 
-    rec->seq = log->last + 1;
+    mcp_store_log_number(log, rec);
 
     if (mcp_store_log_tail_room(op->head, log) < 0) {
         start.chunk = chain.first;
@@ -176,7 +184,7 @@ mcp_store_log_attach(mcp_store_op_t *op, mcp_store_log_t *log,
 {
     mcp_store_pos_t  start;
 
-    rec->seq = log->last + 1;
+    mcp_store_log_number(log, rec);
 
     start.chunk = chain->first;
     start.offset = MCP_CHUNK_HEAD;

@@ -119,7 +119,7 @@ typedef struct {
 } mcp_face_reader_t;
 
 
-/* Any of these hooks, and of the groups, may be NULL. */
+/* Any hook outside a group may be NULL. */
 struct mcp_face_s {
     mcp_str_t                 name;    /* for logs */
     unsigned                  capability;      /* of its methods' rows, or 0 */

@@ -162,7 +162,7 @@ suite('what httpd logs of a backend', async () => {
         const next = lines[lines.indexOf(httpds[0]) + 1];
 
         assert.ok(next.includes(where));
-        assert.ok(next.includes(`that was said of call ${id} of "crash"`));
+        assert.ok(next.includes(`the line above is about call ${id} of "crash"`));
     });
 });
 
