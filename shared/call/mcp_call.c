@@ -126,7 +126,7 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
     mcp_stream_id_print(call->id_text, call->id);
 
     call->session = x->session;
-    memcpy(call->party, x->party, MCP_DIGEST_LEN);
+    memcpy(call->party, x->head.party, MCP_DIGEST_LEN);
     call->n = n;
     call->refs = 2;
     call->kept_last = &call->kept;
@@ -422,31 +422,31 @@ mcp_call_respond(mcp_call_t *call)
     call->x = NULL;
 
     if (call->batch) {
-        x->outcome = "ok";
-        x->out.len = 0;
+        x->answer.outcome = "ok";
+        x->answer.out.len = 0;
 
         for (i = 0; i < call->n; i++) {
             if (call->requests[i].backend
-                && call->requests[i].ending > x->ending)
+                && call->requests[i].ending > x->answer.ending)
             {
-                x->ending = call->requests[i].ending;
+                x->answer.ending = call->requests[i].ending;
             }
 
             if (call->requests[i].response.len == 0) {
                 continue;
             }
 
-            if (x->out.len) {
-                mcp_buf_lit(&x->out, ",");
+            if (x->answer.out.len) {
+                mcp_buf_lit(&x->answer.out, ",");
 
             } else {
-                mcp_buf_lit(&x->out, "[");
+                mcp_buf_lit(&x->answer.out, "[");
             }
 
-            mcp_buf_str(&x->out, call->requests[i].response);
+            mcp_buf_str(&x->answer.out, call->requests[i].response);
         }
 
-        mcp_buf_lit(&x->out, "]");
+        mcp_buf_lit(&x->answer.out, "]");
     }
 
     if (mcp_answer_json(x) != MCP_OK) {
@@ -551,7 +551,7 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
             mcp_answer_status(x, 500);
         }
 
-        x->ending = MCP_ENDING_FAULT;
+        x->answer.ending = MCP_ENDING_FAULT;
         x->task.action.type = MCP_ACT_RESPOND;
         mcp_worker_queue(x->worker, &x->task);
     }

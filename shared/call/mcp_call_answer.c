@@ -95,12 +95,12 @@ mcp_call_answer_kept(mcp_request_t *req, mcp_buf_t *buf)
 
         /* what answers one request is the answer */
 
-        mcp_buf_free(&call->x->out);
-        call->x->out = *buf;
+        mcp_buf_free(&call->x->answer.out);
+        call->x->answer.out = *buf;
         mcp_buf_init(buf, &call->worker->env->mem, SIZE_MAX / 2);
 
-        req->response.data = call->x->out.data;
-        req->response.len = call->x->out.len;
+        req->response.data = call->x->answer.out.data;
+        req->response.len = call->x->answer.out.len;
 
         return MCP_OK;
     }
@@ -131,7 +131,7 @@ mcp_call_note_answer(mcp_request_t *req, mcp_ending_e how)
     }
 
     if (call->x) {
-        call->x->outcome = error ? "error" : "ok";
+        call->x->answer.outcome = error ? "error" : "ok";
     }
 }
 

@@ -188,7 +188,7 @@ mcp_call_make_stream(mcp_call_t *call)
     }
 
     if (rc == MCP_OK && call->x && !call->interim) {
-        call->x->bound = !call->policy.resumable;
+        call->x->reader.bound = !call->policy.resumable;
         rc = mcp_consumer_start(call->x, &call->ref, 0);
     }
 

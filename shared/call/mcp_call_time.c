@@ -122,8 +122,8 @@ mcp_call_send_interim(mcp_call_t *call)
         return;
     }
 
-    x->out.len = 0;
-    x->outcome = "interim";
+    x->answer.out.len = 0;
+    x->answer.outcome = "interim";
 
     if (call->phase == MCP_CALL_OVER) {
         (void) mcp_answer_fault(x, MCP_FAULT_RESUME_TOKEN,

@@ -185,7 +185,7 @@ mcp_cancel_alias(mcp_exchange_t *x, mcp_str_t id)
 void
 mcp_cancel_set_alias(mcp_exchange_t *x, const mcp_stream_ref_t *ref)
 {
-    (void) mcp_store_set_alias(x->worker->store, ref, x->handle,
+    (void) mcp_store_set_alias(x->worker->store, ref, x->reader.handle,
                                mcp_cancel_alias(x, x->msg.id));
 }
 
@@ -327,7 +327,7 @@ mcp_cancel_mark(mcp_exchange_t *x, mcp_str_t id)
         return rc;
     }
 
-    mcp_party(x->endpoint, x->party, &party);
+    mcp_party(x->endpoint, x->head.party, &party);
 
     return mcp_store_value_set(x->worker->store, MCP_VALUE_CANCELLED, key, 1,
                                x->worker->env->now(x->worker->env->ctx)

@@ -76,7 +76,7 @@ mcp_job_facts(mcp_call_t *call)
 
     if (call->x) {
         mcp_fact_set(facts, MCP_FACT_PRINCIPAL,
-                     mcp_arena_dup(&call->arena, call->x->principal_name));
+                     mcp_arena_dup(&call->arena, call->x->head.principal_name));
     }
 
     text = mcp_arena_alloc(&call->arena, MCP_STREAM_TEXT_LEN);

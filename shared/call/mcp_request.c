@@ -75,7 +75,7 @@ mcp_request_ends(mcp_request_t *req, mcp_ending_e how)
     /* of a batch it is known with the last one */
 
     if (call->x && !call->batch) {
-        call->x->ending = how;
+        call->x->answer.ending = how;
     }
 
     if (mcp_worker_logs(call->worker, MCP_LOG_INFO)) {

@@ -77,7 +77,7 @@ mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n)
 int
 mcp_dispatch_accepted(mcp_exchange_t *x)
 {
-    x->outcome = "accepted";
+    x->answer.outcome = "accepted";
 
     return mcp_answer_status(x, 202);
 }
@@ -111,7 +111,7 @@ int
 mcp_dispatch_start(mcp_exchange_t *x, mcp_call_t *call)
 {
     mcp_exchange_set_state(x, MCP_EXCHANGE_WAIT);
-    x->outcome = "pending";
+    x->answer.outcome = "pending";
 
     mcp_call_start(call);
 
@@ -151,7 +151,7 @@ mcp_dispatch_refusal(mcp_exchange_t *x)
 {
     mcp_party_t  party;
 
-    mcp_party(x->endpoint, x->party, &party);
+    mcp_party(x->endpoint, x->head.party, &party);
 
     switch (mcp_store_admits(x->worker->store, x->session.id,
                              x->endpoint->max_session_streams, &party))
@@ -179,7 +179,7 @@ mcp_dispatch_call(mcp_exchange_t *x, const mcp_verdict_t *v)
 
     /* asked once: a face that goes on with it has done something */
 
-    x->refusal = mcp_dispatch_refusal(x);
+    x->answer.refusal = mcp_dispatch_refusal(x);
 
     rc = mcp_hook_request(x);
 
@@ -191,8 +191,8 @@ mcp_dispatch_call(mcp_exchange_t *x, const mcp_verdict_t *v)
         return rc;
     }
 
-    if (x->refusal != MCP_FAULT_NONE) {
-        return mcp_answer_fault(x, x->refusal, x->msg.id, mcp_null_str);
+    if (x->answer.refusal != MCP_FAULT_NONE) {
+        return mcp_answer_fault(x, x->answer.refusal, x->msg.id, mcp_null_str);
     }
 
     call = mcp_call_create(x, 1);
@@ -251,13 +251,13 @@ mcp_dispatch_single(mcp_exchange_t *x)
         return mcp_dispatch_accepted(x);
     }
 
-    mcp_dispatch_result_head(&x->out, x->msg.id);
+    mcp_dispatch_result_head(&x->answer.out, x->msg.id);
 
-    switch (mcp_verdict(x, &x->msg, &v, &x->out)) {
+    switch (mcp_verdict(x, &x->msg, &v, &x->answer.out)) {
 
     case MCP_VERDICT_LOCAL:
-        mcp_buf_lit(&x->out, "}");
-        x->outcome = "ok";
+        mcp_buf_lit(&x->answer.out, "}");
+        x->answer.outcome = "ok";
         return mcp_answer_json(x);
 
     case MCP_VERDICT_CALL:

@@ -27,10 +27,10 @@ mcp_exchange_create(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     x->endpoint = endpoint;
     x->glue = glue;
     x->task.action.exchange = x;
-    x->outcome = "none";
+    x->answer.outcome = "none";
     x->face = worker->faces[0];
 
-    mcp_buf_init(&x->out, &worker->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&x->answer.out, &worker->env->mem, SIZE_MAX / 2);
 
     return x;
 }
@@ -42,7 +42,7 @@ mcp_exchange_free(mcp_exchange_t *x)
     const mcp_mem_t  *mem;
 
     mcp_worker_unqueue(x->worker, &x->task);
-    mcp_timer_del(&x->worker->timers, &x->timer);
+    mcp_timer_del(&x->worker->timers, &x->reader.timer);
 
     if (x->state == MCP_EXCHANGE_STREAM) {
         mcp_consumer_leave(x);
@@ -56,7 +56,7 @@ mcp_exchange_free(mcp_exchange_t *x)
         mcp_call_release(x->call);
     }
 
-    mcp_buf_free(&x->out);
+    mcp_buf_free(&x->answer.out);
 
     mcp_arena_destroy(&x->arena);
 
@@ -75,7 +75,7 @@ mcp_exchange_glue(const mcp_exchange_t *x)
 const mcp_response_t *
 mcp_exchange_response(const mcp_exchange_t *x)
 {
-    return &x->response;
+    return &x->answer.response;
 }
 
 
@@ -102,7 +102,7 @@ mcp_exchange_body(mcp_exchange_t *x, size_t len)
 int
 mcp_exchange_lasts(const mcp_exchange_t *x)
 {
-    if (x->reading == MCP_CONSUMER_DONE
+    if (x->reader.state == MCP_CONSUMER_DONE
         || (x->state != MCP_EXCHANGE_STREAM && x->state != MCP_EXCHANGE_WAIT))
     {
         return 0;

@@ -33,29 +33,29 @@ mcp_exchange_last(mcp_exchange_t *x)
 {
     mcp_stream_info_t  info;
 
-    if (x->ending != MCP_ENDING_NONE || x->publish) {
+    if (x->answer.ending != MCP_ENDING_NONE || x->publish) {
         return;
     }
 
     if (x->state == MCP_EXCHANGE_WAIT) {
         if (x->call && x->call->policy.max_wait == 0) {
-            x->ending = MCP_ENDING_EXPIRED;
+            x->answer.ending = MCP_ENDING_EXPIRED;
         }
 
         return;
     }
 
     if (x->state != MCP_EXCHANGE_STREAM
-        || x->reading == MCP_CONSUMER_DONE || x->listener
-        || mcp_store_info(x->worker->store, &x->ref, &info) != MCP_OK)
+        || x->reader.state == MCP_CONSUMER_DONE || x->reader.listener
+        || mcp_store_info(x->worker->store, &x->reader.ref, &info) != MCP_OK)
     {
         return;
     }
 
-    x->ending = mcp_ending_of(&info);
+    x->answer.ending = mcp_ending_of(&info);
 
-    if (x->ending == MCP_ENDING_NONE && x->bound) {
-        x->ending = MCP_ENDING_EXPIRED;
+    if (x->answer.ending == MCP_ENDING_NONE && x->reader.bound) {
+        x->answer.ending = MCP_ENDING_EXPIRED;
     }
 }
 
@@ -68,12 +68,12 @@ mcp_exchange_facts(mcp_exchange_t *x)
 
     facts = &x->facts;
 
-    mcp_fact_set(facts, MCP_FACT_PRINCIPAL, x->principal_name);
+    mcp_fact_set(facts, MCP_FACT_PRINCIPAL, x->head.principal_name);
     mcp_fact_set(facts, MCP_FACT_METHOD, x->msg.method);
     mcp_fact_set(facts, MCP_FACT_REQUEST_ID, x->msg.id);
     mcp_fact_set(facts, MCP_FACT_OUTCOME,
-                 (mcp_str_t) { x->outcome, strlen(x->outcome) });
-    mcp_fact_set(facts, MCP_FACT_RESULT, mcp_ending_name(x->ending));
+                 (mcp_str_t) { x->answer.outcome, strlen(x->answer.outcome) });
+    mcp_fact_set(facts, MCP_FACT_RESULT, mcp_ending_name(x->answer.ending));
 
     if (x->has_session) {
         mcp_exchange_session_facts(x);
@@ -83,19 +83,19 @@ mcp_exchange_facts(mcp_exchange_t *x)
 
     p = x->text + MCP_STREAM_TEXT_LEN;
 
-    if (x->handle || x->call) {
-        mcp_stream_id_short(p, x->handle ? x->ref.id : x->call->id);
+    if (x->reader.handle || x->call) {
+        mcp_stream_id_short(p, x->reader.handle ? x->reader.ref.id : x->call->id);
         mcp_fact_set(facts, MCP_FACT_CALL, (mcp_str_t) { p, 8 });
     }
 
-    if (x->handle) {
+    if (x->reader.handle) {
         number = p + 9;
-        p = mcp_uint_print(number, x->cursor.seq - x->first);
+        p = mcp_uint_print(number, x->reader.cursor.seq - x->reader.first);
         mcp_fact_set(facts, MCP_FACT_EVENTS,
                      (mcp_str_t) { number, (size_t) (p - number) });
         mcp_fact_set(facts, MCP_FACT_FACE, x->face->name);
 
-        if (x->resumed) {
+        if (x->reader.resumed) {
             mcp_fact_set(facts, MCP_FACT_RESUMED, mcp_str("1"));
         }
     }

@@ -21,18 +21,18 @@
 /* The headers that have rules here. */
 typedef struct {
     mcp_str_t   name;          /* lower case */
-    size_t      offset;        /* of the mcp_str_t in mcp_exchange_t */
+    size_t      offset;        /* in mcp_exchange_head_t */
 } mcp_exchange_header_t;
 
 
 static const mcp_exchange_header_t  mcp_exchange_headers[] = {
-    { mcp_str("content-type"), offsetof(mcp_exchange_t, content_type) },
-    { mcp_str("mcp-session-id"), offsetof(mcp_exchange_t, session_text) },
+    { mcp_str("content-type"), offsetof(mcp_exchange_head_t, content_type) },
+    { mcp_str("mcp-session-id"), offsetof(mcp_exchange_head_t, session_text) },
     { mcp_str("mcp-protocol-version"),
-      offsetof(mcp_exchange_t, revision_text) },
-    { mcp_str("last-event-id"), offsetof(mcp_exchange_t, event_id) },
-    { mcp_str("origin"), offsetof(mcp_exchange_t, origin) },
-    { mcp_str("authorization"), offsetof(mcp_exchange_t, authorization) }
+      offsetof(mcp_exchange_head_t, revision_text) },
+    { mcp_str("last-event-id"), offsetof(mcp_exchange_head_t, event_id) },
+    { mcp_str("origin"), offsetof(mcp_exchange_head_t, origin) },
+    { mcp_str("authorization"), offsetof(mcp_exchange_head_t, authorization) }
 };
 
 #define MCP_EXCHANGE_HEADERS                                                 \
@@ -49,7 +49,7 @@ typedef struct {
     mcp_str_t  accept[MCP_ACCEPT_LINES];
     size_t     n_accept;
     mcp_str_t  host;
-} mcp_exchange_head_t;
+} mcp_exchange_lines_t;
 
 
 static mcp_http_method_e
@@ -78,7 +78,7 @@ mcp_exchange_method(mcp_str_t method)
 /* Reads the host that was asked for: the target's own if it has one. */
 static void
 mcp_exchange_read_target(mcp_exchange_t *x, const mcp_head_t *head,
-    mcp_exchange_head_t *h)
+    mcp_exchange_lines_t *h)
 {
     mcp_str_t  target, authority;
 
@@ -89,7 +89,7 @@ mcp_exchange_read_target(mcp_exchange_t *x, const mcp_head_t *head,
         h->host = authority;
     }
 
-    x->host = h->host;
+    x->head.host = h->host;
 }
 
 
@@ -97,7 +97,7 @@ mcp_exchange_read_target(mcp_exchange_t *x, const mcp_head_t *head,
  * is not. */
 static mcp_fault_e
 mcp_exchange_read_headers(mcp_exchange_t *x, const mcp_head_t *head,
-    mcp_exchange_head_t *out)
+    mcp_exchange_lines_t *out)
 {
     size_t               i, k;
     mcp_str_t           *value;
@@ -136,7 +136,7 @@ mcp_exchange_read_headers(mcp_exchange_t *x, const mcp_head_t *head,
             }
 
             value = (mcp_str_t *) (void *)
-                        ((char *) x + mcp_exchange_headers[k].offset);
+                        ((char *) &x->head + mcp_exchange_headers[k].offset);
 
             if (value->data) {
                 return MCP_FAULT_BAD_REQUEST;
@@ -155,14 +155,14 @@ mcp_exchange_read_headers(mcp_exchange_t *x, const mcp_head_t *head,
 static void
 mcp_exchange_cors(mcp_exchange_t *x)
 {
-    if (x->origin.data == NULL) {
+    if (x->head.origin.data == NULL) {
         return;
     }
 
-    mcp_answer_header(x, mcp_str("Access-Control-Allow-Origin"), x->origin);
+    mcp_answer_header(x, mcp_str("Access-Control-Allow-Origin"), x->head.origin);
     mcp_answer_header(x, mcp_str("Vary"), mcp_str("Origin"));
 
-    if (x->method == MCP_HTTP_OPTIONS) {
+    if (x->head.method == MCP_HTTP_OPTIONS) {
         mcp_answer_header(x, mcp_str("Access-Control-Allow-Methods"),
                           mcp_str("GET, POST, DELETE"));
         mcp_answer_header(x, mcp_str("Access-Control-Allow-Headers"),
@@ -185,17 +185,17 @@ mcp_exchange_cors(mcp_exchange_t *x)
 
 static int
 mcp_exchange_origin_allowed(mcp_exchange_t *x, const mcp_head_t *head,
-    const mcp_exchange_head_t *h)
+    const mcp_exchange_lines_t *h)
 {
     mcp_http_origin_t  o;
 
-    if (x->origin.data == NULL) {
+    if (x->head.origin.data == NULL) {
         return 1;
     }
 
     memset(&o, 0, sizeof(mcp_http_origin_t));
 
-    o.origin = x->origin;
+    o.origin = x->head.origin;
     o.host = h->host;
     o.server_names = head->server_names;
     o.n_server_names = head->n_server_names;
@@ -216,7 +216,7 @@ mcp_exchange_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 
 
 static int
-mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_head_t *h)
+mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 {
     /* a client MUST list both (basic/transports, "Sending Messages"); nearly
      * all do it in these words */
@@ -233,8 +233,8 @@ mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_head_t *h)
         return mcp_exchange_refuse(x, MCP_FAULT_NOT_ACCEPTABLE);
     }
 
-    if (!mcp_str_eq(x->content_type, mcp_json_type)
-        && !mcp_http_is_type(x->content_type, mcp_json_type))
+    if (!mcp_str_eq(x->head.content_type, mcp_json_type)
+        && !mcp_http_is_type(x->head.content_type, mcp_json_type))
     {
         return mcp_exchange_refuse(x, MCP_FAULT_MEDIA_TYPE);
     }
@@ -247,11 +247,11 @@ mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_head_t *h)
 
 /* What the method asks for. */
 static int
-mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_head_t *h)
+mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 {
     mcp_fault_e  fault;
 
-    switch (x->method) {
+    switch (x->head.method) {
 
     case MCP_HTTP_POST:
         return mcp_exchange_post(x, h);
@@ -271,8 +271,8 @@ mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_head_t *h)
         break;
 
     case MCP_HTTP_OPTIONS:
-        if (x->origin.data) {
-            x->outcome = "preflight";
+        if (x->head.origin.data) {
+            x->answer.outcome = "preflight";
             return mcp_answer_status(x, 204);
         }
 
@@ -290,7 +290,7 @@ mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_head_t *h)
         return mcp_exchange_refuse(x, fault);
     }
 
-    if (x->method == MCP_HTTP_DELETE) {
+    if (x->head.method == MCP_HTTP_DELETE) {
         return mcp_exchange_delete(x);
     }
 
@@ -303,18 +303,18 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
 {
     int                  rc;
     mcp_fault_e          fault;
-    mcp_exchange_head_t  h;
+    mcp_exchange_lines_t  h;
 
     mcp_store_count(x->worker->store, MCP_COUNT_REQUESTS, 1);
 
-    x->method = mcp_exchange_method(head->method);
-    x->principal_name = head->principal;
+    x->head.method = mcp_exchange_method(head->method);
+    x->head.principal_name = head->principal;
 
-    if (mcp_principal(head->principal, x->principal) != MCP_OK) {
+    if (mcp_principal(head->principal, x->head.principal) != MCP_OK) {
         return MCP_ERR_MEMORY;
     }
 
-    mcp_party_id(x->endpoint, x->principal, head->address, x->party);
+    mcp_party_id(x->endpoint, x->head.principal, head->address, x->head.party);
 
     fault = mcp_exchange_read_headers(x, head, &h);
 

@@ -14,8 +14,8 @@
 mcp_fault_e
 mcp_exchange_check_revision(const mcp_exchange_t *x)
 {
-    if (x->revision_text.data
-        && mcp_revision_find(x->revision_text) == MCP_REVISION_NONE)
+    if (x->head.revision_text.data
+        && mcp_revision_find(x->head.revision_text) == MCP_REVISION_NONE)
     {
         return MCP_FAULT_REVISION;
     }
@@ -31,14 +31,14 @@ mcp_exchange_check_session(mcp_exchange_t *x)
     uint64_t  now;
     uint32_t  value;
 
-    if (x->session_text.len == 0) {
+    if (x->head.session_text.len == 0) {
         return MCP_FAULT_SESSION_ABSENT;
     }
 
     now = x->worker->env->now(x->worker->env->ctx);
 
     rc = mcp_session_parse_cached(&x->worker->sessions, x->endpoint->keys,
-                                  x->session_text, now, x->principal,
+                                  x->head.session_text, now, x->head.principal,
                                   &x->session);
     if (rc != MCP_OK) {
         return MCP_FAULT_SESSION_UNKNOWN;
@@ -80,7 +80,7 @@ mcp_exchange_delete(mcp_exchange_t *x)
     mcp_store_t  *store;
 
     store = x->worker->store;
-    mcp_party(x->endpoint, x->party, &party);
+    mcp_party(x->endpoint, x->head.party, &party);
 
     /* who ended many forgets the first, rather than that this one goes on */
 
@@ -97,7 +97,7 @@ mcp_exchange_delete(mcp_exchange_t *x)
     mcp_store_count(store, MCP_COUNT_SESSIONS_DELETED, 1);
     mcp_exchange_log_session(x, "ended by its client");
 
-    x->outcome = "deleted";
+    x->answer.outcome = "deleted";
 
     return mcp_answer_status(x, 204);
 }

@@ -28,7 +28,7 @@ mcp_initialize_session(mcp_exchange_t *x, mcp_str_t wanted)
     session->capabilities = mcp_session_capabilities(&x->msg.capabilities);
     session->expires = x->worker->env->now(x->worker->env->ctx)
                        + x->endpoint->session_lifetime;
-    memcpy(session->principal, x->principal, MCP_DIGEST_LEN);
+    memcpy(session->principal, x->head.principal, MCP_DIGEST_LEN);
 
     return mcp_worker_random(x->worker, session->id, MCP_DIGEST_LEN);
 }
@@ -64,34 +64,34 @@ mcp_initialize_result(mcp_exchange_t *x)
 
     endpoint = x->endpoint;
 
-    mcp_dispatch_result_head(&x->out, x->msg.id);
+    mcp_dispatch_result_head(&x->answer.out, x->msg.id);
 
-    mcp_buf_lit(&x->out, "{\"protocolVersion\":");
-    mcp_buf_json(&x->out, mcp_revision(x->session.revision)->name);
-    mcp_buf_lit(&x->out, ",\"capabilities\":");
-    mcp_endpoint_capabilities(endpoint, &x->out);
-    mcp_buf_lit(&x->out, ",\"serverInfo\":{\"name\":");
-    mcp_buf_json(&x->out, endpoint->name);
+    mcp_buf_lit(&x->answer.out, "{\"protocolVersion\":");
+    mcp_buf_json(&x->answer.out, mcp_revision(x->session.revision)->name);
+    mcp_buf_lit(&x->answer.out, ",\"capabilities\":");
+    mcp_endpoint_capabilities(endpoint, &x->answer.out);
+    mcp_buf_lit(&x->answer.out, ",\"serverInfo\":{\"name\":");
+    mcp_buf_json(&x->answer.out, endpoint->name);
 
     if (endpoint->title.len
         && x->session.revision >= MCP_REVISION_2025_06_18)
     {
-        mcp_buf_lit(&x->out, ",\"title\":");
-        mcp_buf_json(&x->out, endpoint->title);
+        mcp_buf_lit(&x->answer.out, ",\"title\":");
+        mcp_buf_json(&x->answer.out, endpoint->title);
     }
 
-    mcp_buf_lit(&x->out, ",\"version\":");
-    mcp_buf_json(&x->out, endpoint->version);
-    mcp_buf_lit(&x->out, "}");
+    mcp_buf_lit(&x->answer.out, ",\"version\":");
+    mcp_buf_json(&x->answer.out, endpoint->version);
+    mcp_buf_lit(&x->answer.out, "}");
 
     if (endpoint->catalog
         && mcp_catalog_instructions(endpoint->catalog).len)
     {
-        mcp_buf_lit(&x->out, ",\"instructions\":");
-        mcp_buf_str(&x->out, mcp_catalog_instructions(endpoint->catalog));
+        mcp_buf_lit(&x->answer.out, ",\"instructions\":");
+        mcp_buf_str(&x->answer.out, mcp_catalog_instructions(endpoint->catalog));
     }
 
-    mcp_buf_lit(&x->out, "}}");
+    mcp_buf_lit(&x->answer.out, "}}");
 }
 
 
@@ -128,7 +128,7 @@ mcp_initialize(mcp_exchange_t *x)
     mcp_initialize_result(x);
 
     x->has_session = 1;
-    x->outcome = "ok";
+    x->answer.outcome = "ok";
     mcp_store_count(x->worker->store, MCP_COUNT_SESSIONS, 1);
     mcp_exchange_log_session(x, "began");
 

@@ -81,12 +81,12 @@ mcp_publish_token(mcp_exchange_t *x, const mcp_head_t *head)
     size_t     i;
     mcp_str_t  token;
 
-    if (x->authorization.len > 7
-        && mcp_str_case_eq((mcp_str_t) { x->authorization.data, 7 },
+    if (x->head.authorization.len > 7
+        && mcp_str_case_eq((mcp_str_t) { x->head.authorization.data, 7 },
                            mcp_str("bearer ")))
     {
-        token.data = x->authorization.data + 7;
-        token.len = x->authorization.len - 7;
+        token.data = x->head.authorization.data + 7;
+        token.len = x->head.authorization.len - 7;
 
         return token;
     }
@@ -130,14 +130,14 @@ mcp_publish_enter(mcp_exchange_t *x, mcp_str_t token)
 int
 mcp_publish_head(mcp_exchange_t *x, const mcp_head_t *head)
 {
-    if (x->method != MCP_HTTP_POST) {
+    if (x->head.method != MCP_HTTP_POST) {
         mcp_answer_header(x, mcp_str("Allow"), mcp_str("POST"));
         return mcp_publish_refuse(x, MCP_FAULT_METHOD_NOT_ALLOWED);
     }
 
     /* a browser is never a publisher */
 
-    if ((!x->publish->open && !head->local) || x->origin.data
+    if ((!x->publish->open && !head->local) || x->head.origin.data
         || mcp_publish_enter(x, mcp_publish_token(x, head)) != MCP_OK)
     {
         return mcp_publish_refuse(x, MCP_FAULT_FORBIDDEN);
@@ -379,19 +379,19 @@ mcp_publish_body(mcp_exchange_t *x, size_t len)
     text.data = x->body;
     text.len = len;
 
-    if (mcp_http_is_type(x->content_type, mcp_str("application/json"))) {
+    if (mcp_http_is_type(x->head.content_type, mcp_str("application/json"))) {
         fault = mcp_publish_json(x, text);
 
-    } else if (mcp_http_is_type(x->content_type,
+    } else if (mcp_http_is_type(x->head.content_type,
                                 mcp_str("application/x-ndjson"))
-               || mcp_http_is_type(x->content_type,
+               || mcp_http_is_type(x->head.content_type,
                                    mcp_str("application/ndjson"))
-               || mcp_http_is_type(x->content_type,
+               || mcp_http_is_type(x->head.content_type,
                                    mcp_str("application/jsonl")))
     {
         fault = mcp_publish_lines(x, text);
 
-    } else if (mcp_http_is_type(x->content_type,
+    } else if (mcp_http_is_type(x->head.content_type,
                                 mcp_str("text/event-stream")))
     {
         fault = mcp_publish_events(x, text);
@@ -404,7 +404,7 @@ mcp_publish_body(mcp_exchange_t *x, size_t len)
         return mcp_publish_refuse(x, fault);
     }
 
-    x->outcome = "accepted";
+    x->answer.outcome = "accepted";
 
     return mcp_answer_status(x, 202);
 }

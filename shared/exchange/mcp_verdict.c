@@ -270,7 +270,7 @@ mcp_verdict_set_level(mcp_exchange_t *x, const mcp_rpc_t *msg,
         return mcp_verdict_fault(v, MCP_FAULT_LOG_LEVEL, mcp_null_str);
     }
 
-    mcp_party(x->endpoint, x->party, &party);
+    mcp_party(x->endpoint, x->head.party, &party);
 
     switch (mcp_store_value_set(x->worker->store, MCP_VALUE_LOG_LEVEL,
                                 x->session.id, (uint32_t) level,

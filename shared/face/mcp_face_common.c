@@ -31,7 +31,7 @@ mcp_face_same(const unsigned char a[MCP_DIGEST_LEN],
 int
 mcp_face_owns(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
-    return mcp_face_same(info->principal, x->principal)
+    return mcp_face_same(info->principal, x->head.principal)
            && (!x->has_session
                || mcp_face_same(info->session, x->session.id));
 }
@@ -69,11 +69,11 @@ mcp_face_cursor(mcp_exchange_t *x, const mcp_stream_info_t *info,
 {
     unsigned char  id[MCP_STREAM_ID_LEN];
 
-    if (x->event_id.len == 0) {
+    if (x->head.event_id.len == 0) {
         return MCP_FAULT_NONE;
     }
 
-    if (mcp_event_id_parse(x->event_id, id, after) != MCP_OK) {
+    if (mcp_event_id_parse(x->head.event_id, id, after) != MCP_OK) {
         return MCP_FAULT_EVENT_ID_MALFORMED;
     }
 
@@ -124,7 +124,7 @@ mcp_face_fault(mcp_exchange_t *x, mcp_fault_e fault)
      * (basic/transports, "Sending Messages to the Server") */
 
     if (rc == MCP_OK && x->msg.kind == MCP_RPC_NOTIFICATION) {
-        x->response.status = 400;
+        x->answer.response.status = 400;
     }
 
     return rc;
@@ -147,7 +147,7 @@ mcp_face_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
     int       rc;
     uint64_t  after;
 
-    if (x->event_id.len == 0) {
+    if (x->head.event_id.len == 0) {
         return mcp_consumer_start_kept(x, info, least);
     }
 
@@ -188,7 +188,7 @@ mcp_face_resume(mcp_exchange_t *x, const mcp_face_t *face,
         return MCP_ERR_MEMORY;
     }
 
-    x->resumed = 1;
+    x->reader.resumed = 1;
     mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
     mcp_consumer_close_at_will(x, info);
 

@@ -60,7 +60,7 @@ mcp_face_event_id_find(mcp_exchange_t *x,
 
     if (rc == MCP_OK
         && (memcmp(info->session, x->session.id, MCP_DIGEST_LEN) != 0
-            || memcmp(info->principal, x->principal, MCP_DIGEST_LEN) != 0
+            || memcmp(info->principal, x->head.principal, MCP_DIGEST_LEN) != 0
             || (info->kind == MCP_STREAM_CALL && info->max_wait == 0)))
     {
         rc = MCP_ERR_NOT_FOUND;
@@ -90,7 +90,7 @@ mcp_face_event_id_resume(mcp_exchange_t *x)
     unsigned char      id[MCP_STREAM_ID_LEN];
     mcp_stream_info_t  info;
 
-    if (mcp_event_id_parse(x->event_id, id, &after) != MCP_OK) {
+    if (mcp_event_id_parse(x->head.event_id, id, &after) != MCP_OK) {
         return mcp_answer_fault(x, MCP_FAULT_EVENT_ID_MALFORMED,
                                 mcp_null_str, mcp_null_str);
     }
@@ -109,12 +109,12 @@ mcp_face_event_id_resume(mcp_exchange_t *x)
      * empty stream would make it poll for ever */
 
     if (mcp_face_event_id_is_last(&info, after)) {
-        x->outcome = "finished";
-        x->ending = mcp_ending_of(&info);
+        x->answer.outcome = "finished";
+        x->answer.ending = mcp_ending_of(&info);
         return mcp_answer_status(x, 204);
     }
 
-    x->listener = (info.kind == MCP_STREAM_LISTEN);
+    x->reader.listener = (info.kind == MCP_STREAM_LISTEN);
 
     rc = mcp_consumer_start(x, &info.ref, after);
 
@@ -122,7 +122,7 @@ mcp_face_event_id_resume(mcp_exchange_t *x)
         return mcp_face_event_id_refuse(x, rc);
     }
 
-    x->resumed = 1;
+    x->reader.resumed = 1;
     mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
 
     if (info.kind == MCP_STREAM_CALL) {
@@ -139,13 +139,13 @@ mcp_face_event_id_get(mcp_exchange_t *x)
     int                rc;
     mcp_stream_info_t  info;
 
-    if (x->event_id.len) {
+    if (x->head.event_id.len) {
         return mcp_face_event_id_resume(x);
     }
 
     /* a listener without a reader has dropped what exceeded its limit */
 
-    rc = mcp_notify_listener(x->worker, x->endpoint, &x->session, x->party,
+    rc = mcp_notify_listener(x->worker, x->endpoint, &x->session, x->head.party,
                              &info);
 
     if (rc == MCP_OK) {

@@ -64,13 +64,13 @@ mcp_face_link_look(mcp_exchange_t *x, const mcp_head_t *head)
 
     link->url.target = head->target;
     mcp_http_target(&link->url.target, &authority);
-    link->url.host = x->host;
+    link->url.host = x->head.host;
     link->url.origin = head->origin;
     link->url.secure = head->secure;
     link->token = mcp_face_link_url_token(link->url.target);
 
-    return link->token.data && (x->method == MCP_HTTP_GET
-                                || x->method == MCP_HTTP_POST)
+    return link->token.data && (x->head.method == MCP_HTTP_GET
+                                || x->head.method == MCP_HTTP_POST)
            ? MCP_OK : MCP_DONE;
 }
 
@@ -88,8 +88,8 @@ mcp_face_link_value(mcp_exchange_t *x, const mcp_face_link_t *link)
         return mcp_null_str;
     }
 
-    memcpy(data, x->ref.id, MCP_STREAM_ID_LEN);
-    mcp_be_put(data + MCP_FACE_LINK_AFTER, x->first, 8);
+    memcpy(data, x->reader.ref.id, MCP_STREAM_ID_LEN);
+    mcp_be_put(data + MCP_FACE_LINK_AFTER, x->reader.first, 8);
     mcp_be_put(data + MCP_FACE_LINK_TURN, link->turn, 4);
     mcp_be_put(data + MCP_FACE_LINK_CAN, x->session.capabilities, 2);
 
@@ -118,8 +118,8 @@ mcp_face_link_head(mcp_exchange_t *x)
 
     link = mcp_face_link_of(x);
 
-    if (link == NULL || x->bound
-        || mcp_store_info(x->worker->store, &x->ref, &info) != MCP_OK)
+    if (link == NULL || x->reader.bound
+        || mcp_store_info(x->worker->store, &x->reader.ref, &info) != MCP_OK)
     {
         return;
     }
@@ -142,7 +142,7 @@ mcp_face_link_head(mcp_exchange_t *x)
 
     mcp_answer_header(x, mcp_str("Link"), value);
 
-    x->has_url = 1;
+    x->reader.has_url = 1;
 
     /* a client that came back by an event id does not know of URLs: it answers
      * at the endpoint, and its connection stays open */
@@ -172,7 +172,7 @@ mcp_face_link_idle(mcp_exchange_t *x)
     link = mcp_face_link_of(x);
 
     return link && link->closes
-           && mcp_store_info(x->worker->store, &x->ref, &info) == MCP_OK
+           && mcp_store_info(x->worker->store, &x->reader.ref, &info) == MCP_OK
            && mcp_face_link_waits_for_input(&info);
 }
 
@@ -198,7 +198,7 @@ static int
 mcp_face_link_no_content(mcp_exchange_t *x, const char *outcome)
 {
     mcp_face_link_no_store(x);
-    x->outcome = outcome;
+    x->answer.outcome = outcome;
 
     return mcp_answer_status(x, 204);
 }
@@ -275,7 +275,7 @@ mcp_face_link_find(mcp_exchange_t *x, mcp_face_link_t *link,
     mcp_fault_e    fault;
     unsigned char  data[MCP_FACE_LINK_LEN];
 
-    fault = x->session_text.len ? mcp_exchange_check_session(x)
+    fault = x->head.session_text.len ? mcp_exchange_check_session(x)
                                 : mcp_exchange_check_revision(x);
 
     if (fault == MCP_FAULT_NONE) {
@@ -310,18 +310,18 @@ mcp_face_link_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
 {
     int  rc;
 
-    x->listener = (info->kind == MCP_STREAM_LISTEN);
+    x->reader.listener = (info->kind == MCP_STREAM_LISTEN);
 
-    rc = x->event_id.len ? mcp_consumer_start(x, &info->ref, after)
+    rc = x->head.event_id.len ? mcp_consumer_start(x, &info->ref, after)
                          : mcp_consumer_start_kept(x, info, after);
 
     switch (rc) {
 
     case MCP_OK:
-        x->resumed = 1;
+        x->reader.resumed = 1;
         mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
 
-        if (!x->listener) {
+        if (!x->reader.listener) {
             mcp_consumer_close_at_will(x, info);
         }
 

@@ -255,7 +255,7 @@ mcp_face_request_resume(mcp_exchange_t *x)
     rc = mcp_face_resume(x, &mcp_face_request, &found.info, found.seq);
 
     if (rc == MCP_DONE && strcmp(found.info.method, "batch") == 0) {
-        x->cursor.only = found.number + 1;
+        x->reader.cursor.only = found.number + 1;
     }
 
     return rc;

@@ -322,7 +322,7 @@ mcp_face_stream_open(mcp_exchange_t *x)
 static void
 mcp_face_stream_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
-    if (how != MCP_TAIL_OVER || x->listener || x->cursor.only
+    if (how != MCP_TAIL_OVER || x->reader.listener || x->reader.cursor.only
         || !(x->session.capabilities & MCP_CLIENT_STREAMS))
     {
         return;
@@ -331,16 +331,16 @@ mcp_face_stream_tail(mcp_exchange_t *x, mcp_tail_e how)
     /* stream/resume is answered when nothing more follows */
 
     if (x->face == &mcp_face_stream && x->msg.id.len) {
-        mcp_buf_lit(&x->out, "data: {\"jsonrpc\":\"2.0\",\"id\":");
-        mcp_buf_str(&x->out, x->msg.id);
-        mcp_buf_lit(&x->out, ",\"result\":{}}\n\n");
+        mcp_buf_lit(&x->answer.out, "data: {\"jsonrpc\":\"2.0\",\"id\":");
+        mcp_buf_str(&x->answer.out, x->msg.id);
+        mcp_buf_lit(&x->answer.out, ",\"result\":{}}\n\n");
     }
 
-    mcp_buf_lit(&x->out, "data: {\"jsonrpc\":\"2.0\",\"method\":"
+    mcp_buf_lit(&x->answer.out, "data: {\"jsonrpc\":\"2.0\",\"method\":"
                          "\"notifications/stream/end\","
                          "\"params\":{\"streamId\":");
-    mcp_face_stream_add_id(&x->out, x->ref.id);
-    mcp_buf_lit(&x->out, "}}\n\n");
+    mcp_face_stream_add_id(&x->answer.out, x->reader.ref.id);
+    mcp_buf_lit(&x->answer.out, "}}\n\n");
 }
 
 

@@ -134,7 +134,7 @@ mcp_face_token_request(mcp_exchange_t *x)
     }
 
     part->due = due;
-    x->exact = (due != 0);
+    x->reader.exact = (due != 0);
 
     return n ? mcp_face_token_brought(x, part, places, n) : MCP_AGAIN;
 }
@@ -212,7 +212,7 @@ mcp_face_token_join(mcp_exchange_t *x, mcp_face_token_t *part,
     }
 
     x->face = &mcp_face_token;
-    x->exact = 1;
+    x->reader.exact = 1;
     part->rest = 1;
     memcpy(part->stream, info.ref.id, MCP_STREAM_ID_LEN);
 
@@ -226,7 +226,7 @@ mcp_face_token_join(mcp_exchange_t *x, mcp_face_token_t *part,
         return MCP_ERR_MEMORY;
     }
 
-    x->resumed = 1;
+    x->reader.resumed = 1;
     mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
     mcp_cancel_set_alias(x, &info.ref);
     mcp_consumer_close_at(x, part->due);
@@ -262,19 +262,19 @@ mcp_face_token_interim(mcp_exchange_t *x)
                             x->msg.method, x->msg.params.raw, bind)
         != MCP_OK)
     {
-        x->out.failed = MCP_ERR_MEMORY;
+        x->answer.out.failed = MCP_ERR_MEMORY;
         return;
     }
 
     mcp_face_token_payload(data,
                            mcp_worker_now(x->worker)
                            + x->endpoint->resume_lifetime,
-                           bind, part->stream, x->cursor.seq);
+                           bind, part->stream, x->reader.cursor.seq);
     mcp_face_add_token(&token, x->endpoint->keys, MCP_TOKEN_RESUME,
                        data, sizeof(data));
 
     if (token.failed) {
-        x->out.failed = token.failed;
+        x->answer.out.failed = token.failed;
 
     } else {
         mcp_face_token_interim_write(x, (mcp_str_t) { token.data, token.len });
@@ -291,7 +291,7 @@ mcp_face_token_interim_write(mcp_exchange_t *x, mcp_str_t token)
 {
     mcp_buf_t  *out;
 
-    out = &x->out;
+    out = &x->answer.out;
 
     mcp_buf_lit(out, "{\"jsonrpc\":\"2.0\",\"id\":");
     mcp_buf_str(out, x->msg.id);
@@ -314,7 +314,7 @@ mcp_face_token_interim_again(mcp_exchange_t *x, const mcp_face_token_t *part)
     mcp_buf_json(&token, part->text);
 
     if (token.failed) {
-        x->out.failed = token.failed;
+        x->answer.out.failed = token.failed;
 
     } else {
         mcp_face_token_interim_write(x, (mcp_str_t) { token.data, token.len });
@@ -331,12 +331,12 @@ mcp_face_token_interim_id(mcp_exchange_t *x)
 {
     char  id[MCP_EVENT_ID_MAX], *end;
 
-    end = mcp_event_id_print(id, x->ref.id,
-                             MCP_EVENT_ANSWERED | x->cursor.seq);
+    end = mcp_event_id_print(id, x->reader.ref.id,
+                             MCP_EVENT_ANSWERED | x->reader.cursor.seq);
 
-    mcp_buf_lit(&x->out, "id: ");
-    mcp_buf_add(&x->out, id, (size_t) (end - id));
-    mcp_buf_lit(&x->out, "\n");
+    mcp_buf_lit(&x->answer.out, "id: ");
+    mcp_buf_add(&x->answer.out, id, (size_t) (end - id));
+    mcp_buf_lit(&x->answer.out, "\n");
 }
 
 
@@ -346,14 +346,14 @@ mcp_face_token_waits(mcp_exchange_t *x, const mcp_face_token_t *part)
 {
     mcp_stream_info_t  info;
 
-    if (part->text.len == 0 || part->answered || x->cursor.done) {
+    if (part->text.len == 0 || part->answered || x->reader.cursor.done) {
         return 0;
     }
 
     return part->rest
-           || mcp_store_info(x->worker->store, &x->ref, &info) != MCP_OK
+           || mcp_store_info(x->worker->store, &x->reader.ref, &info) != MCP_OK
            || info.state < MCP_STATE_COMPLETED
-           || x->cursor.seq < info.last_seq;
+           || x->reader.cursor.seq < info.last_seq;
 }
 
 
@@ -371,7 +371,7 @@ mcp_face_token_stays(mcp_exchange_t *x)
         return 0;
     }
 
-    if (x->close_at == 0) {
+    if (x->reader.close_at == 0) {
         mcp_consumer_close_at(x, mcp_worker_now(x->worker)
                                  + MCP_FACE_TOKEN_STAY);
     }
@@ -400,9 +400,9 @@ mcp_face_token_tail(mcp_exchange_t *x, mcp_tail_e how)
 
     case MCP_TAIL_TAKEN:
         if (mcp_face_token_waits(x, part)) {
-            mcp_buf_lit(&x->out, "data: ");
+            mcp_buf_lit(&x->answer.out, "data: ");
             mcp_face_token_interim_again(x, part);
-            mcp_buf_lit(&x->out, "\n\n");
+            mcp_buf_lit(&x->answer.out, "\n\n");
         }
 
         return;
@@ -415,9 +415,9 @@ mcp_face_token_tail(mcp_exchange_t *x, mcp_tail_e how)
                 mcp_face_token_interim_id(x);
             }
 
-            mcp_buf_lit(&x->out, "data: ");
+            mcp_buf_lit(&x->answer.out, "data: ");
             mcp_face_token_interim(x);
-            mcp_buf_lit(&x->out, "\n\n");
+            mcp_buf_lit(&x->answer.out, "\n\n");
         }
 
         return;
@@ -435,10 +435,10 @@ mcp_face_token_tail(mcp_exchange_t *x, mcp_tail_e how)
 static void
 mcp_face_token_refuse(mcp_exchange_t *x)
 {
-    mcp_buf_lit(&x->out, "data: ");
-    mcp_fault_write(&x->out, x->msg.id, MCP_FAULT_RESUME_TOKEN, mcp_null_str,
+    mcp_buf_lit(&x->answer.out, "data: ");
+    mcp_fault_write(&x->answer.out, x->msg.id, MCP_FAULT_RESUME_TOKEN, mcp_null_str,
                     mcp_null_str);
-    mcp_buf_lit(&x->out, "\n\n");
+    mcp_buf_lit(&x->answer.out, "\n\n");
 }
 
 

@@ -191,12 +191,12 @@ mcp_face_token_backend_poll(void *data)
     }
 
     if (rc == MCP_OK && now < part->until && !x->worker->stopping) {
-        mcp_timer_set(&x->worker->timers, &x->timer, now + MCP_FACE_TOKEN_LOOK);
+        mcp_timer_set(&x->worker->timers, &x->reader.timer, now + MCP_FACE_TOKEN_LOOK);
         return;
     }
 
-    x->out.len = 0;
-    x->outcome = "interim";
+    x->answer.out.len = 0;
+    x->answer.outcome = "interim";
     mcp_face_token_interim_again(x, part);
     mcp_face_token_backend_respond(x, mcp_answer_json(x));
 }
@@ -209,12 +209,12 @@ mcp_face_token_backend_wait(mcp_exchange_t *x, mcp_face_token_t *part,
     unsigned char *key, uint64_t now)
 {
     mcp_exchange_set_state(x, MCP_EXCHANGE_WAIT);
-    x->outcome = "pending";
+    x->answer.outcome = "pending";
     part->key = key;
     part->until = part->due ? part->due : now + MCP_FACE_TOKEN_WAIT;
-    x->timer.handler = mcp_face_token_backend_poll;
-    x->timer.data = x;
-    mcp_timer_set(&x->worker->timers, &x->timer, now + MCP_FACE_TOKEN_LOOK);
+    x->reader.timer.handler = mcp_face_token_backend_poll;
+    x->reader.timer.data = x;
+    mcp_timer_set(&x->worker->timers, &x->reader.timer, now + MCP_FACE_TOKEN_LOOK);
 
     return MCP_OK;
 }
@@ -227,7 +227,7 @@ mcp_face_token_backend_take(mcp_exchange_t *x, const unsigned char *key,
 {
     mcp_party_t  party;
 
-    mcp_party(x->endpoint, x->party, &party);
+    mcp_party(x->endpoint, x->head.party, &party);
 
     return mcp_store_value_add(x->worker->store, MCP_VALUE_TOKEN_USED, key,
                                MCP_FACE_TOKEN_BACKEND_RUNNING,
@@ -256,7 +256,7 @@ mcp_face_token_backend_request(mcp_exchange_t *x, mcp_face_token_t *part,
 
     /* a call that is refused does not use the token up */
 
-    if (x->refusal == MCP_FAULT_NONE) {
+    if (x->answer.refusal == MCP_FAULT_NONE) {
         rc = mcp_face_token_backend_take(x, key, now);
 
         if (rc == MCP_OK) {
@@ -283,7 +283,7 @@ mcp_face_token_backend_request(mcp_exchange_t *x, mcp_face_token_t *part,
     rc = mcp_store_value_get(x->worker->store, MCP_VALUE_TOKEN_USED, key,
                              now, &value);
 
-    if (rc != MCP_OK && x->refusal != MCP_FAULT_NONE) {
+    if (rc != MCP_OK && x->answer.refusal != MCP_FAULT_NONE) {
         return MCP_AGAIN;
     }
 

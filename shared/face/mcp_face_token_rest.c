@@ -16,19 +16,19 @@ mcp_face_token_rest_response(mcp_exchange_t *x, const mcp_rpc_t *msg)
 {
     mcp_face_token_t  *part;
 
-    mcp_buf_lit(&x->out, "data: {\"jsonrpc\":\"2.0\",\"id\":");
-    mcp_buf_str(&x->out, x->msg.id);
+    mcp_buf_lit(&x->answer.out, "data: {\"jsonrpc\":\"2.0\",\"id\":");
+    mcp_buf_str(&x->answer.out, x->msg.id);
 
     if (msg->kind == MCP_RPC_RESULT) {
-        mcp_buf_lit(&x->out, ",\"result\":");
-        mcp_buf_str(&x->out, msg->result.raw);
+        mcp_buf_lit(&x->answer.out, ",\"result\":");
+        mcp_buf_str(&x->answer.out, msg->result.raw);
 
     } else {
-        mcp_buf_lit(&x->out, ",\"error\":");
-        mcp_buf_str(&x->out, msg->error.raw);
+        mcp_buf_lit(&x->answer.out, ",\"error\":");
+        mcp_buf_str(&x->answer.out, msg->error.raw);
     }
 
-    mcp_buf_lit(&x->out, "}\n\n");
+    mcp_buf_lit(&x->answer.out, "}\n\n");
 
     part = mcp_face_token_of(x->states);
     part->answered = 1;
@@ -52,11 +52,11 @@ mcp_face_token_rest_progress(mcp_exchange_t *x, mcp_str_t text, mcp_str_t token)
 
     p = token.data + token.len;
 
-    mcp_buf_lit(&x->out, "data: ");
-    mcp_buf_add(&x->out, text.data, (size_t) (token.data - text.data));
-    mcp_buf_str(&x->out, wanted->raw);
-    mcp_buf_add(&x->out, p, (size_t) (text.data + text.len - p));
-    mcp_buf_lit(&x->out, "\n\n");
+    mcp_buf_lit(&x->answer.out, "data: ");
+    mcp_buf_add(&x->answer.out, text.data, (size_t) (token.data - text.data));
+    mcp_buf_str(&x->answer.out, wanted->raw);
+    mcp_buf_add(&x->answer.out, p, (size_t) (text.data + text.len - p));
+    mcp_buf_lit(&x->answer.out, "\n\n");
 }
 
 
@@ -91,14 +91,14 @@ mcp_face_token_rest_message(mcp_exchange_t *x, mcp_str_t text)
         mcp_face_token_rest_progress(x, text, msg.notify_token.raw);
 
     } else {
-        mcp_buf_lit(&x->out, "data: ");
-        mcp_buf_str(&x->out, text);
-        mcp_buf_lit(&x->out, "\n\n");
+        mcp_buf_lit(&x->answer.out, "data: ");
+        mcp_buf_str(&x->answer.out, text);
+        mcp_buf_lit(&x->answer.out, "\n\n");
     }
 
     mcp_arena_destroy(&arena);
 
-    return x->out.failed;
+    return x->answer.out.failed;
 }
 
 
@@ -146,16 +146,16 @@ mcp_face_token_rest_fetch(mcp_exchange_t *x, mcp_buf_t *events)
             return MCP_ERR_MEMORY;
         }
 
-        rc = mcp_store_read(x->worker->store, &x->ref, x->handle, &x->cursor,
-                            x->sent, p, cap, &n);
+        rc = mcp_store_read(x->worker->store, &x->reader.ref, x->reader.handle, &x->reader.cursor,
+                            x->reader.sent, p, cap, &n);
         if (rc != MCP_OK) {
             return rc;
         }
 
         events->len += n;
-        cap = x->cursor.left + MCP_PULL_MIN;
+        cap = x->reader.cursor.left + MCP_PULL_MIN;
 
-    } while (x->cursor.done);
+    } while (x->reader.cursor.done);
 
     return MCP_OK;
 }
@@ -180,9 +180,9 @@ mcp_face_token_rest_read(mcp_exchange_t *x)
     /* if all events were left out, a comment lets the reader go on and shows
      * proxies that the connection lives */
 
-    if (rc == MCP_OK && x->out.len == 0) {
-        mcp_buf_lit(&x->out, MCP_SSE_COMMENT);
-        rc = x->out.failed;
+    if (rc == MCP_OK && x->answer.out.len == 0) {
+        mcp_buf_lit(&x->answer.out, MCP_SSE_COMMENT);
+        rc = x->answer.out.failed;
     }
 
     return rc;

@@ -10,11 +10,11 @@ mcp_answer_header(mcp_exchange_t *x, mcp_str_t name, mcp_str_t value)
 {
     mcp_header_t  *h;
 
-    if (x->response.n_headers == MCP_RESPONSE_HEADERS) {
+    if (x->answer.response.n_headers == MCP_RESPONSE_HEADERS) {
         return;
     }
 
-    h = &x->response.headers[x->response.n_headers++];
+    h = &x->answer.response.headers[x->answer.response.n_headers++];
     h->name = name;
     h->value = value;
 }
@@ -24,9 +24,9 @@ int
 mcp_answer_status(mcp_exchange_t *x, int status)
 {
     mcp_exchange_set_state(x, MCP_EXCHANGE_RESPONSE);
-    x->response.status = status;
-    x->response.content_type = mcp_null_str;
-    x->response.body = mcp_null_str;
+    x->answer.response.status = status;
+    x->answer.response.content_type = mcp_null_str;
+    x->answer.response.body = mcp_null_str;
 
     return MCP_OK;
 }
@@ -35,16 +35,16 @@ mcp_answer_status(mcp_exchange_t *x, int status)
 int
 mcp_answer_json(mcp_exchange_t *x)
 {
-    if (x->out.failed) {
-        return x->out.failed == MCP_ERR_LIMIT ? MCP_ERR_MEMORY
-                                              : x->out.failed;
+    if (x->answer.out.failed) {
+        return x->answer.out.failed == MCP_ERR_LIMIT ? MCP_ERR_MEMORY
+                                              : x->answer.out.failed;
     }
 
     mcp_exchange_set_state(x, MCP_EXCHANGE_RESPONSE);
-    x->response.status = 200;
-    x->response.content_type = mcp_str("application/json");
-    x->response.body.data = x->out.data;
-    x->response.body.len = x->out.len;
+    x->answer.response.status = 200;
+    x->answer.response.content_type = mcp_str("application/json");
+    x->answer.response.body.data = x->answer.out.data;
+    x->answer.response.body.len = x->answer.out.len;
 
     return MCP_OK;
 }
@@ -73,14 +73,14 @@ mcp_answer_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
         mcp_store_count(x->worker->store, MCP_COUNT_REFUSED_LIMIT, 1);
     }
 
-    x->out.len = 0;
-    mcp_fault_write(&x->out, id, fault, detail, mcp_null_str);
+    x->answer.out.len = 0;
+    mcp_fault_write(&x->answer.out, id, fault, detail, mcp_null_str);
 
     rc = mcp_answer_json(x);
 
     if (rc == MCP_OK) {
-        x->response.status = mcp_fault(fault)->status;
-        x->outcome = "error";
+        x->answer.response.status = mcp_fault(fault)->status;
+        x->answer.outcome = "error";
     }
 
     return rc;

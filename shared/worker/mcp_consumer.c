@@ -27,15 +27,15 @@ mcp_consumer_arm(mcp_exchange_t *x)
     when = UINT64_MAX;
 
     if (x->endpoint->keepalive) {
-        when = x->last_write + x->endpoint->keepalive;
+        when = x->reader.last_write + x->endpoint->keepalive;
     }
 
-    if (x->close_at && x->close_at < when) {
-        when = x->close_at;
+    if (x->reader.close_at && x->reader.close_at < when) {
+        when = x->reader.close_at;
     }
 
     if (when != UINT64_MAX) {
-        mcp_timer_set(&x->worker->timers, &x->timer, when);
+        mcp_timer_set(&x->worker->timers, &x->reader.timer, when);
     }
 }
 
@@ -45,7 +45,7 @@ mcp_consumer_ready(mcp_exchange_t *x)
 {
     /* a STREAM action that is still queued leads to a pull, too */
 
-    if (x->task.link || x->reading == MCP_CONSUMER_DONE) {
+    if (x->task.link || x->reader.state == MCP_CONSUMER_DONE) {
         return;
     }
 
@@ -63,17 +63,17 @@ mcp_consumer_timer(void *data)
     x = data;
     now = mcp_worker_now(x->worker);
 
-    if (x->close_at && now >= x->close_at) {
+    if (x->reader.close_at && now >= x->reader.close_at) {
         mcp_consumer_set_close(x, MCP_CONSUMER_CLOSE_NOW);
         mcp_consumer_ready(x);
         return;
     }
 
     if (x->endpoint->keepalive
-        && now >= x->last_write + x->endpoint->keepalive)
+        && now >= x->reader.last_write + x->endpoint->keepalive)
     {
-        x->comment = 1;
-        x->last_write = now;
+        x->reader.comment = 1;
+        x->reader.last_write = now;
         mcp_consumer_ready(x);
     }
 
@@ -85,9 +85,9 @@ static void
 mcp_consumer_head(mcp_exchange_t *x)
 {
     mcp_exchange_set_state(x, MCP_EXCHANGE_STREAM);
-    x->response.status = 200;
-    x->response.content_type = mcp_str("text/event-stream");
-    x->response.body = mcp_null_str;
+    x->answer.response.status = 200;
+    x->answer.response.content_type = mcp_str("text/event-stream");
+    x->answer.response.body = mcp_null_str;
 
     mcp_answer_header(x, mcp_str("Cache-Control"), mcp_str("no-cache"));
     mcp_answer_header(x, mcp_str("X-Accel-Buffering"), mcp_str("no"));
@@ -103,17 +103,17 @@ mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     int   rc, taken;
     char  id[9];
 
-    x->handle = mcp_worker_handle(x->worker, x, mcp_consumer_wake,
+    x->reader.handle = mcp_worker_handle(x->worker, x, mcp_consumer_wake,
                                   mcp_consumer_wake);
-    if (x->handle == 0) {
+    if (x->reader.handle == 0) {
         return MCP_ERR_MEMORY;
     }
 
-    rc = mcp_store_watch(x->worker->store, ref, x->handle, after, &x->cursor,
+    rc = mcp_store_watch(x->worker->store, ref, x->reader.handle, after, &x->reader.cursor,
                          &taken);
     if (rc != MCP_OK) {
-        mcp_worker_drop_handle(x->worker, x->handle);
-        x->handle = 0;
+        mcp_worker_drop_handle(x->worker, x->reader.handle);
+        x->reader.handle = 0;
         return rc;
     }
 
@@ -131,15 +131,15 @@ mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     mcp_store_count(x->worker->store, MCP_COUNT_CONSUMERS_LIVE, 1);
     x->worker->consumers++;
 
-    x->ref = *ref;
-    x->first = after;
-    x->sent = after;
-    x->reading = MCP_CONSUMER_PRIMING;
-    x->last_write = mcp_worker_now(x->worker);
-    x->timer.handler = mcp_consumer_timer;
-    x->timer.data = x;
-    x->outcome = "stream";
-    x->out.len = 0;
+    x->reader.ref = *ref;
+    x->reader.first = after;
+    x->reader.sent = after;
+    x->reader.state = MCP_CONSUMER_PRIMING;
+    x->reader.last_write = mcp_worker_now(x->worker);
+    x->reader.timer.handler = mcp_consumer_timer;
+    x->reader.timer.data = x;
+    x->answer.outcome = "stream";
+    x->answer.out.len = 0;
 
     mcp_consumer_head(x);
     mcp_consumer_arm(x);
@@ -156,7 +156,7 @@ mcp_consumer_tell_gap(mcp_exchange_t *x, uint64_t events)
 {
     char  id[9];
 
-    mcp_stream_id_short(id, x->ref.id);
+    mcp_stream_id_short(id, x->reader.ref.id);
     mcp_worker_log(x->worker, MCP_LOG_NOTICE,
                  "stream %s: %llu events that its client may not have are not "
                  "kept any more", id, (unsigned long long) events);
@@ -167,17 +167,17 @@ mcp_consumer_tell_gap(mcp_exchange_t *x, uint64_t events)
         return;
     }
 
-    mcp_buf_lit(&x->out, "data: {\"jsonrpc\":\"2.0\","
+    mcp_buf_lit(&x->answer.out, "data: {\"jsonrpc\":\"2.0\","
                          "\"method\":\"notifications/message\","
                          "\"params\":{\"level\":\"error\",\"logger\":\"mcp\","
                          "\"data\":{\"text\":\"Messages that came before "
                          "may not have arrived, and are not kept any more\","
                          "\"events\":");
-    mcp_buf_int(&x->out, (int64_t) events);
-    mcp_buf_lit(&x->out, "}}}\n\n");
+    mcp_buf_int(&x->answer.out, (int64_t) events);
+    mcp_buf_lit(&x->answer.out, "}}}\n\n");
 
-    if (x->out.failed) {
-        x->out.len = 0;
+    if (x->answer.out.failed) {
+        x->answer.out.len = 0;
     }
 }
 
@@ -214,15 +214,15 @@ mcp_consumer_start_kept(mcp_exchange_t *x, const mcp_stream_info_t *info,
 void
 mcp_consumer_leave(mcp_exchange_t *x)
 {
-    if (x->handle == 0) {
+    if (x->reader.handle == 0) {
         return;
     }
 
-    mcp_timer_del(&x->worker->timers, &x->timer);
+    mcp_timer_del(&x->worker->timers, &x->reader.timer);
 
-    mcp_store_unwatch(x->worker->store, &x->ref, x->handle, x->sent,
+    mcp_store_unwatch(x->worker->store, &x->reader.ref, x->reader.handle, x->reader.sent,
                       mcp_worker_now(x->worker));
-    mcp_worker_drop_handle(x->worker, x->handle);
+    mcp_worker_drop_handle(x->worker, x->reader.handle);
 
     mcp_store_count(x->worker->store, MCP_COUNT_CONSUMERS_LIVE, -1);
     x->worker->consumers--;
@@ -257,7 +257,7 @@ mcp_exchange_close(mcp_exchange_t *x)
 int
 mcp_consumer_comes_back(const mcp_exchange_t *x)
 {
-    return mcp_revision(x->session.revision)->polling || x->has_url
+    return mcp_revision(x->session.revision)->polling || x->reader.has_url
            || (x->session.capabilities
                & (MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS));
 }
@@ -276,7 +276,7 @@ mcp_consumer_close_at_will(mcp_exchange_t *x, const mcp_stream_info_t *info)
     mcp_endpoint_policy(x->endpoint, method, name, &policy);
 
     if (policy.close_after && mcp_consumer_comes_back(x)) {
-        mcp_consumer_close_at(x, x->last_write + policy.close_after);
+        mcp_consumer_close_at(x, x->reader.last_write + policy.close_after);
     }
 }
 
@@ -284,8 +284,8 @@ mcp_consumer_close_at_will(mcp_exchange_t *x, const mcp_stream_info_t *info)
 void
 mcp_consumer_close_at(mcp_exchange_t *x, uint64_t when)
 {
-    if (when && (x->close_at == 0 || when < x->close_at)) {
-        x->close_at = when;
+    if (when && (x->reader.close_at == 0 || when < x->reader.close_at)) {
+        x->reader.close_at = when;
         mcp_consumer_arm(x);
     }
 }

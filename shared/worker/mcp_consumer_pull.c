@@ -24,13 +24,13 @@
 static int
 mcp_consumer_is_closing(const mcp_exchange_t *x)
 {
-    if (x->close == MCP_CONSUMER_CLOSE_NOW) {
+    if (x->reader.close == MCP_CONSUMER_CLOSE_NOW) {
         return 1;
     }
 
-    return (x->close || x->worker->stopping) && !x->bound
-           && (x->listener || mcp_revision(x->session.revision)->priming
-               || x->has_url || x->cursor.seq > x->first);
+    return (x->reader.close || x->worker->stopping) && !x->reader.bound
+           && (x->reader.listener || mcp_revision(x->session.revision)->priming
+               || x->reader.has_url || x->reader.cursor.seq > x->reader.first);
 }
 
 
@@ -39,7 +39,7 @@ mcp_consumer_is_closing(const mcp_exchange_t *x)
 static int
 mcp_consumer_is_placed(const mcp_exchange_t *x)
 {
-    return x->face->names_events || x->event_id.len;
+    return x->face->names_events || x->head.event_id.len;
 }
 
 
@@ -67,13 +67,13 @@ mcp_consumer_prime(mcp_exchange_t *x, char *p)
     }
 
     if (priming && mcp_consumer_is_placed(x)) {
-        return mcp_sse_priming(p, x->ref.id, x->first, x->endpoint->retry);
+        return mcp_sse_priming(p, x->reader.ref.id, x->reader.first, x->endpoint->retry);
     }
 
     memcpy(p, MCP_SSE_COMMENT, sizeof(MCP_SSE_COMMENT) - 1);
     p += sizeof(MCP_SSE_COMMENT) - 1;
 
-    if ((priming || x->has_url) && !x->call && x->endpoint->retry) {
+    if ((priming || x->reader.has_url) && !x->call && x->endpoint->retry) {
         p = mcp_sse_retry(p, x->endpoint->retry);
     }
 
@@ -87,18 +87,18 @@ mcp_consumer_flush(mcp_exchange_t *x, char *p, char *end)
 {
     size_t  n;
 
-    n = x->out.len - x->pos;
+    n = x->answer.out.len - x->reader.pos;
 
     if (n > (size_t) (end - p)) {
         n = (size_t) (end - p);
     }
 
-    memcpy(p, x->out.data + x->pos, n);
-    x->pos += n;
+    memcpy(p, x->answer.out.data + x->reader.pos, n);
+    x->reader.pos += n;
 
-    if (x->pos == x->out.len) {
-        x->out.len = 0;
-        x->pos = 0;
+    if (x->reader.pos == x->answer.out.len) {
+        x->answer.out.len = 0;
+        x->reader.pos = 0;
     }
 
     return p + n;
@@ -112,8 +112,8 @@ mcp_consumer_read(mcp_exchange_t *x, char *p, size_t cap, size_t *len)
     int  rc;
 
     if (x->face->reader == NULL) {
-        return mcp_store_read(x->worker->store, &x->ref, x->handle, &x->cursor,
-                              x->sent, p, cap, len);
+        return mcp_store_read(x->worker->store, &x->reader.ref, x->reader.handle, &x->reader.cursor,
+                              x->reader.sent, p, cap, len);
     }
 
     rc = x->face->reader->read(x);
@@ -122,7 +122,7 @@ mcp_consumer_read(mcp_exchange_t *x, char *p, size_t cap, size_t *len)
         *len = (size_t) (mcp_consumer_flush(x, p, p + cap) - p);
 
     } else {
-        x->out.len = 0;
+        x->answer.out.len = 0;
     }
 
     return rc;
@@ -135,9 +135,9 @@ mcp_consumer_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
     mcp_hook_tail(x, how);
 
-    if (x->out.failed) {
-        x->out.len = 0;
-        x->pos = 0;
+    if (x->answer.out.failed) {
+        x->answer.out.len = 0;
+        x->reader.pos = 0;
     }
 }
 
@@ -150,7 +150,7 @@ mcp_consumer_retry(mcp_exchange_t *x)
     mcp_stream_info_t  info;
 
     if (x->endpoint->retry > MCP_CONSUMER_ASKED_RETRY
-        && mcp_store_info(x->worker->store, &x->ref, &info) == MCP_OK
+        && mcp_store_info(x->worker->store, &x->reader.ref, &info) == MCP_OK
         && info.state == MCP_STATE_INPUT_REQUIRED)
     {
         return MCP_CONSUMER_ASKED_RETRY;
@@ -165,10 +165,10 @@ mcp_consumer_retry(mcp_exchange_t *x)
 static char *
 mcp_consumer_close(mcp_exchange_t *x, char *p)
 {
-    x->outcome = "closed";
+    x->answer.outcome = "closed";
     mcp_consumer_tail(x, MCP_TAIL_CLOSED);
 
-    return x->out.len ? p : mcp_sse_retry(p, mcp_consumer_retry(x));
+    return x->answer.out.len ? p : mcp_sse_retry(p, mcp_consumer_retry(x));
 }
 
 
@@ -185,8 +185,8 @@ mcp_consumer_yield(mcp_exchange_t *x, char *p)
 
     /* in the middle of an event it would be part of that */
 
-    if (x->out.len || x->cursor.done
-        || mcp_store_info(x->worker->store, &x->ref, &info) != MCP_OK)
+    if (x->answer.out.len || x->reader.cursor.done
+        || mcp_store_info(x->worker->store, &x->reader.ref, &info) != MCP_OK)
     {
         return p;
     }
@@ -215,11 +215,11 @@ mcp_consumer_must_close(mcp_exchange_t *x)
     mcp_stream_info_t  info;
 
     return mcp_consumer_is_closing(x)
-           && mcp_store_info(x->worker->store, &x->ref, &info) == MCP_OK
+           && mcp_store_info(x->worker->store, &x->reader.ref, &info) == MCP_OK
            && (info.state < MCP_STATE_COMPLETED
-               || x->cursor.seq < info.last_seq)
+               || x->reader.cursor.seq < info.last_seq)
            && info.consumer_slot == x->worker->store->slot
-           && info.consumer_handle == x->handle;
+           && info.consumer_handle == x->reader.handle;
 }
 
 
@@ -227,10 +227,10 @@ mcp_consumer_must_close(mcp_exchange_t *x)
 static char *
 mcp_consumer_idle(mcp_exchange_t *x, char *p)
 {
-    if (x->comment) {
+    if (x->reader.comment) {
         memcpy(p, MCP_SSE_COMMENT, sizeof(MCP_SSE_COMMENT) - 1);
         p += sizeof(MCP_SSE_COMMENT) - 1;
-        x->comment = 0;
+        x->reader.comment = 0;
     }
 
     return p;
@@ -242,9 +242,9 @@ mcp_consumer_idle(mcp_exchange_t *x, char *p)
 static int
 mcp_consumer_is_taken(mcp_exchange_t *x)
 {
-    x->outcome = "taken-over";
+    x->answer.outcome = "taken-over";
 
-    return x->cursor.done || x->close || x->worker->stopping
+    return x->reader.cursor.done || x->reader.close || x->worker->stopping
            || !mcp_hook_stays(x);
 }
 
@@ -254,10 +254,10 @@ mcp_consumer_ended(mcp_exchange_t *x)
 {
     mcp_stream_info_t  info;
 
-    x->outcome = "complete";
+    x->answer.outcome = "complete";
 
-    if (mcp_store_info(x->worker->store, &x->ref, &info) == MCP_OK) {
-        x->ending = mcp_ending_of(&info);
+    if (mcp_store_info(x->worker->store, &x->reader.ref, &info) == MCP_OK) {
+        x->answer.ending = mcp_ending_of(&info);
     }
 
     mcp_consumer_tail(x, MCP_TAIL_OVER);
@@ -271,7 +271,7 @@ mcp_consumer_read_on(mcp_exchange_t *x, char **p, char *end)
     int     rc;
     size_t  n;
 
-    if (x->exact && x->cursor.done == 0 && x->cursor.seq > x->first
+    if (x->reader.exact && x->reader.cursor.done == 0 && x->reader.cursor.seq > x->reader.first
         && mcp_consumer_must_close(x))
     {
         return MCP_AGAIN;
@@ -283,7 +283,7 @@ mcp_consumer_read_on(mcp_exchange_t *x, char **p, char *end)
 
     /* close at will between two events, however fast they come */
 
-    if (rc == MCP_OK && x->cursor.done == 0 && !x->exact
+    if (rc == MCP_OK && x->reader.cursor.done == 0 && !x->reader.exact
         && mcp_consumer_must_close(x))
     {
         return MCP_AGAIN;
@@ -299,10 +299,10 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
 {
     /* all that was pulled before is in the socket, but for what was skipped */
 
-    x->sent = x->cursor.seq;
+    x->reader.sent = x->reader.cursor.seq;
 
-    if (x->cursor.skipped && x->sent >= x->cursor.skipped) {
-        x->sent = x->cursor.skipped - 1;
+    if (x->reader.cursor.skipped && x->reader.sent >= x->reader.cursor.skipped) {
+        x->reader.sent = x->reader.cursor.skipped - 1;
     }
 
     *rc = mcp_consumer_read_on(x, &p, end);
@@ -310,7 +310,7 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
     switch (*rc) {
 
     case MCP_OK:
-        x->comment = 0;
+        x->reader.comment = 0;
         break;
 
     case MCP_AGAIN:
@@ -339,7 +339,7 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
         break;
 
     default:
-        x->outcome = "gone";
+        x->answer.outcome = "gone";
         mcp_consumer_tail(x, MCP_TAIL_LOST);
         *rc = MCP_DONE;
         break;
@@ -363,13 +363,13 @@ mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
         return MCP_DONE;
     }
 
-    if (x->reading == MCP_CONSUMER_PRIMING) {
+    if (x->reader.state == MCP_CONSUMER_PRIMING) {
         p = mcp_consumer_prime(x, p);
     }
 
     rc = MCP_OK;
 
-    if (x->out.len == 0 && x->reading < MCP_CONSUMER_LAST) {
+    if (x->answer.out.len == 0 && x->reader.state < MCP_CONSUMER_LAST) {
         p = mcp_consumer_fill(x, p, end, &rc);
 
         if (rc == MCP_DONE) {
@@ -377,12 +377,12 @@ mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
         }
     }
 
-    if (x->out.len) {
+    if (x->answer.out.len) {
         p = mcp_consumer_flush(x, p, end);
         rc = MCP_OK;
     }
 
-    if (x->reading >= MCP_CONSUMER_LAST && x->out.len == 0) {
+    if (x->reader.state >= MCP_CONSUMER_LAST && x->answer.out.len == 0) {
         rc = MCP_DONE;
 
     } else if (rc == MCP_AGAIN && p != buf) {
@@ -390,12 +390,12 @@ mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
     }
 
     if (p != buf) {
-        x->last_write = mcp_worker_now(x->worker);
+        x->reader.last_write = mcp_worker_now(x->worker);
     }
 
     if (rc == MCP_DONE) {
         mcp_consumer_set_state(x, MCP_CONSUMER_DONE);
-        mcp_timer_del(&x->worker->timers, &x->timer);
+        mcp_timer_del(&x->worker->timers, &x->reader.timer);
     }
 
     *len = (size_t) (p - buf);

@@ -33,7 +33,7 @@ mcp_exchange_log_change(mcp_exchange_t *x, const char *who, const char *what)
     char                  id[9];
     const unsigned char  *call;
 
-    call = x->handle ? x->ref.id : x->call_id;
+    call = x->reader.handle ? x->reader.ref.id : x->call_id;
 
     if (call) {
         mcp_stream_id_short(id, call);
@@ -41,7 +41,7 @@ mcp_exchange_log_change(mcp_exchange_t *x, const char *who, const char *what)
 
     mcp_worker_log(x->worker, MCP_LOG_DEBUG, "%s %u %s%s%s%s%s", who,
                    x->number, what, call ? ", call " : "", call ? id : "",
-                   x->outcome ? ": " : "", x->outcome ? x->outcome : "");
+                   x->answer.outcome ? ": " : "", x->answer.outcome ? x->answer.outcome : "");
 }
 
 
@@ -59,19 +59,19 @@ mcp_exchange_set_state(mcp_exchange_t *x, mcp_exchange_state_e state)
 void
 mcp_consumer_set_state(mcp_exchange_t *x, mcp_consumer_state_e state)
 {
-    if (x->reading != state && mcp_worker_logs(x->worker, MCP_LOG_DEBUG)) {
+    if (x->reader.state != state && mcp_worker_logs(x->worker, MCP_LOG_DEBUG)) {
         mcp_exchange_log_change(x, "consumer of exchange",
                                 mcp_consumer_states[state]);
     }
 
-    x->reading = state;
+    x->reader.state = state;
 }
 
 
 void
 mcp_consumer_set_close(mcp_exchange_t *x, mcp_consumer_close_e close)
 {
-    if (close <= x->close) {
+    if (close <= x->reader.close) {
         return;
     }
 
@@ -80,5 +80,5 @@ mcp_consumer_set_close(mcp_exchange_t *x, mcp_consumer_close_e close)
                                 mcp_consumer_closes[close]);
     }
 
-    x->close = close;
+    x->reader.close = close;
 }

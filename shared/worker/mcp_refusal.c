@@ -20,8 +20,8 @@ mcp_refusal_origin(const mcp_exchange_t *x)
     size_t     i;
     mcp_str_t  origin, host;
 
-    origin = x->origin;
-    host = x->host;
+    origin = x->head.origin;
+    host = x->head.host;
     i = origin.len - host.len;
 
     if (host.len && origin.len > host.len + 3
@@ -45,8 +45,8 @@ mcp_refusal_session(const mcp_exchange_t *x)
     memset(&session, 0, sizeof(mcp_session_t));
     session.revision = MCP_REVISION_NONE;
 
-    if (mcp_session_parse(x->endpoint->keys, x->session_text, now,
-                          x->principal, &session)
+    if (mcp_session_parse(x->endpoint->keys, x->head.session_text, now,
+                          x->head.principal, &session)
         == MCP_OK)
     {
         return "it has been ended";
@@ -72,17 +72,17 @@ mcp_refusal_reason(const mcp_exchange_t *x, mcp_fault_e fault,
 
     case MCP_FAULT_ORIGIN:
         *why = mcp_refusal_origin(x);
-        return x->origin;
+        return x->head.origin;
 
     case MCP_FAULT_SESSION_UNKNOWN:
         *why = mcp_refusal_session(x);
         return mcp_null_str;           /* a secret */
 
     case MCP_FAULT_REVISION:
-        return x->revision_text;
+        return x->head.revision_text;
 
     case MCP_FAULT_MEDIA_TYPE:
-        return x->content_type;
+        return x->head.content_type;
 
     case MCP_FAULT_FORBIDDEN:
         *why = x->publish

@@ -92,7 +92,7 @@ typedef enum {
 typedef enum {
     MCP_CONSUMER_PRIMING = 0,  /* its first bytes are to be written */
     MCP_CONSUMER_READING,
-    MCP_CONSUMER_LAST,         /* x->out is all that there will be */
+    MCP_CONSUMER_LAST,         /* x->answer.out is all that there will be */
     MCP_CONSUMER_DONE          /* the last bytes were pulled */
 } mcp_consumer_state_e;
 
@@ -109,16 +109,8 @@ typedef enum {
 typedef struct mcp_publish_s  mcp_publish_t;
 
 
-struct mcp_exchange_s {
-    mcp_task_t             task;
-    mcp_worker_t          *worker;
-    const mcp_endpoint_t  *endpoint;
-    void                  *glue;
-    mcp_arena_t            arena;      /* body, parsed; see below */
-    mcp_exchange_state_e   state;      /* see mcp_exchange_set_state() */
-    unsigned               number;     /* of this process, for the log */
-
-    /* of the head */
+/* What the head of a request says. */
+typedef struct {
     mcp_http_method_e      method;
     mcp_str_t              session_text;
     mcp_str_t              revision_text;
@@ -130,18 +122,22 @@ struct mcp_exchange_s {
     mcp_str_t              principal_name;
     unsigned char          principal[MCP_DIGEST_LEN];
     unsigned char          party[MCP_DIGEST_LEN];  /* see mcp_party.h */
+} mcp_exchange_head_t;
 
-    mcp_session_t          session;
-    char                  *body;
-    mcp_rpc_t              msg;
+
+/* What the client gets. */
+typedef struct {
     mcp_buf_t              out;        /* the answer, or what goes to the
                                           stream but is not in the log */
     mcp_response_t         response;
-    mcp_call_t            *call;
-    const unsigned char   *call_id;    /* its, NULL: there is none */
-    mcp_publish_t         *publish;    /* NULL: not at that endpoint */
+    mcp_fault_e            refusal;    /* why a new call could not be kept */
+    const char            *outcome;    /* of this HTTP request */
+    mcp_ending_e           ending;     /* of its call, once that is known */
+} mcp_exchange_answer_t;
 
-    /* consumer */
+
+/* The reader of a stream, from mcp_consumer_start() on. */
+typedef struct {
     mcp_stream_ref_t       ref;
     mcp_cursor_t           cursor;
     uint64_t               handle;
@@ -149,9 +145,9 @@ struct mcp_exchange_s {
     uint64_t               sent;       /* last event known to be written */
     uint64_t               last_write;
     uint64_t               close_at;
-    size_t                 pos;        /* of out, pulled */
+    size_t                 pos;        /* of answer.out, pulled */
     mcp_timer_t            timer;
-    mcp_consumer_state_e   reading;    /* see mcp_consumer_set_state() */
+    mcp_consumer_state_e   state;      /* see mcp_consumer_set_state() */
     mcp_consumer_close_e   close;
     unsigned               comment:1;
     unsigned               listener:1; /* of the session's own stream */
@@ -160,15 +156,34 @@ struct mcp_exchange_s {
                                           was sent must be known */
     unsigned               has_url:1;  /* its client has a URL of the stream */
     unsigned               resumed:1;
+} mcp_exchange_reader_t;
+
+
+struct mcp_exchange_s {
+    mcp_task_t             task;
+    mcp_worker_t          *worker;
+    const mcp_endpoint_t  *endpoint;
+    void                  *glue;
+    mcp_arena_t            arena;      /* body, parsed; see below */
+    mcp_exchange_state_e   state;      /* see mcp_exchange_set_state() */
+    unsigned               number;     /* of this process, for the log */
+
+    mcp_exchange_head_t    head;
+    mcp_session_t          session;
     unsigned               has_session:1;
+    char                  *body;
+    mcp_rpc_t              msg;
+    mcp_call_t            *call;
+    const unsigned char   *call_id;    /* its, NULL: there is none */
+    mcp_publish_t         *publish;    /* NULL: not at that endpoint */
+
+    mcp_exchange_answer_t  answer;
+    mcp_exchange_reader_t  reader;
 
     /* faces */
     const mcp_face_t      *face;       /* by which it came; never NULL */
     mcp_face_state_t      *states;     /* of those that keep something */
 
-    mcp_fault_e            refusal;    /* why a new call could not be kept */
-    const char            *outcome;    /* of this HTTP request */
-    mcp_ending_e           ending;     /* of its call, once that is known */
     mcp_facts_t            facts;
     char                   text[8 + MCP_STREAM_TEXT_LEN + 8 + 20];
 };

@@ -264,7 +264,7 @@ test_superseded_and_gone(void **state)
     slow();
     client_post(&d, 1, &a, session, again(token));
     client_post(&d, 0, &b, session, again(token));
-    mcp_store_free(&d.process[1].store, &b.x->ref);
+    mcp_store_free(&d.process[1].store, &b.x->reader.ref);
     driver_wait(&d, 5100);
     assert_int_equal(a.ended, 1);
     has(a.text, "\"id\":8," REFUSED);
@@ -353,7 +353,7 @@ test_gone(void **state)
     begin(NEW);
     slow();
     client_post(&d, 1, &a, session, again(token));
-    mcp_store_free(&d.process[1].store, &a.x->ref);
+    mcp_store_free(&d.process[1].store, &a.x->reader.ref);
     driver_pump(&d);
     assert_int_equal(a.ended, 1);
     has(a.text, "\"id\":8," REFUSED);
