@@ -84,7 +84,8 @@ mcp_exchange_facts(mcp_exchange_t *x)
     p = x->text + MCP_STREAM_TEXT_LEN;
 
     if (x->reader.handle || x->call) {
-        mcp_stream_id_short(p, x->reader.handle ? x->reader.ref.id : x->call->id);
+        mcp_stream_id_short(p, x->reader.handle ? x->reader.ref.id
+                                                : x->call->id);
         mcp_fact_set(facts, MCP_FACT_CALL, (mcp_str_t) { p, 8 });
     }
 

@@ -159,7 +159,8 @@ mcp_exchange_cors(mcp_exchange_t *x)
         return;
     }
 
-    mcp_answer_header(x, mcp_str("Access-Control-Allow-Origin"), x->head.origin);
+    mcp_answer_header(x, mcp_str("Access-Control-Allow-Origin"),
+                      x->head.origin);
     mcp_answer_header(x, mcp_str("Vary"), mcp_str("Origin"));
 
     if (x->head.method == MCP_HTTP_OPTIONS) {

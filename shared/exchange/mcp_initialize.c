@@ -88,7 +88,8 @@ mcp_initialize_result(mcp_exchange_t *x)
         && mcp_catalog_instructions(endpoint->catalog).len)
     {
         mcp_buf_lit(&x->answer.out, ",\"instructions\":");
-        mcp_buf_str(&x->answer.out, mcp_catalog_instructions(endpoint->catalog));
+        mcp_buf_str(&x->answer.out,
+                    mcp_catalog_instructions(endpoint->catalog));
     }
 
     mcp_buf_lit(&x->answer.out, "}}");

@@ -436,8 +436,8 @@ static void
 mcp_face_token_refuse(mcp_exchange_t *x)
 {
     mcp_buf_lit(&x->answer.out, "data: ");
-    mcp_fault_write(&x->answer.out, x->msg.id, MCP_FAULT_RESUME_TOKEN, mcp_null_str,
-                    mcp_null_str);
+    mcp_fault_write(&x->answer.out, x->msg.id, MCP_FAULT_RESUME_TOKEN,
+                    mcp_null_str, mcp_null_str);
     mcp_buf_lit(&x->answer.out, "\n\n");
 }
 

@@ -191,7 +191,8 @@ mcp_face_token_backend_poll(void *data)
     }
 
     if (rc == MCP_OK && now < part->until && !x->worker->stopping) {
-        mcp_timer_set(&x->worker->timers, &x->reader.timer, now + MCP_FACE_TOKEN_LOOK);
+        mcp_timer_set(&x->worker->timers, &x->reader.timer,
+                  now + MCP_FACE_TOKEN_LOOK);
         return;
     }
 
@@ -214,7 +215,8 @@ mcp_face_token_backend_wait(mcp_exchange_t *x, mcp_face_token_t *part,
     part->until = part->due ? part->due : now + MCP_FACE_TOKEN_WAIT;
     x->reader.timer.handler = mcp_face_token_backend_poll;
     x->reader.timer.data = x;
-    mcp_timer_set(&x->worker->timers, &x->reader.timer, now + MCP_FACE_TOKEN_LOOK);
+    mcp_timer_set(&x->worker->timers, &x->reader.timer,
+                  now + MCP_FACE_TOKEN_LOOK);
 
     return MCP_OK;
 }

@@ -146,7 +146,8 @@ mcp_face_token_rest_fetch(mcp_exchange_t *x, mcp_buf_t *events)
             return MCP_ERR_MEMORY;
         }
 
-        rc = mcp_store_read(x->worker->store, &x->reader.ref, x->reader.handle, &x->reader.cursor,
+        rc = mcp_store_read(x->worker->store, &x->reader.ref,
+                            x->reader.handle, &x->reader.cursor,
                             x->reader.sent, p, cap, &n);
         if (rc != MCP_OK) {
             return rc;

@@ -17,7 +17,8 @@ void mcp_answer_header(mcp_exchange_t *x, mcp_str_t name, mcp_str_t value);
 /* Answers without a body.  Returns MCP_OK. */
 int mcp_answer_status(mcp_exchange_t *x, int status);
 
-/* Answers 200 with x->answer.out as JSON.  Returns MCP_OK, or the error of x->answer.out. */
+/* Answers 200 with x->answer.out as JSON.  Returns MCP_OK, or the error of that
+ * buffer. */
 int mcp_answer_json(mcp_exchange_t *x);
 
 /* Answers with a fault, counts and logs it; id and detail may be empty.

@@ -109,8 +109,8 @@ mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
         return MCP_ERR_MEMORY;
     }
 
-    rc = mcp_store_watch(x->worker->store, ref, x->reader.handle, after, &x->reader.cursor,
-                         &taken);
+    rc = mcp_store_watch(x->worker->store, ref, x->reader.handle, after,
+                         &x->reader.cursor, &taken);
     if (rc != MCP_OK) {
         mcp_worker_drop_handle(x->worker, x->reader.handle);
         x->reader.handle = 0;
@@ -220,8 +220,8 @@ mcp_consumer_leave(mcp_exchange_t *x)
 
     mcp_timer_del(&x->worker->timers, &x->reader.timer);
 
-    mcp_store_unwatch(x->worker->store, &x->reader.ref, x->reader.handle, x->reader.sent,
-                      mcp_worker_now(x->worker));
+    mcp_store_unwatch(x->worker->store, &x->reader.ref, x->reader.handle,
+                      x->reader.sent, mcp_worker_now(x->worker));
     mcp_worker_drop_handle(x->worker, x->reader.handle);
 
     mcp_store_count(x->worker->store, MCP_COUNT_CONSUMERS_LIVE, -1);

@@ -67,7 +67,8 @@ mcp_consumer_prime(mcp_exchange_t *x, char *p)
     }
 
     if (priming && mcp_consumer_is_placed(x)) {
-        return mcp_sse_priming(p, x->reader.ref.id, x->reader.first, x->endpoint->retry);
+        return mcp_sse_priming(p, x->reader.ref.id, x->reader.first,
+                               x->endpoint->retry);
     }
 
     memcpy(p, MCP_SSE_COMMENT, sizeof(MCP_SSE_COMMENT) - 1);
@@ -112,7 +113,8 @@ mcp_consumer_read(mcp_exchange_t *x, char *p, size_t cap, size_t *len)
     int  rc;
 
     if (x->face->reader == NULL) {
-        return mcp_store_read(x->worker->store, &x->reader.ref, x->reader.handle, &x->reader.cursor,
+        return mcp_store_read(x->worker->store, &x->reader.ref,
+                              x->reader.handle, &x->reader.cursor,
                               x->reader.sent, p, cap, len);
     }
 
@@ -271,7 +273,8 @@ mcp_consumer_read_on(mcp_exchange_t *x, char **p, char *end)
     int     rc;
     size_t  n;
 
-    if (x->reader.exact && x->reader.cursor.done == 0 && x->reader.cursor.seq > x->reader.first
+    if (x->reader.exact && x->reader.cursor.done == 0
+        && x->reader.cursor.seq > x->reader.first
         && mcp_consumer_must_close(x))
     {
         return MCP_AGAIN;
@@ -301,7 +304,9 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
 
     x->reader.sent = x->reader.cursor.seq;
 
-    if (x->reader.cursor.skipped && x->reader.sent >= x->reader.cursor.skipped) {
+    if (x->reader.cursor.skipped
+        && x->reader.sent >= x->reader.cursor.skipped)
+    {
         x->reader.sent = x->reader.cursor.skipped - 1;
     }
 

@@ -41,7 +41,8 @@ mcp_exchange_log_change(mcp_exchange_t *x, const char *who, const char *what)
 
     mcp_worker_log(x->worker, MCP_LOG_DEBUG, "%s %u %s%s%s%s%s", who,
                    x->number, what, call ? ", call " : "", call ? id : "",
-                   x->answer.outcome ? ": " : "", x->answer.outcome ? x->answer.outcome : "");
+                   x->answer.outcome ? ": " : "",
+                   x->answer.outcome ? x->answer.outcome : "");
 }
 
 

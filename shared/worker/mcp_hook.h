@@ -57,7 +57,7 @@ typedef struct {
     int           (*get)(mcp_exchange_t *x);
     int           (*post)(mcp_exchange_t *x, mcp_str_t text);
 
-    /* Adds to the head of an SSE answer; x->reader.ref and x->reader.first are known. */
+    /* Adds to the head of an SSE answer; x->reader is known. */
     void          (*head)(mcp_exchange_t *x);
 
     /* A consumer has read all there is now: 1 to close its connection. */
@@ -82,7 +82,8 @@ typedef struct {
     void          (*start)(mcp_call_t *call);
     void          (*refused)(mcp_exchange_t *x);
 
-    /* The client has waited until call->resume_at: an answer to x->answer.out. */
+    /* The client has waited until call->resume_at: an answer to
+     * x->answer.out. */
     void          (*interim)(mcp_exchange_t *x);
 
     /*
@@ -140,7 +141,8 @@ struct mcp_face_s {
     /* One whose answer is a stream; returns what mcp_exchange_body() does. */
     int                     (*open)(mcp_exchange_t *x);
 
-    /* A connection that reads a stream ends in order: last words to x->answer.out. */
+    /* A connection that reads a stream ends in order: last words to
+     * x->answer.out. */
     void                    (*tail)(mcp_exchange_t *x, mcp_tail_e how);
 
     const mcp_face_url_t     *url;
