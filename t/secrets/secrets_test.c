@@ -259,7 +259,7 @@ test_owners(void **state)
         info.max_wait = 1;
         info.principal[5] = (i == 1);
         info.session[5] = (i == 2);
-        secret(x.principal, MCP_DIGEST_LEN);
+        secret(x.head.principal, MCP_DIGEST_LEN);
         secret(x.session.id, MCP_DIGEST_LEN);
         secret(info.principal, MCP_DIGEST_LEN);
         secret(info.session, MCP_DIGEST_LEN);

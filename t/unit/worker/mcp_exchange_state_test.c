@@ -85,7 +85,7 @@ test_close(void **state)
     mcp_consumer_set_close(a.x, MCP_CONSUMER_CLOSE_SOON);
     mcp_consumer_set_close(a.x, MCP_CONSUMER_CLOSE_NOW);
     mcp_consumer_set_close(a.x, MCP_CONSUMER_CLOSE_SOON);
-    assert_int_equal(a.x->close, MCP_CONSUMER_CLOSE_NOW);
+    assert_int_equal(a.x->reader.close, MCP_CONSUMER_CLOSE_NOW);
 
     end_with_result(job);
     client_close(&d, &a);
