@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Everything that servers send, against the schemas of the specification.
+//
+//     const send = watched((options) => request(port, options), '2026-07-28');
+//     const answer = await send({ headers, body });
+//
+// As soon as a file imports this, a hook at its end looks at all answers that
+// came through send(), also at what no test has read of them, and fails if a
+// message does not conform.  Session and Modern (session.mjs, modern.mjs) take
+// such a function as `send`; watchedFetch() is for the official clients.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import { after } from 'node:test';
+import vm from 'node:vm';
+import Ajv from 'ajv';
+import Ajv2020 from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { Answer } from './wire.mjs';
+
+export const MODERN = '2026-07-28';
+
+// what an error of the modern era never has: codes that others than the
+// specification define, and what older revisions said with them
+
+const foreign = (code) => (code <= -32000 && code >= -32019)
+                          || code === -32042;
+
+
+// The suite brings the schemas along, as object literals in its bundle: plain
+// data, each one behind its $schema.
+
+function literalAt(text, start) {
+    for (let i = start, depth = 0; i < text.length; i++) {
+        const c = text[i];
+
+        if (c === '{' || c === '}') {
+            depth += c === '{' ? 1 : -1;
+
+            if (depth === 0) {
+                return text.slice(start, i + 1);
+            }
+        } else if (c === '`' || c === '"' || c === "'") {
+            for (i++; text[i] !== c; i++) {
+                i += text[i] === '\\' ? 1 : 0;
+            }
+        }
+    }
+
+    throw new Error('the bundle of the conformance suite has no end');
+}
+
+function schemas() {
+    const bundle = createRequire(import.meta.url)
+        .resolve('@modelcontextprotocol/conformance/package.json')
+        .replace(/package\.json$/, 'dist/index.js');
+    const text = fs.readFileSync(bundle, 'utf8');
+    const heads = [...text.matchAll(
+        /=(?=\{\$schema:`[^`]+`,(?:definitions|\$defs):\{Annotations:)/g)];
+
+    assert.equal(heads.length, 4, 'schemas in the conformance suite');
+
+    const found = heads.map(({ index }) => JSON.parse(JSON.stringify(
+        vm.runInNewContext(`(${literalAt(text, index + 1)})`))));
+
+    // numbers that the two before the last one have as integers by mistake
+
+    for (const { definitions, $defs } of found.slice(1, 3)) {
+        for (const field of ['minimum', 'maximum', 'default']) {
+            const { [field]: schema } = (definitions ?? $defs).NumberSchema
+                ?.properties ?? {};
+
+            if (schema?.type === 'integer') {
+                schema.type = 'number';
+            }
+        }
+    }
+
+    return Object.fromEntries(['2025-03-26', '2025-06-18', '2025-11-25',
+                               MODERN].map((name, i) => [name, found[i]]));
+}
+
+class Schema {
+    constructor(version, schema) {
+        const options = { strict: false, allErrors: true };
+
+        this.version = version;
+        this.key = schema.$defs ? '$defs' : 'definitions';
+        this.defs = schema[this.key];
+        this.ajv = schema.$defs ? new Ajv2020(options) : new Ajv(options);
+        this.methods = new Map();
+        addFormats(this.ajv);
+        this.ajv.addFormat('byte', true);
+        this.ajv.addSchema({ ...schema, $id: 'mcp' });
+
+        for (const [name, def] of Object.entries(this.defs)) {
+            const method = def.properties?.method?.const;
+
+            if (method) {
+                this.methods.set(method, name);
+            }
+        }
+    }
+
+    // the errors of a value, as lines
+
+    errors(name, value) {
+        const validate = this.ajv.getSchema(`mcp#/${this.key}/${name}`);
+
+        return validate(value) ? [] : validate.errors.slice(0, 6).map((e) =>
+            `${name}${e.instancePath}: ${e.message}`
+            + ` ${JSON.stringify(e.params)}`);
+    }
+
+    first(...names) {
+        return names.find((name) => name in this.defs) ?? names.at(-1);
+    }
+
+    // what a message should be; `method` is that of the request which a
+    // response belongs to
+
+    message(message, method) {
+        const modern = this.version === MODERN;
+
+        if (Array.isArray(message)) {
+            return this.version === '2025-03-26'
+                ? message.flatMap((m) => this.message(m)) : ['a batch'];
+        }
+
+        if (typeof message !== 'object' || message === null) {
+            return ['no JSON-RPC message'];
+        }
+
+        if (message.method !== undefined) {
+            const name = this.methods.get(message.method);
+
+            if (modern && 'id' in message) {
+                return [`a request of the server, ${message.method}`];
+            }
+
+            return name ? this.errors(name, message)
+                : [`${this.version} has no ${message.method}`];
+        }
+
+        if (message.error !== undefined) {
+            return [
+                ...this.errors(this.first('JSONRPCErrorResponse',
+                                          'JSONRPCError'), message),
+                ...(modern && foreign(message.error.code)
+                    ? [`error ${message.error.code}`] : []),
+                ...this.special(message),
+            ];
+        }
+
+        return [
+            ...this.errors(this.first('JSONRPCResultResponse',
+                                      'JSONRPCResponse'), message),
+            ...this.errors(this.resultOf(method, message.result),
+                           message.result ?? null),
+        ];
+    }
+
+    resultOf(method, result) {
+        if (this.version === MODERN
+            && result?.resultType === 'input_required')
+        {
+            return 'InputRequiredResult';
+        }
+
+        const name = (this.methods.get(method) ?? '')
+            .replace(/Request$/, 'Result');
+
+        return this.first(name, method === 'ping' ? 'EmptyResult' : 'Result');
+    }
+
+    // errors whose data has a form of its own
+
+    special(message) {
+        const name = Object.keys(this.defs).find((key) =>
+            /Error$/.test(key) && (this.defs[key].properties?.error?.allOf ?? [])
+                .some((part) => part.properties?.code?.const
+                                === message.error.code));
+
+        return name ? this.errors(name, message) : [];
+    }
+}
+
+const versions = new Map(Object.entries(schemas())
+    .map(([version, schema]) => [version, new Schema(version, schema)]));
+
+export function errorsOf(version, message, method) {
+    return versions.get(version).message(message, method);
+}
+
+
+// Answers that are looked at in the end
+
+const seen = [];
+
+after(() => {
+    const bad = seen.flatMap((look) => look()).slice(0, 20);
+
+    assert.deepEqual(bad, [], 'what was sent conforms to the schema');
+});
+
+function parse(text) {
+    try {
+        return JSON.parse(text);
+    } catch {
+        return undefined;
+    }
+}
+
+function wrong(version, method, text) {
+    const errors = errorsOf(version, parse(text), method);
+
+    return errors.length ? [`${version} ${method}: ${errors.join('; ')}: `
+                            + text.slice(0, 1000)] : [];
+}
+
+// The version that a session speaks is known after its initialize only
+
+function versionOf(version, answer, texts) {
+    if (version) {
+        return version;
+    }
+
+    const [hello] = texts.map(parse).filter((m) => m?.result?.protocolVersion);
+
+    return hello?.result.protocolVersion ?? answer.asked ?? '2025-11-25';
+}
+
+function textsOf(answer) {
+    if (answer.sse) {
+        return answer.blocks.map((b) => b.data).filter((data) => data);
+    }
+
+    return answer.type === 'application/json' && answer.ending === 'end'
+        ? [Buffer.concat(answer.chunks).toString()] : [];
+}
+
+// A question's method, by the request that the client has sent
+
+function watch(answer, version, asked, body) {
+    const { method, id } = parse(body) ?? {};
+
+    answer.asked = asked;
+    seen.push(() => {
+        const texts = textsOf(answer);
+        const is = versionOf(version, answer, texts);
+
+        // a stream that was resumed has the response of another request
+
+        return versions.has(is) ? texts.flatMap((text) => wrong(is,
+            id !== undefined && parse(text)?.id === id ? method : undefined,
+            text)) : [];
+    });
+
+    return answer;
+}
+
+const header = (headers, name) => Object.entries(headers ?? {})
+    .find(([key]) => key.toLowerCase() === name)?.[1];
+
+export function watched(send, version) {
+    return async (options) => watch(await send(options), version,
+        header(options.headers, 'mcp-protocol-version'), options.body);
+}
+
+// fetch() for the official clients; version: that of all messages, else what
+// is agreed on
+
+export function watchedFetch(version, inner = fetch) {
+    return async (input, init) => {
+        const response = await inner(input, init);
+        const copy = response.clone();
+        const answer = new Answer();
+
+        answer.head(copy.status, Object.fromEntries(copy.headers));
+        watch(answer, version, new Headers(init?.headers)
+            .get('mcp-protocol-version'), init?.body);
+
+        (async () => {
+            for await (const bytes of copy.body ?? []) {
+                answer.data(Buffer.from(bytes));
+            }
+
+            answer.end('end');
+        })().catch(() => answer.end('lost'));
+
+        return response;
+    };
+}
