@@ -76,9 +76,9 @@ mcp_base64_encode(char *p, const void *data, size_t len)
 }
 
 
-/* The six bits of a base64url character, or 64. */
+/* The six bits of a character, or 64; last are the alphabet's last two. */
 static uint32_t
-mcp_base64url_value(char c)
+mcp_base64_value(char c, const char *last)
 {
     if (c >= 'A' && c <= 'Z') {
         return (uint32_t) (c - 'A');
@@ -92,17 +92,18 @@ mcp_base64url_value(char c)
         return (uint32_t) (c - '0' + 52);
     }
 
-    if (c == '-') {
+    if (c == last[0]) {
         return 62;
     }
 
-    return c == '_' ? 63 : 64;
+    return c == last[1] ? 63 : 64;
 }
 
 
-int
-mcp_base64url_decode(mcp_str_t text, unsigned char *out, size_t max,
-    size_t *len)
+/* Decodes a text without padding. */
+static int
+mcp_base64_read(mcp_str_t text, const char *last, unsigned char *out,
+    size_t max, size_t *len)
 {
     size_t     i, n;
     uint32_t   bits, value;
@@ -121,7 +122,7 @@ mcp_base64url_decode(mcp_str_t text, unsigned char *out, size_t max,
     held = 0;
 
     for (i = 0; i < text.len; i++) {
-        value = mcp_base64url_value(text.data[i]);
+        value = mcp_base64_value(text.data[i], last);
 
         if (value == 64) {
             return MCP_ERR_SYNTAX;
@@ -144,4 +145,33 @@ mcp_base64url_decode(mcp_str_t text, unsigned char *out, size_t max,
     *len = n;
 
     return MCP_OK;
+}
+
+
+int
+mcp_base64url_decode(mcp_str_t text, unsigned char *out, size_t max,
+    size_t *len)
+{
+    return mcp_base64_read(text, "-_", out, max, len);
+}
+
+
+int
+mcp_base64_decode(mcp_str_t text, unsigned char *out, size_t max, size_t *len)
+{
+    unsigned  padding;
+
+    if (text.len % 4 != 0) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    for (padding = 0; padding < 2; padding++) {
+        if (text.len == 0 || text.data[text.len - 1] != '=') {
+            break;
+        }
+
+        text.len--;
+    }
+
+    return mcp_base64_read(text, "+/", out, max, len);
 }

@@ -22,6 +22,9 @@
 #define mcp_base64url_decoded_len(len)                                        \
     ((len) / 4 * 3 + ((len) % 4 ? (len) % 4 - 1 : 0))
 
+/* Not less than the number of bytes in len characters with padding. */
+#define mcp_base64_decoded_max(len)  ((len) / 4 * 3)
+
 
 /* Writes mcp_base64url_len(len) characters at p and returns the end. */
 char *mcp_base64url_encode(char *p, const void *data, size_t len);
@@ -42,6 +45,15 @@ int mcp_base64url_decode(mcp_str_t text, unsigned char *out, size_t max,
 /* Writes mcp_base64_len(len) characters, with padding, at p and returns the
  * end. */
 char *mcp_base64_encode(char *p, const void *data, size_t len);
+
+/*
+ * Decodes a text of the standard alphabet, as strictly: the padding is there
+ * and complete.
+ *
+ * Returns what mcp_base64url_decode() does.
+ */
+int mcp_base64_decode(mcp_str_t text, unsigned char *out, size_t max,
+    size_t *len);
 
 
 #endif /* MCP_BASE64_H_INCLUDED */

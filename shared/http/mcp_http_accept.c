@@ -30,7 +30,7 @@ typedef struct {
 
 /* RFC 9110, 5.6.2; "*" is one of them. */
 static int
-mcp_http_is_token(unsigned char c)
+mcp_http_is_tchar(unsigned char c)
 {
     static const uint32_t  tokens[8] = {
         0x00000000,
@@ -41,6 +41,21 @@ mcp_http_is_token(unsigned char c)
     };
 
     return (tokens[c >> 5] >> (c & 0x1f)) & 1;
+}
+
+
+int
+mcp_http_is_token(mcp_str_t s)
+{
+    size_t  i;
+
+    for (i = 0; i < s.len; i++) {
+        if (!mcp_http_is_tchar((unsigned char) s.data[i])) {
+            return 0;
+        }
+    }
+
+    return s.len > 0;
 }
 
 
@@ -73,7 +88,7 @@ mcp_http_token(mcp_http_reader_t *r)
 
     token.data = r->pos;
 
-    while (r->pos < r->end && mcp_http_is_token((unsigned char) *r->pos)) {
+    while (r->pos < r->end && mcp_http_is_tchar((unsigned char) *r->pos)) {
         r->pos++;
     }
 

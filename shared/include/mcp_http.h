@@ -32,6 +32,9 @@ int mcp_http_is_type(mcp_str_t content_type, mcp_str_t media_type);
 /* Returns the "type/subtype" of a Content-Type, empty if it is malformed. */
 mcp_str_t mcp_http_media_type(mcp_str_t content_type);
 
+/* Returns 1 if s is a token (RFC 9110, 5.6.2), as names of headers are. */
+int mcp_http_is_token(mcp_str_t s);
+
 
 typedef struct {
     mcp_str_t             origin;      /* header; empty if absent */

@@ -39,6 +39,15 @@ static const struct {
     { "Zm9vYmFyZm9v", MCP_ERR_LIMIT },
 };
 
+/* Likewise for the standard alphabet. */
+static const char *const  refused_standard[] = {
+    "A", "AA", "AAA", "AAAAA", "AAAAAA", "Zg", "Zm8", "Zm9vY",
+    "=", "==", "===", "====", "Z===", "Zg=", "Zg===", "Zm9v=", "Zm9v====",
+    "Z=g=", "Zg=v", "=Zg=", "Zm8==", "Zg==Zg==", "Zm8=Zg==",
+    "Zh==", "Zi==", "Zm9=", "Zm+=",
+    "-_AA", "Zm9 ", " Zm9", "Zm\n9", "Zm9v\n", "Zm.v", "SGVs!!!b"
+};
+
 
 static void
 test_vectors(void **state)
@@ -68,7 +77,16 @@ test_vectors(void **state)
         assert_int_equal(mcp_base64url_decoded_len(strlen(vectors[i].url)), n);
         assert_memory_equal(out, vectors[i].plain, n);
 
+        assert_int_equal(mcp_base64_decode(test_str(vectors[i].standard), out,
+                                           n, &len), MCP_OK);
+        assert_int_equal(len, n);
+        assert_true(mcp_base64_decoded_max(strlen(vectors[i].standard)) >= n);
+        assert_memory_equal(out, vectors[i].plain, n);
+
         if (n > 0) {
+            assert_int_equal(mcp_base64_decode(test_str(vectors[i].standard),
+                                               out, n - 1, &len),
+                             MCP_ERR_LIMIT);
             assert_int_equal(mcp_base64url_decode(test_str(vectors[i].url),
                                                   out, n - 1, &len),
                              MCP_ERR_LIMIT);
@@ -89,6 +107,17 @@ test_refused(void **state)
         assert_int_equal(mcp_base64url_decode(test_str(refused[i].text), out,
                                               sizeof(out), &len),
                          refused[i].rc);
+    }
+
+    for (i = 0; i < sizeof(refused_standard) / sizeof(refused_standard[0]);
+         i++)
+    {
+        if (mcp_base64_decode(test_str(refused_standard[i]), out, sizeof(out),
+                              &len)
+            != MCP_ERR_SYNTAX)
+        {
+            fail_msg("%s", refused_standard[i]);
+        }
     }
 }
 
@@ -126,6 +155,40 @@ test_canonical(void **state)
 }
 
 
+/* The same with padding, which must be there. */
+static void
+test_canonical_padding(void **state)
+{
+    int            a, b, good;
+    char           text[4], again[4];
+    size_t         len;
+    unsigned char  out[1];
+    mcp_str_t      s = { text, 4 };
+
+    (void) state;
+
+    good = 0;
+    text[2] = text[3] = '=';
+
+    for (a = 0; a < 256; a++) {
+        for (b = 0; b < 256; b++) {
+            text[0] = (char) a;
+            text[1] = (char) b;
+
+            if (mcp_base64_decode(s, out, 1, &len) != MCP_OK) {
+                continue;
+            }
+
+            good++;
+            assert_ptr_equal(mcp_base64_encode(again, out, 1), again + 4);
+            assert_memory_equal(again, text, 4);
+        }
+    }
+
+    assert_int_equal(good, 256);
+}
+
+
 int
 main(void)
 {
@@ -133,6 +196,7 @@ main(void)
         cmocka_unit_test(test_vectors),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_canonical),
+        cmocka_unit_test(test_canonical_padding),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -235,10 +235,35 @@ content_types(void **state)
 }
 
 
+static void
+tokens(void **state)
+{
+    int   c;
+    char  text[3] = "axb";
+
+    (void) state;
+
+    for (c = 0; c < 256; c++) {
+        text[1] = (char) c;
+
+        assert_int_equal(mcp_http_is_token((mcp_str_t) { text, 3 }),
+                         mcp_is_alnum((unsigned char) c)
+                         || (c != '\0'
+                             && strchr("!#$%&'*+-.^_`|~", c) != NULL));
+    }
+
+    assert_int_equal(mcp_http_is_token(mcp_str("Region")), 1);
+    assert_int_equal(mcp_http_is_token(mcp_str("a b")), 0);
+    assert_int_equal(mcp_http_is_token(mcp_str("a:")), 0);
+    assert_int_equal(mcp_http_is_token(mcp_null_str), 0);
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(tokens),
         cmocka_unit_test(accept_one_line),
         cmocka_unit_test(accept_many_lines),
         cmocka_unit_test(content_types),

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Values of mirrored headers: their bytes, their encoding, their comparison. */
+
+
+#include "base/mcp_base64.h"
+#include "base/mcp_utf8.h"
+#include "http/mcp_header_value.h"
+
+
+#define mcp_header_prefix  mcp_str("=?base64?")
+#define mcp_header_suffix  mcp_str("?=")
+
+/* 2^53-1: above it, two integers may be one number to who reads doubles. */
+#define MCP_HEADER_NUMBER_MAX     "9007199254740991"
+#define MCP_HEADER_NUMBER_DIGITS  (sizeof(MCP_HEADER_NUMBER_MAX) - 1)
+
+/* No exponent that is larger can make a number equal to a header's, which
+ * would need as many digits. */
+#define MCP_HEADER_EXPONENT_MAX   ((int64_t) 1 << 48)
+
+
+/*
+ * A decimal: 0.DDD times ten to the power of point, where DDD are the digits
+ * from first to last, which are not zero.  There may be a "." between them.
+ * Zero has no digits.
+ */
+typedef struct {
+    const char  *first;
+    const char  *end;          /* behind the last digit */
+    int64_t      point;
+    int          negative;
+} mcp_header_number_t;
+
+
+int
+mcp_header_value_plain(mcp_str_t raw, mcp_str_t *value)
+{
+    size_t         i;
+    unsigned char  c;
+
+    for (i = 0; i < raw.len; i++) {
+        c = (unsigned char) raw.data[i];
+
+        if ((c < 0x20 && c != '\t') || c > 0x7e) {
+            return MCP_ERR_SYNTAX;
+        }
+    }
+
+    while (raw.len > 0 && (raw.data[0] == ' ' || raw.data[0] == '\t')) {
+        raw.data++;
+        raw.len--;
+    }
+
+    while (raw.len > 0
+           && (raw.data[raw.len - 1] == ' ' || raw.data[raw.len - 1] == '\t'))
+    {
+        raw.len--;
+    }
+
+    *value = raw.data ? raw : mcp_str("");
+
+    return MCP_OK;
+}
+
+
+/*
+ * Returns 1 if a value is marked as encoded.  Prefix and suffix may share the
+ * "?": "=?base64?=" has both, so a client must encode it as well, and it
+ * encodes nothing.
+ */
+static int
+mcp_header_is_encoded(mcp_str_t value)
+{
+    mcp_str_t  begin, end;
+
+    if (value.len < mcp_header_prefix.len) {
+        return 0;
+    }
+
+    begin = (mcp_str_t) { value.data, mcp_header_prefix.len };
+
+    end.len = mcp_header_suffix.len;
+    end.data = value.data + value.len - end.len;
+
+    return mcp_str_eq(begin, mcp_header_prefix)
+           && mcp_str_eq(end, mcp_header_suffix);
+}
+
+
+int
+mcp_header_value_decode(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *out)
+{
+    int             rc;
+    size_t          max, marks;
+    mcp_str_t       value, text;
+    unsigned char  *bytes;
+
+    rc = mcp_header_value_plain(raw, &value);
+
+    if (rc != MCP_OK || !mcp_header_is_encoded(value)) {
+        *out = rc == MCP_OK ? value : mcp_null_str;
+        return rc;
+    }
+
+    marks = mcp_header_prefix.len + mcp_header_suffix.len;
+
+    if (value.len < marks) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    text.data = value.data + mcp_header_prefix.len;
+    text.len = value.len - marks;
+
+    max = mcp_base64_decoded_max(text.len);
+
+    bytes = mcp_arena_alloc(arena, max);
+    if (bytes == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    rc = mcp_base64_decode(text, bytes, max, &value.len);
+    if (rc != MCP_OK) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    value.data = (char *) bytes;
+
+    if (!mcp_utf8_valid(value)) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    *out = value;
+
+    return MCP_OK;
+}
+
+
+static const char *
+mcp_header_digits(const char *p, const char *end)
+{
+    while (p < end && *p >= '0' && *p <= '9') {
+        p++;
+    }
+
+    return p;
+}
+
+
+/* Reads what follows "e".  An exponent of any length is a number, but one
+ * above the limit stands for all that are. */
+static int
+mcp_header_exponent(const char *p, const char *end, int64_t *exponent)
+{
+    int      negative;
+    int64_t  n;
+
+    negative = p < end && *p == '-';
+
+    if (p < end && (*p == '-' || *p == '+')) {
+        p++;
+    }
+
+    if (p == end || mcp_header_digits(p, end) != end) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    for (n = 0; p < end; p++) {
+        n = n * 10 + (*p - '0');
+
+        if (n > MCP_HEADER_EXPONENT_MAX) {
+            n = MCP_HEADER_EXPONENT_MAX;
+        }
+    }
+
+    *exponent = negative ? -n : n;
+
+    return MCP_OK;
+}
+
+
+/* Leaves out the zeros at both ends of the digits from p to end, of which
+ * those before dot are before the point. */
+static void
+mcp_header_normalise(mcp_header_number_t *number, const char *p,
+    const char *dot, const char *end)
+{
+    while (p < end && (*p == '0' || *p == '.')) {
+        p++;
+    }
+
+    while (end > p && (end[-1] == '0' || end[-1] == '.')) {
+        end--;
+    }
+
+    number->first = p;
+    number->end = end;
+
+    if (p == end) {
+        number->negative = 0;
+        number->point = 0;
+        return;
+    }
+
+    /* of the digits behind the point, the zeros count as negative */
+
+    number->point += p < dot ? dot - p : dot + 1 - p;
+}
+
+
+/* Reads a number as JSON writes it. */
+static int
+mcp_header_number(mcp_str_t s, mcp_header_number_t *number)
+{
+    const char  *p, *start, *dot, *end;
+
+    p = s.data;
+    end = p + s.len;
+
+    number->negative = p < end && *p == '-';
+    number->point = 0;
+
+    start = p + number->negative;
+    p = mcp_header_digits(start, end);
+
+    if (p == start || (p - start > 1 && *start == '0')) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    dot = p;
+
+    if (p < end && *p == '.') {
+        p = mcp_header_digits(p + 1, end);
+
+        if (p == dot + 1) {
+            return MCP_ERR_SYNTAX;
+        }
+    }
+
+    if (p < end
+        && ((*p != 'e' && *p != 'E')
+            || mcp_header_exponent(p + 1, end, &number->point) != MCP_OK))
+    {
+        return MCP_ERR_SYNTAX;
+    }
+
+    mcp_header_normalise(number, start, dot, p);
+
+    return MCP_OK;
+}
+
+
+/* Takes the next digit, or '0' behind the last. */
+static char
+mcp_header_next(const char **p, const char *end)
+{
+    if (*p < end && **p == '.') {
+        (*p)++;
+    }
+
+    return *p < end ? *(*p)++ : '0';
+}
+
+
+static int
+mcp_header_is_safe(const mcp_header_number_t *number)
+{
+    char         c;
+    size_t       i;
+    const char  *p;
+
+    if (number->point != (int64_t) MCP_HEADER_NUMBER_DIGITS) {
+        return number->point < (int64_t) MCP_HEADER_NUMBER_DIGITS;
+    }
+
+    p = number->first;
+
+    for (i = 0; i < MCP_HEADER_NUMBER_DIGITS; i++) {
+        c = mcp_header_next(&p, number->end);
+
+        if (c != MCP_HEADER_NUMBER_MAX[i]) {
+            return c < MCP_HEADER_NUMBER_MAX[i];
+        }
+    }
+
+    return p == number->end;
+}
+
+
+static int
+mcp_header_numbers_eq(mcp_str_t value, mcp_str_t body)
+{
+    size_t               i;
+    const char          *p, *q;
+    mcp_header_number_t  a, b;
+
+    for (i = 0; i < value.len; i++) {
+        if (value.data[i] == 'e' || value.data[i] == 'E') {
+            return 0;
+        }
+    }
+
+    if (mcp_header_number(value, &a) != MCP_OK
+        || mcp_header_number(body, &b) != MCP_OK
+        || a.negative != b.negative || a.point != b.point
+        || !mcp_header_is_safe(&b))
+    {
+        return 0;
+    }
+
+    p = a.first;
+    q = b.first;
+
+    while (p < a.end || q < b.end) {
+        if (mcp_header_next(&p, a.end) != mcp_header_next(&q, b.end)) {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
+int
+mcp_header_value_is(mcp_str_t value, const mcp_json_value_t *body)
+{
+    switch (body->type) {
+
+    case MCP_JSON_STRING:
+        return mcp_json_str_eq(body->raw, value);
+
+    case MCP_JSON_NUMBER:
+        return mcp_header_numbers_eq(value, body->raw);
+
+    case MCP_JSON_BOOL:
+        return mcp_str_eq(body->raw, value);
+
+    default:
+        return 0;
+    }
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Mirrored headers: bytes, encoding, comparison (2026-07-28,
+ * basic/transports/streamable-http). */
+
+
+#include "test_env.h"
+
+#include "base/mcp_base64.h"
+#include "http/mcp_header_value.h"
+
+
+static const struct {
+    const char  *raw;
+    const char  *plain;        /* NULL: refused */
+} plain_cases[] = {
+    { "tools/call", "tools/call" },
+    { " tools/call", "tools/call" },
+    { "\t \ttools/call \t ", "tools/call" },
+    { "a b\tc", "a b\tc" },
+    { "", "" },
+    { " \t ", "" },
+    { "!~", "!~" },
+    { "=?base64?Zm9v?=", "=?base64?Zm9v?=" },
+    { "tools/call\r", NULL },
+    { "a\nb", NULL },
+    { "a\vb", NULL },
+    { "a\x7f", NULL },
+    { "\x1f", NULL },
+    { "caf\xc3\xa9", NULL },
+    { "a\x80", NULL },
+    { "\xff", NULL }
+};
+
+
+static void
+plain(void **state)
+{
+    size_t     i;
+    mcp_str_t  value;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(plain_cases) / sizeof(plain_cases[0]); i++) {
+        if (plain_cases[i].plain == NULL) {
+            assert_int_equal(mcp_header_value_plain(
+                                 test_str(plain_cases[i].raw), &value),
+                             MCP_ERR_SYNTAX);
+            continue;
+        }
+
+        assert_int_equal(mcp_header_value_plain(test_str(plain_cases[i].raw),
+                                                &value), MCP_OK);
+        assert_str_is(value, plain_cases[i].plain);
+    }
+
+    assert_int_equal(mcp_header_value_plain((mcp_str_t) { "a\0b", 3 }, &value),
+                     MCP_ERR_SYNTAX);
+
+    assert_int_equal(mcp_header_value_plain(mcp_null_str, &value), MCP_OK);
+    assert_non_null(value.data);
+    assert_int_equal(value.len, 0);
+}
+
+
+static const struct {
+    const char  *raw;
+    const char  *value;        /* NULL: refused */
+} decoded[] = {
+
+    /* the examples of the specification */
+
+    { "us-west1", "us-west1" },
+    { "=?base64?SGVsbG8sIOS4lueVjA==?=", "Hello, \xe4\xb8\x96\xe7\x95\x8c" },
+    { "=?base64?IHBhZGRlZCA=?=", " padded " },
+    { "=?base64?bGluZTEKbGluZTI=?=", "line1\nline2" },
+    { "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=", "=?base64?literal?=" },
+
+    { "=?base64?SGVsbG8=?=", "Hello" },
+    { "  =?base64?SGVsbG8=?=\t", "Hello" },
+    { "=?base64?\?=", "" },
+    { "", "" },
+    { "SGVsbG8=", "SGVsbG8=" },
+
+    /* encoded twice: decoded once */
+
+    { "=?base64?PT9iYXNlNjQ/Wm05dj89?=", "=?base64?Zm9v?=" },
+
+    /* half a mark, another case, something around it: literal */
+
+    { "=?base64?SGVsbG8=", "=?base64?SGVsbG8=" },
+    { "=?base64?", "=?base64?" },
+    { "=?base64", "=?base64" },
+    { "SGVsbG8=?=", "SGVsbG8=?=" },
+    { "?=", "?=" },
+    { "=?BASE64?SGVsbG8=?=", "=?BASE64?SGVsbG8=?=" },
+    { "=?Base64?SGVsbG8=?=", "=?Base64?SGVsbG8=?=" },
+    { "=?utf-8?b?SGVsbG8=?=", "=?utf-8?b?SGVsbG8=?=" },
+    { "x=?base64?SGVsbG8=?=", "x=?base64?SGVsbG8=?=" },
+    { "=?base64?SGVsbG8=?=x", "=?base64?SGVsbG8=?=x" },
+    { "=? base64?SGVsbG8=?=", "=? base64?SGVsbG8=?=" },
+
+    /* both marks, but they share a byte */
+
+    { "=?base64?=", NULL },
+
+    /* not the one text of a value */
+
+    { "=?base64?SGVsbG8?=", NULL },
+    { "=?base64?SGVsbG8==?=", NULL },
+    { "=?base64?SGVsbG9=?=", NULL },
+    { "=?base64?SGVs!!!bG8=?=", NULL },
+    { "=?base64?SGVs bG8=?=", NULL },
+    { "=?base64? SGVsbG8=?=", NULL },
+    { "=?base64?SGVsbG8= ?=", NULL },
+    { "=?base64?-_--?=", NULL },
+    { "=?base64?====?=", NULL },
+    { "=?base64?Zg==Zg==?=", NULL },
+    { "=?base64?Zm9v?=?base64?Zm9v?=", NULL },
+
+    /* not UTF-8: a byte alone, a surrogate, an overlong form */
+
+    { "=?base64?/w==?=", NULL },
+    { "=?base64?7aCA?=", NULL },
+    { "=?base64?wIA=?=", NULL },
+
+    /* bytes that a header cannot have */
+
+    { "caf\xc3\xa9", NULL },
+    { "a\x01", NULL },
+    { "a\x7f", NULL },
+    { "a\r\nb", NULL },
+    { "=?base64?SGVsbG8=\n?=", NULL }
+};
+
+
+static void
+decode(void **state)
+{
+    int          rc;
+    size_t       i;
+    mcp_str_t    value;
+    test_mem_t   tm;
+    mcp_arena_t  arena;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mcp_arena_init(&arena, &tm.mem);
+
+    for (i = 0; i < sizeof(decoded) / sizeof(decoded[0]); i++) {
+        rc = mcp_header_value_decode(&arena, test_str(decoded[i].raw), &value);
+
+        if (rc != (decoded[i].value ? MCP_OK : MCP_ERR_SYNTAX)) {
+            fail_msg("%s: %d", decoded[i].raw, rc);
+        }
+
+        if (rc == MCP_OK) {
+            assert_str_is(value, decoded[i].value);
+        }
+    }
+
+    /* what is encoded may be any character, even NUL */
+
+    assert_int_equal(mcp_header_value_decode(&arena,
+                                             mcp_str("=?base64?YQBi?="),
+                                             &value), MCP_OK);
+    assert_int_equal(value.len, 3);
+    assert_memory_equal(value.data, "a\0b", 3);
+
+    assert_int_equal(mcp_header_value_decode(&arena, mcp_null_str, &value),
+                     MCP_OK);
+    assert_non_null(value.data);
+
+    mcp_arena_destroy(&arena);
+
+    tm.fail_at = 1;
+    assert_int_equal(mcp_header_value_decode(&arena,
+                                             mcp_str("=?base64?YQBi?="),
+                                             &value), MCP_ERR_MEMORY);
+    assert_int_equal(tm.live, 0);
+}
+
+
+/* Each byte, in a value and at its ends. */
+static void
+each_byte(void **state)
+{
+    int        c, good;
+    char       text[3] = "axb";
+    mcp_str_t  value;
+
+    (void) state;
+
+    for (c = 0; c < 256; c++) {
+        text[1] = (char) c;
+        good = c == '\t' || (c >= ' ' && c <= '~');
+
+        assert_int_equal(mcp_header_value_plain((mcp_str_t) { text, 3 },
+                                                &value),
+                         good ? MCP_OK : MCP_ERR_SYNTAX);
+        assert_int_equal(mcp_header_value_plain((mcp_str_t) { text + 1, 1 },
+                                                &value),
+                         good ? MCP_OK : MCP_ERR_SYNTAX);
+
+        if (good) {
+            assert_int_equal(value.len, c != ' ' && c != '\t');
+        }
+    }
+}
+
+
+static const struct {
+    const char       *value;
+    mcp_json_type_e   type;
+    const char       *body;
+    int               is;
+} compared[] = {
+    { "us-west1", MCP_JSON_STRING, "\"us-west1\"", 1 },
+    { "us-west1", MCP_JSON_STRING, "\"us\\u002dwest1\"", 1 },
+    { "us-west1", MCP_JSON_STRING, "\"US-WEST1\"", 0 },
+    { "us-west1", MCP_JSON_STRING, "\"us-west\"", 0 },
+    { "us-west", MCP_JSON_STRING, "\"us-west1\"", 0 },
+    { "", MCP_JSON_STRING, "\"\"", 1 },
+    { "", MCP_JSON_STRING, "\" \"", 0 },
+    { "42", MCP_JSON_STRING, "\"42\"", 1 },
+    { "42", MCP_JSON_STRING, "\"42.0\"", 0 },
+    { "\"a\"", MCP_JSON_STRING, "\"a\"", 0 },
+    { "a\nb", MCP_JSON_STRING, "\"a\\nb\"", 1 },
+    { "\xf0\x9f\x98\x80", MCP_JSON_STRING, "\"\\ud83d\\ude00\"", 1 },
+
+    { "true", MCP_JSON_BOOL, "true", 1 },
+    { "false", MCP_JSON_BOOL, "false", 1 },
+    { "false", MCP_JSON_BOOL, "true", 0 },
+    { "True", MCP_JSON_BOOL, "true", 0 },
+    { "1", MCP_JSON_BOOL, "true", 0 },
+    { "", MCP_JSON_BOOL, "false", 0 },
+    { "true", MCP_JSON_STRING, "\"true\"", 1 },
+
+    { "42", MCP_JSON_NUMBER, "42", 1 },
+    { "42.0", MCP_JSON_NUMBER, "42", 1 },
+    { "42", MCP_JSON_NUMBER, "42.0", 1 },
+    { "42.000", MCP_JSON_NUMBER, "42.0", 1 },
+    { "42", MCP_JSON_NUMBER, "4.2e1", 1 },
+    { "42", MCP_JSON_NUMBER, "4.2E+01", 1 },
+    { "42", MCP_JSON_NUMBER, "420e-1", 1 },
+    { "42", MCP_JSON_NUMBER, "0.00042e5", 1 },
+    { "42", MCP_JSON_NUMBER, "42000e-3", 1 },
+    { "4200", MCP_JSON_NUMBER, "42e2", 1 },
+    { "0.42", MCP_JSON_NUMBER, "42e-2", 1 },
+    { "0.0042", MCP_JSON_NUMBER, "0.42e-2", 1 },
+    { "-7", MCP_JSON_NUMBER, "-7", 1 },
+    { "-7.0", MCP_JSON_NUMBER, "-70e-1", 1 },
+    { "100.001", MCP_JSON_NUMBER, "100001e-3", 1 },
+    { "10.01", MCP_JSON_NUMBER, "1001e-2", 1 },
+
+    { "0", MCP_JSON_NUMBER, "0", 1 },
+    { "0", MCP_JSON_NUMBER, "-0", 1 },
+    { "-0", MCP_JSON_NUMBER, "0", 1 },
+    { "-0.0", MCP_JSON_NUMBER, "0e99999999999999999999999", 1 },
+    { "0", MCP_JSON_NUMBER, "0.000e-5", 1 },
+    { "0", MCP_JSON_NUMBER, "1e-99999999999999999999999", 0 },
+    { "0", MCP_JSON_NUMBER, "1e-400", 0 },
+
+    { "42", MCP_JSON_NUMBER, "43", 0 },
+    { "42", MCP_JSON_NUMBER, "-42", 0 },
+    { "-42", MCP_JSON_NUMBER, "42", 0 },
+    { "42", MCP_JSON_NUMBER, "420", 0 },
+    { "42", MCP_JSON_NUMBER, "4.2", 0 },
+    { "4.2", MCP_JSON_NUMBER, "42", 0 },
+    { "42", MCP_JSON_NUMBER, "42.01", 0 },
+    { "42.00000000000000000001", MCP_JSON_NUMBER, "42", 0 },
+    { "0.1", MCP_JSON_NUMBER, "0.1000000000000000055", 0 },
+    { "1.5", MCP_JSON_NUMBER, "1.5", 1 },
+
+    { "4.2e1", MCP_JSON_NUMBER, "42", 0 },
+    { "42e0", MCP_JSON_NUMBER, "42", 0 },
+    { "42E0", MCP_JSON_NUMBER, "42", 0 },
+    { "0x2a", MCP_JSON_NUMBER, "42", 0 },
+    { "0x2A", MCP_JSON_NUMBER, "42", 0 },
+    { "052", MCP_JSON_NUMBER, "42", 0 },
+    { "042", MCP_JSON_NUMBER, "42", 0 },
+    { "00", MCP_JSON_NUMBER, "0", 0 },
+    { "+42", MCP_JSON_NUMBER, "42", 0 },
+    { "- 42", MCP_JSON_NUMBER, "-42", 0 },
+    { "4 2", MCP_JSON_NUMBER, "42", 0 },
+    { " 42", MCP_JSON_NUMBER, "42", 0 },
+    { "42 ", MCP_JSON_NUMBER, "42", 0 },
+    { "42,42", MCP_JSON_NUMBER, "42", 0 },
+    { "42.", MCP_JSON_NUMBER, "42", 0 },
+    { ".5", MCP_JSON_NUMBER, "0.5", 0 },
+    { "4.2.0", MCP_JSON_NUMBER, "4.2", 0 },
+    { "-", MCP_JSON_NUMBER, "0", 0 },
+    { "", MCP_JSON_NUMBER, "0", 0 },
+    { "--1", MCP_JSON_NUMBER, "1", 0 },
+    { "NaN", MCP_JSON_NUMBER, "0", 0 },
+    { "Infinity", MCP_JSON_NUMBER, "1e999", 0 },
+    { "1_000", MCP_JSON_NUMBER, "1000", 0 },
+
+    { "9007199254740991", MCP_JSON_NUMBER, "9007199254740991", 1 },
+    { "-9007199254740991", MCP_JSON_NUMBER, "-9007199254740991", 1 },
+    { "9007199254740991.0", MCP_JSON_NUMBER, "9.007199254740991e15", 1 },
+    { "9007199254740990.9", MCP_JSON_NUMBER, "9007199254740990.9", 1 },
+    { "9007199254740991.5", MCP_JSON_NUMBER, "9007199254740991.5", 0 },
+    { "9007199254740992", MCP_JSON_NUMBER, "9007199254740992", 0 },
+    { "-9007199254740992", MCP_JSON_NUMBER, "-9007199254740992", 0 },
+    { "9007199254740993", MCP_JSON_NUMBER, "9007199254740992", 0 },
+    { "9100000000000000", MCP_JSON_NUMBER, "91e14", 0 },
+    { "9000000000000000", MCP_JSON_NUMBER, "9e15", 1 },
+    { "10000000000000000", MCP_JSON_NUMBER, "1e16", 0 },
+    { "100000000000000000000", MCP_JSON_NUMBER, "1e20", 0 },
+
+    { "null", MCP_JSON_NULL, "null", 0 },
+    { "", MCP_JSON_NULL, "null", 0 },
+    { "", MCP_JSON_NONE, "", 0 },
+    { "[]", MCP_JSON_ARRAY, "[]", 0 },
+    { "{}", MCP_JSON_OBJECT, "{}", 0 },
+    { "[object Object]", MCP_JSON_OBJECT, "{}", 0 }
+};
+
+
+static void
+compare(void **state)
+{
+    size_t            i;
+    mcp_json_value_t  body;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(compared) / sizeof(compared[0]); i++) {
+        body.type = compared[i].type;
+        body.raw = test_str(compared[i].body);
+
+        if (mcp_header_value_is(test_str(compared[i].value), &body)
+            != compared[i].is)
+        {
+            fail_msg("%s and %s", compared[i].value, compared[i].body);
+        }
+    }
+}
+
+
+/* What a client makes of a string comes back from the header. */
+static void
+round_trip(void **state)
+{
+    char              raw[64], *p;
+    size_t            i;
+    mcp_str_t         value;
+    test_mem_t        tm;
+    mcp_arena_t       arena;
+    mcp_json_value_t  body;
+
+    static const struct {
+        const char  *text;
+        const char  *json;
+    } cases[] = {
+        { "", "\"\"" },
+        { " ", "\" \"" },
+        { "\t", "\"\\t\"" },
+        { "=?base64?\?=", "\"=?base64?\?=\"" },
+        { "\xe4\xb8\x96", "\"\\u4e16\"" },
+        { "a\r\nX: b", "\"a\\r\\nX: b\"" }
+    };
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mcp_arena_init(&arena, &tm.mem);
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        p = raw + sprintf(raw, "=?base64?");
+        p = mcp_base64_encode(p, cases[i].text, strlen(cases[i].text));
+        p += sprintf(p, "?=");
+
+        assert_int_equal(mcp_header_value_decode(
+                             &arena, (mcp_str_t) { raw, (size_t) (p - raw) },
+                             &value), MCP_OK);
+
+        body = (mcp_json_value_t) { MCP_JSON_STRING, test_str(cases[i].json) };
+        assert_int_equal(mcp_header_value_is(value, &body), 1);
+    }
+
+    mcp_arena_destroy(&arena);
+    assert_int_equal(tm.live, 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(plain),
+        cmocka_unit_test(decode),
+        cmocka_unit_test(each_byte),
+        cmocka_unit_test(compare),
+        cmocka_unit_test(round_trip),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
