@@ -31,7 +31,8 @@ typedef struct mcp_catalog_s  mcp_catalog_t;
  * ([A-Za-z0-9_.-]{1,128}) and an inputSchema of type "object", a prompt a name,
  * a resource a uri and a name, a template a uriTemplate and a name.  Names, or
  * URIs, are unique.  Keys of an item that begin with "x-mcp-" are this server's
- * and not shown to clients; mcp_policy.h says which values they have.
+ * and not shown to clients; mcp_policy.h says which values they have.  Clients
+ * do see "x-mcp-header" of a property in an inputSchema.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_CONFIG  error (size bytes) says "line N: reason"
@@ -59,6 +60,30 @@ mcp_str_t mcp_catalog_find(const mcp_catalog_t *catalog,
 /* Returns the settings that the item has for its calls, NULL if it has none. */
 const mcp_policy_rule_t *mcp_catalog_rule(const mcp_catalog_t *catalog,
     mcp_list_e kind, mcp_str_t key);
+
+
+#define MCP_CATALOG_HEADERS_MAX  64    /* of one tool */
+
+/* A property of a tool's arguments that clients mirror into a header
+ * (2026-07-28, server/tools, "x-mcp-header"). */
+typedef struct {
+    mcp_str_t         name;        /* what follows "Mcp-Param-" */
+    const char       *at;          /* where the file has it */
+    const mcp_str_t  *path;        /* names of properties, outermost first */
+    size_t            depth;       /* number of them */
+} mcp_catalog_header_t;
+
+/* Returns the headers of a tool, *n of them; NULL if it has none. */
+const mcp_catalog_header_t *mcp_catalog_headers(const mcp_catalog_t *catalog,
+    mcp_str_t tool, size_t *n);
+
+/* Returns the first header that a server drops from requests, with the line of
+ * the file that has it: drops() is asked for each name.  NULL if it drops
+ * none. */
+const mcp_catalog_header_t *mcp_catalog_header_dropped(
+    const mcp_catalog_t *catalog, int (*drops)(void *ctx, mcp_str_t name),
+    void *ctx, size_t *line);
+
 
 /* Returns the longest time, in ms, after which an item's calls become streams;
  * 0 if no item has one. */

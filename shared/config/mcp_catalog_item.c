@@ -516,6 +516,11 @@ mcp_catalog_add_item(mcp_catalog_item_reader_t *ir, mcp_catalog_item_t *item)
                                  &ir->members[MCP_CATALOG_URI_TEMPLATE]);
     }
 
+    if (rc == MCP_OK && kind == MCP_LIST_TOOLS) {
+        rc = mcp_catalog_read_headers(r, item,
+                                      &ir->members[MCP_CATALOG_INPUT_SCHEMA]);
+    }
+
     if (rc == MCP_OK) {
         rc = mcp_catalog_add_text(r, &r->catalog->sets[kind], item,
                                   ir->private);

@@ -25,6 +25,8 @@ typedef struct {
     size_t                end;
     mcp_match_t          *match;       /* of a template */
     mcp_policy_rule_t    *rule;        /* NULL: it has none */
+    mcp_catalog_header_t *headers;     /* of a tool */
+    size_t                n_headers;
 } mcp_catalog_item_t;
 
 
@@ -79,6 +81,12 @@ const mcp_catalog_item_t *mcp_catalog_lookup(const mcp_catalog_set_t *set,
 
 /* --- mcp_catalog_read.c --- */
 
+/* Schemas nest, but not endlessly. */
+#define MCP_CATALOG_DEPTH  128
+
+/* Returns the line of the file that a place is in. */
+size_t mcp_catalog_line(const mcp_catalog_t *catalog, const char *at);
+
 /* Writes an error about the place "at" of the file, with its line, and returns
  * MCP_ERR_CONFIG. */
 int mcp_catalog_error(mcp_catalog_reader_t *r, const char *at,
@@ -101,6 +109,19 @@ int mcp_catalog_error_key(mcp_catalog_reader_t *r, const char *at,
  */
 int mcp_catalog_read_item(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *value);
+
+
+/* --- mcp_catalog_header.c --- */
+
+/*
+ * Finds the annotations in the inputSchema of a tool and checks them.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_CONFIG    one is wrong: the reader's error says why
+ *   MCP_ERR_MEMORY
+ */
+int mcp_catalog_read_headers(mcp_catalog_reader_t *r, mcp_catalog_item_t *item,
+    const mcp_json_value_t *schema);
 
 
 #endif /* MCP_CATALOG_PARTS_H_INCLUDED */

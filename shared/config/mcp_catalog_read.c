@@ -9,30 +9,37 @@
 #include "config/mcp_catalog_parts.h"
 
 
-/* Schemas nest, but not endlessly. */
-#define MCP_CATALOG_DEPTH        128
 #define MCP_CATALOG_ITEMS_MAX    (UINT32_MAX / 4)
 
 /* How much of a name an error message shows. */
 #define MCP_CATALOG_SHOWN        80
 
 
-int
-mcp_catalog_error(mcp_catalog_reader_t *r, const char *at, const char *fmt,
-    ...)
+size_t
+mcp_catalog_line(const mcp_catalog_t *catalog, const char *at)
 {
-    int          n;
     size_t       line;
-    va_list      args;
     const char  *p;
 
     line = 1;
 
-    for (p = r->catalog->text.data; p < at; p++) {
+    for (p = catalog->text.data; p < at; p++) {
         line += *p == '\n';
     }
 
-    n = snprintf(r->error, r->size, "line %zu: ", line);
+    return line;
+}
+
+
+int
+mcp_catalog_error(mcp_catalog_reader_t *r, const char *at, const char *fmt,
+    ...)
+{
+    int      n;
+    va_list  args;
+
+    n = snprintf(r->error, r->size, "line %zu: ",
+                 mcp_catalog_line(r->catalog, at));
 
     if (n < 0 || (size_t) n >= r->size) {
         return MCP_ERR_CONFIG;

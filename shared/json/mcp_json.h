@@ -132,6 +132,16 @@ int mcp_json_str_eq(mcp_str_t raw, mcp_str_t text);
  * type is MCP_JSON_NONE if it is absent, or if object is of another type. */
 mcp_json_value_t mcp_json_get(const mcp_json_value_t *object, mcp_str_t key);
 
+/*
+ * Does the same for a member whose value others rely on, who may read the last
+ * of two.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_SYNTAX  the object has the key twice
+ */
+int mcp_json_get_once(const mcp_json_value_t *object, mcp_str_t key,
+    mcp_json_value_t *value);
+
 /* Appends accepted JSON as one line, as SSE and NDJSON need it: CR and LF,
  * which mean nothing in JSON, become spaces. */
 void mcp_json_add_line(mcp_buf_t *buf, mcp_str_t json);

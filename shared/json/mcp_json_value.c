@@ -458,6 +458,38 @@ mcp_json_get(const mcp_json_value_t *object, mcp_str_t key)
 }
 
 
+int
+mcp_json_get_once(const mcp_json_value_t *object, mcp_str_t key,
+    mcp_json_value_t *out)
+{
+    mcp_str_t         name;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    memset(out, 0, sizeof(mcp_json_value_t));
+
+    if (object->type != MCP_JSON_OBJECT) {
+        return MCP_OK;
+    }
+
+    mcp_json_iter_init(&iter, object->raw);
+
+    while (mcp_json_iter_next(&iter, &name, &value)) {
+        if (!mcp_json_str_eq(name, key)) {
+            continue;
+        }
+
+        if (out->type != MCP_JSON_NONE) {
+            return MCP_ERR_SYNTAX;
+        }
+
+        *out = value;
+    }
+
+    return MCP_OK;
+}
+
+
 void
 mcp_json_add_line(mcp_buf_t *buf, mcp_str_t json)
 {

@@ -206,12 +206,39 @@ test_add_line(void **state)
 }
 
 
+static void
+test_get_once(void **state)
+{
+    mcp_json_value_t  object, value;
+
+    (void) state;
+
+    object = (mcp_json_value_t) {
+        MCP_JSON_OBJECT, mcp_str("{\"a\":1,\"b\":2,\"\\u0062\":3,\"c\":null}")
+    };
+
+    assert_int_equal(mcp_json_get_once(&object, mcp_str("a"), &value), MCP_OK);
+    assert_str_is(value.raw, "1");
+    assert_int_equal(mcp_json_get_once(&object, mcp_str("c"), &value), MCP_OK);
+    assert_int_equal(value.type, MCP_JSON_NULL);
+    assert_int_equal(mcp_json_get_once(&object, mcp_str("d"), &value), MCP_OK);
+    assert_int_equal(value.type, MCP_JSON_NONE);
+    assert_int_equal(mcp_json_get_once(&object, mcp_str("b"), &value),
+                     MCP_ERR_SYNTAX);
+
+    object = (mcp_json_value_t) { MCP_JSON_ARRAY, mcp_str("[\"a\"]") };
+    assert_int_equal(mcp_json_get_once(&object, mcp_str("a"), &value), MCP_OK);
+    assert_int_equal(value.type, MCP_JSON_NONE);
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_iter),
         cmocka_unit_test(test_get),
+        cmocka_unit_test(test_get_once),
         cmocka_unit_test(test_unescape),
         cmocka_unit_test(test_add_line),
     };

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * "x-mcp-header": which properties of a tool's arguments clients mirror into
+ * headers.  A client leaves a tool out of its list, without a word to its
+ * server, if one annotation breaks a rule; so that is an error here.
+ */
+
+
+#include "config/mcp_catalog_parts.h"
+#include "mcp_http.h"
+
+
+#define mcp_catalog_annotation  mcp_str("x-mcp-header")
+
+
+/* What the value of a keyword is, of a schema (JSON Schema 2020-12 and older
+ * ones).  All others are looked into as if they were schemas. */
+typedef enum {
+    MCP_CATALOG_SCHEMA = 0,
+    MCP_CATALOG_PROPERTIES,    /* schemas by name of a property */
+    MCP_CATALOG_SCHEMAS,       /* schemas by name */
+    MCP_CATALOG_PLAIN          /* no schema: any JSON, or names of properties */
+} mcp_catalog_keyword_e;
+
+typedef struct {
+    mcp_str_t              name;
+    mcp_catalog_keyword_e  is;
+} mcp_catalog_keyword_t;
+
+static const mcp_catalog_keyword_t  mcp_catalog_keywords[] = {
+    { mcp_str("properties"), MCP_CATALOG_PROPERTIES },
+    { mcp_str("patternProperties"), MCP_CATALOG_SCHEMAS },
+    { mcp_str("dependentSchemas"), MCP_CATALOG_SCHEMAS },
+    { mcp_str("dependencies"), MCP_CATALOG_SCHEMAS },
+    { mcp_str("$defs"), MCP_CATALOG_SCHEMAS },
+    { mcp_str("definitions"), MCP_CATALOG_SCHEMAS },
+    { mcp_str("dependentRequired"), MCP_CATALOG_PLAIN },
+    { mcp_str("const"), MCP_CATALOG_PLAIN },
+    { mcp_str("enum"), MCP_CATALOG_PLAIN },
+    { mcp_str("default"), MCP_CATALOG_PLAIN },
+    { mcp_str("example"), MCP_CATALOG_PLAIN },
+    { mcp_str("examples"), MCP_CATALOG_PLAIN }
+};
+
+#define MCP_CATALOG_KEYWORDS                                                 \
+    (sizeof(mcp_catalog_keywords) / sizeof(mcp_catalog_keywords[0]))
+
+
+/* The walk through the inputSchema of one tool. */
+typedef struct {
+    mcp_catalog_reader_t    *reader;
+    const mcp_json_value_t  *root;
+    size_t                   depth;            /* of the schema, in
+                                                  properties */
+    unsigned                 astray;           /* keywords on the way to it
+                                                  that are not "properties" */
+    mcp_str_t                path[MCP_CATALOG_DEPTH];  /* raw */
+    size_t                   n;
+    mcp_catalog_header_t     headers[MCP_CATALOG_HEADERS_MAX];
+} mcp_catalog_walk_t;
+
+
+static int mcp_catalog_walk(mcp_catalog_walk_t *w,
+    const mcp_json_value_t *schema);
+
+
+/* Keeps the path, unescaped. */
+static int
+mcp_catalog_keep_path(mcp_catalog_walk_t *w, mcp_catalog_header_t *header)
+{
+    size_t        i;
+    mcp_str_t    *path;
+    mcp_arena_t  *arena;
+
+    arena = &w->reader->catalog->arena;
+
+    path = mcp_arena_alloc(arena, w->depth * sizeof(mcp_str_t));
+    if (path == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    for (i = 0; i < w->depth; i++) {
+        if (mcp_json_unescape(arena, w->path[i], &path[i]) != MCP_OK) {
+            return MCP_ERR_MEMORY;
+        }
+    }
+
+    header->path = path;
+    header->depth = w->depth;
+
+    return MCP_OK;
+}
+
+
+/* Goes the way again: at each step there must be one member of that name, or
+ * clients may have gone another. */
+static int
+mcp_catalog_check_path(mcp_catalog_walk_t *w,
+    const mcp_catalog_header_t *header)
+{
+    int               rc;
+    size_t            i;
+    mcp_json_value_t  schema, properties;
+
+    schema = *w->root;
+    rc = MCP_OK;
+
+    for (i = 0; rc == MCP_OK && i < header->depth; i++) {
+        rc = mcp_json_get_once(&schema, mcp_str("properties"), &properties);
+
+        if (rc == MCP_OK) {
+            rc = mcp_json_get_once(&properties, header->path[i], &schema);
+        }
+    }
+
+    if (rc == MCP_OK) {
+        rc = mcp_json_get_once(&schema, mcp_catalog_annotation, &properties);
+    }
+
+    return rc == MCP_OK ? MCP_OK
+           : mcp_catalog_error(w->reader, header->at,
+                               "\"x-mcp-header\", or a key on the way to it, "
+                               "twice in one object");
+}
+
+
+static int
+mcp_catalog_check_type(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
+    const char *at)
+{
+    mcp_json_value_t  type;
+
+    if (mcp_json_get_once(schema, mcp_str("type"), &type) == MCP_OK
+        && (mcp_json_str_eq(type.raw, mcp_str("string"))
+            || mcp_json_str_eq(type.raw, mcp_str("integer"))
+            || mcp_json_str_eq(type.raw, mcp_str("boolean"))))
+    {
+        return MCP_OK;
+    }
+
+    return mcp_catalog_error(w->reader, at,
+                             "\"x-mcp-header\" is for properties of the type "
+                             "string, integer or boolean");
+}
+
+
+static int
+mcp_catalog_check_name(mcp_catalog_walk_t *w,
+    const mcp_catalog_header_t *header)
+{
+    size_t  i;
+
+    if (!mcp_http_is_token(header->name)) {
+        return mcp_catalog_error(w->reader, header->at,
+                                 "\"x-mcp-header\" must be a token "
+                                 "(RFC 9110, 5.6.2)");
+    }
+
+    for (i = 0; i < w->n; i++) {
+        if (mcp_str_case_eq(w->headers[i].name, header->name)) {
+            return mcp_catalog_error_key(w->reader, header->at,
+                                         "duplicate \"x-mcp-header\"",
+                                         header->name);
+        }
+    }
+
+    return MCP_OK;
+}
+
+
+/* Takes the annotation of the schema that the walk has come to. */
+static int
+mcp_catalog_take_header(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
+    const mcp_json_value_t *value)
+{
+    int                    rc;
+    mcp_catalog_reader_t  *r;
+    mcp_catalog_header_t  *header;
+
+    r = w->reader;
+
+    if (w->astray > 0 || w->depth == 0) {
+        return mcp_catalog_error(r, value->raw.data,
+                                 "\"x-mcp-header\" is for properties that are "
+                                 "reached by \"properties\" alone");
+    }
+
+    if (value->type != MCP_JSON_STRING) {
+        return mcp_catalog_error(r, value->raw.data,
+                                 "\"x-mcp-header\" must be a string");
+    }
+
+    if (w->n == MCP_CATALOG_HEADERS_MAX) {
+        return mcp_catalog_error(r, value->raw.data,
+                                 "more than %d \"x-mcp-header\" in one tool",
+                                 MCP_CATALOG_HEADERS_MAX);
+    }
+
+    header = &w->headers[w->n];
+    header->at = value->raw.data;
+
+    if (mcp_json_unescape(&r->catalog->arena, value->raw, &header->name)
+        != MCP_OK)
+    {
+        return MCP_ERR_MEMORY;
+    }
+
+    rc = mcp_catalog_check_name(w, header);
+
+    if (rc == MCP_OK) {
+        rc = mcp_catalog_check_type(w, schema, header->at);
+    }
+
+    if (rc == MCP_OK) {
+        rc = mcp_catalog_keep_path(w, header);
+    }
+
+    if (rc == MCP_OK) {
+        rc = mcp_catalog_check_path(w, header);
+    }
+
+    w->n++;
+
+    return rc;
+}
+
+
+/* Walks the schemas that an object has by name, or an array has. */
+static int
+mcp_catalog_walk_each(mcp_catalog_walk_t *w, const mcp_json_value_t *schemas,
+    int properties)
+{
+    int               rc;
+    mcp_str_t         name;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  schema;
+
+    rc = MCP_OK;
+    name = mcp_null_str;
+    mcp_json_iter_init(&iter, schemas->raw);
+
+    while (rc == MCP_OK && mcp_json_iter_next(&iter, &name, &schema)) {
+
+        if (properties) {
+            w->path[w->depth++] = name;
+        }
+
+        rc = mcp_catalog_walk(w, &schema);
+
+        w->depth -= properties ? 1 : 0;
+    }
+
+    return rc;
+}
+
+
+static mcp_catalog_keyword_e
+mcp_catalog_keyword(mcp_str_t raw)
+{
+    size_t  i;
+
+    for (i = 0; i < MCP_CATALOG_KEYWORDS; i++) {
+        if (mcp_json_str_eq(raw, mcp_catalog_keywords[i].name)) {
+            return mcp_catalog_keywords[i].is;
+        }
+    }
+
+    return MCP_CATALOG_SCHEMA;
+}
+
+
+static int
+mcp_catalog_walk_member(mcp_catalog_walk_t *w, mcp_str_t raw,
+    const mcp_json_value_t *value)
+{
+    int                    rc;
+    mcp_catalog_keyword_e  keyword;
+
+    keyword = mcp_catalog_keyword(raw);
+
+    if (keyword == MCP_CATALOG_PLAIN) {
+        return MCP_OK;
+    }
+
+    if (keyword == MCP_CATALOG_PROPERTIES) {
+        return value->type == MCP_JSON_OBJECT
+               ? mcp_catalog_walk_each(w, value, 1) : MCP_OK;
+    }
+
+    w->astray++;
+
+    rc = keyword == MCP_CATALOG_SCHEMAS && value->type == MCP_JSON_OBJECT
+         ? mcp_catalog_walk_each(w, value, 0) : mcp_catalog_walk(w, value);
+
+    w->astray--;
+
+    return rc;
+}
+
+
+/* Walks a schema, or several in an array; recursion is as deep as the file's
+ * JSON, see MCP_CATALOG_DEPTH. */
+static int
+mcp_catalog_walk(mcp_catalog_walk_t *w, const mcp_json_value_t *schema)
+{
+    int               rc;
+    mcp_str_t         raw;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    if (schema->type == MCP_JSON_ARRAY) {
+        return mcp_catalog_walk_each(w, schema, 0);
+    }
+
+    if (schema->type != MCP_JSON_OBJECT) {
+        return MCP_OK;
+    }
+
+    rc = MCP_OK;
+    mcp_json_iter_init(&iter, schema->raw);
+
+    while (rc == MCP_OK && mcp_json_iter_next(&iter, &raw, &value)) {
+        rc = mcp_json_str_eq(raw, mcp_catalog_annotation)
+             ? mcp_catalog_take_header(w, schema, &value)
+             : mcp_catalog_walk_member(w, raw, &value);
+    }
+
+    return rc;
+}
+
+
+int
+mcp_catalog_read_headers(mcp_catalog_reader_t *r, mcp_catalog_item_t *item,
+    const mcp_json_value_t *schema)
+{
+    int                 rc;
+    mcp_catalog_walk_t  w;
+
+    w.reader = r;
+    w.root = schema;
+    w.depth = 0;
+    w.astray = 0;
+    w.n = 0;
+
+    rc = mcp_catalog_walk(&w, schema);
+
+    if (rc != MCP_OK || w.n == 0) {
+        return rc;
+    }
+
+    item->headers = mcp_arena_alloc(&r->catalog->arena,
+                                    w.n * sizeof(mcp_catalog_header_t));
+    if (item->headers == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    memcpy(item->headers, w.headers, w.n * sizeof(mcp_catalog_header_t));
+    item->n_headers = w.n;
+
+    return MCP_OK;
+}
+
+
+const mcp_catalog_header_t *
+mcp_catalog_headers(const mcp_catalog_t *catalog, mcp_str_t tool, size_t *n)
+{
+    const mcp_catalog_item_t  *item;
+
+    item = mcp_catalog_lookup(&catalog->sets[MCP_LIST_TOOLS], tool, NULL);
+
+    *n = item ? item->n_headers : 0;
+
+    return item ? item->headers : NULL;
+}
+
+
+const mcp_catalog_header_t *
+mcp_catalog_header_dropped(const mcp_catalog_t *catalog,
+    int (*drops)(void *ctx, mcp_str_t name), void *ctx, size_t *line)
+{
+    size_t                    i, k;
+    const mcp_catalog_set_t  *tools;
+    mcp_catalog_header_t     *header;
+
+    tools = &catalog->sets[MCP_LIST_TOOLS];
+
+    for (i = 0; i < tools->n; i++) {
+        for (k = 0; k < tools->items[i].n_headers; k++) {
+            header = &tools->items[i].headers[k];
+
+            if (drops(ctx, header->name)) {
+                *line = mcp_catalog_line(catalog, header->at);
+                return header;
+            }
+        }
+    }
+
+    return NULL;
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* "x-mcp-header" (2026-07-28, server/tools): which annotations are taken, and
+ * what is said of the others. */
+
+
+#include "catalog_cases.h"
+
+
+#define REGION  "{\"type\":\"string\",\"x-mcp-header\":\"Region\"}"
+
+
+/* A catalog of one tool "t", whose inputSchema has these members. */
+static char *
+tool(const char *members)
+{
+    size_t  size;
+    char   *text;
+
+    size = strlen(members) + 128;
+
+    text = malloc(size);
+    assert_non_null(text);
+
+    snprintf(text, size, "{\"tools\":[{\"name\":\"t\",\n\"inputSchema\":"
+             "{\"type\":\"object\",\n%s}}]}", members);
+
+    return text;
+}
+
+
+/* The headers of a tool as "name=a/b,...". */
+static const char *
+headers_of(const mcp_catalog_t *catalog, const char *name)
+{
+    size_t                       i, k, n;
+    const mcp_catalog_header_t  *h;
+
+    static char  text[4096], *p;
+
+    h = mcp_catalog_headers(catalog, test_str(name), &n);
+    assert_int_equal(h == NULL, n == 0);
+
+    p = text;
+    *p = '\0';
+
+    for (i = 0; i < n; i++) {
+        p += sprintf(p, "%s%.*s=", i ? "," : "", (int) h[i].name.len,
+                     h[i].name.data);
+
+        for (k = 0; k < h[i].depth; k++) {
+            p += sprintf(p, "%s%.*s", k ? "/" : "", (int) h[i].path[k].len,
+                         h[i].path[k].data);
+        }
+    }
+
+    return text;
+}
+
+
+static void
+taken(void **state)
+{
+    static const struct {
+        const char  *members;
+        const char  *headers;
+    } cases[] = {
+        { "\"properties\":{}", "" },
+        { "\"properties\":{\"a\":{\"type\":\"string\"}}", "" },
+        { "\"properties\":{\"region\":" REGION "}", "Region=region" },
+        { "\"properties\":{\"a\":{\"x-mcp-header\":\"A\",\"type\":\"integer\"},"
+          "\"b\":{\"type\":\"boolean\",\"x-mcp-header\":\"B\"}}", "A=a,B=b" },
+        { "\"properties\":{\"a\":{\"type\":\"object\",\"properties\":{\"b\":"
+          "{\"properties\":{\"c\":" REGION "}},\"d\":{\"type\":\"string\","
+          "\"x-mcp-header\":\"D\"}}}}", "Region=a/b/c,D=a/d" },
+
+        /* any token, and escapes in keys and values */
+
+        { "\"properties\":{\"a\":{\"type\":\"string\","
+          "\"x-mcp-header\":\"!#$%&'*+-.^_`|~09azAZ\"}}",
+          "!#$%&'*+-.^_`|~09azAZ=a" },
+        { "\"pr\\u006fperties\":{\"\\u0061\":{\"t\\u0079pe\":\"str\\u0069ng\","
+          "\"x-mcp-h\\u0065ader\":\"\\u0041\"}}", "A=a" },
+
+        /* names of properties are no keywords, nor is what values have */
+
+        { "\"properties\":{\"x-mcp-header\":" REGION "}",
+          "Region=x-mcp-header" },
+        { "\"properties\":{\"items\":" REGION ",\"$defs\":{\"properties\":{"
+          "\"properties\":{\"type\":\"string\",\"x-mcp-header\":\"P\"}}}}",
+          "Region=items,P=$defs/properties" },
+        { "\"properties\":{\"a\":{\"default\":{\"x-mcp-header\":1},"
+          "\"const\":{\"x-mcp-header\":1},\"enum\":[{\"x-mcp-header\":1}],"
+          "\"examples\":[{\"x-mcp-header\":1}]}}", "" },
+        { "\"required\":[\"x-mcp-header\"],"
+          "\"dependentRequired\":{\"x-mcp-header\":[\"a\"]},"
+          "\"$defs\":{\"x-mcp-header\":{\"type\":\"string\"}},"
+          "\"patternProperties\":{\"x-mcp-header\":true}", "" },
+
+        /* schemas that are none, and those beside an annotated property */
+
+        { "\"properties\":{\"a\":true,\"b\":" REGION "},\"items\":false,"
+          "\"oneOf\":[{\"properties\":{\"b\":{\"minLength\":1}}}]",
+          "Region=b" },
+        { "\"properties\":[" REGION "]", "" },
+        { "\"properties\":{\"\":" REGION "}", "Region=" },
+        { "\"properties\":{\"a\":{\"$ref\":\"#/$defs/a\",\"type\":\"string\","
+          "\"x-mcp-header\":\"A\"}},\"$defs\":{\"a\":{\"minLength\":1}}",
+          "A=a" }
+    };
+
+    char           *text;
+    size_t          i;
+    test_mem_t      tm;
+    mcp_catalog_t  *catalog;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        text = tool(cases[i].members);
+        catalog = catalog_create(&tm, text);
+
+        assert_string_equal(headers_of(catalog, "t"), cases[i].headers);
+
+        mcp_catalog_free(catalog);
+        assert_int_equal(tm.live, 0);
+        free(text);
+    }
+}
+
+
+#define ELSEWHERE                                                             \
+    "line 3: \"x-mcp-header\" is for properties that are reached by "         \
+    "\"properties\" alone"
+#define TYPE                                                                  \
+    "line 3: \"x-mcp-header\" is for properties of the type string, integer " \
+    "or boolean"
+#define TOKEN  "line 3: \"x-mcp-header\" must be a token (RFC 9110, 5.6.2)"
+#define TWICE                                                                 \
+    "line 3: \"x-mcp-header\", or a key on the way to it, twice in one "      \
+    "object"
+
+
+static void
+refused(void **state)
+{
+    static const struct {
+        const char  *members;
+        const char  *error;
+    } cases[] = {
+        { "\"x-mcp-header\":\"A\"", ELSEWHERE },
+        { "\"items\":" REGION, ELSEWHERE },
+        { "\"items\":[" REGION "]", ELSEWHERE },
+        { "\"prefixItems\":[" REGION "]", ELSEWHERE },
+        { "\"contains\":" REGION, ELSEWHERE },
+        { "\"additionalProperties\":" REGION, ELSEWHERE },
+        { "\"unevaluatedProperties\":" REGION, ELSEWHERE },
+        { "\"unevaluatedItems\":" REGION, ELSEWHERE },
+        { "\"propertyNames\":" REGION, ELSEWHERE },
+        { "\"patternProperties\":{\"^a\":" REGION "}", ELSEWHERE },
+        { "\"dependentSchemas\":{\"a\":" REGION "}", ELSEWHERE },
+        { "\"dependencies\":{\"a\":" REGION "}", ELSEWHERE },
+        { "\"oneOf\":[" REGION "]", ELSEWHERE },
+        { "\"anyOf\":[{},{\"properties\":{\"a\":" REGION "}}]", ELSEWHERE },
+        { "\"allOf\":[" REGION "]", ELSEWHERE },
+        { "\"not\":" REGION, ELSEWHERE },
+        { "\"if\":" REGION, ELSEWHERE },
+        { "\"then\":{\"properties\":{\"a\":" REGION "}}", ELSEWHERE },
+        { "\"else\":" REGION, ELSEWHERE },
+        { "\"$defs\":{\"a\":" REGION "}", ELSEWHERE },
+        { "\"definitions\":{\"a\":" REGION "}", ELSEWHERE },
+        { "\"contentSchema\":" REGION, ELSEWHERE },
+        { "\"x-vendor\":{\"deep\":[[" REGION "]]}", ELSEWHERE },
+        { "\"properties\":{\"a\":{\"type\":\"array\",\"items\":" REGION "}}",
+          ELSEWHERE },
+        { "\"properties\":{\"a\":{\"items\":{\"properties\":{\"b\":" REGION
+          "}}}}", ELSEWHERE },
+
+        { "\"properties\":{\"a\":{\"type\":\"object\","
+          "\"x-mcp-header\":\"A\"}}", TYPE },
+        { "\"properties\":{\"a\":{\"type\":\"array\","
+          "\"x-mcp-header\":\"A\"}}", TYPE },
+        { "\"properties\":{\"a\":{\"type\":\"null\","
+          "\"x-mcp-header\":\"A\"}}", TYPE },
+        { "\"properties\":{\"a\":{\"type\":\"number\","
+          "\"x-mcp-header\":\"A\"}}", TYPE },
+        { "\"properties\":{\"a\":{\"type\":[\"string\",\"null\"],"
+          "\"x-mcp-header\":\"A\"}}", TYPE },
+        { "\"properties\":{\"a\":{\"x-mcp-header\":\"A\"}}", TYPE },
+        { "\"properties\":{\"a\":{\"type\":\"string\",\"type\":\"string\","
+          "\"x-mcp-header\":\"A\"}}", TYPE },
+
+        { "\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":\"\"}}",
+          TOKEN },
+        { "\"properties\":{\"a\":{\"type\":\"string\","
+          "\"x-mcp-header\":\"a b\"}}", TOKEN },
+        { "\"properties\":{\"a\":{\"type\":\"string\","
+          "\"x-mcp-header\":\"a:\"}}", TOKEN },
+        { "\"properties\":{\"a\":{\"type\":\"string\","
+          "\"x-mcp-header\":\"a\\r\\nB: c\"}}", TOKEN },
+        { "\"properties\":{\"a\":{\"type\":\"string\","
+          "\"x-mcp-header\":\"a\\u0000\"}}", TOKEN },
+        { "\"properties\":{\"a\":{\"type\":\"string\","
+          "\"x-mcp-header\":\"\\u00e4\"}}", TOKEN },
+        { "\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":true}}",
+          "line 3: \"x-mcp-header\" must be a string" },
+        { "\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":null}}",
+          "line 3: \"x-mcp-header\" must be a string" },
+
+        { "\"properties\":{\"a\":" REGION ",\n\"b\":" REGION "}",
+          "line 4: duplicate \"x-mcp-header\" \"Region\"" },
+        { "\"properties\":{\"a\":" REGION ",\"b\":{\"properties\":{\"c\":{"
+          "\"type\":\"string\",\"x-mcp-header\":\"rEGION\"}}}}",
+          "line 3: duplicate \"x-mcp-header\" \"rEGION\"" },
+        { "\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":\"A\","
+          "\"x-mcp-header\":\"B\"}}", TWICE },
+
+        /* a client that takes the last of two does not see it */
+
+        { "\"properties\":{\"a\":" REGION ",\"a\":{}}", TWICE },
+        { "\"properties\":{\"a\":" REGION "},\"properties\":{}", TWICE }
+    };
+
+    char           *text, error[256];
+    size_t          i;
+    test_mem_t      tm;
+    mcp_catalog_t  *catalog;
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        text = tool(cases[i].members);
+
+        if (mcp_catalog_create(&tm.mem, test_str(text), &catalog, error,
+                               sizeof(error)) != MCP_ERR_CONFIG)
+        {
+            fail_msg("%s", text);
+        }
+
+        assert_string_equal(error, cases[i].error);
+        assert_int_equal(tm.live, 0);
+        free(text);
+    }
+}
+
+
+/* So many in a tool, and no more. */
+static void
+limit(void **state)
+{
+    int             i, n, rc;
+    char            text[16384], error[256], *p;
+    size_t          count;
+    test_mem_t      tm;
+    mcp_catalog_t  *catalog;
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    for (n = MCP_CATALOG_HEADERS_MAX; n <= MCP_CATALOG_HEADERS_MAX + 1; n++) {
+        p = text + sprintf(text, "{\"tools\":[{\"name\":\"t\",\"inputSchema\":"
+                           "{\"type\":\"object\",\"properties\":{");
+
+        for (i = 0; i < n; i++) {
+            p += sprintf(p, "%s\"p%d\":{\"type\":\"integer\","
+                         "\"x-mcp-header\":\"H%d\"}", i ? "," : "", i, i);
+        }
+
+        sprintf(p, "}}}]}");
+
+        rc = mcp_catalog_create(&tm.mem, test_str(text), &catalog, error,
+                                sizeof(error));
+
+        if (n > MCP_CATALOG_HEADERS_MAX) {
+            assert_int_equal(rc, MCP_ERR_CONFIG);
+            assert_string_equal(error,
+                                "line 1: more than 64 \"x-mcp-header\" in one "
+                                "tool");
+            continue;
+        }
+
+        assert_int_equal(rc, MCP_OK);
+        (void) mcp_catalog_headers(catalog, mcp_str("t"), &count);
+        assert_int_equal(count, n);
+        mcp_catalog_free(catalog);
+    }
+
+    assert_int_equal(tm.live, 0);
+}
+
+
+#define TOOLS                                                                 \
+    "{\"tools\":[{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\","       \
+    "\"properties\":{\"r\":" REGION "}},\"x-mcp-max-wait\":1},"               \
+    "{\"name\":\"b\"," SCHEMA "},\n"                                          \
+    "{\"name\":\"c\",\"inputSchema\":{\"type\":\"object\",\"properties\":{"   \
+    "\"r\":" REGION ",\n\"s\":{\"type\":\"integer\","                         \
+    "\"x-mcp-header\":\"S_s\"}}}}]}"
+
+
+/* Each tool has its own, and clients see them. */
+static void
+listed(void **state)
+{
+    size_t          n;
+    test_mem_t      tm;
+    mcp_catalog_t  *catalog;
+
+    (void) state;
+
+    catalog = catalog_create(&tm, TOOLS);
+
+    assert_string_equal(headers_of(catalog, "a"), "Region=r");
+    assert_string_equal(headers_of(catalog, "b"), "");
+    assert_string_equal(headers_of(catalog, "c"), "Region=r,S_s=s");
+    assert_null(mcp_catalog_headers(catalog, mcp_str("d"), &n));
+    assert_int_equal(n, 0);
+
+    assert_non_null(strstr(page_of(catalog, MCP_LIST_TOOLS, "", 1),
+                           "{\"tools\":[{\"name\":\"a\",\"inputSchema\":"
+                           "{\"type\":\"object\",\"properties\":{\"r\":" REGION
+                           "}}}],"));
+
+    mcp_catalog_free(catalog);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static int
+drops(void *ctx, mcp_str_t name)
+{
+    return memchr(name.data, *(char *) ctx, name.len) != NULL;
+}
+
+
+static void
+dropped(void **state)
+{
+    char                         c;
+    size_t                       line;
+    test_mem_t                   tm;
+    mcp_catalog_t               *catalog;
+    const mcp_catalog_header_t  *header;
+
+    (void) state;
+
+    catalog = catalog_create(&tm, TOOLS);
+
+    c = '.';
+    assert_null(mcp_catalog_header_dropped(catalog, drops, &c, &line));
+
+    c = '_';
+    header = mcp_catalog_header_dropped(catalog, drops, &c, &line);
+    assert_non_null(header);
+    assert_str_is(header->name, "S_s");
+    assert_int_equal(line, 3);
+
+    mcp_catalog_free(catalog);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+no_memory(void **state)
+{
+    int             rc;
+    char            error[256];
+    unsigned long   i;
+    test_mem_t      tm;
+    mcp_catalog_t  *catalog;
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    for (i = 1; ; i++) {
+        tm.fail_at = i;
+
+        rc = mcp_catalog_create(&tm.mem, mcp_str(TOOLS), &catalog, error,
+                                sizeof(error));
+
+        if (rc == MCP_OK) {
+            break;
+        }
+
+        assert_int_equal(rc, MCP_ERR_MEMORY);
+        assert_int_equal(tm.live, 0);
+    }
+
+    mcp_catalog_free(catalog);
+    assert_int_equal(tm.live, 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(taken),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(limit),
+        cmocka_unit_test(listed),
+        cmocka_unit_test(dropped),
+        cmocka_unit_test(no_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
