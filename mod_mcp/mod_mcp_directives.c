@@ -433,6 +433,11 @@ static const char *add_origin(cmd_parms *cmd, void *conf, const char *arg)
     return set_word(cmd, conf, arg, mcp_setup_origin);
 }
 
+static const char *add_revision(cmd_parms *cmd, void *conf, const char *arg)
+{
+    return set_word(cmd, conf, arg, mcp_setup_revision);
+}
+
 static const char *set_publish_token(cmd_parms *cmd, void *conf,
                                      const char *arg)
 {
@@ -531,6 +536,8 @@ const command_rec mod_mcp_directives[] = {
                   "expression for scheme and host of stream URLs"),
     AP_INIT_ITERATE("MCPAllowOrigin", add_origin, NULL, SECTIONS,
                     "origins whose pages may use the endpoint"),
+    AP_INIT_ITERATE("MCPRevisions", add_revision, NULL, SECTIONS,
+                    "revisions of the protocol that the endpoint serves"),
     AP_INIT_TAKE1("MCPPublishToken", set_publish_token, NULL, SECTIONS,
                   "secret of those who publish notifications"),
     AP_INIT_TAKE1("MCPPublishURL", set_publish_url, NULL, SECTIONS,

@@ -475,12 +475,12 @@ ngx_http_mcp_directive_link_origin(ngx_conf_t *cf, ngx_command_t *cmd,
 }
 
 
-char *
-ngx_http_mcp_directive_allow_origin(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf)
-{
-    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+/* Gives each word to one of mcp_setup_*().  */
 
+static char *
+ngx_http_mcp_directive_words(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
+    int (*set)(mcp_setup_t *, mcp_str_t, char *))
+{
     int          rc;
     char         error[MCP_SETUP_ERROR_MAX];
     ngx_str_t   *value;
@@ -490,8 +490,24 @@ ngx_http_mcp_directive_allow_origin(ngx_conf_t *cf, ngx_command_t *cmd,
     rc = MCP_OK;
 
     for (i = 1; rc == MCP_OK && i < cf->args->nelts; i++) {
-        rc = mcp_setup_origin(mlcf->setup, ngx_http_mcp_str(&value[i]), error);
+        rc = set(mlcf->setup, ngx_http_mcp_str(&value[i]), error);
     }
 
     return ngx_http_mcp_directive_result(cf, rc, error);
+}
+
+
+char *
+ngx_http_mcp_directive_allow_origin(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    return ngx_http_mcp_directive_words(cf, conf, mcp_setup_origin);
+}
+
+
+char *
+ngx_http_mcp_directive_revisions(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    return ngx_http_mcp_directive_words(cf, conf, mcp_setup_revision);
 }

@@ -38,6 +38,8 @@ char *ngx_http_mcp_directive_principal(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_mcp_directive_link_origin(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
+char *ngx_http_mcp_directive_revisions(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
 char *ngx_http_mcp_directive_allow_origin(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 

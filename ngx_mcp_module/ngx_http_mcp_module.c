@@ -129,6 +129,13 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
       0,
       NULL },
 
+    { ngx_string("mcp_revisions"),
+      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_1MORE,
+      ngx_http_mcp_directive_revisions,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
     /* clang-format off */
     MCP_OPTIONS(NGX_HTTP_MCP_OPTION)
     MCP_OPTION_ALIASES(NGX_HTTP_MCP_ALIAS)

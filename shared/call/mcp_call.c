@@ -125,7 +125,7 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
 
     mcp_stream_id_print(call->id_text, call->id);
 
-    call->session = x->session;
+    call->client = x->client;
     memcpy(call->party, x->head.party, MCP_DIGEST_LEN);
     call->n = n;
     call->refs = 2;
@@ -269,6 +269,17 @@ mcp_call_take_policy(mcp_call_t *call)
                                     : call->requests[0].method->name,
                         call->requests[0].name, &call->policy);
 
+    /* closing is cancelling, unless its client has said that it comes back
+     * (2026-07-28, basic/transports/streamable-http, "Cancellation") */
+
+    if (mcp_client_is_stateless(&call->client)
+        && !(call->client.capabilities
+             & (MCP_CLIENT_REQUESTS|MCP_CLIENT_TOKENS)))
+    {
+        call->policy.max_wait = 0;
+        mcp_policy_apply(&call->policy, NULL);
+    }
+
     for (i = 0; call->batch && i < call->n; i++) {
         req = &call->requests[i];
 
@@ -299,8 +310,8 @@ mcp_call_stream_after(const mcp_call_t *call)
     endpoint = call->endpoint;
 
     if (call->policy.resumable && endpoint->policy_after < after
-        && (endpoint->link
-            || (call->session.capabilities
+        && ((endpoint->link && !mcp_client_is_stateless(&call->client))
+            || (call->client.capabilities
                 & (MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS))))
     {
         after = endpoint->policy_after;
@@ -411,6 +422,15 @@ mcp_call_stop(mcp_call_t *call)
 }
 
 
+void
+mcp_call_cancelled(mcp_call_t *call)
+{
+    mcp_call_log(call, MCP_LOG_INFO, "cancelled: its client has left", NULL);
+    mcp_request_ends_all(call, MCP_ENDING_CANCELLED);
+    mcp_call_stop(call);
+}
+
+
 /* The whole answer is there and its client waits for it: plain JSON. */
 static void
 mcp_call_respond(mcp_call_t *call)
@@ -451,6 +471,9 @@ mcp_call_respond(mcp_call_t *call)
 
     if (mcp_answer_json(x) != MCP_OK) {
         mcp_answer_status(x, 500);
+
+    } else if (call->status) {
+        x->answer.response.status = call->status;
     }
 
     x->task.action.type = MCP_ACT_RESPOND;
@@ -500,7 +523,8 @@ mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
 
         left--;
         buf.len = 0;
-        mcp_fault_write(&buf, req->id, fault, mcp_null_str, mcp_null_str);
+        mcp_fault_write(&buf, call->client.revision, req->id, fault,
+                        mcp_null_str, mcp_null_str);
 
         rc = buf.failed;
 

@@ -113,7 +113,7 @@ struct mcp_call_s {
 
     unsigned char          id[MCP_STREAM_ID_LEN];
     char                   id_text[MCP_STREAM_TEXT_LEN];
-    mcp_session_t          session;
+    mcp_client_t           client;
     unsigned char          party[MCP_DIGEST_LEN];  /* its client's */
     mcp_policy_t           policy;
     mcp_exchange_t        *x;          /* the client's, until it streams */
@@ -141,6 +141,8 @@ struct mcp_call_s {
     mcp_call_t           **link;       /* NULL: not in that list */
 
     mcp_call_phase_e       phase;      /* see mcp_call_set_phase() */
+    int                    status;     /* of an answer that is no stream; 0:
+                                          200 */
     unsigned               batch:1;
     unsigned               interim:1;  /* its client gets an interim answer, and
                                           comes back for the stream */

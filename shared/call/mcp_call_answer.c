@@ -7,7 +7,9 @@
 
 #include "call/mcp_call_parts.h"
 #include "call/mcp_request.h"
+#include "rpc/mcp_error.h"
 #include "rpc/mcp_fault.h"
+#include "rpc/mcp_result.h"
 #include "worker/mcp_hook.h"
 
 
@@ -194,24 +196,29 @@ mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, mcp_ending_e how)
 int
 mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_ending_e how)
 {
-    int        rc;
-    mcp_buf_t  buf;
+    int           rc;
+    int64_t       code;
+    mcp_buf_t     buf;
+    mcp_result_t  add;
 
     mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
-    mcp_buf_reserve(&buf, body.len + req->id.len + 48);
-
-    mcp_buf_lit(&buf, "{\"jsonrpc\":\"2.0\",\"id\":");
-    mcp_buf_str(&buf, req->id);
 
     if (how == MCP_ENDING_RPC_ERROR) {
-        mcp_buf_lit(&buf, ",\"error\":");
+        code = mcp_error_write(&buf, req->call->client.revision, req->id, body,
+                               req->method->subject == MCP_SUBJECT_URI
+                               ? req->name : mcp_null_str);
+
+        if (code == MCP_CODE_CAPABILITY) {
+            req->call->status = mcp_fault_code(MCP_FAULT_CAPABILITY,
+                                       req->call->client.revision)->status;
+        }
 
     } else {
-        mcp_buf_lit(&buf, ",\"result\":");
+        mcp_result_write(&buf, req->id, body,
+                         mcp_endpoint_result(req->call->endpoint,
+                                             &req->call->client, req->method,
+                                             &add));
     }
-
-    mcp_buf_str(&buf, body);
-    mcp_buf_lit(&buf, "}");
 
     rc = mcp_call_answer(req, &buf, how);
 
@@ -224,11 +231,27 @@ mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_ending_e how)
 int
 mcp_call_finish_fault(mcp_request_t *req, mcp_fault_e fault, mcp_str_t detail)
 {
+    return mcp_call_finish_fault_data(req, fault, detail, mcp_null_str);
+}
+
+
+int
+mcp_call_finish_fault_data(mcp_request_t *req, mcp_fault_e fault,
+    mcp_str_t detail, mcp_str_t data)
+{
     int        rc;
     mcp_buf_t  buf;
 
+    /* what a request did not declare is its fault wherever that shows
+     * (2026-07-28, basic/index, "_meta") */
+
+    if (fault == MCP_FAULT_CAPABILITY) {
+        req->call->status = mcp_fault(fault)->stateless.status;
+    }
+
     mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
-    mcp_fault_write(&buf, req->id, fault, detail, mcp_null_str);
+    mcp_fault_write(&buf, req->call->client.revision, req->id, fault, detail,
+                    data);
 
     rc = mcp_call_answer(req, &buf, MCP_ENDING_FAULT);
 

@@ -46,6 +46,9 @@ void mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault);
 /* Ends a call without a word: stops its jobs. */
 void mcp_call_stop(mcp_call_t *call);
 
+/* Ends a call whose client has closed its connection, which cancels it. */
+void mcp_call_cancelled(mcp_call_t *call);
+
 /* A job has gone, perhaps the last thing that kept a call that is over. */
 void mcp_call_check_end(mcp_call_t *call);
 
@@ -77,6 +80,10 @@ int mcp_call_answers(const mcp_request_t *req, mcp_ending_e how);
 int  mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_ending_e how);
 int  mcp_call_finish_fault(mcp_request_t *req, mcp_fault_e fault,
     mcp_str_t detail);
+
+/* The same, with error.data, which is raw JSON. */
+int  mcp_call_finish_fault_data(mcp_request_t *req, mcp_fault_e fault,
+    mcp_str_t detail, mcp_str_t data);
 
 /* A tool result with isError, or a JSON-RPC error where there is no tool. */
 int  mcp_call_finish_text(mcp_request_t *req, mcp_str_t text);
@@ -170,7 +177,7 @@ void mcp_cancel_untrack(mcp_call_t *call);
  * Modes and tools have capabilities of their own (2025-11-25,
  * client/elicitation and client/sampling, "Capabilities").
  */
-int  mcp_input_can(const mcp_session_t *session, const mcp_question_t *q);
+int  mcp_input_can(const mcp_client_t *client, const mcp_question_t *q);
 
 
 /* --- mcp_input.c --- */

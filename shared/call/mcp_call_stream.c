@@ -72,7 +72,7 @@ mcp_call_promise(const mcp_call_t *call, mcp_stream_spec_t *spec)
 {
     size_t  i;
 
-    if (!(call->session.capabilities
+    if (!(call->client.capabilities
           & (MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS)))
     {
         return;
@@ -112,18 +112,18 @@ mcp_call_create_stream(mcp_call_t *call, int promised)
     req = &call->requests[0];
 
     memcpy(spec.id, call->id, MCP_STREAM_ID_LEN);
-    memcpy(spec.session, call->session.id, MCP_DIGEST_LEN);
-    memcpy(spec.principal, call->session.principal, MCP_DIGEST_LEN);
+    memcpy(spec.session, call->client.id, MCP_DIGEST_LEN);
+    memcpy(spec.principal, call->client.principal, MCP_DIGEST_LEN);
 
     spec.kind = MCP_STREAM_CALL;
-    spec.revision = call->session.revision;
+    spec.revision = call->client.revision;
     spec.method = call->batch ? mcp_str("batch") : req->method->name;
     spec.name = req->name;
     spec.max_wait = call->policy.max_wait;
     spec.linger = endpoint->linger;
     spec.max_events = call->policy.max_events;
     spec.max_bytes = call->policy.stream_buffer;
-    spec.session_limit = endpoint->max_session_streams;
+    spec.session_limit = mcp_endpoint_session_limit(endpoint, &call->client);
     mcp_party(endpoint, call->party, &spec.party);
 
     if (promised) {
@@ -344,7 +344,14 @@ mcp_call_leave(mcp_call_t *call)
 {
     call->x = NULL;
 
-    if (call->phase != MCP_CALL_OVER) {
-        mcp_call_durable(call);
+    if (call->phase == MCP_CALL_OVER) {
+        return;
     }
+
+    if (mcp_client_is_stateless(&call->client) && !call->policy.resumable) {
+        mcp_call_cancelled(call);
+        return;
+    }
+
+    mcp_call_durable(call);
 }

@@ -79,6 +79,11 @@ mcp_call_expire(mcp_call_t *call)
         return;
     }
 
+    if (mcp_client_is_stateless(&call->client) && !call->policy.resumable) {
+        mcp_call_cancelled(call);
+        return;
+    }
+
     mcp_call_log(call, MCP_LOG_NOTICE,
                  "cancelled: no client came back within max wait", NULL);
     mcp_request_ends_all(call, MCP_ENDING_EXPIRED);

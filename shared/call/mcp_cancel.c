@@ -139,7 +139,7 @@ mcp_cancel_is_marked(mcp_call_t *call)
     store = call->worker->store;
     now = mcp_call_now(call);
 
-    if (mcp_store_value_get(store, MCP_VALUE_SESSION_ENDED, call->session.id,
+    if (mcp_store_value_get(store, MCP_VALUE_SESSION_ENDED, call->client.id,
                             now, &value)
         == MCP_OK)
     {
@@ -148,7 +148,7 @@ mcp_cancel_is_marked(mcp_call_t *call)
 
     for (i = 0; i < call->n; i++) {
         if (call->requests[i].state != MCP_REQUEST_OVER
-            && mcp_cancel_key(call->worker, call->session.id,
+            && mcp_cancel_key(call->worker, call->client.id,
                               call->requests[i].id, key)
                == MCP_OK
             && mcp_store_value_get(store, MCP_VALUE_CANCELLED, key, now,
@@ -172,7 +172,7 @@ mcp_cancel_alias(mcp_exchange_t *x, mcp_str_t id)
     uint32_t       alias;
     unsigned char  key[MCP_DIGEST_LEN];
 
-    if (mcp_cancel_key(x->worker, x->session.id, id, key) != MCP_OK) {
+    if (mcp_cancel_key(x->worker, x->client.id, id, key) != MCP_OK) {
         return 0;
     }
 
@@ -194,6 +194,10 @@ void
 mcp_cancel_track(mcp_call_t *call)
 {
     mcp_worker_t  *worker;
+
+    if (mcp_client_is_stateless(&call->client)) {
+        return;
+    }
 
     worker = call->worker;
 
@@ -244,7 +248,7 @@ mcp_cancel_scan(mcp_worker_t *worker, const unsigned char *session)
         next = call->next;
 
         if (session == NULL
-            || memcmp(session, call->session.id, MCP_DIGEST_LEN) == 0)
+            || memcmp(session, call->client.id, MCP_DIGEST_LEN) == 0)
         {
             if (mcp_cancel_is_marked(call)) {
                 mcp_call_durable(call);
@@ -286,7 +290,7 @@ mcp_cancel_find(mcp_exchange_t *x, mcp_str_t id, mcp_stream_info_t *info)
     while (request == 0) {
         ids.len = 0;
 
-        if (mcp_store_session_next(x->worker->store, x->session.id, 0,
+        if (mcp_store_session_next(x->worker->store, x->client.id, 0,
                                    &position, info, &ids)
             != MCP_OK)
         {
@@ -321,7 +325,7 @@ mcp_cancel_mark(mcp_exchange_t *x, mcp_str_t id)
     mcp_party_t    party;
     unsigned char  key[MCP_DIGEST_LEN];
 
-    rc = mcp_cancel_key(x->worker, x->session.id, id, key);
+    rc = mcp_cancel_key(x->worker, x->client.id, id, key);
 
     if (rc != MCP_OK) {
         return rc;
@@ -358,7 +362,7 @@ mcp_cancel_request(mcp_exchange_t *x, mcp_str_t id)
     rc = mcp_cancel_mark(x, id);
 
     if (rc == MCP_OK) {
-        mcp_cancel_scan(x->worker, x->session.id);
+        mcp_cancel_scan(x->worker, x->client.id);
     }
 
     return rc;
@@ -376,7 +380,7 @@ mcp_cancel_session(mcp_exchange_t *x)
     position = 0;
     next = 0;
 
-    while (mcp_store_session_next(store, x->session.id, 0, &next, &info, NULL)
+    while (mcp_store_session_next(store, x->client.id, 0, &next, &info, NULL)
            == MCP_OK)
     {
         if (info.kind == MCP_STREAM_CALL
@@ -395,7 +399,7 @@ mcp_cancel_session(mcp_exchange_t *x)
 
     next = 0;
 
-    while (mcp_store_session_next(store, x->session.id, 1, &next, &info, NULL)
+    while (mcp_store_session_next(store, x->client.id, 1, &next, &info, NULL)
            == MCP_OK)
     {
         mcp_store_free(store, &info.ref);
@@ -411,8 +415,12 @@ mcp_cancel_check(mcp_call_t *call)
     uint32_t       value;
     unsigned char  key[MCP_DIGEST_LEN];
 
+    if (mcp_client_is_stateless(&call->client)) {
+        return;
+    }
+
     if (mcp_store_value_get(call->worker->store, MCP_VALUE_SESSION_ENDED,
-                            call->session.id, mcp_call_now(call), &value)
+                            call->client.id, mcp_call_now(call), &value)
         == MCP_OK)
     {
         mcp_cancel_requests(call, MCP_CANCEL_ALL);
@@ -420,7 +428,7 @@ mcp_cancel_check(mcp_call_t *call)
     }
 
     for (i = 0; i < call->n && call->phase != MCP_CALL_OVER; i++) {
-        if (mcp_cancel_key(call->worker, call->session.id,
+        if (mcp_cancel_key(call->worker, call->client.id,
                            call->requests[i].id, key)
             == MCP_OK
             && mcp_store_value_get(call->worker->store, MCP_VALUE_CANCELLED,

@@ -364,7 +364,7 @@ mcp_input_refuse(mcp_request_t *req, const mcp_question_t *q)
 {
     req->n_questions = 0;
 
-    if (mcp_input_can(&req->call->session, q) < 0) {
+    if (mcp_input_can(&req->call->client, q) < 0) {
         return mcp_call_finish_fault(req, MCP_FAULT_BACKEND_OUTPUT,
                                      mcp_str("request for input"));
     }
@@ -406,7 +406,7 @@ mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
     /* never ask a client for what it did not declare */
 
     for (i = 0; i < req->n_questions; i++) {
-        if (mcp_input_can(&req->call->session, &req->questions[i]) != 1) {
+        if (mcp_input_can(&req->call->client, &req->questions[i]) != 1) {
             return mcp_input_refuse(req, &req->questions[i]);
         }
     }

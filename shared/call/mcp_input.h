@@ -11,7 +11,7 @@
 
 
 /* 1 if the server may send requests to this session's client. */
-int mcp_input_possible(const mcp_session_t *session);
+int mcp_input_possible(const mcp_client_t *client);
 
 /* The stream and the event that a response's raw id names.  MCP_OK, or
  * MCP_ERR_NOT_FOUND: no request of ours has such an id. */

@@ -10,7 +10,7 @@
 
 
 int
-mcp_input_can(const mcp_session_t *session, const mcp_question_t *q)
+mcp_input_can(const mcp_client_t *client, const mcp_question_t *q)
 {
     unsigned           wanted;
     mcp_json_value_t   params, mode;
@@ -20,7 +20,7 @@ mcp_input_can(const mcp_session_t *session, const mcp_question_t *q)
 
     if (mcp_str_eq(q->method, mcp_str("elicitation/create"))) {
 
-        if (session->revision < MCP_REVISION_2025_06_18) {
+        if (!mcp_revision(client->revision)->elicitation) {
             return 0;
         }
 
@@ -29,7 +29,7 @@ mcp_input_can(const mcp_session_t *session, const mcp_question_t *q)
 
         if (mcp_str_eq(mode.raw, mcp_str("\"url\""))) {
 
-            if (session->revision < MCP_REVISION_2025_11_25) {
+            if (!mcp_revision(client->revision)->url_mode) {
                 return 0;
             }
 
@@ -54,24 +54,24 @@ mcp_input_can(const mcp_session_t *session, const mcp_question_t *q)
         return -1;
     }
 
-    return (session->capabilities & wanted) != 0;
+    return (client->capabilities & wanted) != 0;
 }
 
 
 int
-mcp_input_possible(const mcp_session_t *session)
+mcp_input_possible(const mcp_client_t *client)
 {
     unsigned  can;
 
     can = MCP_CLIENT_SAMPLING | MCP_CLIENT_SAMPLING_TOOLS | MCP_CLIENT_ROOTS;
 
-    if (session->revision >= MCP_REVISION_2025_06_18) {
+    if (mcp_revision(client->revision)->elicitation) {
         can |= MCP_CLIENT_ELICITATION;
     }
 
-    if (session->revision >= MCP_REVISION_2025_11_25) {
+    if (mcp_revision(client->revision)->url_mode) {
         can |= MCP_CLIENT_ELICITATION_URL;
     }
 
-    return (session->capabilities & can) != 0;
+    return (client->capabilities & can) != 0;
 }

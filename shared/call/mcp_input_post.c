@@ -118,7 +118,7 @@ mcp_input_gather(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     if (mcp_store_find(x->worker->store, stream,
                        x->worker->env->now(x->worker->env->ctx), &info)
         != MCP_OK
-        || memcmp(info.session, x->session.id, MCP_DIGEST_LEN) != 0)
+        || memcmp(info.session, x->client.id, MCP_DIGEST_LEN) != 0)
     {
         return MCP_ERR_NOT_FOUND;
     }

@@ -6,7 +6,8 @@
 #include "rpc/mcp_revision.h"
 
 
-/* The capabilities object, rebuilt from the bits that the session keeps. */
+/* The capabilities object: as the request has it, or rebuilt from the bits that
+ * a session keeps. */
 static mcp_str_t
 mcp_job_client_capabilities(mcp_call_t *call)
 {
@@ -14,7 +15,11 @@ mcp_job_client_capabilities(mcp_call_t *call)
     mcp_buf_t  buf;
     mcp_str_t  text;
 
-    bits = call->session.capabilities & MCP_CLIENT_INPUT;
+    if (mcp_client_is_stateless(&call->client)) {
+        return call->client.declared;
+    }
+
+    bits = call->client.capabilities & MCP_CLIENT_INPUT;
 
     if (bits == 0) {
         return mcp_str("{}");
@@ -71,7 +76,7 @@ mcp_job_facts(mcp_call_t *call)
     facts = &call->facts;
 
     mcp_fact_set(facts, MCP_FACT_PROTOCOL_VERSION,
-                 mcp_revision(call->session.revision)->name);
+                 mcp_revision(call->client.revision)->name);
     mcp_fact_set(facts, MCP_FACT_CALL, (mcp_str_t) { call->id_text, 8 });
 
     if (call->x) {
@@ -79,10 +84,11 @@ mcp_job_facts(mcp_call_t *call)
                      mcp_arena_dup(&call->arena, call->x->head.principal_name));
     }
 
-    text = mcp_arena_alloc(&call->arena, MCP_STREAM_TEXT_LEN);
+    text = call->client.has_session
+           ? mcp_arena_alloc(&call->arena, MCP_STREAM_TEXT_LEN) : NULL;
 
     if (text) {
-        mcp_stream_id_print(text, call->session.id);
+        mcp_stream_id_print(text, call->client.id);
         mcp_fact_set(facts, MCP_FACT_SESSION, (mcp_str_t) { text, 8 });
         mcp_fact_set(facts, MCP_FACT_SESSION_ID,
                      (mcp_str_t) { text, MCP_STREAM_TEXT_LEN });

@@ -37,7 +37,7 @@ mcp_job_notification(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     } else if (mcp_str_eq(msg->method, mcp_str("notifications/message"))) {
 
-        if (!mcp_notify_log_wanted(call->worker, call->session.id,
+        if (!mcp_notify_log_wanted(call->worker, &call->client,
                                    msg->level.raw))
         {
             return MCP_OK;
@@ -82,7 +82,7 @@ mcp_job_subscribe(mcp_request_t *req)
 
     call = req->call;
 
-    rc = mcp_notify_listener(call->worker, call->endpoint, &call->session,
+    rc = mcp_notify_listener(call->worker, call->endpoint, &call->client,
                              call->party, &info);
 
     if (rc == MCP_OK) {

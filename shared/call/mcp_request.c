@@ -35,7 +35,7 @@ mcp_request_begins(const mcp_request_t *req)
     }
 
     mcp_stream_id_short(id, call->id);
-    mcp_stream_id_short(session, call->session.id);
+    mcp_stream_id_short(session, call->client.id);
 
     mcp_worker_log(call->worker, MCP_LOG_INFO,
                  "call %s of \"%.*s\" began: %.*s, session %s", id,

@@ -54,16 +54,22 @@ mcp_endpoint_comma(mcp_buf_t *buf, int *first)
 /* How clients may come back to a call, by the names under which they ask for
  * it; URLs, which nobody asks for, have a name of ours. */
 static void
-mcp_endpoint_faces(const mcp_endpoint_t *endpoint, mcp_buf_t *buf)
+mcp_endpoint_faces(const mcp_endpoint_t *endpoint, int stateless,
+    mcp_buf_t *buf)
 {
     if (endpoint->max_wait == 0) {
         return;
     }
 
-    mcp_buf_lit(buf, ",\"experimental\":{\"resumableRequests\":{},"
-                     "\"streams\":{},\"resumeTokens\":{}");
+    mcp_buf_lit(buf, ",\"experimental\":{\"resumableRequests\":{},");
 
-    if (endpoint->link) {
+    if (!stateless) {
+        mcp_buf_lit(buf, "\"streams\":{},");
+    }
+
+    mcp_buf_lit(buf, "\"resumeTokens\":{}");
+
+    if (endpoint->link && !stateless) {
         mcp_buf_lit(buf, ",\"streamLinks\":{}");
     }
 
@@ -72,7 +78,8 @@ mcp_endpoint_faces(const mcp_endpoint_t *endpoint, mcp_buf_t *buf)
 
 
 void
-mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, mcp_buf_t *buf)
+mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, int stateless,
+    mcp_buf_t *buf)
 {
     int  first;
 
@@ -105,7 +112,7 @@ mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, mcp_buf_t *buf)
 
     mcp_endpoint_comma(buf, &first);
     mcp_buf_lit(buf, "\"logging\":{}");
-    mcp_endpoint_faces(endpoint, buf);
+    mcp_endpoint_faces(endpoint, stateless, buf);
     mcp_buf_lit(buf, "}");
 }
 
@@ -170,4 +177,39 @@ mcp_endpoint_policy(const mcp_endpoint_t *endpoint, mcp_str_t method,
                              ? mcp_endpoint_rule(endpoint->catalog, method,
                                                  name)
                              : NULL);
+}
+
+
+uint32_t
+mcp_endpoint_session_limit(const mcp_endpoint_t *endpoint,
+    const mcp_client_t *client)
+{
+    return mcp_client_is_stateless(client) ? 0 : endpoint->max_session_streams;
+}
+
+
+/* What is configured is the same for all, unless callers are told apart; what
+ * backends say may be for one caller only. */
+const mcp_result_t *
+mcp_endpoint_result(const mcp_endpoint_t *endpoint,
+    const mcp_client_t *client, const mcp_method_t *method, mcp_result_t *add)
+{
+    int  own;
+
+    static const unsigned char  nobody[MCP_DIGEST_LEN];
+
+    if (!mcp_client_is_stateless(client)) {
+        return NULL;
+    }
+
+    own = method->id == MCP_METHOD_SERVER_DISCOVER
+          || (method->list_kind != MCP_METHOD_NO_LIST && endpoint->catalog);
+
+    add->server_info = endpoint->server_info;
+    add->caches = method->caches;
+    add->ttl = own ? endpoint->cache_ttl : 0;
+    add->is_public = own && !endpoint->has_principal
+                     && memcmp(client->principal, nobody, MCP_DIGEST_LEN) == 0;
+
+    return add;
 }

@@ -317,6 +317,32 @@ mcp_setup_origin(mcp_setup_t *setup, mcp_str_t origin, char *error)
 
 
 int
+mcp_setup_revision(mcp_setup_t *setup, mcp_str_t name, char *error)
+{
+    char            known[256], *p;
+    mcp_revision_e  revision;
+
+    revision = mcp_revision_find(name);
+
+    if (revision != MCP_REVISION_NONE) {
+        setup->revisions |= mcp_revision_bit(revision);
+        return MCP_OK;
+    }
+
+    p = known;
+    *p = '\0';
+
+    while ((revision = mcp_revision_next(revision)) != MCP_REVISION_NONE) {
+        p += snprintf(p, sizeof(known) - (size_t) (p - known), " %s",
+                      mcp_revision(revision)->name.data);
+    }
+
+    return mcp_setup_fail(error, "\"%.*s\" is no revision that is known here "
+                          "(%s)", mcp_setup_quote(name), known + 1);
+}
+
+
+int
 mcp_setup_link_origin(mcp_str_t origin, char *error)
 {
     if (origin.len && !mcp_http_is_web_origin(origin)) {

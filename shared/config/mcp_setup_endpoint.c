@@ -48,6 +48,10 @@ mcp_setup_merge(mcp_setup_t *setup, const mcp_setup_t *parent)
         setup->origins = parent->origins;
         setup->any_origin = parent->any_origin;
     }
+
+    if (setup->revisions == 0) {
+        setup->revisions = parent->revisions;
+    }
 }
 
 
@@ -154,6 +158,37 @@ mcp_setup_make_origins(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 }
 
 
+/* Writes what the server says of itself as one JSON object. */
+static int
+mcp_setup_make_info(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
+{
+    mcp_buf_t  buf;
+
+    mcp_buf_init(&buf, setup->mem, SIZE_MAX / 2);
+
+    mcp_buf_lit(&buf, "{\"name\":");
+    mcp_buf_json(&buf, endpoint->name);
+
+    if (endpoint->title.len) {
+        mcp_buf_lit(&buf, ",\"title\":");
+        mcp_buf_json(&buf, endpoint->title);
+    }
+
+    mcp_buf_lit(&buf, ",\"version\":");
+    mcp_buf_json(&buf, endpoint->version);
+    mcp_buf_lit(&buf, "}");
+
+    if (buf.failed == MCP_OK) {
+        endpoint->server_info = mcp_arena_dup(&setup->arena,
+                                    (mcp_str_t) { buf.data, buf.len });
+    }
+
+    mcp_buf_free(&buf);
+
+    return endpoint->server_info.data ? MCP_OK : MCP_ERR_MEMORY;
+}
+
+
 int
 mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
     mcp_str_t version, mcp_endpoint_t *endpoint)
@@ -171,11 +206,13 @@ mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
     endpoint->title = setup->title;
     endpoint->keys = setup->keys ? setup->keys : keys;
     endpoint->catalog = setup->catalog;
+    endpoint->revisions = setup->revisions ? setup->revisions
+                                           : MCP_REVISION_ALL;
     endpoint->publish_url = setup->publish_url;
 
     mcp_options_apply(&setup->options, endpoint);
 
-    return MCP_OK;
+    return mcp_setup_make_info(setup, endpoint);
 }
 
 

@@ -48,6 +48,7 @@ struct mcp_setup_s {
     mcp_setup_list_t       routes;
     mcp_setup_list_t       origins;
     unsigned               any_origin:1;
+    uint32_t               revisions;  /* bits; 0: nothing was said */
 
     /* made here, not inherited */
     mcp_keys_t            *made_keys;

@@ -24,12 +24,12 @@ mcp_batch_answered(mcp_exchange_t *x, mcp_request_t *req,
     req->ending = MCP_ENDING_OK;
 
     if (verdict == MCP_VERDICT_LOCAL) {
-        mcp_dispatch_result_head(&buf, msg->id);
-        mcp_buf_add(&buf, result->data, result->len);
-        mcp_buf_lit(&buf, "}");
+        mcp_result_write(&buf, msg->id,
+                         (mcp_str_t) { result->data, result->len }, NULL);
 
     } else {
-        mcp_fault_write(&buf, msg->id, v->fault, v->detail, mcp_null_str);
+        mcp_fault_write(&buf, x->client.revision, msg->id, v->fault, v->detail,
+                        mcp_null_str);
         mcp_store_count(x->worker->store, MCP_COUNT_ERRORS, 1);
         req->ending = MCP_ENDING_RPC_ERROR;
     }
@@ -170,7 +170,7 @@ mcp_batch_split(mcp_exchange_t *x, mcp_str_t text, mcp_str_t **items,
     *fault = mcp_exchange_check_session(x);
 
     if (*fault == MCP_FAULT_NONE
-        && !mcp_revision(x->session.revision)->batch)
+        && !mcp_revision(x->client.revision)->batch)
     {
         *fault = MCP_FAULT_BATCH;
     }

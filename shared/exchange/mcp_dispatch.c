@@ -10,6 +10,8 @@
 #include "config/mcp_party.h"
 #include "exchange/mcp_exchange_parts.h"
 #include "exchange/mcp_exchange_session.h"
+#include "exchange/mcp_stateless.h"
+#include "rpc/mcp_result.h"
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_exchange_state.h"
@@ -83,15 +85,6 @@ mcp_dispatch_accepted(mcp_exchange_t *x)
 }
 
 
-void
-mcp_dispatch_result_head(mcp_buf_t *out, mcp_str_t id)
-{
-    mcp_buf_lit(out, "{\"jsonrpc\":\"2.0\",\"id\":");
-    mcp_buf_str(out, id);
-    mcp_buf_lit(out, ",\"result\":");
-}
-
-
 /* Fills a call's request in. */
 void
 mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,
@@ -116,6 +109,22 @@ mcp_dispatch_start(mcp_exchange_t *x, mcp_call_t *call)
     mcp_call_start(call);
 
     return MCP_AGAIN;
+}
+
+
+/* A notification or a response, alone in its POST. */
+static int
+mcp_dispatch_no_request(mcp_exchange_t *x)
+{
+    mcp_fault_e  fault;
+
+    fault = mcp_dispatch_one_way(x, &x->msg, 1);
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
+    }
+
+    return mcp_dispatch_accepted(x);
 }
 
 
@@ -153,8 +162,10 @@ mcp_dispatch_refusal(mcp_exchange_t *x)
 
     mcp_party(x->endpoint, x->head.party, &party);
 
-    switch (mcp_store_admits(x->worker->store, x->session.id,
-                             x->endpoint->max_session_streams, &party))
+    switch (mcp_store_admits(x->worker->store, x->client.id,
+                             mcp_endpoint_session_limit(x->endpoint,
+                                                        &x->client),
+                             &party))
     {
     case MCP_OK:
         return MCP_FAULT_NONE;
@@ -207,27 +218,13 @@ mcp_dispatch_call(mcp_exchange_t *x, const mcp_verdict_t *v)
 }
 
 
+/* What is asked, whoever asks. */
 static int
-mcp_dispatch_single(mcp_exchange_t *x)
+mcp_dispatch_request(mcp_exchange_t *x)
 {
-    mcp_fault_e        fault;
-    mcp_verdict_t      v;
-    const mcp_face_t  *face;
-
-    if (x->msg.kind == MCP_RPC_REQUEST
-        && mcp_method_find(x->msg.method)->id == MCP_METHOD_INITIALIZE)
-    {
-        return mcp_initialize(x);
-    }
-
-    fault = mcp_exchange_check_session(x);
-
-    if (fault != MCP_FAULT_NONE) {
-        return mcp_answer_fault(x, fault,
-                                x->msg.kind == MCP_RPC_REQUEST ? x->msg.id
-                                                        : mcp_null_str,
-                                mcp_null_str);
-    }
+    mcp_result_t         add;
+    mcp_verdict_t        v;
+    const mcp_face_t    *face;
 
     if (x->msg.kind == MCP_RPC_REQUEST && !mcp_dispatch_token_usable(&x->msg))
     {
@@ -242,21 +239,17 @@ mcp_dispatch_single(mcp_exchange_t *x)
     }
 
     if (x->msg.kind != MCP_RPC_REQUEST) {
-        fault = mcp_dispatch_one_way(x, &x->msg, 1);
-
-        if (fault != MCP_FAULT_NONE) {
-            return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
-        }
-
-        return mcp_dispatch_accepted(x);
+        return mcp_dispatch_no_request(x);
     }
 
-    mcp_dispatch_result_head(&x->answer.out, x->msg.id);
+    mcp_result_head(&x->answer.out, x->msg.id);
 
     switch (mcp_verdict(x, &x->msg, &v, &x->answer.out)) {
 
     case MCP_VERDICT_LOCAL:
-        mcp_buf_lit(&x->answer.out, "}");
+        mcp_result_tail(&x->answer.out,
+                        mcp_endpoint_result(x->endpoint, &x->client, v.method,
+                                            &add));
         x->answer.outcome = "ok";
         return mcp_answer_json(x);
 
@@ -265,7 +258,60 @@ mcp_dispatch_single(mcp_exchange_t *x)
 
     default:
         mcp_fact_set(&x->facts, MCP_FACT_NAME, v.name);
-        return mcp_answer_fault(x, v.fault, x->msg.id, v.detail);
+        return mcp_answer_fault_data(x, v.fault, x->msg.id, v.detail, v.data);
+    }
+}
+
+
+static int
+mcp_dispatch_of_session(mcp_exchange_t *x)
+{
+    mcp_fault_e  fault;
+
+    if (x->msg.kind == MCP_RPC_REQUEST
+        && mcp_method_find(x->msg.method)->id == MCP_METHOD_INITIALIZE)
+    {
+        return mcp_revision_latest(x->endpoint->revisions, 0)
+               == MCP_REVISION_NONE ? mcp_stateless_initialize(x)
+                                    : mcp_initialize(x);
+    }
+
+    fault = mcp_exchange_check_session(x);
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_answer_fault(x, fault,
+                                x->msg.kind == MCP_RPC_REQUEST ? x->msg.id
+                                                        : mcp_null_str,
+                                mcp_null_str);
+    }
+
+    return mcp_dispatch_request(x);
+}
+
+
+static int
+mcp_dispatch_stateless(mcp_exchange_t *x)
+{
+    int  rc;
+
+    mcp_stateless_begin(x);
+
+    switch (x->msg.kind) {
+
+    case MCP_RPC_REQUEST:
+        rc = mcp_stateless_enter(x);
+
+        return rc == MCP_AGAIN ? mcp_dispatch_request(x) : rc;
+
+    case MCP_RPC_NOTIFICATION:
+        /* none that would do anything here (2026-07-28,
+         * basic/transports/streamable-http, "Sending Messages") */
+
+        return mcp_dispatch_accepted(x);
+
+    default:
+        return mcp_answer_fault(x, MCP_FAULT_INVALID_REQUEST, mcp_null_str,
+                                mcp_str("a response"));
     }
 }
 
@@ -283,7 +329,10 @@ mcp_dispatch(mcp_exchange_t *x, size_t len)
     }
 
     if (mcp_rpc_is_batch(text)) {
-        return mcp_batch(x, text);
+        return mcp_stateless_head(x)
+               ? mcp_answer_fault(x, MCP_FAULT_BATCH, mcp_null_str,
+                                  mcp_null_str)
+               : mcp_batch(x, text);
     }
 
     if (mcp_rpc_parse(&x->arena, text, x->endpoint->max_depth, &x->msg)
@@ -298,5 +347,11 @@ mcp_dispatch(mcp_exchange_t *x, size_t len)
 
     mcp_store_count(x->worker->store, MCP_COUNT_MESSAGES, 1);
 
-    return mcp_dispatch_single(x);
+    if (mcp_stateless_is(x)) {
+        return mcp_dispatch_stateless(x);
+    }
+
+    x->client.revision = MCP_REVISION_NONE;
+
+    return mcp_dispatch_of_session(x);
 }

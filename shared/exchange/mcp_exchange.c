@@ -28,6 +28,7 @@ mcp_exchange_create(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     x->glue = glue;
     x->task.action.exchange = x;
     x->answer.outcome = "none";
+    x->client.log_level = -1;
     x->face = worker->faces[0];
 
     mcp_buf_init(&x->answer.out, &worker->env->mem, SIZE_MAX / 2);
@@ -109,5 +110,5 @@ mcp_exchange_lasts(const mcp_exchange_t *x)
     }
 
     return x->call == NULL || x->call->n > 1 || x->call->jobs == 0
-           || mcp_input_possible(&x->call->session);
+           || mcp_input_possible(&x->call->client);
 }

@@ -14,9 +14,9 @@ mcp_exchange_session_facts(mcp_exchange_t *x)
     char  *p;
 
     mcp_fact_set(&x->facts, MCP_FACT_PROTOCOL_VERSION,
-                 mcp_revision(x->session.revision)->name);
+                 mcp_revision(x->client.revision)->name);
 
-    p = mcp_stream_id_print(x->text, x->session.id);
+    p = mcp_stream_id_print(x->text, x->client.id);
 
     mcp_fact_set(&x->facts, MCP_FACT_SESSION, (mcp_str_t) { x->text, 8 });
     mcp_fact_set(&x->facts, MCP_FACT_SESSION_ID,
@@ -39,7 +39,8 @@ mcp_exchange_last(mcp_exchange_t *x)
 
     if (x->state == MCP_EXCHANGE_WAIT) {
         if (x->call && x->call->policy.max_wait == 0) {
-            x->answer.ending = MCP_ENDING_EXPIRED;
+            x->answer.ending = mcp_client_is_stateless(&x->client)
+                               ? MCP_ENDING_CANCELLED : MCP_ENDING_EXPIRED;
         }
 
         return;
@@ -55,7 +56,8 @@ mcp_exchange_last(mcp_exchange_t *x)
     x->answer.ending = mcp_ending_of(&info);
 
     if (x->answer.ending == MCP_ENDING_NONE && x->reader.bound) {
-        x->answer.ending = MCP_ENDING_EXPIRED;
+        x->answer.ending = mcp_client_is_stateless(&x->client)
+                           ? MCP_ENDING_CANCELLED : MCP_ENDING_EXPIRED;
     }
 }
 
@@ -75,8 +77,12 @@ mcp_exchange_facts(mcp_exchange_t *x)
                  (mcp_str_t) { x->answer.outcome, strlen(x->answer.outcome) });
     mcp_fact_set(facts, MCP_FACT_RESULT, mcp_ending_name(x->answer.ending));
 
-    if (x->has_session) {
+    if (x->client.has_session) {
         mcp_exchange_session_facts(x);
+
+    } else if (mcp_client_is_stateless(&x->client)) {
+        mcp_fact_set(facts, MCP_FACT_PROTOCOL_VERSION,
+                     mcp_revision(x->client.revision)->name);
     }
 
     /* x->text: session id, short call id, events */

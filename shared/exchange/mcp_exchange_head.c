@@ -8,6 +8,7 @@
 #include "config/mcp_party.h"
 #include "exchange/mcp_exchange_parts.h"
 #include "exchange/mcp_exchange_session.h"
+#include "exchange/mcp_stateless.h"
 #include "mcp_http.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_exchange_state.h"
@@ -22,17 +23,23 @@
 typedef struct {
     mcp_str_t   name;          /* lower case */
     size_t      offset;        /* in mcp_exchange_head_t */
+    unsigned    mirror;        /* MCP_HEAD_..., or 0 */
 } mcp_exchange_header_t;
 
 
+#define mcp_exchange_header(text, member, mirror)                             \
+    { mcp_str(text), offsetof(mcp_exchange_head_t, member), mirror }
+
 static const mcp_exchange_header_t  mcp_exchange_headers[] = {
-    { mcp_str("content-type"), offsetof(mcp_exchange_head_t, content_type) },
-    { mcp_str("mcp-session-id"), offsetof(mcp_exchange_head_t, session_text) },
-    { mcp_str("mcp-protocol-version"),
-      offsetof(mcp_exchange_head_t, revision_text) },
-    { mcp_str("last-event-id"), offsetof(mcp_exchange_head_t, event_id) },
-    { mcp_str("origin"), offsetof(mcp_exchange_head_t, origin) },
-    { mcp_str("authorization"), offsetof(mcp_exchange_head_t, authorization) }
+    mcp_exchange_header("content-type", content_type, 0),
+    mcp_exchange_header("mcp-session-id", session_text, 0),
+    mcp_exchange_header("mcp-protocol-version", revision_text,
+                        MCP_HEAD_VERSION),
+    mcp_exchange_header("mcp-method", method_text, MCP_HEAD_METHOD),
+    mcp_exchange_header("mcp-name", name_text, MCP_HEAD_NAME),
+    mcp_exchange_header("last-event-id", event_id, 0),
+    mcp_exchange_header("origin", origin, 0),
+    mcp_exchange_header("authorization", authorization, 0)
 };
 
 #define MCP_EXCHANGE_HEADERS                                                 \
@@ -40,7 +47,8 @@ static const mcp_exchange_header_t  mcp_exchange_headers[] = {
 
 /* The lengths of those names and of "accept" and "host", a bit each. */
 #define MCP_EXCHANGE_LENGTHS                                                 \
-    (1U << 4 | 1U << 6 | 1U << 12 | 1U << 13 | 1U << 14 | 1U << 20)
+    (1U << 4 | 1U << 6 | 1U << 8 | 1U << 10 | 1U << 12 | 1U << 13 | 1U << 14  \
+     | 1U << 20)
 
 #define MCP_ACCEPT_LINES  16
 
@@ -93,6 +101,22 @@ mcp_exchange_read_target(mcp_exchange_t *x, const mcp_head_t *head,
 }
 
 
+/* Whether two lines of a header are refused here.  The names of stateless
+ * revisions are refused once the id of their request is known; others ignore
+ * them. */
+static int
+mcp_exchange_is_single(const mcp_exchange_header_t *header, mcp_str_t first,
+    mcp_str_t second)
+{
+    if (header->mirror != MCP_HEAD_VERSION) {
+        return header->mirror == 0;
+    }
+
+    return !mcp_revision(mcp_revision_find(first))->stateless
+           && !mcp_revision(mcp_revision_find(second))->stateless;
+}
+
+
 /* One pass over the header; MCP_FAULT_BAD_REQUEST if one that must be single
  * is not. */
 static mcp_fault_e
@@ -100,9 +124,11 @@ mcp_exchange_read_headers(mcp_exchange_t *x, const mcp_head_t *head,
     mcp_exchange_lines_t *out)
 {
     size_t               i, k;
+    unsigned             seen;
     mcp_str_t           *value;
     const mcp_header_t  *h;
 
+    seen = 0;
     out->n_accept = 0;
     out->host = mcp_null_str;
 
@@ -138,11 +164,17 @@ mcp_exchange_read_headers(mcp_exchange_t *x, const mcp_head_t *head,
             value = (mcp_str_t *) (void *)
                         ((char *) &x->head + mcp_exchange_headers[k].offset);
 
-            if (value->data) {
+            if (value->data == NULL) {
+                *value = h->value;
+
+            } else if (mcp_exchange_is_single(&mcp_exchange_headers[k], *value,
+                                              h->value))
+            {
                 return MCP_FAULT_BAD_REQUEST;
             }
 
-            *value = h->value;
+            x->head.twice |= mcp_exchange_headers[k].mirror & seen;
+            seen |= mcp_exchange_headers[k].mirror;
             break;
         }
     }
@@ -252,6 +284,17 @@ mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 {
     mcp_fault_e  fault;
 
+    if (x->head.method != MCP_HTTP_POST && x->head.method != MCP_HTTP_OPTIONS
+        && mcp_stateless_head(x))
+    {
+        /* neither a stream of a session nor its end is left (2026-07-28,
+         * basic/transports/streamable-http, "Earlier Streamable HTTP
+         * Revisions") */
+
+        mcp_answer_header(x, mcp_str("Allow"), mcp_str("POST"));
+        return mcp_exchange_refuse(x, MCP_FAULT_METHOD_NOT_ALLOWED);
+    }
+
     switch (x->head.method) {
 
     case MCP_HTTP_POST:
@@ -328,6 +371,10 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
     }
 
     mcp_exchange_read_target(x, head, &h);
+
+    if (mcp_stateless_head(x)) {
+        mcp_stateless_begin(x);
+    }
 
     if (!mcp_exchange_origin_allowed(x, head, &h)) {
         return mcp_exchange_refuse(x, MCP_FAULT_ORIGIN);

@@ -34,6 +34,7 @@ typedef enum {
 typedef struct {
     mcp_fault_e          fault;
     mcp_str_t            detail;
+    mcp_str_t            data;         /* error.data, raw, or empty */
     const mcp_method_t  *method;
     mcp_str_t            name;         /* of a call: routes, variables */
     unsigned             target;
@@ -75,9 +76,6 @@ int mcp_dispatch_token_usable(const mcp_rpc_t *msg);
  */
 mcp_fault_e mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs,
     size_t n);
-
-/* Begins a response; its result and "}" follow. */
-void mcp_dispatch_result_head(mcp_buf_t *out, mcp_str_t id);
 
 /* Fills a call's request in. */
 void mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,

@@ -14,13 +14,17 @@
 mcp_fault_e
 mcp_exchange_check_revision(const mcp_exchange_t *x)
 {
-    if (x->head.revision_text.data
-        && mcp_revision_find(x->head.revision_text) == MCP_REVISION_NONE)
-    {
-        return MCP_FAULT_REVISION;
+    mcp_revision_e  revision;
+
+    if (x->head.revision_text.data == NULL) {
+        return MCP_FAULT_NONE;
     }
 
-    return MCP_FAULT_NONE;
+    revision = mcp_revision_find(x->head.revision_text);
+
+    return mcp_revision(revision)->name.len
+           && !mcp_revision(revision)->stateless ? MCP_FAULT_NONE
+                                                 : MCP_FAULT_REVISION;
 }
 
 
@@ -39,19 +43,19 @@ mcp_exchange_check_session(mcp_exchange_t *x)
 
     rc = mcp_session_parse_cached(&x->worker->sessions, x->endpoint->keys,
                                   x->head.session_text, now, x->head.principal,
-                                  &x->session);
+                                  &x->client);
     if (rc != MCP_OK) {
         return MCP_FAULT_SESSION_UNKNOWN;
     }
 
     if (mcp_store_value_get(x->worker->store, MCP_VALUE_SESSION_ENDED,
-                            x->session.id, now, &value)
+                            x->client.id, now, &value)
         == MCP_OK)
     {
         return MCP_FAULT_SESSION_UNKNOWN;
     }
 
-    x->has_session = 1;
+    x->client.has_session = 1;
 
     return mcp_exchange_check_revision(x);
 }
@@ -63,10 +67,10 @@ mcp_exchange_log_session(mcp_exchange_t *x, const char *what)
     char  id[9];
 
     if (mcp_worker_logs(x->worker, MCP_LOG_INFO)) {
-        mcp_stream_id_short(id, x->session.id);
+        mcp_stream_id_short(id, x->client.id);
         mcp_worker_log(x->worker, MCP_LOG_INFO, "session %s %s, revision %s",
                        id,
-                     what, mcp_revision(x->session.revision)->name.data);
+                     what, mcp_revision(x->client.revision)->name.data);
     }
 }
 
@@ -84,15 +88,15 @@ mcp_exchange_delete(mcp_exchange_t *x)
 
     /* who ended many forgets the first, rather than that this one goes on */
 
-    if (mcp_store_value_push(store, MCP_VALUE_SESSION_ENDED, x->session.id, 1,
-                             x->session.expires, &party)
+    if (mcp_store_value_push(store, MCP_VALUE_SESSION_ENDED, x->client.id, 1,
+                             x->client.expires, &party)
         != MCP_OK)
     {
         return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, mcp_null_str,
                                 mcp_null_str);
     }
 
-    mcp_store_value_delete(store, MCP_VALUE_LOG_LEVEL, x->session.id);
+    mcp_store_value_delete(store, MCP_VALUE_LOG_LEVEL, x->client.id);
     mcp_cancel_session(x);
     mcp_store_count(store, MCP_COUNT_SESSIONS_DELETED, 1);
     mcp_exchange_log_session(x, "ended by its client");

@@ -14,7 +14,7 @@
 /* Verifies the protocol version header. */
 mcp_fault_e mcp_exchange_check_revision(const mcp_exchange_t *x);
 
-/* Verifies that and the session, which becomes x->session. */
+/* Verifies that and the session, which becomes x->client. */
 mcp_fault_e mcp_exchange_check_session(mcp_exchange_t *x);
 
 

@@ -8,6 +8,7 @@
 #include "config/mcp_catalog.h"
 #include "exchange/mcp_exchange_parts.h"
 #include "exchange/mcp_exchange_session.h"
+#include "rpc/mcp_result.h"
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_answer.h"
 
@@ -16,21 +17,24 @@
 static int
 mcp_initialize_session(mcp_exchange_t *x, mcp_str_t wanted)
 {
-    mcp_session_t  *session;
+    mcp_client_t  *client;
 
-    session = &x->session;
-    session->revision = mcp_revision_find(wanted);
+    client = &x->client;
+    client->revision = mcp_revision_find(wanted);
 
-    if (session->revision == MCP_REVISION_NONE) {
-        session->revision = MCP_REVISION_LATEST;
+    if (client->revision == MCP_REVISION_NONE
+        || mcp_client_is_stateless(client)
+        || !(x->endpoint->revisions & mcp_revision_bit(client->revision)))
+    {
+        client->revision = mcp_revision_latest(x->endpoint->revisions, 0);
     }
 
-    session->capabilities = mcp_session_capabilities(&x->msg.capabilities);
-    session->expires = x->worker->env->now(x->worker->env->ctx)
+    client->capabilities = mcp_client_capabilities(&x->msg.capabilities);
+    client->expires = x->worker->env->now(x->worker->env->ctx)
                        + x->endpoint->session_lifetime;
-    memcpy(session->principal, x->head.principal, MCP_DIGEST_LEN);
+    memcpy(client->principal, x->head.principal, MCP_DIGEST_LEN);
 
-    return mcp_worker_random(x->worker, session->id, MCP_DIGEST_LEN);
+    return mcp_worker_random(x->worker, client->id, MCP_DIGEST_LEN);
 }
 
 
@@ -45,7 +49,7 @@ mcp_initialize_header(mcp_exchange_t *x)
         return MCP_ERR_MEMORY;
     }
 
-    end = mcp_session_print(x->endpoint->keys, &x->session, token);
+    end = mcp_session_print(x->endpoint->keys, &x->client, token);
     if (end == NULL) {
         return MCP_ERR_MEMORY;
     }
@@ -64,17 +68,17 @@ mcp_initialize_result(mcp_exchange_t *x)
 
     endpoint = x->endpoint;
 
-    mcp_dispatch_result_head(&x->answer.out, x->msg.id);
+    mcp_result_head(&x->answer.out, x->msg.id);
 
     mcp_buf_lit(&x->answer.out, "{\"protocolVersion\":");
-    mcp_buf_json(&x->answer.out, mcp_revision(x->session.revision)->name);
+    mcp_buf_json(&x->answer.out, mcp_revision(x->client.revision)->name);
     mcp_buf_lit(&x->answer.out, ",\"capabilities\":");
-    mcp_endpoint_capabilities(endpoint, &x->answer.out);
+    mcp_endpoint_capabilities(endpoint, 0, &x->answer.out);
     mcp_buf_lit(&x->answer.out, ",\"serverInfo\":{\"name\":");
     mcp_buf_json(&x->answer.out, endpoint->name);
 
     if (endpoint->title.len
-        && x->session.revision >= MCP_REVISION_2025_06_18)
+        && mcp_revision(x->client.revision)->titles)
     {
         mcp_buf_lit(&x->answer.out, ",\"title\":");
         mcp_buf_json(&x->answer.out, endpoint->title);
@@ -92,7 +96,8 @@ mcp_initialize_result(mcp_exchange_t *x)
                     mcp_catalog_instructions(endpoint->catalog));
     }
 
-    mcp_buf_lit(&x->answer.out, "}}");
+    mcp_buf_lit(&x->answer.out, "}");
+    mcp_result_tail(&x->answer.out, NULL);
 }
 
 
@@ -128,7 +133,7 @@ mcp_initialize(mcp_exchange_t *x)
 
     mcp_initialize_result(x);
 
-    x->has_session = 1;
+    x->client.has_session = 1;
     x->answer.outcome = "ok";
     mcp_store_count(x->worker->store, MCP_COUNT_SESSIONS, 1);
     mcp_exchange_log_session(x, "began");

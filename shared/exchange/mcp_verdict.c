@@ -8,6 +8,7 @@
 #include "config/mcp_catalog.h"
 #include "config/mcp_party.h"
 #include "exchange/mcp_exchange_parts.h"
+#include "exchange/mcp_stateless.h"
 #include "worker/mcp_hook.h"
 
 
@@ -61,20 +62,15 @@ mcp_verdict_string(mcp_exchange_t *x, const mcp_json_value_t *value,
 static mcp_verdict_e
 mcp_verdict_call(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v)
 {
-    mcp_json_value_t  state;
-
     /*
      * These parameters are ours to give to a backend (mcp_input.c); a client
-     * of these revisions has no business to forge them.
+     * of revisions with sessions has no business to forge them.
      */
 
-    state = mcp_json_get(&msg->params, mcp_str("requestState"));
-
-    if (state.type == MCP_JSON_NONE) {
-        state = mcp_json_get(&msg->params, mcp_str("inputResponses"));
-    }
-
-    if (state.type != MCP_JSON_NONE) {
+    if (!mcp_client_is_stateless(&x->client)
+        && (msg->request_state.type != MCP_JSON_NONE
+            || msg->input_responses.type != MCP_JSON_NONE))
+    {
         return mcp_verdict_fault(v, MCP_FAULT_PARAMS,
                                  mcp_str("requestState and inputResponses "
                                          "are not of this revision"));
@@ -179,6 +175,31 @@ mcp_verdict_named(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
 
 
 static mcp_verdict_e
+mcp_verdict_no_resource(mcp_exchange_t *x, mcp_verdict_t *v)
+{
+    mcp_buf_t  data;
+
+    /* 2026-07-28, server/resources, "Error Handling" */
+
+    if (mcp_client_is_stateless(&x->client)) {
+        mcp_buf_init(&data, &x->worker->env->mem, SIZE_MAX / 2);
+        mcp_buf_lit(&data, "{\"uri\":");
+        mcp_buf_json(&data, v->name);
+        mcp_buf_lit(&data, "}");
+
+        if (data.failed == MCP_OK) {
+            v->data = mcp_arena_dup(&x->arena,
+                                    (mcp_str_t) { data.data, data.len });
+        }
+
+        mcp_buf_free(&data);
+    }
+
+    return mcp_verdict_fault(v, MCP_FAULT_RESOURCE_UNKNOWN, v->name);
+}
+
+
+static mcp_verdict_e
 mcp_verdict_resource(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_verdict_t *v)
 {
@@ -204,7 +225,7 @@ mcp_verdict_resource(mcp_exchange_t *x, const mcp_rpc_t *msg,
         && mcp_catalog_find(catalog, MCP_LIST_TEMPLATES, v->name).data
            == NULL)
     {
-        return mcp_verdict_fault(v, MCP_FAULT_RESOURCE_UNKNOWN, v->name);
+        return mcp_verdict_no_resource(x, v);
     }
 
     return mcp_verdict_call(x, msg, v);
@@ -273,8 +294,8 @@ mcp_verdict_set_level(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_party(x->endpoint, x->head.party, &party);
 
     switch (mcp_store_value_set(x->worker->store, MCP_VALUE_LOG_LEVEL,
-                                x->session.id, (uint32_t) level,
-                                x->session.expires, &party))
+                                x->client.id, (uint32_t) level,
+                                x->client.expires, &party))
     {
     case MCP_OK:
         mcp_buf_lit(out, "{}");
@@ -329,7 +350,17 @@ mcp_verdict(mcp_exchange_t *x, const mcp_rpc_t *msg,
     v->method = mcp_method_find(msg->method);
     v->target = MCP_NO_TARGET;
 
+    /* stateless requests of other methods have not entered */
+
+    if (!v->method->session && !mcp_client_is_stateless(&x->client)) {
+        return mcp_verdict_fault(v, MCP_FAULT_METHOD_UNKNOWN, msg->method);
+    }
+
     switch (v->method->id) {
+
+    case MCP_METHOD_SERVER_DISCOVER:
+        mcp_stateless_discover(x, out);
+        return MCP_VERDICT_LOCAL;
 
     case MCP_METHOD_PING:
         mcp_buf_lit(out, "{}");

@@ -32,8 +32,8 @@ int
 mcp_face_owns(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
     return mcp_face_same(info->principal, x->head.principal)
-           && (!x->has_session
-               || mcp_face_same(info->session, x->session.id));
+           && (!x->client.has_session
+               || mcp_face_same(info->session, x->client.id));
 }
 
 

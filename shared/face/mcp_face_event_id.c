@@ -59,7 +59,7 @@ mcp_face_event_id_find(mcp_exchange_t *x,
      * is there */
 
     if (rc == MCP_OK
-        && (memcmp(info->session, x->session.id, MCP_DIGEST_LEN) != 0
+        && (memcmp(info->session, x->client.id, MCP_DIGEST_LEN) != 0
             || memcmp(info->principal, x->head.principal, MCP_DIGEST_LEN) != 0
             || (info->kind == MCP_STREAM_CALL && info->max_wait == 0)))
     {
@@ -145,7 +145,7 @@ mcp_face_event_id_get(mcp_exchange_t *x)
 
     /* a listener without a reader has dropped what exceeded its limit */
 
-    rc = mcp_notify_listener(x->worker, x->endpoint, &x->session, x->head.party,
+    rc = mcp_notify_listener(x->worker, x->endpoint, &x->client, x->head.party,
                              &info);
 
     if (rc == MCP_OK) {

@@ -53,7 +53,7 @@ mcp_face_link_look(mcp_exchange_t *x, const mcp_head_t *head)
     mcp_str_t         authority;
     mcp_face_link_t  *link;
 
-    if (!x->endpoint->link) {
+    if (!x->endpoint->link || mcp_client_is_stateless(&x->client)) {
         return MCP_DONE;
     }
 
@@ -91,7 +91,7 @@ mcp_face_link_value(mcp_exchange_t *x, const mcp_face_link_t *link)
     memcpy(data, x->reader.ref.id, MCP_STREAM_ID_LEN);
     mcp_be_put(data + MCP_FACE_LINK_AFTER, x->reader.first, 8);
     mcp_be_put(data + MCP_FACE_LINK_TURN, link->turn, 4);
-    mcp_be_put(data + MCP_FACE_LINK_CAN, x->session.capabilities, 2);
+    mcp_be_put(data + MCP_FACE_LINK_CAN, x->client.capabilities, 2);
 
     start[0] = '<';
     p = mcp_token_sign(x->endpoint->keys, MCP_TOKEN_LINK, data,
@@ -288,11 +288,11 @@ mcp_face_link_find(mcp_exchange_t *x, mcp_face_link_t *link,
 
     *after = mcp_be_get(data + MCP_FACE_LINK_AFTER, 8);
 
-    if (!x->has_session) {
-        memcpy(x->session.id, info->session, MCP_DIGEST_LEN);
-        memcpy(x->session.principal, info->principal, MCP_DIGEST_LEN);
-        x->session.revision = (mcp_revision_e) info->revision;
-        x->session.capabilities =
+    if (!x->client.has_session) {
+        memcpy(x->client.id, info->session, MCP_DIGEST_LEN);
+        memcpy(x->client.principal, info->principal, MCP_DIGEST_LEN);
+        x->client.revision = (mcp_revision_e) info->revision;
+        x->client.capabilities =
             (unsigned) mcp_be_get(data + MCP_FACE_LINK_CAN, 2);
     }
 

@@ -79,7 +79,7 @@ mcp_face_request_begin(mcp_call_t *call)
     size_t    i;
     uint64_t  seq;
 
-    if (!(call->session.capabilities & MCP_CLIENT_REQUESTS)
+    if (!(call->client.capabilities & MCP_CLIENT_REQUESTS)
         || !call->policy.resumable)
     {
         return MCP_OK;

@@ -92,7 +92,7 @@ mcp_face_stream_begin(mcp_call_t *call)
     size_t     i;
     mcp_buf_t  buf;
 
-    if (!(call->session.capabilities & MCP_CLIENT_STREAMS)) {
+    if (!(call->client.capabilities & MCP_CLIENT_STREAMS)) {
         return MCP_OK;
     }
 
@@ -240,7 +240,7 @@ mcp_face_stream_list_sent(mcp_exchange_t *x, uint64_t newest, size_t start,
     since = 1;
 
     for (n = 0; n < MCP_FACE_STREAM_SENT_MAX; n++) {
-        if (mcp_store_session_next(x->worker->store, x->session.id, 1,
+        if (mcp_store_session_next(x->worker->store, x->client.id, 1,
                                    &position, &info, NULL)
             != MCP_OK)
         {
@@ -267,14 +267,14 @@ mcp_face_stream_poll_all(mcp_exchange_t *x, mcp_buf_t *out)
 
     store = x->worker->store;
     newest = 0;
-    (void) mcp_store_session_next(store, x->session.id, 1, &newest, &info,
+    (void) mcp_store_session_next(store, x->client.id, 1, &newest, &info,
                                   NULL);
 
     mcp_buf_lit(out, "{\"statuses\":[");
     start = out->len;
     position = 0;
 
-    while (mcp_store_session_next(store, x->session.id, 0, &position, &info,
+    while (mcp_store_session_next(store, x->client.id, 0, &position, &info,
                                   NULL)
            == MCP_OK)
     {
@@ -323,7 +323,7 @@ static void
 mcp_face_stream_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
     if (how != MCP_TAIL_OVER || x->reader.listener || x->reader.cursor.only
-        || !(x->session.capabilities & MCP_CLIENT_STREAMS))
+        || !(x->client.capabilities & MCP_CLIENT_STREAMS))
     {
         return;
     }

@@ -43,16 +43,16 @@ static void mcp_face_token_refuse(mcp_exchange_t *x);
 
 int
 mcp_face_token_wanted(const mcp_endpoint_t *endpoint,
-    const mcp_session_t *session)
+    const mcp_client_t *client)
 {
     return endpoint->resume_tokens
-           || (session->capabilities & MCP_CLIENT_TOKENS) != 0;
+           || (client->capabilities & MCP_CLIENT_TOKENS) != 0;
 }
 
 
 int
 mcp_face_token_bind(const mcp_endpoint_t *endpoint, const mcp_mem_t *mem,
-    const mcp_session_t *session, mcp_str_t method, mcp_str_t params,
+    const mcp_client_t *client, mcp_str_t method, mcp_str_t params,
     unsigned char out[MCP_DIGEST_LEN])
 {
     int            rc;
@@ -65,8 +65,8 @@ mcp_face_token_bind(const mcp_endpoint_t *endpoint, const mcp_mem_t *mem,
     }
 
     parts[0] = mcp_str("resume");
-    parts[1] = (mcp_str_t) { (const char *) session->id, MCP_DIGEST_LEN };
-    parts[2] = (mcp_str_t) { (const char *) session->principal,
+    parts[1] = (mcp_str_t) { (const char *) client->id, MCP_DIGEST_LEN };
+    parts[2] = (mcp_str_t) { (const char *) client->principal,
                              MCP_DIGEST_LEN };
     parts[3] = method;
     parts[4] = (mcp_str_t) { (const char *) digest, MCP_DIGEST_LEN };
@@ -97,8 +97,8 @@ mcp_face_token_due(mcp_exchange_t *x)
     mcp_str_t     name;
     mcp_policy_t  policy;
 
-    if (!mcp_face_token_wanted(x->endpoint, &x->session)
-        || (x->session.capabilities
+    if (!mcp_face_token_wanted(x->endpoint, &x->client)
+        || (x->client.capabilities
             & (MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS))
         || mcp_method_find(x->msg.method)->want != MCP_WANT_TOOL)
     {
@@ -161,7 +161,7 @@ mcp_face_token_brought(mcp_exchange_t *x, mcp_face_token_t *part,
         return MCP_ERR_MEMORY;
     }
 
-    rc = mcp_face_token_bind(x->endpoint, &x->worker->env->mem, &x->session,
+    rc = mcp_face_token_bind(x->endpoint, &x->worker->env->mem, &x->client,
                              x->msg.method, x->msg.params.raw, bind);
     if (rc != MCP_OK) {
         return rc == MCP_ERR_MEMORY ? rc : mcp_face_refuse(x);
@@ -258,7 +258,7 @@ mcp_face_token_interim(mcp_exchange_t *x)
     part = mcp_face_token_of(x->states);
     mcp_buf_init(&token, &x->worker->env->mem, MCP_TOKEN_TEXT_MAX + 2);
 
-    if (mcp_face_token_bind(x->endpoint, &x->worker->env->mem, &x->session,
+    if (mcp_face_token_bind(x->endpoint, &x->worker->env->mem, &x->client,
                             x->msg.method, x->msg.params.raw, bind)
         != MCP_OK)
     {
@@ -289,19 +289,32 @@ mcp_face_token_interim(mcp_exchange_t *x)
 static void
 mcp_face_token_interim_write(mcp_exchange_t *x, mcp_str_t token)
 {
-    mcp_buf_t  *out;
+    mcp_buf_t            body;
+    mcp_result_t         add;
+    const mcp_method_t  *method;
 
-    out = &x->answer.out;
+    method = mcp_method_find(x->msg.method);
+    mcp_buf_init(&body, &x->worker->env->mem, SIZE_MAX / 2);
 
-    mcp_buf_lit(out, "{\"jsonrpc\":\"2.0\",\"id\":");
-    mcp_buf_str(out, x->msg.id);
-    mcp_buf_lit(out, ",\"result\":{\"content\":[{\"type\":\"text\","
-                     "\"text\":\"" MCP_FACE_TOKEN_TEXT "\"}],"
-                     "\"nextResumeToken\":");
-    mcp_buf_str(out, token);
-    mcp_buf_lit(out, ",\"_meta\":{\"nextResumeToken\":");
-    mcp_buf_str(out, token);
-    mcp_buf_lit(out, "}}}");
+    mcp_buf_lit(&body, "{\"content\":[{\"type\":\"text\","
+                       "\"text\":\"" MCP_FACE_TOKEN_TEXT "\"}],"
+                       "\"nextResumeToken\":");
+    mcp_buf_str(&body, token);
+    mcp_buf_lit(&body, ",\"_meta\":{\"nextResumeToken\":");
+    mcp_buf_str(&body, token);
+    mcp_buf_lit(&body, "}}");
+
+    if (body.failed) {
+        x->answer.out.failed = body.failed;
+
+    } else {
+        mcp_result_write(&x->answer.out, x->msg.id,
+                         (mcp_str_t) { body.data, body.len },
+                         mcp_endpoint_result(x->endpoint, &x->client, method,
+                                             &add));
+    }
+
+    mcp_buf_free(&body);
 }
 
 
@@ -436,8 +449,8 @@ static void
 mcp_face_token_refuse(mcp_exchange_t *x)
 {
     mcp_buf_lit(&x->answer.out, "data: ");
-    mcp_fault_write(&x->answer.out, x->msg.id, MCP_FAULT_RESUME_TOKEN,
-                    mcp_null_str, mcp_null_str);
+    mcp_fault_write(&x->answer.out, x->client.revision, x->msg.id,
+                    MCP_FAULT_RESUME_TOKEN, mcp_null_str, mcp_null_str);
     mcp_buf_lit(&x->answer.out, "\n\n");
 }
 

@@ -39,7 +39,7 @@ typedef struct {
 
 /* 1 if the client has asked for tokens in all results. */
 int mcp_face_token_wanted(const mcp_endpoint_t *endpoint,
-    const mcp_session_t *session);
+    const mcp_client_t *client);
 
 /*
  * Digests whose request it is and what it asks for; a token that it brings
@@ -50,7 +50,7 @@ int mcp_face_token_wanted(const mcp_endpoint_t *endpoint,
  *   MCP_ERR_MEMORY
  */
 int mcp_face_token_bind(const mcp_endpoint_t *endpoint, const mcp_mem_t *mem,
-    const mcp_session_t *session, mcp_str_t method, mcp_str_t params,
+    const mcp_client_t *client, mcp_str_t method, mcp_str_t params,
     unsigned char out[MCP_DIGEST_LEN]);
 
 /*

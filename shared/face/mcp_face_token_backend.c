@@ -335,7 +335,7 @@ mcp_face_token_backend_seal(mcp_request_t *req, mcp_str_t inner,
     bound = (mcp_str_t) { (const char *) bind, MCP_DIGEST_LEN };
 
     rc = mcp_face_token_bind(call->endpoint, &call->worker->env->mem,
-                             &call->session, req->method->name, req->params,
+                             &call->client, req->method->name, req->params,
                              bind);
 
     if (rc == MCP_OK) {
@@ -408,7 +408,7 @@ mcp_face_token_backend_result(mcp_request_t *req, const mcp_backend_msg_t *msg,
 
     mcp_face_token_write(out, &result, &meta,
                          (mcp_str_t) { token.data, token.len },
-                         mcp_face_token_wanted(call->endpoint, &call->session));
+                         mcp_face_token_wanted(call->endpoint, &call->client));
 
     mcp_buf_free(&token);
 

@@ -10,6 +10,8 @@
 
 #include "config/mcp_catalog.h"
 #include "base/mcp_token.h"
+#include "rpc/mcp_client.h"
+#include "rpc/mcp_result.h"
 
 
 typedef struct {
@@ -39,6 +41,8 @@ typedef struct {
     mcp_str_t             name;                /* server info */
     mcp_str_t             version;
     mcp_str_t             title;
+    mcp_str_t             server_info;         /* all that as an
+                                                  Implementation, raw */
 
     const mcp_keys_t     *keys;
     const mcp_catalog_t  *catalog;             /* NULL: the backend lists */
@@ -55,10 +59,16 @@ typedef struct {
                                                   declared them, too */
     unsigned              pass_authorization:1;  /* to backends, unchanged */
     unsigned              pass_cookie:1;
+    unsigned              has_principal:1;     /* callers are told apart; set
+                                                  by the glue */
+
+    uint32_t              revisions;           /* served; bits of
+                                                  mcp_revision_bit() */
 
     mcp_str_t             publish_url;         /* base; empty: none */
 
     uint64_t              session_lifetime;
+    uint64_t              cache_ttl;           /* of lists, for clients */
     uint64_t              stream_after;
     uint64_t              policy_after;        /* for clients that learn at
                                                   once how to resume; the
@@ -94,6 +104,17 @@ typedef struct {
  * none. */
 unsigned mcp_endpoint_route(const mcp_endpoint_t *endpoint, mcp_str_t name);
 
+/* Sets *add to what a revision adds to the results of a method, and returns it;
+ * NULL if it adds nothing. */
+const mcp_result_t *mcp_endpoint_result(const mcp_endpoint_t *endpoint,
+    const mcp_client_t *client, const mcp_method_t *method,
+    mcp_result_t *add);
+
+/* Returns how many streams the client's session may have at a time; 0: it has
+ * no session. */
+uint32_t mcp_endpoint_session_limit(const mcp_endpoint_t *endpoint,
+    const mcp_client_t *client);
+
 /* Sets *policy to the settings of one call: the endpoint's, overridden by the
  * catalog's for this tool, prompt or resource. */
 void mcp_endpoint_policy(const mcp_endpoint_t *endpoint, mcp_str_t method,
@@ -110,8 +131,9 @@ int mcp_endpoint_offers(const mcp_endpoint_t *endpoint,
 int mcp_endpoint_completes(const mcp_endpoint_t *endpoint);
 
 /* Appends the object of server capabilities (2025-11-25, lifecycle, "Capability
- * Negotiation"). */
-void mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint,
+ * Negotiation"; 2026-07-28, server/discover), with the ways of coming back that
+ * clients of revisions with sessions, or of those without, can ask for. */
+void mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, int stateless,
     mcp_buf_t *buf);
 
 

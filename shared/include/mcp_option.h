@@ -24,6 +24,8 @@
 #define MCP_OPTIONS(X)                                                        \
     X(SESSION_LIFETIME, session_lifetime, "mcp_session_lifetime",             \
       "MCPSessionLifetime", TIME, 0, 0, MCP_TIME_MAX, 86400000)               \
+    X(CACHE_TTL, cache_ttl, "mcp_cache_ttl",                                  \
+      "MCPCacheTTL", TIME, 0, 0, MCP_TIME_MAX, 0)                             \
     X(STREAM_AFTER, stream_after, "mcp_stream_after",                         \
       "MCPStreamAfter", TIME, 0, 0, MCP_TIME_MAX, 1000)                       \
     X(POLICY_AFTER, policy_after, "mcp_policy_after",                         \

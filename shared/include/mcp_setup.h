@@ -71,6 +71,10 @@ int mcp_setup_route(mcp_setup_t *setup, mcp_str_t pattern, mcp_str_t target,
 /* The origin is "scheme://host[:port]", "~regex", "null" or "*". */
 int mcp_setup_origin(mcp_setup_t *setup, mcp_str_t origin, char *error);
 
+/* Adds a revision to those that the endpoint serves; it serves all if none is
+ * named. */
+int mcp_setup_revision(mcp_setup_t *setup, mcp_str_t name, char *error);
+
 /* Checks the origin of stream URLs, for a glue that knows it at configuration
  * time, and keeps nothing.  The origin is "http://host[:port]" or
  * "https://host[:port]", or empty. */

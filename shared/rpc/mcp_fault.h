@@ -9,6 +9,7 @@
 
 
 #include "base/mcp_buf.h"
+#include "rpc/mcp_revision.h"
 
 
 typedef enum {
@@ -36,6 +37,11 @@ typedef enum {
     MCP_FAULT_CALL_UNKNOWN,            /* 404, publish endpoint */
     MCP_FAULT_CALL_EARLY,              /* 503, publish endpoint */
     MCP_FAULT_BAD_REQUEST,             /* 400 */
+    MCP_FAULT_HEADER,                  /* 400 -32020, differs from the body */
+    MCP_FAULT_CAPABILITY,              /* 400 -32021, was not declared */
+    MCP_FAULT_VERSION,                 /* 400 -32022, is not served */
+    MCP_FAULT_ENVELOPE,                /* 400 -32602, _meta of a request */
+    MCP_FAULT_ERA,                     /* 400, no revision with sessions */
 
     /* JSON-RPC level */
     MCP_FAULT_PARSE,                   /* -32700 */
@@ -51,6 +57,7 @@ typedef enum {
     MCP_FAULT_RESOURCE_UNKNOWN,        /* -32002 */
     MCP_FAULT_CURSOR,                  /* -32602 */
     MCP_FAULT_LOG_LEVEL,               /* -32602 */
+    MCP_FAULT_REQUEST_STATE,           /* -32602, for any reason */
     MCP_FAULT_RESUME_TOKEN,            /* -32602, for any reason */
     MCP_FAULT_RESUME_PURGED,           /* -32602, later events were dropped */
     MCP_FAULT_RESUME_BATCH,            /* -32600, a token in a batch */
@@ -74,23 +81,35 @@ typedef enum {
 typedef struct {
     int          status;       /* HTTP, unless a stream has begun */
     int          code;         /* JSON-RPC */
-    const char  *message;
+} mcp_fault_code_t;
+
+
+typedef struct {
+    mcp_fault_code_t  session;         /* in revisions with sessions */
+    mcp_fault_code_t  stateless;       /* in those without */
+    const char       *message;
 } mcp_fault_t;
 
 
 /* Returns the row of a fault, never NULL. */
 const mcp_fault_t *mcp_fault(mcp_fault_e fault);
 
+/* Returns what a fault is called in a revision; MCP_REVISION_NONE: it is not
+ * known who asks, as if in one with sessions. */
+const mcp_fault_code_t *mcp_fault_code(mcp_fault_e fault,
+    mcp_revision_e revision);
+
 /*
  * Appends {"jsonrpc":"2.0","id":ID,"error":{...}}.
  *
- * id is raw JSON; an empty one is left out, as the schemas of 2025-11-25 and
+ * revision is that of the client, see mcp_fault_code().  id is raw JSON; an
+ * empty one is left out, as the schemas of 2025-11-25 and
  * later have no null id.  A detail that is not empty follows the message and
  * ": ".  Data that is not empty is raw JSON and replaces the fault's own
  * error.data.
  */
-void mcp_fault_write(mcp_buf_t *buf, mcp_str_t id, mcp_fault_e fault,
-    mcp_str_t detail, mcp_str_t data);
+void mcp_fault_write(mcp_buf_t *buf, mcp_revision_e revision, mcp_str_t id,
+    mcp_fault_e fault, mcp_str_t detail, mcp_str_t data);
 
 
 #endif /* MCP_FAULT_H_INCLUDED */

@@ -6,80 +6,95 @@
 #include "rpc/mcp_method.h"
 
 
-/* one row: its id, its name, what it lists, what a backend answers with */
+/* One row: its id, its name, what it lists, what a backend answers with, and
+ * whatever else is so. */
 
-#define mcp_method_request(id, name, list_kind, want)                         \
-    [id] = { { name, sizeof(name) - 1 }, id, 0, list_kind, want, 0, 0 }
+#define mcp_method_request(number, text, kind, wanted, ...)                   \
+    [number] = { .name = { text, sizeof(text) - 1 }, .id = number,            \
+                 .list_kind = kind, .want = wanted, __VA_ARGS__ }
 
-#define mcp_method_face(id, name, capability, opens)                          \
-    [id] = { { name, sizeof(name) - 1 }, id, 0, MCP_METHOD_NO_LIST,           \
-             MCP_WANT_PLAIN, capability, opens }
+#define mcp_method_notification(number, text)                                 \
+    [number] = { .name = { text, sizeof(text) - 1 }, .id = number,            \
+                 .notification = 1, .list_kind = MCP_METHOD_NO_LIST,          \
+                 .want = MCP_WANT_PLAIN }
 
-#define mcp_method_notification(id, name)                                     \
-    [id] = { { name, sizeof(name) - 1 }, id, 1,                               \
-             MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, 0, 0 }
+#define MCP_METHOD_BOTH  .session = 1, .stateless = 1
 
 
 static const mcp_method_t  mcp_methods[MCP_METHOD_COUNT] = {
 
     mcp_method_request(MCP_METHOD_UNKNOWN, "",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN),
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .session = 0),
 
     mcp_method_request(MCP_METHOD_INITIALIZE, "initialize",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN),
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .session = 1),
 
     mcp_method_request(MCP_METHOD_PING, "ping",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN),
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .session = 1),
 
     mcp_method_request(MCP_METHOD_TOOLS_LIST, "tools/list",
-        MCP_LIST_TOOLS, MCP_WANT_PLAIN),
+        MCP_LIST_TOOLS, MCP_WANT_PLAIN, MCP_METHOD_BOTH, .caches = 1),
 
     mcp_method_request(MCP_METHOD_TOOLS_CALL, "tools/call",
-        MCP_METHOD_NO_LIST, MCP_WANT_TOOL),
+        MCP_METHOD_NO_LIST, MCP_WANT_TOOL, MCP_METHOD_BOTH, .asks = 1,
+        .subject = MCP_SUBJECT_NAME),
 
     mcp_method_request(MCP_METHOD_PROMPTS_LIST, "prompts/list",
-        MCP_LIST_PROMPTS, MCP_WANT_PLAIN),
+        MCP_LIST_PROMPTS, MCP_WANT_PLAIN, MCP_METHOD_BOTH, .caches = 1),
 
     mcp_method_request(MCP_METHOD_PROMPTS_GET, "prompts/get",
-        MCP_METHOD_NO_LIST, MCP_WANT_PROMPT),
+        MCP_METHOD_NO_LIST, MCP_WANT_PROMPT, MCP_METHOD_BOTH, .asks = 1,
+        .subject = MCP_SUBJECT_NAME),
 
     mcp_method_request(MCP_METHOD_RESOURCES_LIST, "resources/list",
-        MCP_LIST_RESOURCES, MCP_WANT_PLAIN),
+        MCP_LIST_RESOURCES, MCP_WANT_PLAIN, MCP_METHOD_BOTH, .caches = 1),
 
     mcp_method_request(MCP_METHOD_RESOURCES_TEMPLATES_LIST,
         "resources/templates/list",
-        MCP_LIST_TEMPLATES, MCP_WANT_PLAIN),
+        MCP_LIST_TEMPLATES, MCP_WANT_PLAIN, MCP_METHOD_BOTH, .caches = 1),
 
     mcp_method_request(MCP_METHOD_RESOURCES_READ, "resources/read",
-        MCP_METHOD_NO_LIST, MCP_WANT_RESOURCE),
+        MCP_METHOD_NO_LIST, MCP_WANT_RESOURCE, MCP_METHOD_BOTH, .caches = 1,
+        .asks = 1, .subject = MCP_SUBJECT_URI),
 
     mcp_method_request(MCP_METHOD_RESOURCES_SUBSCRIBE, "resources/subscribe",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN),
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .session = 1),
 
     mcp_method_request(MCP_METHOD_RESOURCES_UNSUBSCRIBE,
         "resources/unsubscribe",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN),
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .session = 1),
 
     mcp_method_request(MCP_METHOD_COMPLETION_COMPLETE, "completion/complete",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN),
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, MCP_METHOD_BOTH),
 
     mcp_method_request(MCP_METHOD_LOGGING_SET_LEVEL, "logging/setLevel",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN),
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .session = 1),
 
-    mcp_method_face(MCP_METHOD_REQUESTS_GET_STATUS, "requests/getStatus",
-        MCP_CLIENT_REQUESTS, 0),
+    mcp_method_request(MCP_METHOD_REQUESTS_GET_STATUS, "requests/getStatus",
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, MCP_METHOD_BOTH,
+        .capability = MCP_CLIENT_REQUESTS),
 
-    mcp_method_face(MCP_METHOD_REQUESTS_RESUME, "requests/resume",
-        MCP_CLIENT_REQUESTS, 1),
+    mcp_method_request(MCP_METHOD_REQUESTS_RESUME, "requests/resume",
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, MCP_METHOD_BOTH,
+        .capability = MCP_CLIENT_REQUESTS, .opens = 1),
 
-    mcp_method_face(MCP_METHOD_STREAM_POLL, "stream/poll",
-        MCP_CLIENT_STREAMS, 0),
+    mcp_method_request(MCP_METHOD_STREAM_POLL, "stream/poll",
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .session = 1,
+        .capability = MCP_CLIENT_STREAMS),
 
-    mcp_method_face(MCP_METHOD_STREAM_POLL_ALL, "stream/poll/all",
-        MCP_CLIENT_STREAMS, 0),
+    mcp_method_request(MCP_METHOD_STREAM_POLL_ALL, "stream/poll/all",
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .session = 1,
+        .capability = MCP_CLIENT_STREAMS),
 
-    mcp_method_face(MCP_METHOD_STREAM_RESUME, "stream/resume",
-        MCP_CLIENT_STREAMS, 1),
+    mcp_method_request(MCP_METHOD_STREAM_RESUME, "stream/resume",
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .session = 1,
+        .capability = MCP_CLIENT_STREAMS, .opens = 1),
+
+    mcp_method_request(MCP_METHOD_SERVER_DISCOVER, "server/discover",
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .stateless = 1, .caches = 1),
+
+    mcp_method_request(MCP_METHOD_SUBSCRIPTIONS_LISTEN, "subscriptions/listen",
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .stateless = 1),
 
     mcp_method_notification(MCP_METHOD_NOTIFICATION_INITIALIZED,
         "notifications/initialized"),

@@ -7,7 +7,7 @@
 #define MCP_METHOD_H_INCLUDED
 
 
-#include "rpc/mcp_session.h"
+#include "rpc/mcp_client.h"
 
 
 typedef enum {
@@ -32,6 +32,8 @@ typedef enum {
     MCP_METHOD_STREAM_POLL,
     MCP_METHOD_STREAM_POLL_ALL,
     MCP_METHOD_STREAM_RESUME,
+    MCP_METHOD_SERVER_DISCOVER,
+    MCP_METHOD_SUBSCRIPTIONS_LISTEN,
 
     /* notifications */
     MCP_METHOD_NOTIFICATION_INITIALIZED,
@@ -63,6 +65,14 @@ typedef enum {
 } mcp_want_e;
 
 
+/* What a request is about: this member of its params is its name. */
+typedef enum {
+    MCP_SUBJECT_NONE = 0,
+    MCP_SUBJECT_NAME,
+    MCP_SUBJECT_URI
+} mcp_subject_e;
+
+
 #define MCP_METHOD_NO_LIST  -1
 
 typedef struct {
@@ -73,7 +83,13 @@ typedef struct {
     mcp_want_e          want;
     unsigned            capability;    /* MCP_CLIENT_...; the method exists only
                                           for clients that declare it */
+    mcp_subject_e       subject;       /* that Mcp-Name mirrors */
     unsigned            opens:1;       /* its answer is a call's stream */
+    unsigned            session:1;     /* of revisions with sessions */
+    unsigned            stateless:1;   /* of those without */
+    unsigned            caches:1;      /* clients are told how long its result
+                                          is good */
+    unsigned            asks:1;        /* its result may ask for input */
 } mcp_method_t;
 
 

@@ -6,37 +6,30 @@
 #include "rpc/mcp_revision.h"
 
 
-/* a row per revision, in the order of mcp_revision_e, which is by date */
+static const mcp_revision_t  mcp_revisions[MCP_REVISION_LIMIT] = {
 
-static const mcp_revision_t  mcp_revisions[MCP_REVISION_COUNT] = {
+    [MCP_REVISION_NONE] = { .name = { "", 0 } },
 
-    [MCP_REVISION_NONE] = {
-        .name = { "", 0 }
-    },
+#define MCP_REVISION_ROW(number, id, text, ...)                              \
+    [number] = { .name = { text, sizeof(text) - 1 }, __VA_ARGS__ },
+    MCP_REVISION_ROWS(MCP_REVISION_ROW)
+};
 
-    [MCP_REVISION_2025_03_26] = {
-        .name = { "2025-03-26", 10 },
-        .batch = 1
-    },
 
-    [MCP_REVISION_2025_06_18] = {
-        .name = { "2025-06-18", 10 },
-        .elicitation = 1
-    },
-
-    [MCP_REVISION_2025_11_25] = {
-        .name = { "2025-11-25", 10 },
-        .priming = 1,
-        .polling = 1,
-        .elicitation = 1
-    }
+static const mcp_revision_e  mcp_revision_order[] = {
+    MCP_REVISION_NONE,
+#define MCP_REVISION_NUMBER(number, id, text, ...)  MCP_REVISION_##id,
+    MCP_REVISION_ROWS(MCP_REVISION_NUMBER)
+    MCP_REVISION_NONE
 };
 
 
 const mcp_revision_t *
 mcp_revision(mcp_revision_e revision)
 {
-    if ((unsigned) revision >= MCP_REVISION_COUNT) {
+    if ((unsigned) revision >= MCP_REVISION_LIMIT
+        || mcp_revisions[revision].name.len == 0)
+    {
         revision = MCP_REVISION_NONE;
     }
 
@@ -47,13 +40,48 @@ mcp_revision(mcp_revision_e revision)
 mcp_revision_e
 mcp_revision_find(mcp_str_t name)
 {
-    int  i;
+    size_t  i;
 
-    for (i = MCP_REVISION_NONE + 1; i < MCP_REVISION_COUNT; i++) {
-        if (mcp_str_eq(mcp_revisions[i].name, name)) {
-            return (mcp_revision_e) i;
+    for (i = 1; mcp_revision_order[i] != MCP_REVISION_NONE; i++) {
+        if (mcp_str_eq(mcp_revisions[mcp_revision_order[i]].name, name)) {
+            return mcp_revision_order[i];
         }
     }
 
     return MCP_REVISION_NONE;
+}
+
+
+mcp_revision_e
+mcp_revision_next(mcp_revision_e revision)
+{
+    size_t  i;
+
+    for (i = 0; mcp_revision_order[i] != revision; i++) {
+        /* void */
+    }
+
+    return mcp_revision_order[i + 1];
+}
+
+
+mcp_revision_e
+mcp_revision_latest(uint32_t set, int stateless)
+{
+    size_t          i;
+    mcp_revision_e  revision, latest;
+
+    latest = MCP_REVISION_NONE;
+
+    for (i = 1; mcp_revision_order[i] != MCP_REVISION_NONE; i++) {
+        revision = mcp_revision_order[i];
+
+        if ((set & mcp_revision_bit(revision))
+            && mcp_revisions[revision].stateless == (stateless != 0))
+        {
+            latest = revision;
+        }
+    }
+
+    return latest;
 }

@@ -10,37 +10,77 @@
 #include "mcp.h"
 
 
-typedef enum {
-    MCP_REVISION_NONE = 0,
-    MCP_REVISION_2025_03_26,
-    MCP_REVISION_2025_06_18,
-    MCP_REVISION_2025_11_25,
-    MCP_REVISION_COUNT
-} mcp_revision_e;
-
-
-#define MCP_REVISION_LATEST   MCP_REVISION_2025_11_25
-
-/* The revision of a request without MCP-Protocol-Version and without a session
- * (2025-11-25, basic/transports, "Protocol Version Header"). */
-#define MCP_REVISION_DEFAULT  MCP_REVISION_2025_03_26
-
-
 typedef struct {
     mcp_str_t  name;
+    unsigned   stateless:1;    /* no initialize, no session: each request says
+                                  who asks */
     unsigned   batch:1;        /* JSON-RPC batches exist */
     unsigned   priming:1;      /* SSE streams begin with an empty event */
     unsigned   polling:1;      /* the server may close a stream that goes on */
     unsigned   elicitation:1;  /* elicitation/create exists */
+    unsigned   url_mode:1;     /* also by a URL */
+    unsigned   titles:1;       /* things have a title beside their name */
+    unsigned   any_output:1;   /* structuredContent and outputSchema need not be
+                                  objects */
 } mcp_revision_t;
 
 
-/* Returns the row of a revision, that of MCP_REVISION_NONE if it is out of
- * range. */
+/*
+ * A row for each revision, oldest first: its number, its name here and on the
+ * wire, and what it has.
+ *
+ * Numbers stand in session tokens, and in zones that a newer build takes over:
+ * a number is never given to another revision, and says nothing about age.
+ */
+#define MCP_REVISION_ROWS(ROW)                                               \
+    ROW(1, 2025_03_26, "2025-03-26",                                         \
+        .batch = 1)                                                          \
+    ROW(2, 2025_06_18, "2025-06-18",                                         \
+        .elicitation = 1, .titles = 1)                                       \
+    ROW(3, 2025_11_25, "2025-11-25",                                         \
+        .priming = 1, .polling = 1, .elicitation = 1, .url_mode = 1,         \
+        .titles = 1)                                                         \
+    ROW(4, 2026_07_28, "2026-07-28",                                         \
+        .stateless = 1, .elicitation = 1, .url_mode = 1, .titles = 1,        \
+        .any_output = 1)                                                     \
+    MCP_REVISION_NEXT(ROW)
+
+/* The rows of a revision to come: a unit test adds one. */
+#ifdef MCP_REVISION_EXTRA
+#include MCP_REVISION_EXTRA
+#else
+#define MCP_REVISION_NEXT(ROW)
+#endif
+
+
+typedef enum {
+    MCP_REVISION_NONE = 0,
+#define MCP_REVISION_ENUM(number, id, name, ...)  MCP_REVISION_##id = number,
+    MCP_REVISION_ROWS(MCP_REVISION_ENUM)
+#undef MCP_REVISION_ENUM
+    MCP_REVISION_LIMIT = 32    /* numbers are below it: see mcp_revision_bit() */
+} mcp_revision_e;
+
+
+/* Of a set of revisions. */
+#define mcp_revision_bit(revision)  ((uint32_t) 1 << (revision))
+#define MCP_REVISION_ALL            UINT32_MAX
+
+
+/* Returns the row of a revision, that of MCP_REVISION_NONE, which has an empty
+ * name and no flag, if there is none of that number. */
 const mcp_revision_t *mcp_revision(mcp_revision_e revision);
 
 /* Returns the revision of that name, MCP_REVISION_NONE if it is unknown. */
 mcp_revision_e mcp_revision_find(mcp_str_t name);
+
+/* Returns the revision that follows in order of age, the oldest one after
+ * MCP_REVISION_NONE, and MCP_REVISION_NONE after the latest. */
+mcp_revision_e mcp_revision_next(mcp_revision_e revision);
+
+/* Returns the latest of a set that is stateless, or is not; MCP_REVISION_NONE
+ * if there is none. */
+mcp_revision_e mcp_revision_latest(uint32_t set, int stateless);
 
 
 #endif /* MCP_REVISION_H_INCLUDED */

@@ -32,18 +32,26 @@ typedef enum {
     MCP_RPC_F_META,
     MCP_RPC_F_NOTIFY_TOKEN,
     MCP_RPC_F_RESUME_TOKEN,
+    MCP_RPC_F_INPUT_RESPONSES,
+    MCP_RPC_F_REQUEST_STATE,
+    MCP_RPC_F_NOTIFICATIONS,
 
     MCP_RPC_F_REF_TYPE,
     MCP_RPC_F_REF_NAME,
     MCP_RPC_F_REF_URI,
     MCP_RPC_F_PROGRESS_TOKEN,
     MCP_RPC_F_META_RESUME_TOKEN,
+    MCP_RPC_F_META_VERSION,
+    MCP_RPC_F_META_CLIENT_INFO,
+    MCP_RPC_F_META_CAPABILITIES,
+    MCP_RPC_F_META_LOG_LEVEL,
 
     MCP_RPC_F_COUNT
 } mcp_rpc_field_e;
 
 
-#define mcp_rpc_key(text)  { text, sizeof(text) - 1 }
+#define mcp_rpc_key(text)   { text, sizeof(text) - 1 }
+#define mcp_rpc_meta(text)  mcp_rpc_key("io.modelcontextprotocol/" text)
 
 
 static const mcp_json_field_t  mcp_rpc_fields[MCP_RPC_F_COUNT] = {
@@ -73,6 +81,12 @@ static const mcp_json_field_t  mcp_rpc_fields[MCP_RPC_F_COUNT] = {
         { MCP_RPC_F_PARAMS, mcp_rpc_key("progressToken") },
     [MCP_RPC_F_RESUME_TOKEN] =
         { MCP_RPC_F_PARAMS, mcp_rpc_key("resumeToken") },
+    [MCP_RPC_F_INPUT_RESPONSES] =
+        { MCP_RPC_F_PARAMS, mcp_rpc_key("inputResponses") },
+    [MCP_RPC_F_REQUEST_STATE] =
+        { MCP_RPC_F_PARAMS, mcp_rpc_key("requestState") },
+    [MCP_RPC_F_NOTIFICATIONS] =
+        { MCP_RPC_F_PARAMS, mcp_rpc_key("notifications") },
 
     [MCP_RPC_F_REF_TYPE] = { MCP_RPC_F_REF, mcp_rpc_key("type") },
     [MCP_RPC_F_REF_NAME] = { MCP_RPC_F_REF, mcp_rpc_key("name") },
@@ -80,7 +94,15 @@ static const mcp_json_field_t  mcp_rpc_fields[MCP_RPC_F_COUNT] = {
     [MCP_RPC_F_PROGRESS_TOKEN] =
         { MCP_RPC_F_META, mcp_rpc_key("progressToken") },
     [MCP_RPC_F_META_RESUME_TOKEN] =
-        { MCP_RPC_F_META, mcp_rpc_key("resumeToken") }
+        { MCP_RPC_F_META, mcp_rpc_key("resumeToken") },
+    [MCP_RPC_F_META_VERSION] =
+        { MCP_RPC_F_META, mcp_rpc_meta("protocolVersion") },
+    [MCP_RPC_F_META_CLIENT_INFO] =
+        { MCP_RPC_F_META, mcp_rpc_meta("clientInfo") },
+    [MCP_RPC_F_META_CAPABILITIES] =
+        { MCP_RPC_F_META, mcp_rpc_meta("clientCapabilities") },
+    [MCP_RPC_F_META_LOG_LEVEL] =
+        { MCP_RPC_F_META, mcp_rpc_meta("logLevel") }
 };
 
 
@@ -136,6 +158,13 @@ mcp_rpc_take_params(mcp_rpc_t *msg, const mcp_json_value_t *values)
     msg->notify_token = values[MCP_RPC_F_NOTIFY_TOKEN];
     msg->resume_token = values[MCP_RPC_F_RESUME_TOKEN];
     msg->meta_resume_token = values[MCP_RPC_F_META_RESUME_TOKEN];
+    msg->input_responses = values[MCP_RPC_F_INPUT_RESPONSES];
+    msg->request_state = values[MCP_RPC_F_REQUEST_STATE];
+    msg->notifications = values[MCP_RPC_F_NOTIFICATIONS];
+    msg->meta_version = values[MCP_RPC_F_META_VERSION];
+    msg->meta_client_info = values[MCP_RPC_F_META_CLIENT_INFO];
+    msg->meta_capabilities = values[MCP_RPC_F_META_CAPABILITIES];
+    msg->meta_log_level = values[MCP_RPC_F_META_LOG_LEVEL];
 }
 
 

@@ -59,6 +59,15 @@ typedef struct {
     mcp_json_value_t  notify_token;    /* params.progressToken */
     mcp_json_value_t  resume_token;    /* params.resumeToken */
     mcp_json_value_t  meta_resume_token;   /* params._meta.resumeToken */
+    mcp_json_value_t  input_responses;
+    mcp_json_value_t  request_state;
+    mcp_json_value_t  notifications;   /* subscriptions/listen */
+
+    /* members of params._meta that begin with "io.modelcontextprotocol/" */
+    mcp_json_value_t  meta_version;
+    mcp_json_value_t  meta_client_info;
+    mcp_json_value_t  meta_capabilities;
+    mcp_json_value_t  meta_log_level;
 } mcp_rpc_t;
 
 

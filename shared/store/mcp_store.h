@@ -178,6 +178,7 @@ typedef struct {
                                   whose events it wants; 0: all events */
     uint64_t  skipped;         /* first event that was another's; 0: none */
     unsigned  resumed:1;
+    unsigned  plain:1;         /* set by the reader: it wants no event ids */
 } mcp_cursor_t;
 
 

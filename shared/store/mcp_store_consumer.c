@@ -227,14 +227,15 @@ mcp_store_wanted(const mcp_cursor_t *cursor, const mcp_store_record_t *rec)
 
 
 /* Writes the head of an event.  Without all of the stream's events a reader
- * gets no ids: an id would claim that it has all events before. */
+ * gets no ids: an id would claim that it has all events before.  Nor does one
+ * that wants none. */
 static char *
 mcp_store_event_head(const mcp_store_stream_t *st, const mcp_cursor_t *cursor,
     char *p, uint64_t seq)
 {
     static const char  data[] = "data: ";
 
-    if (cursor->only == 0) {
+    if (cursor->only == 0 && !cursor->plain) {
         return mcp_sse_event_head(p, st->id, seq);
     }
 

@@ -54,6 +54,14 @@ int
 mcp_answer_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     mcp_str_t detail)
 {
+    return mcp_answer_fault_data(x, fault, id, detail, mcp_null_str);
+}
+
+
+int
+mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
+    mcp_str_t detail, mcp_str_t data)
+{
     int  rc;
 
     mcp_store_count(x->worker->store, MCP_COUNT_ERRORS, 1);
@@ -74,12 +82,14 @@ mcp_answer_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     }
 
     x->answer.out.len = 0;
-    mcp_fault_write(&x->answer.out, id, fault, detail, mcp_null_str);
+    mcp_fault_write(&x->answer.out, x->client.revision, id, fault, detail,
+                    data);
 
     rc = mcp_answer_json(x);
 
     if (rc == MCP_OK) {
-        x->answer.response.status = mcp_fault(fault)->status;
+        x->answer.response.status = mcp_fault_code(fault,
+                                                   x->client.revision)->status;
         x->answer.outcome = "error";
     }
 

@@ -26,6 +26,10 @@ int mcp_answer_json(mcp_exchange_t *x);
 int mcp_answer_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     mcp_str_t detail);
 
+/* The same, with error.data, which is raw JSON. */
+int mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
+    mcp_str_t detail, mcp_str_t data);
+
 /* Tells the glue, which waits for it, that the answer is there. */
 void mcp_answer_ready(mcp_exchange_t *x, mcp_action_e action);
 

@@ -131,6 +131,9 @@ mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     mcp_store_count(x->worker->store, MCP_COUNT_CONSUMERS_LIVE, 1);
     x->worker->consumers++;
 
+    x->reader.cursor.plain = mcp_client_is_stateless(&x->client)
+                             && !(x->client.capabilities
+                                  & MCP_CLIENT_REQUESTS);
     x->reader.ref = *ref;
     x->reader.first = after;
     x->reader.sent = after;
@@ -161,8 +164,7 @@ mcp_consumer_tell_gap(mcp_exchange_t *x, uint64_t events)
                  "stream %s: %llu events that its client may not have are not "
                  "kept any more", id, (unsigned long long) events);
 
-    if (!mcp_notify_log_wanted(x->worker, x->session.id,
-                               mcp_str("\"error\"")))
+    if (!mcp_notify_log_wanted(x->worker, &x->client, mcp_str("\"error\"")))
     {
         return;
     }
@@ -257,8 +259,8 @@ mcp_exchange_close(mcp_exchange_t *x)
 int
 mcp_consumer_comes_back(const mcp_exchange_t *x)
 {
-    return mcp_revision(x->session.revision)->polling || x->reader.has_url
-           || (x->session.capabilities
+    return mcp_revision(x->client.revision)->polling || x->reader.has_url
+           || (x->client.capabilities
                & (MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS));
 }
 

@@ -29,7 +29,7 @@ mcp_consumer_is_closing(const mcp_exchange_t *x)
     }
 
     return (x->reader.close || x->worker->stopping) && !x->reader.bound
-           && (x->reader.listener || mcp_revision(x->session.revision)->priming
+           && (x->reader.listener || mcp_revision(x->client.revision)->priming
                || x->reader.has_url || x->reader.cursor.seq > x->reader.first);
 }
 
@@ -63,7 +63,7 @@ mcp_consumer_prime(mcp_exchange_t *x, char *p)
         priming = 0;
 
     } else {
-        priming = mcp_revision(x->session.revision)->priming;
+        priming = mcp_revision(x->client.revision)->priming;
     }
 
     if (priming && mcp_consumer_is_placed(x)) {

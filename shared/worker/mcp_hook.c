@@ -256,7 +256,7 @@ mcp_hook_find(const mcp_exchange_t *x, const mcp_method_t *method)
 {
     const mcp_face_t *const  *face;
 
-    if ((x->session.capabilities & method->capability) == 0) {
+    if ((x->client.capabilities & method->capability) == 0) {
         return NULL;
     }
 

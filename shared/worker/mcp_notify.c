@@ -12,7 +12,7 @@
 
 /* Describes the stream that a session listens to. */
 static int
-mcp_notify_spec(const mcp_endpoint_t *endpoint, const mcp_session_t *session,
+mcp_notify_spec(const mcp_endpoint_t *endpoint, const mcp_client_t *client,
     const unsigned char party[MCP_DIGEST_LEN], mcp_stream_spec_t *spec)
 {
     mcp_str_t  parts[2];
@@ -22,14 +22,14 @@ mcp_notify_spec(const mcp_endpoint_t *endpoint, const mcp_session_t *session,
     /* found without an index: the id follows from the session's */
 
     parts[0] = mcp_str("listen");
-    parts[1].data = (const char *) session->id;
+    parts[1].data = (const char *) client->id;
     parts[1].len = MCP_DIGEST_LEN;
 
     spec->kind = MCP_STREAM_LISTEN;
-    memcpy(spec->session, session->id, MCP_DIGEST_LEN);
-    memcpy(spec->principal, session->principal, MCP_DIGEST_LEN);
-    spec->revision = session->revision;
-    spec->expires = session->expires;
+    memcpy(spec->session, client->id, MCP_DIGEST_LEN);
+    memcpy(spec->principal, client->principal, MCP_DIGEST_LEN);
+    spec->revision = client->revision;
+    spec->expires = client->expires;
     spec->max_wait = endpoint->max_wait;
     spec->linger = endpoint->linger;
     spec->max_events = endpoint->max_events;
@@ -42,7 +42,7 @@ mcp_notify_spec(const mcp_endpoint_t *endpoint, const mcp_session_t *session,
 
 int
 mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
-    const mcp_session_t *session, const unsigned char party[MCP_DIGEST_LEN],
+    const mcp_client_t *client, const unsigned char party[MCP_DIGEST_LEN],
     mcp_stream_info_t *info)
 {
     int                rc;
@@ -50,7 +50,7 @@ mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     mcp_stream_ref_t   ref;
     mcp_stream_spec_t  spec;
 
-    rc = mcp_notify_spec(endpoint, session, party, &spec);
+    rc = mcp_notify_spec(endpoint, client, party, &spec);
     if (rc != MCP_OK) {
         return rc;
     }
@@ -153,18 +153,42 @@ mcp_notify_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
 }
 
 
+/* The least level that is wanted; MCP_LOG_LEVELS: none. */
+static uint32_t
+mcp_notify_log_least(mcp_worker_t *worker, const mcp_client_t *client)
+{
+    uint32_t  least;
+
+    if (mcp_client_is_stateless(client)) {
+        return client->log_level < 0 ? MCP_LOG_LEVELS
+                                     : (uint32_t) client->log_level;
+    }
+
+    if (mcp_store_value_get(worker->store, MCP_VALUE_LOG_LEVEL, client->id,
+                            worker->env->now(worker->env->ctx), &least)
+        != MCP_OK)
+    {
+        return 0;
+    }
+
+    return least;
+}
+
+
 int
-mcp_notify_log_wanted(mcp_worker_t *worker,
-    const unsigned char session[MCP_DIGEST_LEN], mcp_str_t level)
+mcp_notify_log_wanted(mcp_worker_t *worker, const mcp_client_t *client,
+    mcp_str_t level)
 {
     int       n;
     uint32_t  least;
 
-    if (level.len < 2 || level.data[0] != '"'
-        || mcp_store_value_get(worker->store, MCP_VALUE_LOG_LEVEL, session,
-                               worker->env->now(worker->env->ctx), &least)
-           != MCP_OK)
-    {
+    least = mcp_notify_log_least(worker, client);
+
+    if (least == 0 || least == MCP_LOG_LEVELS) {
+        return least == 0;
+    }
+
+    if (level.len < 2 || level.data[0] != '"') {
         return 1;
     }
 

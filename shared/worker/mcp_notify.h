@@ -13,7 +13,7 @@
 
 /* Finds the session's own stream, or creates one for this party. */
 int mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
-    const mcp_session_t *session, const unsigned char party[MCP_DIGEST_LEN],
+    const mcp_client_t *client, const unsigned char party[MCP_DIGEST_LEN],
     mcp_stream_info_t *info);
 
 /* Sends a notification to its subscribers if it is one that goes to them
@@ -21,10 +21,16 @@ int mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 int mcp_notify_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
     mcp_str_t message);
 
-/* Returns 1 if a session wants log messages of a level, which is raw JSON, or
- * if that is no level (2025-11-25, server/utilities/logging). */
-int mcp_notify_log_wanted(mcp_worker_t *worker,
-    const unsigned char session[MCP_DIGEST_LEN], mcp_str_t level);
+/*
+ * Returns 1 if a client wants log messages of a level, which is raw JSON.
+ *
+ * A session has a level from logging/setLevel on, and gets all messages before
+ * that (2025-11-25, server/utilities/logging).  A stateless request names one,
+ * or gets none (2026-07-28, the same page).  What is no level is wanted by all
+ * who want any.
+ */
+int mcp_notify_log_wanted(mcp_worker_t *worker, const mcp_client_t *client,
+    mcp_str_t level);
 
 
 #endif /* MCP_NOTIFY_H_INCLUDED */

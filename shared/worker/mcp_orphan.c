@@ -13,21 +13,21 @@
 
 /* Gives one request of an orphan its error response. */
 static int
-mcp_orphan_fail(mcp_worker_t *worker, const mcp_stream_ref_t *ref, mcp_str_t id,
-    unsigned k, mcp_stream_state_e state)
+mcp_orphan_fail(mcp_worker_t *worker, const mcp_stream_info_t *info,
+    mcp_str_t id, unsigned k, mcp_stream_state_e state)
 {
     int        rc;
     uint64_t   seq;
     mcp_buf_t  buf;
 
     mcp_buf_init(&buf, &worker->env->mem, 4096);
-    mcp_fault_write(&buf, id, MCP_FAULT_OWNER_DIED, mcp_null_str,
-                    mcp_null_str);
+    mcp_fault_write(&buf, (mcp_revision_e) info->revision, id,
+                    MCP_FAULT_OWNER_DIED, mcp_null_str, mcp_null_str);
 
     rc = buf.failed;
 
     if (rc == MCP_OK) {
-        rc = mcp_store_append(worker->store, ref,
+        rc = mcp_store_append(worker->store, &info->ref,
                               (mcp_str_t) { buf.data, buf.len },
                               (int) k | MCP_STORE_ERROR
                               | MCP_STORE_RESULT(MCP_ENDING_LOST), state,
@@ -71,9 +71,9 @@ mcp_orphan_fail_batch(mcp_worker_t *worker, const mcp_stream_info_t *info,
             continue;
         }
 
-        rc = mcp_orphan_fail(worker, &info->ref, value.raw, k,
-                           k == last ? MCP_STATE_FAILED
-                                     : MCP_STATE_PROCESSING);
+        rc = mcp_orphan_fail(worker, info, value.raw, k,
+                             k == last ? MCP_STATE_FAILED
+                                       : MCP_STATE_PROCESSING);
         if (rc != MCP_OK) {
             return rc;
         }
@@ -116,7 +116,7 @@ mcp_worker_adopt(mcp_worker_t *worker)
             rc = mcp_orphan_fail_batch(worker, &info, text);
 
         } else {
-            rc = mcp_orphan_fail(worker, &info.ref, text, 0, MCP_STATE_FAILED);
+            rc = mcp_orphan_fail(worker, &info, text, 0, MCP_STATE_FAILED);
         }
 
         /* better gone, and its client told so, than without an end */

@@ -39,10 +39,10 @@ static const char *
 mcp_refusal_session(const mcp_exchange_t *x)
 {
     uint64_t       now;
-    mcp_session_t  session;
+    mcp_client_t  session;
 
     now = x->worker->env->now(x->worker->env->ctx);
-    memset(&session, 0, sizeof(mcp_session_t));
+    memset(&session, 0, sizeof(mcp_client_t));
     session.revision = MCP_REVISION_NONE;
 
     if (mcp_session_parse(x->endpoint->keys, x->head.session_text, now,
@@ -117,7 +117,8 @@ mcp_refusal(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t detail)
     }
 
     mcp_worker_log(x->worker, MCP_LOG_INFO, "refused with %d: %s%s%.*s%s%s%s",
-                 mcp_fault(fault)->status, mcp_fault(fault)->message,
+                 mcp_fault_code(fault, x->client.revision)->status,
+                 mcp_fault(fault)->message,
                  text.len ? ": \"" : "", (int) text.len,
                  text.len ? text.data : "", text.len ? "\"" : "",
                  why ? ": " : "", why ? why : "");

@@ -109,9 +109,17 @@ typedef enum {
 typedef struct mcp_publish_s  mcp_publish_t;
 
 
+/* Headers that mirror the body; see mcp_exchange_head_t. */
+#define MCP_HEAD_VERSION  0x01
+#define MCP_HEAD_METHOD   0x02
+#define MCP_HEAD_NAME     0x04
+
 /* What the head of a request says. */
 typedef struct {
     mcp_http_method_e      method;
+    mcp_str_t              method_text;        /* Mcp-Method, Mcp-Name */
+    mcp_str_t              name_text;
+    unsigned               twice;      /* bits of those that stand twice */
     mcp_str_t              session_text;
     mcp_str_t              revision_text;
     mcp_str_t              event_id;
@@ -169,8 +177,7 @@ struct mcp_exchange_s {
     unsigned               number;     /* of this process, for the log */
 
     mcp_exchange_head_t    head;
-    mcp_session_t          session;
-    unsigned               has_session:1;
+    mcp_client_t           client;
     char                  *body;
     mcp_rpc_t              msg;
     mcp_call_t            *call;

@@ -287,12 +287,12 @@ static void
 print_session(unsigned i, unsigned capabilities)
 {
     char           *end;
-    mcp_session_t   session;
+    mcp_client_t   session;
 
     memset(&session, 7 + (int) i, sizeof(session));
     memset(session.principal, 0, MCP_DIGEST_LEN);
     session.expires = now + 3600000;
-    session.revision = MCP_REVISION_LATEST;
+    session.revision = MCP_REVISION_2025_11_25;
     session.capabilities = capabilities;
     end = mcp_session_print(&keys, &session, texts[i]);
     must(end != NULL);
@@ -327,6 +327,7 @@ start(void)
     memset(&endpoint, 0, sizeof(endpoint));
     endpoint.name = mcp_str("f");
     endpoint.version = mcp_str("1");
+    endpoint.revisions = MCP_REVISION_ALL;
     endpoint.keys = &keys;
     endpoint.session_lifetime = 3600000;
     endpoint.max_wait = 60000;

@@ -83,7 +83,7 @@ static void
 session(const mcp_keys_t *keys, mcp_str_t text)
 {
     char           again[MCP_SESSION_TEXT_MAX], *end;
-    mcp_session_t  s;
+    mcp_client_t  s;
     unsigned char  nobody[MCP_DIGEST_LEN];
 
     memset(nobody, 0, sizeof(nobody));
@@ -92,7 +92,8 @@ session(const mcp_keys_t *keys, mcp_str_t text)
         return;
     }
 
-    must(s.revision > MCP_REVISION_NONE && s.revision < MCP_REVISION_COUNT);
+    must(mcp_revision(s.revision)->name.len != 0
+         && !mcp_revision(s.revision)->stateless);
     must(s.expires > 1);
 
     end = mcp_session_print(keys, &s, again);

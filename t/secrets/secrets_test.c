@@ -197,7 +197,7 @@ test_sessions(void **state)
     char                 text[MCP_SESSION_TEXT_MAX + 1], *end;
     mcp_mem_t            mem;
     test_mem_t           tm;
-    mcp_session_t        one;
+    mcp_client_t        one;
     mcp_session_cache_t  cache;
     unsigned char        principal[MCP_DIGEST_LEN];
 
@@ -206,7 +206,7 @@ test_sessions(void **state)
     test_mem_init(&tm);
     mem = tm.mem;
     mcp_session_cache_init(&cache, &mem);
-    memset(&one, 0, sizeof(mcp_session_t));
+    memset(&one, 0, sizeof(mcp_client_t));
     memset(one.principal, 'p', sizeof(one.principal));
     memset(principal, 'p', sizeof(principal));
     one.revision = MCP_REVISION_2025_11_25;
@@ -255,12 +255,12 @@ test_owners(void **state)
     for (i = 0; i < 3; i++) {
         memset(&x, 0, sizeof(mcp_exchange_t));
         memset(&info, 0, sizeof(mcp_stream_info_t));
-        x.has_session = 1;
+        x.client.has_session = 1;
         info.max_wait = 1;
         info.principal[5] = (i == 1);
         info.session[5] = (i == 2);
         secret(x.head.principal, MCP_DIGEST_LEN);
-        secret(x.session.id, MCP_DIGEST_LEN);
+        secret(x.client.id, MCP_DIGEST_LEN);
         secret(info.principal, MCP_DIGEST_LEN);
         secret(info.session, MCP_DIGEST_LEN);
 

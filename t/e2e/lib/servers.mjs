@@ -21,6 +21,7 @@ const OTHERS = {
     mcp_route: 'MCPRoute',
     mcp_key: 'MCPKey',
     mcp_allow_origin: 'MCPAllowOrigin',
+    mcp_revisions: 'MCPRevisions',
     mcp_publish_token: 'MCPPublishToken',
     mcp_publish_url: 'MCPPublishURL',
 };

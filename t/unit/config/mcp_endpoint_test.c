@@ -155,7 +155,7 @@ test_offers(void **state)
         assert_int_equal(mcp_endpoint_completes(&e), cases[i].completes);
 
         mcp_buf_init(&buf, &te.env.mem, 4096);
-        mcp_endpoint_capabilities(&e, &buf);
+        mcp_endpoint_capabilities(&e, 0, &buf);
         assert_int_equal(buf.failed, MCP_OK);
         assert_str_is(((mcp_str_t) { buf.data, buf.len }),
                       cases[i].capabilities);
@@ -186,7 +186,7 @@ test_faces(void **state)
     e.max_wait = 1;
     mcp_buf_init(&buf, &local.env.mem, 4096);
 
-    mcp_endpoint_capabilities(&e, &buf);
+    mcp_endpoint_capabilities(&e, 0, &buf);
     assert_str_is(((mcp_str_t) { buf.data, buf.len }),
                   "{\"logging\":{},\"experimental\":{"
                   "\"resumableRequests\":{},\"streams\":{},"
@@ -194,7 +194,7 @@ test_faces(void **state)
 
     e.link = 1;
     buf.len = 0;
-    mcp_endpoint_capabilities(&e, &buf);
+    mcp_endpoint_capabilities(&e, 0, &buf);
     assert_str_is(((mcp_str_t) { buf.data, buf.len }),
                   "{\"logging\":{},\"experimental\":{"
                   "\"resumableRequests\":{},\"streams\":{},"

@@ -12,53 +12,61 @@ static const struct {
     mcp_fault_e  fault;
     int          status;
     int          code;
+    int          stateless_status;
+    int          stateless_code;
 } faults[] = {
-    { MCP_FAULT_METHOD_NOT_ALLOWED, 405, -32000 },
-    { MCP_FAULT_NOT_ACCEPTABLE, 406, -32000 },
-    { MCP_FAULT_MEDIA_TYPE, 415, -32000 },
-    { MCP_FAULT_BODY_TOO_LARGE, 413, -32000 },
-    { MCP_FAULT_ORIGIN, 403, -32000 },
-    { MCP_FAULT_REVISION, 400, -32000 },
-    { MCP_FAULT_SESSION_ABSENT, 400, -32000 },
-    { MCP_FAULT_SESSION_UNKNOWN, 404, -32001 },
-    { MCP_FAULT_EVENT_ID_MALFORMED, 400, -32000 },
-    { MCP_FAULT_EVENT_ID_UNKNOWN, 404, -32000 },
-    { MCP_FAULT_EVENT_PURGED, 404, -32000 },
-    { MCP_FAULT_LINK, 404, -32000 },
-    { MCP_FAULT_LINK_INPUT, 400, -32600 },
-    { MCP_FAULT_LINK_ANSWERS, 400, -32600 },
-    { MCP_FAULT_STORE_FULL, 503, -32000 },
-    { MCP_FAULT_TOO_MANY_STREAMS, 429, -32000 },
-    { MCP_FAULT_TOO_MANY_VALUES, 429, -32000 },
-    { MCP_FAULT_FORBIDDEN, 403, -32000 },
-    { MCP_FAULT_CALL_UNKNOWN, 404, -32004 },
-    { MCP_FAULT_CALL_EARLY, 503, -32000 },
-    { MCP_FAULT_BAD_REQUEST, 400, -32000 },
-    { MCP_FAULT_PARSE, 400, -32700 },
-    { MCP_FAULT_TOO_DEEP, 400, -32700 },
-    { MCP_FAULT_INVALID_REQUEST, 400, -32600 },
-    { MCP_FAULT_BATCH, 400, -32600 },
-    { MCP_FAULT_BATCH_SIZE, 400, -32600 },
-    { MCP_FAULT_ID, 400, -32600 },
-    { MCP_FAULT_METHOD_UNKNOWN, 200, -32601 },
-    { MCP_FAULT_PARAMS, 200, -32602 },
-    { MCP_FAULT_TOOL_UNKNOWN, 200, -32602 },
-    { MCP_FAULT_PROMPT_UNKNOWN, 200, -32602 },
-    { MCP_FAULT_RESOURCE_UNKNOWN, 200, -32002 },
-    { MCP_FAULT_CURSOR, 200, -32602 },
-    { MCP_FAULT_LOG_LEVEL, 200, -32602 },
-    { MCP_FAULT_RESUME_TOKEN, 200, -32602 },
-    { MCP_FAULT_RESUME_PURGED, 200, -32602 },
-    { MCP_FAULT_RESUME_BATCH, 200, -32600 },
-    { MCP_FAULT_BACKEND_FAILED, 200, -32603 },
-    { MCP_FAULT_BACKEND_TIMEOUT, 200, -32603 },
-    { MCP_FAULT_BACKEND_OUTPUT, 200, -32603 },
-    { MCP_FAULT_BACKEND_TOO_LARGE, 200, -32603 },
-    { MCP_FAULT_NO_BACKEND, 200, -32603 },
-    { MCP_FAULT_CALL_FULL, 200, -32603 },
-    { MCP_FAULT_CALL_LIMIT, 200, -32603 },
-    { MCP_FAULT_OWNER_DIED, 200, -32603 },
-    { MCP_FAULT_INTERNAL, 500, -32603 },
+    { MCP_FAULT_METHOD_NOT_ALLOWED, 405, -32000, 405, -32600 },
+    { MCP_FAULT_NOT_ACCEPTABLE, 406, -32000, 406, -32600 },
+    { MCP_FAULT_MEDIA_TYPE, 415, -32000, 415, -32600 },
+    { MCP_FAULT_BODY_TOO_LARGE, 413, -32000, 413, -32600 },
+    { MCP_FAULT_ORIGIN, 403, -32000, 403, -32600 },
+    { MCP_FAULT_REVISION, 400, -32000, 400, -32600 },
+    { MCP_FAULT_SESSION_ABSENT, 400, -32000, 400, -32600 },
+    { MCP_FAULT_SESSION_UNKNOWN, 404, -32001, 404, -32600 },
+    { MCP_FAULT_EVENT_ID_MALFORMED, 400, -32000, 400, -32600 },
+    { MCP_FAULT_EVENT_ID_UNKNOWN, 404, -32000, 404, -32600 },
+    { MCP_FAULT_EVENT_PURGED, 404, -32000, 404, -32600 },
+    { MCP_FAULT_LINK, 404, -32000, 404, -32600 },
+    { MCP_FAULT_LINK_INPUT, 400, -32600, 400, -32600 },
+    { MCP_FAULT_LINK_ANSWERS, 400, -32600, 400, -32600 },
+    { MCP_FAULT_STORE_FULL, 503, -32000, 503, -32603 },
+    { MCP_FAULT_TOO_MANY_STREAMS, 429, -32000, 429, -32603 },
+    { MCP_FAULT_TOO_MANY_VALUES, 429, -32000, 429, -32603 },
+    { MCP_FAULT_FORBIDDEN, 403, -32000, 403, -32600 },
+    { MCP_FAULT_CALL_UNKNOWN, 404, -32004, 404, -32600 },
+    { MCP_FAULT_CALL_EARLY, 503, -32000, 503, -32603 },
+    { MCP_FAULT_BAD_REQUEST, 400, -32000, 400, -32600 },
+    { MCP_FAULT_HEADER, 400, -32020, 400, -32020 },
+    { MCP_FAULT_CAPABILITY, 400, -32021, 400, -32021 },
+    { MCP_FAULT_VERSION, 400, -32022, 400, -32022 },
+    { MCP_FAULT_ENVELOPE, 400, -32602, 400, -32602 },
+    { MCP_FAULT_ERA, 400, -32600, 400, -32600 },
+    { MCP_FAULT_PARSE, 400, -32700, 400, -32700 },
+    { MCP_FAULT_TOO_DEEP, 400, -32700, 400, -32700 },
+    { MCP_FAULT_INVALID_REQUEST, 400, -32600, 400, -32600 },
+    { MCP_FAULT_BATCH, 400, -32600, 400, -32600 },
+    { MCP_FAULT_BATCH_SIZE, 400, -32600, 400, -32600 },
+    { MCP_FAULT_ID, 400, -32600, 400, -32600 },
+    { MCP_FAULT_METHOD_UNKNOWN, 200, -32601, 404, -32601 },
+    { MCP_FAULT_PARAMS, 200, -32602, 200, -32602 },
+    { MCP_FAULT_TOOL_UNKNOWN, 200, -32602, 200, -32602 },
+    { MCP_FAULT_PROMPT_UNKNOWN, 200, -32602, 200, -32602 },
+    { MCP_FAULT_RESOURCE_UNKNOWN, 200, -32002, 200, -32602 },
+    { MCP_FAULT_CURSOR, 200, -32602, 200, -32602 },
+    { MCP_FAULT_LOG_LEVEL, 200, -32602, 200, -32602 },
+    { MCP_FAULT_REQUEST_STATE, 200, -32602, 200, -32602 },
+    { MCP_FAULT_RESUME_TOKEN, 200, -32602, 200, -32602 },
+    { MCP_FAULT_RESUME_PURGED, 200, -32602, 200, -32602 },
+    { MCP_FAULT_RESUME_BATCH, 200, -32600, 200, -32600 },
+    { MCP_FAULT_BACKEND_FAILED, 200, -32603, 200, -32603 },
+    { MCP_FAULT_BACKEND_TIMEOUT, 200, -32603, 200, -32603 },
+    { MCP_FAULT_BACKEND_OUTPUT, 200, -32603, 200, -32603 },
+    { MCP_FAULT_BACKEND_TOO_LARGE, 200, -32603, 200, -32603 },
+    { MCP_FAULT_NO_BACKEND, 200, -32603, 200, -32603 },
+    { MCP_FAULT_CALL_FULL, 200, -32603, 200, -32603 },
+    { MCP_FAULT_CALL_LIMIT, 200, -32603, 200, -32603 },
+    { MCP_FAULT_OWNER_DIED, 200, -32603, 200, -32603 },
+    { MCP_FAULT_INTERNAL, 500, -32603, 500, -32603 },
 };
 
 
@@ -74,8 +82,18 @@ test_table(void **state)
 
     for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
         f = mcp_fault(faults[i].fault);
-        assert_int_equal(f->status, faults[i].status);
-        assert_int_equal(f->code, faults[i].code);
+        assert_int_equal(f->session.status, faults[i].status);
+        assert_int_equal(f->session.code, faults[i].code);
+        assert_int_equal(f->stateless.status, faults[i].stateless_status);
+        assert_int_equal(f->stateless.code, faults[i].stateless_code);
+        assert_ptr_equal(mcp_fault_code(faults[i].fault,
+                                        MCP_REVISION_2025_11_25),
+                         &f->session);
+        assert_ptr_equal(mcp_fault_code(faults[i].fault, MCP_REVISION_NONE),
+                         &f->session);
+        assert_ptr_equal(mcp_fault_code(faults[i].fault,
+                                        MCP_REVISION_2026_07_28),
+                         &f->stateless);
         assert_true(strlen(f->message) > 0);
 
         /* it is written unescaped */
@@ -123,7 +141,8 @@ test_write(void **state)
 
     for (i = 0; i < sizeof(writes) / sizeof(writes[0]); i++) {
         mcp_buf_init(&buf, &tm.mem, 1000);
-        mcp_fault_write(&buf, test_str(writes[i].id), writes[i].fault,
+        mcp_fault_write(&buf, MCP_REVISION_NONE, test_str(writes[i].id),
+                        writes[i].fault,
                         test_str(writes[i].detail), test_str(writes[i].data));
 
         assert_int_equal(buf.failed, MCP_OK);
@@ -135,8 +154,8 @@ test_write(void **state)
     /* short of room, it says so */
 
     mcp_buf_init(&buf, &tm.mem, 60);
-    mcp_fault_write(&buf, mcp_str("1"), MCP_FAULT_PARSE, mcp_null_str,
-                    mcp_null_str);
+    mcp_fault_write(&buf, MCP_REVISION_NONE, mcp_str("1"), MCP_FAULT_PARSE,
+                    mcp_null_str, mcp_null_str);
     assert_int_equal(buf.failed, MCP_ERR_LIMIT);
     mcp_buf_free(&buf);
 
@@ -173,8 +192,8 @@ test_refused(void **state)
         char  expected[256];
 
         mcp_buf_init(&buf, &tm.mem, 1000);
-        mcp_fault_write(&buf, mcp_str("7"), cases[i].fault, mcp_null_str,
-                        mcp_null_str);
+        mcp_fault_write(&buf, MCP_REVISION_NONE, mcp_str("7"), cases[i].fault,
+                        mcp_null_str, mcp_null_str);
         snprintf(expected, sizeof(expected), "{\"jsonrpc\":\"2.0\",\"id\":7,"
                  "\"error\":%s\"data\":{\"resume\":\"refused\"}}}",
                  cases[i].text);
@@ -202,7 +221,8 @@ test_round_trip(void **state)
 
     for (fault = MCP_FAULT_NONE + 1; fault < MCP_FAULT_COUNT; fault++) {
         mcp_buf_init(&buf, &tm.mem, 1000);
-        mcp_fault_write(&buf, mcp_str("-0"), (mcp_fault_e) fault,
+        mcp_fault_write(&buf, MCP_REVISION_NONE, mcp_str("-0"),
+                        (mcp_fault_e) fault,
                         mcp_str("\n\"\\\x01"), mcp_str("[1]"));
 
         assert_int_equal(mcp_rpc_parse(&arena,

@@ -54,6 +54,10 @@ methods_are_found(void **state)
           0, -1, MCP_WANT_PLAIN },
         { "stream/resume", MCP_METHOD_STREAM_RESUME,
           0, -1, MCP_WANT_PLAIN },
+        { "server/discover", MCP_METHOD_SERVER_DISCOVER,
+          0, -1, MCP_WANT_PLAIN },
+        { "subscriptions/listen", MCP_METHOD_SUBSCRIPTIONS_LISTEN,
+          0, -1, MCP_WANT_PLAIN },
         { "notifications/initialized", MCP_METHOD_NOTIFICATION_INITIALIZED,
           1, -1, MCP_WANT_PLAIN },
         { "notifications/cancelled", MCP_METHOD_NOTIFICATION_CANCELLED,
@@ -82,6 +86,57 @@ methods_are_found(void **state)
         assert_int_equal(m->want, cases[i].want);
         assert_ptr_equal(m, mcp_method(cases[i].id));
     }
+}
+
+
+/* Which revisions have a method, what Mcp-Name mirrors, whose results may be
+ * kept, and which may ask (2026-07-28). */
+static void
+of_each_era(void **state)
+{
+    static const struct {
+        const char     *name;
+        unsigned        session, stateless, caches, asks;
+        mcp_subject_e   subject;
+    } cases[] = {
+        { "initialize", 1, 0, 0, 0, MCP_SUBJECT_NONE },
+        { "ping", 1, 0, 0, 0, MCP_SUBJECT_NONE },
+        { "logging/setLevel", 1, 0, 0, 0, MCP_SUBJECT_NONE },
+        { "resources/subscribe", 1, 0, 0, 0, MCP_SUBJECT_NONE },
+        { "resources/unsubscribe", 1, 0, 0, 0, MCP_SUBJECT_NONE },
+        { "stream/poll", 1, 0, 0, 0, MCP_SUBJECT_NONE },
+        { "stream/poll/all", 1, 0, 0, 0, MCP_SUBJECT_NONE },
+        { "stream/resume", 1, 0, 0, 0, MCP_SUBJECT_NONE },
+        { "requests/getStatus", 1, 1, 0, 0, MCP_SUBJECT_NONE },
+        { "requests/resume", 1, 1, 0, 0, MCP_SUBJECT_NONE },
+        { "tools/list", 1, 1, 1, 0, MCP_SUBJECT_NONE },
+        { "prompts/list", 1, 1, 1, 0, MCP_SUBJECT_NONE },
+        { "resources/list", 1, 1, 1, 0, MCP_SUBJECT_NONE },
+        { "resources/templates/list", 1, 1, 1, 0, MCP_SUBJECT_NONE },
+        { "completion/complete", 1, 1, 0, 0, MCP_SUBJECT_NONE },
+        { "tools/call", 1, 1, 0, 1, MCP_SUBJECT_NAME },
+        { "prompts/get", 1, 1, 0, 1, MCP_SUBJECT_NAME },
+        { "resources/read", 1, 1, 1, 1, MCP_SUBJECT_URI },
+        { "server/discover", 0, 1, 1, 0, MCP_SUBJECT_NONE },
+        { "subscriptions/listen", 0, 1, 0, 0, MCP_SUBJECT_NONE },
+    };
+
+    size_t               i;
+    const mcp_method_t  *m;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        m = mcp_method_find(test_str(cases[i].name));
+
+        assert_int_equal(m->session, cases[i].session);
+        assert_int_equal(m->stateless, cases[i].stateless);
+        assert_int_equal(m->caches, cases[i].caches);
+        assert_int_equal(m->asks, cases[i].asks);
+        assert_int_equal(m->subject, cases[i].subject);
+    }
+
+    assert_int_equal(mcp_method(MCP_METHOD_UNKNOWN)->stateless, 0);
 }
 
 
@@ -144,6 +199,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(methods_are_found),
+        cmocka_unit_test(of_each_era),
         cmocka_unit_test(others_are_not),
         cmocka_unit_test(log_levels),
     };

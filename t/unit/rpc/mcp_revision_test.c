@@ -14,32 +14,64 @@ revisions_are_found(void **state)
     static const struct {
         const char      *name;
         mcp_revision_e   id;
-        unsigned         batch, priming, polling, elicitation;
+        unsigned         stateless, batch, priming, polling, elicitation,
+                         url_mode, titles, any_output;
     } cases[] = {
-        { "2025-03-26", MCP_REVISION_2025_03_26, 1, 0, 0, 0 },
-        { "2025-06-18", MCP_REVISION_2025_06_18, 0, 0, 0, 1 },
-        { "2025-11-25", MCP_REVISION_2025_11_25, 0, 1, 1, 1 },
+        { "2025-03-26", MCP_REVISION_2025_03_26, 0, 1, 0, 0, 0, 0, 0, 0 },
+        { "2025-06-18", MCP_REVISION_2025_06_18, 0, 0, 0, 0, 1, 0, 1, 0 },
+        { "2025-11-25", MCP_REVISION_2025_11_25, 0, 0, 1, 1, 1, 1, 1, 0 },
+        { "2026-07-28", MCP_REVISION_2026_07_28, 1, 0, 0, 0, 1, 1, 1, 1 },
     };
 
     size_t                 i;
+    mcp_revision_e         next;
     const mcp_revision_t  *r;
 
     (void) state;
 
-    assert_int_equal(sizeof(cases) / sizeof(cases[0]), MCP_REVISION_COUNT - 1);
+    next = MCP_REVISION_NONE;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(mcp_revision_find(test_str(cases[i].name)),
                          cases[i].id);
 
+        next = mcp_revision_next(next);
+        assert_int_equal(next, cases[i].id);
+
         r = mcp_revision(cases[i].id);
 
         assert_str_is(r->name, cases[i].name);
+        assert_int_equal(r->stateless, cases[i].stateless);
         assert_int_equal(r->batch, cases[i].batch);
         assert_int_equal(r->priming, cases[i].priming);
         assert_int_equal(r->polling, cases[i].polling);
         assert_int_equal(r->elicitation, cases[i].elicitation);
+        assert_int_equal(r->url_mode, cases[i].url_mode);
+        assert_int_equal(r->titles, cases[i].titles);
+        assert_int_equal(r->any_output, cases[i].any_output);
     }
+
+    assert_int_equal(mcp_revision_next(next), MCP_REVISION_NONE);
+}
+
+
+static void
+latest_of_a_set(void **state)
+{
+    uint32_t  old;
+
+    (void) state;
+
+    old = mcp_revision_bit(MCP_REVISION_2025_03_26)
+          | mcp_revision_bit(MCP_REVISION_2025_06_18);
+
+    assert_int_equal(mcp_revision_latest(MCP_REVISION_ALL, 0),
+                     MCP_REVISION_2025_11_25);
+    assert_int_equal(mcp_revision_latest(MCP_REVISION_ALL, 1),
+                     MCP_REVISION_2026_07_28);
+    assert_int_equal(mcp_revision_latest(old, 0), MCP_REVISION_2025_06_18);
+    assert_int_equal(mcp_revision_latest(old, 1), MCP_REVISION_NONE);
+    assert_int_equal(mcp_revision_latest(0, 0), MCP_REVISION_NONE);
 }
 
 
@@ -86,6 +118,7 @@ numbers_are_stable(void **state)
     assert_int_equal(MCP_REVISION_2025_03_26, 1);
     assert_int_equal(MCP_REVISION_2025_06_18, 2);
     assert_int_equal(MCP_REVISION_2025_11_25, 3);
+    assert_int_equal(MCP_REVISION_2026_07_28, 4);
 }
 
 
@@ -94,6 +127,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(revisions_are_found),
+        cmocka_unit_test(latest_of_a_set),
         cmocka_unit_test(others_are_not),
         cmocka_unit_test(never_null),
         cmocka_unit_test(numbers_are_stable),

@@ -70,7 +70,7 @@ test_retry_after(void **state)
                          MCP_OK);
 
         r = mcp_exchange_response(x);
-        assert_int_equal(r->status, mcp_fault(cases[i].fault)->status);
+        assert_int_equal(r->status, mcp_fault(cases[i].fault)->session.status);
         assert_true(r->body.len > 0);
         assert_int_equal(r->n_headers, cases[i].after != NULL);
 

@@ -19,12 +19,12 @@ test_methods(void **state)
     assert_null(mcp_hook_find(&x, mcp_method(MCP_METHOD_STREAM_POLL)));
     assert_null(mcp_hook_find(&x, mcp_method(MCP_METHOD_PING)));
 
-    x.session.capabilities = MCP_CLIENT_STREAMS;
+    x.client.capabilities = MCP_CLIENT_STREAMS;
     assert_ptr_equal(mcp_hook_find(&x, mcp_method(MCP_METHOD_STREAM_POLL)),
                      &mcp_face_stream);
     assert_null(mcp_hook_find(&x, mcp_method(MCP_METHOD_REQUESTS_RESUME)));
 
-    x.session.capabilities = 0xffff;
+    x.client.capabilities = 0xffff;
     assert_ptr_equal(mcp_hook_find(&x, mcp_method(MCP_METHOD_REQUESTS_RESUME)),
                      &mcp_face_request);
     assert_null(mcp_hook_find(&x, mcp_method(MCP_METHOD_PING)));

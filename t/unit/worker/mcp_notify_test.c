@@ -8,7 +8,7 @@
 static const unsigned char  nobody[MCP_DIGEST_LEN];
 
 static struct {
-    mcp_session_t      session;
+    mcp_client_t      session;
     mcp_stream_info_t  info;
     int                rc;
 } other;

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "config/mcp_catalog.h"
+#include "exchange/mcp_stateless.h"
+#include "http/mcp_header_value.h"
+#include "worker/mcp_answer.h"
+
+
+/* What a client of a stateless revision may declare for coming back. */
+#define MCP_STATELESS_CLIENT  (MCP_CLIENT_INPUT | MCP_CLIENT_REQUESTS          \
+                               | MCP_CLIENT_TOKENS)
+
+
+typedef struct {
+    mcp_fault_e  fault;
+    mcp_str_t    detail;
+    mcp_str_t    data;
+} mcp_stateless_refusal_t;
+
+
+int
+mcp_stateless_head(const mcp_exchange_t *x)
+{
+    return mcp_revision(mcp_revision_find(x->head.revision_text))->stateless
+           && mcp_revision_latest(x->endpoint->revisions, 1)
+              != MCP_REVISION_NONE;
+}
+
+
+/* A client of a session may write into _meta what it likes. */
+static int
+mcp_stateless_is_session(const mcp_exchange_t *x)
+{
+    mcp_str_t              raw;
+    const mcp_revision_t  *revision;
+
+    raw = x->msg.meta_version.raw;
+
+    if (x->head.session_text.len == 0
+        || x->msg.meta_version.type != MCP_JSON_STRING)
+    {
+        return 0;
+    }
+
+    raw.data++;
+    raw.len -= 2;
+    revision = mcp_revision(mcp_revision_find(raw));
+
+    return revision->name.len && !revision->stateless;
+}
+
+
+int
+mcp_stateless_is(const mcp_exchange_t *x)
+{
+    if (mcp_revision_latest(x->endpoint->revisions, 1) == MCP_REVISION_NONE) {
+        return 0;
+    }
+
+    if (x->msg.meta_version.type != MCP_JSON_NONE) {
+        return !mcp_stateless_is_session(x);
+    }
+
+    return mcp_stateless_head(x);
+}
+
+
+void
+mcp_stateless_begin(mcp_exchange_t *x)
+{
+    memset(&x->client, 0, sizeof(mcp_client_t));
+    memcpy(x->client.principal, x->head.principal, MCP_DIGEST_LEN);
+    x->client.revision = mcp_revision_latest(x->endpoint->revisions, 1);
+    x->client.log_level = -1;
+}
+
+
+static int
+mcp_stateless_refuse(mcp_stateless_refusal_t *r, mcp_fault_e fault,
+    mcp_str_t detail)
+{
+    r->fault = fault;
+    r->detail = detail;
+    r->data = mcp_null_str;
+
+    return MCP_ERR_DENIED;
+}
+
+
+/* Names the stateless revisions of the endpoint as a JSON array, latest
+ * first. */
+static void
+mcp_stateless_revisions(const mcp_exchange_t *x, mcp_buf_t *out)
+{
+    uint32_t        left;
+    const char     *before;
+    mcp_revision_e  revision;
+
+    left = x->endpoint->revisions;
+    before = "[";
+
+    while ((revision = mcp_revision_latest(left, 1)) != MCP_REVISION_NONE) {
+        mcp_buf_add(out, before, 1);
+        mcp_buf_json(out, mcp_revision(revision)->name);
+        left &= ~mcp_revision_bit(revision);
+        before = ",";
+    }
+
+    mcp_buf_lit(out, "]");
+}
+
+
+/* The members of _meta that say who asks (2026-07-28, basic/index, "_meta",
+ * "Per-request protocol fields"). */
+static int
+mcp_stateless_envelope(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
+{
+    mcp_str_t         level;
+    const mcp_rpc_t  *msg;
+
+    msg = &x->msg;
+
+    if (msg->meta.type != MCP_JSON_OBJECT) {
+        return mcp_stateless_refuse(r, MCP_FAULT_ENVELOPE,
+                                    mcp_str("\"_meta\" must be an object"));
+    }
+
+    if (msg->meta_version.type != MCP_JSON_STRING) {
+        return mcp_stateless_refuse(r, MCP_FAULT_ENVELOPE,
+                                    mcp_str("protocolVersion in \"_meta\" "
+                                            "must be a string"));
+    }
+
+    if (msg->meta_capabilities.type != MCP_JSON_OBJECT) {
+        return mcp_stateless_refuse(r, MCP_FAULT_ENVELOPE,
+                                    mcp_str("clientCapabilities in \"_meta\" "
+                                            "must be an object"));
+    }
+
+    if (msg->meta_client_info.type != MCP_JSON_NONE
+        && msg->meta_client_info.type != MCP_JSON_OBJECT)
+    {
+        return mcp_stateless_refuse(r, MCP_FAULT_ENVELOPE,
+                                    mcp_str("clientInfo in \"_meta\" must be "
+                                            "an object"));
+    }
+
+    if (msg->meta_log_level.type != MCP_JSON_NONE) {
+        if (mcp_verdict_string(x, &msg->meta_log_level, &level) == MCP_OK) {
+            x->client.log_level = mcp_log_level_find(level);
+        }
+
+        if (x->client.log_level < 0) {
+            return mcp_stateless_refuse(r, MCP_FAULT_ENVELOPE,
+                                        mcp_str("logLevel in \"_meta\" must "
+                                                "be a log level"));
+        }
+    }
+
+    return MCP_OK;
+}
+
+
+/* error.data of a revision that is not served (2026-07-28, schema,
+ * UnsupportedProtocolVersionError). */
+static int
+mcp_stateless_unsupported(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
+{
+    mcp_buf_t  data;
+
+    (void) mcp_stateless_refuse(r, MCP_FAULT_VERSION, mcp_null_str);
+
+    mcp_buf_init(&data, &x->worker->env->mem, SIZE_MAX / 2);
+    mcp_buf_lit(&data, "{\"supported\":");
+    mcp_stateless_revisions(x, &data);
+    mcp_buf_lit(&data, ",\"requested\":");
+    mcp_buf_str(&data, x->msg.meta_version.raw);
+    mcp_buf_lit(&data, "}");
+
+    if (data.failed == MCP_OK) {
+        r->data = mcp_arena_dup(&x->arena,
+                                (mcp_str_t) { data.data, data.len });
+    }
+
+    mcp_buf_free(&data);
+
+    return r->data.data ? MCP_ERR_DENIED : MCP_ERR_MEMORY;
+}
+
+
+/* The header of the version, before that is looked up (2026-07-28,
+ * basic/transports/streamable-http, "Protocol Version Header"). */
+static int
+mcp_stateless_version(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
+{
+    mcp_str_t       version, header;
+    mcp_revision_e  revision;
+
+    if (mcp_json_unescape(&x->arena, x->msg.meta_version.raw, &version)
+        != MCP_OK)
+    {
+        return MCP_ERR_MEMORY;
+    }
+
+    if ((x->head.twice & MCP_HEAD_VERSION)
+        || mcp_header_value_plain(x->head.revision_text, &header) != MCP_OK
+        || !mcp_str_eq(header, version))
+    {
+        return mcp_stateless_refuse(r, MCP_FAULT_HEADER,
+                                    mcp_str("MCP-Protocol-Version"));
+    }
+
+    revision = mcp_revision_find(version);
+
+    if (revision == MCP_REVISION_NONE
+        || !mcp_revision(revision)->stateless
+        || !(x->endpoint->revisions & mcp_revision_bit(revision)))
+    {
+        return mcp_stateless_unsupported(x, r);
+    }
+
+    x->client.revision = revision;
+
+    return MCP_OK;
+}
+
+
+static int
+mcp_stateless_method(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
+    const mcp_method_t **method)
+{
+    mcp_str_t  header;
+
+    if ((x->head.twice & MCP_HEAD_METHOD)
+        || mcp_header_value_plain(x->head.method_text, &header) != MCP_OK
+        || !mcp_str_eq(header, x->msg.method))
+    {
+        return mcp_stateless_refuse(r, MCP_FAULT_HEADER,
+                                    mcp_str("Mcp-Method"));
+    }
+
+    *method = mcp_method_find(x->msg.method);
+
+    return (*method)->stateless
+           ? MCP_OK
+           : mcp_stateless_refuse(r, MCP_FAULT_METHOD_UNKNOWN, x->msg.method);
+}
+
+
+/* The header of the name, where the body has one: a body without it is refused
+ * for that, later. */
+static int
+mcp_stateless_name(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
+    const mcp_method_t *method)
+{
+    int                      rc;
+    mcp_str_t                name, header;
+    const mcp_json_value_t  *value;
+
+    if (method->subject == MCP_SUBJECT_NONE) {
+        return MCP_OK;
+    }
+
+    value = method->subject == MCP_SUBJECT_URI ? &x->msg.uri : &x->msg.name;
+
+    if (value->type != MCP_JSON_STRING) {
+        return MCP_OK;
+    }
+
+    if (mcp_json_unescape(&x->arena, value->raw, &name) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
+    rc = mcp_header_value_decode(&x->arena, x->head.name_text, &header);
+
+    if (rc == MCP_ERR_MEMORY) {
+        return rc;
+    }
+
+    if (rc != MCP_OK || (x->head.twice & MCP_HEAD_NAME)
+        || x->head.name_text.data == NULL || !mcp_str_eq(header, name))
+    {
+        return mcp_stateless_refuse(r, MCP_FAULT_HEADER, mcp_str("Mcp-Name"));
+    }
+
+    return MCP_OK;
+}
+
+
+static int
+mcp_stateless_check(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
+{
+    int                  rc;
+    const mcp_method_t  *method;
+
+    rc = mcp_stateless_envelope(x, r);
+
+    if (rc == MCP_OK) {
+        rc = mcp_stateless_version(x, r);
+    }
+
+    if (rc == MCP_OK) {
+        rc = mcp_stateless_method(x, r, &method);
+    }
+
+    if (rc == MCP_OK) {
+        rc = mcp_stateless_name(x, r, method);
+    }
+
+    return rc;
+}
+
+
+int
+mcp_stateless_enter(mcp_exchange_t *x)
+{
+    int                      rc;
+    mcp_stateless_refusal_t  r;
+
+    rc = mcp_stateless_check(x, &r);
+
+    if (rc == MCP_ERR_DENIED) {
+        return mcp_answer_fault_data(x, r.fault, x->msg.id, r.detail, r.data);
+    }
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    x->client.declared = x->msg.meta_capabilities.raw;
+    x->client.capabilities = MCP_STATELESS_CLIENT
+                             & mcp_client_capabilities(
+                                   &x->msg.meta_capabilities);
+
+    return MCP_AGAIN;
+}
+
+
+void
+mcp_stateless_discover(const mcp_exchange_t *x, mcp_buf_t *out)
+{
+    mcp_str_t  instructions;
+
+    mcp_buf_lit(out, "{\"supportedVersions\":");
+    mcp_stateless_revisions(x, out);
+    mcp_buf_lit(out, ",\"capabilities\":");
+    mcp_endpoint_capabilities(x->endpoint, 1, out);
+
+    if (x->endpoint->catalog) {
+        instructions = mcp_catalog_instructions(x->endpoint->catalog);
+
+        if (instructions.len) {
+            mcp_buf_lit(out, ",\"instructions\":");
+            mcp_buf_str(out, instructions);
+        }
+    }
+
+    mcp_buf_lit(out, "}");
+}
+
+
+/* It may be all that a client can show (2026-07-28, basic/versioning, "Backward
+ * Compatibility"). */
+int
+mcp_stateless_initialize(mcp_exchange_t *x)
+{
+    int        rc;
+    mcp_buf_t  names;
+
+    mcp_buf_init(&names, &x->worker->env->mem, SIZE_MAX / 2);
+    mcp_stateless_revisions(x, &names);
+
+    rc = names.failed;
+
+    if (rc == MCP_OK) {
+        rc = mcp_answer_fault(x, MCP_FAULT_ERA, x->msg.id,
+                              (mcp_str_t) { names.data, names.len });
+    }
+
+    mcp_buf_free(&names);
+
+    return rc;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Who asks: what a client declares, and its principal. */
+
+
+#include "rpc/mcp_client.h"
+
+
+static unsigned mcp_client_faces(const mcp_json_value_t *object);
+
+
+static int
+mcp_client_is_object(mcp_json_value_t value)
+{
+    return value.type == MCP_JSON_OBJECT;
+}
+
+
+static unsigned
+mcp_client_sampling(const mcp_json_value_t *capabilities)
+{
+    mcp_json_value_t  value;
+
+    value = mcp_json_get(capabilities, mcp_str("sampling"));
+
+    if (!mcp_client_is_object(value)) {
+        return 0;
+    }
+
+    if (mcp_client_is_object(mcp_json_get(&value, mcp_str("tools")))) {
+        return MCP_CLIENT_SAMPLING | MCP_CLIENT_SAMPLING_TOOLS;
+    }
+
+    return MCP_CLIENT_SAMPLING;
+}
+
+
+/* An empty object, all that 2025-06-18 knows, means form mode (2025-11-25,
+ * client/elicitation, Capabilities). */
+static unsigned
+mcp_client_elicitation(const mcp_json_value_t *capabilities)
+{
+    int               form, url;
+    mcp_json_value_t  value;
+
+    value = mcp_json_get(capabilities, mcp_str("elicitation"));
+
+    if (!mcp_client_is_object(value)) {
+        return 0;
+    }
+
+    form = mcp_client_is_object(mcp_json_get(&value, mcp_str("form")));
+    url = mcp_client_is_object(mcp_json_get(&value, mcp_str("url")));
+
+    return (form || !url ? MCP_CLIENT_ELICITATION : 0u)
+           | (url ? MCP_CLIENT_ELICITATION_URL : 0u);
+}
+
+
+unsigned
+mcp_client_capabilities(const mcp_json_value_t *capabilities)
+{
+    unsigned          bits;
+    mcp_json_value_t  value;
+
+    if (capabilities == NULL || capabilities->type != MCP_JSON_OBJECT) {
+        return 0;
+    }
+
+    bits = mcp_client_sampling(capabilities)
+           | mcp_client_elicitation(capabilities);
+
+    if (mcp_client_is_object(mcp_json_get(capabilities, mcp_str("roots")))) {
+        bits |= MCP_CLIENT_ROOTS;
+    }
+
+    /* proposals: by their own name, or as experiments (2025-11-25, lifecycle,
+     * "Capability Negotiation") */
+
+    value = mcp_json_get(capabilities, mcp_str("experimental"));
+
+    return bits | mcp_client_faces(capabilities) | mcp_client_faces(&value);
+}
+
+
+/* The ways of resuming that an object names. */
+static unsigned
+mcp_client_faces(const mcp_json_value_t *object)
+{
+    size_t    i;
+    unsigned  bits;
+
+    static const struct {
+        mcp_str_t  name;
+        unsigned   bit;
+    } faces[] = {
+        { { "resumableRequests", 17 }, MCP_CLIENT_REQUESTS },
+        { { "streams", 7 }, MCP_CLIENT_STREAMS },
+        { { "resumeTokens", 12 }, MCP_CLIENT_TOKENS }
+    };
+
+    bits = 0;
+
+    for (i = 0; i < sizeof(faces) / sizeof(faces[0]); i++) {
+        if (mcp_client_is_object(mcp_json_get(object, faces[i].name))) {
+            bits |= faces[i].bit;
+        }
+    }
+
+    return bits;
+}
+
+
+int
+mcp_principal(mcp_str_t name, unsigned char out[MCP_DIGEST_LEN])
+{
+    if (name.len == 0) {
+        memset(out, 0, MCP_DIGEST_LEN);
+        return MCP_OK;
+    }
+
+    return mcp_digest(out, &name, 1);
+}

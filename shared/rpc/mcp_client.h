@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Who asks.  Clients of session revisions say it once, in initialize, and their
+ * session token brings it with each request (mcp_session.h); clients of
+ * stateless revisions say it in the _meta of each request.
+ */
+
+
+#ifndef MCP_CLIENT_H_INCLUDED
+#define MCP_CLIENT_H_INCLUDED
+
+
+#include "base/mcp_token.h"
+#include "json/mcp_json.h"
+#include "rpc/mcp_revision.h"
+
+
+/* Capabilities that a client declares. */
+#define MCP_CLIENT_SAMPLING         0x0001
+#define MCP_CLIENT_ELICITATION      0x0002     /* form mode */
+#define MCP_CLIENT_ELICITATION_URL  0x0004
+#define MCP_CLIENT_ROOTS            0x0008
+#define MCP_CLIENT_SAMPLING_TOOLS   0x0010
+#define MCP_CLIENT_REQUESTS         0x0020     /* resumableRequests */
+#define MCP_CLIENT_STREAMS          0x0040
+#define MCP_CLIENT_TOKENS           0x0080     /* resumeTokens */
+
+/* The capabilities about input; the others are for faces. */
+#define MCP_CLIENT_INPUT            0x001f
+
+
+typedef struct {
+    unsigned char   id[MCP_DIGEST_LEN];        /* of its session, random: the
+                                                  store's key; zeros: none */
+    unsigned char   principal[MCP_DIGEST_LEN]; /* digest; zeros: none */
+    uint64_t        expires;                   /* of its session, ms of
+                                                  mcp_env_t.now */
+    mcp_revision_e  revision;
+    unsigned        capabilities;              /* MCP_CLIENT_... */
+    unsigned        has_session:1;
+    int             log_level;                 /* of a request without a
+                                                  session; -1: none */
+    mcp_str_t       declared;                  /* its capabilities as they
+                                                  came, raw; empty: a session,
+                                                  which keeps the bits alone */
+} mcp_client_t;
+
+
+/* Returns 1 if the client's revision is a stateless one. */
+#define mcp_client_is_stateless(client)                                      \
+    (mcp_revision((client)->revision)->stateless)
+
+/* Returns the MCP_CLIENT_... bits of a ClientCapabilities object, which may be
+ * NULL. */
+unsigned mcp_client_capabilities(const mcp_json_value_t *capabilities);
+
+/*
+ * Computes the digest of a principal's name; an empty name has zeros.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_MEMORY
+ *   MCP_ERR_INTERNAL  OpenSSL failed
+ */
+int mcp_principal(mcp_str_t name, unsigned char out[MCP_DIGEST_LEN]);
+
+
+#endif /* MCP_CLIENT_H_INCLUDED */

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "rpc/mcp_result.h"
+
+#include "json/mcp_json.h"
+
+
+#define MCP_RESULT_SERVER_INFO  "\"io.modelcontextprotocol/serverInfo\":"
+
+
+/* What a result has already. */
+enum {
+    MCP_RESULT_HAS_TYPE = 0x01,
+    MCP_RESULT_HAS_TTL = 0x02,
+    MCP_RESULT_HAS_SCOPE = 0x04,
+    MCP_RESULT_HAS_META = 0x08,
+    MCP_RESULT_IS_INTERIM = 0x10       /* asks for input: nothing to cache */
+};
+
+
+static void mcp_result_body(mcp_buf_t *out, mcp_str_t body,
+    const mcp_result_t *add);
+
+
+void
+mcp_result_head(mcp_buf_t *out, mcp_str_t id)
+{
+    mcp_buf_lit(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+    mcp_buf_str(out, id);
+    mcp_buf_lit(out, ",\"result\":");
+}
+
+
+/* Writes the members that are not there; a comma precedes each but the first
+ * of an object. */
+static void
+mcp_result_add(mcp_buf_t *out, const mcp_result_t *add, unsigned has,
+    int empty)
+{
+    if (!(has & MCP_RESULT_HAS_TYPE)) {
+        mcp_buf_add(out, ",\"resultType\":\"complete\"" + empty,
+                    sizeof(",\"resultType\":\"complete\"") - 1
+                    - (size_t) empty);
+        empty = 0;
+    }
+
+    if (add->caches && !(has & MCP_RESULT_IS_INTERIM)) {
+        if (!(has & MCP_RESULT_HAS_TTL)) {
+            mcp_buf_lit(out, ",\"ttlMs\":");
+            mcp_buf_int(out, (int64_t) add->ttl);
+        }
+
+        if (!(has & MCP_RESULT_HAS_SCOPE)) {
+            if (add->is_public) {
+                mcp_buf_lit(out, ",\"cacheScope\":\"public\"");
+
+            } else {
+                mcp_buf_lit(out, ",\"cacheScope\":\"private\"");
+            }
+        }
+    }
+
+    if (!(has & MCP_RESULT_HAS_META)) {
+        mcp_buf_lit(out, ",\"_meta\":{" MCP_RESULT_SERVER_INFO);
+        mcp_buf_str(out, add->server_info);
+        mcp_buf_lit(out, "}");
+    }
+}
+
+
+void
+mcp_result_tail(mcp_buf_t *out, const mcp_result_t *add)
+{
+    if (add && out->failed == MCP_OK) {
+        out->len--;
+        mcp_result_add(out, add, 0, out->data[out->len - 1] == '{');
+        mcp_buf_lit(out, "}");
+    }
+
+    mcp_buf_lit(out, "}");
+}
+
+
+void
+mcp_result_write(mcp_buf_t *out, mcp_str_t id, mcp_str_t body,
+    const mcp_result_t *add)
+{
+    mcp_buf_reserve(out, body.len + id.len + 48
+                         + (add ? add->server_info.len + 160 : 0));
+
+    mcp_result_head(out, id);
+
+    if (add) {
+        mcp_result_body(out, body, add);
+
+    } else {
+        mcp_buf_str(out, body);
+    }
+
+    mcp_buf_lit(out, "}");
+}
+
+
+static int
+mcp_result_is_ttl(const mcp_json_value_t *value)
+{
+    size_t  i;
+
+    if (value->type != MCP_JSON_NUMBER) {
+        return 0;
+    }
+
+    for (i = 0; i < value->raw.len; i++) {
+        if (value->raw.data[i] < '0' || value->raw.data[i] > '9') {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
+static int
+mcp_result_is_scope(const mcp_json_value_t *value)
+{
+    return mcp_json_str_eq(value->raw, mcp_str("public"))
+           || mcp_json_str_eq(value->raw, mcp_str("private"));
+}
+
+
+/* Which member this is, if it is one that the revision wants; *good: it is as
+ * the schema has it. */
+static unsigned
+mcp_result_member(mcp_str_t key, const mcp_json_value_t *value, int *good)
+{
+    *good = 1;
+
+    if (mcp_json_str_eq(key, mcp_str("resultType"))) {
+        *good = value->type == MCP_JSON_STRING;
+        return MCP_RESULT_HAS_TYPE;
+    }
+
+    if (mcp_json_str_eq(key, mcp_str("_meta"))) {
+        *good = value->type == MCP_JSON_OBJECT;
+        return MCP_RESULT_HAS_META;
+    }
+
+    if (mcp_json_str_eq(key, mcp_str("ttlMs"))) {
+        *good = mcp_result_is_ttl(value);
+        return MCP_RESULT_HAS_TTL;
+    }
+
+    if (mcp_json_str_eq(key, mcp_str("cacheScope"))) {
+        *good = mcp_result_is_scope(value);
+        return MCP_RESULT_HAS_SCOPE;
+    }
+
+    return 0;
+}
+
+
+/* The server says who it is, whatever its backend says. */
+static void
+mcp_result_meta(mcp_buf_t *out, mcp_str_t meta, const mcp_result_t *add)
+{
+    mcp_str_t         key;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    mcp_buf_lit(out, "{" MCP_RESULT_SERVER_INFO);
+    mcp_buf_str(out, add->server_info);
+
+    mcp_json_iter_init(&iter, meta);
+
+    while (mcp_json_iter_next(&iter, &key, &value)) {
+        if (mcp_json_str_eq(key,
+                            mcp_str("io.modelcontextprotocol/serverInfo")))
+        {
+            continue;
+        }
+
+        mcp_buf_lit(out, ",");
+        mcp_buf_str(out, key);
+        mcp_buf_lit(out, ":");
+        mcp_buf_str(out, value.raw);
+    }
+
+    mcp_buf_lit(out, "}");
+}
+
+
+static void
+mcp_result_body(mcp_buf_t *out, mcp_str_t body, const mcp_result_t *add)
+{
+    int               good, empty;
+    unsigned          has, member;
+    mcp_str_t         key;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    has = 0;
+    empty = 1;
+
+    mcp_buf_lit(out, "{");
+    mcp_json_iter_init(&iter, body);
+
+    while (mcp_json_iter_next(&iter, &key, &value)) {
+        member = mcp_result_member(key, &value, &good);
+
+        if (!good || (has & member)) {
+            continue;
+        }
+
+        has |= member;
+
+        if (member == MCP_RESULT_HAS_TYPE
+            && mcp_json_str_eq(value.raw, mcp_str("input_required")))
+        {
+            has |= MCP_RESULT_IS_INTERIM;
+        }
+
+        if (!empty) {
+            mcp_buf_lit(out, ",");
+        }
+
+        mcp_buf_str(out, key);
+        mcp_buf_lit(out, ":");
+
+        if (member == MCP_RESULT_HAS_META) {
+            mcp_result_meta(out, value.raw, add);
+
+        } else {
+            mcp_buf_str(out, value.raw);
+        }
+
+        empty = 0;
+    }
+
+    mcp_result_add(out, add, has, empty);
+    mcp_buf_lit(out, "}");
+}

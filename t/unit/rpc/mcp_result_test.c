@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What each revision wants of a result is there once, and what a backend wrote
+ * stays as it is. */
+
+
+#include "test_env.h"
+
+#include "json/mcp_json.h"
+#include "rpc/mcp_result.h"
+
+
+#define INFO  "{\"name\":\"n\",\"version\":\"1\"}"
+#define META  "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":" INFO
+#define DONE  "\"resultType\":\"complete\""
+
+
+static const mcp_result_t  plain = { mcp_str(INFO), 0, 0, 0 };
+static const mcp_result_t  caches = { mcp_str(INFO), 1, 0, 70 };
+static const mcp_result_t  is_public = { mcp_str(INFO), 1, 1, 0 };
+
+
+static const struct {
+    const char          *body;
+    const mcp_result_t  *add;
+    const char          *result;
+} cases[] = {
+    { "{\"a\": 1 }", NULL, "{\"a\": 1 }" },
+    { "{}", &plain, "{" DONE "," META "}}" },
+    { "{\"a\":1}", &plain, "{\"a\":1," DONE "," META "}}" },
+    { "{\"a\":[ 1 ,{\"b\":\"\\/\"}] , \"c\":2.0}", &plain,
+      "{\"a\":[ 1 ,{\"b\":\"\\/\"}],\"c\":2.0," DONE "," META "}}" },
+
+    /* a backend's own type, and one that is none */
+    { "{\"resultType\":\"complete\",\"a\":1}", &plain,
+      "{\"resultType\":\"complete\",\"a\":1," META "}}" },
+    { "{\"resultType\":7,\"a\":1}", &plain,
+      "{\"a\":1," DONE "," META "}}" },
+
+    /* its metadata; the server's name is the server's */
+    { "{\"_meta\":{\"x\":1}}", &plain,
+      "{" META ",\"x\":1}," DONE "}" },
+    { "{\"_meta\":{\"io.modelcontextprotocol/serverInfo\":0,\"x\":1}}", &plain,
+      "{" META ",\"x\":1}," DONE "}" },
+    { "{\"_meta\":{ }}", &plain, "{" META "}," DONE "}" },
+    { "{\"_meta\":null}", &plain, "{" DONE "," META "}}" },
+
+    /* how long it is good, and for whom */
+    { "{\"a\":1}", &caches,
+      "{\"a\":1," DONE ",\"ttlMs\":70,\"cacheScope\":\"private\"," META "}}" },
+    { "{}", &is_public,
+      "{" DONE ",\"ttlMs\":0,\"cacheScope\":\"public\"," META "}}" },
+    { "{\"ttlMs\":5,\"cacheScope\":\"public\"}", &caches,
+      "{\"ttlMs\":5,\"cacheScope\":\"public\"," DONE "," META "}}" },
+    { "{\"ttlMs\":-5,\"cacheScope\":\"all\"}", &caches,
+      "{" DONE ",\"ttlMs\":70,\"cacheScope\":\"private\"," META "}}" },
+    { "{\"ttlMs\":1.5,\"cacheScope\":1}", &caches,
+      "{" DONE ",\"ttlMs\":70,\"cacheScope\":\"private\"," META "}}" },
+    { "{\"resultType\":\"input_required\",\"requestState\":\"s\"}", &caches,
+      "{\"resultType\":\"input_required\",\"requestState\":\"s\"," META "}}" },
+
+    /* a key has many spellings, and the first of two counts */
+    { "{\"result\\u0054ype\":\"complete\",\"resultType\":\"other\"}", &plain,
+      "{\"result\\u0054ype\":\"complete\"," META "}}" },
+};
+
+
+static void
+backends_results(void **state)
+{
+    char        text[1024];
+    size_t      i;
+    mcp_buf_t   out;
+    test_mem_t  tm;
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        mcp_buf_init(&out, &tm.mem, 2000);
+        mcp_result_write(&out, mcp_str("7"), test_str(cases[i].body),
+                         cases[i].add);
+        snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":7,"
+                 "\"result\":%s}", cases[i].result);
+        assert_str_is(((mcp_str_t) { out.data, out.len }), text);
+        mcp_buf_free(&out);
+    }
+
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+own_results(void **state)
+{
+    mcp_buf_t   out;
+    test_mem_t  tm;
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    mcp_buf_init(&out, &tm.mem, 2000);
+    mcp_result_head(&out, mcp_str("\"a\""));
+    mcp_buf_lit(&out, "{}");
+    mcp_result_tail(&out, NULL);
+    assert_str_is(((mcp_str_t) { out.data, out.len }),
+                  "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"result\":{}}");
+
+    out.len = 0;
+    mcp_result_head(&out, mcp_str("1"));
+    mcp_buf_lit(&out, "{}");
+    mcp_result_tail(&out, &plain);
+    assert_str_is(((mcp_str_t) { out.data, out.len }),
+                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{" DONE "," META
+                  "}}}");
+
+    out.len = 0;
+    mcp_result_head(&out, mcp_str("1"));
+    mcp_buf_lit(&out, "{\"tools\":[]}");
+    mcp_result_tail(&out, &caches);
+    assert_str_is(((mcp_str_t) { out.data, out.len }),
+                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"tools\":[],"
+                  DONE ",\"ttlMs\":70,\"cacheScope\":\"private\"," META
+                  "}}}");
+    mcp_buf_free(&out);
+
+    /* short of room, it says so */
+
+    mcp_buf_init(&out, &tm.mem, 50);
+    mcp_result_head(&out, mcp_str("1"));
+    mcp_buf_lit(&out, "{\"tools\":[]}");
+    mcp_result_tail(&out, &caches);
+    assert_int_equal(out.failed, MCP_ERR_LIMIT);
+    mcp_buf_free(&out);
+
+    assert_int_equal(tm.live, 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(backends_results),
+        cmocka_unit_test(own_results),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
