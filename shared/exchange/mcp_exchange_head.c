@@ -117,15 +117,49 @@ mcp_exchange_is_single(const mcp_exchange_header_t *header, mcp_str_t first,
 }
 
 
+/* Keeps the value of a header of the table; MCP_ERR_DENIED if it stands twice
+ * and must not. */
+static int
+mcp_exchange_keep_header(mcp_exchange_t *x, const mcp_header_t *h,
+    unsigned *seen)
+{
+    size_t                        k;
+    mcp_str_t                    *value;
+    const mcp_exchange_header_t  *header;
+
+    for (k = 0; k < MCP_EXCHANGE_HEADERS; k++) {
+        header = &mcp_exchange_headers[k];
+
+        if (!mcp_str_case_eq(h->name, header->name)) {
+            continue;
+        }
+
+        value = (mcp_str_t *) (void *) ((char *) &x->head + header->offset);
+
+        if (value->data == NULL) {
+            *value = h->value;
+
+        } else if (mcp_exchange_is_single(header, *value, h->value)) {
+            return MCP_ERR_DENIED;
+        }
+
+        x->head.twice |= header->mirror & *seen;
+        *seen |= header->mirror;
+        break;
+    }
+
+    return MCP_OK;
+}
+
+
 /* One pass over the header; MCP_FAULT_BAD_REQUEST if one that must be single
  * is not. */
 static mcp_fault_e
 mcp_exchange_read_headers(mcp_exchange_t *x, const mcp_head_t *head,
     mcp_exchange_lines_t *out)
 {
-    size_t               i, k;
+    size_t               i;
     unsigned             seen;
-    mcp_str_t           *value;
     const mcp_header_t  *h;
 
     seen = 0;
@@ -156,26 +190,8 @@ mcp_exchange_read_headers(mcp_exchange_t *x, const mcp_head_t *head,
             continue;
         }
 
-        for (k = 0; k < MCP_EXCHANGE_HEADERS; k++) {
-            if (!mcp_str_case_eq(h->name, mcp_exchange_headers[k].name)) {
-                continue;
-            }
-
-            value = (mcp_str_t *) (void *)
-                        ((char *) &x->head + mcp_exchange_headers[k].offset);
-
-            if (value->data == NULL) {
-                *value = h->value;
-
-            } else if (mcp_exchange_is_single(&mcp_exchange_headers[k], *value,
-                                              h->value))
-            {
-                return MCP_FAULT_BAD_REQUEST;
-            }
-
-            x->head.twice |= mcp_exchange_headers[k].mirror & seen;
-            seen |= mcp_exchange_headers[k].mirror;
-            break;
+        if (mcp_exchange_keep_header(x, h, &seen) != MCP_OK) {
+            return MCP_FAULT_BAD_REQUEST;
         }
     }
 

@@ -356,6 +356,14 @@ mcp_verdict(mcp_exchange_t *x, const mcp_rpc_t *msg,
         return mcp_verdict_fault(v, MCP_FAULT_METHOD_UNKNOWN, msg->method);
     }
 
+    if (v->method->list_kind != MCP_METHOD_NO_LIST) {
+        return mcp_verdict_list(x, msg, v, out);
+    }
+
+    if (v->method->capability) {
+        return mcp_verdict_face(x, msg, v, out);
+    }
+
     switch (v->method->id) {
 
     case MCP_METHOD_SERVER_DISCOVER:
@@ -365,12 +373,6 @@ mcp_verdict(mcp_exchange_t *x, const mcp_rpc_t *msg,
     case MCP_METHOD_PING:
         mcp_buf_lit(out, "{}");
         return MCP_VERDICT_LOCAL;
-
-    case MCP_METHOD_TOOLS_LIST:
-    case MCP_METHOD_PROMPTS_LIST:
-    case MCP_METHOD_RESOURCES_LIST:
-    case MCP_METHOD_RESOURCES_TEMPLATES_LIST:
-        return mcp_verdict_list(x, msg, v, out);
 
     case MCP_METHOD_TOOLS_CALL:
         return mcp_verdict_named(x, msg, v, MCP_LIST_TOOLS,
@@ -390,13 +392,6 @@ mcp_verdict(mcp_exchange_t *x, const mcp_rpc_t *msg,
 
     case MCP_METHOD_LOGGING_SET_LEVEL:
         return mcp_verdict_set_level(x, msg, v, out);
-
-    case MCP_METHOD_REQUESTS_GET_STATUS:
-    case MCP_METHOD_REQUESTS_RESUME:
-    case MCP_METHOD_STREAM_POLL:
-    case MCP_METHOD_STREAM_POLL_ALL:
-    case MCP_METHOD_STREAM_RESUME:
-        return mcp_verdict_face(x, msg, v, out);
 
     case MCP_METHOD_INITIALIZE:
         /* 2025-03-26, lifecycle: not part of a batch */

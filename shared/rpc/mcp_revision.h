@@ -58,7 +58,7 @@ typedef enum {
 #define MCP_REVISION_ENUM(number, id, name, ...)  MCP_REVISION_##id = number,
     MCP_REVISION_ROWS(MCP_REVISION_ENUM)
 #undef MCP_REVISION_ENUM
-    MCP_REVISION_LIMIT = 32    /* numbers are below it: see mcp_revision_bit() */
+    MCP_REVISION_LIMIT = 32    /* numbers are below: see mcp_revision_bit() */
 } mcp_revision_e;
 
 

@@ -264,7 +264,7 @@ function http() {
         'application/json;x="', 'text/plain', 'application/x-ndjson',
         'multipart/form-data; boundary=x'];
     const versions = [null, '', '2025-03-26', '2025-06-18', '2025-11-25',
-        '2024-11-05', '1999-01-01', '2026-07-28', 'nonsense',
+        '2024-11-05', '1999-01-01', '2027-01-01', 'nonsense',
         '2025-11-25, 2025-11-25'];
     const sessions = [null, '', 'nonsense', 'x'.repeat(3000), 'a b',
         'A'.repeat(120)];

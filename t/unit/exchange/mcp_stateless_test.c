@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The entrance of stateless requests: each check in its turn, with status, code
+ * and data; what such a client gets of a call; what its leaving ends. */
+
+#include "core_cases.h"
+
+
+#define MODERN  "2026-07-28"
+
+#define META(version)                                                        \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":" version ","     \
+    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
+#define META_AND(more)                                                       \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" MODERN "\","  \
+    "\"io.modelcontextprotocol/clientCapabilities\":{}," more "}"
+
+#define MESSAGE(method, params)  REQUEST("7", method, "{" params "}")
+#define OK                   META("\"" MODERN "\"")
+
+#define INFO  "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":"            \
+              "{\"name\":\"driver\",\"version\":\"1\"}}"
+
+
+typedef struct {
+    const char  *version;      /* of the headers; NULL: absent */
+    const char  *method;
+    const char  *name;
+    const char  *body;
+    int          status;
+    const char  *part;
+} entrance_case_t;
+
+
+static const entrance_case_t  entrance_cases[] = {
+
+    /* what says that a request is of this era */
+
+    { MODERN, "server/discover", NULL, MESSAGE("server/discover", OK), 200,
+      "\"supportedVersions\":[\"2026-07-28\"]" },
+    { NULL, NULL, NULL, MESSAGE("server/discover", OK), 400, "-32020" },
+    { MODERN, "server/discover", NULL, MESSAGE("server/discover", ""), 400,
+      "\"id\":7,\"error\":{\"code\":-32602" },
+    { "2025-11-25", "ping", NULL, MESSAGE("ping", ""), 400,
+      "Mcp-Session-Id header is required" },
+    { "2025-11-25", "ping", NULL, MESSAGE("ping", OK), 400, "-32020" },
+    { "2027-01-01", "ping", NULL, MESSAGE("ping", ""), 400,
+      "Mcp-Session-Id header is required" },
+
+    /* who asks */
+
+    { MODERN, "tools/list", NULL, MESSAGE("tools/list", "\"_meta\":1"), 400,
+      "-32602" },
+    { MODERN, "tools/list", NULL, MESSAGE("tools/list", META("1")), 400,
+      "-32602" },
+    { MODERN, "tools/list", NULL,
+      MESSAGE("tools/list", "\"_meta\":{\"io.modelcontextprotocol/"
+          "protocolVersion\":\"" MODERN "\"}"), 400, "-32602" },
+    { MODERN, "tools/list", NULL,
+      MESSAGE("tools/list", "\"_meta\":{\"io.modelcontextprotocol/"
+          "protocolVersion\":\"" MODERN "\",\"io.modelcontextprotocol/"
+          "clientCapabilities\":[]}"), 400, "-32602" },
+    { MODERN, "tools/list", NULL,
+      MESSAGE("tools/list",
+          META_AND("\"io.modelcontextprotocol/clientInfo\":1")),
+      400, "-32602" },
+    { MODERN, "tools/list", NULL,
+      MESSAGE("tools/list", META_AND("\"io.modelcontextprotocol/logLevel\":"
+                                 "\"loud\"")), 400, "-32602" },
+    { MODERN, "tools/list", NULL,
+      MESSAGE("tools/list", META_AND("\"io.modelcontextprotocol/logLevel\":"
+                                 "\"info\"")), 200, "\"tools\":" },
+
+    /* its revision: the header first, then whether it is served */
+
+    { MODERN, "tools/list", NULL, MESSAGE("tools/list", META("\"v999\"")), 400,
+      "-32020" },
+    { "v999", "tools/list", NULL, MESSAGE("tools/list", META("\"v999\"")), 400,
+      "\"error\":{\"code\":-32022,\"message\":\"Unsupported protocol version\","
+      "\"data\":{\"supported\":[\"2026-07-28\"],\"requested\":\"v999\"}}" },
+    { "2025-11-25", "tools/list", NULL,
+      MESSAGE("tools/list", META("\"2025-11-25\"")), 400, "-32022" },
+    { " " MODERN "\t", "tools/list", NULL, MESSAGE("tools/list", OK), 200,
+      "\"tools\":" },
+
+    /* its method */
+
+    { MODERN, NULL, NULL, MESSAGE("tools/list", OK), 400, "-32020" },
+    { MODERN, "TOOLS/LIST", NULL, MESSAGE("tools/list", OK), 400, "-32020" },
+    { MODERN, "prompts/list", NULL, MESSAGE("tools/list", OK), 400, "-32020" },
+    { MODERN, "no/such", NULL, MESSAGE("no/such", OK), 404, "-32601" },
+    { MODERN, "initialize", NULL, MESSAGE("initialize", OK), 404, "-32601" },
+    { MODERN, "ping", NULL, MESSAGE("ping", OK), 404, "-32601" },
+    { MODERN, "logging/setLevel", NULL, MESSAGE("logging/setLevel", OK), 404,
+      "-32601" },
+    { MODERN, "stream/poll", NULL, MESSAGE("stream/poll", OK), 404, "-32601" },
+    { MODERN, "requests/getStatus", NULL, MESSAGE("requests/getStatus", OK), 404,
+      "-32601" },
+
+    /* its name */
+
+    { MODERN, "tools/call", NULL, MESSAGE("tools/call", "\"name\":\"echo\"," OK),
+      400, "-32020" },
+    { MODERN, "tools/call", "other",
+      MESSAGE("tools/call", "\"name\":\"echo\"," OK), 400, "-32020" },
+    { MODERN, "tools/call", "=?base64?ZWNoby?=",
+      MESSAGE("tools/call", "\"name\":\"echo\"," OK), 400, "-32020" },
+    { MODERN, "resources/read", NULL,
+      MESSAGE("resources/read", "\"uri\":\"x:y\"," OK), 400, "-32020" },
+    { MODERN, "tools/list", "whatever", MESSAGE("tools/list", OK), 200,
+      "\"tools\":" },
+
+    /* behind the entrance */
+
+    { MODERN, "tools/call", NULL, MESSAGE("tools/call", OK), 200, "-32602" },
+    { MODERN, "tools/call", "none", MESSAGE("tools/call", "\"name\":\"none\"," OK),
+      200, "-32602" },
+    { MODERN, "tools/list", NULL, MESSAGE("tools/list", "\"cursor\":\"x\"," OK),
+      200, "-32602" },
+    { MODERN, "resources/read", "no:such",
+      MESSAGE("resources/read", "\"uri\":\"no:such\"," OK), 200,
+      "\"code\":-32602,\"message\":\"Resource not found: no:such\","
+      "\"data\":{\"uri\":\"no:such\"}" },
+
+    /* neither batches nor responses; notifications do nothing */
+
+    { MODERN, NULL, NULL, "[" MESSAGE("tools/list", OK) "]", 400, "-32600" },
+    { MODERN, NULL, NULL, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", 400,
+      "-32600" },
+    { MODERN, NULL, NULL, CANCEL7, 202, NULL },
+    { MODERN, NULL, NULL, "{", 400, "-32700" },
+};
+
+
+static void
+send_case(client_t *c, const entrance_case_t *row)
+{
+    client_init(c, NULL);
+
+    if (row->version) {
+        client_header(c, "MCP-Protocol-Version", row->version);
+    }
+
+    if (row->method) {
+        client_header(c, "mcp-method", row->method);
+    }
+
+    if (row->name) {
+        client_header(c, "MCP-NAME", row->name);
+    }
+
+    client_send(&d, 0, c, "POST", row->body);
+}
+
+
+static void
+send_modern(client_t *c, const char *method, const char *name, const char *body)
+{
+    const entrance_case_t  row = { MODERN, method, name, body, 0, NULL };
+
+    send_case(c, &row);
+}
+
+
+static void
+test_entrance(void **state)
+{
+    size_t  i;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(entrance_cases); i++) {
+        send_case(&a, &entrance_cases[i]);
+
+        if (a.status != entrance_cases[i].status) {
+            fail_msg("%zu: %d %s", i, a.status, a.text);
+        }
+
+        if (entrance_cases[i].part) {
+            has(a.text, entrance_cases[i].part);
+        }
+
+        client_close(&d, &a);
+    }
+
+    assert_int_equal(d.n_jobs, 0);
+    quiet();
+}
+
+
+/* A header that mirrors the body stands once; other eras do not look. */
+static void
+test_twice(void **state)
+{
+    size_t  i;
+
+    static const char *const  names[][2] = {
+        { "MCP-Protocol-Version", MODERN },
+        { "Mcp-Method", "tools/call" },
+        { "Mcp-Name", "echo" }
+    };
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(names); i++) {
+        client_init(&a, NULL);
+        client_header(&a, names[i][0], names[i][1]);
+        client_header(&a, "MCP-Protocol-Version", MODERN);
+        client_header(&a, "Mcp-Method", "tools/call");
+        client_header(&a, "Mcp-Name", "echo");
+        client_send(&d, 0, &a, "POST",
+                    MESSAGE("tools/call", "\"name\":\"echo\"," OK));
+        assert_int_equal(a.status, 400);
+        has(a.text, "\"id\":7,\"error\":{\"code\":-32020");
+        client_close(&d, &a);
+    }
+
+    client_init(&a, session);
+    client_header(&a, "Mcp-Method", "x");
+    client_header(&a, "Mcp-Method", "y");
+    client_send(&d, 0, &a, "POST", PING);
+    assert_int_equal(a.status, 200);
+    client_close(&d, &a);
+
+    client_init(&a, session);
+    client_header(&a, "MCP-Protocol-Version", NEW);
+    client_header(&a, "MCP-Protocol-Version", NEW);
+    client_send(&d, 0, &a, "POST", PING);
+    assert_int_equal(a.status, 400);
+    client_close(&d, &a);
+}
+
+
+/* There is neither a stream of a session nor its end. */
+static void
+test_methods_of_http(void **state)
+{
+    size_t  i;
+
+    static const char *const  methods[] = { "GET", "DELETE", "PUT" };
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(methods); i++) {
+        client_init(&a, session);
+        client_header(&a, "MCP-Protocol-Version", MODERN);
+        client_send(&d, 0, &a, methods[i], "");
+        assert_int_equal(a.status, 405);
+        assert_string_equal(client_answer_header(&a, "Allow"), "POST");
+        has(a.text, "-32600");
+        client_close(&d, &a);
+    }
+
+    /* the session is alive */
+
+    client_post(&d, 0, &a, session, PING);
+    assert_int_equal(a.status, 200);
+    client_close(&d, &a);
+}
+
+
+/* A session that has ended, or never was, is nobody's business. */
+static void
+test_session_is_ignored(void **state)
+{
+    (void) state;
+
+    client_init(&a, "no-such-session");
+    client_header(&a, "MCP-Protocol-Version", MODERN);
+    client_header(&a, "Mcp-Method", "tools/list");
+    client_header(&a, "Last-Event-ID", "x");
+    client_send(&d, 0, &a, "POST", MESSAGE("tools/list", OK));
+    assert_int_equal(a.status, 200);
+    client_close(&d, &a);
+
+    /* but a client of a session may write into _meta what it likes */
+
+    client_post(&d, 0, &a, session, MESSAGE("ping", META("\"2025-11-25\"")));
+    assert_int_equal(a.status, 200);
+    client_close(&d, &a);
+}
+
+
+/* An endpoint serves what it is told to. */
+static void
+test_revisions_of_an_endpoint(void **state)
+{
+    (void) state;
+
+    d.endpoint.revisions = mcp_revision_bit(MCP_REVISION_2026_07_28);
+    client_post(&d, 0, &a, NULL,
+                REQUEST("7", "initialize",
+                        "{\"protocolVersion\":\"2025-11-25\"}"));
+    assert_int_equal(a.status, 400);
+    has(a.text, "\"id\":7,\"error\":{\"code\":-32600,");
+    has(a.text, "it serves: [\\\"2026-07-28\\\"]");
+    client_close(&d, &a);
+
+    d.endpoint.revisions = mcp_revision_bit(MCP_REVISION_2025_06_18);
+    client_post(&d, 0, &a, NULL,
+                REQUEST("7", "initialize",
+                        "{\"protocolVersion\":\"2025-11-25\"}"));
+    assert_int_equal(a.status, 200);
+    has(a.text, "\"protocolVersion\":\"2025-06-18\"");
+    client_close(&d, &a);
+
+    send_modern(&a, "tools/list", NULL, MESSAGE("tools/list", OK));
+    assert_int_equal(a.status, 400);
+    has(a.text, "\"code\":-32000");
+    client_close(&d, &a);
+}
+
+
+/* initialize never agrees on a revision that has none. */
+static void
+test_initialize(void **state)
+{
+    (void) state;
+
+    client_post(&d, 0, &a, NULL,
+                REQUEST("7", "initialize",
+                        "{\"protocolVersion\":\"" MODERN "\"}"));
+    assert_int_equal(a.status, 200);
+    has(a.text, "\"protocolVersion\":\"2025-11-25\"");
+    client_close(&d, &a);
+}
+
+
+static void
+test_discover(void **state)
+{
+    (void) state;
+
+    send_modern(&a, "server/discover", NULL, MESSAGE("server/discover", OK));
+    assert_int_equal(a.status, 200);
+    assert_string_equal(a.text,
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"supportedVersions\":"
+        "[\"2026-07-28\"],\"capabilities\":{\"tools\":{\"listChanged\":true},"
+        "\"prompts\":{\"listChanged\":true},\"resources\":{\"subscribe\":true,"
+        "\"listChanged\":true},\"completions\":{},\"logging\":{},"
+        "\"experimental\":{\"resumableRequests\":{},\"resumeTokens\":{}}},"
+        "\"instructions\":\"Be kind.\",\"resultType\":\"complete\","
+        "\"ttlMs\":0,\"cacheScope\":\"public\"," INFO "}}");
+    client_close(&d, &a);
+}
+
+
+/* A list says how long it is good; where callers are told apart, for one. */
+static void
+test_lists(void **state)
+{
+    (void) state;
+
+    d.endpoint.cache_ttl = 5000;
+    d.endpoint.has_principal = 1;
+    send_modern(&a, "prompts/list", NULL, MESSAGE("prompts/list", OK));
+    assert_string_equal(a.text,
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"prompts\":[{\"name\":"
+        "\"p\"}],\"resultType\":\"complete\",\"ttlMs\":5000,"
+        "\"cacheScope\":\"private\"," INFO "}}");
+    client_close(&d, &a);
+}
+
+
+#define ECHO        MESSAGE("tools/call", "\"name\":\"echo\"," OK)
+#define ECHO_META(more)                                                      \
+    MESSAGE("tools/call", "\"name\":\"echo\"," META_AND(more))
+
+
+static void
+test_quick_call(void **state)
+{
+    (void) state;
+
+    send_modern(&a, "tools/call", "=?base64?ZWNobw==?=", ECHO);
+    backend_json(&d, "{\"content\":[ ],\"x\":{\"_meta\":1}}");
+    assert_int_equal(a.status, 200);
+    assert_string_equal(a.text,
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[ ],"
+        "\"x\":{\"_meta\":1},\"resultType\":\"complete\"," INFO "}}");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* A backend's errors have no code that this era forbids; one about a capability
+ * is the request's fault. */
+static void
+test_errors_of_backends(void **state)
+{
+    (void) state;
+
+    send_modern(&a, "tools/call", "echo", ECHO);
+    backend_json(&d, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":"
+                     "-32042,\"message\":\"m\"}}");
+    assert_int_equal(a.status, 200);
+    has(a.text, "\"error\":{\"code\":-32603,\"message\":\"m\"}");
+    client_close(&d, &a);
+
+    send_modern(&a, "tools/call", "echo", ECHO);
+    backend_json(&d, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":"
+                     "-32021,\"message\":\"m\",\"data\":{\"required"
+                     "Capabilities\":{\"sampling\":{}}}}}");
+    assert_int_equal(a.status, 400);
+    has(a.text, "\"error\":{\"code\":-32021,");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Its stream has a comment first and no event ids; of log messages it has those
+ * that it asked for. */
+static void
+test_stream(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    send_modern(&a, "tools/call", "echo",
+        ECHO_META("\"progressToken\":\"t\",\"io.modelcontextprotocol/"
+                  "logLevel\":\"warning\""));
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, job, PROGRESS(1) "\n");
+    backend_say(&d, job, NOTE("notifications/message",
+                              "{\"level\":\"info\",\"data\":1}") "\n");
+    backend_say(&d, job, NOTE("notifications/message",
+                              "{\"level\":\"error\",\"data\":2}") "\n");
+    assert_true(strncmp(a.text, ":\n\n", 3) == 0);
+    has_not(a.text, "id: ");
+    has_not(a.text, "retry");
+    has(a.text, "notifications/progress");
+    has_not(a.text, "\"data\":1");
+    has(a.text, "\"data\":2");
+    end_with_result(job);
+    has(a.text, "\"resultType\":\"complete\"");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Without a level there are no log messages at all. */
+static void
+test_no_log(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    send_modern(&a, "tools/call", "echo", ECHO);
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, job, NOTE("notifications/message",
+                              "{\"level\":\"emergency\",\"data\":1}") "\n");
+    end_with_result(job);
+    assert_int_equal(a.status, 200);
+    has_not(a.text, "notifications/message");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Leaving cancels, before a stream has begun and after. */
+static void
+test_leaving_cancels(void **state)
+{
+    int  streams;
+
+    (void) state;
+
+    for (streams = 0; streams < 2; streams++) {
+        send_modern(&a, "tools/call", "echo",
+            ECHO_META("\"progressToken\":\"t\""));
+        mcp_job_head(d.jobs[0], 200, mcp_str("application/x-ndjson"));
+
+        if (streams) {
+            backend_say(&d, d.jobs[0], PROGRESS(1) "\n");
+        }
+
+        client_close(&d, &a);
+        assert_int_equal(d.aborts, streams + 1);
+        assert_int_equal(stats().counter[MCP_COUNT_CALLS_CANCELLED],
+                         streams + 1);
+        quiet();
+    }
+}
+
+
+/* A client that declared how it comes back keeps its call, and gets event
+ * ids. */
+static void
+test_declared(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    send_modern(&a, "tools/call", "echo",
+        MESSAGE("tools/call", "\"name\":\"echo\",\"_meta\":{"
+            "\"io.modelcontextprotocol/protocolVersion\":\"" MODERN "\","
+            "\"io.modelcontextprotocol/clientCapabilities\":{"
+            "\"experimental\":{\"resumableRequests\":{}}}}"));
+    driver_wait(&d, 60);
+    has(a.text, "id: ");
+    has(a.text, "resumeToken");
+    job = d.jobs[0];
+    client_close(&d, &a);
+    assert_int_equal(d.aborts, 0);
+    end_with_result(job);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_entrance),
+        test(test_twice),
+        test(test_methods_of_http),
+        test(test_session_is_ignored),
+        test(test_revisions_of_an_endpoint),
+        test(test_initialize),
+        test(test_discover),
+        test(test_lists),
+        test(test_quick_call),
+        test(test_errors_of_backends),
+        test(test_stream),
+        test(test_no_log),
+        test(test_leaving_cancels),
+        test(test_declared),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
