@@ -479,6 +479,7 @@ test_leaving_cancels(void **state)
         }
 
         client_close(&d, &a);
+        driver_wait(&d, 1);
         assert_int_equal(d.aborts, streams + 1);
         assert_int_equal(stats().counter[MCP_COUNT_CALLS_CANCELLED],
                          streams + 1);
