@@ -561,13 +561,13 @@ OPTIONS /mcp
 --- more_headers
 Origin: https://a.example
 Access-Control-Request-Method: POST
-Access-Control-Request-Headers: content-type, mcp-session-id
+Access-Control-Request-Headers: content-type, mcp-param-region, mcp-session-id
 --- error_code: 204
 --- response_body:
 --- response_headers
 Access-Control-Allow-Origin: https://a.example
 Access-Control-Allow-Methods: GET, POST, DELETE
-Access-Control-Allow-Headers: Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Session-Id
+Access-Control-Allow-Headers: Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, mcp-param-region
 Access-Control-Max-Age: 86400
 Vary: Origin
 ! Content-Type

@@ -6,6 +6,7 @@
  */
 
 #include "config/mcp_party.h"
+#include "exchange/mcp_exchange_param.h"
 #include "exchange/mcp_exchange_parts.h"
 #include "exchange/mcp_exchange_session.h"
 #include "exchange/mcp_stateless.h"
@@ -199,39 +200,6 @@ mcp_exchange_read_headers(mcp_exchange_t *x, const mcp_head_t *head,
 }
 
 
-/* The origin may proceed: tell the browser so (Fetch, CORS protocol). */
-static void
-mcp_exchange_cors(mcp_exchange_t *x)
-{
-    if (x->head.origin.data == NULL) {
-        return;
-    }
-
-    mcp_answer_header(x, mcp_str("Access-Control-Allow-Origin"),
-                      x->head.origin);
-    mcp_answer_header(x, mcp_str("Vary"), mcp_str("Origin"));
-
-    if (x->head.method == MCP_HTTP_OPTIONS) {
-        mcp_answer_header(x, mcp_str("Access-Control-Allow-Methods"),
-                          mcp_str("GET, POST, DELETE"));
-        mcp_answer_header(x, mcp_str("Access-Control-Allow-Headers"),
-                          mcp_str("Accept, Authorization, Content-Type, "
-                                  "Last-Event-ID, MCP-Protocol-Version, "
-                                  "Mcp-Session-Id"));
-        mcp_answer_header(x, mcp_str("Access-Control-Max-Age"),
-                          mcp_str("86400"));
-        return;
-    }
-
-    mcp_answer_header(x, mcp_str("Access-Control-Expose-Headers"),
-                      x->endpoint->link
-                      ? mcp_str("Mcp-Session-Id, WWW-Authenticate, "
-                                "Retry-After, Link")
-                      : mcp_str("Mcp-Session-Id, WWW-Authenticate, "
-                                "Retry-After"));
-}
-
-
 static int
 mcp_exchange_origin_allowed(mcp_exchange_t *x, const mcp_head_t *head,
     const mcp_exchange_lines_t *h)
@@ -390,13 +358,21 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
 
     if (mcp_stateless_head(x)) {
         mcp_stateless_begin(x);
+
+        if (mcp_exchange_param_read(x, head) != MCP_OK) {
+            return MCP_ERR_MEMORY;
+        }
     }
 
     if (!mcp_exchange_origin_allowed(x, head, &h)) {
         return mcp_exchange_refuse(x, MCP_FAULT_ORIGIN);
     }
 
-    mcp_exchange_cors(x);
+    rc = mcp_exchange_cors(x, head);
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
 
     /* whoever checked that name did not: it would be written into the heads
      * of backends */

@@ -4,7 +4,9 @@
  * What the files that take requests share:
  *
  *   mcp_exchange.c          life of an exchange
- *   mcp_exchange_head.c     headers, CORS, HTTP method
+ *   mcp_exchange_head.c     headers, HTTP method
+ *   mcp_exchange_param.c    headers that mirror arguments
+ *   mcp_exchange_cors.c     what browsers are told
  *   mcp_exchange_session.c  the session: checked, ended
  *   mcp_exchange_facts.c    what logs are told of it
  *   mcp_dispatch.c          a POST
@@ -39,6 +41,13 @@ typedef struct {
     mcp_str_t            name;         /* of a call: routes, variables */
     unsigned             target;
 } mcp_verdict_t;
+
+
+/* --- mcp_exchange_cors.c --- */
+
+/* Adds the headers that let the origin of the request read the answer.  MCP_OK,
+ * or MCP_ERR_MEMORY. */
+int mcp_exchange_cors(mcp_exchange_t *x, const mcp_head_t *head);
 
 
 /* --- mcp_exchange_session.c --- */

@@ -21,7 +21,10 @@ typedef struct {
 int
 mcp_stateless_head(const mcp_exchange_t *x)
 {
-    return mcp_revision(mcp_revision_find(x->head.revision_text))->stateless
+    mcp_str_t  name;
+
+    return mcp_header_value_plain(x->head.revision_text, &name) == MCP_OK
+           && mcp_revision(mcp_revision_find(name))->stateless
            && mcp_revision_latest(x->endpoint->revisions, 1)
               != MCP_REVISION_NONE;
 }

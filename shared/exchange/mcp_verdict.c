@@ -7,6 +7,7 @@
 #include "call/mcp_cancel.h"
 #include "config/mcp_catalog.h"
 #include "config/mcp_party.h"
+#include "exchange/mcp_exchange_param.h"
 #include "exchange/mcp_exchange_parts.h"
 #include "exchange/mcp_stateless.h"
 #include "worker/mcp_hook.h"
@@ -141,6 +142,27 @@ mcp_verdict_list(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
 }
 
 
+/* A tool's headers are looked at last, when its arguments are known to be
+ * some. */
+static mcp_verdict_e
+mcp_verdict_tool(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v)
+{
+    mcp_str_t  detail;
+
+    switch (mcp_exchange_param_check(x, v->name, &msg->arguments, &detail)) {
+
+    case MCP_OK:
+        return mcp_verdict_call(x, msg, v);
+
+    case MCP_ERR_SYNTAX:
+        return mcp_verdict_fault(v, MCP_FAULT_HEADER, detail);
+
+    default:
+        return mcp_verdict_fault(v, MCP_FAULT_INTERNAL, mcp_null_str);
+    }
+}
+
+
 static mcp_verdict_e
 mcp_verdict_named(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
     mcp_list_e kind, mcp_fault_e unknown)
@@ -170,7 +192,8 @@ mcp_verdict_named(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
                                  mcp_str("\"arguments\" must be an object"));
     }
 
-    return mcp_verdict_call(x, msg, v);
+    return kind == MCP_LIST_TOOLS && mcp_client_is_stateless(&x->client)
+           ? mcp_verdict_tool(x, msg, v) : mcp_verdict_call(x, msg, v);
 }
 
 

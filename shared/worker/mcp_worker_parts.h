@@ -120,6 +120,10 @@ typedef struct {
     mcp_str_t              method_text;        /* Mcp-Method, Mcp-Name */
     mcp_str_t              name_text;
     unsigned               twice;      /* bits of those that stand twice */
+    const mcp_header_t    *params;     /* Mcp-Param-*, without that; see
+                                          mcp_exchange_param.h */
+    size_t                 n_params;
+    unsigned               too_many_params:1;
     mcp_str_t              session_text;
     mcp_str_t              revision_text;
     mcp_str_t              event_id;

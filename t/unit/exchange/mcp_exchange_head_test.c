@@ -263,109 +263,6 @@ test_many_lines(void **state)
 }
 
 
-static void
-test_cors(void **state)
-{
-    static const char   allowed[] = "https://app.example";
-    static const char  *preflight[] = {
-        "Access-Control-Allow-Methods", "GET, POST, DELETE",
-        "Access-Control-Allow-Headers",
-        "Accept, Authorization, Content-Type, Last-Event-ID, "
-        "MCP-Protocol-Version, Mcp-Session-Id",
-        "Access-Control-Max-Age", "86400"
-    };
-
-    size_t        i;
-    char          error[128];
-    mcp_match_t  *match;
-
-    (void) state;
-
-    assert_int_equal(mcp_match_create(&d.te.env.mem, test_str(allowed),
-                                      &match, error, sizeof(error)),
-                     MCP_OK);
-    d.endpoint.origins = &match;
-    d.endpoint.n_origins = 1;
-
-    /* none of this for who is no browser */
-
-    client_post(&d, 0, &a, session, PING);
-    assert_null(client_answer_header(&a, "Access-Control-Allow-Origin"));
-    assert_null(client_answer_header(&a, "Vary"));
-    client_close(&d, &a);
-
-    client_init(&a, session);
-    client_header(&a, "Origin", allowed);
-    client_send(&d, 0, &a, "POST", PING);
-    assert_int_equal(a.status, 200);
-    assert_string_equal(client_answer_header(&a,
-                                             "Access-Control-Allow-Origin"),
-                        allowed);
-    assert_string_equal(client_answer_header(&a, "Vary"), "Origin");
-    assert_string_equal(client_answer_header(&a,
-                                             "Access-Control-Expose-Headers"),
-                        "Mcp-Session-Id, WWW-Authenticate, Retry-After");
-    assert_null(client_answer_header(&a, "Access-Control-Allow-Methods"));
-    client_close(&d, &a);
-
-    /* errors and streams are to be read by scripts as well */
-
-    client_init(&a, NULL);
-    client_header(&a, "Origin", allowed);
-    client_send(&d, 0, &a, "POST", PING);
-    assert_int_equal(a.status, 400);
-    assert_non_null(client_answer_header(&a, "Access-Control-Allow-Origin"));
-    client_close(&d, &a);
-
-    client_init(&a, session);
-    client_header(&a, "Origin", allowed);
-    client_send(&d, 0, &a, "GET", "");
-    assert_int_equal(a.streaming, 1);
-    assert_non_null(client_answer_header(&a, "Access-Control-Allow-Origin"));
-    assert_string_equal(client_answer_header(&a, "X-Accel-Buffering"), "no");
-    assert_string_equal(client_answer_header(&a, "Cache-Control"),
-                        "no-cache");
-    client_close(&d, &a);
-
-    /* preflight: no session is asked for, a browser sends none */
-
-    client_init(&a, NULL);
-    client_header(&a, "Origin", allowed);
-    client_send(&d, 0, &a, "OPTIONS", "");
-    assert_int_equal(a.status, 204);
-    assert_int_equal(a.len, 0);
-    assert_string_equal(client_answer_header(&a,
-                                             "Access-Control-Allow-Origin"),
-                        allowed);
-
-    for (i = 0; i < ITEMS(preflight); i += 2) {
-        assert_string_equal(client_answer_header(&a, preflight[i]),
-                            preflight[i + 1]);
-    }
-
-    fact_is(mcp_exchange_facts(a.x), MCP_FACT_OUTCOME, "preflight");
-    client_close(&d, &a);
-
-    /* refused: not a word that would let a script read it */
-
-    client_init(&a, session);
-    client_header(&a, "Origin", "https://other.example");
-    client_send(&d, 0, &a, "POST", PING);
-    assert_int_equal(a.status, 403);
-    assert_null(client_answer_header(&a, "Access-Control-Allow-Origin"));
-    client_close(&d, &a);
-
-    d.endpoint.any_origin = 1;
-    client_init(&a, session);
-    client_header(&a, "Origin", "https://other.example");
-    client_send(&d, 0, &a, "POST", PING);
-    assert_int_equal(a.status, 200);
-    client_close(&d, &a);
-
-    mcp_match_free(match);
-}
-
-
 /* Not on loopback an address may be its own, which on loopback it may not. */
 static void
 test_far_origin(void **state)
@@ -440,7 +337,6 @@ main(void)
     const struct CMUnitTest  tests[] = {
         test(test_http),
         test(test_many_lines),
-        test(test_cors),
         test(test_far_origin),
         test(test_absolute_form)
     };

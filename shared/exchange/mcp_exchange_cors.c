@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What browsers are told of a request from an origin that may proceed (Fetch,
+ * CORS protocol). */
+
+#include "exchange/mcp_exchange_parts.h"
+#include "worker/mcp_answer.h"
+
+
+/* A list of names that is longer is not looked at. */
+#define MCP_EXCHANGE_ASKED_MAX  4096
+
+
+static const mcp_str_t  mcp_exchange_allowed[] = {
+    mcp_str("Accept"),
+    mcp_str("Authorization"),
+    mcp_str("Content-Type"),
+    mcp_str("Last-Event-ID"),
+    mcp_str("MCP-Protocol-Version"),
+    mcp_str("Mcp-Method"),
+    mcp_str("Mcp-Name"),
+    mcp_str("Mcp-Session-Id")
+};
+
+#define MCP_EXCHANGE_ALLOWED                                                 \
+    (sizeof(mcp_exchange_allowed) / sizeof(mcp_exchange_allowed[0]))
+
+
+/* The names that a preflight asks for, empty if there are none. */
+static mcp_str_t
+mcp_exchange_asked(const mcp_head_t *head)
+{
+    size_t               i;
+    const mcp_header_t  *h;
+
+    for (i = 0; i < head->n_headers; i++) {
+        h = &head->headers[i];
+
+        if (mcp_str_case_eq(h->name,
+                            mcp_str("access-control-request-headers")))
+        {
+            return h->value.len <= MCP_EXCHANGE_ASKED_MAX ? h->value
+                                                          : mcp_null_str;
+        }
+    }
+
+    return mcp_null_str;
+}
+
+
+/* Takes the next name off a list; 0 at its end. */
+static int
+mcp_exchange_next_asked(mcp_str_t *list, mcp_str_t *name)
+{
+    const char  *p, *end, *comma;
+
+    if (list->len == 0) {
+        return 0;
+    }
+
+    p = list->data;
+    end = p + list->len;
+    comma = memchr(p, ',', list->len);
+
+    list->data = comma ? comma + 1 : end;
+    list->len = (size_t) (end - list->data);
+
+    end = comma ? comma : end;
+
+    while (p < end && (*p == ' ' || *p == '\t')) {
+        p++;
+    }
+
+    while (end > p && (end[-1] == ' ' || end[-1] == '\t')) {
+        end--;
+    }
+
+    *name = (mcp_str_t) { p, (size_t) (end - p) };
+
+    return 1;
+}
+
+
+/* Headers that mirror arguments have any name, but it begins so. */
+static int
+mcp_exchange_adds_asked(mcp_str_t name)
+{
+    size_t  i;
+
+    if (name.len <= 4 || !mcp_http_is_token(name)
+        || !mcp_str_case_eq((mcp_str_t) { name.data, 4 }, mcp_str("mcp-")))
+    {
+        return 0;
+    }
+
+    for (i = 0; i < MCP_EXCHANGE_ALLOWED; i++) {
+        if (mcp_str_case_eq(name, mcp_exchange_allowed[i])) {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
+static int
+mcp_exchange_allow_headers(mcp_exchange_t *x, const mcp_head_t *head)
+{
+    int        rc;
+    size_t     i;
+    mcp_buf_t  buf;
+    mcp_str_t  asked, name, value;
+
+    mcp_buf_init(&buf, &x->worker->env->mem, 3 * MCP_EXCHANGE_ASKED_MAX);
+
+    for (i = 0; i < MCP_EXCHANGE_ALLOWED; i++) {
+        if (i > 0) {
+            mcp_buf_lit(&buf, ", ");
+        }
+
+        mcp_buf_str(&buf, mcp_exchange_allowed[i]);
+    }
+
+    asked = mcp_exchange_asked(head);
+
+    while (mcp_exchange_next_asked(&asked, &name)) {
+        if (mcp_exchange_adds_asked(name)) {
+            mcp_buf_lit(&buf, ", ");
+            mcp_buf_str(&buf, name);
+        }
+    }
+
+    rc = buf.failed;
+
+    if (rc == MCP_OK) {
+        value = mcp_arena_dup(&x->arena, (mcp_str_t) { buf.data, buf.len });
+
+        mcp_answer_header(x, mcp_str("Access-Control-Allow-Headers"), value);
+        rc = value.data ? MCP_OK : MCP_ERR_MEMORY;
+    }
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}
+
+
+int
+mcp_exchange_cors(mcp_exchange_t *x, const mcp_head_t *head)
+{
+    int  rc;
+
+    if (x->head.origin.data == NULL) {
+        return MCP_OK;
+    }
+
+    mcp_answer_header(x, mcp_str("Access-Control-Allow-Origin"),
+                      x->head.origin);
+    mcp_answer_header(x, mcp_str("Vary"), mcp_str("Origin"));
+
+    if (x->head.method == MCP_HTTP_OPTIONS) {
+        mcp_answer_header(x, mcp_str("Access-Control-Allow-Methods"),
+                          mcp_str("GET, POST, DELETE"));
+
+        rc = mcp_exchange_allow_headers(x, head);
+
+        mcp_answer_header(x, mcp_str("Access-Control-Max-Age"),
+                          mcp_str("86400"));
+        return rc;
+    }
+
+    mcp_answer_header(x, mcp_str("Access-Control-Expose-Headers"),
+                      x->endpoint->link
+                      ? mcp_str("Mcp-Session-Id, WWW-Authenticate, "
+                                "Retry-After, Link")
+                      : mcp_str("Mcp-Session-Id, WWW-Authenticate, "
+                                "Retry-After"));
+
+    return MCP_OK;
+}

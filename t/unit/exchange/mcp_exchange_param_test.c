@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Mcp-Param-* against the arguments of a call (2026-07-28,
+ * basic/transports/streamable-http, "Server Behavior for Custom Headers"). */
+
+#include "core_cases.h"
+#include "exchange/mcp_exchange_param.h"
+
+
+static const char  tools[] =
+    "{\"tools\":[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\","
+    "\"properties\":{\"region\":{\"type\":\"string\","
+    "\"x-mcp-header\":\"Region\"},\"limit\":{\"type\":\"integer\","
+    "\"x-mcp-header\":\"Limit\"},\"o\":{\"type\":\"object\",\"properties\":{"
+    "\"deep\":{\"type\":\"boolean\",\"x-mcp-header\":\"Deep\"}}}}}},"
+    "{\"name\":\"u\",\"inputSchema\":{\"type\":\"object\"}}]}";
+
+
+static void
+use_tools(void)
+{
+    char  error[256];
+
+    mcp_catalog_free(d.catalog);
+
+    if (mcp_catalog_create(&d.te.env.mem, test_str(tools), &d.catalog, error,
+                           sizeof(error))
+        != MCP_OK)
+    {
+        fail_msg("%s", error);
+    }
+
+    d.endpoint.catalog = d.catalog;
+}
+
+
+typedef struct {
+    const char  *headers[10];          /* pairs */
+    const char  *arguments;            /* NULL: absent */
+    const char  *detail;               /* NULL: they agree */
+} param_case_t;
+
+
+static const param_case_t  cases[] = {
+
+    /* the table of the specification */
+
+    { { "Mcp-Param-Region", "eu" }, "{\"region\":\"eu\"}", NULL },
+    { { NULL }, "{\"region\":null}", NULL },
+    { { NULL }, "{}", NULL },
+    { { NULL }, NULL, NULL },
+    { { NULL }, "{\"region\":\"eu\"}", "Mcp-Param-Region" },
+    { { "Mcp-Param-Region", "us" }, "{\"region\":\"eu\"}",
+      "Mcp-Param-Region" },
+
+    /* names of any case, values as they are */
+
+    { { "MCP-PARAM-REGION", "eu" }, "{\"region\":\"eu\"}", NULL },
+    { { "mcp-param-region", "eu" }, "{\"region\":\"eu\"}", NULL },
+    { { "Mcp-Param-Region", "EU" }, "{\"region\":\"eu\"}",
+      "Mcp-Param-Region" },
+    { { "Mcp-Param-Region", " eu\t" }, "{\"region\":\"eu\"}", NULL },
+    { { "Mcp-Param-Region", "" }, "{\"region\":\"\"}", NULL },
+    { { "Mcp-Param-Region", "=?base64?\?=" }, "{\"region\":\"\"}", NULL },
+    { { "Mcp-Param-Region", "=?base64?ZXU=?=" }, "{\"region\":\"eu\"}", NULL },
+    { { "Mcp-Param-Region", "=?base64?ZXU?=" }, "{\"region\":\"eu\"}",
+      "Mcp-Param-Region" },
+    { { "Mcp-Param-Region", "=?base64?ZXU=" },
+      "{\"region\":\"=?base64?ZXU=\"}", NULL },
+    { { "Mcp-Param-Region", "e\xc3\xbc" }, "{\"region\":\"e\xc3\xbc\"}",
+      "Mcp-Param-Region" },
+
+    /* there, but nothing to mirror */
+
+    { { "Mcp-Param-Region", "eu" }, "{\"region\":null}", "Mcp-Param-Region" },
+    { { "Mcp-Param-Region", "null" }, "{\"region\":null}",
+      "Mcp-Param-Region" },
+    { { "Mcp-Param-Region", "eu" }, "{}", "Mcp-Param-Region" },
+    { { "Mcp-Param-Region", "" }, "{}", "Mcp-Param-Region" },
+    { { "Mcp-Param-Region", "eu" }, NULL, "Mcp-Param-Region" },
+    { { NULL }, "{\"region\":[\"eu\"]}", NULL },
+    { { "Mcp-Param-Region", "eu" }, "{\"region\":[\"eu\"]}",
+      "Mcp-Param-Region" },
+    { { NULL }, "{\"region\":{\"a\":1}}", NULL },
+    { { "Mcp-Param-Region", "[object Object]" }, "{\"region\":{}}",
+      "Mcp-Param-Region" },
+
+    /* lines of one name all say the same */
+
+    { { "Mcp-Param-Region", "eu", "mcp-param-region", "=?base64?ZXU=?=" },
+      "{\"region\":\"eu\"}", NULL },
+    { { "Mcp-Param-Region", "eu", "mcp-param-region", "us" },
+      "{\"region\":\"eu\"}", "Mcp-Param-Region" },
+    { { "Mcp-Param-Region", "us", "mcp-param-region", "eu" },
+      "{\"region\":\"eu\"}", "Mcp-Param-Region" },
+
+    /* names that are none of the tool's */
+
+    { { "Mcp-Param-Other", "\x01", "Mcp-Param-", "x", "Mcp-ParamRegion", "x",
+        "Mcp-Param-Region-", "x" }, "{}", NULL },
+    { { "Mcp-Param-Region", "eu", "Region", "x", "X-Mcp-Param-Region", "x" },
+      "{\"region\":\"eu\"}", NULL },
+
+    /* numbers, and types other than the schema's */
+
+    { { "Mcp-Param-Limit", "42.0" }, "{\"limit\":42}", NULL },
+    { { "Mcp-Param-Limit", "42" }, "{\"limit\":4.2e1}", NULL },
+    { { "Mcp-Param-Limit", "=?base64?NDI=?=" }, "{\"limit\":42}", NULL },
+    { { "Mcp-Param-Limit", "0x2a" }, "{\"limit\":42}", "Mcp-Param-Limit" },
+    { { "Mcp-Param-Limit", "43" }, "{\"limit\":42}", "Mcp-Param-Limit" },
+    { { NULL }, "{\"limit\":0}", "Mcp-Param-Limit" },
+    { { "Mcp-Param-Limit", "9007199254740992" },
+      "{\"limit\":9007199254740992}", "Mcp-Param-Limit" },
+    { { "Mcp-Param-Limit", "x" }, "{\"limit\":\"x\"}", NULL },
+    { { "Mcp-Param-Region", "true" }, "{\"region\":true}", NULL },
+    { { "Mcp-Param-Region", "7" }, "{\"region\":7.0}", NULL },
+
+    /* further down */
+
+    { { "Mcp-Param-Deep", "false" }, "{\"o\":{\"deep\":false}}", NULL },
+    { { "Mcp-Param-Deep", "true" }, "{\"o\":{\"deep\":false}}",
+      "Mcp-Param-Deep" },
+    { { NULL }, "{\"o\":{\"deep\":false}}", "Mcp-Param-Deep" },
+    { { NULL }, "{\"o\":{}}", NULL },
+    { { NULL }, "{\"o\":null}", NULL },
+    { { NULL }, "{\"o\":\"deep\"}", NULL },
+    { { NULL }, "{\"deep\":false}", NULL },
+    { { NULL }, "{\"o\":[{\"deep\":false}]}", NULL },
+
+    /* twice: a backend may take the other one */
+
+    { { "Mcp-Param-Region", "eu" }, "{\"region\":\"eu\",\"region\":\"us\"}",
+      "Mcp-Param-Region" },
+    { { "Mcp-Param-Region", "us" }, "{\"region\":\"eu\",\"region\":\"us\"}",
+      "Mcp-Param-Region" },
+    { { "Mcp-Param-Region", "eu" },
+      "{\"region\":\"eu\",\"r\\u0065gion\":\"us\"}", "Mcp-Param-Region" },
+    { { "Mcp-Param-Deep", "true" },
+      "{\"o\":{\"deep\":true},\"o\":{\"deep\":false}}", "Mcp-Param-Deep" },
+    { { NULL }, "{\"x\":1,\"x\":2}", NULL }
+};
+
+
+static int
+check(const char *tool, mcp_header_t *headers, size_t n,
+    const char *arguments, mcp_str_t *detail)
+{
+    int               rc;
+    mcp_head_t        head;
+    mcp_json_value_t  value;
+
+    memset(&head, 0, sizeof(mcp_head_t));
+    head.headers = headers;
+    head.n_headers = n;
+
+    memset(&value, 0, sizeof(mcp_json_value_t));
+
+    if (arguments) {
+        value.type = MCP_JSON_OBJECT;
+        value.raw = test_str(arguments);
+    }
+
+    rc = mcp_exchange_param_read(a.x, &head);
+
+    return rc == MCP_OK ? mcp_exchange_param_check(a.x, test_str(tool), &value,
+                                                   detail)
+                        : rc;
+}
+
+
+static void
+test_cases(void **state)
+{
+    int           rc;
+    size_t        i, n;
+    mcp_str_t     detail;
+    mcp_header_t  headers[5];
+
+    (void) state;
+
+    use_tools();
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        for (n = 0; n < 5 && cases[i].headers[2 * n]; n++) {
+            headers[n].name = test_str(cases[i].headers[2 * n]);
+            headers[n].value = test_str(cases[i].headers[2 * n + 1]);
+        }
+
+        a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
+
+        rc = check("t", headers, n, cases[i].arguments, &detail);
+
+        if (rc != (cases[i].detail ? MCP_ERR_SYNTAX : MCP_OK)) {
+            fail_msg("case %zu: %s", i, cases[i].arguments);
+        }
+
+        if (cases[i].detail) {
+            assert_str_is(detail, cases[i].detail);
+        }
+
+        mcp_exchange_free(a.x);
+
+        /* neither a tool without headers nor one that is not there minds */
+
+        a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
+        assert_int_equal(check("u", headers, n, cases[i].arguments, &detail),
+                         MCP_OK);
+        assert_int_equal(mcp_exchange_param_check(
+                             a.x, mcp_str("v"),
+                             &(mcp_json_value_t) { 0 }, &detail), MCP_OK);
+        mcp_exchange_free(a.x);
+    }
+
+    /* a backend's own list: its schemas are not known */
+
+    d.endpoint.catalog = NULL;
+    a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
+    assert_int_equal(check("t", NULL, 0, "{\"region\":\"eu\"}", &detail),
+                     MCP_OK);
+    mcp_exchange_free(a.x);
+}
+
+
+static void
+test_limits(void **state)
+{
+    char          *big;
+    size_t         i, size;
+    mcp_str_t      detail;
+    mcp_header_t   headers[MCP_CATALOG_HEADERS_MAX + 1];
+
+    (void) state;
+
+    use_tools();
+
+    for (i = 0; i < ITEMS(headers); i++) {
+        headers[i].name = mcp_str("Mcp-Param-X");
+        headers[i].value = mcp_str("y");
+    }
+
+    headers[3].name = mcp_str("Mcp-Param-Region");
+
+    a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
+    assert_int_equal(check("t", headers, MCP_CATALOG_HEADERS_MAX,
+                           "{\"region\":\"y\"}", &detail), MCP_OK);
+    mcp_exchange_free(a.x);
+
+    a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
+    assert_int_equal(check("t", headers, MCP_CATALOG_HEADERS_MAX + 1,
+                           "{\"region\":\"y\"}", &detail), MCP_ERR_SYNTAX);
+    assert_str_is(detail, "too many Mcp-Param headers");
+    assert_int_equal(mcp_exchange_param_check(
+                         a.x, mcp_str("u"), &(mcp_json_value_t) { 0 }, &detail),
+                     MCP_OK);
+    mcp_exchange_free(a.x);
+
+    size = MCP_EXCHANGE_PARAMS_SIZE - sizeof("Mcp-Param-X") + 1;
+    big = malloc(size + 1);
+    assert_non_null(big);
+    memset(big, 'a', size + 1);
+
+    for (i = 0; i < 2; i++) {
+        headers[0].value = (mcp_str_t) { big, size + i };
+
+        a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
+        assert_int_equal(check("t", headers, 1, NULL, &detail),
+                         i == 0 ? MCP_OK : MCP_ERR_SYNTAX);
+        mcp_exchange_free(a.x);
+    }
+
+    free(big);
+}
+
+
+static void
+test_memory(void **state)
+{
+    int            rc;
+    mcp_str_t      detail;
+    mcp_header_t   headers[2];
+    unsigned long  i;
+
+    (void) state;
+
+    use_tools();
+
+    headers[0].name = mcp_str("Mcp-Param-Region");
+    headers[0].value = mcp_str("=?base64?ZXU=?=");
+    headers[1].name = mcp_str("Mcp-Param-Limit");
+    headers[1].value = mcp_str("=?base64?ZXU=?=");
+
+    for (i = 1; ; i++) {
+        a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
+        d.te.tm.fail_at = i;
+
+        rc = check("t", headers, 2, "{\"region\":\"eu\",\"limit\":1}",
+                   &detail);
+
+        d.te.tm.fail_at = 0;
+        mcp_exchange_free(a.x);
+
+        if (rc == MCP_ERR_SYNTAX) {
+            break;
+        }
+
+        assert_int_equal(rc, MCP_ERR_MEMORY);
+    }
+
+    assert_true(i > 1);
+    assert_str_is(detail, "Mcp-Param-Limit");
+}
+
+
+#define META                                                                  \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","  \
+    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
+
+
+static void
+call_with(const char *version, const char *region, int status,
+    const char *part)
+{
+    client_init(&a, NULL);
+    client_header(&a, "Mcp-Param-Region", region);
+    client_header(&a, "MCP-Protocol-Version", version);
+    client_header(&a, "Mcp-Method", "tools/call");
+    client_header(&a, "Mcp-Name", "t");
+    client_send(&d, 0, &a, "POST",
+                REQUEST("5", "tools/call", "{\"name\":\"t\",\"arguments\":{"
+                        "\"region\":\"eu\"}," META "}"));
+
+    assert_int_equal(a.status, status);
+
+    if (part) {
+        has(a.text, part);
+    }
+
+    client_close(&d, &a);
+}
+
+
+/* A call that does not agree never reaches a backend; of a session nothing is
+ * asked. */
+static void
+test_call(void **state)
+{
+    (void) state;
+
+    use_tools();
+
+    call_with("2026-07-28", "us", 400, "\"id\":5,\"error\":{\"code\":-32020");
+    has(a.text, "Mcp-Param-Region");
+    assert_int_equal(d.n_jobs, 0);
+
+    /* tabs around the version do not hide what follows from it */
+
+    call_with("\t2026-07-28\t", "us", 400, "Mcp-Param-Region");
+
+    client_init(&a, session);
+    client_header(&a, "Mcp-Param-Region", "us");
+    client_send(&d, 0, &a, "POST",
+                REQUEST("5", "tools/call", "{\"name\":\"t\",\"arguments\":{"
+                        "\"region\":\"eu\"}}"));
+    assert_int_equal(d.n_jobs, 1);
+    backend_answer(&d, d.jobs[0], RESULT);
+    assert_int_equal(a.status, 200);
+    client_close(&d, &a);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_cases),
+        test(test_limits),
+        test(test_memory),
+        test(test_call)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
