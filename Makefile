@@ -134,7 +134,7 @@ tsan-apache: ## e2e on the Apache module with ThreadSanitizer
 	@scripts/build apache-tsan
 	@scripts/suite tsan-apache
 
-coverage: $(UNIT_SRC:t/unit/%.c=build/coverage/%) ## lines of the core that unit tests execute, by folder
+coverage: $(patsubst t/unit/%.c,build/coverage/%,$(filter-out t/unit/next/%,$(UNIT_SRC))) ## lines of the core that unit tests execute, by folder
 	@scripts/coverage $(sort $^)
 
 cost: module module-apache ## instructions a request, against bench/cost.json
@@ -177,6 +177,19 @@ build/unit/core/%.o: shared/%.c Makefile
 build/unit/%.o: t/unit/%.c Makefile
 	@mkdir -p $(@D)
 	@$(CC) $(UNIT_FLAGS) -MMD -MP -c -o $@ $<
+
+# a core with more revisions than there are
+
+build/unit/next/%: UNIT_FLAGS += -DMCP_REVISION_EXTRA='"next/revisions.h"'
+
+build/unit/next/core/%.o: shared/%.c Makefile
+	@mkdir -p $(@D)
+	@$(CC) $(UNIT_FLAGS) -MMD -MP -c -o $@ $<
+
+build/unit/next/%_test: build/unit/next/%_test.o \
+		$(UNIT_AID:t/unit/%.c=build/unit/%.o) \
+		$(CORE_SRC:shared/%.c=build/unit/next/core/%.o)
+	@$(CC) $(UNIT_FLAGS) -o $@ $^ -lcmocka $(CORE_LIBS)
 
 build/unit/%_test: build/unit/%_test.o $(UNIT_AID:t/unit/%.c=build/unit/%.o) \
 		$(CORE_SRC:shared/%.c=build/unit/core/%.o)
@@ -226,5 +239,6 @@ build/fuzz/%_fuzz: build/fuzz/%_fuzz.o $(UNIT_AID:t/unit/%.c=build/fuzz/aid/%.o)
 
 
 -include $(wildcard build/unit/*.d build/unit/*/*.d build/unit/core/*/*.d \
+	build/unit/next/core/*/*.d \
 	build/coverage/*/*.d build/coverage/core/*/*.d \
 	build/fuzz/*.d build/fuzz/aid/*.d build/fuzz/core/*/*.d)

@@ -17,8 +17,11 @@ our $Config = MCP::own() . "location = /status { mcp_status mcp; }\n";
 our @Names = qw( requests messages sessions sessions_deleted calls_live calls
     calls_failed calls_tool_errors calls_cancelled calls_expired calls_lost consumers_live events
     events_dropped resumes takeovers streams_expired streams_evicted
-    refused_full refused_limit errors published inputs repairs zone_size_bytes
+    refused_full refused_limit errors published inputs repairs
+    header_mismatches unsupported_versions states_refused zone_size_bytes
     zone_used_bytes streams listeners values subscriptions );
+
+our @Revisions = qw( 2025-03-26 2025-06-18 2025-11-25 2026-07-28 );
 
 our %Gauge = map { $_ => 1 } qw( calls_live consumers_live zone_size_bytes
     zone_used_bytes streams listeners values subscriptions );
@@ -60,7 +63,8 @@ __DATA__
 --- request
 GET /status
 --- response_body_like eval
-'\A\{"version":"\d+\.\d+\.\d+",' . CORE::join(',', map { "\"$_\":\\d+" } @::Names) . '\}\n\z'
+'\A\{"version":"\d+\.\d+\.\d+",' . CORE::join(',', map { "\"$_\":\\d+" } @::Names) . ',"revisions":\{'
+    . CORE::join(',', map { "\"$_\":\\d+" } @::Revisions) . '\}\}\n\z'
 --- response_headers
 Content-Type: application/json
 
@@ -115,7 +119,13 @@ GET /status?format=prometheus
     my $name = "mcp_$_" . ($::Gauge{$_} ? '' : '_total');
     my $type = $::Gauge{$_} ? 'gauge' : 'counter';
     "# HELP $name [A-Z][^\\n]+\\n# TYPE $name $type\\n$name \\d+\\n"
-} @::Names) . '\z'
+} @::Names)
+    . "# HELP mcp_revision_requests_total [A-Z][^\\n]+\n"
+    . "# TYPE mcp_revision_requests_total counter\n"
+    . CORE::join('', map {
+        my $era = $_ lt '2026' ? 'sessions' : 'stateless';
+        "mcp_revision_requests_total\\{revision=\"$_\",era=\"$era\"\\} \\d+\n"
+    } @::Revisions) . '\z'
 
 
 

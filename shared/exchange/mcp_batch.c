@@ -237,6 +237,8 @@ mcp_batch(mcp_exchange_t *x, mcp_str_t text)
     }
 
     mcp_store_count(x->worker->store, MCP_COUNT_MESSAGES, (int64_t) n);
+    mcp_store_count(x->worker->store,
+                    MCP_COUNT_REVISION + x->client.revision, 1);
 
     x->msg.method = mcp_str("batch");
 

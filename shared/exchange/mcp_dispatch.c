@@ -226,6 +226,9 @@ mcp_dispatch_request(mcp_exchange_t *x)
     mcp_verdict_t        v;
     const mcp_face_t    *face;
 
+    mcp_store_count(x->worker->store,
+                    MCP_COUNT_REVISION + x->client.revision, 1);
+
     if (x->msg.kind == MCP_RPC_REQUEST && !mcp_dispatch_token_usable(&x->msg))
     {
         return mcp_answer_fault(x, MCP_FAULT_PARAMS, x->msg.id,

@@ -33,6 +33,7 @@ typedef struct {
  * a number is never given to another revision, and says nothing about age.
  */
 #define MCP_REVISION_ROWS(ROW)                                               \
+    MCP_REVISION_OLDER(ROW)                                                  \
     ROW(1, 2025_03_26, "2025-03-26",                                         \
         .batch = 1)                                                          \
     ROW(2, 2025_06_18, "2025-06-18",                                         \
@@ -45,10 +46,11 @@ typedef struct {
         .any_output = 1)                                                     \
     MCP_REVISION_NEXT(ROW)
 
-/* The rows of a revision to come: a unit test adds one. */
+/* More rows, before and behind: a unit test has some. */
 #ifdef MCP_REVISION_EXTRA
 #include MCP_REVISION_EXTRA
 #else
+#define MCP_REVISION_OLDER(ROW)
 #define MCP_REVISION_NEXT(ROW)
 #endif
 

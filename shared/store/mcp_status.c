@@ -98,6 +98,12 @@ static const mcp_status_row_t  mcp_status_rows[] = {
                        "Requests for input sent to clients"),
     mcp_status_counter(MCP_COUNT_REPAIRS, "repairs",
                        "Repairs of the zone after a process died"),
+    mcp_status_counter(MCP_COUNT_HEADERS, "header_mismatches",
+                       "Requests whose headers differ from their body"),
+    mcp_status_counter(MCP_COUNT_VERSIONS, "unsupported_versions",
+                       "Requests of revisions that are not served"),
+    mcp_status_counter(MCP_COUNT_STATES, "states_refused",
+                       "Request states that were refused"),
 
     mcp_status_gauge(size, "zone_size_bytes", "Size of the zone"),
     mcp_status_gauge(used, "zone_used_bytes", "Bytes of the zone in use"),
@@ -122,10 +128,25 @@ mcp_status_value(const mcp_store_stats_t *stats, const mcp_status_row_t *row)
 }
 
 
+/* Returns the revision behind this one, with the number of its requests. */
+static mcp_revision_e
+mcp_status_revision(const mcp_store_stats_t *stats, mcp_revision_e revision,
+    int64_t *requests)
+{
+    revision = mcp_revision_next(revision);
+    *requests = stats->counter[MCP_COUNT_REVISION + revision];
+
+    return revision;
+}
+
+
 static void
 mcp_status_json(const mcp_store_stats_t *stats, mcp_buf_t *buf)
 {
-    size_t  i;
+    size_t          i;
+    int64_t         n;
+    const char     *before;
+    mcp_revision_e  revision;
 
     mcp_buf_lit(buf, "{\"version\":\"" MCP_VERSION "\"");
 
@@ -136,7 +157,20 @@ mcp_status_json(const mcp_store_stats_t *stats, mcp_buf_t *buf)
         mcp_buf_int(buf, mcp_status_value(stats, &mcp_status_rows[i]));
     }
 
-    mcp_buf_lit(buf, "}\n");
+    before = ",\"revisions\":{";
+    revision = MCP_REVISION_NONE;
+
+    while ((revision = mcp_status_revision(stats, revision, &n))
+           != MCP_REVISION_NONE)
+    {
+        mcp_buf_add(buf, before, strlen(before));
+        mcp_buf_json(buf, mcp_revision(revision)->name);
+        mcp_buf_lit(buf, ":");
+        mcp_buf_int(buf, n);
+        before = ",";
+    }
+
+    mcp_buf_lit(buf, "}}\n");
 }
 
 
@@ -148,6 +182,38 @@ mcp_status_metric(const mcp_status_row_t *row, mcp_buf_t *buf)
 
     if (row->type == MCP_STATUS_COUNTER) {
         mcp_buf_lit(buf, "_total");
+    }
+}
+
+
+static void
+mcp_status_prometheus_revisions(const mcp_store_stats_t *stats,
+    mcp_buf_t *buf)
+{
+    int64_t         n;
+    mcp_revision_e  revision;
+
+    mcp_buf_lit(buf,
+        "# HELP mcp_revision_requests_total Requests of each revision\n"
+        "# TYPE mcp_revision_requests_total counter\n");
+
+    revision = MCP_REVISION_NONE;
+
+    while ((revision = mcp_status_revision(stats, revision, &n))
+           != MCP_REVISION_NONE)
+    {
+        mcp_buf_lit(buf, "mcp_revision_requests_total{revision=");
+        mcp_buf_json(buf, mcp_revision(revision)->name);
+
+        if (mcp_revision(revision)->stateless) {
+            mcp_buf_lit(buf, ",era=\"stateless\"} ");
+
+        } else {
+            mcp_buf_lit(buf, ",era=\"sessions\"} ");
+        }
+
+        mcp_buf_int(buf, n);
+        mcp_buf_lit(buf, "\n");
     }
 }
 
@@ -185,6 +251,28 @@ mcp_status_prometheus(const mcp_store_stats_t *stats, mcp_buf_t *buf)
         mcp_buf_lit(buf, " ");
         mcp_buf_int(buf, mcp_status_value(stats, row));
         mcp_buf_lit(buf, "\n");
+    }
+
+    mcp_status_prometheus_revisions(stats, buf);
+}
+
+
+static void
+mcp_status_html_revisions(const mcp_store_stats_t *stats, mcp_buf_t *buf)
+{
+    int64_t         n;
+    mcp_revision_e  revision;
+
+    revision = MCP_REVISION_NONE;
+
+    while ((revision = mcp_status_revision(stats, revision, &n))
+           != MCP_REVISION_NONE)
+    {
+        mcp_buf_lit(buf, "<tr><td>Requests of revision ");
+        mcp_buf_str(buf, mcp_revision(revision)->name);
+        mcp_buf_lit(buf, "</td><td>");
+        mcp_buf_int(buf, n);
+        mcp_buf_lit(buf, "</td></tr>\n");
     }
 }
 
@@ -236,6 +324,8 @@ mcp_status_html(const mcp_store_stats_t *stats, mcp_buf_t *buf)
         mcp_buf_int(buf, mcp_status_value(stats, row));
         mcp_buf_lit(buf, "</td></tr>\n");
     }
+
+    mcp_status_html_revisions(stats, buf);
 
     mcp_buf_lit(buf,
         "</table>\n"

@@ -38,6 +38,7 @@
 #include "base/mcp_token.h"
 #include "config/mcp_party.h"
 #include "http/mcp_sse.h"
+#include "rpc/mcp_revision.h"
 
 
 #define MCP_STORE_MIN_SIZE   (256 * 1024)
@@ -631,7 +632,12 @@ typedef enum {
     MCP_COUNT_PUBLISHED,       /* messages, at the publish endpoint */
     MCP_COUNT_INPUTS,          /* input requests sent to clients */
     MCP_COUNT_REPAIRS,
-    MCP_COUNT_MAX
+    MCP_COUNT_HEADERS,         /* requests whose headers differ from them */
+    MCP_COUNT_VERSIONS,        /* requests of revisions that are not served */
+    MCP_COUNT_STATES,          /* request states refused */
+    MCP_COUNT_REVISION,        /* requests; the first of one for each number
+                                  of a revision */
+    MCP_COUNT_MAX = MCP_COUNT_REVISION + MCP_REVISION_LIMIT
 } mcp_counter_e;
 
 /* Adds delta, without the lock.  Gauges are kept for each slot, so that the

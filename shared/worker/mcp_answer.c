@@ -79,6 +79,15 @@ mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
                || fault == MCP_FAULT_TOO_MANY_VALUES)
     {
         mcp_store_count(x->worker->store, MCP_COUNT_REFUSED_LIMIT, 1);
+
+    } else if (fault == MCP_FAULT_HEADER) {
+        mcp_store_count(x->worker->store, MCP_COUNT_HEADERS, 1);
+
+    } else if (fault == MCP_FAULT_VERSION) {
+        mcp_store_count(x->worker->store, MCP_COUNT_VERSIONS, 1);
+
+    } else if (fault == MCP_FAULT_REQUEST_STATE) {
+        mcp_store_count(x->worker->store, MCP_COUNT_STATES, 1);
     }
 
     x->answer.out.len = 0;

@@ -75,6 +75,8 @@ test_json(void **state)
     mcp_store_count(&d.store[0], MCP_COUNT_REQUESTS, 7);
     mcp_store_count(&d.store[1], MCP_COUNT_REQUESTS, 1);
     mcp_store_count(&d.store[1], MCP_COUNT_CALLS_LIVE, 3);
+    mcp_store_count(&d.store[0],
+                    MCP_COUNT_REVISION + MCP_REVISION_2025_11_25, 2);
 
     text = render("json", "application/json");
 
@@ -90,13 +92,19 @@ test_json(void **state)
     assert_str_is(key, "\"version\"");
     assert_str_is(value.raw, "\"" MCP_VERSION "\"");
 
-    for (n = 0; mcp_json_iter_next(&iter, &key, &value); n++) {
-        assert_int_equal(value.type, MCP_JSON_NUMBER);
+    for (n = 0; mcp_json_iter_next(&iter, &key, &value)
+                && value.type == MCP_JSON_NUMBER; n++)
+    {
+        /* void */
     }
 
-    /* a row for every counter, and six of the zone */
+    /* a row for every counter, and six of the zone; then the revisions */
 
-    assert_int_equal(n, MCP_COUNT_MAX + 6);
+    assert_int_equal(n, MCP_COUNT_REVISION + 6);
+    assert_str_is(key, "\"revisions\"");
+    assert_str_is(value.raw, "{\"2025-03-26\":0,\"2025-06-18\":0,"
+                             "\"2025-11-25\":2,\"2026-07-28\":0}");
+    assert_false(mcp_json_iter_next(&iter, &key, &value));
 
     assert_non_null(strstr(text, "\"requests\":8,"));
     assert_non_null(strstr(text, "\"calls_live\":3,"));
@@ -147,13 +155,27 @@ test_prometheus(void **state)
             continue;
         }
 
+        if (strcmp(name, "mcp_revision_requests_total") == 0) {
+            assert_string_equal(line, "mcp_revision_requests_total{"
+                                      "revision=\"2025-03-26\","
+                                      "era=\"sessions\"} 0");
+            break;
+        }
+
         assert_int_equal(sscanf(line, "%63s %ld", other, &value), 2);
         assert_string_equal(other, name);
 
         n++;
     }
 
-    assert_int_equal(n, MCP_COUNT_MAX + 6);
+    assert_int_equal(n, MCP_COUNT_REVISION + 6);
+    assert_string_equal(rest, "mcp_revision_requests_total{"
+                              "revision=\"2025-06-18\",era=\"sessions\"} 0\n"
+                              "mcp_revision_requests_total{"
+                              "revision=\"2025-11-25\",era=\"sessions\"} 0\n"
+                              "mcp_revision_requests_total{"
+                              "revision=\"2026-07-28\",era=\"stateless\"} "
+                              "0\n");
 
     free(text);
 }
@@ -171,6 +193,7 @@ test_html(void **state)
     assert_memory_equal(text, "<!DOCTYPE html>", 15);
     assert_non_null(strstr(text, "</html>\n"));
     assert_non_null(strstr(text, "Version " MCP_VERSION));
+    assert_non_null(strstr(text, "<td>Requests of revision 2026-07-28</td>"));
 
     /* needs nothing from elsewhere */
 

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A revision is a row: the whole core, built with two more of them, negotiates,
+ * lists and refuses them as it does the others. */
+
+#include "core_cases.h"
+
+
+#define REQUEST_OF(version)                                                  \
+    REQUEST("7", "server/discover",                                          \
+            "{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\""     \
+            version "\",\"io.modelcontextprotocol/clientCapabilities\":{}}}")
+
+
+static void
+discover(const char *version, const char *body)
+{
+    client_init(&a, NULL);
+    client_header(&a, "MCP-Protocol-Version", version);
+    client_header(&a, "Mcp-Method", "server/discover");
+    client_send(&d, 0, &a, "POST", body);
+}
+
+
+static void
+rows(void **state)
+{
+    (void) state;
+
+    assert_int_equal(mcp_revision_next(MCP_REVISION_NONE),
+                     MCP_REVISION_2001_01_01);
+    assert_int_equal(mcp_revision_next(MCP_REVISION_2001_01_01),
+                     MCP_REVISION_2025_03_26);
+    assert_int_equal(mcp_revision_next(MCP_REVISION_2026_07_28),
+                     MCP_REVISION_2031_01_01);
+    assert_int_equal(mcp_revision_latest(MCP_REVISION_ALL, 0),
+                     MCP_REVISION_2025_11_25);
+    assert_int_equal(mcp_revision_latest(MCP_REVISION_ALL, 1),
+                     MCP_REVISION_2031_01_01);
+}
+
+
+static void
+the_next_one(void **state)
+{
+    (void) state;
+
+    discover("2031-01-01", REQUEST_OF("2031-01-01"));
+    assert_int_equal(a.status, 200);
+    has(a.text, "\"supportedVersions\":[\"2031-01-01\",\"2026-07-28\"]");
+    has(a.text, "\"resultType\":\"complete\"");
+    client_close(&d, &a);
+
+    discover("2032-01-01", REQUEST_OF("2032-01-01"));
+    assert_int_equal(a.status, 400);
+    has(a.text, "\"code\":-32022");
+    has(a.text, "\"supported\":[\"2031-01-01\",\"2026-07-28\"]");
+    client_close(&d, &a);
+
+    /* its header alone says which era a request is of */
+
+    discover("2031-01-01", REQUEST("7", "server/discover", "{}"));
+    assert_int_equal(a.status, 400);
+    has(a.text, "-32602");
+    client_close(&d, &a);
+
+    /* where it is not served */
+
+    d.endpoint.revisions &= ~mcp_revision_bit(MCP_REVISION_2031_01_01);
+    discover("2031-01-01", REQUEST_OF("2031-01-01"));
+    assert_int_equal(a.status, 400);
+    has(a.text, "\"supported\":[\"2026-07-28\"],\"requested\":\"2031-01-01\"");
+    client_close(&d, &a);
+
+    /* no session is of it */
+
+    client_post(&d, 0, &a, NULL,
+                REQUEST("7", "initialize",
+                        "{\"protocolVersion\":\"2031-01-01\"}"));
+    has(a.text, "\"protocolVersion\":\"2025-11-25\"");
+    client_close(&d, &a);
+}
+
+
+static void
+an_older_one(void **state)
+{
+    char  old[MCP_SESSION_TEXT_MAX];
+
+    (void) state;
+
+    client_open(&d, old, "2001-01-01", "{}");
+    client_post(&d, 1, &a, old, "[" PING "]");
+    assert_int_equal(a.status, 200);
+    assert_string_equal(a.text, "[" PONG "]");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(rows),
+        test(the_next_one),
+        test(an_older_one),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
