@@ -6,16 +6,10 @@
 #include "mcp.h"
 
 
-static char
-mcp_lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char) (c | 0x20) : c;
-}
-
-
 int
 mcp_str_case_eq(mcp_str_t a, mcp_str_t b)
 {
+    char    c;
     size_t  i;
 
     if (a.len != b.len) {
@@ -23,7 +17,15 @@ mcp_str_case_eq(mcp_str_t a, mcp_str_t b)
     }
 
     for (i = 0; i < a.len; i++) {
-        if (mcp_lower(a.data[i]) != mcp_lower(b.data[i])) {
+        if (a.data[i] == b.data[i]) {
+            continue;
+        }
+
+        /* the two cases of a letter differ in this bit, and so do others */
+
+        c = (char) (a.data[i] | 0x20);
+
+        if (c != (char) (b.data[i] | 0x20) || c < 'a' || c > 'z') {
             return 0;
         }
     }

@@ -23,7 +23,8 @@ mcp_stateless_head(const mcp_exchange_t *x)
 {
     mcp_str_t  name;
 
-    return mcp_header_value_plain(x->head.revision_text, &name) == MCP_OK
+    return x->head.revision_text.data
+           && mcp_header_value_plain(x->head.revision_text, &name) == MCP_OK
            && mcp_revision(mcp_revision_find(name))->stateless
            && mcp_revision_latest(x->endpoint->revisions, 1)
               != MCP_REVISION_NONE;
@@ -56,15 +57,12 @@ mcp_stateless_is_session(const mcp_exchange_t *x)
 int
 mcp_stateless_is(const mcp_exchange_t *x)
 {
-    if (mcp_revision_latest(x->endpoint->revisions, 1) == MCP_REVISION_NONE) {
-        return 0;
+    if (x->msg.meta_version.type == MCP_JSON_NONE) {
+        return mcp_stateless_head(x);
     }
 
-    if (x->msg.meta_version.type != MCP_JSON_NONE) {
-        return !mcp_stateless_is_session(x);
-    }
-
-    return mcp_stateless_head(x);
+    return mcp_revision_latest(x->endpoint->revisions, 1) != MCP_REVISION_NONE
+           && !mcp_stateless_is_session(x);
 }
 
 

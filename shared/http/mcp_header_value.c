@@ -42,7 +42,7 @@ mcp_header_value_plain(mcp_str_t raw, mcp_str_t *value)
     for (i = 0; i < raw.len; i++) {
         c = (unsigned char) raw.data[i];
 
-        if ((c < 0x20 && c != '\t') || c > 0x7e) {
+        if (c - 0x20U > 0x7e - 0x20U && c != '\t') {
             return MCP_ERR_SYNTAX;
         }
     }

@@ -39,20 +39,53 @@ mcp_json_duplicate(mcp_json_scan_t *scan, int field, const char *p)
 }
 
 
-/* Finds the field that the key in the tracked object names. */
+/* Returns the field of the tracked object that a key names; scan->n: none.
+ * Nearly all keys are written without escapes, so their length tells most
+ * fields apart. */
+static size_t
+mcp_json_find(const mcp_json_scan_t *scan, mcp_str_t raw)
+{
+    size_t                   n;
+    mcp_str_t                plain;
+    const mcp_json_field_t  *f;
+
+    plain.data = raw.data + 1;
+    plain.len = raw.len - 2;
+
+    if (memchr(plain.data, '\\', plain.len)) {
+        for (n = 0; n < scan->n; n++) {
+            if (scan->fields[n].parent == scan->object
+                && mcp_json_str_eq(raw, scan->fields[n].key))
+            {
+                break;
+            }
+        }
+
+        return n;
+    }
+
+    for (n = 0; n < scan->n; n++) {
+        f = &scan->fields[n];
+
+        if (f->key.len == plain.len && f->parent == scan->object
+            && mcp_str_eq(f->key, plain))
+        {
+            break;
+        }
+    }
+
+    return n;
+}
+
+
+/* Notes which field the next value is for. */
 static void
 mcp_json_key(mcp_json_scan_t *scan, mcp_str_t raw)
 {
     int     i;
     size_t  n;
 
-    for (n = 0; n < scan->n; n++) {
-        if (scan->fields[n].parent == scan->object
-            && mcp_json_str_eq(raw, scan->fields[n].key))
-        {
-            break;
-        }
-    }
+    n = mcp_json_find(scan, raw);
 
     if (n == scan->n) {
         scan->field = MCP_JSON_NO_FIELD;

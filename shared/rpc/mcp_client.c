@@ -63,7 +63,11 @@ mcp_client_capabilities(const mcp_json_value_t *capabilities)
     unsigned          bits;
     mcp_json_value_t  value;
 
-    if (capabilities == NULL || capabilities->type != MCP_JSON_OBJECT) {
+    /* the shortest object is the most common one, and has nothing to find */
+
+    if (capabilities == NULL || capabilities->type != MCP_JSON_OBJECT
+        || capabilities->raw.len == 2)
+    {
         return 0;
     }
 
