@@ -86,7 +86,7 @@ mcp_job_subscribe(mcp_request_t *req)
                              call->party, &info);
 
     if (rc == MCP_OK) {
-        rc = mcp_topic_uri(req->name, topic);
+        rc = mcp_topic_session_uri(req->name, topic);
     }
 
     if (rc != MCP_OK) {

@@ -3,14 +3,60 @@
 #include "rpc/mcp_topic.h"
 
 
-int
-mcp_topic_list_changed(unsigned char topic[MCP_DIGEST_LEN])
+static const mcp_str_t  mcp_topic_methods[MCP_TOPIC_COUNT] = {
+    mcp_str("notifications/tools/list_changed"),
+    mcp_str("notifications/prompts/list_changed"),
+    mcp_str("notifications/resources/list_changed"),
+    { NULL, 0 }
+};
+
+
+mcp_topic_e
+mcp_topic_of(mcp_str_t method)
 {
-    mcp_str_t  part;
+    unsigned  list;
 
-    part = mcp_str("list_changed");
+    for (list = 0; list < MCP_TOPIC_LISTS; list++) {
+        if (mcp_str_eq(method, mcp_topic_methods[list])) {
+            return (mcp_topic_e) list;
+        }
+    }
 
-    return mcp_digest(topic, &part, 1);
+    return MCP_TOPIC_COUNT;
+}
+
+
+mcp_str_t
+mcp_topic_method(mcp_topic_e list)
+{
+    return mcp_topic_methods[list];
+}
+
+
+int
+mcp_topic_list(mcp_topic_e list, const unsigned char *place,
+    unsigned char topic[MCP_DIGEST_LEN])
+{
+    mcp_str_t  parts[3];
+
+    parts[0] = mcp_str("list_changed");
+    parts[1] = mcp_topic_methods[list];
+    parts[2].data = (const char *) place;
+    parts[2].len = place ? MCP_DIGEST_LEN : 0;
+
+    return mcp_digest(topic, parts, 3);
+}
+
+
+int
+mcp_topic_session_uri(mcp_str_t uri, unsigned char topic[MCP_DIGEST_LEN])
+{
+    mcp_str_t  parts[2];
+
+    parts[0] = mcp_str("session_uri");
+    parts[1] = uri;
+
+    return mcp_digest(topic, parts, 2);
 }
 
 

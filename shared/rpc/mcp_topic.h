@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Topics: what clients subscribe to, as the store knows it. */
+/*
+ * Topics: what clients subscribe to, as the store knows it.
+ *
+ * A session's listener and a subscription (2026-07-28, "subscriptions/listen")
+ * read different texts of the same message, so they have different topics.
+ * Changed lists are of the whole zone, as published, or of one place: what
+ * stood there in the last configuration and stands there in this one
+ * (mcp_endpoint_t).
+ */
 
 
 #ifndef MCP_TOPIC_H_INCLUDED
@@ -10,11 +18,29 @@
 #include "base/mcp_token.h"
 
 
-/* That a list of tools, prompts or resources has changed.  MCP_OK, or
- * MCP_ERR_INTERNAL. */
-int mcp_topic_list_changed(unsigned char topic[MCP_DIGEST_LEN]);
+typedef enum {
+    MCP_TOPIC_TOOLS = 0,
+    MCP_TOPIC_PROMPTS,
+    MCP_TOPIC_RESOURCES,       /* and their templates */
+    MCP_TOPIC_LISTS,           /* any of these: for sessions */
 
-/* That a resource has changed, of this plain URI.  The same. */
+    MCP_TOPIC_COUNT
+} mcp_topic_e;
+
+
+/* The list that a notification says has changed, MCP_TOPIC_COUNT if it is
+ * another; and that notification's method. */
+mcp_topic_e mcp_topic_of(mcp_str_t method);
+mcp_str_t mcp_topic_method(mcp_topic_e list);
+
+/* That a list has changed, in a place; NULL: anywhere.  MCP_OK, or
+ * MCP_ERR_INTERNAL. */
+int mcp_topic_list(mcp_topic_e list, const unsigned char *place,
+    unsigned char topic[MCP_DIGEST_LEN]);
+
+/* That a resource of this plain URI has changed: for sessions, and for
+ * subscriptions.  The same. */
+int mcp_topic_session_uri(mcp_str_t uri, unsigned char topic[MCP_DIGEST_LEN]);
 int mcp_topic_uri(mcp_str_t uri, unsigned char topic[MCP_DIGEST_LEN]);
 
 

@@ -383,23 +383,27 @@ static const mcp_status_format_t  mcp_status_formats[] = {
     (sizeof(mcp_status_formats) / sizeof(mcp_status_formats[0]))
 
 
-/* Does not count subscriptions to changed lists: every listener has one, and
- * nobody asked for it. */
+/* Does not count subscriptions to changed lists, in the whole zone and in a
+ * place: whoever has the one has the other. */
 static void
 mcp_status_stats(mcp_store_t *store, mcp_store_stats_t *stats)
 {
+    unsigned       list;
     uint64_t       n;
     unsigned char  topic[MCP_DIGEST_LEN];
 
     mcp_store_stats(store, stats);
 
-    if (mcp_topic_list_changed(topic) != MCP_OK) {
-        return;
-    }
+    for (list = 0; list < MCP_TOPIC_COUNT; list++) {
 
-    n = mcp_store_subscribers(store, topic);
-    stats->subscriptions -= n < stats->subscriptions ? n
-                                                     : stats->subscriptions;
+        if (mcp_topic_list((mcp_topic_e) list, NULL, topic) != MCP_OK) {
+            return;
+        }
+
+        n = 2 * mcp_store_subscribers(store, topic);
+        stats->subscriptions -= n < stats->subscriptions
+                                ? n : stats->subscriptions;
+    }
 }
 
 

@@ -2,7 +2,7 @@
 
 #include "config/mcp_party.h"
 #include "rpc/mcp_method.h"
-#include "rpc/mcp_topic.h"
+#include "rpc/mcp_subscription.h"
 #include "worker/mcp_notify.h"
 
 
@@ -41,12 +41,36 @@ mcp_notify_spec(const mcp_endpoint_t *endpoint, const mcp_client_t *client,
 
 
 int
+mcp_notify_subscribe(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
+    const mcp_stream_ref_t *ref, mcp_topic_e list)
+{
+    int            rc;
+    unsigned char  topic[MCP_DIGEST_LEN];
+
+    rc = mcp_topic_list(list, NULL, topic);
+
+    if (rc == MCP_OK) {
+        rc = mcp_store_subscribe(worker->store, ref, topic);
+    }
+
+    if (rc == MCP_OK) {
+        rc = mcp_topic_list(list, endpoint->place, topic);
+    }
+
+    if (rc == MCP_OK) {
+        rc = mcp_store_subscribe(worker->store, ref, topic);
+    }
+
+    return rc;
+}
+
+
+int
 mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     const mcp_client_t *client, const unsigned char party[MCP_DIGEST_LEN],
     mcp_stream_info_t *info)
 {
     int                rc;
-    unsigned char      topic[MCP_DIGEST_LEN];
     mcp_stream_ref_t   ref;
     mcp_stream_spec_t  spec;
 
@@ -72,11 +96,7 @@ mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
         return rc;
     }
 
-    rc = mcp_topic_list_changed(topic);
-
-    if (rc == MCP_OK) {
-        rc = mcp_store_subscribe(worker->store, &ref, topic);
-    }
+    rc = mcp_notify_subscribe(worker, endpoint, &ref, MCP_TOPIC_LISTS);
 
     if (rc != MCP_OK) {
         mcp_store_free(worker->store, &ref);
@@ -106,24 +126,69 @@ mcp_notify_send(mcp_worker_t *worker,
 }
 
 
-int
-mcp_notify_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
+void
+mcp_notify_list(mcp_worker_t *worker, mcp_topic_e list,
+    const unsigned char *place, mcp_str_t message)
+{
+    mcp_buf_t      form;
+    unsigned char  topic[MCP_DIGEST_LEN];
+
+    if (mcp_topic_list(MCP_TOPIC_LISTS, place, topic) == MCP_OK) {
+        mcp_notify_send(worker, topic, message);
+    }
+
+    mcp_buf_init(&form, &worker->env->mem, SIZE_MAX / 2);
+    mcp_subscription_form(&form, mcp_topic_method(list), message);
+
+    if (!form.failed && mcp_topic_list(list, place, topic) == MCP_OK) {
+        mcp_notify_send(worker, topic, (mcp_str_t) { form.data, form.len });
+    }
+
+    mcp_buf_free(&form);
+}
+
+
+static void
+mcp_notify_resource(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
     mcp_str_t message)
 {
-    int            rc;
+    mcp_buf_t      form;
     mcp_str_t      plain;
     mcp_arena_t    arena;
     unsigned char  topic[MCP_DIGEST_LEN];
 
-    if (mcp_str_eq(method, mcp_str("notifications/tools/list_changed"))
-        || mcp_str_eq(method, mcp_str("notifications/prompts/list_changed"))
-        || mcp_str_eq(method,
-                      mcp_str("notifications/resources/list_changed")))
-    {
-        if (mcp_topic_list_changed(topic) == MCP_OK) {
+    mcp_arena_init(&arena, &worker->env->mem);
+    mcp_buf_init(&form, &worker->env->mem, SIZE_MAX / 2);
+
+    if (mcp_json_unescape(&arena, uri, &plain) == MCP_OK) {
+
+        if (mcp_topic_session_uri(plain, topic) == MCP_OK) {
             mcp_notify_send(worker, topic, message);
         }
 
+        mcp_subscription_form(&form, method, message);
+
+        if (!form.failed && mcp_topic_uri(plain, topic) == MCP_OK) {
+            mcp_notify_send(worker, topic,
+                            (mcp_str_t) { form.data, form.len });
+        }
+    }
+
+    mcp_buf_free(&form);
+    mcp_arena_destroy(&arena);
+}
+
+
+int
+mcp_notify_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
+    mcp_str_t message)
+{
+    mcp_topic_e  list;
+
+    list = mcp_topic_of(method);
+
+    if (list != MCP_TOPIC_COUNT) {
+        mcp_notify_list(worker, list, NULL, message);
         return 1;
     }
 
@@ -131,23 +196,9 @@ mcp_notify_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
         return 0;
     }
 
-    if (uri.len < 2 || uri.data[0] != '"') {
-        return 1;
+    if (uri.len >= 2 && uri.data[0] == '"') {
+        mcp_notify_resource(worker, method, uri, message);
     }
-
-    mcp_arena_init(&arena, &worker->env->mem);
-
-    rc = mcp_json_unescape(&arena, uri, &plain);
-
-    if (rc == MCP_OK) {
-        rc = mcp_topic_uri(plain, topic);
-    }
-
-    if (rc == MCP_OK) {
-        mcp_notify_send(worker, topic, message);
-    }
-
-    mcp_arena_destroy(&arena);
 
     return 1;
 }

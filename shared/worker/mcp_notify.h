@@ -8,6 +8,7 @@
 #define MCP_NOTIFY_H_INCLUDED
 
 
+#include "rpc/mcp_topic.h"
 #include "worker/mcp_worker_parts.h"
 
 
@@ -15,6 +16,16 @@
 int mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     const mcp_client_t *client, const unsigned char party[MCP_DIGEST_LEN],
     mcp_stream_info_t *info);
+
+/* Subscribes a listener to a list, in the whole zone and in its endpoint's
+ * place: both or none, which the status page relies on. */
+int mcp_notify_subscribe(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
+    const mcp_stream_ref_t *ref, mcp_topic_e list);
+
+/* Tells that a list has changed, in a place; NULL: anywhere.  message is its
+ * notification. */
+void mcp_notify_list(mcp_worker_t *worker, mcp_topic_e list,
+    const unsigned char *place, mcp_str_t message);
 
 /* Sends a notification to its subscribers if it is one that goes to them
  * instead of a call's stream, and returns 1; else 0.  uri is raw. */

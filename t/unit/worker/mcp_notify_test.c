@@ -55,7 +55,7 @@ test_listener(void **state)
     backend_json(&d, "{}");
     has(b.text, "\"result\":{}");
     client_close(&d, &b);
-    assert_int_equal(stats().subscriptions, 2);
+    assert_int_equal(stats().subscriptions, 3);
 
     client_close(&d, &a);
     publish(1, &b, "/publish/static-token", UPDATED);
@@ -210,7 +210,7 @@ test_subscription_not_kept(void **state)
     backend_json(&d, "{}");
     has(b.text, "Too many streams");
     client_close(&d, &b);
-    assert_int_equal(stats().subscriptions, 1);
+    assert_int_equal(stats().subscriptions, 2);
 
     client_close(&d, &a);
     driver_wait(&d, d.endpoint.max_wait + 1000);
@@ -237,7 +237,7 @@ test_listener_at_once(void **state)
     assert_int_equal(other.rc, MCP_OK);
     assert_int_equal(info.ref.index, other.info.ref.index);
     assert_int_equal(stats().listeners, 1);
-    assert_int_equal(stats().subscriptions, 1);
+    assert_int_equal(stats().subscriptions, 2);
     mcp_store_free(&d.process[0].store, &info.ref);
 }
 
@@ -302,6 +302,87 @@ test_listener_overrun(void **state)
 }
 
 
+/* A stream of a subscription's, for a list of the driver's endpoint. */
+static mcp_stream_ref_t
+subscribed(unsigned char number, mcp_topic_e list)
+{
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+
+    memset(&spec, 0, sizeof(spec));
+    spec.kind = MCP_STREAM_LISTEN;
+    memset(spec.id, number, MCP_STREAM_ID_LEN);
+    spec.max_wait = 1000;
+
+    assert_int_equal(mcp_store_create(&d.process[0].store, &spec, d.te.now,
+                                      &ref),
+                     MCP_OK);
+    assert_int_equal(mcp_notify_subscribe(d.process[0].worker, &d.endpoint,
+                                          &ref, list),
+                     MCP_OK);
+
+    return ref;
+}
+
+
+static uint64_t
+events(const mcp_stream_ref_t *ref)
+{
+    mcp_stream_info_t  info;
+
+    assert_int_equal(mcp_store_info(&d.process[0].store, ref, &info), MCP_OK);
+
+    return info.last_seq;
+}
+
+
+/* A list of a place is of those who listen there, one that is published of
+ * all; and a subscription is of one list, while a session has all. */
+static void
+test_lists(void **state)
+{
+    mcp_stream_ref_t     tools, prompts, elsewhere;
+    const unsigned char  here[MCP_DIGEST_LEN] = { 1 };
+    const unsigned char  there[MCP_DIGEST_LEN] = { 2 };
+
+    (void) state;
+
+    memcpy(d.endpoint.place, there, MCP_DIGEST_LEN);
+    elsewhere = subscribed(1, MCP_TOPIC_TOOLS);
+    memcpy(d.endpoint.place, here, MCP_DIGEST_LEN);
+    tools = subscribed(2, MCP_TOPIC_TOOLS);
+    prompts = subscribed(3, MCP_TOPIC_PROMPTS);
+    client_resume(&d, 0, &a, session, NULL);
+
+    mcp_notify_list(d.process[1].worker, MCP_TOPIC_TOOLS, there,
+                    mcp_str(CHANGED));
+    driver_pump(&d);
+    assert_int_equal(events(&elsewhere), 1);
+    assert_int_equal(events(&tools), 0);
+    assert_int_equal(count(a.text, CHANGED), 0);
+
+    mcp_notify_list(d.process[1].worker, MCP_TOPIC_TOOLS, here,
+                    mcp_str(CHANGED));
+    driver_pump(&d);
+    assert_int_equal(events(&elsewhere), 1);
+    assert_int_equal(events(&tools), 1);
+    assert_int_equal(events(&prompts), 0);
+    assert_int_equal(count(a.text, CHANGED), 1);
+
+    publish(1, &b, "/publish/static-token", CHANGED);
+    assert_int_equal(events(&elsewhere), 2);
+    assert_int_equal(events(&tools), 2);
+    assert_int_equal(events(&prompts), 0);
+    assert_int_equal(count(a.text, CHANGED), 2);
+
+    client_close(&d, &a);
+    mcp_store_free(&d.process[0].store, &tools);
+    mcp_store_free(&d.process[0].store, &prompts);
+    mcp_store_free(&d.process[0].store, &elsewhere);
+    quiet();
+}
+
+
 int
 main(void)
 {
@@ -311,7 +392,8 @@ main(void)
         test(test_subscription_refused),
         test(test_subscription_not_kept),
         test(test_listener_at_once),
-        test(test_listener_overrun)
+        test(test_listener_overrun),
+        test(test_lists)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

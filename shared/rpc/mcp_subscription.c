@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "rpc/mcp_subscription.h"
+
+
+#define MCP_SUBSCRIPTION_BRACES  3
+
+
+/* Appends the members of an object but one, each with a comma in front;
+ * returns how many. */
+static size_t
+mcp_subscription_members(mcp_buf_t *buf, const mcp_json_value_t *object,
+    mcp_str_t without)
+{
+    size_t            n;
+    mcp_str_t         key;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    n = 0;
+
+    if (object->type != MCP_JSON_OBJECT) {
+        return 0;
+    }
+
+    mcp_json_iter_init(&iter, object->raw);
+
+    while (mcp_json_iter_next(&iter, &key, &value)) {
+
+        if (mcp_json_str_eq(key, without)) {
+            continue;
+        }
+
+        mcp_buf_lit(buf, ",");
+        mcp_buf_str(buf, key);
+        mcp_buf_lit(buf, ":");
+        mcp_buf_str(buf, value.raw);
+        n++;
+    }
+
+    return n;
+}
+
+
+void
+mcp_subscription_form(mcp_buf_t *buf, mcp_str_t method, mcp_str_t message)
+{
+    size_t            start;
+    mcp_json_value_t  root, params, meta;
+
+    root.type = MCP_JSON_OBJECT;
+    root.raw = message;
+    params = mcp_json_get(&root, mcp_str("params"));
+    meta = mcp_json_get(&params, mcp_str("_meta"));
+
+    mcp_buf_lit(buf, "{\"jsonrpc\":\"2.0\",\"method\":\"");
+    mcp_buf_str(buf, method);
+    mcp_buf_lit(buf, "\",\"params\":{\"_meta\":");
+
+    /* the brace stands in the place of the first comma */
+
+    start = buf->len;
+
+    if (mcp_subscription_members(buf, &meta,
+                                 mcp_str(MCP_SUBSCRIPTION_ID)) == 0)
+    {
+        mcp_buf_lit(buf, "{");
+
+    } else if (!buf->failed) {
+        buf->data[start] = '{';
+    }
+
+    mcp_buf_lit(buf, "}");
+    (void) mcp_subscription_members(buf, &params, mcp_str("_meta"));
+    mcp_buf_lit(buf, "}}");
+}
+
+
+/* Appends what stands behind the third brace: the id, and a comma unless
+ * nothing else is there. */
+static void
+mcp_subscription_id(mcp_str_t id, int alone, mcp_buf_t *buf)
+{
+    mcp_buf_lit(buf, "\"" MCP_SUBSCRIPTION_ID "\":");
+    mcp_buf_str(buf, id);
+
+    if (!alone) {
+        mcp_buf_lit(buf, ",");
+    }
+}
+
+
+void
+mcp_subscription_splice(mcp_subscription_splice_t *splice, mcp_str_t id,
+    mcp_str_t text, mcp_buf_t *buf)
+{
+    size_t       n;
+    const char  *p;
+
+    while (text.len > 0) {
+
+        if (splice->first) {
+            mcp_subscription_id(id, text.data[0] == '}', buf);
+            splice->first = 0;
+        }
+
+        /* a message has neither the end of a line nor, up to the third brace, a
+         * string with a brace in it */
+
+        p = memchr(text.data,
+                   splice->braces < MCP_SUBSCRIPTION_BRACES ? '{' : '\n',
+                   text.len);
+
+        n = p ? (size_t) (p - text.data) + 1 : text.len;
+        mcp_buf_add(buf, text.data, n);
+        text.data += n;
+        text.len -= n;
+
+        if (p == NULL) {
+            break;
+        }
+
+        if (splice->braces < MCP_SUBSCRIPTION_BRACES) {
+            splice->braces++;
+            splice->first = splice->braces == MCP_SUBSCRIPTION_BRACES;
+
+        } else {
+            splice->braces = 0;
+        }
+    }
+}

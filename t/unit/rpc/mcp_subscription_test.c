@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The form of a subscription's messages, and the id that they get. */
+
+#include "test_env.h"
+
+#include "rpc/mcp_subscription.h"
+
+
+#define METHOD  "notifications/tools/list_changed"
+#define HEAD    "{\"jsonrpc\":\"2.0\",\"method\":\"" METHOD "\",\"params\":"
+#define ID      "\"io.modelcontextprotocol/subscriptionId\":"
+
+
+static test_env_t  te;
+
+
+static void
+forms(const char *message, const char *params)
+{
+    char       wanted[512];
+    mcp_buf_t  buf;
+
+    mcp_buf_init(&buf, &te.env.mem, SIZE_MAX / 2);
+    mcp_subscription_form(&buf, mcp_str(METHOD),
+                          (mcp_str_t) { message, strlen(message) });
+    mcp_buf_lit(&buf, "");
+    assert_int_equal(buf.failed, 0);
+
+    snprintf(wanted, sizeof(wanted), HEAD "%s}", params);
+    assert_int_equal(buf.len, strlen(wanted));
+    assert_memory_equal(buf.data, wanted, buf.len);
+    mcp_buf_free(&buf);
+}
+
+
+static void
+test_form(void **state)
+{
+    (void) state;
+
+    forms("{}", "{\"_meta\":{}}");
+    forms("{\"params\":[]}", "{\"_meta\":{}}");
+    forms("{\"jsonrpc\":\"2.0\",\"method\":\"x\"}", "{\"_meta\":{}}");
+    forms("{\"params\":{}}", "{\"_meta\":{}}");
+    forms("{\"params\":{\"_meta\":1}}", "{\"_meta\":{}}");
+    forms("{\"params\":{\"uri\" : \"a:{b}\"}}",
+          "{\"_meta\":{},\"uri\":\"a:{b}\"}");
+    forms("{\"params\":{\"a\":[1, {}],\"_meta\": {\"b\":{\"c\":\"\\n\"},"
+          "\"d\":null},\"e\":false},\"more\":1}",
+          "{\"_meta\":{\"b\":{\"c\":\"\\n\"},\"d\":null},\"a\":[1, {}],"
+          "\"e\":false}");
+
+    /* an id that somebody else's subscription had */
+
+    forms("{\"params\":{\"_meta\":{\"io.modelcontextprotocol\\/"
+          "subscriptionId\":\"x\"}}}", "{\"_meta\":{}}");
+    forms("{\"params\":{\"_meta\":{" ID "7,\"a\":1}}}",
+          "{\"_meta\":{\"a\":1}}");
+}
+
+
+/* In two parts, cut anywhere, and byte by byte. */
+static void
+splices(const char *text, const char *id, const char *wanted)
+{
+    size_t                     i, cut, len;
+    mcp_buf_t                  buf;
+    mcp_str_t                  raw;
+    mcp_subscription_splice_t  splice;
+
+    len = strlen(text);
+    raw = (mcp_str_t) { id, strlen(id) };
+
+    for (cut = 0; cut <= len + 1; cut++) {
+        mcp_buf_init(&buf, &te.env.mem, SIZE_MAX / 2);
+        memset(&splice, 0, sizeof(splice));
+
+        if (cut <= len) {
+            mcp_subscription_splice(&splice, raw, (mcp_str_t) { text, cut },
+                                    &buf);
+            mcp_subscription_splice(&splice, raw,
+                                    (mcp_str_t) { text + cut, len - cut },
+                                    &buf);
+        } else {
+            for (i = 0; i < len; i++) {
+                mcp_subscription_splice(&splice, raw,
+                                        (mcp_str_t) { text + i, 1 }, &buf);
+            }
+        }
+
+        assert_int_equal(buf.failed, 0);
+        assert_int_equal(buf.len, strlen(wanted));
+        assert_memory_equal(buf.data, wanted, buf.len);
+        mcp_buf_free(&buf);
+    }
+}
+
+
+static void
+test_splice(void **state)
+{
+    (void) state;
+
+    splices("", "1", "");
+    splices("data: " HEAD "{\"_meta\":{}}}\n\n", "1",
+            "data: " HEAD "{\"_meta\":{" ID "1}}}\n\n");
+    splices("data: " HEAD "{\"_meta\":{\"a\":{}},\"uri\":\"{{\"}}\n\n"
+            "data: " HEAD "{\"_meta\":{}}}\n\n", "\"\\u0041{\"",
+            "data: " HEAD "{\"_meta\":{" ID "\"\\u0041{\",\"a\":{}},"
+            "\"uri\":\"{{\"}}\n\n"
+            "data: " HEAD "{\"_meta\":{" ID "\"\\u0041{\"}}}\n\n");
+}
+
+
+static int
+setup(void **state)
+{
+    (void) state;
+    test_env_init(&te);
+    return 0;
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_form),
+        cmocka_unit_test(test_splice)
+    };
+
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
