@@ -4,6 +4,7 @@
 
 #include "mod_mcp_child.h"
 
+#include "mod_mcp_config.h"
 #include "mod_mcp_event.h"
 #include "mod_mcp_fetch.h"
 #include "mod_mcp_filter.h"
@@ -176,7 +177,7 @@ void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful)
     __atomic_store_n(&mod_mcp_child.end,
                      graceful ? MOD_MCP_WINDING_UP : MOD_MCP_ENDING,
                      __ATOMIC_RELEASE);
-    mcp_worker_stop(mod_mcp_child.worker);
+    mcp_worker_stop(mod_mcp_child.worker, !graceful);
 
     if (graceful) {
         watch_term();
@@ -249,5 +250,6 @@ void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s)
 
     mod_mcp_lock();
     mcp_worker_adopt(child->worker);
+    mod_mcp_config_begin(child->worker, mod_mcp_zone_keys());
     mod_mcp_unlock();
 }

@@ -29,6 +29,7 @@ static struct {
     apr_pool_t *pool;
     apr_thread_mutex_t *lock;           /* for what requests add */
     section_t *sections;
+    uint32_t number;                    /* at random */
 } current;
 
 /* --- memory: from malloc, as requests add to it --- */
@@ -67,7 +68,8 @@ static void begin(apr_pool_t *p)
     apr_pool_cleanup_register(p, NULL, forget, apr_pool_cleanup_null);
 
     if (apr_thread_mutex_create(&current.lock, APR_THREAD_MUTEX_DEFAULT, p)
-        != APR_SUCCESS) {
+        != APR_SUCCESS
+        || mcp_random(&current.number, sizeof(current.number)) != MCP_OK) {
         ap_abort_on_oom();
     }
 }
@@ -217,4 +219,61 @@ const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
     apr_thread_mutex_unlock(current.lock);
 
     return endpoint;
+}
+
+/* --- the places of catalogs --- */
+
+/* The place of the section's own catalog, NULL if it has none. */
+static const unsigned char *place_of(const section_t *section)
+{
+    return section->dir.add ? NULL : mcp_setup_place(section->dir.setup);
+}
+
+static int is_taken(const mod_mcp_dir_t *dir)
+{
+    const unsigned char *place;
+    section_t *section;
+
+    for (section = current.sections; section; section = section->next) {
+        place = place_of(section);
+
+        if (place && &section->dir != dir
+            && memcmp(place, mcp_setup_place(dir->setup), MCP_DIGEST_LEN)
+               == 0) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+int mod_mcp_config_stand(mod_mcp_dir_t *dir, const cmd_parms *cmd)
+{
+    unsigned n = 0;
+    int rc;
+
+    do {
+        rc = mcp_setup_stand(dir->setup,
+                             mod_mcp_str(cmd->server->server_hostname),
+                             mod_mcp_str(cmd->path), n++);
+    } while (rc == MCP_OK && is_taken(dir));
+
+    return rc;
+}
+
+void mod_mcp_config_begin(mcp_worker_t *worker, const mcp_keys_t *keys)
+{
+    const mcp_endpoint_t *endpoint;
+    section_t *section;
+
+    for (section = current.sections; section; section = section->next) {
+        endpoint = place_of(section)
+                   ? mod_mcp_config_endpoint(&section->dir, keys) : NULL;
+
+        if (endpoint) {
+            mcp_worker_offer(worker, endpoint);
+        }
+    }
+
+    mcp_worker_begin(worker, current.number);
 }

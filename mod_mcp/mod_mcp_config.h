@@ -10,6 +10,7 @@
 #include "ap_expr.h"
 
 #include "mcp_setup.h"
+#include "mcp_worker.h"
 
 #define MOD_MCP_HANDLER          "mcp"
 #define MOD_MCP_PUBLISH_HANDLER  "mcp-publish"
@@ -67,5 +68,12 @@ mod_mcp_dir_t *mod_mcp_config_dir(request_rec *r);
  */
 const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
                                               const mcp_keys_t *keys);
+
+/* Says where the section's catalog stands, in words that the next configuration
+ * will have, too.  Returns what mcp_setup_stand() does. */
+int mod_mcp_config_stand(mod_mcp_dir_t *dir, const cmd_parms *cmd);
+
+/* Tells the core which configuration this child serves. */
+void mod_mcp_config_begin(mcp_worker_t *worker, const mcp_keys_t *keys);
 
 #endif /* MOD_MCP_CONFIG_H */

@@ -321,6 +321,10 @@ static const char *set_catalog(cmd_parms *cmd, void *conf, const char *file)
     rc = mcp_setup_catalog(dir->setup, mod_mcp_str(file), contents, text);
     dispose(&contents);
 
+    if (rc == MCP_OK) {
+        rc = mod_mcp_config_stand(dir, cmd);
+    }
+
     return result(cmd, rc, text);
 }
 

@@ -49,6 +49,10 @@ ngx_http_mcp_config_create_main(ngx_conf_t *cf)
         return NULL;
     }
 
+    if (mcp_random(&mmcf->number, sizeof(mmcf->number)) != MCP_OK) {
+        return NULL;
+    }
+
     return mmcf;
 }
 
@@ -252,6 +256,60 @@ ngx_http_mcp_config_warn(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 }
 
 
+/* Whether another endpoint of the zone has the place already.  */
+static ngx_uint_t
+ngx_http_mcp_config_is_taken(ngx_http_mcp_main_conf_t *mmcf,
+    ngx_http_mcp_zone_t *zone, const unsigned char *place)
+{
+    ngx_uint_t                  i;
+    ngx_http_mcp_loc_conf_t   **endpoint;
+
+    endpoint = mmcf->endpoints.elts;
+
+    for (i = 0; i < mmcf->endpoints.nelts; i++) {
+        if (endpoint[i]->zone == zone
+            && ngx_memcmp(endpoint[i]->endpoint.place, place, MCP_DIGEST_LEN)
+               == 0)
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/* Says where an endpoint stands, in words that the next configuration will
+ * have, too.  */
+static ngx_int_t
+ngx_http_mcp_config_stand(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
+{
+    unsigned                   n;
+    ngx_http_core_loc_conf_t  *clcf;
+    ngx_http_core_srv_conf_t  *cscf;
+    ngx_http_mcp_main_conf_t  *mmcf;
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+    cscf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module);
+    mmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_mcp_module);
+
+    n = 0;
+
+    do {
+        if (mcp_setup_stand(mlcf->setup, ngx_http_mcp_str(&cscf->server_name),
+                            ngx_http_mcp_str(&clcf->name), n++)
+            != MCP_OK)
+        {
+            return NGX_ERROR;
+        }
+
+    } while (ngx_http_mcp_config_is_taken(mmcf, mlcf->zone,
+                                          mcp_setup_place(mlcf->setup)));
+
+    return NGX_OK;
+}
+
+
 /* Makes the endpoint of a location with "mcp" or "mcp_publish".  */
 static char *
 ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
@@ -260,6 +318,10 @@ ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
     ngx_http_mcp_loc_conf_t   **endpoint;
     ngx_http_core_loc_conf_t   *clcf;
     ngx_http_mcp_main_conf_t   *mmcf;
+
+    if (mlcf->zone && ngx_http_mcp_config_stand(cf, mlcf) != NGX_OK) {
+        return NGX_CONF_ERROR;
+    }
 
     if (mcp_setup_endpoint(mlcf->setup, &zone->keys, mcp_str("nginx"),
                            mcp_str(NGINX_VERSION), &mlcf->endpoint)

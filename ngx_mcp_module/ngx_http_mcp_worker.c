@@ -34,7 +34,8 @@
 #define NGX_HTTP_MCP_TIMER_MAX     60000
 
 
-static ngx_int_t ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone);
+static ngx_int_t ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone,
+    ngx_http_mcp_main_conf_t *mmcf);
 static void ngx_http_mcp_worker_init_events(ngx_http_mcp_zone_t *zone);
 static void ngx_http_mcp_worker_wake(void *ctx, unsigned slot);
 static void ngx_http_mcp_worker_ready(void *ctx);
@@ -169,7 +170,8 @@ ngx_http_mcp_worker_init_process(ngx_cycle_t *cycle)
     for (i = 0; i < mmcf->zones.nelts; i++) {
         zones[i]->log = ngx_http_mcp_worker_log(cycle);
 
-        if (rc != NGX_OK || ngx_http_mcp_worker_start(zones[i]) != NGX_OK) {
+        if (rc != NGX_OK || ngx_http_mcp_worker_start(zones[i], mmcf) != NGX_OK)
+        {
             ngx_log_error(NGX_LOG_EMERG, cycle->log, 0,
                           "this process has no part in MCP zone \"%V\": its "
                           "endpoints answer 503", &zones[i]->name);
@@ -180,8 +182,29 @@ ngx_http_mcp_worker_init_process(ngx_cycle_t *cycle)
 }
 
 
+/* Tells the core which configuration this process serves.  */
+static void
+ngx_http_mcp_worker_begin(ngx_http_mcp_zone_t *zone,
+    ngx_http_mcp_main_conf_t *mmcf)
+{
+    ngx_uint_t                  i;
+    ngx_http_mcp_loc_conf_t   **endpoint;
+
+    endpoint = mmcf->endpoints.elts;
+
+    for (i = 0; i < mmcf->endpoints.nelts; i++) {
+        if (endpoint[i]->zone == zone) {
+            mcp_worker_offer(zone->worker, &endpoint[i]->endpoint);
+        }
+    }
+
+    mcp_worker_begin(zone->worker, mmcf->number);
+}
+
+
 static ngx_int_t
-ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone)
+ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone,
+    ngx_http_mcp_main_conf_t *mmcf)
 {
     ngx_slab_pool_t    *pool;
     mcp_worker_glue_t   glue;
@@ -217,6 +240,7 @@ ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone)
 
     mcp_worker_adopt(zone->worker);
 
+    ngx_http_mcp_worker_begin(zone, mmcf);
     ngx_http_mcp_worker_patrol_handler(&zone->patrol);
     ngx_http_mcp_worker_arm(zone);
 
@@ -352,7 +376,7 @@ ngx_http_mcp_worker_stop(ngx_cycle_t *cycle)
 
     for (i = 0; i < mmcf->zones.nelts; i++) {
         if (zones[i]->ready) {
-            mcp_worker_stop(zones[i]->worker);
+            mcp_worker_stop(zones[i]->worker, 0);
             ngx_http_mcp_worker_pump(zones[i]);
         }
     }

@@ -58,6 +58,13 @@ mcp_catalog_has(const mcp_catalog_t *catalog, mcp_list_e kind)
 }
 
 
+const unsigned char *
+mcp_catalog_digest(const mcp_catalog_t *catalog, mcp_list_e kind)
+{
+    return catalog->sets[kind].digest;
+}
+
+
 int
 mcp_catalog_completions(const mcp_catalog_t *catalog)
 {

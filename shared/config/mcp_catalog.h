@@ -48,6 +48,11 @@ int mcp_catalog_has(const mcp_catalog_t *catalog, mcp_list_e kind);
 /* Returns 1 if completion/complete is offered. */
 int mcp_catalog_completions(const mcp_catalog_t *catalog);
 
+/* Returns a digest of what clients see of that kind: the same as long as it
+ * means the same, however the file is written. */
+const unsigned char *mcp_catalog_digest(const mcp_catalog_t *catalog,
+    mcp_list_e kind);
+
 /* Returns the instructions as a raw JSON string, empty if there are none. */
 mcp_str_t mcp_catalog_instructions(const mcp_catalog_t *catalog);
 

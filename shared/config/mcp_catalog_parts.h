@@ -37,6 +37,8 @@ typedef struct {
     uint32_t             *table;       /* index of the item + 1, or 0 */
     mcp_catalog_item_t   *items;
     mcp_buf_t             text;        /* "{...},{...}" */
+    unsigned char         digest[MCP_DIGEST_LEN];      /* of what clients see,
+                                                          however written */
 } mcp_catalog_set_t;
 
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "config/mcp_catalog_parts.h"
+#include "rpc/mcp_digest.h"
 
 
 #define MCP_CATALOG_ITEMS_MAX    (UINT32_MAX / 4)
@@ -258,6 +259,32 @@ mcp_catalog_read_flags(mcp_catalog_reader_t *r, const mcp_json_value_t *values)
 }
 
 
+/* A kind that the file does not have is not one without items. */
+static int
+mcp_catalog_digest_set(mcp_catalog_t *catalog, mcp_list_e kind)
+{
+    int         rc;
+    mcp_buf_t   list;
+
+    if (!catalog->sets[kind].present) {
+        return MCP_OK;
+    }
+
+    mcp_buf_init(&list, &catalog->mem, SIZE_MAX / 2);
+    rc = mcp_catalog_list(catalog, kind, mcp_null_str, 0, &list);
+
+    if (rc == MCP_OK) {
+        rc = mcp_digest_params(&catalog->mem,
+                               (mcp_str_t) { list.data, list.len },
+                               MCP_CATALOG_DEPTH, catalog->sets[kind].digest);
+    }
+
+    mcp_buf_free(&list);
+
+    return rc;
+}
+
+
 static int
 mcp_catalog_read(mcp_catalog_reader_t *r)
 {
@@ -288,6 +315,10 @@ mcp_catalog_read(mcp_catalog_reader_t *r)
 
     if (rc == MCP_OK) {
         rc = mcp_catalog_read_flags(r, values);
+    }
+
+    for (kind = 0; rc == MCP_OK && kind < MCP_LIST_COUNT; kind++) {
+        rc = mcp_catalog_digest_set(catalog, (mcp_list_e) kind);
     }
 
     return rc == MCP_OK ? mcp_digest(catalog->digest, &catalog->text, 1) : rc;

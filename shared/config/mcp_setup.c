@@ -216,6 +216,37 @@ mcp_setup_catalog(mcp_setup_t *setup, mcp_str_t file, mcp_str_t contents,
 
 
 int
+mcp_setup_stand(mcp_setup_t *setup, mcp_str_t server, mcp_str_t path,
+    unsigned n)
+{
+    char            number[16];
+    mcp_str_t       parts[3];
+    unsigned char  *place;
+
+    place = mcp_arena_alloc(&setup->arena, MCP_DIGEST_LEN);
+    if (place == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    parts[0] = server;
+    parts[1] = path;
+    parts[2].data = number;
+    parts[2].len = (size_t) snprintf(number, sizeof(number), "%u", n);
+
+    setup->place = place;
+
+    return mcp_digest(place, parts, 3);
+}
+
+
+const unsigned char *
+mcp_setup_place(const mcp_setup_t *setup)
+{
+    return setup->place;
+}
+
+
+int
 mcp_setup_backend(mcp_setup_t *setup, mcp_str_t target, char *error)
 {
     return mcp_setup_text(setup, &setup->backend, target, error);

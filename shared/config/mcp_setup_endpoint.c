@@ -36,6 +36,7 @@ mcp_setup_merge(mcp_setup_t *setup, const mcp_setup_t *parent)
 
     if (setup->catalog == NULL) {
         setup->catalog = parent->catalog;
+        setup->place = parent->place;
     }
 
     if (setup->routes.last == NULL) {
@@ -209,6 +210,10 @@ mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
     endpoint->revisions = setup->revisions ? setup->revisions
                                            : MCP_REVISION_ALL;
     endpoint->publish_url = setup->publish_url;
+
+    if (setup->place) {
+        memcpy(endpoint->place, setup->place, MCP_DIGEST_LEN);
+    }
 
     mcp_options_apply(&setup->options, endpoint);
 

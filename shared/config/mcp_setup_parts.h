@@ -45,6 +45,7 @@ struct mcp_setup_s {
 
     const mcp_keys_t      *keys;
     const mcp_catalog_t   *catalog;
+    const unsigned char   *place;      /* of the catalog, or of the endpoint */
     mcp_setup_list_t       routes;
     mcp_setup_list_t       origins;
     unsigned               any_origin:1;

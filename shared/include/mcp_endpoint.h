@@ -44,9 +44,9 @@ typedef struct {
     mcp_str_t             server_info;         /* all that as an
                                                   Implementation, raw */
 
-    unsigned char         place[MCP_DIGEST_LEN];       /* where it stands: the
-                                                  same in the configurations
-                                                  before and after this one */
+    unsigned char         place[MCP_DIGEST_LEN];       /* where its lists
+                                                  stand, in configurations
+                                                  before this one, too */
 
     const mcp_keys_t     *keys;
     const mcp_catalog_t  *catalog;             /* NULL: the backend lists */

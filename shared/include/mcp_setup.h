@@ -84,6 +84,22 @@ int mcp_setup_publish_token(mcp_setup_t *setup, mcp_str_t token, char *error);
 int mcp_setup_publish_url(mcp_setup_t *setup, mcp_str_t url, char *error);
 
 
+/*
+ * Says where the catalog stands, or the endpoint, so that its lists are
+ * compared with those of the last configuration: the server's name, the path
+ * of the section, and a number for the second of the same names, the third,
+ * and so on, from 0.  Whoever inherits the catalog inherits its place.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_MEMORY
+ *   MCP_ERR_INTERNAL  OpenSSL failed
+ */
+int mcp_setup_stand(mcp_setup_t *setup, mcp_str_t server, mcp_str_t path,
+    unsigned n);
+
+/* Returns the place, NULL if there is none. */
+const unsigned char *mcp_setup_place(const mcp_setup_t *setup);
+
 /* Takes from parent everything that setup does not set. */
 void mcp_setup_merge(mcp_setup_t *setup, const mcp_setup_t *parent);
 

@@ -15,6 +15,7 @@
 
 
 #include "mcp.h"
+#include "mcp_endpoint.h"
 
 
 typedef struct mcp_worker_s    mcp_worker_t;
@@ -75,6 +76,16 @@ mcp_worker_t *mcp_worker_create(const mcp_env_t *env, mcp_store_t *store,
  * gone. */
 void mcp_worker_destroy(mcp_worker_t *worker);
 
+/*
+ * Takes up a configuration, when the process begins: "offer" for each endpoint
+ * that has a place (mcp_setup_stand()), then "begin".  Of lists that are not
+ * what they were in that place the listeners there are told, by the first
+ * process to find it.  number: another one for each configuration that is
+ * read.
+ */
+void mcp_worker_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint);
+void mcp_worker_begin(mcp_worker_t *worker, uint32_t number);
+
 /* Takes the next action out of the queue; MCP_ACT_NONE in action->type when
  * there is none. */
 void mcp_worker_next(mcp_worker_t *worker, mcp_action_t *action);
@@ -97,8 +108,10 @@ void mcp_worker_expire(mcp_worker_t *worker);
 unsigned mcp_worker_calls(const mcp_worker_t *worker);
 
 /* Winds up: ends consumers whose clients can come back with a retry, now and
- * from now on.  Calls run on. */
-void mcp_worker_stop(mcp_worker_t *worker);
+ * from now on; and subscriptions as soon as they know what the next
+ * configuration has changed, which takes two seconds at most, or at once.
+ * Calls run on. */
+void mcp_worker_stop(mcp_worker_t *worker, int at_once);
 
 /* Ends the calls of processes that died with an error.  The glue calls it at
  * start, mcp_worker_patrol() when it has buried one. */

@@ -501,7 +501,15 @@ typedef enum {
     /* A token of mcp_face_token.c that was used, by its digest; the value says
      * which call it has led to.  The face writes it when the token comes back,
      * and again when the call is kept. */
-    MCP_VALUE_TOKEN_USED = 'n'
+    MCP_VALUE_TOKEN_USED = 'n',
+
+    /* What a list was in the configuration that is served, by its topic in its
+     * place (mcp_topic.h).  The first process of the next one replaces it. */
+    MCP_VALUE_LIST = 'L',
+
+    /* The configuration that is served, by a key of zeros.  Each process sets
+     * it when it begins. */
+    MCP_VALUE_CONFIGURATION = 'C'
 } mcp_value_e;
 
 /*
@@ -526,6 +534,18 @@ int mcp_store_value_set(mcp_store_t *store, mcp_value_e purpose,
 int mcp_store_value_push(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
     uint64_t expires, const mcp_party_t *party);
+
+/*
+ * Sets a value and *old to what it was, in one step.  A new one gives way as
+ * one that is pushed does.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND  there was none, now there is one
+ *   MCP_ERR_FULL       there was none, and the region has no room
+ */
+int mcp_store_value_swap(mcp_store_t *store, mcp_value_e purpose,
+    const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
+    const mcp_party_t *party, uint32_t *old);
 
 /*
  * Gets a value.  Takes no lock when there is no value of that purpose.
@@ -655,7 +675,7 @@ typedef struct {
     uint64_t  used;            /* bytes of chunks in use */
     uint64_t  streams;         /* in the store */
     uint64_t  listeners;
-    uint64_t  values;
+    uint64_t  values;          /* but for lists and configurations */
     uint64_t  subscriptions;
 } mcp_store_stats_t;
 

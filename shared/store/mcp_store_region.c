@@ -474,7 +474,9 @@ mcp_store_stats(mcp_store_t *store, mcp_store_stats_t *stats)
                   * MCP_STORE_CHUNK;
     stats->streams = head->n_streams;
     stats->listeners = head->n_listeners;
-    stats->values = head->n_values;
+    stats->values = head->n_values
+                    - atomic_load(&head->purpose[MCP_VALUE_LIST])
+                    - atomic_load(&head->purpose[MCP_VALUE_CONFIGURATION]);
     stats->subscriptions = head->n_subs;
 
     mcp_store_leave(&op);

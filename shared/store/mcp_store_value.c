@@ -220,6 +220,38 @@ mcp_store_value_push(mcp_store_t *store, mcp_value_e purpose,
 
 
 int
+mcp_store_value_swap(mcp_store_t *store, mcp_value_e purpose,
+    const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
+    const mcp_party_t *party, uint32_t *old)
+{
+    int                      rc;
+    mcp_store_op_t           op;
+    mcp_store_entry_t       *e;
+    const mcp_store_value_t  v = { purpose, key, value, 0, party, 1 };
+
+    rc = mcp_store_enter(store, &op);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    e = mcp_store_value_find(op.head, purpose, key);
+
+    if (e != NULL) {
+        *old = e->u.value.value;
+        e->u.value.value = value;
+
+    } else {
+        rc = mcp_store_value_new(&op, &v);
+        rc = rc == MCP_OK ? MCP_ERR_NOT_FOUND : rc;
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+int
 mcp_store_value_add(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
     uint64_t expires, uint64_t now, const mcp_party_t *party)

@@ -381,24 +381,6 @@ mcp_worker_patrol(mcp_worker_t *worker, unsigned n, unsigned max,
 }
 
 
-void
-mcp_worker_stop(mcp_worker_t *worker)
-{
-    uint32_t       i;
-    mcp_handle_t  *h;
-
-    worker->stopping = 1;
-
-    for (i = 1; i < worker->n_handles; i++) {
-        h = &worker->handles[i];
-
-        if (h->object && h->stop) {
-            h->stop(h->object);
-        }
-    }
-}
-
-
 static void
 mcp_worker_report(void *ctx, const mcp_stream_info_t *info)
 {

@@ -65,7 +65,14 @@ struct mcp_worker_s {
     unsigned                  exchanges;       /* numbers given out */
     unsigned                  calls;   /* live calls owned here */
     unsigned                  consumers;
+    uint32_t                  configuration;   /* its number, see
+                                                  mcp_worker_begin() */
+    mcp_timer_t               stay;            /* see mcp_reload.c */
+    uint64_t                  stay_until;
     unsigned                  stopping:1;
+    unsigned                  leaving:1;       /* stopping, and nothing of
+                                                  another configuration is
+                                                  waited for */
 };
 
 

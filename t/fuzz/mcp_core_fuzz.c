@@ -1112,7 +1112,7 @@ do_stop(void)
     slot = any_process();
     p = &d.process[slot];
     trace("process %u stops", slot);
-    mcp_worker_stop(p->worker);
+    mcp_worker_stop(p->worker, 0);
     driver_pump(&d);
     look();
 

@@ -567,7 +567,7 @@ act_wind_up(void)
     unsigned  slot;
 
     slot = roll(2);
-    mcp_worker_stop(d.process[slot].worker);
+    mcp_worker_stop(d.process[slot].worker, 0);
     driver_pump(&d);
     look_all();
 

@@ -42,6 +42,49 @@ nothing_said(void **state)
 
 
 static void
+places(void **state)
+{
+    unsigned char  place[MCP_DIGEST_LEN];
+    mcp_setup_t   *s, *inner;
+
+    (void) state;
+
+    s = setup_new();
+    inner = setup_new();
+
+    assert_null(mcp_setup_place(s));
+    endpoint(s);
+    assert_true(e.place[0] == 0 && e.place[MCP_DIGEST_LEN - 1] == 0);
+
+    assert_int_equal(mcp_setup_stand(s, mcp_str("a"), mcp_str("/b"), 0),
+                     MCP_OK);
+    memcpy(place, mcp_setup_place(s), MCP_DIGEST_LEN);
+    endpoint(s);
+    assert_memory_equal(e.place, place, MCP_DIGEST_LEN);
+
+    /* with the catalog */
+
+    mcp_setup_merge(inner, s);
+    endpoint(inner);
+    assert_memory_equal(e.place, place, MCP_DIGEST_LEN);
+
+    assert_int_equal(mcp_setup_stand(inner, mcp_str("a"), mcp_str("/b"), 1),
+                     MCP_OK);
+    endpoint(inner);
+    assert_memory_not_equal(e.place, place, MCP_DIGEST_LEN);
+    assert_int_equal(mcp_setup_stand(inner, mcp_str("/b"), mcp_str("a"), 0),
+                     MCP_OK);
+    assert_memory_not_equal(mcp_setup_place(inner), place, MCP_DIGEST_LEN);
+    assert_int_equal(mcp_setup_stand(inner, mcp_str("a"), mcp_str("/b"), 0),
+                     MCP_OK);
+    assert_memory_equal(mcp_setup_place(inner), place, MCP_DIGEST_LEN);
+
+    mcp_setup_free(inner);
+    mcp_setup_free(s);
+}
+
+
+static void
 room(void **state)
 {
     mcp_setup_t  *s, *inner;
@@ -213,6 +256,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(nothing_said),
+        test(places),
         test(room),
         test(merge),
         test(merge_parts),

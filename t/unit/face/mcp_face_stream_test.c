@@ -371,7 +371,7 @@ test_over_and_stopping(void **state)
     begin(NEW);
     end_with_result(durable(1));
     client_close(&d, &a);
-    mcp_worker_stop(d.process[1].worker);
+    mcp_worker_stop(d.process[1].worker, 0);
     post_after(1, &a, session, resume_it(), NULL);
     has(a.text, ANSWER);
     has(a.text, "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n\n");
@@ -664,7 +664,7 @@ test_not_resumable(void **state)
 
     /* nor is it sent away */
 
-    mcp_worker_stop(d.process[0].worker);
+    mcp_worker_stop(d.process[0].worker, 0);
     driver_pump(&d);
     assert_int_equal(a.ended, 0);
 

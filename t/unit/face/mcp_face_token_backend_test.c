@@ -360,7 +360,7 @@ test_pages_running(void **state)
     assert_int_equal(b.status, 0);
     client_close(&d, &b);
     client_post(&d, 1, &b, session, again(key));
-    mcp_worker_stop(d.process[1].worker);
+    mcp_worker_stop(d.process[1].worker, 0);
     driver_wait(&d, 60);
     come_again(&b, key);
     assert_int_equal(a.status, 0);

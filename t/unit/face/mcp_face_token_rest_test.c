@@ -135,7 +135,7 @@ test_progress_winding_up(void **state)
     begin(NEW);
     job = slow();
     backend_say(&d, job, PROGRESS(1) "\n");
-    mcp_worker_stop(d.process[1].worker);
+    mcp_worker_stop(d.process[1].worker, 0);
     client_post(&d, 1, &a, session, asking(token, NULL));
     assert_int_equal(a.ended, 1);
     assert_int_equal(count(a.text, "data:"), 1);

@@ -126,7 +126,7 @@ test_over_and_stopping(void **state)
 
     begin(NEW);
     end_with_result(slow());
-    mcp_worker_stop(d.process[1].worker);
+    mcp_worker_stop(d.process[1].worker, 0);
     client_post(&d, 1, &a, session, again(token));
     assert_string_equal(a.text, ":\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
                         "\"result\":" RESULT "}\n\n");
@@ -332,7 +332,7 @@ test_superseded_and_stopping(void **state)
 
     driver_pause(&d, 1, 1);
     client_post(&d, 0, &b, session, again(token));
-    mcp_worker_stop(d.process[1].worker);
+    mcp_worker_stop(d.process[1].worker, 0);
     driver_pause(&d, 1, 0);
     assert_int_equal(a.ended, 1);
     same_again(&a, key);
@@ -380,7 +380,7 @@ test_winding_up(void **state)
 
     begin(NEW);
     job = slow();
-    mcp_worker_stop(d.process[1].worker);
+    mcp_worker_stop(d.process[1].worker, 0);
     client_post(&d, 1, &a, session, again(token));
     driver_wait(&d, 100);
     assert_int_equal(a.ended, 1);
@@ -468,7 +468,7 @@ test_stop(void **state)
     job = slow();
     client_post(&d, 1, &a, session, again(token));
     backend_say(&d, job, PROGRESS(1) "\n");
-    mcp_worker_stop(d.process[1].worker);
+    mcp_worker_stop(d.process[1].worker, 0);
     driver_pump(&d);
     assert_int_equal(a.ended, 1);
     has(a.text, INTERIM);

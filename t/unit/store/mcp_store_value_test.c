@@ -76,11 +76,74 @@ test_values(void **state)
 }
 
 
+/* Of two who swap, one finds what was there before. */
+static void
+test_swap(void **state)
+{
+    unsigned           i;
+    uint32_t           old;
+    mcp_party_t        party;
+    unsigned char      key[MCP_DIGEST_LEN];
+    mcp_store_stats_t  stats;
+
+    (void) state;
+
+    memset(key, 0, sizeof(key));
+    memset(&party, 0, sizeof(party));
+    party.id[0] = 1;
+    party.values = 3;
+
+    assert_int_equal(mcp_store_value_swap(S0, 'a', key, 7, &party, &old),
+                     MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_value_swap(S0, 'a', key, 8, &party, &old),
+                     MCP_OK);
+    assert_int_equal(old, 7);
+    assert_int_equal(mcp_store_value_swap(S1, 'a', key, 8, &party, &old),
+                     MCP_OK);
+    assert_int_equal(old, 8);
+
+    /* the oldest gives way */
+
+    for (i = 1; i <= 3; i++) {
+        key[0] = (unsigned char) i;
+        assert_int_equal(mcp_store_value_swap(S1, 'a', key, i, &party, &old),
+                         MCP_ERR_NOT_FOUND);
+    }
+
+    store_sound(&d);
+    mcp_store_stats(S0, &stats);
+    assert_int_equal(stats.values, 3);
+
+    key[0] = 0;
+    assert_int_equal(mcp_store_value_get(S0, 'a', key, 1, &old),
+                     MCP_ERR_NOT_FOUND);
+
+    /* the server's own are not counted for anybody to see */
+
+    assert_int_equal(mcp_store_value_swap(S0, MCP_VALUE_LIST, key, 7, NULL,
+                                          &old),
+                     MCP_ERR_NOT_FOUND);
+    mcp_store_stats(S0, &stats);
+    assert_int_equal(stats.values, 3);
+    store_sound(&d);
+
+    mcp_store_value_delete(S0, MCP_VALUE_LIST, key);
+
+    for (i = 1; i <= 3; i++) {
+        key[0] = (unsigned char) i;
+        mcp_store_value_delete(S0, 'a', key);
+    }
+
+    assert_int_equal(store_used(&d), 0);
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         store_test(test_values),
+        store_test(test_swap),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -201,7 +201,7 @@ test_stop(void **state)
     backend_say(&d, job, PROGRESS(1) "\n");
     client_resume(&d, 0, &b, session, NULL);
 
-    mcp_worker_stop(d.process[0].worker);
+    mcp_worker_stop(d.process[0].worker, 0);
     driver_pump(&d);
     assert_int_equal(a.ended, 1);
     ends_with(a.text, RETRY);

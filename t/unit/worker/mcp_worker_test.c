@@ -239,7 +239,7 @@ test_wind_up(void **state)
     job = call(0);
     backend_say(&d, job, PROGRESS(1) "\n");
     client_last_id(&a, id);
-    mcp_worker_stop(d.process[0].worker);
+    mcp_worker_stop(d.process[0].worker, 0);
     driver_pump(&d);
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
