@@ -10,6 +10,7 @@
 #include "config/mcp_party.h"
 #include "exchange/mcp_exchange_parts.h"
 #include "exchange/mcp_exchange_session.h"
+#include "exchange/mcp_listen.h"
 #include "exchange/mcp_stateless.h"
 #include "rpc/mcp_result.h"
 #include "rpc/mcp_revision.h"
@@ -233,6 +234,13 @@ mcp_dispatch_request(mcp_exchange_t *x)
     {
         return mcp_answer_fault(x, MCP_FAULT_PARAMS, x->msg.id,
                                 mcp_dispatch_bad_token);
+    }
+
+    if (mcp_client_is_stateless(&x->client)
+        && mcp_method_find(x->msg.method)->id
+           == MCP_METHOD_SUBSCRIPTIONS_LISTEN)
+    {
+        return mcp_listen(x);
     }
 
     face = mcp_dispatch_opens(x);

@@ -12,6 +12,7 @@
  *   mcp_dispatch.c          a POST
  *   mcp_batch.c             a POST with several messages
  *   mcp_initialize.c        initialize
+ *   mcp_listen.c            subscriptions
  *   mcp_verdict.c           who answers a request
  *   mcp_publish.c           the publish endpoint
  */

@@ -226,6 +226,10 @@ mcp_consumer_leave(mcp_exchange_t *x)
                       x->reader.sent, mcp_worker_now(x->worker));
     mcp_worker_drop_handle(x->worker, x->reader.handle);
 
+    if (x->reader.own) {
+        mcp_store_free(x->worker->store, &x->reader.ref);
+    }
+
     mcp_store_count(x->worker->store, MCP_COUNT_CONSUMERS_LIVE, -1);
     x->worker->consumers--;
 

@@ -19,13 +19,18 @@
  * Whether to close at will now.  A process that winds up, or has other work
  * for what serves this one, sends its consumers on, but only those who can
  * come back: a client that has seen neither an id nor a URL on this connection
- * would wait for ever.
+ * would wait for ever.  To one with a stream of its own nothing comes again:
+ * it is told of the next configuration first.
  */
 static int
 mcp_consumer_is_closing(const mcp_exchange_t *x)
 {
     if (x->reader.close == MCP_CONSUMER_CLOSE_NOW) {
         return 1;
+    }
+
+    if (x->reader.own) {
+        return x->reader.close || x->worker->leaving;
     }
 
     return (x->reader.close || x->worker->stopping) && !x->reader.bound
@@ -58,6 +63,10 @@ mcp_consumer_prime(mcp_exchange_t *x, char *p)
     int  priming;
 
     mcp_consumer_set_state(x, MCP_CONSUMER_READING);
+
+    if (x->reader.own) {
+        return p;
+    }
 
     if (x->face->reader) {
         priming = 0;
@@ -135,7 +144,12 @@ mcp_consumer_read(mcp_exchange_t *x, char *p, size_t cap, size_t *len)
 static void
 mcp_consumer_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
-    mcp_hook_tail(x, how);
+    if (x->face->reader && x->face->reader->last) {
+        x->face->reader->last(x);
+
+    } else {
+        mcp_hook_tail(x, how);
+    }
 
     if (x->answer.out.failed) {
         x->answer.out.len = 0;
@@ -216,7 +230,7 @@ mcp_consumer_must_close(mcp_exchange_t *x)
 {
     mcp_stream_info_t  info;
 
-    return mcp_consumer_is_closing(x)
+    return mcp_consumer_is_closing(x) && !x->reader.own
            && mcp_store_info(x->worker->store, &x->reader.ref, &info) == MCP_OK
            && (info.state < MCP_STATE_COMPLETED
                || x->reader.cursor.seq < info.last_seq)

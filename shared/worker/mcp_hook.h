@@ -117,6 +117,10 @@ typedef struct {
      * reading, until it is to be closed at will. */
     int           (*stays)(mcp_exchange_t *x);
 
+    /* The connection ends: last words to x->answer.out, in place of those of
+     * all faces.  May be NULL. */
+    void          (*last)(mcp_exchange_t *x);
+
 } mcp_face_reader_t;
 
 

@@ -169,7 +169,10 @@ typedef struct {
     mcp_consumer_state_e   state;      /* see mcp_consumer_set_state() */
     mcp_consumer_close_e   close;
     unsigned               comment:1;
-    unsigned               listener:1; /* of the session's own stream */
+    unsigned               listener:1; /* of a stream that has no call */
+    unsigned               own:1;      /* the stream is this connection's alone:
+                                          it goes with it, and the first bytes
+                                          are in answer.out */
     unsigned               bound:1;    /* the call ends with it */
     unsigned               exact:1;    /* who comes back names no event: what
                                           was sent must be known */

@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Subscriptions: their filter, what they hear, and how they end. */
+
+#include "core_cases.h"
+
+
+#define MODERN  "2026-07-28"
+
+#define META                                                                 \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" MODERN "\","  \
+    "\"io.modelcontextprotocol/clientCapabilities\":{\"experimental\":"       \
+    "{\"resumableRequests\":{}}}}"
+
+#define LISTEN(id, filter)                                                   \
+    REQUEST(id, "subscriptions/listen", "{" META ",\"notifications\":"        \
+            filter "}")
+
+#define ID(id)  "\"io.modelcontextprotocol/subscriptionId\":" id
+
+#define ACK(id, notifications)                                               \
+    "data: {\"jsonrpc\":\"2.0\",\"method\":"                                  \
+    "\"notifications/subscriptions/acknowledged\",\"params\":{\"_meta\":{"    \
+    ID(id) "},\"notifications\":{" notifications "}}}\n\n"
+
+#define HEARD(id, method, params)                                            \
+    "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/" method "\","     \
+    "\"params\":{\"_meta\":{" ID(id) "}" params "}}\n\n"
+
+#define END(id)                                                              \
+    "data: {\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":{\"resultType\":"    \
+    "\"complete\",\"_meta\":{\"io.modelcontextprotocol/serverInfo\":"         \
+    "{\"name\":\"driver\",\"version\":\"1\"}," ID(id) "}}}\n\n"
+
+#define TOOLS      "\"toolsListChanged\":true"
+#define PROMPTS    "\"promptsListChanged\":true"
+#define RESOURCES  "\"resourcesListChanged\":true"
+#define URIS(uris) "\"resourceSubscriptions\":[" uris "]"
+
+#define LIST(name)  NOTE("notifications/" name "/list_changed", "{}")
+
+#define DOOR  "/publish/static-token"
+
+
+static void
+listens(unsigned process, client_t *c, const char *body)
+{
+    client_init(c, NULL);
+    client_header(c, "MCP-Protocol-Version", MODERN);
+    client_header(c, "Mcp-Method", "subscriptions/listen");
+    client_send(&d, process, c, "POST", body);
+}
+
+
+/* Nothing is left of those who have gone. */
+static void
+all_gone(void)
+{
+    quiet();
+    assert_int_equal(stats().listeners, 0);
+    assert_int_equal(stats().subscriptions, 0);
+}
+
+
+static void
+test_messages(void **state)
+{
+    (void) state;
+
+    listens(0, &a, LISTEN("7", "{" TOOLS "," URIS("\"test://a\"") "}"));
+    assert_int_equal(a.status, 200);
+    assert_string_equal(a.text,
+                        ACK("7", TOOLS "," URIS("\"test://a\"")));
+
+    publish(1, &b, DOOR, LIST("tools"));
+    publish(1, &b, DOOR, LIST("prompts"));
+    publish(0, &b, DOOR, UPDATED);
+    publish(0, &b, DOOR, NOTE("notifications/resources/updated",
+                              "{\"uri\":\"test://b\"}"));
+    assert_string_equal(a.text,
+                        ACK("7", TOOLS "," URIS("\"test://a\""))
+                        HEARD("7", "tools/list_changed", "")
+                        HEARD("7", "resources/updated",
+                              ",\"uri\":\"test://a\""));
+
+    /* a comment keeps the connection open */
+
+    driver_wait(&d, 15000);
+    ends_with(a.text, "}}\n\n:\n\n");
+
+    client_close(&d, &a);
+    all_gone();
+}
+
+
+/* Two subscriptions of one client are told apart by their ids, as they came. */
+static void
+test_ids(void **state)
+{
+    client_t  *door;
+
+    (void) state;
+
+    door = calloc(1, sizeof(client_t));
+    assert_non_null(door);
+
+    listens(0, &a, LISTEN("\"\\u0041\\\"{\"", "{" PROMPTS "}"));
+    listens(1, &b, LISTEN("-1", "{" PROMPTS "}"));
+    publish(0, door, DOOR, LIST("prompts"));
+    assert_string_equal(a.text,
+                        ACK("\"\\u0041\\\"{\"", PROMPTS)
+                        HEARD("\"\\u0041\\\"{\"", "prompts/list_changed", ""));
+    assert_string_equal(b.text, ACK("-1", PROMPTS)
+                                HEARD("-1", "prompts/list_changed", ""));
+    client_close(&d, &a);
+    client_close(&d, &b);
+    free(door);
+    all_gone();
+}
+
+
+static void
+test_filters(void **state)
+{
+    size_t  i;
+
+    static const struct {
+        const char  *filter;
+        const char  *honoured;         /* NULL: it is wrong */
+    } cases[] = {
+        { "{}", "" },
+        { "{\"unknown\":1}", "" },
+        { "{\"toolsListChanged\":false}", "" },
+        { "{" RESOURCES "," TOOLS "," PROMPTS "}",
+          TOOLS "," PROMPTS "," RESOURCES },
+        { "{\"tools\\u004cistChanged\":true}", TOOLS },
+        { "{" URIS("") "}", URIS("") },
+        { "{" URIS("\"a:b\" , \"a\\u003ab\"") "}",
+          URIS("\"a:b\" , \"a\\u003ab\"") },
+
+        { "[]", NULL },
+        { "null", NULL },
+        { "true", NULL },
+        { "{\"toolsListChanged\":1}", NULL },
+        { "{\"promptsListChanged\":null}", NULL },
+        { "{\"resourcesListChanged\":\"true\"}", NULL },
+        { "{\"resourceSubscriptions\":true}", NULL },
+        { "{\"resourceSubscriptions\":{}}", NULL },
+        { "{" URIS("1") "}", NULL },
+        { "{" URIS("\"a:b\",null") "}", NULL },
+        { "{" URIS("\"\"") "}", NULL },
+        { "{" TOOLS "," TOOLS "}", NULL }
+    };
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        snprintf(line, sizeof(line), LISTEN("1", "%s"), cases[i].filter);
+        listens(0, &a, line);
+        assert_int_equal(a.status, 200);
+
+        if (cases[i].honoured) {
+            snprintf(line, sizeof(line), ACK("1", "%s"), cases[i].honoured);
+            assert_string_equal(a.text, line);
+
+        } else {
+            has(a.text, "\"id\":1,\"error\":{\"code\":-32602,");
+        }
+
+        client_close(&d, &a);
+        all_gone();
+    }
+
+    listens(0, &a, REQUEST("1", "subscriptions/listen", "{" META "}"));
+    has(a.text, "\"id\":1,\"error\":{\"code\":-32602,");
+    client_close(&d, &a);
+
+    /* a session has no such method */
+
+    client_post(&d, 0, &a, session, LISTEN("1", "{}"));
+    assert_true(a.status != 200 || strstr(a.text, "\"error\"") != NULL);
+    client_close(&d, &a);
+}
+
+
+/* What the endpoint does not have is not honoured. */
+static void
+test_subset(void **state)
+{
+    char                  error[256];
+    mcp_catalog_t        *catalog;
+    const mcp_catalog_t  *before;
+
+    (void) state;
+
+    assert_int_equal(mcp_catalog_create(&d.te.env.mem,
+                         mcp_str("{\"prompts\":[]}"), &catalog, error,
+                         sizeof(error)),
+                     MCP_OK);
+    before = d.endpoint.catalog;
+    d.endpoint.catalog = catalog;
+
+    listens(0, &a, LISTEN("1", "{" TOOLS "," PROMPTS "," RESOURCES ","
+                          URIS("\"test://a\"") "}"));
+    assert_string_equal(a.text, ACK("1", PROMPTS));
+    publish(1, &b, DOOR, UPDATED);
+    publish(1, &b, DOOR, LIST("resources"));
+    assert_string_equal(a.text, ACK("1", PROMPTS));
+    client_close(&d, &a);
+
+    d.endpoint.catalog = before;
+    mcp_catalog_free(catalog);
+    all_gone();
+}
+
+
+/* A request with n URIs; it is to be freed. */
+static char *
+many_uris(unsigned n)
+{
+    char      *body, *p;
+    unsigned   i;
+
+    body = malloc(1000 + n * 32);
+    assert_non_null(body);
+    p = body + sprintf(body, "%s", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
+                       "\"subscriptions/listen\",\"params\":{" META ","
+                       "\"notifications\":{\"resourceSubscriptions\":[");
+
+    for (i = 0; i < n; i++) {
+        p += sprintf(p, "%s\"test://%u\"", i ? "," : "", i);
+    }
+
+    strcpy(p, "]}}}");
+
+    return body;
+}
+
+
+static void
+test_many_uris(void **state)
+{
+    char  *body;
+
+    (void) state;
+
+    body = many_uris(1000);
+    listens(0, &a, body);
+    assert_int_equal(a.status, 200);
+    publish(1, &b, DOOR, NOTE("notifications/resources/updated",
+                              "{\"uri\":\"test:\\/\\/999\"}"));
+    ends_with(a.text, HEARD("1", "resources/updated",
+                            ",\"uri\":\"test:\\/\\/999\""));
+    assert_int_equal(stats().subscriptions, 1000);
+    client_close(&d, &a);
+    free(body);
+
+    body = many_uris(1001);
+    listens(0, &a, body);
+    has(a.text, "\"code\":-32602,");
+    client_close(&d, &a);
+    free(body);
+    all_gone();
+}
+
+
+static void
+test_quota(void **state)
+{
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    d.endpoint.share_by = MCP_SHARE_BY_PRINCIPAL;
+    d.endpoint.max_party_listeners = 1;
+
+    client_init(&a, NULL);
+    a.principal = "alice";
+    client_header(&a, "MCP-Protocol-Version", MODERN);
+    client_header(&a, "Mcp-Method", "subscriptions/listen");
+    client_send(&d, 0, &a, "POST", LISTEN("1", "{" TOOLS "}"));
+    has(a.text, "acknowledged");
+
+    client_init(&b, NULL);
+    b.principal = "alice";
+    client_header(&b, "MCP-Protocol-Version", MODERN);
+    client_header(&b, "Mcp-Method", "subscriptions/listen");
+    client_send(&d, 1, &b, "POST", LISTEN("2", "{" TOOLS "}"));
+    assert_int_equal(b.status, 429);
+    has(b.text, "\"id\":2,\"error\":{\"code\":-32603,");
+    client_close(&d, &b);
+
+    /* as soon as the first one has gone there is room again */
+
+    client_close(&d, &a);
+    client_init(&b, NULL);
+    b.principal = "alice";
+    client_header(&b, "MCP-Protocol-Version", MODERN);
+    client_header(&b, "Mcp-Method", "subscriptions/listen");
+    client_send(&d, 1, &b, "POST", LISTEN("2", "{" TOOLS "}"));
+    assert_int_equal(b.status, 200);
+    client_close(&d, &b);
+    all_gone();
+
+    d.endpoint.share_by = MCP_SHARE_BY_OFF;
+    hog(&ref);
+    listens(0, &a, LISTEN("1", "{" TOOLS "}"));
+    assert_int_equal(a.status, 503);
+    has(a.text, "\"id\":1,\"error\":{\"code\":-32603,");
+    client_close(&d, &a);
+    mcp_store_free(&d.process[1].store, &ref);
+    all_gone();
+}
+
+
+/* It ends with a result, but first come the changes of the next
+ * configuration. */
+static void
+test_reload(void **state)
+{
+    (void) state;
+
+    d.endpoint.place[0] = 1;
+    mcp_worker_offer(d.process[0].worker, &d.endpoint);
+    mcp_worker_begin(d.process[0].worker, 1);
+    listens(0, &a, LISTEN("\"x\"", "{" PROMPTS "," TOOLS "}"));
+
+    mcp_worker_stop(d.process[0].worker, 0);
+    driver_wait(&d, 1000);
+    assert_int_equal(a.ended, 0);
+
+    d.endpoint.catalog = NULL;
+    mcp_worker_offer(d.process[1].worker, &d.endpoint);
+    mcp_worker_begin(d.process[1].worker, 2);
+    d.endpoint.catalog = d.catalog;
+    driver_wait(&d, 100);
+
+    assert_string_equal(a.text,
+                        ACK("\"x\"", TOOLS "," PROMPTS)
+                        HEARD("\"x\"", "tools/list_changed", "")
+                        HEARD("\"x\"", "prompts/list_changed", "")
+                        END("\"x\""));
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+
+    /* and one that comes too late */
+
+    listens(0, &a, LISTEN("2", "{" TOOLS "}"));
+    assert_string_equal(a.text, ACK("2", TOOLS) END("2"));
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    driver_restart(&d, 0);
+    all_gone();
+}
+
+
+/* Nothing follows: it ends all the same; so it does when its thread is needed
+ * for something else. */
+static void
+test_ends(void **state)
+{
+    (void) state;
+
+    listens(0, &a, LISTEN("1", "{" TOOLS "}"));
+    mcp_worker_stop(d.process[0].worker, 0);
+    driver_wait(&d, 1900);
+    assert_int_equal(a.ended, 0);
+    driver_wait(&d, 200);
+    assert_string_equal(a.text, ACK("1", TOOLS) END("1"));
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    driver_restart(&d, 0);
+
+    listens(0, &a, LISTEN("1", "{" TOOLS "}"));
+    mcp_exchange_close(a.x);
+    driver_pump(&d);
+    assert_string_equal(a.text, ACK("1", TOOLS) END("1"));
+    client_close(&d, &a);
+    all_gone();
+}
+
+
+/* Who does not read what is published is told that it is over. */
+static void
+test_overrun(void **state)
+{
+    int  i;
+
+    (void) state;
+
+    listens(0, &a, LISTEN("1", "{" TOOLS "}"));
+    driver_pause(&d, 0, 1);
+
+    for (i = 0; i < 64; i++) {
+        publish(1, &b, DOOR, LIST("tools"));
+    }
+
+    driver_pause(&d, 0, 0);
+    driver_pump(&d);
+    assert_int_equal(count(a.text, "list_changed"), 64);
+    assert_int_equal(a.ended, 0);
+
+    driver_pause(&d, 0, 1);
+
+    for (i = 0; i < 65; i++) {
+        publish(1, &b, DOOR, LIST("tools"));
+    }
+
+    driver_pause(&d, 0, 0);
+    driver_pump(&d);
+    assert_int_equal(count(a.text, "list_changed"), 64);
+    ends_with(a.text, END("1"));
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    all_gone();
+}
+
+
+/* A client that takes its stream byte by byte, or nearly so. */
+static void
+test_slow(void **state)
+{
+    int  i;
+
+    (void) state;
+
+    client_init(&a, NULL);
+    client_header(&a, "MCP-Protocol-Version", MODERN);
+    client_header(&a, "Mcp-Method", "subscriptions/listen");
+    a.cap = MCP_PULL_MIN;
+    client_send(&d, 0, &a, "POST", LISTEN("1", "{" URIS("\"test://a\"") "}"));
+
+    for (i = 0; i < 3; i++) {
+        publish(1, &b, DOOR, UPDATED);
+    }
+
+    assert_int_equal(count(a.text, HEARD("1", "resources/updated",
+                                         ",\"uri\":\"test://a\"")), 3);
+    client_close(&d, &a);
+    all_gone();
+}
+
+
+/* Its process dies: others free it in their time. */
+static void
+test_killed(void **state)
+{
+    (void) state;
+
+    listens(0, &a, LISTEN("1", "{" TOOLS "}"));
+    assert_int_equal(stats().listeners, 1);
+    driver_kill(&d, 0);
+    client_close(&d, &a);
+    driver_killed(&d, 0, 1);
+    assert_int_equal(stats().listeners, 1);
+    driver_wait(&d, 20000);
+    all_gone();
+}
+
+
+/* Without memory it is answered, or not at all, and nothing is left. */
+static void
+test_memory(void **state)
+{
+    unsigned long  n;
+
+    (void) state;
+
+    for (n = 1; n < 60; n++) {
+        client_init(&a, NULL);
+        client_header(&a, "MCP-Protocol-Version", MODERN);
+        client_header(&a, "Mcp-Method", "subscriptions/listen");
+        d.te.tm.fail_at = n;
+        client_send(&d, 0, &a, "POST",
+                    LISTEN("1", "{" TOOLS "," URIS("\"\\u0061:b\"") "}"));
+        d.te.tm.fail_at = 0;
+
+        if (a.status == 200 && a.streaming) {
+            has(a.text, "acknowledged");
+        }
+
+        client_close(&d, &a);
+        all_gone();
+    }
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_messages),
+        test(test_ids),
+        test(test_filters),
+        test(test_subset),
+        test(test_many_uris),
+        test(test_quota),
+        test(test_reload),
+        test(test_ends),
+        test(test_overrun),
+        test(test_slow),
+        test(test_killed),
+        test(test_memory)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
