@@ -22,9 +22,6 @@
 #define mcp_base64url_decoded_len(len)                                        \
     ((len) / 4 * 3 + ((len) % 4 ? (len) % 4 - 1 : 0))
 
-/* Not less than the number of bytes in len characters with padding. */
-#define mcp_base64_decoded_max(len)  ((len) / 4 * 3)
-
 
 /* Writes mcp_base64url_len(len) characters at p and returns the end. */
 char *mcp_base64url_encode(char *p, const void *data, size_t len);

@@ -89,18 +89,28 @@ mcp_header_is_encoded(mcp_str_t value)
 
 
 int
-mcp_header_value_decode(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *out)
+mcp_header_value_is_encoded(mcp_str_t raw)
 {
-    int             rc;
-    size_t          max, marks;
-    mcp_str_t       value, text;
-    unsigned char  *bytes;
+    mcp_str_t  value;
 
-    rc = mcp_header_value_plain(raw, &value);
+    return mcp_header_value_plain(raw, &value) == MCP_OK
+           && mcp_header_is_encoded(value);
+}
 
-    if (rc != MCP_OK || !mcp_header_is_encoded(value)) {
-        *out = rc == MCP_OK ? value : mcp_null_str;
-        return rc;
+
+int
+mcp_header_value_decode_to(mcp_str_t raw, char *space, mcp_str_t *out)
+{
+    size_t     marks;
+    mcp_str_t  value, text;
+
+    if (mcp_header_value_plain(raw, &value) != MCP_OK) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    if (!mcp_header_is_encoded(value)) {
+        *out = value;
+        return MCP_OK;
     }
 
     marks = mcp_header_prefix.len + mcp_header_suffix.len;
@@ -112,27 +122,34 @@ mcp_header_value_decode(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *out)
     text.data = value.data + mcp_header_prefix.len;
     text.len = value.len - marks;
 
-    max = mcp_base64_decoded_max(text.len);
+    value.data = space;
 
-    bytes = mcp_arena_alloc(arena, max);
-    if (bytes == NULL) {
-        return MCP_ERR_MEMORY;
-    }
-
-    rc = mcp_base64_decode(text, bytes, max, &value.len);
-    if (rc != MCP_OK) {
-        return MCP_ERR_SYNTAX;
-    }
-
-    value.data = (char *) bytes;
-
-    if (!mcp_utf8_valid(value)) {
+    if (mcp_base64_decode(text, (unsigned char *) space, raw.len, &value.len)
+        != MCP_OK
+        || !mcp_utf8_valid(value))
+    {
         return MCP_ERR_SYNTAX;
     }
 
     *out = value;
 
     return MCP_OK;
+}
+
+
+int
+mcp_header_value_decode(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *value)
+{
+    char  *space;
+
+    if (!mcp_header_value_is_encoded(raw)) {
+        return mcp_header_value_decode_to(raw, NULL, value);
+    }
+
+    space = mcp_arena_alloc(arena, raw.len);
+
+    return space ? mcp_header_value_decode_to(raw, space, value)
+                 : MCP_ERR_MEMORY;
 }
 
 

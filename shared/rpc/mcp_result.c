@@ -38,9 +38,11 @@ mcp_result_add(mcp_buf_t *out, const mcp_result_t *add, unsigned has,
     int empty)
 {
     if (!(has & MCP_RESULT_HAS_TYPE)) {
-        mcp_buf_add(out, ",\"resultType\":\"complete\"" + empty,
-                    sizeof(",\"resultType\":\"complete\"") - 1
-                    - (size_t) empty);
+        if (!empty) {
+            mcp_buf_lit(out, ",");
+        }
+
+        mcp_buf_lit(out, "\"resultType\":\"complete\"");
         empty = 0;
     }
 

@@ -3,13 +3,15 @@
 /*
  * Catalog files.  One that is taken is read through page by page: what comes
  * out must be JSON on one line, each item exactly once.  The input is tried
- * as a cursor, too.
+ * as a cursor, too, and as the inputSchema of a tool: the headers of one that is
+ * taken have names and paths.
  */
 
 
 #include "fuzz_env.h"
 
 #include "config/mcp_catalog.h"
+#include "mcp_http.h"
 
 
 static const char      *keys[MCP_LIST_COUNT] = {
@@ -92,6 +94,66 @@ read_kind(const mcp_catalog_t *catalog, mcp_list_e kind, size_t page)
 }
 
 
+static int
+drops(void *ctx, mcp_str_t name)
+{
+    must(mcp_http_is_token(name));
+
+    return mcp_str_eq(name, *(mcp_str_t *) ctx);
+}
+
+
+/* Each annotation is found, and no name twice. */
+static void
+read_headers(const mcp_catalog_t *catalog, mcp_str_t tool)
+{
+    size_t                       i, k, n, line;
+    mcp_str_t                    name;
+    const mcp_catalog_header_t  *headers;
+
+    headers = mcp_catalog_headers(catalog, tool, &n);
+    must(n <= MCP_CATALOG_HEADERS_MAX && (n == 0) == (headers == NULL));
+
+    for (i = 0; i < n; i++) {
+        name = headers[i].name;
+        must(headers[i].depth > 0);
+        must(mcp_catalog_header_dropped(catalog, drops, &name, &line)
+             != NULL);
+        must(line > 0);
+
+        for (k = 0; k < i; k++) {
+            must(!mcp_str_case_eq(headers[k].name, name));
+        }
+    }
+}
+
+
+static void
+schema(mcp_str_t text)
+{
+    char            error[64];
+    mcp_buf_t       buf;
+    mcp_catalog_t  *catalog;
+
+    mcp_buf_init(&buf, &mem, 16 * 1024 * 1024);
+    mcp_buf_lit(&buf, "{\"tools\":[{\"name\":\"t\",\"inputSchema\":");
+    mcp_buf_str(&buf, text);
+    mcp_buf_lit(&buf, "}]}");
+    must(buf.failed == MCP_OK);
+
+    if (mcp_catalog_create(&mem, (mcp_str_t) { buf.data, buf.len }, &catalog,
+                           error, sizeof(error)) == MCP_OK)
+    {
+        /* the text may end the tool and begin others */
+
+        read_headers(catalog, mcp_str("t"));
+        mcp_catalog_free(catalog);
+    }
+
+    mcp_buf_free(&buf);
+}
+
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -104,6 +166,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     text.data = (const char *) data;
     text.len = size;
+
+    schema(text);
 
     rc = mcp_catalog_create(&mem, text, &catalog, error, sizeof(error));
 

@@ -80,7 +80,6 @@ test_vectors(void **state)
         assert_int_equal(mcp_base64_decode(test_str(vectors[i].standard), out,
                                            n, &len), MCP_OK);
         assert_int_equal(len, n);
-        assert_true(mcp_base64_decoded_max(strlen(vectors[i].standard)) >= n);
         assert_memory_equal(out, vectors[i].plain, n);
 
         if (n > 0) {

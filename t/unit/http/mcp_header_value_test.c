@@ -158,6 +158,13 @@ decode(void **state)
         if (rc == MCP_OK) {
             assert_str_is(value, decoded[i].value);
         }
+
+        /* what is in no need of memory is not marked */
+
+        if (!mcp_header_value_is_encoded(test_str(decoded[i].raw))) {
+            assert_int_equal(mcp_header_value_decode_to(
+                                 test_str(decoded[i].raw), NULL, &value), rc);
+        }
     }
 
     /* what is encoded may be any character, even NUL */

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Variables of a request whose body is not read yet. */
+
+
+#include "http/mcp_header_value.h"
+#include "mcp_fact.h"
+#include "mcp_sent.h"
+#include "rpc/mcp_revision.h"
+
+
+#define mcp_sent_prefix  mcp_str("mcp-param-")
+
+
+/* A header and the variable that it becomes. */
+typedef struct {
+    mcp_str_t  header;         /* of a parameter: what follows the prefix */
+    unsigned   param:1;
+    unsigned   encoded:1;      /* it may be */
+} mcp_sent_header_t;
+
+
+/* Returns 1 if the request's revision is one of those that the endpoint serves
+ * and that have it verify its headers. */
+static int
+mcp_sent_is_checked(const mcp_sent_t *sent)
+{
+    size_t           i;
+    mcp_str_t        text;
+    const mcp_str_t  name = mcp_str("mcp-protocol-version");
+    mcp_revision_e   revision;
+
+    text = mcp_null_str;
+
+    for (i = 0; i < sent->n_headers; i++) {
+        if (!mcp_str_case_eq(sent->headers[i].name, name)) {
+            continue;
+        }
+
+        if (text.data
+            || mcp_header_value_plain(sent->headers[i].value, &text) != MCP_OK)
+        {
+            return 0;
+        }
+    }
+
+    revision = mcp_revision_find(text);
+
+    return mcp_revision(revision)->stateless
+           && (sent->endpoint->revisions & mcp_revision_bit(revision));
+}
+
+
+static int
+mcp_sent_begins(mcp_str_t name, mcp_str_t prefix)
+{
+    return name.len > prefix.len
+           && mcp_str_case_eq((mcp_str_t) { name.data, prefix.len }, prefix);
+}
+
+
+static mcp_str_t
+mcp_sent_behind(mcp_str_t name, mcp_str_t prefix)
+{
+    return (mcp_str_t) { name.data + prefix.len, name.len - prefix.len };
+}
+
+
+/* Writes a header's name as the variable's. */
+static char
+mcp_sent_char(char c)
+{
+    if (c >= 'A' && c <= 'Z') {
+        return (char) (c | 0x20);
+    }
+
+    return c == '-' ? '_' : c;
+}
+
+
+static int
+mcp_sent_is(const mcp_sent_header_t *header, mcp_str_t name)
+{
+    size_t  i;
+
+    if (!header->param) {
+        return mcp_str_case_eq(name, header->header);
+    }
+
+    if (!mcp_sent_begins(name, mcp_sent_prefix)) {
+        return 0;
+    }
+
+    name = mcp_sent_behind(name, mcp_sent_prefix);
+
+    if (name.len != header->header.len) {
+        return 0;
+    }
+
+    for (i = 0; i < name.len; i++) {
+        if (mcp_sent_char(name.data[i])
+            != mcp_sent_char(header->header.data[i]))
+        {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
+static int
+mcp_sent_decode(const mcp_sent_t *sent, const mcp_sent_header_t *header,
+    mcp_str_t raw, mcp_str_t *value)
+{
+    char  *space;
+
+    if (!header->encoded) {
+        return mcp_header_value_plain(raw, value);
+    }
+
+    if (!mcp_header_value_is_encoded(raw)) {
+        return mcp_header_value_decode_to(raw, NULL, value);
+    }
+
+    space = sent->mem->alloc(sent->mem->ctx, raw.len);
+
+    return space ? mcp_header_value_decode_to(raw, space, value)
+                 : MCP_ERR_MEMORY;
+}
+
+
+/* All lines of a parameter say the same, as is checked later; the other headers
+ * have one line. */
+static int
+mcp_sent_value(const mcp_sent_t *sent, const mcp_sent_header_t *header,
+    mcp_str_t *value)
+{
+    int        rc;
+    size_t     i;
+    mcp_str_t  text;
+
+    *value = mcp_null_str;
+
+    for (i = 0; i < sent->n_headers; i++) {
+        if (!mcp_sent_is(header, sent->headers[i].name)) {
+            continue;
+        }
+
+        rc = mcp_sent_decode(sent, header, sent->headers[i].value, &text);
+
+        if (rc == MCP_ERR_MEMORY) {
+            return rc;
+        }
+
+        if (rc != MCP_OK
+            || (value->data && (!header->param || !mcp_str_eq(text, *value))))
+        {
+            *value = mcp_null_str;
+            return MCP_OK;
+        }
+
+        *value = text;
+    }
+
+    if (mcp_fact_has_control(*value)) {
+        *value = mcp_str("?");
+    }
+
+    return MCP_OK;
+}
+
+
+int
+mcp_sent(const mcp_sent_t *sent, mcp_str_t variable, mcp_str_t *value)
+{
+    mcp_sent_header_t  header;
+
+    *value = mcp_null_str;
+    header.param = 0;
+    header.encoded = 1;
+
+    if (mcp_str_eq(variable, mcp_sent_method)) {
+        header.header = mcp_str("mcp-method");
+        header.encoded = 0;
+
+    } else if (mcp_str_eq(variable, mcp_sent_name)) {
+        header.header = mcp_str("mcp-name");
+
+    } else if (mcp_sent_begins(variable, mcp_sent_param)) {
+        header.header = mcp_sent_behind(variable, mcp_sent_param);
+        header.param = 1;
+
+    } else {
+        return MCP_OK;
+    }
+
+    return mcp_sent_is_checked(sent) ? mcp_sent_value(sent, &header, value)
+                                     : MCP_OK;
+}
+
+
+/* The variable of a parameter's header. */
+static int
+mcp_sent_variable(const mcp_sent_t *sent, mcp_str_t header,
+    mcp_str_t *variable)
+{
+    char    *p;
+    size_t   i;
+
+    header = mcp_sent_behind(header, mcp_sent_prefix);
+
+    p = sent->mem->alloc(sent->mem->ctx, mcp_sent_param.len + header.len);
+    if (p == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    *variable = (mcp_str_t) { p, mcp_sent_param.len + header.len };
+
+    memcpy(p, mcp_sent_param.data, mcp_sent_param.len);
+    p += mcp_sent_param.len;
+
+    for (i = 0; i < header.len; i++) {
+        p[i] = mcp_sent_char(header.data[i]);
+    }
+
+    return MCP_OK;
+}
+
+
+int
+mcp_sent_next(const mcp_sent_t *sent, size_t *at, mcp_str_t *variable,
+    mcp_str_t *value)
+{
+    int        rc;
+    size_t     i;
+    mcp_str_t  name;
+
+    if (*at == 0 && !mcp_sent_is_checked(sent)) {
+        return MCP_DONE;
+    }
+
+    while (*at < sent->n_headers + 2) {
+        i = (*at)++;
+        *variable = i == 0 ? mcp_sent_method : mcp_sent_name;
+
+        if (i >= 2) {
+            name = sent->headers[i - 2].name;
+
+            if (!mcp_sent_begins(name, mcp_sent_prefix)) {
+                continue;
+            }
+
+            rc = mcp_sent_variable(sent, name, variable);
+            if (rc != MCP_OK) {
+                return rc;
+            }
+        }
+
+        rc = mcp_sent(sent, *variable, value);
+
+        if (rc != MCP_OK || value->len > 0) {
+            return rc;
+        }
+    }
+
+    return MCP_DONE;
+}
