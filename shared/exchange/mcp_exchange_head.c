@@ -326,16 +326,10 @@ mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 }
 
 
-int
-mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
+/* Who asks, as far as the server knows. */
+static int
+mcp_exchange_read_caller(mcp_exchange_t *x, const mcp_head_t *head)
 {
-    int                  rc;
-    mcp_fault_e          fault;
-    mcp_exchange_lines_t  h;
-
-    mcp_store_count(x->worker->store, MCP_COUNT_REQUESTS, 1);
-
-    x->head.method = mcp_exchange_method(head->method);
     x->head.principal_name = head->principal;
 
     if (mcp_principal(head->principal, x->head.principal) != MCP_OK) {
@@ -343,6 +337,25 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
     }
 
     mcp_party_id(x->endpoint, x->head.principal, head->address, x->head.party);
+
+    return MCP_OK;
+}
+
+
+int
+mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
+{
+    int                   rc;
+    mcp_fault_e           fault;
+    mcp_exchange_lines_t  h;
+
+    mcp_store_count(x->worker->store, MCP_COUNT_REQUESTS, 1);
+
+    x->head.method = mcp_exchange_method(head->method);
+
+    if (mcp_exchange_read_caller(x, head) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
 
     fault = mcp_exchange_read_headers(x, head, &h);
 
