@@ -53,7 +53,7 @@ mcp_face_link_look(mcp_exchange_t *x, const mcp_head_t *head)
     mcp_str_t         authority;
     mcp_face_link_t  *link;
 
-    if (!x->endpoint->link || mcp_client_is_stateless(&x->client)) {
+    if (mcp_client_is_stateless(&x->client)) {
         return MCP_DONE;
     }
 
@@ -506,6 +506,7 @@ mcp_face_link_post(mcp_exchange_t *x, mcp_str_t text)
 
 
 static const mcp_face_url_t  mcp_face_link_hooks = {
+    .wanted_by = MCP_CLIENT_LINKS,
     .secret = mcp_face_link_url_secret,
     .look = mcp_face_link_look,
     .get = mcp_face_link_get,

@@ -456,6 +456,7 @@ mcp_face_token_refuse(mcp_exchange_t *x)
 
 
 static const mcp_face_call_t  mcp_face_token_call = {
+    .wanted_by = MCP_CLIENT_TOKENS,
     .request = mcp_face_token_request,
     .start = mcp_face_token_start,
     .refused = mcp_face_token_backend_refused,

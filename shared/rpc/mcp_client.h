@@ -26,6 +26,9 @@
 #define MCP_CLIENT_STREAMS          0x0040
 #define MCP_CLIENT_TOKENS           0x0080     /* resumeTokens */
 
+#define MCP_CLIENT_LINKS            0x0100     /* nobody declares it: the
+                                                  endpoint has stream URLs */
+
 /* The capabilities about input; the others are for faces. */
 #define MCP_CLIENT_INPUT            0x001f
 

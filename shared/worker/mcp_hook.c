@@ -77,14 +77,42 @@ mcp_hook_tail(mcp_exchange_t *x, mcp_tail_e how)
 
 /* --- with a URL --- */
 
+/* The ways of coming back that an exchange may take, as bits of MCP_CLIENT_...:
+ * what its client has declared, what its endpoint offers to all, and that of
+ * which its message has a token. */
+static unsigned
+mcp_hook_wanted(const mcp_exchange_t *x)
+{
+    unsigned  wanted;
+
+    wanted = x->client.capabilities;
+
+    if (x->endpoint->link) {
+        wanted |= MCP_CLIENT_LINKS;
+    }
+
+    if (x->endpoint->resume_tokens
+        || x->msg.resume_token.type != MCP_JSON_NONE
+        || x->msg.meta_resume_token.type != MCP_JSON_NONE)
+    {
+        wanted |= MCP_CLIENT_TOKENS;
+    }
+
+    return wanted;
+}
+
+
 int
 mcp_hook_look(mcp_exchange_t *x, const mcp_head_t *head)
 {
     int                       rc;
+    unsigned                  wanted;
     const mcp_face_t *const  *face;
 
+    wanted = mcp_hook_wanted(x);
+
     for (face = x->worker->faces; *face; face++) {
-        if ((*face)->url == NULL) {
+        if ((*face)->url == NULL || !((*face)->url->wanted_by & wanted)) {
             continue;
         }
 
@@ -137,12 +165,14 @@ int
 mcp_hook_request(mcp_exchange_t *x)
 {
     int                       rc;
+    unsigned                  wanted;
     const mcp_face_t *const  *face;
 
     rc = MCP_AGAIN;
+    wanted = mcp_hook_wanted(x);
 
     for (face = x->worker->faces; rc == MCP_AGAIN && *face; face++) {
-        if ((*face)->call) {
+        if ((*face)->call && ((*face)->call->wanted_by & wanted)) {
             rc = (*face)->call->request(x);
         }
     }

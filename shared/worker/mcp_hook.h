@@ -40,6 +40,8 @@ typedef enum {
 /* A face with a URL of its own. */
 typedef struct {
 
+    unsigned        wanted_by;         /* MCP_CLIENT_...: see mcp_face_call_t */
+
     /* See mcp_exchange_secret().  One face can have it. */
     int           (*secret)(const mcp_endpoint_t *endpoint, mcp_str_t *rest,
                       mcp_str_t *secret);
@@ -69,6 +71,9 @@ typedef struct {
 /* A face that takes part in calls: in those for which "request" has made a
  * state (see below). */
 typedef struct {
+
+    /* MCP_CLIENT_...: requests that ask for none of it do not pass the face */
+    unsigned        wanted_by;
 
     /*
      * A request for a backend came, alone in its POST.

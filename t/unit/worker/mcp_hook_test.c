@@ -86,13 +86,88 @@ test_none(void **state)
 }
 
 
+static unsigned  passed;
+
+static int
+counts_look(mcp_exchange_t *x, const mcp_head_t *head)
+{
+    (void) x;
+    (void) head;
+    passed++;
+
+    return MCP_DONE;
+}
+
+
+static int
+counts_request(mcp_exchange_t *x)
+{
+    (void) x;
+    passed++;
+
+    return MCP_AGAIN;
+}
+
+
+static const mcp_face_url_t   counts_url = { .wanted_by = MCP_CLIENT_LINKS,
+                                             .look = counts_look };
+static const mcp_face_call_t  counts_call = { .wanted_by = MCP_CLIENT_TOKENS,
+                                              .request = counts_request };
+static const mcp_face_t       counts = { .url = &counts_url,
+                                         .call = &counts_call };
+
+
+/* No face sees a quick call unless its client, its endpoint or its message asks
+ * for a way of coming back. */
+static void
+test_quick_call(void **state)
+{
+    mcp_head_t         head;
+    mcp_exchange_t     x;
+    mcp_worker_t       worker;
+
+    static const mcp_face_t *const  faces[] = { &counts, NULL };
+
+    (void) state;
+
+    worker = *d.process[0].worker;
+    worker.faces = faces;
+
+    memset(&head, 0, sizeof(head));
+    memset(&x, 0, sizeof(x));
+    x.worker = &worker;
+    x.endpoint = &d.endpoint;
+    passed = 0;
+
+    assert_int_equal(mcp_hook_look(&x, &head), MCP_OK);
+    assert_int_equal(mcp_hook_request(&x), MCP_AGAIN);
+    x.client.capabilities = MCP_CLIENT_STREAMS|MCP_CLIENT_INPUT;
+    assert_int_equal(mcp_hook_request(&x), MCP_AGAIN);
+    assert_int_equal(passed, 0);
+
+    x.client.capabilities = MCP_CLIENT_TOKENS;
+    assert_int_equal(mcp_hook_request(&x), MCP_AGAIN);
+    assert_int_equal(passed, 1);
+
+    x.client.capabilities = 0;
+    x.msg.meta_resume_token.type = MCP_JSON_STRING;
+    assert_int_equal(mcp_hook_request(&x), MCP_AGAIN);
+    assert_int_equal(passed, 2);
+
+    d.endpoint.link = 1;
+    assert_int_equal(mcp_hook_look(&x, &head), MCP_OK);
+    assert_int_equal(passed, 3);
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_methods),
         test(test_states),
-        test(test_none)
+        test(test_none),
+        test(test_quick_call)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
