@@ -85,7 +85,7 @@ mcp_call_set_phase(mcp_call_t *call, mcp_call_phase_e phase)
 
 
 void
-mcp_call_set_stream_state(mcp_call_t *call, mcp_stream_state_e state)
+mcp_call_log_stream_state(mcp_call_t *call, mcp_stream_state_e state)
 {
     static const char *const  names[] = {
         [MCP_STATE_PROCESSING] = "processing",
@@ -95,8 +95,19 @@ mcp_call_set_stream_state(mcp_call_t *call, mcp_stream_state_e state)
         [MCP_STATE_CANCELLED] = "cancelled"
     };
 
-    mcp_call_trace(call, "its stream is %s", names[state]);
+    if (state != call->stream_state) {
+        mcp_call_trace(call, "its stream is %s, was %s", names[state],
+                       names[call->stream_state]);
+        call->stream_state = state;
+    }
+}
+
+
+void
+mcp_call_set_stream_state(mcp_call_t *call, mcp_stream_state_e state)
+{
     mcp_store_set_state(call->worker->store, &call->ref, state);
+    mcp_call_log_stream_state(call, state);
 }
 
 
@@ -535,6 +546,11 @@ mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
                                   left ? MCP_STATE_PROCESSING
                                        : MCP_STATE_FAILED,
                                   mcp_call_now(call), &seq);
+        }
+
+        if (rc == MCP_OK) {
+            mcp_call_log_stream_state(call, left ? MCP_STATE_PROCESSING
+                                                 : MCP_STATE_FAILED);
         }
 
         if (rc != MCP_OK) {

@@ -126,6 +126,7 @@ struct mcp_call_s {
     unsigned               jobs;       /* live */
 
     mcp_stream_ref_t       ref;
+    mcp_stream_state_e     stream_state;       /* as the log was told */
     uint64_t               handle;
     uint64_t               began;
     uint64_t               stream_at;  /* becomes durable then */

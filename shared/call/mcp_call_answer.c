@@ -79,6 +79,10 @@ mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text, mcp_ending_e how)
         return MCP_AGAIN;
     }
 
+    if (rc == MCP_OK) {
+        mcp_call_log_stream_state(call, state);
+    }
+
     /* without a stream nobody waits for it */
 
     return rc == MCP_ERR_NOT_FOUND ? MCP_OK : rc;

@@ -18,14 +18,21 @@ int
 mcp_call_append(mcp_request_t *req, mcp_str_t message,
     mcp_stream_state_e state)
 {
+    int          rc;
     uint64_t     seq;
     mcp_call_t  *call;
 
     call = req->call;
 
-    return mcp_store_append(call->worker->store, &call->ref, message,
-                            (int) req->job.request | MCP_STORE_ABOUT, state,
-                            mcp_call_now(call), &seq);
+    rc = mcp_store_append(call->worker->store, &call->ref, message,
+                          (int) req->job.request | MCP_STORE_ABOUT, state,
+                          mcp_call_now(call), &seq);
+
+    if (rc == MCP_OK) {
+        mcp_call_log_stream_state(call, state);
+    }
+
+    return rc;
 }
 
 
