@@ -162,6 +162,24 @@ mcp_stateless_envelope(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
 }
 
 
+/* A header does not say what the body says.  Where it is absent a proxy may have
+ * dropped it, which no client would tell anybody: once the log does. */
+static int
+mcp_stateless_mismatch(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
+    mcp_str_t name, mcp_str_t value)
+{
+    if (value.data == NULL && !x->worker->header_missed) {
+        x->worker->header_missed = 1;
+        mcp_worker_log(x->worker, MCP_LOG_NOTICE,
+                       "a request of a revision without sessions has no %.*s: "
+                       "if a proxy drops such headers, clients fall back to "
+                       "older revisions, or fail", (int) name.len, name.data);
+    }
+
+    return mcp_stateless_refuse(r, MCP_FAULT_HEADER, name);
+}
+
+
 /* error.data of a revision that is not served (2026-07-28, schema,
  * UnsupportedProtocolVersionError). */
 static int
@@ -207,8 +225,8 @@ mcp_stateless_version(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
         || mcp_header_value_plain(x->head.revision_text, &header) != MCP_OK
         || !mcp_str_eq(header, version))
     {
-        return mcp_stateless_refuse(r, MCP_FAULT_HEADER,
-                                    mcp_str("MCP-Protocol-Version"));
+        return mcp_stateless_mismatch(x, r, mcp_str("MCP-Protocol-Version"),
+                                      x->head.revision_text);
     }
 
     revision = mcp_revision_find(version);
@@ -236,8 +254,8 @@ mcp_stateless_method(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
         || mcp_header_value_plain(x->head.method_text, &header) != MCP_OK
         || !mcp_str_eq(header, x->msg.method))
     {
-        return mcp_stateless_refuse(r, MCP_FAULT_HEADER,
-                                    mcp_str("Mcp-Method"));
+        return mcp_stateless_mismatch(x, r, mcp_str("Mcp-Method"),
+                                      x->head.method_text);
     }
 
     *method = mcp_method_find(x->msg.method);
@@ -281,7 +299,8 @@ mcp_stateless_name(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
     if (rc != MCP_OK || (x->head.twice & MCP_HEAD_NAME)
         || x->head.name_text.data == NULL || !mcp_str_eq(header, name))
     {
-        return mcp_stateless_refuse(r, MCP_FAULT_HEADER, mcp_str("Mcp-Name"));
+        return mcp_stateless_mismatch(x, r, mcp_str("Mcp-Name"),
+                                      x->head.name_text);
     }
 
     return MCP_OK;

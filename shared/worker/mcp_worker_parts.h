@@ -70,6 +70,7 @@ struct mcp_worker_s {
     mcp_timer_t               stay;            /* see mcp_reload.c */
     uint64_t                  stay_until;
     unsigned                  stopping:1;
+    unsigned                  header_missed:1; /* the log was told */
     unsigned                  leaving:1;       /* stopping, and nothing of
                                                   another configuration is
                                                   waited for */

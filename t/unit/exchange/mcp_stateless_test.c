@@ -231,6 +231,34 @@ test_twice(void **state)
 }
 
 
+/* The log says once in a process that a proxy may drop headers. */
+static void
+test_dropped_headers(void **state)
+{
+    int       i;
+    unsigned  logged;
+
+    const entrance_case_t  row = { MODERN, NULL, NULL,
+                                   MESSAGE("tools/list", OK), 0, NULL };
+
+    (void) state;
+
+    d.te.env.log_level = MCP_LOG_NOTICE;
+    logged = d.te.logged;
+
+    for (i = 0; i < 3; i++) {
+        send_case(&a, &row);
+        assert_int_equal(a.status, 400);
+        client_close(&d, &a);
+        assert_int_equal(d.te.logged, logged + 1);
+    }
+
+    send_modern(&a, "TOOLS/LIST", NULL, MESSAGE("tools/list", OK));
+    client_close(&d, &a);
+    assert_int_equal(d.te.logged, logged + 1);
+}
+
+
 /* There is neither a stream of a session nor its end. */
 static void
 test_methods_of_http(void **state)
@@ -518,6 +546,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         test(test_entrance),
         test(test_twice),
+        test(test_dropped_headers),
         test(test_methods_of_http),
         test(test_session_is_ignored),
         test(test_revisions_of_an_endpoint),
