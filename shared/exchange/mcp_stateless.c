@@ -162,8 +162,8 @@ mcp_stateless_envelope(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
 }
 
 
-/* A header does not say what the body says.  Where it is absent a proxy may have
- * dropped it, which no client would tell anybody: once the log does. */
+/* A header does not say what the body says.  Where it is absent a proxy may
+ * have dropped it, which no client would tell anybody: once the log does. */
 static int
 mcp_stateless_mismatch(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
     mcp_str_t name, mcp_str_t value)
