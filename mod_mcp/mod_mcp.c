@@ -46,6 +46,8 @@ static void register_hooks(apr_pool_t *p)
 
     ap_hook_post_perdir_config(mod_mcp_secret_early, NULL, NULL,
                                APR_HOOK_REALLY_FIRST);
+    ap_hook_post_perdir_config(mod_mcp_note_early, NULL, NULL,
+                               APR_HOOK_REALLY_FIRST);
 
     /* "Satisfy Any", and an internal redirect within one section, skip access
      * checkers, but not fixups */

@@ -20,24 +20,6 @@
 
 #include "mcp_http.h"
 
-static void make_headers(request_rec *r, mcp_head_t *head)
-{
-    const apr_array_header_t *array = apr_table_elts(r->headers_in);
-    const apr_table_entry_t *entry = (const apr_table_entry_t *)array->elts;
-    mcp_header_t *headers;
-    int i;
-
-    headers = apr_palloc(r->pool, (array->nelts + 1) * sizeof(*headers));
-
-    for (i = 0; i < array->nelts; i++) {
-        headers[i].name = mod_mcp_str(entry[i].key);
-        headers[i].value = mod_mcp_str(entry[i].val);
-    }
-
-    head->headers = headers;
-    head->n_headers = array->nelts;
-}
-
 static const char *evaluate(request_rec *r, ap_expr_info_t *expression,
                             const char *directive)
 {
@@ -85,7 +67,7 @@ static void make_head(request_rec *r, mod_mcp_dir_t *dir, mcp_head_t *head)
     head->address.data = r->useragent_addr->ipaddr_ptr;
     head->address.len = (size_t)r->useragent_addr->ipaddr_len;
 
-    make_headers(r, head);
+    head->headers = mod_mcp_request_headers(r, &head->n_headers);
     head->server_names = mod_mcp_request_server_names(r, &head->n_server_names);
 }
 

@@ -6,29 +6,30 @@
 #include "mod_mcp_note.h"
 
 #include "mod_mcp_client.h"
+#include "mod_mcp_config.h"
+#include "mod_mcp_request.h"
 #include "mod_mcp_worker.h"
+#include "mod_mcp_zone.h"
+#include "mcp_sent.h"
 #include "mcp_version.h"
 
-#define NAME_SIZE  64
-
 /* Makes "mcp-name" of "mcp_name". */
-static void spell(char *name, mcp_str_t fact)
+static void note(request_rec *r, mcp_str_t fact, mcp_str_t value)
 {
-    apr_size_t i;
+    char *p, *name = apr_pstrmemdup(r->pool, fact.data, fact.len);
 
-    for (i = 0; i < fact.len && i < NAME_SIZE - 1; i++) {
-        name[i] = fact.data[i] == '_' ? '-' : fact.data[i];
+    for (p = name; *p; p++) {
+        *p = *p == '_' ? '-' : *p;
     }
 
-    name[i] = '\0';
+    apr_table_setn(r->notes, name,
+                   apr_pstrmemdup(r->pool, value.data, value.len));
 }
 
 void mod_mcp_note(mod_mcp_client_t *client)
 {
     const mcp_facts_t *facts;
     request_rec *r = client->r;
-    char name[NAME_SIZE];
-    const mcp_str_t *value;
     int i;
 
     facts = client->exchange ? mcp_exchange_facts(client->exchange) : NULL;
@@ -36,17 +37,43 @@ void mod_mcp_note(mod_mcp_client_t *client)
     apr_table_setn(r->notes, "mcp-version", MCP_VERSION);
 
     for (i = 0; facts && i < MCP_FACT_COUNT; i++) {
-        value = &facts->value[i];
-
-        if (value->len == 0) {
-            continue;
+        if (facts->value[i].len) {
+            note(r, mcp_fact_names[i], facts->value[i]);
         }
-
-        spell(name, mcp_fact_names[i]);
-
-        apr_table_setn(r->notes, apr_pstrdup(r->pool, name),
-                       apr_pstrmemdup(r->pool, value->data, value->len));
     }
+}
+
+static void *allocate(void *pool, size_t size)
+{
+    return apr_palloc(pool, size);
+}
+
+int mod_mcp_note_early(request_rec *r)
+{
+    const char *handler = mod_mcp_request_handler(r);
+    mcp_mem_t mem = { allocate, NULL, r->pool };
+    mcp_str_t variable, value;
+    mcp_sent_t sent;
+    size_t at = 0;
+
+    if (r->main || handler == NULL || strcmp(handler, MOD_MCP_HANDLER) != 0) {
+        return DECLINED;
+    }
+
+    sent.mem = &mem;
+    sent.endpoint = mod_mcp_config_endpoint(mod_mcp_config_dir(r),
+                                            mod_mcp_zone_keys());
+    sent.headers = mod_mcp_request_headers(r, &sent.n_headers);
+
+    if (sent.endpoint == NULL) {
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    while (mcp_sent_next(&sent, &at, &variable, &value) == MCP_OK) {
+        note(r, variable, value);
+    }
+
+    return DECLINED;
 }
 
 /* A stream's last facts are known only now; a response's were noted before. */

@@ -12,6 +12,9 @@
 /* Under the lock: sets the notes mcp-... of a client's request. */
 void mod_mcp_note(mod_mcp_client_t *client);
 
+/* post_perdir_config: sets those that are known before the body is read. */
+int mod_mcp_note_early(request_rec *r);
+
 /* log_transaction: sets them for the last time. */
 int mod_mcp_note_log(request_rec *r);
 

@@ -4,6 +4,8 @@
 
 #include "mod_mcp_request.h"
 
+#include "ap_expr.h"
+
 mod_mcp_request_t *mod_mcp_request(request_rec *r)
 {
     mod_mcp_request_t *own = ap_get_module_config(r->request_config,
@@ -39,4 +41,37 @@ const mcp_str_t *mod_mcp_request_server_names(request_rec *r, size_t *n)
     *n = names->nelts;
 
     return (const mcp_str_t *)names->elts;
+}
+
+const char *mod_mcp_request_handler(request_rec *r)
+{
+    core_dir_config *core = ap_get_core_module_config(r->per_dir_config);
+    const char *error = NULL, *value;
+
+    if (core->expr_handler == NULL) {
+        return core->handler;
+    }
+
+    value = ap_expr_str_exec(r, core->expr_handler, &error);
+
+    return error ? NULL : value;
+}
+
+const mcp_header_t *mod_mcp_request_headers(request_rec *r, size_t *n)
+{
+    const apr_array_header_t *array = apr_table_elts(r->headers_in);
+    const apr_table_entry_t *entry = (const apr_table_entry_t *)array->elts;
+    mcp_header_t *headers;
+    int i;
+
+    headers = apr_palloc(r->pool, (array->nelts + 1) * sizeof(*headers));
+
+    for (i = 0; i < array->nelts; i++) {
+        headers[i].name = mod_mcp_str(entry[i].key);
+        headers[i].value = mod_mcp_str(entry[i].val);
+    }
+
+    *n = array->nelts;
+
+    return headers;
 }

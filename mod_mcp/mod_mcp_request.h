@@ -7,6 +7,8 @@
 
 #include "mod_mcp.h"
 
+#include "mcp_http.h"
+
 typedef struct {
     mod_mcp_run_t *run;                 /* the run that made it, or NULL */
     const char *target;                 /* as it came, if it had secrets */
@@ -16,6 +18,12 @@ typedef struct {
 
 /* Made when it is first needed. */
 mod_mcp_request_t *mod_mcp_request(request_rec *r);
+
+/* The handler that SetHandler will set, or NULL. */
+const char *mod_mcp_request_handler(request_rec *r);
+
+/* The lines of the head, in the request's pool. */
+const mcp_header_t *mod_mcp_request_headers(request_rec *r, size_t *n);
 
 /* The configured names of the request's server, in the request's pool. */
 const mcp_str_t *mod_mcp_request_server_names(request_rec *r, size_t *n);

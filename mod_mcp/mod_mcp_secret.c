@@ -75,21 +75,6 @@ const char *mod_mcp_secret_target(request_rec *r)
     return target ? target : r->unparsed_uri;
 }
 
-/* The handler that SetHandler will set. */
-static const char *handler(request_rec *r)
-{
-    core_dir_config *core = ap_get_core_module_config(r->per_dir_config);
-    const char *error = NULL, *value;
-
-    if (core->expr_handler == NULL) {
-        return core->handler;
-    }
-
-    value = ap_expr_str_exec(r, core->expr_handler, &error);
-
-    return error ? NULL : value;
-}
-
 int mod_mcp_secret_early(request_rec *r)
 {
     const char *name;
@@ -100,7 +85,7 @@ int mod_mcp_secret_early(request_rec *r)
         return DECLINED;
     }
 
-    name = handler(r);
+    name = mod_mcp_request_handler(r);
 
     if (name == NULL || strcmp(name, MOD_MCP_HANDLER) != 0) {
         return DECLINED;

@@ -310,6 +310,55 @@ ngx_http_mcp_config_stand(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 }
 
 
+/* Whether nginx leaves a header of that name out of a request's.  */
+static int
+ngx_http_mcp_config_drops(void *ctx, mcp_str_t name)
+{
+    ngx_http_core_srv_conf_t  *cscf = ctx;
+
+    size_t  i;
+
+    if (!cscf->ignore_invalid_headers) {
+        return 0;
+    }
+
+    for (i = 0; i < name.len; i++) {
+        if (!mcp_is_alnum(name.data[i]) && name.data[i] != '-'
+            && (name.data[i] != '_' || !cscf->underscores_in_headers))
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+static char *
+ngx_http_mcp_config_headers(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
+{
+    char                       error[MCP_SETUP_ERROR_MAX];
+    ngx_http_core_srv_conf_t  *cscf;
+
+    cscf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module);
+
+    if (mcp_setup_check_headers(mlcf->setup, ngx_http_mcp_config_drops, cscf,
+                                error)
+        == MCP_OK)
+    {
+        return NGX_CONF_OK;
+    }
+
+    ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                  "%s would be dropped from requests to \"mcp\" in %V:%ui: "
+                  "rename it, or see \"underscores_in_headers\" and "
+                  "\"ignore_invalid_headers\"",
+                  error, &mlcf->file, mlcf->line);
+
+    return NGX_CONF_ERROR;
+}
+
+
 /* Makes the endpoint of a location with "mcp" or "mcp_publish".  */
 static char *
 ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
@@ -338,6 +387,10 @@ ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
 
     if (!ngx_http_mcp_config_is_block(clcf)) {
         ngx_http_mcp_config_warn(cf, mlcf);
+    }
+
+    if (ngx_http_mcp_config_headers(cf, mlcf) != NGX_CONF_OK) {
+        return NGX_CONF_ERROR;
     }
 
     /* config_finish() checks its backends, when the named locations of all

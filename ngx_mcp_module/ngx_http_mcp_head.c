@@ -60,7 +60,7 @@ ngx_http_mcp_head_is_loopback(struct sockaddr *sockaddr)
 }
 
 
-static ngx_int_t
+ngx_int_t
 ngx_http_mcp_head_lines(ngx_http_request_t *r, mcp_head_t *head)
 {
     ngx_uint_t        i, n;

@@ -12,6 +12,9 @@
 #include "mcp_exchange.h"
 
 
+/* Makes the header lines of *head, which live as long as the request.  */
+ngx_int_t ngx_http_mcp_head_lines(ngx_http_request_t *r, mcp_head_t *head);
+
 /* What *head refers to lives as long as the request.  */
 ngx_int_t ngx_http_mcp_head_make(ngx_http_request_t *r, mcp_head_t *head);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* $mcp_*: one variable for each fact of the core, about a client's request or
- * about the detached request of a backend call.  */
+ * about the detached request of a backend call; and those that are known before
+ * the body is read.  */
 
 
 #include "ngx_http_mcp_variables.h"
@@ -9,6 +10,8 @@
 #include "ngx_http_mcp_call.h"
 #include "ngx_http_mcp_config.h"
 #include "ngx_http_mcp_handler.h"
+#include "ngx_http_mcp_head.h"
+#include "mcp_sent.h"
 #include "mcp_version.h"
 
 
@@ -76,6 +79,102 @@ ngx_http_mcp_variable_version(ngx_http_request_t *r,
 }
 
 
+static void *
+ngx_http_mcp_variable_alloc(void *pool, size_t size)
+{
+    return ngx_pnalloc(pool, size);
+}
+
+
+/* data is the name of the variable.  */
+static ngx_int_t
+ngx_http_mcp_variable_sent(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data)
+{
+    mcp_mem_t                 mem;
+    mcp_str_t                 value;
+    mcp_head_t                head;
+    mcp_sent_t                sent;
+    ngx_str_t                *name;
+    ngx_http_mcp_loc_conf_t  *mlcf;
+
+    mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
+
+    if (mlcf->zone == NULL) {
+        v->not_found = 1;
+        return NGX_OK;
+    }
+
+    if (ngx_http_mcp_head_lines(r, &head) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    mem.alloc = ngx_http_mcp_variable_alloc;
+    mem.free = NULL;
+    mem.ctx = r->pool;
+
+    sent.mem = &mem;
+    sent.endpoint = &mlcf->endpoint;
+    sent.headers = head.headers;
+    sent.n_headers = head.n_headers;
+
+    name = (ngx_str_t *) data;
+
+    if (mcp_sent(&sent, ngx_http_mcp_str(name), &value) != MCP_OK) {
+        return NGX_ERROR;
+    }
+
+    if (value.len == 0) {
+        v->not_found = 1;
+        return NGX_OK;
+    }
+
+    v->data = (u_char *) value.data;
+    v->len = value.len;
+    v->valid = 1;
+    v->no_cacheable = 0;
+    v->not_found = 0;
+
+    return NGX_OK;
+}
+
+
+static ngx_http_variable_t  ngx_http_mcp_variables_sent[] = {
+
+    { ngx_string("mcp_sent_method"), NULL, ngx_http_mcp_variable_sent, 0,
+      NGX_HTTP_VAR_NOCACHEABLE, 0 },
+
+    { ngx_string("mcp_sent_name"), NULL, ngx_http_mcp_variable_sent, 0,
+      NGX_HTTP_VAR_NOCACHEABLE, 0 },
+
+    { ngx_string("mcp_param_"), NULL, ngx_http_mcp_variable_sent, 0,
+      NGX_HTTP_VAR_NOCACHEABLE|NGX_HTTP_VAR_PREFIX, 0 },
+
+    ngx_http_null_variable
+};
+
+
+/* The location says whether anything is known: values that were found in
+ * another one, or without any, do not count.  */
+static ngx_int_t
+ngx_http_mcp_variables_add_sent(ngx_conf_t *cf)
+{
+    ngx_http_variable_t  *var, *v;
+
+    for (v = ngx_http_mcp_variables_sent; v->name.len; v++) {
+        var = ngx_http_add_variable(cf, &v->name, v->flags);
+        if (var == NULL) {
+            return NGX_ERROR;
+        }
+
+        var->get_handler = v->get_handler;
+        var->data = (uintptr_t) &v->name;
+    }
+
+    return NGX_OK;
+}
+
+
 ngx_int_t
 ngx_http_mcp_variables_add(ngx_conf_t *cf)
 {
@@ -103,7 +202,7 @@ ngx_http_mcp_variables_add(ngx_conf_t *cf)
         var->data = i;
     }
 
-    return NGX_OK;
+    return ngx_http_mcp_variables_add_sent(cf);
 }
 
 

@@ -8,7 +8,7 @@ use MCP;
 
 repeat_each(1);
 
-plan tests => repeat_each() * 413;
+plan tests => repeat_each() * 421;
 
 no_long_string();
 
@@ -1606,3 +1606,51 @@ invalid value "half": a size is 65536, 64k, 8m or 1g, or it is share or off
 qr/\[warn\].*"mcp_stream_buffer".*/
 --- grep_error_log_out eval
 qr/\A.*half of zone "mcp", or.*\n.*half of zone "small", or.*\n\z/
+
+
+
+=== TEST 142: a header of the catalog that nginx drops
+--- config
+    location = /mcp { mcp mcp; mcp_catalog ../html/c.json; mcp_backend @b; }
+    location @b { return 204; }
+--- user_files
+>>> c.json
+{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{
+"a":{"type":"string","x-mcp-header":"A_b"}}}}]}
+--- must_die
+--- error_log eval
+qr/\[emerg\].*c\.json: line 2: the header "Mcp-Param-A_b" would be dropped from requests to "mcp" in .*: rename it, or see "underscores_in_headers" and "ignore_invalid_headers"/
+
+
+
+=== TEST 143: one that it passes, and one for which it is told to
+--- http_config
+    underscores_in_headers on;
+--- config
+    location = /mcp { mcp mcp; mcp_catalog ../html/c.json; mcp_backend @b; }
+    location @b { return 204; }
+--- user_files
+>>> c.json
+{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{
+"a":{"type":"string","x-mcp-header":"A_b"},
+"b":{"type":"string","x-mcp-header":"A-b-1"}}}}]}
+--- request eval: $::Ping
+--- more_headers eval: MCP::post()
+--- response_body eval: $::Pong
+
+
+
+=== TEST 144: a dot, and no revision that has headers
+--- config
+    location = /mcp {
+        mcp mcp; mcp_catalog ../html/c.json; mcp_backend @b;
+        mcp_revisions 2025-11-25;
+    }
+    location @b { return 204; }
+--- user_files
+>>> c.json
+{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{
+"a":{"type":"string","x-mcp-header":"A.b"}}}}]}
+--- request eval: $::Ping
+--- more_headers eval: MCP::post()
+--- response_body eval: $::Pong

@@ -11,10 +11,6 @@
 #include "mcp_http.h"
 
 
-/* Of what the operator wrote, so that an error has room for the reason. */
-#define MCP_SETUP_QUOTE_MAX  300
-
-
 mcp_setup_t *
 mcp_setup_create(const mcp_mem_t *mem)
 {
@@ -70,12 +66,6 @@ mcp_setup_fail(char *error, const char *fmt, ...)
 
     return MCP_ERR_CONFIG;
 }
-
-
-/* For "%.*s". */
-#define mcp_setup_quote(s)                                                    \
-    (int) ((s).len > MCP_SETUP_QUOTE_MAX ? MCP_SETUP_QUOTE_MAX : (s).len),    \
-    (s).data ? (s).data : ""
 
 
 /* A text that is said once. */
@@ -210,8 +200,9 @@ mcp_setup_catalog(mcp_setup_t *setup, mcp_str_t file, mcp_str_t contents,
     }
 
     setup->catalog = setup->made_catalog;
+    setup->catalog_file = mcp_arena_dup(&setup->arena, file);
 
-    return MCP_OK;
+    return setup->catalog_file.data ? MCP_OK : MCP_ERR_MEMORY;
 }
 
 

@@ -3,7 +3,10 @@
 /* What follows from a setup: what others inherit of it, and its endpoint. */
 
 
+#include <stdio.h>
+
 #include "config/mcp_setup_parts.h"
+#include "rpc/mcp_revision.h"
 
 
 static void
@@ -36,6 +39,7 @@ mcp_setup_merge(mcp_setup_t *setup, const mcp_setup_t *parent)
 
     if (setup->catalog == NULL) {
         setup->catalog = parent->catalog;
+        setup->catalog_file = parent->catalog_file;
         setup->place = parent->place;
     }
 
@@ -267,4 +271,34 @@ mcp_str_t
 mcp_setup_publish_secret(const mcp_setup_t *setup)
 {
     return setup->publish_token;
+}
+
+
+int
+mcp_setup_check_headers(const mcp_setup_t *setup,
+    int (*drops)(void *ctx, mcp_str_t name), void *ctx, char *error)
+{
+    size_t                       line;
+    const mcp_catalog_header_t  *header;
+
+    if (setup->catalog == NULL
+        || mcp_revision_latest(setup->revisions ? setup->revisions
+                                                : MCP_REVISION_ALL, 1)
+           == MCP_REVISION_NONE)
+    {
+        return MCP_OK;
+    }
+
+    header = mcp_catalog_header_dropped(setup->catalog, drops, ctx, &line);
+
+    if (header == NULL) {
+        return MCP_OK;
+    }
+
+    (void) snprintf(error, MCP_SETUP_ERROR_MAX,
+                    "%.*s: line %zu: the header \"Mcp-Param-%.*s\"",
+                    mcp_setup_quote(setup->catalog_file), line,
+                    mcp_setup_quote(header->name));
+
+    return MCP_ERR_CONFIG;
 }

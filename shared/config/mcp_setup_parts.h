@@ -11,6 +11,15 @@
 #include "mcp_setup.h"
 
 
+/* Of what the operator wrote, so that an error has room for the reason. */
+#define MCP_SETUP_QUOTE_MAX  300
+
+/* For "%.*s". */
+#define mcp_setup_quote(s)                                                    \
+    (int) ((s).len > MCP_SETUP_QUOTE_MAX ? MCP_SETUP_QUOTE_MAX : (s).len),    \
+    (s).data ? (s).data : ""
+
+
 /* A route or an allowed origin. */
 typedef struct mcp_setup_pattern_s  mcp_setup_pattern_t;
 
@@ -45,6 +54,7 @@ struct mcp_setup_s {
 
     const mcp_keys_t      *keys;
     const mcp_catalog_t   *catalog;
+    mcp_str_t              catalog_file;
     const unsigned char   *place;      /* of the catalog, or of the endpoint */
     mcp_setup_list_t       routes;
     mcp_setup_list_t       origins;

@@ -117,6 +117,18 @@ int mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys,
  * routes.  The setup is merged; it need not have an endpoint. */
 int mcp_setup_lacks_backend(const mcp_setup_t *setup);
 
+/*
+ * Looks for a header that the catalog has clients send (x-mcp-header) and that
+ * the server does not pass on: drops() returns 1 for such a name, which follows
+ * "Mcp-Param-".  The setup is merged; it need not have an endpoint.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_CONFIG  error (MCP_SETUP_ERROR_MAX bytes) names file, line and
+ *                   header
+ */
+int mcp_setup_check_headers(const mcp_setup_t *setup,
+    int (*drops)(void *ctx, mcp_str_t name), void *ctx, char *error);
+
 /* Returns 1 if one stream may take half of a zone of size bytes, or more.  The
  * setup is merged; it need not have an endpoint. */
 int mcp_setup_fills_zone(const mcp_setup_t *setup, uint64_t size);

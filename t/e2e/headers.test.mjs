@@ -27,6 +27,14 @@ const modules = process.env.APACHE_MODULES ?? '/usr/lib/apache2/modules';
 const second = await freePort();
 
 const server = await Fixture.use({
+    location: {
+        nginx: `add_header X-Sent
+                    $mcp_sent_method|$mcp_sent_name|$mcp_param_region always;
+                if ($mcp_param_region = blocked) { return 403; }`,
+        apache: `Header always set X-Sent "expr=%{note:mcp-sent-method}|\
+%{note:mcp-sent-name}|%{note:mcp-param-region}"
+                 Require expr "%{note:mcp-param-region} != 'blocked'"`,
+    },
     http: {
         apache: `LoadModule http2_module ${modules}/mod_http2.so
                  Protocols h2c http/1.1`,
@@ -54,14 +62,15 @@ function bodyOf({ method, params, bodyArguments }) {
     return text.replace('"?"', () => bodyArguments);
 }
 
-// the answer as status and text
+// the answer as status, X-Sent and text; length: what the head says of a body
+// that may not come
 
-function send1({ lines }, body) {
+function send1({ lines }, body, length = Buffer.byteLength(body)) {
     return new Promise((resolve, reject) => {
         const socket = net.connect(server.port, '127.0.0.1');
         const head = ['POST /mcp HTTP/1.1', `Host: 127.0.0.1:${server.port}`,
                       'Connection: close',
-                      `Content-Length: ${Buffer.byteLength(body)}`,
+                      `Content-Length: ${length}`,
                       ...Object.entries(COMMON).map((h) => h.join(': ')),
                       ...lines, '', ''].join('\r\n');
         let text = '';
@@ -71,6 +80,7 @@ function send1({ lines }, body) {
         socket.on('error', reject);
         socket.on('end', () => resolve({
             status: Number(text.split(' ')[1]),
+            sent: /^x-sent: (.*?)\r$/im.exec(text)?.[1],
             text: text.slice(text.indexOf('\r\n\r\n') + 4) }));
         socket.write(Buffer.from(head, 'latin1'));
         socket.write(body);
@@ -89,7 +99,7 @@ async function send2({ lines }, body) {
     const answer = await request2(client, { headers, body });
     const text = await answer.text();
 
-    return { status: answer.status, text };
+    return { status: answer.status, sent: answer.headers['x-sent'], text };
 }
 
 // one object, in a chunk or not
@@ -122,4 +132,66 @@ describe('HTTP/2', { concurrency: 8, skip: skip2 }, () => {
     for (const entry of cases.filter((c) => !c.http1)) {
         test(entry.name, () => check(send2, entry));
     }
+});
+
+
+// --- what is known before the body ---
+
+const VERSION = 'MCP-Protocol-Version: 2026-07-28';
+const TOOL = 'test_x_mcp_header';
+
+const sent = [
+    ['all', [VERSION, 'Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
+             'Mcp-Param-Region: eu'], `tools/call|${TOOL}|eu`],
+    ['decoded', [VERSION, 'Mcp-Method: tools/call',
+                 `Mcp-Name: =?base64?${Buffer.from(TOOL).toString('base64')}?=`,
+                 'Mcp-Param-Region: =?base64?ZXU=?='], `tools/call|${TOOL}|eu`],
+    ['of an older revision', ['MCP-Protocol-Version: 2025-11-25',
+                              'Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
+                              'Mcp-Param-Region: eu'], '||'],
+    ['of no revision', ['Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
+                        'Mcp-Param-Region: eu'], '||'],
+    ['malformed', [VERSION, 'Mcp-Method: tools/call',
+                   'Mcp-Name: =?base64?ZXU?=',
+                   'Mcp-Param-Region: =?base64?/w==?='], 'tools/call||'],
+    ['control characters', [VERSION, 'Mcp-Method: tools/call',
+                            'Mcp-Param-Region: =?base64?YQ0KWDogYg==?='],
+     'tools/call||?'],
+    ['two lines', [VERSION, 'Mcp-Method: tools/call', 'Mcp-Name: a',
+                   'Mcp-Name: b', 'Mcp-Param-Region: eu'],
+     { nginx: 'tools/call||eu', apache: 'tools/call|a, b|eu' }[SERVER]],
+];
+
+const body = bodyOf({ method: 'tools/call',
+                      params: { name: TOOL, arguments: { region: 'eu' } } });
+
+for (const [name, lines, expected] of sent) {
+    test(`variables: ${name}`, async () => {
+        assert.equal((await send1({ lines }, body)).sent, expected);
+    });
+}
+
+test('variables: over HTTP/2', { skip: skip2 }, async () => {
+    const [, lines, expected] = sent[0];
+
+    assert.equal((await send2({ lines }, body)).sent, expected);
+});
+
+test('a request is refused by a header before its body comes', async () => {
+    const lines = [VERSION, 'Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
+                   'Mcp-Param-Region: blocked'];
+
+    // Apache waits for the body unless the client does
+
+    assert.equal((await send1({ lines: [...lines, 'Expect: 100-continue'] },
+                              '', 1000)).status, 403);
+    assert.equal((await send1({ lines }, body)).status, 403);
+
+    // nobody gets around it by saying one thing and meaning another
+
+    lines[3] = 'Mcp-Param-Region: us';
+    assert.equal((await send1({ lines }, bodyOf({
+        method: 'tools/call',
+        params: { name: TOOL, arguments: { region: 'blocked' } } }))).status,
+                 400);
 });

@@ -110,6 +110,52 @@ room(void **state)
 }
 
 
+static int
+drops(void *ctx, mcp_str_t name)
+{
+    return memchr(name.data, *(char *) ctx, name.len) != NULL;
+}
+
+
+/* Headers that never arrive are named, with the file of whoever has it. */
+static void
+headers(void **state)
+{
+    char          c;
+    mcp_setup_t  *s, *inner;
+
+    (void) state;
+
+    s = setup_new();
+    inner = setup_new();
+
+    c = '_';
+    assert_int_equal(mcp_setup_check_headers(s, drops, &c, error), MCP_OK);
+
+    taken(mcp_setup_catalog(s, mcp_str("/c.json"), mcp_str(
+                                "{\"tools\":[{\"name\":\"t\",\"inputSchema\":{"
+                                "\"type\":\"object\",\"properties\":{\"a\":\n{"
+                                "\"type\":\"string\",\"x-mcp-header\":\"A_b\"}"
+                                "}}}]}"), error));
+    mcp_setup_merge(inner, s);
+
+    refused(mcp_setup_check_headers(inner, drops, &c, error),
+            "/c.json: line 2: the header \"Mcp-Param-A_b\"");
+
+    c = '.';
+    assert_int_equal(mcp_setup_check_headers(inner, drops, &c, error), MCP_OK);
+
+    /* nobody sends them who cannot be of a revision with them */
+
+    c = '_';
+    taken(mcp_setup_revision(inner, mcp_str("2025-11-25"), error));
+    assert_int_equal(mcp_setup_check_headers(inner, drops, &c, error), MCP_OK);
+
+    mcp_setup_free(inner);
+    mcp_setup_free(s);
+}
+
+
 static void
 is_all(mcp_setup_t *s, const char *n)
 {
@@ -258,6 +304,7 @@ main(void)
         test(nothing_said),
         test(places),
         test(room),
+        test(headers),
         test(merge),
         test(merge_parts),
         test(copies)
