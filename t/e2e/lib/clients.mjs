@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Both official TypeScript clients behind one face.
+// Both official TypeScript clients behind one face: in sessions (clients), and
+// as the era has it that each of them is made for (eras).
 
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as TransportV1 }
@@ -8,6 +9,8 @@ import { StreamableHTTPClientTransport as TransportV1 }
 import * as types from '@modelcontextprotocol/sdk/types.js';
 import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 }
     from '@modelcontextprotocol/client';
+import { META, MODERN } from './modern.mjs';
+import { watchedFetch } from './schema.mjs';
 
 const INFO = { name: 'e2e', version: '1' };
 
@@ -29,13 +32,16 @@ const V1_NOTIFICATIONS = {
 /*
  * connect({url}, {requests, notifications}) -> client, whose
  *
- *   call(name, args, options)   calls a tool
+ *   call(name, args, options)   calls a tool; options.meta: its _meta
  *   gets                        the Last-Event-ID of every GET so far
  *   onGet                       is called after each of them
+ *
+ * `options` are more of the Client's, `send` is instead of fetch().
  */
 
 async function connect(Client, Transport, set, { url },
-                       { requests = {}, notifications = {} } = {}) {
+                       { requests = {}, notifications = {} } = {},
+                       { options = {}, send = fetch } = {}) {
     const capabilities = {};
 
     if (requests['sampling/createMessage']) {
@@ -48,7 +54,7 @@ async function connect(Client, Transport, set, { url },
         capabilities.roots = {};
     }
 
-    const client = new Client(INFO, { capabilities });
+    const client = new Client(INFO, { capabilities, ...options });
 
     client.gets = [];
     client.onGet = () => {};
@@ -64,7 +70,7 @@ async function connect(Client, Transport, set, { url },
                 client.onGet();
             }
 
-            return fetch(input, init);
+            return send(input, init);
         },
         reconnectionOptions: { initialReconnectionDelay: 100,
                                maxReconnectionDelay: 1000,
@@ -81,46 +87,93 @@ async function connect(Client, Transport, set, { url },
 }
 
 
-export const clients = [
-    {
-        name: 'sdk v1',
-        async connect(server, handlers) {
-            const client = await connect(ClientV1, TransportV1,
-                (c, requests, notifications) => {
-                    for (const [method, f] of Object.entries(requests)) {
-                        c.setRequestHandler(V1_REQUESTS[method],
-                                            (r) => f(r.params));
-                    }
+const v1 = {
+    name: 'sdk v1',
+    async connect(server, handlers, more) {
+        const client = await connect(ClientV1, TransportV1,
+            (c, requests, notifications) => {
+                for (const [method, f] of Object.entries(requests)) {
+                    c.setRequestHandler(V1_REQUESTS[method],
+                                        (r) => f(r.params));
+                }
 
-                    for (const [method, f] of Object.entries(notifications)) {
-                        c.setNotificationHandler(V1_NOTIFICATIONS[method],
-                                                 (n) => f(n.params));
-                    }
-                }, server, handlers);
+                for (const [method, f] of Object.entries(notifications)) {
+                    c.setNotificationHandler(V1_NOTIFICATIONS[method],
+                                             (n) => f(n.params));
+                }
+            }, server, handlers, more);
 
-            client.call = (name, args, options) =>
-                client.callTool({ name, arguments: args }, undefined, options);
+        client.call = (name, args, { meta, ...options } = {}) =>
+            client.callTool({ name, arguments: args,
+                              ...(meta && { _meta: meta }) },
+                            undefined, options);
 
-            return client;
-        },
-    }, {
-        name: 'client v2',
-        async connect(server, handlers) {
-            const client = await connect(ClientV2, TransportV2,
-                (c, requests, notifications) => {
-                    for (const [method, f] of Object.entries(requests)) {
-                        c.setRequestHandler(method, (r) => f(r.params));
-                    }
-
-                    for (const [method, f] of Object.entries(notifications)) {
-                        c.setNotificationHandler(method, (n) => f(n.params));
-                    }
-                }, server, handlers);
-
-            client.call = (name, args, options) =>
-                client.callTool({ name, arguments: args }, options);
-
-            return client;
-        },
+        return client;
     },
+};
+
+const v2 = {
+    name: 'client v2',
+    async connect(server, handlers, more) {
+        const client = await connect(ClientV2, TransportV2,
+            (c, requests, notifications) => {
+                for (const [method, f] of Object.entries(requests)) {
+                    c.setRequestHandler(method, (r) => f(r.params));
+                }
+
+                for (const [method, f] of Object.entries(notifications)) {
+                    c.setNotificationHandler(method, (n) => f(n.params));
+                }
+            }, server, handlers, more);
+
+        client.call = (name, args, { meta, ...options } = {}) =>
+            client.callTool({ name, arguments: args,
+                              ...(meta && { _meta: meta }) }, options);
+
+        return client;
+    },
+};
+
+export const clients = [v1, v2];
+
+
+/*
+ * { name, modern, connect }: modern, if it is to find the stateless era where
+ * that is served.  Whatever it gets is held against the schema.
+ *
+ *   logged(level)   resolves to the _meta of requests whose log messages are
+ *                   wanted from that level on
+ */
+
+function era(client, name, mode) {
+    return {
+        name,
+        modern: mode === 'auto' || typeof mode === 'object',
+
+        async connect(server, handlers) {
+            const c = await client.connect(server, handlers, {
+                options: mode ? { versionNegotiation: { mode } } : {},
+                send: watchedFetch() });
+
+            c.modern = c.getNegotiatedProtocolVersion?.() === MODERN;
+            c.logged = async (level) => {
+                if (c.modern) {
+                    return { [META.level]: level };
+                }
+
+                await c.setLoggingLevel(level);
+
+                return undefined;
+            };
+
+            return c;
+        },
+    };
+}
+
+export const eras = [
+    era(v1, 'sdk v1'),
+    era(v2, 'client v2, legacy', 'legacy'),
+    era(v2, 'client v2, auto', 'auto'),
+    era(v2, 'client v2, pinned', { pin: MODERN }),
 ];

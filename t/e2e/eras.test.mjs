@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The official clients of both eras, at one endpoint, at the same time: the
+// same scenarios for each of them.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { eras } from './lib/clients.mjs';
+import { Fixture } from './lib/fixture.mjs';
+import { MODERN } from './lib/modern.mjs';
+import { textOf, upTo } from './lib/session.mjs';
+
+const server = await Fixture.use({
+    workers: 4,
+    location: { mcp_stream_after: '50ms', mcp_close_after: 'off',
+                mcp_retry: '50ms' },
+});
+const witness = await server.session();
+
+const HANDLERS = {
+    'sampling/createMessage': ({ messages }) => ({
+        role: 'assistant', model: 'm',
+        content: { type: 'text', text: `re: ${messages[0].content.text}` } }),
+    'elicitation/create': ({ message }) => ({
+        action: 'accept', content: { value: message } }),
+    'roots/list': () => ({ roots: [{ uri: 'file:///x' }] }),
+};
+
+function scenarios({ name: who, modern, connect }) {
+    const on = (handlers) => connect(server, handlers);
+
+    test('finds its era', async () => {
+        const client = await on();
+
+        assert.equal(client.modern, modern);
+        assert.deepEqual(client.getServerVersion(),
+                         { name: 'fixture', version: '1.0.0' });
+        assert.match(client.getInstructions(), /^Tools, prompts/);
+        assert.notEqual(client.getServerCapabilities().tools, undefined);
+        await client.end();
+    });
+
+    test('lists', async () => {
+        const client = await on();
+
+        assert.ok((await client.listTools()).tools.length > 30);
+        assert.equal((await client.listPrompts()).prompts.length, 5);
+        assert.equal((await client.listResources()).resources.length, 3);
+        assert.equal((await client.listResourceTemplates()).resourceTemplates
+            .length, 1);
+        await client.end();
+    });
+
+    test('calls', async () => {
+        const client = await on();
+
+        await Promise.all(upTo(20).map(async (i) => {
+            const result = await client.call('echo', { text: `${who} ${i}` });
+
+            assert.equal(textOf(result), `${who} ${i}`);
+        }));
+        assert.equal(textOf(await client.call('http_echo', { text: 'ü' })),
+                     'ü');
+        assert.deepEqual((await client.call('echo', { text: 'a' }))
+            .structuredContent, { text: 'a' });
+        assert.deepEqual(client.errors, []);
+        await client.end();
+    });
+
+    test('headers of parameters', async () => {
+        const client = await on();
+
+        await client.listTools();
+
+        for (const region of ['eu', 'Zürich', ' x ', '=?base64?eA==?=', '']) {
+            const args = { region, priority: -7, dry_run: true };
+
+            assert.deepEqual(JSON.parse(textOf(
+                await client.call('test_x_mcp_header', args))), args);
+        }
+
+        await client.end();
+    });
+
+    test('progress', async () => {
+        const client = await on();
+        const seen = [];
+
+        assert.equal(textOf(await client.call('count', { n: 10 },
+            { onprogress: (p) => seen.push(parseInt(p.message, 10)) })),
+            'counted to 10');
+        assert.deepEqual(seen, upTo(10));
+        await client.end();
+    });
+
+    test('errors', async () => {
+        const client = await on();
+        const result = await client.call('test_error_handling', {});
+
+        assert.equal(result.isError, true);
+        await assert.rejects(client.call('error', { code: 4711 }),
+                             (error) => error.code === 4711);
+        await assert.rejects(client.call('crash', {}),
+                             (error) => error.code === -32603);
+        await assert.rejects(client.call('nobody', {}),
+                             (error) => error.code === -32602);
+        await assert.rejects(client.readResource({ uri: 'test://nobody' }),
+            (error) => error.code === -32602 || error.code === -32002);
+
+        // a code that the later revision forbids
+
+        await assert.rejects(client.call('error', { code: -32042 }),
+            (error) => error.code === (modern ? -32603 : -32042));
+        await client.end();
+    });
+
+    test('log messages', async () => {
+        const seen = [];
+        const client = await on({ notifications: {
+            'notifications/message': ({ data }) => seen.push(data) } });
+
+        await client.call('test_tool_with_logging', {},
+                          { meta: await client.logged('info') });
+        assert.deepEqual(seen, ['Tool execution started',
+            'Tool processing data', 'Tool execution completed']);
+        await client.call('test_tool_with_logging', {},
+                          { meta: await client.logged('warning') });
+        assert.equal(seen.length, 3);
+        await client.end();
+    });
+
+    test('elicitation, sampling, roots', async () => {
+        const client = await on({ requests: HANDLERS });
+
+        assert.equal(textOf(await client.call('ask', { rounds: 3 })),
+                     'asked 3 times: Question 2.0');
+        assert.equal(textOf(await client.call('ask', { rounds: 2, count: 2 })),
+                     'asked 2 times: Question 1.0,Question 1.1');
+        assert.equal(textOf(await client.call('test_sampling',
+            { prompt: 'hi' })), 'LLM response: re: hi');
+        assert.equal(textOf(await client.call('ask_roots', {})), 'file:///x');
+        await client.end();
+    });
+
+    test('a question that is declined', async () => {
+        const client = await on({ requests: {
+            'elicitation/create': () => ({ action: 'decline' }) } });
+
+        assert.equal(textOf(await client.call('ask', {})),
+                     'asked 1 times: decline');
+        await client.end();
+    });
+
+    test('resources', async () => {
+        const client = await on();
+        const read = async (uri) =>
+            (await client.readResource({ uri })).contents[0];
+
+        assert.match((await read('test://static-text')).text, /static text/);
+        assert.equal((await read('test://static-binary')).mimeType,
+                     'image/png');
+        assert.match((await read('test://template/7/data')).text,
+                     /Data for ID: 7/);
+        await client.end();
+    });
+
+    test('prompts', async () => {
+        const client = await on();
+        const { messages } = await client.getPrompt({
+            name: 'test_prompt_with_arguments',
+            arguments: { arg1: 'ä', arg2: 'b' } });
+
+        assert.match(messages[0].content.text, /arg1='ä', arg2='b'/);
+        await client.end();
+    });
+
+    test('completion', async () => {
+        const client = await on();
+        const { completion } = await client.complete({
+            ref: { type: 'ref/prompt', name: 'test_prompt_with_arguments' },
+            argument: { name: 'arg1', value: 'testi' },
+            context: { arguments: { arg2: 'x' } } });
+
+        assert.deepEqual(completion.values, ['testing']);
+        await client.end();
+    });
+
+    for (const onprogress of [undefined, () => {}]) {
+        test(`cancelled, ${onprogress ? 'with' : 'without'} progress`,
+            async () => {
+                const client = await on();
+                const tag = `cancel ${who} ${onprogress}`;
+                const controller = new AbortController();
+                const call = client.call('count', { n: 2, gate: tag, tag },
+                    { signal: controller.signal, onprogress });
+
+                call.catch(() => {});
+                await witness.open(tag, 1);
+                await witness.running(tag, 'sent', onprogress ? 1 : 0);
+                await witness.running(tag, 'running', 1);
+                controller.abort();
+                await assert.rejects(call);
+
+                const { aborted, finished } = await witness.running(tag,
+                    'aborted', 1);
+
+                assert.deepEqual([aborted, finished], [1, 0]);
+                await client.end();
+            });
+    }
+}
+
+
+describe('at one endpoint, at the same time', { concurrency: true }, () => {
+    for (const client of eras) {
+        describe(client.name, () => scenarios(client));
+    }
+});
+
+
+describe('at an endpoint of one era', () => {
+    test('auto takes what is there, pinned insists', async () => {
+        const [v1, legacy, auto, pinned] = eras;
+        const older = await Fixture.use({ location: {
+            mcp_revisions: '2025-03-26 2025-06-18 2025-11-25' } });
+        const modern = await Fixture.use({ location: {
+            mcp_revisions: MODERN } });
+
+        for (const [client, endpoint] of [[v1, older], [legacy, older],
+            [auto, older], [auto, modern], [pinned, modern]])
+        {
+            const c = await client.connect(endpoint);
+
+            assert.equal(c.modern, endpoint === modern);
+            assert.equal(textOf(await c.call('echo', { text: 'a' })), 'a');
+            await c.end();
+        }
+
+        await assert.rejects(pinned.connect(older));
+        await assert.rejects(v1.connect(modern), /2026-07-28/);
+        await assert.rejects(legacy.connect(modern), /2026-07-28/);
+    });
+});

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A backend that says what a test wants, and remembers what came to it.
+//
+//     const backend = await scripted((call) => ({ content: [] }));
+//     const server = await Fixture.use({
+//         location: { mcp_catalog: await catalog({ tools: [...] }),
+//                     mcp_backend: 'scripted' },
+//         backends: { scripted: backend.address } });
+//
+// The function gets { message, text, params, signal, x }: the request, as it
+// came, the variables, and the exchange of fixtures/fastcgi.mjs.  It returns
+// an answer, as text or to be made JSON, or undefined if it writes one itself.
+
+import { after } from 'node:test';
+import { fastcgi } from '../../fixtures/fastcgi.mjs';
+import { file } from './apache.mjs';
+import { freePort } from './fixture.mjs';
+
+export async function scripted(reply) {
+    const calls = [];
+    const port = await freePort();
+
+    const server = await fastcgi(String(port), async (x) => {
+        const text = String(x.body);
+        const call = { message: JSON.parse(text), text, params: x.params,
+                       signal: x.signal, x };
+
+        calls.push(call);
+
+        const answer = await reply(call);
+
+        if (answer !== undefined) {
+            x.head(200, 'application/json');
+            x.write(typeof answer === 'string' ? answer
+                                               : JSON.stringify(answer));
+            x.end();
+        }
+    });
+
+    after(() => server.close());
+
+    return { calls, address: { fastcgi: port } };
+}
+
+// A catalog of its own, as object or as text, in a file
+
+let files = 0;
+
+export function catalog(value) {
+    return file(`catalog-${files++}.json`, typeof value === 'string' ? value
+        : JSON.stringify(value));
+}

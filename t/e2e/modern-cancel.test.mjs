@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Closing a connection cancels its call, in the stateless era: at any moment,
+// and the backend, whose own counters are the witness, is told.
+
+import assert from 'node:assert/strict';
+import net from 'node:net';
+import { describe, test } from 'node:test';
+import { Fixture } from './lib/fixture.mjs';
+import { settle, status } from './lib/load.mjs';
+import { Modern } from './lib/modern.mjs';
+import { textOf, upTo } from './lib/session.mjs';
+
+const late = await Fixture.use({ workers: 2,
+                                 location: { mcp_stream_after: '10m' } });
+const soon = await Fixture.use({
+    workers: 2,
+    location: { mcp_stream_after: '50ms', mcp_max_wait: '30s' } });
+
+const META = { meta: { progressToken: 'p' } };
+
+// what the backend says of the calls of that tag, in the end
+
+async function cancelled(modern, tag, n = 1) {
+    const { aborted } = await modern.running(tag, 'aborted', n);
+
+    assert.equal(aborted, n);
+
+    const { running, finished } = await modern.running(tag);
+
+    assert.equal(running, 0);
+    assert.equal(finished, 0);
+}
+
+// nothing of any call is left
+
+async function empty() {
+    const nothing = { calls_live: 0, consumers_live: 0, streams: 0 };
+    const now = await settle(() => status(soon), nothing, 10000);
+
+    assert.deepEqual({ ...now, ...nothing }, now);
+}
+
+
+describe('a connection that is closed', () => {
+    for (const [when, server] of [['before anything was sent', late],
+                                  ['when there is nothing but the head', soon]])
+    {
+        test(when, async () => {
+            const modern = new Modern(server);
+
+            for (const i of upTo(8)) {
+                const tag = `${when} ${i}`;
+                const call = modern.call('ask_streaming', { gate: tag, tag },
+                    server === late
+                        ? { lose: modern.running(tag, 'running', 1) } : {});
+
+                if (server === late) {
+                    await assert.rejects(call);
+                } else {
+                    const answer = await call;
+
+                    assert.deepEqual(Object.keys(await answer.block()),
+                                     ['comment']);
+                    answer.close();
+                }
+
+                await cancelled(modern, tag);
+            }
+        });
+    }
+
+    for (const tool of ['count', 'http_count']) {
+        test(`in the middle of a stream, ${tool}`, async () => {
+            const modern = new Modern(soon);
+
+            for (const i of upTo(8)) {
+                const tag = `middle ${tool} ${i}`;
+
+                await modern.open(tag, 2);
+
+                const answer = await modern.call(tool,
+                    { n: 4, gate: tag, tag }, META);
+
+                assert.equal((await answer.message()).params.progress, 1);
+                assert.equal((await answer.message()).params.progress, 2);
+                answer.close();
+                await cancelled(modern, tag);
+            }
+        });
+
+        test(`before its first message, ${tool}`, async () => {
+            const modern = new Modern(late);
+            const tag = `first ${tool}`;
+
+            await assert.rejects(modern.call(tool, { n: 1, gate: tag, tag },
+                { ...META, lose: modern.running(tag, 'running', 1) }));
+            await cancelled(modern, tag);
+        });
+    }
+
+    test('that is closed for writing only', async () => {
+        const modern = new Modern(soon);
+        const tag = 'half';
+        const message = modern.message('tools/call', {
+            name: 'count', arguments: { n: 1, gate: tag, tag } });
+        const body = JSON.stringify(message);
+        const lines = Object.entries({ Host: `127.0.0.1:${soon.port}`,
+            'Content-Length': Buffer.byteLength(body),
+            ...modern.headers(message) })
+            .map(([name, value]) => `${name}: ${value}\r\n`);
+        const socket = net.connect({ port: soon.port, host: '127.0.0.1',
+                                     allowHalfOpen: true });
+
+        socket.on('error', () => {});
+        socket.resume();
+        socket.write(`POST /mcp HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+        await modern.running(tag, 'running', 1);
+        socket.end();
+        await cancelled(modern, tag);
+        socket.destroy();
+    });
+
+    test('while a call is detached: its late answer finds nobody', async () => {
+        const modern = new Modern(soon);
+        const tag = 'detached';
+        const answer = await modern.call('detach', { gate: tag, tag });
+
+        await answer.block();
+        answer.close();
+        await empty();
+        await modern.open(tag);
+        assert.equal(textOf(await modern.tool('echo', { text: 'a' })), 'a');
+    });
+
+    test('many of them leave nothing behind', async () => {
+        const modern = new Modern(soon);
+        const tag = 'many';
+        const answers = await Promise.all(upTo(50).map(() => modern.call(
+            'count', { n: 1, gate: tag, tag })));
+
+        await modern.running(tag, 'running', 50);
+        answers.forEach((answer) => answer.close());
+        await cancelled(modern, tag, 50);
+        await empty();
+    });
+});
+
+
+describe('what goes on', () => {
+    test('the call of another client with the same id', async () => {
+        const one = new Modern(soon);
+        const other = new Modern(soon);
+        const calls = [];
+
+        for (const [client, tag] of [[one, 'leaves'], [other, 'stays']]) {
+            calls.push(await client.call('count', { n: 1, gate: tag, tag },
+                                         { id: 4711, ...META }));
+        }
+
+        await one.running('leaves', 'running', 1);
+        await one.running('stays', 'running', 1);
+        calls[0].close();
+        await cancelled(one, 'leaves');
+        await one.open('stays');
+
+        const { response } = await other.follow(calls[1]);
+
+        assert.equal(textOf(response.result), 'counted to 1');
+    });
+
+    test('a call whose id a session cancels', async () => {
+        const modern = new Modern(soon);
+        const session = await soon.session();
+        const gate = 'foreign';
+        const answer = await modern.call('count', { n: 1, gate, tag: gate },
+                                         { id: 4712 });
+
+        await modern.running(gate, 'running', 1);
+        await session.notify('notifications/cancelled', { requestId: 4712 });
+        await modern.open(gate);
+
+        const { response } = await modern.follow(answer);
+
+        assert.equal(textOf(response.result), 'counted to 1');
+    });
+
+    // they exist to outlive a connection
+
+    for (const capability of ['resumableRequests', 'resumeTokens']) {
+        test(`calls of clients that declared ${capability}`, async () => {
+            const modern = new Modern(soon, {
+                capabilities: { [capability]: {} } });
+            const tag = `kept ${capability}`;
+            const answer = await modern.call('count', { n: 1, gate: tag, tag },
+                                             META);
+
+            await modern.running(tag, 'running', 1);
+            answer.close();
+            await modern.open(tag);
+            assert.equal((await modern.running(tag, 'finished', 1)).aborted,
+                         0);
+        });
+    }
+});

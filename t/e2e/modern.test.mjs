@@ -1,0 +1,771 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The entrance of the stateless era, revision 2026-07-28: which request is of
+// it, in what order it is checked, and what it is refused with.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Fixture } from './lib/fixture.mjs';
+import { META, MODERN, Modern } from './lib/modern.mjs';
+import { catalog } from './lib/scripted.mjs';
+import { textOf } from './lib/session.mjs';
+
+const server = await Fixture.use({ workers: 2 });
+const modern = new Modern(server);
+const session = await server.session();
+
+const HEADER = -32020, CAPABILITY = -32021, VERSION = -32022;
+const INVALID = -32600, METHOD = -32601, PARAMS = -32602, PARSE = -32700;
+
+const URI = 'test://static-text';
+
+// the answer is an error in JSON, and has the id of its request
+
+async function refusal(answer, status, code, id) {
+    assert.equal(answer.type, 'application/json');
+
+    const body = await answer.json();
+
+    assert.deepEqual([answer.status, body.error?.code], [status, code],
+                     JSON.stringify(body));
+    assert.deepEqual(body.id, id);
+    assert.equal(typeof body.error.message, 'string');
+
+    return body.error;
+}
+
+async function refuses(status, code, method, params, options) {
+    const answer = await modern.request(method, params, options);
+
+    return refusal(answer, status, code, answer.id);
+}
+
+async function accepts(method, params, options) {
+    const answer = await modern.request(method, params, options);
+    const { response } = await modern.follow(answer);
+
+    assert.equal(answer.status, 200);
+    assert.notEqual(response.result, undefined, JSON.stringify(response));
+
+    return response.result;
+}
+
+
+describe('era', () => {
+    test('both at the same endpoint, at the same time', async () => {
+        const [old, young] = await Promise.all([
+            session.tool('echo', { text: 'old' }),
+            modern.tool('echo', { text: 'young' })]);
+
+        assert.equal(textOf(old), 'old');
+        assert.equal(old.resultType, undefined);
+        assert.equal(old._meta, undefined);
+        assert.equal(textOf(young), 'young');
+        assert.equal(young.resultType, 'complete');
+    });
+
+    test('_meta makes a request modern, whatever its header says', async () => {
+        await refuses(400, HEADER, 'tools/list', {}, {
+            headers: { 'MCP-Protocol-Version': null } });
+        await refuses(400, HEADER, 'tools/list', {}, {
+            headers: { 'MCP-Protocol-Version': '2025-11-25' } });
+    });
+
+    test('the header makes a request modern that has no _meta', async () => {
+        const message = { jsonrpc: '2.0', id: 'x', method: 'tools/list' };
+
+        await refusal(await modern.post(message), 400, PARAMS, 'x');
+    });
+
+    test('_meta of an older revision, with a session: it is older',
+        async () => {
+            const { result } = await session.response('tools/list', {
+                _meta: { [META.version]: '2025-11-25' } });
+
+            assert.ok(result.tools.length > 30);
+            assert.equal(result.resultType, undefined);
+        });
+
+    test('_meta of an older revision, without a session: not served',
+        async () => {
+            const { data } = await refuses(400, VERSION, 'tools/list', {}, {
+                meta: { [META.version]: '2025-11-25' },
+                headers: { 'MCP-Protocol-Version': '2025-11-25' } });
+
+            assert.deepEqual(data, { supported: [MODERN],
+                                     requested: '2025-11-25' });
+        });
+
+    test('initialize with _meta is an unknown method', async () => {
+        await refuses(404, METHOD, 'initialize', {
+            protocolVersion: '2025-11-25', capabilities: {},
+            clientInfo: { name: 'e2e', version: '1' } });
+    });
+
+    test('initialize never agrees on it', async () => {
+        const other = await server.session({ version: MODERN });
+
+        assert.equal(other.version, '2025-11-25');
+        assert.notEqual(other.id, undefined);
+    });
+
+    test('initialize with the header of an older revision', async () => {
+        const answer = await session.send({
+            headers: { 'Content-Type': 'application/json',
+                       Accept: 'application/json, text/event-stream',
+                       'Mcp-Method': 'initialize',
+                       'MCP-Protocol-Version': '2025-11-25' },
+            body: JSON.stringify({ jsonrpc: '2.0', id: 0,
+                method: 'initialize', params: {
+                    protocolVersion: '2025-11-25', capabilities: {},
+                    clientInfo: { name: 'e2e', version: '1' } } }),
+        });
+
+        assert.equal(answer.status, 200);
+        assert.notEqual(answer.headers['mcp-session-id'], undefined);
+    });
+
+    test('nothing is taken from an earlier request', async () => {
+        const able = new Modern(server, { capabilities: { elicitation: {} } });
+
+        assert.equal((await able.tool('ask', {})).resultType,
+                     'input_required');
+
+        const { status, code, data } = await modern.refused('tools/call',
+            { name: 'ask', arguments: {} });
+
+        assert.deepEqual([status, code], [400, CAPABILITY]);
+        assert.deepEqual(data.requiredCapabilities, { elicitation: {} });
+    });
+});
+
+
+describe('the envelope', () => {
+    const wrong = {
+        'no params': { jsonrpc: '2.0', id: 7, method: 'tools/list' },
+        'no _meta': { jsonrpc: '2.0', id: 7, method: 'tools/list',
+                      params: {} },
+        ...Object.fromEntries([null, 5, 'x', [], true].map((_meta) => [
+            `_meta: ${JSON.stringify(_meta)}`,
+            { jsonrpc: '2.0', id: 7, method: 'tools/list',
+              params: { _meta } }])),
+        ...Object.fromEntries([
+            [META.version, undefined], [META.version, null],
+            [META.version, 20260728], [META.version, [MODERN]],
+            [META.capabilities, undefined], [META.capabilities, null],
+            [META.capabilities, []], [META.capabilities, 'sampling'],
+            [META.capabilities, true],
+            [META.info, 'e2e'], [META.info, ['e2e']], [META.info, 1],
+            [META.level, 'loud'], [META.level, 'INFO'], [META.level, 7],
+            [META.level, ''], [META.level, null],
+        ].map(([key, value]) => [
+            `${key.replace(/^.*\//, '')}: ${JSON.stringify(value)}`,
+            modern.message('tools/list', {}, { id: 7,
+                                               meta: { [key]: value } })])),
+    };
+
+    for (const [name, message] of Object.entries(wrong)) {
+        test(`${name}: -32602, 400`, async () => {
+            await refusal(await modern.post(message), 400, PARAMS, 7);
+        });
+    }
+
+    for (const method of ['server/discover', 'tools/call', 'prompts/get',
+                          'resources/read', 'completion/complete',
+                          'subscriptions/listen', 'no/such'])
+    {
+        test(`${method} needs one`, async () => {
+            await refusal(await modern.post({ jsonrpc: '2.0', id: 'a', method,
+                                              params: {} }), 400, PARAMS, 'a');
+        });
+    }
+
+    test('the client need not say who it is', async () => {
+        await accepts('tools/list', {}, { meta: { [META.info]: undefined } });
+    });
+
+    test('clientInfo changes nothing', async () => {
+        const one = await accepts('tools/list');
+        const other = await accepts('tools/list', {}, {
+            meta: { [META.info]: { name: 'other', version: '9',
+                                   icons: [{ src: 'https://x.y/z' }] } } });
+
+        assert.deepEqual(one, other);
+    });
+
+    test('other keys are nobody\'s business', async () => {
+        await accepts('tools/list', {}, { meta: {
+            'io.modelcontextprotocol/unheard-of': { a: [1] },
+            'com.example/x': null, progressToken: 'p' } });
+    });
+
+    test('keys may be written with escapes', async () => {
+        const text = JSON.stringify(modern.message('tools/list', {},
+                                                   { id: 'e' }))
+            .replaceAll('io.modelcontextprotocol/',
+                        'io.modelcontextprotocol\\/');
+        const answer = await modern.post(text, {
+            headers: { 'Mcp-Method': 'tools/list' } });
+
+        assert.equal(answer.status, 200);
+        assert.equal((await answer.json()).id, 'e');
+    });
+});
+
+
+describe('the version', () => {
+    test('header and _meta differ: 400, -32020, before it is looked up',
+        async () => {
+            await refuses(400, HEADER, 'server/discover', {}, {
+                meta: { [META.version]: 'v999.0.0' } });
+            await refuses(400, HEADER, 'server/discover', {}, {
+                headers: { 'MCP-Protocol-Version': 'v999.0.0' } });
+            await refuses(400, HEADER, 'server/discover', {}, {
+                headers: { 'MCP-Protocol-Version': '2026-07-28 x' } });
+        });
+
+    test('two headers: 400, -32020', async () => {
+        for (const other of [MODERN, '2025-11-25']) {
+            await refuses(400, HEADER, 'server/discover', {}, {
+                headers: { 'mcp-protocol-version': other } });
+        }
+    });
+
+    test('not served: 400, -32022, those that are, and which was asked for',
+        async () => {
+            for (const requested of ['v999.0.0', '1900-01-01', '2025-06-18',
+                                     '2024-11-05', 'a"b'])
+            {
+                const { data } = await refuses(400, VERSION, 'server/discover',
+                    {}, { meta: { [META.version]: requested },
+                          headers: { 'MCP-Protocol-Version': requested } });
+
+                assert.deepEqual(data, { supported: [MODERN], requested });
+            }
+        });
+
+    test('not served comes before the method and its headers', async () => {
+        await refuses(400, VERSION, 'no/such', {}, {
+            meta: { [META.version]: '2030-01-01' },
+            headers: { 'MCP-Protocol-Version': '2030-01-01',
+                       'Mcp-Method': null } });
+    });
+
+    test('the envelope comes before the header', async () => {
+        await refuses(400, PARAMS, 'tools/list', {}, {
+            meta: { [META.capabilities]: undefined },
+            headers: { 'MCP-Protocol-Version': null } });
+    });
+});
+
+
+describe('the method', () => {
+    const unknown = ['initialize', 'ping', 'logging/setLevel',
+        'resources/subscribe', 'resources/unsubscribe', 'stream/poll',
+        'stream/poll/all', 'stream/resume', 'tasks/get', 'tasks/list',
+        'tasks/result', 'tasks/cancel', 'sampling/createMessage',
+        'notifications/initialized', 'unknown/method', 'Tools/List', '/',
+        'tools/list/'];
+
+    for (const method of unknown) {
+        test(`${method}: 404, -32601`, async () => {
+            await refuses(404, METHOD, method, { name: 'x' });
+        });
+    }
+
+    test('Mcp-Method is absent, or another: 400, -32020', async () => {
+        const base64 = Buffer.from('tools/list').toString('base64');
+
+        for (const value of [null, '', 'tools/call', 'TOOLS/LIST',
+                             'tools/list x', 'tools/lis',
+                             `=?base64?${base64}?=`])
+        {
+            await refuses(400, HEADER, 'tools/list', {}, {
+                headers: { 'Mcp-Method': value } });
+        }
+    });
+
+    test('Mcp-Method twice: 400, -32020', async () => {
+        await refuses(400, HEADER, 'tools/list', {}, {
+            headers: { 'mcp-method': 'tools/call' } });
+    });
+
+    test('Mcp-Method is compared before the method is looked up', async () => {
+        await refuses(400, HEADER, 'no/such', {}, {
+            headers: { 'Mcp-Method': 'tools/list' } });
+    });
+
+    test('names of headers in any case, spaces around values', async () => {
+        for (const name of ['mcp-method', 'MCP-METHOD', 'mCp-mEtHoD']) {
+            await accepts('tools/list', {}, {
+                headers: { 'Mcp-Method': null, [name]: '  tools/list \t' } });
+        }
+
+        await accepts('tools/list', {}, { headers: {
+            'MCP-Protocol-Version': null,
+            'mcp-protocol-version': ` ${MODERN}  ` } });
+    });
+});
+
+
+describe('Mcp-Name', () => {
+    const named = [['tools/call', { name: 'echo', arguments: {} }, 'echo'],
+        ['prompts/get', { name: 'test_simple_prompt' }, 'test_simple_prompt'],
+        ['resources/read', { uri: URI }, URI]];
+
+    for (const [method, params, name] of named) {
+        test(`${method}: absent, or another: 400, -32020`, async () => {
+            for (const value of [null, '', `${name}x`, name.toUpperCase(),
+                                 `${name}, ${name}`])
+            {
+                await refuses(400, HEADER, method, params, {
+                    headers: { 'Mcp-Name': value } });
+            }
+
+            await refuses(400, HEADER, method, params, {
+                headers: { 'mcp-name': 'other' } });
+        });
+
+        test(`${method}: the same, plain or encoded`, async () => {
+            const base64 = Buffer.from(name).toString('base64');
+
+            await accepts(method, params);
+            await accepts(method, params, { headers: {
+                'Mcp-Name': `  ${name}  ` } });
+            await accepts(method, params, { headers: {
+                'Mcp-Name': `=?base64?${base64}?=` } });
+        });
+    }
+
+    test('it is of no interest elsewhere', async () => {
+        await accepts('tools/list', {}, { headers: { 'Mcp-Name': 'echo' } });
+        await accepts('server/discover', {}, {
+            headers: { 'Mcp-Name': '=?base64?!?=' } });
+    });
+
+    test('without a name in the body, that is what is wrong', async () => {
+        for (const [method] of named) {
+            await refuses(200, PARAMS, method, {}, {
+                headers: { 'Mcp-Name': 'x' } });
+            await refuses(200, PARAMS, method, { name: 5, uri: 5 });
+        }
+    });
+
+    test('an unknown method is told before', async () => {
+        await refuses(404, METHOD, 'tools/get', { name: 'echo' }, {
+            headers: { 'Mcp-Name': 'other' } });
+    });
+});
+
+
+describe('params', () => {
+    test('an unknown tool: -32602', async () => {
+        await refuses(200, PARAMS, 'tools/call', { name: 'nobody' });
+        await refuses(200, PARAMS, 'tools/call', { name: '' });
+        await refuses(200, PARAMS, 'tools/call', { name: 'ünbekannt' });
+    });
+
+    test('arguments that are none: -32602', async () => {
+        for (const args of [5, 'x', [], null]) {
+            await refuses(200, PARAMS, 'tools/call',
+                          { name: 'echo', arguments: args });
+        }
+    });
+
+    test('an unknown prompt: -32602', async () => {
+        await refuses(200, PARAMS, 'prompts/get', { name: 'nobody' });
+    });
+
+    test('an unknown resource: -32602 with its URI', async () => {
+        for (const uri of ['test://nobody', 'test://näh', 'x:"\\y"']) {
+            const { data } = await refuses(200, PARAMS, 'resources/read',
+                                           { uri });
+
+            assert.deepEqual(data, { uri });
+        }
+    });
+
+    test('an unknown cursor: -32602', async () => {
+        for (const method of ['tools/list', 'prompts/list', 'resources/list',
+                              'resources/templates/list'])
+        {
+            for (const cursor of ['x', '', '-1', '999999', 5]) {
+                await refuses(200, PARAMS, method, { cursor });
+            }
+        }
+    });
+
+    test('completion of nothing that is there: -32602', async () => {
+        const argument = { name: 'a', value: 'b' };
+
+        await refuses(200, PARAMS, 'completion/complete', { argument });
+        await refuses(200, PARAMS, 'completion/complete', {
+            argument, ref: { type: 'ref/prompt', name: 'nobody' } });
+        await refuses(200, PARAMS, 'completion/complete', {
+            argument, ref: { type: 'ref/other', name: 'x' } });
+    });
+});
+
+
+describe('what is no request', () => {
+    test('GET and DELETE: 405, Allow: POST', async () => {
+        for (const method of ['GET', 'DELETE']) {
+            for (const headers of [{}, { 'Mcp-Session-Id': session.id },
+                                   { 'Last-Event-ID': 'x.1' }])
+            {
+                const answer = await modern.send({ method, headers: {
+                    Accept: 'text/event-stream',
+                    'MCP-Protocol-Version': MODERN, ...headers } });
+
+                assert.equal(answer.status, 405);
+                assert.equal(answer.headers.allow, 'POST');
+            }
+        }
+
+        // the session was not deleted
+
+        assert.deepEqual((await session.response('ping')).result, {});
+    });
+
+    test('an array: 400, -32600', async () => {
+        for (const list of [[modern.message('tools/list')], []]) {
+            await refusal(await modern.post(list), 400, INVALID, undefined);
+        }
+    });
+
+    test('a response: 400, -32600 without an id', async () => {
+        for (const message of [{ result: {} },
+                               { error: { code: 1, message: 'x' } }])
+        {
+            await refusal(await modern.post({ jsonrpc: '2.0', id: 9,
+                                              ...message }),
+                          400, INVALID, undefined);
+        }
+    });
+
+    test('no JSON: 400, -32700 without an id', async () => {
+        for (const text of ['', '{', '{"jsonrpc":"2.0"', '\u0000']) {
+            await refusal(await modern.post(text, {
+                headers: { 'Mcp-Method': 'tools/list' } }), 400, PARSE,
+                          undefined);
+        }
+    });
+
+    test('no JSON-RPC: 400, -32600', async () => {
+        for (const text of ['{}', '1', 'null', '"tools/list"',
+                            '{"jsonrpc":"1.0","id":1,"method":"tools/list"}',
+                            '{"jsonrpc":"2.0","id":null,"method":"x"}',
+                            '{"jsonrpc":"2.0","id":1.5,"method":"x"}'])
+        {
+            const answer = await modern.post(text, {
+                headers: { 'Mcp-Method': 'x' } });
+
+            assert.equal(answer.status, 400);
+            assert.equal((await answer.json()).error.code, INVALID, text);
+        }
+    });
+
+    test('a notification: 202, and nothing happens', async () => {
+        const gate = 'not cancelled';
+        const answer = await modern.call('count', { n: 1, gate, tag: gate },
+            { meta: { progressToken: 'p' } });
+
+        await modern.running(gate, 'running', 1);
+
+        for (const method of ['notifications/cancelled',
+                              'notifications/initialized',
+                              'notifications/roots/list_changed',
+                              'notifications/unheard-of'])
+        {
+            for (const headers of [{}, { 'Mcp-Method': null }]) {
+                const { jsonrpc, params } = modern.message(method,
+                    { requestId: answer.id });
+                const ack = await modern.post({ jsonrpc, method, params },
+                                              { headers });
+
+                assert.equal(ack.status, 202);
+                assert.equal(await ack.text(), '');
+            }
+        }
+
+        const bare = await modern.post({ jsonrpc: '2.0',
+            method: 'notifications/cancelled',
+            params: { requestId: answer.id } });
+
+        assert.equal(bare.status, 202);
+        await modern.open(gate);
+
+        const { response } = await modern.follow(answer);
+
+        assert.equal(textOf(response.result), 'counted to 1');
+    });
+});
+
+
+describe('HTTP', () => {
+    test('ids come back as they were sent', async () => {
+        for (const id of ['1', '0', '-7', '9007199254740993', '""', '"a\\u00e9"',
+                          '"\\/"', '"ü"'])
+        {
+            for (const [method, status] of [['tools/list', 200],
+                                            ['no/such', 404]])
+            {
+                const text = JSON.stringify(modern.message(method, {},
+                    { id: 'ID' })).replace('"ID"', id);
+                const answer = await modern.post(text, {
+                    headers: { 'Mcp-Method': method } });
+
+                assert.equal(answer.status, status);
+                assert.ok((await answer.text()).includes(`"id":${id}`));
+            }
+        }
+    });
+
+    test('session headers are not looked at, and none is made', async () => {
+        for (const headers of [{ 'Mcp-Session-Id': 'dead' },
+                               { 'Mcp-Session-Id': session.id },
+                               { 'Mcp-Session-Id': '' },
+                               { 'Last-Event-ID': 'nonsense' },
+                               { 'Last-Event-ID': `${session.id}.1` }])
+        {
+            const answer = await modern.request('tools/list', {}, { headers });
+
+            assert.equal(answer.status, 200);
+            assert.equal(answer.headers['mcp-session-id'], undefined);
+        }
+    });
+
+    test('a page of another origin: 403', async () => {
+        const answer = await modern.request('tools/list', {}, {
+            headers: { Origin: 'http://evil.example.com' } });
+
+        assert.equal(answer.status, 403);
+    });
+
+    test('a name that was bound anew (DNS rebinding): 403', async () => {
+        const answer = await modern.request('server/discover', {}, {
+            headers: { Host: 'evil.example.com',
+                       Origin: 'http://evil.example.com' } });
+
+        assert.equal(answer.status, 403);
+    });
+
+    test('the endpoint\'s own origin', async () => {
+        await accepts('server/discover', {}, {
+            headers: { Origin: `http://127.0.0.1:${server.port}` } });
+    });
+
+    // no code of these is of the range that the revision forbids (schema.mjs)
+
+    test('what HTTP refuses', async () => {
+        const status = async (headers, body) => {
+            const answer = await modern.post(body
+                ?? modern.message('tools/list'), { headers });
+
+            await answer.ended;
+
+            return answer.status;
+        };
+
+        assert.equal(await status({ 'Content-Type': 'text/plain' }), 415);
+        assert.equal(await status({ Accept: 'text/html' }), 406);
+        assert.equal(await status({}, JSON.stringify(modern.message(
+            'tools/list', { x: 'x'.repeat(1.1 * 1024 * 1024) }))), 413);
+    });
+
+    test('other methods: 405', async () => {
+        const answer = await modern.send({ method: 'PUT', headers: {
+            'MCP-Protocol-Version': MODERN } });
+
+        assert.equal(answer.status, 405);
+    });
+});
+
+
+describe('discovery', () => {
+    test('versions, capabilities, and who the server is', async () => {
+        const { supportedVersions, capabilities, instructions, _meta,
+                ...rest } = await accepts('server/discover');
+
+        assert.deepEqual(supportedVersions, [MODERN]);
+        assert.equal(instructions,
+                     'Tools, prompts and resources for the tests of the MCP '
+                     + 'modules.');
+        assert.deepEqual(_meta, { [META.server]: { name: 'fixture',
+                                                   version: '1.0.0' } });
+        assert.deepEqual(rest, { resultType: 'complete', ttlMs: 0,
+                                 cacheScope: 'public' });
+
+        for (const kind of ['tools', 'prompts', 'resources', 'logging',
+                            'completions'])
+        {
+            assert.notEqual(capabilities[kind], undefined, kind);
+        }
+
+        assert.equal(capabilities.tasks, undefined);
+    });
+
+    test('an endpoint that offers little', async () => {
+        const little = new Modern(await Fixture.use({
+            location: { mcp_catalog: await catalog({ prompts: [] }) } }));
+        const { capabilities, instructions } = (await little.response(
+            'server/discover')).result;
+
+        assert.notEqual(capabilities.prompts, undefined);
+        assert.equal(instructions, undefined);
+
+        for (const kind of ['tools', 'resources', 'completions']) {
+            assert.equal(capabilities[kind], undefined, kind);
+        }
+
+        for (const [method, params] of [['tools/list', {}],
+            ['tools/call', { name: 'echo' }], ['resources/list', {}],
+            ['resources/templates/list', {}], ['resources/read', { uri: URI }],
+            ['completion/complete', {
+                ref: { type: 'ref/prompt', name: 'x' },
+                argument: { name: 'a', value: '' } }]])
+        {
+            const { status, code } = await little.refused(method, params);
+
+            assert.deepEqual([status, code], [404, METHOD], method);
+        }
+
+        assert.deepEqual((await little.response('prompts/list')).result
+            .prompts, []);
+    });
+
+    // nothing of it comes from a backend, or takes room
+
+    test('with a full store and without a backend', async () => {
+        const small = await Fixture.use({
+            workers: 2, zone: '1m',
+            location: { mcp_stream_buffer: '128k', mcp_close_after: 'off',
+                        mcp_share_by: 'off' },
+        });
+        const client = new Modern(small);
+        const old = await small.session();
+        const gate = 'full';
+        let refused;
+
+        await old.open(gate, 50);
+
+        for (let i = 0; !refused && i < 200; i++) {
+            const answer = await old.call('count', { n: 51, size: 2000, gate });
+
+            if (answer.sse) {
+                await answer.block();
+            }
+
+            const quick = await client.call('echo', { text: 'quick' });
+
+            refused = quick.status !== 200 && quick;
+        }
+
+        assert.equal(refused.status, 503);
+        assert.equal((await refused.json()).error.code, -32603);
+
+        for (const method of ['server/discover', 'tools/list']) {
+            const answer = await client.request(method);
+
+            assert.equal(answer.status, 200);
+            assert.notEqual((await answer.json()).result, undefined);
+        }
+    });
+});
+
+
+describe('mcp_revisions', () => {
+    test('without the revisions that have sessions', async () => {
+        const only = await Fixture.use({ location: { mcp_revisions: MODERN } });
+        const client = new Modern(only);
+
+        assert.deepEqual((await client.response('server/discover')).result
+            .supportedVersions, [MODERN]);
+        assert.equal(textOf(await client.tool('echo', { text: 'a' })), 'a');
+
+        // all that a client of those may show to anybody
+
+        const hello = await client.send({
+            headers: { 'Content-Type': 'application/json',
+                       Accept: 'application/json, text/event-stream' },
+            body: JSON.stringify({ jsonrpc: '2.0', id: 0,
+                method: 'initialize', params: {
+                    protocolVersion: '2025-11-25', capabilities: {},
+                    clientInfo: { name: 'e2e', version: '1' } } }),
+        });
+        const { id, error } = await hello.json();
+
+        assert.ok(hello.status >= 400 && hello.status < 500);
+        assert.equal(id, 0);
+        assert.match(error.message, new RegExp(MODERN));
+        assert.equal(hello.headers['mcp-session-id'], undefined);
+
+        for (const version of [null, '2025-11-25']) {
+            const answer = await client.post({ jsonrpc: '2.0', id: 1,
+                method: 'tools/list', params: {} },
+                { headers: { 'MCP-Protocol-Version': version } });
+
+            assert.equal(answer.status, 400);
+            assert.notEqual((await answer.json()).error, undefined);
+        }
+
+        for (const method of ['GET', 'DELETE']) {
+            for (const version of [{}, { 'MCP-Protocol-Version': MODERN },
+                                   { 'MCP-Protocol-Version': '2025-11-25' }])
+            {
+                const answer = await client.send({ method, headers: {
+                    Accept: 'text/event-stream', ...version,
+                    'Mcp-Session-Id': 'x' } });
+
+                assert.equal(answer.status, 405);
+                assert.equal(answer.headers.allow, 'POST');
+            }
+        }
+    });
+
+    test('without the stateless one', async () => {
+        const older = await Fixture.use({ location: {
+            mcp_revisions: '2025-03-26 2025-06-18' } });
+
+        for (const [asked, got] of [['2025-11-25', '2025-06-18'],
+            ['2025-06-18', '2025-06-18'], ['2025-03-26', '2025-03-26'],
+            [MODERN, '2025-06-18']])
+        {
+            const { version } = await older.session({ version: asked });
+
+            assert.equal(version, got);
+        }
+
+        // nothing that a client would take for the stateless era
+
+        const client = new Modern(older, { unchecked: true });
+        const answer = await client.request('server/discover');
+
+        assert.ok(answer.status >= 400 && answer.status < 500);
+        assert.ok(![HEADER, CAPABILITY, VERSION].includes(
+            (await answer.json()).error?.code));
+
+        // and nothing is in the way of sessions
+
+        const old = await older.session();
+
+        assert.equal(textOf(await old.tool('echo', { text: 'a' })), 'a');
+        assert.equal((await old.get()).status, 200);
+        assert.equal((await old.delete()).status, 200);
+    });
+
+    test('a session of a revision that is not served', async () => {
+        const one = await Fixture.use({ location: {
+            mcp_revisions: ['2025-11-25', MODERN] } });
+        const old = await one.session({ version: '2025-03-26' });
+
+        assert.equal(old.version, '2025-11-25');
+
+        const answer = await old.request('ping', {}, { headers: {
+            'Mcp-Protocol-Version': '2025-03-26' } });
+
+        assert.equal(answer.status, 400);
+        assert.equal(textOf(await new Modern(one).tool('echo',
+                                                       { text: 'a' })), 'a');
+    });
+});
