@@ -213,6 +213,7 @@ const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
                               mcp_str(AP_SERVER_BASEREVISION),
                               &section->endpoint) == MCP_OK) {
         endpoint = &section->endpoint;
+        endpoint->has_principal = dir->principal != NULL;
         __atomic_store_n(&dir->endpoint, endpoint, __ATOMIC_RELEASE);
     }
 

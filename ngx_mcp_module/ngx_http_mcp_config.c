@@ -379,6 +379,8 @@ ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
         return NGX_CONF_ERROR;
     }
 
+    mlcf->endpoint.has_principal = (mlcf->principal != NULL);
+
     if (mlcf->zone == NULL) {
         return NGX_CONF_OK;
     }

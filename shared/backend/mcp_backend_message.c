@@ -392,6 +392,15 @@ mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
         return MCP_OK;
     }
 
+    if (r[MCP_BACKEND_R_TYPE].type == MCP_JSON_STRING
+        && !mcp_str_eq(r[MCP_BACKEND_R_TYPE].raw, mcp_str("\"complete\"")))
+    {
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                          "a resultType that is neither complete nor "
+                          "input_required");
+        return MCP_OK;
+    }
+
     msg->kind = MCP_BACKEND_RESULT;
 
     if (b->want == MCP_WANT_TOOL

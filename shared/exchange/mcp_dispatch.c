@@ -340,7 +340,7 @@ mcp_dispatch(mcp_exchange_t *x, size_t len)
     }
 
     if (mcp_rpc_is_batch(text)) {
-        return mcp_stateless_head(x)
+        return mcp_stateless_era(x)
                ? mcp_answer_fault(x, MCP_FAULT_BATCH, mcp_null_str,
                                   mcp_null_str)
                : mcp_batch(x, text);

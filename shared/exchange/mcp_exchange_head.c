@@ -269,7 +269,7 @@ mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
     mcp_fault_e  fault;
 
     if (x->head.method != MCP_HTTP_POST && x->head.method != MCP_HTTP_OPTIONS
-        && mcp_stateless_head(x))
+        && mcp_stateless_era(x))
     {
         /* neither a stream of a session nor its end is left (2026-07-28,
          * basic/transports/streamable-http, "Earlier Streamable HTTP
@@ -369,12 +369,14 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
 
     mcp_exchange_read_target(x, head, &h);
 
-    if (mcp_stateless_head(x)) {
+    if (mcp_stateless_era(x)) {
         mcp_stateless_begin(x);
+    }
 
-        if (mcp_exchange_param_read(x, head) != MCP_OK) {
-            return MCP_ERR_MEMORY;
-        }
+    if (mcp_stateless_head(x)
+        && mcp_exchange_param_read(x, head) != MCP_OK)
+    {
+        return MCP_ERR_MEMORY;
     }
 
     if (!mcp_exchange_origin_allowed(x, head, &h)) {

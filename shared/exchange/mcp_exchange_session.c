@@ -23,8 +23,9 @@ mcp_exchange_check_revision(const mcp_exchange_t *x)
     revision = mcp_revision_find(x->head.revision_text);
 
     return mcp_revision(revision)->name.len
-           && !mcp_revision(revision)->stateless ? MCP_FAULT_NONE
-                                                 : MCP_FAULT_REVISION;
+           && !mcp_revision(revision)->stateless
+           && (x->endpoint->revisions & mcp_revision_bit(revision))
+           ? MCP_FAULT_NONE : MCP_FAULT_REVISION;
 }
 
 
@@ -45,6 +46,12 @@ mcp_exchange_check_session(mcp_exchange_t *x)
                                   x->head.session_text, now, x->head.principal,
                                   &x->client);
     if (rc != MCP_OK) {
+        return MCP_FAULT_SESSION_UNKNOWN;
+    }
+
+    /* a new one can agree on another */
+
+    if (!(x->endpoint->revisions & mcp_revision_bit(x->client.revision))) {
         return MCP_FAULT_SESSION_UNKNOWN;
     }
 

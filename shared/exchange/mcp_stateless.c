@@ -31,6 +31,21 @@ mcp_stateless_head(const mcp_exchange_t *x)
 }
 
 
+/* There is no other era here. */
+static int
+mcp_stateless_alone(const mcp_exchange_t *x)
+{
+    return mcp_revision_latest(x->endpoint->revisions, 0) == MCP_REVISION_NONE;
+}
+
+
+int
+mcp_stateless_era(const mcp_exchange_t *x)
+{
+    return mcp_stateless_alone(x) || mcp_stateless_head(x);
+}
+
+
 /* A client of a session may write into _meta what it likes. */
 static int
 mcp_stateless_is_session(const mcp_exchange_t *x)
@@ -58,7 +73,14 @@ int
 mcp_stateless_is(const mcp_exchange_t *x)
 {
     if (x->msg.meta_version.type == MCP_JSON_NONE) {
-        return mcp_stateless_head(x);
+        return mcp_stateless_head(x)
+               || (mcp_stateless_alone(x)
+                   && mcp_method_find(x->msg.method)->id
+                      != MCP_METHOD_INITIALIZE);
+    }
+
+    if (mcp_stateless_alone(x)) {
+        return 1;
     }
 
     return mcp_revision_latest(x->endpoint->revisions, 1) != MCP_REVISION_NONE

@@ -16,6 +16,10 @@
  * all, can say of its era. */
 int mcp_stateless_head(const mcp_exchange_t *x);
 
+/* The same, or the endpoint serves no revision with sessions: nobody can be of
+ * another era there. */
+int mcp_stateless_era(const mcp_exchange_t *x);
+
 /* Returns 1 if the message of x is of a stateless revision (2026-07-28,
  * basic/versioning, "Backward Compatibility"). */
 int mcp_stateless_is(const mcp_exchange_t *x);

@@ -292,6 +292,16 @@ mcp_verdict_completion(mcp_exchange_t *x, const mcp_rpc_t *msg,
                                          "resource"));
     }
 
+    /* 2026-07-28, server/utilities/completion, "Error Handling" */
+
+    if (mcp_client_is_stateless(&x->client) && x->endpoint->catalog
+        && value == &msg->ref_name
+        && mcp_catalog_find(x->endpoint->catalog, MCP_LIST_PROMPTS,
+                            v->name).data == NULL)
+    {
+        return mcp_verdict_fault(v, MCP_FAULT_PROMPT_UNKNOWN, v->name);
+    }
+
     return mcp_verdict_call(x, msg, v);
 }
 

@@ -751,7 +751,7 @@ describe('mcp_revisions', () => {
 
         assert.equal(textOf(await old.tool('echo', { text: 'a' })), 'a');
         assert.equal((await old.get()).status, 200);
-        assert.equal((await old.delete()).status, 200);
+        assert.equal((await old.delete()).status, 204);
     });
 
     test('a session of a revision that is not served', async () => {

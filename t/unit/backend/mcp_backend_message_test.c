@@ -28,6 +28,13 @@ test_json(void **state)
         { "bare, other result type", TOOL, 200, JSON,
           BODY("{\"resultType\":\"complete\",\"content\":[]}"),
           "RESULT {\"resultType\":\"complete\",\"content\":[]}\n" },
+        { "bare, unknown result type", TOOL, 200, JSON,
+          BODY("{\"resultType\":\"task\",\"content\":[]}"),
+          "FAULT OUTPUT a resultType that is neither complete nor "
+          "input_required\n" },
+        { "bare, no result type", TOOL, 200, JSON,
+          BODY("{\"resultType\":5,\"content\":[]}"),
+          "RESULT {\"resultType\":5,\"content\":[]}\n" },
         { "several lines", TOOL, 200, JSON,
           BODY("{\r\n  \"a\": [\n    1,\r    2\n  ]\n}\n"),
           "RESULT {    \"a\": [     1,     2   ] }\n" },

@@ -324,6 +324,18 @@ test_revisions_of_an_endpoint(void **state)
     has(a.text, "it serves: [\\\"2026-07-28\\\"]");
     client_close(&d, &a);
 
+    /* nothing else is of a session there */
+
+    client_post(&d, 0, &a, session, REQUEST("7", "tools/list", "{}"));
+    assert_int_equal(a.status, 400);
+    has(a.text, "\"id\":7,\"error\":{\"code\":-32602,");
+    client_close(&d, &a);
+
+    client_init(&a, session);
+    client_send(&d, 0, &a, "DELETE", "");
+    assert_int_equal(a.status, 405);
+    client_close(&d, &a);
+
     d.endpoint.revisions = mcp_revision_bit(MCP_REVISION_2025_06_18);
     client_post(&d, 0, &a, NULL,
                 REQUEST("7", "initialize",
@@ -335,6 +347,12 @@ test_revisions_of_an_endpoint(void **state)
     send_modern(&a, "tools/list", NULL, MESSAGE("tools/list", OK));
     assert_int_equal(a.status, 400);
     has(a.text, "\"code\":-32000");
+    client_close(&d, &a);
+
+    /* the session is of another one */
+
+    client_post(&d, 0, &a, session, PING);
+    assert_int_equal(a.status, 404);
     client_close(&d, &a);
 }
 
