@@ -139,7 +139,8 @@ export const clients = [v1, v2];
 
 /*
  * { name, modern, connect }: modern, if it is to find the stateless era where
- * that is served.  Whatever it gets is held against the schema.
+ * that is served.  Whatever it gets is held against the schema, unless it is
+ * unchecked.
  *
  *   logged(level)   resolves to the _meta of requests whose log messages are
  *                   wanted from that level on
@@ -150,10 +151,10 @@ function era(client, name, mode) {
         name,
         modern: mode === 'auto' || typeof mode === 'object',
 
-        async connect(server, handlers) {
+        async connect(server, handlers, { unchecked = false } = {}) {
             const c = await client.connect(server, handlers, {
                 options: mode ? { versionNegotiation: { mode } } : {},
-                send: watchedFetch() });
+                send: unchecked ? fetch : watchedFetch() });
 
             c.modern = c.getNegotiatedProtocolVersion?.() === MODERN;
             c.logged = async (level) => {

@@ -28,6 +28,10 @@ export const MODERN = '2026-07-28';
 const foreign = (code) => (code <= -32000 && code >= -32019)
                           || code === -32042;
 
+// what the faces announce, to those who have declared them
+
+const ours = /^notifications\/(requests|stream)\//;
+
 
 // The suite brings the schemas along, as object literals in its bundle: plain
 // data, each one behind its $schema.
@@ -140,7 +144,8 @@ class Schema {
                 return [`a request of the server, ${message.method}`];
             }
 
-            return name ? this.errors(name, message)
+            return name || ours.test(message.method)
+                ? this.errors(name ?? 'JSONRPCNotification', message)
                 : [`${this.version} has no ${message.method}`];
         }
 
