@@ -212,6 +212,7 @@ const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
         && mcp_setup_endpoint(dir->setup, keys, mcp_str("Apache"),
                               mcp_str(AP_SERVER_BASEREVISION),
                               &section->endpoint) == MCP_OK) {
+        section->endpoint.has_principal = dir->principal != NULL;
         endpoint = &section->endpoint;
         endpoint->has_principal = dir->principal != NULL;
         __atomic_store_n(&dir->endpoint, endpoint, __ATOMIC_RELEASE);

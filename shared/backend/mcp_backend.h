@@ -47,6 +47,7 @@ typedef struct {
     const char         *doubt;         /* an accepted message that probably is
                                         * a mistake: why (static), or NULL */
     unsigned            is_error:1;    /* a tool's result has isError */
+    unsigned            any_output:1;  /* its structuredContent is no object */
     unsigned            has_next:1;    /* a result has nextResumeToken */
 } mcp_backend_msg_t;
 

@@ -53,6 +53,7 @@ static const mcp_json_field_t  mcp_backend_fields[MCP_BACKEND_F_COUNT] = {
     { MCP_JSON_ROOT, { "requestState", 12 } },
     { MCP_JSON_ROOT, { "content", 7 } },
     { MCP_JSON_ROOT, { "isError", 7 } },
+    { MCP_JSON_ROOT, { "structuredContent", 17 } },
     { MCP_JSON_ROOT, { "nextResumeToken", 15 } },
     { MCP_JSON_ROOT, { "_meta", 5 } },
     { MCP_BACKEND_F_BARE + MCP_BACKEND_R_META, { "nextResumeToken", 15 } },
@@ -61,6 +62,7 @@ static const mcp_json_field_t  mcp_backend_fields[MCP_BACKEND_F_COUNT] = {
     { MCP_BACKEND_F_RESULT, { "requestState", 12 } },
     { MCP_BACKEND_F_RESULT, { "content", 7 } },
     { MCP_BACKEND_F_RESULT, { "isError", 7 } },
+    { MCP_BACKEND_F_RESULT, { "structuredContent", 17 } },
     { MCP_BACKEND_F_RESULT, { "nextResumeToken", 15 } },
     { MCP_BACKEND_F_RESULT, { "_meta", 5 } },
     { MCP_BACKEND_F_WRAPPED + MCP_BACKEND_R_META, { "nextResumeToken", 15 } },
@@ -380,6 +382,9 @@ mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
     msg->is_error = b->want == MCP_WANT_TOOL
                     && mcp_str_eq(r[MCP_BACKEND_R_IS_ERROR].raw,
                                   mcp_str("true"));
+    msg->any_output = b->want == MCP_WANT_TOOL
+                      && r[MCP_BACKEND_R_STRUCTURED].type != MCP_JSON_NONE
+                      && r[MCP_BACKEND_R_STRUCTURED].type != MCP_JSON_OBJECT;
     msg->has_next = (r[MCP_BACKEND_R_NEXT].type != MCP_JSON_NONE
                      || r[MCP_BACKEND_R_META_NEXT].type != MCP_JSON_NONE);
 

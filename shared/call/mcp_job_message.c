@@ -10,6 +10,7 @@
 #include "call/mcp_call_parts.h"
 #include "call/mcp_request.h"
 #include "rpc/mcp_id.h"
+#include "rpc/mcp_omit.h"
 #include "rpc/mcp_topic.h"
 #include "worker/mcp_hook.h"
 #include "worker/mcp_notify.h"
@@ -129,30 +130,66 @@ mcp_job_subscription(mcp_request_t *req)
 }
 
 
+/* The result, without what the client does not take. */
 static int
-mcp_job_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
+mcp_job_finish(mcp_request_t *req, const mcp_backend_msg_t *msg,
+    mcp_str_t result)
 {
     int           rc;
     mcp_buf_t     buf;
-    mcp_fault_e   fault;
     mcp_ending_e  how;
+
+    how = msg->is_error ? MCP_ENDING_TOOL_ERROR : MCP_ENDING_OK;
+
+    if (!msg->any_output && req->method->list_kind != MCP_LIST_TOOLS) {
+        return mcp_call_finish(req, result, how);
+    }
+
+    mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
+
+    switch (mcp_omit_result(mcp_omit(req->call->client.revision), req->method,
+                            result, &buf))
+    {
+    case MCP_OK:
+        rc = mcp_call_finish(req, (mcp_str_t) { buf.data, buf.len }, how);
+        break;
+
+    case MCP_DONE:
+        rc = mcp_call_finish(req, result, how);
+        break;
+
+    default:
+        rc = mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+    }
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}
+
+
+static int
+mcp_job_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    int          rc;
+    mcp_buf_t    buf;
+    mcp_fault_e  fault;
 
     fault = mcp_job_subscription(req);
     if (fault != MCP_FAULT_NONE) {
         return mcp_call_finish_fault(req, fault, mcp_null_str);
     }
 
-    how = msg->is_error ? MCP_ENDING_TOOL_ERROR : MCP_ENDING_OK;
     mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
 
     switch (mcp_hook_result(req->call->worker, req, msg, &buf)) {
 
     case MCP_OK:
-        rc = mcp_call_finish(req, (mcp_str_t) { buf.data, buf.len }, how);
+        rc = mcp_job_finish(req, msg, (mcp_str_t) { buf.data, buf.len });
         break;
 
     case MCP_DONE:
-        rc = mcp_call_finish(req, msg->body, how);
+        rc = mcp_job_finish(req, msg, msg->body);
         break;
 
     case MCP_ERR_SYNTAX:

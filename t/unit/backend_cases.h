@@ -163,6 +163,10 @@ note_message(transcript_t *t, const mcp_backend_msg_t *msg)
     note_value(t, "requests=", msg->input_requests);
     note_value(t, "state=", msg->request_state);
 
+    if (msg->any_output) {
+        note_text(t, "any output ");
+    }
+
     if (msg->body.data) {
         note(t, msg->body.data, msg->body.len);
 

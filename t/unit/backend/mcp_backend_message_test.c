@@ -97,6 +97,43 @@ test_json(void **state)
 }
 
 
+/* What is no object in structuredContent is seen, of a tool only. */
+
+static void
+test_output(void **state)
+{
+    static const answer_t  answers[] = {
+        { "an object", TOOL, 200, JSON,
+          BODY("{\"content\":[],\"structuredContent\":{}}"),
+          "RESULT {\"content\":[],\"structuredContent\":{}}\n" },
+        { "an array", TOOL, 200, JSON,
+          BODY("{\"content\":[],\"structuredContent\":[]}"),
+          "RESULT any output {\"content\":[],\"structuredContent\":[]}\n" },
+        { "null, in a response of a stream", TOOL, 200, LINES,
+          BODY("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":"
+               "{\"structuredContent\":null}}\n"),
+          "RESULT any output {\"structuredContent\":null}\n" },
+        { "deeper", TOOL, 200, JSON,
+          BODY("{\"content\":[{\"structuredContent\":1}]}"),
+          "RESULT {\"content\":[{\"structuredContent\":1}]}\n" },
+        { "of a prompt", PROMPT, 200, JSON,
+          BODY("{\"structuredContent\":1}"),
+          "RESULT {\"structuredContent\":1}\n" },
+        { "an error", TOOL, 500, JSON,
+          BODY("{\"content\":[],\"structuredContent\":1}"),
+          "RESULT any output {\"isError\":true,\"content\":[],"
+          "\"structuredContent\":1}\n" },
+        { "twice", TOOL, 200, JSON,
+          BODY("{\"structuredContent\":{},\"structuredContent\":1}"),
+          "FAULT OUTPUT a field stands twice\n" },
+    };
+
+    (void) state;
+
+    CHECK(answers);
+}
+
+
 static void
 test_input(void **state)
 {
@@ -301,6 +338,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_output),
         cmocka_unit_test(test_input),
         cmocka_unit_test(test_notification),
         cmocka_unit_test(test_message),

@@ -183,6 +183,44 @@ test_oversized(void **state)
 }
 
 
+/* What the client's revision does not know is left out, also of a call that
+ * has become a stream. */
+static void
+test_output(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, "{\"structuredContent\":[1],\"content\":[ ]}");
+    assert_string_equal(a.text, "{\"jsonrpc\":\"2.0\",\"id\":7,"
+                                "\"result\":{\"content\":[ ]}}");
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, "{\"structuredContent\": {},\"content\":[ ]}");
+    has(a.text, "\"result\":{\"structuredContent\": {},\"content\":[ ]}}");
+    client_close(&d, &a);
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    end_with(job, "{\"content\":[],\"structuredContent\":null}\n");
+    has(a.text, "\"result\":{\"content\":[]}}");
+    client_close(&d, &a);
+
+    d.endpoint.catalog = NULL;
+    client_post(&d, 0, &a, session, REQUEST("7", "tools/list", "{}"));
+    backend_json(&d, "{\"tools\":[{\"name\":\"a\",\"outputSchema\":{}},"
+                     "{ \"name\":\"b\"}]}");
+    assert_string_equal(a.text, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":"
+                                "{\"tools\":[{\"name\":\"a\"},"
+                                "{ \"name\":\"b\"}]}}");
+    client_close(&d, &a);
+    quiet();
+}
+
+
 int
 main(void)
 {
@@ -191,7 +229,8 @@ main(void)
         test(test_log_level),
         test(test_broadcast),
         test(test_backend_failures),
-        test(test_oversized)
+        test(test_oversized),
+        test(test_output)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
