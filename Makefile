@@ -186,6 +186,7 @@ build/unit/next/core/%.o: shared/%.c Makefile
 	@mkdir -p $(@D)
 	@$(CC) $(UNIT_FLAGS) -MMD -MP -c -o $@ $<
 
+$(patsubst t/unit/%.c,build/unit/%,$(wildcard t/unit/next/*_test.c)): \
 build/unit/next/%_test: build/unit/next/%_test.o \
 		$(UNIT_AID:t/unit/%.c=build/unit/%.o) \
 		$(CORE_SRC:shared/%.c=build/unit/next/core/%.o)
