@@ -8,7 +8,7 @@ use MCP;
 
 repeat_each(1);
 
-plan tests => repeat_each() * 349;
+plan tests => repeat_each() * 386;
 
 no_long_string();
 
@@ -41,6 +41,23 @@ sub file { return [['catalog.json', shift]] }
 sub names {
     return MCP::answer('{"tools":[' . join(',', map {
         "{\"name\":\"$_\",\"inputSchema\":{\"type\":\"object\"}}" } @_) . ']}');
+}
+
+# a request without a session, and its headers
+
+sub modern {
+    my ($method, $params) = @_;
+
+    return MCP::rpc($method, '{' . ($params ? "$params," : '')
+        . '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
+        . '"io.modelcontextprotocol/clientCapabilities":{}}}');
+}
+
+sub modern_headers {
+    my ($method, $name) = @_;
+
+    return MCP::first(version => '2026-07-28', more => "Mcp-Method: $method"
+        . (defined $name ? "\nMcp-Name: $name" : ''));
 }
 
 # cursors (shared/config/mcp_catalog.c): position, kind, digest of the file
@@ -624,15 +641,15 @@ qr{\[emerg\] .*/catalog\.json: line 1: "inputSchema" must be an object in}
 
 
 
-=== TEST 38: an output schema without type
+=== TEST 38: an output schema that is true
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
 {"tools": [{"name":"x","inputSchema":{"type":"object"},
-"outputSchema":{}}]}
+"outputSchema":true}]}
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*/catalog\.json: line 2: "outputSchema" must have "type": "object" in}
+qr{\[emerg\] .*/catalog\.json: line 2: "outputSchema" must be an object in}
 
 
 
@@ -787,3 +804,113 @@ qr{\[emerg\] .*/catalog\.json: line 1: nested too deep in}
 --- must_die
 --- error_log eval
 qr{\[emerg\] .*/catalog\.json: line 1: not valid JSON in}
+
+
+
+=== TEST 53: what the server says of itself
+--- config
+    location = /mcp { mcp mcp; mcp_server me 1; mcp_catalog ../html/catalog.json; }
+--- user_files
+>>> catalog.json
+{"description": "What\nit does", "websiteUrl": "https://example.com/",
+ "icons": [{"src": "https://example.com/i.png",
+"sizes": ["48x48"]}],
+ "extensions": {"com.example/a": {}, "com.example/b":
+{"n": 1.50}}}
+--- cases eval
+my $extensions = quotemeta('"extensions":{"com.example/a": {}, '
+    . '"com.example/b": {"n": 1.50}}');
+my $server = quotemeta('{"name":"me","version":"1",'
+    . '"description":"What\nit does",'
+    . '"websiteUrl":"https://example.com/",'
+    . '"icons":[{"src": "https://example.com/i.png", '
+    . '"sizes": ["48x48"]}]}');
+[
+    [MCP::initialize(), MCP::first(), 200,
+        qr/$extensions\},"serverInfo":$server\}\}\z/],
+    [MCP::initialize('2025-06-18'), MCP::first(), 200,
+        qr/$extensions\},"serverInfo":\{"name":"me","version":"1"\}\}\}\z/],
+    [::modern('server/discover'), ::modern_headers('server/discover'), 200,
+        qr/$extensions\}.*"io.modelcontextprotocol\/serverInfo":$server\}/],
+]
+
+
+
+=== TEST 54: what only some revisions know of a tool
+--- config eval: $::Mcp
+--- user_files
+>>> catalog.json
+{"tools": [
+  {"name":"a","inputSchema":{"type":"object"},"outputSchema":{"$ref":"#/x"}},
+  {"name":"b","inputSchema":{"type":"object"},"execution":{}}
+]}
+--- cases eval
+[
+    [MCP::rpc('tools/list'), undef, 200, MCP::answer('{"tools":['
+        . '{"name":"a","inputSchema":{"type":"object"}},'
+        . '{"name":"b","inputSchema":{"type":"object"},"execution":{}}]}')],
+    [::modern('tools/list'), ::modern_headers('tools/list'), 200,
+        qr/"result":\{"tools":\[\{"name":"a","inputSchema":\{"type":"object"\},"outputSchema":\{"\$ref":"#\/x"\}\},\{"name":"b","inputSchema":\{"type":"object"\}\}\],/],
+]
+
+
+
+=== TEST 55: how long what is read is good, and for whom
+--- config
+    location = /mcp {
+        mcp mcp;
+        mcp_principal $http_x_user;
+        mcp_catalog ../html/catalog.json;
+        mcp_backend @read;
+    }
+    location @read {
+        default_type text/plain;
+        return 200 "read";
+    }
+--- user_files
+>>> catalog.json
+{"resources": [
+  {"uri":"a:1","name":"1","x-mcp-cache-ttl":300,"x-mcp-cache-scope":"public"},
+  {"uri":"a:2","name":"2","x-mcp-cache-ttl":0.5},
+  {"uri":"a:3","name":"3"}],
+ "resourceTemplates": [
+  {"uriTemplate":"b:{c}","name":"b","x-mcp-cache-ttl":1}]}
+--- cases eval
+my @reads = map { my ($uri, $hints) = @$_;
+    [::modern('resources/read', "\"uri\":\"$uri\""),
+        ::modern_headers('resources/read', $uri), 200, qr/$hints/] }
+    ['a:1', '"ttlMs":300000,"cacheScope":"public"'],
+    ['a:2', '"ttlMs":500,"cacheScope":"private"'],
+    ['a:3', '"ttlMs":0,"cacheScope":"private"'],
+    ['b:4', '"ttlMs":1000,"cacheScope":"private"'];
+[
+    @reads,
+    [::modern('resources/list'), ::modern_headers('resources/list'), 200,
+        qr/"name":"1"\}.*"ttlMs":0,"cacheScope":"private"/],
+    [MCP::rpc('resources/read', '{"uri":"a:1"}'), undef, 200,
+        qr/"result":\{"contents":\[[^\]]*\]\}\}\z/],
+]
+
+
+
+=== TEST 56: a scope that is none
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"resources": [{"uri":"a:b","name":"x",
+"x-mcp-cache-scope":"all"}]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 2: "x-mcp-cache-scope" must be "public" or "private" in}
+
+
+
+=== TEST 57: an extension without a prefix
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"extensions": {
+"tasks": {}}}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 2: not an extension's identifier, as com.example/name is: "tasks" in}

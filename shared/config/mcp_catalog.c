@@ -18,14 +18,18 @@ const mcp_json_field_t  mcp_catalog_fields[MCP_CATALOG_FIELDS] = {
     { MCP_JSON_ROOT, { "resources", 9 } },
     { MCP_JSON_ROOT, { "resourceTemplates", 17 } },
     { MCP_JSON_ROOT, { "instructions", 12 } },
-    { MCP_JSON_ROOT, { "completions", 11 } }
+    { MCP_JSON_ROOT, { "completions", 11 } },
+    { MCP_JSON_ROOT, { "extensions", 10 } },
+    { MCP_JSON_ROOT, { "icons", 5 } },
+    { MCP_JSON_ROOT, { "websiteUrl", 10 } },
+    { MCP_JSON_ROOT, { "description", 11 } }
 };
 
 
 void
 mcp_catalog_free(mcp_catalog_t *catalog)
 {
-    int                 kind;
+    int                 kind, omit;
     uint32_t            i;
     mcp_mem_t           mem;
     mcp_catalog_set_t  *set;
@@ -41,7 +45,9 @@ mcp_catalog_free(mcp_catalog_t *catalog)
             mcp_match_free(set->items[i].match);
         }
 
-        mcp_buf_free(&set->text);
+        for (omit = 0; omit < MCP_OMIT_SETS; omit++) {
+            mcp_buf_free(&set->texts[omit].items);
+        }
     }
 
     mcp_arena_destroy(&catalog->arena);
@@ -76,6 +82,20 @@ mcp_str_t
 mcp_catalog_instructions(const mcp_catalog_t *catalog)
 {
     return catalog->instructions;
+}
+
+
+mcp_str_t
+mcp_catalog_extensions(const mcp_catalog_t *catalog)
+{
+    return catalog->extensions;
+}
+
+
+const mcp_catalog_about_t *
+mcp_catalog_about(const mcp_catalog_t *catalog)
+{
+    return &catalog->about;
 }
 
 
@@ -247,9 +267,8 @@ mcp_catalog_add_cursor(const mcp_catalog_t *catalog, mcp_list_e kind,
 
 int
 mcp_catalog_list(const mcp_catalog_t *catalog, mcp_list_e kind,
-    mcp_str_t cursor, size_t page, mcp_buf_t *buf)
+    unsigned omit, mcp_str_t cursor, size_t page, mcp_buf_t *buf)
 {
-    size_t                     from, to;
     uint32_t                   first, last;
     const mcp_catalog_set_t   *set;
 
@@ -270,10 +289,7 @@ mcp_catalog_list(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_buf_lit(buf, "\":[");
 
     if (first < last) {
-        from = set->items[first].start;
-        to = set->items[last - 1].end;
-
-        mcp_buf_add(buf, set->text.data + from, to - from);
+        mcp_catalog_add_items(set, omit, first, last, buf);
     }
 
     mcp_buf_lit(buf, "]");

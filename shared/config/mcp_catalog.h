@@ -23,9 +23,10 @@ typedef struct mcp_catalog_s  mcp_catalog_t;
  * Reads a catalog from a text, which is copied.
  *
  * The keys at the top are "tools", "prompts", "resources", "resourceTemplates"
- * (arrays), "instructions" (a string) and "completions" (a boolean:
- * completion/complete is offered).  Any other key is an error, which finds
- * misspelt ones.
+ * (arrays), "instructions" (a string), "completions" (a boolean:
+ * completion/complete is offered), "extensions" (an object of their settings)
+ * and what else the server says of itself: "icons", "websiteUrl" and
+ * "description".  Any other key is an error, which finds misspelt ones.
  *
  * Each item is an object with what the schema requires: a tool has a name
  * ([A-Za-z0-9_.-]{1,128}) and an inputSchema of type "object", a prompt a name,
@@ -55,6 +56,20 @@ const unsigned char *mcp_catalog_digest(const mcp_catalog_t *catalog,
 
 /* Returns the instructions as a raw JSON string, empty if there are none. */
 mcp_str_t mcp_catalog_instructions(const mcp_catalog_t *catalog);
+
+/* Returns the object of extensions, by their identifiers, that the server
+ * supports, raw and on one line; empty if there is none. */
+mcp_str_t mcp_catalog_extensions(const mcp_catalog_t *catalog);
+
+/* What a server says of itself beside its name, raw and on one line; empty if
+ * it says nothing. */
+typedef struct {
+    mcp_str_t  description;
+    mcp_str_t  website_url;
+    mcp_str_t  icons;
+} mcp_catalog_about_t;
+
+const mcp_catalog_about_t *mcp_catalog_about(const mcp_catalog_t *catalog);
 
 /* Returns the raw JSON of an item as the file has it, with this server's keys;
  * its data is NULL if there is no such item.  The key of MCP_LIST_TEMPLATES is
@@ -98,7 +113,8 @@ uint64_t mcp_catalog_stream_after(const mcp_catalog_t *catalog);
  * Appends one page as a result object, {"tools":[...],"nextCursor":"..."}, of
  * page items at most; a page of 0 is the whole list.  The cursor is the
  * client's, unescaped, and empty for the first page.  A cursor names a position
- * and a digest of the catalog, and is opaque to clients.
+ * and a digest of the catalog, and is opaque to clients.  omit is 0, or what
+ * clients of a revision do not take: mcp_omit().
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  the cursor is not one of this catalog
@@ -106,7 +122,7 @@ uint64_t mcp_catalog_stream_after(const mcp_catalog_t *catalog);
  *   MCP_ERR_MEMORY
  */
 int mcp_catalog_list(const mcp_catalog_t *catalog, mcp_list_e kind,
-    mcp_str_t cursor, size_t page, mcp_buf_t *buf);
+    unsigned omit, mcp_str_t cursor, size_t page, mcp_buf_t *buf);
 
 
 #endif /* MCP_CATALOG_H_INCLUDED */

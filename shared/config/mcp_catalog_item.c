@@ -17,7 +17,7 @@ static const char *const  mcp_catalog_nouns[MCP_LIST_COUNT] = {
 
 
 /*
- * What the schema (2025-11-25) says of the members of an item; members that
+ * What the schema (2026-07-28) says of the members of an item; members that
  * are not listed are passed on unread.  The first three name an item.
  */
 
@@ -39,7 +39,6 @@ enum {
     MCP_CATALOG_URI,
     MCP_CATALOG_URI_TEMPLATE,
     MCP_CATALOG_INPUT_SCHEMA,
-    MCP_CATALOG_OUTPUT_SCHEMA,
     MCP_CATALOG_ARGUMENTS,
     MCP_CATALOG_MEMBERS = 14
 };
@@ -49,8 +48,8 @@ static const mcp_catalog_member_t  mcp_catalog_members[MCP_CATALOG_MEMBERS] = {
     { MCP_CATALOG_R, { "uri", 3 }, MCP_JSON_STRING, 1 },
     { MCP_CATALOG_RT, { "uriTemplate", 11 }, MCP_JSON_STRING, 1 },
     { MCP_CATALOG_T, { "inputSchema", 11 }, MCP_JSON_OBJECT, 1 },
-    { MCP_CATALOG_T, { "outputSchema", 12 }, MCP_JSON_OBJECT, 0 },
     { MCP_CATALOG_P, { "arguments", 9 }, MCP_JSON_ARRAY, 0 },
+    { MCP_CATALOG_T, { "outputSchema", 12 }, MCP_JSON_OBJECT, 0 },
     { MCP_CATALOG_ALL, { "title", 5 }, MCP_JSON_STRING, 0 },
     { MCP_CATALOG_ALL, { "description", 11 }, MCP_JSON_STRING, 0 },
     { MCP_CATALOG_ALL, { "icons", 5 }, MCP_JSON_ARRAY, 0 },
@@ -79,12 +78,13 @@ typedef struct {
     mcp_catalog_reader_t  *reader;
     mcp_list_e             kind;
     unsigned               private:1;  /* there are keys of ours */
+    unsigned               omit;       /* what some clients do not take */
     mcp_policy_rule_t      rule;       /* what these say */
     mcp_json_value_t       members[MCP_CATALOG_MEMBERS];   /* NONE: absent */
 } mcp_catalog_item_reader_t;
 
 
-static int
+int
 mcp_catalog_is_private(mcp_str_t key)
 {
     return key.len >= sizeof("x-mcp-") - 1
@@ -96,10 +96,14 @@ static int
 mcp_catalog_read_private(mcp_catalog_item_reader_t *item, mcp_str_t key,
     const mcp_json_value_t *value)
 {
+    int          read;
     char         text[128];
     const char  *error;
 
-    if (mcp_policy_read(&item->rule, key, value, &error) == MCP_OK) {
+    read = item->kind == MCP_LIST_RESOURCES
+           || item->kind == MCP_LIST_TEMPLATES;
+
+    if (mcp_policy_read(&item->rule, read, key, value, &error) == MCP_OK) {
         return MCP_OK;
     }
 
@@ -151,6 +155,10 @@ mcp_catalog_read_member(mcp_catalog_item_reader_t *item, mcp_str_t raw,
     if (mcp_catalog_is_private(key)) {
         item->private = 1;
         return mcp_catalog_read_private(item, key, value);
+    }
+
+    if (item->kind == MCP_LIST_TOOLS) {
+        item->omit |= mcp_omit_member(raw, value);
     }
 
     i = mcp_catalog_member_find(item->kind, key);
@@ -290,7 +298,7 @@ mcp_catalog_check_names(mcp_catalog_reader_t *r, mcp_list_e kind,
 
 
 static int
-mcp_catalog_check_schema(mcp_catalog_reader_t *r, unsigned member,
+mcp_catalog_check_schema(mcp_catalog_reader_t *r,
     const mcp_json_value_t *schema)
 {
     mcp_json_value_t  type;
@@ -303,8 +311,7 @@ mcp_catalog_check_schema(mcp_catalog_reader_t *r, unsigned member,
 
     if (!mcp_json_str_eq(type.raw, mcp_str("object"))) {
         return mcp_catalog_error(r, schema->raw.data,
-            "\"%s\" must have \"type\": \"object\"",
-            mcp_catalog_members[member].key.data);
+            "\"inputSchema\" must have \"type\": \"object\"");
     }
 
     return MCP_OK;
@@ -361,75 +368,6 @@ mcp_catalog_insert(mcp_catalog_reader_t *r, mcp_list_e kind,
 }
 
 
-/* The item without the keys that are ours. */
-static int
-mcp_catalog_add_public(mcp_catalog_reader_t *r, mcp_buf_t *buf, mcp_str_t raw)
-{
-    int               first;
-    mcp_str_t         raw_key, key;
-    mcp_json_iter_t   iter;
-    mcp_json_value_t  value;
-
-    first = 1;
-    mcp_buf_lit(buf, "{");
-
-    mcp_json_iter_init(&iter, raw);
-
-    while (mcp_json_iter_next(&iter, &raw_key, &value)) {
-
-        if (mcp_json_unescape(&r->scratch, raw_key, &key) != MCP_OK) {
-            return MCP_ERR_MEMORY;
-        }
-
-        if (mcp_catalog_is_private(key)) {
-            continue;
-        }
-
-        if (!first) {
-            mcp_buf_lit(buf, ",");
-        }
-
-        first = 0;
-
-        mcp_buf_str(buf, raw_key);
-        mcp_buf_lit(buf, ":");
-        mcp_json_add_line(buf, value.raw);
-    }
-
-    mcp_buf_lit(buf, "}");
-
-    return MCP_OK;
-}
-
-
-static int
-mcp_catalog_add_text(mcp_catalog_reader_t *r, mcp_catalog_set_t *set,
-    mcp_catalog_item_t *item, int private)
-{
-    int  rc;
-
-    if (item != set->items) {
-        mcp_buf_lit(&set->text, ",");
-    }
-
-    item->start = set->text.len;
-
-    if (private) {
-        rc = mcp_catalog_add_public(r, &set->text, item->raw);
-        if (rc != MCP_OK) {
-            return rc;
-        }
-
-    } else {
-        mcp_json_add_line(&set->text, item->raw);
-    }
-
-    item->end = set->text.len;
-
-    return set->text.failed;
-}
-
-
 static int
 mcp_catalog_keep_rule(mcp_catalog_t *catalog, mcp_catalog_item_t *item,
     const mcp_policy_rule_t *rule)
@@ -471,7 +409,7 @@ mcp_catalog_compile(mcp_catalog_reader_t *r, mcp_catalog_item_t *item,
 }
 
 
-/* The item's name, its schemas and its arguments. */
+/* The item's name, its schema and its arguments. */
 static int
 mcp_catalog_check(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *members, mcp_str_t *key)
@@ -481,13 +419,7 @@ mcp_catalog_check(mcp_catalog_reader_t *r, mcp_list_e kind,
     rc = mcp_catalog_check_names(r, kind, members, key);
 
     if (rc == MCP_OK) {
-        rc = mcp_catalog_check_schema(r, MCP_CATALOG_INPUT_SCHEMA,
-                                      &members[MCP_CATALOG_INPUT_SCHEMA]);
-    }
-
-    if (rc == MCP_OK) {
-        rc = mcp_catalog_check_schema(r, MCP_CATALOG_OUTPUT_SCHEMA,
-                                      &members[MCP_CATALOG_OUTPUT_SCHEMA]);
+        rc = mcp_catalog_check_schema(r, &members[MCP_CATALOG_INPUT_SCHEMA]);
     }
 
     if (rc == MCP_OK) {
@@ -521,10 +453,9 @@ mcp_catalog_add_item(mcp_catalog_item_reader_t *ir, mcp_catalog_item_t *item)
                                       &ir->members[MCP_CATALOG_INPUT_SCHEMA]);
     }
 
-    if (rc == MCP_OK) {
-        rc = mcp_catalog_add_text(r, &r->catalog->sets[kind], item,
-                                  ir->private);
-    }
+    item->private = ir->private;
+    item->omit = ir->omit;
+    r->catalog->sets[kind].omit |= ir->omit;
 
     return rc;
 }

@@ -4,8 +4,10 @@
  * The insides of a catalog, for the files that make it and that look into it.
  *
  * The public texts of a kind stand one behind the other with commas between
- * them, so any page is one slice of that buffer.  Names and URIs are found
- * through an open-addressed hash table; templates are tried in order.
+ * them, so any page is one slice of that buffer.  Where clients of some
+ * revisions do not take all of an item, there is a buffer for these, too.
+ * Names and URIs are found through an open-addressed hash table; templates are
+ * tried in order.
  */
 
 
@@ -16,13 +18,15 @@
 #include "base/mcp_arena.h"
 #include "base/mcp_token.h"
 #include "config/mcp_catalog.h"
+#include "rpc/mcp_omit.h"
 
 
 typedef struct {
     mcp_str_t             key;         /* name, URI or URI template */
     mcp_str_t             raw;         /* as the file has it */
-    size_t                start;       /* in the public text */
-    size_t                end;
+    unsigned              private:1;   /* it has keys of ours */
+    unsigned              omit;        /* MCP_OMIT_...: what some clients do not
+                                          take of it */
     mcp_match_t          *match;       /* of a template */
     mcp_policy_rule_t    *rule;        /* NULL: it has none */
     mcp_catalog_header_t *headers;     /* of a tool */
@@ -30,13 +34,21 @@ typedef struct {
 } mcp_catalog_item_t;
 
 
+/* What clients see of all items of a kind. */
+typedef struct {
+    mcp_buf_t             items;       /* "{...},{...}" */
+    size_t               *ends;        /* of each; NULL: there is none */
+} mcp_catalog_text_t;
+
+
 typedef struct {
     unsigned              present:1;
+    unsigned              omit;        /* of all items */
     uint32_t              n;
     uint32_t              mask;        /* of the table's indices */
     uint32_t             *table;       /* index of the item + 1, or 0 */
     mcp_catalog_item_t   *items;
-    mcp_buf_t             text;        /* "{...},{...}" */
+    mcp_catalog_text_t    texts[MCP_OMIT_SETS];
     unsigned char         digest[MCP_DIGEST_LEN];      /* of what clients see,
                                                           however written */
 } mcp_catalog_set_t;
@@ -47,6 +59,8 @@ struct mcp_catalog_s {
     mcp_arena_t           arena;
     mcp_str_t             text;        /* the file, copied */
     mcp_str_t             instructions;
+    mcp_str_t             extensions;
+    mcp_catalog_about_t   about;
     unsigned              completions:1;
     uint64_t              stream_after;        /* the longest of all items */
     unsigned char         digest[MCP_DIGEST_LEN];
@@ -67,6 +81,10 @@ typedef struct {
 enum {
     MCP_CATALOG_INSTRUCTIONS = MCP_LIST_COUNT,
     MCP_CATALOG_COMPLETIONS,
+    MCP_CATALOG_EXTENSIONS,
+    MCP_CATALOG_ICONS,
+    MCP_CATALOG_WEBSITE_URL,
+    MCP_CATALOG_DESCRIPTION,
     MCP_CATALOG_FIELDS
 };
 
@@ -102,6 +120,9 @@ int mcp_catalog_error_key(mcp_catalog_reader_t *r, const char *at,
 
 /* --- mcp_catalog_item.c --- */
 
+/* Returns 1 if this member of an item is this server's. */
+int mcp_catalog_is_private(mcp_str_t key);
+
 /*
  * Reads one item and appends it to the catalog's set of that kind.
  *
@@ -111,6 +132,36 @@ int mcp_catalog_error_key(mcp_catalog_reader_t *r, const char *at,
  */
 int mcp_catalog_read_item(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *value);
+
+
+/* --- mcp_catalog_text.c --- */
+
+/*
+ * Makes the texts of a set whose items are read: that with all members, and
+ * those that clients of some revision need.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_MEMORY
+ */
+int mcp_catalog_make_texts(mcp_catalog_reader_t *r, mcp_catalog_set_t *set);
+
+/* Appends the items from first to last - 1, without what is to be left out. */
+void mcp_catalog_add_items(const mcp_catalog_set_t *set, unsigned omit,
+    uint32_t first, uint32_t last, mcp_buf_t *buf);
+
+
+/* --- mcp_catalog_about.c --- */
+
+/*
+ * Reads the members of the file that are about the server itself; those that
+ * it has are in values, by MCP_CATALOG_INSTRUCTIONS and so on.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_CONFIG    one is wrong: the reader's error says why
+ *   MCP_ERR_MEMORY
+ */
+int mcp_catalog_read_about(mcp_catalog_reader_t *r,
+    const mcp_json_value_t *values);
 
 
 /* --- mcp_catalog_header.c --- */

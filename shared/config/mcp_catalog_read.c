@@ -150,7 +150,7 @@ mcp_catalog_count(const mcp_json_value_t *array)
 }
 
 
-/* Room for all items, all their texts and a table at most half full. */
+/* Room for all items, and a table at most half full. */
 static int
 mcp_catalog_set_init(mcp_catalog_reader_t *r, mcp_catalog_set_t *set,
     const mcp_json_value_t *array)
@@ -180,13 +180,7 @@ mcp_catalog_set_init(mcp_catalog_reader_t *r, mcp_catalog_set_t *set,
         return MCP_ERR_MEMORY;
     }
 
-    /* items only get shorter, and there is one comma less than in the file
-     * or as many, without its brackets */
-
-    mcp_buf_init(&set->text, &r->catalog->mem, array->raw.len);
-    (void) mcp_buf_reserve(&set->text, array->raw.len);
-
-    return set->text.failed;
+    return MCP_OK;
 }
 
 
@@ -225,37 +219,7 @@ mcp_catalog_read_set(mcp_catalog_reader_t *r, mcp_list_e kind,
         }
     }
 
-    return MCP_OK;
-}
-
-
-/* The members that are no lists. */
-static int
-mcp_catalog_read_flags(mcp_catalog_reader_t *r, const mcp_json_value_t *values)
-{
-    const mcp_json_value_t  *value;
-
-    value = &values[MCP_CATALOG_INSTRUCTIONS];
-
-    if (value->type == MCP_JSON_STRING) {
-        r->catalog->instructions = value->raw;
-
-    } else if (value->type != MCP_JSON_NONE) {
-        return mcp_catalog_error(r, value->raw.data,
-                                 "\"instructions\" must be a string");
-    }
-
-    value = &values[MCP_CATALOG_COMPLETIONS];
-
-    if (value->type == MCP_JSON_BOOL) {
-        r->catalog->completions = value->raw.data[0] == 't';
-
-    } else if (value->type != MCP_JSON_NONE) {
-        return mcp_catalog_error(r, value->raw.data,
-                                 "\"completions\" must be true or false");
-    }
-
-    return MCP_OK;
+    return mcp_catalog_make_texts(r, set);
 }
 
 
@@ -271,7 +235,7 @@ mcp_catalog_digest_set(mcp_catalog_t *catalog, mcp_list_e kind)
     }
 
     mcp_buf_init(&list, &catalog->mem, SIZE_MAX / 2);
-    rc = mcp_catalog_list(catalog, kind, mcp_null_str, 0, &list);
+    rc = mcp_catalog_list(catalog, kind, 0, mcp_null_str, 0, &list);
 
     if (rc == MCP_OK) {
         rc = mcp_digest_params(&catalog->mem,
@@ -314,7 +278,7 @@ mcp_catalog_read(mcp_catalog_reader_t *r)
     }
 
     if (rc == MCP_OK) {
-        rc = mcp_catalog_read_flags(r, values);
+        rc = mcp_catalog_read_about(r, values);
     }
 
     for (kind = 0; rc == MCP_OK && kind < MCP_LIST_COUNT; kind++) {
@@ -329,7 +293,7 @@ mcp_catalog_read(mcp_catalog_reader_t *r)
 static mcp_catalog_t *
 mcp_catalog_alloc(const mcp_mem_t *mem)
 {
-    int             kind;
+    int             kind, omit;
     mcp_catalog_t  *catalog;
 
     catalog = mem->alloc(mem->ctx, sizeof(mcp_catalog_t));
@@ -343,7 +307,10 @@ mcp_catalog_alloc(const mcp_mem_t *mem)
     mcp_arena_init(&catalog->arena, &catalog->mem);
 
     for (kind = 0; kind < MCP_LIST_COUNT; kind++) {
-        mcp_buf_init(&catalog->sets[kind].text, &catalog->mem, 0);
+        for (omit = 0; omit < MCP_OMIT_SETS; omit++) {
+            mcp_buf_init(&catalog->sets[kind].texts[omit].items,
+                         &catalog->mem, SIZE_MAX / 2);
+        }
     }
 
     return catalog;

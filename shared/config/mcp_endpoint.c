@@ -113,6 +113,57 @@ mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, int stateless,
     mcp_endpoint_comma(buf, &first);
     mcp_buf_lit(buf, "\"logging\":{}");
     mcp_endpoint_faces(endpoint, stateless, buf);
+
+    if (endpoint->catalog && mcp_catalog_extensions(endpoint->catalog).len) {
+        mcp_buf_lit(buf, ",\"extensions\":");
+        mcp_buf_str(buf, mcp_catalog_extensions(endpoint->catalog));
+    }
+
+    mcp_buf_lit(buf, "}");
+}
+
+
+/* Appends a member, unless it is empty. */
+static void
+mcp_endpoint_member(mcp_buf_t *buf, mcp_str_t before, mcp_str_t raw)
+{
+    if (raw.len) {
+        mcp_buf_str(buf, before);
+        mcp_buf_str(buf, raw);
+    }
+}
+
+
+void
+mcp_endpoint_info(const mcp_endpoint_t *endpoint, mcp_revision_e revision,
+    mcp_buf_t *buf)
+{
+    const mcp_revision_t       *row;
+    const mcp_catalog_about_t  *about;
+
+    row = mcp_revision(revision);
+
+    mcp_buf_lit(buf, "{\"name\":");
+    mcp_buf_json(buf, endpoint->name);
+
+    if (endpoint->title.len && row->titles) {
+        mcp_buf_lit(buf, ",\"title\":");
+        mcp_buf_json(buf, endpoint->title);
+    }
+
+    mcp_buf_lit(buf, ",\"version\":");
+    mcp_buf_json(buf, endpoint->version);
+
+    if (endpoint->catalog && row->icons) {
+        about = mcp_catalog_about(endpoint->catalog);
+
+        mcp_endpoint_member(buf, mcp_str(",\"description\":"),
+                            about->description);
+        mcp_endpoint_member(buf, mcp_str(",\"websiteUrl\":"),
+                            about->website_url);
+        mcp_endpoint_member(buf, mcp_str(",\"icons\":"), about->icons);
+    }
+
     mcp_buf_lit(buf, "}");
 }
 
@@ -189,12 +240,14 @@ mcp_endpoint_session_limit(const mcp_endpoint_t *endpoint,
 
 
 /* What is configured is the same for all, unless callers are told apart; what
- * backends say may be for one caller only. */
+ * backends say may be for one caller only, unless the catalog knows better. */
 const mcp_result_t *
 mcp_endpoint_result(const mcp_endpoint_t *endpoint,
-    const mcp_client_t *client, const mcp_method_t *method, mcp_result_t *add)
+    const mcp_client_t *client, const mcp_method_t *method, mcp_str_t name,
+    mcp_result_t *add)
 {
-    int  own;
+    int                       own;
+    const mcp_policy_rule_t  *rule;
 
     static const unsigned char  nobody[MCP_DIGEST_LEN];
 
@@ -210,6 +263,14 @@ mcp_endpoint_result(const mcp_endpoint_t *endpoint,
     add->ttl = own ? endpoint->cache_ttl : 0;
     add->is_public = own && !endpoint->has_principal
                      && memcmp(client->principal, nobody, MCP_DIGEST_LEN) == 0;
+
+    rule = method->id == MCP_METHOD_RESOURCES_READ && endpoint->catalog
+           ? mcp_endpoint_rule(endpoint->catalog, method->name, name) : NULL;
+
+    if (rule) {
+        add->ttl = rule->value.cache_ttl;
+        add->is_public = rule->value.cache_public;
+    }
 
     return add;
 }

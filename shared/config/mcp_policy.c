@@ -10,7 +10,8 @@ typedef enum {
     MCP_POLICY_FLAG = 0,
     MCP_POLICY_TIME,
     MCP_POLICY_SIZE,           /* at least 1 */
-    MCP_POLICY_COUNT           /* at least 1 */
+    MCP_POLICY_COUNT,          /* at least 1 */
+    MCP_POLICY_SCOPE           /* "public" or "private" */
 } mcp_policy_type_e;
 
 
@@ -18,6 +19,7 @@ typedef struct {
     mcp_str_t          key;
     mcp_policy_type_e  type;
     size_t             offset;         /* of its uint64_t in mcp_policy_t */
+    unsigned           read:1;         /* only of what is read */
 } mcp_policy_key_t;
 
 
@@ -25,20 +27,23 @@ typedef struct {
 #define MCP_POLICY_BY_NAME  ((size_t) -1)
 
 static const mcp_policy_key_t  mcp_policy_keys[] = {
-    { { "x-mcp-resumable", 15 }, MCP_POLICY_FLAG, MCP_POLICY_BY_NAME },
-    { { "x-mcp-max-events", 16 }, MCP_POLICY_COUNT, MCP_POLICY_BY_NAME },
+    { { "x-mcp-resumable", 15 }, MCP_POLICY_FLAG, MCP_POLICY_BY_NAME, 0 },
+    { { "x-mcp-max-events", 16 }, MCP_POLICY_COUNT, MCP_POLICY_BY_NAME, 0 },
     { { "x-mcp-max-wait", 14 }, MCP_POLICY_TIME,
-      offsetof(mcp_policy_t, max_wait) },
+      offsetof(mcp_policy_t, max_wait), 0 },
     { { "x-mcp-min-wait", 14 }, MCP_POLICY_TIME,
-      offsetof(mcp_policy_t, min_wait) },
+      offsetof(mcp_policy_t, min_wait), 0 },
     { { "x-mcp-stream-after", 18 }, MCP_POLICY_TIME,
-      offsetof(mcp_policy_t, stream_after) },
+      offsetof(mcp_policy_t, stream_after), 0 },
     { { "x-mcp-close-after", 17 }, MCP_POLICY_TIME,
-      offsetof(mcp_policy_t, close_after) },
+      offsetof(mcp_policy_t, close_after), 0 },
     { { "x-mcp-resume-after", 18 }, MCP_POLICY_TIME,
-      offsetof(mcp_policy_t, resume_after) },
+      offsetof(mcp_policy_t, resume_after), 0 },
     { { "x-mcp-stream-buffer", 19 }, MCP_POLICY_SIZE,
-      offsetof(mcp_policy_t, stream_buffer) }
+      offsetof(mcp_policy_t, stream_buffer), 0 },
+    { { "x-mcp-cache-ttl", 15 }, MCP_POLICY_TIME,
+      offsetof(mcp_policy_t, cache_ttl), 1 },
+    { { "x-mcp-cache-scope", 17 }, MCP_POLICY_SCOPE, MCP_POLICY_BY_NAME, 1 }
 };
 
 #define MCP_POLICY_KEYS                                                      \
@@ -54,7 +59,8 @@ static const char *const  mcp_policy_errors[] = {
     "must be true or false",
     "must be a number of seconds, with three decimals at most",
     "must be a number of bytes, 1 or more",
-    "must be a number of events, 1 or more"
+    "must be a number of events, 1 or more",
+    "must be \"public\" or \"private\""
 };
 
 
@@ -104,6 +110,12 @@ mcp_policy_number(const mcp_json_value_t *value, mcp_policy_type_e type,
         return value->type == MCP_JSON_BOOL ? MCP_OK : MCP_ERR_CONFIG;
     }
 
+    if (type == MCP_POLICY_SCOPE) {
+        *n = mcp_json_str_eq(value->raw, mcp_str("public"));
+        return *n || mcp_json_str_eq(value->raw, mcp_str("private"))
+               ? MCP_OK : MCP_ERR_CONFIG;
+    }
+
     if (value->type != MCP_JSON_NUMBER) {
         return MCP_ERR_CONFIG;
     }
@@ -134,6 +146,9 @@ mcp_policy_set(mcp_policy_t *policy, const mcp_policy_key_t *k, uint64_t n)
     } else if (k->type == MCP_POLICY_COUNT) {
         policy->max_events = (uint32_t) n;
 
+    } else if (k->type == MCP_POLICY_SCOPE) {
+        policy->cache_public = (n != 0);
+
     } else {
         memcpy((char *) policy + k->offset, &n, sizeof(uint64_t));
     }
@@ -141,7 +156,7 @@ mcp_policy_set(mcp_policy_t *policy, const mcp_policy_key_t *k, uint64_t n)
 
 
 int
-mcp_policy_read(mcp_policy_rule_t *rule, mcp_str_t key,
+mcp_policy_read(mcp_policy_rule_t *rule, int read, mcp_str_t key,
     const mcp_json_value_t *value, const char **error)
 {
     size_t                   i;
@@ -153,6 +168,11 @@ mcp_policy_read(mcp_policy_rule_t *rule, mcp_str_t key,
 
         if (!mcp_str_eq(k->key, key)) {
             continue;
+        }
+
+        if (k->read && !read) {
+            *error = "is for resources and resource templates";
+            return MCP_ERR_CONFIG;
         }
 
         if (rule->set & (1U << i)) {
@@ -196,6 +216,9 @@ mcp_policy_apply(mcp_policy_t *policy, const mcp_policy_rule_t *rule)
 
         } else if (k->type == MCP_POLICY_COUNT) {
             n = rule->value.max_events;
+
+        } else if (k->type == MCP_POLICY_SCOPE) {
+            n = rule->value.cache_public;
 
         } else {
             memcpy(&n, (const char *) &rule->value + k->offset,

@@ -23,6 +23,8 @@ typedef struct {
     uint64_t  resume_after;    /* interim results with a resume token */
     uint64_t  stream_buffer;
     uint32_t  max_events;
+    uint64_t  cache_ttl;       /* of what is read */
+    unsigned  cache_public:1;  /* it is the same for all callers */
     unsigned  resumable:1;     /* 0: it ends when its client disconnects */
 } mcp_policy_t;
 
@@ -38,12 +40,13 @@ typedef struct {
  * Reads one key of an item: "x-mcp-resumable" (true, false), "x-mcp-max-wait",
  * "x-mcp-min-wait", "x-mcp-stream-after", "x-mcp-close-after",
  * "x-mcp-resume-after" (seconds, up to three decimals), "x-mcp-stream-buffer"
- * (bytes) and "x-mcp-max-events".
+ * (bytes) and "x-mcp-max-events"; and of an item that is read
+ * "x-mcp-cache-ttl" (seconds) and "x-mcp-cache-scope" ("public", "private").
  *
  * Returns MCP_OK, or
  *   MCP_ERR_CONFIG  *error, static, continues the key
  */
-int mcp_policy_read(mcp_policy_rule_t *rule, mcp_str_t key,
+int mcp_policy_read(mcp_policy_rule_t *rule, int read, mcp_str_t key,
     const mcp_json_value_t *value, const char **error);
 
 /* Overrides the policy with the limits of the rule, which may be NULL. */

@@ -163,7 +163,7 @@ mcp_setup_make_origins(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 }
 
 
-/* Writes what the server says of itself as one JSON object. */
+/* Every result of a stateless revision says who the server is. */
 static int
 mcp_setup_make_info(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 {
@@ -171,17 +171,8 @@ mcp_setup_make_info(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 
     mcp_buf_init(&buf, setup->mem, SIZE_MAX / 2);
 
-    mcp_buf_lit(&buf, "{\"name\":");
-    mcp_buf_json(&buf, endpoint->name);
-
-    if (endpoint->title.len) {
-        mcp_buf_lit(&buf, ",\"title\":");
-        mcp_buf_json(&buf, endpoint->title);
-    }
-
-    mcp_buf_lit(&buf, ",\"version\":");
-    mcp_buf_json(&buf, endpoint->version);
-    mcp_buf_lit(&buf, "}");
+    mcp_endpoint_info(endpoint, mcp_revision_latest(MCP_REVISION_ALL, 1),
+                      &buf);
 
     if (buf.failed == MCP_OK) {
         endpoint->server_info = mcp_arena_dup(&setup->arena,

@@ -260,7 +260,7 @@ mcp_dispatch_request(mcp_exchange_t *x)
     case MCP_VERDICT_LOCAL:
         mcp_result_tail(&x->answer.out,
                         mcp_endpoint_result(x->endpoint, &x->client, v.method,
-                                            &add));
+                                            v.name, &add));
         x->answer.outcome = "ok";
         return mcp_answer_json(x);
 

@@ -74,19 +74,8 @@ mcp_initialize_result(mcp_exchange_t *x)
     mcp_buf_json(&x->answer.out, mcp_revision(x->client.revision)->name);
     mcp_buf_lit(&x->answer.out, ",\"capabilities\":");
     mcp_endpoint_capabilities(endpoint, 0, &x->answer.out);
-    mcp_buf_lit(&x->answer.out, ",\"serverInfo\":{\"name\":");
-    mcp_buf_json(&x->answer.out, endpoint->name);
-
-    if (endpoint->title.len
-        && mcp_revision(x->client.revision)->titles)
-    {
-        mcp_buf_lit(&x->answer.out, ",\"title\":");
-        mcp_buf_json(&x->answer.out, endpoint->title);
-    }
-
-    mcp_buf_lit(&x->answer.out, ",\"version\":");
-    mcp_buf_json(&x->answer.out, endpoint->version);
-    mcp_buf_lit(&x->answer.out, "}");
+    mcp_buf_lit(&x->answer.out, ",\"serverInfo\":");
+    mcp_endpoint_info(endpoint, x->client.revision, &x->answer.out);
 
     if (endpoint->catalog
         && mcp_catalog_instructions(endpoint->catalog).len)

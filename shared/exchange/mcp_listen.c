@@ -376,7 +376,7 @@ mcp_listen_last(mcp_exchange_t *x)
                          (mcp_str_t) { body.data, body.len },
                          mcp_endpoint_result(x->endpoint, &x->client,
                              mcp_method(MCP_METHOD_SUBSCRIPTIONS_LISTEN),
-                             &add));
+                             mcp_null_str, &add));
         mcp_buf_lit(&x->answer.out, "\n\n");
     }
 

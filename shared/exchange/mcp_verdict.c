@@ -10,6 +10,7 @@
 #include "exchange/mcp_exchange_param.h"
 #include "exchange/mcp_exchange_parts.h"
 #include "exchange/mcp_stateless.h"
+#include "rpc/mcp_omit.h"
 #include "worker/mcp_hook.h"
 
 
@@ -131,7 +132,8 @@ mcp_verdict_list(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
         }
     }
 
-    rc = mcp_catalog_list(x->endpoint->catalog, kind, cursor,
+    rc = mcp_catalog_list(x->endpoint->catalog, kind,
+                          mcp_omit(x->client.revision), cursor,
                           x->endpoint->page_size, out);
 
     if (rc == MCP_ERR_NOT_FOUND) {

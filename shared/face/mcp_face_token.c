@@ -311,7 +311,7 @@ mcp_face_token_interim_write(mcp_exchange_t *x, mcp_str_t token)
         mcp_result_write(&x->answer.out, x->msg.id,
                          (mcp_str_t) { body.data, body.len },
                          mcp_endpoint_result(x->endpoint, &x->client, method,
-                                             &add));
+                                             mcp_null_str, &add));
     }
 
     mcp_buf_free(&body);

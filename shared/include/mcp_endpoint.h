@@ -41,8 +41,8 @@ typedef struct {
     mcp_str_t             name;                /* server info */
     mcp_str_t             version;
     mcp_str_t             title;
-    mcp_str_t             server_info;         /* all that as an
-                                                  Implementation, raw */
+    mcp_str_t             server_info;         /* mcp_endpoint_info() of
+                                                  stateless revisions */
 
     unsigned char         place[MCP_DIGEST_LEN];       /* where its lists
                                                   stand, in configurations
@@ -108,11 +108,16 @@ typedef struct {
  * none. */
 unsigned mcp_endpoint_route(const mcp_endpoint_t *endpoint, mcp_str_t name);
 
-/* Sets *add to what a revision adds to the results of a method, and returns it;
- * NULL if it adds nothing. */
+/* Sets *add to what a revision adds to the results of a method, called for this
+ * tool, prompt or resource, and returns it; NULL if it adds nothing. */
 const mcp_result_t *mcp_endpoint_result(const mcp_endpoint_t *endpoint,
-    const mcp_client_t *client, const mcp_method_t *method,
+    const mcp_client_t *client, const mcp_method_t *method, mcp_str_t name,
     mcp_result_t *add);
+
+/* Appends what the server says of itself, as the Implementation of a
+ * revision. */
+void mcp_endpoint_info(const mcp_endpoint_t *endpoint, mcp_revision_e revision,
+    mcp_buf_t *buf);
 
 /* Returns how many streams the client's session may have at a time; 0: it has
  * no session. */

@@ -2,9 +2,9 @@
 
 /*
  * Catalog files.  One that is taken is read through page by page: what comes
- * out must be JSON on one line, each item exactly once.  The input is tried
- * as a cursor, too, and as the inputSchema of a tool: the headers of one that is
- * taken have names and paths.
+ * out must be JSON on one line, each item exactly once, whatever is left out of
+ * it.  The input is tried as a cursor, too, and as the inputSchema of a tool: the
+ * headers of one that is taken have names and paths.
  */
 
 
@@ -12,6 +12,7 @@
 
 #include "config/mcp_catalog.h"
 #include "mcp_http.h"
+#include "rpc/mcp_omit.h"
 
 
 static const char      *keys[MCP_LIST_COUNT] = {
@@ -67,7 +68,8 @@ read_page(mcp_str_t page, mcp_list_e kind, char *cursor, size_t *len)
 
 
 static size_t
-read_kind(const mcp_catalog_t *catalog, mcp_list_e kind, size_t page)
+read_kind(const mcp_catalog_t *catalog, mcp_list_e kind, unsigned omit,
+    size_t page)
 {
     char       cursor[64];
     size_t     n, len, got;
@@ -79,8 +81,9 @@ read_kind(const mcp_catalog_t *catalog, mcp_list_e kind, size_t page)
     do {
         mcp_buf_init(&buf, &mem, 16 * 1024 * 1024);
 
-        must(mcp_catalog_list(catalog, kind, (mcp_str_t) { cursor, len },
-                              page, &buf) == MCP_OK);
+        must(mcp_catalog_list(catalog, kind, omit,
+                              (mcp_str_t) { cursor, len }, page, &buf)
+             == MCP_OK);
 
         got = read_page((mcp_str_t) { buf.data, buf.len }, kind, cursor, &len);
         must(page == 0 || (len > 0 ? got == page : got <= page));
@@ -179,16 +182,17 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
 
     for (kind = 0; kind < MCP_LIST_COUNT; kind++) {
-        n = read_kind(catalog, (mcp_list_e) kind, 0);
+        n = read_kind(catalog, (mcp_list_e) kind, 0, 0);
 
         must(mcp_catalog_has(catalog, (mcp_list_e) kind) || n == 0);
-        must(read_kind(catalog, (mcp_list_e) kind, 1) == n);
-        must(read_kind(catalog, (mcp_list_e) kind, 3) == n);
+        must(read_kind(catalog, (mcp_list_e) kind, MCP_OMIT_OUTPUT, 1) == n);
+        must(read_kind(catalog, (mcp_list_e) kind, MCP_OMIT_EXECUTION, 3)
+             == n);
 
         (void) mcp_catalog_find(catalog, (mcp_list_e) kind, text);
 
         mcp_buf_init(&buf, &mem, 16 * 1024 * 1024);
-        (void) mcp_catalog_list(catalog, (mcp_list_e) kind, text, 1,
+        (void) mcp_catalog_list(catalog, (mcp_list_e) kind, 0, text, 1,
                                 &buf);
         mcp_buf_free(&buf);
     }

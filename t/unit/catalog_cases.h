@@ -33,9 +33,10 @@ catalog_create(test_mem_t *tm, const char *text)
 }
 
 
-/* The page behind the cursor, as a C string valid until the next call. */
+/* The page behind the cursor, without what is to be left out, as a C string
+ * valid until the next call. */
 static inline const char *
-page_of(const mcp_catalog_t *catalog, mcp_list_e kind,
+page_without(const mcp_catalog_t *catalog, mcp_list_e kind, unsigned omit,
     const char *cursor, size_t page)
 {
     mcp_buf_t    buf;
@@ -46,8 +47,9 @@ page_of(const mcp_catalog_t *catalog, mcp_list_e kind,
     test_mem_init(&tm);
     mcp_buf_init(&buf, &tm.mem, sizeof(text) - 1);
 
-    assert_int_equal(mcp_catalog_list(catalog, kind, test_str(cursor), page,
-                                      &buf), MCP_OK);
+    assert_int_equal(mcp_catalog_list(catalog, kind, omit,
+                                      test_str(cursor), page, &buf),
+                     MCP_OK);
 
     memcpy(text, buf.data, buf.len);
     text[buf.len] = '\0';
@@ -55,6 +57,14 @@ page_of(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_buf_free(&buf);
 
     return text;
+}
+
+
+static inline const char *
+page_of(const mcp_catalog_t *catalog, mcp_list_e kind,
+    const char *cursor, size_t page)
+{
+    return page_without(catalog, kind, 0, cursor, page);
 }
 
 

@@ -173,8 +173,10 @@ allocations_fail(void **state)
     (void) state;
 
     fail_each(mcp_str(
-        "{\"instructions\":\"i\","
-        "\"tools\":[{\"name\":\"\\u0061\",\"x-mcp-min-wait\":1," SCHEMA "},"
+        "{\"instructions\":\"i\",\"extensions\":{\"a\\u002fb\":{}},"
+        "\"icons\":[{\"src\":\"s\"}],"
+        "\"tools\":[{\"name\":\"d\",\"outputSchema\":{},\"execution\":{},"
+        SCHEMA "},{\"name\":\"\\u0061\",\"x-mcp-min-wait\":1," SCHEMA "},"
         "{\"name\":\"c\",\"x-mcp-max-wait\":1," SCHEMA "},"
         "{\"name\":\"b\"," SCHEMA "}],"
         "\"prompts\":[{\"name\":\"\\u0061\",\"\\u0062\":1,\"x-mcp-max-wait\":1}],"

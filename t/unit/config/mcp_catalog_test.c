@@ -168,7 +168,7 @@ list(const mcp_catalog_t *catalog, mcp_list_e kind,
     test_mem_init(&tm);
     mcp_buf_init(&buf, &tm.mem, max);
 
-    rc = mcp_catalog_list(catalog, kind, test_str(cursor), 2, &buf);
+    rc = mcp_catalog_list(catalog, kind, 0, test_str(cursor), 2, &buf);
 
     mcp_buf_free(&buf);
     assert_int_equal(tm.live, 0);
@@ -270,7 +270,7 @@ lists_do_not_fit(void **state)
         tm2.fail_at = n;
         mcp_buf_init(&buf, &tm2.mem, 1000);
 
-        if (mcp_catalog_list(catalog, MCP_LIST_PROMPTS, mcp_null_str, 0,
+        if (mcp_catalog_list(catalog, MCP_LIST_PROMPTS, 0, mcp_null_str, 0,
                              &buf) == MCP_OK)
         {
             mcp_buf_free(&buf);
@@ -329,7 +329,7 @@ catalog_of_many(void **state)
     }
 
     mcp_buf_init(&buf, &tm.mem, size);
-    assert_int_equal(mcp_catalog_list(catalog, MCP_LIST_TOOLS,
+    assert_int_equal(mcp_catalog_list(catalog, MCP_LIST_TOOLS, 0,
                                       mcp_null_str, 0, &buf), MCP_OK);
     assert_memory_equal(buf.data + buf.len - 4, "}}]}", 4);
     mcp_buf_free(&buf);

@@ -119,7 +119,10 @@ test_offers(void **state)
         { "{\"resourceTemplates\":[{\"uriTemplate\":\"a:{b}\","
           "\"name\":\"r\"}]}", 0,
           "{\"resources\":{\"subscribe\":true,\"listChanged\":true},"
-          "\"logging\":{}}", { 0, 0, 0, 1 }, 0 }
+          "\"logging\":{}}", { 0, 0, 0, 1 }, 0 },
+        { "{\"extensions\":{\"com.example/x\":{ \"a\":1}}}", 0,
+          "{\"logging\":{},\"extensions\":{\"com.example/x\":{ \"a\":1}}}",
+          { 0, 0, 0, 0 }, 0 }
     };
 
     static const mcp_list_e  kinds[] = {
@@ -205,13 +208,171 @@ test_faces(void **state)
 }
 
 
+static mcp_catalog_t *
+catalog_of(const char *text)
+{
+    char            error[256];
+    mcp_catalog_t  *catalog;
+
+    if (mcp_catalog_create(&te.env.mem, test_str(text), &catalog, error,
+                           sizeof(error))
+        != MCP_OK)
+    {
+        fail_msg("%s", error);
+    }
+
+    return catalog;
+}
+
+
+/* A revision is told what it knows. */
+static void
+test_info(void **state)
+{
+    size_t          i;
+    mcp_buf_t       buf;
+    mcp_catalog_t  *catalog;
+    mcp_endpoint_t  e;
+
+    static const struct {
+        mcp_revision_e  revision;
+        const char     *info;
+    } cases[] = {
+        { MCP_REVISION_2025_03_26, "{\"name\":\"n\",\"version\":\"1\"}" },
+        { MCP_REVISION_2025_06_18,
+          "{\"name\":\"n\",\"title\":\"\\\"t\\\"\",\"version\":\"1\"}" },
+        { MCP_REVISION_2025_11_25,
+          "{\"name\":\"n\",\"title\":\"\\\"t\\\"\",\"version\":\"1\","
+          "\"description\":\"d\",\"websiteUrl\":\"http://w/\","
+          "\"icons\":[{\"src\":\"s\"}]}" },
+        { MCP_REVISION_2026_07_28,
+          "{\"name\":\"n\",\"title\":\"\\\"t\\\"\",\"version\":\"1\","
+          "\"description\":\"d\",\"websiteUrl\":\"http://w/\","
+          "\"icons\":[{\"src\":\"s\"}]}" },
+    };
+
+    (void) state;
+
+    test_env_init(&te);
+    memset(&e, 0, sizeof(e));
+    catalog = catalog_of("{\"icons\":[{\"src\":\"s\"}],\"websiteUrl\":"
+                         "\"http://w/\",\"description\":\"d\"}");
+    e.name = mcp_str("n");
+    e.version = mcp_str("1");
+    e.title = mcp_str("\"t\"");
+    e.catalog = catalog;
+    mcp_buf_init(&buf, &te.env.mem, 4096);
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        buf.len = 0;
+        mcp_endpoint_info(&e, cases[i].revision, &buf);
+        assert_str_is(((mcp_str_t) { buf.data, buf.len }), cases[i].info);
+    }
+
+    e.catalog = NULL;
+    e.title = mcp_null_str;
+    buf.len = 0;
+    mcp_endpoint_info(&e, MCP_REVISION_2026_07_28, &buf);
+    assert_str_is(((mcp_str_t) { buf.data, buf.len }), cases[0].info);
+
+    mcp_buf_free(&buf);
+    mcp_catalog_free(catalog);
+    assert_int_equal(te.tm.live, 0);
+}
+
+
+/* How long a result is good, and for whom. */
+static void
+test_result(void **state)
+{
+    size_t               i;
+    mcp_client_t         client;
+    mcp_result_t         add;
+    mcp_catalog_t       *catalog;
+    mcp_endpoint_t       e;
+    const mcp_method_t  *method;
+
+    static const struct {
+        mcp_method_e  method;
+        const char   *name;
+        unsigned      catalog:1;
+        unsigned      has_principal:1;
+        uint64_t      ttl;
+        int           is_public;
+    } cases[] = {
+        { MCP_METHOD_SERVER_DISCOVER, "", 0, 0, 7, 1 },
+        { MCP_METHOD_SERVER_DISCOVER, "", 1, 1, 7, 0 },
+        { MCP_METHOD_TOOLS_LIST, "", 1, 0, 7, 1 },
+        { MCP_METHOD_TOOLS_LIST, "", 1, 1, 7, 0 },
+        { MCP_METHOD_TOOLS_LIST, "", 0, 0, 0, 0 },
+        { MCP_METHOD_RESOURCES_READ, "x:1", 1, 0, 300000, 0 },
+        { MCP_METHOD_RESOURCES_READ, "x:1", 0, 0, 0, 0 },
+        { MCP_METHOD_RESOURCES_READ, "x:2", 1, 1, 500, 1 },
+        { MCP_METHOD_RESOURCES_READ, "x:3", 1, 0, 0, 0 },
+        { MCP_METHOD_RESOURCES_READ, "x:4", 1, 0, 0, 0 },
+        { MCP_METHOD_RESOURCES_READ, "y:0", 1, 0, 0, 1 },
+        { MCP_METHOD_RESOURCES_READ, "z:0", 1, 0, 0, 0 },
+    };
+
+    (void) state;
+
+    test_env_init(&te);
+    memset(&e, 0, sizeof(e));
+    memset(&client, 0, sizeof(client));
+    catalog = catalog_of(
+        "{\"resources\":["
+        "{\"uri\":\"x:1\",\"name\":\"a\",\"x-mcp-cache-ttl\":300},"
+        "{\"uri\":\"x:2\",\"name\":\"a\",\"x-mcp-cache-ttl\":0.5,"
+        "\"x-mcp-cache-scope\":\"public\"},"
+        "{\"uri\":\"x:3\",\"name\":\"a\",\"x-mcp-cache-scope\":\"private\"},"
+        "{\"uri\":\"x:4\",\"name\":\"a\",\"x-mcp-max-wait\":3}],"
+        "\"resourceTemplates\":[{\"uriTemplate\":\"y:{a}\",\"name\":\"t\","
+        "\"x-mcp-cache-scope\":\"public\"}]}");
+    e.server_info = mcp_str("{}");
+    e.cache_ttl = 7;
+
+    client.revision = MCP_REVISION_2025_11_25;
+    assert_null(mcp_endpoint_result(&e, &client,
+                                    mcp_method(MCP_METHOD_TOOLS_LIST),
+                                    mcp_null_str, &add));
+
+    client.revision = MCP_REVISION_2026_07_28;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        e.catalog = cases[i].catalog ? catalog : NULL;
+        e.has_principal = cases[i].has_principal;
+        method = mcp_method(cases[i].method);
+
+        assert_ptr_equal(mcp_endpoint_result(&e, &client, method,
+                                             test_str(cases[i].name), &add),
+                         &add);
+        assert_int_equal(add.caches, 1);
+        assert_int_equal(add.ttl, cases[i].ttl);
+        assert_int_equal(add.is_public, cases[i].is_public);
+    }
+
+    /* who is somebody gets a list of their own */
+
+    e.has_principal = 0;
+    client.principal[0] = 1;
+    (void) mcp_endpoint_result(&e, &client, mcp_method(MCP_METHOD_TOOLS_LIST),
+                               mcp_null_str, &add);
+    assert_int_equal(add.is_public, 0);
+
+    mcp_catalog_free(catalog);
+    assert_int_equal(te.tm.live, 0);
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_route),
         cmocka_unit_test(test_offers),
-        cmocka_unit_test(test_faces)
+        cmocka_unit_test(test_faces),
+        cmocka_unit_test(test_info),
+        cmocka_unit_test(test_result)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

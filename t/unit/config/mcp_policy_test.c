@@ -29,6 +29,15 @@ test_values(void **state)
         { "x-mcp-resumable", MCP_JSON_NUMBER, "1", "must be true or false" },
         { "x-mcp-resumable", MCP_JSON_STRING, "\"true\"",
           "must be true or false" },
+        { "x-mcp-cache-ttl", MCP_JSON_NUMBER, "0.5", NULL },
+        { "x-mcp-cache-ttl", MCP_JSON_NUMBER, "-1",
+          "must be a number of seconds, with three decimals at most" },
+        { "x-mcp-cache-scope", MCP_JSON_STRING, "\"public\"", NULL },
+        { "x-mcp-cache-scope", MCP_JSON_STRING, "\"private\"", NULL },
+        { "x-mcp-cache-scope", MCP_JSON_STRING, "\"Public\"",
+          "must be \"public\" or \"private\"" },
+        { "x-mcp-cache-scope", MCP_JSON_BOOL, "true",
+          "must be \"public\" or \"private\"" },
         { "x-mcp-max-wait", MCP_JSON_NUMBER, "0", NULL },
         { "x-mcp-max-wait", MCP_JSON_NUMBER, "31536000", NULL },
         { "x-mcp-min-wait", MCP_JSON_NUMBER, "1.5", NULL },
@@ -76,7 +85,7 @@ test_values(void **state)
         memset(&rule, 0, sizeof(rule));
         error = NULL;
         v = value(cases[i].type, cases[i].raw);
-        rc = mcp_policy_read(&rule, test_str(cases[i].key), &v, &error);
+        rc = mcp_policy_read(&rule, 1, test_str(cases[i].key), &v, &error);
 
         if (cases[i].error) {
             assert_int_equal(rc, MCP_ERR_CONFIG);
@@ -99,7 +108,7 @@ read_one(mcp_policy_rule_t *rule, const char *key, mcp_json_type_e type,
     mcp_json_value_t   v;
 
     v = value(type, raw);
-    assert_int_equal(mcp_policy_read(rule, test_str(key), &v, &error),
+    assert_int_equal(mcp_policy_read(rule, 1, test_str(key), &v, &error),
                      MCP_OK);
 }
 
@@ -136,13 +145,24 @@ test_apply(void **state)
     read_one(&rule, "x-mcp-max-events", MCP_JSON_NUMBER, "9");
 
     v = value(MCP_JSON_NUMBER, "1");
-    assert_int_equal(mcp_policy_read(&rule, mcp_str("x-mcp-max-events"), &v,
+    assert_int_equal(mcp_policy_read(&rule, 0, mcp_str("x-mcp-max-events"), &v,
                                      &error),
                      MCP_ERR_CONFIG);
     assert_string_equal(error, "is duplicate");
 
+    v = value(MCP_JSON_NUMBER, "1");
+    assert_int_equal(mcp_policy_read(&rule, 0, mcp_str("x-mcp-cache-ttl"), &v,
+                                     &error),
+                     MCP_ERR_CONFIG);
+    assert_string_equal(error, "is for resources and resource templates");
+
+    read_one(&rule, "x-mcp-cache-ttl", MCP_JSON_NUMBER, "300");
+    read_one(&rule, "x-mcp-cache-scope", MCP_JSON_STRING, "\"public\"");
+
     p.stream_after = 1000;
     mcp_policy_apply(&p, &rule);
+    assert_int_equal(p.cache_ttl, 300000);
+    assert_int_equal(p.cache_public, 1);
     assert_int_equal(p.max_wait, 90000);
     assert_int_equal(p.min_wait, 250);
     assert_int_equal(p.stream_after, 0);

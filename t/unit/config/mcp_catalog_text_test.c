@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What clients see of items: not the keys that are ours, nor what their
+ * revision does not know. */
+
+
+#include "catalog_cases.h"
+
+#include "rpc/mcp_omit.h"
+
+
+static void
+private_keys_are_removed(void **state)
+{
+    static const struct {
+        const char  *item;
+        const char  *public;
+    } cases[] = {
+        { "{\"x-mcp-max-wait\":1,\"name\":\"n\"}", "{\"name\":\"n\"}" },
+        { "{\"name\":\"n\",\"x-mcp-resumable\":true}", "{\"name\":\"n\"}" },
+        { "{ \"x-mcp-max-wait\" : 1 , \"name\" :\n \"n\" , "
+          "\"x-mcp-min-wait\" : 1 , "
+          "\"z\" : [1,\n2] }", "{\"name\":\"n\",\"z\":[1, 2]}" },
+        { "{\"x\\u002dmcp-max-wait\":1,\"name\":\"n\"}", "{\"name\":\"n\"}" },
+        { "{\"x-mcp-max-wait\":1,\"x-mcp-min-wait\":2,\"name\":\"n\"}",
+          "{\"name\":\"n\"}" },
+        { "{\"X-mcp-a\":1,\"x-mcp\":2,\"name\":\"n\"}",
+          "{\"X-mcp-a\":1,\"x-mcp\":2,\"name\":\"n\"}" },
+        { "{\"name\":\"n\",\"_meta\":{\"x-mcp-a\":1}}",
+          "{\"name\":\"n\",\"_meta\":{\"x-mcp-a\":1}}" },
+    };
+
+    char            text[512], expected[512];
+    size_t          i;
+    test_mem_t      tm;
+    mcp_catalog_t  *catalog;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        snprintf(text, sizeof(text), "{\"prompts\":[%s,{\"name\":\"o\"}]}",
+                 cases[i].item);
+        snprintf(expected, sizeof(expected),
+                 "{\"prompts\":[%s,{\"name\":\"o\"}]}", cases[i].public);
+
+        catalog = catalog_create(&tm, text);
+
+        assert_string_equal(page_of(catalog, MCP_LIST_PROMPTS, "", 0),
+                            expected);
+        assert_str_is(mcp_catalog_find(catalog, MCP_LIST_PROMPTS,
+                                       mcp_str("n")), cases[i].item);
+
+        mcp_catalog_free(catalog);
+        assert_int_equal(tm.live, 0);
+    }
+}
+
+
+#define BOTH  (MCP_OMIT_OUTPUT|MCP_OMIT_EXECUTION)
+
+
+/* Tools from left to right, as clients of sessions and those without see
+ * them. */
+static void
+revisions_differ(void **state)
+{
+    static const struct {
+        const char  *tools;            /* in the file */
+        const char  *session;          /* NULL: the same */
+        const char  *stateless;
+    } cases[] = {
+        { "{\"name\":\"a\"," SCHEMA ", \"outputSchema\":{\"type\":\"object\"}}",
+          NULL, NULL },
+        { "{\"name\":\"a\"," SCHEMA ", \"outputSchema\":{\"$ref\":\"#\"}}",
+          "{\"name\":\"a\"," SCHEMA "}", NULL },
+        { "{\"name\":\"a\"," SCHEMA ",\"outputSchema\":{\"type\":\"array\"},"
+          "\"x\":[ 1]},{\"name\":\"b\", " SCHEMA "}",
+          "{\"name\":\"a\"," SCHEMA ",\"x\":[ 1]},"
+          "{\"name\":\"b\", " SCHEMA "}", NULL },
+        { "{\"name\":\"a\", " SCHEMA "},"
+          "{\"execution\":{},\"name\":\"b\"," SCHEMA "}", NULL,
+          "{\"name\":\"a\", " SCHEMA "},{\"name\":\"b\"," SCHEMA "}" },
+        { "{\"name\":\"a\"," SCHEMA ",\"execution\":{},\"outputSchema\":{}}",
+          "{\"name\":\"a\"," SCHEMA ",\"execution\":{}}",
+          "{\"name\":\"a\"," SCHEMA ",\"outputSchema\":{}}" },
+    };
+
+    char            text[512];
+    size_t          i;
+    test_mem_t      tm;
+    mcp_catalog_t  *catalog;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        snprintf(text, sizeof(text), "{\"tools\":[%s]}", cases[i].tools);
+        catalog = catalog_create(&tm, text);
+
+        assert_string_equal(page_of(catalog, MCP_LIST_TOOLS, "", 0), text);
+
+        snprintf(text, sizeof(text), "{\"tools\":[%s]}",
+                 cases[i].session ? cases[i].session : cases[i].tools);
+        assert_string_equal(page_without(catalog, MCP_LIST_TOOLS,
+                                         MCP_OMIT_OUTPUT, "", 0), text);
+
+        snprintf(text, sizeof(text), "{\"tools\":[%s]}",
+                 cases[i].stateless ? cases[i].stateless : cases[i].tools);
+        assert_string_equal(page_without(catalog, MCP_LIST_TOOLS,
+                                         MCP_OMIT_EXECUTION, "", 0), text);
+
+        mcp_catalog_free(catalog);
+        assert_int_equal(tm.live, 0);
+    }
+}
+
+
+/* Each text has pages of its own; other kinds than tools are not looked at. */
+static void
+pages_of_texts(void **state)
+{
+    const char     *page;
+    test_mem_t      tm;
+    mcp_catalog_t  *catalog;
+
+    (void) state;
+
+    catalog = catalog_create(&tm,
+        "{\"tools\":[{\"name\":\"a\"," SCHEMA ",\"execution\":{}},"
+        "{\"name\":\"b\"," SCHEMA ",\"outputSchema\":{}},"
+        "{\"name\":\"c\"," SCHEMA "}],"
+        "\"prompts\":[{\"name\":\"p\",\"execution\":1}]}");
+
+    page = page_without(catalog, MCP_LIST_TOOLS, MCP_OMIT_EXECUTION, "", 1);
+    assert_ptr_equal(strstr(page, "{\"tools\":[{\"name\":\"a\"," SCHEMA "}],"
+                                  "\"nextCursor\":\""), page);
+
+    page = page_without(catalog, MCP_LIST_TOOLS, MCP_OMIT_OUTPUT, "", 2);
+    assert_ptr_equal(strstr(page, "{\"tools\":[{\"name\":\"a\"," SCHEMA ","
+                                  "\"execution\":{}},"
+                                  "{\"name\":\"b\"," SCHEMA "}],"
+                                  "\"nextCursor\":\""), page);
+
+    assert_string_equal(page_without(catalog, MCP_LIST_PROMPTS, BOTH, "", 0),
+                        "{\"prompts\":[{\"name\":\"p\",\"execution\":1}]}");
+
+    mcp_catalog_free(catalog);
+    assert_int_equal(tm.live, 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(private_keys_are_removed),
+        cmocka_unit_test(revisions_differ),
+        cmocka_unit_test(pages_of_texts),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
