@@ -12,6 +12,7 @@ import { text } from 'node:stream/consumers';
 import { after, describe, test } from 'node:test';
 import { Fixture, SERVER, freePort, root } from './lib/fixture.mjs';
 import { at, rest, urlOf } from './lib/faces.mjs';
+import { Modern } from './lib/modern.mjs';
 import { Session, textOf } from './lib/session.mjs';
 
 const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-examples-'));
@@ -59,12 +60,16 @@ describe('demo', async () => {
 
     await run(path.join(root, 'examples/demo/backend'), [socket], socket);
 
-    const open = async (options) => (await Fixture.use({
+    const use = (options) => Fixture.use({
         location: { mcp_catalog: `${root}/examples/demo/catalog.json`,
                     mcp_backend: 'demo', ...options },
         backends: { demo: { fastcgi: socket, keep: 8 } },
-    })).session({ capabilities: { elicitation: {} } });
-    const session = await open();
+    });
+    const capabilities = { elicitation: {} };
+    const open = async (options) => (await use(options)).session({
+        capabilities });
+    const server = await use();
+    const session = await server.session({ capabilities });
 
     test('a plain result', async () => {
         const { rolls, sum } = (await session.tool('dice',
@@ -279,7 +284,7 @@ describe('client', { concurrency: 3 }, async () => {
 });
 
 
-// what the same two tools do in each language
+// what the same two tools do in each language, for clients of each revision
 
 async function twoTools(name, backend) {
     const server = await Fixture.use({
@@ -287,23 +292,32 @@ async function twoTools(name, backend) {
                     mcp_backend: name },
         backends: { [name]: backend },
     });
-    const session = await server.session();
+    const clients = [new Modern(server)];
+
+    for (const version of ['2025-03-26', '2025-06-18', '2025-11-25']) {
+        clients.push(await server.session({ version }));
+    }
 
     test('a plain result', async () => {
-        assert.equal(textOf(await session.tool(`${name}_hello`,
-                                               { name: 'Ada' })),
-                     'Hello, Ada!');
-        assert.equal(textOf(await session.tool(`${name}_hello`)),
-                     'Hello, world!');
+        for (const client of clients) {
+            assert.equal(textOf(await client.tool(`${name}_hello`,
+                                                  { name: 'Ada' })),
+                         'Hello, Ada!', client.version);
+            assert.equal(textOf(await client.tool(`${name}_hello`)),
+                         'Hello, world!', client.version);
+        }
     });
 
-    test('progress', async () => {
-        const { messages, response } = await session.follow(
-            await session.call(`${name}_slow`, { steps: 2 }));
+    test('progress', () => Promise.all(clients.map(async (client) => {
+        const { messages, response } = await client.follow(
+            await client.request('tools/call', {
+                name: `${name}_slow`, arguments: { steps: 2 },
+                _meta: { progressToken: 'p' } }));
 
-        assert.deepEqual(messages.map((m) => m.params.progress), [1, 2]);
-        assert.equal(textOf(response.result), '2 steps done');
-    });
+        assert.deepEqual(messages.map((m) => m.params.progress), [1, 2],
+                         client.version);
+        assert.equal(textOf(response.result), '2 steps done', client.version);
+    })));
 }
 
 
