@@ -139,7 +139,13 @@ static void hold(mod_mcp_client_t *client)
 
     ap_mpm_query(AP_MPMQ_MPM_STATE, &state);
 
-    if ((left == 0 || state == AP_MPMQ_STOPPING) && client->streaming) {
+    /* worker and prefork tell the child's hook when no thread is left */
+
+    if (state == AP_MPMQ_STOPPING) {
+        mcp_worker_stop(mod_mcp_child.worker, 0);
+    }
+
+    if (left == 0 && client->streaming) {
         mcp_exchange_close(client->exchange);
         client->held = mod_mcp_now();
         left = WAIT_STEP;

@@ -110,7 +110,7 @@ unsigned mcp_worker_calls(const mcp_worker_t *worker);
 /* Winds up: ends consumers whose clients can come back with a retry, now and
  * from now on; and subscriptions as soon as they know what the next
  * configuration has changed, which takes two seconds at most, or at once.
- * Calls run on. */
+ * Calls run on.  It may be said again. */
 void mcp_worker_stop(mcp_worker_t *worker, int at_once);
 
 /* Ends the calls of processes that died with an error.  The glue calls it at

@@ -183,12 +183,22 @@ mcp_reload_look(void *data)
 void
 mcp_worker_stop(mcp_worker_t *worker, int at_once)
 {
-    worker->stopping = 1;
-    worker->stay_until = mcp_worker_now(worker)
-                         + (at_once ? 0 : MCP_RELOAD_STAY);
-    worker->stay.handler = mcp_reload_look;
-    worker->stay.data = worker;
+    uint64_t  now;
 
-    mcp_reload_ask(worker);
+    now = mcp_worker_now(worker);
+
+    if (worker->stopping && !at_once) {
+        return;
+    }
+
+    worker->stay_until = at_once ? now : now + MCP_RELOAD_STAY;
+
+    if (!worker->stopping) {
+        worker->stopping = 1;
+        worker->stay.handler = mcp_reload_look;
+        worker->stay.data = worker;
+        mcp_reload_ask(worker);
+    }
+
     mcp_reload_look(worker);
 }

@@ -138,7 +138,9 @@ test_stay(void **state)
 
     mcp_worker_begin(d.process[0].worker, 2);
     mcp_worker_stop(d.process[0].worker, 0);
-    driver_wait(&d, 1950);
+    driver_wait(&d, 1000);
+    mcp_worker_stop(d.process[0].worker, 0);
+    driver_wait(&d, 950);
     assert_int_equal(d.process[0].worker->leaving, 0);
     driver_wait(&d, 100);
     assert_int_equal(d.process[0].worker->leaving, 1);
