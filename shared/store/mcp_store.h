@@ -579,7 +579,8 @@ void mcp_store_value_delete(mcp_store_t *store, mcp_value_e purpose,
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  the stream is gone or over, or no listener
- *   MCP_ERR_LIMIT      it has thousands of subscriptions
+ *   MCP_ERR_LIMIT      it has thousands of subscriptions, or they are more
+ *                      than its party's bytes
  *   MCP_ERR_FULL       the region has no room
  */
 int mcp_store_subscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,

@@ -855,6 +855,13 @@ int mcp_store_stream_idle(const mcp_store_stream_t *st);
 void mcp_store_party_resize(mcp_store_op_t *op, const mcp_store_log_t *log,
     uint32_t n);
 
+/* The chunks that n subscriptions count as: an entry each, and a topic's. */
+uint32_t mcp_store_subs_chunks(uint32_t n);
+
+/* Sets how many subscriptions a stream has, and counts their chunks. */
+void mcp_store_party_subs(mcp_store_head_t *head, mcp_store_stream_t *st,
+    uint32_t n);
+
 /* Count a value in its party's group, or no more.  NULL: there is no room for
  * the group. */
 mcp_store_entry_t *mcp_store_party_value_enter(mcp_store_op_t *op,

@@ -20,7 +20,15 @@ _Static_assert(MCP_LINK_LINGER == MCP_LINK_IDLE + 1, "links of those to evict");
 static uint32_t
 mcp_store_party_size(const mcp_store_stream_t *st)
 {
-    return 1 + st->text_chunks + st->events.chunks + st->inbox.chunks;
+    return 1 + st->text_chunks + st->events.chunks + st->inbox.chunks
+           + mcp_store_subs_chunks(st->n_subs);
+}
+
+
+uint32_t
+mcp_store_subs_chunks(uint32_t n)
+{
+    return (2 * n + MCP_STORE_ENTRIES - 1) / MCP_STORE_ENTRIES;
 }
 
 
@@ -131,23 +139,45 @@ mcp_store_party_hold(mcp_store_head_t *head, mcp_store_entry_t *party,
 }
 
 
-void
-mcp_store_party_resize(mcp_store_op_t *op, const mcp_store_log_t *log,
+/* Counts n chunks more, or less, of a stream. */
+static void
+mcp_store_party_change(mcp_store_head_t *head, const mcp_store_stream_t *st,
     uint32_t n)
 {
-    mcp_store_entry_t   *party;
-    mcp_store_stream_t  *st;
-
-    st = mcp_store_stream(op->head, mcp_store_index(op->head, log));
+    mcp_store_entry_t  *party;
 
     if (n == 0 || st->party_group == 0) {
         return;
     }
 
-    party = mcp_store_party_of(op->head, st);
+    party = mcp_store_party_of(head, st);
 
-    mcp_store_party_hold(op->head, party, st, n);
-    mcp_store_party_add(op->head, party, n);
+    mcp_store_party_hold(head, party, st, n);
+    mcp_store_party_add(head, party, n);
+}
+
+
+void
+mcp_store_party_resize(mcp_store_op_t *op, const mcp_store_log_t *log,
+    uint32_t n)
+{
+    mcp_store_party_change(op->head,
+                           mcp_store_stream(op->head,
+                                            mcp_store_index(op->head, log)),
+                           n);
+}
+
+
+void
+mcp_store_party_subs(mcp_store_head_t *head, mcp_store_stream_t *st,
+    uint32_t n)
+{
+    uint32_t  before;
+
+    before = mcp_store_subs_chunks(st->n_subs);
+    st->n_subs = n;
+
+    mcp_store_party_change(head, st, mcp_store_subs_chunks(n) - before);
 }
 
 

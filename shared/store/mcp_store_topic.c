@@ -22,7 +22,7 @@ mcp_store_sub_link(mcp_store_head_t *head, mcp_store_entry_t *topic,
     mcp_store_list_prepend(head, &topic->u.group.list, &e->u.sub.topic);
     mcp_store_list_append(head, &st->subs, &e->u.sub.peer);
 
-    st->n_subs++;
+    mcp_store_party_subs(head, st, st->n_subs + 1);
     head->n_subs++;
 }
 
@@ -39,7 +39,7 @@ mcp_store_sub_free(mcp_store_op_t *op, mcp_store_entry_t *e)
     topic = mcp_store_entry_find(head, MCP_ENTRY_TOPIC, 0, e->key, 0);
 
     mcp_store_list_remove(head, &st->subs, &e->u.sub.peer);
-    st->n_subs--;
+    mcp_store_party_subs(head, st, st->n_subs - 1);
     head->n_subs--;
 
     if (topic != NULL) {
@@ -55,7 +55,7 @@ static int
 mcp_store_subscribe_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
     const unsigned char topic[MCP_DIGEST_LEN])
 {
-    uint32_t            index;
+    uint32_t            n, index;
     mcp_store_entry_t  *e, *group;
 
     index = mcp_store_index(op->head, st);
@@ -64,7 +64,12 @@ mcp_store_subscribe_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
         return MCP_OK;
     }
 
-    if (st->n_subs >= MCP_STORE_SUBS_MAX) {
+    n = mcp_store_subs_chunks(st->n_subs + 1)
+        - mcp_store_subs_chunks(st->n_subs);
+
+    if (st->n_subs >= MCP_STORE_SUBS_MAX
+        || (n > 0 && !mcp_store_party_allows(op, st, n, 0)))
+    {
         return MCP_ERR_LIMIT;
     }
 

@@ -277,7 +277,8 @@ store_verify_members(store_verify_t *v, uint32_t ref,
             continue;
         }
 
-        size = 1 + st->text_chunks + st->events.chunks + st->inbox.chunks;
+        size = 1 + st->text_chunks + st->events.chunks + st->inbox.chunks
+               + mcp_store_subs_chunks(st->n_subs);
 
         sum->next++;
         sum->u.party.listeners += st->kind == MCP_STREAM_LISTEN;

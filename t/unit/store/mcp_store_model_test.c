@@ -836,6 +836,9 @@ do_subscribe(model_t *m)
     if (m->spec.kind == MCP_STREAM_CALL || final(m)) {
         assert_int_equal(rc, MCP_ERR_NOT_FOUND);
 
+    } else if (rc == MCP_ERR_LIMIT) {
+        assert_true(has_quotas(&m->spec.party));
+
     } else if (!(tight && rc == MCP_ERR_FULL)) {
         assert_int_equal(rc, MCP_OK);
         m->sub[topic] = 1;

@@ -120,6 +120,57 @@ test_publish(void **state)
 }
 
 
+/* Subscriptions are paid for by their party, as events are. */
+static void
+test_quota(void **state)
+{
+    int                rc;
+    uint32_t           i, n;
+    unsigned char      topic[MCP_DIGEST_LEN];
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+
+    (void) state;
+
+    memset(topic, 0, sizeof(topic));
+    store_spec(&spec, 1, 1);
+    spec.kind = MCP_STREAM_LISTEN;
+    memset(spec.party.id, 7, MCP_DIGEST_LEN);
+    spec.party.listeners = MCP_QUOTA_OFF;
+    spec.party.bytes = 40 * MCP_STORE_CHUNK;
+    store_create(&d, 0, &spec, &ref);
+
+    for (n = 0; n < 1000; n++) {
+        memcpy(topic, &n, sizeof(n));
+        rc = mcp_store_subscribe(S0, &ref, topic);
+
+        if (rc != MCP_OK) {
+            break;
+        }
+    }
+
+    assert_int_equal(rc, MCP_ERR_LIMIT);
+    assert_in_range(n, 38 * MCP_STORE_ENTRIES / 2 - 7,
+                    40 * MCP_STORE_ENTRIES / 2);
+    store_sound(&d);
+
+    /* room comes back, and all of it in the end */
+
+    for (i = 0; i < 4; i++) {
+        memcpy(topic, &i, sizeof(i));
+        assert_int_equal(mcp_store_unsubscribe(S0, &ref, topic), MCP_OK);
+    }
+
+    memcpy(topic, &n, sizeof(n));
+    assert_int_equal(mcp_store_subscribe(S0, &ref, topic), MCP_OK);
+    store_sound(&d);
+
+    mcp_store_free(S0, &ref);
+    store_sound(&d);
+    assert_int_equal(store_used(&d), 0);
+}
+
+
 static void
 test_slow_listener(void **state)
 {
@@ -191,6 +242,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         store_test(test_publish),
+        store_test(test_quota),
         store_test(test_slow_listener),
     };
 
