@@ -268,6 +268,8 @@ void mod_mcp_config_begin(mcp_worker_t *worker, const mcp_keys_t *keys)
     const mcp_endpoint_t *endpoint;
     section_t *section;
 
+    mcp_worker_begin(worker, current.number);
+
     for (section = current.sections; section; section = section->next) {
         endpoint = place_of(section)
                    ? mod_mcp_config_endpoint(&section->dir, keys) : NULL;
@@ -277,5 +279,5 @@ void mod_mcp_config_begin(mcp_worker_t *worker, const mcp_keys_t *keys)
         }
     }
 
-    mcp_worker_begin(worker, current.number);
+    mcp_worker_begun(worker);
 }

@@ -190,6 +190,8 @@ ngx_http_mcp_worker_begin(ngx_http_mcp_zone_t *zone,
     ngx_uint_t                  i;
     ngx_http_mcp_loc_conf_t   **endpoint;
 
+    mcp_worker_begin(zone->worker, mmcf->number);
+
     endpoint = mmcf->endpoints.elts;
 
     for (i = 0; i < mmcf->endpoints.nelts; i++) {
@@ -198,7 +200,7 @@ ngx_http_mcp_worker_begin(ngx_http_mcp_zone_t *zone,
         }
     }
 
-    mcp_worker_begin(zone->worker, mmcf->number);
+    mcp_worker_begun(zone->worker);
 }
 
 

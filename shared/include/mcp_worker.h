@@ -77,14 +77,15 @@ mcp_worker_t *mcp_worker_create(const mcp_env_t *env, mcp_store_t *store,
 void mcp_worker_destroy(mcp_worker_t *worker);
 
 /*
- * Takes up a configuration, when the process begins: "offer" for each endpoint
- * that has a place (mcp_setup_stand()), then "begin".  Of lists that are not
- * what they were in that place the listeners there are told, by the first
- * process to find it.  number: another one for each configuration that is
- * read.
+ * Takes up a configuration, when the process begins: "begin", then "offer" for
+ * each endpoint that has a place (mcp_setup_stand()), then "begun".  Of lists
+ * that are not what they were in that place the listeners there are told, by
+ * the first process to find it.  number: another one for each configuration
+ * that is read.
  */
-void mcp_worker_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint);
 void mcp_worker_begin(mcp_worker_t *worker, uint32_t number);
+void mcp_worker_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint);
+void mcp_worker_begun(mcp_worker_t *worker);
 
 /* Takes the next action out of the queue; MCP_ACT_NONE in action->type when
  * there is none. */

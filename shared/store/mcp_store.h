@@ -507,8 +507,8 @@ typedef enum {
      * place (mcp_topic.h).  The first process of the next one replaces it. */
     MCP_VALUE_LIST = 'L',
 
-    /* The configuration that is served, by a key of zeros.  Each process sets
-     * it when it begins. */
+    /* The configuration whose first process has begun, or has told of all that
+     * is new, by the keys of mcp_reload.c.  That process sets it. */
     MCP_VALUE_CONFIGURATION = 'C'
 } mcp_value_e;
 

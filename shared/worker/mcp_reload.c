@@ -19,7 +19,9 @@
 #define MCP_RELOAD_LISTS  3072
 
 
-static const unsigned char  mcp_reload_key[MCP_DIGEST_LEN];
+/* Of the configuration that has begun, and of the one that has told all. */
+static const unsigned char  mcp_reload_begun[MCP_DIGEST_LEN] = { 1 };
+static const unsigned char  mcp_reload_told[MCP_DIGEST_LEN] = { 2 };
 
 /* The catalog's kinds that a list is made of. */
 static const mcp_list_e  mcp_reload_kinds[MCP_TOPIC_LISTS][2] = {
@@ -91,6 +93,22 @@ mcp_reload_publish(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 
 
 void
+mcp_worker_begin(mcp_worker_t *worker, uint32_t number)
+{
+    int       rc;
+    uint32_t  old;
+
+    worker->configuration = number;
+
+    rc = mcp_store_value_swap(worker->store, MCP_VALUE_CONFIGURATION,
+                              mcp_reload_begun, number, NULL, &old);
+
+    worker->announces = (rc == MCP_ERR_NOT_FOUND
+                         || (rc == MCP_OK && old != number));
+}
+
+
+void
 mcp_worker_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint)
 {
     unsigned       list;
@@ -122,13 +140,16 @@ mcp_worker_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint)
 }
 
 
+/* Other processes compare lists, too, should the first one die half-way.  But
+ * only the first one knows when all is published. */
 void
-mcp_worker_begin(mcp_worker_t *worker, uint32_t number)
+mcp_worker_begun(mcp_worker_t *worker)
 {
-    worker->configuration = number;
-
-    (void) mcp_store_value_set(worker->store, MCP_VALUE_CONFIGURATION,
-                               mcp_reload_key, number, 0, NULL);
+    if (worker->announces) {
+        (void) mcp_store_value_set(worker->store, MCP_VALUE_CONFIGURATION,
+                                   mcp_reload_told, worker->configuration, 0,
+                                   NULL);
+    }
 }
 
 
@@ -139,7 +160,7 @@ mcp_reload_is_done(mcp_worker_t *worker, uint64_t now)
     uint32_t  number;
 
     return mcp_store_value_get(worker->store, MCP_VALUE_CONFIGURATION,
-                               mcp_reload_key, now, &number)
+                               mcp_reload_told, now, &number)
            == MCP_OK && number != worker->configuration;
 }
 

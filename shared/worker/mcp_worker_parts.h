@@ -69,6 +69,8 @@ struct mcp_worker_s {
                                                   mcp_worker_begin() */
     mcp_timer_t               stay;            /* see mcp_reload.c */
     uint64_t                  stay_until;
+    unsigned                  announces:1;     /* the first process of its
+                                                  configuration */
     unsigned                  stopping:1;
     unsigned                  header_missed:1; /* the log was told */
     unsigned                  leaving:1;       /* stopping, and nothing of

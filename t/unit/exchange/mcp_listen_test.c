@@ -321,8 +321,9 @@ test_reload(void **state)
     (void) state;
 
     d.endpoint.place[0] = 1;
-    mcp_worker_offer(d.process[0].worker, &d.endpoint);
     mcp_worker_begin(d.process[0].worker, 1);
+    mcp_worker_offer(d.process[0].worker, &d.endpoint);
+    mcp_worker_begun(d.process[0].worker);
     listens(0, &a, LISTEN("\"x\"", "{" PROMPTS "," TOOLS "}"));
 
     mcp_worker_stop(d.process[0].worker, 0);
@@ -330,8 +331,9 @@ test_reload(void **state)
     assert_int_equal(a.ended, 0);
 
     d.endpoint.catalog = NULL;
-    mcp_worker_offer(d.process[1].worker, &d.endpoint);
     mcp_worker_begin(d.process[1].worker, 2);
+    mcp_worker_offer(d.process[1].worker, &d.endpoint);
+    mcp_worker_begun(d.process[1].worker);
     d.endpoint.catalog = d.catalog;
     driver_wait(&d, 100);
 
