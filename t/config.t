@@ -40,6 +40,7 @@ __DATA__
     mcp_linger 30s;
     mcp_call_timeout 1m;
     mcp_input_timeout 1m;
+    mcp_state_lifetime 1m;
     mcp_max_events 100;
     mcp_stream_buffer 1m;
     mcp_max_session_streams 10;
@@ -72,6 +73,7 @@ __DATA__
     mcp_linger 0;
     mcp_call_timeout 1m;
     mcp_input_timeout 1m;
+    mcp_state_lifetime 1m;
     mcp_max_events 1;
     mcp_stream_buffer 64k;
     mcp_max_session_streams off;
@@ -105,6 +107,7 @@ __DATA__
         mcp_linger 1d;
         mcp_call_timeout 1m;
         mcp_input_timeout 1m;
+        mcp_state_lifetime 1m;
         mcp_max_events 1073741824;
         mcp_stream_buffer 1000m;
         mcp_max_session_streams 0;

@@ -51,8 +51,10 @@ typedef enum {
                                   (mcp_face_request.c) */
     MCP_TOKEN_STREAM = 'r',    /* signed: a place in a stream that is polled
                                   (mcp_face_stream.c) */
-    MCP_TOKEN_RESUME = 'n'     /* signed: a resume token of ours; sealed: one
+    MCP_TOKEN_RESUME = 'n',    /* signed: a resume token of ours; sealed: one
                                   around a backend's own (mcp_face_token.c) */
+    MCP_TOKEN_STATE = 'i'      /* sealed: a backend's requestState
+                                  (mcp_request_state.c) */
 } mcp_token_e;
 
 

@@ -88,6 +88,7 @@ typedef struct {
     uint64_t              linger;
     uint64_t              call_timeout;
     uint64_t              input_timeout;
+    uint64_t              state_lifetime;      /* of a backend's requestState */
 
     uint32_t              max_events;
     uint64_t              stream_buffer;

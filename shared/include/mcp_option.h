@@ -58,6 +58,8 @@
       "MCPCallTimeout", TIME, 0, 0, MCP_TIME_MAX, 600000)                     \
     X(INPUT_TIMEOUT, input_timeout, "mcp_input_timeout",                      \
       "MCPInputTimeout", TIME, 0, 0, MCP_TIME_MAX, 600000)                    \
+    X(STATE_LIFETIME, state_lifetime, "mcp_state_lifetime",                   \
+      "MCPStateLifetime", TIME, 0, 0, MCP_TIME_MAX, 600000)                   \
     X(MAX_EVENTS, max_events, "mcp_max_events",                               \
       "MCPMaxEvents", NUMBER, 0, 1, 1073741824, 65536)                        \
     X(STREAM_BUFFER, stream_buffer, "mcp_stream_buffer",                      \
