@@ -116,7 +116,7 @@ MCP::same($client->body, qr/id: S\.7\ndata: \Q$::Result\E\n\n\z/);
 
 
 
-=== TEST 4: only a state: invoked again at once
+=== TEST 4: only a state: invoked again after a while
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();

@@ -392,13 +392,15 @@ mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
         return mcp_backend_http_error_result(b, r, msg);
     }
 
-    if (mcp_str_eq(r[MCP_BACKEND_R_TYPE].raw, mcp_str("\"input_required\""))) {
+    if (mcp_json_str_eq(r[MCP_BACKEND_R_TYPE].raw,
+                        mcp_str("input_required")))
+    {
         mcp_backend_input(r, msg);
         return MCP_OK;
     }
 
     if (r[MCP_BACKEND_R_TYPE].type == MCP_JSON_STRING
-        && !mcp_str_eq(r[MCP_BACKEND_R_TYPE].raw, mcp_str("\"complete\"")))
+        && !mcp_json_str_eq(r[MCP_BACKEND_R_TYPE].raw, mcp_str("complete")))
     {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
                           "a resultType that is neither complete nor "

@@ -153,6 +153,8 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
         call->requests[i].job.task.action.job = &call->requests[i].job;
         call->requests[i].job.task.taken = mcp_job_taken;
         mcp_arena_init(&call->requests[i].round, &x->worker->env->mem);
+        mcp_buf_init(&call->requests[i].urls, &x->worker->env->mem,
+                     SIZE_MAX / 2);
     }
 
     /* the text of the message goes with the call */
@@ -186,6 +188,7 @@ mcp_call_destroy(mcp_call_t *call)
         }
 
         mcp_buf_free(&req->body);
+        mcp_buf_free(&req->urls);
         mcp_arena_destroy(&req->round);
     }
 

@@ -36,6 +36,8 @@ typedef enum {
 typedef enum {
     MCP_REQUEST_RUN = 0,       /* a backend works on it */
     MCP_REQUEST_INPUT,         /* waits for the client's responses */
+    MCP_REQUEST_PAUSE,         /* its backend wanted nothing but to be invoked
+                                  again, after a while */
     MCP_REQUEST_DETACHED,      /* the rest comes by publish */
     MCP_REQUEST_OVER           /* has its response, or needs none */
 } mcp_request_state_e;
@@ -48,6 +50,7 @@ typedef struct {
     mcp_str_t  params;         /* raw, may be empty */
     mcp_str_t  answer;         /* raw result; empty: outstanding */
     uint64_t   number;         /* of the event that it is; 0: not yet */
+    unsigned   url:1;          /* it has an elicitationId of ours */
 } mcp_question_t;
 
 
@@ -81,7 +84,10 @@ struct mcp_request_s {
     size_t                n_answered;
     mcp_str_t             request_state;
     mcp_buf_t             body;        /* of the next invocation */
-    unsigned              rounds_without_question;
+    uint64_t              pause;       /* ms; 0: it asked for something */
+    uint64_t              pause_until; /* the last invocation of this kind */
+    mcp_buf_t             urls;        /* the events, as uint64_t, that sent the
+                                          user to a URL and are not settled */
 
     unsigned              live:1;      /* the glue runs the job */
     unsigned              held:1;      /* msg waits for room in the stream */

@@ -14,7 +14,12 @@
  *   mcp_inbox.c        what other processes have for the call
  *   mcp_cancel.c       cancellation
  *   mcp_input.c        asking the client in the middle of the call
+ *   mcp_input_again.c  invoking the backend again
+ *   mcp_input_can.c    what the client can be asked
  *   mcp_input_post.c   what the client answers
+ *   mcp_input_respond.c  asking in the response, the way of 2026-07-28
+ *   mcp_input_state.c  the state that such a client brings back
+ *   mcp_input_url.c    questions that send the user to a URL
  */
 
 
@@ -182,17 +187,82 @@ void mcp_cancel_untrack(mcp_call_t *call);
  */
 int  mcp_input_can(const mcp_client_t *client, const mcp_question_t *q);
 
+/* Returns the capabilities that n questions need, each of which somebody can
+ * answer, and that the client lacks. */
+unsigned mcp_input_lacks(const mcp_client_t *client, const mcp_question_t *q,
+    size_t n);
+
+/* Appends the ClientCapabilities object that has these bits of
+ * MCP_CLIENT_INPUT. */
+void mcp_input_capabilities(unsigned bits, mcp_buf_t *out);
+
 
 /* --- mcp_input.c --- */
 
 /* Asks the client what the backend wants to know.  As mcp_call_finish(). */
 int  mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg);
 
-/* Invokes the backend again, with what the client has answered.  The same. */
-int  mcp_input_again(mcp_request_t *req);
+/* Reads the questions and the state of a new round. */
+mcp_fault_e mcp_input_read_round(mcp_request_t *req,
+    const mcp_backend_msg_t *msg);
 
 /* Takes what mcp_input_post() has brought to the process that owns the call. */
 void mcp_input_answer(mcp_call_t *call, mcp_str_t text);
+
+
+/* --- mcp_input_again.c --- */
+
+/* Invokes the backend again, with what the client has answered.  As
+ * mcp_call_finish(). */
+int  mcp_input_again(mcp_request_t *req);
+
+/* The same after a while, until its time is over: the backend has asked
+ * nothing. */
+int  mcp_input_pause(mcp_request_t *req);
+
+
+/* --- mcp_input_respond.c --- */
+
+/* The question as the response, for a client of a stateless revision.  As
+ * mcp_call_finish(). */
+int  mcp_input_respond(mcp_request_t *req, const mcp_backend_msg_t *msg);
+
+
+/* --- mcp_input_state.c --- */
+
+/* Appends the backend's state, a JSON string, as the client gets it.  Returns
+ * what mcp_request_state_seal() does. */
+int  mcp_input_state_seal(mcp_request_t *req, mcp_str_t state,
+    mcp_buf_t *out);
+
+
+/* --- mcp_input_url.c --- */
+
+/*
+ * In 2025-11-25 a question that sends the user to a URL has an elicitationId,
+ * and a notification says that it is settled (client/elicitation, "Completion
+ * Notifications for URL Mode Elicitation"); in 2026-07-28 neither exists, so
+ * backends do not write them.
+ */
+
+/* Appends the question's params, with an elicitationId if one is due: its
+ * event's id. */
+void mcp_input_url_params(const mcp_call_t *call, mcp_question_t *q,
+    mcp_buf_t *out);
+
+/* The question has been sent; it has been answered: only what the user has
+ * agreed to can be settled. */
+void mcp_input_url_asked(mcp_request_t *req, const mcp_question_t *q);
+void mcp_input_url_answered(mcp_request_t *req, const mcp_question_t *q);
+
+/* Tells the client that what it was asked is settled.  MCP_OK, or MCP_AGAIN: no
+ * room, to be repeated. */
+int  mcp_input_url_settle(mcp_request_t *req);
+
+/* Whether a notification of the backend's says so, and it is for us to name
+ * what is settled. */
+int  mcp_input_url_is_settled(const mcp_request_t *req,
+    const mcp_backend_msg_t *msg);
 
 
 #endif /* MCP_CALL_PARTS_H_INCLUDED */

@@ -2,8 +2,9 @@
 
 /*
  * Asking the client in the middle of a call.  Backends ask the way of
- * 2026-07-28 (an input_required result); clients of the revisions before get
- * JSON-RPC requests on the call's stream and POST their responses.
+ * 2026-07-28 (an input_required result, which clients of that revision get:
+ * mcp_input_respond.c); clients of the revisions before get JSON-RPC requests
+ * on the call's stream and POST their responses.
  *
  * The id of such a request is that of the event which it is: a response finds
  * its call by it, at whatever process it arrives, and proves that the client
@@ -14,10 +15,6 @@
 #include "call/mcp_input.h"
 #include "call/mcp_request.h"
 #include "rpc/mcp_id.h"
-
-
-/* Rounds in a row in which a backend asked nothing. */
-#define MCP_INPUT_MAX_EMPTY  16
 
 
 /* Reads one of inputRequests, by its key. */
@@ -125,119 +122,6 @@ mcp_input_unsupported(mcp_request_t *req, mcp_str_t method)
 }
 
 
-static int
-mcp_input_has_members(mcp_str_t object)
-{
-    size_t  i;
-
-    for (i = 1; i + 1 < object.len; i++) {
-        if (object.data[i] != ' ' && object.data[i] != '\t'
-            && object.data[i] != '\r' && object.data[i] != '\n')
-        {
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
-
-static void
-mcp_input_add_responses(mcp_buf_t *body, const mcp_request_t *req)
-{
-    size_t  i;
-
-    mcp_buf_lit(body, "\"inputResponses\":{");
-
-    for (i = 0; i < req->n_questions; i++) {
-        if (i) {
-            mcp_buf_lit(body, ",");
-        }
-
-        mcp_buf_str(body, req->questions[i].key);
-        mcp_buf_lit(body, ":");
-        mcp_buf_str(body, req->questions[i].answer);
-    }
-
-    mcp_buf_lit(body, "}");
-}
-
-
-/* Builds the next invocation: the original request, its params extended. */
-static int
-mcp_input_body(mcp_request_t *req)
-{
-    int          comma;
-    size_t       head;
-    mcp_buf_t   *body;
-    mcp_str_t    params;
-
-    body = &req->body;
-    params = req->params;
-
-    mcp_buf_free(body);
-    mcp_buf_init(body, &req->call->worker->env->mem, SIZE_MAX / 2);
-
-    /* up to the brace that closes params; something in between needs a
-     * comma */
-
-    comma = mcp_input_has_members(params);
-    head = (size_t) (params.data - req->raw.data) + params.len - 1;
-
-    mcp_buf_add(body, req->raw.data, head);
-
-    if (req->n_questions) {
-        if (comma) {
-            mcp_buf_lit(body, ",");
-        }
-
-        mcp_input_add_responses(body, req);
-        comma = 1;
-    }
-
-    if (req->request_state.len) {
-        if (comma) {
-            mcp_buf_lit(body, ",");
-        }
-
-        mcp_buf_lit(body, "\"requestState\":");
-        mcp_buf_str(body, req->request_state);
-    }
-
-    mcp_buf_add(body, req->raw.data + head, req->raw.len - head);
-
-    return body->failed;
-}
-
-
-int
-mcp_input_again(mcp_request_t *req)
-{
-    mcp_request_set_state(req, MCP_REQUEST_RUN);
-
-    if (req->live) {
-
-        /* the invocation that asked has not quite ended */
-
-        req->again = 1;
-        req->deadline = req->call->worker->env->now(req->call->worker->env->ctx)
-                        + MCP_CALL_GRACE;
-        mcp_call_set_timer(req->call);
-
-        return MCP_OK;
-    }
-
-    if (mcp_input_body(req) != MCP_OK) {
-        return mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
-    }
-
-    mcp_call_invoke(req);
-    mcp_call_set_timer(req->call);
-
-    return MCP_OK;
-}
-
-
 /* Puts one question into words: the stream's next event. */
 static int
 mcp_input_ask(mcp_call_t *call, mcp_question_t *q, mcp_buf_t *buf)
@@ -264,7 +148,7 @@ mcp_input_ask(mcp_call_t *call, mcp_question_t *q, mcp_buf_t *buf)
 
     if (q->params.len) {
         mcp_buf_lit(buf, ",\"params\":");
-        mcp_buf_str(buf, q->params);
+        mcp_input_url_params(call, q, buf);
     }
 
     mcp_buf_lit(buf, "}");
@@ -282,6 +166,13 @@ mcp_input_send(mcp_request_t *req)
     mcp_call_t  *call;
 
     call = req->call;
+
+    /* what was asked in the round before is settled */
+
+    if (req->n_asked == 0 && mcp_input_url_settle(req) == MCP_AGAIN) {
+        return MCP_AGAIN;
+    }
+
     rc = MCP_OK;
 
     mcp_buf_init(&buf, &call->worker->env->mem, SIZE_MAX / 2);
@@ -304,6 +195,7 @@ mcp_input_send(mcp_request_t *req)
             break;
         }
 
+        mcp_input_url_asked(req, &req->questions[req->n_asked]);
         req->n_asked++;
         mcp_store_count(call->worker->store, MCP_COUNT_INPUTS, 1);
     }
@@ -327,8 +219,7 @@ mcp_input_send(mcp_request_t *req)
 }
 
 
-/* Reads the questions and the state of a new round. */
-static mcp_fault_e
+mcp_fault_e
 mcp_input_read_round(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
     mcp_fault_e  fault;
@@ -379,6 +270,10 @@ mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
     size_t       i;
     mcp_fault_e  fault;
 
+    if (mcp_client_is_stateless(&req->call->client)) {
+        return mcp_input_respond(req, msg);
+    }
+
     /* held back before: the questions are read already */
 
     if (req->n_questions && req->n_asked < req->n_questions) {
@@ -387,21 +282,17 @@ mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     fault = mcp_input_read_round(req, msg);
 
-    if (fault == MCP_FAULT_NONE && req->n_questions == 0) {
-        if (++req->rounds_without_question <= MCP_INPUT_MAX_EMPTY) {
-            return mcp_input_again(req);
-        }
-
-        fault = MCP_FAULT_BACKEND_OUTPUT;
-    }
-
     if (fault != MCP_FAULT_NONE) {
         req->n_questions = 0;
         return mcp_call_finish_fault(req, fault,
                                      mcp_str("request for input"));
     }
 
-    req->rounds_without_question = 0;
+    if (req->n_questions == 0) {
+        return mcp_input_pause(req);
+    }
+
+    req->pause = 0;
 
     /* never ask a client for what it did not declare */
 
@@ -454,6 +345,8 @@ mcp_input_keep(mcp_request_t *req, mcp_question_t *q, mcp_str_t result)
         mcp_call_fail(req, MCP_FAULT_INTERNAL);
         return;
     }
+
+    mcp_input_url_answered(req, q);
 
     if (++req->n_answered == req->n_questions) {
         mcp_request_set_state(req, MCP_REQUEST_RUN);

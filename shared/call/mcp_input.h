@@ -18,6 +18,17 @@ int mcp_input_possible(const mcp_client_t *client);
 int mcp_input_names(const mcp_mem_t *mem, mcp_str_t id,
     unsigned char stream[MCP_STREAM_ID_LEN], uint64_t *number);
 
+/*
+ * Opens the state that the request of x brings, a JSON string: the message of x
+ * has the backend's own in its place, and is parsed anew.  name and target are
+ * the request's.
+ *
+ * Returns MCP_FAULT_NONE, MCP_FAULT_REQUEST_STATE whatever is wrong with the
+ * state, or MCP_FAULT_INTERNAL.
+ */
+mcp_fault_e mcp_input_state_open(mcp_exchange_t *x, mcp_str_t name,
+    unsigned target);
+
 /* Brings responses of a client to the call that asked: text is one, or a JSON
  * array of them, and is taken as a whole or not at all.  Returns what
  * mcp_store_post() does. */

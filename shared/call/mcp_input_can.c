@@ -9,69 +9,130 @@
 #include "call/mcp_input.h"
 
 
-int
-mcp_input_can(const mcp_client_t *client, const mcp_question_t *q)
+/* The capability that a question needs; 0: there is none such. */
+static unsigned
+mcp_input_needs(const mcp_question_t *q)
 {
-    unsigned           wanted;
-    mcp_json_value_t   params, mode;
+    mcp_json_value_t  params;
 
     params.type = q->params.len ? MCP_JSON_OBJECT : MCP_JSON_NONE;
     params.raw = q->params;
 
     if (mcp_str_eq(q->method, mcp_str("elicitation/create"))) {
+        return mcp_json_str_eq(mcp_json_get(&params, mcp_str("mode")).raw,
+                               mcp_str("url"))
+               ? MCP_CLIENT_ELICITATION_URL : MCP_CLIENT_ELICITATION;
+    }
 
-        if (!mcp_revision(client->revision)->elicitation) {
-            return 0;
-        }
+    if (mcp_str_eq(q->method, mcp_str("sampling/createMessage"))) {
+        return mcp_json_get(&params, mcp_str("tools")).type != MCP_JSON_NONE
+               || mcp_json_get(&params, mcp_str("toolChoice")).type
+                  != MCP_JSON_NONE
+               ? MCP_CLIENT_SAMPLING_TOOLS : MCP_CLIENT_SAMPLING;
+    }
 
-        mode = mcp_json_get(&params, mcp_str("mode"));
-        wanted = MCP_CLIENT_ELICITATION;
+    return mcp_str_eq(q->method, mcp_str("roots/list")) ? MCP_CLIENT_ROOTS : 0;
+}
 
-        if (mcp_str_eq(mode.raw, mcp_str("\"url\""))) {
 
-            if (!mcp_revision(client->revision)->url_mode) {
-                return 0;
-            }
+/* What the client declared, as far as its revision knows it. */
+static unsigned
+mcp_input_declared(const mcp_client_t *client)
+{
+    unsigned               can;
+    const mcp_revision_t  *revision;
 
-            wanted = MCP_CLIENT_ELICITATION_URL;
-        }
+    revision = mcp_revision(client->revision);
+    can = MCP_CLIENT_SAMPLING | MCP_CLIENT_SAMPLING_TOOLS | MCP_CLIENT_ROOTS;
 
-    } else if (mcp_str_eq(q->method, mcp_str("sampling/createMessage"))) {
+    if (revision->elicitation) {
+        can |= MCP_CLIENT_ELICITATION;
+    }
 
-        wanted = MCP_CLIENT_SAMPLING;
+    if (revision->url_mode) {
+        can |= MCP_CLIENT_ELICITATION_URL;
+    }
 
-        if (mcp_json_get(&params, mcp_str("tools")).type != MCP_JSON_NONE
-            || mcp_json_get(&params, mcp_str("toolChoice")).type
-               != MCP_JSON_NONE)
-        {
-            wanted = MCP_CLIENT_SAMPLING_TOOLS;
-        }
+    return client->capabilities & can;
+}
 
-    } else if (mcp_str_eq(q->method, mcp_str("roots/list"))) {
-        wanted = MCP_CLIENT_ROOTS;
 
-    } else {
+int
+mcp_input_can(const mcp_client_t *client, const mcp_question_t *q)
+{
+    unsigned  needs;
+
+    needs = mcp_input_needs(q);
+
+    if (needs == 0) {
         return -1;
     }
 
-    return (client->capabilities & wanted) != 0;
+    return (mcp_input_declared(client) & needs) != 0;
+}
+
+
+unsigned
+mcp_input_lacks(const mcp_client_t *client, const mcp_question_t *q, size_t n)
+{
+    size_t    i;
+    unsigned  needs;
+
+    needs = 0;
+
+    for (i = 0; i < n; i++) {
+        needs |= mcp_input_needs(&q[i]);
+    }
+
+    return needs & ~mcp_input_declared(client);
 }
 
 
 int
 mcp_input_possible(const mcp_client_t *client)
 {
-    unsigned  can;
+    return !mcp_client_is_stateless(client)
+           && mcp_input_declared(client) != 0;
+}
 
-    can = MCP_CLIENT_SAMPLING | MCP_CLIENT_SAMPLING_TOOLS | MCP_CLIENT_ROOTS;
 
-    if (mcp_revision(client->revision)->elicitation) {
-        can |= MCP_CLIENT_ELICITATION;
+void
+mcp_input_capabilities(unsigned bits, mcp_buf_t *out)
+{
+    size_t  start;
+
+    mcp_buf_lit(out, "{");
+    start = out->len;
+
+    if (bits & MCP_CLIENT_SAMPLING_TOOLS) {
+        mcp_buf_lit(out, "\"sampling\":{\"tools\":{}},");
+
+    } else if (bits & MCP_CLIENT_SAMPLING) {
+        mcp_buf_lit(out, "\"sampling\":{},");
     }
 
-    if (mcp_revision(client->revision)->url_mode) {
-        can |= MCP_CLIENT_ELICITATION_URL;
+    if (bits & MCP_CLIENT_ELICITATION_URL) {
+        mcp_buf_lit(out, "\"elicitation\":{");
+
+        if (bits & MCP_CLIENT_ELICITATION) {
+            mcp_buf_lit(out, "\"form\":{},");
+        }
+
+        mcp_buf_lit(out, "\"url\":{}},");
+
+    } else if (bits & MCP_CLIENT_ELICITATION) {
+        mcp_buf_lit(out, "\"elicitation\":{},");
     }
 
-    return (client->capabilities & can) != 0;
+    if (bits & MCP_CLIENT_ROOTS) {
+        mcp_buf_lit(out, "\"roots\":{},");
+    }
+
+    /* the last comma */
+
+    if (out->failed == MCP_OK && out->len > start) {
+        out->len--;
+    }
+
+    mcp_buf_lit(out, "}");
 }

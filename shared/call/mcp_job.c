@@ -411,6 +411,14 @@ mcp_job_deadline(mcp_request_t *req)
         return;
     }
 
+    if (req->state == MCP_REQUEST_PAUSE) {
+        if (mcp_input_again(req) == MCP_AGAIN) {
+            mcp_call_hold_fault(req, MCP_FAULT_INTERNAL);
+        }
+
+        return;
+    }
+
     if (req->again) {
 
         /* it asked, was answered, and does not end */

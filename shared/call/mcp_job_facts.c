@@ -6,6 +6,46 @@
 #include "rpc/mcp_revision.h"
 
 
+/* Longer ones become neither a header nor a parameter. */
+#define MCP_JOB_DECLARED_MAX  4096
+
+
+/* What a request declares, on one line; empty if that cannot be. */
+static mcp_str_t
+mcp_job_declared(mcp_call_t *call)
+{
+    char       *text;
+    size_t      i;
+    mcp_str_t   declared;
+
+    declared = call->client.declared;
+
+    if (declared.len > MCP_JOB_DECLARED_MAX) {
+        return mcp_null_str;
+    }
+
+    if (!mcp_fact_has_control(declared)) {
+        return declared;
+    }
+
+    text = mcp_arena_alloc(&call->arena, declared.len);
+    if (text == NULL) {
+        return mcp_null_str;
+    }
+
+    /* in JSON it is white space, but for DEL */
+
+    for (i = 0; i < declared.len; i++) {
+        text[i] = (unsigned char) declared.data[i] < 0x20 ? ' '
+                                                          : declared.data[i];
+    }
+
+    declared.data = text;
+
+    return mcp_fact_has_control(declared) ? mcp_null_str : declared;
+}
+
+
 /* The capabilities object: as the request has it, or rebuilt from the bits that
  * a session keeps. */
 static mcp_str_t
@@ -16,7 +56,11 @@ mcp_job_client_capabilities(mcp_call_t *call)
     mcp_str_t  text;
 
     if (mcp_client_is_stateless(&call->client)) {
-        return call->client.declared;
+        text = mcp_job_declared(call);
+
+        if (text.len) {
+            return text;
+        }
     }
 
     bits = call->client.capabilities & MCP_CLIENT_INPUT;
@@ -26,37 +70,11 @@ mcp_job_client_capabilities(mcp_call_t *call)
     }
 
     mcp_buf_init(&buf, &call->worker->env->mem, 256);
-
-    if (bits & MCP_CLIENT_SAMPLING_TOOLS) {
-        mcp_buf_lit(&buf, ",\"sampling\":{\"tools\":{}}");
-
-    } else if (bits & MCP_CLIENT_SAMPLING) {
-        mcp_buf_lit(&buf, ",\"sampling\":{}");
-    }
-
-    if (bits & MCP_CLIENT_ELICITATION_URL) {
-        mcp_buf_lit(&buf, ",\"elicitation\":{");
-
-        if (bits & MCP_CLIENT_ELICITATION) {
-            mcp_buf_lit(&buf, "\"form\":{},");
-        }
-
-        mcp_buf_lit(&buf, "\"url\":{}}");
-
-    } else if (bits & MCP_CLIENT_ELICITATION) {
-        mcp_buf_lit(&buf, ",\"elicitation\":{}");
-    }
-
-    if (bits & MCP_CLIENT_ROOTS) {
-        mcp_buf_lit(&buf, ",\"roots\":{}");
-    }
-
-    mcp_buf_lit(&buf, "}");
+    mcp_input_capabilities(bits, &buf);
 
     text = mcp_null_str;
 
     if (buf.failed == MCP_OK) {
-        buf.data[0] = '{';
         text = mcp_arena_dup(&call->arena,
                              (mcp_str_t) { buf.data, buf.len });
     }

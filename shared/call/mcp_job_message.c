@@ -44,6 +44,9 @@ mcp_job_notification(mcp_request_t *req, const mcp_backend_msg_t *msg)
             return MCP_OK;
         }
 
+    } else if (mcp_input_url_is_settled(req, msg)) {
+        return mcp_input_url_settle(req);
+
     } else if (mcp_notify_broadcast(call->worker, msg->method, msg->uri.raw,
                                   msg->body))
     {
@@ -174,6 +177,12 @@ mcp_job_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
     int          rc;
     mcp_buf_t    buf;
     mcp_fault_e  fault;
+
+    /* what the user was sent to do is done */
+
+    if (mcp_input_url_settle(req) == MCP_AGAIN) {
+        return MCP_AGAIN;
+    }
 
     fault = mcp_job_subscription(req);
     if (fault != MCP_FAULT_NONE) {

@@ -9,6 +9,7 @@ mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state)
     static const char *const  names[] = {
         [MCP_REQUEST_RUN] = "its backend works",
         [MCP_REQUEST_INPUT] = "its client is asked",
+        [MCP_REQUEST_PAUSE] = "its backend will be called again",
         [MCP_REQUEST_DETACHED] = "the rest will be published",
         [MCP_REQUEST_OVER] = "over"
     };

@@ -18,6 +18,13 @@ mcp_endpoint_route(const mcp_endpoint_t *endpoint, mcp_str_t name)
 }
 
 
+mcp_str_t
+mcp_endpoint_target(const mcp_endpoint_t *endpoint, unsigned target)
+{
+    return endpoint->targets ? endpoint->targets[target] : mcp_null_str;
+}
+
+
 int
 mcp_endpoint_offers(const mcp_endpoint_t *endpoint, mcp_list_e kind)
 {

@@ -200,6 +200,7 @@ mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
     endpoint->name = setup->name.data ? setup->name : name;
     endpoint->version = setup->name.data ? setup->version : version;
     endpoint->title = setup->title;
+    endpoint->targets = setup->targets;
     endpoint->keys = setup->keys ? setup->keys : keys;
     endpoint->catalog = setup->catalog;
     endpoint->revisions = setup->revisions ? setup->revisions

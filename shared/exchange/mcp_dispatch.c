@@ -186,8 +186,17 @@ mcp_dispatch_call(mcp_exchange_t *x, const mcp_verdict_t *v)
 {
     int          rc;
     mcp_call_t  *call;
+    mcp_fault_e  fault;
 
     mcp_fact_set(&x->facts, MCP_FACT_NAME, v->name);
+
+    if (x->msg.request_state.type != MCP_JSON_NONE) {
+        fault = mcp_input_state_open(x, v->name, v->target);
+
+        if (fault != MCP_FAULT_NONE) {
+            return mcp_answer_fault(x, fault, x->msg.id, mcp_null_str);
+        }
+    }
 
     /* asked once: a face that goes on with it has done something */
 

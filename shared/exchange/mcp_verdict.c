@@ -61,6 +61,59 @@ mcp_verdict_string(mcp_exchange_t *x, const mcp_json_value_t *value,
 }
 
 
+static int
+mcp_verdict_is_objects(const mcp_json_value_t *value)
+{
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  member;
+
+    if (value->type != MCP_JSON_OBJECT) {
+        return 0;
+    }
+
+    mcp_json_iter_init(&iter, value->raw);
+
+    while (mcp_json_iter_next(&iter, NULL, &member)) {
+        if (member.type != MCP_JSON_OBJECT) {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
+/* What a client answers to questions of the round before (2026-07-28,
+ * basic/patterns/mrtr). */
+static mcp_verdict_e
+mcp_verdict_input(const mcp_rpc_t *msg, mcp_verdict_t *v)
+{
+    int  responses, state;
+
+    responses = msg->input_responses.type != MCP_JSON_NONE;
+    state = msg->request_state.type != MCP_JSON_NONE;
+
+    if ((responses || state) && !v->method->asks) {
+        return mcp_verdict_fault(v, MCP_FAULT_PARAMS,
+                                 mcp_str("this method asks for no input"));
+    }
+
+    if (responses && !mcp_verdict_is_objects(&msg->input_responses)) {
+        return mcp_verdict_fault(v, MCP_FAULT_PARAMS,
+                                 mcp_str("\"inputResponses\" must be an "
+                                         "object of objects"));
+    }
+
+    if (state && msg->request_state.type != MCP_JSON_STRING) {
+        return mcp_verdict_fault(v, MCP_FAULT_PARAMS,
+                                 mcp_str("\"requestState\" must be a "
+                                         "string"));
+    }
+
+    return MCP_VERDICT_CALL;
+}
+
+
 static mcp_verdict_e
 mcp_verdict_call(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v)
 {
@@ -76,6 +129,10 @@ mcp_verdict_call(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v)
         return mcp_verdict_fault(v, MCP_FAULT_PARAMS,
                                  mcp_str("requestState and inputResponses "
                                          "are not of this revision"));
+    }
+
+    if (mcp_verdict_input(msg, v) != MCP_VERDICT_CALL) {
+        return MCP_VERDICT_FAULT;
     }
 
     v->target = mcp_endpoint_route(x->endpoint, v->name);

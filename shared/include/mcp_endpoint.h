@@ -54,6 +54,7 @@ typedef struct {
     const mcp_route_t    *routes;              /* exact ones first */
     size_t                n_routes;
     unsigned              target;              /* default or MCP_NO_TARGET */
+    const mcp_str_t      *targets;             /* their names */
 
     mcp_match_t         **origins;
     size_t                n_origins;
@@ -124,6 +125,11 @@ void mcp_endpoint_info(const mcp_endpoint_t *endpoint, mcp_revision_e revision,
  * no session. */
 uint32_t mcp_endpoint_session_limit(const mcp_endpoint_t *endpoint,
     const mcp_client_t *client);
+
+/* Returns the name of a target, by which the glue finds it; empty if the
+ * endpoint has no names. */
+mcp_str_t mcp_endpoint_target(const mcp_endpoint_t *endpoint,
+    unsigned target);
 
 /* Sets *policy to the settings of one call: the endpoint's, overridden by the
  * catalog's for this tool, prompt or resource. */

@@ -85,7 +85,7 @@ typedef struct driver_s {
     unsigned         unlockable;           /* the next ones, which fail */
     unsigned         orphaned;             /* the next one's holder before has
                                               died with it */
-    char             last_body[4096];      /* of the last job invoked */
+    char             last_body[8192];      /* of the last job invoked */
     int              glue;                 /* its address goes with calls */
 } driver_t;
 
@@ -231,6 +231,7 @@ driver_init(driver_t *d)
     e->linger = 5000;
     e->call_timeout = 30000;
     e->input_timeout = 20000;
+    e->state_lifetime = 60000;
     e->max_events = 1000;
     e->stream_buffer = 64 * 1024;
     e->max_session_streams = 100;

@@ -4,9 +4,12 @@
 
 #include "core_cases.h"
 
+#include "call/mcp_input.h"
+
 
 #define FORM   "{\"mode\":\"form\"}"
 #define URL    "{\"mode\":\"url\",\"url\":\"https://h/\"}"
+#define ASKED  "\"mode\":\"url\",\"url\":\"https://h/\",\"elicitationId\":"
 #define TOOLS  "{\"tools\":[{\"name\":\"x\"}]}"
 
 #define CAN_URL    "{\"elicitation\":{\"url\":{}}}"
@@ -85,7 +88,7 @@ test_who_can(void **state)
         }
 
         if (cases[i].can) {
-            has(a.text, cases[i].params);
+            has(a.text, strcmp(cases[i].params, URL) ? cases[i].params : ASKED);
             question_id(a.text, cases[i].method, id);
             reply(1, own, id, "\"result\":{}");
             backend_json(&d, RESULT);
@@ -123,11 +126,74 @@ test_who_can(void **state)
 }
 
 
+/* What a client lacks of all that it is asked, as an object. */
+static void
+test_lacks(void **state)
+{
+    mcp_buf_t       buf;
+    mcp_client_t    client;
+    mcp_question_t  q[3];
+
+    static const struct {
+        unsigned     bits;
+        const char  *object;
+    } cases[] = {
+        { 0, "{}" },
+        { MCP_CLIENT_ELICITATION, "{\"elicitation\":{}}" },
+        { MCP_CLIENT_ELICITATION_URL, "{\"elicitation\":{\"url\":{}}}" },
+        { MCP_CLIENT_ELICITATION | MCP_CLIENT_ELICITATION_URL,
+          "{\"elicitation\":{\"form\":{},\"url\":{}}}" },
+        { MCP_CLIENT_SAMPLING | MCP_CLIENT_ROOTS,
+          "{\"sampling\":{},\"roots\":{}}" },
+        { MCP_CLIENT_SAMPLING | MCP_CLIENT_SAMPLING_TOOLS,
+          "{\"sampling\":{\"tools\":{}}}" }
+    };
+
+    size_t  i;
+
+    (void) state;
+
+    memset(&client, 0, sizeof(client));
+    memset(q, 0, sizeof(q));
+    client.revision = MCP_REVISION_2026_07_28;
+    q[0].method = mcp_str("roots/list");
+    q[1].method = mcp_str("elicitation/create");
+    q[1].params = mcp_str(URL);
+    q[2].method = mcp_str("sampling/createMessage");
+    q[2].params = mcp_str(TOOLS);
+
+    assert_int_equal(mcp_input_lacks(&client, q, 0), 0);
+    assert_int_equal(mcp_input_lacks(&client, q, 3),
+                     MCP_CLIENT_ROOTS | MCP_CLIENT_ELICITATION_URL
+                     | MCP_CLIENT_SAMPLING_TOOLS);
+    client.capabilities = MCP_CLIENT_ROOTS | MCP_CLIENT_SAMPLING;
+    assert_int_equal(mcp_input_lacks(&client, q, 3),
+                     MCP_CLIENT_ELICITATION_URL | MCP_CLIENT_SAMPLING_TOOLS);
+    client.capabilities |= MCP_CLIENT_ELICITATION_URL
+                           | MCP_CLIENT_SAMPLING_TOOLS;
+    assert_int_equal(mcp_input_lacks(&client, q, 3), 0);
+
+    /* the server sends no requests to a client that it can ask */
+
+    assert_int_equal(mcp_input_possible(&client), 0);
+    client.revision = MCP_REVISION_2025_11_25;
+    assert_int_equal(mcp_input_possible(&client), 1);
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        mcp_buf_init(&buf, &d.te.env.mem, 256);
+        mcp_input_capabilities(cases[i].bits, &buf);
+        assert_str_is(((mcp_str_t) { buf.data, buf.len }), cases[i].object);
+        mcp_buf_free(&buf);
+    }
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
-        test(test_who_can)
+        test(test_who_can),
+        test(test_lacks)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

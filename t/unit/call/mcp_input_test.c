@@ -10,8 +10,6 @@
     "\"method\":\"" method "\",\"params\":{}}},\"requestState\":\"" state    \
     "\"}"
 
-#define EMPTY  "{\"resultType\":\"input_required\",\"requestState\":\"e\"}"
-
 
 static char  id[72], last[64];
 
@@ -208,54 +206,6 @@ test_broken(void **state)
         client_close(&d, &a);
         quiet();
     }
-}
-
-
-/* Asking nothing is being invoked again, but not for ever. */
-static void
-test_empty_rounds(void **state)
-{
-    int  i;
-
-    (void) state;
-
-    client_post(&d, 0, &a, session, CALL);
-
-    for (i = 0; i < 16; i++) {
-        backend_json(&d, EMPTY);
-        assert_int_equal(d.n_jobs, 1);
-        has(d.last_body, ",\"requestState\":\"e\"}}");
-        has_not(d.last_body, "inputResponses");
-        assert_int_equal(a.status, 0);
-    }
-
-    backend_json(&d, EMPTY);
-    has(a.text, "Backend sent an invalid response");
-    client_close(&d, &a);
-    quiet();
-
-    /* a question in between begins the count anew */
-
-    client_post(&d, 0, &a, session, CALL);
-
-    for (i = 0; i < 16; i++) {
-        backend_json(&d, EMPTY);
-    }
-
-    backend_json(&d, ASK_ONE("k", "roots/list", "s"));
-    question_id(a.text, "roots/list", id);
-    reply(0, session, id, "\"result\":{}");
-
-    for (i = 0; i < 16; i++) {
-        backend_json(&d, EMPTY);
-        assert_int_equal(d.n_jobs, 1);
-        has_not(d.last_body, "inputResponses");
-    }
-
-    backend_json(&d, RESULT);
-    has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -570,7 +520,6 @@ main(void)
         test(test_rounds),
         test(test_bodies),
         test(test_broken),
-        test(test_empty_rounds),
         test(test_answers),
         test(test_error_and_timeout),
         test(test_given_up),

@@ -2,7 +2,7 @@
 
 /* What a backend is told of its call. */
 
-#include "core_cases.h"
+#include "round_cases.h"
 
 
 /* What goes to a backend: the request as it came, and facts about it. */
@@ -100,12 +100,57 @@ test_capabilities_fact(void **state)
 }
 
 
+/* A request declares them in its own words, of which one line is made; what
+ * cannot be one is what is known of it. */
+static void
+test_declared_fact(void **state)
+{
+    size_t  i;
+    char    big[6000];
+
+    static const struct {
+        const char  *declared;
+        const char  *fact;
+    } cases[] = {
+        { "{}", "{}" },
+        { "{\"extensions\":{\"a/b\":{\"c\":[1.0]}}}",
+          "{\"extensions\":{\"a/b\":{\"c\":[1.0]}}}" },
+        { "{\r\n\t\"roots\" :\n{ }\n}", "{   \"roots\" : { } }" },
+        { "{\"roots\":{},\"x\":\"\x7f\"}", "{\"roots\":{}}" }
+    };
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        round_can = cases[i].declared;
+        modern_call(0, &a, "");
+        fact_is(&d.jobs[0]->facts, MCP_FACT_CLIENT_CAPABILITIES,
+                cases[i].fact);
+        backend_json(&d, RESULT);
+        client_close(&d, &a);
+    }
+
+    snprintf(big, sizeof(big), "{\"sampling\":{},\"x\":%04096d}", 1);
+    memcpy(strstr(big, "000"), "\"00", 3);
+    big[strlen(big) - 2] = '"';
+    round_can = big;
+    modern_call(0, &a, "");
+    fact_is(&d.jobs[0]->facts, MCP_FACT_CLIENT_CAPABILITIES,
+            "{\"sampling\":{}}");
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+    round_can = EVERYTHING;
+    quiet();
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_calls),
-        test(test_capabilities_fact)
+        test(test_capabilities_fact),
+        test(test_declared_fact)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

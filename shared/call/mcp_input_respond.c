@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Questions of a backend as the response to its client's request: the client
+ * answers with its next one, which nothing here has to wait for (2026-07-28,
+ * basic/patterns/mrtr).
+ */
+
+#include "call/mcp_call_parts.h"
+
+
+/* Ends a request with a fault of its backend. */
+static int
+mcp_input_respond_fail(mcp_request_t *req, const char *why)
+{
+    mcp_call_log(req->call, MCP_LOG_ERROR, "failed in its backend", why);
+    mcp_call_fail(req, MCP_FAULT_BACKEND_OUTPUT);
+
+    return MCP_OK;
+}
+
+
+/* Ends a request whose client cannot answer. */
+static int
+mcp_input_respond_refuse(mcp_request_t *req, unsigned lacks)
+{
+    int        rc;
+    mcp_buf_t  data;
+
+    mcp_buf_init(&data, &req->call->worker->env->mem, 1024);
+    mcp_buf_lit(&data, "{\"requiredCapabilities\":");
+    mcp_input_capabilities(lacks, &data);
+    mcp_buf_lit(&data, "}");
+
+    rc = data.failed
+         ? mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str)
+         : mcp_call_finish_fault_data(req, MCP_FAULT_CAPABILITY, mcp_null_str,
+                                      (mcp_str_t) { data.data, data.len });
+
+    mcp_buf_free(&data);
+
+    return rc;
+}
+
+
+/* Of a result that asks, these do not go out: it is neither cached nor
+ * continued by a token (2026-07-28, server/utilities/caching). */
+static int
+mcp_input_respond_skips(mcp_str_t key)
+{
+    return mcp_json_str_eq(key, mcp_str("ttlMs"))
+           || mcp_json_str_eq(key, mcp_str("cacheScope"))
+           || mcp_json_str_eq(key, mcp_str("nextResumeToken"));
+}
+
+
+/* Copies an object without those.  At the root a state is sealed, and _meta
+ * treated likewise. */
+static int
+mcp_input_respond_copy(mcp_request_t *req, mcp_str_t object, int root,
+    mcp_buf_t *out)
+{
+    int               rc, first;
+    mcp_str_t         key;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    rc = MCP_OK;
+    first = 1;
+    mcp_buf_lit(out, "{");
+    mcp_json_iter_init(&iter, object);
+
+    while (rc == MCP_OK && mcp_json_iter_next(&iter, &key, &value)) {
+
+        if (mcp_input_respond_skips(key)) {
+            continue;
+        }
+
+        mcp_buf_add(out, ",", first ? 0 : 1);
+        mcp_buf_str(out, key);
+        mcp_buf_lit(out, ":");
+        first = 0;
+
+        if (root && mcp_json_str_eq(key, mcp_str("requestState"))) {
+            rc = mcp_input_state_seal(req, value.raw, out);
+
+        } else if (root && value.type == MCP_JSON_OBJECT
+                   && mcp_json_str_eq(key, mcp_str("_meta")))
+        {
+            rc = mcp_input_respond_copy(req, value.raw, 0, out);
+
+        } else {
+            mcp_buf_str(out, value.raw);
+        }
+    }
+
+    mcp_buf_lit(out, "}");
+
+    return rc == MCP_OK ? out->failed : rc;
+}
+
+
+static int
+mcp_input_respond_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    int        rc;
+    mcp_buf_t  body;
+
+    mcp_buf_init(&body, &req->call->worker->env->mem, SIZE_MAX / 2);
+    rc = mcp_input_respond_copy(req, msg->body, 1, &body);
+
+    if (rc == MCP_OK) {
+        rc = mcp_call_finish(req, (mcp_str_t) { body.data, body.len },
+                             MCP_ENDING_OK);
+
+    } else if (rc == MCP_ERR_LIMIT) {
+        rc = mcp_input_respond_fail(req, "its requestState is too long");
+
+    } else {
+        rc = mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+    }
+
+    mcp_buf_free(&body);
+
+    return rc;
+}
+
+
+int
+mcp_input_respond(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    int          rc;
+    size_t       i, n;
+    unsigned     lacks;
+    mcp_fault_e  fault;
+
+    if (!req->method->asks) {
+        return mcp_input_respond_fail(req, "it asks for input, which its "
+                                           "method does not allow");
+    }
+
+    fault = mcp_input_read_round(req, msg);
+    n = req->n_questions;
+    req->n_questions = 0;
+
+    if (fault == MCP_FAULT_INTERNAL) {
+        return mcp_call_finish_fault(req, fault, mcp_null_str);
+    }
+
+    for (i = 0; fault == MCP_FAULT_NONE && i < n; i++) {
+        if (mcp_input_can(&req->call->client, &req->questions[i]) < 0) {
+            fault = MCP_FAULT_BACKEND_OUTPUT;
+        }
+    }
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_input_respond_fail(req, "it asks what no client is asked");
+    }
+
+    lacks = mcp_input_lacks(&req->call->client, req->questions, n);
+
+    if (lacks) {
+        return mcp_input_respond_refuse(req, lacks);
+    }
+
+    rc = mcp_input_respond_result(req, msg);
+
+    if (rc == MCP_OK) {
+        mcp_store_count(req->call->worker->store, MCP_COUNT_INPUTS,
+                        (int64_t) n);
+    }
+
+    return rc;
+}

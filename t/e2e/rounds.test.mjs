@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// One backend that asks in three rounds, and clients of all eras: each gets the
+// questions in the way of its revision, and every round may be another
+// worker's.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { at, rest, urlOf } from './lib/faces.mjs';
+import { Fixture } from './lib/fixture.mjs';
+import { Modern } from './lib/modern.mjs';
+import { watched } from './lib/schema.mjs';
+import { catalog, scripted } from './lib/scripted.mjs';
+import { textOf } from './lib/session.mjs';
+import { request } from './lib/wire.mjs';
+
+const COMPLETE = 'notifications/elicitation/complete';
+
+const form = (message) => ({ method: 'elicitation/create', params: {
+    message,
+    requestedSchema: { type: 'object', required: ['at'], properties: {
+        at: { type: 'string', enum: ['noon', 'night'], default: 'noon' },
+        seats: { type: 'integer', default: 2 },
+    } } } });
+const url = { method: 'elicitation/create', params: {
+    mode: 'url', url: 'https://pay.example/1', message: 'Please pay' } };
+const sample = (tools) => ({ method: 'sampling/createMessage', params: {
+    maxTokens: 10,
+    messages: [{ role: 'user', content: { type: 'text', text: 'Think' } }],
+    ...(tools && { tools: [{ name: 'look', inputSchema: { type: 'object' } }],
+                   toolChoice: { mode: 'auto' } }) } });
+
+// what each round asks of a client that can do so much
+
+const ROUNDS = [
+    (can) => ({ ...(can.elicitation && { when: form('When?') }),
+                ...(can.sampling && { think: sample(can.sampling.tools) }) }),
+    (can) => ({ ...(can.elicitation?.url && { pay: url }),
+                ...(can.roots && { dirs: { method: 'roots/list' } }) }),
+    (can) => ({ last: can.elicitation ? form('Sure?') : sample() }),
+];
+
+const said = (value) => ({ content: [{ type: 'text',
+                                       text: JSON.stringify(value) }] });
+const asks = (inputRequests, state) => ({
+    resultType: 'input_required', ...(inputRequests && { inputRequests }),
+    ...(state !== undefined && { requestState: JSON.stringify(state) }) });
+
+const tools = {
+    // all that it needs to know is in the request and in its state
+
+    book({ message: { params }, params: { MCP_CLIENT_CAPABILITIES: can } }) {
+        const { round, got } = JSON.parse(params.requestState
+                                          ?? '{"round":0,"got":[]}');
+
+        if (params.inputResponses) {
+            got.push(params.inputResponses);
+        }
+
+        return round === ROUNDS.length ? said(got)
+            : asks(ROUNDS[round](JSON.parse(can)), { round: round + 1, got });
+    },
+
+    // asks for nothing but to be called again, and says when that was
+
+    busy({ message: { params } }) {
+        const times = [...JSON.parse(params.requestState ?? '[]'),
+                       performance.now()];
+
+        return times.length > 3 ? said(times) : asks(undefined, times);
+    },
+
+    // needs what its argument says
+
+    needs: ({ message: { params } }) => (params.inputResponses
+        ? said(params.inputResponses)
+        : asks({ q: params.arguments.question }, 'secret')),
+
+    odd: () => ({ resultType: 'task', content: [] }),
+};
+
+const backend = await scripted((call) => tools[call.message.params.name](call));
+const location = {
+    mcp_catalog: await catalog({ tools: Object.keys(tools).map((name) => ({
+        name, inputSchema: { type: 'object' } })) }),
+    mcp_backend: 'scripted',
+    mcp_close_after: 'off',
+};
+const options = { workers: 4, backends: { scripted: backend.address } };
+const server = await Fixture.use({ ...options, location });
+const linked = await Fixture.use({ ...options,
+    location: { ...location, mcp_link: 'on' } });
+
+const ALL = { elicitation: { form: {}, url: {} }, sampling: { tools: {} },
+              roots: {} };
+
+function reply({ method, params }) {
+    switch (method) {
+    case 'elicitation/create':
+        return params.mode === 'url' ? { action: 'accept' }
+            : { action: 'accept', content: { at: 'night', seats: 3 } };
+    case 'sampling/createMessage':
+        return { role: 'assistant', model: 'm', stopReason: 'endTurn',
+                 content: { type: 'text', text: 'thought' } };
+    default:
+        assert.equal(method, 'roots/list');
+        return { roots: [{ uri: 'file:///a' }] };
+    }
+}
+
+const replies = (questions) => Object.fromEntries(Object.entries(questions)
+    .map(([key, question]) => [key, reply(question)]));
+
+const expected = (can) => ROUNDS.map((round) => replies(round(can)));
+
+const bare = ({ method, params: { elicitationId, ...params } = {} }) => ({
+    method, ...(Object.keys(params).length && { params }) });
+
+
+// Runs until each round of one run came to another worker than the one before.
+
+async function onOtherWorkers(run) {
+    for (let i = 0; i < 60; i++) {
+        const workers = await run();
+
+        assert.ok(workers.every((worker) => worker), workers.join());
+
+        if (workers.every((worker, k) => worker !== workers[k - 1])) {
+            return;
+        }
+    }
+
+    assert.fail('no run whose rounds were all at other workers');
+}
+
+const of = (answer) => answer.headers['x-worker'];
+
+const sessionOf = (fixture, version, capabilities) => fixture.session({
+    version, capabilities,
+    send: watched((o) => request(fixture.port, o), version) });
+
+
+const SESSIONS = [
+    ['2025-03-26', { sampling: {}, roots: {} }],
+    ['2025-06-18', { elicitation: {}, sampling: {}, roots: {} }],
+    ['2025-11-25', ALL],
+];
+
+for (const [version, can] of SESSIONS) {
+    test(`${version}: requests on the stream, each answered by a POST`,
+        async () => {
+            const session = await sessionOf(server, version, can);
+
+            await onOtherWorkers(async () => {
+                const answer = await session.call('book', { people: 3 });
+                const workers = [of(answer)];
+                const asked = [];
+                const settled = [];
+                const { response } = await session.follow(answer, {
+                    async onMessage(message) {
+                        if (message.method === COMPLETE) {
+                            settled.push(message.params.elicitationId);
+                            return;
+                        }
+
+                        asked.push(message);
+
+                        const posted = await session.respond(message.id,
+                                                             reply(message));
+
+                        assert.equal(posted.status, 202);
+                        workers.push(of(posted));
+                    },
+                });
+
+                assert.deepEqual(JSON.parse(textOf(response.result)),
+                                 expected(can));
+                assert.deepEqual(asked.map(bare),
+                    ROUNDS.flatMap((round) => Object.values(round(can))));
+
+                // the id is ours, and so is the word that it is settled
+
+                const urls = asked.filter((m) => m.params?.mode === 'url');
+
+                assert.equal(urls.length, can.elicitation?.url ? 1 : 0);
+                assert.deepEqual(urls.map((m) => m.params.elicitationId),
+                                 urls.map((m) => m.id));
+                assert.deepEqual(settled, urls.map((m) => m.id));
+
+                return workers;
+            });
+        });
+}
+
+
+test('2025-11-25, stream URLs: questions, 204, answers to the URL', async () => {
+    const session = await sessionOf(linked, '2025-11-25', ALL);
+
+    await onOtherWorkers(async () => {
+        let answer = await session.call('book', { people: 3 });
+        const { id } = answer;
+        const workers = [of(answer)];
+        const settled = [];
+
+        for (let round = 0; round < ROUNDS.length; round++) {
+            const link = urlOf(answer);
+            const { messages, response } = await rest(answer, id);
+            const asked = messages.filter((m) => m.id !== undefined);
+
+            assert.equal(response, undefined);
+            assert.deepEqual(asked.map(bare),
+                             Object.values(ROUNDS[round](ALL)));
+            settled.push(...messages.filter((m) => m.method === COMPLETE));
+            answer = await at(link, { method: 'POST', body: asked.map(
+                (m) => ({ jsonrpc: '2.0', id: m.id, result: reply(m) })) });
+            assert.equal(answer.status, 200);
+            workers.push(of(answer));
+        }
+
+        const { messages, response } = await rest(answer, id);
+
+        settled.push(...messages.filter((m) => m.method === COMPLETE));
+        assert.equal(settled.length, 1);
+        assert.deepEqual(JSON.parse(textOf(response.result)), expected(ALL));
+
+        return workers;
+    });
+});
+
+
+// One request after the other; answers: what the last one of them wanted.
+
+async function rounds(modern, args, seen = () => {}) {
+    let more = {};
+
+    for (;;) {
+        const { result } = await modern.followed('tools/call',
+            { name: 'book', arguments: args, ...more }, seen);
+
+        if (result.resultType === 'complete') {
+            return JSON.parse(textOf(result));
+        }
+
+        assert.equal(result.resultType, 'input_required');
+        assert.equal(result.ttlMs, undefined);
+        assert.equal(result.cacheScope, undefined);
+        assert.doesNotMatch(result.requestState, /round|got/);
+        more = { inputResponses: replies(result.inputRequests),
+                 requestState: result.requestState };
+    }
+}
+
+class Asked extends Modern {
+    async followed(method, params, seen = () => {}) {
+        const answer = await this.request(method, params);
+        const { messages, response, status } = await this.follow(answer);
+
+        assert.deepEqual(messages, [], 'no request of the server');
+        seen(answer, response);
+
+        return { ...response, status };
+    }
+}
+
+
+test('2026-07-28: the questions are the response', async () => {
+    for (const can of [ALL, { elicitation: {} }, { sampling: {}, roots: {} }]) {
+        const modern = new Asked(server, { capabilities: can });
+
+        await onOtherWorkers(async () => {
+            const workers = [];
+            const asked = [];
+
+            assert.deepEqual(await rounds(modern, { people: 3 },
+                (answer, { result }) => {
+                    workers.push(of(answer));
+                    asked.push(result.inputRequests);
+                }), expected(can));
+            assert.deepEqual(asked.slice(0, -1),
+                             ROUNDS.map((round) => round(can)));
+
+            return workers;
+        });
+    }
+});
+
+
+test('2026-07-28: a state comes back with its own request only', async () => {
+    const modern = new Asked(server, { capabilities: ALL });
+    const params = { name: 'book', arguments: { a: 1, b: ['x', { c: 2 }] } };
+    const { result } = await modern.followed('tools/call', params);
+    const inputResponses = replies(result.inputRequests);
+    const { requestState } = result;
+    const again = (more) => modern.followed('tools/call',
+        { ...params, inputResponses, requestState, ...more });
+
+    // as it is, and as often as the client likes, with arguments in any order
+
+    for (const args of [params.arguments, { b: ['x', { c: 2 }], a: 1 }]) {
+        const next = await again({ arguments: args });
+
+        assert.equal(next.result.resultType, 'input_required');
+        assert.notEqual(next.result.requestState, requestState);
+    }
+
+    const middle = Math.floor(requestState.length / 2);
+    const changed = requestState.slice(0, middle)
+        + (requestState[middle] === 'A' ? 'B' : 'A')
+        + requestState.slice(middle + 1);
+    const before = backend.calls.length;
+    const errors = [];
+
+    for (const more of [{ requestState: changed }, { requestState: '' },
+                        { requestState: '{"round":3,"got":[]}' },
+                        { arguments: { a: 2, b: ['x', { c: 2 }] } },
+                        { name: 'busy' }])
+    {
+        const { status, error } = await again(more);
+
+        assert.equal(status, 200);
+        errors.push(error);
+    }
+
+    assert.deepEqual(errors, errors.map(() => errors[0]));
+    assert.equal(errors[0].code, -32602);
+
+    for (const more of [{ requestState: 1 }, { requestState: null },
+                        { inputResponses: [] }, { inputResponses: null },
+                        { inputResponses: { when: 1 } }])
+    {
+        assert.equal((await again(more)).error.code, -32602);
+    }
+
+    assert.equal(backend.calls.length, before, 'no backend was called');
+});
+
+
+test('2026-07-28: what was not declared is not asked', async () => {
+    const cases = [
+        [form('When?'), {}, { elicitation: {} }],
+        [url, { elicitation: {} }, { elicitation: { url: {} } }],
+        [form('When?'), { elicitation: { url: {} } }, { elicitation: {} }],
+        [sample(), { roots: {} }, { sampling: {} }],
+        [sample(true), { sampling: {} }, { sampling: { tools: {} } }],
+        [{ method: 'roots/list' }, {}, { roots: {} }],
+    ];
+
+    for (const [question, capabilities, requiredCapabilities] of cases) {
+        const { status, error } = await new Asked(server, { capabilities })
+            .followed('tools/call', { name: 'needs', arguments: { question } });
+
+        assert.equal(status, 400);
+        assert.equal(error.code, -32021);
+        assert.deepEqual(error.data, { requiredCapabilities });
+
+        const { result } = await new Asked(server, {
+            capabilities: { ...capabilities, ...requiredCapabilities,
+                            ...(question.method === 'elicitation/create'
+                                && ALL) } })
+            .followed('tools/call', { name: 'needs', arguments: { question } });
+
+        assert.deepEqual(result.inputRequests, { q: question });
+    }
+});
+
+
+test('a round that asks nothing', async () => {
+    // who speaks 2026-07-28 waits as it likes
+
+    const modern = new Asked(server);
+    let more = {};
+    let result;
+
+    for (let i = 0; i < 4; i++) {
+        ({ result } = await modern.followed('tools/call',
+                                            { name: 'busy', ...more }));
+        assert.equal(result.inputRequests, undefined);
+        more = { requestState: result.requestState };
+    }
+
+    assert.equal(result.resultType, 'complete');
+
+    // for others the server calls the backend again, later each time
+
+    const session = await sessionOf(server, '2025-06-18', {});
+    const times = JSON.parse(textOf(await session.tool('busy')));
+    const pauses = times.slice(1).map((t, i) => t - times[i]);
+
+    assert.deepEqual(pauses.map((ms, i) => ms >= 249 * 2 ** i),
+                     pauses.map(() => true), pauses.join());
+});
+
+
+test('a resultType that nobody knows', async () => {
+    const { error } = await new Asked(server).followed('tools/call',
+                                                       { name: 'odd' });
+
+    assert.equal(error.code, -32603);
+    assert.match(await server.log(), /neither complete nor input_required/);
+});

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Questions as the response of a stateless revision. */
+
+#include "round_cases.h"
+
+
+#define SAMPLE  "{\"method\":\"sampling/createMessage\",\"params\":{}}"
+#define TOOLS   "{\"method\":\"sampling/createMessage\",\"params\":{"        \
+                "\"tools\":[]}}"
+#define ROOTS   "{\"method\":\"roots/list\"}"
+
+
+/* What a client gets of a backend's answer; it stays open. */
+static void
+answered(const char *can, const char *answer, int status)
+{
+    round_can = can;
+    modern_call(0, &a, "");
+    backend_json(&d, answer);
+    round_can = EVERYTHING;
+    assert_int_equal(a.status, status);
+    assert_int_equal(a.streaming, 0);
+    assert_int_equal(d.n_jobs, 0);
+}
+
+
+/* As the backend wrote it, but for the state, and what only results that end
+ * have. */
+static void
+test_goes_out(void **state)
+{
+    (void) state;
+
+    answered(EVERYTHING, "{ \"inputRequests\" : { \"k\" : " FORM ", \"\\u006b2"
+             "\":" URL " }, \"x\":1.50,\"_meta\":{\"a\":1,\"nextResumeToken\":"
+             "\"t\"},\"resultType\":\"input_required\",\"ttlMs\":5,"
+             "\"cacheScope\":\"public\",\"nextResumeToken\":\"t\"}", 200);
+    has(a.text, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{");
+    has(a.text, "\"inputRequests\":{ \"k\" : " FORM ", \"\\u006b2\":" URL
+                " },\"x\":1.50,");
+    has(a.text, "\"a\":1");
+    has(a.text, "\"resultType\":\"input_required\"");
+    has(a.text, "io.modelcontextprotocol/serverInfo");
+    has_not(a.text, "ttlMs");
+    has_not(a.text, "cacheScope");
+    has_not(a.text, "nextResumeToken");
+    has_not(a.text, "requestState");
+    assert_int_equal(stats().counter[MCP_COUNT_INPUTS], 2);
+    client_close(&d, &a);
+
+    answered(EVERYTHING, ROUND(ONE(TOOLS) STATE("secret")), 200);
+    has(a.text, ONE(TOOLS));
+    has(a.text, "\"requestState\":\"");
+    has_not(a.text, "secret");
+    client_close(&d, &a);
+
+    /* a state alone is a round, too */
+
+    answered("{}", ROUND(STATE("s")), 200);
+    has(a.text, "\"requestState\":\"");
+    has_not(a.text, "inputRequests");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Only what the client has declared for this request; it is told what else. */
+static void
+test_lacks(void **state)
+{
+    size_t  i;
+    char    data[256];
+
+    static const struct {
+        const char  *can;
+        const char  *answer;
+        const char  *required;
+    } cases[] = {
+        { "{}", ROUND(ONE(FORM)), "{\"elicitation\":{}}" },
+        { "{}", ROUND(ONE(URL)), "{\"elicitation\":{\"url\":{}}}" },
+        { "{\"elicitation\":{}}", ROUND(ONE(URL) STATE("s")),
+          "{\"elicitation\":{\"url\":{}}}" },
+        { "{\"elicitation\":{\"url\":{}}}", ROUND(ONE(FORM)),
+          "{\"elicitation\":{}}" },
+        { "{\"roots\":{}}", ROUND(ONE(SAMPLE)), "{\"sampling\":{}}" },
+        { "{\"sampling\":{}}", ROUND(ONE(TOOLS)),
+          "{\"sampling\":{\"tools\":{}}}" },
+        { "{\"sampling\":{}}", ROUND(ONE(ROOTS)), "{\"roots\":{}}" },
+        { "{}", ROUND(",\"inputRequests\":{\"1\":" FORM ",\"2\":" URL
+                      ",\"3\":" TOOLS ",\"4\":" ROOTS "}"),
+          "{\"sampling\":{\"tools\":{}},\"elicitation\":{\"form\":{},"
+          "\"url\":{}},\"roots\":{}}" },
+        { "{\"sampling\":{},\"roots\":{}}",
+          ROUND(",\"inputRequests\":{\"1\":" SAMPLE ",\"2\":" FORM "}"),
+          "{\"elicitation\":{}}" }
+    };
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        answered(cases[i].can, cases[i].answer, 400);
+        snprintf(data, sizeof(data), "\"data\":{\"requiredCapabilities\":%s}}",
+                 cases[i].required);
+        has(a.text, "\"id\":7,\"error\":{\"code\":-32021,");
+        has(a.text, data);
+        has_not(a.text, "inputRequests");
+        client_close(&d, &a);
+        quiet();
+    }
+
+    assert_int_equal(stats().counter[MCP_COUNT_INPUTS], 0);
+}
+
+
+/* The last event of a stream that has begun, in either case. */
+static void
+test_stream(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    modern_call(0, &a, "");
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    driver_wait(&d, 1001);
+    assert_int_equal(a.streaming, 1);
+    end_with(job, ROUND(ONE(FORM) STATE("s")) "\n");
+    has(a.text, "data: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{"
+                "\"resultType\":\"input_required\"");
+    has(a.text, "\"requestState\":\"");
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+
+    round_can = "{}";
+    modern_call(0, &a, "");
+    round_can = EVERYTHING;
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    driver_wait(&d, 1001);
+    end_with(job, ROUND(ONE(FORM)) "\n");
+    assert_int_equal(a.status, 200);
+    has(a.text, "data: {\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":"
+                "-32021,");
+    has(a.text, "{\"requiredCapabilities\":{\"elicitation\":{}}}");
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_faults(void **state)
+{
+    size_t  i;
+
+    static const struct {
+        const char  *answer;
+        const char  *log;
+    } cases[] = {
+        { ROUND(ONE("{\"method\":\"ping\"}")), "asks what no client is asked" },
+        { ROUND(""), "without requests and state" },
+        { ROUND(",\"requestState\":1"), "requestState is not a string" },
+        { ROUND(",\"inputRequests\":[]"), "is not an object of requests" },
+        { "{\"content\":[],\"resultType\":\"task\"}",
+          "neither complete nor input_required" },
+        { "{\"content\":[],\"resultType\":\"Complete\"}",
+          "neither complete nor input_required" }
+    };
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        answered(EVERYTHING, cases[i].answer, 200);
+        has(a.text, "\"code\":-32603");
+        has(d.te.last, cases[i].log);
+        client_close(&d, &a);
+        quiet();
+    }
+
+    answered(EVERYTHING, "{\"content\":[],\"resultType\":\"comp\\u006cete\"}",
+             200);
+    has(a.text, "\"result\":{");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Three methods may ask. */
+static void
+test_methods(void **state)
+{
+    size_t  i;
+
+    static const struct {
+        const char  *method;
+        const char  *name;
+        const char  *params;
+        int          asks;
+    } cases[] = {
+        { "prompts/get", "p", "\"name\":\"p\"", 1 },
+        { "resources/read", "test://a", "\"uri\":\"test://a\"", 1 },
+        { "tools/list", NULL, "\"x\":1", 0 },
+        { "completion/complete", NULL,
+          "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"p\"},\"argument\":"
+          "{\"name\":\"a\",\"value\":\"b\"}", 0 }
+    };
+
+    (void) state;
+
+    d.endpoint.catalog = NULL;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        modern(0, &a, cases[i].method, cases[i].name, cases[i].params);
+        assert_int_equal(d.n_jobs, 1);
+        backend_json(&d, ROUND(ONE(FORM) STATE("s")));
+        assert_int_equal(a.status, 200);
+
+        if (cases[i].asks) {
+            has(a.text, "\"resultType\":\"input_required\"");
+            has_not(a.text, "ttlMs");
+
+        } else {
+            has(a.text, "\"code\":-32603");
+            has(d.te.last, "asks for input, which its method does not allow");
+        }
+
+        client_close(&d, &a);
+        quiet();
+    }
+}
+
+
+/* A state of a size that no client is to carry. */
+static void
+test_too_long(void **state)
+{
+    char    *answer;
+    size_t   len;
+
+    (void) state;
+
+    d.endpoint.max_message = 4 * 1024 * 1024;
+    len = 1024 * 1024;
+    answer = malloc(len + 128);
+    assert_non_null(answer);
+    strcpy(answer, "{\"resultType\":\"input_required\",\"requestState\":\"");
+    memset(answer + strlen(answer) + 1, 0, 64);
+    memset(answer + strlen(answer), 's', len);
+    strcpy(strrchr(answer, 's') + 1, "\"}");
+
+    answered(EVERYTHING, answer, 200);
+    has(a.text, "\"code\":-32603");
+    has(d.te.last, "requestState is too long");
+    client_close(&d, &a);
+    free(answer);
+    quiet();
+}
+
+
+/* A stream that keeps a client's place keeps the question as its answer. */
+static void
+test_without_memory(void **state)
+{
+    unsigned long  n;
+
+    (void) state;
+
+    for (n = 1; n < 40; n++) {
+        modern_call(0, &a, "");
+        d.te.tm.fail_at = n;
+        backend_json(&d, ROUND(ONE(FORM) STATE("s")));
+        d.te.tm.fail_at = 0;
+        assert_true(a.status == 200 || a.status == 500);
+        client_close(&d, &a);
+        quiet();
+    }
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_goes_out),
+        test(test_lacks),
+        test(test_stream),
+        test(test_faults),
+        test(test_methods),
+        test(test_too_long),
+        test(test_without_memory)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A backend's state on its way through a client. */
+
+#include "round_cases.h"
+
+
+static char  sealed[1024], more[2048];
+
+
+/* A round that goes out with this state. */
+static void
+ask_with(unsigned process, const char *question)
+{
+    modern_call(process, &a, "");
+    assert_int_equal(d.n_jobs, 1);
+    backend_json(&d, question);
+    assert_int_equal(a.status, 200);
+    state_of(&a, sealed, sizeof(sealed));
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* The next request of the client, which is refused. */
+static void
+refused(const char *method, const char *name, const char *params)
+{
+    modern(0, &a, method, name, params);
+    assert_int_equal(a.status, 200);
+    assert_int_equal(d.n_jobs, 0);
+    has(a.text, REFUSED);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* It comes back to the backend as it was, at whatever process, as often as the
+ * client likes; with answers or without. */
+static void
+test_comes_back(void **state)
+{
+    unsigned  i;
+
+    (void) state;
+
+    ask_with(0, ROUND(ONE(FORM) STATE("s \\u00e9\\n")));
+    has_not(sealed, "\\");
+
+    for (i = 0; i < 3; i++) {
+        snprintf(more, sizeof(more), ",\"inputResponses\":{\"k\":{\"action\":"
+                 "\"accept\"}},\"requestState\":%s", sealed);
+        modern_call(i % 2, &a, more);
+        assert_int_equal(d.n_jobs, 1);
+        has(d.last_body, "\"params\":{\"name\":\"echo\",\"arguments\":{\"a\":1}"
+            ",\"inputResponses\":{\"k\":{\"action\":\"accept\"}},"
+            "\"requestState\":\"s \\u00e9\\n\",\"_meta\":{");
+        backend_json(&d, RESULT);
+        has(a.text, "\"resultType\":\"complete\"");
+        client_close(&d, &a);
+        quiet();
+    }
+}
+
+
+/* Each round has a state of its own, bound to the same request. */
+static void
+test_rounds(void **state)
+{
+    char      question[256];
+    unsigned  i;
+
+    (void) state;
+
+    ask_with(0, ROUND(STATE("0")));
+
+    for (i = 1; i < 4; i++) {
+        snprintf(more, sizeof(more), ",\"requestState\":%s", sealed);
+        modern_call(i % 2, &a, more);
+        snprintf(question, sizeof(question), ",\"requestState\":\"%u\",",
+                 i - 1);
+        has(d.last_body, question);
+        snprintf(question, sizeof(question), ROUND(STATE("%u")), i);
+        backend_json(&d, question);
+        state_of(&a, sealed, sizeof(sealed));
+        client_close(&d, &a);
+    }
+
+    quiet();
+}
+
+
+static void
+test_other_requests(void **state)
+{
+    size_t  i;
+    char    params[2048];
+
+    static const struct {
+        const char  *method;
+        const char  *name;
+        const char  *params;
+    } others[] = {
+        { "tools/call", "other", "\"name\":\"other\",\"arguments\":{\"a\":1}" },
+        { "tools/call", "echo", "\"name\":\"echo\",\"arguments\":{\"a\":2}" },
+        { "tools/call", "echo", "\"name\":\"echo\"" },
+        { "prompts/get", "p", "\"name\":\"p\",\"arguments\":{\"a\":1}" }
+    };
+
+    (void) state;
+
+    ask_with(0, ROUND(STATE("s")));
+
+    for (i = 0; i < ITEMS(others); i++) {
+        snprintf(params, sizeof(params), "%s,\"requestState\":%s",
+                 others[i].params, sealed);
+        refused(others[i].method, others[i].name, params);
+    }
+
+    /* the same one, in other words */
+
+    snprintf(params, sizeof(params), "\"requestState\":%s,\"arguments\":"
+             "{\"\\u0061\":1.0},\"name\":\"ec\\u0068o\"", sealed);
+    modern(1, &a, "tools/call", "echo", params);
+    has(d.last_body, "\"params\":{\"requestState\":\"s\",\"arguments\":"
+                     "{\"\\u0061\":1.0},\"name\":\"ec\\u0068o\",\"_meta\"");
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_foreign(void **state)
+{
+    mcp_str_t         targets[] = { mcp_str("@a"), mcp_str("@b") };
+    char              params[2048];
+    mcp_keys_t        rotated;
+    const mcp_keys_t *keys;
+
+    (void) state;
+
+    round_principal = "ada";
+    d.endpoint.targets = targets;
+    ask_with(0, ROUND(STATE("s")));
+    snprintf(params, sizeof(params), "\"name\":\"echo\",\"arguments\":"
+             "{\"a\":1},\"requestState\":%s", sealed);
+
+    round_principal = "eve";
+    refused("tools/call", "echo", params);
+    round_principal = NULL;
+    refused("tools/call", "echo", params);
+    round_principal = "ada";
+
+    d.endpoint.name = mcp_str("another");
+    refused("tools/call", "echo", params);
+    d.endpoint.name = mcp_str("driver");
+
+    targets[0] = mcp_str("@c");
+    refused("tools/call", "echo", params);
+    targets[0] = mcp_str("@a");
+
+    memset(&rotated, 0, sizeof(rotated));
+    assert_int_equal(mcp_keys_add(&rotated, mcp_str("another key, of 32 bytes "
+                                                    "or more")),
+                     MCP_OK);
+    keys = d.endpoint.keys;
+    d.endpoint.keys = &rotated;
+    refused("tools/call", "echo", params);
+
+    assert_int_equal(mcp_keys_add(&rotated,
+                         mcp_str("0123456789abcdef0123456789abcdef")),
+                     MCP_OK);
+    modern(0, &a, "tools/call", "echo", params);
+    has(d.last_body, "\"requestState\":\"s\"");
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+
+    d.endpoint.keys = keys;
+    d.endpoint.targets = NULL;
+    round_principal = NULL;
+    quiet();
+}
+
+
+static void
+test_expires(void **state)
+{
+    (void) state;
+
+    ask_with(0, ROUND(STATE("s")));
+    snprintf(more, sizeof(more), ",\"requestState\":%s", sealed);
+
+    driver_wait(&d, 59000);
+    modern_call(0, &a, more);
+    assert_int_equal(d.n_jobs, 1);
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+
+    driver_wait(&d, 1000);
+    modern_call(0, &a, more);
+    has(a.text, REFUSED);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* What a client brings is of the right shape, and where it belongs. */
+static void
+test_shapes(void **state)
+{
+    size_t  i;
+
+    static const struct {
+        const char  *more;
+        const char  *error;
+    } cases[] = {
+        { ",\"requestState\":null", "must be a string" },
+        { ",\"requestState\":1", "must be a string" },
+        { ",\"requestState\":{}", "must be a string" },
+        { ",\"requestState\":\"s\"", REFUSED },
+        { ",\"requestState\":\"\"", REFUSED },
+        { ",\"inputResponses\":null", "an object of objects" },
+        { ",\"inputResponses\":[]", "an object of objects" },
+        { ",\"inputResponses\":\"k\"", "an object of objects" },
+        { ",\"inputResponses\":{\"k\":1}", "an object of objects" },
+        { ",\"inputResponses\":{\"k\":{},\"l\":null}",
+          "an object of objects" }
+    };
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        modern_call(0, &a, cases[i].more);
+        assert_int_equal(a.status, 200);
+        has(a.text, "-32602");
+        has(a.text, cases[i].error);
+        client_close(&d, &a);
+    }
+
+    /* answers to nothing are the backend's affair */
+
+    modern_call(0, &a, ",\"inputResponses\":{\"x\":{}}");
+    has(d.last_body, "\"inputResponses\":{\"x\":{}}");
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+
+    /* a method that never asks */
+
+    d.endpoint.catalog = NULL;
+    modern(0, &a, "completion/complete", NULL,
+           "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"p\"},\"argument\":"
+           "{\"name\":\"a\",\"value\":\"b\"},\"requestState\":\"s\"");
+    has(a.text, "-32602");
+    client_close(&d, &a);
+    modern(0, &a, "tools/list", NULL, "\"inputResponses\":{}");
+    has(a.text, "-32602");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Clients of sessions have no business to send either. */
+static void
+test_session(void **state)
+{
+    (void) state;
+
+    ask(session, REQUEST("8", "tools/call",
+                         "{\"name\":\"echo\",\"requestState\":\"s\"}"), 200,
+        "are not of this revision");
+    ask(session, REQUEST("8", "tools/call",
+                         "{\"name\":\"echo\",\"inputResponses\":{}}"), 200,
+        "are not of this revision");
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_comes_back),
+        test(test_rounds),
+        test(test_other_requests),
+        test(test_foreign),
+        test(test_expires),
+        test(test_shapes),
+        test(test_session)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Questions that send the user to a URL, in 2025-11-25. */
+
+#include "core_cases.h"
+
+
+#define CAN    "{\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{}}"
+
+#define URL(more)                                                            \
+    "{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"url\","        \
+    "\"url\":\"https://h/\",\"message\":\"?\"" more "}}"
+
+#define ROUND(questions)                                                     \
+    "{\"resultType\":\"input_required\",\"inputRequests\":{" questions "},"   \
+    "\"requestState\":\"s\"}"
+
+#define EMPTY  "{\"resultType\":\"input_required\",\"requestState\":\"e\"}"
+
+#define COMPLETE  "notifications/elicitation/complete"
+
+
+static char  own[MCP_SESSION_TEXT_MAX], id[72], second[72], expected[256];
+
+
+/* What tells the client that its n-th question is settled. */
+static const char *
+settled(const char *question)
+{
+    snprintf(expected, sizeof(expected), "data: " NOTE(COMPLETE,
+             "{\"elicitationId\":\"%s\"}") "\n", question);
+
+    return expected;
+}
+
+
+static void
+ask_url(const char *round)
+{
+    client_open(&d, own, NEW, CAN);
+    client_post(&d, 0, &a, own, CALL);
+    backend_json(&d, round);
+    question_id(a.text, "elicitation/create", id);
+}
+
+
+static void
+finish(void)
+{
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Its id is the event's; the end of the call says that it is settled. */
+static void
+test_settled_by_result(void **state)
+{
+    (void) state;
+
+    ask_url(ROUND("\"k\":" URL("")));
+    snprintf(line, sizeof(line), "\"id\":\"%s\",\"method\":"
+             "\"elicitation/create\",\"params\":{\"mode\":\"url\",\"url\":"
+             "\"https://h/\",\"message\":\"?\",\"elicitationId\":\"%s\"}}", id,
+             id);
+    has(a.text, line);
+
+    reply(1, own, id, "\"result\":{\"action\":\"accept\"}");
+    has_not(a.text, COMPLETE);
+    backend_json(&d, RESULT);
+    has(a.text, settled(id));
+    assert_true(strstr(a.text, COMPLETE) < strstr(a.text, ANSWER));
+    assert_int_equal(count(a.text, COMPLETE), 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* A round that asks nothing settles nothing; the next one that does. */
+static void
+test_settled_by_round(void **state)
+{
+    (void) state;
+
+    ask_url(ROUND("\"k\":" URL("") ",\"l\":" URL("")));
+    strcpy(second, id);
+    snprintf(id, sizeof(id), "%.22s.1", second);
+    reply(1, own, id, "\"result\":{\"action\":\"accept\"}");
+    reply(1, own, second, "\"result\":{\"action\":\"accept\"}");
+
+    backend_json(&d, EMPTY);
+    driver_wait(&d, 250);
+    has_not(a.text, COMPLETE);
+
+    backend_json(&d, ROUND("\"m\":{\"method\":\"roots/list\"}"));
+    has(a.text, settled(id));
+    has(a.text, settled(second));
+    assert_int_equal(count(a.text, COMPLETE), 2);
+    assert_true(strstr(a.text, settled(second))
+                < strstr(a.text, "roots/list"));
+    question_id(a.text, "roots/list", id);
+    reply(1, own, id, "\"result\":{}");
+    finish();
+    assert_int_equal(count(a.text, COMPLETE), 2);
+}
+
+
+/* What the user did not agree to is not settled, nor what has an error. */
+static void
+test_not_settled(void **state)
+{
+    size_t  i;
+
+    static const char *const  answers[] = {
+        "\"result\":{\"action\":\"decline\"}",
+        "\"result\":{\"action\":\"cancel\"}",
+        "\"result\":{}"
+    };
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(answers); i++) {
+        ask_url(ROUND("\"k\":" URL("")));
+        reply(1, own, id, answers[i]);
+        finish();
+        has_not(a.text, COMPLETE);
+    }
+
+    ask_url(ROUND("\"k\":" URL("")));
+    reply(1, own, id, "\"result\":{\"action\":\"accept\"}");
+    backend_json(&d, "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":1,"
+                     "\"message\":\"\"}}");
+    has_not(a.text, COMPLETE);
+    client_close(&d, &a);
+
+    /* a form has no id, and one of the backend's own is its own */
+
+    ask_url(ROUND("\"k\":{\"method\":\"elicitation/create\",\"params\":{"
+                  "\"message\":\"?\"}}"));
+    has_not(a.text, "elicitationId");
+    reply(1, own, id, "\"result\":{\"action\":\"accept\"}");
+    finish();
+    has_not(a.text, COMPLETE);
+
+    ask_url(ROUND("\"k\":" URL(",\"elicitationId\":\"own\"")));
+    assert_int_equal(count(a.text, "elicitationId"), 1);
+    reply(1, own, id, "\"result\":{\"action\":\"accept\"}");
+    finish();
+    has_not(a.text, COMPLETE);
+}
+
+
+/* Whoever the URL has led to says so at the publish endpoint, before the client
+ * has answered or after. */
+static void
+test_settled_by_publishing(void **state)
+{
+    int   before;
+    char  url[256];
+
+    (void) state;
+
+    for (before = 0; before < 2; before++) {
+        client_open(&d, own, NEW, CAN);
+        client_post(&d, 0, &a, own, CALL);
+        publish_url_of(d.jobs[0], url, sizeof(url));
+        backend_json(&d, ROUND("\"k\":" URL("")));
+        question_id(a.text, "elicitation/create", id);
+
+        if (before) {
+            publish(1, &b, url + strlen("http://127.0.0.1"),
+                    NOTE(COMPLETE, "{}"));
+            has(a.text, settled(id));
+        }
+
+        reply(1, own, id, "\"result\":{\"action\":\"accept\"}");
+
+        if (!before) {
+            publish(1, &b, url + strlen("http://127.0.0.1"),
+                    NOTE(COMPLETE, "{}"));
+            has(a.text, settled(id));
+        }
+
+        finish();
+        assert_int_equal(count(a.text, COMPLETE), 1);
+    }
+}
+
+
+/* Whoever else says so: with an id of its own, or to a client that knows no
+ * such thing. */
+static void
+test_other_notifications(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    client_open(&d, session, NEW, CAN);
+    job = call(0);
+    backend_say(&d, job, NOTE(COMPLETE, "{}") "\n");
+    backend_say(&d, job, NOTE(COMPLETE, "{\"elicitationId\":\"own\"}") "\n");
+    has(a.text, "data: " NOTE(COMPLETE, "{\"elicitationId\":\"own\"}") "\n");
+    assert_int_equal(count(a.text, COMPLETE), 1);
+    end_with_result(job);
+    client_close(&d, &a);
+    quiet();
+
+    client_open(&d, session, MIDDLE, CAN);
+    job = call(0);
+    backend_say(&d, job, NOTE(COMPLETE, "{}") "\n");
+    has(a.text, NOTE(COMPLETE, "{}"));
+    end_with_result(job);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* No room: the result waits with what precedes it, and both come once. */
+static void
+test_no_room(void **state)
+{
+    mcp_stream_ref_t  all;
+
+    (void) state;
+
+    ask_url(ROUND("\"k\":" URL("") ",\"l\":" URL("")));
+    strcpy(second, id);
+    snprintf(id, sizeof(id), "%.22s.1", second);
+    reply(1, own, id, "\"result\":{\"action\":\"accept\"}");
+    reply(1, own, second, "\"result\":{\"action\":\"accept\"}");
+
+    hog(&all);
+    backend_json(&d, RESULT);
+    has_not(a.text, ANSWER);
+    mcp_store_free(&d.process[1].store, &all);
+    driver_wait(&d, 2000);
+
+    has(a.text, settled(id));
+    has(a.text, settled(second));
+    has(a.text, ANSWER);
+    assert_int_equal(count(a.text, COMPLETE), 2);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_settled_by_result),
+        test(test_settled_by_round),
+        test(test_not_settled),
+        test(test_settled_by_publishing),
+        test(test_other_notifications),
+        test(test_no_room)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
