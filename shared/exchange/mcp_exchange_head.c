@@ -342,6 +342,18 @@ mcp_exchange_read_caller(mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
+/* What only revisions without sessions have; MCP_OK or MCP_ERR_MEMORY. */
+static int
+mcp_exchange_read_era(mcp_exchange_t *x, const mcp_head_t *head)
+{
+    if (mcp_stateless_era(x)) {
+        mcp_stateless_begin(x);
+    }
+
+    return mcp_stateless_head(x) ? mcp_exchange_param_read(x, head) : MCP_OK;
+}
+
+
 int
 mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
 {
@@ -369,13 +381,7 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
 
     mcp_exchange_read_target(x, head, &h);
 
-    if (mcp_stateless_era(x)) {
-        mcp_stateless_begin(x);
-    }
-
-    if (mcp_stateless_head(x)
-        && mcp_exchange_param_read(x, head) != MCP_OK)
-    {
+    if (mcp_exchange_read_era(x, head) != MCP_OK) {
         return MCP_ERR_MEMORY;
     }
 
