@@ -185,6 +185,36 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
+    // on the session's own stream, or on one that is asked for
+
+    test('changed lists, updated resources', async () => {
+        const seen = { tools: 0, updated: [] };
+        const client = await on({ notifications: {
+            'notifications/tools/list_changed': () => { seen.tools++; },
+            'notifications/resources/updated':
+                ({ uri: which }) => seen.updated.push(which) } });
+        const uri = 'test://watched-resource';
+        const listener = modern ? await client.listen({
+            toolsListChanged: true, resourceSubscriptions: [uri] })
+            : await client.subscribeResource({ uri });
+
+        // a GET may have to come first: publish until it was heard
+
+        while (seen.tools === 0 || seen.updated.length === 0) {
+            for (const [method, params] of [
+                ['notifications/tools/list_changed', undefined],
+                ['notifications/resources/updated', { uri }]])
+            {
+                await witness.tool('publish', {
+                    message: { jsonrpc: '2.0', method, params } });
+            }
+        }
+
+        assert.equal(seen.updated[0], uri);
+        await listener?.close?.();
+        await client.end();
+    });
+
     for (const onprogress of [undefined, () => {}]) {
         test(`cancelled, ${onprogress ? 'with' : 'without'} progress`,
             async () => {

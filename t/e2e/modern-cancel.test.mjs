@@ -136,12 +136,12 @@ describe('a connection that is closed', () => {
     test('many of them leave nothing behind', async () => {
         const modern = new Modern(soon);
         const tag = 'many';
-        const answers = await Promise.all(upTo(50).map(() => modern.call(
+        const answers = await Promise.all(upTo(20).map(() => modern.call(
             'count', { n: 1, gate: tag, tag })));
 
-        await modern.running(tag, 'running', 50);
+        await modern.running(tag, 'running', 20);
         answers.forEach((answer) => answer.close());
-        await cancelled(modern, tag, 50);
+        await cancelled(modern, tag, 20);
         await empty();
     });
 });
