@@ -399,7 +399,7 @@ mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
         return MCP_OK;
     }
 
-    if (r[MCP_BACKEND_R_TYPE].type == MCP_JSON_STRING
+    if (r[MCP_BACKEND_R_TYPE].type != MCP_JSON_NONE
         && !mcp_json_str_eq(r[MCP_BACKEND_R_TYPE].raw, mcp_str("complete")))
     {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,

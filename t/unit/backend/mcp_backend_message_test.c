@@ -34,7 +34,8 @@ test_json(void **state)
           "input_required\n" },
         { "bare, no result type", TOOL, 200, JSON,
           BODY("{\"resultType\":5,\"content\":[]}"),
-          "RESULT {\"resultType\":5,\"content\":[]}\n" },
+          "FAULT OUTPUT a resultType that is neither complete nor "
+          "input_required\n" },
         { "several lines", TOOL, 200, JSON,
           BODY("{\r\n  \"a\": [\n    1,\r    2\n  ]\n}\n"),
           "RESULT {    \"a\": [     1,     2   ] }\n" },
