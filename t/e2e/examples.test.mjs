@@ -99,6 +99,26 @@ describe('demo', async () => {
                      'A table for 3 at 18:00 under the name of Ada.');
     });
 
+    test('a question, without a session', async () => {
+        const modern = new Modern(server, { capabilities });
+        const asked = await modern.tool('book_table', { people: 3 });
+
+        assert.equal(asked.resultType, 'input_required');
+        assert.equal(asked.inputRequests.booking.method,
+                     'elicitation/create');
+
+        const result = (await modern.response('tools/call', {
+            name: 'book_table', arguments: { people: 3 },
+            requestState: asked.requestState,
+            inputResponses: { booking: {
+                action: 'accept',
+                content: { name: 'Ada', time: '18:00' } } } })).result;
+
+        assert.equal(result.resultType, 'complete');
+        assert.equal(textOf(result),
+                     'A table for 3 at 18:00 under the name of Ada.');
+    });
+
     test('a question that ends the stream: back soon, then as usual',
         async () => {
             const linked = await open({ mcp_link: 'on', mcp_retry: '3s' });
