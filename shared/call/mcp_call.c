@@ -84,33 +84,6 @@ mcp_call_set_phase(mcp_call_t *call, mcp_call_phase_e phase)
 }
 
 
-void
-mcp_call_log_stream_state(mcp_call_t *call, mcp_stream_state_e state)
-{
-    static const char *const  names[] = {
-        [MCP_STATE_PROCESSING] = "processing",
-        [MCP_STATE_INPUT_REQUIRED] = "input required",
-        [MCP_STATE_COMPLETED] = "completed",
-        [MCP_STATE_FAILED] = "failed",
-        [MCP_STATE_CANCELLED] = "cancelled"
-    };
-
-    if (state != call->stream_state) {
-        mcp_call_trace(call, "its stream is %s, was %s", names[state],
-                       names[call->stream_state]);
-        call->stream_state = state;
-    }
-}
-
-
-void
-mcp_call_set_stream_state(mcp_call_t *call, mcp_stream_state_e state)
-{
-    mcp_store_set_state(call->worker->store, &call->ref, state);
-    mcp_call_log_stream_state(call, state);
-}
-
-
 mcp_call_t *
 mcp_call_create(mcp_exchange_t *x, size_t n)
 {

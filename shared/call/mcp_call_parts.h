@@ -38,12 +38,6 @@ void mcp_call_invoke(mcp_request_t *req);
 /* Logs a change of phase at debug. */
 void mcp_call_set_phase(mcp_call_t *call, mcp_call_phase_e phase);
 
-/* Sets the state of the call's stream in the store, and logs a change. */
-void mcp_call_set_stream_state(mcp_call_t *call, mcp_stream_state_e state);
-
-/* Logs at debug that the stream has another state, which an event brought. */
-void mcp_call_log_stream_state(mcp_call_t *call, mcp_stream_state_e state);
-
 /* All requests have their answer, or need none: gives it to a client that
  * waits for it, and ends the call. */
 void mcp_call_done(mcp_call_t *call);
@@ -62,6 +56,12 @@ void mcp_call_check_end(mcp_call_t *call);
 
 
 /* --- mcp_call_stream.c --- */
+
+/* Sets the state of the call's stream in the store, and logs a change. */
+void mcp_call_set_stream_state(mcp_call_t *call, mcp_stream_state_e state);
+
+/* Logs at debug that the stream has another state, which an event brought. */
+void mcp_call_log_stream_state(mcp_call_t *call, mcp_stream_state_e state);
 
 /* From now on every event is in the store before it is sent.  MCP_OK, also
  * when it is so already, or MCP_ERR_DENIED: the call has been ended. */

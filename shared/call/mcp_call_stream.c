@@ -14,6 +14,33 @@
 #define MCP_CALL_FIRST_MAX  (512 + MCP_TOKEN_TEXT_MAX)
 
 
+void
+mcp_call_log_stream_state(mcp_call_t *call, mcp_stream_state_e state)
+{
+    static const char *const  names[] = {
+        [MCP_STATE_PROCESSING] = "processing",
+        [MCP_STATE_INPUT_REQUIRED] = "input required",
+        [MCP_STATE_COMPLETED] = "completed",
+        [MCP_STATE_FAILED] = "failed",
+        [MCP_STATE_CANCELLED] = "cancelled"
+    };
+
+    if (state != call->stream_state) {
+        mcp_call_trace(call, "its stream is %s, was %s", names[state],
+                       names[call->stream_state]);
+        call->stream_state = state;
+    }
+}
+
+
+void
+mcp_call_set_stream_state(mcp_call_t *call, mcp_stream_state_e state)
+{
+    mcp_store_set_state(call->worker->store, &call->ref, state);
+    mcp_call_log_stream_state(call, state);
+}
+
+
 int
 mcp_call_append(mcp_request_t *req, mcp_str_t message,
     mcp_stream_state_e state)
