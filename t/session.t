@@ -256,7 +256,7 @@ $check->('/default', 24 * 3600);
     (map { [$::Ping, MCP::post(version => $_), 200, $::Pong] }
         '2025-03-26', '2025-06-18', '2025-11-25', undef),
     (map { [$::Ping, MCP::post(version => $_), 400, $::Version] }
-        '2024-11-05', '2026-07-28', 'x', '2025-11-25, 2025-06-18', ''),
+        '2024-11-05', '2027-01-01', 'x', '2025-11-25, 2025-06-18', ''),
     ['GET /mcp', MCP::get(version => 'x'), 400, qr/protocol version/],
     ['DELETE /mcp', MCP::end(version => 'x'), 400, qr/protocol version/],
 ]
