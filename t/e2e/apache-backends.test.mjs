@@ -282,8 +282,8 @@ suite('calls of a client that came over TLS', async () => {
 
         x.head(200, 'application/json');
         x.write(JSON.stringify({ content: [],
-            structuredContent: [params.HTTPS, params.REQUEST_SCHEME,
-                                params.SEEN] }));
+            structuredContent: { seen: [params.HTTPS, params.REQUEST_SCHEME,
+                                        params.SEEN] } }));
         x.end();
     });
 
@@ -334,7 +334,7 @@ suite('calls of a client that came over TLS', async () => {
 
     test('have it, for rewriting, rules and backends', async () => {
         assert.deepEqual((await session.tool('seen')).structuredContent,
-                         ['on', 'https', 'on-https-on']);
+                         { seen: ['on', 'https', 'on-https-on'] });
     });
 
     test('have no certificate that was not shown', async () => {
