@@ -335,6 +335,7 @@ mcp_stateless_check(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
     int                  rc;
     const mcp_method_t  *method;
 
+    method = NULL;
     rc = mcp_stateless_envelope(x, r);
 
     if (rc == MCP_OK) {

@@ -327,6 +327,7 @@ mcp_verdict_completion(mcp_exchange_t *x, const mcp_rpc_t *msg,
                                  v->method->name);
     }
 
+    value = NULL;
     rc = mcp_verdict_string(x, &msg->ref_type, &type);
 
     if (rc == MCP_OK) {

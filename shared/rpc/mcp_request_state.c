@@ -104,6 +104,7 @@ mcp_request_state_open(mcp_arena_t *arena, const mcp_keys_t *keys,
     mcp_str_t      plain, data, bound;
     unsigned char  bind[MCP_DIGEST_LEN];
 
+    plain = mcp_null_str;
     rc = mcp_request_state_bind(arena->mem, of, bind);
 
     if (rc == MCP_OK) {
