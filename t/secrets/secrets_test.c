@@ -220,7 +220,7 @@ test_sessions(void **state)
 
     for (i = 0; i < MCP_SESSION_CACHE; i++) {
         secret(cache.seen[i].text, sizeof(cache.seen[i].text));
-        secret(cache.seen[i].session.principal, MCP_DIGEST_LEN);
+        secret(cache.seen[i].client.principal, MCP_DIGEST_LEN);
     }
 
     assert_int_equal(mcp_session_parse_cached(&cache, &keys, test_str(text), 1,
