@@ -131,16 +131,12 @@ mcp_dispatch_no_request(mcp_exchange_t *x)
 
 /* The face that answers this message with a stream, or NULL. */
 static const mcp_face_t *
-mcp_dispatch_opens(const mcp_exchange_t *x)
+mcp_dispatch_opens(const mcp_exchange_t *x, const mcp_method_t *method)
 {
-    const mcp_method_t  *method;
-
     if (x->msg.kind != MCP_RPC_REQUEST && x->msg.kind != MCP_RPC_NOTIFICATION)
     {
         return NULL;
     }
-
-    method = mcp_method_find(x->msg.method);
 
     /* only a draft of stream/resume was no request */
 
@@ -235,6 +231,7 @@ mcp_dispatch_request(mcp_exchange_t *x)
     mcp_result_t         add;
     mcp_verdict_t        v;
     const mcp_face_t    *face;
+    const mcp_method_t  *method;
 
     mcp_store_count(x->worker->store,
                     MCP_COUNT_REVISION + x->client.revision, 1);
@@ -245,14 +242,15 @@ mcp_dispatch_request(mcp_exchange_t *x)
                                 mcp_dispatch_bad_token);
     }
 
+    method = mcp_method_find(x->msg.method);
+
     if (mcp_client_is_stateless(&x->client)
-        && mcp_method_find(x->msg.method)->id
-           == MCP_METHOD_SUBSCRIPTIONS_LISTEN)
+        && method->id == MCP_METHOD_SUBSCRIPTIONS_LISTEN)
     {
         return mcp_listen(x);
     }
 
-    face = mcp_dispatch_opens(x);
+    face = mcp_dispatch_opens(x, method);
 
     if (face) {
         return face->open(x);

@@ -29,6 +29,15 @@ mcp_exchange_check_revision(const mcp_exchange_t *x)
 }
 
 
+void
+mcp_exchange_take_offers(mcp_exchange_t *x)
+{
+    if (x->endpoint->resume_tokens) {
+        x->client.capabilities |= MCP_CLIENT_TOKENS;
+    }
+}
+
+
 mcp_fault_e
 mcp_exchange_check_session(mcp_exchange_t *x)
 {
@@ -63,6 +72,7 @@ mcp_exchange_check_session(mcp_exchange_t *x)
     }
 
     x->client.has_session = 1;
+    mcp_exchange_take_offers(x);
 
     return mcp_exchange_check_revision(x);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "config/mcp_catalog.h"
+#include "exchange/mcp_exchange_session.h"
 #include "exchange/mcp_stateless.h"
 #include "http/mcp_header_value.h"
 #include "worker/mcp_answer.h"
@@ -374,6 +375,7 @@ mcp_stateless_enter(mcp_exchange_t *x)
     x->client.capabilities = MCP_STATELESS_CLIENT
                              & mcp_client_capabilities(
                                    &x->msg.meta_capabilities);
+    mcp_exchange_take_offers(x);
 
     return MCP_AGAIN;
 }

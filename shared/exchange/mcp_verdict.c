@@ -29,13 +29,6 @@ mcp_verdict_fault(mcp_verdict_t *v, mcp_fault_e fault, mcp_str_t detail)
 }
 
 
-/* Longer names and URIs are refused: they become FastCGI parameters and
- * headers. */
-#define MCP_NAME_MAX  4096
-
-#define mcp_dispatch_bad_token                                               \
-    mcp_str("\"progressToken\" must be a short string or an integer")
-
 /*
  * A string parameter that must be there; MCP_ERR_SYNTAX if it is not, or if
  * control characters are in it: names and URIs become variables, which

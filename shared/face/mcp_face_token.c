@@ -42,15 +42,6 @@ static void mcp_face_token_refuse(mcp_exchange_t *x);
 
 
 int
-mcp_face_token_wanted(const mcp_endpoint_t *endpoint,
-    const mcp_client_t *client)
-{
-    return endpoint->resume_tokens
-           || (client->capabilities & MCP_CLIENT_TOKENS) != 0;
-}
-
-
-int
 mcp_face_token_bind(const mcp_endpoint_t *endpoint, const mcp_mem_t *mem,
     const mcp_client_t *client, mcp_str_t method, mcp_str_t params,
     unsigned char out[MCP_DIGEST_LEN])
@@ -97,7 +88,7 @@ mcp_face_token_due(mcp_exchange_t *x)
     mcp_str_t     name;
     mcp_policy_t  policy;
 
-    if (!mcp_face_token_wanted(x->endpoint, &x->client)
+    if (!(x->client.capabilities & MCP_CLIENT_TOKENS)
         || (x->client.capabilities
             & (MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS))
         || mcp_method_find(x->msg.method)->want != MCP_WANT_TOOL)

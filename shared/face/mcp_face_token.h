@@ -37,10 +37,6 @@ typedef struct {
 
 /* --- mcp_face_token.c --- */
 
-/* 1 if the client has asked for tokens in all results. */
-int mcp_face_token_wanted(const mcp_endpoint_t *endpoint,
-    const mcp_client_t *client);
-
 /*
  * Digests whose request it is and what it asks for; a token that it brings
  * makes no difference.

@@ -408,7 +408,7 @@ mcp_face_token_backend_result(mcp_request_t *req, const mcp_backend_msg_t *msg,
 
     mcp_face_token_write(out, &result, &meta,
                          (mcp_str_t) { token.data, token.len },
-                         mcp_face_token_wanted(call->endpoint, &call->client));
+                         (call->client.capabilities & MCP_CLIENT_TOKENS) != 0);
 
     mcp_buf_free(&token);
 

@@ -102,8 +102,7 @@ mcp_face_token_rest_message(mcp_exchange_t *x, mcp_str_t text)
 }
 
 
-/* Writes the messages of events, "id: ...\ndata: ...\n\n"; a message is one
- * line. */
+/* Writes the messages of events, "data: ...\n\n"; a message is one line. */
 static int
 mcp_face_token_rest_events(mcp_exchange_t *x, const mcp_buf_t *events)
 {
@@ -116,8 +115,7 @@ mcp_face_token_rest_events(mcp_exchange_t *x, const mcp_buf_t *events)
     end = p + events->len;
 
     while (rc == MCP_OK && p < end) {
-        p = memchr(p, '\n', (size_t) (end - p));
-        text.data = p + sizeof("\ndata: ") - 1;
+        text.data = p + sizeof("data: ") - 1;
         p = memchr(text.data, '\n', (size_t) (end - text.data));
         text.len = (size_t) (p - text.data);
         p += sizeof("\n\n") - 1;
@@ -170,6 +168,7 @@ mcp_face_token_rest_read(mcp_exchange_t *x)
 
     mcp_buf_init(&events, &x->worker->env->mem, SIZE_MAX / 2);
 
+    x->reader.cursor.plain = 1;
     rc = mcp_face_token_rest_fetch(x, &events);
 
     if (rc == MCP_OK) {

@@ -91,8 +91,7 @@ mcp_hook_wanted(const mcp_exchange_t *x)
         wanted |= MCP_CLIENT_LINKS;
     }
 
-    if (x->endpoint->resume_tokens
-        || x->msg.resume_token.type != MCP_JSON_NONE
+    if (x->msg.resume_token.type != MCP_JSON_NONE
         || x->msg.meta_resume_token.type != MCP_JSON_NONE)
     {
         wanted |= MCP_CLIENT_TOKENS;

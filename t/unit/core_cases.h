@@ -135,6 +135,26 @@ count(const char *text, const char *part)
 }
 
 
+/* What stands between the last "before" and the quote after it. */
+static inline void
+quoted(const char *text, const char *before, char *out, size_t size)
+{
+    const char  *p, *last;
+
+    last = NULL;
+
+    for (p = text; (p = strstr(p, before)) != NULL; p++) {
+        last = p + strlen(before);
+    }
+
+    if (last == NULL) {
+        fail_msg("no %s in %s", before, text);
+    }
+
+    snprintf(out, size, "%.*s", (int) strcspn(last, "\""), last);
+}
+
+
 /* Nobody is there any more, nothing runs. */
 static inline void
 quiet(void)

@@ -24,26 +24,6 @@ static char  stream[64] __attribute__((unused));
 static char  other[MCP_SESSION_TEXT_MAX] __attribute__((unused));
 
 
-/* What stands between the last "before" and the quote after it. */
-static inline void
-quoted(const char *text, const char *before, char *out, size_t size)
-{
-    const char  *p, *last;
-
-    last = NULL;
-
-    for (p = text; (p = strstr(p, before)) != NULL; p++) {
-        last = p + strlen(before);
-    }
-
-    if (last == NULL) {
-        fail_msg("no %s in %s", before, text);
-    }
-
-    snprintf(out, size, "%.*s", (int) strcspn(last, "\""), last);
-}
-
-
 /* What a's first events say of coming back: the token, and the stream's id if
  * they name it; 0 if they say nothing. */
 static inline int

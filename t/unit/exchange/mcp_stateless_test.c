@@ -558,6 +558,63 @@ test_declared(void **state)
 }
 
 
+#define TOKENS(more)                                                         \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" MODERN "\","  \
+    "\"io.modelcontextprotocol/clientCapabilities\":{" more "}"
+
+
+/* A slow call gets an interim result, goes on meanwhile, and gives its result to
+ * whoever brings the token: where the client has declared that, and where the
+ * endpoint takes it as declared. */
+static void
+test_resume_tokens(void **state)
+{
+    int         i;
+    char        token[512], again[1024];
+    mcp_job_t  *job;
+
+    static const char *const  calls[] = {
+        MESSAGE("tools/call", "\"name\":\"echo\","
+                TOKENS("\"resumeTokens\":{}") "}"),
+        MESSAGE("tools/call", "\"name\":\"echo\"," TOKENS("") "}")
+    };
+    static const char *const  rests[] = {
+        MESSAGE("tools/call", "\"name\":\"echo\","
+                TOKENS("\"resumeTokens\":{}") ",\"resumeToken\":\"%s\"}"),
+        MESSAGE("tools/call", "\"name\":\"echo\","
+                TOKENS("") ",\"resumeToken\":\"%s\"}")
+    };
+
+    (void) state;
+
+    d.endpoint.resume_after = 5000;
+    d.endpoint.resume_lifetime = 600000;
+    d.endpoint.stream_after = 20000;
+
+    for (i = 0; i < 2; i++) {
+        d.endpoint.resume_tokens = (unsigned) i & 1;
+
+        send_modern(&a, "tools/call", "echo", calls[i]);
+        job = d.jobs[0];
+        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+        driver_wait(&d, 5100);
+        assert_int_equal(a.status, 200);
+        has(a.text, "\"resultType\":\"complete\"");
+        quoted(a.text, "\"nextResumeToken\":\"", token, sizeof(token));
+        client_close(&d, &a);
+        driver_wait(&d, 100);
+        assert_int_equal(d.aborts, 0);
+
+        snprintf(again, sizeof(again), rests[i], token);
+        send_modern(&a, "tools/call", "echo", again);
+        end_with_result(job);
+        has(a.text, "\"id\":7,\"result\":" "{\"content\":[{");
+        has(a.text, "\"resultType\":\"complete\"");
+        client_close(&d, &a);
+    }
+}
+
+
 int
 main(void)
 {
@@ -577,6 +634,7 @@ main(void)
         test(test_no_log),
         test(test_leaving_cancels),
         test(test_declared),
+        test(test_resume_tokens),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
