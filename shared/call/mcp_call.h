@@ -95,6 +95,7 @@ struct mcp_request_s {
     unsigned              starved:1;   /* mcp_job_data() took less */
     unsigned              again:1;     /* invoke once the job has ended */
     unsigned              late:1;      /* its time is over, as the log says */
+    unsigned              retry:1;     /* of a multi round-trip request */
 };
 
 

@@ -221,7 +221,9 @@ mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_ending_e how)
         mcp_result_write(&buf, req->id, body,
                          mcp_endpoint_result(req->call->endpoint,
                                              &req->call->client, req->method,
-                                             req->name, &add));
+                                             req->retry ? mcp_null_str
+                                                        : req->name,
+                                             &add));
     }
 
     rc = mcp_call_answer(req, &buf, how);

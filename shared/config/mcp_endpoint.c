@@ -271,7 +271,8 @@ mcp_endpoint_result(const mcp_endpoint_t *endpoint,
     add->is_public = own && !endpoint->has_principal
                      && memcmp(client->principal, nobody, MCP_DIGEST_LEN) == 0;
 
-    rule = method->id == MCP_METHOD_RESOURCES_READ && endpoint->catalog
+    rule = method->id == MCP_METHOD_RESOURCES_READ && name.len
+           && endpoint->catalog
            ? mcp_endpoint_rule(endpoint->catalog, method->name, name) : NULL;
 
     if (rule) {

@@ -24,6 +24,17 @@ mcp_exchange_session_facts(mcp_exchange_t *x)
 }
 
 
+/* How a call ends that its client has left: closing is cancelling where there
+ * are no sessions (2026-07-28, basic/transports/streamable-http,
+ * "Cancellation"). */
+static mcp_ending_e
+mcp_exchange_left(const mcp_exchange_t *x)
+{
+    return mcp_client_is_stateless(&x->client) ? MCP_ENDING_CANCELLED
+                                               : MCP_ENDING_EXPIRED;
+}
+
+
 /*
  * A client that leaves may leave a call behind that was over, or one that ends
  * with that (mcp_max_wait 0).
@@ -39,8 +50,7 @@ mcp_exchange_last(mcp_exchange_t *x)
 
     if (x->state == MCP_EXCHANGE_WAIT) {
         if (x->call && x->call->policy.max_wait == 0) {
-            x->answer.ending = mcp_client_is_stateless(&x->client)
-                               ? MCP_ENDING_CANCELLED : MCP_ENDING_EXPIRED;
+            x->answer.ending = mcp_exchange_left(x);
         }
 
         return;
@@ -56,8 +66,7 @@ mcp_exchange_last(mcp_exchange_t *x)
     x->answer.ending = mcp_ending_of(&info);
 
     if (x->answer.ending == MCP_ENDING_NONE && x->reader.bound) {
-        x->answer.ending = mcp_client_is_stateless(&x->client)
-                           ? MCP_ENDING_CANCELLED : MCP_ENDING_EXPIRED;
+        x->answer.ending = mcp_exchange_left(x);
     }
 }
 

@@ -111,7 +111,8 @@ typedef struct {
 unsigned mcp_endpoint_route(const mcp_endpoint_t *endpoint, mcp_str_t name);
 
 /* Sets *add to what a revision adds to the results of a method, called for this
- * tool, prompt or resource, and returns it; NULL if it adds nothing. */
+ * tool, prompt or resource, and returns it; NULL if it adds nothing.  Without a
+ * name nothing is known of what is called. */
 const mcp_result_t *mcp_endpoint_result(const mcp_endpoint_t *endpoint,
     const mcp_client_t *client, const mcp_method_t *method, mcp_str_t name,
     mcp_result_t *add);

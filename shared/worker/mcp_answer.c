@@ -58,6 +58,49 @@ mcp_answer_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
 }
 
 
+/* Counts a fault that has a counter of its own, and says when to try again. */
+static void
+mcp_answer_fault_note(mcp_exchange_t *x, mcp_fault_e fault)
+{
+    mcp_store_t  *store;
+
+    store = x->worker->store;
+
+    switch (fault) {
+
+    case MCP_FAULT_STORE_FULL:
+        mcp_store_count(store, MCP_COUNT_REFUSED_FULL, 1);
+        mcp_refusal_full(x->worker);
+        mcp_answer_header(x, mcp_str("Retry-After"), mcp_str("5"));
+        break;
+
+    case MCP_FAULT_CALL_EARLY:
+        mcp_answer_header(x, mcp_str("Retry-After"), mcp_str("1"));
+        break;
+
+    case MCP_FAULT_TOO_MANY_STREAMS:
+    case MCP_FAULT_TOO_MANY_VALUES:
+        mcp_store_count(store, MCP_COUNT_REFUSED_LIMIT, 1);
+        break;
+
+    case MCP_FAULT_HEADER:
+        mcp_store_count(store, MCP_COUNT_HEADERS, 1);
+        break;
+
+    case MCP_FAULT_VERSION:
+        mcp_store_count(store, MCP_COUNT_VERSIONS, 1);
+        break;
+
+    case MCP_FAULT_REQUEST_STATE:
+        mcp_store_count(store, MCP_COUNT_STATES, 1);
+        break;
+
+    default:
+        break;
+    }
+}
+
+
 int
 mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     mcp_str_t detail, mcp_str_t data)
@@ -67,28 +110,7 @@ mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     mcp_store_count(x->worker->store, MCP_COUNT_ERRORS, 1);
     mcp_refusal(x, fault, detail);
 
-    if (fault == MCP_FAULT_STORE_FULL) {
-        mcp_store_count(x->worker->store, MCP_COUNT_REFUSED_FULL, 1);
-        mcp_refusal_full(x->worker);
-        mcp_answer_header(x, mcp_str("Retry-After"), mcp_str("5"));
-
-    } else if (fault == MCP_FAULT_CALL_EARLY) {
-        mcp_answer_header(x, mcp_str("Retry-After"), mcp_str("1"));
-
-    } else if (fault == MCP_FAULT_TOO_MANY_STREAMS
-               || fault == MCP_FAULT_TOO_MANY_VALUES)
-    {
-        mcp_store_count(x->worker->store, MCP_COUNT_REFUSED_LIMIT, 1);
-
-    } else if (fault == MCP_FAULT_HEADER) {
-        mcp_store_count(x->worker->store, MCP_COUNT_HEADERS, 1);
-
-    } else if (fault == MCP_FAULT_VERSION) {
-        mcp_store_count(x->worker->store, MCP_COUNT_VERSIONS, 1);
-
-    } else if (fault == MCP_FAULT_REQUEST_STATE) {
-        mcp_store_count(x->worker->store, MCP_COUNT_STATES, 1);
-    }
+    mcp_answer_fault_note(x, fault);
 
     x->answer.out.len = 0;
     mcp_fault_write(&x->answer.out, x->client.revision, id, fault, detail,

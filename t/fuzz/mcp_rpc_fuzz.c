@@ -85,7 +85,8 @@ check_answer(mcp_arena_t *arena, const mcp_rpc_t *msg)
     detail = mcp_utf8_valid(msg->raw) ? msg->raw : mcp_null_str;
 
     mcp_buf_init(&buf, &mem, SIZE_MAX);
-    mcp_fault_write(&buf, MCP_REVISION_NONE, msg->id, msg->fault, detail, mcp_null_str);
+    mcp_fault_write(&buf, MCP_REVISION_NONE, msg->id, msg->fault, detail,
+                    mcp_null_str);
     must(!buf.failed);
 
     must(mcp_rpc_parse(arena, (mcp_str_t) { buf.data, buf.len }, DEPTH,

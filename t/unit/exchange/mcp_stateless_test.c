@@ -429,6 +429,32 @@ test_quick_call(void **state)
 }
 
 
+/* How long a resource is good does not hold for what a client was asked for on
+ * the way. */
+static void
+test_retried_read(void **state)
+{
+    int  i;
+
+    static const char *const  reads[][2] = {
+        { MESSAGE("resources/read", "\"uri\":\"test://a\"," OK),
+          "\"ttlMs\":300000," },
+        { MESSAGE("resources/read", "\"uri\":\"test://a\","
+                  "\"inputResponses\":{}," OK), "\"ttlMs\":0," }
+    };
+
+    (void) state;
+
+    for (i = 0; i < 2; i++) {
+        send_modern(&a, "resources/read", "test://a", reads[i][0]);
+        backend_json(&d, "{\"contents\":[]}");
+        assert_int_equal(a.status, 200);
+        has(a.text, reads[i][1]);
+        client_close(&d, &a);
+    }
+}
+
+
 /* A backend's errors have no code that this era forbids; one about a capability
  * is the request's fault. */
 static void
@@ -635,6 +661,7 @@ main(void)
         test(test_leaving_cancels),
         test(test_declared),
         test(test_resume_tokens),
+        test(test_retried_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
