@@ -822,7 +822,7 @@ suite('what operators see', async () => {
 
     test('of a factor that does while all threads are idle',
         { skip: MPM !== 'event' && 'suspends nothing' }, async () => {
-            const busy = await Fixture.start({
+            const busy = await Fixture.start({ threads: 25,
                 http: 'AsyncRequestWorkerFactor 200' });
             const log = await busy.log();
 
