@@ -17,7 +17,7 @@
 #include "worker/mcp_hook.h"
 
 
-static void mcp_call_forgotten(mcp_task_t *task, mcp_action_t *action);
+static void mcp_call_forgotten(mcp_errand_t *errand, mcp_action_t *action);
 
 
 mcp_arena_t *
@@ -123,8 +123,8 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
         call->requests[i].call = call;
         call->requests[i].job.call = call;
         call->requests[i].job.request = (unsigned) i;
-        call->requests[i].job.task.action.job = &call->requests[i].job;
-        call->requests[i].job.task.taken = mcp_job_taken;
+        call->requests[i].job.errand.action.job = &call->requests[i].job;
+        call->requests[i].job.errand.taken = mcp_job_taken;
         mcp_arena_init(&call->requests[i].round, &x->worker->env->mem);
         mcp_buf_init(&call->requests[i].urls, &x->worker->env->mem,
                      SIZE_MAX / 2);
@@ -176,13 +176,13 @@ mcp_call_destroy(mcp_call_t *call)
 
 /* MCP_ACT_FORGET was pulled. */
 static void
-mcp_call_forgotten(mcp_task_t *task, mcp_action_t *action)
+mcp_call_forgotten(mcp_errand_t *errand, mcp_action_t *action)
 {
     (void) action;
 
-    /* the task is the first member of its call */
+    /* the errand is the first member of its call */
 
-    mcp_call_destroy((mcp_call_t *) (void *) task);
+    mcp_call_destroy((mcp_call_t *) (void *) errand);
 }
 
 
@@ -463,8 +463,8 @@ mcp_call_respond(mcp_call_t *call)
         x->answer.response.status = call->status;
     }
 
-    x->task.action.type = MCP_ACT_RESPOND;
-    mcp_worker_queue(x->worker, &x->task);
+    x->errand.action.type = MCP_ACT_RESPOND;
+    mcp_worker_queue(x->worker, &x->errand);
 }
 
 
@@ -568,8 +568,8 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
         }
 
         x->answer.ending = MCP_ENDING_FAULT;
-        x->task.action.type = MCP_ACT_RESPOND;
-        mcp_worker_queue(x->worker, &x->task);
+        x->errand.action.type = MCP_ACT_RESPOND;
+        mcp_worker_queue(x->worker, &x->errand);
     }
 
     mcp_call_stop(call);

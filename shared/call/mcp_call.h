@@ -111,7 +111,7 @@ struct mcp_kept_s {
 
 
 struct mcp_call_s {
-    mcp_task_t             forget;
+    mcp_errand_t           forget;
     mcp_worker_t          *worker;
     const mcp_endpoint_t  *endpoint;
     mcp_arena_t            arena;      /* holds the request's text, too */

@@ -117,7 +117,7 @@ void mcp_call_timer(void *data);
 int  mcp_job_start(mcp_request_t *req);
 
 /* The glue has pulled an action of a job. */
-void mcp_job_taken(mcp_task_t *task, mcp_action_t *action);
+void mcp_job_taken(mcp_errand_t *errand, mcp_action_t *action);
 
 /* Nothing more is wanted of the request's job; what is held is dropped. */
 void mcp_job_stop(mcp_request_t *req);

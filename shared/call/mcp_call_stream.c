@@ -326,8 +326,8 @@ mcp_call_stream_to_client(mcp_call_t *call)
 
     mcp_consumer_close_at(x, call->resume_at);
 
-    x->task.action.type = MCP_ACT_STREAM;
-    mcp_worker_queue(call->worker, &x->task);
+    x->errand.action.type = MCP_ACT_STREAM;
+    mcp_worker_queue(call->worker, &x->errand);
 }
 
 

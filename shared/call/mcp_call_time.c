@@ -142,8 +142,8 @@ mcp_call_send_interim(mcp_call_t *call)
         }
     }
 
-    x->task.action.type = MCP_ACT_RESPOND;
-    mcp_worker_queue(x->worker, &x->task);
+    x->errand.action.type = MCP_ACT_RESPOND;
+    mcp_worker_queue(x->worker, &x->errand);
 }
 
 

@@ -219,8 +219,8 @@ mcp_inbox_continue(mcp_call_t *call)
 
         if (!req->held && req->starved && req->live && !req->job.aborted) {
             req->starved = 0;
-            req->job.task.action.type = MCP_ACT_RESUME;
-            mcp_worker_queue(call->worker, &req->job.task);
+            req->job.errand.action.type = MCP_ACT_RESUME;
+            mcp_worker_queue(call->worker, &req->job.errand);
         }
     }
 

@@ -92,17 +92,17 @@ mcp_job_start(mcp_request_t *req)
     req->live = 1;
     call->jobs++;
 
-    job->task.action.type = MCP_ACT_INVOKE;
-    mcp_worker_queue(call->worker, &job->task);
+    job->errand.action.type = MCP_ACT_INVOKE;
+    mcp_worker_queue(call->worker, &job->errand);
 
     return MCP_OK;
 }
 
 
 void
-mcp_job_taken(mcp_task_t *task, mcp_action_t *action)
+mcp_job_taken(mcp_errand_t *errand, mcp_action_t *action)
 {
-    (void) task;
+    (void) errand;
 
     if (action->type == MCP_ACT_INVOKE) {
         action->job->started = 1;
@@ -128,7 +128,7 @@ mcp_job_abort(mcp_request_t *req)
     }
 
     if (!job->started) {
-        mcp_worker_unqueue(call->worker, &job->task);
+        mcp_worker_unqueue(call->worker, &job->errand);
         req->live = 0;
         call->jobs--;
         return;
@@ -137,9 +137,9 @@ mcp_job_abort(mcp_request_t *req)
     job->aborted = 1;
     mcp_call_trace(call, "request %u: its backend is aborted", job->request);
 
-    mcp_worker_unqueue(call->worker, &job->task);
-    job->task.action.type = MCP_ACT_ABORT;
-    mcp_worker_queue(call->worker, &job->task);
+    mcp_worker_unqueue(call->worker, &job->errand);
+    job->errand.action.type = MCP_ACT_ABORT;
+    mcp_worker_queue(call->worker, &job->errand);
 }
 
 
@@ -326,7 +326,7 @@ mcp_job_end(mcp_job_t *job, mcp_fault_e fault, const char *detail)
     mcp_call_trace(call, "request %u: its backend has ended%s%s", job->request,
                    detail ? ": " : "", detail ? detail : "");
 
-    mcp_worker_unqueue(call->worker, &job->task);
+    mcp_worker_unqueue(call->worker, &job->errand);
 
     req->live = 0;
     call->refs++;

@@ -26,7 +26,7 @@ mcp_exchange_create(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     x->number = ++worker->exchanges;
     x->endpoint = endpoint;
     x->glue = glue;
-    x->task.action.exchange = x;
+    x->errand.action.exchange = x;
     x->answer.outcome = "none";
     x->client.log_level = -1;
     x->face = worker->faces[0];
@@ -42,7 +42,7 @@ mcp_exchange_free(mcp_exchange_t *x)
 {
     const mcp_mem_t  *mem;
 
-    mcp_worker_unqueue(x->worker, &x->task);
+    mcp_worker_unqueue(x->worker, &x->errand);
     mcp_timer_del(&x->worker->timers, &x->reader.timer);
 
     if (x->state == MCP_EXCHANGE_STREAM) {

@@ -162,8 +162,8 @@ mcp_face_token_backend_respond(mcp_exchange_t *x, int rc)
         mcp_answer_status(x, 500);
     }
 
-    x->task.action.type = rc == MCP_DONE ? MCP_ACT_STREAM : MCP_ACT_RESPOND;
-    mcp_worker_queue(x->worker, &x->task);
+    x->errand.action.type = rc == MCP_DONE ? MCP_ACT_STREAM : MCP_ACT_RESPOND;
+    mcp_worker_queue(x->worker, &x->errand);
 }
 
 

@@ -18,7 +18,7 @@
 
 /* Everything lives until mcp_job_end() returns. */
 struct mcp_job_s {
-    mcp_task_t     task;
+    mcp_errand_t   errand;
     mcp_call_t    *call;
     unsigned       request;            /* which of the call's */
     unsigned       target;             /* of the endpoint's routes */

@@ -46,16 +46,16 @@ typedef struct {
 
 
 /* Something that can be queued; embedded in exchanges, jobs and calls. */
-typedef struct mcp_task_s  mcp_task_t;
+typedef struct mcp_errand_s  mcp_errand_t;
 
-struct mcp_task_s {
-    mcp_task_t     *next;
-    mcp_task_t    **link;      /* NULL: not queued */
+struct mcp_errand_s {
+    mcp_errand_t   *next;
+    mcp_errand_t  **link;      /* NULL: not queued */
     mcp_action_t    action;
 
     /* The glue pulls the action, which this may complete; it may free the
-     * task.  May be NULL. */
-    void          (*taken)(mcp_task_t *task, mcp_action_t *action);
+     * errand.  May be NULL. */
+    void          (*taken)(mcp_errand_t *errand, mcp_action_t *action);
 };
 
 

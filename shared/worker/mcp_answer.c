@@ -131,6 +131,6 @@ mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
 void
 mcp_answer_ready(mcp_exchange_t *x, mcp_action_e action)
 {
-    x->task.action.type = action;
-    mcp_worker_queue(x->worker, &x->task);
+    x->errand.action.type = action;
+    mcp_worker_queue(x->worker, &x->errand);
 }

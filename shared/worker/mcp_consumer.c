@@ -45,12 +45,12 @@ mcp_consumer_ready(mcp_exchange_t *x)
 {
     /* a STREAM action that is still queued leads to a pull, too */
 
-    if (x->task.link || x->reader.state == MCP_CONSUMER_DONE) {
+    if (x->errand.link || x->reader.state == MCP_CONSUMER_DONE) {
         return;
     }
 
-    x->task.action.type = MCP_ACT_PULL;
-    mcp_worker_queue(x->worker, &x->task);
+    x->errand.action.type = MCP_ACT_PULL;
+    mcp_worker_queue(x->worker, &x->errand);
 }
 
 

@@ -143,20 +143,20 @@ mcp_stream_id_short(char out[9], const unsigned char id[MCP_STREAM_ID_LEN])
 
 
 void
-mcp_worker_queue(mcp_worker_t *worker, mcp_task_t *task)
+mcp_worker_queue(mcp_worker_t *worker, mcp_errand_t *errand)
 {
     int  empty;
 
-    if (task->link) {
+    if (errand->link) {
         return;
     }
 
     empty = (worker->head == NULL);
 
-    task->next = NULL;
-    task->link = worker->tail;
-    *worker->tail = task;
-    worker->tail = &task->next;
+    errand->next = NULL;
+    errand->link = worker->tail;
+    *worker->tail = errand;
+    worker->tail = &errand->next;
 
     if (empty) {
         worker->glue.ready(worker->glue.ctx);
@@ -165,42 +165,42 @@ mcp_worker_queue(mcp_worker_t *worker, mcp_task_t *task)
 
 
 void
-mcp_worker_unqueue(mcp_worker_t *worker, mcp_task_t *task)
+mcp_worker_unqueue(mcp_worker_t *worker, mcp_errand_t *errand)
 {
-    if (task->link == NULL) {
+    if (errand->link == NULL) {
         return;
     }
 
-    *task->link = task->next;
+    *errand->link = errand->next;
 
-    if (task->next) {
-        task->next->link = task->link;
+    if (errand->next) {
+        errand->next->link = errand->link;
 
     } else {
-        worker->tail = task->link;
+        worker->tail = errand->link;
     }
 
-    task->link = NULL;
+    errand->link = NULL;
 }
 
 
 void
 mcp_worker_next(mcp_worker_t *worker, mcp_action_t *action)
 {
-    mcp_task_t  *task;
+    mcp_errand_t  *errand;
 
-    task = worker->head;
+    errand = worker->head;
 
-    if (task == NULL) {
+    if (errand == NULL) {
         memset(action, 0, sizeof(mcp_action_t));
         return;
     }
 
-    mcp_worker_unqueue(worker, task);
-    *action = task->action;
+    mcp_worker_unqueue(worker, errand);
+    *action = errand->action;
 
-    if (task->taken) {
-        task->taken(task, action);
+    if (errand->taken) {
+        errand->taken(errand, action);
     }
 }
 

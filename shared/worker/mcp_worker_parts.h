@@ -39,8 +39,8 @@ struct mcp_worker_s {
     mcp_worker_glue_t         glue;
     const mcp_face_t *const  *faces;   /* ends with NULL */
 
-    mcp_task_t               *head;
-    mcp_task_t              **tail;
+    mcp_errand_t             *head;
+    mcp_errand_t            **tail;
 
     mcp_timers_t              timers;
     mcp_timer_t               sweep;
@@ -185,7 +185,7 @@ typedef struct {
 
 
 struct mcp_exchange_s {
-    mcp_task_t             task;
+    mcp_errand_t           errand;
     mcp_worker_t          *worker;
     const mcp_endpoint_t  *endpoint;
     void                  *glue;
@@ -221,8 +221,8 @@ mcp_worker_t *mcp_worker_create_with_faces(const mcp_env_t *env,
     mcp_store_t *store, const mcp_worker_glue_t *glue,
     const mcp_face_t *const *faces);
 
-void mcp_worker_queue(mcp_worker_t *worker, mcp_task_t *task);
-void mcp_worker_unqueue(mcp_worker_t *worker, mcp_task_t *task);
+void mcp_worker_queue(mcp_worker_t *worker, mcp_errand_t *errand);
+void mcp_worker_unqueue(mcp_worker_t *worker, mcp_errand_t *errand);
 
 /* Makes a handle by which the store names an object of this worker; 0 when out
  * of memory.  wake and stop as in mcp_handle_t. */

@@ -108,7 +108,7 @@ test_queue(void **state)
 {
     size_t        i;
     mcp_worker_t   *worker;
-    mcp_task_t    task[4];
+    mcp_errand_t  errand[4];
     mcp_action_t  action;
 
     (void) state;
@@ -116,36 +116,36 @@ test_queue(void **state)
     worker = d.process[0].worker;
     worker->glue.ready = count_ready;
     ready_calls = 0;
-    memset(task, 0, sizeof(task));
+    memset(errand, 0, sizeof(errand));
 
     for (i = 0; i < 4; i++) {
-        task[i].action.type = MCP_ACT_RESUME;
-        task[i].action.glue = &task[i];
-        mcp_worker_queue(worker, &task[i]);
-        mcp_worker_queue(worker, &task[0]);
+        errand[i].action.type = MCP_ACT_RESUME;
+        errand[i].action.glue = &errand[i];
+        mcp_worker_queue(worker, &errand[i]);
+        mcp_worker_queue(worker, &errand[0]);
     }
 
     assert_int_equal(ready_calls, 1);
-    mcp_worker_unqueue(worker, &task[2]);
-    mcp_worker_unqueue(worker, &task[2]);
-    mcp_worker_unqueue(worker, &task[3]);
-    mcp_worker_queue(worker, &task[2]);
+    mcp_worker_unqueue(worker, &errand[2]);
+    mcp_worker_unqueue(worker, &errand[2]);
+    mcp_worker_unqueue(worker, &errand[3]);
+    mcp_worker_queue(worker, &errand[2]);
 
     mcp_worker_next(worker, &action);
-    assert_ptr_equal(action.glue, &task[0]);
+    assert_ptr_equal(action.glue, &errand[0]);
     mcp_worker_next(worker, &action);
-    assert_ptr_equal(action.glue, &task[1]);
+    assert_ptr_equal(action.glue, &errand[1]);
     mcp_worker_next(worker, &action);
-    assert_ptr_equal(action.glue, &task[2]);
+    assert_ptr_equal(action.glue, &errand[2]);
     mcp_worker_next(worker, &action);
     assert_int_equal(action.type, MCP_ACT_NONE);
     mcp_worker_next(worker, &action);
     assert_int_equal(action.type, MCP_ACT_NONE);
 
-    mcp_worker_queue(worker, &task[3]);
+    mcp_worker_queue(worker, &errand[3]);
     assert_int_equal(ready_calls, 2);
     mcp_worker_next(worker, &action);
-    assert_ptr_equal(action.glue, &task[3]);
+    assert_ptr_equal(action.glue, &errand[3]);
 }
 
 
