@@ -415,7 +415,7 @@ mcp_face_token_tail(mcp_exchange_t *x, mcp_tail_e how)
         if (part->rest
             || (part->due && mcp_worker_now(x->worker) >= part->due))
         {
-            if (!part->rest) {
+            if (!part->rest && !x->reader.cursor.plain) {
                 mcp_face_token_interim_id(x);
             }
 

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Fixture } from './lib/fixture.mjs';
 import { pause, refused, rest } from './lib/faces.mjs';
+import { Modern } from './lib/modern.mjs';
 import { counted, responseOf, textOf, upTo } from './lib/session.mjs';
 
 const server = await Fixture.use({ workers: 4,
@@ -17,6 +18,9 @@ const brief = await Fixture.use({ workers: 1,
     location: { mcp_resume_lifetime: '1s' } });
 const quick = await Fixture.use({ workers: 4,
     location: { mcp_stream_after: '30s', mcp_resume_after: '300ms' } });
+const offered = await Fixture.use({ workers: 4,
+    location: { mcp_stream_after: '30s', mcp_resume_after: '300ms',
+                mcp_resume_tokens: 'on' } });
 const still = await Fixture.use({ workers: 2,
     location: { mcp_stream_after: '60s', mcp_resume_after: 'off',
                 mcp_linger: '30s' } });
@@ -473,3 +477,42 @@ test('expired', async () => {
     await refused(await again(one, 'pages', { n: 2 },
                               result.nextResumeToken));
 });
+
+
+// a client without a session: its call goes on although its connection ended
+
+for (const [how, to, declared] of [['declares it', quick, capabilities],
+                                   ['is offered it', offered, {}]]) {
+    test(`who has no session and ${how}`, async () => {
+        const modern = new Modern(to, { capabilities: declared });
+        const gate = `tokens ${gates++}`;
+        const params = { name: 'count', arguments: { n: 5, gate, tag: gate } };
+
+        await modern.open(gate, 1);
+
+        let { messages, response } = await modern.follow(
+            await modern.request('tools/call', params,
+                                 { meta: { progressToken: 'first' } }));
+        const all = [...messages];
+
+        for (let limit = 2; limit <= 5; limit++) {
+            assert.equal(response.result.resultType, 'complete');
+
+            const resumeToken = interim(response);
+            const progressToken = `again ${limit}`;
+
+            await modern.open(gate, limit === 5 ? undefined : limit);
+            ({ messages, response } = await modern.follow(
+                await modern.request('tools/call', { ...params, resumeToken },
+                                     { meta: { progressToken } })));
+            assert.ok(messages.every((m) =>
+                m.params.progressToken === progressToken));
+            all.push(...messages);
+        }
+
+        assert.equal(response.result.resultType, 'complete');
+        assert.equal(textOf(response.result), 'counted to 5');
+        assert.deepEqual(counted(all), upTo(5));
+        assert.equal((await modern.running(gate)).aborted, 0);
+    });
+}
