@@ -4,12 +4,15 @@
 // and the backend, whose own counters are the witness, is told.
 
 import assert from 'node:assert/strict';
+import http2 from 'node:http2';
 import net from 'node:net';
 import { describe, test } from 'node:test';
-import { Fixture } from './lib/fixture.mjs';
+import { MPM } from './lib/apache.mjs';
+import { Fixture, SERVER, freePort } from './lib/fixture.mjs';
 import { settle, status } from './lib/load.mjs';
 import { Modern } from './lib/modern.mjs';
 import { textOf, upTo } from './lib/session.mjs';
+import { request2 } from './lib/wire.mjs';
 
 const late = await Fixture.use({ workers: 2,
                                  location: { mcp_stream_after: '10m' } });
@@ -119,6 +122,49 @@ describe('a connection that is closed', () => {
         socket.end();
         await cancelled(modern, tag);
         socket.destroy();
+    });
+
+    // a stream of a connection that goes on
+
+    test('over HTTP/2', { skip: SERVER === 'apache' && MPM === 'prefork'
+            && 'mod_http2 does not run in prefork' }, async (t) => {
+        const port = await freePort();
+        const modules = process.env.APACHE_MODULES
+                        ?? '/usr/lib/apache2/modules';
+        const fixture = await Fixture.use({
+            location: { mcp_stream_after: '50ms', mcp_max_wait: '30s' },
+            http: { apache: `LoadModule http2_module ${modules}/mod_http2.so
+                             Protocols h2c http/1.1` },
+            server: { nginx: `listen 127.0.0.1:${port} http2;` } });
+        const client = http2.connect(`http://127.0.0.1:${
+            SERVER === 'apache' ? fixture.port : port}`);
+
+        t.after(() => client.destroy());
+
+        const modern = new Modern(fixture, {
+            send: (options) => request2(client, options) });
+        const kept = await modern.call('count', { n: 1, gate: 'kept',
+                                                  tag: 'kept' });
+
+        for (const i of upTo(8)) {
+            const tag = `h2 ${i}`;
+
+            await modern.open(tag, 2);
+
+            const answer = await modern.call('count',
+                { n: 4, gate: tag, tag }, META);
+
+            assert.equal((await answer.message()).params.progress, 1);
+            assert.equal((await answer.message()).params.progress, 2);
+            answer.close();
+            await cancelled(modern, tag);
+        }
+
+        await modern.open('kept');
+
+        const { response } = await modern.follow(kept);
+
+        assert.equal(textOf(response.result), 'counted to 1');
     });
 
     test('while a call is detached: its late answer finds nobody', async () => {
