@@ -18,7 +18,7 @@ our @Names = qw( requests messages sessions sessions_deleted calls_live calls
     calls_failed calls_tool_errors calls_cancelled calls_expired calls_lost consumers_live events
     events_dropped resumes takeovers streams_expired streams_evicted
     refused_full refused_limit errors published inputs repairs
-    header_mismatches unsupported_versions states_refused zone_size_bytes
+    header_mismatches unsupported_versions states_refused calls_joined zone_size_bytes
     zone_used_bytes streams listeners values subscriptions );
 
 our @Revisions = qw( 2025-03-26 2025-06-18 2025-11-25 2026-07-28 );

@@ -104,6 +104,8 @@ static const mcp_status_row_t  mcp_status_rows[] = {
                        "Requests of revisions that are not served"),
     mcp_status_counter(MCP_COUNT_STATES, "states_refused",
                        "Request states that were refused"),
+    mcp_status_counter(MCP_COUNT_JOINED, "calls_joined",
+                       "Calls that joined another one"),
 
     mcp_status_gauge(size, "zone_size_bytes", "Size of the zone"),
     mcp_status_gauge(used, "zone_used_bytes", "Bytes of the zone in use"),

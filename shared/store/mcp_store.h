@@ -128,6 +128,9 @@ typedef struct {
                                           limit */
     mcp_party_t         party;         /* pays for the room */
     uint64_t            handle;        /* the owner's, for mcp_store_drain() */
+    const unsigned char  *join;        /* digest by which others find it to join
+                                          it; NULL: they may not */
+    unsigned            join_once;     /* 1: until it is over and was sent */
 } mcp_stream_spec_t;
 
 
@@ -257,7 +260,8 @@ size_t mcp_store_drain(mcp_store_t *store, mcp_store_wake_t *out, size_t n);
  * Creates a stream and sets *ref.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_EXISTS  there is a stream of this id
+ *   MCP_ERR_EXISTS  there is a stream of this id, or one to join
+ *   MCP_ERR_DENIED  there is one to join, but it has other params
  *   MCP_ERR_LIMIT   the session, or the party, has as many as it may
  *   MCP_ERR_FULL    the region has no room, even after eviction
  */
@@ -432,6 +436,39 @@ void mcp_store_unwatch(mcp_store_t *store, const mcp_stream_ref_t *ref,
 int mcp_store_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t handle, mcp_cursor_t *cursor, uint64_t sent, char *buf,
     size_t cap, size_t *len);
+
+
+/* --- those who join a call: who reads a stream beside its consumer --- */
+
+/* How many may at a time. */
+#define MCP_STORE_READERS  32
+
+/*
+ * Finds the stream to join by what it was created with: join, join_once and
+ * params.  One that was cancelled, or is due to be freed, is none.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND  there is none
+ *   MCP_ERR_DENIED     it has other params
+ */
+int mcp_store_join_find(mcp_store_t *store, const mcp_stream_spec_t *spec,
+    uint64_t now, mcp_stream_info_t *info);
+
+/*
+ * Lets (this slot, handle) read a stream after the event "after", as
+ * mcp_store_read() does for the consumer, whom it leaves alone.  It counts as
+ * someone who reads, and is woken as the consumer is, and when that one leaves.
+ * Events are not kept for it: it may find MCP_ERR_PURGED, and go on with what
+ * is kept.  But a stream without a consumer goes on as fast as the fastest
+ * reader.  It ends with mcp_store_unwatch().
+ *
+ * Returns MCP_OK and the cursor, or
+ *   MCP_ERR_NOT_FOUND  the stream is gone, or nobody may join it
+ *   MCP_ERR_LIMIT      there are as many readers as there may be
+ *   MCP_ERR_FULL       the region has no room
+ */
+int mcp_store_join(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t handle, uint64_t after, mcp_cursor_t *cursor);
 
 
 /* --- a call's inbox: what other processes have for its owner --- */
@@ -656,6 +693,7 @@ typedef enum {
     MCP_COUNT_HEADERS,         /* requests whose headers differ from them */
     MCP_COUNT_VERSIONS,        /* requests of revisions that are not served */
     MCP_COUNT_STATES,          /* request states refused */
+    MCP_COUNT_JOINED,          /* calls that joined another one */
     MCP_COUNT_REVISION,        /* requests; the first of one for each number
                                   of a revision */
     MCP_COUNT_MAX = MCP_COUNT_REVISION + MCP_REVISION_LIMIT

@@ -62,11 +62,15 @@ mcp_store_consumer_gone(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_store_unmark(op, st, MCP_LINK_CONSUMER);
 
     st->consumer_slot = MCP_STORE_NO_SLOT;
-    st->unattended = now;
+    st->unattended = mcp_store_attended(op->head, st) ? 0 : now;
     st->seen = 1;
 
     mcp_store_stream_settle(op, st);
     mcp_store_mark_owner(op, st);
+
+    /* whoever waits for what becomes of its connection */
+
+    mcp_store_mark_consumer(op, st);
 }
 
 
@@ -151,6 +155,7 @@ mcp_store_unwatch(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t handle, uint64_t sent, uint64_t now)
 {
     mcp_store_op_t       op;
+    mcp_store_entry_t   *reader;
     mcp_store_stream_t  *st;
 
     if (mcp_store_enter(store, &op) != MCP_OK) {
@@ -163,6 +168,15 @@ mcp_store_unwatch(mcp_store_t *store, const mcp_stream_ref_t *ref,
         st->takeovers = 0;
         mcp_store_stream_sent(&op, st, sent);
         mcp_store_consumer_gone(&op, st, now);
+
+    } else if ((reader = mcp_store_reader_find(&op, ref->id, handle))
+               != NULL)
+    {
+        if (st != NULL && st->consumer_slot == MCP_STORE_NO_SLOT) {
+            mcp_store_stream_sent(&op, st, sent);
+        }
+
+        mcp_store_reader_gone(&op, reader, now);
     }
 
     mcp_store_leave(&op);
@@ -397,7 +411,10 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return MCP_ERR_NOT_FOUND;
     }
 
-    if (!mcp_store_is_consumer(op, st, handle)) {
+    if (!mcp_store_is_consumer(op, st, handle)
+        && (st->join == 0
+            || mcp_store_reader_find(op, st->id, handle) == NULL))
+    {
         return MCP_ERR_DENIED;
     }
 
@@ -409,7 +426,13 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return MCP_ERR_PURGED;
     }
 
-    mcp_store_stream_sent(op, st, sent < cursor->seq ? sent : cursor->seq);
+    /* where there is a consumer, only what that one has counts */
+
+    if (st->consumer_slot == MCP_STORE_NO_SLOT
+        || mcp_store_is_consumer(op, st, handle))
+    {
+        mcp_store_stream_sent(op, st, sent < cursor->seq ? sent : cursor->seq);
+    }
 
     if (cursor->seq == st->events.last) {
         return mcp_store_through(st, cursor) ? MCP_DONE : MCP_AGAIN;

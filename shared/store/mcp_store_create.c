@@ -58,8 +58,9 @@ mcp_store_stream_join(mcp_store_op_t *op, mcp_store_stream_t *st,
 /* Checks whether such a stream of so many chunks may be created. */
 static int
 mcp_store_create_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
-    uint32_t chunks)
+    uint32_t chunks, uint64_t now)
 {
+    int                rc;
     mcp_store_head_t  *head;
 
     head = op->head;
@@ -70,6 +71,13 @@ mcp_store_create_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
 
     if (mcp_store_stream_find(op, spec->id) != NULL) {
         return MCP_ERR_EXISTS;
+    }
+
+    if (spec->join) {
+        rc = mcp_store_join_check(op, spec, now);
+        if (rc != MCP_OK) {
+            return rc;
+        }
     }
 
     if (mcp_store_session_crowded(head, spec->session, spec->session_limit)
@@ -141,7 +149,7 @@ mcp_store_create_locked(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
 {
     int                  rc;
     uint32_t             need;
-    mcp_store_entry_t   *session, *party;
+    mcp_store_entry_t   *session, *party, *join;
     mcp_store_stream_t  *st;
 
     op->party = spec->party.id;
@@ -151,21 +159,26 @@ mcp_store_create_locked(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
         need = mcp_store_chunks(text[0].len + text[1].len + text[2].len);
     }
 
-    rc = mcp_store_create_check(op, spec, 1 + need + chain->count);
+    rc = mcp_store_create_check(op, spec, 1 + need + chain->count, now);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    /* the stream, its text, and an entry for each of two groups */
+    /* the stream, its text, an entry for each of two groups, and one for those
+     * who join */
 
-    if (mcp_store_ensure(op, 1 + need + 2, 0) != MCP_OK) {
+    if (mcp_store_ensure(op, 1 + need + 2 + (spec->join != NULL), 0)
+        != MCP_OK)
+    {
         return MCP_ERR_FULL;
     }
 
     session = mcp_store_group(op, MCP_ENTRY_SESSION, spec->session);
     party = mcp_store_group(op, MCP_ENTRY_PARTY, spec->party.id);
 
-    if (session == NULL || party == NULL) {
+    join = spec->join ? mcp_store_entry_take(op, 1) : NULL;
+
+    if (session == NULL || party == NULL || (spec->join && join == NULL)) {
         return MCP_ERR_INTERNAL;
     }
 
@@ -176,6 +189,10 @@ mcp_store_create_locked(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     st = mcp_store_create_root(op, spec, text, chain, now);
     mcp_store_stream_link(op->head, st->self);
     mcp_store_stream_join(op, st, session, party);
+
+    if (join != NULL) {
+        mcp_store_join_enter(op, st, join, spec->join);
+    }
 
     ref->index = st->self;
     memcpy(ref->id, st->id, MCP_STREAM_ID_LEN);

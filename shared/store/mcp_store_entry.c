@@ -51,7 +51,17 @@ mcp_store_entry_bucket(mcp_store_head_t *head, unsigned kind,
 static uint32_t
 mcp_store_entry_stream(const mcp_store_entry_t *e)
 {
-    return e->kind == MCP_ENTRY_SUB ? e->u.sub.stream : 0;
+    switch (e->kind) {
+
+    case MCP_ENTRY_SUB:
+        return e->u.sub.stream;
+
+    case MCP_ENTRY_READER:
+        return e->u.reader.tag;
+
+    default:
+        return 0;
+    }
 }
 
 
@@ -86,6 +96,16 @@ mcp_store_entry_remove(mcp_store_head_t *head, mcp_store_entry_t *e)
         other = mcp_store_at(head, *link);
         link = &other->next;
     }
+}
+
+
+void
+mcp_store_entry_rename(mcp_store_head_t *head, mcp_store_entry_t *e,
+    const unsigned char key[16])
+{
+    mcp_store_entry_remove(head, e);
+    memcpy(e->key, key, sizeof(e->key));
+    mcp_store_entry_insert(head, e);
 }
 
 

@@ -16,6 +16,8 @@
  *   mcp_store_append.c       append, room in the region
  *   mcp_store_inbox.c        post, take, cancel
  *   mcp_store_consumer.c     watch, unwatch, read
+ *   mcp_store_join.c         the calls that others may join
+ *   mcp_store_reader.c       those who read beside the consumer
  *   mcp_store_party.c        what each party has
  *   mcp_store_quota.c        what each party may have
  *   mcp_store_evict.c        who makes room for others
@@ -44,7 +46,7 @@
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
-#define MCP_STORE_VERSION    10
+#define MCP_STORE_VERSION    11
 
 #define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* of 32-bit refs */
 
@@ -271,7 +273,8 @@ typedef struct {
                                           enough for one: may be evicted */
     uint32_t           result;         /* largest of its answers */
     uint32_t           takeovers;      /* since a consumer left by itself */
-    uint32_t           spare;
+    uint32_t           join;           /* ref of its JOIN entry; 0: nobody may
+                                          join it */
 
     uint64_t           confirmed_seq;  /* a client has the events up to it */
     uint64_t           sent_seq;
@@ -296,6 +299,8 @@ enum {
     MCP_ENTRY_FREE = 0,
     MCP_ENTRY_VALUE,
     MCP_ENTRY_SUB,
+    MCP_ENTRY_JOIN,                    /* a call that others may join */
+    MCP_ENTRY_READER,                  /* one of these; key: of the stream */
     MCP_ENTRY_SESSION,                 /* groups: derived, see repair */
     MCP_ENTRY_PARTY,
     MCP_ENTRY_TOPIC,
@@ -334,6 +339,21 @@ typedef struct {
             mcp_store_link_t  topic;   /* newest first */
             mcp_store_link_t  peer;    /* the stream's other ones */
         } sub;
+
+        struct {
+            uint32_t          stream;
+            uint32_t          count;   /* of readers */
+            mcp_store_list_t  readers;
+            unsigned char     id[MCP_STREAM_ID_LEN];   /* the stream's */
+        } join;
+
+        struct {
+            uint64_t          handle;
+            uint32_t          slot;
+            uint32_t          tag;     /* of both, for the hash */
+            mcp_store_link_t  peer;    /* the stream's other ones */
+            mcp_store_link_t  dirty;   /* of the slot */
+        } reader;
 
         struct {
             mcp_store_list_t  list;    /* streams or subscriptions */
@@ -513,6 +533,22 @@ mcp_store_final(const mcp_store_stream_t *st)
 }
 
 
+/* Whether anybody reads a stream: its consumer, or one who has joined. */
+static inline int
+mcp_store_attended(mcp_store_head_t *head, const mcp_store_stream_t *st)
+{
+    const mcp_store_entry_t  *join;
+
+    if (st->consumer_slot != MCP_STORE_NO_SLOT) {
+        return 1;
+    }
+
+    join = mcp_store_at(head, st->join);
+
+    return st->join != 0 && join->u.join.count > 0;
+}
+
+
 /* Returns how many chunks len bytes fill. */
 static inline uint32_t
 mcp_store_chunks(size_t len)
@@ -551,9 +587,11 @@ mcp_store_add(mcp_store_head_t *head, mcp_counter_e counter, int64_t n)
 
 /* --- mcp_store_slot.c --- */
 
-/* Puts a stream into the dirty list of its owner's, or its consumer's, slot,
- * and has that process woken.  Does nothing for a stream that is listed, or a
- * slot without a process. */
+/* Puts a link into the dirty list of a slot, and has that process woken.  Does
+ * nothing for a link that is listed, or a slot without a process. */
+void mcp_store_mark(mcp_store_op_t *op, mcp_store_link_t *link, uint32_t slot);
+
+/* Does so for a stream's owner, or for all who read it. */
 void mcp_store_mark_owner(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_mark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 
@@ -747,7 +785,8 @@ void mcp_store_stream_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
 void mcp_store_stream_settle(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Whether a stream lingers: it is over, sent and unattended. */
-int mcp_store_stream_settled(const mcp_store_stream_t *st);
+int mcp_store_stream_settled(mcp_store_head_t *head,
+    const mcp_store_stream_t *st);
 
 /* Whether a stream is due to be freed. */
 int mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st,
@@ -921,6 +960,51 @@ void mcp_store_consumer_gone(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now);
 
 
+/* --- mcp_store_join.c --- */
+
+/*
+ * Whether a stream may be created for others to join.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_EXISTS  there is one to join
+ *   MCP_ERR_DENIED  it has other params
+ */
+int mcp_store_join_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
+    uint64_t now);
+
+/* Lets others join a new stream, which takes the place of an older one; e is
+ * what mcp_store_entry_take() gave. */
+void mcp_store_join_enter(mcp_store_op_t *op, mcp_store_stream_t *st,
+    mcp_store_entry_t *e, const unsigned char key[MCP_DIGEST_LEN]);
+
+/* Nobody can join a stream any more, and those who have learn of it. */
+void mcp_store_join_leave(mcp_store_op_t *op, mcp_store_stream_t *st);
+
+/* Finds the stream of such an entry again, or frees the entry. */
+void mcp_store_repair_join(mcp_store_op_t *op, mcp_store_entry_t *e);
+
+
+/* --- mcp_store_reader.c --- */
+
+/* Returns this process's reader of that handle, or NULL. */
+mcp_store_entry_t *mcp_store_reader_find(mcp_store_op_t *op,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t handle);
+
+/* The reader has left at now; 0: at a time not known yet. */
+void mcp_store_reader_gone(mcp_store_op_t *op, mcp_store_entry_t *e,
+    uint64_t now);
+
+/* Wakes all who have joined a stream. */
+void mcp_store_readers_mark(mcp_store_op_t *op, mcp_store_entry_t *join);
+
+/* Frees what readers in a process that has gone have. */
+void mcp_store_readers_retire(mcp_store_op_t *op, uint32_t index,
+    uint32_t slot);
+
+/* Puts all readers back into their lists, when streams are in theirs. */
+void mcp_store_repair_readers(mcp_store_op_t *op);
+
+
 /* --- mcp_store_entry.c --- */
 
 uint64_t mcp_store_hash(const mcp_store_head_t *head, uint32_t salt,
@@ -936,10 +1020,14 @@ mcp_store_entry_t *mcp_store_entry_take(mcp_store_op_t *op, int all);
 void mcp_store_entry_publish(mcp_store_head_t *head, mcp_store_entry_t *e,
     unsigned kind);
 
-/* Finds a value (of a purpose), a subscription (of a stream), or a group;
- * purpose and stream are 0 for the others. */
+/* Finds a value (of a purpose), a subscription (of a stream), a reader (of a
+ * tag), or another one; purpose and stream are 0 for the others. */
 mcp_store_entry_t *mcp_store_entry_find(mcp_store_head_t *head, unsigned kind,
     unsigned purpose, const unsigned char key[16], uint32_t stream);
+
+/* Gives an entry another key. */
+void mcp_store_entry_rename(mcp_store_head_t *head, mcp_store_entry_t *e,
+    const unsigned char key[16]);
 
 /* Gives an entry back, and its chunk if that was the last entry there. */
 void mcp_store_entry_free(mcp_store_op_t *op, mcp_store_entry_t *e);

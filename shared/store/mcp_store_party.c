@@ -277,7 +277,7 @@ mcp_store_party_settle(mcp_store_op_t *op, mcp_store_stream_t *st)
     party = mcp_store_party_of(op->head, st);
 
     want[MCP_EVICT_IDLE] = mcp_store_stream_idle(st);
-    want[MCP_EVICT_LINGER] = mcp_store_stream_settled(st);
+    want[MCP_EVICT_LINGER] = mcp_store_stream_settled(op->head, st);
 
     for (k = 0; k < MCP_EVICT_MAX; k++) {
         if (!want[k]) {

@@ -5,9 +5,10 @@
  * derived from what counts.
  *
  * What counts are live streams, with their text and the chain and the first and
- * last number of each log; ghosts; values; subscriptions; private chains; and
- * slots.  Nothing of that is changed before the change is certain, so that a
- * repair may itself be cut short and begun again.
+ * last number of each log; ghosts; values; subscriptions; the calls that others
+ * may join, and who has; private chains; and slots.  Nothing of that is changed
+ * before the change is certain, so that a repair may itself be cut short and
+ * begun again.
  *
  * The first half, here, finds out which chunks are used by what, and which are
  * free.  The second, in mcp_store_repair_link.c, rebuilds hashes, groups, lists
@@ -142,6 +143,7 @@ mcp_store_repair_stream(mcp_store_head_t *head, mcp_store_stream_t *st)
     st->want_room = 0;
     st->session_group = 0;
     st->party_group = 0;
+    st->join = 0;
 
     st->text_chunks = mcp_store_repair_chain(head, &st->text);
 
@@ -193,6 +195,7 @@ mcp_store_repair_streams(mcp_store_head_t *head)
         if (st->live == MCP_STREAM_GHOST) {
             memset(st->link, 0, sizeof(st->link));
             st->text = 0;
+            st->join = 0;
             continue;
         }
 
@@ -260,7 +263,7 @@ mcp_store_repair_entries(mcp_store_head_t *head)
         for (k = 0; k < MCP_STORE_ENTRIES; k++) {
             e = &entries->entry[k];
 
-            if (e->kind == MCP_ENTRY_VALUE || e->kind == MCP_ENTRY_SUB) {
+            if (e->kind >= MCP_ENTRY_VALUE && e->kind < MCP_ENTRY_SESSION) {
                 used |= 1u << k;
 
             } else {
@@ -323,6 +326,7 @@ mcp_store_repair(mcp_store_op_t *op)
 
     mcp_store_repair_insert(op);
     mcp_store_repair_links(op);
+    mcp_store_repair_readers(op);
 
     for (i = 0; i < MCP_STORE_SLOTS; i++) {
         if (head->slots[i].dirty.first != 0) {

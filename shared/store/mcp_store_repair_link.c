@@ -262,6 +262,9 @@ mcp_store_repair_insert(mcp_store_op_t *op)
             } else if (e->kind == MCP_ENTRY_SUB) {
                 e->next = list;
                 list = mcp_store_ref(head, e);
+
+            } else if (e->kind == MCP_ENTRY_JOIN) {
+                mcp_store_repair_join(op, e);
             }
         }
     }

@@ -23,7 +23,7 @@ mcp_store_wake_slot(mcp_store_op_t *op, unsigned slot)
 }
 
 
-static void
+void
 mcp_store_mark(mcp_store_op_t *op, mcp_store_link_t *link, uint32_t slot)
 {
     mcp_store_slot_t  *s;
@@ -57,6 +57,10 @@ void
 mcp_store_mark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
     mcp_store_mark(op, &st->link[MCP_LINK_CONSUMER], st->consumer_slot);
+
+    if (st->join) {
+        mcp_store_readers_mark(op, mcp_store_at(op->head, st->join));
+    }
 }
 
 
@@ -99,17 +103,46 @@ mcp_store_ghost_settle(mcp_store_op_t *op, mcp_store_stream_t *ghost)
 }
 
 
-/* Takes the first stream from a slot's list. */
+/* Takes the first reader from a slot's list. */
+static void
+mcp_store_drain_reader(mcp_store_op_t *op, mcp_store_list_t *list,
+    mcp_store_wake_t *out)
+{
+    mcp_store_entry_t   *e;
+    mcp_store_stream_t  *st;
+
+    e = mcp_store_container(op->head, list->first, mcp_store_entry_t,
+                            u.reader.dirty);
+    st = mcp_store_stream_find(op, e->key);
+
+    mcp_store_list_remove(op->head, list, &e->u.reader.dirty);
+
+    out->ref.index = st ? st->self : 0;
+    memcpy(out->ref.id, e->key, MCP_STREAM_ID_LEN);
+    out->owner = 0;
+    out->handle = e->u.reader.handle;
+}
+
+
+/* Takes the first stream, or reader, from a slot's list. */
 static void
 mcp_store_drain_one(mcp_store_op_t *op, mcp_store_list_t *list,
     mcp_store_wake_t *out)
 {
+    uint32_t             index;
     unsigned             role;
     mcp_store_link_t    *link;
     mcp_store_stream_t  *st;
 
     link = mcp_store_at(op->head, list->first);
-    st = mcp_store_stream(op->head, mcp_store_index(op->head, link));
+    index = mcp_store_index(op->head, link);
+
+    if (mcp_store_types(op->head)[index] == MCP_CHUNK_ENTRY) {
+        mcp_store_drain_reader(op, list, out);
+        return;
+    }
+
+    st = mcp_store_stream(op->head, index);
     role = (unsigned) (link - st->link);
 
     mcp_store_list_remove(op->head, list, link);
@@ -243,6 +276,9 @@ mcp_store_retire(mcp_store_op_t *op, unsigned slot)
     for (i = 1; i < op->head->fresh; i++) {
         if (types[i] == MCP_CHUNK_STREAM) {
             mcp_store_retire_stream(op, mcp_store_stream(op->head, i), slot);
+
+        } else if (types[i] == MCP_CHUNK_ENTRY) {
+            mcp_store_readers_retire(op, i, slot);
         }
     }
 
@@ -366,7 +402,7 @@ mcp_store_adopt_first(mcp_store_op_t *op, uint64_t now)
     mcp_store_barrier();
     st->owner_slot = store->slot;
 
-    if (st->consumer_slot == MCP_STORE_NO_SLOT && st->unattended == 0) {
+    if (!mcp_store_attended(head, st) && st->unattended == 0) {
         st->unattended = now;
     }
 

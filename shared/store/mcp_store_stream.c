@@ -33,6 +33,7 @@ mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st)
     st->live = MCP_STREAM_GHOST;
     mcp_store_barrier();
 
+    mcp_store_join_leave(op, st);
     mcp_store_stream_unlink(head, mcp_store_index(head, st));
     mcp_store_session_leave(op, st);
     mcp_store_party_leave(op, st);
@@ -82,9 +83,9 @@ mcp_store_free(mcp_store_t *store, const mcp_stream_ref_t *ref)
 /* --- states --- */
 
 int
-mcp_store_stream_settled(const mcp_store_stream_t *st)
+mcp_store_stream_settled(mcp_store_head_t *head, const mcp_store_stream_t *st)
 {
-    return mcp_store_final(st) && st->consumer_slot == MCP_STORE_NO_SLOT
+    return mcp_store_final(st) && !mcp_store_attended(head, st)
            && st->sent_seq >= st->events.last;
 }
 
@@ -287,7 +288,7 @@ mcp_store_touch(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t now)
         return rc;
     }
 
-    if (st->consumer_slot == MCP_STORE_NO_SLOT && st->unattended < now
+    if (!mcp_store_attended(op.head, st) && st->unattended < now
         && !(mcp_store_final(st) && st->sent_seq >= st->events.last))
     {
         st->unattended = now;
@@ -312,13 +313,13 @@ mcp_store_expire(mcp_store_t *store, const mcp_stream_ref_t *ref,
         return rc;
     }
 
-    if (st->consumer_slot == MCP_STORE_NO_SLOT && st->unattended != 0
+    if (!mcp_store_attended(op.head, st) && st->unattended != 0
         && st->unattended <= *since)
     {
         mcp_store_stream_free(&op, st);
 
     } else {
-        *since = st->consumer_slot == MCP_STORE_NO_SLOT ? st->unattended : 0;
+        *since = mcp_store_attended(op.head, st) ? 0 : st->unattended;
         rc = MCP_AGAIN;
     }
 
@@ -333,7 +334,7 @@ static void
 mcp_store_stream_stamp(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now)
 {
-    if (st->consumer_slot == MCP_STORE_NO_SLOT && st->unattended == 0) {
+    if (!mcp_store_attended(op->head, st) && st->unattended == 0) {
         st->unattended = now;
         mcp_store_mark_owner(op, st);
     }
@@ -366,7 +367,7 @@ mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st, uint64_t now)
         return 1;
     }
 
-    if (st->consumer_slot != MCP_STORE_NO_SLOT) {
+    if (mcp_store_attended(op->head, st)) {
         return 0;
     }
 
@@ -376,8 +377,11 @@ mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st, uint64_t now)
     if (mcp_store_final(st)) {
         since = st->ended > since ? st->ended : since;
 
+        /* who joins need not have been told of any other time */
+
         if (mcp_store_stream_delivered(st)
-            || (st->sent_seq >= st->events.last && wait < st->linger))
+            || ((st->sent_seq >= st->events.last || st->join)
+                && wait < st->linger))
         {
             wait = st->linger;
         }

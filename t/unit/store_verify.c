@@ -23,6 +23,8 @@ typedef struct {
     uint32_t           evictable;
     uint32_t           ranked;
     uint32_t           hungry;
+    uint32_t           joins;          /* less streams that can be joined */
+    uint32_t           readers;        /* less those of calls */
     uint32_t           dirty;          /* links that say so */
     uint32_t           roots;
     uint32_t           data;
@@ -172,6 +174,7 @@ store_verify_stream(store_verify_t *v, mcp_store_stream_t *st,
     store_expect(v, st->self == index, "a stream's index");
 
     v->streams++;
+    v->joins -= st->join != 0;
     v->listeners += st->kind == MCP_STREAM_LISTEN;
 
     store_expect(v, mcp_store_stream_find(v->op, st->id) == st,
@@ -203,7 +206,7 @@ store_verify_stream(store_verify_t *v, mcp_store_stream_t *st,
     lingering = mcp_store_linked(&st->link[MCP_LINK_LINGER]);
     v->hungry += (uint32_t) mcp_store_linked(&st->link[MCP_LINK_HUNGRY]);
 
-    store_expect(v, lingering == mcp_store_stream_settled(st),
+    store_expect(v, lingering == mcp_store_stream_settled(v->head, st),
                  "lingering");
     store_expect(v, mcp_store_linked(&st->link[MCP_LINK_IDLE])
                     == mcp_store_stream_idle(st), "idle");
@@ -283,13 +286,13 @@ store_verify_members(store_verify_t *v, uint32_t ref,
         sum->next++;
         sum->u.party.listeners += st->kind == MCP_STREAM_LISTEN;
         sum->u.party.streams += st->kind == MCP_STREAM_CALL
-                                && !mcp_store_stream_settled(st);
+                                && !mcp_store_stream_settled(v->head, st);
         sum->u.party.chunks += size;
 
         if (mcp_store_stream_idle(st)) {
             sum->u.party.list[MCP_EVICT_IDLE].first++;
 
-        } else if (mcp_store_stream_settled(st)) {
+        } else if (mcp_store_stream_settled(v->head, st)) {
             sum->u.party.list[MCP_EVICT_LINGER].first++;
 
         } else {
@@ -410,13 +413,44 @@ store_verify_topic(store_verify_t *v, const mcp_store_entry_t *e)
 }
 
 
+/* An entry by which a call can be joined, and those who have. */
+static void
+store_verify_join(store_verify_t *v, const mcp_store_entry_t *e)
+{
+    mcp_store_stream_t  *st;
+
+    st = mcp_store_stream_find(v->op, e->u.join.id);
+
+    store_expect(v, st != NULL && st->self == e->u.join.stream
+                    && st->join == mcp_store_ref(v->head, e),
+                 "a call to join");
+    store_expect(v, store_verify_list(v, &e->u.join.readers)
+                    == e->u.join.count, "those who have joined");
+    v->readers -= e->u.join.count;
+    v->joins++;
+}
+
+
+static void
+store_verify_reader(store_verify_t *v, const mcp_store_entry_t *e)
+{
+    store_expect(v, e->u.reader.slot < MCP_STORE_SLOTS
+                    && v->head->slots[e->u.reader.slot].pid != 0,
+                 "a reader's process");
+
+    v->readers += (uint32_t) mcp_store_linked(&e->u.reader.peer);
+    v->dirty += (uint32_t) mcp_store_linked(&e->u.reader.dirty);
+}
+
+
 static void
 store_verify_entry(store_verify_t *v, mcp_store_entry_t *e)
 {
     int64_t   active;
     uint32_t  stream;
 
-    stream = e->kind == MCP_ENTRY_SUB ? e->u.sub.stream : 0;
+    stream = e->kind == MCP_ENTRY_SUB ? e->u.sub.stream
+             : e->kind == MCP_ENTRY_READER ? e->u.reader.tag : 0;
 
     store_expect(v, mcp_store_entry_find(v->head, e->kind, e->purpose,
                                          e->key, stream) == e,
@@ -438,6 +472,14 @@ store_verify_entry(store_verify_t *v, mcp_store_entry_t *e)
                      "a subscription is in no list");
         store_expect(v, mcp_store_stream(v->head, stream)->live
                         == MCP_STREAM_LIVE, "a subscription's stream");
+        return;
+
+    case MCP_ENTRY_JOIN:
+        store_verify_join(v, e);
+        return;
+
+    case MCP_ENTRY_READER:
+        store_verify_reader(v, e);
         return;
 
     default:
@@ -635,6 +677,8 @@ store_verify_counts(store_verify_t *v)
     store_expect(v, head->n_streams == v->streams, "streams");
     store_expect(v, head->n_listeners == v->listeners, "listeners");
     store_expect(v, v->members == 0, "members of groups");
+    store_expect(v, v->joins == 0, "calls to join");
+    store_expect(v, v->readers == 0, "readers");
     store_expect(v, head->n_calls == v->calls, "calls");
     store_expect(v, head->evictable == v->evictable, "evictable");
     store_verify_ranks(v);

@@ -17,7 +17,7 @@
 
 
 #define SMALL    MCP_STORE_MIN_SIZE
-#define STREAMS  6
+#define STREAMS  7
 
 
 typedef struct {
@@ -25,6 +25,10 @@ typedef struct {
     mcp_cursor_t      cursor;
     uint64_t          last[STREAMS];   /* before the operation */
 } scene_t;
+
+
+static const unsigned char  key_3[] = "what stream 3 is";
+static const unsigned char  key_6[] = "what stream 6 is";
 
 
 static int
@@ -71,7 +75,7 @@ scene_append(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t seq,
 
 
 /* Streams 0 and 1 run, 2 has a consumer and is at its limit, 3 is over and
- * lingers, 4 and 5 listen. */
+ * lingers, 4 and 5 listen.  3 and 6 can be joined, and 6 was. */
 static void
 scene_make(scene_t *scene, void *region)
 {
@@ -92,7 +96,9 @@ scene_make(scene_t *scene, void *region)
     for (i = 0; i < STREAMS; i++) {
         store_spec(&spec, i + 1, 1 + i % 2);
         spec.max_events = i == 2 ? 70 : 0;
-        spec.kind = i < 4 ? MCP_STREAM_CALL : MCP_STREAM_LISTEN;
+        spec.kind = i / 4 == 1 && i < 6 ? MCP_STREAM_LISTEN : MCP_STREAM_CALL;
+        spec.join = i == 3 ? key_3 : i == 6 ? key_6 : NULL;
+        spec.join_once = 1;
         assert_int_equal(mcp_store_create(i % 2 ? &b : &a, &spec, 1,
                                           &scene->ref[i]), MCP_OK);
     }
@@ -140,6 +146,11 @@ scene_make(scene_t *scene, void *region)
     mcp_store_post(&b, &scene->ref[0], MCP_POST_INPUT, 1,
                    store_message(1, 700));
     mcp_store_cancel(&b, &scene->ref[0], 4);
+
+    assert_int_equal(mcp_store_join(&a, &scene->ref[6], 3, 0, &cursor),
+                     MCP_OK);
+    assert_int_equal(mcp_store_join(&b, &scene->ref[6], 4, 0, &cursor),
+                     MCP_OK);
 }
 
 
@@ -464,6 +475,65 @@ op_repair(mcp_store_t *a, scene_t *s)
 }
 
 
+static void
+op_join(mcp_store_t *a, scene_t *s)
+{
+    mcp_cursor_t  cursor;
+
+    mcp_store_join(a, &s->ref[6], 9, 0, &cursor);
+    mcp_store_unwatch(a, &s->ref[6], 3, 0, 2);
+    mcp_store_unwatch(a, &s->ref[6], 9, 0, 2);
+}
+
+
+static void
+op_join_append(mcp_store_t *a, scene_t *s)
+{
+    scene_append(a, &s->ref[6], 1, -1);
+}
+
+
+static void
+op_join_create(mcp_store_t *a, scene_t *s)
+{
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+
+    (void) s;
+
+    store_spec(&spec, 20, 1);
+    spec.join = (const unsigned char *) "something  else!";
+    mcp_store_create(a, &spec, 1, &ref);
+}
+
+
+/* In the place of a call that is over. */
+static void
+op_join_replace(mcp_store_t *a, scene_t *s)
+{
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+
+    (void) s;
+
+    store_spec(&spec, 20, 1);
+    spec.join = key_3;
+    spec.join_once = 1;
+
+    if (mcp_store_create(a, &spec, 1, &ref) != MCP_OK) {
+        abort();
+    }
+}
+
+
+static void
+op_join_free(mcp_store_t *a, scene_t *s)
+{
+    mcp_store_free(a, &s->ref[6]);
+    mcp_store_unwatch(a, &s->ref[6], 3, 0, 2);
+}
+
+
 static const operation_t  operations[] = {
     { "append", op_append, 1, 0 },
     { "append the response", op_append_last, 1, 0 },
@@ -492,6 +562,11 @@ static const operation_t  operations[] = {
     { "sweep", op_sweep, 0, 1 << 3 | 3 << 4 },
     { "bury and adopt", op_bury, 0, 0 },
     { "drain", op_drain, 0, 0 },
+    { "join", op_join, 0, 0 },
+    { "append for those who joined", op_join_append, 1 << 6, 0 },
+    { "create to be joined", op_join_create, 0, 0 },
+    { "create again to be joined", op_join_replace, 0, 0 },
+    { "free what was joined", op_join_free, 0, 1 << 6 },
     { "repair", op_repair, 0, 0 },
 };
 

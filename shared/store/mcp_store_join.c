@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Calls that others may join: an entry each, by a digest of what is asked for,
+ * that leads to the stream and has the list of those who read it beside its
+ * consumer.  The entry is made and freed with the stream.
+ */
+
+
+#include "store/mcp_store_layout.h"
+
+
+/* Returns the stream of an entry. */
+static mcp_store_stream_t *
+mcp_store_join_stream(mcp_store_op_t *op, const mcp_store_entry_t *e)
+{
+    mcp_stream_ref_t  ref;
+
+    ref.index = e->u.join.stream;
+    memcpy(ref.id, e->u.join.id, MCP_STREAM_ID_LEN);
+
+    return mcp_store_stream_get(op, &ref);
+}
+
+
+/* Whether a stream still is what others may join.  A call that was cancelled
+ * has no response for them. */
+static int
+mcp_store_join_open(mcp_store_op_t *op, mcp_store_stream_t *st, unsigned once,
+    uint64_t now)
+{
+    if (st->state == MCP_STATE_CANCELLED
+        || mcp_store_stream_due(op, st, now))
+    {
+        return 0;
+    }
+
+    return !once || !mcp_store_final(st) || st->sent_seq < st->events.last;
+}
+
+
+/* Finds the stream to join, if its params are the same; NULL: there is
+ * none. */
+static int
+mcp_store_join_look(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
+    uint64_t now, mcp_store_stream_t **out)
+{
+    mcp_store_entry_t   *e;
+    mcp_store_stream_t  *st;
+
+    *out = NULL;
+
+    e = mcp_store_entry_find(op->head, MCP_ENTRY_JOIN, 0, spec->join, 0);
+    if (e == NULL) {
+        return MCP_OK;
+    }
+
+    st = mcp_store_join_stream(op, e);
+
+    if (st == NULL || !mcp_store_join_open(op, st, spec->join_once, now)) {
+        return MCP_OK;
+    }
+
+    if (memcmp(st->params, spec->params, MCP_DIGEST_LEN) != 0) {
+        return MCP_ERR_DENIED;
+    }
+
+    *out = st;
+
+    return MCP_OK;
+}
+
+
+int
+mcp_store_join_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
+    uint64_t now)
+{
+    int                  rc;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_join_look(op, spec, now, &st);
+
+    return rc == MCP_OK && st != NULL ? MCP_ERR_EXISTS : rc;
+}
+
+
+int
+mcp_store_join_find(mcp_store_t *store, const mcp_stream_spec_t *spec,
+    uint64_t now, mcp_stream_info_t *info)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    if (mcp_store_enter(store, &op) != MCP_OK) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    rc = mcp_store_join_look(&op, spec, now, &st);
+
+    if (rc == MCP_OK) {
+        if (st != NULL) {
+            mcp_store_stream_info(&op, st, info);
+
+        } else {
+            rc = MCP_ERR_NOT_FOUND;
+        }
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+void
+mcp_store_join_enter(mcp_store_op_t *op, mcp_store_stream_t *st,
+    mcp_store_entry_t *e, const unsigned char key[MCP_DIGEST_LEN])
+{
+    mcp_store_entry_t  *old;
+
+    old = mcp_store_entry_find(op->head, MCP_ENTRY_JOIN, 0, key, 0);
+
+    if (old != NULL) {
+
+        /* it stays for those who have joined, but nobody finds it */
+
+        mcp_store_entry_rename(op->head, old, old->u.join.id);
+    }
+
+    memcpy(e->key, key, MCP_DIGEST_LEN);
+    e->u.join.stream = st->self;
+    memcpy(e->u.join.id, st->id, MCP_STREAM_ID_LEN);
+    mcp_store_entry_publish(op->head, e, MCP_ENTRY_JOIN);
+
+    st->join = mcp_store_ref(op->head, e);
+}
+
+
+void
+mcp_store_join_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    uint32_t            n;
+    mcp_store_entry_t  *e, *reader;
+
+    if (st->join == 0) {
+        return;
+    }
+
+    e = mcp_store_at(op->head, st->join);
+    mcp_store_readers_mark(op, e);
+
+    for (n = e->u.join.count; n && e->u.join.readers.first; n--) {
+        reader = mcp_store_container(op->head, e->u.join.readers.first,
+                                     mcp_store_entry_t, u.reader.peer);
+        mcp_store_list_remove(op->head, &e->u.join.readers,
+                              &reader->u.reader.peer);
+    }
+
+    st->join = 0;
+    mcp_store_entry_free(op, e);
+}
+
+
+void
+mcp_store_repair_join(mcp_store_op_t *op, mcp_store_entry_t *e)
+{
+    mcp_store_stream_t  *st;
+
+    st = mcp_store_join_stream(op, e);
+
+    if (st == NULL || st->join != 0
+        || mcp_store_entry_find(op->head, MCP_ENTRY_JOIN, 0, e->key, 0))
+    {
+        mcp_store_entry_free(op, e);
+        return;
+    }
+
+    e->u.join.count = 0;
+    memset(&e->u.join.readers, 0, sizeof(mcp_store_list_t));
+    mcp_store_entry_insert(op->head, e);
+    st->join = mcp_store_ref(op->head, e);
+}
