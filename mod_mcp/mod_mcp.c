@@ -13,6 +13,7 @@
 #include "mod_mcp_handler.h"
 #include "mod_mcp_note.h"
 #include "mod_mcp_proxy.h"
+#include "mod_mcp_script.h"
 #include "mod_mcp_secret.h"
 #include "mod_mcp_status.h"
 #include "mod_mcp_tls.h"
@@ -48,6 +49,11 @@ static void register_hooks(apr_pool_t *p)
                                APR_HOOK_REALLY_FIRST);
     ap_hook_post_perdir_config(mod_mcp_note_early, NULL, NULL,
                                APR_HOOK_REALLY_FIRST);
+
+    ap_hook_translate_name(mod_mcp_script_find, NULL, NULL,
+                           APR_HOOK_REALLY_FIRST);
+    ap_hook_map_to_storage(mod_mcp_script_map, NULL, NULL,
+                           APR_HOOK_REALLY_FIRST);
 
     /* "Satisfy Any", and an internal redirect within one section, skip access
      * checkers, but not fixups */

@@ -14,6 +14,7 @@ typedef struct {
     const char *target;                 /* as it came, if it had secrets */
     unsigned secure:1;                  /* over TLS */
     unsigned verified:1;                /* with a certificate of the client's */
+    unsigned has_script:1;              /* the handler names the script */
 } mod_mcp_request_t;
 
 /* Made when it is first needed. */

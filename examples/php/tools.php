@@ -12,8 +12,7 @@
 // or, in Apache:
 //
 //     <Location "/mcp-backend/php">
-//         SetHandler         "proxy:unix:/run/php/php-fpm.sock|fcgi://php/"
-//         ProxyFCGISetEnvIf  true SCRIPT_FILENAME /srv/tools.php
+//         SetHandler  "proxy:unix:/run/php/php-fpm.sock|fcgi://php/srv/tools.php"
 //     </Location>
 //
 // The body is the JSON-RPC request.  The answer is the result, or any number

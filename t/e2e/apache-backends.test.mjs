@@ -511,3 +511,70 @@ print 'data: {"content":[]}', "\n\n";
         assert.ok(grown < 16384, `${grown} KB for 48 MB`);
     });
 });
+
+
+// SCRIPT_FILENAME and PATH_INFO of a handler with a path are its own; another's
+// are those of the file that httpd has looked for
+
+suite('a handler that names its script', async () => {
+    const port = await freePort();
+    const backend = await fastcgi(String(port), (x) => {
+        const { SCRIPT_FILENAME, PATH_INFO, REQUEST_URI, MCP_NAME } = x.params;
+
+        x.head(200, 'application/json');
+        x.write(JSON.stringify({ content: [], structuredContent: {
+            SCRIPT_FILENAME, PATH_INFO, REQUEST_URI, MCP_NAME } }));
+        x.end();
+    });
+
+    after(() => backend.close());
+
+    const names = ['file', 'script', 'tcp', 'denied'];
+    const server = await Fixture.use({
+        location: { mcp_catalog: await catalog(...names),
+                    apache: names.map((name) =>
+                        `MCPRoute ${name} /calls/${name}`).join('\n') },
+        server: `
+            <Proxy "fcgi://127.0.0.1:${port}/srv/">
+                ProxySet enablereuse=on
+            </Proxy>
+            <Location /calls/file>
+                SetHandler "proxy:fcgi://127.0.0.1:${port}/"
+            </Location>
+            <Location /calls/script>
+                SetHandler "proxy:fcgi://127.0.0.1:${port}/srv/tools.php"
+            </Location>
+            <Location /calls/tcp>
+                SetHandler "proxy:fcgi://127.0.0.1:${port}/srv/a%20b"
+            </Location>
+            <Location /calls/denied>
+                SetHandler "proxy:fcgi://127.0.0.1:${port}/srv/tools.php"
+                Require all denied
+            </Location>` });
+    const session = await server.session();
+    const seen = async (name) => (await session.follow(
+        await session.call(name, {}))).response;
+
+    test('is its SCRIPT_FILENAME, without a PATH_INFO', async () => {
+        assert.deepEqual((await seen('script')).result.structuredContent, {
+            SCRIPT_FILENAME: `proxy:fcgi://127.0.0.1:${port}/srv/tools.php`,
+            REQUEST_URI: '/calls/script', MCP_NAME: 'script' });
+        assert.match((await seen('tcp')).result.structuredContent
+            .SCRIPT_FILENAME, /\/srv\/a(%20| )b$/);
+    });
+
+    test('leaves the others as they were', async () => {
+        const { SCRIPT_FILENAME, PATH_INFO } =
+            (await seen('file')).result.structuredContent;
+
+        assert.match(SCRIPT_FILENAME, /\/htdocs\/calls$/);
+        assert.equal(PATH_INFO, '/file');
+    });
+
+    test('is under the rules of its location', async () => {
+        const { result } = await seen('denied');
+
+        assert.equal(result.isError, true);
+        assert.match(result.content[0].text, /403 Forbidden/);
+    });
+});

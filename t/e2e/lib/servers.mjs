@@ -138,7 +138,7 @@ const apache = {
         ...Object.fromEntries([...text.matchAll(/^(\w+): (\d+)$/gm)]
             .map(([, name, n]) => [name, Number(n)])) }),
 
-    section(name, { fastcgi, http, keep, script = '' }) {
+    section(name, { fastcgi, http, keep, script = '/' }) {
         if (http) {
             return {
                 server: `
@@ -158,9 +158,7 @@ const apache = {
                    </Proxy>`,
             server: `
                 <Location "/mcp-backend/${name}">
-                    SetHandler "proxy:${worker}/"
-                    ${script && `ProxyFCGISetEnvIf true SCRIPT_FILENAME ${
-                        script}`}
+                    SetHandler "proxy:${worker}${script}"
                 </Location>`,
         };
     },
