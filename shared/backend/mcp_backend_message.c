@@ -152,10 +152,6 @@ mcp_backend_near(mcp_str_t text, size_t at, mcp_backend_msg_t *msg)
 {
     size_t  start;
 
-    /* the parser stands one byte behind the offending one */
-
-    at -= at > 0;
-    at = at < text.len ? at : text.len;
     start = at > MCP_BACKEND_BEFORE ? at - MCP_BACKEND_BEFORE : 0;
 
     msg->at = at;

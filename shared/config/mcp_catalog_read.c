@@ -259,9 +259,9 @@ mcp_catalog_read(mcp_catalog_reader_t *r)
 
     catalog = r->catalog;
 
-    rc = mcp_json_scan(&r->scratch, catalog->text, MCP_CATALOG_DEPTH,
-                       mcp_catalog_fields, MCP_CATALOG_FIELDS, &root, values,
-                       &e);
+    rc = mcp_json_scan_config(&r->scratch, catalog->text, MCP_CATALOG_DEPTH,
+                              mcp_catalog_fields, MCP_CATALOG_FIELDS, &root,
+                              values, &e);
 
     if (rc != MCP_OK) {
         return rc == MCP_ERR_SYNTAX ? mcp_catalog_json_error(r, &e) : rc;

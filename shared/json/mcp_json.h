@@ -58,7 +58,7 @@ typedef enum {
 
 typedef struct {
     mcp_json_problem_e  problem;
-    size_t              offset;        /* of the problem, in bytes */
+    size_t              offset;        /* of the first byte that is wrong */
     size_t              line;          /* of the problem, from 1 */
     int                 field;         /* the first duplicate */
     uint64_t            duplicates;    /* one bit for each duplicate field */
@@ -73,7 +73,8 @@ typedef struct {
  * MCP_JSON_NONE for absent fields.  Keys are compared after unescaping.  A
  * field whose parent is no object is absent.  n is MCP_JSON_MAX_FIELDS at most.
  *
- * The parser's memory comes from scratch and is released before the return.
+ * Memory that is needed, for texts of unusual depth, comes from scratch and is
+ * released before the return.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_SYNTAX    *error says why; error may be NULL.  With
@@ -86,6 +87,16 @@ typedef struct {
 int mcp_json_scan(mcp_arena_t *scratch, mcp_str_t text, unsigned max_depth,
     const mcp_json_field_t *fields, size_t n, mcp_json_value_t *root,
     mcp_json_value_t *values, mcp_json_error_t *error);
+
+/*
+ * The same for what an operator has written, judged by yajl, which others have
+ * tried for longer; speed is no matter there.  t/fuzz/mcp_json_walk_fuzz.c
+ * holds the two against each other: they accept the same texts and find the
+ * same in them.  Where a text breaks the grammar, the offset is only near.
+ */
+int mcp_json_scan_config(mcp_arena_t *scratch, mcp_str_t text,
+    unsigned max_depth, const mcp_json_field_t *fields, size_t n,
+    mcp_json_value_t *root, mcp_json_value_t *values, mcp_json_error_t *error);
 
 
 /* Walks the members of an object, or the elements of an array, that a scan has

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The insides of a scan: what it has found so far, and the parser's memory. */
+/* The insides of a scan: what it has found so far, and its two parsers. */
 
 
 #ifndef MCP_JSON_PARTS_H_INCLUDED
@@ -23,11 +23,7 @@ typedef struct {
 
 /* One text that is being scanned. */
 typedef struct {
-    mcp_json_memory_t        memory;
-    void                    *handle;       /* of yajl */
-
     const char              *text;
-    const char              *pos;          /* end of the last token */
     const char              *end;
 
     const mcp_json_field_t  *fields;
@@ -35,18 +31,30 @@ typedef struct {
     mcp_json_value_t        *root;
     mcp_json_value_t        *values;
 
-    uint64_t                 parents;      /* fields that have children */
-    int                      object;       /* whose members we are among */
+    int                      object;       /* the tracked one */
+    size_t                   first;        /* field of the tracked object */
     int                      field;        /* that the next value is for */
 
     unsigned                 depth;
+    unsigned                 tracked;      /* depth of the tracked object */
     unsigned                 max_depth;
-    unsigned                 skip;         /* containers to leave until then */
-
-    unsigned                 want_key:1;
-    unsigned                 at_end:1;     /* yajl reads its own white space */
 
     mcp_json_error_t         error;
+
+    /* of the walk */
+    mcp_arena_t             *scratch;
+    char                    *stack;        /* brackets that are to come */
+    size_t                   room;         /* levels that it has */
+    int                      rc;
+
+    unsigned                 escaped:1;    /* the last string has escapes */
+
+    /* of yajl */
+    unsigned                 want_key:1;
+    unsigned                 at_end:1;     /* it reads its own white space */
+    void                    *handle;
+    const char              *pos;          /* end of the last token */
+    mcp_json_memory_t        memory;
 } mcp_json_scan_t;
 
 
@@ -56,16 +64,36 @@ typedef struct {
 int mcp_json_fail(mcp_json_scan_t *scan, size_t offset);
 
 
-/* --- mcp_json_parse.c --- */
+/* --- mcp_json_field.c --- */
 
 /*
- * Parses the text, which is not empty, and fills root and values.
- *
- * Returns MCP_OK (also with duplicates, which scan->error notes), or
+ * What a parser has found where scan->depth is scan->tracked: a key (raw, with
+ * its quotes), a scalar, the bracket that begins an object or array, and, with
+ * the depth behind it, at most scan->tracked, the end of one.
+ */
+void mcp_json_field_key(mcp_json_scan_t *scan, mcp_str_t raw, int escaped);
+void mcp_json_field_scalar(mcp_json_scan_t *scan, mcp_json_type_e type,
+    const char *start, const char *end);
+void mcp_json_field_open(mcp_json_scan_t *scan, const char *start);
+void mcp_json_field_close(mcp_json_scan_t *scan, const char *end);
+
+
+/*
+ * The parsers fill root and values from a text that is not empty and has no
+ * white space around it.  They return MCP_OK (also with duplicates, which
+ * scan->error notes), or
  *   MCP_ERR_SYNTAX  scan->error says what is wrong
  *   MCP_ERR_MEMORY
  */
-int mcp_json_parse(mcp_json_scan_t *scan);
+
+/* --- mcp_json_walk.c --- */
+
+int mcp_json_walk(mcp_json_scan_t *scan, mcp_arena_t *scratch);
+
+
+/* --- mcp_json_yajl.c --- */
+
+int mcp_json_yajl(mcp_json_scan_t *scan, mcp_arena_t *scratch);
 
 
 /* --- mcp_json_memory.c --- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The parser's memory: texts of many lengths, and what a scan leaves. */
+/* yajl's memory: texts of many lengths, and what a scan leaves. */
 
 
 #include "test_env.h"
@@ -8,6 +8,14 @@
 
 
 #define DEPTH  8
+
+
+static int
+scan(mcp_arena_t *arena, const char *text, size_t len, mcp_json_value_t *root)
+{
+    return mcp_json_scan_config(arena, (mcp_str_t) { text, len }, DEPTH, NULL,
+                                0, root, NULL, NULL);
+}
 
 
 /* Long tokens, whole and broken off: the parser's memory is enough. */
@@ -36,16 +44,13 @@ test_long(void **state)
         /* a number is whole only when all is read */
 
         memset(text, '7', n);
-        assert_int_equal(mcp_json_scan(&arena, (mcp_str_t) { text, n }, 1,
-                                       NULL, 0, &root, NULL, NULL), MCP_OK);
+        assert_int_equal(scan(&arena, text, n, &root), MCP_OK);
         assert_int_equal(root.type, MCP_JSON_NUMBER);
         assert_ptr_equal(root.raw.data, text);
         assert_int_equal(root.raw.len, n);
 
         text[n - 1] = '.';
-        assert_int_equal(mcp_json_scan(&arena, (mcp_str_t) { text, n }, 1,
-                                       NULL, 0, &root, NULL, NULL),
-                         MCP_ERR_SYNTAX);
+        assert_int_equal(scan(&arena, text, n, &root), MCP_ERR_SYNTAX);
 
         /* strings, with escapes */
 
@@ -54,13 +59,10 @@ test_long(void **state)
         }
 
         memcpy(text, "[\"", 2);
-        assert_int_equal(mcp_json_scan(&arena, (mcp_str_t) { text, n }, 1,
-                                       NULL, 0, &root, NULL, NULL),
-                         MCP_ERR_SYNTAX);
+        assert_int_equal(scan(&arena, text, n, &root), MCP_ERR_SYNTAX);
 
         memcpy(text + len - 2, "\"]", 2);
-        assert_int_equal(mcp_json_scan(&arena, (mcp_str_t) { text, len }, 1,
-                                       NULL, 0, &root, NULL, NULL), MCP_OK);
+        assert_int_equal(scan(&arena, text, len, &root), MCP_OK);
         assert_int_equal(root.raw.len, len);
 
         free(text);
@@ -89,8 +91,7 @@ test_scratch(void **state)
     p = mcp_arena_alloc(&arena, 8);
 
     for (i = 0; i < 100; i++) {
-        assert_int_equal(mcp_json_scan(&arena, mcp_str("[1,2]"), DEPTH, NULL,
-                                       0, &root, NULL, NULL), MCP_OK);
+        assert_int_equal(scan(&arena, "[1,2]", 5, &root), MCP_OK);
     }
 
     assert_int_equal(tm.total, 1);

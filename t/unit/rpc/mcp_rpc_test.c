@@ -394,7 +394,7 @@ test_memory(void **state)
         }
     }
 
-    /* the arena all but full, so that each step needs memory */
+    /* the arena full before each step, so that it needs memory */
 
     for (k = 1; /* void */ ; k++) {
         test_mem_init(&tm);
@@ -407,6 +407,7 @@ test_memory(void **state)
                            DEPTH, &msg);
 
         if (rc == MCP_OK) {
+            assert_non_null(mcp_arena_alloc(&arena, 4064));
             rc = mcp_rpc_split(&arena, mcp_str("[1,2]"), DEPTH, 4, &items, &n,
                                &fault);
         }

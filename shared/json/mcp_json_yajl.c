@@ -7,120 +7,67 @@
  * without the fix for CVE-2017-16516).  It runs only for strings that a
  * callback wants, so there is no such callback, and strings are picked up from
  * the gap in front of the next token.
+ *
+ * yajl (2.1) takes overlong forms, surrogates and values above U+10FFFF for
+ * UTF-8: the text is checked first, and yajl's own check is off.  It also takes
+ * \v and \f for white space; as these may stand nowhere in JSON, they are
+ * refused first, too.
  */
 
 
 #include <yajl/yajl_parse.h>
 
+#include "base/mcp_utf8.h"
 #include "json/mcp_json_parts.h"
 
 
-/* No field is to take the next value. */
-#define MCP_JSON_NO_FIELD   -2
-
-
-static mcp_json_value_t *
-mcp_json_slot(mcp_json_scan_t *scan, int field)
-{
-    return field == MCP_JSON_ROOT ? scan->root : &scan->values[field];
-}
-
-
-/* Notes a duplicate; the scan goes on, to know whether the text is JSON. */
-static void
-mcp_json_duplicate(mcp_json_scan_t *scan, int field, const char *p)
-{
-    if (scan->error.duplicates == 0) {
-        scan->error.offset = (size_t) (p - scan->text);
-        scan->error.field = field;
-    }
-
-    scan->error.duplicates |= (uint64_t) 1 << field;
-}
-
-
-/* Returns the field of the tracked object that a key names; scan->n: none.
- * Nearly all keys are written without escapes, so their length tells most
- * fields apart. */
+/* The offset of the line with the first bytes that are no UTF-8. */
 static size_t
-mcp_json_find(const mcp_json_scan_t *scan, mcp_str_t raw)
+mcp_json_bad_line(const char *text, size_t len)
 {
-    size_t                   n;
-    mcp_str_t                plain;
-    const mcp_json_field_t  *f;
+    size_t       good;
+    mcp_str_t    line;
+    const char  *p;
 
-    plain.data = raw.data + 1;
-    plain.len = raw.len - 2;
+    for (good = 0; good < len; good += line.len) {
+        p = memchr(text + good, '\n', len - good);
 
-    if (memchr(plain.data, '\\', plain.len)) {
-        for (n = 0; n < scan->n; n++) {
-            if (scan->fields[n].parent == scan->object
-                && mcp_json_str_eq(raw, scan->fields[n].key))
-            {
-                break;
-            }
-        }
+        line.data = text + good;
+        line.len = p ? (size_t) (p + 1 - line.data) : len - good;
 
-        return n;
-    }
-
-    for (n = 0; n < scan->n; n++) {
-        f = &scan->fields[n];
-
-        if (f->key.len == plain.len && f->parent == scan->object
-            && mcp_str_eq(f->key, plain))
-        {
+        if (!mcp_utf8_valid(line)) {
             break;
         }
     }
 
-    return n;
+    return good;
 }
 
 
-/* Notes which field the next value is for. */
-static void
-mcp_json_key(mcp_json_scan_t *scan, mcp_str_t raw)
+/* Finds what yajl would let pass. */
+static int
+mcp_json_check_bytes(mcp_json_scan_t *scan)
 {
-    int     i;
-    size_t  n;
+    size_t       len;
+    const char  *p;
 
-    n = mcp_json_find(scan, raw);
+    len = (size_t) (scan->end - scan->text);
 
-    if (n == scan->n) {
-        scan->field = MCP_JSON_NO_FIELD;
-        return;
+    p = memchr(scan->text, '\v', len);
+
+    if (p == NULL) {
+        p = memchr(scan->text, '\f', len);
     }
 
-    i = (int) n;
-
-    if (scan->values[i].type != MCP_JSON_NONE) {
-        mcp_json_duplicate(scan, i, raw.data);
-        scan->field = MCP_JSON_NO_FIELD;
-        return;
+    if (p != NULL) {
+        return mcp_json_fail(scan, (size_t) (p - scan->text));
     }
 
-    scan->field = i;
-}
-
-
-/* Takes a scalar in the tracked object (or the root). */
-static void
-mcp_json_scalar(mcp_json_scan_t *scan, mcp_json_type_e type,
-    const char *start, const char *end)
-{
-    mcp_json_value_t  *value;
-
-    if (scan->field == MCP_JSON_NO_FIELD) {
-        return;
+    if (mcp_utf8_valid((mcp_str_t) { scan->text, len })) {
+        return MCP_OK;
     }
 
-    value = mcp_json_slot(scan, scan->field);
-    scan->field = MCP_JSON_NO_FIELD;
-
-    value->type = type;
-    value->raw.data = start;
-    value->raw.len = (size_t) (end - start);
+    return mcp_json_fail(scan, mcp_json_bad_line(scan->text, len));
 }
 
 
@@ -129,6 +76,7 @@ mcp_json_scalar(mcp_json_scan_t *scan, mcp_json_type_e type,
 static const char *
 mcp_json_gap_string(mcp_json_scan_t *scan, const char *p, const char *end)
 {
+    int          escaped;
     mcp_str_t    string;
     const char  *string_end;
 
@@ -141,10 +89,11 @@ mcp_json_gap_string(mcp_json_scan_t *scan, const char *p, const char *end)
         string.data = p;
         string.len = (size_t) (string_end - p);
 
-        mcp_json_key(scan, string);
+        escaped = memchr(p, '\\', string.len) != NULL;
+        mcp_json_field_key(scan, string, escaped);
 
     } else {
-        mcp_json_scalar(scan, MCP_JSON_STRING, p, string_end);
+        mcp_json_field_scalar(scan, MCP_JSON_STRING, p, string_end);
     }
 
     return string_end;
@@ -204,9 +153,8 @@ mcp_json_gap(mcp_json_scan_t *scan, const char *end)
 
 
 /*
- * A token of len bytes has ended (a string is none): catches up with the gap
- * in front of it and returns its start, or NULL among members and elements
- * of no interest.
+ * A token of len bytes has ended (a string is none): catches up with the gap in
+ * front of it, if fields can stand there, and returns its start.
  */
 static const char *
 mcp_json_token(mcp_json_scan_t *scan, size_t len)
@@ -221,13 +169,13 @@ mcp_json_token(mcp_json_scan_t *scan, size_t len)
 
     start = end - len;
 
-    if (scan->skip == 0) {
+    if (scan->depth == scan->tracked) {
         (void) mcp_json_gap(scan, start);
     }
 
     scan->pos = end;
 
-    return scan->skip == 0 ? start : NULL;
+    return start;
 }
 
 
@@ -238,8 +186,8 @@ mcp_json_atom(mcp_json_scan_t *scan, mcp_json_type_e type, size_t len)
 
     start = mcp_json_token(scan, len);
 
-    if (start != NULL) {
-        mcp_json_scalar(scan, type, start, scan->pos);
+    if (scan->depth == scan->tracked) {
+        mcp_json_field_scalar(scan, type, start, scan->pos);
     }
 
     return 1;
@@ -270,116 +218,45 @@ mcp_json_number(void *ctx, const char *data, size_t len)
 }
 
 
-/* 1 if the members of that field's object are looked at. */
 static int
-mcp_json_has_children(const mcp_json_scan_t *scan, int field)
+mcp_json_start_container(void *ctx)
 {
-    return field == MCP_JSON_ROOT ? scan->n > 0
-                                  : (int) (scan->parents >> field & 1);
-}
-
-
-static int
-mcp_json_start(mcp_json_scan_t *scan, mcp_json_type_e type)
-{
-    int                field;
-    const char        *start;
-    mcp_json_value_t  *value;
+    const char       *start;
+    mcp_json_scan_t  *scan = ctx;
 
     start = mcp_json_token(scan, 1);
 
     if (scan->depth == scan->max_depth) {
         scan->error.problem = MCP_JSON_BAD_DEPTH;
-        scan->error.offset = (size_t) (scan->pos - 1 - scan->text);
+        scan->error.offset = (size_t) (start - scan->text);
         return 0;
+    }
+
+    if (scan->depth == scan->tracked) {
+        mcp_json_field_open(scan, start);
+        scan->want_key = 1;
     }
 
     scan->depth++;
 
-    if (start == NULL) {
-        scan->skip++;
-        return 1;
-    }
-
-    field = scan->field;
-
-    if (field == MCP_JSON_NO_FIELD) {
-        scan->skip = 1;
-        return 1;
-    }
-
-    value = mcp_json_slot(scan, field);
-    value->type = type;
-    value->raw.data = start;
-
-    if (type == MCP_JSON_OBJECT && mcp_json_has_children(scan, field)) {
-        scan->object = field;
-        scan->field = MCP_JSON_NO_FIELD;
-        scan->want_key = 1;
-        return 1;
-    }
-
-    /* keeps scan->field, which is to be closed */
-    scan->skip = 1;
-
     return 1;
-}
-
-
-static int
-mcp_json_stop(mcp_json_scan_t *scan)
-{
-    int                field;
-    mcp_json_value_t  *value;
-
-    (void) mcp_json_token(scan, 1);
-
-    scan->depth--;
-
-    if (scan->skip > 0) {
-        scan->skip--;
-
-        if (scan->skip > 0 || scan->field == MCP_JSON_NO_FIELD) {
-            return 1;
-        }
-
-        field = scan->field;
-
-    } else {
-        field = scan->object;
-
-        if (field != MCP_JSON_ROOT) {
-            scan->object = scan->fields[field].parent;
-        }
-    }
-
-    value = mcp_json_slot(scan, field);
-    value->raw.len = (size_t) (scan->pos - value->raw.data);
-
-    scan->field = MCP_JSON_NO_FIELD;
-
-    return 1;
-}
-
-
-static int
-mcp_json_start_map(void *ctx)
-{
-    return mcp_json_start(ctx, MCP_JSON_OBJECT);
-}
-
-
-static int
-mcp_json_start_array(void *ctx)
-{
-    return mcp_json_start(ctx, MCP_JSON_ARRAY);
 }
 
 
 static int
 mcp_json_end_container(void *ctx)
 {
-    return mcp_json_stop(ctx);
+    mcp_json_scan_t  *scan = ctx;
+
+    (void) mcp_json_token(scan, 1);
+
+    scan->depth--;
+
+    if (scan->depth <= scan->tracked) {
+        mcp_json_field_close(scan, scan->pos);
+    }
+
+    return 1;
 }
 
 
@@ -390,10 +267,10 @@ static const yajl_callbacks  mcp_json_callbacks = {
     NULL,                      /* double */
     mcp_json_number,
     NULL,                      /* string, see above */
-    mcp_json_start_map,
+    mcp_json_start_container,
     NULL,                      /* map key */
     mcp_json_end_container,
-    mcp_json_start_array,
+    mcp_json_start_container,
     mcp_json_end_container
 };
 
@@ -436,14 +313,15 @@ mcp_json_finish(mcp_json_scan_t *scan)
 }
 
 
-int
-mcp_json_parse(mcp_json_scan_t *scan)
+static int
+mcp_json_yajl_run(mcp_json_scan_t *scan)
 {
     size_t            len, offset;
     yajl_status       status;
     yajl_alloc_funcs  funcs;
 
     len = (size_t) (scan->end - scan->text);
+    scan->pos = scan->text;
 
     funcs.malloc = mcp_json_malloc;
     funcs.realloc = mcp_json_realloc;
@@ -470,4 +348,31 @@ mcp_json_parse(mcp_json_scan_t *scan)
     offset = yajl_get_bytes_consumed(scan->handle);
 
     return mcp_json_fail(scan, offset < len ? offset : len);
+}
+
+
+int
+mcp_json_yajl(mcp_json_scan_t *scan, mcp_arena_t *scratch)
+{
+    int               rc;
+    mcp_arena_mark_t  mark;
+
+    rc = mcp_json_check_bytes(scan);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    mark = mcp_arena_mark(scratch);
+
+    rc = mcp_json_memory_init(&scan->memory, scratch,
+                              (size_t) (scan->end - scan->text),
+                              scan->max_depth);
+
+    if (rc == MCP_OK) {
+        rc = mcp_json_yajl_run(scan);
+    }
+
+    mcp_arena_release(scratch, mark);
+
+    return rc;
 }

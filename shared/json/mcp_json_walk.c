@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The grammar of JSON (RFC 8259) in one pass: values, depth and UTF-8 are
+ * judged, and the fields of a scan found, on one walk from the first byte to
+ * the last.
+ *
+ * The walk does not recurse.  Its stack has one byte a level, the bracket that
+ * ends it; only texts deeper than most need more of it than the frame has.
+ *
+ * Bytes above 0x7f stand in strings only, so that is where UTF-8 is checked.
+ * \u may name any unit: mcp_json_unescape() says what an unpaired surrogate
+ * becomes.
+ */
+
+
+#include "base/mcp_utf8.h"
+#include "json/mcp_json_parts.h"
+
+
+/* Levels of the stack that need no allocation. */
+#define MCP_JSON_LEVELS   128
+
+/* Eight bytes of a text at once. */
+#define MCP_JSON_ONES     0x0101010101010101ULL
+#define MCP_JSON_HIGH     (MCP_JSON_ONES * 0x80)
+
+
+/* Refuses the byte at p. */
+static const char *
+mcp_json_refuse(mcp_json_scan_t *scan, const char *p)
+{
+    scan->rc = mcp_json_fail(scan, (size_t) (p - scan->text));
+
+    return NULL;
+}
+
+
+static inline const char *
+mcp_json_space_end(const char *p, const char *end)
+{
+    while (p < end && *p <= ' ' && mcp_json_is_space(*p)) {
+        p++;
+    }
+
+    return p;
+}
+
+
+/*
+ * Skips bytes that mean only themselves in a string, eight at once: the rest
+ * has its high bit set, is below a space, a quote or a backslash.  With a high
+ * bit that is clear, a subtraction sets it in exactly the bytes below the
+ * subtrahend; a borrow reaches only what is behind the first such byte.
+ */
+static inline const char *
+mcp_json_plain_end(const char *p, const char *end)
+{
+    uint64_t  word, stop;
+
+    while (end - p >= 8) {
+        memcpy(&word, p, 8);
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        word = __builtin_bswap64(word);
+#endif
+
+        stop = (word | (word - MCP_JSON_ONES * ' ')
+                | ((word ^ MCP_JSON_ONES * '"') - MCP_JSON_ONES)
+                | ((word ^ MCP_JSON_ONES * '\\') - MCP_JSON_ONES))
+               & MCP_JSON_HIGH;
+
+        if (stop != 0) {
+            return p + __builtin_ctzll(stop) / 8;
+        }
+
+        p += 8;
+    }
+
+    while (p < end && (signed char) *p >= ' ' && *p != '"' && *p != '\\') {
+        p++;
+    }
+
+    return p;
+}
+
+
+/* The end of the escape at p (its backslash). */
+static const char *
+mcp_json_escape_end(mcp_json_scan_t *scan, const char *p)
+{
+    char         c;
+    const char  *end;
+
+    p++;
+
+    if (p == scan->end || memchr("\"\\/bfnrtu", *p, 9) == NULL) {
+        return mcp_json_refuse(scan, p);
+    }
+
+    if (*p++ != 'u') {
+        return p;
+    }
+
+    for (end = p + 4; p < end; p++) {
+        if (p == scan->end) {
+            return mcp_json_refuse(scan, p);
+        }
+
+        c = *p;
+
+        if ((c < '0' || c > '9') && ((c | 0x20) < 'a' || (c | 0x20) > 'f')) {
+            return mcp_json_refuse(scan, p);
+        }
+    }
+
+    return p;
+}
+
+
+/* The end of what begins at p in a string and does not mean itself: an escape,
+ * or a character of several bytes. */
+static const char *
+mcp_json_special_end(mcp_json_scan_t *scan, const char *p)
+{
+    int     valid;
+    size_t  n;
+
+    if (p == scan->end) {
+        return mcp_json_refuse(scan, p);
+    }
+
+    if (*p == '\\') {
+        scan->escaped = 1;
+        return mcp_json_escape_end(scan, p);
+    }
+
+    n = mcp_utf8_char(p, scan->end, &valid);
+
+    /* a control character is a valid one */
+
+    if (!valid || n == 1) {
+        return mcp_json_refuse(scan, p);
+    }
+
+    return p + n;
+}
+
+
+/* The end of the string at p (its quote); scan->escaped says whether it has
+ * escapes. */
+static inline const char *
+mcp_json_walk_string(mcp_json_scan_t *scan, const char *p)
+{
+    scan->escaped = 0;
+
+    p++;
+
+    for ( ;; ) {
+        p = mcp_json_plain_end(p, scan->end);
+
+        if (p < scan->end && *p == '"') {
+            return p + 1;
+        }
+
+        p = mcp_json_special_end(scan, p);
+        if (p == NULL) {
+            return NULL;
+        }
+    }
+}
+
+
+/* The end of the digits at p, of which there is at least one. */
+static const char *
+mcp_json_digits_end(mcp_json_scan_t *scan, const char *p)
+{
+    if (p == scan->end || *p < '0' || *p > '9') {
+        return mcp_json_refuse(scan, p);
+    }
+
+    do {
+        p++;
+    } while (p < scan->end && *p >= '0' && *p <= '9');
+
+    return p;
+}
+
+
+static const char *
+mcp_json_number_end(mcp_json_scan_t *scan, const char *p)
+{
+    const char  *end;
+
+    end = scan->end;
+
+    p += *p == '-';
+
+    if (p < end && *p == '0') {
+        p++;
+
+    } else {
+        p = mcp_json_digits_end(scan, p);
+    }
+
+    if (p != NULL && p < end && *p == '.') {
+        p = mcp_json_digits_end(scan, p + 1);
+    }
+
+    if (p != NULL && p < end && (*p == 'e' || *p == 'E')) {
+        p++;
+        p += p < end && (*p == '+' || *p == '-');
+        p = mcp_json_digits_end(scan, p);
+    }
+
+    return p;
+}
+
+
+/* The end of the word at p, which is to be this one. */
+static const char *
+mcp_json_word_end(mcp_json_scan_t *scan, const char *p, const char *word)
+{
+    while (*word != '\0') {
+        if (p == scan->end || *p != *word) {
+            return mcp_json_refuse(scan, p);
+        }
+
+        p++;
+        word++;
+    }
+
+    return p;
+}
+
+
+/* The end of the scalar at p, and its type. */
+static inline const char *
+mcp_json_scalar_end(mcp_json_scan_t *scan, const char *p,
+    mcp_json_type_e *type)
+{
+    switch (*p) {
+
+    case '"':
+        *type = MCP_JSON_STRING;
+        return mcp_json_walk_string(scan, p);
+
+    case 't':
+        *type = MCP_JSON_BOOL;
+        return mcp_json_word_end(scan, p, "true");
+
+    case 'f':
+        *type = MCP_JSON_BOOL;
+        return mcp_json_word_end(scan, p, "false");
+
+    case 'n':
+        *type = MCP_JSON_NULL;
+        return mcp_json_word_end(scan, p, "null");
+
+    default:
+        *type = MCP_JSON_NUMBER;
+        return mcp_json_number_end(scan, p);
+    }
+}
+
+
+/* Makes room on the stack for all levels that there can be. */
+static int
+mcp_json_grow(mcp_json_scan_t *scan)
+{
+    char    *stack;
+    size_t   room;
+
+    room = (size_t) (scan->end - scan->text);
+
+    if (room > scan->max_depth) {
+        room = scan->max_depth;
+    }
+
+    stack = mcp_arena_alloc(scan->scratch, room);
+    if (stack == NULL) {
+        scan->rc = MCP_ERR_MEMORY;
+        return MCP_ERR_MEMORY;
+    }
+
+    memcpy(stack, scan->stack, scan->depth);
+
+    scan->stack = stack;
+    scan->room = room;
+
+    return MCP_OK;
+}
+
+
+/* Enters the object or array at p.  Returns what is behind its bracket. */
+static inline const char *
+mcp_json_open(mcp_json_scan_t *scan, const char *p)
+{
+    if (scan->depth == scan->max_depth) {
+        scan->error.problem = MCP_JSON_BAD_DEPTH;
+        scan->error.offset = (size_t) (p - scan->text);
+        scan->rc = MCP_ERR_SYNTAX;
+        return NULL;
+    }
+
+    if (scan->depth == scan->room && mcp_json_grow(scan) != MCP_OK) {
+        return NULL;
+    }
+
+    if (scan->depth == scan->tracked) {
+        mcp_json_field_open(scan, p);
+    }
+
+    scan->stack[scan->depth++] = *p == '{' ? '}' : ']';
+
+    return p + 1;
+}
+
+
+/* Leaves the object or array whose bracket is at p.  Returns what is behind
+ * it. */
+static inline const char *
+mcp_json_close(mcp_json_scan_t *scan, const char *p)
+{
+    p++;
+    scan->depth--;
+
+    if (scan->depth <= scan->tracked) {
+        mcp_json_field_close(scan, p);
+    }
+
+    return p;
+}
+
+
+/* The start of the value of the member at p. */
+static inline const char *
+mcp_json_member(mcp_json_scan_t *scan, const char *p)
+{
+    const char  *key;
+
+    key = mcp_json_space_end(p, scan->end);
+
+    if (key == scan->end || *key != '"') {
+        return mcp_json_refuse(scan, key);
+    }
+
+    p = mcp_json_walk_string(scan, key);
+    if (p == NULL) {
+        return NULL;
+    }
+
+    if (scan->depth == scan->tracked) {
+        mcp_json_field_key(scan, (mcp_str_t) { key, (size_t) (p - key) },
+                           scan->escaped);
+    }
+
+    p = mcp_json_space_end(p, scan->end);
+
+    if (p == scan->end || *p != ':') {
+        return mcp_json_refuse(scan, p);
+    }
+
+    return p + 1;
+}
+
+
+/*
+ * Behind a value, or in front of the first one of a container: leaves what
+ * ends here.  Returns where the next value begins, the end of the text, or
+ * NULL.
+ */
+static inline const char *
+mcp_json_next(mcp_json_scan_t *scan, const char *p, int first)
+{
+    char         bracket;
+    const char  *end;
+
+    end = scan->end;
+
+    while (scan->depth > 0) {
+        bracket = scan->stack[scan->depth - 1];
+        p = mcp_json_space_end(p, end);
+
+        if (p < end && *p == bracket) {
+            p = mcp_json_close(scan, p);
+            first = 0;
+            continue;
+        }
+
+        if (!first) {
+            if (p == end || *p != ',') {
+                return mcp_json_refuse(scan, p);
+            }
+
+            p++;
+        }
+
+        return bracket == '}' ? mcp_json_member(scan, p) : p;
+    }
+
+    return p == end ? p : mcp_json_refuse(scan, mcp_json_space_end(p, end));
+}
+
+
+/* Walks the value at p and what ends with it. */
+static inline const char *
+mcp_json_value(mcp_json_scan_t *scan, const char *p)
+{
+    const char       *start;
+    mcp_json_type_e   type;
+
+    start = mcp_json_space_end(p, scan->end);
+
+    if (start == scan->end) {
+        return mcp_json_refuse(scan, start);
+    }
+
+    if (*start == '{' || *start == '[') {
+        p = mcp_json_open(scan, start);
+
+        return p ? mcp_json_next(scan, p, 1) : NULL;
+    }
+
+    p = mcp_json_scalar_end(scan, start, &type);
+    if (p == NULL) {
+        return NULL;
+    }
+
+    if (scan->depth == scan->tracked) {
+        mcp_json_field_scalar(scan, type, start, p);
+    }
+
+    return mcp_json_next(scan, p, 0);
+}
+
+
+int
+mcp_json_walk(mcp_json_scan_t *scan, mcp_arena_t *scratch)
+{
+    char              stack[MCP_JSON_LEVELS];
+    const char       *p;
+    mcp_arena_mark_t  mark;
+
+    scan->scratch = scratch;
+    scan->stack = stack;
+    scan->room = MCP_JSON_LEVELS;
+    scan->rc = MCP_OK;
+
+    mark = mcp_arena_mark(scratch);
+    p = scan->text;
+
+    do {
+        p = mcp_json_value(scan, p);
+    } while (p != NULL && scan->depth > 0);
+
+    if (scan->stack != stack) {
+        mcp_arena_release(scratch, mark);
+        scan->stack = NULL;
+    }
+
+    return scan->rc;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Any text: mcp_json_scan() against yajl.  Both accept the same texts and find
+ * the same fields and duplicates in them.
+ *
+ * Of a text that is refused they say the same, but for
+ *   - the offset of bad syntax: yajl's is where its token begins or ends, or
+ *     the start of a line that is not UTF-8;
+ *   - a text that is wrong in two places: bytes that yajl would pass are looked
+ *     for ahead, so that they are what is wrong even if the text is too deep
+ *     before them.
+ *
+ * The first byte is the depth that is allowed, so that limits are met.
+ */
+
+
+#include "fuzz_env.h"
+
+#include "base/mcp_utf8.h"
+#include "json/mcp_json.h"
+
+
+enum { F_A, F_B, F_AA, F_AB, F_ABC, F_C, F_COUNT };
+
+static const mcp_json_field_t  fields[F_COUNT] = {
+    [F_A] = { MCP_JSON_ROOT, { "a", 1 } },
+    [F_B] = { MCP_JSON_ROOT, { "b", 1 } },
+    [F_AA] = { F_A, { "a", 1 } },
+    [F_AB] = { F_A, { "b", 1 } },
+    [F_ABC] = { F_AB, { "c", 1 } },
+    [F_C] = { MCP_JSON_ROOT, { "longer", 6 } },
+};
+
+
+typedef struct {
+    int               rc;
+    mcp_json_error_t  error;
+    mcp_json_value_t  root;
+    mcp_json_value_t  values[F_COUNT];
+} result_t;
+
+
+static int
+same(const mcp_json_value_t *a, const mcp_json_value_t *b)
+{
+    return a->type == b->type
+           && (a->type == MCP_JSON_NONE
+               || (a->raw.data == b->raw.data && a->raw.len == b->raw.len));
+}
+
+
+/* 1 if bytes are wrong wherever they stand. */
+static int
+bad_bytes(mcp_str_t text)
+{
+    return !mcp_utf8_valid(text)
+           || (text.len > 0 && (memchr(text.data, '\v', text.len)
+                                || memchr(text.data, '\f', text.len)));
+}
+
+
+static void
+compare(mcp_str_t text, const result_t *walk, const result_t *yajl)
+{
+    size_t  f;
+
+    must(walk->rc == yajl->rc);
+    must(walk->error.offset <= text.len);
+    must(yajl->error.offset <= text.len);
+    must(same(&walk->root, &yajl->root));
+
+    for (f = 0; f < F_COUNT; f++) {
+        must(same(&walk->values[f], &yajl->values[f]));
+    }
+
+    if (walk->error.problem != yajl->error.problem) {
+        must(walk->error.problem == MCP_JSON_BAD_DEPTH);
+        must(yajl->error.problem == MCP_JSON_BAD_SYNTAX);
+        must(bad_bytes(text));
+        return;
+    }
+
+    if (walk->error.problem == MCP_JSON_BAD_SYNTAX) {
+        return;
+    }
+
+    must(walk->error.offset == yajl->error.offset);
+    must(walk->error.line == yajl->error.line);
+    must(walk->error.duplicates == yajl->error.duplicates);
+    must(walk->error.field == yajl->error.field);
+}
+
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char         *copy;            /* so that reading behind it shows */
+    unsigned      depth;
+    result_t      walk, yajl;
+    mcp_str_t     text;
+    mcp_arena_t   arena;
+
+    if (size == 0) {
+        return 0;
+    }
+
+    depth = data[0] == 255 ? UINT32_MAX : data[0];
+
+    copy = malloc(size);
+    memcpy(copy, data, size);
+    text = (mcp_str_t) { copy + 1, size - 1 };
+
+    mcp_arena_init(&arena, &mem);
+
+    walk.rc = mcp_json_scan(&arena, text, depth, fields, F_COUNT, &walk.root,
+                            walk.values, &walk.error);
+    yajl.rc = mcp_json_scan_config(&arena, text, depth, fields, F_COUNT,
+                                   &yajl.root, yajl.values, &yajl.error);
+    compare(text, &walk, &yajl);
+
+    mcp_arena_destroy(&arena);
+    free(copy);
+    must(live == 0);
+
+    return 0;
+}

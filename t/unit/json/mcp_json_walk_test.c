@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The walk: what it accepts and refuses, wherever that stands, and where it
+ * says that a text is wrong. */
+
+
+#include "test_env.h"
+#include "base/mcp_utf8.h"
+#include "json_cases.h"
+#include "json_scans.h"
+
+
+#define DEPTH  200
+
+/* What scan() returns for JSON. */
+#define FINE   SIZE_MAX
+
+
+/* Scans a text of its own, so that reading too far shows; both parsers agree.
+ * Returns where the text is wrong. */
+static size_t
+scan(mcp_str_t text)
+{
+    int                rc[JSON_SCANS];
+    char              *copy;
+    size_t             s;
+    test_mem_t         tm;
+    mcp_arena_t        arena;
+    mcp_json_error_t   error[JSON_SCANS];
+    mcp_json_value_t   root;
+
+    test_mem_init(&tm);
+
+    copy = malloc(text.len ? text.len : 1);
+    memcpy(copy, text.data, text.len);
+
+    for (s = 0; s < JSON_SCANS; s++) {
+        mcp_arena_init(&arena, &tm.mem);
+        rc[s] = json_scans[s](&arena, (mcp_str_t) { copy, text.len }, DEPTH,
+                              NULL, 0, &root, NULL, &error[s]);
+        mcp_arena_destroy(&arena);
+    }
+
+    free(copy);
+
+    assert_int_equal(rc[0], rc[1]);
+    assert_int_equal(error[0].problem, error[1].problem);
+    assert_int_equal(tm.live, 0);
+
+    return rc[0] == MCP_OK ? FINE : error[0].offset;
+}
+
+
+/* Returns 1 if a text is accepted. */
+static int
+accepted(mcp_str_t text)
+{
+    mcp_arena_t        arena;
+    test_mem_t         tm;
+    mcp_json_value_t   root;
+
+    (void) scan(text);
+
+    test_mem_init(&tm);
+    mcp_arena_init(&arena, &tm.mem);
+
+    /* without memory of its own */
+
+    tm.fail_at = 1;
+
+    return mcp_json_scan(&arena, text, 100, NULL, 0, &root, NULL, NULL)
+           == MCP_OK;
+}
+
+
+static void
+test_cases(void **state)
+{
+    size_t  i;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(json_accepted) / sizeof(json_case_t); i++) {
+        if (!accepted(json_accepted[i].text)) {
+            fail_msg("refused: %s", json_accepted[i].name);
+        }
+    }
+
+    for (i = 0; i < sizeof(json_refused) / sizeof(json_case_t); i++) {
+        if (accepted(json_refused[i].text)) {
+            fail_msg("accepted: %s", json_refused[i].name);
+        }
+    }
+}
+
+
+/* Each byte at each place of strings of each length up to three words. */
+static void
+test_bytes(void **state)
+{
+    char      text[32];
+    size_t    len, at, wrong;
+    unsigned  c;
+
+    (void) state;
+
+    for (len = 1; len < 28; len++) {
+        for (at = 0; at < len; at++) {
+            for (c = 0; c < 256; c++) {
+                memset(text, 'x', sizeof(text));
+                text[0] = '"';
+                text[len + 1] = '"';
+                text[at + 1] = (char) c;
+
+                /* behind a quote, or a backslash, something else is wrong */
+
+                wrong = at + 1 + (c == '"' || c == '\\')
+                        + (c == '\\' && at == len - 1);
+
+                if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
+                    wrong = FINE;
+                }
+
+                assert_true(scan((mcp_str_t) { text, len + 2 }) == wrong);
+            }
+        }
+    }
+}
+
+
+/* Characters of two to four bytes, cut off or not, at each place. */
+static void
+test_characters(void **state)
+{
+    char         text[40];
+    size_t       at, i, k, len;
+    static const char  *const characters[] = {
+        "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf",
+        "\xee\x80\x80", "\xef\xbf\xbf", "\xf0\x90\x80\x80",
+        "\xf4\x8f\xbf\xbf"
+    };
+
+    (void) state;
+
+    for (at = 1; at < 20; at++) {
+        for (i = 0; i < sizeof(characters) / sizeof(characters[0]); i++) {
+            len = strlen(characters[i]);
+
+            for (k = 1; k <= len; k++) {
+                memset(text, 'x', sizeof(text));
+                text[0] = '"';
+                memcpy(text + at, characters[i], k);
+                text[at + k] = '"';
+
+                assert_true(scan((mcp_str_t) { text, at + k + 1 })
+                            == (k == len ? FINE : at));
+
+                /* and with the text ending there */
+
+                assert_int_equal(scan((mcp_str_t) { text, at + k }),
+                                 k == len ? at + k : at);
+            }
+        }
+    }
+}
+
+
+static const struct {
+    const char  *text;
+    size_t       offset;
+} places[] = {
+    { "", 0 },
+    { "[1 2]", 3 },
+    { "[1,]", 3 },
+    { "[tru]", 4 },
+    { "[nul", 4 },
+    { "[01]", 2 },
+    { "[-]", 2 },
+    { "[1.]", 3 },
+    { "[1e+]", 4 },
+    { "{\"a\" 1}", 5 },
+    { "{\"a\":1,}", 7 },
+    { "{a", 1 },
+    { "{} x", 3 },
+    { "[}", 1 },
+    { "[\"\\x\"]", 3 },
+    { "[\"\\u12g4\"]", 6 },
+    { "[\"\\", 3 },
+    { "[\"\\u12", 6 },
+    { "[\"a\nb\"]", 3 },
+    { "[\"a\xe2\x82\"]", 3 },
+    { "[\"a", 3 },
+    { "\v1", 0 },
+};
+
+
+static void
+test_places(void **state)
+{
+    size_t  i;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        assert_int_equal(scan(test_str(places[i].text)), places[i].offset);
+    }
+}
+
+
+/* Memory is for what is deeper than the frame's stack, and given back. */
+static void
+test_memory(void **state)
+{
+    int                rc;
+    char               text[2 * DEPTH];
+    size_t             depth;
+    test_mem_t         tm;
+    mcp_arena_t        arena;
+    mcp_json_value_t   root;
+
+    (void) state;
+
+    for (depth = 1; depth <= DEPTH; depth++) {
+        memset(text, '[', depth);
+        memset(text + depth, ']', depth);
+
+        test_mem_init(&tm);
+        tm.fail_at = 1;
+        mcp_arena_init(&arena, &tm.mem);
+
+        rc = mcp_json_scan(&arena, (mcp_str_t) { text, 2 * depth }, DEPTH,
+                           NULL, 0, &root, NULL, NULL);
+
+        assert_int_equal(rc, tm.failed ? MCP_ERR_MEMORY : MCP_OK);
+        assert_int_equal(tm.failed, depth > 128);
+        assert_int_equal(root.type, tm.failed ? MCP_JSON_NONE
+                                              : MCP_JSON_ARRAY);
+
+        rc = mcp_json_scan(&arena, (mcp_str_t) { text, 2 * depth }, DEPTH,
+                           NULL, 0, &root, NULL, NULL);
+        assert_int_equal(rc, MCP_OK);
+
+        mcp_arena_destroy(&arena);
+        assert_int_equal(tm.live, 0);
+    }
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_characters),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What yajl alone would not do: bytes that it would pass, and memory. */
+
+
+#include "test_env.h"
+#include "json/mcp_json.h"
+
+
+#define DEPTH  8
+
+
+/* Where a text is wrong; mcp_json_test.c has the line, in which yajl agrees. */
+static const struct {
+    const char  *text;
+    size_t       offset;
+} places[] = {
+    { "", 0 },
+    { "{\n  \"a\": 1,\n  \"b\": x\n}", 20 },
+    { "[1,\n2", 5 },
+    { "[\"a\",\n\"b\xff\"]", 6 },
+    { "[\"a\", \v]", 6 },
+    { "[\"a\", \f \v]", 8 },
+    { "[\"a\", \f]", 6 },
+};
+
+
+static void
+test_places(void **state)
+{
+    size_t             i;
+    test_mem_t         tm;
+    mcp_arena_t        arena;
+    mcp_json_error_t   error;
+    mcp_json_value_t   root;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mcp_arena_init(&arena, &tm.mem);
+
+    for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        assert_int_equal(mcp_json_scan_config(&arena,
+                                              test_str(places[i].text), DEPTH,
+                                              NULL, 0, &root, NULL, &error),
+                         MCP_ERR_SYNTAX);
+        assert_int_equal(error.problem, MCP_JSON_BAD_SYNTAX);
+        assert_int_equal(error.offset, places[i].offset);
+    }
+
+    mcp_arena_destroy(&arena);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+test_memory(void **state)
+{
+    int                rc;
+    size_t             k;
+    test_mem_t         tm;
+    mcp_arena_t        arena;
+    mcp_json_value_t   root;
+
+    (void) state;
+
+    for (k = 1; /* void */ ; k++) {
+        test_mem_init(&tm);
+        tm.fail_at = k;
+        mcp_arena_init(&arena, &tm.mem);
+
+        rc = mcp_json_scan_config(&arena, mcp_str("{\"a\":[1,2]}"), DEPTH,
+                                  NULL, 0, &root, NULL, NULL);
+
+        assert_int_equal(rc, tm.failed ? MCP_ERR_MEMORY : MCP_OK);
+
+        mcp_arena_destroy(&arena);
+        assert_int_equal(tm.live, 0);
+
+        if (tm.failed == 0) {
+            break;
+        }
+    }
+
+    assert_int_equal(k, 2);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
