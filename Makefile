@@ -168,11 +168,17 @@ clean: ## remove build/
 	rm -rf build compile_commands.json
 
 
-# unit tests: each is linked with the whole core
+# unit tests: each uses the whole core, which is linked once
+
+UNIT_LINK = $(CC) $(UNIT_FLAGS) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' -o $@ $^ -lcmocka \
+	$(CORE_LIBS)
 
 build/unit/core/%.o: shared/%.c Makefile
 	@mkdir -p $(@D)
-	@$(CC) $(UNIT_FLAGS) -MMD -MP -c -o $@ $<
+	@$(CC) $(UNIT_FLAGS) -fPIC -MMD -MP -c -o $@ $<
+
+build/unit/libcore.so: $(CORE_SRC:shared/%.c=build/unit/core/%.o)
+	@$(CC) $(UNIT_FLAGS) -shared -Wl,-soname,$(@F) -o $@ $^
 
 build/unit/%.o: t/unit/%.c Makefile
 	@mkdir -p $(@D)
@@ -184,17 +190,19 @@ build/unit/next/%: UNIT_FLAGS += -DMCP_REVISION_EXTRA='"next/revisions.h"'
 
 build/unit/next/core/%.o: shared/%.c Makefile
 	@mkdir -p $(@D)
-	@$(CC) $(UNIT_FLAGS) -MMD -MP -c -o $@ $<
+	@$(CC) $(UNIT_FLAGS) -fPIC -MMD -MP -c -o $@ $<
+
+build/unit/next/libnext.so: $(CORE_SRC:shared/%.c=build/unit/next/core/%.o)
+	@$(CC) $(UNIT_FLAGS) -shared -Wl,-soname,$(@F) -o $@ $^
 
 $(patsubst t/unit/%.c,build/unit/%,$(wildcard t/unit/next/*_test.c)): \
 build/unit/next/%_test: build/unit/next/%_test.o \
-		$(UNIT_AID:t/unit/%.c=build/unit/%.o) \
-		$(CORE_SRC:shared/%.c=build/unit/next/core/%.o)
-	@$(CC) $(UNIT_FLAGS) -o $@ $^ -lcmocka $(CORE_LIBS)
+		$(UNIT_AID:t/unit/%.c=build/unit/%.o) build/unit/next/libnext.so
+	@$(UNIT_LINK)
 
 build/unit/%_test: build/unit/%_test.o $(UNIT_AID:t/unit/%.c=build/unit/%.o) \
-		$(CORE_SRC:shared/%.c=build/unit/core/%.o)
-	@$(CC) $(UNIT_FLAGS) -o $@ $^ -lcmocka $(CORE_LIBS)
+		build/unit/libcore.so
+	@$(UNIT_LINK)
 
 
 # the same for `make coverage`
