@@ -51,11 +51,7 @@ mcp_setup_free(mcp_setup_t *setup)
 }
 
 
-static int mcp_setup_fail(char *error, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-
-static int
+int
 mcp_setup_fail(char *error, const char *fmt, ...)
 {
     va_list  args;

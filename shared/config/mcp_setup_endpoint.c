@@ -33,6 +33,8 @@ mcp_setup_merge(mcp_setup_t *setup, const mcp_setup_t *parent)
     mcp_setup_inherit(&setup->publish_token, parent->publish_token);
     mcp_setup_inherit(&setup->publish_url, parent->publish_url);
 
+    mcp_setup_merge_auth(setup, parent);
+
     if (setup->keys == NULL) {
         setup->keys = parent->keys;
     }
@@ -185,6 +187,25 @@ mcp_setup_make_info(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 }
 
 
+/* Nobody is told of a resource without an authorization server: whoever read
+ * the configuration has refused it (mcp_setup_auth()). */
+static int
+mcp_setup_add_auth(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
+{
+    char  error[MCP_SETUP_ERROR_MAX];
+
+    switch (mcp_setup_auth(setup, &endpoint->auth, error)) {
+
+    case MCP_OK:
+    case MCP_ERR_CONFIG:
+        return MCP_OK;
+
+    default:
+        return MCP_ERR_MEMORY;
+    }
+}
+
+
 int
 mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
     mcp_str_t version, mcp_endpoint_t *endpoint)
@@ -192,7 +213,8 @@ mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
     memset(endpoint, 0, sizeof(mcp_endpoint_t));
 
     if (mcp_setup_make_routes(setup, endpoint) != MCP_OK
-        || mcp_setup_make_origins(setup, endpoint) != MCP_OK)
+        || mcp_setup_make_origins(setup, endpoint) != MCP_OK
+        || mcp_setup_add_auth(setup, endpoint) != MCP_OK)
     {
         return MCP_ERR_MEMORY;
     }

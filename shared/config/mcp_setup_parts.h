@@ -38,6 +38,12 @@ typedef struct {
 } mcp_setup_list_t;
 
 
+typedef struct {
+    mcp_str_t             *word;
+    size_t                 n;
+} mcp_setup_words_t;
+
+
 struct mcp_setup_s {
     const mcp_mem_t       *mem;
     mcp_arena_t            arena;
@@ -51,6 +57,10 @@ struct mcp_setup_s {
     mcp_str_t              backend;
     mcp_str_t              publish_token;
     mcp_str_t              publish_url;
+    mcp_str_t              auth_resource;      /* empty: off */
+
+    mcp_setup_words_t      auth_servers;
+    mcp_setup_words_t      auth_scopes;
 
     const mcp_keys_t      *keys;
     const mcp_catalog_t   *catalog;
@@ -65,11 +75,20 @@ struct mcp_setup_s {
     mcp_keys_t            *made_keys;
     mcp_catalog_t         *made_catalog;
     mcp_setup_pattern_t   *made;
+    const mcp_auth_t      *auth;
 
     /* of the endpoint made last */
     mcp_str_t             *targets;
     unsigned               n_targets;
 };
+
+
+/* Writes the error of a directive.  Returns MCP_ERR_CONFIG. */
+int mcp_setup_fail(char *error, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Takes from parent what is said there alone about authorization. */
+void mcp_setup_merge_auth(mcp_setup_t *setup, const mcp_setup_t *parent);
 
 
 #endif /* MCP_SETUP_PARTS_H_INCLUDED */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What browsers are told of a request from an origin that may proceed (Fetch,
- * CORS protocol). */
+/*
+ * What browsers are told of a request from an origin that may proceed (Fetch,
+ * CORS protocol): in answers of exchanges, and in those that the server gives
+ * before there is one.  Others learn nothing.
+ */
 
 #include "exchange/mcp_exchange_parts.h"
 #include "worker/mcp_answer.h"
@@ -146,6 +149,41 @@ mcp_exchange_allow_headers(mcp_exchange_t *x, const mcp_head_t *head)
 
 
 int
+mcp_exchange_origin_allowed(const mcp_endpoint_t *endpoint,
+    const mcp_head_t *head, mcp_str_t origin, mcp_str_t host)
+{
+    mcp_http_origin_t  o;
+
+    if (origin.data == NULL) {
+        return 1;
+    }
+
+    memset(&o, 0, sizeof(mcp_http_origin_t));
+
+    o.origin = origin;
+    o.host = host;
+    o.server_names = head->server_names;
+    o.n_server_names = head->n_server_names;
+    o.loopback = head->loopback;
+    o.allowed = endpoint->origins;
+    o.n_allowed = endpoint->n_origins;
+    o.any = endpoint->any_origin;
+
+    return mcp_http_origin_allowed(&o);
+}
+
+
+static mcp_str_t
+mcp_exchange_exposed(const mcp_endpoint_t *endpoint)
+{
+    return endpoint->link ? mcp_str("Mcp-Session-Id, WWW-Authenticate, "
+                                    "Retry-After, Link")
+                          : mcp_str("Mcp-Session-Id, WWW-Authenticate, "
+                                    "Retry-After");
+}
+
+
+int
 mcp_exchange_cors(mcp_exchange_t *x, const mcp_head_t *head)
 {
     int  rc;
@@ -170,11 +208,91 @@ mcp_exchange_cors(mcp_exchange_t *x, const mcp_head_t *head)
     }
 
     mcp_answer_header(x, mcp_str("Access-Control-Expose-Headers"),
-                      x->endpoint->link
-                      ? mcp_str("Mcp-Session-Id, WWW-Authenticate, "
-                                "Retry-After, Link")
-                      : mcp_str("Mcp-Session-Id, WWW-Authenticate, "
-                                "Retry-After"));
+                      mcp_exchange_exposed(x->endpoint));
 
     return MCP_OK;
+}
+
+
+/* --- without an exchange --- */
+
+/* Returns the value of the only header of that name, or null. */
+static mcp_str_t
+mcp_exchange_single(const mcp_head_t *head, mcp_str_t name)
+{
+    size_t     i;
+    mcp_str_t  value;
+
+    value = mcp_null_str;
+
+    for (i = 0; i < head->n_headers; i++) {
+        if (!mcp_str_case_eq(head->headers[i].name, name)) {
+            continue;
+        }
+
+        if (value.data) {
+            return mcp_null_str;
+        }
+
+        value = head->headers[i].value;
+    }
+
+    return value;
+}
+
+
+/* Returns the Origin if it may use the endpoint, or null. */
+static mcp_str_t
+mcp_exchange_admitted(const mcp_endpoint_t *endpoint, const mcp_head_t *head)
+{
+    mcp_str_t  origin, host, target, authority;
+
+    origin = mcp_exchange_single(head, mcp_str("origin"));
+
+    if (origin.len == 0) {
+        return mcp_null_str;
+    }
+
+    target = head->target;
+    mcp_http_target(&target, &authority);
+
+    host = authority.data ? authority
+                          : mcp_exchange_single(head, mcp_str("host"));
+
+    return mcp_exchange_origin_allowed(endpoint, head, origin, host)
+           ? origin : mcp_null_str;
+}
+
+
+int
+mcp_exchange_is_preflight(const mcp_endpoint_t *endpoint,
+    const mcp_head_t *head)
+{
+    return mcp_str_eq(head->method, mcp_str("OPTIONS"))
+           && mcp_exchange_single(head,
+                                  mcp_str("access-control-request-method")).len
+           && mcp_exchange_admitted(endpoint, head).len;
+}
+
+
+size_t
+mcp_exchange_cors_headers(const mcp_endpoint_t *endpoint,
+    const mcp_head_t *head, mcp_header_t headers[MCP_CORS_HEADERS])
+{
+    mcp_str_t  origin;
+
+    origin = mcp_exchange_admitted(endpoint, head);
+
+    if (origin.len == 0) {
+        return 0;
+    }
+
+    headers[0].name = mcp_str("Access-Control-Allow-Origin");
+    headers[0].value = origin;
+    headers[1].name = mcp_str("Vary");
+    headers[1].value = mcp_str("Origin");
+    headers[2].name = mcp_str("Access-Control-Expose-Headers");
+    headers[2].value = mcp_exchange_exposed(endpoint);
+
+    return MCP_CORS_HEADERS;
 }

@@ -201,31 +201,6 @@ mcp_exchange_read_headers(mcp_exchange_t *x, const mcp_head_t *head,
 
 
 static int
-mcp_exchange_origin_allowed(mcp_exchange_t *x, const mcp_head_t *head,
-    const mcp_exchange_lines_t *h)
-{
-    mcp_http_origin_t  o;
-
-    if (x->head.origin.data == NULL) {
-        return 1;
-    }
-
-    memset(&o, 0, sizeof(mcp_http_origin_t));
-
-    o.origin = x->head.origin;
-    o.host = h->host;
-    o.server_names = head->server_names;
-    o.n_server_names = head->n_server_names;
-    o.loopback = head->loopback;
-    o.allowed = x->endpoint->origins;
-    o.n_allowed = x->endpoint->n_origins;
-    o.any = x->endpoint->any_origin;
-
-    return mcp_http_origin_allowed(&o);
-}
-
-
-static int
 mcp_exchange_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 {
     return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
@@ -385,7 +360,9 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
         return MCP_ERR_MEMORY;
     }
 
-    if (!mcp_exchange_origin_allowed(x, head, &h)) {
+    if (!mcp_exchange_origin_allowed(x->endpoint, head, x->head.origin,
+                                     h.host))
+    {
         return mcp_exchange_refuse(x, MCP_FAULT_ORIGIN);
     }
 

@@ -7,6 +7,7 @@
  *   mcp_exchange_head.c     headers, HTTP method
  *   mcp_exchange_param.c    headers that mirror arguments
  *   mcp_exchange_cors.c     what browsers are told
+ *   mcp_exchange_document.c the document of a resource
  *   mcp_exchange_session.c  the session: checked, ended
  *   mcp_exchange_facts.c    what logs are told of it
  *   mcp_dispatch.c          a POST
@@ -45,6 +46,11 @@ typedef struct {
 
 
 /* --- mcp_exchange_cors.c --- */
+
+/* Returns 1 if a request of this Origin for this host may proceed; one that has
+ * none may. */
+int mcp_exchange_origin_allowed(const mcp_endpoint_t *endpoint,
+    const mcp_head_t *head, mcp_str_t origin, mcp_str_t host);
 
 /* Adds the headers that let the origin of the request read the answer.  MCP_OK,
  * or MCP_ERR_MEMORY. */

@@ -10,6 +10,7 @@
 
 #include "config/mcp_catalog.h"
 #include "base/mcp_token.h"
+#include "mcp_auth.h"
 #include "rpc/mcp_client.h"
 #include "rpc/mcp_result.h"
 
@@ -71,6 +72,7 @@ typedef struct {
                                                   mcp_revision_bit() */
 
     mcp_str_t             publish_url;         /* base; empty: none */
+    const mcp_auth_t     *auth;                /* NULL: no resource server */
 
     uint64_t              session_lifetime;
     uint64_t              cache_ttl;           /* of lists, for clients */

@@ -53,6 +53,28 @@ typedef struct {
 } mcp_response_t;
 
 
+/*
+ * Returns 1 if the request is a preflight of an origin that may use the
+ * endpoint (Fetch, CORS-preflight request).  It has no credentials: the glue
+ * answers it, by an exchange, before anybody asks for some.
+ */
+int mcp_exchange_is_preflight(const mcp_endpoint_t *endpoint,
+    const mcp_head_t *head);
+
+#define MCP_CORS_HEADERS  3
+
+/* Fills in what lets the origin of the request read an answer that no exchange
+ * has given: of an access rule, of a limit.  Returns the number of headers; 0:
+ * there is no Origin, or one that may not use the endpoint. */
+size_t mcp_exchange_cors_headers(const mcp_endpoint_t *endpoint,
+    const mcp_head_t *head, mcp_header_t headers[MCP_CORS_HEADERS]);
+
+/* Answers a request for the document of a resource, which is public: pages of
+ * any origin may read it.  The answer has the ETag; whether the client has it
+ * already is the server's to find out. */
+void mcp_exchange_document(const mcp_auth_t *auth, mcp_str_t method,
+    mcp_response_t *response);
+
 /* glue: given back by mcp_exchange_glue().  NULL when out of memory. */
 mcp_exchange_t *mcp_exchange_create(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint, void *glue);

@@ -75,6 +75,15 @@ int mcp_setup_origin(mcp_setup_t *setup, mcp_str_t origin, char *error);
  * named. */
 int mcp_setup_revision(mcp_setup_t *setup, mcp_str_t name, char *error);
 
+/*
+ * The endpoint as an OAuth resource server: its canonical URI (RFC 8707, 2), or
+ * "off"; the issuers of its tokens, one at a time (RFC 8414, 2); and scopes
+ * that its clients need, likewise (RFC 6749, 3.3).
+ */
+int mcp_setup_auth_resource(mcp_setup_t *setup, mcp_str_t uri, char *error);
+int mcp_setup_auth_server(mcp_setup_t *setup, mcp_str_t uri, char *error);
+int mcp_setup_auth_scope(mcp_setup_t *setup, mcp_str_t scope, char *error);
+
 /* Checks the origin of stream URLs, for a glue that knows it at configuration
  * time, and keeps nothing.  The origin is "http://host[:port]" or
  * "https://host[:port]", or empty. */
@@ -102,6 +111,18 @@ const unsigned char *mcp_setup_place(const mcp_setup_t *setup);
 
 /* Takes from parent everything that setup does not set. */
 void mcp_setup_merge(mcp_setup_t *setup, const mcp_setup_t *parent);
+
+/*
+ * Sets *auth to what clients are told about authorization, which lives as long
+ * as the setup, or to NULL if there is no resource.  The setup is merged.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_CONFIG    the resource has no authorization server; error
+ *                     (MCP_SETUP_ERROR_MAX bytes) says so
+ *   MCP_ERR_MEMORY
+ *   MCP_ERR_INTERNAL  OpenSSL failed
+ */
+int mcp_setup_auth(mcp_setup_t *setup, const mcp_auth_t **auth, char *error);
 
 /*
  * Makes the endpoint, which borrows from setup.  The keys, and the server's

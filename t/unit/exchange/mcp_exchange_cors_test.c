@@ -175,12 +175,103 @@ test_asked(void **state)
 }
 
 
+/* What the glue asks before there is an exchange. */
+static void
+test_without_exchange(void **state)
+{
+    static const struct {
+        const char  *method;
+        const char  *headers[8];       /* names and values */
+        const char  *target;
+        int          preflight;
+        int          headed;
+    } cases[] = {
+        { "OPTIONS", { "Origin", "https://app.example",
+                       "access-control-REQUEST-method", "POST" }, "/mcp", 1,
+          1 },
+        { "OPTIONS", { "Origin", "https://app.example" }, "/mcp", 0, 1 },
+        { "POST", { "Origin", "https://app.example",
+                    "Access-Control-Request-Method", "POST" }, "/mcp", 0, 1 },
+        { "OPTIONS", { "Origin", "https://other.example",
+                       "Access-Control-Request-Method", "POST" }, "/mcp", 0,
+          0 },
+        { "OPTIONS", { "Access-Control-Request-Method", "POST" }, "/mcp", 0,
+          0 },
+        { "OPTIONS", { "Origin", "", "Access-Control-Request-Method",
+                       "POST" }, "/mcp", 0, 0 },
+
+        /* twice: nobody knows which one is meant */
+        { "OPTIONS", { "Origin", "https://app.example",
+                       "origin", "https://app.example",
+                       "Access-Control-Request-Method", "POST" }, "/mcp", 0,
+          0 },
+
+        /* a page of the server's own */
+        { "POST", { "Origin", "http://localhost:1", "Host", "localhost:1" },
+          "/mcp", 0, 1 },
+        { "POST", { "Origin", "http://localhost:1", "Host", "localhost:2" },
+          "/mcp", 0, 0 },
+        { "POST", { "Origin", "http://localhost:1", "Host", "localhost:2" },
+          "http://localhost:1/mcp", 0, 1 }
+    };
+
+    char          why[128];
+    size_t        i, k;
+    mcp_head_t    head;
+    mcp_match_t  *match;
+    mcp_header_t  in[4], out[MCP_CORS_HEADERS];
+
+    (void) state;
+
+    assert_int_equal(mcp_match_create(&d.te.env.mem,
+                                      mcp_str("https://app.example"), &match,
+                                      why, sizeof(why)),
+                     MCP_OK);
+    d.endpoint.origins = &match;
+    d.endpoint.n_origins = 1;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        memset(&head, 0, sizeof(head));
+        head.method = test_str(cases[i].method);
+        head.target = test_str(cases[i].target);
+        head.headers = in;
+
+        for (k = 0; k < 8 && cases[i].headers[k]; k += 2) {
+            in[k / 2].name = test_str(cases[i].headers[k]);
+            in[k / 2].value = test_str(cases[i].headers[k + 1]);
+            head.n_headers++;
+        }
+
+        assert_int_equal(mcp_exchange_is_preflight(&d.endpoint, &head),
+                         cases[i].preflight);
+        assert_int_equal(mcp_exchange_cors_headers(&d.endpoint, &head, out),
+                         cases[i].headed ? MCP_CORS_HEADERS : 0);
+
+        if (cases[i].headed) {
+            assert_str_is(out[0].value, cases[i].headers[1]);
+            assert_str_is(out[1].value, "Origin");
+            assert_str_is(out[2].value,
+                          "Mcp-Session-Id, WWW-Authenticate, Retry-After");
+        }
+    }
+
+    d.endpoint.link = 1;
+    assert_int_equal(mcp_exchange_cors_headers(&d.endpoint, &head, out),
+                     MCP_CORS_HEADERS);
+    assert_str_is(out[2].value,
+                  "Mcp-Session-Id, WWW-Authenticate, Retry-After, Link");
+
+    mcp_match_free(match);
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_cors),
-        test(test_asked)
+        test(test_asked),
+        test(test_without_exchange)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
