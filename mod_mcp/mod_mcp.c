@@ -9,7 +9,9 @@
 #include "mod_mcp_config.h"
 #include "mod_mcp_connection.h"
 #include "mod_mcp_directives.h"
+#include "mod_mcp_document.h"
 #include "mod_mcp_fetch.h"
+#include "mod_mcp_guard.h"
 #include "mod_mcp_handler.h"
 #include "mod_mcp_note.h"
 #include "mod_mcp_proxy.h"
@@ -54,6 +56,15 @@ static void register_hooks(apr_pool_t *p)
                            APR_HOOK_REALLY_FIRST);
     ap_hook_map_to_storage(mod_mcp_script_map, NULL, NULL,
                            APR_HOOK_REALLY_FIRST);
+
+    ap_hook_post_perdir_config(mod_mcp_guard_preflight, NULL, NULL,
+                               APR_HOOK_REALLY_FIRST);
+    ap_hook_insert_error_filter(mod_mcp_guard_error, NULL, NULL,
+                                APR_HOOK_FIRST);
+    ap_hook_insert_filter(mod_mcp_guard_document, NULL, NULL, APR_HOOK_FIRST);
+
+    ap_hook_quick_handler(mod_mcp_document_handler, NULL, NULL,
+                          APR_HOOK_REALLY_FIRST);
 
     /* "Satisfy Any", and an internal redirect within one section, skip access
      * checkers, but not fixups */

@@ -21,6 +21,8 @@
  *   mod_mcp_event.c       the event MPM's own data
  *
  *   mod_mcp_handler.c     a client's request
+ *   mod_mcp_guard.c       what others answer at an endpoint
+ *   mod_mcp_document.c    documents of resources, below /.well-known/
  *   mod_mcp_request.c     what the module keeps of a request
  *   mod_mcp_body.c        reading a request's body
  *   mod_mcp_response.c    writing a response

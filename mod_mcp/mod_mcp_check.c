@@ -9,6 +9,7 @@
 #include "mod_mcp_check.h"
 
 #include "mod_mcp_config.h"
+#include "mod_mcp_document.h"
 #include "mod_mcp_path.h"
 
 #include "ap_mpm.h"
@@ -90,6 +91,30 @@ static void warn_endpoint(server_rec *s, const char *path, mod_mcp_dir_t *dir)
     }
 }
 
+/* Adds the document of a resource; returns 0 if there can be none. */
+static int add_document(server_rec *s, const char *path, mod_mcp_dir_t *dir)
+{
+    char error[MCP_SETUP_ERROR_MAX] = "out of memory";
+    const mcp_auth_t *auth;
+
+    if (mcp_setup_auth(dir->setup, &auth, error) != MCP_OK) {
+        ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
+                     "mod_mcp: the endpoint %s: %s: see MCPAuthServer", path,
+                     error);
+        return 0;
+    }
+
+    if (auth && !mod_mcp_document_add(s, auth)) {
+        ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
+                     "mod_mcp: the endpoint %s is a resource of the same path "
+                     "as another one of its server, and says other things of "
+                     "it: give it its own MCPAuthResource", path);
+        return 0;
+    }
+
+    return 1;
+}
+
 /* conf: a <Location> of the server s. */
 static int check_location(apr_pool_t *p, server_rec *s, ap_conf_vector_t *conf)
 {
@@ -120,6 +145,10 @@ static int check_location(apr_pool_t *p, server_rec *s, ap_conf_vector_t *conf)
 
     if (dir) {
         warn_endpoint(s, core->d, dir);
+
+        if (!add_document(s, core->d, dir)) {
+            return HTTP_INTERNAL_SERVER_ERROR;
+        }
     }
 
     return OK;

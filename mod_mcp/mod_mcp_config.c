@@ -7,6 +7,7 @@
 
 #include "mod_mcp_config.h"
 
+#include "mod_mcp_document.h"
 #include "mod_mcp_path.h"
 #include "mod_mcp_worker.h"
 
@@ -48,6 +49,7 @@ static apr_status_t forget(void *data)
 
     memset(&current, 0, sizeof(current));
     mod_mcp_path_forget();
+    mod_mcp_document_forget();
 
     return APR_SUCCESS;
 }
@@ -65,6 +67,7 @@ static void begin(apr_pool_t *p)
 
     current.pool = p;
     mod_mcp_path_begin(p);
+    mod_mcp_document_begin(p);
     apr_pool_cleanup_register(p, NULL, forget, apr_pool_cleanup_null);
 
     if (apr_thread_mutex_create(&current.lock, APR_THREAD_MUTEX_DEFAULT, p)

@@ -442,6 +442,23 @@ static const char *add_revision(cmd_parms *cmd, void *conf, const char *arg)
     return set_word(cmd, conf, arg, mcp_setup_revision);
 }
 
+static const char *set_auth_resource(cmd_parms *cmd, void *conf,
+                                     const char *arg)
+{
+    return set_word(cmd, conf, arg, mcp_setup_auth_resource);
+}
+
+static const char *add_auth_server(cmd_parms *cmd, void *conf,
+                                   const char *arg)
+{
+    return set_word(cmd, conf, arg, mcp_setup_auth_server);
+}
+
+static const char *add_auth_scope(cmd_parms *cmd, void *conf, const char *arg)
+{
+    return set_word(cmd, conf, arg, mcp_setup_auth_scope);
+}
+
 static const char *set_publish_token(cmd_parms *cmd, void *conf,
                                      const char *arg)
 {
@@ -542,6 +559,12 @@ const command_rec mod_mcp_directives[] = {
                     "origins whose pages may use the endpoint"),
     AP_INIT_ITERATE("MCPRevisions", add_revision, NULL, SECTIONS,
                     "revisions of the protocol that the endpoint serves"),
+    AP_INIT_TAKE1("MCPAuthResource", set_auth_resource, NULL, SECTIONS,
+                  "URI by which tokens name the endpoint, or off"),
+    AP_INIT_ITERATE("MCPAuthServer", add_auth_server, NULL, SECTIONS,
+                    "URIs of the issuers of its tokens"),
+    AP_INIT_ITERATE("MCPAuthScopes", add_auth_scope, NULL, SECTIONS,
+                    "scopes that its clients need"),
     AP_INIT_TAKE1("MCPPublishToken", set_publish_token, NULL, SECTIONS,
                   "secret of those who publish notifications"),
     AP_INIT_TAKE1("MCPPublishURL", set_publish_url, NULL, SECTIONS,

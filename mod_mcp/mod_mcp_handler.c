@@ -46,29 +46,19 @@ static const char *make_principal(request_rec *r, mod_mcp_dir_t *dir)
                           : r->user;
 }
 
-static int is_loopback(apr_sockaddr_t *address)
-{
-    return mcp_http_address_is_loopback(address->ipaddr_ptr,
-                                        address->ipaddr_len);
-}
-
 static void make_head(request_rec *r, mod_mcp_dir_t *dir, mcp_head_t *head)
 {
-    memset(head, 0, sizeof(*head));
+    const apr_sockaddr_t *peer = r->useragent_addr;
 
-    head->method = mod_mcp_str(r->method);
-    head->path = mod_mcp_str(r->uri);
-    head->target = mod_mcp_str(mod_mcp_secret_target(r));
+    mod_mcp_request_head(r, head);
+
     head->origin = mod_mcp_str(evaluate(r, dir->link_origin, "MCPLinkOrigin"));
     head->secure = strcmp(ap_http_scheme(r), "https") == 0;
     head->principal = mod_mcp_str(make_principal(r, dir));
-    head->loopback = is_loopback(r->connection->local_addr);
-    head->local = is_loopback(r->useragent_addr);
-    head->address.data = r->useragent_addr->ipaddr_ptr;
-    head->address.len = (size_t)r->useragent_addr->ipaddr_len;
-
-    head->headers = mod_mcp_request_headers(r, &head->n_headers);
-    head->server_names = mod_mcp_request_server_names(r, &head->n_server_names);
+    head->local = mcp_http_address_is_loopback(peer->ipaddr_ptr,
+                                               peer->ipaddr_len);
+    head->address.data = peer->ipaddr_ptr;
+    head->address.len = (size_t)peer->ipaddr_len;
 }
 
 static int answer(mod_mcp_client_t *client, int rc)

@@ -4,6 +4,8 @@
 
 #include "mod_mcp_request.h"
 
+#include "mod_mcp_secret.h"
+
 #include "ap_expr.h"
 
 mod_mcp_request_t *mod_mcp_request(request_rec *r)
@@ -74,4 +76,19 @@ const mcp_header_t *mod_mcp_request_headers(request_rec *r, size_t *n)
     *n = array->nelts;
 
     return headers;
+}
+
+void mod_mcp_request_head(request_rec *r, mcp_head_t *head)
+{
+    const apr_sockaddr_t *local = r->connection->local_addr;
+
+    memset(head, 0, sizeof(*head));
+
+    head->method = mod_mcp_str(r->method);
+    head->path = mod_mcp_str(r->uri);
+    head->target = mod_mcp_str(mod_mcp_secret_target(r));
+    head->loopback = mcp_http_address_is_loopback(local->ipaddr_ptr,
+                                                  local->ipaddr_len);
+    head->headers = mod_mcp_request_headers(r, &head->n_headers);
+    head->server_names = mod_mcp_request_server_names(r, &head->n_server_names);
 }

@@ -7,12 +7,13 @@
 
 #include "mod_mcp.h"
 
-#include "mcp_http.h"
+#include "mcp_exchange.h"
 
 typedef struct {
     mod_mcp_run_t *run;                 /* the run that made it, or NULL */
     const char *target;                 /* as it came, if it had secrets */
     unsigned secure:1;                  /* over TLS */
+    unsigned guarded:1;                 /* mod_mcp_guard.c has been there */
     unsigned verified:1;                /* with a certificate of the client's */
     unsigned has_script:1;              /* the handler names the script */
 } mod_mcp_request_t;
@@ -28,5 +29,8 @@ const mcp_header_t *mod_mcp_request_headers(request_rec *r, size_t *n);
 
 /* The configured names of the request's server, in the request's pool. */
 const mcp_str_t *mod_mcp_request_server_names(request_rec *r, size_t *n);
+
+/* So much of the head as its Origin is judged by. */
+void mod_mcp_request_head(request_rec *r, mcp_head_t *head);
 
 #endif /* MOD_MCP_REQUEST_H */

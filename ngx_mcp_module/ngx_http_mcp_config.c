@@ -8,7 +8,9 @@
 
 #include "ngx_http_mcp_access.h"
 #include "ngx_http_mcp_capture.h"
+#include "ngx_http_mcp_document.h"
 #include "ngx_http_mcp_env.h"
+#include "ngx_http_mcp_guard.h"
 #include "ngx_http_mcp_handler.h"
 #include "ngx_http_mcp_redirect.h"
 #include "ngx_http_mcp_secret.h"
@@ -91,7 +93,9 @@ ngx_http_mcp_config_create_loc(ngx_conf_t *cf)
      *     mlcf->publish_zone = NULL;
      *     mlcf->status_zone = NULL;
      *     mlcf->publish_open = 0;
+     *     mlcf->documents = NULL;
      *     mlcf->is_backend = 0;
+     *     mlcf->guarded = 0;
      *     mlcf->endpoint = { 0 };
      *     mlcf->host_names = NULL;
      *     mlcf->n_host_names = 0;
@@ -359,6 +363,31 @@ ngx_http_mcp_config_headers(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 }
 
 
+/* Refuses a resource without an authorization server.  */
+static char *
+ngx_http_mcp_config_auth(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
+{
+    char               error[MCP_SETUP_ERROR_MAX];
+    const mcp_auth_t  *auth;
+
+    switch (mcp_setup_auth(mlcf->setup, &auth, error)) {
+
+    case MCP_OK:
+        return NGX_CONF_OK;
+
+    case MCP_ERR_CONFIG:
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "\"mcp\" in %V:%ui: %s: see \"mcp_auth_server\"",
+                      &mlcf->file, mlcf->line, error);
+
+        /* fall through */
+
+    default:
+        return NGX_CONF_ERROR;
+    }
+}
+
+
 /* Makes the endpoint of a location with "mcp" or "mcp_publish".  */
 static char *
 ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
@@ -369,6 +398,10 @@ ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
     ngx_http_mcp_main_conf_t   *mmcf;
 
     if (mlcf->zone && ngx_http_mcp_config_stand(cf, mlcf) != NGX_OK) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (mlcf->zone && ngx_http_mcp_config_auth(cf, mlcf) != NGX_CONF_OK) {
         return NGX_CONF_ERROR;
     }
 
@@ -384,6 +417,8 @@ ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
     if (mlcf->zone == NULL) {
         return NGX_CONF_OK;
     }
+
+    mlcf->guarded = ngx_http_mcp_guard_needed(mlcf);
 
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
 
@@ -519,16 +554,23 @@ ngx_http_mcp_config_finish(ngx_conf_t *cf)
     mlcf = mmcf->endpoints.elts;
 
     for (i = 0; i < mmcf->endpoints.nelts; i++) {
-        if (ngx_http_mcp_config_targets(cf, mlcf[i]) != NGX_OK) {
+        if (ngx_http_mcp_config_targets(cf, mlcf[i]) != NGX_OK
+            || ngx_http_mcp_document_add(cf, mlcf[i]) != NGX_OK)
+        {
             return NGX_ERROR;
         }
     }
 
     if (ngx_http_mcp_secret_init(cf) != NGX_OK
-        || ngx_http_mcp_redirect_init(cf) != NGX_OK)
+        || ngx_http_mcp_redirect_init(cf) != NGX_OK
+        || ngx_http_mcp_document_init(cf) != NGX_OK
+        || ngx_http_mcp_guard_init(cf) != NGX_OK)
     {
         return NGX_ERROR;
     }
+
+    /* last, as it comes before all other filters: nothing of a backend's
+     * answer is a client's */
 
     ngx_http_mcp_capture_init();
 

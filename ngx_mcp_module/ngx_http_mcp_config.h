@@ -16,6 +16,7 @@ typedef struct {
     ngx_array_t           zones;       /* of ngx_http_mcp_zone_t * */
     ngx_array_t           endpoints;   /* of ngx_http_mcp_loc_conf_t * */
     ngx_array_t           variables;   /* of ngx_uint_t: indexes of $mcp_* */
+    ngx_uint_t            has_documents;       /* some server has */
     uint32_t              number;      /* of this configuration, at random */
 } ngx_http_mcp_main_conf_t;
 
@@ -36,7 +37,10 @@ typedef struct {
     mcp_str_t            *host_names;  /* of "server_name" */
     ngx_uint_t            n_host_names;
 
+    ngx_array_t          *documents;   /* of a server: const mcp_auth_t * */
+
     unsigned              is_backend:1;        /* some endpoint names it */
+    unsigned              guarded:1;   /* see ngx_http_mcp_guard.h */
 
     ngx_http_core_srv_conf_t  *cscf;   /* where the endpoint stands */
     ngx_str_t             file;

@@ -506,6 +506,30 @@ ngx_http_mcp_directive_allow_origin(ngx_conf_t *cf, ngx_command_t *cmd,
 
 
 char *
+ngx_http_mcp_directive_auth_resource(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    return ngx_http_mcp_directive_words(cf, conf, mcp_setup_auth_resource);
+}
+
+
+char *
+ngx_http_mcp_directive_auth_server(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    return ngx_http_mcp_directive_words(cf, conf, mcp_setup_auth_server);
+}
+
+
+char *
+ngx_http_mcp_directive_auth_scopes(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    return ngx_http_mcp_directive_words(cf, conf, mcp_setup_auth_scope);
+}
+
+
+char *
 ngx_http_mcp_directive_revisions(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf)
 {

@@ -40,6 +40,12 @@ char *ngx_http_mcp_directive_link_origin(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_mcp_directive_revisions(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
+char *ngx_http_mcp_directive_auth_resource(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_mcp_directive_auth_server(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_mcp_directive_auth_scopes(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
 char *ngx_http_mcp_directive_allow_origin(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 

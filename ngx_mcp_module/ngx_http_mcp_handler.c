@@ -25,8 +25,6 @@ static void ngx_http_mcp_body_handler(ngx_http_request_t *r);
 static void ngx_http_mcp_stream_handler(ngx_http_request_t *r);
 static ngx_int_t ngx_http_mcp_send_response(ngx_http_request_t *r,
     ngx_http_mcp_ctx_t *ctx);
-static ngx_int_t ngx_http_mcp_send_body(ngx_http_request_t *r,
-    mcp_str_t body);
 
 
 ngx_int_t
@@ -498,6 +496,10 @@ ngx_http_mcp_set_headers(ngx_http_request_t *r, const mcp_response_t *response)
         h->hash = 1;
         h->key = ngx_http_mcp_text(response->headers[i].name);
         h->value = ngx_http_mcp_text(response->headers[i].value);
+
+        if (mcp_str_eq(response->headers[i].name, mcp_str("ETag"))) {
+            r->headers_out.etag = h;
+        }
     }
 
     return NGX_OK;
@@ -524,6 +526,8 @@ ngx_http_mcp_send_response(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
+    ctx->answered = 1;
+
     r->headers_out.content_length_n = response->body.len;
 
     /* otherwise nginx would promise to keep the connection, and close it */
@@ -546,7 +550,7 @@ ngx_http_mcp_send_response(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 }
 
 
-static ngx_int_t
+ngx_int_t
 ngx_http_mcp_send_body(ngx_http_request_t *r, mcp_str_t body)
 {
     ngx_buf_t    *b;

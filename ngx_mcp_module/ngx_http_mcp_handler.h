@@ -28,6 +28,7 @@ typedef struct {
     unsigned              streaming:1;
     unsigned              yielded:1;   /* goes on in the next iteration */
     unsigned              ended:1;     /* finalized: no action concerns it */
+    unsigned              answered:1;  /* the core gave the answer's head */
 } ngx_http_mcp_ctx_t;
 
 
@@ -39,9 +40,11 @@ ngx_int_t ngx_http_mcp_publish_handler(ngx_http_request_t *r);
  * phase and after internal redirects.  */
 ngx_http_mcp_ctx_t *ngx_http_mcp_get_ctx(ngx_http_request_t *r);
 
-/* Status, type and header lines of the exchange's response.  */
+/* Status, type and header lines of a response; and its body, which is not
+ * empty.  */
 ngx_int_t ngx_http_mcp_set_headers(ngx_http_request_t *r,
     const mcp_response_t *response);
+ngx_int_t ngx_http_mcp_send_body(ngx_http_request_t *r, mcp_str_t body);
 
 /* The short id of the exchange's call, or "-": for debug lines.  */
 ngx_str_t *ngx_http_mcp_ctx_call(ngx_http_mcp_ctx_t *ctx);

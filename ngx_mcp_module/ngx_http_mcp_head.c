@@ -5,7 +5,6 @@
 
 #include "ngx_http_mcp_head.h"
 
-#include "ngx_http_mcp_config.h"
 #include "ngx_http_mcp_secret.h"
 
 #include "mcp_http.h"
@@ -127,12 +126,10 @@ ngx_http_mcp_head_connection(ngx_connection_t *c, mcp_head_t *head)
 
 
 ngx_int_t
-ngx_http_mcp_head_make(ngx_http_request_t *r, mcp_head_t *head)
+ngx_http_mcp_head_origin(ngx_http_request_t *r, ngx_http_mcp_loc_conf_t *mlcf,
+    mcp_head_t *head)
 {
-    ngx_str_t                 principal, origin, target;
-    ngx_http_mcp_loc_conf_t  *mlcf;
-
-    mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
+    ngx_str_t  target;
 
     ngx_memzero(head, sizeof(mcp_head_t));
 
@@ -140,10 +137,30 @@ ngx_http_mcp_head_make(ngx_http_request_t *r, mcp_head_t *head)
         return NGX_ERROR;
     }
 
+    target = ngx_http_mcp_secret_target(r);
+
     head->method = ngx_http_mcp_str(&r->method_name);
-    head->path = ngx_http_mcp_str(&r->uri);
+    head->target = ngx_http_mcp_str(&target);
     head->server_names = mlcf->host_names;
     head->n_server_names = mlcf->n_host_names;
+
+    return ngx_http_mcp_head_connection(r->connection, head);
+}
+
+
+ngx_int_t
+ngx_http_mcp_head_make(ngx_http_request_t *r, mcp_head_t *head)
+{
+    ngx_str_t                 principal, origin;
+    ngx_http_mcp_loc_conf_t  *mlcf;
+
+    mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
+
+    if (ngx_http_mcp_head_origin(r, mlcf, head) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    head->path = ngx_http_mcp_str(&r->uri);
 
     if (mlcf->principal) {
         if (ngx_http_complex_value(r, mlcf->principal, &principal) != NGX_OK) {
@@ -153,9 +170,6 @@ ngx_http_mcp_head_make(ngx_http_request_t *r, mcp_head_t *head)
         head->principal = ngx_http_mcp_str(&principal);
     }
 
-    target = ngx_http_mcp_secret_target(r);
-    head->target = ngx_http_mcp_str(&target);
-
     if (mlcf->link_origin) {
         if (ngx_http_complex_value(r, mlcf->link_origin, &origin) != NGX_OK) {
             return NGX_ERROR;
@@ -164,5 +178,5 @@ ngx_http_mcp_head_make(ngx_http_request_t *r, mcp_head_t *head)
         head->origin = ngx_http_mcp_str(&origin);
     }
 
-    return ngx_http_mcp_head_connection(r->connection, head);
+    return NGX_OK;
 }

@@ -129,6 +129,27 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
       0,
       NULL },
 
+    { ngx_string("mcp_auth_resource"),
+      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
+      ngx_http_mcp_directive_auth_resource,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
+    { ngx_string("mcp_auth_server"),
+      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_1MORE,
+      ngx_http_mcp_directive_auth_server,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
+    { ngx_string("mcp_auth_scopes"),
+      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_1MORE,
+      ngx_http_mcp_directive_auth_scopes,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
     { ngx_string("mcp_revisions"),
       NGX_HTTP_MCP_ANY_CONF|NGX_CONF_1MORE,
       ngx_http_mcp_directive_revisions,

@@ -15,6 +15,8 @@
  *
  *   ngx_http_mcp_handler.c     client requests: head, body, response
  *   ngx_http_mcp_head.c        a request's head for the core
+ *   ngx_http_mcp_guard.c       what others answer at an endpoint
+ *   ngx_http_mcp_document.c    documents of resources, below /.well-known/
  *   ngx_http_mcp_secret.c      what logs must not show of a URL
  *   ngx_http_mcp_stream.c      a client that reads a stream
  *

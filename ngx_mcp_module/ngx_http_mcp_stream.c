@@ -76,6 +76,8 @@ ngx_http_mcp_stream_head(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
+    ctx->answered = 1;
+
     r->headers_out.content_length_n = -1;
 
     /* A promise to keep the connection could not be taken back: a client sends

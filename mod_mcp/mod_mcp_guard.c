@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What others answer at an endpoint: access rules, limits, httpd itself.
+ *
+ * Preflights are answered before access is checked, as they have no
+ * credentials.  Errors get the headers that let pages of allowed origins read
+ * them, and those of status 401 and 403 the challenge of a resource server.
+ */
+
+#include "mod_mcp_guard.h"
+
+#include "mod_mcp_config.h"
+#include "mod_mcp_fetch.h"
+#include "mod_mcp_path.h"
+#include "mod_mcp_request.h"
+#include "mod_mcp_worker.h"
+#include "mod_mcp_zone.h"
+
+#include "mcp_exchange.h"
+
+#define CHALLENGE      "WWW-Authenticate"
+#define CHALLENGE_MAX  16384            /* bytes */
+
+/* Returns the endpoint that a request came to if there is anything to add to
+ * its answers, else NULL. */
+static const mcp_endpoint_t *endpoint_of(request_rec *r)
+{
+    const char *handler = mod_mcp_request_handler(r);
+    const mcp_endpoint_t *endpoint;
+
+    if (handler == NULL || strcmp(handler, MOD_MCP_HANDLER) != 0 || r->main
+        || mod_mcp_fetch_run(r) || mod_mcp_path_is_below_endpoint(r)) {
+        return NULL;
+    }
+
+    endpoint = mod_mcp_config_endpoint(mod_mcp_config_dir(r),
+                                       mod_mcp_zone_keys());
+
+    return endpoint && (endpoint->auth || endpoint->n_origins
+                        || endpoint->any_origin) ? endpoint : NULL;
+}
+
+int mod_mcp_guard_preflight(request_rec *r)
+{
+    const mcp_endpoint_t *endpoint;
+    mcp_head_t head;
+    int rc;
+
+    if (r->method_number != M_OPTIONS) {
+        return DECLINED;
+    }
+
+    endpoint = endpoint_of(r);
+    if (endpoint == NULL) {
+        return DECLINED;
+    }
+
+    mod_mcp_request_head(r, &head);
+
+    if (!mcp_exchange_is_preflight(endpoint, &head)) {
+        return DECLINED;
+    }
+
+    r->handler = MOD_MCP_HANDLER;
+    rc = ap_invoke_handler(r);
+
+    return rc == OK ? DONE : rc;
+}
+
+/* --- errors --- */
+
+static void add_cors(request_rec *r, const mcp_endpoint_t *endpoint,
+                     request_rec *first)
+{
+    mcp_header_t headers[MCP_CORS_HEADERS];
+    const char *name, *value;
+    mcp_head_t head;
+    size_t i, n;
+
+    mod_mcp_request_head(first, &head);
+    n = mcp_exchange_cors_headers(endpoint, &head, headers);
+
+    for (i = 0; i < n; i++) {
+        name = apr_pstrmemdup(r->pool, headers[i].name.data,
+                              headers[i].name.len);
+        value = apr_pstrmemdup(r->pool, headers[i].value.data,
+                               headers[i].value.len);
+        apr_table_mergen(r->err_headers_out, name, value);
+    }
+}
+
+static int collect(void *data, const char *name, const char *value)
+{
+    APR_ARRAY_PUSH((apr_array_header_t *)data, mcp_str_t) = mod_mcp_str(value);
+
+    return 1;
+}
+
+/* Writes the challenges, of which that one has become another. */
+static void replace(request_rec *r, const apr_array_header_t *values,
+                    size_t which, const char *other)
+{
+    size_t i, n = (size_t)values->nelts;
+
+    apr_table_unset(r->err_headers_out, CHALLENGE);
+
+    for (i = 0; i < n; i++) {
+        apr_table_addn(r->err_headers_out, CHALLENGE,
+                       i == which ? other
+                                  : APR_ARRAY_IDX(values, i, mcp_str_t).data);
+    }
+
+    if (which == n) {
+        apr_table_addn(r->err_headers_out, CHALLENGE, other);
+    }
+}
+
+static void add_challenge(request_rec *r, const mcp_auth_t *auth)
+{
+    apr_array_header_t *values = apr_array_make(r->pool, 2, sizeof(mcp_str_t));
+    mcp_buf_t buf;
+    size_t which;
+    int rc;
+
+    apr_table_do(collect, values, r->err_headers_out, CHALLENGE, NULL);
+
+    mcp_buf_init(&buf, &mod_mcp_mem, CHALLENGE_MAX);
+
+    rc = mcp_auth_challenge(auth, (const mcp_str_t *)values->elts,
+                            (size_t)values->nelts, &which, &buf);
+    if (rc == MCP_OK) {
+        replace(r, values, which,
+                apr_pstrmemdup(r->pool, buf.data, buf.len));
+    }
+
+    mcp_buf_free(&buf);
+}
+
+/* Adds the headers, which all requests of a chain of redirects share, once. */
+static void add(request_rec *r)
+{
+    const mcp_endpoint_t *endpoint = NULL;
+    request_rec *first;
+
+    for (first = r; first; first = first->prev) {
+        endpoint = endpoint_of(first);
+        if (endpoint) {
+            break;
+        }
+    }
+
+    if (endpoint == NULL || mod_mcp_request(first)->guarded) {
+        return;
+    }
+
+    mod_mcp_request(first)->guarded = 1;
+
+    if (endpoint->auth && (first->status == HTTP_UNAUTHORIZED
+                           || first->status == HTTP_FORBIDDEN)) {
+        add_challenge(r, endpoint->auth);
+    }
+
+    add_cors(r, endpoint, first);
+}
+
+void mod_mcp_guard_error(request_rec *r)
+{
+    add(r);
+}
+
+void mod_mcp_guard_document(request_rec *r)
+{
+    if (r->prev && ap_is_HTTP_ERROR(r->prev->status)) {
+        add(r);
+    }
+}

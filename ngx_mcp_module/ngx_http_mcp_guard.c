@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What others answer at an endpoint: access rules, limits, nginx itself.
+ *
+ * Preflights are answered before the access phase, as they have no credentials.
+ * All other answers pass through a filter, which adds the headers that let
+ * pages of allowed origins read them, and the challenge of a resource server to
+ * those of status 401 and 403.
+ */
+
+
+#include "ngx_http_mcp_guard.h"
+
+#include "ngx_http_mcp_call.h"
+#include "ngx_http_mcp_env.h"
+#include "ngx_http_mcp_handler.h"
+#include "ngx_http_mcp_head.h"
+
+
+#define NGX_HTTP_MCP_CHALLENGES     16         /* headers that are read */
+#define NGX_HTTP_MCP_CHALLENGE_MAX  16384      /* bytes */
+
+
+/* Left with a request to an endpoint, as "error_page" may lead it elsewhere. */
+typedef struct {
+    ngx_http_mcp_loc_conf_t  *mlcf;
+    ngx_str_t                 challenge;       /* of a subrequest's 403 */
+} ngx_http_mcp_guard_t;
+
+
+typedef struct {
+    mcp_str_t         values[NGX_HTTP_MCP_CHALLENGES];
+    ngx_table_elt_t  *headers[NGX_HTTP_MCP_CHALLENGES];
+    size_t            n;
+} ngx_http_mcp_challenges_t;
+
+
+static ngx_http_output_header_filter_pt  ngx_http_next_header_filter;
+
+
+ngx_uint_t
+ngx_http_mcp_guard_needed(ngx_http_mcp_loc_conf_t *mlcf)
+{
+    return mlcf->zone
+           && (mlcf->endpoint.auth || mlcf->endpoint.n_origins
+               || mlcf->endpoint.any_origin);
+}
+
+
+/* --- the mark --- */
+
+static void
+ngx_http_mcp_guard_cleanup(void *data)
+{
+    /* only marks the entry */
+}
+
+
+static ngx_http_mcp_guard_t *
+ngx_http_mcp_guard_find(ngx_http_request_t *r)
+{
+    ngx_pool_cleanup_t  *cln;
+
+    for (cln = r->pool->cleanup; cln; cln = cln->next) {
+        if (cln->handler == ngx_http_mcp_guard_cleanup) {
+            return cln->data;
+        }
+    }
+
+    return NULL;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_guard_mark(ngx_http_request_t *r, ngx_http_mcp_loc_conf_t *mlcf)
+{
+    ngx_pool_cleanup_t    *cln;
+    ngx_http_mcp_guard_t  *guard;
+
+    if (r->internal && ngx_http_mcp_guard_find(r)) {
+        return NGX_OK;
+    }
+
+    cln = ngx_pool_cleanup_add(r->pool, sizeof(ngx_http_mcp_guard_t));
+    if (cln == NULL) {
+        return NGX_ERROR;
+    }
+
+    cln->handler = ngx_http_mcp_guard_cleanup;
+
+    guard = cln->data;
+    guard->mlcf = mlcf;
+    ngx_str_null(&guard->challenge);
+
+    return NGX_OK;
+}
+
+
+/* --- preflights --- */
+
+static ngx_int_t
+ngx_http_mcp_guard_handler(ngx_http_request_t *r)
+{
+    mcp_head_t                head;
+    ngx_http_mcp_loc_conf_t  *mlcf;
+
+    mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
+
+    if (!mlcf->guarded || r != r->main || ngx_http_mcp_call_invocation(r)) {
+        return NGX_DECLINED;
+    }
+
+    if (ngx_http_mcp_guard_mark(r, mlcf) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (!(r->method & NGX_HTTP_OPTIONS)) {
+        return NGX_DECLINED;
+    }
+
+    if (ngx_http_mcp_head_origin(r, mlcf, &head) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (!mcp_exchange_is_preflight(&mlcf->endpoint, &head)) {
+        return NGX_DECLINED;
+    }
+
+    r->write_event_handler = ngx_http_request_empty_handler;
+
+    ngx_http_finalize_request(r, ngx_http_mcp_handler(r));
+
+    return NGX_DONE;
+}
+
+
+/* --- CORS headers --- */
+
+static ngx_int_t
+ngx_http_mcp_guard_push(ngx_http_request_t *r, mcp_str_t name, mcp_str_t value)
+{
+    ngx_table_elt_t  *h;
+
+    h = ngx_list_push(&r->headers_out.headers);
+    if (h == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_memzero(h, sizeof(ngx_table_elt_t));
+
+    h->hash = 1;
+    h->key = ngx_http_mcp_text(name);
+    h->value = ngx_http_mcp_text(value);
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_guard_cors(ngx_http_request_t *r, ngx_http_mcp_loc_conf_t *mlcf)
+{
+    size_t        i, n;
+    mcp_head_t    head;
+    mcp_header_t  headers[MCP_CORS_HEADERS];
+
+    if (ngx_http_mcp_head_origin(r, mlcf, &head) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    n = mcp_exchange_cors_headers(&mlcf->endpoint, &head, headers);
+
+    for (i = 0; i < n; i++) {
+        if (ngx_http_mcp_guard_push(r, headers[i].name, headers[i].value)
+            != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+/* --- challenges --- */
+
+static void
+ngx_http_mcp_guard_read(ngx_http_request_t *r, ngx_http_mcp_challenges_t *out)
+{
+    ngx_uint_t        i;
+    ngx_list_part_t  *part;
+    ngx_table_elt_t  *h;
+
+    out->n = 0;
+
+    for (part = &r->headers_out.headers.part; part; part = part->next) {
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+            if (h[i].hash && out->n < NGX_HTTP_MCP_CHALLENGES
+                && mcp_str_case_eq(ngx_http_mcp_str(&h[i].key),
+                                   mcp_str("WWW-Authenticate")))
+            {
+                out->headers[out->n] = &h[i];
+                out->values[out->n++] = ngx_http_mcp_str(&h[i].value);
+            }
+        }
+    }
+}
+
+
+static ngx_int_t
+ngx_http_mcp_guard_write(ngx_http_request_t *r, ngx_table_elt_t *h,
+    mcp_buf_t *buf)
+{
+    u_char     *p;
+    mcp_str_t   value;
+
+    p = ngx_pnalloc(r->pool, buf->len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_memcpy(p, buf->data, buf->len);
+
+    value.data = (const char *) p;
+    value.len = buf->len;
+
+    if (h == NULL) {
+        return ngx_http_mcp_guard_push(r, mcp_str("WWW-Authenticate"), value);
+    }
+
+    h->value = ngx_http_mcp_text(value);
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_guard_challenge(ngx_http_request_t *r,
+    ngx_http_mcp_loc_conf_t *mlcf, ngx_http_mcp_guard_t *guard)
+{
+    size_t                     which;
+    ngx_int_t                  rc;
+    mcp_buf_t                  buf;
+    ngx_http_mcp_challenges_t  challenges;
+
+    /* "auth_request" hands on the challenges of a 401 alone */
+
+    if (guard && guard->challenge.len
+        && r->headers_out.status == NGX_HTTP_FORBIDDEN
+        && ngx_http_mcp_guard_push(r, mcp_str("WWW-Authenticate"),
+                                   ngx_http_mcp_str(&guard->challenge))
+           != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    ngx_http_mcp_guard_read(r, &challenges);
+
+    mcp_buf_init(&buf, &ngx_http_mcp_mem, NGX_HTTP_MCP_CHALLENGE_MAX);
+
+    switch (mcp_auth_challenge(mlcf->endpoint.auth, challenges.values,
+                               challenges.n, &which, &buf))
+    {
+    case MCP_OK:
+        rc = ngx_http_mcp_guard_write(r, which < challenges.n
+                                         ? challenges.headers[which] : NULL,
+                                      &buf);
+        break;
+
+    case MCP_DONE:
+        rc = NGX_OK;
+        break;
+
+    default:
+        rc = NGX_ERROR;
+        break;
+    }
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}
+
+
+/* --- the filter --- */
+
+/* Keeps the challenge of a subrequest that checks a token for its endpoint. */
+static ngx_int_t
+ngx_http_mcp_guard_subrequest(ngx_http_request_t *r)
+{
+    ngx_http_mcp_guard_t       *guard;
+    ngx_http_mcp_loc_conf_t    *mlcf;
+    ngx_http_mcp_challenges_t   challenges;
+
+    mlcf = ngx_http_get_module_loc_conf(r->main, ngx_http_mcp_module);
+
+    if (mlcf->guarded && mlcf->endpoint.auth
+        && r->headers_out.status == NGX_HTTP_FORBIDDEN)
+    {
+        guard = ngx_http_mcp_guard_find(r->main);
+        ngx_http_mcp_guard_read(r, &challenges);
+
+        if (guard && challenges.n) {
+            guard->challenge = challenges.headers[0]->value;
+        }
+    }
+
+    return ngx_http_next_header_filter(r);
+}
+
+
+static ngx_int_t
+ngx_http_mcp_guard_header_filter(ngx_http_request_t *r)
+{
+    ngx_uint_t                status;
+    ngx_http_mcp_ctx_t       *ctx;
+    ngx_http_mcp_guard_t     *guard;
+    ngx_http_mcp_loc_conf_t  *mlcf;
+
+    if (r != r->main) {
+        return ngx_http_mcp_guard_subrequest(r);
+    }
+
+    mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
+
+    if (!mlcf->guarded && !r->internal) {
+        return ngx_http_next_header_filter(r);
+    }
+
+    ctx = ngx_http_mcp_get_ctx(r);
+    guard = ngx_http_mcp_guard_find(r);
+
+    if (guard) {
+        mlcf = guard->mlcf;
+    }
+
+    /* the core has said all in its own answers */
+
+    if (!mlcf->guarded || (ctx && ctx->answered)) {
+        return ngx_http_next_header_filter(r);
+    }
+
+    status = r->headers_out.status;
+
+    if (mlcf->endpoint.auth
+        && (status == NGX_HTTP_UNAUTHORIZED || status == NGX_HTTP_FORBIDDEN)
+        && ngx_http_mcp_guard_challenge(r, mlcf, guard) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    if (ngx_http_mcp_guard_cors(r, mlcf) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    return ngx_http_next_header_filter(r);
+}
+
+
+ngx_int_t
+ngx_http_mcp_guard_init(ngx_conf_t *cf)
+{
+    ngx_http_next_header_filter = ngx_http_top_header_filter;
+    ngx_http_top_header_filter = ngx_http_mcp_guard_header_filter;
+
+    return ngx_http_mcp_config_add_handler(cf, NGX_HTTP_PREACCESS_PHASE,
+                                           ngx_http_mcp_guard_handler);
+}
