@@ -116,8 +116,9 @@ static void replace(request_rec *r, const apr_array_header_t *values,
     }
 }
 
-static void add_challenge(request_rec *r, const mcp_auth_t *auth)
+static void add_challenge(request_rec *r, const mcp_auth_t *auth, int status)
 {
+    const char *authorization = apr_table_get(r->headers_in, "Authorization");
     apr_array_header_t *values = apr_array_make(r->pool, 2, sizeof(mcp_str_t));
     mcp_buf_t buf;
     size_t which;
@@ -127,7 +128,8 @@ static void add_challenge(request_rec *r, const mcp_auth_t *auth)
 
     mcp_buf_init(&buf, &mod_mcp_mem, CHALLENGE_MAX);
 
-    rc = mcp_auth_challenge(auth, (const mcp_str_t *)values->elts,
+    rc = mcp_auth_challenge(auth, status, mod_mcp_str(authorization),
+                            (const mcp_str_t *)values->elts,
                             (size_t)values->nelts, &which, &buf);
     if (rc == MCP_OK) {
         replace(r, values, which,
@@ -158,7 +160,7 @@ static void add(request_rec *r)
 
     if (endpoint->auth && (first->status == HTTP_UNAUTHORIZED
                            || first->status == HTTP_FORBIDDEN)) {
-        add_challenge(r, endpoint->auth);
+        add_challenge(r, endpoint->auth, first->status);
     }
 
     add_cors(r, endpoint, first);

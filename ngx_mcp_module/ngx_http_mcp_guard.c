@@ -243,7 +243,12 @@ ngx_http_mcp_guard_challenge(ngx_http_request_t *r,
     size_t                     which;
     ngx_int_t                  rc;
     mcp_buf_t                  buf;
+    mcp_str_t                  authorization;
+    ngx_table_elt_t           *h;
     ngx_http_mcp_challenges_t  challenges;
+
+    h = r->headers_in.authorization;
+    authorization = h ? ngx_http_mcp_str(&h->value) : mcp_null_str;
 
     /* "auth_request" hands on the challenges of a 401 alone */
 
@@ -260,8 +265,9 @@ ngx_http_mcp_guard_challenge(ngx_http_request_t *r,
 
     mcp_buf_init(&buf, &ngx_http_mcp_mem, NGX_HTTP_MCP_CHALLENGE_MAX);
 
-    switch (mcp_auth_challenge(mlcf->endpoint.auth, challenges.values,
-                               challenges.n, &which, &buf))
+    switch (mcp_auth_challenge(mlcf->endpoint.auth,
+                               (int) r->headers_out.status, authorization,
+                               challenges.values, challenges.n, &which, &buf))
     {
     case MCP_OK:
         rc = ngx_http_mcp_guard_write(r, which < challenges.n

@@ -58,33 +58,40 @@ mcp_auth_check(const mcp_auth_t *const *auths, size_t n,
 }
 
 
-/* Appends parameters that stand in a challenge, or follow its scheme. */
+/* Whether a request had a token, of which more is wanted. */
+static int
+mcp_auth_is_insufficient(const mcp_auth_t *auth, int status,
+    mcp_str_t authorization)
+{
+    static const mcp_str_t  bearer = mcp_str("bearer ");
+
+    return status == 403 && auth->scope.len && authorization.len > bearer.len
+           && mcp_str_case_eq((mcp_str_t) { authorization.data, bearer.len },
+                              bearer);
+}
+
+
+/* Appends a parameter to a challenge. */
 static void
-mcp_auth_params(const mcp_auth_t *auth, mcp_http_challenge_t *has,
+mcp_auth_param(mcp_http_challenge_t *has, mcp_str_t name, mcp_str_t value,
     mcp_buf_t *buf)
 {
-    if (!has->metadata) {
-        mcp_buf_str(buf, has->params ? mcp_str(", ") : mcp_str(" "));
-        mcp_buf_lit(buf, "resource_metadata=\"");
-        mcp_buf_str(buf, auth->url);
-        mcp_buf_lit(buf, "\"");
-        has->params = 1;
-    }
+    mcp_buf_str(buf, has->params ? mcp_str(", ") : mcp_str(" "));
+    mcp_buf_str(buf, name);
+    mcp_buf_lit(buf, "=\"");
+    mcp_buf_str(buf, value);
+    mcp_buf_lit(buf, "\"");
 
-    if (!has->scope && auth->scope.len) {
-        mcp_buf_lit(buf, ", scope=\"");
-        mcp_buf_str(buf, auth->scope);
-        mcp_buf_lit(buf, "\"");
-    }
+    has->params = 1;
 }
 
 
 int
-mcp_auth_challenge(const mcp_auth_t *auth, const mcp_str_t *values, size_t n,
-    size_t *which, mcp_buf_t *buf)
+mcp_auth_challenge(const mcp_auth_t *auth, int status, mcp_str_t authorization,
+    const mcp_str_t *values, size_t n, size_t *which, mcp_buf_t *buf)
 {
-    size_t                i;
-    mcp_str_t             rest;
+    size_t                i, len;
+    mcp_str_t             begin, rest;
     mcp_http_challenge_t  has;
 
     for (i = 0; i < n; i++) {
@@ -97,21 +104,35 @@ mcp_auth_challenge(const mcp_auth_t *auth, const mcp_str_t *values, size_t n,
 
     if (i == n) {
         memset(&has, 0, sizeof(mcp_http_challenge_t));
-        mcp_buf_lit(buf, "Bearer");
-        mcp_auth_params(auth, &has, buf);
+        begin = mcp_str("Bearer");
+        rest = mcp_null_str;
 
-        return buf->failed;
+    } else {
+        begin = (mcp_str_t) { values[i].data, has.end };
+        rest.data = values[i].data + has.end;
+        rest.len = values[i].len - has.end;
     }
 
-    if (has.metadata && (has.scope || auth->scope.len == 0)) {
-        return MCP_DONE;
+    mcp_buf_str(buf, begin);
+    len = buf->len;
+
+    if (!has.error && mcp_auth_is_insufficient(auth, status, authorization)) {
+        mcp_auth_param(&has, mcp_str("error"), mcp_str("insufficient_scope"),
+                       buf);
     }
 
-    rest.data = values[i].data + has.end;
-    rest.len = values[i].len - has.end;
+    if (!has.metadata) {
+        mcp_auth_param(&has, mcp_str("resource_metadata"), auth->url, buf);
+    }
 
-    mcp_buf_add(buf, values[i].data, has.end);
-    mcp_auth_params(auth, &has, buf);
+    if (!has.scope && auth->scope.len) {
+        mcp_auth_param(&has, mcp_str("scope"), auth->scope, buf);
+    }
+
+    if (i < n && buf->len == len) {
+        return buf->failed ? buf->failed : MCP_DONE;
+    }
+
     mcp_buf_str(buf, rest);
 
     return buf->failed;

@@ -133,6 +133,9 @@ mcp_http_note_param(mcp_http_challenge_t *c, mcp_str_t name, size_t end)
 
     } else if (mcp_str_case_eq(name, mcp_str("scope"))) {
         c->scope = 1;
+
+    } else if (mcp_str_case_eq(name, mcp_str("error"))) {
+        c->error = 1;
     }
 }
 

@@ -16,6 +16,7 @@ typedef struct {
     unsigned  params:1;        /* it has parameters */
     unsigned  metadata:1;      /* resource_metadata among them */
     unsigned  scope:1;
+    unsigned  error:1;
 } mcp_http_challenge_t;
 
 

@@ -55,15 +55,18 @@ int mcp_auth_check(const mcp_auth_t *const *auths, size_t n,
  * Completes the challenges of a 401 or 403, n values of WWW-Authenticate: one
  * of Bearer that a module has written gets what it lacks of resource_metadata
  * (RFC 9728, 5.1) and scope (RFC 6750, 3), and keeps the rest.  If there is
- * none, there will be one, beside the others.
+ * none, there will be one, beside the others.  To a request with a Bearer token
+ * a 403 says insufficient_scope (RFC 6750, 3.1), where scopes are known.
+ * authorization: that header of the request, or empty.
  *
  * Returns MCP_OK: buf, in which the value is written, replaces value *which, or
  * is a new one if that is n; or
  *   MCP_DONE         nothing lacks
  *   MCP_ERR_MEMORY
  */
-int mcp_auth_challenge(const mcp_auth_t *auth, const mcp_str_t *values,
-    size_t n, size_t *which, mcp_buf_t *buf);
+int mcp_auth_challenge(const mcp_auth_t *auth, int status,
+    mcp_str_t authorization, const mcp_str_t *values, size_t n, size_t *which,
+    mcp_buf_t *buf);
 
 /* Appends the challenge of a request whose token lacks scopes (RFC 6750, 3.1;
  * 2026-07-28, basic/authorization, "Runtime Insufficient Scope Errors"): it

@@ -45,15 +45,15 @@ export function freePort() {
 
 
 /*
- * kind: the server; location, http, server: as lines() takes them; listen: in
- * the server's syntax; backends: { name: as section() takes it }; sndbuf:
- * bytes; threads: backend calls at once in each worker, for servers where a
- * call takes a thread; kills: the test kills workers; allow: lines of the log
- * that are no fault; env: more for t/fixture.
+ * port: to listen on; kind: the server; location, http, server: as lines()
+ * takes them; listen: in the server's syntax; backends: { name: as section()
+ * takes it }; sndbuf: bytes; threads: backend calls at once in each worker, for
+ * servers where a call takes a thread; kills: the test kills workers; allow:
+ * lines of the log that are no fault; env: more for t/fixture.
  */
 
 export class Fixture {
-    static async start({ kind = SERVER, workers = 2, location, http, server,
+    static async start({ port, kind = SERVER, workers = 2, location, http, server,
                          listen = '', zone = '64m', sndbuf, threads,
                          backends = {}, env = {} } = {}) {
         const fixture = new Fixture();
@@ -65,7 +65,7 @@ export class Fixture {
         fixture.kind = kind;
         fixture.is = is;
         fixture.retired = new Set();
-        fixture.port = await freePort();
+        fixture.port = port ?? await freePort();
         fixture.url = `http://127.0.0.1:${fixture.port}/mcp`;
         fixture.prefix = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-e2e-'));
         fixture.output = '';

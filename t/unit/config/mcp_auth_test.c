@@ -124,9 +124,56 @@ challenges(void **state)
         }
 
         buf.len = 0;
-        rc = mcp_auth_challenge(&mcp, values, n, &which, &buf);
+        rc = mcp_auth_challenge(&mcp, 401, mcp_str("Bearer a"), values, n, &which, &buf);
         assert_int_equal(rc, cases[i].rc);
         assert_int_equal(which, cases[i].which);
+
+        if (rc == MCP_OK) {
+            assert_str_is(((mcp_str_t) { buf.data, buf.len }), cases[i].text);
+        }
+    }
+
+    mcp_buf_free(&buf);
+    assert_int_equal(mem.live, 0);
+}
+
+
+/* A 403 to a token that lacks something, and to others. */
+static void
+forbidden(void **state)
+{
+    size_t      i, which;
+    mcp_buf_t   buf;
+    mcp_str_t   value;
+    test_mem_t  mem;
+
+    static const struct {
+        const char  *authorization;
+        const char  *value;
+        const char  *text;
+    } cases[] = {
+        { "Bearer a", "Bearer",
+          "Bearer error=\"insufficient_scope\", " METADATA
+          ", scope=\"x y\"" },
+        { "bearer a", "Bearer error=\"e\"",
+          "Bearer error=\"e\", " METADATA ", scope=\"x y\"" },
+        { "Basic a", "Bearer", "Bearer " METADATA ", scope=\"x y\"" },
+        { "Bearer ", "Bearer", "Bearer " METADATA ", scope=\"x y\"" },
+        { "", "Bearer", "Bearer " METADATA ", scope=\"x y\"" }
+    };
+
+    (void) state;
+
+    test_mem_init(&mem);
+    mcp_buf_init(&buf, &mem.mem, 4096);
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        buf.len = 0;
+        value = test_str(cases[i].value);
+        assert_int_equal(mcp_auth_challenge(&mcp, 403,
+                                            test_str(cases[i].authorization),
+                                            &value, 1, &which, &buf),
+                         MCP_OK);
         assert_str_is(((mcp_str_t) { buf.data, buf.len }), cases[i].text);
     }
 
@@ -152,11 +199,13 @@ no_scope(void **state)
     test_mem_init(&mem);
     mcp_buf_init(&buf, &mem.mem, 4096);
 
-    assert_int_equal(mcp_auth_challenge(&auth, NULL, 0, &which, &buf), MCP_OK);
+    assert_int_equal(mcp_auth_challenge(&auth, 403, mcp_str("Bearer a"), NULL,
+                                        0, &which, &buf), MCP_OK);
     assert_str_is(((mcp_str_t) { buf.data, buf.len }), "Bearer " METADATA);
 
     value = mcp_str("Bearer resource_metadata=\"u\"");
-    assert_int_equal(mcp_auth_challenge(&auth, &value, 1, &which, &buf),
+    assert_int_equal(mcp_auth_challenge(&auth, 403, mcp_str("Bearer a"),
+                                        &value, 1, &which, &buf),
                      MCP_DONE);
 
     buf.len = 0;
@@ -172,7 +221,8 @@ no_scope(void **state)
     mcp_buf_free(&buf);
 
     mcp_buf_init(&buf, &mem.mem, 8);
-    assert_int_equal(mcp_auth_challenge(&auth, NULL, 0, &which, &buf),
+    assert_int_equal(mcp_auth_challenge(&auth, 403, mcp_str("Bearer a"), NULL,
+                                        0, &which, &buf),
                      MCP_ERR_LIMIT);
     mcp_buf_free(&buf);
     assert_int_equal(mem.live, 0);
@@ -186,6 +236,7 @@ main(void)
         cmocka_unit_test(finds),
         cmocka_unit_test(checks),
         cmocka_unit_test(challenges),
+        cmocka_unit_test(forbidden),
         cmocka_unit_test(no_scope)
     };
 
