@@ -58,6 +58,36 @@ mcp_forward_mimics(mcp_str_t name)
 }
 
 
+/* Modules of httpd that check tokens hand them on, as headers and variables:
+ * OIDC_access_token, OAUTH2_CLAIM_access_token. */
+static int
+mcp_forward_is_token(mcp_str_t name)
+{
+    size_t  n;
+
+    static const mcp_str_t  end = mcp_str("_token");
+    static const mcp_str_t  begins[] = { mcp_str("oidc_"), mcp_str("oauth2_") };
+
+    if (name.len < end.len
+        || !mcp_str_case_eq((mcp_str_t) { name.data + name.len - end.len,
+                                          end.len }, end))
+    {
+        return 0;
+    }
+
+    for (n = 0; n < sizeof(begins) / sizeof(begins[0]); n++) {
+        if (name.len > begins[n].len
+            && mcp_str_case_eq((mcp_str_t) { name.data, begins[n].len },
+                               begins[n]))
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
 /* In CGI's form of a name "_" stands for "-". */
 static int
 mcp_forward_is_secret(const mcp_endpoint_t *endpoint, mcp_str_t name)
@@ -65,7 +95,8 @@ mcp_forward_is_secret(const mcp_endpoint_t *endpoint, mcp_str_t name)
     return (!endpoint->pass_authorization
             && (mcp_str_case_eq(name, mcp_str("authorization"))
                 || mcp_str_case_eq(name, mcp_str("proxy-authorization"))
-                || mcp_str_case_eq(name, mcp_str("proxy_authorization"))))
+                || mcp_str_case_eq(name, mcp_str("proxy_authorization"))
+                || mcp_forward_is_token(name)))
            || (!endpoint->pass_cookie
                && mcp_str_case_eq(name, mcp_str("cookie")));
 }
@@ -85,7 +116,7 @@ mcp_forward_skips_variable(const mcp_endpoint_t *endpoint, mcp_str_t name)
     }
 
     if (name.len <= http.len || memcmp(name.data, http.data, http.len) != 0) {
-        return 0;
+        return !endpoint->pass_authorization && mcp_forward_is_token(name);
     }
 
     name.data += http.len;
