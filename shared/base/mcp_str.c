@@ -6,26 +6,62 @@
 #include "mcp.h"
 
 
+#define mcp_str_bytes(c)  ((uint64_t) -1 / 255 * (c))
+
+
+/*
+ * Whether eight bytes are equal but for their case.  The two cases of a letter
+ * differ in 0x20, and so do other bytes: where that differs there must be a
+ * letter.  No sum of a byte carries into the next one.
+ */
+static inline int
+mcp_str_word_eq(const char *a, const char *b)
+{
+    uint64_t  diff, lower, letters, x, y;
+
+    memcpy(&x, a, sizeof(x));
+    memcpy(&y, b, sizeof(y));
+
+    diff = x ^ y;
+
+    if (diff == 0) {
+        return 1;
+    }
+
+    lower = (x | mcp_str_bytes(0x20)) & mcp_str_bytes(0x7f);
+
+    letters = (lower + mcp_str_bytes(0x80 - 'a'))
+              & ~(lower + mcp_str_bytes(0x80 - 'z' - 1))
+              & ~x & mcp_str_bytes(0x80);
+
+    return (diff & ~(letters >> 2)) == 0;
+}
+
+
 int
-mcp_str_case_eq(mcp_str_t a, mcp_str_t b)
+mcp_case_eq(const char *a, const char *b, size_t len)
 {
     char    c;
     size_t  i;
 
-    if (a.len != b.len) {
-        return 0;
+    if (len >= 8) {
+        for (i = 0; i + 8 < len; i += 8) {
+            if (!mcp_str_word_eq(a + i, b + i)) {
+                return 0;
+            }
+        }
+
+        return mcp_str_word_eq(a + len - 8, b + len - 8);
     }
 
-    for (i = 0; i < a.len; i++) {
-        if (a.data[i] == b.data[i]) {
+    for (i = 0; i < len; i++) {
+        if (a[i] == b[i]) {
             continue;
         }
 
-        /* the two cases of a letter differ in this bit, and so do others */
+        c = (char) (a[i] | 0x20);
 
-        c = (char) (a.data[i] | 0x20);
-
-        if (c != (char) (b.data[i] | 0x20) || c < 'a' || c > 'z') {
+        if (c != (char) (b[i] | 0x20) || c < 'a' || c > 'z') {
             return 0;
         }
     }

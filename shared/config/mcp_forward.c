@@ -16,35 +16,29 @@ const size_t  mcp_forward_n_headers =
     sizeof(mcp_forward_headers) / sizeof(mcp_forward_headers[0]);
 
 
-/* By length, as that is compared first. */
-static const mcp_str_t  mcp_forward_skipped[] = {
-    mcp_str("te"),
-    mcp_str("host"),
-    mcp_str("range"),
-    mcp_str("accept"),
-    mcp_str("expect"),
-    mcp_str("trailer"),
-    mcp_str("upgrade"),
-    mcp_str("if-match"),
-    mcp_str("if-range"),
-    mcp_str("connection"),
-    mcp_str("keep-alive"),
-    mcp_str("content-type"),
-    mcp_str("if-none-match"),
-    mcp_str("last-event-id"),
-    mcp_str("http2-settings"),
-    mcp_str("content-length"),
-    mcp_str("mcp-session-id"),
-    mcp_str("accept-encoding"),
-    mcp_str("content-encoding"),
-    mcp_str("proxy-connection"),
-    mcp_str("if-modified-since"),
-    mcp_str("transfer-encoding"),
-    mcp_str("if-unmodified-since")
-};
+#define MCP_FORWARD_LENGTH  20
+#define MCP_FORWARD_NAMES   3
 
-#define MCP_FORWARD_SKIPPED                                                    \
-    (sizeof(mcp_forward_skipped) / sizeof(mcp_forward_skipped[0]))
+typedef const char  *mcp_forward_names_t[MCP_FORWARD_NAMES];
+
+
+/* By their length. */
+static const mcp_forward_names_t  mcp_forward_skipped[MCP_FORWARD_LENGTH] = {
+    [2] = { "te" },
+    [4] = { "host" },
+    [5] = { "range" },
+    [6] = { "accept", "expect" },
+    [7] = { "trailer", "upgrade" },
+    [8] = { "if-match", "if-range" },
+    [10] = { "connection", "keep-alive" },
+    [12] = { "content-type" },
+    [13] = { "if-none-match", "last-event-id" },
+    [14] = { "http2-settings", "content-length", "mcp-session-id" },
+    [15] = { "accept-encoding" },
+    [16] = { "content-encoding", "proxy-connection" },
+    [17] = { "if-modified-since", "transfer-encoding" },
+    [19] = { "if-unmodified-since" }
+};
 
 
 /* Where variables are made of header names, "Mcp_Principal" becomes the same
@@ -52,9 +46,9 @@ static const mcp_str_t  mcp_forward_skipped[] = {
 static int
 mcp_forward_mimics(mcp_str_t name)
 {
-    return name.len > 4 && memchr(name.data, '_', name.len) != NULL
-           && mcp_str_case_eq((mcp_str_t) { name.data, 3 }, mcp_str("mcp"))
-           && (name.data[3] == '_' || name.data[3] == '-');
+    return name.len > 4 && (name.data[3] == '_' || name.data[3] == '-')
+           && mcp_case_eq(name.data, "mcp", 3)
+           && memchr(name.data, '_', name.len) != NULL;
 }
 
 
@@ -129,22 +123,21 @@ mcp_forward_skips_variable(const mcp_endpoint_t *endpoint, mcp_str_t name)
 int
 mcp_forward_skips(const mcp_endpoint_t *endpoint, mcp_str_t name)
 {
-    size_t  i;
+    size_t              i;
+    const char  *const *names;
 
     if (mcp_forward_mimics(name) || mcp_forward_is_secret(endpoint, name)) {
         return 1;
     }
 
-    for (i = 0; i < MCP_FORWARD_SKIPPED; i++) {
-        if (mcp_forward_skipped[i].len < name.len) {
-            continue;
-        }
+    if (name.len >= MCP_FORWARD_LENGTH) {
+        return 0;
+    }
 
-        if (mcp_forward_skipped[i].len > name.len) {
-            break;
-        }
+    names = mcp_forward_skipped[name.len];
 
-        if (mcp_str_case_eq(mcp_forward_skipped[i], name)) {
+    for (i = 0; i < MCP_FORWARD_NAMES && names[i] != NULL; i++) {
+        if (mcp_case_eq(names[i], name.data, name.len)) {
             return 1;
         }
     }

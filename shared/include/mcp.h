@@ -111,8 +111,16 @@ mcp_is_alnum(unsigned char c)
            || (c >= 'a' && c <= 'z');
 }
 
-/* Returns 1 if a and b are equal but for the case of ASCII letters. */
-int mcp_str_case_eq(mcp_str_t a, mcp_str_t b);
+/* Returns 1 if a and b, which are both len bytes long, are equal but for the
+ * case of ASCII letters. */
+int mcp_case_eq(const char *a, const char *b, size_t len);
+
+/* The same of slices, most of which differ in their length. */
+static inline int
+mcp_str_case_eq(mcp_str_t a, mcp_str_t b)
+{
+    return a.len == b.len && mcp_case_eq(a.data, b.data, a.len);
+}
 
 /*
  * Reads s as an unsigned decimal number.

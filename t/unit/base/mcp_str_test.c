@@ -70,6 +70,45 @@ test_compare(void **state)
 }
 
 
+/* Each pair of bytes, at each place of strings of each length to three words,
+ * among letters of both cases. */
+static void
+test_case_eq(void **state)
+{
+    int       same;
+    char      a[24], b[24];
+    size_t    len, at;
+    unsigned  i, x, y;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(a); i++) {
+        a[i] = "aZ-"[i % 3];
+        b[i] = "Az-"[i % 3];
+    }
+
+    for (x = 0; x < 256; x++) {
+        for (y = 0; y < 256; y++) {
+            same = x == y
+                   || ((x ^ y) == 0x20 && (x | 0x20) >= 'a'
+                       && (x | 0x20) <= 'z');
+
+            len = 1 + (x + y) % sizeof(a);
+
+            for (at = 0; at < len; at++) {
+                a[at] = (char) x;
+                b[at] = (char) y;
+
+                assert_int_equal(mcp_case_eq(a, b, len), same);
+
+                a[at] = "aZ-"[at % 3];
+                b[at] = "Az-"[at % 3];
+            }
+        }
+    }
+}
+
+
 static void
 test_big_endian(void **state)
 {
@@ -97,6 +136,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_case_eq),
         cmocka_unit_test(test_big_endian),
     };
 
