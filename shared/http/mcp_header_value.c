@@ -33,6 +33,22 @@ typedef struct {
 } mcp_header_number_t;
 
 
+/* Whether eight bytes are all from 0x20 to 0x7e.  With a high bit that is clear
+ * it gets set by an addition in 0x7f only, and by a subtraction below 0x20; a
+ * carry or borrow comes from a byte that is refused itself. */
+static inline int
+mcp_header_word_is_plain(const char *p)
+{
+    uint64_t  word, ones;
+
+    memcpy(&word, p, sizeof(word));
+
+    ones = (uint64_t) -1 / 255;
+
+    return ((word | (word + ones) | (word - 0x20 * ones)) & 0x80 * ones) == 0;
+}
+
+
 int
 mcp_header_value_plain(mcp_str_t raw, mcp_str_t *value)
 {
@@ -40,6 +56,11 @@ mcp_header_value_plain(mcp_str_t raw, mcp_str_t *value)
     unsigned char  c;
 
     for (i = 0; i < raw.len; i++) {
+        if (raw.len - i >= 8 && mcp_header_word_is_plain(raw.data + i)) {
+            i += 7;
+            continue;
+        }
+
         c = (unsigned char) raw.data[i];
 
         if (c - 0x20U > 0x7e - 0x20U && c != '\t') {

@@ -24,6 +24,12 @@ static const mcp_revision_e  mcp_revision_order[] = {
 };
 
 
+/* How many there are: the order has none before the first and none behind the
+ * last. */
+#define MCP_REVISION_COUNT                                                   \
+    (sizeof(mcp_revision_order) / sizeof(mcp_revision_order[0]) - 2)
+
+
 const mcp_revision_t *
 mcp_revision(mcp_revision_e revision)
 {
@@ -69,19 +75,17 @@ mcp_revision_e
 mcp_revision_latest(uint32_t set, int stateless)
 {
     size_t          i;
-    mcp_revision_e  revision, latest;
+    mcp_revision_e  revision;
 
-    latest = MCP_REVISION_NONE;
-
-    for (i = 1; mcp_revision_order[i] != MCP_REVISION_NONE; i++) {
+    for (i = MCP_REVISION_COUNT; i > 0; i--) {
         revision = mcp_revision_order[i];
 
         if ((set & mcp_revision_bit(revision))
             && mcp_revisions[revision].stateless == (stateless != 0))
         {
-            latest = revision;
+            return revision;
         }
     }
 
-    return latest;
+    return MCP_REVISION_NONE;
 }

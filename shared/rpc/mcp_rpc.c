@@ -9,7 +9,8 @@
 #include "rpc/mcp_rpc.h"
 
 
-/* The order is the scan's: parents before their children. */
+/* The order is the scan's: parents before their children, and first what most
+ * messages have. */
 typedef enum {
     MCP_RPC_F_JSONRPC = 0,
     MCP_RPC_F_ID,
@@ -19,6 +20,8 @@ typedef enum {
     MCP_RPC_F_ERROR,
 
     MCP_RPC_F_NAME,
+    MCP_RPC_F_ARGUMENTS,
+    MCP_RPC_F_META,
     MCP_RPC_F_URI,
     MCP_RPC_F_CURSOR,
     MCP_RPC_F_LEVEL,
@@ -27,9 +30,7 @@ typedef enum {
     MCP_RPC_F_PROTOCOL_VERSION,
     MCP_RPC_F_CAPABILITIES,
     MCP_RPC_F_CLIENT_INFO,
-    MCP_RPC_F_ARGUMENTS,
     MCP_RPC_F_REF,
-    MCP_RPC_F_META,
     MCP_RPC_F_NOTIFY_TOKEN,
     MCP_RPC_F_RESUME_TOKEN,
     MCP_RPC_F_INPUT_RESPONSES,
