@@ -35,6 +35,12 @@ mod_mcp_client_t *mod_mcp_client(request_rec *r)
     return r ? client : NULL;
 }
 
+/* An exchange whose response is still in the filters. */
+typedef struct {
+    mcp_exchange_t *exchange;
+    conn_rec *c;
+} left_exchange_t;
+
 /* --- its end --- */
 
 static void free_exchange(mod_mcp_client_t *client)
@@ -42,6 +48,11 @@ static void free_exchange(mod_mcp_client_t *client)
     mod_mcp_snapshot_part(client);
 
     if (client->exchange) {
+        if (client->responding && client->finished && !client->broken
+            && !client->c->aborted) {
+            mcp_exchange_sent(client->exchange);
+        }
+
         mcp_exchange_free(client->exchange);
         client->exchange = NULL;
     }
@@ -79,8 +90,14 @@ static apr_status_t client_cleanup(void *data)
 
 static apr_status_t exchange_cleanup(void *data)
 {
+    left_exchange_t *left = data;
+
     if (mod_mcp_lock_ready()) {
-        mcp_exchange_free(data);
+        if (!left->c->aborted) {
+            mcp_exchange_sent(left->exchange);
+        }
+
+        mcp_exchange_free(left->exchange);
         mod_mcp_unlock();
     }
 
@@ -91,6 +108,7 @@ static apr_status_t exchange_cleanup(void *data)
  * exchange. */
 static void leave_request(mod_mcp_client_t *client)
 {
+    left_exchange_t *left;
     apr_pool_t *p;
 
     if (client->r == NULL) {
@@ -105,7 +123,11 @@ static void leave_request(mod_mcp_client_t *client)
     mod_mcp_snapshot_part(client);
 
     if (client->exchange) {
-        apr_pool_cleanup_register(p, client->exchange, exchange_cleanup,
+        left = apr_palloc(p, sizeof(*left));
+        left->exchange = client->exchange;
+        left->c = client->c;
+
+        apr_pool_cleanup_register(p, left, exchange_cleanup,
                                   apr_pool_cleanup_null);
         client->exchange = NULL;
     }

@@ -90,6 +90,19 @@ ngx_http_mcp_leave(ngx_http_request_t *r)
 #endif
 
 
+/* Whether all of the response is in the socket.  */
+static ngx_uint_t
+ngx_http_mcp_is_sent(ngx_http_request_t *r)
+{
+    ngx_connection_t  *c;
+
+    c = r->connection;
+
+    return r->header_sent && !r->buffered && r->out == NULL
+           && !c->error && !c->timedout && !c->buffered;
+}
+
+
 static void
 ngx_http_mcp_cleanup(void *data)
 {
@@ -103,6 +116,10 @@ ngx_http_mcp_cleanup(void *data)
         ngx_log_debug1(NGX_LOG_DEBUG_HTTP, ctx->request->connection->log, 0,
                        "mcp call %V: exchange freed",
                        ngx_http_mcp_ctx_call(ctx));
+
+        if (ngx_http_mcp_is_sent(ctx->request)) {
+            mcp_exchange_sent(ctx->exchange);
+        }
 
         mcp_exchange_free(ctx->exchange);
         ngx_http_mcp_worker_arm(ctx->zone);

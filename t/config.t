@@ -71,6 +71,7 @@ __DATA__
     mcp_keepalive off;
     mcp_max_wait 5m;
     mcp_linger 0;
+    mcp_join_wait 1m;
     mcp_call_timeout 1m;
     mcp_input_timeout 1m;
     mcp_state_lifetime 1m;
@@ -105,6 +106,7 @@ __DATA__
         mcp_keepalive 0;
         mcp_max_wait 0;
         mcp_linger 1d;
+        mcp_join_wait 0;
         mcp_call_timeout 1m;
         mcp_input_timeout 1m;
         mcp_state_lifetime 1m;

@@ -244,10 +244,11 @@ mcp_call_invoke(mcp_request_t *req)
 
 
 /* A batch is one stream: with one request that may not be resumed none can. */
-static void
+void
 mcp_call_take_policy(mcp_call_t *call)
 {
     size_t          i;
+    uint64_t        wait;
     mcp_policy_t    policy;
     mcp_request_t  *req;
 
@@ -255,6 +256,8 @@ mcp_call_take_policy(mcp_call_t *call)
                         call->batch ? mcp_str("batch")
                                     : call->requests[0].method->name,
                         call->requests[0].name, &call->policy);
+
+    wait = call->join ? mcp_call_join_wait(call, call->policy.max_wait) : 0;
 
     /* closing is cancelling, unless its client has said that it comes back
      * (2026-07-28, basic/transports/streamable-http, "Cancellation") */
@@ -281,6 +284,10 @@ mcp_call_take_policy(mcp_call_t *call)
             call->policy.max_wait = 0;
             mcp_policy_apply(&call->policy, NULL);
         }
+    }
+
+    if (call->policy.max_wait < wait) {
+        call->policy.max_wait = wait;
     }
 }
 
@@ -317,7 +324,9 @@ mcp_call_start(mcp_call_t *call)
     now = mcp_call_now(call);
     call->began = now;
 
-    mcp_call_take_policy(call);
+    if (call->join == NULL) {
+        mcp_call_take_policy(call);
+    }
 
     call->stream_at = now + mcp_call_stream_after(call);
     mcp_hook_start(call->states, call);
@@ -556,11 +565,13 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
     x = call->x;
     call->x = NULL;
 
-    if (call->phase == MCP_CALL_DURABLE) {
+    if (call->phase == MCP_CALL_DURABLE || call->join) {
         mcp_call_abandon_stream(call, fault);
     }
 
     if (x) {
+        x->reader.whole = 1;
+
         id = call->batch ? mcp_null_str : call->requests[0].id;
 
         if (mcp_answer_fault(x, fault, id, mcp_null_str) != MCP_OK) {

@@ -125,6 +125,8 @@ struct mcp_call_s {
     mcp_policy_t           policy;
     mcp_exchange_t        *x;          /* the client's, until it streams */
     mcp_face_state_t      *states;     /* of faces that take part in it */
+    const mcp_join_t      *join;       /* its stream is there from the start,
+                                          for others to join; or NULL */
     mcp_facts_t            facts;
 
     mcp_request_t         *requests;
@@ -173,6 +175,17 @@ mcp_arena_t *mcp_call_arena(mcp_exchange_t *x);
 mcp_call_t *mcp_call_create(mcp_exchange_t *x, size_t n);
 void mcp_call_start(mcp_call_t *call);
 void mcp_call_discard(mcp_call_t *call);       /* instead of a start */
+
+/*
+ * Gives a call its stream before it starts, for others to join by x->join.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_EXISTS  there is another one to join: this call is no more, and its
+ *                   exchange as it was before
+ *   MCP_ERR_DENIED, MCP_ERR_LIMIT, MCP_ERR_FULL, MCP_ERR_MEMORY
+ *                   likewise; see mcp_store_create()
+ */
+int mcp_call_reserve(mcp_call_t *call);
 
 uint64_t mcp_call_now(const mcp_call_t *call);
 

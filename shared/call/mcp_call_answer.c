@@ -52,8 +52,7 @@ mcp_call_answers(const mcp_request_t *req, mcp_ending_e how)
 }
 
 
-/* MCP_OK, MCP_AGAIN, or what the store says. */
-static int
+int
 mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text, mcp_ending_e how)
 {
     int                  rc;
@@ -178,6 +177,10 @@ mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, mcp_ending_e how)
                      ? "no memory" : mcp_call_append_reason(rc));
         mcp_call_abandon(call, MCP_FAULT_INTERNAL);
         return MCP_OK;
+    }
+
+    if (call->phase == MCP_CALL_TRANSIENT && call->join) {
+        mcp_call_join_answer(req, how);
     }
 
     mcp_call_note_answer(req, how);

@@ -6,6 +6,7 @@
  *   mcp_call.c         its life: start, end, and what ends it
  *   mcp_call_stream.c  its stream: becoming durable
  *   mcp_call_answer.c  its answers
+ *   mcp_call_join.c    a stream that others may join
  *   mcp_call_time.c    what is due in it
  *   mcp_request.c      a request's state, and how it ends
  *   mcp_job.c          a backend at work on a request
@@ -35,6 +36,9 @@
 /* Starts a job on a request, for the first time or with input, or fails it. */
 void mcp_call_invoke(mcp_request_t *req);
 
+/* Sets the call's limits. */
+void mcp_call_take_policy(mcp_call_t *call);
+
 /* Logs a change of phase at debug. */
 void mcp_call_set_phase(mcp_call_t *call, mcp_call_phase_e phase);
 
@@ -63,6 +67,9 @@ void mcp_call_set_stream_state(mcp_call_t *call, mcp_stream_state_e state);
 /* Logs at debug that the stream has another state, which an event brought. */
 void mcp_call_log_stream_state(mcp_call_t *call, mcp_stream_state_e state);
 
+/* Makes the stream; promised: its client is told how to come back. */
+int  mcp_call_create_stream(mcp_call_t *call, int promised);
+
 /* From now on every event is in the store before it is sent.  MCP_OK, also
  * when it is so already, or MCP_ERR_DENIED: the call has been ended. */
 int  mcp_call_durable(mcp_call_t *call);
@@ -71,7 +78,23 @@ int  mcp_call_durable(mcp_call_t *call);
 const char *mcp_call_append_reason(int rc);
 
 
+/* --- mcp_call_join.c --- */
+
+/* How long a call that others may join runs on without a client, of which
+ * max_wait is configured. */
+uint64_t mcp_call_join_wait(const mcp_call_t *call, uint64_t max_wait);
+
+/* The one answer of a call is on its way as JSON: those who have joined get it
+ * from the stream. */
+void mcp_call_join_answer(mcp_request_t *req, mcp_ending_e how);
+
+
 /* --- mcp_call_answer.c --- */
+
+/* Appends an answer to the stream.  MCP_OK, MCP_AGAIN, or what the store
+ * says. */
+int mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text,
+    mcp_ending_e how);
 
 /* That of the stream while the call goes on. */
 mcp_stream_state_e mcp_call_state(const mcp_call_t *call);

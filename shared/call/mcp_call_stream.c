@@ -130,51 +130,68 @@ mcp_call_promise(const mcp_call_t *call, mcp_stream_spec_t *spec)
 }
 
 
-/* promised: its client is told how to come back. */
+/* What the stream is, without its request ids; its handle is made. */
 static int
-mcp_call_create_stream(mcp_call_t *call, int promised)
+mcp_call_specify(mcp_call_t *call, int promised, mcp_stream_spec_t *spec)
 {
     int                     rc;
-    mcp_buf_t               ids;
     mcp_request_t          *req;
-    mcp_stream_spec_t       spec;
     const mcp_endpoint_t   *endpoint;
 
-    memset(&spec, 0, sizeof(mcp_stream_spec_t));
+    memset(spec, 0, sizeof(mcp_stream_spec_t));
 
     endpoint = call->endpoint;
     req = &call->requests[0];
 
-    memcpy(spec.id, call->id, MCP_STREAM_ID_LEN);
-    memcpy(spec.session, call->client.id, MCP_DIGEST_LEN);
-    memcpy(spec.principal, call->client.principal, MCP_DIGEST_LEN);
+    memcpy(spec->id, call->id, MCP_STREAM_ID_LEN);
+    memcpy(spec->session, call->client.id, MCP_DIGEST_LEN);
+    memcpy(spec->principal, call->client.principal, MCP_DIGEST_LEN);
 
-    spec.kind = MCP_STREAM_CALL;
-    spec.revision = call->client.revision;
-    spec.method = call->batch ? mcp_str("batch") : req->method->name;
-    spec.name = req->name;
-    spec.max_wait = call->policy.max_wait;
-    spec.linger = endpoint->linger;
-    spec.max_events = call->policy.max_events;
-    spec.max_bytes = call->policy.stream_buffer;
-    spec.session_limit = mcp_endpoint_session_limit(endpoint, &call->client);
-    mcp_party(endpoint, call->party, &spec.party);
+    spec->kind = MCP_STREAM_CALL;
+    spec->revision = call->client.revision;
+    spec->method = call->batch ? mcp_str("batch") : req->method->name;
+    spec->name = req->name;
+    spec->max_wait = call->policy.max_wait;
+    spec->linger = endpoint->linger;
+    spec->max_events = call->policy.max_events;
+    spec->max_bytes = call->policy.stream_buffer;
+    spec->session_limit = mcp_endpoint_session_limit(endpoint, &call->client);
+    mcp_party(endpoint, call->party, &spec->party);
 
     if (promised) {
-        mcp_call_promise(call, &spec);
+        mcp_call_promise(call, spec);
     }
 
-    rc = mcp_digest(spec.params, &req->params, 1);
-    if (rc != MCP_OK) {
-        return rc;
+    if (call->join) {
+        spec->join = call->join->digest;
+        spec->join_once = call->join->once;
+        memcpy(spec->params, call->join->params, MCP_DIGEST_LEN);
+
+    } else {
+        rc = mcp_digest(spec->params, &req->params, 1);
+        if (rc != MCP_OK) {
+            return rc;
+        }
     }
 
     call->handle = mcp_worker_handle(call->worker, call, mcp_inbox_wake, NULL);
-    if (call->handle == 0) {
-        return MCP_ERR_MEMORY;
-    }
+    spec->handle = call->handle;
 
-    spec.handle = call->handle;
+    return call->handle ? MCP_OK : MCP_ERR_MEMORY;
+}
+
+
+int
+mcp_call_create_stream(mcp_call_t *call, int promised)
+{
+    int                rc;
+    mcp_buf_t          ids;
+    mcp_stream_spec_t  spec;
+
+    rc = mcp_call_specify(call, promised, &spec);
+    if (rc != MCP_OK) {
+        return rc;
+    }
 
     mcp_buf_init(&ids, &call->worker->env->mem, SIZE_MAX / 2);
 
@@ -202,9 +219,11 @@ mcp_call_make_stream(mcp_call_t *call)
     uint64_t        seq;
     mcp_request_t  *req;
 
-    rc = mcp_call_create_stream(call, 1);
-    if (rc != MCP_OK) {
-        return rc;
+    if (call->join == NULL) {
+        rc = mcp_call_create_stream(call, 1);
+        if (rc != MCP_OK) {
+            return rc;
+        }
     }
 
     rc = mcp_hook_begin(call->worker, call);
@@ -242,7 +261,7 @@ mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_ending_e how)
     mcp_cursor_t   cursor;
     mcp_store_t   *store;
 
-    if (!call->policy.resumable) {
+    if (!call->policy.resumable || call->join) {
         return;
     }
 
@@ -382,7 +401,9 @@ mcp_call_leave(mcp_call_t *call)
         return;
     }
 
-    if (mcp_client_is_stateless(&call->client) && !call->policy.resumable) {
+    if (mcp_client_is_stateless(&call->client) && !call->policy.resumable
+        && call->join == NULL)
+    {
         mcp_call_cancelled(call);
         return;
     }

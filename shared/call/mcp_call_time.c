@@ -7,6 +7,7 @@
 #include "call/mcp_call_parts.h"
 #include "call/mcp_request.h"
 #include "worker/mcp_answer.h"
+#include "worker/mcp_consumer.h"
 #include "worker/mcp_hook.h"
 
 
@@ -79,7 +80,9 @@ mcp_call_expire(mcp_call_t *call)
         return;
     }
 
-    if (mcp_client_is_stateless(&call->client) && !call->policy.resumable) {
+    if (mcp_client_is_stateless(&call->client) && !call->policy.resumable
+        && call->join == NULL)
+    {
         mcp_call_cancelled(call);
         return;
     }
@@ -127,6 +130,7 @@ mcp_call_send_interim(mcp_call_t *call)
         return;
     }
 
+    mcp_consumer_detach(x);
     x->answer.out.len = 0;
     x->answer.outcome = "interim";
 

@@ -246,6 +246,12 @@ mcp_inbox_wake(void *data)
 
         /* freed under us: nobody can ever read it */
 
+        if (call->x) {
+            mcp_call_abandon(call, MCP_FAULT_INTERNAL);
+            mcp_call_release(call);
+            return;
+        }
+
         mcp_request_ends_all(call, MCP_ENDING_CANCELLED);
         mcp_call_stop(call);
         mcp_call_release(call);
@@ -257,7 +263,7 @@ mcp_inbox_wake(void *data)
 
     /* who cancels does not read: it waits for nothing that is held */
 
-    if (info.cancelled) {
+    if (info.cancelled && mcp_call_durable(call) == MCP_OK) {
         mcp_cancel_requests(call, mcp_store_take_cancelled(call->worker->store,
                                                            &call->ref));
     }

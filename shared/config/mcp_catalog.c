@@ -193,6 +193,13 @@ mcp_catalog_rule(const mcp_catalog_t *catalog, mcp_list_e kind,
 }
 
 
+int
+mcp_catalog_joins(const mcp_catalog_t *catalog)
+{
+    return catalog->joins;
+}
+
+
 uint64_t
 mcp_catalog_stream_after(const mcp_catalog_t *catalog)
 {

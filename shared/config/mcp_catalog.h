@@ -109,6 +109,9 @@ const mcp_catalog_header_t *mcp_catalog_header_dropped(
  * 0 if no item has one. */
 uint64_t mcp_catalog_stream_after(const mcp_catalog_t *catalog);
 
+/* Returns 1 if there are calls that others may join. */
+int mcp_catalog_joins(const mcp_catalog_t *catalog);
+
 /*
  * Appends one page as a result object, {"tools":[...],"nextCursor":"..."}, of
  * page items at most; a page of 0 is the whole list.  The cursor is the

@@ -96,14 +96,12 @@ static int
 mcp_catalog_read_private(mcp_catalog_item_reader_t *item, mcp_str_t key,
     const mcp_json_value_t *value)
 {
-    int          read;
     char         text[128];
     const char  *error;
 
-    read = item->kind == MCP_LIST_RESOURCES
-           || item->kind == MCP_LIST_TEMPLATES;
-
-    if (mcp_policy_read(&item->rule, read, key, value, &error) == MCP_OK) {
+    if (mcp_policy_read(&item->rule, item->kind, key, value, &error)
+        == MCP_OK)
+    {
         return MCP_OK;
     }
 
@@ -382,6 +380,10 @@ mcp_catalog_keep_rule(mcp_catalog_t *catalog, mcp_catalog_item_t *item,
     }
 
     *item->rule = *rule;
+
+    if (rule->value.join != MCP_JOIN_NOT) {
+        catalog->joins = 1;
+    }
 
     if (rule->value.stream_after > catalog->stream_after) {
         catalog->stream_after = rule->value.stream_after;

@@ -62,6 +62,7 @@ struct mcp_catalog_s {
     mcp_str_t             extensions;
     mcp_catalog_about_t   about;
     unsigned              completions:1;
+    unsigned              joins:1;             /* some calls can be joined */
     uint64_t              stream_after;        /* the longest of all items */
     unsigned char         digest[MCP_DIGEST_LEN];
     mcp_catalog_set_t     sets[MCP_LIST_COUNT];

@@ -11,7 +11,8 @@ typedef enum {
     MCP_POLICY_TIME,
     MCP_POLICY_SIZE,           /* at least 1 */
     MCP_POLICY_COUNT,          /* at least 1 */
-    MCP_POLICY_SCOPE           /* "public" or "private" */
+    MCP_POLICY_SCOPE,          /* "public" or "private" */
+    MCP_POLICY_JOIN            /* "key" or "arguments" */
 } mcp_policy_type_e;
 
 
@@ -19,8 +20,13 @@ typedef struct {
     mcp_str_t          key;
     mcp_policy_type_e  type;
     size_t             offset;         /* of its uint64_t in mcp_policy_t */
-    unsigned           read:1;         /* only of what is read */
+    unsigned           kinds;          /* bits of mcp_list_e; 0: all */
 } mcp_policy_key_t;
+
+
+#define MCP_POLICY_READ                                                      \
+    (1U << MCP_LIST_RESOURCES | 1U << MCP_LIST_TEMPLATES)
+#define MCP_POLICY_TOOL  (1U << MCP_LIST_TOOLS)
 
 
 /* not an offset: bit fields and narrower ones are set by name */
@@ -42,8 +48,11 @@ static const mcp_policy_key_t  mcp_policy_keys[] = {
     { { "x-mcp-stream-buffer", 19 }, MCP_POLICY_SIZE,
       offsetof(mcp_policy_t, stream_buffer), 0 },
     { { "x-mcp-cache-ttl", 15 }, MCP_POLICY_TIME,
-      offsetof(mcp_policy_t, cache_ttl), 1 },
-    { { "x-mcp-cache-scope", 17 }, MCP_POLICY_SCOPE, MCP_POLICY_BY_NAME, 1 }
+      offsetof(mcp_policy_t, cache_ttl), MCP_POLICY_READ },
+    { { "x-mcp-cache-scope", 17 }, MCP_POLICY_SCOPE, MCP_POLICY_BY_NAME,
+      MCP_POLICY_READ },
+    { { "x-mcp-join", 10 }, MCP_POLICY_JOIN, MCP_POLICY_BY_NAME,
+      MCP_POLICY_TOOL }
 };
 
 #define MCP_POLICY_KEYS                                                      \
@@ -60,7 +69,8 @@ static const char *const  mcp_policy_errors[] = {
     "must be a number of seconds, with three decimals at most",
     "must be a number of bytes, 1 or more",
     "must be a number of events, 1 or more",
-    "must be \"public\" or \"private\""
+    "must be \"public\" or \"private\"",
+    "must be \"key\" or \"arguments\""
 };
 
 
@@ -116,6 +126,13 @@ mcp_policy_number(const mcp_json_value_t *value, mcp_policy_type_e type,
                ? MCP_OK : MCP_ERR_CONFIG;
     }
 
+    if (type == MCP_POLICY_JOIN) {
+        *n = mcp_json_str_eq(value->raw, mcp_str("key")) ? MCP_JOIN_KEY
+             : mcp_json_str_eq(value->raw, mcp_str("arguments"))
+               ? MCP_JOIN_ARGUMENTS : MCP_JOIN_NOT;
+        return *n ? MCP_OK : MCP_ERR_CONFIG;
+    }
+
     if (value->type != MCP_JSON_NUMBER) {
         return MCP_ERR_CONFIG;
     }
@@ -149,6 +166,9 @@ mcp_policy_set(mcp_policy_t *policy, const mcp_policy_key_t *k, uint64_t n)
     } else if (k->type == MCP_POLICY_SCOPE) {
         policy->cache_public = (n != 0);
 
+    } else if (k->type == MCP_POLICY_JOIN) {
+        policy->join = (unsigned) n & 3;
+
     } else {
         memcpy((char *) policy + k->offset, &n, sizeof(uint64_t));
     }
@@ -156,7 +176,7 @@ mcp_policy_set(mcp_policy_t *policy, const mcp_policy_key_t *k, uint64_t n)
 
 
 int
-mcp_policy_read(mcp_policy_rule_t *rule, int read, mcp_str_t key,
+mcp_policy_read(mcp_policy_rule_t *rule, mcp_list_e kind, mcp_str_t key,
     const mcp_json_value_t *value, const char **error)
 {
     size_t                   i;
@@ -170,8 +190,10 @@ mcp_policy_read(mcp_policy_rule_t *rule, int read, mcp_str_t key,
             continue;
         }
 
-        if (k->read && !read) {
-            *error = "is for resources and resource templates";
+        if (k->kinds && !(k->kinds & 1U << kind)) {
+            *error = k->kinds == MCP_POLICY_TOOL
+                     ? "is for tools"
+                     : "is for resources and resource templates";
             return MCP_ERR_CONFIG;
         }
 
@@ -219,6 +241,9 @@ mcp_policy_apply(mcp_policy_t *policy, const mcp_policy_rule_t *rule)
 
         } else if (k->type == MCP_POLICY_SCOPE) {
             n = rule->value.cache_public;
+
+        } else if (k->type == MCP_POLICY_JOIN) {
+            n = rule->value.join;
 
         } else {
             memcpy(&n, (const char *) &rule->value + k->offset,

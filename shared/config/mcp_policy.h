@@ -11,6 +11,15 @@
 
 
 #include "json/mcp_json.h"
+#include "rpc/mcp_method.h"
+
+
+/* Which calls of a tool others of the same may join. */
+typedef enum {
+    MCP_JOIN_NOT = 0,
+    MCP_JOIN_KEY,              /* that bring a key, by the same key */
+    MCP_JOIN_ARGUMENTS         /* and all of one caller, by their arguments */
+} mcp_join_e;
 
 
 /* Times in ms; 0 where there is none. */
@@ -25,6 +34,7 @@ typedef struct {
     uint32_t  max_events;
     uint64_t  cache_ttl;       /* of what is read */
     unsigned  cache_public:1;  /* it is the same for all callers */
+    unsigned  join:2;          /* mcp_join_e */
     unsigned  resumable:1;     /* 0: it ends when its client disconnects */
 } mcp_policy_t;
 
@@ -40,13 +50,14 @@ typedef struct {
  * Reads one key of an item: "x-mcp-resumable" (true, false), "x-mcp-max-wait",
  * "x-mcp-min-wait", "x-mcp-stream-after", "x-mcp-close-after",
  * "x-mcp-resume-after" (seconds, up to three decimals), "x-mcp-stream-buffer"
- * (bytes) and "x-mcp-max-events"; and of an item that is read
- * "x-mcp-cache-ttl" (seconds) and "x-mcp-cache-scope" ("public", "private").
+ * (bytes) and "x-mcp-max-events"; of an item that is read "x-mcp-cache-ttl"
+ * (seconds) and "x-mcp-cache-scope" ("public", "private"); of a tool
+ * "x-mcp-join" ("key", "arguments").
  *
  * Returns MCP_OK, or
  *   MCP_ERR_CONFIG  *error, static, continues the key
  */
-int mcp_policy_read(mcp_policy_rule_t *rule, int read, mcp_str_t key,
+int mcp_policy_read(mcp_policy_rule_t *rule, mcp_list_e kind, mcp_str_t key,
     const mcp_json_value_t *value, const char **error);
 
 /* Overrides the policy with the limits of the rule, which may be NULL. */

@@ -10,6 +10,7 @@
 #include "config/mcp_party.h"
 #include "exchange/mcp_exchange_parts.h"
 #include "exchange/mcp_exchange_session.h"
+#include "exchange/mcp_join.h"
 #include "exchange/mcp_listen.h"
 #include "exchange/mcp_stateless.h"
 #include "rpc/mcp_result.h"
@@ -178,23 +179,11 @@ mcp_dispatch_refusal(mcp_exchange_t *x)
 }
 
 
-/* Makes a call of the message, unless a face goes on with another one. */
-static int
-mcp_dispatch_call(mcp_exchange_t *x, const mcp_verdict_t *v)
+int
+mcp_dispatch_make(mcp_exchange_t *x, const mcp_verdict_t *v)
 {
     int          rc;
     mcp_call_t  *call;
-    mcp_fault_e  fault;
-
-    mcp_fact_set(&x->facts, MCP_FACT_NAME, v->name);
-
-    if (x->msg.request_state.type != MCP_JSON_NONE) {
-        fault = mcp_input_state_open(x, v->name, v->target);
-
-        if (fault != MCP_FAULT_NONE) {
-            return mcp_answer_fault(x, fault, x->msg.id, mcp_null_str);
-        }
-    }
 
     /* asked once: a face that goes on with it has done something */
 
@@ -222,7 +211,38 @@ mcp_dispatch_call(mcp_exchange_t *x, const mcp_verdict_t *v)
 
     mcp_dispatch_fill(&call->requests[0], &x->msg, v);
 
+    if (x->join) {
+        rc = mcp_join_begin(x, call, v);
+
+        if (rc != MCP_ERR_NOT_FOUND) {
+            return rc;
+        }
+    }
+
     return mcp_dispatch_start(x, call);
+}
+
+
+/* Makes a call of the message, or joins another one. */
+static int
+mcp_dispatch_call(mcp_exchange_t *x, const mcp_verdict_t *v)
+{
+    int          rc;
+    mcp_fault_e  fault;
+
+    mcp_fact_set(&x->facts, MCP_FACT_NAME, v->name);
+
+    if (x->msg.request_state.type != MCP_JSON_NONE) {
+        fault = mcp_input_state_open(x, v->name, v->target);
+
+        if (fault != MCP_FAULT_NONE) {
+            return mcp_answer_fault(x, fault, x->msg.id, mcp_null_str);
+        }
+    }
+
+    rc = mcp_join(x, v);
+
+    return rc == MCP_ERR_NOT_FOUND ? mcp_dispatch_make(x, v) : rc;
 }
 
 

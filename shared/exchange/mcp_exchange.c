@@ -47,6 +47,9 @@ mcp_exchange_free(mcp_exchange_t *x)
 
     if (x->state == MCP_EXCHANGE_STREAM) {
         mcp_consumer_leave(x);
+
+    } else if (x->state != MCP_EXCHANGE_ENDED) {
+        mcp_consumer_detach(x);
     }
 
     if (x->call) {
@@ -70,6 +73,13 @@ void *
 mcp_exchange_glue(const mcp_exchange_t *x)
 {
     return x->glue;
+}
+
+
+void
+mcp_exchange_sent(mcp_exchange_t *x)
+{
+    x->answer.sent = 1;
 }
 
 

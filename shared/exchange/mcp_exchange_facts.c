@@ -104,7 +104,11 @@ mcp_exchange_facts(mcp_exchange_t *x)
         mcp_fact_set(facts, MCP_FACT_CALL, (mcp_str_t) { p, 8 });
     }
 
-    if (x->reader.handle) {
+    if (x->reader.joins) {
+        mcp_fact_set(facts, MCP_FACT_JOINED, mcp_str("1"));
+    }
+
+    if (x->reader.handle && x->state >= MCP_EXCHANGE_STREAM) {
         number = p + 9;
         p = mcp_uint_print(number, x->reader.cursor.seq - x->reader.first);
         mcp_fact_set(facts, MCP_FACT_EVENTS,

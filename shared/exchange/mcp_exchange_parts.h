@@ -11,6 +11,7 @@
  *   mcp_exchange_session.c  the session: checked, ended
  *   mcp_exchange_facts.c    what logs are told of it
  *   mcp_dispatch.c          a POST
+ *   mcp_join.c              calls that are asked for again
  *   mcp_batch.c             a POST with several messages
  *   mcp_initialize.c        initialize
  *   mcp_listen.c            subscriptions
@@ -74,6 +75,9 @@ int mcp_dispatch(mcp_exchange_t *x, size_t len);
 
 /* Answers that there was nothing to answer in a POST. */
 int mcp_dispatch_accepted(mcp_exchange_t *x);
+
+/* Makes a call of the message, unless a face goes on with another one. */
+int mcp_dispatch_make(mcp_exchange_t *x, const mcp_verdict_t *v);
 
 /* Starts the call that the message of x has become. */
 int mcp_dispatch_start(mcp_exchange_t *x, mcp_call_t *call);

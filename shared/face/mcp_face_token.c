@@ -350,7 +350,7 @@ mcp_face_token_waits(mcp_exchange_t *x, const mcp_face_token_t *part)
 {
     mcp_stream_info_t  info;
 
-    if (part->text.len == 0 || part->answered || x->reader.cursor.done) {
+    if (part->text.len == 0 || x->reader.answered || x->reader.cursor.done) {
         return 0;
     }
 
@@ -427,7 +427,7 @@ mcp_face_token_tail(mcp_exchange_t *x, mcp_tail_e how)
         return;
 
     default:
-        if (part->rest && !part->answered) {
+        if (part->rest && !x->reader.answered) {
             mcp_face_token_refuse(x);
         }
     }
@@ -459,7 +459,7 @@ static const mcp_face_call_t  mcp_face_token_call = {
 
 
 static const mcp_face_reader_t  mcp_face_token_reader = {
-    .read = mcp_face_token_rest_read,
+    .read = mcp_consumer_copy,
     .stays = mcp_face_token_stays
 };
 

@@ -4,7 +4,6 @@
  * What the files of resume tokens share:
  *
  *   mcp_face_token.c          our tokens ('m'), interim results, the face
- *   mcp_face_token_rest.c     reads the rest of a call for another request
  *   mcp_face_token_backend.c  a backend's own tokens
  *   mcp_face_token_place.c    where tokens stand in requests and results
  */
@@ -28,7 +27,6 @@ typedef struct {
                                   the same token */
     unsigned char   stream[MCP_STREAM_ID_LEN];
     unsigned        rest:1;    /* reads the rest of another request's call */
-    unsigned        answered:1;        /* the rest had its response */
 } mcp_face_token_t;
 
 
@@ -62,13 +60,6 @@ int mcp_face_token_join(mcp_exchange_t *x, mcp_face_token_t *part,
 /* Writes an interim result with the token that the request brought. */
 void mcp_face_token_interim_again(mcp_exchange_t *x,
     const mcp_face_token_t *part);
-
-
-/* --- mcp_face_token_rest.c --- */
-
-/* The hook "read": events of the log without their ids, for the request that
- * asked for the rest. */
-int mcp_face_token_rest_read(mcp_exchange_t *x);
 
 
 /* --- mcp_face_token_backend.c --- */

@@ -89,6 +89,8 @@ typedef struct {
     uint64_t              resume_after;        /* 0: no interim results */
     uint64_t              resume_lifetime;     /* of a backend's tokens */
     uint64_t              linger;
+    uint64_t              join_wait;           /* for who asks again for an
+                                                  abandoned call */
     uint64_t              call_timeout;
     uint64_t              input_timeout;
     uint64_t              state_lifetime;      /* of a backend's requestState */

@@ -111,6 +111,9 @@ int mcp_exchange_body(mcp_exchange_t *x, size_t len);
 
 const mcp_response_t *mcp_exchange_response(const mcp_exchange_t *x);
 
+/* The response has been written to the socket in full; not for streams. */
+void mcp_exchange_sent(mcp_exchange_t *x);
+
 /*
  * The next bytes of the stream.  Call it only when all it gave before is
  * written to the socket.  MCP_OK: *len bytes; MCP_AGAIN: nothing now, a PULL

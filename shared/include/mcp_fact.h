@@ -29,6 +29,7 @@ typedef enum {
     MCP_FACT_RESUMED,                  /* "1" if so */
     MCP_FACT_EVENTS,                   /* number sent on this connection */
     MCP_FACT_FACE,
+    MCP_FACT_JOINED,                   /* "1" if it joined another's call */
     MCP_FACT_COUNT
 } mcp_fact_e;
 

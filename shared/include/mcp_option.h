@@ -54,6 +54,8 @@
       "MCPPassCookie", FLAG, 0, 0, 1, 0)                                      \
     X(LINGER, linger, "mcp_linger",                                           \
       "MCPLinger", TIME, 0, 0, MCP_TIME_MAX, 60000)                           \
+    X(JOIN_WAIT, join_wait, "mcp_join_wait",                                  \
+      "MCPJoinWait", TIME, 0, 0, MCP_TIME_MAX, 10000)                         \
     X(CALL_TIMEOUT, call_timeout, "mcp_call_timeout",                         \
       "MCPCallTimeout", TIME, 0, 0, MCP_TIME_MAX, 600000)                     \
     X(INPUT_TIMEOUT, input_timeout, "mcp_input_timeout",                      \

@@ -40,6 +40,7 @@ static int mcp_digest_value(mcp_digest_t *d, const mcp_json_value_t *value,
 
 static const mcp_str_t  mcp_digest_without[] = {
     { "_meta", 5 },
+    { "idempotencyKey", 14 },
     { "inputResponses", 14 },
     { "requestState", 12 },
     { "resumeToken", 11 }

@@ -26,7 +26,8 @@
  * of more than 15 digits are compared as text.
  *
  * The members of params that change when a request is repeated are left out:
- * "_meta", "inputResponses", "requestState" and "resumeToken".
+ * "_meta", "idempotencyKey", "inputResponses", "requestState" and
+ * "resumeToken".
  *
  * Temporary memory is as much as the text, and 40 bytes for each member of the
  * objects that are open at a time.

@@ -19,7 +19,8 @@ const mcp_str_t  mcp_fact_names[MCP_FACT_COUNT] = {
     mcp_str("mcp_result"),
     mcp_str("mcp_resumed"),
     mcp_str("mcp_events"),
-    mcp_str("mcp_face")
+    mcp_str("mcp_face"),
+    mcp_str("mcp_joined")
 };
 
 

@@ -206,6 +206,9 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
     [MCP_FAULT_OWNER_DIED] =
         { { 200, MCP_CODE_INTERNAL }, { 200, MCP_CODE_INTERNAL },
           "Call lost, its server process ended" },
+    [MCP_FAULT_JOINED] =
+        { { 200, MCP_CODE_INTERNAL }, { 200, MCP_CODE_INTERNAL },
+          "The call that was joined was cancelled, or is gone" },
     [MCP_FAULT_INTERNAL] =
         { { 500, MCP_CODE_INTERNAL }, { 500, MCP_CODE_INTERNAL },
           "Internal error" }

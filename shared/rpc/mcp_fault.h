@@ -72,6 +72,8 @@ typedef enum {
     MCP_FAULT_CALL_LIMIT,              /* -32603, its party's quota is used up
                                           */
     MCP_FAULT_OWNER_DIED,              /* -32603, its process ended */
+    MCP_FAULT_JOINED,                  /* -32603, what was joined has no
+                                          response */
     MCP_FAULT_INTERNAL,                /* -32603, HTTP 500 */
 
     MCP_FAULT_COUNT

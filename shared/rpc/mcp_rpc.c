@@ -33,6 +33,7 @@ typedef enum {
     MCP_RPC_F_REF,
     MCP_RPC_F_NOTIFY_TOKEN,
     MCP_RPC_F_RESUME_TOKEN,
+    MCP_RPC_F_KEY,
     MCP_RPC_F_INPUT_RESPONSES,
     MCP_RPC_F_REQUEST_STATE,
     MCP_RPC_F_NOTIFICATIONS,
@@ -42,6 +43,7 @@ typedef enum {
     MCP_RPC_F_REF_URI,
     MCP_RPC_F_PROGRESS_TOKEN,
     MCP_RPC_F_META_RESUME_TOKEN,
+    MCP_RPC_F_META_KEY,
     MCP_RPC_F_META_VERSION,
     MCP_RPC_F_META_CLIENT_INFO,
     MCP_RPC_F_META_CAPABILITIES,
@@ -82,6 +84,7 @@ static const mcp_json_field_t  mcp_rpc_fields[MCP_RPC_F_COUNT] = {
         { MCP_RPC_F_PARAMS, mcp_rpc_key("progressToken") },
     [MCP_RPC_F_RESUME_TOKEN] =
         { MCP_RPC_F_PARAMS, mcp_rpc_key("resumeToken") },
+    [MCP_RPC_F_KEY] = { MCP_RPC_F_PARAMS, mcp_rpc_key("idempotencyKey") },
     [MCP_RPC_F_INPUT_RESPONSES] =
         { MCP_RPC_F_PARAMS, mcp_rpc_key("inputResponses") },
     [MCP_RPC_F_REQUEST_STATE] =
@@ -96,6 +99,7 @@ static const mcp_json_field_t  mcp_rpc_fields[MCP_RPC_F_COUNT] = {
         { MCP_RPC_F_META, mcp_rpc_key("progressToken") },
     [MCP_RPC_F_META_RESUME_TOKEN] =
         { MCP_RPC_F_META, mcp_rpc_key("resumeToken") },
+    [MCP_RPC_F_META_KEY] = { MCP_RPC_F_META, mcp_rpc_key("idempotencyKey") },
     [MCP_RPC_F_META_VERSION] =
         { MCP_RPC_F_META, mcp_rpc_meta("protocolVersion") },
     [MCP_RPC_F_META_CLIENT_INFO] =
@@ -159,6 +163,8 @@ mcp_rpc_take_params(mcp_rpc_t *msg, const mcp_json_value_t *values)
     msg->notify_token = values[MCP_RPC_F_NOTIFY_TOKEN];
     msg->resume_token = values[MCP_RPC_F_RESUME_TOKEN];
     msg->meta_resume_token = values[MCP_RPC_F_META_RESUME_TOKEN];
+    msg->key = values[MCP_RPC_F_KEY];
+    msg->meta_key = values[MCP_RPC_F_META_KEY];
     msg->input_responses = values[MCP_RPC_F_INPUT_RESPONSES];
     msg->request_state = values[MCP_RPC_F_REQUEST_STATE];
     msg->notifications = values[MCP_RPC_F_NOTIFICATIONS];

@@ -59,6 +59,8 @@ typedef struct {
     mcp_json_value_t  notify_token;    /* params.progressToken */
     mcp_json_value_t  resume_token;    /* params.resumeToken */
     mcp_json_value_t  meta_resume_token;   /* params._meta.resumeToken */
+    mcp_json_value_t  key;             /* params.idempotencyKey */
+    mcp_json_value_t  meta_key;        /* params._meta.idempotencyKey */
     mcp_json_value_t  input_responses;
     mcp_json_value_t  request_state;
     mcp_json_value_t  notifications;   /* subscriptions/listen */

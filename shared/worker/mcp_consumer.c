@@ -97,7 +97,7 @@ mcp_consumer_head(mcp_exchange_t *x)
 
 
 int
-mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
+mcp_consumer_attach(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     uint64_t after)
 {
     int   rc, taken;
@@ -109,13 +109,23 @@ mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
         return MCP_ERR_MEMORY;
     }
 
-    rc = mcp_store_watch(x->worker->store, ref, x->reader.handle, after,
-                         &x->reader.cursor, &taken);
+    taken = 0;
+
+    rc = x->reader.joins
+         ? mcp_store_join(x->worker->store, ref, x->reader.handle, after,
+                          &x->reader.cursor)
+         : mcp_store_watch(x->worker->store, ref, x->reader.handle, after,
+                           &x->reader.cursor, &taken);
+
     if (rc != MCP_OK) {
         mcp_worker_drop_handle(x->worker, x->reader.handle);
         x->reader.handle = 0;
         return rc;
     }
+
+    x->reader.ref = *ref;
+    x->reader.first = after;
+    x->reader.sent = after;
 
     if (taken) {
         mcp_store_count(x->worker->store, MCP_COUNT_TAKEOVERS, 1);
@@ -124,8 +134,43 @@ mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     if (mcp_worker_logs(x->worker, MCP_LOG_DEBUG)) {
         mcp_stream_id_short(id, ref->id);
         mcp_worker_log(x->worker, MCP_LOG_DEBUG,
-                     "stream %s: consumer after %llu%s", id,
+                     "stream %s: %s after %llu%s", id,
+                     x->reader.joins ? "joined" : "consumer",
                      (unsigned long long) after, taken ? ", taken over" : "");
+    }
+
+    return MCP_OK;
+}
+
+
+/* What was no stream was written in full, or counts as not sent. */
+void
+mcp_consumer_detach(mcp_exchange_t *x)
+{
+    if (x->reader.handle == 0) {
+        return;
+    }
+
+    mcp_store_unwatch(x->worker->store, &x->reader.ref, x->reader.handle,
+                      x->reader.whole && x->answer.sent ? UINT64_MAX : 0,
+                      mcp_worker_now(x->worker));
+    mcp_worker_drop_handle(x->worker, x->reader.handle);
+    x->reader.handle = 0;
+    x->reader.woken = NULL;
+}
+
+
+int
+mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
+    uint64_t after)
+{
+    int  rc;
+
+    if (x->reader.handle == 0) {
+        rc = mcp_consumer_attach(x, ref, after);
+        if (rc != MCP_OK) {
+            return rc;
+        }
     }
 
     mcp_store_count(x->worker->store, MCP_COUNT_CONSUMERS_LIVE, 1);
@@ -134,9 +179,7 @@ mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     x->reader.cursor.plain = mcp_client_is_stateless(&x->client)
                              && !(x->client.capabilities
                                   & MCP_CLIENT_REQUESTS);
-    x->reader.ref = *ref;
-    x->reader.first = after;
-    x->reader.sent = after;
+    x->reader.woken = NULL;
     x->reader.state = MCP_CONSUMER_PRIMING;
     x->reader.last_write = mcp_worker_now(x->worker);
     x->reader.timer.handler = mcp_consumer_timer;
@@ -248,6 +291,9 @@ mcp_consumer_wake(void *data)
 
     if (x->state == MCP_EXCHANGE_STREAM) {
         mcp_consumer_ready(x);
+
+    } else if (x->reader.woken) {
+        x->reader.woken(x);
     }
 }
 

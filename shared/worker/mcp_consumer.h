@@ -15,8 +15,19 @@
 #define MCP_EVENT_ANSWERED  ((uint64_t) 1 << 62)
 
 
-/* Makes x the stream's consumer; on success the exchange's response is the
- * head of an SSE answer. */
+/*
+ * Makes x the stream's consumer, or one who reads beside it (x->reader.joins),
+ * which shows that its client is there.
+ *
+ * Returns MCP_OK, or MCP_ERR_MEMORY, or what mcp_store_watch() or
+ * mcp_store_join() does.
+ */
+int mcp_consumer_attach(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
+    uint64_t after);
+void mcp_consumer_detach(mcp_exchange_t *x);
+
+/* Makes x the stream's consumer, if it is not; on success the exchange's
+ * response is the head of an SSE answer. */
 int mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     uint64_t after);
 
@@ -27,6 +38,10 @@ int mcp_consumer_start_kept(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t after);
 
 void mcp_consumer_leave(mcp_exchange_t *x);
+
+/* The hook "read" for another request than the one that began the call: events
+ * of the log without their ids, under the id of that request. */
+int mcp_consumer_copy(mcp_exchange_t *x);
 
 /* 1 if its client is known to come back: by its revision, by what it has
  * declared, or as it was given a URL. */

@@ -154,11 +154,22 @@ typedef struct {
     mcp_response_t         response;
     mcp_fault_e            refusal;    /* why a new call could not be kept */
     const char            *outcome;    /* of this HTTP request */
+    unsigned               sent:1;     /* written in full, and no stream */
     mcp_ending_e           ending;     /* of its call, once that is known */
 } mcp_exchange_answer_t;
 
 
-/* The reader of a stream, from mcp_consumer_start() on. */
+/* What a call asks for, where others of the same may join it. */
+typedef struct {
+    unsigned char          digest[MCP_DIGEST_LEN];
+    unsigned char          params[MCP_DIGEST_LEN];
+    unsigned               once:1;     /* until its response was sent: there is
+                                          no key */
+} mcp_join_t;
+
+
+/* The reader of a stream, from mcp_consumer_start() on; or one that shows that
+ * its client is there, from mcp_consumer_attach() on. */
 typedef struct {
     mcp_stream_ref_t       ref;
     mcp_cursor_t           cursor;
@@ -181,6 +192,12 @@ typedef struct {
                                           was sent must be known */
     unsigned               has_url:1;  /* its client has a URL of the stream */
     unsigned               resumed:1;
+    unsigned               joins:1;    /* it reads beside the consumer */
+    unsigned               same_session:1;     /* as who began what it joins */
+    unsigned               answered:1; /* what it copies had its response */
+    unsigned               whole:1;    /* what is answered is the response */
+    void                 (*woken)(void *x);    /* while it shows only that; or
+                                                  NULL */
 } mcp_exchange_reader_t;
 
 
@@ -200,6 +217,8 @@ struct mcp_exchange_s {
     mcp_call_t            *call;
     const unsigned char   *call_id;    /* its, NULL: there is none */
     mcp_publish_t         *publish;    /* NULL: not at that endpoint */
+    mcp_join_t            *join;       /* NULL: nobody may join what it asks
+                                          for */
 
     mcp_exchange_answer_t  answer;
     mcp_exchange_reader_t  reader;

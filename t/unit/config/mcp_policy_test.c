@@ -69,6 +69,14 @@ test_values(void **state)
           "must be a number of events, 1 or more" },
         { "x-mcp-max-events", MCP_JSON_ARRAY, "[]",
           "must be a number of events, 1 or more" },
+        { "x-mcp-join", MCP_JSON_STRING, "\"key\"", NULL },
+        { "x-mcp-join", MCP_JSON_STRING, "\"arguments\"", NULL },
+        { "x-mcp-join", MCP_JSON_STRING, "\"Key\"",
+          "must be \"key\" or \"arguments\"" },
+        { "x-mcp-join", MCP_JSON_STRING, "\"\"",
+          "must be \"key\" or \"arguments\"" },
+        { "x-mcp-join", MCP_JSON_BOOL, "true",
+          "must be \"key\" or \"arguments\"" },
         { "x-mcp-other", MCP_JSON_ARRAY, "[]", "is unknown" },
         { "x-mcp-", MCP_JSON_NULL, "null", "is unknown" },
     };
@@ -85,7 +93,9 @@ test_values(void **state)
         memset(&rule, 0, sizeof(rule));
         error = NULL;
         v = value(cases[i].type, cases[i].raw);
-        rc = mcp_policy_read(&rule, 1, test_str(cases[i].key), &v, &error);
+        rc = mcp_policy_read(&rule, strstr(cases[i].key, "join")
+                                    ? MCP_LIST_TOOLS : MCP_LIST_RESOURCES,
+                             test_str(cases[i].key), &v, &error);
 
         if (cases[i].error) {
             assert_int_equal(rc, MCP_ERR_CONFIG);
@@ -108,7 +118,8 @@ read_one(mcp_policy_rule_t *rule, const char *key, mcp_json_type_e type,
     mcp_json_value_t   v;
 
     v = value(type, raw);
-    assert_int_equal(mcp_policy_read(rule, 1, test_str(key), &v, &error),
+    assert_int_equal(mcp_policy_read(rule, MCP_LIST_RESOURCES, test_str(key),
+                                     &v, &error),
                      MCP_OK);
 }
 
@@ -145,13 +156,15 @@ test_apply(void **state)
     read_one(&rule, "x-mcp-max-events", MCP_JSON_NUMBER, "9");
 
     v = value(MCP_JSON_NUMBER, "1");
-    assert_int_equal(mcp_policy_read(&rule, 0, mcp_str("x-mcp-max-events"), &v,
+    assert_int_equal(mcp_policy_read(&rule, MCP_LIST_TOOLS,
+                                     mcp_str("x-mcp-max-events"), &v,
                                      &error),
                      MCP_ERR_CONFIG);
     assert_string_equal(error, "is duplicate");
 
     v = value(MCP_JSON_NUMBER, "1");
-    assert_int_equal(mcp_policy_read(&rule, 0, mcp_str("x-mcp-cache-ttl"), &v,
+    assert_int_equal(mcp_policy_read(&rule, MCP_LIST_TOOLS,
+                                     mcp_str("x-mcp-cache-ttl"), &v,
                                      &error),
                      MCP_ERR_CONFIG);
     assert_string_equal(error, "is for resources and resource templates");

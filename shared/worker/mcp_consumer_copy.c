@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Reads the rest of a call for a request that came with one of our tokens: the
- * log's messages without event ids, rewritten so that they belong to that
- * request.
+ * Reads a call for another request than the one that began it: the log's
+ * messages without event ids, rewritten so that they belong to that request.
  */
 
 
-#include "face/mcp_face_token.h"
+#include "http/mcp_sse.h"
+#include "rpc/mcp_method.h"
+#include "worker/mcp_consumer.h"
+#include "worker/mcp_notify.h"
 
 
-/* A response gets the id of the request that asked for the rest. */
+/* A response gets the id of the request that reads it. */
 static void
-mcp_face_token_rest_response(mcp_exchange_t *x, const mcp_rpc_t *msg)
+mcp_consumer_copy_response(mcp_exchange_t *x, const mcp_rpc_t *msg)
 {
-    mcp_face_token_t  *part;
-
     mcp_buf_lit(&x->answer.out, "data: {\"jsonrpc\":\"2.0\",\"id\":");
     mcp_buf_str(&x->answer.out, x->msg.id);
 
@@ -30,16 +30,15 @@ mcp_face_token_rest_response(mcp_exchange_t *x, const mcp_rpc_t *msg)
 
     mcp_buf_lit(&x->answer.out, "}\n\n");
 
-    part = mcp_face_token_of(x->states);
-    part->answered = 1;
+    x->reader.answered = 1;
 }
 
 
 /* Progress is for a request that is active and has asked for it
  * (basic/utilities/progress, "Behavior Requirements"): it gets the progress
- * token of the request that asked for the rest, or is left out. */
+ * token of the request that reads it, or is left out. */
 static void
-mcp_face_token_rest_progress(mcp_exchange_t *x, mcp_str_t text, mcp_str_t token)
+mcp_consumer_copy_progress(mcp_exchange_t *x, mcp_str_t text, mcp_str_t token)
 {
     const char              *p;
     const mcp_json_value_t  *wanted;
@@ -60,10 +59,41 @@ mcp_face_token_rest_progress(mcp_exchange_t *x, mcp_str_t text, mcp_str_t token)
 }
 
 
+/* Whether a message is for a request that has joined a call: not what tells the
+ * other client how to come back, or what only that one asked for. */
+static int
+mcp_consumer_copy_wanted(mcp_exchange_t *x, const mcp_rpc_t *msg)
+{
+    if (!x->reader.joins) {
+        return 1;
+    }
+
+    switch (msg->kind) {
+
+    case MCP_RPC_REQUEST:
+        return x->reader.same_session;
+
+    case MCP_RPC_NOTIFICATION:
+        if (mcp_str_eq(msg->method, mcp_str("notifications/message"))) {
+            return mcp_notify_log_wanted(x->worker, &x->client,
+                                         msg->level.raw);
+        }
+
+        return !mcp_str_eq(msg->method,
+                           mcp_str("notifications/requests/resumePolicy"))
+               && !mcp_str_eq(msg->method,
+                              mcp_str("notifications/stream/create"));
+
+    default:
+        return 1;
+    }
+}
+
+
 /* Writes a message of the log as an event without an id.  A progress token in a
  * request to the client is the client's, and stays as it is. */
 static int
-mcp_face_token_rest_message(mcp_exchange_t *x, mcp_str_t text)
+mcp_consumer_copy_message(mcp_exchange_t *x, mcp_str_t text)
 {
     int          rc;
     mcp_rpc_t    msg;
@@ -81,14 +111,17 @@ mcp_face_token_rest_message(mcp_exchange_t *x, mcp_str_t text)
     }
 
     if (msg.kind == MCP_RPC_RESULT || msg.kind == MCP_RPC_ERROR) {
-        mcp_face_token_rest_response(x, &msg);
+        mcp_consumer_copy_response(x, &msg);
+
+    } else if (!mcp_consumer_copy_wanted(x, &msg)) {
+        rc = MCP_OK;
 
     } else if (msg.kind == MCP_RPC_NOTIFICATION
                && msg.notify_token.type != MCP_JSON_NONE
                && mcp_method_find(msg.method)->id
                   == MCP_METHOD_NOTIFICATION_PROGRESS)
     {
-        mcp_face_token_rest_progress(x, text, msg.notify_token.raw);
+        mcp_consumer_copy_progress(x, text, msg.notify_token.raw);
 
     } else {
         mcp_buf_lit(&x->answer.out, "data: ");
@@ -104,7 +137,7 @@ mcp_face_token_rest_message(mcp_exchange_t *x, mcp_str_t text)
 
 /* Writes the messages of events, "data: ...\n\n"; a message is one line. */
 static int
-mcp_face_token_rest_events(mcp_exchange_t *x, const mcp_buf_t *events)
+mcp_consumer_copy_events(mcp_exchange_t *x, const mcp_buf_t *events)
 {
     int          rc;
     mcp_str_t    text;
@@ -120,7 +153,7 @@ mcp_face_token_rest_events(mcp_exchange_t *x, const mcp_buf_t *events)
         text.len = (size_t) (p - text.data);
         p += sizeof("\n\n") - 1;
 
-        rc = mcp_face_token_rest_message(x, text);
+        rc = mcp_consumer_copy_message(x, text);
     }
 
     return rc;
@@ -130,7 +163,7 @@ mcp_face_token_rest_events(mcp_exchange_t *x, const mcp_buf_t *events)
 /* Reads some events, the last of which is whole.  Returns what mcp_store_read()
  * does, or MCP_ERR_MEMORY. */
 static int
-mcp_face_token_rest_fetch(mcp_exchange_t *x, mcp_buf_t *events)
+mcp_consumer_copy_fetch(mcp_exchange_t *x, mcp_buf_t *events)
 {
     int     rc;
     char   *p;
@@ -160,8 +193,29 @@ mcp_face_token_rest_fetch(mcp_exchange_t *x, mcp_buf_t *events)
 }
 
 
+/* One that has joined may be too slow for its stream: it goes on with what is
+ * kept, at the end of which is the response. */
+static int
+mcp_consumer_copy_skip(mcp_exchange_t *x)
+{
+    mcp_stream_info_t  info;
+
+    if (!x->reader.joins
+        || mcp_store_info(x->worker->store, &x->reader.ref, &info) != MCP_OK)
+    {
+        return MCP_ERR_PURGED;
+    }
+
+    memset(&x->reader.cursor, 0, sizeof(mcp_cursor_t));
+    x->reader.cursor.plain = 1;
+    x->reader.cursor.seq = info.first_seq - 1;
+
+    return MCP_OK;
+}
+
+
 int
-mcp_face_token_rest_read(mcp_exchange_t *x)
+mcp_consumer_copy(mcp_exchange_t *x)
 {
     int        rc;
     mcp_buf_t  events;
@@ -169,10 +223,13 @@ mcp_face_token_rest_read(mcp_exchange_t *x)
     mcp_buf_init(&events, &x->worker->env->mem, SIZE_MAX / 2);
 
     x->reader.cursor.plain = 1;
-    rc = mcp_face_token_rest_fetch(x, &events);
+    rc = mcp_consumer_copy_fetch(x, &events);
 
-    if (rc == MCP_OK) {
-        rc = mcp_face_token_rest_events(x, &events);
+    if (rc == MCP_ERR_PURGED) {
+        rc = mcp_consumer_copy_skip(x);
+
+    } else if (rc == MCP_OK) {
+        rc = mcp_consumer_copy_events(x, &events);
     }
 
     mcp_buf_free(&events);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A call that others may join (exchange/mcp_join.c).  It has its stream before
+ * a backend is invoked, so that others find it, in whatever process; of two at
+ * the same instant one is made.  Its client waits for plain JSON all the same,
+ * and is the stream's consumer meanwhile, by which it is known to be there.
+ */
+
+
+#include "call/mcp_call_parts.h"
+#include "worker/mcp_consumer.h"
+
+
+uint64_t
+mcp_call_join_wait(const mcp_call_t *call, uint64_t max_wait)
+{
+    if (call->join->once) {
+        return call->endpoint->join_wait;
+    }
+
+    return max_wait ? max_wait : call->endpoint->max_wait;
+}
+
+
+/* The text of the message, and all in its arena, is the exchange's again. */
+static void
+mcp_call_undo(mcp_call_t *call)
+{
+    mcp_exchange_t  *x;
+
+    x = call->x;
+
+    if (call->handle) {
+        mcp_worker_drop_handle(call->worker, call->handle);
+    }
+
+    x->call = NULL;
+    x->call_id = NULL;
+    x->arena = call->arena;
+}
+
+
+int
+mcp_call_reserve(mcp_call_t *call)
+{
+    int  rc;
+
+    call->join = call->x->join;
+    mcp_call_take_policy(call);
+
+    rc = mcp_call_create_stream(call, 1);
+
+    if (rc == MCP_OK) {
+        rc = mcp_consumer_attach(call->x, &call->ref, 0);
+
+        if (rc != MCP_OK) {
+            mcp_store_free(call->worker->store, &call->ref);
+        }
+    }
+
+    if (rc != MCP_OK) {
+        mcp_call_undo(call);
+    }
+
+    return rc;
+}
+
+
+void
+mcp_call_join_answer(mcp_request_t *req, mcp_ending_e how)
+{
+    int          rc;
+    mcp_call_t  *call;
+
+    call = req->call;
+    rc = mcp_call_answer_stored(req, req->response, how);
+
+    if (rc != MCP_OK) {
+        mcp_call_log(call, MCP_LOG_WARN, "cannot be joined any more",
+                     "there is no room for its answer");
+        mcp_store_free(call->worker->store, &call->ref);
+    }
+
+    if (call->x) {
+        call->x->reader.whole = 1;
+    }
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A call that has its stream from the start. */
+
+#include "join_cases.h"
+
+
+/* Its client gets plain JSON all the same, or what else it would. */
+static void
+test_answers(void **state)
+{
+    mcp_store_stats_t  s;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
+    mcp_store_stats(&d.process[0].store, &s);
+    assert_int_equal(s.streams, 1);
+    backend_json(&d, RESULT);
+    assert_string_equal(a.text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":"
+                        RESULT "}");
+    sent(&a);
+
+    client_post(&d, 0, &a, session, KEYED("1", "other", "\"l\""));
+    driver_wait(&d, 1001);
+    assert_int_equal(a.streaming, 1);
+    has(a.text, "id: ");
+    backend_json(&d, RESULT);
+    has(a.text, JOINED_ANSWER("1"));
+    sent(&a);
+
+    client_post(&d, 0, &a, session, KEYED("1", "other", "\"m\""));
+    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    has(a.text, "\"id\":1,\"error\":{\"code\":-32603");
+    sent(&a);
+    client_post(&d, 1, &a, session, KEYED("2", "other", "\"m\""));
+    has(a.text, "\"id\":2,\"error\":{\"code\":-32603");
+    sent(&a);
+
+    driver_wait(&d, 60001);
+    quiet();
+}
+
+
+/* Its stream is there to be cancelled by. */
+static void
+test_cancelled(void **state)
+{
+    (void) state;
+
+    client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
+    cancel(1, session, "1");
+    assert_int_equal(d.aborts, 1);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    driver_wait(&d, 60001);
+    quiet();
+}
+
+
+/* One that is not begun is as good as none. */
+static void
+test_refused(void **state)
+{
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    hog(&ref);
+    ask(session, KEYED("1", "other", "\"k\""), 503, "\"error\":{");
+    assert_int_equal(d.n_jobs, 0);
+    mcp_store_free(&d.process[0].store, &ref);
+
+    d.endpoint.max_session_streams = 1;
+    client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
+    ask(session, KEYED("2", "other", "\"l\""), 429, "\"error\":{");
+    assert_int_equal(d.n_jobs, 1);
+}
+
+
+/* Every allocation may fail. */
+static void
+test_memory(void **state)
+{
+    unsigned  n;
+
+    (void) state;
+
+    for (n = 1; n < 60; n++) {
+        d.te.tm.fail_at = n;
+        client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
+        client_post(&d, 1, &b, session, KEYED("2", "other", "\"k\""));
+        d.te.tm.fail_at = 0;
+
+        while (d.n_jobs) {
+            backend_answer(&d, d.jobs[0], RESULT);
+        }
+
+        client_close(&d, &a);
+        client_close(&d, &b);
+        driver_wait(&d, 60001);
+        quiet();
+    }
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_answers),
+        test(test_cancelled),
+        test(test_refused),
+        test(test_memory)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

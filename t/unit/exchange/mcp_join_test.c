@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Calls that are asked for again. */
+
+#include "join_cases.h"
+
+
+/* Both get the response, each under its id, and progress for its token. */
+static void
+test_both(void **state)
+{
+    (void) state;
+
+    client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
+    client_post(&d, 1, &b, session, KEYED("\"2\"", "other", "\"k\""));
+    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(b.streaming, 1);
+    assert_int_equal(joined(), 1);
+    fact_is(mcp_exchange_facts(b.x), MCP_FACT_JOINED, "1");
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_JOINED, "");
+
+    backend_json(&d, RESULT);
+    assert_string_equal(a.text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":"
+                        RESULT "}");
+    has(b.text, JOINED_ANSWER("\"2\""));
+    has_not(b.text, "id: ");
+    assert_int_equal(b.ended, 1);
+    sent(&a);
+    sent(&b);
+
+    /* as long as it lingers, at any process */
+
+    client_post(&d, 0, &a, session, KEYED("3", "other", "\"k\""));
+    has(a.text, JOINED_ANSWER("3"));
+    sent(&a);
+    assert_int_equal(d.n_jobs, 0);
+    driver_wait(&d, 5001);
+    client_post(&d, 0, &a, session, KEYED("4", "other", "\"k\""));
+    assert_int_equal(d.n_jobs, 1);
+    backend_json(&d, RESULT);
+    sent(&a);
+    driver_wait(&d, 60001);
+    quiet();
+}
+
+
+static void
+test_messages(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, job, NOTE("notifications/progress", "{\"progressToken\":"
+                "1,\"progress\":1}") "\n");
+    client_post(&d, 1, &b, session, KEYED("2", "other", "\"k\""));
+    backend_say(&d, job, NOTE("notifications/progress", "{\"progressToken\":"
+                "1,\"progress\":2}") "\n");
+    backend_say(&d, job, NOTE("notifications/progress", "{\"progressToken\":"
+                "1,\"progress\":3}") "\n");
+    has(a.text, "\"progressToken\":1,\"progress\":1");
+    has(a.text, "\"progressToken\":1,\"progress\":2");
+    has_not(b.text, "\"progress\":1");
+    has(b.text, "\"progressToken\":2,\"progress\":2");
+
+    /* the first one goes: the other stays */
+
+    client_close(&d, &a);
+    driver_wait(&d, 60001);
+    assert_int_equal(d.aborts, 0);
+    end_with_result(job);
+    has(b.text, JOINED_ANSWER("2"));
+    sent(&b);
+    driver_wait(&d, 60001);
+    quiet();
+}
+
+
+/* Before the head, by who asks again where there are no sessions. */
+static void
+test_lost(void **state)
+{
+    (void) state;
+
+    modern_call(0, &a, KEY("k"));
+    client_close(&d, &a);
+    assert_int_equal(d.aborts, 0);
+    driver_wait(&d, 20000);
+
+    modern_call(1, &a, KEY("k"));
+    assert_int_equal(d.n_jobs, 1);
+    client_close(&d, &a);
+    modern_call(0, &a, KEY("k"));
+    backend_json(&d, RESULT);
+    has(a.text, "\"resultType\":\"complete\"");
+    sent(&a);
+
+    /* another caller, another tool, another key */
+
+    round_principal = "you";
+    modern_call(0, &a, KEY("k"));
+    assert_int_equal(d.n_jobs, 1);
+    modern_call(0, &b, KEY("k2"));
+    assert_int_equal(d.n_jobs, 2);
+    backend_answer(&d, d.jobs[0], RESULT);
+    backend_answer(&d, d.jobs[0], RESULT);
+    sent(&a);
+    sent(&b);
+    driver_wait(&d, 60001);
+    quiet();
+}
+
+
+static void
+test_keys(void **state)
+{
+    size_t  i;
+    char    text[1024], key[300];
+
+    static const char *const  wrong[] = {
+        "\"\"", "7", "null", "{}", "\" \"", "\"a b\"", "\"\\u0061\"",
+        "\"\xc3\xa4\"", "\"\x7f\""
+    };
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(wrong); i++) {
+        snprintf(text, sizeof(text), REQUEST("1", "tools/call", "{\"name\":"
+                 "\"other\",\"_meta\":{\"idempotencyKey\":%s}}"), wrong[i]);
+        ask(session, text, 200, "\"code\":-32602");
+        snprintf(text, sizeof(text), REQUEST("1", "tools/call", "{\"name\":"
+                 "\"other\",\"idempotencyKey\":%s}"), wrong[i]);
+        ask(session, text, 200, "\"code\":-32602");
+    }
+
+    memset(key, '~', 256);
+    key[256] = '\0';
+    snprintf(text, sizeof(text), REQUEST("1", "tools/call", "{\"name\":"
+             "\"other\",\"idempotencyKey\":\"%s\"}"), key);
+    ask(session, text, 200, "\"code\":-32602");
+    ask(session, REQUEST("1", "tools/call", "{\"name\":\"other\","
+        "\"idempotencyKey\":\"a\",\"_meta\":{\"idempotencyKey\":\"b\"}}"),
+        200, "\"code\":-32602");
+    assert_int_equal(d.n_jobs, 0);
+
+    key[255] = '\0';
+    snprintf(text, sizeof(text), REQUEST("1", "tools/call", "{\"name\":"
+             "\"other\",\"idempotencyKey\":\"%s\"}"), key);
+    client_post(&d, 0, &a, session, text);
+    assert_int_equal(d.n_jobs, 1);
+    client_close(&d, &a);
+
+    /* the same with other params, however they are written */
+
+    client_post(&d, 1, &a, session, REQUEST("2", "tools/call", "{\"name\":"
+                "\"other\",\"idempotencyKey\":\"k\",\"arguments\":{\"a\":1,"
+                "\"b\":2}}"));
+    ask(session, REQUEST("3", "tools/call", "{\"name\":\"other\","
+        "\"idempotencyKey\":\"k\",\"arguments\":{\"a\":2}}"), 200,
+        "\"code\":-32602");
+    client_post(&d, 0, &b, session, REQUEST("4", "tools/call", "{\"name\":"
+                "\"other\",\"_meta\":{\"idempotencyKey\":\"k\"},"
+                "\"arguments\":{\"b\":2.0,\"\\u0061\":1}}"));
+    assert_int_equal(d.n_jobs, 2);
+    assert_int_equal(joined(), 1);
+
+    /* what cannot be joined does not look at it */
+
+    client_close(&d, &b);
+    client_post(&d, 0, &b, session, KEYED("5", "p", "7"));
+    assert_int_equal(d.n_jobs, 3);
+}
+
+
+/* By the arguments alone, only once the connection was lost. */
+static void
+test_arguments(void **state)
+{
+    (void) state;
+
+    modern_call(0, &a, "");
+    client_close(&d, &a);
+    modern_call(1, &a, "");
+    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(a.streaming, 1);
+    backend_json(&d, RESULT);
+    sent(&a);
+    assert_int_equal(joined(), 1);
+
+    /* it has its response: a second call is meant */
+
+    modern_call(0, &a, "");
+    assert_int_equal(d.n_jobs, 1);
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+
+    /* that was not written */
+
+    modern_call(1, &a, "");
+    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(a.streaming, 1);
+    sent(&a);
+    assert_int_equal(joined(), 2);
+
+    /* nobody's, a stranger's */
+
+    modern_call(0, &a, "");
+    round_principal = NULL;
+    modern_call(0, &b, "");
+    assert_int_equal(d.n_jobs, 2);
+    client_close(&d, &a);
+    client_close(&d, &b);
+    assert_int_equal(d.aborts, 1);
+    modern_call(0, &b, "");
+    round_principal = "you";
+    modern_call(1, &a, "");
+    assert_int_equal(joined(), 2);
+}
+
+
+/* While the first connection lives, a second call waits for what becomes of
+ * it. */
+static void
+test_waits(void **state)
+{
+    (void) state;
+
+    /* it has its response */
+
+    modern_call(0, &a, "");
+    modern_call(1, &b, "");
+    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(b.status, 0);
+    backend_json(&d, RESULT);
+    assert_int_equal(a.ended, 1);
+    assert_int_equal(b.status, 0);
+    sent(&a);
+    assert_int_equal(d.n_jobs, 1);
+    backend_json(&d, RESULT);
+    assert_int_equal(b.ended, 1);
+    assert_int_equal(b.streaming, 0);
+    sent(&b);
+    assert_int_equal(joined(), 0);
+
+    /* it was lost */
+
+    modern_call(0, &a, "");
+    modern_call(1, &b, "");
+    client_close(&d, &a);
+    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(b.streaming, 1);
+    backend_json(&d, RESULT);
+    has(b.text, "\"id\":7,\"result\":");
+    sent(&b);
+    assert_int_equal(joined(), 1);
+
+    /* it takes long */
+
+    modern_call(0, &a, "");
+    modern_call(1, &b, "");
+    driver_wait(&d, 10001);
+    assert_int_equal(d.n_jobs, 2);
+    client_close(&d, &b);
+    driver_wait(&d, 0);
+    assert_int_equal(d.aborts, 1);
+    modern_call(1, &b, "");
+    client_close(&d, &b);
+    client_close(&d, &a);
+}
+
+
+/* Nobody asks again for what was abandoned. */
+static void
+test_abandoned(void **state)
+{
+    (void) state;
+
+    modern_call(0, &a, "");
+    client_close(&d, &a);
+    driver_wait(&d, 9999);
+    assert_int_equal(d.aborts, 0);
+    driver_wait(&d, 2);
+    assert_int_equal(d.aborts, 1);
+    driver_end_jobs(&d, 0);
+    driver_wait(&d, 1);
+    quiet();
+
+    modern_call(0, &a, KEY("k"));
+    client_close(&d, &a);
+    driver_wait(&d, 59999);
+    assert_int_equal(d.aborts, 1);
+    driver_wait(&d, 2);
+    assert_int_equal(d.aborts, 2);
+}
+
+
+/* Rounds of questions are calls of their own. */
+static void
+test_rounds(void **state)
+{
+    (void) state;
+
+    modern_call(0, &a, KEY("k"));
+    modern_call(1, &b, KEY("k") ",\"inputResponses\":{}");
+    assert_int_equal(d.n_jobs, 2);
+    assert_int_equal(joined(), 0);
+    client_close(&d, &b);
+    assert_int_equal(d.aborts, 1);
+}
+
+
+/* Who has joined is told of what comes in the way of a response. */
+static void
+test_no_response(void **state)
+{
+    (void) state;
+
+    client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
+    client_post(&d, 1, &b, session, KEYED("2", "other", "\"k\""));
+    cancel(1, session, "1");
+    has(b.text, "\"id\":2,\"error\":{\"code\":-32603");
+    client_close(&d, &a);
+    client_close(&d, &b);
+    driver_end_jobs(&d, 0);
+
+    client_post(&d, 0, &a, session, KEYED("3", "other", "\"k\""));
+    assert_int_equal(d.n_jobs, 1);
+    client_post(&d, 1, &b, session, KEYED("4", "other", "\"k\""));
+    driver_kill(&d, 0);
+    driver_end_jobs(&d, 0);
+    client_close(&d, &a);
+    driver_killed(&d, 0, 1);
+    has(b.text, "\"id\":4,\"error\":{\"code\":-32603");
+    client_close(&d, &b);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_both),
+        test(test_messages),
+        test(test_lost),
+        test(test_keys),
+        test(test_arguments),
+        test(test_waits),
+        test(test_abandoned),
+        test(test_rounds),
+        test(test_no_response)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

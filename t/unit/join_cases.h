@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the tests of calls that are joined have in common: "echo" is joined by
+ * its arguments, too, "other" by keys alone, "p" is not. */
+
+
+#ifndef JOIN_CASES_H_INCLUDED
+#define JOIN_CASES_H_INCLUDED
+
+
+#include "round_cases.h"
+
+
+#define KEYED(id, name, key)                                                 \
+    REQUEST(id, "tools/call", "{\"name\":\"" name "\",\"arguments\":{\"a\":" \
+            "1},\"_meta\":{\"progressToken\":" id ","                         \
+            "\"idempotencyKey\":" key "}}")
+
+#define KEY(key)  ",\"idempotencyKey\":\"" key "\""
+
+#define JOINED_ANSWER(id)                                                    \
+    "data: {\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":" RESULT "}\n\n"
+
+
+static inline int
+join_setup(void **state)
+{
+    char  error[256];
+
+    (void) state;
+
+    driver_init(&d);
+    mcp_catalog_free(d.catalog);
+
+    if (mcp_catalog_create(&d.te.env.mem, mcp_str(
+            "{\"tools\":[{\"name\":\"echo\",\"inputSchema\":{\"type\":"
+            "\"object\"},\"x-mcp-join\":\"arguments\"},{\"name\":\"other\","
+            "\"inputSchema\":{\"type\":\"object\"},\"x-mcp-join\":\"key\"},"
+            "{\"name\":\"p\",\"inputSchema\":{\"type\":\"object\"}}]}"),
+            &d.catalog, error, sizeof(error))
+        != MCP_OK)
+    {
+        fail_msg("%s", error);
+    }
+
+    d.endpoint.catalog = d.catalog;
+    d.endpoint.join_wait = 10000;
+    d.endpoint.call_timeout = 1000000;
+    round_principal = "me";
+    client_open(&d, session, NEW, ALL);
+
+    return 0;
+}
+
+
+/* Whatever a test leaves behind. */
+static inline int
+join_teardown(void **state)
+{
+    client_close(&d, &a);
+    client_close(&d, &b);
+    driver_end_jobs(&d, 0);
+    driver_end_jobs(&d, 1);
+    memset(&a, 0, sizeof(a));
+    memset(&b, 0, sizeof(b));
+
+    return teardown(state);
+}
+
+
+#undef test
+#define test(f)  cmocka_unit_test_setup_teardown(f, join_setup, join_teardown)
+
+
+static inline uint64_t
+joined(void)
+{
+    mcp_store_stats_t  s;
+
+    mcp_store_stats(&d.process[0].store, &s);
+
+    return (uint64_t) s.counter[MCP_COUNT_JOINED];
+}
+
+
+/* The whole response of a client was written; it closes. */
+static inline void
+sent(client_t *c)
+{
+    assert_int_equal(c->ended, 1);
+
+    if (!c->streaming) {
+        mcp_exchange_sent(c->x);
+    }
+
+    client_close(&d, c);
+}
+
+
+#endif /* JOIN_CASES_H_INCLUDED */
