@@ -175,6 +175,7 @@ mod_mcp_client_t *mod_mcp_client_create(request_rec *r)
     client->todo = 0;
     client->run = NULL;
     client->holding = 0;
+    client->ahead = 0;
     client->broken = 0;
     client->held = 0;
     client->streaming = 0;

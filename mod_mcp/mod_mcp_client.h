@@ -63,6 +63,8 @@ struct mod_mcp_client_t {
     unsigned own:1;                     /* its own thread does */
     unsigned recall:1;                  /* its own thread waits for the pump */
     unsigned holding:1;                 /* its own thread waits for work */
+    unsigned ahead:1;                   /* the snapshot is its own: there is no
+                                         * call yet */
 
     /* for the thread that serves it: no bit shares a word with those above */
     apr_bucket_brigade *bb;

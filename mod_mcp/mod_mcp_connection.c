@@ -21,6 +21,7 @@
 #include "mod_mcp_job.h"
 #include "mod_mcp_pump.h"
 #include "mod_mcp_response.h"
+#include "mod_mcp_snapshot.h"
 #include "mod_mcp_stream.h"
 #include "mod_mcp_watch.h"
 #include "mod_mcp_worker.h"
@@ -103,6 +104,13 @@ void mod_mcp_connection_suspended(conn_rec *c, request_rec *r)
 
 static void suspend(mod_mcp_client_t *client)
 {
+    /* a call of its own may come when its request is the pump's */
+
+    if (client->exchange && !client->ahead
+        && mcp_exchange_is_open(client->exchange)) {
+        client->ahead = (mod_mcp_snapshot_create(client) != NULL);
+    }
+
     if (!client->written) {
         mod_mcp_connection_announce_close(client);
     }

@@ -374,8 +374,10 @@ static mod_mcp_snapshot_t *get_snapshot(mcp_job_t *job,
     mod_mcp_snapshot_t *snapshot = mcp_call_glue(job->call);
 
     if (snapshot == NULL && client && client->r
-        && client->state == MOD_MCP_ATTENDED) {
-        snapshot = mod_mcp_snapshot_create(client);
+        && (client->ahead || client->state == MOD_MCP_ATTENDED)) {
+        snapshot = client->ahead ? client->snapshot
+                                 : mod_mcp_snapshot_create(client);
+        client->ahead = 0;
 
         if (snapshot) {
             mcp_call_set_glue(job->call, snapshot);

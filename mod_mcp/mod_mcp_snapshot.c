@@ -137,9 +137,16 @@ mod_mcp_snapshot_t *mod_mcp_snapshot_create(mod_mcp_client_t *client)
 
 void mod_mcp_snapshot_part(mod_mcp_client_t *client)
 {
-    if (client->snapshot) {
-        client->snapshot->client = NULL;
+    mod_mcp_snapshot_t *snapshot = client->snapshot;
+
+    if (snapshot) {
+        snapshot->client = NULL;
         client->snapshot = NULL;
+    }
+
+    if (client->ahead) {
+        client->ahead = 0;
+        mod_mcp_snapshot_release(snapshot);
     }
 }
 

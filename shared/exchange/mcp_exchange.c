@@ -111,6 +111,13 @@ mcp_exchange_body(mcp_exchange_t *x, size_t len)
 
 
 int
+mcp_exchange_is_open(const mcp_exchange_t *x)
+{
+    return x->reader.woken != NULL;
+}
+
+
+int
 mcp_exchange_lasts(const mcp_exchange_t *x)
 {
     if (x->reader.state == MCP_CONSUMER_DONE

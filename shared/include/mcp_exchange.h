@@ -134,6 +134,10 @@ void mcp_exchange_close(mcp_exchange_t *x);
  */
 int mcp_exchange_lasts(const mcp_exchange_t *x);
 
+/* 1 if it is not known yet whether there will be a call for the client: its
+ * request may be needed for one. */
+int mcp_exchange_is_open(const mcp_exchange_t *x);
+
 /* The server's request ends: what the facts are from now on is the last word,
  * for logs. */
 void mcp_exchange_last(mcp_exchange_t *x);
