@@ -905,7 +905,31 @@ qr{\[emerg\] .*/catalog\.json: line 2: "x-mcp-cache-scope" must be "public" or "
 
 
 
-=== TEST 57: an extension without a prefix
+=== TEST 57: joined by what is not
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"tools": [{"name":"x","inputSchema":{"type":"object"},
+"x-mcp-join":true}]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 2: "x-mcp-join" must be "key" or "arguments" in}
+
+
+
+=== TEST 58: only calls of tools are joined
+--- config eval: $::Broken
+--- user_files
+>>> catalog.json
+{"prompts": [{"name":"x",
+"x-mcp-join":"key"}]}
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*/catalog\.json: line 2: "x-mcp-join" is for tools in}
+
+
+
+=== TEST 59: an extension without a prefix
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json

@@ -65,7 +65,11 @@ mcp_exchange_last(mcp_exchange_t *x)
 
     x->answer.ending = mcp_ending_of(&info);
 
-    if (x->answer.ending == MCP_ENDING_NONE && x->reader.bound) {
+    /* a call that others may join does not end with this one */
+
+    if (x->answer.ending == MCP_ENDING_NONE && x->reader.bound
+        && x->join == NULL)
+    {
         x->answer.ending = mcp_exchange_left(x);
     }
 }

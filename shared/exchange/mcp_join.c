@@ -335,7 +335,6 @@ mcp_join_still(mcp_exchange_t *x)
     mcp_stream_info_t  info;
 
     return mcp_worker_now(x->worker) < mcp_join_waits(x)->until
-           && !x->worker->stopping
            && mcp_join_find(x, &info) == MCP_OK
            && memcmp(info.ref.id, x->reader.ref.id, MCP_STREAM_ID_LEN) == 0
            && mcp_join_is_open(x, &info);
@@ -403,7 +402,7 @@ mcp_join_wait(mcp_exchange_t *x, const mcp_stream_info_t *info)
         wait->until = now + x->endpoint->join_wait;
     }
 
-    if (now >= wait->until || x->worker->stopping) {
+    if (now >= wait->until) {
         return MCP_DONE;
     }
 

@@ -86,6 +86,10 @@ test_lost(void **state)
     (void) state;
 
     modern_call(0, &a, KEY("k"));
+    driver_wait(&d, 1001);
+    assert_int_equal(a.streaming, 1);
+    mcp_exchange_last(a.x);
+    fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "");
     client_close(&d, &a);
     assert_int_equal(d.aborts, 0);
     driver_wait(&d, 20000);
