@@ -15,6 +15,7 @@
 #define MOD_MCP_HANDLER          "mcp"
 #define MOD_MCP_PUBLISH_HANDLER  "mcp-publish"
 #define MOD_MCP_STATUS_HANDLER   "mcp-status"
+#define MOD_MCP_DETAILS_HANDLER  "mcp-status-details"
 
 #define MOD_MCP_MAX_BODY  (1024 * 1024)
 

@@ -14,9 +14,21 @@
 #include "mod_status.h"
 #include "util_script.h"
 
-#define STATUS_MAX  (64 * 1024)
+#define STATUS_MAX  (16 * 1024 * 1024)
 
-static mcp_str_t choose(request_rec *r)
+static void set_ask(mcp_status_ask_t *ask, mcp_str_t format)
+{
+    mod_mcp_child_t *child = &mod_mcp_child;
+
+    memset(ask, 0, sizeof(*ask));
+
+    ask->format = format;
+    ask->server = mcp_str(AP_SERVER_BASEPRODUCT "/" AP_SERVER_BASEREVISION);
+    ask->zone = child->env.zone;
+    ask->now = child->env.now(child->env.ctx);
+}
+
+static void read_ask(mcp_status_ask_t *ask, request_rec *r)
 {
     apr_table_t *args;
     const char *format;
@@ -25,9 +37,12 @@ static mcp_str_t choose(request_rec *r)
 
     format = apr_table_get(args, "format");
 
-    return format ? mod_mcp_str(format)
-                  : mcp_status_format(mod_mcp_str(apr_table_get(r->headers_in,
-                                                                "Accept")));
+    set_ask(ask, format ? mod_mcp_str(format)
+                        : mcp_status_format(mod_mcp_str(
+                              apr_table_get(r->headers_in, "Accept"))));
+
+    ask->cursor = mod_mcp_str(apr_table_get(args, "cursor"));
+    ask->details = strcmp(r->handler, MOD_MCP_DETAILS_HANDLER) == 0;
 }
 
 /* A page of another site must not read the status by a name of its own. */
@@ -52,11 +67,13 @@ static int allowed(request_rec *r)
 
 int mod_mcp_status_handler(request_rec *r)
 {
+    mcp_status_ask_t ask;
     mcp_str_t type;
     mcp_buf_t buf;
     int rc;
 
-    if (strcmp(r->handler, MOD_MCP_STATUS_HANDLER) != 0) {
+    if (strcmp(r->handler, MOD_MCP_STATUS_HANDLER) != 0
+        && strcmp(r->handler, MOD_MCP_DETAILS_HANDLER) != 0) {
         return DECLINED;
     }
 
@@ -74,9 +91,10 @@ int mod_mcp_status_handler(request_rec *r)
         return HTTP_SERVICE_UNAVAILABLE;
     }
 
+    read_ask(&ask, r);
     mcp_buf_init(&buf, &mod_mcp_mem, STATUS_MAX);
 
-    switch (mcp_status_render(&mod_mcp_child.store, choose(r), &buf, &type)) {
+    switch (mcp_status_render(&mod_mcp_child.store, &ask, &buf, &type)) {
     case MCP_OK:
         ap_set_content_type(r, apr_pstrmemdup(r->pool, type.data, type.len));
         ap_set_content_length(r, buf.len);
@@ -100,6 +118,7 @@ int mod_mcp_status_handler(request_rec *r)
 
 int mod_mcp_status_line(request_rec *r, int flags)
 {
+    mcp_status_ask_t ask;
     mcp_str_t type;
     mcp_buf_t buf;
 
@@ -107,10 +126,10 @@ int mod_mcp_status_line(request_rec *r, int flags)
         return OK;
     }
 
+    set_ask(&ask, mcp_str("summary"));
     mcp_buf_init(&buf, &mod_mcp_mem, STATUS_MAX);
 
-    if (mcp_status_render(&mod_mcp_child.store, mcp_str("summary"), &buf, &type)
-        == MCP_OK) {
+    if (mcp_status_render(&mod_mcp_child.store, &ask, &buf, &type) == MCP_OK) {
         ap_rputs(flags & AP_STATUS_SHORT ? "MCP: " : "<hr>\n<h2>MCP</h2>\n<p>",
                  r);
         ap_rwrite(buf.data, (int)buf.len, r);

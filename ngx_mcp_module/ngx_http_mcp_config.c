@@ -94,6 +94,7 @@ ngx_http_mcp_config_create_loc(ngx_conf_t *cf)
      *     mlcf->status_zone = NULL;
      *     mlcf->publish_open = 0;
      *     mlcf->documents = NULL;
+     *     mlcf->status_details = 0;
      *     mlcf->is_backend = 0;
      *     mlcf->guarded = 0;
      *     mlcf->endpoint = { 0 };
@@ -197,6 +198,7 @@ ngx_http_mcp_config_inherit_handler(ngx_conf_t *cf,
     conf->publish_zone = prev->publish_zone;
     conf->publish_open = prev->publish_open;
     conf->status_zone = prev->status_zone;
+    conf->status_details = prev->status_details;
     conf->file = prev->file;
     conf->line = prev->line;
 

@@ -31,6 +31,7 @@ typedef struct {
     ngx_http_mcp_zone_t  *publish_zone;
     ngx_flag_t            publish_open;
     ngx_http_mcp_zone_t  *status_zone;
+    unsigned              status_details:1;
 
     /* made of the rest by the merge, where "mcp" or "mcp_publish" stands */
     mcp_endpoint_t        endpoint;

@@ -95,24 +95,35 @@ ngx_http_mcp_directive_endpoint(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
+/* Refuses a second parameter other than this one. */
+static ngx_int_t
+ngx_http_mcp_directive_has(ngx_conf_t *cf, const char *word)
+{
+    ngx_str_t  *value;
+
+    value = cf->args->elts;
+
+    if (cf->args->nelts == 3 && ngx_strcmp(value[2].data, word) != 0) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "invalid parameter \"%V\", it can be \"%s\"",
+                           &value[2], word);
+        return NGX_ERROR;
+    }
+
+    return NGX_OK;
+}
+
+
 char *
 ngx_http_mcp_directive_publish(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_mcp_loc_conf_t  *mlcf = conf;
 
-    ngx_str_t  *value;
-
-    value = cf->args->elts;
-
-    if (cf->args->nelts == 3) {
-        if (ngx_strcmp(value[2].data, "open") != 0) {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "invalid parameter \"%V\"", &value[2]);
-            return NGX_CONF_ERROR;
-        }
-
-        mlcf->publish_open = 1;
+    if (ngx_http_mcp_directive_has(cf, "open") == NGX_ERROR) {
+        return NGX_CONF_ERROR;
     }
+
+    mlcf->publish_open = cf->args->nelts == 3;
 
     return ngx_http_mcp_directive_handler(cf, mlcf, &mlcf->publish_zone,
                                     ngx_http_mcp_publish_handler);
@@ -123,6 +134,12 @@ char *
 ngx_http_mcp_directive_status(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    if (ngx_http_mcp_directive_has(cf, "details") == NGX_ERROR) {
+        return NGX_CONF_ERROR;
+    }
+
+    mlcf->status_details = cf->args->nelts == 3;
 
     return ngx_http_mcp_directive_handler(cf, mlcf, &mlcf->status_zone,
                                     ngx_http_mcp_status_handler);

@@ -67,7 +67,7 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
       NULL },
 
     { ngx_string("mcp_status"),
-      NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      NGX_HTTP_LOC_CONF|NGX_CONF_TAKE12,
       ngx_http_mcp_directive_status,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,

@@ -12,7 +12,7 @@
 #include "mcp_status.h"
 
 
-#define NGX_HTTP_MCP_STATUS_MAX  (64 * 1024)
+#define NGX_HTTP_MCP_STATUS_MAX  (16 * 1024 * 1024)
 
 
 static mcp_str_t
@@ -103,8 +103,10 @@ ngx_int_t
 ngx_http_mcp_status_handler(ngx_http_request_t *r)
 {
     ngx_int_t                 rc;
+    ngx_str_t                 value;
     mcp_buf_t                 buf;
     mcp_str_t                 type;
+    mcp_status_ask_t          ask;
     ngx_http_mcp_zone_t      *zone;
     ngx_http_mcp_loc_conf_t  *mlcf;
 
@@ -123,10 +125,21 @@ ngx_http_mcp_status_handler(ngx_http_request_t *r)
         return NGX_HTTP_SERVICE_UNAVAILABLE;
     }
 
+    ngx_memzero(&ask, sizeof(mcp_status_ask_t));
+
+    ask.format = ngx_http_mcp_status_choose(r);
+    ask.server = mcp_str(NGINX_VER);
+    ask.zone = ngx_http_mcp_str(&zone->name);
+    ask.now = zone->env.now(zone->env.ctx);
+    ask.details = mlcf->status_details;
+
+    if (ngx_http_arg(r, (u_char *) "cursor", 6, &value) == NGX_OK) {
+        ask.cursor = ngx_http_mcp_str(&value);
+    }
+
     mcp_buf_init(&buf, &ngx_http_mcp_mem, NGX_HTTP_MCP_STATUS_MAX);
 
-    switch (mcp_status_render(&zone->store, ngx_http_mcp_status_choose(r),
-                              &buf, &type))
+    switch (mcp_status_render(&zone->store, &ask, &buf, &type))
     {
     case MCP_OK:
         rc = ngx_http_mcp_status_send(r, &buf, &type);

@@ -553,11 +553,16 @@ mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
 void
 mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
 {
+    size_t           i;
     mcp_str_t        id;
     mcp_exchange_t  *x;
 
     if (call->phase == MCP_CALL_OVER) {
         return;
+    }
+
+    for (i = 0; i < call->n; i++) {
+        call->requests[i].reason = mcp_reason_of_fault(fault);
     }
 
     mcp_request_ends_all(call, MCP_ENDING_FAULT);

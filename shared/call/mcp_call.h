@@ -11,6 +11,7 @@
 #include "config/mcp_party.h"
 #include "mcp_job.h"
 #include "rpc/mcp_method.h"
+#include "rpc/mcp_reason.h"
 #include "worker/mcp_worker_parts.h"
 
 
@@ -68,6 +69,10 @@ struct mcp_request_s {
     mcp_str_t             params;
     mcp_str_t             progress_token;
     unsigned              target;
+    uint32_t              tally;       /* row that counts it */
+    uint32_t              running;     /* handle of mcp_store_live_begin() */
+    mcp_reason_e          reason;      /* of a failure; NONE: as its ending
+                                          says */
     mcp_str_t             response;    /* if not durable */
     uint64_t              deadline;
 

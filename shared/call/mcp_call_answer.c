@@ -251,6 +251,8 @@ mcp_call_finish_fault_data(mcp_request_t *req, mcp_fault_e fault,
     int        rc;
     mcp_buf_t  buf;
 
+    req->reason = mcp_reason_of_fault(fault);
+
     /* what a request did not declare is its fault wherever that shows
      * (2026-07-28, basic/index, "_meta") */
 

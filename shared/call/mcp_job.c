@@ -367,6 +367,7 @@ mcp_job_timeout(mcp_request_t *req)
     int  rc;
 
     if (req->state == MCP_REQUEST_INPUT) {
+        req->reason = MCP_REASON_INPUT_TIMEOUT;
         rc = mcp_call_finish_text(req, mcp_str("The client did not answer "
                                                "the request for input in "
                                                "time"));

@@ -321,6 +321,10 @@ mcp_job_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     mcp_job_log_answer(req, msg);
 
+    if (msg->status) {
+        req->reason = MCP_REASON_STATUS;
+    }
+
     switch (msg->kind) {
 
     case MCP_BACKEND_NOTIFICATION:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "call/mcp_request.h"
+#include "worker/mcp_tally.h"
 
 
 void
@@ -23,13 +24,80 @@ mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state)
 }
 
 
+/* Shows that the request runs, in the zone. */
+static void
+mcp_request_run(mcp_request_t *req)
+{
+    mcp_live_t   live;
+    mcp_call_t  *call;
+
+    call = req->call;
+
+    req->tally = mcp_tally_find(call->worker, call->endpoint, req->method,
+                                req->name);
+
+    live.row = req->tally;
+    live.request = req->job.request;
+    live.began = call->began;
+    memcpy(live.id, call->id, MCP_STREAM_ID_LEN);
+    mcp_tally_principal(live.principal,
+                        call->facts.value[MCP_FACT_PRINCIPAL]);
+
+    req->running = mcp_store_live_begin(call->worker->store, &live);
+}
+
+
+/* Counts the request, now that it has ended. */
+static void
+mcp_request_tally(mcp_request_t *req, mcp_ending_e how)
+{
+    uint64_t              now;
+    mcp_call_t           *call;
+    mcp_tally_failure_t   failure;
+
+    static const mcp_reason_e  reasons[MCP_ENDING_COUNT] = {
+        [MCP_ENDING_TOOL_ERROR] = MCP_REASON_TOOL_ERROR,
+        [MCP_ENDING_RPC_ERROR] = MCP_REASON_RPC_ERROR,
+        [MCP_ENDING_FAULT] = MCP_REASON_INTERNAL,
+        [MCP_ENDING_LOST] = MCP_REASON_LOST,
+        [MCP_ENDING_CANCELLED] = MCP_REASON_CANCELLED,
+        [MCP_ENDING_EXPIRED] = MCP_REASON_EXPIRED
+    };
+
+    call = req->call;
+    now = mcp_call_now(call);
+
+    mcp_store_live_end(call->worker->store, req->running);
+    req->running = 0;
+
+    mcp_store_tally_count(call->worker->store, req->tally, how,
+                          now - call->began);
+
+    if (how <= MCP_ENDING_OK) {
+        return;
+    }
+
+    failure.at = now;
+    failure.row = req->tally;
+    failure.result = how;
+    failure.reason = req->reason && how < MCP_ENDING_LOST ? req->reason
+                                                          : reasons[how];
+    memcpy(failure.id, call->id, MCP_STREAM_ID_LEN);
+    mcp_tally_principal(failure.principal,
+                        call->facts.value[MCP_FACT_PRINCIPAL]);
+
+    mcp_store_tally_failed(call->worker->store, &failure);
+}
+
+
 void
-mcp_request_begins(const mcp_request_t *req)
+mcp_request_begins( mcp_request_t *req)
 {
     char         id[9], session[9];
     mcp_call_t  *call;
 
     call = req->call;
+    mcp_request_run(req);
 
     if (!mcp_worker_logs(call->worker, MCP_LOG_INFO)) {
         return;
@@ -72,6 +140,7 @@ mcp_request_ends(mcp_request_t *req, mcp_ending_e how)
     call = req->call;
     req->ending = how;
     mcp_ending_count(call->worker->store, how);
+    mcp_request_tally(req, how);
 
     /* of a batch it is known with the last one */
 

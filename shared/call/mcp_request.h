@@ -14,8 +14,9 @@
 /* Logs a change of state at debug. */
 void mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state);
 
-/* Logs at info that a backend is about to work on the request. */
-void mcp_request_begins(const mcp_request_t *req);
+/* Logs at info, and shows in the zone, that a backend is about to work on the
+ * request. */
+void mcp_request_begins(mcp_request_t *req);
 
 /* Notes how a request has ended, once for each, before its call is over, and
  * tells the exchange that waits for it. */

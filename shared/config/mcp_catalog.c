@@ -181,6 +181,60 @@ mcp_catalog_find(const mcp_catalog_t *catalog, mcp_list_e kind,
 }
 
 
+size_t
+mcp_catalog_items(const mcp_catalog_t *catalog)
+{
+    int     kind;
+    size_t  n;
+
+    n = 0;
+
+    for (kind = 0; kind < MCP_LIST_COUNT; kind++) {
+        n += catalog->sets[kind].n;
+    }
+
+    return n;
+}
+
+
+mcp_str_t
+mcp_catalog_key(const mcp_catalog_t *catalog, size_t number, mcp_list_e *kind)
+{
+    int  k;
+
+    for (k = 0; number >= catalog->sets[k].n; k++) {
+        number -= catalog->sets[k].n;
+    }
+
+    *kind = (mcp_list_e) k;
+
+    return catalog->sets[k].items[number].key;
+}
+
+
+int
+mcp_catalog_number(const mcp_catalog_t *catalog, mcp_list_e kind,
+    mcp_str_t key, size_t *number)
+{
+    int                        k;
+    const mcp_catalog_item_t  *item;
+
+    item = mcp_catalog_item(catalog, kind, key);
+
+    if (item == NULL) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    *number = (size_t) (item - catalog->sets[kind].items);
+
+    for (k = 0; k < (int) kind; k++) {
+        *number += catalog->sets[k].n;
+    }
+
+    return MCP_OK;
+}
+
+
 const mcp_policy_rule_t *
 mcp_catalog_rule(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_str_t key)

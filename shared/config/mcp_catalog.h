@@ -77,6 +77,22 @@ const mcp_catalog_about_t *mcp_catalog_about(const mcp_catalog_t *catalog);
 mcp_str_t mcp_catalog_find(const mcp_catalog_t *catalog,
     mcp_list_e kind, mcp_str_t key);
 
+/* Returns how many items there are, of all kinds. */
+size_t mcp_catalog_items(const mcp_catalog_t *catalog);
+
+/* Returns the key of an item, by its number from 0, and sets *kind. */
+mcp_str_t mcp_catalog_key(const mcp_catalog_t *catalog, size_t number,
+    mcp_list_e *kind);
+
+/*
+ * Sets *number to that of the item that mcp_catalog_find() finds.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND  there is none
+ */
+int mcp_catalog_number(const mcp_catalog_t *catalog, mcp_list_e kind,
+    mcp_str_t key, size_t *number);
+
 /* Returns the settings that the item has for its calls, NULL if it has none. */
 const mcp_policy_rule_t *mcp_catalog_rule(const mcp_catalog_t *catalog,
     mcp_list_e kind, mcp_str_t key);

@@ -216,6 +216,37 @@ mcp_endpoint_rule(const mcp_catalog_t *catalog, mcp_str_t method,
 }
 
 
+int
+mcp_endpoint_item(const mcp_endpoint_t *endpoint, mcp_method_e method,
+    mcp_str_t name, size_t *item)
+{
+    switch (method) {
+
+    case MCP_METHOD_TOOLS_CALL:
+        return mcp_catalog_number(endpoint->catalog, MCP_LIST_TOOLS, name,
+                                  item);
+
+    case MCP_METHOD_PROMPTS_GET:
+        return mcp_catalog_number(endpoint->catalog, MCP_LIST_PROMPTS, name,
+                                  item);
+
+    case MCP_METHOD_RESOURCES_READ:
+        if (mcp_catalog_number(endpoint->catalog, MCP_LIST_RESOURCES, name,
+                               item)
+            == MCP_OK)
+        {
+            return MCP_OK;
+        }
+
+        return mcp_catalog_number(endpoint->catalog, MCP_LIST_TEMPLATES, name,
+                                  item);
+
+    default:
+        return MCP_ERR_NOT_FOUND;
+    }
+}
+
+
 void
 mcp_endpoint_policy(const mcp_endpoint_t *endpoint, mcp_str_t method,
     mcp_str_t name, mcp_policy_t *policy)

@@ -202,6 +202,17 @@ mcp_setup_catalog(mcp_setup_t *setup, mcp_str_t file, mcp_str_t contents,
 }
 
 
+static char *
+mcp_setup_append(char *p, mcp_str_t s)
+{
+    if (s.len) {
+        memcpy(p, s.data, s.len);
+    }
+
+    return p + s.len;
+}
+
+
 int
 mcp_setup_stand(mcp_setup_t *setup, mcp_str_t server, mcp_str_t path,
     unsigned n)
@@ -209,9 +220,13 @@ mcp_setup_stand(mcp_setup_t *setup, mcp_str_t server, mcp_str_t path,
     char            number[16];
     mcp_str_t       parts[3];
     unsigned char  *place;
+    char           *label, *end;
 
     place = mcp_arena_alloc(&setup->arena, MCP_DIGEST_LEN);
-    if (place == NULL) {
+    label = mcp_arena_alloc(&setup->arena,
+                            server.len + path.len + sizeof(number) + 1);
+
+    if (place == NULL || label == NULL) {
         return MCP_ERR_MEMORY;
     }
 
@@ -221,6 +236,15 @@ mcp_setup_stand(mcp_setup_t *setup, mcp_str_t server, mcp_str_t path,
     parts[2].len = (size_t) snprintf(number, sizeof(number), "%u", n);
 
     setup->place = place;
+
+    end = mcp_setup_append(mcp_setup_append(label, server), path);
+
+    if (n) {
+        *end++ = '#';
+        end = mcp_uint_print(end, (uint64_t) n + 1);
+    }
+
+    setup->label = (mcp_str_t) { label, (size_t) (end - label) };
 
     return mcp_digest(place, parts, 3);
 }

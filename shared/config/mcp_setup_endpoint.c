@@ -43,6 +43,7 @@ mcp_setup_merge(mcp_setup_t *setup, const mcp_setup_t *parent)
         setup->catalog = parent->catalog;
         setup->catalog_file = parent->catalog_file;
         setup->place = parent->place;
+        setup->label = parent->label;
     }
 
     if (setup->routes.last == NULL) {
@@ -231,6 +232,7 @@ mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
 
     if (setup->place) {
         memcpy(endpoint->place, setup->place, MCP_DIGEST_LEN);
+        endpoint->label = setup->label;
     }
 
     mcp_options_apply(&setup->options, endpoint);

@@ -66,6 +66,7 @@ struct mcp_setup_s {
     const mcp_catalog_t   *catalog;
     mcp_str_t              catalog_file;
     const unsigned char   *place;      /* of the catalog, or of the endpoint */
+    mcp_str_t              label;      /* the same for people */
     mcp_setup_list_t       routes;
     mcp_setup_list_t       origins;
     unsigned               any_origin:1;

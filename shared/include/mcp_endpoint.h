@@ -48,6 +48,8 @@ typedef struct {
     unsigned char         place[MCP_DIGEST_LEN];       /* where its lists
                                                   stand, in configurations
                                                   before this one, too */
+    mcp_str_t             label;               /* the same for people; empty:
+                                                  it has no place */
 
     const mcp_keys_t     *keys;
     const mcp_catalog_t  *catalog;             /* NULL: the backend lists */
@@ -125,6 +127,16 @@ const mcp_result_t *mcp_endpoint_result(const mcp_endpoint_t *endpoint,
  * revision. */
 void mcp_endpoint_info(const mcp_endpoint_t *endpoint, mcp_revision_e revision,
     mcp_buf_t *buf);
+
+/*
+ * Sets *item to the number of the catalog's item (mcp_catalog_key()) that a
+ * request of this method and name is about.  The endpoint has a catalog.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND  it is about none
+ */
+int mcp_endpoint_item(const mcp_endpoint_t *endpoint, mcp_method_e method,
+    mcp_str_t name, size_t *item);
 
 /* Returns how many streams the client's session may have at a time; 0: it has
  * no session. */

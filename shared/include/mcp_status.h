@@ -11,18 +11,30 @@
 #include "store/mcp_store.h"
 
 
+/* What is asked for. */
+typedef struct {
+    mcp_str_t  format;         /* "json", "prometheus" (text exposition format
+                                  0.0.4), "html", or "summary" (one line of
+                                  text) */
+    mcp_str_t  server;         /* its name and version */
+    mcp_str_t  zone;           /* its name */
+    mcp_str_t  cursor;         /* of the page of calls, as "next" of the last
+                                  one has it; empty: the first one */
+    uint64_t   now;            /* as mcp_env_t.now */
+    unsigned   details:1;      /* of single calls: names and principals */
+} mcp_status_ask_t;
+
+
 /*
  * Appends the status of a store to buf and sets *content_type, which is static.
- * format is "json", "prometheus" (text exposition format 0.0.4), "html" or
- * "summary" (one line of text).
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there is no such format
  *   MCP_ERR_LIMIT      buf does not take so much
  *   MCP_ERR_MEMORY     there is no memory
  */
-int mcp_status_render(mcp_store_t *store, mcp_str_t format, mcp_buf_t *buf,
-    mcp_str_t *content_type);
+int mcp_status_render(mcp_store_t *store, const mcp_status_ask_t *ask,
+    mcp_buf_t *buf, mcp_str_t *content_type);
 
 /* Returns the format that suits an Accept header (empty: there is none):
  * browsers get HTML, Prometheus its text, others JSON. */

@@ -2,29 +2,15 @@
 
 #include <stddef.h>
 
-#include "mcp_status.h"
 #include "mcp_version.h"
 #include "rpc/mcp_topic.h"
-
-
-typedef enum {
-    MCP_STATUS_COUNTER = 0,
-    MCP_STATUS_GAUGE
-} mcp_status_type_e;
-
-
-typedef struct {
-    mcp_str_t           name;
-    mcp_str_t           help;
-    mcp_status_type_e   type;
-    size_t              offset;        /* in mcp_store_stats_t */
-} mcp_status_row_t;
+#include "store/mcp_status_parts.h"
 
 
 typedef struct {
     mcp_str_t    name;
     mcp_str_t    content_type;
-    void       (*render)(const mcp_store_stats_t *stats, mcp_buf_t *buf);
+    void       (*render)(const mcp_status_t *status, mcp_buf_t *buf);
 } mcp_status_format_t;
 
 
@@ -45,7 +31,7 @@ typedef struct {
 
 /* every value is a 64-bit integer */
 
-static const mcp_status_row_t  mcp_status_rows[] = {
+const mcp_status_row_t  mcp_status_rows[MCP_STATUS_ROWS] = {
 
     mcp_status_counter(MCP_COUNT_REQUESTS, "requests",
                        "HTTP requests"),
@@ -116,10 +102,7 @@ static const mcp_status_row_t  mcp_status_rows[] = {
                      "Subscriptions to resources")
 };
 
-#define MCP_STATUS_ROWS  (sizeof(mcp_status_rows) / sizeof(mcp_status_rows[0]))
-
-
-static int64_t
+int64_t
 mcp_status_value(const mcp_store_stats_t *stats, const mcp_status_row_t *row)
 {
     int64_t  value;
@@ -130,8 +113,7 @@ mcp_status_value(const mcp_store_stats_t *stats, const mcp_status_row_t *row)
 }
 
 
-/* Returns the revision behind this one, with the number of its requests. */
-static mcp_revision_e
+mcp_revision_e
 mcp_status_revision(const mcp_store_stats_t *stats, mcp_revision_e revision,
     int64_t *requests)
 {
@@ -143,131 +125,14 @@ mcp_status_revision(const mcp_store_stats_t *stats, mcp_revision_e revision,
 
 
 static void
-mcp_status_json(const mcp_store_stats_t *stats, mcp_buf_t *buf)
-{
-    size_t          i;
-    int64_t         n;
-    const char     *before;
-    mcp_revision_e  revision;
-
-    mcp_buf_lit(buf, "{\"version\":\"" MCP_VERSION "\"");
-
-    for (i = 0; i < MCP_STATUS_ROWS; i++) {
-        mcp_buf_lit(buf, ",");
-        mcp_buf_json(buf, mcp_status_rows[i].name);
-        mcp_buf_lit(buf, ":");
-        mcp_buf_int(buf, mcp_status_value(stats, &mcp_status_rows[i]));
-    }
-
-    before = ",\"revisions\":{";
-    revision = MCP_REVISION_NONE;
-
-    while ((revision = mcp_status_revision(stats, revision, &n))
-           != MCP_REVISION_NONE)
-    {
-        mcp_buf_add(buf, before, strlen(before));
-        mcp_buf_json(buf, mcp_revision(revision)->name);
-        mcp_buf_lit(buf, ":");
-        mcp_buf_int(buf, n);
-        before = ",";
-    }
-
-    mcp_buf_lit(buf, "}}\n");
-}
-
-
-static void
-mcp_status_metric(const mcp_status_row_t *row, mcp_buf_t *buf)
-{
-    mcp_buf_lit(buf, "mcp_");
-    mcp_buf_str(buf, row->name);
-
-    if (row->type == MCP_STATUS_COUNTER) {
-        mcp_buf_lit(buf, "_total");
-    }
-}
-
-
-static void
-mcp_status_prometheus_revisions(const mcp_store_stats_t *stats,
-    mcp_buf_t *buf)
-{
-    int64_t         n;
-    mcp_revision_e  revision;
-
-    mcp_buf_lit(buf,
-        "# HELP mcp_revision_requests_total Requests of each revision\n"
-        "# TYPE mcp_revision_requests_total counter\n");
-
-    revision = MCP_REVISION_NONE;
-
-    while ((revision = mcp_status_revision(stats, revision, &n))
-           != MCP_REVISION_NONE)
-    {
-        mcp_buf_lit(buf, "mcp_revision_requests_total{revision=");
-        mcp_buf_json(buf, mcp_revision(revision)->name);
-
-        if (mcp_revision(revision)->stateless) {
-            mcp_buf_lit(buf, ",era=\"stateless\"} ");
-
-        } else {
-            mcp_buf_lit(buf, ",era=\"sessions\"} ");
-        }
-
-        mcp_buf_int(buf, n);
-        mcp_buf_lit(buf, "\n");
-    }
-}
-
-
-static void
-mcp_status_prometheus(const mcp_store_stats_t *stats, mcp_buf_t *buf)
-{
-    size_t                   i;
-    const mcp_status_row_t  *row;
-
-    mcp_buf_lit(buf,
-        "# HELP mcp_build_info Version of the module\n"
-        "# TYPE mcp_build_info gauge\n"
-        "mcp_build_info{version=\"" MCP_VERSION "\"} 1\n");
-
-    for (i = 0; i < MCP_STATUS_ROWS; i++) {
-        row = &mcp_status_rows[i];
-
-        mcp_buf_lit(buf, "# HELP ");
-        mcp_status_metric(row, buf);
-        mcp_buf_lit(buf, " ");
-        mcp_buf_str(buf, row->help);
-
-        mcp_buf_lit(buf, "\n# TYPE ");
-        mcp_status_metric(row, buf);
-
-        if (row->type == MCP_STATUS_COUNTER) {
-            mcp_buf_lit(buf, " counter\n");
-
-        } else {
-            mcp_buf_lit(buf, " gauge\n");
-        }
-
-        mcp_status_metric(row, buf);
-        mcp_buf_lit(buf, " ");
-        mcp_buf_int(buf, mcp_status_value(stats, row));
-        mcp_buf_lit(buf, "\n");
-    }
-
-    mcp_status_prometheus_revisions(stats, buf);
-}
-
-
-static void
-mcp_status_html_revisions(const mcp_store_stats_t *stats, mcp_buf_t *buf)
+mcp_status_html_revisions(const mcp_status_t *status, mcp_buf_t *buf)
 {
     int64_t         n;
     mcp_revision_e  revision;
 
     revision = MCP_REVISION_NONE;
 
-    while ((revision = mcp_status_revision(stats, revision, &n))
+    while ((revision = mcp_status_revision(&status->stats, revision, &n))
            != MCP_REVISION_NONE)
     {
         mcp_buf_lit(buf, "<tr><td>Requests of revision ");
@@ -280,7 +145,7 @@ mcp_status_html_revisions(const mcp_store_stats_t *stats, mcp_buf_t *buf)
 
 
 static void
-mcp_status_html(const mcp_store_stats_t *stats, mcp_buf_t *buf)
+mcp_status_html(const mcp_status_t *status, mcp_buf_t *buf)
 {
     size_t                   i;
     const mcp_status_row_t  *row;
@@ -323,11 +188,11 @@ mcp_status_html(const mcp_store_stats_t *stats, mcp_buf_t *buf)
 
         mcp_buf_str(buf, row->help);
         mcp_buf_lit(buf, "</td><td>");
-        mcp_buf_int(buf, mcp_status_value(stats, row));
+        mcp_buf_int(buf, mcp_status_value(&status->stats, row));
         mcp_buf_lit(buf, "</td></tr>\n");
     }
 
-    mcp_status_html_revisions(stats, buf);
+    mcp_status_html_revisions(status, buf);
 
     mcp_buf_lit(buf,
         "</table>\n"
@@ -340,7 +205,7 @@ mcp_status_html(const mcp_store_stats_t *stats, mcp_buf_t *buf)
 
 /* One line about what there is now, for another page. */
 static void
-mcp_status_summary(const mcp_store_stats_t *stats, mcp_buf_t *buf)
+mcp_status_summary(const mcp_status_t *status, mcp_buf_t *buf)
 {
     size_t                    i;
     const char               *separator;
@@ -355,7 +220,7 @@ mcp_status_summary(const mcp_store_stats_t *stats, mcp_buf_t *buf)
             mcp_buf_add(buf, separator, strlen(separator));
             mcp_buf_str(buf, row->help);
             mcp_buf_lit(buf, ": ");
-            mcp_buf_int(buf, mcp_status_value(stats, row));
+            mcp_buf_int(buf, mcp_status_value(&status->stats, row));
             separator = ", ";
         }
     }
@@ -410,16 +275,18 @@ mcp_status_stats(mcp_store_t *store, mcp_store_stats_t *stats)
 
 
 int
-mcp_status_render(mcp_store_t *store, mcp_str_t format, mcp_buf_t *buf,
-    mcp_str_t *content_type)
+mcp_status_render(mcp_store_t *store, const mcp_status_ask_t *ask,
+    mcp_buf_t *buf, mcp_str_t *content_type)
 {
-    size_t             i;
-    mcp_store_stats_t  stats;
+    size_t        i;
+    mcp_status_t  status;
 
     for (i = 0; i < MCP_STATUS_FORMATS; i++) {
-        if (mcp_str_eq(mcp_status_formats[i].name, format)) {
-            mcp_status_stats(store, &stats);
-            mcp_status_formats[i].render(&stats, buf);
+        if (mcp_str_eq(mcp_status_formats[i].name, ask->format)) {
+            status.ask = ask;
+            status.store = store;
+            mcp_status_stats(store, &status.stats);
+            mcp_status_formats[i].render(&status, buf);
             *content_type = mcp_status_formats[i].content_type;
 
             return buf->failed;

@@ -77,6 +77,7 @@ typedef struct mcp_store_s {
     mcp_store_glue_t          glue;
     unsigned                  slot;
     uint64_t                  pid;     /* incarnation of the slot */
+    uint32_t                  live;    /* hint of mcp_store_live.c */
 } mcp_store_t;
 
 

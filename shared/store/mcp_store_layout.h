@@ -24,6 +24,8 @@
  *   mcp_store_entry.c        entries and groups
  *   mcp_store_value.c        small values
  *   mcp_store_topic.c        subscriptions, publish
+ *   mcp_store_tally.c        what became of calls
+ *   mcp_store_live.c         calls that run
  *   mcp_store_repair.c       a repair, and its first half: chunks
  *   mcp_store_repair_log.c   logs, walked and repaired
  *   mcp_store_repair_link.c  its second half: hashes, groups, lists
@@ -42,7 +44,7 @@
 
 #include <stdatomic.h>
 
-#include "store/mcp_store.h"
+#include "store/mcp_store_tally.h"
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
@@ -386,6 +388,55 @@ typedef struct {
 } mcp_store_entries_t;
 
 
+/* --- what became of calls --- */
+
+/* A row counts once head->n_tallies has it. */
+typedef struct {
+    unsigned char      key[MCP_DIGEST_LEN];
+    char               endpoint[MCP_TALLY_ENDPOINT];
+    char               name[MCP_TALLY_NAME];
+    uint8_t            kind;
+    _Atomic uint32_t   failed;         /* result << 16 | reason */
+    _Atomic uint64_t   failed_at;
+    _Atomic uint64_t   sum;
+    _Atomic uint64_t   results[MCP_ENDING_COUNT];
+    _Atomic uint64_t   buckets[MCP_TALLY_BUCKETS];
+} mcp_store_tally_t;
+
+
+/* What is copied of a request that runs. */
+typedef struct {
+    uint32_t       row;
+    uint32_t       request;
+    uint64_t       began;
+    unsigned char  id[MCP_STREAM_ID_LEN];
+    char           principal[MCP_TALLY_PRINCIPAL];
+} mcp_store_live_data_t;
+
+
+#define MCP_LIVE_WORDS  (sizeof(mcp_store_live_data_t) / sizeof(uint64_t))
+
+/* Its process alone writes the words; whoever reads them looks at "owner"
+ * before and after. */
+typedef struct {
+    _Atomic uint64_t   owner;          /* see mcp_store_live.c */
+    _Atomic uint64_t   word[MCP_LIVE_WORDS];
+} mcp_store_live_t;
+
+
+/* One more than are shown: the oldest may be half overwritten. */
+#define MCP_STORE_FAILURES  (MCP_TALLY_RECENT + 1)
+
+typedef struct {
+    uint64_t       at;
+    uint32_t       row;
+    uint16_t       result;
+    uint16_t       reason;
+    unsigned char  id[MCP_STREAM_ID_LEN];
+    char           principal[MCP_TALLY_PRINCIPAL];
+} mcp_store_failure_t;
+
+
 /* --- the region --- */
 
 enum {
@@ -412,7 +463,10 @@ typedef struct mcp_store_head_s {
     uint64_t           size;
     uint64_t           seed[2];        /* of the hash */
 
-    uint64_t           types;          /* offsets */
+    uint64_t           tallies;        /* offsets */
+    uint64_t           lives;
+    uint64_t           failures;
+    uint64_t           types;
     uint64_t           stream_hash;
     uint64_t           entry_hash;
     uint64_t           base;           /* of chunk 0, which does not exist */
@@ -420,6 +474,12 @@ typedef struct mcp_store_head_s {
     uint32_t           entry_mask;
     uint32_t           chunks;         /* 1..chunks */
     uint32_t           reserve;
+    uint32_t           max_tallies;
+    uint32_t           max_lives;
+
+    _Atomic uint32_t   n_tallies;
+    _Atomic uint32_t   n_failures;     /* ever noted; may wrap */
+    _Atomic uint64_t   seen;           /* time of the last sweep */
 
     uint32_t           holder;         /* slot + 1 of the lock's holder */
     uint32_t           fresh;          /* chunks from here on were never used */
@@ -488,6 +548,27 @@ static inline unsigned char *
 mcp_store_types(mcp_store_head_t *head)
 {
     return (unsigned char *) head + head->types;
+}
+
+
+static inline mcp_store_tally_t *
+mcp_store_tallies(mcp_store_head_t *head)
+{
+    return (mcp_store_tally_t *) ((char *) head + head->tallies);
+}
+
+
+static inline mcp_store_live_t *
+mcp_store_lives(mcp_store_head_t *head)
+{
+    return (mcp_store_live_t *) ((char *) head + head->lives);
+}
+
+
+static inline mcp_store_failure_t *
+mcp_store_failures(mcp_store_head_t *head)
+{
+    return (mcp_store_failure_t *) ((char *) head + head->failures);
 }
 
 
@@ -1046,6 +1127,29 @@ void mcp_store_group_leave(mcp_store_op_t *op, uint32_t ref);
 void mcp_store_sub_link(mcp_store_head_t *head, mcp_store_entry_t *topic,
     mcp_store_entry_t *e);
 void mcp_store_sub_free(mcp_store_op_t *op, mcp_store_entry_t *e);
+
+
+/* --- mcp_store_tally.c --- */
+
+/* Lays out the rows of a new region. */
+void mcp_store_tally_format(mcp_store_head_t *head);
+
+/* Does what mcp_store_tally_failed() does, with the lock. */
+void mcp_store_tally_note(mcp_store_head_t *head,
+    const mcp_tally_failure_t *failure);
+
+static inline void
+mcp_store_tally_add(mcp_store_head_t *head, uint32_t row, mcp_ending_e ending)
+{
+    atomic_fetch_add_explicit(&mcp_store_tallies(head)[row].results[ending],
+                              1, memory_order_relaxed);
+}
+
+
+/* --- mcp_store_live.c --- */
+
+/* Takes out, as lost, what the process in a slot ran. */
+void mcp_store_live_retire(mcp_store_head_t *head, unsigned slot);
 
 
 /* --- mcp_store_value.c --- */

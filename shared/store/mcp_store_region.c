@@ -15,6 +15,13 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "atomics between processes");
 /* Owners waiting for room that are looked at in one hold of the lock. */
 #define MCP_STORE_FEED     64
 
+/* So many bytes of chunks have a row, or a call that is seen to run. */
+#define MCP_STORE_TALLY_PER    16384
+#define MCP_STORE_TALLIES_MIN  16
+#define MCP_STORE_LIVE_PER     4096
+#define MCP_STORE_LIVES_MIN    64
+#define MCP_STORE_LIVES_MAX    16384
+
 
 /* --- format --- */
 
@@ -41,7 +48,41 @@ mcp_store_layout_id(void)
 {
     return (uint32_t) (sizeof(mcp_store_head_t) << 16
                        ^ sizeof(mcp_store_stream_t) << 8
+                       ^ sizeof(mcp_store_tally_t) << 4
                        ^ MCP_STORE_SLOTS ^ MCP_COUNT_MAX << 4);
+}
+
+
+static uint32_t
+mcp_store_clamp(uint64_t n, uint32_t min, uint32_t max)
+{
+    return n < min ? min : n > max ? max : (uint32_t) n;
+}
+
+
+/* Sets the sizes and offsets of what tells what became of calls, which takes a
+ * twentieth of a small region; returns where it ends. */
+static uint64_t
+mcp_store_place_tallies(mcp_store_head_t *head, uint32_t n)
+{
+    uint64_t  size, end;
+
+    size = (uint64_t) n * MCP_STORE_CHUNK;
+
+    head->max_tallies = mcp_store_clamp(size / MCP_STORE_TALLY_PER,
+                                        MCP_STORE_TALLIES_MIN,
+                                        MCP_TALLY_ROWS_MAX);
+    head->max_lives = mcp_store_clamp(size / MCP_STORE_LIVE_PER,
+                                      MCP_STORE_LIVES_MIN,
+                                      MCP_STORE_LIVES_MAX);
+
+    head->tallies = mcp_store_align64(sizeof(mcp_store_head_t));
+    end = head->tallies + head->max_tallies * sizeof(mcp_store_tally_t);
+    head->lives = mcp_store_align64(end);
+    end = head->lives + head->max_lives * sizeof(mcp_store_live_t);
+    head->failures = mcp_store_align64(end);
+
+    return head->failures + MCP_STORE_FAILURES * sizeof(mcp_store_failure_t);
 }
 
 
@@ -59,7 +100,7 @@ mcp_store_place(mcp_store_head_t *head, uint32_t n)
     head->stream_mask = streams - 1;
     head->entry_mask = entries - 1;
 
-    head->types = mcp_store_align64(sizeof(mcp_store_head_t));
+    head->types = mcp_store_align64(mcp_store_place_tallies(head, n));
     head->stream_hash = mcp_store_align64(head->types + n + 1);
     head->entry_hash = head->stream_hash + (uint64_t) streams * 4;
     end = mcp_store_align64(head->entry_hash + (uint64_t) entries * 4);
@@ -114,8 +155,9 @@ mcp_store_format(void *region, size_t size)
 
     memset(head, 0, sizeof(mcp_store_head_t));
     (void) mcp_store_place(head, n);
-    memset((char *) head + head->types, 0,
-           head->base + MCP_STORE_CHUNK - head->types);
+    memset((char *) head + head->tallies, 0,
+           head->base + MCP_STORE_CHUNK - head->tallies);
+    mcp_store_tally_format(head);
 
     head->version = MCP_STORE_VERSION;
     head->layout = mcp_store_layout_id();
@@ -361,6 +403,7 @@ mcp_store_sweep(mcp_store_t *store, uint64_t now, unsigned budget,
     mcp_stream_info_t  info[MCP_SWEEP_REPORTS];
 
     freed = 0;
+    atomic_store_explicit(&store->head->seen, now, memory_order_relaxed);
 
     if (budget > store->head->chunks) {
         budget = store->head->chunks;

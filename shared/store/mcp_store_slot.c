@@ -283,6 +283,7 @@ mcp_store_retire(mcp_store_op_t *op, unsigned slot)
     }
 
     mcp_store_private_reclaim(op, slot);
+    mcp_store_live_retire(op->head, slot);
 
     for (k = 0; k < MCP_GAUGE_MAX; k++) {
         atomic_store(&s->gauge[k], 0);
@@ -314,6 +315,7 @@ mcp_store_attach(mcp_store_t *store, void *region,
     store->glue = *glue;
     store->slot = slot;
     store->pid = pid;
+    store->live = 0;
 
     if (store->head->magic != MCP_STORE_MAGIC
         || mcp_store_enter(store, &op) != MCP_OK)

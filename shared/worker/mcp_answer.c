@@ -3,6 +3,7 @@
 #include "worker/mcp_answer.h"
 #include "worker/mcp_exchange_state.h"
 #include "worker/mcp_refusal.h"
+#include "worker/mcp_tally.h"
 
 
 void
@@ -71,6 +72,7 @@ mcp_answer_fault_note(mcp_exchange_t *x, mcp_fault_e fault)
     case MCP_FAULT_STORE_FULL:
         mcp_store_count(store, MCP_COUNT_REFUSED_FULL, 1);
         mcp_refusal_full(x->worker);
+        mcp_tally_refused(x, fault);
         mcp_answer_header(x, mcp_str("Retry-After"), mcp_str("5"));
         break;
 
@@ -81,6 +83,13 @@ mcp_answer_fault_note(mcp_exchange_t *x, mcp_fault_e fault)
     case MCP_FAULT_TOO_MANY_STREAMS:
     case MCP_FAULT_TOO_MANY_VALUES:
         mcp_store_count(store, MCP_COUNT_REFUSED_LIMIT, 1);
+        mcp_tally_refused(x, fault);
+        break;
+
+    case MCP_FAULT_TOOL_UNKNOWN:
+    case MCP_FAULT_PROMPT_UNKNOWN:
+    case MCP_FAULT_RESOURCE_UNKNOWN:
+        mcp_tally_refused(x, fault);
         break;
 
     case MCP_FAULT_HEADER:

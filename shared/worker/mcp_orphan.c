@@ -7,7 +7,7 @@
 
 #include "json/mcp_json.h"
 #include "rpc/mcp_fault.h"
-#include "worker/mcp_ending.h"
+#include "store/mcp_ending.h"
 #include "worker/mcp_worker_parts.h"
 
 

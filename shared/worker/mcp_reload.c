@@ -9,6 +9,7 @@
  */
 
 #include "worker/mcp_notify.h"
+#include "worker/mcp_tally.h"
 
 
 #define MCP_RELOAD_STAY   2000         /* ms */
@@ -116,6 +117,7 @@ mcp_worker_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint)
     mcp_party_t    party;
     unsigned char  topic[MCP_DIGEST_LEN];
 
+    mcp_tally_offer(worker, endpoint);
     mcp_reload_party(&party);
 
     for (list = 0; list < MCP_TOPIC_LISTS; list++) {

@@ -5,6 +5,7 @@
 
 #include "rpc/mcp_fault.h"
 #include "worker/mcp_refusal.h"
+#include "worker/mcp_tally.h"
 
 
 /* Every second a part of the store is looked at for what is due, in slices
@@ -65,6 +66,7 @@ mcp_worker_destroy(mcp_worker_t *worker)
 
     mem = &worker->env->mem;
     mcp_session_cache_free(&worker->sessions);
+    mcp_tally_free(worker);
 
     if (worker->handles) {
         mem->free(mem->ctx, worker->handles);

@@ -16,11 +16,12 @@
 #include "rpc/mcp_rpc.h"
 #include "rpc/mcp_session.h"
 #include "store/mcp_store.h"
-#include "worker/mcp_ending.h"
+#include "store/mcp_ending.h"
 
 
 typedef struct mcp_face_s        mcp_face_t;
 typedef struct mcp_face_state_s  mcp_face_state_t;
+typedef struct mcp_tally_place_s mcp_tally_place_t;
 
 
 /* What the store wakes: an object of this worker. */
@@ -62,6 +63,8 @@ struct mcp_worker_s {
                                                   configured; 0: never */
 
     mcp_call_t               *tracked; /* neither durable nor over */
+    mcp_tally_place_t        *tallies; /* see mcp_tally.h */
+    mcp_tally_place_t        *tallied; /* the one asked for last */
     unsigned                  exchanges;       /* numbers given out */
     unsigned                  calls;   /* live calls owned here */
     unsigned                  consumers;

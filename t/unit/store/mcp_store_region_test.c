@@ -45,7 +45,7 @@ test_format(void **state)
 
         /* most of it is for chunks */
         assert_true(((mcp_store_head_t *) p)->chunks
-                    > (size - 80 * 1024) / 512 * 95 / 100);
+                    > (size - 96 * 1024) / 512 * 90 / 100);
     }
 
     ((mcp_store_head_t *) p)->version++;
@@ -177,7 +177,7 @@ test_counters(void **state)
         assert_int_equal(stats.counter[i], 3 + i);
     }
 
-    assert_true(stats.size > 1900 * 1024);
+    assert_true(stats.size > 1800 * 1024);
 }
 
 

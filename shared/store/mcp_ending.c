@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "worker/mcp_ending.h"
+#include "store/mcp_ending.h"
 
 
 #define MCP_ENDING_NO_COUNTER  MCP_COUNT_MAX

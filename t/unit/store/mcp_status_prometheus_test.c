@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The status as metrics. */
+
+
+#include "store_driver.h"
+
+#include "mcp_status.h"
+#include "mcp_version.h"
+#include "rpc/mcp_reason.h"
+#include "store/mcp_store_tally.h"
+
+
+static store_driver_t  d;
+static uint32_t        echo;
+
+
+/* Two processes, and a tool that was called. */
+static int
+setup(void **state)
+{
+    uint32_t             other;
+    mcp_live_t           live;
+    mcp_tally_item_t     item;
+    mcp_tally_failure_t  failure;
+
+    (void) state;
+
+    store_open(&d, 1024 * 1024, 2);
+
+    item.place = (const unsigned char *) "sixteen bytes ..";
+    item.endpoint = mcp_str("localhost/mcp");
+    item.kind = MCP_TALLY_KIND_OTHER;
+    item.name = mcp_null_str;
+    assert_int_equal(mcp_store_tally_row(&d.store[0], &item, &other), MCP_OK);
+
+    item.kind = MCP_TALLY_KIND_TOOL;
+    item.name = mcp_str("e\\c\"ho");
+    assert_int_equal(mcp_store_tally_row(&d.store[0], &item, &echo), MCP_OK);
+
+    mcp_store_tally_count(&d.store[0], echo, MCP_ENDING_OK, 40);
+    mcp_store_tally_count(&d.store[1], echo, MCP_ENDING_FAULT, 2500);
+
+    memset(&failure, 0, sizeof(failure));
+    failure.at = 77;
+    failure.row = echo;
+    failure.result = MCP_ENDING_FAULT;
+    failure.reason = MCP_REASON_BACKEND_TIMEOUT;
+    mcp_tally_principal(failure.principal, mcp_str("alice"));
+    mcp_store_tally_failed(&d.store[0], &failure);
+    failure.result = MCP_TALLY_REFUSED;
+    failure.reason = MCP_REASON_QUOTA;
+    mcp_store_tally_failed(&d.store[0], &failure);
+
+    memset(&live, 0, sizeof(live));
+    live.row = echo;
+    live.began = 100;
+    mcp_tally_principal(live.principal, mcp_str("bob"));
+    (void) mcp_store_live_begin(&d.store[1], &live);
+
+    return 0;
+}
+
+
+static int
+teardown(void **state)
+{
+    (void) state;
+
+    store_close(&d);
+
+    return 0;
+}
+
+
+/* The status as a C string, to be freed. */
+static char *
+render(const char *format, const char *type, unsigned details)
+{
+    char              *text;
+    mcp_buf_t          buf;
+    mcp_str_t          content_type;
+    mcp_status_ask_t   ask;
+
+    memset(&ask, 0, sizeof(mcp_status_ask_t));
+
+    ask.format = test_str(format);
+    ask.server = mcp_str("test/1.0");
+    ask.zone = mcp_str("z");
+    ask.now = 1500;
+    ask.details = details & 1;
+
+    mcp_buf_init(&buf, &d.tm.mem, 65536);
+
+    assert_int_equal(mcp_status_render(&d.store[0], &ask, &buf,
+                                       &content_type),
+                     MCP_OK);
+    assert_str_is(content_type, type);
+
+    text = calloc(1, buf.len + 1);
+    assert_non_null(text);
+    memcpy(text, buf.data, buf.len);
+
+    mcp_buf_free(&buf);
+
+    return text;
+}
+
+
+#define LABELS  "{endpoint=\"localhost/mcp\",kind=\"tool\","                 \
+                "tool=\"e\\\\c\\\"ho\""
+
+#define OTHER  "{endpoint=\"localhost/mcp\",kind=\"other\",tool=\"(other)\""
+
+
+static void
+rest_has(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL) {
+        fail_msg("no: %s", part);
+    }
+}
+
+
+/* Every sample follows its own HELP and TYPE; counters end in _total. */
+static void
+test_prometheus(void **state)
+{
+    char    *text, *line, *rest, name[64], other[64], type[16];
+    size_t   n;
+    long     value;
+
+    (void) state;
+
+    text = render("prometheus", "text/plain; version=0.0.4; charset=utf-8", 0);
+
+    n = 0;
+
+    for (line = strtok_r(text, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest))
+    {
+        assert_int_equal(sscanf(line, "# HELP %63s ", name), 1);
+        assert_memory_equal(name, "mcp_", 4);
+
+        line = strtok_r(NULL, "\n", &rest);
+        assert_int_equal(sscanf(line, "# TYPE %63s %15s", other, type), 2);
+        assert_string_equal(other, name);
+
+        if (strcmp(type, "counter") == 0) {
+            assert_string_equal(name + strlen(name) - 6, "_total");
+
+        } else {
+            assert_string_equal(type, "gauge");
+            assert_null(strstr(name, "_total"));
+        }
+
+        line = strtok_r(NULL, "\n", &rest);
+
+        if (strcmp(name, "mcp_build_info") == 0) {
+            assert_string_equal(line, "mcp_build_info{version=\"" MCP_VERSION
+                                      "\"} 1");
+            continue;
+        }
+
+        if (strcmp(name, "mcp_revision_requests_total") == 0) {
+            assert_string_equal(line, "mcp_revision_requests_total{"
+                                      "revision=\"2025-03-26\","
+                                      "era=\"sessions\"} 0");
+            break;
+        }
+
+        assert_int_equal(sscanf(line, "%63s %ld", other, &value), 2);
+        assert_string_equal(other, name);
+
+        n++;
+    }
+
+    assert_int_equal(n, MCP_COUNT_REVISION + 6);
+    rest_has(rest, "mcp_revision_requests_total{"
+                   "revision=\"2025-06-18\",era=\"sessions\"} 0\n"
+                   "mcp_revision_requests_total{"
+                   "revision=\"2025-11-25\",era=\"sessions\"} 0\n"
+                   "mcp_revision_requests_total{"
+                   "revision=\"2026-07-28\",era=\"stateless\"} 0\n"
+                   "# HELP mcp_tool_calls_total ");
+    rest_has(rest, "\nmcp_tool_calls_total" LABELS ",result=\"ok\"} 1\n"
+                   "mcp_tool_calls_total" LABELS ",result=\"fault\"} 1\n");
+    rest_has(rest, "\nmcp_tool_calls_total" OTHER ",result=\"ok\"} 0\n");
+    rest_has(rest, "\nmcp_tool_calls_live" LABELS "} 1\n");
+    rest_has(rest, "\nmcp_tool_call_seconds_bucket" LABELS ",le=\"0.01\"} 0\n"
+                   "mcp_tool_call_seconds_bucket" LABELS ",le=\"0.05\"} 1\n");
+    rest_has(rest, "\nmcp_tool_call_seconds_bucket" LABELS ",le=\"+Inf\"} 2\n"
+                   "mcp_tool_call_seconds_sum" LABELS "} 2.54\n"
+                   "mcp_tool_call_seconds_count" LABELS "} 2\n");
+    assert_null(strstr(rest, "mcp_tool_call_seconds_count" OTHER));
+
+    free(text);
+}
+
+
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test_setup_teardown(test_prometheus, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
