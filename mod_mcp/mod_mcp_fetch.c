@@ -16,6 +16,7 @@
 
 #include "mod_mcp_client.h"
 #include "mod_mcp_event.h"
+#include "mod_mcp_note.h"
 #include "mod_mcp_path.h"
 #include "mod_mcp_pump.h"
 #include "mod_mcp_request.h"
@@ -27,6 +28,13 @@
 #include "apr_atomic.h"
 #include "scoreboard.h"
 #include "util_filter.h"
+
+/* Set in a backend's section, it has calls write lines to access logs; with
+ * this value their arguments are noted, too. */
+#define LOG_VARIABLE  "mcp-log"
+
+/* More than mod_logio keeps of a connection. */
+#define LOGIO_SIZE    256
 
 static ap_filter_rec_t *body_filter, *capture_filter;
 
@@ -494,10 +502,46 @@ mcp_fault_e mod_mcp_fetch(mod_mcp_run_t *run, const char **detail)
     fault = judge(run, rc, detail);
 
     current = NULL;
-    run->r = NULL;
-    apr_pool_destroy(r->pool);
+
+    if (ap_is_HTTP_ERROR(rc) && !run->head) {
+        r->status = rc;
+    }
 
     return fault;
+}
+
+int mod_mcp_fetch_note(mod_mcp_run_t *run)
+{
+    const char *log = apr_table_get(run->r->subprocess_env, LOG_VARIABLE);
+
+    if (log == NULL || !mcp_job_is_last(run->kept)) {
+        return 0;
+    }
+
+    mod_mcp_note_job(run->r, run->kept, strcmp(log, "arguments") == 0);
+
+    return 1;
+}
+
+void mod_mcp_fetch_log(mod_mcp_run_t *run)
+{
+    module *logio = ap_find_linked_module("mod_logio.c");
+    conn_rec *c = run->r->connection;
+
+    /* its counters, of which a connection without a socket has none */
+
+    if (logio) {
+        ap_set_module_config(c->conn_config, logio,
+                             apr_pcalloc(c->pool, LOGIO_SIZE));
+    }
+
+    ap_run_log_transaction(run->r);
+}
+
+void mod_mcp_fetch_free(mod_mcp_run_t *run)
+{
+    apr_pool_destroy(run->r->pool);
+    run->r = NULL;
 }
 
 mod_mcp_run_t *mod_mcp_fetch_run(request_rec *r)

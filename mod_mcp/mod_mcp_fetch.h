@@ -23,6 +23,7 @@ struct mod_mcp_run_t {
 
     /* under the lock */
     mcp_job_t *job;                     /* NULL: the core needs it no more */
+    mcp_job_t *kept;                    /* its call is retained, for the log */
     mod_mcp_run_t *next;
     apr_thread_cond_t *cond;            /* for room in the core */
     unsigned queued:1;
@@ -45,6 +46,16 @@ apr_status_t mod_mcp_fetch_init(apr_pool_t *pchild);
 
 /* Makes the internal request and feeds the job.  Returns how it ended. */
 mcp_fault_e mod_mcp_fetch(mod_mcp_run_t *run, const char **detail);
+
+/* Under the lock, when the job has ended: notes what the log is to say.
+ * Returns 1 if mod_mcp_fetch_log() is to write a line. */
+int mod_mcp_fetch_note(mod_mcp_run_t *run);
+
+/* Writes a line for the internal request. */
+void mod_mcp_fetch_log(mod_mcp_run_t *run);
+
+/* Frees the internal request. */
+void mod_mcp_fetch_free(mod_mcp_run_t *run);
 
 /* The run that made the request, or one that led to it; or NULL. */
 mod_mcp_run_t *mod_mcp_fetch_run(request_rec *r);

@@ -104,6 +104,7 @@ static mod_mcp_run_t *run_create(mcp_job_t *job, mod_mcp_snapshot_t *snapshot)
 
     run->pool = p;
     run->job = job;
+    run->kept = job;
     run->socket = -1;
     run->snapshot = snapshot;
     run->target = apr_pstrmemdup(p, target.data, target.len);
@@ -116,6 +117,7 @@ static mod_mcp_run_t *run_create(mcp_job_t *job, mod_mcp_snapshot_t *snapshot)
 
     mod_mcp_note_env(run->env, &job->facts);
     mod_mcp_snapshot_retain(snapshot);
+    mcp_call_retain(job->call);
 
     job->glue = run;
 
@@ -124,6 +126,7 @@ static mod_mcp_run_t *run_create(mcp_job_t *job, mod_mcp_snapshot_t *snapshot)
 
 static void run_free(mod_mcp_run_t *run)
 {
+    mcp_call_release(run->kept->call);
     mod_mcp_snapshot_release(run->snapshot);
     mod_mcp_pool_put(run->pool);
 }
@@ -161,6 +164,7 @@ void mod_mcp_job_run(mod_mcp_run_t *run)
     mod_mcp_client_t *client = run->client;
     const char *detail = NULL;
     mcp_fault_e fault;
+    int logs;
 
     if (single) {
         apr_thread_mutex_lock(single);
@@ -183,8 +187,18 @@ void mod_mcp_job_run(mod_mcp_run_t *run)
 
     run_leave(run);
     run_end(run, fault, detail);
-    run_free(run);
+    logs = mod_mcp_fetch_note(run);
 
+    mod_mcp_unlock();
+
+    if (logs) {
+        mod_mcp_fetch_log(run);
+    }
+
+    mod_mcp_fetch_free(run);
+
+    mod_mcp_lock();
+    run_free(run);
     mod_mcp_unlock();
 }
 

@@ -26,13 +26,9 @@ static void note(request_rec *r, mcp_str_t fact, mcp_str_t value)
                    apr_pstrmemdup(r->pool, value.data, value.len));
 }
 
-void mod_mcp_note(mod_mcp_client_t *client)
+static void note_all(request_rec *r, const mcp_facts_t *facts)
 {
-    const mcp_facts_t *facts;
-    request_rec *r = client->r;
     int i;
-
-    facts = client->exchange ? mcp_exchange_facts(client->exchange) : NULL;
 
     apr_table_setn(r->notes, "mcp-version", MCP_VERSION);
 
@@ -40,6 +36,21 @@ void mod_mcp_note(mod_mcp_client_t *client)
         if (facts->value[i].len) {
             note(r, mcp_fact_names[i], facts->value[i]);
         }
+    }
+}
+
+void mod_mcp_note(mod_mcp_client_t *client)
+{
+    note_all(client->r, client->exchange ? mcp_exchange_facts(client->exchange)
+                                         : NULL);
+}
+
+void mod_mcp_note_job(request_rec *r, const mcp_job_t *job, int arguments)
+{
+    note_all(r, &job->facts);
+
+    if (arguments) {
+        note(r, mcp_str("mcp_arguments"), mcp_job_arguments(job));
     }
 }
 

@@ -7,7 +7,7 @@
 
 #include "mod_mcp.h"
 
-#include "mcp_fact.h"
+#include "mcp_job.h"
 
 /* Under the lock: sets the notes mcp-... of a client's request. */
 void mod_mcp_note(mod_mcp_client_t *client);
@@ -17,6 +17,10 @@ int mod_mcp_note_early(request_rec *r);
 
 /* log_transaction: sets them for the last time. */
 int mod_mcp_note_log(request_rec *r);
+
+/* Under the lock: sets those of a backend's own request, when its job has
+ * ended; with the arguments of the call, if they are wanted. */
+void mod_mcp_note_job(request_rec *r, const mcp_job_t *job, int arguments);
 
 /* Sets the variables MCP_... of a backend call. */
 void mod_mcp_note_env(apr_table_t *env, const mcp_facts_t *facts);

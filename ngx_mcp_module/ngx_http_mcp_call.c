@@ -20,6 +20,7 @@
 #include "ngx_http_mcp_capture.h"
 #include "ngx_http_mcp_config.h"
 #include "ngx_http_mcp_request.h"
+#include "ngx_http_mcp_variables.h"
 
 
 static ngx_http_mcp_snapshot_t *ngx_http_mcp_call_snapshot(mcp_call_t *call,
@@ -33,6 +34,7 @@ static void ngx_http_mcp_call_start(mcp_job_t *job, ngx_connection_t *c,
 static void ngx_http_mcp_call_release(void *data);
 static void ngx_http_mcp_call_done_handler(ngx_event_t *ev);
 static void ngx_http_mcp_call_end(void *data);
+static void ngx_http_mcp_call_log_line(ngx_http_mcp_invocation_t *inv);
 static void ngx_http_mcp_call_judge(ngx_http_mcp_invocation_t *inv);
 static ngx_uint_t ngx_http_mcp_call_timed_out(ngx_http_mcp_invocation_t *inv);
 static ngx_uint_t ngx_http_mcp_call_cut_off(ngx_http_request_t *r);
@@ -171,7 +173,7 @@ ngx_http_mcp_call_init(ngx_http_mcp_invocation_t *inv,
     inv->snapshot = snapshot;
     inv->job = job;
     inv->call = job->call;
-    inv->facts = &job->facts;
+    inv->kept = job;
     inv->id = ngx_http_mcp_text(job->facts.value[MCP_FACT_CALL]);
 
     inv->done.handler = ngx_http_mcp_call_done_handler;
@@ -229,7 +231,7 @@ ngx_http_mcp_call_release(void *data)
 {
     ngx_http_mcp_invocation_t  *inv = data;
 
-    inv->facts = NULL;
+    inv->kept = NULL;
 
     mcp_call_release(inv->call);
     ngx_http_mcp_snapshot_release(inv->snapshot);
@@ -364,6 +366,7 @@ ngx_http_mcp_call_end(void *data)
     }
 
     if (job == NULL) {
+        ngx_http_mcp_call_log_line(inv);
         return;
     }
 
@@ -377,6 +380,35 @@ ngx_http_mcp_call_end(void *data)
     job->glue = NULL;
 
     mcp_job_end(job, inv->fault, inv->detail);
+
+    ngx_http_mcp_call_log_line(inv);
+}
+
+
+/*
+ * Decides whether the access log of the backend's location gets a line, where
+ * that is wanted: the request has ended, or no backend will work on it any
+ * more.  A backend that is called again for the same request writes one line,
+ * the last time.
+ */
+static void
+ngx_http_mcp_call_log_line(ngx_http_mcp_invocation_t *inv)
+{
+    ngx_http_request_t        *r;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    r = inv->request;
+    clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
+
+    if (!clcf->log_subrequest || !mcp_job_is_last(inv->kept)) {
+        return;
+    }
+
+    r->logged = 0;
+
+    /* what a variable was before its call has ended is not what it is now */
+
+    ngx_http_mcp_variables_flush(r);
 }
 
 
@@ -466,9 +498,9 @@ ngx_http_mcp_call_log_error(ngx_log_t *log, u_char *buf, size_t len)
 
     p = ctx->handler ? ctx->handler(log, buf, len) : buf;
 
-    facts = ctx->inv->facts;
+    if (ctx->inv->kept) {
+        facts = &ctx->inv->kept->facts;
 
-    if (facts) {
         p = ngx_http_mcp_call_log_fact(p, buf + len, "mcp call",
                                        &facts->value[MCP_FACT_CALL]);
         p = ngx_http_mcp_call_log_fact(p, buf + len, "mcp name",

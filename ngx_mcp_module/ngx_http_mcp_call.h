@@ -30,7 +30,8 @@ struct ngx_http_mcp_invocation_s {
     ngx_http_mcp_snapshot_t     *snapshot;
     mcp_job_t                   *job;      /* NULL: has ended */
     mcp_call_t                  *call;     /* retained: has the body */
-    mcp_facts_t                 *facts;    /* in there, for the log */
+    mcp_job_t                   *kept;     /* in there, for logs; NULL: they
+                                              may not use it any more */
     ngx_str_t                    id;       /* the call's, for debug lines */
     ngx_http_request_t          *request;
 

@@ -86,7 +86,8 @@ ngx_http_mcp_request_create(ngx_connection_t *c,
     r->stat_writing = 1;
 #endif
 
-    /* access logs have lines of clients only */
+    /* access logs have lines of clients only, unless the end of the job says
+     * otherwise */
 
     r->logged = 1;
 

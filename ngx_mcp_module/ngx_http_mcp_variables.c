@@ -26,7 +26,7 @@ ngx_http_mcp_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
     ngx_http_mcp_invocation_t  *inv;
 
     inv = ngx_http_mcp_call_invocation(r);
-    job = inv ? inv->job : NULL;
+    job = inv ? inv->kept : NULL;
 
     if (job) {
         facts = &job->facts;
@@ -57,6 +57,52 @@ ngx_http_mcp_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
     }
 
     v->len = value->len;
+    v->valid = 1;
+    v->no_cacheable = 0;
+    v->not_found = 0;
+
+    return NGX_OK;
+}
+
+
+/* Nobody but this variable looks for the arguments.  */
+static ngx_int_t
+ngx_http_mcp_variable_arguments(ngx_http_request_t *r,
+    ngx_http_variable_value_t *v, uintptr_t data)
+{
+    u_char                     *p;
+    size_t                      i;
+    mcp_str_t                   text;
+    ngx_http_mcp_invocation_t  *inv;
+
+    inv = ngx_http_mcp_call_invocation(r);
+    text = inv && inv->kept ? mcp_job_arguments(inv->kept) : mcp_null_str;
+
+    if (text.len == 0) {
+        v->not_found = 1;
+        return NGX_OK;
+    }
+
+    p = ngx_pnalloc(r->pool, text.len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    /* in JSON a control character is white space, but for DEL */
+
+    for (i = 0; i < text.len; i++) {
+        p[i] = (u_char) text.data[i];
+
+        if (p[i] < 0x20) {
+            p[i] = ' ';
+
+        } else if (p[i] == 0x7f) {
+            p[i] = '?';
+        }
+    }
+
+    v->data = p;
+    v->len = text.len;
     v->valid = 1;
     v->no_cacheable = 0;
     v->not_found = 0;
@@ -188,6 +234,15 @@ ngx_http_mcp_variables_add(ngx_conf_t *cf)
     }
 
     var->get_handler = ngx_http_mcp_variable_version;
+
+    ngx_str_set(&name, "mcp_arguments");
+
+    var = ngx_http_add_variable(cf, &name, NGX_HTTP_VAR_NOCACHEABLE);
+    if (var == NULL) {
+        return NGX_ERROR;
+    }
+
+    var->get_handler = ngx_http_mcp_variable_arguments;
 
     for (i = 0; i < MCP_FACT_COUNT; i++) {
         name.data = (u_char *) mcp_fact_names[i].data;

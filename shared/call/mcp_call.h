@@ -68,6 +68,7 @@ struct mcp_request_s {
     mcp_str_t             name;
     mcp_str_t             params;
     mcp_str_t             progress_token;
+    mcp_str_t             meta;        /* raw object, or empty */
     unsigned              target;
     uint32_t              tally;       /* row that counts it */
     uint32_t              running;     /* handle of mcp_store_live_begin() */

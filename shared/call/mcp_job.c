@@ -20,6 +20,16 @@
 static void mcp_job_invoke_again(mcp_request_t *req);
 
 
+/* The log of the client's request has the same trace. */
+static void
+mcp_job_tell_trace(const mcp_facts_t *from, mcp_facts_t *to)
+{
+    to->value[MCP_FACT_TRACEPARENT] = from->value[MCP_FACT_TRACEPARENT];
+    to->value[MCP_FACT_TRACESTATE] = from->value[MCP_FACT_TRACESTATE];
+    to->value[MCP_FACT_BAGGAGE] = from->value[MCP_FACT_BAGGAGE];
+}
+
+
 /* The call's facts, and those of this request.  A URL that was made for an
  * invocation before stays. */
 static void
@@ -43,6 +53,14 @@ mcp_job_set_facts(mcp_request_t *req)
     mcp_fact_set(facts, MCP_FACT_NAME, req->name);
     mcp_fact_set(facts, MCP_FACT_REQUEST_ID, req->id);
     mcp_fact_set(facts, MCP_FACT_PROGRESS_TOKEN, req->progress_token);
+
+    if (req->meta.len) {
+        mcp_trace_set_meta(facts, &call->arena, req->meta);
+    }
+
+    if (call->x && !call->batch) {
+        mcp_job_tell_trace(facts, &call->x->facts);
+    }
 }
 
 

@@ -85,6 +85,60 @@ mcp_job_client_capabilities(mcp_call_t *call)
 }
 
 
+int
+mcp_job_is_last(const mcp_job_t *job)
+{
+    const mcp_request_t  *req;
+
+    req = &job->call->requests[job->request];
+
+    return !req->live && (req->ending != MCP_ENDING_NONE
+                          || req->state == MCP_REQUEST_DETACHED);
+}
+
+
+mcp_str_t
+mcp_job_arguments(const mcp_job_t *job)
+{
+    mcp_str_t             key;
+    mcp_json_iter_t       iter;
+    mcp_json_value_t      value;
+    const mcp_request_t  *req;
+
+    req = &job->call->requests[job->request];
+    mcp_json_iter_init(&iter, req->params);
+
+    while (req->params.len && mcp_json_iter_next(&iter, &key, &value)) {
+        if (mcp_str_eq(key, mcp_str("\"arguments\""))) {
+            return value.raw;
+        }
+    }
+
+    return mcp_null_str;
+}
+
+
+/* The trace context of the HTTP request, which may go before the call. */
+static void
+mcp_job_trace(mcp_call_t *call)
+{
+    mcp_trace_t         copy;
+    const mcp_trace_t  *trace;
+
+    trace = &call->x->head.trace;
+
+    if (trace->parent.len == 0 && trace->baggage.len == 0) {
+        return;
+    }
+
+    copy.parent = mcp_arena_dup(&call->arena, trace->parent);
+    copy.state = mcp_arena_dup(&call->arena, trace->state);
+    copy.baggage = mcp_arena_dup(&call->arena, trace->baggage);
+
+    mcp_trace_set(&call->facts, &copy);
+}
+
+
 void
 mcp_job_facts(mcp_call_t *call)
 {
@@ -100,6 +154,7 @@ mcp_job_facts(mcp_call_t *call)
     if (call->x) {
         mcp_fact_set(facts, MCP_FACT_PRINCIPAL,
                      mcp_arena_dup(&call->arena, call->x->head.principal_name));
+        mcp_job_trace(call);
     }
 
     text = call->client.has_session

@@ -139,6 +139,7 @@ mcp_request_ends(mcp_request_t *req, mcp_ending_e how)
 
     call = req->call;
     req->ending = how;
+    mcp_fact_set(&req->job.facts, MCP_FACT_RESULT, mcp_ending_name(how));
     mcp_ending_count(call->worker->store, how);
     mcp_request_tally(req, how);
 

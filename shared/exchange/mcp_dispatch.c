@@ -98,6 +98,8 @@ mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,
     req->name = v->name;
     req->params = msg->params.raw;
     req->progress_token = msg->progress_token.raw;
+    req->meta = msg->meta.type == MCP_JSON_OBJECT ? msg->meta.raw
+                                                  : mcp_null_str;
     req->target = v->target;
     req->retry = msg->input_responses.type != MCP_JSON_NONE
                  || msg->request_state.type != MCP_JSON_NONE;

@@ -40,7 +40,10 @@ static const mcp_exchange_header_t  mcp_exchange_headers[] = {
     mcp_exchange_header("mcp-name", name_text, MCP_HEAD_NAME),
     mcp_exchange_header("last-event-id", event_id, 0),
     mcp_exchange_header("origin", origin, 0),
-    mcp_exchange_header("authorization", authorization, 0)
+    mcp_exchange_header("authorization", authorization, 0),
+    mcp_exchange_header("traceparent", trace.parent, MCP_HEAD_TRACE),
+    mcp_exchange_header("tracestate", trace.state, MCP_HEAD_TRACE),
+    mcp_exchange_header("baggage", trace.baggage, MCP_HEAD_TRACE)
 };
 
 #define MCP_EXCHANGE_HEADERS                                                 \
@@ -48,8 +51,8 @@ static const mcp_exchange_header_t  mcp_exchange_headers[] = {
 
 /* The lengths of those names and of "accept" and "host", a bit each. */
 #define MCP_EXCHANGE_LENGTHS                                                 \
-    (1U << 4 | 1U << 6 | 1U << 8 | 1U << 10 | 1U << 12 | 1U << 13 | 1U << 14  \
-     | 1U << 20)
+    (1U << 4 | 1U << 6 | 1U << 7 | 1U << 8 | 1U << 10 | 1U << 11 | 1U << 12   \
+     | 1U << 13 | 1U << 14 | 1U << 20)
 
 #define MCP_ACCEPT_LINES  16
 

@@ -24,6 +24,10 @@ typedef enum {
     MCP_FACT_PROGRESS_TOKEN,           /* raw JSON */
     MCP_FACT_CALL,                     /* shortened stream id */
     MCP_FACT_PUBLISH_URL,
+    MCP_FACT_TRACEPARENT,              /* W3C Trace Context: of _meta, else of
+                                          the HTTP headers */
+    MCP_FACT_TRACESTATE,
+    MCP_FACT_BAGGAGE,
     MCP_FACT_OUTCOME,                  /* of the HTTP request */
     MCP_FACT_RESULT,                   /* of its call; empty: unknown */
     MCP_FACT_RESUMED,                  /* "1" if so */

@@ -41,6 +41,14 @@ void *mcp_call_glue(const mcp_call_t *call);
 void mcp_call_retain(mcp_call_t *call);
 void mcp_call_release(mcp_call_t *call);
 
+/* Returns the arguments that a tool is called with, raw JSON, or those of a
+ * prompt; empty if there are none.  As long as the call is retained. */
+mcp_str_t mcp_job_arguments(const mcp_job_t *job);
+
+/* Returns 1 if the request has ended, or waits for what will be published: a
+ * job that ended was its last.  As long as the call is retained. */
+int mcp_job_is_last(const mcp_job_t *job);
+
 /* Answer's head; once. */
 void mcp_job_head(mcp_job_t *job, int status, mcp_str_t content_type);
 

@@ -15,6 +15,9 @@ const mcp_str_t  mcp_fact_names[MCP_FACT_COUNT] = {
     mcp_str("mcp_progress_token"),
     mcp_str("mcp_call"),
     mcp_str("mcp_publish_url"),
+    mcp_str("mcp_traceparent"),
+    mcp_str("mcp_tracestate"),
+    mcp_str("mcp_baggage"),
     mcp_str("mcp_outcome"),
     mcp_str("mcp_result"),
     mcp_str("mcp_resumed"),
@@ -34,7 +37,10 @@ const mcp_str_t  mcp_fact_env[MCP_FACT_COUNT] = {
     [MCP_FACT_CLIENT_CAPABILITIES] = mcp_str("MCP_CLIENT_CAPABILITIES"),
     [MCP_FACT_PROGRESS_TOKEN] = mcp_str("MCP_PROGRESS_TOKEN"),
     [MCP_FACT_CALL] = mcp_str("MCP_CALL"),
-    [MCP_FACT_PUBLISH_URL] = mcp_str("MCP_PUBLISH_URL")
+    [MCP_FACT_PUBLISH_URL] = mcp_str("MCP_PUBLISH_URL"),
+    [MCP_FACT_TRACEPARENT] = mcp_str("MCP_TRACEPARENT"),
+    [MCP_FACT_TRACESTATE] = mcp_str("MCP_TRACESTATE"),
+    [MCP_FACT_BAGGAGE] = mcp_str("MCP_BAGGAGE")
 };
 
 

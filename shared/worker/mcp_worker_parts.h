@@ -15,6 +15,7 @@
 #include "mcp_worker.h"
 #include "rpc/mcp_rpc.h"
 #include "rpc/mcp_session.h"
+#include "rpc/mcp_trace.h"
 #include "store/mcp_store.h"
 #include "store/mcp_ending.h"
 
@@ -127,6 +128,9 @@ typedef struct mcp_publish_s  mcp_publish_t;
 #define MCP_HEAD_METHOD   0x02
 #define MCP_HEAD_NAME     0x04
 
+/* Trace context, of which more lines mean nothing. */
+#define MCP_HEAD_TRACE    0x08
+
 /* What the head of a request says. */
 typedef struct {
     mcp_http_method_e      method;
@@ -144,6 +148,7 @@ typedef struct {
     mcp_str_t              origin;
     mcp_str_t              content_type;
     mcp_str_t              authorization;
+    mcp_trace_t            trace;      /* the first line of each */
     mcp_str_t              principal_name;
     unsigned char          principal[MCP_DIGEST_LEN];
     unsigned char          party[MCP_DIGEST_LEN];  /* see mcp_party.h */

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "json/mcp_json.h"
+#include "rpc/mcp_trace.h"
+
+
+#define MCP_TRACE_STATE_MEMBERS    32
+#define MCP_TRACE_BAGGAGE_MEMBERS  180
+
+/* version, trace-id, parent-id and trace-flags, with three hyphens */
+#define MCP_TRACE_PARENT_LEN       55
+
+
+/* Lower case hexadecimal digits, and not all of them 0 unless they may be. */
+static int
+mcp_trace_hex(const char *p, size_t n, int zero)
+{
+    size_t  i;
+
+    for (i = 0; i < n; i++) {
+        if (!(p[i] >= '0' && p[i] <= '9') && !(p[i] >= 'a' && p[i] <= 'f')) {
+            return 0;
+        }
+
+        zero |= p[i] != '0';
+    }
+
+    return zero;
+}
+
+
+/* Versions to come may have more, behind another hyphen (3.2.4). */
+static int
+mcp_trace_is_parent(mcp_str_t s)
+{
+    int  first;
+
+    if (s.len < MCP_TRACE_PARENT_LEN || s.len > MCP_TRACE_PARENT_MAX
+        || s.data[2] != '-' || s.data[35] != '-' || s.data[52] != '-'
+        || !mcp_trace_hex(s.data, 2, 1)
+        || !mcp_trace_hex(s.data + 3, 32, 0)
+        || !mcp_trace_hex(s.data + 36, 16, 0)
+        || !mcp_trace_hex(s.data + 53, 2, 1))
+    {
+        return 0;
+    }
+
+    first = memcmp(s.data, "00", 2) == 0;
+
+    return memcmp(s.data, "ff", 2) != 0
+           && (s.len == MCP_TRACE_PARENT_LEN
+               || (!first && s.data[MCP_TRACE_PARENT_LEN] == '-'));
+}
+
+
+static int
+mcp_trace_is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+
+/* Takes the next member of a list off s, without blanks around it. */
+static mcp_str_t
+mcp_trace_member(mcp_str_t *s)
+{
+    const char  *p, *end, *comma;
+
+    p = s->data;
+    end = s->data + s->len;
+    comma = memchr(p, ',', s->len);
+
+    if (comma) {
+        s->data = comma + 1;
+        s->len = (size_t) (end - comma - 1);
+        end = comma;
+
+    } else {
+        s->len = 0;
+    }
+
+    while (p < end && mcp_trace_is_blank(*p)) {
+        p++;
+    }
+
+    while (p < end && mcp_trace_is_blank(end[-1])) {
+        end--;
+    }
+
+    return (mcp_str_t) { p, (size_t) (end - p) };
+}
+
+
+/* A list of members that are KEY=VALUE; with_empty: some may be empty. */
+static int
+mcp_trace_is_list(mcp_str_t s, size_t max, int with_empty,
+    int (*is_key)(unsigned char c), int (*is_value)(unsigned char c))
+{
+    size_t      i, n;
+    mcp_str_t   member;
+
+    for (n = 0; s.len; n++) {
+        member = mcp_trace_member(&s);
+
+        if (n == max) {
+            return 0;
+        }
+
+        if (member.len == 0 && with_empty) {
+            continue;
+        }
+
+        for (i = 0; i < member.len && member.data[i] != '='; i++) {
+            if (!is_key((unsigned char) member.data[i])) {
+                return 0;
+            }
+        }
+
+        if (i == 0 || i == member.len) {
+            return 0;
+        }
+
+        for (i++; i < member.len; i++) {
+            if (!is_value((unsigned char) member.data[i])) {
+                return 0;
+            }
+        }
+    }
+
+    return n != 0;
+}
+
+
+static int
+mcp_trace_is_state_key(unsigned char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')
+           || (c && strchr("_-*/@", c));
+}
+
+
+static int
+mcp_trace_is_state_value(unsigned char c)
+{
+    return c >= 0x20 && c <= 0x7e && c != ',' && c != '=';
+}
+
+
+/* token (RFC 9110, 5.6.2), and blanks before the sign */
+static int
+mcp_trace_is_baggage_key(unsigned char c)
+{
+    return mcp_is_alnum(c) || (c && strchr("!#$%&'*+-.^_`|~ \t", c));
+}
+
+
+/* A value and its properties, which have signs and blanks of their own. */
+static int
+mcp_trace_is_baggage_value(unsigned char c)
+{
+    return c == '\t' || (c >= 0x20 && c <= 0x7e && c != '"' && c != ','
+                         && c != '\\');
+}
+
+
+void
+mcp_trace_set(mcp_facts_t *facts, const mcp_trace_t *trace)
+{
+    mcp_str_t  state;
+
+    if (trace->parent.len && mcp_trace_is_parent(trace->parent)) {
+
+        /* another tracestate belongs to another traceparent */
+
+        state = trace->state.len <= MCP_TRACE_STATE_MAX
+                && mcp_trace_is_list(trace->state, MCP_TRACE_STATE_MEMBERS, 1,
+                                     mcp_trace_is_state_key,
+                                     mcp_trace_is_state_value)
+                ? trace->state : mcp_null_str;
+
+        mcp_fact_set(facts, MCP_FACT_TRACEPARENT, trace->parent);
+        mcp_fact_set(facts, MCP_FACT_TRACESTATE, state);
+    }
+
+    if (trace->baggage.len && trace->baggage.len <= MCP_TRACE_BAGGAGE_MAX
+        && mcp_trace_is_list(trace->baggage, MCP_TRACE_BAGGAGE_MEMBERS, 0,
+                             mcp_trace_is_baggage_key,
+                             mcp_trace_is_baggage_value))
+    {
+        mcp_fact_set(facts, MCP_FACT_BAGGAGE, trace->baggage);
+    }
+}
+
+
+void
+mcp_trace_set_meta(mcp_facts_t *facts, mcp_arena_t *arena, mcp_str_t meta)
+{
+    mcp_str_t         key, *out;
+    mcp_trace_t       trace;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    memset(&trace, 0, sizeof(mcp_trace_t));
+    mcp_json_iter_init(&iter, meta);
+
+    while (mcp_json_iter_next(&iter, &key, &value)) {
+
+        if (mcp_str_eq(key, mcp_str("\"traceparent\""))) {
+            out = &trace.parent;
+
+        } else if (mcp_str_eq(key, mcp_str("\"tracestate\""))) {
+            out = &trace.state;
+
+        } else if (mcp_str_eq(key, mcp_str("\"baggage\""))) {
+            out = &trace.baggage;
+
+        } else {
+            continue;
+        }
+
+        if (value.type != MCP_JSON_STRING
+            || value.raw.len > 2 * MCP_TRACE_BAGGAGE_MAX
+            || mcp_json_unescape(arena, value.raw, out) != MCP_OK)
+        {
+            *out = mcp_null_str;
+        }
+    }
+
+    mcp_trace_set(facts, &trace);
+}

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What operators see of calls: each $mcp_result, made on purpose, in the line
+// of the call, in JSON and in Prometheus' metrics; trace context at the
+// backend; what a process leaves that is killed.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs/promises';
+import http from 'node:http';
+import os from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { Fixture, root } from './lib/fixture.mjs';
+import { Modern } from './lib/modern.mjs';
+import { request } from './lib/wire.mjs';
+
+const RESULTS = ['ok', 'tool_error', 'rpc_error', 'fault', 'lost', 'cancelled',
+                 'expired'];
+const answers = {
+    ok: '{"content":[]}',
+    tool_error: '{"content":[],"isError":true}',
+    rpc_error: '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}',
+    fault: 'debug: here',
+};
+
+// a backend that does as it is told; a gate keeps it waiting
+
+const gates = new Map();
+const heads = [];
+const backend = http.createServer((req, res) => {
+    let body = '';
+
+    req.on('data', (data) => { body += data; });
+    req.on('end', async () => {
+        const { how = 'ok', gate } = JSON.parse(body).params.arguments ?? {};
+
+        heads.push(req.headers);
+
+        if (gate) {
+            await new Promise((resolve) => { gates.set(gate, resolve); });
+        }
+
+        res.writeHead(200, { 'Content-Type': 'application/json' });
+        res.end(answers[how]);
+    });
+});
+
+await new Promise((resolve) => { backend.listen(0, '127.0.0.1', resolve); });
+after(() => { backend.closeAllConnections(); backend.close(); });
+
+// 50 tools, in two endpoints
+
+const directory = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-observe-'));
+const catalog = path.join(directory, 'catalog.json');
+
+after(() => fs.rm(directory, { recursive: true }));
+await fs.writeFile(catalog, JSON.stringify({
+    tools: Array.from({ length: 50 }, (_, i) => ({
+        name: `tool-${i}`, inputSchema: { type: 'object' } })),
+    prompts: [{ name: 'tool-0' }],
+}));
+
+const { port } = backend.address();
+const endpoints = (name) => ({
+    nginx: `location = /${name} {
+                mcp mcp; mcp_catalog ${catalog}; mcp_backend @watched;
+                mcp_stream_after 200ms;
+                ${name === 'hasty' ? 'mcp_max_wait 1s;' : ''}
+                mcp_principal $http_x_user;
+                access_log requests.log request;
+            }`,
+    apache: `<Location "/${name}">
+                 SetHandler mcp
+                 MCPCatalog ${catalog}
+                 MCPBackend /mcp-backend/watched
+                 MCPStreamAfter 200ms
+                 ${name === 'hasty' ? 'MCPMaxWait 1s' : ''}
+                 MCPPrincipal "%{req:X-User}"
+             </Location>`,
+});
+const server = await Fixture.use({
+    workers: 2,
+    kills: true,
+    http: {
+        nginx: `
+            log_format mcp_audit escape=json '{"call":"$mcp_call",'
+                '"tool":"$mcp_name","result":"$mcp_result",'
+                '"principal":"$mcp_principal","seconds":"$request_time",'
+                '"backend":"$upstream_response_time",'
+                '"trace":"$mcp_traceparent","arguments":"$mcp_arguments"}';
+            log_format request '$mcp_call $mcp_result $mcp_traceparent.';`,
+        apache: `
+            LogFormat "{\\"call\\":\\"%{mcp-call}n\\",\\"tool\\":\\"%{mcp-name}n\\",\
+\\"result\\":\\"%{mcp-result}n\\",\\"principal\\":\\"%{mcp-principal}n\\",\
+\\"seconds\\":\\"%{ms}T\\",\\"backend\\":\\"%{ms}T\\",\
+\\"trace\\":\\"%{mcp-traceparent}n\\",\\"arguments\\":\\"%{mcp-arguments}n\\"}" audit
+            LogFormat "%{mcp-call}n %{mcp-result}n %{mcp-traceparent}n." request
+            CustomLog audit.log audit env=mcp-log
+            CustomLog requests.log request env=!mcp-log`,
+    },
+    server: {
+        nginx: `
+            location @watched {
+                include ${root}/examples/mcp_proxy_params;
+                rewrite ^ /? break;
+                proxy_pass http://127.0.0.1:${port};
+                log_subrequest on;
+                access_log audit.log mcp_audit;
+            }
+            location = /details { mcp_status mcp details; }
+            ${endpoints('first').nginx} ${endpoints('hasty').nginx}`,
+        apache: `
+            <Location "/mcp-backend/watched">
+                SetEnv mcp-log arguments
+                Include ${root}/examples/mcp_proxy.conf
+                ProxyPass "http://127.0.0.1:${port}/"
+            </Location>
+            <Location "/details">
+                SetHandler mcp-status-details
+            </Location>
+            ${endpoints('first').apache}
+            ${endpoints('hasty').apache}`,
+    },
+});
+
+async function get(what) {
+    return request(server.port, { method: 'GET', path: what });
+}
+
+const json = async (page = '/details?format=json') => (await get(page)).json();
+const metrics = async () => (await get('/status?format=prometheus')).text();
+
+async function row(tool, endpoint = '/first') {
+    const { tools } = await json();
+
+    return tools.find((t) => t.tool === tool && t.kind === 'tool'
+                             && t.endpoint.endsWith(endpoint));
+}
+
+async function until(what, good) {
+    for (const end = Date.now() + 20000; ;) {
+        const value = await what();
+
+        if (good(value)) {
+            return value;
+        }
+
+        assert.ok(Date.now() < end, `still: ${JSON.stringify(value)}`);
+        await new Promise((resolve) => { setTimeout(resolve, 50); });
+    }
+}
+
+async function lines(file) {
+    return (await fs.readFile(`${server.prefix}/${file}`, 'utf8')
+        .catch(() => '')).split('\n').slice(0, -1);
+}
+
+// the line of a call; arguments are JSON in JSON, in which httpd escapes more
+
+async function line(tool, result) {
+    const [text] = await until(async () => (await lines('audit.log'))
+        .filter((l) => l.includes(`"tool":"${tool}"`)
+                       && l.includes(`"result":"${result}"`)),
+    (found) => found.length > 0);
+
+    return text;
+}
+
+const modern = (endpoint = 'first', user = 'alice') => new Modern(server, {
+    unchecked: true,
+    headers: { 'X-User': user },
+    send: (options) => request(server.port, { path: `/${endpoint}`,
+                                              ...options }),
+});
+let next = 0;
+
+
+async function seen(tool, result, { endpoint = '/first', inLog = true } = {}) {
+    const { results } = await until(() => row(tool, endpoint),
+                                    (r) => r.results[result] === 1);
+
+    for (const name of RESULTS) {
+        assert.equal(results[name], name === result ? 1 : 0, name);
+    }
+
+    assert.match(await metrics(), new RegExp(
+        `^mcp_tool_calls_total\\{endpoint="[^"]*${endpoint}",kind="tool",`
+        + `tool="${tool}",result="${result}"\\} 1$`, 'm'));
+
+    if (inLog) {
+        const text = await line(tool, result);
+
+        assert.match(text, /"principal":"alice"/);
+        assert.match(text, /"seconds":"[\d.]+"/);
+        assert.match(text, /"backend":"[-\d.]*"/);
+        assert.match(text, /"call":"[\w-]{8}"/);
+    }
+
+    if (result !== 'ok') {
+        const { recent } = await json();
+        const failure = recent.find((f) => f.tool === tool);
+
+        assert.equal(failure.result, result);
+        assert.equal(failure.principal, 'alice');
+        assert.ok(failure.reason && failure.text && failure.remedy);
+    }
+}
+
+
+for (const how of Object.keys(answers)) {
+    test(how, async () => {
+        const tool = `tool-${next++}`;
+
+        await modern().request('tools/call', { name: tool,
+                                               arguments: { how } });
+        await seen(tool, how);
+        assert.match(await line(tool, how), /"arguments":"\{.*how.*\}"/);
+    });
+}
+
+
+test('cancelled, and seen while it ran', async () => {
+    const tool = `tool-${next++}`;
+    const answer = await Promise.race([
+        modern().request('tools/call', { name: tool,
+                                         arguments: { gate: tool } }),
+        new Promise((resolve) => { setTimeout(resolve, 5000); })]);
+    const [call] = await until(async () => (await json()).calls
+        .filter((c) => c.tool === tool && c.state === 'processing'),
+    (calls) => calls.length === 1);
+
+    assert.equal(call.principal, 'alice');
+    assert.equal((await row(tool)).live, 1);
+    assert.ok((await server.workers()).includes(call.process));
+    assert.ok((await server.workers()).includes(call.reader));
+    assert.ok(call.age >= 0 && call.age < 60000);
+
+    // names and principals are for those who may know
+
+    const plain = (await json('/status?format=json')).calls
+        .find((c) => c.call === call.call);
+
+    assert.equal(plain.tool, undefined);
+    assert.equal(plain.principal, undefined);
+
+    answer.close();
+    await seen(tool, 'cancelled');
+    await until(() => row(tool), (r) => r.live === 0);
+});
+
+
+async function session(endpoint) {
+    const post = (message, headers = {}) => request(server.port, {
+        path: `/${endpoint}`,
+        headers: { 'Content-Type': 'application/json', 'X-User': 'alice',
+                   Accept: 'application/json, text/event-stream', ...headers },
+        body: JSON.stringify({ jsonrpc: '2.0', ...message }) });
+    const answer = await post({ id: 1, method: 'initialize', params: {
+        protocolVersion: '2025-11-25', capabilities: {},
+        clientInfo: { name: 'e2e', version: '1' } } });
+
+    const id = answer.headers['mcp-session-id'];
+
+    await answer.text();
+
+    return (name, args) => post({ id: 2, method: 'tools/call',
+                                  params: { name, arguments: args } },
+                                { 'Mcp-Session-Id': id,
+                                  'MCP-Protocol-Version': '2025-11-25' });
+}
+
+
+test('expired: nobody came back', async () => {
+    const tool = `tool-${next++}`;
+    const answer = await (await session('hasty'))(tool, { gate: tool });
+
+    answer.close();
+    await seen(tool, 'expired', { endpoint: '/hasty' });
+});
+
+
+test('lost: its process was killed, and took no counter with it', async () => {
+    const tool = `tool-${next++}`;
+    const before = (await json()).tools;
+
+    const answer = await (await session('first'))(tool, { gate: tool });
+    const [{ process: pid }] = await until(async () => (await json()).calls
+        .filter((c) => c.tool === tool), (calls) => calls.length === 1);
+
+    process.kill(pid, 'SIGKILL');
+    await answer.ended;
+
+    await seen(tool, 'lost', { inLog: false });
+
+    const now = await until(async () => (await json()).tools,
+                            (tools) => tools.every((t) => t.live === 0));
+
+    for (const [i, { endpoint, tool: name, results }] of before.entries()) {
+        if (name !== tool) {
+            assert.deepEqual(now[i].results, results, `${endpoint} ${name}`);
+        }
+    }
+});
+
+
+test('unknown tools are refusals', async () => {
+    await modern().request('tools/call', { name: 'nothing' });
+
+    const { recent } = await json();
+
+    assert.equal(recent[0].result, 'refused');
+    assert.equal(recent[0].reason, 'unknown');
+    assert.equal(recent[0].principal, 'alice');
+});
+
+
+test('trace context: of _meta, else of HTTP', async () => {
+    const id = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const parent = (n) => `00-${id}-00f067aa0ba902b${n}-01`;
+    const call = async (name, meta, headers) => {
+        heads.length = 0;
+        await modern().request('tools/call', { name }, { meta, headers });
+
+        const { traceparent, tracestate, baggage } = heads[0];
+
+        return { traceparent, tracestate, baggage };
+    };
+    const none = { traceparent: undefined, tracestate: undefined,
+                   baggage: undefined };
+
+    assert.deepEqual(await call('tool-20'), none);
+    assert.deepEqual(
+        await call('tool-21', {}, { traceparent: parent(1), tracestate: 'a=1',
+                                    baggage: 'b=2' }),
+        { traceparent: parent(1), tracestate: 'a=1', baggage: 'b=2' });
+    assert.deepEqual(
+        await call('tool-22', { traceparent: parent(2), baggage: 'm=3' },
+                   { traceparent: parent(1), tracestate: 'a=1' }),
+        { traceparent: parent(2), tracestate: undefined, baggage: 'm=3' });
+    assert.deepEqual(await call('tool-23', { traceparent: 'nonsense',
+                                             tracestate: 5, baggage: '"' }),
+                     none);
+
+    assert.match(await line('tool-22', 'ok'),
+                 new RegExp(`"trace":"${parent(2)}"`));
+    await until(() => lines('requests.log'), (all) => all.some((l) =>
+        l.endsWith(` ok ${parent(2)}.`)));
+});
+
+
+test('50 tools in two endpoints, and 70 calls in pages', async () => {
+    const { tools, endpoints: all, server: name, zone } = await json();
+
+    for (const endpoint of ['/first', '/hasty']) {
+        assert.equal(tools.filter((t) => t.endpoint.endsWith(endpoint)
+                                         && t.kind === 'tool').length, 50);
+        assert.equal(all.find((e) => e.endpoint.endsWith(endpoint)).tools, 50);
+    }
+
+    assert.match(name, /^(nginx|Apache)\/\d/);
+    assert.ok(zone.used < zone.size);
+
+    const open = await Promise.all(Array.from({ length: 70 }, (_, i) =>
+        modern('first', `user-${i}`).request('tools/call', {
+            name: `tool-${i % 50}`, arguments: { gate: `many ${i}` } })));
+
+    const calls = [];
+    let cursor = '';
+
+    do {
+        const page = await json(`/details?format=json${cursor}`);
+
+        assert.ok(page.calls.length <= 64);
+        calls.push(...page.calls);
+        cursor = page.next === null ? '' : `&cursor=${page.next}`;
+    } while (cursor);
+
+    assert.deepEqual(new Set(calls.map((c) => c.principal)),
+                     new Set(Array.from({ length: 70 }, (_, i) =>
+                         `user-${i}`)));
+
+    await until(() => gates.has('many 69') && [...Array(70).keys()]
+        .every((i) => gates.has(`many ${i}`)), (good) => good);
+
+    for (let i = 0; i < 70; i++) {
+        gates.get(`many ${i}`)();
+    }
+
+    await Promise.all(open.map((answer) => answer.ended));
+    await until(async () => (await json()).calls, (c) => c.length === 0);
+});
+
+
+test('promtool finds nothing wrong', async () => {
+    const text = await metrics();
+
+    execFileSync('promtool', ['check', 'metrics'], { input: text });
+
+    const buckets = [...text.matchAll(new RegExp(
+        '^mcp_tool_call_seconds_bucket\\{endpoint="[^"]*/first",kind="tool",'
+        + 'tool="tool-0",le="([^"]+)"\\} (\\d+)$', 'gm'))];
+
+    assert.equal(buckets.length, 12);
+    assert.equal(buckets[11][1], '+Inf');
+
+    for (let i = 1; i < 12; i++) {
+        assert.ok(Number(buckets[i][2]) >= Number(buckets[i - 1][2]));
+    }
+});

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Which trace context is passed on, and which is dropped. */
+
+
+#include "test_env.h"
+
+#include "rpc/mcp_trace.h"
+
+
+#define ID      "4bf92f3577b34da6a3ce929d0e0e4736"
+#define PARENT  "00-" ID "-00f067aa0ba902b7-01"
+#define ZEROS   "00000000000000000000000000000000"
+
+
+static void
+fact_is(const mcp_facts_t *facts, mcp_fact_e fact, const char *text)
+{
+    assert_int_equal(facts->value[fact].len, strlen(text));
+
+    if (*text) {
+        assert_memory_equal(facts->value[fact].data, text, strlen(text));
+    }
+}
+
+
+static void
+set(mcp_facts_t *facts, const char *parent, const char *state,
+    const char *baggage)
+{
+    mcp_trace_t  trace;
+
+    trace.parent = (mcp_str_t) { parent, strlen(parent) };
+    trace.state = (mcp_str_t) { state, strlen(state) };
+    trace.baggage = (mcp_str_t) { baggage, strlen(baggage) };
+
+    memset(facts, 0, sizeof(mcp_facts_t));
+    mcp_trace_set(facts, &trace);
+}
+
+
+static void
+test_parent(void **state)
+{
+    size_t       i;
+    mcp_facts_t  facts;
+
+    static const struct {
+        const char  *text;
+        int          good;
+    } cases[] = {
+        { PARENT, 1 },
+        { "cc-" ID "-00f067aa0ba902b7-00", 1 },
+        { "cc-" ID "-00f067aa0ba902b7-00-more", 1 },
+        { "cc-" ID "-00f067aa0ba902b7-00.more", 0 },
+        { PARENT "-more", 0 },
+        { PARENT "-", 0 },
+        { "ff-" ID "-00f067aa0ba902b7-01", 0 },
+        { "00-" ZEROS "-00f067aa0ba902b7-01", 0 },
+        { "00-" ID "-0000000000000000-01", 0 },
+        { "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01", 0 },
+        { "00_" ID "-00f067aa0ba902b7-01", 0 },
+        { "00-" ID "-00f067aa0ba902b7-0", 0 },
+        { "00-" ID "-00f067aa0ba902b7-0g", 0 },
+        { " " PARENT, 0 },
+        { "", 0 }
+    };
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        set(&facts, cases[i].text, "a=1", "");
+        fact_is(&facts, MCP_FACT_TRACEPARENT,
+                cases[i].good ? cases[i].text : "");
+        fact_is(&facts, MCP_FACT_TRACESTATE, cases[i].good ? "a=1" : "");
+    }
+}
+
+
+static void
+test_state(void **state)
+{
+    char         text[1000], *p;
+    size_t       i;
+    mcp_facts_t  facts;
+
+    static const struct {
+        const char  *text;
+        int          good;
+    } cases[] = {
+        { "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", 1 },
+        { "a@b=x y , ,c/d=z", 1 },
+        { "A=1", 0 }, { "=1", 0 }, { "a", 0 }, { "a=b=c", 0 },
+        { "a=\xc3\xbc", 0 }, { "a=\x01", 0 }
+    };
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        set(&facts, PARENT, cases[i].text, "");
+        fact_is(&facts, MCP_FACT_TRACEPARENT, PARENT);
+        fact_is(&facts, MCP_FACT_TRACESTATE,
+                cases[i].good ? cases[i].text : "");
+    }
+
+    /* 32 members, 512 bytes */
+
+    for (p = text, i = 0; i < 33; i++) {
+        p += sprintf(p, "%sa%02u=1", i ? "," : "", (unsigned) i);
+    }
+
+    set(&facts, PARENT, text, "");
+    fact_is(&facts, MCP_FACT_TRACESTATE, "");
+    text[strlen(text) - 6] = '\0';
+    set(&facts, PARENT, text, "");
+    fact_is(&facts, MCP_FACT_TRACESTATE, text);
+
+    memset(text, 'x', 513);
+    memcpy(text, "a=", 2);
+    text[513] = '\0';
+    set(&facts, PARENT, text, "");
+    fact_is(&facts, MCP_FACT_TRACESTATE, "");
+    text[512] = '\0';
+    set(&facts, PARENT, text, "");
+    fact_is(&facts, MCP_FACT_TRACESTATE, text);
+}
+
+
+static void
+test_baggage(void **state)
+{
+    size_t       i;
+    mcp_facts_t  facts;
+
+    static const struct {
+        const char  *text;
+        int          good;
+    } cases[] = {
+        { "userId=alice,server=DF%2028,isProd=false;p;q=1", 1 },
+        { "key1 = value1 ; property", 1 },
+        { "a=", 1 },
+        { "a", 0 }, { "a=1,", 1 }, { "a=1,,b=2", 0 }, { "a=\"1\"", 0 },
+        { "a=1\\2", 0 }, { "a=\n", 0 }, { "(a)=1", 0 }
+    };
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        set(&facts, "", "a=1", cases[i].text);
+        fact_is(&facts, MCP_FACT_TRACESTATE, "");
+
+        if (cases[i].good) {
+            fact_is(&facts, MCP_FACT_BAGGAGE,
+                    strchr(cases[i].text, '\t') ? "?" : cases[i].text);
+
+        } else {
+            fact_is(&facts, MCP_FACT_BAGGAGE, "");
+        }
+    }
+}
+
+
+/* That of _meta goes before, and takes the other's tracestate with it. */
+static void
+test_meta(void **state)
+{
+    size_t        i;
+    test_mem_t    tm;
+    mcp_arena_t   arena;
+    mcp_facts_t   facts;
+
+    static const struct {
+        const char  *meta;
+        const char  *parent;
+        const char  *state;
+        const char  *baggage;
+    } cases[] = {
+        { "{}", PARENT, "http=1", "from=http" },
+        { "{\"traceparent\":\"cc-" ID "-00f067aa0ba902b7-00\"}",
+          "cc-" ID "-00f067aa0ba902b7-00", "", "from=http" },
+        { "{\"tracestate\":\"meta=1\",\"a\":[1],"
+          "\"traceparent\":\"cc-" ID "-00f067aa0ba902b7-00\"}",
+          "cc-" ID "-00f067aa0ba902b7-00", "meta=1", "from=http" },
+        { "{\"traceparent\":\"no\",\"tracestate\":\"meta=1\","
+          "\"baggage\":\"from=m\\u0065ta\"}",
+          PARENT, "http=1", "from=meta" },
+        { "{\"traceparent\":1,\"tracestate\":null,\"baggage\":[]}",
+          PARENT, "http=1", "from=http" }
+    };
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mcp_arena_init(&arena, &tm.mem);
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        set(&facts, PARENT, "http=1", "from=http");
+        mcp_trace_set_meta(&facts, &arena,
+                           (mcp_str_t) { cases[i].meta,
+                                         strlen(cases[i].meta) });
+        fact_is(&facts, MCP_FACT_TRACEPARENT, cases[i].parent);
+        fact_is(&facts, MCP_FACT_TRACESTATE, cases[i].state);
+        fact_is(&facts, MCP_FACT_BAGGAGE, cases[i].baggage);
+    }
+
+    mcp_arena_destroy(&arena);
+    assert_int_equal(tm.live, 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_parent),
+        cmocka_unit_test(test_state),
+        cmocka_unit_test(test_baggage),
+        cmocka_unit_test(test_meta),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
