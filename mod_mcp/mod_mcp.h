@@ -24,6 +24,7 @@
  *   mod_mcp_guard.c       what others answer at an endpoint
  *   mod_mcp_document.c    documents of resources, below /.well-known/
  *   mod_mcp_request.c     what the module keeps of a request
+ *   mod_mcp_rules.c       who may see and call what
  *   mod_mcp_body.c        reading a request's body
  *   mod_mcp_response.c    writing a response
  *   mod_mcp_stream.c      writing a stream

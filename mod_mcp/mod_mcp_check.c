@@ -74,8 +74,29 @@ static int is_endpoint(apr_pool_t *p, const ap_directive_t *d,
     return 0;
 }
 
+static void warn_rules(server_rec *s, const char *path, mod_mcp_dir_t *dir)
+{
+    mcp_str_t rule = mcp_setup_allow_nothing(dir->setup);
+
+    if (rule.len) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: the endpoint %s has \"MCPAllow %.*s\", which "
+                     "its catalog does not have: is it misspelt?", path,
+                     (int)rule.len, rule.data);
+    }
+
+    if (mcp_setup_lacks_scopes(dir->setup)) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: the endpoint %s has a catalog with "
+                     "\"x-mcp-scope\", but no MCPGrantedScopes: calls that "
+                     "need a scope will be refused", path);
+    }
+}
+
 static void warn_endpoint(server_rec *s, const char *path, mod_mcp_dir_t *dir)
 {
+    warn_rules(s, path, dir);
+
     if (mcp_setup_lacks_backend(dir->setup)) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
                      "mod_mcp: the endpoint %s has a catalog, but neither "

@@ -47,6 +47,7 @@ struct mod_mcp_client_t {
     conn_rec *c;
     request_rec *r;
     mcp_exchange_t *exchange;           /* NULL: none, or freed */
+    const char **values;                /* of mod_mcp_rules.h */
 
     /* under the lock */
     mod_mcp_state_e state;

@@ -392,6 +392,46 @@ static const char *set_expression(cmd_parms *cmd, mod_mcp_dir_t *dir,
     return NULL;
 }
 
+static const char *add_allow(cmd_parms *cmd, void *conf, const char *pattern,
+                             const char *arg)
+{
+    mod_mcp_dir_t *dir = conf;
+    char text[MCP_SETUP_ERROR_MAX];
+    const char *error = check(cmd, dir);
+    ap_expr_info_t *expression;
+    int rc;
+
+    if (error) {
+        return error;
+    }
+
+    expression = ap_expr_parse_cmd(cmd, arg, AP_EXPR_FLAG_DONT_VARY, &error,
+                                   NULL);
+    if (error) {
+        return apr_psprintf(cmd->pool, "MCPAllow: \"%s\": %s", arg, error);
+    }
+
+    rc = mcp_setup_allow(dir->setup, mod_mcp_str(pattern), expression, text);
+    return result(cmd, rc, text);
+}
+
+static const char *set_granted_scopes(cmd_parms *cmd, void *conf,
+                                      const char *arg)
+{
+    mod_mcp_dir_t *dir = conf;
+    char text[MCP_SETUP_ERROR_MAX];
+    ap_expr_info_t *expression = NULL;
+    const char *error = set_expression(cmd, dir, arg, &expression);
+    int rc;
+
+    if (error) {
+        return error;
+    }
+
+    rc = mcp_setup_granted_scopes(dir->setup, expression, text);
+    return result(cmd, rc, text);
+}
+
 static const char *set_principal(cmd_parms *cmd, void *conf, const char *arg)
 {
     mod_mcp_dir_t *dir = conf;
@@ -551,6 +591,11 @@ const command_rec mod_mcp_directives[] = {
                   "name or ~regex, and the path that such calls go to"),
     AP_INIT_TAKE_ARGV("MCPKey", set_key, NULL, SECTIONS,
                       "files with secrets: the first signs, all verify"),
+    AP_INIT_TAKE2("MCPAllow", add_allow, NULL, SECTIONS,
+                  "names, and an expression that lets callers see and call "
+                  "them"),
+    AP_INIT_TAKE1("MCPGrantedScopes", set_granted_scopes, NULL, SECTIONS,
+                  "expression that says what scopes a caller has"),
     AP_INIT_TAKE1("MCPPrincipal", set_principal, NULL, SECTIONS,
                   "expression that says who the caller is"),
     AP_INIT_TAKE1("MCPLinkOrigin", set_link_origin, NULL, SECTIONS,

@@ -13,6 +13,7 @@
 #include "mod_mcp_fetch.h"
 #include "mod_mcp_path.h"
 #include "mod_mcp_request.h"
+#include "mod_mcp_rules.h"
 #include "mod_mcp_secret.h"
 #include "mod_mcp_tls.h"
 #include "mod_mcp_worker.h"
@@ -20,29 +21,10 @@
 
 #include "mcp_http.h"
 
-static const char *evaluate(request_rec *r, ap_expr_info_t *expression,
-                            const char *directive)
-{
-    const char *error = NULL, *value;
-
-    if (expression == NULL) {
-        return NULL;
-    }
-
-    value = ap_expr_str_exec(r, expression, &error);
-
-    if (error) {
-        ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r,
-                      "%s: %s", directive, error);
-        return NULL;
-    }
-
-    return value;
-}
-
 static const char *make_principal(request_rec *r, mod_mcp_dir_t *dir)
 {
-    return dir->principal ? evaluate(r, dir->principal, "MCPPrincipal")
+    return dir->principal ? mod_mcp_rules_string(r, dir->principal,
+                                                 "MCPPrincipal")
                           : r->user;
 }
 
@@ -52,13 +34,15 @@ static void make_head(request_rec *r, mod_mcp_dir_t *dir, mcp_head_t *head)
 
     mod_mcp_request_head(r, head);
 
-    head->origin = mod_mcp_str(evaluate(r, dir->link_origin, "MCPLinkOrigin"));
+    head->origin = mod_mcp_str(mod_mcp_rules_string(r, dir->link_origin,
+                                                    "MCPLinkOrigin"));
     head->secure = strcmp(ap_http_scheme(r), "https") == 0;
     head->principal = mod_mcp_str(make_principal(r, dir));
     head->local = mcp_http_address_is_loopback(peer->ipaddr_ptr,
                                                peer->ipaddr_len);
     head->address.data = peer->ipaddr_ptr;
     head->address.len = (size_t)peer->ipaddr_len;
+    head->evaluate = mod_mcp_rules_value;
 }
 
 static int answer(mod_mcp_client_t *client, int rc)
@@ -124,6 +108,8 @@ static int exchange(mod_mcp_client_t *client, mod_mcp_dir_t *dir, int publish)
     if (rc != OK) {
         return rc;
     }
+
+    mod_mcp_rules_evaluate(client, endpoint);
 
     mod_mcp_lock();
     rc = mcp_exchange_body(client->exchange, length);

@@ -231,6 +231,30 @@ ngx_http_mcp_config_warn_principal(ngx_conf_t *cf,
 }
 
 
+/* Warns of rules about who may call what that hardly say what was meant.  */
+static void
+ngx_http_mcp_config_warn_rules(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
+{
+    ngx_str_t  rule;
+
+    rule = ngx_http_mcp_text(mcp_setup_allow_nothing(mlcf->setup));
+
+    if (rule.len) {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                      "\"mcp\" in %V:%ui has \"mcp_allow %V\", which its "
+                      "catalog does not have: is it misspelt?",
+                      &mlcf->file, mlcf->line, &rule);
+    }
+
+    if (mcp_setup_lacks_scopes(mlcf->setup)) {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                      "\"mcp\" in %V:%ui has a catalog with \"x-mcp-scope\", "
+                      "but no \"mcp_granted_scopes\": calls that need a scope "
+                      "will be refused", &mlcf->file, mlcf->line);
+    }
+}
+
+
 /* Warns of settings that work, but hardly as intended.  */
 static void
 ngx_http_mcp_config_warn(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
@@ -255,6 +279,8 @@ ngx_http_mcp_config_warn(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
                       "more: lower it, or give the zone more room",
                       &mlcf->file, mlcf->line, &zone->name);
     }
+
+    ngx_http_mcp_config_warn_rules(cf, mlcf);
 
     if (!mlcf->principal_said) {
         ngx_http_mcp_config_warn_principal(cf, mlcf);

@@ -444,6 +444,76 @@ ngx_http_mcp_directive_route(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
+/* Compiles a value for ngx_http_mcp_head_evaluate(); NULL: it is wrong.  */
+static ngx_http_complex_value_t *
+ngx_http_mcp_directive_value(ngx_conf_t *cf, ngx_str_t *text)
+{
+    ngx_http_complex_value_t          *value;
+    ngx_http_compile_complex_value_t   ccv;
+
+    value = ngx_palloc(cf->pool, sizeof(ngx_http_complex_value_t));
+    if (value == NULL) {
+        return NULL;
+    }
+
+    ngx_memzero(&ccv, sizeof(ngx_http_compile_complex_value_t));
+
+    ccv.cf = cf;
+    ccv.value = text;
+    ccv.complex_value = value;
+
+    return ngx_http_compile_complex_value(&ccv) == NGX_OK ? value : NULL;
+}
+
+
+char *
+ngx_http_mcp_directive_allow(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    int                        rc;
+    char                       error[MCP_SETUP_ERROR_MAX];
+    ngx_str_t                 *word;
+    ngx_http_complex_value_t  *value;
+
+    word = cf->args->elts;
+
+    value = ngx_http_mcp_directive_value(cf, &word[2]);
+    if (value == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    rc = mcp_setup_allow(mlcf->setup, ngx_http_mcp_str(&word[1]), value,
+                         error);
+
+    return ngx_http_mcp_directive_result(cf, rc, error);
+}
+
+
+char *
+ngx_http_mcp_directive_granted_scopes(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    int                        rc;
+    char                       error[MCP_SETUP_ERROR_MAX];
+    ngx_str_t                 *word;
+    ngx_http_complex_value_t  *value;
+
+    word = cf->args->elts;
+
+    value = ngx_http_mcp_directive_value(cf, &word[1]);
+    if (value == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    rc = mcp_setup_granted_scopes(mlcf->setup, value, error);
+
+    return ngx_http_mcp_directive_result(cf, rc, error);
+}
+
+
 char *
 ngx_http_mcp_directive_principal(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {

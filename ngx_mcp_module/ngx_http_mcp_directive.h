@@ -34,6 +34,10 @@ char *ngx_http_mcp_directive_backend(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_mcp_directive_route(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
+char *ngx_http_mcp_directive_allow(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_http_mcp_directive_granted_scopes(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
 char *ngx_http_mcp_directive_principal(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_mcp_directive_link_origin(ngx_conf_t *cf, ngx_command_t *cmd,

@@ -5,6 +5,7 @@
 
 #include "ngx_http_mcp_head.h"
 
+#include "ngx_http_mcp_handler.h"
 #include "ngx_http_mcp_secret.h"
 
 #include "mcp_http.h"
@@ -125,6 +126,27 @@ ngx_http_mcp_head_connection(ngx_connection_t *c, mcp_head_t *head)
 }
 
 
+static int
+ngx_http_mcp_head_evaluate(void *glue, size_t i, const void *value,
+    mcp_str_t *text)
+{
+    ngx_http_mcp_ctx_t  *ctx = glue;
+
+    ngx_str_t  s;
+
+    if (ngx_http_complex_value(ctx->request,
+                               (ngx_http_complex_value_t *) value, &s)
+        != NGX_OK)
+    {
+        return MCP_ERR_MEMORY;
+    }
+
+    *text = ngx_http_mcp_str(&s);
+
+    return MCP_OK;
+}
+
+
 ngx_int_t
 ngx_http_mcp_head_origin(ngx_http_request_t *r, ngx_http_mcp_loc_conf_t *mlcf,
     mcp_head_t *head)
@@ -161,6 +183,7 @@ ngx_http_mcp_head_make(ngx_http_request_t *r, mcp_head_t *head)
     }
 
     head->path = ngx_http_mcp_str(&r->uri);
+    head->evaluate = ngx_http_mcp_head_evaluate;
 
     if (mlcf->principal) {
         if (ngx_http_complex_value(r, mlcf->principal, &principal) != NGX_OK) {

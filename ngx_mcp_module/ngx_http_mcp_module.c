@@ -108,6 +108,20 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
       0,
       NULL },
 
+    { ngx_string("mcp_allow"),
+      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE2,
+      ngx_http_mcp_directive_allow,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
+    { ngx_string("mcp_granted_scopes"),
+      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
+      ngx_http_mcp_directive_granted_scopes,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
     { ngx_string("mcp_principal"),
       NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
       ngx_http_mcp_directive_principal,

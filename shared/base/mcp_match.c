@@ -390,12 +390,12 @@ mcp_match_run(const mcp_match_t *match, mcp_str_t subject, char *room,
     general = pcre2_general_context_create(mcp_match_room_alloc,
                                            mcp_match_room_free, &left);
     if (general == NULL) {
-        return 0;
+        return MCP_ERR_LIMIT;
     }
 
     data = pcre2_match_data_create(1, general);
     if (data == NULL) {
-        return 0;
+        return MCP_ERR_LIMIT;
     }
 
     rc = pcre2_match(match->code,
@@ -406,7 +406,12 @@ mcp_match_run(const mcp_match_t *match, mcp_str_t subject, char *room,
     pcre2_general_context_free(general);
 
     /* zero: matched, with more groups than we have room for */
-    return rc >= 0;
+
+    if (rc >= 0) {
+        return 1;
+    }
+
+    return rc == PCRE2_ERROR_NOMATCH ? 0 : MCP_ERR_LIMIT;
 }
 
 
@@ -430,6 +435,13 @@ mcp_match_slow(const mcp_match_t *match, mcp_str_t subject)
 
 int
 mcp_match(const mcp_match_t *match, mcp_str_t subject)
+{
+    return mcp_match_try(match, subject) == 1;
+}
+
+
+int
+mcp_match_try(const mcp_match_t *match, mcp_str_t subject)
 {
     if (match->exact) {
         return mcp_str_eq(match->literal, subject);

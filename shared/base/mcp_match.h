@@ -38,6 +38,15 @@ void mcp_match_free(mcp_match_t *match);
  */
 int mcp_match(const mcp_match_t *match, mcp_str_t subject);
 
+/*
+ * The same for whoever has to know if nobody can tell.
+ *
+ * Returns 1, 0, or
+ *   MCP_ERR_LIMIT  the pattern exceeds the match limit, or the subject is not
+ *                  UTF-8 where the pattern asks for that
+ */
+int mcp_match_try(const mcp_match_t *match, mcp_str_t subject);
+
 /* Returns 1 if the pattern is an exact string. */
 int mcp_match_is_exact(const mcp_match_t *match);
 

@@ -136,6 +136,7 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
     mcp_arena_init(&x->arena, &x->worker->env->mem);
 
     call->x = x;
+    call->decisions = x->decisions;
     call->states = x->states;
     x->call = call;
     x->call_id = call->id;

@@ -129,6 +129,7 @@ struct mcp_call_s {
     mcp_client_t           client;
     unsigned char          party[MCP_DIGEST_LEN];  /* its client's */
     mcp_policy_t           policy;
+    const unsigned char   *decisions;  /* the exchange's; NULL: none */
     mcp_exchange_t        *x;          /* the client's, until it streams */
     mcp_face_state_t      *states;     /* of faces that take part in it */
     const mcp_join_t      *join;       /* its stream is there from the start,

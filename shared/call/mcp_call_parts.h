@@ -7,6 +7,7 @@
  *   mcp_call_stream.c  its stream: becoming durable
  *   mcp_call_answer.c  its answers
  *   mcp_call_join.c    a stream that others may join
+ *   mcp_call_list.c    what it may show of its backend's lists
  *   mcp_call_time.c    what is due in it
  *   mcp_request.c      a request's state, and how it ends
  *   mcp_job.c          a backend at work on a request
@@ -122,6 +123,20 @@ int  mcp_call_finish_text(mcp_request_t *req, mcp_str_t text);
 /* The same for good: what finds no room is held and tried again. */
 void mcp_call_fail(mcp_request_t *req, mcp_fault_e fault);
 void mcp_call_hold_fault(mcp_request_t *req, mcp_fault_e fault);
+
+
+/* --- mcp_call_list.c --- */
+
+/*
+ * Copies the result of a list without the items that the endpoint's rules hide
+ * from the caller.
+ *
+ * Returns MCP_OK, or
+ *   MCP_DONE        the request asks for no list, or nothing is hidden from
+ *                   anybody: out is as it was
+ *   MCP_ERR_MEMORY
+ */
+int mcp_call_list_filter(mcp_request_t *req, mcp_str_t result, mcp_buf_t *out);
 
 
 /* --- mcp_call_time.c --- */

@@ -133,9 +133,9 @@ mcp_job_subscription(mcp_request_t *req)
 }
 
 
-/* The result, without what the client does not take. */
+/* The result, without what its client does not take. */
 static int
-mcp_job_finish(mcp_request_t *req, const mcp_backend_msg_t *msg,
+mcp_job_finish_omit(mcp_request_t *req, const mcp_backend_msg_t *msg,
     mcp_str_t result)
 {
     int           rc;
@@ -159,6 +159,36 @@ mcp_job_finish(mcp_request_t *req, const mcp_backend_msg_t *msg,
 
     case MCP_DONE:
         rc = mcp_call_finish(req, result, how);
+        break;
+
+    default:
+        rc = mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+    }
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}
+
+
+/* The result, without what is hidden from its client. */
+static int
+mcp_job_finish(mcp_request_t *req, const mcp_backend_msg_t *msg,
+    mcp_str_t result)
+{
+    int        rc;
+    mcp_buf_t  buf;
+
+    mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
+
+    switch (mcp_call_list_filter(req, result, &buf)) {
+
+    case MCP_OK:
+        rc = mcp_job_finish_omit(req, msg, (mcp_str_t) { buf.data, buf.len });
+        break;
+
+    case MCP_DONE:
+        rc = mcp_job_finish_omit(req, msg, result);
         break;
 
     default:

@@ -254,6 +254,52 @@ mcp_catalog_joins(const mcp_catalog_t *catalog)
 }
 
 
+mcp_str_t
+mcp_catalog_scope(const mcp_catalog_t *catalog, mcp_list_e kind, mcp_str_t key)
+{
+    const mcp_catalog_item_t  *item;
+
+    item = mcp_catalog_item(catalog, kind, key);
+
+    return item ? item->scope : mcp_null_str;
+}
+
+
+int
+mcp_catalog_template(const mcp_catalog_t *catalog, mcp_str_t uri, uint32_t *i,
+    mcp_str_t *text, mcp_str_t *scope)
+{
+    const mcp_catalog_set_t  *set;
+
+    set = &catalog->sets[MCP_LIST_TEMPLATES];
+
+    while (*i < set->n) {
+        (*i)++;
+
+        if (mcp_match(set->items[*i - 1].match, uri)) {
+            *text = set->items[*i - 1].key;
+            *scope = set->items[*i - 1].scope;
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+int
+mcp_catalog_has_template(const mcp_catalog_t *catalog, mcp_str_t text,
+    mcp_str_t *scope)
+{
+    const mcp_catalog_item_t  *item;
+
+    item = mcp_catalog_lookup(&catalog->sets[MCP_LIST_TEMPLATES], text, NULL);
+    *scope = item ? item->scope : mcp_null_str;
+
+    return item != NULL;
+}
+
+
 uint64_t
 mcp_catalog_stream_after(const mcp_catalog_t *catalog)
 {
@@ -326,11 +372,62 @@ mcp_catalog_add_cursor(const mcp_catalog_t *catalog, mcp_list_e kind,
 }
 
 
-int
-mcp_catalog_list(const mcp_catalog_t *catalog, mcp_list_e kind,
-    unsigned omit, mcp_str_t cursor, size_t page, mcp_buf_t *buf)
+/* Appends the items of a page, from first on, and returns where the next one
+ * begins; the number of all if there is none. */
+static uint32_t
+mcp_catalog_add_page(const mcp_catalog_set_t *set, unsigned omit,
+    uint32_t first, size_t page, mcp_buf_t *buf)
 {
-    uint32_t                   first, last;
+    uint32_t  last;
+
+    last = page > 0 && page < set->n - first ? first + (uint32_t) page
+                                             : set->n;
+
+    if (first < last) {
+        mcp_catalog_add_items(set, omit, first, last, buf);
+    }
+
+    return last;
+}
+
+
+/* The same for whoever is not shown all. */
+static uint32_t
+mcp_catalog_add_shown(const mcp_catalog_set_t *set, mcp_list_e kind,
+    unsigned omit, uint32_t first, size_t page,
+    const mcp_catalog_view_t *view, mcp_buf_t *buf)
+{
+    size_t    n;
+    uint32_t  i;
+
+    n = 0;
+
+    for (i = first; i < set->n; i++) {
+        if (!view->shows(view->ctx, kind, set->items[i].key)) {
+            continue;
+        }
+
+        if (page > 0 && n == page) {
+            break;
+        }
+
+        if (n++) {
+            mcp_buf_lit(buf, ",");
+        }
+
+        mcp_catalog_add_items(set, omit, i, i + 1, buf);
+    }
+
+    return i;
+}
+
+
+int
+mcp_catalog_list_shown(const mcp_catalog_t *catalog, mcp_list_e kind,
+    unsigned omit, mcp_str_t cursor, size_t page,
+    const mcp_catalog_view_t *view, mcp_buf_t *buf)
+{
+    uint32_t                   first, next;
     const mcp_catalog_set_t   *set;
 
     set = &catalog->sets[kind];
@@ -342,24 +439,29 @@ mcp_catalog_list(const mcp_catalog_t *catalog, mcp_list_e kind,
         return MCP_ERR_NOT_FOUND;
     }
 
-    last = page > 0 && page < set->n - first ? first + (uint32_t) page
-                                             : set->n;
-
     mcp_buf_lit(buf, "{\"");
     mcp_buf_str(buf, mcp_catalog_fields[kind].key);
     mcp_buf_lit(buf, "\":[");
 
-    if (first < last) {
-        mcp_catalog_add_items(set, omit, first, last, buf);
-    }
+    next = view ? mcp_catalog_add_shown(set, kind, omit, first, page, view, buf)
+                : mcp_catalog_add_page(set, omit, first, page, buf);
 
     mcp_buf_lit(buf, "]");
 
-    if (last < set->n) {
-        mcp_catalog_add_cursor(catalog, kind, last, buf);
+    if (next < set->n) {
+        mcp_catalog_add_cursor(catalog, kind, next, buf);
     }
 
     mcp_buf_lit(buf, "}");
 
     return buf->failed;
+}
+
+
+int
+mcp_catalog_list(const mcp_catalog_t *catalog, mcp_list_e kind,
+    unsigned omit, mcp_str_t cursor, size_t page, mcp_buf_t *buf)
+{
+    return mcp_catalog_list_shown(catalog, kind, omit, cursor, page, NULL,
+                                  buf);
 }

@@ -93,6 +93,23 @@ mcp_str_t mcp_catalog_key(const mcp_catalog_t *catalog, size_t number,
 int mcp_catalog_number(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_str_t key, size_t *number);
 
+/* Returns the scopes that callers of the item need, with spaces between them;
+ * empty if they need none.  mcp_catalog_scoped() returns 1 if any item has
+ * one. */
+mcp_str_t mcp_catalog_scope(const mcp_catalog_t *catalog, mcp_list_e kind,
+    mcp_str_t key);
+int mcp_catalog_scoped(const mcp_catalog_t *catalog);
+
+/* Looks for the next template that matches a URI, from number *i of the file
+ * on: 1, *text is it as the file has it, *scope what its callers need, and *i
+ * the number of the one behind it; or 0. */
+int mcp_catalog_template(const mcp_catalog_t *catalog, mcp_str_t uri,
+    uint32_t *i, mcp_str_t *text, mcp_str_t *scope);
+
+/* Returns 1 if the file has a template with that text, and sets *scope. */
+int mcp_catalog_has_template(const mcp_catalog_t *catalog, mcp_str_t text,
+    mcp_str_t *scope);
+
 /* Returns the settings that the item has for its calls, NULL if it has none. */
 const mcp_policy_rule_t *mcp_catalog_rule(const mcp_catalog_t *catalog,
     mcp_list_e kind, mcp_str_t key);
@@ -135,6 +152,9 @@ int mcp_catalog_joins(const mcp_catalog_t *catalog);
  * and a digest of the catalog, and is opaque to clients.  omit is 0, or what
  * clients of a revision do not take: mcp_omit().
  *
+ * mcp_catalog_list_shown() leaves out the items that shows() does not return 1
+ * for: they have no room in a page, and a cursor leads to one that is shown.
+ *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  the cursor is not one of this catalog
  *   MCP_ERR_LIMIT      the buffer is full
@@ -142,6 +162,15 @@ int mcp_catalog_joins(const mcp_catalog_t *catalog);
  */
 int mcp_catalog_list(const mcp_catalog_t *catalog, mcp_list_e kind,
     unsigned omit, mcp_str_t cursor, size_t page, mcp_buf_t *buf);
+
+typedef struct {
+    int    (*shows)(void *ctx, mcp_list_e kind, mcp_str_t key);
+    void    *ctx;
+} mcp_catalog_view_t;
+
+int mcp_catalog_list_shown(const mcp_catalog_t *catalog, mcp_list_e kind,
+    unsigned omit, mcp_str_t cursor, size_t page,
+    const mcp_catalog_view_t *view, mcp_buf_t *buf);
 
 
 #endif /* MCP_CATALOG_H_INCLUDED */

@@ -80,6 +80,7 @@ typedef struct {
     unsigned               private:1;  /* there are keys of ours */
     unsigned               omit;       /* what some clients do not take */
     mcp_policy_rule_t      rule;       /* what these say */
+    mcp_str_t              scope;
     mcp_json_value_t       members[MCP_CATALOG_MEMBERS];   /* NONE: absent */
 } mcp_catalog_item_reader_t;
 
@@ -98,6 +99,10 @@ mcp_catalog_read_private(mcp_catalog_item_reader_t *item, mcp_str_t key,
 {
     char         text[128];
     const char  *error;
+
+    if (mcp_str_eq(key, MCP_CATALOG_SCOPE)) {
+        return mcp_catalog_read_scope(item->reader, value, &item->scope);
+    }
 
     if (mcp_policy_read(&item->rule, item->kind, key, value, &error)
         == MCP_OK)
@@ -456,6 +461,7 @@ mcp_catalog_add_item(mcp_catalog_item_reader_t *ir, mcp_catalog_item_t *item)
     }
 
     item->private = ir->private;
+    item->scope = ir->scope;
     item->omit = ir->omit;
     r->catalog->sets[kind].omit |= ir->omit;
 

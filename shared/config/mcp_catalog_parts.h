@@ -29,6 +29,7 @@ typedef struct {
                                           take of it */
     mcp_match_t          *match;       /* of a template */
     mcp_policy_rule_t    *rule;        /* NULL: it has none */
+    mcp_str_t             scope;       /* that its callers need; empty: none */
     mcp_catalog_header_t *headers;     /* of a tool */
     size_t                n_headers;
 } mcp_catalog_item_t;
@@ -63,6 +64,7 @@ struct mcp_catalog_s {
     mcp_catalog_about_t   about;
     unsigned              completions:1;
     unsigned              joins:1;             /* some calls can be joined */
+    unsigned              scoped:1;    /* some item needs a scope */
     uint64_t              stream_after;        /* the longest of all items */
     unsigned char         digest[MCP_DIGEST_LEN];
     mcp_catalog_set_t     sets[MCP_LIST_COUNT];
@@ -163,6 +165,21 @@ void mcp_catalog_add_items(const mcp_catalog_set_t *set, unsigned omit,
  */
 int mcp_catalog_read_about(mcp_catalog_reader_t *r,
     const mcp_json_value_t *values);
+
+
+/* --- mcp_catalog_scope.c --- */
+
+/*
+ * Reads "x-mcp-scope" of an item into the catalog's arena.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_CONFIG    it is wrong: the reader's error says why
+ *   MCP_ERR_MEMORY
+ */
+int mcp_catalog_read_scope(mcp_catalog_reader_t *r,
+    const mcp_json_value_t *value, mcp_str_t *scope);
+
+#define MCP_CATALOG_SCOPE  mcp_str("x-mcp-scope")
 
 
 /* --- mcp_catalog_header.c --- */

@@ -269,6 +269,14 @@ mcp_endpoint_policy(const mcp_endpoint_t *endpoint, mcp_str_t method,
 }
 
 
+int
+mcp_endpoint_restricts(const mcp_endpoint_t *endpoint)
+{
+    return endpoint->n_allow
+           || (endpoint->catalog && mcp_catalog_scoped(endpoint->catalog));
+}
+
+
 uint32_t
 mcp_endpoint_session_limit(const mcp_endpoint_t *endpoint,
     const mcp_client_t *client)
@@ -310,6 +318,9 @@ mcp_endpoint_result(const mcp_endpoint_t *endpoint,
         add->ttl = rule->value.cache_ttl;
         add->is_public = rule->value.cache_public;
     }
+
+    add->is_private = mcp_endpoint_restricts(endpoint);
+    add->is_public &= !add->is_private;
 
     return add;
 }

@@ -40,6 +40,8 @@ mcp_setup_free(mcp_setup_t *setup)
         mcp_match_free(pattern->match);
     }
 
+    mcp_setup_free_allows(setup);
+
     if (setup->made_catalog) {
         mcp_catalog_free(setup->made_catalog);
     }

@@ -50,6 +50,14 @@ mcp_setup_merge(mcp_setup_t *setup, const mcp_setup_t *parent)
         setup->routes = parent->routes;
     }
 
+    if (setup->allows.last == NULL) {
+        setup->allows = parent->allows;
+    }
+
+    if (setup->granted_scopes == NULL) {
+        setup->granted_scopes = parent->granted_scopes;
+    }
+
     /* "any" and a list are said by the same directive */
 
     if (setup->origins.last == NULL && !setup->any_origin) {
@@ -215,7 +223,8 @@ mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
 
     if (mcp_setup_make_routes(setup, endpoint) != MCP_OK
         || mcp_setup_make_origins(setup, endpoint) != MCP_OK
-        || mcp_setup_add_auth(setup, endpoint) != MCP_OK)
+        || mcp_setup_add_auth(setup, endpoint) != MCP_OK
+        || mcp_setup_make_allows(setup, endpoint) != MCP_OK)
     {
         return MCP_ERR_MEMORY;
     }

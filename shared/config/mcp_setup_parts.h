@@ -8,6 +8,7 @@
 
 
 #include "base/mcp_arena.h"
+#include "config/mcp_allow.h"
 #include "mcp_setup.h"
 
 
@@ -44,6 +45,22 @@ typedef struct {
 } mcp_setup_words_t;
 
 
+/* A rule of mcp_allow. */
+typedef struct mcp_setup_allow_s  mcp_setup_allow_t;
+
+struct mcp_setup_allow_s {
+    mcp_setup_allow_t     *next;
+    mcp_allow_t            rule;
+};
+
+
+typedef struct {
+    mcp_setup_allow_t     *first;
+    mcp_setup_allow_t    **last;       /* NULL: nothing was said */
+    size_t                 n;
+} mcp_setup_allows_t;
+
+
 struct mcp_setup_s {
     const mcp_mem_t       *mem;
     mcp_arena_t            arena;
@@ -69,6 +86,8 @@ struct mcp_setup_s {
     mcp_str_t              label;      /* the same for people */
     mcp_setup_list_t       routes;
     mcp_setup_list_t       origins;
+    mcp_setup_allows_t     allows;
+    const void            *granted_scopes;     /* the glue's; NULL: none */
     unsigned               any_origin:1;
     uint32_t               revisions;  /* bits; 0: nothing was said */
 
@@ -77,6 +96,7 @@ struct mcp_setup_s {
     mcp_catalog_t         *made_catalog;
     mcp_setup_pattern_t   *made;
     const mcp_auth_t      *auth;
+    mcp_setup_allow_t     *made_allows;
 
     /* of the endpoint made last */
     mcp_str_t             *targets;
@@ -90,6 +110,15 @@ int mcp_setup_fail(char *error, const char *fmt, ...)
 
 /* Takes from parent what is said there alone about authorization. */
 void mcp_setup_merge_auth(mcp_setup_t *setup, const mcp_setup_t *parent);
+
+
+/* --- mcp_setup_allow.c --- */
+
+/* Frees what the setup's own rules have. */
+void mcp_setup_free_allows(mcp_setup_t *setup);
+
+/* Gives the endpoint its rules.  MCP_OK or MCP_ERR_MEMORY. */
+int mcp_setup_make_allows(mcp_setup_t *setup, mcp_endpoint_t *endpoint);
 
 
 #endif /* MCP_SETUP_PARTS_H_INCLUDED */

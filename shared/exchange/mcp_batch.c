@@ -155,6 +155,7 @@ mcp_batch_call(mcp_exchange_t *x, mcp_rpc_t *msgs, size_t n,
     }
 
     mcp_buf_free(&result);
+    call->decisions = x->decisions;
 
     return mcp_dispatch_start(x, call);
 }

@@ -12,6 +12,7 @@
 #include "exchange/mcp_exchange_session.h"
 #include "exchange/mcp_join.h"
 #include "exchange/mcp_listen.h"
+#include "exchange/mcp_permission.h"
 #include "exchange/mcp_stateless.h"
 #include "rpc/mcp_result.h"
 #include "rpc/mcp_revision.h"
@@ -300,6 +301,11 @@ mcp_dispatch_request(mcp_exchange_t *x)
 
     default:
         mcp_fact_set(&x->facts, MCP_FACT_NAME, v.name);
+
+        if (v.fault == MCP_FAULT_SCOPE) {
+            return mcp_permission_refuse(x, v.detail);
+        }
+
         return mcp_answer_fault_data(x, v.fault, x->msg.id, v.detail, v.data);
     }
 }

@@ -309,6 +309,7 @@ static int
 mcp_exchange_read_caller(mcp_exchange_t *x, const mcp_head_t *head)
 {
     x->head.principal_name = head->principal;
+    x->head.evaluate = head->evaluate;
 
     if (mcp_principal(head->principal, x->head.principal) != MCP_OK) {
         return MCP_ERR_MEMORY;

@@ -15,6 +15,7 @@
  *   mcp_batch.c             a POST with several messages
  *   mcp_initialize.c        initialize
  *   mcp_listen.c            subscriptions
+ *   mcp_permission.c        what its caller may see and call
  *   mcp_verdict.c           who answers a request
  *   mcp_publish.c           the publish endpoint
  */

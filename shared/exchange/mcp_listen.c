@@ -8,7 +8,9 @@
  */
 
 #include "exchange/mcp_listen.h"
+#include "exchange/mcp_permission.h"
 #include "rpc/mcp_result.h"
+#include "rpc/mcp_scope.h"
 #include "rpc/mcp_subscription.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_consumer.h"
@@ -187,6 +189,89 @@ mcp_listen_honour(const mcp_exchange_t *x, mcp_listen_filter_t *filter)
             filter->lists &= ~(1u << member->list);
         }
     }
+}
+
+
+/* Keeps the URIs that the caller may read, and adds the scopes that it lacks
+ * for others.  MCP_OK or MCP_ERR_MEMORY. */
+static int
+mcp_listen_permit_uris(mcp_exchange_t *x, mcp_str_t raw, mcp_buf_t *uris,
+    mcp_buf_t *scopes)
+{
+    mcp_str_t         uri, scope;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    mcp_json_iter_init(&iter, raw);
+
+    while (mcp_json_iter_next(&iter, NULL, &value)) {
+
+        if (mcp_json_unescape(&x->arena, value.raw, &uri) != MCP_OK) {
+            return MCP_ERR_MEMORY;
+        }
+
+        switch (mcp_permission(x, MCP_LIST_RESOURCES, uri, &scope)) {
+
+        case MCP_PERMISSION_UNKNOWN:
+            break;
+
+        case MCP_PERMISSION_SCOPE:
+            mcp_scope_add(scopes, scope);
+            break;
+
+        case MCP_PERMISSION_CALL:
+            mcp_buf_lit(uris, ",");
+            mcp_buf_str(uris, value.raw);
+        }
+    }
+
+    if (uris->len) {
+        uris->data[0] = '[';
+        mcp_buf_lit(uris, "]");
+    }
+
+    return uris->failed || scopes->failed ? MCP_ERR_MEMORY : MCP_OK;
+}
+
+
+/* Takes out what is hidden from the caller.  *scope is what it lacks for the
+ * rest, empty if nothing.  MCP_OK or MCP_ERR_MEMORY. */
+static int
+mcp_listen_permit(mcp_exchange_t *x, mcp_listen_filter_t *filter,
+    mcp_str_t *scope)
+{
+    int        rc;
+    mcp_buf_t  uris, scopes;
+
+    *scope = mcp_null_str;
+
+    if (filter->uris.len == 0 || !mcp_endpoint_restricts(x->endpoint)) {
+        return MCP_OK;
+    }
+
+    mcp_buf_init(&uris, &x->worker->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&scopes, &x->worker->env->mem, SIZE_MAX / 2);
+
+    rc = mcp_listen_permit_uris(x, filter->uris, &uris, &scopes);
+
+    filter->uris = mcp_null_str;
+
+    if (rc == MCP_OK && uris.len) {
+        filter->uris = mcp_arena_dup(&x->arena,
+                                     (mcp_str_t) { uris.data, uris.len });
+        rc = filter->uris.data ? MCP_OK : MCP_ERR_MEMORY;
+    }
+
+    if (rc == MCP_OK && scopes.len) {
+        *scope = mcp_arena_dup(&x->arena,
+                               (mcp_str_t) { scopes.data, scopes.len });
+        rc = scope->data ? MCP_OK : MCP_ERR_MEMORY;
+    }
+
+    mcp_buf_free(&uris);
+    mcp_buf_free(&scopes);
+
+    return rc;
 }
 
 
@@ -469,7 +554,7 @@ int
 mcp_listen(mcp_exchange_t *x)
 {
     int                  rc;
-    mcp_str_t            wrong;
+    mcp_str_t            wrong, scope;
     mcp_listen_filter_t  filter;
 
     memset(&filter, 0, sizeof(mcp_listen_filter_t));
@@ -484,6 +569,16 @@ mcp_listen(mcp_exchange_t *x)
     }
 
     mcp_listen_honour(x, &filter);
+
+    rc = mcp_listen_permit(x, &filter, &scope);
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (scope.len) {
+        return mcp_permission_refuse(x, scope);
+    }
 
     return mcp_listen_start(x, &filter);
 }

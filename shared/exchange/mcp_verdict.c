@@ -9,6 +9,7 @@
 #include "config/mcp_party.h"
 #include "exchange/mcp_exchange_param.h"
 #include "exchange/mcp_exchange_parts.h"
+#include "exchange/mcp_permission.h"
 #include "exchange/mcp_stateless.h"
 #include "rpc/mcp_omit.h"
 #include "worker/mcp_hook.h"
@@ -145,13 +146,21 @@ mcp_verdict_call(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v)
 }
 
 
+static int
+mcp_verdict_shows(void *ctx, mcp_list_e kind, mcp_str_t key)
+{
+    return mcp_permission_shows(ctx, kind, key);
+}
+
+
 static mcp_verdict_e
 mcp_verdict_list(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
     mcp_buf_t *out)
 {
-    int         rc;
-    mcp_str_t   cursor;
-    mcp_list_e  kind;
+    int                 rc;
+    mcp_str_t           cursor;
+    mcp_list_e          kind;
+    mcp_catalog_view_t  view;
 
     kind = (mcp_list_e) v->method->list_kind;
 
@@ -171,6 +180,7 @@ mcp_verdict_list(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
     }
 
     if (x->endpoint->catalog == NULL) {
+        mcp_permission_decide(x, kind);
         return mcp_verdict_call(x, msg, v);
     }
 
@@ -182,9 +192,13 @@ mcp_verdict_list(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
         }
     }
 
-    rc = mcp_catalog_list(x->endpoint->catalog, kind,
-                          mcp_omit(x->client.revision), cursor,
-                          x->endpoint->page_size, out);
+    view.shows = mcp_verdict_shows;
+    view.ctx = x;
+
+    rc = mcp_catalog_list_shown(x->endpoint->catalog, kind,
+                                mcp_omit(x->client.revision), cursor,
+                                x->endpoint->page_size,
+                                x->endpoint->n_allow ? &view : NULL, out);
 
     if (rc == MCP_ERR_NOT_FOUND) {
         return mcp_verdict_fault(v, MCP_FAULT_CURSOR, mcp_null_str);
@@ -219,9 +233,7 @@ static mcp_verdict_e
 mcp_verdict_named(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
     mcp_list_e kind, mcp_fault_e unknown)
 {
-    const mcp_catalog_t  *catalog;
-
-    catalog = x->endpoint->catalog;
+    mcp_str_t  scope;
 
     if (!mcp_endpoint_offers(x->endpoint, kind)) {
         return mcp_verdict_fault(v, MCP_FAULT_METHOD_UNKNOWN,
@@ -233,8 +245,16 @@ mcp_verdict_named(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
                                  mcp_str("\"name\" must be a string"));
     }
 
-    if (catalog && mcp_catalog_find(catalog, kind, v->name).data == NULL) {
+    switch (mcp_permission(x, kind, v->name, &scope)) {
+
+    case MCP_PERMISSION_UNKNOWN:
         return mcp_verdict_fault(v, unknown, v->name);
+
+    case MCP_PERMISSION_SCOPE:
+        return mcp_verdict_fault(v, MCP_FAULT_SCOPE, scope);
+
+    case MCP_PERMISSION_CALL:
+        break;
     }
 
     if (msg->arguments.type != MCP_JSON_NONE
@@ -278,9 +298,7 @@ static mcp_verdict_e
 mcp_verdict_resource(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_verdict_t *v)
 {
-    const mcp_catalog_t  *catalog;
-
-    catalog = x->endpoint->catalog;
+    mcp_str_t  scope;
 
     if (!mcp_endpoint_offers(x->endpoint, MCP_LIST_RESOURCES)
         && !mcp_endpoint_offers(x->endpoint, MCP_LIST_TEMPLATES))
@@ -294,16 +312,85 @@ mcp_verdict_resource(mcp_exchange_t *x, const mcp_rpc_t *msg,
                                  mcp_str("\"uri\" must be a string"));
     }
 
-    if (catalog
-        && mcp_catalog_find(catalog, MCP_LIST_RESOURCES, v->name).data
-           == NULL
-        && mcp_catalog_find(catalog, MCP_LIST_TEMPLATES, v->name).data
-           == NULL)
-    {
+    switch (mcp_permission(x, MCP_LIST_RESOURCES, v->name, &scope)) {
+
+    case MCP_PERMISSION_UNKNOWN:
         return mcp_verdict_no_resource(x, v);
+
+    case MCP_PERMISSION_SCOPE:
+        return mcp_verdict_fault(v, MCP_FAULT_SCOPE, scope);
+
+    case MCP_PERMISSION_CALL:
+        break;
     }
 
     return mcp_verdict_call(x, msg, v);
+}
+
+
+/* What a completion is about; MCP_OK or MCP_ERR_SYNTAX. */
+static int
+mcp_verdict_reference(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t *name,
+    mcp_list_e *kind)
+{
+    mcp_str_t  type;
+
+    if (mcp_verdict_string(x, &msg->ref_type, &type) != MCP_OK) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    if (mcp_str_eq(type, mcp_str("ref/prompt"))) {
+        *kind = MCP_LIST_PROMPTS;
+        return mcp_verdict_string(x, &msg->ref_name, name);
+    }
+
+    if (!mcp_str_eq(type, mcp_str("ref/resource"))) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    /* the text of a template, or a URI */
+
+    *kind = MCP_LIST_TEMPLATES;
+
+    return mcp_verdict_string(x, &msg->ref_uri, name);
+}
+
+
+/* Whether it may be completed.  Names that the catalog does not have are passed
+ * on to the backend, but for prompts of the revisions that forbid it, and where
+ * some names are hidden: these would be told from the others. */
+static mcp_verdict_e
+mcp_verdict_completes(mcp_exchange_t *x, mcp_verdict_t *v, mcp_list_e kind)
+{
+    mcp_str_t         scope, needed;
+    mcp_permission_e  permission;
+
+    if (kind == MCP_LIST_TEMPLATES && x->endpoint->catalog
+        && !mcp_catalog_has_template(x->endpoint->catalog, v->name, &needed))
+    {
+        kind = MCP_LIST_RESOURCES;
+    }
+
+    permission = mcp_permission(x, kind, v->name, &scope);
+
+    if (permission == MCP_PERMISSION_SCOPE) {
+        return mcp_verdict_fault(v, MCP_FAULT_SCOPE, scope);
+    }
+
+    if (permission == MCP_PERMISSION_CALL) {
+        return MCP_VERDICT_CALL;
+    }
+
+    /* 2026-07-28, server/utilities/completion, "Error Handling" */
+
+    if (kind == MCP_LIST_PROMPTS) {
+        return mcp_client_is_stateless(&x->client) || x->endpoint->n_allow
+               ? mcp_verdict_fault(v, MCP_FAULT_PROMPT_UNKNOWN, v->name)
+               : MCP_VERDICT_CALL;
+    }
+
+    return x->endpoint->n_allow ? mcp_verdict_no_resource(x, v)
+                                : MCP_VERDICT_CALL;
 }
 
 
@@ -311,51 +398,21 @@ static mcp_verdict_e
 mcp_verdict_completion(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_verdict_t *v)
 {
-    int                      rc;
-    mcp_str_t                type;
-    const mcp_json_value_t  *value;
+    mcp_list_e  kind;
 
     if (!mcp_endpoint_completes(x->endpoint)) {
         return mcp_verdict_fault(v, MCP_FAULT_METHOD_UNKNOWN,
                                  v->method->name);
     }
 
-    value = NULL;
-    rc = mcp_verdict_string(x, &msg->ref_type, &type);
-
-    if (rc == MCP_OK) {
-        if (mcp_str_eq(type, mcp_str("ref/prompt"))) {
-            value = &msg->ref_name;
-
-        } else if (mcp_str_eq(type, mcp_str("ref/resource"))) {
-            value = &msg->ref_uri;
-
-        } else {
-            rc = MCP_ERR_SYNTAX;
-        }
-    }
-
-    if (rc == MCP_OK) {
-        rc = mcp_verdict_string(x, value, &v->name);
-    }
-
-    if (rc != MCP_OK) {
+    if (mcp_verdict_reference(x, msg, &v->name, &kind) != MCP_OK) {
         return mcp_verdict_fault(v, MCP_FAULT_PARAMS,
                                  mcp_str("\"ref\" names no prompt and no "
                                          "resource"));
     }
 
-    /* 2026-07-28, server/utilities/completion, "Error Handling" */
-
-    if (mcp_client_is_stateless(&x->client) && x->endpoint->catalog
-        && value == &msg->ref_name
-        && mcp_catalog_find(x->endpoint->catalog, MCP_LIST_PROMPTS,
-                            v->name).data == NULL)
-    {
-        return mcp_verdict_fault(v, MCP_FAULT_PROMPT_UNKNOWN, v->name);
-    }
-
-    return mcp_verdict_call(x, msg, v);
+    return mcp_verdict_completes(x, v, kind) == MCP_VERDICT_CALL
+           ? mcp_verdict_call(x, msg, v) : MCP_VERDICT_FAULT;
 }
 
 

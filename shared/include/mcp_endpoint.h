@@ -8,6 +8,7 @@
 #define MCP_ENDPOINT_H_INCLUDED
 
 
+#include "config/mcp_allow.h"
 #include "config/mcp_catalog.h"
 #include "base/mcp_token.h"
 #include "mcp_auth.h"
@@ -58,6 +59,11 @@ typedef struct {
     size_t                n_routes;
     unsigned              target;              /* default or MCP_NO_TARGET */
     const mcp_str_t      *targets;             /* their names */
+
+    const mcp_allow_t    *allow;               /* who may see and call what */
+    size_t                n_allow;             /* 0: everybody everything */
+    const void           *granted_scopes;      /* the glue's; NULL: callers have
+                                                  none */
 
     mcp_match_t         **origins;
     size_t                n_origins;
@@ -115,6 +121,9 @@ typedef struct {
 /* Returns the target of calls of this name or URI, MCP_NO_TARGET if there is
  * none. */
 unsigned mcp_endpoint_route(const mcp_endpoint_t *endpoint, mcp_str_t name);
+
+/* Returns 1 if callers see and may call different things. */
+int mcp_endpoint_restricts(const mcp_endpoint_t *endpoint);
 
 /* Sets *add to what a revision adds to the results of a method, called for this
  * tool, prompt or resource, and returns it; NULL if it adds nothing.  Without a

@@ -36,6 +36,17 @@ typedef struct {
     mcp_str_t            address;      /* the client's, as trusted proxies say,
                                           in network order: 4 bytes or 16;
                                           empty: none, as of a Unix socket */
+
+    /*
+     * Evaluates for this request the value of rule i of the endpoint
+     * (mcp_setup_allow()) or, i being their number, the scopes of its caller.
+     * MCP_OK, or an error: then nobody is let in.  The text lives as long as
+     * the exchange.  It is called while a head or a body is taken, at most once
+     * for each i.  glue: what mcp_exchange_glue() returns.
+     */
+    int                (*evaluate)(void *glue, size_t i, const void *value,
+                                   mcp_str_t *text);
+
     unsigned             loopback:1;   /* came in on a loopback address */
     unsigned             local:1;      /* the peer is this machine */
     unsigned             secure:1;     /* came in by TLS */

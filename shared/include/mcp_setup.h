@@ -68,6 +68,14 @@ int mcp_setup_backend(mcp_setup_t *setup, mcp_str_t target, char *error);
 int mcp_setup_route(mcp_setup_t *setup, mcp_str_t pattern, mcp_str_t target,
     char *error);
 
+/* Adds a rule about who may see and call what (mcp_allow.h), and says what
+ * scopes callers have.  The values are the glue's, which evaluates them for a
+ * request: mcp_head_t. */
+int mcp_setup_allow(mcp_setup_t *setup, mcp_str_t pattern, const void *value,
+    char *error);
+int mcp_setup_granted_scopes(mcp_setup_t *setup, const void *value,
+    char *error);
+
 /* The origin is "scheme://host[:port]", "~regex", "null" or "*". */
 int mcp_setup_origin(mcp_setup_t *setup, mcp_str_t origin, char *error);
 
@@ -137,6 +145,16 @@ int mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys,
 /* Returns 1 if the catalog offers items but the setup has neither a backend nor
  * routes.  The setup is merged; it need not have an endpoint. */
 int mcp_setup_lacks_backend(const mcp_setup_t *setup);
+
+/* Returns 1 if items of the catalog need scopes, but nobody says which ones
+ * callers have: all calls of these are refused.  The setup is merged; it need
+ * not have an endpoint. */
+int mcp_setup_lacks_scopes(const mcp_setup_t *setup);
+
+/* Returns the first rule that names one item, which the catalog does not have;
+ * empty if there is none.  The setup is merged; it need not have an
+ * endpoint. */
+mcp_str_t mcp_setup_allow_nothing(const mcp_setup_t *setup);
 
 /*
  * Looks for a header that the catalog has clients send (x-mcp-header) and that

@@ -105,6 +105,9 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
     [MCP_FAULT_FORBIDDEN] =
         { { 403, MCP_CODE_SERVER }, { 403, MCP_CODE_INVALID_REQUEST },
           "Forbidden" },
+    [MCP_FAULT_SCOPE] =
+        { { 403, MCP_CODE_SERVER }, { 403, MCP_CODE_INVALID_REQUEST },
+          "Forbidden: this needs the scopes" },
     [MCP_FAULT_BAD_REQUEST] =
         { { 400, MCP_CODE_SERVER }, { 400, MCP_CODE_INVALID_REQUEST },
           "Bad Request" },

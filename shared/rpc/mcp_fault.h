@@ -34,6 +34,7 @@ typedef enum {
     MCP_FAULT_TOO_MANY_STREAMS,        /* 429 */
     MCP_FAULT_TOO_MANY_VALUES,         /* 429, settings and tokens */
     MCP_FAULT_FORBIDDEN,               /* 403, publish endpoint */
+    MCP_FAULT_SCOPE,                   /* 403, the caller's token lacks one */
     MCP_FAULT_CALL_UNKNOWN,            /* 404, publish endpoint */
     MCP_FAULT_CALL_EARLY,              /* 503, publish endpoint */
     MCP_FAULT_BAD_REQUEST,             /* 400 */

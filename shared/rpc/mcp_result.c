@@ -209,6 +209,10 @@ mcp_result_body(mcp_buf_t *out, mcp_str_t body, const mcp_result_t *add)
     while (mcp_json_iter_next(&iter, &key, &value)) {
         member = mcp_result_member(key, &value, &good);
 
+        if (member == MCP_RESULT_HAS_SCOPE && add->is_private) {
+            good = mcp_json_str_eq(value.raw, mcp_str("private"));
+        }
+
         if (!good || (has & member)) {
             continue;
         }

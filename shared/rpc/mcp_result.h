@@ -18,6 +18,7 @@ typedef struct {
     unsigned   caches:1;       /* its method has ttlMs and cacheScope */
     unsigned   is_public:1;    /* cacheScope, where nobody has said */
     uint64_t   ttl;            /* ms, the same */
+    unsigned   is_private:1;   /* cacheScope, whatever its backend says */
 } mcp_result_t;
 
 

@@ -150,6 +150,8 @@ typedef struct {
     mcp_str_t              authorization;
     mcp_trace_t            trace;      /* the first line of each */
     mcp_str_t              principal_name;
+    int                  (*evaluate)(void *glue, size_t i, const void *value,
+                                     mcp_str_t *text);
     unsigned char          principal[MCP_DIGEST_LEN];
     unsigned char          party[MCP_DIGEST_LEN];  /* see mcp_party.h */
 } mcp_exchange_head_t;
@@ -209,6 +211,14 @@ typedef struct {
 } mcp_exchange_reader_t;
 
 
+/* Of a rule of mcp_allow, for this request. */
+typedef enum {
+    MCP_DECISION_NONE = 0,             /* it is not evaluated */
+    MCP_DECISION_NO,
+    MCP_DECISION_YES
+} mcp_decision_e;
+
+
 struct mcp_exchange_s {
     mcp_errand_t           errand;
     mcp_worker_t          *worker;
@@ -227,6 +237,11 @@ struct mcp_exchange_s {
     mcp_publish_t         *publish;    /* NULL: not at that endpoint */
     mcp_join_t            *join;       /* NULL: nobody may join what it asks
                                           for */
+
+    unsigned char         *decisions;  /* mcp_decision_e, of each rule; NULL:
+                                          none is made */
+    mcp_str_t              granted;    /* scopes, if they are known */
+    unsigned               granted_known:1;
 
     mcp_exchange_answer_t  answer;
     mcp_exchange_reader_t  reader;

@@ -636,6 +636,31 @@ client_init(client_t *c, const char *session)
 }
 
 
+/* Values of rules and, behind them, the caller's scopes; NULL: there is none.
+ * How often each was asked for. */
+static const char  *driver_values[8] __attribute__((unused));
+static unsigned     driver_evaluated[8];
+
+
+static inline int
+driver_evaluate(void *glue, size_t i, const void *value, mcp_str_t *text)
+{
+    (void) glue;
+
+    assert_non_null(value);
+    assert_true(i < 8);
+    driver_evaluated[i]++;
+
+    if (driver_values[i] == NULL) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    *text = test_str(driver_values[i]);
+
+    return MCP_OK;
+}
+
+
 /* Sends a request with the headers that were added.  Out of memory shows in
  * c->rc. */
 static inline void
@@ -662,6 +687,8 @@ client_send(driver_t *d, unsigned process, client_t *c, const char *method,
     head.loopback = !c->far;
     head.local = !c->far;
     head.address = c->address;
+
+    head.evaluate = driver_evaluate;
 
     if (c->principal) {
         head.principal = test_str(c->principal);

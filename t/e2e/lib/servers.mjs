@@ -20,6 +20,8 @@ const OTHERS = {
     mcp_backend: 'MCPBackend',
     mcp_route: 'MCPRoute',
     mcp_key: 'MCPKey',
+    mcp_allow: 'MCPAllow',
+    mcp_granted_scopes: 'MCPGrantedScopes',
     mcp_allow_origin: 'MCPAllowOrigin',
     mcp_auth_resource: 'MCPAuthResource',
     mcp_auth_server: 'MCPAuthServer',

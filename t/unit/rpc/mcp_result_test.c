@@ -15,9 +15,10 @@
 #define DONE  "\"resultType\":\"complete\""
 
 
-static const mcp_result_t  plain = { mcp_str(INFO), 0, 0, 0 };
-static const mcp_result_t  caches = { mcp_str(INFO), 1, 0, 70 };
-static const mcp_result_t  is_public = { mcp_str(INFO), 1, 1, 0 };
+static const mcp_result_t  plain = { mcp_str(INFO), 0, 0, 0, 0 };
+static const mcp_result_t  caches = { mcp_str(INFO), 1, 0, 70, 0 };
+static const mcp_result_t  is_public = { mcp_str(INFO), 1, 1, 0, 0 };
+static const mcp_result_t  is_private = { mcp_str(INFO), 1, 0, 0, 1 };
 
 
 static const struct {
@@ -52,6 +53,10 @@ static const struct {
       "{" DONE ",\"ttlMs\":0,\"cacheScope\":\"public\"," META "}}" },
     { "{\"ttlMs\":5,\"cacheScope\":\"public\"}", &caches,
       "{\"ttlMs\":5,\"cacheScope\":\"public\"," DONE "," META "}}" },
+    { "{\"ttlMs\":5,\"cacheScope\":\"public\"}", &is_private,
+      "{\"ttlMs\":5," DONE ",\"cacheScope\":\"private\"," META "}}" },
+    { "{\"ttlMs\":5,\"cacheScope\":\"private\"}", &is_private,
+      "{\"ttlMs\":5,\"cacheScope\":\"private\"," DONE "," META "}}" },
     { "{\"ttlMs\":-5,\"cacheScope\":\"all\"}", &caches,
       "{" DONE ",\"ttlMs\":70,\"cacheScope\":\"private\"," META "}}" },
     { "{\"ttlMs\":1.5,\"cacheScope\":1}", &caches,

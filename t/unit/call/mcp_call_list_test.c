@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Lists of backends, without what is hidden from the caller. */
+
+#include "core_cases.h"
+
+
+static mcp_allow_t  rules[2];
+
+
+static void
+use_rules(const char *value)
+{
+    char    error[128];
+    size_t  i;
+
+    static const char *const  patterns[2] = { "~^admin", "*" };
+
+    d.endpoint.catalog = NULL;
+    memset(driver_evaluated, 0, sizeof(driver_evaluated));
+
+    for (i = 0; i < 2; i++) {
+        assert_int_equal(mcp_allow_read(&d.te.env.mem, test_str(patterns[i]),
+                                        &rules[i], error, sizeof(error)),
+                         MCP_OK);
+        rules[i].value = "";
+    }
+
+    driver_values[0] = value;
+    driver_values[1] = "1";
+    d.endpoint.allow = rules;
+    d.endpoint.n_allow = 2;
+}
+
+
+static int
+drop(void **state)
+{
+    mcp_match_free(rules[0].match);
+
+    return teardown(state);
+}
+
+
+/* What clients get of a backend's list. */
+static void
+lists(const char *method, const char *list, const char *shown)
+{
+    char  expected[512];
+
+    snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",\"id\":7,"
+             "\"method\":\"%s\",\"params\":{}}", method);
+    client_post(&d, 0, &a, session, line);
+    backend_json(&d, list);
+    snprintf(expected, sizeof(expected),
+             "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":%s}", shown);
+    assert_string_equal(a.text, expected);
+    client_close(&d, &a);
+}
+
+
+static void
+test_lists(void **state)
+{
+    (void) state;
+
+    use_rules("0");
+
+    lists("tools/list",
+          "{\"tools\":[{\"name\":\"admin_a\"},{\"name\":\"b\"},{\"x\":1},1,"
+          "{\"name\":\"\\u0061dmin\"},{\"name\":\"c\"}],\"nextCursor\":\"n\"}",
+          "{\"tools\":[{\"name\":\"b\"},{\"name\":\"c\"}],"
+          "\"nextCursor\":\"n\"}");
+    assert_int_equal(driver_evaluated[0], 1);
+    assert_int_equal(driver_evaluated[1], 1);
+
+    lists("prompts/list", "{\"prompts\":[{\"name\":\"admin\"}]}",
+          "{\"prompts\":[]}");
+    lists("resources/list", "{\"resources\":[{\"uri\":\"admin:a\","
+          "\"name\":\"b\"},{\"uri\":\"b:a\",\"name\":\"admin\"}]}",
+          "{\"resources\":[{\"uri\":\"b:a\",\"name\":\"admin\"}]}");
+    lists("resources/templates/list", "{\"resourceTemplates\":["
+          "{\"uriTemplate\":\"admin:{x}\"},{\"uriTemplate\":\"a:{x}\"}]}",
+          "{\"resourceTemplates\":[{\"uriTemplate\":\"a:{x}\"}]}");
+    lists("tools/list", "{\"tools\":{}}", "{\"tools\":{}}");
+
+    ask(session, REQUEST("7", "tools/call", "{\"name\":\"admin_a\"}"), 200,
+        "Unknown tool");
+    quiet();
+}
+
+
+static void
+test_let_in(void **state)
+{
+    (void) state;
+
+    use_rules("1");
+
+    lists("tools/list", "{\"tools\":[{\"name\":\"admin_a\"}]}",
+          "{\"tools\":[{\"name\":\"admin_a\"}]}");
+
+    /* what a client has asked for is decided, whoever hears of it */
+
+    client_post(&d, 0, &a, session, REQUEST("7", "tools/list", "{}"));
+    driver_values[0] = "0";
+    backend_json(&d, "{\"tools\":[{\"name\":\"admin_a\"}]}");
+    has(a.text, "admin_a");
+    client_close(&d, &a);
+}
+
+
+static void
+test_memory(void **state)
+{
+    unsigned long  n;
+
+    (void) state;
+
+    use_rules("0");
+
+    for (n = 1; n < 40; n++) {
+        client_post(&d, 0, &a, session, REQUEST("7", "tools/list", "{}"));
+        d.te.tm.fail_at = n;
+        backend_json(&d, "{\"tools\":[{\"name\":\"admin_a\"}]}");
+        d.te.tm.fail_at = 0;
+        has_not(a.text, "admin_a");
+        client_close(&d, &a);
+    }
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test_setup_teardown(test_lists, setup, drop),
+        cmocka_unit_test_setup_teardown(test_let_in, setup, drop),
+        cmocka_unit_test_setup_teardown(test_memory, setup, drop),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

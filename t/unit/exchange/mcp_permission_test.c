@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What callers may see and call. */
+
+#include "round_cases.h"
+
+
+static const char  catalog[] =
+    "{\"tools\":[{\"name\":\"echo\",\"inputSchema\":{\"type\":\"object\"}},"
+    "{\"name\":\"admin_a\",\"inputSchema\":{\"type\":\"object\"}},"
+    "{\"name\":\"admin_b\",\"inputSchema\":{\"type\":\"object\"}},"
+    "{\"name\":\"pay\",\"x-mcp-scope\":\"pay read\","
+    "\"inputSchema\":{\"type\":\"object\"}},"
+    "{\"name\":\"zed\",\"inputSchema\":{\"type\":\"object\"}}],"
+    "\"prompts\":[{\"name\":\"p\"},{\"name\":\"secret\"}],"
+    "\"resources\":[{\"uri\":\"test://a\",\"name\":\"a\"},"
+    "{\"uri\":\"test://s\",\"name\":\"s\",\"x-mcp-scope\":\"s\"}],"
+    "\"resourceTemplates\":[{\"uriTemplate\":\"db:{t}\",\"name\":\"t\"},"
+    "{\"uriTemplate\":\"open:{t}\",\"name\":\"o\",\"x-mcp-scope\":\"o\"}],"
+    "\"completions\":true}";
+
+static mcp_allow_t  rules[4];
+
+
+static void
+use_catalog(const char *text)
+{
+    char  error[128];
+
+    mcp_catalog_free(d.catalog);
+    d.catalog = NULL;
+
+    if (text) {
+        assert_int_equal(mcp_catalog_create(&d.te.env.mem, test_str(text),
+                                            &d.catalog, error, sizeof(error)),
+                         MCP_OK);
+    }
+
+    d.endpoint.catalog = d.catalog;
+}
+
+
+static void
+drop_rules(void)
+{
+    while (d.endpoint.n_allow) {
+        mcp_match_free(rules[--d.endpoint.n_allow].match);
+    }
+}
+
+
+/* Rules with their values, and the scopes. */
+static void
+use_rules(const char *const patterns[4], const char *const values[4],
+    const char *scopes)
+{
+    char    error[128];
+    size_t  n;
+
+    drop_rules();
+    memset(driver_evaluated, 0, sizeof(driver_evaluated));
+
+    for (n = 0; n < 4 && patterns[n]; n++) {
+        assert_int_equal(mcp_allow_read(&d.te.env.mem, test_str(patterns[n]),
+                                        &rules[n], error, sizeof(error)),
+                         MCP_OK);
+        rules[n].value = "";
+        driver_values[n] = values[n];
+    }
+
+    driver_values[n] = scopes;
+    d.endpoint.page_size = 0;
+    d.endpoint.allow = rules;
+    d.endpoint.n_allow = n;
+    d.endpoint.granted_scopes = "";
+}
+
+
+static int
+drop(void **state)
+{
+    drop_rules();
+
+    return teardown(state);
+}
+
+
+#define test_rules(f)  cmocka_unit_test_setup_teardown(f, setup, drop)
+
+
+static const char *const  guarded[4] = {
+    "tools/admin_*", "prompts/secret", "resources/db:{t}", "*"
+};
+
+static const char *const  nobody[4] = { "0", "", NULL, "1" };
+static const char *const  admin[4] = { "1", "alice", "1", "1" };
+
+
+/* What a request is answered, until the next one. */
+static const char *
+answer_to(const char *name, const char *method, const char *params)
+{
+    client_close(&d, &a);
+    modern(0, &a, method, name, params);
+
+    return a.text;
+}
+
+
+static void
+test_lists(void **state)
+{
+    const char  *text;
+
+    (void) state;
+
+    use_catalog(catalog);
+    use_rules(guarded, nobody, "");
+
+    text = answer_to(NULL, "tools/list", "\"x\":1");
+    has(text, "[{\"name\":\"echo\"");
+    has(text, "}},{\"name\":\"pay\"");
+    has(text, "\"zed\"");
+    has_not(text, "admin");
+    has(text, "\"cacheScope\":\"private\"");
+
+    /* each rule once, however many items it is for; none that is for none */
+
+    assert_int_equal(driver_evaluated[0], 1);
+    assert_int_equal(driver_evaluated[1], 0);
+    assert_int_equal(driver_evaluated[3], 1);
+
+    has_not(answer_to(NULL, "prompts/list", "\"x\":1"), "secret");
+    has(a.text, "\"p\"");
+    has_not(answer_to(NULL, "resources/templates/list", "\"x\":1"), "db:");
+    has(a.text, "open:{t}");
+    has(answer_to(NULL, "resources/list", "\"x\":1"), "test://s");
+
+    driver_values[0] = "1";
+    has(answer_to(NULL, "tools/list", "\"x\":1"), "admin_b");
+
+    client_close(&d, &a);
+}
+
+
+/* Pages have as many items as others', and end where no more are shown. */
+static void
+test_pages(void **state)
+{
+    char        params[160], cursor[80];
+    const char  *text;
+
+    (void) state;
+
+    use_catalog(catalog);
+    use_rules(guarded, nobody, "");
+    d.endpoint.page_size = 1;
+
+    text = answer_to(NULL, "tools/list", "\"x\":1");
+    has(text, "[{\"name\":\"echo\"");
+    quoted(text, "\"nextCursor\":\"", cursor, sizeof(cursor));
+    snprintf(params, sizeof(params), "\"cursor\":\"%s\"", cursor);
+
+    text = answer_to(NULL, "tools/list", params);
+    has(text, "[{\"name\":\"pay\"");
+    quoted(text, "\"nextCursor\":\"", cursor, sizeof(cursor));
+    snprintf(params, sizeof(params), "\"cursor\":\"%s\"", cursor);
+
+    text = answer_to(NULL, "tools/list", params);
+    has(text, "[{\"name\":\"zed\"");
+    has_not(text, "nextCursor");
+
+    text = answer_to(NULL, "prompts/list", "\"x\":1");
+    has(text, "[{\"name\":\"p\"}]");
+    has_not(text, "nextCursor");
+
+    client_close(&d, &a);
+}
+
+
+/* Without its name, all that is hidden looks like what does not exist. */
+static void
+test_hidden(void **state)
+{
+    size_t  i;
+    char    hidden[512], unknown[512];
+
+    static const struct {
+        const char  *method;
+        const char  *name;
+        const char  *params;
+        const char  *no_name;
+        const char  *no_params;
+    } cases[] = {
+        { "tools/call", "admin_a", "\"name\":\"admin_a\"",
+          "admin_c", "\"name\":\"admin_c\"" },
+        { "tools/call", "admin_a", "\"name\":\"admin_a\",\"arguments\":[]",
+          "admin_c", "\"name\":\"admin_c\",\"arguments\":[]" },
+        { "prompts/get", "secret", "\"name\":\"secret\"",
+          "secreu", "\"name\":\"secreu\"" },
+        { "resources/read", "db:users", "\"uri\":\"db:users\"",
+          "dc:users", "\"uri\":\"dc:users\"" },
+        { "completion/complete", NULL,
+          "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"secret\"}", NULL,
+          "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"secreu\"}" },
+        { "completion/complete", NULL,
+          "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"db:{t}\"}", NULL,
+          "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"dc:{t}\"}" },
+        { "completion/complete", NULL,
+          "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"db:users\"}", NULL,
+          "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"dc:users\"}" },
+    };
+
+    (void) state;
+
+    use_catalog(catalog);
+    use_rules(guarded, nobody, "");
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        snprintf(hidden, sizeof(hidden), "%s",
+                 answer_to(cases[i].name, cases[i].method, cases[i].params));
+        assert_int_equal(a.status, 200);
+        has(hidden, "-32602");
+        snprintf(unknown, sizeof(unknown), "%s",
+                 answer_to(cases[i].no_name, cases[i].method,
+                           cases[i].no_params));
+        assert_int_equal(strlen(hidden), strlen(unknown));
+        assert_int_equal(d.n_jobs, 0);
+    }
+
+    client_close(&d, &a);
+
+    /* who may, calls */
+
+    use_rules(guarded, admin, "");
+    modern(0, &a, "tools/call", "admin_a", "\"name\":\"admin_a\"");
+    assert_int_equal(d.n_jobs, 1);
+    backend_json(&d, RESULT);
+    assert_int_equal(a.status, 200);
+    assert_int_equal(driver_evaluated[0], 1);
+    assert_int_equal(driver_evaluated[3], 0);
+    client_close(&d, &a);
+
+    modern(0, &a, "resources/read", "db:users", "\"uri\":\"db:users\"");
+    assert_int_equal(d.n_jobs, 1);
+    backend_json(&d, "{\"contents\":[],\"cacheScope\":\"public\"}");
+    has(a.text, "\"cacheScope\":\"private\"");
+    has_not(a.text, "public");
+    client_close(&d, &a);
+}
+
+
+/* Of a name for which there is no rule nobody knows. */
+static void
+test_no_rule(void **state)
+{
+    static const char *const  only[4] = { "tools/echo", NULL };
+    static const char *const  yes[4] = { "1" };
+
+    (void) state;
+
+    use_catalog(catalog);
+    use_rules(only, yes, "");
+
+    has_not(answer_to(NULL, "tools/list", "\"x\":1"), "pay");
+    has(a.text, "echo");
+    has(answer_to(NULL, "prompts/list", "\"x\":1"), "\"prompts\":[]");
+    has(answer_to("pay", "tools/call", "\"name\":\"pay\""), "Unknown tool");
+    client_close(&d, &a);
+}
+
+
+static void
+test_scopes(void **state)
+{
+    static const char *const  all[4] = { "*", NULL };
+    static const char *const  yes[4] = { "1" };
+
+    (void) state;
+
+    use_catalog(catalog);
+    use_rules(all, yes, "read");
+
+    has(answer_to("pay", "tools/call", "\"name\":\"pay\""),
+        "\"code\":-32600,\"message\":\"Forbidden: this needs the scopes: "
+        "pay read\"");
+    assert_int_equal(a.status, 403);
+    assert_string_equal(client_answer_header(&a, "WWW-Authenticate"),
+                        "Bearer error=\"insufficient_scope\", "
+                        "scope=\"pay read\"");
+    assert_int_equal(driver_evaluated[1], 1);
+
+    (void) answer_to("test://s", "resources/read", "\"uri\":\"test://s\"");
+    assert_int_equal(a.status, 403);
+    (void) answer_to("open:x", "resources/read", "\"uri\":\"open:x\"");
+    assert_int_equal(a.status, 403);
+    (void) answer_to(NULL, "completion/complete",
+                     "\"ref\":{\"type\":\"ref/resource\","
+                     "\"uri\":\"open:{t}\"}");
+    assert_int_equal(a.status, 403);
+    assert_string_equal(client_answer_header(&a, "WWW-Authenticate"),
+                        "Bearer error=\"insufficient_scope\", scope=\"o\"");
+    client_close(&d, &a);
+
+    /* who has no token that says so has none; whose has, calls */
+
+    driver_values[1] = NULL;
+    (void) answer_to("pay", "tools/call", "\"name\":\"pay\"");
+    assert_int_equal(a.status, 403);
+
+    driver_values[1] = "x read  pay";
+    (void) answer_to("pay", "tools/call", "\"name\":\"pay\"");
+    assert_int_equal(d.n_jobs, 1);
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+
+    /* a session's, the code of its revision */
+
+    driver_values[1] = "";
+    ask(session, REQUEST("7", "tools/call", "{\"name\":\"pay\"}"), 403,
+        "-32000");
+    ask(session, REQUEST("7", "resources/subscribe",
+                         "{\"uri\":\"test://s\"}"), 403, "scopes: s");
+}
+
+
+/* Only what may be read is listened to. */
+static void
+test_listen(void **state)
+{
+    static const char *const  most[4] = { "resources/test://a", "tools/*" };
+    static const char *const  yes[4] = { "1", "1" };
+
+    (void) state;
+
+    use_catalog(catalog);
+    use_rules(most, yes, "");
+
+    modern(0, &a, "subscriptions/listen", NULL,
+           "\"notifications\":{\"toolsListChanged\":true,"
+           "\"resourceSubscriptions\":[\"test://a\",\"db:x\",\"none:\"]}");
+    assert_true(a.streaming);
+    has(a.text, "\"notifications\":{\"toolsListChanged\":true,"
+                "\"resourceSubscriptions\":[\"test://a\"]}");
+    client_close(&d, &a);
+
+    modern(0, &a, "subscriptions/listen", NULL, "\"notifications\":{"
+           "\"resourceSubscriptions\":[\"db:x\"]}");
+    has(a.text, "\"notifications\":{}");
+    client_close(&d, &a);
+
+    mcp_match_free(rules[0].match);
+    memset(&rules[0].name, 0, sizeof(mcp_str_t));
+    rules[0].match = NULL;
+    modern(0, &a, "subscriptions/listen", NULL, "\"notifications\":{"
+           "\"resourceSubscriptions\":[\"test://a\",\"test://s\",\"open:x\"]}");
+    assert_int_equal(a.status, 403);
+    assert_string_equal(client_answer_header(&a, "WWW-Authenticate"),
+                        "Bearer error=\"insufficient_scope\", scope=\"s o\"");
+    client_close(&d, &a);
+}
+
+
+static void
+test_memory(void **state)
+{
+    unsigned long  n, live;
+
+    (void) state;
+
+    use_catalog(catalog);
+    use_rules(guarded, nobody, "");
+    live = d.te.tm.live;
+
+    for (n = 1; n < 60; n++) {
+        d.te.tm.fail_at = n;
+        modern(0, &a, "tools/call", "pay", "\"name\":\"pay\"");
+        d.te.tm.fail_at = 0;
+        assert_true(a.rc == MCP_ERR_MEMORY || a.status == 403
+                    || strstr(a.text, "Unknown tool"));
+        client_close(&d, &a);
+
+        d.te.tm.fail_at = n;
+        modern(0, &a, "subscriptions/listen", NULL, "\"notifications\":{"
+               "\"resourceSubscriptions\":[\"test://a\",\"test://s\"]}");
+        d.te.tm.fail_at = 0;
+        client_close(&d, &a);
+        assert_int_equal(d.te.tm.live, live);
+    }
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test_rules(test_lists),
+        test_rules(test_pages),
+        test_rules(test_hidden),
+        test_rules(test_no_rule),
+        test_rules(test_scopes),
+        test_rules(test_listen),
+        test_rules(test_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

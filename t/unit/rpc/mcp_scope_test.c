@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Lists of scopes. */
+
+
+#include "test_env.h"
+
+#include "rpc/mcp_scope.h"
+
+
+static void
+test_has(void **state)
+{
+    static const struct {
+        const char  *list;
+        const char  *scopes;
+        int          has;
+    } cases[] = {
+        { "", "", 1 },
+        { "", "a", 0 },
+        { "a", "", 1 },
+        { "a", "a", 1 },
+        { "a b c", "c a", 1 },
+        { "  a   b ", "b", 1 },
+        { "ab", "a", 0 },
+        { "a", "ab", 0 },
+        { "A", "a", 0 },
+        { "a b", "a b c", 0 },
+    };
+
+    size_t  i;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (mcp_scope_has_all(test_str(cases[i].list),
+                              test_str(cases[i].scopes)) != cases[i].has)
+        {
+            fail_msg("\"%s\", \"%s\"", cases[i].list, cases[i].scopes);
+        }
+    }
+
+    assert_true(mcp_scope_has(mcp_str("a b"), mcp_str("b")));
+    assert_false(mcp_scope_has(mcp_null_str, mcp_str("b")));
+}
+
+
+static void
+test_add(void **state)
+{
+    mcp_buf_t   buf;
+    test_mem_t  tm;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mcp_buf_init(&buf, &tm.mem, 100);
+
+    mcp_scope_add(&buf, mcp_str("a b"));
+    mcp_scope_add(&buf, mcp_str("b  c a"));
+    mcp_scope_add(&buf, mcp_null_str);
+
+    assert_int_equal(buf.len, 5);
+    assert_memory_equal(buf.data, "a b c", 5);
+
+    mcp_buf_free(&buf);
+    assert_int_equal(tm.live, 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_has),
+        cmocka_unit_test(test_add),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
