@@ -147,6 +147,21 @@ static apr_status_t body(ap_filter_t *f, apr_bucket_brigade *bb,
 
 /* --- the answer --- */
 
+/* Under the lock: modules that refuse a request set the header in either
+ * table. */
+static void feed_retry_after(mod_mcp_run_t *run, request_rec *r)
+{
+    const char *value = apr_table_get(r->err_headers_out, "Retry-After");
+
+    if (value == NULL) {
+        value = apr_table_get(r->headers_out, "Retry-After");
+    }
+
+    if (value) {
+        mcp_job_retry_after(run->job, mod_mcp_str(value));
+    }
+}
+
 /* Under the lock. */
 static void feed_head(mod_mcp_run_t *run)
 {
@@ -164,6 +179,7 @@ static void feed_head(mod_mcp_run_t *run)
         r = r->next;
     }
 
+    feed_retry_after(run, r);
     mcp_job_head(run->job, r->status, mod_mcp_str(r->content_type));
 }
 
@@ -406,31 +422,44 @@ static request_rec *make_request(mod_mcp_run_t *run, conn_rec *c)
 
 /* --- how it ended --- */
 
-/* An answer of 4xx that the server gives itself is the answer of the call. */
-static mcp_fault_e own_answer(mod_mcp_run_t *run, int rc, const char **detail)
+/* The server's own answer is that of the call, a page without a text: what it
+ * says is for people. */
+static mcp_fault_e feed_own(mod_mcp_run_t *run, int rc)
 {
     mcp_str_t line = mod_mcp_str(ap_get_status_line(rc));
-
-    if (rc < HTTP_BAD_REQUEST || rc >= HTTP_INTERNAL_SERVER_ERROR) {
-        *detail = "its location failed";
-        return MCP_FAULT_BACKEND_FAILED;
-    }
-
-    ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, run->r,
-                  "mcp: no backend has answered at %s, but the server itself, "
-                  "with \"%s\": is there a handler for it, and is its module "
-                  "loaded?", run->target, line.data);
+    int limit = rc == HTTP_TOO_MANY_REQUESTS || rc == HTTP_SERVICE_UNAVAILABLE;
 
     mod_mcp_lock();
 
     if (run->job) {
-        mcp_job_head(run->job, rc, mcp_str("text/plain"));
+        feed_retry_after(run, run->r);
+        mcp_job_head(run->job, rc, limit ? mcp_str("text/html")
+                                         : mcp_str("text/plain"));
         feed_data(run, line.data, line.len);
     }
 
     mod_mcp_unlock();
 
     return MCP_FAULT_NONE;
+}
+
+/* An answer of 4xx that the server gives itself is the answer of the call. */
+static mcp_fault_e own_answer(mod_mcp_run_t *run, int rc, const char **detail)
+{
+    if (rc < HTTP_BAD_REQUEST || rc >= HTTP_INTERNAL_SERVER_ERROR) {
+        *detail = "its location failed";
+        return MCP_FAULT_BACKEND_FAILED;
+    }
+
+    if (rc != HTTP_TOO_MANY_REQUESTS) {
+        ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, run->r,
+                      "mcp: no backend has answered at %s, but the server "
+                      "itself, with \"%s\": is there a handler for it, and is "
+                      "its module loaded?", run->target,
+                      ap_get_status_line(rc));
+    }
+
+    return feed_own(run, rc);
 }
 
 static mcp_fault_e refused(mod_mcp_run_t *run, int rc, const char **detail)
@@ -445,6 +474,10 @@ static mcp_fault_e refused(mod_mcp_run_t *run, int rc, const char **detail)
         return MCP_FAULT_BACKEND_FAILED;
 
     case HTTP_SERVICE_UNAVAILABLE:
+        if (apr_table_get(run->r->err_headers_out, "Retry-After")) {
+            return feed_own(run, rc);
+        }
+
         *detail = "refused, or unavailable";
         return MCP_FAULT_BACKEND_FAILED;
 

@@ -13,6 +13,8 @@
 
 
 static ngx_int_t ngx_http_mcp_capture_header_filter(ngx_http_request_t *r);
+static void ngx_http_mcp_capture_retry_after(ngx_http_request_t *r,
+    ngx_http_mcp_invocation_t *inv);
 static ngx_uint_t ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
     ngx_http_mcp_invocation_t *inv);
 static ngx_int_t ngx_http_mcp_capture_body_filter(ngx_http_request_t *r,
@@ -73,6 +75,7 @@ ngx_http_mcp_capture_header_filter(ngx_http_request_t *r)
     type.data = (const char *) r->headers_out.content_type.data;
     type.len = r->headers_out.content_type.len;
 
+    ngx_http_mcp_capture_retry_after(r, inv);
     mcp_job_head(inv->job, (int) r->headers_out.status, type);
 
     if (r->header_only) {
@@ -80,6 +83,36 @@ ngx_http_mcp_capture_header_filter(ngx_http_request_t *r)
     }
 
     return NGX_OK;
+}
+
+
+/* Says when the backend, or its location, may be asked again.  */
+static void
+ngx_http_mcp_capture_retry_after(ngx_http_request_t *r,
+    ngx_http_mcp_invocation_t *inv)
+{
+    ngx_uint_t        i;
+    ngx_list_part_t  *part;
+    ngx_table_elt_t  *header;
+
+    if (r->headers_out.status < NGX_HTTP_BAD_REQUEST) {
+        return;
+    }
+
+    for (part = &r->headers_out.headers.part; part; part = part->next) {
+        header = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+            if (header[i].hash && header[i].key.len == 11
+                && ngx_strncasecmp(header[i].key.data,
+                                   (u_char *) "Retry-After", 11)
+                   == 0)
+            {
+                mcp_job_retry_after(inv->job,
+                                    ngx_http_mcp_str(&header[i].value));
+            }
+        }
+    }
 }
 
 
@@ -97,6 +130,12 @@ ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
         return 0;
     }
 
+    /* a limiter's: no backend was asked, its caller may try again */
+
+    if (r->err_status == NGX_HTTP_SERVICE_UNAVAILABLE && r->upstream == NULL) {
+        return 0;
+    }
+
     inv->fault = MCP_FAULT_BACKEND_FAILED;
 
     switch (r->err_status) {
@@ -111,7 +150,7 @@ ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
         break;
 
     case NGX_HTTP_SERVICE_UNAVAILABLE:
-        inv->detail = "unavailable, or limited by its location";
+        inv->detail = "unavailable";
         break;
 
     default:

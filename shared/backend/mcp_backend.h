@@ -71,6 +71,11 @@ mcp_backend_t *mcp_backend_create(const mcp_mem_t *mem,
 /* Frees the decoder; NULL is allowed. */
 void mcp_backend_free(mcp_backend_t *b);
 
+/* Takes the value of Retry-After, before the head.  A limiter's page becomes a
+ * tool error that says when to try again; a value that is no number of seconds
+ * is as if there were none. */
+void mcp_backend_retry_after(mcp_backend_t *b, mcp_str_t value);
+
 /* Takes the head of the answer; later calls have no effect. */
 void mcp_backend_head(mcp_backend_t *b, int status, mcp_str_t content_type);
 

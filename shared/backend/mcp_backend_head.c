@@ -68,6 +68,10 @@ static const struct {
 };
 
 
+/* Longer times are no limiter's. */
+#define MCP_BACKEND_RETRY_MAX  86400   /* seconds */
+
+
 static mcp_backend_class_e mcp_backend_classify(mcp_str_t type);
 static int mcp_backend_is_latin1(mcp_str_t params);
 static mcp_str_t mcp_backend_next_param(mcp_str_t *params, mcp_str_t *value);
@@ -243,6 +247,75 @@ mcp_backend_http_error(mcp_backend_t *b, mcp_str_t text,
 }
 
 
+static int
+mcp_backend_is_page(const mcp_backend_t *b)
+{
+    return mcp_str_eq((mcp_str_t) { b->type, b->type_len },
+                      mcp_str("text/html"));
+}
+
+
+void
+mcp_backend_retry_after(mcp_backend_t *b, mcp_str_t value)
+{
+    uint64_t  n;
+
+    if (mcp_str_uint(mcp_backend_trim(value), &n) == MCP_OK
+        && n <= MCP_BACKEND_RETRY_MAX)
+    {
+        b->retry_after = n;
+    }
+}
+
+
+/* Whether the answer is a limiter's, or of a backend that says when it can be
+ * asked again.  Models have no use for the server's own page. */
+static int
+mcp_backend_is_limit(const mcp_backend_t *b)
+{
+    return (b->status == 429 || b->status == 503)
+           && (b->retry_after || mcp_backend_is_page(b));
+}
+
+
+static int
+mcp_backend_limit(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
+{
+    int        rc;
+    mcp_buf_t  buf;
+
+    mcp_buf_init(&buf, b->mem, SIZE_MAX / 2);
+
+    if (text.len && !mcp_backend_is_page(b)) {
+        mcp_buf_str(&buf, mcp_backend_cut(b, text));
+        mcp_buf_lit(&buf, "\n");
+    }
+
+    mcp_buf_str(&buf, b->status == 429
+                      ? mcp_str("Too many calls")
+                      : mcp_str("Not available at the moment"));
+
+    if (b->retry_after) {
+        mcp_buf_lit(&buf, ": try again in ");
+        mcp_buf_int(&buf, (int64_t) b->retry_after);
+        mcp_buf_str(&buf, b->retry_after == 1 ? mcp_str(" second.")
+                                              : mcp_str(" seconds."));
+
+    } else {
+        mcp_buf_lit(&buf, ": try again later.");
+    }
+
+    rc = buf.failed == MCP_OK
+         ? mcp_backend_wrap(b, MCP_BACKEND_TEXT,
+                            (mcp_str_t) { buf.data, buf.len }, msg)
+         : MCP_ERR_MEMORY;
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}
+
+
 /* A tool's error: the text, or the status if there is no text. */
 
 static int
@@ -250,6 +323,10 @@ mcp_backend_tool_status(mcp_backend_t *b, mcp_str_t text,
     mcp_backend_msg_t *msg)
 {
     char  line[sizeof("HTTP ") + 20], *end;
+
+    if (mcp_backend_is_limit(b)) {
+        return mcp_backend_limit(b, text, msg);
+    }
 
     if (text.len == 0) {
         memcpy(line, "HTTP ", 5);

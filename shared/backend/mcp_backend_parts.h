@@ -69,6 +69,7 @@ struct mcp_backend_s {
     mcp_backend_state_e   state;
     mcp_backend_class_e   class;
     int                   status;
+    uint64_t              retry_after; /* seconds; 0: it is not said */
     int                   failed;      /* MCP_ERR_MEMORY, for good */
 
     mcp_str_t             uri;

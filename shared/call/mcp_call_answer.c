@@ -272,6 +272,39 @@ mcp_call_finish_fault_data(mcp_request_t *req, mcp_fault_e fault,
 }
 
 
+int
+mcp_call_finish_fault_why(mcp_request_t *req, mcp_fault_e fault, mcp_str_t why)
+{
+    int        rc;
+    mcp_buf_t  data;
+
+    if (!req->call->endpoint->debug || why.len == 0
+        || mcp_fault_code(fault, req->call->client.revision)->code
+           != MCP_CODE_INTERNAL)
+    {
+        return mcp_call_finish_fault(req, fault, mcp_null_str);
+    }
+
+    mcp_buf_init(&data, &req->call->worker->env->mem, SIZE_MAX / 2);
+    mcp_buf_lit(&data, "{\"reason\":");
+    mcp_buf_json(&data, why);
+    mcp_buf_lit(&data, "}");
+
+    /* without memory it is not told */
+
+    if (data.failed) {
+        data.len = 0;
+    }
+
+    rc = mcp_call_finish_fault_data(req, fault, mcp_null_str,
+                                    (mcp_str_t) { data.data, data.len });
+
+    mcp_buf_free(&data);
+
+    return rc;
+}
+
+
 void
 mcp_call_fail(mcp_request_t *req, mcp_fault_e fault)
 {

@@ -117,6 +117,11 @@ int  mcp_call_finish_fault(mcp_request_t *req, mcp_fault_e fault,
 int  mcp_call_finish_fault_data(mcp_request_t *req, mcp_fault_e fault,
     mcp_str_t detail, mcp_str_t data);
 
+/* The same, with the reason in error.data if it is the server's or a backend's
+ * fault, and the endpoint tells (mcp_debug). */
+int  mcp_call_finish_fault_why(mcp_request_t *req, mcp_fault_e fault,
+    mcp_str_t why);
+
 /* A tool result with isError, or a JSON-RPC error where there is no tool. */
 int  mcp_call_finish_text(mcp_request_t *req, mcp_str_t text);
 

@@ -292,6 +292,13 @@ mcp_job_request(mcp_job_t *job)
 
 
 void
+mcp_job_retry_after(mcp_job_t *job, mcp_str_t value)
+{
+    mcp_backend_retry_after(mcp_job_request(job)->backend, value);
+}
+
+
+void
 mcp_job_head(mcp_job_t *job, int status, mcp_str_t content_type)
 {
     mcp_call_trace(job->call, "request %u: its backend answers with %d",
@@ -397,8 +404,9 @@ mcp_job_timeout(mcp_request_t *req)
             mcp_call_log(req->call, MCP_LOG_ERROR, "timed out", NULL);
         }
 
-        rc = mcp_call_finish_fault(req, MCP_FAULT_BACKEND_TIMEOUT,
-                                   mcp_null_str);
+        rc = mcp_call_finish_fault_why(req, MCP_FAULT_BACKEND_TIMEOUT,
+                                       mcp_str("no answer in the time that "
+                                               "mcp_call_timeout gives"));
     }
 
     if (rc == MCP_AGAIN) {

@@ -260,11 +260,13 @@ mcp_job_log(const mcp_request_t *req, mcp_log_level_e level, const char *what,
 }
 
 
+#define MCP_JOB_REASON  300
+
 /* Where JSON is broken, and what stands there. */
 static void
-mcp_job_log_broken(const mcp_request_t *req, const mcp_backend_msg_t *msg)
+mcp_job_broken(const mcp_backend_msg_t *msg, char text[MCP_JOB_REASON])
 {
-    char         text[300], *p;
+    char        *p;
     size_t       i;
     const char  *hex = "0123456789abcdef";
 
@@ -273,7 +275,8 @@ mcp_job_log_broken(const mcp_request_t *req, const mcp_backend_msg_t *msg)
     p = text + snprintf(text, 40, "%s at byte %llu: \"", msg->detail,
                         (unsigned long long) msg->at);
 
-    for (i = 0; i < msg->near.len && p < text + sizeof(text) - 6; i++) {
+    for (i = 0; i < msg->near.len && p < text + MCP_JOB_REASON - 6;
+         i++) {
         c = (unsigned char) msg->near.data[i];
 
         if (c >= 0x20 && c < 0x7f) {
@@ -306,8 +309,20 @@ mcp_job_log_broken(const mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     *p++ = '"';
     *p = '\0';
+}
 
-    mcp_job_log(req, MCP_LOG_ERROR, "failed in its backend: ", text);
+
+/* Why a backend's answer is none, as its author has to know it. */
+static const char *
+mcp_job_reason(const mcp_backend_msg_t *msg, char text[MCP_JOB_REASON])
+{
+    if (msg->near.data == NULL) {
+        return msg->detail;
+    }
+
+    mcp_job_broken(msg, text);
+
+    return text;
 }
 
 
@@ -315,26 +330,38 @@ mcp_job_log_broken(const mcp_request_t *req, const mcp_backend_msg_t *msg)
 static void
 mcp_job_log_answer(const mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
-    char  status[32];
+    char  text[MCP_JOB_REASON];
 
     if (msg->status) {
-        snprintf(status, sizeof(status), "HTTP %d", msg->status);
-        mcp_job_log(req, MCP_LOG_WARN, "failed in its backend: ", status);
+        snprintf(text, sizeof(text), "HTTP %d", msg->status);
+        mcp_job_log(req, MCP_LOG_WARN, "failed in its backend: ", text);
 
     } else if (msg->kind == MCP_BACKEND_FAULT && msg->detail) {
-
-        if (msg->near.data) {
-            mcp_job_log_broken(req, msg);
-
-        } else {
-            mcp_job_log(req, MCP_LOG_ERROR, "failed in its backend: ",
-                        msg->detail);
-        }
+        mcp_job_log(req, MCP_LOG_ERROR, "failed in its backend: ",
+                    mcp_job_reason(msg, text));
     }
 
     if (msg->doubt) {
         mcp_job_log(req, MCP_LOG_WARN, "answered with ", msg->doubt);
     }
+}
+
+
+/* The reason is the log's alone, unless its author asks the client. */
+static int
+mcp_job_fault(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    char        text[MCP_JOB_REASON];
+    mcp_str_t   why;
+
+    why = mcp_null_str;
+
+    if (msg->detail) {
+        why.data = mcp_job_reason(msg, text);
+        why.len = strlen(why.data);
+    }
+
+    return mcp_call_finish_fault_why(req, msg->fault, why);
 }
 
 
@@ -375,6 +402,6 @@ mcp_job_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return MCP_OK;
 
     default:
-        return mcp_call_finish_fault(req, msg->fault, mcp_null_str);
+        return mcp_job_fault(req, msg);
     }
 }

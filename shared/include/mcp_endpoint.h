@@ -73,6 +73,8 @@ typedef struct {
                                                   declared them, too */
     unsigned              pass_authorization:1;  /* to backends, unchanged */
     unsigned              pass_cookie:1;
+    unsigned              debug:1;             /* clients are told why a call
+                                                  failed */
     unsigned              has_principal:1;     /* callers are told apart; set
                                                   by the glue */
 

@@ -49,6 +49,9 @@ mcp_str_t mcp_job_arguments(const mcp_job_t *job);
  * job that ended was its last.  As long as the call is retained. */
 int mcp_job_is_last(const mcp_job_t *job);
 
+/* What the answer's head says in Retry-After, if anything; before the head. */
+void mcp_job_retry_after(mcp_job_t *job, mcp_str_t value);
+
 /* Answer's head; once. */
 void mcp_job_head(mcp_job_t *job, int status, mcp_str_t content_type);
 

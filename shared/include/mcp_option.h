@@ -52,6 +52,8 @@
       "MCPPassAuthorization", FLAG, 0, 0, 1, 0)                               \
     X(PASS_COOKIE, pass_cookie, "mcp_pass_cookie",                            \
       "MCPPassCookie", FLAG, 0, 0, 1, 0)                                      \
+    X(DEBUG, debug, "mcp_debug",                                              \
+      "MCPDebug", FLAG, 0, 0, 1, 0)                                           \
     X(LINGER, linger, "mcp_linger",                                           \
       "MCPLinger", TIME, 0, 0, MCP_TIME_MAX, 60000)                           \
     X(JOIN_WAIT, join_wait, "mcp_join_wait",                                  \

@@ -29,7 +29,6 @@
 #define MCP_CODE_INVALID_REQUEST   -32600
 #define MCP_CODE_METHOD            -32601
 #define MCP_CODE_PARAMS            -32602
-#define MCP_CODE_INTERNAL          -32603
 #define MCP_CODE_PARSE             -32700
 
 /* A resumption has the id of the request that it resumes: this says which of

@@ -12,6 +12,10 @@
 #include "rpc/mcp_revision.h"
 
 
+/* The server's or a backend's fault (JSON-RPC 2.0, 5.1). */
+#define MCP_CODE_INTERNAL  -32603
+
+
 typedef enum {
     MCP_FAULT_NONE = 0,
 

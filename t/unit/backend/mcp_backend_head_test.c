@@ -194,11 +194,89 @@ test_error_of_others(void **state)
 }
 
 
+/* A limiter's answer: the model reads when to try again, and no page. */
+static void
+test_limit(void **state)
+{
+    static const struct {
+        int          status;
+        const char  *type;
+        const char  *retry;
+        const char  *body;
+        const char  *said;
+    } cases[] = {
+        { 429, "text/html", NULL, "<html>", "Too many calls: try again later." },
+        { 429, "text/html; charset=x", " 7 ", "<html>",
+          "Too many calls: try again in 7 seconds." },
+        { 429, "text/plain", "1", "Slow down.",
+          "Slow down.\nToo many calls: try again in 1 second." },
+        { 429, "text/plain", NULL, "Slow down.", "Slow down." },
+        { 429, NULL, "soon", "", "HTTP 429" },
+        { 429, NULL, "5", "", "Too many calls: try again in 5 seconds." },
+        { 503, "text/html", "60", "<html>",
+          "Not available at the moment: try again in 60 seconds." },
+        { 503, "text/html", "86401", "<html>",
+          "Not available at the moment: try again later." },
+        { 503, "text/plain", "Wed, 21 Oct 2026 07:28:00 GMT", "Down.",
+          "Down." },
+        { 500, "text/html", "7", "<html>", "<html>" },
+    };
+
+    char                expected[256];
+    size_t              i;
+    mcp_buf_t           said;
+    test_mem_t          tm;
+    mcp_backend_t      *b;
+    mcp_backend_msg_t   msg;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        test_mem_init(&tm);
+        b = mcp_backend_create(&tm.mem, MCP_WANT_TOOL, mcp_null_str, 1000, 10);
+        assert_non_null(b);
+
+        if (cases[i].retry) {
+            mcp_backend_retry_after(b, test_str(cases[i].retry));
+        }
+
+        mcp_backend_head(b, cases[i].status, cases[i].type
+                                             ? test_str(cases[i].type)
+                                             : mcp_null_str);
+        assert_int_equal(mcp_backend_write(b, cases[i].body,
+                                           strlen(cases[i].body)), MCP_OK);
+        assert_int_equal(mcp_backend_end(b, MCP_FAULT_NONE, NULL), MCP_OK);
+        assert_int_equal(mcp_backend_read(b, &msg), MCP_OK);
+
+        assert_int_equal(msg.kind, MCP_BACKEND_RESULT);
+        assert_int_equal(msg.is_error, 1);
+        assert_int_equal(msg.status, cases[i].status);
+
+        snprintf(expected, sizeof(expected), "%.*s", (int) msg.body.len,
+                 msg.body.data);
+
+        mcp_buf_init(&said, &tm.mem, 1000);
+        mcp_buf_json(&said, test_str(cases[i].said));
+        mcp_buf_lit(&said, "\0");
+
+        if (strstr(expected, said.data) == NULL) {
+            fail_msg("%s: %s", cases[i].said, expected);
+        }
+
+        mcp_buf_free(&said);
+
+        mcp_backend_free(b);
+        assert_int_equal(tm.live, 0);
+    }
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_status),
+        cmocka_unit_test(test_limit),
         cmocka_unit_test(test_type),
         cmocka_unit_test(test_charset),
         cmocka_unit_test(test_error_of_tool),

@@ -221,11 +221,44 @@ test_output(void **state)
 }
 
 
+/* Only its author learns from the answer why a call failed. */
+static void
+test_debug(void **state)
+{
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, "{\"a\":");
+    has(a.text, "-32603");
+    has_not(a.text, "\"data\"");
+    client_close(&d, &a);
+
+    d.endpoint.debug = 1;
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, "{\"a\":");
+    has(a.text, "-32603");
+    has(a.text, "\"data\":{\"reason\":\"broken JSON at byte ");
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    has(a.text, "\"data\":{\"reason\":");
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session,
+                REQUEST("7", "tools/call", "{\"name\":\"nothing\"}"));
+    has_not(a.text, "\"data\"");
+    client_close(&d, &a);
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_progress_tokens),
+        test(test_debug),
         test(test_log_level),
         test(test_broadcast),
         test(test_backend_failures),

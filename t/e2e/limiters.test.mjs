@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Limits by tool and caller in the location of a backend: what is refused is a
+// tool's error, which says when to try again.  And what authors are told of an
+// error.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs/promises';
+import http from 'node:http';
+import os from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { Fixture, SERVER, root } from './lib/fixture.mjs';
+import { Modern } from './lib/modern.mjs';
+import { Session, textOf } from './lib/session.mjs';
+
+const modules = process.env.APACHE_MODULES ?? '/usr/lib/apache2/modules';
+const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-limiters-'));
+const socket = path.join(dir, 'busy.sock');
+
+// a backend that says itself when it can be asked again
+
+const busy = http.createServer((request, response) => {
+    request.resume();
+    response.writeHead(503, { 'Content-Type': 'text/plain',
+                              'Retry-After': '9' });
+    response.end('Out of stock.');
+});
+
+await new Promise((resolve) => busy.listen(socket, resolve));
+
+// the server may run as somebody else
+
+await fs.chmod(dir, 0o755);
+await fs.chmod(socket, 0o777);
+
+after(async () => {
+    busy.close();
+    await fs.rm(dir, { recursive: true });
+});
+
+// in Apache this file says that a caller has used up what it may
+
+const closed = path.join(dir, 'closed');
+const server = await Fixture.use({
+    allow: /limiting requests/,
+    location: {
+        mcp_debug: 'on',
+        nginx: `mcp_principal $http_x_user;
+                mcp_backend @limited;
+                mcp_route sleep @busy;`,
+        apache: `MCPPrincipal "%{HTTP:X-User}"
+                 MCPRoute sleep "/mcp-backend/busy"`,
+    },
+    backends: { busy: { http: socket } },
+    http: {
+        nginx: `limit_req_zone $caller zone=caller:1m rate=1r/m;
+                map $mcp_name $caller { echo $mcp_principal; default ""; }`,
+        apache: `LoadModule rewrite_module ${modules}/mod_rewrite.so`,
+    },
+    server: {
+        nginx: `location @limited {
+                    limit_req zone=caller burst=1 nodelay;
+                    limit_req_status 429;
+                    include ${root}/examples/mcp_fastcgi_params;
+                    fastcgi_buffering off;
+                    fastcgi_pass tools;
+                }`,
+        apache: `<Location "/mcp-backend/tools">
+                     RewriteEngine On
+                     RewriteCond "%{ENV:MCP_NAME}" "=echo"
+                     RewriteCond "%{ENV:MCP_PRINCIPAL}" "=alice"
+                     RewriteCond "${closed}" -f
+                     RewriteRule .* - [R=429]
+                 </Location>`,
+    },
+});
+
+const callers = {
+    modern: (user) => new Modern(server, { headers: { 'X-User': user } }),
+    session: (user) => Session.open(server, { headers: { 'X-User': user } }),
+};
+
+async function say(client, name = 'echo', args = { text: 'a' }) {
+    const { result, error } = await client.response('tools/call',
+        { name, arguments: args });
+
+    assert.equal(error, undefined, JSON.stringify(error));
+
+    return result;
+}
+
+test('a caller that calls a tool too often is told so', async () => {
+    const alice = callers.modern('alice');
+
+    // two in a minute
+
+    for (let i = 0; i < 2; i++) {
+        assert.ok(!(await say(alice)).isError);
+    }
+
+    await fs.writeFile(closed, '');
+
+    for (const client of [alice, await callers.session('alice')]) {
+        const result = await say(client);
+
+        assert.equal(result.isError, true);
+        assert.equal(textOf(result), 'Too many calls: try again later.');
+    }
+
+    // another caller, and another tool
+
+    assert.ok(!(await say(callers.modern('bob'))).isError);
+    assert.ok(!(await say(alice, 'count', { to: 1 })).isError);
+});
+
+test('a backend says when', async () => {
+    const result = await say(callers.modern('bob'), 'sleep', {});
+
+    assert.equal(result.isError, true);
+    assert.equal(textOf(result), 'Out of stock.\nNot available at the moment: '
+                 + 'try again in 9 seconds.');
+});
+
+test('the reason of an error, for authors', async () => {
+    const { error } = await callers.modern('bob').response('tools/call',
+        { name: 'refused', arguments: {} });
+
+    assert.equal(error.code, -32603);
+    assert.match(error.data.reason, SERVER === 'nginx'
+        ? /^refused, reset or malformed/ : /^refused, or unavailable/);
+});
