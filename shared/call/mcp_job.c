@@ -24,9 +24,9 @@ static void mcp_job_invoke_again(mcp_request_t *req);
 static void
 mcp_job_tell_trace(const mcp_facts_t *from, mcp_facts_t *to)
 {
-    to->value[MCP_FACT_TRACEPARENT] = from->value[MCP_FACT_TRACEPARENT];
-    to->value[MCP_FACT_TRACESTATE] = from->value[MCP_FACT_TRACESTATE];
-    to->value[MCP_FACT_BAGGAGE] = from->value[MCP_FACT_BAGGAGE];
+    mcp_fact_set(to, MCP_FACT_TRACEPARENT, from->value[MCP_FACT_TRACEPARENT]);
+    mcp_fact_set(to, MCP_FACT_TRACESTATE, from->value[MCP_FACT_TRACESTATE]);
+    mcp_fact_set(to, MCP_FACT_BAGGAGE, from->value[MCP_FACT_BAGGAGE]);
 }
 
 
