@@ -8,7 +8,7 @@ use MCP;
 
 repeat_each(1);
 
-plan tests => repeat_each() * 386;
+plan tests => repeat_each() * 390;
 
 no_long_string();
 

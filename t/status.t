@@ -63,8 +63,10 @@ __DATA__
 --- request
 GET /status
 --- response_body_like eval
-'\A\{"version":"\d+\.\d+\.\d+",' . CORE::join(',', map { "\"$_\":\\d+" } @::Names) . ',"revisions":\{'
-    . CORE::join(',', map { "\"$_\":\\d+" } @::Revisions) . '\}\}\n\z'
+'\A\{"server":"nginx/[\d.]+","version":"\d+\.\d+\.\d+",' . CORE::join(',', map { "\"$_\":\\d+" } @::Names) . ',"revisions":\{'
+    . CORE::join(',', map { "\"$_\":\\d+" } @::Revisions) . '\},"now":\d+,"zone":\{[^{}]+\},'
+    . '"endpoints":\[.*\],"buckets":\[[\d.,]+\],"tools":\[.*\],'
+    . '"running":\[\],"next":null,"recent":\[\]\}\n\z'
 --- response_headers
 Content-Type: application/json
 
@@ -74,12 +76,12 @@ Content-Type: application/json
 --- config eval: $::Config
 --- cases eval
 [
-    ['GET /status?format=json', '', 200, qr/\A\{"version":"[\d.]+","requests":0,/],
+    ['GET /status?format=json', '', 200, qr/\A\{"server":"nginx[^,]+,"version":"[\d.]+","requests":0,/],
     ['GET /status?format=prometheus', '', 200,
         qr/\A# HELP mcp_build_info Version of the module\n# TYPE mcp_build_info gauge\nmcp_build_info\{version="\d+\.\d+\.\d+"\} 1\n# HELP mcp_requests_total HTTP requests\n# TYPE mcp_requests_total counter\nmcp_requests_total 0\n/],
     ['GET /status?format=html', '', 200, qr/\A<!DOCTYPE html>\n.*<\/html>\n\z/s],
     ['GET /status?a=b&format=json&c', 'Accept: text/html', 200,
-        qr/\A\{"version"/],
+        qr/\A\{"server":"nginx/],
 ]
 --- response_headers eval
 ['Content-Type: application/json',
@@ -125,7 +127,8 @@ GET /status?format=prometheus
     . CORE::join('', map {
         my $era = $_ lt '2026' ? 'sessions' : 'stateless';
         "mcp_revision_requests_total\\{revision=\"$_\",era=\"$era\"\\} \\d+\n"
-    } @::Revisions) . '\z'
+    } @::Revisions)
+    . '(?:(?:# (?:HELP|TYPE) )?mcp_tool_call[^\n]+\n)+\z'
 
 
 

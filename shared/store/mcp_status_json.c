@@ -376,7 +376,7 @@ mcp_status_json_calls(const mcp_status_t *status, mcp_buf_t *buf)
 
     n = mcp_store_live_page(status->store, &position, calls);
 
-    mcp_buf_lit(buf, ",\"calls\":[");
+    mcp_buf_lit(buf, ",\"running\":[");
 
     for (i = 0; i < n; i++) {
         mcp_buf_str(buf, i ? mcp_str(",") : mcp_str(""));

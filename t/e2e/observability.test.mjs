@@ -226,7 +226,7 @@ test('cancelled, and seen while it ran', async () => {
         modern().request('tools/call', { name: tool,
                                          arguments: { gate: tool } }),
         new Promise((resolve) => { setTimeout(resolve, 5000); })]);
-    const [call] = await until(async () => (await json()).calls
+    const [call] = await until(async () => (await json()).running
         .filter((c) => c.tool === tool && c.state === 'processing'),
     (calls) => calls.length === 1);
 
@@ -238,7 +238,7 @@ test('cancelled, and seen while it ran', async () => {
 
     // names and principals are for those who may know
 
-    const plain = (await json('/status?format=json')).calls
+    const plain = (await json('/status?format=json')).running
         .find((c) => c.call === call.call);
 
     assert.equal(plain.tool, undefined);
@@ -285,7 +285,7 @@ test('lost: its process was killed, and took no counter with it', async () => {
     const before = (await json()).tools;
 
     const answer = await (await session('first'))(tool, { gate: tool });
-    const [{ process: pid }] = await until(async () => (await json()).calls
+    const [{ process: pid }] = await until(async () => (await json()).running
         .filter((c) => c.tool === tool), (calls) => calls.length === 1);
 
     process.kill(pid, 'SIGKILL');
@@ -371,8 +371,8 @@ test('50 tools in two endpoints, and 70 calls in pages', async () => {
     do {
         const page = await json(`/details?format=json${cursor}`);
 
-        assert.ok(page.calls.length <= 64);
-        calls.push(...page.calls);
+        assert.ok(page.running.length <= 64);
+        calls.push(...page.running);
         cursor = page.next === null ? '' : `&cursor=${page.next}`;
     } while (cursor);
 
@@ -388,7 +388,7 @@ test('50 tools in two endpoints, and 70 calls in pages', async () => {
     }
 
     await Promise.all(open.map((answer) => answer.ended));
-    await until(async () => (await json()).calls, (c) => c.length === 0);
+    await until(async () => (await json()).running, (c) => c.length === 0);
 });
 
 
