@@ -120,7 +120,7 @@ test_json(void **state)
 
     static const char *const  keys[] = {
         "\"now\"", "\"zone\"", "\"endpoints\"", "\"buckets\"", "\"tools\"",
-        "\"calls\"", "\"next\"", "\"recent\""
+        "\"running\"", "\"next\"", "\"recent\""
     };
 
     (void) state;
