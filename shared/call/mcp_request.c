@@ -47,6 +47,33 @@ mcp_request_run(mcp_request_t *req)
 }
 
 
+/* Why it failed: the exact reason, where there is one. */
+static mcp_reason_e
+mcp_request_reason(const mcp_request_t *req, mcp_ending_e how)
+{
+    switch (how) {
+
+    case MCP_ENDING_LOST:
+        return MCP_REASON_LOST;
+
+    case MCP_ENDING_CANCELLED:
+        return MCP_REASON_CANCELLED;
+
+    case MCP_ENDING_EXPIRED:
+        return MCP_REASON_EXPIRED;
+
+    case MCP_ENDING_TOOL_ERROR:
+        return req->reason ? req->reason : MCP_REASON_TOOL_ERROR;
+
+    case MCP_ENDING_RPC_ERROR:
+        return req->reason ? req->reason : MCP_REASON_RPC_ERROR;
+
+    default:
+        return req->reason ? req->reason : MCP_REASON_INTERNAL;
+    }
+}
+
+
 /* Counts the request, now that it has ended. */
 static void
 mcp_request_tally(mcp_request_t *req, mcp_ending_e how)
@@ -54,15 +81,6 @@ mcp_request_tally(mcp_request_t *req, mcp_ending_e how)
     uint64_t              now;
     mcp_call_t           *call;
     mcp_tally_failure_t   failure;
-
-    static const mcp_reason_e  reasons[MCP_ENDING_COUNT] = {
-        [MCP_ENDING_TOOL_ERROR] = MCP_REASON_TOOL_ERROR,
-        [MCP_ENDING_RPC_ERROR] = MCP_REASON_RPC_ERROR,
-        [MCP_ENDING_FAULT] = MCP_REASON_INTERNAL,
-        [MCP_ENDING_LOST] = MCP_REASON_LOST,
-        [MCP_ENDING_CANCELLED] = MCP_REASON_CANCELLED,
-        [MCP_ENDING_EXPIRED] = MCP_REASON_EXPIRED
-    };
 
     call = req->call;
     now = mcp_call_now(call);
@@ -80,8 +98,7 @@ mcp_request_tally(mcp_request_t *req, mcp_ending_e how)
     failure.at = now;
     failure.row = req->tally;
     failure.result = how;
-    failure.reason = req->reason && how < MCP_ENDING_LOST ? req->reason
-                                                          : reasons[how];
+    failure.reason = mcp_request_reason(req, how);
     memcpy(failure.id, call->id, MCP_STREAM_ID_LEN);
     mcp_tally_principal(failure.principal,
                         call->facts.value[MCP_FACT_PRINCIPAL]);

@@ -249,7 +249,7 @@ mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
     int                 rc;
     mcp_store_op_t      op;
     mcp_store_chain_t   chain = { 0, 0, 0 };
-    mcp_store_record_t  rec;
+    mcp_store_record_t  rec = { 0 };
 
     if (message.len > MCP_STORE_LEN_MAX || answers > UINT16_MAX - 1) {
         return MCP_ERR_LIMIT;

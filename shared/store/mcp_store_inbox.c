@@ -51,7 +51,7 @@ mcp_store_post_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_post_e type, const mcp_str_t parts[2], mcp_store_chain_t *chain)
 {
     int                  rc;
-    mcp_store_record_t   rec;
+    mcp_store_record_t   rec = { 0 };
     mcp_store_stream_t  *st;
 
     st = mcp_store_stream_get(op, ref);
