@@ -8,6 +8,7 @@ SHELL = /bin/bash
 MODULE = build/nginx/ngx_http_mcp_module.so
 
 CORE_SRC := $(wildcard shared/*/*.c)
+CORE     := $(CORE_SRC:shared/%.c=%) store/mcp_status_page
 UNIT_SRC := $(wildcard t/unit/*/*_test.c)
 UNIT_AID := $(filter-out $(UNIT_SRC),$(wildcard t/unit/*.c))
 FUZZ_SRC := $(wildcard t/fuzz/*_fuzz.c)
@@ -168,16 +169,26 @@ clean: ## remove build/
 	rm -rf build compile_commands.json
 
 
+# what is made for the core
+
+build/made/store/mcp_status_page.c: shared/store/mcp_status.html scripts/embed
+	@scripts/embed $< $@
+
+
 # unit tests: each uses the whole core, which is linked once
 
 UNIT_LINK = $(CC) $(UNIT_FLAGS) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' -o $@ $^ -lcmocka \
 	$(CORE_LIBS)
 
-build/unit/core/%.o: shared/%.c Makefile
-	@mkdir -p $(@D)
-	@$(CC) $(UNIT_FLAGS) -fPIC -MMD -MP -c -o $@ $<
+UNIT_CORE = @mkdir -p $(@D) && $(CC) $(UNIT_FLAGS) -fPIC -MMD -MP -c -o $@ $<
 
-build/unit/libcore.so: $(CORE_SRC:shared/%.c=build/unit/core/%.o)
+build/unit/core/%.o: shared/%.c Makefile
+	$(UNIT_CORE)
+
+build/unit/core/%.o: build/made/%.c Makefile
+	$(UNIT_CORE)
+
+build/unit/libcore.so: $(CORE:%=build/unit/core/%.o)
 	@$(CC) $(UNIT_FLAGS) -shared -Wl,-soname,$(@F) -o $@ $^
 
 build/unit/%.o: t/unit/%.c Makefile
@@ -189,10 +200,12 @@ build/unit/%.o: t/unit/%.c Makefile
 build/unit/next/%: UNIT_FLAGS += -DMCP_REVISION_EXTRA='"next/revisions.h"'
 
 build/unit/next/core/%.o: shared/%.c Makefile
-	@mkdir -p $(@D)
-	@$(CC) $(UNIT_FLAGS) -fPIC -MMD -MP -c -o $@ $<
+	$(UNIT_CORE)
 
-build/unit/next/libnext.so: $(CORE_SRC:shared/%.c=build/unit/next/core/%.o)
+build/unit/next/core/%.o: build/made/%.c Makefile
+	$(UNIT_CORE)
+
+build/unit/next/libnext.so: $(CORE:%=build/unit/next/core/%.o)
 	@$(CC) $(UNIT_FLAGS) -shared -Wl,-soname,$(@F) -o $@ $^
 
 $(patsubst t/unit/%.c,build/unit/%,$(wildcard t/unit/next/*_test.c)): \
@@ -207,10 +220,14 @@ build/unit/%_test: build/unit/%_test.o $(UNIT_AID:t/unit/%.c=build/unit/%.o) \
 
 # the same for `make coverage`
 
+COVERAGE_CORE = @mkdir -p $(@D) && $(COVERAGE_CC) $(COVERAGE_FLAGS) \
+	-fprofile-instr-generate -fcoverage-mapping -MMD -MP -c -o $@ $<
+
 build/coverage/core/%.o: shared/%.c Makefile
-	@mkdir -p $(@D)
-	@$(COVERAGE_CC) $(COVERAGE_FLAGS) -fprofile-instr-generate \
-		-fcoverage-mapping -MMD -MP -c -o $@ $<
+	$(COVERAGE_CORE)
+
+build/coverage/core/%.o: build/made/%.c Makefile
+	$(COVERAGE_CORE)
 
 build/coverage/%.o: t/unit/%.c Makefile
 	@mkdir -p $(@D)
@@ -218,16 +235,20 @@ build/coverage/%.o: t/unit/%.c Makefile
 
 build/coverage/%_test: build/coverage/%_test.o \
 		$(UNIT_AID:t/unit/%.c=build/coverage/%.o) \
-		$(CORE_SRC:shared/%.c=build/coverage/core/%.o)
+		$(CORE:%=build/coverage/core/%.o)
 	@$(COVERAGE_CC) -fprofile-instr-generate -o $@ $^ -lcmocka $(CORE_LIBS)
 
 
 # fuzz targets
 
+FUZZ_CORE = @mkdir -p $(@D) && $(FUZZ_CC) $(FUZZ_FLAGS) \
+	-fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
+
 build/fuzz/core/%.o: shared/%.c Makefile
-	@mkdir -p $(@D)
-	@$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined \
-		-MMD -MP -c -o $@ $<
+	$(FUZZ_CORE)
+
+build/fuzz/core/%.o: build/made/%.c Makefile
+	$(FUZZ_CORE)
 
 build/fuzz/%.o: t/fuzz/%.c Makefile
 	@mkdir -p $(@D)
@@ -242,7 +263,7 @@ build/fuzz/aid/%.o: t/unit/%.c Makefile
 		-MMD -MP -c -o $@ $<
 
 build/fuzz/%_fuzz: build/fuzz/%_fuzz.o $(UNIT_AID:t/unit/%.c=build/fuzz/aid/%.o) \
-		$(CORE_SRC:shared/%.c=build/fuzz/core/%.o)
+		$(CORE:%=build/fuzz/core/%.o)
 	@$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined \
 		-o $@ $^ -lcmocka $(CORE_LIBS)
 

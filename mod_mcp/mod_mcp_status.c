@@ -65,10 +65,28 @@ static int allowed(request_rec *r)
     return 0;
 }
 
+static void set_head(request_rec *r, const mcp_status_head_t *head)
+{
+    const mcp_header_t *header;
+    size_t i;
+
+    ap_set_content_type(r, apr_pstrmemdup(r->pool, head->content_type.data,
+                                          head->content_type.len));
+
+    for (i = 0; i < head->n_headers; i++) {
+        header = &head->headers[i];
+        apr_table_setn(r->headers_out,
+                       apr_pstrmemdup(r->pool, header->name.data,
+                                      header->name.len),
+                       apr_pstrmemdup(r->pool, header->value.data,
+                                      header->value.len));
+    }
+}
+
 int mod_mcp_status_handler(request_rec *r)
 {
+    mcp_status_head_t head;
     mcp_status_ask_t ask;
-    mcp_str_t type;
     mcp_buf_t buf;
     int rc;
 
@@ -94,9 +112,9 @@ int mod_mcp_status_handler(request_rec *r)
     read_ask(&ask, r);
     mcp_buf_init(&buf, &mod_mcp_mem, STATUS_MAX);
 
-    switch (mcp_status_render(&mod_mcp_child.store, &ask, &buf, &type)) {
+    switch (mcp_status_render(&mod_mcp_child.store, &ask, &buf, &head)) {
     case MCP_OK:
-        ap_set_content_type(r, apr_pstrmemdup(r->pool, type.data, type.len));
+        set_head(r, &head);
         ap_set_content_length(r, buf.len);
         ap_rwrite(buf.data, (int)buf.len, r);
         rc = OK;
@@ -118,8 +136,8 @@ int mod_mcp_status_handler(request_rec *r)
 
 int mod_mcp_status_line(request_rec *r, int flags)
 {
+    mcp_status_head_t head;
     mcp_status_ask_t ask;
-    mcp_str_t type;
     mcp_buf_t buf;
 
     if (!mod_mcp_child.ready) {
@@ -129,7 +147,7 @@ int mod_mcp_status_line(request_rec *r, int flags)
     set_ask(&ask, mcp_str("summary"));
     mcp_buf_init(&buf, &mod_mcp_mem, STATUS_MAX);
 
-    if (mcp_status_render(&mod_mcp_child.store, &ask, &buf, &type) == MCP_OK) {
+    if (mcp_status_render(&mod_mcp_child.store, &ask, &buf, &head) == MCP_OK) {
         ap_rputs(flags & AP_STATUS_SHORT ? "MCP: " : "<hr>\n<h2>MCP</h2>\n<p>",
                  r);
         ap_rwrite(buf.data, (int)buf.len, r);

@@ -3,7 +3,7 @@
 # What `scripts/build apache` makes; it sets OUT, FLAGS and CC.
 
 SRC := $(wildcard shared/*/*.c mod_mcp/*.c)
-OBJ := $(SRC:%.c=$(OUT)/%.o)
+OBJ := $(SRC:%.c=$(OUT)/%.o) $(OUT)/made/mcp_status_page.o
 MAP := mod_mcp/mod_mcp.map
 
 all: $(OUT)/mod_mcp.so $(OUT)/mod_worker.so
@@ -17,6 +17,12 @@ $(OUT)/mod_mcp.so: $(OBJ) $(MAP) $(OUT)/.stamp
 $(OUT)/%.o: %.c $(OUT)/.stamp
 	@mkdir -p $(@D)
 	$(CC) $(FLAGS) -MMD -MP -c -o $@ $<
+
+$(OUT)/made/%.o: $(OUT)/made/%.c $(OUT)/.stamp
+	$(CC) $(FLAGS) -MMD -MP -c -o $@ $<
+
+$(OUT)/made/mcp_status_page.c: shared/store/mcp_status.html scripts/embed
+	scripts/embed $< $@
 
 # for tests
 

@@ -50,23 +50,58 @@ ngx_http_mcp_status_choose(ngx_http_request_t *r)
 
 
 static ngx_int_t
-ngx_http_mcp_status_send(ngx_http_request_t *r, mcp_buf_t *buf, mcp_str_t *type)
+ngx_http_mcp_status_copy(ngx_http_request_t *r, mcp_str_t text, ngx_str_t *out)
 {
+    out->len = text.len;
+    out->data = ngx_pnalloc(r->pool, text.len);
+    if (out->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_memcpy(out->data, text.data, text.len);
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_status_send(ngx_http_request_t *r, mcp_buf_t *buf,
+    mcp_status_head_t *head)
+{
+    size_t                    i;
     ngx_str_t                 content_type;
+    ngx_table_elt_t          *header;
     ngx_http_complex_value_t  text;
+
+    for (i = 0; i < head->n_headers; i++) {
+        header = ngx_list_push(&r->headers_out.headers);
+        if (header == NULL) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        ngx_memzero(header, sizeof(ngx_table_elt_t));
+
+        if (ngx_http_mcp_status_copy(r, head->headers[i].name, &header->key)
+            != NGX_OK
+            || ngx_http_mcp_status_copy(r, head->headers[i].value,
+                                        &header->value) != NGX_OK)
+        {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        header->hash = 1;
+    }
 
     ngx_memzero(&text, sizeof(ngx_http_complex_value_t));
 
-    text.value.len = buf->len;
-    text.value.data = ngx_pnalloc(r->pool, buf->len);
-    if (text.value.data == NULL) {
+    if (ngx_http_mcp_status_copy(r, (mcp_str_t) { buf->data, buf->len },
+                                 &text.value) != NGX_OK)
+    {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    ngx_memcpy(text.value.data, buf->data, buf->len);
-
-    content_type.data = (u_char *) type->data;
-    content_type.len = type->len;
+    content_type.data = (u_char *) head->content_type.data;
+    content_type.len = head->content_type.len;
 
     return ngx_http_send_response(r, NGX_HTTP_OK, &content_type, &text);
 }
@@ -105,8 +140,8 @@ ngx_http_mcp_status_handler(ngx_http_request_t *r)
     ngx_int_t                 rc;
     ngx_str_t                 value;
     mcp_buf_t                 buf;
-    mcp_str_t                 type;
     mcp_status_ask_t          ask;
+    mcp_status_head_t         head;
     ngx_http_mcp_zone_t      *zone;
     ngx_http_mcp_loc_conf_t  *mlcf;
 
@@ -139,10 +174,10 @@ ngx_http_mcp_status_handler(ngx_http_request_t *r)
 
     mcp_buf_init(&buf, &ngx_http_mcp_mem, NGX_HTTP_MCP_STATUS_MAX);
 
-    switch (mcp_status_render(&zone->store, &ask, &buf, &type))
+    switch (mcp_status_render(&zone->store, &ask, &buf, &head))
     {
     case MCP_OK:
-        rc = ngx_http_mcp_status_send(r, &buf, &type);
+        rc = ngx_http_mcp_status_send(r, &buf, &head);
         break;
 
     case MCP_ERR_NOT_FOUND:

@@ -8,6 +8,7 @@
 #define MCP_STATUS_H_INCLUDED
 
 
+#include "mcp_http.h"
 #include "store/mcp_store.h"
 
 
@@ -25,16 +26,30 @@ typedef struct {
 } mcp_status_ask_t;
 
 
+#define MCP_STATUS_HEADERS  4
+#define MCP_STATUS_POLICY   512        /* bytes */
+
+/* The headers that an answer has.  Their texts are static, or stand in the
+ * structure. */
+typedef struct {
+    mcp_str_t     content_type;
+    mcp_header_t  headers[MCP_STATUS_HEADERS];
+    size_t        n_headers;
+    char          policy[MCP_STATUS_POLICY];
+} mcp_status_head_t;
+
+
 /*
- * Appends the status of a store to buf and sets *content_type, which is static.
+ * Appends the status of a store to buf and sets *head.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there is no such format
  *   MCP_ERR_LIMIT      buf does not take so much
  *   MCP_ERR_MEMORY     there is no memory
+ *   MCP_ERR_INTERNAL   OpenSSL failed
  */
 int mcp_status_render(mcp_store_t *store, const mcp_status_ask_t *ask,
-    mcp_buf_t *buf, mcp_str_t *content_type);
+    mcp_buf_t *buf, mcp_status_head_t *head);
 
 /* Returns the format that suits an Accept header (empty: there is none):
  * browsers get HTML, Prometheus its text, others JSON. */

@@ -2,7 +2,6 @@
 
 #include <stddef.h>
 
-#include "mcp_version.h"
 #include "rpc/mcp_topic.h"
 #include "store/mcp_status_parts.h"
 
@@ -11,6 +10,7 @@ typedef struct {
     mcp_str_t    name;
     mcp_str_t    content_type;
     void       (*render)(const mcp_status_t *status, mcp_buf_t *buf);
+    int        (*head)(mcp_status_head_t *head);       /* more headers */
 } mcp_status_format_t;
 
 
@@ -124,85 +124,6 @@ mcp_status_revision(const mcp_store_stats_t *stats, mcp_revision_e revision,
 }
 
 
-static void
-mcp_status_html_revisions(const mcp_status_t *status, mcp_buf_t *buf)
-{
-    int64_t         n;
-    mcp_revision_e  revision;
-
-    revision = MCP_REVISION_NONE;
-
-    while ((revision = mcp_status_revision(&status->stats, revision, &n))
-           != MCP_REVISION_NONE)
-    {
-        mcp_buf_lit(buf, "<tr><td>Requests of revision ");
-        mcp_buf_str(buf, mcp_revision(revision)->name);
-        mcp_buf_lit(buf, "</td><td>");
-        mcp_buf_int(buf, n);
-        mcp_buf_lit(buf, "</td></tr>\n");
-    }
-}
-
-
-static void
-mcp_status_html(const mcp_status_t *status, mcp_buf_t *buf)
-{
-    size_t                   i;
-    const mcp_status_row_t  *row;
-
-    mcp_buf_lit(buf,
-        "<!DOCTYPE html>\n"
-        "<html lang=\"en\">\n"
-        "<head>\n"
-        "<meta charset=\"utf-8\">\n"
-        "<meta http-equiv=\"refresh\" content=\"5\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width\">\n"
-        "<title>MCP status</title>\n"
-        "<style>\n"
-        "body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto;"
-        " max-width: 42em; padding: 0 1em; color: #222; background: #fff }\n"
-        "h1 { font-size: 1.3em }\n"
-        "table { border-collapse: collapse; width: 100% }\n"
-        "td { border-bottom: 1px solid #ddd; padding: .2em .5em }\n"
-        "td + td { text-align: right; font-variant-numeric: tabular-nums }\n"
-        ".gauge td { font-weight: 600 }\n"
-        "@media (prefers-color-scheme: dark) {"
-        " body { color: #ddd; background: #181818 }"
-        " td { border-color: #444 } }\n"
-        "</style>\n"
-        "</head>\n"
-        "<body>\n"
-        "<h1>MCP status</h1>\n"
-        "<p>Version " MCP_VERSION "</p>\n"
-        "<table>\n");
-
-    for (i = 0; i < MCP_STATUS_ROWS; i++) {
-        row = &mcp_status_rows[i];
-
-        if (row->type == MCP_STATUS_GAUGE) {
-            mcp_buf_lit(buf, "<tr class=\"gauge\"><td>");
-
-        } else {
-            mcp_buf_lit(buf, "<tr><td>");
-        }
-
-        mcp_buf_str(buf, row->help);
-        mcp_buf_lit(buf, "</td><td>");
-        mcp_buf_int(buf, mcp_status_value(&status->stats, row));
-        mcp_buf_lit(buf, "</td></tr>\n");
-    }
-
-    mcp_status_html_revisions(status, buf);
-
-    mcp_buf_lit(buf,
-        "</table>\n"
-        "<p><a href=\"?format=json\">JSON</a>"
-        " <a href=\"?format=prometheus\">Prometheus</a></p>\n"
-        "</body>\n"
-        "</html>\n");
-}
-
-
 /* One line about what there is now, for another page. */
 static void
 mcp_status_summary(const mcp_status_t *status, mcp_buf_t *buf)
@@ -231,19 +152,19 @@ static const mcp_status_format_t  mcp_status_formats[] = {
 
     { mcp_str("json"),
       mcp_str("application/json"),
-      mcp_status_json },
+      mcp_status_json, NULL },
 
     { mcp_str("prometheus"),
       mcp_str("text/plain; version=0.0.4; charset=utf-8"),
-      mcp_status_prometheus },
+      mcp_status_prometheus, NULL },
 
     { mcp_str("html"),
       mcp_str("text/html; charset=utf-8"),
-      mcp_status_html },
+      mcp_status_html, mcp_status_html_head },
 
     { mcp_str("summary"),
       mcp_str("text/plain; charset=utf-8"),
-      mcp_status_summary }
+      mcp_status_summary, NULL }
 };
 
 #define MCP_STATUS_FORMATS                                                    \
@@ -276,7 +197,7 @@ mcp_status_stats(mcp_store_t *store, mcp_store_stats_t *stats)
 
 int
 mcp_status_render(mcp_store_t *store, const mcp_status_ask_t *ask,
-    mcp_buf_t *buf, mcp_str_t *content_type)
+    mcp_buf_t *buf, mcp_status_head_t *head)
 {
     size_t        i;
     mcp_status_t  status;
@@ -286,8 +207,15 @@ mcp_status_render(mcp_store_t *store, const mcp_status_ask_t *ask,
             status.ask = ask;
             status.store = store;
             mcp_status_stats(store, &status.stats);
+            head->content_type = mcp_status_formats[i].content_type;
+            head->n_headers = 0;
             mcp_status_formats[i].render(&status, buf);
-            *content_type = mcp_status_formats[i].content_type;
+
+            if (mcp_status_formats[i].head
+                && mcp_status_formats[i].head(head) != MCP_OK)
+            {
+                return MCP_ERR_INTERNAL;
+            }
 
             return buf->failed;
         }

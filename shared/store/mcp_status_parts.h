@@ -3,7 +3,8 @@
 /*
  * What the files of the status share:
  *
- *   mcp_status.c             formats, what is counted, the page
+ *   mcp_status.c             formats, what is counted
+ *   mcp_status_html.c        the page, of mcp_status.html
  *   mcp_status_json.c        JSON
  *   mcp_status_prometheus.c  metrics
  */
@@ -53,6 +54,26 @@ int64_t mcp_status_value(const mcp_store_stats_t *stats,
 /* Returns the revision behind this one, with the number of its requests. */
 mcp_revision_e mcp_status_revision(const mcp_store_stats_t *stats,
     mcp_revision_e revision, int64_t *requests);
+
+
+/* --- mcp_status_html.c --- */
+
+/* The page as the file has it: scripts/embed makes them of it.  What needs no
+ * script takes the place of MCP_STATUS_PLAIN. */
+extern const unsigned char  mcp_status_page[];
+extern const size_t         mcp_status_page_len;
+
+#define MCP_STATUS_PLAIN  "<!--plain-->"
+
+void mcp_status_html(const mcp_status_t *status, mcp_buf_t *buf);
+
+/*
+ * Sets the page's headers.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_INTERNAL  OpenSSL failed
+ */
+int mcp_status_html_head(mcp_status_head_t *head);
 
 
 /* --- mcp_status_json.c --- */

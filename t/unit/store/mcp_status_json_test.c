@@ -80,8 +80,8 @@ render(const char *format, const char *type, unsigned details)
 {
     char              *text;
     mcp_buf_t          buf;
-    mcp_str_t          content_type;
     mcp_status_ask_t   ask;
+    mcp_status_head_t  head;
 
     memset(&ask, 0, sizeof(mcp_status_ask_t));
 
@@ -93,10 +93,10 @@ render(const char *format, const char *type, unsigned details)
 
     mcp_buf_init(&buf, &d.tm.mem, 65536);
 
-    assert_int_equal(mcp_status_render(&d.store[0], &ask, &buf,
-                                       &content_type),
+    assert_int_equal(mcp_status_render(&d.store[0], &ask, &buf, &head),
                      MCP_OK);
-    assert_str_is(content_type, type);
+    assert_str_is(head.content_type, type);
+    assert_int_equal(head.n_headers, 0);
 
     text = calloc(1, buf.len + 1);
     assert_non_null(text);

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# what `config` names and make has to make
+
+cat << END >> $NGX_MAKEFILE
+
+$NGX_OBJS/addon/made/mcp_status_page.c: \\
+		$ngx_addon_dir/shared/store/mcp_status.html \\
+		$ngx_addon_dir/scripts/embed
+	sh $ngx_addon_dir/scripts/embed \\
+		$ngx_addon_dir/shared/store/mcp_status.html \\
+		$NGX_OBJS/addon/made/mcp_status_page.c
+
+END

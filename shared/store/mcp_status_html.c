@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The status page.  Its script, if the browser runs it, shows what the JSON of
+ * the same URL says; the tables made here stand there until then. */
+
+
+#include "base/mcp_base64.h"
+#include "base/mcp_crypto.h"
+#include "mcp_version.h"
+#include "rpc/mcp_reason.h"
+#include "store/mcp_status_parts.h"
+
+
+/* The attributes of the bar, in percent of the zone. */
+#define MCP_STATUS_LOW   75
+#define MCP_STATUS_HIGH  90
+
+
+/* Returns what stands before the first "mark" in "text", which loses it and
+ * the mark. */
+static mcp_str_t
+mcp_status_cut(mcp_str_t *text, mcp_str_t mark)
+{
+    size_t     i;
+    mcp_str_t  before;
+
+    before = *text;
+
+    for (i = 0; i + mark.len <= text->len; i++) {
+        if (memcmp(text->data + i, mark.data, mark.len) == 0) {
+            before.len = i;
+            text->data += i + mark.len;
+            text->len -= i + mark.len;
+
+            return before;
+        }
+    }
+
+    text->data += text->len;
+    text->len = 0;
+
+    return before;
+}
+
+
+static mcp_str_t
+mcp_status_file(void)
+{
+    return (mcp_str_t) { (const char *) mcp_status_page, mcp_status_page_len };
+}
+
+
+/* Names in the catalog may be anything. */
+static void
+mcp_status_html_text(mcp_buf_t *buf, mcp_str_t text)
+{
+    size_t  i;
+
+    for (i = 0; i < text.len; i++) {
+        switch (text.data[i]) {
+
+        case '<':
+            mcp_buf_lit(buf, "&lt;");
+            break;
+
+        case '>':
+            mcp_buf_lit(buf, "&gt;");
+            break;
+
+        case '&':
+            mcp_buf_lit(buf, "&amp;");
+            break;
+
+        default:
+            mcp_buf_add(buf, text.data + i, 1);
+            break;
+        }
+    }
+}
+
+
+static void
+mcp_status_html_cell(mcp_buf_t *buf, mcp_str_t text)
+{
+    mcp_buf_lit(buf, "<td>");
+    mcp_status_html_text(buf, text);
+    mcp_buf_lit(buf, "</td>");
+}
+
+
+static void
+mcp_status_html_number(mcp_buf_t *buf, int64_t n)
+{
+    mcp_buf_lit(buf, "<td class=\"n\">");
+    mcp_buf_int(buf, n);
+    mcp_buf_lit(buf, "</td>");
+}
+
+
+/* A size for people: "64 MB". */
+static void
+mcp_status_html_size(mcp_buf_t *buf, uint64_t bytes)
+{
+    size_t  i;
+
+    static const mcp_str_t  units[] = {
+        mcp_str(" bytes"), mcp_str(" KB"), mcp_str(" MB"), mcp_str(" GB")
+    };
+
+    for (i = 0; i < 3 && bytes >= 10 * 1024; i++) {
+        bytes = (bytes + 512) / 1024;
+    }
+
+    mcp_buf_int(buf, (int64_t) bytes);
+    mcp_buf_str(buf, units[i]);
+}
+
+
+static void
+mcp_status_html_zone(const mcp_status_t *status, mcp_buf_t *buf)
+{
+    uint64_t  percent;
+
+    percent = status->stats.size
+              ? status->stats.used * 100 / status->stats.size : 0;
+
+    mcp_buf_lit(buf, "<p class=\"soft\">");
+    mcp_status_html_text(buf, status->ask->server);
+    mcp_buf_lit(buf, ", module " MCP_VERSION ", zone ");
+    mcp_status_html_text(buf, status->ask->zone);
+
+    if (percent >= MCP_STATUS_HIGH) {
+        mcp_buf_lit(buf, "</p>\n<p class=\"verdict\">The zone is nearly full: "
+                         "enlarge it, or lower mcp_stream_buffer and "
+                         "mcp_linger</p>\n");
+
+    } else if (percent >= MCP_STATUS_LOW) {
+        mcp_buf_lit(buf, "</p>\n<p class=\"verdict\">The zone is filling up"
+                         "</p>\n");
+
+    } else {
+        mcp_buf_lit(buf, "</p>\n<p class=\"verdict\">The zone has room</p>\n");
+    }
+
+    mcp_buf_lit(buf, "<meter max=\"100\" low=\"75\" high=\"90\" optimum=\"0\" "
+                     "value=\"");
+    mcp_buf_int(buf, (int64_t) percent);
+    mcp_buf_lit(buf, "\"></meter>\n<p class=\"soft\">");
+    mcp_status_html_size(buf, status->stats.used);
+    mcp_buf_lit(buf, " of ");
+    mcp_status_html_size(buf, status->stats.size);
+    mcp_buf_lit(buf, " in use (");
+    mcp_buf_int(buf, (int64_t) percent);
+    mcp_buf_lit(buf, " %)</p>\n");
+}
+
+
+static void
+mcp_status_html_counters(const mcp_status_t *status, mcp_buf_t *buf)
+{
+    size_t          i;
+    int64_t         n;
+    mcp_revision_e  revision;
+
+    mcp_buf_lit(buf, "<table>\n");
+
+    for (i = 0; i < MCP_STATUS_ROWS; i++) {
+        mcp_buf_lit(buf, "<tr>");
+        mcp_status_html_cell(buf, mcp_status_rows[i].help);
+        mcp_status_html_number(buf, mcp_status_value(&status->stats,
+                                                     &mcp_status_rows[i]));
+        mcp_buf_lit(buf, "</tr>\n");
+    }
+
+    revision = MCP_REVISION_NONE;
+
+    while ((revision = mcp_status_revision(&status->stats, revision, &n))
+           != MCP_REVISION_NONE)
+    {
+        mcp_buf_lit(buf, "<tr><td>Requests of revision ");
+        mcp_buf_str(buf, mcp_revision(revision)->name);
+        mcp_buf_lit(buf, "</td>");
+        mcp_status_html_number(buf, n);
+        mcp_buf_lit(buf, "</tr>\n");
+    }
+
+    mcp_buf_lit(buf, "</table>\n");
+}
+
+
+static void
+mcp_status_html_tool(const mcp_tally_t *tally, uint64_t live, mcp_buf_t *buf)
+{
+    unsigned  i;
+
+    mcp_buf_lit(buf, "<tr>");
+    mcp_status_html_cell(buf, (mcp_str_t) { tally->name,
+                                            strlen(tally->name) });
+    mcp_status_html_cell(buf, mcp_status_kind(tally->kind));
+    mcp_status_html_cell(buf, (mcp_str_t) { tally->endpoint,
+                                            strlen(tally->endpoint) });
+    mcp_status_html_number(buf, (int64_t) live);
+
+    for (i = MCP_ENDING_OK; i < MCP_ENDING_COUNT; i++) {
+        mcp_status_html_number(buf, (int64_t) tally->results[i]);
+    }
+
+    mcp_status_html_cell(buf, mcp_reason(tally->reason)->text);
+    mcp_buf_lit(buf, "</tr>\n");
+}
+
+
+static void
+mcp_status_html_tools(const mcp_status_t *status, mcp_buf_t *buf)
+{
+    unsigned     k;
+    uint32_t     i, n;
+    uint64_t     live[MCP_TALLY_ROWS_MAX];
+    mcp_tally_t  tally;
+
+    memset(live, 0, sizeof(live));
+    mcp_store_live_count(status->store, live, MCP_TALLY_ROWS_MAX);
+    n = mcp_store_tally_rows(status->store);
+
+    mcp_buf_lit(buf, "<table>\n<tr><th>Name</th><th>Kind</th><th>Endpoint</th>"
+                     "<th class=\"n\">running</th>");
+
+    for (k = MCP_ENDING_OK; k < MCP_ENDING_COUNT; k++) {
+        mcp_buf_lit(buf, "<th class=\"n\">");
+        mcp_buf_str(buf, mcp_ending_name((mcp_ending_e) k));
+        mcp_buf_lit(buf, "</th>");
+    }
+
+    mcp_buf_lit(buf, "<th>Last failure</th></tr>\n");
+
+    for (i = 0; i < n && i < MCP_TALLY_ROWS_MAX; i++) {
+        mcp_store_tally_get(status->store, i, &tally);
+        mcp_status_html_tool(&tally, live[i], buf);
+    }
+
+    mcp_buf_lit(buf, "</table>\n");
+}
+
+
+void
+mcp_status_html(const mcp_status_t *status, mcp_buf_t *buf)
+{
+    mcp_str_t  rest;
+
+    rest = mcp_status_file();
+
+    mcp_buf_str(buf, mcp_status_cut(&rest, mcp_str(MCP_STATUS_PLAIN)));
+    mcp_status_html_zone(status, buf);
+    mcp_status_html_tools(status, buf);
+    mcp_status_html_counters(status, buf);
+    mcp_buf_str(buf, rest);
+}
+
+
+/* Appends what a policy says of the text between two tags: it may be used, and
+ * nothing else. */
+static int
+mcp_status_html_hash(char **p, mcp_str_t opening, mcp_str_t closing)
+{
+    mcp_str_t      text, rest;
+    unsigned char  hash[MCP_CRYPTO_HASH_LEN];
+
+    static const mcp_str_t  before = mcp_str("'sha256-");
+
+    rest = mcp_status_file();
+    (void) mcp_status_cut(&rest, opening);
+    text = mcp_status_cut(&rest, closing);
+
+    if (mcp_crypto_hash(hash, text.data, text.len) != MCP_OK) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    memcpy(*p, before.data, before.len);
+    *p = mcp_base64_encode(*p + before.len, hash, sizeof(hash));
+    *(*p)++ = '\'';
+
+    return MCP_OK;
+}
+
+
+static void
+mcp_status_html_add(char **p, mcp_str_t text)
+{
+    memcpy(*p, text.data, text.len);
+    *p += text.len;
+}
+
+
+int
+mcp_status_html_head(mcp_status_head_t *head)
+{
+    char  *p;
+
+    p = head->policy;
+
+    mcp_status_html_add(&p, mcp_str("default-src 'none'; connect-src 'self'; "
+                                    "img-src data:; style-src "));
+
+    if (mcp_status_html_hash(&p, mcp_str("<style>"), mcp_str("</style>"))
+        != MCP_OK)
+    {
+        return MCP_ERR_INTERNAL;
+    }
+
+    mcp_status_html_add(&p, mcp_str("; script-src "));
+
+    if (mcp_status_html_hash(&p, mcp_str("<script>"), mcp_str("</script>"))
+        != MCP_OK)
+    {
+        return MCP_ERR_INTERNAL;
+    }
+
+    mcp_status_html_add(&p, mcp_str("; base-uri 'none'; form-action 'none'; "
+                                    "frame-ancestors 'none'; "
+                                    "trusted-types 'none'; "
+                                    "require-trusted-types-for 'script'"));
+
+    head->headers[0] = (mcp_header_t) {
+        mcp_str("Content-Security-Policy"),
+        { head->policy, (size_t) (p - head->policy) }
+    };
+    head->headers[1] = (mcp_header_t) {
+        mcp_str("X-Content-Type-Options"), mcp_str("nosniff")
+    };
+    head->headers[2] = (mcp_header_t) {
+        mcp_str("Referrer-Policy"), mcp_str("no-referrer")
+    };
+    head->headers[3] = (mcp_header_t) {
+        mcp_str("Cache-Control"), mcp_str("no-store")
+    };
+    head->n_headers = 4;
+
+    return MCP_OK;
+}
