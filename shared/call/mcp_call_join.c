@@ -35,12 +35,16 @@ mcp_call_undo(mcp_call_t *call)
         mcp_worker_drop_handle(call->worker, call->handle);
     }
 
+    mcp_consumer_forget(x);
+
     x->call = NULL;
     x->call_id = NULL;
     x->arena = call->arena;
 }
 
 
+/* The stream has its consumer as soon as it can be found: without one, its
+ * client would be taken for lost. */
 int
 mcp_call_reserve(mcp_call_t *call)
 {
@@ -49,7 +53,11 @@ mcp_call_reserve(mcp_call_t *call)
     call->join = call->x->join;
     mcp_call_take_policy(call);
 
-    rc = mcp_call_create_stream(call, 1);
+    rc = mcp_consumer_announce(call->x);
+
+    if (rc == MCP_OK) {
+        rc = mcp_call_create_stream(call, 1);
+    }
 
     if (rc == MCP_OK) {
         rc = mcp_consumer_attach(call->x, &call->ref, 0);

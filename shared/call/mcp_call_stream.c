@@ -165,6 +165,7 @@ mcp_call_specify(mcp_call_t *call, int promised, mcp_stream_spec_t *spec)
     if (call->join) {
         spec->join = call->join->digest;
         spec->join_once = call->join->once;
+        spec->consumer = call->x->reader.handle;
         memcpy(spec->params, call->join->params, MCP_DIGEST_LEN);
 
     } else {

@@ -129,6 +129,9 @@ typedef struct {
                                           limit */
     mcp_party_t         party;         /* pays for the room */
     uint64_t            handle;        /* the owner's, for mcp_store_drain() */
+    uint64_t            consumer;      /* its handle: has a consumer from the
+                                          beginning, of the same slot, that
+                                          mcp_store_watch() follows; 0: none */
     const unsigned char  *join;        /* digest by which others find it to join
                                           it; NULL: they may not */
     unsigned            join_once;     /* 1: until it is over and was sent */

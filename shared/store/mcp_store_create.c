@@ -133,6 +133,12 @@ mcp_store_create_root(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
         st->owner_handle = spec->handle;
     }
 
+    if (spec->consumer) {
+        st->consumer_slot = op->store->slot;
+        st->consumer_handle = spec->consumer;
+        st->unattended = 0;
+    }
+
     mcp_store_barrier();
     st->live = MCP_STREAM_LIVE;
     mcp_store_barrier();

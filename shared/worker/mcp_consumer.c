@@ -97,15 +97,33 @@ mcp_consumer_head(mcp_exchange_t *x)
 
 
 int
+mcp_consumer_announce(mcp_exchange_t *x)
+{
+    x->reader.handle = mcp_worker_handle(x->worker, x, mcp_consumer_wake,
+                                         mcp_consumer_wake);
+
+    return x->reader.handle ? MCP_OK : MCP_ERR_MEMORY;
+}
+
+
+void
+mcp_consumer_forget(mcp_exchange_t *x)
+{
+    if (x->reader.handle) {
+        mcp_worker_drop_handle(x->worker, x->reader.handle);
+        x->reader.handle = 0;
+    }
+}
+
+
+int
 mcp_consumer_attach(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     uint64_t after)
 {
     int   rc, taken;
     char  id[9];
 
-    x->reader.handle = mcp_worker_handle(x->worker, x, mcp_consumer_wake,
-                                  mcp_consumer_wake);
-    if (x->reader.handle == 0) {
+    if (x->reader.handle == 0 && mcp_consumer_announce(x) != MCP_OK) {
         return MCP_ERR_MEMORY;
     }
 
@@ -118,8 +136,7 @@ mcp_consumer_attach(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
                            &x->reader.cursor, &taken);
 
     if (rc != MCP_OK) {
-        mcp_worker_drop_handle(x->worker, x->reader.handle);
-        x->reader.handle = 0;
+        mcp_consumer_forget(x);
         return rc;
     }
 
@@ -154,8 +171,7 @@ mcp_consumer_detach(mcp_exchange_t *x)
     mcp_store_unwatch(x->worker->store, &x->reader.ref, x->reader.handle,
                       x->reader.whole && x->answer.sent ? UINT64_MAX : 0,
                       mcp_worker_now(x->worker));
-    mcp_worker_drop_handle(x->worker, x->reader.handle);
-    x->reader.handle = 0;
+    mcp_consumer_forget(x);
     x->reader.woken = NULL;
 }
 

@@ -15,6 +15,13 @@
 #define MCP_EVENT_ANSWERED  ((uint64_t) 1 << 62)
 
 
+/* Gives x the handle that it will have as a consumer, for a stream that is to
+ * be created with it.  MCP_OK or MCP_ERR_MEMORY. */
+int mcp_consumer_announce(mcp_exchange_t *x);
+
+/* Takes that back, if there is no such stream. */
+void mcp_consumer_forget(mcp_exchange_t *x);
+
 /*
  * Makes x the stream's consumer, or one who reads beside it (x->reader.joins),
  * which shows that its client is there.

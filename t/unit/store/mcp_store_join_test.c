@@ -60,6 +60,38 @@ test_found(void **state)
 }
 
 
+/* There is no moment at which its client would be taken for lost. */
+static void
+test_consumer(void **state)
+{
+    int                taken;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    spec_join(&spec, 1, 1);
+    spec.consumer = 7;
+    store_create(&d, 0, &spec, &ref);
+    store_sound(&d);
+
+    assert_int_equal(mcp_store_join_find(S1, &spec, 1, &info), MCP_OK);
+    assert_int_equal(info.consumer_slot, 0);
+    assert_int_equal(info.consumer_handle, 7);
+
+    assert_int_equal(mcp_store_watch(S0, &ref, 7, 0, &cursor, &taken),
+                     MCP_OK);
+    assert_int_equal(taken, 0);
+    store_sound(&d);
+
+    mcp_store_unwatch(S0, &ref, 7, 0, 2);
+    assert_int_equal(mcp_store_join_find(S1, &spec, 2, &info), MCP_OK);
+    assert_int_equal(info.consumer_slot, MCP_STORE_NO_SLOT);
+}
+
+
 /* By a key a call is found as long as it lingers. */
 static void
 test_over(void **state)
@@ -188,6 +220,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         store_test(test_found),
+        store_test(test_consumer),
         store_test(test_over),
         store_test(test_once),
         store_test(test_repair)
