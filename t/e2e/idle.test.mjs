@@ -5,10 +5,9 @@
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
-import net from 'node:net';
 import { test } from 'node:test';
 import { Fixture, SERVER } from './lib/fixture.mjs';
-import { KeepAlive, SANITIZED, many, memory, post, settle, status }
+import { SANITIZED, listening, many, memory, sessions, settle, status }
     from './lib/load.mjs';
 
 // Both ends of each connection are files, here and at the worker.  nginx closes
@@ -35,32 +34,6 @@ const PROMPTS = { jsonrpc: '2.0',
                   method: 'notifications/prompts/list_changed' };
 
 
-// the ids of n sessions
-
-async function begin() {
-    const lanes = Array.from({ length: 16 },
-                             () => new KeepAlive(server.port));
-    const hello = post({ port: server.port,
-                         headers: (extra) => ({
-                             Accept: 'application/json, text/event-stream',
-                             ...extra }) }, {
-        jsonrpc: '2.0', id: 0, method: 'initialize',
-        params: { protocolVersion: '2025-11-25', capabilities: {},
-                  clientInfo: { name: 'idle', version: '1' } } });
-    const ids = [];
-
-    await many(n, lanes.length, async (_, lane) => {
-        const { head } = await lanes[lane].ask(hello);
-
-        ids.push(/^mcp-session-id: *(\S+)/im.exec(head)[1]);
-    });
-
-    lanes.forEach((lane) => lane.close());
-
-    return ids;
-}
-
-
 // A listener counts what it hears; `opened` is when its stream has begun.
 
 class Listener {
@@ -70,18 +43,13 @@ class Listener {
         this.opened = new Promise((resolve, reject) => {
             Object.assign(this, { resolve, reject });
         });
-        this.socket = net.connect(server.port, '127.0.0.1');
-        this.socket.setEncoding('latin1');
+        this.socket = listening(server.port, id);
         this.socket.on('data', (text) => this.take(text));
         this.socket.on('error', (error) => this.reject(error));
         this.socket.on('close', () => {
             this.closed = true;
             this.reject(new Error('closed'));
         });
-        this.socket.write(`GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:${server.port}`
-            + '\r\nAccept: text/event-stream\r\n'
-            + 'Mcp-Protocol-Version: 2025-11-25\r\n'
-            + `Mcp-Session-Id: ${id}\r\n\r\n`);
     }
 
     take(text) {
@@ -109,7 +77,7 @@ const threads = SERVER === 'apache'
     && 'an idle stream holds a thread with this MPM';
 
 test(`${n} idle listening streams`, { skip: threads }, async (t) => {
-    const ids = await begin();
+    const ids = await sessions(server.port, n);
 
     assert.equal(new Set(ids).size, n);
 

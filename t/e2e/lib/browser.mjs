@@ -57,14 +57,50 @@ export class Browser {
     // opens a URL in the one page that there is
 
     async open(url) {
+        await this.begin();
+        await this.send('Page.navigate', { url });
+    }
+
+    async begin() {
         if (!this.socket) {
             const [page] = (await (await fetch(this.targets)).json())
                 .filter(({ type }) => type === 'page');
 
             await this.connect(page.webSocketDebuggerUrl);
         }
+    }
 
-        await this.send('Page.navigate', { url });
+    // keeps what the page complains of in `complaints`, and the URLs that it
+    // asks for in `requested`
+
+    async watch() {
+        this.complaints = [];
+        this.requested = [];
+        await this.begin();
+
+        this.heard = {
+            'Log.entryAdded': ({ entry }) => entry.level !== 'verbose'
+                && this.complaints.push(`${entry.text} ${entry.url ?? ''}`),
+            'Runtime.exceptionThrown': ({ exceptionDetails: details }) =>
+                this.complaints.push(details.exception?.description
+                                     ?? details.text),
+            'Runtime.consoleAPICalled': ({ args }) =>
+                this.complaints.push(JSON.stringify(args)),
+            'Network.requestWillBeSent': ({ request }) =>
+                this.requested.push(request.url),
+        };
+
+        for (const domain of ['Log', 'Runtime', 'Network']) {
+            await this.send(`${domain}.enable`);
+        }
+    }
+
+    // a PNG of what is seen
+
+    async screen() {
+        const { data } = await this.send('Page.captureScreenshot');
+
+        return Buffer.from(data, 'base64');
     }
 
     async connect(url) {
@@ -72,8 +108,9 @@ export class Browser {
         this.waiting = new Map();
         this.socket = new WebSocket(url);
         this.socket.onmessage = ({ data }) => {
-            const { id, result, error } = JSON.parse(data);
+            const { id, result, error, method, params } = JSON.parse(data);
 
+            this.heard?.[method]?.(params);
             this.waiting.get(id)?.(error ? { error } : result);
             this.waiting.delete(id);
         };

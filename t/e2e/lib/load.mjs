@@ -101,6 +101,43 @@ export class KeepAlive {
 }
 
 
+// the ids of n new sessions
+
+export async function sessions(port, n) {
+    const lanes = Array.from({ length: 16 }, () => new KeepAlive(port));
+    const hello = post({ port, headers: (extra) => ({
+        Accept: 'application/json, text/event-stream', ...extra }) }, {
+        jsonrpc: '2.0', id: 0, method: 'initialize',
+        params: { protocolVersion: '2025-11-25', capabilities: {},
+                  clientInfo: { name: 'load', version: '1' } } });
+    const ids = [];
+
+    await many(n, lanes.length, async (_, lane) => {
+        const { head } = await lanes[lane].ask(hello);
+
+        ids.push(/^mcp-session-id: *(\S+)/im.exec(head)[1]);
+    });
+
+    lanes.forEach((lane) => lane.close());
+
+    return ids;
+}
+
+// a connection on which a session listens
+
+export function listening(port, id) {
+    const socket = net.connect(port, '127.0.0.1');
+
+    socket.setEncoding('latin1');
+    socket.write(`GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n`
+        + 'Accept: text/event-stream\r\n'
+        + 'Mcp-Protocol-Version: 2025-11-25\r\n'
+        + `Mcp-Session-Id: ${id}\r\n\r\n`);
+
+    return socket;
+}
+
+
 // does 'n' times what 'job' does, 'width' at a time
 
 export async function many(n, width, job) {
