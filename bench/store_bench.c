@@ -294,7 +294,7 @@ bench_session(unsigned n)
         must(mcp_store_create(&store, &spec, 1, &ref[i]), "create");
 
         if (i > 0) {
-            mcp_store_set_state(&store, &ref[i], MCP_STATE_COMPLETED);
+            mcp_store_set_state(&store, &ref[i], MCP_STATE_COMPLETED, 0);
         }
     }
 

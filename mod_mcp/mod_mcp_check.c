@@ -110,6 +110,13 @@ static void warn_endpoint(server_rec *s, const char *path, mod_mcp_dir_t *dir)
                      "which one stream may have half of the room that MCPStore "
                      "gives, or more: lower it, or give it more room", path);
     }
+
+    if (mcp_setup_ends_tasks(dir->setup)) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: the endpoint %s has an MCPTaskTTL that is less "
+                     "than MCPCallTimeout: tasks may end before their backends "
+                     "do", path);
+    }
 }
 
 /* Adds the document of a resource; returns 0 if there can be none. */

@@ -13,6 +13,7 @@
 
 #include "mod_mcp_child.h"
 #include "mod_mcp_client.h"
+#include "mod_mcp_connection.h"
 #include "mod_mcp_event.h"
 #include "mod_mcp_logger.h"
 #include "mod_mcp_response.h"
@@ -334,6 +335,13 @@ static apr_status_t transfer(mod_mcp_client_t *client, unsigned todo)
 
     if ((todo & MOD_MCP_RESPOND) && !client->streaming
         && !client->responding) {
+
+        /* its thread may be away for longer than the connection can wait */
+
+        if (client->state == MOD_MCP_PUMPED) {
+            mod_mcp_connection_announce_close(client);
+        }
+
         mod_mcp_response_begin(client);
     }
 

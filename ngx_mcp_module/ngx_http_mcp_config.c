@@ -282,6 +282,14 @@ ngx_http_mcp_config_warn(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 
     ngx_http_mcp_config_warn_rules(cf, mlcf);
 
+    if (mcp_setup_ends_tasks(mlcf->setup)) {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                      "\"mcp\" in %V:%ui has an \"mcp_task_ttl\" that is less "
+                      "than \"mcp_call_timeout\": tasks may end before their "
+                      "backends do",
+                      &mlcf->file, mlcf->line);
+    }
+
     if (!mlcf->principal_said) {
         ngx_http_mcp_config_warn_principal(cf, mlcf);
     }

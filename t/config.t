@@ -32,6 +32,8 @@ __DATA__
     mcp_publish_url http://127.0.0.1/publish;
     mcp_session_lifetime 1h;
     mcp_stream_after 500ms;
+    mcp_task_after 1s;
+    mcp_task_ttl 2h;
     mcp_policy_after 100ms;
     mcp_close_after 1m;
     mcp_retry 1s;
@@ -65,6 +67,8 @@ __DATA__
     mcp_publish_url http://127.0.0.1/publish;
     mcp_session_lifetime 1h;
     mcp_stream_after 0;
+    mcp_task_after off;
+    mcp_task_ttl 10m;
     mcp_policy_after 0;
     mcp_close_after off;
     mcp_retry 0;

@@ -53,6 +53,7 @@ typedef enum {
                                   (mcp_face_stream.c) */
     MCP_TOKEN_RESUME = 'n',    /* signed: a resume token of ours; sealed: one
                                   around a backend's own (mcp_face_token.c) */
+    MCP_TOKEN_TASK = 't',      /* signed: a task's id (mcp_task_id.c) */
     MCP_TOKEN_STATE = 'i'      /* sealed: a backend's requestState
                                   (mcp_request_state.c) */
 } mcp_token_e;

@@ -351,6 +351,10 @@ mcp_call_start(mcp_call_t *call)
         return;
     }
 
+    if (call->part_first && mcp_call_promote_first(call) != MCP_OK) {
+        return;
+    }
+
     for (i = 0; i < call->n; i++) {
         if (call->requests[i].state != MCP_REQUEST_OVER) {
             mcp_request_begins(&call->requests[i]);
@@ -394,6 +398,13 @@ mcp_call_over(mcp_call_t *call)
 
     mcp_call_set_phase(call, MCP_CALL_OVER);
     mcp_cancel_untrack(call);
+
+    /* it has ended before its client was told that it is a task */
+
+    if (call->x && call->task) {
+        mcp_call_send_interim(call);
+    }
+
     grace = mcp_call_now(call) + MCP_CALL_GRACE;
 
     for (i = 0; i < call->n; i++) {
@@ -494,60 +505,6 @@ mcp_call_done(mcp_call_t *call)
 
     mcp_call_over(call);
     mcp_call_check_end(call);
-}
-
-
-/* The fault as the last events of the stream; a stream that cannot even take
- * them goes, so that its client is told 404 instead of waiting. */
-static void
-mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
-{
-    int              rc;
-    size_t           i, left;
-    uint64_t         seq;
-    mcp_buf_t        buf;
-    mcp_request_t   *req;
-
-    left = call->pending;
-    mcp_buf_init(&buf, &call->worker->env->mem, SIZE_MAX / 2);
-
-    for (i = 0; i < call->n && left; i++) {
-        req = &call->requests[i];
-
-        if (req->state == MCP_REQUEST_OVER) {
-            continue;
-        }
-
-        left--;
-        buf.len = 0;
-        mcp_fault_write(&buf, call->client.revision, req->id, fault,
-                        mcp_null_str, mcp_null_str);
-
-        rc = buf.failed;
-
-        if (rc == MCP_OK) {
-            rc = mcp_store_append(call->worker->store, &call->ref,
-                                  (mcp_str_t) { buf.data, buf.len },
-                                  mcp_call_answers(req, MCP_ENDING_FAULT),
-                                  left ? MCP_STATE_PROCESSING
-                                       : MCP_STATE_FAILED,
-                                  mcp_call_now(call), &seq);
-        }
-
-        if (rc == MCP_OK) {
-            mcp_call_log_stream_state(call, left ? MCP_STATE_PROCESSING
-                                                 : MCP_STATE_FAILED);
-        }
-
-        if (rc != MCP_OK) {
-            mcp_store_free(call->worker->store, &call->ref);
-            break;
-        }
-
-        mcp_store_count(call->worker->store, MCP_COUNT_ERRORS, 1);
-    }
-
-    mcp_buf_free(&buf);
 }
 
 

@@ -146,12 +146,15 @@ struct mcp_call_s {
     uint64_t               handle;
     uint64_t               began;
     uint64_t               stream_at;  /* becomes durable then */
-    uint64_t               resume_at;  /* its client is told to come back;
+    uint64_t               part_at;    /* its client is told to come back;
                                           0: never */
+    const mcp_face_t      *part_by;    /* and how */
     uint64_t               unattended; /* since when, 0: a consumer reads */
     mcp_kept_t            *kept;       /* oldest first */
     mcp_kept_t           **kept_last;
     uint64_t               kept_bytes;
+    uint64_t               task_created;
+    uint64_t               told;       /* when its subscribers were, last */
     mcp_timer_t            timer;
 
     mcp_call_t            *next;       /* of worker->tracked */
@@ -163,6 +166,10 @@ struct mcp_call_s {
     unsigned               batch:1;
     unsigned               interim:1;  /* its client gets an interim answer, and
                                           comes back for the stream */
+    unsigned               may_be_task:1;
+    unsigned               part_first:1;       /* before a backend is asked */
+    unsigned               task:1;
+    unsigned               to_tell:1;  /* its subscribers, of its status */
 };
 
 
@@ -222,10 +229,22 @@ void mcp_call_leave(mcp_call_t *call);
  * and was sent, for as long as such are kept; or not, if there is no room. */
 void mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_ending_e how);
 
+/* Has the client told at a time how to come back, by a face; 0: never.  The
+ * earliest time counts. */
+void mcp_call_part_at(mcp_call_t *call, const mcp_face_t *face,
+    uint64_t when);
+
 /* One event of a request that does not answer it; what mcp_store_append()
  * returns. */
 int  mcp_call_append(mcp_request_t *req, mcp_str_t message,
     mcp_stream_state_e state);
+
+
+/* --- mcp_call_task.c --- */
+
+/* Makes a task of a durable call.  MCP_OK, also if it is one, or what
+ * mcp_store_keep() returns. */
+int  mcp_call_promote(mcp_call_t *call);
 
 
 #endif /* MCP_CALL_H_INCLUDED */

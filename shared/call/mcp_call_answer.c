@@ -79,7 +79,7 @@ mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text, mcp_ending_e how)
     }
 
     if (rc == MCP_OK) {
-        mcp_call_log_stream_state(call, state);
+        mcp_call_note_stream_state(call, state);
     }
 
     /* without a stream nobody waits for it */

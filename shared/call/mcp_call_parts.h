@@ -9,6 +9,7 @@
  *   mcp_call_join.c    a stream that others may join
  *   mcp_call_list.c    what it may show of its backend's lists
  *   mcp_call_time.c    what is due in it
+ *   mcp_call_task.c    a call that is a task
  *   mcp_request.c      a request's state, and how it ends
  *   mcp_job.c          a backend at work on a request
  *   mcp_job_facts.c    what it is told
@@ -21,6 +22,7 @@
  *   mcp_input_post.c   what the client answers
  *   mcp_input_respond.c  asking in the response, the way of 2026-07-28
  *   mcp_input_state.c  the state that such a client brings back
+ *   mcp_input_task.c   asking in a task
  *   mcp_input_url.c    questions that send the user to a URL
  */
 
@@ -65,8 +67,9 @@ void mcp_call_check_end(mcp_call_t *call);
 /* Sets the state of the call's stream in the store, and logs a change. */
 void mcp_call_set_stream_state(mcp_call_t *call, mcp_stream_state_e state);
 
-/* Logs at debug that the stream has another state, which an event brought. */
-void mcp_call_log_stream_state(mcp_call_t *call, mcp_stream_state_e state);
+/* The stream has another state, perhaps, which an event brought: logs that at
+ * debug, and tells those who listen to a task. */
+void mcp_call_note_stream_state(mcp_call_t *call, mcp_stream_state_e state);
 
 /* Makes the stream; promised: its client is told how to come back. */
 int  mcp_call_create_stream(mcp_call_t *call, int promised);
@@ -74,6 +77,11 @@ int  mcp_call_create_stream(mcp_call_t *call, int promised);
 /* From now on every event is in the store before it is sent.  MCP_OK, also
  * when it is so already, or MCP_ERR_DENIED: the call has been ended. */
 int  mcp_call_durable(mcp_call_t *call);
+
+/* Gives each request that has no answer the fault, as the last events of the
+ * stream; one that cannot even take them goes, so that its client is told 404
+ * instead of waiting. */
+void mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault);
 
 /* Why an append failed that cannot be tried again, for the log. */
 const char *mcp_call_append_reason(int rc);
@@ -144,7 +152,34 @@ void mcp_call_hold_fault(mcp_request_t *req, mcp_fault_e fault);
 int mcp_call_list_filter(mcp_request_t *req, mcp_str_t result, mcp_buf_t *out);
 
 
+/* --- mcp_call_task.c --- */
+
+/* Makes the call durable and a task, before a backend is asked.  MCP_OK; else
+ * the call has been ended. */
+int  mcp_call_promote_first(mcp_call_t *call);
+
+/* When it ends, whatever its state; and ends it then, without a word. */
+uint64_t mcp_call_expires(const mcp_call_t *call);
+void mcp_call_expire_task(mcp_call_t *call);
+
+/* Tells those who listen to the task, if it is one; and when they are to be
+ * told what they were not told at once, UINT64_MAX: not at all. */
+void mcp_call_task_changed(mcp_call_t *call);
+uint64_t mcp_call_tell_at(const mcp_call_t *call);
+
+/* Makes a notification of the backend's the task's status, if it is progress:
+ * of a task no others are sent. */
+void mcp_call_status(mcp_request_t *req, const mcp_backend_msg_t *msg);
+
+
 /* --- mcp_call_time.c --- */
+
+/* Answers a client that waits with how it comes back. */
+void mcp_call_send_interim(mcp_call_t *call);
+
+/* The rest will be published: the call becomes durable, and a task at once if
+ * it may be one. */
+void mcp_call_detached(mcp_call_t *call);
 
 /* Arms the call's timer for what is due next. */
 void mcp_call_set_timer(mcp_call_t *call);
@@ -252,6 +287,9 @@ mcp_fault_e mcp_input_read_round(mcp_request_t *req,
 /* Takes what mcp_input_post() has brought to the process that owns the call. */
 void mcp_input_answer(mcp_call_t *call, mcp_str_t text);
 
+/* Keeps an answer; the last one lets the backend go on.  May end the call. */
+void mcp_input_keep(mcp_request_t *req, mcp_question_t *q, mcp_str_t result);
+
 
 /* --- mcp_input_again.c --- */
 
@@ -269,6 +307,20 @@ int  mcp_input_pause(mcp_request_t *req);
 /* The question as the response, for a client of a stateless revision.  As
  * mcp_call_finish(). */
 int  mcp_input_respond(mcp_request_t *req, const mcp_backend_msg_t *msg);
+
+/* Ends a request whose client lacks what its backend's questions need.  As
+ * mcp_call_finish(). */
+int  mcp_input_refuse_lacks(mcp_request_t *req, unsigned lacks);
+
+
+/* --- mcp_input_task.c --- */
+
+/* The questions as a task's.  As mcp_call_finish(). */
+int  mcp_input_task_begin(mcp_request_t *req, const mcp_backend_msg_t *msg);
+
+/* Takes answers to the questions of an event: an object of results by the
+ * places of their questions.  May end the call. */
+void mcp_input_task_answer(mcp_call_t *call, uint64_t number, mcp_str_t text);
 
 
 /* --- mcp_input_state.c --- */

@@ -15,7 +15,7 @@
 
 
 void
-mcp_call_log_stream_state(mcp_call_t *call, mcp_stream_state_e state)
+mcp_call_note_stream_state(mcp_call_t *call, mcp_stream_state_e state)
 {
     static const char *const  names[] = {
         [MCP_STATE_PROCESSING] = "processing",
@@ -29,6 +29,7 @@ mcp_call_log_stream_state(mcp_call_t *call, mcp_stream_state_e state)
         mcp_call_trace(call, "its stream is %s, was %s", names[state],
                        names[call->stream_state]);
         call->stream_state = state;
+        mcp_call_task_changed(call);
     }
 }
 
@@ -36,8 +37,9 @@ mcp_call_log_stream_state(mcp_call_t *call, mcp_stream_state_e state)
 void
 mcp_call_set_stream_state(mcp_call_t *call, mcp_stream_state_e state)
 {
-    mcp_store_set_state(call->worker->store, &call->ref, state);
-    mcp_call_log_stream_state(call, state);
+    mcp_store_set_state(call->worker->store, &call->ref, state,
+                        mcp_call_now(call));
+    mcp_call_note_stream_state(call, state);
 }
 
 
@@ -56,7 +58,7 @@ mcp_call_append(mcp_request_t *req, mcp_str_t message,
                           mcp_call_now(call), &seq);
 
     if (rc == MCP_OK) {
-        mcp_call_log_stream_state(call, state);
+        mcp_call_note_stream_state(call, state);
     }
 
     return rc;
@@ -302,25 +304,31 @@ mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_ending_e how)
 }
 
 
-/* Its backend has begun: nobody is invited to begin it again, as 503 and 429
+/* If its backend has begun nobody is invited to begin it again, as 503 and 429
  * would. */
 static void
 mcp_call_refuse(mcp_call_t *call, int rc)
 {
+    int  begun;
+
+    begun = call->jobs > 0;
+
     switch (rc) {
 
     case MCP_ERR_LIMIT:
         mcp_call_log(call, MCP_LOG_WARN, "cannot be kept",
                      "its caller has too many streams, or too much in them");
         mcp_store_count(call->worker->store, MCP_COUNT_REFUSED_LIMIT, 1);
-        mcp_call_abandon(call, MCP_FAULT_CALL_LIMIT);
+        mcp_call_abandon(call, begun ? MCP_FAULT_CALL_LIMIT
+                                     : MCP_FAULT_TOO_MANY_STREAMS);
         break;
 
     case MCP_ERR_FULL:
         mcp_call_log(call, MCP_LOG_WARN, "cannot be kept",
                      "the zone is full");
         mcp_store_count(call->worker->store, MCP_COUNT_REFUSED_FULL, 1);
-        mcp_call_abandon(call, MCP_FAULT_CALL_FULL);
+        mcp_call_abandon(call, begun ? MCP_FAULT_CALL_FULL
+                                     : MCP_FAULT_STORE_FULL);
         break;
 
     default:
@@ -344,7 +352,7 @@ mcp_call_stream_to_client(mcp_call_t *call)
                                  + call->policy.close_after);
     }
 
-    mcp_consumer_close_at(x, call->resume_at);
+    mcp_consumer_close_at(x, call->part_at);
 
     x->errand.action.type = MCP_ACT_STREAM;
     mcp_worker_queue(call->worker, &x->errand);
@@ -402,12 +410,70 @@ mcp_call_leave(mcp_call_t *call)
         return;
     }
 
-    if (mcp_client_is_stateless(&call->client) && !call->policy.resumable
-        && call->join == NULL)
+    if (mcp_client_is_stateless(&call->client)
+        && (call->task || !call->policy.resumable) && call->join == NULL)
     {
+        /* nobody knows of it yet, even if it is a task */
+
+        if (call->phase == MCP_CALL_DURABLE) {
+            mcp_store_free(call->worker->store, &call->ref);
+        }
+
         mcp_call_cancelled(call);
         return;
     }
 
     mcp_call_durable(call);
+}
+
+
+void
+mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
+{
+    int              rc;
+    size_t           i, left;
+    uint64_t         seq;
+    mcp_buf_t        buf;
+    mcp_request_t   *req;
+
+    left = call->pending;
+    mcp_buf_init(&buf, &call->worker->env->mem, SIZE_MAX / 2);
+
+    for (i = 0; i < call->n && left; i++) {
+        req = &call->requests[i];
+
+        if (req->state == MCP_REQUEST_OVER) {
+            continue;
+        }
+
+        left--;
+        buf.len = 0;
+        mcp_fault_write(&buf, call->client.revision, req->id, fault,
+                        mcp_null_str, mcp_null_str);
+
+        rc = buf.failed;
+
+        if (rc == MCP_OK) {
+            rc = mcp_store_append(call->worker->store, &call->ref,
+                                  (mcp_str_t) { buf.data, buf.len },
+                                  mcp_call_answers(req, MCP_ENDING_FAULT),
+                                  left ? MCP_STATE_PROCESSING
+                                       : MCP_STATE_FAILED,
+                                  mcp_call_now(call), &seq);
+        }
+
+        if (rc == MCP_OK) {
+            mcp_call_note_stream_state(call, left ? MCP_STATE_PROCESSING
+                                                  : MCP_STATE_FAILED);
+        }
+
+        if (rc != MCP_OK) {
+            mcp_store_free(call->worker->store, &call->ref);
+            break;
+        }
+
+        mcp_store_count(call->worker->store, MCP_COUNT_ERRORS, 1);
+    }
+
+    mcp_buf_free(&buf);
 }

@@ -11,6 +11,36 @@
 #include "worker/mcp_hook.h"
 
 
+/* What is due in a call as it is now. */
+static uint64_t
+mcp_call_phase_due(const mcp_call_t *call)
+{
+    uint64_t  when;
+
+    when = UINT64_MAX;
+
+    if (call->task) {
+        when = mcp_call_expires(call);
+
+        if (mcp_call_tell_at(call) < when) {
+            when = mcp_call_tell_at(call);
+        }
+
+    } else if (call->phase == MCP_CALL_TRANSIENT) {
+        when = call->stream_at;
+
+    } else if (call->unattended) {
+        when = call->unattended + call->policy.max_wait;
+    }
+
+    if (call->x && call->part_at && call->part_at < when) {
+        when = call->part_at;
+    }
+
+    return when;
+}
+
+
 /* One timer for everything: becoming durable, deadlines, max wait, what is
  * held. */
 void
@@ -24,16 +54,7 @@ mcp_call_set_timer(mcp_call_t *call)
     when = UINT64_MAX;
 
     if (call->phase != MCP_CALL_OVER) {
-        if (call->phase == MCP_CALL_TRANSIENT) {
-            when = call->stream_at;
-
-            if (call->resume_at && call->resume_at < when) {
-                when = call->resume_at;
-            }
-
-        } else if (call->unattended) {
-            when = call->unattended + call->policy.max_wait;
-        }
+        when = mcp_call_phase_due(call);
     }
 
     for (i = 0; i < call->n; i++) {
@@ -113,13 +134,13 @@ mcp_call_is_started(const mcp_call_t *call)
 
 /* Its client has waited long enough: the call becomes a stream that nobody
  * reads yet, and the client is told how to come back for it. */
-static void
+void
 mcp_call_send_interim(mcp_call_t *call)
 {
     mcp_exchange_t  *x;
 
     call->interim = 1;
-    mcp_call_durable(call);
+    (void) mcp_call_durable(call);
 
     /* it may have been ended at that, with an answer or without one */
 
@@ -134,12 +155,12 @@ mcp_call_send_interim(mcp_call_t *call)
     x->answer.out.len = 0;
     x->answer.outcome = "interim";
 
-    if (call->phase == MCP_CALL_OVER) {
+    if (call->phase == MCP_CALL_OVER && !call->task) {
         (void) mcp_answer_fault(x, MCP_FAULT_RESUME_TOKEN,
                                 call->requests[0].id, mcp_null_str);
 
     } else {
-        mcp_hook_interim(x);
+        call->part_by->call->interim(x);
 
         if (mcp_answer_json(x) != MCP_OK) {
             mcp_answer_status(x, 500);
@@ -151,6 +172,28 @@ mcp_call_send_interim(mcp_call_t *call)
 }
 
 
+void
+mcp_call_part_at(mcp_call_t *call, const mcp_face_t *face, uint64_t when)
+{
+    if (when && (call->part_at == 0 || when < call->part_at)) {
+        call->part_at = when;
+        call->part_by = face;
+    }
+}
+
+
+void
+mcp_call_detached(mcp_call_t *call)
+{
+    if (call->x && call->may_be_task) {
+        mcp_call_send_interim(call);
+
+    } else {
+        (void) mcp_call_durable(call);
+    }
+}
+
+
 static void
 mcp_call_due(mcp_call_t *call, uint64_t now)
 {
@@ -159,12 +202,42 @@ mcp_call_due(mcp_call_t *call, uint64_t now)
         return;
     }
 
-    if (call->x && call->resume_at && now >= call->resume_at) {
+    if (call->x && call->part_at && now >= call->part_at) {
         mcp_call_send_interim(call);
         return;
     }
 
     mcp_call_durable(call);
+}
+
+
+/* What has become due in a call that is not over. */
+static void
+mcp_call_phase_timer(mcp_call_t *call, uint64_t now)
+{
+    if ((call->phase == MCP_CALL_TRANSIENT && now >= call->stream_at)
+        || (call->x && call->part_at && now >= call->part_at))
+    {
+        mcp_call_due(call, now);
+    }
+
+    if (call->phase != MCP_CALL_DURABLE) {
+        return;
+    }
+
+    if (call->task) {
+        if (now >= mcp_call_expires(call)) {
+            mcp_call_expire_task(call);
+
+        } else if (now >= mcp_call_tell_at(call)) {
+            mcp_call_task_changed(call);
+        }
+
+    } else if (call->unattended
+               && now >= call->unattended + call->policy.max_wait)
+    {
+        mcp_call_expire(call);
+    }
 }
 
 
@@ -180,17 +253,8 @@ mcp_call_timer(void *data)
 
     call->refs++;
 
-    if (call->phase == MCP_CALL_TRANSIENT
-        && (now >= call->stream_at
-            || (call->resume_at && now >= call->resume_at)))
-    {
-        mcp_call_due(call, now);
-    }
-
-    if (call->phase == MCP_CALL_DURABLE && call->unattended
-        && now >= call->unattended + call->policy.max_wait)
-    {
-        mcp_call_expire(call);
+    if (call->phase != MCP_CALL_OVER) {
+        mcp_call_phase_timer(call, now);
     }
 
     if (call->phase == MCP_CALL_DURABLE) {

@@ -271,7 +271,8 @@ mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
     mcp_fault_e  fault;
 
     if (mcp_client_is_stateless(&req->call->client)) {
-        return mcp_input_respond(req, msg);
+        return req->call->task ? mcp_input_task_begin(req, msg)
+                               : mcp_input_respond(req, msg);
     }
 
     /* held back before: the questions are read already */
@@ -335,8 +336,7 @@ mcp_input_find(mcp_call_t *call, uint64_t number, mcp_request_t **req)
 }
 
 
-/* Keeps an answer; the last one lets the backend go on. */
-static void
+void
 mcp_input_keep(mcp_request_t *req, mcp_question_t *q, mcp_str_t result)
 {
     q->answer = mcp_arena_dup(&req->round, result);

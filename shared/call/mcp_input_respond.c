@@ -20,9 +20,8 @@ mcp_input_respond_fail(mcp_request_t *req, const char *why)
 }
 
 
-/* Ends a request whose client cannot answer. */
-static int
-mcp_input_respond_refuse(mcp_request_t *req, unsigned lacks)
+int
+mcp_input_refuse_lacks(mcp_request_t *req, unsigned lacks)
 {
     int        rc;
     mcp_buf_t  data;
@@ -160,7 +159,7 @@ mcp_input_respond(mcp_request_t *req, const mcp_backend_msg_t *msg)
     lacks = mcp_input_lacks(&req->call->client, req->questions, n);
 
     if (lacks) {
-        return mcp_input_respond_refuse(req, lacks);
+        return mcp_input_refuse_lacks(req, lacks);
     }
 
     rc = mcp_input_respond_result(req, msg);

@@ -16,10 +16,40 @@
 #include "worker/mcp_notify.h"
 
 
+/* Appends a notification to the stream, which the call gets if it has none. */
+static int
+mcp_job_append(mcp_request_t *req, mcp_str_t message)
+{
+    int          rc;
+    mcp_call_t  *call;
+
+    call = req->call;
+
+    if (mcp_call_durable(call) != MCP_OK || req->state == MCP_REQUEST_OVER) {
+        return MCP_OK;
+    }
+
+    rc = mcp_call_append(req, message, mcp_call_state(call));
+
+    if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
+        return MCP_AGAIN;
+    }
+
+    /* without a stream nobody waits for it; else something would be missing */
+
+    if (rc != MCP_OK && rc != MCP_ERR_NOT_FOUND) {
+        mcp_call_log(call, MCP_LOG_ERROR, "failed",
+                     mcp_call_append_reason(rc));
+        mcp_call_abandon(call, MCP_FAULT_INTERNAL);
+    }
+
+    return MCP_OK;
+}
+
+
 static int
 mcp_job_notification(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
-    int         rc;
     mcp_call_t  *call;
 
     call = req->call;
@@ -53,25 +83,12 @@ mcp_job_notification(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return MCP_OK;
     }
 
-    if (mcp_call_durable(call) != MCP_OK || req->state == MCP_REQUEST_OVER) {
+    if (call->task) {
+        mcp_call_status(req, msg);
         return MCP_OK;
     }
 
-    rc = mcp_call_append(req, msg->body, mcp_call_state(call));
-
-    if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
-        return MCP_AGAIN;
-    }
-
-    /* without a stream nobody waits for it; else something would be missing */
-
-    if (rc != MCP_OK && rc != MCP_ERR_NOT_FOUND) {
-        mcp_call_log(call, MCP_LOG_ERROR, "failed",
-                     mcp_call_append_reason(rc));
-        mcp_call_abandon(call, MCP_FAULT_INTERNAL);
-    }
-
-    return MCP_OK;
+    return mcp_job_append(req, msg->body);
 }
 
 
@@ -398,7 +415,7 @@ mcp_job_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     case MCP_BACKEND_DETACHED:
         mcp_request_set_state(req, MCP_REQUEST_DETACHED);
-        mcp_call_durable(call);
+        mcp_call_detached(call);
         return MCP_OK;
 
     default:

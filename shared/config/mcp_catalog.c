@@ -300,6 +300,13 @@ mcp_catalog_has_template(const mcp_catalog_t *catalog, mcp_str_t text,
 }
 
 
+int
+mcp_catalog_tasks(const mcp_catalog_t *catalog)
+{
+    return catalog->tasks;
+}
+
+
 uint64_t
 mcp_catalog_stream_after(const mcp_catalog_t *catalog)
 {

@@ -145,6 +145,9 @@ uint64_t mcp_catalog_stream_after(const mcp_catalog_t *catalog);
 /* Returns 1 if there are calls that others may join. */
 int mcp_catalog_joins(const mcp_catalog_t *catalog);
 
+/* Returns 1 if calls of some tool become tasks, whatever the endpoint says. */
+int mcp_catalog_tasks(const mcp_catalog_t *catalog);
+
 /*
  * Appends one page as a result object, {"tools":[...],"nextCursor":"..."}, of
  * page items at most; a page of 0 is the whole list.  The cursor is the

@@ -94,6 +94,12 @@ mcp_catalog_check_extensions(mcp_catalog_reader_t *r,
                                          "com.example/name is:", key);
         }
 
+        if (mcp_str_eq(key, mcp_str(MCP_CLIENT_TASKS_NAME))) {
+            return mcp_catalog_error(r, raw.data,
+                                     "\"%s\" is the server's own: see "
+                                     "\"x-mcp-task\"", MCP_CLIENT_TASKS_NAME);
+        }
+
         if (mcp_json_get_once(extensions, key, &one) != MCP_OK) {
             return mcp_catalog_error_key(r, raw.data, "duplicate key", key);
         }

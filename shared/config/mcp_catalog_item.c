@@ -394,6 +394,10 @@ mcp_catalog_keep_rule(mcp_catalog_t *catalog, mcp_catalog_item_t *item,
         catalog->stream_after = rule->value.stream_after;
     }
 
+    if (rule->has_task && rule->value.task != MCP_TASK_NEVER) {
+        catalog->tasks = 1;
+    }
+
     return MCP_OK;
 }
 

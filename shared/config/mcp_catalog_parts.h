@@ -65,6 +65,7 @@ struct mcp_catalog_s {
     unsigned              completions:1;
     unsigned              joins:1;             /* some calls can be joined */
     unsigned              scoped:1;    /* some item needs a scope */
+    unsigned              tasks:1;             /* some tool's calls are some */
     uint64_t              stream_after;        /* the longest of all items */
     unsigned char         digest[MCP_DIGEST_LEN];
     mcp_catalog_set_t     sets[MCP_LIST_COUNT];

@@ -84,6 +84,41 @@ mcp_endpoint_faces(const mcp_endpoint_t *endpoint, int stateless,
 }
 
 
+/* Those of the catalog, and our own, which sessions do not have. */
+static void
+mcp_endpoint_extensions(const mcp_endpoint_t *endpoint, int stateless,
+    mcp_buf_t *buf)
+{
+    int        tasks;
+    mcp_str_t  others;
+
+    tasks = stateless && mcp_endpoint_makes_tasks(endpoint);
+    others = endpoint->catalog ? mcp_catalog_extensions(endpoint->catalog)
+                               : mcp_null_str;
+
+    if (!tasks && others.len == 0) {
+        return;
+    }
+
+    mcp_buf_lit(buf, ",\"extensions\":");
+
+    if (!tasks) {
+        mcp_buf_str(buf, others);
+        return;
+    }
+
+    mcp_buf_lit(buf, "{\"" MCP_CLIENT_TASKS_NAME "\":{}");
+
+    if (others.len > 2) {
+        mcp_buf_lit(buf, ",");
+        mcp_buf_add(buf, others.data + 1, others.len - 1);
+
+    } else {
+        mcp_buf_lit(buf, "}");
+    }
+}
+
+
 void
 mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, int stateless,
     mcp_buf_t *buf)
@@ -121,10 +156,7 @@ mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, int stateless,
     mcp_buf_lit(buf, "\"logging\":{}");
     mcp_endpoint_faces(endpoint, stateless, buf);
 
-    if (endpoint->catalog && mcp_catalog_extensions(endpoint->catalog).len) {
-        mcp_buf_lit(buf, ",\"extensions\":");
-        mcp_buf_str(buf, mcp_catalog_extensions(endpoint->catalog));
-    }
+    mcp_endpoint_extensions(endpoint, stateless, buf);
 
     mcp_buf_lit(buf, "}");
 }
@@ -251,6 +283,8 @@ void
 mcp_endpoint_policy(const mcp_endpoint_t *endpoint, mcp_str_t method,
     mcp_str_t name, mcp_policy_t *policy)
 {
+    const mcp_policy_rule_t  *rule;
+
     memset(policy, 0, sizeof(mcp_policy_t));
 
     policy->max_wait = endpoint->max_wait;
@@ -262,10 +296,35 @@ mcp_endpoint_policy(const mcp_endpoint_t *endpoint, mcp_str_t method,
     policy->max_events = endpoint->max_events;
     policy->resumable = 1;
 
-    mcp_policy_apply(policy, endpoint->catalog
-                             ? mcp_endpoint_rule(endpoint->catalog, method,
-                                                 name)
-                             : NULL);
+    if (mcp_str_eq(method, mcp_str("tools/call"))) {
+        policy->task = endpoint->task_after ? MCP_TASK_AUTO : MCP_TASK_NEVER;
+        policy->task_after = endpoint->task_after;
+    }
+
+    rule = endpoint->catalog
+           ? mcp_endpoint_rule(endpoint->catalog, method, name) : NULL;
+    mcp_policy_apply(policy, rule);
+
+    /* what may not outlive its connection is no task, unless a tool is one */
+
+    if (policy->task == MCP_TASK_AUTO && !policy->resumable
+        && (rule == NULL || !rule->has_task))
+    {
+        policy->task = MCP_TASK_NEVER;
+    }
+
+    if (policy->task == MCP_TASK_AUTO && policy->task_after == 0) {
+        policy->task_after = policy->stream_after ? policy->stream_after : 1;
+    }
+}
+
+
+int
+mcp_endpoint_makes_tasks(const mcp_endpoint_t *endpoint)
+{
+    return mcp_endpoint_offers(endpoint, MCP_LIST_TOOLS)
+           && ((endpoint->task_after && endpoint->max_wait)
+               || (endpoint->catalog && mcp_catalog_tasks(endpoint->catalog)));
 }
 
 

@@ -461,4 +461,9 @@ mcp_options_apply(const mcp_options_t *options, mcp_endpoint_t *endpoint)
     endpoint->member = mcp_option_value(options, MCP_OPTION_##id);
 
     MCP_OPTIONS(MCP_OPTION_APPLY)
+
+    if (!(options->set & mcp_option_bit(MCP_OPTION_TASK_AFTER))) {
+        endpoint->task_after = endpoint->stream_after ? endpoint->stream_after
+                                                      : 1;
+    }
 }

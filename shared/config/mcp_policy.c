@@ -12,7 +12,8 @@ typedef enum {
     MCP_POLICY_SIZE,           /* at least 1 */
     MCP_POLICY_COUNT,          /* at least 1 */
     MCP_POLICY_SCOPE,          /* "public" or "private" */
-    MCP_POLICY_JOIN            /* "key" or "arguments" */
+    MCP_POLICY_JOIN,           /* "key" or "arguments" */
+    MCP_POLICY_TASK            /* a word, or a time */
 } mcp_policy_type_e;
 
 
@@ -52,6 +53,8 @@ static const mcp_policy_key_t  mcp_policy_keys[] = {
     { { "x-mcp-cache-scope", 17 }, MCP_POLICY_SCOPE, MCP_POLICY_BY_NAME,
       MCP_POLICY_READ },
     { { "x-mcp-join", 10 }, MCP_POLICY_JOIN, MCP_POLICY_BY_NAME,
+      MCP_POLICY_TOOL },
+    { { "x-mcp-task", 10 }, MCP_POLICY_TASK, MCP_POLICY_BY_NAME,
       MCP_POLICY_TOOL }
 };
 
@@ -70,7 +73,8 @@ static const char *const  mcp_policy_errors[] = {
     "must be a number of bytes, 1 or more",
     "must be a number of events, 1 or more",
     "must be \"public\" or \"private\"",
-    "must be \"key\" or \"arguments\""
+    "must be \"key\" or \"arguments\"",
+    "must be \"never\", \"auto\", \"always\", \"required\" or seconds"
 };
 
 
@@ -109,6 +113,40 @@ mcp_policy_seconds(mcp_str_t raw, uint64_t *ms)
 }
 
 
+/* Both parts of what a tool says of tasks, as one number. */
+#define MCP_POLICY_TASK_TIME    4
+#define mcp_policy_task(p)  ((p)->task_after * MCP_POLICY_TASK_TIME + (p)->task)
+
+static int
+mcp_policy_read_task(const mcp_json_value_t *value, uint64_t *n)
+{
+    unsigned  i;
+
+    static const mcp_str_t  words[] = {
+        [MCP_TASK_NEVER] = mcp_str("never"),
+        [MCP_TASK_AUTO] = mcp_str("auto"),
+        [MCP_TASK_ALWAYS] = mcp_str("always"),
+        [MCP_TASK_REQUIRED] = mcp_str("required")
+    };
+
+    if (value->type == MCP_JSON_NUMBER
+        && mcp_policy_seconds(value->raw, n) == MCP_OK)
+    {
+        *n = (*n ? *n : 1) * MCP_POLICY_TASK_TIME + MCP_TASK_AUTO;
+        return MCP_OK;
+    }
+
+    for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (mcp_json_str_eq(value->raw, words[i])) {
+            *n = i;
+            return MCP_OK;
+        }
+    }
+
+    return MCP_ERR_CONFIG;
+}
+
+
 static int
 mcp_policy_number(const mcp_json_value_t *value, mcp_policy_type_e type,
     uint64_t *n)
@@ -131,6 +169,10 @@ mcp_policy_number(const mcp_json_value_t *value, mcp_policy_type_e type,
              : mcp_json_str_eq(value->raw, mcp_str("arguments"))
                ? MCP_JOIN_ARGUMENTS : MCP_JOIN_NOT;
         return *n ? MCP_OK : MCP_ERR_CONFIG;
+    }
+
+    if (type == MCP_POLICY_TASK) {
+        return mcp_policy_read_task(value, n);
     }
 
     if (value->type != MCP_JSON_NUMBER) {
@@ -168,6 +210,12 @@ mcp_policy_set(mcp_policy_t *policy, const mcp_policy_key_t *k, uint64_t n)
 
     } else if (k->type == MCP_POLICY_JOIN) {
         policy->join = (unsigned) n & 3;
+    } else if (k->type == MCP_POLICY_TASK) {
+        policy->task = n % MCP_POLICY_TASK_TIME;
+
+        if (n / MCP_POLICY_TASK_TIME) {
+            policy->task_after = n / MCP_POLICY_TASK_TIME;
+        }
 
     } else {
         memcpy((char *) policy + k->offset, &n, sizeof(uint64_t));
@@ -208,6 +256,7 @@ mcp_policy_read(mcp_policy_rule_t *rule, mcp_list_e kind, mcp_str_t key,
         }
 
         rule->set |= 1U << i;
+        rule->has_task |= k->type == MCP_POLICY_TASK;
         mcp_policy_set(&rule->value, k, n);
 
         return MCP_OK;
@@ -244,6 +293,8 @@ mcp_policy_apply(mcp_policy_t *policy, const mcp_policy_rule_t *rule)
 
         } else if (k->type == MCP_POLICY_JOIN) {
             n = rule->value.join;
+        } else if (k->type == MCP_POLICY_TASK) {
+            n = mcp_policy_task(&rule->value);
 
         } else {
             memcpy(&n, (const char *) &rule->value + k->offset,
@@ -264,4 +315,14 @@ mcp_policy_apply(mcp_policy_t *policy, const mcp_policy_rule_t *rule)
         policy->close_after = 0;
         policy->resume_after = 0;
     }
+}
+
+
+int
+mcp_policy_is_task(const mcp_policy_t *policy, unsigned capabilities)
+{
+    return (capabilities & MCP_CLIENT_TASKS)
+           && policy->task != MCP_TASK_NEVER
+           && (policy->task == MCP_TASK_REQUIRED
+               || !(capabilities & MCP_CLIENT_REQUESTS));
 }

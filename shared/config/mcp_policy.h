@@ -22,6 +22,15 @@ typedef enum {
 } mcp_join_e;
 
 
+/* Whether calls of a tool become tasks, for clients that know of them. */
+typedef enum {
+    MCP_TASK_NEVER = 0,
+    MCP_TASK_AUTO,             /* if they take long */
+    MCP_TASK_ALWAYS,           /* before a backend is asked */
+    MCP_TASK_REQUIRED          /* and there is no other way to call it */
+} mcp_task_policy_e;
+
+
 /* Times in ms; 0 where there is none. */
 typedef struct {
     uint64_t  max_wait;        /* without a client that reads its stream */
@@ -29,6 +38,7 @@ typedef struct {
                                   */
     uint64_t  stream_after;
     uint64_t  close_after;
+    uint64_t  task_after;      /* AUTO: after so long */
     uint64_t  resume_after;    /* interim results with a resume token */
     uint64_t  stream_buffer;
     uint32_t  max_events;
@@ -36,12 +46,14 @@ typedef struct {
     unsigned  cache_public:1;  /* it is the same for all callers */
     unsigned  join:2;          /* mcp_join_e */
     unsigned  resumable:1;     /* 0: it ends when its client disconnects */
+    unsigned  task:2;          /* mcp_task_policy_e */
 } mcp_policy_t;
 
 
 /* The limits that an item of the catalog has. */
 typedef struct {
     unsigned      set;         /* one bit for each key that is present */
+    unsigned      has_task:1;  /* it says what is a task */
     mcp_policy_t  value;
 } mcp_policy_rule_t;
 
@@ -52,13 +64,18 @@ typedef struct {
  * "x-mcp-resume-after" (seconds, up to three decimals), "x-mcp-stream-buffer"
  * (bytes) and "x-mcp-max-events"; of an item that is read "x-mcp-cache-ttl"
  * (seconds) and "x-mcp-cache-scope" ("public", "private"); of a tool
- * "x-mcp-join" ("key", "arguments").
+ * "x-mcp-join" ("key", "arguments") and "x-mcp-task" ("never", "auto",
+ * "always", "required", or auto after a number of seconds).
  *
  * Returns MCP_OK, or
  *   MCP_ERR_CONFIG  *error, static, continues the key
  */
 int mcp_policy_read(mcp_policy_rule_t *rule, mcp_list_e kind, mcp_str_t key,
     const mcp_json_value_t *value, const char **error);
+
+/* Returns 1 if a client that declares these MCP_CLIENT_... gets a task.  One
+ * that can come back for a stream need not poll, if there is a choice. */
+int mcp_policy_is_task(const mcp_policy_t *policy, unsigned capabilities);
 
 /* Overrides the policy with the limits of the rule, which may be NULL. */
 void mcp_policy_apply(mcp_policy_t *policy, const mcp_policy_rule_t *rule);

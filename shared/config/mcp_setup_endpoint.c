@@ -278,6 +278,17 @@ mcp_setup_fills_zone(const mcp_setup_t *setup, uint64_t size)
 }
 
 
+int
+mcp_setup_ends_tasks(const mcp_setup_t *setup)
+{
+    mcp_endpoint_t  endpoint;
+
+    mcp_options_apply(&setup->options, &endpoint);
+
+    return endpoint.task_after && endpoint.task_ttl < endpoint.call_timeout;
+}
+
+
 unsigned
 mcp_setup_targets(const mcp_setup_t *setup)
 {

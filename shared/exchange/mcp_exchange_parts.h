@@ -15,8 +15,12 @@
  *   mcp_batch.c             a POST with several messages
  *   mcp_initialize.c        initialize
  *   mcp_listen.c            subscriptions
+ *   mcp_listen_filter.c     what they are about
+ *   mcp_listen_task.c       those to tasks
  *   mcp_permission.c        what its caller may see and call
  *   mcp_verdict.c           who answers a request
+ *   mcp_task.c              tasks, as their clients see them
+ *   mcp_task_update.c       questions of tasks, and their answers
  *   mcp_publish.c           the publish endpoint
  */
 
@@ -131,6 +135,10 @@ mcp_verdict_e mcp_verdict_fault(mcp_verdict_t *v, mcp_fault_e fault,
  */
 int mcp_verdict_string(mcp_exchange_t *x, const mcp_json_value_t *value,
     mcp_str_t *out);
+
+/* Returns 1 if a value is an object whose members are objects, as answers to
+ * questions are. */
+int mcp_verdict_is_objects(const mcp_json_value_t *value);
 
 
 /* --- mcp_publish.c --- */

@@ -131,6 +131,14 @@ mcp_join_how(const mcp_exchange_t *x, const mcp_verdict_t *v)
 
     mcp_endpoint_policy(x->endpoint, v->method->name, v->name, &policy);
 
+    /* the client of a task comes back to it by its id */
+
+    if (policy.task > MCP_TASK_AUTO
+        && mcp_policy_is_task(&policy, x->client.capabilities))
+    {
+        return MCP_JOIN_NOT;
+    }
+
     return (mcp_join_e) policy.join;
 }
 

@@ -8,17 +8,15 @@
  */
 
 #include "exchange/mcp_listen.h"
+#include "exchange/mcp_listen_filter.h"
 #include "exchange/mcp_permission.h"
 #include "rpc/mcp_result.h"
-#include "rpc/mcp_scope.h"
 #include "rpc/mcp_subscription.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_hook.h"
 #include "worker/mcp_notify.h"
 
-
-#define MCP_LISTEN_URIS    1000
 
 /* Events that a connection may be behind. */
 #define MCP_LISTEN_EVENTS  64
@@ -27,252 +25,6 @@
 #define MCP_LISTEN_WAIT    10000       /* ms */
 
 #define MCP_LISTEN_READ    4096
-
-
-/* What a client wants to hear of. */
-typedef struct {
-    unsigned   lists;          /* bits of mcp_topic_e */
-    mcp_str_t  uris;           /* a raw array; empty: none */
-} mcp_listen_filter_t;
-
-
-typedef struct {
-    mcp_str_t    name;         /* of the filter's member */
-    mcp_topic_e  list;         /* COUNT: the URIs */
-    mcp_list_e   kinds[2];     /* offered if one of these is */
-} mcp_listen_member_t;
-
-
-static const mcp_listen_member_t  mcp_listen_members[] = {
-    { mcp_str("toolsListChanged"), MCP_TOPIC_TOOLS,
-      { MCP_LIST_TOOLS, MCP_LIST_TOOLS } },
-    { mcp_str("promptsListChanged"), MCP_TOPIC_PROMPTS,
-      { MCP_LIST_PROMPTS, MCP_LIST_PROMPTS } },
-    { mcp_str("resourcesListChanged"), MCP_TOPIC_RESOURCES,
-      { MCP_LIST_RESOURCES, MCP_LIST_TEMPLATES } },
-    { mcp_str("resourceSubscriptions"), MCP_TOPIC_COUNT,
-      { MCP_LIST_RESOURCES, MCP_LIST_TEMPLATES } }
-};
-
-#define MCP_LISTEN_MEMBERS                                                    \
-    (sizeof(mcp_listen_members) / sizeof(mcp_listen_members[0]))
-
-
-/* --- the filter --- */
-
-static int
-mcp_listen_read_uris(mcp_exchange_t *x, const mcp_json_value_t *value,
-    mcp_listen_filter_t *filter)
-{
-    int               rc;
-    size_t            n;
-    mcp_str_t         uri;
-    mcp_arena_mark_t  mark;
-    mcp_json_iter_t   iter;
-    mcp_json_value_t  element;
-
-    if (value->type != MCP_JSON_ARRAY) {
-        return MCP_ERR_SYNTAX;
-    }
-
-    filter->uris = value->raw;
-    mcp_json_iter_init(&iter, value->raw);
-
-    for (n = 0; mcp_json_iter_next(&iter, NULL, &element); n++) {
-        mark = mcp_arena_mark(&x->arena);
-        rc = mcp_verdict_string(x, &element, &uri);
-        mcp_arena_release(&x->arena, mark);
-
-        if (rc != MCP_OK) {
-            return rc;
-        }
-    }
-
-    return n > MCP_LISTEN_URIS ? MCP_ERR_SYNTAX : MCP_OK;
-}
-
-
-/* MCP_OK, MCP_ERR_SYNTAX if the member is wrong, or MCP_ERR_MEMORY. */
-static int
-mcp_listen_read_member(mcp_exchange_t *x, const mcp_listen_member_t *member,
-    const mcp_json_value_t *value, mcp_listen_filter_t *filter)
-{
-    if (member->list == MCP_TOPIC_COUNT) {
-        return mcp_listen_read_uris(x, value, filter);
-    }
-
-    if (value->type != MCP_JSON_BOOL) {
-        return MCP_ERR_SYNTAX;
-    }
-
-    if (value->raw.data[0] == 't') {
-        filter->lists |= 1u << member->list;
-    }
-
-    return MCP_OK;
-}
-
-
-/* What is asked for: MCP_OK, or
- *   MCP_ERR_SYNTAX  *wrong is the member's name
- *   MCP_ERR_MEMORY */
-static int
-mcp_listen_read_filter(mcp_exchange_t *x, mcp_listen_filter_t *filter,
-    mcp_str_t *wrong)
-{
-    int               rc;
-    size_t            i;
-    unsigned          seen;
-    mcp_str_t         key;
-    mcp_json_iter_t   iter;
-    mcp_json_value_t  value;
-
-    *wrong = mcp_str("notifications");
-
-    if (x->msg.notifications.type != MCP_JSON_OBJECT) {
-        return MCP_ERR_SYNTAX;
-    }
-
-    seen = 0;
-    mcp_json_iter_init(&iter, x->msg.notifications.raw);
-
-    while (mcp_json_iter_next(&iter, &key, &value)) {
-
-        for (i = 0; i < MCP_LISTEN_MEMBERS; i++) {
-            if (mcp_json_str_eq(key, mcp_listen_members[i].name)) {
-                break;
-            }
-        }
-
-        if (i == MCP_LISTEN_MEMBERS) {
-            continue;
-        }
-
-        *wrong = mcp_listen_members[i].name;
-
-        if (seen & (1u << i)) {
-            return MCP_ERR_SYNTAX;
-        }
-
-        seen |= 1u << i;
-        rc = mcp_listen_read_member(x, &mcp_listen_members[i], &value, filter);
-
-        if (rc != MCP_OK) {
-            return rc;
-        }
-    }
-
-    return MCP_OK;
-}
-
-
-/* Takes out what the endpoint does not have. */
-static void
-mcp_listen_honour(const mcp_exchange_t *x, mcp_listen_filter_t *filter)
-{
-    size_t                      i;
-    const mcp_listen_member_t  *member;
-
-    for (i = 0; i < MCP_LISTEN_MEMBERS; i++) {
-        member = &mcp_listen_members[i];
-
-        if (mcp_endpoint_offers(x->endpoint, member->kinds[0])
-            || mcp_endpoint_offers(x->endpoint, member->kinds[1]))
-        {
-            continue;
-        }
-
-        if (member->list == MCP_TOPIC_COUNT) {
-            filter->uris = mcp_null_str;
-
-        } else {
-            filter->lists &= ~(1u << member->list);
-        }
-    }
-}
-
-
-/* Keeps the URIs that the caller may read, and adds the scopes that it lacks
- * for others.  MCP_OK or MCP_ERR_MEMORY. */
-static int
-mcp_listen_permit_uris(mcp_exchange_t *x, mcp_str_t raw, mcp_buf_t *uris,
-    mcp_buf_t *scopes)
-{
-    mcp_str_t         uri, scope;
-    mcp_json_iter_t   iter;
-    mcp_json_value_t  value;
-
-    mcp_json_iter_init(&iter, raw);
-
-    while (mcp_json_iter_next(&iter, NULL, &value)) {
-
-        if (mcp_json_unescape(&x->arena, value.raw, &uri) != MCP_OK) {
-            return MCP_ERR_MEMORY;
-        }
-
-        switch (mcp_permission(x, MCP_LIST_RESOURCES, uri, &scope)) {
-
-        case MCP_PERMISSION_UNKNOWN:
-            break;
-
-        case MCP_PERMISSION_SCOPE:
-            mcp_scope_add(scopes, scope);
-            break;
-
-        case MCP_PERMISSION_CALL:
-            mcp_buf_lit(uris, ",");
-            mcp_buf_str(uris, value.raw);
-        }
-    }
-
-    if (uris->len) {
-        uris->data[0] = '[';
-        mcp_buf_lit(uris, "]");
-    }
-
-    return uris->failed || scopes->failed ? MCP_ERR_MEMORY : MCP_OK;
-}
-
-
-/* Takes out what is hidden from the caller.  *scope is what it lacks for the
- * rest, empty if nothing.  MCP_OK or MCP_ERR_MEMORY. */
-static int
-mcp_listen_permit(mcp_exchange_t *x, mcp_listen_filter_t *filter,
-    mcp_str_t *scope)
-{
-    int        rc;
-    mcp_buf_t  uris, scopes;
-
-    *scope = mcp_null_str;
-
-    if (filter->uris.len == 0 || !mcp_endpoint_restricts(x->endpoint)) {
-        return MCP_OK;
-    }
-
-    mcp_buf_init(&uris, &x->worker->env->mem, SIZE_MAX / 2);
-    mcp_buf_init(&scopes, &x->worker->env->mem, SIZE_MAX / 2);
-
-    rc = mcp_listen_permit_uris(x, filter->uris, &uris, &scopes);
-
-    filter->uris = mcp_null_str;
-
-    if (rc == MCP_OK && uris.len) {
-        filter->uris = mcp_arena_dup(&x->arena,
-                                     (mcp_str_t) { uris.data, uris.len });
-        rc = filter->uris.data ? MCP_OK : MCP_ERR_MEMORY;
-    }
-
-    if (rc == MCP_OK && scopes.len) {
-        *scope = mcp_arena_dup(&x->arena,
-                               (mcp_str_t) { scopes.data, scopes.len });
-        rc = scope->data ? MCP_OK : MCP_ERR_MEMORY;
-    }
-
-    mcp_buf_free(&uris);
-    mcp_buf_free(&scopes);
-
-    return rc;
-}
 
 
 /* --- the stream --- */
@@ -352,7 +104,8 @@ mcp_listen_subscribe(mcp_exchange_t *x, const mcp_listen_filter_t *filter,
         rc = mcp_listen_subscribe_uri(x, ref, uri.raw);
     }
 
-    return rc;
+    return rc == MCP_OK ? mcp_listen_task_subscribe(x, &filter->tasks, ref)
+                        : rc;
 }
 
 
@@ -360,58 +113,42 @@ mcp_listen_subscribe(mcp_exchange_t *x, const mcp_listen_filter_t *filter,
 static void
 mcp_listen_acknowledge(mcp_exchange_t *x, const mcp_listen_filter_t *filter)
 {
-    size_t                      i;
-    mcp_buf_t                  *out;
-    const char                 *comma;
-    const mcp_listen_member_t  *member;
+    mcp_buf_t  *out;
 
     out = &x->answer.out;
-    comma = "";
 
     mcp_buf_lit(out, "data: {\"jsonrpc\":\"2.0\",\"method\":"
                      "\"notifications/subscriptions/acknowledged\","
                      "\"params\":{\"_meta\":{\"" MCP_SUBSCRIPTION_ID "\":");
     mcp_buf_str(out, x->msg.id);
-    mcp_buf_lit(out, "},\"notifications\":{");
-
-    for (i = 0; i < MCP_LISTEN_MEMBERS; i++) {
-        member = &mcp_listen_members[i];
-
-        if (member->list == MCP_TOPIC_COUNT
-            ? filter->uris.len == 0 : !(filter->lists & (1u << member->list)))
-        {
-            continue;
-        }
-
-        mcp_buf_add(out, comma, strlen(comma));
-        mcp_buf_lit(out, "\"");
-        mcp_buf_str(out, member->name);
-        mcp_buf_lit(out, "\":");
-        comma = ",";
-
-        if (member->list == MCP_TOPIC_COUNT) {
-            mcp_json_add_line(out, filter->uris);
-
-        } else {
-            mcp_buf_lit(out, "true");
-        }
-    }
-
-    mcp_buf_lit(out, "}}}\n\n");
+    mcp_buf_lit(out, "},\"notifications\":");
+    mcp_listen_filter_write(filter, out);
+    mcp_buf_lit(out, "}}\n\n");
 }
 
 
 /* --- the connection --- */
 
+/* What is kept with it. */
+typedef struct {
+    mcp_subscription_splice_t  splice;
+    mcp_listen_tasks_t         tasks;
+} mcp_listen_state_t;
+
+
 static int
 mcp_listen_read(mcp_exchange_t *x)
 {
-    int                         rc;
-    char                        text[MCP_LISTEN_READ];
-    size_t                      len;
-    mcp_subscription_splice_t  *splice;
+    int                  rc;
+    char                 text[MCP_LISTEN_READ];
+    size_t               len;
+    mcp_listen_state_t  *state;
 
-    splice = mcp_hook_state(x->states, x->face);
+    state = mcp_hook_state(x->states, x->face);
+
+    if (state->tasks.n) {
+        return mcp_listen_task_read(x, &state->tasks, &state->splice);
+    }
 
     rc = mcp_store_read(x->worker->store, &x->reader.ref, x->reader.handle,
                         &x->reader.cursor, x->reader.sent, text, sizeof(text),
@@ -421,8 +158,8 @@ mcp_listen_read(mcp_exchange_t *x)
         return rc;
     }
 
-    mcp_subscription_splice(splice, x->msg.id, (mcp_str_t) { text, len },
-                            &x->answer.out);
+    mcp_subscription_splice(&state->splice, x->msg.id,
+                            (mcp_str_t) { text, len }, &x->answer.out);
 
     return x->answer.out.failed;
 }
@@ -486,15 +223,17 @@ static int
 mcp_listen_begin(mcp_exchange_t *x, const mcp_listen_filter_t *filter,
     const mcp_stream_ref_t *ref)
 {
-    int  rc;
+    int                  rc;
+    mcp_listen_state_t  *state;
 
     x->face = &mcp_listen_face;
 
-    if (mcp_hook_state_create(x, x->face, sizeof(mcp_subscription_splice_t))
-        == NULL)
-    {
+    state = mcp_hook_state_create(x, x->face, sizeof(mcp_listen_state_t));
+    if (state == NULL) {
         return MCP_ERR_MEMORY;
     }
+
+    state->tasks = filter->tasks;
 
     rc = mcp_listen_subscribe(x, filter, ref);
 
@@ -558,19 +297,25 @@ mcp_listen(mcp_exchange_t *x)
     mcp_listen_filter_t  filter;
 
     memset(&filter, 0, sizeof(mcp_listen_filter_t));
-    rc = mcp_listen_read_filter(x, &filter, &wrong);
+    rc = mcp_listen_filter_read(x, &filter, &wrong);
 
     if (rc == MCP_ERR_SYNTAX) {
         return mcp_answer_fault(x, MCP_FAULT_PARAMS, x->msg.id, wrong);
+    }
+
+    if (rc == MCP_ERR_DENIED) {
+        return mcp_answer_fault_data(x, MCP_FAULT_CAPABILITY, x->msg.id,
+                                     mcp_null_str,
+                                     mcp_str(MCP_CLIENT_TASKS_REQUIRED));
     }
 
     if (rc != MCP_OK) {
         return rc;
     }
 
-    mcp_listen_honour(x, &filter);
+    mcp_listen_filter_honour(x, &filter);
 
-    rc = mcp_listen_permit(x, &filter, &scope);
+    rc = mcp_listen_filter_permit(x, &filter, &scope);
 
     if (rc != MCP_OK) {
         return rc;

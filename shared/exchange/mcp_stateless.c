@@ -267,6 +267,15 @@ mcp_stateless_version(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
 }
 
 
+/* Whether the endpoint has what the method is of, if that is an extension. */
+static int
+mcp_stateless_offers(const mcp_exchange_t *x, const mcp_method_t *method)
+{
+    return !(method->capability & MCP_CLIENT_TASKS)
+           || mcp_endpoint_makes_tasks(x->endpoint);
+}
+
+
 static int
 mcp_stateless_method(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
     const mcp_method_t **method)
@@ -283,7 +292,7 @@ mcp_stateless_method(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
 
     *method = mcp_method_find(x->msg.method);
 
-    return (*method)->stateless
+    return (*method)->stateless && mcp_stateless_offers(x, *method)
            ? MCP_OK
            : mcp_stateless_refuse(r, MCP_FAULT_METHOD_UNKNOWN, x->msg.method);
 }
@@ -299,11 +308,22 @@ mcp_stateless_name(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
     mcp_str_t                name, header;
     const mcp_json_value_t  *value;
 
-    if (method->subject == MCP_SUBJECT_NONE) {
-        return MCP_OK;
-    }
+    switch (method->subject) {
 
-    value = method->subject == MCP_SUBJECT_URI ? &x->msg.uri : &x->msg.name;
+    case MCP_SUBJECT_NONE:
+        return MCP_OK;
+
+    case MCP_SUBJECT_NAME:
+        value = &x->msg.name;
+        break;
+
+    case MCP_SUBJECT_URI:
+        value = &x->msg.uri;
+        break;
+
+    default:
+        value = &x->msg.task_id;
+    }
 
     if (value->type != MCP_JSON_STRING) {
         return MCP_OK;
@@ -324,6 +344,34 @@ mcp_stateless_name(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
     {
         return mcp_stateless_mismatch(x, r, mcp_str("Mcp-Name"),
                                       x->head.name_text);
+    }
+
+    return MCP_OK;
+}
+
+
+/* What the client declares, and what the method needs of that. */
+static int
+mcp_stateless_declared(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
+    const mcp_method_t *method)
+{
+    unsigned  bits;
+
+    bits = MCP_STATELESS_CLIENT
+           & mcp_client_capabilities(&x->msg.meta_capabilities);
+
+    if (mcp_endpoint_makes_tasks(x->endpoint)) {
+        bits |= mcp_client_extensions(&x->msg.meta_capabilities);
+    }
+
+    x->client.declared = x->msg.meta_capabilities.raw;
+    x->client.capabilities = bits;
+    mcp_exchange_take_offers(x);
+
+    if (method->capability & MCP_CLIENT_TASKS & ~bits) {
+        (void) mcp_stateless_refuse(r, MCP_FAULT_CAPABILITY, mcp_null_str);
+        r->data = mcp_str(MCP_CLIENT_TASKS_REQUIRED);
+        return MCP_ERR_DENIED;
     }
 
     return MCP_OK;
@@ -351,7 +399,7 @@ mcp_stateless_check(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
         rc = mcp_stateless_name(x, r, method);
     }
 
-    return rc;
+    return rc == MCP_OK ? mcp_stateless_declared(x, r, method) : rc;
 }
 
 
@@ -367,17 +415,7 @@ mcp_stateless_enter(mcp_exchange_t *x)
         return mcp_answer_fault_data(x, r.fault, x->msg.id, r.detail, r.data);
     }
 
-    if (rc != MCP_OK) {
-        return rc;
-    }
-
-    x->client.declared = x->msg.meta_capabilities.raw;
-    x->client.capabilities = MCP_STATELESS_CLIENT
-                             & mcp_client_capabilities(
-                                   &x->msg.meta_capabilities);
-    mcp_exchange_take_offers(x);
-
-    return MCP_AGAIN;
+    return rc == MCP_OK ? MCP_AGAIN : rc;
 }
 
 

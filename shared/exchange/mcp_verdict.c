@@ -55,7 +55,7 @@ mcp_verdict_string(mcp_exchange_t *x, const mcp_json_value_t *value,
 }
 
 
-static int
+int
 mcp_verdict_is_objects(const mcp_json_value_t *value)
 {
     mcp_json_iter_t   iter;
@@ -213,7 +213,17 @@ mcp_verdict_list(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
 static mcp_verdict_e
 mcp_verdict_tool(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v)
 {
-    mcp_str_t  detail;
+    mcp_str_t     detail;
+    mcp_policy_t  policy;
+
+    mcp_endpoint_policy(x->endpoint, v->method->name, v->name, &policy);
+
+    if (policy.task == MCP_TASK_REQUIRED
+        && !(x->client.capabilities & MCP_CLIENT_TASKS))
+    {
+        v->data = mcp_str(MCP_CLIENT_TASKS_REQUIRED);
+        return mcp_verdict_fault(v, MCP_FAULT_CAPABILITY, mcp_null_str);
+    }
 
     switch (mcp_exchange_param_check(x, v->name, &msg->arguments, &detail)) {
 

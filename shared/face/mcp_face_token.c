@@ -99,6 +99,10 @@ mcp_face_token_due(mcp_exchange_t *x)
     name = x->facts.value[MCP_FACT_NAME];
     mcp_endpoint_policy(x->endpoint, x->msg.method, name, &policy);
 
+    if (mcp_policy_is_task(&policy, x->client.capabilities)) {
+        return 0;
+    }
+
     return policy.resume_after
            ? mcp_worker_now(x->worker) + policy.resume_after : 0;
 }
@@ -233,7 +237,7 @@ mcp_face_token_start(mcp_call_t *call)
 
     part = mcp_face_token_of(call->states);
 
-    call->resume_at = part->due;
+    mcp_call_part_at(call, &mcp_face_token, part->due);
     mcp_face_token_backend_start(call, part);
     memcpy(part->stream, call->id, MCP_STREAM_ID_LEN);
 }

@@ -13,6 +13,7 @@ const mcp_face_t *const  mcp_faces[] = {
     &mcp_face_stream,
     &mcp_face_link,
     &mcp_face_token,
+    &mcp_face_task,
     NULL
 };
 

@@ -14,6 +14,7 @@ extern const mcp_face_t  mcp_face_event_id;
 extern const mcp_face_t  mcp_face_link;
 extern const mcp_face_t  mcp_face_request;
 extern const mcp_face_t  mcp_face_stream;
+extern const mcp_face_t  mcp_face_task;
 extern const mcp_face_t  mcp_face_token;
 
 

@@ -87,6 +87,9 @@ typedef struct {
     uint64_t              session_lifetime;
     uint64_t              cache_ttl;           /* of lists, for clients */
     uint64_t              stream_after;
+    uint64_t              task_after;          /* 0: no call becomes a task by
+                                                  its time */
+    uint64_t              task_ttl;
     uint64_t              policy_after;        /* for clients that learn at
                                                   once how to resume; the
                                                   earlier of the two counts */
@@ -158,6 +161,9 @@ uint32_t mcp_endpoint_session_limit(const mcp_endpoint_t *endpoint,
  * endpoint has no names. */
 mcp_str_t mcp_endpoint_target(const mcp_endpoint_t *endpoint,
     unsigned target);
+
+/* Returns 1 if calls of the endpoint can become tasks. */
+int mcp_endpoint_makes_tasks(const mcp_endpoint_t *endpoint);
 
 /* Sets *policy to the settings of one call: the endpoint's, overridden by the
  * catalog's for this tool, prompt or resource. */

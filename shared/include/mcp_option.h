@@ -28,6 +28,10 @@
       "MCPCacheTTL", TIME, 0, 0, MCP_TIME_MAX, 0)                             \
     X(STREAM_AFTER, stream_after, "mcp_stream_after",                         \
       "MCPStreamAfter", TIME, 0, 0, MCP_TIME_MAX, 1000)                       \
+    X(TASK_AFTER, task_after, "mcp_task_after",                               \
+      "MCPTaskAfter", TIME, 1, 0, MCP_TIME_MAX, 1000)                         \
+    X(TASK_TTL, task_ttl, "mcp_task_ttl",                                     \
+      "MCPTaskTTL", TIME, 0, 1, MCP_TIME_MAX, 3600000)                        \
     X(POLICY_AFTER, policy_after, "mcp_policy_after",                         \
       "MCPPolicyAfter", TIME, 0, 0, MCP_TIME_MAX, 50)                         \
     X(CLOSE_AFTER, close_after, "mcp_close_after",                            \
@@ -139,7 +143,8 @@ const char *mcp_option_form(mcp_option_e option);
 /* Takes from parent the options that are not set. */
 void mcp_options_merge(mcp_options_t *options, const mcp_options_t *parent);
 
-/* Sets the options, or their defaults, in the endpoint. */
+/* Sets the options, or their defaults, in the endpoint; of mcp_task_after that
+ * is mcp_stream_after. */
 void mcp_options_apply(const mcp_options_t *options,
     mcp_endpoint_t *endpoint);
 

@@ -172,6 +172,9 @@ int mcp_setup_check_headers(const mcp_setup_t *setup,
  * setup is merged; it need not have an endpoint. */
 int mcp_setup_fills_zone(const mcp_setup_t *setup, uint64_t size);
 
+/* Returns 1 if a task may end before its backend has to answer.  The same. */
+int mcp_setup_ends_tasks(const mcp_setup_t *setup);
+
 /* Return the number of targets of the endpoint that was made last, and one of
  * them; the index is mcp_job_t.target. */
 unsigned mcp_setup_targets(const mcp_setup_t *setup);

@@ -87,6 +87,23 @@ mcp_client_capabilities(const mcp_json_value_t *capabilities)
 }
 
 
+unsigned
+mcp_client_extensions(const mcp_json_value_t *capabilities)
+{
+    mcp_json_value_t  value;
+
+    if (capabilities->raw.len == 2) {
+        return 0;
+    }
+
+    value = mcp_json_get(capabilities, mcp_str("extensions"));
+
+    return mcp_client_is_object(mcp_json_get(&value,
+                                             mcp_str(MCP_CLIENT_TASKS_NAME)))
+           ? MCP_CLIENT_TASKS : 0;
+}
+
+
 /* The ways of resuming that an object names. */
 static unsigned
 mcp_client_faces(const mcp_json_value_t *object)

@@ -28,6 +28,14 @@
 
 #define MCP_CLIENT_LINKS            0x0100     /* nobody declares it: the
                                                   endpoint has stream URLs */
+#define MCP_CLIENT_TASKS            0x0200     /* an extension: of stateless
+                                                  revisions alone */
+
+/* Its name, and what a client that did not declare it is told. */
+#define MCP_CLIENT_TASKS_NAME      "io.modelcontextprotocol/tasks"
+#define MCP_CLIENT_TASKS_REQUIRED                                            \
+    "{\"requiredCapabilities\":{\"extensions\":{\"" MCP_CLIENT_TASKS_NAME   \
+    "\":{}}}}"
 
 /* The capabilities about input; the others are for faces. */
 #define MCP_CLIENT_INPUT            0x001f
@@ -57,6 +65,9 @@ typedef struct {
 /* Returns the MCP_CLIENT_... bits of a ClientCapabilities object, which may be
  * NULL. */
 unsigned mcp_client_capabilities(const mcp_json_value_t *capabilities);
+
+/* Returns those of a ClientCapabilities object that are extensions. */
+unsigned mcp_client_extensions(const mcp_json_value_t *capabilities);
 
 /*
  * Computes the digest of a principal's name; an empty name has zeros.

@@ -182,6 +182,9 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
     [MCP_FAULT_RESUME_BATCH] =
         { { 200, MCP_CODE_INVALID_REQUEST }, { 200, MCP_CODE_INVALID_REQUEST },
           "Invalid Request: a stream in a batch" },
+    [MCP_FAULT_TASK] =
+        { { 200, MCP_CODE_PARAMS }, { 200, MCP_CODE_PARAMS },
+          "Unknown or expired task" },
 
     [MCP_FAULT_BACKEND_FAILED] =
         { { 200, MCP_CODE_INTERNAL }, { 200, MCP_CODE_INTERNAL },

@@ -66,6 +66,7 @@ typedef enum {
     MCP_FAULT_RESUME_TOKEN,            /* -32602, for any reason */
     MCP_FAULT_RESUME_PURGED,           /* -32602, later events were dropped */
     MCP_FAULT_RESUME_BATCH,            /* -32600, a token in a batch */
+    MCP_FAULT_TASK,                    /* -32602, for any reason */
 
     /* failures of the server or of a backend */
     MCP_FAULT_BACKEND_FAILED,          /* -32603, connection refused or cut */

@@ -20,6 +20,9 @@
 
 #define MCP_METHOD_BOTH  .session = 1, .stateless = 1
 
+#define MCP_METHOD_OF_TASKS                                                   \
+    .stateless = 1, .capability = MCP_CLIENT_TASKS, .subject = MCP_SUBJECT_TASK
+
 
 static const mcp_method_t  mcp_methods[MCP_METHOD_COUNT] = {
 
@@ -95,6 +98,15 @@ static const mcp_method_t  mcp_methods[MCP_METHOD_COUNT] = {
 
     mcp_method_request(MCP_METHOD_SUBSCRIPTIONS_LISTEN, "subscriptions/listen",
         MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .stateless = 1),
+
+    mcp_method_request(MCP_METHOD_TASKS_GET, "tasks/get",
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, MCP_METHOD_OF_TASKS),
+
+    mcp_method_request(MCP_METHOD_TASKS_UPDATE, "tasks/update",
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, MCP_METHOD_OF_TASKS),
+
+    mcp_method_request(MCP_METHOD_TASKS_CANCEL, "tasks/cancel",
+        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, MCP_METHOD_OF_TASKS),
 
     mcp_method_notification(MCP_METHOD_NOTIFICATION_INITIALIZED,
         "notifications/initialized"),

@@ -34,6 +34,9 @@ typedef enum {
     MCP_METHOD_STREAM_RESUME,
     MCP_METHOD_SERVER_DISCOVER,
     MCP_METHOD_SUBSCRIPTIONS_LISTEN,
+    MCP_METHOD_TASKS_GET,
+    MCP_METHOD_TASKS_UPDATE,
+    MCP_METHOD_TASKS_CANCEL,
 
     /* notifications */
     MCP_METHOD_NOTIFICATION_INITIALIZED,
@@ -69,7 +72,8 @@ typedef enum {
 typedef enum {
     MCP_SUBJECT_NONE = 0,
     MCP_SUBJECT_NAME,
-    MCP_SUBJECT_URI
+    MCP_SUBJECT_URI,
+    MCP_SUBJECT_TASK           /* its taskId */
 } mcp_subject_e;
 
 
@@ -82,7 +86,8 @@ typedef struct {
     int                 list_kind;     /* mcp_list_e, or NO_LIST */
     mcp_want_e          want;
     unsigned            capability;    /* MCP_CLIENT_...; the method exists only
-                                          for clients that declare it */
+                                          for clients that declare it; others
+                                          are told so if it is an extension */
     mcp_subject_e       subject;       /* that Mcp-Name mirrors */
     unsigned            opens:1;       /* its answer is a call's stream */
     unsigned            session:1;     /* of revisions with sessions */

@@ -37,6 +37,7 @@ typedef enum {
     MCP_RPC_F_INPUT_RESPONSES,
     MCP_RPC_F_REQUEST_STATE,
     MCP_RPC_F_NOTIFICATIONS,
+    MCP_RPC_F_TASK_ID,
 
     MCP_RPC_F_REF_TYPE,
     MCP_RPC_F_REF_NAME,
@@ -91,6 +92,7 @@ static const mcp_json_field_t  mcp_rpc_fields[MCP_RPC_F_COUNT] = {
         { MCP_RPC_F_PARAMS, mcp_rpc_key("requestState") },
     [MCP_RPC_F_NOTIFICATIONS] =
         { MCP_RPC_F_PARAMS, mcp_rpc_key("notifications") },
+    [MCP_RPC_F_TASK_ID] = { MCP_RPC_F_PARAMS, mcp_rpc_key("taskId") },
 
     [MCP_RPC_F_REF_TYPE] = { MCP_RPC_F_REF, mcp_rpc_key("type") },
     [MCP_RPC_F_REF_NAME] = { MCP_RPC_F_REF, mcp_rpc_key("name") },
@@ -168,6 +170,7 @@ mcp_rpc_take_params(mcp_rpc_t *msg, const mcp_json_value_t *values)
     msg->input_responses = values[MCP_RPC_F_INPUT_RESPONSES];
     msg->request_state = values[MCP_RPC_F_REQUEST_STATE];
     msg->notifications = values[MCP_RPC_F_NOTIFICATIONS];
+    msg->task_id = values[MCP_RPC_F_TASK_ID];
     msg->meta_version = values[MCP_RPC_F_META_VERSION];
     msg->meta_client_info = values[MCP_RPC_F_META_CLIENT_INFO];
     msg->meta_capabilities = values[MCP_RPC_F_META_CAPABILITIES];

@@ -64,6 +64,7 @@ typedef struct {
     mcp_json_value_t  input_responses;
     mcp_json_value_t  request_state;
     mcp_json_value_t  notifications;   /* subscriptions/listen */
+    mcp_json_value_t  task_id;
 
     /* members of params._meta that begin with "io.modelcontextprotocol/" */
     mcp_json_value_t  meta_version;

@@ -70,3 +70,17 @@ mcp_topic_uri(mcp_str_t uri, unsigned char topic[MCP_DIGEST_LEN])
 
     return mcp_digest(topic, parts, 2);
 }
+
+
+int
+mcp_topic_task(const unsigned char stream[MCP_STREAM_ID_LEN],
+    unsigned char topic[MCP_DIGEST_LEN])
+{
+    mcp_str_t  parts[2];
+
+    parts[0] = mcp_str("task");
+    parts[1].data = (const char *) stream;
+    parts[1].len = MCP_STREAM_ID_LEN;
+
+    return mcp_digest(topic, parts, 2);
+}

@@ -16,6 +16,7 @@
 
 
 #include "base/mcp_token.h"
+#include "http/mcp_event_id.h"
 
 
 typedef enum {
@@ -42,6 +43,10 @@ int mcp_topic_list(mcp_topic_e list, const unsigned char *place,
  * subscriptions.  The same. */
 int mcp_topic_session_uri(mcp_str_t uri, unsigned char topic[MCP_DIGEST_LEN]);
 int mcp_topic_uri(mcp_str_t uri, unsigned char topic[MCP_DIGEST_LEN]);
+
+/* That a task, by its stream, has changed.  The same. */
+int mcp_topic_task(const unsigned char stream[MCP_STREAM_ID_LEN],
+    unsigned char topic[MCP_DIGEST_LEN]);
 
 
 #endif /* MCP_TOPIC_H_INCLUDED */

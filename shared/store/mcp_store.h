@@ -147,6 +147,8 @@ typedef struct {
     unsigned            revision;
     uint64_t            created;
     uint64_t            max_wait;
+    uint64_t            expires;       /* of a task; 0: it is none */
+    uint64_t            changed;       /* its last event, or state */
     uint64_t            first_seq;     /* oldest event kept; last_seq + 1: none
                                           is */
     uint64_t            last_seq;      /* 0: no event yet */
@@ -346,7 +348,7 @@ int mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
  *   MCP_ERR_NOT_FOUND  the stream is gone, or over in another state
  */
 int mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_stream_state_e state);
+    mcp_stream_state_e state, uint64_t now);
 
 /* Gives the stream another name, a number of the caller's making, in place of
  * the last one; 0: none.  Nothing changes unless (this slot, handle) is the
@@ -475,12 +477,65 @@ int mcp_store_join(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t handle, uint64_t after, mcp_cursor_t *cursor);
 
 
+/*
+ * --- tasks: calls that nobody reads and everybody may look at ---
+ *
+ * A task's stream is kept until a fixed time, is never evicted before, and
+ * counts as one of its party's until then.  Of its events only the last one is
+ * kept, so that no limit ever stops its owner.
+ */
+
+/* The most questions that one event of a task may have. */
+#define MCP_STORE_QUESTIONS  32
+
+/*
+ * Makes a task of a call, which may be over, until a time that is not 0.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND  the stream is gone, or a listener
+ */
+int mcp_store_keep(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t expires, uint64_t now);
+
+/* What a look at a task finds, at one moment. */
+typedef struct {
+    mcp_stream_info_t   info;
+    uint64_t            seq;           /* of its last event; 0: there is none */
+    mcp_stream_state_e  state;         /* that it came with */
+    uint32_t            given;         /* bit k: question k of that event has
+                                          its answer */
+} mcp_store_look_t;
+
+/*
+ * Looks at a task, and appends its last event to buf.
+ *
+ * Returns MCP_OK, or
+ *   MCP_AGAIN       it goes on changing too fast
+ *   MCP_ERR_LIMIT   the buffer does not take so much
+ *   MCP_ERR_MEMORY
+ */
+int mcp_store_look(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_look_t *look, mcp_buf_t *buf);
+
+
 /* --- a call's inbox: what other processes have for its owner --- */
 
 typedef enum {
     MCP_POST_INPUT = 1,        /* tag: 0 */
-    MCP_POST_PUBLISH
+    MCP_POST_PUBLISH,
+    MCP_POST_TASK              /* of mcp_store_answer(); tag: the event */
 } mcp_post_e;
+
+/*
+ * Posts answers to questions of a task's event, a bit for each, of which it has
+ * those in "all".  With the last one the state is PROCESSING at once.
+ *
+ * Returns what mcp_store_post() does, or
+ *   MCP_AGAIN  that is not the last event any more, or another process was
+ *              quicker with some of these answers: look again
+ */
+int mcp_store_answer(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t seq, uint32_t bits, uint32_t all, mcp_str_t data, uint64_t now);
 
 /*
  * Posts data to a call's owner and wakes it.

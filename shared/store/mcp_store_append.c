@@ -96,6 +96,7 @@ mcp_store_append_ask(mcp_store_t *store, const mcp_stream_ref_t *ref,
     }
 
     memcpy(party, st->party, MCP_DIGEST_LEN);
+    mcp_store_task_release(&op, st);
 
     if (mcp_store_final(st)) {
         rc = MCP_ERR_NOT_FOUND;
@@ -195,6 +196,7 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     }
 
     op->party = st->party;
+    mcp_store_task_release(op, st);
 
     rc = mcp_store_stream_admit(op, st, message.len, answers);
     if (rc != MCP_OK) {
@@ -210,6 +212,7 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_store_list_remove(op->head, &op->head->hungry,
                           &st->link[MCP_LINK_HUNGRY]);
     mcp_store_stream_apply(op, st, rec, now);
+    mcp_store_task_replace(op, st);
     mcp_store_mark_consumer(op, st);
 
     return MCP_OK;

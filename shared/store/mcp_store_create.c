@@ -21,7 +21,7 @@ mcp_store_stream_fill(mcp_store_stream_t *st, const mcp_stream_spec_t *spec,
     st->revision = spec->revision;
     st->created = now;
     st->unattended = now;
-    st->expires = spec->expires;
+    st->expires = spec->kind == MCP_STREAM_LISTEN ? spec->expires : 0;
     st->max_wait = spec->max_wait;
     st->linger = spec->linger;
     st->promised = spec->promised;

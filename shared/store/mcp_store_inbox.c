@@ -111,6 +111,50 @@ mcp_store_post_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
+/* Takes the lock for a post; a big one has its chain by then. */
+static int
+mcp_store_post_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    const mcp_str_t parts[2], mcp_store_op_t *op, mcp_store_chain_t *chain)
+{
+    int  rc;
+
+    if (parts[1].len > MCP_STORE_LEN_MAX) {
+        return MCP_ERR_LIMIT;
+    }
+
+    if (parts[1].len > MCP_STORE_BIG) {
+        rc = mcp_store_post_copy(store, ref, parts, chain);
+        if (rc != MCP_OK) {
+            return rc;
+        }
+    }
+
+    rc = mcp_store_enter(store, op);
+
+    if (rc == MCP_OK && chain->count > 0) {
+        rc = mcp_store_private_claim(op, chain);
+
+        if (rc != MCP_OK) {
+            mcp_store_leave(op);
+        }
+    }
+
+    return rc;
+}
+
+
+/* Releases it.  A post that was not taken leaves its chain. */
+static void
+mcp_store_post_leave(mcp_store_op_t *op, mcp_store_chain_t *chain, int rc)
+{
+    if (rc != MCP_OK) {
+        mcp_store_chain_free(op, chain->first, chain->last, chain->count);
+    }
+
+    mcp_store_leave(op);
+}
+
+
 int
 mcp_store_post(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_post_e type, uint64_t tag, mcp_str_t data)
@@ -120,39 +164,17 @@ mcp_store_post(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_op_t     op;
     mcp_store_chain_t  chain = { 0, 0, 0 };
 
-    if (data.len > MCP_STORE_LEN_MAX) {
-        return MCP_ERR_LIMIT;
-    }
-
     parts[0].data = (const char *) &tag;
     parts[0].len = MCP_TAG_LEN;
     parts[1] = data;
 
-    if (data.len > MCP_STORE_BIG) {
-        rc = mcp_store_post_copy(store, ref, parts, &chain);
-        if (rc != MCP_OK) {
-            return rc;
-        }
-    }
-
-    rc = mcp_store_enter(store, &op);
+    rc = mcp_store_post_enter(store, ref, parts, &op, &chain);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    if (chain.count > 0) {
-        rc = mcp_store_private_claim(&op, &chain);
-    }
-
-    if (rc == MCP_OK) {
-        rc = mcp_store_post_locked(&op, ref, type, parts, &chain);
-
-        if (rc != MCP_OK) {
-            mcp_store_chain_free(&op, chain.first, chain.last, chain.count);
-        }
-    }
-
-    mcp_store_leave(&op);
+    rc = mcp_store_post_locked(&op, ref, type, parts, &chain);
+    mcp_store_post_leave(&op, &chain, rc);
 
     return rc;
 }
@@ -288,6 +310,70 @@ mcp_store_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
     data->len += taking.rec.len - MCP_TAG_LEN;
 
     return MCP_OK;
+}
+
+
+/* Puts a post with answers into the inbox, and notes them, so that nobody sees
+ * the one without the other. */
+static int
+mcp_store_answer_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
+    uint32_t bits, uint32_t all, const mcp_str_t parts[2],
+    mcp_store_chain_t *chain, uint64_t now)
+{
+    int                  rc;
+    uint64_t             seq;
+    mcp_store_stream_t  *st;
+
+    st = mcp_store_stream_get(op, ref);
+    memcpy(&seq, parts[0].data, MCP_TAG_LEN);
+
+    if (!mcp_store_post_reaches(st)) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    if (st->state != MCP_STATE_INPUT_REQUIRED || st->events.last != seq
+        || (st->given & bits))
+    {
+        return MCP_AGAIN;
+    }
+
+    rc = mcp_store_post_locked(op, ref, MCP_POST_TASK, parts, chain);
+
+    if (rc == MCP_OK) {
+        st->given |= bits;
+        st->changed = now;
+
+        if ((st->given & all) == all) {
+            mcp_store_stream_turn(st, MCP_STATE_PROCESSING);
+        }
+    }
+
+    return rc;
+}
+
+
+int
+mcp_store_answer(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t seq, uint32_t bits, uint32_t all, mcp_str_t data, uint64_t now)
+{
+    int                rc;
+    mcp_str_t          parts[2];
+    mcp_store_op_t     op;
+    mcp_store_chain_t  chain = { 0, 0, 0 };
+
+    parts[0].data = (const char *) &seq;
+    parts[0].len = MCP_TAG_LEN;
+    parts[1] = data;
+
+    rc = mcp_store_post_enter(store, ref, parts, &op, &chain);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    rc = mcp_store_answer_locked(&op, ref, bits, all, parts, &chain, now);
+    mcp_store_post_leave(&op, &chain, rc);
+
+    return rc;
 }
 
 

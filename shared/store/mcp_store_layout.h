@@ -15,6 +15,7 @@
  *   mcp_store_limit.c        what a stream keeps within its limits
  *   mcp_store_append.c       append, room in the region
  *   mcp_store_inbox.c        post, take, cancel
+ *   mcp_store_task.c         tasks: keep, look
  *   mcp_store_consumer.c     watch, unwatch, read
  *   mcp_store_join.c         the calls that others may join
  *   mcp_store_reader.c       those who read beside the consumer
@@ -256,12 +257,14 @@ typedef struct {
     uint64_t           consumer_handle;
 
     uint64_t           created;
-    uint64_t           expires;
+    uint64_t           expires;        /* a listener's session; a task, which a
+                                          call is if this is not 0 */
     uint64_t           max_wait;
     uint64_t           linger;
     uint64_t           unattended;     /* 0 without a consumer: not known yet,
                                           the next sweep sets it */
     uint64_t           ended;          /* 0 when over: not known yet either */
+    uint64_t           changed;        /* last event, or state */
 
     uint32_t           max_events;
     uint32_t           joined;         /* ordinal, of when it came into its
@@ -277,6 +280,9 @@ typedef struct {
     uint32_t           takeovers;      /* since a consumer left by itself */
     uint32_t           join;           /* ref of its JOIN entry; 0: nobody may
                                           join it */
+    uint32_t           given;          /* of a task's last event: questions that
+                                          have their answer */
+    uint32_t           spare;
 
     uint64_t           confirmed_seq;  /* a client has the events up to it */
     uint64_t           sent_seq;
@@ -630,6 +636,13 @@ mcp_store_attended(mcp_store_head_t *head, const mcp_store_stream_t *st)
 }
 
 
+static inline int
+mcp_store_is_task(const mcp_store_stream_t *st)
+{
+    return st->kind == MCP_STREAM_CALL && st->expires != 0;
+}
+
+
 /* Returns how many chunks len bytes fill. */
 static inline uint32_t
 mcp_store_chunks(size_t len)
@@ -912,6 +925,14 @@ void mcp_store_stream_publish(mcp_store_op_t *op, mcp_store_stream_t *st,
 /* Appends a big message to a listener; called without the lock. */
 void mcp_store_stream_publish_big(mcp_store_t *store,
     const mcp_stream_ref_t *ref, mcp_str_t message);
+
+
+/* --- mcp_store_task.c --- */
+
+/* An event is about to be appended to a task: those before may give way to it;
+ * it has been: they do. */
+void mcp_store_task_release(mcp_store_op_t *op, mcp_store_stream_t *st);
+void mcp_store_task_replace(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 
 /* --- mcp_store_session.c --- */

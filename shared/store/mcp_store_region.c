@@ -341,7 +341,9 @@ mcp_store_sweep_chunk(mcp_store_op_t *op, uint32_t index, uint64_t now,
             return 0;
         }
 
-        unsent = st->sent_seq < st->events.last;
+        /* a task is looked at, and never sent */
+
+        unsent = st->sent_seq < st->events.last && !mcp_store_is_task(st);
 
         if (unsent) {
             mcp_store_stream_info(op, st, info);

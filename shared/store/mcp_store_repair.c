@@ -123,6 +123,7 @@ mcp_store_repair_apply(mcp_store_stream_t *st, const mcp_store_record_t *rec)
     if (rec->seq == st->events.last) {
         mcp_store_stream_answer(st, rec);
         mcp_store_stream_turn(st, (mcp_stream_state_e) rec->type);
+        st->given = 0;
     }
 
     mcp_store_barrier();

@@ -86,7 +86,7 @@ int
 mcp_store_stream_settled(mcp_store_head_t *head, const mcp_store_stream_t *st)
 {
     return mcp_store_final(st) && !mcp_store_attended(head, st)
-           && st->sent_seq >= st->events.last;
+           && st->sent_seq >= st->events.last && !mcp_store_is_task(st);
 }
 
 
@@ -167,6 +167,8 @@ mcp_store_stream_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
 {
     mcp_store_stream_answer(st, rec);
     mcp_store_stream_turn(st, (mcp_stream_state_e) rec->type);
+    st->changed = now;
+    st->given = 0;
     mcp_store_barrier();
     st->applied_seq = rec->seq;
 
@@ -181,7 +183,7 @@ mcp_store_stream_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
 
 int
 mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_stream_state_e state)
+    mcp_stream_state_e state, uint64_t now)
 {
     int                  rc;
     mcp_store_op_t       op;
@@ -197,9 +199,10 @@ mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
     } else if (st->state != (uint8_t) state) {
         mcp_store_stream_turn(st, state);
+        st->changed = now;
 
         if (mcp_store_final(st)) {
-            mcp_store_stream_finish(&op, st, 0);
+            mcp_store_stream_finish(&op, st, now);
         }
 
         mcp_store_mark_consumer(&op, st);
@@ -361,13 +364,11 @@ mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st, uint64_t now)
 
     mcp_store_stream_stamp(op, st, now);
 
-    if (st->kind == MCP_STREAM_LISTEN && st->expires != 0
-        && now >= st->expires)
-    {
+    if (st->expires != 0 && now >= st->expires) {
         return 1;
     }
 
-    if (mcp_store_attended(op->head, st)) {
+    if (mcp_store_is_task(st) || mcp_store_attended(op->head, st)) {
         return 0;
     }
 

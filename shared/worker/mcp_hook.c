@@ -204,19 +204,6 @@ mcp_hook_refused(mcp_exchange_t *x)
 }
 
 
-void
-mcp_hook_interim(mcp_exchange_t *x)
-{
-    mcp_face_state_t  *state;
-
-    for (state = x->states; state; state = state->next) {
-        if (state->face->call) {
-            state->face->call->interim(x);
-        }
-    }
-}
-
-
 int
 mcp_hook_result(mcp_worker_t *worker, mcp_request_t *req,
     const mcp_backend_msg_t *msg, mcp_buf_t *out)

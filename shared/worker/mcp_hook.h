@@ -87,8 +87,8 @@ typedef struct {
     void          (*start)(mcp_call_t *call);
     void          (*refused)(mcp_exchange_t *x);
 
-    /* The client has waited until call->resume_at: an answer to
-     * x->answer.out. */
+    /* The client has waited until call->part_at, by call->part_by, which this
+     * is: an answer to x->answer.out. */
     void          (*interim)(mcp_exchange_t *x);
 
     /*
@@ -183,7 +183,6 @@ int  mcp_hook_idle(mcp_exchange_t *x);
 int  mcp_hook_request(mcp_exchange_t *x);
 void mcp_hook_start(mcp_face_state_t *states, mcp_call_t *call);
 void mcp_hook_refused(mcp_exchange_t *x);
-void mcp_hook_interim(mcp_exchange_t *x);
 int  mcp_hook_result(mcp_worker_t *worker, mcp_request_t *req,
         const mcp_backend_msg_t *msg, mcp_buf_t *out);
 void mcp_hook_answered(mcp_face_state_t *states, mcp_request_t *req,

@@ -148,6 +148,22 @@ mcp_notify_list(mcp_worker_t *worker, mcp_topic_e list,
 }
 
 
+void
+mcp_notify_task(mcp_worker_t *worker,
+    const unsigned char stream[MCP_STREAM_ID_LEN])
+{
+    char           mark[1 + MCP_STREAM_TEXT_LEN];
+    unsigned char  topic[MCP_DIGEST_LEN];
+
+    mark[0] = MCP_NOTIFY_MARK;
+    mcp_stream_id_print(mark + 1, stream);
+
+    if (mcp_topic_task(stream, topic) == MCP_OK) {
+        mcp_notify_send(worker, topic, (mcp_str_t) { mark, sizeof(mark) });
+    }
+}
+
+
 static void
 mcp_notify_resource(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
     mcp_str_t message)

@@ -27,6 +27,14 @@ int mcp_notify_subscribe(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 void mcp_notify_list(mcp_worker_t *worker, mcp_topic_e list,
     const unsigned char *place, mcp_str_t message);
 
+/* Tells that a task has changed, by its stream: its listeners read a mark,
+ * which they replace by how the task is then. */
+void mcp_notify_task(mcp_worker_t *worker,
+    const unsigned char stream[MCP_STREAM_ID_LEN]);
+
+/* How a mark begins, which no message does; the stream's id follows. */
+#define MCP_NOTIFY_MARK  '#'
+
 /* Sends a notification to its subscribers if it is one that goes to them
  * instead of a call's stream, and returns 1; else 0.  uri is raw. */
 int mcp_notify_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,

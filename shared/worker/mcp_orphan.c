@@ -8,6 +8,7 @@
 #include "json/mcp_json.h"
 #include "rpc/mcp_fault.h"
 #include "store/mcp_ending.h"
+#include "worker/mcp_notify.h"
 #include "worker/mcp_worker_parts.h"
 
 
@@ -117,6 +118,10 @@ mcp_worker_adopt(mcp_worker_t *worker)
 
         } else {
             rc = mcp_orphan_fail(worker, &info, text, 0, MCP_STATE_FAILED);
+        }
+
+        if (info.expires) {
+            mcp_notify_task(worker, info.ref.id);
         }
 
         /* better gone, and its client told so, than without an end */

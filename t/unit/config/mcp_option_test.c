@@ -336,6 +336,8 @@ defaults(void **state)
 
     assert_int_equal(e.session_lifetime, 24 * 3600000);
     assert_int_equal(e.stream_after, 1000);
+    assert_int_equal(e.task_after, 1000);
+    assert_int_equal(e.task_ttl, 3600000);
     assert_int_equal(e.policy_after, 50);
     assert_int_equal(e.close_after, 0);
     assert_int_equal(e.retry, 2000);

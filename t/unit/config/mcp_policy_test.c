@@ -203,11 +203,106 @@ test_apply(void **state)
 }
 
 
+/* What a tool says of tasks: a word, or a time. */
+static void
+test_task(void **state)
+{
+    static const struct {
+        mcp_json_type_e   type;
+        const char       *raw;
+        unsigned          task;
+        uint64_t          after;       /* of what was 7 */
+    } cases[] = {
+        { MCP_JSON_STRING, "\"never\"", MCP_TASK_NEVER, 7 },
+        { MCP_JSON_STRING, "\"auto\"", MCP_TASK_AUTO, 7 },
+        { MCP_JSON_STRING, "\"always\"", MCP_TASK_ALWAYS, 7 },
+        { MCP_JSON_STRING, "\"required\"", MCP_TASK_REQUIRED, 7 },
+        { MCP_JSON_NUMBER, "0", MCP_TASK_AUTO, 1 },
+        { MCP_JSON_NUMBER, "2.5", MCP_TASK_AUTO, 2500 },
+        { MCP_JSON_NUMBER, "31536000", MCP_TASK_AUTO, 31536000000 }
+    };
+
+    static const struct {
+        mcp_json_type_e   type;
+        const char       *raw;
+    } wrong[] = {
+        { MCP_JSON_STRING, "\"Auto\"" }, { MCP_JSON_STRING, "\"\"" },
+        { MCP_JSON_STRING, "\"5\"" }, { MCP_JSON_NUMBER, "-1" },
+        { MCP_JSON_NUMBER, "1e3" }, { MCP_JSON_NUMBER, "31536001" },
+        { MCP_JSON_BOOL, "true" }, { MCP_JSON_NULL, "null" },
+        { MCP_JSON_OBJECT, "{}" }
+    };
+
+    size_t              i;
+    const char         *error;
+    mcp_policy_t        p;
+    mcp_json_value_t    v;
+    mcp_policy_rule_t   rule;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        memset(&rule, 0, sizeof(rule));
+        memset(&p, 0, sizeof(p));
+        p.task = MCP_TASK_AUTO;
+        p.task_after = 7;
+        v = value(cases[i].type, cases[i].raw);
+        assert_int_equal(mcp_policy_read(&rule, MCP_LIST_TOOLS,
+                                         mcp_str("x-mcp-task"), &v, &error),
+                         MCP_OK);
+        assert_int_equal(rule.has_task, 1);
+        mcp_policy_apply(&p, &rule);
+        assert_int_equal(p.task, cases[i].task);
+        assert_int_equal(p.task_after, cases[i].after);
+    }
+
+    for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        memset(&rule, 0, sizeof(rule));
+        v = value(wrong[i].type, wrong[i].raw);
+        assert_int_equal(mcp_policy_read(&rule, MCP_LIST_TOOLS,
+                                         mcp_str("x-mcp-task"), &v, &error),
+                         MCP_ERR_CONFIG);
+        assert_string_equal(error, "must be \"never\", \"auto\", \"always\", "
+                                   "\"required\" or seconds");
+    }
+
+    v = value(MCP_JSON_STRING, "\"auto\"");
+    assert_int_equal(mcp_policy_read(&rule, MCP_LIST_PROMPTS,
+                                     mcp_str("x-mcp-task"), &v, &error),
+                     MCP_ERR_CONFIG);
+    assert_string_equal(error, "is for tools");
+}
+
+
+/* Who gets one. */
+static void
+test_is_task(void **state)
+{
+    mcp_policy_t  p;
+
+    (void) state;
+
+    memset(&p, 0, sizeof(p));
+    assert_false(mcp_policy_is_task(&p, MCP_CLIENT_TASKS));
+    p.task = MCP_TASK_ALWAYS;
+    assert_true(mcp_policy_is_task(&p, MCP_CLIENT_TASKS));
+    assert_true(mcp_policy_is_task(&p, MCP_CLIENT_TASKS | MCP_CLIENT_TOKENS));
+    assert_false(mcp_policy_is_task(&p, MCP_CLIENT_TOKENS));
+    assert_false(mcp_policy_is_task(&p, MCP_CLIENT_TASKS
+                                        | MCP_CLIENT_REQUESTS));
+    p.task = MCP_TASK_REQUIRED;
+    assert_true(mcp_policy_is_task(&p, MCP_CLIENT_TASKS
+                                       | MCP_CLIENT_REQUESTS));
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_task),
+        cmocka_unit_test(test_is_task),
         cmocka_unit_test(test_apply)
     };
 

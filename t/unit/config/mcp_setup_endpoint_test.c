@@ -118,6 +118,24 @@ drops(void *ctx, mcp_str_t name)
 }
 
 
+static void
+short_tasks(void **state)
+{
+    mcp_setup_t  *s;
+
+    (void) state;
+
+    s = setup_new();
+    assert_int_equal(mcp_setup_ends_tasks(s), 0);
+    taken(mcp_setup_option(s, MCP_OPTION_TASK_TTL, mcp_str("9m"), error));
+    assert_int_equal(mcp_setup_ends_tasks(s), 1);
+    taken(mcp_setup_option(s, MCP_OPTION_TASK_AFTER, mcp_str("off"),
+                           error));
+    assert_int_equal(mcp_setup_ends_tasks(s), 0);
+    mcp_setup_free(s);
+}
+
+
 /* Headers that never arrive are named, with the file of whoever has it. */
 static void
 headers(void **state)
@@ -305,6 +323,7 @@ main(void)
         test(nothing_said),
         test(places),
         test(room),
+        test(short_tasks),
         test(headers),
         test(merge),
         test(merge_parts),

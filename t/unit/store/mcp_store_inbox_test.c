@@ -104,7 +104,7 @@ test_inbox(void **state)
     /* one that is over forgets it */
 
     assert_int_equal(mcp_store_cancel(S1, &ref, 1), MCP_OK);
-    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED),
+    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 0),
                      MCP_OK);
     store_sound(&d);
     assert_int_equal(mcp_store_take_cancelled(S0, &ref), 0);

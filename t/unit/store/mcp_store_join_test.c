@@ -134,7 +134,7 @@ test_over(void **state)
     assert_int_equal(mcp_store_create(S0, &spec, 5200, &ref), MCP_OK);
     store_sound(&d);
 
-    mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED);
+    mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 0);
     assert_int_equal(mcp_store_join_find(S1, &spec, 5201, &info),
                      MCP_ERR_NOT_FOUND);
 }

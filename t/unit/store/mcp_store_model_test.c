@@ -789,7 +789,7 @@ do_state(model_t *m)
 
     state = draw(10) ? (mcp_stream_state_e) draw(2)
                      : MCP_STATE_COMPLETED + (mcp_stream_state_e) draw(3);
-    rc = mcp_store_set_state(some_process(), &m->ref, state);
+    rc = mcp_store_set_state(some_process(), &m->ref, state, 0);
 
     if (final(m)) {
         assert_int_equal(rc, state == m->state ? MCP_OK : MCP_ERR_NOT_FOUND);

@@ -149,7 +149,7 @@ test_sweep(void **state)
 
     /* ended without a time: from the next sweep on */
 
-    assert_int_equal(mcp_store_set_state(S0, &live, MCP_STATE_CANCELLED),
+    assert_int_equal(mcp_store_set_state(S0, &live, MCP_STATE_CANCELLED, 0),
                      MCP_OK);
     assert_int_equal(sweep(300000), 0);
     assert_int_equal(sweep(304999), 0);

@@ -27,7 +27,7 @@ test_walk(void **state)
     }
 
     mcp_store_watch(S1, &ref[4], 1, 0, &cursor, &taken);
-    mcp_store_set_state(S0, &ref[4], MCP_STATE_COMPLETED);
+    mcp_store_set_state(S0, &ref[4], MCP_STATE_COMPLETED, 0);
 
     position = 0;
     assert_int_equal(mcp_store_session_next(S0, spec.session, 0, &position,

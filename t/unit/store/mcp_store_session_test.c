@@ -104,8 +104,8 @@ test_session_sent(void **state)
     expect_walk(ref, 0, "43210");
     expect_walk(ref, 1, "");
 
-    mcp_store_set_state(S0, &ref[3], MCP_STATE_COMPLETED);
-    mcp_store_set_state(S0, &ref[1], MCP_STATE_COMPLETED);
+    mcp_store_set_state(S0, &ref[3], MCP_STATE_COMPLETED, 0);
+    mcp_store_set_state(S0, &ref[1], MCP_STATE_COMPLETED, 0);
     mcp_store_confirm(S0, &ref[0], 1);
     expect_walk(ref, 0, "42");
     expect_walk(ref, 1, "013");

@@ -291,7 +291,7 @@ op_free_listener(mcp_store_t *a, scene_t *s)
 static void
 op_set_state(mcp_store_t *a, scene_t *s)
 {
-    mcp_store_set_state(a, &s->ref[0], MCP_STATE_CANCELLED);
+    mcp_store_set_state(a, &s->ref[0], MCP_STATE_CANCELLED, 0);
 }
 
 

@@ -25,7 +25,7 @@ test_states(void **state)
     store_spec(&spec, 1, 1);
     store_create(&d, 0, &spec, &ref);
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
-    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_INPUT_REQUIRED),
+    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_INPUT_REQUIRED, 0),
                      MCP_OK);
     assert_int_equal(store_drain(&d, 1, NULL), 1);
     assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
@@ -35,7 +35,7 @@ test_states(void **state)
                                     mcp_str("{}")), MCP_OK);
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf),
                                     &len), MCP_AGAIN);
-    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED),
+    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 0),
                      MCP_OK);
     assert_int_equal(store_drain(&d, 1, NULL), 1);
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf),
@@ -45,9 +45,9 @@ test_states(void **state)
 
     assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_NOT_FOUND);
-    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_PROCESSING),
+    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_PROCESSING, 0),
                      MCP_ERR_NOT_FOUND);
-    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED),
+    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 0),
                      MCP_OK);
     assert_int_equal(mcp_store_post(S1, &ref, MCP_POST_INPUT, 0,
                                     mcp_null_str), MCP_ERR_NOT_FOUND);

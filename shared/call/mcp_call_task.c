@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A call that is a task: nobody reads its stream, and what its backend says
+ * before the end is how it is now.
+ */
+
+#include "call/mcp_call_parts.h"
+#include "call/mcp_request.h"
+#include "worker/mcp_notify.h"
+
+
+/* Bytes of a status message; a longer one is cut. */
+#define MCP_CALL_STATUS_MAX   1024
+
+/* ms between two words to subscribers of how a task goes on. */
+#define MCP_CALL_STATUS_TELL  1000
+
+
+int
+mcp_call_promote(mcp_call_t *call)
+{
+    int       rc;
+    uint64_t  now;
+
+    if (call->task) {
+        return MCP_OK;
+    }
+
+    now = mcp_call_now(call);
+
+    rc = mcp_store_keep(call->worker->store, &call->ref,
+                        now + call->endpoint->task_ttl, now);
+
+    if (rc == MCP_OK) {
+        call->task = 1;
+        call->task_created = now;
+        mcp_call_trace(call, "it is a task");
+
+        if (call->phase != MCP_CALL_OVER) {
+            mcp_call_set_timer(call);
+        }
+    }
+
+    return rc;
+}
+
+
+int
+mcp_call_promote_first(mcp_call_t *call)
+{
+    int  rc;
+
+    call->interim = 1;
+
+    rc = mcp_call_durable(call);
+
+    if (rc == MCP_OK) {
+        rc = mcp_call_promote(call);
+    }
+
+    if (rc != MCP_OK && call->phase != MCP_CALL_OVER) {
+        mcp_call_abandon(call, MCP_FAULT_INTERNAL);
+    }
+
+    return rc;
+}
+
+
+uint64_t
+mcp_call_expires(const mcp_call_t *call)
+{
+    return call->task_created + call->endpoint->task_ttl;
+}
+
+
+void
+mcp_call_expire_task(mcp_call_t *call)
+{
+    mcp_call_log(call, MCP_LOG_NOTICE, "cancelled: its time as a task is over",
+                 NULL);
+    mcp_store_free(call->worker->store, &call->ref);
+    mcp_request_ends_all(call, MCP_ENDING_EXPIRED);
+    mcp_call_stop(call);
+}
+
+
+void
+mcp_call_task_changed(mcp_call_t *call)
+{
+    if (call->task) {
+        call->told = mcp_call_now(call);
+        call->to_tell = 0;
+        mcp_notify_task(call->worker, call->id);
+    }
+}
+
+
+/* Cuts a text before a character that does not fit. */
+static mcp_str_t
+mcp_call_status_cut(mcp_str_t text)
+{
+    if (text.len > MCP_CALL_STATUS_MAX) {
+        text.len = MCP_CALL_STATUS_MAX;
+
+        while (text.len > 0
+               && ((unsigned char) text.data[text.len] & 0xc0) == 0x80)
+        {
+            text.len--;
+        }
+    }
+
+    return text;
+}
+
+
+/* What a progress notification says, as a JSON string: its message, or else its
+ * numbers. */
+static int
+mcp_call_status_text(mcp_call_t *call, mcp_str_t body, mcp_buf_t *out)
+{
+    mcp_str_t         text;
+    mcp_arena_t       arena;
+    mcp_json_value_t  root, params, message, progress, total;
+
+    root.type = MCP_JSON_OBJECT;
+    root.raw = body;
+    params = mcp_json_get(&root, mcp_str("params"));
+    message = mcp_json_get(&params, mcp_str("message"));
+    progress = mcp_json_get(&params, mcp_str("progress"));
+    total = mcp_json_get(&params, mcp_str("total"));
+
+    if (message.type == MCP_JSON_STRING) {
+        mcp_arena_init(&arena, &call->worker->env->mem);
+
+        if (mcp_json_unescape(&arena, message.raw, &text) == MCP_OK) {
+            mcp_buf_json(out, mcp_call_status_cut(text));
+
+        } else {
+            out->failed = MCP_ERR_MEMORY;
+        }
+
+        mcp_arena_destroy(&arena);
+
+    } else if (progress.type == MCP_JSON_NUMBER) {
+        mcp_buf_lit(out, "\"");
+        mcp_buf_str(out, mcp_call_status_cut(progress.raw));
+
+        if (total.type == MCP_JSON_NUMBER) {
+            mcp_buf_lit(out, " of ");
+            mcp_buf_str(out, mcp_call_status_cut(total.raw));
+        }
+
+        mcp_buf_lit(out, "\"");
+    }
+
+    return out->failed;
+}
+
+
+/* The log has it: subscribers are told, but not of each step of one that is
+ * quick. */
+static void
+mcp_call_status_tell(mcp_call_t *call)
+{
+    if (mcp_call_now(call) >= call->told + MCP_CALL_STATUS_TELL) {
+        mcp_call_task_changed(call);
+
+    } else {
+        call->to_tell = 1;
+        mcp_call_set_timer(call);
+    }
+}
+
+
+uint64_t
+mcp_call_tell_at(const mcp_call_t *call)
+{
+    return call->to_tell ? call->told + MCP_CALL_STATUS_TELL : UINT64_MAX;
+}
+
+
+void
+mcp_call_status(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    mcp_buf_t    text;
+    mcp_call_t  *call;
+
+    call = req->call;
+
+    /* while it asks, the questions are what the log has */
+
+    if (req->state == MCP_REQUEST_INPUT
+        || !mcp_str_eq(msg->method, mcp_str("notifications/progress")))
+    {
+        return;
+    }
+
+    mcp_buf_init(&text, &call->worker->env->mem, SIZE_MAX / 2);
+
+    /* without room the task keeps its status of before */
+
+    if (mcp_call_status_text(call, msg->body, &text) == MCP_OK && text.len
+        && mcp_call_append(req, (mcp_str_t) { text.data, text.len },
+                           MCP_STATE_PROCESSING)
+           == MCP_OK)
+    {
+        mcp_call_status_tell(call);
+    }
+
+    mcp_buf_free(&text);
+}

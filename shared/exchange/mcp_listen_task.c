@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "exchange/mcp_exchange_parts.h"
+#include "exchange/mcp_listen_task.h"
+#include "worker/mcp_notify.h"
+
+
+int
+mcp_listen_task_filter(mcp_exchange_t *x, const mcp_json_value_t *value,
+    mcp_listen_tasks_t *tasks)
+{
+    int               rc;
+    size_t            n;
+    mcp_str_t         text;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  element;
+
+    if (value->type != MCP_JSON_ARRAY) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    mcp_json_iter_init(&iter, value->raw);
+
+    for (n = 0; mcp_json_iter_next(&iter, NULL, &element); n++) { /* void */ }
+
+    if (n > MCP_LISTEN_TASKS_MAX) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    tasks->list = mcp_arena_calloc(&x->arena,
+                                   (n + 1) * sizeof(mcp_listen_task_t));
+    if (tasks->list == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    mcp_json_iter_init(&iter, value->raw);
+
+    while (mcp_json_iter_next(&iter, NULL, &element)) {
+        rc = mcp_verdict_string(x, &element, &text);
+
+        if (rc == MCP_OK) {
+            rc = mcp_task_find(x, text, &tasks->list[tasks->n].task);
+        }
+
+        if (rc == MCP_OK) {
+            tasks->n++;
+
+        } else if (rc != MCP_ERR_NOT_FOUND) {
+            return rc;
+        }
+    }
+
+    return MCP_OK;
+}
+
+
+int
+mcp_listen_task_subscribe(mcp_exchange_t *x, const mcp_listen_tasks_t *tasks,
+    const mcp_stream_ref_t *ref)
+{
+    int            rc;
+    size_t         i;
+    unsigned char  topic[MCP_DIGEST_LEN];
+
+    rc = MCP_OK;
+
+    for (i = 0; rc == MCP_OK && i < tasks->n; i++) {
+        rc = mcp_topic_task(tasks->list[i].task.id.stream, topic);
+
+        if (rc == MCP_OK) {
+            rc = mcp_store_subscribe(x->worker->store, ref, topic);
+        }
+    }
+
+    return rc;
+}
+
+
+void
+mcp_listen_task_ids(const mcp_listen_tasks_t *tasks, mcp_buf_t *out)
+{
+    size_t  i;
+
+    for (i = 0; i < tasks->n; i++) {
+        mcp_buf_add(out, i ? "," : "[", 1);
+        mcp_buf_json(out, tasks->list[i].task.text);
+    }
+
+    mcp_buf_lit(out, "]");
+}
+
+
+/* Writes a notification of a task; MCP_ERR_NOT_FOUND: it has gone. */
+static int
+mcp_listen_task_notify(mcp_exchange_t *x, const mcp_task_t *task)
+{
+    int         rc;
+    mcp_buf_t  *out;
+
+    out = &x->answer.out;
+
+    mcp_buf_lit(out, "data: {\"jsonrpc\":\"2.0\",\"method\":"
+                     "\"notifications/tasks\",\"params\":{\"_meta\":{"
+                     "\"" MCP_SUBSCRIPTION_ID "\":");
+    mcp_buf_str(out, x->msg.id);
+    mcp_buf_lit(out, "},");
+
+    rc = mcp_task_write(x, task, out);
+
+    mcp_buf_lit(out, "}}\n\n");
+
+    if (rc != MCP_OK) {
+        out->len = 0;
+    }
+
+    return rc == MCP_OK ? out->failed : rc;
+}
+
+
+/* Tells of one task that has changed, as its result may be long.  MCP_DONE:
+ * there is none. */
+static int
+mcp_listen_task_tell(mcp_exchange_t *x, mcp_listen_tasks_t *tasks)
+{
+    int     rc;
+    size_t  i;
+
+    for (i = 0; i < tasks->n; i++) {
+        if (!tasks->list[i].changed) {
+            continue;
+        }
+
+        tasks->list[i].changed = 0;
+        rc = mcp_listen_task_notify(x, &tasks->list[i].task);
+
+        if (rc == MCP_OK || rc == MCP_ERR_MEMORY) {
+            return rc;
+        }
+    }
+
+    return MCP_DONE;
+}
+
+
+static void
+mcp_listen_task_mark(mcp_listen_tasks_t *tasks, mcp_str_t text)
+{
+    size_t         i;
+    unsigned char  id[MCP_STREAM_ID_LEN];
+
+    if (mcp_stream_id_parse(text, id) != MCP_OK) {
+        return;
+    }
+
+    for (i = 0; i < tasks->n; i++) {
+        if (memcmp(tasks->list[i].task.id.stream, id, MCP_STREAM_ID_LEN)
+            == 0)
+        {
+            tasks->list[i].changed = 1;
+        }
+    }
+}
+
+
+/* Reads some events, the last of which is whole. */
+static int
+mcp_listen_task_fetch(mcp_exchange_t *x, mcp_buf_t *events)
+{
+    int     rc;
+    char   *p;
+    size_t  n, cap;
+
+    cap = MCP_PULL_MIN;
+
+    do {
+        p = mcp_buf_reserve(events, cap);
+        if (p == NULL) {
+            return MCP_ERR_MEMORY;
+        }
+
+        rc = mcp_store_read(x->worker->store, &x->reader.ref,
+                            x->reader.handle, &x->reader.cursor,
+                            x->reader.sent, p, cap, &n);
+        if (rc != MCP_OK) {
+            return rc;
+        }
+
+        events->len += n;
+        cap = x->reader.cursor.left + MCP_PULL_MIN;
+
+    } while (x->reader.cursor.done);
+
+    return MCP_OK;
+}
+
+
+/* Takes the events, "data: ...\n\n", apart: marks are kept, the others pass. */
+static void
+mcp_listen_task_events(mcp_exchange_t *x, mcp_listen_tasks_t *tasks,
+    mcp_subscription_splice_t *splice, const mcp_buf_t *events)
+{
+    mcp_str_t    event, text;
+    const char  *p, *end;
+
+    p = events->data;
+    end = p + events->len;
+
+    while (p < end) {
+        event.data = p;
+        p = memchr(p, '\n', (size_t) (end - p));
+        text.data = event.data + sizeof("data: ") - 1;
+        text.len = (size_t) (p - text.data);
+        p += sizeof("\n\n") - 1;
+        event.len = (size_t) (p - event.data);
+
+        if (text.len && text.data[0] == MCP_NOTIFY_MARK) {
+            mcp_listen_task_mark(tasks, (mcp_str_t) { text.data + 1,
+                                                      text.len - 1 });
+
+        } else {
+            mcp_subscription_splice(splice, x->msg.id, event, &x->answer.out);
+        }
+    }
+}
+
+
+int
+mcp_listen_task_read(mcp_exchange_t *x, mcp_listen_tasks_t *tasks,
+    mcp_subscription_splice_t *splice)
+{
+    int        rc;
+    mcp_buf_t  events;
+
+    rc = mcp_listen_task_tell(x, tasks);
+
+    if (rc != MCP_DONE) {
+        return rc;
+    }
+
+    mcp_buf_init(&events, &x->worker->env->mem, SIZE_MAX / 2);
+
+    rc = mcp_listen_task_fetch(x, &events);
+
+    if (rc == MCP_OK) {
+        mcp_listen_task_events(x, tasks, splice, &events);
+        rc = x->answer.out.failed;
+    }
+
+    mcp_buf_free(&events);
+
+    if (rc != MCP_OK || x->answer.out.len) {
+        return rc;
+    }
+
+    rc = mcp_listen_task_tell(x, tasks);
+
+    /* a comment lets the reader go on */
+
+    if (rc == MCP_DONE) {
+        mcp_buf_lit(&x->answer.out, MCP_SSE_COMMENT);
+        rc = x->answer.out.failed;
+    }
+
+    return rc;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "base/mcp_time.h"
+#include "exchange/mcp_exchange_parts.h"
+#include "exchange/mcp_task.h"
+#include "exchange/mcp_task_update.h"
+
+
+static int
+mcp_task_is_of(const mcp_exchange_t *x, const mcp_stream_info_t *info)
+{
+    return mcp_secret_eq((mcp_str_t) { (const char *) info->principal,
+                                       MCP_DIGEST_LEN },
+                         (mcp_str_t) { (const char *) x->head.principal,
+                                       MCP_DIGEST_LEN });
+}
+
+
+int
+mcp_task_find(mcp_exchange_t *x, mcp_str_t text, mcp_task_t *task)
+{
+    int                rc;
+    mcp_stream_info_t  info;
+
+    task->text = text;
+
+    rc = mcp_task_id_read(&task->id, x->endpoint->keys, text,
+                          mcp_worker_now(x->worker));
+
+    if (rc == MCP_OK) {
+        rc = mcp_store_find(x->worker->store, task->id.stream,
+                            mcp_worker_now(x->worker), &info);
+    }
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    task->ref = info.ref;
+
+    return info.expires && mcp_task_is_of(x, &info) ? MCP_OK
+                                                    : MCP_ERR_NOT_FOUND;
+}
+
+
+/* What every task has, of any state. */
+static void
+mcp_task_write_base(mcp_exchange_t *x, const mcp_task_t *task,
+    const char *status, mcp_str_t message, uint64_t changed, mcp_buf_t *out)
+{
+    mcp_buf_lit(out, "\"taskId\":");
+    mcp_buf_json(out, task->text);
+    mcp_buf_lit(out, ",\"status\":\"");
+    mcp_buf_add(out, status, strlen(status));
+    mcp_buf_lit(out, "\"");
+
+    if (message.len) {
+        mcp_buf_lit(out, ",\"statusMessage\":");
+        mcp_buf_str(out, message);
+    }
+
+    mcp_buf_lit(out, ",\"createdAt\":\"");
+    mcp_time_write(out, task->id.created);
+    mcp_buf_lit(out, "\",\"lastUpdatedAt\":\"");
+    mcp_time_write(out, changed);
+    mcp_buf_lit(out, "\",\"ttlMs\":");
+    mcp_buf_int(out, (int64_t) task->id.ttl);
+
+    if (x->endpoint->retry) {
+        mcp_buf_lit(out, ",\"pollIntervalMs\":");
+        mcp_buf_int(out, (int64_t) x->endpoint->retry);
+    }
+}
+
+
+void
+mcp_task_write_new(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out)
+{
+    mcp_task_write_base(x, task, "working", mcp_null_str, task->id.created,
+                        out);
+}
+
+
+/* A member of the last event, which is a response. */
+static mcp_json_value_t
+mcp_task_response(const mcp_buf_t *event, mcp_str_t name)
+{
+    mcp_json_value_t  root;
+
+    root.type = event->len ? MCP_JSON_OBJECT : MCP_JSON_NONE;
+    root.raw = (mcp_str_t) { event->data, event->len };
+
+    return mcp_json_get(&root, name);
+}
+
+
+/* The error says what went wrong. */
+static void
+mcp_task_write_failed(mcp_exchange_t *x, const mcp_task_t *task,
+    const mcp_store_look_t *look, const mcp_buf_t *event, mcp_buf_t *out)
+{
+    mcp_json_value_t  error, message;
+
+    error = mcp_task_response(event, mcp_str("error"));
+    message = mcp_json_get(&error, mcp_str("message"));
+
+    mcp_task_write_base(x, task, "failed",
+                        message.type == MCP_JSON_STRING ? message.raw
+                                                        : mcp_null_str,
+                        look->info.changed, out);
+    mcp_buf_lit(out, ",\"error\":");
+    mcp_buf_str(out, error.raw);
+}
+
+
+/* A task that nobody has to wait for any more; 0: it is another one. */
+static int
+mcp_task_write_over(mcp_exchange_t *x, const mcp_task_t *task,
+    const mcp_store_look_t *look, const mcp_buf_t *event, mcp_buf_t *out)
+{
+    switch (look->info.state) {
+
+    case MCP_STATE_COMPLETED:
+        mcp_task_write_base(x, task, "completed", mcp_null_str,
+                            look->info.changed, out);
+        mcp_buf_lit(out, ",\"result\":");
+        mcp_buf_str(out, mcp_task_response(event, mcp_str("result")).raw);
+        return 1;
+
+    case MCP_STATE_FAILED:
+        mcp_task_write_failed(x, task, look, event, out);
+        return 1;
+
+    case MCP_STATE_CANCELLED:
+        mcp_task_write_base(x, task, "cancelled", mcp_null_str,
+                            look->info.changed, out);
+        return 1;
+
+    default:
+        return 0;
+    }
+}
+
+
+static void
+mcp_task_write_look(mcp_exchange_t *x, const mcp_task_t *task,
+    const mcp_store_look_t *look, const mcp_buf_t *event, mcp_buf_t *out)
+{
+    mcp_str_t  text;
+
+    if (mcp_task_write_over(x, task, look, event, out)) {
+        return;
+    }
+
+    text = (mcp_str_t) { event->data, event->len };
+
+    /* the event may be of the state before */
+
+    if (look->info.state == MCP_STATE_INPUT_REQUIRED
+        && look->state == MCP_STATE_INPUT_REQUIRED && text.len)
+    {
+        mcp_task_write_base(x, task, "input_required", mcp_null_str,
+                            look->info.changed, out);
+        mcp_buf_lit(out, ",\"inputRequests\":");
+        mcp_task_questions(text, look->given, out);
+        return;
+    }
+
+    if (look->state != MCP_STATE_PROCESSING || text.len == 0
+        || text.data[0] != '"')
+    {
+        text = mcp_null_str;
+    }
+
+    mcp_task_write_base(x, task, "working", text, look->info.changed, out);
+}
+
+
+int
+mcp_task_write(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out)
+{
+    int               rc;
+    mcp_buf_t         event;
+    mcp_store_look_t  look;
+
+    mcp_buf_init(&event, &x->worker->env->mem, SIZE_MAX / 2);
+
+    rc = mcp_store_look(x->worker->store, &task->ref, &look, &event);
+
+    if (rc == MCP_OK) {
+        mcp_buf_reserve(out, event.len + 1024);
+        mcp_task_write_look(x, task, &look, &event, out);
+        rc = out->failed;
+    }
+
+    mcp_buf_free(&event);
+
+    return rc;
+}
+
+
+static mcp_fault_e
+mcp_task_get(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out)
+{
+    int  rc;
+
+    mcp_buf_lit(out, "{");
+    rc = mcp_task_write(x, task, out);
+    mcp_buf_lit(out, "}");
+
+    if (rc == MCP_ERR_NOT_FOUND) {
+        return MCP_FAULT_TASK;
+    }
+
+    return rc == MCP_OK ? MCP_FAULT_NONE : MCP_FAULT_INTERNAL;
+}
+
+
+/* Its owner ends it; one that is over stays as it is. */
+static mcp_fault_e
+mcp_task_cancel(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out)
+{
+    int  rc;
+
+    rc = mcp_store_cancel(x->worker->store, &task->ref, 1);
+    mcp_buf_lit(out, "{}");
+
+    return rc == MCP_OK || rc == MCP_ERR_NOT_FOUND ? MCP_FAULT_NONE
+                                                   : MCP_FAULT_INTERNAL;
+}
+
+
+mcp_fault_e
+mcp_task_request(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method,
+    mcp_buf_t *out)
+{
+    int         rc;
+    mcp_str_t   text;
+    mcp_task_t  task;
+
+    rc = mcp_verdict_string(x, &msg->task_id, &text);
+
+    if (rc == MCP_OK) {
+        rc = mcp_task_find(x, text, &task);
+    }
+
+    if (rc == MCP_ERR_SYNTAX || rc == MCP_ERR_NOT_FOUND) {
+        return MCP_FAULT_TASK;
+    }
+
+    if (rc != MCP_OK) {
+        return MCP_FAULT_INTERNAL;
+    }
+
+    switch (method) {
+
+    case MCP_METHOD_TASKS_GET:
+        return mcp_task_get(x, &task, out);
+
+    case MCP_METHOD_TASKS_UPDATE:
+        return mcp_task_update(x, &task, &msg->input_responses, out);
+
+    default:
+        return mcp_task_cancel(x, &task, out);
+    }
+}

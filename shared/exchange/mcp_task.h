@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Tasks as their clients see them (extension io.modelcontextprotocol/tasks): at
+ * whatever process, by what the store has of their calls. */
+
+
+#ifndef MCP_TASK_H_INCLUDED
+#define MCP_TASK_H_INCLUDED
+
+
+#include "rpc/mcp_task_id.h"
+#include "worker/mcp_worker_parts.h"
+
+
+/* A task by its id. */
+typedef struct {
+    mcp_str_t         text;            /* of the id, as clients have it */
+    mcp_task_id_t     id;
+    mcp_stream_ref_t  ref;
+} mcp_task_t;
+
+
+/*
+ * Finds the task of an id, whose text is borrowed, for the principal of x.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND  there is none, or it is another's, or its time is over
+ *   MCP_ERR_INTERNAL
+ */
+int mcp_task_find(mcp_exchange_t *x, mcp_str_t text, mcp_task_t *task);
+
+/*
+ * Appends the members of a new task, without braces, or of one as it is now
+ * (CreateTaskResult; DetailedTask).
+ *
+ * mcp_task_write() returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND  it has gone
+ *   MCP_ERR_INTERNAL
+ *   the error of out
+ */
+void mcp_task_write_new(mcp_exchange_t *x, const mcp_task_t *task,
+    mcp_buf_t *out);
+int mcp_task_write(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out);
+
+/* Answers tasks/get, tasks/update or tasks/cancel: appends the result. */
+mcp_fault_e mcp_task_request(mcp_exchange_t *x, const mcp_rpc_t *msg,
+    mcp_method_e method, mcp_buf_t *out);
+
+
+#endif /* MCP_TASK_H_INCLUDED */

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "exchange/mcp_exchange_parts.h"
+#include "exchange/mcp_task_update.h"
+#include "worker/mcp_notify.h"
+
+
+/* How often answers are read anew as others were quicker. */
+#define MCP_TASK_TRIES  16
+
+
+void
+mcp_task_questions(mcp_str_t questions, uint32_t given, mcp_buf_t *out)
+{
+    unsigned          k;
+    mcp_str_t         key;
+    const char       *before;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    before = "{";
+    mcp_json_iter_init(&iter, questions);
+
+    for (k = 0; mcp_json_iter_next(&iter, &key, &value); k++) {
+        if (given & (uint32_t) 1 << k) {
+            continue;
+        }
+
+        mcp_buf_add(out, before, 1);
+        mcp_buf_str(out, key);
+        mcp_buf_lit(out, ":");
+        mcp_buf_str(out, value.raw);
+        before = ",";
+    }
+
+    mcp_buf_add(out, "{", before[0] == '{' ? 1 : 0);
+    mcp_buf_lit(out, "}");
+}
+
+
+/* Finds the response to a question; keys may be written with other escapes. */
+static int
+mcp_task_response_to(mcp_arena_t *arena, mcp_str_t key,
+    const mcp_json_value_t *responses, mcp_json_value_t *response)
+{
+    mcp_str_t  plain;
+
+    if (mcp_json_unescape(arena, key, &plain) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
+    *response = mcp_json_get(responses, plain);
+
+    return MCP_OK;
+}
+
+
+/* The answers to questions that have none yet, as their call wants them: an
+ * object of results by the places of their questions.  The bits of these, and
+ * of all questions, are set. */
+static int
+mcp_task_gather(mcp_arena_t *arena, mcp_str_t questions, uint32_t given,
+    const mcp_json_value_t *responses, uint32_t *bits, uint32_t *all,
+    mcp_buf_t *out)
+{
+    unsigned          k;
+    mcp_str_t         key;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    mcp_json_iter_init(&iter, questions);
+
+    for (k = 0; mcp_json_iter_next(&iter, &key, &value); k++) {
+        *all |= (uint32_t) 1 << k;
+
+        if (mcp_task_response_to(arena, key, responses, &value) != MCP_OK) {
+            return MCP_ERR_MEMORY;
+        }
+
+        if (value.type == MCP_JSON_NONE || (given & (uint32_t) 1 << k)) {
+            continue;
+        }
+
+        mcp_buf_add(out, *bits ? ",\"" : "{\"", 2);
+        mcp_buf_int(out, k);
+        mcp_buf_lit(out, "\":");
+        mcp_buf_str(out, value.raw);
+        *bits |= (uint32_t) 1 << k;
+    }
+
+    mcp_buf_lit(out, "}");
+
+    return out->failed;
+}
+
+
+/* One try; MCP_AGAIN: others were quicker. */
+static int
+mcp_task_update_once(mcp_exchange_t *x, const mcp_task_t *task,
+    const mcp_json_value_t *responses)
+{
+    int               rc;
+    uint32_t          bits, all;
+    mcp_buf_t         event, answers;
+    mcp_store_look_t  look;
+
+    mcp_buf_init(&event, &x->worker->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&answers, &x->worker->env->mem, SIZE_MAX / 2);
+    bits = 0;
+    all = 0;
+
+    rc = mcp_store_look(x->worker->store, &task->ref, &look, &event);
+
+    if (rc == MCP_OK && look.info.state == MCP_STATE_INPUT_REQUIRED
+        && look.state == MCP_STATE_INPUT_REQUIRED)
+    {
+        rc = mcp_task_gather(&x->arena,
+                             (mcp_str_t) { event.data, event.len },
+                             look.given, responses, &bits, &all, &answers);
+    }
+
+    if (rc == MCP_OK && bits) {
+        rc = mcp_store_answer(x->worker->store, &task->ref, look.seq, bits,
+                              all,
+                              (mcp_str_t) { answers.data, answers.len },
+                              mcp_worker_now(x->worker));
+
+        if (rc == MCP_OK) {
+            mcp_notify_task(x->worker, task->id.stream);
+        }
+    }
+
+    mcp_buf_free(&event);
+    mcp_buf_free(&answers);
+
+    return rc;
+}
+
+
+mcp_fault_e
+mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
+    const mcp_json_value_t *responses, mcp_buf_t *out)
+{
+    int  i, rc;
+
+    if (!mcp_verdict_is_objects(responses)) {
+        return MCP_FAULT_PARAMS;
+    }
+
+    rc = MCP_AGAIN;
+
+    for (i = 0; rc == MCP_AGAIN && i < MCP_TASK_TRIES; i++) {
+        rc = mcp_task_update_once(x, task, responses);
+    }
+
+    mcp_buf_lit(out, "{}");
+
+    switch (rc) {
+
+    case MCP_OK:
+    case MCP_ERR_NOT_FOUND:            /* over meanwhile */
+        return MCP_FAULT_NONE;
+
+    case MCP_ERR_LIMIT:
+    case MCP_ERR_FULL:
+        return MCP_FAULT_STORE_FULL;
+
+    default:
+        return MCP_FAULT_INTERNAL;
+    }
+}

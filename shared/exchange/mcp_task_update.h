@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Questions of a task, and their answers. */
+
+
+#ifndef MCP_TASK_UPDATE_H_INCLUDED
+#define MCP_TASK_UPDATE_H_INCLUDED
+
+
+#include "exchange/mcp_task.h"
+
+
+/* Appends the questions of a task's event, an object, without those that have
+ * their answer, a bit for each. */
+void mcp_task_questions(mcp_str_t questions, uint32_t given, mcp_buf_t *out);
+
+/* Answers tasks/update: what is known of the responses goes to the call, and is
+ * not asked any more from then on, at whatever process; the rest is ignored. */
+mcp_fault_e mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
+    const mcp_json_value_t *responses, mcp_buf_t *out);
+
+
+#endif /* MCP_TASK_UPDATE_H_INCLUDED */

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Tasks: calls whose stream is kept until a fixed time, and whose last event is
+ * looked at by whoever knows of them.  mcp_store_inbox.c takes answers. */
+
+
+#include "store/mcp_store_layout.h"
+
+
+/* How often a look begins anew as its event has been replaced meanwhile. */
+#define MCP_STORE_LOOKS  16
+
+
+void
+mcp_store_task_release(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    if (mcp_store_is_task(st)) {
+        mcp_store_stream_sent(op, st, st->events.last);
+    }
+}
+
+
+void
+mcp_store_task_replace(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    while (mcp_store_is_task(st) && st->events.first < st->events.last) {
+        (void) mcp_store_stream_spare(op, st);
+    }
+}
+
+
+int
+mcp_store_keep(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t expires, uint64_t now)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (st->kind == MCP_STREAM_CALL) {
+        st->expires = expires;
+        st->changed = now;
+        mcp_store_stream_settle(&op, st);
+
+    } else {
+        rc = MCP_ERR_NOT_FOUND;
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+/* How far the last event has been copied out. */
+typedef struct {
+    mcp_store_pos_t  pos;
+    size_t           left;
+    char            *p;
+} mcp_store_looking_t;
+
+
+/* Describes the task, and finds its last event. */
+static int
+mcp_store_look_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
+    mcp_store_look_t *look, mcp_store_looking_t *looking, mcp_buf_t *buf)
+{
+    mcp_store_record_t  *rec;
+
+    mcp_store_stream_info(op, st, &look->info);
+    look->given = st->given;
+
+    if (st->events.head == 0) {
+        return MCP_OK;
+    }
+
+    if (!mcp_store_log_seek(op->head, &st->events, st->events.last,
+                            &looking->pos))
+    {
+        return MCP_ERR_INTERNAL;
+    }
+
+    rec = mcp_store_log_record(op->head, &looking->pos);
+
+    if (rec == NULL || rec->seq != st->events.last) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    look->seq = rec->seq;
+    look->state = (mcp_stream_state_e) rec->type;
+    looking->pos.offset += MCP_RECORD_HEAD;
+    looking->left = rec->len;
+
+    if (looking->left > 0) {
+        looking->p = mcp_buf_reserve(buf, looking->left);
+
+        if (looking->p == NULL) {
+            return buf->failed;
+        }
+    }
+
+    return MCP_OK;
+}
+
+
+/* Copies as much as one hold of the lock may take.  MCP_DONE: that was all;
+ * MCP_AGAIN: the event is not the last one any more. */
+static int
+mcp_store_look_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
+    mcp_store_look_t *look, mcp_store_looking_t *looking, mcp_buf_t *buf)
+{
+    int                  rc;
+    size_t               n;
+    mcp_store_stream_t  *st;
+
+    st = mcp_store_stream_get(op, ref);
+
+    if (st == NULL) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    if (look->seq == 0) {
+        rc = mcp_store_look_begin(op, st, look, looking, buf);
+        if (rc != MCP_OK) {
+            return rc;
+        }
+
+    } else if (st->events.head == 0 || st->events.last != look->seq) {
+        return MCP_AGAIN;
+    }
+
+    n = looking->left < MCP_STORE_BIG ? looking->left : MCP_STORE_BIG;
+
+    if (mcp_store_copy_out(op->head, &looking->pos, looking->p, n) != n) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    if (n > 0) {
+        looking->p += n;
+        looking->left -= n;
+    }
+
+    return looking->left > 0 ? MCP_OK : MCP_DONE;
+}
+
+
+/* One look; MCP_AGAIN: it is to begin anew. */
+static int
+mcp_store_look_once(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_look_t *look, mcp_buf_t *buf)
+{
+    int                  rc;
+    size_t               start;
+    mcp_store_op_t       op;
+    mcp_store_looking_t  looking;
+
+    memset(look, 0, sizeof(mcp_store_look_t));
+    memset(&looking, 0, sizeof(mcp_store_looking_t));
+    start = buf->len;
+
+    do {
+        rc = mcp_store_enter(store, &op);
+        if (rc != MCP_OK) {
+            return rc;
+        }
+
+        rc = mcp_store_look_some(&op, ref, look, &looking, buf);
+
+        mcp_store_leave(&op);
+
+    } while (rc == MCP_OK);
+
+    if (rc == MCP_DONE) {
+        buf->len = looking.p ? (size_t) (looking.p - buf->data) : start;
+        rc = MCP_OK;
+    }
+
+    return rc;
+}
+
+
+int
+mcp_store_look(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_look_t *look, mcp_buf_t *buf)
+{
+    int  i, rc;
+
+    rc = MCP_AGAIN;
+
+    for (i = 0; rc == MCP_AGAIN && i < MCP_STORE_LOOKS; i++) {
+        rc = mcp_store_look_once(store, ref, look, buf);
+    }
+
+    return rc;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Tasks that go on: what their backends say meanwhile, and how they end. */
+
+#include "task_cases.h"
+
+
+#define SAYS(params)                                                         \
+    NOTE("notifications/progress", "{\"progressToken\":\"t\"," params "}")   \
+    "\n"
+
+
+/* A call with a progress token. */
+static mcp_job_t *
+begin(unsigned process)
+{
+    mcp_job_t  *job;
+
+    modern(process, &a, "tools/call", "always",
+           "\"name\":\"always\",\"_meta\":{\"progressToken\":\"t\","
+           "\"io.modelcontextprotocol/protocolVersion\":\"" MODERN "\","
+           "\"io.modelcontextprotocol/clientCapabilities\":" TASK_CAN "}},"
+           "\"other\":{\"a\":1");
+    assert_int_equal(d.n_jobs, 1);
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    driver_wait(&d, 2);
+    task_told();
+
+    return job;
+}
+
+
+static void
+test_status(void **state)
+{
+    int         i;
+    char        text[4096];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.max_events = 4;
+    job = begin(0);
+    task_is(1, "\"status\":\"working\",\"createdAt\"");
+    backend_say(&d, job, SAYS("\"progress\":1,\"message\":\"one \\u00e9\""));
+    task_is(1, "\"statusMessage\":\"one \xc3\xa9\",");
+    backend_say(&d, job, SAYS("\"progress\":2,\"total\":10"));
+    task_is(0, "\"statusMessage\":\"2 of 10\",");
+    backend_say(&d, job, SAYS("\"progress\":3"));
+    task_is(0, "\"statusMessage\":\"3\",");
+    backend_say(&d, job, SAYS("\"none\":0"));
+    task_is(0, "\"statusMessage\":\"3\",");
+
+    /* others are for nobody, and log messages are none of a task's */
+
+    backend_say(&d, job, NOTE("notifications/progress",
+                              "{\"progressToken\":\"u\",\"progress\":9}") "\n"
+                         NOTE("notifications/message",
+                              "{\"level\":\"error\",\"data\":1}") "\n"
+                         NOTE("notifications/other", "{}") "\n");
+    task_is(0, "\"statusMessage\":\"3\",");
+
+    /* a long one is cut between two characters */
+
+    for (i = 0; i < 1500; i += 2) {
+        memcpy(text + i, "\xc3\xa9", 2);
+    }
+
+    text[i] = '\0';
+    snprintf(line, sizeof(line), NOTE("notifications/progress",
+             "{\"progressToken\":\"t\",\"progress\":4,\"message\":\"x%s\"}")
+             "\n", text);
+    backend_say(&d, job, line);
+    task_ask(0, "tasks/get", "");
+    assert_int_equal(count(b.text, "\xc3\xa9"), 511);
+    client_close(&d, &b);
+
+    /* however much it says, it is never stopped */
+
+    for (i = 0; i < 3000; i++) {
+        assert_int_not_equal(backend_say(&d, job, SAYS("\"progress\":5")), 0);
+    }
+
+    task_is(0, "\"statusMessage\":\"5\",");
+    assert_true(stats().used < 32 * 1024);
+    end_with_result(job);
+    task_is(0, "\"status\":\"completed\",\"createdAt\"");
+    quiet();
+}
+
+
+/* Its time runs from its creation, whoever asks. */
+static void
+test_time(void **state)
+{
+    int  i;
+
+    (void) state;
+
+    (void) begin(0);
+    d.endpoint.call_timeout = 600000;
+    d.jobs[0]->call->requests[0].deadline = UINT64_MAX;
+
+    for (i = 0; i < 59; i++) {
+        driver_wait(&d, 1000);
+        task_is(i % 2, "\"status\":\"working\"");
+    }
+
+    driver_wait(&d, 1000);
+    task_refused(1, "tasks/get", "", UNKNOWN);
+    assert_int_equal(d.aborts, 1);
+    quiet();
+    assert_int_equal(stats().streams, 0);
+    assert_int_equal(stats().counter[MCP_COUNT_CALLS_EXPIRED], 1);
+
+    /* one that is over stays as long */
+
+    end_with_result(begin(1));
+    driver_wait(&d, TTL - 10);
+    task_is(0, "\"status\":\"completed\"");
+    driver_wait(&d, 10);
+    task_refused(0, "tasks/get", "", UNKNOWN);
+    driver_wait(&d, 10000);
+    assert_int_equal(stats().streams, 0);
+}
+
+
+/* How it can end otherwise. */
+static void
+test_ends(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    end_with(begin(0), "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-5,"
+                       "\"message\":\"no \\\"luck\\\"\",\"data\":{\"a\":1}}}"
+                       "\n");
+    task_is(1, "\"status\":\"failed\",\"statusMessage\":\"no \\\"luck\\\"\",");
+    task_is(1, "\"error\":{\"code\":-5,\"message\":\"no \\\"luck\\\"\","
+               "\"data\":{\"a\":1}}");
+
+    end_with(begin(0), "{\"content\":[],\"isError\":true}\n");
+    task_is(1, "\"status\":\"completed\"");
+    task_is(1, "\"isError\":true");
+
+    backend_end(&d, begin(0), MCP_FAULT_BACKEND_FAILED);
+    task_is(1, "\"status\":\"failed\",\"statusMessage\":\"Backend failed\",");
+
+    (void) begin(0);
+    driver_wait(&d, 30000);
+    task_is(1, "\"statusMessage\":\"Backend timed out\"");
+
+    /* its process dies, at work or before it was read */
+
+    job = begin(0);
+    backend_say(&d, job, SAYS("\"progress\":1"));
+    driver_killed(&d, 0, 1);
+    task_is(1, "\"status\":\"failed\"");
+    task_is(0, "\"error\":{\"code\":-32603,\"message\":\"Call lost");
+    quiet();
+}
+
+
+/* Without room its status stays as it was, and its end comes through. */
+static void
+test_no_room(void **state)
+{
+    mcp_job_t         *job;
+    mcp_stream_ref_t   ref;
+
+    (void) state;
+
+    job = begin(0);
+    backend_say(&d, job, SAYS("\"progress\":1"));
+    hog(&ref);
+    snprintf(line, sizeof(line), NOTE("notifications/progress",
+             "{\"progressToken\":\"t\",\"progress\":2,\"message\":\"%0900d\"}")
+             "\n", 0);
+    assert_int_not_equal(backend_say(&d, job, line), 0);
+    task_is(1, "\"status\":\"working\"");
+    mcp_store_free(&d.process[1].store, &ref);
+    backend_say(&d, job, SAYS("\"progress\":3"));
+    task_is(1, "\"statusMessage\":\"3\"");
+    end_with_result(job);
+    task_is(1, "\"status\":\"completed\"");
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        task_test(test_status),
+        task_test(test_time),
+        task_test(test_ends),
+        task_test(test_no_room)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Tasks that ask their clients. */
+
+#include "task_cases.h"
+
+
+#define TWO  ",\"inputRequests\":{\"k\":" FORM ",\"r\":{\"method\":"         \
+             "\"roots/list\"}}" STATE("s1")
+
+#define RESPONSES(members)  ",\"inputResponses\":{" members "}"
+
+
+static void
+asks(mcp_job_t *job, const char *what)
+{
+    backend_say(&d, job, what);
+    backend_end(&d, job, MCP_FAULT_NONE);
+}
+
+
+/* The answers may come one by one, at any process; what was answered is not
+ * asked any more. */
+static void
+test_parts(void **state)
+{
+    (void) state;
+
+    asks(task_begin(0), ROUND(TWO) "\n");
+    task_is(1, "\"status\":\"input_required\",\"createdAt\"");
+    task_is(1, "\"inputRequests\":{\"k#1\":" FORM ",\"r#1\":{\"method\":"
+               "\"roots/list\"}}");
+    task_is(0, "\"resultType\":\"complete\"");
+
+    /* the owner need not have seen it */
+
+    driver_pause(&d, 0, 1);
+    task_does(1, "tasks/update",
+              RESPONSES("\"k#1\":{\"action\":\"accept\"},\"x\":{}"));
+    task_is(1, "\"inputRequests\":{\"r#1\":{\"method\":\"roots/list\"}}");
+
+    /* an answer counts once, and one to nothing not at all */
+
+    task_does(1, "tasks/update", RESPONSES("\"k#1\":{\"action\":\"decline\"}"));
+    task_does(1, "tasks/update", RESPONSES("\"r\":{},\"r#2\":{},\"#1\":{}"));
+    task_is(1, "\"inputRequests\":{\"r#1\":{\"method\":\"roots/list\"}}");
+
+    task_does(1, "tasks/update", RESPONSES("\"\\u0072#1\":{\"roots\":[]}"));
+    task_is(1, "\"status\":\"working\"");
+    assert_int_equal(d.n_jobs, 0);
+    driver_pause(&d, 0, 0);
+    assert_int_equal(d.n_jobs, 1);
+    has(d.last_body, "\"inputResponses\":{\"k\":{\"action\":\"accept\"},"
+                     "\"r\":{\"roots\":[]}},\"requestState\":\"s1\"");
+
+    /* the next round has other keys */
+
+    mcp_job_head(d.jobs[0], 200, mcp_str("application/x-ndjson"));
+    asks(d.jobs[0], ROUND(ONE(FORM)) "\n");
+    task_is(0, "\"inputRequests\":{\"k#2\":" FORM "}");
+    task_does(0, "tasks/update", RESPONSES("\"k#1\":{\"action\":\"accept\"}"));
+    task_is(0, "\"status\":\"input_required\"");
+    task_does(0, "tasks/update", RESPONSES("\"k#2\":{\"action\":\"cancel\"}"));
+    backend_json(&d, RESULT);
+    task_is(0, "\"status\":\"completed\"");
+    task_does(0, "tasks/update", RESPONSES("\"k#2\":{\"action\":\"accept\"}"));
+    quiet();
+}
+
+
+/* Before the call is a task, its questions are the response. */
+static void
+test_before(void **state)
+{
+    (void) state;
+
+    asks(task_call(0, "echo"), ROUND(TWO) "\n");
+    has(a.text, "\"resultType\":\"input_required\"");
+    has_not(a.text, "task");
+    client_close(&d, &a);
+
+    (void) task_call(0, "echo");
+    driver_wait(&d, 1001);
+    task_told();
+    asks(d.jobs[0], ROUND(TWO) "\n");
+    task_is(1, "\"status\":\"input_required\"");
+    task_does(1, "tasks/cancel", "");
+    task_is(1, "\"status\":\"cancelled\"");
+    quiet();
+}
+
+
+static void
+test_refused(void **state)
+{
+    int         i;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    /* not declared */
+
+    asks(task_begin(0), ROUND(ONE(URL)) "\n");
+    task_is(1, "\"status\":\"failed\"");
+    task_is(1, "\"error\":{\"code\":-32021,");
+    task_is(1, "\"requiredCapabilities\":{\"elicitation\":{\"url\":{}}}");
+
+    /* nobody is asked that */
+
+    asks(task_begin(0), ROUND(ONE("{\"method\":\"no/such\"}")) "\n");
+    task_is(1, "\"error\":{\"code\":-32603,");
+
+    /* too much at once */
+
+    job = task_begin(0);
+    strcpy(line, "{\"resultType\":\"input_required\",\"inputRequests\":{");
+
+    for (i = 0; i <= MCP_STORE_QUESTIONS; i++) {
+        snprintf(line + strlen(line), 200, "%s\"k%d\":" FORM, i ? "," : "", i);
+    }
+
+    strcat(line, "}}\n");
+    asks(job, line);
+    task_is(1, "\"error\":{\"code\":-32603,");
+    quiet();
+}
+
+
+/* As many as there may be, one after the other. */
+static void
+test_many(void **state)
+{
+    int         i;
+    char        response[64];
+    mcp_job_t  *job;
+
+    (void) state;
+
+    job = task_begin(1);
+    strcpy(line, "{\"resultType\":\"input_required\",\"inputRequests\":{");
+
+    for (i = 0; i < MCP_STORE_QUESTIONS; i++) {
+        snprintf(line + strlen(line), 200, "%s\"k%d\":" FORM, i ? "," : "", i);
+    }
+
+    strcat(line, "}}\n");
+    asks(job, line);
+
+    for (i = MCP_STORE_QUESTIONS - 1; i >= 0; i--) {
+        task_is(0, "\"status\":\"input_required\"");
+        snprintf(response, sizeof(response),
+                 RESPONSES("\"k%d#1\":{\"action\":\"%d\"}"), i, i);
+        task_does(i % 2, "tasks/update", response);
+    }
+
+    task_is(0, "\"status\":\"working\"");
+    has(d.last_body, "\"k31\":{\"action\":\"31\"}");
+    backend_json(&d, RESULT);
+    quiet();
+}
+
+
+/* Nobody answers. */
+static void
+test_late(void **state)
+{
+    (void) state;
+
+    asks(task_begin(0), ROUND(TWO) "\n");
+    driver_wait(&d, 19000);
+    task_is(1, "\"status\":\"input_required\"");
+    driver_wait(&d, 1100);
+    task_is(1, "\"status\":\"completed\"");
+    task_is(1, "The client did not answer the request for input in time");
+    quiet();
+}
+
+
+/* It wants nothing but to be called again. */
+static void
+test_again(void **state)
+{
+    (void) state;
+
+    asks(task_begin(0), ROUND(STATE("later")) "\n");
+    task_is(1, "\"status\":\"working\"");
+    assert_int_equal(d.n_jobs, 0);
+    driver_wait(&d, 250);
+    assert_int_equal(d.n_jobs, 1);
+    has(d.last_body, "\"requestState\":\"later\"");
+    backend_json(&d, RESULT);
+    task_is(1, "\"status\":\"completed\"");
+    quiet();
+}
+
+
+/* Progress while it asks would be all that one sees. */
+static void
+test_progress(void **state)
+{
+    char        url[512];
+    const char  *path;
+    mcp_job_t   *job;
+
+    (void) state;
+
+    modern(0, &a, "tools/call", "always", "\"name\":\"always\"");
+    job = d.jobs[0];
+    path = publish_url_of(job, url, sizeof(url));
+    mcp_job_head(job, 202, mcp_null_str);
+    backend_end(&d, job, MCP_FAULT_NONE);
+    driver_wait(&d, 2);
+    task_told();
+
+    publish(1, &b, path, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":"
+                         ROUND(TWO) "}");
+    task_is(1, "\"status\":\"input_required\"");
+    publish(1, &b, path, PROGRESS(5));
+    task_is(1, "\"inputRequests\":{\"k#1\"");
+    task_does(1, "tasks/update", RESPONSES("\"k#1\":{},\"r#1\":{}"));
+    backend_json(&d, RESULT);
+    task_is(1, "\"status\":\"completed\"");
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        task_test(test_parts),
+        task_test(test_before),
+        task_test(test_refused),
+        task_test(test_many),
+        task_test(test_late),
+        task_test(test_again),
+        task_test(test_progress)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

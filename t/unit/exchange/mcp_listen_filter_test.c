@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What a subscription asks for, and what is honoured of it. */
+
+#include "task_cases.h"
+
+
+static void
+asks(const char *filter)
+{
+    char  params[2048];
+
+    snprintf(params, sizeof(params), "\"notifications\":%s", filter);
+    modern(0, &a, "subscriptions/listen", NULL, params);
+}
+
+
+/* The catalog has tools only. */
+static void
+test_honoured(void **state)
+{
+    size_t  i;
+    char    expected[256];
+
+    static const char *const  cases[][2] = {
+        { "{}", "{}" },
+        { "{\"toolsListChanged\":true}", "{\"toolsListChanged\":true}" },
+        { "{\"toolsListChanged\":false}", "{}" },
+        { "{\"tools\\u004cistChanged\":true}", "{\"toolsListChanged\":true}" },
+        { "{\"promptsListChanged\":true,\"toolsListChanged\":true}",
+          "{\"toolsListChanged\":true}" },
+        { "{\"resourcesListChanged\":true}", "{}" },
+        { "{\"resourceSubscriptions\":[\"a:b\"]}", "{}" },
+        { "{\"taskIds\":[]}", "{}" },
+        { "{\"other\":1,\"other\":2}", "{}" }
+    };
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        asks(cases[i][0]);
+        assert_int_equal(a.streaming, 1);
+        snprintf(expected, sizeof(expected), "\"notifications\":%s}}",
+                 cases[i][1]);
+        has(a.text, expected);
+        client_close(&d, &a);
+    }
+
+    quiet();
+}
+
+
+static void
+test_wrong(void **state)
+{
+    size_t  i;
+    char    expected[256];
+
+    static const char *const  cases[][2] = {
+        { "[]", "notifications" },
+        { "null", "notifications" },
+        { "{\"toolsListChanged\":1}", "toolsListChanged" },
+        { "{\"toolsListChanged\":true,\"toolsListChanged\":true}",
+          "toolsListChanged" },
+        { "{\"promptsListChanged\":null}", "promptsListChanged" },
+        { "{\"resourcesListChanged\":\"true\"}", "resourcesListChanged" },
+        { "{\"resourceSubscriptions\":true}", "resourceSubscriptions" },
+        { "{\"resourceSubscriptions\":[1]}", "resourceSubscriptions" },
+        { "{\"taskIds\":\"x\"}", "taskIds" }
+    };
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        asks(cases[i][0]);
+        snprintf(expected, sizeof(expected), "\"code\":-32602,\"message\":"
+                 "\"Invalid params: %s\"", cases[i][1]);
+        has(a.text, expected);
+        client_close(&d, &a);
+    }
+
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        task_test(test_honoured),
+        task_test(test_wrong)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

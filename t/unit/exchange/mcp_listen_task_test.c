@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Subscriptions to tasks: each notification is what tasks/get would say. */
+
+#include "task_cases.h"
+
+
+static client_t  l;
+
+
+static void
+listens(unsigned process, const char *filter)
+{
+    char  params[4096];
+
+    client_init(&l, NULL);
+    snprintf(params, sizeof(params), "\"notifications\":{%s}", filter);
+    modern(process, &l, "subscriptions/listen", NULL, params);
+}
+
+
+static void
+listens_to(unsigned process)
+{
+    char  filter[1024];
+
+    snprintf(filter, sizeof(filter), "\"taskIds\":[\"%s\",\"other\"],"
+             "\"toolsListChanged\":true", task_id);
+    listens(process, filter);
+    assert_int_equal(l.streaming, 1);
+}
+
+
+/* What came since; it begins anew. */
+static const char *
+heard(void)
+{
+    static char  text[16384];
+
+    assert_true(l.len < sizeof(text));
+    memcpy(text, l.text, l.len + 1);
+    l.len = 0;
+    l.text[0] = '\0';
+
+    return text;
+}
+
+
+/* The last notification has the members that tasks/get has now. */
+static void
+same(unsigned process)
+{
+    char        expected[8192], *end;
+    const char  *p;
+
+    static const char  tail[] = ",\"resultType\":\"complete\",\"_meta\":{";
+
+    task_ask(process, "tasks/get", "");
+    p = strstr(b.text, "\"taskId\"");
+    assert_non_null(p);
+    snprintf(expected, sizeof(expected), "\"_meta\":{\"io.modelcontextprotocol/"
+             "subscriptionId\":7},%s", p);
+
+    /* the last one, behind a result's own */
+
+    end = NULL;
+
+    for (p = expected; (p = strstr(p, tail)) != NULL; p++) {
+        end = (char *) p;
+    }
+
+    assert_non_null(end);
+    strcpy(end, "}}\n\n");
+    client_close(&d, &b);
+    ends_with(heard(), expected);
+}
+
+
+static void
+test_changes(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    job = task_begin(0);
+    listens_to(1);
+    has(l.text, "\"notifications\":{\"toolsListChanged\":true,\"taskIds\":[\"");
+    has(l.text, task_id);
+    has_not(l.text, "other");
+    (void) heard();
+
+    backend_say(&d, job, ROUND(",\"inputRequests\":{\"k\":" FORM ",\"l\":" FORM
+                               "}") "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    has(l.text, "\"method\":\"notifications/tasks\"");
+    has(l.text, "\"status\":\"input_required\"");
+    same(0);
+
+    task_does(0, "tasks/update", ",\"inputResponses\":{\"k#1\":{}}");
+    has(l.text, "\"inputRequests\":{\"l#1\"");
+    same(1);
+
+    task_does(1, "tasks/update", ",\"inputResponses\":{\"l#1\":{}}");
+    has(l.text, "\"status\":\"working\"");
+    same(1);
+
+    /* others are heard between them, too */
+
+    publish(0, &b, "/publish/static-token", CHANGED);
+    has(heard(), "notifications/tools/list_changed");
+
+    backend_json(&d, RESULT);
+    has(l.text, "\"status\":\"completed\"");
+    same(1);
+    client_close(&d, &l);
+    quiet();
+    assert_int_equal(stats().subscriptions, 0);
+}
+
+
+/* Of a quick one not each step, but how it has become. */
+static void
+test_status(void **state)
+{
+    int         i;
+    mcp_job_t  *job;
+
+    (void) state;
+
+    modern(0, &a, "tools/call", "always",
+           "\"name\":\"always\",\"_meta\":{\"progressToken\":\"t\","
+           "\"io.modelcontextprotocol/protocolVersion\":\"" MODERN "\","
+           "\"io.modelcontextprotocol/clientCapabilities\":" TASK_CAN "}},"
+           "\"other\":{\"a\":1");
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    driver_wait(&d, 2);
+    task_told();
+    driver_wait(&d, 2000);
+    listens_to(1);
+    (void) heard();
+
+    for (i = 0; i < 100; i++) {
+        backend_say(&d, job, i < 99 ? PROGRESS(1) "\n" : PROGRESS(2) "\n");
+    }
+
+    assert_int_equal(count(l.text, "notifications/tasks"), 1);
+    (void) heard();
+    driver_wait(&d, 1100);
+    has(l.text, "\"statusMessage\":\"2\"");
+    same(1);
+    driver_wait(&d, 5000);
+    assert_int_equal(l.len, 0);
+
+    /* one that was cancelled, or lost */
+
+    task_does(1, "tasks/cancel", "");
+    has(l.text, "\"status\":\"cancelled\"");
+    same(1);
+    client_close(&d, &l);
+
+    (void) task_begin(0);
+    listens_to(1);
+    (void) heard();
+    driver_killed(&d, 0, 1);
+    has(l.text, "\"status\":\"failed\"");
+    same(1);
+    client_close(&d, &l);
+    quiet();
+}
+
+
+static void
+test_refused(void **state)
+{
+    size_t  i;
+
+    static const char *const  wrong[] = {
+        "\"taskIds\":{}", "\"taskIds\":[1]", "\"taskIds\":null",
+        "\"taskIds\":[\"\"]", "\"taskIds\":[],\"taskIds\":[]"
+    };
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(wrong); i++) {
+        listens(0, wrong[i]);
+        has(l.text, "\"code\":-32602,\"message\":\"Invalid params: taskIds\"");
+        client_close(&d, &l);
+    }
+
+    for (i = 0; i < 2; i++) {
+        round_can = i ? "{}" : "{\"extensions\":{}}";
+        listens(0, "\"taskIds\":[\"x\"]");
+        assert_int_equal(l.status, 400);
+        has(l.text, REQUIRED);
+        client_close(&d, &l);
+    }
+
+    round_can = TASK_CAN;
+    listens(0, "\"taskIds\":[\"x\"]");
+    has(l.text, "\"notifications\":{}}}");
+    client_close(&d, &l);
+
+    /* another's */
+
+    round_principal = "alice";
+    (void) task_begin(0);
+    round_principal = "bob";
+    listens_to(0);
+    has(l.text, "\"notifications\":{\"toolsListChanged\":true}");
+    client_close(&d, &l);
+    round_principal = "alice";
+    task_does(1, "tasks/cancel", "");
+    round_principal = NULL;
+
+    /* nobody has any here */
+
+    d.endpoint.catalog = d.catalog;
+    d.endpoint.task_after = 0;
+    listens(0, "\"taskIds\":[\"x\"]");
+    has(l.text, "\"notifications\":{}}}");
+    client_close(&d, &l);
+    quiet();
+}
+
+
+/* Several tasks; one whose time is over is told of no more. */
+static void
+test_several(void **state)
+{
+    char        first[512], filter[2048];
+    mcp_job_t  *one, *two;
+
+    (void) state;
+
+    one = task_begin(0);
+    strcpy(first, task_id);
+    two = task_begin(1);
+    snprintf(filter, sizeof(filter), "\"taskIds\":[\"%s\",\"%s\"]", first,
+             task_id);
+    listens(0, filter);
+    (void) heard();
+
+    l.slow = 1;
+    end_with_result(one);
+    end_with_result(two);
+    l.slow = 0;
+    driver_pull(&l);
+    assert_int_equal(count(l.text, "\"status\":\"completed\""), 2);
+    has(l.text, first);
+    has(l.text, task_id);
+    driver_wait(&d, TTL);
+    client_close(&d, &l);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        task_test(test_changes),
+        task_test(test_status),
+        task_test(test_refused),
+        task_test(test_several)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Tasks as their clients see them, and who sees them. */
+
+#include "task_cases.h"
+
+
+static const char *const  methods[] = {
+    "tasks/get", "tasks/update", "tasks/cancel"
+};
+
+
+/* Whatever is wrong with an id, it is not told. */
+static void
+test_unknown(void **state)
+{
+    size_t  i, k;
+    char    right[512], answer[512];
+
+    static const char *const  ids[] = {
+        "x", "a task", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    };
+
+    (void) state;
+
+    end_with_result(task_begin(0));
+    strcpy(right, task_id);
+    answer[0] = '\0';
+
+    for (i = 0; i < ITEMS(methods); i++) {
+        for (k = 0; k < ITEMS(ids) + 2; k++) {
+            strcpy(task_id, k < ITEMS(ids) ? ids[k] : right);
+
+            /* changed, or of another principal */
+
+            if (k == ITEMS(ids)) {
+                task_id[20] = task_id[20] == 'A' ? 'B' : 'A';
+
+            } else if (k > ITEMS(ids)) {
+                round_principal = "mallory";
+            }
+
+            task_ask(1, methods[i], ",\"inputResponses\":{}");
+            assert_int_equal(b.status, 200);
+            has(b.text, UNKNOWN);
+
+            if (answer[0] == '\0') {
+                strcpy(answer, b.text);
+            }
+
+            assert_string_equal(b.text, answer);
+            client_close(&d, &b);
+            round_principal = NULL;
+        }
+
+        modern(0, &b, methods[i], NULL, "\"x\":1");
+        assert_string_equal(b.text, answer);
+        client_close(&d, &b);
+
+        modern(0, &b, methods[i], NULL, "\"taskId\":5");
+        assert_string_equal(b.text, answer);
+        client_close(&d, &b);
+    }
+
+    /* the stream of a call that is none has no id that is good */
+
+    strcpy(task_id, right);
+    task_is(1, "\"status\":\"completed\"");
+    quiet();
+}
+
+
+/* It is the principal's that made it. */
+static void
+test_principal(void **state)
+{
+    (void) state;
+
+    round_principal = "alice";
+    end_with_result(task_begin(0));
+    task_is(1, "\"status\":\"completed\"");
+    round_principal = NULL;
+    task_refused(1, "tasks/get", "", UNKNOWN);
+    round_principal = "bob";
+    task_refused(1, "tasks/cancel", "", UNKNOWN);
+    quiet();
+}
+
+
+/* Who does not declare the extension is told so before the id is looked at;
+ * where there are no tasks there are no such methods. */
+static void
+test_declared(void **state)
+{
+    size_t  i;
+
+    (void) state;
+
+    (void) task_begin(0);
+
+    for (i = 0; i < ITEMS(methods); i++) {
+        round_can = "{\"extensions\":{\"io.modelcontextprotocol/tasks\":1}}";
+        task_ask(1, methods[i], "");
+        assert_int_equal(b.status, 400);
+        has(b.text, REQUIRED);
+        client_close(&d, &b);
+
+        modern(1, &b, methods[i], "x", "\"taskId\":\"x\"");
+        has(b.text, REQUIRED);
+        client_close(&d, &b);
+
+        round_can = TASK_CAN;
+        d.endpoint.catalog = d.catalog;
+        d.endpoint.task_after = 0;
+        task_ask(1, methods[i], "");
+        assert_int_equal(b.status, 404);
+        has(b.text, "\"code\":-32601");
+        client_close(&d, &b);
+        d.endpoint.catalog = task_tools;
+
+        /* nor are there any of 2025-11-25 */
+
+        modern(1, &b, i ? "tasks/list" : "tasks/result", NULL, "\"x\":1");
+        assert_int_equal(b.status, 404);
+        client_close(&d, &b);
+
+        modern(1, &b, methods[i], "other", "\"taskId\":\"x\"");
+        assert_int_equal(b.status, 400);
+        has(b.text, "\"code\":-32020,\"message\":\"Header mismatch: Mcp-Name\"");
+        client_close(&d, &b);
+
+        modern(1, &b, methods[i], NULL, "\"taskId\":\"x\"");
+        has(b.text, "\"code\":-32020");
+        client_close(&d, &b);
+    }
+
+    task_does(1, "tasks/cancel", "");
+    quiet();
+}
+
+
+/* Sessions know nothing of it. */
+static void
+test_session(void **state)
+{
+    (void) state;
+
+    client_open(&d, session, NEW, TASK_CAN);
+    ask(session, REQUEST("1", "tasks/get", "{\"taskId\":\"x\"}"), 200,
+        "\"code\":-32601");
+    client_post(&d, 0, &a, session,
+                REQUEST("7", "tools/call", "{\"name\":\"required\"}"));
+    driver_wait(&d, 1001);
+    assert_int_equal(a.streaming, 1);
+    mcp_job_head(d.jobs[0], 200, mcp_str("application/json"));
+    end_with_result(d.jobs[0]);
+    has(a.text, RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_cancel(void **state)
+{
+    (void) state;
+
+    (void) task_begin(0);
+    driver_pause(&d, 0, 1);
+    task_does(1, "tasks/cancel", "");
+    task_is(1, "\"status\":\"working\"");
+    driver_pause(&d, 0, 0);
+    assert_int_equal(d.aborts, 1);
+    task_is(1, "\"status\":\"cancelled\"");
+    task_does(1, "tasks/cancel", "");
+    task_does(1, "tasks/update", ",\"inputResponses\":{\"x\":{}}");
+
+    /* it stays so until its time is over */
+
+    driver_wait(&d, TTL - 100);
+    task_is(0, "\"status\":\"cancelled\"");
+    driver_wait(&d, 100);
+    task_refused(0, "tasks/get", "", UNKNOWN);
+
+    end_with_result(task_begin(1));
+    task_does(1, "tasks/cancel", "");
+    task_is(1, "\"status\":\"completed\"");
+    quiet();
+}
+
+
+static void
+test_times(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.te.now = 1785229500250;
+    job = task_begin(0);
+    task_is(1, "\"createdAt\":\"2026-07-28T09:05:00.250Z\",\"lastUpdatedAt\":"
+               "\"2026-07-28T09:05:00.250Z\"");
+    driver_wait(&d, 1000);
+    end_with_result(job);
+    task_is(1, "\"createdAt\":\"2026-07-28T09:05:00.250Z\",\"lastUpdatedAt\":"
+               "\"2026-07-28T09:05:01.252Z\"");
+
+    d.endpoint.retry = 0;
+    task_ask(0, "tasks/get", "");
+    has_not(b.text, "pollIntervalMs");
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* The endpoint says whether it has tasks. */
+static void
+test_discover(void **state)
+{
+    (void) state;
+
+    modern(0, &b, "server/discover", NULL, "\"x\":1");
+    has(b.text, EXTENSION);
+    client_close(&d, &b);
+
+    d.endpoint.task_after = 0;
+    modern(0, &b, "server/discover", NULL, "\"x\":1");
+    has(b.text, EXTENSION);
+    client_close(&d, &b);
+
+    d.endpoint.catalog = d.catalog;
+    modern(0, &b, "server/discover", NULL, "\"x\":1");
+    has_not(b.text, "extensions");
+    client_close(&d, &b);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        task_test(test_unknown),
+        task_test(test_principal),
+        task_test(test_declared),
+        task_test(test_session),
+        task_test(test_cancel),
+        task_test(test_times),
+        task_test(test_discover)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* mcp_store_task.c, and answers to tasks: mcp_store_inbox.c */
+
+
+#include "store_fixture.h"
+
+
+static void
+task(unsigned n, mcp_stream_ref_t *ref, uint64_t expires)
+{
+    mcp_stream_spec_t  spec;
+
+    store_spec(&spec, n, n);
+    spec.max_wait = 0;
+    spec.max_events = 2;
+    spec.max_bytes = 1000;
+    store_create(&d, 0, &spec, ref);
+    assert_int_equal(mcp_store_keep(S0, ref, expires, 5), MCP_OK);
+}
+
+
+/* The last event is there, of whatever length, and no other. */
+static void
+test_last(void **state)
+{
+    size_t            i;
+    mcp_buf_t         buf;
+    mcp_store_look_t  look;
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    task(1, &ref, 100000);
+    mcp_buf_init(&buf, &d.tm.mem, 1 << 24);
+    assert_int_equal(mcp_store_look(S1, &ref, &look, &buf), MCP_OK);
+    assert_int_equal(look.seq, 0);
+    assert_int_equal(buf.len, 0);
+    assert_int_equal(look.info.expires, 100000);
+    assert_int_equal(look.info.changed, 5);
+
+    for (i = 0; i < N_LENGTHS; i++) {
+        d.died = i % 5 == 0;
+        assert_int_equal(store_say(&d, 0, &ref,
+                                   store_message((unsigned) i, lengths[i]),
+                                   0 | MCP_STORE_ABOUT,
+                                   MCP_STATE_PROCESSING), MCP_OK);
+        buf.len = 0;
+        mcp_buf_lit(&buf, "x");
+        assert_int_equal(mcp_store_look(S1, &ref, &look, &buf), MCP_OK);
+        assert_int_equal(look.seq, i + 1);
+        assert_int_equal(look.state, MCP_STATE_PROCESSING);
+        assert_int_equal(look.info.first_seq, i + 1);
+        assert_int_equal(buf.len, lengths[i] + 1);
+        assert_memory_equal(buf.data + 1,
+                            store_message((unsigned) i, lengths[i]).data,
+                            lengths[i]);
+        store_sound(&d);
+    }
+
+    /* no memory, or no room for it */
+
+    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 70000), 0,
+                               MCP_STATE_COMPLETED), MCP_OK);
+    mcp_buf_free(&buf);
+    d.tm.fail_at = 1;
+    assert_int_equal(mcp_store_look(S1, &ref, &look, &buf), MCP_ERR_MEMORY);
+    mcp_buf_init(&buf, &d.tm.mem, 1000);
+    assert_int_equal(mcp_store_look(S1, &ref, &look, &buf), MCP_ERR_LIMIT);
+    mcp_buf_free(&buf);
+
+    mcp_store_free(S0, &ref);
+    assert_int_equal(mcp_store_look(S1, &ref, &look, &buf),
+                     MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_keep(S1, &ref, 1, 0), MCP_ERR_NOT_FOUND);
+}
+
+
+/* Its time is fixed: it neither lingers nor is evicted, nor outlives it. */
+static void
+test_time(void **state)
+{
+    mcp_cursor_t       cursor;
+    int                taken;
+    mcp_stream_ref_t   ref, hog, listener;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    task(1, &ref, 1000);
+    assert_int_equal(store_say(&d, 0, &ref, mcp_str("r"), 0,
+                               MCP_STATE_COMPLETED), MCP_OK);
+
+    /* even one that was read */
+
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
+    mcp_store_unwatch(S1, &ref, 5, 1, 10);
+    store_sound(&d);
+
+    store_spec(&spec, 2, 2);
+    store_create(&d, 0, &spec, &hog);
+
+    while (store_say(&d, 0, &hog, store_message(1, 60000), 0,
+                     MCP_STATE_PROCESSING) == MCP_OK) { /* void */ }
+
+    assert_int_equal(mcp_store_find(S1, ref.id, 999, &info), MCP_OK);
+    assert_int_equal(mcp_store_sweep(S0, 999, UINT32_MAX, NULL, NULL), 0);
+    assert_int_equal(mcp_store_find(S1, ref.id, 1000, &info),
+                     MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_sweep(S0, 1000, UINT32_MAX, NULL, NULL), 1);
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_ERR_NOT_FOUND);
+
+    /* one that runs goes as well */
+
+    mcp_store_free(S0, &hog);
+    task(3, &ref, 2000);
+    assert_int_equal(mcp_store_sweep(S0, 2000, UINT32_MAX, NULL, NULL), 1);
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_ERR_NOT_FOUND);
+
+    store_spec(&spec, 4, 4);
+    spec.kind = MCP_STREAM_LISTEN;
+    store_create(&d, 0, &spec, &listener);
+    assert_int_equal(mcp_store_keep(S0, &listener, 1, 0), MCP_ERR_NOT_FOUND);
+}
+
+
+/* What has its answer is not asked again, and the last one is told at once. */
+static void
+test_answers(void **state)
+{
+    uint64_t           tag;
+    mcp_buf_t          buf;
+    mcp_post_e         type;
+    mcp_store_look_t   look;
+    mcp_stream_ref_t   ref;
+    mcp_store_wake_t   wake;
+
+    (void) state;
+
+    task(1, &ref, 100000);
+    mcp_buf_init(&buf, &d.tm.mem, 1 << 20);
+    assert_int_equal(mcp_store_answer(S1, &ref, 0, 1, 1, mcp_str("a"), 6),
+                     MCP_AGAIN);
+    assert_int_equal(store_say(&d, 0, &ref, mcp_str("{}"), 0 | MCP_STORE_ABOUT,
+                               MCP_STATE_INPUT_REQUIRED), MCP_OK);
+    assert_int_equal(mcp_store_answer(S1, &ref, 2, 1, 7, mcp_str("a"), 6),
+                     MCP_AGAIN);
+    assert_int_equal(mcp_store_answer(S1, &ref, 1, 5, 7, mcp_str("a"), 6),
+                     MCP_OK);
+    assert_int_equal(mcp_store_look(S0, &ref, &look, &buf), MCP_OK);
+    assert_int_equal(look.given, 5);
+    assert_int_equal(look.info.changed, 6);
+    assert_int_equal(look.info.state, MCP_STATE_INPUT_REQUIRED);
+    assert_int_equal(mcp_store_answer(S1, &ref, 1, 3, 7, mcp_str("b"), 7),
+                     MCP_AGAIN);
+
+    /* more than the inbox holds */
+
+    assert_int_equal(mcp_store_answer(S1, &ref, 1, 2, 7,
+                                      store_message(1, 1000), 7),
+                     MCP_ERR_LIMIT);
+    assert_int_equal(mcp_store_answer(S0, &ref, 1, 2, 7,
+                                      store_message(1, 100000), 7),
+                     MCP_ERR_LIMIT);
+    assert_int_equal(mcp_store_answer(S1, &ref, 1, 2, 7, mcp_str("bb"), 7),
+                     MCP_OK);
+    assert_int_equal(mcp_store_look(S0, &ref, &look, &buf), MCP_OK);
+    assert_int_equal(look.info.state, MCP_STATE_PROCESSING);
+    assert_int_equal(look.state, MCP_STATE_INPUT_REQUIRED);
+    assert_int_equal(mcp_store_answer(S1, &ref, 1, 8, 15, mcp_str("c"), 8),
+                     MCP_AGAIN);
+    store_sound(&d);
+
+    assert_int_equal(store_drain(&d, 0, &wake), 1);
+    buf.len = 0;
+    assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &buf), MCP_OK);
+    assert_int_equal(type, MCP_POST_TASK);
+    assert_int_equal(tag, 1);
+    assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &buf), MCP_OK);
+    assert_memory_equal(buf.data, "abb", 3);
+    assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &buf), MCP_AGAIN);
+
+    /* another round begins without answers */
+
+    assert_int_equal(store_say(&d, 0, &ref, mcp_str("{}"), 0 | MCP_STORE_ABOUT,
+                               MCP_STATE_INPUT_REQUIRED), MCP_OK);
+    assert_int_equal(mcp_store_look(S0, &ref, &look, &buf), MCP_OK);
+    assert_int_equal(look.given, 0);
+    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 9),
+                     MCP_OK);
+    assert_int_equal(mcp_store_answer(S1, &ref, 2, 1, 1, mcp_str("a"), 9),
+                     MCP_ERR_NOT_FOUND);
+    mcp_buf_free(&buf);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        store_test(test_last),
+        store_test(test_time),
+        store_test(test_answers)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the tests of tasks have in common: clients that know of them, and tools
+ * that are some. */
+
+
+#ifndef TASK_CASES_H_INCLUDED
+#define TASK_CASES_H_INCLUDED
+
+
+#include "round_cases.h"
+
+
+#define EXTENSION  "\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}"
+
+#define TASK_CAN                                                             \
+    "{\"elicitation\":{},\"roots\":{}," EXTENSION "}"
+
+#define REQUIRED                                                             \
+    "\"error\":{\"code\":-32021,\"message\":\"Missing required client "      \
+    "capability\",\"data\":{\"requiredCapabilities\":{" EXTENSION "}}}"
+
+#define UNKNOWN                                                              \
+    "\"error\":{\"code\":-32602,\"message\":\"Unknown or expired task\"}"
+
+#define TTL  60000
+
+
+static const char  task_catalog[] =
+    "{\"tools\":["
+    "{\"name\":\"echo\",\"inputSchema\":{\"type\":\"object\"}},"
+    "{\"name\":\"always\",\"inputSchema\":{\"type\":\"object\"},"
+    "\"x-mcp-task\":\"always\"},"
+    "{\"name\":\"required\",\"inputSchema\":{\"type\":\"object\"},"
+    "\"x-mcp-task\":\"required\"},"
+    "{\"name\":\"never\",\"inputSchema\":{\"type\":\"object\"},"
+    "\"x-mcp-task\":\"never\"},"
+    "{\"name\":\"later\",\"inputSchema\":{\"type\":\"object\"},"
+    "\"x-mcp-task\":2.5}]}";
+
+
+static char           task_id[512];
+static mcp_catalog_t  *task_tools;
+
+
+static inline int
+task_setup(void **state)
+{
+    char  error[256];
+
+    (void) state;
+
+    driver_init(&d);
+    round_can = TASK_CAN;
+    round_principal = NULL;
+
+    if (mcp_catalog_create(&d.te.env.mem, test_str(task_catalog), &task_tools,
+                           error, sizeof(error))
+        != MCP_OK)
+    {
+        fail_msg("%s", error);
+    }
+
+    d.endpoint.catalog = task_tools;
+    d.endpoint.task_after = 1000;
+    d.endpoint.task_ttl = TTL;
+
+    return 0;
+}
+
+
+static inline int
+task_teardown(void **state)
+{
+    (void) state;
+
+    mcp_catalog_free(task_tools);
+    driver_destroy(&d);
+
+    return 0;
+}
+
+
+#define task_test(f)                                                         \
+    cmocka_unit_test_setup_teardown(f, task_setup, task_teardown)
+
+
+/* Calls a tool; its backend, if it is asked, answers with a stream. */
+static inline mcp_job_t *
+task_call(unsigned process, const char *tool)
+{
+    char        params[256];
+    mcp_job_t  *job;
+
+    snprintf(params, sizeof(params), "\"name\":\"%s\"", tool);
+    modern(process, &a, "tools/call", tool, params);
+
+    if (d.n_jobs == 0) {
+        return NULL;
+    }
+
+    job = d.jobs[d.n_jobs - 1];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+
+    return job;
+}
+
+
+/* a was told of a task, whose id is task_id from now on. */
+static inline void
+task_told(void)
+{
+    has(a.text, "\"resultType\":\"task\"");
+    has(a.text, "\"status\":\"working\"");
+    quoted(a.text, "\"taskId\":\"", task_id, sizeof(task_id));
+    client_close(&d, &a);
+}
+
+
+/* Starts a task of a tool that is always one. */
+static inline mcp_job_t *
+task_begin(unsigned process)
+{
+    mcp_job_t  *job;
+
+    job = task_call(process, "always");
+    assert_non_null(job);
+    driver_wait(&d, 2);
+    assert_int_equal(a.status, 200);
+    task_told();
+
+    return job;
+}
+
+
+/* Asks something of task_id; the answer is b's. */
+static inline void
+task_ask(unsigned process, const char *method, const char *more)
+{
+    char  params[4096];
+
+    snprintf(params, sizeof(params), "\"taskId\":\"%s\"%s", task_id, more);
+    modern(process, &b, method, task_id, params);
+}
+
+
+static inline void
+task_is(unsigned process, const char *part)
+{
+    task_ask(process, "tasks/get", "");
+    assert_int_equal(b.status, 200);
+    has(b.text, part);
+    client_close(&d, &b);
+}
+
+
+/* Of update and cancel the answer says nothing. */
+static inline void
+task_does(unsigned process, const char *method, const char *more)
+{
+    task_ask(process, method, more);
+    assert_int_equal(b.status, 200);
+    assert_string_equal(b.text,
+                        "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{"
+                        "\"resultType\":\"complete\",\"_meta\":{"
+                        "\"io.modelcontextprotocol/serverInfo\":{"
+                        "\"name\":\"driver\",\"version\":\"1\"}}}}");
+    client_close(&d, &b);
+}
+
+
+static inline void
+task_refused(unsigned process, const char *method, const char *more,
+    const char *part)
+{
+    task_ask(process, method, more);
+    has(b.text, part);
+    client_close(&d, &b);
+}
+
+
+#endif /* TASK_CASES_H_INCLUDED */
