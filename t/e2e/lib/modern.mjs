@@ -41,6 +41,9 @@ const NAMES = {
     'tools/call': 'name',
     'prompts/get': 'name',
     'resources/read': 'uri',
+    'tasks/get': 'taskId',
+    'tasks/update': 'taskId',
+    'tasks/cancel': 'taskId',
 };
 
 const visible = /^(?! )(?!.* $)(?!=\?base64\?.*\?=$)[\x20-\x7e]+$/;

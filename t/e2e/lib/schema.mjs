@@ -86,6 +86,53 @@ function schemas() {
                                MODERN].map((name, i) => [name, found[i]]));
 }
 
+// The extension io.modelcontextprotocol/tasks, over the schema of 2026-07-28
+
+const ref = (name) => ({ $ref: `mcp#/$defs/${name}` });
+const time = { type: 'string',
+               pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' };
+
+const task = (status, more = {}) => ({
+    type: 'object',
+    required: ['taskId', 'status', 'createdAt', 'lastUpdatedAt', 'ttlMs',
+               ...Object.keys(more)],
+    properties: {
+        resultType: { type: 'string' }, _meta: { type: 'object' },
+        taskId: { type: 'string', minLength: 1 }, status: { const: status },
+        statusMessage: { type: 'string' },
+        createdAt: time, lastUpdatedAt: time,
+        ttlMs: { type: ['integer', 'null'], minimum: 1 },
+        pollIntervalMs: { type: 'integer', minimum: 1 },
+        ...more,
+    },
+    additionalProperties: false,
+});
+
+const resultType = (value) => ({ required: ['resultType'],
+                                 properties: { resultType: { const: value } } });
+
+const TASKS = {
+    $id: 'tasks',
+    $defs: {
+        Detailed: { oneOf: [
+            task('working'),
+            task('input_required', { inputRequests: {
+                ...ref('InputRequests'), minProperties: 1 } }),
+            task('completed', { result: ref('CallToolResult') }),
+            task('failed', { error: ref('Error') }),
+            task('cancelled'),
+        ] },
+        Create: { allOf: [ref('Result'), task('working'), resultType('task')] },
+        Get: { allOf: [ref('Result'), { $ref: '#/$defs/Detailed' },
+                       resultType('complete')] },
+        Ack: { allOf: [ref('Result'), resultType('complete'), {
+            properties: { resultType: true, _meta: true },
+            additionalProperties: false }] },
+        Notification: { type: 'object', required: ['params'], properties: {
+            params: { $ref: '#/$defs/Detailed' } } },
+    },
+};
+
 class Schema {
     constructor(version, schema) {
         const options = { strict: false, allErrors: true };
@@ -99,6 +146,10 @@ class Schema {
         this.ajv.addFormat('byte', true);
         this.ajv.addSchema({ ...schema, $id: 'mcp' });
 
+        if (version === MODERN) {
+            this.ajv.addSchema(TASKS);
+        }
+
         for (const [name, def] of Object.entries(this.defs)) {
             const method = def.properties?.method?.const;
 
@@ -111,7 +162,8 @@ class Schema {
     // the errors of a value, as lines
 
     errors(name, value) {
-        const validate = this.ajv.getSchema(`mcp#/${this.key}/${name}`);
+        const validate = this.ajv.getSchema(name.includes('#') ? name
+            : `mcp#/${this.key}/${name}`);
 
         return validate(value) ? [] : validate.errors.slice(0, 6).map((e) =>
             `${name}${e.instancePath}: ${e.message}`
@@ -144,6 +196,10 @@ class Schema {
                 return [`a request of the server, ${message.method}`];
             }
 
+            if (modern && message.method === 'notifications/tasks') {
+                return this.errors('tasks#/$defs/Notification', message);
+            }
+
             return name || ours.test(message.method)
                 ? this.errors(name ?? 'JSONRPCNotification', message)
                 : [`${this.version} has no ${message.method}`];
@@ -172,6 +228,19 @@ class Schema {
             && result?.resultType === 'input_required')
         {
             return 'InputRequiredResult';
+        }
+
+        if (this.version === MODERN && method === 'tasks/get') {
+            return 'tasks#/$defs/Get';
+        }
+
+        if (this.version === MODERN && /^tasks\//.test(method)) {
+            return 'tasks#/$defs/Ack';
+        }
+
+        if (this.version === MODERN && result?.resultType === 'task') {
+            return method === 'tools/call' ? 'tasks#/$defs/Create'
+                                           : 'EmptyResult';
         }
 
         const name = (this.methods.get(method) ?? '')

@@ -58,6 +58,12 @@ methods_are_found(void **state)
           0, -1, MCP_WANT_PLAIN },
         { "subscriptions/listen", MCP_METHOD_SUBSCRIPTIONS_LISTEN,
           0, -1, MCP_WANT_PLAIN },
+        { "tasks/get", MCP_METHOD_TASKS_GET,
+          0, -1, MCP_WANT_PLAIN },
+        { "tasks/update", MCP_METHOD_TASKS_UPDATE,
+          0, -1, MCP_WANT_PLAIN },
+        { "tasks/cancel", MCP_METHOD_TASKS_CANCEL,
+          0, -1, MCP_WANT_PLAIN },
         { "notifications/initialized", MCP_METHOD_NOTIFICATION_INITIALIZED,
           1, -1, MCP_WANT_PLAIN },
         { "notifications/cancelled", MCP_METHOD_NOTIFICATION_CANCELLED,
@@ -99,6 +105,9 @@ of_each_era(void **state)
         unsigned        session, stateless, caches, asks;
         mcp_subject_e   subject;
     } cases[] = {
+        { "tasks/get", 0, 1, 0, 0, MCP_SUBJECT_TASK },
+        { "tasks/update", 0, 1, 0, 0, MCP_SUBJECT_TASK },
+        { "tasks/cancel", 0, 1, 0, 0, MCP_SUBJECT_TASK },
         { "initialize", 1, 0, 0, 0, MCP_SUBJECT_NONE },
         { "ping", 1, 0, 0, 0, MCP_SUBJECT_NONE },
         { "logging/setLevel", 1, 0, 0, 0, MCP_SUBJECT_NONE },

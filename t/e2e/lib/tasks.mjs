@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A client of tasks (extension io.modelcontextprotocol/tasks), each of whose
+// requests may come to another worker.
+//
+//     const tasks = new Tasks(fixture);
+//     const task = await tasks.create('slow', { ms: 1000 });
+//     const done = await tasks.settled(task.taskId);
+
+import assert from 'node:assert/strict';
+import { META, Modern } from './modern.mjs';
+
+export const TASKS = 'io.modelcontextprotocol/tasks';
+export const EXTENSION = { extensions: { [TASKS]: {} } };
+
+const OVER = ['completed', 'failed', 'cancelled'];
+const ACK = ['_meta', 'resultType'];
+
+export const pause = (ms) => new Promise((resolve) => {
+    setTimeout(resolve, ms);
+});
+
+// a task without what differs from one moment to the next
+
+export const stable = ({ resultType: _, _meta: __, ...task }) => task;
+
+
+export class Tasks extends Modern {
+    constructor(fixture, { capabilities = {}, ...options } = {}) {
+        super(fixture, { capabilities: { ...capabilities, ...EXTENSION },
+                         ...options });
+    }
+
+    // the result of a call that may have become a task
+
+    async started(name, args, options) {
+        const { messages, response } = await this.follow(
+            await this.call(name, args, options));
+
+        assert.equal(response.error, undefined, JSON.stringify(response));
+
+        return { messages, ...response.result };
+    }
+
+    async create(name, args, options) {
+        const result = await this.started(name, args, options);
+
+        assert.equal(result.resultType, 'task', JSON.stringify(result));
+
+        return result;
+    }
+
+    async get(taskId) {
+        const { response, headers } = await this.ask('tasks/get', { taskId });
+
+        assert.equal(response.error, undefined, JSON.stringify(response));
+        assert.equal(response.result.taskId, taskId);
+
+        return Object.assign(response.result,
+                             { worker: headers['x-worker'] });
+    }
+
+    async ask(method, params, options) {
+        const answer = await this.request(method, params, options);
+
+        return { headers: answer.headers, ...await this.follow(answer) };
+    }
+
+    async does(method, params) {
+        const { response } = await this.ask(method, params);
+
+        assert.equal(response.error, undefined, JSON.stringify(response));
+        assert.deepEqual(Object.keys(response.result).sort(), ACK);
+        assert.equal(response.result.resultType, 'complete');
+    }
+
+    update(taskId, inputResponses) {
+        return this.does('tasks/update', { taskId, inputResponses });
+    }
+
+    cancel(taskId) {
+        return this.does('tasks/cancel', { taskId });
+    }
+
+    // polls until the task is as wanted
+
+    async until(taskId, wanted, ms = 10000) {
+        for (const end = Date.now() + ms;;) {
+            const task = await this.get(taskId);
+
+            if (wanted(task)) {
+                return task;
+            }
+
+            assert.ok(Date.now() < end, JSON.stringify(task).slice(0, 500));
+            await pause(20);
+        }
+    }
+
+    status(taskId, status, ms) {
+        return this.until(taskId, (task) => task.status === status, ms);
+    }
+
+    settled(taskId, ms) {
+        return this.until(taskId, ({ status }) => OVER.includes(status), ms);
+    }
+
+    // what each of n workers says of a task, which are to agree
+
+    async everywhere(taskId, n) {
+        const seen = new Map();
+
+        for (let i = 0; seen.size < n; i++) {
+            assert.ok(i < 400, `${seen.size} workers of ${n}`);
+
+            const { worker, ...task } = await this.get(taskId);
+
+            seen.set(worker, stable(task));
+        }
+
+        const [first, ...others] = seen.values();
+
+        others.forEach((task) => assert.deepEqual(task, first));
+
+        return first;
+    }
+
+    // a subscription: { honoured, next() }
+
+    async listen(...taskIds) {
+        const answer = await this.request('subscriptions/listen',
+                                          { notifications: { taskIds } });
+
+        assert.equal(answer.status, 200);
+
+        const { params } = await answer.message();
+
+        return Object.assign(answer, {
+            honoured: params.notifications.taskIds ?? [],
+            async next() {
+                const message = await answer.message();
+                const { _meta: meta, ...task } = message.params;
+
+                assert.equal(message.method, 'notifications/tasks');
+                assert.deepEqual(meta, { [META.subscription]: answer.id });
+
+                return task;
+            },
+        });
+    }
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Ids of tasks that clients bring: one that is accepted is what we would have
+ * written.  Keys of a task's questions: those that have no answer are left,
+ * in their order and as they stand.
+ */
+
+
+#include "fuzz_env.h"
+
+#include "exchange/mcp_task_update.h"
+#include "json/mcp_json.h"
+
+
+#define DEPTH  32
+
+
+static mcp_keys_t  keys;
+
+
+static void
+id(mcp_str_t text)
+{
+    mcp_buf_t      again;
+    mcp_task_id_t  task;
+
+    if (mcp_task_id_read(&task, &keys, text, 0) != MCP_OK) {
+        return;
+    }
+
+    mcp_buf_init(&again, &mem, MCP_TOKEN_TEXT_MAX);
+    must(mcp_task_id_write(&task, &keys, &again) == MCP_OK);
+    must(mcp_str_eq(text, (mcp_str_t) { again.data, again.len }));
+    mcp_buf_free(&again);
+}
+
+
+/* Any of ours comes back until its time is over; with a bit changed it does
+ * not. */
+static void
+own(const uint8_t *data, size_t size)
+{
+    uint64_t       over;
+    mcp_buf_t      text;
+    mcp_str_t      all;
+    mcp_task_id_t  task, other;
+
+    memset(&task, 0, sizeof(task));
+    memcpy(task.stream, data, size < MCP_STREAM_ID_LEN ? size
+                                                       : MCP_STREAM_ID_LEN);
+    task.created = size * 1000;
+    task.ttl = (uint64_t) data[0] * 1000 + 1;
+    over = task.created + task.ttl;
+
+    mcp_buf_init(&text, &mem, MCP_TOKEN_TEXT_MAX);
+    must(mcp_task_id_write(&task, &keys, &text) == MCP_OK);
+    all = (mcp_str_t) { text.data, text.len };
+    must(mcp_task_id_read(&other, &keys, all, over - 1) == MCP_OK);
+    must(memcmp(other.stream, task.stream, MCP_STREAM_ID_LEN) == 0);
+    must(other.created == task.created && other.ttl == task.ttl);
+    must(mcp_task_id_read(&other, &keys, all, over) != MCP_OK);
+
+    text.data[data[size - 1] % text.len] ^= (char) (1 << data[0] % 8);
+    must(mcp_task_id_read(&other, &keys, all, 0) != MCP_OK);
+    mcp_buf_free(&text);
+}
+
+
+static void
+questions(mcp_str_t text, uint32_t given)
+{
+    unsigned          k, left;
+    mcp_buf_t         out;
+    mcp_str_t         key, rest, left_key;
+    mcp_arena_t       arena;
+    mcp_json_iter_t   iter, rests;
+    mcp_json_value_t  root, value, other;
+
+    mcp_arena_init(&arena, &mem);
+
+    if (mcp_json_scan(&arena, text, DEPTH, NULL, 0, &root, NULL, NULL)
+        == MCP_OK
+        && root.type == MCP_JSON_OBJECT)
+    {
+        mcp_buf_init(&out, &mem, SIZE_MAX / 2);
+        mcp_task_questions(root.raw, given, &out);
+        rest = (mcp_str_t) { out.data, out.len };
+        must(mcp_json_scan(&arena, rest, DEPTH, NULL, 0, &other, NULL, NULL)
+             == MCP_OK);
+
+        mcp_json_iter_init(&iter, root.raw);
+        mcp_json_iter_init(&rests, rest);
+
+        for (k = 0, left = 0; mcp_json_iter_next(&iter, &key, &value); k++) {
+            if (k < 32 && (given & (uint32_t) 1 << k)) {
+                continue;
+            }
+
+            must(mcp_json_iter_next(&rests, &left_key, &other));
+            must(mcp_str_eq(key, left_key));
+            must(mcp_str_eq(value.raw, other.raw));
+            left++;
+        }
+
+        must(!mcp_json_iter_next(&rests, &left_key, &other));
+        mcp_buf_free(&out);
+    }
+
+    mcp_arena_destroy(&arena);
+}
+
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    mcp_str_t  text;
+
+    if (keys.n == 0) {
+        must(mcp_keys_add(&keys, mcp_str("0123456789abcdef0123456789abcdef"))
+             == MCP_OK);
+    }
+
+    if (size == 0) {
+        return 0;
+    }
+
+    text = (mcp_str_t) { (const char *) data + 1, size - 1 };
+    id(text);
+    own(data, size);
+    questions(text, data[0]);
+    must(live == 0);
+
+    return 0;
+}

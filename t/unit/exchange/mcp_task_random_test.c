@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Random clients, backends, time and deaths of processes against a simple model
+ * of tasks: whatever process is asked, a task is what the model says, and a
+ * subscription that has read all ends with the same.  MCP_SEED repeats a run,
+ * MCP_STEPS makes it longer.
+ */
+
+#include <time.h>
+#include <unistd.h>
+
+#include "task_cases.h"
+
+
+#define SLOTS  6
+#define KEYS   4                       /* questions of a round, at most */
+
+
+typedef enum {
+    WORKING = 0,
+    ASKING,
+    COMPLETED,
+    FAILED,
+    CANCELLED,
+    GONE
+} status_e;
+
+
+typedef struct {
+    int         used;
+    char        id[512];
+    unsigned    owner;
+    uint64_t    created;
+    status_e    status;
+    mcp_job_t  *job;                   /* NULL: none now */
+    unsigned    said;                  /* its last progress; 0: none */
+    unsigned    events;                /* of its log, ever */
+    unsigned    n_keys;
+    unsigned    given;                 /* bits of these */
+    client_t   *listener;
+    size_t      read;
+} slot_t;
+
+
+static slot_t    slots[SLOTS];
+static uint64_t  seed, rnd;
+static unsigned  steps, step, finished, asked, deaths, expired;
+
+
+static unsigned
+roll(unsigned n)
+{
+    rnd = rnd * 6364136223846793005ULL + 1442695040888963407ULL;
+
+    return (unsigned) (rnd >> 33) % n;
+}
+
+
+static void
+wrong(const slot_t *s, const char *what, const char *text)
+{
+    fail_msg("MCP_SEED=%llu step %u task %u: %s: %s",
+             (unsigned long long) seed, step, (unsigned) (s - slots), what,
+             text);
+}
+
+
+/* --- what it should be --- */
+
+/* The members of a task that the model knows, one after the other. */
+static void
+expect(const slot_t *s, const char *text)
+{
+    char      part[128];
+    unsigned  k;
+
+    static const char *const  names[] = {
+        "working", "input_required", "completed", "failed", "cancelled"
+    };
+
+    snprintf(part, sizeof(part), "\"status\":\"%s\"", names[s->status]);
+
+    if (strstr(text, part) == NULL) {
+        wrong(s, part, text);
+    }
+
+    snprintf(part, sizeof(part), "\"statusMessage\":\"%u\"", s->said);
+
+    if ((s->status == WORKING && s->said != 0)
+        != (strstr(text, part) != NULL))
+    {
+        wrong(s, part, text);
+    }
+
+    for (k = 0; k < KEYS; k++) {
+        snprintf(part, sizeof(part), "\"k%u#%u\":", k, s->events);
+
+        if ((s->status == ASKING && k < s->n_keys && !(s->given & 1u << k))
+            != (strstr(text, part) != NULL))
+        {
+            wrong(s, part, text);
+        }
+    }
+
+    if ((s->status == COMPLETED) != (strstr(text, "\"result\":{\"content\":")
+                                     != NULL))
+    {
+        wrong(s, "result", text);
+    }
+}
+
+
+static void
+check(slot_t *s)
+{
+    unsigned  process;
+
+    strcpy(task_id, s->id);
+
+    for (process = 0; process < 2; process++) {
+        task_ask(process, "tasks/get", "");
+
+        if (s->status == GONE) {
+            has(b.text, UNKNOWN);
+
+        } else {
+            expect(s, b.text);
+        }
+
+        client_close(&d, &b);
+    }
+}
+
+
+/* What a subscription has heard last, if it has heard anything. */
+static void
+check_listener(slot_t *s)
+{
+    const char  *p, *last;
+
+    if (s->listener == NULL || s->status == GONE) {
+        return;
+    }
+
+    last = NULL;
+
+    for (p = s->listener->text + s->read;
+         (p = strstr(p, "notifications/tasks")) != NULL; p++)
+    {
+        last = p;
+    }
+
+    if (last) {
+        expect(s, last);
+        s->read = (size_t) (last - s->listener->text) + 1;
+    }
+
+    /* its text is not endless */
+
+    if (s->listener->len > sizeof(s->listener->text) / 2) {
+        s->listener->len = 0;
+        s->listener->text[0] = '\0';
+        s->read = 0;
+    }
+}
+
+
+/* --- what happens --- */
+
+static void
+forget(slot_t *s)
+{
+    if (s->listener) {
+        client_close(&d, s->listener);
+        free(s->listener);
+    }
+
+    memset(s, 0, sizeof(*s));
+}
+
+
+static void
+create(slot_t *s)
+{
+    memset(s, 0, sizeof(*s));
+    s->used = 1;
+    s->owner = roll(2);
+
+    modern(s->owner, &a, "tools/call", "always",
+           "\"name\":\"always\",\"_meta\":{\"progressToken\":\"t\","
+           "\"io.modelcontextprotocol/protocolVersion\":\"" MODERN "\","
+           "\"io.modelcontextprotocol/clientCapabilities\":" TASK_CAN "}},"
+           "\"other\":{\"a\":1");
+    s->job = d.jobs[d.n_jobs - 1];
+    mcp_job_head(s->job, 200, mcp_str("application/x-ndjson"));
+    s->created = d.te.now;
+    driver_wait(&d, 2);
+    task_told();
+    strcpy(s->id, task_id);
+}
+
+
+static void
+listen_to(slot_t *s)
+{
+    char  params[1024];
+
+    s->listener = calloc(1, sizeof(client_t));
+    assert_non_null(s->listener);
+    snprintf(params, sizeof(params),
+             "\"notifications\":{\"taskIds\":[\"%s\"]}", s->id);
+    modern(roll(2), s->listener, "subscriptions/listen", NULL, params);
+    assert_int_equal(s->listener->streaming, 1);
+}
+
+
+static void
+say(slot_t *s)
+{
+    s->said = roll(1000) + 1;
+    s->events++;
+    snprintf(line, sizeof(line), NOTE("notifications/progress",
+             "{\"progressToken\":\"t\",\"progress\":%u}") "\n", s->said);
+    backend_say(&d, s->job, line);
+}
+
+
+static void
+backend_asks(slot_t *s)
+{
+    unsigned  k;
+    char     *p;
+
+    s->n_keys = roll(KEYS) + 1;
+    s->given = 0;
+    s->said = 0;
+    s->events++;
+    s->status = ASKING;
+    asked++;
+
+    p = line + sprintf(line, "{\"resultType\":\"input_required\","
+                             "\"inputRequests\":{");
+
+    for (k = 0; k < s->n_keys; k++) {
+        p += sprintf(p, "%s\"k%u\":" FORM, k ? "," : "", k);
+    }
+
+    strcpy(p, "}}\n");
+    backend_say(&d, s->job, line);
+    backend_end(&d, s->job, MCP_FAULT_NONE);
+    s->job = NULL;
+}
+
+
+/* Some of the answers, and some that are nobody's. */
+static void
+answer(slot_t *s)
+{
+    unsigned  k, bits, of;
+    char      text[1024], *p;
+
+    bits = roll(1u << KEYS);
+    of = roll(4) ? s->events : roll(s->events + 2);
+    p = text + sprintf(text, ",\"inputResponses\":{\"x\":{}");
+
+    for (k = 0; k < KEYS; k++) {
+        if (bits & 1u << k) {
+            p += sprintf(p, ",\"k%u#%u\":{\"action\":\"%u\"}", k, of, k);
+        }
+    }
+
+    strcpy(p, "}");
+    strcpy(task_id, s->id);
+    task_does(roll(2), "tasks/update", text);
+
+    if (s->status != ASKING || of != s->events) {
+        return;
+    }
+
+    s->given |= bits & ((1u << s->n_keys) - 1);
+
+    if (s->given == (1u << s->n_keys) - 1) {
+
+        /* its backend is called again */
+
+        s->status = WORKING;
+        s->job = d.jobs[d.n_jobs - 1];
+        has(d.last_body, "\"inputResponses\":{\"k0\":");
+        mcp_job_head(s->job, 200, mcp_str("application/x-ndjson"));
+    }
+}
+
+
+static void
+end(slot_t *s)
+{
+    s->status = roll(3) ? COMPLETED : FAILED;
+    s->events++;
+    end_with(s->job, s->status == COMPLETED
+             ? RESULT "\n"
+             : "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":1,"
+               "\"message\":\"m\"}}\n");
+    s->job = NULL;
+    finished++;
+}
+
+
+static void
+cancel_it(slot_t *s)
+{
+    strcpy(task_id, s->id);
+    task_does(roll(2), "tasks/cancel", "");
+
+    if (s->status == WORKING || s->status == ASKING) {
+        s->status = CANCELLED;
+        s->job = NULL;
+    }
+}
+
+
+static void
+die(void)
+{
+    slot_t    *s;
+    unsigned   process;
+
+    process = roll(2);
+
+    /* subscriptions go with their process */
+
+    for (s = slots; s < slots + SLOTS; s++) {
+        if (s->listener) {
+            client_close(&d, s->listener);
+            free(s->listener);
+            s->listener = NULL;
+            s->read = 0;
+        }
+    }
+
+    driver_killed(&d, process, 1 - process);
+    deaths++;
+
+    for (s = slots; s < slots + SLOTS; s++) {
+        if (s->used && s->owner == process
+            && (s->status == WORKING || s->status == ASKING))
+        {
+            s->status = FAILED;
+            s->events++;
+            s->job = NULL;
+        }
+    }
+}
+
+
+static void
+pass_time(unsigned ms)
+{
+    slot_t  *s;
+
+    driver_wait(&d, ms);
+
+    for (s = slots; s < slots + SLOTS; s++) {
+        if (s->used && s->status != GONE && d.te.now >= s->created + TTL) {
+            s->status = GONE;
+            s->job = NULL;
+            expired++;
+        }
+    }
+}
+
+
+static void
+act(slot_t *s)
+{
+    if (!s->used) {
+        create(s);
+        return;
+    }
+
+    if (s->status == GONE) {
+        forget(s);
+        return;
+    }
+
+    switch (roll(8)) {
+
+    case 0:
+        if (s->listener == NULL) {
+            listen_to(s);
+        }
+
+        break;
+
+    case 1:
+    case 2:
+        if (s->job) {
+            say(s);
+        }
+
+        break;
+
+    case 3:
+        if (s->job) {
+            backend_asks(s);
+        }
+
+        break;
+
+    case 4:
+    case 5:
+        answer(s);
+        break;
+
+    case 6:
+        if (s->job && roll(3) == 0) {
+            end(s);
+        }
+
+        break;
+
+    default:
+        if (roll(8) == 0) {
+            cancel_it(s);
+        }
+    }
+}
+
+
+static void
+run(void)
+{
+    slot_t    *s;
+    unsigned   late;
+
+    d.endpoint.call_timeout = 10 * TTL;
+    d.endpoint.input_timeout = 10 * TTL;
+
+    for (step = 0; step < steps; step++) {
+        act(&slots[roll(SLOTS)]);
+
+        if (roll(40) == 0) {
+            pass_time(roll(2000));
+        }
+
+        if (roll(200) == 0) {
+            die();
+        }
+
+        /* what is told late has been told */
+
+        late = roll(4) == 0;
+        pass_time(late ? 1001 : 0);
+        s = &slots[roll(SLOTS)];
+
+        if (s->used) {
+            check(s);
+        }
+
+        if (late) {
+            check_listener(s);
+        }
+    }
+
+    pass_time(1001);
+
+    for (s = slots; s < slots + SLOTS; s++) {
+        check_listener(s);
+        forget(s);
+    }
+
+    driver_wait(&d, 2 * TTL);
+    quiet();
+    assert_int_equal(stats().streams, 0);
+    assert_int_equal(stats().subscriptions, 0);
+}
+
+
+static void
+random_run(uint64_t of)
+{
+    seed = of;
+    rnd = of;
+    memset(slots, 0, sizeof(slots));
+    finished = asked = deaths = expired = 0;
+    run();
+    print_message("seed %llu: %u ended, %u rounds, %u deaths, %u expired\n",
+                  (unsigned long long) seed, finished, asked, deaths, expired);
+    assert_true(finished && asked && deaths && expired);
+}
+
+
+static void
+test_fixed(void **state)
+{
+    (void) state;
+
+    random_run(1);
+}
+
+
+static void
+test_fresh(void **state)
+{
+    const char  *of;
+
+    (void) state;
+
+    of = getenv("MCP_SEED");
+    random_run(of ? strtoull(of, NULL, 10)
+                  : (uint64_t) time(NULL) ^ (uint64_t) getpid() << 20);
+}
+
+
+int
+main(void)
+{
+    const char               *of;
+    const struct CMUnitTest   tests[] = {
+        task_test(test_fixed),
+        task_test(test_fresh)
+    };
+
+    of = getenv("MCP_STEPS");
+    steps = of ? (unsigned) strtoul(of, NULL, 10) : 4000;
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
