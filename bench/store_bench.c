@@ -347,6 +347,60 @@ bench_crowd(unsigned processes)
 }
 
 
+/* Looks at a task so often in a second, until it is gone. */
+static void
+poll_task(const mcp_stream_ref_t *ref, unsigned polls)
+{
+    int               rc;
+    char             *space;
+    mcp_buf_t         buf;
+    mcp_store_look_t  look;
+
+    space = malloc(MESSAGE);
+    memset(&buf, 0, sizeof(buf));
+
+    do {
+        buf.data = space;
+        buf.cap = MESSAGE;
+        buf.max = MESSAGE;
+        buf.len = 0;
+        rc = mcp_store_look(&store, ref, &look, &buf);
+        usleep(1000000 / polls);
+    } while (rc == MCP_OK);
+
+    _exit(0);
+}
+
+
+/* What polls of a task cost its owner, which appends as fast as it can. */
+static void
+bench_task(unsigned polls)
+{
+    double            t[2];
+    unsigned          i;
+    mcp_stream_ref_t  ref;
+
+    for (i = 0; i < 2; i++) {
+        create(1, &ref);
+        must(mcp_store_keep(&store, &ref, UINT64_MAX, 1), "keep");
+
+        if (i == 1 && fork() == 0) {
+            attach(1);
+            poll_task(&ref, polls);
+        }
+
+        t[i] = ns();
+        append(&ref, MESSAGE, 2000000);
+        t[i] = (ns() - t[i]) / 2000000;
+        mcp_store_free(&store, &ref);
+    }
+
+    wait(NULL);
+    printf("task, %u polls a second  %8.0f ns, %+.1f %%\n", polls, t[1],
+           100 * (t[1] / t[0] - 1));
+}
+
+
 int
 main(void)
 {
@@ -377,6 +431,7 @@ main(void)
     bench_session(10000);
     bench_crowd(2);
     bench_crowd(4);
+    bench_task(1000);
 
     return 0;
 }

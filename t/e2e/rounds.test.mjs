@@ -12,6 +12,7 @@ import { Modern } from './lib/modern.mjs';
 import { watched } from './lib/schema.mjs';
 import { catalog, scripted } from './lib/scripted.mjs';
 import { textOf } from './lib/session.mjs';
+import { Tasks } from './lib/tasks.mjs';
 import { request } from './lib/wire.mjs';
 
 const COMPLETE = 'notifications/elicitation/complete';
@@ -80,9 +81,13 @@ const tools = {
 };
 
 const backend = await scripted((call) => tools[call.message.params.name](call));
+
+tools.book_task = tools.book;
+
 const location = {
     mcp_catalog: await catalog({ tools: Object.keys(tools).map((name) => ({
-        name, inputSchema: { type: 'object' } })) }),
+        name, inputSchema: { type: 'object' },
+        ...(name === 'book_task' && { 'x-mcp-task': 'always' }) })) }),
     mcp_backend: 'scripted',
     mcp_close_after: 'off',
 };
@@ -278,6 +283,41 @@ test('2026-07-28: the questions are the response', async () => {
                 }), expected(can));
             assert.deepEqual(asked.slice(0, -1),
                              ROUNDS.map((round) => round(can)));
+
+            return workers;
+        });
+    }
+});
+
+
+test('2026-07-28, tasks: the questions stand in the task', async () => {
+    for (const can of [ALL, { sampling: {}, roots: {} }]) {
+        const client = new Tasks(server, { capabilities: can });
+
+        await onOtherWorkers(async () => {
+            const answer = await client.call('book_task', { people: 3 });
+            const { response } = await client.follow(answer);
+            const { taskId } = response.result;
+            const workers = [of(answer)];
+
+            for (const round of ROUNDS) {
+                const { inputRequests } = await client.status(taskId,
+                    'input_required');
+                const asked = Object.entries(inputRequests);
+
+                assert.deepEqual(Object.fromEntries(asked.map(([key, q]) =>
+                    [key.replace(/#\d+$/, ''), q])), round(can));
+
+                const posted = await client.ask('tasks/update', { taskId,
+                    inputResponses: replies(inputRequests) });
+
+                assert.equal(posted.response.error, undefined);
+                workers.push(of(posted));
+            }
+
+            const { result } = await client.settled(taskId);
+
+            assert.deepEqual(JSON.parse(textOf(result)), expected(can));
 
             return workers;
         });
