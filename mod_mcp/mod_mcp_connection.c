@@ -238,6 +238,13 @@ static void run_call(mod_mcp_client_t *client)
     client->run = NULL;
     mod_mcp_client_set_state(client, MOD_MCP_LENT);
     mod_mcp_watch_add(client);
+
+    /* an answer that came before there was anybody to tell */
+
+    if (client->todo) {
+        mod_mcp_client_notify(client, client->todo);
+    }
+
     mod_mcp_unlock();
 
     mod_mcp_job_run(run);

@@ -210,6 +210,7 @@ mcp_policy_set(mcp_policy_t *policy, const mcp_policy_key_t *k, uint64_t n)
 
     } else if (k->type == MCP_POLICY_JOIN) {
         policy->join = (unsigned) n & 3;
+
     } else if (k->type == MCP_POLICY_TASK) {
         policy->task = n % MCP_POLICY_TASK_TIME;
 
@@ -293,6 +294,7 @@ mcp_policy_apply(mcp_policy_t *policy, const mcp_policy_rule_t *rule)
 
         } else if (k->type == MCP_POLICY_JOIN) {
             n = rule->value.join;
+
         } else if (k->type == MCP_POLICY_TASK) {
             n = mcp_policy_task(&rule->value);
 

@@ -30,7 +30,8 @@ function gate(key) {
         let open;
         const promise = new Promise((resolve) => { open = resolve; });
 
-        gates.set(key, { promise, open, aborted: false });
+        gates.set(key, { promise, open, aborted: false,
+                         begun: Promise.withResolvers() });
     }
 
     return gates.get(key);
@@ -43,6 +44,7 @@ const held = ({ signal, message: { params } }, more = '') => {
         it.aborted = true;
         it.open();
     });
+    it.begun.resolve();
 
     return it.promise;
 };
@@ -147,7 +149,7 @@ const tools = {
 };
 
 const backend = await scripted((call) => tools[
-    call.message.params.name.replace(/^always_/, '')](call));
+    call.message.params.name.replace(/^(always|later)_/, '')](call));
 
 const named = (name, more) => ({ name, inputSchema: { type: 'object' },
                                  ...more });
@@ -159,6 +161,8 @@ const options = {
             ...Object.keys(tools).map((name) => named(name)),
             ...Object.keys(tools).map((name) => named(`always_${name}`,
                 { 'x-mcp-task': 'always' })),
+            named('later_steps', { 'x-mcp-task': 2 }),
+            named('later_work', { 'x-mcp-task': 60 }),
         ] }),
         mcp_backend: 'scripted',
         mcp_task_after: '100ms',
@@ -208,7 +212,7 @@ test('a quick one is none', async () => {
 
     gate(k).open();
 
-    const result = await tasks.started('work', { key: k });
+    const result = await tasks.started('later_work', { key: k });
 
     assert.equal(result.resultType, 'complete');
     assert.equal(result.taskId, undefined);
@@ -217,7 +221,7 @@ test('a quick one is none', async () => {
 
 test('progress is the status, and on a stream the task comes last', async () => {
     const k = key();
-    const task = await tasks.create('steps', { key: k, n: 3 }, META);
+    const task = await tasks.create('later_steps', { key: k, n: 3 }, META);
 
     assert.deepEqual(task.messages.map((m) => m.params.message),
                      ['step 1', 'step 2', 'step 3']);
@@ -493,10 +497,12 @@ test('its client goes, and comes back', async () => {
     // before it knows of the task, its call goes with it
 
     const l = key();
-    const lost = tasks.call('always_work', { key: l }, { lose: pause(0) })
-        .catch(() => undefined);
+    const lost = tasks.call('later_work', { key: l },
+                            { lose: gate(l).begun.promise });
 
-    await lost;
+    await assert.rejects(lost);
+    await gate(l).promise;
+    assert.ok(gate(l).aborted);
 });
 
 
@@ -562,34 +568,40 @@ test('a reload does not touch it', async () => {
 
 
 test('its time is over', async () => {
+    const ttl = 3000;
     const fixture = await Fixture.start({ ...options, location: {
-        ...options.location, mcp_task_ttl: '1s' },
+        ...options.location, mcp_task_ttl: `${ttl}ms` },
         allow: /mcp_task_ttl|MCPTaskTTL/ });
 
     try {
         const client = new Tasks(fixture);
         const [k, l] = [key(), key()];
-        const begun = Date.now();
         const runs = await client.create('always_work', { key: k });
         const over = await client.create('always_work', { key: l });
 
+        assert.equal(runs.ttlMs, ttl);
         gate(l).open();
         await client.settled(over.taskId);
 
-        while (Date.now() < begun + 900) {
-            await client.get(runs.taskId);
-            await client.get(over.taskId);
-        }
+        // however often it is asked for
 
-        await pause(begun + 1500 - Date.now());
+        for (const { taskId, createdAt } of [runs, over]) {
+            const end = Date.parse(createdAt) + ttl;
+            let refused;
 
-        for (const { taskId } of [runs, over]) {
-            for (const method of ['tasks/get', 'tasks/update',
-                                  'tasks/cancel'])
-            {
+            while (!refused) {
+                const { response } = await client.ask('tasks/get', { taskId });
+
+                refused = response.error;
+                assert.ok(Date.now() < end + 20000);
+            }
+
+            assert.equal(refused.code, -32602);
+            assert.ok(Date.now() >= end);
+
+            for (const method of ['tasks/update', 'tasks/cancel']) {
                 assert.equal((await client.refused(method,
-                    { taskId, inputResponses: {} },
-                    { headers: { 'Mcp-Name': taskId } })).code, -32602);
+                    { taskId, inputResponses: {} })).code, -32602);
             }
         }
 
