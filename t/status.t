@@ -8,7 +8,7 @@ use MCP;
 
 repeat_each(1);
 
-plan tests => repeat_each() * 135;
+plan tests => repeat_each() * 141;
 
 no_long_string();
 
@@ -304,3 +304,31 @@ for my $n (1 .. 10) {
 }
 ::await(calls_live => 0, calls => 10, consumers_live => 0, events => 1010,
     zone_used_bytes => $before, streams => 0);
+
+
+
+=== TEST 18: names and principals, with "details" only
+--- config eval
+$::Config =~ s/mcp mcp;/mcp mcp; mcp_principal \$http_x_user;/r
+    . "location = /details { mcp_status mcp details; }\n"
+--- init
+my $backend = MCP::backend();
+my $client = MCP::begin(MCP::call('deploy'), MCP::post(
+    session => MCP::session(principal => 'alice'), more => 'X-User: alice'));
+my $call = $backend->call;
+::await(calls_live => 1);
+my $plain = MCP::ask('GET /status?format=json', '');
+my $details = MCP::ask('GET /details?format=json', '');
+MCP::same($details, qr/"running":\[\{"call":"[\w-]{8}",.*"tool":"[^"]+","principal":"alice"/);
+MCP::same($plain, qr/"running":\[\{"call":"[\w-]{8}",(?!.*alice)/);
+$call->reply('text/plain', 'x');
+$client->rest;
+
+
+
+=== TEST 19: another word
+--- config
+    location = /status { mcp_status mcp detail; }
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*invalid parameter "detail", it can be "details" in .+:\d+}

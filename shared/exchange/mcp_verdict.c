@@ -139,6 +139,11 @@ mcp_verdict_call(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v)
                      (int) (v->name.len > 128 ? 128 : v->name.len),
                      v->name.data ? v->name.data : "");
 
+        if (x->endpoint->debug) {
+            v->data = mcp_str("{\"reason\":\"no route matches, and there is "
+                              "none for all\"}");
+        }
+
         return mcp_verdict_fault(v, MCP_FAULT_NO_BACKEND, mcp_null_str);
     }
 

@@ -167,6 +167,11 @@ test_routes(void **state)
     d.endpoint.target = MCP_NO_TARGET;
     ask(session, CALL, 200, "No backend configured");
     has(d.te.last, "tools/call of \"echo\" has no backend");
+
+    d.endpoint.debug = 1;
+    ask(session, CALL, 200, "\"data\":{\"reason\":\"no route matches, and "
+                            "there is none for all\"}");
+    d.endpoint.debug = 0;
     quiet();
 
     mcp_match_free(match);
