@@ -17,7 +17,7 @@ import { Browser } from './lib/browser.mjs';
 import { certify } from './lib/certificate.mjs';
 import { Fixture, SERVER, freePort, root } from './lib/fixture.mjs';
 import { Issuer } from './lib/issuer.mjs';
-import { MODERN } from './lib/modern.mjs';
+import { MODERN, Modern } from './lib/modern.mjs';
 import { pageOf } from './lib/page.mjs';
 
 const run = promisify(execFile);
@@ -116,12 +116,18 @@ const GUARDS = {
             jwt: true,
         },
         mod_auth_openidc: {
-            configure: (at) => ({
+            configure: (at, step) => ({
                 http: `LoadModule auth_openidc_module ${
                           MODULES}/mod_auth_openidc.so
                        ${said('apache-oidc-server', at)}
                        OIDCOAuthSSLValidateServer Off`,
-                location: said('apache-oidc', at),
+                location: step
+                    ? said('apache-step', at)
+                      + stepRule(said('apache-oidc', at),
+                                 said('apache-step-require', at)
+                                     .replaceAll('OAUTH2_CLAIM', 'OIDC_CLAIM'))
+                      + `MCPRevisions ${MODERN}`
+                    : said('apache-oidc', at),
             }),
             jwt: true,
         },
@@ -151,7 +157,21 @@ async function check(at) {
     }
 }
 
-async function use(guard, step) {
+// `machine` may do more than others
+
+const ALLOW = {
+    http: { nginx: 'map $mcp_principal $is_machine { machine 1; default 0; }',
+            apache: '' },
+    location: {
+        nginx: `mcp_allow env $is_machine; mcp_allow prompts/* $is_machine;
+                mcp_allow * 1;`,
+        apache: `MCPAllow env "%{REMOTE_USER} == 'machine'"
+                 MCPAllow prompts/* "%{REMOTE_USER} == 'machine'"
+                 MCPAllow * true`,
+    },
+};
+
+async function use(guard, { step, allow } = {}) {
     const port = await freePort();
     const at = { url: `http://127.0.0.1:${port}/mcp`,
                  checker: await freePort() };
@@ -166,8 +186,15 @@ async function use(guard, step) {
 
     // what a page asks for outside of the endpoint has rules, too
 
-    const fixture = await Fixture.use({ port, workers: 2,
-                                        ...guard.configure(at, step) });
+    const options = guard.configure(at, step);
+
+    if (allow) {
+        options.http = [options.http, ALLOW.http[SERVER]].join('\n');
+        options.location = [options.location, ALLOW.location[SERVER]]
+            .join('\n');
+    }
+
+    const fixture = await Fixture.use({ port, workers: 2, ...options });
 
     return Object.assign(fixture, { at });
 }
@@ -441,33 +468,136 @@ for (const [name, guard] of Object.entries(GUARDS)) {
 }
 
 
-describe('more scopes for some tools', async () => {
-    const [guard] = Object.values(GUARDS);
-    const fixture = await use(guard, true);
+for (const [name, guard] of Object.entries(GUARDS)) {
+    describe(`lists of each principal, ${name}`, async () => {
+        const fixture = await use(guard, { allow: true });
+        const clients = {};
 
-    const call = async (tool, scope) => ask(fixture, {
-        token: await token(fixture.url, scope),
-        headers: { 'MCP-Protocol-Version': MODERN,
-                   'Mcp-Method': 'tools/call', 'Mcp-Name': tool },
-        body: CALL(tool, tool === 'echo' ? { text: 'x' } : {}) });
+        for (const client of ['machine', 'other']) {
+            const headers = { Authorization: `Bearer ${
+                await token(fixture.url, 'files:read', client)}` };
 
-    test('a tool that needs no more', async () => {
-        assert.equal((await call('echo', 'files:read')).status, 200);
+            clients[client] = [new Modern(fixture, { headers }),
+                               await fixture.session({ headers })];
+        }
+
+        const names = async (client, method, member) => {
+            const { result } = await client.response(method);
+
+            return { names: result[member].map((item) => item.name),
+                     scope: result.cacheScope };
+        };
+
+        for (const [method, member, key] of [['tools/list', 'tools', 'env'],
+                                             ['prompts/list', 'prompts']]) {
+            test(method, async () => {
+
+                // by turns, so that nobody gets what was made for another
+
+                for (let i = 0; i < 3; i++) {
+                    for (const [modern, client] of [0, 1].flatMap((era) =>
+                        Object.keys(clients).map((c) => [era, c])))
+                    {
+                        const { names: found, scope } = await names(
+                            clients[client][modern], method, member);
+                        const all = client === 'machine';
+
+                        assert.equal(key ? found.includes(key)
+                                         : found.length > 0, all);
+                        assert.ok(!key || found.includes('echo'));
+                        assert.equal(scope, modern === 0 ? 'private'
+                                                         : undefined);
+                    }
+                }
+            });
+        }
+
+        test('and calls', async () => {
+            for (const client of clients.other) {
+                const { error } = await client.response('tools/call',
+                    { name: 'env', arguments: { prefix: '' } });
+
+                assert.equal(error.code, -32602);
+            }
+
+            for (const client of clients.machine) {
+                const { result } = await client.response('tools/call',
+                    { name: 'env', arguments: { prefix: 'MCP_PRINCIPAL' } });
+
+                assert.equal(result.structuredContent.MCP_PRINCIPAL,
+                             'machine');
+            }
+        });
     });
+}
 
-    test('step-up: 403 with all scopes that the tool needs', async () => {
-        const { status, challenge } = await call('env', 'files:read');
 
-        assert.equal(status, 403);
+for (const [name, guard] of Object.entries(GUARDS)) {
+    describe(`more scopes for some tools, ${name}`, async () => {
+        const fixture = await use(guard, { step: true });
 
-        const { error, scope, resource_metadata: url } = paramsOf(challenge);
+        const call = async (tool, scope) => ask(fixture, {
+            token: await token(fixture.url, scope),
+            headers: { 'MCP-Protocol-Version': MODERN,
+                       'Mcp-Method': 'tools/call', 'Mcp-Name': tool },
+            body: CALL(tool, tool === 'echo' ? { text: 'x' } : {}) });
 
-        assert.equal(error, 'insufficient_scope');
-        assert.equal(scope, 'files:read files:write');
-        assert.equal(url, metadataOf(fixture));
+        test('a tool that needs no more', async () => {
+            assert.equal((await call('echo', 'files:read')).status, 200);
+        });
 
-        assert.equal((await call('env', scope)).status, 200);
+        test('step-up: 403 with all scopes that the tool needs', async () => {
+            const { status, challenge } = await call('env', 'files:read');
+
+            assert.equal(status, 403);
+
+            const { error, scope, resource_metadata: url } = paramsOf(challenge);
+
+            assert.equal(error, 'insufficient_scope');
+            assert.equal(scope, 'files:read files:write');
+            assert.equal(url, metadataOf(fixture));
+
+            assert.equal((await call('env', scope)).status, 200);
+        });
     });
+}
+
+
+test('a server that is busy: a page can read its 503', async () => {
+    const fixture = await Fixture.use({
+        allow: /limiting requests/,
+        http: {
+            nginx: 'limit_req_zone $http_x_busy zone=busy:1m rate=1r/m;',
+            apache: `LoadModule rewrite_module ${MODULES}/mod_rewrite.so`,
+        },
+        location: {
+            mcp_allow_origin: ORIGIN,
+            nginx: 'limit_req zone=busy;',
+            apache: `RewriteEngine On
+                     RewriteCond "%{HTTP:X-Busy}" "=2"
+                     RewriteRule .* - [R=503]`,
+        },
+    });
+    const busy = (n, origin = ORIGIN) => ask(fixture, { body: PING(),
+        headers: { 'X-Busy': n, 'Origin': origin } });
+
+    assert.notEqual((await busy('1')).status, 503);
+
+    if (SERVER === 'nginx') {
+        await busy('2');
+    }
+
+    const { status, allowed, exposed } = await busy('2');
+
+    assert.equal(status, 503);
+    assert.equal(allowed, ORIGIN);
+    assert.match(exposed, /Retry-After|WWW-Authenticate/);
+
+    const other = await busy('2', 'http://other.example');
+
+    assert.equal(other.status, 503);
+    assert.equal(other.allowed, null);
+    assert.equal(other.exposed, null);
 });
 
 

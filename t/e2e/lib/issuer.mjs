@@ -26,6 +26,12 @@ function configuration(page, jwt) {
             grant_types: ['client_credentials'],
             response_types: [],
         }, {
+            client_id: 'other',
+            client_secret: 'secret-of-other',
+            redirect_uris: [],
+            grant_types: ['client_credentials'],
+            response_types: [],
+        }, {
             client_id: 'checker',
             client_secret: 'secret-of-checker',
             redirect_uris: [],
@@ -101,13 +107,14 @@ export class Issuer {
         return new Promise((resolve) => { this.server.close(resolve); });
     }
 
-    // a token of the client "machine", for a resource
+    // a token of the client "machine" or "other", for a resource
 
-    async token(resource, scope = 'files:read') {
+    async token(resource, scope = 'files:read', client = 'machine') {
         const answer = await fetch(`${this.url}/token`, {
             method: 'POST',
             headers: {
-                'Authorization': `Basic ${btoa('machine:secret-of-machine')}`,
+                'Authorization': `Basic ${
+                    btoa(`${client}:secret-of-${client}`)}`,
                 'Content-Type': 'application/x-www-form-urlencoded',
             },
             body: new URLSearchParams({ grant_type: 'client_credentials',
