@@ -7,6 +7,7 @@
 
 #include "mod_mcp.h"
 
+#include "mcp_spare.h"
 #include "mcp_worker.h"
 #include "mcp_zone.h"
 
@@ -21,6 +22,7 @@ typedef struct {
     server_rec *server;                 /* the main one */
     apr_pool_t *pool;                   /* pchild */
     mcp_env_t env;
+    mcp_spare_t spare;                  /* behind env.mem */
     apr_uint64_t epoch;                 /* ms, see mcp_zone_epoch() */
     mcp_store_t store;                  /* these two under the lock */
     mcp_worker_t *worker;

@@ -124,7 +124,7 @@ int mod_mcp_worker_init(void)
 
     child->epoch = mod_mcp_zone_epoch();
 
-    child->env.mem = mod_mcp_mem;
+    child->env.mem = mcp_spare_init(&child->spare, &mod_mcp_mem);
     child->env.now = env_now;
     child->env.random = env_random;
     child->env.log = env_log;

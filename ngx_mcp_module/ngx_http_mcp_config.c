@@ -45,7 +45,7 @@ ngx_http_mcp_config_create_main(ngx_conf_t *cf)
     }
 
     if (ngx_array_init(&mmcf->variables, cf->pool, MCP_FACT_COUNT,
-                       sizeof(ngx_uint_t))
+                       sizeof(ngx_http_mcp_used_t))
         != NGX_OK)
     {
         return NULL;

@@ -15,7 +15,7 @@
 typedef struct {
     ngx_array_t           zones;       /* of ngx_http_mcp_zone_t * */
     ngx_array_t           endpoints;   /* of ngx_http_mcp_loc_conf_t * */
-    ngx_array_t           variables;   /* of ngx_uint_t: indexes of $mcp_* */
+    ngx_array_t           variables;   /* of ngx_http_mcp_used_t */
     ngx_uint_t            has_documents;       /* some server has */
     uint32_t              number;      /* of this configuration, at random */
 } ngx_http_mcp_main_conf_t;

@@ -127,7 +127,7 @@ ngx_http_mcp_env_init(ngx_http_mcp_zone_t *zone)
 
     env = &zone->env;
 
-    env->mem = ngx_http_mcp_mem;
+    env->mem = mcp_spare_init(&zone->spare, &ngx_http_mcp_mem);
     env->now = ngx_http_mcp_env_now;
     env->random = ngx_http_mcp_env_random;
     env->log = ngx_http_mcp_env_log;

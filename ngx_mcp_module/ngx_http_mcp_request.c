@@ -8,6 +8,8 @@
 
 #include "ngx_http_mcp_request.h"
 
+#include "ngx_http_mcp_variables.h"
+
 #include "mcp_forward.h"
 
 
@@ -109,7 +111,8 @@ ngx_http_mcp_request_create(ngx_connection_t *c,
     inv->job->glue = inv;
     inv->heard = ngx_current_msec;
 
-    if (ngx_http_mcp_request_init_body(r, inv) != NGX_OK
+    if (ngx_http_mcp_variables_fill(r, inv->job) != NGX_OK
+        || ngx_http_mcp_request_init_body(r, inv) != NGX_OK
         || ngx_http_mcp_request_init_headers(r, inv) != NGX_OK)
     {
         if (!c->destroyed) {
@@ -245,7 +248,8 @@ ngx_http_mcp_request_own_headers(ngx_http_request_t *r,
     h++;
 
     h->value.data = inv->length;
-    h->value.len = ngx_sprintf(inv->length, "%uz", inv->job->body.len)
+    h->value.len = (u_char *) mcp_uint_print((char *) inv->length,
+                                             inv->job->body.len)
                    - inv->length;
     r->headers_in.content_length = h++;
 

@@ -89,15 +89,19 @@ ngx_http_mcp_snapshot_t *
 ngx_http_mcp_snapshot_create(ngx_http_request_t *r)
 {
     u_char                   *p;
+    const mcp_mem_t          *mem;
     ngx_http_mcp_source_t     source;
     ngx_http_mcp_snapshot_t  *snapshot;
+    ngx_http_mcp_loc_conf_t  *mlcf;
+
+    mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
+    mem = &mlcf->zone->env.mem;
 
     if (ngx_http_mcp_snapshot_source(r, &source) != NGX_OK) {
         return NULL;
     }
 
-    snapshot = ngx_alloc(ngx_http_mcp_snapshot_measure(&source),
-                         r->connection->log);
+    snapshot = mem->alloc(mem->ctx, ngx_http_mcp_snapshot_measure(&source));
     if (snapshot == NULL) {
         return NULL;
     }
@@ -105,6 +109,7 @@ ngx_http_mcp_snapshot_create(ngx_http_request_t *r)
     ngx_memzero(snapshot, sizeof(ngx_http_mcp_snapshot_t));
 
     snapshot->refs = 1;
+    snapshot->mem = mem;
 
     /* first what has to be aligned */
 
@@ -130,7 +135,7 @@ void
 ngx_http_mcp_snapshot_release(ngx_http_mcp_snapshot_t *snapshot)
 {
     if (snapshot && --snapshot->refs == 0) {
-        ngx_free(snapshot);
+        snapshot->mem->free(snapshot->mem->ctx, snapshot);
     }
 }
 

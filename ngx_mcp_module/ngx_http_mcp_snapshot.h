@@ -25,6 +25,7 @@ typedef struct {
 /* One allocation: the strings and addresses stand behind the structures.  */
 typedef struct {
     ngx_uint_t                   refs;     /* the call's and invocations' */
+    const mcp_mem_t             *mem;      /* where it lies */
 
     ngx_http_addr_conf_t        *addr_conf;
     ngx_http_conf_ctx_t         *conf_ctx;

@@ -265,8 +265,9 @@ ngx_http_mcp_variables_add(ngx_conf_t *cf)
 ngx_int_t
 ngx_http_mcp_variables_find(ngx_cycle_t *cycle)
 {
-    ngx_uint_t                  i, *index;
+    ngx_uint_t                  i;
     ngx_http_variable_t        *v;
+    ngx_http_mcp_used_t        *used;
     ngx_http_mcp_main_conf_t   *mmcf;
     ngx_http_core_main_conf_t  *cmcf;
 
@@ -280,12 +281,13 @@ ngx_http_mcp_variables_find(ngx_cycle_t *cycle)
             continue;
         }
 
-        index = ngx_array_push(&mmcf->variables);
-        if (index == NULL) {
+        used = ngx_array_push(&mmcf->variables);
+        if (used == NULL) {
             return NGX_ERROR;
         }
 
-        *index = i;
+        used->index = i;
+        used->fact = v[i].data;
     }
 
     return NGX_OK;
@@ -295,15 +297,69 @@ ngx_http_mcp_variables_find(ngx_cycle_t *cycle)
 void
 ngx_http_mcp_variables_flush(ngx_http_request_t *r)
 {
-    ngx_uint_t                 i, *index;
+    ngx_uint_t                 i;
+    ngx_http_mcp_used_t       *used;
     ngx_http_mcp_main_conf_t  *mmcf;
 
     mmcf = ngx_http_get_module_main_conf(r, ngx_http_mcp_module);
 
-    index = mmcf->variables.elts;
+    used = mmcf->variables.elts;
 
     for (i = 0; i < mmcf->variables.nelts; i++) {
-        r->variables[index[i]].valid = 0;
-        r->variables[index[i]].not_found = 0;
+        r->variables[used[i].index].valid = 0;
+        r->variables[used[i].index].not_found = 0;
     }
+}
+
+
+/* Values of a job, which the request may outlive, in one piece of memory.  Only
+ * those that backends are told: the others are made while it runs.  */
+ngx_int_t
+ngx_http_mcp_variables_fill(ngx_http_request_t *r, mcp_job_t *job)
+{
+    u_char                     *p;
+    size_t                      len;
+    ngx_uint_t                  i;
+    mcp_str_t                  *value;
+    ngx_http_mcp_used_t        *used;
+    ngx_http_mcp_main_conf_t   *mmcf;
+    ngx_http_variable_value_t  *v;
+
+    mmcf = ngx_http_get_module_main_conf(r, ngx_http_mcp_module);
+
+    used = mmcf->variables.elts;
+    len = 0;
+
+    for (i = 0; i < mmcf->variables.nelts; i++) {
+        if (mcp_fact_env[used[i].fact].len) {
+            len += job->facts.value[used[i].fact].len;
+        }
+    }
+
+    p = ngx_pnalloc(r->pool, len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    for (i = 0; i < mmcf->variables.nelts; i++) {
+        if (mcp_fact_env[used[i].fact].len == 0) {
+            continue;
+        }
+
+        v = &r->variables[used[i].index];
+        value = &job->facts.value[used[i].fact];
+
+        if (value->len == 0) {
+            v->not_found = 1;
+            continue;
+        }
+
+        v->data = p;
+        v->len = value->len;
+        v->valid = 1;
+
+        p = ngx_cpymem(p, value->data, value->len);
+    }
+
+    return NGX_OK;
 }

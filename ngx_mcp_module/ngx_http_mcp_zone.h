@@ -9,6 +9,7 @@
 
 #include "ngx_http_mcp_module.h"
 
+#include "mcp_spare.h"
 #include "mcp_worker.h"
 #include "mcp_zone.h"
 
@@ -25,6 +26,7 @@ typedef struct {
 
     /* of this process: ngx_http_mcp_worker.c */
     mcp_env_t           env;
+    mcp_spare_t         spare;         /* behind env.mem */
     uint64_t            epoch;         /* ms, see mcp_zone_epoch() */
     mcp_store_t         store;
     mcp_worker_t       *worker;

@@ -89,7 +89,10 @@ mcp_backend_media_type(mcp_backend_t *b, mcp_str_t content_type)
     mcp_str_t    type, params;
     const char  *p;
 
-    type = mcp_http_media_type(content_type);
+    /* nearly all say it in these words */
+
+    type = mcp_str_eq(content_type, mcp_str("application/json"))
+           ? content_type : mcp_http_media_type(content_type);
 
     if (type.len == 0) {
         return;

@@ -11,6 +11,7 @@
 #include "config/mcp_party.h"
 #include "mcp_job.h"
 #include "rpc/mcp_method.h"
+#include "rpc/mcp_trace.h"
 #include "rpc/mcp_reason.h"
 #include "worker/mcp_worker_parts.h"
 
@@ -68,7 +69,7 @@ struct mcp_request_s {
     mcp_str_t             name;
     mcp_str_t             params;
     mcp_str_t             progress_token;
-    mcp_str_t             meta;        /* raw object, or empty */
+    mcp_trace_t           trace;       /* of _meta, unchecked */
     unsigned              target;
     uint32_t              tally;       /* row that counts it */
     uint32_t              running;     /* handle of mcp_store_live_begin() */

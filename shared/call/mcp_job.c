@@ -54,9 +54,7 @@ mcp_job_set_facts(mcp_request_t *req)
     mcp_fact_set(facts, MCP_FACT_REQUEST_ID, req->id);
     mcp_fact_set(facts, MCP_FACT_PROGRESS_TOKEN, req->progress_token);
 
-    if (req->meta.len) {
-        mcp_trace_set_meta(facts, &call->arena, req->meta);
-    }
+    mcp_trace_set(facts, &req->trace);
 
     if (call->x && !call->batch) {
         mcp_job_tell_trace(facts, &call->x->facts);

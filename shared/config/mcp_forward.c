@@ -62,7 +62,7 @@ mcp_forward_is_token(mcp_str_t name)
     static const mcp_str_t  end = mcp_str("_token");
     static const mcp_str_t  begins[] = { mcp_str("oidc_"), mcp_str("oauth2_") };
 
-    if (name.len < end.len
+    if (name.len < end.len || (name.data[name.len - 1] | 0x20) != 'n'
         || !mcp_str_case_eq((mcp_str_t) { name.data + name.len - end.len,
                                           end.len }, end))
     {
@@ -126,21 +126,17 @@ mcp_forward_skips(const mcp_endpoint_t *endpoint, mcp_str_t name)
     size_t              i;
     const char  *const *names;
 
-    if (mcp_forward_mimics(name) || mcp_forward_is_secret(endpoint, name)) {
-        return 1;
-    }
+    /* most clients send little else than these */
 
-    if (name.len >= MCP_FORWARD_LENGTH) {
-        return 0;
-    }
+    if (name.len < MCP_FORWARD_LENGTH) {
+        names = mcp_forward_skipped[name.len];
 
-    names = mcp_forward_skipped[name.len];
-
-    for (i = 0; i < MCP_FORWARD_NAMES && names[i] != NULL; i++) {
-        if (mcp_case_eq(names[i], name.data, name.len)) {
-            return 1;
+        for (i = 0; i < MCP_FORWARD_NAMES && names[i] != NULL; i++) {
+            if (mcp_case_eq(names[i], name.data, name.len)) {
+                return 1;
+            }
         }
     }
 
-    return 0;
+    return mcp_forward_mimics(name) || mcp_forward_is_secret(endpoint, name);
 }

@@ -35,7 +35,7 @@ mcp_dispatch_token_usable(const mcp_rpc_t *msg)
 static int
 mcp_dispatch_notification(mcp_exchange_t *x, const mcp_rpc_t *msg)
 {
-    if (mcp_method_find(msg->method)->id != MCP_METHOD_NOTIFICATION_CANCELLED) {
+    if (msg->row->id != MCP_METHOD_NOTIFICATION_CANCELLED) {
         return MCP_OK;
     }
 
@@ -99,8 +99,7 @@ mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,
     req->name = v->name;
     req->params = msg->params.raw;
     req->progress_token = msg->progress_token.raw;
-    req->meta = msg->meta.type == MCP_JSON_OBJECT ? msg->meta.raw
-                                                  : mcp_null_str;
+    mcp_trace_of_meta(&req->trace, &req->call->arena, msg);
     req->target = v->target;
     req->retry = msg->input_responses.type != MCP_JSON_NONE
                  || msg->request_state.type != MCP_JSON_NONE;
@@ -267,7 +266,7 @@ mcp_dispatch_request(mcp_exchange_t *x)
                                 mcp_dispatch_bad_token);
     }
 
-    method = mcp_method_find(x->msg.method);
+    method = x->msg.row;
 
     if (mcp_client_is_stateless(&x->client)
         && method->id == MCP_METHOD_SUBSCRIPTIONS_LISTEN)
@@ -317,7 +316,7 @@ mcp_dispatch_of_session(mcp_exchange_t *x)
     mcp_fault_e  fault;
 
     if (x->msg.kind == MCP_RPC_REQUEST
-        && mcp_method_find(x->msg.method)->id == MCP_METHOD_INITIALIZE)
+        && x->msg.row->id == MCP_METHOD_INITIALIZE)
     {
         return mcp_revision_latest(x->endpoint->revisions, 0)
                == MCP_REVISION_NONE ? mcp_stateless_initialize(x)

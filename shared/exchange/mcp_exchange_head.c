@@ -325,11 +325,15 @@ mcp_exchange_read_caller(mcp_exchange_t *x, const mcp_head_t *head)
 static int
 mcp_exchange_read_era(mcp_exchange_t *x, const mcp_head_t *head)
 {
+    int  stateless;
+
+    stateless = mcp_stateless_read(x);
+
     if (mcp_stateless_era(x)) {
         mcp_stateless_begin(x);
     }
 
-    return mcp_stateless_head(x) ? mcp_exchange_param_read(x, head) : MCP_OK;
+    return stateless ? mcp_exchange_param_read(x, head) : MCP_OK;
 }
 
 

@@ -18,7 +18,9 @@ mcp_exchange_param_name(mcp_str_t name)
 
     prefix = mcp_exchange_param_prefix;
 
-    if (name.len <= prefix.len
+    /* all hyphens stand at their places in very few names */
+
+    if (name.len <= prefix.len || name.data[3] != '-' || name.data[9] != '-'
         || !mcp_str_case_eq((mcp_str_t) { name.data, prefix.len }, prefix))
     {
         return mcp_null_str;

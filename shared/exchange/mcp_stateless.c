@@ -20,15 +20,17 @@ typedef struct {
 
 
 int
-mcp_stateless_head(const mcp_exchange_t *x)
+mcp_stateless_read(mcp_exchange_t *x)
 {
     mcp_str_t  name;
 
-    return x->head.revision_text.data
-           && mcp_header_value_plain(x->head.revision_text, &name) == MCP_OK
-           && mcp_revision(mcp_revision_find(name))->stateless
-           && mcp_revision_latest(x->endpoint->revisions, 1)
-              != MCP_REVISION_NONE;
+    x->head.stateless =
+        x->head.revision_text.data
+        && mcp_header_value_plain(x->head.revision_text, &name) == MCP_OK
+        && mcp_revision(mcp_revision_find(name))->stateless
+        && mcp_revision_latest(x->endpoint->revisions, 1) != MCP_REVISION_NONE;
+
+    return x->head.stateless;
 }
 
 
@@ -43,7 +45,7 @@ mcp_stateless_alone(const mcp_exchange_t *x)
 int
 mcp_stateless_era(const mcp_exchange_t *x)
 {
-    return mcp_stateless_alone(x) || mcp_stateless_head(x);
+    return mcp_stateless_alone(x) || x->head.stateless;
 }
 
 
@@ -74,10 +76,9 @@ int
 mcp_stateless_is(const mcp_exchange_t *x)
 {
     if (x->msg.meta_version.type == MCP_JSON_NONE) {
-        return mcp_stateless_head(x)
+        return x->head.stateless
                || (mcp_stateless_alone(x)
-                   && mcp_method_find(x->msg.method)->id
-                      != MCP_METHOD_INITIALIZE);
+                   && x->msg.row->id != MCP_METHOD_INITIALIZE);
     }
 
     if (mcp_stateless_alone(x)) {
@@ -290,7 +291,7 @@ mcp_stateless_method(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
                                       x->head.method_text);
     }
 
-    *method = mcp_method_find(x->msg.method);
+    *method = x->msg.row;
 
     return (*method)->stateless && mcp_stateless_offers(x, *method)
            ? MCP_OK

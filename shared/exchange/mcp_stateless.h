@@ -11,13 +11,13 @@
 #include "exchange/mcp_exchange_parts.h"
 
 
-/* Returns 1 if the MCP-Protocol-Version header names a stateless revision, and
- * the endpoint serves one: all that a message without params, or no message at
- * all, can say of its era. */
-int mcp_stateless_head(const mcp_exchange_t *x);
+/* Notes, and returns, whether the MCP-Protocol-Version header names a stateless
+ * revision, and the endpoint serves one: all that a message without params, or
+ * no message at all, can say of its era. */
+int mcp_stateless_read(mcp_exchange_t *x);
 
-/* The same, or the endpoint serves no revision with sessions: nobody can be of
- * another era there. */
+/* Returns 1 if it was so, or the endpoint serves no revision with sessions:
+ * nobody can be of another era there. */
 int mcp_stateless_era(const mcp_exchange_t *x);
 
 /* Returns 1 if the message of x is of a stateless revision (2026-07-28,

@@ -505,7 +505,7 @@ mcp_verdict(mcp_exchange_t *x, const mcp_rpc_t *msg,
 {
     memset(v, 0, sizeof(mcp_verdict_t));
 
-    v->method = mcp_method_find(msg->method);
+    v->method = msg->row;
     v->target = MCP_NO_TARGET;
 
     /* stateless requests of other methods have not entered */

@@ -49,18 +49,33 @@ mcp_header_word_is_plain(const char *p)
 }
 
 
+/* The last eight bytes may be some of those before, too. */
+static int
+mcp_header_bytes_are_plain(mcp_str_t raw)
+{
+    size_t  i;
+
+    if (raw.len < 8) {
+        return 0;
+    }
+
+    for (i = 0; i + 8 < raw.len; i += 8) {
+        if (!mcp_header_word_is_plain(raw.data + i)) {
+            return 0;
+        }
+    }
+
+    return mcp_header_word_is_plain(raw.data + raw.len - 8);
+}
+
+
 int
 mcp_header_value_plain(mcp_str_t raw, mcp_str_t *value)
 {
     size_t         i;
     unsigned char  c;
 
-    for (i = 0; i < raw.len; i++) {
-        if (raw.len - i >= 8 && mcp_header_word_is_plain(raw.data + i)) {
-            i += 7;
-            continue;
-        }
-
+    for (i = mcp_header_bytes_are_plain(raw) ? raw.len : 0; i < raw.len; i++) {
         c = (unsigned char) raw.data[i];
 
         if (c - 0x20U > 0x7e - 0x20U && c != '\t') {

@@ -49,6 +49,9 @@ typedef enum {
     MCP_RPC_F_META_CLIENT_INFO,
     MCP_RPC_F_META_CAPABILITIES,
     MCP_RPC_F_META_LOG_LEVEL,
+    MCP_RPC_F_META_TRACEPARENT,
+    MCP_RPC_F_META_TRACESTATE,
+    MCP_RPC_F_META_BAGGAGE,
 
     MCP_RPC_F_COUNT
 } mcp_rpc_field_e;
@@ -109,7 +112,12 @@ static const mcp_json_field_t  mcp_rpc_fields[MCP_RPC_F_COUNT] = {
     [MCP_RPC_F_META_CAPABILITIES] =
         { MCP_RPC_F_META, mcp_rpc_meta("clientCapabilities") },
     [MCP_RPC_F_META_LOG_LEVEL] =
-        { MCP_RPC_F_META, mcp_rpc_meta("logLevel") }
+        { MCP_RPC_F_META, mcp_rpc_meta("logLevel") },
+    [MCP_RPC_F_META_TRACEPARENT] =
+        { MCP_RPC_F_META, mcp_rpc_key("traceparent") },
+    [MCP_RPC_F_META_TRACESTATE] =
+        { MCP_RPC_F_META, mcp_rpc_key("tracestate") },
+    [MCP_RPC_F_META_BAGGAGE] = { MCP_RPC_F_META, mcp_rpc_key("baggage") }
 };
 
 
@@ -175,6 +183,9 @@ mcp_rpc_take_params(mcp_rpc_t *msg, const mcp_json_value_t *values)
     msg->meta_client_info = values[MCP_RPC_F_META_CLIENT_INFO];
     msg->meta_capabilities = values[MCP_RPC_F_META_CAPABILITIES];
     msg->meta_log_level = values[MCP_RPC_F_META_LOG_LEVEL];
+    msg->meta_traceparent = values[MCP_RPC_F_META_TRACEPARENT];
+    msg->meta_tracestate = values[MCP_RPC_F_META_TRACESTATE];
+    msg->meta_baggage = values[MCP_RPC_F_META_BAGGAGE];
 }
 
 
@@ -301,12 +312,17 @@ mcp_rpc_take(mcp_rpc_t *msg, mcp_arena_t *arena,
     msg->error = values[MCP_RPC_F_ERROR];
     mcp_rpc_take_params(msg, values);
 
-    if (values[MCP_RPC_F_METHOD].type == MCP_JSON_NONE) {
-        return MCP_OK;
+    if (values[MCP_RPC_F_METHOD].type != MCP_JSON_NONE
+        && mcp_json_unescape(arena, values[MCP_RPC_F_METHOD].raw,
+                             &msg->method)
+           != MCP_OK)
+    {
+        return MCP_ERR_MEMORY;
     }
 
-    return mcp_json_unescape(arena, values[MCP_RPC_F_METHOD].raw,
-                             &msg->method);
+    msg->row = mcp_method_find(msg->method);
+
+    return MCP_OK;
 }
 
 

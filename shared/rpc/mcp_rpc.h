@@ -11,6 +11,7 @@
 
 
 #include "rpc/mcp_fault.h"
+#include "rpc/mcp_method.h"
 #include "json/mcp_json.h"
 
 
@@ -34,6 +35,8 @@ typedef struct {
     mcp_str_t         raw;             /* the whole message */
     mcp_str_t         id;              /* raw, empty if none */
     mcp_str_t         method;          /* unescaped */
+    const mcp_method_t  *row;          /* of the method; NULL if the message
+                                          is invalid */
 
     mcp_json_value_t  params;
     mcp_json_value_t  result;
@@ -71,6 +74,11 @@ typedef struct {
     mcp_json_value_t  meta_client_info;
     mcp_json_value_t  meta_capabilities;
     mcp_json_value_t  meta_log_level;
+
+    /* and those that begin with nothing */
+    mcp_json_value_t  meta_traceparent;
+    mcp_json_value_t  meta_tracestate;
+    mcp_json_value_t  meta_baggage;
 } mcp_rpc_t;
 
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "json/mcp_json.h"
 #include "rpc/mcp_trace.h"
 
 
@@ -192,39 +191,27 @@ mcp_trace_set(mcp_facts_t *facts, const mcp_trace_t *trace)
 }
 
 
-void
-mcp_trace_set_meta(mcp_facts_t *facts, mcp_arena_t *arena, mcp_str_t meta)
+/* A member of _meta; empty if it is no string, or too long for one. */
+static mcp_str_t
+mcp_trace_text(mcp_arena_t *arena, const mcp_json_value_t *value)
 {
-    mcp_str_t         key, *out;
-    mcp_trace_t       trace;
-    mcp_json_iter_t   iter;
-    mcp_json_value_t  value;
+    mcp_str_t  text;
 
-    memset(&trace, 0, sizeof(mcp_trace_t));
-    mcp_json_iter_init(&iter, meta);
-
-    while (mcp_json_iter_next(&iter, &key, &value)) {
-
-        if (mcp_str_eq(key, mcp_str("\"traceparent\""))) {
-            out = &trace.parent;
-
-        } else if (mcp_str_eq(key, mcp_str("\"tracestate\""))) {
-            out = &trace.state;
-
-        } else if (mcp_str_eq(key, mcp_str("\"baggage\""))) {
-            out = &trace.baggage;
-
-        } else {
-            continue;
-        }
-
-        if (value.type != MCP_JSON_STRING
-            || value.raw.len > 2 * MCP_TRACE_BAGGAGE_MAX
-            || mcp_json_unescape(arena, value.raw, out) != MCP_OK)
-        {
-            *out = mcp_null_str;
-        }
+    if (value->type != MCP_JSON_STRING
+        || value->raw.len > 2 * MCP_TRACE_BAGGAGE_MAX
+        || mcp_json_unescape(arena, value->raw, &text) != MCP_OK)
+    {
+        return mcp_null_str;
     }
 
-    mcp_trace_set(facts, &trace);
+    return text;
+}
+
+
+void
+mcp_trace_of_meta(mcp_trace_t *trace, mcp_arena_t *arena, const mcp_rpc_t *msg)
+{
+    trace->parent = mcp_trace_text(arena, &msg->meta_traceparent);
+    trace->state = mcp_trace_text(arena, &msg->meta_tracestate);
+    trace->baggage = mcp_trace_text(arena, &msg->meta_baggage);
 }

@@ -10,6 +10,7 @@
 
 #include "base/mcp_arena.h"
 #include "mcp_fact.h"
+#include "rpc/mcp_rpc.h"
 
 
 /* The longest values that are passed on. */
@@ -30,9 +31,9 @@ typedef struct {
  * tracestate counts with its traceparent only.  The values are borrowed. */
 void mcp_trace_set(mcp_facts_t *facts, const mcp_trace_t *trace);
 
-/* Does the same with the members of a _meta object, which is valid JSON. */
-void mcp_trace_set_meta(mcp_facts_t *facts, mcp_arena_t *arena,
-    mcp_str_t meta);
+/* Takes what the _meta object of a message has, which may be nothing. */
+void mcp_trace_of_meta(mcp_trace_t *trace, mcp_arena_t *arena,
+    const mcp_rpc_t *msg);
 
 
 #endif /* MCP_TRACE_H_INCLUDED */

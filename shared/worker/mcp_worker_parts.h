@@ -141,6 +141,7 @@ typedef struct {
                                           mcp_exchange_param.h */
     size_t                 n_params;
     unsigned               too_many_params:1;
+    unsigned               stateless:1;        /* says its revision */
     mcp_str_t              session_text;
     mcp_str_t              revision_text;
     mcp_str_t              event_id;

@@ -164,7 +164,10 @@ test_baggage(void **state)
 static void
 test_meta(void **state)
 {
+    char          text[512];
     size_t        i;
+    mcp_rpc_t     msg;
+    mcp_trace_t   trace;
     test_mem_t    tm;
     mcp_arena_t   arena;
     mcp_facts_t   facts;
@@ -195,9 +198,13 @@ test_meta(void **state)
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         set(&facts, PARENT, "http=1", "from=http");
-        mcp_trace_set_meta(&facts, &arena,
-                           (mcp_str_t) { cases[i].meta,
-                                         strlen(cases[i].meta) });
+        snprintf(text, sizeof(text),
+                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\","
+                 "\"params\":{\"_meta\":%s}}", cases[i].meta);
+        assert_int_equal(mcp_rpc_parse(&arena, test_str(text), 8, &msg),
+                         MCP_OK);
+        mcp_trace_of_meta(&trace, &arena, &msg);
+        mcp_trace_set(&facts, &trace);
         fact_is(&facts, MCP_FACT_TRACEPARENT, cases[i].parent);
         fact_is(&facts, MCP_FACT_TRACESTATE, cases[i].state);
         fact_is(&facts, MCP_FACT_BAGGAGE, cases[i].baggage);
