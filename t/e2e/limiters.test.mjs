@@ -5,15 +5,18 @@
 // error.
 
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import fs from 'node:fs/promises';
 import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { promisify } from 'node:util';
 import { Fixture, SERVER, root } from './lib/fixture.mjs';
 import { Modern } from './lib/modern.mjs';
 import { Session, textOf } from './lib/session.mjs';
 
+const run = promisify(execFile);
 const modules = process.env.APACHE_MODULES ?? '/usr/lib/apache2/modules';
 const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-limiters-'));
 const socket = path.join(dir, 'busy.sock');
@@ -120,6 +123,50 @@ test('a backend says when', async () => {
     assert.equal(result.isError, true);
     assert.equal(textOf(result), 'Out of stock.\nNot available at the moment: '
                  + 'try again in 9 seconds.');
+});
+
+// httpd's own limiter, as in the manual
+
+test('mod_qos', { skip: SERVER === 'nginx' && 'Apache only' }, async () => {
+    const manual = await fs.readFile(`${root}/docs/operations.md`, 'utf8');
+    const [, rules] = /<!-- run: qos -->\n```apache\n([^]*?)```/.exec(manual);
+    const [, pcre] = /^libpcre\.so\.3 .*=> (\S+)$/m.exec(
+        (await run('/sbin/ldconfig', ['-p'])).stdout.replaceAll('\t', ''));
+    const limited = await Fixture.use({
+        allow: /mod_qos/,
+        http: `LoadFile ${pcre}
+               LoadModule qos_module ${modules}/mod_qos.so
+               ${rules.replaceAll('search', 'echo')
+                     .replace('tools 20', 'tools 2').replace(/ +#.*/gm, '')}`,
+        server: 'SetEnvIf Request_URI "^/mcp-backend/tools" mcp-log=on',
+    });
+    const alice = new Modern(limited);
+
+    // at once; those that ended are not counted, soon after
+
+    for (let i = 0; i < 3; i++) {
+        const results = await Promise.all([0, 1, 2].map(() =>
+            say(alice, 'count', { n: 2, interval_ms: 300 })));
+
+        assert.ok(results.some((result) => result.isError));
+
+        for (const end = Date.now() + 20000;
+            (await say(alice, 'count', { n: 1 })).isError;)
+        {
+            assert.ok(Date.now() < end, 'calls that ended are counted');
+        }
+    }
+
+    // in an hour
+
+    let said = 0;
+
+    while (!(await say(alice)).isError) {
+        said++;
+    }
+
+    assert.ok(said <= 2);
+    assert.ok(!(await say(alice, 'count', { n: 1 })).isError);
 });
 
 test('the reason of an error, for authors', async () => {

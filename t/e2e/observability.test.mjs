@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What operators see of calls: each $mcp_result, made on purpose, in the line
-// of the call, in JSON and in Prometheus' metrics; trace context at the
+// of the call, in JSON, in Prometheus' metrics and on the page; trace context at the
 // backend; what a process leaves that is killed.
 
 import assert from 'node:assert/strict';
@@ -176,6 +176,20 @@ const modern = (endpoint = 'first', user = 'alice') => new Modern(server, {
 let next = 0;
 
 
+// how many calls of a tool ended how, as the page says without its script
+
+async function shown(tool, endpoint) {
+    const page = await (await get('/status?format=html')).text();
+    const [, cells] = new RegExp(`<tr><td>${tool}</td><td>tool</td>`
+        + `<td>[^<]*${endpoint}</td><td class="n">\\d+</td>`
+        + '((?:<td class="n">\\d+</td>){7})').exec(page);
+    const names = [...page.matchAll(/<th class="n">(\w+)<\/th>/g)].slice(1)
+        .map(([, name]) => name);
+
+    return Object.fromEntries([...cells.matchAll(/\d+/g)].map(([count], i) =>
+        [names[i], Number(count)]));
+}
+
 async function seen(tool, result, { endpoint = '/first', inLog = true } = {}) {
     const { results } = await until(() => row(tool, endpoint),
                                     (r) => r.results[result] === 1);
@@ -183,6 +197,8 @@ async function seen(tool, result, { endpoint = '/first', inLog = true } = {}) {
     for (const name of RESULTS) {
         assert.equal(results[name], name === result ? 1 : 0, name);
     }
+
+    assert.deepEqual(await shown(tool, endpoint), results);
 
     assert.match(await metrics(), new RegExp(
         `^mcp_tool_calls_total\\{endpoint="[^"]*${endpoint}",kind="tool",`
@@ -264,16 +280,25 @@ async function session(endpoint) {
 
     await answer.text();
 
-    return (name, args) => post({ id: 2, method: 'tools/call',
-                                  params: { name, arguments: args } },
-                                { 'Mcp-Session-Id': id,
-                                  'MCP-Protocol-Version': '2025-11-25' });
+    const headers = { 'Mcp-Session-Id': id,
+                      'MCP-Protocol-Version': '2025-11-25' };
+
+    return {
+        call: (name, args) => post({ id: 2, method: 'tools/call',
+                                     params: { name, arguments: args } },
+                                   headers),
+        resume: (last) => request(server.port, {
+            method: 'GET', path: `/${endpoint}`,
+            headers: { ...headers, 'X-User': 'alice',
+                       'Accept': 'text/event-stream',
+                       'Last-Event-ID': last } }),
+    };
 }
 
 
 test('expired: nobody came back', async () => {
     const tool = `tool-${next++}`;
-    const answer = await (await session('hasty'))(tool, { gate: tool });
+    const answer = await (await session('hasty')).call(tool, { gate: tool });
 
     answer.close();
     await seen(tool, 'expired', { endpoint: '/hasty' });
@@ -284,14 +309,27 @@ test('lost: its process was killed, and took no counter with it', async () => {
     const tool = `tool-${next++}`;
     const before = (await json()).tools;
 
-    const answer = await (await session('first'))(tool, { gate: tool });
-    const [{ process: pid }] = await until(async () => (await json()).running
-        .filter((c) => c.tool === tool), (calls) => calls.length === 1);
+    const client = await session('first');
+    const answer = await client.call(tool, { gate: tool });
+    const [{ call, process: pid }] = await until(
+        async () => (await json()).running.filter((c) => c.tool === tool),
+        (calls) => calls.length === 1);
+
+    const last = await until(() => answer.blocks.find(({ id }) => id)?.id,
+                             (id) => id !== undefined);
 
     process.kill(pid, 'SIGKILL');
     await answer.ended;
 
+    // its line went with it; that of the request which reads its end does not
+
     await seen(tool, 'lost', { inLog: false });
+
+    await (await client.resume(last)).ended;
+    await until(() => lines('requests.log'), (all) => all.some((l) =>
+        l.startsWith(`${call} lost `)));
+    assert.match(await server.log(), new RegExp(
+        `call ${call} of "${tool}" was lost with its process`));
 
     const now = await until(async () => (await json()).tools,
                             (tools) => tools.every((t) => t.live === 0));
