@@ -9,7 +9,33 @@
 #include "call/mcp_input.h"
 
 
-/* The capability that a question needs; 0: there is none such. */
+/* 2025-11-25, client/sampling, "Capabilities". */
+static unsigned
+mcp_input_needs_sampling(const mcp_json_value_t *params)
+{
+    unsigned          needs;
+    mcp_json_value_t  context;
+
+    needs = MCP_CLIENT_SAMPLING;
+    context = mcp_json_get(params, mcp_str("includeContext"));
+
+    if (mcp_json_get(params, mcp_str("tools")).type != MCP_JSON_NONE
+        || mcp_json_get(params, mcp_str("toolChoice")).type != MCP_JSON_NONE)
+    {
+        needs |= MCP_CLIENT_SAMPLING_TOOLS;
+    }
+
+    if (context.type != MCP_JSON_NONE
+        && !mcp_json_str_eq(context.raw, mcp_str("none")))
+    {
+        needs |= MCP_CLIENT_SAMPLING_CONTEXT;
+    }
+
+    return needs;
+}
+
+
+/* The capabilities that a question needs; 0: there is none such. */
 static unsigned
 mcp_input_needs(const mcp_question_t *q)
 {
@@ -25,10 +51,7 @@ mcp_input_needs(const mcp_question_t *q)
     }
 
     if (mcp_str_eq(q->method, mcp_str("sampling/createMessage"))) {
-        return mcp_json_get(&params, mcp_str("tools")).type != MCP_JSON_NONE
-               || mcp_json_get(&params, mcp_str("toolChoice")).type
-                  != MCP_JSON_NONE
-               ? MCP_CLIENT_SAMPLING_TOOLS : MCP_CLIENT_SAMPLING;
+        return mcp_input_needs_sampling(&params);
     }
 
     return mcp_str_eq(q->method, mcp_str("roots/list")) ? MCP_CLIENT_ROOTS : 0;
@@ -39,11 +62,17 @@ mcp_input_needs(const mcp_question_t *q)
 static unsigned
 mcp_input_declared(const mcp_client_t *client)
 {
-    unsigned               can;
+    unsigned               can, declared;
     const mcp_revision_t  *revision;
 
     revision = mcp_revision(client->revision);
-    can = MCP_CLIENT_SAMPLING | MCP_CLIENT_SAMPLING_TOOLS | MCP_CLIENT_ROOTS;
+    declared = client->capabilities;
+    can = MCP_CLIENT_SAMPLING | MCP_CLIENT_SAMPLING_TOOLS
+          | MCP_CLIENT_SAMPLING_CONTEXT | MCP_CLIENT_ROOTS;
+
+    if (!revision->context && (declared & MCP_CLIENT_SAMPLING)) {
+        declared |= MCP_CLIENT_SAMPLING_CONTEXT;
+    }
 
     if (revision->elicitation) {
         can |= MCP_CLIENT_ELICITATION;
@@ -53,7 +82,7 @@ mcp_input_declared(const mcp_client_t *client)
         can |= MCP_CLIENT_ELICITATION_URL;
     }
 
-    return client->capabilities & can;
+    return declared & can;
 }
 
 
@@ -68,7 +97,7 @@ mcp_input_can(const mcp_client_t *client, const mcp_question_t *q)
         return -1;
     }
 
-    return (mcp_input_declared(client) & needs) != 0;
+    return (needs & ~mcp_input_declared(client)) == 0;
 }
 
 
@@ -104,11 +133,24 @@ mcp_input_capabilities(unsigned bits, mcp_buf_t *out)
     mcp_buf_lit(out, "{");
     start = out->len;
 
-    if (bits & MCP_CLIENT_SAMPLING_TOOLS) {
-        mcp_buf_lit(out, "\"sampling\":{\"tools\":{}},");
+    switch (bits & (MCP_CLIENT_SAMPLING_TOOLS | MCP_CLIENT_SAMPLING_CONTEXT)) {
 
-    } else if (bits & MCP_CLIENT_SAMPLING) {
-        mcp_buf_lit(out, "\"sampling\":{},");
+    case MCP_CLIENT_SAMPLING_TOOLS | MCP_CLIENT_SAMPLING_CONTEXT:
+        mcp_buf_lit(out, "\"sampling\":{\"tools\":{},\"context\":{}},");
+        break;
+
+    case MCP_CLIENT_SAMPLING_TOOLS:
+        mcp_buf_lit(out, "\"sampling\":{\"tools\":{}},");
+        break;
+
+    case MCP_CLIENT_SAMPLING_CONTEXT:
+        mcp_buf_lit(out, "\"sampling\":{\"context\":{}},");
+        break;
+
+    default:
+        if (bits & MCP_CLIENT_SAMPLING) {
+            mcp_buf_lit(out, "\"sampling\":{},");
+        }
     }
 
     if (bits & MCP_CLIENT_ELICITATION_URL) {

@@ -19,6 +19,7 @@ mcp_client_is_object(mcp_json_value_t value)
 static unsigned
 mcp_client_sampling(const mcp_json_value_t *capabilities)
 {
+    int               tools, context;
     mcp_json_value_t  value;
 
     value = mcp_json_get(capabilities, mcp_str("sampling"));
@@ -27,11 +28,12 @@ mcp_client_sampling(const mcp_json_value_t *capabilities)
         return 0;
     }
 
-    if (mcp_client_is_object(mcp_json_get(&value, mcp_str("tools")))) {
-        return MCP_CLIENT_SAMPLING | MCP_CLIENT_SAMPLING_TOOLS;
-    }
+    tools = mcp_client_is_object(mcp_json_get(&value, mcp_str("tools")));
+    context = mcp_client_is_object(mcp_json_get(&value, mcp_str("context")));
 
-    return MCP_CLIENT_SAMPLING;
+    return MCP_CLIENT_SAMPLING
+           | (tools ? MCP_CLIENT_SAMPLING_TOOLS : 0u)
+           | (context ? MCP_CLIENT_SAMPLING_CONTEXT : 0u);
 }
 
 

@@ -30,6 +30,7 @@
                                                   endpoint has stream URLs */
 #define MCP_CLIENT_TASKS            0x0200     /* an extension: of stateless
                                                   revisions alone */
+#define MCP_CLIENT_SAMPLING_CONTEXT 0x0400
 
 /* Its name, and what a client that did not declare it is told. */
 #define MCP_CLIENT_TASKS_NAME      "io.modelcontextprotocol/tasks"
@@ -38,7 +39,7 @@
     "\":{}}}}"
 
 /* The capabilities about input; the others are for faces. */
-#define MCP_CLIENT_INPUT            0x001f
+#define MCP_CLIENT_INPUT            0x041f
 
 
 typedef struct {

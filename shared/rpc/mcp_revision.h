@@ -19,6 +19,8 @@ typedef struct {
     unsigned   polling:1;      /* the server may close a stream that goes on */
     unsigned   elicitation:1;  /* elicitation/create exists */
     unsigned   url_mode:1;     /* also by a URL */
+    unsigned   context:1;      /* clients declare whether sampling may include
+                                  context */
     unsigned   titles:1;       /* things have a title beside their name */
     unsigned   icons:1;        /* they have icons; a server a description and a
                                   website as well */
@@ -42,10 +44,10 @@ typedef struct {
         .elicitation = 1, .titles = 1)                                       \
     ROW(3, 2025_11_25, "2025-11-25",                                         \
         .priming = 1, .polling = 1, .elicitation = 1, .url_mode = 1,         \
-        .titles = 1, .icons = 1)                                             \
+        .context = 1, .titles = 1, .icons = 1)                               \
     ROW(4, 2026_07_28, "2026-07-28",                                         \
-        .stateless = 1, .elicitation = 1, .url_mode = 1, .titles = 1,        \
-        .icons = 1, .any_output = 1)                                         \
+        .stateless = 1, .elicitation = 1, .url_mode = 1, .context = 1,       \
+        .titles = 1, .icons = 1, .any_output = 1)                            \
     MCP_REVISION_NEXT(ROW)
 
 /* More rows, before and behind: a unit test has some. */

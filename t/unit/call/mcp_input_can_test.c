@@ -14,6 +14,8 @@
 
 #define CAN_URL    "{\"elicitation\":{\"url\":{}}}"
 #define CAN_BOTH   "{\"elicitation\":{\"form\":{},\"url\":{}}}"
+#define CONTEXT    "{\"includeContext\":\"thisServer\"}"
+#define CAN_CONTEXT  "{\"sampling\":{\"context\":{}}}"
 #define CAN_TOOLS  "{\"sampling\":{\"tools\":{}}}"
 
 
@@ -63,7 +65,19 @@ test_who_can(void **state)
         { NEW, CAN_TOOLS, "sampling/createMessage", "{\"tools\":[]}", 1 },
         { NEW, CAN_TOOLS, "sampling/createMessage", "{\"toolChoice\":{}}",
           1 },
-        { NEW, CAN_TOOLS, "sampling/createMessage", "{}", 1 }
+        { NEW, CAN_TOOLS, "sampling/createMessage", "{}", 1 },
+
+        /* older revisions have context without declaring it */
+
+        { NEW, ALL, "sampling/createMessage", CONTEXT, 0 },
+        { NEW, ALL, "sampling/createMessage",
+          "{\"includeContext\":\"none\"}", 1 },
+        { NEW, CAN_TOOLS, "sampling/createMessage", CONTEXT, 0 },
+        { NEW, CAN_CONTEXT, "sampling/createMessage", CONTEXT, 1 },
+        { NEW, CAN_CONTEXT, "sampling/createMessage", TOOLS, 0 },
+        { MIDDLE, ALL, "sampling/createMessage", CONTEXT, 1 },
+        { MIDDLE, "{}", "sampling/createMessage", CONTEXT, 0 },
+        { OLD, ALL, "sampling/createMessage", CONTEXT, 1 }
     };
 
     size_t  i;
@@ -146,7 +160,12 @@ test_lacks(void **state)
         { MCP_CLIENT_SAMPLING | MCP_CLIENT_ROOTS,
           "{\"sampling\":{},\"roots\":{}}" },
         { MCP_CLIENT_SAMPLING | MCP_CLIENT_SAMPLING_TOOLS,
-          "{\"sampling\":{\"tools\":{}}}" }
+          "{\"sampling\":{\"tools\":{}}}" },
+        { MCP_CLIENT_SAMPLING | MCP_CLIENT_SAMPLING_CONTEXT,
+          "{\"sampling\":{\"context\":{}}}" },
+        { MCP_CLIENT_SAMPLING | MCP_CLIENT_SAMPLING_TOOLS
+          | MCP_CLIENT_SAMPLING_CONTEXT,
+          "{\"sampling\":{\"tools\":{},\"context\":{}}}" }
     };
 
     size_t  i;
@@ -165,7 +184,7 @@ test_lacks(void **state)
     assert_int_equal(mcp_input_lacks(&client, q, 0), 0);
     assert_int_equal(mcp_input_lacks(&client, q, 3),
                      MCP_CLIENT_ROOTS | MCP_CLIENT_ELICITATION_URL
-                     | MCP_CLIENT_SAMPLING_TOOLS);
+                     | MCP_CLIENT_SAMPLING | MCP_CLIENT_SAMPLING_TOOLS);
     client.capabilities = MCP_CLIENT_ROOTS | MCP_CLIENT_SAMPLING;
     assert_int_equal(mcp_input_lacks(&client, q, 3),
                      MCP_CLIENT_ELICITATION_URL | MCP_CLIENT_SAMPLING_TOOLS);
