@@ -66,6 +66,7 @@ const server = await Fixture.use({
                     limit_req zone=caller burst=1 nodelay;
                     limit_req_status 429;
                     include ${root}/examples/mcp_fastcgi_params;
+                    fastcgi_keep_conn on;
                     fastcgi_buffering off;
                     fastcgi_pass tools;
                 }`,
