@@ -13,6 +13,7 @@
  */
 
 #include "exchange/mcp_join.h"
+#include "exchange/mcp_task.h"
 #include "rpc/mcp_digest.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_consumer.h"
@@ -131,12 +132,12 @@ mcp_join_how(const mcp_exchange_t *x, const mcp_verdict_t *v)
 
     mcp_endpoint_policy(x->endpoint, v->method->name, v->name, &policy);
 
-    /* the client of a task comes back to it by its id */
+    /* nobody can say whether the client of a task has got its id */
 
-    if (policy.task > MCP_TASK_AUTO
+    if (policy.join == MCP_JOIN_ARGUMENTS && policy.task > MCP_TASK_AUTO
         && mcp_policy_is_task(&policy, x->client.capabilities))
     {
-        return MCP_JOIN_NOT;
+        return MCP_JOIN_KEY;
     }
 
     return (mcp_join_e) policy.join;
@@ -272,11 +273,49 @@ mcp_join_log(mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
-/* Makes x one who reads beside the consumer.  MCP_ERR_NOT_FOUND: the call has
- * gone. */
+static void
+mcp_join_joined(mcp_exchange_t *x, const mcp_stream_info_t *info)
+{
+    mcp_store_count(x->worker->store, MCP_COUNT_JOINED, 1);
+    mcp_join_log(x, info);
+}
+
+
+/* Answers with the task that the call is, as its client was. */
+static int
+mcp_join_task(mcp_exchange_t *x, const mcp_stream_info_t *info)
+{
+    int            rc;
+    mcp_task_id_t  id;
+
+    memcpy(id.stream, info->ref.id, MCP_STREAM_ID_LEN);
+    id.created = info->kept;
+    id.ttl = info->expires - info->kept;
+
+    x->answer.out.len = 0;
+    rc = mcp_task_created(x, &id, info->state, info->changed);
+
+    if (rc != MCP_OK) {
+        return mcp_answer_fault(x, MCP_FAULT_INTERNAL, x->msg.id,
+                                mcp_null_str);
+    }
+
+    x->reader.joins = 1;
+    mcp_join_joined(x, info);
+
+    return mcp_answer_json(x);
+}
+
+
+/* Makes x one who reads beside the consumer, unless the call is a task that its
+ * client knows how to ask for.  MCP_ERR_NOT_FOUND: the call has gone. */
 static int
 mcp_join_attach(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
+    if (info->expires && (x->client.capabilities & MCP_CLIENT_TASKS)) {
+        return mcp_join_task(x, info);
+    }
+
     x->reader.joins = 1;
     x->reader.bound = 1;
     x->reader.same_session = x->client.has_session
@@ -287,8 +326,7 @@ mcp_join_attach(mcp_exchange_t *x, const mcp_stream_info_t *info)
     switch (mcp_consumer_start(x, &info->ref, mcp_join_after(info))) {
 
     case MCP_OK:
-        mcp_store_count(x->worker->store, MCP_COUNT_JOINED, 1);
-        mcp_join_log(x, info);
+        mcp_join_joined(x, info);
         return MCP_DONE;
 
     case MCP_ERR_NOT_FOUND:

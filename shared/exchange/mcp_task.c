@@ -4,6 +4,7 @@
 #include "exchange/mcp_exchange_parts.h"
 #include "exchange/mcp_task.h"
 #include "exchange/mcp_task_update.h"
+#include "rpc/mcp_result.h"
 
 
 static int
@@ -73,11 +74,52 @@ mcp_task_write_base(mcp_exchange_t *x, const mcp_task_t *task,
 }
 
 
-void
-mcp_task_write_new(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out)
+int
+mcp_task_created(mcp_exchange_t *x, const mcp_task_id_t *id,
+    mcp_stream_state_e state, uint64_t changed)
 {
-    mcp_task_write_base(x, task, "working", mcp_null_str, task->id.created,
-                        out);
+    int           rc;
+    mcp_buf_t     body, text;
+    mcp_task_t    task;
+    mcp_result_t  add;
+
+    static const char *const  names[] = {
+        [MCP_STATE_PROCESSING] = "working",
+        [MCP_STATE_INPUT_REQUIRED] = "input_required",
+        [MCP_STATE_COMPLETED] = "completed",
+        [MCP_STATE_FAILED] = "failed",
+        [MCP_STATE_CANCELLED] = "cancelled"
+    };
+
+    mcp_buf_init(&text, &x->worker->env->mem, MCP_TOKEN_TEXT_MAX);
+    mcp_buf_init(&body, &x->worker->env->mem, SIZE_MAX / 2);
+
+    task.id = *id;
+    rc = mcp_task_id_write(id, x->endpoint->keys, &text);
+
+    if (rc == MCP_OK) {
+        task.text = (mcp_str_t) { text.data, text.len };
+
+        mcp_buf_lit(&body, "{\"resultType\":\"task\",");
+        mcp_task_write_base(x, &task, names[state], mcp_null_str, changed,
+                            &body);
+        mcp_buf_lit(&body, "}");
+        rc = body.failed;
+    }
+
+    if (rc == MCP_OK) {
+        mcp_result_write(&x->answer.out, x->msg.id,
+                         (mcp_str_t) { body.data, body.len },
+                         mcp_endpoint_result(x->endpoint, &x->client,
+                                             mcp_method(MCP_METHOD_TOOLS_CALL),
+                                             mcp_null_str, &add));
+        x->answer.outcome = "task";
+    }
+
+    mcp_buf_free(&text);
+    mcp_buf_free(&body);
+
+    return rc;
 }
 
 

@@ -30,16 +30,23 @@ typedef struct {
 int mcp_task_find(mcp_exchange_t *x, mcp_str_t text, mcp_task_t *task);
 
 /*
- * Appends the members of a new task, without braces, or of one as it is now
- * (CreateTaskResult; DetailedTask).
+ * Appends the response to a call that is a task to x->answer.out
+ * (CreateTaskResult); the state, and when that changed, are how the task is
+ * now.
  *
- * mcp_task_write() returns MCP_OK, or
+ * Returns MCP_OK, or what mcp_task_id_write() does, or the error of a buffer.
+ */
+int mcp_task_created(mcp_exchange_t *x, const mcp_task_id_t *id,
+    mcp_stream_state_e state, uint64_t changed);
+
+/*
+ * Appends the members of a task as it is now, without braces (DetailedTask).
+ *
+ * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  it has gone
  *   MCP_ERR_INTERNAL
  *   the error of out
  */
-void mcp_task_write_new(mcp_exchange_t *x, const mcp_task_t *task,
-    mcp_buf_t *out);
 int mcp_task_write(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out);
 
 /* Answers tasks/get, tasks/update or tasks/cancel: appends the result. */

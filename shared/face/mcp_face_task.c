@@ -32,9 +32,12 @@ mcp_face_task_request(mcp_exchange_t *x)
     mcp_endpoint_policy(x->endpoint, x->msg.method,
                         x->facts.value[MCP_FACT_NAME], &policy);
 
-    /* a call that others may join is a stream, which they read */
+    /* who may join a call by its arguments is one whose client got no response,
+     * and nobody can say whether it got this one */
 
-    if (x->join || !mcp_policy_is_task(&policy, x->client.capabilities)) {
+    if ((x->join && x->join->once)
+        || !mcp_policy_is_task(&policy, x->client.capabilities))
+    {
         return MCP_AGAIN;
     }
 
@@ -75,47 +78,19 @@ mcp_face_task_refused(mcp_exchange_t *x)
 static int
 mcp_face_task_create(mcp_exchange_t *x)
 {
-    int           rc;
-    mcp_buf_t     body, id;
-    mcp_task_t    task;
-    mcp_result_t  add;
+    int            rc;
+    mcp_task_id_t  id;
 
     rc = mcp_call_promote(x->call);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    memcpy(task.id.stream, x->call->id, MCP_STREAM_ID_LEN);
-    task.id.created = x->call->task_created;
-    task.id.ttl = x->endpoint->task_ttl;
+    memcpy(id.stream, x->call->id, MCP_STREAM_ID_LEN);
+    id.created = x->call->task_created;
+    id.ttl = x->endpoint->task_ttl;
 
-    mcp_buf_init(&id, &x->worker->env->mem, MCP_TOKEN_TEXT_MAX);
-    mcp_buf_init(&body, &x->worker->env->mem, SIZE_MAX / 2);
-
-    rc = mcp_task_id_write(&task.id, x->endpoint->keys, &id);
-
-    if (rc == MCP_OK) {
-        task.text = (mcp_str_t) { id.data, id.len };
-
-        mcp_buf_lit(&body, "{\"resultType\":\"task\",");
-        mcp_task_write_new(x, &task, &body);
-        mcp_buf_lit(&body, "}");
-        rc = body.failed;
-    }
-
-    if (rc == MCP_OK) {
-        mcp_result_write(&x->answer.out, x->msg.id,
-                         (mcp_str_t) { body.data, body.len },
-                         mcp_endpoint_result(x->endpoint, &x->client,
-                                             mcp_method(MCP_METHOD_TOOLS_CALL),
-                                             mcp_null_str, &add));
-        x->answer.outcome = "task";
-    }
-
-    mcp_buf_free(&id);
-    mcp_buf_free(&body);
-
-    return rc;
+    return mcp_task_created(x, &id, MCP_STATE_PROCESSING, id.created);
 }
 
 

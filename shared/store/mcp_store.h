@@ -148,6 +148,7 @@ typedef struct {
     uint64_t            created;
     uint64_t            max_wait;
     uint64_t            expires;       /* of a task; 0: it is none */
+    uint64_t            kept;          /* since when it is one */
     uint64_t            changed;       /* its last event, or state */
     uint64_t            first_seq;     /* oldest event kept; last_seq + 1: none
                                           is */

@@ -152,6 +152,7 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->created = st->created;
     info->max_wait = st->max_wait;
     info->expires = mcp_store_is_task(st) ? st->expires : 0;
+    info->kept = st->created + st->kept_after;
     info->changed = st->changed;
     info->first_seq = st->events.first;
     info->last_seq = st->events.last;

@@ -282,7 +282,8 @@ typedef struct {
                                           join it */
     uint32_t           given;          /* of a task's last event: questions that
                                           have their answer */
-    uint32_t           spare;
+    uint32_t           kept_after;     /* ms from its creation until it was a
+                                          task */
 
     uint64_t           confirmed_seq;  /* a client has the events up to it */
     uint64_t           sent_seq;

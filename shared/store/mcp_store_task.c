@@ -44,6 +44,8 @@ mcp_store_keep(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
     if (st->kind == MCP_STREAM_CALL) {
         st->expires = expires;
+        st->kept_after = now - st->created < UINT32_MAX
+                         ? (uint32_t) (now - st->created) : UINT32_MAX;
         st->changed = now;
         mcp_store_stream_settle(&op, st);
 

@@ -70,6 +70,9 @@ mcp_consumer_copy_wanted(mcp_exchange_t *x, const mcp_rpc_t *msg)
 
     switch (msg->kind) {
 
+    case MCP_RPC_INVALID:              /* how a task is, which is no message */
+        return 0;
+
     case MCP_RPC_REQUEST:
         return x->reader.same_session;
 

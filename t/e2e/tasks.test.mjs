@@ -149,7 +149,7 @@ const tools = {
 };
 
 const backend = await scripted((call) => tools[
-    call.message.params.name.replace(/^(always|later)_/, '')](call));
+    call.message.params.name.replace(/^(always|later|keyed|joined)_/, '')](call));
 
 const named = (name, more) => ({ name, inputSchema: { type: 'object' },
                                  ...more });
@@ -163,6 +163,9 @@ const options = {
                 { 'x-mcp-task': 'always' })),
             named('later_steps', { 'x-mcp-task': 2 }),
             named('later_work', { 'x-mcp-task': 60 }),
+            named('keyed_work', { 'x-mcp-join': 'key' }),
+            named('joined_work', { 'x-mcp-join': 'key',
+                                   'x-mcp-task': 'always' }),
         ] }),
         mcp_backend: 'scripted',
         mcp_task_after: '100ms',
@@ -177,7 +180,7 @@ const META = { meta: { progressToken: 'p' } };
 after(() => gates.forEach((it) => it.open()));
 
 let keys = 0;
-const key = () => `key ${++keys}`;
+const key = () => `key-${++keys}`;
 
 
 test('working, completed: by its time, at every worker', async () => {
@@ -380,8 +383,8 @@ test('a result of 5 MB', async () => {
     const { result } = await tasks.settled(taskId);
 
     assert.equal(textOf(result), LONG);
-    assert.deepEqual(stable(await tasks.everywhere(taskId, WORKERS)).result,
-                     result);
+    assert.deepEqual((await tasks.everywhere(taskId, 2, { width: 4 }))
+        .result, result);
     assert.equal(textOf((await listener.next()).result), LONG);
     listener.close();
 });
@@ -506,6 +509,61 @@ test('its client goes, and comes back', async () => {
 });
 
 
+const executed = (k) => backend.calls
+    .filter(({ message }) => message.params.arguments.key === k).length;
+
+test('asked again with its key it is the same task', async () => {
+    for (const name of ['keyed_work', 'joined_work']) {
+        const k = key();
+        const options = { meta: { idempotencyKey: k } };
+        const { taskId, createdAt } = await tasks.create(name, { key: k },
+                                                         options);
+        const same = async (status) => {
+            const all = await Promise.all(upTo(8).map(() =>
+                tasks.create(name, { key: k }, options)));
+
+            all.forEach((task) => assert.deepEqual(
+                [task.taskId, task.createdAt, task.status],
+                [taskId, createdAt, status]));
+        };
+
+        await same('working');
+        assert.equal((await tasks.refused('tools/call',
+            { name, arguments: { key: k, other: 1 } }, options)).code, -32602);
+
+        // who does not know of tasks gets the response
+
+        const plain = new Modern(server);
+        const answer = await plain.call(name, { key: k }, options);
+
+        assert.ok(answer.sse);
+        gate(k).open();
+        assert.equal(textOf((await plain.follow(answer)).response.result),
+                     'done');
+        await tasks.settled(taskId);
+        await same('completed');
+        assert.equal(textOf((await tasks.get(taskId)).result), 'done');
+        assert.equal(executed(k), 1);
+    }
+});
+
+
+test('a client that lost the task asks again for it', async () => {
+    const k = key();
+    const options = { meta: { idempotencyKey: k } };
+
+    await tasks.call('joined_work', { key: k },
+                     { ...options, lose: gate(k).begun.promise })
+        .then((answer) => answer.close(), () => undefined);
+
+    const { taskId } = await tasks.create('joined_work', { key: k }, options);
+
+    gate(k).open();
+    assert.equal(textOf((await tasks.settled(taskId)).result), 'done');
+    assert.equal(executed(k), 1);
+});
+
+
 test('a thousand polls a second while its owner works', async () => {
     const k = key();
     const { taskId } = await tasks.create('always_steps',
@@ -626,7 +684,7 @@ test('a worker is killed: its owner, and another one', async () => {
                                              { key: key() });
             const { response } = await client.follow(answer);
 
-            mine.push({ ...response.result, key: `key ${keys}`,
+            mine.push({ ...response.result, key: `key-${keys}`,
                         owner: Number(answer.headers['x-worker']) });
         }
 

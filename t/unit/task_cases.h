@@ -35,6 +35,10 @@ static const char  task_catalog[] =
     "\"x-mcp-task\":\"required\"},"
     "{\"name\":\"never\",\"inputSchema\":{\"type\":\"object\"},"
     "\"x-mcp-task\":\"never\"},"
+    "{\"name\":\"key\",\"inputSchema\":{\"type\":\"object\"},"
+    "\"x-mcp-join\":\"key\"},"
+    "{\"name\":\"key_always\",\"inputSchema\":{\"type\":\"object\"},"
+    "\"x-mcp-task\":\"always\",\"x-mcp-join\":\"arguments\"},"
     "{\"name\":\"later\",\"inputSchema\":{\"type\":\"object\"},"
     "\"x-mcp-task\":2.5}]}";
 

@@ -122,7 +122,9 @@ const TASKS = {
             task('failed', { error: ref('Error') }),
             task('cancelled'),
         ] },
-        Create: { allOf: [ref('Result'), task('working'), resultType('task')] },
+        Create: { allOf: [ref('Result'), resultType('task'), {
+            oneOf: ['working', 'input_required', 'completed', 'failed',
+                    'cancelled'].map((status) => task(status)) }] },
         Get: { allOf: [ref('Result'), { $ref: '#/$defs/Detailed' },
                        resultType('complete')] },
         Ack: { allOf: [ref('Result'), resultType('complete'), {

@@ -109,13 +109,13 @@ export class Tasks extends Modern {
     // what each of n workers says of a task, which are to agree; many at once,
     // so that no worker is quick enough to take them all
 
-    async everywhere(taskId, n, ms = 20000) {
+    async everywhere(taskId, n, { width = WIDTH, ms = 20000 } = {}) {
         const seen = new Map();
 
         for (const end = Date.now() + ms; seen.size < n;) {
             assert.ok(Date.now() < end, `${seen.size} workers of ${n}`);
 
-            const all = await Promise.all(Array.from({ length: WIDTH },
+            const all = await Promise.all(Array.from({ length: width },
                 () => this.get(taskId)));
 
             all.forEach(({ worker, ...task }) =>

@@ -235,6 +235,99 @@ test_discover(void **state)
 }
 
 
+#define JOIN(name, key)  "\"name\":\"" name "\",\"idempotencyKey\":\"" key "\""
+
+
+/* b asks for a call again, and is told of the same task. */
+static void
+same_task(unsigned process, const char *name, const char *params,
+    const char *status)
+{
+    char  text[600];
+
+    modern(process, &b, "tools/call", name, params);
+    snprintf(text, sizeof(text), "\"taskId\":\"%s\",\"status\":\"%s\"",
+             task_id, status);
+    has(b.text, "\"resultType\":\"task\"");
+    has(b.text, text);
+    fact_is(mcp_exchange_facts(b.x), MCP_FACT_JOINED, "1");
+    client_close(&d, &b);
+}
+
+
+/* A call that is asked for again with its key is the same task, for clients
+ * that know of tasks; others get its response. */
+static void
+test_joined(void **state)
+{
+    size_t  i;
+
+    static const char *const  calls[][2] = {
+        { "key_always", JOIN("key_always", "k") },
+        { "key", JOIN("key", "k") }
+    };
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(calls); i++) {
+        modern(0, &a, "tools/call", calls[i][0], calls[i][1]);
+        mcp_job_head(d.jobs[0], 200, mcp_str("application/x-ndjson"));
+        driver_wait(&d, 1001);
+
+        if (a.streaming) {
+            has(a.text, "data: ");
+        }
+
+        task_told();
+        same_task(1, calls[i][0], calls[i][1], "working");
+
+        round_can = "{}";
+        modern(1, &b, "tools/call", calls[i][0], calls[i][1]);
+        assert_int_equal(b.streaming, 1);
+        backend_say(&d, d.jobs[0], NOTE("notifications/progress",
+                    "{\"progressToken\":1,\"progress\":1}") "\n");
+        has_not(b.text, "\"progress\"");
+        assert_int_equal(d.n_jobs, 1);
+        end_with_result(d.jobs[0]);
+        has(b.text, "\"id\":7,\"result\":{\"content\"");
+        assert_int_equal(b.ended, 1);
+        client_close(&d, &b);
+        round_can = TASK_CAN;
+
+        same_task(0, calls[i][0], calls[i][1], "completed");
+        task_is(1, "\"status\":\"completed\"");
+        driver_wait(&d, TTL + 1);
+    }
+
+    quiet();
+}
+
+
+/* Without a key nobody knows whether its client got the id. */
+static void
+test_asked_again(void **state)
+{
+    char  first[512];
+
+    (void) state;
+
+    round_principal = "me";
+    modern(0, &a, "tools/call", "key_always", "\"name\":\"key_always\"");
+    driver_wait(&d, 2);
+    task_told();
+    strcpy(first, task_id);
+    modern(0, &a, "tools/call", "key_always", "\"name\":\"key_always\"");
+    driver_wait(&d, 2);
+    task_told();
+    assert_string_not_equal(first, task_id);
+    assert_int_equal(d.n_jobs, 2);
+
+    driver_wait(&d, TTL + 1);
+    round_principal = NULL;
+    quiet();
+}
+
+
 int
 main(void)
 {
@@ -245,6 +338,8 @@ main(void)
         task_test(test_session),
         task_test(test_cancel),
         task_test(test_times),
+        task_test(test_joined),
+        task_test(test_asked_again),
         task_test(test_discover)
     };
 
