@@ -29,6 +29,18 @@ typedef union {
 } mcp_spare_head_t;
 
 
+/* What a piece that is kept has in it: the one behind it. */
+static void *
+mcp_spare_next(const void *piece)
+{
+    void  *next;
+
+    memcpy(&next, piece, sizeof(next));
+
+    return next;
+}
+
+
 static void *
 mcp_spare_alloc(void *ctx, size_t size)
 {
@@ -45,7 +57,7 @@ mcp_spare_alloc(void *ctx, size_t size)
 
         if (spare->first[i]) {
             head = spare->first[i];
-            memcpy(&spare->first[i], head + 1, sizeof(void *));
+            spare->first[i] = mcp_spare_next(head + 1);
             spare->n[i]--;
 
             return head + 1;
@@ -116,7 +128,7 @@ mcp_spare_clear(mcp_spare_t *spare)
     for (i = 0; i < MCP_SPARE_SIZES; i++) {
         while (spare->first[i]) {
             head = spare->first[i];
-            memcpy(&spare->first[i], head + 1, sizeof(void *));
+            spare->first[i] = mcp_spare_next(head + 1);
             spare->below.free(spare->below.ctx, head);
         }
 
