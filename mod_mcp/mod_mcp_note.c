@@ -13,8 +13,12 @@
 #include "mcp_sent.h"
 #include "mcp_version.h"
 
+/* Names that begin with the same four bytes are compared in full: what is new
+ * is not looked for. */
+typedef void put_t(apr_table_t *table, const char *name, const char *value);
+
 /* Makes "mcp-name" of "mcp_name". */
-static void note(request_rec *r, mcp_str_t fact, mcp_str_t value)
+static void note(request_rec *r, put_t *put, mcp_str_t fact, mcp_str_t value)
 {
     char *p, *name = apr_pstrmemdup(r->pool, fact.data, fact.len);
 
@@ -22,19 +26,22 @@ static void note(request_rec *r, mcp_str_t fact, mcp_str_t value)
         *p = *p == '_' ? '-' : *p;
     }
 
-    apr_table_setn(r->notes, name,
-                   apr_pstrmemdup(r->pool, value.data, value.len));
+    put(r->notes, name, apr_pstrmemdup(r->pool, value.data, value.len));
 }
 
 static void note_all(request_rec *r, const mcp_facts_t *facts)
 {
+    put_t *put = apr_table_setn;
     int i;
 
-    apr_table_setn(r->notes, "mcp-version", MCP_VERSION);
+    if (apr_table_get(r->notes, "mcp-version") == NULL) {
+        put = apr_table_addn;
+        put(r->notes, "mcp-version", MCP_VERSION);
+    }
 
     for (i = 0; facts && i < MCP_FACT_COUNT; i++) {
         if (facts->value[i].len) {
-            note(r, mcp_fact_names[i], facts->value[i]);
+            note(r, put, mcp_fact_names[i], facts->value[i]);
         }
     }
 }
@@ -50,7 +57,8 @@ void mod_mcp_note_job(request_rec *r, const mcp_job_t *job, int arguments)
     note_all(r, &job->facts);
 
     if (arguments) {
-        note(r, mcp_str("mcp_arguments"), mcp_job_arguments(job));
+        note(r, apr_table_setn, mcp_str("mcp_arguments"),
+             mcp_job_arguments(job));
     }
 }
 
@@ -81,7 +89,7 @@ int mod_mcp_note_early(request_rec *r)
     }
 
     while (mcp_sent_next(&sent, &at, &variable, &value) == MCP_OK) {
-        note(r, variable, value);
+        note(r, apr_table_setn, variable, value);
     }
 
     return DECLINED;
@@ -112,7 +120,7 @@ void mod_mcp_note_env(apr_table_t *env, const mcp_facts_t *facts)
         value = &facts->value[i];
 
         if (value->len && mcp_fact_env[i].len) {
-            apr_table_setn(env, mcp_fact_env[i].data,
+            apr_table_addn(env, mcp_fact_env[i].data,
                            apr_pstrmemdup(p, value->data, value->len));
         }
     }

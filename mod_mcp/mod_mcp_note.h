@@ -22,7 +22,7 @@ int mod_mcp_note_log(request_rec *r);
  * ended; with the arguments of the call, if they are wanted. */
 void mod_mcp_note_job(request_rec *r, const mcp_job_t *job, int arguments);
 
-/* Sets the variables MCP_... of a backend call. */
+/* Adds the variables MCP_... of a backend call to those of others. */
 void mod_mcp_note_env(apr_table_t *env, const mcp_facts_t *facts);
 
 #endif /* MOD_MCP_NOTE_H */

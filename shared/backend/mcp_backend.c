@@ -24,12 +24,10 @@ mcp_backend_create(const mcp_mem_t *mem, mcp_want_e want,
 {
     mcp_backend_t  *b;
 
-    b = mem->alloc(mem->ctx, sizeof(mcp_backend_t));
+    b = mcp_mem_calloc(mem, sizeof(mcp_backend_t));
     if (b == NULL) {
         return NULL;
     }
-
-    memset(b, 0, sizeof(mcp_backend_t));
 
     b->mem = mem;
     b->want = want;
@@ -270,13 +268,18 @@ mcp_backend_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
 {
     int  rc;
 
-    memset(msg, 0, sizeof(mcp_backend_msg_t));
-
     if (b->failed) {
         return b->failed;
     }
 
+    /* a body is read at once, when it is complete */
+
+    if (b->state == MCP_BACKEND_STATE_BODY) {
+        return MCP_AGAIN;
+    }
+
     mcp_arena_reset(&b->scratch);
+    memset(msg, 0, sizeof(mcp_backend_msg_t));
 
     rc = mcp_backend_next(b, msg);
 

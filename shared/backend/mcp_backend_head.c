@@ -89,10 +89,19 @@ mcp_backend_media_type(mcp_backend_t *b, mcp_str_t content_type)
     mcp_str_t    type, params;
     const char  *p;
 
-    /* nearly all say it in these words */
+    type = mcp_str("application/json");
 
-    type = mcp_str_eq(content_type, mcp_str("application/json"))
-           ? content_type : mcp_http_media_type(content_type);
+    if (mcp_str_eq(content_type, type)) {
+
+        /* nearly all say it in these words */
+
+        memcpy(b->type, type.data, type.len);
+        b->type_len = (unsigned) type.len;
+        b->class = MCP_BACKEND_JSON;
+        return;
+    }
+
+    type = mcp_http_media_type(content_type);
 
     if (type.len == 0) {
         return;

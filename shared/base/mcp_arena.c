@@ -20,6 +20,21 @@ struct mcp_arena_block_s {
 #define MCP_ARENA_ROOM   (MCP_ARENA_BLOCK - sizeof(mcp_arena_block_t))
 
 
+void *
+mcp_mem_calloc(const mcp_mem_t *mem, size_t size)
+{
+    void  *p;
+
+    p = mem->alloc(mem->ctx, size);
+
+    if (p != NULL) {
+        memset(p, 0, size);
+    }
+
+    return p;
+}
+
+
 void
 mcp_arena_init(mcp_arena_t *arena, const mcp_mem_t *mem)
 {

@@ -20,6 +20,10 @@ typedef struct {
 } mcp_arena_t;
 
 
+/* Memory that is zero, or NULL. */
+void *mcp_mem_calloc(const mcp_mem_t *mem, size_t size);
+
+
 void mcp_arena_init(mcp_arena_t *arena, const mcp_mem_t *mem);
 
 /* Returns 8-byte aligned memory that lives until a release, reset or destroy,

@@ -22,7 +22,7 @@ const size_t  mcp_forward_n_headers =
 typedef const char  *mcp_forward_names_t[MCP_FORWARD_NAMES];
 
 
-/* By their length. */
+/* By their length, and first what nearly all requests have. */
 static const mcp_forward_names_t  mcp_forward_skipped[MCP_FORWARD_LENGTH] = {
     [2] = { "te" },
     [4] = { "host" },
@@ -33,7 +33,7 @@ static const mcp_forward_names_t  mcp_forward_skipped[MCP_FORWARD_LENGTH] = {
     [10] = { "connection", "keep-alive" },
     [12] = { "content-type" },
     [13] = { "if-none-match", "last-event-id" },
-    [14] = { "http2-settings", "content-length", "mcp-session-id" },
+    [14] = { "content-length", "mcp-session-id", "http2-settings" },
     [15] = { "accept-encoding" },
     [16] = { "content-encoding", "proxy-connection" },
     [17] = { "if-modified-since", "transfer-encoding" },

@@ -248,6 +248,19 @@ mcp_dispatch_call(mcp_exchange_t *x, const mcp_verdict_t *v)
 }
 
 
+static int
+mcp_dispatch_refuse(mcp_exchange_t *x, const mcp_verdict_t *v)
+{
+    mcp_fact_set(&x->facts, MCP_FACT_NAME, v->name);
+
+    if (v->fault == MCP_FAULT_SCOPE) {
+        return mcp_permission_refuse(x, v->detail);
+    }
+
+    return mcp_answer_fault_data(x, v->fault, x->msg.id, v->detail, v->data);
+}
+
+
 /* What is asked, whoever asks. */
 static int
 mcp_dispatch_request(mcp_exchange_t *x)
@@ -284,7 +297,11 @@ mcp_dispatch_request(mcp_exchange_t *x)
         return mcp_dispatch_no_request(x);
     }
 
-    mcp_result_head(&x->answer.out, x->msg.id);
+    /* what is not plain is a backend's to answer */
+
+    if (method->want == MCP_WANT_PLAIN) {
+        mcp_result_head(&x->answer.out, x->msg.id);
+    }
 
     switch (mcp_verdict(x, &x->msg, &v, &x->answer.out)) {
 
@@ -299,13 +316,7 @@ mcp_dispatch_request(mcp_exchange_t *x)
         return mcp_dispatch_call(x, &v);
 
     default:
-        mcp_fact_set(&x->facts, MCP_FACT_NAME, v.name);
-
-        if (v.fault == MCP_FAULT_SCOPE) {
-            return mcp_permission_refuse(x, v.detail);
-        }
-
-        return mcp_answer_fault_data(x, v.fault, x->msg.id, v.detail, v.data);
+        return mcp_dispatch_refuse(x, &v);
     }
 }
 

@@ -14,12 +14,10 @@ mcp_exchange_create(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 
     mem = &worker->env->mem;
 
-    x = mem->alloc(mem->ctx, sizeof(mcp_exchange_t));
+    x = mcp_mem_calloc(mem, sizeof(mcp_exchange_t));
     if (x == NULL) {
         return NULL;
     }
-
-    memset(x, 0, sizeof(mcp_exchange_t));
 
     mcp_arena_init(&x->arena, mem);
     x->worker = worker;

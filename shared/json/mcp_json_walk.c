@@ -407,6 +407,7 @@ mcp_json_next(mcp_json_scan_t *scan, const char *p, int first)
 static inline const char *
 mcp_json_value(mcp_json_scan_t *scan, const char *p)
 {
+    int               first;
     const char       *start;
     mcp_json_type_e   type;
 
@@ -416,22 +417,20 @@ mcp_json_value(mcp_json_scan_t *scan, const char *p)
         return mcp_json_refuse(scan, start);
     }
 
-    if (*start == '{' || *start == '[') {
+    first = *start == '{' || *start == '[';
+
+    if (first) {
         p = mcp_json_open(scan, start);
 
-        return p ? mcp_json_next(scan, p, 1) : NULL;
+    } else {
+        p = mcp_json_scalar_end(scan, start, &type);
+
+        if (p != NULL && scan->depth == scan->tracked) {
+            mcp_json_field_scalar(scan, type, start, p);
+        }
     }
 
-    p = mcp_json_scalar_end(scan, start, &type);
-    if (p == NULL) {
-        return NULL;
-    }
-
-    if (scan->depth == scan->tracked) {
-        mcp_json_field_scalar(scan, type, start, p);
-    }
-
-    return mcp_json_next(scan, p, 0);
+    return p ? mcp_json_next(scan, p, first) : NULL;
 }
 
 

@@ -51,25 +51,37 @@ const mcp_str_t  mcp_fact_env[MCP_FACT_COUNT] = {
     (((w) - mcp_fact_bytes(n)) & ~(w) & mcp_fact_bytes(0x80))
 
 
-/* Eight bytes at a time: each call has a dozen facts. */
+static inline int
+mcp_fact_word_has_control(const char *p)
+{
+    uint64_t  word;
+
+    memcpy(&word, p, sizeof(word));
+
+    return (mcp_fact_less(word, 0x20)
+            | mcp_fact_less(word ^ mcp_fact_bytes(0x7f), 1)) != 0;
+}
+
+
+/* Eight bytes at a time: each call has a dozen facts.  The last eight may be
+ * some of those before, too. */
 int
 mcp_fact_has_control(mcp_str_t s)
 {
     size_t         i;
-    uint64_t       word;
     unsigned char  c;
 
-    for (i = 0; i + sizeof(word) <= s.len; i += sizeof(word)) {
-        memcpy(&word, s.data + i, sizeof(word));
-
-        if (mcp_fact_less(word, 0x20)
-            | mcp_fact_less(word ^ mcp_fact_bytes(0x7f), 1))
-        {
-            return 1;
+    if (s.len >= 8) {
+        for (i = 0; i + 8 < s.len; i += 8) {
+            if (mcp_fact_word_has_control(s.data + i)) {
+                return 1;
+            }
         }
+
+        return mcp_fact_word_has_control(s.data + s.len - 8);
     }
 
-    for ( /* void */ ; i < s.len; i++) {
+    for (i = 0; i < s.len; i++) {
         c = (unsigned char) s.data[i];
 
         if (c < 0x20 || c == 0x7f) {

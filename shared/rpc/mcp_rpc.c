@@ -6,118 +6,81 @@
  */
 
 
+#include <stddef.h>
+
 #include "rpc/mcp_rpc.h"
 
 
-/* The order is the scan's: parents before their children, and first what most
- * messages have. */
-typedef enum {
-    MCP_RPC_F_JSONRPC = 0,
-    MCP_RPC_F_ID,
-    MCP_RPC_F_METHOD,
-    MCP_RPC_F_PARAMS,
-    MCP_RPC_F_RESULT,
-    MCP_RPC_F_ERROR,
+/* Which of a message's fields this is. */
+#define mcp_rpc_at(member)                                                    \
+    ((int) ((offsetof(mcp_rpc_t, member) - offsetof(mcp_rpc_t, fields))       \
+            / sizeof(mcp_json_value_t)))
 
-    MCP_RPC_F_NAME,
-    MCP_RPC_F_ARGUMENTS,
-    MCP_RPC_F_META,
-    MCP_RPC_F_URI,
-    MCP_RPC_F_CURSOR,
-    MCP_RPC_F_LEVEL,
-    MCP_RPC_F_REQUEST_ID,
-    MCP_RPC_F_REASON,
-    MCP_RPC_F_PROTOCOL_VERSION,
-    MCP_RPC_F_CAPABILITIES,
-    MCP_RPC_F_CLIENT_INFO,
-    MCP_RPC_F_REF,
-    MCP_RPC_F_NOTIFY_TOKEN,
-    MCP_RPC_F_RESUME_TOKEN,
-    MCP_RPC_F_KEY,
-    MCP_RPC_F_INPUT_RESPONSES,
-    MCP_RPC_F_REQUEST_STATE,
-    MCP_RPC_F_NOTIFICATIONS,
-    MCP_RPC_F_TASK_ID,
-
-    MCP_RPC_F_REF_TYPE,
-    MCP_RPC_F_REF_NAME,
-    MCP_RPC_F_REF_URI,
-    MCP_RPC_F_PROGRESS_TOKEN,
-    MCP_RPC_F_META_RESUME_TOKEN,
-    MCP_RPC_F_META_KEY,
-    MCP_RPC_F_META_VERSION,
-    MCP_RPC_F_META_CLIENT_INFO,
-    MCP_RPC_F_META_CAPABILITIES,
-    MCP_RPC_F_META_LOG_LEVEL,
-    MCP_RPC_F_META_TRACEPARENT,
-    MCP_RPC_F_META_TRACESTATE,
-    MCP_RPC_F_META_BAGGAGE,
-
-    MCP_RPC_F_COUNT
-} mcp_rpc_field_e;
-
+_Static_assert(mcp_rpc_at(meta_baggage) + 1 == MCP_RPC_FIELDS, "fields");
 
 #define mcp_rpc_key(text)   { text, sizeof(text) - 1 }
 #define mcp_rpc_meta(text)  mcp_rpc_key("io.modelcontextprotocol/" text)
 
 
-static const mcp_json_field_t  mcp_rpc_fields[MCP_RPC_F_COUNT] = {
+static const mcp_json_field_t  mcp_rpc_fields[MCP_RPC_FIELDS] = {
 
-    [MCP_RPC_F_JSONRPC] = { MCP_JSON_ROOT, mcp_rpc_key("jsonrpc") },
-    [MCP_RPC_F_ID] = { MCP_JSON_ROOT, mcp_rpc_key("id") },
-    [MCP_RPC_F_METHOD] = { MCP_JSON_ROOT, mcp_rpc_key("method") },
-    [MCP_RPC_F_PARAMS] = { MCP_JSON_ROOT, mcp_rpc_key("params") },
-    [MCP_RPC_F_RESULT] = { MCP_JSON_ROOT, mcp_rpc_key("result") },
-    [MCP_RPC_F_ERROR] = { MCP_JSON_ROOT, mcp_rpc_key("error") },
+    [mcp_rpc_at(jsonrpc)] = { MCP_JSON_ROOT, mcp_rpc_key("jsonrpc") },
+    [mcp_rpc_at(id_value)] = { MCP_JSON_ROOT, mcp_rpc_key("id") },
+    [mcp_rpc_at(method_value)] = { MCP_JSON_ROOT, mcp_rpc_key("method") },
+    [mcp_rpc_at(params)] = { MCP_JSON_ROOT, mcp_rpc_key("params") },
+    [mcp_rpc_at(result)] = { MCP_JSON_ROOT, mcp_rpc_key("result") },
+    [mcp_rpc_at(error)] = { MCP_JSON_ROOT, mcp_rpc_key("error") },
 
-    [MCP_RPC_F_NAME] = { MCP_RPC_F_PARAMS, mcp_rpc_key("name") },
-    [MCP_RPC_F_URI] = { MCP_RPC_F_PARAMS, mcp_rpc_key("uri") },
-    [MCP_RPC_F_CURSOR] = { MCP_RPC_F_PARAMS, mcp_rpc_key("cursor") },
-    [MCP_RPC_F_LEVEL] = { MCP_RPC_F_PARAMS, mcp_rpc_key("level") },
-    [MCP_RPC_F_REQUEST_ID] = { MCP_RPC_F_PARAMS, mcp_rpc_key("requestId") },
-    [MCP_RPC_F_REASON] = { MCP_RPC_F_PARAMS, mcp_rpc_key("reason") },
-    [MCP_RPC_F_PROTOCOL_VERSION] =
-        { MCP_RPC_F_PARAMS, mcp_rpc_key("protocolVersion") },
-    [MCP_RPC_F_CAPABILITIES] =
-        { MCP_RPC_F_PARAMS, mcp_rpc_key("capabilities") },
-    [MCP_RPC_F_CLIENT_INFO] = { MCP_RPC_F_PARAMS, mcp_rpc_key("clientInfo") },
-    [MCP_RPC_F_ARGUMENTS] = { MCP_RPC_F_PARAMS, mcp_rpc_key("arguments") },
-    [MCP_RPC_F_REF] = { MCP_RPC_F_PARAMS, mcp_rpc_key("ref") },
-    [MCP_RPC_F_META] = { MCP_RPC_F_PARAMS, mcp_rpc_key("_meta") },
-    [MCP_RPC_F_NOTIFY_TOKEN] =
-        { MCP_RPC_F_PARAMS, mcp_rpc_key("progressToken") },
-    [MCP_RPC_F_RESUME_TOKEN] =
-        { MCP_RPC_F_PARAMS, mcp_rpc_key("resumeToken") },
-    [MCP_RPC_F_KEY] = { MCP_RPC_F_PARAMS, mcp_rpc_key("idempotencyKey") },
-    [MCP_RPC_F_INPUT_RESPONSES] =
-        { MCP_RPC_F_PARAMS, mcp_rpc_key("inputResponses") },
-    [MCP_RPC_F_REQUEST_STATE] =
-        { MCP_RPC_F_PARAMS, mcp_rpc_key("requestState") },
-    [MCP_RPC_F_NOTIFICATIONS] =
-        { MCP_RPC_F_PARAMS, mcp_rpc_key("notifications") },
-    [MCP_RPC_F_TASK_ID] = { MCP_RPC_F_PARAMS, mcp_rpc_key("taskId") },
+    [mcp_rpc_at(name)] = { mcp_rpc_at(params), mcp_rpc_key("name") },
+    [mcp_rpc_at(uri)] = { mcp_rpc_at(params), mcp_rpc_key("uri") },
+    [mcp_rpc_at(cursor)] = { mcp_rpc_at(params), mcp_rpc_key("cursor") },
+    [mcp_rpc_at(level)] = { mcp_rpc_at(params), mcp_rpc_key("level") },
+    [mcp_rpc_at(request_id)] = { mcp_rpc_at(params), mcp_rpc_key("requestId") },
+    [mcp_rpc_at(reason)] = { mcp_rpc_at(params), mcp_rpc_key("reason") },
+    [mcp_rpc_at(protocol_version)] =
+        { mcp_rpc_at(params), mcp_rpc_key("protocolVersion") },
+    [mcp_rpc_at(capabilities)] =
+        { mcp_rpc_at(params), mcp_rpc_key("capabilities") },
+    [mcp_rpc_at(client_info)] =
+        { mcp_rpc_at(params), mcp_rpc_key("clientInfo") },
+    [mcp_rpc_at(arguments)] = { mcp_rpc_at(params), mcp_rpc_key("arguments") },
+    [mcp_rpc_at(ref)] = { mcp_rpc_at(params), mcp_rpc_key("ref") },
+    [mcp_rpc_at(meta)] = { mcp_rpc_at(params), mcp_rpc_key("_meta") },
+    [mcp_rpc_at(notify_token)] =
+        { mcp_rpc_at(params), mcp_rpc_key("progressToken") },
+    [mcp_rpc_at(resume_token)] =
+        { mcp_rpc_at(params), mcp_rpc_key("resumeToken") },
+    [mcp_rpc_at(key)] = { mcp_rpc_at(params), mcp_rpc_key("idempotencyKey") },
+    [mcp_rpc_at(input_responses)] =
+        { mcp_rpc_at(params), mcp_rpc_key("inputResponses") },
+    [mcp_rpc_at(request_state)] =
+        { mcp_rpc_at(params), mcp_rpc_key("requestState") },
+    [mcp_rpc_at(notifications)] =
+        { mcp_rpc_at(params), mcp_rpc_key("notifications") },
+    [mcp_rpc_at(task_id)] = { mcp_rpc_at(params), mcp_rpc_key("taskId") },
 
-    [MCP_RPC_F_REF_TYPE] = { MCP_RPC_F_REF, mcp_rpc_key("type") },
-    [MCP_RPC_F_REF_NAME] = { MCP_RPC_F_REF, mcp_rpc_key("name") },
-    [MCP_RPC_F_REF_URI] = { MCP_RPC_F_REF, mcp_rpc_key("uri") },
-    [MCP_RPC_F_PROGRESS_TOKEN] =
-        { MCP_RPC_F_META, mcp_rpc_key("progressToken") },
-    [MCP_RPC_F_META_RESUME_TOKEN] =
-        { MCP_RPC_F_META, mcp_rpc_key("resumeToken") },
-    [MCP_RPC_F_META_KEY] = { MCP_RPC_F_META, mcp_rpc_key("idempotencyKey") },
-    [MCP_RPC_F_META_VERSION] =
-        { MCP_RPC_F_META, mcp_rpc_meta("protocolVersion") },
-    [MCP_RPC_F_META_CLIENT_INFO] =
-        { MCP_RPC_F_META, mcp_rpc_meta("clientInfo") },
-    [MCP_RPC_F_META_CAPABILITIES] =
-        { MCP_RPC_F_META, mcp_rpc_meta("clientCapabilities") },
-    [MCP_RPC_F_META_LOG_LEVEL] =
-        { MCP_RPC_F_META, mcp_rpc_meta("logLevel") },
-    [MCP_RPC_F_META_TRACEPARENT] =
-        { MCP_RPC_F_META, mcp_rpc_key("traceparent") },
-    [MCP_RPC_F_META_TRACESTATE] =
-        { MCP_RPC_F_META, mcp_rpc_key("tracestate") },
-    [MCP_RPC_F_META_BAGGAGE] = { MCP_RPC_F_META, mcp_rpc_key("baggage") }
+    [mcp_rpc_at(ref_type)] = { mcp_rpc_at(ref), mcp_rpc_key("type") },
+    [mcp_rpc_at(ref_name)] = { mcp_rpc_at(ref), mcp_rpc_key("name") },
+    [mcp_rpc_at(ref_uri)] = { mcp_rpc_at(ref), mcp_rpc_key("uri") },
+    [mcp_rpc_at(progress_token)] =
+        { mcp_rpc_at(meta), mcp_rpc_key("progressToken") },
+    [mcp_rpc_at(meta_resume_token)] =
+        { mcp_rpc_at(meta), mcp_rpc_key("resumeToken") },
+    [mcp_rpc_at(meta_key)] =
+        { mcp_rpc_at(meta), mcp_rpc_key("idempotencyKey") },
+    [mcp_rpc_at(meta_version)] =
+        { mcp_rpc_at(meta), mcp_rpc_meta("protocolVersion") },
+    [mcp_rpc_at(meta_client_info)] =
+        { mcp_rpc_at(meta), mcp_rpc_meta("clientInfo") },
+    [mcp_rpc_at(meta_capabilities)] =
+        { mcp_rpc_at(meta), mcp_rpc_meta("clientCapabilities") },
+    [mcp_rpc_at(meta_log_level)] =
+        { mcp_rpc_at(meta), mcp_rpc_meta("logLevel") },
+    [mcp_rpc_at(meta_traceparent)] =
+        { mcp_rpc_at(meta), mcp_rpc_key("traceparent") },
+    [mcp_rpc_at(meta_tracestate)] =
+        { mcp_rpc_at(meta), mcp_rpc_key("tracestate") },
+    [mcp_rpc_at(meta_baggage)] = { mcp_rpc_at(meta), mcp_rpc_key("baggage") }
 };
 
 
@@ -151,52 +114,14 @@ mcp_rpc_id_usable(const mcp_json_value_t *id)
 }
 
 
-static void
-mcp_rpc_take_params(mcp_rpc_t *msg, const mcp_json_value_t *values)
-{
-    msg->name = values[MCP_RPC_F_NAME];
-    msg->uri = values[MCP_RPC_F_URI];
-    msg->cursor = values[MCP_RPC_F_CURSOR];
-    msg->level = values[MCP_RPC_F_LEVEL];
-    msg->request_id = values[MCP_RPC_F_REQUEST_ID];
-    msg->reason = values[MCP_RPC_F_REASON];
-    msg->protocol_version = values[MCP_RPC_F_PROTOCOL_VERSION];
-    msg->capabilities = values[MCP_RPC_F_CAPABILITIES];
-    msg->client_info = values[MCP_RPC_F_CLIENT_INFO];
-    msg->arguments = values[MCP_RPC_F_ARGUMENTS];
-    msg->ref = values[MCP_RPC_F_REF];
-    msg->ref_type = values[MCP_RPC_F_REF_TYPE];
-    msg->ref_name = values[MCP_RPC_F_REF_NAME];
-    msg->ref_uri = values[MCP_RPC_F_REF_URI];
-    msg->meta = values[MCP_RPC_F_META];
-    msg->progress_token = values[MCP_RPC_F_PROGRESS_TOKEN];
-    msg->notify_token = values[MCP_RPC_F_NOTIFY_TOKEN];
-    msg->resume_token = values[MCP_RPC_F_RESUME_TOKEN];
-    msg->meta_resume_token = values[MCP_RPC_F_META_RESUME_TOKEN];
-    msg->key = values[MCP_RPC_F_KEY];
-    msg->meta_key = values[MCP_RPC_F_META_KEY];
-    msg->input_responses = values[MCP_RPC_F_INPUT_RESPONSES];
-    msg->request_state = values[MCP_RPC_F_REQUEST_STATE];
-    msg->notifications = values[MCP_RPC_F_NOTIFICATIONS];
-    msg->task_id = values[MCP_RPC_F_TASK_ID];
-    msg->meta_version = values[MCP_RPC_F_META_VERSION];
-    msg->meta_client_info = values[MCP_RPC_F_META_CLIENT_INFO];
-    msg->meta_capabilities = values[MCP_RPC_F_META_CAPABILITIES];
-    msg->meta_log_level = values[MCP_RPC_F_META_LOG_LEVEL];
-    msg->meta_traceparent = values[MCP_RPC_F_META_TRACEPARENT];
-    msg->meta_tracestate = values[MCP_RPC_F_META_TRACESTATE];
-    msg->meta_baggage = values[MCP_RPC_F_META_BAGGAGE];
-}
-
-
 /* What a message with a method, or without one, has to look like. */
 
 static mcp_rpc_kind_e
-mcp_rpc_call_kind(const mcp_json_value_t *values)
+mcp_rpc_call_kind(const mcp_rpc_t *msg)
 {
     const mcp_json_value_t  *method;
 
-    method = &values[MCP_RPC_F_METHOD];
+    method = &msg->method_value;
 
     /* an empty string is its two quotes */
 
@@ -204,24 +129,22 @@ mcp_rpc_call_kind(const mcp_json_value_t *values)
         return MCP_RPC_INVALID;
     }
 
-    if (values[MCP_RPC_F_RESULT].type != MCP_JSON_NONE
-        || values[MCP_RPC_F_ERROR].type != MCP_JSON_NONE)
-    {
+    if (msg->result.type != MCP_JSON_NONE || msg->error.type != MCP_JSON_NONE) {
         return MCP_RPC_INVALID;
     }
 
-    return values[MCP_RPC_F_ID].type == MCP_JSON_NONE ? MCP_RPC_NOTIFICATION
-                                                      : MCP_RPC_REQUEST;
+    return msg->id_value.type == MCP_JSON_NONE ? MCP_RPC_NOTIFICATION
+                                               : MCP_RPC_REQUEST;
 }
 
 
 static mcp_rpc_kind_e
-mcp_rpc_response_kind(const mcp_json_value_t *values)
+mcp_rpc_response_kind(const mcp_rpc_t *msg)
 {
     int  result, error;
 
-    result = values[MCP_RPC_F_RESULT].type != MCP_JSON_NONE;
-    error = values[MCP_RPC_F_ERROR].type != MCP_JSON_NONE;
+    result = msg->result.type != MCP_JSON_NONE;
+    error = msg->error.type != MCP_JSON_NONE;
 
     if (result == error) {
         return MCP_RPC_INVALID;
@@ -230,30 +153,29 @@ mcp_rpc_response_kind(const mcp_json_value_t *values)
     /* schema, JSONRPCResultResponse and JSONRPCErrorResponse: both objects */
 
     if (error) {
-        return values[MCP_RPC_F_ERROR].type == MCP_JSON_OBJECT
+        return msg->error.type == MCP_JSON_OBJECT
                ? MCP_RPC_ERROR : MCP_RPC_INVALID;
     }
 
-    return values[MCP_RPC_F_RESULT].type == MCP_JSON_OBJECT
-           && values[MCP_RPC_F_ID].type != MCP_JSON_NONE
+    return msg->result.type == MCP_JSON_OBJECT
+           && msg->id_value.type != MCP_JSON_NONE
            ? MCP_RPC_RESULT : MCP_RPC_INVALID;
 }
 
 
 /* Applies the rules to a text that is an object; sets kind and fault. */
 static void
-mcp_rpc_check(mcp_rpc_t *msg, const mcp_json_value_t *values,
-    uint64_t duplicates)
+mcp_rpc_check(mcp_rpc_t *msg, uint64_t duplicates)
 {
     mcp_rpc_kind_e           kind;
     const mcp_json_value_t  *id, *params;
 
-    id = &values[MCP_RPC_F_ID];
-    params = &values[MCP_RPC_F_PARAMS];
+    id = &msg->id_value;
+    params = &msg->params;
 
     /* first: whatever is wrong, the answer carries an id if there is one */
 
-    if (mcp_rpc_id_usable(id) && !(duplicates >> MCP_RPC_F_ID & 1)) {
+    if (mcp_rpc_id_usable(id) && !(duplicates >> mcp_rpc_at(id_value) & 1)) {
         msg->id = id->raw;
     }
 
@@ -263,7 +185,7 @@ mcp_rpc_check(mcp_rpc_t *msg, const mcp_json_value_t *values,
         return;
     }
 
-    if (!mcp_json_str_eq(values[MCP_RPC_F_JSONRPC].raw, mcp_str("2.0"))) {
+    if (!mcp_json_str_eq(msg->jsonrpc.raw, mcp_str("2.0"))) {
         return;
     }
 
@@ -276,9 +198,8 @@ mcp_rpc_check(mcp_rpc_t *msg, const mcp_json_value_t *values,
         return;
     }
 
-    kind = values[MCP_RPC_F_METHOD].type != MCP_JSON_NONE
-           ? mcp_rpc_call_kind(values)
-           : mcp_rpc_response_kind(values);
+    kind = msg->method_value.type != MCP_JSON_NONE
+           ? mcp_rpc_call_kind(msg) : mcp_rpc_response_kind(msg);
 
     if (kind != MCP_RPC_INVALID) {
         msg->kind = kind;
@@ -302,19 +223,12 @@ mcp_rpc_json_fault(const mcp_json_error_t *error)
 }
 
 
-/* Takes the fields of a valid message. */
+/* What is known of the method of a valid message. */
 static int
-mcp_rpc_take(mcp_rpc_t *msg, mcp_arena_t *arena,
-    const mcp_json_value_t *values)
+mcp_rpc_take_method(mcp_rpc_t *msg, mcp_arena_t *arena)
 {
-    msg->params = values[MCP_RPC_F_PARAMS];
-    msg->result = values[MCP_RPC_F_RESULT];
-    msg->error = values[MCP_RPC_F_ERROR];
-    mcp_rpc_take_params(msg, values);
-
-    if (values[MCP_RPC_F_METHOD].type != MCP_JSON_NONE
-        && mcp_json_unescape(arena, values[MCP_RPC_F_METHOD].raw,
-                             &msg->method)
+    if (msg->method_value.type != MCP_JSON_NONE
+        && mcp_json_unescape(arena, msg->method_value.raw, &msg->method)
            != MCP_OK)
     {
         return MCP_ERR_MEMORY;
@@ -332,14 +246,14 @@ mcp_rpc_parse(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
 {
     int               rc;
     mcp_json_error_t  error;
-    mcp_json_value_t  root, values[MCP_RPC_F_COUNT];
+    mcp_json_value_t  root;
 
-    memset(msg, 0, sizeof(mcp_rpc_t));
+    memset(msg, 0, offsetof(mcp_rpc_t, fields));
 
     msg->raw = text;
 
-    rc = mcp_json_scan(arena, text, max_depth, mcp_rpc_fields,
-                       MCP_RPC_F_COUNT, &root, values, &error);
+    rc = mcp_json_scan(arena, text, max_depth, mcp_rpc_fields, MCP_RPC_FIELDS,
+                       &root, msg->fields, &error);
 
     if (rc != MCP_OK && rc != MCP_ERR_SYNTAX) {
         return rc;
@@ -359,10 +273,14 @@ mcp_rpc_parse(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
         return MCP_OK;
     }
 
-    mcp_rpc_check(msg, values, error.duplicates);
+    mcp_rpc_check(msg, error.duplicates);
 
-    return msg->kind == MCP_RPC_INVALID ? MCP_OK
-                                        : mcp_rpc_take(msg, arena, values);
+    if (msg->kind == MCP_RPC_INVALID) {
+        memset(msg->fields, 0, sizeof(msg->fields));
+        return MCP_OK;
+    }
+
+    return mcp_rpc_take_method(msg, arena);
 }
 
 

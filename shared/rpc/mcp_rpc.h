@@ -28,6 +28,8 @@ typedef enum {
  * tokens, so they are bounded. */
 #define MCP_RPC_MAX_ID  256
 
+#define MCP_RPC_FIELDS  38
+
 
 typedef struct {
     mcp_rpc_kind_e    kind;
@@ -38,47 +40,62 @@ typedef struct {
     const mcp_method_t  *row;          /* of the method; NULL if the message
                                           is invalid */
 
-    mcp_json_value_t  params;
-    mcp_json_value_t  result;
-    mcp_json_value_t  error;
+    /* The fields that are read, in the order of the scan: parents stand before
+     * their children, and first is what most messages have. */
+    union {
+        mcp_json_value_t      fields[MCP_RPC_FIELDS];
 
-    /* members of params */
-    mcp_json_value_t  name;
-    mcp_json_value_t  uri;
-    mcp_json_value_t  cursor;
-    mcp_json_value_t  level;
-    mcp_json_value_t  request_id;      /* notifications/cancelled */
-    mcp_json_value_t  reason;
-    mcp_json_value_t  protocol_version;
-    mcp_json_value_t  capabilities;
-    mcp_json_value_t  client_info;
-    mcp_json_value_t  arguments;
-    mcp_json_value_t  ref;             /* completion/complete */
-    mcp_json_value_t  ref_type;
-    mcp_json_value_t  ref_name;
-    mcp_json_value_t  ref_uri;
-    mcp_json_value_t  meta;
-    mcp_json_value_t  progress_token;  /* params._meta.progressToken */
-    mcp_json_value_t  notify_token;    /* params.progressToken */
-    mcp_json_value_t  resume_token;    /* params.resumeToken */
-    mcp_json_value_t  meta_resume_token;   /* params._meta.resumeToken */
-    mcp_json_value_t  key;             /* params.idempotencyKey */
-    mcp_json_value_t  meta_key;        /* params._meta.idempotencyKey */
-    mcp_json_value_t  input_responses;
-    mcp_json_value_t  request_state;
-    mcp_json_value_t  notifications;   /* subscriptions/listen */
-    mcp_json_value_t  task_id;
+        struct {
+            mcp_json_value_t  jsonrpc;
+            mcp_json_value_t  id_value;
+            mcp_json_value_t  method_value;
+            mcp_json_value_t  params;
+            mcp_json_value_t  result;
+            mcp_json_value_t  error;
 
-    /* members of params._meta that begin with "io.modelcontextprotocol/" */
-    mcp_json_value_t  meta_version;
-    mcp_json_value_t  meta_client_info;
-    mcp_json_value_t  meta_capabilities;
-    mcp_json_value_t  meta_log_level;
+            /* members of params */
+            mcp_json_value_t  name;
+            mcp_json_value_t  arguments;
+            mcp_json_value_t  meta;
+            mcp_json_value_t  uri;
+            mcp_json_value_t  cursor;
+            mcp_json_value_t  level;
+            mcp_json_value_t  request_id;  /* notifications/cancelled */
+            mcp_json_value_t  reason;
+            mcp_json_value_t  protocol_version;
+            mcp_json_value_t  capabilities;
+            mcp_json_value_t  client_info;
+            mcp_json_value_t  ref;
+            mcp_json_value_t  notify_token;    /* progressToken */
+            mcp_json_value_t  resume_token;
+            mcp_json_value_t  key;         /* idempotencyKey */
+            mcp_json_value_t  input_responses;
+            mcp_json_value_t  request_state;
+            mcp_json_value_t  notifications;   /* subscriptions/listen */
+            mcp_json_value_t  task_id;
 
-    /* and those that begin with nothing */
-    mcp_json_value_t  meta_traceparent;
-    mcp_json_value_t  meta_tracestate;
-    mcp_json_value_t  meta_baggage;
+            /* members of params.ref, completion/complete */
+            mcp_json_value_t  ref_type;
+            mcp_json_value_t  ref_name;
+            mcp_json_value_t  ref_uri;
+
+            /* members of params._meta */
+            mcp_json_value_t  progress_token;
+            mcp_json_value_t  meta_resume_token;
+            mcp_json_value_t  meta_key;    /* idempotencyKey */
+
+            /* whose names begin with "io.modelcontextprotocol/" */
+            mcp_json_value_t  meta_version;
+            mcp_json_value_t  meta_client_info;
+            mcp_json_value_t  meta_capabilities;
+            mcp_json_value_t  meta_log_level;
+
+            /* whose names begin with nothing */
+            mcp_json_value_t  meta_traceparent;
+            mcp_json_value_t  meta_tracestate;
+            mcp_json_value_t  meta_baggage;
+        };
+    };
 } mcp_rpc_t;
 
 
