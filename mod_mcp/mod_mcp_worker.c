@@ -146,6 +146,7 @@ void mod_mcp_worker_exit(void)
     mod_mcp_child.ready = 0;
 
     mcp_store_detach(&mod_mcp_child.store);
+    mcp_spare_clear(&mod_mcp_child.spare);
 
     /* calls that wait for their clients or for what is published go with the
      * process, and so does the worker that knows them */

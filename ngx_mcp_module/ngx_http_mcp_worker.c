@@ -297,6 +297,7 @@ ngx_http_mcp_worker_exit_process(ngx_cycle_t *cycle)
 
         mcp_store_detach(&zones[i]->store);
         mcp_worker_destroy(zones[i]->worker);
+        mcp_spare_clear(&zones[i]->spare);
     }
 }
 
