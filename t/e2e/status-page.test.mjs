@@ -281,7 +281,8 @@ test(`${n} streams`, { skip: threads }, async (t) => {
                  'Working, with something to look at');
     assert.match(await text('#alerts'),
                  /6 requests failed in the last 15 min/);
-    assert.match(await text('#room'), /^\d[\d.]* MB of 1\d\d MB in use \(\d+ %\)$/);
+    assert.match(await text('#room'),
+                 /^\d[\d.]* [KM]B of 1\d\d MB in use \(\d+ %\)$/);
     assert.match(await text('#who'),
                  /^(nginx|Apache)\/[\d.]+ · module [\d.]+ · zone /);
 
