@@ -3,8 +3,10 @@
 /*
  * How long the store takes: appending, replaying, following.
  *
+ *     make build/made/store/mcp_status_page.c
  *     cc -std=c11 -D_GNU_SOURCE -O2 -Ishared -Ishared/include \
  *         bench/store_bench.c shared/{base,json,http,rpc,config,store}/*.c \
+ *         build/made/store/mcp_status_page.c \
  *         -lyajl -lpcre2-8 -lcrypto -lpthread \
  *         -o build/store_bench && build/store_bench
  *

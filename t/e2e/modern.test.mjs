@@ -262,10 +262,9 @@ describe('the version', () => {
 describe('the method', () => {
     const unknown = ['initialize', 'ping', 'logging/setLevel',
         'resources/subscribe', 'resources/unsubscribe', 'stream/poll',
-        'stream/poll/all', 'stream/resume', 'tasks/get', 'tasks/list',
-        'tasks/result', 'tasks/cancel', 'sampling/createMessage',
-        'notifications/initialized', 'unknown/method', 'Tools/List', '/',
-        'tools/list/'];
+        'stream/poll/all', 'stream/resume', 'tasks/list', 'tasks/result',
+        'sampling/createMessage', 'notifications/initialized',
+        'unknown/method', 'Tools/List', '/', 'tools/list/'];
 
     for (const method of unknown) {
         test(`${method}: 404, -32601`, async () => {
