@@ -337,7 +337,7 @@ my ($token) = MCP::ask(MCP::initialize('2025-11-25',
 MCP::then_request(MCP::call('x'), MCP::post(session => $token));
 --- request eval: MCP::call('x')
 --- response_body eval
-::routed('<{\"sampling\":{},\"elicitation\":{},\"roots\":{}}>')
+::routed('<{\"sampling\":{\"context\":{}},\"elicitation\":{},\"roots\":{}}>')
 
 
 
