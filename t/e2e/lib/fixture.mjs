@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs/promises';
 import net from 'node:net';
 import os from 'node:os';
@@ -30,17 +31,35 @@ const SLOW = process.env.SUITE_PREFIX === 'asan-'
     ? /exited on signal 9/ : /^$/;
 
 
-export function freePort() {
-    return new Promise((resolve, reject) => {
+// Not one of those that the system gives to connections: among the thousands
+// that some tests open, one might take it before the server does.  Processes
+// that run at the same time look at different places.
+
+const PORTS = { first: 12000, count: 20000, each: 16 };
+let ports = process.pid * PORTS.each;
+
+export async function freePort() {
+    for (;;) {
+        const port = PORTS.first + ports++ % PORTS.count;
         const server = net.createServer();
 
-        server.on('error', reject);
-        server.listen(0, '127.0.0.1', () => {
-            const { port } = server.address();
+        server.listen(port, '127.0.0.1');
 
-            server.close(() => resolve(port));
-        });
-    });
+        try {
+            await once(server, 'listening');
+        } catch (error) {
+            if (error.code !== 'EADDRINUSE') {
+                throw error;
+            }
+
+            continue;
+        }
+
+        server.close();
+        await once(server, 'close');
+
+        return port;
+    }
 }
 
 
