@@ -54,8 +54,14 @@ test('ping, and a method that nobody knows', async () => {
 
 
 test('a quick answer is one JSON response', async () => {
+
+    // the first call of a process may take it long
+
+    const patient = await (await Fixture.use({
+        location: { mcp_stream_after: '30s' } })).session();
+
     for (const name of ['echo', 'http_echo']) {
-        const answer = await session.call(name, { text: 'hällo', n: 1.50 });
+        const answer = await patient.call(name, { text: 'hällo', n: 1.50 });
 
         assert.equal(answer.status, 200);
         assert.equal(answer.type, 'application/json');
