@@ -2,6 +2,7 @@
 
 #include "exchange/mcp_exchange_parts.h"
 #include "exchange/mcp_listen_task.h"
+#include "worker/mcp_consumer.h"
 #include "worker/mcp_notify.h"
 
 
@@ -162,38 +163,6 @@ mcp_listen_task_mark(mcp_listen_tasks_t *tasks, mcp_str_t text)
 }
 
 
-/* Reads some events, the last of which is whole. */
-static int
-mcp_listen_task_fetch(mcp_exchange_t *x, mcp_buf_t *events)
-{
-    int     rc;
-    char   *p;
-    size_t  n, cap;
-
-    cap = MCP_PULL_MIN;
-
-    do {
-        p = mcp_buf_reserve(events, cap);
-        if (p == NULL) {
-            return MCP_ERR_MEMORY;
-        }
-
-        rc = mcp_store_read(x->worker->store, &x->reader.ref,
-                            x->reader.handle, &x->reader.cursor,
-                            x->reader.sent, p, cap, &n);
-        if (rc != MCP_OK) {
-            return rc;
-        }
-
-        events->len += n;
-        cap = x->reader.cursor.left + MCP_PULL_MIN;
-
-    } while (x->reader.cursor.done);
-
-    return MCP_OK;
-}
-
-
 /* Takes the events, "data: ...\n\n", apart: marks are kept, the others pass. */
 static void
 mcp_listen_task_events(mcp_exchange_t *x, mcp_listen_tasks_t *tasks,
@@ -239,7 +208,7 @@ mcp_listen_task_read(mcp_exchange_t *x, mcp_listen_tasks_t *tasks,
 
     mcp_buf_init(&events, &x->worker->env->mem, SIZE_MAX / 2);
 
-    rc = mcp_listen_task_fetch(x, &events);
+    rc = mcp_consumer_fetch(x, &events);
 
     if (rc == MCP_OK) {
         mcp_listen_task_events(x, tasks, splice, &events);

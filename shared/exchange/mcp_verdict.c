@@ -213,19 +213,36 @@ mcp_verdict_list(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
 }
 
 
+/* Whether calls of the tool are tasks only, of which the client does not know:
+ * only a catalog can say so. */
+static int
+mcp_verdict_lacks_tasks(const mcp_exchange_t *x, const mcp_verdict_t *v)
+{
+    mcp_policy_t          policy;
+    const mcp_catalog_t  *catalog;
+
+    catalog = x->endpoint->catalog;
+
+    if ((x->client.capabilities & MCP_CLIENT_TASKS) || catalog == NULL
+        || !mcp_catalog_tasks(catalog))
+    {
+        return 0;
+    }
+
+    mcp_endpoint_policy(x->endpoint, v->method->name, v->name, &policy);
+
+    return policy.task == MCP_TASK_REQUIRED;
+}
+
+
 /* A tool's headers are looked at last, when its arguments are known to be
  * some. */
 static mcp_verdict_e
 mcp_verdict_tool(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v)
 {
-    mcp_str_t     detail;
-    mcp_policy_t  policy;
+    mcp_str_t  detail;
 
-    mcp_endpoint_policy(x->endpoint, v->method->name, v->name, &policy);
-
-    if (policy.task == MCP_TASK_REQUIRED
-        && !(x->client.capabilities & MCP_CLIENT_TASKS))
-    {
+    if (mcp_verdict_lacks_tasks(x, v)) {
         v->data = mcp_str(MCP_CLIENT_TASKS_REQUIRED);
         return mcp_verdict_fault(v, MCP_FAULT_CAPABILITY, mcp_null_str);
     }

@@ -46,6 +46,10 @@ int mcp_consumer_start_kept(mcp_exchange_t *x, const mcp_stream_info_t *info,
 
 void mcp_consumer_leave(mcp_exchange_t *x);
 
+/* Appends some events, "data: ...\n\n" each, the last of which is whole.
+ * Returns what mcp_store_read() does, or MCP_ERR_MEMORY. */
+int mcp_consumer_fetch(mcp_exchange_t *x, mcp_buf_t *events);
+
 /* The hook "read" for another request than the one that began the call: events
  * of the log without their ids, under the id of that request. */
 int mcp_consumer_copy(mcp_exchange_t *x);

@@ -163,10 +163,8 @@ mcp_consumer_copy_events(mcp_exchange_t *x, const mcp_buf_t *events)
 }
 
 
-/* Reads some events, the last of which is whole.  Returns what mcp_store_read()
- * does, or MCP_ERR_MEMORY. */
-static int
-mcp_consumer_copy_fetch(mcp_exchange_t *x, mcp_buf_t *events)
+int
+mcp_consumer_fetch(mcp_exchange_t *x, mcp_buf_t *events)
 {
     int     rc;
     char   *p;
@@ -226,7 +224,7 @@ mcp_consumer_copy(mcp_exchange_t *x)
     mcp_buf_init(&events, &x->worker->env->mem, SIZE_MAX / 2);
 
     x->reader.cursor.plain = 1;
-    rc = mcp_consumer_copy_fetch(x, &events);
+    rc = mcp_consumer_fetch(x, &events);
 
     if (rc == MCP_ERR_PURGED) {
         rc = mcp_consumer_copy_skip(x);
