@@ -381,6 +381,8 @@ mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
     msg->any_output = b->want == MCP_WANT_TOOL
                       && r[MCP_BACKEND_R_STRUCTURED].type != MCP_JSON_NONE
                       && r[MCP_BACKEND_R_STRUCTURED].type != MCP_JSON_OBJECT;
+    msg->is_plain = (r[MCP_BACKEND_R_TYPE].type == MCP_JSON_NONE
+                     && r[MCP_BACKEND_R_META].type == MCP_JSON_NONE);
     msg->has_next = (r[MCP_BACKEND_R_NEXT].type != MCP_JSON_NONE
                      || r[MCP_BACKEND_R_META_NEXT].type != MCP_JSON_NONE);
 

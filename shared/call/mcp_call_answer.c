@@ -200,6 +200,46 @@ mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, mcp_ending_e how)
 }
 
 
+static const mcp_result_t *
+mcp_call_adds(const mcp_request_t *req, mcp_result_t *add)
+{
+    return mcp_endpoint_result(req->call->endpoint, &req->call->client,
+                               req->method,
+                               req->retry ? mcp_null_str : req->name, add);
+}
+
+
+int
+mcp_call_finish_plain(mcp_request_t *req, mcp_str_t result, mcp_ending_e how)
+{
+    int                  rc;
+    mcp_buf_t            buf;
+    mcp_result_t         space;
+    const mcp_result_t  *add;
+
+    add = mcp_call_adds(req, &space);
+
+    /* it may say itself how long it can be kept */
+
+    if (add && add->caches) {
+        return mcp_call_finish(req, result, how);
+    }
+
+    mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
+    mcp_buf_reserve(&buf, result.len + req->id.len + 48
+                          + (add ? add->members.len + 80 : 0));
+    mcp_result_head(&buf, req->id);
+    mcp_buf_str(&buf, result);
+    mcp_result_tail(&buf, add);
+
+    rc = mcp_call_answer(req, &buf, how);
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}
+
+
 int
 mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_ending_e how)
 {
@@ -221,12 +261,7 @@ mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_ending_e how)
         }
 
     } else {
-        mcp_result_write(&buf, req->id, body,
-                         mcp_endpoint_result(req->call->endpoint,
-                                             &req->call->client, req->method,
-                                             req->retry ? mcp_null_str
-                                                        : req->name,
-                                             &add));
+        mcp_result_write(&buf, req->id, body, mcp_call_adds(req, &add));
     }
 
     rc = mcp_call_answer(req, &buf, how);

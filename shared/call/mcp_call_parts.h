@@ -118,6 +118,11 @@ int mcp_call_answers(const mcp_request_t *req, mcp_ending_e how);
  * repeated.
  */
 int  mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_ending_e how);
+
+/* The same for a result that has neither resultType nor _meta. */
+int  mcp_call_finish_plain(mcp_request_t *req, mcp_str_t result,
+    mcp_ending_e how);
+
 int  mcp_call_finish_fault(mcp_request_t *req, mcp_fault_e fault,
     mcp_str_t detail);
 

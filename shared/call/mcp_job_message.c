@@ -162,7 +162,8 @@ mcp_job_finish_omit(mcp_request_t *req, const mcp_backend_msg_t *msg,
     how = msg->is_error ? MCP_ENDING_TOOL_ERROR : MCP_ENDING_OK;
 
     if (!msg->any_output && req->method->list_kind != MCP_LIST_TOOLS) {
-        return mcp_call_finish(req, result, how);
+        return msg->is_plain ? mcp_call_finish_plain(req, result, how)
+                             : mcp_call_finish(req, result, how);
     }
 
     mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);

@@ -363,7 +363,7 @@ mcp_endpoint_result(const mcp_endpoint_t *endpoint,
     own = method->id == MCP_METHOD_SERVER_DISCOVER
           || (method->list_kind != MCP_METHOD_NO_LIST && endpoint->catalog);
 
-    add->server_info = endpoint->server_info;
+    add->members = endpoint->result_members;
     add->caches = method->caches;
     add->ttl = own ? endpoint->cache_ttl : 0;
     add->is_public = own && !endpoint->has_principal

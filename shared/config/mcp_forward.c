@@ -132,7 +132,9 @@ mcp_forward_skips(const mcp_endpoint_t *endpoint, mcp_str_t name)
         names = mcp_forward_skipped[name.len];
 
         for (i = 0; i < MCP_FORWARD_NAMES && names[i] != NULL; i++) {
-            if (mcp_case_eq(names[i], name.data, name.len)) {
+            if ((name.data[0] | 0x20) == names[i][0]
+                && mcp_case_eq(names[i], name.data, name.len))
+            {
                 return 1;
             }
         }

@@ -113,19 +113,20 @@ static int
 mcp_sent_decode(const mcp_sent_t *sent, const mcp_sent_header_t *header,
     mcp_str_t raw, mcp_str_t *value)
 {
+    int    rc;
     char  *space;
 
-    if (!header->encoded) {
-        return mcp_header_value_plain(raw, value);
+    rc = mcp_header_value_plain(raw, value);
+
+    if (rc != MCP_OK || !header->encoded
+        || !mcp_header_value_is_encoded(*value))
+    {
+        return rc;
     }
 
-    if (!mcp_header_value_is_encoded(raw)) {
-        return mcp_header_value_decode_to(raw, NULL, value);
-    }
+    space = sent->mem->alloc(sent->mem->ctx, value->len);
 
-    space = sent->mem->alloc(sent->mem->ctx, raw.len);
-
-    return space ? mcp_header_value_decode_to(raw, space, value)
+    return space ? mcp_header_value_decode_to(*value, space, value)
                  : MCP_ERR_MEMORY;
 }
 
@@ -171,8 +172,9 @@ mcp_sent_value(const mcp_sent_t *sent, const mcp_sent_header_t *header,
 }
 
 
-int
-mcp_sent(const mcp_sent_t *sent, mcp_str_t variable, mcp_str_t *value)
+/* Finds the value of a request whose headers are checked. */
+static int
+mcp_sent_find(const mcp_sent_t *sent, mcp_str_t variable, mcp_str_t *value)
 {
     mcp_sent_header_t  header;
 
@@ -195,8 +197,19 @@ mcp_sent(const mcp_sent_t *sent, mcp_str_t variable, mcp_str_t *value)
         return MCP_OK;
     }
 
-    return mcp_sent_is_checked(sent) ? mcp_sent_value(sent, &header, value)
-                                     : MCP_OK;
+    return mcp_sent_value(sent, &header, value);
+}
+
+
+int
+mcp_sent(const mcp_sent_t *sent, mcp_str_t variable, mcp_str_t *value)
+{
+    if (!mcp_sent_is_checked(sent)) {
+        *value = mcp_null_str;
+        return MCP_OK;
+    }
+
+    return mcp_sent_find(sent, variable, value);
 }
 
 
@@ -257,7 +270,7 @@ mcp_sent_next(const mcp_sent_t *sent, size_t *at, mcp_str_t *variable,
             }
         }
 
-        rc = mcp_sent(sent, *variable, value);
+        rc = mcp_sent_find(sent, *variable, value);
 
         if (rc != MCP_OK || value->len > 0) {
             return rc;

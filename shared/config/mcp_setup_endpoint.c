@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "config/mcp_setup_parts.h"
+#include "rpc/mcp_result.h"
 #include "rpc/mcp_revision.h"
 
 
@@ -176,23 +177,27 @@ mcp_setup_make_origins(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 
 /* Every result of a stateless revision says who the server is. */
 static int
-mcp_setup_make_info(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
+mcp_setup_make_members(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 {
-    mcp_buf_t  buf;
+    mcp_buf_t  info, members;
 
-    mcp_buf_init(&buf, setup->mem, SIZE_MAX / 2);
+    mcp_buf_init(&info, setup->mem, SIZE_MAX / 2);
+    mcp_buf_init(&members, setup->mem, SIZE_MAX / 2);
 
     mcp_endpoint_info(endpoint, mcp_revision_latest(MCP_REVISION_ALL, 1),
-                      &buf);
+                      &info);
+    mcp_result_members(&members, (mcp_str_t) { info.data, info.len });
 
-    if (buf.failed == MCP_OK) {
-        endpoint->server_info = mcp_arena_dup(&setup->arena,
-                                    (mcp_str_t) { buf.data, buf.len });
+    if (info.failed == MCP_OK && members.failed == MCP_OK) {
+        endpoint->result_members = mcp_arena_dup(&setup->arena,
+                                     (mcp_str_t) { members.data,
+                                                   members.len });
     }
 
-    mcp_buf_free(&buf);
+    mcp_buf_free(&info);
+    mcp_buf_free(&members);
 
-    return endpoint->server_info.data ? MCP_OK : MCP_ERR_MEMORY;
+    return endpoint->result_members.data ? MCP_OK : MCP_ERR_MEMORY;
 }
 
 
@@ -246,7 +251,7 @@ mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
 
     mcp_options_apply(&setup->options, endpoint);
 
-    return mcp_setup_make_info(setup, endpoint);
+    return mcp_setup_make_members(setup, endpoint);
 }
 
 

@@ -24,10 +24,14 @@ mcp_stateless_read(mcp_exchange_t *x)
 {
     mcp_str_t  name;
 
+    if (x->head.revision_text.data
+        && mcp_header_value_plain(x->head.revision_text, &name) == MCP_OK)
+    {
+        x->head.revision = mcp_revision_find(name);
+    }
+
     x->head.stateless =
-        x->head.revision_text.data
-        && mcp_header_value_plain(x->head.revision_text, &name) == MCP_OK
-        && mcp_revision(mcp_revision_find(name))->stateless
+        mcp_revision(x->head.revision)->stateless
         && mcp_revision_latest(x->endpoint->revisions, 1) != MCP_REVISION_NONE;
 
     return x->head.stateless;
@@ -231,12 +235,27 @@ mcp_stateless_unsupported(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
 }
 
 
+/* A header that was found among the revisions needs no other look. */
+static int
+mcp_stateless_is_version(const mcp_exchange_t *x, mcp_str_t version)
+{
+    mcp_str_t  header;
+
+    if (x->head.revision != MCP_REVISION_NONE) {
+        return mcp_str_eq(mcp_revision(x->head.revision)->name, version);
+    }
+
+    return mcp_header_value_plain(x->head.revision_text, &header) == MCP_OK
+           && mcp_str_eq(header, version);
+}
+
+
 /* The header of the version, before that is looked up (2026-07-28,
  * basic/transports/streamable-http, "Protocol Version Header"). */
 static int
 mcp_stateless_version(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
 {
-    mcp_str_t       version, header;
+    mcp_str_t       version;
     mcp_revision_e  revision;
 
     if (mcp_json_unescape(&x->arena, x->msg.meta_version.raw, &version)
@@ -246,14 +265,13 @@ mcp_stateless_version(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
     }
 
     if ((x->head.twice & MCP_HEAD_VERSION)
-        || mcp_header_value_plain(x->head.revision_text, &header) != MCP_OK
-        || !mcp_str_eq(header, version))
+        || !mcp_stateless_is_version(x, version))
     {
         return mcp_stateless_mismatch(x, r, mcp_str("MCP-Protocol-Version"),
                                       x->head.revision_text);
     }
 
-    revision = mcp_revision_find(version);
+    revision = x->head.revision;
 
     if (revision == MCP_REVISION_NONE
         || !mcp_revision(revision)->stateless
@@ -277,16 +295,28 @@ mcp_stateless_offers(const mcp_exchange_t *x, const mcp_method_t *method)
 }
 
 
+/* The name of a method that is known has only bytes that a header may have. */
+static int
+mcp_stateless_is_method(const mcp_exchange_t *x)
+{
+    mcp_str_t  header;
+
+    header = x->head.method_text;
+
+    if (x->msg.row->name.len && mcp_str_eq(header, x->msg.row->name)) {
+        return 1;
+    }
+
+    return mcp_header_value_plain(header, &header) == MCP_OK
+           && mcp_str_eq(header, x->msg.method);
+}
+
+
 static int
 mcp_stateless_method(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
     const mcp_method_t **method)
 {
-    mcp_str_t  header;
-
-    if ((x->head.twice & MCP_HEAD_METHOD)
-        || mcp_header_value_plain(x->head.method_text, &header) != MCP_OK
-        || !mcp_str_eq(header, x->msg.method))
-    {
+    if ((x->head.twice & MCP_HEAD_METHOD) || !mcp_stateless_is_method(x)) {
         return mcp_stateless_mismatch(x, r, mcp_str("Mcp-Method"),
                                       x->head.method_text);
     }

@@ -100,13 +100,10 @@ mcp_header_value_plain(mcp_str_t raw, mcp_str_t *value)
 }
 
 
-/*
- * Returns 1 if a value is marked as encoded.  Prefix and suffix may share the
- * "?": "=?base64?=" has both, so a client must encode it as well, and it
- * encodes nothing.
- */
-static int
-mcp_header_is_encoded(mcp_str_t value)
+/* Prefix and suffix may share the "?": "=?base64?=" has both, so a client must
+ * encode it as well, and it encodes nothing. */
+int
+mcp_header_value_is_encoded(mcp_str_t value)
 {
     mcp_str_t  begin, end;
 
@@ -125,29 +122,10 @@ mcp_header_is_encoded(mcp_str_t value)
 
 
 int
-mcp_header_value_is_encoded(mcp_str_t raw)
-{
-    mcp_str_t  value;
-
-    return mcp_header_value_plain(raw, &value) == MCP_OK
-           && mcp_header_is_encoded(value);
-}
-
-
-int
-mcp_header_value_decode_to(mcp_str_t raw, char *space, mcp_str_t *out)
+mcp_header_value_decode_to(mcp_str_t value, char *space, mcp_str_t *out)
 {
     size_t     marks;
-    mcp_str_t  value, text;
-
-    if (mcp_header_value_plain(raw, &value) != MCP_OK) {
-        return MCP_ERR_SYNTAX;
-    }
-
-    if (!mcp_header_is_encoded(value)) {
-        *out = value;
-        return MCP_OK;
-    }
+    mcp_str_t  text, decoded;
 
     marks = mcp_header_prefix.len + mcp_header_suffix.len;
 
@@ -158,16 +136,17 @@ mcp_header_value_decode_to(mcp_str_t raw, char *space, mcp_str_t *out)
     text.data = value.data + mcp_header_prefix.len;
     text.len = value.len - marks;
 
-    value.data = space;
+    decoded.data = space;
 
-    if (mcp_base64_decode(text, (unsigned char *) space, raw.len, &value.len)
+    if (mcp_base64_decode(text, (unsigned char *) space, value.len,
+                          &decoded.len)
         != MCP_OK
-        || !mcp_utf8_valid(value))
+        || !mcp_utf8_valid(decoded))
     {
         return MCP_ERR_SYNTAX;
     }
 
-    *out = value;
+    *out = decoded;
 
     return MCP_OK;
 }
@@ -176,15 +155,18 @@ mcp_header_value_decode_to(mcp_str_t raw, char *space, mcp_str_t *out)
 int
 mcp_header_value_decode(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *value)
 {
+    int    rc;
     char  *space;
 
-    if (!mcp_header_value_is_encoded(raw)) {
-        return mcp_header_value_decode_to(raw, NULL, value);
+    rc = mcp_header_value_plain(raw, value);
+
+    if (rc != MCP_OK || !mcp_header_value_is_encoded(*value)) {
+        return rc;
     }
 
-    space = mcp_arena_alloc(arena, raw.len);
+    space = mcp_arena_alloc(arena, value->len);
 
-    return space ? mcp_header_value_decode_to(raw, space, value)
+    return space ? mcp_header_value_decode_to(*value, space, value)
                  : MCP_ERR_MEMORY;
 }
 

@@ -40,12 +40,13 @@ int mcp_header_value_plain(mcp_str_t raw, mcp_str_t *value);
 int mcp_header_value_decode(mcp_arena_t *arena, mcp_str_t raw,
     mcp_str_t *value);
 
-/* Does the same for who has memory: space has room for raw.len bytes, and may
- * be NULL if mcp_header_value_is_encoded() says 0. */
-int mcp_header_value_decode_to(mcp_str_t raw, char *space, mcp_str_t *value);
+/* Returns 1 if a value that mcp_header_value_plain() gave is marked as
+ * encoded. */
+int mcp_header_value_is_encoded(mcp_str_t value);
 
-/* Returns 1 if a value is marked as encoded, 0 also if it is malformed. */
-int mcp_header_value_is_encoded(mcp_str_t raw);
+/* Decodes such a value into space, which has room for value.len bytes; returns
+ * MCP_OK or MCP_ERR_SYNTAX, as above. */
+int mcp_header_value_decode_to(mcp_str_t value, char *space, mcp_str_t *out);
 
 /*
  * Returns 1 if a decoded value is that of a body's string, number or boolean,

@@ -43,7 +43,7 @@ typedef struct {
     mcp_str_t             name;                /* server info */
     mcp_str_t             version;
     mcp_str_t             title;
-    mcp_str_t             server_info;         /* mcp_endpoint_info() of
+    mcp_str_t             result_members;      /* mcp_result_members() of
                                                   stateless revisions */
 
     unsigned char         place[MCP_DIGEST_LEN];       /* where its lists

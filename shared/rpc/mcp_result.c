@@ -7,6 +7,9 @@
 
 #define MCP_RESULT_SERVER_INFO  "\"io.modelcontextprotocol/serverInfo\":"
 
+#define MCP_RESULT_TYPE         "\"resultType\":\"complete\""
+#define MCP_RESULT_META         ",\"_meta\":{" MCP_RESULT_SERVER_INFO
+
 
 /* What a result has already. */
 enum {
@@ -31,19 +34,44 @@ mcp_result_head(mcp_buf_t *out, mcp_str_t id)
 }
 
 
+void
+mcp_result_members(mcp_buf_t *out, mcp_str_t server_info)
+{
+    mcp_buf_lit(out, MCP_RESULT_TYPE MCP_RESULT_META);
+    mcp_buf_str(out, server_info);
+    mcp_buf_lit(out, "}");
+}
+
+
+static mcp_str_t
+mcp_result_server_info(const mcp_result_t *add)
+{
+    size_t  before;
+
+    before = sizeof(MCP_RESULT_TYPE MCP_RESULT_META) - 1;
+
+    return (mcp_str_t) { add->members.data + before,
+                         add->members.len - before - 1 };
+}
+
+
 /* Writes the members that are not there; a comma precedes each but the first
  * of an object. */
 static void
 mcp_result_add(mcp_buf_t *out, const mcp_result_t *add, unsigned has,
     int empty)
 {
-    if (!(has & MCP_RESULT_HAS_TYPE)) {
-        if (!empty) {
-            mcp_buf_lit(out, ",");
-        }
+    if (!(has & MCP_RESULT_HAS_TYPE) && !empty) {
+        mcp_buf_lit(out, ",");
+    }
 
-        mcp_buf_lit(out, "\"resultType\":\"complete\"");
-        empty = 0;
+    if (has == 0 && !add->caches) {
+        mcp_buf_str(out, add->members);
+        return;
+    }
+
+    if (!(has & MCP_RESULT_HAS_TYPE)) {
+        mcp_buf_lit(out, MCP_RESULT_TYPE);
     }
 
     if (add->caches && !(has & MCP_RESULT_IS_INTERIM)) {
@@ -63,8 +91,8 @@ mcp_result_add(mcp_buf_t *out, const mcp_result_t *add, unsigned has,
     }
 
     if (!(has & MCP_RESULT_HAS_META)) {
-        mcp_buf_lit(out, ",\"_meta\":{" MCP_RESULT_SERVER_INFO);
-        mcp_buf_str(out, add->server_info);
+        mcp_buf_lit(out, MCP_RESULT_META);
+        mcp_buf_str(out, mcp_result_server_info(add));
         mcp_buf_lit(out, "}");
     }
 }
@@ -74,7 +102,11 @@ void
 mcp_result_tail(mcp_buf_t *out, const mcp_result_t *add)
 {
     if (add && out->failed == MCP_OK) {
-        out->len--;
+
+        do {
+            out->len--;
+        } while (mcp_json_is_space(out->data[out->len - 1]));
+
         mcp_result_add(out, add, 0, out->data[out->len - 1] == '{');
         mcp_buf_lit(out, "}");
     }
@@ -88,7 +120,7 @@ mcp_result_write(mcp_buf_t *out, mcp_str_t id, mcp_str_t body,
     const mcp_result_t *add)
 {
     mcp_buf_reserve(out, body.len + id.len + 48
-                         + (add ? add->server_info.len + 160 : 0));
+                         + (add ? add->members.len + 80 : 0));
 
     mcp_result_head(out, id);
 
@@ -170,7 +202,7 @@ mcp_result_meta(mcp_buf_t *out, mcp_str_t meta, const mcp_result_t *add)
     mcp_json_value_t  value;
 
     mcp_buf_lit(out, "{" MCP_RESULT_SERVER_INFO);
-    mcp_buf_str(out, add->server_info);
+    mcp_buf_str(out, mcp_result_server_info(add));
 
     mcp_json_iter_init(&iter, meta);
 

@@ -144,6 +144,7 @@ typedef struct {
     unsigned               stateless:1;        /* says its revision */
     mcp_str_t              session_text;
     mcp_str_t              revision_text;
+    mcp_revision_e         revision;   /* of that; MCP_REVISION_NONE */
     mcp_str_t              event_id;
     mcp_str_t              host;       /* or that of the target */
     mcp_str_t              origin;

@@ -217,7 +217,10 @@ driver_init(driver_t *d)
     e = &d->endpoint;
     e->name = mcp_str("driver");
     e->version = mcp_str("1");
-    e->server_info = mcp_str("{\"name\":\"driver\",\"version\":\"1\"}");
+    e->result_members = mcp_str("\"resultType\":\"complete\",\"_meta\":{"
+                                "\"io.modelcontextprotocol/serverInfo\":"
+                                "{\"name\":\"driver\",\"version\":"
+                                "\"1\"}}");
     e->revisions = MCP_REVISION_ALL;
     e->keys = &d->keys;
     e->catalog = d->catalog;

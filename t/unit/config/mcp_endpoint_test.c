@@ -328,7 +328,7 @@ test_result(void **state)
         "{\"uri\":\"x:4\",\"name\":\"a\",\"x-mcp-max-wait\":3}],"
         "\"resourceTemplates\":[{\"uriTemplate\":\"y:{a}\",\"name\":\"t\","
         "\"x-mcp-cache-scope\":\"public\"}]}");
-    e.server_info = mcp_str("{}");
+    e.result_members = mcp_str("members");
     e.cache_ttl = 7;
 
     client.revision = MCP_REVISION_2025_11_25;

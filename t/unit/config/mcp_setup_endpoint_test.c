@@ -25,7 +25,10 @@ nothing_said(void **state)
 
     assert_str_is(e.name, "own");
     assert_str_is(e.version, "0.1");
-    assert_str_is(e.server_info, "{\"name\":\"own\",\"version\":\"0.1\"}");
+    assert_str_is(e.result_members,
+                  "\"resultType\":\"complete\",\"_meta\":{"
+                  "\"io.modelcontextprotocol/serverInfo\":"
+                  "{\"name\":\"own\",\"version\":\"0.1\"}}");
     assert_int_equal(e.title.len, 0);
     assert_ptr_equal(e.keys, &keys);
     assert_null(e.catalog);

@@ -15,10 +15,12 @@
 #define DONE  "\"resultType\":\"complete\""
 
 
-static const mcp_result_t  plain = { mcp_str(INFO), 0, 0, 0, 0 };
-static const mcp_result_t  caches = { mcp_str(INFO), 1, 0, 70, 0 };
-static const mcp_result_t  is_public = { mcp_str(INFO), 1, 1, 0, 0 };
-static const mcp_result_t  is_private = { mcp_str(INFO), 1, 0, 0, 1 };
+#define MEMBERS  mcp_str(DONE "," META "}")
+
+static const mcp_result_t  plain = { MEMBERS, 0, 0, 0, 0 };
+static const mcp_result_t  caches = { MEMBERS, 1, 0, 70, 0 };
+static const mcp_result_t  is_public = { MEMBERS, 1, 1, 0, 0 };
+static const mcp_result_t  is_private = { MEMBERS, 1, 0, 0, 1 };
 
 
 static const struct {
@@ -121,6 +123,24 @@ own_results(void **state)
                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{" DONE "," META
                   "}}}");
 
+    /* a backend's, as it was written */
+
+    out.len = 0;
+    mcp_result_head(&out, mcp_str("1"));
+    mcp_buf_lit(&out, "{ \"a\": 1 \r\n\t}");
+    mcp_result_tail(&out, &plain);
+    assert_str_is(((mcp_str_t) { out.data, out.len }),
+                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{ \"a\": 1,"
+                  DONE "," META "}}}");
+
+    out.len = 0;
+    mcp_result_head(&out, mcp_str("1"));
+    mcp_buf_lit(&out, "{ }");
+    mcp_result_tail(&out, &plain);
+    assert_str_is(((mcp_str_t) { out.data, out.len }),
+                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{" DONE "," META
+                  "}}}");
+
     out.len = 0;
     mcp_result_head(&out, mcp_str("1"));
     mcp_buf_lit(&out, "{\"tools\":[]}");
@@ -144,12 +164,32 @@ own_results(void **state)
 }
 
 
+static void
+members(void **state)
+{
+    mcp_buf_t   out;
+    test_mem_t  tm;
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    mcp_buf_init(&out, &tm.mem, 2000);
+    mcp_result_members(&out, mcp_str(INFO));
+    assert_str_is(((mcp_str_t) { out.data, out.len }), DONE "," META "}");
+    mcp_buf_free(&out);
+
+    assert_int_equal(tm.live, 0);
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(backends_results),
         cmocka_unit_test(own_results),
+        cmocka_unit_test(members),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
