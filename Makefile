@@ -13,7 +13,7 @@ UNIT_SRC := $(wildcard t/unit/*/*_test.c)
 UNIT_AID := $(filter-out $(UNIT_SRC),$(wildcard t/unit/*.c))
 FUZZ_SRC := $(wildcard t/fuzz/*_fuzz.c)
 
-CORE_LIBS = -lyajl -lpcre2-8 -lcrypto -lpthread
+CORE_LIBS = -lyajl -lpcre2-8 -lhiredis -lcrypto -lpthread
 WARNINGS  = -Wall -Wextra -Wshadow -Wmissing-prototypes -Werror
 CORE_FLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -Ishared -Ishared/include
 

@@ -1,8 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# What `scripts/build apache` makes; it sets OUT, FLAGS and CC.
+# What `scripts/build apache` makes; it sets OUT, FLAGS, CC and, where
+# clusters are left out, CLUSTER=no.
 
-SRC := $(wildcard shared/*/*.c mod_mcp/*.c)
+CLUSTER ?= yes
+
+SRC  := $(wildcard shared/*/*.c mod_mcp/*.c)
+LIBS := -lyajl -lpcre2-8 -lcrypto -lpthread
+
+ifeq ($(CLUSTER),no)
+SRC  := $(filter-out shared/cluster/% mod_mcp/mod_mcp_cluster%,$(SRC))
+else
+LIBS += -lhiredis -lssl
+override FLAGS += -DMCP_CLUSTER=1
+endif
+
 OBJ := $(SRC:%.c=$(OUT)/%.o) $(OUT)/made/mcp_status_page.o
 MAP := mod_mcp/mod_mcp.map
 
@@ -13,7 +25,7 @@ all: $(OUT)/mod_mcp.so $(OUT)/mod_worker.so
 
 $(OUT)/mod_mcp.so: $(OBJ) $(MAP) $(OUT)/.stamp
 	$(CC) $(FLAGS) -w -shared -Wl,--version-script=$(MAP) \
-		-Wl,-z,relro -Wl,-z,now -o $@ $(OBJ) -lyajl -lpcre2-8 -lcrypto -lpthread
+		-Wl,-z,relro -Wl,-z,now -o $@ $(OBJ) $(LIBS)
 
 $(OUT)/%.o: %.c $(OUT)/.stamp
 	@mkdir -p $(@D)
