@@ -10,6 +10,7 @@
 #include "mod_mcp_connection.h"
 #include "mod_mcp_directives.h"
 #include "mod_mcp_document.h"
+#include "mod_mcp_env.h"
 #include "mod_mcp_fetch.h"
 #include "mod_mcp_guard.h"
 #include "mod_mcp_handler.h"
@@ -38,6 +39,8 @@ static int pre_config(apr_pool_t *pconf, apr_pool_t *plog, apr_pool_t *ptemp)
 static void register_hooks(apr_pool_t *p)
 {
     mod_mcp_fetch_register();
+    mod_mcp_note_register();
+    mod_mcp_env_register();
     mod_mcp_tls_register();
 
     ap_hook_pre_config(pre_config, NULL, NULL, APR_HOOK_MIDDLE);

@@ -343,6 +343,7 @@ static conn_rec *make_connection(mod_mcp_run_t *run)
     return c;
 }
 
+/* None of the headers that are added is among those of the snapshot. */
 static void make_headers(request_rec *r, mod_mcp_run_t *run)
 {
     mod_mcp_snapshot_t *snapshot = run->snapshot;
@@ -351,12 +352,12 @@ static void make_headers(request_rec *r, mod_mcp_run_t *run)
     r->headers_in = apr_table_copy(r->pool, snapshot->headers);
 
     for (i = 0; i < mcp_forward_n_headers; i++) {
-        apr_table_setn(r->headers_in, mcp_forward_headers[i].name.data,
+        apr_table_addn(r->headers_in, mcp_forward_headers[i].name.data,
                        mcp_forward_headers[i].value.data);
     }
 
-    apr_table_setn(r->headers_in, "Content-Length",
-                   apr_psprintf(r->pool, "%" APR_SIZE_T_FMT, run->length));
+    apr_table_addn(r->headers_in, "Content-Length",
+                   apr_off_t_toa(r->pool, (apr_off_t)run->length));
 
     r->subprocess_env = apr_table_overlay(r->pool, run->env, snapshot->env);
 

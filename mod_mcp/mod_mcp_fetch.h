@@ -34,6 +34,8 @@ struct mod_mcp_run_t {
     /* for the thread that runs it */
     request_rec *r;
     apr_bucket_brigade *input;
+    apr_table_t *hidden;                /* of mod_mcp_env.h; mostly NULL */
+    apr_table_t *shown;                 /* where that will be */
     unsigned head:1;                    /* mcp_job_head() was called */
     unsigned eos:1;
     unsigned failed:1;                  /* an error bucket came */

@@ -13,25 +13,64 @@
 #include "mcp_sent.h"
 #include "mcp_version.h"
 
+/* Longer than any fact's name. */
+#define NAME_SIZE  32
+
+/* The notes' names. */
+static char names[MCP_FACT_COUNT][NAME_SIZE];
+
 /* Names that begin with the same four bytes are compared in full: what is new
  * is not looked for. */
 typedef void put_t(apr_table_t *table, const char *name, const char *value);
 
-/* Makes "mcp-name" of "mcp_name". */
-static void note(request_rec *r, put_t *put, mcp_str_t fact, mcp_str_t value)
+/* Writes "mcp-name" for "mcp_name", into a place with room for its end. */
+static void write_name(char *p, mcp_str_t variable)
 {
-    char *p, *name = apr_pstrmemdup(r->pool, fact.data, fact.len);
+    apr_size_t i;
 
-    for (p = name; *p; p++) {
-        *p = *p == '_' ? '-' : *p;
+    for (i = 0; i < variable.len; i++) {
+        p[i] = variable.data[i] == '_' ? '-' : variable.data[i];
     }
 
-    put(r->notes, name, apr_pstrmemdup(r->pool, value.data, value.len));
+    p[i] = '\0';
+}
+
+static void note(request_rec *r, mcp_str_t variable, mcp_str_t value)
+{
+    char *name = apr_palloc(r->pool, variable.len + 1);
+
+    write_name(name, variable);
+
+    apr_table_setn(r->notes, name,
+                   apr_pstrmemdup(r->pool, value.data, value.len));
+}
+
+/* Returns the size of all values, as strings. */
+static apr_size_t size_of(const mcp_facts_t *facts)
+{
+    apr_size_t size = 0;
+    int i;
+
+    for (i = 0; i < MCP_FACT_COUNT; i++) {
+        size += facts->value[i].len + 1;
+    }
+
+    return size;
+}
+
+/* Writes a value as a string and returns what is behind it. */
+static char *write_value(char *p, mcp_str_t value)
+{
+    memcpy(p, value.data, value.len);
+    p[value.len] = '\0';
+
+    return p + value.len + 1;
 }
 
 static void note_all(request_rec *r, const mcp_facts_t *facts)
 {
     put_t *put = apr_table_setn;
+    char *p, *next;
     int i;
 
     if (apr_table_get(r->notes, "mcp-version") == NULL) {
@@ -39,9 +78,17 @@ static void note_all(request_rec *r, const mcp_facts_t *facts)
         put(r->notes, "mcp-version", MCP_VERSION);
     }
 
-    for (i = 0; facts && i < MCP_FACT_COUNT; i++) {
+    if (facts == NULL) {
+        return;
+    }
+
+    p = apr_palloc(r->pool, size_of(facts));
+
+    for (i = 0; i < MCP_FACT_COUNT; i++) {
         if (facts->value[i].len) {
-            note(r, put, mcp_fact_names[i], facts->value[i]);
+            next = write_value(p, facts->value[i]);
+            put(r->notes, names[i], p);
+            p = next;
         }
     }
 }
@@ -57,8 +104,7 @@ void mod_mcp_note_job(request_rec *r, const mcp_job_t *job, int arguments)
     note_all(r, &job->facts);
 
     if (arguments) {
-        note(r, apr_table_setn, mcp_str("mcp_arguments"),
-             mcp_job_arguments(job));
+        note(r, mcp_str("mcp_arguments"), mcp_job_arguments(job));
     }
 }
 
@@ -89,7 +135,7 @@ int mod_mcp_note_early(request_rec *r)
     }
 
     while (mcp_sent_next(&sent, &at, &variable, &value) == MCP_OK) {
-        note(r, apr_table_setn, variable, value);
+        note(r, variable, value);
     }
 
     return DECLINED;
@@ -112,16 +158,24 @@ int mod_mcp_note_log(request_rec *r)
 
 void mod_mcp_note_env(apr_table_t *env, const mcp_facts_t *facts)
 {
-    apr_pool_t *p = apr_table_elts(env)->pool;
-    const mcp_str_t *value;
+    char *next, *p = apr_palloc(apr_table_elts(env)->pool, size_of(facts));
     int i;
 
     for (i = 0; i < MCP_FACT_COUNT; i++) {
-        value = &facts->value[i];
-
-        if (value->len && mcp_fact_env[i].len) {
-            apr_table_addn(env, mcp_fact_env[i].data,
-                           apr_pstrmemdup(p, value->data, value->len));
+        if (facts->value[i].len && mcp_fact_env[i].len) {
+            next = write_value(p, facts->value[i]);
+            apr_table_addn(env, mcp_fact_env[i].data, p);
+            p = next;
         }
+    }
+}
+
+void mod_mcp_note_register(void)
+{
+    int i;
+
+    for (i = 0; i < MCP_FACT_COUNT; i++) {
+        ap_assert(mcp_fact_names[i].len < NAME_SIZE);
+        write_name(names[i], mcp_fact_names[i]);
     }
 }

@@ -25,4 +25,6 @@ void mod_mcp_note_job(request_rec *r, const mcp_job_t *job, int arguments);
 /* Adds the variables MCP_... of a backend call to those of others. */
 void mod_mcp_note_env(apr_table_t *env, const mcp_facts_t *facts);
 
+void mod_mcp_note_register(void);
+
 #endif /* MOD_MCP_NOTE_H */

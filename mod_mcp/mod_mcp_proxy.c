@@ -15,6 +15,7 @@
 
 #include "mod_mcp_proxy.h"
 
+#include "mod_mcp_env.h"
 #include "mod_mcp_fetch.h"
 #include "mod_mcp_worker.h"
 
@@ -141,21 +142,39 @@ static int is_secure(const char *url)
     return 0;
 }
 
-static int connected(request_rec *r, proxy_worker *worker,
-                     proxy_server_conf *conf, const char *url,
-                     proxy_conn_rec *conn)
+/* 1 if a kept connection leads to where the handler will want to go: the
+ * worker has one address, and TLS, where names matter, is not spoken. */
+static int is_determined(const proxy_worker *worker, const proxy_conn_rec *conn)
+{
+    return conn->sock && !conn->close && !conn->is_ssl
+           && worker->s->is_address_reusable;
+}
+
+static int determined(request_rec *r, proxy_worker *worker,
+                      proxy_server_conf *conf, const char *url,
+                      proxy_conn_rec *conn)
 {
     char *where = apr_pstrdup(r->pool, url);
     char port[32];
     apr_uri_t uri;
+
+    return determine(r->pool, r, conf, worker, conn, &uri, &where, NULL, 0,
+                     port, sizeof(port));
+}
+
+static int connected(request_rec *r, proxy_worker *worker,
+                     proxy_server_conf *conf, const char *url,
+                     proxy_conn_rec *conn)
+{
     int rc;
 
     conn->is_ssl = is_secure(url);
 
-    rc = determine(r->pool, r, conf, worker, conn, &uri, &where, NULL, 0,
-                   port, sizeof(port));
-    if (rc != OK) {
-        return rc;
+    if (!is_determined(worker, conn)) {
+        rc = determined(r, worker, conf, url, conn);
+        if (rc != OK) {
+            return rc;
+        }
     }
 
     return connect_backend(SCHEME, conn, worker, r->server) == OK
@@ -222,9 +241,13 @@ static int scheme_handler(request_rec *r, proxy_worker *worker,
     one = *worker;
     one.cp = &pool;
 
+    mod_mcp_env_hide(run, r, url);
+
     run->proxied = 1;
     rc = run_scheme_handler(r, &one, conf, url, NULL, 0);
     run->proxied = 0;
+
+    mod_mcp_env_show(run);
 
     if (!hide(run)) {
         rc = ended(r);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The environment of a backend's own request, while mod_proxy_fcgi adds its
+ * variables. */
+
+#ifndef MOD_MCP_ENV_H
+#define MOD_MCP_ENV_H
+
+#include "mod_mcp.h"
+
+/* Puts the variables of a request aside, if that makes no difference but to
+ * the time that it takes. */
+void mod_mcp_env_hide(mod_mcp_run_t *run, request_rec *r, const char *url);
+
+/* Puts them back, unless the hook has done it. */
+void mod_mcp_env_show(mod_mcp_run_t *run);
+
+void mod_mcp_env_register(void);
+
+/* In a child, when hooks are sorted. */
+void mod_mcp_env_init(void);
+
+#endif /* MOD_MCP_ENV_H */
