@@ -8,7 +8,8 @@ SHELL = /bin/bash
 MODULE = build/nginx/ngx_http_mcp_module.so
 
 CORE_SRC := $(wildcard shared/*/*.c)
-CORE     := $(CORE_SRC:shared/%.c=%) store/mcp_status_page
+CORE     := $(CORE_SRC:shared/%.c=%) store/mcp_status_page \
+	cluster/mcp_cluster_lua
 UNIT_SRC := $(wildcard t/unit/*/*_test.c)
 UNIT_AID := $(filter-out $(UNIT_SRC),$(wildcard t/unit/*.c))
 FUZZ_SRC := $(wildcard t/fuzz/*_fuzz.c)
@@ -172,6 +173,10 @@ clean: ## remove build/
 # what is made for the core
 
 build/made/store/mcp_status_page.c: shared/store/mcp_status.html scripts/embed
+	@scripts/embed $< $@
+
+build/made/cluster/mcp_cluster_lua.c: shared/cluster/redis scripts/embed \
+		$(wildcard shared/cluster/redis/*.lua)
 	@scripts/embed $< $@
 
 

@@ -11,4 +11,11 @@ $NGX_OBJS/addon/made/mcp_status_page.c: \\
 		$ngx_addon_dir/shared/store/mcp_status.html \\
 		$NGX_OBJS/addon/made/mcp_status_page.c
 
+$NGX_OBJS/addon/made/mcp_cluster_lua.c: \\
+		$ngx_addon_dir/shared/cluster/redis/*.lua \\
+		$ngx_addon_dir/scripts/embed
+	sh $ngx_addon_dir/scripts/embed \\
+		$ngx_addon_dir/shared/cluster/redis \\
+		$NGX_OBJS/addon/made/mcp_cluster_lua.c
+
 END

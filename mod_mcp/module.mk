@@ -13,9 +13,10 @@ SRC  := $(filter-out shared/cluster/% mod_mcp/mod_mcp_cluster%,$(SRC))
 else
 LIBS += -lhiredis -lssl
 override FLAGS += -DMCP_CLUSTER=1
+MADE := $(OUT)/made/mcp_cluster_lua.o
 endif
 
-OBJ := $(SRC:%.c=$(OUT)/%.o) $(OUT)/made/mcp_status_page.o
+OBJ := $(SRC:%.c=$(OUT)/%.o) $(OUT)/made/mcp_status_page.o $(MADE)
 MAP := mod_mcp/mod_mcp.map
 
 all: $(OUT)/mod_mcp.so $(OUT)/mod_worker.so
@@ -35,6 +36,10 @@ $(OUT)/made/%.o: $(OUT)/made/%.c $(OUT)/.stamp
 	$(CC) $(FLAGS) -MMD -MP -c -o $@ $<
 
 $(OUT)/made/mcp_status_page.c: shared/store/mcp_status.html scripts/embed
+	scripts/embed $< $@
+
+$(OUT)/made/mcp_cluster_lua.c: shared/cluster/redis scripts/embed \
+		$(wildcard shared/cluster/redis/*.lua)
 	scripts/embed $< $@
 
 # for tests

@@ -22,6 +22,7 @@ typedef struct mcp_worker_s    mcp_worker_t;
 typedef struct mcp_exchange_s  mcp_exchange_t;
 typedef struct mcp_call_s      mcp_call_t;
 typedef struct mcp_job_s       mcp_job_t;
+typedef struct mcp_link_s      mcp_link_t;
 typedef struct mcp_store_s     mcp_store_t;
 
 
@@ -33,7 +34,10 @@ typedef enum {
     MCP_ACT_INVOKE,            /* job: start a backend call */
     MCP_ACT_ABORT,             /* job: end it; mcp_job_end() must follow */
     MCP_ACT_RESUME,            /* job: offer the bytes not taken again */
-    MCP_ACT_FORGET             /* glue: the call that owned it is over */
+    MCP_ACT_FORGET,            /* glue: the call that owned it is over */
+    MCP_ACT_CONNECT,           /* link: open a connection, see mcp_cluster.h */
+    MCP_ACT_WRITE,             /* link: there is something to write */
+    MCP_ACT_DISCONNECT         /* link: close the connection */
 } mcp_action_e;
 
 
@@ -42,6 +46,7 @@ typedef struct {
     mcp_exchange_t  *exchange; /* also for INVOKE, NULL if the client left */
     mcp_job_t       *job;
     void            *glue;     /* FORGET: what mcp_call_set_glue() left */
+    mcp_link_t      *link;     /* CONNECT, WRITE, DISCONNECT */
 } mcp_action_t;
 
 

@@ -27,6 +27,7 @@
  *   mcp_store_topic.c        subscriptions, publish
  *   mcp_store_tally.c        what became of calls
  *   mcp_store_live.c         calls that run
+ *   mcp_store_node.c         the zone as a node of a cluster
  *   mcp_store_repair.c       a repair, and its first half: chunks
  *   mcp_store_repair_log.c   logs, walked and repaired
  *   mcp_store_repair_link.c  its second half: hashes, groups, lists
@@ -45,11 +46,12 @@
 
 #include <stdatomic.h>
 
+#include "store/mcp_store_node.h"
 #include "store/mcp_store_tally.h"
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
-#define MCP_STORE_VERSION    12
+#define MCP_STORE_VERSION    13
 
 #define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* of 32-bit refs */
 
@@ -459,8 +461,22 @@ typedef struct {
     uint32_t           reserved;       /* private chains */
     mcp_store_list_t   dirty;
     _Atomic int64_t    gauge[MCP_GAUGE_MAX];
-    uint64_t           spare[3];
+    _Atomic uint32_t   link;           /* to Redis, see mcp_store_node.c */
+    uint32_t           spare[5];
 } mcp_store_slot_t;
+
+
+/* The zone as a node of a cluster; all but the first three under the lock. */
+typedef struct {
+    _Atomic uint64_t   id;
+    _Atomic uint64_t   speaker_pid;
+    _Atomic uint32_t   speaker;        /* its slot + 1; 0: nobody */
+    uint32_t           spare;
+    uint64_t           error_at;
+    char               error[MCP_NODE_REASON_MAX + 1];
+    char               alone[MCP_NODE_REASON_MAX + 1];
+    mcp_node_view_t    view;
+} mcp_store_node_t;
 
 
 typedef struct mcp_store_head_s {
@@ -513,6 +529,7 @@ typedef struct mcp_store_head_s {
     _Atomic int64_t    refused;        /* of REFUSED_FULL: reported so far */
     _Atomic uint64_t   refused_at;     /* time of that report; 0: none */
     _Atomic uint32_t   purpose[256];   /* number of values of each purpose */
+    mcp_store_node_t   node;
     mcp_store_slot_t   slots[MCP_STORE_SLOTS];
 } mcp_store_head_t;
 

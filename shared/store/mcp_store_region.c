@@ -128,6 +128,22 @@ mcp_store_reserve(uint32_t chunks)
 }
 
 
+/* Draws the node's id, which is not 0. */
+static int
+mcp_store_format_node(mcp_store_node_t *node)
+{
+    uint64_t  id;
+
+    if (mcp_random(&id, sizeof(id)) != MCP_OK) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    atomic_store(&node->id, id ? id : 1);
+
+    return MCP_OK;
+}
+
+
 int
 mcp_store_format(void *region, size_t size)
 {
@@ -166,7 +182,9 @@ mcp_store_format(void *region, size_t size)
     head->fresh = 1;
     atomic_store(&head->hint_room, mcp_store_room(head, 0));
 
-    if (mcp_random(head->seed, sizeof(head->seed)) != MCP_OK) {
+    if (mcp_random(head->seed, sizeof(head->seed)) != MCP_OK
+        || mcp_store_format_node(&head->node) != MCP_OK)
+    {
         return MCP_ERR_INTERNAL;
     }
 

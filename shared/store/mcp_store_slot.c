@@ -289,6 +289,8 @@ mcp_store_retire(mcp_store_op_t *op, unsigned slot)
         atomic_store(&s->gauge[k], 0);
     }
 
+    atomic_store(&s->link, 0);
+
     /* last: a process that dies before this leaves the slot to be retired
      * again */
 

@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The node in its cluster.  Each process says hello, so that each knows whether
+ * the node was let in; the one that speaks for the node beats, and notes in the
+ * zone what it hears of the others.
+ */
+
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "cluster/mcp_cluster_parts.h"
+#include "mcp_version.h"
+#include "store/mcp_store_node.h"
+
+
+/* An error that goes on is logged again after so long, ms. */
+#define MCP_CLUSTER_AGAIN     60000
+
+#define MCP_CLUSTER_KEY_MAX   256      /* bytes of a Redis key, with prefix */
+#define MCP_CLUSTER_ID_LEN    16       /* hex digits of a node's id */
+
+
+static void mcp_cluster_tick(void *data);
+
+
+/* --- its life --- */
+
+mcp_cluster_t *
+mcp_cluster_create(mcp_worker_t *worker, const mcp_cluster_conf_t *conf)
+{
+    mcp_cluster_t  *cluster;
+
+    cluster = mcp_mem_calloc(&worker->env->mem, sizeof(mcp_cluster_t));
+
+    if (cluster == NULL) {
+        return NULL;
+    }
+
+    cluster->worker = worker;
+    cluster->conf = conf;
+    cluster->beat.handler = mcp_cluster_tick;
+    cluster->beat.data = cluster;
+
+    mcp_store_node_link(worker->store, 0, 0);
+    mcp_link_init(&cluster->link, cluster);
+    mcp_link_start(&cluster->link);
+
+    return cluster;
+}
+
+
+void
+mcp_cluster_destroy(mcp_cluster_t *cluster)
+{
+    const mcp_mem_t  *mem;
+
+    if (cluster == NULL) {
+        return;
+    }
+
+    mem = &cluster->worker->env->mem;
+
+    mcp_store_node_resign(cluster->worker->store);
+    mcp_timer_del(&cluster->worker->timers, &cluster->beat);
+    mcp_link_free(&cluster->link);
+    mcp_crypto_cleanse(cluster->prints, sizeof(cluster->prints));
+    mem->free(mem->ctx, cluster);
+}
+
+
+/* Adds a fingerprint, unless it is there. */
+static int
+mcp_cluster_print(mcp_cluster_t *cluster,
+    const char print[MCP_CLUSTER_PRINT_LEN])
+{
+    char    *p;
+    size_t   i;
+
+    for (i = 0; i < cluster->prints_len; i += MCP_CLUSTER_PRINT_LEN + 1) {
+        if (memcmp(&cluster->prints[i], print, MCP_CLUSTER_PRINT_LEN) == 0) {
+            return MCP_OK;
+        }
+    }
+
+    if (cluster->prints_len == sizeof(cluster->prints)) {
+        return MCP_ERR_LIMIT;
+    }
+
+    p = cluster->prints + cluster->prints_len;
+    memcpy(p, print, MCP_CLUSTER_PRINT_LEN);
+    p[MCP_CLUSTER_PRINT_LEN] = ',';
+    cluster->prints_len += MCP_CLUSTER_PRINT_LEN + 1;
+
+    return MCP_OK;
+}
+
+
+int
+mcp_cluster_keys(mcp_cluster_t *cluster, const mcp_keys_t *keys)
+{
+    int            rc;
+    char           print[MCP_CLUSTER_PRINT_LEN + 1];
+    unsigned       i;
+    mcp_str_t      parts[2];
+    unsigned char  digest[MCP_DIGEST_LEN];
+
+    for (i = 0; i < keys->n; i++) {
+        parts[0] = mcp_str("fingerprint of a key");
+        parts[1].data = (const char *) keys->key[i];
+        parts[1].len = sizeof(keys->key[i]);
+
+        rc = mcp_digest(digest, parts, 2);
+
+        if (rc == MCP_OK) {
+            snprintf(print, sizeof(print), "%016llx",
+                     (unsigned long long) mcp_be_get(digest, 8));
+            rc = mcp_cluster_print(cluster, print);
+        }
+
+        if (rc != MCP_OK) {
+            return rc;
+        }
+    }
+
+    return MCP_OK;
+}
+
+
+/* --- errors --- */
+
+void
+mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
+{
+    char              text[MCP_CLUSTER_ERROR_MAX];
+    va_list           args;
+    uint64_t          now;
+    mcp_log_level_e   level;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+
+    now = mcp_worker_now(cluster->worker);
+    level = MCP_LOG_INFO;
+
+    if (cluster->told_at == 0 || now >= cluster->told_at + MCP_CLUSTER_AGAIN) {
+        level = MCP_LOG_ERROR;
+        cluster->told_at = now;
+    }
+
+    mcp_worker_log(cluster->worker, level, "cluster: %s", text);
+    mcp_store_node_error(cluster->worker->store, now, text);
+}
+
+
+/* --- scripts --- */
+
+static void
+mcp_cluster_id(mcp_cluster_t *cluster, char id[MCP_CLUSTER_ID_LEN + 1])
+{
+    snprintf(id, MCP_CLUSTER_ID_LEN + 1, "%016llx",
+             (unsigned long long) cluster->node);
+}
+
+
+/* Runs a script about the nodes, with n arguments after the node and the time
+ * after which it is dead. */
+static int
+mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
+    const mcp_str_t *args, size_t n, mcp_link_reply_cb handler)
+{
+    char       id[MCP_CLUSTER_ID_LEN + 1], key[MCP_CLUSTER_KEY_MAX], time[20];
+    size_t     i;
+    mcp_str_t  words[11];
+
+    mcp_cluster_id(cluster, id);
+
+    words[0] = mcp_str("EVALSHA");
+    words[1].data = cluster->script[script];
+    words[1].len = MCP_SCRIPT_ID_LEN;
+    words[2] = mcp_str("1");
+    words[3].data = key;
+    words[3].len = (size_t) snprintf(key, sizeof(key), "%.*s:1:nodes",
+                                     (int) cluster->conf->prefix.len,
+                                     cluster->conf->prefix.data);
+    words[4].data = id;
+    words[4].len = MCP_CLUSTER_ID_LEN;
+    words[5].data = time;
+    words[5].len = (size_t) (mcp_uint_print(time, cluster->conf->dead_after)
+                             - time);
+
+    for (i = 0; i < n; i++) {
+        words[6 + i] = args[i];
+    }
+
+    cluster->asked = mcp_worker_now(cluster->worker);
+
+    return mcp_link_send(&cluster->link, words, 6 + n, handler, cluster);
+}
+
+
+/* --- what Redis says of the nodes --- */
+
+/* Copies a text that others have made, which may be none. */
+static void
+mcp_cluster_text(char *to, size_t size, const mcp_reply_t *reply)
+{
+    size_t  i, len;
+
+    len = reply->text.len < size - 1 ? reply->text.len : size - 1;
+
+    for (i = 0; i < len; i++) {
+        to[i] = reply->text.data[i];
+
+        if ((unsigned char) to[i] < 0x20 || (unsigned char) to[i] > 0x7e) {
+            to[i] = '?';
+        }
+    }
+
+    to[len] = '\0';
+}
+
+
+/* Reads a node's id; 0: it is none. */
+static uint64_t
+mcp_cluster_read_id(mcp_str_t text)
+{
+    char         c;
+    size_t       i;
+    uint64_t     id;
+    const char  *p;
+
+    static const char  digits[] = "0123456789abcdef";
+
+    if (text.len != MCP_CLUSTER_ID_LEN) {
+        return 0;
+    }
+
+    id = 0;
+
+    for (i = 0; i < text.len; i++) {
+        c = text.data[i];
+        p = memchr(digits, c, 16);
+
+        if (p == NULL) {
+            return 0;
+        }
+
+        id = id << 4 | (uint64_t) (p - digits);
+    }
+
+    return id;
+}
+
+
+/* Measures how far Redis's clock is from ours: it looked at it between question
+ * and answer. */
+static int64_t
+mcp_cluster_offset(mcp_cluster_t *cluster, uint64_t theirs, uint64_t now)
+{
+    int      far;
+    int64_t  offset;
+
+    offset = (int64_t) (theirs - (cluster->asked + (now - cluster->asked) / 2));
+    far = offset > MCP_CLUSTER_OFFSET_MAX || offset < -MCP_CLUSTER_OFFSET_MAX;
+
+    if (far && !cluster->far && cluster->speaks) {
+        mcp_worker_log(cluster->worker, MCP_LOG_WARN,
+                       "cluster: the clock of Redis differs from this node's "
+                       "by %lld ms", (long long) offset);
+    }
+
+    cluster->far = far;
+
+    return offset;
+}
+
+
+/* Notes {"OK", time, layout, members}. */
+static void
+mcp_cluster_note(mcp_cluster_t *cluster, const mcp_reply_t *reply)
+{
+    size_t              i;
+    uint64_t            now;
+    mcp_node_view_t     view;
+    mcp_node_member_t  *member;
+    const mcp_reply_t  *list, *item;
+
+    memset(&view, 0, sizeof(mcp_node_view_t));
+
+    now = mcp_worker_now(cluster->worker);
+    list = mcp_reply_item(reply, 3);
+
+    view.at = now;
+    view.offset = mcp_cluster_offset(cluster,
+                             mcp_reply_number(mcp_reply_item(reply, 1)), now);
+    view.layout = (uint32_t) mcp_reply_number(mcp_reply_item(reply, 2));
+
+    for (i = 0; i < list->n && view.n_members < MCP_NODE_MEMBERS; i++) {
+        item = list->items[i];
+        member = &view.members[view.n_members];
+        member->id = mcp_cluster_read_id(mcp_reply_item(item, 0)->text);
+
+        if (member->id == 0) {
+            continue;
+        }
+
+        member->beat = now - mcp_reply_number(mcp_reply_item(item, 1));
+        mcp_cluster_text(member->label, sizeof(member->label),
+                         mcp_reply_item(item, 2));
+        mcp_cluster_text(member->build, sizeof(member->build),
+                         mcp_reply_item(item, 3));
+        view.n_members++;
+    }
+
+    mcp_store_node_view(cluster->worker->store, &view);
+}
+
+
+/* --- hello --- */
+
+static void
+mcp_cluster_set_state(mcp_cluster_t *cluster, mcp_cluster_state_e state)
+{
+    static const char *const  names[] = { "apart", "asking", "member" };
+
+    mcp_worker_log(cluster->worker, MCP_LOG_DEBUG, "cluster: %s, was %s",
+                   names[state], names[cluster->state]);
+
+    cluster->state = state;
+}
+
+
+/* The node was declared dead, and others have what was its: it goes on as
+ * another one. */
+static void
+mcp_cluster_reborn(mcp_cluster_t *cluster)
+{
+    uint64_t  id;
+
+    if (mcp_worker_random(cluster->worker, &id, sizeof(id)) == MCP_OK
+        && id != 0)
+    {
+        mcp_store_node_renew(cluster->worker->store, cluster->node, id);
+    }
+
+    mcp_cluster_error(cluster, "this node was taken for dead by others");
+}
+
+
+/* Says why the node was not let in; 1: that was the reply. */
+static int
+mcp_cluster_refused(mcp_cluster_t *cluster, const mcp_reply_t *reply)
+{
+    char                why[MCP_NODE_REASON_MAX + 1];
+    char                node[MCP_CLUSTER_ID_LEN + 1];
+    char                label[MCP_NODE_LABEL_MAX + 1];
+    const mcp_reply_t  *kind;
+
+    kind = mcp_reply_item(reply, 0);
+
+    mcp_cluster_text(node, sizeof(node), mcp_reply_item(reply, 1));
+    mcp_cluster_text(label, sizeof(label), mcp_reply_item(reply, 2));
+
+    if (mcp_reply_is(kind, "KEYS")) {
+        snprintf(why, sizeof(why), "node %s (%s) has no mcp_key in common "
+                 "with it", node, label);
+
+    } else if (mcp_reply_is(kind, "LAYOUT")) {
+        snprintf(why, sizeof(why), "node %s (%s) reads layouts %llu to %llu of "
+                 "what is in Redis, this one %d to %d", node, label,
+                 (unsigned long long) mcp_reply_number(mcp_reply_item(reply,
+                                                                      3)),
+                 (unsigned long long) mcp_reply_number(mcp_reply_item(reply,
+                                                                      4)),
+                 MCP_CLUSTER_LAYOUT_MIN, MCP_CLUSTER_LAYOUT_MAX);
+
+    } else {
+        return 0;
+    }
+
+    mcp_store_node_alone(cluster->worker->store, why);
+    mcp_cluster_error(cluster, "this node serves alone: %s", why);
+
+    return 1;
+}
+
+
+/* A reply that no script of ours gives, or an error. */
+static void
+mcp_cluster_strange(mcp_cluster_t *cluster, const char *script,
+    const mcp_reply_t *reply)
+{
+    mcp_str_t  text;
+
+    text = reply->text;
+
+    if (reply->type == MCP_REPLY_ERROR) {
+        mcp_cluster_error(cluster, "script %s: %.*s", script,
+                          (int) (text.len < 100 ? text.len : 100), text.data);
+
+    } else {
+        mcp_cluster_error(cluster, "script %s: not a reply of it", script);
+    }
+}
+
+
+static void
+mcp_cluster_join(mcp_cluster_t *cluster, const mcp_reply_t *reply)
+{
+    char  id[MCP_CLUSTER_ID_LEN + 1];
+
+    mcp_cluster_set_state(cluster, MCP_CLUSTER_MEMBER);
+    cluster->told_at = 0;
+
+    mcp_store_node_alone(cluster->worker->store, "");
+    cluster->speaks = mcp_store_node_speaks(cluster->worker->store) != 0;
+    mcp_cluster_note(cluster, reply);
+
+    mcp_cluster_id(cluster, id);
+    mcp_worker_log(cluster->worker,
+                   cluster->speaks ? MCP_LOG_NOTICE : MCP_LOG_INFO,
+                   "cluster: joined as node %s, one of %llu", id,
+                   (unsigned long long) mcp_reply_item(reply, 3)->n);
+}
+
+
+static void
+mcp_cluster_greeted(void *data, const mcp_reply_t *reply)
+{
+    mcp_cluster_t  *cluster;
+
+    cluster = data;
+
+    if (reply == NULL) {
+        return;
+    }
+
+    if (mcp_reply_is(mcp_reply_item(reply, 0), "OK")
+        && mcp_reply_item(reply, 3)->type == MCP_REPLY_ARRAY)
+    {
+        mcp_cluster_join(cluster, reply);
+        return;
+    }
+
+    mcp_cluster_set_state(cluster, MCP_CLUSTER_APART);
+
+    if (mcp_reply_is(mcp_reply_item(reply, 0), "DEAD")) {
+        mcp_cluster_reborn(cluster);
+
+    } else if (!mcp_cluster_refused(cluster, reply)) {
+        mcp_cluster_strange(cluster, "hello", reply);
+    }
+}
+
+
+static void
+mcp_cluster_hello(mcp_cluster_t *cluster)
+{
+    mcp_str_t  args[5];
+
+    static const char  low[] = { '0' + MCP_CLUSTER_LAYOUT_MIN };
+    static const char  high[] = { '0' + MCP_CLUSTER_LAYOUT_MAX };
+
+    args[0].data = low;
+    args[0].len = 1;
+    args[1].data = high;
+    args[1].len = 1;
+    args[2] = mcp_str(MCP_VERSION);
+    args[3] = cluster->conf->label;
+    args[4].data = cluster->prints;
+    args[4].len = cluster->prints_len ? cluster->prints_len - 1 : 0;
+
+    cluster->node = mcp_store_node_id(cluster->worker->store);
+
+    if (mcp_cluster_run(cluster, MCP_SCRIPT_HELLO, args, 5,
+                        mcp_cluster_greeted)
+        == MCP_OK)
+    {
+        mcp_cluster_set_state(cluster, MCP_CLUSTER_ASKING);
+    }
+}
+
+
+/* --- beats --- */
+
+static void
+mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
+{
+    mcp_cluster_t      *cluster;
+    const mcp_reply_t  *kind;
+
+    cluster = data;
+    cluster->beating = 0;
+
+    if (reply == NULL) {
+        return;
+    }
+
+    kind = mcp_reply_item(reply, 0);
+
+    if (mcp_reply_is(kind, "OK")
+        && mcp_reply_item(reply, 3)->type == MCP_REPLY_ARRAY)
+    {
+        mcp_cluster_note(cluster, reply);
+
+    } else if (mcp_reply_is(kind, "GONE")) {
+        mcp_cluster_hello(cluster);
+
+    } else if (mcp_reply_is(kind, "DEAD")) {
+        mcp_cluster_reborn(cluster);
+        mcp_cluster_hello(cluster);
+
+    } else {
+        mcp_cluster_strange(cluster, "beat", reply);
+    }
+}
+
+
+static void
+mcp_cluster_beat(mcp_cluster_t *cluster)
+{
+    mcp_store_t  *store;
+
+    store = cluster->worker->store;
+    cluster->speaks = mcp_store_node_speaks(store) != 0;
+
+    /* another process has given the node another id */
+
+    if (cluster->node != mcp_store_node_id(store)) {
+        mcp_cluster_hello(cluster);
+        return;
+    }
+
+    if (cluster->speaks && !cluster->beating) {
+        cluster->beating = mcp_cluster_run(cluster, MCP_SCRIPT_BEAT, NULL, 0,
+                                           mcp_cluster_beaten)
+                           == MCP_OK;
+    }
+}
+
+
+static void
+mcp_cluster_tick(void *data)
+{
+    mcp_cluster_t  *cluster;
+
+    cluster = data;
+
+    mcp_store_node_link(cluster->worker->store, 1, cluster->link.round_trip);
+
+    if (cluster->state == MCP_CLUSTER_MEMBER) {
+        mcp_cluster_beat(cluster);
+
+    } else if (cluster->state == MCP_CLUSTER_APART) {
+        mcp_cluster_hello(cluster);
+    }
+
+    mcp_timer_set(&cluster->worker->timers, &cluster->beat,
+                  mcp_worker_now(cluster->worker)
+                  + cluster->conf->dead_after / MCP_CLUSTER_BEATS + 1);
+}
+
+
+/* --- the link --- */
+
+void
+mcp_cluster_up(mcp_cluster_t *cluster)
+{
+    char  name[MCP_LINK_NAME_MAX];
+
+    mcp_link_name(&cluster->link, name);
+    mcp_worker_log(cluster->worker,
+                   cluster->told_at ? MCP_LOG_NOTICE : MCP_LOG_INFO,
+                   "cluster: connected to %s", name);
+
+    mcp_cluster_tick(cluster);
+}
+
+
+void
+mcp_cluster_down(mcp_cluster_t *cluster)
+{
+    mcp_timer_del(&cluster->worker->timers, &cluster->beat);
+    mcp_cluster_set_state(cluster, MCP_CLUSTER_APART);
+
+    /* another process may reach Redis */
+
+    mcp_store_node_resign(cluster->worker->store);
+    mcp_store_node_link(cluster->worker->store, 0, 0);
+}

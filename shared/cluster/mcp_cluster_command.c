@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Commands on a link, in one row with those whose replies are to come, and the
+ * replies.  What a server says when it is of no use for now ends the link: all
+ * commands that wait then have to be sent again, which each of ours can be.
+ */
+
+
+#include "cluster/mcp_cluster_parts.h"
+
+
+/* A server that says this cannot serve now, or needs what is said first once
+ * more. */
+static const char *const  mcp_link_faults[] = {
+    "ASK ",
+    "BUSY ",
+    "CLUSTERDOWN ",
+    "LOADING ",
+    "MASTERDOWN ",
+    "NOAUTH ",
+    "NOSCRIPT ",
+    "READONLY ",
+    "TRYAGAIN "
+};
+
+
+static int
+mcp_link_command(mcp_link_t *link, const mcp_str_t *words, size_t n,
+    mcp_link_reply_cb handler, void *data)
+{
+    size_t               before;
+    mcp_buf_t           *out;
+    mcp_link_pending_t  *p;
+
+    out = &link->out[!link->writing];
+    before = out->len;
+
+    if (link->n_pending == MCP_LINK_WINDOW) {
+        return MCP_AGAIN;
+    }
+
+    mcp_wire_command(out, words, n);
+
+    if (out->failed) {
+        /* what there was before stays good */
+
+        out->len = before;
+        out->failed = MCP_OK;
+
+        return MCP_AGAIN;
+    }
+
+    p = &link->pending[(link->first + link->n_pending) % MCP_LINK_WINDOW];
+    p->handler = handler;
+    p->data = data;
+    link->n_pending++;
+
+    mcp_link_queue(link, MCP_ACT_WRITE);
+
+    return MCP_OK;
+}
+
+
+int
+mcp_link_send(mcp_link_t *link, const mcp_str_t *words, size_t n,
+    mcp_link_reply_cb handler, void *data)
+{
+    return link->state == MCP_LINK_UP
+               ? mcp_link_command(link, words, n, handler, data)
+               : MCP_AGAIN;
+}
+
+
+int
+mcp_link_greet(mcp_link_t *link, const mcp_str_t *words, size_t n,
+    mcp_link_reply_cb handler)
+{
+    return mcp_link_command(link, words, n, handler, link);
+}
+
+
+/* "MOVED 3999 127.0.0.1:6381": the address ends with its last colon. */
+static void
+mcp_link_moved(mcp_link_t *link, mcp_str_t text)
+{
+    size_t      i, colon;
+    mcp_str_t   host, port;
+
+    colon = 0;
+
+    for (i = text.len; i > 0 && text.data[i - 1] != ' '; i--) {
+        if (colon == 0 && text.data[i - 1] == ':') {
+            colon = i;
+        }
+    }
+
+    if (colon == 0) {
+        mcp_link_fail(link, "it leads to an address that is none");
+        return;
+    }
+
+    host.data = text.data + i;
+    host.len = colon - 1 - i;
+    port.data = text.data + colon;
+    port.len = text.len - colon;
+
+    mcp_link_redirect(link, host, port);
+}
+
+
+/* Looks at an error that concerns the whole link; 1: it does not go on. */
+static int
+mcp_link_judge(mcp_link_t *link, mcp_str_t text)
+{
+    size_t  i, len;
+
+    if (text.len > 6 && memcmp(text.data, "MOVED ", 6) == 0) {
+        mcp_link_moved(link, text);
+        return 1;
+    }
+
+    for (i = 0; i < sizeof(mcp_link_faults) / sizeof(char *); i++) {
+        len = strlen(mcp_link_faults[i]);
+
+        if (text.len >= len && memcmp(text.data, mcp_link_faults[i], len) == 0)
+        {
+            mcp_link_fail(link, "%.*s", (int) (text.len < 100 ? text.len : 100),
+                          text.data);
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+void
+mcp_link_reply(mcp_link_t *link, const mcp_reply_t *reply)
+{
+    mcp_link_pending_t  p;
+
+    if (link->n_pending == 0) {
+        mcp_link_fail(link, "a reply to nothing");
+        return;
+    }
+
+    p = link->pending[link->first];
+
+    /* who waits first gets no reply then, as all others */
+
+    if (reply->type == MCP_REPLY_ERROR && mcp_link_judge(link, reply->text)) {
+        return;
+    }
+
+    link->first = (link->first + 1) % MCP_LINK_WINDOW;
+    link->n_pending--;
+
+    p.handler(p.data, reply);
+}

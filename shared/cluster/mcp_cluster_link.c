@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * One connection to Redis: opened within a time limit, watched while it is up,
+ * and opened again when it is lost, at the next of the configured servers and
+ * after a delay that grows.  No fault makes it try without pause.
+ */
+
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "cluster/mcp_cluster_parts.h"
+
+
+static void mcp_link_taken(mcp_errand_t *errand, mcp_action_t *action);
+static void mcp_link_timeout(void *data);
+
+
+static const char *const  mcp_link_states[] = {
+    [MCP_LINK_DOWN] = "down",
+    [MCP_LINK_OPENING] = "opening",
+    [MCP_LINK_GREETING] = "greeting",
+    [MCP_LINK_UP] = "up",
+    [MCP_LINK_CLOSING] = "closing"
+};
+
+
+/* --- its life --- */
+
+static void
+mcp_link_set_state(mcp_link_t *link, mcp_link_state_e state)
+{
+    mcp_worker_log(link->cluster->worker, MCP_LOG_DEBUG,
+                   "cluster link: %s, was %s", mcp_link_states[state],
+                   mcp_link_states[link->state]);
+
+    link->state = state;
+}
+
+
+static void
+mcp_link_set_timer(mcp_link_t *link, uint64_t delay)
+{
+    mcp_worker_t  *worker;
+
+    worker = link->cluster->worker;
+    mcp_timer_set(&worker->timers, &link->timer,
+                  mcp_worker_now(worker) + delay);
+}
+
+
+void
+mcp_link_init(mcp_link_t *link, mcp_cluster_t *cluster)
+{
+    unsigned  i;
+
+    link->cluster = cluster;
+    link->errand.taken = mcp_link_taken;
+    link->errand.action.link = link;
+    link->timer.handler = mcp_link_timeout;
+    link->timer.data = link;
+
+    for (i = 0; i < 2; i++) {
+        mcp_buf_init(&link->out[i], &cluster->worker->env->mem,
+                     MCP_LINK_BYTES);
+    }
+}
+
+
+void
+mcp_link_free(mcp_link_t *link)
+{
+    mcp_worker_t  *worker;
+
+    worker = link->cluster->worker;
+
+    mcp_worker_unqueue(worker, &link->errand);
+    mcp_timer_del(&worker->timers, &link->timer);
+    mcp_wire_free(link->wire);
+    mcp_buf_free(&link->out[0]);
+    mcp_buf_free(&link->out[1]);
+}
+
+
+void
+mcp_link_queue(mcp_link_t *link, mcp_action_e type)
+{
+    mcp_worker_t  *worker;
+
+    worker = link->cluster->worker;
+
+    if (link->errand.action.type != type) {
+        mcp_worker_unqueue(worker, &link->errand);
+        link->errand.action.type = type;
+    }
+
+    mcp_worker_queue(worker, &link->errand);
+}
+
+
+/* Chooses where to: where a server has led to, or the next seed. */
+static void
+mcp_link_aim(mcp_link_t *link)
+{
+    const mcp_cluster_conf_t  *conf;
+
+    conf = link->cluster->conf;
+
+    if (link->redirected) {
+        link->asks = 0;
+        return;
+    }
+
+    link->target = conf->seeds[link->seed % conf->n_seeds];
+    link->asks = conf->sentinel.len != 0;
+}
+
+
+static void
+mcp_link_open(mcp_link_t *link)
+{
+    link->at_once = 0;
+    mcp_link_aim(link);
+    mcp_link_set_state(link, MCP_LINK_OPENING);
+    mcp_link_set_timer(link, link->cluster->conf->timeout);
+    mcp_link_queue(link, MCP_ACT_CONNECT);
+}
+
+
+void
+mcp_link_start(mcp_link_t *link)
+{
+    mcp_link_open(link);
+}
+
+
+/* Returns how long to wait before the next attempt: all seeds are tried before
+ * it grows, and processes do not come at the same time. */
+static uint64_t
+mcp_link_delay(mcp_link_t *link)
+{
+    uint16_t  random;
+    uint64_t  delay;
+    unsigned  rounds;
+
+    if (link->at_once) {
+        return 0;
+    }
+
+    rounds = link->attempts / (unsigned) link->cluster->conf->n_seeds;
+    delay = rounds < 6 ? (uint64_t) MCP_LINK_DELAY_MIN << rounds
+                       : MCP_LINK_DELAY_MAX;
+    random = 0;
+
+    (void) mcp_worker_random(link->cluster->worker, &random, sizeof(random));
+
+    return delay / 2 + delay * random / 0x20000;
+}
+
+
+/* Nothing of the connection is left: it is opened again later. */
+static void
+mcp_link_rest(mcp_link_t *link)
+{
+    uint64_t  delay;
+
+    mcp_wire_free(link->wire);
+    link->wire = NULL;
+    mcp_buf_free(&link->out[0]);
+    mcp_buf_free(&link->out[1]);
+    link->writing = 0;
+    link->written = 0;
+
+    delay = mcp_link_delay(link);
+
+    if (!link->at_once) {
+        link->attempts++;
+        link->seed++;
+        link->redirected = 0;
+        link->redirects = 0;
+    }
+
+    mcp_link_set_state(link, MCP_LINK_DOWN);
+    mcp_link_set_timer(link, delay);
+}
+
+
+/* Tells all who wait for a reply that none will come. */
+static void
+mcp_link_abandon(mcp_link_t *link)
+{
+    unsigned             n;
+    mcp_link_pending_t  *p;
+
+    /* what these send meanwhile is refused: the link is not up */
+
+    for (n = link->n_pending; n; n--) {
+        p = &link->pending[link->first];
+        link->first = (link->first + 1) % MCP_LINK_WINDOW;
+        link->n_pending--;
+        p->handler(p->data, NULL);
+    }
+}
+
+
+/* Ends the connection on this side. */
+static void
+mcp_link_end(mcp_link_t *link, int gone)
+{
+    int  was_up, unknown;
+
+    was_up = link->state == MCP_LINK_UP;
+    unknown = link->errand.link
+              && link->errand.action.type == MCP_ACT_CONNECT;
+
+    mcp_timer_del(&link->cluster->worker->timers, &link->timer);
+    mcp_worker_unqueue(link->cluster->worker, &link->errand);
+    mcp_link_set_state(link, MCP_LINK_CLOSING);
+    mcp_link_abandon(link);
+
+    if (was_up) {
+        mcp_cluster_down(link->cluster);
+    }
+
+    /* a glue that was not told to connect has nothing to close */
+
+    if (gone || unknown) {
+        mcp_link_rest(link);
+
+    } else {
+        mcp_link_queue(link, MCP_ACT_DISCONNECT);
+    }
+}
+
+
+static void
+mcp_link_taken(mcp_errand_t *errand, mcp_action_t *action)
+{
+    if (action->type == MCP_ACT_DISCONNECT) {
+        mcp_link_rest((mcp_link_t *) ((char *) errand
+                                      - offsetof(mcp_link_t, errand)));
+    }
+}
+
+
+void
+mcp_link_fail(mcp_link_t *link, const char *fmt, ...)
+{
+    char     name[MCP_LINK_NAME_MAX], why[MCP_LINK_REASON_MAX];
+    va_list  args;
+
+    if (link->state == MCP_LINK_DOWN || link->state == MCP_LINK_CLOSING) {
+        return;
+    }
+
+    va_start(args, fmt);
+    vsnprintf(why, sizeof(why), fmt, args);
+    va_end(args);
+
+    mcp_link_name(link, name);
+    mcp_cluster_error(link->cluster, "%s: %s", name, why);
+    mcp_link_end(link, 0);
+}
+
+
+void
+mcp_link_redirect(mcp_link_t *link, mcp_str_t host, mcp_str_t port)
+{
+    uint64_t  number;
+
+    if (mcp_str_uint(port, &number) != MCP_OK || number == 0 || number > 65535
+        || host.len > MCP_LINK_HOST_MAX
+        || memchr(host.data, '\0', host.len) != NULL)
+    {
+        mcp_link_fail(link, "it leads to an address that is none");
+        return;
+    }
+
+    if (++link->redirects > MCP_LINK_REDIRECTS) {
+        link->redirects = 0;
+        mcp_link_fail(link, "one server leads to another and back");
+        return;
+    }
+
+    /* without a host it is another port of the same one */
+
+    if (host.len) {
+        memcpy(link->host, host.data, host.len);
+        link->host[host.len] = '\0';
+        link->target.host.data = link->host;
+        link->target.host.len = host.len;
+    }
+
+    link->target.path = mcp_null_str;
+    link->target.port = (unsigned) number;
+    link->redirected = 1;
+    link->at_once = 1;
+
+    mcp_link_end(link, 0);
+}
+
+
+void
+mcp_link_name(const mcp_link_t *link, char name[MCP_LINK_NAME_MAX])
+{
+    const mcp_cluster_seed_t  *target;
+
+    target = &link->target;
+
+    if (target->path.len) {
+        snprintf(name, MCP_LINK_NAME_MAX, "%.*s", (int) target->path.len,
+                 target->path.data);
+
+    } else {
+        snprintf(name, MCP_LINK_NAME_MAX, "%.*s:%u", (int) target->host.len,
+                 target->host.data, target->port);
+    }
+}
+
+
+/* --- what it is open for --- */
+
+static int
+mcp_link_is_open(const mcp_link_t *link)
+{
+    return link->state == MCP_LINK_GREETING || link->state == MCP_LINK_UP;
+}
+
+
+void
+mcp_link_greeted(mcp_link_t *link)
+{
+    link->attempts = 0;
+    link->redirects = 0;
+
+    mcp_link_set_state(link, MCP_LINK_UP);
+    mcp_link_set_timer(link, link->cluster->conf->timeout);
+    mcp_cluster_up(link->cluster);
+}
+
+
+/* --- silence --- */
+
+static void
+mcp_link_pong(void *data, const mcp_reply_t *reply)
+{
+    mcp_link_t  *link;
+
+    link = data;
+
+    if (reply) {
+        link->round_trip = mcp_worker_now(link->cluster->worker)
+                           - link->pinged;
+    }
+
+    link->pinged = 0;
+}
+
+
+/* A server that says nothing for a while is asked; one that does not answer
+ * within the same time is given up. */
+static void
+mcp_link_watch(mcp_link_t *link)
+{
+    uint64_t   now, timeout;
+    mcp_str_t  ping = mcp_str("PING");
+
+    now = mcp_worker_now(link->cluster->worker);
+    timeout = link->cluster->conf->timeout;
+
+    if (now < link->heard + timeout) {
+        mcp_link_set_timer(link, link->heard + timeout - now);
+        return;
+    }
+
+    if (link->pinged && now >= link->pinged + timeout) {
+        mcp_link_fail(link, "no answer for %llu ms",
+                      (unsigned long long) (now - link->heard));
+        return;
+    }
+
+    /* with a full window an answer is due as well */
+
+    if (link->pinged == 0) {
+        link->pinged = now;
+        (void) mcp_link_send(link, &ping, 1, mcp_link_pong, link);
+    }
+
+    mcp_link_set_timer(link, link->pinged + timeout - now);
+}
+
+
+static void
+mcp_link_timeout(void *data)
+{
+    mcp_link_t  *link;
+
+    link = data;
+
+    switch (link->state) {
+    case MCP_LINK_DOWN:
+        mcp_link_open(link);
+        return;
+    case MCP_LINK_OPENING:
+        mcp_link_fail(link, "no connection within %llu ms",
+                      (unsigned long long) link->cluster->conf->timeout);
+        return;
+    case MCP_LINK_GREETING:
+        mcp_link_fail(link, "no answer within %llu ms",
+                      (unsigned long long) link->cluster->conf->timeout);
+        return;
+    case MCP_LINK_UP:
+        mcp_link_watch(link);
+        return;
+    case MCP_LINK_CLOSING:
+        return;
+    }
+}
+
+
+/* --- what the glue says --- */
+
+const mcp_cluster_seed_t *
+mcp_link_target(const mcp_link_t *link)
+{
+    return &link->target;
+}
+
+
+void
+mcp_link_set_glue(mcp_link_t *link, void *glue)
+{
+    link->glue = glue;
+}
+
+
+void *
+mcp_link_glue(const mcp_link_t *link)
+{
+    return link->glue;
+}
+
+
+void
+mcp_link_opened(mcp_link_t *link)
+{
+    mcp_worker_t  *worker;
+
+    if (link->state != MCP_LINK_OPENING) {
+        return;
+    }
+
+    worker = link->cluster->worker;
+    link->wire = mcp_wire_create(&worker->env->mem, MCP_LINK_REPLY_MAX);
+
+    if (link->wire == NULL) {
+        mcp_link_fail(link, "no memory");
+        return;
+    }
+
+    link->heard = mcp_worker_now(worker);
+    link->pinged = 0;
+
+    mcp_link_set_state(link, MCP_LINK_GREETING);
+    mcp_link_set_timer(link, link->cluster->conf->timeout);
+    mcp_link_say_hello(link);
+}
+
+
+void
+mcp_link_input(mcp_link_t *link, const char *data, size_t len)
+{
+    int                 rc;
+    const mcp_reply_t  *reply;
+
+    if (!mcp_link_is_open(link)) {
+        return;
+    }
+
+    link->heard = mcp_worker_now(link->cluster->worker);
+
+    if (mcp_wire_feed(link->wire, data, len) != MCP_OK) {
+        mcp_link_fail(link, "no memory");
+        return;
+    }
+
+    do {
+        rc = mcp_wire_next(link->wire, &reply);
+
+        if (rc == MCP_OK) {
+            mcp_link_reply(link, reply);
+        }
+
+    } while (rc == MCP_OK && mcp_link_is_open(link));
+
+    if (rc < 0) {
+        mcp_link_fail(link, rc == MCP_ERR_LIMIT ? "a reply is too long"
+                                                : "what it says is no reply");
+    }
+}
+
+
+void
+mcp_link_closed(mcp_link_t *link, const char *why)
+{
+    char  name[MCP_LINK_NAME_MAX];
+
+    if (link->state == MCP_LINK_DOWN) {
+        return;
+    }
+
+    if (link->state == MCP_LINK_CLOSING) {
+        mcp_worker_unqueue(link->cluster->worker, &link->errand);
+        mcp_link_rest(link);
+        return;
+    }
+
+    mcp_link_name(link, name);
+    mcp_cluster_error(link->cluster, "%s: %s", name, why);
+    mcp_link_end(link, 1);
+}
+
+
+mcp_str_t
+mcp_link_output(mcp_link_t *link)
+{
+    mcp_buf_t  *out;
+    mcp_str_t   left;
+
+    if (!mcp_link_is_open(link)) {
+        return mcp_null_str;
+    }
+
+    if (link->written == link->out[link->writing].len) {
+        link->out[link->writing].len = 0;
+        link->written = 0;
+        link->writing = !link->writing;
+    }
+
+    out = &link->out[link->writing];
+    left.data = out->data + link->written;
+    left.len = out->len - link->written;
+
+    return left.len ? left : mcp_null_str;
+}
+
+
+void
+mcp_link_written(mcp_link_t *link, size_t len)
+{
+    size_t  left;
+
+    left = link->out[link->writing].len - link->written;
+    link->written += len < left ? len : left;
+}

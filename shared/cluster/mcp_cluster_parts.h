@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The insides of a process's part in a cluster.
+ *
+ *   mcp_cluster.c         the node: joins, beats, and knows the others
+ *   mcp_cluster_link.c    one connection: opened, kept, lost, opened again
+ *   mcp_cluster_command.c commands on it, and their replies
+ *   mcp_cluster_greet.c   what is said on it first
+ *   mcp_cluster_script.c  what Redis runs for us
+ *   mcp_cluster_wire.c    the protocol
+ *
+ * docs/cluster.md tells operators what a cluster is.
+ */
+
+
+#ifndef MCP_CLUSTER_PARTS_H_INCLUDED
+#define MCP_CLUSTER_PARTS_H_INCLUDED
+
+
+#include "mcp_cluster.h"
+#include "cluster/mcp_cluster_script.h"
+#include "cluster/mcp_cluster_wire.h"
+#include "worker/mcp_worker_parts.h"
+
+
+/* Commands without their reply, and bytes that wait to be written: beyond
+ * either, nothing more is sent. */
+#define MCP_LINK_WINDOW      1024
+#define MCP_LINK_BYTES       (1024 * 1024)
+
+/* A reply is no longer. */
+#define MCP_LINK_REPLY_MAX   (16 * 1024 * 1024)
+
+/* Between two attempts to connect, ms. */
+#define MCP_LINK_DELAY_MIN   100
+#define MCP_LINK_DELAY_MAX   5000
+
+/* One server leads to another so many times in a row. */
+#define MCP_LINK_REDIRECTS   5
+
+#define MCP_LINK_HOST_MAX    255
+#define MCP_LINK_REASON_MAX  160
+
+/* An error's text, with the name of the server. */
+#define MCP_CLUSTER_ERROR_MAX  (MCP_LINK_HOST_MAX + MCP_LINK_REASON_MAX + 16)
+
+/* Beats within the time after which a silent node is dead. */
+#define MCP_CLUSTER_BEATS    3
+
+/* Layouts of what is kept in Redis that this build reads, and writes. */
+#define MCP_CLUSTER_LAYOUT_MIN  1
+#define MCP_CLUSTER_LAYOUT_MAX  1
+
+/* Signing keys, of all endpoints, that a node has. */
+#define MCP_CLUSTER_KEYS_MAX    64
+#define MCP_CLUSTER_PRINT_LEN   16     /* hex digits of a key's fingerprint */
+
+/* Clocks that differ more are warned of, ms. */
+#define MCP_CLUSTER_OFFSET_MAX  2000
+
+
+typedef enum {
+    MCP_LINK_DOWN = 0,         /* until its timer runs */
+    MCP_LINK_OPENING,          /* CONNECT is queued, or pulled */
+    MCP_LINK_GREETING,         /* it is open, see mcp_cluster_greet.c */
+    MCP_LINK_UP,
+    MCP_LINK_CLOSING           /* DISCONNECT is queued */
+} mcp_link_state_e;
+
+
+/* Takes the reply to a command; NULL: the link was lost before, and nobody
+ * knows whether Redis has done it. */
+typedef void (*mcp_link_reply_cb)(void *data, const mcp_reply_t *reply);
+
+
+typedef struct {
+    mcp_link_reply_cb   handler;
+    void               *data;
+} mcp_link_pending_t;
+
+
+struct mcp_link_s {
+    mcp_errand_t         errand;
+    mcp_cluster_t       *cluster;
+    void                *glue;
+    mcp_link_state_e     state;        /* see mcp_link_set_state() */
+    mcp_timer_t          timer;        /* of the state */
+
+    mcp_cluster_seed_t   target;
+    unsigned             seed;         /* which of them is next */
+    unsigned             attempts;     /* since it was up */
+    unsigned             redirects;
+    unsigned             redirected:1; /* target is no seed, but where one has
+                                          led to */
+    unsigned             at_once:1;    /* the next attempt does not wait */
+    unsigned             asks:1;       /* target is a Sentinel */
+    char                 host[MCP_LINK_HOST_MAX + 1];
+
+    mcp_wire_t          *wire;
+    mcp_buf_t            out[2];       /* of which one is being written while
+                                          the other one grows */
+    unsigned             writing;      /* which */
+    size_t               written;      /* of its bytes */
+
+    mcp_link_pending_t   pending[MCP_LINK_WINDOW];     /* a ring */
+    unsigned             first;
+    unsigned             n_pending;
+    unsigned             loaded;       /* scripts, while it is greeting */
+
+    uint64_t             heard;        /* when bytes came last */
+    uint64_t             pinged;       /* 0: no PING is on its way */
+    uint64_t             round_trip;   /* of the last one, ms */
+};
+
+
+/* What is asked of Redis about this node. */
+typedef enum {
+    MCP_CLUSTER_APART = 0,     /* not a member: no link, or refused */
+    MCP_CLUSTER_ASKING,        /* "hello" is on its way */
+    MCP_CLUSTER_MEMBER
+} mcp_cluster_state_e;
+
+
+struct mcp_cluster_s {
+    mcp_worker_t              *worker;
+    const mcp_cluster_conf_t  *conf;
+    mcp_link_t                 link;
+    mcp_cluster_state_e        state;
+    mcp_timer_t                beat;
+    uint64_t                   node;   /* its id, as Redis was told last */
+    uint64_t                   asked;  /* when "hello" or "beat" was sent */
+    unsigned                   speaks:1;       /* for the node */
+    unsigned                   beating:1;      /* its reply is to come */
+    unsigned                   far:1;  /* the clocks differ: the log was told */
+
+    char                       script[MCP_SCRIPTS][MCP_SCRIPT_ID_LEN];
+    char                       prints[MCP_CLUSTER_KEYS_MAX
+                                      * (MCP_CLUSTER_PRINT_LEN + 1)];
+    size_t                     prints_len;     /* separated by commas */
+    uint64_t                   told_at;        /* when the log was told of an
+                                          error; 0: not since all was well */
+};
+
+
+/* --- mcp_cluster.c --- */
+
+/* The link is up, or was lost. */
+void mcp_cluster_up(mcp_cluster_t *cluster);
+void mcp_cluster_down(mcp_cluster_t *cluster);
+
+/* Tells the log, and the status page, what is wrong; the same thing once,
+ * until all was well. */
+void mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+
+/* --- mcp_cluster_link.c --- */
+
+void mcp_link_init(mcp_link_t *link, mcp_cluster_t *cluster);
+void mcp_link_free(mcp_link_t *link);
+
+/* Opens it, for the first time. */
+void mcp_link_start(mcp_link_t *link);
+
+/* All that was said first went well. */
+void mcp_link_greeted(mcp_link_t *link);
+
+/* Closes it, and opens it again after a while, or at once at another server.
+ * Commands that wait for their reply get none. */
+void mcp_link_fail(mcp_link_t *link, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void mcp_link_redirect(mcp_link_t *link, mcp_str_t host, mcp_str_t port);
+
+/* Writes where the link leads to, for people, and a NUL. */
+#define MCP_LINK_NAME_MAX  (MCP_LINK_HOST_MAX + 8)
+
+void mcp_link_name(const mcp_link_t *link, char name[MCP_LINK_NAME_MAX]);
+
+
+/* Has the glue do something. */
+void mcp_link_queue(mcp_link_t *link, mcp_action_e type);
+
+
+/* --- mcp_cluster_command.c --- */
+
+/*
+ * Sends a command of n words; the handler is called once, but not before this
+ * function returns.
+ *
+ * Returns MCP_OK, or, and then the handler is not called,
+ *   MCP_AGAIN   the link is not up, or the window is full
+ */
+int mcp_link_send(mcp_link_t *link, const mcp_str_t *words, size_t n,
+    mcp_link_reply_cb handler, void *data);
+
+/* The same while it is greeting. */
+int mcp_link_greet(mcp_link_t *link, const mcp_str_t *words, size_t n,
+    mcp_link_reply_cb handler);
+
+/* Takes a reply, which is that to the first command that waits. */
+void mcp_link_reply(mcp_link_t *link, const mcp_reply_t *reply);
+
+
+/* --- mcp_cluster_greet.c --- */
+
+/* Says what is said first on a connection, and has the link greeted, failed or
+ * redirected in the end. */
+void mcp_link_say_hello(mcp_link_t *link);
+
+
+#endif /* MCP_CLUSTER_PARTS_H_INCLUDED */

@@ -1,0 +1,45 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- A node joins, or is refused; a member may say hello again.
+--
+-- ARGV: node; time after which silence is death, ms; lowest and highest layout
+-- that it reads; build; label; fingerprints of its signing keys, with commas.
+-- Returns what answer() does, {"DEAD"}, {"LAYOUT", node, label, low, high} or
+-- {"KEYS", node, label}.
+
+local node, dead_after = ARGV[1], tonumber(ARGV[2])
+local low, high = tonumber(ARGV[3]), tonumber(ARGV[4])
+local now = clock()
+
+local function share(mine, theirs)
+    for key in string.gmatch(mine, '%x+') do
+        if string.find(',' .. theirs .. ',', ',' .. key .. ',', 1, true) then
+            return true
+        end
+    end
+
+    return false
+end
+
+if redis.call('EXISTS', prefix .. 'x:' .. node) == 1 then
+    return {'DEAD'}
+end
+
+for _, other in ipairs(members(now, dead_after)) do
+    if other.node ~= node and other.age <= LIVE * dead_after then
+        if high < other.low or low > other.high then
+            return {'LAYOUT', other.node, other.label, other.low, other.high}
+        end
+
+        if not share(ARGV[7], other.keys) then
+            return {'KEYS', other.node, other.label}
+        end
+    end
+end
+
+redis.call('ZADD', KEYS[1], 'NX', 0, node)
+redis.call('HSET', prefix .. 'n:' .. node, 'low', low, 'high', high,
+    'build', ARGV[5], 'label', ARGV[6], 'keys', ARGV[7])
+keep(node, now)
+
+return answer(now, dead_after)

@@ -1,0 +1,76 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- What stands before each of the other scripts: the nodes of a cluster.
+--
+-- KEYS[1] is PREFIX:1:nodes, a sorted set of all nodes by their number of beats;
+-- PREFIX:1:n:NODE says who a node is and when it beat last, by this server's
+-- clock; PREFIX:1:x:NODE, that it was declared dead.  All keys have one hash
+-- slot.
+
+local prefix = string.sub(KEYS[1], 1, -6)
+local DAY = 86400000
+
+-- in units of the time after which a node that is silent is dead: who counts,
+-- and who is told of
+local LIVE = 4
+local KNOWN = 20
+
+local MEMBERS = 32
+local LOOK = 256
+
+local function clock()
+    local time = redis.call('TIME')
+
+    return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- the node has beaten, at most a moment ago
+local function keep(node, now)
+    local key = prefix .. 'n:' .. node
+
+    redis.call('HSET', key, 'at', string.format('%.0f', now))
+    redis.call('PEXPIRE', key, DAY)
+    redis.call('PEXPIRE', KEYS[1], DAY)
+end
+
+local function members(now, dead_after)
+    local found = {}
+
+    for _, node in ipairs(redis.call('ZREVRANGE', KEYS[1], 0, LOOK - 1)) do
+        local said = redis.call('HMGET', prefix .. 'n:' .. node,
+            'at', 'low', 'high', 'label', 'build', 'keys')
+
+        if not said[1] then
+            redis.call('ZREM', KEYS[1], node)
+        elseif now - said[1] <= KNOWN * dead_after then
+            found[#found + 1] = {
+                node = node, age = math.max(now - said[1], 0),
+                low = tonumber(said[2]), high = tonumber(said[3]),
+                label = said[4], build = said[5], keys = said[6]
+            }
+        end
+    end
+
+    return found
+end
+
+-- {"OK", time, highest layout that all read, members}
+local function answer(now, dead_after)
+    local layout, list = nil, {}
+
+    for _, member in ipairs(members(now, dead_after)) do
+        if member.age <= LIVE * dead_after
+            and (not layout or member.high < layout)
+        then
+            layout = member.high
+        end
+
+        if #list < MEMBERS then
+            list[#list + 1] = {
+                member.node, member.age, member.label, member.build
+            }
+        end
+    end
+
+    return {'OK', now, layout or 0, list}
+end

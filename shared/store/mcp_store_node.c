@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The zone as a node of a cluster.  A process that dies while it notes
+ * something leaves texts cut, but ended. */
+
+
+#include <stdio.h>
+
+#include "store/mcp_store_layout.h"
+
+
+/* A slot's note of its link: whether there is one, whether it is up, and the
+ * round trip. */
+#define MCP_NODE_LINK     0x80000000u
+#define MCP_NODE_LINK_UP  0x40000000u
+#define MCP_NODE_TRIP_MAX 0x3fffffffu
+
+
+uint64_t
+mcp_store_node_id(mcp_store_t *store)
+{
+    return atomic_load(&store->head->node.id);
+}
+
+
+void
+mcp_store_node_renew(mcp_store_t *store, uint64_t old, uint64_t id)
+{
+    (void) atomic_compare_exchange_strong(&store->head->node.id, &old, id);
+}
+
+
+/* --- who speaks --- */
+
+static int
+mcp_store_node_is(mcp_store_head_t *head, unsigned slot, uint64_t pid)
+{
+    return atomic_load(&head->node.speaker) == slot + 1
+           && atomic_load(&head->node.speaker_pid) == pid;
+}
+
+
+/* Returns 1 if it is a process that has not been buried. */
+static int
+mcp_store_node_spoken(mcp_store_head_t *head)
+{
+    uint32_t  speaker;
+
+    speaker = atomic_load(&head->node.speaker);
+
+    return speaker > 0 && speaker <= MCP_STORE_SLOTS
+           && atomic_load(&head->slots[speaker - 1].pid)
+              == atomic_load(&head->node.speaker_pid);
+}
+
+
+int
+mcp_store_node_speaks(mcp_store_t *store)
+{
+    int                is;
+    mcp_store_op_t     op;
+    mcp_store_head_t  *head;
+
+    head = store->head;
+
+    if (mcp_store_node_is(head, store->slot, store->pid)) {
+        return 1;
+    }
+
+    if (mcp_store_node_spoken(head) || mcp_store_enter(store, &op) != MCP_OK) {
+        return 0;
+    }
+
+    is = 0;
+
+    if (!mcp_store_node_spoken(head)
+        && head->slots[store->slot].pid == store->pid)
+    {
+        atomic_store(&head->node.speaker, 0);
+        atomic_store(&head->node.speaker_pid, store->pid);
+        atomic_store(&head->node.speaker, store->slot + 1);
+        is = 1;
+    }
+
+    mcp_store_leave(&op);
+
+    return is;
+}
+
+
+void
+mcp_store_node_resign(mcp_store_t *store)
+{
+    if (mcp_store_node_is(store->head, store->slot, store->pid)) {
+        atomic_store(&store->head->node.speaker, 0);
+    }
+}
+
+
+/* --- notes --- */
+
+void
+mcp_store_node_link(mcp_store_t *store, int up, uint64_t round_trip)
+{
+    uint32_t           note;
+    mcp_store_slot_t  *slot;
+
+    slot = &store->head->slots[store->slot];
+    note = MCP_NODE_LINK | (up ? MCP_NODE_LINK_UP : 0)
+           | (round_trip < MCP_NODE_TRIP_MAX ? (uint32_t) round_trip
+                                             : MCP_NODE_TRIP_MAX);
+
+    if (slot->pid == store->pid) {
+        atomic_store(&slot->link, note);
+    }
+}
+
+
+void
+mcp_store_node_error(mcp_store_t *store, uint64_t now, const char *text)
+{
+    mcp_store_op_t  op;
+
+    if (mcp_store_enter(store, &op) == MCP_OK) {
+        snprintf(op.head->node.error, sizeof(op.head->node.error), "%s", text);
+        op.head->node.error_at = now;
+        mcp_store_leave(&op);
+    }
+}
+
+
+void
+mcp_store_node_alone(mcp_store_t *store, const char *why)
+{
+    mcp_store_op_t  op;
+
+    if (mcp_store_enter(store, &op) == MCP_OK) {
+        snprintf(op.head->node.alone, sizeof(op.head->node.alone), "%s", why);
+        mcp_store_leave(&op);
+    }
+}
+
+
+void
+mcp_store_node_view(mcp_store_t *store, const mcp_node_view_t *view)
+{
+    mcp_store_op_t  op;
+
+    if (mcp_store_enter(store, &op) == MCP_OK) {
+        op.head->node.view = *view;
+        mcp_store_leave(&op);
+    }
+}
+
+
+static void
+mcp_store_node_links(mcp_store_head_t *head, mcp_node_facts_t *facts)
+{
+    uint32_t  note, trip;
+    unsigned  i;
+
+    for (i = 0; i < MCP_STORE_SLOTS; i++) {
+        note = atomic_load(&head->slots[i].link);
+
+        if (note == 0) {
+            continue;
+        }
+
+        facts->processes++;
+
+        if (note & MCP_NODE_LINK_UP) {
+            trip = note & MCP_NODE_TRIP_MAX;
+            facts->up++;
+
+            if (trip > facts->round_trip) {
+                facts->round_trip = trip;
+            }
+        }
+    }
+}
+
+
+/* A process may have died in the middle of noting it. */
+static void
+mcp_store_node_trim(mcp_node_view_t *view)
+{
+    unsigned  i;
+
+    if (view->n_members > MCP_NODE_MEMBERS) {
+        view->n_members = MCP_NODE_MEMBERS;
+    }
+
+    for (i = 0; i < view->n_members; i++) {
+        view->members[i].label[MCP_NODE_LABEL_MAX] = '\0';
+        view->members[i].build[MCP_NODE_BUILD_MAX] = '\0';
+    }
+}
+
+
+int
+mcp_store_node_facts(mcp_store_t *store, mcp_node_facts_t *facts)
+{
+    mcp_store_op_t     op;
+    mcp_store_node_t  *node;
+
+    memset(facts, 0, sizeof(mcp_node_facts_t));
+    mcp_store_node_links(store->head, facts);
+
+    if (facts->processes == 0) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    if (mcp_store_enter(store, &op) != MCP_OK) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    node = &op.head->node;
+
+    facts->id = atomic_load(&node->id);
+    facts->error_at = node->error_at;
+    facts->view = node->view;
+    memcpy(facts->error, node->error, MCP_NODE_REASON_MAX);
+    memcpy(facts->alone, node->alone, MCP_NODE_REASON_MAX);
+
+    mcp_store_leave(&op);
+    mcp_store_node_trim(&facts->view);
+
+    return MCP_OK;
+}

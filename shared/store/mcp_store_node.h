@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What a zone has to do with its cluster: the zone is one node of it.  Here is
+ * who the node is, which process speaks for it, and what is known of the
+ * cluster, so that any process can show it.
+ */
+
+
+#ifndef MCP_STORE_NODE_H_INCLUDED
+#define MCP_STORE_NODE_H_INCLUDED
+
+
+#include "store/mcp_store.h"
+
+
+#define MCP_NODE_MEMBERS     32        /* nodes that are shown */
+#define MCP_NODE_LABEL_MAX   31
+#define MCP_NODE_BUILD_MAX   15
+#define MCP_NODE_REASON_MAX  159
+
+
+/* Texts end with a NUL, here and below. */
+typedef struct {
+    uint64_t  id;
+    uint64_t  beat;            /* when its last beat was, ms */
+    char      label[MCP_NODE_LABEL_MAX + 1];
+    char      build[MCP_NODE_BUILD_MAX + 1];
+} mcp_node_member_t;
+
+
+typedef struct {
+    uint64_t           at;     /* when Redis said so, ms; 0: never */
+    int64_t            offset; /* its clock minus ours, ms */
+    uint32_t           layout; /* what all members can read */
+    uint32_t           n_members;
+    mcp_node_member_t  members[MCP_NODE_MEMBERS];
+} mcp_node_view_t;
+
+
+/* What processes have noted about the cluster. */
+typedef struct {
+    uint64_t           id;
+    unsigned           processes;      /* that have noted their link */
+    unsigned           up;     /* of these: whose link is up */
+    uint64_t           round_trip;     /* the longest of theirs, ms */
+    uint64_t           error_at;       /* ms; 0: there was none */
+    char               error[MCP_NODE_REASON_MAX + 1];
+    char               alone[MCP_NODE_REASON_MAX + 1]; /* why the node was
+                                          refused; empty: it was not */
+    mcp_node_view_t    view;
+} mcp_node_facts_t;
+
+
+/* Returns the node's id, never 0; a new zone has one that is random. */
+uint64_t mcp_store_node_id(mcp_store_t *store);
+
+/* Gives the node another id, unless it is not "old" any more. */
+void mcp_store_node_renew(mcp_store_t *store, uint64_t old, uint64_t id);
+
+/*
+ * Returns 1 if this process speaks for the node: it has been that, or nobody
+ * living is.  mcp_store_node_resign() makes it nobody if it was this one.
+ */
+int mcp_store_node_speaks(mcp_store_t *store);
+void mcp_store_node_resign(mcp_store_t *store);
+
+/* Notes whether this process's link is up, and its round trip, ms. */
+void mcp_store_node_link(mcp_store_t *store, int up, uint64_t round_trip);
+
+/* Notes an error, or what Redis said of the members; of the latter all texts
+ * are checked already. */
+void mcp_store_node_error(mcp_store_t *store, uint64_t now, const char *text);
+void mcp_store_node_view(mcp_store_t *store, const mcp_node_view_t *view);
+
+/* Notes that the node was refused and serves alone; "": it does not. */
+void mcp_store_node_alone(mcp_store_t *store, const char *why);
+
+/*
+ * Reads what was noted.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND  nothing was: there is no cluster
+ *   MCP_ERR_INTERNAL   the lock cannot be taken
+ */
+int mcp_store_node_facts(mcp_store_t *store, mcp_node_facts_t *facts);
+
+
+#endif /* MCP_STORE_NODE_H_INCLUDED */

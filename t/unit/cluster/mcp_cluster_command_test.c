@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Commands: how many, how they are written, and what servers say instead of a
+ * reply. */
+
+#include "cluster_driver.h"
+
+
+static process_t  p;
+static unsigned   replies, lost;
+
+
+static int
+setup(void **state)
+{
+    (void) state;
+
+    process_init(&p, NULL, 0);
+    replies = 0;
+    lost = 0;
+
+    return 0;
+}
+
+
+static int
+teardown(void **state)
+{
+    (void) state;
+
+    process_free(&p);
+
+    return 0;
+}
+
+
+static void
+count(void *data, const mcp_reply_t *reply)
+{
+    (void) data;
+
+    replies += reply != NULL;
+    lost += reply == NULL;
+}
+
+
+static int
+send_word(const char *text)
+{
+    mcp_str_t  word = test_str(text);
+
+    return mcp_link_send(&p.cluster->link, &word, 1, count, NULL);
+}
+
+
+/* What a server says that cannot serve now: another attempt later, and whoever
+ * waits for a reply learns that there is none. */
+static void
+test_faults(void **state)
+{
+    unsigned  i;
+
+    static const char *const  faults[] = {
+        "-LOADING Redis is loading the dataset in memory\r\n",
+        "-BUSY Redis is busy running a script\r\n",
+        "-READONLY You can't write against a read only replica.\r\n",
+        "-MASTERDOWN Link with MASTER is down\r\n",
+        "-NOSCRIPT No matching script. Please use EVAL.\r\n",
+        "-NOAUTH Authentication required.\r\n",
+        "-CLUSTERDOWN Hash slot not served\r\n",
+        "-TRYAGAIN Multiple keys request during rehashing of slot\r\n",
+        "-ASK 3999 127.0.0.1:6381\r\n",
+        "-MOVED nonsense\r\n",
+        "-MOVED 1 a:0\r\n",
+        "-MOVED 1 a:65536\r\n",
+        "-MOVED 1 :x\r\n",
+        "hello\r\n",
+        "*4294967296\r\n",
+    };
+
+    (void) state;
+
+    process_start(&p);
+
+    for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        process_greet(&p);
+        assert_int_equal(send_word("A"), MCP_OK);
+        assert_int_equal(send_word("B"), MCP_OK);
+        lost = 0;
+        process_say(&p, faults[i]);
+        assert_int_equal(p.disconnects, i + 1);
+        assert_int_equal(p.cluster->link.state, MCP_LINK_DOWN);
+        assert_int_equal(lost, 2);
+        assert_int_equal(send_word("C"), MCP_AGAIN);
+        assert_int_equal(p.connects, i + 1);
+        process_wait(&p, 49);
+        assert_int_equal(p.connects, i + 1);
+        process_wait(&p, 52);
+        assert_int_equal(p.connects, i + 2);
+    }
+
+    assert_int_equal(replies, 0);
+}
+
+
+/* A reply that nobody waits for. */
+static void
+test_too_many(void **state)
+{
+    (void) state;
+
+    process_start(&p);
+    process_greet(&p);
+    process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n+OK\r\n");
+    assert_int_equal(p.disconnects, 1);
+}
+
+
+/* Cluster: where the slot is, without delay, but not for ever. */
+static void
+test_moved(void **state)
+{
+    unsigned  i;
+
+    (void) state;
+
+    process_start(&p);
+    process_greet(&p);
+    process_say(&p, "-MOVED 3999 10.0.0.7:6381\r\n");
+    assert_int_equal(p.disconnects, 1);
+    process_wait(&p, 0);
+    assert_true(p.connected);
+    assert_str_is(mcp_link_target(p.link)->host, "10.0.0.7");
+    assert_int_equal(mcp_link_target(p.link)->port, 6381);
+
+    process_greet(&p);
+    process_say(&p, "-MOVED 3999 ::1:6382\r\n");
+    process_wait(&p, 0);
+    assert_str_is(mcp_link_target(p.link)->host, "::1");
+    assert_int_equal(mcp_link_target(p.link)->port, 6382);
+
+    process_greet(&p);
+    process_say(&p, "-MOVED 3999 :6383\r\n");
+    process_wait(&p, 0);
+    assert_str_is(mcp_link_target(p.link)->host, "::1");
+    assert_int_equal(mcp_link_target(p.link)->port, 6383);
+
+    /* it is not there: the seeds again */
+
+    process_lose(&p, "connection refused");
+    process_wait(&p, 0);
+    assert_false(p.connected);
+    process_wait(&p, 200);
+    assert_str_is(mcp_link_target(p.link)->host, "one");
+
+    /* in circles, while it is greeting */
+
+    for (i = 0; p.connected; i++) {
+        assert_true(i < 10);
+        process_open(&p);
+        process_say(&p, "-MOVED 1 b:1\r\n");
+        process_wait(&p, 0);
+    }
+
+    assert_int_equal(i, MCP_LINK_REDIRECTS + 1);
+    process_wait(&p, 500);
+    assert_str_is(mcp_link_target(p.link)->host, "one");
+}
+
+
+/* Too many commands without a reply, or too many bytes not written. */
+static void
+test_window(void **state)
+{
+    int        i;
+    char       big[100000];
+    mcp_str_t  word = { big, sizeof(big) };
+
+    (void) state;
+
+    p.conf.dead_after = 600000;
+    process_start(&p);
+    process_greet(&p);
+    process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
+
+    for (i = 0; send_word("X") == MCP_OK; i++) {
+        process_pump(&p);
+    }
+
+    assert_int_equal(i, MCP_LINK_WINDOW);
+    process_say(&p, "+OK\r\n");
+    assert_int_equal(replies, 1);
+    assert_int_equal(send_word("X"), MCP_OK);
+    assert_int_equal(send_word("X"), MCP_AGAIN);
+
+    while (replies < MCP_LINK_WINDOW + 1) {
+        process_say(&p, "+OK\r\n-ERR x\r\n");
+    }
+
+    p.stuck = 1;
+    memset(big, 'x', sizeof(big));
+
+    for (i = 0; i < 100; i++) {
+        if (mcp_link_send(&p.cluster->link, &word, 1, count, NULL) != MCP_OK) {
+            break;
+        }
+
+        process_pump(&p);
+    }
+
+    assert_int_equal(i, 10);
+
+    /* a small one has its place behind them */
+
+    assert_int_equal(send_word("X"), MCP_OK);
+    process_lose(&p, "gone");
+    assert_int_equal(lost, 11);
+}
+
+
+/* Bytes stay where they are while they are written, whatever comes behind. */
+static void
+test_output(void **state)
+{
+    char       first[32];
+    unsigned   i;
+    mcp_str_t  out, same;
+
+    (void) state;
+
+    p.conf.dead_after = 600000;
+    process_start(&p);
+    process_greet(&p);
+    process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
+
+    p.stuck = 1;
+    assert_int_equal(send_word("FIRST"), MCP_OK);
+    process_pump(&p);
+    out = mcp_link_output(p.link);
+    assert_int_equal(out.len, 15);
+    memcpy(first, out.data, out.len);
+
+    for (i = 0; i < 1000; i++) {
+        assert_int_equal(send_word("SECOND"), MCP_OK);
+    }
+
+    same = mcp_link_output(p.link);
+    assert_ptr_equal(same.data, out.data);
+    assert_int_equal(same.len, out.len);
+    assert_memory_equal(out.data, first, 15);
+
+    mcp_link_written(p.link, 10);
+    assert_int_equal(mcp_link_output(p.link).len, 5);
+    mcp_link_written(p.link, 500);
+    assert_int_equal(mcp_link_output(p.link).len, 16000);
+    mcp_link_written(p.link, 16000);
+    assert_int_equal(mcp_link_output(p.link).len, 0);
+    assert_int_equal(mcp_link_output(p.link).len, 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test_setup_teardown(test_faults, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_too_many, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_moved, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_window, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_output, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

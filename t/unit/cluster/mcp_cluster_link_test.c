@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A link: how it is opened, watched, lost and opened again. */
+
+#include "cluster_driver.h"
+
+
+static process_t  p;
+
+
+static int
+setup(void **state)
+{
+    (void) state;
+
+    process_init(&p, NULL, 0);
+
+    return 0;
+}
+
+
+static int
+teardown(void **state)
+{
+    (void) state;
+
+    process_free(&p);
+
+    return 0;
+}
+
+
+/* Any cut of what comes and goes is the same. */
+static void
+test_bytes(void **state)
+{
+    size_t    step;
+    uint64_t  total;
+
+    (void) state;
+
+    for (step = 1; step < 40; step++) {
+        p.step = step;
+        process_start(&p);
+        process_greet(&p);
+        mcp_cluster_destroy(p.cluster);
+        p.cluster = NULL;
+        p.connected = 0;
+        total = p.te.tm.total;
+        assert_true(total > 0);
+    }
+}
+
+
+/* Between attempts it waits longer and longer, but for some seconds at most. */
+static void
+test_delays(void **state)
+{
+    unsigned  i;
+    uint64_t  before, took, sum;
+
+    (void) state;
+
+    process_start(&p);
+    assert_int_equal(p.connects, 1);
+    sum = 0;
+
+    for (i = 0; i < 12; i++) {
+        process_lose(&p, "connection refused");
+        before = p.te.now;
+
+        while (!p.connected) {
+            process_wait(&p, 1);
+        }
+
+        took = p.te.now - before;
+        sum += took;
+        assert_true(took >= (50u << (i < 6 ? i : 6)) * 1u || took >= 2500);
+        assert_true(took <= (100u << (i < 6 ? i : 6)) + 1u);
+        assert_true(took <= 5001);
+    }
+
+    assert_true(sum > 15000);
+    assert_int_equal(p.te.logged, 13 - 1);
+
+    /* once it was up, all begins anew */
+
+    process_greet(&p);
+    process_lose(&p, "gone");
+    process_wait(&p, 101);
+    assert_true(p.connected);
+}
+
+
+/* The log has an outage once, and again after a minute. */
+static void
+test_log(void **state)
+{
+    (void) state;
+
+    process_start(&p);
+    process_lose(&p, "connection refused");
+    assert_string_equal(p.te.last, "cluster: one:6379: connection refused");
+
+    p.te.last[0] = '\0';
+    process_wait(&p, 101);
+    process_lose(&p, "connection refused");
+    assert_string_equal(p.te.last, "");
+    assert_string_equal(p.te.info, "cluster: one:6379: connection refused");
+
+    process_wait(&p, 58000);
+    assert_string_equal(p.te.last, "");
+    process_wait(&p, 10000);
+    assert_string_equal(p.te.last, "cluster: one:6379: no connection within "
+                                   "1000 ms");
+}
+
+
+/* A time limit for each step. */
+static void
+test_limits(void **state)
+{
+    (void) state;
+
+    process_start(&p);
+    process_wait(&p, 999);
+    assert_true(p.connected);
+    process_wait(&p, 1);
+    assert_int_equal(p.disconnects, 1);
+    assert_string_equal(p.te.last, "cluster: one:6379: no connection within "
+                                   "1000 ms");
+
+    process_wait(&p, 101);
+    process_open(&p);
+    process_say(&p, GOOD_HELLO GOOD_ROLE);
+    process_wait(&p, 999);
+    assert_int_equal(p.disconnects, 1);
+    process_wait(&p, 1);
+    assert_int_equal(p.disconnects, 2);
+    assert_string_equal(p.te.info, "cluster: one:6379: no answer within "
+                                   "1000 ms");
+
+    /* what the glue says too late is of the past */
+
+    mcp_link_opened(p.link);
+    mcp_link_input(p.link, "+OK\r\n", 5);
+    mcp_link_closed(p.link, "late");
+    assert_int_equal(mcp_link_output(p.link).len, 0);
+    assert_int_equal(p.cluster->link.state, MCP_LINK_DOWN);
+}
+
+
+/* A CONNECT that nobody has pulled yet needs no DISCONNECT. */
+static void
+test_not_pulled(void **state)
+{
+    mcp_action_t  a;
+
+    (void) state;
+
+    p.cluster = mcp_cluster_create(p.worker, &p.conf);
+    p.te.now += 1000;
+    mcp_worker_expire(p.worker);
+    mcp_worker_next(p.worker, &a);
+    assert_int_equal(a.type, MCP_ACT_NONE);
+    assert_int_equal(p.cluster->link.state, MCP_LINK_DOWN);
+
+    p.te.now += 101;
+    mcp_worker_expire(p.worker);
+    process_pump(&p);
+    assert_true(p.connected);
+
+    /* nor one that the glue has closed before it pulled that */
+
+    process_open(&p);
+    mcp_link_input(p.link, "-ERR no\r\n", 9);
+    assert_int_equal(p.cluster->link.state, MCP_LINK_CLOSING);
+    assert_int_equal(mcp_link_output(p.link).len, 0);
+    process_lose(&p, "gone");
+    assert_int_equal(p.disconnects, 0);
+    assert_int_equal(p.cluster->link.state, MCP_LINK_DOWN);
+}
+
+
+/* A silent server is asked, and given up when it does not answer. */
+static void
+test_silence(void **state)
+{
+    unsigned  i;
+
+    (void) state;
+
+    p.conf.dead_after = 600000;
+    process_start(&p);
+    process_greet(&p);
+    process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
+    p.taken = p.len;
+
+    for (i = 0; i < 5; i++) {
+        process_wait(&p, 1000);
+        assert_command(&p, "PING");
+        process_wait(&p, 300 + i);
+        process_say(&p, "+PONG\r\n");
+        assert_int_equal(p.cluster->link.round_trip, 300 + i);
+    }
+
+    process_wait(&p, 1000);
+    assert_command(&p, "PING");
+    process_wait(&p, 999);
+    assert_int_equal(p.disconnects, 0);
+    process_wait(&p, 1);
+    assert_int_equal(p.disconnects, 1);
+    assert_string_equal(p.te.last, "cluster: one:6379: no answer for 2000 ms");
+
+    /* a process that did not run for long asks before it judges */
+
+    process_wait(&p, 101);
+    process_greet(&p);
+    p.taken = p.len;
+    p.te.now += 100000;
+    mcp_worker_expire(p.worker);
+    process_pump(&p);
+    assert_true(p.connected);
+    assert_command(&p, "PING");
+}
+
+
+/* All seeds in turn before the delay grows. */
+static void
+test_seeds(void **state)
+{
+    unsigned  i;
+
+    static const char *const  hosts[] = { "one", "two", "three" };
+
+    (void) state;
+
+    p.conf.n_seeds = 3;
+    p.conf.seeds[1] = p.conf.seeds[0];
+    p.conf.seeds[1].host = mcp_str("two");
+    p.conf.seeds[2] = p.conf.seeds[0];
+    p.conf.seeds[2].host = mcp_str("three");
+
+    process_start(&p);
+
+    for (i = 0; i < 7; i++) {
+        assert_str_is(mcp_link_target(p.link)->host, hosts[i % 3]);
+        process_lose(&p, "refused");
+        process_wait(&p, 101 << i / 3);
+    }
+}
+
+
+/* Without memory it is an outage like others. */
+static void
+test_memory(void **state)
+{
+    unsigned long  i, live;
+
+    (void) state;
+
+    p.te.tm.fail_at = 1;
+    assert_null(mcp_cluster_create(p.worker, &p.conf));
+    live = (unsigned long) p.te.tm.live;
+
+    for (i = 1; i < 20; i++) {
+        process_start(&p);
+        p.te.tm.fail_at = i;
+        process_open(&p);
+
+        if (p.connected) {
+            process_say(&p, GOOD_ALL);
+        }
+
+        p.te.tm.fail_at = 0;
+
+        if (!p.connected) {
+            process_wait(&p, 101);
+            process_greet(&p);
+        }
+
+        mcp_cluster_destroy(p.cluster);
+        p.cluster = NULL;
+        p.connected = 0;
+        assert_int_equal(p.te.tm.live, live);
+    }
+}
+
+
+static void
+test_glue(void **state)
+{
+    int  glue;
+
+    (void) state;
+
+    process_start(&p);
+    assert_null(mcp_link_glue(p.link));
+    mcp_link_set_glue(p.link, &glue);
+    assert_ptr_equal(mcp_link_glue(p.link), &glue);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test_setup_teardown(test_bytes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_delays, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_log, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_not_pulled, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_silence, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_seeds, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_glue, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The scripts, by a Redis of their own.  Where redis-server is not installed
+ * there is nothing to test. */
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cluster_driver.h"
+
+
+#define NODES  4
+
+
+static char       dir[] = "/tmp/mcp-redis-XXXXXX";
+static char       path[64];
+static pid_t      redis;
+static process_t  nodes[NODES];
+static int        fds[NODES];
+
+
+static uint64_t
+real_now(void)
+{
+    struct timespec  ts;
+
+    clock_gettime(CLOCK_REALTIME, &ts);
+
+    return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
+}
+
+
+static int
+dial(void)
+{
+    int                 fd;
+    struct sockaddr_un  addr;
+
+    memset(&addr, 0, sizeof(addr));
+    addr.sun_family = AF_UNIX;
+    snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
+
+    fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_true(fd >= 0);
+
+    if (connect(fd, (struct sockaddr *) &addr, sizeof(addr)) != 0) {
+        close(fd);
+        return -1;
+    }
+
+    return fd;
+}
+
+
+static int
+start(void **state)
+{
+    int  i, fd, null;
+
+    (void) state;
+
+    if (mkdtemp(dir) == NULL) {
+        return -1;
+    }
+
+    snprintf(path, sizeof(path), "%s/socket", dir);
+    redis = fork();
+
+    if (redis == 0) {
+        null = open("/dev/null", O_RDWR);
+        dup2(null, 1);
+        dup2(null, 2);
+        execlp("redis-server", "redis-server", "--port", "0", "--save", "",
+               "--unixsocket", path, "--dir", dir, NULL);
+        _exit(127);
+    }
+
+    for (i = 0; i < 500; i++) {
+        fd = dial();
+
+        if (fd >= 0) {
+            close(fd);
+            return 0;
+        }
+
+        if (waitpid(redis, NULL, WNOHANG) == redis) {
+            redis = 0;
+            return 0;
+        }
+
+        usleep(10000);
+    }
+
+    return -1;
+}
+
+
+static int
+stop(void **state)
+{
+    (void) state;
+
+    if (redis > 0) {
+        kill(redis, SIGKILL);
+        waitpid(redis, NULL, 0);
+        unlink(path);
+    }
+
+    rmdir(dir);
+
+    return 0;
+}
+
+
+/* Carries bytes until all commands have their replies, or the link is closed;
+ * opens it if it is to be opened. */
+static void
+run(int i)
+{
+    char           buf[4096];
+    ssize_t        n;
+    process_t     *p = &nodes[i];
+    struct pollfd  wait;
+
+    for ( ;; ) {
+        p->te.now = real_now();
+        mcp_worker_expire(p->worker);
+        process_pump(p);
+
+        if (!p->connected) {
+            if (fds[i] >= 0) {
+                close(fds[i]);
+                fds[i] = -1;
+            }
+
+            return;
+        }
+
+        if (fds[i] < 0) {
+            fds[i] = dial();
+            assert_true(fds[i] >= 0);
+            p->taken = 0;
+            p->len = 0;
+            mcp_link_opened(p->link);
+            continue;
+        }
+
+        if (p->taken < p->len) {
+            n = write(fds[i], p->sent + p->taken, p->len - p->taken);
+            assert_true(n > 0);
+            p->taken += (size_t) n;
+        }
+
+        if (p->cluster->link.n_pending == 0) {
+            p->taken = 0;
+            p->len = 0;
+            return;
+        }
+
+        wait.fd = fds[i];
+        wait.events = POLLIN;
+        assert_int_equal(poll(&wait, 1, 5000), 1);
+        n = read(fds[i], buf, sizeof(buf));
+        assert_true(n > 0);
+        process_input(p, buf, (size_t) n);
+    }
+}
+
+
+/* The connection was closed: until it is open again. */
+static void
+rerun(int i)
+{
+    int  tries;
+
+    for (tries = 0; tries < 500 && nodes[i].cluster->link.state != MCP_LINK_UP;
+         tries++)
+    {
+        run(i);
+        usleep(2000);
+    }
+
+    assert_int_equal(nodes[i].cluster->link.state, MCP_LINK_UP);
+}
+
+
+static void
+begin(int i, const char *secret)
+{
+    mcp_keys_t  keys;
+
+    process_init(&nodes[i], NULL, 0);
+    fds[i] = -1;
+    nodes[i].te.now = real_now();
+    nodes[i].conf.dead_after = 100;
+
+    memset(&keys, 0, sizeof(keys));
+    assert_int_equal(mcp_keys_add(&keys, test_str(secret)), MCP_OK);
+
+    nodes[i].cluster = mcp_cluster_create(nodes[i].worker, &nodes[i].conf);
+    assert_int_equal(mcp_cluster_keys(nodes[i].cluster, &keys), MCP_OK);
+    run(i);
+}
+
+
+static void
+end(int i)
+{
+    process_free(&nodes[i]);
+
+    if (fds[i] >= 0) {
+        close(fds[i]);
+    }
+}
+
+
+static char  said[1024];
+
+
+static void
+say(void *data, const mcp_reply_t *reply)
+{
+    (void) data;
+
+    assert_non_null(reply);
+
+    if (reply->type == MCP_REPLY_NUMBER) {
+        snprintf(said, sizeof(said), "%lld", (long long) reply->number);
+
+    } else {
+        snprintf(said, sizeof(said), "%.*s", (int) reply->text.len,
+                 reply->text.data);
+    }
+}
+
+
+/* A command of an operator, on the link of a node. */
+static const char *
+command(int i, const char *text)
+{
+    size_t      n = 0;
+    char        copy[1024], *p, *save;
+    mcp_str_t   words[16];
+
+    snprintf(copy, sizeof(copy), "%s", text);
+
+    for (p = strtok_r(copy, " ", &save); p; p = strtok_r(NULL, " ", &save)) {
+        words[n++] = test_str(p);
+    }
+
+    said[0] = '\0';
+    assert_int_equal(mcp_link_send(&nodes[i].cluster->link, words, n, say,
+                                   NULL),
+                     MCP_OK);
+    run(i);
+
+    return said;
+}
+
+
+/* Lets a node do what it does from time to time. */
+static void
+tick(int i)
+{
+    nodes[i].cluster->beat.handler(nodes[i].cluster);
+    run(i);
+}
+
+
+static mcp_node_facts_t
+facts(int i)
+{
+    mcp_node_facts_t  f;
+
+    assert_int_equal(mcp_store_node_facts(&nodes[i].store, &f), MCP_OK);
+
+    return f;
+}
+
+
+static void
+all_expire(int i)
+{
+    mcp_str_t  words[3] = {
+        mcp_str("EVAL"),
+        mcp_str("for _, k in ipairs(redis.call('KEYS', '*')) do "
+                "if redis.call('PTTL', k) < 0 then return k end end "
+                "return 'all'"),
+        mcp_str("0")
+    };
+
+    assert_int_equal(mcp_link_send(&nodes[i].cluster->link, words, 3, say,
+                                   NULL),
+                     MCP_OK);
+    run(i);
+    assert_string_equal(said, "all");
+}
+
+
+#define KEY1  "0123456789abcdef0123456789abcdef"
+#define KEY2  "fedcba9876543210fedcba9876543210"
+
+#define needs_redis()                                                         \
+    do {                                                                      \
+        (void) state;                                                         \
+                                                                              \
+        if (redis <= 0) {                                                     \
+            skip();                                                           \
+        }                                                                     \
+    } while (0)
+
+
+/* Nodes join, beat, and know each other; nothing that they write stays. */
+static void
+test_join(void **state)
+{
+    char              text[256];
+    mcp_node_facts_t  f;
+
+    needs_redis();
+
+    begin(0, KEY1);
+    assert_int_equal(nodes[0].cluster->state, MCP_CLUSTER_MEMBER);
+    f = facts(0);
+    assert_int_equal(f.view.n_members, 1);
+    assert_true(f.view.members[0].id == f.id);
+    assert_string_equal(f.view.members[0].label, "here");
+    assert_int_equal(f.view.layout, 1);
+    assert_string_equal(f.alone, "");
+    assert_int_equal(f.processes, 1);
+    assert_int_equal(f.up, 1);
+    assert_true(f.view.offset > -500 && f.view.offset < 500);
+
+    begin(1, KEY1);
+    assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_MEMBER);
+    assert_int_equal(facts(1).view.n_members, 2);
+
+    tick(0);
+    assert_int_equal(facts(0).view.n_members, 2);
+    tick(0);
+    tick(0);
+
+    /* its beats are counted */
+
+    assert_string_equal(command(1, "ZCARD {mcp}:1:nodes"), "2");
+    snprintf(text, sizeof(text), "ZSCORE {mcp}:1:nodes %016llx",
+             (unsigned long long) f.id);
+    assert_string_equal(command(1, text), "3");
+    all_expire(0);
+
+    end(0);
+    end(1);
+}
+
+
+/* A node that shares no key with one that lives is refused, and let in when
+ * that one has gone. */
+static void
+test_keys(void **state)
+{
+    needs_redis();
+
+    begin(0, KEY1);
+    (void) command(0, "FLUSHALL");
+    tick(0);
+    tick(0);
+    assert_int_equal(nodes[0].cluster->state, MCP_CLUSTER_MEMBER);
+
+    begin(1, KEY2);
+    assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_APART);
+    assert_non_null(strstr(facts(1).alone, "(here) has no mcp_key in common"));
+    assert_non_null(strstr(nodes[1].te.last, "this node serves alone"));
+
+    /* the other one does not know it */
+
+    tick(0);
+    assert_int_equal(facts(0).view.n_members, 1);
+
+    usleep(450000);
+    tick(1);
+    assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_MEMBER);
+    assert_string_equal(facts(1).alone, "");
+
+    end(0);
+    end(1);
+}
+
+
+static void
+test_layouts(void **state)
+{
+    char  text[256];
+
+    needs_redis();
+
+    begin(0, KEY1);
+    (void) command(0, "FLUSHALL");
+    tick(0);
+
+    snprintf(text, sizeof(text),
+             "HSET {mcp}:1:n:%016llx low 2 high 3",
+             (unsigned long long) facts(0).id);
+    (void) command(0, text);
+
+    begin(1, KEY1);
+    assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_APART);
+    assert_non_null(strstr(facts(1).alone, "reads layouts 2 to 3"));
+
+    /* one that reads both brings the cluster to what all read */
+
+    snprintf(text, sizeof(text),
+             "HSET {mcp}:1:n:%016llx low 1 high 3",
+             (unsigned long long) facts(0).id);
+    (void) command(0, text);
+    tick(0);
+    assert_int_equal(facts(0).view.layout, 3);
+    tick(1);
+    tick(0);
+    assert_int_equal(facts(0).view.layout, 1);
+
+    end(0);
+    end(1);
+}
+
+
+/* Who was declared dead goes on as another node. */
+static void
+test_dead(void **state)
+{
+    char      text[256];
+    uint64_t  id;
+
+    needs_redis();
+
+    begin(0, KEY1);
+    id = facts(0).id;
+    snprintf(text, sizeof(text), "SET {mcp}:1:x:%016llx 1 EX 60",
+             (unsigned long long) id);
+    (void) command(0, text);
+
+    tick(0);
+    assert_true(facts(0).id != id);
+    assert_true(nodes[0].cluster->node == facts(0).id);
+    assert_int_equal(nodes[0].cluster->state, MCP_CLUSTER_MEMBER);
+    assert_non_null(strstr(nodes[0].te.last, "joined as node"));
+
+    end(0);
+}
+
+
+/* What was there is gone: all of it, the scripts, or it is something else. */
+static void
+test_lost(void **state)
+{
+    needs_redis();
+
+    begin(0, KEY1);
+
+    (void) command(0, "FLUSHALL");
+    tick(0);
+    assert_int_equal(nodes[0].cluster->state, MCP_CLUSTER_MEMBER);
+    assert_string_equal(command(0, "ZCARD {mcp}:1:nodes"), "1");
+
+    (void) command(0, "SCRIPT FLUSH");
+    tick(0);
+    assert_int_equal(nodes[0].disconnects, 1);
+    rerun(0);
+    assert_int_equal(nodes[0].cluster->state, MCP_CLUSTER_MEMBER);
+
+    (void) command(0, "SET {mcp}:1:nodes x EX 60");
+    tick(0);
+    assert_non_null(strstr(nodes[0].te.last, "script beat: "));
+    assert_non_null(strstr(nodes[0].te.last, "WRONGTYPE"));
+    assert_non_null(strstr(facts(0).error, "WRONGTYPE"));
+    (void) command(0, "DEL {mcp}:1:nodes");
+    tick(0);
+    assert_string_equal(command(0, "ZCARD {mcp}:1:nodes"), "1");
+    all_expire(0);
+
+    end(0);
+}
+
+
+/* Passwords, users and what they may do. */
+static void
+test_users(void **state)
+{
+    needs_redis();
+
+    begin(0, KEY1);
+    (void) command(0, "ACL SETUSER mcp on >secret ~{mcp}:* +@all -@admin "
+                      "-@dangerous +info +role");
+    (void) command(0, "ACL SETUSER poor on >secret ~{mcp}:* +@all -role");
+
+    process_init(&nodes[1], NULL, 0);
+    fds[1] = -1;
+    nodes[1].conf.user = mcp_str("mcp");
+    nodes[1].conf.password = mcp_str("wrong");
+    nodes[1].te.now = real_now();
+    nodes[1].cluster = mcp_cluster_create(nodes[1].worker, &nodes[1].conf);
+    run(1);
+    assert_non_null(strstr(nodes[1].te.last, "HELLO: WRONGPASS"));
+    assert_int_equal(nodes[1].cluster->link.state, MCP_LINK_DOWN);
+
+    nodes[1].conf.user = mcp_str("poor");
+    nodes[1].conf.password = mcp_str("secret");
+    usleep(110000);
+    run(1);
+    assert_non_null(strstr(nodes[1].te.info, "ROLE: NOPERM"));
+
+    nodes[1].conf.user = mcp_str("mcp");
+    rerun(1);
+    run(1);
+    assert_int_equal(nodes[1].cluster->link.state, MCP_LINK_UP);
+
+    /* without a key it has none in common with anybody */
+
+    assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_APART);
+
+    end(0);
+    end(1);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_join),
+        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_dead),
+        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_users),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The node: it says hello, one process beats, and what is heard is noted. */
+
+#include "cluster_driver.h"
+
+
+#define ID(c)   c c c c c c c c c c c c c c c c
+
+#define MEMBER(id, age, label)                                                \
+    "*4\r\n$16\r\n" id "\r\n:" #age "\r\n$5\r\n" label "\r\n$5\r\n0.9.0\r\n"
+
+#define WELCOME(time)                                                         \
+    "*4\r\n$2\r\nOK\r\n:" time "\r\n:1\r\n*2\r\n" MEMBER(ID("1"), 0, "first")   \
+    MEMBER(ID("2"), 2500, "other")
+
+
+static process_t  p, q;
+
+
+static int
+setup(void **state)
+{
+    (void) state;
+
+    process_init(&p, NULL, 0);
+    process_init(&q, p.zone, 1);
+    mcp_store_node_renew(&p.store, mcp_store_node_id(&p.store),
+                         0x1111111111111111);
+
+    return 0;
+}
+
+
+static int
+teardown(void **state)
+{
+    (void) state;
+
+    process_free(&q);
+    process_free(&p);
+
+    return 0;
+}
+
+
+static mcp_node_facts_t
+facts(void)
+{
+    mcp_node_facts_t  f;
+
+    assert_int_equal(mcp_store_node_facts(&p.store, &f), MCP_OK);
+
+    return f;
+}
+
+
+static void
+test_join(void **state)
+{
+    mcp_keys_t        keys;
+    mcp_node_facts_t  f;
+
+    (void) state;
+
+    memset(&keys, 0, sizeof(keys));
+    assert_int_equal(mcp_keys_add(&keys,
+                         mcp_str("0123456789abcdef0123456789abcdef")),
+                     MCP_OK);
+    assert_int_equal(mcp_keys_add(&keys,
+                         mcp_str("fedcba9876543210fedcba9876543210")),
+                     MCP_OK);
+
+    process_start(&p);
+    assert_int_equal(facts().processes, 1);
+    assert_int_equal(facts().up, 0);
+    assert_int_equal(mcp_cluster_keys(p.cluster, &keys), MCP_OK);
+    assert_int_equal(mcp_cluster_keys(p.cluster, &keys), MCP_OK);
+    assert_int_equal(p.cluster->prints_len, 34);
+
+    /* no key can be read from what is told of it */
+
+    assert_null(strstr(p.cluster->prints, "0123456789abcdef"));
+
+    p.cluster->prints_len = 33;
+    memset(p.cluster->prints, 'f', 33);
+    p.cluster->prints[16] = ',';
+    p.cluster->prints_len = 34;
+    process_greet(&p);
+    assert_command(&p, "EVALSHA aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 1 "
+                       "{mcp}:1:nodes 1111111111111111 15000 1 1 0.9.0 here "
+                       "ffffffffffffffff,ffffffffffffffff");
+
+    p.te.now += 20;
+    process_say(&p, WELCOME("1700000000110"));
+    assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
+    assert_string_equal(p.te.last, "cluster: joined as node 1111111111111111, "
+                                   "one of 2");
+
+    f = facts();
+    assert_true(f.id == 0x1111111111111111);
+    assert_int_equal(f.up, 1);
+    assert_int_equal(f.view.offset, 100);
+    assert_int_equal(f.view.layout, 1);
+    assert_int_equal(f.view.n_members, 2);
+    assert_true(f.view.members[1].id == 0x2222222222222222);
+    assert_true(f.view.members[1].beat == p.te.now - 2500);
+    assert_string_equal(f.view.members[1].label, "other");
+    assert_string_equal(f.view.members[1].build, "0.9.0");
+    assert_string_equal(f.alone, "");
+}
+
+
+/* Of a node's processes one beats; another one when it cannot any more. */
+static void
+test_beats(void **state)
+{
+    unsigned  i;
+
+    (void) state;
+
+    p.conf.timeout = 100000;
+    q.conf.timeout = 100000;
+
+    process_start(&p);
+    process_greet(&p);
+    process_say(&p, WELCOME("1700000000000"));
+    process_start(&q);
+    process_greet(&q);
+    process_say(&q, WELCOME("1700000000000"));
+    assert_string_equal(q.te.info, "cluster: joined as node 1111111111111111, "
+                                   "one of 2");
+    p.taken = p.len;
+    q.taken = q.len;
+
+    for (i = 0; i < 3; i++) {
+        process_wait(&p, 5001);
+        process_wait(&q, 5001);
+        assert_command(&p, "EVALSHA bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 1 "
+                           "{mcp}:1:nodes 1111111111111111 15000");
+        assert_command(&q, "");
+        process_say(&p, WELCOME("1700000020000"));
+    }
+
+    /* its reply is late: no other one before */
+
+    process_wait(&p, 5001);
+    p.taken = p.len;
+    process_wait(&p, 5001);
+    assert_command(&p, "");
+
+    process_lose(&p, "gone");
+    assert_int_equal(facts().up, 1);
+    process_wait(&q, 5001);
+    assert_command(&q, "EVALSHA bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 1 "
+                       "{mcp}:1:nodes 1111111111111111 15000");
+
+    /* or has ended */
+
+    mcp_cluster_destroy(q.cluster);
+    q.cluster = NULL;
+    assert_int_equal(mcp_store_node_speaks(&p.store), 1);
+}
+
+
+/* Refused, it serves alone and asks again. */
+static void
+test_refused(void **state)
+{
+    (void) state;
+
+    p.conf.timeout = 100000;
+    process_start(&p);
+    process_greet(&p);
+    process_say(&p, "*3\r\n$4\r\nKEYS\r\n$16\r\n" ID("2") "\r\n$3\r\na\nb\r\n");
+    assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
+    assert_string_equal(facts().alone, "node " ID("2") " (a?b) has no mcp_key in "
+                                       "common with it");
+    assert_string_equal(p.te.last, "cluster: this node serves alone: node "
+                                   ID("2") " (a?b) has no mcp_key in common "
+                                   "with it");
+    assert_string_equal(facts().error, p.te.last + 9);
+
+    p.taken = p.len;
+    process_wait(&p, 5001);
+    assert_true(p.taken < p.len);
+    process_say(&p, "*5\r\n$6\r\nLAYOUT\r\n$16\r\n" ID("2") "\r\n$0\r\n\r\n:7\r\n"
+                    ":9\r\n");
+    assert_string_equal(facts().alone, "node " ID("2") " () reads layouts 7 to "
+                                       "9 of what is in Redis, this one 1 to "
+                                       "1");
+
+    process_wait(&p, 5001);
+    process_say(&p, WELCOME("1700000000000"));
+    assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
+    assert_string_equal(facts().alone, "");
+}
+
+
+/* What no script of ours says is an error, and nothing else. */
+static void
+test_strange(void **state)
+{
+    unsigned  i;
+
+    static const char *const  says[] = {
+        "+OK\r\n", ":1\r\n", "*0\r\n", "$-1\r\n", "*1\r\n$2\r\nOK\r\n",
+        "*4\r\n$2\r\nOK\r\n:1\r\n:1\r\n:1\r\n", "*1\r\n*1\r\n$2\r\nOK\r\n",
+        "-WRONGTYPE Operation against a key\r\n",
+        "-ERR Error running script\r\n", "-NOPERM no\r\n"
+    };
+
+    (void) state;
+
+    p.conf.timeout = 100000;
+    process_start(&p);
+    process_greet(&p);
+
+    for (i = 0; i < sizeof(says) / sizeof(says[0]); i++) {
+        process_say(&p, says[i]);
+        assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
+        assert_non_null(strstr(facts().error, "script hello: "));
+        process_wait(&p, 5001);
+    }
+
+    process_say(&p, WELCOME("1700000000000"));
+    assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
+
+    for (i = 0; i < sizeof(says) / sizeof(says[0]); i++) {
+        process_wait(&p, 5001);
+        process_say(&p, says[i]);
+        assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
+        assert_non_null(strstr(facts().error, "script beat: "));
+    }
+
+    /* members that are none, or too many */
+
+    process_wait(&p, 5001);
+    process_say(&p, "*4\r\n$2\r\nOK\r\n:1\r\n:1\r\n*4\r\n:1\r\n*0\r\n"
+                    "*4\r\n$3\r\nabc\r\n:1\r\n+a\r\n+b\r\n"
+                    "*4\r\n$16\r\n0000000000000g00\r\n:1\r\n+a\r\n+b\r\n");
+    assert_int_equal(facts().view.n_members, 0);
+}
+
+
+/* Declared dead, the node is another one, for all its processes. */
+static void
+test_dead(void **state)
+{
+    (void) state;
+
+    p.conf.timeout = 100000;
+    q.conf.timeout = 100000;
+    process_start(&p);
+    process_greet(&p);
+    process_say(&p, WELCOME("1700000000000"));
+    process_start(&q);
+    process_greet(&q);
+    process_say(&q, WELCOME("1700000000000"));
+    p.taken = p.len;
+    q.taken = q.len;
+
+    process_wait(&p, 5001);
+    process_say(&p, "*1\r\n$4\r\nDEAD\r\n");
+    assert_true(facts().id != 0x1111111111111111);
+    assert_true(p.cluster->node == facts().id);
+    assert_int_equal(p.cluster->state, MCP_CLUSTER_ASKING);
+    assert_string_equal(p.te.last, "cluster: this node was taken for dead by "
+                                   "others");
+    process_say(&p, "*1\r\n$4\r\nDEAD\r\n");
+    assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
+    process_wait(&p, 5001);
+    process_say(&p, WELCOME("1700000000000"));
+
+    process_wait(&q, 5001);
+    assert_true(q.cluster->node == facts().id);
+    assert_int_equal(q.cluster->state, MCP_CLUSTER_ASKING);
+
+    /* nobody knows it any more */
+
+    process_wait(&p, 5001);
+    process_say(&p, "*1\r\n$4\r\nGONE\r\n");
+    assert_int_equal(p.cluster->state, MCP_CLUSTER_ASKING);
+}
+
+
+/* Clocks that differ are warned of once. */
+static void
+test_clocks(void **state)
+{
+    (void) state;
+
+    p.conf.timeout = 100000;
+    process_start(&p);
+    process_greet(&p);
+    process_say(&p, WELCOME("1700000002001"));
+    assert_int_equal(facts().view.offset, 2001);
+    p.te.last[0] = '\0';
+
+    process_wait(&p, 5001);
+    process_say(&p, WELCOME("1700000000001"));
+    assert_int_equal(facts().view.offset, -5000);
+    assert_string_equal(p.te.last, "");
+
+    process_wait(&p, 4999);
+    process_wait(&p, 2);
+    process_say(&p, WELCOME("1700000010002"));
+    assert_int_equal(facts().view.offset, 0);
+
+    process_wait(&p, 5001);
+    process_say(&p, WELCOME("1700000000000"));
+    assert_string_equal(p.te.last, "cluster: the clock of Redis differs from "
+                                   "this node's by -15003 ms");
+}
+
+
+static void
+test_keys_limit(void **state)
+{
+    char        secret[64];
+    unsigned    i;
+    mcp_keys_t  keys;
+
+    (void) state;
+
+    process_start(&p);
+
+    for (i = 0; i <= MCP_CLUSTER_KEYS_MAX; i++) {
+        memset(&keys, 0, sizeof(keys));
+        snprintf(secret, sizeof(secret), "%040u", i);
+        assert_int_equal(mcp_keys_add(&keys, test_str(secret)), MCP_OK);
+        assert_int_equal(mcp_cluster_keys(p.cluster, &keys),
+                         i < MCP_CLUSTER_KEYS_MAX ? MCP_OK : MCP_ERR_LIMIT);
+    }
+
+    mcp_cluster_destroy(NULL);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test_setup_teardown(test_join, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_beats, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_strange, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_dead, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_clocks, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_keys_limit, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

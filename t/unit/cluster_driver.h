@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Processes of a cluster without servers: each has a worker, a zone of its own
+ * or another one's, and a link whose other end is the test:
+ *
+ *     process_open(&p);                   CONNECT was pulled: it is open
+ *     assert_command(&p, "HELLO 2");      the next command that was written
+ *     process_say(&p, "+OK\r\n");         a reply
+ */
+
+
+#ifndef CLUSTER_DRIVER_H_INCLUDED
+#define CLUSTER_DRIVER_H_INCLUDED
+
+
+#include "test_env.h"
+
+#include "cluster/mcp_cluster_parts.h"
+#include "store/mcp_store_node.h"
+
+
+#define CLUSTER_ZONE  (256 * 1024)
+
+#define GOOD_HELLO                                                            \
+    "*4\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n"
+#define GOOD_ROLE  "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"
+#define GOOD_INFO                                                             \
+    "$46\r\n# Memory\r\nmaxmemory_policy:noeviction\r\nx:1\r\n\r\n\r\n"
+#define GOOD_SHA(c)                                                           \
+    "$40\r\n" c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c \
+    c c c c c c c c "\r\n"
+#define GOOD_SHAS  GOOD_SHA("a") GOOD_SHA("b")
+#define GOOD_ALL   GOOD_HELLO GOOD_ROLE GOOD_INFO GOOD_SHAS
+
+
+typedef struct {
+    test_env_t          te;
+    void               *zone;
+    int                 borrowed;      /* zone */
+    mcp_store_t         store;
+    mcp_worker_t       *worker;
+    mcp_cluster_t      *cluster;
+    mcp_cluster_conf_t  conf;
+    mcp_link_t         *link;          /* of the last action */
+    unsigned            connects;
+    unsigned            disconnects;
+    int                 connected;     /* CONNECT was the last of these */
+    int                 stuck;         /* nothing can be written */
+    size_t              step;          /* bytes written, or read, at once */
+    size_t              taken;         /* of sent */
+    size_t              len;
+    char                sent[262144];
+} process_t;
+
+
+static inline int
+process_lock(void *ctx)
+{
+    (void) ctx;
+
+    return MCP_OK;
+}
+
+
+static inline void
+process_unlock(void *ctx)
+{
+    (void) ctx;
+}
+
+
+static inline void
+process_wake(void *ctx, unsigned slot)
+{
+    (void) ctx;
+    (void) slot;
+}
+
+
+static inline void
+process_ready(void *ctx)
+{
+    (void) ctx;
+}
+
+
+/* zone: another process's, or NULL. */
+static inline void
+process_init(process_t *p, void *zone, unsigned slot)
+{
+    mcp_store_glue_t   glue = { process_lock, process_unlock, p, process_wake,
+                                p };
+    mcp_worker_glue_t  worker_glue = { process_ready, NULL };
+
+    memset(p, 0, sizeof(process_t));
+    test_env_init(&p->te);
+
+    p->step = SIZE_MAX;
+    p->zone = zone ? zone : malloc(CLUSTER_ZONE);
+    p->borrowed = zone != NULL;
+    assert_non_null(p->zone);
+
+    if (zone == NULL) {
+        assert_int_equal(mcp_store_format(p->zone, CLUSTER_ZONE), MCP_OK);
+    }
+
+    assert_int_equal(mcp_store_attach(&p->store, p->zone, &glue, slot,
+                                      100 + slot),
+                     MCP_OK);
+
+    p->worker = mcp_worker_create(&p->te.env, &p->store, &worker_glue);
+    assert_non_null(p->worker);
+
+    p->conf.seeds[0].host = mcp_str("one");
+    p->conf.seeds[0].port = 6379;
+    p->conf.n_seeds = 1;
+    p->conf.prefix = mcp_str("{mcp}");
+    p->conf.label = mcp_str("here");
+    p->conf.timeout = 1000;
+    p->conf.patience = 5000;
+    p->conf.dead_after = 15000;
+}
+
+
+/* Takes all actions. */
+static inline void
+process_pump(process_t *p)
+{
+    size_t        n;
+    mcp_str_t     out;
+    mcp_action_t  a;
+
+    for ( ;; ) {
+        mcp_worker_next(p->worker, &a);
+
+        switch (a.type) {
+        case MCP_ACT_NONE:
+            return;
+
+        case MCP_ACT_CONNECT:
+            assert_false(p->connected);
+            p->link = a.link;
+            p->connected = 1;
+            p->connects++;
+            p->len = 0;
+            p->taken = 0;
+            break;
+
+        case MCP_ACT_WRITE:
+            assert_true(p->connected && a.link == p->link);
+
+            while (!p->stuck && (out = mcp_link_output(a.link)).len) {
+                n = out.len < p->step ? out.len : p->step;
+                assert_true(p->len + n < sizeof(p->sent));
+                memcpy(p->sent + p->len, out.data, n);
+                p->len += n;
+                mcp_link_written(a.link, n);
+            }
+
+            break;
+
+        case MCP_ACT_DISCONNECT:
+            assert_true(p->connected && a.link == p->link);
+            p->connected = 0;
+            p->disconnects++;
+            break;
+
+        default:
+            fail_msg("action %d", (int) a.type);
+        }
+    }
+}
+
+
+static inline void
+process_start(process_t *p)
+{
+    p->cluster = mcp_cluster_create(p->worker, &p->conf);
+    assert_non_null(p->cluster);
+    process_pump(p);
+}
+
+
+static inline void
+process_free(process_t *p)
+{
+    mcp_cluster_destroy(p->cluster);
+    mcp_worker_destroy(p->worker);
+    mcp_store_detach(&p->store);
+
+    if (!p->borrowed) {
+        free(p->zone);
+    }
+
+    assert_int_equal(p->te.tm.live, 0);
+}
+
+
+static inline void
+process_open(process_t *p)
+{
+    process_pump(p);
+    assert_true(p->connected);
+    mcp_link_opened(p->link);
+    process_pump(p);
+}
+
+
+static inline void
+process_input(process_t *p, const char *data, size_t len)
+{
+    size_t  n;
+
+    while (len > 0 && p->connected) {
+        n = len < p->step ? len : p->step;
+        mcp_link_input(p->link, data, n);
+        data += n;
+        len -= n;
+        process_pump(p);
+    }
+}
+
+
+static inline void
+process_say(process_t *p, const char *text)
+{
+    process_input(p, text, strlen(text));
+}
+
+
+/* The server has closed the connection, or never opened it. */
+static inline void
+process_lose(process_t *p, const char *why)
+{
+    assert_true(p->connected);
+    p->connected = 0;
+    mcp_link_closed(p->link, why);
+    process_pump(p);
+}
+
+
+/* Lets time pass, timers included. */
+static inline void
+process_wait(process_t *p, uint64_t ms)
+{
+    uint64_t  end, next;
+
+    end = p->te.now + ms;
+
+    for ( ;; ) {
+        process_pump(p);
+        next = mcp_worker_deadline(p->worker, NULL);
+
+        if (next > end) {
+            break;
+        }
+
+        if (next > p->te.now) {
+            p->te.now = next;
+        }
+
+        mcp_worker_expire(p->worker);
+    }
+
+    p->te.now = end;
+    process_pump(p);
+}
+
+
+static inline size_t
+process_number(process_t *p, char kind)
+{
+    char    *end;
+    size_t   n;
+
+    assert_true(p->taken < p->len);
+    assert_int_equal(p->sent[p->taken], kind);
+    n = strtoul(p->sent + p->taken + 1, &end, 10);
+    assert_memory_equal(end, "\r\n", 2);
+    p->taken = (size_t) (end + 2 - p->sent);
+
+    return n;
+}
+
+
+/* Takes the next command, with blanks between its words; scripts are cut. */
+static inline void
+process_command(process_t *p, char *out, size_t size)
+{
+    size_t  i, n, len;
+
+    out[0] = '\0';
+
+    if (p->taken == p->len) {
+        return;
+    }
+
+    n = process_number(p, '*');
+
+    for (i = 0; i < n; i++) {
+        len = process_number(p, '$');
+        snprintf(out + strlen(out), size - strlen(out), "%s%.*s", i ? " " : "",
+                 (int) (len > 300 ? 3 : len), p->sent + p->taken);
+        p->taken += len;
+        assert_memory_equal(p->sent + p->taken, "\r\n", 2);
+        p->taken += 2;
+    }
+}
+
+
+#define assert_command(p, text)                                               \
+    do {                                                                      \
+        char  command_[1024];                                                 \
+                                                                              \
+        process_command(p, command_, sizeof(command_));                       \
+        assert_string_equal(command_, text);                                  \
+    } while (0)
+
+
+/* Opens the link and has it greeted; the next command is "hello". */
+static inline void
+process_greet(process_t *p)
+{
+    process_open(p);
+    assert_command(p, "HELLO 2");
+    assert_command(p, "ROLE");
+    assert_command(p, "INFO memory");
+    assert_command(p, "SCRIPT LOAD -- ");
+    assert_command(p, "SCRIPT LOAD -- ");
+    assert_command(p, "");
+    process_say(p, GOOD_ALL);
+    assert_int_equal(p->cluster->link.state, MCP_LINK_UP);
+}
+
+
+#endif /* CLUSTER_DRIVER_H_INCLUDED */

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The zone as a node: its id, who speaks for it, what is noted. */
+
+#include "test_env.h"
+
+#include "store/mcp_store_layout.h"
+
+
+#define ZONE   (256 * 1024)
+#define SLOTS  3
+
+
+static void         *zone;
+static mcp_store_t   store[SLOTS];
+static int           unlockable;
+
+
+static int
+take(void *ctx)
+{
+    (void) ctx;
+
+    return unlockable ? MCP_ERR_INTERNAL : MCP_OK;
+}
+
+
+static void
+give(void *ctx)
+{
+    (void) ctx;
+}
+
+
+static void
+wake(void *ctx, unsigned slot)
+{
+    (void) ctx;
+    (void) slot;
+}
+
+
+static void
+attach(unsigned slot, uint64_t pid)
+{
+    mcp_store_glue_t  glue = { take, give, NULL, wake, NULL };
+
+    assert_int_equal(mcp_store_attach(&store[slot], zone, &glue, slot, pid),
+                     MCP_OK);
+}
+
+
+static int
+setup(void **state)
+{
+    unsigned  i;
+
+    (void) state;
+
+    zone = malloc(ZONE);
+    assert_non_null(zone);
+    assert_int_equal(mcp_store_format(zone, ZONE), MCP_OK);
+    unlockable = 0;
+
+    for (i = 0; i < SLOTS; i++) {
+        attach(i, 100 + i);
+    }
+
+    return 0;
+}
+
+
+static int
+teardown(void **state)
+{
+    (void) state;
+
+    free(zone);
+
+    return 0;
+}
+
+
+static void
+test_id(void **state)
+{
+    uint64_t  id;
+
+    (void) state;
+
+    id = mcp_store_node_id(&store[0]);
+    assert_true(id != 0);
+    assert_true(mcp_store_node_id(&store[1]) == id);
+
+    /* of two who renew it one does */
+
+    mcp_store_node_renew(&store[0], id, 7);
+    mcp_store_node_renew(&store[1], id, 8);
+    assert_true(mcp_store_node_id(&store[1]) == 7);
+
+    /* another zone is another node */
+
+    assert_int_equal(mcp_store_format(zone, ZONE), MCP_OK);
+    assert_true(mcp_store_node_id(&store[0]) != id);
+}
+
+
+/* One process speaks, until it resigns or is buried. */
+static void
+test_speaks(void **state)
+{
+    (void) state;
+
+    assert_int_equal(mcp_store_node_speaks(&store[1]), 1);
+    assert_int_equal(mcp_store_node_speaks(&store[0]), 0);
+    assert_int_equal(mcp_store_node_speaks(&store[1]), 1);
+
+    mcp_store_node_resign(&store[0]);
+    assert_int_equal(mcp_store_node_speaks(&store[2]), 0);
+
+    mcp_store_node_resign(&store[1]);
+    assert_int_equal(mcp_store_node_speaks(&store[2]), 1);
+    assert_int_equal(mcp_store_node_speaks(&store[1]), 0);
+
+    mcp_store_bury(&store[0], 2, 102);
+    assert_int_equal(mcp_store_node_speaks(&store[2]), 1);
+    assert_int_equal(mcp_store_node_speaks(&store[0]), 1);
+    assert_int_equal(mcp_store_node_speaks(&store[2]), 0);
+
+    /* who has that slot next is somebody else */
+
+    mcp_store_bury(&store[1], 0, 100);
+    attach(0, 200);
+    assert_int_equal(mcp_store_node_speaks(&store[1]), 1);
+    assert_int_equal(mcp_store_node_speaks(&store[0]), 0);
+
+    /* nobody speaks without the lock */
+
+    mcp_store_node_resign(&store[1]);
+    unlockable = 1;
+    assert_int_equal(mcp_store_node_speaks(&store[1]), 0);
+}
+
+
+static void
+test_links(void **state)
+{
+    mcp_node_facts_t  facts;
+
+    (void) state;
+
+    assert_int_equal(mcp_store_node_facts(&store[0], &facts),
+                     MCP_ERR_NOT_FOUND);
+
+    mcp_store_node_link(&store[0], 1, 7);
+    mcp_store_node_link(&store[1], 1, 9);
+    mcp_store_node_link(&store[2], 0, 50);
+    assert_int_equal(mcp_store_node_facts(&store[0], &facts), MCP_OK);
+    assert_int_equal(facts.processes, 3);
+    assert_int_equal(facts.up, 2);
+    assert_int_equal(facts.round_trip, 9);
+
+    mcp_store_node_link(&store[1], 1, UINT64_MAX);
+    assert_int_equal(mcp_store_node_facts(&store[0], &facts), MCP_OK);
+    assert_int_equal(facts.round_trip, 0x3fffffff);
+
+    /* a process takes its note with it */
+
+    mcp_store_bury(&store[0], 1, 101);
+    mcp_store_node_link(&store[1], 1, 5);
+    mcp_store_detach(&store[2]);
+    assert_int_equal(mcp_store_node_facts(&store[0], &facts), MCP_OK);
+    assert_int_equal(facts.processes, 1);
+    assert_int_equal(facts.round_trip, 7);
+
+    unlockable = 1;
+    assert_int_equal(mcp_store_node_facts(&store[0], &facts),
+                     MCP_ERR_INTERNAL);
+}
+
+
+static void
+test_notes(void **state)
+{
+    char               text[400];
+    mcp_node_view_t    view;
+    mcp_node_facts_t   facts;
+    mcp_store_head_t  *head;
+
+    (void) state;
+
+    mcp_store_node_link(&store[0], 1, 7);
+    memset(&view, 0, sizeof(view));
+    memset(text, 'x', sizeof(text));
+    text[sizeof(text) - 1] = '\0';
+
+    view.at = 5;
+    view.offset = -3;
+    view.n_members = 1;
+    view.members[0].id = 17;
+    strcpy(view.members[0].label, "there");
+
+    mcp_store_node_error(&store[1], 1234, text);
+    mcp_store_node_alone(&store[1], "no key");
+    mcp_store_node_view(&store[1], &view);
+
+    assert_int_equal(mcp_store_node_facts(&store[0], &facts), MCP_OK);
+    assert_true(facts.id == mcp_store_node_id(&store[0]));
+    assert_int_equal(facts.error_at, 1234);
+    assert_int_equal(strlen(facts.error), MCP_NODE_REASON_MAX);
+    assert_string_equal(facts.alone, "no key");
+    assert_memory_equal(&facts.view, &view, sizeof(view));
+
+    mcp_store_node_alone(&store[1], "");
+    assert_int_equal(mcp_store_node_facts(&store[0], &facts), MCP_OK);
+    assert_string_equal(facts.alone, "");
+
+    /* who died while it noted */
+
+    head = zone;
+    memset(&head->node.view, 0xff, sizeof(view));
+    memset(head->node.error, 'x', sizeof(head->node.error));
+    assert_int_equal(mcp_store_node_facts(&store[0], &facts), MCP_OK);
+    assert_int_equal(facts.view.n_members, MCP_NODE_MEMBERS);
+    assert_int_equal(strlen(facts.error), MCP_NODE_REASON_MAX);
+    assert_int_equal(facts.view.members[3].label[MCP_NODE_LABEL_MAX], 0);
+    assert_int_equal(facts.view.members[3].build[MCP_NODE_BUILD_MAX], 0);
+
+    unlockable = 1;
+    mcp_store_node_error(&store[1], 1, "a");
+    mcp_store_node_alone(&store[1], "a");
+    mcp_store_node_view(&store[1], &view);
+    assert_string_equal(head->node.alone, "");
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test_setup_teardown(test_id, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_speaks, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_links, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_notes, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
