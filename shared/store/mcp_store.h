@@ -245,10 +245,16 @@ void mcp_store_bury(mcp_store_t *store, unsigned slot, uint64_t pid);
 int mcp_store_adopt(mcp_store_t *store, uint64_t now, mcp_stream_info_t *info,
     mcp_buf_t *request);
 
+/* As what a process learns that something waits for it. */
+typedef enum {
+    MCP_WAKE_OWNER = 0,
+    MCP_WAKE_CONSUMER          /* or one who has joined */
+} mcp_store_wake_e;
+
 typedef struct {
     mcp_stream_ref_t  ref;
     uint64_t          handle;
-    unsigned          owner:1;         /* 0: consumer */
+    mcp_store_wake_e  kind;
 } mcp_store_wake_t;
 
 /*

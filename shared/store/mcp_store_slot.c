@@ -119,7 +119,7 @@ mcp_store_drain_reader(mcp_store_op_t *op, mcp_store_list_t *list,
 
     out->ref.index = st ? st->self : 0;
     memcpy(out->ref.id, e->key, MCP_STREAM_ID_LEN);
-    out->owner = 0;
+    out->kind = MCP_WAKE_CONSUMER;
     out->handle = e->u.reader.handle;
 }
 
@@ -149,8 +149,13 @@ mcp_store_drain_one(mcp_store_op_t *op, mcp_store_list_t *list,
 
     out->ref.index = st->self;
     memcpy(out->ref.id, st->id, MCP_STREAM_ID_LEN);
-    out->owner = role == MCP_LINK_OWNER;
-    out->handle = out->owner ? st->owner_handle : st->consumer_handle;
+    out->kind = MCP_WAKE_CONSUMER;
+    out->handle = st->consumer_handle;
+
+    if (role == MCP_LINK_OWNER) {
+        out->kind = MCP_WAKE_OWNER;
+        out->handle = st->owner_handle;
+    }
 
     if (st->live == MCP_STREAM_GHOST) {
         mcp_store_ghost_settle(op, st);

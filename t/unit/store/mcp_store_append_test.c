@@ -122,7 +122,7 @@ test_full(void **state)
     mcp_store_free(S0, &over[2]);
     mcp_store_free(S0, &ref);
     assert_int_equal(store_drain(&d, 0, &wake), 1);
-    assert_int_equal(wake.owner, 1);
+    assert_int_equal(wake.kind, MCP_WAKE_OWNER);
     assert_int_equal(wake.ref.index, run[0].index);
     assert_int_equal(store_say(&d, 0, &run[0], store_message(n, 100000), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
@@ -306,7 +306,7 @@ test_full_of_own(void **state)
         assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 1, buf, 520,
                                         &len), MCP_OK);
         assert_int_equal(store_drain(&d, 0, &wake), 1);
-        assert_int_equal(wake.owner, 1);
+        assert_int_equal(wake.kind, MCP_WAKE_OWNER);
 
         assert_int_equal(store_say(&d, 0, &ref, store_message(1, sizes[k]), -1,
                                    MCP_STATE_PROCESSING),

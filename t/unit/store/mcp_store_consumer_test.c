@@ -93,7 +93,7 @@ test_takeover(void **state)
     assert_int_equal(mcp_store_watch(S0, &ref, 1, 0, &a, &taken), MCP_OK);
     assert_int_equal(taken, 0);
     assert_int_equal(store_drain(&d, 0, &wake), 1);    /* the owner */
-    assert_int_equal(wake.owner, 1);
+    assert_int_equal(wake.kind, MCP_WAKE_OWNER);
 
     assert_int_equal(mcp_store_read(S0, &ref, 1, &a, 0, buf, sizeof(buf),
                                     &len), MCP_AGAIN);
@@ -110,7 +110,7 @@ test_takeover(void **state)
     store_sound(&d);
 
     assert_int_equal(store_drain(&d, 1, &wake), 1);
-    assert_int_equal(wake.owner, 0);
+    assert_int_equal(wake.kind, MCP_WAKE_CONSUMER);
     assert_int_equal(wake.handle, 2);
     assert_int_equal(wake.ref.index, ref.index);
     assert_int_equal(store_drain(&d, 0, NULL), 2);     /* owner, handle 1 */
@@ -151,7 +151,7 @@ test_takeover(void **state)
     mcp_store_free(S1, &ref);
     assert_int_equal(store_drain(&d, 0, &wake), 1);
     assert_int_equal(wake.handle, spec.handle);
-    assert_int_equal(wake.owner, 1);
+    assert_int_equal(wake.kind, MCP_WAKE_OWNER);
 }
 
 

@@ -35,7 +35,7 @@ test_inbox(void **state)
 
     assert_int_equal(d.woken[0], 1);
     assert_int_equal(store_drain(&d, 0, &wake), 1);
-    assert_int_equal(wake.owner, 1);
+    assert_int_equal(wake.kind, MCP_WAKE_OWNER);
     store_sound(&d);
 
     /* no memory: it stays */
@@ -83,7 +83,7 @@ test_inbox(void **state)
     store_sound(&d);
     assert_int_equal(d.woken[0], 1);
     assert_int_equal(store_drain(&d, 0, &wake), 1);
-    assert_int_equal(wake.owner, 1);
+    assert_int_equal(wake.kind, MCP_WAKE_OWNER);
     assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
     assert_int_equal(info.cancelled, 0x8000040000200001);
     assert_int_equal(mcp_store_take_cancelled(S0, &ref), info.cancelled);

@@ -51,7 +51,7 @@ test_back_pressure(void **state)
 
     assert_int_equal(d.woken[0], 1);
     assert_int_equal(store_drain(&d, 0, &wake), 1);
-    assert_int_equal(wake.owner, 1);
+    assert_int_equal(wake.kind, MCP_WAKE_OWNER);
     assert_int_equal(wake.handle, spec.handle);
 
     /* with all of it out, as much as may wait is kept for a client that lost

@@ -139,7 +139,7 @@ test_gone(void **state)
     mcp_store_unwatch(S0, &ref, 1, 0, 5);
     assert_int_equal(store_drain(&d, 1, &wake), 1);
     assert_int_equal(wake.handle, 2);
-    assert_int_equal(wake.owner, 0);
+    assert_int_equal(wake.kind, MCP_WAKE_CONSUMER);
     since = 5;
     assert_int_equal(mcp_store_expire(S0, &ref, &since), MCP_AGAIN);
     assert_int_equal(since, 0);
