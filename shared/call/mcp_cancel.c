@@ -15,6 +15,7 @@
 #include "config/mcp_party.h"
 #include "json/mcp_json.h"
 #include "rpc/mcp_id.h"
+#include "worker/mcp_ask.h"
 #include "worker/mcp_hook.h"
 
 
@@ -89,31 +90,6 @@ mcp_cancel_requests(mcp_call_t *call, uint64_t requests)
 }
 
 
-/* The bit of the request with this id among the stored id or array of ids, 0 if
- * it is none of them. */
-static uint64_t
-mcp_cancel_find_id(const mcp_mem_t *mem, mcp_str_t stored, mcp_str_t id)
-{
-    unsigned          k;
-    mcp_json_iter_t   iter;
-    mcp_json_value_t  value;
-
-    if (stored.len == 0 || stored.data[0] != '[') {
-        return (uint64_t) mcp_id_same(mem, stored, id);
-    }
-
-    mcp_json_iter_init(&iter, stored);
-
-    for (k = 0; k < 64 && mcp_json_iter_next(&iter, NULL, &value); k++) {
-        if (mcp_id_same(mem, value.raw, id)) {
-            return (uint64_t) 1 << k;
-        }
-    }
-
-    return 0;
-}
-
-
 /* The key of the mark that a request of this session is cancelled. */
 static int
 mcp_cancel_key(const mcp_worker_t *worker,
@@ -123,6 +99,37 @@ mcp_cancel_key(const mcp_worker_t *worker,
     return mcp_id_digest(&worker->env->mem,
                          (mcp_str_t) { (char *) session, MCP_DIGEST_LEN }, id,
                          key);
+}
+
+
+/* The bit of the request with this key among the stored id or array of ids, 0
+ * if it is none of them. */
+static uint64_t
+mcp_cancel_find_key(const mcp_worker_t *worker,
+    const unsigned char session[MCP_DIGEST_LEN], mcp_str_t stored,
+    const unsigned char key[MCP_DIGEST_LEN])
+{
+    unsigned          k;
+    unsigned char     other[MCP_DIGEST_LEN];
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    if (stored.len == 0 || stored.data[0] != '[') {
+        return mcp_cancel_key(worker, session, stored, other) == MCP_OK
+               && memcmp(other, key, MCP_DIGEST_LEN) == 0;
+    }
+
+    mcp_json_iter_init(&iter, stored);
+
+    for (k = 0; k < 64 && mcp_json_iter_next(&iter, NULL, &value); k++) {
+        if (mcp_cancel_key(worker, session, value.raw, other) == MCP_OK
+            && memcmp(other, key, MCP_DIGEST_LEN) == 0)
+        {
+            return (uint64_t) 1 << k;
+        }
+    }
+
+    return 0;
 }
 
 
@@ -163,18 +170,12 @@ mcp_cancel_is_marked(mcp_call_t *call)
 }
 
 
-/* A request's id, as the store has it of one that reads what another one asked
- * for: enough to tell it from others of its session; 0 if that cannot be
- * had. */
+/* A request's key, as the store has it of one that reads what another one asked
+ * for: enough to tell it from others of its session. */
 static uint32_t
-mcp_cancel_alias(mcp_exchange_t *x, mcp_str_t id)
+mcp_cancel_alias(const unsigned char key[MCP_DIGEST_LEN])
 {
-    uint32_t       alias;
-    unsigned char  key[MCP_DIGEST_LEN];
-
-    if (mcp_cancel_key(x->worker, x->client.id, id, key) != MCP_OK) {
-        return 0;
-    }
+    uint32_t  alias;
 
     memcpy(&alias, key, sizeof(uint32_t));
 
@@ -185,8 +186,13 @@ mcp_cancel_alias(mcp_exchange_t *x, mcp_str_t id)
 void
 mcp_cancel_set_alias(mcp_exchange_t *x, const mcp_stream_ref_t *ref)
 {
-    (void) mcp_store_set_alias(x->worker->store, ref, x->reader.handle,
-                               mcp_cancel_alias(x, x->msg.id));
+    uint32_t       alias;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    alias = mcp_cancel_key(x->worker, x->client.id, x->msg.id, key) == MCP_OK
+            ? mcp_cancel_alias(key) : 0;
+
+    (void) mcp_store_set_alias(x->worker->store, ref, x->reader.handle, alias);
 }
 
 
@@ -276,22 +282,22 @@ mcp_cancel_poll(void *data)
 /* Finds the durable call with this request; returns the request's bit, 0 if
  * there is no such call. */
 static uint64_t
-mcp_cancel_find(mcp_exchange_t *x, mcp_str_t id, mcp_stream_info_t *info)
+mcp_cancel_find(mcp_worker_t *worker,
+    const unsigned char session[MCP_DIGEST_LEN],
+    const unsigned char key[MCP_DIGEST_LEN], mcp_stream_info_t *info)
 {
-    uint32_t   alias;
     uint64_t   request, position;
     mcp_buf_t  ids;
 
     request = 0;
     position = 0;
-    alias = mcp_cancel_alias(x, id);
-    mcp_buf_init(&ids, &x->worker->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&ids, &worker->env->mem, SIZE_MAX / 2);
 
     while (request == 0) {
         ids.len = 0;
 
-        if (mcp_store_session_next(x->worker->store, x->client.id, 0,
-                                   &position, info, &ids)
+        if (mcp_store_session_next(worker->store, session, 0, &position, info,
+                                   &ids)
             != MCP_OK)
         {
             break;
@@ -303,10 +309,10 @@ mcp_cancel_find(mcp_exchange_t *x, mcp_str_t id, mcp_stream_info_t *info)
             continue;
         }
 
-        request = mcp_cancel_find_id(&x->worker->env->mem,
-                                     (mcp_str_t) { ids.data, ids.len }, id);
+        request = mcp_cancel_find_key(worker, session,
+                                      (mcp_str_t) { ids.data, ids.len }, key);
 
-        if (alias && alias == info->alias) {
+        if (info->alias == mcp_cancel_alias(key)) {
             request = 1;
         }
     }
@@ -317,11 +323,42 @@ mcp_cancel_find(mcp_exchange_t *x, mcp_str_t id, mcp_stream_info_t *info)
 }
 
 
-/* Leaves the mark by which a call that is not durable yet is cancelled. */
-static int
-mcp_cancel_mark(mcp_exchange_t *x, mcp_str_t id)
+int
+mcp_cancel(mcp_worker_t *worker, const mcp_word_t *word,
+    const mcp_party_t *party)
+{
+    int                rc;
+    uint64_t           request;
+    mcp_stream_info_t  info;
+
+    request = mcp_cancel_find(worker, word->session, word->key, &info);
+
+    if (request) {
+        rc = mcp_store_cancel(worker->store, &info.ref, request);
+
+        /* over meanwhile: there is nothing to cancel */
+
+        return rc == MCP_ERR_NOT_FOUND ? MCP_OK : rc;
+    }
+
+    /* not durable yet, in whatever process: that looks for it */
+
+    rc = mcp_store_value_set(worker->store, MCP_VALUE_CANCELLED, word->key, 1,
+                             word->expires, party);
+
+    if (rc == MCP_OK) {
+        mcp_cancel_scan(worker, word->session);
+    }
+
+    return rc == MCP_OK ? MCP_ERR_NOT_FOUND : rc;
+}
+
+
+int
+mcp_cancel_request(mcp_exchange_t *x, mcp_str_t id)
 {
     int            rc;
+    mcp_word_t     word;
     mcp_party_t    party;
     unsigned char  key[MCP_DIGEST_LEN];
 
@@ -331,56 +368,38 @@ mcp_cancel_mark(mcp_exchange_t *x, mcp_str_t id)
         return rc;
     }
 
+    mcp_word(&word, MCP_VALUE_CANCELLED, key, x->client.id, 1,
+             mcp_worker_now(x->worker) + mcp_endpoint_stream_after(x->endpoint)
+             + MCP_CANCEL_MARK);
     mcp_party(x->endpoint, x->head.party, &party);
 
-    return mcp_store_value_set(x->worker->store, MCP_VALUE_CANCELLED, key, 1,
-                               x->worker->env->now(x->worker->env->ctx)
-                               + mcp_endpoint_stream_after(x->endpoint)
-                               + MCP_CANCEL_MARK, &party);
-}
+    rc = mcp_cancel(x->worker, &word, &party);
 
-
-int
-mcp_cancel_request(mcp_exchange_t *x, mcp_str_t id)
-{
-    int                rc;
-    uint64_t           request;
-    mcp_stream_info_t  info;
-
-    request = mcp_cancel_find(x, id, &info);
-
-    if (request) {
-        rc = mcp_store_cancel(x->worker->store, &info.ref, request);
-
-        /* over meanwhile: there is nothing to cancel */
-
-        return rc == MCP_ERR_NOT_FOUND ? MCP_OK : rc;
+    if (rc != MCP_ERR_NOT_FOUND) {
+        return rc;
     }
 
-    /* not durable yet, in whatever process: that looks for it */
+    /* its call may run at another node */
 
-    rc = mcp_cancel_mark(x, id);
+    mcp_ask_nobody(x->worker, &word);
 
-    if (rc == MCP_OK) {
-        mcp_cancel_scan(x->worker, x->client.id);
-    }
-
-    return rc;
+    return MCP_OK;
 }
 
 
 void
-mcp_cancel_session(mcp_exchange_t *x)
+mcp_cancel_session(mcp_worker_t *worker,
+    const unsigned char session[MCP_DIGEST_LEN])
 {
     uint64_t            position, next;
     mcp_store_t        *store;
     mcp_stream_info_t   info;
 
-    store = x->worker->store;
+    store = worker->store;
     position = 0;
     next = 0;
 
-    while (mcp_store_session_next(store, x->client.id, 0, &next, &info, NULL)
+    while (mcp_store_session_next(store, session, 0, &next, &info, NULL)
            == MCP_OK)
     {
         if (info.kind == MCP_STREAM_CALL
@@ -399,7 +418,7 @@ mcp_cancel_session(mcp_exchange_t *x)
 
     next = 0;
 
-    while (mcp_store_session_next(store, x->client.id, 1, &next, &info, NULL)
+    while (mcp_store_session_next(store, session, 1, &next, &info, NULL)
            == MCP_OK)
     {
         mcp_store_free(store, &info.ref);

@@ -2,6 +2,7 @@
 
 #include "call/mcp_input.h"
 #include "exchange/mcp_exchange_parts.h"
+#include "worker/mcp_ask.h"
 #include "worker/mcp_consumer.h"
 
 
@@ -42,6 +43,7 @@ mcp_exchange_free(mcp_exchange_t *x)
 
     mcp_worker_unqueue(x->worker, &x->errand);
     mcp_timer_del(&x->worker->timers, &x->reader.timer);
+    mcp_ask_leave(x);
 
     if (x->state == MCP_EXCHANGE_STREAM) {
         mcp_consumer_leave(x);
@@ -102,6 +104,10 @@ mcp_exchange_body(mcp_exchange_t *x, size_t len)
 {
     if (x->publish) {
         return mcp_publish_body(x, len);
+    }
+
+    if (x->asking) {
+        return mcp_ask_run(x);
     }
 
     return mcp_dispatch(x, len);

@@ -12,6 +12,7 @@
 #include "exchange/mcp_stateless.h"
 #include "mcp_http.h"
 #include "worker/mcp_answer.h"
+#include "worker/mcp_ask.h"
 #include "worker/mcp_exchange_state.h"
 #include "worker/mcp_hook.h"
 
@@ -297,7 +298,7 @@ mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
     }
 
     if (x->head.method == MCP_HTTP_DELETE) {
-        return mcp_exchange_delete(x);
+        return mcp_ask_begin(x, mcp_exchange_delete);
     }
 
     return x->face->get(x);

@@ -8,6 +8,7 @@
 #include "exchange/mcp_exchange_session.h"
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_answer.h"
+#include "worker/mcp_ask.h"
 
 
 /* An absent header is fine: the session, or the stream, knows its revision. */
@@ -97,8 +98,24 @@ mcp_exchange_log_session(mcp_exchange_t *x, const char *what)
 int
 mcp_exchange_delete(mcp_exchange_t *x)
 {
+    int           rc;
+    mcp_word_t    word;
     mcp_party_t   party;
     mcp_store_t  *store;
+
+    mcp_word(&word, MCP_VALUE_SESSION_ENDED, x->client.id, x->client.id, 1,
+             x->client.expires);
+    rc = mcp_ask(x, &word);
+
+    switch (rc) {
+    case MCP_OK:
+        break;
+    case MCP_ERR_AWAY:
+        return mcp_answer_fault(x, MCP_FAULT_CLUSTER_AWAY, mcp_null_str,
+                                mcp_null_str);
+    default:
+        return rc;
+    }
 
     store = x->worker->store;
     mcp_party(x->endpoint, x->head.party, &party);
@@ -114,7 +131,7 @@ mcp_exchange_delete(mcp_exchange_t *x)
     }
 
     mcp_store_value_delete(store, MCP_VALUE_LOG_LEVEL, x->client.id);
-    mcp_cancel_session(x);
+    mcp_cancel_session(x->worker, x->client.id);
     mcp_store_count(store, MCP_COUNT_SESSIONS_DELETED, 1);
     mcp_exchange_log_session(x, "ended by its client");
 

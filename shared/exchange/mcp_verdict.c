@@ -12,6 +12,7 @@
 #include "exchange/mcp_permission.h"
 #include "exchange/mcp_stateless.h"
 #include "rpc/mcp_omit.h"
+#include "worker/mcp_ask.h"
 #include "worker/mcp_hook.h"
 
 
@@ -454,6 +455,7 @@ mcp_verdict_set_level(mcp_exchange_t *x, const mcp_rpc_t *msg,
 {
     int          level;
     mcp_str_t    name;
+    mcp_word_t   word;
     mcp_party_t  party;
 
     level = -1;
@@ -473,6 +475,10 @@ mcp_verdict_set_level(mcp_exchange_t *x, const mcp_rpc_t *msg,
                                 x->client.expires, &party))
     {
     case MCP_OK:
+        mcp_word(&word, MCP_VALUE_LOG_LEVEL, x->client.id, x->client.id,
+                 (uint32_t) level, x->client.expires);
+        mcp_ask_nobody(x->worker, &word);
+
         mcp_buf_lit(out, "{}");
         return MCP_VERDICT_LOCAL;
 

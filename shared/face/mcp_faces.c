@@ -4,6 +4,7 @@
  * clients declare it, mcp_session.c has the name of its capability. */
 
 
+#include "call/mcp_heard.h"
 #include "face/mcp_faces.h"
 
 
@@ -22,7 +23,15 @@ mcp_worker_t *
 mcp_worker_create(const mcp_env_t *env, mcp_store_t *store,
     const mcp_worker_glue_t *glue)
 {
-    return mcp_worker_create_with_faces(env, store, glue, mcp_faces);
+    mcp_worker_t  *worker;
+
+    worker = mcp_worker_create_with_faces(env, store, glue, mcp_faces);
+
+    if (worker) {
+        worker->heard = mcp_heard;
+    }
+
+    return worker;
 }
 
 

@@ -50,6 +50,7 @@ enum {
     MCP_ERR_CONFIG = -7,       /* the operator's input is wrong */
     MCP_ERR_EXISTS = -8,       /* the object exists already */
     MCP_ERR_LARGE = -9,        /* the object can never fit */
+    MCP_ERR_AWAY = -10,        /* who has to agree cannot be reached now */
 
     MCP_ERR_MEMORY = -16,
     MCP_ERR_INTERNAL = -17

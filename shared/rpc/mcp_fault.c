@@ -89,6 +89,9 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
     [MCP_FAULT_STORE_FULL] =
         { { 503, MCP_CODE_SERVER }, { 503, MCP_CODE_INTERNAL },
           "Server is out of room" },
+    [MCP_FAULT_CLUSTER_AWAY] =
+        { { 503, MCP_CODE_SERVER }, { 503, MCP_CODE_INTERNAL },
+          "The other servers cannot be reached now" },
     [MCP_FAULT_TOO_MANY_STREAMS] =
         { { 429, MCP_CODE_SERVER }, { 429, MCP_CODE_INTERNAL },
           "Too many streams, or too much in them" },

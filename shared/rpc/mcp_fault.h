@@ -35,6 +35,7 @@ typedef enum {
     MCP_FAULT_LINK_INPUT,              /* 400, not an array of responses */
     MCP_FAULT_LINK_ANSWERS,            /* 400, more answers than requests */
     MCP_FAULT_STORE_FULL,              /* 503 */
+    MCP_FAULT_CLUSTER_AWAY,            /* 503, other nodes must know */
     MCP_FAULT_TOO_MANY_STREAMS,        /* 429 */
     MCP_FAULT_TOO_MANY_VALUES,         /* 429, settings and tokens */
     MCP_FAULT_FORBIDDEN,               /* 403, publish endpoint */

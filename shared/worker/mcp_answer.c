@@ -77,6 +77,7 @@ mcp_answer_fault_note(mcp_exchange_t *x, mcp_fault_e fault)
         break;
 
     case MCP_FAULT_CALL_EARLY:
+    case MCP_FAULT_CLUSTER_AWAY:
         mcp_answer_header(x, mcp_str("Retry-After"), mcp_str("1"));
         break;
 

@@ -24,6 +24,11 @@ typedef struct mcp_face_s        mcp_face_t;
 typedef struct mcp_face_state_s  mcp_face_state_t;
 typedef struct mcp_tally_place_s mcp_tally_place_t;
 
+typedef struct mcp_ask_s            mcp_ask_t;
+typedef struct mcp_asking_s         mcp_asking_t;
+typedef struct mcp_word_s           mcp_word_t;
+typedef struct mcp_cluster_hooks_s  mcp_cluster_hooks_t;
+
 
 /* What the store wakes: an object of this worker. */
 typedef struct {
@@ -40,6 +45,12 @@ struct mcp_worker_s {
     mcp_store_t              *store;
     mcp_worker_glue_t         glue;
     const mcp_face_t *const  *faces;   /* ends with NULL */
+
+    const mcp_cluster_hooks_t  *cluster_hooks;
+    void                       *cluster;       /* NULL: this node is alone; see
+                                                  mcp_ask.h */
+    void                      (*heard)(mcp_worker_t *worker,
+                                       const mcp_word_t *word);
 
     mcp_errand_t             *head;
     mcp_errand_t            **tail;
@@ -95,6 +106,7 @@ typedef enum {
 typedef enum {
     MCP_EXCHANGE_HEAD = 0,
     MCP_EXCHANGE_BODY,         /* waits for the body */
+    MCP_EXCHANGE_ASK,          /* waits for the cluster */
     MCP_EXCHANGE_WAIT,         /* waits for a call */
     MCP_EXCHANGE_RESPONSE,     /* the answer is ready or given */
     MCP_EXCHANGE_STREAM,       /* is a consumer */
@@ -237,6 +249,8 @@ struct mcp_exchange_s {
     mcp_call_t            *call;
     const unsigned char   *call_id;    /* its, NULL: there is none */
     mcp_publish_t         *publish;    /* NULL: not at that endpoint */
+    mcp_asking_t          *asking;     /* see mcp_ask.h; NULL: it never waits
+                                          for the cluster */
     mcp_join_t            *join;       /* NULL: nobody may join what it asks
                                           for */
 

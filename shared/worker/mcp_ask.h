@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What is said to the other nodes of a cluster, and the requests that wait
+ * until it has arrived.
+ *
+ * The rule for who waits: ask, stop, run again.  A function of an exchange, its
+ * root, asks as if the answer were there; while it is not, it stops and returns
+ * MCP_AGAIN.  When all is answered it runs again from its beginning, and finds
+ * each answer by its place: so it does nothing that counts before it has asked.
+ *
+ * A worker without a cluster never waits.
+ */
+
+
+#ifndef MCP_ASK_H_INCLUDED
+#define MCP_ASK_H_INCLUDED
+
+
+#include "worker/mcp_worker_parts.h"
+
+
+/* ms: a cluster that is silent for so long is away. */
+#define MCP_ASK_TIME  1000
+
+
+/* A value of the store that all nodes are to have: of the purposes
+ * SESSION_ENDED, LOG_LEVEL and CANCELLED. */
+struct mcp_word_s {
+    mcp_value_e            purpose;
+    unsigned char          key[MCP_DIGEST_LEN];
+    unsigned char          session[MCP_DIGEST_LEN];    /* that it is about */
+    uint32_t               value;
+    uint64_t               expires;
+};
+
+/* Makes one. */
+void mcp_word(mcp_word_t *word, mcp_value_e purpose,
+    const unsigned char key[MCP_DIGEST_LEN],
+    const unsigned char session[MCP_DIGEST_LEN], uint32_t value,
+    uint64_t expires);
+
+
+/* Someone who waits for the answer. */
+struct mcp_ask_s {
+    mcp_ask_t             *next;       /* of the same exchange */
+    mcp_exchange_t        *x;          /* NULL: it has gone */
+    mcp_worker_t          *worker;
+    int                    rc;         /* MCP_AGAIN: not answered */
+};
+
+
+/* What a cluster does for its worker, see mcp_worker_s. */
+struct mcp_cluster_hooks_s {
+
+    /*
+     * Tells all other nodes.  ask: who waits, or NULL; it is not answered
+     * before this returns.
+     *
+     * Returns MCP_OK: done, nothing follows; or
+     *   MCP_AGAIN     mcp_ask_answer() follows, if somebody waits
+     *   MCP_ERR_AWAY  the cluster cannot be reached
+     *   MCP_ERR_MEMORY
+     */
+    int                  (*tell)(void *cluster, const mcp_word_t *word,
+                             mcp_ask_t *ask);
+};
+
+
+/*
+ * Runs the root of a request that has no body, from its head.  Where there is a
+ * cluster it only takes note of it: an answer that has to be waited for is that
+ * of a body, which may be empty.  Returns what mcp_exchange_head() does.
+ */
+int mcp_ask_begin(mcp_exchange_t *x, int (*root)(mcp_exchange_t *x));
+
+/* Runs the root of which mcp_ask_begin() took note; returns what
+ * mcp_exchange_body() does. */
+int mcp_ask_run(mcp_exchange_t *x);
+
+/*
+ * Tells all other nodes, for a root of mcp_ask_begin().
+ *
+ * Returns MCP_OK: they were told, or there are none; or
+ *   MCP_AGAIN     stop, and return this
+ *   MCP_ERR_AWAY  the cluster cannot be reached
+ *   MCP_ERR_MEMORY
+ */
+int mcp_ask(mcp_exchange_t *x, const mcp_word_t *word);
+
+/* Tells them without waiting: what does not arrive is lost. */
+void mcp_ask_nobody(mcp_worker_t *worker, const mcp_word_t *word);
+
+/* The cluster answers: rc is what mcp_ask() is to return.  It frees ask, or
+ * leaves that to the exchange. */
+void mcp_ask_answer(mcp_ask_t *ask, int rc);
+
+/* The exchange is being freed. */
+void mcp_ask_leave(mcp_exchange_t *x);
+
+/* Another node has told us: worker->heard, which mcp_worker_create() of
+ * mcp_worker.h sets. */
+#define mcp_ask_hear(worker, word)  ((worker)->heard(worker, word))
+
+
+#endif /* MCP_ASK_H_INCLUDED */

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What one node does all nodes do: two of them, with a zone each. */
+
+
+#include "core_cases.h"
+#include "call/mcp_heard.h"
+#include "worker/mcp_ask.h"
+
+
+static driver_t    there;
+static mcp_word_t  word;
+static unsigned    told;
+
+
+static int
+tell(void *ctx, const mcp_word_t *said, mcp_ask_t *ask)
+{
+    (void) ctx;
+    (void) ask;
+
+    word = *said;
+    told++;
+
+    return MCP_OK;
+}
+
+
+static const mcp_cluster_hooks_t  hooks = { tell };
+
+
+/* The session began here; the other node has the same keys. */
+static int
+both(void **state)
+{
+    setup(state);
+    driver_init(&there);
+
+    there.process[0].worker->cluster_hooks = &hooks;
+    there.process[0].worker->cluster = &there;
+    told = 0;
+
+    return 0;
+}
+
+
+static int
+neither(void **state)
+{
+    driver_destroy(&there);
+
+    return teardown(state);
+}
+
+
+static void
+said(unsigned n)
+{
+    assert_int_equal(told, n);
+    mcp_ask_hear(d.process[1].worker, &word);
+    driver_pump(&d);
+}
+
+
+static void
+post(const char *message, int status)
+{
+    client_post(&there, 0, &b, session, message);
+    assert_int_equal(b.status, status);
+    client_close(&there, &b);
+}
+
+
+static void
+test_end(void **state)
+{
+    (void) state;
+
+    call(0);
+    driver_wait(&d, 1500);
+
+    client_init(&b, session);
+    client_send(&there, 0, &b, "DELETE", "");
+    assert_int_equal(b.status, 204);
+    client_close(&there, &b);
+
+    said(1);
+    driver_wait(&d, 250);
+    assert_int_equal(d.aborts, 1);
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, PING);
+    assert_int_equal(a.status, 404);
+    client_close(&d, &a);
+    quiet();
+
+    /* it may be said again */
+
+    said(1);
+    assert_int_equal(stats().values, 1);
+}
+
+
+static void
+test_level(void **state)
+{
+    (void) state;
+
+    post(REQUEST("1", "logging/setLevel", "{\"level\":\"error\"}"), 200);
+    said(1);
+    assert_int_equal(stats().values, 1);
+
+    /* it is a level */
+
+    word.value = 8;
+    word.key[0] ^= 1;
+    said(1);
+    assert_int_equal(stats().values, 1);
+}
+
+
+static void
+test_cancel(void **state)
+{
+    (void) state;
+
+    /* a durable call */
+
+    call(0);
+    driver_wait(&d, 1500);
+    post(CANCEL7, 202);
+    said(1);
+    assert_int_equal(d.aborts, 1);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+
+    /* one that is not */
+
+    client_post(&d, 0, &a, session, CALL8);
+    post(NOTE("notifications/cancelled", "{\"requestId\":8}"), 202);
+    said(2);
+    driver_wait(&d, 1500);
+    assert_int_equal(d.aborts, 2);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* What is too old, or unknown, changes nothing. */
+static void
+test_ignored(void **state)
+{
+    (void) state;
+
+    post(REQUEST("1", "logging/setLevel", "{\"level\":\"error\"}"), 200);
+
+    word.expires = d.te.now;
+    said(1);
+
+    word.expires = d.te.now + 1000;
+    word.purpose = MCP_VALUE_TOKEN_USED;
+    said(1);
+    assert_int_equal(stats().values, 0);
+}
+
+
+#undef test
+#define test(f)  cmocka_unit_test_setup_teardown(f, both, neither)
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_end),
+        test(test_level),
+        test(test_cancel),
+        test(test_ignored),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

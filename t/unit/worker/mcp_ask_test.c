@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A request that other nodes must know of waits for them, no longer than its
+ * client can, and does nothing before. */
+
+
+#include "core_cases.h"
+#include "worker/mcp_ask.h"
+
+
+/* A cluster that does what a test wants. */
+static struct {
+    int          says;         /* what tell() returns */
+    unsigned     told;
+    mcp_word_t   word;
+    mcp_ask_t   *ask;
+} cluster;
+
+
+static int
+tell(void *ctx, const mcp_word_t *word, mcp_ask_t *ask)
+{
+    assert_ptr_equal(ctx, &cluster);
+
+    cluster.told++;
+    cluster.word = *word;
+    cluster.ask = ask;
+
+    return cluster.says;
+}
+
+
+static const mcp_cluster_hooks_t  hooks = { tell };
+
+
+static void
+join(int says)
+{
+    memset(&cluster, 0, sizeof(cluster));
+    cluster.says = says;
+
+    d.process[1].worker->cluster_hooks = &hooks;
+    d.process[1].worker->cluster = &cluster;
+}
+
+
+static void
+end(void)
+{
+    client_init(&b, session);
+    client_send(&d, 1, &b, "DELETE", "");
+}
+
+
+static void
+answer(int rc)
+{
+    mcp_ask_answer(cluster.ask, rc);
+    cluster.ask = NULL;
+    driver_pump(&d);
+}
+
+
+static void
+lives(int status)
+{
+    client_post(&d, 0, &a, session, PING);
+    assert_int_equal(a.status, status);
+    client_close(&d, &a);
+}
+
+
+static void
+test_answered(void **state)
+{
+    (void) state;
+
+    join(MCP_AGAIN);
+    end();
+    assert_int_equal(b.rc, MCP_AGAIN);
+    assert_int_equal(cluster.told, 1);
+    assert_int_equal(cluster.word.purpose, MCP_VALUE_SESSION_ENDED);
+    assert_int_equal(cluster.word.value, 1);
+    assert_memory_equal(cluster.word.key, cluster.word.session,
+                        MCP_DIGEST_LEN);
+    assert_true(cluster.word.expires > d.te.now);
+    lives(200);
+
+    answer(MCP_OK);
+    assert_int_equal(b.status, 204);
+    assert_int_equal(cluster.told, 1);
+    client_close(&d, &b);
+    lives(404);
+}
+
+
+static void
+test_at_once(void **state)
+{
+    (void) state;
+
+    join(MCP_OK);
+    end();
+    assert_int_equal(b.status, 204);
+    client_close(&d, &b);
+    lives(404);
+}
+
+
+static void
+test_away(void **state)
+{
+    (void) state;
+
+    join(MCP_ERR_AWAY);
+    end();
+    assert_int_equal(b.status, 503);
+    assert_string_equal(client_answer_header(&b, "Retry-After"), "1");
+    client_close(&d, &b);
+
+    join(MCP_AGAIN);
+    end();
+    answer(MCP_ERR_AWAY);
+    assert_int_equal(b.status, 503);
+    has(b.text, "cannot be reached");
+    client_close(&d, &b);
+    lives(200);
+}
+
+
+static void
+test_silence(void **state)
+{
+    mcp_ask_t  *ask;
+
+    (void) state;
+
+    join(MCP_AGAIN);
+    end();
+    driver_wait(&d, MCP_ASK_TIME - 1);
+    assert_int_equal(b.status, 0);
+    driver_wait(&d, 1);
+    assert_int_equal(b.status, 503);
+    assert_int_equal(cluster.told, 1);
+    client_close(&d, &b);
+
+    /* the answer comes after all */
+
+    answer(MCP_OK);
+    lives(200);
+
+    /* while the exchange is still there */
+
+    end();
+    driver_wait(&d, MCP_ASK_TIME);
+    assert_int_equal(b.status, 503);
+    answer(MCP_OK);
+    client_close(&d, &b);
+
+    /* and when its client has left before */
+
+    end();
+    ask = cluster.ask;
+    client_close(&d, &b);
+    assert_ptr_equal(cluster.ask, ask);
+    answer(MCP_OK);
+    driver_wait(&d, MCP_ASK_TIME);
+    lives(200);
+}
+
+
+/* Nobody waits for what is told only. */
+static void
+test_nobody(void **state)
+{
+    (void) state;
+
+    join(MCP_AGAIN);
+    client_post(&d, 1, &b, session,
+                REQUEST("1", "logging/setLevel", "{\"level\":\"error\"}"));
+    assert_int_equal(b.status, 200);
+    client_close(&d, &b);
+    assert_int_equal(cluster.told, 1);
+    assert_null(cluster.ask);
+    assert_int_equal(cluster.word.purpose, MCP_VALUE_LOG_LEVEL);
+    assert_int_equal(cluster.word.value, 4);
+
+    cancel(1, session, "9");
+    assert_int_equal(cluster.told, 2);
+    assert_null(cluster.ask);
+    assert_int_equal(cluster.word.purpose, MCP_VALUE_CANCELLED);
+
+    /* a call that is found here is nobody else's */
+
+    call(0);
+    driver_wait(&d, 1500);
+    cancel(1, session, "7");
+    assert_int_equal(d.aborts, 1);
+    assert_int_equal(cluster.told, 2);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_no_memory(void **state)
+{
+    unsigned long  n;
+
+    (void) state;
+
+    join(MCP_AGAIN);
+
+    for (n = 1; n < 100; n++) {
+        d.te.tm.fail_at = n;
+        cluster.ask = NULL;
+        end();
+
+        if (cluster.ask) {
+            answer(MCP_OK);
+        }
+
+        d.te.tm.fail_at = 0;
+
+        if (b.status == 204) {
+            client_close(&d, &b);
+            break;
+        }
+
+        assert_true(b.rc == MCP_ERR_MEMORY || b.status == 500);
+        client_close(&d, &b);
+        lives(200);
+    }
+
+    assert_in_range(n, 2, 99);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_answered),
+        test(test_at_once),
+        test(test_away),
+        test(test_silence),
+        test(test_nobody),
+        test(test_no_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
