@@ -50,8 +50,7 @@ mcp_status_file(void)
 }
 
 
-/* Names in the catalog may be anything. */
-static void
+void
 mcp_status_html_text(mcp_buf_t *buf, mcp_str_t text)
 {
     size_t  i;
@@ -251,6 +250,7 @@ mcp_status_html(const mcp_status_t *status, mcp_buf_t *buf)
 
     mcp_buf_str(buf, mcp_status_cut(&rest, mcp_str(MCP_STATUS_PLAIN)));
     mcp_status_html_zone(status, buf);
+    mcp_status_cluster_html(status, buf);
     mcp_status_html_tools(status, buf);
     mcp_status_html_counters(status, buf);
     mcp_buf_str(buf, rest);

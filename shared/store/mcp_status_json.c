@@ -47,8 +47,7 @@ mcp_status_text(const char *text)
 }
 
 
-/* "NAME": n */
-static void
+void
 mcp_status_number(mcp_buf_t *buf, mcp_str_t before, uint64_t n)
 {
     mcp_buf_str(buf, before);
@@ -56,7 +55,7 @@ mcp_status_number(mcp_buf_t *buf, mcp_str_t before, uint64_t n)
 }
 
 
-static void
+void
 mcp_status_string(mcp_buf_t *buf, mcp_str_t before, mcp_str_t text)
 {
     mcp_buf_str(buf, before);
@@ -451,6 +450,7 @@ mcp_status_json(const mcp_status_t *status, mcp_buf_t *buf)
     mcp_status_json_tools(status, buf);
     mcp_status_json_calls(status, buf);
     mcp_status_json_recent(status, buf);
+    mcp_status_cluster_json(status, buf);
 
     mcp_buf_lit(buf, "}\n");
 }

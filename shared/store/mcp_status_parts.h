@@ -4,6 +4,7 @@
  * What the files of the status share:
  *
  *   mcp_status.c             formats, what is counted
+ *   mcp_status_cluster.c     the cluster, in all formats
  *   mcp_status_html.c        the page, of mcp_status.html
  *   mcp_status_json.c        JSON
  *   mcp_status_prometheus.c  metrics
@@ -56,6 +57,13 @@ mcp_revision_e mcp_status_revision(const mcp_store_stats_t *stats,
     mcp_revision_e revision, int64_t *requests);
 
 
+/* --- mcp_status_cluster.c --- */
+
+void mcp_status_cluster_json(const mcp_status_t *status, mcp_buf_t *buf);
+void mcp_status_cluster_prometheus(const mcp_status_t *status, mcp_buf_t *buf);
+void mcp_status_cluster_html(const mcp_status_t *status, mcp_buf_t *buf);
+
+
 /* --- mcp_status_html.c --- */
 
 /* The page as the file has it: scripts/embed makes them of it.  What needs no
@@ -64,6 +72,9 @@ extern const unsigned char  mcp_status_page[];
 extern const size_t         mcp_status_page_len;
 
 #define MCP_STATUS_PLAIN  "<!--plain-->"
+
+/* Appends text that may be anything. */
+void mcp_status_html_text(mcp_buf_t *buf, mcp_str_t text);
 
 void mcp_status_html(const mcp_status_t *status, mcp_buf_t *buf);
 
@@ -80,6 +91,10 @@ int mcp_status_html_head(mcp_status_head_t *head);
 
 /* "tool" and so on. */
 mcp_str_t mcp_status_kind(mcp_tally_kind_e kind);
+
+/* Append what stands before, and then a number, or a JSON string. */
+void mcp_status_number(mcp_buf_t *buf, mcp_str_t before, uint64_t n);
+void mcp_status_string(mcp_buf_t *buf, mcp_str_t before, mcp_str_t text);
 
 /* Appends milliseconds as seconds: "0.05". */
 void mcp_status_seconds(mcp_buf_t *buf, uint64_t ms);

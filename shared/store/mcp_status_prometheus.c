@@ -234,4 +234,5 @@ mcp_status_prometheus(const mcp_status_t *status, mcp_buf_t *buf)
     mcp_status_prometheus_calls(status, buf);
     mcp_status_prometheus_live(status, buf);
     mcp_status_prometheus_durations(status, buf);
+    mcp_status_cluster_prometheus(status, buf);
 }

@@ -4,8 +4,6 @@
  * something leaves texts cut, but ended. */
 
 
-#include <stdio.h>
-
 #include "store/mcp_store_layout.h"
 
 
@@ -116,13 +114,28 @@ mcp_store_node_link(mcp_store_t *store, int up, uint64_t round_trip)
 }
 
 
+/* Copies a text, of which others have made parts: no byte of it means
+ * anything to who shows it. */
+static void
+mcp_store_node_text(char to[MCP_NODE_REASON_MAX + 1], const char *from)
+{
+    size_t  i;
+
+    for (i = 0; i < MCP_NODE_REASON_MAX && from[i]; i++) {
+        to[i] = from[i] < 0x20 || from[i] > 0x7e ? '?' : from[i];
+    }
+
+    to[i] = '\0';
+}
+
+
 void
 mcp_store_node_error(mcp_store_t *store, uint64_t now, const char *text)
 {
     mcp_store_op_t  op;
 
     if (mcp_store_enter(store, &op) == MCP_OK) {
-        snprintf(op.head->node.error, sizeof(op.head->node.error), "%s", text);
+        mcp_store_node_text(op.head->node.error, text);
         op.head->node.error_at = now;
         mcp_store_leave(&op);
     }
@@ -135,7 +148,7 @@ mcp_store_node_alone(mcp_store_t *store, const char *why)
     mcp_store_op_t  op;
 
     if (mcp_store_enter(store, &op) == MCP_OK) {
-        snprintf(op.head->node.alone, sizeof(op.head->node.alone), "%s", why);
+        mcp_store_node_text(op.head->node.alone, why);
         mcp_store_leave(&op);
     }
 }

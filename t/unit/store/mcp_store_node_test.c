@@ -201,14 +201,14 @@ test_notes(void **state)
     strcpy(view.members[0].label, "there");
 
     mcp_store_node_error(&store[1], 1234, text);
-    mcp_store_node_alone(&store[1], "no key");
+    mcp_store_node_alone(&store[1], "no\xff\nkey");
     mcp_store_node_view(&store[1], &view);
 
     assert_int_equal(mcp_store_node_facts(&store[0], &facts), MCP_OK);
     assert_true(facts.id == mcp_store_node_id(&store[0]));
     assert_int_equal(facts.error_at, 1234);
     assert_int_equal(strlen(facts.error), MCP_NODE_REASON_MAX);
-    assert_string_equal(facts.alone, "no key");
+    assert_string_equal(facts.alone, "no??key");
     assert_memory_equal(&facts.view, &view, sizeof(view));
 
     mcp_store_node_alone(&store[1], "");

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the status says of a cluster. */
+
+
+#include "store_driver.h"
+
+#include "mcp_status.h"
+#include "store/mcp_store_node.h"
+
+
+static store_driver_t  d;
+
+
+static int
+setup(void **state)
+{
+    (void) state;
+
+    store_open(&d, 1024 * 1024, 2);
+    mcp_store_node_renew(&d.store[0], mcp_store_node_id(&d.store[0]), 0x1abc);
+
+    return 0;
+}
+
+
+static int
+teardown(void **state)
+{
+    (void) state;
+
+    store_close(&d);
+
+    return 0;
+}
+
+
+/* The status as a C string, to be freed. */
+static char *
+render(const char *format)
+{
+    char              *text;
+    mcp_buf_t          buf;
+    mcp_status_ask_t   ask;
+    mcp_status_head_t  head;
+
+    memset(&ask, 0, sizeof(mcp_status_ask_t));
+
+    ask.format = test_str(format);
+    ask.server = mcp_str("test/1.0");
+    ask.zone = mcp_str("z");
+    ask.now = 20000;
+
+    mcp_buf_init(&buf, &d.tm.mem, 262144);
+
+    assert_int_equal(mcp_status_render(&d.store[1], &ask, &buf, &head),
+                     MCP_OK);
+
+    text = calloc(1, buf.len + 1);
+    assert_non_null(text);
+    memcpy(text, buf.data, buf.len);
+    mcp_buf_free(&buf);
+
+    return text;
+}
+
+
+static void
+says(const char *format, const char *part)
+{
+    char  *text;
+
+    text = render(format);
+
+    if (strstr(text, part) == NULL) {
+        fail_msg("no %s in %s", part, text);
+    }
+
+    free(text);
+}
+
+
+static void
+notes(void)
+{
+    mcp_node_view_t  view;
+
+    memset(&view, 0, sizeof(view));
+    view.at = 19000;
+    view.offset = -1050;
+    view.layout = 1;
+    view.n_members = 2;
+    view.members[0].id = 0x1abc;
+    view.members[0].beat = 19000;
+    strcpy(view.members[0].label, "a \"b\"");
+    strcpy(view.members[0].build, "0.9.0");
+    view.members[1].id = UINT64_MAX;
+    view.members[1].beat = 30000;
+
+    mcp_store_node_link(&d.store[0], 1, 12);
+    mcp_store_node_link(&d.store[1], 0, 0);
+    mcp_store_node_view(&d.store[0], &view);
+}
+
+
+/* Nothing where there is no cluster. */
+static void
+test_none(void **state)
+{
+    char        *text;
+    unsigned     i;
+
+    static const char *const  formats[] = { "json", "prometheus", "summary" };
+
+    (void) state;
+
+    for (i = 0; i < 3; i++) {
+        text = render(formats[i]);
+        assert_null(strstr(text, "luster"));
+        free(text);
+    }
+
+    text = render("html");
+    assert_null(strstr(text, "Cluster: node"));
+    free(text);
+}
+
+
+static void
+test_json(void **state)
+{
+    (void) state;
+
+    mcp_store_node_link(&d.store[0], 0, 0);
+    says("json", ",\"cluster\":{\"node\":\"0000000000001abc\","
+                 "\"state\":\"unreachable\",\"processes\":1,\"connected\":0,"
+                 "\"round_trip\":0,\"offset\":0,\"layout\":0,\"refused\":null,"
+                 "\"last_error\":null,\"members\":[]}}\n");
+
+    mcp_store_node_link(&d.store[0], 1, 0);
+    says("json", "\"state\":\"joining\"");
+
+    notes();
+    mcp_store_node_error(&d.store[1], 77, "one:6379: gone <b>");
+    says("json", ",\"cluster\":{\"node\":\"0000000000001abc\","
+                 "\"state\":\"member\",\"processes\":2,\"connected\":1,"
+                 "\"round_trip\":12,\"offset\":-1050,\"layout\":1,"
+                 "\"refused\":null,\"last_error\":{\"at\":77,"
+                 "\"text\":\"one:6379: gone <b>\"},\"members\":["
+                 "{\"node\":\"0000000000001abc\",\"label\":\"a \\\"b\\\"\","
+                 "\"version\":\"0.9.0\",\"age\":1000},"
+                 "{\"node\":\"ffffffffffffffff\",\"label\":\"\","
+                 "\"version\":\"\",\"age\":0}]}}\n");
+
+    mcp_store_node_alone(&d.store[1], "no key");
+    says("json", "\"state\":\"alone\"");
+    says("json", "\"refused\":\"no key\"");
+}
+
+
+static void
+test_prometheus(void **state)
+{
+    (void) state;
+
+    notes();
+    says("prometheus",
+         "# HELP mcp_cluster_processes Processes with a link to Redis\n"
+         "# TYPE mcp_cluster_processes gauge\n"
+         "mcp_cluster_processes 2\n");
+    says("prometheus", "\nmcp_cluster_connected 1\n");
+    says("prometheus", "\nmcp_cluster_refused 0\n");
+    says("prometheus", "\nmcp_cluster_members 2\n");
+    says("prometheus", "\nmcp_cluster_member_silence_seconds 1\n");
+    says("prometheus", "\nmcp_cluster_round_trip_seconds 0.012\n");
+    says("prometheus", "\nmcp_cluster_clock_offset_seconds -1.05\n");
+
+    mcp_store_node_alone(&d.store[1], "no key");
+    says("prometheus", "\nmcp_cluster_refused 1\n");
+}
+
+
+static void
+test_html(void **state)
+{
+    (void) state;
+
+    notes();
+    says("html", "<p>Cluster: node 0000000000001abc, member, 1 of 2 processes "
+                 "connected to Redis, nodes: 2</p>\n");
+
+    mcp_store_node_alone(&d.store[1], "<a>");
+    says("html", "alone, 1 of 2 processes connected to Redis, nodes: 2<br>"
+                 "Refused: &lt;a&gt;</p>\n");
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test_setup_teardown(test_none, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_json, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_prometheus, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_html, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
