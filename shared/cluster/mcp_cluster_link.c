@@ -539,10 +539,15 @@ mcp_link_output(mcp_link_t *link)
     }
 
     out = &link->out[link->writing];
+
+    if (out->len == 0) {
+        return mcp_null_str;
+    }
+
     left.data = out->data + link->written;
     left.len = out->len - link->written;
 
-    return left.len ? left : mcp_null_str;
+    return left;
 }
 
 
