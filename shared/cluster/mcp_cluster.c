@@ -135,23 +135,19 @@ mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
 {
     char              text[MCP_CLUSTER_ERROR_MAX];
     va_list           args;
-    uint64_t          now;
     mcp_log_level_e   level;
 
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
 
-    now = mcp_worker_now(cluster->worker);
-    level = MCP_LOG_INFO;
-
-    if (cluster->told_at == 0 || now >= cluster->told_at + MCP_CLUSTER_AGAIN) {
-        level = MCP_LOG_ERROR;
-        cluster->told_at = now;
-    }
+    level = mcp_store_node_error(cluster->worker->store,
+                                 mcp_worker_now(cluster->worker),
+                                 MCP_CLUSTER_AGAIN, text)
+            ? MCP_LOG_ERROR
+            : MCP_LOG_INFO;
 
     mcp_worker_log(cluster->worker, level, "cluster: %s", text);
-    mcp_store_node_error(cluster->worker->store, now, text);
 }
 
 
@@ -407,21 +403,29 @@ mcp_cluster_strange(mcp_cluster_t *cluster, const char *script,
 }
 
 
+/* The log has it once, at its start and after an error, and at info of each
+ * process. */
 static void
 mcp_cluster_join(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 {
-    char  id[MCP_CLUSTER_ID_LEN + 1];
+    int           news;
+    char          id[MCP_CLUSTER_ID_LEN + 1];
+    mcp_store_t  *store;
+
+    store = cluster->worker->store;
 
     mcp_cluster_set_state(cluster, MCP_CLUSTER_MEMBER);
-    cluster->told_at = 0;
+    mcp_store_node_alone(store, "");
+    news = mcp_store_node_well(store);
 
-    mcp_store_node_alone(cluster->worker->store, "");
-    cluster->speaks = mcp_store_node_speaks(cluster->worker->store) != 0;
+    if (!cluster->speaks && mcp_store_node_speaks(store)) {
+        cluster->speaks = 1;
+        news = 1;
+    }
+
     mcp_cluster_note(cluster, reply);
-
     mcp_cluster_id(cluster, id);
-    mcp_worker_log(cluster->worker,
-                   cluster->speaks ? MCP_LOG_NOTICE : MCP_LOG_INFO,
+    mcp_worker_log(cluster->worker, news ? MCP_LOG_NOTICE : MCP_LOG_INFO,
                    "cluster: joined as node %s, one of %llu", id,
                    (unsigned long long) mcp_reply_item(reply, 3)->n);
 }
@@ -572,9 +576,8 @@ mcp_cluster_up(mcp_cluster_t *cluster)
     char  name[MCP_LINK_NAME_MAX];
 
     mcp_link_name(&cluster->link, name);
-    mcp_worker_log(cluster->worker,
-                   cluster->told_at ? MCP_LOG_NOTICE : MCP_LOG_INFO,
-                   "cluster: connected to %s", name);
+    mcp_worker_log(cluster->worker, MCP_LOG_INFO, "cluster: connected to %s",
+                   name);
 
     mcp_cluster_tick(cluster);
 }
@@ -588,6 +591,7 @@ mcp_cluster_down(mcp_cluster_t *cluster)
 
     /* another process may reach Redis */
 
+    cluster->speaks = 0;
     mcp_store_node_resign(cluster->worker->store);
     mcp_store_node_link(cluster->worker->store, 0, 0);
 }

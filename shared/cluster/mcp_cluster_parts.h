@@ -138,8 +138,6 @@ struct mcp_cluster_s {
     char                       prints[MCP_CLUSTER_KEYS_MAX
                                       * (MCP_CLUSTER_PRINT_LEN + 1)];
     size_t                     prints_len;     /* separated by commas */
-    uint64_t                   told_at;        /* when the log was told of an
-                                          error; 0: not since all was well */
 };
 
 
@@ -149,8 +147,8 @@ struct mcp_cluster_s {
 void mcp_cluster_up(mcp_cluster_t *cluster);
 void mcp_cluster_down(mcp_cluster_t *cluster);
 
-/* Tells the log, and the status page, what is wrong; the same thing once,
- * until all was well. */
+/* Tells the status page what is wrong, and the log once for all processes of
+ * the node, until all was well. */
 void mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -473,6 +473,8 @@ typedef struct {
     _Atomic uint32_t   speaker;        /* its slot + 1; 0: nobody */
     uint32_t           spare;
     uint64_t           error_at;
+    uint64_t           told_at;        /* when the log was told of an error; 0:
+                                          not since all was well */
     char               error[MCP_NODE_REASON_MAX + 1];
     char               alone[MCP_NODE_REASON_MAX + 1];
     mcp_node_view_t    view;

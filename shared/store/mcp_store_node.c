@@ -129,16 +129,49 @@ mcp_store_node_text(char to[MCP_NODE_REASON_MAX + 1], const char *from)
 }
 
 
-void
-mcp_store_node_error(mcp_store_t *store, uint64_t now, const char *text)
+int
+mcp_store_node_error(mcp_store_t *store, uint64_t now, uint64_t again,
+    const char *text)
 {
+    int                tell;
+    mcp_store_op_t     op;
+    mcp_store_node_t  *node;
+
+    if (mcp_store_enter(store, &op) != MCP_OK) {
+        return 1;
+    }
+
+    node = &op.head->node;
+    mcp_store_node_text(node->error, text);
+    node->error_at = now;
+    tell = node->told_at == 0 || now >= node->told_at + again;
+
+    if (tell) {
+        node->told_at = now;
+    }
+
+    mcp_store_leave(&op);
+
+    return tell;
+}
+
+
+int
+mcp_store_node_well(mcp_store_t *store)
+{
+    int             was_ill;
     mcp_store_op_t  op;
 
-    if (mcp_store_enter(store, &op) == MCP_OK) {
-        mcp_store_node_text(op.head->node.error, text);
-        op.head->node.error_at = now;
-        mcp_store_leave(&op);
+    if (mcp_store_enter(store, &op) != MCP_OK) {
+        return 0;
     }
+
+    was_ill = op.head->node.told_at != 0;
+    op.head->node.told_at = 0;
+
+    mcp_store_leave(&op);
+
+    return was_ill;
 }
 
 

@@ -68,9 +68,16 @@ void mcp_store_node_resign(mcp_store_t *store);
 /* Notes whether this process's link is up, and its round trip, ms. */
 void mcp_store_node_link(mcp_store_t *store, int up, uint64_t round_trip);
 
-/* Notes an error, or what Redis said of the members; of the latter all texts
- * are checked already. */
-void mcp_store_node_error(mcp_store_t *store, uint64_t now, const char *text);
+/*
+ * Notes an error.  Returns 1 if the log is to be told: no process has told it
+ * since all was well, or for "again" ms.  mcp_store_node_well() says that all
+ * is well, and returns 1 if it was not.
+ */
+int mcp_store_node_error(mcp_store_t *store, uint64_t now, uint64_t again,
+    const char *text);
+int mcp_store_node_well(mcp_store_t *store);
+
+/* Notes what Redis said of the members, with texts that are printable. */
 void mcp_store_node_view(mcp_store_t *store, const mcp_node_view_t *view);
 
 /* Notes that the node was refused and serves alone; "": it does not. */

@@ -121,6 +121,7 @@ test_bad(void **state)
 
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         p.te.last[0] = '\0';
+        (void) mcp_store_node_well(&p.store);
         process_open(&p);
         process_say(&p, bad[i].says);
         assert_int_equal(p.cluster->link.state, MCP_LINK_DOWN);

@@ -150,6 +150,7 @@ test_beats(void **state)
     assert_command(&p, "");
 
     process_lose(&p, "gone");
+    assert_string_equal(p.te.last, "cluster: one:6379: gone");
     assert_int_equal(facts().up, 1);
     process_wait(&q, 5001);
     assert_command(&q, "EVALSHA bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 1 "

@@ -141,7 +141,7 @@ test_json(void **state)
     says("json", "\"state\":\"joining\"");
 
     notes();
-    mcp_store_node_error(&d.store[1], 77, "one:6379: gone <b>");
+    (void) mcp_store_node_error(&d.store[1], 77, 0, "one:6379: gone <b>");
     says("json", ",\"cluster\":{\"node\":\"0000000000001abc\","
                  "\"state\":\"member\",\"processes\":2,\"connected\":1,"
                  "\"round_trip\":12,\"offset\":-1050,\"layout\":1,"

@@ -200,7 +200,7 @@ test_notes(void **state)
     view.members[0].id = 17;
     strcpy(view.members[0].label, "there");
 
-    mcp_store_node_error(&store[1], 1234, text);
+    assert_int_equal(mcp_store_node_error(&store[1], 1234, 100, text), 1);
     mcp_store_node_alone(&store[1], "no\xff\nkey");
     mcp_store_node_view(&store[1], &view);
 
@@ -227,10 +227,29 @@ test_notes(void **state)
     assert_int_equal(facts.view.members[3].build[MCP_NODE_BUILD_MAX], 0);
 
     unlockable = 1;
-    mcp_store_node_error(&store[1], 1, "a");
+    assert_int_equal(mcp_store_node_error(&store[1], 1, 0, "a"), 1);
+    assert_int_equal(mcp_store_node_well(&store[1]), 0);
     mcp_store_node_alone(&store[1], "a");
     mcp_store_node_view(&store[1], &view);
     assert_string_equal(head->node.alone, "");
+}
+
+
+/* Of all processes one tells the log, once for a while. */
+static void
+test_told(void **state)
+{
+    (void) state;
+
+    assert_int_equal(mcp_store_node_well(&store[0]), 0);
+    assert_int_equal(mcp_store_node_error(&store[0], 1000, 100, "a"), 1);
+    assert_int_equal(mcp_store_node_error(&store[1], 1000, 100, "b"), 0);
+    assert_int_equal(mcp_store_node_error(&store[0], 1099, 100, "c"), 0);
+    assert_int_equal(mcp_store_node_error(&store[2], 1100, 100, "d"), 1);
+    assert_int_equal(mcp_store_node_error(&store[0], 1101, 100, "e"), 0);
+    assert_int_equal(mcp_store_node_well(&store[1]), 1);
+    assert_int_equal(mcp_store_node_well(&store[1]), 0);
+    assert_int_equal(mcp_store_node_error(&store[0], 1102, 100, "f"), 1);
 }
 
 
@@ -242,6 +261,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_speaks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_links, setup, teardown),
         cmocka_unit_test_setup_teardown(test_notes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_told, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
