@@ -414,6 +414,7 @@ mcp_cluster_join(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 
     store = cluster->worker->store;
 
+    mcp_link_settled(&cluster->link);
     mcp_cluster_set_state(cluster, MCP_CLUSTER_MEMBER);
     mcp_store_node_alone(store, "");
     news = mcp_store_node_well(store);

@@ -331,12 +331,17 @@ mcp_link_is_open(const mcp_link_t *link)
 void
 mcp_link_greeted(mcp_link_t *link)
 {
-    link->attempts = 0;
-    link->redirects = 0;
-
     mcp_link_set_state(link, MCP_LINK_UP);
     mcp_link_set_timer(link, link->cluster->conf->timeout);
     mcp_cluster_up(link->cluster);
+}
+
+
+void
+mcp_link_settled(mcp_link_t *link)
+{
+    link->attempts = 0;
+    link->redirects = 0;
 }
 
 

@@ -89,7 +89,7 @@ struct mcp_link_s {
 
     mcp_cluster_seed_t   target;
     unsigned             seed;         /* which of them is next */
-    unsigned             attempts;     /* since it was up */
+    unsigned             attempts;     /* since it was settled */
     unsigned             redirects;
     unsigned             redirected:1; /* target is no seed, but where one has
                                           led to */
@@ -163,6 +163,9 @@ void mcp_link_start(mcp_link_t *link);
 
 /* All that was said first went well. */
 void mcp_link_greeted(mcp_link_t *link);
+
+/* The server does what is asked of it: delays begin anew. */
+void mcp_link_settled(mcp_link_t *link);
 
 /* Closes it, and opens it again after a while, or at once at another server.
  * Commands that wait for their reply get none. */

@@ -84,6 +84,7 @@ test_faults(void **state)
 
     for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
         process_greet(&p);
+        process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
         assert_int_equal(send_word("A"), MCP_OK);
         assert_int_equal(send_word("B"), MCP_OK);
         lost = 0;

@@ -83,9 +83,20 @@ test_delays(void **state)
     assert_true(sum > 15000);
     assert_int_equal(p.te.logged, 13 - 1);
 
-    /* once it was up, all begins anew */
+    /* a server that does nothing else is none; one that does: all begins
+     * anew */
 
     process_greet(&p);
+    process_say(&p, "-CLUSTERDOWN Hash slot not served\r\n");
+    process_wait(&p, 2499);
+    assert_false(p.connected);
+
+    while (!p.connected) {
+        process_wait(&p, 1);
+    }
+
+    process_greet(&p);
+    process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
     process_lose(&p, "gone");
     process_wait(&p, 101);
     assert_true(p.connected);
