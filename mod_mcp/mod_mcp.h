@@ -17,6 +17,8 @@
  *   mod_mcp_pool.c        pools that calls reuse
  *   mod_mcp_pump.c        the thread that serves clients without a thread
  *   mod_mcp_watch.c       the sockets that this thread watches
+ *   mod_mcp_cluster.c     connections to Redis
+ *   mod_mcp_cluster_conf.c   their directives
  *   mod_mcp_logger.c      the thread that logs their requests
  *   mod_mcp_event.c       the event MPM's own data
  *
@@ -59,6 +61,7 @@ extern module AP_MODULE_DECLARE_DATA mcp_module;
 APLOG_USE_MODULE(mcp);
 
 typedef struct mod_mcp_client_t mod_mcp_client_t;
+typedef struct mod_mcp_cluster_conf_t mod_mcp_cluster_conf_t;
 typedef struct mod_mcp_dir_t mod_mcp_dir_t;
 typedef struct mod_mcp_event_t mod_mcp_event_t;
 typedef struct mod_mcp_run_t mod_mcp_run_t;

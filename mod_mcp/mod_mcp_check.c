@@ -8,6 +8,7 @@
 
 #include "mod_mcp_check.h"
 
+#include "mod_mcp_cluster_conf.h"
 #include "mod_mcp_config.h"
 #include "mod_mcp_document.h"
 #include "mod_mcp_path.h"
@@ -171,6 +172,12 @@ static int check_location(apr_pool_t *p, server_rec *s, ap_conf_vector_t *conf)
         dir = dir ? mod_mcp_config_merge_dir(p, dir, add) : add;
     }
 
+#ifdef MCP_CLUSTER
+    if (!mod_mcp_cluster_has_key(s, core->d, dir)) {
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+#endif
+
     if (dir) {
         warn_endpoint(s, core->d, dir);
 
@@ -264,6 +271,13 @@ int mod_mcp_check_config(apr_pool_t *pconf, apr_pool_t *plog,
     int i, rc;
 
     check_tls(ptemp, s, ap_conftree, NULL);
+
+#ifdef MCP_CLUSTER
+    rc = mod_mcp_cluster_check(pconf, s);
+    if (rc != OK) {
+        return rc;
+    }
+#endif
 
     for (server = s; server; server = server->next) {
         core = ap_get_core_module_config(server->module_config);

@@ -4,6 +4,7 @@
 
 #include "mod_mcp_child.h"
 
+#include "mod_mcp_cluster.h"
 #include "mod_mcp_config.h"
 #include "mod_mcp_env.h"
 #include "mod_mcp_event.h"
@@ -147,6 +148,9 @@ static apr_status_t child_exit(void *data)
     mod_mcp_job_stop();
     unwatch_term();
     mod_mcp_pump_stop();
+#ifdef MCP_CLUSTER
+    mod_mcp_cluster_stop();
+#endif
     mod_mcp_worker_exit();
     mod_mcp_pool_exit();
 
@@ -156,6 +160,15 @@ static apr_status_t child_exit(void *data)
     if (mod_mcp_is_waiting()) {
         _exit(0);
     }
+
+#ifdef MCP_CLUSTER
+    /* nor can a thread be ended that looks up a name, and this file would be
+     * unloaded under its feet */
+
+    if (mod_mcp_cluster_is_naming()) {
+        _exit(0);
+    }
+#endif
 
     return APR_SUCCESS;
 }
@@ -253,5 +266,8 @@ void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s)
     mod_mcp_lock();
     mcp_worker_adopt(child->worker);
     mod_mcp_config_begin(child->worker, mod_mcp_zone_keys());
+#ifdef MCP_CLUSTER
+    mod_mcp_cluster_start(s);
+#endif
     mod_mcp_unlock();
 }

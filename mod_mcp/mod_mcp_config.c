@@ -284,3 +284,24 @@ void mod_mcp_config_begin(mcp_worker_t *worker, const mcp_keys_t *keys)
 
     mcp_worker_begun(worker);
 }
+
+/* --- keys --- */
+
+int mod_mcp_config_keys(int (*add)(void *ctx, const mcp_keys_t *keys),
+                        void *ctx)
+{
+    const mcp_keys_t *keys;
+    section_t *section;
+    int rc = MCP_OK;
+
+    for (section = current.sections; rc == MCP_OK && section;
+         section = section->next) {
+        keys = mcp_setup_keys(section->dir.setup);
+
+        if (keys) {
+            rc = add(ctx, keys);
+        }
+    }
+
+    return rc;
+}

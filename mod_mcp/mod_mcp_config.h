@@ -9,6 +9,7 @@
 
 #include "ap_expr.h"
 
+#include "mcp_cluster_conf.h"
 #include "mcp_setup.h"
 #include "mcp_worker.h"
 
@@ -25,6 +26,7 @@ typedef struct {
     int threads;                        /* job threads, MCPThreads; -1: as
                                            many as ThreadsPerChild */
     apr_interval_time_t hold;           /* MCPHold, 0: no limit */
+    mod_mcp_cluster_conf_t *cluster;    /* NULL: none */
     unsigned has_store:1;               /* the directive was given */
     unsigned has_threads:1;
     unsigned has_hold:1;
@@ -73,6 +75,11 @@ const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
 /* Says where the section's catalog stands, in words that the next configuration
  * will have, too.  Returns what mcp_setup_stand() does. */
 int mod_mcp_config_stand(mod_mcp_dir_t *dir, const cmd_parms *cmd);
+
+/* Calls add() for the keys of each section, until it returns something else
+ * than MCP_OK, and returns what it returned last. */
+int mod_mcp_config_keys(int (*add)(void *ctx, const mcp_keys_t *keys),
+                        void *ctx);
 
 /* Tells the core which configuration this child serves. */
 void mod_mcp_config_begin(mcp_worker_t *worker, const mcp_keys_t *keys);

@@ -7,6 +7,7 @@
 
 #include "mod_mcp_directives.h"
 
+#include "mod_mcp_cluster_conf.h"
 #include "mod_mcp_config.h"
 #include "mod_mcp_path.h"
 
@@ -35,8 +36,8 @@ static const char *check(cmd_parms *cmd, mod_mcp_dir_t *dir)
     return NULL;
 }
 
-/* The core's errors are sentences of their own; that one follows the name. */
-static const char *result(cmd_parms *cmd, int rc, const char *error)
+const char *mod_mcp_directive_result(cmd_parms *cmd, int rc,
+                                     const char *error)
 {
     switch (rc) {
     case MCP_OK:
@@ -52,7 +53,7 @@ static const char *result(cmd_parms *cmd, int rc, const char *error)
 
 static const char *duplicate(cmd_parms *cmd)
 {
-    return result(cmd, MCP_ERR_CONFIG, MCP_SETUP_DUPLICATE);
+    return mod_mcp_directive_result(cmd, MCP_ERR_CONFIG, MCP_SETUP_DUPLICATE);
 }
 
 /* --- files --- */
@@ -64,8 +65,7 @@ static const char *file_error(cmd_parms *cmd, const char *what,
                         cmd->cmd->name, what, file, &rv);
 }
 
-/* It may hold a key. */
-static void dispose(mcp_str_t *text)
+void mod_mcp_directive_dispose(mcp_str_t *text)
 {
     explicit_bzero((char *)text->data, text->len);
     free((char *)text->data);
@@ -101,16 +101,15 @@ static const char *read_open_file(cmd_parms *cmd, apr_file_t *file,
 
     rv = apr_file_read_full(file, data, text->len, NULL);
     if (rv != APR_SUCCESS) {
-        dispose(text);
+        mod_mcp_directive_dispose(text);
         return file_error(cmd, "read", name, rv);
     }
 
     return NULL;
 }
 
-/* Makes *name absolute and reads the file. */
-static const char *read_file(cmd_parms *cmd, const char **name, apr_off_t max,
-                             mcp_str_t *text)
+const char *mod_mcp_directive_read(cmd_parms *cmd, const char **name,
+                                   apr_off_t max, mcp_str_t *text)
 {
     apr_file_t *file;
     apr_status_t rv;
@@ -240,7 +239,7 @@ static const char *set_option(cmd_parms *cmd, void *conf, const char *arg)
     }
 
     rc = mcp_setup_option(dir->setup, option, mod_mcp_str(arg), text);
-    return result(cmd, rc, text);
+    return mod_mcp_directive_result(cmd, rc, text);
 }
 
 static const char *set_server(cmd_parms *cmd, void *conf, const char *name,
@@ -257,7 +256,7 @@ static const char *set_server(cmd_parms *cmd, void *conf, const char *name,
 
     rc = mcp_setup_server(dir->setup, mod_mcp_str(name), mod_mcp_str(version),
                           mod_mcp_str(title), text);
-    return result(cmd, rc, text);
+    return mod_mcp_directive_result(cmd, rc, text);
 }
 
 static const char *add_key(cmd_parms *cmd, mod_mcp_dir_t *dir,
@@ -268,15 +267,15 @@ static const char *add_key(cmd_parms *cmd, mod_mcp_dir_t *dir,
     const char *error;
     int rc;
 
-    error = read_file(cmd, &file, MCP_SETUP_KEY_FILE_MAX, &contents);
+    error = mod_mcp_directive_read(cmd, &file, MCP_SETUP_KEY_FILE_MAX, &contents);
     if (error) {
         return error;
     }
 
     rc = mcp_setup_key(dir->setup, mod_mcp_str(file), contents, text);
-    dispose(&contents);
+    mod_mcp_directive_dispose(&contents);
 
-    return result(cmd, rc, text);
+    return mod_mcp_directive_result(cmd, rc, text);
 }
 
 static const char *set_key(cmd_parms *cmd, void *conf, int argc,
@@ -292,7 +291,7 @@ static const char *set_key(cmd_parms *cmd, void *conf, int argc,
     }
 
     if (error == NULL) {
-        error = result(cmd, mcp_setup_keys_begin(dir->setup, text), text);
+        error = mod_mcp_directive_result(cmd, mcp_setup_keys_begin(dir->setup, text), text);
     }
 
     for (i = 0; error == NULL && i < argc; i++) {
@@ -311,7 +310,7 @@ static const char *set_catalog(cmd_parms *cmd, void *conf, const char *file)
     int rc;
 
     if (error == NULL) {
-        error = read_file(cmd, &file, MCP_SETUP_CATALOG_FILE_MAX, &contents);
+        error = mod_mcp_directive_read(cmd, &file, MCP_SETUP_CATALOG_FILE_MAX, &contents);
     }
 
     if (error) {
@@ -319,13 +318,13 @@ static const char *set_catalog(cmd_parms *cmd, void *conf, const char *file)
     }
 
     rc = mcp_setup_catalog(dir->setup, mod_mcp_str(file), contents, text);
-    dispose(&contents);
+    mod_mcp_directive_dispose(&contents);
 
     if (rc == MCP_OK) {
         rc = mod_mcp_config_stand(dir, cmd);
     }
 
-    return result(cmd, rc, text);
+    return mod_mcp_directive_result(cmd, rc, text);
 }
 
 static const char *set_backend(cmd_parms *cmd, void *conf, const char *target)
@@ -344,7 +343,7 @@ static const char *set_backend(cmd_parms *cmd, void *conf, const char *target)
     }
 
     rc = mcp_setup_backend(dir->setup, mod_mcp_str(target), text);
-    return result(cmd, rc, text);
+    return mod_mcp_directive_result(cmd, rc, text);
 }
 
 static const char *add_route(cmd_parms *cmd, void *conf, const char *pattern,
@@ -365,7 +364,7 @@ static const char *add_route(cmd_parms *cmd, void *conf, const char *pattern,
 
     rc = mcp_setup_route(dir->setup, mod_mcp_str(pattern), mod_mcp_str(target),
                          text);
-    return result(cmd, rc, text);
+    return mod_mcp_directive_result(cmd, rc, text);
 }
 
 static const char *set_expression(cmd_parms *cmd, mod_mcp_dir_t *dir,
@@ -412,7 +411,7 @@ static const char *add_allow(cmd_parms *cmd, void *conf, const char *pattern,
     }
 
     rc = mcp_setup_allow(dir->setup, mod_mcp_str(pattern), expression, text);
-    return result(cmd, rc, text);
+    return mod_mcp_directive_result(cmd, rc, text);
 }
 
 static const char *set_granted_scopes(cmd_parms *cmd, void *conf,
@@ -429,7 +428,7 @@ static const char *set_granted_scopes(cmd_parms *cmd, void *conf,
     }
 
     rc = mcp_setup_granted_scopes(dir->setup, expression, text);
-    return result(cmd, rc, text);
+    return mod_mcp_directive_result(cmd, rc, text);
 }
 
 static const char *set_principal(cmd_parms *cmd, void *conf, const char *arg)
@@ -452,7 +451,7 @@ static const char *set_link_origin(cmd_parms *cmd, void *conf,
         return error;
     }
 
-    return result(cmd, mcp_setup_link_origin(mod_mcp_str(arg), text), text);
+    return mod_mcp_directive_result(cmd, mcp_setup_link_origin(mod_mcp_str(arg), text), text);
 }
 
 /* Gives the word to one of mcp_setup_*(). */
@@ -469,7 +468,7 @@ static const char *set_word(cmd_parms *cmd, mod_mcp_dir_t *dir,
     }
 
     rc = set(dir->setup, mod_mcp_str(arg), text);
-    return result(cmd, rc, text);
+    return mod_mcp_directive_result(cmd, rc, text);
 }
 
 static const char *add_origin(cmd_parms *cmd, void *conf, const char *arg)
@@ -568,6 +567,10 @@ static const char *set_max_body(cmd_parms *cmd, void *conf, const char *arg)
                   (void *)(apr_uintptr_t)MCP_OPTION_##id, SECTIONS, \
                   HELP_##kind HELP_OFF_##off),
 
+#define CLUSTER_OPTION(id, nginx, apache, help) \
+    AP_INIT_TAKE1(apache, mod_mcp_cluster_option, \
+                  (void *)(apr_uintptr_t)MCP_CLUSTER_##id, RSRC_CONF, help),
+
 #define ALIAS(id, member, nginx, apache) \
     AP_INIT_TAKE1(apache, set_option, \
                   (void *)(apr_uintptr_t)MCP_OPTION_##id, SECTIONS, \
@@ -618,6 +621,14 @@ const command_rec mod_mcp_directives[] = {
                  "On: the publish endpoint lets other machines in"),
     AP_INIT_TAKE1("MCPMaxBody", set_max_body, NULL, SECTIONS,
                   "largest body of a request"),
+
+#ifdef MCP_CLUSTER
+    AP_INIT_TAKE_ARGV("MCPCluster", mod_mcp_cluster_add, NULL, RSRC_CONF,
+                      "URLs of Redis, and parameters: prefix=, user=, ..."),
+    AP_INIT_TAKE12("MCPClusterSync", mod_mcp_cluster_sync, NULL, RSRC_CONF,
+                   "on or off, and replicas=N"),
+    MCP_CLUSTER_OPTIONS(CLUSTER_OPTION)
+#endif
 
     MCP_OPTIONS(OPTION)
     MCP_OPTION_ALIASES(ALIAS)

@@ -13,6 +13,7 @@
 
 #include "mod_mcp_child.h"
 #include "mod_mcp_client.h"
+#include "mod_mcp_cluster.h"
 #include "mod_mcp_connection.h"
 #include "mod_mcp_event.h"
 #include "mod_mcp_logger.h"
@@ -571,6 +572,12 @@ static int sleep_time(void)
         when = now;
     }
 
+#ifdef MCP_CLUSTER
+    if (mod_mcp_cluster_has_work()) {
+        when = now;
+    }
+#endif
+
     until = when;
 
     mod_mcp_unlock();
@@ -585,6 +592,9 @@ static void *APR_THREAD_FUNC pump(apr_thread_t *self, void *data)
     while (!__atomic_load_n(&ended, __ATOMIC_ACQUIRE)) {
         expire(rang);
         work();
+#ifdef MCP_CLUSTER
+        mod_mcp_cluster_work();
+#endif
         rang = mod_mcp_watch_wait(sleep_time());
     }
 

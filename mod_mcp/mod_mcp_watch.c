@@ -9,6 +9,7 @@
 
 #include "mod_mcp_child.h"
 #include "mod_mcp_client.h"
+#include "mod_mcp_cluster.h"
 #include "mod_mcp_pump.h"
 #include "mod_mcp_worker.h"
 
@@ -28,7 +29,8 @@ typedef struct {
 
 static int epoll_fd = -1;
 
-/* under the lock; entry 0 is the bell's */
+/* under the lock; entry 0 is the bell's, and with a number in the place of the
+ * generation a socket's that belongs to no client */
 static entry_t *table;
 static apr_uint32_t table_size, table_free;
 
@@ -139,6 +141,16 @@ void mod_mcp_watch_for(mod_mcp_client_t *client, apr_uint32_t events)
     }
 
     mod_mcp_unlock();
+}
+
+int mod_mcp_watch_socket(int fd, apr_uint32_t id)
+{
+    struct epoll_event event;
+
+    event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+    event.data.u64 = (apr_uint64_t)id << 32;
+
+    return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 /* --- leaving --- */
@@ -285,6 +297,11 @@ int mod_mcp_watch_wait(int timeout)
         if (events[i].data.u64 == 0) {
             rang = 1;
         }
+#ifdef MCP_CLUSTER
+        else if ((apr_uint32_t)events[i].data.u64 == 0) {
+            mod_mcp_cluster_event((apr_uint32_t)(events[i].data.u64 >> 32));
+        }
+#endif
         else {
             take_event(&events[i]);
         }

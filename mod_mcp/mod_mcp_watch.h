@@ -20,6 +20,10 @@ void mod_mcp_watch_remove(mod_mcp_client_t *client);
 /* The same without the lock, and for these events of epoll as well. */
 void mod_mcp_watch_for(mod_mcp_client_t *client, apr_uint32_t events);
 
+/* Watches a socket that belongs to no client, until it is closed: see
+ * mod_mcp_cluster_event(), id > 0.  0: that is impossible, says errno. */
+int mod_mcp_watch_socket(int fd, apr_uint32_t id);
+
 /*
  * Under the lock, before the core gets what a backend call has brought or its
  * end: notices if the client (which may be NULL) has left, although no event

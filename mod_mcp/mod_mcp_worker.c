@@ -9,6 +9,7 @@
 
 #include "mod_mcp_child.h"
 #include "mod_mcp_client.h"
+#include "mod_mcp_cluster.h"
 #include "mod_mcp_job.h"
 #include "mod_mcp_pump.h"
 #include "mod_mcp_snapshot.h"
@@ -186,6 +187,14 @@ static void act(const mcp_action_t *action)
     case MCP_ACT_FORGET:
         mod_mcp_snapshot_release(action->glue);
         break;
+
+#ifdef MCP_CLUSTER
+    case MCP_ACT_CONNECT:
+    case MCP_ACT_WRITE:
+    case MCP_ACT_DISCONNECT:
+        mod_mcp_cluster_act(action);
+        break;
+#endif
 
     case MCP_ACT_RESPOND:
         mod_mcp_client_notify(client, MOD_MCP_RESPOND);

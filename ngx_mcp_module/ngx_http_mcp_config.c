@@ -8,6 +8,7 @@
 
 #include "ngx_http_mcp_access.h"
 #include "ngx_http_mcp_capture.h"
+#include "ngx_http_mcp_cluster_conf.h"
 #include "ngx_http_mcp_document.h"
 #include "ngx_http_mcp_env.h"
 #include "ngx_http_mcp_guard.h"
@@ -586,6 +587,12 @@ ngx_http_mcp_config_finish(ngx_conf_t *cf)
     {
         return NGX_ERROR;
     }
+
+#if (MCP_CLUSTER)
+    if (ngx_http_mcp_cluster_finish(cf) != NGX_OK) {
+        return NGX_ERROR;
+    }
+#endif
 
     mlcf = mmcf->endpoints.elts;
 

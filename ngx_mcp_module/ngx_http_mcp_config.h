@@ -9,6 +9,7 @@
 
 #include "ngx_http_mcp_zone.h"
 
+#include "mcp_cluster_conf.h"
 #include "mcp_setup.h"
 
 
@@ -18,6 +19,12 @@ typedef struct {
     ngx_array_t           variables;   /* of ngx_http_mcp_used_t */
     ngx_uint_t            has_documents;       /* some server has */
     uint32_t              number;      /* of this configuration, at random */
+#if (MCP_CLUSTER)
+    mcp_cluster_setup_t  *cluster;     /* of all zones in a cluster; NULL: none
+                                          was said */
+    ngx_str_t             cluster_file;        /* where the first stands */
+    ngx_uint_t            cluster_line;
+#endif
 } ngx_http_mcp_main_conf_t;
 
 

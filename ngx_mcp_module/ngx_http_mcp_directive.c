@@ -187,8 +187,7 @@ ngx_http_mcp_directive_read(ngx_conf_t *cf, ngx_file_t *file, off_t max,
 }
 
 
-/* Reads a whole file that the configuration names; the text is to be freed.  */
-static ngx_int_t
+ngx_int_t
 ngx_http_mcp_directive_file(ngx_conf_t *cf, ngx_str_t *name, off_t max,
     ngx_str_t *text)
 {
@@ -222,8 +221,7 @@ ngx_http_mcp_directive_file(ngx_conf_t *cf, ngx_str_t *name, off_t max,
 }
 
 
-/* Turns the result of an mcp_setup_...() into that of a setter.  */
-static char *
+char *
 ngx_http_mcp_directive_result(ngx_conf_t *cf, int rc, char *error)
 {
     if (rc == MCP_OK) {

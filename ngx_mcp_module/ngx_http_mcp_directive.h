@@ -53,5 +53,13 @@ char *ngx_http_mcp_directive_auth_scopes(ngx_conf_t *cf, ngx_command_t *cmd,
 char *ngx_http_mcp_directive_allow_origin(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
+/* For other setters: reads a whole file that the configuration names, whose
+ * name becomes absolute; the text is to be freed.  */
+ngx_int_t ngx_http_mcp_directive_file(ngx_conf_t *cf, ngx_str_t *name,
+    off_t max, ngx_str_t *text);
+
+/* Turns the result of an mcp_setup_...() into that of a setter.  */
+char *ngx_http_mcp_directive_result(ngx_conf_t *cf, int rc, char *error);
+
 
 #endif /* NGX_HTTP_MCP_DIRECTIVE_H_INCLUDED */

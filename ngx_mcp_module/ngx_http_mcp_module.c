@@ -5,6 +5,7 @@
 
 #include "ngx_http_mcp_module.h"
 
+#include "ngx_http_mcp_cluster_conf.h"
 #include "ngx_http_mcp_config.h"
 #include "ngx_http_mcp_directive.h"
 #include "ngx_http_mcp_variables.h"
@@ -27,6 +28,16 @@
 /* And of MCP_OPTION_ALIASES. */
 #define NGX_HTTP_MCP_ALIAS(id, member, nginx, apache)                         \
     NGX_HTTP_MCP_OPTION(id, member, nginx, apache, , , , ,)
+
+
+/* And of MCP_CLUSTER_OPTIONS. */
+#define NGX_HTTP_MCP_CLUSTER_OPTION(id, nginx, apache, help)                  \
+    { ngx_string(nginx),                                                      \
+      NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE1,                                      \
+      ngx_http_mcp_cluster_option,                                            \
+      NGX_HTTP_MAIN_CONF_OFFSET,                                              \
+      MCP_CLUSTER_##id,                                                       \
+      NULL },
 
 
 static ngx_command_t  ngx_http_mcp_commands[] = {
@@ -170,6 +181,26 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
       NULL },
+
+#if (MCP_CLUSTER)
+
+    { ngx_string("mcp_cluster"),
+      NGX_HTTP_MAIN_CONF|NGX_CONF_2MORE,
+      ngx_http_mcp_cluster_add,
+      NGX_HTTP_MAIN_CONF_OFFSET,
+      0,
+      NULL },
+
+    { ngx_string("mcp_cluster_sync"),
+      NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE12,
+      ngx_http_mcp_cluster_sync,
+      NGX_HTTP_MAIN_CONF_OFFSET,
+      0,
+      NULL },
+
+    MCP_CLUSTER_OPTIONS(NGX_HTTP_MCP_CLUSTER_OPTION)
+
+#endif
 
     /* clang-format off */
     MCP_OPTIONS(NGX_HTTP_MCP_OPTION)

@@ -11,6 +11,8 @@
  *
  *   ngx_http_mcp_worker.c      this process's part in a zone: timers, actions
  *   ngx_http_mcp_bell.c        waking other processes
+ *   ngx_http_mcp_cluster.c     connections to Redis
+ *   ngx_http_mcp_cluster_conf.c   their directives
  *   ngx_http_mcp_env.c         memory, clock and log for the core
  *
  *   ngx_http_mcp_handler.c     client requests: head, body, response

@@ -10,6 +10,7 @@
 
 #include "ngx_http_mcp_bell.h"
 #include "ngx_http_mcp_call.h"
+#include "ngx_http_mcp_cluster.h"
 #include "ngx_http_mcp_config.h"
 #include "ngx_http_mcp_connection.h"
 #include "ngx_http_mcp_env.h"
@@ -243,6 +244,13 @@ ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone,
     mcp_worker_adopt(zone->worker);
 
     ngx_http_mcp_worker_begin(zone, mmcf);
+
+#if (MCP_CLUSTER)
+    if (zone->cluster) {
+        ngx_http_mcp_cluster_start(zone, mmcf);
+    }
+#endif
+
     ngx_http_mcp_worker_patrol_handler(&zone->patrol);
     ngx_http_mcp_worker_arm(zone);
 
@@ -294,6 +302,12 @@ ngx_http_mcp_worker_exit_process(ngx_cycle_t *cycle)
 
         /* a fast shutdown leaves requests behind, but none of them runs
          * again */
+
+#if (MCP_CLUSTER)
+        if (zones[i]->cluster) {
+            ngx_http_mcp_cluster_stop(zones[i]);
+        }
+#endif
 
         mcp_store_detach(&zones[i]->store);
         mcp_worker_destroy(zones[i]->worker);
@@ -508,7 +522,7 @@ ngx_http_mcp_worker_answer(ngx_http_mcp_ctx_t *ctx, mcp_action_e type)
 
 
 static void
-ngx_http_mcp_worker_act(mcp_action_t *action)
+ngx_http_mcp_worker_act(ngx_http_mcp_zone_t *zone, mcp_action_t *action)
 {
     ngx_http_mcp_ctx_t  *ctx;
 
@@ -531,6 +545,14 @@ ngx_http_mcp_worker_act(mcp_action_t *action)
     case MCP_ACT_FORGET:
         ngx_http_mcp_call_forget(action->glue);
         break;
+
+#if (MCP_CLUSTER)
+    case MCP_ACT_CONNECT:
+    case MCP_ACT_WRITE:
+    case MCP_ACT_DISCONNECT:
+        ngx_http_mcp_cluster_act(zone, action);
+        break;
+#endif
 
     default:
         if (ctx && !ctx->ended) {
@@ -577,7 +599,7 @@ ngx_http_mcp_worker_pump(ngx_http_mcp_zone_t *zone)
             continue;
         }
 
-        ngx_http_mcp_worker_act(&action);
+        ngx_http_mcp_worker_act(zone, &action);
     }
 
     ngx_post_event(&zone->pump, &ngx_posted_next_events);

@@ -14,12 +14,16 @@
 #include "mcp_zone.h"
 
 
+typedef struct ngx_http_mcp_cluster_s  ngx_http_mcp_cluster_t;
+
+
 /* As configured, in the memory of the cycle.  */
 typedef struct {
     ngx_str_t           name;
     ngx_shm_zone_t     *shm_zone;      /* NULL: used, not yet defined */
     ngx_log_t          *log;
     mcp_keys_t          keys;          /* generated; they live with the zone */
+    ngx_http_mcp_cluster_t  *cluster;  /* NULL: it is in none */
 
     ngx_str_t           file;          /* where it was first used */
     ngx_uint_t          line;

@@ -4,7 +4,7 @@
  * itself (mcp_cluster_word.c): each directive and its errors. */
 
 
-#include "config/mcp_cluster_parts.h"
+#include "config/mcp_cluster_conf_parts.h"
 
 
 #define MCP_CLUSTER_PORT           6379

@@ -3,7 +3,7 @@
 /* The words of mcp_cluster: where Redis is, and who we are there. */
 
 
-#include "config/mcp_cluster_parts.h"
+#include "config/mcp_cluster_conf_parts.h"
 #include "http/mcp_http_parts.h"
 
 

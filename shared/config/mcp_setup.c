@@ -174,6 +174,13 @@ mcp_setup_key(mcp_setup_t *setup, mcp_str_t file, mcp_str_t contents,
 }
 
 
+const mcp_keys_t *
+mcp_setup_keys(const mcp_setup_t *setup)
+{
+    return setup->keys;
+}
+
+
 int
 mcp_setup_catalog(mcp_setup_t *setup, mcp_str_t file, mcp_str_t contents,
     char *error)

@@ -180,6 +180,9 @@ int mcp_setup_ends_tasks(const mcp_setup_t *setup);
 unsigned mcp_setup_targets(const mcp_setup_t *setup);
 mcp_str_t mcp_setup_target(const mcp_setup_t *setup, unsigned target);
 
+/* Returns the keys, NULL if there are none. */
+const mcp_keys_t *mcp_setup_keys(const mcp_setup_t *setup);
+
 /* Returns the publish token, empty if there is none. */
 mcp_str_t mcp_setup_publish_secret(const mcp_setup_t *setup);
 

@@ -3,8 +3,8 @@
 /* The insides of a cluster's setup. */
 
 
-#ifndef MCP_CLUSTER_PARTS_H_INCLUDED
-#define MCP_CLUSTER_PARTS_H_INCLUDED
+#ifndef MCP_CLUSTER_CONF_PARTS_H_INCLUDED
+#define MCP_CLUSTER_CONF_PARTS_H_INCLUDED
 
 
 #include "config/mcp_setup_parts.h"
@@ -43,4 +43,4 @@ int mcp_cluster_dup(mcp_cluster_setup_t *setup, mcp_str_t *member,
     mcp_str_t text);
 
 
-#endif /* MCP_CLUSTER_PARTS_H_INCLUDED */
+#endif /* MCP_CLUSTER_CONF_PARTS_H_INCLUDED */

@@ -1,0 +1,840 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Connections to Redis: names, sockets and TLS.  The core says when there is
+ * one, what is written, and how long each step may take (mcp_cluster.h).
+ *
+ * Its actions may come in any thread and only mark a connection; the pump does
+ * the rest.  It reads and writes without the lock, and feeds under it.  A name
+ * is looked up by a thread of its own, since that blocks.
+ */
+
+#include "mod_mcp_cluster.h"
+
+#include "mod_mcp_child.h"
+#include "mod_mcp_cluster_conf.h"
+#include "mod_mcp_pump.h"
+#include "mod_mcp_watch.h"
+#include "mod_mcp_worker.h"
+
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "mcp_cluster.h"
+
+#define BYTES  16384                    /* of one read or write */
+#define TURNS  16                       /* of them before clients' turn */
+#define WHY    256                      /* of a reason, for the log */
+
+/* What a thread finds out about a name; whoever is done last frees it. */
+typedef struct {
+    char *host;
+    char port[8];
+    int rc;                             /* of getaddrinfo() */
+    struct addrinfo *found;
+    int ready;                          /* written last, and atomically */
+    int users;                          /* the thread and the connection */
+} lookup_t;
+
+typedef enum {
+    STARTING = 0,
+    NAMING,                             /* a thread looks up the name */
+    CONNECTING,
+    SHAKING,                            /* the handshake of TLS */
+    OPEN
+} state_e;
+
+typedef struct connection_t connection_t;
+
+struct connection_t {
+    connection_t *next;                 /* under the lock, like these: */
+    mcp_link_t *link;                   /* NULL: the core has given it up */
+    int todo;                           /* the pump has to look at it */
+
+    /* constant */
+    apr_uint32_t id;                    /* of its events */
+    char *host;                         /* NULL: path */
+    char *path;
+    unsigned port;
+    int tls;
+
+    /* the pump's */
+    state_e state;
+    int fd;
+    lookup_t *lookup;
+    SSL *ssl;
+};
+
+static mcp_cluster_t *cluster;          /* these under the lock */
+static connection_t *connections;
+static apr_uint32_t last_id;
+
+static int lookups;                     /* threads; atomically */
+
+/* --- names --- */
+
+static void release_lookup(lookup_t *lookup)
+{
+    if (__atomic_sub_fetch(&lookup->users, 1, __ATOMIC_ACQ_REL) > 0) {
+        return;
+    }
+
+    if (lookup->found) {
+        freeaddrinfo(lookup->found);
+    }
+
+    free(lookup->host);
+    free(lookup);
+}
+
+static void *APR_THREAD_FUNC look_up(void *data)
+{
+    struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+    lookup_t *lookup = data;
+    uint64_t one = 1;
+
+    lookup->rc = getaddrinfo(lookup->host, lookup->port, &hints,
+                             &lookup->found);
+    __atomic_store_n(&lookup->ready, 1, __ATOMIC_RELEASE);
+
+    if (write(mod_mcp_child.bell, &one, sizeof(one)) == -1) {
+        /* the counter is full, so the bell rings already */
+    }
+
+    release_lookup(lookup);
+    __atomic_sub_fetch(&lookups, 1, __ATOMIC_RELEASE);
+
+    return NULL;
+}
+
+/* Starts the thread; 0 if that is impossible. */
+static int begin_lookup(connection_t *c)
+{
+    lookup_t *lookup = ap_calloc(1, sizeof(*lookup));
+    sigset_t all, before;
+    pthread_t thread;
+    int rc;
+
+    lookup->host = ap_malloc(strlen(c->host) + 1);
+    strcpy(lookup->host, c->host);
+    apr_snprintf(lookup->port, sizeof(lookup->port), "%u", c->port);
+    lookup->users = 2;
+
+    __atomic_add_fetch(&lookups, 1, __ATOMIC_ACQUIRE);
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = pthread_create(&thread, NULL, look_up, lookup);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+
+    if (rc) {
+        __atomic_sub_fetch(&lookups, 1, __ATOMIC_RELEASE);
+        lookup->users = 1;
+        release_lookup(lookup);
+        return 0;
+    }
+
+    pthread_detach(thread);
+    c->lookup = lookup;
+
+    return 1;
+}
+
+int mod_mcp_cluster_is_naming(void)
+{
+    return __atomic_load_n(&lookups, __ATOMIC_ACQUIRE) > 0;
+}
+
+/* --- the end of a connection --- */
+
+static void free_connection(connection_t *c)
+{
+    if (c->ssl) {
+        SSL_free(c->ssl);
+    }
+
+    if (c->fd != -1) {
+        close(c->fd);
+    }
+
+    if (c->lookup) {
+        release_lookup(c->lookup);
+    }
+
+    free(c->host);
+    free(c->path);
+    free(c);
+}
+
+/* Under the lock. */
+static void forget(connection_t *c)
+{
+    connection_t **link;
+
+    for (link = &connections; *link != c; link = &(*link)->next) {
+        /* keep looking: it is there */
+    }
+
+    *link = c->next;
+    free_connection(c);
+}
+
+/* The connection could not be made, or is lost. */
+static void failed(connection_t *c, const char *why)
+{
+    char text[WHY];
+    mcp_link_t *link;
+
+    apr_snprintf(text, sizeof(text), "%s: %s", c->host ? c->host : c->path,
+                 why);
+
+    mod_mcp_lock();
+
+    link = c->link;
+
+    if (link) {
+        mcp_link_set_glue(link, NULL);
+        mcp_link_closed(link, text);
+    }
+
+    forget(c);
+
+    mod_mcp_unlock();
+}
+
+static void failed_by(connection_t *c, int error)
+{
+    char text[WHY];
+
+    failed(c, apr_strerror(APR_FROM_OS_ERROR(error), text, sizeof(text)));
+}
+
+/* --- bytes --- */
+
+/* The result of a call of OpenSSL in the words of recv() and send(). */
+static ssize_t ssl_result(connection_t *c, int n)
+{
+    if (n > 0) {
+        return n;
+    }
+
+    switch (SSL_get_error(c->ssl, n)) {
+    case SSL_ERROR_WANT_READ:
+    case SSL_ERROR_WANT_WRITE:
+        errno = EAGAIN;
+        return -1;
+    case SSL_ERROR_ZERO_RETURN:
+        return 0;
+    default:
+        ERR_clear_error();
+        errno = ECONNRESET;
+        return -1;
+    }
+}
+
+static ssize_t take(connection_t *c, char *buf)
+{
+    ssize_t n;
+
+    if (c->ssl) {
+        ERR_clear_error();
+        return ssl_result(c, SSL_read(c->ssl, buf, BYTES));
+    }
+
+    do {
+        n = recv(c->fd, buf, BYTES, 0);
+    } while (n == -1 && errno == EINTR);
+
+    return n;
+}
+
+static ssize_t give(connection_t *c, const char *buf, size_t len)
+{
+    ssize_t n;
+
+    if (c->ssl) {
+        ERR_clear_error();
+        n = ssl_result(c, SSL_write(c->ssl, buf, (int)len));
+    }
+    else {
+        do {
+            n = send(c->fd, buf, len, MSG_NOSIGNAL);
+        } while (n == -1 && errno == EINTR);
+    }
+
+    if (n == 0) {
+        errno = EPIPE;
+        n = -1;
+    }
+
+    return n;
+}
+
+/* Feeds the core; 0: it has given up the connection. */
+static int feed(connection_t *c, const char *data, size_t len)
+{
+    int alive;
+
+    mod_mcp_lock();
+
+    alive = c->link != NULL;
+
+    if (alive) {
+        mcp_link_input(c->link, data, len);
+    }
+
+    mod_mcp_unlock();
+
+    return alive;
+}
+
+/* Copies what is to be written, which the core may drop meanwhile. */
+static size_t fetch(connection_t *c, char *buf)
+{
+    mcp_str_t out = mcp_null_str;
+
+    mod_mcp_lock();
+
+    if (c->link) {
+        out = mcp_link_output(c->link);
+        out.len = out.len < BYTES ? out.len : BYTES;
+
+        if (out.len) {
+            memcpy(buf, out.data, out.len);
+        }
+    }
+
+    mod_mcp_unlock();
+
+    return out.len;
+}
+
+static void written(connection_t *c, size_t len)
+{
+    mod_mcp_lock();
+
+    if (c->link) {
+        mcp_link_written(c->link, len);
+    }
+
+    mod_mcp_unlock();
+}
+
+/* Its turn is over, but there may be more. */
+static void look_again(connection_t *c)
+{
+    mod_mcp_lock();
+    c->todo = 1;
+    mod_mcp_unlock();
+}
+
+/* Both return 0 if the connection is freed. */
+
+static int write_some(connection_t *c)
+{
+    static char buf[BYTES];
+
+    size_t len;
+    ssize_t n;
+    int turn;
+
+    for (turn = 0; turn < TURNS; turn++) {
+        len = fetch(c, buf);
+        if (len == 0) {
+            return 1;
+        }
+
+        n = give(c, buf, len);
+
+        if (n == -1) {
+            if (errno == EAGAIN || errno == EWOULDBLOCK) {
+                return 1;
+            }
+
+            failed_by(c, errno);
+            return 0;
+        }
+
+        written(c, (size_t)n);
+    }
+
+    look_again(c);
+    return 1;
+}
+
+static int read_some(connection_t *c)
+{
+    static char buf[BYTES];
+
+    ssize_t n;
+    int turn;
+
+    for (turn = 0; turn < TURNS; turn++) {
+        n = take(c, buf);
+
+        if (n == 0) {
+            failed(c, "closed by the other side");
+            return 0;
+        }
+
+        if (n == -1) {
+            if (errno == EAGAIN || errno == EWOULDBLOCK) {
+                return 1;
+            }
+
+            failed_by(c, errno);
+            return 0;
+        }
+
+        if (!feed(c, buf, (size_t)n)) {
+            break;
+        }
+    }
+
+    look_again(c);
+    return 1;
+}
+
+/* --- the beginning --- */
+
+static void run_open(connection_t *c)
+{
+    if (read_some(c)) {
+        write_some(c);
+    }
+}
+
+static void opened(connection_t *c)
+{
+    c->state = OPEN;
+
+    mod_mcp_lock();
+
+    if (c->link) {
+        mcp_link_opened(c->link);
+    }
+
+    mod_mcp_unlock();
+
+    run_open(c);
+}
+
+static void shake(connection_t *c)
+{
+    const char *reason = NULL;
+    unsigned long code;
+    long verified;
+    int rc;
+
+    ERR_clear_error();
+
+    rc = SSL_connect(c->ssl);
+    if (rc == 1) {
+        opened(c);
+        return;
+    }
+
+    switch (SSL_get_error(c->ssl, rc)) {
+    case SSL_ERROR_WANT_READ:
+    case SSL_ERROR_WANT_WRITE:
+        return;
+    default:
+        break;
+    }
+
+    verified = SSL_get_verify_result(c->ssl);
+    code = ERR_peek_error();
+
+    if (verified != X509_V_OK) {
+        reason = X509_verify_cert_error_string(verified);
+    }
+    else if (code) {
+        reason = ERR_reason_error_string(code);
+    }
+
+    ERR_clear_error();
+    failed(c, reason ? reason : "the TLS handshake failed");
+}
+
+/* OpenSSL verifies chain and name before anything is sent. */
+static int expect(SSL *ssl, const mcp_cluster_conf_t *conf, const char *host)
+{
+    char name[256];
+
+    if (conf->tls_server_name.len) {
+        apr_snprintf(name, sizeof(name), "%.*s",
+                     (int)conf->tls_server_name.len,
+                     conf->tls_server_name.data);
+        host = name;
+    }
+
+    if (conf->tls_verify) {
+        SSL_set_verify(ssl, SSL_VERIFY_PEER, NULL);
+    }
+
+    /* an address has no SNI (RFC 6066, 3) */
+
+    if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1) {
+        return 1;
+    }
+
+    return SSL_set_tlsext_host_name(ssl, host) == 1
+           && SSL_set1_host(ssl, host) == 1;
+}
+
+static void connected(connection_t *c)
+{
+    const mod_mcp_cluster_conf_t *conf;
+
+    conf = mod_mcp_cluster_conf(mod_mcp_child.server);
+
+    if (!c->tls) {
+        opened(c);
+        return;
+    }
+
+    if (conf->tls) {
+        c->ssl = SSL_new(conf->tls);
+    }
+
+    if (c->ssl == NULL || !expect(c->ssl, conf->conf, c->host)
+        || SSL_set_fd(c->ssl, c->fd) != 1) {
+        failed(c, "cannot begin TLS");
+        return;
+    }
+
+    c->state = SHAKING;
+    shake(c);
+}
+
+/* The socket may be connected, or has failed. */
+static void run_connecting(connection_t *c)
+{
+    struct pollfd fd = { .fd = c->fd, .events = POLLOUT };
+    socklen_t len = sizeof(int);
+    int error = 0;
+
+    if (poll(&fd, 1, 0) != 1) {
+        return;
+    }
+
+    if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len) == -1) {
+        error = errno;
+    }
+
+    if (error) {
+        failed_by(c, error);
+    }
+    else {
+        connected(c);
+    }
+}
+
+static void connect_to(connection_t *c, const struct sockaddr *address,
+                       socklen_t len)
+{
+    int one = 1;
+
+    c->fd = socket(address->sa_family,
+                   SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (c->fd == -1 || !mod_mcp_watch_socket(c->fd, c->id)) {
+        failed_by(c, errno);
+        return;
+    }
+
+    if (address->sa_family != AF_UNIX) {
+        setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    }
+
+    c->state = CONNECTING;
+
+    if (connect(c->fd, address, len) == 0) {
+        connected(c);
+    }
+    else if (errno != EINPROGRESS) {
+        failed_by(c, errno);
+    }
+}
+
+/* Takes one of several addresses at random: the core tries again if that one is
+ * out of reach. */
+static void connect_found(connection_t *c, const struct addrinfo *found)
+{
+    const struct addrinfo *each;
+    unsigned n = 0, pick = 0;
+
+    for (each = found; each; each = each->ai_next) {
+        n++;
+    }
+
+    if (mcp_random(&pick, sizeof(pick)) != MCP_OK) {
+        pick = 0;
+    }
+
+    for (pick = pick % n; pick > 0; pick--) {
+        found = found->ai_next;
+    }
+
+    connect_to(c, found->ai_addr, found->ai_addrlen);
+}
+
+static void run_naming(connection_t *c)
+{
+    lookup_t *lookup = c->lookup;
+
+    if (!__atomic_load_n(&lookup->ready, __ATOMIC_ACQUIRE)) {
+        return;
+    }
+
+    if (lookup->rc) {
+        failed(c, gai_strerror(lookup->rc));
+        return;
+    }
+
+    connect_found(c, lookup->found);
+}
+
+static void start_name(connection_t *c)
+{
+    struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+                              .ai_socktype = SOCK_STREAM };
+    struct addrinfo *found;
+    char port[8];
+
+    apr_snprintf(port, sizeof(port), "%u", c->port);
+
+    /* an address needs no thread */
+
+    if (getaddrinfo(c->host, port, &hints, &found) == 0) {
+        connect_found(c, found);
+        freeaddrinfo(found);
+        return;
+    }
+
+    c->state = NAMING;
+
+    if (!begin_lookup(c)) {
+        failed(c, "no thread to look up the name");
+    }
+}
+
+static void start(connection_t *c)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+    if (c->host) {
+        start_name(c);
+        return;
+    }
+
+    apr_cpystrn(address.sun_path, c->path, sizeof(address.sun_path));
+    connect_to(c, (struct sockaddr *)&address, sizeof(address));
+}
+
+/* --- a connection's turn --- */
+
+static void run(connection_t *c)
+{
+    switch (c->state) {
+    case STARTING:
+        start(c);
+        break;
+    case NAMING:
+        run_naming(c);
+        break;
+    case CONNECTING:
+        run_connecting(c);
+        break;
+    case SHAKING:
+        shake(c);
+        break;
+    default: /* OPEN */
+        run_open(c);
+        break;
+    }
+}
+
+/* The next one to look at; those that the core has given up are freed. */
+static connection_t *next_todo(void)
+{
+    connection_t *c, *next, *found = NULL;
+
+    mod_mcp_lock();
+
+    for (c = connections; c && found == NULL; c = next) {
+        next = c->next;
+
+        if (c->link == NULL) {
+            forget(c);
+        }
+        else if (c->todo) {
+            c->todo = 0;
+            found = c;
+        }
+    }
+
+    mod_mcp_unlock();
+
+    return found;
+}
+
+void mod_mcp_cluster_work(void)
+{
+    connection_t *c;
+    int turn;
+
+    for (turn = 0; turn < TURNS; turn++) {
+        c = next_todo();
+
+        if (c == NULL) {
+            break;
+        }
+
+        run(c);
+    }
+}
+
+int mod_mcp_cluster_has_work(void)
+{
+    connection_t *c;
+
+    for (c = connections; c; c = c->next) {
+        if (c->todo || c->link == NULL
+            || (c->state == NAMING
+                && __atomic_load_n(&c->lookup->ready, __ATOMIC_ACQUIRE))) {
+            c->todo = 1;
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+/* --- the core's --- */
+
+void mod_mcp_cluster_event(apr_uint32_t id)
+{
+    connection_t *c;
+
+    for (c = connections; c; c = c->next) {
+        if (c->id == id) {
+            c->todo = 1;
+            return;
+        }
+    }
+}
+
+static char *copy(mcp_str_t text)
+{
+    char *p;
+
+    if (text.len == 0) {
+        return NULL;
+    }
+
+    p = ap_malloc(text.len + 1);
+    memcpy(p, text.data, text.len);
+    p[text.len] = '\0';
+
+    return p;
+}
+
+static void open_connection(mcp_link_t *link)
+{
+    const mcp_cluster_seed_t *seed = mcp_link_target(link);
+    connection_t *c = ap_calloc(1, sizeof(*c));
+
+    c->link = link;
+    c->todo = 1;
+    c->id = ++last_id ? last_id : ++last_id;
+    c->host = copy(seed->host);
+    c->path = copy(seed->path);
+    c->port = seed->port;
+    c->tls = seed->tls;
+    c->fd = -1;
+
+    c->next = connections;
+    connections = c;
+
+    mcp_link_set_glue(link, c);
+}
+
+void mod_mcp_cluster_act(const mcp_action_t *action)
+{
+    connection_t *c = mcp_link_glue(action->link);
+
+    switch (action->type) {
+    case MCP_ACT_CONNECT:
+        open_connection(action->link);
+        break;
+
+    case MCP_ACT_WRITE:
+        if (c) {
+            c->todo = 1;
+        }
+        break;
+
+    default: /* MCP_ACT_DISCONNECT */
+        if (c) {
+            c->link = NULL;
+            mcp_link_set_glue(action->link, NULL);
+        }
+        break;
+    }
+
+    mod_mcp_pump_before(0);
+}
+
+static int add_keys(void *ctx, const mcp_keys_t *keys)
+{
+    return mcp_cluster_keys(ctx, keys);
+}
+
+void mod_mcp_cluster_start(server_rec *s)
+{
+    const mod_mcp_cluster_conf_t *conf = mod_mcp_cluster_conf(s);
+    int rc = MCP_ERR_MEMORY;
+
+    cluster = NULL;
+
+    if (conf == NULL) {
+        return;
+    }
+
+    cluster = mcp_cluster_create(mod_mcp_child.worker, conf->conf);
+
+    if (cluster) {
+        rc = mod_mcp_config_keys(add_keys, cluster);
+    }
+
+    if (rc != MCP_OK) {
+        ap_log_error(APLOG_MARK, APLOG_ERR, 0, s,
+                     "mod_mcp: this process has no part in the cluster: %s",
+                     rc == MCP_ERR_LIMIT ? "too many different keys"
+                                         : "no memory");
+        mcp_cluster_destroy(cluster);
+        cluster = NULL;
+    }
+}
+
+void mod_mcp_cluster_stop(void)
+{
+    mod_mcp_lock();
+
+    while (connections) {
+        forget(connections);
+    }
+
+    mcp_cluster_destroy(cluster);
+    cluster = NULL;
+
+    mod_mcp_unlock();
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The directives of a cluster.  The core decides which values are allowed
+ * (mcp_cluster_conf.h); here are files and TLS.
+ */
+
+#include "mod_mcp_cluster_conf.h"
+
+#include "mod_mcp_directives.h"
+#include "mod_mcp_worker.h"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include "apr_file_io.h"
+
+/* --- directives --- */
+
+static apr_status_t free_setup(void *data)
+{
+    mcp_cluster_setup_free(data);
+    return APR_SUCCESS;
+}
+
+/* Makes sure that there is a setup to say something in. */
+static const char *begin(cmd_parms *cmd, mcp_cluster_setup_t **setup)
+{
+    mod_mcp_global_t *global = mod_mcp_config_global(cmd->server);
+    const char *error = ap_check_cmd_context(cmd, GLOBAL_ONLY);
+    mod_mcp_cluster_conf_t *cluster = global->cluster;
+
+    if (error) {
+        return error;
+    }
+
+    if (cluster == NULL) {
+        cluster = apr_pcalloc(cmd->pool, sizeof(*cluster));
+        cluster->file = cmd->directive->filename;
+        cluster->line = cmd->directive->line_num;
+        cluster->setup = mcp_cluster_setup_create(&mod_mcp_mem);
+
+        if (cluster->setup == NULL) {
+            ap_abort_on_oom();
+        }
+
+        apr_pool_cleanup_register(cmd->pool, cluster->setup, free_setup,
+                                  apr_pool_cleanup_null);
+        global->cluster = cluster;
+    }
+
+    *setup = cluster->setup;
+    return NULL;
+}
+
+static const char *read_password(cmd_parms *cmd, mcp_cluster_setup_t *setup,
+                                 mcp_str_t file)
+{
+    const char *name = apr_pstrmemdup(cmd->pool, file.data, file.len);
+    char text[MCP_SETUP_ERROR_MAX];
+    mcp_str_t contents;
+    const char *error;
+    int rc;
+
+    error = mod_mcp_directive_read(cmd, &name, MCP_CLUSTER_PASSWORD_MAX,
+                                   &contents);
+    if (error) {
+        return error;
+    }
+
+    rc = mcp_cluster_setup_password(setup, mod_mcp_str(name), contents, text);
+    mod_mcp_directive_dispose(&contents);
+
+    return mod_mcp_directive_result(cmd, rc, text);
+}
+
+const char *mod_mcp_cluster_add(cmd_parms *cmd, void *dir, int argc,
+                                char *const argv[])
+{
+    char text[MCP_SETUP_ERROR_MAX];
+    mcp_cluster_setup_t *setup;
+    mcp_str_t file;
+    const char *error = begin(cmd, &setup);
+    int i, rc;
+
+    if (error) {
+        return error;
+    }
+
+    rc = mcp_cluster_setup_begin(setup, text);
+    error = mod_mcp_directive_result(cmd, rc, text);
+
+    for (i = 0; error == NULL && i < argc; i++) {
+        rc = mcp_cluster_setup_word(setup, mod_mcp_str(argv[i]), &file, text);
+        error = mod_mcp_directive_result(cmd, rc, text);
+
+        if (error == NULL && file.len) {
+            error = read_password(cmd, setup, file);
+        }
+    }
+
+    return error;
+}
+
+const char *mod_mcp_cluster_sync(cmd_parms *cmd, void *dir, const char *text,
+                                 const char *replicas)
+{
+    char why[MCP_SETUP_ERROR_MAX];
+    mcp_cluster_setup_t *setup;
+    const char *error = begin(cmd, &setup);
+    int rc;
+
+    if (error) {
+        return error;
+    }
+
+    rc = mcp_cluster_setup_sync(setup, mod_mcp_str(text),
+                                mod_mcp_str(replicas), why);
+    return mod_mcp_directive_result(cmd, rc, why);
+}
+
+/* Completes the name of a file and makes sure that it can be read. */
+static const char *find_file(cmd_parms *cmd, const char **name)
+{
+    const char *path = ap_server_root_relative(cmd->pool, *name);
+    apr_file_t *file;
+    apr_status_t rv;
+
+    if (path == NULL) {
+        return apr_psprintf(cmd->pool, "%s: invalid file name \"%s\"",
+                            cmd->cmd->name, *name);
+    }
+
+    rv = apr_file_open(&file, path, APR_FOPEN_READ | APR_FOPEN_BINARY,
+                       APR_FPROT_OS_DEFAULT, cmd->temp_pool);
+    if (rv != APR_SUCCESS) {
+        return apr_psprintf(cmd->pool, "%s: cannot open \"%s\": %pm",
+                            cmd->cmd->name, path, &rv);
+    }
+
+    apr_file_close(file);
+    *name = path;
+
+    return NULL;
+}
+
+const char *mod_mcp_cluster_option(cmd_parms *cmd, void *dir, const char *arg)
+{
+    mcp_cluster_option_e option;
+    char text[MCP_SETUP_ERROR_MAX];
+    mcp_cluster_setup_t *setup;
+    const char *error = begin(cmd, &setup);
+    int rc;
+
+    option = (mcp_cluster_option_e)(apr_uintptr_t)cmd->info;
+
+    if (error == NULL && arg[0] && mcp_cluster_option_is_file(option)) {
+        error = find_file(cmd, &arg);
+    }
+
+    if (error) {
+        return error;
+    }
+
+    rc = mcp_cluster_setup_option(setup, option, mod_mcp_str(arg), text);
+    return mod_mcp_directive_result(cmd, rc, text);
+}
+
+/* --- TLS --- */
+
+static apr_status_t free_tls(void *data)
+{
+    SSL_CTX_free(data);
+    return APR_SUCCESS;
+}
+
+static int load_files(apr_pool_t *p, SSL_CTX *tls,
+                      const mcp_cluster_conf_t *conf)
+{
+    const char *ca = apr_pstrmemdup(p, conf->tls_ca.data, conf->tls_ca.len);
+    const char *certificate = apr_pstrmemdup(p, conf->tls_certificate.data,
+                                             conf->tls_certificate.len);
+    const char *key = apr_pstrmemdup(p, conf->tls_certificate_key.data,
+                                     conf->tls_certificate_key.len);
+
+    if (conf->tls_certificate.len
+        && (SSL_CTX_use_certificate_chain_file(tls, certificate) != 1
+            || SSL_CTX_use_PrivateKey_file(tls, key, SSL_FILETYPE_PEM) != 1
+            || SSL_CTX_check_private_key(tls) != 1)) {
+        return 0;
+    }
+
+    return conf->tls_ca.len ? SSL_CTX_load_verify_locations(tls, ca, NULL) == 1
+                            : SSL_CTX_set_default_verify_paths(tls) == 1;
+}
+
+/* As root, which alone may read some keys: children have it from their
+ * parent. */
+static int make_tls(apr_pool_t *pconf, server_rec *s,
+                    mod_mcp_cluster_conf_t *cluster)
+{
+    SSL_CTX *tls = SSL_CTX_new(TLS_client_method());
+    const char *reason;
+    unsigned long code;
+
+    if (tls) {
+        apr_pool_cleanup_register(pconf, tls, free_tls, apr_pool_cleanup_null);
+
+        if (SSL_CTX_set_min_proto_version(tls, TLS1_2_VERSION) == 1
+            && load_files(pconf, tls, cluster->conf)) {
+            SSL_CTX_set_mode(tls, SSL_MODE_ENABLE_PARTIAL_WRITE
+                                  | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+            cluster->tls = tls;
+            return OK;
+        }
+    }
+
+    code = ERR_peek_last_error();
+    reason = code ? ERR_reason_error_string(code) : NULL;
+    ERR_clear_error();
+
+    ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
+                 "mod_mcp: the cluster in %s:%d has no TLS: certificate, key "
+                 "or authorities: %s", cluster->file, cluster->line,
+                 reason ? reason : "unusable");
+
+    return HTTP_INTERNAL_SERVER_ERROR;
+}
+
+/* --- as a whole --- */
+
+int mod_mcp_cluster_check(apr_pool_t *pconf, server_rec *s)
+{
+    mod_mcp_cluster_conf_t *cluster = mod_mcp_config_global(s)->cluster;
+    char error[MCP_SETUP_ERROR_MAX] = "out of memory";
+
+    if (cluster == NULL) {
+        return OK;
+    }
+
+    if (!mcp_cluster_setup_has_words(cluster->setup)) {
+        ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
+                     "mod_mcp: %s in %s:%d, but there is no cluster: "
+                     "MCPCluster", mcp_cluster_setup_said(cluster->setup, 1),
+                     cluster->file, cluster->line);
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (mcp_cluster_setup_finish(cluster->setup, &cluster->conf, error)
+        != MCP_OK) {
+        ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
+                     "mod_mcp: the cluster in %s:%d: %s", cluster->file,
+                     cluster->line, error);
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return cluster->conf->tls ? make_tls(pconf, s, cluster) : OK;
+}
+
+int mod_mcp_cluster_has_key(server_rec *s, const char *path,
+                            const mod_mcp_dir_t *dir)
+{
+    const mod_mcp_cluster_conf_t *cluster = mod_mcp_cluster_conf(s);
+
+    if (cluster == NULL || (dir && mcp_setup_keys(dir->setup))) {
+        return 1;
+    }
+
+    /* what the zone's own key has signed no other node can read */
+
+    ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
+                 "mod_mcp: the endpoint %s has no MCPKey: with the MCPCluster "
+                 "in %s:%d all nodes need one in common", path, cluster->file,
+                 cluster->line);
+    return 0;
+}
+
+const mod_mcp_cluster_conf_t *mod_mcp_cluster_conf(server_rec *s)
+{
+    return mod_mcp_config_global(s)->cluster;
+}

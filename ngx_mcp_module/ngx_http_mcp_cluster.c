@@ -1,0 +1,743 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Connections to Redis: names, sockets and TLS.  The core says when there is
+ * one, what is written, and how long each step may take (mcp_cluster.h).
+ */
+
+
+#include "ngx_http_mcp_cluster.h"
+
+#include "ngx_http_mcp_cluster_conf.h"
+#include "ngx_http_mcp_worker.h"
+
+#include "mcp_cluster.h"
+
+
+/* reads, and writes, before other events get their turn */
+#define NGX_HTTP_MCP_CLUSTER_TURNS  16
+
+#define NGX_HTTP_MCP_CLUSTER_READ   16384
+
+/* for the resolver; the core loses its patience before */
+#define NGX_HTTP_MCP_CLUSTER_RESOLVE  60000
+
+
+typedef struct {
+    ngx_queue_t              queue;    /* of all of the cluster */
+    ngx_http_mcp_zone_t     *zone;
+    mcp_link_t              *link;
+    ngx_pool_t              *pool;     /* of this and its connection */
+    ngx_resolver_ctx_t      *resolve;  /* the name is being looked up */
+    ngx_peer_connection_t    peer;
+    ngx_sockaddr_t           sockaddr;
+    ngx_str_t                name;     /* of the address, for the log */
+    unsigned                 opened:1;
+} ngx_http_mcp_cluster_link_t;
+
+
+static void ngx_http_mcp_cluster_resolved(ngx_resolver_ctx_t *ctx);
+static void ngx_http_mcp_cluster_connect_handler(ngx_event_t *ev);
+static void ngx_http_mcp_cluster_read_handler(ngx_event_t *rev);
+static void ngx_http_mcp_cluster_write_handler(ngx_event_t *wev);
+static void ngx_http_mcp_cluster_dummy_handler(ngx_event_t *ev);
+
+
+/* --- the end of a connection --- */
+
+static void
+ngx_http_mcp_cluster_free(ngx_http_mcp_cluster_link_t *own)
+{
+    ngx_connection_t  *c;
+
+    c = own->peer.connection;
+
+    if (own->resolve) {
+        ngx_resolve_name_done(own->resolve);
+    }
+
+    if (c) {
+
+#if (NGX_SSL)
+        if (c->ssl) {
+            /* at once: nobody misses the alert */
+
+            c->ssl->no_wait_shutdown = 1;
+            c->ssl->no_send_shutdown = 1;
+            (void) ngx_ssl_shutdown(c);
+        }
+#endif
+
+        ngx_close_connection(c);
+    }
+
+    mcp_link_set_glue(own->link, NULL);
+
+    ngx_queue_remove(&own->queue);
+    ngx_destroy_pool(own->pool);
+}
+
+
+/* The connection could not be made, or is lost.  */
+static void
+ngx_http_mcp_cluster_closed(ngx_http_mcp_cluster_link_t *own, const char *why)
+{
+    char                  text[NGX_MAX_ERROR_STR];
+    mcp_link_t           *link;
+    ngx_http_mcp_zone_t  *zone;
+
+    link = own->link;
+    zone = own->zone;
+
+    *ngx_snprintf((u_char *) text, sizeof(text) - 1, "%V%s%s", &own->name,
+                  own->name.len ? ": " : "", why) = '\0';
+
+    ngx_http_mcp_cluster_free(own);
+
+    mcp_link_closed(link, text);
+    ngx_http_mcp_worker_arm(zone);
+}
+
+
+static void
+ngx_http_mcp_cluster_failed(ngx_http_mcp_cluster_link_t *own, ngx_err_t err)
+{
+    u_char  text[NGX_MAX_ERROR_STR];
+
+    *ngx_strerror(err, text, sizeof(text) - 1) = '\0';
+
+    ngx_http_mcp_cluster_closed(own, (char *) text);
+}
+
+
+/* --- its beginning --- */
+
+static void
+ngx_http_mcp_cluster_opened(ngx_http_mcp_cluster_link_t *own)
+{
+    ngx_connection_t  *c;
+
+    c = own->peer.connection;
+
+    c->read->handler = ngx_http_mcp_cluster_read_handler;
+    c->write->handler = ngx_http_mcp_cluster_write_handler;
+
+    own->opened = 1;
+
+    mcp_link_opened(own->link);
+
+    /* what has come with the end of the handshake */
+
+    if (c->read->ready) {
+        ngx_post_event(c->read, &ngx_posted_events);
+
+    } else if (ngx_handle_read_event(c->read, 0) != NGX_OK) {
+        ngx_http_mcp_cluster_closed(own, "no event");
+        return;
+    }
+
+    ngx_http_mcp_worker_arm(own->zone);
+}
+
+
+#if (NGX_SSL)
+
+static const char *
+ngx_http_mcp_cluster_tls_error(ngx_connection_t *c)
+{
+    long           rc;
+    unsigned long  code;
+    const char    *reason;
+
+    rc = SSL_get_verify_result(c->ssl->connection);
+
+    if (rc != X509_V_OK) {
+        return X509_verify_cert_error_string(rc);
+    }
+
+    code = ERR_peek_error();
+    reason = code ? ERR_reason_error_string(code) : NULL;
+
+    ERR_clear_error();
+
+    return reason ? reason : "the TLS handshake failed";
+}
+
+
+static void
+ngx_http_mcp_cluster_handshaken(ngx_connection_t *c)
+{
+    ngx_http_mcp_cluster_link_t  *own;
+
+    own = c->data;
+
+    if (c->ssl->handshaked) {
+        ngx_http_mcp_cluster_opened(own);
+        return;
+    }
+
+    ngx_http_mcp_cluster_closed(own, ngx_http_mcp_cluster_tls_error(c));
+}
+
+
+/* OpenSSL verifies chain and name before anything is sent.  */
+static ngx_int_t
+ngx_http_mcp_cluster_expect(ngx_http_mcp_cluster_link_t *own, SSL *ssl)
+{
+    char                       name[256];
+    mcp_str_t                  host;
+    X509_VERIFY_PARAM         *param;
+    const mcp_cluster_conf_t  *conf;
+    const mcp_cluster_seed_t  *seed;
+
+    conf = own->zone->cluster->conf;
+    seed = mcp_link_target(own->link);
+    host = conf->tls_server_name.len ? conf->tls_server_name : seed->host;
+
+    if (host.len == 0 || host.len >= sizeof(name)) {
+        return NGX_ERROR;
+    }
+
+    (void) ngx_cpystrn((u_char *) name, (u_char *) host.data, host.len + 1);
+
+    param = SSL_get0_param(ssl);
+
+    if (conf->tls_verify) {
+        SSL_set_verify(ssl, SSL_VERIFY_PEER, NULL);
+    }
+
+    /* an address has no SNI (RFC 6066, 3) */
+
+    if (X509_VERIFY_PARAM_set1_ip_asc(param, name) == 1) {
+        return NGX_OK;
+    }
+
+    return SSL_set_tlsext_host_name(ssl, name) == 1
+           && SSL_set1_host(ssl, name) == 1 ? NGX_OK : NGX_ERROR;
+}
+
+
+static void
+ngx_http_mcp_cluster_handshake(ngx_http_mcp_cluster_link_t *own)
+{
+    ngx_int_t          rc;
+    ngx_connection_t  *c;
+
+    c = own->peer.connection;
+
+    if (ngx_ssl_create_connection(&own->zone->cluster->ssl, c,
+                                  NGX_SSL_BUFFER|NGX_SSL_CLIENT)
+        != NGX_OK
+        || ngx_http_mcp_cluster_expect(own, c->ssl->connection) != NGX_OK)
+    {
+        ngx_http_mcp_cluster_closed(own, "cannot begin TLS");
+        return;
+    }
+
+    ERR_clear_error();
+
+    rc = ngx_ssl_handshake(c);
+
+    if (rc == NGX_AGAIN) {
+        c->ssl->handler = ngx_http_mcp_cluster_handshaken;
+        return;
+    }
+
+    ngx_http_mcp_cluster_handshaken(c);
+}
+
+#endif
+
+
+/* The socket is connected.  */
+static void
+ngx_http_mcp_cluster_connected(ngx_http_mcp_cluster_link_t *own)
+{
+    ngx_connection_t  *c;
+
+    c = own->peer.connection;
+
+    c->read->handler = ngx_http_mcp_cluster_dummy_handler;
+    c->write->handler = ngx_http_mcp_cluster_dummy_handler;
+
+    if (own->sockaddr.sockaddr.sa_family != AF_UNIX) {
+        (void) ngx_tcp_nodelay(c);
+    }
+
+#if (NGX_SSL)
+    if (mcp_link_target(own->link)->tls) {
+        ngx_http_mcp_cluster_handshake(own);
+        return;
+    }
+#endif
+
+    ngx_http_mcp_cluster_opened(own);
+}
+
+
+/* The connection is made, or has failed.  */
+static void
+ngx_http_mcp_cluster_connect_handler(ngx_event_t *ev)
+{
+    int                           err;
+    socklen_t                     len;
+    ngx_connection_t             *c;
+    ngx_http_mcp_cluster_link_t  *own;
+
+    c = ev->data;
+    own = c->data;
+
+    err = 0;
+    len = sizeof(int);
+
+    if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, (void *) &err, &len) == -1) {
+        err = ngx_socket_errno;
+    }
+
+    if (err) {
+        ngx_http_mcp_cluster_failed(own, err);
+        return;
+    }
+
+    ngx_http_mcp_cluster_connected(own);
+}
+
+
+static void
+ngx_http_mcp_cluster_connect(ngx_http_mcp_cluster_link_t *own,
+    struct sockaddr *sockaddr, socklen_t socklen, unsigned port)
+{
+    ngx_int_t          rc;
+    ngx_connection_t  *c;
+
+    if (socklen > (socklen_t) sizeof(ngx_sockaddr_t)) {
+        ngx_http_mcp_cluster_closed(own, "strange address");
+        return;
+    }
+
+    ngx_memcpy(&own->sockaddr, sockaddr, socklen);
+
+    if (port) {
+        ngx_inet_set_port(&own->sockaddr.sockaddr, (in_port_t) port);
+    }
+
+    own->name.len = ngx_sock_ntop(&own->sockaddr.sockaddr, socklen,
+                                  own->name.data, NGX_SOCKADDR_STRLEN, 1);
+
+    own->peer.sockaddr = &own->sockaddr.sockaddr;
+    own->peer.socklen = socklen;
+    own->peer.name = &own->name;
+    own->peer.get = ngx_event_get_peer;
+    own->peer.log = &own->zone->cluster->log;
+    own->peer.log_error = NGX_ERROR_ERR;
+
+    ngx_set_errno(0);
+
+    rc = ngx_event_connect_peer(&own->peer);
+
+    c = own->peer.connection;
+
+    if ((rc != NGX_OK && rc != NGX_AGAIN) || c == NULL) {
+        own->peer.connection = NULL;
+        ngx_http_mcp_cluster_failed(own, ngx_errno ? ngx_errno : EAGAIN);
+        return;
+    }
+
+    c->data = own;
+    c->pool = own->pool;
+    c->log = own->peer.log;
+    c->read->log = c->log;
+    c->write->log = c->log;
+    c->sendfile = 0;
+
+    if (rc == NGX_AGAIN) {
+        c->read->handler = ngx_http_mcp_cluster_connect_handler;
+        c->write->handler = ngx_http_mcp_cluster_connect_handler;
+        return;
+    }
+
+    ngx_http_mcp_cluster_connected(own);
+}
+
+
+/* --- names --- */
+
+static void
+ngx_http_mcp_cluster_resolve(ngx_http_mcp_cluster_link_t *own,
+    ngx_resolver_t *resolver, ngx_str_t *host)
+{
+    ngx_resolver_ctx_t  *ctx;
+
+    ctx = ngx_resolve_start(resolver, NULL);
+
+    if (ctx == NULL || ctx == NGX_NO_RESOLVER) {
+        ngx_http_mcp_cluster_closed(own, "no resolver");
+        return;
+    }
+
+    ctx->name = *host;
+    ctx->handler = ngx_http_mcp_cluster_resolved;
+    ctx->data = own;
+    ctx->timeout = NGX_HTTP_MCP_CLUSTER_RESOLVE;
+    ctx->cancelable = 1;
+
+    own->resolve = ctx;
+
+    if (ngx_resolve_name(ctx) != NGX_OK) {
+        own->resolve = NULL;
+        ngx_http_mcp_cluster_closed(own, "cannot resolve the name");
+    }
+}
+
+
+/* The resolver may call this before ngx_resolve_name() returns, but then it
+ * returns NGX_OK.  */
+static void
+ngx_http_mcp_cluster_resolved(ngx_resolver_ctx_t *ctx)
+{
+    ngx_uint_t                    i;
+    ngx_sockaddr_t                sockaddr;
+    socklen_t                     socklen;
+    ngx_http_mcp_cluster_link_t  *own;
+
+    own = ctx->data;
+
+    if (ctx->state || ctx->naddrs == 0) {
+        ngx_http_mcp_cluster_closed(own, ngx_resolver_strerror(ctx->state));
+        return;
+    }
+
+    i = (ngx_uint_t) ngx_random() % ctx->naddrs;
+
+    socklen = ctx->addrs[i].socklen;
+    ngx_memcpy(&sockaddr, ctx->addrs[i].sockaddr, socklen);
+
+    ngx_resolve_name_done(ctx);
+    own->resolve = NULL;
+
+    ngx_http_mcp_cluster_connect(own, &sockaddr.sockaddr, socklen,
+                                 mcp_link_target(own->link)->port);
+}
+
+
+/* What the name stood for when the configuration was read; or NULL.  */
+static ngx_addr_t *
+ngx_http_mcp_cluster_find(ngx_http_mcp_cluster_t *cluster, mcp_str_t host)
+{
+    ngx_uint_t                    i;
+    ngx_http_mcp_cluster_name_t  *name;
+
+    for (i = 0; i < cluster->n_names; i++) {
+        name = &cluster->names[i];
+
+        if (mcp_str_eq(name->host, host)) {
+            return &name->addrs[(ngx_uint_t) ngx_random() % name->naddrs];
+        }
+    }
+
+    return NULL;
+}
+
+
+static void
+ngx_http_mcp_cluster_unix(ngx_http_mcp_cluster_link_t *own, mcp_str_t path)
+{
+    struct sockaddr_un  sun;
+
+    ngx_memzero(&sun, sizeof(struct sockaddr_un));
+    sun.sun_family = AF_UNIX;
+    ngx_memcpy(sun.sun_path, path.data,
+               ngx_min(path.len, sizeof(sun.sun_path) - 1));
+
+    ngx_http_mcp_cluster_connect(own, (struct sockaddr *) &sun,
+                                 sizeof(struct sockaddr_un), 0);
+}
+
+
+static void
+ngx_http_mcp_cluster_begin(ngx_http_mcp_cluster_link_t *own)
+{
+    ngx_str_t                  host;
+    ngx_addr_t                 parsed, *addr;
+    ngx_http_mcp_cluster_t    *cluster;
+    const mcp_cluster_seed_t  *seed;
+
+    seed = mcp_link_target(own->link);
+    cluster = own->zone->cluster;
+
+    if (seed->host.len == 0) {
+        ngx_http_mcp_cluster_unix(own, seed->path);
+        return;
+    }
+
+    host = ngx_http_mcp_text(seed->host);
+
+    addr = &parsed;
+
+    if (ngx_parse_addr(own->pool, addr, host.data, host.len) != NGX_OK) {
+        addr = ngx_http_mcp_cluster_find(cluster, seed->host);
+    }
+
+    if (addr) {
+        ngx_http_mcp_cluster_connect(own, addr->sockaddr, addr->socklen,
+                                     seed->port);
+
+    } else if (cluster->resolver) {
+        ngx_http_mcp_cluster_resolve(own, cluster->resolver, &host);
+
+    } else {
+        ngx_http_mcp_cluster_closed(own, "a name needs \"resolver\" in the "
+                                    "http block");
+    }
+}
+
+
+static void
+ngx_http_mcp_cluster_open(ngx_http_mcp_zone_t *zone, mcp_link_t *link)
+{
+    u_char                       *name;
+    ngx_pool_t                   *pool;
+    ngx_http_mcp_cluster_link_t  *own;
+
+    own = NULL;
+    name = NULL;
+
+    pool = ngx_create_pool(NGX_DEFAULT_POOL_SIZE, zone->log);
+
+    if (pool) {
+        own = ngx_pcalloc(pool, sizeof(ngx_http_mcp_cluster_link_t));
+        name = ngx_pnalloc(pool, NGX_SOCKADDR_STRLEN);
+    }
+
+    if (own == NULL || name == NULL) {
+
+        if (pool) {
+            ngx_destroy_pool(pool);
+        }
+
+        mcp_link_closed(link, "out of memory");
+        return;
+    }
+
+    own->zone = zone;
+    own->link = link;
+    own->pool = pool;
+    own->name.data = name;
+
+    ngx_queue_insert_tail(&zone->cluster->links, &own->queue);
+    mcp_link_set_glue(link, own);
+
+    ngx_http_mcp_cluster_begin(own);
+}
+
+
+/* --- bytes --- */
+
+static void
+ngx_http_mcp_cluster_dummy_handler(ngx_event_t *ev)
+{
+    /* the handshake has its own handlers */
+}
+
+
+static void
+ngx_http_mcp_cluster_read_handler(ngx_event_t *rev)
+{
+    ssize_t                       n;
+    ngx_uint_t                    turn;
+    ngx_connection_t             *c;
+    ngx_http_mcp_cluster_link_t  *own;
+
+    static u_char  buf[NGX_HTTP_MCP_CLUSTER_READ];
+
+    c = rev->data;
+    own = c->data;
+
+    for (turn = 0; turn < NGX_HTTP_MCP_CLUSTER_TURNS; turn++) {
+        n = c->recv(c, buf, sizeof(buf));
+
+        if (n == NGX_AGAIN) {
+            if (ngx_handle_read_event(rev, 0) != NGX_OK) {
+                ngx_http_mcp_cluster_closed(own, "no event");
+                return;
+            }
+
+            break;
+        }
+
+        if (n <= 0) {
+            ngx_http_mcp_cluster_closed(own, n ? "the connection is broken"
+                                               : "closed by the other side");
+            return;
+        }
+
+        mcp_link_input(own->link, (char *) buf, (size_t) n);
+    }
+
+    if (turn == NGX_HTTP_MCP_CLUSTER_TURNS) {
+        ngx_post_event(rev, &ngx_posted_next_events);
+    }
+
+    ngx_http_mcp_worker_arm(own->zone);
+}
+
+
+static void
+ngx_http_mcp_cluster_write(ngx_http_mcp_cluster_link_t *own)
+{
+    ssize_t            n;
+    mcp_str_t          out;
+    ngx_uint_t         turn;
+    ngx_connection_t  *c;
+
+    c = own->peer.connection;
+
+    for (turn = 0; turn < NGX_HTTP_MCP_CLUSTER_TURNS; turn++) {
+        out = mcp_link_output(own->link);
+
+        if (out.len == 0) {
+            return;
+        }
+
+        n = c->send(c, (u_char *) out.data, out.len);
+
+        if (n == NGX_AGAIN) {
+            if (ngx_handle_write_event(c->write, 0) != NGX_OK) {
+                ngx_http_mcp_cluster_closed(own, "no event");
+            }
+
+            return;
+        }
+
+        if (n == NGX_ERROR) {
+            ngx_http_mcp_cluster_closed(own, "the connection is broken");
+            return;
+        }
+
+        mcp_link_written(own->link, (size_t) n);
+    }
+
+    ngx_post_event(c->write, &ngx_posted_next_events);
+}
+
+
+static void
+ngx_http_mcp_cluster_write_handler(ngx_event_t *wev)
+{
+    ngx_connection_t     *c;
+    ngx_http_mcp_zone_t  *zone;
+
+    c = wev->data;
+    zone = ((ngx_http_mcp_cluster_link_t *) c->data)->zone;
+
+    ngx_http_mcp_cluster_write(c->data);
+    ngx_http_mcp_worker_arm(zone);
+}
+
+
+/* --- the core's --- */
+
+void
+ngx_http_mcp_cluster_act(ngx_http_mcp_zone_t *zone, mcp_action_t *action)
+{
+    ngx_http_mcp_cluster_link_t  *own;
+
+    own = mcp_link_glue(action->link);
+
+    switch (action->type) {
+
+    case MCP_ACT_CONNECT:
+        ngx_http_mcp_cluster_open(zone, action->link);
+        break;
+
+    case MCP_ACT_WRITE:
+        if (own && own->opened) {
+            ngx_http_mcp_cluster_write(own);
+        }
+
+        break;
+
+    default: /* MCP_ACT_DISCONNECT */
+        if (own) {
+            ngx_http_mcp_cluster_free(own);
+        }
+
+        break;
+    }
+}
+
+
+/* Connections that fail are logged by the core, which knows how often.  */
+static void
+ngx_http_mcp_cluster_log(ngx_http_mcp_zone_t *zone)
+{
+    ngx_log_t  *log;
+
+    log = &zone->cluster->log;
+
+    *log = *zone->log;
+    log->handler = NULL;
+
+    if (!(log->log_level & NGX_LOG_DEBUG_ALL)) {
+        log->log_level = ngx_min(log->log_level, NGX_LOG_ALERT);
+    }
+}
+
+
+void
+ngx_http_mcp_cluster_start(ngx_http_mcp_zone_t *zone,
+    ngx_http_mcp_main_conf_t *mmcf)
+{
+    int                         rc;
+    ngx_uint_t                  i;
+    mcp_cluster_t              *cluster;
+    ngx_http_mcp_loc_conf_t   **mlcf;
+
+    ngx_queue_init(&zone->cluster->links);
+    ngx_http_mcp_cluster_log(zone);
+
+    cluster = mcp_cluster_create(zone->worker, zone->cluster->conf);
+    zone->cluster->cluster = cluster;
+
+    rc = cluster ? MCP_OK : MCP_ERR_MEMORY;
+    mlcf = mmcf->endpoints.elts;
+
+    for (i = 0; rc == MCP_OK && i < mmcf->endpoints.nelts; i++) {
+        if (mlcf[i]->zone == zone) {
+            rc = mcp_cluster_keys(cluster, mlcf[i]->endpoint.keys);
+        }
+    }
+
+    if (rc == MCP_OK) {
+        return;
+    }
+
+    ngx_log_error(NGX_LOG_EMERG, zone->log, 0,
+                  "zone \"%V\" has no part in its cluster in this process%s",
+                  &zone->name,
+                  rc == MCP_ERR_LIMIT ? ": its endpoints have too many "
+                                        "different keys" : "");
+
+    mcp_cluster_destroy(cluster);
+    zone->cluster->cluster = NULL;
+}
+
+
+void
+ngx_http_mcp_cluster_stop(ngx_http_mcp_zone_t *zone)
+{
+    ngx_queue_t             *q;
+    ngx_http_mcp_cluster_t  *cluster;
+
+    cluster = zone->cluster;
+
+    while (!ngx_queue_empty(&cluster->links)) {
+        q = ngx_queue_head(&cluster->links);
+
+        ngx_http_mcp_cluster_free(ngx_queue_data(q,
+                                                 ngx_http_mcp_cluster_link_t,
+                                                 queue));
+    }
+
+    mcp_cluster_destroy(cluster->cluster);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A process's connections to Redis, for zones in a cluster.  */
+
+
+#ifndef NGX_HTTP_MCP_CLUSTER_H_INCLUDED
+#define NGX_HTTP_MCP_CLUSTER_H_INCLUDED
+
+
+#include "ngx_http_mcp_config.h"
+
+
+#if (MCP_CLUSTER)
+
+
+/* The zone's worker begins, and ends.  */
+void ngx_http_mcp_cluster_start(ngx_http_mcp_zone_t *zone,
+    ngx_http_mcp_main_conf_t *mmcf);
+void ngx_http_mcp_cluster_stop(ngx_http_mcp_zone_t *zone);
+
+/* CONNECT, WRITE and DISCONNECT, from the zone's pump.  */
+void ngx_http_mcp_cluster_act(ngx_http_mcp_zone_t *zone,
+    mcp_action_t *action);
+
+
+#endif /* MCP_CLUSTER */
+
+
+#endif /* NGX_HTTP_MCP_CLUSTER_H_INCLUDED */

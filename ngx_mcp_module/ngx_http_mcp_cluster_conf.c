@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The directives of clusters.  The core decides which values are allowed
+ * (mcp_cluster_conf.h); here are names, files, addresses and TLS.
+ */
+
+
+#include "ngx_http_mcp_cluster_conf.h"
+
+#include "ngx_http_mcp_directive.h"
+#include "ngx_http_mcp_env.h"
+
+
+/* the longest chain of certificates that Redis may show */
+#define NGX_HTTP_MCP_CLUSTER_DEPTH  9
+
+
+/* --- directives --- */
+
+static void
+ngx_http_mcp_cluster_cleanup(void *data)
+{
+    mcp_cluster_setup_free(data);
+}
+
+
+static mcp_cluster_setup_t *
+ngx_http_mcp_cluster_setup(ngx_conf_t *cf)
+{
+    ngx_pool_cleanup_t   *cln;
+    mcp_cluster_setup_t  *setup;
+
+    cln = ngx_pool_cleanup_add(cf->pool, 0);
+    if (cln == NULL) {
+        return NULL;
+    }
+
+    setup = mcp_cluster_setup_create(&ngx_http_mcp_mem);
+
+    if (setup) {
+        cln->handler = ngx_http_mcp_cluster_cleanup;
+        cln->data = setup;
+    }
+
+    return setup;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_cluster_password(ngx_conf_t *cf, mcp_cluster_setup_t *setup,
+    mcp_str_t file, char *error)
+{
+    int        rc;
+    ngx_str_t  name, text;
+
+    name.len = file.len;
+    name.data = ngx_pnalloc(cf->pool, file.len + 1);
+    if (name.data == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    (void) ngx_cpystrn(name.data, (u_char *) file.data, file.len + 1);
+
+    if (ngx_http_mcp_directive_file(cf, &name, MCP_CLUSTER_PASSWORD_MAX, &text)
+        != NGX_OK)
+    {
+        /* it is logged */
+        return MCP_ERR_INTERNAL;
+    }
+
+    rc = mcp_cluster_setup_password(setup, ngx_http_mcp_str(&name),
+                                    ngx_http_mcp_str(&text), error);
+
+    ngx_explicit_memzero(text.data, text.len);
+    ngx_free(text.data);
+
+    return rc;
+}
+
+
+char *
+ngx_http_mcp_cluster_add(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    int                      rc;
+    char                     error[MCP_SETUP_ERROR_MAX];
+    mcp_str_t                file;
+    ngx_str_t               *value;
+    ngx_uint_t               i;
+    ngx_http_mcp_zone_t     *zone;
+    ngx_http_mcp_cluster_t  *cluster;
+
+    value = cf->args->elts;
+
+    zone = ngx_http_mcp_zone_find(cf, &value[1]);
+    if (zone == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (zone->cluster) {
+        return MCP_SETUP_DUPLICATE;
+    }
+
+    cluster = ngx_pcalloc(cf->pool, sizeof(ngx_http_mcp_cluster_t));
+    if (cluster == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    cluster->setup = ngx_http_mcp_cluster_setup(cf);
+    if (cluster->setup == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    cluster->file = cf->conf_file->file.name;
+    cluster->line = cf->conf_file->line;
+
+    zone->cluster = cluster;
+
+    rc = mcp_cluster_setup_begin(cluster->setup, error);
+
+    for (i = 2; rc == MCP_OK && i < cf->args->nelts; i++) {
+        rc = mcp_cluster_setup_word(cluster->setup,
+                                    ngx_http_mcp_str(&value[i]), &file, error);
+
+        if (rc == MCP_OK && file.len) {
+            rc = ngx_http_mcp_cluster_password(cf, cluster->setup, file,
+                                               error);
+        }
+    }
+
+    return ngx_http_mcp_directive_result(cf, rc, error);
+}
+
+
+/* Where all clusters have their settings from.  */
+static mcp_cluster_setup_t *
+ngx_http_mcp_cluster_common(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf)
+{
+    if (mmcf->cluster == NULL) {
+        mmcf->cluster = ngx_http_mcp_cluster_setup(cf);
+        mmcf->cluster_file = cf->conf_file->file.name;
+        mmcf->cluster_line = cf->conf_file->line;
+    }
+
+    return mmcf->cluster;
+}
+
+
+char *
+ngx_http_mcp_cluster_sync(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    int                   rc;
+    char                  error[MCP_SETUP_ERROR_MAX];
+    mcp_str_t             replicas;
+    ngx_str_t            *value;
+    mcp_cluster_setup_t  *setup;
+
+    setup = ngx_http_mcp_cluster_common(cf, conf);
+    if (setup == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    value = cf->args->elts;
+
+    replicas = cf->args->nelts == 3 ? ngx_http_mcp_str(&value[2])
+                                    : mcp_null_str;
+
+    rc = mcp_cluster_setup_sync(setup, ngx_http_mcp_str(&value[1]), replicas,
+                                error);
+
+    return ngx_http_mcp_directive_result(cf, rc, error);
+}
+
+
+/* Says where a file is named that cannot be read, which OpenSSL's error does
+ * not.  */
+static ngx_int_t
+ngx_http_mcp_cluster_readable(ngx_conf_t *cf, ngx_str_t *name)
+{
+    ngx_fd_t  fd;
+
+    if (ngx_conf_full_name(cf->cycle, name, 1) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    fd = ngx_open_file(name->data, NGX_FILE_RDONLY, NGX_FILE_OPEN, 0);
+
+    if (fd == NGX_INVALID_FILE) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
+                           ngx_open_file_n " \"%V\" failed", name);
+        return NGX_ERROR;
+    }
+
+    if (ngx_close_file(fd) == NGX_FILE_ERROR) {
+        ngx_conf_log_error(NGX_LOG_ALERT, cf, ngx_errno,
+                           ngx_close_file_n " \"%V\" failed", name);
+    }
+
+    return NGX_OK;
+}
+
+
+char *
+ngx_http_mcp_cluster_option(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    int                    rc;
+    char                   error[MCP_SETUP_ERROR_MAX];
+    ngx_str_t             *value;
+    mcp_cluster_setup_t   *setup;
+    mcp_cluster_option_e   option;
+
+    setup = ngx_http_mcp_cluster_common(cf, conf);
+    if (setup == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    value = cf->args->elts;
+    option = (mcp_cluster_option_e) cmd->offset;
+
+    if (mcp_cluster_option_is_file(option) && value[1].len
+        && ngx_http_mcp_cluster_readable(cf, &value[1]) != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    rc = mcp_cluster_setup_option(setup, option, ngx_http_mcp_str(&value[1]),
+                                  error);
+
+    return ngx_http_mcp_directive_result(cf, rc, error);
+}
+
+
+/* --- names --- */
+
+/* Without a resolver, names stand for what they do now.  */
+static ngx_int_t
+ngx_http_mcp_cluster_name(ngx_conf_t *cf, ngx_http_mcp_cluster_t *cluster,
+    const mcp_cluster_seed_t *seed)
+{
+    ngx_url_t                     u;
+    ngx_str_t                     host;
+    ngx_addr_t                    addr;
+    ngx_http_mcp_cluster_name_t  *name;
+
+    host = ngx_http_mcp_text(seed->host);
+
+    if (host.len == 0
+        || ngx_parse_addr(cf->pool, &addr, host.data, host.len) == NGX_OK)
+    {
+        return NGX_OK;
+    }
+
+    ngx_memzero(&u, sizeof(ngx_url_t));
+
+    u.host = host;
+    u.port = (in_port_t) seed->port;
+
+    if (ngx_inet_resolve_host(cf->pool, &u) != NGX_OK) {
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "%s \"%V\" of \"mcp_cluster\" in %V:%ui",
+                      u.err ? u.err : "cannot resolve", &host,
+                      &cluster->file, cluster->line);
+        return NGX_ERROR;
+    }
+
+    name = &cluster->names[cluster->n_names++];
+
+    name->host = seed->host;
+    name->addrs = u.addrs;
+    name->naddrs = u.naddrs;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_cluster_names(ngx_conf_t *cf, ngx_http_mcp_cluster_t *cluster)
+{
+    size_t                     i;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    if (clcf->resolver && clcf->resolver->connections.nelts) {
+        cluster->resolver = clcf->resolver;
+        return NGX_OK;
+    }
+
+    for (i = 0; i < cluster->conf->n_seeds; i++) {
+        if (ngx_http_mcp_cluster_name(cf, cluster, &cluster->conf->seeds[i])
+            != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+/* --- TLS --- */
+
+#if (NGX_SSL)
+
+static ngx_int_t
+ngx_http_mcp_cluster_tls_files(ngx_conf_t *cf, ngx_http_mcp_cluster_t *cluster)
+{
+    ngx_str_t                  ca, certificate, key;
+    const mcp_cluster_conf_t  *conf;
+
+    conf = cluster->conf;
+
+    ca = ngx_http_mcp_text(conf->tls_ca);
+    certificate = ngx_http_mcp_text(conf->tls_certificate);
+    key = ngx_http_mcp_text(conf->tls_certificate_key);
+
+    if (certificate.len
+        && ngx_ssl_certificate(cf, &cluster->ssl, &certificate, &key, NULL)
+           != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    if (ca.len) {
+        return ngx_ssl_trusted_certificate(cf, &cluster->ssl, &ca,
+                                           NGX_HTTP_MCP_CLUSTER_DEPTH);
+    }
+
+    if (SSL_CTX_set_default_verify_paths(cluster->ssl.ctx) == 0) {
+        ngx_ssl_error(NGX_LOG_EMERG, cf->log, 0,
+                      "SSL_CTX_set_default_verify_paths() failed");
+        return NGX_ERROR;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_cluster_tls(ngx_conf_t *cf, ngx_http_mcp_cluster_t *cluster)
+{
+    ngx_pool_cleanup_t  *cln;
+
+    cluster->ssl.log = cf->log;
+
+    if (ngx_ssl_create(&cluster->ssl, NGX_SSL_TLSv1_2|NGX_SSL_TLSv1_3, NULL)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    cln = ngx_pool_cleanup_add(cf->pool, 0);
+    if (cln == NULL) {
+        ngx_ssl_cleanup_ctx(&cluster->ssl);
+        return NGX_ERROR;
+    }
+
+    cln->handler = ngx_ssl_cleanup_ctx;
+    cln->data = &cluster->ssl;
+
+    if (ngx_http_mcp_cluster_tls_files(cf, cluster) != NGX_OK) {
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "no TLS for \"mcp_cluster\" in %V:%ui",
+                      &cluster->file, cluster->line);
+        return NGX_ERROR;
+    }
+
+    return NGX_OK;
+}
+
+#else
+
+static ngx_int_t
+ngx_http_mcp_cluster_tls(ngx_conf_t *cf, ngx_http_mcp_cluster_t *cluster)
+{
+    ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                  "\"mcp_cluster\" in %V:%ui has \"rediss://\", but this "
+                  "nginx has no TLS", &cluster->file, cluster->line);
+
+    return NGX_ERROR;
+}
+
+#endif
+
+
+/* --- as a whole --- */
+
+/* What a zone's own key has signed no other node can read.  */
+static ngx_int_t
+ngx_http_mcp_cluster_keys(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf,
+    ngx_http_mcp_zone_t *zone)
+{
+    ngx_uint_t                  i;
+    ngx_http_mcp_loc_conf_t   **mlcf;
+
+    mlcf = mmcf->endpoints.elts;
+
+    for (i = 0; i < mmcf->endpoints.nelts; i++) {
+        if (mlcf[i]->endpoint.keys == &zone->keys) {
+            ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                          "the endpoint in %V:%ui has no \"mcp_key\": its "
+                          "zone \"%V\" is in a cluster, whose nodes need one "
+                          "in common", &mlcf[i]->file, mlcf[i]->line,
+                          &zone->name);
+            return NGX_ERROR;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_cluster_finish_zone(ngx_conf_t *cf,
+    ngx_http_mcp_main_conf_t *mmcf, ngx_http_mcp_zone_t *zone)
+{
+    int                      rc;
+    char                     error[MCP_SETUP_ERROR_MAX];
+    ngx_http_mcp_cluster_t  *cluster;
+
+    cluster = zone->cluster;
+
+    if (mmcf->cluster) {
+        mcp_cluster_setup_merge(cluster->setup, mmcf->cluster);
+    }
+
+    rc = mcp_cluster_setup_finish(cluster->setup, &cluster->conf, error);
+
+    if (rc == MCP_ERR_CONFIG) {
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "\"mcp_cluster\" in %V:%ui: %s",
+                      &cluster->file, cluster->line, error);
+    }
+
+    if (rc != MCP_OK
+        || ngx_http_mcp_cluster_keys(cf, mmcf, zone) != NGX_OK
+        || ngx_http_mcp_cluster_names(cf, cluster) != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    return cluster->conf->tls ? ngx_http_mcp_cluster_tls(cf, cluster) : NGX_OK;
+}
+
+
+ngx_int_t
+ngx_http_mcp_cluster_finish(ngx_conf_t *cf)
+{
+    ngx_uint_t                  i, n;
+    ngx_http_mcp_zone_t       **zones;
+    ngx_http_mcp_main_conf_t   *mmcf;
+
+    mmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_mcp_module);
+    zones = mmcf->zones.elts;
+    n = 0;
+
+    for (i = 0; i < mmcf->zones.nelts; i++) {
+        if (zones[i]->cluster == NULL) {
+            continue;
+        }
+
+        n++;
+
+        if (ngx_http_mcp_cluster_finish_zone(cf, mmcf, zones[i]) != NGX_OK) {
+            return NGX_ERROR;
+        }
+    }
+
+    if (mmcf->cluster && n == 0) {
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "\"%s\" in %V:%ui, but no zone is in a cluster: "
+                      "\"mcp_cluster\"",
+                      mcp_cluster_setup_said(mmcf->cluster, 0),
+                      &mmcf->cluster_file, mmcf->cluster_line);
+        return NGX_ERROR;
+    }
+
+    return NGX_OK;
+}
