@@ -189,11 +189,7 @@ static void forget(connection_t *c)
 /* The connection could not be made, or is lost. */
 static void failed(connection_t *c, const char *why)
 {
-    char text[WHY];
     mcp_link_t *link;
-
-    apr_snprintf(text, sizeof(text), "%s: %s", c->host ? c->host : c->path,
-                 why);
 
     mod_mcp_lock();
 
@@ -201,7 +197,7 @@ static void failed(connection_t *c, const char *why)
 
     if (link) {
         mcp_link_set_glue(link, NULL);
-        mcp_link_closed(link, text);
+        mcp_link_closed(link, why);
     }
 
     forget(c);

@@ -31,7 +31,7 @@ typedef struct {
     ngx_resolver_ctx_t      *resolve;  /* the name is being looked up */
     ngx_peer_connection_t    peer;
     ngx_sockaddr_t           sockaddr;
-    ngx_str_t                name;     /* of the address, for the log */
+    ngx_str_t                name;     /* of the address */
     unsigned                 opened:1;
 } ngx_http_mcp_cluster_link_t;
 
@@ -82,19 +82,15 @@ ngx_http_mcp_cluster_free(ngx_http_mcp_cluster_link_t *own)
 static void
 ngx_http_mcp_cluster_closed(ngx_http_mcp_cluster_link_t *own, const char *why)
 {
-    char                  text[NGX_MAX_ERROR_STR];
     mcp_link_t           *link;
     ngx_http_mcp_zone_t  *zone;
 
     link = own->link;
     zone = own->zone;
 
-    *ngx_snprintf((u_char *) text, sizeof(text) - 1, "%V%s%s", &own->name,
-                  own->name.len ? ": " : "", why) = '\0';
-
     ngx_http_mcp_cluster_free(own);
 
-    mcp_link_closed(link, text);
+    mcp_link_closed(link, why);
     ngx_http_mcp_worker_arm(zone);
 }
 
@@ -180,6 +176,15 @@ ngx_http_mcp_cluster_handshaken(ngx_connection_t *c)
 }
 
 
+/* nginx's own callback lets everything pass, and is kept where there is no
+ * other one.  */
+static int
+ngx_http_mcp_cluster_verify(int ok, X509_STORE_CTX *store)
+{
+    return ok;
+}
+
+
 /* OpenSSL verifies chain and name before anything is sent.  */
 static ngx_int_t
 ngx_http_mcp_cluster_expect(ngx_http_mcp_cluster_link_t *own, SSL *ssl)
@@ -203,7 +208,7 @@ ngx_http_mcp_cluster_expect(ngx_http_mcp_cluster_link_t *own, SSL *ssl)
     param = SSL_get0_param(ssl);
 
     if (conf->tls_verify) {
-        SSL_set_verify(ssl, SSL_VERIFY_PEER, NULL);
+        SSL_set_verify(ssl, SSL_VERIFY_PEER, ngx_http_mcp_cluster_verify);
     }
 
     /* an address has no SNI (RFC 6066, 3) */

@@ -248,6 +248,10 @@ ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone,
 #if (MCP_CLUSTER)
     if (zone->cluster) {
         ngx_http_mcp_cluster_start(zone, mmcf);
+
+        /* now: what is posted waits for the first event, and this cannot */
+
+        ngx_http_mcp_worker_pump(zone);
     }
 #endif
 

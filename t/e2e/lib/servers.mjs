@@ -20,6 +20,7 @@ const OTHERS = {
     mcp_backend: 'MCPBackend',
     mcp_route: 'MCPRoute',
     mcp_key: 'MCPKey',
+    mcp_cluster_sync: 'MCPClusterSync',
     mcp_allow: 'MCPAllow',
     mcp_granted_scopes: 'MCPGrantedScopes',
     mcp_allow_origin: 'MCPAllowOrigin',
@@ -31,7 +32,9 @@ const OTHERS = {
     mcp_publish_url: 'MCPPublishURL',
 };
 
-const table = fs.readFileSync(`${root}/shared/include/mcp_option.h`, 'utf8');
+const table = ['mcp_option.h', 'mcp_cluster_conf.h']
+    .map((file) => fs.readFileSync(`${root}/shared/include/${file}`, 'utf8'))
+    .join('\n');
 const apacheNames = new Map([
     ...Object.entries(OTHERS),
     ...[...table.matchAll(/"(mcp_\w+)",[\s\\]*"(MCP\w+)"/g)]

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Connections to Redis: what becomes of them when it, the way to it, or the
+// configuration fails, and that requests are served all the time.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, describe, test } from 'node:test';
+import { certify } from './lib/certificate.mjs';
+import { Cut } from './lib/cut.mjs';
+import { Fixture, SERVER } from './lib/fixture.mjs';
+import { Redis, cluster, until } from './lib/redis.mjs';
+import { textOf } from './lib/session.mjs';
+
+const WORKERS = 2;
+
+const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-cluster-'));
+
+await fs.chmod(dir, 0o755);
+
+const key = `${dir}/mcp.key`;
+
+await fs.writeFile(key, 'one key for all nodes, 32 bytes at least\n');
+
+const [tls, other] = await Promise.all(['tls', 'other'].map(async (name) => {
+    await fs.mkdir(`${dir}/${name}`);
+    return certify(`${dir}/${name}`);
+}));
+
+after(() => fs.rm(dir, { recursive: true, force: true }));
+
+
+async function node(words, options = {}, { kind = SERVER } = {}) {
+    return Fixture.start({ kind, workers: WORKERS,
+                           http: cluster(words, options),
+                           location: { mcp_key: key } });
+}
+
+// whether the endpoint serves a call, and at once
+
+async function serves(fixture) {
+    const begin = performance.now();
+    const session = await fixture.session();
+    const result = await session.tool('echo', { text: 'hello' });
+
+    assert.match(textOf(result), /hello/);
+    assert.ok(performance.now() - begin < 1000, 'served at once');
+}
+
+async function count(fixture, pattern) {
+    return (await fixture.log()).split('\n').filter((line) => pattern.test(line))
+        .length;
+}
+
+function says(fixture, pattern, n = 1) {
+    return until(async () => await count(fixture, pattern) >= n,
+                 { hint: pattern });
+}
+
+// all processes have joined, so many times
+
+const JOINED = /cluster: joined/;
+
+async function joined(fixture, times = 1) {
+    await says(fixture, JOINED, WORKERS * times);
+}
+
+
+describe('a node', { concurrency: true }, () => {
+    async function start(t, redisOptions, words, options) {
+        const redis = await Redis.start(redisOptions);
+
+        t.after(() => redis.stop());
+
+        const fixture = await node(words ? words(redis) : redis.url, options);
+
+        t.after(() => fixture.stop());
+
+        return { redis, fixture };
+    }
+
+    test('joins with each process, over TCP', async (t) => {
+        const { redis, fixture } = await start(t);
+
+        await joined(fixture);
+        assert.equal(await redis.clients(), WORKERS);
+        assert.equal(await redis.nodes(), 1);
+        await serves(fixture);
+    });
+
+    test('joins by a name', async (t) => {
+        const { fixture } = await start(t, {},
+            (redis) => `redis://localhost:${redis.port}/2`);
+
+        await joined(fixture);
+    });
+
+    test('joins over a Unix socket', async (t) => {
+        const { fixture } = await start(t, { unix: true },
+                                        (redis) => `unix:${redis.socket}`);
+
+        await joined(fixture);
+    });
+
+    test('joins as a user that can do no more', async (t) => {
+        const password = `${dir}/password`;
+
+        await fs.writeFile(password, 'secret\n');
+
+        const { fixture } = await start(t, { user: 'mcp', password: 'secret' },
+            (redis) => `${redis.url} user=mcp password_file=${password}`);
+
+        await joined(fixture);
+        assert.equal(await count(fixture, /NOPERM|NOAUTH|secret/), 0);
+    });
+
+    test('joins over TLS', async (t) => {
+        const { fixture } = await start(t, { tls }, undefined,
+                                        { mcp_cluster_ca: tls.certificate });
+
+        await joined(fixture);
+        await serves(fixture);
+    });
+
+    test('joins over TLS, by a name of its own', async (t) => {
+        const { fixture } = await start(t, { tls }, undefined,
+            { mcp_cluster_ca: tls.certificate,
+              mcp_cluster_server_name: 'localhost' });
+
+        await joined(fixture);
+    });
+
+    test('joins over TLS that is not verified', async (t) => {
+        const { fixture } = await start(t, { tls }, undefined,
+                                        { mcp_cluster_verify: 'off' });
+
+        await joined(fixture);
+    });
+
+    // none of them ends in a busy loop: the time between attempts grows
+
+    for (const [name, { redis: redisOptions, words, options, why }] of [
+        ['the wrong password', {
+            redis: { user: 'mcp', password: 'secret' },
+            words: (redis, wrong) => `${redis} user=mcp password_file=${wrong}`,
+            why: /WRONGPASS/ }],
+        ['no password', {
+            redis: { user: 'mcp', password: 'secret' },
+            why: /NOAUTH/ }],
+        ['an unknown authority', {
+            redis: { tls },
+            options: { mcp_cluster_ca: other.certificate },
+            why: /certificate|self.signed/i }],
+        ['the wrong name', {
+            redis: { tls },
+            options: { mcp_cluster_ca: tls.certificate,
+                       mcp_cluster_server_name: 'redis.example' },
+            why: /[Hh]ostname mismatch/ }],
+        ['TLS where there is none', {
+            redis: {},
+            words: (redis) => redis.replace('redis:', 'rediss:'),
+            why: /no connection within/ }],
+        ['no TLS where there is', {
+            redis: { tls },
+            words: (redis) => redis.replace('rediss:', 'redis:'),
+            why: /other side|broken|reset|reply|no connection/i }],
+    ]) {
+        test(`serves alone with ${name}`, async (t) => {
+            const redis = await Redis.start(redisOptions);
+
+            t.after(() => redis.stop());
+
+            const cut = await Cut.start(redis.port);
+
+            t.after(() => cut.stop());
+
+            const url = redis.url.replace(redis.port, cut.port);
+            const wrong = `${dir}/wrong`;
+
+            await fs.writeFile(wrong, 'wrong\n');
+
+            const fixture = await node(words ? words(url, wrong) : url,
+                                       options);
+
+            t.after(() => fixture.stop());
+
+            await says(fixture, why);
+            await serves(fixture);
+            await cut.more(WORKERS);
+            assert.equal(await count(fixture, JOINED), 0);
+            assert.ok(cut.connects < 40 * WORKERS, `${cut.connects} connects`);
+        });
+    }
+});
+
+
+describe('Redis', { concurrency: true }, () => {
+    async function start(t) {
+        const redis = await Redis.start();
+
+        t.after(() => redis.stop());
+
+        const cut = await Cut.start(redis.port);
+
+        t.after(() => cut.stop());
+
+        const fixture = await node(`redis://127.0.0.1:${cut.port}`,
+                                   { mcp_cluster_timeout: '500ms' });
+
+        t.after(() => fixture.stop());
+
+        await joined(fixture);
+
+        return { redis, cut, fixture };
+    }
+
+    test('is killed, and comes back empty', async (t) => {
+        const { redis, cut, fixture } = await start(t);
+
+        await redis.kill();
+        await cut.more(3 * WORKERS);
+        await serves(fixture);
+        await redis.begin();
+        await joined(fixture, 2);
+        assert.equal(await redis.nodes(), 1);
+        assert.equal(await redis.clients(), WORKERS);
+        await serves(fixture);
+    });
+
+    test('stops answering, and goes on', async (t) => {
+        const { redis, cut, fixture } = await start(t);
+
+        redis.pause();
+        t.after(() => redis.resume());
+        await cut.more(2 * WORKERS);
+        await serves(fixture);
+        redis.resume();
+        await joined(fixture, 2);
+        await serves(fixture);
+    });
+
+    test('is out of reach for a while', async (t) => {
+        const { cut, fixture } = await start(t);
+
+        cut.refused = true;
+        cut.drop();
+        await cut.more(3 * WORKERS);
+        await serves(fixture);
+        cut.refused = false;
+        await joined(fixture, 2);
+    });
+
+    test('answers late', async (t) => {
+        const { cut, fixture } = await start(t);
+
+        cut.hold();
+        await says(fixture, /within \d+ ms|no answer|does not answer/i);
+        await serves(fixture);
+        cut.release();
+        await joined(fixture, 2);
+    });
+
+    test('is not there at the start', async (t) => {
+        const redis = await Redis.start();
+
+        t.after(() => redis.stop());
+        await redis.kill();
+
+        const fixture = await node(redis.url);
+
+        t.after(() => fixture.stop());
+
+        await says(fixture, /Connection refused/, WORKERS);
+        await serves(fixture);
+        await redis.begin();
+        await joined(fixture);
+    });
+
+    test('is cut off after any number of bytes', async (t) => {
+        const { cut, fixture } = await start(t);
+
+        for (const bytes of [0, 1, 4, 5, 10, 50, 100, 150, 200, 250, 300]) {
+            cut.cutAfter = bytes;
+            cut.drop();
+            await cut.more(WORKERS);
+        }
+
+        const before = await count(fixture, JOINED);
+
+        cut.cutAfter = Infinity;
+        await serves(fixture);
+        cut.drop();
+        await says(fixture, JOINED, before + WORKERS);
+    });
+});
+
+
+describe('a process', { concurrency: true }, () => {
+    async function start(t) {
+        const redis = await Redis.start();
+
+        t.after(() => redis.stop());
+
+        const fixture = await node(redis.url);
+
+        t.after(() => fixture.stop({ kills: true }));
+        await joined(fixture);
+
+        return { redis, fixture };
+    }
+
+    test('of a new configuration is of the same node', async (t) => {
+        const { redis, fixture } = await start(t);
+
+        await fixture.reload();
+        await joined(fixture, 2);
+        await fixture.settled();
+        await until(async () => await redis.clients() === WORKERS);
+        assert.equal(await redis.nodes(), 1);
+        await serves(fixture);
+    });
+
+    test('is killed, and another one joins', async (t) => {
+        const { redis, fixture } = await start(t);
+        const [victim] = await fixture.workers();
+
+        process.kill(victim, 'SIGKILL');
+        await says(fixture, JOINED, WORKERS + 1);
+        await until(async () => await redis.clients() === WORKERS);
+        assert.equal(await redis.nodes(), 1);
+    });
+});
+
+
+test('nodes of both servers find each other', async (t) => {
+    const redis = await Redis.start();
+
+    t.after(() => redis.stop());
+
+    const nodes = await Promise.all(['nginx', 'apache'].map(
+        (kind) => node(`${redis.url} node=${kind}`, {}, { kind })));
+
+    t.after(() => Promise.all(nodes.map((fixture) => fixture.stop())));
+
+    await Promise.all(nodes.map((fixture) => joined(fixture)));
+    assert.equal(await redis.nodes(), 2);
+    await Promise.all(nodes.map(serves));
+});

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A proxy between a server and Redis, at which connections can be counted,
+// held up and cut off.
+
+import { once } from 'node:events';
+import net from 'node:net';
+import { until } from './redis.mjs';
+
+
+/*
+ * connects      connections that came so far
+ * held          bytes of Redis wait here, until release()
+ * cutAfter      each connection is closed after that many bytes of Redis
+ * refused       each connection is closed at once
+ */
+
+export class Cut {
+    static async start(port) {
+        const cut = new Cut();
+
+        cut.connects = 0;
+        cut.held = false;
+        cut.refused = false;
+        cut.cutAfter = Infinity;
+        cut.pairs = new Set();
+        cut.server = net.createServer((client) => cut.join(client, port));
+        cut.server.listen(0, '127.0.0.1');
+        await once(cut.server, 'listening');
+        cut.port = cut.server.address().port;
+
+        return cut;
+    }
+
+    join(client, port) {
+        this.connects++;
+
+        if (this.refused) {
+            client.destroy();
+            return;
+        }
+
+        const redis = net.connect(port, '127.0.0.1');
+        const pair = { client, redis, bytes: 0, waiting: [] };
+
+        this.pairs.add(pair);
+
+        for (const socket of [client, redis]) {
+            socket.on('error', () => {});
+            socket.on('close', () => this.close(pair));
+        }
+
+        client.on('data', (data) => redis.write(data));
+        redis.on('data', (data) => this.pass(pair, data));
+    }
+
+    pass(pair, data) {
+        if (this.held) {
+            pair.waiting.push(data);
+            return;
+        }
+
+        const room = this.cutAfter - pair.bytes;
+
+        pair.bytes += data.length;
+
+        if (data.length <= room) {
+            pair.client.write(data);
+            return;
+        }
+
+        pair.client.end(data.subarray(0, Math.max(room, 0)));
+        pair.redis.destroy();
+    }
+
+    close(pair) {
+        pair.client.destroy();
+        pair.redis.destroy();
+        this.pairs.delete(pair);
+    }
+
+    // the next to come waits
+
+    hold() {
+        this.held = true;
+    }
+
+    release() {
+        this.held = false;
+
+        for (const pair of this.pairs) {
+            pair.waiting.splice(0).forEach((data) => this.pass(pair, data));
+        }
+    }
+
+    // cuts off all connections that there are
+
+    drop() {
+        [...this.pairs].forEach((pair) => this.close(pair));
+    }
+
+    // n more connections have come
+
+    more(n) {
+        const before = this.connects;
+
+        return until(() => this.connects >= before + n);
+    }
+
+    async stop() {
+        this.drop();
+        this.server.close();
+        await once(this.server, 'close');
+    }
+}
