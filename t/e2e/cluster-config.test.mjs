@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What a configuration may say about a cluster: nobody starts with a mistake
+// that can be seen then.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, describe, test } from 'node:test';
+import { certify } from './lib/certificate.mjs';
+import { Fixture, SERVER } from './lib/fixture.mjs';
+import { cluster } from './lib/redis.mjs';
+
+const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-cluster-'));
+
+after(() => fs.rm(dir, { recursive: true, force: true }));
+
+const tls = certify(dir);
+const nothing = `${dir}/nothing`;
+const password = `${dir}/password`;
+const empty = `${dir}/empty`;
+
+await fs.writeFile(empty, '\n');
+await fs.writeFile(password, 'secret\n');
+
+const URL = 'redis://127.0.0.1';
+const LINE = /\.conf:\d+|on line \d+ of/;
+
+
+describe('refused', { concurrency: 2 }, () => {
+    for (const [name, http, why] of [
+        ['another scheme', cluster('http://a'), /not the URL of a Redis/],
+        ['a port that there is not', cluster('redis://a:65536'),
+            /not the URL of a Redis/],
+        ['a password in a URL', cluster('redis://u:p@a'), /password_file=/],
+        ['a user without a password', cluster('redis://u@127.0.0.1'),
+            /user "u" has no password/],
+        ['a password that cannot be read',
+            cluster(`${URL} password_file=${nothing}`), /nothing"/],
+        ['an empty password', cluster(`${URL} password_file=${empty}`),
+            /no password in/],
+        ['a prefix with a space in it', cluster(`${URL} "prefix=a b"`),
+            /"a b" is not a prefix/],
+        ['a parameter twice', cluster(`${URL} node=a node=b`),
+            /node= stands twice/],
+        ['no URL', cluster('node=a'), /no URL of a Redis/],
+        ['a cluster twice', { nginx: `mcp_cluster mcp ${URL};
+                                      mcp_cluster mcp ${URL};`,
+                              apache: `MCPCluster ${URL}\nMCPCluster ${URL}` },
+            /is duplicate/],
+        ['a time that is none', cluster(URL, { mcp_cluster_timeout: 'soon' }),
+            /"soon" is not a time/],
+        ['a strange mode', cluster(URL, { mcp_cluster_sync: 'maybe' }),
+            /neither "on" nor "off"/],
+        ['replicas without a number',
+            cluster(URL, { mcp_cluster_sync: 'on replicas=' }),
+            /"replicas=" and a number/],
+        ['authorities that cannot be read',
+            cluster('rediss://127.0.0.1', { mcp_cluster_ca: nothing }),
+            /nothing"/],
+        ['authorities that are none',
+            cluster('rediss://127.0.0.1', { mcp_cluster_ca: empty }),
+            /no TLS/],
+        ['a certificate without its key',
+            cluster('rediss://127.0.0.1',
+                    { mcp_cluster_certificate: tls.certificate }),
+            /a certificate and its key go together/],
+        ['a setting without a cluster', { mcp_cluster_patience: '1s' },
+            SERVER === 'nginx' ? /"mcp_cluster_patience"/
+                               : /MCPClusterPatience/],
+    ]) {
+        test(name, async () => {
+            await assert.rejects(Fixture.start({ http }), (error) => {
+                assert.match(error.message, why);
+                assert.match(error.message, LINE);
+                return true;
+            });
+        });
+    }
+
+    if (SERVER === 'nginx') {
+        test('a zone that there is not', () => assert.rejects(
+            Fixture.start({ http: `mcp_cluster other ${URL};` }),
+            /unknown MCP zone "other"/));
+
+        test('a name that stands for nothing', () => assert.rejects(
+            Fixture.start({ http: cluster('redis://nobody.invalid') }),
+            /host not found.*"nobody\.invalid"/));
+    }
+});
+
+
+// a directive of the location, even in a comment, replaces the fixture's own
+
+test('an endpoint without a key is refused', () => assert.rejects(
+    Fixture.start({ http: cluster(URL),
+                    location: { nginx: '#; mcp_key \n',
+                                apache: '#; MCPKey \n' } }),
+    SERVER === 'nginx' ? /has no "mcp_key"/ : /has no MCPKey/));
+
+
+test('all that may be said is accepted', async () => {
+    const fixture = await Fixture.start({
+        http: cluster(`rediss://u@127.0.0.1:1/3 unix:${dir}/a "prefix=x{y}"
+                       sentinel=main node=here password_file=${password}`
+            .replaceAll(/\s+/g, ' '), {
+            mcp_cluster_sync: 'on replicas=2',
+            mcp_cluster_timeout: '100ms',
+            mcp_cluster_patience: '1m',
+            mcp_cluster_dead_after: '30s',
+            mcp_cluster_ca: tls.certificate,
+            mcp_cluster_certificate: tls.certificate,
+            mcp_cluster_certificate_key: tls.key,
+            mcp_cluster_verify: 'on',
+            mcp_cluster_server_name: 'localhost',
+        }),
+    });
+
+    await fixture.stop();
+});
