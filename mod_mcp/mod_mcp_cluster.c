@@ -32,6 +32,7 @@
 #define BYTES  16384                    /* of one read or write */
 #define TURNS  16                       /* of them before clients' turn */
 #define WHY    256                      /* of a reason, for the log */
+#define NAMES  4                        /* threads that look up names */
 
 /* What a thread finds out about a name; whoever is done last frees it. */
 typedef struct {
@@ -617,7 +618,12 @@ static void start_name(connection_t *c)
 
     c->state = NAMING;
 
-    if (!begin_lookup(c)) {
+    /* those that the core has given up are not done yet */
+
+    if (__atomic_load_n(&lookups, __ATOMIC_ACQUIRE) >= NAMES) {
+        failed(c, "names are not found in time");
+    }
+    else if (!begin_lookup(c)) {
         failed(c, "no thread to look up the name");
     }
 }

@@ -267,7 +267,8 @@ static const char *add_key(cmd_parms *cmd, mod_mcp_dir_t *dir,
     const char *error;
     int rc;
 
-    error = mod_mcp_directive_read(cmd, &file, MCP_SETUP_KEY_FILE_MAX, &contents);
+    error = mod_mcp_directive_read(cmd, &file, MCP_SETUP_KEY_FILE_MAX,
+                                   &contents);
     if (error) {
         return error;
     }
@@ -291,7 +292,8 @@ static const char *set_key(cmd_parms *cmd, void *conf, int argc,
     }
 
     if (error == NULL) {
-        error = mod_mcp_directive_result(cmd, mcp_setup_keys_begin(dir->setup, text), text);
+        error = mod_mcp_directive_result(
+            cmd, mcp_setup_keys_begin(dir->setup, text), text);
     }
 
     for (i = 0; error == NULL && i < argc; i++) {
@@ -310,7 +312,8 @@ static const char *set_catalog(cmd_parms *cmd, void *conf, const char *file)
     int rc;
 
     if (error == NULL) {
-        error = mod_mcp_directive_read(cmd, &file, MCP_SETUP_CATALOG_FILE_MAX, &contents);
+        error = mod_mcp_directive_read(cmd, &file, MCP_SETUP_CATALOG_FILE_MAX,
+                                       &contents);
     }
 
     if (error) {
@@ -451,7 +454,8 @@ static const char *set_link_origin(cmd_parms *cmd, void *conf,
         return error;
     }
 
-    return mod_mcp_directive_result(cmd, mcp_setup_link_origin(mod_mcp_str(arg), text), text);
+    return mod_mcp_directive_result(
+        cmd, mcp_setup_link_origin(mod_mcp_str(arg), text), text);
 }
 
 /* Gives the word to one of mcp_setup_*(). */
@@ -630,7 +634,9 @@ const command_rec mod_mcp_directives[] = {
     MCP_CLUSTER_OPTIONS(CLUSTER_OPTION)
 #endif
 
+    /* clang-format off */
     MCP_OPTIONS(OPTION)
     MCP_OPTION_ALIASES(ALIAS)
+    /* clang-format on */
     { .name = NULL }
 };
