@@ -10,6 +10,7 @@ import path from 'node:path';
 import { after, describe, test } from 'node:test';
 import { certify } from './lib/certificate.mjs';
 import { Cut } from './lib/cut.mjs';
+import { NameServer } from './lib/dns.mjs';
 import { Fixture, SERVER } from './lib/fixture.mjs';
 import { Redis, cluster, until } from './lib/redis.mjs';
 import { textOf } from './lib/session.mjs';
@@ -104,6 +105,33 @@ describe('a node', { concurrency: true }, () => {
         const { fixture } = await start(t, {},
             (redis) => `redis://localhost:${redis.port}/2`);
 
+        await joined(fixture);
+    });
+
+    // Apache asks the system's resolver
+
+    const skip = SERVER === 'nginx' ? false : 'nginx only';
+
+    test('joins by a name of its resolver', { skip }, async (t) => {
+        const dns = await NameServer.start();
+
+        t.after(() => dns.stop());
+
+        const redis = await Redis.start();
+
+        t.after(() => redis.stop());
+        dns.known = false;
+
+        const fixture = await node(`redis://redis.test:${redis.port}`, {
+            nginx: `mcp_cluster mcp redis://redis.test:${redis.port};
+                    resolver 127.0.0.1:${dns.port} valid=1s ipv6=off;`,
+        });
+
+        t.after(() => fixture.stop());
+
+        await says(fixture, /Host not found/);
+        await serves(fixture);
+        dns.known = true;
         await joined(fixture);
     });
 
