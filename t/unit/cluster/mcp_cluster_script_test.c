@@ -198,7 +198,7 @@ begin(int i, const char *secret)
     process_init(&nodes[i], NULL, 0);
     fds[i] = -1;
     nodes[i].te.now = real_now();
-    nodes[i].conf.dead_after = 100;
+    nodes[i].conf.dead_after = 500;
 
     memset(&keys, 0, sizeof(keys));
     assert_int_equal(mcp_keys_add(&keys, test_str(secret)), MCP_OK);
@@ -382,7 +382,7 @@ test_keys(void **state)
     tick(0);
     assert_int_equal(facts(0).view.n_members, 1);
 
-    usleep(450000);
+    usleep(2100000);
     tick(1);
     assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_MEMBER);
     assert_string_equal(facts(1).alone, "");
