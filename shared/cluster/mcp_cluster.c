@@ -18,10 +18,9 @@
 /* An error that goes on is logged again after so long, ms. */
 #define MCP_CLUSTER_AGAIN     60000
 
-#define MCP_CLUSTER_KEY_MAX   256      /* bytes of a Redis key, with prefix */
-#define MCP_CLUSTER_ID_LEN    16       /* hex digits of a node's id */
 
-
+static void mcp_cluster_up(mcp_cluster_t *cluster);
+static void mcp_cluster_down(mcp_cluster_t *cluster);
 static void mcp_cluster_tick(void *data);
 
 
@@ -44,8 +43,13 @@ mcp_cluster_create(mcp_worker_t *worker, const mcp_cluster_conf_t *conf)
     cluster->beat.data = cluster;
 
     mcp_store_node_link(worker->store, 0, 0);
-    mcp_link_init(&cluster->link, cluster);
+    mcp_link_init(&cluster->link, cluster, mcp_cluster_up, mcp_cluster_down);
+    mcp_link_init(&cluster->ear, cluster, mcp_cluster_ear_up,
+                  mcp_cluster_ear_down);
     mcp_link_start(&cluster->link);
+
+    worker->cluster_hooks = &mcp_cluster_hooks;
+    worker->cluster = cluster;
 
     return cluster;
 }
@@ -65,6 +69,8 @@ mcp_cluster_destroy(mcp_cluster_t *cluster)
     mcp_store_node_resign(cluster->worker->store);
     mcp_timer_del(&cluster->worker->timers, &cluster->beat);
     mcp_link_free(&cluster->link);
+    mcp_link_free(&cluster->ear);
+    cluster->worker->cluster = NULL;
     mcp_crypto_cleanse(cluster->prints, sizeof(cluster->prints));
     mem->free(mem->ctx, cluster);
 }
@@ -148,52 +154,6 @@ mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
             : MCP_LOG_INFO;
 
     mcp_worker_log(cluster->worker, level, "cluster: %s", text);
-}
-
-
-/* --- scripts --- */
-
-static void
-mcp_cluster_id(mcp_cluster_t *cluster, char id[MCP_CLUSTER_ID_LEN + 1])
-{
-    snprintf(id, MCP_CLUSTER_ID_LEN + 1, "%016llx",
-             (unsigned long long) cluster->node);
-}
-
-
-/* Runs a script about the nodes, with n arguments after the node and the time
- * after which it is dead. */
-static int
-mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
-    const mcp_str_t *args, size_t n, mcp_link_reply_cb handler)
-{
-    char       id[MCP_CLUSTER_ID_LEN + 1], key[MCP_CLUSTER_KEY_MAX], time[20];
-    size_t     i;
-    mcp_str_t  words[11];
-
-    mcp_cluster_id(cluster, id);
-
-    words[0] = mcp_str("EVALSHA");
-    words[1].data = cluster->script[script];
-    words[1].len = MCP_SCRIPT_ID_LEN;
-    words[2] = mcp_str("1");
-    words[3].data = key;
-    words[3].len = (size_t) snprintf(key, sizeof(key), "%.*s:1:nodes",
-                                     (int) cluster->conf->prefix.len,
-                                     cluster->conf->prefix.data);
-    words[4].data = id;
-    words[4].len = MCP_CLUSTER_ID_LEN;
-    words[5].data = time;
-    words[5].len = (size_t) (mcp_uint_print(time, cluster->conf->dead_after)
-                             - time);
-
-    for (i = 0; i < n; i++) {
-        words[6 + i] = args[i];
-    }
-
-    cluster->asked = mcp_worker_now(cluster->worker);
-
-    return mcp_link_send(&cluster->link, words, 6 + n, handler, cluster);
 }
 
 
@@ -289,9 +249,11 @@ mcp_cluster_note(mcp_cluster_t *cluster, const mcp_reply_t *reply)
     now = mcp_worker_now(cluster->worker);
     list = mcp_reply_item(reply, 3);
 
+    cluster->offset = mcp_cluster_offset(cluster,
+                          mcp_reply_number(mcp_reply_item(reply, 1)), now);
+
     view.at = now;
-    view.offset = mcp_cluster_offset(cluster,
-                             mcp_reply_number(mcp_reply_item(reply, 1)), now);
+    view.offset = cluster->offset;
     view.layout = (uint32_t) mcp_reply_number(mcp_reply_item(reply, 2));
 
     for (i = 0; i < list->n && view.n_members < MCP_NODE_MEMBERS; i++) {
@@ -384,8 +346,7 @@ mcp_cluster_refused(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 }
 
 
-/* A reply that no script of ours gives, or an error. */
-static void
+void
 mcp_cluster_strange(mcp_cluster_t *cluster, const char *script,
     const mcp_reply_t *reply)
 {
@@ -429,6 +390,8 @@ mcp_cluster_join(mcp_cluster_t *cluster, const mcp_reply_t *reply)
     mcp_worker_log(cluster->worker, news ? MCP_LOG_NOTICE : MCP_LOG_INFO,
                    "cluster: joined as node %s, one of %llu", id,
                    (unsigned long long) mcp_reply_item(reply, 3)->n);
+
+    mcp_cluster_listen(cluster);
 }
 
 
@@ -480,8 +443,10 @@ mcp_cluster_hello(mcp_cluster_t *cluster)
 
     cluster->node = mcp_store_node_id(cluster->worker->store);
 
+    cluster->asked = mcp_worker_now(cluster->worker);
+
     if (mcp_cluster_run(cluster, MCP_SCRIPT_HELLO, args, 5,
-                        mcp_cluster_greeted)
+                        mcp_cluster_greeted, cluster)
         == MCP_OK)
     {
         mcp_cluster_set_state(cluster, MCP_CLUSTER_ASKING);
@@ -540,10 +505,13 @@ mcp_cluster_beat(mcp_cluster_t *cluster)
     }
 
     if (cluster->speaks && !cluster->beating) {
+        cluster->asked = mcp_worker_now(cluster->worker);
         cluster->beating = mcp_cluster_run(cluster, MCP_SCRIPT_BEAT, NULL, 0,
-                                           mcp_cluster_beaten)
+                                           mcp_cluster_beaten, cluster)
                            == MCP_OK;
     }
+
+    mcp_cluster_listen(cluster);
 }
 
 
@@ -571,7 +539,7 @@ mcp_cluster_tick(void *data)
 
 /* --- the link --- */
 
-void
+static void
 mcp_cluster_up(mcp_cluster_t *cluster)
 {
     char  name[MCP_LINK_NAME_MAX];
@@ -584,7 +552,7 @@ mcp_cluster_up(mcp_cluster_t *cluster)
 }
 
 
-void
+static void
 mcp_cluster_down(mcp_cluster_t *cluster)
 {
     mcp_timer_del(&cluster->worker->timers, &cluster->beat);
@@ -593,6 +561,7 @@ mcp_cluster_down(mcp_cluster_t *cluster)
     /* another process may reach Redis */
 
     cluster->speaks = 0;
+    mcp_cluster_listen(cluster);
     mcp_store_node_resign(cluster->worker->store);
     mcp_store_node_link(cluster->worker->store, 0, 0);
 }

@@ -7,7 +7,12 @@
  */
 
 
+#include <stdio.h>
+
 #include "cluster/mcp_cluster_parts.h"
+
+
+#define MCP_CLUSTER_KEY_MAX   256      /* bytes of a Redis key, with prefix */
 
 
 /* A server that says this cannot serve now, or needs what is said first once
@@ -157,4 +162,46 @@ mcp_link_reply(mcp_link_t *link, const mcp_reply_t *reply)
     link->n_pending--;
 
     p.handler(p.data, reply);
+}
+
+
+/* --- scripts --- */
+
+void
+mcp_cluster_id(const mcp_cluster_t *cluster, char id[MCP_CLUSTER_ID_LEN + 1])
+{
+    snprintf(id, MCP_CLUSTER_ID_LEN + 1, "%016llx",
+             (unsigned long long) cluster->node);
+}
+
+
+int
+mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
+    const mcp_str_t *args, size_t n, mcp_link_reply_cb handler, void *data)
+{
+    char       id[MCP_CLUSTER_ID_LEN + 1], key[MCP_CLUSTER_KEY_MAX], time[20];
+    size_t     i;
+    mcp_str_t  words[11];
+
+    mcp_cluster_id(cluster, id);
+
+    words[0] = mcp_str("EVALSHA");
+    words[1].data = cluster->script[script];
+    words[1].len = MCP_SCRIPT_ID_LEN;
+    words[2] = mcp_str("1");
+    words[3].data = key;
+    words[3].len = (size_t) snprintf(key, sizeof(key), "%.*s:1:nodes",
+                                     (int) cluster->conf->prefix.len,
+                                     cluster->conf->prefix.data);
+    words[4].data = id;
+    words[4].len = MCP_CLUSTER_ID_LEN;
+    words[5].data = time;
+    words[5].len = (size_t) (mcp_uint_print(time, cluster->conf->dead_after)
+                             - time);
+
+    for (i = 0; i < n; i++) {
+        words[6 + i] = args[i];
+    }
+
+    return mcp_link_send(&cluster->link, words, 6 + n, handler, data);
 }

@@ -51,11 +51,14 @@ mcp_link_set_timer(mcp_link_t *link, uint64_t delay)
 
 
 void
-mcp_link_init(mcp_link_t *link, mcp_cluster_t *cluster)
+mcp_link_init(mcp_link_t *link, mcp_cluster_t *cluster,
+    void (*up)(mcp_cluster_t *cluster), void (*down)(mcp_cluster_t *cluster))
 {
     unsigned  i;
 
     link->cluster = cluster;
+    link->up = up;
+    link->down = down;
     link->errand.taken = mcp_link_taken;
     link->errand.action.link = link;
     link->timer.handler = mcp_link_timeout;
@@ -65,21 +68,6 @@ mcp_link_init(mcp_link_t *link, mcp_cluster_t *cluster)
         mcp_buf_init(&link->out[i], &cluster->worker->env->mem,
                      MCP_LINK_BYTES);
     }
-}
-
-
-void
-mcp_link_free(mcp_link_t *link)
-{
-    mcp_worker_t  *worker;
-
-    worker = link->cluster->worker;
-
-    mcp_worker_unqueue(worker, &link->errand);
-    mcp_timer_del(&worker->timers, &link->timer);
-    mcp_wire_free(link->wire);
-    mcp_buf_free(&link->out[0]);
-    mcp_buf_free(&link->out[1]);
 }
 
 
@@ -131,7 +119,11 @@ mcp_link_open(mcp_link_t *link)
 void
 mcp_link_start(mcp_link_t *link)
 {
-    mcp_link_open(link);
+    link->rests = 0;
+
+    if (link->state == MCP_LINK_DOWN && !mcp_timer_armed(&link->timer)) {
+        mcp_link_open(link);
+    }
 }
 
 
@@ -182,7 +174,10 @@ mcp_link_rest(mcp_link_t *link)
     }
 
     mcp_link_set_state(link, MCP_LINK_DOWN);
-    mcp_link_set_timer(link, delay);
+
+    if (!link->rests) {
+        mcp_link_set_timer(link, delay);
+    }
 }
 
 
@@ -204,6 +199,24 @@ mcp_link_abandon(mcp_link_t *link)
 }
 
 
+void
+mcp_link_free(mcp_link_t *link)
+{
+    mcp_worker_t  *worker;
+
+    worker = link->cluster->worker;
+
+    link->state = MCP_LINK_DOWN;
+    mcp_link_abandon(link);
+
+    mcp_worker_unqueue(worker, &link->errand);
+    mcp_timer_del(&worker->timers, &link->timer);
+    mcp_wire_free(link->wire);
+    mcp_buf_free(&link->out[0]);
+    mcp_buf_free(&link->out[1]);
+}
+
+
 /* Ends the connection on this side. */
 static void
 mcp_link_end(mcp_link_t *link, int gone)
@@ -220,7 +233,7 @@ mcp_link_end(mcp_link_t *link, int gone)
     mcp_link_abandon(link);
 
     if (was_up) {
-        mcp_cluster_down(link->cluster);
+        link->down(link->cluster);
     }
 
     /* a glue that was not told to connect has nothing to close */
@@ -230,6 +243,20 @@ mcp_link_end(mcp_link_t *link, int gone)
 
     } else {
         mcp_link_queue(link, MCP_ACT_DISCONNECT);
+    }
+}
+
+
+void
+mcp_link_stop(mcp_link_t *link)
+{
+    link->rests = 1;
+
+    if (link->state == MCP_LINK_DOWN) {
+        mcp_timer_del(&link->cluster->worker->timers, &link->timer);
+
+    } else if (link->state != MCP_LINK_CLOSING) {
+        mcp_link_end(link, 0);
     }
 }
 
@@ -333,7 +360,7 @@ mcp_link_greeted(mcp_link_t *link)
 {
     mcp_link_set_state(link, MCP_LINK_UP);
     mcp_link_set_timer(link, link->cluster->conf->timeout);
-    mcp_cluster_up(link->cluster);
+    link->up(link->cluster);
 }
 
 

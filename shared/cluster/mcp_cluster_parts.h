@@ -9,6 +9,7 @@
  *   mcp_cluster_greet.c   what is said on it first
  *   mcp_cluster_script.c  what Redis runs for us
  *   mcp_cluster_wire.c    the protocol
+ *   mcp_cluster_tell.c    what nodes tell each other
  *
  * docs/cluster.md tells operators what a cluster is.
  */
@@ -21,7 +22,7 @@
 #include "mcp_cluster.h"
 #include "cluster/mcp_cluster_script.h"
 #include "cluster/mcp_cluster_wire.h"
-#include "worker/mcp_worker_parts.h"
+#include "worker/mcp_ask.h"
 
 
 /* Commands without their reply, and bytes that wait to be written: beyond
@@ -54,6 +55,7 @@
 
 /* Signing keys, of all endpoints, that a node has. */
 #define MCP_CLUSTER_KEYS_MAX    64
+#define MCP_CLUSTER_ID_LEN      16     /* hex digits of a node's id */
 #define MCP_CLUSTER_PRINT_LEN   16     /* hex digits of a key's fingerprint */
 
 /* Clocks that differ more are warned of, ms. */
@@ -83,6 +85,8 @@ typedef struct {
 struct mcp_link_s {
     mcp_errand_t         errand;
     mcp_cluster_t       *cluster;
+    void               (*up)(mcp_cluster_t *cluster);
+    void               (*down)(mcp_cluster_t *cluster);
     void                *glue;
     mcp_link_state_e     state;        /* see mcp_link_set_state() */
     mcp_timer_t          timer;        /* of the state */
@@ -94,6 +98,7 @@ struct mcp_link_s {
     unsigned             redirected:1; /* target is no seed, but where one has
                                           led to */
     unsigned             at_once:1;    /* the next attempt does not wait */
+    unsigned             rests:1;      /* it is not opened again */
     unsigned             asks:1;       /* target is a Sentinel */
     char                 host[MCP_LINK_HOST_MAX + 1];
 
@@ -126,11 +131,16 @@ struct mcp_cluster_s {
     mcp_worker_t              *worker;
     const mcp_cluster_conf_t  *conf;
     mcp_link_t                 link;
+    mcp_link_t                 ear;    /* of the process that speaks, see
+                                          mcp_cluster_tell.c */
     mcp_cluster_state_e        state;
     mcp_timer_t                beat;
     uint64_t                   node;   /* its id, as Redis was told last */
     uint64_t                   asked;  /* when "hello" or "beat" was sent */
+    int64_t                    offset;         /* Redis's clock minus ours,
+                                                  ms */
     unsigned                   speaks:1;       /* for the node */
+    unsigned                   hearing:1;      /* a command waits for news */
     unsigned                   beating:1;      /* its reply is to come */
     unsigned                   far:1;  /* the clocks differ: the log was told */
 
@@ -143,9 +153,18 @@ struct mcp_cluster_s {
 
 /* --- mcp_cluster.c --- */
 
-/* The link is up, or was lost. */
-void mcp_cluster_up(mcp_cluster_t *cluster);
-void mcp_cluster_down(mcp_cluster_t *cluster);
+/* Writes the node's id, and a NUL. */
+void mcp_cluster_id(const mcp_cluster_t *cluster,
+    char id[MCP_CLUSTER_ID_LEN + 1]);
+
+/* Runs a script, with n arguments, at most 5, after the node and the time after
+ * which it is dead.  Returns what mcp_link_send() does. */
+int mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
+    const mcp_str_t *args, size_t n, mcp_link_reply_cb handler, void *data);
+
+/* Tells the log of a reply that no script of ours gives, or of an error. */
+void mcp_cluster_strange(mcp_cluster_t *cluster, const char *script,
+    const mcp_reply_t *reply);
 
 /* Tells the status page what is wrong, and the log once for all processes of
  * the node, until all was well. */
@@ -155,11 +174,14 @@ void mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
 
 /* --- mcp_cluster_link.c --- */
 
-void mcp_link_init(mcp_link_t *link, mcp_cluster_t *cluster);
+/* up, down: the link is up, or was lost. */
+void mcp_link_init(mcp_link_t *link, mcp_cluster_t *cluster,
+    void (*up)(mcp_cluster_t *cluster), void (*down)(mcp_cluster_t *cluster));
 void mcp_link_free(mcp_link_t *link);
 
-/* Opens it, for the first time. */
+/* Opens it, unless it is open, or is to be opened; or closes it for good. */
 void mcp_link_start(mcp_link_t *link);
+void mcp_link_stop(mcp_link_t *link);
 
 /* All that was said first went well. */
 void mcp_link_greeted(mcp_link_t *link);
@@ -201,6 +223,19 @@ int mcp_link_greet(mcp_link_t *link, const mcp_str_t *words, size_t n,
 
 /* Takes a reply, which is that to the first command that waits. */
 void mcp_link_reply(mcp_link_t *link, const mcp_reply_t *reply);
+
+
+/* --- mcp_cluster_tell.c --- */
+
+/* What a worker tells its cluster by. */
+extern const mcp_cluster_hooks_t  mcp_cluster_hooks;
+
+/* Hears what others tell, if this process speaks for the node; or ceases to. */
+void mcp_cluster_listen(mcp_cluster_t *cluster);
+
+/* Its connection for that is up, or was lost. */
+void mcp_cluster_ear_up(mcp_cluster_t *cluster);
+void mcp_cluster_ear_down(mcp_cluster_t *cluster);
 
 
 /* --- mcp_cluster_greet.c --- */

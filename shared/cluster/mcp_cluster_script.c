@@ -19,6 +19,10 @@ mcp_script_source(mcp_script_e script)
         source.data = (const char *) mcp_lua_beat;
         source.len = mcp_lua_beat_len;
         break;
+    case MCP_SCRIPT_TELL:
+        source.data = (const char *) mcp_lua_tell;
+        source.len = mcp_lua_tell_len;
+        break;
     case MCP_SCRIPTS:
         break;
     }

@@ -18,6 +18,7 @@
 typedef enum {
     MCP_SCRIPT_HELLO = 0,      /* a node joins */
     MCP_SCRIPT_BEAT,           /* a member lives */
+    MCP_SCRIPT_TELL,           /* a node tells the others */
     MCP_SCRIPTS
 } mcp_script_e;
 
@@ -26,6 +27,8 @@ extern const unsigned char  mcp_lua_hello[];
 extern const size_t         mcp_lua_hello_len;
 extern const unsigned char  mcp_lua_beat[];
 extern const size_t         mcp_lua_beat_len;
+extern const unsigned char  mcp_lua_tell[];
+extern const size_t         mcp_lua_tell_len;
 
 
 /* Returns the source of a script. */

@@ -477,6 +477,7 @@ typedef struct {
                                           not since all was well */
     char               error[MCP_NODE_REASON_MAX + 1];
     char               alone[MCP_NODE_REASON_MAX + 1];
+    mcp_node_place_t   places[MCP_NODE_PLACES];
     mcp_node_view_t    view;
 } mcp_store_node_t;
 

@@ -187,6 +187,51 @@ mcp_store_node_alone(mcp_store_t *store, const char *why)
 }
 
 
+int
+mcp_store_node_is_alone(mcp_store_t *store)
+{
+    int             is;
+    mcp_store_op_t  op;
+
+    if (mcp_store_enter(store, &op) != MCP_OK) {
+        return 0;
+    }
+
+    is = op.head->node.alone[0] != '\0';
+    mcp_store_leave(&op);
+
+    return is;
+}
+
+
+void
+mcp_store_node_set_place(mcp_store_t *store, mcp_node_place_e which,
+    const mcp_node_place_t *place)
+{
+    mcp_store_op_t  op;
+
+    if (mcp_store_enter(store, &op) == MCP_OK) {
+        op.head->node.places[which] = *place;
+        mcp_store_leave(&op);
+    }
+}
+
+
+void
+mcp_store_node_place(mcp_store_t *store, mcp_node_place_e which,
+    mcp_node_place_t *place)
+{
+    mcp_store_op_t  op;
+
+    memset(place, 0, sizeof(mcp_node_place_t));
+
+    if (mcp_store_enter(store, &op) == MCP_OK) {
+        *place = op.head->node.places[which];
+        mcp_store_leave(&op);
+    }
+}
+
+
 void
 mcp_store_node_view(mcp_store_t *store, const mcp_node_view_t *view)
 {

@@ -38,6 +38,20 @@ typedef struct {
 } mcp_node_view_t;
 
 
+/* Streams in Redis by which nodes tell each other. */
+typedef enum {
+    MCP_NODE_TOLD = 0,
+    MCP_NODE_HEARD,
+    MCP_NODE_PLACES
+} mcp_node_place_e;
+
+/* How far the node has heard one: the id of an entry. */
+typedef struct {
+    uint64_t           ms;
+    uint64_t           n;
+} mcp_node_place_t;
+
+
 /* What processes have noted about the cluster. */
 typedef struct {
     uint64_t           id;
@@ -80,8 +94,17 @@ int mcp_store_node_well(mcp_store_t *store);
 /* Notes what Redis said of the members, with texts that are printable. */
 void mcp_store_node_view(mcp_store_t *store, const mcp_node_view_t *view);
 
-/* Notes that the node was refused and serves alone; "": it does not. */
+/* Notes that the node was refused and serves alone; "": it does not.  The other
+ * one tells whether it does. */
 void mcp_store_node_alone(mcp_store_t *store, const char *why);
+int mcp_store_node_is_alone(mcp_store_t *store);
+
+/* Notes how far the node has heard, or tells: {0, 0} in a new zone, or if the
+ * lock cannot be taken. */
+void mcp_store_node_set_place(mcp_store_t *store, mcp_node_place_e which,
+    const mcp_node_place_t *place);
+void mcp_store_node_place(mcp_store_t *store, mcp_node_place_e which,
+    mcp_node_place_t *place);
 
 /*
  * Reads what was noted.

@@ -30,7 +30,7 @@
 #define GOOD_SHA(c)                                                           \
     "$40\r\n" c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c \
     c c c c c c c c "\r\n"
-#define GOOD_SHAS  GOOD_SHA("a") GOOD_SHA("b")
+#define GOOD_SHAS  GOOD_SHA("a") GOOD_SHA("b") GOOD_SHA("c")
 #define GOOD_ALL   GOOD_HELLO GOOD_ROLE GOOD_INFO GOOD_SHAS
 
 
@@ -51,6 +51,18 @@ typedef struct {
     size_t              taken;         /* of sent */
     size_t              len;
     char                sent[262144];
+
+    int                 hears;         /* the test is the other end of the
+                                          connection on which it hears; else
+                                          nothing is ever heard there */
+
+    struct {
+        int             connected;
+        unsigned        connects;
+        size_t          taken;
+        size_t          len;
+        char            sent[65536];
+    } ear;                             /* the connection on which it hears */
 } process_t;
 
 
@@ -123,9 +135,84 @@ process_init(process_t *p, void *zone, unsigned slot)
 }
 
 
+/* Takes an action of the connection on which it hears. */
+static inline void
+process_ear(process_t *p, const mcp_action_t *a)
+{
+    mcp_str_t  out;
+
+    switch (a->type) {
+
+    case MCP_ACT_CONNECT:
+        assert_false(p->ear.connected);
+        p->ear.connected = 1;
+        p->ear.connects++;
+        p->ear.len = 0;
+        p->ear.taken = 0;
+        break;
+
+    case MCP_ACT_WRITE:
+        assert_true(p->ear.connected);
+
+        while ((out = mcp_link_output(a->link)).len) {
+            assert_true(p->ear.len + out.len < sizeof(p->ear.sent));
+            memcpy(p->ear.sent + p->ear.len, out.data, out.len);
+            p->ear.len += out.len;
+            mcp_link_written(a->link, out.len);
+        }
+
+        break;
+
+    default:
+        assert_int_equal(a->type, MCP_ACT_DISCONNECT);
+        p->ear.connected = 0;
+    }
+}
+
+
+/* The other end of that connection, where there is never any news. */
+static inline void
+process_no_news(process_t *p)
+{
+    unsigned     n;
+    mcp_link_t  *ear = &p->cluster->ear;
+
+    if (p->hears || !p->ear.connected) {
+        return;
+    }
+
+    if (ear->state == MCP_LINK_OPENING) {
+        mcp_link_opened(ear);
+        mcp_link_input(ear, GOOD_ALL, sizeof(GOOD_ALL) - 1);
+
+    } else {
+        for (n = ear->n_pending; n && p->ear.connected; n--) {
+            mcp_link_input(ear, "*-1\r\n", 5);
+        }
+    }
+
+    p->ear.len = 0;
+}
+
+
+static inline void process_actions(process_t *p);
+
+
 /* Takes all actions. */
 static inline void
 process_pump(process_t *p)
+{
+    process_actions(p);
+
+    if (p->cluster) {
+        process_no_news(p);
+        process_actions(p);
+    }
+}
+
+
+static inline void
+process_actions(process_t *p)
 {
     size_t        n;
     mcp_str_t     out;
@@ -133,6 +220,12 @@ process_pump(process_t *p)
 
     for ( ;; ) {
         mcp_worker_next(p->worker, &a);
+
+        if (a.type != MCP_ACT_NONE && p->cluster && a.link == &p->cluster->ear)
+        {
+            process_ear(p, &a);
+            continue;
+        }
 
         switch (a.type) {
         case MCP_ACT_NONE:
@@ -268,45 +361,85 @@ process_wait(process_t *p, uint64_t ms)
 }
 
 
+/* What was written on one connection. */
+typedef struct {
+    const char  *sent;
+    size_t       len;
+    size_t      *taken;
+} written_t;
+
+
 static inline size_t
-process_number(process_t *p, char kind)
+process_number(written_t *w, char kind)
 {
     char    *end;
     size_t   n;
 
-    assert_true(p->taken < p->len);
-    assert_int_equal(p->sent[p->taken], kind);
-    n = strtoul(p->sent + p->taken + 1, &end, 10);
+    assert_true(*w->taken < w->len);
+    assert_int_equal(w->sent[*w->taken], kind);
+    n = strtoul(w->sent + *w->taken + 1, &end, 10);
     assert_memory_equal(end, "\r\n", 2);
-    p->taken = (size_t) (end + 2 - p->sent);
+    *w->taken = (size_t) (end + 2 - w->sent);
 
     return n;
 }
 
 
-/* Takes the next command, with blanks between its words; scripts are cut. */
+/* Takes the next command, with blanks between its words; scripts are cut, and
+ * of what is no text there are hex digits. */
 static inline void
-process_command(process_t *p, char *out, size_t size)
+process_take(written_t *w, char *out, size_t size)
 {
-    size_t  i, n, len;
+    char         c;
+    size_t       i, k, n, len;
 
     out[0] = '\0';
 
-    if (p->taken == p->len) {
+    if (*w->taken == w->len) {
         return;
     }
 
-    n = process_number(p, '*');
+    n = process_number(w, '*');
 
     for (i = 0; i < n; i++) {
-        len = process_number(p, '$');
-        snprintf(out + strlen(out), size - strlen(out), "%s%.*s", i ? " " : "",
-                 (int) (len > 300 ? 3 : len), p->sent + p->taken);
-        p->taken += len;
-        assert_memory_equal(p->sent + p->taken, "\r\n", 2);
-        p->taken += 2;
+        len = process_number(w, '$');
+
+        if (i) {
+            strcat(out, " ");
+        }
+
+        for (k = 0; k < (len > 300 ? 3 : len); k++) {
+            c = w->sent[*w->taken + k];
+            snprintf(out + strlen(out), size - strlen(out),
+                     c >= 0x20 && c <= 0x7e ? "%c" : "\\%02x",
+                     (unsigned char) c);
+        }
+
+        *w->taken += len;
+        assert_memory_equal(w->sent + *w->taken, "\r\n", 2);
+        *w->taken += 2;
     }
 }
+
+
+static inline void
+process_command(process_t *p, char *out, size_t size)
+{
+    written_t  w = { p->sent, p->len, &p->taken };
+
+    process_take(&w, out, size);
+}
+
+
+/* The same of what was written on the connection on which it hears. */
+#define assert_ear(p, text)                                                   \
+    do {                                                                      \
+        char       command_[1024];                                            \
+        written_t  w_ = { (p)->ear.sent, (p)->ear.len, &(p)->ear.taken };     \
+                                                                              \
+        process_take(&w_, command_, sizeof(command_));                        \
+        assert_string_equal(command_, text);                                  \
+    } while (0)
 
 
 #define assert_command(p, text)                                               \
@@ -328,9 +461,42 @@ process_greet(process_t *p)
     assert_command(p, "INFO memory");
     assert_command(p, "SCRIPT LOAD -- ");
     assert_command(p, "SCRIPT LOAD -- ");
+    assert_command(p, "SCRIPT LOAD -- ");
     assert_command(p, "");
     process_say(p, GOOD_ALL);
     assert_int_equal(p->cluster->link.state, MCP_LINK_UP);
+}
+
+
+/* A reply on the connection on which it hears. */
+static inline void
+process_tell(process_t *p, const char *text, size_t len)
+{
+    mcp_link_input(&p->cluster->ear, text, len);
+    process_pump(p);
+}
+
+
+/* Opens that one, which is asked for by who speaks for a node, and has it
+ * greeted; the next command waits for news. */
+static inline void
+process_hear(process_t *p)
+{
+    unsigned  i;
+
+    assert_true(p->ear.connected);
+    mcp_link_opened(&p->cluster->ear);
+    process_pump(p);
+
+    assert_ear(p, "HELLO 2");
+    assert_ear(p, "ROLE");
+    assert_ear(p, "INFO memory");
+
+    for (i = 0; i < 3; i++) {
+        assert_ear(p, "SCRIPT LOAD -- ");
+    }
+
+    process_tell(p, GOOD_ALL, sizeof(GOOD_ALL) - 1);
 }
 
 

@@ -190,12 +190,31 @@ rerun(int i)
 }
 
 
+static int         hears;              /* nodes that begin now do: else nobody
+                                          opens that connection */
+static unsigned    n_words;
+static mcp_word_t  told[8];
+
+
+static void
+heard(mcp_worker_t *worker, const mcp_word_t *word)
+{
+    (void) worker;
+
+    assert_true(n_words < 8);
+    told[n_words++] = *word;
+}
+
+
 static void
 begin(int i, const char *secret)
 {
     mcp_keys_t  keys;
 
     process_init(&nodes[i], NULL, 0);
+    nodes[i].hears = 1;
+    nodes[i].conf.timeout = hears ? 1000 : 60000;
+    nodes[i].worker->heard = heard;
     fds[i] = -1;
     nodes[i].te.now = real_now();
     nodes[i].conf.dead_after = 500;
@@ -528,6 +547,137 @@ test_users(void **state)
 }
 
 
+/* Carries what a node hears, until it has heard n words in all. */
+static void
+listen_for(int i, unsigned n)
+{
+    int            fd;
+    char           buf[4096];
+    ssize_t        len;
+    process_t     *p = &nodes[i];
+    struct pollfd  wait;
+
+    fd = dial();
+    assert_true(fd >= 0);
+    assert_true(p->ear.connected);
+    mcp_link_opened(&p->cluster->ear);
+
+    while (n_words < n || !p->cluster->hearing) {
+        process_pump(p);
+
+        len = write(fd, p->ear.sent + p->ear.taken, p->ear.len - p->ear.taken);
+        assert_true(len >= 0);
+        p->ear.taken += (size_t) len;
+
+        wait.fd = fd;
+        wait.events = POLLIN;
+        assert_int_equal(poll(&wait, 1, 5000), 1);
+        len = read(fd, buf, sizeof(buf));
+        assert_true(len > 0);
+        p->te.now = real_now();
+        process_tell(p, buf, (size_t) len);
+    }
+
+    close(fd);
+    p->ear.connected = 0;
+    mcp_link_closed(&p->cluster->ear, "the test is over");
+    process_pump(p);
+    assert_int_equal(n_words, n);
+}
+
+
+/* The connection on which a node hears is to be opened again. */
+static void
+rest(int i)
+{
+    int  tries;
+
+    for (tries = 0; tries < 500 && !nodes[i].ear.connected; tries++) {
+        nodes[i].te.now = real_now();
+        mcp_worker_expire(nodes[i].worker);
+        process_pump(&nodes[i]);
+        usleep(2000);
+    }
+
+    assert_true(nodes[i].ear.connected);
+}
+
+
+static void
+tell(int i, mcp_value_e purpose, char c, uint64_t good)
+{
+    mcp_word_t     word;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    memset(key, c, sizeof(key));
+    mcp_word(&word, purpose, key, key, (uint32_t) c, real_now() + good);
+    mcp_ask_nobody(nodes[i].worker, &word);
+    run(i);
+}
+
+
+/* What one tells the others hear, once; a node that joins later, what is still
+ * good. */
+static void
+test_tell(void **state)
+{
+    needs_redis();
+
+    hears = 1;
+    begin(0, KEY1);
+    (void) command(0, "FLUSHALL");
+    tick(0);
+    begin(1, KEY1);
+
+    tell(0, MCP_VALUE_SESSION_ENDED, 'A', 60000);
+    tell(0, MCP_VALUE_CANCELLED, '\n', 10000);
+    listen_for(1, 2);
+
+    assert_int_equal(told[0].purpose, MCP_VALUE_SESSION_ENDED);
+    assert_int_equal(told[0].value, 'A');
+    assert_int_equal(told[0].key[15], 'A');
+    assert_in_range(told[0].expires, real_now() + 50000, real_now() + 61000);
+    assert_int_equal(told[1].purpose, MCP_VALUE_CANCELLED);
+    assert_int_equal(told[1].session[0], '\n');
+    all_expire(0);
+
+    /* it goes on where it was; what it says itself it knows */
+
+    tell(1, MCP_VALUE_SESSION_ENDED, 'B', 60000);
+    tell(0, MCP_VALUE_LOG_LEVEL, 'C', 1);
+    tell(0, MCP_VALUE_SESSION_ENDED, 'D', 60000);
+    rest(1);
+    listen_for(1, 4);
+    assert_int_equal(told[2].value, 'C');
+    assert_int_equal(told[3].value, 'D');
+
+    /* the oldest goes when it is over */
+
+    end(1);
+    n_words = 0;
+    begin(1, KEY1);
+    listen_for(1, 5);
+    assert_string_equal(command(0, "XLEN {mcp}:1:told"), "4");
+
+    (void) command(0, "DEL {mcp}:1:told");
+    tell(0, MCP_VALUE_LOG_LEVEL, 'E', 1);
+    usleep(5000);
+    tell(0, MCP_VALUE_LOG_LEVEL, 'F', 60000);
+    assert_string_equal(command(0, "XLEN {mcp}:1:told"), "1");
+
+    /* a foreign key in its place: an error, and nobody is told that it went
+     * well */
+
+    (void) command(0, "SET {mcp}:1:told x EX 60");
+    tell(0, MCP_VALUE_LOG_LEVEL, 'G', 60000);
+    assert_non_null(strstr(facts(0).error, "script tell: "));
+
+    hears = 0;
+    end(0);
+    end(1);
+}
+
+
 int
 main(void)
 {
@@ -538,6 +688,7 @@ main(void)
         cmocka_unit_test(test_dead),
         cmocka_unit_test(test_lost),
         cmocka_unit_test(test_users),
+        cmocka_unit_test(test_tell),
     };
 
     return cmocka_run_group_tests(tests, start, stop);

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What nodes tell each other: values of the store that all are to have.  Each
+ * process tells on its link.  The one that speaks for the node hears, on a
+ * connection of its own, where one command waits for news; how far it has
+ * heard stands in the zone.
+ */
+
+
+#include <stdio.h>
+
+#include "cluster/mcp_cluster_parts.h"
+#include "store/mcp_store_node.h"
+
+
+/* Words that are heard at once. */
+#define MCP_TELL_COUNT     "128"
+
+#define MCP_TELL_KEY_MAX   256
+
+/* An entry's id in Redis, "1700000000000-0". */
+#define MCP_TELL_PLACE_MAX  48
+
+
+static void mcp_tell_listen(mcp_cluster_t *cluster);
+
+
+/* --- telling --- */
+
+/* Whether Redis has it; what is said of a script that failed is in the log. */
+static int
+mcp_tell_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)
+{
+    if (reply == NULL) {
+        return MCP_ERR_AWAY;
+    }
+
+    if (!mcp_reply_is(mcp_reply_item(reply, 0), "OK")) {
+        mcp_cluster_strange(cluster, "tell", reply);
+        return MCP_ERR_AWAY;
+    }
+
+    return MCP_OK;
+}
+
+
+static void
+mcp_tell_told(void *data, const mcp_reply_t *reply)
+{
+    mcp_ask_t  *ask;
+
+    ask = data;
+
+    mcp_ask_answer(ask, mcp_tell_taken(ask->worker->cluster, reply));
+}
+
+
+static void
+mcp_tell_told_nobody(void *data, const mcp_reply_t *reply)
+{
+    (void) mcp_tell_taken(data, reply);
+}
+
+
+/* Of a node that was refused, and serves alone, there are no others. */
+static int
+mcp_tell_unreachable(const mcp_cluster_t *cluster)
+{
+    return cluster->conf->sync == MCP_CLUSTER_SYNC_OFF
+           || mcp_store_node_is_alone(cluster->worker->store)
+           ? MCP_OK : MCP_ERR_AWAY;
+}
+
+
+static int
+mcp_tell(void *data, const mcp_word_t *word, mcp_ask_t *ask)
+{
+    int             rc;
+    char            purpose, value[20], good[20];
+    uint64_t        now;
+    mcp_str_t       args[5];
+    mcp_cluster_t  *cluster;
+
+    cluster = data;
+    now = mcp_worker_now(cluster->worker);
+    purpose = (char) word->purpose;
+
+    if (word->expires <= now) {
+        return MCP_OK;
+    }
+
+    args[0] = (mcp_str_t) { &purpose, 1 };
+    args[1] = (mcp_str_t) { (const char *) word->key, MCP_DIGEST_LEN };
+    args[2] = (mcp_str_t) { (const char *) word->session, MCP_DIGEST_LEN };
+    args[3].data = value;
+    args[3].len = (size_t) (mcp_uint_print(value, word->value) - value);
+    args[4].data = good;
+    args[4].len = (size_t) (mcp_uint_print(good, word->expires - now) - good);
+
+    if (cluster->conf->sync == MCP_CLUSTER_SYNC_OFF) {
+        ask = NULL;
+    }
+
+    rc = cluster->state == MCP_CLUSTER_MEMBER
+         ? mcp_cluster_run(cluster, MCP_SCRIPT_TELL, args, 5,
+                           ask ? mcp_tell_told : mcp_tell_told_nobody,
+                           ask ? (void *) ask : cluster)
+         : MCP_AGAIN;
+
+    if (rc != MCP_OK) {
+        return mcp_tell_unreachable(cluster);
+    }
+
+    return ask ? MCP_AGAIN : MCP_OK;
+}
+
+
+const mcp_cluster_hooks_t  mcp_cluster_hooks = { mcp_tell };
+
+
+/* --- hearing --- */
+
+/* Returns the value of a field of an entry, or an empty text. */
+static mcp_str_t
+mcp_tell_field(const mcp_reply_t *fields, char name)
+{
+    size_t  i;
+
+    for (i = 0; i + 1 < fields->n; i += 2) {
+        if (fields->items[i]->text.len == 1
+            && fields->items[i]->text.data[0] == name)
+        {
+            return fields->items[i + 1]->text;
+        }
+    }
+
+    return mcp_str("");
+}
+
+
+/* Reads an entry; 0: it is none of ours. */
+static int
+mcp_tell_read(mcp_cluster_t *cluster, const mcp_reply_t *fields,
+    mcp_word_t *word)
+{
+    uint64_t   value, ends;
+    mcp_str_t  key, session, purpose;
+
+    purpose = mcp_tell_field(fields, 'p');
+    key = mcp_tell_field(fields, 'k');
+    session = mcp_tell_field(fields, 's');
+
+    if (purpose.len != 1 || key.len != MCP_DIGEST_LEN
+        || session.len != MCP_DIGEST_LEN
+        || mcp_str_uint(mcp_tell_field(fields, 'v'), &value) != MCP_OK
+        || mcp_str_uint(mcp_tell_field(fields, 'e'), &ends) != MCP_OK
+        || value > UINT32_MAX || ends > INT64_MAX)
+    {
+        return 0;
+    }
+
+    mcp_word(word, (mcp_value_e) purpose.data[0],
+             (const unsigned char *) key.data,
+             (const unsigned char *) session.data, (uint32_t) value,
+             (uint64_t) ((int64_t) ends - cluster->offset));
+
+    return 1;
+}
+
+
+/* Reads "ms-n"; 0: it is no place. */
+static int
+mcp_tell_place(mcp_str_t text, mcp_node_place_t *place)
+{
+    const char  *dash;
+    mcp_str_t    ms, n;
+
+    dash = text.len ? memchr(text.data, '-', text.len) : NULL;
+
+    if (dash == NULL) {
+        return 0;
+    }
+
+    ms = (mcp_str_t) { text.data, (size_t) (dash - text.data) };
+    n = (mcp_str_t) { dash + 1, text.len - ms.len - 1 };
+
+    return mcp_str_uint(ms, &place->ms) == MCP_OK
+           && mcp_str_uint(n, &place->n) == MCP_OK;
+}
+
+
+/* What the node has told itself, all its processes know. */
+static int
+mcp_tell_is_own(mcp_cluster_t *cluster, const mcp_reply_t *fields)
+{
+    char  id[MCP_CLUSTER_ID_LEN + 1];
+
+    mcp_cluster_id(cluster, id);
+
+    return mcp_str_eq(mcp_tell_field(fields, 'n'),
+                      (mcp_str_t) { id, MCP_CLUSTER_ID_LEN });
+}
+
+
+/* Hears what one stream has: {{id, {field, value, ...}}, ...}. */
+static void
+mcp_tell_hear(mcp_cluster_t *cluster, mcp_node_place_e which,
+    const mcp_reply_t *entries)
+{
+    size_t              i;
+    mcp_word_t          word;
+    mcp_node_place_t    place;
+    const mcp_reply_t  *fields;
+
+    for (i = 0; i < entries->n; i++) {
+        if (!mcp_tell_place(mcp_reply_item(entries->items[i], 0)->text,
+                            &place))
+        {
+            continue;
+        }
+
+        fields = mcp_reply_item(entries->items[i], 1);
+
+        if (!mcp_tell_is_own(cluster, fields)
+            && mcp_tell_read(cluster, fields, &word))
+        {
+            mcp_ask_hear(cluster->worker, &word);
+        }
+
+        mcp_store_node_set_place(cluster->worker->store, which, &place);
+    }
+}
+
+
+/* Which of the two streams a key is. */
+static int
+mcp_tell_is_told(mcp_str_t key)
+{
+    mcp_str_t  end;
+
+    end = mcp_str(":told");
+
+    return key.len >= end.len
+           && memcmp(key.data + key.len - end.len, end.data, end.len) == 0;
+}
+
+
+/* The reply to XREAD: {{stream, entries}, ...}, or nothing new. */
+static void
+mcp_tell_heard(void *data, const mcp_reply_t *reply)
+{
+    size_t              i;
+    mcp_cluster_t      *cluster;
+    const mcp_reply_t  *stream;
+
+    cluster = data;
+    cluster->hearing = 0;
+
+    if (reply == NULL) {
+        return;
+    }
+
+    if (reply->type != MCP_REPLY_ARRAY && reply->type != MCP_REPLY_NIL) {
+        mcp_cluster_strange(cluster, "XREAD", reply);
+        return;
+    }
+
+    for (i = 0; i < reply->n; i++) {
+        stream = reply->items[i];
+
+        mcp_tell_hear(cluster,
+                      mcp_tell_is_told(mcp_reply_item(stream, 0)->text)
+                      ? MCP_NODE_TOLD : MCP_NODE_HEARD,
+                      mcp_reply_item(stream, 1));
+    }
+
+    mcp_tell_listen(cluster);
+}
+
+
+/* Waits for news, so short that the link is never silent for too long. */
+static void
+mcp_tell_listen(mcp_cluster_t *cluster)
+{
+    char              key[2][MCP_TELL_KEY_MAX], at[2][MCP_TELL_PLACE_MAX];
+    char              block[20];
+    unsigned          i;
+    mcp_str_t         words[10], prefix;
+    mcp_node_place_t  place;
+
+    static const char *const  names[] = { "told", "heard" };
+
+    if (cluster->hearing || !cluster->speaks
+        || cluster->state != MCP_CLUSTER_MEMBER)
+    {
+        return;
+    }
+
+    prefix = cluster->conf->prefix;
+
+    words[0] = mcp_str("XREAD");
+    words[1] = mcp_str("COUNT");
+    words[2] = mcp_str(MCP_TELL_COUNT);
+    words[3] = mcp_str("BLOCK");
+    words[4].data = block;
+    words[4].len = (size_t) (mcp_uint_print(block,
+                                            cluster->conf->timeout / 2 + 1)
+                             - block);
+    words[5] = mcp_str("STREAMS");
+
+    for (i = 0; i < 2; i++) {
+        mcp_store_node_place(cluster->worker->store, (mcp_node_place_e) i,
+                             &place);
+
+        words[6 + i].data = key[i];
+        words[6 + i].len = (size_t) snprintf(key[i], sizeof(key[i]),
+                                             "%.*s:1:%s", (int) prefix.len,
+                                             prefix.data, names[i]);
+        words[8 + i].data = at[i];
+        words[8 + i].len = (size_t) snprintf(at[i], sizeof(at[i]),
+                                             "%llu-%llu",
+                                             (unsigned long long) place.ms,
+                                             (unsigned long long) place.n);
+    }
+
+    cluster->hearing = mcp_link_send(&cluster->ear, words, 10, mcp_tell_heard,
+                                     cluster)
+                       == MCP_OK;
+}
+
+
+void
+mcp_cluster_listen(mcp_cluster_t *cluster)
+{
+    if (!cluster->speaks) {
+        mcp_link_stop(&cluster->ear);
+        return;
+    }
+
+    mcp_link_start(&cluster->ear);
+    mcp_tell_listen(cluster);
+}
+
+
+void
+mcp_cluster_ear_up(mcp_cluster_t *cluster)
+{
+    mcp_tell_listen(cluster);
+}
+
+
+void
+mcp_cluster_ear_down(mcp_cluster_t *cluster)
+{
+    cluster->hearing = 0;
+}

@@ -1,0 +1,48 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- A node tells all others.
+--
+-- ARGV: node; (unused); what a value is for; its key; the session that it is
+-- about; the value; how long it is good, ms.  Returns {"OK"}.
+--
+-- PREFIX:1:told has what a node that joins must know, as long as it is good;
+-- PREFIX:1:heard, what concerns only the moment.  Each entry: n node, p purpose,
+-- k key, s session, v value, e when it ends by this server's clock.
+
+local TOLD, HEARD = 262144, 16384
+local MINUTE = 60000
+
+local now = clock()
+local good = tonumber(ARGV[7])
+local lasts = ARGV[3] ~= 'c'
+local key = prefix .. (lasts and 'told' or 'heard')
+
+-- what is over goes, from the oldest on
+for _, entry in ipairs(redis.call('XRANGE', key, '-', '+', 'COUNT', 8)) do
+    local fields = entry[2]
+    local over = true
+
+    for i = 1, #fields, 2 do
+        if fields[i] == 'e' and tonumber(fields[i + 1]) > now then
+            over = false
+        end
+    end
+
+    if not over then
+        break
+    end
+
+    redis.call('XDEL', key, entry[1])
+end
+
+redis.call('XADD', key, 'MAXLEN', '~', lasts and TOLD or HEARD, '*',
+    'n', ARGV[1], 'p', ARGV[3], 'k', ARGV[4], 's', ARGV[5], 'v', ARGV[6],
+    'e', string.format('%.0f', now + good))
+
+local ttl = lasts and math.max(good, MINUTE) or MINUTE
+
+if redis.call('PTTL', key) < ttl then
+    redis.call('PEXPIRE', key, ttl)
+end
+
+return {'OK'}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What one node is told all nodes do: the end of a session, its log level, a
+// cancellation; also a node of the other server, and one that comes later.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { Cut } from './lib/cut.mjs';
+import { Fixture, SERVER } from './lib/fixture.mjs';
+import { Redis, cluster, until } from './lib/redis.mjs';
+import { request } from './lib/wire.mjs';
+
+const WORKERS = 2;
+const OTHER = SERVER === 'nginx' ? 'apache' : 'nginx';
+
+const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-words-'));
+const key = `${dir}/mcp.key`;
+
+await fs.chmod(dir, 0o755);
+await fs.writeFile(key, 'one key for all nodes, 32 bytes at least\n');
+
+after(() => fs.rm(dir, { recursive: true, force: true }));
+
+
+async function node(words, { kind = SERVER, sync = 'on' } = {}) {
+    const fixture = await Fixture.start({
+        kind, workers: WORKERS,
+        http: cluster(words, { mcp_cluster_timeout: '500ms',
+                               mcp_cluster_sync: sync }),
+        location: { mcp_key: key },
+    });
+
+    await until(async () => (await fixture.log()).split('\n')
+        .filter((line) => line.includes('cluster: joined')).length >= WORKERS);
+
+    return fixture;
+}
+
+// the same session at another node
+
+function at(fixture, session) {
+    return Object.assign(Object.create(Object.getPrototypeOf(session)),
+                         session,
+                         { port: fixture.port,
+                           send: (options) => request(fixture.port, options) });
+}
+
+async function ping(session) {
+    return (await session.request('ping')).status;
+}
+
+
+describe('a session of several nodes', { concurrency: true }, () => {
+    let redis, here, there;
+
+    before(async () => {
+        redis = await Redis.start();
+        [here, there] = await Promise.all([
+            node(redis.url), node(redis.url, { kind: OTHER })]);
+    });
+
+    after(async () => {
+        await Promise.all([here?.stop(), there?.stop()]);
+        await redis?.stop();
+    });
+
+    test('ends at all of them', async () => {
+        const session = await here.session();
+        const twin = at(there, session);
+
+        assert.equal(await ping(twin), 200);
+
+        const answer = await session.call('count', { n: 5, gate: 'ends',
+                                                     tag: 'ends' });
+
+        await session.running('ends', 'running', 1);
+
+        assert.equal((await twin.delete()).status, 204);
+        assert.equal(await ping(twin), 404);
+        await until(async () => await ping(session) === 404);
+
+        // and the calls that run elsewhere
+
+        const other = await here.session();
+
+        assert.equal((await other.running('ends', 'aborted', 1)).aborted, 1);
+        await answer.ended;
+    });
+
+    test('has one log level', async () => {
+        const session = await here.session();
+        const twin = at(there, session);
+
+        const logs = async (of) => (await of.follow(
+            await of.call('test_tool_with_logging'))).messages.length;
+
+        assert.ok(await logs(session) > 0);
+        await twin.response('logging/setLevel', { level: 'emergency' });
+        assert.equal(await logs(twin), 0);
+        await until(async () => await logs(session) === 0);
+    });
+
+    test('cancels a call that runs at another one', async () => {
+        const session = await here.session();
+        const twin = at(there, session);
+        const answer = await session.call('count', { n: 5, gate: 'cancelled',
+                                                     tag: 'cancelled' });
+
+        await session.running('cancelled', 'running', 1);
+        await answer.block();
+        assert.equal((await twin.notify('notifications/cancelled',
+                                        { requestId: answer.id })).status,
+                     202);
+        assert.equal((await session.running('cancelled', 'aborted', 1)).aborted,
+                     1);
+        assert.equal(await answer.message(), null);
+    });
+
+    test('has ended for a node that joins later', async (t) => {
+        const session = await here.session();
+
+        assert.equal((await session.delete()).status, 204);
+
+        const late = await node(redis.url);
+
+        t.after(() => late.stop());
+        await until(async () => await ping(at(late, session)) === 404);
+    });
+
+    test('whose keys all have an end', async () => {
+        const keys = (await redis.command('KEYS', '*')).split('\n');
+
+        for (const name of keys) {
+            assert.ok(Number(await redis.command('PTTL', name)) > 0, name);
+        }
+    });
+});
+
+
+describe('without Redis', { concurrency: true }, () => {
+    async function start(t, options) {
+        const redis = await Redis.start();
+
+        t.after(() => redis.stop());
+
+        const cut = await Cut.start(redis.port);
+
+        t.after(() => cut.stop());
+
+        const fixture = await node(`redis://127.0.0.1:${cut.port}`, options);
+
+        t.after(() => fixture.stop());
+
+        return { redis, cut, fixture };
+    }
+
+    test('a session does not end, and its client is told so', async (t) => {
+        const { cut, fixture } = await start(t);
+        const session = await fixture.session();
+
+        cut.hold();
+
+        const answer = await session.delete();
+
+        assert.equal(answer.status, 503);
+        assert.equal(answer.headers['retry-after'], '1');
+        assert.equal(await ping(session), 200);
+
+        // later it does
+
+        cut.release();
+        await until(async () => (await session.delete()).status === 204);
+        assert.equal(await ping(session), 404);
+    });
+
+    test('it ends here where nothing is promised', async (t) => {
+        const { cut, fixture } = await start(t, { sync: 'off' });
+        const session = await fixture.session();
+
+        cut.refused = true;
+        cut.drop();
+        assert.equal((await session.delete()).status, 204);
+        assert.equal(await ping(session), 404);
+    });
+});

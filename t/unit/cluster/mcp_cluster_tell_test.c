@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What nodes tell each other, and what becomes of it when Redis cannot be
+ * reached, or says something else. */
+
+#include "cluster_driver.h"
+
+
+#define ID(c)   c c c c c c c c c c c c c c c c
+
+#define WELCOME                                                               \
+    "*4\r\n$2\r\nOK\r\n:1700000000000\r\n:1\r\n*0\r\n"
+
+#define TEXT(len, text)   "$" #len "\r\n" text "\r\n"
+
+/* An entry of a stream, of a node, that is good until then. */
+#define ENTRY(id, node, ends)                                                 \
+    "*2\r\n$15\r\n" id "\r\n*12\r\n"                                          \
+    TEXT(1, "n") TEXT(16, node) TEXT(1, "p") TEXT(1, "d")                     \
+    TEXT(1, "k") TEXT(16, ID("k")) TEXT(1, "s") TEXT(16, ID("s"))             \
+    TEXT(1, "v") TEXT(2, "42") TEXT(1, "e") TEXT(13, ends)
+
+#define NEWS(n, entries)                                                      \
+    "*1\r\n*2\r\n$12\r\n{mcp}:1:told\r\n*" #n "\r\n" entries
+
+#define XREAD(told)                                                           \
+    "XREAD COUNT 128 BLOCK 501 STREAMS {mcp}:1:told {mcp}:1:heard " told " 0-0"
+
+
+static process_t   p;
+static unsigned    n_words;
+static mcp_word_t  word;
+
+
+static void
+heard(mcp_worker_t *worker, const mcp_word_t *said)
+{
+    assert_ptr_equal(worker, p.worker);
+
+    n_words++;
+    word = *said;
+}
+
+
+static int
+setup(void **state)
+{
+    (void) state;
+
+    process_init(&p, NULL, 0);
+    mcp_store_node_renew(&p.store, mcp_store_node_id(&p.store),
+                         0x1111111111111111);
+    p.worker->heard = heard;
+    p.conf.sync = MCP_CLUSTER_SYNC_ON;
+    p.conf.dead_after = 600000;
+    p.te.now = 1700000000000;
+    n_words = 0;
+
+    return 0;
+}
+
+
+static int
+teardown(void **state)
+{
+    (void) state;
+
+    process_free(&p);
+
+    return 0;
+}
+
+
+static void
+join(void)
+{
+    process_start(&p);
+    process_greet(&p);
+    process_say(&p, WELCOME);
+    p.taken = p.len;
+    assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
+}
+
+
+static int
+tell(mcp_ask_t *ask)
+{
+    int            rc;
+    mcp_word_t     said;
+    unsigned char  key[MCP_DIGEST_LEN], session[MCP_DIGEST_LEN];
+
+    memset(key, 'k', sizeof(key));
+    memset(session, 0, sizeof(session));
+    mcp_word(&said, MCP_VALUE_SESSION_ENDED, key, session, 1, p.te.now + 5000);
+
+    rc = p.worker->cluster_hooks->tell(p.worker->cluster, &said, ask);
+    process_pump(&p);
+
+    return rc;
+}
+
+
+#define TOLD                                                                  \
+    "EVALSHA cccccccccccccccccccccccccccccccccccccccc 1 {mcp}:1:nodes "       \
+    "1111111111111111 600000 d kkkkkkkkkkkkkkkk "                             \
+    "\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00 1 5000"
+
+
+/* Nobody waits: the answer is Redis's alone. */
+static void
+test_tell(void **state)
+{
+    (void) state;
+
+    join();
+    assert_int_equal(tell(NULL), MCP_OK);
+    assert_command(&p, TOLD);
+    process_say(&p, "*1\r\n$2\r\nOK\r\n");
+    assert_null(strstr(p.te.last, "tell"));
+
+    assert_int_equal(tell(NULL), MCP_OK);
+    process_say(&p, "-OOM no room\r\n");
+    assert_non_null(strstr(p.te.last, "script tell: OOM no room"));
+}
+
+
+/* Somebody waits, whose exchange has gone meanwhile: what he waited with is
+ * freed by each kind of end (mcp_ask.h). */
+static mcp_ask_t *
+waiter(void)
+{
+    mcp_ask_t  *ask;
+
+    ask = mcp_mem_calloc(&p.te.env.mem, sizeof(mcp_ask_t));
+    assert_non_null(ask);
+    ask->worker = p.worker;
+
+    return ask;
+}
+
+
+static void
+test_answers(void **state)
+{
+    size_t  i;
+
+    static const char *const  replies[] = {
+        "*1\r\n$2\r\nOK\r\n", "*1\r\n$2\r\nNO\r\n", "-ERR x\r\n", "$-1\r\n",
+        ":1\r\n", "*0\r\n"
+    };
+
+    (void) state;
+
+    join();
+
+    for (i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
+        assert_int_equal(tell(waiter()), MCP_AGAIN);
+        process_say(&p, replies[i]);
+    }
+
+    /* the connection is lost, or the process ends, before */
+
+    assert_int_equal(tell(waiter()), MCP_AGAIN);
+    process_lose(&p, "it is gone");
+    process_wait(&p, 200);
+    process_greet(&p);
+    process_say(&p, WELCOME);
+    assert_int_equal(tell(waiter()), MCP_AGAIN);
+}
+
+
+static void
+test_away(void **state)
+{
+    mcp_ask_t  ask;
+
+    (void) state;
+
+    process_start(&p);
+    assert_int_equal(tell(&ask), MCP_ERR_AWAY);
+
+    /* nothing is promised without sync */
+
+    p.conf.sync = MCP_CLUSTER_SYNC_OFF;
+    assert_int_equal(tell(&ask), MCP_OK);
+    p.conf.sync = MCP_CLUSTER_SYNC_ON;
+
+    /* whoever was refused is alone */
+
+    process_greet(&p);
+    process_say(&p, "*3\r\n$4\r\nKEYS\r\n$16\r\n" ID("2")
+                    "\r\n$5\r\nother\r\n");
+    assert_int_equal(tell(&ask), MCP_OK);
+}
+
+
+/* Without sync nobody waits, but it is said. */
+static void
+test_off(void **state)
+{
+    mcp_ask_t  ask;
+
+    (void) state;
+
+    p.conf.sync = MCP_CLUSTER_SYNC_OFF;
+    join();
+    assert_int_equal(tell(&ask), MCP_OK);
+    assert_command(&p, TOLD);
+    process_say(&p, "*1\r\n$2\r\nOK\r\n");
+}
+
+
+static void
+say(const char *text)
+{
+    process_tell(&p, text, strlen(text));
+}
+
+
+static void
+test_hear(void **state)
+{
+    mcp_node_place_t  place;
+
+    (void) state;
+
+    p.hears = 1;
+    join();
+    p.cluster->offset = 100;
+    process_hear(&p);
+    assert_ear(&p, XREAD("0-0"));
+
+    say(NEWS(1, ENTRY("1700000000000-0", ID("2"), "1700000005000")));
+    assert_int_equal(n_words, 1);
+    assert_int_equal(word.purpose, MCP_VALUE_SESSION_ENDED);
+    assert_int_equal(word.key[0], 'k');
+    assert_int_equal(word.session[0], 's');
+    assert_int_equal(word.value, 42);
+    assert_int_equal(word.expires, 1700000004900);
+    assert_ear(&p, XREAD("1700000000000-0"));
+
+    /* nothing, and what it has said itself */
+
+    say("*-1\r\n");
+    assert_ear(&p, XREAD("1700000000000-0"));
+    say(NEWS(2, ENTRY("1700000000001-0", ID("1"), "1700000005000")
+                ENTRY("1700000000001-7", ID("2"), "1700000005000")));
+    assert_int_equal(n_words, 2);
+    assert_ear(&p, XREAD("1700000000001-7"));
+
+    mcp_store_node_place(&p.store, MCP_NODE_TOLD, &place);
+    assert_true(place.ms == 1700000000001 && place.n == 7);
+
+    /* lost, and opened again: it goes on */
+
+    p.ear.connected = 0;
+    mcp_link_closed(&p.cluster->ear, "it is gone");
+    process_wait(&p, 200);
+    assert_int_equal(p.ear.connects, 2);
+    process_hear(&p);
+    assert_ear(&p, XREAD("1700000000001-7"));
+}
+
+
+/* Nothing of a stranger's harms: it is passed by, once. */
+static void
+test_strange(void **state)
+{
+    size_t  i;
+
+    static const char *const  replies[] = {
+        "*0\r\n",
+        "*1\r\n:1\r\n",
+        "*1\r\n*0\r\n",
+        "*1\r\n*1\r\n$1\r\nl\r\n",
+        "*1\r\n*2\r\n$0\r\n\r\n*0\r\n",
+        "*1\r\n*2\r\n$12\r\n{mcp}:1:told\r\n:7\r\n",
+        NEWS(1, ":1\r\n"),
+        NEWS(1, "*2\r\n$1\r\nx\r\n*0\r\n"),
+        NEWS(1, "*2\r\n$3\r\n1-x\r\n*0\r\n"),
+        NEWS(1, "*2\r\n$3\r\n1-1\r\n*0\r\n"),
+        NEWS(1, "*2\r\n$3\r\n1-1\r\n*-1\r\n"),
+        NEWS(1, "*2\r\n$3\r\n1-1\r\n*1\r\n$1\r\nn\r\n"),
+        NEWS(1, "*2\r\n$3\r\n1-1\r\n*2\r\n$1\r\nk\r\n:5\r\n"),
+        NEWS(1, ENTRY("1-0000000000000", ID("2"), "170000000500x")),
+    };
+
+    (void) state;
+
+    p.hears = 1;
+    join();
+    process_hear(&p);
+
+    for (i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
+        p.ear.taken = p.ear.len;
+        say(replies[i]);
+        assert_int_equal(p.cluster->hearing, 1);
+    }
+
+    assert_int_equal(n_words, 0);
+
+    /* an error is not asked for again at once */
+
+    say("-WRONGTYPE no stream\r\n");
+    assert_int_equal(p.cluster->hearing, 0);
+    assert_non_null(strstr(p.te.last, "XREAD: WRONGTYPE no stream"));
+    p.cluster->beat.handler(p.cluster);
+    assert_int_equal(p.cluster->hearing, 1);
+}
+
+
+/* Only who speaks for a node hears. */
+static void
+test_others(void **state)
+{
+    process_t  q;
+
+    (void) state;
+
+    join();
+    process_init(&q, p.zone, 1);
+    q.hears = 1;
+    process_start(&q);
+    process_greet(&q);
+    process_say(&q, WELCOME);
+    assert_int_equal(q.cluster->state, MCP_CLUSTER_MEMBER);
+    assert_int_equal(q.ear.connects, 0);
+
+    process_lose(&p, "it is gone");
+    q.cluster->beat.handler(q.cluster);
+    process_pump(&q);
+    assert_int_equal(q.ear.connects, 1);
+
+    process_free(&q);
+}
+
+
+#define test(f)  cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_tell),
+        test(test_answers),
+        test(test_away),
+        test(test_off),
+        test(test_hear),
+        test(test_strange),
+        test(test_others),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
