@@ -60,6 +60,15 @@ function says(fixture, pattern, n = 1) {
                  { hint: pattern });
 }
 
+// what the status page says of the cluster
+
+async function clusterOf(fixture) {
+    const answer = await fetch(new URL('/status', fixture.url),
+                               { headers: { Accept: 'application/json' } });
+
+    return (await answer.json()).cluster;
+}
+
 // how many sockets the processes have: one of them has another connection, by
 // which its node hears the others
 
@@ -77,6 +86,17 @@ const JOINED = /cluster: joined/;
 
 async function joined(fixture, times = 1) {
     await says(fixture, JOINED, WORKERS * times);
+}
+
+// one of them has joined again, at least, and all are connected
+
+async function back(fixture) {
+    await says(fixture, JOINED, WORKERS + 1);
+    await until(async () => {
+        const { state, connected } = await clusterOf(fixture);
+
+        return state === 'member' && connected === WORKERS;
+    });
 }
 
 
@@ -276,7 +296,7 @@ describe('Redis', { concurrency: true }, () => {
         await cut.more(2 * WORKERS);
         await serves(fixture);
         redis.resume();
-        await joined(fixture, 2);
+        await back(fixture);
         await serves(fixture);
     });
 
@@ -298,7 +318,7 @@ describe('Redis', { concurrency: true }, () => {
         await says(fixture, /within \d+ ms|no answer|does not answer/i);
         await serves(fixture);
         cut.release();
-        await joined(fixture, 2);
+        await back(fixture);
     });
 
     test('is not there at the start', async (t) => {
@@ -392,4 +412,43 @@ test('nodes of both servers find each other', async (t) => {
     await Promise.all(nodes.map((fixture) => joined(fixture)));
     assert.equal(await redis.nodes(), 2);
     await Promise.all(nodes.map(serves));
+
+    // each of them knows it
+
+    for (const fixture of nodes) {
+        const cluster = await until(async () => {
+            const status = await clusterOf(fixture);
+
+            return status.members.length === 2 && status;
+        });
+
+        assert.equal(cluster.state, 'member');
+        assert.equal(cluster.processes, WORKERS);
+        assert.equal(cluster.connected, WORKERS);
+        assert.deepEqual(cluster.members.map(({ label }) => label).sort(),
+                         ['apache', 'nginx']);
+    }
+
+    // Redis goes, and comes back
+
+    await redis.kill();
+
+    for (const fixture of nodes) {
+        await until(async () => {
+            const { state, connected } = await clusterOf(fixture);
+
+            return state === 'unreachable' && connected === 0;
+        });
+    }
+
+    await redis.begin();
+
+    for (const fixture of nodes) {
+        await until(async () => {
+            const { state, connected, members } = await clusterOf(fixture);
+
+            return state === 'member' && connected === WORKERS
+                && members.length === 2;
+        });
+    }
 });
