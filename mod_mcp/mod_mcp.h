@@ -40,6 +40,7 @@
  *   mod_mcp_job.c         the threads that run backend calls
  *   mod_mcp_snapshot.c    a copy of the client's request for them
  *   mod_mcp_fetch.c       the internal request to a backend
+ *   mod_mcp_env.c         its environment
  *   mod_mcp_proxy.c       ending a call whose backend is silent
  *   mod_mcp_tls.c         TLS of the client, as backends see it
  */
@@ -62,6 +63,7 @@ APLOG_USE_MODULE(mcp);
 
 typedef struct mod_mcp_client_t mod_mcp_client_t;
 typedef struct mod_mcp_cluster_conf_t mod_mcp_cluster_conf_t;
+typedef struct mod_mcp_cond_t mod_mcp_cond_t;
 typedef struct mod_mcp_dir_t mod_mcp_dir_t;
 typedef struct mod_mcp_event_t mod_mcp_event_t;
 typedef struct mod_mcp_run_t mod_mcp_run_t;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Reading a request's body: as a whole, into the place that the core gives. */
+/* Reading a request's body: as a whole, and then into the place that the core
+ * gives. */
 
 #include "mod_mcp_body.h"
 
@@ -10,6 +11,9 @@
 
 /* Less of a body is copied at once. */
 #define SCRAP  256
+
+/* More of a body is copied without the lock. */
+#define SMALL  16384
 
 /* Scraps are collected in pieces of this size. */
 #define PIECE  APR_BUCKET_BUFF_SIZE
@@ -130,12 +134,11 @@ static int read_all(reader_t *reader)
 }
 
 int mod_mcp_body_read(mod_mcp_client_t *client, mod_mcp_dir_t *dir,
-                      apr_size_t *length)
+                      apr_bucket_brigade **body, apr_size_t *length)
 {
     request_rec *r = client->r;
     reader_t reader = { .r = r, .dir = dir };
     const char *header = apr_table_get(r->headers_in, "Content-Length");
-    char *space;
     int rc;
 
     if (header && too_large(r, dir, apr_atoi64(header))) {
@@ -149,18 +152,35 @@ int mod_mcp_body_read(mod_mcp_client_t *client, mod_mcp_dir_t *dir,
         return rc;
     }
 
+    *body = reader.body;
     *length = (apr_size_t)reader.length;
 
-    mod_mcp_lock();
-    space = mcp_exchange_body_space(client->exchange, *length);
-    mod_mcp_unlock();
+    return OK;
+}
 
-    if (space == NULL
-        || apr_brigade_flatten(reader.body, space, length) != APR_SUCCESS) {
-        return HTTP_INTERNAL_SERVER_ERROR;
+int mod_mcp_body_pass(mod_mcp_client_t *client, apr_bucket_brigade *body,
+                      apr_size_t length)
+{
+    char *space = mcp_exchange_body_space(client->exchange, length);
+    apr_size_t copied = length;
+    apr_status_t rv;
+
+    if (space == NULL) {
+        return MCP_ERR_MEMORY;
     }
 
-    apr_brigade_destroy(reader.body);
+    if (length <= SMALL) {
+        rv = apr_brigade_flatten(body, space, &copied);
+    }
+    else {
+        mod_mcp_unlock();
+        rv = apr_brigade_flatten(body, space, &copied);
+        mod_mcp_lock();
+    }
 
-    return OK;
+    if (rv != APR_SUCCESS) {
+        return MCP_ERR_MEMORY;
+    }
+
+    return mcp_exchange_body(client->exchange, copied);
 }

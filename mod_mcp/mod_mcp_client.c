@@ -174,6 +174,7 @@ mod_mcp_client_t *mod_mcp_client_create(request_rec *r)
     mod_mcp_client_set_state(client, MOD_MCP_ATTENDED);
     client->todo = 0;
     client->run = NULL;
+    client->over = NULL;
     client->holding = 0;
     client->ahead = 0;
     client->broken = 0;
@@ -245,7 +246,7 @@ void mod_mcp_client_notify(mod_mcp_client_t *client, unsigned what)
     switch (client->state) {
     case MOD_MCP_ATTENDED:
         if (client->holding) {
-            apr_thread_cond_signal(client->cond);
+            mod_mcp_signal(client->cond);
         }
         break;
 

@@ -7,8 +7,6 @@
 
 #include "mod_mcp.h"
 
-#include "apr_thread_cond.h"
-
 #include "mcp_exchange.h"
 #include "mcp_timer.h"
 
@@ -54,7 +52,7 @@ struct mod_mcp_client_t {
     unsigned todo;
     mod_mcp_run_t *run;                 /* for its own thread to run */
     mod_mcp_snapshot_t *snapshot;       /* its call's; NULL: none, or over */
-    apr_thread_cond_t *cond;
+    mod_mcp_cond_t *cond;
     mod_mcp_client_t *next;             /* in the pump's queue, or if LOGGING
                                          * in the logger's */
     mcp_timer_t timer;                  /* the pump's */
@@ -69,6 +67,8 @@ struct mod_mcp_client_t {
 
     /* for the thread that serves it: no bit shares a word with those above */
     apr_bucket_brigade *bb;
+    mod_mcp_run_t *over;                /* a run of its own thread's that is
+                                         * over, but not freed; or NULL */
     char *buf;                          /* NULL while the stream is idle */
     apr_size_t size;                    /* of buf, or of the next one */
     apr_time_t suspended;               /* when it was suspended */

@@ -187,13 +187,16 @@ static void stream(mod_mcp_client_t *client)
     client->held = 0;
 }
 
-void mod_mcp_connection_serve(mod_mcp_client_t *client, unsigned todo)
+void mod_mcp_connection_begin(mod_mcp_client_t *client, unsigned todo)
 {
     if ((todo & MOD_MCP_RESPOND) && !client->streaming
         && !client->responding) {
         mod_mcp_response_begin(client);
     }
+}
 
+void mod_mcp_connection_serve(mod_mcp_client_t *client, unsigned todo)
+{
     if (client->responding) {
         if (mod_mcp_response_step(client, 1) != APR_EOF) {
             client->broken = 1;
@@ -249,20 +252,42 @@ static void run_call(mod_mcp_client_t *client)
 
     mod_mcp_job_run(run);
 
-    mod_mcp_lock();
+    client->over = run;
 }
 
 /* Likewise. */
+static void free_call(mod_mcp_client_t *client)
+{
+    mod_mcp_run_t *run = client->over;
+
+    client->over = NULL;
+
+    mod_mcp_unlock();
+    mod_mcp_job_free(run);
+}
+
+/* Likewise.  What a call leaves behind is freed when its answer is sent. */
 static void do_next(mod_mcp_client_t *client)
 {
+    mod_mcp_run_t *run = client->over;
     unsigned todo = client->todo;
 
     client->todo = 0;
 
     if (todo) {
+        client->over = NULL;
+        mod_mcp_connection_begin(client, todo);
         mod_mcp_unlock();
+
         mod_mcp_connection_serve(client, todo);
-        mod_mcp_lock();
+
+        if (run) {
+            mod_mcp_job_free(run);
+        }
+        else {
+            mod_mcp_lock();
+        }
+
         return;
     }
 
@@ -280,7 +305,10 @@ int mod_mcp_connection_attend(mod_mcp_client_t *client)
     mod_mcp_lock();
 
     for ( ;; ) {
-        if (client->run) {
+        if (client->over && (client->run || client->todo == 0)) {
+            free_call(client);
+        }
+        else if (client->run) {
             run_call(client);
         }
         else if (is_over(client)) {
@@ -295,6 +323,10 @@ int mod_mcp_connection_attend(mod_mcp_client_t *client)
         else {
             do_next(client);
         }
+    }
+
+    if (client->over) {
+        free_call(client);
     }
 
     mod_mcp_unlock();

@@ -11,7 +11,10 @@
  * (SUSPENDED). */
 int mod_mcp_connection_attend(mod_mcp_client_t *client);
 
-/* Sends the response, or begins the stream. */
+/* Under the lock: begins the response, if there is one. */
+void mod_mcp_connection_begin(mod_mcp_client_t *client, unsigned todo);
+
+/* Sends the response that has begun, or the stream. */
 void mod_mcp_connection_serve(mod_mcp_client_t *client, unsigned todo);
 
 /* 1 if the connection can go on without a thread. */

@@ -7,8 +7,6 @@
 
 #include "mod_mcp.h"
 
-#include "apr_thread_cond.h"
-
 #include "mcp_job.h"
 
 /* One request to a backend. */
@@ -25,7 +23,7 @@ struct mod_mcp_run_t {
     mcp_job_t *job;                     /* NULL: the core needs it no more */
     mcp_job_t *kept;                    /* its call is retained, for the log */
     mod_mcp_run_t *next;
-    apr_thread_cond_t *cond;            /* for room in the core */
+    mod_mcp_cond_t *cond;            /* for room in the core */
     unsigned queued:1;
     unsigned resumed:1;
     int socket;                         /* the backend's, or -1 */
@@ -41,6 +39,7 @@ struct mod_mcp_run_t {
     unsigned failed:1;                  /* an error bucket came */
     unsigned proxied:1;                 /* mod_proxy's handler runs */
     unsigned named:1;                   /* the log names the call */
+    unsigned logs:1;                    /* there will be a line for it */
 };
 
 void mod_mcp_fetch_register(void);

@@ -49,7 +49,7 @@ static int answer(mod_mcp_client_t *client, int rc)
 {
     switch (rc) {
     case MCP_OK:
-        mod_mcp_connection_serve(client, MOD_MCP_RESPOND);
+        mod_mcp_connection_serve(client, 0);
         return OK;
 
     case MCP_DONE:
@@ -80,9 +80,18 @@ static mcp_exchange_t *create_exchange(mod_mcp_client_t *client,
                                        dir->publish_open == 1, client);
 }
 
+/* Under the lock, and as soon as the core has an answer. */
+static void begin(mod_mcp_client_t *client, int rc)
+{
+    if (rc == MCP_OK) {
+        mod_mcp_connection_begin(client, MOD_MCP_RESPOND);
+    }
+}
+
 static int exchange(mod_mcp_client_t *client, mod_mcp_dir_t *dir, int publish)
 {
     const mcp_endpoint_t *endpoint;
+    apr_bucket_brigade *body;
     mcp_head_t head;
     apr_size_t length;
     int rc;
@@ -98,13 +107,14 @@ static int exchange(mod_mcp_client_t *client, mod_mcp_dir_t *dir, int publish)
     client->exchange = create_exchange(client, dir, endpoint, publish);
     rc = client->exchange ? mcp_exchange_head(client->exchange, &head)
                           : MCP_ERR_MEMORY;
+    begin(client, rc);
     mod_mcp_unlock();
 
     if (rc != MCP_AGAIN) {
         return answer(client, rc);
     }
 
-    rc = mod_mcp_body_read(client, dir, &length);
+    rc = mod_mcp_body_read(client, dir, &body, &length);
     if (rc != OK) {
         return rc;
     }
@@ -112,8 +122,11 @@ static int exchange(mod_mcp_client_t *client, mod_mcp_dir_t *dir, int publish)
     mod_mcp_rules_evaluate(client, endpoint);
 
     mod_mcp_lock();
-    rc = mcp_exchange_body(client->exchange, length);
+    rc = mod_mcp_body_pass(client, body, length);
+    begin(client, rc);
     mod_mcp_unlock();
+
+    apr_brigade_destroy(body);
 
     return answer(client, rc);
 }

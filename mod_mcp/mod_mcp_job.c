@@ -32,8 +32,8 @@
 /* all under the lock */
 static mod_mcp_run_t *queue_head, **queue_tail;
 static mod_mcp_run_t *running;          /* those that have a thread */
-static apr_thread_cond_t *work;         /* something is queued, or ended */
-static apr_thread_cond_t *idle;         /* a thread has ended */
+static mod_mcp_cond_t *work;         /* something is queued, or ended */
+static mod_mcp_cond_t *idle;         /* a thread has ended */
 static apr_pool_t *pool;                /* for threads, which are detached */
 static int threads, waiting, queued, lent;
 static int ended;
@@ -126,9 +126,13 @@ static mod_mcp_run_t *run_create(mcp_job_t *job, mod_mcp_snapshot_t *snapshot)
 
 static void run_free(mod_mcp_run_t *run)
 {
+    apr_pool_t *p = run->pool;
+
     mcp_call_release(run->kept->call);
     mod_mcp_snapshot_release(run->snapshot);
-    mod_mcp_pool_put(run->pool);
+
+    apr_pool_clear(p);
+    mod_mcp_pool_put(p);
 }
 
 static void run_end(mod_mcp_run_t *run, mcp_fault_e fault, const char *detail)
@@ -164,7 +168,6 @@ void mod_mcp_job_run(mod_mcp_run_t *run)
     mod_mcp_client_t *client = run->client;
     const char *detail = NULL;
     mcp_fault_e fault;
-    int logs;
 
     if (single) {
         apr_thread_mutex_lock(single);
@@ -187,19 +190,27 @@ void mod_mcp_job_run(mod_mcp_run_t *run)
 
     run_leave(run);
     run_end(run, fault, detail);
-    logs = mod_mcp_fetch_note(run);
+    run->logs = mod_mcp_fetch_note(run);
+}
 
-    mod_mcp_unlock();
+void mod_mcp_job_free(mod_mcp_run_t *run)
+{
+    mod_mcp_snapshot_t *snapshot = run->snapshot;
+    mcp_call_t *call = run->kept->call;
+    apr_pool_t *p = run->pool;
 
-    if (logs) {
+    if (run->logs) {
         mod_mcp_fetch_log(run);
     }
 
     mod_mcp_fetch_free(run);
+    apr_pool_clear(p);
 
     mod_mcp_lock();
-    run_free(run);
-    mod_mcp_unlock();
+
+    mcp_call_release(call);
+    mod_mcp_snapshot_release(snapshot);
+    mod_mcp_pool_put(p);
 }
 
 /* --- threads --- */
@@ -241,12 +252,13 @@ static void *APR_THREAD_FUNC worker(apr_thread_t *thread, void *data)
         mod_mcp_unlock();
 
         mod_mcp_job_run(run);
+        mod_mcp_unlock();
 
-        mod_mcp_lock();
+        mod_mcp_job_free(run);
     }
 
     threads--;
-    apr_thread_cond_signal(idle);
+    mod_mcp_signal(idle);
 
     mod_mcp_unlock();
 
@@ -272,7 +284,7 @@ static apr_status_t thread_start(void)
     apr_status_t rv;
 
     if (waiting >= queued) {
-        apr_thread_cond_signal(work);
+        mod_mcp_signal(work);
         return APR_SUCCESS;
     }
 
@@ -316,7 +328,7 @@ void mod_mcp_job_stop(void)
     }
 
     ended = 1;
-    apr_thread_cond_broadcast(work);
+    mod_mcp_broadcast(work);
 
     while (is_winding_up() && threads + lent > 0) {
         mod_mcp_wait(idle, apr_time_from_msec(100));
@@ -436,7 +448,7 @@ static void lend(mod_mcp_client_t *client, mod_mcp_run_t *run)
     run->client = client;
 
     if (client->holding) {
-        apr_thread_cond_signal(client->cond);
+        mod_mcp_signal(client->cond);
     }
 }
 
@@ -486,7 +498,7 @@ static void cut(mod_mcp_run_t *run, const char *detail)
     mod_mcp_proxy_abort(run);
 
     if (run->cond) {
-        apr_thread_cond_signal(run->cond);
+        mod_mcp_signal(run->cond);
     }
 }
 
@@ -523,7 +535,7 @@ void mod_mcp_job_resume(mcp_job_t *job)
         run->resumed = 1;
 
         if (run->cond) {
-            apr_thread_cond_signal(run->cond);
+            mod_mcp_signal(run->cond);
         }
     }
 }

@@ -19,8 +19,12 @@ void mod_mcp_job_resume(mcp_job_t *job);
 /* Under the lock: ends all calls at once, with an error. */
 void mod_mcp_job_interrupt(void);
 
-/* Runs a backend call, reports its end to the core and frees the run. */
+/* Runs a backend call and reports its end to the core.  Returns under the
+ * lock. */
 void mod_mcp_job_run(mod_mcp_run_t *run);
+
+/* Logs the call, if that is wanted, and frees the run.  Likewise. */
+void mod_mcp_job_free(mod_mcp_run_t *run);
 
 /* Ends the job threads.  Waits for their calls while this process winds up, and
  * for a moment if it is to end at once. */

@@ -17,7 +17,7 @@ static apr_thread_t *thread;            /* NULL: nothing is ever suspended */
 
 /* under the lock */
 static mod_mcp_client_t *queue_head, **queue_tail = &queue_head;
-static apr_thread_cond_t *work;
+static mod_mcp_cond_t *work;
 static int ended;
 
 void mod_mcp_logger_queue(mod_mcp_client_t *client)
@@ -27,7 +27,7 @@ void mod_mcp_logger_queue(mod_mcp_client_t *client)
     *queue_tail = client;
     queue_tail = &client->next;
 
-    apr_thread_cond_signal(work);
+    mod_mcp_signal(work);
 }
 
 static mod_mcp_client_t *next_client(void)
@@ -113,7 +113,7 @@ void mod_mcp_logger_stop(void)
 
     mod_mcp_lock();
     ended = 1;
-    apr_thread_cond_signal(work);
+    mod_mcp_signal(work);
     mod_mcp_unlock();
 
     apr_thread_join(&rv, thread);

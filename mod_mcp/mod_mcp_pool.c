@@ -42,7 +42,6 @@ void mod_mcp_pool_put(apr_pool_t *p)
         return;
     }
 
-    apr_pool_clear(p);
     pools[n_pools++] = p;
 }
 

@@ -10,7 +10,7 @@
 
 #include "mod_mcp.h"
 
-/* A pool without a parent, or NULL; and back, cleared. */
+/* A pool without a parent, or NULL; and back, when it is cleared. */
 apr_pool_t *mod_mcp_pool_get(void);
 void mod_mcp_pool_put(apr_pool_t *p);
 

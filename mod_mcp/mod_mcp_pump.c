@@ -343,7 +343,9 @@ static apr_status_t transfer(mod_mcp_client_t *client, unsigned todo)
             mod_mcp_connection_announce_close(client);
         }
 
+        mod_mcp_lock();
         mod_mcp_response_begin(client);
+        mod_mcp_unlock();
     }
 
     if ((todo & MOD_MCP_STREAM) && !client->streaming) {
@@ -498,7 +500,7 @@ static void end_turn(mod_mcp_client_t *client)
     client->busy = 0;
 
     if (client->recall) {
-        apr_thread_cond_signal(client->cond);
+        mod_mcp_signal(client->cond);
     }
 
     mod_mcp_unlock();

@@ -8,7 +8,6 @@
 #include "mod_mcp_filter.h"
 #include "mod_mcp_note.h"
 #include "mod_mcp_stream.h"
-#include "mod_mcp_worker.h"
 
 void mod_mcp_response_head(request_rec *r, const mcp_response_t *response)
 {
@@ -40,10 +39,7 @@ void mod_mcp_response_begin(mod_mcp_client_t *client)
     response = mcp_exchange_response(client->exchange);
 
     mod_mcp_response_head(r, response);
-
-    mod_mcp_lock();
     mod_mcp_note(client);
-    mod_mcp_unlock();
 
     if (response->status != HTTP_NO_CONTENT) {
         ap_set_content_length(r, response->body.len);

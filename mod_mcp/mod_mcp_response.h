@@ -12,7 +12,7 @@
 /* Sets status, type and headers; a stream's head is made of them as well. */
 void mod_mcp_response_head(request_rec *r, const mcp_response_t *response);
 
-/* Begins the exchange's response. */
+/* Under the lock: begins the exchange's response. */
 void mod_mcp_response_begin(mod_mcp_client_t *client);
 
 /*

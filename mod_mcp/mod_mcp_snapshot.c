@@ -122,6 +122,7 @@ mod_mcp_snapshot_t *mod_mcp_snapshot_create(mod_mcp_client_t *client)
     endpoint = mod_mcp_config_endpoint(snapshot->dir, mod_mcp_zone_keys());
 
     if (endpoint == NULL || copy_addresses(snapshot, r) != APR_SUCCESS) {
+        apr_pool_clear(p);
         mod_mcp_pool_put(p);
         return NULL;
     }
@@ -157,6 +158,8 @@ void mod_mcp_snapshot_retain(mod_mcp_snapshot_t *snapshot)
 
 void mod_mcp_snapshot_release(mod_mcp_snapshot_t *snapshot)
 {
+    apr_pool_t *p;
+
     if (snapshot == NULL || --snapshot->refs > 0) {
         return;
     }
@@ -165,5 +168,7 @@ void mod_mcp_snapshot_release(mod_mcp_snapshot_t *snapshot)
         mod_mcp_snapshot_part(snapshot->client);
     }
 
-    mod_mcp_pool_put(snapshot->pool);
+    p = snapshot->pool;
+    apr_pool_clear(p);
+    mod_mcp_pool_put(p);
 }

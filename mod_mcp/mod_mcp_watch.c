@@ -200,7 +200,7 @@ void mod_mcp_watch_look(mod_mcp_client_t *client)
     client->todo |= MOD_MCP_GONE;
 
     if (client->holding) {
-        apr_thread_cond_signal(client->cond);
+        mod_mcp_signal(client->cond);
     }
     else if (client->state == MOD_MCP_SUSPENDED) {
         mod_mcp_pump_queue(client);
@@ -260,7 +260,7 @@ static void take_event(const struct epoll_event *event)
     switch (client->state) {
     case MOD_MCP_ATTENDED:
         if (client->holding) {
-            apr_thread_cond_signal(client->cond);
+            mod_mcp_signal(client->cond);
         }
         break;
 

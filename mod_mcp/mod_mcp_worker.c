@@ -15,14 +15,17 @@
 #include "mod_mcp_snapshot.h"
 #include "mod_mcp_zone.h"
 
+#include <pthread.h>
 #include <time.h>
-
-#include "apr_thread_mutex.h"
 
 /* How many wakes are handled before the lock is released. */
 #define WAKES  16
 
-static apr_thread_mutex_t *lock;
+struct mod_mcp_cond_t {
+    pthread_cond_t cond;
+};
+
+static pthread_mutex_t lock;
 
 static int woken;                       /* mcp_worker_wake() is due */
 static int waiting;                     /* threads in mod_mcp_wait() */
@@ -119,6 +122,28 @@ static int attach(void)
     return child->worker != NULL;
 }
 
+/* The lock is never held for long: who finds it taken looks a few times before
+ * it sleeps.  It is never destroyed, as clean-ups of requests' pools, which may
+ * come after that of pchild, take it. */
+static int make_lock(void)
+{
+    pthread_mutexattr_t attr;
+    int rc;
+
+    if (pthread_mutexattr_init(&attr) != 0) {
+        return 0;
+    }
+
+#ifdef __GLIBC__
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
+#endif
+
+    rc = pthread_mutex_init(&lock, &attr);
+    pthread_mutexattr_destroy(&attr);
+
+    return rc == 0;
+}
+
 int mod_mcp_worker_init(void)
 {
     mod_mcp_child_t *child = &mod_mcp_child;
@@ -132,17 +157,12 @@ int mod_mcp_worker_init(void)
     child->env.log_level = env_log_level(child->server);
     child->env.zone = mcp_str("MCPStore");
 
-    /* requests' pools may be destroyed after pchild, and their cleanups take
-     * the lock */
-
-    return apr_thread_mutex_create(&lock, APR_THREAD_MUTEX_DEFAULT,
-                                   child->server->process->pool)
-           == APR_SUCCESS && attach();
+    return make_lock() && attach();
 }
 
 void mod_mcp_worker_exit(void)
 {
-    apr_thread_mutex_lock(lock);
+    pthread_mutex_lock(&lock);
 
     mod_mcp_child.ready = 0;
 
@@ -152,7 +172,7 @@ void mod_mcp_worker_exit(void)
     /* calls that wait for their clients or for what is published go with the
      * process, and so does the worker that knows them */
 
-    apr_thread_mutex_unlock(lock);
+    pthread_mutex_unlock(&lock);
 
     mod_mcp_zone_release();
 }
@@ -246,18 +266,18 @@ int mod_mcp_drain(void)
 
 void mod_mcp_lock(void)
 {
-    apr_thread_mutex_lock(lock);
+    pthread_mutex_lock(&lock);
 }
 
 int mod_mcp_lock_ready(void)
 {
-    apr_thread_mutex_lock(lock);
+    pthread_mutex_lock(&lock);
 
     if (mod_mcp_child.ready) {
         return 1;
     }
 
-    apr_thread_mutex_unlock(lock);
+    pthread_mutex_unlock(&lock);
 
     return 0;
 }
@@ -267,8 +287,8 @@ int mod_mcp_can_lock(void)
     int n;
 
     for (n = 0; n < 100; n++) {
-        if (apr_thread_mutex_trylock(lock) == APR_SUCCESS) {
-            apr_thread_mutex_unlock(lock);
+        if (pthread_mutex_trylock(&lock) == 0) {
+            pthread_mutex_unlock(&lock);
             return 1;
         }
 
@@ -281,10 +301,20 @@ int mod_mcp_can_lock(void)
 void mod_mcp_unlock(void)
 {
     mod_mcp_drain();
-    apr_thread_mutex_unlock(lock);
+    pthread_mutex_unlock(&lock);
 }
 
-void mod_mcp_wait(apr_thread_cond_t *cond, apr_interval_time_t timeout)
+static void wait_until(mod_mcp_cond_t *cond, apr_time_t when)
+{
+    struct timespec ts;
+
+    ts.tv_sec = apr_time_sec(when);
+    ts.tv_nsec = apr_time_usec(when) * 1000;
+
+    pthread_cond_timedwait(&cond->cond, &lock, &ts);
+}
+
+void mod_mcp_wait(mod_mcp_cond_t *cond, apr_interval_time_t timeout)
 {
     /* one of the actions may be what the caller waits for */
 
@@ -295,10 +325,10 @@ void mod_mcp_wait(apr_thread_cond_t *cond, apr_interval_time_t timeout)
     waiting++;
 
     if (timeout > 0) {
-        apr_thread_cond_timedwait(cond, lock, timeout);
+        wait_until(cond, mod_mcp_now() + timeout);
     }
     else {
-        apr_thread_cond_wait(cond, lock);
+        pthread_cond_wait(&cond->cond, &lock);
     }
 
     waiting--;
@@ -309,11 +339,57 @@ int mod_mcp_is_waiting(void)
     return waiting > 0;
 }
 
-apr_thread_cond_t *mod_mcp_cond(apr_pool_t *p)
+static apr_status_t cond_cleanup(void *data)
 {
-    apr_thread_cond_t *cond;
+    mod_mcp_cond_t *cond = data;
 
-    return apr_thread_cond_create(&cond, p) == APR_SUCCESS ? cond : NULL;
+    pthread_cond_destroy(&cond->cond);
+
+    return APR_SUCCESS;
+}
+
+/* It waits by the clock of mod_mcp_now(). */
+static int cond_init(mod_mcp_cond_t *cond)
+{
+    pthread_condattr_t attr;
+    int rc;
+
+    if (pthread_condattr_init(&attr) != 0) {
+        return 0;
+    }
+
+    rc = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+
+    if (rc == 0) {
+        rc = pthread_cond_init(&cond->cond, &attr);
+    }
+
+    pthread_condattr_destroy(&attr);
+
+    return rc == 0;
+}
+
+mod_mcp_cond_t *mod_mcp_cond(apr_pool_t *p)
+{
+    mod_mcp_cond_t *cond = apr_palloc(p, sizeof(*cond));
+
+    if (!cond_init(cond)) {
+        return NULL;
+    }
+
+    apr_pool_cleanup_register(p, cond, cond_cleanup, apr_pool_cleanup_null);
+
+    return cond;
+}
+
+void mod_mcp_signal(mod_mcp_cond_t *cond)
+{
+    pthread_cond_signal(&cond->cond);
+}
+
+void mod_mcp_broadcast(mod_mcp_cond_t *cond)
+{
+    pthread_cond_broadcast(&cond->cond);
 }
 
 void mod_mcp_worker_woken(void)

@@ -10,8 +10,6 @@
 
 #include "mod_mcp.h"
 
-#include "apr_thread_cond.h"
-
 #include "mcp_worker.h"
 
 /* malloc, for the core. */
@@ -47,13 +45,17 @@ int mod_mcp_drain(void);
 
 /* Under the lock: does the same, and waits for a condition (timeout 0: without
  * limit).  May return though nobody signalled the condition. */
-void mod_mcp_wait(apr_thread_cond_t *cond, apr_interval_time_t timeout);
+void mod_mcp_wait(mod_mcp_cond_t *cond, apr_interval_time_t timeout);
 
 /* 1 if a thread waits in mod_mcp_wait(). */
 int mod_mcp_is_waiting(void);
 
 /* A condition for mod_mcp_wait(), or NULL. */
-apr_thread_cond_t *mod_mcp_cond(apr_pool_t *p);
+mod_mcp_cond_t *mod_mcp_cond(apr_pool_t *p);
+
+/* Wakes a thread that waits for it, or all. */
+void mod_mcp_signal(mod_mcp_cond_t *cond);
+void mod_mcp_broadcast(mod_mcp_cond_t *cond);
 
 /* Under the lock: the worker has to look at its slot. */
 void mod_mcp_worker_woken(void);
