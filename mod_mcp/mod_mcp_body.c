@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Reading a request's body: as a whole, and then into the place that the core
- * gives. */
+/* Reading a request's body: as a whole, into the place that the core gives. */
 
 #include "mod_mcp_body.h"
 
@@ -12,7 +11,8 @@
 /* Less of a body is copied at once. */
 #define SCRAP  256
 
-/* More of a body is copied without the lock. */
+/* For so much there is room before it is read: clients that do not send what
+ * they have announced take no more. */
 #define SMALL  16384
 
 /* Scraps are collected in pieces of this size. */
@@ -133,15 +133,44 @@ static int read_all(reader_t *reader)
     return OK;
 }
 
+void mod_mcp_body_expect(mod_mcp_client_t *client)
+{
+    const char *header = apr_table_get(client->r->headers_in, "Content-Length");
+    apr_off_t length = header ? apr_atoi64(header) : -1;
+
+    client->expected = length;
+    client->space = NULL;
+
+    if (length > 0 && length <= SMALL) {
+        client->space = mcp_exchange_body_space(client->exchange,
+                                                (apr_size_t)length);
+    }
+}
+
+/* A body may be shorter or longer than was announced, if a filter changes
+ * it. */
+static char *get_space(mod_mcp_client_t *client, apr_size_t length)
+{
+    char *space = client->space;
+
+    if (space == NULL || client->expected != (apr_off_t)length) {
+        mod_mcp_lock();
+        space = mcp_exchange_body_space(client->exchange, length);
+        mod_mcp_unlock();
+    }
+
+    return space;
+}
+
 int mod_mcp_body_read(mod_mcp_client_t *client, mod_mcp_dir_t *dir,
-                      apr_bucket_brigade **body, apr_size_t *length)
+                      apr_size_t *length)
 {
     request_rec *r = client->r;
     reader_t reader = { .r = r, .dir = dir };
-    const char *header = apr_table_get(r->headers_in, "Content-Length");
+    char *space;
     int rc;
 
-    if (header && too_large(r, dir, apr_atoi64(header))) {
+    if (too_large(r, dir, client->expected)) {
         return HTTP_REQUEST_ENTITY_TOO_LARGE;
     }
 
@@ -152,35 +181,17 @@ int mod_mcp_body_read(mod_mcp_client_t *client, mod_mcp_dir_t *dir,
         return rc;
     }
 
-    *body = reader.body;
     *length = (apr_size_t)reader.length;
+    space = get_space(client, *length);
+
+    if (space == NULL
+        || apr_brigade_flatten(reader.body, space, length) != APR_SUCCESS) {
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    apr_brigade_destroy(reader.body);
+
+    mcp_exchange_parse(client->exchange, *length, &mod_mcp_mem);
 
     return OK;
-}
-
-int mod_mcp_body_pass(mod_mcp_client_t *client, apr_bucket_brigade *body,
-                      apr_size_t length)
-{
-    char *space = mcp_exchange_body_space(client->exchange, length);
-    apr_size_t copied = length;
-    apr_status_t rv;
-
-    if (space == NULL) {
-        return MCP_ERR_MEMORY;
-    }
-
-    if (length <= SMALL) {
-        rv = apr_brigade_flatten(body, space, &copied);
-    }
-    else {
-        mod_mcp_unlock();
-        rv = apr_brigade_flatten(body, space, &copied);
-        mod_mcp_lock();
-    }
-
-    if (rv != APR_SUCCESS) {
-        return MCP_ERR_MEMORY;
-    }
-
-    return mcp_exchange_body(client->exchange, copied);
 }

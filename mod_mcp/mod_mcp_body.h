@@ -7,13 +7,13 @@
 
 #include "mod_mcp.h"
 
-/* Reads the body.  Returns OK, or an HTTP status. */
-int mod_mcp_body_read(mod_mcp_client_t *client, mod_mcp_dir_t *dir,
-                      apr_bucket_brigade **body, apr_size_t *length);
+/* Under the lock, when the head was taken: makes room for a small body whose
+ * length is known. */
+void mod_mcp_body_expect(mod_mcp_client_t *client);
 
-/* Under the lock, which it releases to copy a large one: passes the body to the
- * exchange.  Returns what that does. */
-int mod_mcp_body_pass(mod_mcp_client_t *client, apr_bucket_brigade *body,
-                      apr_size_t length);
+/* Reads the body into the exchange and has it parsed, without the lock but for
+ * making room.  Returns OK, or an HTTP status. */
+int mod_mcp_body_read(mod_mcp_client_t *client, mod_mcp_dir_t *dir,
+                      apr_size_t *length);
 
 #endif /* MOD_MCP_BODY_H */

@@ -69,6 +69,8 @@ struct mod_mcp_client_t {
     apr_bucket_brigade *bb;
     mod_mcp_run_t *over;                /* a run of its own thread's that is
                                          * over, but not freed; or NULL */
+    apr_off_t expected;                 /* its body's length; -1: unknown */
+    char *space;                        /* for so much of it, or NULL */
     char *buf;                          /* NULL while the stream is idle */
     apr_size_t size;                    /* of buf, or of the next one */
     apr_time_t suspended;               /* when it was suspended */

@@ -91,7 +91,6 @@ static void begin(mod_mcp_client_t *client, int rc)
 static int exchange(mod_mcp_client_t *client, mod_mcp_dir_t *dir, int publish)
 {
     const mcp_endpoint_t *endpoint;
-    apr_bucket_brigade *body;
     mcp_head_t head;
     apr_size_t length;
     int rc;
@@ -108,13 +107,18 @@ static int exchange(mod_mcp_client_t *client, mod_mcp_dir_t *dir, int publish)
     rc = client->exchange ? mcp_exchange_head(client->exchange, &head)
                           : MCP_ERR_MEMORY;
     begin(client, rc);
+
+    if (rc == MCP_AGAIN) {
+        mod_mcp_body_expect(client);
+    }
+
     mod_mcp_unlock();
 
     if (rc != MCP_AGAIN) {
         return answer(client, rc);
     }
 
-    rc = mod_mcp_body_read(client, dir, &body, &length);
+    rc = mod_mcp_body_read(client, dir, &length);
     if (rc != OK) {
         return rc;
     }
@@ -122,11 +126,9 @@ static int exchange(mod_mcp_client_t *client, mod_mcp_dir_t *dir, int publish)
     mod_mcp_rules_evaluate(client, endpoint);
 
     mod_mcp_lock();
-    rc = mod_mcp_body_pass(client, body, length);
+    rc = mcp_exchange_body(client->exchange, length);
     begin(client, rc);
     mod_mcp_unlock();
-
-    apr_brigade_destroy(body);
 
     return answer(client, rc);
 }

@@ -374,6 +374,24 @@ mcp_dispatch_stateless(mcp_exchange_t *x)
 }
 
 
+/* Out of memory, it is left to mcp_dispatch(). */
+void
+mcp_dispatch_parse(mcp_exchange_t *x, size_t len)
+{
+    mcp_str_t  text;
+
+    text.data = x->body;
+    text.len = len;
+
+    if (x->face->url == NULL && !mcp_rpc_is_batch(text)
+        && mcp_rpc_parse(&x->scratch, text, x->endpoint->max_depth, &x->msg)
+           == MCP_OK)
+    {
+        x->parsed = 1;
+    }
+}
+
+
 int
 mcp_dispatch(mcp_exchange_t *x, size_t len)
 {
@@ -393,8 +411,9 @@ mcp_dispatch(mcp_exchange_t *x, size_t len)
                : mcp_batch(x, text);
     }
 
-    if (mcp_rpc_parse(&x->arena, text, x->endpoint->max_depth, &x->msg)
-        != MCP_OK)
+    if (!x->parsed
+        && mcp_rpc_parse(&x->arena, text, x->endpoint->max_depth, &x->msg)
+           != MCP_OK)
     {
         return MCP_ERR_MEMORY;
     }

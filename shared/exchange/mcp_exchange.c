@@ -21,6 +21,7 @@ mcp_exchange_create(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     }
 
     mcp_arena_init(&x->arena, mem);
+    mcp_arena_init(&x->scratch, mem);
     x->worker = worker;
     x->number = ++worker->exchanges;
     x->endpoint = endpoint;
@@ -63,6 +64,7 @@ mcp_exchange_free(mcp_exchange_t *x)
     mcp_buf_free(&x->answer.out);
 
     mcp_arena_destroy(&x->arena);
+    mcp_arena_destroy(&x->scratch);
 
     mem = &x->worker->env->mem;
     mem->free(mem->ctx, x);
@@ -96,6 +98,16 @@ mcp_exchange_body_space(mcp_exchange_t *x, size_t len)
     x->body = mcp_arena_alloc(&x->arena, len ? len : 1);
 
     return x->body;
+}
+
+
+void
+mcp_exchange_parse(mcp_exchange_t *x, size_t len, const mcp_mem_t *mem)
+{
+    if (x->publish == NULL) {
+        mcp_arena_init(&x->scratch, mem);
+        mcp_dispatch_parse(x, len);
+    }
 }
 
 

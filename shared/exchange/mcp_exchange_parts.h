@@ -78,6 +78,9 @@ void mcp_exchange_log_session(mcp_exchange_t *x, const char *what);
 
 int mcp_dispatch(mcp_exchange_t *x, size_t len);
 
+/* Parses the body of one message ahead of that; touches the exchange alone. */
+void mcp_dispatch_parse(mcp_exchange_t *x, size_t len);
+
 /* Answers that there was nothing to answer in a POST. */
 int mcp_dispatch_accepted(mcp_exchange_t *x);
 

@@ -117,6 +117,14 @@ int mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head);
 /* Where the body is to be written, len bytes; NULL when out of memory. */
 char *mcp_exchange_body_space(mcp_exchange_t *x, size_t len);
 
+/*
+ * The body is there, and is parsed.  This touches nothing but the exchange, so
+ * that meanwhile another thread may use the worker.  Memory is taken from mem,
+ * which lives as long as the exchange.  Optional: mcp_exchange_body() parses
+ * what was not parsed, with the same result.
+ */
+void mcp_exchange_parse(mcp_exchange_t *x, size_t len, const mcp_mem_t *mem);
+
 /* The body is there.  MCP_AGAIN: a RESPOND or STREAM action will come. */
 int mcp_exchange_body(mcp_exchange_t *x, size_t len);
 

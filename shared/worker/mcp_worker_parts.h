@@ -239,6 +239,7 @@ struct mcp_exchange_s {
     const mcp_endpoint_t  *endpoint;
     void                  *glue;
     mcp_arena_t            arena;      /* body, parsed; see below */
+    mcp_arena_t            scratch;    /* of mcp_exchange_parse() */
     mcp_exchange_state_e   state;      /* see mcp_exchange_set_state() */
     unsigned               number;     /* of this process, for the log */
 
@@ -258,6 +259,7 @@ struct mcp_exchange_s {
                                           none is made */
     mcp_str_t              granted;    /* scopes, if they are known */
     unsigned               granted_known:1;
+    unsigned               parsed:1;   /* msg is there before its turn */
 
     mcp_exchange_answer_t  answer;
     mcp_exchange_reader_t  reader;

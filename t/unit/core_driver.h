@@ -43,6 +43,8 @@ typedef struct {
     int              far;          /* not on this machine */
     int              slow;         /* pulls only when told, see client_pull() */
     size_t           cap;          /* of one pull; 0: as it comes */
+    const mcp_mem_t *ahead;        /* with this its body is parsed before its
+                                      turn; NULL: it is not */
     mcp_header_t     headers[16];
     size_t           n_headers;
     int              rc;           /* of head or body */
@@ -716,6 +718,11 @@ client_send(driver_t *d, unsigned process, client_t *c, const char *method,
         }
 
         memcpy(space, body, len);
+
+        if (c->ahead) {
+            mcp_exchange_parse(c->x, len, c->ahead);
+        }
+
         c->rc = mcp_exchange_body(c->x, len);
     }
 
