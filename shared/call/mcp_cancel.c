@@ -368,7 +368,7 @@ mcp_cancel_request(mcp_exchange_t *x, mcp_str_t id)
         return rc;
     }
 
-    mcp_word(&word, MCP_VALUE_CANCELLED, key, x->client.id, 1,
+    mcp_word(&word, MCP_WORD_CANCELLED, key, x->client.id, 1,
              mcp_worker_now(x->worker) + mcp_endpoint_stream_after(x->endpoint)
              + MCP_CANCEL_MARK);
     mcp_party(x->endpoint, x->head.party, &party);

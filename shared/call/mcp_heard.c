@@ -3,6 +3,7 @@
 #include "call/mcp_cancel.h"
 #include "call/mcp_heard.h"
 #include "rpc/mcp_method.h"
+#include "worker/mcp_notify.h"
 
 
 static int
@@ -31,13 +32,13 @@ mcp_heard(mcp_worker_t *worker, const mcp_word_t *word)
         return;
     }
 
-    switch (word->purpose) {
+    switch (word->what) {
 
-    case MCP_VALUE_SESSION_ENDED:
+    case MCP_WORD_SESSION_ENDED:
         rc = mcp_heard_end(worker, word);
         break;
 
-    case MCP_VALUE_LOG_LEVEL:
+    case MCP_WORD_LOG_LEVEL:
         if (word->value >= MCP_LOG_LEVELS) {
             break;
         }
@@ -46,8 +47,12 @@ mcp_heard(mcp_worker_t *worker, const mcp_word_t *word)
                                  word->value, word->expires, NULL);
         break;
 
-    case MCP_VALUE_CANCELLED:
+    case MCP_WORD_CANCELLED:
         rc = mcp_cancel(worker, word, NULL);
+        break;
+
+    case MCP_WORD_NOTIFICATION:
+        mcp_notify_hear(worker, word->message);
         break;
 
     default:
@@ -57,7 +62,7 @@ mcp_heard(mcp_worker_t *worker, const mcp_word_t *word)
     if (rc == MCP_ERR_FULL) {
         mcp_worker_log(worker, MCP_LOG_ERROR,
                        "the zone has no room for what another node has told: "
-                       "%s", word->purpose == MCP_VALUE_SESSION_ENDED
+                       "%s", word->what == MCP_WORD_SESSION_ENDED
                              ? "a session has ended" : "a setting");
     }
 }

@@ -12,8 +12,9 @@
 
 /*
  * Does here what has been done there: ends a session, sets its log level,
- * cancels a request.  It may be told several times, and comes from outside:
- * what it does not know it ignores.  Nobody pays for the room.
+ * cancels a request, notifies subscribers.  It may be told several times, and
+ * comes from outside: what it does not know it ignores.  Nobody pays for the
+ * room.
  */
 void mcp_heard(mcp_worker_t *worker, const mcp_word_t *word);
 

@@ -181,7 +181,7 @@ mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
 {
     char       id[MCP_CLUSTER_ID_LEN + 1], key[MCP_CLUSTER_KEY_MAX], time[20];
     size_t     i;
-    mcp_str_t  words[11];
+    mcp_str_t  words[12];
 
     mcp_cluster_id(cluster, id);
 

@@ -157,7 +157,7 @@ struct mcp_cluster_s {
 void mcp_cluster_id(const mcp_cluster_t *cluster,
     char id[MCP_CLUSTER_ID_LEN + 1]);
 
-/* Runs a script, with n arguments, at most 5, after the node and the time after
+/* Runs a script, with n arguments, at most 6, after the node and the time after
  * which it is dead.  Returns what mcp_link_send() does. */
 int mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
     const mcp_str_t *args, size_t n, mcp_link_reply_cb handler, void *data);

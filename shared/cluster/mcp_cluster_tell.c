@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What nodes tell each other: values of the store that all are to have.  Each
+ * What nodes tell each other: values of the store that all are to have, and
+ * notifications.  Each
  * process tells on its link.  The one that speaks for the node hears, on a
  * connection of its own, where one command waits for news; how far it has
  * heard stands in the zone.
@@ -79,12 +80,12 @@ mcp_tell(void *data, const mcp_word_t *word, mcp_ask_t *ask)
     int             rc;
     char            purpose, value[20], good[20];
     uint64_t        now;
-    mcp_str_t       args[5];
+    mcp_str_t       args[6];
     mcp_cluster_t  *cluster;
 
     cluster = data;
     now = mcp_worker_now(cluster->worker);
-    purpose = (char) word->purpose;
+    purpose = (char) word->what;
 
     if (word->expires <= now) {
         return MCP_OK;
@@ -97,13 +98,14 @@ mcp_tell(void *data, const mcp_word_t *word, mcp_ask_t *ask)
     args[3].len = (size_t) (mcp_uint_print(value, word->value) - value);
     args[4].data = good;
     args[4].len = (size_t) (mcp_uint_print(good, word->expires - now) - good);
+    args[5] = word->message;
 
     if (cluster->conf->sync == MCP_CLUSTER_SYNC_OFF) {
         ask = NULL;
     }
 
     rc = cluster->state == MCP_CLUSTER_MEMBER
-         ? mcp_cluster_run(cluster, MCP_SCRIPT_TELL, args, 5,
+         ? mcp_cluster_run(cluster, MCP_SCRIPT_TELL, args, 6,
                            ask ? mcp_tell_told : mcp_tell_told_nobody,
                            ask ? (void *) ask : cluster)
          : MCP_AGAIN;
@@ -160,12 +162,13 @@ mcp_tell_read(mcp_cluster_t *cluster, const mcp_reply_t *fields,
         return 0;
     }
 
-    mcp_word(word, (mcp_value_e) purpose.data[0],
+    mcp_word(word, (mcp_word_e) purpose.data[0],
              (const unsigned char *) key.data,
              (const unsigned char *) session.data, (uint32_t) value,
              (uint64_t) ((int64_t) ends - cluster->offset));
+    word->message = mcp_tell_field(fields, 'm');
 
-    return 1;
+    return word->message.len <= MCP_WORD_MESSAGE_MAX;
 }
 
 

@@ -103,7 +103,7 @@ mcp_exchange_delete(mcp_exchange_t *x)
     mcp_party_t   party;
     mcp_store_t  *store;
 
-    mcp_word(&word, MCP_VALUE_SESSION_ENDED, x->client.id, x->client.id, 1,
+    mcp_word(&word, MCP_WORD_SESSION_ENDED, x->client.id, x->client.id, 1,
              x->client.expires);
     rc = mcp_ask(x, &word);
 

@@ -475,7 +475,7 @@ mcp_verdict_set_level(mcp_exchange_t *x, const mcp_rpc_t *msg,
                                 x->client.expires, &party))
     {
     case MCP_OK:
-        mcp_word(&word, MCP_VALUE_LOG_LEVEL, x->client.id, x->client.id,
+        mcp_word(&word, MCP_WORD_LOG_LEVEL, x->client.id, x->client.id,
                  (uint32_t) level, x->client.expires);
         mcp_ask_nobody(x->worker, &word);
 

@@ -20,16 +20,17 @@ static void mcp_ask_again(mcp_exchange_t *x);
 
 
 void
-mcp_word(mcp_word_t *word, mcp_value_e purpose,
+mcp_word(mcp_word_t *word, mcp_word_e what,
     const unsigned char key[MCP_DIGEST_LEN],
     const unsigned char session[MCP_DIGEST_LEN], uint32_t value,
     uint64_t expires)
 {
-    word->purpose = purpose;
+    word->what = what;
     memcpy(word->key, key, MCP_DIGEST_LEN);
     memcpy(word->session, session, MCP_DIGEST_LEN);
     word->value = value;
     word->expires = expires;
+    word->message = mcp_null_str;
 }
 
 

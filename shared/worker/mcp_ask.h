@@ -24,18 +24,31 @@
 #define MCP_ASK_TIME  1000
 
 
-/* A value of the store that all nodes are to have: of the purposes
- * SESSION_ENDED, LOG_LEVEL and CANCELLED. */
+/* What nodes tell each other. */
+typedef enum {
+    /* Values of the store that all are to have. */
+    MCP_WORD_SESSION_ENDED = MCP_VALUE_SESSION_ENDED,
+    MCP_WORD_LOG_LEVEL = MCP_VALUE_LOG_LEVEL,
+    MCP_WORD_CANCELLED = MCP_VALUE_CANCELLED,
+
+    /* A notification for those who have subscribed. */
+    MCP_WORD_NOTIFICATION = 'p'
+} mcp_word_e;
+
+/* A longer notification is not told, bytes. */
+#define MCP_WORD_MESSAGE_MAX  8192
+
 struct mcp_word_s {
-    mcp_value_e            purpose;
+    mcp_word_e             what;
     unsigned char          key[MCP_DIGEST_LEN];
     unsigned char          session[MCP_DIGEST_LEN];    /* that it is about */
     uint32_t               value;
     uint64_t               expires;
+    mcp_str_t              message;    /* of a notification; or empty */
 };
 
-/* Makes one. */
-void mcp_word(mcp_word_t *word, mcp_value_e purpose,
+/* Makes one of a value. */
+void mcp_word(mcp_word_t *word, mcp_word_e what,
     const unsigned char key[MCP_DIGEST_LEN],
     const unsigned char session[MCP_DIGEST_LEN], uint32_t value,
     uint64_t expires);

@@ -3,11 +3,33 @@
 #include "config/mcp_party.h"
 #include "rpc/mcp_method.h"
 #include "rpc/mcp_subscription.h"
+#include "worker/mcp_ask.h"
 #include "worker/mcp_notify.h"
 
 
 /* Subscribers that one turn of the store's lock may serve. */
 #define MCP_NOTIFY_BUDGET  256
+
+/* A notification is told to a node that can hear it within that time, ms. */
+#define MCP_NOTIFY_GOOD    60000
+
+/* How deep one of another node may be. */
+#define MCP_NOTIFY_DEPTH   64
+
+
+/* What is looked at in one of another node. */
+typedef enum {
+    MCP_NOTIFY_METHOD = 0,
+    MCP_NOTIFY_PARAMS,
+    MCP_NOTIFY_URI,
+    MCP_NOTIFY_FIELDS
+} mcp_notify_field_e;
+
+static const mcp_json_field_t  mcp_notify_fields[MCP_NOTIFY_FIELDS] = {
+    { MCP_JSON_ROOT, mcp_str("method") },
+    { MCP_JSON_ROOT, mcp_str("params") },
+    { MCP_NOTIFY_PARAMS, mcp_str("uri") }
+};
 
 
 /* Describes the stream that a session listens to. */
@@ -195,8 +217,10 @@ mcp_notify_resource(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
 }
 
 
-int
-mcp_notify_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
+/* Sends a notification to the subscribers of this node; 0: it is none of
+ * theirs. */
+static int
+mcp_notify_deliver(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
     mcp_str_t message)
 {
     mcp_topic_e  list;
@@ -217,6 +241,72 @@ mcp_notify_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
     }
 
     return 1;
+}
+
+
+/* Tells the other nodes, where subscribers may be, too. */
+static void
+mcp_notify_tell(mcp_worker_t *worker, mcp_str_t message)
+{
+    mcp_word_t  word;
+
+    if (worker->cluster == NULL || message.len > MCP_WORD_MESSAGE_MAX) {
+        return;
+    }
+
+    memset(&word, 0, sizeof(mcp_word_t));
+    word.what = MCP_WORD_NOTIFICATION;
+    word.expires = mcp_worker_now(worker) + MCP_NOTIFY_GOOD;
+    word.message = message;
+
+    mcp_ask_nobody(worker, &word);
+}
+
+
+int
+mcp_notify_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
+    mcp_str_t message)
+{
+    if (!mcp_notify_deliver(worker, method, uri, message)) {
+        return 0;
+    }
+
+    mcp_notify_tell(worker, message);
+
+    return 1;
+}
+
+
+void
+mcp_notify_hear(mcp_worker_t *worker, mcp_str_t message)
+{
+    mcp_str_t         method;
+    mcp_buf_t         line;
+    mcp_arena_t       arena;
+    mcp_json_value_t  root, value[MCP_NOTIFY_FIELDS];
+
+    mcp_arena_init(&arena, &worker->env->mem);
+    mcp_buf_init(&line, &worker->env->mem, SIZE_MAX / 2);
+
+    if (mcp_json_scan(&arena, message, MCP_NOTIFY_DEPTH, mcp_notify_fields,
+                      MCP_NOTIFY_FIELDS, &root, value, NULL)
+        == MCP_OK
+        && root.type == MCP_JSON_OBJECT
+        && value[MCP_NOTIFY_METHOD].type == MCP_JSON_STRING
+        && mcp_json_unescape(&arena, value[MCP_NOTIFY_METHOD].raw, &method)
+           == MCP_OK)
+    {
+        mcp_json_add_line(&line, root.raw);
+
+        if (!line.failed) {
+            (void) mcp_notify_deliver(worker, method,
+                                      value[MCP_NOTIFY_URI].raw,
+                                      (mcp_str_t) { line.data, line.len });
+        }
+    }
+
+    mcp_buf_free(&line);
+    mcp_arena_destroy(&arena);
 }
 
 

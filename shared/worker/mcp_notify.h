@@ -35,10 +35,13 @@ void mcp_notify_task(mcp_worker_t *worker,
 /* How a mark begins, which no message does; the stream's id follows. */
 #define MCP_NOTIFY_MARK  '#'
 
-/* Sends a notification to its subscribers if it is one that goes to them
- * instead of a call's stream, and returns 1; else 0.  uri is raw. */
+/* Sends a notification to its subscribers, at all nodes, if it is one that goes
+ * to them instead of a call's stream, and returns 1; else 0.  uri is raw. */
 int mcp_notify_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
     mcp_str_t message);
+
+/* Sends one that another node has told to the subscribers of this one. */
+void mcp_notify_hear(mcp_worker_t *worker, mcp_str_t message);
 
 /*
  * Returns 1 if a client wants log messages of a level, which is raw JSON.

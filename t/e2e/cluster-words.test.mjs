@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What one node is told all nodes do: the end of a session, its log level, a
-// cancellation; also a node of the other server, and one that comes later.
+// cancellation, notifications; also a node of the other server, and one that
+// comes later.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
@@ -10,6 +11,7 @@ import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Cut } from './lib/cut.mjs';
 import { Fixture, SERVER } from './lib/fixture.mjs';
+import { Modern } from './lib/modern.mjs';
 import { Redis, cluster, until } from './lib/redis.mjs';
 import { request } from './lib/wire.mjs';
 
@@ -117,6 +119,59 @@ describe('a session of several nodes', { concurrency: true }, () => {
         assert.equal((await session.running('cancelled', 'aborted', 1)).aborted,
                      1);
         assert.equal(await answer.message(), null);
+    });
+
+    test('hears what is published at another one', async () => {
+        const session = await here.session();
+        const twin = at(there, session);
+        const listener = await session.get();
+        const uri = 'test://watched-resource';
+
+        await listener.block();
+        await session.response('resources/subscribe', { uri });
+
+        for (const message of [
+            { jsonrpc: '2.0', method: 'notifications/tools/list_changed' },
+            { jsonrpc: '2.0', method: 'notifications/resources/updated',
+              params: { uri: 'test://another' } },
+            { jsonrpc: '2.0', method: 'notifications/resources/updated',
+              params: { uri } }])
+        {
+            await twin.tool('publish', { message });
+        }
+
+        assert.equal((await listener.message()).method,
+                     'notifications/tools/list_changed');
+
+        const { params, eventId } = await listener.message();
+
+        assert.equal(params.uri, uri);
+        listener.close();
+
+        // and later, at the node that has its stream
+
+        await twin.tool('publish', { message: {
+            jsonrpc: '2.0', method: 'notifications/prompts/list_changed' } });
+
+        const resumed = await session.get(eventId);
+
+        assert.equal((await resumed.message()).method,
+                     'notifications/prompts/list_changed');
+        resumed.close();
+        await session.delete();
+    });
+
+    test('so does a subscription without one', async () => {
+        const modern = new Modern(here);
+        const answer = await modern.request('subscriptions/listen', {
+            notifications: { toolsListChanged: true } });
+
+        await answer.message();
+        await new Modern(there).tool('publish', { message: {
+            jsonrpc: '2.0', method: 'notifications/tools/list_changed' } });
+        assert.equal((await answer.message()).method,
+                     'notifications/tools/list_changed');
+        answer.close();
     });
 
     test('has ended for a node that joins later', async (t) => {

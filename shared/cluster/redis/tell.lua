@@ -2,19 +2,19 @@
 --
 -- A node tells all others.
 --
--- ARGV: node; (unused); what a value is for; its key; the session that it is
--- about; the value; how long it is good, ms.  Returns {"OK"}.
+-- ARGV: node; (unused); what is told; its key; the session that it is about; a
+-- value; how long it is good, ms; a message, or nothing.  Returns {"OK"}.
 --
 -- PREFIX:1:told has what a node that joins must know, as long as it is good;
 -- PREFIX:1:heard, what concerns only the moment.  Each entry: n node, p purpose,
--- k key, s session, v value, e when it ends by this server's clock.
+-- k key, s session, v value, e when it ends by this server's clock, m message.
 
-local TOLD, HEARD = 262144, 16384
+local TOLD, HEARD = 262144, 4096
 local MINUTE = 60000
 
 local now = clock()
 local good = tonumber(ARGV[7])
-local lasts = ARGV[3] ~= 'c'
+local lasts = ARGV[3] == 'd' or ARGV[3] == 'l'
 local key = prefix .. (lasts and 'told' or 'heard')
 
 -- what is over goes, from the oldest on
@@ -37,7 +37,7 @@ end
 
 redis.call('XADD', key, 'MAXLEN', '~', lasts and TOLD or HEARD, '*',
     'n', ARGV[1], 'p', ARGV[3], 'k', ARGV[4], 's', ARGV[5], 'v', ARGV[6],
-    'e', string.format('%.0f', now + good))
+    'e', string.format('%.0f', now + good), 'm', ARGV[8])
 
 local ttl = lasts and math.max(good, MINUTE) or MINUTE
 

@@ -6,6 +6,7 @@
 #include "core_cases.h"
 #include "call/mcp_heard.h"
 #include "worker/mcp_ask.h"
+#include "worker/mcp_notify.h"
 
 
 static driver_t    there;
@@ -148,6 +149,64 @@ test_cancel(void **state)
 }
 
 
+/* Listeners of all nodes are told. */
+static void
+test_notify(void **state)
+{
+    size_t  i;
+
+    static const char *const  strange[] = {
+        "", "7", "{", "{}", "{\"method\":7}", "{\"method\":\"ping\"}",
+        "{\"method\":\"notifications/resources/updated\"}",
+        "{\"method\":\"notifications/resources/updated\","
+        "\"params\":{\"uri\":7}}"
+    };
+
+    (void) state;
+
+    client_resume(&d, 0, &a, session, NULL);
+    assert_int_equal(a.status, 200);
+
+    assert_int_equal(mcp_notify_broadcast(there.process[0].worker,
+                         mcp_str("notifications/tools/list_changed"),
+                         mcp_null_str, mcp_str(CHANGED)), 1);
+    said(1);
+    assert_int_equal(count(a.text, CHANGED), 1);
+
+    /* what is no notification of theirs is not told */
+
+    assert_int_equal(mcp_notify_broadcast(there.process[0].worker,
+                         mcp_str("notifications/message"), mcp_null_str,
+                         mcp_str("{}")), 0);
+    assert_int_equal(told, 1);
+
+    /* whatever another node tells */
+
+    for (i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
+        word.message = test_str(strange[i]);
+        said(1);
+    }
+
+    /* a line is one line */
+
+    word.message = mcp_str("{\"jsonrpc\":\"2.0\",\n\"method\":"
+                           "\"notifications/prompts/list_changed\"}");
+    said(1);
+    has(a.text, "data: {\"jsonrpc\":\"2.0\", \"method\":"
+                "\"notifications/prompts/list_changed\"}\n\n");
+    assert_int_equal(count(a.text, "data: {"), 2);
+    client_close(&d, &a);
+
+    /* too long to be told */
+
+    snprintf(line, sizeof(line), "{\"method\":\"%08192d\"}", 7);
+    assert_int_equal(mcp_notify_broadcast(there.process[0].worker,
+                         mcp_str("notifications/tools/list_changed"),
+                         mcp_null_str, test_str(line)), 1);
+    assert_int_equal(told, 1);
+}
+
+
 /* What is too old, or unknown, changes nothing. */
 static void
 test_ignored(void **state)
@@ -160,7 +219,7 @@ test_ignored(void **state)
     said(1);
 
     word.expires = d.te.now + 1000;
-    word.purpose = MCP_VALUE_TOKEN_USED;
+    word.what = (mcp_word_e) MCP_VALUE_TOKEN_USED;
     said(1);
     assert_int_equal(stats().values, 0);
 }
@@ -177,6 +236,7 @@ main(void)
         test(test_end),
         test(test_level),
         test(test_cancel),
+        test(test_notify),
         test(test_ignored),
     };
 

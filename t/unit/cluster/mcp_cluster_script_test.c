@@ -604,7 +604,7 @@ rest(int i)
 
 
 static void
-tell(int i, mcp_value_e purpose, char c, uint64_t good)
+tell(int i, mcp_word_e purpose, char c, uint64_t good)
 {
     mcp_word_t     word;
     unsigned char  key[MCP_DIGEST_LEN];
@@ -629,23 +629,23 @@ test_tell(void **state)
     tick(0);
     begin(1, KEY1);
 
-    tell(0, MCP_VALUE_SESSION_ENDED, 'A', 60000);
-    tell(0, MCP_VALUE_CANCELLED, '\n', 10000);
+    tell(0, MCP_WORD_SESSION_ENDED, 'A', 60000);
+    tell(0, MCP_WORD_CANCELLED, '\n', 10000);
     listen_for(1, 2);
 
-    assert_int_equal(told[0].purpose, MCP_VALUE_SESSION_ENDED);
+    assert_int_equal(told[0].what, MCP_WORD_SESSION_ENDED);
     assert_int_equal(told[0].value, 'A');
     assert_int_equal(told[0].key[15], 'A');
     assert_in_range(told[0].expires, real_now() + 50000, real_now() + 61000);
-    assert_int_equal(told[1].purpose, MCP_VALUE_CANCELLED);
+    assert_int_equal(told[1].what, MCP_WORD_CANCELLED);
     assert_int_equal(told[1].session[0], '\n');
     all_expire(0);
 
     /* it goes on where it was; what it says itself it knows */
 
-    tell(1, MCP_VALUE_SESSION_ENDED, 'B', 60000);
-    tell(0, MCP_VALUE_LOG_LEVEL, 'C', 1);
-    tell(0, MCP_VALUE_SESSION_ENDED, 'D', 60000);
+    tell(1, MCP_WORD_SESSION_ENDED, 'B', 60000);
+    tell(0, MCP_WORD_LOG_LEVEL, 'C', 1);
+    tell(0, MCP_WORD_SESSION_ENDED, 'D', 60000);
     rest(1);
     listen_for(1, 4);
     assert_int_equal(told[2].value, 'C');
@@ -660,16 +660,16 @@ test_tell(void **state)
     assert_string_equal(command(0, "XLEN {mcp}:1:told"), "4");
 
     (void) command(0, "DEL {mcp}:1:told");
-    tell(0, MCP_VALUE_LOG_LEVEL, 'E', 1);
+    tell(0, MCP_WORD_LOG_LEVEL, 'E', 1);
     usleep(5000);
-    tell(0, MCP_VALUE_LOG_LEVEL, 'F', 60000);
+    tell(0, MCP_WORD_LOG_LEVEL, 'F', 60000);
     assert_string_equal(command(0, "XLEN {mcp}:1:told"), "1");
 
     /* a foreign key in its place: an error, and nobody is told that it went
      * well */
 
     (void) command(0, "SET {mcp}:1:told x EX 60");
-    tell(0, MCP_VALUE_LOG_LEVEL, 'G', 60000);
+    tell(0, MCP_WORD_LOG_LEVEL, 'G', 60000);
     assert_non_null(strstr(facts(0).error, "script tell: "));
 
     hears = 0;

@@ -91,7 +91,7 @@ tell(mcp_ask_t *ask)
 
     memset(key, 'k', sizeof(key));
     memset(session, 0, sizeof(session));
-    mcp_word(&said, MCP_VALUE_SESSION_ENDED, key, session, 1, p.te.now + 5000);
+    mcp_word(&said, MCP_WORD_SESSION_ENDED, key, session, 1, p.te.now + 5000);
 
     rc = p.worker->cluster_hooks->tell(p.worker->cluster, &said, ask);
     process_pump(&p);
@@ -103,7 +103,7 @@ tell(mcp_ask_t *ask)
 #define TOLD                                                                  \
     "EVALSHA cccccccccccccccccccccccccccccccccccccccc 1 {mcp}:1:nodes "       \
     "1111111111111111 600000 d kkkkkkkkkkkkkkkk "                             \
-    "\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00 1 5000"
+    "\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00 1 5000 "
 
 
 /* Nobody waits: the answer is Redis's alone. */
@@ -232,7 +232,7 @@ test_hear(void **state)
 
     say(NEWS(1, ENTRY("1700000000000-0", ID("2"), "1700000005000")));
     assert_int_equal(n_words, 1);
-    assert_int_equal(word.purpose, MCP_VALUE_SESSION_ENDED);
+    assert_int_equal(word.what, MCP_WORD_SESSION_ENDED);
     assert_int_equal(word.key[0], 'k');
     assert_int_equal(word.session[0], 's');
     assert_int_equal(word.value, 42);
@@ -259,6 +259,43 @@ test_hear(void **state)
     assert_int_equal(p.ear.connects, 2);
     process_hear(&p);
     assert_ear(&p, XREAD("1700000000001-7"));
+}
+
+
+#define NOTIFICATION(id, len)                                                 \
+    "*2\r\n$15\r\n" id "\r\n*14\r\n"                                          \
+    TEXT(1, "n") TEXT(16, ID("2")) TEXT(1, "p") TEXT(1, "p")                  \
+    TEXT(1, "k") TEXT(16, ID("k")) TEXT(1, "s") TEXT(16, ID("s"))             \
+    TEXT(1, "v") TEXT(1, "0") TEXT(1, "e") TEXT(13, "1700000005000")          \
+    TEXT(1, "m") "$" #len "\r\n%0" #len "d\r\n"
+
+
+/* A message is heard as it was told, up to a limit. */
+static void
+test_message(void **state)
+{
+    char  text[16384];
+
+    (void) state;
+
+    p.hears = 1;
+    join();
+    process_hear(&p);
+
+    snprintf(text, sizeof(text), NEWS(1, NOTIFICATION("1700000000001-0", 8192)),
+             7);
+    say(text);
+    assert_int_equal(n_words, 1);
+    assert_int_equal(word.what, MCP_WORD_NOTIFICATION);
+    assert_int_equal(word.message.len, 8192);
+
+    snprintf(text, sizeof(text), NEWS(1, NOTIFICATION("1700000000002-0", 8193)),
+             7);
+    say(text);
+    assert_int_equal(n_words, 1);
+    p.ear.taken = p.ear.len;
+    say("*-1\r\n");
+    assert_ear(&p, XREAD("1700000000002-0"));
 }
 
 
@@ -347,6 +384,7 @@ main(void)
         test(test_away),
         test(test_off),
         test(test_hear),
+        test(test_message),
         test(test_strange),
         test(test_others),
     };

@@ -79,7 +79,7 @@ test_answered(void **state)
     end();
     assert_int_equal(b.rc, MCP_AGAIN);
     assert_int_equal(cluster.told, 1);
-    assert_int_equal(cluster.word.purpose, MCP_VALUE_SESSION_ENDED);
+    assert_int_equal(cluster.word.what, MCP_WORD_SESSION_ENDED);
     assert_int_equal(cluster.word.value, 1);
     assert_memory_equal(cluster.word.key, cluster.word.session,
                         MCP_DIGEST_LEN);
@@ -182,13 +182,13 @@ test_nobody(void **state)
     client_close(&d, &b);
     assert_int_equal(cluster.told, 1);
     assert_null(cluster.ask);
-    assert_int_equal(cluster.word.purpose, MCP_VALUE_LOG_LEVEL);
+    assert_int_equal(cluster.word.what, MCP_WORD_LOG_LEVEL);
     assert_int_equal(cluster.word.value, 4);
 
     cancel(1, session, "9");
     assert_int_equal(cluster.told, 2);
     assert_null(cluster.ask);
-    assert_int_equal(cluster.word.purpose, MCP_VALUE_CANCELLED);
+    assert_int_equal(cluster.word.what, MCP_WORD_CANCELLED);
 
     /* a call that is found here is nobody else's */
 
