@@ -255,6 +255,36 @@ mcp_sse_resume(mcp_sse_decoder_t *d, const char *in, size_t len)
 }
 
 
+/* Finds the end of a line, eight bytes at once: a subtraction sets the high bit
+ * of a byte that was zero, and of no byte before the first of these. */
+static const char *
+mcp_sse_find_end(const char *p, const char *end)
+{
+    uint64_t  word, lf, cr;
+
+    const uint64_t  ones = (uint64_t) -1 / 255;
+
+    while (end - p >= 8) {
+        memcpy(&word, p, 8);
+
+        lf = word ^ ones * '\n';
+        cr = word ^ ones * '\r';
+
+        if ((((lf - ones) & ~lf) | ((cr - ones) & ~cr)) & 0x80 * ones) {
+            break;
+        }
+
+        p += 8;
+    }
+
+    while (p < end && *p != '\n' && *p != '\r') {
+        p++;
+    }
+
+    return p;
+}
+
+
 int
 mcp_sse_decode(mcp_sse_decoder_t *d, const char *in, size_t len,
     size_t *consumed, mcp_str_t *data)
@@ -270,9 +300,16 @@ mcp_sse_decode(mcp_sse_decoder_t *d, const char *in, size_t len,
 
     start = mcp_sse_resume(d, in, len);
 
-    for (i = start; i < len; i++) {
-        if (in[i] != '\n' && in[i] != '\r') {
-            continue;
+    if (start == len) {
+        *consumed = len;
+        return MCP_AGAIN;
+    }
+
+    for ( ;; ) {
+        i = (size_t) (mcp_sse_find_end(in + start, in + len) - in);
+
+        if (i == len) {
+            break;
         }
 
         event = mcp_sse_line_end(d, in + start, i - start);
@@ -282,7 +319,6 @@ mcp_sse_decode(mcp_sse_decoder_t *d, const char *in, size_t len,
         }
 
         start = i + mcp_sse_line_end_len(d, in + i, in + len);
-        i = start - 1;
 
         if (event) {
             *consumed = start;

@@ -170,13 +170,23 @@ mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
         return;
     }
 
-    from = st->sent_seq + 1;
+    if (sent == st->events.last) {
 
-    if (from < st->events.first) {
-        from = st->events.first;
+        /* mostly: nothing need be looked up */
+
+        st->sent_bytes = st->events.bytes;
+
+    } else {
+        from = st->sent_seq + 1;
+
+        if (from < st->events.first) {
+            from = st->events.first;
+        }
+
+        st->sent_bytes += mcp_store_log_bytes(op->head, &st->events, from,
+                                              sent);
     }
 
-    st->sent_bytes += mcp_store_log_bytes(op->head, &st->events, from, sent);
     st->sent_seq = sent;
 
     /* Events that were sent may now be dropped for one that found no room in
