@@ -302,6 +302,23 @@ ngx_http_mcp_cluster_names(ngx_conf_t *cf, ngx_http_mcp_cluster_t *cluster)
 
 #if (NGX_SSL)
 
+/* Copies the name of a file as nginx and OpenSSL want it: a NUL ends it.  */
+static ngx_int_t
+ngx_http_mcp_cluster_file(ngx_conf_t *cf, mcp_str_t name, ngx_str_t *file)
+{
+    file->len = name.len;
+    file->data = ngx_pnalloc(cf->pool, name.len + 1);
+
+    if (file->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    *ngx_cpymem(file->data, name.data, name.len) = '\0';
+
+    return NGX_OK;
+}
+
+
 static ngx_int_t
 ngx_http_mcp_cluster_tls_files(ngx_conf_t *cf, ngx_http_mcp_cluster_t *cluster)
 {
@@ -310,9 +327,14 @@ ngx_http_mcp_cluster_tls_files(ngx_conf_t *cf, ngx_http_mcp_cluster_t *cluster)
 
     conf = cluster->conf;
 
-    ca = ngx_http_mcp_text(conf->tls_ca);
-    certificate = ngx_http_mcp_text(conf->tls_certificate);
-    key = ngx_http_mcp_text(conf->tls_certificate_key);
+    if (ngx_http_mcp_cluster_file(cf, conf->tls_ca, &ca) != NGX_OK
+        || ngx_http_mcp_cluster_file(cf, conf->tls_certificate, &certificate)
+           != NGX_OK
+        || ngx_http_mcp_cluster_file(cf, conf->tls_certificate_key, &key)
+           != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
 
     if (certificate.len
         && ngx_ssl_certificate(cf, &cluster->ssl, &certificate, &key, NULL)
