@@ -8,7 +8,6 @@
 #include "mod_mcp_cluster_conf.h"
 
 #include "mod_mcp_directives.h"
-#include "mod_mcp_worker.h"
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -16,6 +15,16 @@
 #include "apr_file_io.h"
 
 /* --- directives --- */
+
+/* A setup lives as long as its pool. */
+static void *allocate(void *pool, size_t size)
+{
+    return apr_palloc(pool, size);
+}
+
+static void leave(void *pool, void *p)
+{
+}
 
 static apr_status_t free_setup(void *data)
 {
@@ -38,7 +47,10 @@ static const char *begin(cmd_parms *cmd, mcp_cluster_setup_t **setup)
         cluster = apr_pcalloc(cmd->pool, sizeof(*cluster));
         cluster->file = cmd->directive->filename;
         cluster->line = cmd->directive->line_num;
-        cluster->setup = mcp_cluster_setup_create(&mod_mcp_mem);
+        cluster->mem.alloc = allocate;
+        cluster->mem.free = leave;
+        cluster->mem.ctx = cmd->pool;
+        cluster->setup = mcp_cluster_setup_create(&cluster->mem);
 
         if (cluster->setup == NULL) {
             ap_abort_on_oom();

@@ -11,6 +11,7 @@
 
 /* The main server's. */
 struct mod_mcp_cluster_conf_t {
+    mcp_mem_t mem;
     mcp_cluster_setup_t *setup;
     const mcp_cluster_conf_t *conf;
     const char *file;                   /* where the first directive stands */
