@@ -306,6 +306,12 @@ ngx_http_mcp_cluster_names(ngx_conf_t *cf, ngx_http_mcp_cluster_t *cluster)
 static ngx_int_t
 ngx_http_mcp_cluster_file(ngx_conf_t *cf, mcp_str_t name, ngx_str_t *file)
 {
+    ngx_str_null(file);
+
+    if (name.len == 0) {
+        return NGX_OK;
+    }
+
     file->len = name.len;
     file->data = ngx_pnalloc(cf->pool, name.len + 1);
 
