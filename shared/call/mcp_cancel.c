@@ -399,6 +399,8 @@ mcp_cancel_session(mcp_worker_t *worker,
     position = 0;
     next = 0;
 
+    mcp_store_value_delete(store, MCP_VALUE_LOG_LEVEL, session);
+
     while (mcp_store_session_next(store, session, 0, &next, &info, NULL)
            == MCP_OK)
     {

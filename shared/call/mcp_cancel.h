@@ -32,7 +32,8 @@ void mcp_cancel_set_alias(mcp_exchange_t *x, const mcp_stream_ref_t *ref);
 int  mcp_cancel(mcp_worker_t *worker, const mcp_word_t *word,
         const mcp_party_t *party);
 
-/* Cancels every call of a session and frees its own stream, at this node. */
+/* Cancels every call of a session, frees its own stream and forgets its log
+ * level, at this node. */
 void mcp_cancel_session(mcp_worker_t *worker,
     const unsigned char session[MCP_DIGEST_LEN]);
 

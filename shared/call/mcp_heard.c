@@ -14,7 +14,6 @@ mcp_heard_end(mcp_worker_t *worker, const mcp_word_t *word)
     rc = mcp_store_value_push(worker->store, MCP_VALUE_SESSION_ENDED,
                               word->key, 1, word->expires, NULL);
 
-    mcp_store_value_delete(worker->store, MCP_VALUE_LOG_LEVEL, word->key);
     mcp_cancel_session(worker, word->key);
 
     return rc;

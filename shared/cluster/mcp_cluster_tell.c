@@ -2,10 +2,9 @@
 
 /*
  * What nodes tell each other: values of the store that all are to have, and
- * notifications.  Each
- * process tells on its link.  The one that speaks for the node hears, on a
- * connection of its own, where one command waits for news; how far it has
- * heard stands in the zone.
+ * notifications.  Each process tells on its link.  The one that speaks for the
+ * node hears, on a connection of its own, where one command waits for news; how
+ * far it has heard stands in the zone.
  */
 
 
@@ -193,28 +192,20 @@ mcp_tell_place(mcp_str_t text, mcp_node_place_t *place)
 }
 
 
-/* What the node has told itself, all its processes know. */
-static int
-mcp_tell_is_own(mcp_cluster_t *cluster, const mcp_reply_t *fields)
-{
-    char  id[MCP_CLUSTER_ID_LEN + 1];
-
-    mcp_cluster_id(cluster, id);
-
-    return mcp_str_eq(mcp_tell_field(fields, 'n'),
-                      (mcp_str_t) { id, MCP_CLUSTER_ID_LEN });
-}
-
-
 /* Hears what one stream has: {{id, {field, value, ...}}, ...}. */
 static void
 mcp_tell_hear(mcp_cluster_t *cluster, mcp_node_place_e which,
     const mcp_reply_t *entries)
 {
+    char                id[MCP_CLUSTER_ID_LEN + 1];
     size_t              i;
+    mcp_str_t           own;
     mcp_word_t          word;
     mcp_node_place_t    place;
     const mcp_reply_t  *fields;
+
+    mcp_cluster_id(cluster, id);
+    own = (mcp_str_t) { id, MCP_CLUSTER_ID_LEN };
 
     for (i = 0; i < entries->n; i++) {
         if (!mcp_tell_place(mcp_reply_item(entries->items[i], 0)->text,
@@ -225,7 +216,9 @@ mcp_tell_hear(mcp_cluster_t *cluster, mcp_node_place_e which,
 
         fields = mcp_reply_item(entries->items[i], 1);
 
-        if (!mcp_tell_is_own(cluster, fields)
+        /* what the node has told itself, all its processes know */
+
+        if (!mcp_str_eq(mcp_tell_field(fields, 'n'), own)
             && mcp_tell_read(cluster, fields, &word))
         {
             mcp_ask_hear(cluster->worker, &word);

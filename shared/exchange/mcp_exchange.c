@@ -104,7 +104,9 @@ mcp_exchange_body_space(mcp_exchange_t *x, size_t len)
 void
 mcp_exchange_parse(mcp_exchange_t *x, size_t len, const mcp_mem_t *mem)
 {
-    if (x->publish == NULL) {
+    /* the body of what waits for the cluster means nothing */
+
+    if (x->publish == NULL && x->asking == NULL) {
         mcp_arena_init(&x->scratch, mem);
         mcp_dispatch_parse(x, len);
     }

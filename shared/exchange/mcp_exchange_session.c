@@ -130,7 +130,6 @@ mcp_exchange_delete(mcp_exchange_t *x)
                                 mcp_null_str);
     }
 
-    mcp_store_value_delete(store, MCP_VALUE_LOG_LEVEL, x->client.id);
     mcp_cancel_session(x->worker, x->client.id);
     mcp_store_count(store, MCP_COUNT_SESSIONS_DELETED, 1);
     mcp_exchange_log_session(x, "ended by its client");

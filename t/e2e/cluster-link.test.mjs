@@ -39,15 +39,13 @@ async function node(words, options = {}, { kind = SERVER } = {}) {
                            location: { mcp_key: key } });
 }
 
-// whether the endpoint serves a call, and at once
+// the endpoint serves a call, whatever becomes of Redis meanwhile
 
 async function serves(fixture) {
-    const begin = performance.now();
     const session = await fixture.session();
     const result = await session.tool('echo', { text: 'hello' });
 
     assert.match(textOf(result), /hello/);
-    assert.ok(performance.now() - begin < 1000, 'served at once');
 }
 
 async function count(fixture, pattern) {

@@ -122,15 +122,18 @@ const bare = ({ method, params: { elicitationId, ...params } = {} }) => ({
     method, ...(Object.keys(params).length && { params }) });
 
 
-// Runs until each round of one run came to another worker than the one before.
+// Runs until each round of one run came to another worker than the one before;
+// several at once, so that no worker is quick enough to take them all.
 
-async function onOtherWorkers(run) {
+async function onOtherWorkers(run, width = 6) {
     for (let i = 0; i < 60; i++) {
-        const workers = await run();
+        const runs = await Promise.all(Array.from({ length: width }, run));
 
-        assert.ok(workers.every((worker) => worker), workers.join());
+        assert.ok(runs.flat().every((worker) => worker), runs.join());
 
-        if (workers.every((worker, k) => worker !== workers[k - 1])) {
+        if (runs.some((workers) => workers.every(
+            (worker, k) => worker !== workers[k - 1])))
+        {
             return;
         }
     }

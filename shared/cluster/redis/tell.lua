@@ -2,8 +2,9 @@
 --
 -- A node tells all others.
 --
--- ARGV: node; (unused); what is told; its key; the session that it is about; a
--- value; how long it is good, ms; a message, or nothing.  Returns {"OK"}.
+-- ARGV: node; a time that other scripts want; what is told; its key; the
+-- session that it is about; a value; how long it is good, ms; a message, or
+-- nothing.  Returns {"OK"}.
 --
 -- PREFIX:1:told has what a node that joins must know, as long as it is good;
 -- PREFIX:1:heard, what concerns only the moment.  Each entry: n node, p purpose,
