@@ -130,14 +130,14 @@ mcp_input_ask(mcp_call_t *call, mcp_question_t *q, mcp_buf_t *buf)
     char               id[MCP_EVENT_ID_MAX];
     mcp_stream_info_t  info;
 
-    /* nobody else appends to it: last_seq stays until this one is there */
+    /* nobody else appends to it: own_seq stays until this one is there */
 
     rc = mcp_store_info(call->worker->store, &call->ref, &info);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    q->number = info.last_seq + 1;
+    q->number = info.own_seq + 1;
 
     buf->len = 0;
     mcp_buf_lit(buf, "{\"jsonrpc\":\"2.0\",\"id\":\"");

@@ -62,7 +62,7 @@ mcp_input_task_append(mcp_request_t *req, uint64_t *number)
         return rc;
     }
 
-    *number = info.last_seq + 1;
+    *number = info.own_seq + 1;
 
     mcp_buf_init(&text, &call->worker->env->mem, SIZE_MAX / 2);
     mcp_input_task_write(req, *number, &text);

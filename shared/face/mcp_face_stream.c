@@ -42,7 +42,7 @@ mcp_face_stream_seq(mcp_call_t *call)
     mcp_stream_info_t  info;
 
     return mcp_store_info(call->worker->store, &call->ref, &info) == MCP_OK
-           ? info.last_seq + 1 : 1;
+           ? info.own_seq + 1 : 1;
 }
 
 

@@ -153,6 +153,10 @@ typedef struct {
     uint64_t            first_seq;     /* oldest event kept; last_seq + 1: none
                                           is */
     uint64_t            last_seq;      /* 0: no event yet */
+    uint64_t            own_seq;       /* the same for the owner, who goes on
+                                          while readers of a shared stream wait
+                                          for last_seq; other things are as of
+                                          last_seq */
     uint64_t            sent_seq;      /* written to a consumer's socket */
     uint64_t            confirmed_seq; /* by mcp_store_confirm() or
                                           mcp_store_acknowledge() */
@@ -237,7 +241,9 @@ void mcp_store_bury(mcp_store_t *store, unsigned slot, uint64_t pid);
 
 /*
  * Makes this slot the owner of one orphan, with the handle 0, and appends the
- * stored request id(s) to request.  Takes no lock when there is no orphan.
+ * stored request id(s) to request.  Takes no lock when there is no orphan.  A
+ * shared stream that is over may be among them, for this process to copy: it
+ * has no owner even then.
  *
  * Returns MCP_OK, or
  *   MCP_DONE  there is no orphan
@@ -248,7 +254,8 @@ int mcp_store_adopt(mcp_store_t *store, uint64_t now, mcp_stream_info_t *info,
 /* As what a process learns that something waits for it. */
 typedef enum {
     MCP_WAKE_OWNER = 0,
-    MCP_WAKE_CONSUMER          /* or one who has joined */
+    MCP_WAKE_CONSUMER,         /* or one who has joined */
+    MCP_WAKE_COPY              /* of a shared stream, see mcp_store_share.h */
 } mcp_store_wake_e;
 
 typedef struct {
@@ -260,7 +267,8 @@ typedef struct {
 /*
  * Reports what waits for this process: streams that it owns, when there is a
  * post, room, or another consumer; streams that it consumes, when there are
- * events, when they have ended, or when another consumer has taken over.
+ * events, when they have ended, or when another consumer has taken over; shared
+ * streams that it copies, when anything of them has changed or they are gone.
  *
  * Returns how many are set in out, at most n.  Call it until it returns 0.
  */

@@ -82,7 +82,7 @@ mcp_store_watch_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 
     st = mcp_store_stream_get(op, ref);
 
-    if (st == NULL || after > st->events.last) {
+    if (st == NULL || after > mcp_store_visible(op->head, st)) {
         return MCP_ERR_NOT_FOUND;
     }
 
@@ -273,7 +273,9 @@ mcp_store_fill_begin(mcp_store_head_t *head, const mcp_store_stream_t *st,
 {
     mcp_store_record_t  *rec;
 
-    if (cursor->seq == st->events.last || end - *p <= MCP_EVENT_HEAD_MAX) {
+    if (cursor->seq == mcp_store_visible(head, st)
+        || end - *p <= MCP_EVENT_HEAD_MAX)
+    {
         return MCP_DONE;
     }
 
@@ -389,11 +391,16 @@ mcp_store_fill(mcp_store_head_t *head, const mcp_store_stream_t *st,
 
 /* Whether nothing will follow for a reader that has read all there is. */
 static int
-mcp_store_through(const mcp_store_stream_t *st, const mcp_cursor_t *cursor)
+mcp_store_through(mcp_store_head_t *head, const mcp_store_stream_t *st,
+    const mcp_cursor_t *cursor)
 {
-    return mcp_store_final(st)
+    mcp_store_stand_t  stand;
+
+    mcp_store_share_stand(head, st, &stand);
+
+    return stand.state >= MCP_STATE_COMPLETED
            || (cursor->only
-               && (st->answered & (uint64_t) 1 << (cursor->only - 1)));
+               && (stand.answered & (uint64_t) 1 << (cursor->only - 1)));
 }
 
 
@@ -403,6 +410,7 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     size_t cap, size_t *len)
 {
     char                *p;
+    uint64_t             last;
     mcp_store_stream_t  *st;
 
     st = mcp_store_stream_get(op, ref);
@@ -418,7 +426,9 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return MCP_ERR_DENIED;
     }
 
-    if (cursor->seq > st->events.last) {
+    last = mcp_store_visible(op->head, st);
+
+    if (cursor->seq > last) {
         return MCP_ERR_NOT_FOUND;
     }
 
@@ -434,8 +444,8 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         mcp_store_stream_sent(op, st, sent < cursor->seq ? sent : cursor->seq);
     }
 
-    if (cursor->seq == st->events.last) {
-        return mcp_store_through(st, cursor) ? MCP_DONE : MCP_AGAIN;
+    if (cursor->seq == last) {
+        return mcp_store_through(op->head, st, cursor) ? MCP_DONE : MCP_AGAIN;
     }
 
     p = mcp_store_fill(op->head, st, cursor, buf, buf + cap);
@@ -449,7 +459,7 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     /* there were only events for other readers */
 
     if (*len == 0) {
-        return mcp_store_through(st, cursor) ? MCP_DONE : MCP_AGAIN;
+        return mcp_store_through(op->head, st, cursor) ? MCP_DONE : MCP_AGAIN;
     }
 
     return MCP_OK;

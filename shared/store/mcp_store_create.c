@@ -24,7 +24,7 @@ mcp_store_stream_fill(mcp_store_stream_t *st, const mcp_stream_spec_t *spec,
     st->expires = spec->kind == MCP_STREAM_LISTEN ? spec->expires : 0;
     st->max_wait = spec->max_wait;
     st->linger = spec->linger;
-    st->promised = spec->promised;
+    st->promised = spec->promised != 0;
     st->max_events = spec->max_events;
     st->max_bytes = spec->max_bytes;
     st->quota = mcp_store_party_quota(&spec->party);

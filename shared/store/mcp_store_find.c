@@ -137,8 +137,10 @@ void
 mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_stream_info_t *info)
 {
-    mcp_store_pos_t  pos;
+    mcp_store_pos_t    pos;
+    mcp_store_stand_t  stand;
 
+    mcp_store_share_stand(op->head, st, &stand);
     memset(info, 0, sizeof(mcp_stream_info_t));
 
     info->ref.index = mcp_store_index(op->head, st);
@@ -147,7 +149,7 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     memcpy(info->principal, st->principal, MCP_DIGEST_LEN);
 
     info->kind = (mcp_stream_kind_e) st->kind;
-    info->state = (mcp_stream_state_e) st->state;
+    info->state = stand.state;
     info->revision = st->revision;
     info->created = st->created;
     info->max_wait = st->max_wait;
@@ -155,12 +157,13 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->kept = st->created + st->kept_after;
     info->changed = st->changed;
     info->first_seq = st->events.first;
-    info->last_seq = st->events.last;
+    info->last_seq = stand.seq;
+    info->own_seq = st->events.last;
     info->sent_seq = st->sent_seq;
     info->confirmed_seq = st->confirmed_seq;
-    info->answered = st->answered;
-    info->failed = st->failed;
-    info->failed_seq = st->failed_seq;
+    info->answered = stand.answered;
+    info->failed = stand.failed;
+    info->failed_seq = stand.failed_seq;
     info->unattended = st->unattended;
     info->bytes = st->events.bytes;
     info->alias = st->alias;

@@ -19,6 +19,7 @@
  *   mcp_store_consumer.c     watch, unwatch, read
  *   mcp_store_join.c         the calls that others may join
  *   mcp_store_reader.c       those who read beside the consumer
+ *   mcp_store_share.c        streams that are copied elsewhere
  *   mcp_store_party.c        what each party has
  *   mcp_store_quota.c        what each party may have
  *   mcp_store_evict.c        who makes room for others
@@ -47,6 +48,7 @@
 #include <stdatomic.h>
 
 #include "store/mcp_store_node.h"
+#include "store/mcp_store_share.h"
 #include "store/mcp_store_tally.h"
 
 
@@ -127,6 +129,7 @@ enum {
     MCP_CHUNK_NONE = 0,
     MCP_CHUNK_STREAM,
     MCP_CHUNK_ENTRY,
+    MCP_CHUNK_SHARE,
     MCP_CHUNK_MARK,                    /* while a repair, or a test, looks */
     MCP_CHUNK_FREE                     /* while a test looks */
 };
@@ -274,11 +277,14 @@ typedef struct {
     uint64_t           max_bytes;
     uint32_t           alias;
     uint32_t           turn;
-    uint32_t           promised;
-    uint32_t           quota;          /* chunks of its party; 0: a share */
-    uint32_t           seen;           /* LISTEN: had a reader, or waited long
+    uint8_t            promised;
+    uint8_t            seen;           /* LISTEN: had a reader, or waited long
                                           enough for one: may be evicted */
-    uint32_t           result;         /* largest of its answers */
+    uint8_t            result;         /* largest of its answers */
+    uint32_t           quota;          /* chunks of its party; 0: a share */
+    uint32_t           share;          /* index of its SHARE chunk, see
+                                          mcp_store_share.c; 0: not shared;
+                                          derived */
     uint32_t           takeovers;      /* since a consumer left by itself */
     uint32_t           join;           /* ref of its JOIN entry; 0: nobody may
                                           join it */
@@ -302,6 +308,23 @@ typedef struct {
     mcp_store_log_t    events;
     mcp_store_log_t    inbox;
 } mcp_store_stream_t;
+
+
+#define MCP_SHARE_LIVE  0x73686172u
+
+/* What a shared stream has in addition. */
+typedef struct {
+    uint32_t           live;           /* written last */
+    uint32_t           stream;         /* index; 0: it is gone, and the copier
+                                          has to learn of it */
+    unsigned char      id[MCP_STREAM_ID_LEN];
+    mcp_store_link_t   link;           /* dirty list of the copier's slot, or
+                                          the orphans */
+    uint64_t           handle;
+    uint32_t           slot;           /* the copier's */
+    uint32_t           sync;           /* readers see what is acked */
+    mcp_store_stand_t  acked;
+} mcp_store_share_t;
 
 
 /* --- entries --- */
@@ -664,6 +687,26 @@ mcp_store_is_task(const mcp_store_stream_t *st)
 }
 
 
+static inline mcp_store_share_t *
+mcp_store_share_of(mcp_store_head_t *head, uint32_t index)
+{
+    return (mcp_store_share_t *) mcp_store_chunk(head, index);
+}
+
+
+/* The gate of a shared stream. */
+uint64_t mcp_store_share_gate(mcp_store_head_t *head,
+    const mcp_store_stream_t *st);
+
+
+/* Returns the last event that readers may see. */
+static inline uint64_t
+mcp_store_visible(mcp_store_head_t *head, const mcp_store_stream_t *st)
+{
+    return st->share == 0 ? st->events.last : mcp_store_share_gate(head, st);
+}
+
+
 /* Returns how many chunks len bytes fill. */
 static inline uint32_t
 mcp_store_chunks(size_t len)
@@ -886,6 +929,9 @@ void mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st);
 /* Changes the state of a stream; nothing else does.  The caller does what
  * follows from a final state. */
 void mcp_store_stream_turn(mcp_store_stream_t *st, mcp_stream_state_e state);
+
+/* Returns the bit of the request that an event answers; 0: it answers none. */
+uint64_t mcp_store_answer_bit(const mcp_store_record_t *rec);
 
 /* Notes which request a committed event answers, and how. */
 void mcp_store_stream_answer(mcp_store_stream_t *st,
@@ -1126,6 +1172,42 @@ void mcp_store_readers_retire(mcp_store_op_t *op, uint32_t index,
 
 /* Puts all readers back into their lists, when streams are in theirs. */
 void mcp_store_repair_readers(mcp_store_op_t *op);
+
+
+/* --- mcp_store_share.c --- */
+
+/* Sets *stand to how a stream stands for those who read it. */
+void mcp_store_share_stand(mcp_store_head_t *head,
+    const mcp_store_stream_t *st, mcp_store_stand_t *stand);
+
+/* Has the copier of a shared stream woken. */
+void mcp_store_share_mark(mcp_store_op_t *op, mcp_store_stream_t *st);
+
+static inline void
+mcp_store_mark_copy(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    if (st->share) {
+        mcp_store_share_mark(op, st);
+    }
+}
+
+/* A shared stream is freed, and its copier learns of it. */
+void mcp_store_share_leave(mcp_store_op_t *op, mcp_store_stream_t *st);
+
+/* Take the link of such a chunk out of its slot's list, for that process; or
+ * out of the orphans, to be this process's to copy. */
+void mcp_store_share_drain(mcp_store_op_t *op, uint32_t index,
+    mcp_store_wake_t *out);
+mcp_store_stream_t *mcp_store_share_adopt(mcp_store_op_t *op, uint32_t index);
+
+/* Takes a slot out of such a chunk. */
+void mcp_store_share_retire(mcp_store_op_t *op, uint32_t index,
+    uint32_t slot);
+
+/* Find the streams of such chunks again, before streams are linked; wake those
+ * who copy, after that. */
+void mcp_store_repair_shares(mcp_store_op_t *op);
+void mcp_store_repair_copiers(mcp_store_op_t *op);
 
 
 /* --- mcp_store_entry.c --- */

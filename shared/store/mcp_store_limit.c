@@ -188,6 +188,7 @@ mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
     }
 
     st->sent_seq = sent;
+    mcp_store_mark_copy(op, st);
 
     /* Events that were sent may now be dropped for one that found no room in
      * the region. */
@@ -216,12 +217,13 @@ mcp_store_confirmed(mcp_store_t *store, const mcp_stream_ref_t *ref,
         return rc;
     }
 
-    if (seq > st->events.last) {
+    if (seq > mcp_store_visible(op.head, st)) {
         rc = MCP_ERR_NOT_FOUND;
 
     } else {
         if (seq > st->confirmed_seq) {
             st->confirmed_seq = seq;
+            mcp_store_mark_copy(&op, st);
         }
 
         mcp_store_stream_sent(&op, st, seq);

@@ -102,6 +102,11 @@ mcp_store_repair_types(mcp_store_head_t *head)
                 continue;
             }
 
+        } else if (types[i] == MCP_CHUNK_SHARE) {
+            if (mcp_store_share_of(head, i)->live == MCP_SHARE_LIVE) {
+                continue;
+            }
+
         } else if (types[i] == MCP_CHUNK_ENTRY) {
             continue;
         }
@@ -145,6 +150,7 @@ mcp_store_repair_stream(mcp_store_head_t *head, mcp_store_stream_t *st)
     st->session_group = 0;
     st->party_group = 0;
     st->join = 0;
+    st->share = 0;
 
     st->text_chunks = mcp_store_repair_chain(head, &st->text);
 
@@ -197,6 +203,7 @@ mcp_store_repair_streams(mcp_store_head_t *head)
             memset(st->link, 0, sizeof(st->link));
             st->text = 0;
             st->join = 0;
+            st->share = 0;
             continue;
         }
 
@@ -326,8 +333,10 @@ mcp_store_repair(mcp_store_op_t *op)
     mcp_store_repair_free(head);
 
     mcp_store_repair_insert(op);
+    mcp_store_repair_shares(op);
     mcp_store_repair_links(op);
     mcp_store_repair_readers(op);
+    mcp_store_repair_copiers(op);
 
     for (i = 0; i < MCP_STORE_SLOTS; i++) {
         if (head->slots[i].dirty.first != 0) {

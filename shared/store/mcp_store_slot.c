@@ -142,6 +142,11 @@ mcp_store_drain_one(mcp_store_op_t *op, mcp_store_list_t *list,
         return;
     }
 
+    if (mcp_store_types(op->head)[index] == MCP_CHUNK_SHARE) {
+        mcp_store_share_drain(op, index, out);
+        return;
+    }
+
     st = mcp_store_stream(op->head, index);
     role = (unsigned) (link - st->link);
 
@@ -284,6 +289,9 @@ mcp_store_retire(mcp_store_op_t *op, unsigned slot)
 
         } else if (types[i] == MCP_CHUNK_ENTRY) {
             mcp_store_readers_retire(op, i, slot);
+
+        } else if (types[i] == MCP_CHUNK_SHARE) {
+            mcp_store_share_retire(op, i, slot);
         }
     }
 
@@ -389,6 +397,7 @@ mcp_store_bury(mcp_store_t *store, unsigned slot, uint64_t pid)
 static mcp_store_stream_t *
 mcp_store_adopt_first(mcp_store_op_t *op, uint64_t now)
 {
+    uint32_t             index;
     mcp_store_t         *store;
     mcp_store_head_t    *head;
     mcp_store_stream_t  *st;
@@ -402,14 +411,23 @@ mcp_store_adopt_first(mcp_store_op_t *op, uint64_t now)
         return NULL;
     }
 
-    st = mcp_store_container(head, head->orphans.first, mcp_store_stream_t,
-                             link[MCP_LINK_OWNER]);
+    index = mcp_store_index(head, mcp_store_at(head, head->orphans.first));
+
+    if (mcp_store_types(head)[index] == MCP_CHUNK_SHARE) {
+        return mcp_store_share_adopt(op, index);
+    }
+
+    st = mcp_store_stream(head, index);
 
     mcp_store_unmark(op, st, MCP_LINK_OWNER);
 
     st->owner_handle = 0;
     mcp_store_barrier();
     st->owner_slot = store->slot;
+
+    if (st->share) {
+        (void) mcp_store_share_adopt(op, st->share);
+    }
 
     if (!mcp_store_attended(head, st) && st->unattended == 0) {
         st->unattended = now;

@@ -33,6 +33,10 @@ mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st)
     st->live = MCP_STREAM_GHOST;
     mcp_store_barrier();
 
+    if (st->share) {
+        mcp_store_share_leave(op, st);
+    }
+
     mcp_store_join_leave(op, st);
     mcp_store_stream_unlink(head, mcp_store_index(head, st));
     mcp_store_session_leave(op, st);
@@ -85,8 +89,21 @@ mcp_store_free(mcp_store_t *store, const mcp_stream_ref_t *ref)
 int
 mcp_store_stream_settled(mcp_store_head_t *head, const mcp_store_stream_t *st)
 {
-    return mcp_store_final(st) && !mcp_store_attended(head, st)
-           && st->sent_seq >= st->events.last && !mcp_store_is_task(st);
+    mcp_store_stand_t  stand;
+
+    if (!mcp_store_final(st) || mcp_store_attended(head, st)
+        || st->sent_seq < st->events.last || mcp_store_is_task(st))
+    {
+        return 0;
+    }
+
+    if (st->share == 0) {
+        return 1;
+    }
+
+    mcp_store_share_stand(head, st, &stand);
+
+    return stand.state >= MCP_STATE_COMPLETED;
 }
 
 
@@ -130,28 +147,35 @@ mcp_store_stream_finish(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
+uint64_t
+mcp_store_answer_bit(const mcp_store_record_t *rec)
+{
+    unsigned  number;
+
+    number = rec->answers % MCP_STORE_RESULT(1);
+
+    return (rec->answers & MCP_STORE_ABOUT) || number == 0 || number > 64
+           ? 0 : (uint64_t) 1 << (number - 1);
+}
+
+
 void
 mcp_store_stream_answer(mcp_store_stream_t *st, const mcp_store_record_t *rec)
 {
     uint64_t  bit;
-    unsigned  number, result;
+    unsigned  result;
 
-    if (rec->answers & MCP_STORE_ABOUT) {
+    bit = mcp_store_answer_bit(rec);
+
+    if (bit == 0) {
         return;
     }
 
-    number = rec->answers % MCP_STORE_RESULT(1);
+    st->answered |= bit;
     result = rec->answers / MCP_STORE_RESULT(1) % 8;
 
-    if (number == 0 || number > 64) {
-        return;
-    }
-
-    bit = (uint64_t) 1 << (number - 1);
-    st->answered |= bit;
-
     if (st->result < result) {
-        st->result = result;
+        st->result = (uint8_t) result;
     }
 
     if (rec->answers & MCP_STORE_ERROR) {
@@ -206,6 +230,7 @@ mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
         }
 
         mcp_store_mark_consumer(&op, st);
+        mcp_store_mark_copy(&op, st);
     }
 
     mcp_store_leave(&op);
@@ -229,6 +254,7 @@ mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
     if (st->consumer_slot == store->slot && st->consumer_handle == handle) {
         st->alias = alias;
+        mcp_store_mark_copy(&op, st);
     }
 
     mcp_store_leave(&op);
@@ -252,6 +278,7 @@ mcp_store_set_turn(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
     if (st->turn == from) {
         st->turn = to;
+        mcp_store_mark_copy(&op, st);
 
     } else {
         rc = MCP_ERR_DENIED;

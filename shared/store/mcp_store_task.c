@@ -15,7 +15,7 @@ void
 mcp_store_task_release(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
     if (mcp_store_is_task(st)) {
-        mcp_store_stream_sent(op, st, st->events.last);
+        mcp_store_stream_sent(op, st, mcp_store_visible(op->head, st));
     }
 }
 
@@ -23,7 +23,9 @@ mcp_store_task_release(mcp_store_op_t *op, mcp_store_stream_t *st)
 void
 mcp_store_task_replace(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
-    while (mcp_store_is_task(st) && st->events.first < st->events.last) {
+    while (mcp_store_is_task(st)
+           && st->events.first < mcp_store_visible(op->head, st))
+    {
         (void) mcp_store_stream_spare(op, st);
     }
 }
@@ -72,24 +74,26 @@ static int
 mcp_store_look_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_store_look_t *look, mcp_store_looking_t *looking, mcp_buf_t *buf)
 {
+    uint64_t             last;
     mcp_store_record_t  *rec;
 
     mcp_store_stream_info(op, st, &look->info);
     look->given = st->given;
 
-    if (st->events.head == 0) {
+    last = mcp_store_visible(op->head, st);
+
+    if (last < st->events.first) {
         return MCP_OK;
     }
 
-    if (!mcp_store_log_seek(op->head, &st->events, st->events.last,
-                            &looking->pos))
+    if (!mcp_store_log_seek(op->head, &st->events, last, &looking->pos))
     {
         return MCP_ERR_INTERNAL;
     }
 
     rec = mcp_store_log_record(op->head, &looking->pos);
 
-    if (rec == NULL || rec->seq != st->events.last) {
+    if (rec == NULL || rec->seq != last) {
         return MCP_ERR_INTERNAL;
     }
 
@@ -132,7 +136,9 @@ mcp_store_look_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
             return rc;
         }
 
-    } else if (st->events.head == 0 || st->events.last != look->seq) {
+    } else if (mcp_store_visible(op->head, st) != look->seq
+               || look->seq < st->events.first)
+    {
         return MCP_AGAIN;
     }
 

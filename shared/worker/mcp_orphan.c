@@ -105,6 +105,12 @@ mcp_worker_adopt(mcp_worker_t *worker)
             break;
         }
 
+        /* over, and only to be copied on */
+
+        if (info.owner_slot == MCP_STORE_NO_SLOT) {
+            continue;
+        }
+
         text.data = request.data;
         text.len = request.failed ? 0 : request.len;
 

@@ -25,6 +25,7 @@ typedef struct {
     uint32_t           hungry;
     uint32_t           joins;          /* less streams that can be joined */
     uint32_t           readers;        /* less those of calls */
+    uint32_t           shares;         /* less streams that are shared */
     uint32_t           dirty;          /* links that say so */
     uint32_t           roots;
     uint32_t           data;
@@ -175,6 +176,7 @@ store_verify_stream(store_verify_t *v, mcp_store_stream_t *st,
 
     v->streams++;
     v->joins -= st->join != 0;
+    v->shares -= st->share != 0;
     v->listeners += st->kind == MCP_STREAM_LISTEN;
 
     store_expect(v, mcp_store_stream_find(v->op, st->id) == st,
@@ -538,6 +540,42 @@ store_verify_entries(store_verify_t *v, uint32_t index)
 }
 
 
+/* What a shared stream has in addition, or what is left of it. */
+static void
+store_verify_share(store_verify_t *v, uint32_t index)
+{
+    mcp_store_share_t   *share;
+    mcp_store_stream_t  *st;
+
+    share = mcp_store_share_of(v->head, index);
+    v->dirty += (uint32_t) mcp_store_linked(&share->link);
+
+    store_expect(v, share->live == MCP_SHARE_LIVE, "half a share");
+    store_expect(v, share->slot == MCP_STORE_ORPHAN
+                    || v->head->slots[share->slot].pid != 0,
+                 "a copier's process");
+
+    if (share->stream == 0) {
+        store_expect(v, mcp_store_linked(&share->link),
+                     "a share for nobody");
+        return;
+    }
+
+    v->shares++;
+    st = mcp_store_stream(v->head, share->stream);
+
+    store_expect(v, st->live == MCP_STREAM_LIVE && st->share == index
+                    && memcmp(st->id, share->id, MCP_STREAM_ID_LEN) == 0,
+                 "a shared stream");
+    store_expect(v, share->acked.seq <= st->events.last, "acked");
+    store_expect(v, !share->sync || st->sent_seq <= share->acked.seq,
+                 "sent before it was acked");
+    store_expect(v, share->slot != MCP_STORE_ORPHAN
+                    || mcp_store_linked(&share->link) == mcp_store_final(st),
+                 "a stream that nobody copies");
+}
+
+
 static void
 store_verify_roots(store_verify_t *v)
 {
@@ -565,6 +603,11 @@ store_verify_roots(store_verify_t *v)
             v->dirty += (uint32_t)
                         (mcp_store_linked(&st->link[MCP_LINK_OWNER])
                          + mcp_store_linked(&st->link[MCP_LINK_CONSUMER]));
+            break;
+
+        case MCP_CHUNK_SHARE:
+            v->roots++;
+            store_verify_share(v, i);
             break;
 
         case MCP_CHUNK_ENTRY:
@@ -679,6 +722,7 @@ store_verify_counts(store_verify_t *v)
     store_expect(v, v->members == 0, "members of groups");
     store_expect(v, v->joins == 0, "calls to join");
     store_expect(v, v->readers == 0, "readers");
+    store_expect(v, v->shares == 0, "shared streams");
     store_expect(v, head->n_calls == v->calls, "calls");
     store_expect(v, head->evictable == v->evictable, "evictable");
     store_verify_ranks(v);

@@ -534,6 +534,58 @@ op_join_free(mcp_store_t *a, scene_t *s)
 }
 
 
+/* The gate closes, and is opened in two steps. */
+static void
+op_share(mcp_store_t *a, scene_t *s)
+{
+    char              buf[8000];
+    unsigned          i;
+    mcp_store_raw_t   raw[3];
+    mcp_store_copy_t  copy = { 0 };
+
+    copy.raw = raw;
+    copy.max = 3;
+    copy.buf = buf;
+    copy.cap = sizeof(buf);
+
+    if (mcp_store_share_start(a, &s->ref[0], 1, 1) != MCP_OK) {
+        abort();
+    }
+
+    for (i = 0; i < 2; i++) {
+        if (mcp_store_copy(a, &s->ref[0], &copy) != MCP_OK || copy.n != 3
+            || mcp_store_acked(a, &s->ref[0], &copy.at) != MCP_OK)
+        {
+            abort();
+        }
+    }
+
+    mcp_store_share_end(a, &s->ref[0]);
+}
+
+
+static void
+op_share_free(mcp_store_t *a, scene_t *s)
+{
+    mcp_store_wake_t  wake[8];
+
+    mcp_store_share_start(a, &s->ref[0], 1, 1);
+    mcp_store_free(a, &s->ref[0]);
+    mcp_store_drain(a, wake, 8);
+    mcp_store_drain(a, wake, 8);
+}
+
+
+/* It is over, but not copied when its process goes. */
+static void
+op_share_orphan(mcp_store_t *a, scene_t *s)
+{
+    mcp_store_share_start(a, &s->ref[0], 1, 1);
+    mcp_store_set_state(a, &s->ref[0], MCP_STATE_CANCELLED, 2);
+    mcp_store_detach(a);
+}
+
+
 static const operation_t  operations[] = {
     { "append", op_append, 1, 0 },
     { "append the response", op_append_last, 1, 0 },
@@ -567,6 +619,9 @@ static const operation_t  operations[] = {
     { "create to be joined", op_join_create, 0, 0 },
     { "create again to be joined", op_join_replace, 0, 0 },
     { "free what was joined", op_join_free, 0, 1 << 6 },
+    { "share and copy", op_share, 0, 0 },
+    { "free what is shared", op_share_free, 0, 1 },
+    { "leave what is shared", op_share_orphan, 0, 0 },
     { "repair", op_repair, 0, 0 },
 };
 
@@ -603,12 +658,12 @@ scene_check(const operation_t *op, const scene_t *scene, void *copy,
             continue;
         }
 
-        if (info.last_seq != scene->last[i]
+        if (info.own_seq != scene->last[i]
             && !((op->may_append & (1u << i))
-                 && info.last_seq == scene->last[i] + 1))
+                 && info.own_seq == scene->last[i] + 1))
         {
             fail_msg("%s, step %lu: stream %u has event %llu", op->name, step,
-                     i, (unsigned long long) info.last_seq);
+                     i, (unsigned long long) info.own_seq);
         }
 
         /* of the streams 0 and 3 the text is known */
@@ -629,7 +684,8 @@ scene_check(const operation_t *op, const scene_t *scene, void *copy,
         if ((rc == MCP_DONE) != (info.state >= MCP_STATE_COMPLETED)
             || (i == 3 && info.state != MCP_STATE_COMPLETED)
             || (i == 0 && info.state != MCP_STATE_PROCESSING
-                && op->run != op_append_last && op->run != op_set_state))
+                && op->run != op_append_last && op->run != op_set_state
+                && op->run != op_share_orphan))
         {
             fail_msg("%s, step %lu: stream %u is in state %d", op->name, step,
                      i, info.state);

@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Shared streams: the gate, and what the copier reads.
+ *
+ * A chunk of its own has what a shared stream has in addition.  It outlives the
+ * stream until the copier has learned that that one is gone.  What counts in it
+ * are the stream's index and id, the copier, and what is acked; the stream's
+ * reference to it is derived.
+ */
+
+
+#include "store/mcp_store_layout.h"
+
+
+_Static_assert(sizeof(mcp_store_share_t) <= MCP_STORE_CHUNK, "share");
+
+
+uint64_t
+mcp_store_share_gate(mcp_store_head_t *head, const mcp_store_stream_t *st)
+{
+    const mcp_store_share_t  *share;
+
+    share = mcp_store_share_of(head, st->share);
+
+    return share->sync && share->acked.seq < st->events.last
+           ? share->acked.seq : st->events.last;
+}
+
+
+void
+mcp_store_share_stand(mcp_store_head_t *head, const mcp_store_stream_t *st,
+    mcp_store_stand_t *stand)
+{
+    const mcp_store_share_t  *share;
+
+    share = st->share ? mcp_store_share_of(head, st->share) : NULL;
+
+    if (share != NULL && share->sync) {
+        *stand = share->acked;
+        return;
+    }
+
+    stand->seq = st->events.last;
+    stand->state = (mcp_stream_state_e) st->state;
+    stand->answered = st->answered;
+    stand->failed = st->failed;
+    stand->failed_seq = st->failed_seq;
+}
+
+
+void
+mcp_store_share_mark(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    mcp_store_share_t  *share;
+
+    share = mcp_store_share_of(op->head, st->share);
+
+    if (share->slot != MCP_STORE_ORPHAN) {
+        mcp_store_mark(op, &share->link, share->slot);
+
+    /* the owner's successor copies, too: one without an owner waits itself */
+
+    } else if (mcp_store_final(st) && !mcp_store_linked(&share->link)) {
+        mcp_store_list_append(op->head, &op->head->orphans, &share->link);
+        atomic_fetch_add(&op->head->n_orphans, 1);
+    }
+}
+
+
+static void
+mcp_store_share_unmark(mcp_store_op_t *op, mcp_store_share_t *share)
+{
+    mcp_store_head_t  *head;
+
+    head = op->head;
+
+    if (!mcp_store_linked(&share->link)) {
+        return;
+    }
+
+    if (share->slot == MCP_STORE_ORPHAN) {
+        mcp_store_list_remove(head, &head->orphans, &share->link);
+        atomic_fetch_sub(&head->n_orphans, 1);
+
+    } else {
+        mcp_store_list_remove(head, &head->slots[share->slot].dirty,
+                              &share->link);
+    }
+}
+
+
+static void
+mcp_store_share_free(mcp_store_op_t *op, mcp_store_share_t *share)
+{
+    mcp_store_share_unmark(op, share);
+    share->live = 0;
+    mcp_store_root_free(op, mcp_store_index(op->head, share));
+}
+
+
+void
+mcp_store_share_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    mcp_store_share_t  *share;
+
+    share = mcp_store_share_of(op->head, st->share);
+    st->share = 0;
+    share->stream = 0;
+
+    if (share->slot == MCP_STORE_ORPHAN) {
+        mcp_store_share_free(op, share);
+        return;
+    }
+
+    mcp_store_mark(op, &share->link, share->slot);
+
+    if (!mcp_store_linked(&share->link)) {
+        mcp_store_share_free(op, share);
+    }
+}
+
+
+void
+mcp_store_share_drain(mcp_store_op_t *op, uint32_t index,
+    mcp_store_wake_t *out)
+{
+    mcp_store_share_t  *share;
+
+    share = mcp_store_share_of(op->head, index);
+
+    out->kind = MCP_WAKE_COPY;
+    out->handle = share->handle;
+    out->ref.index = share->stream;
+    memcpy(out->ref.id, share->id, MCP_STREAM_ID_LEN);
+
+    mcp_store_share_unmark(op, share);
+
+    if (share->stream == 0) {
+        mcp_store_share_free(op, share);
+    }
+}
+
+
+void
+mcp_store_share_retire(mcp_store_op_t *op, uint32_t index, uint32_t slot)
+{
+    mcp_store_share_t  *share;
+
+    share = mcp_store_share_of(op->head, index);
+
+    if (share->live != MCP_SHARE_LIVE || share->slot != slot) {
+        return;
+    }
+
+    if (share->stream == 0) {
+        mcp_store_share_free(op, share);
+        return;
+    }
+
+    mcp_store_share_unmark(op, share);
+    share->slot = MCP_STORE_ORPHAN;
+    mcp_store_share_mark(op, mcp_store_stream(op->head, share->stream));
+}
+
+
+mcp_store_stream_t *
+mcp_store_share_adopt(mcp_store_op_t *op, uint32_t index)
+{
+    mcp_store_share_t  *share;
+
+    share = mcp_store_share_of(op->head, index);
+    mcp_store_share_unmark(op, share);
+
+    share->handle = 0;
+    mcp_store_barrier();
+    share->slot = op->store->slot;
+
+    mcp_store_mark(op, &share->link, share->slot);
+
+    return mcp_store_stream(op->head, share->stream);
+}
+
+
+/* --- repair --- */
+
+void
+mcp_store_repair_shares(mcp_store_op_t *op)
+{
+    uint32_t             i;
+    mcp_store_head_t    *head;
+    mcp_store_share_t   *share;
+    mcp_store_stream_t  *st;
+
+    head = op->head;
+
+    for (i = 1; i < head->fresh; i++) {
+        if (mcp_store_types(head)[i] != MCP_CHUNK_SHARE) {
+            continue;
+        }
+
+        share = mcp_store_share_of(head, i);
+        memset(&share->link, 0, sizeof(mcp_store_link_t));
+
+        st = mcp_store_index_ok(head, share->stream)
+             && mcp_store_types(head)[share->stream] == MCP_CHUNK_STREAM
+             ? mcp_store_stream(head, share->stream) : NULL;
+
+        if (st != NULL && st->live == MCP_STREAM_LIVE
+            && memcmp(st->id, share->id, MCP_STREAM_ID_LEN) == 0)
+        {
+            st->share = i;
+
+        } else {
+            share->stream = 0;
+        }
+    }
+}
+
+
+void
+mcp_store_repair_copiers(mcp_store_op_t *op)
+{
+    uint32_t            i;
+    mcp_store_head_t   *head;
+    mcp_store_share_t  *share;
+
+    head = op->head;
+
+    for (i = 1; i < head->fresh; i++) {
+        if (mcp_store_types(head)[i] != MCP_CHUNK_SHARE) {
+            continue;
+        }
+
+        share = mcp_store_share_of(head, i);
+
+        if (share->slot >= MCP_STORE_SLOTS
+            || head->slots[share->slot].pid == 0)
+        {
+            share->slot = MCP_STORE_ORPHAN;
+        }
+
+        if (share->stream != 0) {
+            mcp_store_share_mark(op, mcp_store_stream(head, share->stream));
+
+        } else if (share->slot == MCP_STORE_ORPHAN) {
+            mcp_store_share_free(op, share);
+
+        } else {
+            mcp_store_mark(op, &share->link, share->slot);
+        }
+    }
+}
+
+
+/* --- sharing --- */
+
+static int
+mcp_store_share_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
+    uint64_t handle, unsigned sync)
+{
+    uint32_t            index;
+    mcp_store_share_t  *share;
+
+    if (st->kind != MCP_STREAM_CALL || mcp_store_final(st)) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    if (st->owner_slot != op->store->slot
+        || (st->share == 0 && sync && st->sent_seq > 0))
+    {
+        return MCP_ERR_DENIED;
+    }
+
+    if (st->share == 0) {
+        op->keep = st;
+
+        if (mcp_store_ensure(op, 1, 0) != MCP_OK) {
+            return MCP_ERR_FULL;
+        }
+
+        index = mcp_store_root_take(op, MCP_CHUNK_SHARE);
+        share = mcp_store_share_of(op->head, index);
+
+        memcpy(share->id, st->id, MCP_STREAM_ID_LEN);
+        share->slot = op->store->slot;
+        share->stream = st->self;
+        share->handle = handle;
+        share->sync = sync;
+        mcp_store_barrier();
+        share->live = MCP_SHARE_LIVE;
+        mcp_store_barrier();
+        st->share = index;
+    }
+
+    share = mcp_store_share_of(op->head, st->share);
+
+    if (sync && st->sent_seq > share->acked.seq) {
+        return MCP_ERR_DENIED;
+    }
+
+    share->handle = handle;
+    share->sync = sync;
+
+    mcp_store_share_mark(op, st);
+    mcp_store_stream_settle(op, st);
+    mcp_store_mark_consumer(op, st);
+
+    return MCP_OK;
+}
+
+
+int
+mcp_store_share_start(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t handle, unsigned sync)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    rc = mcp_store_share_locked(&op, st, handle, sync);
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+void
+mcp_store_share_end(mcp_store_t *store, const mcp_stream_ref_t *ref)
+{
+    uint32_t             index;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    if (mcp_store_stream_enter(store, ref, &op, &st) != MCP_OK) {
+        return;
+    }
+
+    if (st->share) {
+        index = st->share;
+        st->share = 0;
+        mcp_store_share_free(&op, mcp_store_share_of(op.head, index));
+
+        mcp_store_stream_settle(&op, st);
+        mcp_store_mark_consumer(&op, st);
+    }
+
+    mcp_store_leave(&op);
+}
+
+
+/* Takes the lock for a stream that this process copies. */
+static int
+mcp_store_share_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_op_t *op, mcp_store_stream_t **st, mcp_store_share_t **share)
+{
+    int  rc;
+
+    rc = mcp_store_stream_enter(store, ref, op, st);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if ((*st)->share != 0) {
+        *share = mcp_store_share_of(op->head, (*st)->share);
+
+        if ((*share)->slot == store->slot) {
+            return MCP_OK;
+        }
+    }
+
+    mcp_store_leave(op);
+
+    return MCP_ERR_DENIED;
+}
+
+
+/* How a stream stands for its owner. */
+static void
+mcp_store_share_own(const mcp_store_stream_t *st, mcp_store_stand_t *stand)
+{
+    stand->seq = st->events.last;
+    stand->state = (mcp_stream_state_e) st->state;
+    stand->answered = st->answered;
+    stand->failed = st->failed;
+    stand->failed_seq = st->failed_seq;
+}
+
+
+int
+mcp_store_copying(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_copying_t *copying)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_share_t   *share;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_share_enter(store, ref, &op, &st, &share);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    mcp_store_share_own(st, &copying->own);
+    copying->acked = share->acked;
+    copying->first_seq = st->events.first;
+    copying->sent_seq = st->sent_seq;
+    copying->confirmed_seq = st->confirmed_seq;
+    copying->alias = st->alias;
+    copying->turn = st->turn;
+    copying->sync = share->sync;
+
+    mcp_store_leave(&op);
+
+    return MCP_OK;
+}
+
+
+/* Notes what an event does to how a stream stands. */
+static void
+mcp_store_share_apply(mcp_store_stand_t *at, const mcp_store_record_t *rec)
+{
+    uint64_t  bit;
+
+    bit = mcp_store_answer_bit(rec);
+
+    at->seq = rec->seq;
+    at->state = (mcp_stream_state_e) rec->type;
+    at->answered |= bit;
+
+    if (bit && (rec->answers & MCP_STORE_ERROR)) {
+        at->failed |= bit;
+        at->failed_seq = rec->seq;
+    }
+}
+
+
+/*
+ * Copies the event at pos, which follows copy->at.
+ *
+ * Returns MCP_OK, or
+ *   MCP_DONE          there is no room for it
+ *   MCP_ERR_LIMIT     nor would there be in an empty buffer
+ *   MCP_ERR_INTERNAL  the log is not what it should be
+ */
+static int
+mcp_store_share_copy_one(mcp_store_head_t *head, mcp_store_copy_t *copy,
+    mcp_store_pos_t *pos)
+{
+    mcp_store_raw_t     *raw;
+    mcp_store_record_t  *rec;
+
+    rec = mcp_store_log_record(head, pos);
+
+    if (rec == NULL || rec->seq != copy->at.seq + 1) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    if (rec->len > copy->cap - copy->len) {
+        if (copy->n == 0) {
+            copy->len = rec->len;
+            return MCP_ERR_LIMIT;
+        }
+
+        return MCP_DONE;
+    }
+
+    raw = &copy->raw[copy->n];
+    raw->seq = rec->seq;
+    raw->offset = copy->len;
+    raw->len = rec->len;
+    raw->answers = rec->answers;
+    raw->state = (mcp_stream_state_e) rec->type;
+
+    pos->offset += MCP_RECORD_HEAD;
+
+    if (mcp_store_copy_out(head, pos, copy->buf + copy->len, raw->len)
+        != raw->len)
+    {
+        return MCP_ERR_INTERNAL;
+    }
+
+    copy->len += raw->len;
+    copy->n++;
+    mcp_store_share_apply(&copy->at, rec);
+
+    return MCP_OK;
+}
+
+
+static int
+mcp_store_copy_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
+    mcp_store_copy_t *copy)
+{
+    int              rc;
+    mcp_store_pos_t  pos;
+
+    if (copy->at.seq > st->events.last) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    if (copy->at.seq + 1 < st->events.first) {
+        return MCP_ERR_PURGED;
+    }
+
+    rc = MCP_OK;
+
+    if (copy->at.seq < st->events.last
+        && !mcp_store_log_seek(op->head, &st->events, copy->at.seq + 1, &pos))
+    {
+        return MCP_ERR_INTERNAL;
+    }
+
+    while (rc == MCP_OK && copy->n < copy->max
+           && copy->at.seq < st->events.last)
+    {
+        rc = mcp_store_share_copy_one(op->head, copy, &pos);
+    }
+
+    /* a state may change without an event */
+
+    if (copy->at.seq == st->events.last) {
+        mcp_store_share_own(st, &copy->at);
+    }
+
+    return rc == MCP_DONE ? MCP_OK : rc;
+}
+
+
+int
+mcp_store_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_copy_t *copy)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_share_t   *share;
+    mcp_store_stream_t  *st;
+
+    copy->n = 0;
+    copy->len = 0;
+
+    rc = mcp_store_share_enter(store, ref, &op, &st, &share);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    rc = mcp_store_copy_locked(&op, st, copy);
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+int
+mcp_store_acked(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    const mcp_store_stand_t *stand)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_share_t   *share;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_share_enter(store, ref, &op, &st, &share);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (stand->seq > st->events.last) {
+        rc = MCP_ERR_NOT_FOUND;
+
+    } else if (stand->seq >= share->acked.seq) {
+
+        /* the state last: a reader that finds it final looks for no event */
+
+        share->acked.seq = stand->seq;
+        share->acked.answered = stand->answered;
+        share->acked.failed = stand->failed;
+        share->acked.failed_seq = stand->failed_seq;
+        mcp_store_barrier();
+        share->acked.state = stand->state;
+
+        mcp_store_task_release(&op, st);
+        mcp_store_task_replace(&op, st);
+        mcp_store_stream_settle(&op, st);
+        mcp_store_mark_consumer(&op, st);
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
