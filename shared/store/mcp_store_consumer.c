@@ -33,7 +33,9 @@ mcp_store_consumer_displace(mcp_store_op_t *op, mcp_store_stream_t *st)
 
     mcp_store_unmark(op, st, MCP_LINK_CONSUMER);
 
-    if (mcp_store_ensure(op, 1, 1) == MCP_OK) {
+    if (st->consumer_slot != MCP_STORE_REMOTE
+        && mcp_store_ensure(op, 1, 1) == MCP_OK)
+    {
         index = mcp_store_root_take(op, MCP_CHUNK_STREAM);
         ghost = mcp_store_stream(op->head, index);
 
@@ -74,26 +76,11 @@ mcp_store_consumer_gone(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-static int
-mcp_store_watch_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
-    uint64_t handle, uint64_t after, int *taken)
+void
+mcp_store_consumer_take(mcp_store_op_t *op, mcp_store_stream_t *st,
+    uint32_t slot, uint64_t handle, uint64_t after, int *taken)
 {
-    mcp_store_stream_t  *st;
-
-    st = mcp_store_stream_get(op, ref);
-
-    if (st == NULL || after > mcp_store_visible(op->head, st)) {
-        return MCP_ERR_NOT_FOUND;
-    }
-
-    if (after + 1 < st->events.first) {
-        return MCP_ERR_PURGED;
-    }
-
-    op->party = st->party;
-    op->keep = st;
-
-    if (mcp_store_is_consumer(op, st, handle)) {
+    if (st->consumer_slot == slot && st->consumer_handle == handle) {
         mcp_store_unmark(op, st, MCP_LINK_CONSUMER);
 
     } else if (st->consumer_slot != MCP_STORE_NO_SLOT) {
@@ -113,10 +100,33 @@ mcp_store_watch_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_store_stream_seen(op, st, after);
     st->consumer_handle = handle;
     mcp_store_barrier();
-    st->consumer_slot = op->store->slot;
+    st->consumer_slot = slot;
 
     mcp_store_stream_settle(op, st);
     mcp_store_mark_owner(op, st);
+}
+
+
+static int
+mcp_store_watch_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
+    uint64_t handle, uint64_t after, int *taken)
+{
+    mcp_store_stream_t  *st;
+
+    st = mcp_store_stream_get(op, ref);
+
+    if (st == NULL || after > mcp_store_visible(op->head, st)) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    if (after + 1 < st->events.first) {
+        return MCP_ERR_PURGED;
+    }
+
+    op->party = st->party;
+    op->keep = st;
+
+    mcp_store_consumer_take(op, st, op->store->slot, handle, after, taken);
 
     return MCP_OK;
 }

@@ -20,6 +20,7 @@
  *   mcp_store_join.c         the calls that others may join
  *   mcp_store_reader.c       those who read beside the consumer
  *   mcp_store_share.c        streams that are copied elsewhere
+ *   mcp_store_remote.c       their consumer, when it is elsewhere
  *   mcp_store_party.c        what each party has
  *   mcp_store_quota.c        what each party may have
  *   mcp_store_evict.c        who makes room for others
@@ -324,6 +325,8 @@ typedef struct {
     uint32_t           slot;           /* the copier's */
     uint32_t           sync;           /* readers see what is acked */
     mcp_store_stand_t  acked;
+    uint64_t           reader;         /* number of the latest consumer, on
+                                          whatever machine */
 } mcp_store_share_t;
 
 
@@ -1123,6 +1126,11 @@ mcp_store_stream_t *mcp_store_victim(mcp_store_op_t *op);
 /* Takes the place of a consumer, and leaves a ghost from which it learns
  * that. */
 void mcp_store_consumer_displace(mcp_store_op_t *op, mcp_store_stream_t *st);
+
+/* Makes (slot, handle) the consumer of the events after "after"; taken is 1 if
+ * there was another one. */
+void mcp_store_consumer_take(mcp_store_op_t *op, mcp_store_stream_t *st,
+    uint32_t slot, uint64_t handle, uint64_t after, int *taken);
 
 /* The consumer has left at now; 0: at a time not known yet. */
 void mcp_store_consumer_gone(mcp_store_op_t *op, mcp_store_stream_t *st,

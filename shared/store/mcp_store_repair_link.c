@@ -56,13 +56,21 @@ mcp_store_repair_sort(mcp_store_head_t *head, uint32_t list, size_t offset)
 static void
 mcp_store_repair_parties(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
-    mcp_store_head_t  *head;
+    mcp_store_head_t   *head;
+    mcp_store_share_t  *share;
 
     head = op->head;
 
-    if (st->consumer_slot != MCP_STORE_NO_SLOT
-        && (st->consumer_slot >= MCP_STORE_SLOTS
-            || head->slots[st->consumer_slot].pid == 0))
+    if (st->consumer_slot == MCP_STORE_REMOTE && st->share != 0) {
+        share = mcp_store_share_of(head, st->share);
+
+        if (share->reader < st->consumer_handle) {
+            share->reader = st->consumer_handle;
+        }
+
+    } else if (st->consumer_slot != MCP_STORE_NO_SLOT
+               && (st->consumer_slot >= MCP_STORE_SLOTS
+                   || head->slots[st->consumer_slot].pid == 0))
     {
         st->consumer_slot = MCP_STORE_NO_SLOT;
         st->unattended = 0;

@@ -28,6 +28,18 @@ mcp_store_share_gate(mcp_store_head_t *head, const mcp_store_stream_t *st)
 }
 
 
+/* How a stream stands for its owner. */
+static void
+mcp_store_share_own(const mcp_store_stream_t *st, mcp_store_stand_t *stand)
+{
+    stand->seq = st->events.last;
+    stand->state = (mcp_stream_state_e) st->state;
+    stand->answered = st->answered;
+    stand->failed = st->failed;
+    stand->failed_seq = st->failed_seq;
+}
+
+
 void
 mcp_store_share_stand(mcp_store_head_t *head, const mcp_store_stream_t *st,
     mcp_store_stand_t *stand)
@@ -41,11 +53,7 @@ mcp_store_share_stand(mcp_store_head_t *head, const mcp_store_stream_t *st,
         return;
     }
 
-    stand->seq = st->events.last;
-    stand->state = (mcp_stream_state_e) st->state;
-    stand->answered = st->answered;
-    stand->failed = st->failed;
-    stand->failed_seq = st->failed_seq;
+    mcp_store_share_own(st, stand);
 }
 
 
@@ -58,10 +66,12 @@ mcp_store_share_mark(mcp_store_op_t *op, mcp_store_stream_t *st)
 
     if (share->slot != MCP_STORE_ORPHAN) {
         mcp_store_mark(op, &share->link, share->slot);
+        return;
+    }
 
-    /* the owner's successor copies, too: one without an owner waits itself */
+    /* the owner's successor copies, too: without an owner this waits itself */
 
-    } else if (mcp_store_final(st) && !mcp_store_linked(&share->link)) {
+    if (mcp_store_final(st) && !mcp_store_linked(&share->link)) {
         mcp_store_list_append(op->head, &op->head->orphans, &share->link);
         atomic_fetch_add(&op->head->n_orphans, 1);
     }
@@ -347,6 +357,10 @@ mcp_store_share_end(mcp_store_t *store, const mcp_stream_ref_t *ref)
         st->share = 0;
         mcp_store_share_free(&op, mcp_store_share_of(op.head, index));
 
+        if (st->consumer_slot == MCP_STORE_REMOTE) {
+            mcp_store_consumer_gone(&op, st, 0);
+        }
+
         mcp_store_stream_settle(&op, st);
         mcp_store_mark_consumer(&op, st);
     }
@@ -378,18 +392,6 @@ mcp_store_share_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_leave(op);
 
     return MCP_ERR_DENIED;
-}
-
-
-/* How a stream stands for its owner. */
-static void
-mcp_store_share_own(const mcp_store_stream_t *st, mcp_store_stand_t *stand)
-{
-    stand->seq = st->events.last;
-    stand->state = (mcp_stream_state_e) st->state;
-    stand->answered = st->answered;
-    stand->failed = st->failed;
-    stand->failed_seq = st->failed_seq;
 }
 
 

@@ -35,7 +35,7 @@ typedef struct {
 typedef struct {
     mcp_store_stand_t  acked;          /* what is safe */
     mcp_store_stand_t  own;            /* what the owner has got to */
-    uint64_t           first_seq;      /* oldest event kept; last + 1: none is */
+    uint64_t           first_seq;      /* oldest event kept */
     uint64_t           sent_seq;
     uint64_t           confirmed_seq;
     uint32_t           alias;
@@ -117,6 +117,42 @@ int mcp_store_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
  */
 int mcp_store_acked(mcp_store_t *store, const mcp_stream_ref_t *ref,
     const mcp_store_stand_t *stand);
+
+
+/*
+ * --- its consumer, when that is on another machine ---
+ *
+ * All who have ever begun to read a stream, anywhere, are numbered, and the
+ * latest one is the consumer.
+ */
+
+/* The consumer_slot of a stream whose consumer is elsewhere; its handle is that
+ * number. */
+#define MCP_STORE_REMOTE  0xfffffffdu
+
+/*
+ * Makes that one the consumer, of the events after "after".  A consumer that is
+ * here is woken and finds MCP_ERR_DENIED.  Again with the same number it does
+ * nothing.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_DENIED     it is not shared, or there was a later one
+ *   MCP_ERR_NOT_FOUND  the stream is gone
+ */
+int mcp_store_remote(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t number, uint64_t after);
+
+/* Says which number the consumer of here has, so that news of an earlier one
+ * come too late.  Returns what mcp_store_remote() does. */
+int mcp_store_remote_over(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t number);
+
+/* What it was sent counts as with a consumer of here; it has left.  Both do
+ * nothing unless that one is the consumer. */
+void mcp_store_remote_sent(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t number, uint64_t sent);
+void mcp_store_remote_left(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t number, uint64_t sent, uint64_t now);
 
 
 #endif /* MCP_STORE_SHARE_H_INCLUDED */

@@ -197,6 +197,9 @@ store_verify_stream(store_verify_t *v, mcp_store_stream_t *st,
                         && st->inbox.head == 0 && st->cancelled == 0),
                  "a stream is over");
 
+    store_expect(v, st->consumer_slot != MCP_STORE_REMOTE || st->share,
+                 "a consumer elsewhere");
+
     store_verify_side(v, st, MCP_LINK_OWNER, st->owner_slot);
     store_verify_side(v, st, MCP_LINK_CONSUMER, st->consumer_slot);
 

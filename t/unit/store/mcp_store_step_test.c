@@ -576,6 +576,25 @@ op_share_free(mcp_store_t *a, scene_t *s)
 }
 
 
+/* One that is elsewhere takes over and leaves again. */
+static void
+op_remote(mcp_store_t *a, scene_t *s)
+{
+    int           taken;
+    mcp_cursor_t  cursor;
+
+    mcp_store_share_start(a, &s->ref[0], 1, 1);
+    mcp_store_watch(a, &s->ref[0], 8, 0, &cursor, &taken);
+
+    if (mcp_store_remote(a, &s->ref[0], 3, 0) != MCP_OK) {
+        abort();
+    }
+
+    mcp_store_remote_sent(a, &s->ref[0], 3, 2);
+    mcp_store_remote_left(a, &s->ref[0], 3, 4, 2);
+}
+
+
 /* It is over, but not copied when its process goes. */
 static void
 op_share_orphan(mcp_store_t *a, scene_t *s)
@@ -622,6 +641,7 @@ static const operation_t  operations[] = {
     { "share and copy", op_share, 0, 0 },
     { "free what is shared", op_share_free, 0, 1 },
     { "leave what is shared", op_share_orphan, 0, 0 },
+    { "read from elsewhere", op_remote, 0, 0 },
     { "repair", op_repair, 0, 0 },
 };
 

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The consumer of a shared stream that is on another machine: it is told of
+ * from outside, and counts as one of here. */
+
+
+#include "store/mcp_store_layout.h"
+
+
+/* Takes the lock for a shared stream, and gets what it has in addition. */
+static int
+mcp_store_remote_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_op_t *op, mcp_store_stream_t **st, mcp_store_share_t **share)
+{
+    int  rc;
+
+    rc = mcp_store_stream_enter(store, ref, op, st);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if ((*st)->share == 0) {
+        mcp_store_leave(op);
+        return MCP_ERR_DENIED;
+    }
+
+    *share = mcp_store_share_of(op->head, (*st)->share);
+
+    return MCP_OK;
+}
+
+
+static int
+mcp_store_remote_is(const mcp_store_stream_t *st, uint64_t number)
+{
+    return st->consumer_slot == MCP_STORE_REMOTE
+           && st->consumer_handle == number;
+}
+
+
+/* What was sent from another machine is safe there, even if our copier does not
+ * know yet. */
+static void
+mcp_store_remote_note(mcp_store_op_t *op, mcp_store_stream_t *st,
+    mcp_store_share_t *share, uint64_t sent)
+{
+    if (sent > st->events.last) {
+        sent = st->events.last;
+    }
+
+    if (sent > share->acked.seq) {
+        share->acked.seq = sent;
+    }
+
+    mcp_store_stream_sent(op, st, sent);
+}
+
+
+int
+mcp_store_remote(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t number, uint64_t after)
+{
+    int                  rc, taken;
+    mcp_store_op_t       op;
+    mcp_store_share_t   *share;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_remote_enter(store, ref, &op, &st, &share);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (number < share->reader) {
+        rc = MCP_ERR_DENIED;
+
+    } else if (number > share->reader) {
+        if (after > mcp_store_visible(op.head, st)) {
+            after = mcp_store_visible(op.head, st);
+        }
+
+        if (after + 1 < st->events.first) {
+            after = st->events.first - 1;
+        }
+
+        op.keep = st;
+        mcp_store_consumer_take(&op, st, MCP_STORE_REMOTE, number, after,
+                                &taken);
+        share->reader = number;
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+int
+mcp_store_remote_over(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t number)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_share_t   *share;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_remote_enter(store, ref, &op, &st, &share);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (number < share->reader) {
+        rc = MCP_ERR_DENIED;
+
+    } else {
+        share->reader = number;
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+void
+mcp_store_remote_sent(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t number, uint64_t sent)
+{
+    mcp_store_op_t       op;
+    mcp_store_share_t   *share;
+    mcp_store_stream_t  *st;
+
+    if (mcp_store_remote_enter(store, ref, &op, &st, &share) != MCP_OK) {
+        return;
+    }
+
+    if (mcp_store_remote_is(st, number)) {
+        mcp_store_remote_note(&op, st, share, sent);
+    }
+
+    mcp_store_leave(&op);
+}
+
+
+void
+mcp_store_remote_left(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t number, uint64_t sent, uint64_t now)
+{
+    mcp_store_op_t       op;
+    mcp_store_share_t   *share;
+    mcp_store_stream_t  *st;
+
+    if (mcp_store_remote_enter(store, ref, &op, &st, &share) != MCP_OK) {
+        return;
+    }
+
+    if (mcp_store_remote_is(st, number)) {
+        st->takeovers = 0;
+        mcp_store_remote_note(&op, st, share, sent);
+        mcp_store_consumer_gone(&op, st, now);
+    }
+
+    mcp_store_leave(&op);
+}
