@@ -34,13 +34,21 @@ typedef struct {
 
 typedef struct {
     mcp_store_stand_t  acked;          /* what is safe */
-    mcp_store_stand_t  own;            /* what the owner has got to */
+    mcp_store_stand_t  own;            /* what the owner has got to; of a
+                                          mirror: what is here */
+    mcp_store_stand_t  known;          /* of a mirror: what there is elsewhere;
+                                          all but seq may be of before */
     uint64_t           first_seq;      /* oldest event kept */
     uint64_t           sent_seq;
     uint64_t           confirmed_seq;
+    uint64_t           reader;         /* number of the latest consumer, or of
+                                          the mirror's */
     uint32_t           alias;
     uint32_t           turn;
+    unsigned           consumer_slot;  /* or MCP_STORE_REMOTE, or _NO_SLOT */
     unsigned           sync;
+    unsigned           created;        /* mcp_store_acked() has been called */
+    unsigned           mirror;
 } mcp_store_copying_t;
 
 
@@ -69,7 +77,8 @@ typedef struct {
 
 /*
  * Shares a call's stream, or sets "sync" anew.  Only its owner's process may,
- * and gets mcp_store_drain()'s wakes with this handle.  Nothing is safe yet.
+ * and gets wakes of the kind MCP_WAKE_COPY, which have no handle.  Nothing is
+ * safe yet.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_DENIED     another process is the owner; or "sync" comes too late,
@@ -78,10 +87,24 @@ typedef struct {
  *   MCP_ERR_FULL       the region has no room
  */
 int mcp_store_share_start(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    uint64_t handle, unsigned sync);
+    unsigned sync);
 
 /* Makes it a stream as any other: readers see all there is. */
 void mcp_store_share_end(mcp_store_t *store, const mcp_stream_ref_t *ref);
+
+/*
+ * Reads back what the stream was created from: all but session_limit, party,
+ * handle, consumer and join.  spec->request, method and name point into
+ * *request, to which the first is appended, and into *info.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_DENIED     it is not shared, or another process copies it
+ *   MCP_ERR_LIMIT      the buffer does not take so much
+ *   MCP_ERR_MEMORY
+ *   MCP_ERR_NOT_FOUND  the stream is gone
+ */
+int mcp_store_share_spec(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_stream_spec_t *spec, mcp_stream_info_t *info, mcp_buf_t *request);
 
 /*
  * Says how far the stream is copied, and how it stands.
@@ -153,6 +176,76 @@ void mcp_store_remote_sent(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t number, uint64_t sent);
 void mcp_store_remote_left(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t number, uint64_t sent, uint64_t now);
+
+
+/*
+ * --- mirrors: where a stream of another machine is read ---
+ *
+ * A mirror is the stream of a call without an owner.  Its events come from
+ * outside, with their numbers.  The process that named its reader last is its
+ * feeder, and takes the place of the copier: it is woken when more is known than
+ * is here, when there is room again, when something was sent or confirmed, when
+ * the consumer came or left, and when the mirror is gone.  It reads all of
+ * that from mcp_store_copying().  When it dies the mirror stays, without one.
+ *
+ * Who reads the mirror finds what is here; a state counts when all events before
+ * it are here.  Nobody can post to it, or cancel.  Without a consumer it may be
+ * evicted, and is freed after half a minute.
+ */
+
+/*
+ * Makes a mirror for the events after "after", or finds the one that is here,
+ * if it goes on from there; one that does not is freed, and its consumer finds
+ * MCP_ERR_NOT_FOUND.  Events before "first" are kept nowhere.  This process is
+ * its feeder from now on; the one before is not told, and finds MCP_ERR_DENIED.
+ * "number" is that of the reader who is about to watch it.  Of the spec, a
+ * mirror uses all but session_limit, expires, handle, consumer and join.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_EXISTS  the stream itself is here
+ *   MCP_ERR_DENIED  there was a later reader
+ *   MCP_ERR_LIMIT   the party has as many streams as it may
+ *   MCP_ERR_FULL    the region has no room, even after eviction
+ */
+int mcp_store_mirror(mcp_store_t *store, const mcp_stream_spec_t *spec,
+    uint64_t first, uint64_t after, uint64_t number, uint64_t now,
+    mcp_stream_ref_t *ref);
+
+/*
+ * Appends the event raw->seq, with what it answers and its state.  Any process
+ * may.
+ *
+ * Returns MCP_OK, or
+ *   MCP_DONE           it is here already
+ *   MCP_AGAIN          one before it is missing; it counts as known
+ *   MCP_ERR_LIMIT      too many events were not sent yet; it counts as known
+ *   MCP_ERR_FULL       there is no room; it counts as known
+ *   MCP_ERR_LARGE      there never will be
+ *   MCP_ERR_NOT_FOUND  there is no mirror, or its stream is over
+ */
+int mcp_store_mirror_append(mcp_store_t *store,
+    const unsigned char id[MCP_STREAM_ID_LEN], const mcp_store_raw_t *raw,
+    mcp_str_t message, uint64_t now);
+
+/*
+ * Says how the stream stands elsewhere, and what a client has confirmed.  Any
+ * process may, in any order: what is older than what is known does nothing.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND  there is no mirror
+ */
+int mcp_store_mirror_known(mcp_store_t *store,
+    const unsigned char id[MCP_STREAM_ID_LEN], const mcp_store_stand_t *stand,
+    uint64_t confirmed, uint64_t now);
+
+/* Another reader, elsewhere, has that number: a consumer here with a lower one
+ * is woken and finds MCP_ERR_DENIED, and so does one that is about to watch. */
+void mcp_store_mirror_displaced(mcp_store_t *store,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t number);
+
+/* Frees a mirror: the stream is gone elsewhere. */
+void mcp_store_mirror_forget(mcp_store_t *store,
+    const unsigned char id[MCP_STREAM_ID_LEN]);
 
 
 #endif /* MCP_STORE_SHARE_H_INCLUDED */
