@@ -41,12 +41,12 @@ mcp_cancel_state(mcp_call_t *call)
     mcp_stream_info_t  info;
 
     if (mcp_store_info(call->worker->store, &call->ref, &info) != MCP_OK
-        || info.answered == 0)
+        || info.own_answered == 0)
     {
         return MCP_STATE_CANCELLED;
     }
 
-    return info.failed ? MCP_STATE_FAILED : MCP_STATE_COMPLETED;
+    return info.own_failed ? MCP_STATE_FAILED : MCP_STATE_COMPLETED;
 }
 
 

@@ -157,6 +157,10 @@ typedef struct {
                                           while readers of a shared stream wait
                                           for last_seq; other things are as of
                                           last_seq */
+    uint64_t            own_answered;  /* and answered, failed, for the owner */
+    uint64_t            own_failed;
+    unsigned            safe;          /* 0: shared, and nothing of it is acked
+                                          yet: nobody may be told its id */
     uint64_t            sent_seq;      /* written to a consumer's socket */
     uint64_t            confirmed_seq; /* by mcp_store_confirm() or
                                           mcp_store_acknowledge() */
@@ -318,8 +322,8 @@ int mcp_store_info(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 /*
  * Walks a session's streams: with "sent" those that linger (over, sent and
- * unattended), without it all others; in each walk the latest first.  Start
- * with *position 0.  request may be NULL.
+ * unattended) and mirrors that nobody reads, without it all others; in each
+ * walk the latest first.  Start with *position 0.  request may be NULL.
  *
  * A stream that begins to linger meanwhile may be met in both walks.  One that
  * is watched again between the two walks may be met in none.
@@ -426,6 +430,8 @@ int mcp_store_expire(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * Returns MCP_OK and the cursor, or
  *   MCP_ERR_NOT_FOUND  the stream is gone, or has no event "after" yet
  *   MCP_ERR_PURGED     events after "after" have been dropped
+ *   MCP_ERR_DENIED     it is a mirror, and the reader that was named has been
+ *                      displaced by one elsewhere
  */
 int mcp_store_watch(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t handle, uint64_t after, mcp_cursor_t *cursor, int *taken);

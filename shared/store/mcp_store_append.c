@@ -119,8 +119,7 @@ mcp_store_append_ask(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Copies a big message into a private chain, without the lock. */
-static int
+int
 mcp_store_append_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_str_t message, int answers, mcp_store_chain_t *chain)
 {
@@ -172,8 +171,7 @@ mcp_store_append_event(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Returns the number of the request that a record answers, or -1. */
-static int
+int
 mcp_store_answers(const mcp_store_record_t *rec)
 {
     return rec->answers & MCP_STORE_ABOUT ? -1 : (int) rec->answers - 1;
@@ -220,8 +218,7 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 }
 
 
-/* Appends a message; chain: holds it already, if it is big. */
-static int
+int
 mcp_store_append_claimed(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
     mcp_store_chain_t *chain)

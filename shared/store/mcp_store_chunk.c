@@ -34,8 +34,9 @@ mcp_store_ensure(mcp_store_op_t *op, uint32_t n, int all)
             return MCP_ERR_FULL;
         }
 
+        mcp_store_add(op->head, MCP_COUNT_STREAMS_EVICTED,
+                      !mcp_store_is_mirror(op->head, st));
         mcp_store_stream_free(op, st);
-        mcp_store_add(op->head, MCP_COUNT_STREAMS_EVICTED, 1);
     }
 
     return MCP_OK;
@@ -379,6 +380,15 @@ mcp_store_private_claim(mcp_store_op_t *op, mcp_store_chain_t *chain)
     }
 
     return MCP_ERR_INTERNAL;
+}
+
+
+void
+mcp_store_private_drop(mcp_store_op_t *op, mcp_store_chain_t *chain)
+{
+    if (chain->count > 0 && mcp_store_private_claim(op, chain) == MCP_OK) {
+        mcp_store_chain_free(op, chain->first, chain->last, chain->count);
+    }
 }
 
 

@@ -69,6 +69,7 @@ mcp_store_consumer_gone(mcp_store_op_t *op, mcp_store_stream_t *st,
 
     mcp_store_stream_settle(op, st);
     mcp_store_mark_owner(op, st);
+    mcp_store_mark_copy(op, st);
 
     /* whoever waits for what becomes of its connection */
 
@@ -104,6 +105,7 @@ mcp_store_consumer_take(mcp_store_op_t *op, mcp_store_stream_t *st,
 
     mcp_store_stream_settle(op, st);
     mcp_store_mark_owner(op, st);
+    mcp_store_mark_copy(op, st);
 }
 
 
@@ -121,6 +123,10 @@ mcp_store_watch_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 
     if (after + 1 < st->events.first) {
         return MCP_ERR_PURGED;
+    }
+
+    if (mcp_store_mirror_taken(op->head, st)) {
+        return MCP_ERR_DENIED;
     }
 
     op->party = st->party;

@@ -92,43 +92,48 @@ mcp_store_create_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
 
 /* Copies the text into a chain of n chunks. */
 static void
-mcp_store_create_text(mcp_store_op_t *op, const mcp_str_t text[3], uint32_t n,
-    mcp_store_chain_t *chain)
+mcp_store_create_text(mcp_store_op_t *op, mcp_store_making_t *making,
+    uint32_t n)
 {
     unsigned         i;
     mcp_store_pos_t  pos;
 
-    mcp_store_chain_take(op, n, chain);
-    pos.chunk = chain->first;
+    mcp_store_chain_take(op, n, &making->chain);
+    pos.chunk = making->chain.first;
     pos.offset = MCP_CHUNK_HEAD;
 
     for (i = 0; i < 3; i++) {
-        mcp_store_copy_in(op->head, &pos, text[i].data, text[i].len);
+        mcp_store_copy_in(op->head, &pos, making->text[i].data,
+                          making->text[i].len);
     }
 }
 
 
 /* Makes the stream itself, which exists from here on, but is in no list yet. */
 static mcp_store_stream_t *
-mcp_store_create_root(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
-    const mcp_str_t text[3], const mcp_store_chain_t *chain, uint64_t now)
+mcp_store_create_root(mcp_store_op_t *op, const mcp_store_making_t *making)
 {
-    uint32_t             index;
-    mcp_store_head_t    *head;
-    mcp_store_stream_t  *st;
+    uint32_t                  index;
+    mcp_store_head_t         *head;
+    mcp_store_stream_t       *st;
+    const mcp_stream_spec_t  *spec;
 
     head = op->head;
+    spec = making->spec;
     index = mcp_store_root_take(op, MCP_CHUNK_STREAM);
     st = mcp_store_stream(head, index);
 
-    mcp_store_stream_fill(st, spec, text, now);
+    mcp_store_stream_fill(st, spec, making->text, making->now);
     st->self = index;
     st->ordinal = ++head->ordinal;
     st->joined = st->ordinal;
-    st->text = chain->first;
-    st->text_chunks = chain->count;
+    st->text = making->chain.first;
+    st->text_chunks = making->chain.count;
 
-    if (spec->kind == MCP_STREAM_CALL) {
+    if (making->begin != NULL) {
+        mcp_store_mirror_begin(op, st, making->begin);
+
+    } else if (spec->kind == MCP_STREAM_CALL) {
         st->owner_slot = op->store->slot;
         st->owner_handle = spec->handle;
     }
@@ -147,35 +152,38 @@ mcp_store_create_root(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
 }
 
 
-/* chain: holds the text already, if it is big */
 static int
-mcp_store_create_locked(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
-    const mcp_str_t text[3], mcp_store_chain_t *chain, uint64_t now,
+mcp_store_create_locked(mcp_store_op_t *op, mcp_store_making_t *making,
     mcp_stream_ref_t *ref)
 {
-    int                  rc;
-    uint32_t             need;
-    mcp_store_entry_t   *session, *party, *join;
-    mcp_store_stream_t  *st;
+    int                       rc;
+    uint32_t                  need, count;
+    mcp_store_entry_t        *session, *party, *join;
+    mcp_store_stream_t       *st;
+    const mcp_stream_spec_t  *spec;
 
+    spec = making->spec;
     op->party = spec->party.id;
     need = 0;
 
-    if (chain->count == 0) {
-        need = mcp_store_chunks(text[0].len + text[1].len + text[2].len);
+    if (making->chain.count == 0) {
+        need = mcp_store_chunks(making->text[0].len + making->text[1].len
+                                + making->text[2].len);
     }
 
-    rc = mcp_store_create_check(op, spec, 1 + need + chain->count, now);
+    count = 1 + need + making->chain.count;
+
+    rc = mcp_store_create_check(op, spec, count, making->now);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    /* the stream, its text, an entry for each of two groups, and one for those
-     * who join */
+    /* the stream, its text, an entry for each of two groups, one for those who
+     * join, and what a mirror has in addition */
 
-    if (mcp_store_ensure(op, 1 + need + 2 + (spec->join != NULL), 0)
-        != MCP_OK)
-    {
+    count = 1 + need + 2 + (spec->join != NULL) + (making->begin != NULL);
+
+    if (mcp_store_ensure(op, count, 0) != MCP_OK) {
         return MCP_ERR_FULL;
     }
 
@@ -189,10 +197,10 @@ mcp_store_create_locked(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     }
 
     if (need > 0) {
-        mcp_store_create_text(op, text, need, chain);
+        mcp_store_create_text(op, making, need);
     }
 
-    st = mcp_store_create_root(op, spec, text, chain, now);
+    st = mcp_store_create_root(op, making);
     mcp_store_stream_link(op->head, st->self);
     mcp_store_stream_join(op, st, session, party);
 
@@ -224,13 +232,37 @@ mcp_store_cut(mcp_str_t s)
 }
 
 
-/* Creates a stream; chain: holds the text already, if it is big. */
-static int
-mcp_store_create_claimed(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
-    const mcp_str_t text[3], mcp_store_chain_t *chain, uint64_t now,
+int
+mcp_store_create_begin(mcp_store_t *store, mcp_store_making_t *making)
+{
+    const mcp_stream_spec_t  *spec;
+
+    spec = making->spec;
+    making->text[0] = mcp_store_cut(spec->method);
+    making->text[1] = mcp_store_cut(spec->name);
+    making->text[2] = spec->request;
+
+    if (spec->request.len > MCP_STORE_LEN_MAX) {
+        return MCP_ERR_FULL;
+    }
+
+    if (spec->request.len <= MCP_STORE_BIG) {
+        return MCP_OK;
+    }
+
+    return mcp_store_private_make(store, making->text, 3, 0, 0,
+                                  spec->party.id, &making->chain);
+}
+
+
+int
+mcp_store_create_end(mcp_store_op_t *op, mcp_store_making_t *making,
     mcp_stream_ref_t *ref)
 {
-    int  rc;
+    int                 rc;
+    mcp_store_chain_t  *chain;
+
+    chain = &making->chain;
 
     if (chain->count > 0) {
         rc = mcp_store_private_claim(op, chain);
@@ -239,9 +271,11 @@ mcp_store_create_claimed(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
         }
     }
 
-    rc = mcp_store_create_locked(op, spec, text, chain, now, ref);
+    /* a small text gets its chain when nothing can fail any more */
 
-    if (rc != MCP_OK && chain->count > 0) {
+    rc = mcp_store_create_locked(op, making, ref);
+
+    if (rc != MCP_OK) {
         mcp_store_chain_free(op, chain->first, chain->last, chain->count);
     }
 
@@ -253,32 +287,23 @@ int
 mcp_store_create(mcp_store_t *store, const mcp_stream_spec_t *spec,
     uint64_t now, mcp_stream_ref_t *ref)
 {
-    int                rc;
-    mcp_str_t          text[3];
-    mcp_store_op_t     op;
-    mcp_store_chain_t  chain = { 0, 0, 0 };
+    int                 rc;
+    mcp_store_op_t      op;
+    mcp_store_making_t  making = { 0 };
 
-    text[0] = mcp_store_cut(spec->method);
-    text[1] = mcp_store_cut(spec->name);
-    text[2] = spec->request;
+    making.spec = spec;
+    making.now = now;
 
-    if (text[2].len > MCP_STORE_LEN_MAX) {
-        return MCP_ERR_FULL;
-    }
-
-    if (text[2].len > MCP_STORE_BIG) {
-        rc = mcp_store_private_make(store, text, 3, 0, 0, spec->party.id,
-                                    &chain);
-        if (rc != MCP_OK) {
-            return rc;
-        }
+    rc = mcp_store_create_begin(store, &making);
+    if (rc != MCP_OK) {
+        return rc;
     }
 
     if (mcp_store_enter(store, &op) != MCP_OK) {
         return MCP_ERR_INTERNAL;
     }
 
-    rc = mcp_store_create_claimed(&op, spec, text, &chain, now, ref);
+    rc = mcp_store_create_end(&op, &making, ref);
 
     mcp_store_leave(&op);
 

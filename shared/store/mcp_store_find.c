@@ -159,6 +159,9 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->first_seq = st->events.first;
     info->last_seq = stand.seq;
     info->own_seq = st->events.last;
+    info->own_answered = st->answered;
+    info->own_failed = st->failed;
+    info->safe = mcp_store_share_safe(op->head, st);
     info->sent_seq = st->sent_seq;
     info->confirmed_seq = st->confirmed_seq;
     info->answered = stand.answered;

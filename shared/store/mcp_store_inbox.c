@@ -17,7 +17,7 @@
 static int
 mcp_store_post_reaches(const mcp_store_stream_t *st)
 {
-    return st && !mcp_store_final(st) && st->kind == MCP_STREAM_CALL;
+    return st && st->owner_slot != MCP_STORE_NO_SLOT;
 }
 
 

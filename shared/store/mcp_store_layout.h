@@ -19,8 +19,10 @@
  *   mcp_store_consumer.c     watch, unwatch, read
  *   mcp_store_join.c         the calls that others may join
  *   mcp_store_reader.c       those who read beside the consumer
- *   mcp_store_share.c        streams that are copied elsewhere
+ *   mcp_store_share.c        streams that are copied elsewhere, the gate
+ *   mcp_store_copy.c         what their copier reads and says
  *   mcp_store_remote.c       their consumer, when it is elsewhere
+ *   mcp_store_mirror.c       where streams of elsewhere are read
  *   mcp_store_party.c        what each party has
  *   mcp_store_quota.c        what each party may have
  *   mcp_store_evict.c        who makes room for others
@@ -54,7 +56,7 @@
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
-#define MCP_STORE_VERSION    13
+#define MCP_STORE_VERSION    14
 
 #define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* of 32-bit refs */
 
@@ -313,7 +315,7 @@ typedef struct {
 
 #define MCP_SHARE_LIVE  0x73686172u
 
-/* What a shared stream has in addition. */
+/* What a shared stream, or a mirror, has in addition. */
 typedef struct {
     uint32_t           live;           /* written last */
     uint32_t           stream;         /* index; 0: it is gone, and the copier
@@ -321,12 +323,22 @@ typedef struct {
     unsigned char      id[MCP_STREAM_ID_LEN];
     mcp_store_link_t   link;           /* dirty list of the copier's slot, or
                                           the orphans */
-    uint64_t           handle;
-    uint32_t           slot;           /* the copier's */
-    uint32_t           sync;           /* readers see what is acked */
+    uint32_t           slot;           /* the copier's; the feeder's of a
+                                          mirror, or MCP_STORE_NO_SLOT */
+    uint8_t            mirror;
+    uint8_t            sync;           /* readers see what is acked */
+    uint8_t            created;        /* it has been acked once */
+    uint8_t            which;          /* of known: the one that counts */
     mcp_store_stand_t  acked;
     uint64_t           reader;         /* number of the latest consumer, on
                                           whatever machine */
+
+    /* of a mirror */
+    uint64_t           here;           /* number of its reader */
+    uint64_t           last;           /* event that is known, but may have
+                                          to be fetched */
+    uint64_t           confirmed;
+    mcp_store_stand_t  known[2];
 } mcp_store_share_t;
 
 
@@ -697,6 +709,13 @@ mcp_store_share_of(mcp_store_head_t *head, uint32_t index)
 }
 
 
+static inline int
+mcp_store_is_mirror(mcp_store_head_t *head, const mcp_store_stream_t *st)
+{
+    return st->share != 0 && mcp_store_share_of(head, st->share)->mirror;
+}
+
+
 /* The gate of a shared stream. */
 uint64_t mcp_store_share_gate(mcp_store_head_t *head,
     const mcp_store_stream_t *st);
@@ -826,6 +845,9 @@ int mcp_store_private_make(mcp_store_t *store, const mcp_str_t *parts,
  */
 int mcp_store_private_claim(mcp_store_op_t *op, mcp_store_chain_t *chain);
 
+/* Frees one that is not needed after all, if there is one. */
+void mcp_store_private_drop(mcp_store_op_t *op, mcp_store_chain_t *chain);
+
 /* Frees the private chains of a slot whose process has gone. */
 void mcp_store_private_reclaim(mcp_store_op_t *op, unsigned slot);
 
@@ -924,6 +946,31 @@ void mcp_store_stream_request(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_buf_t *buf);
 
 
+/* --- mcp_store_create.c --- */
+
+/* Where a mirror begins. */
+typedef struct {
+    uint64_t  after;
+    uint64_t  number;                  /* of its reader */
+} mcp_store_begin_t;
+
+typedef struct {
+    const mcp_stream_spec_t  *spec;
+    const mcp_store_begin_t  *begin;   /* of a mirror; NULL: it is none */
+    uint64_t                  now;
+    mcp_str_t                 text[3];
+    mcp_store_chain_t         chain;   /* holds the text, if it is big */
+} mcp_store_making_t;
+
+/* Prepares what can be done without the lock: the text.  Returns MCP_OK, or
+ * what mcp_store_private_make() does. */
+int mcp_store_create_begin(mcp_store_t *store, mcp_store_making_t *making);
+
+/* Does what mcp_store_create() does, with the lock. */
+int mcp_store_create_end(mcp_store_op_t *op, mcp_store_making_t *making,
+    mcp_stream_ref_t *ref);
+
+
 /* --- mcp_store_stream.c --- */
 
 /* Ends a stream; what is left of it may be a ghost. */
@@ -932,6 +979,10 @@ void mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st);
 /* Changes the state of a stream; nothing else does.  The caller does what
  * follows from a final state. */
 void mcp_store_stream_turn(mcp_store_stream_t *st, mcp_stream_state_e state);
+
+/* Does what follows from a final state: the stream has no owner any more. */
+void mcp_store_stream_finish(mcp_store_op_t *op, mcp_store_stream_t *st,
+    uint64_t now);
 
 /* Returns the bit of the request that an event answers; 0: it answers none. */
 uint64_t mcp_store_answer_bit(const mcp_store_record_t *rec);
@@ -986,6 +1037,17 @@ void mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
 
 
 /* --- mcp_store_append.c --- */
+
+/* Copies a big message into a private chain, without the lock; then appends it,
+ * or a small one, with the lock.  They return what mcp_store_append() does. */
+int mcp_store_append_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_str_t message, int answers, mcp_store_chain_t *chain);
+int mcp_store_append_claimed(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
+    mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
+    mcp_store_chain_t *chain);
+
+/* Returns the number of the request that a record answers, or -1. */
+int mcp_store_answers(const mcp_store_record_t *rec);
 
 /* Appends to a listener, which drops events to make room.  chain: holds the
  * message already, if it is not NULL. */
@@ -1184,9 +1246,20 @@ void mcp_store_repair_readers(mcp_store_op_t *op);
 
 /* --- mcp_store_share.c --- */
 
-/* Sets *stand to how a stream stands for those who read it. */
+/* Sets *stand to how a stream stands for those who read it, or for its
+ * owner. */
 void mcp_store_share_stand(mcp_store_head_t *head,
     const mcp_store_stream_t *st, mcp_store_stand_t *stand);
+void mcp_store_share_own(const mcp_store_stream_t *st,
+    mcp_store_stand_t *stand);
+
+/* Says how a share begins, which has no more than zeros. */
+void mcp_store_share_fill(mcp_store_op_t *op, mcp_store_share_t *share,
+    const mcp_store_stream_t *st);
+
+/* Whether a client may be told of the stream. */
+unsigned mcp_store_share_safe(mcp_store_head_t *head,
+    const mcp_store_stream_t *st);
 
 /* Has the copier of a shared stream woken. */
 void mcp_store_share_mark(mcp_store_op_t *op, mcp_store_stream_t *st);
@@ -1208,6 +1281,10 @@ void mcp_store_share_drain(mcp_store_op_t *op, uint32_t index,
     mcp_store_wake_t *out);
 mcp_store_stream_t *mcp_store_share_adopt(mcp_store_op_t *op, uint32_t index);
 
+/* Gives the role to another process, or to none. */
+void mcp_store_share_pass(mcp_store_op_t *op, mcp_store_share_t *share,
+    uint32_t slot);
+
 /* Takes a slot out of such a chunk. */
 void mcp_store_share_retire(mcp_store_op_t *op, uint32_t index,
     uint32_t slot);
@@ -1216,6 +1293,25 @@ void mcp_store_share_retire(mcp_store_op_t *op, uint32_t index,
  * who copy, after that. */
 void mcp_store_repair_shares(mcp_store_op_t *op);
 void mcp_store_repair_copiers(mcp_store_op_t *op);
+
+
+/* --- mcp_store_mirror.c --- */
+
+/* Makes a mirror of a stream that is being created. */
+void mcp_store_mirror_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
+    const mcp_store_begin_t *begin);
+
+/* Sets what is known of a mirror's stream, as far as the events before it are
+ * here. */
+void mcp_store_mirror_count(mcp_store_stream_t *st,
+    const mcp_store_share_t *share);
+
+/* Whether the reader that is about to watch a mirror has been displaced. */
+int mcp_store_mirror_taken(mcp_store_head_t *head,
+    const mcp_store_stream_t *st);
+
+/* Whether a mirror that nobody reads is due to be freed. */
+int mcp_store_mirror_due(const mcp_store_stream_t *st, uint64_t now);
 
 
 /* --- mcp_store_entry.c --- */

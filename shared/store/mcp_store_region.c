@@ -284,6 +284,7 @@ mcp_store_feed(mcp_store_op_t *op)
 
         room -= st->need < room ? st->need : room;
         mcp_store_mark_owner(op, st);
+        mcp_store_mark_copy(op, st);
     }
 }
 
@@ -341,7 +342,7 @@ static int
 mcp_store_sweep_chunk(mcp_store_op_t *op, uint32_t index, uint64_t now,
     mcp_stream_info_t *info, size_t *freed)
 {
-    int                  unsent;
+    int                  unsent, mirror;
     mcp_store_stream_t  *st;
 
     switch (mcp_store_types(op->head)[index]) {
@@ -359,16 +360,18 @@ mcp_store_sweep_chunk(mcp_store_op_t *op, uint32_t index, uint64_t now,
             return 0;
         }
 
-        /* a task is looked at, and never sent */
+        /* a task is looked at, and never sent; of a mirror nothing is lost */
 
-        unsent = st->sent_seq < st->events.last && !mcp_store_is_task(st);
+        mirror = mcp_store_is_mirror(op->head, st);
+        unsent = st->sent_seq < st->events.last && !mcp_store_is_task(st)
+                 && !mirror;
 
         if (unsent) {
             mcp_store_stream_info(op, st, info);
         }
 
         mcp_store_stream_free(op, st);
-        mcp_store_add(op->head, MCP_COUNT_STREAMS_EXPIRED, 1);
+        mcp_store_add(op->head, MCP_COUNT_STREAMS_EXPIRED, !mirror);
         (*freed)++;
 
         return unsent;

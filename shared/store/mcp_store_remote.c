@@ -19,7 +19,7 @@ mcp_store_remote_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
         return rc;
     }
 
-    if ((*st)->share == 0) {
+    if ((*st)->share == 0 || mcp_store_is_mirror(op->head, *st)) {
         mcp_store_leave(op);
         return MCP_ERR_DENIED;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Shared streams: the gate, and what the copier reads.
+ * Shared streams: their gate, and who copies them.
  *
  * A chunk of its own has what a shared stream has in addition.  It outlives the
  * stream until the copier has learned that that one is gone.  What counts in it
@@ -28,8 +28,7 @@ mcp_store_share_gate(mcp_store_head_t *head, const mcp_store_stream_t *st)
 }
 
 
-/* How a stream stands for its owner. */
-static void
+void
 mcp_store_share_own(const mcp_store_stream_t *st, mcp_store_stand_t *stand)
 {
     stand->seq = st->events.last;
@@ -54,6 +53,21 @@ mcp_store_share_stand(mcp_store_head_t *head, const mcp_store_stream_t *st,
     }
 
     mcp_store_share_own(st, stand);
+}
+
+
+unsigned
+mcp_store_share_safe(mcp_store_head_t *head, const mcp_store_stream_t *st)
+{
+    const mcp_store_share_t  *share;
+
+    if (st->share == 0) {
+        return 1;
+    }
+
+    share = mcp_store_share_of(head, st->share);
+
+    return !share->sync || share->created;
 }
 
 
@@ -125,6 +139,8 @@ mcp_store_share_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
 
     mcp_store_mark(op, &share->link, share->slot);
 
+    /* there is nobody who had to learn of it */
+
     if (!mcp_store_linked(&share->link)) {
         mcp_store_share_free(op, share);
     }
@@ -140,7 +156,7 @@ mcp_store_share_drain(mcp_store_op_t *op, uint32_t index,
     share = mcp_store_share_of(op->head, index);
 
     out->kind = MCP_WAKE_COPY;
-    out->handle = share->handle;
+    out->handle = 0;
     out->ref.index = share->stream;
     memcpy(out->ref.id, share->id, MCP_STREAM_ID_LEN);
 
@@ -149,6 +165,16 @@ mcp_store_share_drain(mcp_store_op_t *op, uint32_t index,
     if (share->stream == 0) {
         mcp_store_share_free(op, share);
     }
+}
+
+
+void
+mcp_store_share_pass(mcp_store_op_t *op, mcp_store_share_t *share,
+    uint32_t slot)
+{
+    mcp_store_share_unmark(op, share);
+    share->slot = slot;
+    mcp_store_share_mark(op, mcp_store_stream(op->head, share->stream));
 }
 
 
@@ -168,9 +194,8 @@ mcp_store_share_retire(mcp_store_op_t *op, uint32_t index, uint32_t slot)
         return;
     }
 
-    mcp_store_share_unmark(op, share);
-    share->slot = MCP_STORE_ORPHAN;
-    mcp_store_share_mark(op, mcp_store_stream(op->head, share->stream));
+    mcp_store_share_pass(op, share, share->mirror ? MCP_STORE_NO_SLOT
+                                                  : MCP_STORE_ORPHAN);
 }
 
 
@@ -180,13 +205,7 @@ mcp_store_share_adopt(mcp_store_op_t *op, uint32_t index)
     mcp_store_share_t  *share;
 
     share = mcp_store_share_of(op->head, index);
-    mcp_store_share_unmark(op, share);
-
-    share->handle = 0;
-    mcp_store_barrier();
-    share->slot = op->store->slot;
-
-    mcp_store_mark(op, &share->link, share->slot);
+    mcp_store_share_pass(op, share, op->store->slot);
 
     return mcp_store_stream(op->head, share->stream);
 }
@@ -221,6 +240,10 @@ mcp_store_repair_shares(mcp_store_op_t *op)
         {
             st->share = i;
 
+            if (share->mirror) {
+                mcp_store_mirror_count(st, share);
+            }
+
         } else {
             share->stream = 0;
         }
@@ -247,17 +270,18 @@ mcp_store_repair_copiers(mcp_store_op_t *op)
         if (share->slot >= MCP_STORE_SLOTS
             || head->slots[share->slot].pid == 0)
         {
-            share->slot = MCP_STORE_ORPHAN;
+            share->slot = share->mirror ? MCP_STORE_NO_SLOT
+                                        : MCP_STORE_ORPHAN;
         }
 
         if (share->stream != 0) {
             mcp_store_share_mark(op, mcp_store_stream(head, share->stream));
 
-        } else if (share->slot == MCP_STORE_ORPHAN) {
-            mcp_store_share_free(op, share);
+        } else if (share->slot < MCP_STORE_SLOTS) {
+            mcp_store_mark(op, &share->link, share->slot);
 
         } else {
-            mcp_store_mark(op, &share->link, share->slot);
+            mcp_store_share_free(op, share);
         }
     }
 }
@@ -265,9 +289,22 @@ mcp_store_repair_copiers(mcp_store_op_t *op)
 
 /* --- sharing --- */
 
+void
+mcp_store_share_fill(mcp_store_op_t *op, mcp_store_share_t *share,
+    const mcp_store_stream_t *st)
+{
+    memcpy(share->id, st->id, MCP_STREAM_ID_LEN);
+    share->slot = op->store->slot;
+    share->stream = st->self;
+    mcp_store_barrier();
+    share->live = MCP_SHARE_LIVE;
+    mcp_store_barrier();
+}
+
+
 static int
 mcp_store_share_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
-    uint64_t handle, unsigned sync)
+    unsigned sync)
 {
     uint32_t            index;
     mcp_store_share_t  *share;
@@ -291,15 +328,8 @@ mcp_store_share_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
 
         index = mcp_store_root_take(op, MCP_CHUNK_SHARE);
         share = mcp_store_share_of(op->head, index);
-
-        memcpy(share->id, st->id, MCP_STREAM_ID_LEN);
-        share->slot = op->store->slot;
-        share->stream = st->self;
-        share->handle = handle;
-        share->sync = sync;
-        mcp_store_barrier();
-        share->live = MCP_SHARE_LIVE;
-        mcp_store_barrier();
+        share->sync = sync != 0;
+        mcp_store_share_fill(op, share, st);
         st->share = index;
     }
 
@@ -309,8 +339,7 @@ mcp_store_share_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
         return MCP_ERR_DENIED;
     }
 
-    share->handle = handle;
-    share->sync = sync;
+    share->sync = sync != 0;
 
     mcp_store_share_mark(op, st);
     mcp_store_stream_settle(op, st);
@@ -322,7 +351,7 @@ mcp_store_share_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
 
 int
 mcp_store_share_start(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    uint64_t handle, unsigned sync)
+    unsigned sync)
 {
     int                  rc;
     mcp_store_op_t       op;
@@ -333,7 +362,7 @@ mcp_store_share_start(mcp_store_t *store, const mcp_stream_ref_t *ref,
         return rc;
     }
 
-    rc = mcp_store_share_locked(&op, st, handle, sync);
+    rc = mcp_store_share_locked(&op, st, sync);
 
     mcp_store_leave(&op);
 
@@ -352,7 +381,7 @@ mcp_store_share_end(mcp_store_t *store, const mcp_stream_ref_t *ref)
         return;
     }
 
-    if (st->share) {
+    if (st->share && !mcp_store_is_mirror(op.head, st)) {
         index = st->share;
         st->share = 0;
         mcp_store_share_free(&op, mcp_store_share_of(op.head, index));
@@ -366,235 +395,4 @@ mcp_store_share_end(mcp_store_t *store, const mcp_stream_ref_t *ref)
     }
 
     mcp_store_leave(&op);
-}
-
-
-/* Takes the lock for a stream that this process copies. */
-static int
-mcp_store_share_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_store_op_t *op, mcp_store_stream_t **st, mcp_store_share_t **share)
-{
-    int  rc;
-
-    rc = mcp_store_stream_enter(store, ref, op, st);
-    if (rc != MCP_OK) {
-        return rc;
-    }
-
-    if ((*st)->share != 0) {
-        *share = mcp_store_share_of(op->head, (*st)->share);
-
-        if ((*share)->slot == store->slot) {
-            return MCP_OK;
-        }
-    }
-
-    mcp_store_leave(op);
-
-    return MCP_ERR_DENIED;
-}
-
-
-int
-mcp_store_copying(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_store_copying_t *copying)
-{
-    int                  rc;
-    mcp_store_op_t       op;
-    mcp_store_share_t   *share;
-    mcp_store_stream_t  *st;
-
-    rc = mcp_store_share_enter(store, ref, &op, &st, &share);
-    if (rc != MCP_OK) {
-        return rc;
-    }
-
-    mcp_store_share_own(st, &copying->own);
-    copying->acked = share->acked;
-    copying->first_seq = st->events.first;
-    copying->sent_seq = st->sent_seq;
-    copying->confirmed_seq = st->confirmed_seq;
-    copying->alias = st->alias;
-    copying->turn = st->turn;
-    copying->sync = share->sync;
-
-    mcp_store_leave(&op);
-
-    return MCP_OK;
-}
-
-
-/* Notes what an event does to how a stream stands. */
-static void
-mcp_store_share_apply(mcp_store_stand_t *at, const mcp_store_record_t *rec)
-{
-    uint64_t  bit;
-
-    bit = mcp_store_answer_bit(rec);
-
-    at->seq = rec->seq;
-    at->state = (mcp_stream_state_e) rec->type;
-    at->answered |= bit;
-
-    if (bit && (rec->answers & MCP_STORE_ERROR)) {
-        at->failed |= bit;
-        at->failed_seq = rec->seq;
-    }
-}
-
-
-/*
- * Copies the event at pos, which follows copy->at.
- *
- * Returns MCP_OK, or
- *   MCP_DONE          there is no room for it
- *   MCP_ERR_LIMIT     nor would there be in an empty buffer
- *   MCP_ERR_INTERNAL  the log is not what it should be
- */
-static int
-mcp_store_share_copy_one(mcp_store_head_t *head, mcp_store_copy_t *copy,
-    mcp_store_pos_t *pos)
-{
-    mcp_store_raw_t     *raw;
-    mcp_store_record_t  *rec;
-
-    rec = mcp_store_log_record(head, pos);
-
-    if (rec == NULL || rec->seq != copy->at.seq + 1) {
-        return MCP_ERR_INTERNAL;
-    }
-
-    if (rec->len > copy->cap - copy->len) {
-        if (copy->n == 0) {
-            copy->len = rec->len;
-            return MCP_ERR_LIMIT;
-        }
-
-        return MCP_DONE;
-    }
-
-    raw = &copy->raw[copy->n];
-    raw->seq = rec->seq;
-    raw->offset = copy->len;
-    raw->len = rec->len;
-    raw->answers = rec->answers;
-    raw->state = (mcp_stream_state_e) rec->type;
-
-    pos->offset += MCP_RECORD_HEAD;
-
-    if (mcp_store_copy_out(head, pos, copy->buf + copy->len, raw->len)
-        != raw->len)
-    {
-        return MCP_ERR_INTERNAL;
-    }
-
-    copy->len += raw->len;
-    copy->n++;
-    mcp_store_share_apply(&copy->at, rec);
-
-    return MCP_OK;
-}
-
-
-static int
-mcp_store_copy_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
-    mcp_store_copy_t *copy)
-{
-    int              rc;
-    mcp_store_pos_t  pos;
-
-    if (copy->at.seq > st->events.last) {
-        return MCP_ERR_NOT_FOUND;
-    }
-
-    if (copy->at.seq + 1 < st->events.first) {
-        return MCP_ERR_PURGED;
-    }
-
-    rc = MCP_OK;
-
-    if (copy->at.seq < st->events.last
-        && !mcp_store_log_seek(op->head, &st->events, copy->at.seq + 1, &pos))
-    {
-        return MCP_ERR_INTERNAL;
-    }
-
-    while (rc == MCP_OK && copy->n < copy->max
-           && copy->at.seq < st->events.last)
-    {
-        rc = mcp_store_share_copy_one(op->head, copy, &pos);
-    }
-
-    /* a state may change without an event */
-
-    if (copy->at.seq == st->events.last) {
-        mcp_store_share_own(st, &copy->at);
-    }
-
-    return rc == MCP_DONE ? MCP_OK : rc;
-}
-
-
-int
-mcp_store_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_store_copy_t *copy)
-{
-    int                  rc;
-    mcp_store_op_t       op;
-    mcp_store_share_t   *share;
-    mcp_store_stream_t  *st;
-
-    copy->n = 0;
-    copy->len = 0;
-
-    rc = mcp_store_share_enter(store, ref, &op, &st, &share);
-    if (rc != MCP_OK) {
-        return rc;
-    }
-
-    rc = mcp_store_copy_locked(&op, st, copy);
-
-    mcp_store_leave(&op);
-
-    return rc;
-}
-
-
-int
-mcp_store_acked(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    const mcp_store_stand_t *stand)
-{
-    int                  rc;
-    mcp_store_op_t       op;
-    mcp_store_share_t   *share;
-    mcp_store_stream_t  *st;
-
-    rc = mcp_store_share_enter(store, ref, &op, &st, &share);
-    if (rc != MCP_OK) {
-        return rc;
-    }
-
-    if (stand->seq > st->events.last) {
-        rc = MCP_ERR_NOT_FOUND;
-
-    } else if (stand->seq >= share->acked.seq) {
-
-        /* the state last: a reader that finds it final looks for no event */
-
-        share->acked.seq = stand->seq;
-        share->acked.answered = stand->answered;
-        share->acked.failed = stand->failed;
-        share->acked.failed_seq = stand->failed_seq;
-        mcp_store_barrier();
-        share->acked.state = stand->state;
-
-        mcp_store_task_release(&op, st);
-        mcp_store_task_replace(&op, st);
-        mcp_store_stream_settle(&op, st);
-        mcp_store_mark_consumer(&op, st);
-    }
-
-    mcp_store_leave(&op);
-
-    return rc;
 }

@@ -183,14 +183,14 @@ void mcp_store_remote_left(mcp_store_t *store, const mcp_stream_ref_t *ref,
  *
  * A mirror is the stream of a call without an owner.  Its events come from
  * outside, with their numbers.  The process that named its reader last is its
- * feeder, and takes the place of the copier: it is woken when more is known than
- * is here, when there is room again, when something was sent or confirmed, when
- * the consumer came or left, and when the mirror is gone.  It reads all of
+ * feeder, and takes the place of the copier: it is woken when more is known
+ * than is here, when there is room again, when something was sent or confirmed,
+ * when the consumer came or left, and when the mirror is gone.  It reads all of
  * that from mcp_store_copying().  When it dies the mirror stays, without one.
  *
- * Who reads the mirror finds what is here; a state counts when all events before
- * it are here.  Nobody can post to it, or cancel.  Without a consumer it may be
- * evicted, and is freed after half a minute.
+ * Who reads the mirror finds what is here; a state counts when all events
+ * before it are here.  Nobody can post to it, or cancel.  Without a consumer it
+ * may be evicted, and is freed after half a minute.
  */
 
 /*
@@ -229,7 +229,8 @@ int mcp_store_mirror_append(mcp_store_t *store,
 
 /*
  * Says how the stream stands elsewhere, and what a client has confirmed.  Any
- * process may, in any order: what is older than what is known does nothing.
+ * process may, in any order: what is older than what is known does nothing.  Of
+ * what has the same number, the latter counts, but for one that is over.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there is no mirror

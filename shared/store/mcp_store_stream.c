@@ -91,6 +91,10 @@ mcp_store_stream_settled(mcp_store_head_t *head, const mcp_store_stream_t *st)
 {
     mcp_store_stand_t  stand;
 
+    if (mcp_store_is_mirror(head, st)) {
+        return !mcp_store_attended(head, st);
+    }
+
     if (!mcp_store_final(st) || mcp_store_attended(head, st)
         || st->sent_seq < st->events.last || mcp_store_is_task(st))
     {
@@ -128,8 +132,7 @@ mcp_store_stream_turn(mcp_store_stream_t *st, mcp_stream_state_e state)
 }
 
 
-/* Does what follows from a final state: the stream has no owner any more. */
-static void
+void
 mcp_store_stream_finish(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now)
 {
@@ -397,6 +400,10 @@ mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st, uint64_t now)
 
     if (mcp_store_is_task(st) || mcp_store_attended(op->head, st)) {
         return 0;
+    }
+
+    if (mcp_store_is_mirror(op->head, st)) {
+        return mcp_store_mirror_due(st, now);
     }
 
     since = st->unattended;

@@ -60,7 +60,7 @@ mcp_orphan_fail_batch(mcp_worker_t *worker, const mcp_stream_info_t *info,
     mcp_json_iter_init(&iter, ids);
 
     for (k = 0; mcp_json_iter_next(&iter, NULL, &value); k++) {
-        if (k < 64 && !(info->answered & ((uint64_t) 1 << k))) {
+        if (k < 64 && !(info->own_answered & ((uint64_t) 1 << k))) {
             last = k;
         }
     }
@@ -68,7 +68,7 @@ mcp_orphan_fail_batch(mcp_worker_t *worker, const mcp_stream_info_t *info,
     mcp_json_iter_init(&iter, ids);
 
     for (k = 0; mcp_json_iter_next(&iter, NULL, &value); k++) {
-        if (k >= 64 || (info->answered & ((uint64_t) 1 << k))) {
+        if (k >= 64 || (info->own_answered & ((uint64_t) 1 << k))) {
             continue;
         }
 

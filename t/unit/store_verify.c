@@ -543,6 +543,28 @@ store_verify_entries(store_verify_t *v, uint32_t index)
 }
 
 
+/* A mirror has no owner, and what is known of it counts when it is here. */
+static void
+store_verify_mirror(store_verify_t *v, const mcp_store_share_t *share,
+    const mcp_store_stream_t *st)
+{
+    const mcp_store_stand_t  *known;
+
+    known = &share->known[share->which];
+
+    store_expect(v, st->kind == MCP_STREAM_CALL
+                    && st->owner_slot == MCP_STORE_NO_SLOT
+                    && st->inbox.head == 0 && st->cancelled == 0,
+                 "a mirror's owner");
+    store_expect(v, share->sync == 0 && st->consumer_slot != MCP_STORE_REMOTE
+                    && share->here <= share->reader, "a mirror's reader");
+    store_expect(v, known->seq <= share->last, "what is known of a mirror");
+    store_expect(v, known->seq > st->events.last
+                    || (known->answered & ~st->answered) == 0,
+                 "what a mirror has answered");
+}
+
+
 /* What a shared stream has in addition, or what is left of it. */
 static void
 store_verify_share(store_verify_t *v, uint32_t index)
@@ -554,8 +576,10 @@ store_verify_share(store_verify_t *v, uint32_t index)
     v->dirty += (uint32_t) mcp_store_linked(&share->link);
 
     store_expect(v, share->live == MCP_SHARE_LIVE, "half a share");
-    store_expect(v, share->slot == MCP_STORE_ORPHAN
-                    || v->head->slots[share->slot].pid != 0,
+    store_expect(v, share->slot < MCP_STORE_SLOTS
+                    ? v->head->slots[share->slot].pid != 0
+                    : share->slot == (share->mirror ? MCP_STORE_NO_SLOT
+                                                    : MCP_STORE_ORPHAN),
                  "a copier's process");
 
     if (share->stream == 0) {
@@ -576,6 +600,10 @@ store_verify_share(store_verify_t *v, uint32_t index)
     store_expect(v, share->slot != MCP_STORE_ORPHAN
                     || mcp_store_linked(&share->link) == mcp_store_final(st),
                  "a stream that nobody copies");
+
+    if (share->mirror) {
+        store_verify_mirror(v, share, st);
+    }
 }
 
 

@@ -12,7 +12,7 @@ shared(mcp_stream_ref_t *ref)
     store_spec(&spec, 1, 1);
     spec.max_events = 4;
     store_create(&d, 0, &spec, ref);
-    assert_int_equal(mcp_store_share_start(S0, ref, 9, 1), MCP_OK);
+    assert_int_equal(mcp_store_share_start(S0, ref, 1), MCP_OK);
 
     for (i = 0; i < 4; i++) {
         assert_int_equal(store_say(&d, 0, ref, mcp_str("x"), -1,

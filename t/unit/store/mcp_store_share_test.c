@@ -3,9 +3,6 @@
 #include "store_fixture.h"
 
 
-#define COPIER  77
-
-
 static void
 shared(mcp_stream_ref_t *ref, unsigned sync)
 {
@@ -13,7 +10,7 @@ shared(mcp_stream_ref_t *ref, unsigned sync)
 
     store_spec(&spec, 1, 1);
     store_create(&d, 0, &spec, ref);
-    assert_int_equal(mcp_store_share_start(S0, ref, COPIER, sync), MCP_OK);
+    assert_int_equal(mcp_store_share_start(S0, ref, sync), MCP_OK);
 }
 
 
@@ -62,13 +59,13 @@ visible(const mcp_stream_ref_t *ref, mcp_stream_state_e state)
 
 /* Whether exactly one wake waits, and that is to copy. */
 static void
-to_copy(unsigned slot, uint64_t handle, uint32_t index)
+to_copy(unsigned slot, uint32_t index)
 {
     mcp_store_wake_t  wake;
 
     assert_int_equal(store_drain(&d, slot, &wake), 1);
     assert_int_equal(wake.kind, MCP_WAKE_COPY);
-    assert_int_equal(wake.handle, handle);
+    assert_int_equal(wake.handle, 0);
     assert_int_equal(wake.ref.index, index);
 }
 
@@ -116,6 +113,7 @@ test_gate(void **state)
     assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
     assert_int_equal(info.own_seq, 2);
     assert_int_equal(info.answered, 0);
+    assert_int_equal(info.own_answered, 1);
 
     copy_all(S0, &ref, &at, 1);
     assert_int_equal(at.state, MCP_STATE_COMPLETED);
@@ -149,81 +147,76 @@ test_off(void **state)
 }
 
 
+/* Nobody is told of a stream before it is elsewhere. */
+static void
+test_safe(void **state)
+{
+    mcp_store_stand_t    at = { 0 };
+    mcp_stream_ref_t     ref;
+    mcp_stream_spec_t    spec;
+    mcp_stream_info_t    info;
+    mcp_store_copying_t  copying;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
+    store_create(&d, 0, &spec, &ref);
+    assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
+    assert_int_equal(info.safe, 1);
+    assert_int_equal(mcp_store_share_start(S0, &ref, 1), MCP_OK);
+    assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
+    assert_int_equal(info.safe, 0);
+    assert_int_equal(mcp_store_share_start(S0, &ref, 0), MCP_OK);
+    assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
+    assert_int_equal(info.safe, 1);
+
+    assert_int_equal(mcp_store_share_start(S0, &ref, 1), MCP_OK);
+    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
+    assert_int_equal(copying.created, 0);
+    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
+    assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
+    assert_int_equal(info.safe, 1);
+    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
+    assert_int_equal(copying.created, 1);
+    assert_int_equal(copying.mirror, 0);
+}
+
+
 /* One wake for whatever happened, also for the end of all. */
 static void
 test_wakes(void **state)
 {
-    mcp_stream_ref_t   ref;
+    int               taken;
+    mcp_cursor_t      cursor;
+    mcp_stream_ref_t  ref;
 
     (void) state;
 
     shared(&ref, 1);
-    to_copy(0, COPIER, ref.index);
+    to_copy(0, ref.index);
 
     say(&ref, "one", -1, MCP_STATE_PROCESSING);
     say(&ref, "two", -1, MCP_STATE_PROCESSING);
-    to_copy(0, COPIER, ref.index);
+    to_copy(0, ref.index);
 
     assert_int_equal(mcp_store_set_turn(S1, &ref, 0, 1), MCP_OK);
-    to_copy(0, COPIER, ref.index);
+    to_copy(0, ref.index);
+
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
+                     MCP_OK);
+    assert_int_equal(store_drain(&d, 0, NULL), 2);
+    mcp_store_unwatch(S1, &ref, 5, 0, 3);
+    assert_int_equal(store_drain(&d, 0, NULL), 2);
 
     assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 5),
                      MCP_OK);
-    to_copy(0, COPIER, ref.index);
+    to_copy(0, ref.index);
 
     mcp_store_free(S1, &ref);
     store_sound(&d);
     d.died = 1;
-    to_copy(0, COPIER, 0);
+    to_copy(0, 0);
     assert_int_equal(store_drain(&d, 0, NULL), 0);
-}
-
-
-/* Whole events, within the caller's bounds. */
-static void
-test_copy(void **state)
-{
-    char               buf[5];
-    mcp_store_raw_t    raw[2];
-    mcp_store_copy_t   copy = { 0 };
-    mcp_stream_ref_t   ref;
-
-    (void) state;
-
-    shared(&ref, 1);
-    say(&ref, "abc", -1, MCP_STATE_PROCESSING);
-    say(&ref, "de", 1 | MCP_STORE_ERROR, MCP_STATE_PROCESSING);
-    say(&ref, "f", -1, MCP_STATE_PROCESSING);
-    say(&ref, "too long", -1, MCP_STATE_PROCESSING);
-
-    copy.raw = raw;
-    copy.max = 2;
-    copy.buf = buf;
-    copy.cap = sizeof(buf);
-
-    assert_int_equal(mcp_store_copy(S0, &ref, &copy), MCP_OK);
-    assert_int_equal(copy.n, 2);
-    assert_memory_equal(buf, "abcde", 5);
-    assert_int_equal(raw[1].offset, 3);
-    assert_int_equal(raw[1].len, 2);
-    assert_int_equal(raw[1].seq, 2);
-    assert_int_equal(copy.at.answered, 2);
-    assert_int_equal(copy.at.failed, 2);
-    assert_int_equal(copy.at.failed_seq, 2);
-
-    assert_int_equal(mcp_store_copy(S0, &ref, &copy), MCP_OK);
-    assert_int_equal(copy.n, 1);
-    assert_int_equal(mcp_store_copy(S0, &ref, &copy), MCP_ERR_LIMIT);
-    assert_int_equal(copy.len, 8);
-
-    assert_int_equal(mcp_store_acked(S0, &ref, &copy.at), MCP_OK);
-    assert_int_equal(mcp_store_confirm(S1, &ref, 3), MCP_OK);
-    copy.at.seq = 1;
-    assert_int_equal(mcp_store_copy(S0, &ref, &copy), MCP_ERR_PURGED);
-
-    copy.at.seq = 9;
-    assert_int_equal(mcp_store_copy(S0, &ref, &copy), MCP_ERR_NOT_FOUND);
-    assert_int_equal(mcp_store_acked(S0, &ref, &copy.at), MCP_ERR_NOT_FOUND);
 }
 
 
@@ -324,11 +317,11 @@ test_death(void **state)
 
     assert_int_equal(mcp_store_adopt(S1, 9, &info, NULL), MCP_OK);
     assert_int_equal(info.owner_slot, 1);
-    to_copy(1, 0, ref.index);
-    assert_int_equal(mcp_store_share_start(S1, &ref, COPIER, 1), MCP_OK);
+    to_copy(1, ref.index);
+    assert_int_equal(mcp_store_share_start(S1, &ref, 1), MCP_OK);
     assert_int_equal(store_say(&d, 1, &ref, mcp_str("end"), 0,
                                MCP_STATE_FAILED), MCP_OK);
-    to_copy(1, COPIER, ref.index);
+    to_copy(1, ref.index);
 
     store_attach(&d, 0, 500);
     mcp_store_bury(S0, 1, S1->pid);
@@ -336,7 +329,7 @@ test_death(void **state)
     assert_int_equal(mcp_store_adopt(S0, 9, &info, NULL), MCP_OK);
     assert_int_equal(info.owner_slot, MCP_STORE_NO_SLOT);
     assert_int_equal(mcp_store_adopt(S0, 9, &info, NULL), MCP_DONE);
-    to_copy(0, 0, ref.index);
+    to_copy(0, ref.index);
     copy_all(S0, &ref, &at, 2);
     assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
     store_sound(&d);
@@ -365,7 +358,7 @@ test_unshare(void **state)
     say(&ref, "one", -1, MCP_STATE_PROCESSING);
     assert_int_equal(visible(&ref, MCP_STATE_PROCESSING), 0);
     assert_int_equal(mcp_store_copying(S1, &ref, &copying), MCP_ERR_DENIED);
-    assert_int_equal(mcp_store_share_start(S1, &ref, 1, 1), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_share_start(S1, &ref, 1), MCP_ERR_DENIED);
 
     mcp_store_share_end(S1, &ref);
     mcp_store_share_end(S1, &ref);
@@ -375,12 +368,12 @@ test_unshare(void **state)
 
     mcp_store_free(S0, &ref);
     mcp_store_share_end(S0, &ref);
-    assert_int_equal(mcp_store_share_start(S0, &ref, 1, 1), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_share_start(S0, &ref, 1), MCP_ERR_NOT_FOUND);
 
     store_spec(&spec, 2, 1);
     spec.kind = MCP_STREAM_LISTEN;
     store_create(&d, 0, &spec, &ref);
-    assert_int_equal(mcp_store_share_start(S0, &ref, 1, 1), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_share_start(S0, &ref, 1), MCP_ERR_NOT_FOUND);
 }
 
 
@@ -390,8 +383,8 @@ main(void)
     const struct CMUnitTest  tests[] = {
         store_test(test_gate),
         store_test(test_off),
+        store_test(test_safe),
         store_test(test_wakes),
-        store_test(test_copy),
         store_test(test_kept),
         store_test(test_task),
         store_test(test_death),

@@ -548,7 +548,7 @@ op_share(mcp_store_t *a, scene_t *s)
     copy.buf = buf;
     copy.cap = sizeof(buf);
 
-    if (mcp_store_share_start(a, &s->ref[0], 1, 1) != MCP_OK) {
+    if (mcp_store_share_start(a, &s->ref[0], 1) != MCP_OK) {
         abort();
     }
 
@@ -569,7 +569,7 @@ op_share_free(mcp_store_t *a, scene_t *s)
 {
     mcp_store_wake_t  wake[8];
 
-    mcp_store_share_start(a, &s->ref[0], 1, 1);
+    mcp_store_share_start(a, &s->ref[0], 1);
     mcp_store_free(a, &s->ref[0]);
     mcp_store_drain(a, wake, 8);
     mcp_store_drain(a, wake, 8);
@@ -583,7 +583,7 @@ op_remote(mcp_store_t *a, scene_t *s)
     int           taken;
     mcp_cursor_t  cursor;
 
-    mcp_store_share_start(a, &s->ref[0], 1, 1);
+    mcp_store_share_start(a, &s->ref[0], 1);
     mcp_store_watch(a, &s->ref[0], 8, 0, &cursor, &taken);
 
     if (mcp_store_remote(a, &s->ref[0], 3, 0) != MCP_OK) {
@@ -599,7 +599,7 @@ op_remote(mcp_store_t *a, scene_t *s)
 static void
 op_share_orphan(mcp_store_t *a, scene_t *s)
 {
-    mcp_store_share_start(a, &s->ref[0], 1, 1);
+    mcp_store_share_start(a, &s->ref[0], 1);
     mcp_store_set_state(a, &s->ref[0], MCP_STATE_CANCELLED, 2);
     mcp_store_detach(a);
 }

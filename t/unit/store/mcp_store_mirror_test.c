@@ -1,0 +1,639 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "store_fixture.h"
+
+
+static mcp_stream_spec_t  spec;
+
+
+static int
+setup_mirror(void **state)
+{
+    store_spec(&spec, 1, 1);
+
+    return setup(state);
+}
+
+
+#define mirror_test(f)                                                        \
+    cmocka_unit_test_setup_teardown(f, setup_mirror, teardown)
+
+
+static void
+mirrors(uint64_t after, uint64_t number, mcp_stream_ref_t *ref)
+{
+    assert_int_equal(mcp_store_mirror(S0, &spec, 1, after, number, 10, ref),
+                     MCP_OK);
+}
+
+
+/* An event from elsewhere, made of one letter: a for the first one. */
+static int
+arrives(mcp_store_t *store, uint64_t seq, unsigned answers,
+    mcp_stream_state_e state)
+{
+    char             text;
+    mcp_str_t        message = { &text, 1 };
+    mcp_store_raw_t  raw = { 0 };
+
+    text = (char) ('a' + (seq - 1) % 26);
+    raw.seq = seq;
+    raw.answers = answers;
+    raw.state = state;
+
+    return mcp_store_mirror_append(store, spec.id, &raw, message, 20);
+}
+
+
+static int
+event(uint64_t seq)
+{
+    return arrives(S1, seq, 0, MCP_STATE_PROCESSING);
+}
+
+
+static int
+known(uint64_t seq, mcp_stream_state_e state, uint64_t answered,
+    uint64_t confirmed)
+{
+    mcp_store_stand_t  stand = { 0 };
+
+    stand.seq = seq;
+    stand.state = state;
+    stand.answered = answered;
+
+    return mcp_store_mirror_known(S1, spec.id, &stand, confirmed, 20);
+}
+
+
+/* Whether exactly one wake waits for the feeder, or none. */
+static void
+feeds(unsigned slot, int woken, uint32_t index)
+{
+    mcp_store_wake_t  wake;
+
+    assert_int_equal(store_drain(&d, slot, &wake), woken);
+
+    if (woken) {
+        assert_int_equal(wake.kind, MCP_WAKE_COPY);
+        assert_int_equal(wake.ref.index, index);
+        assert_memory_equal(wake.ref.id, spec.id, MCP_STREAM_ID_LEN);
+    }
+}
+
+
+/* The events after "after" that a consumer gets, and what ends that. */
+static void
+gets(const mcp_stream_ref_t *ref, uint64_t handle, mcp_cursor_t *cursor,
+    const char *letters, int rc)
+{
+    uint64_t   seq;
+    mcp_buf_t  got, want;
+
+    mcp_buf_init(&got, &d.tm.mem, SIZE_MAX / 2);
+    mcp_buf_init(&want, &d.tm.mem, SIZE_MAX / 2);
+
+    for (seq = cursor->seq; *letters; letters++) {
+        expect_event(&want, ref, ++seq, (mcp_str_t) { letters, 1 });
+    }
+
+    assert_int_equal(read_all(0, ref, handle, cursor, 100, &got), rc);
+    same(&got, &want);
+    store_sound(&d);
+
+    mcp_buf_free(&got);
+    mcp_buf_free(&want);
+}
+
+
+static void
+watches(const mcp_stream_ref_t *ref, uint64_t handle, uint64_t after,
+    mcp_cursor_t *cursor)
+{
+    int  taken;
+
+    assert_int_equal(mcp_store_watch(S0, ref, handle, after, cursor, &taken),
+                     MCP_OK);
+    store_drain(&d, 0, NULL);
+}
+
+
+static void
+info_of(const mcp_stream_ref_t *ref, mcp_stream_info_t *info)
+{
+    assert_int_equal(mcp_store_info(S1, ref, info), MCP_OK);
+    store_sound(&d);
+}
+
+
+static void
+copying_of(const mcp_stream_ref_t *ref, mcp_store_copying_t *copying)
+{
+    assert_int_equal(mcp_store_copying(S0, ref, copying), MCP_OK);
+    assert_int_equal(copying->mirror, 1);
+}
+
+
+/* Each event once, in order; what is missing is asked for. */
+static void
+test_order(void **state)
+{
+    mcp_cursor_t         cursor;
+    mcp_stream_ref_t     ref;
+    mcp_store_copying_t  copying;
+
+    (void) state;
+
+    mirrors(3, 7, &ref);
+    watches(&ref, 5, 3, &cursor);
+
+    assert_int_equal(event(3), MCP_DONE);
+    assert_int_equal(event(4), MCP_OK);
+    assert_int_equal(event(4), MCP_DONE);
+    gets(&ref, 5, &cursor, "d", MCP_AGAIN);
+    store_drain(&d, 0, NULL);
+
+    assert_int_equal(event(7), MCP_AGAIN);
+    feeds(0, 1, ref.index);
+    copying_of(&ref, &copying);
+    assert_int_equal(copying.own.seq, 4);
+    assert_int_equal(copying.known.seq, 7);
+    assert_int_equal(copying.first_seq, 4);
+    assert_int_equal(copying.reader, 7);
+    assert_int_equal(copying.consumer_slot, 0);
+
+    assert_int_equal(event(5), MCP_OK);
+    assert_int_equal(event(6), MCP_OK);
+    assert_int_equal(arrives(S0, 7, 1, MCP_STATE_COMPLETED), MCP_OK);
+    gets(&ref, 5, &cursor, "efg", MCP_DONE);
+    assert_int_equal(event(8), MCP_ERR_NOT_FOUND);
+    assert_int_equal(event(7), MCP_DONE);
+    mcp_store_unwatch(S0, &ref, 5, 7, 30);
+}
+
+
+/* A state, and answers, count when all before them is here. */
+static void
+test_known(void **state)
+{
+    mcp_cursor_t         cursor;
+    mcp_stream_ref_t     ref;
+    mcp_stream_info_t    info;
+    mcp_store_copying_t  copying;
+
+    (void) state;
+
+    assert_int_equal(known(1, MCP_STATE_PROCESSING, 0, 0), MCP_ERR_NOT_FOUND);
+
+    mirrors(1, 7, &ref);
+    watches(&ref, 5, 1, &cursor);
+
+    assert_int_equal(known(3, MCP_STATE_CANCELLED, 6, 2), MCP_OK);
+    feeds(0, 1, ref.index);
+    d.died = 1;
+    store_sound(&d);
+    store_drain(&d, 0, NULL);
+
+    assert_int_equal(event(2), MCP_OK);
+    info_of(&ref, &info);
+    assert_int_equal(info.state, MCP_STATE_PROCESSING);
+    assert_int_equal(info.answered, 0);
+    assert_int_equal(info.confirmed_seq, 2);
+    assert_int_equal(info.safe, 1);
+
+    /* what is older does nothing */
+
+    assert_int_equal(known(2, MCP_STATE_INPUT_REQUIRED, 2, 1), MCP_OK);
+    assert_int_equal(known(3, MCP_STATE_PROCESSING, 6, 1), MCP_OK);
+    copying_of(&ref, &copying);
+    assert_int_equal(copying.known.seq, 3);
+    assert_int_equal(copying.known.state, MCP_STATE_CANCELLED);
+    gets(&ref, 5, &cursor, "b", MCP_AGAIN);
+
+    assert_int_equal(event(3), MCP_OK);
+    info_of(&ref, &info);
+    assert_int_equal(info.state, MCP_STATE_CANCELLED);
+    assert_int_equal(info.answered, 6);
+    gets(&ref, 5, &cursor, "c", MCP_DONE);
+    mcp_store_unwatch(S0, &ref, 5, 3, 30);
+}
+
+
+/* A state without an event, whose consumer is told, if it is one. */
+static void
+test_turns(void **state)
+{
+    mcp_cursor_t        cursor;
+    mcp_stream_ref_t    ref;
+    mcp_stream_info_t   info;
+
+    (void) state;
+
+    mirrors(2, 7, &ref);
+    watches(&ref, 5, 2, &cursor);
+
+    assert_int_equal(known(2, MCP_STATE_INPUT_REQUIRED, 0, 0), MCP_OK);
+    assert_int_equal(store_drain(&d, 0, NULL), 1);
+    assert_int_equal(known(2, MCP_STATE_INPUT_REQUIRED, 0, 0), MCP_OK);
+    assert_int_equal(store_drain(&d, 0, NULL), 0);
+    info_of(&ref, &info);
+    assert_int_equal(info.state, MCP_STATE_INPUT_REQUIRED);
+
+    assert_int_equal(known(2, MCP_STATE_PROCESSING, 0, 0), MCP_OK);
+    assert_int_equal(known(2, MCP_STATE_FAILED, 1, 0), MCP_OK);
+    gets(&ref, 5, &cursor, "", MCP_DONE);
+    mcp_store_unwatch(S0, &ref, 5, 2, 30);
+}
+
+
+/* What was sent makes room, of which the feeder learns. */
+static void
+test_limit(void **state)
+{
+    mcp_cursor_t         cursor;
+    mcp_stream_ref_t     ref;
+    mcp_store_copying_t  copying;
+
+    (void) state;
+
+    spec.max_events = 2;
+    mirrors(0, 7, &ref);
+    watches(&ref, 5, 0, &cursor);
+
+    assert_int_equal(event(1), MCP_OK);
+    assert_int_equal(event(2), MCP_OK);
+    assert_int_equal(event(3), MCP_ERR_LIMIT);
+    store_drain(&d, 0, NULL);
+    assert_int_equal(event(3), MCP_ERR_LIMIT);
+    assert_int_equal(event(4), MCP_AGAIN);
+    assert_int_equal(known(4, MCP_STATE_PROCESSING, 0, 0), MCP_OK);
+    feeds(0, 0, 0);
+    copying_of(&ref, &copying);
+    assert_int_equal(copying.known.seq, 4);
+
+    gets(&ref, 5, &cursor, "ab", MCP_AGAIN);
+    feeds(0, 1, ref.index);
+    copying_of(&ref, &copying);
+    assert_int_equal(copying.sent_seq, 2);
+
+    assert_int_equal(event(3), MCP_OK);
+    assert_int_equal(event(4), MCP_OK);
+    gets(&ref, 5, &cursor, "cd", MCP_AGAIN);
+
+    /* its end goes beyond the limit */
+
+    assert_int_equal(event(5), MCP_OK);
+    assert_int_equal(event(6), MCP_OK);
+    assert_int_equal(arrives(S0, 7, 1, MCP_STATE_COMPLETED), MCP_OK);
+    gets(&ref, 5, &cursor, "efg", MCP_DONE);
+    mcp_store_unwatch(S0, &ref, 5, 7, 30);
+}
+
+
+/* So does the region. */
+static void
+test_full(void **state)
+{
+    mcp_str_t          big;
+    mcp_cursor_t       cursor;
+    mcp_store_raw_t    raw = { 0 };
+    mcp_stream_ref_t   ref, other;
+    mcp_stream_spec_t  filler;
+
+    (void) state;
+
+    big = store_message(1, 70000);
+    raw.seq = 1;
+    mirrors(0, 7, &ref);
+    watches(&ref, 5, 0, &cursor);
+
+    store_spec(&filler, 2, 2);
+    store_create(&d, 1, &filler, &other);
+
+    while (mcp_store_room(d.store[0].head, 0) > 20) {
+        assert_int_equal(store_say(&d, 1, &other, store_message(1, 460), -1,
+                                   MCP_STATE_PROCESSING), MCP_OK);
+    }
+
+    assert_int_equal(mcp_store_mirror_append(S1, spec.id, &raw, big, 2),
+                     MCP_ERR_FULL);
+    store_sound(&d);
+    feeds(0, 0, 0);
+    mcp_store_free(S1, &other);
+    feeds(0, 1, ref.index);
+
+    raw.seq = 2;
+    assert_int_equal(mcp_store_mirror_append(S1, spec.id, &raw, big, 2),
+                     MCP_AGAIN);
+    raw.seq = 1;
+    assert_int_equal(mcp_store_mirror_append(S1, spec.id, &raw, big, 2),
+                     MCP_OK);
+    assert_int_equal(mcp_store_mirror_append(S1, spec.id, &raw, big, 2),
+                     MCP_DONE);
+    raw.seq = 2;
+    assert_int_equal(mcp_store_mirror_append(S1, spec.id, &raw,
+                                             store_message(1, 4000000), 2),
+                     MCP_ERR_LARGE);
+    mcp_store_unwatch(S0, &ref, 5, 0, 30);
+}
+
+
+/* What nobody reads gives way, and the feeder learns of that. */
+static void
+test_evicted(void **state)
+{
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref, other;
+    mcp_stream_spec_t  filler;
+
+    (void) state;
+
+    mirrors(0, 7, &ref);
+    assert_int_equal(event(1), MCP_OK);
+    watches(&ref, 5, 0, &cursor);
+    mcp_store_unwatch(S0, &ref, 5, 0, 30);
+    store_drain(&d, 0, NULL);
+    store_sound(&d);
+
+    store_spec(&filler, 2, 2);
+    store_create(&d, 1, &filler, &other);
+
+    while (store_say(&d, 1, &other, store_message(1, 460), -1,
+                     MCP_STATE_PROCESSING) == MCP_OK) { /* void */ }
+
+    assert_int_equal(event(2), MCP_ERR_NOT_FOUND);
+    feeds(0, 1, 0);
+    assert_int_equal(store_counter(&d, MCP_COUNT_STREAMS_EVICTED), 0);
+}
+
+
+static size_t
+sweep(uint64_t now)
+{
+    return mcp_store_sweep(S1, now, UINT32_MAX, NULL, NULL);
+}
+
+
+/* And it is freed, sooner when it is over and was sent. */
+static void
+test_swept(void **state)
+{
+    mcp_cursor_t      cursor;
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    mirrors(0, 7, &ref);
+    assert_int_equal(event(1), MCP_OK);
+    watches(&ref, 5, 0, &cursor);
+    assert_int_equal(sweep(1000000), 0);
+    mcp_store_unwatch(S0, &ref, 5, 0, 100);
+    assert_int_equal(sweep(30099), 0);
+    assert_int_equal(sweep(30100), 1);
+    assert_int_equal(store_counter(&d, MCP_COUNT_STREAMS_EXPIRED), 0);
+    feeds(0, 1, 0);
+
+    mirrors(0, 8, &ref);
+    watches(&ref, 5, 0, &cursor);
+    assert_int_equal(arrives(S0, 1, 1, MCP_STATE_COMPLETED), MCP_OK);
+    gets(&ref, 5, &cursor, "a", MCP_DONE);
+    mcp_store_unwatch(S0, &ref, 5, 1, 200);
+    assert_int_equal(sweep(200 + spec.linger - 1), 0);
+    assert_int_equal(sweep(200 + spec.linger), 1);
+
+    /* one that is about to be freed is as good as any */
+
+    mirrors(0, 9, &ref);
+    assert_int_equal(mcp_store_mirror(S0, &spec, 1, 0, 10, 60000, &ref),
+                     MCP_OK);
+    assert_int_equal(sweep(60001), 0);
+}
+
+
+/* It stays without its feeder, until another process feeds it. */
+static void
+test_feeder(void **state)
+{
+    mcp_cursor_t         cursor;
+    mcp_stream_ref_t     ref, again;
+    mcp_stream_info_t    info;
+    mcp_store_copying_t  copying;
+
+    (void) state;
+
+    mirrors(0, 7, &ref);
+    assert_int_equal(event(1), MCP_OK);
+    assert_int_equal(mcp_store_copying(S1, &ref, &copying), MCP_ERR_DENIED);
+
+    mcp_store_bury(S1, 0, S0->pid);
+    store_sound(&d);
+    d.died = 1;
+    store_sound(&d);
+    assert_int_equal(mcp_store_adopt(S1, 9, &info, NULL), MCP_DONE);
+    assert_int_equal(event(2), MCP_OK);
+    assert_int_equal(event(4), MCP_AGAIN);
+    assert_int_equal(mcp_store_copying(S1, &ref, &copying), MCP_ERR_DENIED);
+    assert_int_equal(store_drain(&d, 1, NULL), 0);
+
+    assert_int_equal(mcp_store_mirror(S1, &spec, 1, 1, 8, 10, &again), MCP_OK);
+    assert_int_equal(again.index, ref.index);
+    feeds(1, 1, ref.index);
+    assert_int_equal(mcp_store_copying(S1, &ref, &copying), MCP_OK);
+    assert_int_equal(copying.own.seq, 2);
+    assert_int_equal(copying.known.seq, 4);
+    assert_int_equal(copying.reader, 8);
+
+    /* and the next one from then on */
+
+    store_attach(&d, 0, 700);
+    mirrors(2, 9, &again);
+    feeds(0, 1, ref.index);
+    assert_int_equal(mcp_store_copying(S1, &ref, &copying), MCP_ERR_DENIED);
+    watches(&ref, 5, 2, &cursor);
+    mcp_store_mirror_forget(S1, spec.id);
+    mcp_store_mirror_forget(S1, spec.id);
+    assert_int_equal(store_drain(&d, 0, NULL), 2);
+    gets(&ref, 5, &cursor, "", MCP_ERR_NOT_FOUND);
+}
+
+
+/* The latest of all readers counts, here or elsewhere. */
+static void
+test_displaced(void **state)
+{
+    int                  rc, taken;
+    mcp_cursor_t         cursor, other;
+    mcp_stream_ref_t     ref;
+    mcp_store_wake_t     wake;
+    mcp_store_copying_t  copying;
+
+    (void) state;
+
+    mirrors(0, 7, &ref);
+    watches(&ref, 5, 0, &cursor);
+    assert_int_equal(event(1), MCP_OK);
+    gets(&ref, 5, &cursor, "a", MCP_AGAIN);
+    store_drain(&d, 0, NULL);
+
+    mcp_store_mirror_displaced(S1, spec.id, 6);
+    mcp_store_mirror_displaced(S1, spec.id, 7);
+    gets(&ref, 5, &cursor, "", MCP_AGAIN);
+    assert_int_equal(store_drain(&d, 0, NULL), 0);
+
+    mcp_store_mirror_displaced(S1, spec.id, 8);
+    assert_int_equal(store_drain(&d, 0, &wake), 2);
+    gets(&ref, 5, &cursor, "", MCP_ERR_DENIED);
+    mcp_store_unwatch(S0, &ref, 5, 1, 30);
+    copying_of(&ref, &copying);
+    assert_int_equal(copying.consumer_slot, MCP_STORE_NO_SLOT);
+
+    /* nor can it come back under that number, or begin to watch */
+
+    rc = mcp_store_watch(S0, &ref, 5, 1, &cursor, &taken);
+    assert_int_equal(rc, MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_mirror(S0, &spec, 1, 0, 7, 10, &ref),
+                     MCP_ERR_DENIED);
+
+    mirrors(1, 9, &ref);
+    watches(&ref, 5, 1, &cursor);
+    mirrors(1, 10, &ref);
+    watches(&ref, 6, 1, &other);
+    gets(&ref, 5, &cursor, "", MCP_ERR_DENIED);
+    gets(&ref, 6, &other, "", MCP_AGAIN);
+    mcp_store_unwatch(S0, &ref, 6, 1, 30);
+}
+
+
+/* One that does not go on from where its reader begins makes place. */
+static void
+test_anew(void **state)
+{
+    int               taken;
+    mcp_cursor_t      cursor;
+    mcp_stream_ref_t  ref, before;
+
+    (void) state;
+
+    mirrors(5, 7, &before);
+    watches(&before, 5, 5, &cursor);
+    assert_int_equal(event(6), MCP_OK);
+    store_drain(&d, 0, NULL);
+
+    mirrors(4, 8, &ref);
+    store_sound(&d);
+    assert_int_equal(event(6), MCP_AGAIN);
+    assert_int_equal(event(5), MCP_OK);
+    gets(&before, 5, &cursor, "", before.index == ref.index
+                                  ? MCP_ERR_DENIED : MCP_ERR_NOT_FOUND);
+    store_drain(&d, 0, NULL);
+
+    /* another process's feeder learns of it */
+
+    assert_int_equal(mcp_store_mirror(S1, &spec, 1, 6, 9, 10, &ref), MCP_OK);
+    feeds(0, 1, 0);
+    feeds(1, 0, 0);
+
+    /* what is kept nowhere is missing here as well */
+
+    assert_int_equal(mcp_store_mirror(S1, &spec, 9, 2, 10, 10, &ref), MCP_OK);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 2, &cursor, &taken),
+                     MCP_ERR_PURGED);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 8, &cursor, &taken), MCP_OK);
+    assert_int_equal(event(9), MCP_OK);
+    mcp_store_unwatch(S1, &ref, 5, 8, 30);
+}
+
+
+/* It is no call of here. */
+static void
+test_ownerless(void **state)
+{
+    char                 text[8];
+    mcp_buf_t            request;
+    mcp_store_raw_t      raw[2];
+    mcp_store_copy_t     copy = { 0 };
+    mcp_store_stand_t    at = { 0 };
+    mcp_stream_ref_t     ref, own;
+    mcp_stream_info_t    info;
+    mcp_stream_spec_t    same;
+
+    (void) state;
+
+    mirrors(0, 7, &ref);
+    info_of(&ref, &info);
+    assert_int_equal(info.owner_slot, MCP_STORE_NO_SLOT);
+    assert_string_equal(info.name, "echo");
+
+    assert_int_equal(mcp_store_post(S1, &ref, MCP_POST_INPUT, 1,
+                                    mcp_str("x")), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_cancel(S1, &ref, 1), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_create(S0, &spec, 1, &own), MCP_ERR_EXISTS);
+    assert_int_equal(mcp_store_share_start(S0, &ref, 0), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_remote(S0, &ref, 9, 0), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_ERR_DENIED);
+
+    copy.raw = raw;
+    copy.max = 2;
+    copy.buf = text;
+    copy.cap = sizeof(text);
+    assert_int_equal(mcp_store_copy(S0, &ref, &copy), MCP_ERR_DENIED);
+    mcp_buf_init(&request, &d.tm.mem, 100);
+    assert_int_equal(mcp_store_share_spec(S0, &ref, &same, &info, &request),
+                     MCP_ERR_DENIED);
+    mcp_store_share_end(S0, &ref);
+    assert_int_equal(event(1), MCP_OK);
+
+    /* nor is a call of here a mirror */
+
+    store_spec(&spec, 2, 1);
+    store_create(&d, 0, &spec, &own);
+    assert_int_equal(mcp_store_mirror(S1, &spec, 1, 0, 7, 10, &ref),
+                     MCP_ERR_EXISTS);
+    assert_int_equal(event(1), MCP_ERR_NOT_FOUND);
+    mcp_store_mirror_displaced(S1, spec.id, 9);
+    mcp_store_mirror_forget(S1, spec.id);
+    info_of(&own, &info);
+}
+
+
+/* A request of any length. */
+static void
+test_request(void **state)
+{
+    mcp_stream_ref_t   ref, again;
+
+    (void) state;
+
+    spec.request = store_message(1, 100000);
+    mirrors(0, 7, &ref);
+    mirrors(0, 8, &again);
+    assert_int_equal(ref.index, again.index);
+    store_sound(&d);
+
+    spec.request = store_message(1, 4000000);
+    mcp_store_mirror_forget(S0, spec.id);
+    assert_int_equal(mcp_store_mirror(S0, &spec, 1, 0, 7, 10, &ref),
+                     MCP_ERR_FULL);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        mirror_test(test_order),
+        mirror_test(test_known),
+        mirror_test(test_turns),
+        mirror_test(test_limit),
+        mirror_test(test_full),
+        mirror_test(test_evicted),
+        mirror_test(test_swept),
+        mirror_test(test_feeder),
+        mirror_test(test_displaced),
+        mirror_test(test_anew),
+        mirror_test(test_ownerless),
+        mirror_test(test_request)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
