@@ -178,7 +178,7 @@ mcp_store_answers(const mcp_store_record_t *rec)
 }
 
 
-static int
+static inline int
 mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
     mcp_store_chain_t *chain)
@@ -218,7 +218,9 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 }
 
 
-int
+/* Appends a message; chain: holds it already, if it is big.  In line, as owners
+ * append all the time. */
+static inline int
 mcp_store_append_claimed(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
     mcp_store_chain_t *chain)
@@ -239,6 +241,15 @@ mcp_store_append_claimed(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     }
 
     return rc;
+}
+
+
+int
+mcp_store_append_next(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
+    mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
+    mcp_store_chain_t *chain)
+{
+    return mcp_store_append_claimed(op, ref, message, rec, now, chain);
 }
 
 

@@ -1042,7 +1042,7 @@ void mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
  * or a small one, with the lock.  They return what mcp_store_append() does. */
 int mcp_store_append_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_str_t message, int answers, mcp_store_chain_t *chain);
-int mcp_store_append_claimed(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
+int mcp_store_append_next(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
     mcp_store_chain_t *chain);
 

@@ -440,7 +440,7 @@ mcp_store_mirror_append_locked(mcp_store_op_t *op,
     rec.answers = (uint16_t) raw->answers;
     rec.type = (uint16_t) raw->state;
 
-    rc = mcp_store_append_claimed(op, &ref, message, &rec, now, chain);
+    rc = mcp_store_append_next(op, &ref, message, &rec, now, chain);
 
     if (rc == MCP_OK) {
         mcp_store_mirror_apply(op, mcp_store_stream(op->head, ref.index), now);

@@ -22,6 +22,7 @@
 
 #define WORKERS   4
 #define ENTRIES   8                    /* streams of a worker */
+#define MIRRORS   4                    /* of all workers */
 #define SPEC_MAX_EVENTS  300
 
 
@@ -302,6 +303,152 @@ worker_inbox(worker_t *w, entry_t *other, entry_t *own)
 }
 
 
+/* Copies a stream of this worker to nowhere, and checks what it copies. */
+static void
+worker_copy(worker_t *w, entry_t *own)
+{
+    size_t                i, len;
+    static __thread char  buf[70000], want[70000];
+    mcp_store_raw_t       raw[4];
+    mcp_store_copy_t      copy = { 0 };
+    mcp_store_copying_t   copying;
+
+    if (draw(&w->seed) % 8 == 0) {
+        mcp_store_share_end(&w->store, &own->ref);
+    }
+
+    if (mcp_store_copying(&w->store, &own->ref, &copying) != MCP_OK) {
+        mcp_store_share_start(&w->store, &own->ref,
+                              (unsigned) (draw(&w->seed) % 2));
+        return;
+    }
+
+    copy.at = copying.acked;
+    copy.raw = raw;
+    copy.max = 4;
+    copy.buf = buf;
+    copy.cap = sizeof(buf);
+
+    if (mcp_store_copy(&w->store, &own->ref, &copy) != MCP_OK) {
+        return;                        /* dropped, without "sync" */
+    }
+
+    for (i = 0; i < copy.n; i++) {
+        len = text_len(own->ref.id, raw[i].seq);
+        text_fill(want, own->ref.id, raw[i].seq, len);
+
+        if (raw[i].len != len
+            || memcmp(buf + raw[i].offset, want, len) != 0)
+        {
+            worker_fail(w, "what is copied is not what was written",
+                        raw[i].seq);
+        }
+    }
+
+    mcp_store_acked(&w->store, &own->ref, &copy.at);
+
+    if (draw(&w->seed) % 4 == 0) {
+        mcp_store_remote(&w->store, &own->ref, copying.reader + 1,
+                         copy.at.seq);
+        mcp_store_remote_left(&w->store, &own->ref, copying.reader + 1,
+                              copy.at.seq, clock_ms());
+    }
+}
+
+
+/* Reads a mirror, and says who does so elsewhere. */
+static void
+worker_mirror_read(worker_t *w, const mcp_stream_info_t *info)
+{
+    int           rc, taken;
+    uint64_t      handle;
+    mcp_cursor_t  cursor;
+
+    handle = draw(&w->seed);
+
+    if (mcp_store_watch(&w->store, &info->ref, handle, info->first_seq - 1,
+                        &cursor, &taken)
+        != MCP_OK)
+    {
+        return;
+    }
+
+    if (check_read(&w->store, &info->ref, handle, &cursor,
+                   (unsigned) (draw(&w->seed) % 20), &rc) < 0
+        && rc != MCP_ERR_NOT_FOUND)
+    {
+        worker_fail(w, "a mirror's events are not what was written",
+                    cursor.seq);
+    }
+
+    if (draw(&w->seed) % 4) {
+        mcp_store_unwatch(&w->store, &info->ref, handle, cursor.seq,
+                          clock_ms());
+    }
+}
+
+
+static void
+worker_mirror(worker_t *w)
+{
+    uint64_t              seq;
+    mcp_str_t             message;
+    mcp_store_raw_t       raw = { 0 };
+    mcp_store_stand_t     stand = { 0 };
+    mcp_stream_ref_t      ref;
+    mcp_stream_spec_t     spec;
+    mcp_stream_info_t     info;
+    static __thread char  text[70000];
+
+    store_spec(&spec, 0, 1);
+    memset(spec.id, 0xfe, MCP_STREAM_ID_LEN);
+    spec.id[0] = (unsigned char) (draw(&w->seed) % MIRRORS);
+    spec.max_events = 50;
+
+    if (mcp_store_find(&w->store, spec.id, 0, &info) != MCP_OK
+        || draw(&w->seed) % 32 == 0)
+    {
+        (void) mcp_store_mirror(&w->store, &spec, 1, draw(&w->seed) % 100,
+                                draw(&w->seed) % 1000, clock_ms(), &ref);
+        return;
+    }
+
+    seq = info.last_seq + draw(&w->seed) % 3;
+
+    switch (draw(&w->seed) % 8) {
+    case 0:
+        worker_mirror_read(w, &info);
+        break;
+    case 1:
+        stand.seq = seq;
+        stand.state = draw(&w->seed) % 32 ? MCP_STATE_PROCESSING
+                                          : MCP_STATE_COMPLETED;
+        stand.answered = stand.state == MCP_STATE_COMPLETED;
+        (void) mcp_store_mirror_known(&w->store, spec.id, &stand, seq / 2,
+                                      clock_ms());
+        break;
+    case 2:
+        if (draw(&w->seed) % 8 == 0) {
+            mcp_store_mirror_displaced(&w->store, spec.id,
+                                       draw(&w->seed) % 1000);
+
+        } else if (draw(&w->seed) % 8 == 0) {
+            mcp_store_mirror_forget(&w->store, spec.id);
+        }
+
+        break;
+    default:
+        raw.seq = seq;
+        message.data = text;
+        message.len = seq ? text_len(spec.id, seq) : 0;
+        text_fill(text, spec.id, seq, message.len);
+        (void) mcp_store_mirror_append(&w->store, spec.id, &raw, message,
+                                       clock_ms());
+        break;
+    }
+}
+
+
 static void
 worker_value(worker_t *w)
 {
@@ -348,7 +495,7 @@ worker_step(worker_t *w)
         return;
     }
 
-    k = (unsigned) (draw(&w->seed) % 32);
+    k = (unsigned) (draw(&w->seed) % 40);
 
     if (k < 16) {
         worker_append(w, own);
@@ -375,6 +522,12 @@ worker_step(worker_t *w)
         own->live = 2;
         mcp_store_free(&w->store, &own->ref);
         own->live = 0;
+
+    } else if (k >= 32 && k < 35) {
+        worker_copy(w, own);
+
+    } else if (k >= 35) {
+        worker_mirror(w);
 
     } else {
         mcp_store_drain(&w->store, wakes, 8);
@@ -453,6 +606,13 @@ check_entry(mcp_store_t *store, entry_t *e)
     }
 
     rc = mcp_store_find(store, e->ref.id, 0, &info);
+
+    /* what was written counts, whether it was copied or not */
+
+    if (rc == MCP_OK) {
+        mcp_store_share_end(store, &info.ref);
+        rc = mcp_store_find(store, e->ref.id, 0, &info);
+    }
 
     if (rc != MCP_OK) {
         if (e->live == 1) {

@@ -310,13 +310,15 @@ test_death(void **state)
     (void) state;
 
     shared(&ref, 1);
-    say(&ref, "one", -1, MCP_STATE_PROCESSING);
+    say(&ref, "one", 1, MCP_STATE_PROCESSING);
     mcp_store_bury(S1, 0, S0->pid);
     store_sound(&d);
     d.died = 1;
 
     assert_int_equal(mcp_store_adopt(S1, 9, &info, NULL), MCP_OK);
     assert_int_equal(info.owner_slot, 1);
+    assert_int_equal(info.answered, 0);
+    assert_int_equal(info.own_answered, 2);
     to_copy(1, ref.index);
     assert_int_equal(mcp_store_share_start(S1, &ref, 1), MCP_OK);
     assert_int_equal(store_say(&d, 1, &ref, mcp_str("end"), 0,

@@ -605,6 +605,95 @@ op_share_orphan(mcp_store_t *a, scene_t *s)
 }
 
 
+/* A mirror of a stream that begins after "after". */
+static mcp_stream_ref_t
+mirror(mcp_store_t *a, mcp_stream_spec_t *spec, uint64_t after,
+    uint64_t number)
+{
+    mcp_stream_ref_t  ref;
+
+    store_spec(spec, 60, 60);
+
+    if (mcp_store_mirror(a, spec, 1, after, number, 1, &ref) != MCP_OK) {
+        abort();
+    }
+
+    return ref;
+}
+
+
+static void
+mirror_event(mcp_store_t *a, const mcp_stream_spec_t *spec, uint64_t seq,
+    int rc)
+{
+    mcp_store_raw_t  raw = { 0 };
+
+    raw.seq = seq;
+
+    if (mcp_store_mirror_append(a, spec->id, &raw, mcp_str("x"), 2) != rc) {
+        abort();
+    }
+}
+
+
+/* It knows more than it has, and then has it. */
+static void
+op_mirror(mcp_store_t *a, scene_t *s)
+{
+    mcp_stream_spec_t  spec;
+    mcp_store_stand_t  stand = { 0 };
+
+    (void) s;
+
+    stand.seq = 5;
+    stand.state = MCP_STATE_FAILED;
+    stand.answered = 3;
+    stand.failed = 2;
+    stand.failed_seq = 4;
+
+    mirror(a, &spec, 3, 1);
+    mirror_event(a, &spec, 5, MCP_AGAIN);
+    mcp_store_mirror_known(a, spec.id, &stand, 4, 2);
+    mirror_event(a, &spec, 4, MCP_OK);
+    mirror_event(a, &spec, 5, MCP_OK);
+}
+
+
+/* One gives place to another one, whose reader is displaced. */
+static void
+op_mirror_anew(mcp_store_t *a, scene_t *s)
+{
+    int                taken;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+
+    (void) s;
+
+    mirror(a, &spec, 3, 1);
+    ref = mirror(a, &spec, 1, 2);
+    mcp_store_watch(a, &ref, 8, 1, &cursor, &taken);
+    mirror_event(a, &spec, 2, MCP_OK);
+    ref = mirror(a, &spec, 2, 3);
+    mcp_store_mirror_displaced(a, spec.id, 4);
+    mcp_store_unwatch(a, &ref, 8, 2, 3);
+    mcp_store_mirror_forget(a, spec.id);
+}
+
+
+/* Its feeder goes. */
+static void
+op_mirror_left(mcp_store_t *a, scene_t *s)
+{
+    mcp_stream_spec_t  spec;
+
+    (void) s;
+
+    mirror(a, &spec, 3, 1);
+    mcp_store_detach(a);
+}
+
+
 static const operation_t  operations[] = {
     { "append", op_append, 1, 0 },
     { "append the response", op_append_last, 1, 0 },
@@ -642,6 +731,9 @@ static const operation_t  operations[] = {
     { "free what is shared", op_share_free, 0, 1 },
     { "leave what is shared", op_share_orphan, 0, 0 },
     { "read from elsewhere", op_remote, 0, 0 },
+    { "mirror", op_mirror, 0, 0 },
+    { "mirror anew", op_mirror_anew, 0, 0 },
+    { "leave a mirror", op_mirror_left, 0, 0 },
     { "repair", op_repair, 0, 0 },
 };
 

@@ -1,0 +1,923 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Streams that run on one machine and are read on two: random operations on two
+ * stores, with what would be Redis between them, and mail that is late, out of
+ * order, or lost.  Processes die on both sides.  Copiers, feeders and consumers
+ * act only when they were woken.  Each connection must get every event once, in
+ * order, and nothing that might still be lost.
+ * STORE_SEED repeats a run, STORE_ROUNDS makes it longer.
+ */
+
+
+#include <time.h>
+#include <unistd.h>
+
+#include "store_driver.h"
+
+
+#define STREAMS  5
+#define EVENTS   400                   /* at most, of one stream */
+#define MAILS    64
+#define OWN      0                     /* the owners' machine */
+#define FAR      1
+
+
+typedef enum {
+    MAIL_WATCHED = 0,                  /* to the owner's: number, after */
+    MAIL_SENT,
+    MAIL_LEFT,
+    MAIL_CONFIRMED,
+    MAIL_EVENT,                        /* to the mirror's */
+    MAIL_STAND,
+    MAIL_DISPLACED
+} mail_e;
+
+
+typedef struct {
+    mail_e             type;
+    uint64_t           number;
+    uint64_t           seq;
+    mcp_store_stand_t  stand;
+} mail_t;
+
+
+/* A connection, on either machine. */
+typedef struct {
+    int               open;
+    int               ready;           /* it was woken */
+    int               done;
+    unsigned          process;
+    uint64_t          number;
+    mcp_stream_ref_t  ref;
+    mcp_cursor_t      cursor;
+    size_t            pos;             /* within the event being read */
+} connection_t;
+
+
+typedef struct {
+    mcp_stream_spec_t    spec;
+    mcp_stream_ref_t     ref;
+    unsigned             owner;        /* process */
+    int                  stuck;        /* at its limits, not woken yet */
+
+    uint64_t             last;
+    mcp_stream_state_e   state;
+    uint32_t             len[EVENTS];
+
+    /* in Redis; and what the copier was told last */
+    mcp_store_raw_t      raw[EVENTS];
+    mcp_store_stand_t    there;
+    uint64_t             readers;
+    uint64_t             confirmed;
+
+    uint64_t             got;          /* by the client */
+    connection_t         at[2];
+
+    mail_t               mail[MAILS];
+    unsigned             n_mail;
+} stream_t;
+
+
+static store_driver_t  far[2];
+static stream_t        streams[STREAMS];
+static unsigned char   woken[2][2][STREAMS];   /* machine, process */
+static uint64_t        seed, now;
+static unsigned        numbers;
+static uint64_t        seen, resumed;
+
+
+static uint64_t
+draw(uint64_t n)
+{
+    seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+
+    return (seed >> 33) % n;
+}
+
+
+static mcp_store_t *
+process(unsigned machine, unsigned slot)
+{
+    if (draw(97) == 0) {
+        far[machine].died = 1;
+    }
+
+    return &far[machine].store[slot];
+}
+
+
+static int
+final(const stream_t *s)
+{
+    return s->state >= MCP_STATE_COMPLETED;
+}
+
+
+static mcp_str_t
+message(const stream_t *s, uint64_t seq)
+{
+    return store_message((unsigned) (seq * 31 + s->spec.id[0]), s->len[seq]);
+}
+
+
+static void
+sound(void)
+{
+    store_sound(&far[OWN]);
+    store_sound(&far[FAR]);
+}
+
+
+/* --- mail --- */
+
+static void
+post(stream_t *s, mail_e type, uint64_t number, uint64_t seq)
+{
+    mail_t  *mail;
+
+    if (s->n_mail == MAILS) {
+
+        /* only what makes up for itself is ever lost */
+
+        if (type == MAIL_SENT || type == MAIL_EVENT || type == MAIL_STAND) {
+            return;
+        }
+
+        s->mail[0] = s->mail[--s->n_mail];
+    }
+
+    mail = &s->mail[s->n_mail++];
+    mail->type = type;
+    mail->number = number;
+    mail->seq = seq;
+    mail->stand = s->there;
+}
+
+
+static void
+arrive(stream_t *s, uint64_t seq)
+{
+    (void) mcp_store_mirror_append(process(FAR, (unsigned) draw(2)),
+                                   s->spec.id, &s->raw[seq], message(s, seq),
+                                   now);
+}
+
+
+static void
+deliver(stream_t *s, unsigned i)
+{
+    mail_t        mail;
+    mcp_store_t  *own, *mirror;
+
+    mail = s->mail[i];
+    s->mail[i] = s->mail[--s->n_mail];
+    own = process(OWN, (unsigned) draw(2));
+    mirror = process(FAR, (unsigned) draw(2));
+
+    switch (mail.type) {
+    case MAIL_WATCHED:
+        (void) mcp_store_remote(own, &s->ref, mail.number, mail.seq);
+        break;
+    case MAIL_SENT:
+        mcp_store_remote_sent(own, &s->ref, mail.number, mail.seq);
+        break;
+    case MAIL_LEFT:
+        mcp_store_remote_left(own, &s->ref, mail.number, mail.seq, now);
+        break;
+    case MAIL_CONFIRMED:
+        (void) mcp_store_confirm(own, &s->ref, mail.seq);
+        break;
+    case MAIL_EVENT:
+        arrive(s, mail.seq);
+        break;
+    case MAIL_STAND:
+        (void) mcp_store_mirror_known(mirror, s->spec.id, &mail.stand,
+                                      s->confirmed, now);
+        break;
+    case MAIL_DISPLACED:
+        mcp_store_mirror_displaced(mirror, s->spec.id, mail.number);
+        break;
+    }
+}
+
+
+/* --- who is woken --- */
+
+static stream_t *
+stream_of(const unsigned char id[MCP_STREAM_ID_LEN])
+{
+    unsigned  i;
+
+    for (i = 0; i < STREAMS; i++) {
+        if (memcmp(streams[i].spec.id, id, MCP_STREAM_ID_LEN) == 0) {
+            return &streams[i];
+        }
+    }
+
+    return NULL;
+}
+
+
+static void
+wake(unsigned machine, unsigned slot, const mcp_store_wake_t *w)
+{
+    stream_t      *s;
+    connection_t  *c;
+
+    s = stream_of(w->ref.id);
+
+    if (s == NULL) {
+        return;
+    }
+
+    c = &s->at[machine];
+
+    switch (w->kind) {
+    case MCP_WAKE_OWNER:
+        assert_int_equal(machine, OWN);
+        s->stuck = 0;
+        break;
+    case MCP_WAKE_CONSUMER:
+        c->ready |= c->number == w->handle && c->process == slot;
+        break;
+    case MCP_WAKE_COPY:
+        woken[machine][slot][s - streams] |= w->ref.index != 0;
+        break;
+    }
+}
+
+
+static void
+drain(unsigned machine)
+{
+    size_t            n, i;
+    unsigned          slot;
+    mcp_store_wake_t  out[4];
+
+    for (slot = 0; slot < 2; slot++) {
+        do {
+            n = mcp_store_drain(process(machine, slot), out, 4);
+
+            for (i = 0; i < n; i++) {
+                wake(machine, slot, &out[i]);
+            }
+        } while (n > 0);
+    }
+}
+
+
+/* --- the owner --- */
+
+static void
+begin(stream_t *s)
+{
+    memset(s, 0, sizeof(stream_t));
+    numbers++;
+    store_spec(&s->spec, numbers, 1 + numbers % 3);
+
+    s->spec.max_events = draw(3) ? 2 + (uint32_t) draw(20) : 0;
+    s->spec.max_bytes = draw(3) ? 100 + draw(3000) : 0;
+    s->owner = (unsigned) draw(2);
+
+    assert_int_equal(mcp_store_create(process(OWN, s->owner), &s->spec, now,
+                                      &s->ref), MCP_OK);
+    assert_int_equal(mcp_store_share_start(process(OWN, s->owner), &s->ref,
+                                           1), MCP_OK);
+}
+
+
+static void
+say(stream_t *s, int last)
+{
+    int                 rc, answers;
+    uint64_t            seq;
+    mcp_stream_state_e  state;
+
+    if (final(s) || (s->last + 2 >= EVENTS && !last) || (s->stuck && !last)) {
+        return;
+    }
+
+    seq = s->last + 1;
+    s->len[seq] = (uint32_t) (draw(60) ? draw(700) : 65000 + draw(2000));
+    answers = last ? 0 : draw(9) ? -1 : 1 + (int) draw(5);
+    state = last ? MCP_STATE_COMPLETED : (mcp_stream_state_e) draw(2);
+
+    rc = mcp_store_append(process(OWN, s->owner), &s->ref, message(s, seq),
+                          answers, state, now, &seq);
+
+    if (rc == MCP_ERR_LIMIT) {
+        s->stuck = 1;
+        return;
+    }
+
+    assert_int_equal(rc, MCP_OK);
+    assert_int_equal(seq, s->last + 1);
+    s->last = seq;
+    s->state = state;
+}
+
+
+static void
+turn(stream_t *s)
+{
+    if (final(s)) {
+        return;
+    }
+
+    s->state = draw(20) ? (mcp_stream_state_e) draw(2) : MCP_STATE_CANCELLED;
+
+    assert_int_equal(mcp_store_set_state(process(OWN, s->owner), &s->ref,
+                                         s->state, now), MCP_OK);
+}
+
+
+/* Writes what follows to Redis; whose answer may be lost. */
+static void
+copy(stream_t *s, unsigned slot, int sure)
+{
+    int                  rc;
+    size_t               i;
+    static char          buf[70000];
+    mcp_store_t         *store;
+    mcp_store_raw_t      raw[4];
+    mcp_store_copy_t     out = { 0 };
+    mcp_store_copying_t  copying;
+
+    store = process(OWN, slot);
+
+    if (mcp_store_copying(store, &s->ref, &copying) != MCP_OK) {
+        return;
+    }
+
+    assert_true(copying.acked.seq <= s->there.seq);
+    assert_int_equal(copying.own.seq, s->last);
+
+    out.at = s->there;
+    out.raw = raw;
+    out.max = 1 + draw(4);
+    out.buf = buf;
+    out.cap = draw(4) ? sizeof(buf) : 1 + draw(2000);
+    rc = mcp_store_copy(store, &s->ref, &out);
+
+    if (rc == MCP_ERR_LIMIT) {
+        out.cap = out.len;
+        rc = mcp_store_copy(store, &s->ref, &out);
+    }
+
+    assert_int_equal(rc, MCP_OK);
+
+    for (i = 0; i < out.n; i++) {
+        mcp_str_t  text = message(s, raw[i].seq);
+
+        assert_int_equal(raw[i].len, text.len);
+        assert_memory_equal(buf + raw[i].offset, text.data, text.len);
+        s->raw[raw[i].seq] = raw[i];
+        post(s, MAIL_EVENT, 0, raw[i].seq);
+    }
+
+    if (out.at.seq == s->last) {
+        assert_int_equal(out.at.state, s->state);
+    }
+
+    s->there = out.at;
+    post(s, MAIL_STAND, 0, 0);
+
+    if (sure || draw(4)) {
+        assert_int_equal(mcp_store_acked(store, &s->ref, &s->there), MCP_OK);
+        woken[OWN][slot][s - streams] = s->there.seq < s->last;
+    }
+}
+
+
+/* --- the feeder --- */
+
+static void
+feed(stream_t *s, unsigned slot)
+{
+    int                  rc;
+    unsigned             n;
+    uint64_t             seq;
+    mcp_store_t         *store;
+    connection_t        *c;
+    mcp_stream_info_t    info;
+    mcp_store_copying_t  copying;
+
+    store = process(FAR, slot);
+    c = &s->at[FAR];
+    woken[FAR][slot][s - streams] = 0;
+
+    if (mcp_store_find(store, s->spec.id, 0, &info) != MCP_OK
+        || mcp_store_copying(store, &info.ref, &copying) != MCP_OK)
+    {
+        return;
+    }
+
+    assert_true(copying.mirror);
+
+    if (copying.consumer_slot == MCP_STORE_NO_SLOT
+        && copying.reader == c->number && !c->open)
+    {
+        post(s, MAIL_LEFT, copying.reader, copying.sent_seq);
+
+    } else {
+        post(s, MAIL_SENT, copying.reader, copying.sent_seq);
+    }
+
+    /* its client went on elsewhere, and confirmed what is not here: that is
+     * not kept any more */
+
+    if (copying.own.seq < s->confirmed) {
+        assert_true(copying.reader < s->readers);
+        mcp_store_mirror_forget(store, s->spec.id);
+        return;
+    }
+
+    rc = MCP_OK;
+
+    for (n = 0, seq = copying.own.seq + 1;
+         n < 3 && rc == MCP_OK && seq <= copying.known.seq
+         && seq <= s->there.seq;
+         n++, seq++)
+    {
+        rc = mcp_store_mirror_append(store, s->spec.id, &s->raw[seq],
+                                     message(s, seq), now);
+    }
+
+    assert_true(rc == MCP_OK || rc == MCP_ERR_LIMIT || rc == MCP_DONE);
+
+    if (rc == MCP_OK && seq <= copying.known.seq) {
+        woken[FAR][slot][s - streams] = 1;
+    }
+
+    assert_int_equal(mcp_store_mirror_known(store, s->spec.id, &s->there,
+                                            s->confirmed, now), MCP_OK);
+}
+
+
+/* --- clients --- */
+
+static void
+leave(stream_t *s, unsigned machine)
+{
+    connection_t  *c;
+
+    c = &s->at[machine];
+
+    if (c->open) {
+        mcp_store_unwatch(process(machine, c->process), &c->ref, c->number,
+                          c->cursor.seq, now);
+        c->open = 0;
+    }
+}
+
+
+/* Comes back, to whatever machine, with an event that it has. */
+static void
+resume(stream_t *s, unsigned machine)
+{
+    int            rc, taken;
+    uint64_t       after;
+    mcp_store_t   *store;
+    connection_t  *c;
+
+    c = &s->at[machine];
+
+    if (draw(3) == 0) {
+        leave(s, machine);
+    }
+
+    after = draw(4) ? s->got
+                    : s->confirmed + draw(s->got + 1 - s->confirmed);
+
+    memset(c, 0, sizeof(connection_t));
+    c->number = ++s->readers;
+    c->process = (unsigned) draw(2);
+    c->ref = s->ref;
+    store = process(machine, c->process);
+
+    if (machine == FAR) {
+        post(s, MAIL_WATCHED, c->number, after);
+        assert_int_equal(mcp_store_mirror(store, &s->spec, s->confirmed + 1,
+                                          after, c->number, now, &c->ref),
+                         MCP_OK);
+        post(s, MAIL_STAND, 0, 0);
+
+    } else {
+        post(s, MAIL_DISPLACED, c->number, 0);
+        assert_int_equal(mcp_store_remote_over(store, &s->ref, c->number),
+                         MCP_OK);
+    }
+
+    rc = mcp_store_watch(store, &c->ref, c->number, after, &c->cursor,
+                         &taken);
+
+    if (rc != MCP_OK) {
+
+        /* the owner has not heard yet of what was sent elsewhere, or does
+         * not keep it */
+
+        assert_int_equal(machine, OWN);
+        assert_true(rc == MCP_ERR_NOT_FOUND || rc == MCP_ERR_PURGED);
+        return;
+    }
+
+    c->open = 1;
+    c->ready = 1;
+    s->got = after;
+    resumed++;
+}
+
+
+static size_t
+render(const stream_t *s, uint64_t seq, char *out)
+{
+    char       *p;
+    mcp_str_t   text;
+
+    text = message(s, seq);
+    p = mcp_sse_event_head(out, s->spec.id, seq);
+    memcpy(p, text.data, text.len);
+    p += text.len;
+    *p++ = '\n';
+    *p++ = '\n';
+
+    return (size_t) (p - out);
+}
+
+
+static void
+check(stream_t *s, connection_t *c, uint64_t seq, const char *p, size_t len)
+{
+    size_t       total, part;
+    static char  want[70000];
+
+    while (len > 0) {
+        total = render(s, seq, want);
+        part = total - c->pos < len ? total - c->pos : len;
+        assert_memory_equal(p, want + c->pos, part);
+        p += part;
+        len -= part;
+        c->pos += part;
+
+        if (c->pos == total) {
+            c->pos = 0;
+            seq++;
+            seen++;
+        }
+    }
+
+    assert_int_equal(c->cursor.seq, seq - 1);
+}
+
+
+static void
+read_some(stream_t *s, unsigned machine)
+{
+    int            rc;
+    size_t         len;
+    uint64_t       before;
+    static char    buf[5000];
+    connection_t  *c;
+
+    c = &s->at[machine];
+
+    if (!c->open || !c->ready) {
+        return;
+    }
+
+    before = c->cursor.seq;
+    rc = mcp_store_read(process(machine, c->process), &c->ref, c->number,
+                        &c->cursor, before, buf, 64 + draw(sizeof(buf) - 64),
+                        &len);
+
+    /* nothing goes out that is not safe */
+
+    assert_true(c->cursor.seq <= s->there.seq);
+
+    switch (rc) {
+    case MCP_OK:
+        check(s, c, before + 1, buf, len);
+        break;
+    case MCP_AGAIN:
+        c->ready = 0;
+        break;
+    case MCP_DONE:
+        assert_true(final(s) && before == s->last);
+        c->ready = 0;
+        c->done = 1;
+        break;
+    case MCP_ERR_DENIED:
+        assert_true(c->number < s->readers);
+        c->open = 0;
+        break;
+    case MCP_ERR_NOT_FOUND:
+        assert_int_equal(machine, FAR);
+        c->open = 0;
+        break;
+    default:
+        assert_int_equal(rc, MCP_ERR_PURGED);
+        assert_true(c->number < s->readers || before < s->confirmed);
+        leave(s, machine);
+        break;
+    }
+
+    if (c->number == s->readers && c->open) {
+        s->got = c->cursor.seq;
+    }
+}
+
+
+static void
+confirm(stream_t *s)
+{
+    uint64_t           seq;
+    mcp_stream_info_t  info;
+
+    seq = s->confirmed + draw(s->got + 1 - s->confirmed);
+    s->confirmed = seq;
+    post(s, MAIL_CONFIRMED, 0, seq);
+
+    if (mcp_store_find(process(FAR, 0), s->spec.id, 0, &info) == MCP_OK) {
+        (void) mcp_store_confirm(process(FAR, 1), &info.ref, seq);
+    }
+}
+
+
+/* --- deaths --- */
+
+static void
+die(unsigned machine)
+{
+    unsigned           i, slot;
+    stream_t          *s;
+    static uint64_t    pid = 1000;
+    mcp_stream_info_t  info;
+
+    slot = (unsigned) draw(2);
+    mcp_store_bury(process(machine, 1 - slot), slot,
+                   far[machine].store[slot].pid);
+    store_attach(&far[machine], slot, ++pid);
+
+    for (i = 0; i < STREAMS; i++) {
+        woken[machine][slot][i] = 0;
+        streams[i].at[machine].open &= streams[i].at[machine].process != slot;
+    }
+
+    while (mcp_store_adopt(process(machine, 1 - slot), now, &info, NULL)
+           == MCP_OK)
+    {
+        assert_int_equal(machine, OWN);
+        s = stream_of(info.ref.id);
+        assert_non_null(s);
+        assert_int_equal(info.own_seq, s->last);
+        assert_true(info.owner_slot == 1 - slot || final(s));
+        s->owner = 1 - slot;
+        s->stuck = 0;
+    }
+}
+
+
+/* --- a run --- */
+
+/* Everybody does what there is to do. */
+static void
+settle(stream_t *s)
+{
+    unsigned  slot, i;
+
+    drain(OWN);
+    drain(FAR);
+
+    for (slot = 0; slot < 2; slot++) {
+        if (woken[OWN][slot][s - streams]) {
+            copy(s, slot, 1);
+        }
+
+        if (woken[FAR][slot][s - streams]) {
+            feed(s, slot);
+        }
+    }
+
+    for (i = s->n_mail; i > 0; i--) {
+        deliver(s, (unsigned) draw(s->n_mail));
+    }
+
+    read_some(s, OWN);
+    read_some(s, FAR);
+}
+
+
+/* The stream ends, and a client on another machine gets all of it. */
+static void
+end(stream_t *s)
+{
+    unsigned           i;
+    connection_t      *c;
+    mcp_stream_info_t  info;
+
+    say(s, 1);
+    resume(s, FAR);
+    c = &s->at[FAR];
+
+    for (i = 0; i < 20000 && !c->done; i++) {
+        settle(s);
+    }
+
+    assert_true(c->open && c->done);
+    assert_int_equal(c->cursor.seq, s->last);
+    assert_int_equal(mcp_store_find(process(FAR, 0), s->spec.id, 0, &info),
+                     MCP_OK);
+    assert_int_equal(info.state, s->state);
+    assert_int_equal(info.answered, s->there.answered);
+    assert_int_equal(mcp_store_find(process(OWN, 0), s->spec.id, 0, &info),
+                     MCP_OK);
+    assert_int_equal(info.state, s->state);
+    assert_int_equal(info.last_seq, s->last);
+
+    leave(s, FAR);
+    sound();
+    mcp_store_free(process(OWN, 0), &s->ref);
+    mcp_store_mirror_forget(process(FAR, 0), s->spec.id);
+    drain(OWN);
+    drain(FAR);
+    memset(s->spec.id, 0, MCP_STREAM_ID_LEN);
+    s->spec.id[14] = (unsigned char) (s - streams);
+}
+
+
+static void
+operate(stream_t *s)
+{
+    unsigned  slot;
+
+    slot = (unsigned) draw(2);
+    now += draw(20);
+
+    switch (draw(40)) {
+    case 0:
+        if (draw(3) == 0) {
+            die((unsigned) draw(2));
+        }
+
+        break;
+    case 1:
+        turn(s);
+        break;
+    case 2:
+        if (draw(6) == 0) {
+            resume(s, OWN);
+        }
+
+        break;
+    case 3:
+    case 4:
+        if (draw(6) == 0) {
+            resume(s, FAR);
+        }
+
+        break;
+    case 5:
+        if (draw(6) == 0) {
+            leave(s, (unsigned) draw(2));
+        }
+
+        break;
+    case 6:
+        confirm(s);
+        break;
+    case 7:
+        if (draw(20) == 0) {
+            mcp_store_mirror_forget(process(FAR, slot), s->spec.id);
+        }
+
+        break;
+    case 8:
+        if (s->n_mail > 0) {
+            s->n_mail -= s->mail[s->n_mail - 1].type == MAIL_EVENT;
+        }
+
+        break;
+    case 9:
+        now += draw(4000);
+        mcp_store_sweep(process(FAR, slot), now, UINT32_MAX, NULL, NULL);
+        break;
+    case 10:
+        if (draw(20) == 0) {
+            end(s);
+            begin(s);
+        }
+
+        break;
+    case 11:
+    case 12:
+    case 13:
+        drain((unsigned) draw(2));
+        break;
+    case 14:
+    case 15:
+    case 16:
+    case 17:
+        if (woken[OWN][slot][s - streams]) {
+            copy(s, slot, 0);
+        }
+
+        break;
+    case 18:
+    case 19:
+    case 20:
+    case 21:
+        if (woken[FAR][slot][s - streams]) {
+            feed(s, slot);
+        }
+
+        break;
+    case 22:
+    case 23:
+    case 24:
+    case 25:
+    case 26:
+        if (s->n_mail > 0) {
+            deliver(s, (unsigned) draw(s->n_mail));
+        }
+
+        break;
+    case 27:
+    case 28:
+    case 29:
+    case 30:
+    case 31:
+        read_some(s, (unsigned) draw(2));
+        break;
+    default:
+        say(s, 0);
+        break;
+    }
+}
+
+
+static void
+run(uint64_t with, unsigned rounds)
+{
+    unsigned  i;
+
+    printf("STORE_SEED=%llu\n", (unsigned long long) with);
+    fflush(stdout);
+
+    seed = with;
+    now = 1000;
+    memset(woken, 0, sizeof(woken));
+    store_open(&far[OWN], 8 * 1024 * 1024, 2);
+    store_open(&far[FAR], 4 * 1024 * 1024, 2);
+
+    for (i = 0; i < STREAMS; i++) {
+        begin(&streams[i]);
+    }
+
+    for (i = 0; i < rounds; i++) {
+        operate(&streams[draw(STREAMS)]);
+
+        if (i % 64 == 0) {
+            sound();
+        }
+    }
+
+    for (i = 0; i < STREAMS; i++) {
+        end(&streams[i]);
+    }
+
+    sound();
+    printf("%llu events read, %llu times resumed\n",
+           (unsigned long long) seen, (unsigned long long) resumed);
+    store_close(&far[OWN]);
+    store_close(&far[FAR]);
+}
+
+
+static void
+test_machines(void **state)
+{
+    const char  *text;
+    unsigned     rounds;
+
+    (void) state;
+
+    text = getenv("STORE_ROUNDS");
+    rounds = text ? (unsigned) strtoul(text, NULL, 10) : 200000;
+    text = getenv("STORE_SEED");
+
+    run(1, rounds);
+    run(text ? strtoull(text, NULL, 10)
+             : (uint64_t) time(NULL) * 1000003 + (uint64_t) getpid(), rounds);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_machines),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
