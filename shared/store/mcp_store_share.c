@@ -178,6 +178,23 @@ mcp_store_share_pass(mcp_store_op_t *op, mcp_store_share_t *share,
 }
 
 
+/* Returns who comes after a process that has gone: of a mirror who reads it. */
+static uint32_t
+mcp_store_share_heir(mcp_store_op_t *op, const mcp_store_share_t *share,
+    uint32_t gone)
+{
+    uint32_t  slot;
+
+    if (!share->mirror || share->stream == 0) {
+        return share->mirror ? MCP_STORE_NO_SLOT : MCP_STORE_ORPHAN;
+    }
+
+    slot = mcp_store_stream(op->head, share->stream)->consumer_slot;
+
+    return slot < MCP_STORE_SLOTS && slot != gone ? slot : MCP_STORE_NO_SLOT;
+}
+
+
 void
 mcp_store_share_retire(mcp_store_op_t *op, uint32_t index, uint32_t slot)
 {
@@ -194,8 +211,7 @@ mcp_store_share_retire(mcp_store_op_t *op, uint32_t index, uint32_t slot)
         return;
     }
 
-    mcp_store_share_pass(op, share, share->mirror ? MCP_STORE_NO_SLOT
-                                                  : MCP_STORE_ORPHAN);
+    mcp_store_share_pass(op, share, mcp_store_share_heir(op, share, slot));
 }
 
 
@@ -270,8 +286,7 @@ mcp_store_repair_copiers(mcp_store_op_t *op)
         if (share->slot >= MCP_STORE_SLOTS
             || head->slots[share->slot].pid == 0)
         {
-            share->slot = share->mirror ? MCP_STORE_NO_SLOT
-                                        : MCP_STORE_ORPHAN;
+            share->slot = mcp_store_share_heir(op, share, share->slot);
         }
 
         if (share->stream != 0) {

@@ -186,7 +186,8 @@ void mcp_store_remote_left(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * feeder, and takes the place of the copier: it is woken when more is known
  * than is here, when there is room again, when something was sent or confirmed,
  * when the consumer came or left, and when the mirror is gone.  It reads all of
- * that from mcp_store_copying().  When it dies the mirror stays, without one.
+ * that from mcp_store_copying().  When it dies the consumer's process takes its
+ * place, if that is another one; or the mirror stays without a feeder.
  *
  * Who reads the mirror finds what is here; a state counts when all events
  * before it are here.  Nobody can post to it, or cancel.  Without a consumer it

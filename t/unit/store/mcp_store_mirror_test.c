@@ -239,10 +239,16 @@ test_turns(void **state)
     info_of(&ref, &info);
     assert_int_equal(info.state, MCP_STATE_INPUT_REQUIRED);
 
-    assert_int_equal(known(2, MCP_STATE_PROCESSING, 0, 0), MCP_OK);
-    assert_int_equal(known(2, MCP_STATE_FAILED, 1, 0), MCP_OK);
-    gets(&ref, 5, &cursor, "", MCP_DONE);
-    mcp_store_unwatch(S0, &ref, 5, 2, 30);
+    /* an event that follows has its own */
+
+    assert_int_equal(event(3), MCP_OK);
+    info_of(&ref, &info);
+    assert_int_equal(info.state, MCP_STATE_PROCESSING);
+
+    assert_int_equal(known(3, MCP_STATE_INPUT_REQUIRED, 0, 0), MCP_OK);
+    assert_int_equal(known(3, MCP_STATE_FAILED, 1, 0), MCP_OK);
+    gets(&ref, 5, &cursor, "c", MCP_DONE);
+    mcp_store_unwatch(S0, &ref, 5, 3, 30);
 }
 
 
@@ -457,6 +463,39 @@ test_feeder(void **state)
 }
 
 
+/* Or the process of its consumer does, if that is another one. */
+static void
+test_heir(void **state)
+{
+    unsigned           i;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_store_wake_t   wake;
+
+    (void) state;
+
+    mirrors(0, 7, &ref);
+    watches(&ref, 5, 0, &cursor);
+    assert_int_equal(mcp_store_mirror(S1, &spec, 1, 0, 8, 10, &ref), MCP_OK);
+
+    for (i = 0; i < 2; i++) {
+        d.died = i;                    /* with the lock */
+        mcp_store_bury(S0, 1, S1->pid);
+        assert_int_equal(store_drain(&d, 0, &wake), 1 + i);
+        assert_int_equal(wake.kind, MCP_WAKE_COPY);
+        store_sound(&d);
+
+        store_attach(&d, 1, 800 + i);
+        assert_int_equal(mcp_store_mirror(S1, &spec, 1, 0, 9 + i, 10, &ref),
+                         MCP_OK);
+        store_sound(&d);
+    }
+
+    assert_int_equal(event(2), MCP_AGAIN);
+    mcp_store_unwatch(S0, &ref, 5, 0, 30);
+}
+
+
 /* The latest of all readers counts, here or elsewhere. */
 static void
 test_displaced(void **state)
@@ -629,6 +668,7 @@ main(void)
         mirror_test(test_evicted),
         mirror_test(test_swept),
         mirror_test(test_feeder),
+        mirror_test(test_heir),
         mirror_test(test_displaced),
         mirror_test(test_anew),
         mirror_test(test_ownerless),
