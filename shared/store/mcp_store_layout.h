@@ -775,6 +775,9 @@ void mcp_store_mark(mcp_store_op_t *op, mcp_store_link_t *link, uint32_t slot);
 void mcp_store_mark_owner(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_mark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 
+/* A stream whose owner has gone waits to be adopted. */
+void mcp_store_orphan(mcp_store_op_t *op, mcp_store_stream_t *st);
+
 /* Takes a stream out of that list again.  role: MCP_LINK_OWNER or
  * MCP_LINK_CONSUMER. */
 void mcp_store_unmark(mcp_store_op_t *op, mcp_store_stream_t *st,

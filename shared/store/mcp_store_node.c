@@ -24,7 +24,11 @@ mcp_store_node_id(mcp_store_t *store)
 void
 mcp_store_node_renew(mcp_store_t *store, uint64_t old, uint64_t id)
 {
-    (void) atomic_compare_exchange_strong(&store->head->node.id, &old, id);
+    mcp_node_place_t  begin = { 0, 0 };
+
+    if (atomic_compare_exchange_strong(&store->head->node.id, &old, id)) {
+        mcp_store_node_set_place(store, MCP_NODE_MAIL, &begin);
+    }
 }
 
 

@@ -42,6 +42,7 @@ typedef struct {
 typedef enum {
     MCP_NODE_TOLD = 0,
     MCP_NODE_HEARD,
+    MCP_NODE_MAIL,             /* of this node's id */
     MCP_NODE_PLACES
 } mcp_node_place_e;
 

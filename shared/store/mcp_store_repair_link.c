@@ -78,7 +78,10 @@ mcp_store_repair_parties(mcp_store_op_t *op, mcp_store_stream_t *st)
 
     if (st->owner_slot == MCP_STORE_ORPHAN
         || (st->owner_slot < MCP_STORE_SLOTS
-            && head->slots[st->owner_slot].pid == 0))
+            && head->slots[st->owner_slot].pid == 0)
+        || (st->owner_slot == MCP_STORE_NO_SLOT
+            && st->kind == MCP_STREAM_CALL && !mcp_store_final(st)
+            && !mcp_store_is_mirror(head, st)))
     {
         st->owner_slot = MCP_STORE_ORPHAN;
         mcp_store_list_append(head, &head->orphans,

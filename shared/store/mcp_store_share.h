@@ -245,6 +245,16 @@ int mcp_store_mirror_known(mcp_store_t *store,
 void mcp_store_mirror_displaced(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t number);
 
+/*
+ * Makes a mirror that has all there is the stream itself: its own machine is
+ * lost.  What is here counts as safe, and mcp_store_adopt() gives it an owner.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND  there is no mirror, or its stream is over
+ */
+int mcp_store_inherit(mcp_store_t *store,
+    const unsigned char id[MCP_STREAM_ID_LEN], unsigned sync);
+
 /* Frees a mirror: the stream is gone elsewhere. */
 void mcp_store_mirror_forget(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN]);

@@ -203,8 +203,7 @@ mcp_store_drain(mcp_store_t *store, mcp_store_wake_t *out, size_t n)
 
 /* --- processes --- */
 
-/* A stream whose owner has gone waits to be adopted. */
-static void
+void
 mcp_store_orphan(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
     mcp_store_unmark(op, st, MCP_LINK_OWNER);
