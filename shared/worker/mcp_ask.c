@@ -34,14 +34,11 @@ mcp_word(mcp_word_t *word, mcp_word_e what,
 }
 
 
-int
-mcp_ask_begin(mcp_exchange_t *x, int (*root)(mcp_exchange_t *x))
+/* Takes note of a root. */
+static int
+mcp_ask_note(mcp_exchange_t *x, int (*root)(mcp_exchange_t *x))
 {
     mcp_asking_t  *asking;
-
-    if (x->worker->cluster == NULL) {
-        return root(x);
-    }
 
     asking = mcp_arena_alloc(&x->arena, sizeof(mcp_asking_t));
     if (asking == NULL) {
@@ -53,9 +50,35 @@ mcp_ask_begin(mcp_exchange_t *x, int (*root)(mcp_exchange_t *x))
     asking->headers = x->answer.response.n_headers;
     x->asking = asking;
 
+    return MCP_OK;
+}
+
+
+int
+mcp_ask_begin(mcp_exchange_t *x, int (*root)(mcp_exchange_t *x))
+{
+    if (x->worker->cluster == NULL) {
+        return root(x);
+    }
+
+    if (mcp_ask_note(x, root) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
     mcp_exchange_set_state(x, MCP_EXCHANGE_BODY);
 
     return MCP_AGAIN;
+}
+
+
+int
+mcp_ask_now(mcp_exchange_t *x, int (*root)(mcp_exchange_t *x))
+{
+    if (x->worker->cluster == NULL) {
+        return root(x);
+    }
+
+    return mcp_ask_note(x, root) == MCP_OK ? mcp_ask_run(x) : MCP_ERR_MEMORY;
 }
 
 
@@ -138,42 +161,51 @@ mcp_ask_create(mcp_exchange_t *x)
 }
 
 
-int
-mcp_ask(mcp_exchange_t *x, const mcp_word_t *word)
+/*
+ * Goes to the place of the next answer.
+ *
+ * Returns MCP_OK and *ask, a new one: there is none yet; or
+ *   MCP_DONE        *rc is the answer
+ *   MCP_ERR_MEMORY
+ */
+static int
+mcp_ask_next(mcp_exchange_t *x, mcp_ask_t **ask, int *rc)
 {
-    int            rc;
-    mcp_ask_t     *ask;
     mcp_asking_t  *asking;
 
     asking = x->asking;
 
-    if (asking == NULL) {
-        return MCP_OK;
+    if (asking == NULL || asking->late) {
+        *rc = asking ? MCP_ERR_AWAY : MCP_OK;
+        return MCP_DONE;
     }
 
-    if (asking->late) {
-        return MCP_ERR_AWAY;
+    *ask = *asking->place;
+
+    if (*ask) {
+        asking->place = &(*ask)->next;
+        *rc = (*ask)->rc;
+        return MCP_DONE;
     }
 
-    ask = *asking->place;
+    *ask = mcp_ask_create(x);
 
-    if (ask) {
-        asking->place = &ask->next;
-        return ask->rc;
-    }
+    return *ask ? MCP_OK : MCP_ERR_MEMORY;
+}
 
-    ask = mcp_ask_create(x);
-    if (ask == NULL) {
-        return MCP_ERR_MEMORY;
-    }
 
-    rc = x->worker->cluster_hooks->tell(x->worker->cluster, word, ask);
+/* Takes note of a question, and of its answer if that is there at once. */
+static int
+mcp_ask_asked(mcp_exchange_t *x, mcp_ask_t *ask, int rc)
+{
+    mcp_asking_t  *asking;
 
     if (rc == MCP_ERR_MEMORY) {
         mcp_ask_free(ask);
         return rc;
     }
 
+    asking = x->asking;
     ask->rc = rc;
     *asking->place = ask;
     asking->place = &ask->next;
@@ -187,6 +219,84 @@ mcp_ask(mcp_exchange_t *x, const mcp_word_t *word)
     }
 
     return rc;
+}
+
+
+int
+mcp_ask(mcp_exchange_t *x, const mcp_word_t *word)
+{
+    int            rc, answer;
+    mcp_ask_t     *ask;
+    mcp_worker_t  *worker;
+
+    rc = mcp_ask_next(x, &ask, &answer);
+    if (rc != MCP_OK) {
+        return rc == MCP_DONE ? answer : rc;
+    }
+
+    worker = x->worker;
+    rc = worker->cluster_hooks->tell(worker->cluster, word, ask);
+
+    return mcp_ask_asked(x, ask, rc);
+}
+
+
+int
+mcp_ask_stream(mcp_exchange_t *x, const mcp_ask_stream_t *stream)
+{
+    int            rc, answer;
+    mcp_ask_t     *ask;
+    mcp_worker_t  *worker;
+
+    rc = mcp_ask_next(x, &ask, &answer);
+    if (rc != MCP_OK) {
+        return rc == MCP_DONE ? answer : rc;
+    }
+
+    worker = x->worker;
+    rc = worker->cluster_hooks->watch(worker->cluster, stream, ask);
+
+    return mcp_ask_asked(x, ask, rc);
+}
+
+
+int
+mcp_ask_post(mcp_exchange_t *x, const mcp_ask_post_t *post)
+{
+    int            rc, answer;
+    mcp_ask_t     *ask;
+    mcp_worker_t  *worker;
+
+    worker = x->worker;
+
+    if (worker->cluster && x->asking == NULL) {
+        return worker->cluster_hooks->post(worker->cluster, post, NULL);
+    }
+
+    rc = mcp_ask_next(x, &ask, &answer);
+    if (rc != MCP_OK) {
+        return rc == MCP_DONE ? answer : rc;
+    }
+
+    rc = worker->cluster_hooks->post(worker->cluster, post, ask);
+
+    return mcp_ask_asked(x, ask, rc);
+}
+
+
+int
+mcp_ask_is_away(const mcp_worker_t *worker)
+{
+    return worker->cluster && worker->cluster_hooks->is_away(worker->cluster);
+}
+
+
+void
+mcp_ask_share(mcp_worker_t *worker, const mcp_stream_ref_t *ref)
+{
+    if (worker->cluster) {
+        worker->cluster_hooks->share(worker->cluster, ref);
+    }
 }
 
 

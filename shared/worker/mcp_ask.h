@@ -54,6 +54,23 @@ void mcp_word(mcp_word_t *word, mcp_word_e what,
     uint64_t expires);
 
 
+/* A stream that a client resumes. */
+typedef struct {
+    unsigned char          id[MCP_STREAM_ID_LEN];
+    uint64_t               after;      /* the last event that it has */
+    unsigned char          session[MCP_DIGEST_LEN];    /* it has to be of it */
+    unsigned char          principal[MCP_DIGEST_LEN];
+} mcp_ask_stream_t;
+
+
+/* Answers of a client to what a call has asked. */
+typedef struct {
+    unsigned char          id[MCP_STREAM_ID_LEN];
+    unsigned char          session[MCP_DIGEST_LEN];    /* it has to be of it */
+    mcp_str_t              data;
+} mcp_ask_post_t;
+
+
 /* Someone who waits for the answer. */
 struct mcp_ask_s {
     mcp_ask_t             *next;       /* of the same exchange */
@@ -77,6 +94,35 @@ struct mcp_cluster_hooks_s {
      */
     int                  (*tell)(void *cluster, const mcp_word_t *word,
                              mcp_ask_t *ask);
+
+    /*
+     * Has a stream at this node, to be read by this process from now on: the
+     * stream itself, or a mirror of one that is at another node.  One that the
+     * cluster does not know may be here nevertheless.  Returns what tell does;
+     * the answer may also be
+     *   MCP_ERR_FULL  the region has no room for a mirror
+     */
+    int                  (*watch)(void *cluster,
+                             const mcp_ask_stream_t *stream, mcp_ask_t *ask);
+
+    /*
+     * Brings answers to a call at another node; passes over what nobody waits
+     * for.  Returns what tell does; the answer may also be
+     *   MCP_ERR_LIMIT  there is no room for them
+     */
+    int                  (*post)(void *cluster, const mcp_ask_post_t *post,
+                             mcp_ask_t *ask);
+
+    /* Returns 1 if the cluster has been out of reach for so long that nothing
+     * new may be begun. */
+    int                  (*is_away)(void *cluster);
+
+    /* Shares a stream that this process has made. */
+    void                 (*share)(void *cluster, const mcp_stream_ref_t *ref);
+
+    /* Something of a shared stream, or of a mirror, has changed: a wake of
+     * MCP_WAKE_COPY. */
+    void                 (*changed)(void *cluster, const mcp_stream_ref_t *ref);
 };
 
 
@@ -86,6 +132,10 @@ struct mcp_cluster_hooks_s {
  * of a body, which may be empty.  Returns what mcp_exchange_head() does.
  */
 int mcp_ask_begin(mcp_exchange_t *x, int (*root)(mcp_exchange_t *x));
+
+/* The same from the body on: runs the root at once.  Returns what
+ * mcp_exchange_body() does. */
+int mcp_ask_now(mcp_exchange_t *x, int (*root)(mcp_exchange_t *x));
 
 /* Runs the root of which mcp_ask_begin() took note; returns what
  * mcp_exchange_body() does. */
@@ -100,6 +150,20 @@ int mcp_ask_run(mcp_exchange_t *x);
  *   MCP_ERR_MEMORY
  */
 int mcp_ask(mcp_exchange_t *x, const mcp_word_t *word);
+
+/* Has a stream at this node, for a root of mcp_ask_begin().  Returns what
+ * mcp_ask() does, or MCP_ERR_FULL. */
+int mcp_ask_stream(mcp_exchange_t *x, const mcp_ask_stream_t *stream);
+
+/* Brings answers to a call at another node, for a root; where there is none it
+ * does not wait.  Returns what mcp_ask() does, or MCP_ERR_LIMIT. */
+int mcp_ask_post(mcp_exchange_t *x, const mcp_ask_post_t *post);
+
+/* Returns 1 if nothing new may be begun, as the cluster cannot be reached. */
+int mcp_ask_is_away(const mcp_worker_t *worker);
+
+/* Lets other nodes have a stream that has just been made here. */
+void mcp_ask_share(mcp_worker_t *worker, const mcp_stream_ref_t *ref);
 
 /* Tells them without waiting: what does not arrive is lost. */
 void mcp_ask_nobody(mcp_worker_t *worker, const mcp_word_t *word);

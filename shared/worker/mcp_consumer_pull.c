@@ -91,6 +91,30 @@ mcp_consumer_prime(mcp_exchange_t *x, char *p)
 }
 
 
+/* Other nodes know the stream: before, its client is told no id.  But it gets
+ * its head, and comments. */
+static int
+mcp_consumer_is_known(mcp_exchange_t *x)
+{
+    mcp_stream_info_t  info;
+
+    if (x->worker->cluster == NULL || x->reader.own
+        || mcp_consumer_is_closing(x)
+        || mcp_store_info(x->worker->store, &x->reader.ref, &info) != MCP_OK
+        || info.safe)
+    {
+        return 1;
+    }
+
+    if (!x->reader.held) {
+        x->reader.held = 1;
+        x->reader.comment = 1;
+    }
+
+    return 0;
+}
+
+
 /* What is not in the log: as much as fits. */
 static char *
 mcp_consumer_flush(mcp_exchange_t *x, char *p, char *end)
@@ -382,13 +406,21 @@ mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
         return MCP_DONE;
     }
 
-    if (x->reader.state == MCP_CONSUMER_PRIMING) {
-        p = mcp_consumer_prime(x, p);
-    }
-
     rc = MCP_OK;
 
-    if (x->answer.out.len == 0 && x->reader.state < MCP_CONSUMER_LAST) {
+    if (x->reader.state == MCP_CONSUMER_PRIMING) {
+        if (mcp_consumer_is_known(x)) {
+            p = mcp_consumer_prime(x, p);
+
+        } else {
+            p = mcp_consumer_idle(x, p);
+            rc = MCP_AGAIN;
+        }
+    }
+
+    if (rc == MCP_OK && x->answer.out.len == 0
+        && x->reader.state < MCP_CONSUMER_LAST)
+    {
         p = mcp_consumer_fill(x, p, end, &rc);
 
         if (rc == MCP_DONE) {

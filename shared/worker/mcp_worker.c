@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "rpc/mcp_fault.h"
+#include "worker/mcp_ask.h"
 #include "worker/mcp_refusal.h"
 #include "worker/mcp_tally.h"
 
@@ -318,7 +319,12 @@ mcp_worker_wake(mcp_worker_t *worker)
         }
 
         for (i = 0; i < n; i++) {
-            mcp_worker_wake_handle(worker, wakes[i].handle);
+            if (wakes[i].kind != MCP_WAKE_COPY) {
+                mcp_worker_wake_handle(worker, wakes[i].handle);
+
+            } else if (worker->cluster) {
+                worker->cluster_hooks->changed(worker->cluster, &wakes[i].ref);
+            }
         }
     }
 

@@ -216,6 +216,8 @@ typedef struct {
                                           was sent must be known */
     unsigned               has_url:1;  /* its client has a URL of the stream */
     unsigned               resumed:1;
+    unsigned               held:1;     /* its first bytes wait for other nodes
+                                          to know the stream */
     unsigned               joins:1;    /* it reads beside the consumer */
     unsigned               same_session:1;     /* as who began what it joins */
     unsigned               answered:1; /* what it copies had its response */
