@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "cluster/mcp_cluster_parts.h"
+#include "cluster/mcp_cluster_copy.h"
 #include "mcp_version.h"
 #include "store/mcp_store_node.h"
 
@@ -39,6 +39,7 @@ mcp_cluster_create(mcp_worker_t *worker, const mcp_cluster_conf_t *conf)
 
     cluster->worker = worker;
     cluster->conf = conf;
+    cluster->away = mcp_worker_now(worker);
     cluster->beat.handler = mcp_cluster_tick;
     cluster->beat.data = cluster;
 
@@ -70,6 +71,7 @@ mcp_cluster_destroy(mcp_cluster_t *cluster)
     mcp_timer_del(&cluster->worker->timers, &cluster->beat);
     mcp_link_free(&cluster->link);
     mcp_link_free(&cluster->ear);
+    mcp_copy_free_all(cluster);
     cluster->worker->cluster = NULL;
     mcp_crypto_cleanse(cluster->prints, sizeof(cluster->prints));
     mem->free(mem->ctx, cluster);
@@ -179,38 +181,6 @@ mcp_cluster_text(char *to, size_t size, const mcp_reply_t *reply)
 }
 
 
-/* Reads a node's id; 0: it is none. */
-static uint64_t
-mcp_cluster_read_id(mcp_str_t text)
-{
-    char         c;
-    size_t       i;
-    uint64_t     id;
-    const char  *p;
-
-    static const char  digits[] = "0123456789abcdef";
-
-    if (text.len != MCP_CLUSTER_ID_LEN) {
-        return 0;
-    }
-
-    id = 0;
-
-    for (i = 0; i < text.len; i++) {
-        c = text.data[i];
-        p = memchr(digits, c, 16);
-
-        if (p == NULL) {
-            return 0;
-        }
-
-        id = id << 4 | (uint64_t) (p - digits);
-    }
-
-    return id;
-}
-
-
 /* Measures how far Redis's clock is from ours: it looked at it between question
  * and answer. */
 static int64_t
@@ -287,7 +257,36 @@ mcp_cluster_set_state(mcp_cluster_t *cluster, mcp_cluster_state_e state)
     mcp_worker_log(cluster->worker, MCP_LOG_DEBUG, "cluster: %s, was %s",
                    names[state], names[cluster->state]);
 
+    if (cluster->state == MCP_CLUSTER_MEMBER) {
+        cluster->away = mcp_worker_now(cluster->worker);
+    }
+
     cluster->state = state;
+}
+
+
+int
+mcp_cluster_is_away(void *data)
+{
+    mcp_cluster_t  *cluster;
+
+    cluster = data;
+
+    return cluster->state != MCP_CLUSTER_MEMBER
+           && cluster->conf->sync != MCP_CLUSTER_SYNC_OFF
+           && mcp_worker_now(cluster->worker)
+              >= cluster->away + cluster->conf->patience
+           && !mcp_store_node_is_alone(cluster->worker->store);
+}
+
+
+void
+mcp_cluster_denied(mcp_cluster_t *cluster, const mcp_reply_t *error)
+{
+    char  text[MCP_NODE_REASON_MAX + 1];
+
+    mcp_cluster_text(text, sizeof(text), error);
+    mcp_store_node_alone(cluster->worker->store, text);
 }
 
 
@@ -392,6 +391,7 @@ mcp_cluster_join(mcp_cluster_t *cluster, const mcp_reply_t *reply)
                    (unsigned long long) mcp_reply_item(reply, 3)->n);
 
     mcp_cluster_listen(cluster);
+    mcp_copy_up(cluster);
 }
 
 
@@ -475,6 +475,7 @@ mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
         && mcp_reply_item(reply, 3)->type == MCP_REPLY_ARRAY)
     {
         mcp_cluster_note(cluster, reply);
+        mcp_cluster_pulse(cluster, mcp_reply_item(reply, 3));
 
     } else if (mcp_reply_is(kind, "GONE")) {
         mcp_cluster_hello(cluster);
@@ -557,6 +558,8 @@ mcp_cluster_down(mcp_cluster_t *cluster)
 {
     mcp_timer_del(&cluster->worker->timers, &cluster->beat);
     mcp_cluster_set_state(cluster, MCP_CLUSTER_APART);
+
+    mcp_cluster_blind(cluster);
 
     /* another process may reach Redis */
 

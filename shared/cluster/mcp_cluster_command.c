@@ -116,9 +116,12 @@ mcp_link_moved(mcp_link_t *link, mcp_str_t text)
 
 /* Looks at an error that concerns the whole link; 1: it does not go on. */
 static int
-mcp_link_judge(mcp_link_t *link, mcp_str_t text)
+mcp_link_judge(mcp_link_t *link, const mcp_reply_t *error)
 {
-    size_t  i, len;
+    size_t     i, len;
+    mcp_str_t  text;
+
+    text = error->text;
 
     if (text.len > 6 && memcmp(text.data, "MOVED ", 6) == 0) {
         mcp_link_moved(link, text);
@@ -130,6 +133,10 @@ mcp_link_judge(mcp_link_t *link, mcp_str_t text)
 
         if (text.len >= len && memcmp(text.data, mcp_link_faults[i], len) == 0)
         {
+            if (mcp_greet_denies(text)) {
+                mcp_cluster_denied(link->cluster, error);
+            }
+
             mcp_link_fail(link, "%.*s", (int) (text.len < 100 ? text.len : 100),
                           text.data);
             return 1;
@@ -154,7 +161,7 @@ mcp_link_reply(mcp_link_t *link, const mcp_reply_t *reply)
 
     /* who waits first gets no reply then, as all others */
 
-    if (reply->type == MCP_REPLY_ERROR && mcp_link_judge(link, reply->text)) {
+    if (reply->type == MCP_REPLY_ERROR && mcp_link_judge(link, reply)) {
         return;
     }
 
@@ -168,10 +175,47 @@ mcp_link_reply(mcp_link_t *link, const mcp_reply_t *reply)
 /* --- scripts --- */
 
 void
+mcp_cluster_node_id(uint64_t node, char id[MCP_CLUSTER_ID_LEN + 1])
+{
+    snprintf(id, MCP_CLUSTER_ID_LEN + 1, "%016llx", (unsigned long long) node);
+}
+
+
+void
 mcp_cluster_id(const mcp_cluster_t *cluster, char id[MCP_CLUSTER_ID_LEN + 1])
 {
-    snprintf(id, MCP_CLUSTER_ID_LEN + 1, "%016llx",
-             (unsigned long long) cluster->node);
+    mcp_cluster_node_id(cluster->node, id);
+}
+
+
+uint64_t
+mcp_cluster_read_id(mcp_str_t text)
+{
+    char         c;
+    size_t       i;
+    uint64_t     id;
+    const char  *p;
+
+    static const char  digits[] = "0123456789abcdef";
+
+    if (text.len != MCP_CLUSTER_ID_LEN) {
+        return 0;
+    }
+
+    id = 0;
+
+    for (i = 0; i < text.len; i++) {
+        c = text.data[i];
+        p = memchr(digits, c, 16);
+
+        if (p == NULL) {
+            return 0;
+        }
+
+        id = id << 4 | (uint64_t) (p - digits);
+    }
+
+    return id;
 }
 
 
@@ -181,7 +225,7 @@ mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
 {
     char       id[MCP_CLUSTER_ID_LEN + 1], key[MCP_CLUSTER_KEY_MAX], time[20];
     size_t     i;
-    mcp_str_t  words[12];
+    mcp_str_t  words[6 + MCP_CLUSTER_ARGS];
 
     mcp_cluster_id(cluster, id);
 

@@ -17,6 +17,25 @@
 #define MCP_REDIS_MINOR  2
 
 
+int
+mcp_greet_denies(mcp_str_t text)
+{
+    size_t  i, len;
+
+    static const char *const  words[] = { "WRONGPASS ", "NOAUTH ", "NOPERM " };
+
+    for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        len = strlen(words[i]);
+
+        if (text.len >= len && memcmp(text.data, words[i], len) == 0) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
 /* Fails the link if the reply is an error; 1: it does not go on. */
 static int
 mcp_greet_failed(mcp_link_t *link, const mcp_reply_t *reply, const char *what)
@@ -34,6 +53,11 @@ mcp_greet_failed(mcp_link_t *link, const mcp_reply_t *reply, const char *what)
     }
 
     text = reply->text;
+
+    if (mcp_greet_denies(text)) {
+        mcp_cluster_denied(link->cluster, reply);
+    }
+
     mcp_link_fail(link, "%s: %.*s", what,
                   (int) (text.len < 100 ? text.len : 100), text.data);
 

@@ -10,6 +10,8 @@
  *   mcp_cluster_script.c  what Redis runs for us
  *   mcp_cluster_wire.c    the protocol
  *   mcp_cluster_tell.c    what nodes tell each other
+ *   mcp_cluster_reap.c    what becomes of a node that is dead
+ *   mcp_cluster_copy.h    streams that they share
  *
  * docs/cluster.md tells operators what a cluster is.
  */
@@ -22,6 +24,7 @@
 #include "mcp_cluster.h"
 #include "cluster/mcp_cluster_script.h"
 #include "cluster/mcp_cluster_wire.h"
+#include "store/mcp_store_node.h"
 #include "worker/mcp_ask.h"
 
 
@@ -57,6 +60,12 @@
 #define MCP_CLUSTER_KEYS_MAX    64
 #define MCP_CLUSTER_ID_LEN      16     /* hex digits of a node's id */
 #define MCP_CLUSTER_PRINT_LEN   16     /* hex digits of a key's fingerprint */
+
+/* Arguments of a script. */
+#define MCP_CLUSTER_ARGS        160
+
+/* For finding what a process has of shared streams. */
+#define MCP_CLUSTER_BUCKETS     1024
 
 /* Clocks that differ more are warned of, ms. */
 #define MCP_CLUSTER_OFFSET_MAX  2000
@@ -119,6 +128,18 @@ struct mcp_link_s {
 };
 
 
+typedef struct mcp_copy_s  mcp_copy_t;
+
+
+/* A node that this process watches, see mcp_cluster_reap.c. */
+typedef struct {
+    uint64_t                   node;
+    uint64_t                   beats;
+    uint64_t                   since;  /* when it had beaten so often, ms */
+    unsigned                   seen;   /* so many times in a row */
+} mcp_pulse_t;
+
+
 /* What is asked of Redis about this node. */
 typedef enum {
     MCP_CLUSTER_APART = 0,     /* not a member: no link, or refused */
@@ -137,12 +158,20 @@ struct mcp_cluster_s {
     mcp_timer_t                beat;
     uint64_t                   node;   /* its id, as Redis was told last */
     uint64_t                   asked;  /* when "hello" or "beat" was sent */
+    uint64_t                   away;   /* since when it is no member */
     int64_t                    offset;         /* Redis's clock minus ours,
                                                   ms */
     unsigned                   speaks:1;       /* for the node */
     unsigned                   hearing:1;      /* a command waits for news */
     unsigned                   beating:1;      /* its reply is to come */
     unsigned                   far:1;  /* the clocks differ: the log was told */
+
+    mcp_pulse_t                pulses[MCP_NODE_MEMBERS];
+    size_t                     n_pulses;
+    mcp_pulse_t                reaps;  /* the dead one whose streams it takes
+                                          over; node 0: none */
+
+    mcp_copy_t                *copies[MCP_CLUSTER_BUCKETS];
 
     char                       script[MCP_SCRIPTS][MCP_SCRIPT_ID_LEN];
     char                       prints[MCP_CLUSTER_KEYS_MAX
@@ -153,14 +182,11 @@ struct mcp_cluster_s {
 
 /* --- mcp_cluster.c --- */
 
-/* Writes the node's id, and a NUL. */
-void mcp_cluster_id(const mcp_cluster_t *cluster,
-    char id[MCP_CLUSTER_ID_LEN + 1]);
+/* Whether Redis has been out of reach for too long, see mcp_ask.h. */
+int mcp_cluster_is_away(void *data);
 
-/* Runs a script, with n arguments, at most 6, after the node and the time after
- * which it is dead.  Returns what mcp_link_send() does. */
-int mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
-    const mcp_str_t *args, size_t n, mcp_link_reply_cb handler, void *data);
+/* Redis does not let this node in: it serves alone until it does. */
+void mcp_cluster_denied(mcp_cluster_t *cluster, const mcp_reply_t *error);
 
 /* Tells the log of a reply that no script of ours gives, or of an error. */
 void mcp_cluster_strange(mcp_cluster_t *cluster, const char *script,
@@ -170,6 +196,15 @@ void mcp_cluster_strange(mcp_cluster_t *cluster, const char *script,
  * the node, until all was well. */
 void mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+
+
+/* --- mcp_cluster_reap.c --- */
+
+/* Looks at the members that "beat" has named, for those that are dead. */
+void mcp_cluster_pulse(mcp_cluster_t *cluster, const mcp_reply_t *members);
+
+/* The link was lost: what was seen before says nothing any more. */
+void mcp_cluster_blind(mcp_cluster_t *cluster);
 
 
 /* --- mcp_cluster_link.c --- */
@@ -224,6 +259,19 @@ int mcp_link_greet(mcp_link_t *link, const mcp_str_t *words, size_t n,
 /* Takes a reply, which is that to the first command that waits. */
 void mcp_link_reply(mcp_link_t *link, const mcp_reply_t *reply);
 
+/* Writes the node's id, or another one's, and a NUL. */
+void mcp_cluster_id(const mcp_cluster_t *cluster,
+    char id[MCP_CLUSTER_ID_LEN + 1]);
+void mcp_cluster_node_id(uint64_t node, char id[MCP_CLUSTER_ID_LEN + 1]);
+
+/* Reads a node's id; 0: it is none. */
+uint64_t mcp_cluster_read_id(mcp_str_t text);
+
+/* Runs a script, with n arguments, at most MCP_CLUSTER_ARGS, after the node and
+ * the time after which it is dead.  Returns what mcp_link_send() does. */
+int mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
+    const mcp_str_t *args, size_t n, mcp_link_reply_cb handler, void *data);
+
 
 /* --- mcp_cluster_tell.c --- */
 
@@ -243,6 +291,10 @@ void mcp_cluster_ear_down(mcp_cluster_t *cluster);
 /* Says what is said first on a connection, and has the link greeted, failed or
  * redirected in the end. */
 void mcp_link_say_hello(mcp_link_t *link);
+
+/* Returns 1 if an error says that the server does not let this node in, as who
+ * it says it is. */
+int mcp_greet_denies(mcp_str_t error);
 
 
 #endif /* MCP_CLUSTER_PARTS_H_INCLUDED */

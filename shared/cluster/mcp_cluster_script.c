@@ -23,6 +23,30 @@ mcp_script_source(mcp_script_e script)
         source.data = (const char *) mcp_lua_tell;
         source.len = mcp_lua_tell_len;
         break;
+    case MCP_SCRIPT_APPEND:
+        source.data = (const char *) mcp_lua_append;
+        source.len = mcp_lua_append_len;
+        break;
+    case MCP_SCRIPT_WATCH:
+        source.data = (const char *) mcp_lua_watch;
+        source.len = mcp_lua_watch_len;
+        break;
+    case MCP_SCRIPT_SENT:
+        source.data = (const char *) mcp_lua_sent;
+        source.len = mcp_lua_sent_len;
+        break;
+    case MCP_SCRIPT_FORGET:
+        source.data = (const char *) mcp_lua_forget;
+        source.len = mcp_lua_forget_len;
+        break;
+    case MCP_SCRIPT_POST:
+        source.data = (const char *) mcp_lua_post;
+        source.len = mcp_lua_post_len;
+        break;
+    case MCP_SCRIPT_REAP:
+        source.data = (const char *) mcp_lua_reap;
+        source.len = mcp_lua_reap_len;
+        break;
     case MCP_SCRIPTS:
         break;
     }

@@ -19,6 +19,12 @@ typedef enum {
     MCP_SCRIPT_HELLO = 0,      /* a node joins */
     MCP_SCRIPT_BEAT,           /* a member lives */
     MCP_SCRIPT_TELL,           /* a node tells the others */
+    MCP_SCRIPT_APPEND,         /* events of a stream, by its owner */
+    MCP_SCRIPT_WATCH,          /* a stream, for who reads it */
+    MCP_SCRIPT_SENT,           /* how far it is read */
+    MCP_SCRIPT_FORGET,         /* a stream that is freed */
+    MCP_SCRIPT_POST,           /* answers to what a call asks */
+    MCP_SCRIPT_REAP,           /* what a dead node owned */
     MCP_SCRIPTS
 } mcp_script_e;
 
@@ -29,6 +35,18 @@ extern const unsigned char  mcp_lua_beat[];
 extern const size_t         mcp_lua_beat_len;
 extern const unsigned char  mcp_lua_tell[];
 extern const size_t         mcp_lua_tell_len;
+extern const unsigned char  mcp_lua_append[];
+extern const size_t         mcp_lua_append_len;
+extern const unsigned char  mcp_lua_watch[];
+extern const size_t         mcp_lua_watch_len;
+extern const unsigned char  mcp_lua_sent[];
+extern const size_t         mcp_lua_sent_len;
+extern const unsigned char  mcp_lua_forget[];
+extern const size_t         mcp_lua_forget_len;
+extern const unsigned char  mcp_lua_post[];
+extern const size_t         mcp_lua_post_len;
+extern const unsigned char  mcp_lua_reap[];
+extern const size_t         mcp_lua_reap_len;
 
 
 /* Returns the source of a script. */

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "cluster/mcp_cluster_parts.h"
+#include "cluster/mcp_cluster_copy.h"
 #include "store/mcp_store_node.h"
 
 
@@ -117,7 +117,14 @@ mcp_tell(void *data, const mcp_word_t *word, mcp_ask_t *ask)
 }
 
 
-const mcp_cluster_hooks_t  mcp_cluster_hooks = { mcp_tell };
+const mcp_cluster_hooks_t  mcp_cluster_hooks = {
+    mcp_tell,
+    mcp_cluster_watch,
+    mcp_cluster_post,
+    mcp_cluster_is_away,
+    mcp_cluster_share,
+    mcp_copy_changed
+};
 
 
 /* --- hearing --- */
@@ -192,20 +199,35 @@ mcp_tell_place(mcp_str_t text, mcp_node_place_t *place)
 }
 
 
+/* Hears what all nodes were told: an entry. */
+static void
+mcp_tell_word(mcp_cluster_t *cluster, const mcp_reply_t *fields)
+{
+    char        id[MCP_CLUSTER_ID_LEN + 1];
+    mcp_str_t   own;
+    mcp_word_t  word;
+
+    mcp_cluster_id(cluster, id);
+    own = (mcp_str_t) { id, MCP_CLUSTER_ID_LEN };
+
+    /* what the node has told itself, all its processes know */
+
+    if (!mcp_str_eq(mcp_tell_field(fields, 'n'), own)
+        && mcp_tell_read(cluster, fields, &word))
+    {
+        mcp_ask_hear(cluster->worker, &word);
+    }
+}
+
+
 /* Hears what one stream has: {{id, {field, value, ...}}, ...}. */
 static void
 mcp_tell_hear(mcp_cluster_t *cluster, mcp_node_place_e which,
     const mcp_reply_t *entries)
 {
-    char                id[MCP_CLUSTER_ID_LEN + 1];
     size_t              i;
-    mcp_str_t           own;
-    mcp_word_t          word;
     mcp_node_place_t    place;
     const mcp_reply_t  *fields;
-
-    mcp_cluster_id(cluster, id);
-    own = (mcp_str_t) { id, MCP_CLUSTER_ID_LEN };
 
     for (i = 0; i < entries->n; i++) {
         if (!mcp_tell_place(mcp_reply_item(entries->items[i], 0)->text,
@@ -216,12 +238,11 @@ mcp_tell_hear(mcp_cluster_t *cluster, mcp_node_place_e which,
 
         fields = mcp_reply_item(entries->items[i], 1);
 
-        /* what the node has told itself, all its processes know */
+        if (which == MCP_NODE_MAIL) {
+            mcp_cluster_mail(cluster, fields);
 
-        if (!mcp_str_eq(mcp_tell_field(fields, 'n'), own)
-            && mcp_tell_read(cluster, fields, &word))
-        {
-            mcp_ask_hear(cluster->worker, &word);
+        } else {
+            mcp_tell_word(cluster, fields);
         }
 
         mcp_store_node_set_place(cluster->worker->store, which, &place);
@@ -229,16 +250,86 @@ mcp_tell_hear(mcp_cluster_t *cluster, mcp_node_place_e which,
 }
 
 
-/* Which of the two streams a key is. */
 static int
-mcp_tell_is_told(mcp_str_t key)
+mcp_tell_ends(mcp_str_t key, const char *text)
 {
-    mcp_str_t  end;
+    size_t  len;
 
-    end = mcp_str(":told");
+    len = strlen(text);
 
-    return key.len >= end.len
-           && memcmp(key.data + key.len - end.len, end.data, end.len) == 0;
+    return key.len >= len && memcmp(key.data + key.len - len, text, len) == 0;
+}
+
+
+/* Which of the streams a key is. */
+static mcp_node_place_e
+mcp_tell_which(mcp_str_t key)
+{
+    if (mcp_tell_ends(key, ":told")) {
+        return MCP_NODE_TOLD;
+    }
+
+    return mcp_tell_ends(key, ":heard") ? MCP_NODE_HEARD : MCP_NODE_MAIL;
+}
+
+
+/* Writes the name of one of the streams. */
+static mcp_str_t
+mcp_tell_key(const mcp_cluster_t *cluster, mcp_node_place_e which,
+    char key[MCP_TELL_KEY_MAX])
+{
+    int        n;
+    char       id[MCP_CLUSTER_ID_LEN + 1];
+    mcp_str_t  prefix;
+
+    static const char *const  names[] = {
+        [MCP_NODE_TOLD] = "told",
+        [MCP_NODE_HEARD] = "heard",
+        [MCP_NODE_MAIL] = "m:"
+    };
+
+    id[0] = '\0';
+    prefix = cluster->conf->prefix;
+
+    if (which == MCP_NODE_MAIL) {
+        mcp_cluster_id(cluster, id);
+    }
+
+    n = snprintf(key, MCP_TELL_KEY_MAX, "%.*s:1:%s%s", (int) prefix.len,
+                 prefix.data, names[which], id);
+
+    return (mcp_str_t) { key, (size_t) n };
+}
+
+
+static void
+mcp_tell_trimmed(void *data, const mcp_reply_t *reply)
+{
+    if (reply && reply->type == MCP_REPLY_ERROR) {
+        mcp_cluster_strange(data, "XTRIM", reply);
+    }
+}
+
+
+/* Mail that was taken is of no use any more. */
+static void
+mcp_tell_trim(mcp_cluster_t *cluster)
+{
+    char              key[MCP_TELL_KEY_MAX], from[MCP_TELL_PLACE_MAX];
+    mcp_str_t         words[4];
+    mcp_node_place_t  place;
+
+    mcp_store_node_place(cluster->worker->store, MCP_NODE_MAIL, &place);
+
+    words[0] = mcp_str("XTRIM");
+    words[1] = mcp_tell_key(cluster, MCP_NODE_MAIL, key);
+    words[2] = mcp_str("MINID");
+    words[3].data = from;
+    words[3].len = (size_t) snprintf(from, sizeof(from), "%llu-%llu",
+                                     (unsigned long long) place.ms,
+                                     (unsigned long long) place.n + 1);
+
+    (void) mcp_link_send(&cluster->link, words, 4, mcp_tell_trimmed, cluster);
 }
 
 
@@ -248,6 +339,7 @@ mcp_tell_heard(void *data, const mcp_reply_t *reply)
 {
     size_t              i;
     mcp_cluster_t      *cluster;
+    mcp_node_place_e    which;
     const mcp_reply_t  *stream;
 
     cluster = data;
@@ -265,10 +357,13 @@ mcp_tell_heard(void *data, const mcp_reply_t *reply)
     for (i = 0; i < reply->n; i++) {
         stream = reply->items[i];
 
-        mcp_tell_hear(cluster,
-                      mcp_tell_is_told(mcp_reply_item(stream, 0)->text)
-                      ? MCP_NODE_TOLD : MCP_NODE_HEARD,
-                      mcp_reply_item(stream, 1));
+        which = mcp_tell_which(mcp_reply_item(stream, 0)->text);
+
+        mcp_tell_hear(cluster, which, mcp_reply_item(stream, 1));
+
+        if (which == MCP_NODE_MAIL) {
+            mcp_tell_trim(cluster);
+        }
     }
 
     mcp_tell_listen(cluster);
@@ -279,21 +374,18 @@ mcp_tell_heard(void *data, const mcp_reply_t *reply)
 static void
 mcp_tell_listen(mcp_cluster_t *cluster)
 {
-    char              key[2][MCP_TELL_KEY_MAX], at[2][MCP_TELL_PLACE_MAX];
+    char              key[MCP_NODE_PLACES][MCP_TELL_KEY_MAX];
+    char              at[MCP_NODE_PLACES][MCP_TELL_PLACE_MAX];
     char              block[20];
     unsigned          i;
-    mcp_str_t         words[10], prefix;
+    mcp_str_t         words[6 + 2 * MCP_NODE_PLACES], *word;
     mcp_node_place_t  place;
-
-    static const char *const  names[] = { "told", "heard" };
 
     if (cluster->hearing || !cluster->speaks
         || cluster->state != MCP_CLUSTER_MEMBER)
     {
         return;
     }
-
-    prefix = cluster->conf->prefix;
 
     words[0] = mcp_str("XREAD");
     words[1] = mcp_str("COUNT");
@@ -305,22 +397,21 @@ mcp_tell_listen(mcp_cluster_t *cluster)
                              - block);
     words[5] = mcp_str("STREAMS");
 
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < MCP_NODE_PLACES; i++) {
         mcp_store_node_place(cluster->worker->store, (mcp_node_place_e) i,
                              &place);
 
-        words[6 + i].data = key[i];
-        words[6 + i].len = (size_t) snprintf(key[i], sizeof(key[i]),
-                                             "%.*s:1:%s", (int) prefix.len,
-                                             prefix.data, names[i]);
-        words[8 + i].data = at[i];
-        words[8 + i].len = (size_t) snprintf(at[i], sizeof(at[i]),
-                                             "%llu-%llu",
-                                             (unsigned long long) place.ms,
-                                             (unsigned long long) place.n);
+        word = &words[6 + i];
+        word[0] = mcp_tell_key(cluster, (mcp_node_place_e) i, key[i]);
+        word[MCP_NODE_PLACES].data = at[i];
+        word[MCP_NODE_PLACES].len = (size_t) snprintf(at[i], sizeof(at[i]),
+                                                  "%llu-%llu",
+                                                  (unsigned long long) place.ms,
+                                                  (unsigned long long) place.n);
     }
 
-    cluster->hearing = mcp_link_send(&cluster->ear, words, 10, mcp_tell_heard,
+    cluster->hearing = mcp_link_send(&cluster->ear, words,
+                                     6 + 2 * MCP_NODE_PLACES, mcp_tell_heard,
                                      cluster)
                        == MCP_OK;
 }

@@ -30,7 +30,9 @@
 #define GOOD_SHA(c)                                                           \
     "$40\r\n" c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c \
     c c c c c c c c "\r\n"
-#define GOOD_SHAS  GOOD_SHA("a") GOOD_SHA("b") GOOD_SHA("c")
+#define GOOD_SHAS                                                             \
+    GOOD_SHA("a") GOOD_SHA("b") GOOD_SHA("c") GOOD_SHA("d") GOOD_SHA("e")     \
+    GOOD_SHA("f") GOOD_SHA("0") GOOD_SHA("1") GOOD_SHA("2")
 #define GOOD_ALL   GOOD_HELLO GOOD_ROLE GOOD_INFO GOOD_SHAS
 
 
@@ -455,13 +457,17 @@ process_command(process_t *p, char *out, size_t size)
 static inline void
 process_greet(process_t *p)
 {
+    unsigned  i;
+
     process_open(p);
     assert_command(p, "HELLO 2");
     assert_command(p, "ROLE");
     assert_command(p, "INFO memory");
-    assert_command(p, "SCRIPT LOAD -- ");
-    assert_command(p, "SCRIPT LOAD -- ");
-    assert_command(p, "SCRIPT LOAD -- ");
+
+    for (i = 0; i < MCP_SCRIPTS; i++) {
+        assert_command(p, "SCRIPT LOAD -- ");
+    }
+
     assert_command(p, "");
     process_say(p, GOOD_ALL);
     assert_int_equal(p->cluster->link.state, MCP_LINK_UP);
@@ -492,7 +498,7 @@ process_hear(process_t *p)
     assert_ear(p, "ROLE");
     assert_ear(p, "INFO memory");
 
-    for (i = 0; i < 3; i++) {
+    for (i = 0; i < MCP_SCRIPTS; i++) {
         assert_ear(p, "SCRIPT LOAD -- ");
     }
 

@@ -67,7 +67,8 @@ local function answer(now, dead_after)
 
         if #list < MEMBERS then
             list[#list + 1] = {
-                member.node, member.age, member.label, member.build
+                member.node, member.age, member.label, member.build,
+                redis.call('ZSCORE', KEYS[1], member.node)
             }
         end
     end

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The copier: what the owner's stream gets is appended in Redis, and what is
+ * there is safe.  A command that is repeated does no harm, as events have
+ * numbers; so after each loss of the link it begins again with what is not
+ * known to be safe.
+ */
+
+
+#include "cluster/mcp_cluster_copy.h"
+
+
+/* Arguments of redis/append.lua before the events. */
+typedef enum {
+    MCP_APPEND_LASTS = 0,
+    MCP_APPEND_FIRST,
+    MCP_APPEND_FLOOR,
+    MCP_APPEND_SENT,
+    MCP_APPEND_CONFIRMED,
+    MCP_APPEND_STAND,
+    MCP_APPEND_NUMBER,
+    MCP_APPEND_SPEC,
+    MCP_APPEND_SESSION,
+    MCP_APPEND_PRINCIPAL,
+    MCP_APPEND_ARGS
+} mcp_append_arg_e;
+
+
+/* Where Redis says that its reader is. */
+#define MCP_APPEND_READ_ELSEWHERE  0
+#define MCP_APPEND_READ_NOWHERE    2
+
+
+/* What a command is made of. */
+typedef struct {
+    mcp_buf_t          numbers;        /* texts that words point into */
+    mcp_buf_t          messages;
+    mcp_buf_t          spec;
+    mcp_buf_t          request;
+    mcp_store_copy_t   from;
+    mcp_store_raw_t    raw[MCP_COPY_EVENTS];
+    mcp_stream_spec_t  about;
+    mcp_stream_info_t  info;
+    mcp_str_t          words[MCP_APPEND_ARGS + 2 * MCP_COPY_EVENTS];
+} mcp_append_t;
+
+
+/* Room for all numbers of a command: it is not moved while words point into
+ * it. */
+#define MCP_APPEND_NUMBERS                                                    \
+    (MCP_APPEND_ARGS * 21 + MCP_PACK_STAND_MAX                                \
+     + MCP_COPY_EVENTS * MCP_PACK_ANSWERS_MAX)
+
+
+static mcp_str_t
+mcp_append_number(mcp_append_t *a, uint64_t number)
+{
+    char  *p, *end;
+
+    p = a->numbers.data + a->numbers.len;
+    end = mcp_uint_print(p, number);
+    a->numbers.len += (size_t) (end - p);
+
+    return (mcp_str_t) { p, (size_t) (end - p) };
+}
+
+
+static mcp_str_t
+mcp_append_text(mcp_append_t *a, char *end)
+{
+    char  *p;
+
+    p = a->numbers.data + a->numbers.len;
+    a->numbers.len += (size_t) (end - p);
+
+    return (mcp_str_t) { p, (size_t) (end - p) };
+}
+
+
+/* How long what is in Redis lasts, if nobody says anything any more. */
+static uint64_t
+mcp_append_lasts(mcp_copy_t *copy, const mcp_store_copying_t *copying,
+    const mcp_append_t *a)
+{
+    uint64_t  lasts;
+
+    lasts = copying->own.state >= MCP_STATE_COMPLETED
+            && copying->sent_seq >= copying->own.seq
+            ? a->about.linger : a->about.max_wait;
+
+    return lasts + 2 * copy->cluster->conf->dead_after;
+}
+
+
+/* Takes the events that follow; one that is longer than a buffer, alone. */
+static int
+mcp_append_take(mcp_copy_t *copy, mcp_append_t *a)
+{
+    int                   rc;
+    size_t                cap;
+    mcp_store_t          *store;
+    mcp_store_copying_t   now;
+
+    store = copy->cluster->worker->store;
+
+    for (cap = MCP_COPY_BYTES; ; cap = a->from.len) {
+        a->from.buf = mcp_buf_reserve(&a->messages, cap);
+        if (a->from.buf == NULL) {
+            return MCP_ERR_MEMORY;
+        }
+
+        a->from.cap = cap;
+        rc = mcp_store_copy(store, &copy->ref, &a->from);
+
+        if (rc == MCP_ERR_PURGED) {
+
+            /* Redis has lost what is not kept here any more */
+
+            rc = mcp_store_copying(store, &copy->ref, &now);
+            copy->begin = 1;
+            a->from.at.seq = now.first_seq - 1;
+            a->from.len = cap;
+
+        } else if (rc == MCP_ERR_LIMIT) {
+            rc = MCP_OK;
+
+        } else {
+            return rc;
+        }
+
+        if (rc != MCP_OK) {
+            return rc;
+        }
+    }
+}
+
+
+static void
+mcp_append_words(mcp_copy_t *copy, mcp_append_t *a,
+    const mcp_store_copying_t *copying, uint64_t first)
+{
+    size_t      i;
+    uint64_t    number;
+    mcp_str_t  *words;
+
+    words = a->words;
+    number = copying->reader ? copying->reader : 1;
+
+    words[MCP_APPEND_LASTS] = mcp_append_number(a, mcp_append_lasts(copy,
+                                                                    copying,
+                                                                    a));
+    words[MCP_APPEND_FIRST] = mcp_append_number(a, first);
+    words[MCP_APPEND_FLOOR] = mcp_append_number(a, copying->first_seq);
+    words[MCP_APPEND_SENT] = copying->consumer_slot == MCP_STORE_REMOTE
+                             ? mcp_str("")
+                             : mcp_append_number(a, copying->sent_seq);
+    words[MCP_APPEND_CONFIRMED] = mcp_append_number(a, copying->confirmed_seq);
+    words[MCP_APPEND_STAND] = mcp_append_text(a,
+        mcp_pack_stand(a->numbers.data + a->numbers.len, &a->from.at));
+    words[MCP_APPEND_NUMBER] = mcp_append_number(a, number);
+    words[MCP_APPEND_SPEC] = (mcp_str_t) { a->spec.data, a->spec.len };
+    words[MCP_APPEND_SESSION] = (mcp_str_t) {
+        (const char *) a->about.session, MCP_DIGEST_LEN };
+    words[MCP_APPEND_PRINCIPAL] = (mcp_str_t) {
+        (const char *) a->about.principal, MCP_DIGEST_LEN };
+
+    words += MCP_APPEND_ARGS;
+
+    for (i = 0; i < a->from.n; i++) {
+        *words++ = (mcp_str_t) { a->from.buf + a->raw[i].offset,
+                                 a->raw[i].len };
+        *words++ = mcp_append_text(a,
+            mcp_pack_answers(a->numbers.data + a->numbers.len, &a->raw[i]));
+    }
+}
+
+
+static int
+mcp_append_make(mcp_copy_t *copy, mcp_append_t *a,
+    const mcp_store_copying_t *copying)
+{
+    int       rc;
+    uint64_t  first;
+
+    rc = mcp_store_share_spec(copy->cluster->worker->store, &copy->ref,
+                              &a->about, &a->info, &a->request);
+
+    if (rc == MCP_OK && mcp_buf_reserve(&a->numbers, MCP_APPEND_NUMBERS)
+                        == NULL)
+    {
+        rc = MCP_ERR_MEMORY;
+    }
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    a->from.at = copy->at;
+    a->from.raw = a->raw;
+    a->from.max = MCP_COPY_EVENTS;
+
+    rc = mcp_append_take(copy, a);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    first = a->from.at.seq - a->from.n + 1;
+
+    if (copy->begin) {
+        mcp_pack_spec(&a->spec, &a->about);
+
+        if (a->spec.failed) {
+            return a->spec.failed;
+        }
+    }
+
+    mcp_append_words(copy, a, copying, first);
+
+    return MCP_OK;
+}
+
+
+static void
+mcp_append_free(mcp_append_t *a)
+{
+    mcp_buf_free(&a->numbers);
+    mcp_buf_free(&a->messages);
+    mcp_buf_free(&a->spec);
+    mcp_buf_free(&a->request);
+}
+
+
+/* A reader that no mail has told of, or what was sent to it. */
+static void
+mcp_append_hear(mcp_copy_t *copy, const mcp_reply_t *reply)
+{
+    uint64_t      number, sent;
+    mcp_store_t  *store;
+
+    store = copy->cluster->worker->store;
+    number = mcp_reply_number(mcp_reply_item(reply, 3));
+    sent = mcp_reply_number(mcp_reply_item(reply, 4));
+
+    switch (mcp_reply_number(mcp_reply_item(reply, 2))) {
+
+    case MCP_APPEND_READ_ELSEWHERE:
+        (void) mcp_store_remote(store, &copy->ref, number, sent);
+        mcp_store_remote_sent(store, &copy->ref, number, sent);
+        break;
+
+    case MCP_APPEND_READ_NOWHERE:
+        mcp_store_remote_left(store, &copy->ref, number, sent,
+                              mcp_worker_now(copy->cluster->worker));
+        break;
+
+    default:
+        break;
+    }
+}
+
+
+/* Others took this node for dead, and one of them has the stream: its backend
+ * finds it gone, and its client comes back to that one. */
+static void
+mcp_append_fenced(mcp_copy_t *copy)
+{
+    char           id[9];
+    mcp_worker_t  *worker;
+
+    worker = copy->cluster->worker;
+
+    mcp_stream_id_short(id, copy->ref.id);
+    mcp_worker_log(worker, MCP_LOG_ERROR, "cluster: call %s belongs to another "
+                   "node now", id);
+    copy->at.state = MCP_STATE_CANCELLED;
+    mcp_store_free(worker->store, &copy->ref);
+}
+
+
+/*
+ * Takes the reply of the script.
+ *
+ * Returns MCP_OK: Redis has it; or
+ *   MCP_AGAIN     there is more to say at once
+ *   MCP_ERR_AWAY  it cannot take it now
+ */
+static int
+mcp_append_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
+{
+    const mcp_reply_t  *kind;
+
+    if (reply == NULL) {
+        return MCP_ERR_AWAY;
+    }
+
+    kind = mcp_reply_item(reply, 0);
+
+    if (mcp_reply_is(kind, "OK")) {
+        copy->begin = 0;
+        mcp_append_hear(copy, reply);
+        return MCP_OK;
+    }
+
+    if (mcp_reply_is(kind, "GONE")) {
+
+        /* what is kept here makes it anew */
+
+        copy->begin = 1;
+        copy->refills = 1;
+        memset(&copy->at, 0, sizeof(mcp_store_stand_t));
+
+    } else if (mcp_reply_is(kind, "GAP")) {
+        copy->refills = 1;
+        memset(&copy->at, 0, sizeof(mcp_store_stand_t));
+        copy->at.seq = mcp_reply_number(mcp_reply_item(reply, 1));
+
+    } else if (mcp_reply_is(kind, "FENCED")) {
+        mcp_append_fenced(copy);
+
+    } else {
+        mcp_cluster_strange(copy->cluster, "append", reply);
+        return MCP_ERR_AWAY;
+    }
+
+    return MCP_AGAIN;
+}
+
+
+/* Nothing is on its way any more. */
+static void
+mcp_append_over(mcp_copy_t *copy, int rc)
+{
+    if (!mcp_copy_returned(copy)) {
+        return;
+    }
+
+    if (rc == MCP_ERR_AWAY) {
+
+        /* it begins with what is safe again, now or when the link is up */
+
+        copy->time = 0;
+        mcp_copy_within(copy, MCP_COPY_LATER);
+        return;
+    }
+
+    if (rc == MCP_OK) {
+        (void) mcp_store_acked(copy->cluster->worker->store, &copy->ref,
+                               &copy->at);
+    }
+
+    mcp_copy_look(copy);
+}
+
+
+static void
+mcp_append_done(void *data, const mcp_reply_t *reply)
+{
+    mcp_copy_t  *copy;
+
+    copy = data;
+    copy->result = mcp_append_taken(copy, reply);
+
+    if (copy->confirming) {
+        return;
+    }
+
+    /* there was no room to ask for what replicas have */
+
+    if (copy->result == MCP_OK && copy->cluster->conf->replicas) {
+        copy->result = MCP_ERR_AWAY;
+    }
+
+    mcp_append_over(copy, copy->result);
+}
+
+
+/* The reply to WAIT: how many replicas have it. */
+static void
+mcp_append_waited(void *data, const mcp_reply_t *reply)
+{
+    mcp_copy_t  *copy;
+
+    copy = data;
+    copy->confirming = 0;
+
+    if (copy->result == MCP_OK
+        && (reply == NULL
+            || mcp_reply_number(reply) < copy->cluster->conf->replicas))
+    {
+        copy->result = MCP_ERR_AWAY;
+    }
+
+    mcp_append_over(copy, copy->result);
+}
+
+
+/* Replicas shall have it, too, within half of the time after which the link
+ * counts as lost. */
+static void
+mcp_append_confirm(mcp_copy_t *copy)
+{
+    char                       texts[2][20];
+    mcp_str_t                  words[3];
+    const mcp_cluster_conf_t  *conf;
+
+    conf = copy->cluster->conf;
+
+    words[0] = mcp_str("WAIT");
+    words[1].data = texts[0];
+    words[1].len = (size_t) (mcp_uint_print(texts[0], conf->replicas)
+                             - texts[0]);
+    words[2].data = texts[1];
+    words[2].len = (size_t) (mcp_uint_print(texts[1], conf->timeout / 2 + 1)
+                             - texts[1]);
+
+    /* without room in the window nothing is confirmed: it is said again */
+
+    copy->confirming = mcp_link_send(&copy->cluster->link, words, 3,
+                                     mcp_append_waited, copy)
+                       == MCP_OK;
+}
+
+
+/* Whether Redis is to be told, of what else than events. */
+static int
+mcp_append_is_due(const mcp_copy_t *copy, const mcp_store_copying_t *copying)
+{
+    return copy->time == 0 || copy->refills
+           || copy->at.state != copying->own.state
+           || mcp_worker_now(copy->cluster->worker)
+              >= copy->time + copy->cluster->conf->dead_after / 3
+           || (copying->own.state >= MCP_STATE_COMPLETED
+               && copying->sent_seq >= copying->own.seq
+               && copying->sent_seq != copy->sent);
+}
+
+
+void
+mcp_append_look(mcp_copy_t *copy, const mcp_store_copying_t *copying)
+{
+    int            rc;
+    mcp_mem_t      mem;
+    mcp_append_t  *a;
+
+    if (copy->time == 0 && !copy->refills) {
+        copy->at = copying->acked;
+        copy->begin = !copying->created;
+    }
+
+    if (copy->at.seq >= copying->own.seq && !mcp_append_is_due(copy, copying)) {
+        mcp_copy_within(copy, copy->cluster->conf->dead_after / 3);
+        return;
+    }
+
+    mem = copy->cluster->worker->env->mem;
+    a = mcp_mem_calloc(&mem, sizeof(mcp_append_t));
+
+    if (a == NULL) {
+        mcp_copy_within(copy, MCP_COPY_LATER);
+        return;
+    }
+
+    mcp_buf_init(&a->numbers, &mem, SIZE_MAX / 2);
+    mcp_buf_init(&a->messages, &mem, SIZE_MAX / 2);
+    mcp_buf_init(&a->spec, &mem, SIZE_MAX / 2);
+    mcp_buf_init(&a->request, &mem, SIZE_MAX / 2);
+
+    rc = mcp_append_make(copy, a, copying);
+
+    if (rc == MCP_OK) {
+        mcp_copy_run(copy, MCP_SCRIPT_APPEND, a->words,
+                     MCP_APPEND_ARGS + 2 * a->from.n, mcp_append_done);
+    }
+
+    if (copy->sending) {
+        if (copy->cluster->conf->replicas) {
+            mcp_append_confirm(copy);
+        }
+
+        copy->refills = 0;
+        copy->at = a->from.at;
+        copy->sent = copying->sent_seq;
+
+    } else if (rc != MCP_OK) {
+        mcp_copy_within(copy, MCP_COPY_LATER);
+    }
+
+    mcp_append_free(a);
+    mem.free(mem.ctx, a);
+}
+
+
+static void
+mcp_append_forgotten(void *data, const mcp_reply_t *reply)
+{
+    if (reply && !mcp_reply_is(mcp_reply_item(reply, 0), "OK")) {
+        mcp_cluster_strange(data, "forget", reply);
+    }
+}
+
+
+void
+mcp_append_forget(mcp_copy_t *copy)
+{
+    char            id[MCP_STREAM_TEXT_LEN];
+    mcp_str_t       word;
+    mcp_cluster_t  *cluster;
+
+    cluster = copy->cluster;
+
+    (void) mcp_stream_id_print(id, copy->ref.id);
+    word = (mcp_str_t) { id, MCP_STREAM_TEXT_LEN };
+
+    /* what does not arrive is forgotten in its time */
+
+    if (cluster->state == MCP_CLUSTER_MEMBER) {
+        (void) mcp_cluster_run(cluster, MCP_SCRIPT_FORGET, &word, 1,
+                               mcp_append_forgotten, cluster);
+    }
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What a process has of the streams that nodes share: found by the stream,
+ * looked at when the store says that it has changed, when Redis has replied,
+ * and from time to time. */
+
+
+#include "cluster/mcp_cluster_copy.h"
+
+
+/* Arguments before those of events. */
+#define MCP_COPY_ARGS  16
+
+
+static mcp_copy_t **
+mcp_copy_bucket(mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN])
+{
+    return &cluster->copies[(id[0] | (size_t) id[1] << 8)
+                            % MCP_CLUSTER_BUCKETS];
+}
+
+
+static void
+mcp_copy_timer(void *data)
+{
+    mcp_copy_t  *copy;
+
+    copy = data;
+    copy->full = 0;
+
+    mcp_copy_look(copy);
+}
+
+
+mcp_copy_t *
+mcp_copy_get(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref)
+{
+    mcp_copy_t  *copy, **bucket;
+
+    bucket = mcp_copy_bucket(cluster, ref->id);
+
+    for (copy = *bucket; copy; copy = copy->next) {
+        if (memcmp(copy->ref.id, ref->id, MCP_STREAM_ID_LEN) == 0) {
+            copy->ref = *ref;
+            copy->gone = 0;
+            return copy;
+        }
+    }
+
+    copy = mcp_mem_calloc(&cluster->worker->env->mem, sizeof(mcp_copy_t));
+
+    if (copy) {
+        copy->cluster = cluster;
+        copy->ref = *ref;
+        copy->timer.handler = mcp_copy_timer;
+        copy->timer.data = copy;
+        copy->next = *bucket;
+        *bucket = copy;
+    }
+
+    return copy;
+}
+
+
+/* Frees it, or has its reply free it. */
+static void
+mcp_copy_drop(mcp_copy_t *copy)
+{
+    mcp_copy_t       **p;
+    const mcp_mem_t   *mem;
+
+    mcp_timer_del(&copy->cluster->worker->timers, &copy->timer);
+
+    if (copy->sending) {
+        copy->gone = 1;
+        return;
+    }
+
+    for (p = mcp_copy_bucket(copy->cluster, copy->ref.id); *p != copy;
+         p = &(*p)->next)
+    {
+        /* void */
+    }
+
+    *p = copy->next;
+    mem = &copy->cluster->worker->env->mem;
+    mem->free(mem->ctx, copy);
+}
+
+
+void
+mcp_copy_within(mcp_copy_t *copy, uint64_t ms)
+{
+    uint64_t       when;
+    mcp_worker_t  *worker;
+
+    worker = copy->cluster->worker;
+    when = mcp_worker_now(worker) + ms;
+
+    if (!mcp_timer_armed(&copy->timer) || when < copy->timer.when) {
+        mcp_timer_set(&worker->timers, &copy->timer, when);
+    }
+}
+
+
+void
+mcp_copy_look(mcp_copy_t *copy)
+{
+    int                   rc;
+    mcp_store_copying_t   copying;
+
+    if (copy->sending) {
+        copy->changed = 1;
+        return;
+    }
+
+    mcp_timer_del(&copy->cluster->worker->timers, &copy->timer);
+
+    rc = mcp_store_copying(copy->cluster->worker->store, &copy->ref, &copying);
+
+    if (rc == MCP_ERR_NOT_FOUND && copy->number == 0
+        && copy->at.state < MCP_STATE_COMPLETED && copy->time)
+    {
+        mcp_append_forget(copy);
+    }
+
+    if (rc != MCP_OK) {
+        mcp_copy_drop(copy);
+        return;
+    }
+
+    if (copying.mirror) {
+        mcp_mirror_look(copy, &copying);
+
+    } else {
+        mcp_append_look(copy, &copying);
+    }
+}
+
+
+void
+mcp_copy_run(mcp_copy_t *copy, mcp_script_e script, const mcp_str_t *args,
+    size_t n, mcp_link_reply_cb handler)
+{
+    int             rc;
+    char            id[MCP_STREAM_TEXT_LEN];
+    mcp_str_t       words[1 + MCP_COPY_ARGS + 2 * MCP_COPY_EVENTS];
+    mcp_cluster_t  *cluster;
+
+    cluster = copy->cluster;
+
+    (void) mcp_stream_id_print(id, copy->ref.id);
+    words[0] = (mcp_str_t) { id, MCP_STREAM_TEXT_LEN };
+    memcpy(words + 1, args, n * sizeof(mcp_str_t));
+
+    rc = cluster->state == MCP_CLUSTER_MEMBER
+         ? mcp_cluster_run(cluster, script, words, 1 + n, handler, copy)
+         : MCP_AGAIN;
+
+    if (rc == MCP_OK) {
+        copy->sending = 1;
+        copy->changed = 0;
+        copy->time = mcp_worker_now(cluster->worker);
+        return;
+    }
+
+    /* its window is full; when it is up again all are looked at */
+
+    if (cluster->state == MCP_CLUSTER_MEMBER) {
+        mcp_copy_within(copy, MCP_COPY_LATER);
+    }
+}
+
+
+int
+mcp_copy_returned(mcp_copy_t *copy)
+{
+    copy->sending = 0;
+
+    if (copy->gone) {
+        mcp_copy_drop(copy);
+        return 0;
+    }
+
+    return 1;
+}
+
+
+void
+mcp_cluster_share(void *data, const mcp_stream_ref_t *ref)
+{
+    int             rc;
+    mcp_store_t    *store;
+    mcp_cluster_t  *cluster;
+
+    cluster = data;
+    store = cluster->worker->store;
+
+    if (mcp_store_node_is_alone(store)) {
+        return;
+    }
+
+    rc = mcp_store_share_start(store, ref,
+                               cluster->conf->sync != MCP_CLUSTER_SYNC_OFF);
+
+    if (rc != MCP_OK) {
+        mcp_worker_log(cluster->worker, MCP_LOG_WARN,
+                       "cluster: a stream is this node's alone: %s",
+                       rc == MCP_ERR_FULL ? "the zone is full"
+                                          : "it was read already");
+    }
+}
+
+
+void
+mcp_copy_changed(void *data, const mcp_stream_ref_t *ref)
+{
+    mcp_copy_t  *copy;
+
+    copy = mcp_copy_get(data, ref);
+
+    if (copy) {
+        copy->full = 0;
+        mcp_copy_look(copy);
+    }
+}
+
+
+void
+mcp_copy_up(mcp_cluster_t *cluster)
+{
+    size_t       i;
+    mcp_copy_t  *copy, *next;
+
+    for (i = 0; i < MCP_CLUSTER_BUCKETS; i++) {
+        for (copy = cluster->copies[i]; copy; copy = next) {
+            next = copy->next;
+            copy->time = 0;
+            copy->refills = 0;
+            mcp_copy_look(copy);
+        }
+    }
+}
+
+
+void
+mcp_copy_free_all(mcp_cluster_t *cluster)
+{
+    size_t       i;
+    mcp_copy_t  *copy, *next;
+
+    for (i = 0; i < MCP_CLUSTER_BUCKETS; i++) {
+        for (copy = cluster->copies[i]; copy; copy = next) {
+            next = copy->next;
+            copy->sending = 0;
+            mcp_copy_drop(copy);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Streams that the nodes of a cluster share.
+ *
+ * The owner's node has the stream itself, and its copier appends what it gets
+ * to Redis.  The node of a reader has a mirror of it, which is fed by mail, and
+ * by its feeder, who fetches what no mail has brought.  Mail may be lost: each
+ * side also tells Redis from time to time how it stands, and learns the rest
+ * from the reply.
+ *
+ *   mcp_cluster_copy.c    what a process has of these streams
+ *   mcp_cluster_append.c  the copier
+ *   mcp_cluster_mirror.c  the feeder
+ *   mcp_cluster_watch.c   a client that resumes a stream here
+ *   mcp_cluster_post.c    a client that answers what a call has asked
+ *   mcp_cluster_mail.c    what other nodes tell this one
+ *   mcp_cluster_pack.c    forms of what stands in Redis
+ */
+
+
+#ifndef MCP_CLUSTER_COPY_H_INCLUDED
+#define MCP_CLUSTER_COPY_H_INCLUDED
+
+
+#include "cluster/mcp_cluster_parts.h"
+#include "http/mcp_event_id.h"
+#include "store/mcp_store_node.h"
+#include "store/mcp_store_share.h"
+
+
+/* Events of one command, and their bytes, unless the first one is longer. */
+#define MCP_COPY_EVENTS      64
+#define MCP_COPY_BYTES       65536
+
+/* Events after which the owner is told at once how far its stream is read, and
+ * the time after which it is told of fewer, ms. */
+#define MCP_COPY_TELL_EVENTS  64
+#define MCP_COPY_TELL_TIME   200
+
+/* The item of a reply to redis/watch.lua with which its events begin. */
+#define MCP_WATCH_EVENTS     9
+
+/* Before what did not go well is tried again, ms. */
+#define MCP_COPY_LATER       200
+
+/* After that many times in a row a stream that Redis does not have is gone. */
+#define MCP_COPY_MISSES      3
+
+
+/* What this process does for a stream: it copies it, or feeds its mirror.  One
+ * command at most is on its way. */
+struct mcp_copy_s {
+    mcp_copy_t          *next;         /* of the same bucket */
+    mcp_cluster_t       *cluster;
+    mcp_stream_ref_t     ref;
+    mcp_timer_t          timer;        /* when to look at it again, at last */
+    uint64_t             time;         /* when Redis was told last; 0: never */
+    uint64_t             number;       /* of the reader here; 0: it is none */
+    uint64_t             sent;         /* as Redis was told last */
+    mcp_store_stand_t    at;           /* how far Redis was told */
+    unsigned             sending:1;
+    unsigned             changed:1;    /* meanwhile */
+    unsigned             gone:1;       /* meanwhile */
+    unsigned             begin:1;      /* Redis does not have it */
+    unsigned             refills:1;    /* Redis has lost some: "at" is what it
+                                          still has */
+    unsigned             inherits:1;   /* its node is dead, and this one takes
+                                          it over when it has all of it */
+    unsigned             full:1;       /* the mirror takes no more for now */
+    unsigned             misses:2;
+    unsigned             confirming:1; /* the reply to WAIT is to come */
+    int                  result;       /* of what it confirms */
+};
+
+
+/* --- mcp_cluster_copy.c --- */
+
+/* Returns what there is for a stream, or makes it; NULL when out of memory. */
+mcp_copy_t *mcp_copy_get(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref);
+
+/* Looks at what there is to do for it, and frees it if there is nothing any
+ * more: it is not to be used after that. */
+void mcp_copy_look(mcp_copy_t *copy);
+
+/* Has it looked at within so many ms. */
+void mcp_copy_within(mcp_copy_t *copy, uint64_t ms);
+
+/*
+ * Runs a script for it, with n arguments after the stream's id, at most 2 *
+ * MCP_COPY_EVENTS + 16.  The handler gets it, and has to say
+ * mcp_copy_returned(), which is 0 if it was dropped meanwhile, and is freed
+ * now.
+ */
+void mcp_copy_run(mcp_copy_t *copy, mcp_script_e script, const mcp_str_t *args,
+    size_t n, mcp_link_reply_cb handler);
+int mcp_copy_returned(mcp_copy_t *copy);
+
+/* The process is a member now, and its link is new: Redis may not have got what
+ * was sent last. */
+void mcp_copy_up(mcp_cluster_t *cluster);
+
+/* Hooks of mcp_ask.h. */
+void mcp_cluster_share(void *data, const mcp_stream_ref_t *ref);
+void mcp_copy_changed(void *data, const mcp_stream_ref_t *ref);
+
+/* Frees all, after the links. */
+void mcp_copy_free_all(mcp_cluster_t *cluster);
+
+
+/* --- mcp_cluster_append.c, mcp_cluster_mirror.c --- */
+
+void mcp_append_look(mcp_copy_t *copy, const mcp_store_copying_t *copying);
+void mcp_mirror_look(mcp_copy_t *copy, const mcp_store_copying_t *copying);
+
+/* The owner's stream was freed before it was over: so it is in Redis. */
+void mcp_append_forget(mcp_copy_t *copy);
+
+/* Puts the events that begin at item i of a reply, the first one being "seq",
+ * into a mirror.  Returns MCP_OK, or what mcp_store_mirror_append() does. */
+int mcp_mirror_feed(mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN], const mcp_reply_t *reply,
+    size_t i, uint64_t seq);
+
+
+/* --- mcp_cluster_watch.c, mcp_cluster_post.c --- */
+
+int mcp_cluster_watch(void *data, const mcp_ask_stream_t *stream,
+    mcp_ask_t *ask);
+int mcp_cluster_post(void *data, const mcp_ask_post_t *post, mcp_ask_t *ask);
+
+
+/* --- mcp_cluster_mail.c --- */
+
+/* Takes an entry of this node's mail: {field, value, ...}. */
+void mcp_cluster_mail(mcp_cluster_t *cluster, const mcp_reply_t *fields);
+
+
+/* --- mcp_cluster_pack.c --- */
+
+#define MCP_PACK_STAND_MAX   88
+#define MCP_PACK_ANSWERS_MAX 24
+
+/* Write what "x" and "r" of redis/streams.lua are; return the end. */
+char *mcp_pack_stand(char *p, const mcp_store_stand_t *stand);
+char *mcp_pack_answers(char *p, const mcp_store_raw_t *raw);
+
+/* Read it.  Return MCP_OK, or
+ *   MCP_ERR_SYNTAX  nothing that was written so */
+int mcp_unpack_stand(mcp_str_t text, mcp_store_stand_t *stand);
+int mcp_unpack_answers(mcp_str_t text, mcp_store_raw_t *raw);
+
+/* Appends what never changes of a stream; and reads it, into a spec whose texts
+ * are part of the text. */
+void mcp_pack_spec(mcp_buf_t *buf, const mcp_stream_spec_t *spec);
+int mcp_unpack_spec(mcp_str_t text, mcp_stream_spec_t *spec);
+
+
+#endif /* MCP_CLUSTER_COPY_H_INCLUDED */

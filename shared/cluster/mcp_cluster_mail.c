@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What other nodes tell this one of a stream that it owns, or reads.  Any
+ * process takes it; the store wakes whom it concerns.  Mail that comes too
+ * late, or about what is not here, does nothing.
+ */
+
+
+#include "cluster/mcp_cluster_copy.h"
+
+
+/* Values of a field "k", as the scripts write them. */
+typedef enum {
+    MCP_MAIL_EVENTS = 'e',     /* to the reader: q number, m message, r what it
+                                  answers, of each; l last, x how it stands, c
+                                  confirmed */
+    MCP_MAIL_DISPLACED = 'd',  /* to the reader: w number of a later one */
+    MCP_MAIL_FORGOTTEN = 'f',  /* to the reader: the stream was freed */
+    MCP_MAIL_WATCHED = 'w',    /* to the owner: w number of a reader elsewhere,
+                                  a what it has */
+    MCP_MAIL_SENT = 't',       /* to the owner: w number, a what was sent */
+    MCP_MAIL_LEFT = 'g',
+    MCP_MAIL_POST = 'p'        /* to the owner: m answers */
+} mcp_mail_e;
+
+
+typedef struct {
+    char           kind;
+    unsigned char  id[MCP_STREAM_ID_LEN];
+    uint64_t       number;
+    uint64_t       after;
+    uint64_t       last;
+    uint64_t       confirmed;
+    mcp_str_t      stand;
+    mcp_str_t      data;
+} mcp_mail_t;
+
+
+/* Reads what is there once; 0: it is no mail. */
+static int
+mcp_mail_read(const mcp_reply_t *fields, mcp_mail_t *mail)
+{
+    size_t     i;
+    mcp_str_t  name, value;
+
+    memset(mail, 0, sizeof(mcp_mail_t));
+
+    if (fields->n < 4
+        || mcp_stream_id_parse(mcp_reply_item(fields, 1)->text, mail->id)
+           != MCP_OK)
+    {
+        return 0;
+    }
+
+    for (i = 0; i + 1 < fields->n; i += 2) {
+        name = fields->items[i]->text;
+        value = fields->items[i + 1]->text;
+
+        if (name.len != 1) {
+            return 0;
+        }
+
+        switch (name.data[0]) {
+        case 'k':
+            mail->kind = value.len == 1 ? value.data[0] : '\0';
+            break;
+        case 'w':
+            mail->number = mcp_reply_number(fields->items[i + 1]);
+            break;
+        case 'a':
+            mail->after = mcp_reply_number(fields->items[i + 1]);
+            break;
+        case 'l':
+            mail->last = mcp_reply_number(fields->items[i + 1]);
+            break;
+        case 'c':
+            mail->confirmed = mcp_reply_number(fields->items[i + 1]);
+            break;
+        case 'x':
+            mail->stand = value;
+            break;
+        case 'm':
+            mail->data = value;
+            break;
+        default:
+            break;
+        }
+    }
+
+    return mail->kind != '\0';
+}
+
+
+/* Puts events into the mirror, and then says how the stream stands. */
+static void
+mcp_mail_events(mcp_cluster_t *cluster, const mcp_reply_t *fields,
+    const mcp_mail_t *mail)
+{
+    int                 rc;
+    size_t              i;
+    uint64_t            now;
+    mcp_store_raw_t     raw;
+    mcp_store_stand_t   stand;
+    const mcp_reply_t **item;
+
+    now = mcp_worker_now(cluster->worker);
+    memset(&raw, 0, sizeof(mcp_store_raw_t));
+
+    for (i = 4; i + 5 < fields->n; i += 6) {
+        item = (const mcp_reply_t **) &fields->items[i];
+
+        if (!mcp_reply_is(item[0], "q") || !mcp_reply_is(item[2], "m")
+            || mcp_unpack_answers(item[5]->text, &raw) != MCP_OK)
+        {
+            break;
+        }
+
+        raw.seq = mcp_reply_number(item[1]);
+        raw.len = item[3]->text.len;
+        rc = mcp_store_mirror_append(cluster->worker->store, mail->id, &raw,
+                                     item[3]->text, now);
+
+        if (rc != MCP_OK && rc != MCP_DONE) {
+            break;
+        }
+    }
+
+    stand.seq = mail->last;
+
+    if (mcp_unpack_stand(mail->stand, &stand) == MCP_OK) {
+        (void) mcp_store_mirror_known(cluster->worker->store, mail->id, &stand,
+                                      mail->confirmed, now);
+    }
+}
+
+
+/* The client that reads elsewhere has what came before. */
+static void
+mcp_mail_watched(mcp_cluster_t *cluster, const mcp_mail_t *mail,
+    const mcp_stream_ref_t *ref)
+{
+    mcp_store_t  *store;
+
+    store = cluster->worker->store;
+
+    if (mcp_store_remote(store, ref, mail->number, mail->after) == MCP_OK) {
+        (void) mcp_store_acknowledge(store, ref, mail->after);
+    }
+}
+
+
+/* The client was told that it has arrived: if there is no room the call waits
+ * for another answer, or its end. */
+static void
+mcp_mail_post(mcp_cluster_t *cluster, const mcp_mail_t *mail,
+    const mcp_stream_ref_t *ref)
+{
+    int   rc;
+    char  id[9];
+
+    rc = mcp_store_post(cluster->worker->store, ref, MCP_POST_INPUT, 0,
+                        mail->data);
+
+    if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
+        mcp_stream_id_short(id, mail->id);
+        mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
+                       "cluster: there is no room for an answer to call %s, "
+                       "which is lost", id);
+    }
+}
+
+
+void
+mcp_cluster_mail(mcp_cluster_t *cluster, const mcp_reply_t *fields)
+{
+    mcp_mail_t         mail;
+    mcp_store_t       *store;
+    mcp_stream_info_t  info;
+
+    store = cluster->worker->store;
+
+    if (!mcp_mail_read(fields, &mail)
+        || mcp_store_find(store, mail.id, 0, &info) != MCP_OK)
+    {
+        return;
+    }
+
+    switch ((mcp_mail_e) mail.kind) {
+
+    case MCP_MAIL_EVENTS:
+        mcp_mail_events(cluster, fields, &mail);
+        return;
+
+    case MCP_MAIL_DISPLACED:
+        mcp_store_mirror_displaced(store, mail.id, mail.number);
+        return;
+
+    case MCP_MAIL_FORGOTTEN:
+        mcp_store_mirror_forget(store, mail.id);
+        return;
+
+    case MCP_MAIL_WATCHED:
+        mcp_mail_watched(cluster, &mail, &info.ref);
+        return;
+
+    case MCP_MAIL_POST:
+        mcp_mail_post(cluster, &mail, &info.ref);
+        return;
+
+    case MCP_MAIL_SENT:
+        mcp_store_remote_sent(store, &info.ref, mail.number, mail.after);
+        return;
+
+    case MCP_MAIL_LEFT:
+        mcp_store_remote_left(store, &info.ref, mail.number, mail.after,
+                              mcp_worker_now(cluster->worker));
+        return;
+    }
+}

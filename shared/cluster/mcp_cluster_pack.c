@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Forms of what stands in Redis: numbers in decimal, separated by spaces; texts
+ * of any bytes behind them.
+ */
+
+
+#include "cluster/mcp_cluster_copy.h"
+
+
+/* The form of what never changes: its first number. */
+#define MCP_PACK_FORM    1
+
+#define MCP_PACK_NUMBERS  12
+
+
+static char *
+mcp_pack_numbers(char *p, const uint64_t *numbers, size_t n)
+{
+    size_t  i;
+
+    for (i = 0; i < n; i++) {
+        if (i) {
+            *p++ = ' ';
+        }
+
+        p = mcp_uint_print(p, numbers[i]);
+    }
+
+    return p;
+}
+
+
+/* Reads n numbers, each of which a space, or the end, follows, and leaves what
+ * stands behind them. */
+static int
+mcp_unpack_numbers(mcp_str_t *text, uint64_t *numbers, size_t n)
+{
+    size_t     i, len;
+    mcp_str_t  number;
+
+    for (i = 0; i < n; i++) {
+        for (len = 0; len < text->len && text->data[len] != ' '; len++) {
+            /* void */
+        }
+
+        number = (mcp_str_t) { text->data, len };
+
+        if (mcp_str_uint(number, &numbers[i]) != MCP_OK) {
+            return MCP_ERR_SYNTAX;
+        }
+
+        if (len < text->len) {
+            len++;
+        }
+
+        text->data += len;
+        text->len -= len;
+    }
+
+    return MCP_OK;
+}
+
+
+char *
+mcp_pack_stand(char *p, const mcp_store_stand_t *stand)
+{
+    uint64_t  numbers[4] = { stand->state, stand->answered, stand->failed,
+                             stand->failed_seq };
+
+    return mcp_pack_numbers(p, numbers, 4);
+}
+
+
+int
+mcp_unpack_stand(mcp_str_t text, mcp_store_stand_t *stand)
+{
+    uint64_t  numbers[4];
+
+    if (mcp_unpack_numbers(&text, numbers, 4) != MCP_OK || text.len
+        || numbers[0] > MCP_STATE_CANCELLED)
+    {
+        return MCP_ERR_SYNTAX;
+    }
+
+    stand->state = (mcp_stream_state_e) numbers[0];
+    stand->answered = numbers[1];
+    stand->failed = numbers[2];
+    stand->failed_seq = numbers[3];
+
+    return MCP_OK;
+}
+
+
+char *
+mcp_pack_answers(char *p, const mcp_store_raw_t *raw)
+{
+    uint64_t  numbers[2] = { raw->answers, raw->state };
+
+    return mcp_pack_numbers(p, numbers, 2);
+}
+
+
+int
+mcp_unpack_answers(mcp_str_t text, mcp_store_raw_t *raw)
+{
+    uint64_t  numbers[2];
+
+    if (mcp_unpack_numbers(&text, numbers, 2) != MCP_OK || text.len
+        || numbers[0] > UINT16_MAX || numbers[1] > MCP_STATE_CANCELLED)
+    {
+        return MCP_ERR_SYNTAX;
+    }
+
+    raw->answers = (unsigned) numbers[0];
+    raw->state = (mcp_stream_state_e) numbers[1];
+
+    return MCP_OK;
+}
+
+
+void
+mcp_pack_spec(mcp_buf_t *buf, const mcp_stream_spec_t *spec)
+{
+    char      text[MCP_PACK_NUMBERS * 21], *p;
+    uint64_t  numbers[MCP_PACK_NUMBERS] = {
+        MCP_PACK_FORM, spec->kind, spec->revision, spec->expires,
+        spec->max_wait, spec->linger, spec->promised, spec->max_events,
+        spec->max_bytes, spec->method.len, spec->name.len, spec->request.len
+    };
+
+    p = mcp_pack_numbers(text, numbers, MCP_PACK_NUMBERS);
+    *p++ = ' ';
+
+    mcp_buf_add(buf, text, (size_t) (p - text));
+    mcp_buf_add(buf, spec->id, MCP_STREAM_ID_LEN);
+    mcp_buf_add(buf, spec->session, MCP_DIGEST_LEN);
+    mcp_buf_add(buf, spec->principal, MCP_DIGEST_LEN);
+    mcp_buf_add(buf, spec->params, MCP_DIGEST_LEN);
+    mcp_buf_str(buf, spec->method);
+    mcp_buf_str(buf, spec->name);
+    mcp_buf_str(buf, spec->request);
+}
+
+
+/* Takes what has a length that was given. */
+static mcp_str_t
+mcp_unpack_text(mcp_str_t *text, size_t len)
+{
+    mcp_str_t  part;
+
+    part = (mcp_str_t) { text->data, len };
+    text->data += len;
+    text->len -= len;
+
+    return part;
+}
+
+
+int
+mcp_unpack_spec(mcp_str_t text, mcp_stream_spec_t *spec)
+{
+    uint64_t  numbers[MCP_PACK_NUMBERS];
+    uint64_t  rest;
+
+    memset(spec, 0, sizeof(mcp_stream_spec_t));
+
+    if (mcp_unpack_numbers(&text, numbers, MCP_PACK_NUMBERS) != MCP_OK
+        || numbers[0] != MCP_PACK_FORM || numbers[1] != MCP_STREAM_CALL
+        || numbers[2] >= MCP_REVISION_LIMIT || numbers[6] > 1
+        || numbers[7] > UINT32_MAX || numbers[9] > MCP_STORE_NAME_MAX
+        || numbers[10] > MCP_STORE_NAME_MAX || numbers[11] > text.len)
+    {
+        return MCP_ERR_SYNTAX;
+    }
+
+    rest = MCP_STREAM_ID_LEN + 3 * MCP_DIGEST_LEN + numbers[9] + numbers[10]
+           + numbers[11];
+
+    if (text.len != rest) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    spec->kind = MCP_STREAM_CALL;
+    spec->revision = (unsigned) numbers[2];
+    spec->expires = numbers[3];
+    spec->max_wait = numbers[4];
+    spec->linger = numbers[5];
+    spec->promised = (unsigned) numbers[6];
+    spec->max_events = (uint32_t) numbers[7];
+    spec->max_bytes = numbers[8];
+
+    memcpy(spec->id, mcp_unpack_text(&text, MCP_STREAM_ID_LEN).data,
+           MCP_STREAM_ID_LEN);
+    memcpy(spec->session, mcp_unpack_text(&text, MCP_DIGEST_LEN).data,
+           MCP_DIGEST_LEN);
+    memcpy(spec->principal, mcp_unpack_text(&text, MCP_DIGEST_LEN).data,
+           MCP_DIGEST_LEN);
+    memcpy(spec->params, mcp_unpack_text(&text, MCP_DIGEST_LEN).data,
+           MCP_DIGEST_LEN);
+    spec->method = mcp_unpack_text(&text, (size_t) numbers[9]);
+    spec->name = mcp_unpack_text(&text, (size_t) numbers[10]);
+    spec->request = mcp_unpack_text(&text, (size_t) numbers[11]);
+
+    return MCP_OK;
+}

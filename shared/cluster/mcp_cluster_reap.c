@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Nodes that are dead, and what becomes of their streams.
+ *
+ * A node's beats are counted in Redis.  The process that speaks for its node
+ * takes another one for dead when that count stood still for as long as is
+ * configured, and at each of several looks, while its own link was up all the
+ * time: so neither Redis's clock nor an outage of Redis kills anybody.  It
+ * takes the streams over, has all that is wanted of each here, and becomes its
+ * owner, who has lost the backend: its client gets an error, and nothing before
+ * it is lost.
+ */
+
+
+#include "cluster/mcp_cluster_copy.h"
+
+
+/* Looks at which a dead node has not beaten. */
+#define MCP_REAP_LOOKS  (MCP_CLUSTER_BEATS + 1)
+
+
+static void mcp_reap_go_on(mcp_cluster_t *cluster);
+
+
+/* Has what is wanted of a stream here, to be its owner then. */
+static void
+mcp_reap_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
+{
+    uint64_t            now, first, confirmed;
+    mcp_copy_t         *copy;
+    mcp_stream_ref_t    ref;
+    mcp_stream_spec_t   spec;
+    mcp_store_stand_t   stand;
+
+    now = mcp_worker_now(cluster->worker);
+    first = mcp_reply_number(mcp_reply_item(item, 3));
+    confirmed = mcp_reply_number(mcp_reply_item(item, 4));
+    stand.seq = mcp_reply_number(mcp_reply_item(item, 2));
+
+    if (first == 0
+        || mcp_unpack_stand(mcp_reply_item(item, 5)->text, &stand) != MCP_OK
+        || mcp_unpack_spec(mcp_reply_item(item, 6)->text, &spec) != MCP_OK)
+    {
+        mcp_cluster_strange(cluster, "reap", item);
+        return;
+    }
+
+    /* what its client has confirmed nobody wants any more: so a mirror that is
+     * read here mostly has all of it */
+
+    copy = mcp_store_mirror(cluster->worker->store, &spec, first,
+                            confirmed < stand.seq ? confirmed : stand.seq,
+                            mcp_reply_number(mcp_reply_item(item, 1)), now,
+                            &ref)
+           == MCP_OK ? mcp_copy_get(cluster, &ref) : NULL;
+
+    if (copy == NULL) {
+        mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
+                       "cluster: there is no room for a call of a dead node, "
+                       "which is lost");
+        return;
+    }
+
+    copy->inherits = 1;
+    copy->full = 0;
+
+    (void) mcp_store_mirror_known(cluster->worker->store, spec.id, &stand,
+                                  confirmed, now);
+    mcp_copy_look(copy);
+}
+
+
+static void
+mcp_reap_done(void *data, const mcp_reply_t *reply)
+{
+    size_t              i;
+    mcp_cluster_t      *cluster;
+    const mcp_reply_t  *kind;
+
+    cluster = data;
+    kind = mcp_reply_item(reply, 0);
+
+    if (reply && mcp_reply_is(kind, "OK") && reply->n > 1) {
+        for (i = 1; i < reply->n; i++) {
+            mcp_reap_take(cluster, reply->items[i]);
+        }
+
+        mcp_reap_go_on(cluster);
+        return;
+    }
+
+    if (reply && !mcp_reply_is(kind, "OK") && !mcp_reply_is(kind, "ALIVE")) {
+        mcp_cluster_strange(cluster, "reap", reply);
+    }
+
+    cluster->reaps.node = 0;
+}
+
+
+static void
+mcp_reap_go_on(mcp_cluster_t *cluster)
+{
+    char       id[MCP_CLUSTER_ID_LEN + 1], beats[20];
+    mcp_str_t  args[2];
+
+    mcp_cluster_node_id(cluster->reaps.node, id);
+    args[0] = (mcp_str_t) { id, MCP_CLUSTER_ID_LEN };
+    args[1].data = beats;
+    args[1].len = (size_t) (mcp_uint_print(beats, cluster->reaps.beats)
+                            - beats);
+
+    if (mcp_cluster_run(cluster, MCP_SCRIPT_REAP, args, 2, mcp_reap_done,
+                        cluster)
+        != MCP_OK)
+    {
+        /* it will be found again */
+
+        cluster->reaps.node = 0;
+    }
+}
+
+
+static void
+mcp_reap_begin(mcp_cluster_t *cluster, const mcp_pulse_t *pulse)
+{
+    char  id[MCP_CLUSTER_ID_LEN + 1];
+
+    if (cluster->reaps.node) {
+        return;
+    }
+
+    mcp_cluster_node_id(pulse->node, id);
+    mcp_worker_log(cluster->worker, MCP_LOG_WARN,
+                   "cluster: node %s has not beaten for %llu ms, and is taken "
+                   "for dead", id,
+                   (unsigned long long) (mcp_worker_now(cluster->worker)
+                                         - pulse->since));
+
+    cluster->reaps = *pulse;
+    mcp_reap_go_on(cluster);
+}
+
+
+/* What is known of a node: as before, if it has not beaten since. */
+static void
+mcp_cluster_feel(const mcp_cluster_t *cluster, mcp_pulse_t *pulse)
+{
+    size_t              i;
+    const mcp_pulse_t  *old;
+
+    for (i = 0; i < cluster->n_pulses; i++) {
+        old = &cluster->pulses[i];
+
+        if (old->node == pulse->node && old->beats == pulse->beats) {
+            pulse->since = old->since;
+            pulse->seen = old->seen + 1;
+            return;
+        }
+    }
+}
+
+
+void
+mcp_cluster_pulse(mcp_cluster_t *cluster, const mcp_reply_t *members)
+{
+    size_t              i, n;
+    uint64_t            now;
+    mcp_pulse_t         pulses[MCP_NODE_MEMBERS], *pulse;
+    const mcp_reply_t  *item;
+
+    now = mcp_worker_now(cluster->worker);
+
+    for (i = 0, n = 0; i < members->n && n < MCP_NODE_MEMBERS; i++) {
+        item = members->items[i];
+        pulse = &pulses[n];
+        pulse->node = mcp_cluster_read_id(mcp_reply_item(item, 0)->text);
+        pulse->beats = mcp_reply_number(mcp_reply_item(item, 4));
+        pulse->since = now;
+        pulse->seen = 1;
+
+        if (pulse->node != 0 && pulse->node != cluster->node) {
+            mcp_cluster_feel(cluster, pulse);
+            n++;
+        }
+    }
+
+    memcpy(cluster->pulses, pulses, n * sizeof(mcp_pulse_t));
+    cluster->n_pulses = n;
+
+    for (i = 0; i < n; i++) {
+        if (pulses[i].seen >= MCP_REAP_LOOKS
+            && now - pulses[i].since >= cluster->conf->dead_after)
+        {
+            mcp_reap_begin(cluster, &pulses[i]);
+        }
+    }
+}
+
+
+void
+mcp_cluster_blind(mcp_cluster_t *cluster)
+{
+    cluster->n_pulses = 0;
+}

@@ -1,0 +1,111 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- The owner copies events, or says that its stream goes on.
+--
+-- ARGV: node; time after which silence is death, ms; stream; how long it lasts,
+-- ms; number of the first event that follows; first one kept; last one sent, or
+-- nothing if its reader is elsewhere; confirmed; how it stands; number of its
+-- reader; then nothing, or to begin it with that event: what never changes,
+-- session, principal; for each event its message and what it answers.
+-- What is there already is passed over.  Returns {"OK", last, 1 if the reader is
+-- here, 0 if elsewhere, 2 if there is none, its number, sent}, {"GONE"}, {"GAP",
+-- last} or {"FENCED"}.
+
+local owned = prefix .. 'o:' .. ARGV[1]
+local node, lasts, first = ARGV[1], ARGV[4], tonumber(ARGV[5])
+local EVENTS = 14
+local INLINE = 8192
+
+-- the least that how it stands begins with when it is over
+local OVER = string.byte('2')
+
+local said = redis.call('HMGET', head, 'o', 'l', 'n', 'w', 't', 'x')
+local last, reader, number = tonumber(said[2]), said[3], tonumber(said[4])
+
+if said[1] and said[1] ~= node then
+    return {'FENCED'}
+end
+
+if ARGV[11] ~= '' then
+    if not said[1] and ARGV[7] ~= '' then
+        reader, number = node, tonumber(ARGV[10])
+    elseif not said[1] then
+        -- who reads elsewhere says so soon, and has a higher number
+        reader, number = '', tonumber(ARGV[10]) - 1
+    end
+
+    if not said[1] then
+        redis.call('HSET', head, 'o', node, 't',
+            ARGV[7] ~= '' and ARGV[7] or '0', 'g', ARGV[12], 'p', ARGV[13])
+    end
+
+    last = first - 1
+    redis.call('HSET', head, 'n', reader, 'w', whole(number))
+    redis.call('SET', spec, ARGV[11])
+    redis.call('DEL', log)
+elseif not said[1] then
+    return {'GONE'}
+elseif first > last + 1 then
+    return {'GAP', last}
+end
+
+local news = {'k', 'e'}
+local size = 0
+
+for i = EVENTS, #ARGV, 2 do
+    local seq = first + (i - EVENTS) / 2
+
+    if seq > last then
+        redis.call('XADD', log, whole(seq) .. '-0', 'm', ARGV[i], 'r',
+            ARGV[i + 1])
+        last = seq
+        size = size + #ARGV[i]
+
+        if size <= INLINE then
+            news[#news + 1] = 'q'
+            news[#news + 1] = whole(seq)
+            news[#news + 1] = 'm'
+            news[#news + 1] = ARGV[i]
+            news[#news + 1] = 'r'
+            news[#news + 1] = ARGV[i + 1]
+        end
+    end
+end
+
+redis.call('HSET', head, 'l', whole(last), 'f', ARGV[6], 'k', ARGV[8],
+    'x', ARGV[9], 'i', '0')
+
+if reader == node and ARGV[7] ~= '' then
+    redis.call('HSET', head, 't', ARGV[7])
+end
+
+redis.call('XTRIM', log, 'MINID', ARGV[6] .. '-0')
+last_for(lasts)
+
+if string.byte(ARGV[9]) >= OVER then
+    redis.call('SREM', owned, ARGV[3])
+elseif ARGV[11] ~= '' or #ARGV < EVENTS then
+    redis.call('SADD', owned, ARGV[3])
+    redis.call('PEXPIRE', owned, DAY)
+end
+
+-- who read there does no more
+if reader ~= node and reader ~= ''
+    and redis.call('EXISTS', prefix .. 'x:' .. reader) == 1
+then
+    reader = ''
+    redis.call('HSET', head, 'n', '')
+end
+
+if reader ~= node and reader ~= ''
+    and (tonumber(said[2]) ~= last or said[6] ~= ARGV[9])
+then
+    for _, word in ipairs({'l', whole(last), 'x', ARGV[9], 'c', ARGV[8]}) do
+        news[#news + 1] = word
+    end
+
+    mail(reader, unpack(news))
+end
+
+return {'OK', last, reader == node and 1 or reader == '' and 2 or 0, number,
+    said[5] or '0'}

@@ -1,0 +1,17 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- The owner has freed its stream.
+--
+-- ARGV: node; time after which silence is death, ms; stream.  Returns {"OK"}.
+
+local said = redis.call('HMGET', head, 'o', 'n')
+
+if said[1] == ARGV[1] then
+    if said[2] ~= '' and said[2] ~= ARGV[1] then
+        mail(said[2], 'k', 'f')
+    end
+
+    redis.call('DEL', head, log, spec)
+end
+
+return {'OK'}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The copier: all that a stream gets is in Redis, whatever Redis loses. */
+
+#include "cluster_streams.h"
+
+
+/* Nobody reads what Redis does not have. */
+static void
+test_gate(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    add_events(0, 'a', 3);
+    assert_int_equal(info_of(0, 'a').safe, 0);
+    assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 0);
+
+    UNTIL(copying(0, 'a').acked.seq == 3);
+    assert_int_equal(info_of(0, 'a').safe, 1);
+    assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 3);
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "3");
+
+    /* the answer ends it, once Redis has it */
+
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    assert_int_equal(read_from(0, 'a', 3, &seq), MCP_AGAIN);
+    UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
+    assert_int_equal(read_from(0, 'a', 3, &seq), MCP_DONE);
+    assert_int_equal(seq, 4);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "x"), "2 1 0 0");
+    all_expire(0);
+
+    end_all();
+}
+
+
+static void
+test_many(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    add_events(0, 'a', 300);
+    UNTIL(copying(0, 'a').acked.seq == 300);
+    assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 300);
+    end_all();
+}
+
+
+/* What Redis has lost it gets again, as far as it is kept. */
+static void
+test_lost(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    add_events(0, 'a', 3);
+    UNTIL(copying(0, 'a').acked.seq == 3);
+
+    (void) command(0, "FLUSHALL");
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 4);
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "4");
+
+    /* the last writes: a failover has lost them */
+
+    (void) about(0, "XDEL", 'e', 'a', "3-0 4-0");
+    (void) about(0, "HSET", 'h', 'a', "l 2");
+    (void) about(0, "DEL", 'e', 'a', "");
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 5);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "l"), "5");
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "3");
+    assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 5);
+    end_all();
+}
+
+
+/* Events that came while the link was lost, and a command without a reply. */
+static void
+test_link(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    add_events(0, 'a', 1);
+    mcp_worker_wake(nodes[0].worker);
+    assert_int_equal(nodes[0].cluster->link.n_pending, 1);
+    close(fds[0]);
+    fds[0] = -1;
+    process_lose(&nodes[0], "the test");
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 3);
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "3");
+    end_all();
+}
+
+
+/* Another node has it: here it is gone. */
+static void
+test_fenced(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+    (void) about(0, "HSET", 'h', 'a', "o another");
+    add_events(0, 'a', 1);
+    UNTIL(!is_at(0, 'a'));
+    assert_non_null(strstr(nodes[0].te.last, "belongs to another node"));
+    assert_string_equal(about(0, "HGET", 'h', 'a', "o"), "another");
+    end_all();
+}
+
+
+static void
+test_forgotten(void **state)
+{
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+    assert_string_equal(about(0, "EXISTS", 'h', 'a', ""), "1");
+    info = info_of(0, 'a');
+    mcp_store_free(&nodes[0].store, &info.ref);
+    UNTIL(strcmp(about(0, "EXISTS", 'h', 'a', ""), "0") == 0);
+    assert_string_equal(about(0, "EXISTS", 'c', 'a', ""), "0");
+    end_all();
+}
+
+
+/* A foreign key in its place: an error line, and nothing that is kept here is
+ * lost. */
+static void
+test_foreign(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    (void) about(0, "SET", 'h', 'a', "x EX 60");
+    make(0, 'a');
+    UNTIL(strstr(facts(0).error, "script append"));
+    add_events(0, 'a', 1);
+    (void) about(0, "DEL", 'h', 'a', "");
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    end_all();
+}
+
+
+/* Without so many replicas nothing is safe. */
+static void
+test_replicas(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    nodes[0].conf.replicas = 1;
+    nodes[0].conf.timeout = 20;
+    make(0, 'a');
+    add_events(0, 'a', 1);
+    UNTIL(strcmp(about(0, "XLEN", 'e', 'a', ""), "1") == 0);
+    assert_int_equal(copying(0, 'a').acked.seq, 0);
+    nodes[0].conf.replicas = 0;
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    end_all();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_gate),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_link),
+        cmocka_unit_test(test_fenced),
+        cmocka_unit_test(test_forgotten),
+        cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_replicas),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The feeder of a mirror: it has what there is, and says what was read. */
+
+#include "cluster_streams.h"
+
+
+/* More than one mail takes is fetched; what was sent is known to the owner. */
+static void
+test_fetch(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+    come(1, 'a', 1, 's');
+    assert_int_equal(read_from(1, 'a', 1, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 2);
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE);
+
+    add_events(0, 'a', 1500);
+    UNTIL(info_of(1, 'a').last_seq == 1502);
+    assert_int_equal(read_from(1, 'a', 1, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 1502);
+    UNTIL(info_of(0, 'a').sent_seq == 1502);
+
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(read_from(1, 'a', 1502, &seq) == MCP_DONE);
+    assert_int_equal(seq, 1503);
+    end_all();
+}
+
+
+/* Nobody reads any more: the owner knows it. */
+static void
+test_leave(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+    come(1, 'a', 0, 's');
+    (void) read_from(1, 'a', 0, &seq);
+    leave(1, 'a', 2);
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_NO_SLOT
+          && info_of(0, 'a').sent_seq == 2);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "n"), "");
+    end_all();
+}
+
+
+/* Redis has lost the stream: its owner writes it again, and the reader is known
+ * as before.  If nobody does, the mirror goes. */
+static void
+test_lost(void **state)
+{
+    uint64_t           seq;
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+    come(1, 'a', 0, 's');
+    (void) read_from(1, 'a', 0, &seq);
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE);
+
+    (void) command(0, "FLUSHALL");
+    add_events(0, 'a', 1);
+    UNTIL(info_of(1, 'a').last_seq == 3);
+    (void) read_from(1, 'a', 2, &seq);
+    assert_int_equal(seq, 3);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "w"), "2");
+
+    info = info_of(0, 'a');
+    mcp_store_share_end(&nodes[0].store, &info.ref);
+    (void) command(0, "FLUSHALL");
+    UNTIL(!is_at(1, 'a'));
+    end_all();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_fetch),
+        cmocka_unit_test(test_leave),
+        cmocka_unit_test(test_lost),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A node that is dead: others take its streams over, once, and end them. */
+
+#include "cluster_streams.h"
+
+
+static void
+test_reap(void **state)
+{
+    int       heir;
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_all(3);
+    make(0, 'a');
+    add_events(0, 'a', 300);
+    make(0, 'b');
+    UNTIL(copying(0, 'a').acked.seq == 300 && copying(0, 'b').created);
+
+    /* one is read at another node, which goes on */
+
+    come(1, 'a', 299, 's');
+    assert_int_equal(read_from(1, 'a', 299, &seq), MCP_AGAIN);
+    end(0);
+
+    UNTIL((is_at(1, 'b') && info_of(1, 'b').state == MCP_STATE_FAILED)
+          || (is_at(2, 'b') && info_of(2, 'b').state == MCP_STATE_FAILED));
+    heir = is_at(1, 'b') && info_of(1, 'b').state == MCP_STATE_FAILED ? 1 : 2;
+
+    UNTIL(is_at(1, 'a') && info_of(1, 'a').state == MCP_STATE_FAILED);
+    come(1, 'a', 299, 's');
+    assert_int_equal(read_from(1, 'a', 299, &seq), MCP_DONE);
+    assert_int_equal(seq, 301);
+
+    /* and is no member any more */
+
+    UNTIL(strcmp(command(heir, "ZCARD {mcp}:1:nodes"), "2") == 0);
+    assert_string_equal(about(heir, "HGET", 'h', 'a', "l"), "301");
+    all_expire(heir);
+    end_all();
+}
+
+
+/* Who was only slow finds out. */
+static void
+test_back(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+
+    /* it does nothing for a while */
+
+    while (!is_at(1, 'a') || info_of(1, 'a').state != MCP_STATE_FAILED) {
+        carry(1);
+        usleep(1000);
+    }
+
+    UNTIL(!is_at(0, 'a'));
+    UNTIL(nodes[0].cluster->state == MCP_CLUSTER_MEMBER
+          && facts(1).view.n_members == 2);
+    end_all();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_reap),
+        cmocka_unit_test(test_back),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

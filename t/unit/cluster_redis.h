@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Nodes of a cluster without servers, each of one process, and a Redis of their
+ * own.  Where redis-server is not installed there is nothing to test.
+ *
+ *     begin(0, KEY1);                     it has joined
+ *     command(0, "XLEN {mcp}:1:told");    what an operator would ask
+ *     UNTIL(stand(0).seq == 3);           bytes are carried, on all connections
+ */
+
+
+#ifndef CLUSTER_REDIS_H_INCLUDED
+#define CLUSTER_REDIS_H_INCLUDED
+
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cluster_driver.h"
+
+
+#define NODES  4
+
+
+static char       dir[] = "/tmp/mcp-redis-XXXXXX";
+static char       path[64];
+static pid_t      redis;
+static process_t  nodes[NODES];
+static int        fds[NODES];
+static int        ears[NODES];
+
+
+static inline uint64_t
+real_now(void)
+{
+    struct timespec  ts;
+
+    clock_gettime(CLOCK_REALTIME, &ts);
+
+    return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
+}
+
+
+static inline int
+dial(void)
+{
+    int                 fd;
+    struct sockaddr_un  addr;
+
+    memset(&addr, 0, sizeof(addr));
+    addr.sun_family = AF_UNIX;
+    snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
+
+    fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_true(fd >= 0);
+
+    if (connect(fd, (struct sockaddr *) &addr, sizeof(addr)) != 0) {
+        close(fd);
+        return -1;
+    }
+
+    return fd;
+}
+
+
+static inline int
+start(void **state)
+{
+    int  i, fd, null;
+
+    (void) state;
+
+    if (mkdtemp(dir) == NULL) {
+        return -1;
+    }
+
+    snprintf(path, sizeof(path), "%s/socket", dir);
+    redis = fork();
+
+    if (redis == 0) {
+        null = open("/dev/null", O_RDWR);
+        dup2(null, 1);
+        dup2(null, 2);
+        execlp("redis-server", "redis-server", "--port", "0", "--save", "",
+               "--unixsocket", path, "--dir", dir, NULL);
+        _exit(127);
+    }
+
+    for (i = 0; i < 500; i++) {
+        fd = dial();
+
+        if (fd >= 0) {
+            close(fd);
+            return 0;
+        }
+
+        if (waitpid(redis, NULL, WNOHANG) == redis) {
+            redis = 0;
+            return 0;
+        }
+
+        usleep(10000);
+    }
+
+    return -1;
+}
+
+
+static inline int
+stop(void **state)
+{
+    (void) state;
+
+    if (redis > 0) {
+        kill(redis, SIGKILL);
+        waitpid(redis, NULL, 0);
+        unlink(path);
+    }
+
+    rmdir(dir);
+
+    return 0;
+}
+
+
+/* Carries bytes until all commands have their replies, or the link is closed;
+ * opens it if it is to be opened. */
+static inline void
+run(int i)
+{
+    char           buf[4096];
+    ssize_t        n;
+    process_t     *p = &nodes[i];
+    struct pollfd  wait;
+
+    for ( ;; ) {
+        p->te.now = real_now();
+        mcp_worker_expire(p->worker);
+        process_pump(p);
+
+        if (!p->connected) {
+            if (fds[i] >= 0) {
+                close(fds[i]);
+                fds[i] = -1;
+            }
+
+            return;
+        }
+
+        if (fds[i] < 0) {
+            fds[i] = dial();
+            assert_true(fds[i] >= 0);
+            p->taken = 0;
+            p->len = 0;
+            mcp_link_opened(p->link);
+            continue;
+        }
+
+        if (p->taken < p->len) {
+            n = write(fds[i], p->sent + p->taken, p->len - p->taken);
+            assert_true(n > 0);
+            p->taken += (size_t) n;
+        }
+
+        if (p->cluster->link.n_pending == 0) {
+            p->taken = 0;
+            p->len = 0;
+            return;
+        }
+
+        wait.fd = fds[i];
+        wait.events = POLLIN;
+        assert_int_equal(poll(&wait, 1, 5000), 1);
+        n = read(fds[i], buf, sizeof(buf));
+        assert_true(n > 0);
+        process_input(p, buf, (size_t) n);
+    }
+}
+
+
+/* Opens a connection, writes what is to be written, and reads what is there;
+ * returns 0 if it is closed. */
+static inline ssize_t
+carry_bytes(int *fd, mcp_link_t *link, int connected, const char *sent,
+    size_t *taken, size_t len, char *buf, size_t size)
+{
+    ssize_t        n;
+    struct pollfd  wait;
+
+    if (!connected) {
+        if (*fd >= 0) {
+            close(*fd);
+            *fd = -1;
+        }
+
+        return 0;
+    }
+
+    if (*fd < 0) {
+        *fd = dial();
+        assert_true(*fd >= 0);
+        mcp_link_opened(link);
+        return 0;
+    }
+
+    if (*taken < len) {
+        n = write(*fd, sent + *taken, len - *taken);
+        assert_true(n > 0);
+        *taken += (size_t) n;
+    }
+
+    wait.fd = *fd;
+    wait.events = POLLIN;
+
+    if (poll(&wait, 1, 0) != 1) {
+        return 0;
+    }
+
+    n = read(*fd, buf, size);
+    assert_true(n > 0);
+
+    return n;
+}
+
+
+/* Carries what there is, on both connections of a node. */
+static inline void
+carry(int i)
+{
+    char        buf[4096];
+    ssize_t     n;
+    process_t  *p = &nodes[i];
+
+    p->te.now = real_now();
+    mcp_worker_expire(p->worker);
+    mcp_worker_wake(p->worker);
+    process_pump(p);
+
+    n = carry_bytes(&fds[i], p->link, p->connected, p->sent, &p->taken, p->len,
+                    buf, sizeof(buf));
+
+    if (n > 0) {
+        process_input(p, buf, (size_t) n);
+    }
+
+    if (p->taken == p->len) {
+        p->taken = 0;
+        p->len = 0;
+    }
+
+    n = carry_bytes(&ears[i], &p->cluster->ear, p->ear.connected, p->ear.sent,
+                    &p->ear.taken, p->ear.len, buf, sizeof(buf));
+
+    if (n > 0) {
+        process_tell(p, buf, (size_t) n);
+    }
+
+    if (p->ear.taken == p->ear.len) {
+        p->ear.taken = 0;
+        p->ear.len = 0;
+    }
+
+    process_pump(p);
+}
+
+
+/* Carries, for all nodes that live, until something is true. */
+#define UNTIL(true)                                                           \
+    do {                                                                      \
+        int  tries_, i_;                                                      \
+                                                                              \
+        for (tries_ = 0; !(true); tries_++) {                                 \
+            assert_true(tries_ < 10000);                                      \
+                                                                              \
+            for (i_ = 0; i_ < NODES; i_++) {                                  \
+                if (nodes[i_].cluster) {                                      \
+                    carry(i_);                                                \
+                }                                                             \
+            }                                                                 \
+                                                                              \
+            usleep(1000);                                                     \
+        }                                                                     \
+    } while (0)
+
+
+/* The connection was closed: until it is open again. */
+static inline void
+rerun(int i)
+{
+    int  tries;
+
+    for (tries = 0; tries < 500 && nodes[i].cluster->link.state != MCP_LINK_UP;
+         tries++)
+    {
+        run(i);
+        usleep(2000);
+    }
+
+    assert_int_equal(nodes[i].cluster->link.state, MCP_LINK_UP);
+}
+
+
+static int         hears;              /* nodes that begin now do: else nobody
+                                          opens that connection */
+static unsigned    n_words;
+static mcp_word_t  told[8];
+
+
+static inline void
+heard(mcp_worker_t *worker, const mcp_word_t *word)
+{
+    (void) worker;
+
+    assert_true(n_words < 8);
+    told[n_words++] = *word;
+}
+
+
+static inline void
+begin(int i, const char *secret)
+{
+    mcp_keys_t  keys;
+
+    process_init(&nodes[i], NULL, 0);
+    nodes[i].hears = 1;
+    nodes[i].conf.timeout = hears ? 1000 : 60000;
+    nodes[i].worker->heard = heard;
+    fds[i] = -1;
+    ears[i] = -1;
+    nodes[i].te.now = real_now();
+    nodes[i].conf.dead_after = 500;
+    nodes[i].conf.sync = MCP_CLUSTER_SYNC_ON;
+
+    memset(&keys, 0, sizeof(keys));
+    assert_int_equal(mcp_keys_add(&keys, test_str(secret)), MCP_OK);
+
+    nodes[i].cluster = mcp_cluster_create(nodes[i].worker, &nodes[i].conf);
+    assert_int_equal(mcp_cluster_keys(nodes[i].cluster, &keys), MCP_OK);
+    run(i);
+}
+
+
+static inline void
+end(int i)
+{
+    process_free(&nodes[i]);
+    nodes[i].cluster = NULL;
+
+    if (fds[i] >= 0) {
+        close(fds[i]);
+    }
+
+    if (ears[i] >= 0) {
+        close(ears[i]);
+    }
+}
+
+
+static char  said[1024];
+
+
+static inline void
+say(void *data, const mcp_reply_t *reply)
+{
+    (void) data;
+
+    assert_non_null(reply);
+
+    if (reply->type == MCP_REPLY_NUMBER) {
+        snprintf(said, sizeof(said), "%lld", (long long) reply->number);
+
+    } else {
+        snprintf(said, sizeof(said), "%.*s", (int) reply->text.len,
+                 reply->text.data);
+    }
+}
+
+
+/* A command of an operator, on the link of a node. */
+static inline const char *
+command(int i, const char *text)
+{
+    size_t      n = 0;
+    char        copy[1024], *p, *save;
+    mcp_str_t   words[16];
+
+    snprintf(copy, sizeof(copy), "%s", text);
+
+    for (p = strtok_r(copy, " ", &save); p; p = strtok_r(NULL, " ", &save)) {
+        words[n++] = test_str(p);
+    }
+
+    said[0] = '\0';
+    assert_int_equal(mcp_link_send(&nodes[i].cluster->link, words, n, say,
+                                   NULL),
+                     MCP_OK);
+    run(i);
+
+    return said;
+}
+
+
+/* Lets a node do what it does from time to time. */
+static inline void
+tick(int i)
+{
+    nodes[i].cluster->beat.handler(nodes[i].cluster);
+    run(i);
+}
+
+
+static inline mcp_node_facts_t
+facts(int i)
+{
+    mcp_node_facts_t  f;
+
+    assert_int_equal(mcp_store_node_facts(&nodes[i].store, &f), MCP_OK);
+
+    return f;
+}
+
+
+static inline void
+all_expire(int i)
+{
+    mcp_str_t  words[3] = {
+        mcp_str("EVAL"),
+        mcp_str("for _, k in ipairs(redis.call('KEYS', '*')) do "
+                "if redis.call('PTTL', k) < 0 then return k end end "
+                "return 'all'"),
+        mcp_str("0")
+    };
+
+    assert_int_equal(mcp_link_send(&nodes[i].cluster->link, words, 3, say,
+                                   NULL),
+                     MCP_OK);
+    run(i);
+    assert_string_equal(said, "all");
+}
+
+
+#define KEY1  "0123456789abcdef0123456789abcdef"
+#define KEY2  "fedcba9876543210fedcba9876543210"
+
+#define needs_redis()                                                         \
+    do {                                                                      \
+        (void) state;                                                         \
+                                                                              \
+        if (redis <= 0) {                                                     \
+            skip();                                                           \
+        }                                                                     \
+    } while (0)
+
+
+#endif /* CLUSTER_REDIS_H_INCLUDED */

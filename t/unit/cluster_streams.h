@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A stream that the nodes of cluster_redis.h share; it has one letter. */
+
+
+#ifndef CLUSTER_STREAMS_H_INCLUDED
+#define CLUSTER_STREAMS_H_INCLUDED
+
+
+#include "cluster_redis.h"
+
+#include "cluster/mcp_cluster_copy.h"
+
+
+#define HANDLE  77
+
+
+static inline const unsigned char *
+id_of(char c)
+{
+    static unsigned char  id[MCP_STREAM_ID_LEN];
+
+    memset(id, c, sizeof(id));
+
+    return id;
+}
+
+
+/* "TYPE PREFIX:1:KIND:STREAM REST", for command(). */
+static inline const char *
+about(int i, const char *what, char kind, char c, const char *rest)
+{
+    char         text[128], name[MCP_STREAM_TEXT_LEN + 1];
+    char        *end;
+
+    end = mcp_stream_id_print(name, id_of(c));
+    *end = '\0';
+    snprintf(text, sizeof(text), "%s {mcp}:1:%c:%s %s", what, kind, name, rest);
+
+    return command(i, text);
+}
+
+
+static inline int
+find(int i, char c, mcp_stream_info_t *info)
+{
+    return mcp_store_find(&nodes[i].store, id_of(c), 0, info);
+}
+
+
+static inline int
+is_at(int i, char c)
+{
+    mcp_stream_info_t  info;
+
+    return find(i, c, &info) == MCP_OK;
+}
+
+
+static inline mcp_stream_info_t
+info_of(int i, char c)
+{
+    mcp_stream_info_t  info;
+
+    assert_int_equal(find(i, c, &info), MCP_OK);
+
+    return info;
+}
+
+
+/* What the process that has to do with it knows. */
+static inline mcp_store_copying_t
+copying(int i, char c)
+{
+    mcp_stream_info_t    info = info_of(i, c);
+    mcp_store_copying_t  out;
+
+    assert_int_equal(mcp_store_copying(&nodes[i].store, &info.ref, &out),
+                     MCP_OK);
+
+    return out;
+}
+
+
+static inline void
+fill_spec(mcp_stream_spec_t *spec, char c)
+{
+    memset(spec, 0, sizeof(mcp_stream_spec_t));
+    memcpy(spec->id, id_of(c), MCP_STREAM_ID_LEN);
+    memset(spec->session, 's', MCP_DIGEST_LEN);
+    memset(spec->principal, 'p', MCP_DIGEST_LEN);
+    spec->kind = MCP_STREAM_CALL;
+    spec->revision = MCP_REVISION_2025_11_25;
+    spec->request = mcp_str("7");
+    spec->method = mcp_str("tools/call");
+    spec->name = mcp_str("count");
+    spec->max_wait = 60000;
+    spec->linger = 1000;
+}
+
+
+/* Makes a stream that its client reads here, and shares it. */
+static inline void
+make(int i, char c)
+{
+    int                taken;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+
+    fill_spec(&spec, c);
+    assert_int_equal(mcp_store_create(&nodes[i].store, &spec, real_now(),
+                                      &ref),
+                     MCP_OK);
+    assert_int_equal(mcp_store_watch(&nodes[i].store, &ref, HANDLE, 0, &cursor,
+                                     &taken),
+                     MCP_OK);
+    nodes[i].worker->cluster_hooks->share(nodes[i].cluster, &ref);
+}
+
+
+static inline void
+add(int i, char c, const char *text, int answers, mcp_stream_state_e state)
+{
+    uint64_t           seq;
+    mcp_stream_info_t  info = info_of(i, c);
+
+    assert_int_equal(mcp_store_append(&nodes[i].store, &info.ref,
+                                      test_str(text), answers, state,
+                                      real_now(), &seq),
+                     MCP_OK);
+}
+
+
+static inline void
+add_events(int i, char c, unsigned n)
+{
+    while (n--) {
+        add(i, c, "{\"method\":\"x\"}", -1, MCP_STATE_PROCESSING);
+    }
+}
+
+
+/* A client comes to a node: what it has, its session. */
+static inline void
+come(int i, char c, uint64_t after, char session)
+{
+    mcp_ask_t         *ask;
+    mcp_ask_stream_t   stream;
+
+    memset(&stream, 0, sizeof(stream));
+    memcpy(stream.id, id_of(c), MCP_STREAM_ID_LEN);
+    memset(stream.session, session, MCP_DIGEST_LEN);
+    memset(stream.principal, 'p', MCP_DIGEST_LEN);
+    stream.after = after;
+
+    ask = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_ask_t));
+    assert_non_null(ask);
+    ask->worker = nodes[i].worker;
+    ask->rc = MCP_AGAIN;
+
+    assert_int_equal(nodes[i].worker->cluster_hooks->watch(nodes[i].cluster,
+                                                           &stream, ask),
+                     MCP_AGAIN);
+    run(i);
+}
+
+
+/* It reads all that there is after an event; returns what the last read says,
+ * and the number of the last event. */
+static inline int
+read_from(int i, char c, uint64_t after, uint64_t *seq)
+{
+    int                rc, taken;
+    char               buf[4096];
+    size_t             len;
+    mcp_cursor_t       cursor;
+    mcp_stream_info_t  info = info_of(i, c);
+
+    rc = mcp_store_watch(&nodes[i].store, &info.ref, HANDLE, after, &cursor,
+                         &taken);
+
+    while (rc == MCP_OK) {
+        rc = mcp_store_read(&nodes[i].store, &info.ref, HANDLE, &cursor,
+                            cursor.seq, buf, sizeof(buf), &len);
+    }
+
+    *seq = cursor.seq;
+
+    return rc;
+}
+
+
+static inline void
+leave(int i, char c, uint64_t sent)
+{
+    mcp_stream_info_t  info = info_of(i, c);
+
+    mcp_store_unwatch(&nodes[i].store, &info.ref, HANDLE, sent, real_now());
+}
+
+
+static inline void
+begin_all(int n)
+{
+    int  i;
+
+    hears = 1;
+
+    for (i = 0; i < n; i++) {
+        begin(i, KEY1);
+
+        if (i == 0) {
+            (void) command(0, "FLUSHALL");
+            tick(0);
+        }
+    }
+
+    for (i = 0; i < n; i++) {
+        UNTIL(nodes[i].cluster->hearing);
+    }
+}
+
+
+static inline void
+end_all(void)
+{
+    int  i;
+
+    for (i = 0; i < NODES; i++) {
+        if (nodes[i].cluster) {
+            end(i);
+        }
+    }
+}
+
+
+#endif /* CLUSTER_STREAMS_H_INCLUDED */
