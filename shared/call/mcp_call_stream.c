@@ -6,6 +6,7 @@
  */
 
 #include "call/mcp_call_parts.h"
+#include "worker/mcp_ask.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_hook.h"
 
@@ -227,6 +228,12 @@ mcp_call_make_stream(mcp_call_t *call)
         if (rc != MCP_OK) {
             return rc;
         }
+    }
+
+    /* tasks, and calls to join, are this node's alone */
+
+    if (!call->may_be_task && call->join == NULL && call->policy.max_wait) {
+        mcp_ask_share(call->worker, &call->ref);
     }
 
     rc = mcp_hook_begin(call->worker, call);

@@ -37,9 +37,10 @@ int mcp_input_post(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
 
 /*
  * The same for the responses among n messages of one POST, each for the call of
- * its session that asked; passes over what nobody waits for.  MCP_OK, or an
- * error of mcp_store_post(): the client may send all of them again, as an
- * answer counts once.
+ * its session that asked, at whatever node; passes over what nobody waits for.
+ * MCP_OK; MCP_AGAIN or MCP_ERR_AWAY of mcp_ask_post(); or an error of
+ * mcp_store_post(): the client may send all of them again, as an answer counts
+ * once.
  */
 int mcp_input_posted(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n);
 

@@ -7,6 +7,7 @@
 
 #include "call/mcp_input.h"
 #include "rpc/mcp_id.h"
+#include "worker/mcp_ask.h"
 
 
 int
@@ -105,28 +106,52 @@ mcp_input_confirm(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
+/* Brings text to the call, which may run at another node. */
+static int
+mcp_input_bring(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
+    const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text)
+{
+    int                rc;
+    mcp_ask_post_t     post;
+    mcp_stream_info_t  info;
+
+    rc = mcp_store_find(x->worker->store, stream, mcp_worker_now(x->worker),
+                        &info);
+
+    if (rc == MCP_OK
+        && memcmp(info.session, x->client.id, MCP_DIGEST_LEN) != 0)
+    {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    if (rc == MCP_OK) {
+        mcp_input_confirm(x, &info, msgs, n);
+        rc = mcp_input_post(x, &info.ref, text);
+    }
+
+    if (rc != MCP_ERR_NOT_FOUND) {
+        return rc;
+    }
+
+    memcpy(post.id, stream, MCP_STREAM_ID_LEN);
+    memcpy(post.session, x->client.id, MCP_DIGEST_LEN);
+    post.data = text;
+
+    return mcp_ask_post(x, &post);
+}
+
+
 /* All answers to that stream, as one text. */
 static int
 mcp_input_gather(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     const unsigned char stream[MCP_STREAM_ID_LEN])
 {
-    int                rc;
-    size_t             i;
-    mcp_buf_t          text;
-    mcp_stream_info_t  info;
-
-    if (mcp_store_find(x->worker->store, stream,
-                       x->worker->env->now(x->worker->env->ctx), &info)
-        != MCP_OK
-        || memcmp(info.session, x->client.id, MCP_DIGEST_LEN) != 0)
-    {
-        return MCP_ERR_NOT_FOUND;
-    }
-
-    mcp_input_confirm(x, &info, msgs, n);
+    int        rc;
+    size_t     i;
+    mcp_buf_t  text;
 
     if (!mcp_input_has(x, msgs + 1, n - 1, stream)) {
-        return mcp_input_post(x, &info.ref, msgs[0].raw);
+        return mcp_input_bring(x, msgs, n, stream, msgs[0].raw);
     }
 
     mcp_buf_init(&text, &x->worker->env->mem, SIZE_MAX / 2);
@@ -147,7 +172,8 @@ mcp_input_gather(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     rc = text.failed;
 
     if (rc == MCP_OK) {
-        rc = mcp_input_post(x, &info.ref, (mcp_str_t) { text.data, text.len });
+        rc = mcp_input_bring(x, msgs, n, stream,
+                             (mcp_str_t) { text.data, text.len });
     }
 
     mcp_buf_free(&text);

@@ -245,7 +245,7 @@ mcp_batch(mcp_exchange_t *x, mcp_str_t text)
 
     /* first, as nothing else of it may be done if these find no room */
 
-    fault = mcp_dispatch_one_way(x, msgs, n);
+    (void) mcp_dispatch_one_way(x, msgs, n, &fault);
 
     if (fault != MCP_FAULT_NONE) {
         return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);

@@ -17,6 +17,7 @@
 #include "rpc/mcp_result.h"
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_answer.h"
+#include "worker/mcp_ask.h"
 #include "worker/mcp_exchange_state.h"
 #include "worker/mcp_hook.h"
 
@@ -49,11 +50,9 @@ mcp_dispatch_notification(mcp_exchange_t *x, const mcp_rpc_t *msg)
 }
 
 
-/* The notifications and responses among n messages of one POST: nothing is
- * answered to either, but a client is told if they found no room (transports,
- * "Sending Messages to the Server"). */
-mcp_fault_e
-mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n)
+int
+mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
+    mcp_fault_e *fault)
 {
     int     rc;
     size_t  i;
@@ -68,13 +67,22 @@ mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n)
 
     switch (rc) {
     case MCP_OK:
-        return MCP_FAULT_NONE;
+        *fault = MCP_FAULT_NONE;
+        break;
+    case MCP_AGAIN:
+        return MCP_AGAIN;
+    case MCP_ERR_AWAY:
+        *fault = MCP_FAULT_CLUSTER_AWAY;
+        break;
     case MCP_ERR_LIMIT:
     case MCP_ERR_FULL:
-        return MCP_FAULT_STORE_FULL;
+        *fault = MCP_FAULT_STORE_FULL;
+        break;
     default:
-        return MCP_FAULT_INTERNAL;
+        *fault = MCP_FAULT_INTERNAL;
     }
+
+    return MCP_OK;
 }
 
 
@@ -124,7 +132,9 @@ mcp_dispatch_no_request(mcp_exchange_t *x)
 {
     mcp_fault_e  fault;
 
-    fault = mcp_dispatch_one_way(x, &x->msg, 1);
+    if (mcp_dispatch_one_way(x, &x->msg, 1, &fault) == MCP_AGAIN) {
+        return MCP_AGAIN;
+    }
 
     if (fault != MCP_FAULT_NONE) {
         return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
@@ -161,6 +171,10 @@ mcp_fault_e
 mcp_dispatch_refusal(mcp_exchange_t *x)
 {
     mcp_party_t  party;
+
+    if (mcp_ask_is_away(x->worker)) {
+        return MCP_FAULT_CLUSTER_AWAY;
+    }
 
     mcp_party(x->endpoint, x->head.party, &party);
 
@@ -294,7 +308,7 @@ mcp_dispatch_request(mcp_exchange_t *x)
     }
 
     if (x->msg.kind != MCP_RPC_REQUEST) {
-        return mcp_dispatch_no_request(x);
+        return mcp_ask_now(x, mcp_dispatch_no_request);
     }
 
     /* what is not plain is a backend's to answer */

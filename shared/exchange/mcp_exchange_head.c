@@ -301,7 +301,7 @@ mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
         return mcp_ask_begin(x, mcp_exchange_delete);
     }
 
-    return x->face->get(x);
+    return mcp_ask_begin(x, x->face->get);
 }
 
 

@@ -101,9 +101,13 @@ int mcp_dispatch_token_usable(const mcp_rpc_t *msg);
  * Takes the notifications and responses among n messages of one POST: nothing
  * is answered to either, but a client is told if they found no room
  * (basic/transports, "Sending Messages to the Server").
+ *
+ * Returns MCP_OK and *fault, which may be MCP_FAULT_NONE; or, in a root of
+ * mcp_ask_now(),
+ *   MCP_AGAIN  stop, and return this
  */
-mcp_fault_e mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs,
-    size_t n);
+int mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
+    mcp_fault_e *fault);
 
 /* Fills a call's request in. */
 void mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,

@@ -10,6 +10,7 @@
 #include "face/mcp_faces.h"
 #include "rpc/mcp_id.h"
 #include "worker/mcp_answer.h"
+#include "worker/mcp_ask.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_notify.h"
 
@@ -31,6 +32,10 @@ mcp_face_event_id_refuse(mcp_exchange_t *x, int rc)
 
     case MCP_ERR_LIMIT:
         fault = MCP_FAULT_TOO_MANY_STREAMS;
+        break;
+
+    case MCP_ERR_AWAY:
+        fault = MCP_FAULT_CLUSTER_AWAY;
         break;
 
     case MCP_ERR_NOT_FOUND:
@@ -82,10 +87,26 @@ mcp_face_event_id_is_last(const mcp_stream_info_t *info, uint64_t after)
 }
 
 
+/* A node that is cut off resumes what it has itself. */
+static int
+mcp_face_event_id_ask(mcp_exchange_t *x,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t after)
+{
+    mcp_ask_stream_t  stream;
+
+    memcpy(stream.id, id, MCP_STREAM_ID_LEN);
+    memcpy(stream.session, x->client.id, MCP_DIGEST_LEN);
+    memcpy(stream.principal, x->head.principal, MCP_DIGEST_LEN);
+    stream.after = after & ~MCP_EVENT_ANSWERED;
+
+    return mcp_ask_stream(x, &stream);
+}
+
+
 static int
 mcp_face_event_id_resume(mcp_exchange_t *x)
 {
-    int                rc;
+    int                rc, asked;
     uint64_t           after;
     unsigned char      id[MCP_STREAM_ID_LEN];
     mcp_stream_info_t  info;
@@ -95,7 +116,17 @@ mcp_face_event_id_resume(mcp_exchange_t *x)
                                 mcp_null_str, mcp_null_str);
     }
 
+    asked = mcp_face_event_id_ask(x, id, after);
+
+    if (asked == MCP_AGAIN) {
+        return MCP_AGAIN;
+    }
+
     rc = mcp_face_event_id_find(x, id, &info);
+
+    if (rc == MCP_ERR_NOT_FOUND && asked != MCP_OK) {
+        rc = asked;
+    }
 
     if (rc != MCP_OK) {
         return mcp_face_event_id_refuse(x, rc);

@@ -34,8 +34,11 @@ after(() => fs.rm(dir, { recursive: true, force: true }));
 
 
 async function node(words, options = {}, { kind = SERVER } = {}) {
+    // it is not about patience, however slow the machine is
+
     return Fixture.start({ kind, workers: WORKERS,
-                           http: cluster(words, options),
+                           http: cluster(words, { mcp_cluster_patience: '1h',
+                                                  ...options }),
                            location: { mcp_key: key } });
 }
 

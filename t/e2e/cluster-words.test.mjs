@@ -5,50 +5,11 @@
 // comes later.
 
 import assert from 'node:assert/strict';
-import fs from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { Cut } from './lib/cut.mjs';
-import { Fixture, SERVER } from './lib/fixture.mjs';
+import { OTHER, at, cuttable, node } from './lib/cluster.mjs';
 import { Modern } from './lib/modern.mjs';
-import { Redis, cluster, until } from './lib/redis.mjs';
-import { request } from './lib/wire.mjs';
+import { Redis, until } from './lib/redis.mjs';
 
-const WORKERS = 2;
-const OTHER = SERVER === 'nginx' ? 'apache' : 'nginx';
-
-const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-words-'));
-const key = `${dir}/mcp.key`;
-
-await fs.chmod(dir, 0o755);
-await fs.writeFile(key, 'one key for all nodes, 32 bytes at least\n');
-
-after(() => fs.rm(dir, { recursive: true, force: true }));
-
-
-async function node(words, { kind = SERVER, sync = 'on' } = {}) {
-    const fixture = await Fixture.start({
-        kind, workers: WORKERS,
-        http: cluster(words, { mcp_cluster_timeout: '500ms',
-                               mcp_cluster_sync: sync }),
-        server: { mcp_key: key },
-    });
-
-    await until(async () => (await fixture.log()).split('\n')
-        .filter((line) => line.includes('cluster: joined')).length >= WORKERS);
-
-    return fixture;
-}
-
-// the same session at another node
-
-function at(fixture, session) {
-    return Object.assign(Object.create(Object.getPrototypeOf(session)),
-                         session,
-                         { port: fixture.port,
-                           send: (options) => request(fixture.port, options) });
-}
 
 // the next message of that method: the other tests publish, too
 
@@ -207,24 +168,8 @@ describe('a session of several nodes', { concurrency: true }, () => {
 
 
 describe('without Redis', { concurrency: true }, () => {
-    async function start(t, options) {
-        const redis = await Redis.start();
-
-        t.after(() => redis.stop());
-
-        const cut = await Cut.start(redis.port);
-
-        t.after(() => cut.stop());
-
-        const fixture = await node(`redis://127.0.0.1:${cut.port}`, options);
-
-        t.after(() => fixture.stop());
-
-        return { redis, cut, fixture };
-    }
-
     test('a session does not end, and its client is told so', async (t) => {
-        const { cut, fixture } = await start(t);
+        const { cut, fixture } = await cuttable(t);
         const session = await fixture.session();
 
         cut.hold();
@@ -243,7 +188,7 @@ describe('without Redis', { concurrency: true }, () => {
     });
 
     test('it ends here where nothing is promised', async (t) => {
-        const { cut, fixture } = await start(t, { sync: 'off' });
+        const { cut, fixture } = await cuttable(t, { sync: 'off' });
         const session = await fixture.session();
 
         cut.refused = true;

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A call that runs at one node is read at others, by Last-Event-ID: all of it,
+// once, and in order; whatever becomes of Redis meanwhile.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { OTHER, at, cuttable, kill, node } from './lib/cluster.mjs';
+import { Redis, until } from './lib/redis.mjs';
+import { assertCounted, counted, textOf } from './lib/session.mjs';
+
+let gates = 0;
+
+
+// A call at one node that counts to n, as far as its gate is open, and its
+// client, which may read it anywhere.
+
+class Counting {
+    static async start(session, n, limit = n) {
+        const counting = new Counting();
+
+        counting.session = session;
+        counting.gate = `cluster ${process.pid} ${gates++}`;
+        counting.n = n;
+        counting.messages = [];
+        await counting.open(limit);
+        counting.answer = await session.call('count', { n,
+                                                        gate: counting.gate });
+        counting.id = counting.answer.id;
+
+        return counting;
+    }
+
+    // the last one opens it for good
+
+    open(limit) {
+        return this.session.open(this.gate, limit < this.n ? limit : undefined);
+    }
+
+    // reads so many messages more
+
+    async read(count) {
+        const more = this.messages.length + count;
+
+        while (this.messages.length < more) {
+            const message = await this.answer.message();
+
+            assert.ok(message, `ends after ${this.messages.length} messages`);
+            this.take(message);
+        }
+    }
+
+    take(message) {
+        this.lastId = this.answer.lastId;
+
+        if (message.method === undefined) {
+            assert.equal(message.id, this.id);
+            this.response = message.error ? undefined : message;
+            this.error = message.error;
+        } else {
+            this.messages.push(message);
+        }
+    }
+
+    // goes on reading at a node
+
+    async resume(twin, { leave = true } = {}) {
+        if (leave) {
+            this.answer.close();
+        }
+
+        this.answer = await twin.get(this.lastId);
+        assert.equal(this.answer.status, 200);
+    }
+
+    // the rest of the stream has come, and all of it was right
+
+    async finish() {
+        for (let message; (message = await this.answer.message());) {
+            this.take(message);
+        }
+
+        assertCounted(counted(this.messages), this.n);
+        assert.ok(this.response?.result, 'its response');
+    }
+}
+
+
+describe('a call', { concurrency: true }, () => {
+    let redis, here, there;
+
+    before(async () => {
+        redis = await Redis.start();
+        [here, there] = await Promise.all([
+            node(redis.url), node(redis.url, { kind: OTHER })]);
+    });
+
+    after(async () => {
+        await Promise.all([here?.stop(), there?.stop()]);
+        await redis?.stop();
+    });
+
+    test('is read at another node', async () => {
+        const session = await here.session();
+        const counting = await Counting.start(session, 20, 3);
+
+        await counting.read(3);
+        await counting.resume(at(there, session));
+        await counting.open(20);
+        await counting.finish();
+    });
+
+    test('that is over is read at another node', async () => {
+        const session = await here.session();
+        const counting = await Counting.start(session, 20, 3);
+
+        await counting.read(3);
+        counting.answer.close();
+        await counting.open(20);
+        await counting.resume(at(there, session), { leave: false });
+        await counting.finish();
+    });
+
+    test('is read at each of them in turn', async () => {
+        const session = await here.session();
+        const twin = at(there, session);
+        const counting = await Counting.start(session, 60, 1);
+
+        for (let i = 0; i < 20; i++) {
+            await counting.open(3 * i + 3);
+            await counting.read(3);
+            await counting.resume(i % 2 ? session : twin,
+                                  { leave: i % 3 !== 0 });
+        }
+
+        await counting.finish();
+    });
+
+    test('has one reader in all', async () => {
+        const session = await here.session();
+        const counting = await Counting.start(session, 9, 3);
+        const first = counting.answer;
+
+        await counting.read(3);
+        await counting.resume(at(there, session), { leave: false });
+        assert.equal(await first.message(), null);
+
+        const second = counting.answer;
+
+        await counting.open(6);
+        await counting.read(3);
+        await counting.resume(session, { leave: false });
+        assert.equal(await second.message(), null);
+        await counting.open(9);
+        await counting.finish();
+    });
+
+    test('that has long messages, and many', async () => {
+        const session = await here.session();
+        const counting = await Counting.start(session, 2000, 1);
+
+        await counting.read(1);
+        await counting.resume(at(there, session));
+        await counting.open(2000);
+        await counting.finish();
+    });
+
+    test('asks, and is answered at another node', async () => {
+        const session = await here.session({
+            capabilities: { elicitation: {} } });
+        const twin = at(there, session);
+        const answer = await session.call('ask', { rounds: 4 });
+        const nodes = [twin, session];
+        let posts = 0;
+
+        const { response } = await session.follow(answer, {
+            async onMessage(message) {
+                const posted = await nodes[posts++ % 2].respond(message.id,
+                    { action: 'accept', content: { value: 'y' } });
+
+                assert.equal(posted.status, 202);
+            },
+        });
+
+        assert.equal(textOf(response.result), 'asked 4 times: y');
+        assert.equal(posts, 4);
+    });
+
+    test('asks, and is read and answered elsewhere', async () => {
+        const session = await here.session({
+            capabilities: { elicitation: {} } });
+        const twin = at(there, session);
+        const answer = await session.call('ask', { rounds: 1 });
+
+        assert.equal((await answer.message()).method, 'elicitation/create');
+        answer.close();
+
+        const resumed = Object.assign(
+            await twin.get(answer.lastId.replace(/\d+$/, '0')),
+            { id: answer.id });
+        const { response } = await twin.follow(resumed, {
+            async onMessage(message) {
+                await twin.respond(message.id,
+                    { action: 'accept', content: { value: 'z' } });
+            },
+        });
+
+        assert.equal(textOf(response.result), 'asked 1 times: z');
+    });
+
+    test('is nobody else\'s', async () => {
+        const session = await here.session();
+        const other = await here.session();
+        const counting = await Counting.start(session, 6, 3);
+
+        await counting.read(3);
+
+        const refused = await at(there, other).get(counting.lastId);
+
+        assert.equal(refused.status, 404);
+        await counting.open(6);
+        await counting.finish();
+    });
+
+    test('whose keys all have an end', async () => {
+        const keys = (await redis.command('KEYS', '*')).split('\n');
+
+        for (const name of keys) {
+            assert.ok(Number(await redis.command('PTTL', name)) > 0, name);
+        }
+    });
+});
+
+
+describe('a node', { concurrency: true }, () => {
+    test('dies, and nothing that it had said is lost', async (t) => {
+        const redis = await Redis.start();
+
+        t.after(() => redis.stop());
+
+        const http = { mcp_cluster_dead_after: '2s' };
+        const [dying, there] = await Promise.all([
+            node(redis.url, { http }),
+            node(redis.url, { kind: OTHER, http })]);
+
+        t.after(() => there.stop());
+        t.after(() => dying.stop({ kills: true }));
+
+        const session = await dying.session();
+        const read = await Counting.start(session, 20, 5);
+        const unread = await Counting.start(session, 20, 5);
+
+        await read.read(5);
+        await unread.read(5);
+        unread.answer.close();
+
+        const twin = at(there, session);
+
+        await read.resume(twin);
+        await kill(dying);
+
+        // one is read meanwhile, the other one later
+
+        for (const counting of [read, unread]) {
+            if (counting === unread) {
+                await counting.resume(twin);
+            }
+
+            for (let m; (m = await counting.answer.message());) {
+                counting.take(m);
+            }
+
+            assertCounted(counted(counting.messages), 5);
+            assert.equal(counting.response, undefined);
+            assert.equal(counting.error.code, -32603);
+        }
+    });
+});
+
+
+describe('a call, while Redis', { concurrency: true }, () => {
+    test('is out of reach, waits', async (t) => {
+        const { cut, fixture } = await cuttable(t);
+        const session = await fixture.session();
+        const counting = await Counting.start(session, 6, 3);
+
+        await counting.read(3);
+        cut.refused = true;
+        cut.drop();
+        await counting.open(6);
+        cut.refused = false;
+        await counting.finish();
+    });
+
+    test('answers late, gets no id that nobody knows', async (t) => {
+        const { cut, fixture } = await cuttable(t);
+        const session = await fixture.session();
+
+        cut.hold();
+
+        const counting = await Counting.start(session, 6);
+
+        await until(() => counting.answer.status === 200);
+        assert.equal(counting.answer.lastId, undefined);
+        cut.release();
+        await counting.finish();
+        assert.notEqual(counting.lastId, undefined);
+    });
+
+    test('loses all it has, and its owner has it still', async (t) => {
+        const { redis, cut, fixture, words } = await cuttable(t);
+        const session = await fixture.session();
+        const counting = await Counting.start(session, 9, 3);
+
+        await counting.read(3);
+        cut.refused = true;
+        await redis.command('FLUSHALL');
+        cut.drop();
+        cut.refused = false;
+        await counting.open(6);
+        await counting.read(3);
+
+        const other = await node(words, { kind: OTHER });
+
+        t.after(() => other.stop());
+        await counting.resume(at(other, session));
+        await counting.open(9);
+        await counting.finish();
+    });
+
+    test('is out of reach, is not begun', async (t) => {
+        const { cut, fixture } = await cuttable(t, {
+            http: { mcp_cluster_patience: '100ms' } });
+        const session = await fixture.session();
+
+        cut.refused = true;
+        cut.drop();
+
+        const refused = await until(async () => {
+            const answer = await session.call('echo', { text: 'hello' });
+
+            return answer.status === 200 ? null : answer;
+        });
+
+        assert.equal(refused.status, 503);
+        assert.equal(refused.headers['retry-after'], '1');
+        cut.refused = false;
+        await until(async () => (await session.call('echo',
+            { text: 'hello' })).status === 200);
+    });
+
+    test('does not wait for it where nothing is promised', async (t) => {
+        const { cut, fixture } = await cuttable(t, { sync: 'off' });
+        const session = await fixture.session();
+
+        cut.refused = true;
+        cut.drop();
+
+        const counting = await Counting.start(session, 6);
+
+        await counting.finish();
+    });
+});

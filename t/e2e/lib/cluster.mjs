@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Nodes of a cluster, which have a key in common.
+
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after } from 'node:test';
+import { Cut } from './cut.mjs';
+import { Fixture, SERVER } from './fixture.mjs';
+import { Redis, cluster, until } from './redis.mjs';
+import { request } from './wire.mjs';
+
+export const OTHER = SERVER === 'nginx' ? 'apache' : 'nginx';
+
+const WORKERS = 2;
+
+const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-nodes-'));
+const key = `${dir}/mcp.key`;
+
+await fs.chmod(dir, 0o755);
+await fs.writeFile(key, 'one key for all nodes, 32 bytes at least\n');
+
+after(() => fs.rm(dir, { recursive: true, force: true }));
+
+
+// a node, once all its processes have joined
+
+export async function node(words, { kind = SERVER, sync = 'on', http = {},
+                                    location = {} } = {}) {
+    const fixture = await Fixture.start({
+        kind, workers: WORKERS,
+        http: cluster(words, { mcp_cluster_timeout: '500ms',
+                               mcp_cluster_patience: '1h',
+                               mcp_cluster_sync: sync, ...http }),
+        server: { mcp_key: key },
+        location: { mcp_close_after: 'off', ...location },
+    });
+
+    await until(async () => (await fixture.log()).split('\n')
+        .filter((line) => line.includes('cluster: joined')).length >= WORKERS);
+
+    return fixture;
+}
+
+
+// the same session at another node
+
+export function at(fixture, session) {
+    return Object.assign(Object.create(Object.getPrototypeOf(session)),
+                         session,
+                         { port: fixture.port,
+                           send: (options) => request(fixture.port, options) });
+}
+
+
+// a Redis of its own, and a node that reaches it by a proxy
+
+export async function cuttable(t, options) {
+    const redis = await Redis.start();
+
+    t.after(() => redis.stop());
+
+    const cut = await Cut.start(redis.port);
+
+    t.after(() => cut.stop());
+
+    const words = `redis://127.0.0.1:${cut.port}`;
+    const fixture = await node(words, options);
+
+    t.after(() => fixture.stop());
+
+    return { redis, cut, fixture, words };
+}
+
+
+// all processes of a node's server, at once and without a word
+
+export async function kill(fixture) {
+    const pids = [await fixture.master(), ...await fixture.workers()];
+
+    pids.forEach((pid) => process.kill(pid, 'SIGKILL'));
+}
