@@ -27,7 +27,28 @@ tell(void *ctx, const mcp_word_t *said, mcp_ask_t *ask)
 }
 
 
-static const mcp_cluster_hooks_t  hooks = { tell };
+static int
+is_away(void *ctx)
+{
+    (void) ctx;
+
+    return 0;
+}
+
+
+static void
+share(void *ctx, const mcp_stream_ref_t *ref)
+{
+    (void) ctx;
+    (void) ref;
+}
+
+
+static const mcp_cluster_hooks_t  hooks = {
+    .tell = tell,
+    .is_away = is_away,
+    .share = share
+};
 
 
 /* The session began here; the other node has the same keys. */

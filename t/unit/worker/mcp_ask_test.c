@@ -14,6 +14,10 @@ static struct {
     unsigned     told;
     mcp_word_t   word;
     mcp_ask_t   *ask;
+    unsigned     watched;
+    unsigned     posted;
+    unsigned     shared;
+    int          away;
 } cluster;
 
 
@@ -30,7 +34,59 @@ tell(void *ctx, const mcp_word_t *word, mcp_ask_t *ask)
 }
 
 
-static const mcp_cluster_hooks_t  hooks = { tell };
+static int
+watch(void *ctx, const mcp_ask_stream_t *stream, mcp_ask_t *ask)
+{
+    (void) ctx;
+
+    assert_int_equal(stream->after, 3);
+    cluster.watched++;
+    cluster.ask = ask;
+
+    return cluster.says;
+}
+
+
+static int
+post(void *ctx, const mcp_ask_post_t *answers, mcp_ask_t *ask)
+{
+    (void) ctx;
+
+    assert_non_null(memmem(answers->data.data, answers->data.len,
+                           "\"result\"", 8));
+    cluster.posted++;
+    cluster.ask = ask;
+
+    return cluster.says;
+}
+
+
+static int
+is_away(void *ctx)
+{
+    (void) ctx;
+
+    return cluster.away;
+}
+
+
+static void
+share(void *ctx, const mcp_stream_ref_t *ref)
+{
+    (void) ctx;
+    (void) ref;
+
+    cluster.shared++;
+}
+
+
+static const mcp_cluster_hooks_t  hooks = {
+    .tell = tell,
+    .watch = watch,
+    .post = post,
+    .is_away = is_away,
+    .share = share
+};
 
 
 static void
@@ -202,6 +258,89 @@ test_nobody(void **state)
 }
 
 
+#define EVENT  "AAAAAAAAAAAAAAAAAAAAAA.3"
+
+
+/* A stream that is not here, or is not known where it is. */
+static void
+test_stream(void **state)
+{
+    size_t  i;
+
+    static const struct {
+        int  rc;
+        int  status;
+    } answers[] = { { MCP_OK, 404 }, { MCP_ERR_FULL, 503 },
+                    { MCP_ERR_AWAY, 503 } };
+
+    (void) state;
+
+    for (i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        join(MCP_AGAIN);
+        client_resume(&d, 1, &b, session, EVENT);
+        assert_int_equal(b.rc, MCP_AGAIN);
+        assert_int_equal(cluster.watched, 1);
+        answer(answers[i].rc);
+        assert_int_equal(b.status, answers[i].status);
+        assert_int_equal(cluster.watched, 1);
+        client_close(&d, &b);
+    }
+}
+
+
+/* An answer to a call that is not here. */
+static void
+test_post(void **state)
+{
+    size_t  i;
+
+    static const char  text[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":\"" EVENT "\",\"result\":{}}";
+
+    static const struct {
+        int  rc;
+        int  status;
+    } answers[] = { { MCP_OK, 202 }, { MCP_ERR_LIMIT, 503 },
+                    { MCP_ERR_AWAY, 503 } };
+
+    (void) state;
+
+    for (i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        join(MCP_AGAIN);
+        client_post(&d, 1, &b, session, text);
+        assert_int_equal(b.rc, MCP_AGAIN);
+        assert_int_equal(cluster.posted, 1);
+        answer(answers[i].rc);
+        assert_int_equal(b.status, answers[i].status);
+        assert_int_equal(cluster.posted, 1);
+        client_close(&d, &b);
+    }
+}
+
+
+/* Nothing new is begun while others would not know of it; else they do, once
+ * it is a stream. */
+static void
+test_call(void **state)
+{
+    (void) state;
+
+    join(MCP_OK);
+    cluster.away = 1;
+    client_post(&d, 1, &b, session, CALL);
+    assert_int_equal(b.status, 503);
+    assert_string_equal(client_answer_header(&b, "Retry-After"), "1");
+    client_close(&d, &b);
+
+    cluster.away = 0;
+    call(1);
+    driver_wait(&d, 1500);
+    assert_int_equal(cluster.shared, 1);
+    client_close(&d, &a);
+    cancel(1, session, "7");
+}
+
+
 static void
 test_no_memory(void **state)
 {
@@ -245,6 +384,9 @@ main(void)
         test(test_away),
         test(test_silence),
         test(test_nobody),
+        test(test_stream),
+        test(test_post),
+        test(test_call),
         test(test_no_memory),
     };
 
