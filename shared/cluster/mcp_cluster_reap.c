@@ -79,9 +79,15 @@ mcp_reap_done(void *data, const mcp_reply_t *reply)
     const mcp_reply_t  *kind;
 
     cluster = data;
+
+    if (reply == NULL) {
+        cluster->reaps.node = 0;
+        return;
+    }
+
     kind = mcp_reply_item(reply, 0);
 
-    if (reply && mcp_reply_is(kind, "OK") && reply->n > 1) {
+    if (mcp_reply_is(kind, "OK") && reply->n > 1) {
         for (i = 1; i < reply->n; i++) {
             mcp_reap_take(cluster, reply->items[i]);
         }
@@ -90,7 +96,7 @@ mcp_reap_done(void *data, const mcp_reply_t *reply)
         return;
     }
 
-    if (reply && !mcp_reply_is(kind, "OK") && !mcp_reply_is(kind, "ALIVE")) {
+    if (!mcp_reply_is(kind, "OK") && !mcp_reply_is(kind, "ALIVE")) {
         mcp_cluster_strange(cluster, "reap", reply);
     }
 

@@ -148,9 +148,13 @@ mcp_watch_take(mcp_cluster_t *cluster, const mcp_watch_t *watch,
 {
     const mcp_reply_t  *kind;
 
+    if (reply == NULL) {
+        return MCP_ERR_AWAY;
+    }
+
     kind = mcp_reply_item(reply, 0);
 
-    if (reply == NULL || mcp_reply_is(kind, "AHEAD")) {
+    if (mcp_reply_is(kind, "AHEAD")) {
         return MCP_ERR_AWAY;
     }
 

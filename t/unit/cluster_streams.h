@@ -141,9 +141,10 @@ add_events(int i, char c, unsigned n)
 }
 
 
-/* A client comes to a node: what it has, its session. */
+/* A client comes to a node: what it has, its session.  come() waits for the
+ * reply. */
 static inline void
-come(int i, char c, uint64_t after, char session)
+ask_for(int i, char c, uint64_t after, char session)
 {
     mcp_ask_t         *ask;
     mcp_ask_stream_t   stream;
@@ -162,7 +163,26 @@ come(int i, char c, uint64_t after, char session)
     assert_int_equal(nodes[i].worker->cluster_hooks->watch(nodes[i].cluster,
                                                            &stream, ask),
                      MCP_AGAIN);
+}
+
+
+static inline void
+come(int i, char c, uint64_t after, char session)
+{
+    ask_for(i, c, after, session);
     run(i);
+}
+
+
+/* The connection is lost, with all that waits for a reply. */
+static inline void
+cut_off(int i)
+{
+    process_pump(&nodes[i]);
+    assert_true(nodes[i].connected);
+    close(fds[i]);
+    fds[i] = -1;
+    process_lose(&nodes[i], "the test");
 }
 
 

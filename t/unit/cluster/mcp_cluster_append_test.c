@@ -103,9 +103,7 @@ test_link(void **state)
     add_events(0, 'a', 1);
     mcp_worker_wake(nodes[0].worker);
     assert_int_equal(nodes[0].cluster->link.n_pending, 1);
-    close(fds[0]);
-    fds[0] = -1;
-    process_lose(&nodes[0], "the test");
+    cut_off(0);
     add_events(0, 'a', 1);
     UNTIL(copying(0, 'a').acked.seq == 3);
     assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "3");

@@ -25,6 +25,11 @@ test_reap(void **state)
     assert_int_equal(read_from(1, 'a', 299, &seq), MCP_AGAIN);
     end(0);
 
+    /* also when a link is lost while it is about it */
+
+    UNTIL(nodes[1].cluster->reaps.node || nodes[2].cluster->reaps.node);
+    cut_off(nodes[1].cluster->reaps.node ? 1 : 2);
+
     UNTIL((is_at(1, 'b') && info_of(1, 'b').state == MCP_STATE_FAILED)
           || (is_at(2, 'b') && info_of(2, 'b').state == MCP_STATE_FAILED));
     heir = is_at(1, 'b') && info_of(1, 'b').state == MCP_STATE_FAILED ? 1 : 2;

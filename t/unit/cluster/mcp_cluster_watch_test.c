@@ -84,12 +84,41 @@ test_refused(void **state)
 }
 
 
+/* The link is lost before the reply. */
+static void
+test_lost(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    ask_for(1, 'a', 0, 's');
+    cut_off(1);
+    assert_false(is_at(1, 'a'));
+    UNTIL(nodes[1].cluster->state == MCP_CLUSTER_MEMBER);
+    come(1, 'a', 0, 's');
+    assert_true(is_at(1, 'a'));
+
+    /* and while it fetches, or tells */
+
+    add_events(0, 'a', 900);
+    UNTIL(info_of(1, 'a').last_seq > 1);
+    cut_off(1);
+    UNTIL(info_of(1, 'a').last_seq == 901
+          || strcmp(about(0, "HGET", 'h', 'a', "n"), "") == 0);
+    end_all();
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_mirror),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_lost),
     };
 
     return cmocka_run_group_tests(tests, start, stop);
