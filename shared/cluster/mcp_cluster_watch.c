@@ -17,7 +17,7 @@ typedef struct {
 /* The stream is this node's own: its consumer will be one of here. */
 static int
 mcp_watch_own(mcp_cluster_t *cluster, const mcp_watch_t *watch,
-    uint64_t number)
+    uint64_t number, const mcp_store_stand_t *stand)
 {
     mcp_stream_info_t  info;
 
@@ -25,7 +25,7 @@ mcp_watch_own(mcp_cluster_t *cluster, const mcp_watch_t *watch,
         == MCP_OK)
     {
         (void) mcp_store_remote_over(cluster->worker->store, &info.ref,
-                                     number);
+                                     number, stand);
     }
 
     return MCP_OK;
@@ -91,19 +91,15 @@ mcp_watch_feed(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref,
 /* Makes the mirror, or adds to it. */
 static int
 mcp_watch_mirror(mcp_cluster_t *cluster, const mcp_watch_t *watch,
-    const mcp_reply_t *reply)
+    const mcp_reply_t *reply, uint64_t number,
+    const mcp_store_stand_t *stand)
 {
     int                 rc;
-    uint64_t            now, number;
+    uint64_t            now;
     mcp_stream_ref_t    ref;
     mcp_stream_spec_t   spec;
-    mcp_store_stand_t   stand;
 
-    number = mcp_reply_number(mcp_reply_item(reply, 1));
-    stand.seq = mcp_reply_number(mcp_reply_item(reply, 3));
-
-    if (mcp_unpack_stand(mcp_reply_item(reply, 6)->text, &stand) != MCP_OK
-        || mcp_unpack_spec(mcp_reply_item(reply, 7)->text, &spec) != MCP_OK
+    if (mcp_unpack_spec(mcp_reply_item(reply, 7)->text, &spec) != MCP_OK
         || memcmp(spec.id, watch->stream.id, MCP_STREAM_ID_LEN) != 0)
     {
         mcp_cluster_strange(cluster, "watch", reply);
@@ -134,7 +130,7 @@ mcp_watch_mirror(mcp_cluster_t *cluster, const mcp_watch_t *watch,
 
     (void) mcp_mirror_feed(cluster, spec.id, reply, MCP_WATCH_EVENTS,
                            mcp_reply_number(mcp_reply_item(reply, 8)));
-    (void) mcp_store_mirror_known(cluster->worker->store, spec.id, &stand,
+    (void) mcp_store_mirror_known(cluster->worker->store, spec.id, stand,
                                   mcp_reply_number(mcp_reply_item(reply, 5)),
                                   now);
 
@@ -146,6 +142,8 @@ static int
 mcp_watch_take(mcp_cluster_t *cluster, const mcp_watch_t *watch,
     const mcp_reply_t *reply)
 {
+    uint64_t            number;
+    mcp_store_stand_t   stand;
     const mcp_reply_t  *kind;
 
     if (reply == NULL) {
@@ -162,15 +160,19 @@ mcp_watch_take(mcp_cluster_t *cluster, const mcp_watch_t *watch,
         return MCP_OK;
     }
 
-    if (!mcp_reply_is(kind, "OK")) {
+    number = mcp_reply_number(mcp_reply_item(reply, 1));
+    stand.seq = mcp_reply_number(mcp_reply_item(reply, 3));
+
+    if (!mcp_reply_is(kind, "OK")
+        || mcp_unpack_stand(mcp_reply_item(reply, 6)->text, &stand) != MCP_OK)
+    {
         mcp_cluster_strange(cluster, "watch", reply);
         return MCP_ERR_AWAY;
     }
 
     return mcp_reply_number(mcp_reply_item(reply, 2))
-           ? mcp_watch_own(cluster, watch,
-                           mcp_reply_number(mcp_reply_item(reply, 1)))
-           : mcp_watch_mirror(cluster, watch, reply);
+           ? mcp_watch_own(cluster, watch, number, &stand)
+           : mcp_watch_mirror(cluster, watch, reply, number, &stand);
 }
 
 

@@ -149,6 +149,12 @@ mcp_face_event_id_resume(mcp_exchange_t *x)
 
     rc = mcp_consumer_start(x, &info.ref, after);
 
+    /* it may have been given the event elsewhere, which is not known here */
+
+    if (rc == MCP_ERR_NOT_FOUND && asked != MCP_OK) {
+        rc = asked;
+    }
+
     if (rc != MCP_OK) {
         return mcp_face_event_id_refuse(x, rc);
     }

@@ -296,6 +296,41 @@ mcp_store_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 
 int
+mcp_store_share_ack(mcp_store_op_t *op, mcp_store_stream_t *st,
+    const mcp_store_stand_t *stand)
+{
+    mcp_store_share_t  *share;
+
+    share = mcp_store_share_of(op->head, st->share);
+
+    if (stand->seq > st->events.last) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    if (stand->seq < share->acked.seq) {
+        return MCP_OK;
+    }
+
+    /* the state last: a reader that finds it final looks for no event */
+
+    share->acked.seq = stand->seq;
+    share->acked.answered = stand->answered;
+    share->acked.failed = stand->failed;
+    share->acked.failed_seq = stand->failed_seq;
+    share->created = 1;
+    mcp_store_barrier();
+    share->acked.state = stand->state;
+
+    mcp_store_task_release(op, st);
+    mcp_store_task_replace(op, st);
+    mcp_store_stream_settle(op, st);
+    mcp_store_mark_consumer(op, st);
+
+    return MCP_OK;
+}
+
+
+int
 mcp_store_acked(mcp_store_t *store, const mcp_stream_ref_t *ref,
     const mcp_store_stand_t *stand)
 {
@@ -305,32 +340,11 @@ mcp_store_acked(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_stream_t  *st;
 
     rc = mcp_store_copy_enter_own(store, ref, &op, &st, &share);
-    if (rc != MCP_OK) {
-        return rc;
+
+    if (rc == MCP_OK) {
+        rc = mcp_store_share_ack(&op, st, stand);
+        mcp_store_leave(&op);
     }
-
-    if (stand->seq > st->events.last) {
-        rc = MCP_ERR_NOT_FOUND;
-
-    } else if (stand->seq >= share->acked.seq) {
-
-        /* the state last: a reader that finds it final looks for no event */
-
-        share->acked.seq = stand->seq;
-        share->acked.answered = stand->answered;
-        share->acked.failed = stand->failed;
-        share->acked.failed_seq = stand->failed_seq;
-        share->created = 1;
-        mcp_store_barrier();
-        share->acked.state = stand->state;
-
-        mcp_store_task_release(&op, st);
-        mcp_store_task_replace(&op, st);
-        mcp_store_stream_settle(&op, st);
-        mcp_store_mark_consumer(&op, st);
-    }
-
-    mcp_store_leave(&op);
 
     return rc;
 }

@@ -1256,6 +1256,10 @@ void mcp_store_share_stand(mcp_store_head_t *head,
 void mcp_store_share_own(const mcp_store_stream_t *st,
     mcp_store_stand_t *stand);
 
+/* What is safe: mcp_store_acked(). */
+int mcp_store_share_ack(mcp_store_op_t *op, mcp_store_stream_t *st,
+    const mcp_store_stand_t *stand);
+
 /* Says how a share begins, which has no more than zeros. */
 void mcp_store_share_fill(mcp_store_op_t *op, mcp_store_share_t *share,
     const mcp_store_stream_t *st);

@@ -96,7 +96,7 @@ mcp_store_remote(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 int
 mcp_store_remote_over(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    uint64_t number)
+    uint64_t number, const mcp_store_stand_t *stand)
 {
     int                  rc;
     mcp_store_op_t       op;
@@ -113,6 +113,7 @@ mcp_store_remote_over(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
     } else {
         share->reader = number;
+        (void) mcp_store_share_ack(&op, st, stand);
     }
 
     mcp_store_leave(&op);

@@ -166,9 +166,10 @@ int mcp_store_remote(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t number, uint64_t after);
 
 /* Says which number the consumer of here has, so that news of an earlier one
- * come too late.  Returns what mcp_store_remote() does. */
+ * come too late, and what is safe, which the copier may not know yet.  Returns
+ * what mcp_store_remote() does. */
 int mcp_store_remote_over(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    uint64_t number);
+    uint64_t number, const mcp_store_stand_t *stand);
 
 /* What it was sent counts as with a consumer of here; it has left.  Both do
  * nothing unless that one is the consumer. */

@@ -34,6 +34,9 @@ typedef enum {
 } mail_e;
 
 
+static const mcp_store_stand_t  nothing;
+
+
 typedef struct {
     mail_e             type;
     uint64_t           number;
@@ -505,7 +508,8 @@ resume(stream_t *s, unsigned machine)
 
     } else {
         post(s, MAIL_DISPLACED, c->number, 0);
-        assert_int_equal(mcp_store_remote_over(store, &s->ref, c->number),
+        assert_int_equal(mcp_store_remote_over(store, &s->ref, c->number,
+                                               &nothing),
                          MCP_OK);
     }
 

@@ -3,6 +3,9 @@
 #include "store_fixture.h"
 
 
+static const mcp_store_stand_t  nothing;
+
+
 static void
 shared(mcp_stream_ref_t *ref)
 {
@@ -99,9 +102,10 @@ test_takeover(void **state)
 
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
                      MCP_OK);
-    assert_int_equal(mcp_store_remote_over(S1, &ref, 4), MCP_OK);
+    assert_int_equal(mcp_store_remote_over(S1, &ref, 4, &nothing), MCP_OK);
     assert_int_equal(mcp_store_remote(S0, &ref, 3, 0), MCP_ERR_DENIED);
-    assert_int_equal(mcp_store_remote_over(S1, &ref, 3), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_remote_over(S1, &ref, 3, &nothing),
+                     MCP_ERR_DENIED);
     reads(&ref, 1, 5, 0);
 
     assert_int_equal(mcp_store_remote(S0, &ref, 6, 0), MCP_OK);
@@ -137,7 +141,36 @@ test_unshared(void **state)
     mcp_store_remote_left(S0, &ref, 1, 1, 1);
     mcp_store_free(S0, &ref);
     assert_int_equal(mcp_store_remote(S0, &ref, 2, 0), MCP_ERR_NOT_FOUND);
-    assert_int_equal(mcp_store_remote_over(S0, &ref, 2), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_remote_over(S0, &ref, 2, &nothing),
+                     MCP_ERR_NOT_FOUND);
+}
+
+
+/* What was read elsewhere is safe: who read it comes back, even if the copier
+ * has not heard of it. */
+static void
+test_safe(void **state)
+{
+    int                taken;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_store_stand_t  stand = { 0 };
+
+    (void) state;
+
+    shared(&ref);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 2, &cursor, &taken),
+                     MCP_ERR_NOT_FOUND);
+
+    stand.seq = 9;
+    assert_int_equal(mcp_store_remote_over(S1, &ref, 4, &stand), MCP_OK);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 2, &cursor, &taken),
+                     MCP_ERR_NOT_FOUND);
+
+    stand.seq = 2;
+    assert_int_equal(mcp_store_remote_over(S1, &ref, 4, &stand), MCP_OK);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 2, &cursor, &taken),
+                     MCP_OK);
 }
 
 
@@ -147,7 +180,8 @@ main(void)
     const struct CMUnitTest  tests[] = {
         store_test(test_pace),
         store_test(test_takeover),
-        store_test(test_unshared)
+        store_test(test_unshared),
+        store_test(test_safe)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
