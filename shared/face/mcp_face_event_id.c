@@ -104,6 +104,31 @@ mcp_face_event_id_ask(mcp_exchange_t *x,
 
 
 static int
+mcp_face_event_id_read(mcp_exchange_t *x, const mcp_stream_info_t *info,
+    uint64_t after)
+{
+    int  rc;
+
+    x->reader.listener = (info->kind == MCP_STREAM_LISTEN);
+
+    rc = mcp_consumer_start(x, &info->ref, after);
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    x->reader.resumed = 1;
+    mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
+
+    if (info->kind == MCP_STREAM_CALL) {
+        mcp_consumer_close_at_will(x, info);
+    }
+
+    return MCP_OK;
+}
+
+
+static int
 mcp_face_event_id_resume(mcp_exchange_t *x)
 {
     int                rc, asked;
@@ -145,9 +170,7 @@ mcp_face_event_id_resume(mcp_exchange_t *x)
         return mcp_answer_status(x, 204);
     }
 
-    x->reader.listener = (info.kind == MCP_STREAM_LISTEN);
-
-    rc = mcp_consumer_start(x, &info.ref, after);
+    rc = mcp_face_event_id_read(x, &info, after);
 
     /* it may have been given the event elsewhere, which is not known here */
 
@@ -155,18 +178,7 @@ mcp_face_event_id_resume(mcp_exchange_t *x)
         rc = asked;
     }
 
-    if (rc != MCP_OK) {
-        return mcp_face_event_id_refuse(x, rc);
-    }
-
-    x->reader.resumed = 1;
-    mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
-
-    if (info.kind == MCP_STREAM_CALL) {
-        mcp_consumer_close_at_will(x, &info);
-    }
-
-    return MCP_DONE;
+    return rc == MCP_OK ? MCP_DONE : mcp_face_event_id_refuse(x, rc);
 }
 
 
