@@ -153,7 +153,11 @@ int mcp_unpack_answers(mcp_str_t text, mcp_store_raw_t *raw);
 /* Appends what never changes of a stream; and reads it, into a spec whose texts
  * are part of the text. */
 void mcp_pack_spec(mcp_buf_t *buf, const mcp_stream_spec_t *spec);
-int mcp_unpack_spec(mcp_str_t text, mcp_stream_spec_t *spec);
+int mcp_unpack_spec(const mcp_mem_t *mem, mcp_str_t text,
+    mcp_stream_spec_t *spec);
+
+/* Returns 1 if a text can be an event: JSON without a line end. */
+int mcp_pack_is_message(const mcp_mem_t *mem, mcp_str_t text);
 
 
 #endif /* MCP_CLUSTER_COPY_H_INCLUDED */

@@ -111,7 +111,9 @@ mcp_mail_events(mcp_cluster_t *cluster, const mcp_reply_t *fields,
         item = (const mcp_reply_t **) &fields->items[i];
 
         if (!mcp_reply_is(item[0], "q") || !mcp_reply_is(item[2], "m")
-            || mcp_unpack_answers(item[5]->text, &raw) != MCP_OK)
+            || mcp_unpack_answers(item[5]->text, &raw) != MCP_OK
+            || !mcp_pack_is_message(&cluster->worker->env->mem,
+                                    item[3]->text))
         {
             break;
         }
@@ -158,6 +160,10 @@ mcp_mail_post(mcp_cluster_t *cluster, const mcp_mail_t *mail,
 {
     int   rc;
     char  id[9];
+
+    if (!mcp_pack_is_message(&cluster->worker->env->mem, mail->data)) {
+        return;
+    }
 
     rc = mcp_store_post(cluster->worker->store, ref, MCP_POST_INPUT, 0,
                         mail->data);

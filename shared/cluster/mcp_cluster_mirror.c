@@ -27,7 +27,9 @@ mcp_mirror_feed(mcp_cluster_t *cluster,
         raw.seq = seq++;
         raw.len = message.len;
 
-        if (mcp_unpack_answers(reply->items[i + 1]->text, &raw) != MCP_OK) {
+        if (mcp_unpack_answers(reply->items[i + 1]->text, &raw) != MCP_OK
+            || !mcp_pack_is_message(&cluster->worker->env->mem, message))
+        {
             return MCP_ERR_SYNTAX;
         }
 

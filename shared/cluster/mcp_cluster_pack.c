@@ -7,12 +7,16 @@
 
 
 #include "cluster/mcp_cluster_copy.h"
+#include "json/mcp_json.h"
 
 
 /* The form of what never changes: its first number. */
 #define MCP_PACK_FORM    1
 
 #define MCP_PACK_NUMBERS  12
+
+/* No endpoint lets deeper JSON in. */
+#define MCP_PACK_DEPTH    1024
 
 
 static char *
@@ -144,6 +148,28 @@ mcp_pack_spec(mcp_buf_t *buf, const mcp_stream_spec_t *spec)
 }
 
 
+int
+mcp_pack_is_message(const mcp_mem_t *mem, mcp_str_t text)
+{
+    int               rc;
+    mcp_arena_t       scratch;
+    mcp_json_value_t  root;
+
+    if (text.len == 0 || memchr(text.data, '\n', text.len)
+        || memchr(text.data, '\r', text.len))
+    {
+        return 0;
+    }
+
+    mcp_arena_init(&scratch, mem);
+    rc = mcp_json_scan(&scratch, text, MCP_PACK_DEPTH, NULL, 0, &root, NULL,
+                       NULL);
+    mcp_arena_destroy(&scratch);
+
+    return rc == MCP_OK;
+}
+
+
 /* Takes what has a length that was given. */
 static mcp_str_t
 mcp_unpack_text(mcp_str_t *text, size_t len)
@@ -159,7 +185,7 @@ mcp_unpack_text(mcp_str_t *text, size_t len)
 
 
 int
-mcp_unpack_spec(mcp_str_t text, mcp_stream_spec_t *spec)
+mcp_unpack_spec(const mcp_mem_t *mem, mcp_str_t text, mcp_stream_spec_t *spec)
 {
     uint64_t  numbers[MCP_PACK_NUMBERS];
     uint64_t  rest;
@@ -168,7 +194,8 @@ mcp_unpack_spec(mcp_str_t text, mcp_stream_spec_t *spec)
 
     if (mcp_unpack_numbers(&text, numbers, MCP_PACK_NUMBERS) != MCP_OK
         || numbers[0] != MCP_PACK_FORM || numbers[1] != MCP_STREAM_CALL
-        || numbers[2] >= MCP_REVISION_LIMIT || numbers[6] > 1
+        || mcp_revision((mcp_revision_e) numbers[2])->name.len == 0
+        || numbers[6] > 1
         || numbers[7] > UINT32_MAX || numbers[9] > MCP_STORE_NAME_MAX
         || numbers[10] > MCP_STORE_NAME_MAX || numbers[11] > text.len)
     {
@@ -203,5 +230,5 @@ mcp_unpack_spec(mcp_str_t text, mcp_stream_spec_t *spec)
     spec->name = mcp_unpack_text(&text, (size_t) numbers[10]);
     spec->request = mcp_unpack_text(&text, (size_t) numbers[11]);
 
-    return MCP_OK;
+    return mcp_pack_is_message(mem, spec->request) ? MCP_OK : MCP_ERR_SYNTAX;
 }

@@ -40,7 +40,9 @@ mcp_reap_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
 
     if (first == 0
         || mcp_unpack_stand(mcp_reply_item(item, 5)->text, &stand) != MCP_OK
-        || mcp_unpack_spec(mcp_reply_item(item, 6)->text, &spec) != MCP_OK)
+        || mcp_unpack_spec(&cluster->worker->env->mem,
+                           mcp_reply_item(item, 6)->text, &spec)
+           != MCP_OK)
     {
         mcp_cluster_strange(cluster, "reap", item);
         return;

@@ -99,7 +99,9 @@ mcp_watch_mirror(mcp_cluster_t *cluster, const mcp_watch_t *watch,
     mcp_stream_ref_t    ref;
     mcp_stream_spec_t   spec;
 
-    if (mcp_unpack_spec(mcp_reply_item(reply, 7)->text, &spec) != MCP_OK
+    if (mcp_unpack_spec(&cluster->worker->env->mem,
+                        mcp_reply_item(reply, 7)->text, &spec)
+        != MCP_OK
         || memcmp(spec.id, watch->stream.id, MCP_STREAM_ID_LEN) != 0)
     {
         mcp_cluster_strange(cluster, "watch", reply);

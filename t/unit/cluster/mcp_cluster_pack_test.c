@@ -102,7 +102,7 @@ test_spec(void **state)
     mcp_pack_spec(&buf, &in);
     assert_int_equal(buf.failed, MCP_OK);
     text = (mcp_str_t) { buf.data, buf.len };
-    assert_int_equal(mcp_unpack_spec(text, &out), MCP_OK);
+    assert_int_equal(mcp_unpack_spec(&te.env.mem, text, &out), MCP_OK);
     assert_memory_equal(out.id, in.id, sizeof(in.id));
     assert_memory_equal(out.session, in.session, sizeof(in.session));
     assert_memory_equal(out.principal, in.principal, sizeof(in.principal));
@@ -118,22 +118,55 @@ test_spec(void **state)
     /* cut after each byte, or longer */
 
     for (i = 0; i < buf.len; i++) {
-        assert_int_equal(mcp_unpack_spec((mcp_str_t) { buf.data, i }, &out),
+        assert_int_equal(mcp_unpack_spec(&te.env.mem,
+                                         (mcp_str_t) { buf.data, i }, &out),
                          MCP_ERR_SYNTAX);
     }
 
     mcp_buf_lit(&buf, "x");
-    assert_int_equal(mcp_unpack_spec((mcp_str_t) { buf.data, buf.len }, &out),
+    assert_int_equal(mcp_unpack_spec(&te.env.mem,
+                                     (mcp_str_t) { buf.data, buf.len }, &out),
                      MCP_ERR_SYNTAX);
 
     /* another form */
 
     buf.len--;
     buf.data[0] = '2';
-    assert_int_equal(mcp_unpack_spec((mcp_str_t) { buf.data, buf.len }, &out),
+    assert_int_equal(mcp_unpack_spec(&te.env.mem,
+                                     (mcp_str_t) { buf.data, buf.len }, &out),
                      MCP_ERR_SYNTAX);
 
     mcp_buf_free(&buf);
+    assert_int_equal(te.tm.live, 0);
+}
+
+
+/* Nothing that would end a line of a stream, or is no JSON, becomes an event. */
+static void
+test_message(void **state)
+{
+    size_t      i;
+    test_env_t  te;
+
+    static const struct {
+        const char  *text;
+        int          is;
+    } cases[] = {
+        { "{\"a\":[1,\"\\n\"]}", 1 }, { "{}", 1 }, { "\"7\"", 1 },
+        { "", 0 }, { "{", 0 }, { "{}x", 0 }, { "{\n}", 0 }, { "{\r}", 0 },
+        { "{}\n\ndata: {}", 0 }, { "\xff", 0 }
+    };
+
+    (void) state;
+
+    test_env_init(&te);
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(mcp_pack_is_message(&te.env.mem,
+                                             test_str(cases[i].text)),
+                         cases[i].is);
+    }
+
     assert_int_equal(te.tm.live, 0);
 }
 
@@ -145,6 +178,7 @@ main(void)
         cmocka_unit_test(test_stand),
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_spec),
+        cmocka_unit_test(test_message),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,19 +59,19 @@ test_post(void **state)
 
     /* of another session; to nobody */
 
-    answer(1, 'a', 'x', "wrong");
-    answer(1, 'b', 's', "wrong");
-    answer(1, 'a', 's', "one");
-    answer(1, 'a', 's', "two");
-    UNTIL(strcmp(taken(0, 'a'), "one") == 0);
-    UNTIL(strcmp(taken(0, 'a'), "two") == 0);
+    answer(1, 'a', 'x', "\"wrong\"");
+    answer(1, 'b', 's', "\"wrong\"");
+    answer(1, 'a', 's', "\"one\"");
+    answer(1, 'a', 's', "\"two\"");
+    UNTIL(strcmp(taken(0, 'a'), "\"one\"") == 0);
+    UNTIL(strcmp(taken(0, 'a'), "\"two\"") == 0);
     all_expire(0);
 
     /* over */
 
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
     UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
-    answer(1, 'a', 's', "late");
+    answer(1, 'a', 's', "\"late\"");
     run(1);
     assert_int_equal(strtol(about(0, "HGET", 'h', 'a', "i"), NULL, 10), 0);
     end_all();
@@ -91,6 +91,8 @@ test_full(void **state)
     make(0, 'a');
     UNTIL(copying(0, 'a').created);
     memset(text, 'x', sizeof(text) - 1);
+    text[0] = '"';
+    text[sizeof(text) - 2] = '"';
     text[sizeof(text) - 1] = '\0';
 
     for (i = 0; i < 8; i++) {
