@@ -48,7 +48,7 @@ BENCH       ?=
 .DEFAULT_GOAL = help
 .SECONDARY:
 .PHONY: help deps module module-apache install install-nginx install-apache \
-	run run-apache test quick unit test-nginx \
+	run run-apache run-cluster test quick unit test-nginx \
 	e2e conformance fuzz build-asan asan asan-apache tsan-apache \
 	coverage dist graph \
 	soak versions cost check format bench \
@@ -91,6 +91,9 @@ run: ## build and run the demonstration on 127.0.0.1:8080
 
 run-apache: ## the same with Apache httpd
 	@scripts/run apache
+
+run-cluster: ## three nodes of both, a Redis and a balancer
+	@scripts/run-cluster
 
 
 test: ## run all that follow down to check
