@@ -2,8 +2,8 @@
 
 /*
  * What a server of a cluster says, after a first byte that says how to cut it
- * and how far the link is.  The replies are those of the whole text read at
- * once; the link survives whatever they are, and leaves nothing behind.
+ * and how far the node is.  The replies are those of the whole text read at
+ * once; the node survives whatever they are, and leaves nothing behind.
  */
 
 
@@ -11,8 +11,19 @@
 
 #include "cluster_driver.h"
 
+#include "cluster/mcp_cluster_copy.h"
+
 
 #define MAX  65536
+
+/* Bits of the first byte: the link is greeted; the node has joined, owns a
+ * stream, has a mirror, and asks for a third one; what follows is said where it
+ * hears. */
+#define GREETED  0x01
+#define MEMBER   0x02
+#define HEARS    0x04
+
+#define GOOD_JOIN  "*4\r\n$2\r\nOK\r\n:1000\r\n:1\r\n*0\r\n"
 
 
 static process_t  p;
@@ -110,27 +121,111 @@ wire(const char *in, size_t len, size_t step)
 
 
 static void
-node(const char *in, size_t len, size_t step, unsigned greeted)
+specify(mcp_stream_spec_t *spec, char c)
+{
+    memset(spec, 0, sizeof(mcp_stream_spec_t));
+    memset(spec->id, c, MCP_STREAM_ID_LEN);
+    spec->kind = MCP_STREAM_CALL;
+    spec->revision = MCP_REVISION_2025_11_25;
+    spec->request = mcp_str("7");
+    spec->max_wait = 60000;
+}
+
+
+/* It owns a, reads b, and has asked for c. */
+static void
+streams(void)
+{
+    uint64_t            seq;
+    mcp_ask_t          *ask;
+    mcp_copy_t         *copy;
+    mcp_stream_ref_t    ref;
+    mcp_stream_spec_t   spec;
+    mcp_ask_stream_t    wanted;
+
+    process_say(&p, GOOD_JOIN);
+    must(p.cluster->state == MCP_CLUSTER_MEMBER);
+
+    specify(&spec, 'a');
+    must(mcp_store_create(&p.store, &spec, p.te.now, &ref) == MCP_OK);
+    p.worker->cluster_hooks->share(p.cluster, &ref);
+    must(mcp_store_append(&p.store, &ref, mcp_str("{}"), -1,
+                          MCP_STATE_PROCESSING, p.te.now, &seq)
+         == MCP_OK);
+
+    specify(&spec, 'b');
+    must(mcp_store_mirror(&p.store, &spec, 1, 0, 2, p.te.now, &ref)
+         == MCP_OK);
+    copy = mcp_copy_get(p.cluster, &ref);
+    must(copy != NULL);
+    copy->number = 2;
+    mcp_copy_within(copy, 1);
+
+    ask = mcp_mem_calloc(&p.te.env.mem, sizeof(mcp_ask_t));
+    must(ask != NULL);
+    ask->worker = p.worker;
+    ask->rc = MCP_AGAIN;
+    memset(&wanted, 0, sizeof(wanted));
+    memset(wanted.id, 'c', MCP_STREAM_ID_LEN);
+
+    if (p.worker->cluster_hooks->watch(p.cluster, &wanted, ask) != MCP_AGAIN) {
+        p.te.env.mem.free(p.te.env.mem.ctx, ask);
+    }
+
+    mcp_worker_wake(p.worker);
+    process_pump(&p);
+}
+
+
+static void
+say(const char *in, size_t len, unsigned how)
+{
+    if (!(how & HEARS)) {
+        process_input(&p, in, len);
+        return;
+    }
+
+    p.hears = 1;
+
+    if (p.ear.connected) {
+        mcp_link_opened(&p.cluster->ear);
+        process_pump(&p);
+        process_tell(&p, GOOD_ALL, sizeof(GOOD_ALL) - 1);
+        process_tell(&p, in, len);
+    }
+
+    mcp_worker_wake(p.worker);
+}
+
+
+static void
+node(const char *in, size_t len, size_t step, unsigned how)
 {
     unsigned  i;
 
     process_init(&p, NULL, 0);
     p.te.env.log_level = MCP_LOG_INFO;
+    p.conf.sync = MCP_CLUSTER_SYNC_ON;
+    p.hears = (how & HEARS) != 0;
 
-    if (!greeted && len % 2) {
+    if (!(how & GREETED) && len % 2) {
         p.conf.sentinel = mcp_str("main");
     }
 
     process_start(&p);
     process_open(&p);
 
-    if (greeted) {
+    if (how & GREETED) {
         process_say(&p, GOOD_ALL);
         must(p.cluster->link.state == MCP_LINK_UP);
     }
 
+    if ((how & GREETED) && (how & MEMBER)) {
+        streams();
+    }
+
     p.step = step;
-    process_input(&p, in, len);
+    say(in, len, how);
 
     /* it goes on by itself, in whatever state it is */
 
@@ -153,11 +248,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
 
-    step = data[0] / 2 + 1;
+    step = data[0] / 8 + 1;
     in = (const char *) data + 1;
 
     wire(in, size - 1, step);
-    node(in, size - 1, step, data[0] & 1);
+    node(in, size - 1, step, data[0]);
 
     return 0;
 }

@@ -166,6 +166,25 @@ test_foreign(void **state)
 }
 
 
+/* Redis is full: it is as if it were away, until there is room. */
+static void
+test_full(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+    assert_string_equal(command(0, "CONFIG SET maxmemory 1"), "OK");
+    add_events(0, 'a', 1);
+    UNTIL(strstr(facts(0).error, "OOM"));
+    assert_int_equal(copying(0, 'a').acked.seq, 0);
+    assert_string_equal(command(0, "CONFIG SET maxmemory 0"), "OK");
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    end_all();
+}
+
+
 /* Without so many replicas nothing is safe. */
 static void
 test_replicas(void **state)
@@ -196,6 +215,7 @@ main(void)
         cmocka_unit_test(test_fenced),
         cmocka_unit_test(test_forgotten),
         cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_full),
         cmocka_unit_test(test_replicas),
     };
 
