@@ -287,6 +287,7 @@ mcp_cluster_denied(mcp_cluster_t *cluster, const mcp_reply_t *error)
 
     mcp_cluster_text(text, sizeof(text), error);
     mcp_store_node_alone(cluster->worker->store, text);
+    mcp_copy_alone(cluster);
 }
 
 
@@ -339,6 +340,7 @@ mcp_cluster_refused(mcp_cluster_t *cluster, const mcp_reply_t *reply)
     }
 
     mcp_store_node_alone(cluster->worker->store, why);
+    mcp_copy_alone(cluster);
     mcp_cluster_error(cluster, "this node serves alone: %s", why);
 
     return 1;

@@ -110,8 +110,9 @@ mcp_copy_look(mcp_copy_t *copy)
     int                   rc;
     mcp_store_copying_t   copying;
 
+    /* its reply has it looked at again */
+
     if (copy->sending) {
-        copy->changed = 1;
         return;
     }
 
@@ -160,7 +161,6 @@ mcp_copy_run(mcp_copy_t *copy, mcp_script_e script, const mcp_str_t *args,
 
     if (rc == MCP_OK) {
         copy->sending = 1;
-        copy->changed = 0;
         copy->time = mcp_worker_now(cluster->worker);
         return;
     }
@@ -239,6 +239,20 @@ mcp_copy_up(mcp_cluster_t *cluster)
             copy->time = 0;
             copy->refills = 0;
             mcp_copy_look(copy);
+        }
+    }
+}
+
+
+void
+mcp_copy_alone(mcp_cluster_t *cluster)
+{
+    size_t       i;
+    mcp_copy_t  *copy;
+
+    for (i = 0; i < MCP_CLUSTER_BUCKETS; i++) {
+        for (copy = cluster->copies[i]; copy; copy = copy->next) {
+            mcp_store_share_end(cluster->worker->store, &copy->ref);
         }
     }
 }

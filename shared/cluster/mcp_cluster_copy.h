@@ -60,7 +60,6 @@ struct mcp_copy_s {
     uint64_t             sent;         /* as Redis was told last */
     mcp_store_stand_t    at;           /* how far Redis was told */
     unsigned             sending:1;
-    unsigned             changed:1;    /* meanwhile */
     unsigned             gone:1;       /* meanwhile */
     unsigned             begin:1;      /* Redis does not have it */
     unsigned             refills:1;    /* Redis has lost some: "at" is what it
@@ -99,6 +98,9 @@ int mcp_copy_returned(mcp_copy_t *copy);
 /* The process is a member now, and its link is new: Redis may not have got what
  * was sent last. */
 void mcp_copy_up(mcp_cluster_t *cluster);
+
+/* The node was refused, and serves alone: nobody waits for Redis any more. */
+void mcp_copy_alone(mcp_cluster_t *cluster);
 
 /* Hooks of mcp_ask.h. */
 void mcp_cluster_share(void *data, const mcp_stream_ref_t *ref);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Many calls at three nodes of both servers, whose clients drop at random and
-// come back to any node, while connections to Redis are cut and held up: each
-// event comes once, and in order.  CLUSTER_SECONDS=n makes it longer, SEED=n
-// repeats its choices.
+// come back to any node, while connections to Redis are cut and held up, and
+// processes die: each event comes once, and in order.  CLUSTER_SECONDS=n makes it
+// longer, SEED=n repeats its choices.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -34,22 +34,31 @@ after(() => Promise.all(cuts.map((cut) => cut.stop())));
 const nodes = await Promise.all([SERVER, OTHER, SERVER].map((kind, i) =>
     node(`redis://127.0.0.1:${cuts[i].port}`, { kind })));
 
-after(() => Promise.all(nodes.map((fixture) => fixture.stop())));
-
-const end = performance.now() + SECONDS * 1000;
-const goesOn = () => performance.now() < end;
+after(() => Promise.all(nodes.map((fixture) => fixture.stop({
+    kills: true, allow: /was lost with its process|left without a word/ }))));
 
 let calls = 0;
 let resumed = 0;
+let lost = 0;
+
+
+// what a connection that is lost before its head says
+
+const gone = (error) => /closed before|ECONNRE|EPIPE|hang up/
+    .test(`${error.code} ${error.message}`);
 
 
 // the stream again, at some node: one that is cut off says so
 
 async function anywhere(session, lastId) {
     return until(async () => {
-        const answer = await at(nodes[below(3)], session).get(lastId);
+        const answer = await at(nodes[below(3)], session).get(lastId)
+            .catch((error) => {
+                assert.ok(gone(error), error);
+                return null;
+            });
 
-        if (answer.status === 503) {
+        if (answer?.status === 503) {
             assert.equal(answer.headers['retry-after'], '1');
             answer.close();
             return null;
@@ -59,6 +68,8 @@ async function anywhere(session, lastId) {
     });
 }
 
+
+// one call; false: it was lost before its client knew a place in it
 
 async function call() {
     const home = nodes[below(3)];
@@ -88,55 +99,92 @@ async function call() {
             break;
         }
 
+        if (message === null && lastId === undefined) {
+            return false;
+        }
+
         if (message === null || --left === 0) {
             answer.close();
             left = 1 + below(2 * n);
-            assert.notEqual(lastId, undefined);
             answer = await anywhere(session, lastId);
             assert.equal(answer.status, 200, `call ${id} after ${lastId}`);
             resumed++;
         }
     }
 
+    const numbers = counted(messages);
+
     assert.equal(response.id, id);
-    assert.ok(response.result, JSON.stringify(response));
 
-    if (answer.sse) {
-        assertCounted(counted(messages), n, `of call ${id}, SEED=${seed}`);
-        answer.close();
+    if (response.error) {
+        assert.equal(response.error.code, -32603);
+        assertCounted(numbers, numbers.length, `of call ${id}, SEED=${seed}`);
+        lost++;
+    } else if (answer.sse) {
+        assertCounted(numbers, n, `of call ${id}, SEED=${seed}`);
     }
 
+    answer.close();
     calls++;
+
+    return true;
 }
 
 
-async function disturb() {
-    while (goesOn()) {
-        const cut = cuts[below(3)];
+async function hold(cut) {
+    cut.hold();
+    await pause(below(700));
+    cut.release();
+}
 
-        await pause(below(400));
+async function slay(fixture) {
+    const workers = await fixture.workers();
 
-        if (rand() < 0.5) {
-            cut.drop();
-        } else {
-            cut.hold();
-            await pause(below(700));
-            cut.release();
-        }
-    }
+    process.kill(workers[below(workers.length)], 'SIGKILL');
 }
 
 
-test('each event comes once, and in order', async (t) => {
+// so many clients, while something is done every now and then
+
+async function run(t, disturbances, may) {
+    const end = performance.now() + SECONDS * 500;
+    const goesOn = () => performance.now() < end;
+
     const client = async () => {
         while (goesOn()) {
-            await call();
+            await call().then((known) => assert.ok(known || may.lose),
+                              (error) => {
+                                  assert.ok(may.lose && gone(error), error);
+                              });
         }
     };
 
+    const disturb = async () => {
+        while (goesOn()) {
+            await pause(below(may.lose ? 1000 : 400));
+            await disturbances[below(disturbances.length)](below(3));
+        }
+    };
+
+    calls = 0;
+    resumed = 0;
+    lost = 0;
     await Promise.all([disturb(), ...Array.from({ length: CLIENTS }, client)]);
-    t.diagnostic(`${calls} calls, ${resumed} resumed`);
+    t.diagnostic(`${calls} calls, ${resumed} resumed, ${lost} lost`);
     assert.ok(resumed > 0);
+}
+
+
+const links = [(i) => cuts[i].drop(), (i) => hold(cuts[i])];
+
+test('each event comes once, and in order', async (t) => {
+    await run(t, links, { lose: false });
+    assert.equal(lost, 0);
+});
+
+
+test('and so it does while processes die', async (t) => {
+    await run(t, [...links, (i) => slay(nodes[i])], { lose: true });
 });
 
 

@@ -65,6 +65,34 @@ test_refresh(void **state)
 }
 
 
+/* A node that is refused serves alone, and nobody waits for Redis. */
+static void
+test_alone(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+
+    /* meanwhile the cluster is others', who have another key */
+
+    (void) command(0, "FLUSHALL");
+    hears = 0;
+    begin(1, KEY2);
+    hears = 1;
+    assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_MEMBER);
+    add_events(0, 'a', 1);
+    tick(0);
+    assert_int_equal(nodes[0].cluster->state, MCP_CLUSTER_APART);
+    assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 1);
+    end_all();
+}
+
+
 /* It goes with its process. */
 static void
 test_end(void **state)
@@ -86,6 +114,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_life),
         cmocka_unit_test(test_refresh),
+        cmocka_unit_test(test_alone),
         cmocka_unit_test(test_end),
     };
 
