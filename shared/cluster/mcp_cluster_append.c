@@ -80,14 +80,13 @@ mcp_append_text(mcp_append_t *a, char *end)
 
 /* How long what is in Redis lasts, if nobody says anything any more. */
 static uint64_t
-mcp_append_lasts(mcp_copy_t *copy, const mcp_store_copying_t *copying,
-    const mcp_append_t *a)
+mcp_append_lasts(const mcp_copy_t *copy, const mcp_store_copying_t *copying)
 {
     uint64_t  lasts;
 
     lasts = copying->own.state >= MCP_STATE_COMPLETED
             && copying->sent_seq >= copying->own.seq
-            ? a->about.linger : a->about.max_wait;
+            ? copy->linger : copy->max_wait;
 
     return lasts + 2 * copy->cluster->conf->dead_after;
 }
@@ -95,7 +94,7 @@ mcp_append_lasts(mcp_copy_t *copy, const mcp_store_copying_t *copying,
 
 /* Takes the events that follow; one that is longer than a buffer, alone. */
 static int
-mcp_append_take(mcp_copy_t *copy, mcp_append_t *a)
+mcp_append_take(mcp_copy_t *copy, mcp_append_t *a, uint64_t last)
 {
     int                   rc;
     size_t                cap;
@@ -104,7 +103,11 @@ mcp_append_take(mcp_copy_t *copy, mcp_append_t *a)
 
     store = copy->cluster->worker->store;
 
-    for (cap = MCP_COPY_BYTES; ; cap = a->from.len) {
+    /* mostly it is one, and short */
+
+    cap = last - copy->at.seq > 1 ? MCP_COPY_BYTES : MCP_COPY_BYTES_ONE;
+
+    for ( ;; cap = a->from.len) {
         a->from.buf = mcp_buf_reserve(&a->messages, cap);
         if (a->from.buf == NULL) {
             return MCP_ERR_MEMORY;
@@ -148,8 +151,7 @@ mcp_append_words(mcp_copy_t *copy, mcp_append_t *a,
     number = copying->reader ? copying->reader : 1;
 
     words[MCP_APPEND_LASTS] = mcp_append_number(a, mcp_append_lasts(copy,
-                                                                    copying,
-                                                                    a));
+                                                                    copying));
     words[MCP_APPEND_FIRST] = mcp_append_number(a, first);
     words[MCP_APPEND_FLOOR] = mcp_append_number(a, copying->first_seq);
     words[MCP_APPEND_SENT] = copying->consumer_slot == MCP_STORE_REMOTE
@@ -176,6 +178,30 @@ mcp_append_words(mcp_copy_t *copy, mcp_append_t *a,
 }
 
 
+/* What never changes is asked for once, and to begin the stream in Redis. */
+static int
+mcp_append_specify(mcp_copy_t *copy, mcp_append_t *a)
+{
+    int  rc;
+
+    rc = mcp_store_share_spec(copy->cluster->worker->store, &copy->ref,
+                              &a->about, &a->info, &a->request);
+
+    if (rc == MCP_OK) {
+        copy->max_wait = a->about.max_wait;
+        copy->linger = a->about.linger;
+        copy->specified = 1;
+    }
+
+    if (rc == MCP_OK && copy->begin) {
+        mcp_pack_spec(&a->spec, &a->about);
+        rc = a->spec.failed;
+    }
+
+    return rc;
+}
+
+
 static int
 mcp_append_make(mcp_copy_t *copy, mcp_append_t *a,
     const mcp_store_copying_t *copying)
@@ -183,35 +209,25 @@ mcp_append_make(mcp_copy_t *copy, mcp_append_t *a,
     int       rc;
     uint64_t  first;
 
-    rc = mcp_store_share_spec(copy->cluster->worker->store, &copy->ref,
-                              &a->about, &a->info, &a->request);
-
-    if (rc == MCP_OK && mcp_buf_reserve(&a->numbers, MCP_APPEND_NUMBERS)
-                        == NULL)
-    {
-        rc = MCP_ERR_MEMORY;
-    }
-
-    if (rc != MCP_OK) {
-        return rc;
+    if (mcp_buf_reserve(&a->numbers, MCP_APPEND_NUMBERS) == NULL) {
+        return MCP_ERR_MEMORY;
     }
 
     a->from.at = copy->at;
     a->from.raw = a->raw;
     a->from.max = MCP_COPY_EVENTS;
 
-    rc = mcp_append_take(copy, a);
+    rc = mcp_append_take(copy, a, copying->own.seq);
     if (rc != MCP_OK) {
         return rc;
     }
 
     first = a->from.at.seq - a->from.n + 1;
 
-    if (copy->begin) {
-        mcp_pack_spec(&a->spec, &a->about);
-
-        if (a->spec.failed) {
-            return a->spec.failed;
+    if (copy->begin || !copy->specified) {
+        rc = mcp_append_specify(copy, a);
+        if (rc != MCP_OK) {
+            return rc;
         }
     }
 

@@ -32,6 +32,7 @@
 /* Events of one command, and their bytes, unless the first one is longer. */
 #define MCP_COPY_EVENTS      64
 #define MCP_COPY_BYTES       65536
+#define MCP_COPY_BYTES_ONE   2048
 
 /* Events after which the owner is told at once how far its stream is read, and
  * the time after which it is told of fewer, ms. */
@@ -59,7 +60,10 @@ struct mcp_copy_s {
     uint64_t             number;       /* of the reader here; 0: it is none */
     uint64_t             sent;         /* as Redis was told last */
     mcp_store_stand_t    at;           /* how far Redis was told */
+    uint64_t             max_wait;     /* of what it copies */
+    uint64_t             linger;
     unsigned             sending:1;
+    unsigned             specified:1;  /* these are known */
     unsigned             gone:1;       /* meanwhile */
     unsigned             begin:1;      /* Redis does not have it */
     unsigned             refills:1;    /* Redis has lost some: "at" is what it
