@@ -256,9 +256,10 @@ mcp_mirror_look(mcp_copy_t *copy, const mcp_store_copying_t *copying)
         return;
     }
 
-    /* the process that fed it has died, and its reader is one of this one */
+    /* it may have been fed by a process that has died, or named its reader
+     * after this one's had left */
 
-    if (copying->consumer_slot == copy->cluster->worker->store->slot) {
+    if (copying->consumer_slot != MCP_STORE_NO_SLOT) {
         copy->number = copying->reader;
     }
 

@@ -149,7 +149,11 @@ mcp_face_event_id_resume(mcp_exchange_t *x)
 
     rc = mcp_face_event_id_find(x, id, &info);
 
-    if (rc == MCP_ERR_NOT_FOUND && asked != MCP_OK) {
+    /* of a mirror nobody knows what is missing, or who reads it */
+
+    if (asked != MCP_OK
+        && (rc == MCP_ERR_NOT_FOUND || (rc == MCP_OK && info.mirror)))
+    {
         rc = asked;
     }
 

@@ -159,6 +159,7 @@ typedef struct {
                                           last_seq */
     uint64_t            own_answered;  /* and answered, failed, for the owner */
     uint64_t            own_failed;
+    unsigned            mirror;        /* its call runs on another machine */
     unsigned            safe;          /* 0: shared, and nothing of it is acked
                                           yet: nobody may be told its id */
     uint64_t            sent_seq;      /* written to a consumer's socket */

@@ -161,6 +161,7 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->own_seq = st->events.last;
     info->own_answered = st->answered;
     info->own_failed = st->failed;
+    info->mirror = mcp_store_is_mirror(op->head, st);
     info->safe = mcp_store_share_safe(op->head, st);
     info->sent_seq = st->sent_seq;
     info->confirmed_seq = st->confirmed_seq;

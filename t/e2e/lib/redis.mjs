@@ -135,6 +135,18 @@ user ${user} on >${password} ~{mcp}:* +@all -@admin -@dangerous +info +role
         return stdout.trim();
     }
 
+    // keys that never end
+
+    endless() {
+        return this.command('EVAL', `local found = {}
+            for _, key in ipairs(redis.call('KEYS', '*')) do
+                if redis.call('PTTL', key) == -1 then
+                    found[#found + 1] = key
+                end
+            end
+            return table.concat(found, ' ')`, '0');
+    }
+
     // how many connections there are, our own aside
 
     async clients() {

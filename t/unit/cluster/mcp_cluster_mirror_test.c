@@ -53,6 +53,12 @@ test_leave(void **state)
     UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_NO_SLOT
           && info_of(0, 'a').sent_seq == 2);
     assert_string_equal(about(0, "HGET", 'h', 'a', "n"), "");
+
+    /* somebody does after all, who has not said so: it is fed */
+
+    assert_int_equal(read_from(1, 'a', 2, &seq), MCP_AGAIN);
+    add_events(0, 'a', 3);
+    UNTIL(read_from(1, 'a', 2, &seq) == MCP_AGAIN && seq == 5);
     end_all();
 }
 

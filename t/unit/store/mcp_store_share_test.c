@@ -166,6 +166,7 @@ test_safe(void **state)
     assert_int_equal(mcp_store_share_start(S0, &ref, 1), MCP_OK);
     assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
     assert_int_equal(info.safe, 0);
+    assert_int_equal(info.mirror, 0);
     assert_int_equal(mcp_store_share_start(S0, &ref, 0), MCP_OK);
     assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
     assert_int_equal(info.safe, 1);
