@@ -178,6 +178,7 @@ mcp_cluster_pulse(mcp_cluster_t *cluster, const mcp_reply_t *members)
     const mcp_reply_t  *item;
 
     now = mcp_worker_now(cluster->worker);
+    memset(pulses, 0, sizeof(pulses));
 
     for (i = 0, n = 0; i < members->n && n < MCP_NODE_MEMBERS; i++) {
         item = members->items[i];

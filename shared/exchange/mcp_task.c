@@ -94,6 +94,7 @@ mcp_task_created(mcp_exchange_t *x, const mcp_task_id_t *id,
     mcp_buf_init(&text, &x->worker->env->mem, MCP_TOKEN_TEXT_MAX);
     mcp_buf_init(&body, &x->worker->env->mem, SIZE_MAX / 2);
 
+    memset(&task, 0, sizeof(mcp_task_t));
     task.id = *id;
     rc = mcp_task_id_write(id, x->endpoint->keys, &text);
 
