@@ -39,6 +39,10 @@ DESTDIR    ?=
 # seconds for each fuzz target
 FUZZ_SECONDS ?= 10
 
+# of endurance
+CLUSTER_SECONDS ?= 3600
+CLUSTER_CLIENTS ?= 200
+
 # more arguments for prove, node --test and bench/run; files instead of all
 PROVE_FLAGS ?=
 T           ?=
@@ -49,9 +53,9 @@ BENCH       ?=
 .SECONDARY:
 .PHONY: help deps module module-apache install install-nginx install-apache \
 	run run-apache run-cluster test quick unit test-nginx \
-	e2e conformance fuzz build-asan asan asan-apache tsan-apache \
+	e2e e2e-nodes conformance fuzz build-asan asan asan-apache tsan-apache \
 	coverage dist graph \
-	soak versions cost check format bench \
+	soak endurance versions cost check format bench \
 	compdb clean
 
 
@@ -97,7 +101,7 @@ run-cluster: ## three nodes of both, a Redis and a balancer
 
 
 test: ## run all that follow down to check
-	@scripts/test unit test-nginx e2e conformance fuzz asan asan-apache \
+	@scripts/test unit test-nginx e2e e2e-nodes conformance fuzz asan asan-apache \
 		tsan-apache cost check
 
 quick: module module-apache build-asan ## a smoke of each of test's, in three minutes
@@ -116,8 +120,17 @@ test-nginx: module ## t/*.t with Test::Nginx
 e2e: module module-apache ## end-to-end tests with real clients, on both servers
 	@scripts/suite e2e $(E)
 
+e2e-nodes: module module-apache ## some of them on a cluster of both servers
+	@scripts/suite e2e-nodes $(E)
+
 soak: module module-apache ## the e2e tests with many calls, drops and streams alone
 	@SUITE_PREFIX=soak- scripts/suite e2e t/e2e/soak.test.mjs t/e2e/idle.test.mjs
+
+endurance: module module-apache ## an hour of random faults at a cluster, 200 clients
+	@CLUSTER_SECONDS=$(CLUSTER_SECONDS) CLUSTER_CLIENTS=$(CLUSTER_CLIENTS) \
+		E2E_TIMEOUT=$$((($(CLUSTER_SECONDS) + 900) * 1000)) \
+		MCP_SERVER=$${MCP_SERVER:-nginx} SUITE_PREFIX=endurance- \
+		scripts/suite e2e t/e2e/cluster-random.test.mjs
 
 versions: ## build and try the module with other versions of nginx
 	@scripts/versions

@@ -45,6 +45,7 @@ typedef struct {
 
 static void free_exchange(mod_mcp_client_t *client)
 {
+    mod_mcp_job_release(&client->remains);
     mod_mcp_snapshot_part(client);
 
     if (client->exchange) {
@@ -120,6 +121,7 @@ static void leave_request(mod_mcp_client_t *client)
 
     mod_mcp_lock();
 
+    mod_mcp_job_release(&client->remains);
     mod_mcp_snapshot_part(client);
 
     if (client->exchange) {

@@ -5,7 +5,7 @@
 #ifndef MOD_MCP_CLIENT_H
 #define MOD_MCP_CLIENT_H
 
-#include "mod_mcp.h"
+#include "mod_mcp_job.h"
 
 #include "mcp_exchange.h"
 #include "mcp_timer.h"
@@ -69,6 +69,7 @@ struct mod_mcp_client_t {
     apr_bucket_brigade *bb;
     mod_mcp_run_t *over;                /* a run of its own thread's that is
                                          * over, but not freed; or NULL */
+    mod_mcp_remains_t remains;          /* of one that is freed */
     apr_off_t expected;                 /* its body's length; -1: unknown */
     char *space;                        /* for so much of it, or NULL */
     char *buf;                          /* NULL while the stream is idle */

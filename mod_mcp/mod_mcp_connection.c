@@ -253,6 +253,10 @@ static void run_call(mod_mcp_client_t *client)
     mod_mcp_job_run(run);
 
     client->over = run;
+
+    /* what it has brought is the next to be done */
+
+    mod_mcp_drain();
 }
 
 /* Likewise. */
@@ -266,8 +270,16 @@ static void free_call(mod_mcp_client_t *client)
     mod_mcp_job_free(run);
 }
 
-/* Likewise.  What a call leaves behind is freed when its answer is sent. */
-static void do_next(mod_mcp_client_t *client)
+/* 1 if all is passed on, and nobody else has anything to do with the client:
+ * what its call leaves behind is freed with its exchange. */
+static int is_done(mod_mcp_client_t *client, mod_mcp_run_t *run)
+{
+    return run && client->responding && client->finished && !client->broken;
+}
+
+/* Likewise.  What a call leaves behind is freed when its answer is sent.  1:
+ * that was all, and the lock is not taken again. */
+static int do_next(mod_mcp_client_t *client)
 {
     mod_mcp_run_t *run = client->over;
     unsigned todo = client->todo;
@@ -281,6 +293,11 @@ static void do_next(mod_mcp_client_t *client)
 
         mod_mcp_connection_serve(client, todo);
 
+        if (is_done(client, run)) {
+            mod_mcp_job_clear(run, &client->remains);
+            return 1;
+        }
+
         if (run) {
             mod_mcp_job_free(run);
         }
@@ -288,7 +305,7 @@ static void do_next(mod_mcp_client_t *client)
             mod_mcp_lock();
         }
 
-        return;
+        return 0;
     }
 
     hold(client);
@@ -296,13 +313,13 @@ static void do_next(mod_mcp_client_t *client)
     if (client->c->aborted) {
         client->broken = 1;
     }
+
+    return 0;
 }
 
 int mod_mcp_connection_attend(mod_mcp_client_t *client)
 {
     int rc = OK;
-
-    mod_mcp_lock();
 
     for ( ;; ) {
         if (client->over && (client->run || client->todo == 0)) {
@@ -320,8 +337,8 @@ int mod_mcp_connection_attend(mod_mcp_client_t *client)
             rc = SUSPENDED;
             break;
         }
-        else {
-            do_next(client);
+        else if (do_next(client)) {
+            return OK;
         }
     }
 

@@ -8,7 +8,7 @@
 #include "mod_mcp.h"
 
 /* Serves the client until its response is over (OK) or needs no thread
- * (SUSPENDED). */
+ * (SUSPENDED).  Called under the lock, which it releases. */
 int mod_mcp_connection_attend(mod_mcp_client_t *client);
 
 /* Under the lock: begins the response, if there is one. */

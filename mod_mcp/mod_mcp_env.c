@@ -34,6 +34,12 @@ static int begins(const char *name, const char *with)
     return ap_cstr_casecmpn(name, with, strlen(with)) == 0;
 }
 
+/* As mod_mcp_note_env() writes them. */
+static int is_ours(const char *name)
+{
+    return name[0] == 'M' && name[1] == 'C' && name[2] == 'P' && name[3] == '_';
+}
+
 static int is_known(const char *name)
 {
     static const char *const known[] = {
@@ -71,7 +77,7 @@ static int may_hide(const apr_table_t *env, int own)
     int i, n = 0;
 
     for (i = 0; i < array->nelts; i++, entry++) {
-        if (i < own && begins(entry->key, "MCP_")) {
+        if (i < own && is_ours(entry->key)) {
             continue;
         }
 

@@ -33,6 +33,9 @@
  * this value their arguments are noted, too. */
 #define LOG_VARIABLE  "mcp-log"
 
+/* More than most answers have, and less than is worth a copy. */
+#define ASIDE         4096
+
 /* More than mod_logio keeps of a connection. */
 #define LOGIO_SIZE    256
 
@@ -72,7 +75,7 @@ void mod_mcp_fetch_logged(const ap_errorlog_info *info, const char *line)
 
     ap_log_rerror(APLOG_MARK, info->level, 0, run->r,
                   "mcp: the line above is about call %s of \"%.128s\", at %s",
-                  fact(run, "MCP_CALL"), fact(run, "MCP_NAME"), run->target);
+                  run->id, fact(run, "MCP_NAME"), run->target);
 }
 
 /* --- the request's body --- */
@@ -146,6 +149,12 @@ static apr_status_t body(ap_filter_t *f, apr_bucket_brigade *bb,
 }
 
 /* --- the answer --- */
+
+/* Whether the head of its answer is there. */
+static int has_answered(const mod_mcp_run_t *run)
+{
+    return run->head || run->aside_len;
+}
 
 /* Under the lock: modules that refuse a request set the header in either
  * table. */
@@ -225,13 +234,49 @@ static int is_interim(const request_rec *r)
     return ap_is_HTTP_INFO(r->status);
 }
 
+/* The core reads JSON when it is whole.  So a small piece of it, which mostly
+ * is all, waits for the next one or for the end of the call, which is told
+ * under the lock anyway. */
+static int put_aside(mod_mcp_run_t *run, const char *data, apr_size_t len)
+{
+    const request_rec *r = run->r;
+
+    if (has_answered(run) || len == 0 || len > ASIDE || r->next
+        || r->status != HTTP_OK || r->content_type == NULL
+        || strcmp(r->content_type, "application/json") != 0) {
+        return 0;
+    }
+
+    run->aside = apr_pmemdup(run->pool, data, len);
+    run->aside_len = len;
+
+    return 1;
+}
+
+/* Under the lock. */
+void mod_mcp_fetch_feed(mod_mcp_run_t *run)
+{
+    apr_size_t len = run->aside_len;
+
+    if (len) {
+        run->aside_len = 0;
+        feed_head(run);
+        feed_data(run, run->aside, len);
+    }
+}
+
 /* Feeds a piece of the answer; 0 if the core wants no more. */
 static int feed(mod_mcp_run_t *run, const char *data, apr_size_t len)
 {
     int wanted;
 
+    if (put_aside(run, data, len)) {
+        return 1;
+    }
+
     mod_mcp_lock();
     mod_mcp_watch_look(run->snapshot->client);
+    mod_mcp_fetch_feed(run);
     feed_head(run);
     feed_data(run, data, len);
 
@@ -328,14 +373,14 @@ static conn_rec *make_connection(mod_mcp_run_t *run)
     c->keepalive = AP_CONN_CLOSE;
     c->clogging_input_filters = 1;
     c->current_thread = ap_thread_current();
-    c->log_id = apr_table_get(run->env, "MCP_CALL");
+    c->log_id = run->id;
 
     /* of no slot; with a handle, log lines say "client" and not "remote" */
 
     ap_create_sb_handle(&sbh, p, -1, -1);
     c->sbh = sbh;
 
-    apr_sockaddr_ip_get(&c->local_ip, snapshot->local_addr);
+    c->local_ip = (char *)snapshot->local_ip;
     ap_set_core_module_config(c->conn_config, dummy);
 
     mod_mcp_event_pretend(c);
@@ -398,8 +443,7 @@ static request_rec *make_request(mod_mcp_run_t *run, conn_rec *c)
     r->method_number = M_POST;
     r->protocol = (char *)"HTTP/1.1";
     r->proto_num = HTTP_VERSION(1, 1);
-    r->the_request = apr_pstrcat(r->pool, "POST ", run->target, " HTTP/1.1",
-                                 NULL);
+    r->the_request = (char *)run->line;
     r->hostname = snapshot->hostname;
     r->user = (char *)snapshot->user;
     r->ap_auth_type = (char *)snapshot->auth_type;
@@ -491,7 +535,7 @@ static mcp_fault_e judge(mod_mcp_run_t *run, int rc, const char **detail)
 {
     request_rec *r = run->r;
 
-    if (rc != OK && rc != DONE && !run->head) {
+    if (rc != OK && rc != DONE && !has_answered(run)) {
         return refused(run, rc, detail);
     }
 
@@ -506,7 +550,7 @@ static mcp_fault_e judge(mod_mcp_run_t *run, int rc, const char **detail)
         return MCP_FAULT_BACKEND_FAILED;
     }
 
-    if (!run->head) {
+    if (!has_answered(run)) {
         mod_mcp_lock();
         feed_head(run);
         mod_mcp_unlock();
@@ -537,7 +581,7 @@ mcp_fault_e mod_mcp_fetch(mod_mcp_run_t *run, const char **detail)
 
     current = NULL;
 
-    if (ap_is_HTTP_ERROR(rc) && !run->head) {
+    if (ap_is_HTTP_ERROR(rc) && !has_answered(run)) {
         r->status = rc;
     }
 
@@ -580,14 +624,19 @@ void mod_mcp_fetch_free(mod_mcp_run_t *run)
 
 mod_mcp_run_t *mod_mcp_fetch_run(request_rec *r)
 {
-    mod_mcp_run_t *run = NULL;
+    const mod_mcp_request_t *own;
 
-    while (r && run == NULL) {
-        run = mod_mcp_request(r)->run;
+    while (r) {
+        own = ap_get_module_config(r->request_config, &mcp_module);
+
+        if (own && own->run) {
+            return own->run;
+        }
+
         r = r->prev ? r->prev : r->main;
     }
 
-    return run;
+    return NULL;
 }
 
 mod_mcp_run_t *mod_mcp_fetch_current(const conn_rec *c)
@@ -598,7 +647,7 @@ mod_mcp_run_t *mod_mcp_fetch_current(const conn_rec *c)
 
 int mod_mcp_fetch_guard(request_rec *r)
 {
-    if (!mod_mcp_path_is_backend(r->uri) || mod_mcp_fetch_run(r)) {
+    if (mod_mcp_fetch_run(r) || !mod_mcp_path_is_backend(r->uri)) {
         return DECLINED;
     }
 

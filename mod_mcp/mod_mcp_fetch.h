@@ -14,7 +14,9 @@ struct mod_mcp_run_t {
     apr_pool_t *pool;
     mod_mcp_snapshot_t *snapshot;
     mod_mcp_client_t *client;           /* whose thread runs it, or NULL */
+    const char *id;                     /* the call's, for logs */
     const char *target;                 /* URI */
+    const char *line;                   /* the request line with it */
     const char *body;
     apr_size_t length;
     apr_table_t *env;                   /* MCP_* */
@@ -26,14 +28,21 @@ struct mod_mcp_run_t {
     mod_mcp_cond_t *cond;            /* for room in the core */
     unsigned queued:1;
     unsigned resumed:1;
-    int socket;                         /* the backend's, or -1 */
-    struct ap_logconf *log;             /* log levels of its request, or NULL */
+
+    /* atomic, see mod_mcp_proxy.c */
+    int socket;                         /* to the backend, or -1; who takes it
+                                         * closes it */
+    int cut;                            /* the core needs it no more */
 
     /* for the thread that runs it */
     request_rec *r;
+    struct ap_logconf *log;             /* log levels of its request; whoever
+                                         * took the socket writes them */
     apr_bucket_brigade *input;
     apr_table_t *hidden;                /* of mod_mcp_env.h; mostly NULL */
     apr_table_t *shown;                 /* where that will be */
+    const char *aside;                  /* of the answer, not fed yet */
+    apr_size_t aside_len;
     unsigned head:1;                    /* mcp_job_head() was called */
     unsigned eos:1;
     unsigned failed:1;                  /* an error bucket came */
@@ -47,6 +56,9 @@ apr_status_t mod_mcp_fetch_init(apr_pool_t *pchild);
 
 /* Makes the internal request and feeds the job.  Returns how it ended. */
 mcp_fault_e mod_mcp_fetch(mod_mcp_run_t *run, const char **detail);
+
+/* Under the lock, before the job ends: feeds what is left of the answer. */
+void mod_mcp_fetch_feed(mod_mcp_run_t *run);
 
 /* Under the lock, when the job has ended: notes what the log is to say.
  * Returns 1 if mod_mcp_fetch_log() is to write a line. */

@@ -54,9 +54,7 @@ static int answer(mod_mcp_client_t *client, int rc)
 
     case MCP_DONE:
         mod_mcp_connection_serve(client, MOD_MCP_STREAM);
-        return mod_mcp_connection_attend(client);
-
-    case MCP_AGAIN:
+        mod_mcp_lock();
         return mod_mcp_connection_attend(client);
 
     default:
@@ -128,6 +126,12 @@ static int exchange(mod_mcp_client_t *client, mod_mcp_dir_t *dir, int publish)
     mod_mcp_lock();
     rc = mcp_exchange_body(client->exchange, length);
     begin(client, rc);
+
+    if (rc == MCP_AGAIN) {
+        mod_mcp_drain();
+        return mod_mcp_connection_attend(client);
+    }
+
     mod_mcp_unlock();
 
     return answer(client, rc);

@@ -88,11 +88,26 @@ void mod_mcp_job_init(apr_pool_t *pchild)
 
 /* --- a run --- */
 
+/* Sets the URI, and the request line that has it. */
+static void set_target(mod_mcp_run_t *run, mcp_str_t target)
+{
+    static const mcp_str_t begin = mcp_str("POST "), end = mcp_str(" HTTP/1.1");
+
+    char *p = apr_palloc(run->pool, begin.len + target.len + end.len + 1);
+
+    run->line = p;
+    p = memcpy(p, begin.data, begin.len);
+    p = memcpy(p + begin.len, target.data, target.len);
+    memcpy(p + target.len, end.data, end.len + 1);
+
+    run->target = apr_pstrmemdup(run->pool, target.data, target.len);
+}
+
 static mod_mcp_run_t *run_create(mcp_job_t *job, mod_mcp_snapshot_t *snapshot)
 {
     apr_pool_t *p = mod_mcp_pool_get();
     mod_mcp_run_t *run;
-    mcp_str_t target;
+    mcp_str_t id = job->facts.value[MCP_FACT_CALL];
 
     if (p == NULL) {
         return NULL;
@@ -100,14 +115,13 @@ static mod_mcp_run_t *run_create(mcp_job_t *job, mod_mcp_snapshot_t *snapshot)
 
     run = apr_pcalloc(p, sizeof(*run));
 
-    target = mcp_setup_target(snapshot->dir->setup, job->target);
-
     run->pool = p;
     run->job = job;
     run->kept = job;
     run->socket = -1;
     run->snapshot = snapshot;
-    run->target = apr_pstrmemdup(p, target.data, target.len);
+    run->id = apr_pstrmemdup(p, id.data, id.len);
+    set_target(run, mcp_setup_target(snapshot->dir->setup, job->target));
 
     /* a copy: the core may take the job back while a thread runs it */
 
@@ -182,6 +196,7 @@ void mod_mcp_job_run(mod_mcp_run_t *run)
     mod_mcp_lock();
 
     mod_mcp_watch_look(run->snapshot->client);
+    mod_mcp_fetch_feed(run);
 
     if (client) {
         lent--;
@@ -193,24 +208,41 @@ void mod_mcp_job_run(mod_mcp_run_t *run)
     run->logs = mod_mcp_fetch_note(run);
 }
 
-void mod_mcp_job_free(mod_mcp_run_t *run)
+void mod_mcp_job_clear(mod_mcp_run_t *run, mod_mcp_remains_t *remains)
 {
-    mod_mcp_snapshot_t *snapshot = run->snapshot;
-    mcp_call_t *call = run->kept->call;
-    apr_pool_t *p = run->pool;
+    remains->pool = run->pool;
+    remains->snapshot = run->snapshot;
+    remains->call = run->kept->call;
 
     if (run->logs) {
         mod_mcp_fetch_log(run);
     }
 
     mod_mcp_fetch_free(run);
-    apr_pool_clear(p);
+    apr_pool_clear(remains->pool);
+}
+
+void mod_mcp_job_release(mod_mcp_remains_t *remains)
+{
+    if (remains->pool == NULL) {
+        return;
+    }
+
+    mcp_call_release(remains->call);
+    mod_mcp_snapshot_release(remains->snapshot);
+    mod_mcp_pool_put(remains->pool);
+
+    remains->pool = NULL;
+}
+
+void mod_mcp_job_free(mod_mcp_run_t *run)
+{
+    mod_mcp_remains_t remains;
+
+    mod_mcp_job_clear(run, &remains);
 
     mod_mcp_lock();
-
-    mcp_call_release(call);
-    mod_mcp_snapshot_release(snapshot);
-    mod_mcp_pool_put(p);
+    mod_mcp_job_release(&remains);
 }
 
 /* --- threads --- */

@@ -9,6 +9,13 @@
 
 #include "mcp_job.h"
 
+/* What a run leaves behind that is freed under the lock. */
+typedef struct {
+    apr_pool_t *pool;                   /* NULL: nothing */
+    mod_mcp_snapshot_t *snapshot;
+    mcp_call_t *call;
+} mod_mcp_remains_t;
+
 void mod_mcp_job_init(apr_pool_t *pchild);
 
 /* Under the lock: the core's actions. */
@@ -25,6 +32,11 @@ void mod_mcp_job_run(mod_mcp_run_t *run);
 
 /* Logs the call, if that is wanted, and frees the run.  Likewise. */
 void mod_mcp_job_free(mod_mcp_run_t *run);
+
+/* The same in two steps, where the lock is taken later anyway: without the
+ * lock; and under the lock what remains, if anything does. */
+void mod_mcp_job_clear(mod_mcp_run_t *run, mod_mcp_remains_t *remains);
+void mod_mcp_job_release(mod_mcp_remains_t *remains);
 
 /* Ends the job threads.  Waits for their calls while this process winds up, and
  * for a moment if it is to end at once. */

@@ -57,45 +57,42 @@ static int is_copyable(const proxy_worker *worker)
 #endif
 }
 
-/* Lets ABORT find the connection.  1 unless the call is over. */
+static int is_cut(mod_mcp_run_t *run)
+{
+    return __atomic_load_n(&run->cut, __ATOMIC_SEQ_CST);
+}
+
+/* Lets ABORT find the connection, without the lock: either it finds that, or
+ * this finds the call cut.  1 unless it is. */
 static int expose(mod_mcp_run_t *run, proxy_conn_rec *conn,
                   struct ap_logconf *log)
 {
-    int wanted;
+    run->log = log;
+    __atomic_store_n(&run->socket, duplicate(conn), __ATOMIC_SEQ_CST);
 
-    mod_mcp_lock();
-
-    wanted = (run->job != NULL);
-
-    if (wanted) {
-        run->socket = duplicate(conn);
-        run->log = log;
-    }
-
-    mod_mcp_unlock();
-
-    return wanted;
+    return !is_cut(run);
 }
 
-/* Takes the connection back.  1 unless the call is over. */
+static int take(mod_mcp_run_t *run)
+{
+    return __atomic_exchange_n(&run->socket, -1, __ATOMIC_SEQ_CST);
+}
+
+/* Takes the connection back, or waits for ABORT, which has it and still uses
+ * the log.  1 unless the call is cut. */
 static int hide(mod_mcp_run_t *run)
 {
-    int fd, wanted;
-
-    mod_mcp_lock();
-
-    wanted = (run->job != NULL);
-    fd = run->socket;
-    run->socket = -1;
-    run->log = NULL;
-
-    mod_mcp_unlock();
+    int fd = take(run);
 
     if (fd != -1) {
         close(fd);
     }
+    else if (is_cut(run)) {
+        mod_mcp_lock();
+        mod_mcp_unlock();
+    }
 
-    return wanted;
+    return !is_cut(run);
 }
 
 /* The handler would log the end of its connection as an error of the backend.
@@ -108,12 +105,16 @@ static void silence(struct ap_logconf *log)
 
 void mod_mcp_proxy_abort(mod_mcp_run_t *run)
 {
-    if (run->log) {
-        silence(run->log);
-    }
+    int fd;
 
-    if (run->socket != -1) {
-        shutdown(run->socket, SHUT_RDWR);
+    __atomic_store_n(&run->cut, 1, __ATOMIC_SEQ_CST);
+
+    fd = take(run);
+
+    if (fd != -1) {
+        silence(run->log);
+        shutdown(fd, SHUT_RDWR);
+        close(fd);
     }
 }
 
@@ -134,7 +135,8 @@ static int is_secure(const char *url)
     apr_size_t i;
 
     for (i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
-        if (ap_cstr_casecmpn(url, schemes[i], strlen(schemes[i])) == 0) {
+        if (((url[0] ^ schemes[i][0]) & ~0x20) == 0
+            && ap_cstr_casecmpn(url, schemes[i], strlen(schemes[i])) == 0) {
             return 1;
         }
     }

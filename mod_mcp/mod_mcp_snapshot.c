@@ -99,6 +99,8 @@ static apr_status_t copy_addresses(mod_mcp_snapshot_t *snapshot,
                                     r->connection->local_addr, p);
     }
 
+    snapshot->local_ip = apr_pstrdup(p, r->connection->local_ip);
+
     return rv;
 }
 

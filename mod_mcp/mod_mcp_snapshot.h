@@ -20,6 +20,7 @@ struct mod_mcp_snapshot_t {
     mod_mcp_dir_t *dir;                 /* knows the targets */
     apr_sockaddr_t *client_addr;
     apr_sockaddr_t *local_addr;
+    const char *local_ip;
     const char *hostname;
     const char *port_str;               /* of Host, if it has one */
     apr_port_t port;

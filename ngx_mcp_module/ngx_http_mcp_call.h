@@ -42,7 +42,8 @@ struct ngx_http_mcp_invocation_s {
     ngx_buf_t                    body_buf;
     ngx_chain_t                  body_chain;
     ngx_buf_t                    header_in;
-    u_char                       length[NGX_SIZE_T_LEN];
+    ngx_table_elt_t              content_length;
+    u_char                       length[NGX_SIZE_T_LEN];   /* its value */
 
     ngx_chain_t                 *out;      /* not taken by the core yet */
     ngx_event_t                  done;     /* posted: the answer is whole */

@@ -19,6 +19,8 @@ static ngx_int_t ngx_http_mcp_request_init_body(ngx_http_request_t *r,
     ngx_http_mcp_invocation_t *inv);
 static ngx_int_t ngx_http_mcp_request_init_headers(ngx_http_request_t *r,
     ngx_http_mcp_invocation_t *inv);
+static void ngx_http_mcp_request_length_header(ngx_http_request_t *r,
+    ngx_http_mcp_invocation_t *inv);
 static void ngx_http_mcp_request_own_headers(ngx_http_request_t *r,
     ngx_http_mcp_invocation_t *inv);
 static ngx_int_t ngx_http_mcp_request_client_headers(ngx_http_request_t *r,
@@ -26,15 +28,12 @@ static ngx_int_t ngx_http_mcp_request_client_headers(ngx_http_request_t *r,
 
 
 /* Our own headers, which come before those of the client: mcp_forward_headers,
- * and two whose values differ. Host is last, as it is left out if the server is
+ * and one whose value differs. Host is last, as it is left out if the server is
  * known by no name.  */
 static ngx_table_elt_t  ngx_http_mcp_request_headers[] = {
     { .lowcase_key = (u_char *) "content-type" },
 
     { .lowcase_key = (u_char *) "accept" },
-
-    { .key = ngx_string("Content-Length"),
-      .lowcase_key = (u_char *) "content-length" },
 
     { .key = ngx_string("Host"),
       .lowcase_key = (u_char *) "host" }
@@ -42,6 +41,15 @@ static ngx_table_elt_t  ngx_http_mcp_request_headers[] = {
 
 #define NGX_HTTP_MCP_REQUEST_HEADERS                                          \
     (sizeof(ngx_http_mcp_request_headers) / sizeof(ngx_table_elt_t))
+
+
+/* Not among them: each upstream module tells the length of a body itself, and
+ * $content_length is found without a search.  */
+static ngx_table_elt_t  ngx_http_mcp_request_length = {
+    .hash = 1,
+    .key = ngx_string("Content-Length"),
+    .lowcase_key = (u_char *) "content-length"
+};
 
 
 static ngx_str_t  ngx_http_mcp_request_method = ngx_string("POST");
@@ -111,8 +119,9 @@ ngx_http_mcp_request_create(ngx_connection_t *c,
     inv->job->glue = inv;
     inv->heard = ngx_current_msec;
 
-    if (ngx_http_mcp_variables_fill(r, inv->job) != NGX_OK
-        || ngx_http_mcp_request_init_body(r, inv) != NGX_OK
+    ngx_http_mcp_variables_fill(r, inv->job);
+
+    if (ngx_http_mcp_request_init_body(r, inv) != NGX_OK
         || ngx_http_mcp_request_init_headers(r, inv) != NGX_OK)
     {
         if (!c->destroyed) {
@@ -221,9 +230,26 @@ ngx_http_mcp_request_init_headers(ngx_http_request_t *r,
         return NGX_ERROR;
     }
 
+    ngx_http_mcp_request_length_header(r, inv);
     ngx_http_mcp_request_own_headers(r, inv);
 
     return ngx_http_mcp_request_client_headers(r, inv->snapshot);
+}
+
+
+static void
+ngx_http_mcp_request_length_header(ngx_http_request_t *r,
+    ngx_http_mcp_invocation_t *inv)
+{
+    u_char  *end;
+
+    end = (u_char *) mcp_uint_print((char *) inv->length, inv->job->body.len);
+
+    inv->content_length = ngx_http_mcp_request_length;
+    inv->content_length.value.data = inv->length;
+    inv->content_length.value.len = end - inv->length;
+
+    r->headers_in.content_length = &inv->content_length;
 }
 
 
@@ -246,12 +272,6 @@ ngx_http_mcp_request_own_headers(ngx_http_request_t *r,
     r->headers_in.accept = h;
 #endif
     h++;
-
-    h->value.data = inv->length;
-    h->value.len = (u_char *) mcp_uint_print((char *) inv->length,
-                                             inv->job->body.len)
-                   - inv->length;
-    r->headers_in.content_length = h++;
 
     /* clients with HTTP/2 and HTTP/3 may have sent none */
 

@@ -44,6 +44,8 @@ static u_char *ngx_http_mcp_snapshot_copy_addresses(
 static u_char *ngx_http_mcp_snapshot_copy_variables(
     ngx_http_mcp_snapshot_t *snapshot, u_char *p,
     ngx_http_mcp_source_t *source);
+static ngx_uint_t ngx_http_mcp_snapshot_replaces(ngx_http_request_t *r,
+    ngx_table_elt_t *h);
 static u_char *ngx_http_mcp_snapshot_copy_lines(
     ngx_http_mcp_snapshot_t *snapshot, u_char *p, ngx_http_request_t *r);
 static u_char *ngx_http_mcp_snapshot_copy_line(ngx_http_mcp_line_t *line,
@@ -311,6 +313,19 @@ ngx_http_mcp_snapshot_copy_variables(ngx_http_mcp_snapshot_t *snapshot,
 }
 
 
+/* Headers that our request has of its own, as far as nginx has recognized them:
+ * mcp_forward_skips() knows their names, and would have to compare them.  */
+static ngx_uint_t
+ngx_http_mcp_snapshot_replaces(ngx_http_request_t *r, ngx_table_elt_t *h)
+{
+    ngx_http_headers_in_t  *in;
+
+    in = &r->headers_in;
+
+    return h == in->host || h == in->content_type || h == in->content_length;
+}
+
+
 static u_char *
 ngx_http_mcp_snapshot_copy_lines(ngx_http_mcp_snapshot_t *snapshot, u_char *p,
     ngx_http_request_t *r)
@@ -331,7 +346,7 @@ ngx_http_mcp_snapshot_copy_lines(ngx_http_mcp_snapshot_t *snapshot, u_char *p,
 
             /* hash 0: cleared by some module */
 
-            if (h[i].hash == 0
+            if (h[i].hash == 0 || ngx_http_mcp_snapshot_replaces(r, &h[i])
                 || mcp_forward_skips(&mlcf->endpoint,
                                      ngx_http_mcp_str(&h[i].key)))
             {

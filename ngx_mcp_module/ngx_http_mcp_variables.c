@@ -19,17 +19,15 @@ static ngx_int_t
 ngx_http_mcp_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
     uintptr_t data)
 {
-    mcp_job_t                  *job;
     const mcp_str_t            *value;
     const mcp_facts_t          *facts;
     ngx_http_mcp_ctx_t         *ctx;
     ngx_http_mcp_invocation_t  *inv;
 
     inv = ngx_http_mcp_call_invocation(r);
-    job = inv ? inv->kept : NULL;
 
-    if (job) {
-        facts = &job->facts;
+    if (inv && inv->kept) {
+        facts = &inv->kept->facts;
 
     } else {
         ctx = ngx_http_mcp_get_ctx(r);
@@ -43,19 +41,10 @@ ngx_http_mcp_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
         return NGX_OK;
     }
 
+    /* an exchange lives as long as its request, and what jobs know as long as
+     * their call, which the request's connection keeps */
+
     v->data = (u_char *) value->data;
-
-    /* an exchange lives as long as its request, a job does not */
-
-    if (job) {
-        v->data = ngx_pnalloc(r->pool, value->len);
-        if (v->data == NULL) {
-            return NGX_ERROR;
-        }
-
-        ngx_memcpy(v->data, value->data, value->len);
-    }
-
     v->len = value->len;
     v->valid = 1;
     v->no_cacheable = 0;
@@ -312,13 +301,10 @@ ngx_http_mcp_variables_flush(ngx_http_request_t *r)
 }
 
 
-/* Values of a job, which the request may outlive, in one piece of memory.  Only
- * those that backends are told: the others are made while it runs.  */
-ngx_int_t
+/* Only those that backends are told: the others are made while it runs.  */
+void
 ngx_http_mcp_variables_fill(ngx_http_request_t *r, mcp_job_t *job)
 {
-    u_char                     *p;
-    size_t                      len;
     ngx_uint_t                  i;
     mcp_str_t                  *value;
     ngx_http_mcp_used_t        *used;
@@ -328,18 +314,6 @@ ngx_http_mcp_variables_fill(ngx_http_request_t *r, mcp_job_t *job)
     mmcf = ngx_http_get_module_main_conf(r, ngx_http_mcp_module);
 
     used = mmcf->variables.elts;
-    len = 0;
-
-    for (i = 0; i < mmcf->variables.nelts; i++) {
-        if (mcp_fact_env[used[i].fact].len) {
-            len += job->facts.value[used[i].fact].len;
-        }
-    }
-
-    p = ngx_pnalloc(r->pool, len);
-    if (p == NULL) {
-        return NGX_ERROR;
-    }
 
     for (i = 0; i < mmcf->variables.nelts; i++) {
         if (mcp_fact_env[used[i].fact].len == 0) {
@@ -354,12 +328,8 @@ ngx_http_mcp_variables_fill(ngx_http_request_t *r, mcp_job_t *job)
             continue;
         }
 
-        v->data = p;
+        v->data = (u_char *) value->data;
         v->len = value->len;
         v->valid = 1;
-
-        p = ngx_cpymem(p, value->data, value->len);
     }
-
-    return NGX_OK;
 }

@@ -28,8 +28,9 @@ ngx_int_t ngx_http_mcp_variables_find(ngx_cycle_t *cycle);
  * the last ones.  */
 void ngx_http_mcp_variables_flush(ngx_http_request_t *r);
 
-/* Sets those that a backend's request r has from its beginning.  */
-ngx_int_t ngx_http_mcp_variables_fill(ngx_http_request_t *r, mcp_job_t *job);
+/* Sets those that a backend's request r has from its beginning.  Their values
+ * are the job's: they live as long as its call.  */
+void ngx_http_mcp_variables_fill(ngx_http_request_t *r, mcp_job_t *job);
 
 
 #endif /* NGX_HTTP_MCP_VARIABLES_H_INCLUDED */

@@ -107,7 +107,7 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
         return NULL;
     }
 
-    mcp_stream_id_print(call->id_text, call->id);
+    mcp_stream_id_short(call->id_text, call->id);
 
     call->client = x->client;
     memcpy(call->party, x->head.party, MCP_DIGEST_LEN);

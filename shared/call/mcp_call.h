@@ -93,6 +93,8 @@ struct mcp_request_s {
     mcp_buf_t             body;        /* of the next invocation */
     uint64_t              pause;       /* ms; 0: it asked for something */
     uint64_t              pause_until; /* the last invocation of this kind */
+    int                   subscribed;  /* what other nodes have answered, of a
+                                          subscription */
     mcp_buf_t             urls;        /* the events, as uint64_t, that sent the
                                           user to a URL and are not settled */
 
@@ -101,6 +103,7 @@ struct mcp_request_s {
     unsigned              ended:1;     /* end_fault, end_detail are set */
     unsigned              starved:1;   /* mcp_job_data() took less */
     unsigned              again:1;     /* invoke once the job has ended */
+    unsigned              asks:2;      /* how often they were */
     unsigned              late:1;      /* its time is over, as the log says */
     unsigned              retry:1;     /* of a multi round-trip request */
 };
@@ -126,7 +129,7 @@ struct mcp_call_s {
     void                  *glue;
 
     unsigned char          id[MCP_STREAM_ID_LEN];
-    char                   id_text[MCP_STREAM_TEXT_LEN];
+    char                   id_text[9];         /* its beginning */
     mcp_client_t           client;
     unsigned char          party[MCP_DIGEST_LEN];  /* its client's */
     mcp_policy_t           policy;

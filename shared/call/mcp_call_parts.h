@@ -14,6 +14,7 @@
  *   mcp_job.c          a backend at work on a request
  *   mcp_job_facts.c    what it is told
  *   mcp_job_message.c  what it says
+ *   mcp_job_subscribe.c  what a session subscribes to
  *   mcp_inbox.c        what other processes have for the call
  *   mcp_cancel.c       cancellation
  *   mcp_input.c        asking the client in the middle of the call
@@ -218,6 +219,10 @@ void mcp_job_hold(mcp_request_t *req, const mcp_backend_msg_t *msg);
 void mcp_job_process(mcp_request_t *req);
 
 
+/* Goes on with what is held, and has the backend do so. */
+void mcp_job_continue(mcp_request_t *req);
+
+
 /* --- mcp_job_facts.c --- */
 
 /* Fills in what all jobs of a call tell their backends, in its arena. */
@@ -229,6 +234,13 @@ void mcp_job_facts(mcp_call_t *call);
 /* One message, of the backend or published.  MCP_OK; MCP_AGAIN: no room for it
  * now.  May end the call. */
 int  mcp_job_message(mcp_request_t *req, const mcp_backend_msg_t *msg);
+
+
+/* --- mcp_job_subscribe.c --- */
+
+/* Subscribes, or unsubscribes, if that is what the request is for: MCP_OK, and
+ * what has failed, or MCP_AGAIN, and mcp_job_process() is called in the end. */
+int  mcp_job_subscribe(mcp_request_t *req, mcp_fault_e *fault);
 
 
 /* --- mcp_inbox.c --- */
@@ -289,7 +301,8 @@ int  mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg);
 mcp_fault_e mcp_input_read_round(mcp_request_t *req,
     const mcp_backend_msg_t *msg);
 
-/* Takes what mcp_input_post() has brought to the process that owns the call. */
+/* Takes what mcp_input_deliver() has brought to the process that owns the
+ * call. */
 void mcp_input_answer(mcp_call_t *call, mcp_str_t text);
 
 /* Keeps an answer; the last one lets the backend go on.  May end the call. */

@@ -230,9 +230,9 @@ mcp_call_make_stream(mcp_call_t *call)
         }
     }
 
-    /* tasks, and calls to join, are this node's alone */
+    /* calls to join are this node's alone */
 
-    if (!call->may_be_task && call->join == NULL && call->policy.max_wait) {
+    if (call->join == NULL && (call->may_be_task || call->policy.max_wait)) {
         mcp_ask_share(call->worker, &call->ref);
     }
 

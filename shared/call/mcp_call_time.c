@@ -7,6 +7,7 @@
 #include "call/mcp_call_parts.h"
 #include "call/mcp_request.h"
 #include "worker/mcp_answer.h"
+#include "worker/mcp_ask.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_hook.h"
 
@@ -167,8 +168,7 @@ mcp_call_send_interim(mcp_call_t *call)
         }
     }
 
-    x->errand.action.type = MCP_ACT_RESPOND;
-    mcp_worker_queue(x->worker, &x->errand);
+    mcp_ask_respond(x, &call->ref);
 }
 
 

@@ -279,25 +279,27 @@ mcp_cancel_poll(void *data)
 }
 
 
-/* Finds the durable call with this request; returns the request's bit, 0 if
- * there is no such call. */
+/*
+ * Finds the durable call with this request, and its ids; returns the request's
+ * bit, 0 if there is no such call.  A mirror is found by what only this node
+ * knows: that another request reads it.
+ */
 static uint64_t
 mcp_cancel_find(mcp_worker_t *worker,
     const unsigned char session[MCP_DIGEST_LEN],
-    const unsigned char key[MCP_DIGEST_LEN], mcp_stream_info_t *info)
+    const unsigned char key[MCP_DIGEST_LEN], mcp_stream_info_t *info,
+    mcp_buf_t *ids)
 {
-    uint64_t   request, position;
-    mcp_buf_t  ids;
+    uint64_t  request, position;
 
     request = 0;
     position = 0;
-    mcp_buf_init(&ids, &worker->env->mem, SIZE_MAX / 2);
 
     while (request == 0) {
-        ids.len = 0;
+        ids->len = 0;
 
         if (mcp_store_session_next(worker->store, session, 0, &position, info,
-                                   &ids)
+                                   ids)
             != MCP_OK)
         {
             break;
@@ -309,17 +311,36 @@ mcp_cancel_find(mcp_worker_t *worker,
             continue;
         }
 
-        request = mcp_cancel_find_key(worker, session,
-                                      (mcp_str_t) { ids.data, ids.len }, key);
+        if (!info->mirror) {
+            request = mcp_cancel_find_key(worker, session,
+                                          (mcp_str_t) { ids->data, ids->len },
+                                          key);
+        }
 
         if (info->alias == mcp_cancel_alias(key)) {
             request = 1;
         }
     }
 
-    mcp_buf_free(&ids);
-
     return request;
+}
+
+
+/* Has the node of the call cancel it, by the id that its request had there. */
+static int
+mcp_cancel_elsewhere(mcp_worker_t *worker, const mcp_word_t *word, mcp_str_t id)
+{
+    int         rc;
+    mcp_word_t  other;
+
+    other = *word;
+    rc = mcp_cancel_key(worker, word->session, id, other.key);
+
+    if (rc == MCP_OK) {
+        mcp_ask_nobody(worker, &other);
+    }
+
+    return rc;
 }
 
 
@@ -329,17 +350,25 @@ mcp_cancel(mcp_worker_t *worker, const mcp_word_t *word,
 {
     int                rc;
     uint64_t           request;
+    mcp_buf_t          ids;
     mcp_stream_info_t  info;
 
-    request = mcp_cancel_find(worker, word->session, word->key, &info);
+    mcp_buf_init(&ids, &worker->env->mem, SIZE_MAX / 2);
+    request = mcp_cancel_find(worker, word->session, word->key, &info, &ids);
 
     if (request) {
-        rc = mcp_store_cancel(worker->store, &info.ref, request);
+        rc = info.mirror
+             ? mcp_cancel_elsewhere(worker, word,
+                                    (mcp_str_t) { ids.data, ids.len })
+             : mcp_store_cancel(worker->store, &info.ref, request);
+        mcp_buf_free(&ids);
 
         /* over meanwhile: there is nothing to cancel */
 
         return rc == MCP_ERR_NOT_FOUND ? MCP_OK : rc;
     }
+
+    mcp_buf_free(&ids);
 
     /* not durable yet, in whatever process: that looks for it */
 
@@ -381,7 +410,7 @@ mcp_cancel_request(mcp_exchange_t *x, mcp_str_t id)
 
     /* its call may run at another node */
 
-    mcp_ask_nobody(x->worker, &word);
+    (void) mcp_ask_nobody(x->worker, &word);
 
     return MCP_OK;
 }
@@ -404,7 +433,7 @@ mcp_cancel_session(mcp_worker_t *worker,
     while (mcp_store_session_next(store, session, 0, &next, &info, NULL)
            == MCP_OK)
     {
-        if (info.kind == MCP_STREAM_CALL
+        if (info.kind == MCP_STREAM_CALL && !info.mirror
             && info.state < MCP_STATE_COMPLETED)
         {
             mcp_store_cancel(store, &info.ref, MCP_CANCEL_ALL);

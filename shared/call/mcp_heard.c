@@ -51,17 +51,24 @@ mcp_heard(mcp_worker_t *worker, const mcp_word_t *word)
         break;
 
     case MCP_WORD_NOTIFICATION:
-        mcp_notify_hear(worker, word->message);
+        mcp_notify_hear(worker, word);
+        break;
+
+    case MCP_WORD_TOPIC:
+        rc = mcp_notify_hear_topic(worker, word->session, word->key,
+                                   word->value);
         break;
 
     default:
         return;
     }
 
-    if (rc == MCP_ERR_FULL) {
+    if (rc == MCP_ERR_FULL || rc == MCP_ERR_LIMIT) {
         mcp_worker_log(worker, MCP_LOG_ERROR,
                        "the zone has no room for what another node has told: "
                        "%s", word->what == MCP_WORD_SESSION_ENDED
-                             ? "a session has ended" : "a setting");
+                             ? "a session has ended"
+                             : word->what == MCP_WORD_TOPIC
+                             ? "a subscription" : "a setting");
     }
 }

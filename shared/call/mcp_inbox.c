@@ -211,21 +211,10 @@ mcp_inbox_read(mcp_call_t *call)
 void
 mcp_inbox_continue(mcp_call_t *call)
 {
-    size_t          i;
-    mcp_request_t  *req;
+    size_t  i;
 
     for (i = 0; i < call->n && call->phase != MCP_CALL_OVER; i++) {
-        req = &call->requests[i];
-
-        if (req->held) {
-            mcp_job_process(req);
-        }
-
-        if (!req->held && req->starved && req->live && !req->job.aborted) {
-            req->starved = 0;
-            req->job.errand.action.type = MCP_ACT_RESUME;
-            mcp_worker_queue(call->worker, &req->job.errand);
-        }
+        mcp_job_continue(&call->requests[i]);
     }
 
     mcp_inbox_read(call);

@@ -29,11 +29,12 @@ int mcp_input_names(const mcp_mem_t *mem, mcp_str_t id,
 mcp_fault_e mcp_input_state_open(mcp_exchange_t *x, mcp_str_t name,
     unsigned target);
 
-/* Brings responses of a client to the call that asked: text is one, or a JSON
- * array of them, and is taken as a whole or not at all.  Returns what
- * mcp_store_post() does. */
-int mcp_input_post(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
-    mcp_str_t text);
+/* Brings responses of a client to the call that asked, at whatever node: text
+ * is one, or a JSON array of them, and is taken as a whole or not at all.  The
+ * turn of a stream of another node is at least "turn" then.  Returns what
+ * mcp_store_post() or mcp_ask_post() does. */
+int mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
+    mcp_str_t text, uint32_t turn);
 
 /*
  * The same for the responses among n messages of one POST, each for the call of

@@ -38,13 +38,6 @@ mcp_input_names(const mcp_mem_t *mem, mcp_str_t id,
 }
 
 
-int
-mcp_input_post(mcp_exchange_t *x, const mcp_stream_ref_t *ref, mcp_str_t text)
-{
-    return mcp_store_post(x->worker->store, ref, MCP_POST_INPUT, 0, text);
-}
-
-
 static int
 mcp_input_is_answer(mcp_exchange_t *x, const mcp_rpc_t *msg,
     unsigned char stream[MCP_STREAM_ID_LEN])
@@ -106,13 +99,41 @@ mcp_input_confirm(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
+/* Brings text to a call that does not run at this node. */
+static int
+mcp_input_deliver_away(mcp_exchange_t *x,
+    const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text,
+    uint32_t turn)
+{
+    mcp_ask_post_t  post;
+
+    memset(&post, 0, sizeof(mcp_ask_post_t));
+    memcpy(post.id, stream, MCP_STREAM_ID_LEN);
+    memcpy(post.session, x->client.id, MCP_DIGEST_LEN);
+    post.data = text;
+    post.turn = turn;
+
+    return mcp_ask_post(x, &post);
+}
+
+
+int
+mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
+    mcp_str_t text, uint32_t turn)
+{
+    return info->mirror
+           ? mcp_input_deliver_away(x, info->ref.id, text, turn)
+           : mcp_store_post(x->worker->store, &info->ref, MCP_POST_INPUT, 0,
+                            text);
+}
+
+
 /* Brings text to the call, which may run at another node. */
 static int
 mcp_input_bring(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text)
 {
     int                rc;
-    mcp_ask_post_t     post;
     mcp_stream_info_t  info;
 
     rc = mcp_store_find(x->worker->store, stream, mcp_worker_now(x->worker),
@@ -126,18 +147,11 @@ mcp_input_bring(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
 
     if (rc == MCP_OK) {
         mcp_input_confirm(x, &info, msgs, n);
-        rc = mcp_input_post(x, &info.ref, text);
+        return mcp_input_deliver(x, &info, text, 0);
     }
 
-    if (rc != MCP_ERR_NOT_FOUND) {
-        return rc;
-    }
-
-    memcpy(post.id, stream, MCP_STREAM_ID_LEN);
-    memcpy(post.session, x->client.id, MCP_DIGEST_LEN);
-    post.data = text;
-
-    return mcp_ask_post(x, &post);
+    return rc == MCP_ERR_NOT_FOUND ? mcp_input_deliver_away(x, stream, text, 0)
+                                   : rc;
 }
 
 

@@ -10,12 +10,30 @@
 #include "rpc/mcp_request_state.h"
 
 
+/* The name of a backend, without the sign that its server puts before it:
+ * servers of one cluster write it in their own ways. */
+static mcp_str_t
+mcp_input_state_target(const mcp_endpoint_t *endpoint, unsigned target)
+{
+    mcp_str_t  name;
+
+    name = mcp_endpoint_target(endpoint, target);
+
+    if (name.len && (name.data[0] == '@' || name.data[0] == '/')) {
+        name.data++;
+        name.len--;
+    }
+
+    return name;
+}
+
+
 static void
 mcp_input_state_of(const mcp_endpoint_t *endpoint, const mcp_client_t *client,
     unsigned target, mcp_request_state_t *of)
 {
     of->server = endpoint->name;
-    of->target = mcp_endpoint_target(endpoint, target);
+    of->target = mcp_input_state_target(endpoint, target);
     of->principal = client->principal;
     of->max_depth = endpoint->max_depth;
 }

@@ -49,7 +49,7 @@ mcp_job_set_facts(mcp_request_t *req)
 
     *facts = call->facts;
     mcp_fact_set(facts, MCP_FACT_PUBLISH_URL, url);
-    mcp_fact_set(facts, MCP_FACT_METHOD, req->method->name);
+    mcp_fact_put(facts, MCP_FACT_METHOD, req->method->name);
     mcp_fact_set(facts, MCP_FACT_NAME, req->name);
     mcp_fact_set(facts, MCP_FACT_REQUEST_ID, req->id);
     mcp_fact_set(facts, MCP_FACT_PROGRESS_TOKEN, req->progress_token);
@@ -256,6 +256,21 @@ mcp_job_process(mcp_request_t *req)
     }
 
     mcp_job_invoke_again(req);
+}
+
+
+void
+mcp_job_continue(mcp_request_t *req)
+{
+    if (req->held) {
+        mcp_job_process(req);
+    }
+
+    if (!req->held && req->starved && req->live && !req->job.aborted) {
+        req->starved = 0;
+        req->job.errand.action.type = MCP_ACT_RESUME;
+        mcp_worker_queue(req->call->worker, &req->job.errand);
+    }
 }
 
 

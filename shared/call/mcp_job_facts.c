@@ -142,14 +142,13 @@ mcp_job_trace(mcp_call_t *call)
 void
 mcp_job_facts(mcp_call_t *call)
 {
-    char         *text;
     mcp_facts_t  *facts;
 
     facts = &call->facts;
 
-    mcp_fact_set(facts, MCP_FACT_PROTOCOL_VERSION,
+    mcp_fact_put(facts, MCP_FACT_PROTOCOL_VERSION,
                  mcp_revision(call->client.revision)->name);
-    mcp_fact_set(facts, MCP_FACT_CALL, (mcp_str_t) { call->id_text, 8 });
+    mcp_fact_put(facts, MCP_FACT_CALL, (mcp_str_t) { call->id_text, 8 });
 
     if (call->x) {
         mcp_fact_set(facts, MCP_FACT_PRINCIPAL,
@@ -157,16 +156,10 @@ mcp_job_facts(mcp_call_t *call)
         mcp_job_trace(call);
     }
 
-    text = call->client.has_session
-           ? mcp_arena_alloc(&call->arena, MCP_STREAM_TEXT_LEN) : NULL;
-
-    if (text) {
-        mcp_stream_id_print(text, call->client.id);
-        mcp_fact_set(facts, MCP_FACT_SESSION, (mcp_str_t) { text, 8 });
-        mcp_fact_set(facts, MCP_FACT_SESSION_ID,
-                     (mcp_str_t) { text, MCP_STREAM_TEXT_LEN });
+    if (call->client.has_session) {
+        mcp_client_session_facts(&call->client, facts);
     }
 
-    mcp_fact_set(facts, MCP_FACT_CLIENT_CAPABILITIES,
+    mcp_fact_put(facts, MCP_FACT_CLIENT_CAPABILITIES,
                  mcp_job_client_capabilities(call));
 }

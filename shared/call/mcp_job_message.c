@@ -11,7 +11,6 @@
 #include "call/mcp_request.h"
 #include "rpc/mcp_id.h"
 #include "rpc/mcp_omit.h"
-#include "rpc/mcp_topic.h"
 #include "worker/mcp_hook.h"
 #include "worker/mcp_notify.h"
 
@@ -89,64 +88,6 @@ mcp_job_notification(mcp_request_t *req, const mcp_backend_msg_t *msg)
     }
 
     return mcp_job_append(req, msg->body);
-}
-
-
-/* The subscription itself is ours, the backend has agreed to it. */
-static int
-mcp_job_subscribe(mcp_request_t *req)
-{
-    int                rc;
-    unsigned char      topic[MCP_DIGEST_LEN];
-    mcp_call_t        *call;
-    mcp_stream_info_t  info;
-
-    call = req->call;
-
-    rc = mcp_notify_listener(call->worker, call->endpoint, &call->client,
-                             call->party, &info);
-
-    if (rc == MCP_OK) {
-        rc = mcp_topic_session_uri(req->name, topic);
-    }
-
-    if (rc != MCP_OK) {
-        return rc;
-    }
-
-    if (req->method->id == MCP_METHOD_RESOURCES_SUBSCRIBE) {
-        return mcp_store_subscribe(call->worker->store, &info.ref, topic);
-    }
-
-    mcp_store_unsubscribe(call->worker->store, &info.ref, topic);
-
-    return MCP_OK;
-}
-
-
-static mcp_fault_e
-mcp_job_subscription(mcp_request_t *req)
-{
-    if (req->method->id != MCP_METHOD_RESOURCES_SUBSCRIBE
-        && req->method->id != MCP_METHOD_RESOURCES_UNSUBSCRIBE)
-    {
-        return MCP_FAULT_NONE;
-    }
-
-    switch (mcp_job_subscribe(req)) {
-
-    case MCP_OK:
-        return MCP_FAULT_NONE;
-
-    case MCP_ERR_FULL:
-        return MCP_FAULT_STORE_FULL;
-
-    case MCP_ERR_LIMIT:
-        return MCP_FAULT_TOO_MANY_STREAMS;
-
-    default:
-        return MCP_FAULT_INTERNAL;
-    }
 }
 
 
@@ -232,7 +173,10 @@ mcp_job_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return MCP_AGAIN;
     }
 
-    fault = mcp_job_subscription(req);
+    if (mcp_job_subscribe(req, &fault) == MCP_AGAIN) {
+        return MCP_AGAIN;
+    }
+
     if (fault != MCP_FAULT_NONE) {
         return mcp_call_finish_fault(req, fault, mcp_null_str);
     }

@@ -20,9 +20,13 @@ typedef enum {
     MCP_APPEND_CONFIRMED,
     MCP_APPEND_STAND,
     MCP_APPEND_NUMBER,
+    MCP_APPEND_TURN,
+    MCP_APPEND_TASK,
     MCP_APPEND_SPEC,
     MCP_APPEND_SESSION,
     MCP_APPEND_PRINCIPAL,
+    MCP_APPEND_TOPICS,
+    MCP_APPEND_PLACE,
     MCP_APPEND_ARGS
 } mcp_append_arg_e;
 
@@ -38,6 +42,7 @@ typedef struct {
     mcp_buf_t          messages;
     mcp_buf_t          spec;
     mcp_buf_t          request;
+    mcp_buf_t          topics;
     mcp_store_copy_t   from;
     mcp_store_raw_t    raw[MCP_COPY_EVENTS];
     mcp_stream_spec_t  about;
@@ -49,7 +54,7 @@ typedef struct {
 /* Room for all numbers of a command: it is not moved while words point into
  * it. */
 #define MCP_APPEND_NUMBERS                                                    \
-    (MCP_APPEND_ARGS * 21 + MCP_PACK_STAND_MAX                                \
+    (MCP_APPEND_ARGS * 42 + MCP_PACK_STAND_MAX + MCP_PACK_TASK_MAX            \
      + MCP_COPY_EVENTS * MCP_PACK_ANSWERS_MAX)
 
 
@@ -60,6 +65,23 @@ mcp_append_number(mcp_append_t *a, uint64_t number)
 
     p = a->numbers.data + a->numbers.len;
     end = mcp_uint_print(p, number);
+    a->numbers.len += (size_t) (end - p);
+
+    return (mcp_str_t) { p, (size_t) (end - p) };
+}
+
+
+/* The last of what nodes were told that a listener has, as Redis writes it: it
+ * has all of it when its last event is copied. */
+static mcp_str_t
+mcp_append_place(mcp_append_t *a)
+{
+    char  *p, *end;
+
+    p = a->numbers.data + a->numbers.len;
+    end = mcp_uint_print(p, a->from.heard.ms);
+    *end++ = '-';
+    end = mcp_uint_print(end, a->from.heard.n);
     a->numbers.len += (size_t) (end - p);
 
     return (mcp_str_t) { p, (size_t) (end - p) };
@@ -78,17 +100,26 @@ mcp_append_text(mcp_append_t *a, char *end)
 }
 
 
-/* How long what is in Redis lasts, if nobody says anything any more. */
+/* How long what is in Redis lasts, if nobody says anything any more: for what
+ * goes on, others have to find its node dead first. */
 static uint64_t
 mcp_append_lasts(const mcp_copy_t *copy, const mcp_store_copying_t *copying)
 {
-    uint64_t  lasts;
+    uint64_t  now, until;
 
-    lasts = copying->own.state >= MCP_STATE_COMPLETED
-            && copying->sent_seq >= copying->own.seq
-            ? copy->linger : copy->max_wait;
+    now = mcp_worker_now(copy->cluster->worker);
+    until = now + copy->max_wait;
 
-    return lasts + 2 * copy->cluster->conf->dead_after;
+    if (copying->expires) {
+        until = copying->expires;
+
+    } else if (copying->end) {
+        until = copying->end;
+    }
+
+    until = until > now ? until - now : 1;
+
+    return copying->end ? until : until + 2 * copy->cluster->conf->dead_after;
 }
 
 
@@ -143,9 +174,11 @@ static void
 mcp_append_words(mcp_copy_t *copy, mcp_append_t *a,
     const mcp_store_copying_t *copying, uint64_t first)
 {
-    size_t      i;
-    uint64_t    number;
-    mcp_str_t  *words;
+    size_t           i;
+    uint64_t         number;
+    mcp_str_t       *words;
+    mcp_pack_task_t  task = { copying->expires, copying->kept,
+                              copying->changed, copying->given };
 
     words = a->words;
     number = copying->reader ? copying->reader : 1;
@@ -161,11 +194,18 @@ mcp_append_words(mcp_copy_t *copy, mcp_append_t *a,
     words[MCP_APPEND_STAND] = mcp_append_text(a,
         mcp_pack_stand(a->numbers.data + a->numbers.len, &a->from.at));
     words[MCP_APPEND_NUMBER] = mcp_append_number(a, number);
+    words[MCP_APPEND_TURN] = mcp_append_number(a, copying->turn);
+    words[MCP_APPEND_TASK] = mcp_append_text(a,
+        mcp_pack_task(a->numbers.data + a->numbers.len, &task));
     words[MCP_APPEND_SPEC] = (mcp_str_t) { a->spec.data, a->spec.len };
     words[MCP_APPEND_SESSION] = (mcp_str_t) {
         (const char *) a->about.session, MCP_DIGEST_LEN };
     words[MCP_APPEND_PRINCIPAL] = (mcp_str_t) {
         (const char *) a->about.principal, MCP_DIGEST_LEN };
+    words[MCP_APPEND_TOPICS] = (mcp_str_t) { a->topics.data, a->topics.len };
+    words[MCP_APPEND_PLACE] = copying->listener
+                              && a->from.at.seq >= copying->own.seq
+                              ? mcp_append_place(a) : mcp_str("");
 
     words += MCP_APPEND_ARGS;
 
@@ -189,7 +229,6 @@ mcp_append_specify(mcp_copy_t *copy, mcp_append_t *a)
 
     if (rc == MCP_OK) {
         copy->max_wait = a->about.max_wait;
-        copy->linger = a->about.linger;
         copy->specified = 1;
     }
 
@@ -231,6 +270,16 @@ mcp_append_make(mcp_copy_t *copy, mcp_append_t *a,
         }
     }
 
+    /* those that were added while Redis was away, too */
+
+    if (copying->listener && (copy->begin || copy->time == 0)) {
+        rc = mcp_store_topics(copy->cluster->worker->store, &copy->ref,
+                              &a->topics);
+        if (rc != MCP_OK) {
+            return rc;
+        }
+    }
+
     mcp_append_words(copy, a, copying, first);
 
     return MCP_OK;
@@ -244,6 +293,36 @@ mcp_append_free(mcp_append_t *a)
     mcp_buf_free(&a->messages);
     mcp_buf_free(&a->spec);
     mcp_buf_free(&a->request);
+    mcp_buf_free(&a->topics);
+}
+
+
+/* Redis has lost who reads elsewhere: its node says so soon, or it is dead, or
+ * its reader has left before Redis was there again. */
+static void
+mcp_append_missed(mcp_copy_t *copy, uint64_t number)
+{
+    uint64_t              now;
+    mcp_store_t          *store;
+    mcp_store_copying_t   copying;
+
+    store = copy->cluster->worker->store;
+    now = mcp_worker_now(copy->cluster->worker);
+
+    if (mcp_store_copying(store, &copy->ref, &copying) != MCP_OK
+        || copying.consumer_slot != MCP_STORE_REMOTE
+        || copying.reader <= number)
+    {
+        copy->missed = 0;
+
+    } else if (copy->missed == 0) {
+        copy->missed = now;
+
+    } else if (now - copy->missed > copy->cluster->conf->dead_after) {
+        copy->missed = 0;
+        mcp_store_remote_left(store, &copy->ref, copying.reader,
+                              copying.sent_seq, now);
+    }
 }
 
 
@@ -261,6 +340,7 @@ mcp_append_hear(mcp_copy_t *copy, const mcp_reply_t *reply)
     switch (mcp_reply_number(mcp_reply_item(reply, 2))) {
 
     case MCP_APPEND_READ_ELSEWHERE:
+        copy->missed = 0;
         (void) mcp_store_remote(store, &copy->ref, number, sent);
         mcp_store_remote_sent(store, &copy->ref, number, sent);
         break;
@@ -268,9 +348,11 @@ mcp_append_hear(mcp_copy_t *copy, const mcp_reply_t *reply)
     case MCP_APPEND_READ_NOWHERE:
         mcp_store_remote_left(store, &copy->ref, number, sent,
                               mcp_worker_now(copy->cluster->worker));
+        mcp_append_missed(copy, number);
         break;
 
     default:
+        copy->missed = 0;
         break;
     }
 }
@@ -287,8 +369,8 @@ mcp_append_fenced(mcp_copy_t *copy)
     worker = copy->cluster->worker;
 
     mcp_stream_id_short(id, copy->ref.id);
-    mcp_worker_log(worker, MCP_LOG_ERROR, "cluster: call %s belongs to another "
-                   "node now", id);
+    mcp_worker_log(worker, MCP_LOG_ERROR, "cluster: stream %s belongs to "
+                   "another node now", id);
     copy->at.state = MCP_STATE_CANCELLED;
     mcp_store_free(worker->store, &copy->ref);
 }
@@ -363,6 +445,7 @@ mcp_append_over(mcp_copy_t *copy, int rc)
     if (rc == MCP_OK) {
         (void) mcp_store_acked(copy->cluster->worker->store, &copy->ref,
                                &copy->at);
+        mcp_copy_safe(copy);
     }
 
     mcp_copy_look(copy);
@@ -444,10 +527,15 @@ mcp_append_is_due(const mcp_copy_t *copy, const mcp_store_copying_t *copying)
 {
     return copy->time == 0 || copy->refills
            || copy->at.state != copying->own.state
+           || copy->expires != copying->expires
+           || copy->given != copying->given
            || mcp_worker_now(copy->cluster->worker)
               >= copy->time + copy->cluster->conf->dead_after / 3
            || (copying->own.state >= MCP_STATE_COMPLETED
                && copying->sent_seq >= copying->own.seq
+               && copying->sent_seq != copy->sent)
+           || (copying->listener
+               && copying->consumer_slot == MCP_STORE_NO_SLOT
                && copying->sent_seq != copy->sent);
 }
 
@@ -481,6 +569,7 @@ mcp_append_look(mcp_copy_t *copy, const mcp_store_copying_t *copying)
     mcp_buf_init(&a->messages, &mem, SIZE_MAX / 2);
     mcp_buf_init(&a->spec, &mem, SIZE_MAX / 2);
     mcp_buf_init(&a->request, &mem, SIZE_MAX / 2);
+    mcp_buf_init(&a->topics, &mem, SIZE_MAX / 2);
 
     rc = mcp_append_make(copy, a, copying);
 
@@ -497,6 +586,8 @@ mcp_append_look(mcp_copy_t *copy, const mcp_store_copying_t *copying)
         copy->refills = 0;
         copy->at = a->from.at;
         copy->sent = copying->sent_seq;
+        copy->expires = copying->expires;
+        copy->given = copying->given;
 
     } else if (rc != MCP_OK) {
         mcp_copy_within(copy, MCP_COPY_LATER);
@@ -504,34 +595,4 @@ mcp_append_look(mcp_copy_t *copy, const mcp_store_copying_t *copying)
 
     mcp_append_free(a);
     mem.free(mem.ctx, a);
-}
-
-
-static void
-mcp_append_forgotten(void *data, const mcp_reply_t *reply)
-{
-    if (reply && !mcp_reply_is(mcp_reply_item(reply, 0), "OK")) {
-        mcp_cluster_strange(data, "forget", reply);
-    }
-}
-
-
-void
-mcp_append_forget(mcp_copy_t *copy)
-{
-    char            id[MCP_STREAM_TEXT_LEN];
-    mcp_str_t       word;
-    mcp_cluster_t  *cluster;
-
-    cluster = copy->cluster;
-
-    (void) mcp_stream_id_print(id, copy->ref.id);
-    word = (mcp_str_t) { id, MCP_STREAM_TEXT_LEN };
-
-    /* what does not arrive is forgotten in its time */
-
-    if (cluster->state == MCP_CLUSTER_MEMBER) {
-        (void) mcp_cluster_run(cluster, MCP_SCRIPT_FORGET, &word, 1,
-                               mcp_append_forgotten, cluster);
-    }
 }

@@ -41,7 +41,9 @@ mcp_link_command(mcp_link_t *link, const mcp_str_t *words, size_t n,
     out = &link->out[!link->writing];
     before = out->len;
 
-    if (link->n_pending == MCP_LINK_WINDOW) {
+    /* a command of any length finds room when enough was written */
+
+    if (link->n_pending == MCP_LINK_WINDOW || before >= MCP_LINK_BYTES) {
         return MCP_AGAIN;
     }
 
@@ -248,4 +250,58 @@ mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
     }
 
     return mcp_link_send(&cluster->link, words, 6 + n, handler, data);
+}
+
+
+/* --- what is written --- */
+
+mcp_str_t
+mcp_link_output(mcp_link_t *link)
+{
+    mcp_buf_t  *out;
+    mcp_str_t   left;
+
+    if (!mcp_link_is_open(link)) {
+        return mcp_null_str;
+    }
+
+    if (link->written == link->out[link->writing].len) {
+        link->out[link->writing].len = 0;
+        link->written = 0;
+
+        /* what a long command took is not kept */
+
+        if (link->out[link->writing].cap > MCP_LINK_BYTES) {
+            mcp_buf_free(&link->out[link->writing]);
+        }
+
+        link->writing = !link->writing;
+    }
+
+    out = &link->out[link->writing];
+
+    if (out->len == 0) {
+        return mcp_null_str;
+    }
+
+    left.data = out->data + link->written;
+    left.len = out->len - link->written;
+
+    return left;
+}
+
+
+void
+mcp_link_written(mcp_link_t *link, size_t len)
+{
+    size_t  left;
+
+    left = link->out[link->writing].len - link->written;
+    link->written += len < left ? len : left;
+
+    /* an answer is not due while a long command is on its way */
+
+    if (len && len < left) {
+        link->heard = mcp_worker_now(link->cluster->worker);
+    }
 }

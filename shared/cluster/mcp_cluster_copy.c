@@ -63,6 +63,19 @@ mcp_copy_get(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref)
 }
 
 
+void
+mcp_copy_safe(mcp_copy_t *copy)
+{
+    mcp_ask_t  *ask;
+
+    while (copy->asks) {
+        ask = copy->asks;
+        copy->asks = ask->later;
+        mcp_ask_answer(ask, MCP_OK);
+    }
+}
+
+
 /* Frees it, or has its reply free it. */
 static void
 mcp_copy_drop(mcp_copy_t *copy)
@@ -70,6 +83,7 @@ mcp_copy_drop(mcp_copy_t *copy)
     mcp_copy_t       **p;
     const mcp_mem_t   *mem;
 
+    mcp_copy_safe(copy);
     mcp_timer_del(&copy->cluster->worker->timers, &copy->timer);
 
     if (copy->sending) {
@@ -104,6 +118,36 @@ mcp_copy_within(mcp_copy_t *copy, uint64_t ms)
 }
 
 
+static void
+mcp_copy_forgotten(void *data, const mcp_reply_t *reply)
+{
+    if (reply && !mcp_reply_is(mcp_reply_item(reply, 0), "OK")) {
+        mcp_cluster_strange(data, "forget", reply);
+    }
+}
+
+
+void
+mcp_copy_forget(mcp_copy_t *copy)
+{
+    char            id[MCP_STREAM_TEXT_LEN];
+    mcp_str_t       word;
+    mcp_cluster_t  *cluster;
+
+    cluster = copy->cluster;
+
+    (void) mcp_stream_id_print(id, copy->ref.id);
+    word = (mcp_str_t) { id, MCP_STREAM_TEXT_LEN };
+
+    /* what does not arrive is forgotten in its time */
+
+    if (cluster->state == MCP_CLUSTER_MEMBER) {
+        (void) mcp_cluster_run(cluster, MCP_SCRIPT_FORGET, &word, 1,
+                               mcp_copy_forgotten, cluster);
+    }
+}
+
+
 void
 mcp_copy_look(mcp_copy_t *copy)
 {
@@ -123,7 +167,7 @@ mcp_copy_look(mcp_copy_t *copy)
     if (rc == MCP_ERR_NOT_FOUND && copy->number == 0
         && copy->at.state < MCP_STATE_COMPLETED && copy->time)
     {
-        mcp_append_forget(copy);
+        mcp_copy_forget(copy);
     }
 
     if (rc != MCP_OK) {
@@ -173,6 +217,20 @@ mcp_copy_run(mcp_copy_t *copy, mcp_script_e script, const mcp_str_t *args,
 }
 
 
+void
+mcp_copy_flush(mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN])
+{
+    mcp_stream_info_t  info;
+
+    if (mcp_store_find(cluster->worker->store, id, 0, &info) == MCP_OK
+        && !info.mirror)
+    {
+        mcp_copy_changed(cluster, &info.ref);
+    }
+}
+
+
 int
 mcp_copy_returned(mcp_copy_t *copy)
 {
@@ -210,6 +268,24 @@ mcp_cluster_share(void *data, const mcp_stream_ref_t *ref)
                        rc == MCP_ERR_FULL ? "the zone is full"
                                           : "it was read already");
     }
+}
+
+
+int
+mcp_cluster_safe(void *data, const mcp_stream_ref_t *ref, mcp_ask_t *ask)
+{
+    mcp_copy_t  *copy;
+
+    copy = mcp_copy_get(data, ref);
+
+    if (copy == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    ask->later = copy->asks;
+    copy->asks = ask;
+
+    return MCP_AGAIN;
 }
 
 

@@ -13,7 +13,9 @@
  *   mcp_cluster_append.c  the copier
  *   mcp_cluster_mirror.c  the feeder
  *   mcp_cluster_watch.c   a client that resumes a stream here
+ *   mcp_cluster_look.c    a client that asks about one
  *   mcp_cluster_post.c    a client that answers what a call has asked
+ *   mcp_cluster_topic.c   topics of a session's own stream
  *   mcp_cluster_mail.c    what other nodes tell this one
  *   mcp_cluster_pack.c    forms of what stands in Redis
  */
@@ -40,7 +42,7 @@
 #define MCP_COPY_TELL_TIME   200
 
 /* The item of a reply to redis/watch.lua with which its events begin. */
-#define MCP_WATCH_EVENTS     9
+#define MCP_WATCH_EVENTS     11
 
 /* Before what did not go well is tried again, ms. */
 #define MCP_COPY_LATER       200
@@ -59,9 +61,14 @@ struct mcp_copy_s {
     uint64_t             time;         /* when Redis was told last; 0: never */
     uint64_t             number;       /* of the reader here; 0: it is none */
     uint64_t             sent;         /* as Redis was told last */
+    uint64_t             missed;       /* since when Redis does not know the
+                                          reader elsewhere; 0: it does */
     mcp_store_stand_t    at;           /* how far Redis was told */
+    mcp_node_place_t     heard;        /* how far a dead node had heard the
+                                          others, of what is inherited */
     uint64_t             max_wait;     /* of what it copies */
-    uint64_t             linger;
+    uint64_t             expires;      /* as Redis was told last */
+    uint32_t             given;
     unsigned             sending:1;
     unsigned             specified:1;  /* these are known */
     unsigned             gone:1;       /* meanwhile */
@@ -70,10 +77,12 @@ struct mcp_copy_s {
                                           still has */
     unsigned             inherits:1;   /* its node is dead, and this one takes
                                           it over when it has all of it */
+    unsigned             replays:1;    /* "heard" is known */
     unsigned             full:1;       /* the mirror takes no more for now */
     unsigned             misses:2;
     unsigned             confirming:1; /* the reply to WAIT is to come */
     int                  result;       /* of what it confirms */
+    mcp_ask_t           *asks;         /* wait until Redis has it */
 };
 
 
@@ -89,6 +98,11 @@ void mcp_copy_look(mcp_copy_t *copy);
 /* Has it looked at within so many ms. */
 void mcp_copy_within(mcp_copy_t *copy, uint64_t ms);
 
+/* What this process has shared of a stream goes to Redis now, before what is
+ * asked next. */
+void mcp_copy_flush(mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN]);
+
 /*
  * Runs a script for it, with n arguments after the stream's id, at most 2 *
  * MCP_COPY_EVENTS + 16.  The handler gets it, and has to say
@@ -99,6 +113,12 @@ void mcp_copy_run(mcp_copy_t *copy, mcp_script_e script, const mcp_str_t *args,
     size_t n, mcp_link_reply_cb handler);
 int mcp_copy_returned(mcp_copy_t *copy);
 
+/* The owner's stream was freed before it was over: so it is in Redis. */
+void mcp_copy_forget(mcp_copy_t *copy);
+/* Redis has what is copied, or will not be asked any more: answers all who
+ * wait. */
+void mcp_copy_safe(mcp_copy_t *copy);
+
 /* The process is a member now, and its link is new: Redis may not have got what
  * was sent last. */
 void mcp_copy_up(mcp_cluster_t *cluster);
@@ -108,6 +128,7 @@ void mcp_copy_alone(mcp_cluster_t *cluster);
 
 /* Hooks of mcp_ask.h. */
 void mcp_cluster_share(void *data, const mcp_stream_ref_t *ref);
+int mcp_cluster_safe(void *data, const mcp_stream_ref_t *ref, mcp_ask_t *ask);
 void mcp_copy_changed(void *data, const mcp_stream_ref_t *ref);
 
 /* Frees all, after the links. */
@@ -119,9 +140,6 @@ void mcp_copy_free_all(mcp_cluster_t *cluster);
 void mcp_append_look(mcp_copy_t *copy, const mcp_store_copying_t *copying);
 void mcp_mirror_look(mcp_copy_t *copy, const mcp_store_copying_t *copying);
 
-/* The owner's stream was freed before it was over: so it is in Redis. */
-void mcp_append_forget(mcp_copy_t *copy);
-
 /* Puts the events that begin at item i of a reply, the first one being "seq",
  * into a mirror.  Returns MCP_OK, or what mcp_store_mirror_append() does. */
 int mcp_mirror_feed(mcp_cluster_t *cluster,
@@ -129,11 +147,33 @@ int mcp_mirror_feed(mcp_cluster_t *cluster,
     size_t i, uint64_t seq);
 
 
-/* --- mcp_cluster_watch.c, mcp_cluster_post.c --- */
+/* --- mcp_cluster_watch.c, mcp_cluster_look.c, mcp_cluster_post.c --- */
 
 int mcp_cluster_watch(void *data, const mcp_ask_stream_t *stream,
     mcp_ask_t *ask);
+int mcp_cluster_look(void *data, const mcp_ask_stream_t *stream,
+    mcp_ask_t *ask);
+int mcp_cluster_list(void *data, const mcp_ask_stream_t *stream,
+    mcp_ask_t *ask);
 int mcp_cluster_post(void *data, const mcp_ask_post_t *post, mcp_ask_t *ask);
+
+/* Raises the turn of the stream, or of the mirror, that is here. */
+void mcp_cluster_turn(mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint32_t turn);
+
+
+/* --- mcp_cluster_topic.c --- */
+
+int mcp_cluster_topic(void *data, const mcp_ask_topic_t *topic,
+    mcp_ask_t *ask);
+
+/* Gives a stream that was another node's its topics, one after the other. */
+void mcp_topic_inherit(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref,
+    mcp_str_t topics);
+
+/* Has the listener that it was inherited for hear what nodes were told while
+ * it had no owner, up to what this node has heard. */
+void mcp_topic_replay(mcp_copy_t *copy);
 
 
 /* --- mcp_cluster_mail.c --- */
@@ -146,15 +186,26 @@ void mcp_cluster_mail(mcp_cluster_t *cluster, const mcp_reply_t *fields);
 
 #define MCP_PACK_STAND_MAX   88
 #define MCP_PACK_ANSWERS_MAX 24
+#define MCP_PACK_TASK_MAX    84
 
-/* Write what "x" and "r" of redis/streams.lua are; return the end. */
+/* What a stream is as a task; expires is 0 of one that is none. */
+typedef struct {
+    uint64_t  expires;
+    uint64_t  kept;
+    uint64_t  changed;
+    uint32_t  given;
+} mcp_pack_task_t;
+
+/* Write what "x", "r" and "v" of redis/streams.lua are; return the end. */
 char *mcp_pack_stand(char *p, const mcp_store_stand_t *stand);
 char *mcp_pack_answers(char *p, const mcp_store_raw_t *raw);
+char *mcp_pack_task(char *p, const mcp_pack_task_t *task);
 
 /* Read it.  Return MCP_OK, or
  *   MCP_ERR_SYNTAX  nothing that was written so */
 int mcp_unpack_stand(mcp_str_t text, mcp_store_stand_t *stand);
 int mcp_unpack_answers(mcp_str_t text, mcp_store_raw_t *raw);
+int mcp_unpack_task(mcp_str_t text, mcp_pack_task_t *task);
 
 /* Appends what never changes of a stream; and reads it, into a spec whose texts
  * are part of the text. */

@@ -65,8 +65,7 @@ mcp_link_init(mcp_link_t *link, mcp_cluster_t *cluster,
     link->timer.data = link;
 
     for (i = 0; i < 2; i++) {
-        mcp_buf_init(&link->out[i], &cluster->worker->env->mem,
-                     MCP_LINK_BYTES);
+        mcp_buf_init(&link->out[i], &cluster->worker->env->mem, SIZE_MAX / 2);
     }
 }
 
@@ -348,7 +347,7 @@ mcp_link_name(const mcp_link_t *link, char name[MCP_LINK_NAME_MAX])
 
 /* --- what it is open for --- */
 
-static int
+int
 mcp_link_is_open(const mcp_link_t *link)
 {
     return link->state == MCP_LINK_GREETING || link->state == MCP_LINK_UP;
@@ -551,43 +550,4 @@ mcp_link_closed(mcp_link_t *link, const char *why)
     mcp_link_name(link, name);
     mcp_cluster_error(link->cluster, "%s: %s", name, why);
     mcp_link_end(link, 1);
-}
-
-
-mcp_str_t
-mcp_link_output(mcp_link_t *link)
-{
-    mcp_buf_t  *out;
-    mcp_str_t   left;
-
-    if (!mcp_link_is_open(link)) {
-        return mcp_null_str;
-    }
-
-    if (link->written == link->out[link->writing].len) {
-        link->out[link->writing].len = 0;
-        link->written = 0;
-        link->writing = !link->writing;
-    }
-
-    out = &link->out[link->writing];
-
-    if (out->len == 0) {
-        return mcp_null_str;
-    }
-
-    left.data = out->data + link->written;
-    left.len = out->len - link->written;
-
-    return left;
-}
-
-
-void
-mcp_link_written(mcp_link_t *link, size_t len)
-{
-    size_t  left;
-
-    left = link->out[link->writing].len - link->written;
-    link->written += len < left ? len : left;
 }

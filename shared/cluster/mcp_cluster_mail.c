@@ -8,6 +8,7 @@
 
 
 #include "cluster/mcp_cluster_copy.h"
+#include "worker/mcp_notify.h"
 
 
 /* Values of a field "k", as the scripts write them. */
@@ -18,10 +19,16 @@ typedef enum {
     MCP_MAIL_DISPLACED = 'd',  /* to the reader: w number of a later one */
     MCP_MAIL_FORGOTTEN = 'f',  /* to the reader: the stream was freed */
     MCP_MAIL_WATCHED = 'w',    /* to the owner: w number of a reader elsewhere,
-                                  a what it has */
+                                  a what was sent, c what it has confirmed, f 1
+                                  to drop that */
+    MCP_MAIL_LOOKED = 'o',     /* to the owner: a what a client has that asks
+                                  about it elsewhere */
     MCP_MAIL_SENT = 't',       /* to the owner: w number, a what was sent */
     MCP_MAIL_LEFT = 'g',
-    MCP_MAIL_POST = 'p'        /* to the owner: m answers */
+    MCP_MAIL_POST = 'p',       /* to the owner: m answers */
+    MCP_MAIL_TASK = 'u',       /* to the owner: m answers to questions of event
+                                  a, w their bits, l those of all questions */
+    MCP_MAIL_CANCEL = 'x'      /* to the owner of a task */
 } mcp_mail_e;
 
 
@@ -32,6 +39,7 @@ typedef struct {
     uint64_t       after;
     uint64_t       last;
     uint64_t       confirmed;
+    unsigned       drops;
     mcp_str_t      stand;
     mcp_str_t      data;
 } mcp_mail_t;
@@ -76,6 +84,9 @@ mcp_mail_read(const mcp_reply_t *fields, mcp_mail_t *mail)
             break;
         case 'c':
             mail->confirmed = mcp_reply_number(fields->items[i + 1]);
+            break;
+        case 'f':
+            mail->drops = value.len == 1 && value.data[0] == '1';
             break;
         case 'x':
             mail->stand = value;
@@ -146,9 +157,33 @@ mcp_mail_watched(mcp_cluster_t *cluster, const mcp_mail_t *mail,
 
     store = cluster->worker->store;
 
-    if (mcp_store_remote(store, ref, mail->number, mail->after) == MCP_OK) {
+    if (mcp_store_remote(store, ref, mail->number, mail->after) != MCP_OK) {
+        return;
+    }
+
+    if (mail->drops) {
+        (void) mcp_store_confirm(store, ref, mail->confirmed);
+
+    } else {
+        (void) mcp_store_acknowledge(store, ref, mail->confirmed);
+    }
+}
+
+
+/* A client asks about it elsewhere: its time starts anew. */
+static void
+mcp_mail_looked(mcp_cluster_t *cluster, const mcp_mail_t *mail,
+    const mcp_stream_ref_t *ref)
+{
+    mcp_store_t  *store;
+
+    store = cluster->worker->store;
+
+    if (mail->after) {
         (void) mcp_store_acknowledge(store, ref, mail->after);
     }
+
+    (void) mcp_store_touch(store, ref, mcp_worker_now(cluster->worker));
 }
 
 
@@ -173,6 +208,32 @@ mcp_mail_post(mcp_cluster_t *cluster, const mcp_mail_t *mail,
         mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
                        "cluster: there is no room for an answer to call %s, "
                        "which is lost", id);
+    }
+}
+
+
+/* The same for a task.  Answers to what is not asked any more are late. */
+static void
+mcp_mail_task(mcp_cluster_t *cluster, const mcp_mail_t *mail,
+    const mcp_stream_ref_t *ref)
+{
+    mcp_worker_t  *worker;
+
+    worker = cluster->worker;
+
+    if (mail->number == 0 || mail->number > UINT32_MAX
+        || mail->last > UINT32_MAX
+        || !mcp_pack_is_message(&worker->env->mem, mail->data))
+    {
+        return;
+    }
+
+    if (mcp_store_answer(worker->store, ref, mail->after,
+                         (uint32_t) mail->number, (uint32_t) mail->last,
+                         mail->data, mcp_worker_now(worker))
+        == MCP_OK)
+    {
+        mcp_notify_task(worker, mail->id);
     }
 }
 
@@ -210,8 +271,20 @@ mcp_cluster_mail(mcp_cluster_t *cluster, const mcp_reply_t *fields)
         mcp_mail_watched(cluster, &mail, &info.ref);
         return;
 
+    case MCP_MAIL_LOOKED:
+        mcp_mail_looked(cluster, &mail, &info.ref);
+        return;
+
     case MCP_MAIL_POST:
         mcp_mail_post(cluster, &mail, &info.ref);
+        return;
+
+    case MCP_MAIL_TASK:
+        mcp_mail_task(cluster, &mail, &info.ref);
+        return;
+
+    case MCP_MAIL_CANCEL:
+        (void) mcp_store_cancel(store, &info.ref, 1);
         return;
 
     case MCP_MAIL_SENT:

@@ -112,7 +112,9 @@ mcp_mirror_fetched(void *data, const mcp_reply_t *reply)
 
     copy->full = (rc != MCP_OK || reply->n <= MCP_WATCH_EVENTS);
 
-    if (rc == MCP_ERR_LARGE) {
+    /* nor does it go on where what follows is not kept any more */
+
+    if (rc == MCP_ERR_LARGE || rc == MCP_AGAIN) {
         mcp_store_mirror_forget(copy->cluster->worker->store, copy->ref.id);
     }
 
@@ -130,6 +132,8 @@ mcp_mirror_fetch(mcp_copy_t *copy, uint64_t after)
     words[0].len = (size_t) (mcp_uint_print(text, after) - text);
     words[1] = mcp_str("");
     words[2] = mcp_str("");
+
+    /* without a principal the script does not look at what follows */
 
     mcp_copy_run(copy, MCP_SCRIPT_WATCH, words, 3, mcp_mirror_fetched);
 }
@@ -219,6 +223,7 @@ mcp_mirror_inherit(mcp_copy_t *copy)
                           copy->cluster->conf->sync != MCP_CLUSTER_SYNC_OFF)
         == MCP_OK)
     {
+        mcp_topic_replay(copy);
         mcp_worker_adopt(worker);
     }
 }
@@ -229,9 +234,9 @@ mcp_mirror_look_inherited(mcp_copy_t *copy, const mcp_store_copying_t *copying)
 {
     if (copy->full && copying->known.seq > copying->own.seq) {
         mcp_worker_log(copy->cluster->worker, MCP_LOG_ERROR,
-                       "cluster: there is no room for a call of a dead node, "
+                       "cluster: there is no room for a stream of a dead node, "
                        "which is lost");
-        mcp_append_forget(copy);
+        mcp_copy_forget(copy);
         mcp_store_mirror_forget(copy->cluster->worker->store, copy->ref.id);
 
     } else if (copying->known.seq > copying->own.seq) {

@@ -124,6 +124,36 @@ mcp_unpack_answers(mcp_str_t text, mcp_store_raw_t *raw)
 }
 
 
+char *
+mcp_pack_task(char *p, const mcp_pack_task_t *task)
+{
+    uint64_t  numbers[4] = { task->expires, task->kept, task->changed,
+                             task->given };
+
+    return mcp_pack_numbers(p, numbers, 4);
+}
+
+
+int
+mcp_unpack_task(mcp_str_t text, mcp_pack_task_t *task)
+{
+    uint64_t  numbers[4];
+
+    if (mcp_unpack_numbers(&text, numbers, 4) != MCP_OK || text.len
+        || numbers[3] > UINT32_MAX)
+    {
+        return MCP_ERR_SYNTAX;
+    }
+
+    task->expires = numbers[0];
+    task->kept = numbers[1];
+    task->changed = numbers[2];
+    task->given = (uint32_t) numbers[3];
+
+    return MCP_OK;
+}
+
+
 void
 mcp_pack_spec(mcp_buf_t *buf, const mcp_stream_spec_t *spec)
 {
@@ -193,7 +223,7 @@ mcp_unpack_spec(const mcp_mem_t *mem, mcp_str_t text, mcp_stream_spec_t *spec)
     memset(spec, 0, sizeof(mcp_stream_spec_t));
 
     if (mcp_unpack_numbers(&text, numbers, MCP_PACK_NUMBERS) != MCP_OK
-        || numbers[0] != MCP_PACK_FORM || numbers[1] != MCP_STREAM_CALL
+        || numbers[0] != MCP_PACK_FORM || numbers[1] > MCP_STREAM_LISTEN
         || mcp_revision((mcp_revision_e) numbers[2])->name.len == 0
         || numbers[6] > 1
         || numbers[7] > UINT32_MAX || numbers[9] > MCP_STORE_NAME_MAX
@@ -209,7 +239,7 @@ mcp_unpack_spec(const mcp_mem_t *mem, mcp_str_t text, mcp_stream_spec_t *spec)
         return MCP_ERR_SYNTAX;
     }
 
-    spec->kind = MCP_STREAM_CALL;
+    spec->kind = (mcp_stream_kind_e) numbers[1];
     spec->revision = (unsigned) numbers[2];
     spec->expires = numbers[3];
     spec->max_wait = numbers[4];
@@ -229,6 +259,12 @@ mcp_unpack_spec(const mcp_mem_t *mem, mcp_str_t text, mcp_stream_spec_t *spec)
     spec->method = mcp_unpack_text(&text, (size_t) numbers[9]);
     spec->name = mcp_unpack_text(&text, (size_t) numbers[10]);
     spec->request = mcp_unpack_text(&text, (size_t) numbers[11]);
+
+    /* a session's own stream is none of a request */
+
+    if (spec->kind == MCP_STREAM_LISTEN) {
+        return spec->request.len ? MCP_ERR_SYNTAX : MCP_OK;
+    }
 
     return mcp_pack_is_message(mem, spec->request) ? MCP_OK : MCP_ERR_SYNTAX;
 }

@@ -34,7 +34,7 @@
 #define MCP_LINK_BYTES       (1024 * 1024)
 
 /* A reply is no longer. */
-#define MCP_LINK_REPLY_MAX   (16 * 1024 * 1024)
+#define MCP_LINK_REPLY_MAX   (64 * 1024 * 1024)
 
 /* Between two attempts to connect, ms. */
 #define MCP_LINK_DELAY_MIN   100
@@ -252,6 +252,9 @@ void mcp_link_queue(mcp_link_t *link, mcp_action_e type);
 int mcp_link_send(mcp_link_t *link, const mcp_str_t *words, size_t n,
     mcp_link_reply_cb handler, void *data);
 
+/* Returns 1 if bytes come and go on it. */
+int mcp_link_is_open(const mcp_link_t *link);
+
 /* The same while it is greeting. */
 int mcp_link_greet(mcp_link_t *link, const mcp_str_t *words, size_t n,
     mcp_link_reply_cb handler);
@@ -277,6 +280,17 @@ int mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
 
 /* What a worker tells its cluster by. */
 extern const mcp_cluster_hooks_t  mcp_cluster_hooks;
+
+/* Reads an entry, or the id of one, "ms-n"; 0: it is none of ours. */
+int mcp_tell_read(mcp_cluster_t *cluster, const mcp_reply_t *fields,
+    mcp_word_t *word);
+int mcp_tell_place(mcp_str_t text, mcp_node_place_t *place);
+
+/* Writes the name of a stream of words. */
+#define MCP_TELL_KEY_MAX   256
+
+mcp_str_t mcp_tell_key(const mcp_cluster_t *cluster, mcp_node_place_e which,
+    char key[MCP_TELL_KEY_MAX]);
 
 /* Hears what others tell, if this process speaks for the node; or ceases to. */
 void mcp_cluster_listen(mcp_cluster_t *cluster);

@@ -23,6 +23,32 @@
 static void mcp_reap_go_on(mcp_cluster_t *cluster);
 
 
+/* Makes it the heir of a stream, whose mirror is here. */
+static void
+mcp_reap_inherit(mcp_copy_t *copy, const mcp_reply_t *item,
+    const mcp_pack_task_t *task)
+{
+    mcp_cluster_t  *cluster;
+
+    cluster = copy->cluster;
+
+    mcp_cluster_turn(cluster, copy->ref.id,
+                     (uint32_t) mcp_reply_number(mcp_reply_item(item, 9)));
+
+    if (task->expires) {
+        (void) mcp_store_keep(cluster->worker->store, &copy->ref,
+                              task->expires, mcp_worker_now(cluster->worker));
+    }
+
+    memset(&copy->heard, 0, sizeof(copy->heard));
+    copy->replays = mcp_tell_place(mcp_reply_item(item, 8)->text, &copy->heard)
+                    != 0;
+    copy->inherits = 1;
+    copy->full = 0;
+    mcp_topic_inherit(cluster, &copy->ref, mcp_reply_item(item, 7)->text);
+}
+
+
 /* Has what is wanted of a stream here, to be its owner then. */
 static void
 mcp_reap_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
@@ -31,6 +57,7 @@ mcp_reap_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
     mcp_copy_t         *copy;
     mcp_stream_ref_t    ref;
     mcp_stream_spec_t   spec;
+    mcp_pack_task_t     task;
     mcp_store_stand_t   stand;
 
     now = mcp_worker_now(cluster->worker);
@@ -42,11 +69,19 @@ mcp_reap_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
         || mcp_unpack_stand(mcp_reply_item(item, 5)->text, &stand) != MCP_OK
         || mcp_unpack_spec(&cluster->worker->env->mem,
                            mcp_reply_item(item, 6)->text, &spec)
-           != MCP_OK)
+           != MCP_OK
+        || mcp_unpack_task(mcp_reply_item(item, 10)->text, &task) != MCP_OK)
     {
         mcp_cluster_strange(cluster, "reap", item);
         return;
     }
+
+    /* its owner kept as much again of what was sent */
+
+    spec.max_events = spec.max_events > UINT32_MAX / 2
+                      ? UINT32_MAX : 2 * spec.max_events;
+    spec.max_bytes = spec.max_bytes > UINT64_MAX / 2
+                     ? UINT64_MAX : 2 * spec.max_bytes;
 
     /* what its client has confirmed nobody wants any more: so a mirror that is
      * read here mostly has all of it */
@@ -59,14 +94,12 @@ mcp_reap_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
 
     if (copy == NULL) {
         mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
-                       "cluster: there is no room for a call of a dead node, "
+                       "cluster: there is no room for a stream of a dead node, "
                        "which is lost");
         return;
     }
 
-    copy->inherits = 1;
-    copy->full = 0;
-
+    mcp_reap_inherit(copy, item, &task);
     (void) mcp_store_mirror_known(cluster->worker->store, spec.id, &stand,
                                   confirmed, now);
     mcp_copy_look(copy);

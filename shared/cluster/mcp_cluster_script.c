@@ -3,53 +3,35 @@
 #include "cluster/mcp_cluster_script.h"
 
 
+#define mcp_script(name)                                                      \
+    { mcp_lua_##name, &mcp_lua_##name##_len }
+
+static const struct {
+    const unsigned char  *text;
+    const size_t         *len;
+} mcp_scripts[MCP_SCRIPTS] = {
+    [MCP_SCRIPT_HELLO] = mcp_script(hello),
+    [MCP_SCRIPT_BEAT] = mcp_script(beat),
+    [MCP_SCRIPT_TELL] = mcp_script(tell),
+    [MCP_SCRIPT_APPEND] = mcp_script(append),
+    [MCP_SCRIPT_WATCH] = mcp_script(watch),
+    [MCP_SCRIPT_LOOK] = mcp_script(look),
+    [MCP_SCRIPT_LIST] = mcp_script(list),
+    [MCP_SCRIPT_SENT] = mcp_script(sent),
+    [MCP_SCRIPT_FORGET] = mcp_script(forget),
+    [MCP_SCRIPT_POST] = mcp_script(post),
+    [MCP_SCRIPT_TOPIC] = mcp_script(topic),
+    [MCP_SCRIPT_REAP] = mcp_script(reap)
+};
+
+
 mcp_str_t
 mcp_script_source(mcp_script_e script)
 {
-    mcp_str_t  source;
-
-    source = mcp_null_str;
-
-    switch (script) {
-    case MCP_SCRIPT_HELLO:
-        source.data = (const char *) mcp_lua_hello;
-        source.len = mcp_lua_hello_len;
-        break;
-    case MCP_SCRIPT_BEAT:
-        source.data = (const char *) mcp_lua_beat;
-        source.len = mcp_lua_beat_len;
-        break;
-    case MCP_SCRIPT_TELL:
-        source.data = (const char *) mcp_lua_tell;
-        source.len = mcp_lua_tell_len;
-        break;
-    case MCP_SCRIPT_APPEND:
-        source.data = (const char *) mcp_lua_append;
-        source.len = mcp_lua_append_len;
-        break;
-    case MCP_SCRIPT_WATCH:
-        source.data = (const char *) mcp_lua_watch;
-        source.len = mcp_lua_watch_len;
-        break;
-    case MCP_SCRIPT_SENT:
-        source.data = (const char *) mcp_lua_sent;
-        source.len = mcp_lua_sent_len;
-        break;
-    case MCP_SCRIPT_FORGET:
-        source.data = (const char *) mcp_lua_forget;
-        source.len = mcp_lua_forget_len;
-        break;
-    case MCP_SCRIPT_POST:
-        source.data = (const char *) mcp_lua_post;
-        source.len = mcp_lua_post_len;
-        break;
-    case MCP_SCRIPT_REAP:
-        source.data = (const char *) mcp_lua_reap;
-        source.len = mcp_lua_reap_len;
-        break;
-    case MCP_SCRIPTS:
-        break;
+    if (script >= MCP_SCRIPTS) {
+        return mcp_null_str;
     }
 
-    return source;
+    return (mcp_str_t) { (const char *) mcp_scripts[script].text,
+                         *mcp_scripts[script].len };
 }

@@ -21,9 +21,12 @@ typedef enum {
     MCP_SCRIPT_TELL,           /* a node tells the others */
     MCP_SCRIPT_APPEND,         /* events of a stream, by its owner */
     MCP_SCRIPT_WATCH,          /* a stream, for who reads it */
+    MCP_SCRIPT_LOOK,           /* the same, for who asks about it */
+    MCP_SCRIPT_LIST,           /* all of a session */
     MCP_SCRIPT_SENT,           /* how far it is read */
     MCP_SCRIPT_FORGET,         /* a stream that is freed */
     MCP_SCRIPT_POST,           /* answers to what a call asks */
+    MCP_SCRIPT_TOPIC,          /* subscriptions of a session */
     MCP_SCRIPT_REAP,           /* what a dead node owned */
     MCP_SCRIPTS
 } mcp_script_e;
@@ -39,12 +42,18 @@ extern const unsigned char  mcp_lua_append[];
 extern const size_t         mcp_lua_append_len;
 extern const unsigned char  mcp_lua_watch[];
 extern const size_t         mcp_lua_watch_len;
+extern const unsigned char  mcp_lua_look[];
+extern const size_t         mcp_lua_look_len;
+extern const unsigned char  mcp_lua_list[];
+extern const size_t         mcp_lua_list_len;
 extern const unsigned char  mcp_lua_sent[];
 extern const size_t         mcp_lua_sent_len;
 extern const unsigned char  mcp_lua_forget[];
 extern const size_t         mcp_lua_forget_len;
 extern const unsigned char  mcp_lua_post[];
 extern const size_t         mcp_lua_post_len;
+extern const unsigned char  mcp_lua_topic[];
+extern const size_t         mcp_lua_topic_len;
 extern const unsigned char  mcp_lua_reap[];
 extern const size_t         mcp_lua_reap_len;
 

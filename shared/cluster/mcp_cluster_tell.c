@@ -17,8 +17,6 @@
 /* Words that are heard at once. */
 #define MCP_TELL_COUNT     "128"
 
-#define MCP_TELL_KEY_MAX   256
-
 /* An entry's id in Redis, "1700000000000-0". */
 #define MCP_TELL_PLACE_MAX  48
 
@@ -63,6 +61,70 @@ mcp_tell_told_nobody(void *data, const mcp_reply_t *reply)
 }
 
 
+/* A notification that was told.  Its node's own listeners get it when it is
+ * heard; now, if nobody knows whether it will be. */
+typedef struct {
+    mcp_cluster_t  *cluster;
+    size_t          len;
+    char            message[];
+} mcp_tell_note_t;
+
+
+static void
+mcp_tell_noted(void *data, const mcp_reply_t *reply)
+{
+    mcp_word_t        word;
+    const mcp_mem_t  *mem;
+    mcp_tell_note_t  *note;
+
+    note = data;
+
+    if (mcp_tell_taken(note->cluster, reply) != MCP_OK) {
+        memset(&word, 0, sizeof(mcp_word_t));
+        word.what = MCP_WORD_NOTIFICATION;
+        word.own = 1;
+        word.message = (mcp_str_t) { note->message, note->len };
+        mcp_ask_hear(note->cluster->worker, &word);
+    }
+
+    mem = &note->cluster->worker->env->mem;
+    mem->free(mem->ctx, note);
+}
+
+
+/* Tells a notification: MCP_AGAIN, as it will be heard, or MCP_ERR_AWAY. */
+static int
+mcp_tell_note(mcp_cluster_t *cluster, const mcp_word_t *word,
+    const mcp_str_t *args, size_t n)
+{
+    const mcp_mem_t  *mem;
+    mcp_tell_note_t  *note;
+
+    mem = &cluster->worker->env->mem;
+    note = cluster->state == MCP_CLUSTER_MEMBER
+           ? mcp_mem_calloc(mem, sizeof(mcp_tell_note_t) + word->message.len)
+           : NULL;
+
+    if (note == NULL) {
+        return MCP_ERR_AWAY;
+    }
+
+    note->cluster = cluster;
+    note->len = word->message.len;
+    memcpy(note->message, word->message.data, note->len);
+
+    if (mcp_cluster_run(cluster, MCP_SCRIPT_TELL, args, n, mcp_tell_noted,
+                        note)
+        != MCP_OK)
+    {
+        mem->free(mem->ctx, note);
+        return MCP_ERR_AWAY;
+    }
+
+    return MCP_AGAIN;
+}
+
+
 /* Of a node that was refused, and serves alone, there are no others. */
 static int
 mcp_tell_unreachable(const mcp_cluster_t *cluster)
@@ -99,6 +161,10 @@ mcp_tell(void *data, const mcp_word_t *word, mcp_ask_t *ask)
     args[4].len = (size_t) (mcp_uint_print(good, word->expires - now) - good);
     args[5] = word->message;
 
+    if (word->what == MCP_WORD_NOTIFICATION) {
+        return mcp_tell_note(cluster, word, args, 6);
+    }
+
     if (cluster->conf->sync == MCP_CLUSTER_SYNC_OFF) {
         ask = NULL;
     }
@@ -118,12 +184,16 @@ mcp_tell(void *data, const mcp_word_t *word, mcp_ask_t *ask)
 
 
 const mcp_cluster_hooks_t  mcp_cluster_hooks = {
-    mcp_tell,
-    mcp_cluster_watch,
-    mcp_cluster_post,
-    mcp_cluster_is_away,
-    mcp_cluster_share,
-    mcp_copy_changed
+    .tell = mcp_tell,
+    .watch = mcp_cluster_watch,
+    .look = mcp_cluster_look,
+    .list = mcp_cluster_list,
+    .post = mcp_cluster_post,
+    .topic = mcp_cluster_topic,
+    .safe = mcp_cluster_safe,
+    .is_away = mcp_cluster_is_away,
+    .share = mcp_cluster_share,
+    .changed = mcp_copy_changed
 };
 
 
@@ -147,8 +217,7 @@ mcp_tell_field(const mcp_reply_t *fields, char name)
 }
 
 
-/* Reads an entry; 0: it is none of ours. */
-static int
+int
 mcp_tell_read(mcp_cluster_t *cluster, const mcp_reply_t *fields,
     mcp_word_t *word)
 {
@@ -178,8 +247,7 @@ mcp_tell_read(mcp_cluster_t *cluster, const mcp_reply_t *fields,
 }
 
 
-/* Reads "ms-n"; 0: it is no place. */
-static int
+int
 mcp_tell_place(mcp_str_t text, mcp_node_place_t *place)
 {
     const char  *dash;
@@ -201,20 +269,26 @@ mcp_tell_place(mcp_str_t text, mcp_node_place_t *place)
 
 /* Hears what all nodes were told: an entry. */
 static void
-mcp_tell_word(mcp_cluster_t *cluster, const mcp_reply_t *fields)
+mcp_tell_word(mcp_cluster_t *cluster, const mcp_reply_t *fields,
+    const mcp_node_place_t *place)
 {
     char        id[MCP_CLUSTER_ID_LEN + 1];
     mcp_str_t   own;
     mcp_word_t  word;
 
+    if (!mcp_tell_read(cluster, fields, &word)) {
+        return;
+    }
+
     mcp_cluster_id(cluster, id);
     own = (mcp_str_t) { id, MCP_CLUSTER_ID_LEN };
+    word.own = mcp_str_eq(mcp_tell_field(fields, 'n'), own) != 0;
+    word.ms = place->ms;
+    word.n = place->n;
 
-    /* what the node has told itself, all its processes know */
+    /* all else that the node has told itself, all its processes know */
 
-    if (!mcp_str_eq(mcp_tell_field(fields, 'n'), own)
-        && mcp_tell_read(cluster, fields, &word))
-    {
+    if (!word.own || word.what == MCP_WORD_NOTIFICATION) {
         mcp_ask_hear(cluster->worker, &word);
     }
 }
@@ -242,7 +316,7 @@ mcp_tell_hear(mcp_cluster_t *cluster, mcp_node_place_e which,
             mcp_cluster_mail(cluster, fields);
 
         } else {
-            mcp_tell_word(cluster, fields);
+            mcp_tell_word(cluster, fields, &place);
         }
 
         mcp_store_node_set_place(cluster->worker->store, which, &place);
@@ -273,8 +347,7 @@ mcp_tell_which(mcp_str_t key)
 }
 
 
-/* Writes the name of one of the streams. */
-static mcp_str_t
+mcp_str_t
 mcp_tell_key(const mcp_cluster_t *cluster, mcp_node_place_e which,
     char key[MCP_TELL_KEY_MAX])
 {

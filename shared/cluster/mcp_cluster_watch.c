@@ -14,6 +14,43 @@ typedef struct {
 } mcp_watch_t;
 
 
+#define MCP_WATCH_ARGS  7
+
+/* What redis/watch.lua gets. */
+typedef struct {
+    char       id[MCP_STREAM_TEXT_LEN];
+    char       numbers[3][20];
+    mcp_str_t  args[MCP_WATCH_ARGS];
+} mcp_watch_words_t;
+
+
+static mcp_str_t
+mcp_watch_number(char text[20], uint64_t number)
+{
+    return (mcp_str_t) { text, (size_t) (mcp_uint_print(text, number) - text) };
+}
+
+
+void
+mcp_cluster_turn(mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint32_t turn)
+{
+    mcp_store_t        *store;
+    mcp_stream_info_t   info;
+
+    store = cluster->worker->store;
+
+    /* another process may raise it meanwhile */
+
+    while (mcp_store_find(store, id, 0, &info) == MCP_OK && info.turn < turn
+           && mcp_store_set_turn(store, &info.ref, info.turn, turn)
+              == MCP_ERR_DENIED)
+    {
+        /* void */
+    }
+}
+
+
 /* The stream is this node's own: its consumer will be one of here. */
 static int
 mcp_watch_own(mcp_cluster_t *cluster, const mcp_watch_t *watch,
@@ -26,9 +63,29 @@ mcp_watch_own(mcp_cluster_t *cluster, const mcp_watch_t *watch,
     {
         (void) mcp_store_remote_over(cluster->worker->store, &info.ref,
                                      number, stand);
+        return MCP_OK;
     }
 
-    return MCP_OK;
+    /* one that goes on is just being taken over from a dead node */
+
+    return stand->state < MCP_STATE_COMPLETED && !watch->stream.listens
+           ? MCP_ERR_AWAY : MCP_OK;
+}
+
+
+/* The client, or another one, has dropped what was before the first event that
+ * is kept, wherever it did that. */
+static void
+mcp_watch_drop(mcp_cluster_t *cluster, const mcp_watch_t *watch, uint64_t first)
+{
+    mcp_stream_info_t  info;
+
+    if (mcp_store_find(cluster->worker->store, watch->stream.id, 0, &info)
+        == MCP_OK
+        && first > info.first_seq)
+    {
+        (void) mcp_store_confirm(cluster->worker->store, &info.ref, first - 1);
+    }
 }
 
 
@@ -136,20 +193,37 @@ mcp_watch_mirror(mcp_cluster_t *cluster, const mcp_watch_t *watch,
                                   mcp_reply_number(mcp_reply_item(reply, 5)),
                                   now);
 
+    if (mcp_reply_number(mcp_reply_item(reply, 10))) {
+        mcp_store_mirror_posted(cluster->worker->store, spec.id);
+    }
+
     return MCP_OK;
 }
 
 
+/* Where nothing is promised a session may listen to a node alone. */
 static int
-mcp_watch_take(mcp_cluster_t *cluster, const mcp_watch_t *watch,
+mcp_watch_unreachable(const mcp_cluster_t *cluster,
+    const mcp_ask_stream_t *stream)
+{
+    return mcp_store_node_is_alone(cluster->worker->store)
+           || (stream->listens && cluster->conf->sync == MCP_CLUSTER_SYNC_OFF)
+           ? MCP_OK : MCP_ERR_AWAY;
+}
+
+
+static int
+mcp_watch_take(mcp_cluster_t *cluster, mcp_watch_t *watch,
     const mcp_reply_t *reply)
 {
+    int                 rc;
     uint64_t            number;
     mcp_store_stand_t   stand;
     const mcp_reply_t  *kind;
 
     if (reply == NULL) {
-        return MCP_ERR_AWAY;
+        return watch->stream.listens
+               ? mcp_watch_unreachable(cluster, &watch->stream) : MCP_ERR_AWAY;
     }
 
     kind = mcp_reply_item(reply, 0);
@@ -159,7 +233,7 @@ mcp_watch_take(mcp_cluster_t *cluster, const mcp_watch_t *watch,
     }
 
     if (mcp_reply_is(kind, "NONE")) {
-        return MCP_OK;
+        return watch->stream.listens ? MCP_ERR_NOT_FOUND : MCP_OK;
     }
 
     number = mcp_reply_number(mcp_reply_item(reply, 1));
@@ -172,9 +246,23 @@ mcp_watch_take(mcp_cluster_t *cluster, const mcp_watch_t *watch,
         return MCP_ERR_AWAY;
     }
 
-    return mcp_reply_number(mcp_reply_item(reply, 2))
-           ? mcp_watch_own(cluster, watch, number, &stand)
-           : mcp_watch_mirror(cluster, watch, reply, number, &stand);
+    if (watch->stream.listens) {
+        watch->stream.after = mcp_reply_number(mcp_reply_item(reply, 8)) - 1;
+    }
+
+    rc = mcp_reply_number(mcp_reply_item(reply, 2))
+         ? mcp_watch_own(cluster, watch, number, &stand)
+         : mcp_watch_mirror(cluster, watch, reply, number, &stand);
+
+    if (rc == MCP_OK) {
+        mcp_watch_drop(cluster, watch,
+                       mcp_reply_number(mcp_reply_item(reply, 4)));
+        mcp_cluster_turn(cluster, watch->stream.id,
+                         (uint32_t) mcp_reply_number(mcp_reply_item(reply,
+                                                                    9)));
+    }
+
+    return rc;
 }
 
 
@@ -198,22 +286,49 @@ mcp_watch_done(void *data, const mcp_reply_t *reply)
 }
 
 
+/* Writes what redis/watch.lua gets. */
+static void
+mcp_watch_args(const mcp_ask_stream_t *stream, mcp_watch_words_t *words)
+{
+    mcp_str_t  *args;
+
+    args = words->args;
+
+    (void) mcp_stream_id_print(words->id, stream->id);
+    args[0] = (mcp_str_t) { words->id, MCP_STREAM_TEXT_LEN };
+    args[1] = stream->listens ? mcp_str("")
+                              : mcp_watch_number(words->numbers[0],
+                                                 stream->after);
+    args[2] = (mcp_str_t) { (const char *) stream->session,
+                            stream->any_session ? 0 : MCP_DIGEST_LEN };
+    args[3] = (mcp_str_t) { (const char *) stream->principal,
+                            MCP_DIGEST_LEN };
+    args[4] = stream->has_turn ? mcp_watch_number(words->numbers[1],
+                                                  stream->turn)
+                               : mcp_str("");
+    args[5] = mcp_watch_number(words->numbers[2], stream->turn_max);
+    args[6] = stream->drops ? mcp_str("1") : mcp_str("");
+}
+
+
 int
 mcp_cluster_watch(void *data, const mcp_ask_stream_t *stream, mcp_ask_t *ask)
 {
-    int              rc;
-    char             id[MCP_STREAM_TEXT_LEN], after[20];
-    mcp_str_t        args[4];
-    mcp_watch_t     *watch;
-    mcp_cluster_t   *cluster;
-    const mcp_mem_t *mem;
+    int                rc;
+    mcp_watch_t       *watch;
+    mcp_cluster_t     *cluster;
+    const mcp_mem_t   *mem;
+    mcp_watch_words_t  words;
 
     cluster = data;
     mem = &cluster->worker->env->mem;
 
     if (cluster->state != MCP_CLUSTER_MEMBER) {
-        return mcp_store_node_is_alone(cluster->worker->store) ? MCP_OK
-                                                               : MCP_ERR_AWAY;
+        return mcp_watch_unreachable(cluster, stream);
+    }
+
+    if (stream->listens) {
+        mcp_copy_flush(cluster, stream->id);
     }
 
     watch = mcp_mem_calloc(mem, sizeof(mcp_watch_t));
@@ -224,16 +339,10 @@ mcp_cluster_watch(void *data, const mcp_ask_stream_t *stream, mcp_ask_t *ask)
     watch->ask = ask;
     watch->stream = *stream;
 
-    (void) mcp_stream_id_print(id, stream->id);
-    args[0] = (mcp_str_t) { id, MCP_STREAM_TEXT_LEN };
-    args[1].data = after;
-    args[1].len = (size_t) (mcp_uint_print(after, stream->after) - after);
-    args[2] = (mcp_str_t) { (const char *) stream->session, MCP_DIGEST_LEN };
-    args[3] = (mcp_str_t) { (const char *) stream->principal,
-                            MCP_DIGEST_LEN };
+    mcp_watch_args(stream, &words);
 
-    rc = mcp_cluster_run(cluster, MCP_SCRIPT_WATCH, args, 4, mcp_watch_done,
-                         watch);
+    rc = mcp_cluster_run(cluster, MCP_SCRIPT_WATCH, words.args, MCP_WATCH_ARGS,
+                         mcp_watch_done, watch);
 
     if (rc != MCP_OK) {
         mem->free(mem->ctx, watch);

@@ -207,7 +207,7 @@ mcp_dispatch_make(mcp_exchange_t *x, const mcp_verdict_t *v)
 
     rc = mcp_hook_request(x);
 
-    if (x->state == MCP_EXCHANGE_WAIT) {
+    if (x->state == MCP_EXCHANGE_WAIT || mcp_ask_waits(x)) {
         return MCP_AGAIN;
     }
 
@@ -275,13 +275,62 @@ mcp_dispatch_refuse(mcp_exchange_t *x, const mcp_verdict_t *v)
 }
 
 
+/* The root of a message whose answer is a stream. */
+static int
+mcp_dispatch_open(mcp_exchange_t *x)
+{
+    return mcp_dispatch_opens(x, x->msg.row)->open(x);
+}
+
+
+/* The root of a request. */
+static int
+mcp_dispatch_answer(mcp_exchange_t *x)
+{
+    int            rc;
+    mcp_result_t   add;
+    mcp_verdict_t  v;
+
+    rc = mcp_hook_ask(x);
+
+    if (rc == MCP_AGAIN || rc == MCP_ERR_MEMORY) {
+        return rc;
+    }
+
+    if (rc != MCP_OK) {
+        return mcp_answer_fault(x, rc == MCP_ERR_LIMIT ? MCP_FAULT_STORE_FULL
+                                                 : MCP_FAULT_CLUSTER_AWAY,
+                                x->msg.id, mcp_null_str);
+    }
+
+    /* what is not plain is a backend's to answer */
+
+    if (x->msg.row->want == MCP_WANT_PLAIN) {
+        mcp_result_head(&x->answer.out, x->msg.id);
+    }
+
+    switch (mcp_verdict(x, &x->msg, &v, &x->answer.out)) {
+
+    case MCP_VERDICT_LOCAL:
+        mcp_result_tail(&x->answer.out,
+                        mcp_endpoint_result(x->endpoint, &x->client, v.method,
+                                            v.name, &add));
+        x->answer.outcome = "ok";
+        return mcp_answer_json(x);
+
+    case MCP_VERDICT_CALL:
+        return mcp_dispatch_call(x, &v);
+
+    default:
+        return mcp_dispatch_refuse(x, &v);
+    }
+}
+
+
 /* What is asked, whoever asks. */
 static int
 mcp_dispatch_request(mcp_exchange_t *x)
 {
-    mcp_result_t         add;
-    mcp_verdict_t        v;
-    const mcp_face_t    *face;
     const mcp_method_t  *method;
 
     mcp_store_count(x->worker->store,
@@ -301,37 +350,12 @@ mcp_dispatch_request(mcp_exchange_t *x)
         return mcp_listen(x);
     }
 
-    face = mcp_dispatch_opens(x, method);
-
-    if (face) {
-        return face->open(x);
+    if (mcp_dispatch_opens(x, method)) {
+        return mcp_ask_now(x, mcp_dispatch_open);
     }
 
-    if (x->msg.kind != MCP_RPC_REQUEST) {
-        return mcp_ask_now(x, mcp_dispatch_no_request);
-    }
-
-    /* what is not plain is a backend's to answer */
-
-    if (method->want == MCP_WANT_PLAIN) {
-        mcp_result_head(&x->answer.out, x->msg.id);
-    }
-
-    switch (mcp_verdict(x, &x->msg, &v, &x->answer.out)) {
-
-    case MCP_VERDICT_LOCAL:
-        mcp_result_tail(&x->answer.out,
-                        mcp_endpoint_result(x->endpoint, &x->client, v.method,
-                                            v.name, &add));
-        x->answer.outcome = "ok";
-        return mcp_answer_json(x);
-
-    case MCP_VERDICT_CALL:
-        return mcp_dispatch_call(x, &v);
-
-    default:
-        return mcp_dispatch_refuse(x, &v);
-    }
+    return mcp_ask_now(x, x->msg.kind == MCP_RPC_REQUEST
+                          ? mcp_dispatch_answer : mcp_dispatch_no_request);
 }
 
 

@@ -9,18 +9,22 @@
 
 
 static void
-mcp_exchange_session_facts(mcp_exchange_t *x)
+mcp_exchange_client_facts(mcp_exchange_t *x)
 {
-    char  *p;
+    const mcp_client_t  *client;
 
-    mcp_fact_set(&x->facts, MCP_FACT_PROTOCOL_VERSION,
-                 mcp_revision(x->client.revision)->name);
+    client = &x->client;
 
-    p = mcp_stream_id_print(x->text, x->client.id);
+    if (!client->has_session && !mcp_client_is_stateless(client)) {
+        return;
+    }
 
-    mcp_fact_set(&x->facts, MCP_FACT_SESSION, (mcp_str_t) { x->text, 8 });
-    mcp_fact_set(&x->facts, MCP_FACT_SESSION_ID,
-                 (mcp_str_t) { x->text, (size_t) (p - x->text) });
+    mcp_fact_put(&x->facts, MCP_FACT_PROTOCOL_VERSION,
+                 mcp_revision(client->revision)->name);
+
+    if (client->has_session) {
+        mcp_client_session_facts(client, &x->facts);
+    }
 }
 
 
@@ -86,41 +90,35 @@ mcp_exchange_facts(mcp_exchange_t *x)
     mcp_fact_set(facts, MCP_FACT_PRINCIPAL, x->head.principal_name);
     mcp_fact_set(facts, MCP_FACT_METHOD, x->msg.method);
     mcp_fact_set(facts, MCP_FACT_REQUEST_ID, x->msg.id);
-    mcp_fact_set(facts, MCP_FACT_OUTCOME,
+    mcp_fact_put(facts, MCP_FACT_OUTCOME,
                  (mcp_str_t) { x->answer.outcome, strlen(x->answer.outcome) });
-    mcp_fact_set(facts, MCP_FACT_RESULT, mcp_ending_name(x->answer.ending));
+    mcp_fact_put(facts, MCP_FACT_RESULT, mcp_ending_name(x->answer.ending));
 
-    if (x->client.has_session) {
-        mcp_exchange_session_facts(x);
+    mcp_exchange_client_facts(x);
 
-    } else if (mcp_client_is_stateless(&x->client)) {
-        mcp_fact_set(facts, MCP_FACT_PROTOCOL_VERSION,
-                     mcp_revision(x->client.revision)->name);
-    }
+    /* x->text: short call id, events */
 
-    /* x->text: session id, short call id, events */
-
-    p = x->text + MCP_STREAM_TEXT_LEN;
+    p = x->text;
 
     if (x->reader.handle || x->call) {
         mcp_stream_id_short(p, x->reader.handle ? x->reader.ref.id
                                                 : x->call->id);
-        mcp_fact_set(facts, MCP_FACT_CALL, (mcp_str_t) { p, 8 });
+        mcp_fact_put(facts, MCP_FACT_CALL, (mcp_str_t) { p, 8 });
     }
 
     if (x->reader.joins) {
-        mcp_fact_set(facts, MCP_FACT_JOINED, mcp_str("1"));
+        mcp_fact_put(facts, MCP_FACT_JOINED, mcp_str("1"));
     }
 
     if (x->reader.handle && x->state >= MCP_EXCHANGE_STREAM) {
         number = p + 9;
         p = mcp_uint_print(number, x->reader.cursor.seq - x->reader.first);
-        mcp_fact_set(facts, MCP_FACT_EVENTS,
+        mcp_fact_put(facts, MCP_FACT_EVENTS,
                      (mcp_str_t) { number, (size_t) (p - number) });
-        mcp_fact_set(facts, MCP_FACT_FACE, x->face->name);
+        mcp_fact_put(facts, MCP_FACT_FACE, x->face->name);
 
         if (x->reader.resumed) {
-            mcp_fact_set(facts, MCP_FACT_RESUMED, mcp_str("1"));
+            mcp_fact_put(facts, MCP_FACT_RESUMED, mcp_str("1"));
         }
     }
 

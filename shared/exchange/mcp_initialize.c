@@ -34,7 +34,13 @@ mcp_initialize_session(mcp_exchange_t *x, mcp_str_t wanted)
                        + x->endpoint->session_lifetime;
     memcpy(client->principal, x->head.principal, MCP_DIGEST_LEN);
 
-    return mcp_worker_random(x->worker, client->id, MCP_DIGEST_LEN);
+    if (mcp_worker_random(x->worker, client->id, MCP_DIGEST_LEN) != MCP_OK) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    mcp_stream_id_print(client->id_text, client->id);
+
+    return MCP_OK;
 }
 
 

@@ -17,6 +17,34 @@ mcp_task_is_of(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
+/* Finds the stream of a task, at whatever node. */
+static int
+mcp_task_find_stream(mcp_exchange_t *x, mcp_task_t *task,
+    mcp_stream_info_t *info)
+{
+    int  rc;
+
+    task->found = NULL;
+
+    rc = mcp_store_find(x->worker->store, task->id.stream,
+                        mcp_worker_now(x->worker), info);
+
+    if (rc == MCP_ERR_NOT_FOUND || (rc == MCP_OK && info->mirror)) {
+        task->found = mcp_ask_found(x, task->id.stream);
+        rc = MCP_ERR_NOT_FOUND;
+    }
+
+    if (task->found
+        && task->found->look.info.expires > mcp_worker_now(x->worker))
+    {
+        *info = task->found->look.info;
+        rc = MCP_OK;
+    }
+
+    return rc;
+}
+
+
 int
 mcp_task_find(mcp_exchange_t *x, mcp_str_t text, mcp_task_t *task)
 {
@@ -29,8 +57,7 @@ mcp_task_find(mcp_exchange_t *x, mcp_str_t text, mcp_task_t *task)
                           mcp_worker_now(x->worker));
 
     if (rc == MCP_OK) {
-        rc = mcp_store_find(x->worker->store, task->id.stream,
-                            mcp_worker_now(x->worker), &info);
+        rc = mcp_task_find_stream(x, task, &info);
     }
 
     if (rc != MCP_OK) {
@@ -126,12 +153,12 @@ mcp_task_created(mcp_exchange_t *x, const mcp_task_id_t *id,
 
 /* A member of the last event, which is a response. */
 static mcp_json_value_t
-mcp_task_response(const mcp_buf_t *event, mcp_str_t name)
+mcp_task_response(mcp_str_t event, mcp_str_t name)
 {
     mcp_json_value_t  root;
 
-    root.type = event->len ? MCP_JSON_OBJECT : MCP_JSON_NONE;
-    root.raw = (mcp_str_t) { event->data, event->len };
+    root.type = event.len ? MCP_JSON_OBJECT : MCP_JSON_NONE;
+    root.raw = event;
 
     return mcp_json_get(&root, name);
 }
@@ -140,7 +167,7 @@ mcp_task_response(const mcp_buf_t *event, mcp_str_t name)
 /* The error says what went wrong. */
 static void
 mcp_task_write_failed(mcp_exchange_t *x, const mcp_task_t *task,
-    const mcp_store_look_t *look, const mcp_buf_t *event, mcp_buf_t *out)
+    const mcp_store_look_t *look, mcp_str_t event, mcp_buf_t *out)
 {
     mcp_json_value_t  error, message;
 
@@ -159,7 +186,7 @@ mcp_task_write_failed(mcp_exchange_t *x, const mcp_task_t *task,
 /* A task that nobody has to wait for any more; 0: it is another one. */
 static int
 mcp_task_write_over(mcp_exchange_t *x, const mcp_task_t *task,
-    const mcp_store_look_t *look, const mcp_buf_t *event, mcp_buf_t *out)
+    const mcp_store_look_t *look, mcp_str_t event, mcp_buf_t *out)
 {
     switch (look->info.state) {
 
@@ -187,35 +214,31 @@ mcp_task_write_over(mcp_exchange_t *x, const mcp_task_t *task,
 
 static void
 mcp_task_write_look(mcp_exchange_t *x, const mcp_task_t *task,
-    const mcp_store_look_t *look, const mcp_buf_t *event, mcp_buf_t *out)
+    const mcp_store_look_t *look, mcp_str_t event, mcp_buf_t *out)
 {
-    mcp_str_t  text;
-
     if (mcp_task_write_over(x, task, look, event, out)) {
         return;
     }
 
-    text = (mcp_str_t) { event->data, event->len };
-
     /* the event may be of the state before */
 
     if (look->info.state == MCP_STATE_INPUT_REQUIRED
-        && look->state == MCP_STATE_INPUT_REQUIRED && text.len)
+        && look->state == MCP_STATE_INPUT_REQUIRED && event.len)
     {
         mcp_task_write_base(x, task, "input_required", mcp_null_str,
                             look->info.changed, out);
         mcp_buf_lit(out, ",\"inputRequests\":");
-        mcp_task_questions(text, look->given, out);
+        mcp_task_questions(event, look->given, out);
         return;
     }
 
-    if (look->state != MCP_STATE_PROCESSING || text.len == 0
-        || text.data[0] != '"')
+    if (look->state != MCP_STATE_PROCESSING || event.len == 0
+        || event.data[0] != '"')
     {
-        text = mcp_null_str;
+        event = mcp_null_str;
     }
 
-    mcp_task_write_base(x, task, "working", text, look->info.changed, out);
+    mcp_task_write_base(x, task, "working", event, look->info.changed, out);
 }
 
 
@@ -226,13 +249,20 @@ mcp_task_write(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out)
     mcp_buf_t         event;
     mcp_store_look_t  look;
 
+    if (task->found) {
+        mcp_task_write_look(x, task, &task->found->look, task->found->event,
+                            out);
+        return out->failed;
+    }
+
     mcp_buf_init(&event, &x->worker->env->mem, SIZE_MAX / 2);
 
     rc = mcp_store_look(x->worker->store, &task->ref, &look, &event);
 
     if (rc == MCP_OK) {
         mcp_buf_reserve(out, event.len + 1024);
-        mcp_task_write_look(x, task, &look, &event, out);
+        mcp_task_write_look(x, task, &look,
+                            (mcp_str_t) { event.data, event.len }, out);
         rc = out->failed;
     }
 
@@ -265,11 +295,90 @@ mcp_task_cancel(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out)
 {
     int  rc;
 
-    rc = mcp_store_cancel(x->worker->store, &task->ref, 1);
+    /* its node has been told */
+
+    rc = task->found ? MCP_OK
+                     : mcp_store_cancel(x->worker->store, &task->ref, 1);
     mcp_buf_lit(out, "{}");
 
     return rc == MCP_OK || rc == MCP_ERR_NOT_FOUND ? MCP_FAULT_NONE
                                                    : MCP_FAULT_INTERNAL;
+}
+
+
+/* Asks how it is, unless this node knows; MCP_DONE: its id is no id. */
+static int
+mcp_task_look(mcp_exchange_t *x, mcp_str_t text, mcp_task_t *task)
+{
+    int                rc;
+    mcp_ask_stream_t   stream;
+    mcp_stream_info_t  info;
+
+    if (mcp_task_id_read(&task->id, x->endpoint->keys, text,
+                         mcp_worker_now(x->worker))
+        != MCP_OK)
+    {
+        return MCP_DONE;
+    }
+
+    if (mcp_store_find(x->worker->store, task->id.stream,
+                       mcp_worker_now(x->worker), &info)
+        == MCP_OK
+        && !info.mirror)
+    {
+        return MCP_DONE;
+    }
+
+    memset(&stream, 0, sizeof(mcp_ask_stream_t));
+    memcpy(stream.id, task->id.stream, MCP_STREAM_ID_LEN);
+    memcpy(stream.principal, x->head.principal, MCP_DIGEST_LEN);
+    stream.any_session = 1;
+    stream.task = 1;
+
+    rc = mcp_ask_look(x, &stream);
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    return mcp_task_find(x, text, task) == MCP_OK ? MCP_OK : MCP_DONE;
+}
+
+
+int
+mcp_task_ask(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method)
+{
+    int             rc;
+    mcp_str_t       text;
+    mcp_task_t      task;
+    mcp_ask_post_t  post;
+
+    if (mcp_verdict_string(x, &msg->task_id, &text) != MCP_OK) {
+        return MCP_OK;
+    }
+
+    rc = mcp_task_look(x, text, &task);
+
+    if (rc != MCP_OK) {
+        return rc == MCP_DONE ? MCP_OK : rc;
+    }
+
+    if (method == MCP_METHOD_TASKS_GET) {
+        return MCP_OK;
+    }
+
+    memset(&post, 0, sizeof(mcp_ask_post_t));
+    memcpy(post.id, task.id.stream, MCP_STREAM_ID_LEN);
+    memcpy(post.principal, x->head.principal, MCP_DIGEST_LEN);
+
+    if (method == MCP_METHOD_TASKS_UPDATE) {
+        return mcp_task_update_away(x, &task, &msg->input_responses, &post);
+    }
+
+    post.what = MCP_ASK_POST_CANCEL;
+    post.data = mcp_str("{}");
+
+    return mcp_ask_post(x, &post);
 }
 
 

@@ -9,16 +9,24 @@
 
 
 #include "rpc/mcp_task_id.h"
-#include "worker/mcp_worker_parts.h"
+#include "worker/mcp_ask.h"
 
 
 /* A task by its id. */
 typedef struct {
-    mcp_str_t         text;            /* of the id, as clients have it */
-    mcp_task_id_t     id;
-    mcp_stream_ref_t  ref;
+    mcp_str_t           text;          /* of the id, as clients have it */
+    mcp_task_id_t       id;
+    mcp_stream_ref_t    ref;
+    const mcp_found_t  *found;         /* it runs at another node; or NULL */
 } mcp_task_t;
 
+
+/*
+ * Asks how a task of another node is, and brings what the request has for it
+ * there, for a root: see mcp_ask.h.  Returns what mcp_ask() does, or
+ * MCP_ERR_LIMIT.
+ */
+int mcp_task_ask(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method);
 
 /*
  * Finds the task of an id, whose text is borrowed, for the principal of x.

@@ -137,6 +137,41 @@ mcp_task_update_once(mcp_exchange_t *x, const mcp_task_t *task,
 }
 
 
+int
+mcp_task_update_away(mcp_exchange_t *x, const mcp_task_t *task,
+    const mcp_json_value_t *responses, mcp_ask_post_t *post)
+{
+    int                      rc;
+    mcp_buf_t                answers;
+    const mcp_store_look_t  *look;
+
+    look = &task->found->look;
+
+    if (!mcp_verdict_is_objects(responses)
+        || look->info.state != MCP_STATE_INPUT_REQUIRED
+        || look->state != MCP_STATE_INPUT_REQUIRED)
+    {
+        return MCP_OK;
+    }
+
+    mcp_buf_init(&answers, &x->worker->env->mem, SIZE_MAX / 2);
+
+    rc = mcp_task_gather(&x->arena, task->found->event, look->given, responses,
+                         &post->bits, &post->all, &answers);
+
+    if (rc == MCP_OK && post->bits) {
+        post->what = MCP_ASK_POST_TASK;
+        post->seq = look->seq;
+        post->data = (mcp_str_t) { answers.data, answers.len };
+        rc = mcp_ask_post(x, post);
+    }
+
+    mcp_buf_free(&answers);
+
+    return rc;
+}
+
+
 mcp_fault_e
 mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
     const mcp_json_value_t *responses, mcp_buf_t *out)
@@ -147,7 +182,9 @@ mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
         return MCP_FAULT_PARAMS;
     }
 
-    rc = MCP_AGAIN;
+    /* they were brought to its node */
+
+    rc = task->found ? MCP_OK : MCP_AGAIN;
 
     for (i = 0; rc == MCP_AGAIN && i < MCP_TASK_TRIES; i++) {
         rc = mcp_task_update_once(x, task, responses);
@@ -164,6 +201,13 @@ mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
     case MCP_ERR_LIMIT:
     case MCP_ERR_FULL:
         return MCP_FAULT_STORE_FULL;
+
+    case MCP_AGAIN:
+
+        /* other nodes do not know yet that it asks something else: these are
+         * late */
+
+        return x->worker->cluster ? MCP_FAULT_NONE : MCP_FAULT_INTERNAL;
 
     default:
         return MCP_FAULT_INTERNAL;

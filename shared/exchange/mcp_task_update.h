@@ -19,5 +19,11 @@ void mcp_task_questions(mcp_str_t questions, uint32_t given, mcp_buf_t *out);
 mcp_fault_e mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
     const mcp_json_value_t *responses, mcp_buf_t *out);
 
+/* The same for a task of another node, before mcp_task_update(), which answers
+ * the request: post has its stream and its principal.  Returns what
+ * mcp_ask_post() does. */
+int mcp_task_update_away(mcp_exchange_t *x, const mcp_task_t *task,
+    const mcp_json_value_t *responses, mcp_ask_post_t *post);
+
 
 #endif /* MCP_TASK_UPDATE_H_INCLUDED */

@@ -51,15 +51,134 @@ int
 mcp_face_find(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
     mcp_stream_info_t *info)
 {
-    if (mcp_store_find(x->worker->store, id,
-                       x->worker->env->now(x->worker->env->ctx), info)
-        != MCP_OK
-        || !mcp_face_allows(x, info))
+    int                 rc;
+    const mcp_found_t  *found;
+
+    rc = mcp_store_find(x->worker->store, id, mcp_worker_now(x->worker), info);
+
+    if (rc != MCP_OK || info->mirror) {
+        found = mcp_ask_found(x, id);
+
+        if (found) {
+            *info = found->look.info;
+            rc = MCP_OK;
+        }
+    }
+
+    return rc == MCP_OK && mcp_face_allows(x, info) ? MCP_OK
+                                                    : MCP_ERR_NOT_FOUND;
+}
+
+
+/* --- at whatever node it is --- */
+
+void
+mcp_face_describe(const mcp_exchange_t *x,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t least,
+    mcp_ask_stream_t *stream)
+{
+    uint64_t  after;
+
+    memset(stream, 0, sizeof(mcp_ask_stream_t));
+
+    memcpy(stream->id, id, MCP_STREAM_ID_LEN);
+    memcpy(stream->session, x->client.id, MCP_DIGEST_LEN);
+    memcpy(stream->principal, x->head.principal, MCP_DIGEST_LEN);
+    stream->any_session = !x->client.has_session;
+    stream->after = least;
+
+    if (x->head.event_id.len
+        && mcp_face_names(x, id, &after) == MCP_FAULT_NONE)
     {
+        stream->after = after & ~MCP_EVENT_ANSWERED;
+    }
+}
+
+
+int
+mcp_face_here(mcp_exchange_t *x, int asked,
+    const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info)
+{
+    int  rc;
+
+    rc = mcp_store_find(x->worker->store, id, mcp_worker_now(x->worker), info);
+
+    /* of a mirror nobody knows what is missing, or who reads it */
+
+    if (asked != MCP_OK
+        && (rc == MCP_ERR_NOT_FOUND || (rc == MCP_OK && info->mirror)))
+    {
+        return asked;
+    }
+
+    return rc;
+}
+
+
+int
+mcp_face_fetch(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
+    uint64_t least, mcp_stream_info_t *info)
+{
+    int               rc;
+    uint64_t          after;
+    mcp_ask_stream_t  stream;
+
+    /* who reads it now is not disturbed by what will be refused */
+
+    if (mcp_face_names(x, id, &after) != MCP_FAULT_NONE) {
         return MCP_ERR_NOT_FOUND;
     }
 
-    return MCP_OK;
+    mcp_face_describe(x, id, least, &stream);
+    stream.drops = x->head.event_id.len != 0;
+
+    rc = mcp_ask_stream(x, &stream);
+
+    if (rc == MCP_AGAIN) {
+        return MCP_AGAIN;
+    }
+
+    rc = mcp_face_here(x, rc, id, info);
+
+    return rc == MCP_OK && !mcp_face_allows(x, info) ? MCP_ERR_NOT_FOUND : rc;
+}
+
+
+int
+mcp_face_look(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN])
+{
+    mcp_ask_stream_t   stream;
+    mcp_stream_info_t  info;
+
+    if (mcp_store_find(x->worker->store, id, mcp_worker_now(x->worker), &info)
+        == MCP_OK
+        && !info.mirror)
+    {
+        return MCP_OK;
+    }
+
+    mcp_face_describe(x, id, 0, &stream);
+
+    return mcp_ask_look(x, &stream);
+}
+
+
+mcp_fault_e
+mcp_face_names(const mcp_exchange_t *x,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t *after)
+{
+    unsigned char  named[MCP_STREAM_ID_LEN];
+
+    if (x->head.event_id.len == 0) {
+        return MCP_FAULT_NONE;
+    }
+
+    if (mcp_event_id_parse(x->head.event_id, named, after) != MCP_OK) {
+        return MCP_FAULT_EVENT_ID_MALFORMED;
+    }
+
+    return memcmp(named, id, MCP_STREAM_ID_LEN) == 0
+           ? MCP_FAULT_NONE : MCP_FAULT_EVENT_ID_UNKNOWN;
 }
 
 
@@ -67,19 +186,19 @@ mcp_fault_e
 mcp_face_cursor(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t *after)
 {
-    unsigned char  id[MCP_STREAM_ID_LEN];
+    mcp_fault_e  fault;
 
     if (x->head.event_id.len == 0) {
         return MCP_FAULT_NONE;
     }
 
-    if (mcp_event_id_parse(x->head.event_id, id, after) != MCP_OK) {
-        return MCP_FAULT_EVENT_ID_MALFORMED;
+    fault = mcp_face_names(x, info->ref.id, after);
+
+    if (fault != MCP_FAULT_NONE) {
+        return fault;
     }
 
-    if (memcmp(id, info->ref.id, MCP_STREAM_ID_LEN) != 0
-        || (*after & ~MCP_EVENT_ANSWERED) > info->last_seq)
-    {
+    if ((*after & ~MCP_EVENT_ANSWERED) > info->last_seq) {
         return MCP_FAULT_EVENT_ID_UNKNOWN;
     }
 
@@ -101,8 +220,14 @@ mcp_face_poll(mcp_exchange_t *x, const mcp_stream_info_t *info, uint64_t seq,
 {
     *seen = info->confirmed_seq > seq ? info->confirmed_seq : seq;
 
-    if (mcp_face_cursor(x, info, seen) != MCP_FAULT_NONE
-        || mcp_store_touch(x->worker->store, &info->ref,
+    if (mcp_face_cursor(x, info, seen) != MCP_FAULT_NONE) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    /* the owner of one of another node was told when it was asked */
+
+    if (!info->mirror
+        && mcp_store_touch(x->worker->store, &info->ref,
                            mcp_worker_now(x->worker))
            != MCP_OK)
     {
@@ -135,6 +260,27 @@ int
 mcp_face_refuse(mcp_exchange_t *x)
 {
     return mcp_face_fault(x, MCP_FAULT_RESUME_TOKEN);
+}
+
+
+int
+mcp_face_refuse_for(mcp_exchange_t *x, int rc)
+{
+    switch (rc) {
+
+    case MCP_AGAIN:
+    case MCP_ERR_MEMORY:
+        return rc;
+
+    case MCP_ERR_AWAY:
+        return mcp_face_fault(x, MCP_FAULT_CLUSTER_AWAY);
+
+    case MCP_ERR_FULL:
+        return mcp_face_fault(x, MCP_FAULT_STORE_FULL);
+
+    default:
+        return mcp_face_refuse(x);
+    }
 }
 
 

@@ -13,6 +13,7 @@
 #include "exchange/mcp_exchange_session.h"
 #include "face/mcp_faces.h"
 #include "worker/mcp_answer.h"
+#include "worker/mcp_ask.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_exchange_state.h"
 
@@ -32,6 +33,10 @@ int mcp_face_param(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t key,
 /* Answers a token that opens nothing, whatever the reason. */
 int mcp_face_refuse(mcp_exchange_t *x);
 
+/* Answers an error of mcp_face_fetch(), or returns MCP_AGAIN or
+ * MCP_ERR_MEMORY. */
+int mcp_face_refuse_for(mcp_exchange_t *x, int rc);
+
 /* Appends seconds, with decimals if needed. */
 void mcp_face_seconds(mcp_buf_t *buf, uint64_t ms);
 
@@ -48,13 +53,50 @@ int mcp_face_owns(const mcp_exchange_t *x, const mcp_stream_info_t *info);
 int mcp_face_allows(const mcp_exchange_t *x, const mcp_stream_info_t *info);
 
 /*
- * Finds a stream that mcp_face_allows().
+ * Finds a stream that mcp_face_allows(), of this node, or of another one by
+ * mcp_face_look(): info->mirror says so.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  whatever the reason
  */
 int mcp_face_find(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
     mcp_stream_info_t *info);
+
+/* Describes it for mcp_ask_stream() or mcp_ask_look(): its client has the event
+ * "least", or that of Last-Event-ID. */
+void mcp_face_describe(const mcp_exchange_t *x,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t least,
+    mcp_ask_stream_t *stream);
+
+/*
+ * Finds a stream, or a mirror, that mcp_ask_stream() has got here; asked is
+ * what that returned, but not MCP_AGAIN.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND
+ *   MCP_ERR_AWAY       it may be at a node that cannot be asked now
+ *   MCP_ERR_FULL       there is no room here
+ *   MCP_ERR_MEMORY
+ */
+int mcp_face_here(mcp_exchange_t *x, int asked,
+    const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info);
+
+/* Gets a stream that mcp_face_allows() here, to answer with it by
+ * mcp_face_resume().  Returns what mcp_face_here() does, or MCP_AGAIN: see
+ * mcp_ask.h. */
+int mcp_face_fetch(mcp_exchange_t *x,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t least,
+    mcp_stream_info_t *info);
+
+/* Asks how a stream of another node stands, for mcp_face_find().  Returns what
+ * mcp_ask() does. */
+int mcp_face_look(mcp_exchange_t *x,
+    const unsigned char id[MCP_STREAM_ID_LEN]);
+
+/* Sets *after to the event of Last-Event-ID if there is one, which is to be of
+ * that stream; returns what mcp_face_cursor() does. */
+mcp_fault_e mcp_face_names(const mcp_exchange_t *x,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t *after);
 
 /*
  * Sets *after to the event of Last-Event-ID, up to which the client has all;

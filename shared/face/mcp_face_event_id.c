@@ -7,11 +7,8 @@
  */
 
 
-#include "face/mcp_faces.h"
+#include "face/mcp_face_common.h"
 #include "rpc/mcp_id.h"
-#include "worker/mcp_answer.h"
-#include "worker/mcp_ask.h"
-#include "worker/mcp_consumer.h"
 #include "worker/mcp_notify.h"
 
 
@@ -51,14 +48,15 @@ mcp_face_event_id_refuse(mcp_exchange_t *x, int rc)
 }
 
 
-/* Finds the stream, which must belong to the client and its session. */
+/* Finds the stream, which must belong to the client and its session; asked: see
+ * mcp_face_here(). */
 static int
-mcp_face_event_id_find(mcp_exchange_t *x,
+mcp_face_event_id_find(mcp_exchange_t *x, int asked,
     const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info)
 {
     int  rc;
 
-    rc = mcp_store_find(x->worker->store, id, mcp_worker_now(x->worker), info);
+    rc = mcp_face_here(x, asked, id, info);
 
     /* a call without max_wait is not resumable, not even while its connection
      * is there */
@@ -84,22 +82,6 @@ mcp_face_event_id_is_last(const mcp_stream_info_t *info, uint64_t after)
     }
 
     return info->state >= MCP_STATE_COMPLETED && after == info->last_seq;
-}
-
-
-/* A node that is cut off resumes what it has itself. */
-static int
-mcp_face_event_id_ask(mcp_exchange_t *x,
-    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t after)
-{
-    mcp_ask_stream_t  stream;
-
-    memcpy(stream.id, id, MCP_STREAM_ID_LEN);
-    memcpy(stream.session, x->client.id, MCP_DIGEST_LEN);
-    memcpy(stream.principal, x->head.principal, MCP_DIGEST_LEN);
-    stream.after = after & ~MCP_EVENT_ANSWERED;
-
-    return mcp_ask_stream(x, &stream);
 }
 
 
@@ -134,6 +116,7 @@ mcp_face_event_id_resume(mcp_exchange_t *x)
     int                rc, asked;
     uint64_t           after;
     unsigned char      id[MCP_STREAM_ID_LEN];
+    mcp_ask_stream_t   stream;
     mcp_stream_info_t  info;
 
     if (mcp_event_id_parse(x->head.event_id, id, &after) != MCP_OK) {
@@ -141,21 +124,14 @@ mcp_face_event_id_resume(mcp_exchange_t *x)
                                 mcp_null_str, mcp_null_str);
     }
 
-    asked = mcp_face_event_id_ask(x, id, after);
+    mcp_face_describe(x, id, 0, &stream);
+    asked = mcp_ask_stream(x, &stream);
 
     if (asked == MCP_AGAIN) {
         return MCP_AGAIN;
     }
 
-    rc = mcp_face_event_id_find(x, id, &info);
-
-    /* of a mirror nobody knows what is missing, or who reads it */
-
-    if (asked != MCP_OK
-        && (rc == MCP_ERR_NOT_FOUND || (rc == MCP_OK && info.mirror)))
-    {
-        rc = asked;
-    }
+    rc = mcp_face_event_id_find(x, asked, id, &info);
 
     if (rc != MCP_OK) {
         return mcp_face_event_id_refuse(x, rc);
@@ -198,8 +174,11 @@ mcp_face_event_id_get(mcp_exchange_t *x)
 
     /* a listener without a reader has dropped what exceeded its limit */
 
-    rc = mcp_notify_listener(x->worker, x->endpoint, &x->client, x->head.party,
-                             &info);
+    rc = mcp_notify_here(x, &info);
+
+    if (rc == MCP_AGAIN) {
+        return rc;
+    }
 
     if (rc == MCP_OK) {
         rc = mcp_consumer_start_kept(x, &info, info.sent_seq);

@@ -17,35 +17,13 @@
  */
 
 
-#include "face/mcp_face_common.h"
-#include "face/mcp_face_link_url.h"
+#include "face/mcp_face_link.h"
 #include "mcp_http.h"
 
-
-/* where in the token, behind the stream's id */
-#define MCP_FACE_LINK_AFTER    MCP_STREAM_ID_LEN
-#define MCP_FACE_LINK_TURN     (MCP_FACE_LINK_AFTER + 8)
-#define MCP_FACE_LINK_CAN      (MCP_FACE_LINK_TURN + 4)
-#define MCP_FACE_LINK_LEN      (MCP_FACE_LINK_CAN + 2)
 
 #define MCP_FACE_LINK_REL      ">; rel=\"stream\""
 #define MCP_FACE_LINK_OTHER                                                  \
     (sizeof("<" MCP_FACE_LINK_REL) + MCP_TOKEN_TEXT_MAX)
-
-/* What the face keeps of an exchange, if the endpoint has links. */
-typedef struct {
-    mcp_face_link_url_t  url;
-    mcp_str_t            token;        /* .data NULL: the URL has none */
-    uint32_t             turn;         /* of the stream, as far as known */
-    unsigned             closes:1;     /* when its stream asks for input */
-} mcp_face_link_t;
-
-
-#define mcp_face_link_of(x)  mcp_hook_state((x)->states, &mcp_face_link)
-
-#define mcp_face_link_least_turn(info)  ((info)->turn / 2)
-#define mcp_face_link_answered(info)    ((info)->turn % 2)
-
 
 static int
 mcp_face_link_look(mcp_exchange_t *x, const mcp_head_t *head)
@@ -204,106 +182,6 @@ mcp_face_link_no_content(mcp_exchange_t *x, const char *outcome)
 }
 
 
-/* Raises the turn in the stream, as it is kept there. */
-static void
-mcp_face_link_set_turn(mcp_exchange_t *x, mcp_stream_info_t *info,
-    uint32_t turn)
-{
-    mcp_store_t  *store;
-
-    store = x->worker->store;
-
-    while (info->turn < turn
-           && mcp_store_set_turn(store, &info->ref, info->turn, turn)
-              == MCP_ERR_DENIED
-           && mcp_store_info(store, &info->ref, info) == MCP_OK)
-    {
-        /* void */
-    }
-
-    if (info->turn < turn) {
-        info->turn = turn;
-    }
-}
-
-
-/* Finds the stream that the URL names, and the payload of its token. */
-static mcp_fault_e
-mcp_face_link_open(mcp_exchange_t *x, mcp_face_link_t *link,
-    mcp_stream_info_t *info, unsigned char data[MCP_FACE_LINK_LEN])
-{
-    uint32_t      value;
-    uint64_t      now;
-    mcp_str_t     token;
-    mcp_store_t  *store;
-    char          text[MCP_TOKEN_TEXT_MAX];
-
-    store = x->worker->store;
-    now = mcp_worker_now(x->worker);
-    token = mcp_face_link_url_decode(link->token, text, sizeof(text));
-
-    if (mcp_face_open_token(x->endpoint->keys, MCP_TOKEN_LINK, token,
-                            data, MCP_FACE_LINK_LEN)
-        != MCP_OK)
-    {
-        return MCP_FAULT_LINK;
-    }
-
-    link->turn = (uint32_t) mcp_be_get(data + MCP_FACE_LINK_TURN, 4);
-
-    if (mcp_store_find(store, data, now, info) != MCP_OK
-        || !(info->kind == MCP_STREAM_LISTEN ? mcp_face_owns(x, info)
-                                             : mcp_face_allows(x, info))
-        || link->turn < mcp_face_link_least_turn(info)
-        || mcp_store_value_get(store, MCP_VALUE_SESSION_ENDED, info->session,
-                               now, &value)
-           == MCP_OK)
-    {
-        return MCP_FAULT_LINK;
-    }
-
-    return MCP_FAULT_NONE;
-}
-
-
-/* Finds the stream that the URL names, and where the URL's stream begins.  A
- * request without a session gets the stream's. */
-static mcp_fault_e
-mcp_face_link_find(mcp_exchange_t *x, mcp_face_link_t *link,
-    mcp_stream_info_t *info, uint64_t *after)
-{
-    mcp_fault_e    fault;
-    unsigned char  data[MCP_FACE_LINK_LEN];
-
-    fault = x->head.session_text.len ? mcp_exchange_check_session(x)
-                                : mcp_exchange_check_revision(x);
-
-    if (fault == MCP_FAULT_NONE) {
-        fault = mcp_face_link_open(x, link, info, data);
-    }
-
-    if (fault != MCP_FAULT_NONE) {
-        return fault;
-    }
-
-    *after = mcp_be_get(data + MCP_FACE_LINK_AFTER, 8);
-
-    if (!x->client.has_session) {
-        memcpy(x->client.id, info->session, MCP_DIGEST_LEN);
-        memcpy(x->client.principal, info->principal, MCP_DIGEST_LEN);
-        x->client.revision = (mcp_revision_e) info->revision;
-        x->client.capabilities =
-            (unsigned) mcp_be_get(data + MCP_FACE_LINK_CAN, 2);
-    }
-
-    /* the client has this URL: those of earlier turns are not good any more */
-
-    mcp_face_link_set_turn(x, info, 2 * link->turn);
-
-    return MCP_FAULT_NONE;
-}
-
-
 static int
 mcp_face_link_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t after)
@@ -345,13 +223,18 @@ mcp_face_link_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
  * that there will be before it does something itself.
  */
 static int
-mcp_face_link_get(mcp_exchange_t *x)
+mcp_face_link_read_on(mcp_exchange_t *x)
 {
+    int                rc;
     uint64_t           after;
     mcp_fault_e        fault;
     mcp_stream_info_t  info;
 
-    fault = mcp_face_link_find(x, mcp_face_link_of(x), &info, &after);
+    rc = mcp_face_link_find(x, mcp_face_link_of(x), &info, &after, &fault);
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
 
     if (fault == MCP_FAULT_NONE) {
         fault = mcp_face_cursor(x, &info, &after);
@@ -379,6 +262,13 @@ mcp_face_link_get(mcp_exchange_t *x)
     }
 
     return mcp_face_link_start(x, &info, after);
+}
+
+
+static int
+mcp_face_link_get(mcp_exchange_t *x)
+{
+    return mcp_ask_begin(x, mcp_face_link_read_on);
 }
 
 
@@ -442,15 +332,24 @@ mcp_face_link_answer(mcp_exchange_t *x, mcp_stream_info_t *info,
     uint64_t after, mcp_str_t text)
 {
     int               rc;
+    uint32_t          turn;
     mcp_face_link_t  *link;
 
     link = mcp_face_link_of(x);
-    mcp_face_link_set_turn(x, info, 2 * link->turn + 1);
+    turn = 2 * link->turn + 1;
 
-    rc = mcp_input_post(x, &info->ref, text);
+    if (!info->mirror) {
+        mcp_face_link_set_turn(x, info, turn);
+    }
+
+    rc = mcp_input_deliver(x, info, text, turn);
+
+    if (rc == MCP_AGAIN) {
+        return MCP_AGAIN;
+    }
 
     if (rc != MCP_OK && rc != MCP_ERR_NOT_FOUND) {
-        return mcp_face_link_refuse(x, MCP_FAULT_STORE_FULL);
+        return mcp_face_link_refuse(x, mcp_face_link_fault(rc));
     }
 
     link->turn++;
@@ -462,19 +361,26 @@ mcp_face_link_answer(mcp_exchange_t *x, mcp_stream_info_t *info,
 /* The new stream begins after what is known to have arrived: a client that
  * answers a question has it, and what was before it. */
 static int
-mcp_face_link_post(mcp_exchange_t *x, mcp_str_t text)
+mcp_face_link_take(mcp_exchange_t *x)
 {
+    int                 rc;
     size_t              n;
     uint64_t            after, seen;
     mcp_fault_e         fault;
+    mcp_face_link_t    *link;
     mcp_stream_info_t   info;
 
     n = 0;
     seen = 0;
-    fault = mcp_face_link_find(x, mcp_face_link_of(x), &info, &after);
+    link = mcp_face_link_of(x);
+    rc = mcp_face_link_find(x, link, &info, &after, &fault);
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
 
     if (fault == MCP_FAULT_NONE) {
-        fault = mcp_face_link_read(x, text, &info, &n, &after);
+        fault = mcp_face_link_read(x, link->text, &info, &n, &after);
     }
 
     if (fault == MCP_FAULT_NONE && info.state == MCP_STATE_PROCESSING
@@ -499,9 +405,25 @@ mcp_face_link_post(mcp_exchange_t *x, mcp_str_t text)
         (void) mcp_store_acknowledge(x->worker->store, &info.ref, after);
     }
 
-    mcp_store_count(x->worker->store, MCP_COUNT_MESSAGES, (int64_t) n);
+    rc = mcp_face_link_answer(x, &info, after, link->text);
 
-    return mcp_face_link_answer(x, &info, after, text);
+    if (rc != MCP_AGAIN) {
+        mcp_store_count(x->worker->store, MCP_COUNT_MESSAGES, (int64_t) n);
+    }
+
+    return rc;
+}
+
+
+static int
+mcp_face_link_post(mcp_exchange_t *x, mcp_str_t text)
+{
+    mcp_face_link_t  *link;
+
+    link = mcp_face_link_of(x);
+    link->text = text;
+
+    return mcp_ask_now(x, mcp_face_link_take);
 }
 
 

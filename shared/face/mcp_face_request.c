@@ -129,13 +129,13 @@ mcp_face_request_open(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
 
 
 /*
- * Finds the request that a token and an id name.
+ * Finds the request that a token and an id name; "fetch": to read its stream.
  *
- * Returns MCP_OK, or an error, whatever the reason
+ * Returns MCP_OK, or an error for mcp_face_refuse_for()
  */
 static int
 mcp_face_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
-    mcp_face_request_t *out)
+    int fetch, mcp_face_request_t *out)
 {
     int            rc;
     uint64_t       bit;
@@ -149,7 +149,8 @@ mcp_face_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
     out->seq = mcp_be_get(data + MCP_FACE_REQUEST_OF_SEQ, 4);
     out->number = data[MCP_FACE_REQUEST_OF_NUMBER];
 
-    rc = mcp_face_find(x, data, &out->info);
+    rc = fetch ? mcp_face_fetch(x, data, out->seq, &out->info)
+               : mcp_face_find(x, data, &out->info);
 
     /* one of a batch that was cancelled will never be answered */
 
@@ -200,6 +201,19 @@ mcp_face_request_state_name(mcp_stream_state_e state)
 }
 
 
+static int
+mcp_face_request_ask(mcp_exchange_t *x, const mcp_rpc_t *msg,
+    mcp_method_e method)
+{
+    unsigned char  data[MCP_FACE_REQUEST_LEN];
+
+    (void) method;
+
+    return mcp_face_request_open(x, msg, msg->request_id.raw, data) == MCP_OK
+           ? mcp_face_look(x, data) : MCP_OK;
+}
+
+
 /* requests/getStatus. */
 static mcp_fault_e
 mcp_face_request_status(mcp_exchange_t *x, const mcp_rpc_t *msg,
@@ -215,7 +229,7 @@ mcp_face_request_status(mcp_exchange_t *x, const mcp_rpc_t *msg,
     id = msg->request_id;
 
     if ((id.type != MCP_JSON_STRING && id.type != MCP_JSON_NUMBER)
-        || mcp_face_request_find(x, msg, id.raw, &found) != MCP_OK
+        || mcp_face_request_find(x, msg, id.raw, 0, &found) != MCP_OK
         || mcp_face_poll(x, &found.info, found.seq, &seen) != MCP_OK)
     {
         return MCP_FAULT_RESUME_TOKEN;
@@ -248,8 +262,10 @@ mcp_face_request_resume(mcp_exchange_t *x)
     int                 rc;
     mcp_face_request_t  found;
 
-    if (mcp_face_request_find(x, &x->msg, x->msg.id, &found) != MCP_OK) {
-        return mcp_face_refuse(x);
+    rc = mcp_face_request_find(x, &x->msg, x->msg.id, 1, &found);
+
+    if (rc != MCP_OK) {
+        return mcp_face_refuse_for(x, rc);
     }
 
     rc = mcp_face_resume(x, &mcp_face_request, &found.info, found.seq);
@@ -266,6 +282,7 @@ const mcp_face_t  mcp_face_request = {
     .name = { "requests", 8 },
     .capability = MCP_CLIENT_REQUESTS,
     .begin = mcp_face_request_begin,
+    .ask = mcp_face_request_ask,
     .answer = mcp_face_request_status,
     .open = mcp_face_request_resume
 };

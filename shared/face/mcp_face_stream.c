@@ -15,6 +15,8 @@
 
 #define MCP_FACE_STREAM_LEN      (MCP_STREAM_ID_LEN + 4)
 
+#define mcp_face_stream_of(data)  mcp_be_get((data) + MCP_STREAM_ID_LEN, 4)
+
 /* How many streams that are over and sent one answer lists: their number has no
  * limit, except that they are freed after a while. */
 #define MCP_FACE_STREAM_SENT_MAX  256
@@ -112,28 +114,46 @@ mcp_face_stream_begin(mcp_call_t *call)
 }
 
 
-/* Finds the stream of this client that streamId and resumeToken name. */
+/* Opens the token, which must be for the stream that streamId names. */
 static int
-mcp_face_stream_find(mcp_exchange_t *x, const mcp_rpc_t *msg,
-    mcp_stream_info_t *info, uint64_t *seq)
+mcp_face_stream_token(mcp_exchange_t *x, const mcp_rpc_t *msg,
+    unsigned char data[MCP_FACE_STREAM_LEN])
 {
     mcp_str_t      id, token;
-    unsigned char  wanted[MCP_STREAM_ID_LEN], data[MCP_FACE_STREAM_LEN];
+    unsigned char  wanted[MCP_STREAM_ID_LEN];
 
     if (mcp_face_param(x, msg, mcp_str("streamId"), &id) != MCP_OK
         || mcp_face_param(x, msg, mcp_str("resumeToken"), &token) != MCP_OK
         || mcp_stream_id_parse(id, wanted) != MCP_OK
         || mcp_face_open_token(x->endpoint->keys, MCP_TOKEN_STREAM,
-                               token, data, sizeof(data))
+                               token, data, MCP_FACE_STREAM_LEN)
            != MCP_OK
         || memcmp(wanted, data, MCP_STREAM_ID_LEN) != 0)
     {
         return MCP_ERR_NOT_FOUND;
     }
 
-    *seq = mcp_be_get(data + MCP_STREAM_ID_LEN, 4);
+    return MCP_OK;
+}
 
-    return mcp_face_find(x, data, info);
+
+static int
+mcp_face_stream_ask(mcp_exchange_t *x, const mcp_rpc_t *msg,
+    mcp_method_e method)
+{
+    unsigned char     data[MCP_FACE_STREAM_LEN];
+    mcp_ask_stream_t  stream;
+
+    if (method == MCP_METHOD_STREAM_POLL) {
+        return mcp_face_stream_token(x, msg, data) == MCP_OK
+               ? mcp_face_look(x, data) : MCP_OK;
+    }
+
+    /* which stream does not matter: it is all of them */
+
+    mcp_face_describe(x, x->client.id, 0, &stream);
+
+    return mcp_ask_list(x, &stream);
 }
 
 
@@ -163,11 +183,13 @@ mcp_face_stream_status(mcp_buf_t *out, const mcp_stream_info_t *info,
 static mcp_fault_e
 mcp_face_stream_poll(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_buf_t *out)
 {
-    uint64_t           seq, seen;
+    uint64_t           seen;
+    unsigned char      data[MCP_FACE_STREAM_LEN];
     mcp_stream_info_t  info;
 
-    if (mcp_face_stream_find(x, msg, &info, &seq) != MCP_OK
-        || mcp_face_poll(x, &info, seq, &seen) != MCP_OK)
+    if (mcp_face_stream_token(x, msg, data) != MCP_OK
+        || mcp_face_find(x, data, &info) != MCP_OK
+        || mcp_face_poll(x, &info, mcp_face_stream_of(data), &seen) != MCP_OK)
     {
         return MCP_FAULT_RESUME_TOKEN;
     }
@@ -189,7 +211,13 @@ mcp_face_stream_list(mcp_exchange_t *x, const mcp_stream_info_t *info,
         return;
     }
 
-    if (!sent
+    /* a mirror knows less than its node */
+
+    if (info->mirror && info->ref.index != 0 && mcp_ask_found_at(x, 0)) {
+        return;
+    }
+
+    if (!sent && !info->mirror
         && mcp_store_touch(x->worker->store, &info->ref,
                            x->worker->env->now(x->worker->env->ctx))
            != MCP_OK)
@@ -256,6 +284,21 @@ mcp_face_stream_list_sent(mcp_exchange_t *x, uint64_t newest, size_t start,
 }
 
 
+/* Lists those of other nodes, as far as this one knows no better. */
+static void
+mcp_face_stream_list_found(mcp_exchange_t *x, size_t start, mcp_buf_t *out)
+{
+    size_t              i;
+    const mcp_found_t  *found;
+
+    for (i = 0; (found = mcp_ask_found_at(x, i)); i++) {
+        if (!mcp_face_stream_is_listed(&found->look.info, start, out)) {
+            mcp_face_stream_list(x, &found->look.info, 0, start, out);
+        }
+    }
+}
+
+
 /* stream/poll/all needs no token: the session opens all of its streams. */
 static mcp_fault_e
 mcp_face_stream_poll_all(mcp_exchange_t *x, mcp_buf_t *out)
@@ -282,6 +325,7 @@ mcp_face_stream_poll_all(mcp_exchange_t *x, mcp_buf_t *out)
     }
 
     mcp_face_stream_list_sent(x, newest, start, out);
+    mcp_face_stream_list_found(x, start, out);
 
     mcp_buf_lit(out, "]}");
 
@@ -306,14 +350,22 @@ mcp_face_stream_answer(mcp_exchange_t *x, const mcp_rpc_t *msg,
 static int
 mcp_face_stream_open(mcp_exchange_t *x)
 {
+    int                rc;
     uint64_t           seq;
+    unsigned char      data[MCP_FACE_STREAM_LEN];
     mcp_stream_info_t  info;
 
-    if (mcp_face_stream_find(x, &x->msg, &info, &seq) != MCP_OK) {
-        return mcp_face_refuse(x);
+    seq = 0;
+
+    rc = mcp_face_stream_token(x, &x->msg, data);
+
+    if (rc == MCP_OK) {
+        seq = mcp_face_stream_of(data);
+        rc = mcp_face_fetch(x, data, seq, &info);
     }
 
-    return mcp_face_resume(x, &mcp_face_stream, &info, seq);
+    return rc == MCP_OK ? mcp_face_resume(x, &mcp_face_stream, &info, seq)
+                        : mcp_face_refuse_for(x, rc);
 }
 
 
@@ -349,6 +401,7 @@ const mcp_face_t  mcp_face_stream = {
     .capability = MCP_CLIENT_STREAMS,
     .begin = mcp_face_stream_begin,
     .tail = mcp_face_stream_tail,
+    .ask = mcp_face_stream_ask,
     .answer = mcp_face_stream_answer,
     .open = mcp_face_stream_open
 };

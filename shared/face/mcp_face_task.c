@@ -174,6 +174,7 @@ static const mcp_face_call_t  mcp_face_task_call = {
 const mcp_face_t  mcp_face_task = {
     .name = { "tasks", 5 },
     .capability = MCP_CLIENT_TASKS,
+    .ask = mcp_task_ask,
     .answer = mcp_face_task_answer,
     .tail = mcp_face_task_tail,
     .call = &mcp_face_task_call

@@ -175,8 +175,10 @@ static int
 mcp_face_token_open(mcp_exchange_t *x, mcp_face_token_t *part,
     const unsigned char bind[MCP_DIGEST_LEN])
 {
-    int            rc;
-    unsigned char  data[MCP_FACE_TOKEN_LEN];
+    int                rc;
+    uint64_t           seq;
+    unsigned char      data[MCP_FACE_TOKEN_LEN];
+    mcp_stream_info_t  info;
 
     if (mcp_face_open_token(x->endpoint->keys, MCP_TOKEN_RESUME,
                             part->text, data, MCP_FACE_TOKEN_LEN)
@@ -188,30 +190,29 @@ mcp_face_token_open(mcp_exchange_t *x, mcp_face_token_t *part,
         return mcp_face_refuse(x);
     }
 
-    rc = mcp_face_token_join(x, part, data + MCP_FACE_TOKEN_AT_STREAM,
-                             mcp_be_get(data + MCP_FACE_TOKEN_AT_SEQ, 8));
+    seq = mcp_be_get(data + MCP_FACE_TOKEN_AT_SEQ, 8);
+    rc = mcp_face_fetch(x, data + MCP_FACE_TOKEN_AT_STREAM, seq, &info);
 
-    return rc == MCP_ERR_NOT_FOUND ? mcp_face_refuse(x) : rc;
+    if (rc == MCP_OK) {
+        rc = mcp_face_token_join(x, part, &info, seq);
+    }
+
+    return rc == MCP_DONE ? rc : mcp_face_refuse_for(x, rc);
 }
 
 
 int
 mcp_face_token_join(mcp_exchange_t *x, mcp_face_token_t *part,
-    const unsigned char *id, uint64_t seq)
+    const mcp_stream_info_t *info, uint64_t seq)
 {
-    int                rc;
-    mcp_stream_info_t  info;
-
-    if (mcp_face_find(x, id, &info) != MCP_OK) {
-        return MCP_ERR_NOT_FOUND;
-    }
+    int  rc;
 
     x->face = &mcp_face_token;
     x->reader.exact = 1;
     part->rest = 1;
-    memcpy(part->stream, info.ref.id, MCP_STREAM_ID_LEN);
+    memcpy(part->stream, info->ref.id, MCP_STREAM_ID_LEN);
 
-    rc = mcp_consumer_start_kept(x, &info, seq);
+    rc = mcp_consumer_start_kept(x, info, seq);
 
     if (rc == MCP_ERR_NOT_FOUND || rc == MCP_ERR_PURGED) {
         return MCP_ERR_NOT_FOUND;
@@ -223,7 +224,7 @@ mcp_face_token_join(mcp_exchange_t *x, mcp_face_token_t *part,
 
     x->reader.resumed = 1;
     mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
-    mcp_cancel_set_alias(x, &info.ref);
+    mcp_cancel_set_alias(x, &info->ref);
     mcp_consumer_close_at(x, part->due);
 
     return MCP_DONE;

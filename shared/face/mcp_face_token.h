@@ -55,7 +55,7 @@ int mcp_face_token_bind(const mcp_endpoint_t *endpoint, const mcp_mem_t *mem,
  *   MCP_ERR_MEMORY
  */
 int mcp_face_token_join(mcp_exchange_t *x, mcp_face_token_t *part,
-    const unsigned char *id, uint64_t seq);
+    const mcp_stream_info_t *info, uint64_t seq);
 
 /* Writes an interim result with the token that the request brought. */
 void mcp_face_token_interim_again(mcp_exchange_t *x,

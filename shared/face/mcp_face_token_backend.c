@@ -142,13 +142,18 @@ static int
 mcp_face_token_backend_repeat(mcp_exchange_t *x, mcp_face_token_t *part,
     const unsigned char *key, uint32_t value)
 {
-    int            rc;
-    unsigned char  id[MCP_STREAM_ID_LEN];
+    int                rc;
+    unsigned char      id[MCP_STREAM_ID_LEN];
+    mcp_stream_info_t  info;
 
     memcpy(id, key, MCP_STREAM_ID_LEN);
     mcp_be_put(id, value, MCP_FACE_TOKEN_BACKEND_RANDOM);
 
-    rc = mcp_face_token_join(x, part, id, 0);
+    rc = mcp_face_find(x, id, &info);
+
+    if (rc == MCP_OK) {
+        rc = mcp_face_token_join(x, part, &info, 0);
+    }
 
     return rc == MCP_ERR_NOT_FOUND ? mcp_face_refuse(x) : rc;
 }
@@ -446,7 +451,7 @@ mcp_face_token_backend_start(mcp_call_t *call, const mcp_face_token_t *part)
     /* so that the random bytes are not MCP_FACE_TOKEN_BACKEND_RUNNING */
 
     call->id[0] |= 1;
-    mcp_stream_id_print(call->id_text, call->id);
+    mcp_stream_id_short(call->id_text, call->id);
 }
 
 

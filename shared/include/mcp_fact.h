@@ -38,7 +38,8 @@ typedef enum {
 } mcp_fact_e;
 
 
-/* Anyone may read the values; only mcp_fact_set() writes them. */
+/* Anyone may read the values; only mcp_fact_set() and mcp_fact_put() write
+ * them. */
 typedef struct {
     mcp_str_t  value[MCP_FACT_COUNT];
 } mcp_facts_t;
@@ -60,6 +61,13 @@ extern const mcp_str_t  mcp_fact_env[MCP_FACT_COUNT];
  * have refused it.
  */
 void mcp_fact_set(mcp_facts_t *facts, mcp_fact_e fact, mcp_str_t value);
+
+/* Sets one to a text of our own, which is known to have none. */
+static inline void
+mcp_fact_put(mcp_facts_t *facts, mcp_fact_e fact, mcp_str_t value)
+{
+    facts->value[fact] = value;
+}
 
 /* Returns 1 if s has a control character: 0 to 0x1f, or 0x7f. */
 int mcp_fact_has_control(mcp_str_t s);

@@ -36,8 +36,9 @@ struct mcp_job_s {
 void  mcp_call_set_glue(mcp_call_t *call, void *glue);
 void *mcp_call_glue(const mcp_call_t *call);
 
-/* Keeps the call's memory: what job->body refers to (but see "rebuilt") stays
- * when the job has ended, until the call is released as often. */
+/* Keeps the call's memory: what job->body (but see "rebuilt") and job->facts
+ * refer to stays when the job has ended, until the call is released as
+ * often. */
 void mcp_call_retain(mcp_call_t *call);
 void mcp_call_release(mcp_call_t *call);
 

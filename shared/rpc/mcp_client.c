@@ -144,3 +144,12 @@ mcp_principal(mcp_str_t name, unsigned char out[MCP_DIGEST_LEN])
 
     return mcp_digest(out, &name, 1);
 }
+
+
+void
+mcp_client_session_facts(const mcp_client_t *client, mcp_facts_t *facts)
+{
+    mcp_fact_put(facts, MCP_FACT_SESSION, (mcp_str_t) { client->id_text, 8 });
+    mcp_fact_put(facts, MCP_FACT_SESSION_ID,
+                 (mcp_str_t) { client->id_text, MCP_STREAM_TEXT_LEN });
+}

@@ -12,7 +12,9 @@
 
 
 #include "base/mcp_token.h"
+#include "http/mcp_event_id.h"
 #include "json/mcp_json.h"
+#include "mcp_fact.h"
 #include "rpc/mcp_revision.h"
 
 
@@ -45,6 +47,8 @@
 typedef struct {
     unsigned char   id[MCP_DIGEST_LEN];        /* of its session, random: the
                                                   store's key; zeros: none */
+    char            id_text[MCP_STREAM_TEXT_LEN];  /* that, of a client that
+                                                  has a session */
     unsigned char   principal[MCP_DIGEST_LEN]; /* digest; zeros: none */
     uint64_t        expires;                   /* of its session, ms of
                                                   mcp_env_t.now */
@@ -78,6 +82,10 @@ unsigned mcp_client_extensions(const mcp_json_value_t *capabilities);
  *   MCP_ERR_INTERNAL  OpenSSL failed
  */
 int mcp_principal(mcp_str_t name, unsigned char out[MCP_DIGEST_LEN]);
+
+/* Sets the facts about the session that the client has; they are parts of the
+ * client. */
+void mcp_client_session_facts(const mcp_client_t *client, mcp_facts_t *facts);
 
 
 #endif /* MCP_CLIENT_H_INCLUDED */

@@ -74,6 +74,7 @@ mcp_session_parse(const mcp_keys_t *keys, mcp_str_t text, uint64_t now,
     client->declared = mcp_null_str;
 
     memcpy(client->id, data + MCP_SESSION_OF_ID, MCP_DIGEST_LEN);
+    mcp_stream_id_print(client->id_text, client->id);
     memcpy(client->principal, data + MCP_SESSION_OF_PRINCIPAL,
            MCP_DIGEST_LEN);
 

@@ -723,6 +723,29 @@ int mcp_store_publish(mcp_store_t *store,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
     unsigned budget, uint64_t *position, size_t *n);
 
+/* The same to some of them, see mcp_store_share.h; ms and n are where the
+ * message stands in what nodes are told, or 0. */
+typedef enum {
+    MCP_PUBLISH_ALL = 0,
+    MCP_PUBLISH_UNSHARED,
+    MCP_PUBLISH_SHARED
+} mcp_publish_e;
+
+typedef struct {
+    mcp_publish_e  which;
+    uint64_t       ms;
+    uint64_t       n;
+} mcp_publish_to_t;
+
+int mcp_store_publish_to(mcp_store_t *store,
+    const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
+    const mcp_publish_to_t *to, unsigned budget, uint64_t *position,
+    size_t *n);
+
+/* The same to one stream, if it is subscribed: at most 64 KiB. */
+void mcp_store_publish_one(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message);
+
 
 /* --- time --- */
 

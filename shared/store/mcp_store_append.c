@@ -338,6 +338,7 @@ mcp_store_stream_publish(mcp_store_op_t *op, mcp_store_stream_t *st,
     }
 
     mcp_store_mark_consumer(op, st);
+    mcp_store_mark_copy(op, st);
 }
 
 
@@ -374,6 +375,7 @@ mcp_store_stream_publish_big(mcp_store_t *store, const mcp_stream_ref_t *ref,
             mcp_store_stream_burn(&op, st);
             mcp_store_stream_settle(&op, st);
             mcp_store_mark_consumer(&op, st);
+            mcp_store_mark_copy(&op, st);
         }
 
     } else if (rc == MCP_OK) {

@@ -143,11 +143,17 @@ mcp_store_copying(mcp_store_t *store, const mcp_stream_ref_t *ref,
     copying->confirmed_seq = st->confirmed_seq;
     copying->alias = st->alias;
     copying->turn = st->turn;
+    copying->expires = mcp_store_is_task(st) ? st->expires : 0;
+    copying->kept = st->created + st->kept_after;
+    copying->changed = st->changed;
+    copying->given = st->given;
+    copying->end = mcp_store_final(st) ? mcp_store_stream_end(st) : 0;
     copying->reader = share->reader;
     copying->consumer_slot = st->consumer_slot;
     copying->sync = share->sync;
     copying->created = share->created;
     copying->mirror = share->mirror;
+    copying->listener = st->kind == MCP_STREAM_LISTEN;
 
     if (share->mirror) {
         mcp_store_copying_mirror(st, share, copying);
@@ -288,6 +294,7 @@ mcp_store_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
     }
 
     rc = mcp_store_copy_locked(&op, st, copy);
+    copy->heard = share->heard;
 
     mcp_store_leave(&op);
 

@@ -174,7 +174,9 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->turn = st->turn;
     info->result = st->result;
     info->takeovers = st->takeovers;
-    info->posted = (st->inbox.head != 0 || st->taken || st->cancelled != 0);
+    info->posted = (st->inbox.head != 0 || st->taken || st->cancelled != 0
+                    || (info->mirror
+                        && mcp_store_share_of(op->head, st->share)->posted));
     info->cancelled = st->cancelled;
     info->consumer_slot = st->consumer_slot;
     info->consumer_handle = st->consumer_handle;

@@ -342,6 +342,7 @@ mcp_store_answer_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     if (rc == MCP_OK) {
         st->given |= bits;
         st->changed = now;
+        mcp_store_mark_copy(op, st);
 
         if ((st->given & all) == all) {
             mcp_store_stream_turn(st, MCP_STATE_PROCESSING);

@@ -6,6 +6,30 @@
 #include "store/mcp_store_layout.h"
 
 
+/* A call is given an owner, who copies it, too; a listener has none. */
+static void
+mcp_store_inherit_pass(mcp_store_op_t *op, mcp_store_stream_t *st,
+    mcp_store_share_t *share)
+{
+    if (st->kind == MCP_STREAM_LISTEN) {
+
+        /* its reader, if it is elsewhere, is to be known as the consumer */
+
+        if (st->consumer_slot == MCP_STORE_NO_SLOT && share->reader > 0) {
+            share->reader--;
+        }
+
+        share->heard = op->head->node.places[MCP_NODE_HEARD];
+        mcp_store_share_pass(op, share, op->store->slot);
+
+    } else {
+        mcp_store_orphan(op, st);
+    }
+
+    mcp_store_stream_settle(op, st);
+}
+
+
 int
 mcp_store_inherit(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN], unsigned sync)
@@ -34,8 +58,7 @@ mcp_store_inherit(mcp_store_t *store,
         share->mirror = 0;
         mcp_store_barrier();
 
-        mcp_store_orphan(&op, st);
-        mcp_store_stream_settle(&op, st);
+        mcp_store_inherit_pass(&op, st, share);
         rc = MCP_OK;
     }
 

@@ -56,7 +56,7 @@
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
-#define MCP_STORE_VERSION    14
+#define MCP_STORE_VERSION    15
 
 #define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* of 32-bit refs */
 
@@ -332,9 +332,13 @@ typedef struct {
     mcp_store_stand_t  acked;
     uint64_t           reader;         /* number of the latest consumer, on
                                           whatever machine */
+    mcp_node_place_t   heard;          /* of a listener: the last of what
+                                          nodes are told that it has */
 
     /* of a mirror */
     uint64_t           here;           /* number of its reader */
+    uint64_t           posted;         /* 1: answers are on their way to its
+                                          call, as far as is known */
     uint64_t           last;           /* event that is known, but may have
                                           to be fetched */
     uint64_t           confirmed;
@@ -1006,6 +1010,9 @@ void mcp_store_stream_settle(mcp_store_op_t *op, mcp_store_stream_t *st);
 int mcp_store_stream_settled(mcp_store_head_t *head,
     const mcp_store_stream_t *st);
 
+/* Returns when one that is over goes, if nobody comes. */
+uint64_t mcp_store_stream_end(const mcp_store_stream_t *st);
+
 /* Whether a stream is due to be freed. */
 int mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now);
@@ -1125,7 +1132,8 @@ void mcp_store_party_settle(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Whether a stream is an idle listener: it has had a reader, or waited for one
  * long enough, has none now, and has no unsent event. */
-int mcp_store_stream_idle(const mcp_store_stream_t *st);
+int mcp_store_stream_idle(mcp_store_head_t *head,
+    const mcp_store_stream_t *st);
 
 /* Counts n chunks more in one of a stream's logs; or less, modulo 2^32. */
 void mcp_store_party_resize(mcp_store_op_t *op, const mcp_store_log_t *log,
@@ -1267,6 +1275,18 @@ void mcp_store_share_fill(mcp_store_op_t *op, mcp_store_share_t *share,
 /* Whether a client may be told of the stream. */
 unsigned mcp_store_share_safe(mcp_store_head_t *head,
     const mcp_store_stream_t *st);
+
+/* A listener has what nodes were told up to there. */
+static inline void
+mcp_store_share_heard(mcp_store_head_t *head, const mcp_store_stream_t *st,
+    uint64_t ms, uint64_t n)
+{
+    mcp_store_share_t  *share;
+
+    share = mcp_store_share_of(head, st->share);
+    share->heard.ms = ms;
+    share->heard.n = n;
+}
 
 /* Has the copier of a shared stream woken. */
 void mcp_store_share_mark(mcp_store_op_t *op, mcp_store_stream_t *st);

@@ -72,11 +72,20 @@ mcp_store_trim(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
+/* Whether nobody waits for room: what is not sent is dropped instead.  A
+ * listener's mirror waits, as its events are kept elsewhere. */
+static int
+mcp_store_stream_drops(mcp_store_head_t *head, const mcp_store_stream_t *st)
+{
+    return st->kind == MCP_STREAM_LISTEN && !mcp_store_is_mirror(head, st);
+}
+
+
 int
 mcp_store_stream_spare(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
     if (mcp_store_sent(st) == 0) {
-        if (st->kind != MCP_STREAM_LISTEN || st->events.head == 0) {
+        if (!mcp_store_stream_drops(op->head, st) || st->events.head == 0) {
             return 0;
         }
 
@@ -99,7 +108,7 @@ mcp_store_stream_admit(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
         return MCP_OK;
     }
 
-    if (st->kind == MCP_STREAM_LISTEN) {
+    if (mcp_store_stream_drops(op->head, st)) {
 
         while (mcp_store_over(st, len) && mcp_store_stream_spare(op, st)) {
             /* void */

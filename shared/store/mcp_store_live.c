@@ -195,7 +195,9 @@ mcp_live_look(mcp_store_op_t *op, mcp_live_t *live)
     live->state = (int) st->state;
     live->events = st->events.last;
 
-    if (st->consumer_slot != MCP_STORE_NO_SLOT) {
+    /* another node's reader is no process of this one */
+
+    if (st->consumer_slot < MCP_STORE_SLOTS) {
         live->reader = op->head->slots[st->consumer_slot].pid;
     }
 }

@@ -235,7 +235,6 @@ mcp_store_mirror(mcp_store_t *store, const mcp_stream_spec_t *spec,
     mcp_store_making_t  making = { 0 };
 
     own = *spec;
-    own.kind = MCP_STREAM_CALL;
     own.session_limit = 0;
     own.consumer = 0;
     own.join = NULL;
@@ -329,6 +328,10 @@ mcp_store_mirror_note(mcp_store_share_t *share, const mcp_store_stand_t *stand)
 
     if (stand->seq > share->last) {
         share->last = stand->seq;
+    }
+
+    if (stand->seq > known->seq || stand->state != known->state) {
+        share->posted = 0;
     }
 
     share->known[!share->which] = *stand;
@@ -511,6 +514,27 @@ mcp_store_mirror_append(mcp_store_t *store,
     mcp_store_leave(&op);
 
     return rc;
+}
+
+
+void
+mcp_store_mirror_posted(mcp_store_t *store,
+    const unsigned char id[MCP_STREAM_ID_LEN])
+{
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    if (mcp_store_enter(store, &op) != MCP_OK) {
+        return;
+    }
+
+    st = mcp_store_mirror_find(&op, id);
+
+    if (st != NULL) {
+        mcp_store_share_of(op.head, st->share)->posted = 1;
+    }
+
+    mcp_store_leave(&op);
 }
 
 

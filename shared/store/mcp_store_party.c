@@ -255,11 +255,12 @@ mcp_store_party_list_leave(mcp_store_head_t *head, mcp_store_entry_t *party,
 
 
 int
-mcp_store_stream_idle(const mcp_store_stream_t *st)
+mcp_store_stream_idle(mcp_store_head_t *head, const mcp_store_stream_t *st)
 {
     return st->kind == MCP_STREAM_LISTEN && !mcp_store_final(st) && st->seen
            && st->consumer_slot == MCP_STORE_NO_SLOT
-           && st->sent_seq >= st->events.last;
+           && st->sent_seq >= st->events.last
+           && !mcp_store_is_mirror(head, st);
 }
 
 
@@ -276,7 +277,7 @@ mcp_store_party_settle(mcp_store_op_t *op, mcp_store_stream_t *st)
 
     party = mcp_store_party_of(op->head, st);
 
-    want[MCP_EVICT_IDLE] = mcp_store_stream_idle(st);
+    want[MCP_EVICT_IDLE] = mcp_store_stream_idle(op->head, st);
     want[MCP_EVICT_LINGER] = mcp_store_stream_settled(op->head, st);
 
     for (k = 0; k < MCP_EVICT_MAX; k++) {

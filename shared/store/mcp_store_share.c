@@ -85,7 +85,9 @@ mcp_store_share_mark(mcp_store_op_t *op, mcp_store_stream_t *st)
 
     /* the owner's successor copies, too: without an owner this waits itself */
 
-    if (mcp_store_final(st) && !mcp_store_linked(&share->link)) {
+    if ((mcp_store_final(st) || st->kind == MCP_STREAM_LISTEN)
+        && !mcp_store_linked(&share->link))
+    {
         mcp_store_list_append(op->head, &op->head->orphans, &share->link);
         atomic_fetch_add(&op->head->n_orphans, 1);
     }
@@ -317,6 +319,25 @@ mcp_store_share_fill(mcp_store_op_t *op, mcp_store_share_t *share,
 }
 
 
+/* Whether this process is the one to share it: a listener has no owner, and the
+ * first who does is its copier. */
+static int
+mcp_store_share_may(mcp_store_op_t *op, const mcp_store_stream_t *st)
+{
+    if (mcp_store_is_mirror(op->head, st)) {
+        return 0;
+    }
+
+    if (st->kind == MCP_STREAM_CALL) {
+        return st->owner_slot == op->store->slot;
+    }
+
+    return st->share == 0
+           || mcp_store_share_of(op->head, st->share)->slot
+              == op->store->slot;
+}
+
+
 static int
 mcp_store_share_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
     unsigned sync)
@@ -324,11 +345,11 @@ mcp_store_share_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint32_t            index;
     mcp_store_share_t  *share;
 
-    if (st->kind != MCP_STREAM_CALL || mcp_store_final(st)) {
+    if (mcp_store_final(st)) {
         return MCP_ERR_NOT_FOUND;
     }
 
-    if (st->owner_slot != op->store->slot
+    if (!mcp_store_share_may(op, st)
         || (st->share == 0 && sync && st->sent_seq > 0))
     {
         return MCP_ERR_DENIED;
@@ -344,6 +365,7 @@ mcp_store_share_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
         index = mcp_store_root_take(op, MCP_CHUNK_SHARE);
         share = mcp_store_share_of(op->head, index);
         share->sync = sync != 0;
+        share->heard = op->head->node.places[MCP_NODE_HEARD];
         mcp_store_share_fill(op, share, st);
         st->share = index;
     }

@@ -11,7 +11,8 @@
  * the stream's limits.
  *
  * When the copier's process dies, whoever adopts the stream is the next one;
- * for a stream that is over mcp_store_adopt() gives away this role alone.
+ * for a stream that is over, or a listener, which has no owner,
+ * mcp_store_adopt() gives away this role alone.
  */
 
 
@@ -20,6 +21,7 @@
 
 
 #include "store/mcp_store.h"
+#include "store/mcp_store_node.h"
 
 
 /* What stands after an event, with everything before it. */
@@ -45,10 +47,17 @@ typedef struct {
                                           the mirror's */
     uint32_t           alias;
     uint32_t           turn;
+    uint64_t           expires;        /* of a task; 0: it is none */
+    uint64_t           kept;           /* as in mcp_stream_info_t */
+    uint64_t           changed;
+    uint32_t           given;          /* as in mcp_store_look_t */
+    uint64_t           end;            /* when it goes if nobody comes; 0: it is
+                                          not over */
     unsigned           consumer_slot;  /* or MCP_STORE_REMOTE, or _NO_SLOT */
     unsigned           sync;
     unsigned           created;        /* mcp_store_acked() has been called */
     unsigned           mirror;
+    unsigned           listener;
 } mcp_store_copying_t;
 
 
@@ -72,18 +81,20 @@ typedef struct {
     size_t              n;             /* out: events */
     size_t              len;           /* out: bytes; of the next message, with
                                           MCP_ERR_LIMIT */
+    mcp_node_place_t    heard;         /* out: of a listener: the last of what
+                                          nodes are told that it has by now */
 } mcp_store_copy_t;
 
 
 /*
- * Shares a call's stream, or sets "sync" anew.  Only its owner's process may,
- * and gets wakes of the kind MCP_WAKE_COPY, which have no handle.  Nothing is
- * safe yet.
+ * Shares a stream, or sets "sync" anew.  Only a call's owner may; of a listener
+ * the process that does so first.  It gets wakes of the kind MCP_WAKE_COPY,
+ * which have no handle.  Nothing is safe yet.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_DENIED     another process is the owner; or "sync" comes too late,
- *                      after more was sent than is safe
- *   MCP_ERR_NOT_FOUND  the stream is gone or over, or a listener
+ *   MCP_ERR_DENIED     it is another process's, or a mirror; or "sync" comes
+ *                      too late, after more was sent than is safe
+ *   MCP_ERR_NOT_FOUND  the stream is gone or over
  *   MCP_ERR_FULL       the region has no room
  */
 int mcp_store_share_start(mcp_store_t *store, const mcp_stream_ref_t *ref,
@@ -105,6 +116,12 @@ void mcp_store_share_end(mcp_store_t *store, const mcp_stream_ref_t *ref);
  */
 int mcp_store_share_spec(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_stream_spec_t *spec, mcp_stream_info_t *info, mcp_buf_t *request);
+
+/* Appends the topics of a listener to a buffer, one after the other; those that
+ * are added meanwhile may be missing.  Returns MCP_OK, MCP_ERR_NOT_FOUND, or
+ * what has failed of the buffer. */
+int mcp_store_topics(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_buf_t *topics);
 
 /*
  * Says how far the stream is copied, and how it stands.
@@ -182,13 +199,14 @@ void mcp_store_remote_left(mcp_store_t *store, const mcp_stream_ref_t *ref,
 /*
  * --- mirrors: where a stream of another machine is read ---
  *
- * A mirror is the stream of a call without an owner.  Its events come from
- * outside, with their numbers.  The process that named its reader last is its
- * feeder, and takes the place of the copier: it is woken when more is known
- * than is here, when there is room again, when something was sent or confirmed,
- * when the consumer came or left, and when the mirror is gone.  It reads all of
- * that from mcp_store_copying().  When it dies the consumer's process takes its
- * place, if that is another one; or the mirror stays without a feeder.
+ * A mirror is a stream without an owner.  Its events come from outside, with
+ * their numbers, and nothing is published to it.  The process that named its
+ * reader last is its feeder, and takes the place of the copier: it is woken
+ * when more is known than is here, when there is room again, when something was
+ * sent or confirmed, when the consumer came or left, and when the mirror is
+ * gone.  It reads all of that from mcp_store_copying().  When it dies the
+ * consumer's process takes its place, if that is another one; or the mirror
+ * stays without a feeder.
  *
  * Who reads the mirror finds what is here; a state counts when all events
  * before it are here.  Nobody can post to it, or cancel.  Without a consumer it
@@ -241,6 +259,10 @@ int mcp_store_mirror_known(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN], const mcp_store_stand_t *stand,
     uint64_t confirmed, uint64_t now);
 
+/* Answers for its call are on their way, until more is known of it. */
+void mcp_store_mirror_posted(mcp_store_t *store,
+    const unsigned char id[MCP_STREAM_ID_LEN]);
+
 /* Another reader, elsewhere, has that number: a consumer here with a lower one
  * is woken and finds MCP_ERR_DENIED, and so does one that is about to watch. */
 void mcp_store_mirror_displaced(mcp_store_t *store,
@@ -248,7 +270,9 @@ void mcp_store_mirror_displaced(mcp_store_t *store,
 
 /*
  * Makes a mirror that has all there is the stream itself: its own machine is
- * lost.  What is here counts as safe, and mcp_store_adopt() gives it an owner.
+ * lost.  What is here counts as safe.  mcp_store_adopt() gives a call an owner;
+ * a listener is this process's to copy, and what is published to its topics
+ * reaches it from now on.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there is no mirror, or its stream is over

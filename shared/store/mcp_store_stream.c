@@ -387,11 +387,30 @@ mcp_store_stream_stamp(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-int
-mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st, uint64_t now)
+uint64_t
+mcp_store_stream_end(const mcp_store_stream_t *st)
 {
     uint64_t  since, wait;
 
+    since = st->ended > st->unattended ? st->ended : st->unattended;
+    wait = st->max_wait;
+
+    /* who joins need not have been told of any other time */
+
+    if (mcp_store_stream_delivered(st)
+        || ((st->sent_seq >= st->events.last || st->join)
+            && wait < st->linger))
+    {
+        wait = st->linger;
+    }
+
+    return since + wait;
+}
+
+
+int
+mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st, uint64_t now)
+{
     mcp_store_stream_stamp(op, st, now);
 
     if (st->expires != 0 && now >= st->expires) {
@@ -406,24 +425,10 @@ mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st, uint64_t now)
         return mcp_store_mirror_due(st, now);
     }
 
-    since = st->unattended;
-    wait = st->max_wait;
-
     if (mcp_store_final(st)) {
-        since = st->ended > since ? st->ended : since;
-
-        /* who joins need not have been told of any other time */
-
-        if (mcp_store_stream_delivered(st)
-            || ((st->sent_seq >= st->events.last || st->join)
-                && wait < st->linger))
-        {
-            wait = st->linger;
-        }
-
-    } else if (st->kind != MCP_STREAM_LISTEN) {
-        return 0;
+        return now >= mcp_store_stream_end(st);
     }
 
-    return now >= since && now - since >= wait;
+    return st->kind == MCP_STREAM_LISTEN && now >= st->unattended
+           && now - st->unattended >= st->max_wait;
 }

@@ -50,6 +50,7 @@ mcp_store_keep(mcp_store_t *store, const mcp_stream_ref_t *ref,
                          ? (uint32_t) (now - st->created) : UINT32_MAX;
         st->changed = now;
         mcp_store_stream_settle(&op, st);
+        mcp_store_mark_copy(&op, st);
 
     } else {
         rc = MCP_ERR_NOT_FOUND;

@@ -215,6 +215,51 @@ mcp_store_subscribers(mcp_store_t *store,
 }
 
 
+int
+mcp_store_topics(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_buf_t *topics)
+{
+    int                  rc;
+    char                *p;
+    uint32_t             n, i, next;
+    mcp_store_op_t       op;
+    mcp_store_entry_t   *e;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    n = st->n_subs;
+    mcp_store_leave(&op);
+
+    p = mcp_buf_reserve(topics, (size_t) n * MCP_DIGEST_LEN + 1);
+    if (p == NULL) {
+        return topics->failed;
+    }
+
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    next = st->subs.first;
+
+    for (i = 0; i < n && i < st->n_subs; i++) {
+        e = mcp_store_container(op.head, next, mcp_store_entry_t, u.sub.peer);
+        memcpy(p, e->key, MCP_DIGEST_LEN);
+        p += MCP_DIGEST_LEN;
+        topics->len += MCP_DIGEST_LEN;
+        next = e->u.sub.peer.next;
+    }
+
+    mcp_store_leave(&op);
+
+    return MCP_OK;
+}
+
+
 /* Returns the next subscription.  The group is looked up each time, as making
  * room for a message may free the last subscription. */
 static mcp_store_entry_t *
@@ -229,12 +274,27 @@ mcp_store_topic_next(mcp_store_head_t *head,
 }
 
 
+/* Whether a stream that is subscribed is meant. */
+static int
+mcp_store_publishes(mcp_store_head_t *head, const mcp_store_stream_t *st,
+    mcp_publish_e which)
+{
+    if (mcp_store_final(st) || mcp_store_is_mirror(head, st)) {
+        return 0;
+    }
+
+    return which == MCP_PUBLISH_ALL
+           || (which == MCP_PUBLISH_SHARED) == (st->share != 0);
+}
+
+
 /* Appends to subscribed streams.  A big message is not appended: ref gets the
  * next stream that it is for. */
 static int
 mcp_store_publish_locked(mcp_store_op_t *op,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
-    unsigned budget, uint64_t *position, size_t *n, mcp_stream_ref_t *ref)
+    const mcp_publish_to_t *to, unsigned budget, uint64_t *position,
+    size_t *n, mcp_stream_ref_t *ref)
 {
     size_t               copied;
     mcp_store_entry_t   *e;
@@ -257,8 +317,12 @@ mcp_store_publish_locked(mcp_store_op_t *op,
                     | e->u.sub.ordinal;
         st = mcp_store_stream(op->head, e->u.sub.stream);
 
-        if (mcp_store_final(st)) {
+        if (!mcp_store_publishes(op->head, st, to->which)) {
             continue;
+        }
+
+        if (st->share && to->ms) {
+            mcp_store_share_heard(op->head, st, to->ms, to->n);
         }
 
         (*n)++;
@@ -276,9 +340,10 @@ mcp_store_publish_locked(mcp_store_op_t *op,
 
 
 int
-mcp_store_publish(mcp_store_t *store,
+mcp_store_publish_to(mcp_store_t *store,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
-    unsigned budget, uint64_t *position, size_t *n)
+    const mcp_publish_to_t *to, unsigned budget, uint64_t *position,
+    size_t *n)
 {
     int               rc;
     mcp_store_op_t    op;
@@ -293,8 +358,8 @@ mcp_store_publish(mcp_store_t *store,
     }
 
     ref.index = 0;
-    rc = mcp_store_publish_locked(&op, topic, message, budget, position, n,
-                                  &ref);
+    rc = mcp_store_publish_locked(&op, topic, message, to, budget, position,
+                                  n, &ref);
 
     mcp_store_leave(&op);
 
@@ -303,4 +368,39 @@ mcp_store_publish(mcp_store_t *store,
     }
 
     return rc;
+}
+
+
+int
+mcp_store_publish(mcp_store_t *store,
+    const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
+    unsigned budget, uint64_t *position, size_t *n)
+{
+    mcp_publish_to_t  to = { MCP_PUBLISH_ALL, 0, 0 };
+
+    return mcp_store_publish_to(store, topic, message, &to, budget, position,
+                                n);
+}
+
+
+void
+mcp_store_publish_one(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message)
+{
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    if (message.len > MCP_STORE_BIG
+        || mcp_store_stream_enter(store, ref, &op, &st) != MCP_OK)
+    {
+        return;
+    }
+
+    if (mcp_store_entry_find(op.head, MCP_ENTRY_SUB, 0, topic, ref->index)
+        && mcp_store_publishes(op.head, st, MCP_PUBLISH_ALL))
+    {
+        mcp_store_stream_publish(&op, st, message, NULL);
+    }
+
+    mcp_store_leave(&op);
 }

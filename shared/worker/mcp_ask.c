@@ -11,6 +11,7 @@ struct mcp_asking_s {
     mcp_ask_t    *first;
     mcp_ask_t   **place;       /* of the next answer in this run */
     size_t        headers;     /* of the answer, before the first run */
+    mcp_face_state_t  *states; /* of the exchange, at that time */
     mcp_timer_t   timer;
     unsigned      late:1;      /* there will be no answers any more */
 };
@@ -31,6 +32,9 @@ mcp_word(mcp_word_t *word, mcp_word_e what,
     word->value = value;
     word->expires = expires;
     word->message = mcp_null_str;
+    word->ms = 0;
+    word->n = 0;
+    word->own = 0;
 }
 
 
@@ -48,6 +52,7 @@ mcp_ask_note(mcp_exchange_t *x, int (*root)(mcp_exchange_t *x))
     memset(asking, 0, sizeof(mcp_asking_t));
     asking->root = root;
     asking->headers = x->answer.response.n_headers;
+    asking->states = x->states;
     x->asking = asking;
 
     return MCP_OK;
@@ -93,6 +98,7 @@ mcp_ask_run(mcp_exchange_t *x)
 
     x->answer.out.len = 0;
     x->answer.response.n_headers = asking->headers;
+    x->states = asking->states;
 
     return asking->root(x);
 }
@@ -101,9 +107,21 @@ mcp_ask_run(mcp_exchange_t *x)
 static void
 mcp_ask_free(mcp_ask_t *ask)
 {
+    size_t            i;
     const mcp_mem_t  *mem;
 
     mem = &ask->worker->env->mem;
+
+    for (i = 0; i < ask->n_found; i++) {
+        if (ask->found[i].event.len) {
+            mem->free(mem->ctx, (void *) (uintptr_t) ask->found[i].event.data);
+        }
+    }
+
+    if (ask->found) {
+        mem->free(mem->ctx, ask->found);
+    }
+
     mem->free(mem->ctx, ask);
 }
 
@@ -241,22 +259,76 @@ mcp_ask(mcp_exchange_t *x, const mcp_word_t *word)
 }
 
 
-int
-mcp_ask_stream(mcp_exchange_t *x, const mcp_ask_stream_t *stream)
+/* Asks about a stream by that hook. */
+static int
+mcp_ask_of(mcp_exchange_t *x, const mcp_ask_stream_t *stream,
+    int (*hook)(void *cluster, const mcp_ask_stream_t *stream, mcp_ask_t *ask))
 {
-    int            rc, answer;
-    mcp_ask_t     *ask;
-    mcp_worker_t  *worker;
+    int         rc, answer;
+    mcp_ask_t  *ask;
 
     rc = mcp_ask_next(x, &ask, &answer);
     if (rc != MCP_OK) {
         return rc == MCP_DONE ? answer : rc;
     }
 
-    worker = x->worker;
-    rc = worker->cluster_hooks->watch(worker->cluster, stream, ask);
+    return mcp_ask_asked(x, ask, hook(x->worker->cluster, stream, ask));
+}
 
-    return mcp_ask_asked(x, ask, rc);
+
+int
+mcp_ask_stream(mcp_exchange_t *x, const mcp_ask_stream_t *stream)
+{
+    return x->asking == NULL
+           ? MCP_OK
+           : mcp_ask_of(x, stream, x->worker->cluster_hooks->watch);
+}
+
+
+int
+mcp_ask_look(mcp_exchange_t *x, const mcp_ask_stream_t *stream)
+{
+    return x->asking == NULL
+           ? MCP_OK
+           : mcp_ask_of(x, stream, x->worker->cluster_hooks->look);
+}
+
+
+int
+mcp_ask_list(mcp_exchange_t *x, const mcp_ask_stream_t *stream)
+{
+    return x->asking == NULL
+           ? MCP_OK
+           : mcp_ask_of(x, stream, x->worker->cluster_hooks->list);
+}
+
+
+const mcp_found_t *
+mcp_ask_found(const mcp_exchange_t *x,
+    const unsigned char id[MCP_STREAM_ID_LEN])
+{
+    const mcp_ask_t  *ask;
+
+    for (ask = x->asking ? x->asking->first : NULL; ask; ask = ask->next) {
+        if (ask->n_found == 1
+            && memcmp(ask->found->look.info.ref.id, id, MCP_STREAM_ID_LEN) == 0)
+        {
+            return ask->found;
+        }
+    }
+
+    return NULL;
+}
+
+
+const mcp_found_t *
+mcp_ask_found_at(const mcp_exchange_t *x, size_t i)
+{
+    const mcp_ask_t  *ask;
+
+    ask = x->asking ? x->asking->first : NULL;
+
+    return ask && i < ask->n_found ? &ask->found[i] : NULL;
 }
 
 
@@ -284,6 +356,114 @@ mcp_ask_post(mcp_exchange_t *x, const mcp_ask_post_t *post)
 }
 
 
+static void
+mcp_ask_held(void *data)
+{
+    mcp_exchange_t  *x;
+
+    x = data;
+    mcp_ask_drop(x->asking);
+    mcp_answer_ready(x, MCP_ACT_RESPOND);
+}
+
+
+/* Returns MCP_AGAIN if mcp_ask_answer() gives the answer of x. */
+static int
+mcp_ask_hold(mcp_exchange_t *x, const mcp_stream_ref_t *ref)
+{
+    mcp_ask_t          *ask;
+    mcp_worker_t       *worker;
+    mcp_asking_t       *asking;
+    mcp_stream_info_t   info;
+
+    worker = x->worker;
+    asking = x->asking;
+
+    if (asking == NULL || asking->late
+        || mcp_store_info(worker->store, ref, &info) != MCP_OK || info.safe)
+    {
+        return MCP_OK;
+    }
+
+    mcp_ask_drop(asking);
+    ask = mcp_ask_create(x);
+
+    if (ask == NULL) {
+        return MCP_OK;
+    }
+
+    ask->holds = 1;
+    asking->first = ask;
+
+    if (worker->cluster_hooks->safe(worker->cluster, ref, ask) != MCP_AGAIN) {
+        ask->rc = MCP_OK;
+        return MCP_OK;
+    }
+
+    asking->timer.handler = mcp_ask_held;
+    asking->timer.data = x;
+    mcp_timer_set(&worker->timers, &asking->timer,
+                  mcp_worker_now(worker) + MCP_ASK_TIME);
+
+    return MCP_AGAIN;
+}
+
+
+void
+mcp_ask_respond(mcp_exchange_t *x, const mcp_stream_ref_t *ref)
+{
+    if (mcp_ask_hold(x, ref) != MCP_AGAIN) {
+        mcp_answer_ready(x, MCP_ACT_RESPOND);
+    }
+}
+
+
+int
+mcp_ask_waits(const mcp_exchange_t *x)
+{
+    const mcp_ask_t  *ask;
+
+    for (ask = x->asking ? x->asking->first : NULL; ask; ask = ask->next) {
+        if (ask->rc == MCP_AGAIN) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+int
+mcp_ask_topic(mcp_worker_t *worker, const mcp_ask_topic_t *topic,
+    void (*handler)(void *data, int rc), void *data)
+{
+    int         rc;
+    mcp_ask_t  *ask;
+
+    if (worker->cluster == NULL) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    ask = mcp_mem_calloc(&worker->env->mem, sizeof(mcp_ask_t));
+    if (ask == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    ask->worker = worker;
+    ask->handler = handler;
+    ask->data = data;
+    ask->rc = MCP_AGAIN;
+
+    rc = worker->cluster_hooks->topic(worker->cluster, topic, ask);
+
+    if (rc != MCP_AGAIN) {
+        mcp_ask_free(ask);
+    }
+
+    return rc;
+}
+
+
 int
 mcp_ask_is_away(const mcp_worker_t *worker)
 {
@@ -300,12 +480,11 @@ mcp_ask_share(mcp_worker_t *worker, const mcp_stream_ref_t *ref)
 }
 
 
-void
+int
 mcp_ask_nobody(mcp_worker_t *worker, const mcp_word_t *word)
 {
-    if (worker->cluster) {
-        (void) worker->cluster_hooks->tell(worker->cluster, word, NULL);
-    }
+    return worker->cluster
+           ? worker->cluster_hooks->tell(worker->cluster, word, NULL) : MCP_OK;
 }
 
 
@@ -344,12 +523,24 @@ mcp_ask_answer(mcp_ask_t *ask, int rc)
 {
     mcp_ask_t  *other;
 
+    if (ask->handler) {
+        ask->handler(ask->data, rc);
+        mcp_ask_free(ask);
+        return;
+    }
+
     if (ask->x == NULL) {
         mcp_ask_free(ask);
         return;
     }
 
     ask->rc = rc;
+
+    if (ask->holds) {
+        mcp_timer_del(&ask->x->worker->timers, &ask->x->asking->timer);
+        mcp_answer_ready(ask->x, MCP_ACT_RESPOND);
+        return;
+    }
 
     for (other = ask->x->asking->first; other; other = other->next) {
         if (other->rc == MCP_AGAIN) {

@@ -32,7 +32,11 @@ typedef enum {
     MCP_WORD_CANCELLED = MCP_VALUE_CANCELLED,
 
     /* A notification for those who have subscribed. */
-    MCP_WORD_NOTIFICATION = 'p'
+    MCP_WORD_NOTIFICATION = 'p',
+
+    /* A session subscribes its own stream to a topic, the key, if the value is
+     * 1; or unsubscribes it. */
+    MCP_WORD_TOPIC = 's'
 } mcp_word_e;
 
 /* A longer notification is not told, bytes. */
@@ -45,6 +49,10 @@ struct mcp_word_s {
     uint32_t               value;
     uint64_t               expires;
     mcp_str_t              message;    /* of a notification; or empty */
+    uint64_t               ms;         /* where it stands in what nodes were
+                                          told; 0: it was not heard */
+    uint64_t               n;
+    unsigned               own:1;      /* this node has told it */
 };
 
 /* Makes one of a value. */
@@ -54,29 +62,77 @@ void mcp_word(mcp_word_t *word, mcp_word_e what,
     uint64_t expires);
 
 
-/* A stream that a client resumes. */
+/* A stream that a client resumes, or asks about. */
 typedef struct {
     unsigned char          id[MCP_STREAM_ID_LEN];
     uint64_t               after;      /* the last event that it has */
     unsigned char          session[MCP_DIGEST_LEN];    /* it has to be of it */
     unsigned char          principal[MCP_DIGEST_LEN];
+    unsigned               listens:1;  /* after the last event that was sent
+                                          instead, wherever */
+    unsigned               any_session:1;      /* of whatever session */
+    unsigned               task:1;     /* with its last event */
+    unsigned               drops:1;    /* "after" and what came before it */
+    unsigned               has_turn:1; /* the next two count */
+    uint32_t               turn;       /* that of the stream is at least this
+                                          from now on, */
+    uint32_t               turn_max;   /* unless it was above this: then there
+                                          is no such stream */
 } mcp_ask_stream_t;
 
 
-/* Answers of a client to what a call has asked. */
+/* A topic of a session's own stream. */
 typedef struct {
     unsigned char          id[MCP_STREAM_ID_LEN];
-    unsigned char          session[MCP_DIGEST_LEN];    /* it has to be of it */
+    unsigned char          session[MCP_DIGEST_LEN];
+    unsigned char          topic[MCP_DIGEST_LEN];
+    unsigned               subscribe:1;
+} mcp_ask_topic_t;
+
+
+/* What is known of a stream of another node. */
+typedef struct {
+    mcp_store_look_t       look;       /* info.ref.index is 0 */
+    mcp_str_t              event;      /* the last one, of a task */
+} mcp_found_t;
+
+
+/* What a client brings to a call. */
+typedef enum {
+    MCP_ASK_POST_INPUT = 0,    /* answers, for mcp_store_post() */
+    MCP_ASK_POST_TASK,         /* the same, for mcp_store_answer() */
+    MCP_ASK_POST_CANCEL        /* of a task: its end */
+} mcp_ask_post_e;
+
+typedef struct {
+    mcp_ask_post_e         what;
+    unsigned char          id[MCP_STREAM_ID_LEN];
+
+    /* it has to be of this session, or of a task, this principal */
+
+    unsigned char          session[MCP_DIGEST_LEN];
+    unsigned char          principal[MCP_DIGEST_LEN];
+    uint32_t               turn;       /* see mcp_ask_stream_t; or 0 */
+    uint64_t               seq;        /* of the event that asks, of a task */
+    uint32_t               bits;       /* of the questions that are answered */
+    uint32_t               all;        /* of all */
     mcp_str_t              data;
 } mcp_ask_post_t;
 
 
-/* Someone who waits for the answer. */
+/* Someone who waits for the answer: an exchange, or who has a handler. */
 struct mcp_ask_s {
+    void                 (*handler)(void *data, int rc);
+    void                  *data;
     mcp_ask_t             *next;       /* of the same exchange */
     mcp_exchange_t        *x;          /* NULL: it has gone */
     mcp_worker_t          *worker;
     int                    rc;         /* MCP_AGAIN: not answered */
+    unsigned               holds;      /* 1: the answer to the exchange is made,
+                                          and waits for this */
+    mcp_ask_t             *later;      /* of the same stream, for "safe" */
+    mcp_found_t           *found;      /* by "look" or "list"; from env->mem */
+    size_t                 n_found;
 };
 
 
@@ -88,7 +144,8 @@ struct mcp_cluster_hooks_s {
      * before this returns.
      *
      * Returns MCP_OK: done, nothing follows; or
-     *   MCP_AGAIN     mcp_ask_answer() follows, if somebody waits
+     *   MCP_AGAIN     mcp_ask_answer() follows, if somebody waits; of a
+     *                 notification: it is heard, here, too, see mcp_ask_hear()
      *   MCP_ERR_AWAY  the cluster cannot be reached
      *   MCP_ERR_MEMORY
      */
@@ -100,10 +157,23 @@ struct mcp_cluster_hooks_s {
      * stream itself, or a mirror of one that is at another node.  One that the
      * cluster does not know may be here nevertheless.  Returns what tell does;
      * the answer may also be
-     *   MCP_ERR_FULL  the region has no room for a mirror
+     *   MCP_ERR_FULL       the region has no room for a mirror
+     *   MCP_ERR_NOT_FOUND  the cluster does not know it, if it listens
      */
     int                  (*watch)(void *cluster,
                              const mcp_ask_stream_t *stream, mcp_ask_t *ask);
+
+    /*
+     * Looks at a stream that no process of this node owns, without reading it:
+     * its time starts anew, and "after" is confirmed.  Returns what tell does;
+     * with MCP_OK, ask->found is what the cluster knows of it.
+     */
+    int                  (*look)(void *cluster, const mcp_ask_stream_t *stream,
+                             mcp_ask_t *ask);
+
+    /* The same for all streams of the session and the principal. */
+    int                  (*list)(void *cluster, const mcp_ask_stream_t *stream,
+                             mcp_ask_t *ask);
 
     /*
      * Brings answers to a call at another node; passes over what nobody waits
@@ -113,9 +183,22 @@ struct mcp_cluster_hooks_s {
     int                  (*post)(void *cluster, const mcp_ask_post_t *post,
                              mcp_ask_t *ask);
 
+    /*
+     * Has the owner of a session's own stream, wherever it is, subscribe it
+     * before it hears what is told after the answer; this node is to have done
+     * that.  Returns what tell does; the answer may also be
+     *   MCP_ERR_NOT_FOUND  the cluster knows of no such stream
+     */
+    int                  (*topic)(void *cluster, const mcp_ask_topic_t *topic,
+                             mcp_ask_t *ask);
+
     /* Returns 1 if the cluster has been out of reach for so long that nothing
      * new may be begun. */
     int                  (*is_away)(void *cluster);
+
+    /* Says when the cluster has a stream that this process has made. */
+    int                  (*safe)(void *cluster, const mcp_stream_ref_t *ref,
+                             mcp_ask_t *ask);
 
     /* Shares a stream that this process has made. */
     void                 (*share)(void *cluster, const mcp_stream_ref_t *ref);
@@ -152,12 +235,52 @@ int mcp_ask_run(mcp_exchange_t *x);
 int mcp_ask(mcp_exchange_t *x, const mcp_word_t *word);
 
 /* Has a stream at this node, for a root of mcp_ask_begin().  Returns what
- * mcp_ask() does, or MCP_ERR_FULL. */
+ * mcp_ask() does, or MCP_ERR_FULL, or MCP_ERR_NOT_FOUND, see watch. */
 int mcp_ask_stream(mcp_exchange_t *x, const mcp_ask_stream_t *stream);
+
+/*
+ * Looks at a stream of another node, for a root.  What is found can be asked of
+ * mcp_ask_found() until the root returns.  Returns what mcp_ask() does.
+ */
+int mcp_ask_look(mcp_exchange_t *x, const mcp_ask_stream_t *stream);
+
+/* The same for all streams of the session and the principal, some hundred of
+ * them; the rest of *stream does not matter. */
+int mcp_ask_list(mcp_exchange_t *x, const mcp_ask_stream_t *stream);
+
+/* Returns what is known of a stream that mcp_ask_look() has found; NULL: it has
+ * not.  It lasts as long as the exchange. */
+const mcp_found_t *mcp_ask_found(const mcp_exchange_t *x,
+    const unsigned char id[MCP_STREAM_ID_LEN]);
+
+/* The same for what the root has asked for first, the i-th from 0 on. */
+const mcp_found_t *mcp_ask_found_at(const mcp_exchange_t *x, size_t i);
 
 /* Brings answers to a call at another node, for a root; where there is none it
  * does not wait.  Returns what mcp_ask() does, or MCP_ERR_LIMIT. */
 int mcp_ask_post(mcp_exchange_t *x, const mcp_ask_post_t *post);
+
+/*
+ * Subscribes a session's own stream.
+ *
+ * Returns MCP_AGAIN: the handler is called with what the answer is; or what
+ * that is, and the handler is not called:
+ *   MCP_OK
+ *   MCP_ERR_NOT_FOUND  the cluster knows of no such stream, or there is none
+ *   MCP_ERR_AWAY       the cluster cannot be reached
+ *   MCP_ERR_MEMORY
+ */
+int mcp_ask_topic(mcp_worker_t *worker, const mcp_ask_topic_t *topic,
+    void (*handler)(void *data, int rc), void *data);
+
+/*
+ * Has the server give the answer of x, which is made, once other nodes know the
+ * stream that it names, or after a second.  In place of mcp_answer_ready().
+ */
+void mcp_ask_respond(mcp_exchange_t *x, const mcp_stream_ref_t *ref);
+
+/* Returns 1 if an answer is missing: the root is to return MCP_AGAIN. */
+int mcp_ask_waits(const mcp_exchange_t *x);
 
 /* Returns 1 if nothing new may be begun, as the cluster cannot be reached. */
 int mcp_ask_is_away(const mcp_worker_t *worker);
@@ -165,8 +288,9 @@ int mcp_ask_is_away(const mcp_worker_t *worker);
 /* Lets other nodes have a stream that has just been made here. */
 void mcp_ask_share(mcp_worker_t *worker, const mcp_stream_ref_t *ref);
 
-/* Tells them without waiting: what does not arrive is lost. */
-void mcp_ask_nobody(mcp_worker_t *worker, const mcp_word_t *word);
+/* Tells them without waiting: what does not arrive is lost.  Returns what tell
+ * does. */
+int mcp_ask_nobody(mcp_worker_t *worker, const mcp_word_t *word);
 
 /* The cluster answers: rc is what mcp_ask() is to return.  It frees ask, or
  * leaves that to the exchange. */

@@ -9,6 +9,7 @@
 
 #include "rpc/mcp_id.h"
 #include "worker/mcp_answer.h"
+#include "worker/mcp_ask.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_exchange_state.h"
 #include "worker/mcp_hook.h"
@@ -19,16 +20,25 @@ static void mcp_consumer_timer(void *data);
 static void mcp_consumer_wake(void *data);
 
 
+/* When a comment is due, if nothing is written before; UINT64_MAX: never. */
+static uint64_t
+mcp_consumer_comments_at(const mcp_exchange_t *x)
+{
+    if (x->reader.held && x->reader.state == MCP_CONSUMER_PRIMING) {
+        return x->reader.last_write + MCP_ASK_TIME;
+    }
+
+    return x->endpoint->keepalive
+           ? x->reader.last_write + x->endpoint->keepalive : UINT64_MAX;
+}
+
+
 static void
 mcp_consumer_arm(mcp_exchange_t *x)
 {
     uint64_t  when;
 
-    when = UINT64_MAX;
-
-    if (x->endpoint->keepalive) {
-        when = x->reader.last_write + x->endpoint->keepalive;
-    }
+    when = mcp_consumer_comments_at(x);
 
     if (x->reader.close_at && x->reader.close_at < when) {
         when = x->reader.close_at;
@@ -69,15 +79,23 @@ mcp_consumer_timer(void *data)
         return;
     }
 
-    if (x->endpoint->keepalive
-        && now >= x->reader.last_write + x->endpoint->keepalive)
-    {
+    if (now >= mcp_consumer_comments_at(x)) {
         x->reader.comment = 1;
         x->reader.last_write = now;
         mcp_consumer_ready(x);
     }
 
     mcp_consumer_arm(x);
+}
+
+
+void
+mcp_consumer_hold(mcp_exchange_t *x)
+{
+    if (!x->reader.held) {
+        x->reader.held = 1;
+        mcp_consumer_arm(x);
+    }
 }
 
 

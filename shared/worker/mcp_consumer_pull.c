@@ -91,8 +91,8 @@ mcp_consumer_prime(mcp_exchange_t *x, char *p)
 }
 
 
-/* Other nodes know the stream: before, its client is told no id.  But it gets
- * its head, and comments. */
+/* Other nodes know the stream: before, its client is told no id.  If that takes
+ * long it gets its head, and comments. */
 static int
 mcp_consumer_is_known(mcp_exchange_t *x)
 {
@@ -106,10 +106,7 @@ mcp_consumer_is_known(mcp_exchange_t *x)
         return 1;
     }
 
-    if (!x->reader.held) {
-        x->reader.held = 1;
-        x->reader.comment = 1;
-    }
+    mcp_consumer_hold(x);
 
     return 0;
 }

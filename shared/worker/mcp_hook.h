@@ -143,6 +143,11 @@ struct mcp_face_s {
      * mcp_store_append() does. */
     int                     (*begin)(mcp_call_t *call);
 
+    /* Asks the cluster for what "answer" has to know; returns what mcp_ask() of
+     * mcp_ask.h does. */
+    int                     (*ask)(mcp_exchange_t *x, const mcp_rpc_t *msg,
+                                mcp_method_e method);
+
     /* One of its methods whose answer is a result, put into out. */
     mcp_fault_e             (*answer)(mcp_exchange_t *x, const mcp_rpc_t *msg,
                                 mcp_method_e method, mcp_buf_t *out);
@@ -190,6 +195,9 @@ void mcp_hook_answered(mcp_face_state_t *states, mcp_request_t *req,
 void mcp_hook_failed(mcp_face_state_t *states, mcp_request_t *req);
 
 int  mcp_hook_stays(mcp_exchange_t *x);
+
+/* Asks for what the answer to the message needs, whoever's it is. */
+int  mcp_hook_ask(mcp_exchange_t *x);
 
 /* The face whose method this is, if the client declared that it knows it, or
  * NULL: then there is no such method. */

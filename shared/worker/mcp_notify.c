@@ -3,6 +3,7 @@
 #include "config/mcp_party.h"
 #include "rpc/mcp_method.h"
 #include "rpc/mcp_subscription.h"
+#include "store/mcp_store_share.h"
 #include "worker/mcp_ask.h"
 #include "worker/mcp_notify.h"
 
@@ -32,21 +33,35 @@ static const mcp_json_field_t  mcp_notify_fields[MCP_NOTIFY_FIELDS] = {
 };
 
 
+/* Whom a notification is for. */
+typedef struct {
+    mcp_publish_to_t         to;
+    const mcp_stream_ref_t  *only;     /* NULL: all of these */
+} mcp_notify_to_t;
+
+
+int
+mcp_notify_listener_id(const unsigned char session[MCP_DIGEST_LEN],
+    unsigned char id[MCP_STREAM_ID_LEN])
+{
+    mcp_str_t  parts[2];
+
+    /* found without an index: the id follows from the session's */
+
+    parts[0] = mcp_str("listen");
+    parts[1].data = (const char *) session;
+    parts[1].len = MCP_DIGEST_LEN;
+
+    return mcp_digest(id, parts, 2);
+}
+
+
 /* Describes the stream that a session listens to. */
 static int
 mcp_notify_spec(const mcp_endpoint_t *endpoint, const mcp_client_t *client,
     const unsigned char party[MCP_DIGEST_LEN], mcp_stream_spec_t *spec)
 {
-    mcp_str_t  parts[2];
-
     memset(spec, 0, sizeof(mcp_stream_spec_t));
-
-    /* found without an index: the id follows from the session's */
-
-    parts[0] = mcp_str("listen");
-    parts[1].data = (const char *) client->id;
-    parts[1].len = MCP_DIGEST_LEN;
-
     spec->kind = MCP_STREAM_LISTEN;
     memcpy(spec->session, client->id, MCP_DIGEST_LEN);
     memcpy(spec->principal, client->principal, MCP_DIGEST_LEN);
@@ -58,7 +73,7 @@ mcp_notify_spec(const mcp_endpoint_t *endpoint, const mcp_client_t *client,
     spec->max_bytes = endpoint->stream_buffer;
     mcp_party(endpoint, party, &spec->party);
 
-    return mcp_digest(spec->id, parts, 2);
+    return mcp_notify_listener_id(client->id, spec->id);
 }
 
 
@@ -118,6 +133,8 @@ mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
         return rc;
     }
 
+    mcp_ask_share(worker, &ref);
+
     rc = mcp_notify_subscribe(worker, endpoint, &ref, MCP_TOPIC_LISTS);
 
     if (rc != MCP_OK) {
@@ -129,41 +146,140 @@ mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 }
 
 
+int
+mcp_notify_hear_topic(mcp_worker_t *worker,
+    const unsigned char session[MCP_DIGEST_LEN],
+    const unsigned char topic[MCP_DIGEST_LEN], unsigned subscribe)
+{
+    unsigned char      id[MCP_STREAM_ID_LEN];
+    mcp_stream_info_t  info;
+
+    /* also of a mirror, which may be about to be inherited */
+
+    if (mcp_notify_listener_id(session, id) != MCP_OK
+        || mcp_store_find(worker->store, id, 0, &info) != MCP_OK
+        || info.kind != MCP_STREAM_LISTEN)
+    {
+        return MCP_OK;
+    }
+
+    if (subscribe) {
+        return mcp_store_subscribe(worker->store, &info.ref, topic);
+    }
+
+    return mcp_store_unsubscribe(worker->store, &info.ref, topic);
+}
+
+
+/* What a node is asked for a session that listens at it, and has told no event
+ * that it has. */
+static int
+mcp_notify_ask(mcp_exchange_t *x)
+{
+    mcp_ask_stream_t  stream;
+
+    memset(&stream, 0, sizeof(mcp_ask_stream_t));
+
+    if (mcp_notify_listener_id(x->client.id, stream.id) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
+    memcpy(stream.session, x->client.id, MCP_DIGEST_LEN);
+    memcpy(stream.principal, x->client.principal, MCP_DIGEST_LEN);
+    stream.listens = 1;
+
+    return mcp_ask_stream(x, &stream);
+}
+
+
+int
+mcp_notify_here(mcp_exchange_t *x, mcp_stream_info_t *info)
+{
+    int            rc, again;
+    unsigned char  id[MCP_STREAM_ID_LEN];
+
+    rc = x->worker->cluster ? mcp_notify_ask(x) : MCP_OK;
+
+    if (rc == MCP_ERR_NOT_FOUND) {
+
+        /* it is made here, and Redis says who was the first; what is a mirror
+         * is one of a stream that is gone */
+
+        if (mcp_notify_listener_id(x->client.id, id) == MCP_OK) {
+            mcp_store_mirror_forget(x->worker->store, id);
+        }
+
+        rc = mcp_notify_listener(x->worker, x->endpoint, &x->client,
+                                 x->head.party, info);
+
+        if (rc == MCP_OK) {
+            again = mcp_notify_ask(x);
+            rc = again == MCP_ERR_NOT_FOUND ? MCP_OK : again;
+        }
+    }
+
+    if (rc == MCP_OK) {
+        return mcp_notify_listener(x->worker, x->endpoint, &x->client,
+                                   x->head.party, info);
+    }
+
+    /* a node that is cut off goes on with what is its own */
+
+    if (rc == MCP_ERR_AWAY
+        && mcp_notify_listener_id(x->client.id, id) == MCP_OK
+        && mcp_store_find(x->worker->store, id, mcp_worker_now(x->worker),
+                          info)
+           == MCP_OK
+        && !info->mirror)
+    {
+        return MCP_OK;
+    }
+
+    return rc;
+}
+
+
 static void
-mcp_notify_send(mcp_worker_t *worker,
+mcp_notify_send(mcp_worker_t *worker, const mcp_notify_to_t *to,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message)
 {
     int       rc;
     size_t    n;
     uint64_t  position;
 
+    if (to->only) {
+        mcp_store_publish_one(worker->store, to->only, topic, message);
+        return;
+    }
+
     position = 0;
 
     do {
         n = 0;
-        rc = mcp_store_publish(worker->store, topic, message,
-                               MCP_NOTIFY_BUDGET, &position, &n);
+        rc = mcp_store_publish_to(worker->store, topic, message, &to->to,
+                                  MCP_NOTIFY_BUDGET, &position, &n);
 
     } while (rc == MCP_AGAIN);
 }
 
 
-void
-mcp_notify_list(mcp_worker_t *worker, mcp_topic_e list,
-    const unsigned char *place, mcp_str_t message)
+static void
+mcp_notify_list_to(mcp_worker_t *worker, const mcp_notify_to_t *to,
+    mcp_topic_e list, const unsigned char *place, mcp_str_t message)
 {
     mcp_buf_t      form;
     unsigned char  topic[MCP_DIGEST_LEN];
 
     if (mcp_topic_list(MCP_TOPIC_LISTS, place, topic) == MCP_OK) {
-        mcp_notify_send(worker, topic, message);
+        mcp_notify_send(worker, to, topic, message);
     }
 
     mcp_buf_init(&form, &worker->env->mem, SIZE_MAX / 2);
     mcp_subscription_form(&form, mcp_topic_method(list), message);
 
     if (!form.failed && mcp_topic_list(list, place, topic) == MCP_OK) {
-        mcp_notify_send(worker, topic, (mcp_str_t) { form.data, form.len });
+        mcp_notify_send(worker, to, topic,
+                        (mcp_str_t) { form.data, form.len });
     }
 
     mcp_buf_free(&form);
@@ -171,24 +287,36 @@ mcp_notify_list(mcp_worker_t *worker, mcp_topic_e list,
 
 
 void
+mcp_notify_list(mcp_worker_t *worker, mcp_topic_e list,
+    const unsigned char *place, mcp_str_t message)
+{
+    mcp_notify_to_t  to = { { MCP_PUBLISH_ALL, 0, 0 }, NULL };
+
+    mcp_notify_list_to(worker, &to, list, place, message);
+}
+
+
+void
 mcp_notify_task(mcp_worker_t *worker,
     const unsigned char stream[MCP_STREAM_ID_LEN])
 {
-    char           mark[1 + MCP_STREAM_TEXT_LEN];
-    unsigned char  topic[MCP_DIGEST_LEN];
+    char             mark[1 + MCP_STREAM_TEXT_LEN];
+    unsigned char    topic[MCP_DIGEST_LEN];
+    mcp_notify_to_t  to = { { MCP_PUBLISH_ALL, 0, 0 }, NULL };
 
     mark[0] = MCP_NOTIFY_MARK;
     mcp_stream_id_print(mark + 1, stream);
 
     if (mcp_topic_task(stream, topic) == MCP_OK) {
-        mcp_notify_send(worker, topic, (mcp_str_t) { mark, sizeof(mark) });
+        mcp_notify_send(worker, &to, topic,
+                        (mcp_str_t) { mark, sizeof(mark) });
     }
 }
 
 
 static void
-mcp_notify_resource(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
-    mcp_str_t message)
+mcp_notify_resource(mcp_worker_t *worker, const mcp_notify_to_t *to,
+    mcp_str_t method, mcp_str_t uri, mcp_str_t message)
 {
     mcp_buf_t      form;
     mcp_str_t      plain;
@@ -201,13 +329,13 @@ mcp_notify_resource(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
     if (mcp_json_unescape(&arena, uri, &plain) == MCP_OK) {
 
         if (mcp_topic_session_uri(plain, topic) == MCP_OK) {
-            mcp_notify_send(worker, topic, message);
+            mcp_notify_send(worker, to, topic, message);
         }
 
         mcp_subscription_form(&form, method, message);
 
         if (!form.failed && mcp_topic_uri(plain, topic) == MCP_OK) {
-            mcp_notify_send(worker, topic,
+            mcp_notify_send(worker, to, topic,
                             (mcp_str_t) { form.data, form.len });
         }
     }
@@ -217,41 +345,41 @@ mcp_notify_resource(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
 }
 
 
-/* Sends a notification to the subscribers of this node; 0: it is none of
- * theirs. */
+/* Whether a notification goes to subscribers. */
 static int
-mcp_notify_deliver(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
-    mcp_str_t message)
+mcp_notify_is(mcp_str_t method)
+{
+    return mcp_topic_of(method) != MCP_TOPIC_COUNT
+           || mcp_str_eq(method, mcp_str("notifications/resources/updated"));
+}
+
+
+/* Sends one of these to the subscribers of this node. */
+static void
+mcp_notify_deliver(mcp_worker_t *worker, const mcp_notify_to_t *to,
+    mcp_str_t method, mcp_str_t uri, mcp_str_t message)
 {
     mcp_topic_e  list;
 
     list = mcp_topic_of(method);
 
     if (list != MCP_TOPIC_COUNT) {
-        mcp_notify_list(worker, list, NULL, message);
-        return 1;
-    }
+        mcp_notify_list_to(worker, to, list, NULL, message);
 
-    if (!mcp_str_eq(method, mcp_str("notifications/resources/updated"))) {
-        return 0;
+    } else if (uri.len >= 2 && uri.data[0] == '"') {
+        mcp_notify_resource(worker, to, method, uri, message);
     }
-
-    if (uri.len >= 2 && uri.data[0] == '"') {
-        mcp_notify_resource(worker, method, uri, message);
-    }
-
-    return 1;
 }
 
 
-/* Tells the other nodes, where subscribers may be, too. */
-static void
+/* Tells all nodes; returns 1 if this one, too, will hear it. */
+static int
 mcp_notify_tell(mcp_worker_t *worker, mcp_str_t message)
 {
     mcp_word_t  word;
 
     if (worker->cluster == NULL || message.len > MCP_WORD_MESSAGE_MAX) {
-        return;
+        return 0;
     }
 
     memset(&word, 0, sizeof(mcp_word_t));
@@ -259,7 +387,7 @@ mcp_notify_tell(mcp_worker_t *worker, mcp_str_t message)
     word.expires = mcp_worker_now(worker) + MCP_NOTIFY_GOOD;
     word.message = message;
 
-    mcp_ask_nobody(worker, &word);
+    return mcp_ask_nobody(worker, &word) == MCP_AGAIN;
 }
 
 
@@ -267,18 +395,28 @@ int
 mcp_notify_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
     mcp_str_t message)
 {
-    if (!mcp_notify_deliver(worker, method, uri, message)) {
+    mcp_notify_to_t  to = { { MCP_PUBLISH_ALL, 0, 0 }, NULL };
+
+    if (!mcp_notify_is(method)) {
         return 0;
     }
 
-    mcp_notify_tell(worker, message);
+    /* streams that nodes share get it in the order in which it is heard, behind
+     * the subscriptions that were told before */
+
+    if (mcp_notify_tell(worker, message)) {
+        to.to.which = MCP_PUBLISH_UNSHARED;
+    }
+
+    mcp_notify_deliver(worker, &to, method, uri, message);
 
     return 1;
 }
 
 
-void
-mcp_notify_hear(mcp_worker_t *worker, mcp_str_t message)
+static void
+mcp_notify_hear_to(mcp_worker_t *worker, const mcp_notify_to_t *to,
+    mcp_str_t message)
 {
     mcp_str_t         method;
     mcp_buf_t         line;
@@ -294,19 +432,42 @@ mcp_notify_hear(mcp_worker_t *worker, mcp_str_t message)
         && root.type == MCP_JSON_OBJECT
         && value[MCP_NOTIFY_METHOD].type == MCP_JSON_STRING
         && mcp_json_unescape(&arena, value[MCP_NOTIFY_METHOD].raw, &method)
-           == MCP_OK)
+           == MCP_OK
+        && mcp_notify_is(method))
     {
         mcp_json_add_line(&line, root.raw);
 
         if (!line.failed) {
-            (void) mcp_notify_deliver(worker, method,
-                                      value[MCP_NOTIFY_URI].raw,
-                                      (mcp_str_t) { line.data, line.len });
+            mcp_notify_deliver(worker, to, method, value[MCP_NOTIFY_URI].raw,
+                               (mcp_str_t) { line.data, line.len });
         }
     }
 
     mcp_buf_free(&line);
     mcp_arena_destroy(&arena);
+}
+
+
+void
+mcp_notify_hear(mcp_worker_t *worker, const mcp_word_t *word)
+{
+    mcp_notify_to_t  to = { { MCP_PUBLISH_ALL, word->ms, word->n }, NULL };
+
+    if (word->own) {
+        to.to.which = MCP_PUBLISH_SHARED;
+    }
+
+    mcp_notify_hear_to(worker, &to, word->message);
+}
+
+
+void
+mcp_notify_hear_for(mcp_worker_t *worker, const mcp_stream_ref_t *ref,
+    mcp_str_t message)
+{
+    mcp_notify_to_t  to = { { MCP_PUBLISH_ALL, 0, 0 }, ref };
+
+    mcp_notify_hear_to(worker, &to, message);
 }
 
 

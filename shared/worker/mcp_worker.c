@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/mcp_base64.h"
 #include "rpc/mcp_fault.h"
 #include "worker/mcp_ask.h"
 #include "worker/mcp_refusal.h"
@@ -137,11 +138,12 @@ mcp_worker_log(mcp_worker_t *worker, mcp_log_level_e level, const char *fmt,
 void
 mcp_stream_id_short(char out[9], const unsigned char id[MCP_STREAM_ID_LEN])
 {
-    char  text[MCP_STREAM_TEXT_LEN];
+    char  *end;
 
-    mcp_stream_id_print(text, id);
-    memcpy(out, text, 8);
-    out[8] = '\0';
+    /* six bytes are eight characters */
+
+    end = mcp_base64url_encode(out, id, 6);
+    *end = '\0';
 }
 
 

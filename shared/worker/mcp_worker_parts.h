@@ -66,7 +66,7 @@ struct mcp_worker_s {
     uint32_t                  free_handle;
     unsigned                  patrol;  /* slot looked at last */
 
-    unsigned char             random[512];     /* drawn ahead, see
+    unsigned char             random[2048];    /* drawn ahead, see
                                                   mcp_worker_random() */
     size_t                    n_random;        /* not yet given out */
 
@@ -271,7 +271,7 @@ struct mcp_exchange_s {
     mcp_face_state_t      *states;     /* of those that keep something */
 
     mcp_facts_t            facts;
-    char                   text[8 + MCP_STREAM_TEXT_LEN + 8 + 20];
+    char                   text[8 + 1 + 20];   /* of facts */
 };
 
 
@@ -293,7 +293,7 @@ uint64_t mcp_worker_handle(mcp_worker_t *worker, void *object,
 void mcp_worker_drop_handle(mcp_worker_t *worker, uint64_t handle);
 
 /* env->random, drawn in larger portions: asking OpenSSL's generator costs as
- * much for 16 bytes as for 512. */
+ * much for 16 bytes as for 512, and little more for 2,048. */
 int mcp_worker_random(mcp_worker_t *worker, void *buf, size_t len);
 
 #define mcp_worker_now(worker)  ((worker)->env->now((worker)->env->ctx))

@@ -1,22 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Many calls at three nodes of both servers, whose clients drop at random and
-// come back to any node, while connections to Redis are cut and held up, and
-// processes die: each event comes once, and in order.  CLUSTER_SECONDS=n makes it
-// longer, SEED=n repeats its choices.
+// come back to any node, while connections to Redis are cut and held up; then
+// while processes, nodes and Redis die, stand still and are cut off as well.
+// Each event comes once, and in order, and each call ends.
+//
+// CLUSTER_SECONDS and CLUSTER_CLIENTS make it longer and wider, SEED=n repeats
+// its choices.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { OTHER, at, node } from './lib/cluster.mjs';
+import { OTHER, kill, node } from './lib/cluster.mjs';
 import { Cut } from './lib/cut.mjs';
 import { SERVER } from './lib/fixture.mjs';
-import { random } from './lib/load.mjs';
+import { SANITIZED, random } from './lib/load.mjs';
 import { Redis, until } from './lib/redis.mjs';
-import { assertCounted, counted } from './lib/session.mjs';
+import { Session, assertCounted, counted } from './lib/session.mjs';
+import { request } from './lib/wire.mjs';
 
-const SECONDS = Number(process.env.CLUSTER_SECONDS ?? 20);
-const CLIENTS = 24;
+const SECONDS = Number(process.env.CLUSTER_SECONDS ?? (SANITIZED ? 20 : 60));
+const CLIENTS = Number(process.env.CLUSTER_CLIENTS ?? 24);
+
+const ENDURES = SECONDS >= 600;
+
+// ms: as the nodes are configured; how long a stream is kept; a client leaves a
+// connection that says nothing; all that goes on has an end
+
+const DEAD_AFTER = ENDURES ? 4000 : 8000;
+const KEPT = 60000;
+const SILENT = 3000;
+const END = 240000;
+
 const seed = Number(process.env.SEED ?? Date.now() % 1000000);
 const rand = random(seed);
 
@@ -31,15 +46,30 @@ const cuts = await Promise.all([0, 1, 2].map(() => Cut.start(redis.port)));
 
 after(() => Promise.all(cuts.map((cut) => cut.stop())));
 
-const nodes = await Promise.all([SERVER, OTHER, SERVER].map((kind, i) =>
-    node(`redis://127.0.0.1:${cuts[i].port}`, { kind })));
+const DISTURBED = { kills: true,
+    allow: /was lost with its process|left without a word|fastcgi\.sock/ };
+const kinds = [SERVER, OTHER, SERVER];
+const start = (i, port) => node(`redis://127.0.0.1:${cuts[i].port}`, {
+    kind: kinds[i], port,
+    http: { mcp_cluster_dead_after: `${DEAD_AFTER}ms` },
+    location: { mcp_linger: `${KEPT}ms`, mcp_max_wait: `${KEPT}ms` } });
+const nodes = await Promise.all([0, 1, 2].map((i) => start(i)));
 
-after(() => Promise.all(nodes.map((fixture) => fixture.stop({
-    kills: true, allow: /was lost with its process|left without a word/ }))));
+after(() => Promise.all(nodes.map((fixture) => fixture.stop(DISTURBED))));
 
-let calls = 0;
-let resumed = 0;
-let lost = 0;
+
+// What has been done: when the last of it was over, how often Redis lost all it
+// had, and what it was, with its times in ms.
+
+const done = { at: 0, emptied: 0, faults: [] };
+
+const when = (time = performance.now()) => Math.round(time);
+
+// what has become of calls
+
+const counts = {};
+
+const count = (what) => { counts[what] = (counts[what] ?? 0) + 1; };
 
 
 // what a connection that is lost before its head says
@@ -47,48 +77,94 @@ let lost = 0;
 const gone = (error) => /closed before|ECONNRE|EPIPE|hang up/
     .test(`${error.code} ${error.message}`);
 
+// a request whose client leaves if there is no head in time
+
+async function patient(port, options) {
+    let wait;
+    const lose = new Promise((resolve) => {
+        wait = setTimeout(resolve, SILENT);
+    });
+
+    try {
+        return await request(port, { ...options, lose });
+    } finally {
+        clearTimeout(wait);
+    }
+}
+
+const sender = (i) => ({ port: nodes[i].port,
+                         send: (options) => patient(nodes[i].port, options) });
+
+const at = (i, session) => Object.assign(
+    Object.create(Object.getPrototypeOf(session)), session, sender(i));
+
+// the next message, or null; undefined: there was none for so long
+
+const heard = (answer) => {
+    const silence = new AbortController();
+    const { signal } = silence;
+
+    return Promise.race([answer.message(),
+                         pause(SILENT, undefined, { signal }).catch(() => {})])
+        .finally(() => silence.abort());
+};
+
 
 // the stream again, at some node: one that is cut off says so
 
-async function anywhere(session, lastId) {
+function anywhere(session, lastId) {
     return until(async () => {
-        const answer = await at(nodes[below(3)], session).get(lastId)
-            .catch((error) => {
-                assert.ok(gone(error), error);
-                return null;
-            });
+        const i = below(3);
+        const answer = await at(i, session).get(lastId).catch((error) => {
+            assert.ok(gone(error), error);
+            return null;
+        });
 
         if (answer?.status === 503) {
-            assert.equal(answer.headers['retry-after'], '1');
+            assert.ok(answer.headers['retry-after']);
             answer.close();
             return null;
         }
 
-        return answer;
-    });
+        return answer && Object.assign(answer, { at: i });
+    }, { limit: END, hint: `a node that has ${lastId}` });
 }
 
 
-// one call; false: it was lost before its client knew a place in it
+// One call: what became of it.  "unknown": it was lost before its client knew
+// a place in it.
 
 async function call() {
-    const home = nodes[below(3)];
-    const session = await home.session();
+    const began = performance.now();
+    const { emptied } = done;
+    const home = below(3);
+    const session = await Session.open(nodes[home], sender(home));
     const n = 1 + below(100);
     const messages = [];
     let answer = await session.call('count', { n, size: below(300),
-                                               interval_ms: below(30) });
+        interval_ms: below(Math.max(30, CLIENTS)) });
     const { id } = answer;
     let left = 1 + below(2 * n);
     let lastId;
+    let read = performance.now();
     let response;
+
+    if (answer.status === 503) {
+        return 'refused';
+    }
 
     if (!answer.sse) {
         response = await answer.json();
     }
 
     while (!response) {
-        const message = await answer.message();
+        const message = await heard(answer);
+
+        assert.ok(performance.now() - began < END, `call ${id} has no end`);
+
+        if (message) {
+            read = performance.now();
+        }
 
         lastId = answer.lastId ?? lastId;
 
@@ -99,95 +175,206 @@ async function call() {
             break;
         }
 
-        if (message === null && lastId === undefined) {
-            return false;
+        if (!message && lastId === undefined) {
+            answer.close();
+            return 'unknown';
         }
 
-        if (message === null || --left === 0) {
+        if (!message || --left === 0) {
             answer.close();
             left = 1 + below(2 * n);
             answer = await anywhere(session, lastId);
-            assert.equal(answer.status, 200, `call ${id} after ${lastId}`);
-            resumed++;
+
+            // its node and Redis may have gone at the same time
+
+            if (answer.status === 404 && emptied !== done.emptied) {
+                return 'gone';
+            }
+
+            assert.equal(answer.status, 200, `call of ${home} after ${lastId
+                }, of ${when(began)}, read until ${when(read)}, asked for at ${
+                answer.at}, ${when()}, SEED=${seed}: ${
+                done.faults.slice(-12).join('; ')}`);
+            count('resumed');
         }
     }
 
     const numbers = counted(messages);
 
+    answer.close();
     assert.equal(response.id, id);
 
     if (response.error) {
         assert.equal(response.error.code, -32603);
         assertCounted(numbers, numbers.length, `of call ${id}, SEED=${seed}`);
-        lost++;
-    } else if (answer.sse) {
+
+        if (performance.now() - Math.max(began, done.at) > DEAD_AFTER + 2000) {
+            count('late');
+        }
+
+        return 'failed';
+    }
+
+    if (answer.sse) {
         assertCounted(numbers, n, `of call ${id}, SEED=${seed}`);
     }
 
-    answer.close();
-    calls++;
-
-    return true;
+    return 'answered';
 }
 
 
-async function hold(cut) {
-    cut.hold();
-    await pause(below(700));
-    cut.release();
-}
+// What may be done to node i.  Nobody else does something meanwhile, but for
+// what is done to links.
 
-async function slay(fixture) {
-    const workers = await fixture.workers();
+const links = {
+    drop: (i) => cuts[i].drop(),
 
-    process.kill(workers[below(workers.length)], 'SIGKILL');
-}
+    async hold(i) {
+        cuts[i].hold();
+        await pause(below(700));
+        cuts[i].release();
+    },
+};
+
+// longer than others wait for it, or not
+
+const away = () => pause(below(1.5 * DEAD_AFTER));
+
+const faults = {
+    async 'process killed'(i) {
+        const workers = await nodes[i].workers();
+
+        process.kill(workers[below(workers.length)], 'SIGKILL');
+    },
+
+    async 'node killed'(i) {
+        const { port } = nodes[i];
+
+        await kill(nodes[i]);
+        await away();
+        await nodes[i].stop(DISTURBED);
+        nodes[i] = await start(i, port);
+    },
+
+    async 'node stopped'(i) {
+        const pids = [await nodes[i].master(), ...await nodes[i].workers()];
+
+        pids.forEach((pid) => process.kill(pid, 'SIGSTOP'));
+        await away();
+        pids.forEach((pid) => process.kill(pid, 'SIGCONT'));
+    },
+
+    async 'node cut off'(i) {
+        cuts[i].refused = true;
+        cuts[i].drop();
+        await away();
+        cuts[i].refused = false;
+    },
+
+    async 'Redis killed'() {
+        done.emptied++;
+        await redis.kill();
+        await pause(below(1000));
+        await redis.begin();
+    },
+
+    async 'Redis stopped'() {
+        redis.pause();
+        await away();
+        redis.resume();
+    },
+};
+
+const one = (of) => {
+    const names = Object.keys(of);
+    const name = names[below(names.length)];
+
+    return [name, of[name]];
+};
 
 
 // so many clients, while something is done every now and then
 
-async function run(t, disturbances, may) {
-    const end = performance.now() + SECONDS * 500;
+async function run(t, seconds, of, may) {
+    const end = performance.now() + seconds * 1000;
     const goesOn = () => performance.now() < end;
 
     const client = async () => {
         while (goesOn()) {
-            await call().then((known) => assert.ok(known || may.lose),
-                              (error) => {
-                                  assert.ok(may.lose && gone(error), error);
-                              });
+            count(await call().catch((error) => {
+                assert.ok(gone(error), error);
+                return 'unknown';
+            }));
         }
     };
 
-    const disturb = async () => {
+    const disturb = async (what, ms) => {
         while (goesOn()) {
-            await pause(below(may.lose ? 1000 : 400));
-            await disturbances[below(disturbances.length)](below(3));
+            await pause(below(ms));
+
+            const [name, f] = one(what);
+            const i = below(3);
+            const at = done.faults.push(`${name} ${i} from ${when()}`) - 1;
+
+            await f(i);
+            done.at = performance.now();
+            done.faults[at] += ` to ${when()}`;
+            count(name);
         }
     };
 
-    calls = 0;
-    resumed = 0;
-    lost = 0;
-    await Promise.all([disturb(), ...Array.from({ length: CLIENTS }, client)]);
-    t.diagnostic(`${calls} calls, ${resumed} resumed, ${lost} lost`);
-    assert.ok(resumed > 0);
+    const look = async () => {
+        while (goesOn()) {
+            await pause(1000);
+            assert.equal(await redis.endless().catch(() => ''), '');
+        }
+    };
+
+    Object.keys(counts).forEach((what) => delete counts[what]);
+
+    await Promise.all([
+        disturb(links, 2000), look(),
+        ...(may ? [disturb(of, 3000)] : []),
+        ...Array.from({ length: CLIENTS }, client)]);
+    t.diagnostic(JSON.stringify(counts));
+    assert.ok(counts.resumed > 0);
 }
 
 
-const links = [(i) => cuts[i].drop(), (i) => hold(cuts[i])];
-
 test('each event comes once, and in order', async (t) => {
-    await run(t, links, { lose: false });
-    assert.equal(lost, 0);
+    await run(t, SECONDS / 4, {}, false);
+    assert.equal(counts.failed, undefined);
+    assert.equal(counts.unknown, undefined);
+    assert.equal(counts.refused, undefined);
 });
 
 
-test('and so it does while processes die', async (t) => {
-    await run(t, [...links, (i) => slay(nodes[i])], { lose: true });
+test('and so it does while all may die', async (t) => {
+    await run(t, SECONDS * 3 / 4, faults, true);
 });
 
 
-test('nothing stays in Redis without an end', async () => {
+// the longest that a key of a stream has still to live, in ms
+
+const longest = () => redis.command('EVAL', `local ms = 0
+    for _, key in ipairs(redis.call('KEYS', '{mcp}:1:[ceh]:*')) do
+        ms = math.max(ms, redis.call('PTTL', key))
+    end
+    return ms`, '0').then(Number);
+
+
+test('nothing stays in Redis', async (t) => {
     assert.equal(await redis.endless(), '');
+    assert.ok(await longest() <= KEPT + 2 * DEAD_AFTER);
+
+    // nodes may have to write again what Redis has lost
+
+    if (ENDURES) {
+        const end = performance.now();
+
+        await until(async () => await longest() === 0,
+                    { limit: 10 * KEPT, hint: 'no key of a stream' });
+        t.diagnostic(`no stream after ${
+            Math.round((performance.now() - end) / 1000)} s`);
+    }
 });

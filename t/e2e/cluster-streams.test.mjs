@@ -165,6 +165,28 @@ describe('a call', { concurrency: true }, () => {
         await counting.finish();
     });
 
+    test('whose messages have megabytes', async () => {
+        const session = await here.session();
+        const gate = `cluster ${process.pid} long`;
+        const size = 2500000;
+
+        await session.open(gate, 1);
+
+        const answer = await session.call('count', { n: 3, gate, size });
+        const first = await answer.message();
+
+        assert.ok(first.params.message.length >= size);
+        answer.close();
+        await session.open(gate);
+
+        const resumed = Object.assign(
+            await at(there, session).get(answer.lastId), { id: answer.id });
+        const { messages, response } = await session.follow(resumed);
+
+        assert.deepEqual(messages.map(({ params }) => params.progress), [2, 3]);
+        assert.equal(textOf(response.result), 'counted to 3');
+    });
+
     test('asks, and is answered at another node', async () => {
         const session = await here.session({
             capabilities: { elicitation: {} } });

@@ -132,16 +132,36 @@ specify(mcp_stream_spec_t *spec, char c)
 }
 
 
-/* It owns a, reads b, and has asked for c. */
+/* Asks by a hook, on behalf of a client that has gone. */
+static void
+ask_by(int (*hook)(void *cluster, const mcp_ask_stream_t *stream,
+           mcp_ask_t *ask), char c)
+{
+    mcp_ask_t         *ask;
+    mcp_ask_stream_t   wanted;
+
+    ask = mcp_mem_calloc(&p.te.env.mem, sizeof(mcp_ask_t));
+    must(ask != NULL);
+    ask->worker = p.worker;
+    ask->rc = MCP_AGAIN;
+    memset(&wanted, 0, sizeof(wanted));
+    memset(wanted.id, c, MCP_STREAM_ID_LEN);
+    wanted.task = 1;
+
+    if (hook(p.cluster, &wanted, ask) != MCP_AGAIN) {
+        p.te.env.mem.free(p.te.env.mem.ctx, ask);
+    }
+}
+
+
+/* It owns a, reads b, and has asked for c, about d, and for a list. */
 static void
 streams(void)
 {
     uint64_t            seq;
-    mcp_ask_t          *ask;
     mcp_copy_t         *copy;
     mcp_stream_ref_t    ref;
     mcp_stream_spec_t   spec;
-    mcp_ask_stream_t    wanted;
 
     process_say(&p, GOOD_JOIN);
     must(p.cluster->state == MCP_CLUSTER_MEMBER);
@@ -161,16 +181,9 @@ streams(void)
     copy->number = 2;
     mcp_copy_within(copy, 1);
 
-    ask = mcp_mem_calloc(&p.te.env.mem, sizeof(mcp_ask_t));
-    must(ask != NULL);
-    ask->worker = p.worker;
-    ask->rc = MCP_AGAIN;
-    memset(&wanted, 0, sizeof(wanted));
-    memset(wanted.id, 'c', MCP_STREAM_ID_LEN);
-
-    if (p.worker->cluster_hooks->watch(p.cluster, &wanted, ask) != MCP_AGAIN) {
-        p.te.env.mem.free(p.te.env.mem.ctx, ask);
-    }
+    ask_by(p.worker->cluster_hooks->watch, 'c');
+    ask_by(p.worker->cluster_hooks->look, 'd');
+    ask_by(p.worker->cluster_hooks->list, 'd');
 
     mcp_worker_wake(p.worker);
     process_pump(&p);

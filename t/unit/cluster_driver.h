@@ -32,7 +32,8 @@
     c c c c c c c c "\r\n"
 #define GOOD_SHAS                                                             \
     GOOD_SHA("a") GOOD_SHA("b") GOOD_SHA("c") GOOD_SHA("d") GOOD_SHA("e")     \
-    GOOD_SHA("f") GOOD_SHA("0") GOOD_SHA("1") GOOD_SHA("2")
+    GOOD_SHA("f") GOOD_SHA("0") GOOD_SHA("1") GOOD_SHA("2") GOOD_SHA("3")     \
+    GOOD_SHA("4") GOOD_SHA("5")
 #define GOOD_ALL   GOOD_HELLO GOOD_ROLE GOOD_INFO GOOD_SHAS
 
 
@@ -63,7 +64,7 @@ typedef struct {
         unsigned        connects;
         size_t          taken;
         size_t          len;
-        char            sent[65536];
+        char            sent[131072];
     } ear;                             /* the connection on which it hears */
 } process_t;
 

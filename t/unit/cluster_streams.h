@@ -144,16 +144,20 @@ add_events(int i, char c, unsigned n)
 /* A client comes to a node: what it has, its session.  come() waits for the
  * reply. */
 static inline void
-ask_for(int i, char c, uint64_t after, char session)
+describe(mcp_ask_stream_t *stream, char c, uint64_t after, char session)
 {
-    mcp_ask_t         *ask;
-    mcp_ask_stream_t   stream;
+    memset(stream, 0, sizeof(mcp_ask_stream_t));
+    memcpy(stream->id, id_of(c), MCP_STREAM_ID_LEN);
+    memset(stream->session, session, MCP_DIGEST_LEN);
+    memset(stream->principal, 'p', MCP_DIGEST_LEN);
+    stream->after = after;
+}
 
-    memset(&stream, 0, sizeof(stream));
-    memcpy(stream.id, id_of(c), MCP_STREAM_ID_LEN);
-    memset(stream.session, session, MCP_DIGEST_LEN);
-    memset(stream.principal, 'p', MCP_DIGEST_LEN);
-    stream.after = after;
+
+static inline void
+ask_for_this(int i, const mcp_ask_stream_t *stream)
+{
+    mcp_ask_t  *ask;
 
     ask = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_ask_t));
     assert_non_null(ask);
@@ -161,8 +165,18 @@ ask_for(int i, char c, uint64_t after, char session)
     ask->rc = MCP_AGAIN;
 
     assert_int_equal(nodes[i].worker->cluster_hooks->watch(nodes[i].cluster,
-                                                           &stream, ask),
+                                                           stream, ask),
                      MCP_AGAIN);
+}
+
+
+static inline void
+ask_for(int i, char c, uint64_t after, char session)
+{
+    mcp_ask_stream_t  stream;
+
+    describe(&stream, c, after, session);
+    ask_for_this(i, &stream);
 }
 
 

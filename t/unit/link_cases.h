@@ -47,4 +47,132 @@ link_of(client_t *client, char *out)
 }
 
 
+#define LOST   "\"error\":{\"code\":-32000,\"message\":\"Unknown stream URL\"}"
+#define ERROR  "\"code\":-32600"
+
+
+static char  last[64], ids[4][64];
+
+
+static inline void
+send_to(unsigned process, client_t *client, const char *of,
+    const char *method, const char *target, const char *after,
+    const char *body)
+{
+    client_init(client, of);
+    client_header(client, "Host", "mcp.example");
+
+    if (after) {
+        client_header(client, "Last-Event-ID", after);
+    }
+
+    client->target = target;
+    client_send(&d, process, client, method, body);
+}
+
+
+/* A call whose backend says n things; url is its stream's. */
+static inline mcp_job_t *
+linked(int n)
+{
+    mcp_job_t  *job;
+
+    send_to(0, &a, session, "POST", "/mcp", NULL, CALL);
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+
+    while (n--) {
+        backend_say(&d, job, PROGRESS(1) "\n");
+    }
+
+    driver_wait(&d, 1500);
+    assert_non_null(link_of(&a, url));
+
+    return job;
+}
+
+
+/* What is no stream may be another answer the next time. */
+static inline void
+cached_as_it_must(client_t *client)
+{
+    const char  *value;
+
+    value = client_answer_header(client, "Cache-Control");
+    assert_non_null(value);
+    assert_string_equal(value, client->status == 200 ? "no-cache"
+                                                     : "no-store");
+}
+
+
+static inline void
+get_is(const char *of, const char *target, const char *after, int status)
+{
+    send_to(1, &b, of, "GET", target, after, "");
+    assert_int_equal(b.status, status);
+    cached_as_it_must(&b);
+    client_close(&d, &b);
+}
+
+
+/* The array of answers to the first n questions of ids, in line. */
+static inline const char *
+answers(int n)
+{
+    static const char *const  results[] = { "{\"action\":\"accept\"}",
+                                            "{\"roots\":[]}" };
+
+    int     i;
+    size_t  len;
+
+    len = (size_t) sprintf(line, "[");
+
+    for (i = 0; i < n; i++) {
+        len += (size_t) sprintf(line + len,
+                                "%s{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
+                                "\"result\":%s}", i ? "," : "", ids[i],
+                                results[i]);
+    }
+
+    sprintf(line + len, "]");
+
+    return line;
+}
+
+
+/* The ids of both questions that ASK is. */
+static inline void
+read_ids(void)
+{
+    question_id(a.text, "elicitation/create", ids[0]);
+    question_id(a.text, "roots/list", ids[1]);
+}
+
+
+/* A backend asks two questions, and a's connection ends. */
+static inline void
+asked(mcp_job_t *job)
+{
+    end_with(job, ASK "\n");
+    assert_int_equal(a.ended, 1);
+    client_last_id(&a, last);
+    read_ids();
+    client_close(&d, &a);
+}
+
+
+/* One of them, by itself. */
+static inline const char *
+answer_of(int i)
+{
+    static char  text[256];
+
+    snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
+             "\"result\":%s}", ids[i], i ? "{\"roots\":[]}"
+                                        : "{\"action\":\"accept\"}");
+
+    return text;
+}
+
+
 #endif /* LINK_CASES_H_INCLUDED */

@@ -214,7 +214,7 @@ store_verify_stream(store_verify_t *v, mcp_store_stream_t *st,
     store_expect(v, lingering == mcp_store_stream_settled(v->head, st),
                  "lingering");
     store_expect(v, mcp_store_linked(&st->link[MCP_LINK_IDLE])
-                    == mcp_store_stream_idle(st), "idle");
+                    == mcp_store_stream_idle(v->head, st), "idle");
     store_expect(v, store_verify_list(v, &st->subs) == st->n_subs,
                  "a stream's subscriptions");
 }
@@ -294,7 +294,7 @@ store_verify_members(store_verify_t *v, uint32_t ref,
                                 && !mcp_store_stream_settled(v->head, st);
         sum->u.party.chunks += size;
 
-        if (mcp_store_stream_idle(st)) {
+        if (mcp_store_stream_idle(v->head, st)) {
             sum->u.party.list[MCP_EVICT_IDLE].first++;
 
         } else if (mcp_store_stream_settled(v->head, st)) {

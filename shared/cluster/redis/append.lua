@@ -5,28 +5,32 @@
 -- ARGV: node; time after which silence is death, ms; stream; how long it lasts,
 -- ms; number of the first event that follows; first one kept; last one sent, or
 -- nothing if its reader is elsewhere; confirmed; how it stands; number of its
--- reader; then nothing, or to begin it with that event: what never changes,
--- session, principal; for each event its message and what it answers.
+-- reader; its turn; what it is as a task; then nothing, or to begin it with that
+-- event: what never changes, session, principal; topics to add, one after the
+-- other, how far the owner had heard the others before it looked for events, or
+-- nothing; for each event its message and what it answers.
 -- What is there already is passed over.  Returns {"OK", last, 1 if the reader is
 -- here, 0 if elsewhere, 2 if there is none, its number, sent}, {"GONE"}, {"GAP",
 -- last} or {"FENCED"}.
 
 local owned = prefix .. 'o:' .. ARGV[1]
 local node, lasts, first = ARGV[1], ARGV[4], tonumber(ARGV[5])
-local EVENTS = 14
+local EVENTS = 18
 local INLINE = 8192
+local TOPIC = 16
 
--- the least that how it stands begins with when it is over
-local OVER = string.byte('2')
-
-local said = redis.call('HMGET', head, 'o', 'l', 'n', 'w', 't', 'x')
+local said = redis.call('HMGET', head, 'o', 'l', 'n', 'w', 't', 'x', 'k',
+    'f', 'g')
 local last, reader, number = tonumber(said[2]), said[3], tonumber(said[4])
 
 if said[1] and said[1] ~= node then
     return {'FENCED'}
 end
 
-if ARGV[11] ~= '' then
+-- a client may have dropped more, elsewhere
+local floor = math.max(tonumber(ARGV[6]), tonumber(said[8]) or 0)
+
+if ARGV[13] ~= '' then
     if not said[1] and ARGV[7] ~= '' then
         reader, number = node, tonumber(ARGV[10])
     elseif not said[1] then
@@ -36,12 +40,13 @@ if ARGV[11] ~= '' then
 
     if not said[1] then
         redis.call('HSET', head, 'o', node, 't',
-            ARGV[7] ~= '' and ARGV[7] or '0', 'g', ARGV[12], 'p', ARGV[13])
+            ARGV[7] ~= '' and ARGV[7] or '0', 'g', ARGV[14], 'p', ARGV[15],
+            'd', ARGV[11])
     end
 
     last = first - 1
     redis.call('HSET', head, 'n', reader, 'w', whole(number))
-    redis.call('SET', spec, ARGV[11])
+    redis.call('SET', spec, ARGV[13])
     redis.call('DEL', log)
 elseif not said[1] then
     return {'GONE'}
@@ -72,19 +77,41 @@ for i = EVENTS, #ARGV, 2 do
     end
 end
 
-redis.call('HSET', head, 'l', whole(last), 'f', ARGV[6], 'k', ARGV[8],
-    'x', ARGV[9], 'i', '0')
+redis.call('HSET', head, 'l', whole(last), 'f', whole(floor),
+    'k', whole(math.max(tonumber(ARGV[8]), tonumber(said[7]) or 0)),
+    'x', ARGV[9], 'i', '0', 'z', lasts,
+    'v', ARGV[12])
 
 if reader == node and ARGV[7] ~= '' then
     redis.call('HSET', head, 't', ARGV[7])
 end
 
-redis.call('XTRIM', log, 'MINID', ARGV[6] .. '-0')
+for i = 1, #ARGV[16], TOPIC do
+    redis.call('SADD', topics, string.sub(ARGV[16], i, i + TOPIC - 1))
+end
+
+if ARGV[17] ~= '' then
+    redis.call('HSET', head, 'q', ARGV[17])
+end
+
+redis.call('XTRIM', log, 'MINID', whole(floor) .. '-0')
 last_for(lasts)
+
+if ARGV[13] ~= '' or #ARGV < EVENTS or string.byte(ARGV[9]) >= OVER then
+    local all = prefix .. 's:' .. (said[9] or ARGV[14])
+
+    if ARGV[13] ~= '' then
+        redis.call('SADD', all, ARGV[3])
+    end
+
+    if redis.call('PTTL', all) < tonumber(lasts) then
+        redis.call('PEXPIRE', all, lasts)
+    end
+end
 
 if string.byte(ARGV[9]) >= OVER then
     redis.call('SREM', owned, ARGV[3])
-elseif ARGV[11] ~= '' or #ARGV < EVENTS then
+elseif ARGV[13] ~= '' or #ARGV < EVENTS then
     redis.call('SADD', owned, ARGV[3])
     redis.call('PEXPIRE', owned, DAY)
 end

@@ -37,7 +37,8 @@ for _, other in ipairs(members(now, dead_after)) do
     end
 end
 
-redis.call('ZADD', KEYS[1], 'NX', 0, node)
+-- who says hello lives, however often it loses its connection
+redis.call('ZINCRBY', KEYS[1], 1, node)
 redis.call('HSET', prefix .. 'n:' .. node, 'low', low, 'high', high,
     'build', ARGV[5], 'label', ARGV[6], 'keys', ARGV[7])
 keep(node, now)

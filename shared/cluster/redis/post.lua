@@ -1,27 +1,50 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- A client answers what a call has asked, at a node that is not the owner.
+-- A client answers what a call has asked, or cancels a task, at a node that is
+-- not the owner.
 --
 -- ARGV: node; time after which silence is death, ms; stream; session that it has
--- to be of; the answers.  Returns {"OK"}, {"NONE"}: there is none, or it is
--- over; or {"FULL"}.
+-- to be of, or nothing; principal that it has to be of, or nothing; least turn
+-- from now on; kind of the mail to its owner; the answers; three numbers for its
+-- owner.  Returns {"OK"}, {"NONE"}: there is none, or it is over; or {"FULL"}.
 --
 -- i of the stream counts the bytes since its owner spoke last.
 
 local INBOX = 1048576
-local OVER = string.byte('2')
 
-local said = redis.call('HMGET', head, 'o', 'g', 'x', 'i')
+-- what how a stream stands begins with while its call asks
+local ASKS = string.byte('1')
 
-if not said[1] or said[2] ~= ARGV[4] or string.byte(said[3]) >= OVER then
+local said = redis.call('HMGET', head, 'o', 'g', 'x', 'i', 'd', 'p', 'v')
+
+if not said[1] or ARGV[4] ~= '' and said[2] ~= ARGV[4]
+    or ARGV[5] ~= '' and said[6] ~= ARGV[5] or string.byte(said[3]) >= OVER
+then
     return {'NONE'}
 end
 
-if (tonumber(said[4]) or 0) + #ARGV[5] > INBOX then
+if (tonumber(said[4]) or 0) + #ARGV[8] > INBOX then
     return {'FULL'}
 end
 
-redis.call('HINCRBY', head, 'i', #ARGV[5])
-mail(said[1], 'k', 'p', 'm', ARGV[5])
+redis.call('HINCRBY', head, 'i', #ARGV[8])
+redis.call('HSET', head, 'd', whole(math.max(tonumber(said[5]),
+    tonumber(ARGV[6]))))
+
+-- a question of a task that is answered is not asked any more
+if ARGV[7] == 'u' then
+    local times, given = string.match(said[7], '^(.* )(%d+)$')
+    local all = bit.tobit(ARGV[11])
+
+    given = bit.bor(given, ARGV[9])
+    redis.call('HSET', head, 'v', times .. whole(given % 4294967296))
+
+    if bit.band(given, all) == all and string.byte(said[3]) == ASKS then
+        redis.call('HSET', head, 'x', '0' .. string.sub(said[3], 2))
+    end
+end
+
+mail(said[1], 'k', ARGV[7], 'm', ARGV[8], 'w', ARGV[9], 'a', ARGV[10],
+    'l', ARGV[11])
 
 return {'OK'}

@@ -5,8 +5,9 @@
 --
 -- ARGV: node; time after which silence is death, ms; the dead one; its number of
 -- beats, as it was seen.  Returns {"OK", {stream, number of its reader, last,
--- first one kept, confirmed, how it stands, what never changes}, ...}, with none
--- at the end, or {"ALIVE"}: it has beaten since.
+-- first one kept, confirmed, how it stands, what never changes, its topics, one
+-- after the other, how far the dead one had heard the others, turn, what it is
+-- as a task}, ...}, with none at the end, or {"ALIVE"}: it has beaten since.
 --
 -- PREFIX:1:o:NODE is the set of streams that a node owns and that go on.
 
@@ -27,7 +28,8 @@ local answer = {'OK'}
 
 for _, id in ipairs(redis.call('SRANDMEMBER', owned, STREAMS)) do
     local head = prefix .. 'h:' .. id
-    local said = redis.call('HMGET', head, 'o', 'w', 'l', 'f', 'k', 'x', 'n')
+    local said = redis.call('HMGET', head, 'o', 'w', 'l', 'f', 'k', 'x', 'n',
+        'q', 'd', 'v')
 
     redis.call('SREM', owned, id)
 
@@ -43,7 +45,9 @@ for _, id in ipairs(redis.call('SRANDMEMBER', owned, STREAMS)) do
         answer[#answer + 1] = {
             id, tonumber(said[2]), tonumber(said[3]), tonumber(said[4]),
             tonumber(said[5]), said[6],
-            redis.call('GET', prefix .. 'c:' .. id) or ''
+            redis.call('GET', prefix .. 'c:' .. id) or '',
+            table.concat(redis.call('SMEMBERS', prefix .. 't:' .. id)),
+            said[8] or '', tonumber(said[9]), said[10]
         }
     end
 end

@@ -4,28 +4,39 @@
 -- fetches more.
 --
 -- ARGV: node; time after which silence is death, ms; stream; number of the last
--- event that is there; session and principal that it has to be of, or nothing
--- to fetch.  Returns {"OK", number of this reader, 1 if the node is its owner,
--- last, first one kept, confirmed, how it stands, what never changes, number of
--- the first event that follows, and for each its message and what it answers},
--- {"NONE"}, or {"AHEAD"}: there is no such event yet.
+-- event that is there, or nothing: the last one sent; session that it has to be
+-- of, or nothing; principal, or nothing to fetch; least turn from now on, or
+-- nothing, and the one above which there is no such stream; 1 to drop what is
+-- there already.  Returns {"OK", number of this reader, 1 if the node is its
+-- owner, last, first one kept, confirmed, how it stands, what never changes,
+-- number of the first event that follows, turn, 1 if answers are on their way,
+-- and for each event its message and what it answers}, {"NONE"}, or {"AHEAD"}:
+-- there is no such event yet.
 
-local node, after = ARGV[1], tonumber(ARGV[4])
+local node = ARGV[1]
 local BYTES, EVENTS = 262144, 256
 
 local said = redis.call('HMGET', head, 'o', 'l', 'f', 'k', 'x', 'n', 'w', 'g',
-    'p')
+    'p', 't', 'd', 'i')
 local owner, last, first = said[1], tonumber(said[2]), tonumber(said[3])
-local number = tonumber(said[7])
-local claims = ARGV[5] ~= ''
+local number, turn = tonumber(said[7]), tonumber(said[11])
+local claims = ARGV[6] ~= ''
 
-if not owner or claims and (said[8] ~= ARGV[5] or said[9] ~= ARGV[6]) then
+if not owner
+    or claims and (ARGV[5] ~= '' and said[8] ~= ARGV[5] or said[9] ~= ARGV[6])
+    or claims and ARGV[7] ~= '' and turn > tonumber(ARGV[8])
+then
     return {'NONE'}
 end
+
+-- what Redis has lost was not sent
+local after = tonumber(ARGV[4]) or math.min(tonumber(said[10]), last)
 
 if after > last then
     return {'AHEAD'}
 end
+
+local confirmed = math.max(tonumber(ARGV[4]) or 0, tonumber(said[4]))
 
 is_read()
 
@@ -33,21 +44,32 @@ if claims then
     number = number + 1
 
     if owner ~= node then
-        mail(owner, 'k', 'w', 'w', whole(number), 'a', ARGV[4])
+        mail(owner, 'k', 'w', 'w', whole(number), 'a', whole(after), 'c',
+            whole(confirmed), 'f', ARGV[9])
     end
 
     if said[6] ~= '' and said[6] ~= node and said[6] ~= owner then
         mail(said[6], 'k', 'd', 'w', whole(number))
     end
 
-    redis.call('HSET', head, 'n', node, 'w', whole(number), 't', ARGV[4],
-        'k', whole(math.max(after, tonumber(said[4]))))
+    if ARGV[7] ~= '' then
+        turn = math.max(turn, tonumber(ARGV[7]))
+    end
+
+    if ARGV[9] == '1' then
+        first = math.max(first, after + 1)
+        redis.call('XTRIM', log, 'MINID', whole(first) .. '-0')
+    end
+
+    redis.call('HSET', head, 'n', node, 'w', whole(number), 't', whole(after),
+        'k', whole(confirmed), 'f', whole(first), 'd', whole(turn))
 end
 
 local from = math.max(after + 1, first)
 local answer = {
     'OK', number, owner == node and 1 or 0, last, first, tonumber(said[4]),
-    said[5], redis.call('GET', spec) or '', from
+    said[5], redis.call('GET', spec) or '', from, turn,
+    said[12] == '0' and 0 or 1
 }
 
 -- who owns it has them, unless it has just taken it over from a dead node
@@ -64,7 +86,7 @@ do
 
     size = size + #message
 
-    if size > BYTES and #answer > 9 then
+    if size > BYTES and #answer > 11 then
         break
     end
 

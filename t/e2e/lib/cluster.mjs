@@ -24,21 +24,35 @@ await fs.writeFile(key, 'one key for all nodes, 32 bytes at least\n');
 after(() => fs.rm(dir, { recursive: true, force: true }));
 
 
+// what is the same of all nodes; words: of mcp_cluster
+
+export const common = (words) => ({
+    http: cluster(words, { mcp_cluster_timeout: '500ms',
+                           mcp_cluster_patience: '1h' }),
+    server: { mcp_key: key },
+});
+
+
+// all processes of a node have joined
+
+export const joined = (fixture, workers = WORKERS) => until(async () =>
+    (await fixture.log()).split('\n')
+        .filter((line) => line.includes('cluster: joined')).length >= workers);
+
+
 // a node, once all its processes have joined
 
-export async function node(words, { kind = SERVER, sync = 'on', http = {},
-                                    location = {} } = {}) {
+export async function node(words, { kind = SERVER, port, sync = 'on', http = {},
+                                    location = {}, backends } = {}) {
+    const { http: all, server } = common(words);
     const fixture = await Fixture.start({
-        kind, workers: WORKERS,
-        http: cluster(words, { mcp_cluster_timeout: '500ms',
-                               mcp_cluster_patience: '1h',
-                               mcp_cluster_sync: sync, ...http }),
-        server: { mcp_key: key },
+        kind, port, workers: WORKERS, server,
+        http: { ...all, mcp_cluster_sync: sync, ...http },
         location: { mcp_close_after: 'off', ...location },
+        backends,
     });
 
-    await until(async () => (await fixture.log()).split('\n')
-        .filter((line) => line.includes('cluster: joined')).length >= WORKERS);
+    await joined(fixture);
 
     return fixture;
 }

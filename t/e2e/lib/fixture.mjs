@@ -16,6 +16,10 @@ import { Session } from './session.mjs';
 
 export { SERVER, root };
 
+// the servers of a cluster, which lib/nodes.mjs makes of most fixtures
+
+const NODES = process.env.FIXTURE_NODES;
+
 // what no log must hold, whatever the server
 
 const SERIOUS = /AddressSanitizer|runtime error:/;
@@ -35,7 +39,7 @@ const SLOW = process.env.SUITE_PREFIX === 'asan-'
 // that some tests open, one might take it before the server does.  Processes
 // that run at the same time look at different places.
 
-const PORTS = { first: 12000, count: 20000, each: 16 };
+const PORTS = { first: 12000, count: 20000, each: 64 };
 let ports = process.pid * PORTS.each;
 
 export async function freePort() {
@@ -72,9 +76,19 @@ export async function freePort() {
  */
 
 export class Fixture {
-    static async start({ port, kind = SERVER, workers = 2, location, http, server,
-                         listen = '', zone = '64m', sndbuf, threads,
-                         backends = {}, env = {} } = {}) {
+    static async start(options = {}) {
+        if (NODES && !options.kind) {
+            const { Nodes } = await import('./nodes.mjs');
+
+            return Nodes.start(NODES.split(','), options);
+        }
+
+        return Fixture.one(options);
+    }
+
+    static async one({ port, kind = SERVER, workers = 2, location, http, server,
+                       listen = '', zone = '64m', sndbuf, threads,
+                       backends = {}, env = {} }) {
         const fixture = new Fixture();
         const is = serverOf(kind);
         const sections = Object.entries(backends)

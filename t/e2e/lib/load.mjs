@@ -172,7 +172,18 @@ export async function settle(state, expected, ms = 60000) {
 }
 
 
+// of several nodes the sums
+
 export async function status(fixture) {
+    if (fixture.all) {
+        const [first, ...others] = await fixture.each(status);
+
+        return Object.fromEntries(Object.entries(first).map(([name, value]) =>
+            [name, typeof value === 'number'
+                ? others.reduce((sum, other) => sum + other[name], value)
+                : value]));
+    }
+
     return (await request(fixture.port, { method: 'GET',
         path: '/status?format=json' })).json();
 }

@@ -91,7 +91,10 @@ user ${user} on >${password} ~{mcp}:* +@all -@admin -@dangerous +info +role
     }
 
     async begin() {
-        this.process = spawn('redis-server', this.args,
+        // it ends with the test, however that ends
+
+        this.process = spawn('setpriv', ['--pdeathsig', 'KILL', 'redis-server',
+                                         ...this.args],
                              { stdio: ['ignore', 'pipe', 'inherit'] });
         this.exited = once(this.process, 'exit');
 

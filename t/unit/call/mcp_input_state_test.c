@@ -171,6 +171,10 @@ test_foreign(void **state)
     assert_int_equal(mcp_keys_add(&rotated,
                          mcp_str("0123456789abcdef0123456789abcdef")),
                      MCP_OK);
+
+    /* as another kind of server writes it */
+
+    targets[0] = mcp_str("/a");
     modern(0, &a, "tools/call", "echo", params);
     has(d.last_body, "\"requestState\":\"s\"");
     backend_json(&d, RESULT);

@@ -238,7 +238,7 @@ test_again_before_start(void **state)
     client_post(&d, 0, &a, session, CALL);
     call = a.x->call;
     path = publish_url_of(&call->requests[0].job, url, sizeof(url));
-    snprintf(id, sizeof(id), "%.*s.1", MCP_STREAM_TEXT_LEN, call->id_text);
+    *mcp_event_id_print(id, call->id, 1) = '\0';
     client_close(&d, &a);
 
     publish(1, &b, path, "{\"resultType\":\"input_required\","

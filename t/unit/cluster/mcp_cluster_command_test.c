@@ -209,13 +209,54 @@ test_window(void **state)
         process_pump(&p);
     }
 
-    assert_int_equal(i, 10);
-
-    /* a small one has its place behind them */
-
-    assert_int_equal(send_word("X"), MCP_OK);
+    assert_int_equal(i, 11);
+    assert_int_equal(send_word("X"), MCP_AGAIN);
     process_lose(&p, "gone");
     assert_int_equal(lost, 11);
+}
+
+
+/* One of any length is sent, and its memory is given back. */
+static void
+test_long(void **state)
+{
+    size_t     len;
+    char      *big;
+    mcp_str_t  left, word;
+
+    (void) state;
+
+    len = 4 * MCP_LINK_BYTES;
+    big = malloc(len);
+    assert_non_null(big);
+    memset(big, 'x', len);
+    word = (mcp_str_t) { big, len };
+
+    p.conf.dead_after = 600000;
+    process_start(&p);
+    process_greet(&p);
+    process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
+
+    assert_int_equal(mcp_link_send(&p.cluster->link, &word, 1, count, NULL),
+                     MCP_OK);
+    assert_int_equal(send_word("X"), MCP_AGAIN);
+
+    /* while it is written, no answer is due */
+
+    for (left = mcp_link_output(&p.cluster->link); left.len > 0;
+         left = mcp_link_output(&p.cluster->link))
+    {
+        mcp_link_written(&p.cluster->link,
+                         left.len < 300000 ? left.len : 300000);
+        p.te.now += p.conf.timeout - 1;
+        mcp_worker_expire(p.worker);
+        assert_int_equal(p.cluster->link.state, MCP_LINK_UP);
+    }
+
+    assert_true(p.cluster->link.out[0].cap <= MCP_LINK_BYTES
+                && p.cluster->link.out[1].cap <= MCP_LINK_BYTES);
+    assert_int_equal(send_word("X"), MCP_OK);
+    free(big);
 }
 
 
@@ -268,6 +309,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_too_many, setup, teardown),
         cmocka_unit_test_setup_teardown(test_moved, setup, teardown),
         cmocka_unit_test_setup_teardown(test_window, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_long, setup, teardown),
         cmocka_unit_test_setup_teardown(test_output, setup, teardown),
     };
 

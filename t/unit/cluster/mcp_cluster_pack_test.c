@@ -71,6 +71,36 @@ test_answers(void **state)
 
 
 static void
+test_task(void **state)
+{
+    char             text[MCP_PACK_TASK_MAX], *end;
+    mcp_pack_task_t  in = { UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 2,
+                            UINT32_MAX };
+    mcp_pack_task_t  out;
+
+    (void) state;
+
+    end = mcp_pack_task(text, &in);
+    assert_true(end <= text + sizeof(text));
+    assert_int_equal(mcp_unpack_task((mcp_str_t) { text,
+                                                   (size_t) (end - text) },
+                                     &out),
+                     MCP_OK);
+    assert_true(out.expires == in.expires && out.kept == in.kept
+                && out.changed == in.changed && out.given == in.given);
+
+    assert_int_equal(mcp_unpack_task(mcp_str("0 2 3 4"), &out), MCP_OK);
+    assert_int_equal(out.expires, 0);
+    assert_int_equal(mcp_unpack_task(mcp_str(""), &out), MCP_ERR_SYNTAX);
+    assert_int_equal(mcp_unpack_task(mcp_str("1 2 3"), &out), MCP_ERR_SYNTAX);
+    assert_int_equal(mcp_unpack_task(mcp_str("1 2 3 4 5"), &out),
+                     MCP_ERR_SYNTAX);
+    assert_int_equal(mcp_unpack_task(mcp_str("1 2 3 4294967296"), &out),
+                     MCP_ERR_SYNTAX);
+}
+
+
+static void
 test_spec(void **state)
 {
     size_t             i;
@@ -177,6 +207,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_stand),
         cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_task),
         cmocka_unit_test(test_spec),
         cmocka_unit_test(test_message),
     };

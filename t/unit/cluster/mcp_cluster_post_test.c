@@ -6,6 +6,15 @@
 
 
 static void
+bring(int i, const mcp_ask_post_t *post)
+{
+    assert_int_equal(nodes[i].worker->cluster_hooks->post(nodes[i].cluster,
+                                                          post, NULL),
+                     MCP_OK);
+}
+
+
+static void
 answer(int i, char c, char session, const char *text)
 {
     mcp_ask_post_t  post;
@@ -15,9 +24,7 @@ answer(int i, char c, char session, const char *text)
     memset(post.session, session, MCP_DIGEST_LEN);
     post.data = test_str(text);
 
-    assert_int_equal(nodes[i].worker->cluster_hooks->post(nodes[i].cluster,
-                                                          &post, NULL),
-                     MCP_OK);
+    bring(i, &post);
 }
 
 
@@ -78,6 +85,82 @@ test_post(void **state)
 }
 
 
+/* Who reads at the node of the answer knows that it is on its way. */
+static void
+test_posted(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add(0, 'a', "{\"id\":1,\"method\":\"x\"}", -1,
+        MCP_STATE_INPUT_REQUIRED);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    come(1, 'a', 0, 's');
+    assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
+    assert_int_equal(info_of(1, 'a').state, MCP_STATE_INPUT_REQUIRED);
+    assert_int_equal(info_of(1, 'a').posted, 0);
+    mcp_store_mirror_posted(&nodes[1].store, id_of('a'));
+    assert_int_equal(info_of(1, 'a').posted, 1);
+    add(0, 'a', "{\"method\":\"y\"}", -1, MCP_STATE_PROCESSING);
+    UNTIL(info_of(1, 'a').last_seq == 2);
+    assert_int_equal(info_of(1, 'a').posted, 0);
+    end_all();
+}
+
+
+/* Answers to a task's questions, which nobody is asked again; its end. */
+static void
+test_task(void **state)
+{
+    mcp_ask_post_t     post;
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    info = info_of(0, 'a');
+    assert_int_equal(mcp_store_keep(&nodes[0].store, &info.ref,
+                                    real_now() + 60000, real_now()),
+                     MCP_OK);
+    add(0, 'a', "{\"a\":1,\"b\":2}", -1, MCP_STATE_INPUT_REQUIRED);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+
+    memset(&post, 0, sizeof(post));
+    post.what = MCP_ASK_POST_TASK;
+    memcpy(post.id, id_of('a'), MCP_STREAM_ID_LEN);
+    memset(post.principal, 'x', MCP_DIGEST_LEN);
+    post.seq = 1;
+    post.bits = 2;
+    post.all = 3;
+    post.data = mcp_str("{\"1\":{}}");
+
+    /* another principal's */
+
+    bring(1, &post);
+    run(1);
+    assert_non_null(strstr(about(0, "HGET", 'h', 'a', "v"), " 0"));
+
+    memset(post.principal, 'p', MCP_DIGEST_LEN);
+    bring(1, &post);
+    UNTIL(copying(0, 'a').given == 2);
+    assert_int_equal(info_of(0, 'a').state, MCP_STATE_INPUT_REQUIRED);
+    post.bits = 1;
+    post.data = mcp_str("{\"0\":{}}");
+    bring(1, &post);
+    UNTIL(info_of(0, 'a').state == MCP_STATE_PROCESSING);
+
+    post.what = MCP_ASK_POST_CANCEL;
+    bring(1, &post);
+    UNTIL(info_of(0, 'a').cancelled == 1);
+    all_expire(0);
+    end_all();
+}
+
+
 /* Nobody can fill Redis by answers that nobody takes. */
 static void
 test_full(void **state)
@@ -110,6 +193,8 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_post),
+        cmocka_unit_test(test_posted),
+        cmocka_unit_test(test_task),
         cmocka_unit_test(test_full),
     };
 

@@ -35,12 +35,12 @@ test_join(void **state)
     tick(0);
     tick(0);
 
-    /* its beats are counted */
+    /* its beats are counted, and that it joined */
 
     assert_string_equal(command(1, "ZCARD {mcp}:1:nodes"), "2");
     snprintf(text, sizeof(text), "ZSCORE {mcp}:1:nodes %016llx",
              (unsigned long long) f.id);
-    assert_string_equal(command(1, text), "3");
+    assert_string_equal(command(1, text), "4");
     all_expire(0);
 
     end(0);

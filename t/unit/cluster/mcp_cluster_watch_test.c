@@ -5,6 +5,51 @@
 #include "cluster_streams.h"
 
 
+static mcp_ask_stream_t  wanted;
+static int               answered;
+
+
+/* The root of who comes: notes the answer, and waits for ever. */
+static int
+root(mcp_exchange_t *x)
+{
+    answered = mcp_ask_stream(x, &wanted);
+
+    return MCP_AGAIN;
+}
+
+
+/* The same as come(); returns the answer. */
+static int
+comes(int i, char c, uint64_t after, char session)
+{
+    mcp_exchange_t  x;
+
+    memset(&x, 0, sizeof(x));
+    x.worker = nodes[i].worker;
+    mcp_arena_init(&x.arena, &nodes[i].te.env.mem);
+    describe(&wanted, c, after, session);
+    assert_int_equal(mcp_ask_now(&x, root), MCP_AGAIN);
+    run(i);
+    mcp_ask_leave(&x);
+    mcp_arena_destroy(&x.arena);
+
+    return answered;
+}
+
+
+/* "o NODE". */
+static const char *
+own(int i)
+{
+    static char  text[2 + MCP_CLUSTER_ID_LEN + 1] = "o ";
+
+    mcp_cluster_id(nodes[i].cluster, text + 2);
+
+    return text;
+}
+
+
 static void
 test_mirror(void **state)
 {
@@ -84,10 +129,40 @@ test_refused(void **state)
 }
 
 
+/* The stream is this node's, and not here yet: it was a dead node's. */
+static void
+test_inherited(void **state)
+{
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+    (void) about(1, "HSET", 'h', 'a', own(1));
+    assert_int_equal(comes(1, 'a', 1, 's'), MCP_ERR_AWAY);
+
+    /* one that is over was freed here */
+
+    (void) about(1, "HSET", 'h', 'a', own(0));
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
+    info = info_of(0, 'a');
+    mcp_store_free(&nodes[0].store, &info.ref);
+    assert_int_equal(comes(0, 'a', 1, 's'), MCP_OK);
+    assert_false(is_at(0, 'a'));
+    end_all();
+}
+
+
 /* The link is lost before the reply. */
 static void
 test_lost(void **state)
 {
+    uint64_t  seq;
+
     needs_redis();
 
     begin_all(2);
@@ -99,7 +174,7 @@ test_lost(void **state)
     assert_false(is_at(1, 'a'));
     UNTIL(nodes[1].cluster->state == MCP_CLUSTER_MEMBER);
     come(1, 'a', 0, 's');
-    assert_true(is_at(1, 'a'));
+    assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
 
     /* and while it fetches, or tells */
 
@@ -112,13 +187,86 @@ test_lost(void **state)
 }
 
 
+/* A URL of a turn is good until one of a later turn was used, wherever. */
+static void
+test_turn(void **state)
+{
+    mcp_ask_stream_t  stream;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+
+    describe(&stream, 'a', 1, 's');
+    stream.has_turn = 1;
+    stream.turn = 4;
+    stream.turn_max = 5;
+    ask_for_this(1, &stream);
+    run(1);
+    assert_int_equal(info_of(1, 'a').turn, 4);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "d"), "4");
+
+    stream.turn = 2;
+    stream.turn_max = 3;
+    ask_for_this(0, &stream);
+    run(0);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "w"), "2");
+    assert_int_equal(info_of(0, 'a').turn, 0);
+
+    /* its own node learns of it as who reads there comes */
+
+    come(0, 'a', 1, 's');
+    assert_int_equal(info_of(0, 'a').turn, 4);
+    end_all();
+}
+
+
+/* What a client drops at one node is nowhere any more. */
+static void
+test_drops(void **state)
+{
+    mcp_ask_stream_t  stream;
+
+    needs_redis();
+
+    begin_all(3);
+    make(0, 'a');
+    add_events(0, 'a', 4);
+    UNTIL(copying(0, 'a').acked.seq == 4);
+    come(1, 'a', 0, 's');
+    assert_int_equal(info_of(1, 'a').first_seq, 1);
+
+    describe(&stream, 'a', 3, 's');
+    stream.drops = 1;
+    ask_for_this(2, &stream);
+    run(2);
+    assert_int_equal(info_of(2, 'a').first_seq, 4);
+    come(1, 'a', 0, 's');
+    assert_int_equal(info_of(1, 'a').first_seq, 4);
+    UNTIL(info_of(0, 'a').first_seq == 4);
+
+    /* the owner says no other thing */
+
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 5);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "f"), "4");
+    end_all();
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_mirror),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_inherited),
         cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_turn),
+        cmocka_unit_test(test_drops),
     };
 
     return cmocka_run_group_tests(tests, start, stop);

@@ -5,132 +5,7 @@
 #include "link_cases.h"
 
 
-#define LOST   "\"error\":{\"code\":-32000,\"message\":\"Unknown stream URL\"}"
-#define ERROR  "\"code\":-32600"
-
-
-static char      old[4096], last[64], ids[4][64];
-
-
-static void
-send_to(unsigned process, client_t *client, const char *of,
-    const char *method, const char *target, const char *after,
-    const char *body)
-{
-    client_init(client, of);
-    client_header(client, "Host", "mcp.example");
-
-    if (after) {
-        client_header(client, "Last-Event-ID", after);
-    }
-
-    client->target = target;
-    client_send(&d, process, client, method, body);
-}
-
-
-/* A call whose backend says n things; url is its stream's. */
-static mcp_job_t *
-linked(int n)
-{
-    mcp_job_t  *job;
-
-    send_to(0, &a, session, "POST", "/mcp", NULL, CALL);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-
-    while (n--) {
-        backend_say(&d, job, PROGRESS(1) "\n");
-    }
-
-    driver_wait(&d, 1500);
-    assert_non_null(link_of(&a, url));
-
-    return job;
-}
-
-
-/* What is no stream may be another answer the next time. */
-static void
-cached_as_it_must(client_t *client)
-{
-    const char  *value;
-
-    value = client_answer_header(client, "Cache-Control");
-    assert_non_null(value);
-    assert_string_equal(value, client->status == 200 ? "no-cache"
-                                                     : "no-store");
-}
-
-
-static void
-get_is(const char *of, const char *target, const char *after, int status)
-{
-    send_to(1, &b, of, "GET", target, after, "");
-    assert_int_equal(b.status, status);
-    cached_as_it_must(&b);
-    client_close(&d, &b);
-}
-
-
-/* The array of answers to the first n questions of ids, in line. */
-static const char *
-answers(int n)
-{
-    static const char *const  results[] = { "{\"action\":\"accept\"}",
-                                            "{\"roots\":[]}" };
-
-    int     i;
-    size_t  len;
-
-    len = (size_t) sprintf(line, "[");
-
-    for (i = 0; i < n; i++) {
-        len += (size_t) sprintf(line + len,
-                                "%s{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
-                                "\"result\":%s}", i ? "," : "", ids[i],
-                                results[i]);
-    }
-
-    sprintf(line + len, "]");
-
-    return line;
-}
-
-
-/* The ids of both questions that ASK is. */
-static void
-read_ids(void)
-{
-    question_id(a.text, "elicitation/create", ids[0]);
-    question_id(a.text, "roots/list", ids[1]);
-}
-
-
-/* A backend asks two questions, and a's connection ends. */
-static void
-asked(mcp_job_t *job)
-{
-    end_with(job, ASK "\n");
-    assert_int_equal(a.ended, 1);
-    client_last_id(&a, last);
-    read_ids();
-    client_close(&d, &a);
-}
-
-
-/* One of them, by itself. */
-static const char *
-answer_of(int i)
-{
-    static char  text[256];
-
-    snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
-             "\"result\":%s}", ids[i], i ? "{\"roots\":[]}"
-                                        : "{\"action\":\"accept\"}");
-
-    return text;
-}
+static char  old[4096];
 
 
 static void
@@ -237,94 +112,6 @@ test_head_only(void **state)
     send_to(1, &b, session, "GET", url, NULL, "");
     assert_int_equal(count(b.text, ANSWER), 1);
     client_close(&d, &b);
-    quiet();
-}
-
-
-/* Questions go out, then the connection ends; 204 until they are answered,
- * which makes a new stream with a new URL.  The old one is good until that is
- * used. */
-static void
-test_turns(void **state)
-{
-    int         turn;
-    mcp_job_t  *job;
-
-    (void) state;
-
-    begin(NEW);
-    job = linked(1);
-    strcpy(old, url);
-
-    for (turn = 0; turn < 3; turn++) {
-        asked(job);
-        has(a.text + a.len - 12, "retry: 100\n\n");
-        assert_int_equal(questions(a.text), 2);
-
-        get_is(NULL, url, last, 204);
-        driver_wait(&d, 500);
-        get_is(session, url, last, 204);
-
-        /* for whom they were lost, they are there */
-
-        send_to(1, &b, session, "GET", url, NULL, "");
-        assert_int_equal(b.status, 200);
-        has(b.text, "elicitation/create");
-        has(b.text, "roots/list");
-        assert_int_equal(b.ended, 1);
-        client_close(&d, &b);
-
-        send_to(1, &a, turn % 2 ? session : NULL, "POST", url, NULL,
-                answers(2));
-        assert_int_equal(a.status, 200);
-        cached_as_it_must(&a);
-        assert_int_equal(a.streaming, 1);
-        assert_int_equal(a.ended, 0);
-        assert_int_equal(count(a.text, "\ndata: {"), 0);
-        has(d.last_body, "\"inputResponses\":{\"k\":{\"action\":\"accept\"},"
-                         "\"r\":{\"roots\":[]}}");
-
-        strcpy(old, url);
-        assert_non_null(link_of(&a, url));
-        assert_string_not_equal(old, url);
-
-        /* the new one may not have arrived */
-
-        get_is(session, old, last, 200);
-        assert_int_equal(a.ended, 1);
-        client_close(&d, &a);
-        send_to(0, &b, session, "POST", old, NULL, line);
-        assert_int_equal(b.status, 200);
-        assert_int_equal(questions(b.text), 0);
-        client_close(&d, &b);
-
-        /* it has, and the old one is spent */
-
-        send_to(0, &a, session, "GET", url, last, "");
-        assert_int_equal(a.status, 200);
-        assert_non_null(link_of(&a, url));
-        get_is(session, old, last, 404);
-        get_is(session, old, NULL, 404);
-        send_to(0, &b, session, "POST", old, NULL, line);
-        assert_int_equal(b.status, 404);
-        has(b.text, LOST);
-        client_close(&d, &b);
-        assert_int_equal(a.ended, 0);
-
-        assert_int_equal(d.n_jobs, 1);
-        job = d.jobs[0];
-        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-        backend_say(&d, job, PROGRESS(2) "\n");
-        assert_int_equal(a.ended, 0);
-    }
-
-    end_with_result(job);
-    assert_int_equal(count(a.text, ANSWER), 1);
-    assert_int_equal(count(a.text, "elicitation/create"), 0);
-    client_last_id(&a, last);
-    client_close(&d, &a);
-    get_is(NULL, url, last, 204);
-    assert_int_equal(stats().values, 0);
     quiet();
 }
 
@@ -660,92 +447,6 @@ test_answer_lost(void **state)
     client_close(&d, &a);
     send_to(1, &a, NULL, "GET", url, last, "");
     assert_int_equal(count(a.text, ANSWER), 1);
-    client_close(&d, &a);
-    quiet();
-}
-
-
-/* What is spent stays so for as long as the stream is there, by the policy of
- * the tool, and in use. */
-static void
-test_spent(void **state)
-{
-    int   i;
-    char  error[256];
-
-    (void) state;
-
-    mcp_catalog_free(d.catalog);
-    assert_int_equal(mcp_catalog_create(&d.te.env.mem, mcp_str(
-                         "{\"tools\":[{\"name\":\"echo\",\"inputSchema\":"
-                         "{\"type\":\"object\"},\"x-mcp-max-wait\":600}]}"),
-                         &d.catalog, error, sizeof(error)),
-                     MCP_OK);
-    d.endpoint.catalog = d.catalog;
-    d.endpoint.max_wait = 1000;
-
-    begin(NEW);
-    linked(0);
-    strcpy(old, url);
-    asked(d.jobs[0]);
-    send_to(1, &a, session, "POST", url, NULL, answers(2));
-    assert_non_null(link_of(&a, url));
-    client_close(&d, &a);
-    backend_json(&d, RESULT);
-    driver_wait(&d, 590000);
-    get_is(session, url, NULL, 200);
-    get_is(session, old, NULL, 404);
-
-    /* read again and again, which keeps it */
-
-    for (i = 0; i < 200; i++) {
-        get_is(session, url, NULL, 200);
-        driver_wait(&d, 4500);
-    }
-
-    get_is(session, old, NULL, 404);
-    get_is(session, url, NULL, 200);
-    driver_wait(&d, 5500);
-    get_is(session, url, NULL, 404);
-    quiet();
-}
-
-
-/* A connection of a client that is not sent away, for many turns. */
-static void
-test_spent_meanwhile(void **state)
-{
-    int  i;
-
-    (void) state;
-
-    begin(MIDDLE);
-    linked(0);
-    strcpy(old, url);
-    end_with(d.jobs[0], ASK "\n");
-    client_last_id(&a, last);
-    read_ids();
-    client_close(&d, &a);
-    send_to(1, &a, session, "POST", url, NULL, answers(2));
-    assert_int_equal(a.status, 200);
-    assert_non_null(link_of(&a, url));
-    client_close(&d, &a);
-    get_is(session, url, last, 200);
-
-    client_resume(&d, 1, &a, session, last);
-
-    for (i = 0; i < 20; i++) {
-        driver_wait(&d, 15000);
-        backend_json(&d, ASK);
-        assert_int_equal(a.ended, 0);
-        read_ids();
-        reply(0, session, ids[0], "\"result\":{\"action\":\"accept\"}");
-        reply(1, session, ids[1], "\"result\":{\"roots\":[]}");
-    }
-
-    get_is(session, old, NULL, 404);
-    backend_json(&d, RESULT);
-    has(a.text, ANSWER);
     client_close(&d, &a);
     quiet();
 }
@@ -1307,7 +1008,6 @@ main(void)
         test(test_gap),
         test(test_get),
         test(test_head_only),
-        test(test_turns),
         test(test_closed_at_will),
         test(test_answers_under_way),
         test(test_answer_again),
@@ -1316,8 +1016,6 @@ main(void)
         test(test_last_answer),
         test(test_proven),
         test(test_answer_lost),
-        test(test_spent),
-        test(test_spent_meanwhile),
         test(test_ignored),
         test(test_revisions),
         test(test_encoded),

@@ -57,11 +57,76 @@ test_inherit(void **state)
 }
 
 
+static size_t
+published(const char *text)
+{
+    size_t     n;
+    uint64_t   position = 0;
+    mcp_str_t  message = { (char *) text, strlen(text) };
+
+    assert_int_equal(mcp_store_publish(S1, TOPIC(1), message, 9, &position,
+                                       &n),
+                     MCP_OK);
+
+    return n;
+}
+
+
+/* A listener goes on here, with its topics. */
+static void
+test_listener(void **state)
+{
+    mcp_store_raw_t      raw = { 0 };
+    mcp_stream_ref_t     ref;
+    mcp_stream_info_t    info;
+    mcp_stream_spec_t    spec;
+    mcp_store_copying_t  copying;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
+    spec.kind = MCP_STREAM_LISTEN;
+    spec.max_events = 2;
+    assert_int_equal(mcp_store_mirror(S1, &spec, 1, 4, 7, 10, &ref), MCP_OK);
+    assert_int_equal(mcp_store_subscribe(S1, &ref, TOPIC(1)), MCP_OK);
+
+    /* until then it is what its own machine says: nothing is published to it,
+     * and nothing dropped */
+
+    assert_int_equal(published("a"), 0);
+    raw.state = MCP_STATE_PROCESSING;
+
+    for (raw.seq = 5; raw.seq < 7; raw.seq++) {
+        assert_int_equal(mcp_store_mirror_append(S1, spec.id, &raw,
+                                                 mcp_str("b"), 20),
+                         MCP_OK);
+    }
+
+    assert_int_equal(mcp_store_mirror_append(S1, spec.id, &raw, mcp_str("b"),
+                                             20),
+                     MCP_ERR_LIMIT);
+    assert_int_equal(mcp_store_share_start(S1, &ref, 1), MCP_ERR_DENIED);
+
+    assert_int_equal(mcp_store_inherit(S0, spec.id, 1), MCP_OK);
+    assert_int_equal(mcp_store_inherit(S0, spec.id, 1), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_adopt(S0, 30, &info, NULL), MCP_DONE);
+    store_sound(&d);
+
+    assert_int_equal(published("c"), 1);
+    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
+    assert_int_equal(copying.mirror, 0);
+    assert_int_equal(copying.own.seq, 7);
+    assert_int_equal(copying.acked.seq, 6);
+    assert_int_equal(copying.first_seq, 6);
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test_setup_teardown(test_inherit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_listener, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,6 +77,13 @@ test_one(void **state)
     assert_int_equal(page[0].state, MCP_STATE_PROCESSING);
     assert_int_equal(page[0].events, 1);
 
+    /* a reader at another node has no process here */
+
+    assert_int_equal(mcp_store_share_start(S1, &ref, 1), MCP_OK);
+    assert_int_equal(mcp_store_remote(S1, &ref, 3, 0), MCP_OK);
+    assert_int_equal(mcp_store_live_page(S0, &position, page), 1);
+    assert_int_equal(page[0].reader, 0);
+
     mcp_store_free(S1, &ref);
     mcp_store_live_end(S1, handle);
     mcp_store_live_end(S1, 0);

@@ -351,7 +351,6 @@ static void
 test_unshare(void **state)
 {
     mcp_stream_ref_t     ref;
-    mcp_stream_spec_t    spec;
     mcp_store_stand_t    at = { 0 };
     mcp_store_copying_t  copying;
 
@@ -372,11 +371,74 @@ test_unshare(void **state)
     mcp_store_free(S0, &ref);
     mcp_store_share_end(S0, &ref);
     assert_int_equal(mcp_store_share_start(S0, &ref, 1), MCP_ERR_NOT_FOUND);
+}
 
-    store_spec(&spec, 2, 1);
+
+static void
+publish(const char *text)
+{
+    size_t     n;
+    uint64_t   position = 0;
+    mcp_str_t  message = { (char *) text, strlen(text) };
+
+    assert_int_equal(mcp_store_publish(S1, TOPIC(1), message, 9, &position,
+                                       &n),
+                     MCP_OK);
+}
+
+
+/* A listener has no owner: who shares it copies it, and who comes after that
+ * one. */
+static void
+test_listener(void **state)
+{
+    mcp_store_stand_t    at = { 0 };
+    mcp_stream_ref_t     ref;
+    mcp_stream_info_t    info;
+    mcp_stream_spec_t    spec;
+    mcp_store_copying_t  copying;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
     spec.kind = MCP_STREAM_LISTEN;
+    spec.max_events = 2;
     store_create(&d, 0, &spec, &ref);
-    assert_int_equal(mcp_store_share_start(S0, &ref, 1), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_subscribe(S0, &ref, TOPIC(1)), MCP_OK);
+    assert_int_equal(mcp_store_share_start(S0, &ref, 1), MCP_OK);
+    assert_int_equal(mcp_store_share_start(S0, &ref, 1), MCP_OK);
+    assert_int_equal(mcp_store_share_start(S1, &ref, 1), MCP_ERR_DENIED);
+    to_copy(0, ref.index);
+
+    /* what exceeds its limits is dropped, copied or not */
+
+    publish("one");
+    publish("two");
+    to_copy(0, ref.index);
+    assert_int_equal(visible(&ref, MCP_STATE_PROCESSING), 0);
+    copy_all(S0, &ref, &at, 2);
+    publish("three");
+    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
+    assert_int_equal(copying.first_seq, 2);
+    copy_all(S0, &ref, &at, 1);
+    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
+    assert_int_equal(visible(&ref, MCP_STATE_PROCESSING), 3);
+
+    /* this role alone is adopted, also by who repairs the region */
+
+    mcp_store_bury(S1, 0, d.store[0].pid);
+    store_attach(&d, 0, 501);
+    assert_int_equal(mcp_store_adopt(S1, 9, &info, NULL), MCP_OK);
+    assert_int_equal(info.owner_slot, MCP_STORE_NO_SLOT);
+    assert_int_equal(mcp_store_adopt(S1, 9, &info, NULL), MCP_DONE);
+    publish("four");
+    to_copy(1, ref.index);
+    copy_all(S1, &ref, &at, 1);
+
+    mcp_store_bury(S0, 1, d.store[1].pid);
+    store_attach(&d, 1, 502);
+    mcp_store_free(S0, &ref);
+    assert_int_equal(mcp_store_adopt(S1, 9, &info, NULL), MCP_DONE);
 }
 
 
@@ -391,7 +453,8 @@ main(void)
         store_test(test_kept),
         store_test(test_task),
         store_test(test_death),
-        store_test(test_unshare)
+        store_test(test_unshare),
+        store_test(test_listener)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

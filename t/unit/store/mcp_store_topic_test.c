@@ -237,6 +237,69 @@ test_slow_listener(void **state)
 }
 
 
+/* A listener that is shared hears what all machines are told, the others what
+ * is published here. */
+static void
+test_shared(void **state)
+{
+    size_t             n;
+    uint64_t           position;
+    mcp_buf_t          topics;
+    mcp_publish_to_t   to[] = { { MCP_PUBLISH_ALL, 0, 0 },
+                                { MCP_PUBLISH_UNSHARED, 0, 0 },
+                                { MCP_PUBLISH_SHARED, 7, 1 } };
+    mcp_stream_ref_t   ref[2];
+    mcp_stream_spec_t  spec;
+
+    (void) state;
+
+    for (n = 0; n < 2; n++) {
+        store_spec(&spec, (unsigned) n + 1, 1);
+        spec.kind = MCP_STREAM_LISTEN;
+        store_create(&d, 0, &spec, &ref[n]);
+        assert_int_equal(mcp_store_subscribe(S0, &ref[n], TOPIC(1)), MCP_OK);
+    }
+
+    assert_int_equal(mcp_store_share_start(S0, &ref[1], 0), MCP_OK);
+
+    position = 0;
+    assert_int_equal(mcp_store_publish_to(S1, TOPIC(1), mcp_str("m"),
+                                          &to[MCP_PUBLISH_UNSHARED], 9, &position,
+                                          &n),
+                     MCP_OK);
+    assert_int_equal(n, 1);
+    position = 0;
+    assert_int_equal(mcp_store_publish_to(S1, TOPIC(1), mcp_str("mm"),
+                                          &to[MCP_PUBLISH_SHARED], 9, &position,
+                                          &n),
+                     MCP_OK);
+    assert_int_equal(n, 1);
+    position = 0;
+    assert_int_equal(mcp_store_publish_to(S1, TOPIC(1), mcp_str("mmm"),
+                                          &to[MCP_PUBLISH_ALL], 9, &position, &n),
+                     MCP_OK);
+    assert_int_equal(n, 2);
+
+    /* its topics */
+
+    assert_int_equal(mcp_store_subscribe(S0, &ref[1], TOPIC(2)), MCP_OK);
+    mcp_buf_init(&topics, &d.tm.mem, 4096);
+    assert_int_equal(mcp_store_topics(S1, &ref[1], &topics), MCP_OK);
+    assert_int_equal(topics.len, 2 * MCP_DIGEST_LEN);
+    assert_memory_equal(topics.data, TOPIC(1), MCP_DIGEST_LEN);
+    assert_memory_equal(topics.data + MCP_DIGEST_LEN, TOPIC(2),
+                        MCP_DIGEST_LEN);
+    mcp_store_free(S0, &ref[1]);
+    assert_int_equal(mcp_store_topics(S1, &ref[1], &topics),
+                     MCP_ERR_NOT_FOUND);
+    mcp_buf_free(&topics);
+
+    mcp_buf_init(&topics, &d.tm.mem, 8);
+    assert_int_equal(mcp_store_topics(S1, &ref[0], &topics), MCP_ERR_LIMIT);
+    mcp_buf_free(&topics);
+}
+
+
 int
 main(void)
 {
@@ -244,6 +307,7 @@ main(void)
         store_test(test_publish),
         store_test(test_quota),
         store_test(test_slow_listener),
+        store_test(test_shared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ watch(void *ctx, const mcp_ask_stream_t *stream, mcp_ask_t *ask)
 {
     (void) ctx;
 
-    assert_int_equal(stream->after, 3);
+    assert_int_equal(stream->after, stream->listens ? 0 : 3);
     cluster.watched++;
     cluster.ask = ask;
 
@@ -111,8 +111,13 @@ end(void)
 static void
 answer(int rc)
 {
-    mcp_ask_answer(cluster.ask, rc);
+    mcp_ask_t  *ask;
+
+    /* it may ask again */
+
+    ask = cluster.ask;
     cluster.ask = NULL;
+    mcp_ask_answer(ask, rc);
     driver_pump(&d);
 }
 
@@ -288,6 +293,58 @@ test_stream(void **state)
 }
 
 
+static void
+listens(int rc)
+{
+    join(MCP_AGAIN);
+    client_resume(&d, 1, &b, session, NULL);
+    assert_int_equal(b.rc, MCP_AGAIN);
+    answer(rc);
+}
+
+
+/* A session's own stream: one at all nodes. */
+static void
+test_listens(void **state)
+{
+    (void) state;
+
+    listens(MCP_ERR_AWAY);
+    assert_int_equal(b.status, 503);
+    client_close(&d, &b);
+
+    listens(MCP_ERR_FULL);
+    assert_int_equal(b.status, 503);
+    client_close(&d, &b);
+
+    /* there is none: it is made, and asked for again */
+
+    listens(MCP_ERR_NOT_FOUND);
+    assert_int_equal(b.status, 0);
+    assert_int_equal(cluster.watched, 2);
+    assert_int_equal(cluster.shared, 1);
+    answer(MCP_OK);
+    assert_int_equal(b.status, 200);
+    client_close(&d, &b);
+
+    /* it is here */
+
+    listens(MCP_OK);
+    assert_int_equal(b.status, 200);
+    assert_int_equal(cluster.watched, 1);
+    assert_int_equal(cluster.shared, 0);
+    client_close(&d, &b);
+
+    listens(MCP_ERR_AWAY);
+    assert_int_equal(b.status, 200);
+    client_close(&d, &b);
+
+    d.process[1].worker->cluster = NULL;
+    end_session(0, session);
+    quiet();
+}
+
+
 /* An answer to a call that is not here. */
 static void
 test_post(void **state)
@@ -385,6 +442,7 @@ main(void)
         test(test_silence),
         test(test_nobody),
         test(test_stream),
+        test(test_listens),
         test(test_post),
         test(test_call),
         test(test_no_memory),

@@ -1,0 +1,49 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- A client asks, at a node that is not the owner, how a stream stands.
+--
+-- ARGV: node; time after which silence is death, ms; stream; number of the last
+-- event that it confirms; session that it has to be of, or nothing; principal; 1
+-- for the last event, too.  Returns {"OK", last, first one kept, confirmed, how
+-- it stands, what never changes, turn, 1 if answers are on their way, what it is
+-- as a task, then, if there is one, the last event and what that answers},
+-- {"NONE"}, or {"AHEAD"}: there is no such event yet.
+
+local after = tonumber(ARGV[4])
+
+local said = redis.call('HMGET', head, 'o', 'l', 'f', 'k', 'x', 'g', 'p', 'd',
+    'i', 't', 'z', 'v')
+local last = tonumber(said[2])
+
+if not said[1] or ARGV[5] ~= '' and said[6] ~= ARGV[5] or said[7] ~= ARGV[6] then
+    return {'NONE'}
+end
+
+if after > last then
+    return {'AHEAD'}
+end
+
+local confirmed = math.max(after, tonumber(said[4]))
+
+redis.call('HSET', head, 'k', whole(confirmed))
+mail(said[1], 'k', 'o', 'a', ARGV[4])
+
+-- what is over and was sent goes in its time, however often a client asks
+if string.byte(said[5]) < OVER or tonumber(said[10]) < last then
+    last_for(said[11])
+end
+
+local answer = {
+    'OK', last, tonumber(said[3]), confirmed, said[5],
+    redis.call('GET', spec) or '', tonumber(said[8]),
+    said[9] == '0' and 0 or 1, said[12]
+}
+
+if ARGV[7] == '1' then
+    for _, entry in ipairs(redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)) do
+        answer[#answer + 1] = entry[2][2]
+        answer[#answer + 1] = entry[2][4]
+    end
+end
+
+return answer

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Every face at nodes of both servers in turn: each request of a client goes to
+// another one than the request before.
+
+import assert from 'node:assert/strict';
+import { after, describe, test as one } from 'node:test';
+import { ask, count, faces } from './lib/callers.mjs';
+import { OTHER, node } from './lib/cluster.mjs';
+import { SERVER } from './lib/fixture.mjs';
+import { Redis } from './lib/redis.mjs';
+import { request } from './lib/wire.mjs';
+
+const LOCATION = { mcp_stream_after: '100ms', mcp_resume_after: '300ms',
+                   nginx: 'mcp_principal $http_x_user;',
+                   apache: 'MCPPrincipal "%{HTTP:X-User}"' };
+
+const redis = await Redis.start();
+
+after(() => redis.stop());
+
+const [plain, linked] = await Promise.all([
+    {}, { mcp_link: 'on' }].map((more) =>
+    Promise.all([SERVER, OTHER].map((kind) =>
+        node(redis.url, { kind, location: { ...LOCATION, ...more } })))));
+
+after(() => Promise.all([...plain, ...linked].map((server) => server.stop())));
+
+
+// a client of one face, whose requests go to one node after the other
+
+async function client(face, call) {
+    const nodes = face.link ? linked : plain;
+    const [server] = nodes;
+    const session = await face.session(server);
+    let turn = 0;
+    const next = () => nodes[turn++ % nodes.length].port;
+
+    session.send = (options) => request(next(), options);
+
+    // the next one goes to the first node, whose backend knows all gates
+
+    session.home = () => { turn = 0; };
+
+    const caller = await face.of(server, session);
+
+    // a URL has the node that gave it out
+
+    if (face.link) {
+        const asks = caller.ask;
+
+        caller.ask = function at({ url = this.url, ...options } = {}) {
+            const there = new URL(url);
+
+            there.port = next();
+
+            return asks.call(this, { ...options, url: there });
+        };
+    }
+
+    return caller.begin(call);
+}
+
+function test(name, run, { of = () => true } = {}) {
+    for (const face of faces.filter(of)) {
+        one(`${face.face}: ${name}`, () => run(face));
+    }
+}
+
+
+describe('a client of each face', { concurrency: true }, () => {
+    test('drops after every message', async (face) => {
+        const n = 6;
+        const caller = await client(face, count(n));
+
+        for (let drop = 0; drop <= n; drop++) {
+            await caller.open(drop);
+            await caller.read(drop);
+            caller.drop();
+            await caller.open(drop + 1);
+            await caller.back();
+        }
+
+        await caller.open();
+        await caller.end();
+        await caller.again();
+    });
+
+    test('drops, and does not say what it has', async (face) => {
+        const n = 4;
+        const caller = await client(face, count(n));
+
+        for (let drop = 0; drop <= n; drop++) {
+            await caller.open(drop);
+            await caller.read(drop);
+            caller.drop();
+            await caller.back({ cursor: false });
+            await caller.read(drop);
+            caller.drop();
+            await caller.back();
+        }
+
+        await caller.open();
+        await caller.end();
+    }, { of: ({ cursor }) => cursor === 'may' });
+
+    test('comes back when all is over', async (face) => {
+        const caller = await client(face, count(20));
+
+        await caller.open(3);
+        await caller.read(3);
+        caller.drop();
+        await caller.open();
+        await caller.back();
+        await caller.end();
+        await caller.again();
+        await caller.again();
+    });
+
+    test('is asked, and answers', async (face) => {
+        const caller = await client(face, ask);
+
+        await caller.open();
+
+        const first = await caller.read(2);
+
+        caller.drop();
+        await caller.back();
+
+        const second = await caller.read(3);
+
+        await caller.look({ asks: true });
+        caller.drop();
+        await caller.reply([first, second]);
+        caller.drop();
+        await caller.back();
+        await caller.end();
+    });
+
+    test('asks how it fares', async (face) => {
+        const caller = await client(face, count(3));
+
+        await caller.open(2);
+        await caller.read(2);
+        await caller.look();
+        await caller.look();
+        await caller.open();
+        await caller.end();
+        await caller.look({ over: true });
+        await caller.look({ over: true });
+    }, { of: ({ face }) => face === 'requests' || face === 'streams' });
+
+    test('lists what it has, at whatever nodes', async (face) => {
+        const first = await client(face, count(3));
+        const { server, session } = first;
+        const mine = [first];
+        const listed = async () => (await session.response('stream/poll/all'))
+            .result.statuses.map(({ streamId }) => streamId).sort();
+
+        for (let i = 0; i < 3; i++) {
+            session.home();
+            mine.push(await (await face.of(server, session)).begin(count(2)));
+        }
+
+        const all = mine.map(({ stream }) => stream).sort();
+
+        assert.deepEqual(await listed(), all);
+        assert.deepEqual(await listed(), all);
+
+        for (const caller of mine) {
+            await caller.open();
+        }
+
+        await Promise.all(mine.map((caller) => caller.end()));
+        assert.deepEqual(await listed(), all);
+        assert.deepEqual(await listed(), all);
+    }, { of: ({ face }) => face === 'streams' });
+
+    test('cancels', async (face) => {
+        const caller = await client(face, count(9));
+
+        await caller.open(2);
+        await caller.read(2);
+        await caller.cancel();
+        assert.equal((await caller.running('aborted')).aborted, 1);
+    });
+
+    test('is refused what is not its own', async (face) => {
+        const caller = await client(face, count(3));
+
+        await caller.open(2);
+        await caller.read(2);
+
+        const other = await face.session(caller.server, 'eve');
+
+        for (const what of [{ token: true }, { from: other }]) {
+            for (const answer of await caller.attempts(what)) {
+                assert.ok(answer.status === 404 || answer.status === 400
+                          || (await answer.json()).error, answer.status);
+                answer.close();
+            }
+        }
+
+        await caller.open();
+        await caller.end();
+    });
+});

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A session's own stream is one at all nodes: opened at one, subscribed at a
+// second, published at a third, and resumed anywhere, whatever becomes of the
+// node that has it.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { OTHER, at, cuttable, kill, node } from './lib/cluster.mjs';
+import { Redis, until } from './lib/redis.mjs';
+import { upTo } from './lib/session.mjs';
+
+const uri = 'test://watched-resource';
+
+let tests = 0;
+
+
+async function ends(answer) {
+    while (await answer.message()) {
+        // of another test
+    }
+}
+
+
+// A session that listens at several nodes.  What is published has a number: all
+// come, once and in order; other tests publish, too.
+
+class Listening {
+    static async start(fixtures) {
+        const listening = new Listening();
+        const session = await fixtures[0].session();
+
+        listening.test = tests++;
+        listening.twins = fixtures.map((fixture) => at(fixture, session));
+        listening.published = 0;
+        listening.read = 0;
+
+        return listening;
+    }
+
+    subscription(i, what) {
+        return this.twins[i].response(`resources/${what}`, { uri });
+    }
+
+    async subscribe(i) {
+        assert.deepEqual((await this.subscription(i, 'subscribe')).result, {});
+    }
+
+    async publish(i) {
+        await this.twins[i].tool('publish', { message: {
+            jsonrpc: '2.0', method: 'notifications/resources/updated',
+            params: { uri, test: this.test, n: this.published++ } } });
+    }
+
+    // at a node; after what it has, or as a client that does not know
+
+    async open(i, { knows = true, leave = true } = {}) {
+        if (leave) {
+            this.answer?.close();
+        }
+
+        this.answer = await this.twins[i].get(knows ? this.lastId : undefined);
+        assert.equal(this.answer.status, 200);
+
+        if (!this.lastId || !knows) {
+            await this.answer.block();
+        }
+
+        this.lastId = this.answer.lastId;
+    }
+
+    // all that was published; again: a node to come back to
+
+    async hear({ again } = {}) {
+        while (this.read < this.published) {
+            const message = await this.answer.message();
+
+            if (!message && again !== undefined) {
+                await this.open(again);
+                continue;
+            }
+
+            assert.ok(message, `ends after ${this.read} notifications`);
+
+            if (message.params?.test === this.test) {
+                assert.equal(message.params.n, this.read++, message.eventId);
+                this.lastId = this.answer.lastId;
+            }
+        }
+    }
+}
+
+
+describe('a session\'s own stream', { concurrency: true }, () => {
+    let redis, nodes;
+
+    before(async () => {
+        redis = await Redis.start();
+        nodes = await Promise.all([
+            node(redis.url), node(redis.url, { kind: OTHER }),
+            node(redis.url)]);
+    });
+
+    after(async () => {
+        await Promise.all((nodes ?? []).map((fixture) => fixture.stop()));
+        await redis?.stop();
+    });
+
+    test('is resumed at another node', async () => {
+        const listening = await Listening.start(nodes);
+
+        await listening.open(0);
+        await listening.subscribe(1);
+        await listening.publish(1);
+        await listening.hear();
+        listening.answer.close();
+        await listening.publish(2);
+        await listening.publish(1);
+        await listening.open(2);
+        await listening.hear();
+        await listening.publish(0);
+        await listening.hear();
+        listening.answer.close();
+    });
+
+    test('goes on where it was, without an event\'s id', async () => {
+        const listening = await Listening.start(nodes);
+
+        await listening.open(1);
+        await listening.subscribe(1);
+
+        for (const i of upTo(6)) {
+            await listening.publish(i % 3);
+            await listening.hear();
+        }
+
+        listening.answer.close();
+
+        // its node has been told how far it was read
+
+        const [id, n] = listening.lastId.split('.');
+
+        await until(async () =>
+            await redis.command('HGET', `{mcp}:1:h:${id}`, 't') >= Number(n));
+        await listening.publish(0);
+        await listening.open(0, { knows: false });
+        await listening.hear();
+        listening.answer.close();
+    });
+
+    test('is read at each of them in turn', async () => {
+        const listening = await Listening.start(nodes);
+
+        await listening.open(0);
+        await listening.subscribe(0);
+
+        for (const i of upTo(12)) {
+            await listening.publish(i % 3);
+            await listening.publish((i + 1) % 3);
+            await listening.open((i + 2) % 3, { leave: i % 2 === 0 });
+            await listening.hear();
+        }
+
+        listening.answer.close();
+    });
+
+    test('has what is published behind a subscription', async () => {
+        const listening = await Listening.start(nodes);
+
+        await listening.open(0);
+
+        for (const subscribed of upTo(3)) {
+            for (const published of upTo(3)) {
+                await listening.subscribe(subscribed);
+                await listening.publish(published);
+                await listening.hear();
+                await listening.subscription(subscribed, 'unsubscribe');
+            }
+        }
+
+        listening.answer.close();
+    });
+
+    test('is made by a subscription, at any node', async () => {
+        const listening = await Listening.start(nodes);
+
+        await listening.subscribe(2);
+        await listening.publish(1);
+        await listening.open(0);
+        await listening.hear();
+        listening.answer.close();
+    });
+
+    test('is one, though it is opened and made at once', async () => {
+        for (const i of upTo(4)) {
+            const listening = await Listening.start(nodes);
+
+            await Promise.all([listening.open(i % 2), listening.subscribe(2),
+                               listening.subscribe(1)]);
+
+            for (const j of upTo(3)) {
+                await listening.publish(j);
+            }
+
+            // of two that were made, one ends
+
+            await listening.hear({ again: 0 });
+            listening.answer.close();
+        }
+    });
+
+    test('has one reader in all', async () => {
+        const listening = await Listening.start(nodes);
+
+        await listening.open(0);
+        await listening.subscribe(0);
+
+        const first = listening.answer;
+
+        await listening.open(1, { leave: false });
+        await ends(first);
+
+        const second = listening.answer;
+
+        await listening.open(2, { leave: false, knows: false });
+        await ends(second);
+        await listening.publish(0);
+        await listening.hear();
+        listening.answer.close();
+    });
+
+    test('ends with its session, wherever that ends', async () => {
+        const listening = await Listening.start(nodes);
+
+        await listening.open(0);
+        await listening.open(1);
+        assert.equal((await listening.twins[2].delete()).status, 204);
+        await ends(listening.answer);
+        await until(async () =>
+            (await listening.twins[0].get(listening.lastId)).status === 404);
+    });
+
+    test('has keys that all have an end', async () => {
+        assert.equal(await redis.endless(), '');
+    });
+});
+
+
+test('the node of a session\'s own stream dies', async (t) => {
+    const redis = await Redis.start();
+
+    t.after(() => redis.stop());
+
+    const http = { mcp_cluster_dead_after: '2s' };
+    const nodes = await Promise.all([
+        node(redis.url, { http }), node(redis.url, { kind: OTHER, http }),
+        node(redis.url, { http })]);
+
+    t.after(() => nodes[0].stop({ kills: true }));
+    t.after(() => Promise.all(nodes.slice(1).map((n) => n.stop())));
+
+    // one is read elsewhere, one by nobody
+
+    const all = [await Listening.start(nodes), await Listening.start(nodes)];
+
+    for (const listening of all) {
+        await listening.open(0);
+        await listening.subscribe(1);
+        await listening.publish(1);
+        await listening.hear();
+    }
+
+    await all[0].open(1);
+    all[1].answer.close();
+    await all[1].publish(2);
+    await kill(nodes[0]);
+
+    // while nobody has it
+
+    for (const i of [1, 2, 1]) {
+        await all[0].publish(i);
+        await all[1].publish(i);
+    }
+
+    await all[0].hear();
+    await all[1].subscribe(2);
+    await all[1].open(2);
+    await all[1].hear();
+
+    for (const listening of all) {
+        await listening.open(1);
+        await listening.publish(2);
+        await listening.hear();
+        listening.answer.close();
+    }
+});
+
+
+describe('a session\'s own stream, while Redis', { concurrency: true }, () => {
+    test('is out of reach', async (t) => {
+        const { redis, cut, fixture } = await cuttable(t);
+        const listening = await Listening.start([fixture]);
+        const late = await fixture.session();
+
+        await listening.open(0);
+        await listening.subscribe(0);
+        await listening.publish(0);
+        await listening.hear();
+        cut.refused = true;
+        cut.drop();
+
+        // one that is not there is not begun, one that is waits
+
+        await until(async () => (await late.get()).status === 503);
+        await listening.open(0);
+        await listening.publish(0);
+        cut.refused = false;
+        await listening.hear();
+        listening.answer.close();
+        assert.equal(await redis.endless(), '');
+    });
+
+    test('is out of reach, and nothing is promised', async (t) => {
+        const { cut, fixture } = await cuttable(t, { sync: 'off' });
+        const listening = await Listening.start([fixture]);
+
+        cut.refused = true;
+        cut.drop();
+        await listening.open(0);
+        await listening.subscribe(0);
+        await listening.publish(0);
+        await listening.hear();
+        listening.answer.close();
+    });
+
+    test('loses all it has', async (t) => {
+        const { redis, cut, fixture, words } = await cuttable(t);
+        const other = await node(words, { kind: OTHER });
+
+        t.after(() => other.stop());
+
+        const listening = await Listening.start([fixture, other]);
+
+        await listening.open(0);
+        await listening.subscribe(1);
+        await listening.publish(1);
+        await listening.hear();
+        cut.refused = true;
+        await redis.command('FLUSHALL');
+        cut.drop();
+        cut.refused = false;
+        await until(async () => (await redis.command('KEYS', '*:t:*')).length);
+        await listening.publish(0);
+        await listening.hear();
+        await until(async () => (await listening.twins[1].get()).status === 200);
+        await listening.open(1);
+        await listening.publish(0);
+        await listening.hear();
+        listening.answer.close();
+    });
+});

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Cases of the files that run against several nodes, too, which are not true
+// there, and why.  sometimes: whether one of them passes is chance.
+
+const of = (face, cases) => cases.map((name) => `${face}: ${name}`);
+
+export const known = [
+    {
+        file: 'faces',
+        why: 'the status page, and its numbers, are each node\'s',
+        cases: [
+            ...of('requests', [
+                'pending until it is confirmed',
+            ]),
+            ...of('streams', [
+                'pending until it is confirmed',
+                'dropped before the first byte',
+            ]),
+        ],
+    },
+    {
+        file: 'faces',
+        why: 'zones are full one by one',
+        cases: ['Last-Event-ID', 'link', 'requests', 'streams', 'tokens']
+            .map((face) => `${face}: the store is full`),
+    },
+    {
+        file: 'faces',
+        why: 'what was said at another node is known a moment later',
+        sometimes: true,
+        cases: of('link', [
+            'dropped while it is asked',
+        ]),
+    },
+    {
+        file: 'tasks',
+        why: 'as many megabytes take long by way of the balancer',
+        sometimes: true,
+        cases: [
+            'a result of 5 MB',
+        ],
+    },
+    {
+        file: 'tasks',
+        why: 'who listens to a task hears its own node alone',
+        cases: [
+            'notifications are what tasks/get says',
+        ],
+    },
+    {
+        file: 'tasks',
+        why: 'calls are joined at their own node',
+        cases: [
+            'asked again with its key it is the same task',
+            'a client that lost the task asks again for it',
+        ],
+    },
+    {
+        file: 'join',
+        why: 'calls are joined at their own node',
+        cases: [
+            '1000 calls, cut at random, with keys',
+            'cut at random, without keys: never two at a time',
+            'both connections live: each has the response',
+            'many at the same instant: one is executed',
+            'two without a key at the same time: one after the other',
+            'a key of other parameters, and wrong keys',
+        ],
+    },
+    {
+        file: 'limits',
+        why: 'resumed at once by many, some are to come again',
+        sometimes: true,
+        cases: [
+            'by event id',
+        ],
+    },
+    {
+        file: 'limits',
+        why: 'of many who resume at once some are told 503',
+        cases: [
+            'of a request',
+        ],
+    },
+    {
+        file: 'limits',
+        why: 'of many who resume at once some are told 503',
+        cases: [
+            'of a stream',
+        ],
+    },
+    {
+        file: 'limits',
+        why: 'quotas of sessions are each node\'s',
+        cases: [
+            'of one session are refused',
+        ],
+    },
+    {
+        file: 'rounds',
+        why: 'answers to a URL are on their way to another node',
+        sometimes: true,
+        cases: [
+            '2025-11-25, stream URLs: questions, 204, answers to the URL',
+        ],
+    },
+    {
+        file: 'resume',
+        why: 'answered with 503 instead of 404',
+        cases: [
+            'event ids that are not ours, not known or not event ids',
+        ],
+    },
+    {
+        file: 'faces',
+        why: 'answered with 503 instead of 404',
+        sometimes: true,
+        cases: of('Last-Event-ID', [
+            'a wrong id',
+        ]),
+    },
+    {
+        file: 'faces',
+        why: 'numbers of the status page are each node\'s',
+        sometimes: true,
+        cases: [
+            ...of('requests', ['dropped after the response, before it arrived']),
+            ...of('streams', ['dropped after the response, before it arrived']),
+            ...of('tokens', ['dropped before the first byte',
+                             'dropped after the response, before it arrived',
+                             'expired', 'expired before it was fetched']),
+            ...of('Last-Event-ID', ['expired before it was fetched']),
+        ],
+    },
+];

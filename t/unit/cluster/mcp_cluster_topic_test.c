@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A session's own stream is one at all nodes: where it is read, where something
+ * is published or subscribed, and who has it, may be others each time. */
+
+#include "cluster_streams.h"
+
+#include "rpc/mcp_topic.h"
+#include "worker/mcp_notify.h"
+
+
+#define CHANGED  "{\"method\":\"notifications/tools/list_changed\"}"
+#define UPDATED                                                               \
+    "{\"method\":\"notifications/resources/updated\","                        \
+    "\"params\":{\"uri\":\"x://y\"}}"
+
+
+static int  answer;
+
+
+static void
+answers(void *data, int rc)
+{
+    (void) data;
+    answer = rc;
+}
+
+
+static mcp_ask_t *
+asks(int i)
+{
+    mcp_ask_t  *ask;
+
+    ask = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_ask_t));
+    assert_non_null(ask);
+    ask->worker = nodes[i].worker;
+    ask->handler = answers;
+    ask->rc = MCP_AGAIN;
+    answer = MCP_AGAIN;
+
+    return ask;
+}
+
+
+/* What a node hears. */
+static void
+hear(mcp_worker_t *worker, const mcp_word_t *word)
+{
+    mcp_stream_info_t  info;
+
+    if (word->what == MCP_WORD_NOTIFICATION) {
+        mcp_notify_hear(worker, word);
+        return;
+    }
+
+    assert_int_equal(word->what, MCP_WORD_TOPIC);
+    assert_int_equal(word->session[0], 's');
+
+    if (mcp_store_find(worker->store, id_of('a'), 0, &info) == MCP_OK) {
+        assert_int_equal(word->value
+                         ? mcp_store_subscribe(worker->store, &info.ref,
+                                               word->key)
+                         : mcp_store_unsubscribe(worker->store, &info.ref,
+                                                 word->key),
+                         MCP_OK);
+    }
+}
+
+
+static void
+begin_listening(int n)
+{
+    begin_all(n);
+
+    while (n--) {
+        nodes[n].worker->heard = hear;
+    }
+}
+
+
+/* A session's own stream, made here. */
+static void
+listen_at(int i)
+{
+    unsigned char      topic[MCP_DIGEST_LEN];
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+
+    fill_spec(&spec, 'a');
+    spec.kind = MCP_STREAM_LISTEN;
+    spec.request = mcp_null_str;
+    spec.method = mcp_null_str;
+    spec.name = mcp_null_str;
+    spec.max_events = 100;
+    assert_int_equal(mcp_store_create(&nodes[i].store, &spec, real_now(),
+                                      &ref),
+                     MCP_OK);
+    nodes[i].worker->cluster_hooks->share(nodes[i].cluster, &ref);
+    assert_int_equal(mcp_topic_list(MCP_TOPIC_LISTS, NULL, topic), MCP_OK);
+    assert_int_equal(mcp_store_subscribe(&nodes[i].store, &ref, topic),
+                     MCP_OK);
+}
+
+
+/* A client listens there, and has named no event. */
+static int
+come_listening(int i)
+{
+    int               rc;
+    mcp_ask_t        *ask;
+    mcp_ask_stream_t  stream;
+
+    memset(&stream, 0, sizeof(stream));
+    memcpy(stream.id, id_of('a'), MCP_STREAM_ID_LEN);
+    memset(stream.session, 's', MCP_DIGEST_LEN);
+    memset(stream.principal, 'p', MCP_DIGEST_LEN);
+    stream.listens = 1;
+
+    ask = asks(i);
+    rc = nodes[i].worker->cluster_hooks->watch(nodes[i].cluster, &stream, ask);
+
+    if (rc != MCP_AGAIN) {
+        nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, ask);
+        return rc;
+    }
+
+    UNTIL(answer != MCP_AGAIN);
+
+    return answer;
+}
+
+
+static int
+subscribe(int i, unsigned on)
+{
+    int              rc;
+    mcp_ask_t       *ask;
+    mcp_word_t       word;
+    mcp_ask_topic_t  topic;
+
+    memset(&topic, 0, sizeof(topic));
+    memcpy(topic.id, id_of('a'), MCP_STREAM_ID_LEN);
+    memset(topic.session, 's', MCP_DIGEST_LEN);
+    assert_int_equal(mcp_topic_session_uri(mcp_str("x://y"), topic.topic),
+                     MCP_OK);
+    topic.subscribe = on & 1;
+    mcp_word(&word, MCP_WORD_TOPIC, topic.topic, topic.session, on, 0);
+    hear(nodes[i].worker, &word);
+
+    ask = asks(i);
+    rc = nodes[i].worker->cluster_hooks->topic(nodes[i].cluster, &topic, ask);
+
+    if (rc != MCP_AGAIN) {
+        nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, ask);
+        return rc;
+    }
+
+    UNTIL(answer != MCP_AGAIN);
+
+    return answer;
+}
+
+
+static void
+changed(int i)
+{
+    assert_int_equal(mcp_notify_broadcast(nodes[i].worker,
+                         mcp_str("notifications/tools/list_changed"),
+                         mcp_null_str, mcp_str(CHANGED)), 1);
+}
+
+
+static void
+updated(int i)
+{
+    assert_int_equal(mcp_notify_broadcast(nodes[i].worker,
+                         mcp_str("notifications/resources/updated"),
+                         mcp_str("\"x://y\""), mcp_str(UPDATED)), 1);
+}
+
+
+static uint64_t
+last(int i)
+{
+    mcp_stream_info_t  info;
+
+    return find(i, 'a', &info) == MCP_OK ? info.last_seq : 0;
+}
+
+
+/* What was published before is there, and nothing else: as it was heard in
+ * order, by all. */
+static void
+settled(int i, int n)
+{
+    uint64_t  seq = last(i);
+
+    changed(n);
+    UNTIL(last(i) > seq);
+    assert_int_equal(last(i), seq + 1);
+}
+
+
+static void
+test_listen(void **state)
+{
+    uint64_t           seq;
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_listening(3);
+    assert_int_equal(come_listening(0), MCP_ERR_NOT_FOUND);
+    assert_int_equal(subscribe(0, 1), MCP_ERR_NOT_FOUND);
+
+    /* what was made a moment ago is there for who asks next */
+
+    listen_at(0);
+    assert_int_equal(come_listening(0), MCP_OK);
+    assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
+    assert_string_equal(about(0, "SCARD", 't', 'a', ""), "1");
+    all_expire(0);
+
+    /* published anywhere, it comes once */
+
+    changed(1);
+    UNTIL(last(0) == 1);
+    changed(0);
+    UNTIL(last(0) == 2);
+    settled(0, 2);
+
+    /* read elsewhere, from where it was sent */
+
+    assert_int_equal(read_from(0, 'a', 2, &seq), MCP_AGAIN);
+    leave(0, 'a', 3);
+    UNTIL(strcmp(about(0, "HGET", 'h', 'a', "t"), "3") == 0);
+    assert_int_equal(come_listening(2), MCP_OK);
+    assert_int_equal(info_of(2, 'a').mirror, 1);
+    assert_int_equal(info_of(2, 'a').kind, MCP_STREAM_LISTEN);
+    assert_int_equal(info_of(2, 'a').sent_seq, 3);
+    assert_int_equal(read_from(2, 'a', 3, &seq), MCP_AGAIN);
+    changed(2);
+    UNTIL(last(2) == 4);
+
+    /* and by number */
+
+    come(1, 'a', 2, 's');
+    assert_int_equal(read_from(1, 'a', 2, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 4);
+    settled(1, 0);
+
+    /* nobody else's */
+
+    come(2, 'a', 2, 'x');
+    assert_int_equal(last(0), 5);
+
+    /* it ends */
+
+    info = info_of(0, 'a');
+    mcp_store_free(&nodes[0].store, &info.ref);
+    UNTIL(!is_at(1, 'a'));
+    assert_string_equal(command(0, "KEYS *:t:*"), "");
+    end_all();
+}
+
+
+/* Whoever hears a notification has heard of the subscriptions before it. */
+static void
+test_subscribe(void **state)
+{
+    int       i;
+    uint64_t  n;
+
+    needs_redis();
+
+    begin_listening(3);
+    listen_at(0);
+    assert_int_equal(come_listening(0), MCP_OK);
+
+    for (i = 0; i < 9; i++) {
+        n = last(0);
+        updated(i % 3);
+        settled(0, (i + 1) % 3);
+        assert_int_equal(last(0), n + 1);
+
+        assert_int_equal(subscribe((i + 1) % 3, 1), MCP_OK);
+
+        updated(i % 3);
+        UNTIL(last(0) == n + 2);
+        assert_string_equal(about(1, "SCARD", 't', 'a', ""), "2");
+        assert_int_equal(subscribe((i + 1) % 3, 0), MCP_OK);
+        assert_string_equal(about(1, "SCARD", 't', 'a', ""), "1");
+        settled(0, i % 3);
+    }
+
+    end_all();
+}
+
+
+/* Two nodes make it at once: the one whose word comes first has it. */
+static void
+test_race(void **state)
+{
+    needs_redis();
+
+    begin_listening(2);
+    listen_at(0);
+    listen_at(1);
+    assert_int_equal(come_listening(1), MCP_OK);
+    assert_int_equal(come_listening(0), MCP_OK);
+    assert_int_equal(info_of(0, 'a').mirror + info_of(1, 'a').mirror, 1);
+    changed(0);
+    UNTIL(last(0) == 1);
+    end_all();
+}
+
+
+/* Its node dies: another one has it then, and what was told meanwhile. */
+static void
+test_killed(void **state)
+{
+    int       heir;
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_listening(3);
+    listen_at(0);
+    assert_int_equal(come_listening(0), MCP_OK);
+    assert_int_equal(subscribe(0, 1), MCP_OK);
+    changed(1);
+    UNTIL(last(0) == 1);
+    assert_int_equal(come_listening(1), MCP_OK);
+    assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
+    UNTIL(last(1) == 1);
+    end(0);
+
+    changed(1);
+    changed(2);
+
+    UNTIL((is_at(1, 'a') && !info_of(1, 'a').mirror)
+          || (is_at(2, 'a') && !info_of(2, 'a').mirror));
+    heir = is_at(1, 'a') && !info_of(1, 'a').mirror ? 1 : 2;
+
+    UNTIL(last(heir) == 3);
+    UNTIL(last(1) == 3);
+    settled(1, 2);
+    assert_int_equal(last(1), 4);
+
+    /* it is read, wherever, and so lives */
+
+    UNTIL(info_of(heir, 'a').consumer_slot != MCP_STORE_NO_SLOT);
+    come(2, 'a', 2, 's');
+    assert_int_equal(read_from(2, 'a', 2, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 4);
+    all_expire(1);
+    end_all();
+}
+
+
+/* Redis is emptied: the owner has it, and its topics. */
+static void
+test_emptied(void **state)
+{
+    needs_redis();
+
+    begin_listening(2);
+    listen_at(0);
+    assert_int_equal(come_listening(0), MCP_OK);
+    assert_int_equal(subscribe(0, 1), MCP_OK);
+    (void) command(0, "FLUSHALL");
+    changed(0);
+    UNTIL(last(0) == 1);
+    UNTIL(strcmp(about(0, "SCARD", 't', 'a', ""), "2") == 0);
+    assert_int_equal(come_listening(1), MCP_OK);
+    UNTIL(last(1) == 1);
+    end_all();
+}
+
+
+/* What the owner has dropped a mirror does not wait for: its reader is told. */
+static void
+test_slow(void **state)
+{
+    int                i, taken;
+    uint64_t           seq;
+    mcp_cursor_t       cursor;
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_listening(2);
+    listen_at(0);
+    assert_int_equal(come_listening(0), MCP_OK);
+    assert_int_equal(come_listening(1), MCP_OK);
+    info = info_of(1, 'a');
+    assert_int_equal(mcp_store_watch(&nodes[1].store, &info.ref, HANDLE, 0,
+                                     &cursor, &taken),
+                     MCP_OK);
+
+    for (i = 1; i <= 250; i++) {
+        changed(0);
+        UNTIL(last(0) == (uint64_t) i);
+    }
+
+    assert_int_equal(info_of(0, 'a').first_seq, 151);
+    UNTIL(!is_at(1, 'a'));
+
+    come(1, 'a', 2, 's');
+    assert_int_equal(info_of(1, 'a').first_seq, 151);
+    assert_int_equal(read_from(1, 'a', 2, &seq), MCP_ERR_PURGED);
+    end_all();
+}
+
+
+/* A cluster that is away. */
+static void
+test_away(void **state)
+{
+    needs_redis();
+
+    begin_listening(1);
+    cut_off(0);
+    assert_int_equal(come_listening(0), MCP_ERR_AWAY);
+    assert_int_equal(subscribe(0, 1), MCP_ERR_AWAY);
+    nodes[0].conf.sync = MCP_CLUSTER_SYNC_OFF;
+    assert_int_equal(come_listening(0), MCP_OK);
+    assert_int_equal(subscribe(0, 1), MCP_ERR_NOT_FOUND);
+
+    /* nobody else hears it */
+
+    listen_at(0);
+    changed(0);
+    assert_int_equal(last(0), 1);
+    end_all();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_listen),
+        cmocka_unit_test(test_subscribe),
+        cmocka_unit_test(test_race),
+        cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_emptied),
+        cmocka_unit_test(test_slow),
+        cmocka_unit_test(test_away),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}
