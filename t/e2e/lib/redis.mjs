@@ -46,11 +46,12 @@ export function cluster(words, options = {}) {
 
 /*
  * user, password: all others are refused; tls: { key, certificate } of
- * lib/certificate.mjs: the port takes TLS only; unix: a socket besides.
+ * lib/certificate.mjs: the port takes TLS only; unix: a socket besides; of: it
+ * is a replica of that Redis; slots: it is a node of a Redis Cluster.
  */
 
 export class Redis {
-    static async start({ port, user, password, tls, unix } = {}) {
+    static async start({ port, user, password, tls, unix, of, slots } = {}) {
         const redis = new Redis();
 
         redis.dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-redis-'));
@@ -59,6 +60,8 @@ export class Redis {
         redis.password = password;
         redis.tls = tls;
         redis.socket = `${redis.dir}/redis.sock`;
+        redis.bus = slots && await freePort();
+        redis.ready = /Ready to accept connections/i;
         redis.args = ['--dir', redis.dir, '--save', '', '--bind', '127.0.0.1',
             '--port', tls ? '0' : String(redis.port),
             ...(unix ? ['--unixsocket', redis.socket, '--unixsocketperm',
@@ -67,7 +70,13 @@ export class Redis {
                        '--tls-cert-file', tls.certificate,
                        '--tls-key-file', tls.key,
                        '--tls-ca-cert-file', tls.certificate,
-                       '--tls-auth-clients', 'no'] : [])];
+                       '--tls-auth-clients', 'no'] : []),
+            '--repl-diskless-sync-delay', '0',
+            ...(of ? ['--replicaof', '127.0.0.1', String(of.port)] : []),
+            ...(slots ? ['--cluster-enabled', 'yes',
+                         '--cluster-port', String(redis.bus),
+                         '--cluster-node-timeout', '1000',
+                         '--cluster-replica-validity-factor', '0'] : [])];
 
         if (user) {
             redis.acl = `${redis.dir}/users.acl`;
@@ -104,7 +113,7 @@ user ${user} on >${password} ~{mcp}:* +@all -@admin -@dangerous +info +role
             createInterface(this.process.stdout).on('line', (line) => {
                 log += `${line}\n`;
 
-                if (/Ready to accept connections/i.test(line)) {
+                if (this.ready.test(line)) {
                     resolve(true);
                 }
             });
@@ -156,6 +165,15 @@ user ${user} on >${password} ~{mcp}:* +@all -@admin -@dangerous +info +role
         return (await this.command('CLIENT', 'LIST')).split('\n').length - 1;
     }
 
+    // what a section of INFO says
+
+    async info(section) {
+        return Object.fromEntries((await this.command('INFO', section))
+            .split(/\r?\n/).filter((line) => line.includes(':'))
+            .map((line) => [line.slice(0, line.indexOf(':')),
+                            line.slice(line.indexOf(':') + 1)]));
+    }
+
     async nodes() {
         return Number(await this.command('ZCARD', '{mcp}:1:nodes'));
     }
@@ -168,5 +186,121 @@ user ${user} on >${password} ~{mcp}:* +@all -@admin -@dangerous +info +role
         }
 
         await fs.rm(this.dir, { recursive: true, force: true });
+    }
+}
+
+
+/*
+ * A Sentinel, which watches a master by the name "mcp", and puts a replica of it
+ * in its place when it is away.
+ */
+
+export class Sentinel extends Redis {
+    static async start(master) {
+        const sentinel = new Sentinel();
+
+        sentinel.dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-sentinel-'));
+        sentinel.port = await freePort();
+
+        const file = `${sentinel.dir}/sentinel.conf`;
+
+        await fs.writeFile(file, `port ${sentinel.port}
+bind 127.0.0.1
+dir ${sentinel.dir}
+sentinel monitor mcp 127.0.0.1 ${master.port} 1
+sentinel down-after-milliseconds mcp 500
+sentinel failover-timeout mcp 2000
+`);
+        sentinel.args = [file, '--sentinel'];
+        sentinel.ready = /\+monitor master mcp/;
+        await sentinel.begin();
+
+        return sentinel;
+    }
+
+    // it knows a replica that may take the master's place
+
+    knows() {
+        return until(async () => /^flags\nslave$/m.test(
+            await this.command('SENTINEL', 'REPLICAS', 'mcp')));
+    }
+
+    async master() {
+        const [, port] = (await this.command('SENTINEL',
+            'GET-MASTER-ADDR-BY-NAME', 'mcp')).split('\n');
+
+        return Number(port);
+    }
+}
+
+
+// the one that all keys of a cluster of ours are in: that of "mcp"
+
+const SLOT = 14804;
+const LAST_SLOT = 16383;
+
+
+/*
+ * A Redis Cluster of three masters, of which "owner" has the slot of our keys,
+ * and no other one, and a replica of that.
+ */
+
+export class RedisCluster {
+    static async start() {
+        const all = new RedisCluster();
+        const slots = [[0, SLOT - 1], [SLOT, SLOT], [SLOT + 1, LAST_SLOT]];
+
+        all.redis = await Promise.all([0, 1, 2, 3].map(
+            () => Redis.start({ slots: true })));
+        [all.stranger, all.owner, , all.replica] = all.redis;
+
+        for (const [i, redis] of all.redis.entries()) {
+            redis.id = await redis.command('CLUSTER', 'MYID');
+            await redis.command('CLUSTER', 'SET-CONFIG-EPOCH', String(i + 1));
+
+            if (i) {
+                await redis.command('CLUSTER', 'MEET', '127.0.0.1',
+                    String(all.stranger.port), String(all.stranger.bus));
+            }
+
+            if (slots[i]) {
+                await redis.command('CLUSTER', 'ADDSLOTSRANGE',
+                                    ...slots[i].map(String));
+            }
+        }
+
+        await all.agree();
+        await until(async () => await all.replica.command('CLUSTER',
+            'REPLICATE', all.owner.id) === 'OK');
+        await until(async () => (await all.replica.info('replication'))
+            .master_link_status === 'up');
+        await all.agree();
+
+        return all;
+    }
+
+    // all know all others, and who has what
+
+    agree() {
+        return until(async () => (await Promise.all(this.redis.map(
+            async (redis) => {
+                const text = await redis.command('CLUSTER', 'INFO');
+
+                return /cluster_state:ok/.test(text)
+                    && /cluster_known_nodes:4/.test(text);
+            }))).every((is) => is));
+    }
+
+    // the slot goes from its owner to another one, with all keys at once
+
+    async move(to) {
+        await run('redis-cli', ['--cluster', 'reshard',
+            `127.0.0.1:${this.owner.port}`, '--cluster-from', this.owner.id,
+            '--cluster-to', to.id, '--cluster-slots', '1', '--cluster-yes',
+            '--cluster-pipeline', '1000']);
+    }
+
+    async stop() {
+        await Promise.all(this.redis.map((redis) => redis.stop()));
     }
 }

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Each kind of Redis that a cluster may have: with a Sentinel, as a Redis
+// Cluster, with replicas that count, with TLS and a user that can do no more.
+// A call is read at two nodes of both servers; masters go, and it goes on.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, describe, test } from 'node:test';
+import { certify } from './lib/certificate.mjs';
+import { OTHER, at, node } from './lib/cluster.mjs';
+import { Counting } from './lib/counting.mjs';
+import { Redis, RedisCluster, Sentinel, until } from './lib/redis.mjs';
+
+const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-kinds-'));
+
+await fs.chmod(dir, 0o755);
+
+after(() => fs.rm(dir, { recursive: true, force: true }));
+
+
+// a node of each server
+
+async function nodes(t, [here, there], options) {
+    const both = await Promise.all([
+        node(here, options), node(there, { kind: OTHER, ...options })]);
+
+    t.after(() => Promise.all(both.map((fixture) => fixture.stop())));
+
+    return both;
+}
+
+// A call at one node that is read at the other one, where something happens, and
+// then at its own: each event comes once, and in order.
+
+async function readAtBoth([here, there], between = () => {}) {
+    const session = await here.session();
+    const counting = await Counting.start(session, 20, 3);
+
+    await counting.read(3);
+    await counting.resume(at(there, session), { patient: true });
+    await counting.open(8);
+    await counting.read(5);
+    await between();
+    await counting.open(14);
+    await counting.read(6);
+    await counting.resume(session, { patient: true });
+    await counting.open(20);
+    await counting.finish();
+}
+
+async function isMaster(redis) {
+    return (await redis.info('replication')).role === 'master';
+}
+
+
+describe('with a Sentinel, a master', { concurrency: true }, () => {
+    async function start(t) {
+        const master = await Redis.start();
+
+        t.after(() => master.stop());
+
+        const replica = await Redis.start({ of: master });
+
+        t.after(() => replica.stop());
+
+        const sentinel = await Sentinel.start(master);
+
+        t.after(() => sentinel.stop());
+        await sentinel.knows();
+
+        const words = `redis://127.0.0.1:${sentinel.port} sentinel=mcp`;
+
+        return { master, replica, sentinel,
+                 both: await nodes(t, [words, words]) };
+    }
+
+    test('dies', async (t) => {
+        const { master, replica, sentinel, both } = await start(t);
+
+        await readAtBoth(both, async () => {
+            await master.kill();
+            await until(() => isMaster(replica));
+        });
+        assert.equal(await sentinel.master(), replica.port);
+        assert.equal(await replica.nodes(), 2);
+        assert.equal(await replica.endless(), '');
+    });
+
+    test('stands still, and goes on as a replica', async (t) => {
+        const { master, replica, both } = await start(t);
+
+        await readAtBoth(both, async () => {
+            master.pause();
+            t.after(() => master.resume());
+            await until(() => isMaster(replica));
+        });
+        master.resume();
+        await until(async () => !await isMaster(master));
+        await readAtBoth(both);
+    });
+
+    test('becomes a replica by order', async (t) => {
+        const { master, replica, sentinel, both } = await start(t);
+
+        await readAtBoth(both, async () => {
+            await until(async () => await sentinel.command('SENTINEL',
+                'FAILOVER', 'mcp') === 'OK');
+            await until(() => isMaster(replica));
+        });
+        await until(async () => !await isMaster(master));
+        await readAtBoth(both);
+    });
+});
+
+
+describe('a Redis Cluster', { concurrency: true }, () => {
+    // each node begins at one that does not have what is theirs
+
+    async function start(t) {
+        const all = await RedisCluster.start();
+
+        t.after(() => all.stop());
+
+        return { all, both: await nodes(t, [
+            all.stranger.url,
+            all.redis.map(({ url }) => url).reverse().join(' ')]) };
+    }
+
+    test('is as good as one', async (t) => {
+        const { all, both } = await start(t);
+
+        await readAtBoth(both);
+        assert.equal(await all.owner.nodes(), 2);
+        assert.equal(await all.stranger.command('DBSIZE'), '0');
+        assert.equal(await all.owner.endless(), '');
+    });
+
+    test('gives what is theirs to another one', async (t) => {
+        const { all, both } = await start(t);
+        const { stranger } = all;
+
+        await readAtBoth(both, () => all.move(stranger));
+        assert.equal(await stranger.nodes(), 2);
+        assert.equal(await stranger.endless(), '');
+    });
+
+    test('loses the one that has it, but for its replica', async (t) => {
+        const { all, both } = await start(t);
+
+        await readAtBoth(both, async () => {
+            await all.owner.kill();
+            await until(() => isMaster(all.replica));
+        });
+        assert.equal(await all.replica.nodes(), 2);
+    });
+});
+
+
+test('events that a replica has', async (t) => {
+    const redis = await Redis.start();
+
+    t.after(() => redis.stop());
+
+    const replica = await Redis.start({ of: redis });
+
+    t.after(() => replica.stop());
+    await until(async () => (await replica.info('replication'))
+        .master_link_status === 'up');
+
+    const both = await nodes(t, [redis.url, redis.url],
+                             { sync: 'on replicas=1' });
+
+    // without it all wait, and what was said is not said again
+
+    await readAtBoth(both);
+    await readAtBoth(both, async () => {
+        await replica.kill();
+        await replica.begin();
+    });
+});
+
+
+test('TLS, and a user that can do no more', async (t) => {
+    const tls = await certify(dir);
+    const password = `${dir}/password`;
+
+    await fs.writeFile(password, 'secret\n');
+
+    const redis = await Redis.start({ user: 'mcp', password: 'secret', tls });
+
+    t.after(() => redis.stop());
+
+    const words = `${redis.url} user=mcp password_file=${password}`;
+    const both = await nodes(t, [words, words],
+                             { http: { mcp_cluster_ca: tls.certificate } });
+
+    await readAtBoth(both);
+    await (await both[0].session()).delete();
+
+    for (const fixture of both) {
+        assert.doesNotMatch(await fixture.log(), /NOPERM|NOAUTH|secret/);
+    }
+
+    assert.equal(await redis.endless(), '');
+});

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import assert from 'node:assert/strict';
+import { assertCounted, counted } from './session.mjs';
+
+let gates = 0;
+
+
+// A call at one node that counts to n, as far as its gate is open, and its
+// client, which may read it anywhere.
+
+export class Counting {
+    static async start(session, n, limit = n) {
+        const counting = new Counting();
+
+        counting.session = session;
+        counting.gate = `cluster ${process.pid} ${gates++}`;
+        counting.n = n;
+        counting.messages = [];
+        await counting.open(limit);
+        counting.answer = await session.call('count', { n,
+                                                        gate: counting.gate });
+        counting.id = counting.answer.id;
+
+        return counting;
+    }
+
+    // the last one opens it for good
+
+    open(limit) {
+        return this.session.open(this.gate, limit < this.n ? limit : undefined);
+    }
+
+    // reads so many messages more
+
+    async read(count) {
+        const more = this.messages.length + count;
+
+        while (this.messages.length < more) {
+            const message = await this.answer.message();
+
+            assert.ok(message, `ends after ${this.messages.length} messages`);
+            this.take(message);
+        }
+    }
+
+    take(message) {
+        this.lastId = this.answer.lastId;
+
+        if (message.method === undefined) {
+            assert.equal(message.id, this.id);
+            this.response = message.error ? undefined : message;
+            this.error = message.error;
+        } else {
+            this.messages.push(message);
+        }
+    }
+
+    // goes on reading at a node; patient: it may say that it cannot yet
+
+    async resume(twin, { leave = true, patient = false } = {}) {
+        if (leave) {
+            this.answer.close();
+        }
+
+        do {
+            this.answer = await twin.get(this.lastId);
+        } while (patient && this.answer.status === 503);
+
+        assert.equal(this.answer.status, 200);
+    }
+
+    // the rest of the stream has come, and all of it was right
+
+    async finish() {
+        for (let message; (message = await this.answer.message());) {
+            this.take(message);
+        }
+
+        assertCounted(counted(this.messages), this.n);
+        assert.ok(this.response?.result, 'its response');
+    }
+}
