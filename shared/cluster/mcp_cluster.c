@@ -44,6 +44,7 @@ mcp_cluster_create(mcp_worker_t *worker, const mcp_cluster_conf_t *conf)
     cluster->beat.data = cluster;
 
     mcp_store_node_link(worker->store, 0, 0);
+    mcp_lag_init(cluster);
     mcp_link_init(&cluster->link, cluster, mcp_cluster_up, mcp_cluster_down);
     mcp_link_init(&cluster->ear, cluster, mcp_cluster_ear_up,
                   mcp_cluster_ear_down);
@@ -69,6 +70,7 @@ mcp_cluster_destroy(mcp_cluster_t *cluster)
 
     mcp_store_node_resign(cluster->worker->store);
     mcp_timer_del(&cluster->worker->timers, &cluster->beat);
+    mcp_timer_del(&cluster->worker->timers, &cluster->lag);
     mcp_link_free(&cluster->link);
     mcp_link_free(&cluster->ear);
     mcp_copy_free_all(cluster);
@@ -304,6 +306,7 @@ mcp_cluster_reborn(mcp_cluster_t *cluster)
         mcp_store_node_renew(cluster->worker->store, cluster->node, id);
     }
 
+    mcp_store_node_count(cluster->worker->store, MCP_NODE_REBORN);
     mcp_cluster_error(cluster, "this node was taken for dead by others");
 }
 
@@ -354,6 +357,7 @@ mcp_cluster_strange(mcp_cluster_t *cluster, const char *script,
     mcp_str_t  text;
 
     text = reply->text;
+    mcp_store_node_count(cluster->worker->store, MCP_NODE_STRANGE);
 
     if (reply->type == MCP_REPLY_ERROR) {
         mcp_cluster_error(cluster, "script %s: %.*s", script,
@@ -560,6 +564,7 @@ mcp_cluster_down(mcp_cluster_t *cluster)
 {
     mcp_timer_del(&cluster->worker->timers, &cluster->beat);
     mcp_cluster_set_state(cluster, MCP_CLUSTER_APART);
+    mcp_store_node_count(cluster->worker->store, MCP_NODE_LINKS_LOST);
 
     mcp_cluster_blind(cluster);
 

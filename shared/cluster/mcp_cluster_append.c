@@ -371,6 +371,7 @@ mcp_append_fenced(mcp_copy_t *copy)
     mcp_stream_id_short(id, copy->ref.id);
     mcp_worker_log(worker, MCP_LOG_ERROR, "cluster: stream %s belongs to "
                    "another node now", id);
+    mcp_store_node_count(worker->store, MCP_NODE_FENCED);
     copy->at.state = MCP_STATE_CANCELLED;
     mcp_store_free(worker->store, &copy->ref);
 }
@@ -400,15 +401,12 @@ mcp_append_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
         return MCP_OK;
     }
 
-    if (mcp_reply_is(kind, "GONE")) {
+    if (mcp_reply_is(kind, "GONE") || mcp_reply_is(kind, "GAP")) {
 
-        /* what is kept here makes it anew */
+        /* what is kept here makes it anew, or goes on where it ends */
 
-        copy->begin = 1;
-        copy->refills = 1;
-        memset(&copy->at, 0, sizeof(mcp_store_stand_t));
-
-    } else if (mcp_reply_is(kind, "GAP")) {
+        mcp_store_node_count(copy->cluster->worker->store, MCP_NODE_REFILLED);
+        copy->begin |= mcp_reply_is(kind, "GONE") != 0;
         copy->refills = 1;
         memset(&copy->at, 0, sizeof(mcp_store_stand_t));
         copy->at.seq = mcp_reply_number(mcp_reply_item(reply, 1));

@@ -179,6 +179,7 @@ mcp_copy_look(mcp_copy_t *copy)
         mcp_mirror_look(copy, &copying);
 
     } else {
+        mcp_lag_look(copy, &copying);
         mcp_append_look(copy, &copying);
     }
 }

@@ -11,6 +11,7 @@
  *
  *   mcp_cluster_copy.c    what a process has of these streams
  *   mcp_cluster_append.c  the copier
+ *   mcp_cluster_lag.c     how far it is behind
  *   mcp_cluster_mirror.c  the feeder
  *   mcp_cluster_watch.c   a client that resumes a stream here
  *   mcp_cluster_look.c    a client that asks about one
@@ -66,6 +67,9 @@ struct mcp_copy_s {
     mcp_store_stand_t    at;           /* how far Redis was told */
     mcp_node_place_t     heard;        /* how far a dead node had heard the
                                           others, of what is inherited */
+    uint64_t             behind;       /* since when Redis does not have an
+                                          event that is here; 0: it has all */
+    uint64_t             acked;        /* the last that it had then */
     uint64_t             max_wait;     /* of what it copies */
     uint64_t             expires;      /* as Redis was told last */
     uint32_t             given;
@@ -135,10 +139,14 @@ void mcp_copy_changed(void *data, const mcp_stream_ref_t *ref);
 void mcp_copy_free_all(mcp_cluster_t *cluster);
 
 
-/* --- mcp_cluster_append.c, mcp_cluster_mirror.c --- */
+/* --- mcp_cluster_append.c, mcp_cluster_lag.c, mcp_cluster_mirror.c --- */
 
 void mcp_append_look(mcp_copy_t *copy, const mcp_store_copying_t *copying);
 void mcp_mirror_look(mcp_copy_t *copy, const mcp_store_copying_t *copying);
+
+/* Sees whether Redis has all that is copied, and has the status told if it does
+ * not. */
+void mcp_lag_look(mcp_copy_t *copy, const mcp_store_copying_t *copying);
 
 /* Puts the events that begin at item i of a reply, the first one being "seq",
  * into a mirror.  Returns MCP_OK, or what mcp_store_mirror_append() does. */

@@ -208,6 +208,7 @@ mcp_mail_post(mcp_cluster_t *cluster, const mcp_mail_t *mail,
         mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
                        "cluster: there is no room for an answer to call %s, "
                        "which is lost", id);
+        mcp_store_node_count(cluster->worker->store, MCP_NODE_DROPPED);
     }
 }
 

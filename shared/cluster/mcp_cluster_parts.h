@@ -156,6 +156,7 @@ struct mcp_cluster_s {
                                           mcp_cluster_tell.c */
     mcp_cluster_state_e        state;
     mcp_timer_t                beat;
+    mcp_timer_t                lag;    /* see mcp_cluster_lag.c */
     uint64_t                   node;   /* its id, as Redis was told last */
     uint64_t                   asked;  /* when "hello" or "beat" was sent */
     uint64_t                   away;   /* since when it is no member */
@@ -196,6 +197,12 @@ void mcp_cluster_strange(mcp_cluster_t *cluster, const char *script,
  * the node, until all was well. */
 void mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+
+
+/* --- mcp_cluster_lag.c --- */
+
+/* Nothing is to be copied yet. */
+void mcp_lag_init(mcp_cluster_t *cluster);
 
 
 /* --- mcp_cluster_reap.c --- */

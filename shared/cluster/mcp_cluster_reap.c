@@ -96,6 +96,7 @@ mcp_reap_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
         mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
                        "cluster: there is no room for a stream of a dead node, "
                        "which is lost");
+        mcp_store_node_count(cluster->worker->store, MCP_NODE_DROPPED);
         return;
     }
 
@@ -131,7 +132,10 @@ mcp_reap_done(void *data, const mcp_reply_t *reply)
         return;
     }
 
-    if (!mcp_reply_is(kind, "OK") && !mcp_reply_is(kind, "ALIVE")) {
+    if (mcp_reply_is(kind, "OK")) {
+        mcp_store_node_count(cluster->worker->store, MCP_NODE_REAPED);
+
+    } else if (!mcp_reply_is(kind, "ALIVE")) {
         mcp_cluster_strange(cluster, "reap", reply);
     }
 

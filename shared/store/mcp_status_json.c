@@ -348,6 +348,9 @@ mcp_status_json_call(const mcp_status_t *status, const mcp_live_t *call,
     if (call->reader) {
         mcp_status_number(buf, mcp_str(",\"reader\":"), call->reader);
 
+    } else if (call->elsewhere) {
+        mcp_buf_lit(buf, ",\"reader\":\"elsewhere\"");
+
     } else {
         mcp_buf_lit(buf, ",\"reader\":null");
     }

@@ -302,6 +302,34 @@ mcp_store_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
+void
+mcp_store_behind(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t *events, uint64_t *bytes)
+{
+    mcp_store_op_t       op;
+    mcp_store_share_t   *share;
+    mcp_store_stream_t  *st;
+
+    *events = 0;
+    *bytes = 0;
+
+    if (mcp_store_copy_enter_own(store, ref, &op, &st, &share) != MCP_OK) {
+        return;
+    }
+
+    if (share->acked.seq < st->events.last) {
+        *events = st->events.last - share->acked.seq;
+        *bytes = mcp_store_log_bytes(op.head, &st->events,
+                                     share->acked.seq + 1 > st->events.first
+                                     ? share->acked.seq + 1
+                                     : st->events.first,
+                                     st->events.last);
+    }
+
+    mcp_store_leave(&op);
+}
+
+
 int
 mcp_store_share_ack(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_stand_t *stand)
@@ -317,6 +345,9 @@ mcp_store_share_ack(mcp_store_op_t *op, mcp_store_stream_t *st,
     if (stand->seq < share->acked.seq) {
         return MCP_OK;
     }
+
+    mcp_store_node_add(op->head, MCP_NODE_COPIED,
+                       stand->seq - share->acked.seq);
 
     /* the state last: a reader that finds it final looks for no event */
 

@@ -57,6 +57,8 @@ mcp_store_inherit(mcp_store_t *store,
         mcp_store_barrier();
         share->mirror = 0;
         mcp_store_barrier();
+        op.head->n_mirrors--;
+        mcp_store_node_add(op.head, MCP_NODE_INHERITED, 1);
 
         mcp_store_inherit_pass(&op, st, share);
         rc = MCP_OK;

@@ -504,11 +504,14 @@ typedef struct {
     mcp_store_list_t   dirty;
     _Atomic int64_t    gauge[MCP_GAUGE_MAX];
     _Atomic uint32_t   link;           /* to Redis, see mcp_store_node.c */
-    uint32_t           spare[5];
+    _Atomic uint32_t   lag_events;     /* what it has to copy, see there */
+    _Atomic uint64_t   lag_bytes;
+    _Atomic uint64_t   lag_since;
 } mcp_store_slot_t;
 
 
-/* The zone as a node of a cluster; all but the first three under the lock. */
+/* The zone as a node of a cluster; all but the first three and the counts under
+ * the lock. */
 typedef struct {
     _Atomic uint64_t   id;
     _Atomic uint64_t   speaker_pid;
@@ -520,6 +523,7 @@ typedef struct {
     char               error[MCP_NODE_REASON_MAX + 1];
     char               alone[MCP_NODE_REASON_MAX + 1];
     mcp_node_place_t   places[MCP_NODE_PLACES];
+    _Atomic uint64_t   counts[MCP_NODE_COUNTS];
     mcp_node_view_t    view;
 } mcp_store_node_t;
 
@@ -557,6 +561,7 @@ typedef struct mcp_store_head_s {
     uint32_t           hand;           /* where the sweep is */
     uint32_t           n_streams;
     uint32_t           n_listeners;
+    uint32_t           n_mirrors;
     uint32_t           n_values;
     uint32_t           n_subs;
     uint32_t           n_calls;        /* calls that do not linger */
@@ -577,6 +582,14 @@ typedef struct mcp_store_head_s {
     mcp_store_node_t   node;
     mcp_store_slot_t   slots[MCP_STORE_SLOTS];
 } mcp_store_head_t;
+
+
+/* Counts what a cluster's status tells. */
+static inline void
+mcp_store_node_add(mcp_store_head_t *head, mcp_node_count_e which, uint64_t n)
+{
+    atomic_fetch_add(&head->node.counts[which], n);
+}
 
 
 /* One hold of the lock, and the wakes that are due after it. */

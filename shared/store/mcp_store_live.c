@@ -183,6 +183,7 @@ mcp_live_look(mcp_store_op_t *op, mcp_live_t *live)
 
     live->pid = op->head->slots[live->slot].pid;
     live->reader = 0;
+    live->elsewhere = 0;
     live->events = 0;
     live->state = -1;
 
@@ -196,6 +197,8 @@ mcp_live_look(mcp_store_op_t *op, mcp_live_t *live)
     live->events = st->events.last;
 
     /* another node's reader is no process of this one */
+
+    live->elsewhere = st->consumer_slot == MCP_STORE_REMOTE;
 
     if (st->consumer_slot < MCP_STORE_SLOTS) {
         live->reader = op->head->slots[st->consumer_slot].pid;

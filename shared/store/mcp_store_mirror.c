@@ -38,6 +38,7 @@ mcp_store_mirror_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
     share->last = begin->after;
     mcp_store_share_fill(op, share, st);
     st->share = index;
+    op->head->n_mirrors++;
 }
 
 
@@ -562,6 +563,7 @@ mcp_store_mirror_displaced(mcp_store_t *store,
 
             if (st->consumer_slot != MCP_STORE_NO_SLOT) {
                 st->takeovers += (st->takeovers < UINT32_MAX);
+                mcp_store_node_add(op.head, MCP_NODE_DISPLACED, 1);
                 mcp_store_consumer_displace(&op, st);
                 mcp_store_consumer_gone(&op, st, 0);
             }

@@ -118,6 +118,29 @@ mcp_store_node_link(mcp_store_t *store, int up, uint64_t round_trip)
 }
 
 
+void
+mcp_store_node_lag(mcp_store_t *store, const mcp_node_lag_t *lag)
+{
+    mcp_store_slot_t  *slot;
+
+    slot = &store->head->slots[store->slot];
+
+    if (slot->pid == store->pid) {
+        atomic_store(&slot->lag_events, lag->events < UINT32_MAX
+                                        ? (uint32_t) lag->events : UINT32_MAX);
+        atomic_store(&slot->lag_bytes, lag->bytes);
+        atomic_store(&slot->lag_since, lag->since);
+    }
+}
+
+
+void
+mcp_store_node_count(mcp_store_t *store, mcp_node_count_e which)
+{
+    mcp_store_node_add(store->head, which, 1);
+}
+
+
 /* Copies a text, of which others have made parts: no byte of it means
  * anything to who shows it. */
 static void
@@ -248,6 +271,22 @@ mcp_store_node_view(mcp_store_t *store, const mcp_node_view_t *view)
 }
 
 
+/* Adds what a process has to copy. */
+static void
+mcp_store_node_lags(const mcp_store_slot_t *slot, mcp_node_lag_t *lag)
+{
+    uint64_t  since;
+
+    since = atomic_load(&slot->lag_since);
+    lag->events += atomic_load(&slot->lag_events);
+    lag->bytes += atomic_load(&slot->lag_bytes);
+
+    if (since && (lag->since == 0 || since < lag->since)) {
+        lag->since = since;
+    }
+}
+
+
 static void
 mcp_store_node_links(mcp_store_head_t *head, mcp_node_facts_t *facts)
 {
@@ -262,6 +301,7 @@ mcp_store_node_links(mcp_store_head_t *head, mcp_node_facts_t *facts)
         }
 
         facts->processes++;
+        mcp_store_node_lags(&head->slots[i], &facts->lag);
 
         if (note & MCP_NODE_LINK_UP) {
             trip = note & MCP_NODE_TRIP_MAX;
@@ -295,6 +335,7 @@ mcp_store_node_trim(mcp_node_view_t *view)
 int
 mcp_store_node_facts(mcp_store_t *store, mcp_node_facts_t *facts)
 {
+    unsigned           i;
     mcp_store_op_t     op;
     mcp_store_node_t  *node;
 
@@ -313,12 +354,17 @@ mcp_store_node_facts(mcp_store_t *store, mcp_node_facts_t *facts)
 
     facts->id = atomic_load(&node->id);
     facts->error_at = node->error_at;
+    facts->mirrors = op.head->n_mirrors;
     facts->view = node->view;
     memcpy(facts->error, node->error, MCP_NODE_REASON_MAX);
     memcpy(facts->alone, node->alone, MCP_NODE_REASON_MAX);
 
     mcp_store_leave(&op);
     mcp_store_node_trim(&facts->view);
+
+    for (i = 0; i < MCP_NODE_COUNTS; i++) {
+        facts->counts[i] = atomic_load(&node->counts[i]);
+    }
 
     return MCP_OK;
 }

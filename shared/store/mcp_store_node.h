@@ -53,6 +53,33 @@ typedef struct {
 } mcp_node_place_t;
 
 
+/* What is counted, since the zone began. */
+typedef enum {
+    MCP_NODE_COPIED = 0,       /* events that Redis has taken */
+    MCP_NODE_REFILLED,         /* times that it had lost some of a stream */
+    MCP_NODE_LINKS_LOST,
+    MCP_NODE_AWAY,             /* requests refused, as Redis was out of reach */
+    MCP_NODE_REAPED,           /* nodes taken for dead here */
+    MCP_NODE_INHERITED,        /* streams of such nodes */
+    MCP_NODE_DROPPED,          /* what others had for this node, and it had no
+                                  room for */
+    MCP_NODE_DISPLACED,        /* readers whose client came back elsewhere */
+    MCP_NODE_FENCED,           /* streams that others took over */
+    MCP_NODE_REBORN,           /* times that it was taken for dead itself */
+    MCP_NODE_STRANGE,          /* replies that no script of ours gives */
+    MCP_NODE_COUNTS
+} mcp_node_count_e;
+
+
+/* What a process, or all, have to copy to Redis. */
+typedef struct {
+    uint64_t           events;
+    uint64_t           bytes;
+    uint64_t           since;  /* when the oldest of these was seen, ms; 0:
+                                  there is none */
+} mcp_node_lag_t;
+
+
 /* What processes have noted about the cluster. */
 typedef struct {
     uint64_t           id;
@@ -63,6 +90,9 @@ typedef struct {
     char               error[MCP_NODE_REASON_MAX + 1];
     char               alone[MCP_NODE_REASON_MAX + 1]; /* why the node was
                                           refused; empty: it was not */
+    uint64_t           mirrors;        /* streams of others that are here */
+    mcp_node_lag_t     lag;
+    uint64_t           counts[MCP_NODE_COUNTS];
     mcp_node_view_t    view;
 } mcp_node_facts_t;
 
@@ -82,6 +112,12 @@ void mcp_store_node_resign(mcp_store_t *store);
 
 /* Notes whether this process's link is up, and its round trip, ms. */
 void mcp_store_node_link(mcp_store_t *store, int up, uint64_t round_trip);
+
+/* Notes what this process has to copy. */
+void mcp_store_node_lag(mcp_store_t *store, const mcp_node_lag_t *lag);
+
+/* Counts something once more. */
+void mcp_store_node_count(mcp_store_t *store, mcp_node_count_e which);
 
 /*
  * Notes an error.  Returns 1 if the log is to be told: no process has told it

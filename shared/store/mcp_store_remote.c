@@ -83,6 +83,11 @@ mcp_store_remote(mcp_store_t *store, const mcp_stream_ref_t *ref,
         }
 
         op.keep = st;
+
+        if (st->consumer_slot < MCP_STORE_SLOTS) {
+            mcp_store_node_add(op.head, MCP_NODE_DISPLACED, 1);
+        }
+
         mcp_store_consumer_take(&op, st, MCP_STORE_REMOTE, number, after,
                                 &taken);
         share->reader = number;

@@ -72,6 +72,7 @@ mcp_store_repair_reset(mcp_store_head_t *head)
     head->n_free = 0;
     head->n_streams = 0;
     head->n_listeners = 0;
+    head->n_mirrors = 0;
     head->n_values = 0;
     head->n_subs = 0;
     head->n_calls = 0;

@@ -131,6 +131,7 @@ mcp_store_share_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
     mcp_store_share_t  *share;
 
     share = mcp_store_share_of(op->head, st->share);
+    op->head->n_mirrors -= (share->mirror != 0);
     st->share = 0;
     share->stream = 0;
 
@@ -260,6 +261,7 @@ mcp_store_repair_shares(mcp_store_op_t *op)
 
             if (share->mirror) {
                 mcp_store_mirror_count(st, share);
+                head->n_mirrors++;
             }
 
         } else {

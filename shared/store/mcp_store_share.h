@@ -159,6 +159,12 @@ int mcp_store_acked(mcp_store_t *store, const mcp_stream_ref_t *ref,
     const mcp_store_stand_t *stand);
 
 
+/* Says how much of a stream that this process copies is not known to be safe:
+ * nothing of one that it does not copy. */
+void mcp_store_behind(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t *events, uint64_t *bytes);
+
+
 /*
  * --- its consumer, when that is on another machine ---
  *

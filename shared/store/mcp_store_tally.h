@@ -81,7 +81,8 @@ typedef struct {
 
     /* set by mcp_store_live_page() */
     uint64_t       pid;
-    uint64_t       reader;             /* pid; 0: nobody reads */
+    uint64_t       reader;             /* pid; 0: nobody reads here */
+    unsigned       elsewhere;          /* it is read at another node */
     uint64_t       events;
     int            state;              /* mcp_stream_state_e; -1: it has no
                                           stream */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "worker/mcp_answer.h"
+#include "store/mcp_store_node.h"
 #include "worker/mcp_exchange_state.h"
 #include "worker/mcp_refusal.h"
 #include "worker/mcp_tally.h"
@@ -76,8 +77,12 @@ mcp_answer_fault_note(mcp_exchange_t *x, mcp_fault_e fault)
         mcp_answer_header(x, mcp_str("Retry-After"), mcp_str("5"));
         break;
 
-    case MCP_FAULT_CALL_EARLY:
     case MCP_FAULT_CLUSTER_AWAY:
+        mcp_store_node_count(store, MCP_NODE_AWAY);
+        mcp_answer_header(x, mcp_str("Retry-After"), mcp_str("1"));
+        break;
+
+    case MCP_FAULT_CALL_EARLY:
         mcp_answer_header(x, mcp_str("Retry-After"), mcp_str("1"));
         break;
 

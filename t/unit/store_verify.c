@@ -15,6 +15,7 @@ typedef struct {
     const char        *why;
     uint32_t           streams;
     uint32_t           listeners;
+    uint32_t           mirrors;
     uint32_t           values;
     uint32_t           subs;
     uint32_t           groups;
@@ -602,6 +603,7 @@ store_verify_share(store_verify_t *v, uint32_t index)
                  "a stream that nobody copies");
 
     if (share->mirror) {
+        v->mirrors++;
         store_verify_mirror(v, share, st);
     }
 }
@@ -750,6 +752,7 @@ store_verify_counts(store_verify_t *v)
     store_expect(v, head->n_subs == v->subs, "subscriptions");
     store_expect(v, head->n_streams == v->streams, "streams");
     store_expect(v, head->n_listeners == v->listeners, "listeners");
+    store_expect(v, head->n_mirrors == v->mirrors, "mirrors");
     store_expect(v, v->members == 0, "members of groups");
     store_expect(v, v->joins == 0, "calls to join");
     store_expect(v, v->readers == 0, "readers");

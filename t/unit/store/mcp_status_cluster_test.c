@@ -6,7 +6,10 @@
 #include "store_driver.h"
 
 #include "mcp_status.h"
-#include "store/mcp_store_node.h"
+#include "store/mcp_store_share.h"
+
+
+#define NO_LAG  "\"mirrors\":0,\"lag\":{\"events\":0,\"bytes\":0,\"age\":0},"
 
 
 static store_driver_t  d;
@@ -103,6 +106,28 @@ notes(void)
 }
 
 
+/* A stream of another node, what two processes have to copy, two errors. */
+static void
+counts(void)
+{
+    mcp_node_lag_t     none = { 0, 0, 0 };
+    mcp_node_lag_t     lag[] = { { 4, 100, 17000 }, { 3, 200, 16000 } };
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+
+    store_spec(&spec, 1, 1);
+    assert_int_equal(mcp_store_mirror(&d.store[0], &spec, 1, 0, 5, 10, &ref),
+                     MCP_OK);
+
+    mcp_store_node_lag(&d.store[0], &none);
+    mcp_store_node_lag(&d.store[0], &lag[0]);
+    mcp_store_node_lag(&d.store[1], &lag[1]);
+    mcp_store_node_count(&d.store[0], MCP_NODE_REBORN);
+    mcp_store_node_count(&d.store[0], MCP_NODE_STRANGE);
+    mcp_store_node_count(&d.store[1], MCP_NODE_STRANGE);
+}
+
+
 /* Nothing where there is no cluster. */
 static void
 test_none(void **state)
@@ -134,7 +159,12 @@ test_json(void **state)
     mcp_store_node_link(&d.store[0], 0, 0);
     says("json", ",\"cluster\":{\"node\":\"0000000000001abc\","
                  "\"state\":\"unreachable\",\"processes\":1,\"connected\":0,"
-                 "\"round_trip\":0,\"offset\":0,\"layout\":0,\"refused\":null,"
+                 "\"round_trip\":0,\"offset\":0,\"layout\":0,"
+                 NO_LAG "\"events_copied\":0,\"streams_refilled\":0,"
+                 "\"links_lost\":0,\"requests_refused\":0,"
+                 "\"nodes_reaped\":0,\"streams_inherited\":0,\"dropped\":0,"
+                 "\"readers_displaced\":0,\"streams_fenced\":0,"
+                 "\"deaths\":0,\"errors\":0,\"refused\":null,"
                  "\"last_error\":null,\"members\":[]}}\n");
 
     mcp_store_node_link(&d.store[0], 1, 0);
@@ -144,13 +174,18 @@ test_json(void **state)
     (void) mcp_store_node_error(&d.store[1], 77, 0, "one:6379: gone <b>");
     says("json", ",\"cluster\":{\"node\":\"0000000000001abc\","
                  "\"state\":\"member\",\"processes\":2,\"connected\":1,"
-                 "\"round_trip\":12,\"offset\":-1050,\"layout\":1,"
-                 "\"refused\":null,\"last_error\":{\"at\":77,"
+                 "\"round_trip\":12,\"offset\":-1050,\"layout\":1,");
+    says("json", ",\"refused\":null,\"last_error\":{\"at\":77,"
                  "\"text\":\"one:6379: gone <b>\"},\"members\":["
                  "{\"node\":\"0000000000001abc\",\"label\":\"a \\\"b\\\"\","
                  "\"version\":\"0.9.0\",\"age\":1000},"
                  "{\"node\":\"ffffffffffffffff\",\"label\":\"\","
                  "\"version\":\"\",\"age\":0}]}}\n");
+
+    counts();
+    says("json", ",\"mirrors\":1,\"lag\":{\"events\":7,\"bytes\":300,"
+                 "\"age\":4000},\"events_copied\":0,");
+    says("json", "\"deaths\":1,\"errors\":2,");
 
     mcp_store_node_alone(&d.store[1], "no key");
     says("json", "\"state\":\"alone\"");
@@ -175,6 +210,15 @@ test_prometheus(void **state)
     says("prometheus", "\nmcp_cluster_round_trip_seconds 0.012\n");
     says("prometheus", "\nmcp_cluster_clock_offset_seconds -1.05\n");
 
+    counts();
+    says("prometheus", "\nmcp_cluster_mirrors 1\n");
+    says("prometheus", "\nmcp_cluster_lag_events 7\n");
+    says("prometheus", "\nmcp_cluster_lag_bytes 300\n");
+    says("prometheus", "\nmcp_cluster_lag_seconds 4\n");
+    says("prometheus", "# TYPE mcp_cluster_deaths_total counter\n"
+                       "mcp_cluster_deaths_total 1\n");
+    says("prometheus", "\nmcp_cluster_errors_total 2\n");
+
     mcp_store_node_alone(&d.store[1], "no key");
     says("prometheus", "\nmcp_cluster_refused 1\n");
 }
@@ -187,11 +231,11 @@ test_html(void **state)
 
     notes();
     says("html", "<p>Cluster: node 0000000000001abc, member, 1 of 2 processes "
-                 "connected to Redis, nodes: 2</p>\n");
+                 "connected to Redis, nodes: 2, mirrors: 0, events that Redis "
+                 "does not have yet: 0</p>\n");
 
     mcp_store_node_alone(&d.store[1], "<a>");
-    says("html", "alone, 1 of 2 processes connected to Redis, nodes: 2<br>"
-                 "Refused: &lt;a&gt;</p>\n");
+    says("html", "does not have yet: 0<br>Refused: &lt;a&gt;</p>\n");
 }
 
 

@@ -63,6 +63,7 @@ test_one(void **state)
     assert_int_equal(page[0].pid, 101);
     assert_int_equal(page[0].state, -1);
     assert_int_equal(page[0].reader, 0);
+    assert_int_equal(page[0].elsewhere, 0);
     assert_string_equal(page[0].principal, "alice");
 
     /* with a stream */
@@ -83,6 +84,7 @@ test_one(void **state)
     assert_int_equal(mcp_store_remote(S1, &ref, 3, 0), MCP_OK);
     assert_int_equal(mcp_store_live_page(S0, &position, page), 1);
     assert_int_equal(page[0].reader, 0);
+    assert_int_equal(page[0].elsewhere, 1);
 
     mcp_store_free(S1, &ref);
     mcp_store_live_end(S1, handle);

@@ -145,6 +145,7 @@ test_speaks(void **state)
 static void
 test_links(void **state)
 {
+    mcp_node_lag_t    lag[] = { { 3, 30, 90 }, { UINT64_MAX, 20, 80 } };
     mcp_node_facts_t  facts;
 
     (void) state;
@@ -164,14 +165,28 @@ test_links(void **state)
     assert_int_equal(mcp_store_node_facts(&store[0], &facts), MCP_OK);
     assert_int_equal(facts.round_trip, 0x3fffffff);
 
+    /* what they have to copy is as old as the oldest of it */
+
+    mcp_store_node_lag(&store[0], &lag[0]);
+    mcp_store_node_lag(&store[1], &lag[1]);
+    mcp_store_node_count(&store[0], MCP_NODE_REAPED);
+    assert_int_equal(mcp_store_node_facts(&store[2], &facts), MCP_OK);
+    assert_int_equal(facts.lag.events, 3 + (uint64_t) UINT32_MAX);
+    assert_int_equal(facts.lag.bytes, 50);
+    assert_int_equal(facts.lag.since, 80);
+    assert_int_equal(facts.counts[MCP_NODE_REAPED], 1);
+
     /* a process takes its note with it */
 
     mcp_store_bury(&store[0], 1, 101);
     mcp_store_node_link(&store[1], 1, 5);
+    mcp_store_node_lag(&store[1], &lag[0]);
     mcp_store_detach(&store[2]);
     assert_int_equal(mcp_store_node_facts(&store[0], &facts), MCP_OK);
     assert_int_equal(facts.processes, 1);
     assert_int_equal(facts.round_trip, 7);
+    assert_int_equal(facts.lag.events, 3);
+    assert_int_equal(facts.lag.since, 90);
 
     unlockable = 1;
     assert_int_equal(mcp_store_node_facts(&store[0], &facts),

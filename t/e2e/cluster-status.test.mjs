@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What the status of a node says of its cluster: what Redis does not have yet,
+// what is read elsewhere, what was refused, refilled and taken over.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { OTHER, at, cuttable, kill, node } from './lib/cluster.mjs';
+import { Counting } from './lib/counting.mjs';
+import { Redis, until } from './lib/redis.mjs';
+
+
+async function status(fixture, format = 'json') {
+    const answer = await fetch(new URL(`/status?format=${format}`,
+                                       fixture.url));
+
+    return format === 'json' ? answer.json() : answer.text();
+}
+
+// what it says of the cluster, once that is so
+
+function says(fixture, is) {
+    return until(async () => {
+        const { cluster } = await status(fixture);
+
+        return is(cluster) && cluster;
+    }, { hint: is });
+}
+
+async function pair(t, http) {
+    const redis = await Redis.start();
+
+    t.after(() => redis.stop());
+
+    const nodes = await Promise.all([
+        node(redis.url, { http }), node(redis.url, { kind: OTHER, http })]);
+
+    return { redis, nodes };
+}
+
+
+describe('the status says', { concurrency: true }, () => {
+    test('what Redis does not have yet', async (t) => {
+        const { cut, fixture } = await cuttable(t);
+        const session = await fixture.session();
+        const counting = await Counting.start(session, 6, 3);
+
+        await counting.read(3);
+
+        const { events_copied: copied } = await says(fixture,
+            (cluster) => cluster.events_copied >= 3);
+
+        cut.refused = true;
+        cut.drop();
+        await counting.open(5);
+
+        const { lag } = await says(fixture, (cluster) => cluster.lag.age > 0
+            && cluster.lag.events === 2);
+
+        assert.ok(lag.bytes > 2 * 50, `${lag.bytes} bytes`);
+        assert.match(await status(fixture, 'prometheus'),
+                     /^mcp_cluster_lag_events 2$/m);
+        await says(fixture, (cluster) => cluster.connected === 0
+            && cluster.links_lost > 0);
+
+        cut.refused = false;
+        await counting.open(6);
+        await counting.finish();
+        await says(fixture, (cluster) => cluster.lag.events === 0
+            && cluster.lag.bytes === 0 && cluster.lag.age === 0
+            && cluster.events_copied > copied);
+    });
+
+    test('what is read at another node', async (t) => {
+        const { nodes: [here, there] } = await pair(t);
+
+        t.after(() => Promise.all([here.stop(), there.stop()]));
+
+        const session = await here.session();
+        const counting = await Counting.start(session, 6, 3);
+        const reader = async () => (await status(here)).running[0].reader;
+
+        await counting.read(3);
+        assert.equal(typeof await reader(), 'number');
+
+        await counting.resume(at(there, session), { leave: false });
+        await until(async () => await reader() === 'elsewhere');
+        await says(here, (cluster) => cluster.readers_displaced === 1);
+        await says(there, (cluster) => cluster.mirrors === 1);
+
+        counting.answer.close();
+        await until(async () => await reader() === null);
+        await counting.resume(session, { leave: false });
+        await until(async () => typeof await reader() === 'number');
+        await counting.open(6);
+        await counting.finish();
+    });
+
+    test('what Redis had lost', async (t) => {
+        const { redis, nodes: [here, there] } = await pair(t);
+
+        t.after(() => Promise.all([here.stop(), there.stop()]));
+
+        const counting = await Counting.start(await here.session(), 6, 3);
+
+        await counting.read(3);
+        await redis.command('FLUSHALL');
+        await counting.open(6);
+        await counting.finish();
+        await says(here, (cluster) => cluster.streams_refilled > 0);
+    });
+
+    test('what was refused', async (t) => {
+        const { cut, fixture } = await cuttable(t, {
+            http: { mcp_cluster_patience: '100ms' } });
+        const session = await fixture.session();
+
+        cut.refused = true;
+        cut.drop();
+        await until(async () => (await session.call('echo',
+            { text: 'hello' })).status === 503);
+        await says(fixture, (cluster) => cluster.requests_refused > 0);
+        assert.match(await status(fixture, 'prometheus'),
+                     /^mcp_cluster_requests_refused_total [1-9]/m);
+    });
+
+    test('what was taken over', async (t) => {
+        const { nodes: [dying, there] } = await pair(t, {
+            mcp_cluster_dead_after: '2s' });
+
+        t.after(() => there.stop());
+        t.after(() => dying.stop({ kills: true }));
+
+        const counting = await Counting.start(await dying.session(), 6, 3);
+
+        await counting.read(3);
+        await kill(dying);
+        await says(there, (cluster) => cluster.nodes_reaped === 1
+            && cluster.streams_inherited === 1);
+    });
+
+    test('that it was taken for dead', async (t) => {
+        const { nodes: [still, there] } = await pair(t, {
+            mcp_cluster_dead_after: '2s' });
+
+        const pids = [await still.master(), ...await still.workers()];
+        const all = (signal) => pids.forEach((pid) => process.kill(pid, signal));
+        let stands = false;
+
+        t.after(() => stands && all('SIGCONT'));
+        t.after(() => there.stop());
+        t.after(() => still.stop({ kills: true }));
+
+        const counting = await Counting.start(await still.session(), 6, 3);
+
+        await counting.read(3);
+        stands = true;
+        all('SIGSTOP');
+        await says(there, (cluster) => cluster.nodes_reaped === 1);
+        all('SIGCONT');
+        stands = false;
+        await says(still, (cluster) => cluster.deaths > 0
+            && cluster.state === 'member');
+
+        // its client comes back, and learns what has become of the call
+
+        await counting.resume(at(there, counting.session), { patient: true });
+
+        for (let message; (message = await counting.answer.message());) {
+            counting.take(message);
+        }
+
+        assert.equal(counting.error.code, -32603);
+        await says(still, (cluster) => cluster.streams_fenced > 0);
+    });
+});

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* How far Redis is behind, as the status has it. */
+
+#include "cluster_streams.h"
+
+
+#define EVENT  (sizeof("{\"method\":\"x\"}") - 1)
+
+
+/* What waits while Redis stands still is told of, and that it waits no more. */
+static void
+test_lag(void **state)
+{
+    uint64_t  since;
+
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    make(0, 'b');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2 && copying(0, 'b').created);
+    UNTIL(facts(0).counts[MCP_NODE_COPIED] == 2);
+
+    kill(redis, SIGSTOP);
+    since = real_now();
+    add_events(0, 'a', 3);
+    add_events(0, 'b', 1);
+    UNTIL(facts(0).lag.events == 4);
+    assert_int_equal(facts(0).lag.bytes, 4 * EVENT);
+    assert_true(facts(0).lag.since >= since);
+    assert_true(facts(0).lag.since <= real_now());
+
+    kill(redis, SIGCONT);
+    UNTIL(facts(0).lag.events == 0);
+    assert_int_equal(facts(0).lag.bytes, 0);
+    assert_int_equal(facts(0).lag.since, 0);
+    assert_int_equal(facts(0).counts[MCP_NODE_COPIED], 6);
+    end_all();
+}
+
+
+/* What Redis takes slowly is as old as its oldest event that is not there. */
+static void
+test_progress(void **state)
+{
+    uint64_t             first;
+    mcp_copy_t          *copy;
+    mcp_stream_info_t    info;
+    mcp_store_copying_t  now;
+
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+
+    info = info_of(0, 'a');
+    copy = mcp_copy_get(nodes[0].cluster, &info.ref);
+    add_events(0, 'a', 3);
+
+    now = copying(0, 'a');
+    mcp_lag_look(copy, &now);
+    first = copy->behind;
+    assert_int_not_equal(first, 0);
+
+    /* none is there */
+
+    nodes[0].te.now += 20;
+    mcp_lag_look(copy, &now);
+    assert_int_equal(copy->behind, first);
+
+    /* one is, of those that were there when Redis was told */
+
+    copy->time = first + 10;
+    now.acked.seq++;
+    mcp_lag_look(copy, &now);
+    assert_int_equal(copy->behind, first + 10);
+
+    now.acked.seq = now.own.seq;
+    mcp_lag_look(copy, &now);
+    assert_int_equal(copy->behind, 0);
+    end_all();
+}
+
+
+/* It goes with its process. */
+static void
+test_end(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    add_events(0, 'a', 1);
+    mcp_worker_wake(nodes[0].worker);
+    assert_true(mcp_timer_armed(&nodes[0].cluster->lag));
+    end_all();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_lag),
+        cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_end),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}
