@@ -220,10 +220,12 @@ mcp_task_write_look(mcp_exchange_t *x, const mcp_task_t *task,
         return;
     }
 
-    /* the event may be of the state before */
+    /* the event may be of the state before; answers that were given at another
+     * node may all be there before its owner knows of them */
 
     if (look->info.state == MCP_STATE_INPUT_REQUIRED
-        && look->state == MCP_STATE_INPUT_REQUIRED && event.len)
+        && look->state == MCP_STATE_INPUT_REQUIRED
+        && event.len && mcp_task_asks(event, look->given))
     {
         mcp_task_write_base(x, task, "input_required", mcp_null_str,
                             look->info.changed, out);

@@ -9,6 +9,26 @@
 #define MCP_TASK_TRIES  16
 
 
+int
+mcp_task_asks(mcp_str_t questions, uint32_t given)
+{
+    unsigned          k;
+    mcp_str_t         key;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    mcp_json_iter_init(&iter, questions);
+
+    for (k = 0; mcp_json_iter_next(&iter, &key, &value); k++) {
+        if ((given & (uint32_t) 1 << k) == 0) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
 void
 mcp_task_questions(mcp_str_t questions, uint32_t given, mcp_buf_t *out)
 {

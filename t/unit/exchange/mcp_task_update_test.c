@@ -42,6 +42,8 @@ questions_are(const char *text, uint32_t given, const char *left)
     mcp_task_questions(test_str(text), given, &buf);
     rest = (mcp_str_t) { buf.data, buf.len };
     assert_str_is(rest, left);
+    assert_int_equal(mcp_task_asks(test_str(text), given),
+                     strcmp(left, "{}") != 0);
     mcp_buf_free(&buf);
 }
 
