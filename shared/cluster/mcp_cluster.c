@@ -504,6 +504,10 @@ mcp_cluster_beat(mcp_cluster_t *cluster)
     store = cluster->worker->store;
     cluster->speaks = mcp_store_node_speaks(store) != 0;
 
+    if (!cluster->speaks) {
+        mcp_cluster_blind(cluster);
+    }
+
     /* another process has given the node another id */
 
     if (cluster->node != mcp_store_node_id(store)) {

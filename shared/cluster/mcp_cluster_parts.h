@@ -170,7 +170,10 @@ struct mcp_cluster_s {
     mcp_pulse_t                pulses[MCP_NODE_MEMBERS];
     size_t                     n_pulses;
     mcp_pulse_t                reaps;  /* the dead one whose streams it takes
-                                          over; node 0: none */
+                                          over, or the node itself; node 0:
+                                          none */
+    unsigned                   settled:1;      /* the node knows all that it was
+                                                  given of dead ones */
 
     mcp_copy_t                *copies[MCP_CLUSTER_BUCKETS];
 
@@ -207,10 +210,12 @@ void mcp_lag_init(mcp_cluster_t *cluster);
 
 /* --- mcp_cluster_reap.c --- */
 
-/* Looks at the members that "beat" has named, for those that are dead. */
+/* Looks at the members that "beat" has named, for those that are dead, and at
+ * what this node was given of them. */
 void mcp_cluster_pulse(mcp_cluster_t *cluster, const mcp_reply_t *members);
 
-/* The link was lost: what was seen before says nothing any more. */
+/* The link was lost, or another process speaks for the node: what was seen
+ * before says nothing any more. */
 void mcp_cluster_blind(mcp_cluster_t *cluster);
 
 

@@ -10,6 +10,10 @@
  * takes the streams over, has all that is wanted of each here, and becomes its
  * owner, who has lost the backend: its client gets an error, and nothing before
  * it is lost.
+ *
+ * The process may be killed before it has done so, or the reply to it be lost:
+ * so whoever speaks for the node asks for what the node was given, and has said
+ * nothing of since, until there is none.
  */
 
 
@@ -49,6 +53,19 @@ mcp_reap_inherit(mcp_copy_t *copy, const mcp_reply_t *item,
 }
 
 
+/* Returns 1 if the stream itself is here. */
+static int
+mcp_reap_has(const mcp_cluster_t *cluster, mcp_str_t text)
+{
+    unsigned char      id[MCP_STREAM_ID_LEN];
+    mcp_stream_info_t  info;
+
+    return mcp_stream_id_parse(text, id) == MCP_OK
+           && mcp_store_find(cluster->worker->store, id, 0, &info) == MCP_OK
+           && !info.mirror;
+}
+
+
 /* Has what is wanted of a stream here, to be its owner then. */
 static void
 mcp_reap_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
@@ -64,6 +81,12 @@ mcp_reap_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
     first = mcp_reply_number(mcp_reply_item(item, 3));
     confirmed = mcp_reply_number(mcp_reply_item(item, 4));
     stand.seq = mcp_reply_number(mcp_reply_item(item, 2));
+
+    /* known, and Redis is about to be told of it */
+
+    if (mcp_reap_has(cluster, mcp_reply_item(item, 0)->text)) {
+        return;
+    }
 
     if (first == 0
         || mcp_unpack_stand(mcp_reply_item(item, 5)->text, &stand) != MCP_OK
@@ -94,9 +117,8 @@ mcp_reap_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
 
     if (copy == NULL) {
         mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
-                       "cluster: there is no room for a stream of a dead node, "
-                       "which is lost");
-        mcp_store_node_count(cluster->worker->store, MCP_NODE_DROPPED);
+                       "cluster: there is no room for a stream of a dead node "
+                       "yet");
         return;
     }
 
@@ -110,6 +132,7 @@ mcp_reap_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
 static void
 mcp_reap_done(void *data, const mcp_reply_t *reply)
 {
+    int                 own;
     size_t              i;
     mcp_cluster_t      *cluster;
     const mcp_reply_t  *kind;
@@ -118,22 +141,30 @@ mcp_reap_done(void *data, const mcp_reply_t *reply)
 
     if (reply == NULL) {
         cluster->reaps.node = 0;
+        cluster->settled = 0;
         return;
     }
 
     kind = mcp_reply_item(reply, 0);
 
-    if (mcp_reply_is(kind, "OK") && reply->n > 1) {
+    own = cluster->reaps.node == cluster->node;
+
+    if (mcp_reply_is(kind, "OK")) {
         for (i = 1; i < reply->n; i++) {
             mcp_reap_take(cluster, reply->items[i]);
         }
 
-        mcp_reap_go_on(cluster);
-        return;
-    }
+        cluster->settled = own ? reply->n <= 1
+                               : cluster->settled && reply->n <= 1;
 
-    if (mcp_reply_is(kind, "OK")) {
-        mcp_store_node_count(cluster->worker->store, MCP_NODE_REAPED);
+        if (!own && reply->n > 1) {
+            mcp_reap_go_on(cluster);
+            return;
+        }
+
+        if (!own) {
+            mcp_store_node_count(cluster->worker->store, MCP_NODE_REAPED);
+        }
 
     } else if (!mcp_reply_is(kind, "ALIVE")) {
         mcp_cluster_strange(cluster, "reap", reply);
@@ -241,6 +272,11 @@ mcp_cluster_pulse(mcp_cluster_t *cluster, const mcp_reply_t *members)
             mcp_reap_begin(cluster, &pulses[i]);
         }
     }
+
+    if (!cluster->settled && cluster->reaps.node == 0) {
+        cluster->reaps.node = cluster->node;
+        mcp_reap_go_on(cluster);
+    }
 }
 
 
@@ -248,4 +284,5 @@ void
 mcp_cluster_blind(mcp_cluster_t *cluster)
 {
     cluster->n_pulses = 0;
+    cluster->settled = 0;
 }

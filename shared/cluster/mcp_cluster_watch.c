@@ -219,6 +219,7 @@ mcp_watch_take(mcp_cluster_t *cluster, mcp_watch_t *watch,
     int                 rc;
     uint64_t            number;
     mcp_store_stand_t   stand;
+    mcp_stream_info_t   info;
     const mcp_reply_t  *kind;
 
     if (reply == NULL) {
@@ -228,8 +229,12 @@ mcp_watch_take(mcp_cluster_t *cluster, mcp_watch_t *watch,
 
     kind = mcp_reply_item(reply, 0);
 
+    /* its own node knows whether there is such an event */
+
     if (mcp_reply_is(kind, "AHEAD")) {
-        return MCP_ERR_AWAY;
+        return mcp_store_find(cluster->worker->store, watch->stream.id, 0,
+                              &info)
+               == MCP_OK && !info.mirror ? MCP_OK : MCP_ERR_AWAY;
     }
 
     if (mcp_reply_is(kind, "NONE")) {

@@ -20,11 +20,17 @@ local INLINE = 8192
 local TOPIC = 16
 
 local said = redis.call('HMGET', head, 'o', 'l', 'n', 'w', 't', 'x', 'k',
-    'f', 'g')
+    'f', 'g', 'j')
 local last, reader, number = tonumber(said[2]), said[3], tonumber(said[4])
 
 if said[1] and said[1] ~= node then
     return {'FENCED'}
+end
+
+-- it was given to this node, which knows it now
+if said[10] then
+    redis.call('HDEL', head, 'j')
+    redis.call('SREM', prefix .. 'g:' .. node, ARGV[3])
 end
 
 -- a client may have dropped more, elsewhere

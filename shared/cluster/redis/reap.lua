@@ -1,20 +1,54 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
 -- A node takes over what another one owned that is dead: a few streams at a
--- time, until there are none.
+-- time, until there are none; or asks again for what it was given so, and has
+-- said nothing of yet.
 --
--- ARGV: node; time after which silence is death, ms; the dead one; its number of
--- beats, as it was seen.  Returns {"OK", {stream, number of its reader, last,
--- first one kept, confirmed, how it stands, what never changes, its topics, one
--- after the other, how far the dead one had heard the others, turn, what it is
--- as a task}, ...}, with none at the end, or {"ALIVE"}: it has beaten since.
+-- ARGV: node; time after which silence is death, ms; the dead one, or the node
+-- itself; its number of beats, as it was seen.  Returns {"OK", {stream, number
+-- of its reader, last, first one kept, confirmed, how it stands, what never
+-- changes, its topics, one after the other, how far the dead one had heard the
+-- others, turn, what it is as a task}, ...}, with none at the end, or {"ALIVE"}:
+-- it has beaten since.
 --
--- PREFIX:1:o:NODE is the set of streams that a node owns and that go on.
+-- PREFIX:1:o:NODE is the set of streams that a node owns and that go on,
+-- PREFIX:1:g:NODE of those among them that it was given and has said nothing of
+-- yet; field j of such a stream is there.
 
 local node, dead = ARGV[1], ARGV[3]
 local STREAMS = 16
 
-local mark, owned = prefix .. 'x:' .. dead, prefix .. 'o:' .. dead
+local owned, given = prefix .. 'o:' .. node, prefix .. 'g:' .. node
+
+local function described(id)
+    local head = prefix .. 'h:' .. id
+    local said = redis.call('HMGET', head, 'w', 'l', 'f', 'k', 'x', 'q', 'd',
+        'v')
+
+    return {
+        id, tonumber(said[1]), tonumber(said[2]), tonumber(said[3]),
+        tonumber(said[4]), said[5],
+        redis.call('GET', prefix .. 'c:' .. id) or '',
+        table.concat(redis.call('SMEMBERS', prefix .. 't:' .. id)),
+        said[6] or '', tonumber(said[7]), said[8]
+    }
+end
+
+local answer = {'OK'}
+
+if dead == node then
+    for _, id in ipairs(redis.call('SRANDMEMBER', given, STREAMS)) do
+        if redis.call('HGET', prefix .. 'h:' .. id, 'o') == node then
+            answer[#answer + 1] = described(id)
+        else
+            redis.call('SREM', given, id)
+        end
+    end
+
+    return answer
+end
+
+local mark, left = prefix .. 'x:' .. dead, prefix .. 'o:' .. dead
 
 if redis.call('EXISTS', mark) == 0 then
     if redis.call('ZSCORE', KEYS[1], dead) ~= ARGV[4] then
@@ -24,37 +58,29 @@ if redis.call('EXISTS', mark) == 0 then
     redis.call('SET', mark, node, 'PX', DAY)
 end
 
-local answer = {'OK'}
-
-for _, id in ipairs(redis.call('SRANDMEMBER', owned, STREAMS)) do
+for _, id in ipairs(redis.call('SRANDMEMBER', left, STREAMS)) do
     local head = prefix .. 'h:' .. id
-    local said = redis.call('HMGET', head, 'o', 'w', 'l', 'f', 'k', 'x', 'n',
-        'q', 'd', 'v')
+    local said = redis.call('HMGET', head, 'o', 'n')
 
-    redis.call('SREM', owned, id)
+    redis.call('SREM', left, id)
 
     if said[1] == dead then
-        redis.call('HSET', head, 'o', node)
-        redis.call('SADD', prefix .. 'o:' .. node, id)
-        redis.call('PEXPIRE', prefix .. 'o:' .. node, DAY)
+        redis.call('HSET', head, 'o', node, 'j', '1',
+            'n', said[2] == dead and '' or said[2])
 
-        if said[7] == dead then
-            redis.call('HSET', head, 'n', '')
+        for _, set in ipairs({owned, given}) do
+            redis.call('SADD', set, id)
+            redis.call('PEXPIRE', set, DAY)
         end
 
-        answer[#answer + 1] = {
-            id, tonumber(said[2]), tonumber(said[3]), tonumber(said[4]),
-            tonumber(said[5]), said[6],
-            redis.call('GET', prefix .. 'c:' .. id) or '',
-            table.concat(redis.call('SMEMBERS', prefix .. 't:' .. id)),
-            said[8] or '', tonumber(said[9]), said[10]
-        }
+        answer[#answer + 1] = described(id)
     end
 end
 
-if #answer == 1 and redis.call('SCARD', owned) == 0 then
+if #answer == 1 and redis.call('SCARD', left) == 0 then
     redis.call('ZREM', KEYS[1], dead)
-    redis.call('DEL', prefix .. 'n:' .. dead, prefix .. 'm:' .. dead)
+    redis.call('DEL', prefix .. 'n:' .. dead, prefix .. 'm:' .. dead,
+        prefix .. 'g:' .. dead)
 end
 
 return answer

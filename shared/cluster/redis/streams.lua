@@ -57,3 +57,9 @@ local function is_read()
         last_for(2 * ARGV[2])
     end
 end
+
+-- An event that is not there: the owner may have it, if Redis has lost it; of
+-- what is over there is no other.
+local function ends_before(stands)
+    return string.byte(stands) >= OVER and 'NONE' or 'AHEAD'
+end

@@ -33,7 +33,7 @@ end
 local after = tonumber(ARGV[4]) or math.min(tonumber(said[10]), last)
 
 if after > last then
-    return {'AHEAD'}
+    return {ends_before(said[5])}
 end
 
 local confirmed = math.max(tonumber(ARGV[4]) or 0, tonumber(said[4]))

@@ -48,6 +48,49 @@ test_reap(void **state)
 }
 
 
+/* Redis has given its streams to a node that has not got the reply. */
+static void
+test_reply_lost(void **state)
+{
+    process_t  *p = &nodes[1];
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 3);
+    UNTIL(copying(0, 'a').acked.seq == 3);
+    begin(2, KEY1);
+    end(0);
+
+    while (p->cluster->reaps.node == 0
+           || p->cluster->reaps.node == p->cluster->node)
+    {
+        carry(1);
+        usleep(1000);
+    }
+
+    process_pump(p);
+    assert_int_equal(write(fds[1], p->sent + p->taken, p->len - p->taken),
+                     p->len - p->taken);
+    p->taken = p->len;
+
+    do {
+        (void) about(2, "HGET", 'h', 'a', "j");
+    } while (strcmp(said, "1") != 0);
+
+    assert_false(is_at(1, 'a'));
+    end(2);
+    cut_off(1);
+
+    UNTIL(is_at(1, 'a') && info_of(1, 'a').state == MCP_STATE_FAILED);
+    UNTIL(p->cluster->settled);
+    assert_string_equal(about(1, "HEXISTS", 'h', 'a', "j"), "0");
+    all_expire(1);
+    end_all();
+}
+
+
 /* Who was only slow finds out. */
 static void
 test_back(void **state)
@@ -78,6 +121,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_reap),
+        cmocka_unit_test(test_reply_lost),
         cmocka_unit_test(test_back),
     };
 

@@ -129,6 +129,29 @@ test_refused(void **state)
 }
 
 
+/* An event that is not there may be at its owner's, unless the stream is over. */
+static void
+test_ahead(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+
+    assert_int_equal(comes(1, 'a', 2, 's'), MCP_ERR_AWAY);
+    assert_int_equal(comes(0, 'a', 2, 's'), MCP_OK);
+
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
+
+    assert_int_equal(comes(1, 'a', 3, 's'), MCP_OK);
+    assert_false(is_at(1, 'a'));
+    end_all();
+}
+
+
 /* The stream is this node's, and not here yet: it was a dead node's. */
 static void
 test_inherited(void **state)
@@ -263,6 +286,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_mirror),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_ahead),
         cmocka_unit_test(test_inherited),
         cmocka_unit_test(test_lost),
         cmocka_unit_test(test_turn),

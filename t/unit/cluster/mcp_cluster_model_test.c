@@ -1,0 +1,739 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Three nodes and one history: streams are made, grow and end at their owners,
+ * and are read at whatever node their clients come to, while links are cut,
+ * Redis is emptied, and nodes stand still and die.  What a client reads is the
+ * history of its stream, each event once and in order, and then its end: as
+ * its owner gave it, or the error of whoever found that one dead.
+ *
+ * CLUSTER_SEED repeats a run, CLUSTER_ROUNDS makes it longer.
+ */
+
+#include "cluster_streams.h"
+
+
+#define ALL      3                     /* nodes */
+#define STREAMS  5                     /* at a time */
+#define FIRST    33                    /* letter */
+#define LAST     126
+#define TEXT     300                   /* bytes of an event, at most */
+#define BUFFER   8192
+
+/* ms: a node that stands still for as long is dead to the others, or is not */
+
+#define LONG     1500
+#define SHORT    150
+
+
+typedef struct {
+    char           letter;             /* '\0': there is none */
+    int            owner;              /* -1: it has died */
+    uint64_t       last;               /* events of its history */
+    int            over;               /* the last one is its end */
+    int            risk;               /* its owner died, or stood still */
+
+    uint64_t       read;               /* by its client */
+    int            failed;             /* it was told that it failed */
+    int            at;                 /* its node; -1: none */
+    int            asking;             /* at that node; -1: it is not */
+    unsigned       asked;              /* the number of that question */
+    uint64_t       handle;
+    mcp_cursor_t   cursor;
+    char           text[BUFFER];
+    size_t         len;
+} model_t;
+
+typedef struct {
+    model_t   *m;
+    unsigned   number;
+} question_t;
+
+
+static model_t   models[STREAMS];
+static uint64_t  seed, still[ALL];
+static unsigned  questions;
+static char      letter;
+static uint64_t  handles;
+
+/* what has come about */
+
+static struct {
+    unsigned  made, events, ended, read, failed, refused, elsewhere;
+    unsigned  cuts, deaths, pauses, emptied;
+} sum;
+
+
+static unsigned
+draw(unsigned n)
+{
+    seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+
+    return (unsigned) ((seed >> 33) % n);
+}
+
+
+static void
+carry_all(void)
+{
+    int  i;
+
+    n_words = 0;
+
+    for (i = 0; i < ALL; i++) {
+        if (nodes[i].cluster && real_now() >= still[i]) {
+            carry(i);
+        }
+    }
+
+    usleep(200);
+}
+
+
+/* --- owners --- */
+
+
+/* Returns 1 if the owner still has it. */
+static int
+owned(const model_t *m)
+{
+    mcp_stream_info_t  info;
+
+    return m->owner >= 0 && real_now() >= still[m->owner]
+           && find(m->owner, m->letter, &info) == MCP_OK && !info.mirror;
+}
+
+
+static void
+make_one(model_t *m)
+{
+    int                i = (int) draw(ALL);
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+
+    if (m->letter || letter > LAST || real_now() < still[i]
+        || nodes[i].cluster->state != MCP_CLUSTER_MEMBER)
+    {
+        return;
+    }
+
+    fill_spec(&spec, letter);
+
+    /* the zone is small */
+
+    if (mcp_store_create(&nodes[i].store, &spec, real_now(), &ref) != MCP_OK) {
+        return;
+    }
+
+    nodes[i].worker->cluster_hooks->share(nodes[i].cluster, &ref);
+
+    memset(m, 0, sizeof(model_t));
+    m->letter = letter++;
+    m->owner = i;
+    m->at = -1;
+    m->asking = -1;
+    sum.made++;
+}
+
+
+static void
+append_one(model_t *m, int ends)
+{
+    int                rc;
+    char               text[TEXT + 64];
+    uint64_t           seq;
+    mcp_stream_info_t  info;
+
+    if (m->over || !owned(m)) {
+        return;
+    }
+
+    (void) find(m->owner, m->letter, &info);
+    snprintf(text, sizeof(text), "{\"%s\":%d,\"pad\":\"%0*d\"}",
+             ends ? "end" : "n", (int) m->last + 1, 1 + (int) draw(TEXT), 0);
+
+    rc = mcp_store_append(&nodes[m->owner].store, &info.ref, test_str(text),
+                          ends ? 0 : -1,
+                          ends ? MCP_STATE_COMPLETED : MCP_STATE_PROCESSING,
+                          real_now(), &seq);
+
+    /* a slow reader, or none */
+
+    if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
+        return;
+    }
+
+    assert_int_equal(rc, MCP_OK);
+    m->last++;
+    assert_int_equal(seq, m->last);
+    m->over = ends;
+    sum.events++;
+    sum.ended += (unsigned) ends;
+}
+
+
+/* --- clients --- */
+
+
+static void
+leave_one(model_t *m)
+{
+    mcp_stream_info_t  info;
+
+    if (m->at >= 0 && find(m->at, m->letter, &info) == MCP_OK) {
+        mcp_store_unwatch(&nodes[m->at].store, &info.ref, m->handle, m->read,
+                          real_now());
+    }
+
+    m->at = -1;
+    m->asking = -1;
+    m->len = 0;
+}
+
+
+/* What it reads is what its owner said. */
+static void
+take_event(model_t *m, const char *text)
+{
+    char  expected[32];
+
+    m->read++;
+    sum.read++;
+
+    if (m->read <= m->last) {
+        snprintf(expected, sizeof(expected), "data: {\"%s\":%d,",
+                 m->over && m->read == m->last ? "end" : "n", (int) m->read);
+
+        if (strstr(text, expected)) {
+            return;
+        }
+    }
+
+    /* some of what it said before it died may not have reached Redis */
+
+    if (strstr(text, "-32603") == NULL || !m->risk) {
+        fail_msg("stream %c, event %d of %d: %s", m->letter, (int) m->read,
+                 (int) m->last, text);
+    }
+
+    m->failed = 1;
+}
+
+
+static void
+take_events(model_t *m)
+{
+    char    *end;
+    size_t   n;
+
+    m->text[m->len] = '\0';
+
+    while ((end = strstr(m->text, "\n\n"))) {
+        *end = '\0';
+
+        if (strstr(m->text, "data:")) {
+            assert_false(m->failed);
+            take_event(m, m->text);
+        }
+
+        n = (size_t) (end + 2 - m->text);
+        memmove(m->text, end + 2, m->len - n + 1);
+        m->len -= n;
+    }
+}
+
+
+static void
+read_one(model_t *m)
+{
+    int                rc;
+    size_t             len;
+    mcp_stream_info_t  info;
+
+    if (m->at < 0 || m->asking >= 0 || real_now() < still[m->at]) {
+        return;
+    }
+
+    rc = find(m->at, m->letter, &info);
+
+    while (rc == MCP_OK) {
+        rc = mcp_store_read(&nodes[m->at].store, &info.ref, m->handle,
+                            &m->cursor, m->read, m->text + m->len,
+                            BUFFER - 1 - m->len, &len);
+
+        if (rc == MCP_OK) {
+            m->len += len;
+            take_events(m);
+        }
+    }
+
+    if (rc == MCP_DONE) {
+        assert_true(m->failed || (m->over && m->read == m->last));
+        sum.failed += (unsigned) m->failed;
+        leave_one(m);
+        m->letter = '\0';
+
+    } else if (rc != MCP_AGAIN) {
+        leave_one(m);
+    }
+}
+
+
+/* Its node has it, or has not. */
+static void
+answered(void *data, int rc)
+{
+    int                 taken;
+    model_t            *m;
+    question_t         *q = data;
+    mcp_stream_info_t   info;
+
+    m = q->m;
+
+    if (m->asking < 0 || m->asked != q->number) {
+        free(q);
+        return;
+    }
+
+    m->at = m->asking;
+    m->asking = -1;
+    m->len = 0;
+    free(q);
+
+    if (rc != MCP_OK || find(m->at, m->letter, &info) != MCP_OK
+        || mcp_store_watch(&nodes[m->at].store, &info.ref, ++handles, m->read,
+                           &m->cursor, &taken)
+           != MCP_OK)
+    {
+        sum.refused++;
+        m->at = -1;
+        return;
+    }
+
+    m->handle = handles;
+    sum.elsewhere += (unsigned) (m->at != m->owner);
+}
+
+
+/* A client comes to some node, having left the one where it was, or before
+ * that one knows. */
+static void
+come_one(model_t *m)
+{
+    int                rc, i = (int) draw(ALL);
+    mcp_ask_t         *ask;
+    question_t        *q;
+    mcp_ask_stream_t   stream;
+
+    if (m->letter == '\0' || m->asking >= 0 || real_now() < still[i]) {
+        return;
+    }
+
+    if (draw(2)) {
+        leave_one(m);
+    }
+
+    describe(&stream, m->letter, m->read, 's');
+
+    q = malloc(sizeof(question_t));
+    ask = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_ask_t));
+    assert_true(q && ask);
+
+    q->m = m;
+    q->number = ++questions;
+    m->asking = i;
+    m->asked = questions;
+    m->at = -1;
+
+    ask->worker = nodes[i].worker;
+    ask->rc = MCP_AGAIN;
+    ask->handler = answered;
+    ask->data = q;
+
+    rc = nodes[i].worker->cluster_hooks->watch(nodes[i].cluster, &stream, ask);
+
+    if (rc != MCP_AGAIN) {
+        mcp_ask_answer(ask, rc);
+    }
+}
+
+
+/* --- faults --- */
+
+
+static void
+cut_one(void)
+{
+    int  i = (int) draw(ALL);
+
+    if (real_now() < still[i] || !nodes[i].connected || fds[i] < 0) {
+        return;
+    }
+
+    process_pump(&nodes[i]);
+
+    if (nodes[i].connected) {
+        cut_off(i);
+        sum.cuts++;
+    }
+}
+
+
+/* What its streams had not told Redis is lost, and its clients come back. */
+static void
+risk(int i)
+{
+    int  k;
+
+    for (k = 0; k < STREAMS; k++) {
+        if (models[k].letter && models[k].owner == i) {
+            models[k].risk = 1;
+        }
+    }
+}
+
+
+static void
+kill_one(void)
+{
+    int  k, i = (int) draw(ALL);
+
+    risk(i);
+
+    for (k = 0; k < STREAMS; k++) {
+        if (models[k].owner == i) {
+            models[k].owner = -1;
+        }
+
+        if (models[k].at == i || models[k].asking == i) {
+            models[k].at = -1;
+            models[k].asking = -1;
+            models[k].len = 0;
+        }
+    }
+
+    still[i] = 0;
+    end(i);
+    begin(i, KEY1);
+    sum.deaths++;
+}
+
+
+static void
+stop_one(void)
+{
+    int  i = (int) draw(ALL);
+
+    if (draw(3) == 0) {
+        risk(i);
+        still[i] = real_now() + LONG;
+
+    } else {
+        still[i] = real_now() + draw(SHORT);
+    }
+
+    sum.pauses++;
+}
+
+
+/* Redis has all that its owner has, and no more. */
+static int
+is_copied(model_t *m)
+{
+    mcp_store_copying_t  c;
+
+    if (!owned(m)) {
+        return 1;
+    }
+
+    c = copying(m->owner, m->letter);
+
+    return c.created && c.acked.seq == m->last && c.acked.state == c.own.state;
+}
+
+
+static int
+is_up(void)
+{
+    int  i, up = 1;
+
+    for (i = 0; i < ALL; i++) {
+        up = up && real_now() >= still[i]
+             && nodes[i].cluster->state == MCP_CLUSTER_MEMBER
+             && nodes[i].cluster->hearing;
+    }
+
+    return up;
+}
+
+
+#define ALL_UNTIL(true)                                                       \
+    do {                                                                      \
+        unsigned  tries_;                                                     \
+                                                                              \
+        for (tries_ = 0; !(true); tries_++) {                                 \
+            assert_true(tries_ < 50000);                                      \
+            carry_all();                                                      \
+        }                                                                     \
+    } while (0)
+
+
+/* The owners live, and write it all again. */
+static void
+empty(void)
+{
+    int  k;
+
+    for (k = 0; k < STREAMS; k++) {
+        if (models[k].letter && models[k].risk) {
+            return;
+        }
+    }
+
+    ALL_UNTIL(is_up());
+
+    (void) command(0, "FLUSHALL");
+
+    for (k = 0; k < STREAMS; k++) {
+        if (models[k].letter && owned(&models[k])) {
+            ALL_UNTIL(is_copied(&models[k])
+                      && strcmp(about(0, "EXISTS", 'h', models[k].letter, ""),
+                                "1") == 0);
+        }
+    }
+
+    sum.emptied++;
+}
+
+
+static void
+fault(void)
+{
+    switch (draw(8)) {
+
+    case 0:
+        kill_one();
+        break;
+
+    case 1:
+    case 2:
+        stop_one();
+        break;
+
+    case 3:
+        empty();
+        break;
+
+    default:
+        cut_one();
+    }
+}
+
+
+static void
+step(void)
+{
+    unsigned   n;
+    model_t   *m = &models[draw(STREAMS)];
+
+    switch (draw(12)) {
+
+    case 0:
+        make_one(m);
+        break;
+
+    case 1:
+    case 2:
+    case 3:
+        for (n = 1 + draw(draw(8) ? 4 : 90); m->letter && n; n--) {
+            append_one(m, 0);
+        }
+
+        break;
+
+    case 4:
+        if (m->letter && draw(4) == 0) {
+            append_one(m, 1);
+        }
+
+        break;
+
+    case 5:
+        if (draw(4) == 0) {
+            leave_one(m);
+        }
+
+        break;
+
+    case 6:
+        if (m->at < 0 || draw(4) == 0) {
+            come_one(m);
+        }
+
+        break;
+
+    default:
+        if (m->letter) {
+            read_one(m);
+        }
+    }
+}
+
+
+static void
+stuck(const model_t *m)
+{
+    int                i;
+    char               rest[64];
+    mcp_stream_info_t  info;
+
+    for (i = 0; i < ALL; i++) {
+        if (find(i, m->letter, &info) == MCP_OK) {
+            print_message("node %d: %s, state %d, %d to %d, safe %d\n", i,
+                          info.mirror ? "mirror" : "stream", (int) info.state,
+                          (int) info.first_seq, (int) info.last_seq,
+                          (int) info.safe);
+        }
+
+        print_message("node %d: cluster state %d, hearing %d\n", i,
+                      (int) nodes[i].cluster->state,
+                      (int) nodes[i].cluster->hearing);
+    }
+
+    for (i = 0; "olfktxnw"[i]; i++) {
+        snprintf(rest, sizeof(rest), "%c", "olfktxnw"[i]);
+        print_message("%s: %s\n", rest, about(0, "HGET", 'h', m->letter,
+                                              rest));
+    }
+
+    fail_msg("stream %c: owner %d, %d events, over %d, risk %d, read %d, "
+             "failed %d, at %d, asking %d", m->letter, m->owner, (int) m->last,
+             m->over, m->risk, (int) m->read, m->failed, m->at, m->asking);
+}
+
+
+/* Each stream ends, and its client reads all of it; but one that Redis never
+ * had, and that no client has ever read, may have gone with its node. */
+static void
+finish(model_t *m)
+{
+    unsigned  tries;
+
+    for (tries = 0; m->letter; tries++) {
+        if (tries == 50000) {
+            stuck(m);
+        }
+
+        append_one(m, 1);
+
+        if (m->at < 0 && m->asking < 0) {
+            come_one(m);
+        }
+
+        read_one(m);
+        carry_all();
+
+        if (m->risk && m->read == 0 && m->asking < 0 && m->at < 0
+            && is_up() && strcmp(about(0, "EXISTS", 'h', m->letter, ""), "0")
+                          == 0)
+        {
+            m->letter = '\0';
+        }
+    }
+}
+
+
+static void
+play(uint64_t with, unsigned rounds)
+{
+    int       k;
+    unsigned  i;
+
+    print_message("CLUSTER_SEED=%llu CLUSTER_ROUNDS=%u\n",
+                  (unsigned long long) with, rounds);
+
+    seed = with;
+    letter = FIRST;
+    memset(models, 0, sizeof(models));
+    memset(still, 0, sizeof(still));
+    memset(&sum, 0, sizeof(sum));
+
+    for (k = 0; k < STREAMS; k++) {
+        models[k].at = -1;
+        models[k].asking = -1;
+    }
+
+    begin_all(ALL);
+
+    for (i = 0; i < rounds; i++) {
+        step();
+
+        if (draw(100) == 0) {
+            fault();
+        }
+
+        carry_all();
+    }
+
+    ALL_UNTIL(is_up());
+
+    for (k = 0; k < STREAMS; k++) {
+        finish(&models[k]);
+    }
+
+    all_expire(0);
+    end_all();
+
+    print_message("%u streams, %u events, %u ends, %u read, %u failed, "
+                  "%u refused, %u elsewhere; %u cuts, %u deaths, %u pauses, "
+                  "%u times emptied\n", sum.made, sum.events, sum.ended,
+                  sum.read, sum.failed, sum.refused, sum.elsewhere, sum.cuts,
+                  sum.deaths, sum.pauses, sum.emptied);
+
+    assert_true(sum.read && sum.elsewhere);
+}
+
+
+static unsigned
+rounds_of(unsigned standard)
+{
+    const char  *text = getenv("CLUSTER_ROUNDS");
+
+    return text ? (unsigned) strtoul(text, NULL, 10) : standard;
+}
+
+
+static void
+test_fixed(void **state)
+{
+    unsigned  i;
+
+    needs_redis();
+
+    for (i = 1; i <= 3; i++) {
+        play(i, rounds_of(3000));
+    }
+}
+
+
+static void
+test_fresh(void **state)
+{
+    const char  *text = getenv("CLUSTER_SEED");
+
+    needs_redis();
+
+    play(text ? strtoull(text, NULL, 10) : real_now(), rounds_of(6000));
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_fresh),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}
