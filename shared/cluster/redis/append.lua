@@ -23,7 +23,10 @@ local said = redis.call('HMGET', head, 'o', 'l', 'n', 'w', 't', 'x', 'k',
     'f', 'g', 'j')
 local last, reader, number = tonumber(said[2]), said[3], tonumber(said[4])
 
-if said[1] and said[1] ~= node then
+-- nobody looks any more after what a node begins that was taken for dead
+if said[1] and said[1] ~= node
+    or ARGV[13] ~= '' and redis.call('EXISTS', prefix .. 'x:' .. node) == 1
+then
     return {'FENCED'}
 end
 

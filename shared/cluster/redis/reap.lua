@@ -8,8 +8,8 @@
 -- itself; its number of beats, as it was seen.  Returns {"OK", {stream, number
 -- of its reader, last, first one kept, confirmed, how it stands, what never
 -- changes, its topics, one after the other, how far the dead one had heard the
--- others, turn, what it is as a task}, ...}, with none at the end, or {"ALIVE"}:
--- it has beaten since.
+-- others, turn, what it is as a task}, ...}, with none at the end, {"ALIVE"}: it
+-- has beaten since, or {"FENCED"}: the node itself was taken for dead.
 --
 -- PREFIX:1:o:NODE is the set of streams that a node owns and that go on,
 -- PREFIX:1:g:NODE of those among them that it was given and has said nothing of
@@ -32,6 +32,10 @@ local function described(id)
         table.concat(redis.call('SMEMBERS', prefix .. 't:' .. id)),
         said[6] or '', tonumber(said[7]), said[8]
     }
+end
+
+if redis.call('EXISTS', prefix .. 'x:' .. node) == 1 then
+    return {'FENCED'}
 end
 
 local answer = {'OK'}

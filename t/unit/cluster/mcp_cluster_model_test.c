@@ -595,7 +595,8 @@ stuck(const model_t *m)
                           (int) info.safe);
         }
 
-        print_message("node %d: cluster state %d, hearing %d\n", i,
+        print_message("node %d: %016llx, cluster state %d, hearing %d\n", i,
+                      (unsigned long long) nodes[i].cluster->node,
                       (int) nodes[i].cluster->state,
                       (int) nodes[i].cluster->hearing);
     }

@@ -109,7 +109,11 @@ test_back(void **state)
         usleep(1000);
     }
 
-    UNTIL(!is_at(0, 'a'));
+    /* what it begins before it finds out is not begun */
+
+    make(0, 'b');
+    UNTIL(!is_at(0, 'a') && !is_at(0, 'b'));
+    assert_string_equal(about(1, "EXISTS", 'h', 'b', ""), "0");
     UNTIL(nodes[0].cluster->state == MCP_CLUSTER_MEMBER
           && facts(1).view.n_members == 2);
     end_all();

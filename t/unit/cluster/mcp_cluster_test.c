@@ -111,6 +111,10 @@ test_join(void **state)
 }
 
 
+/* It was given nothing of a dead node. */
+#define NOTHING  "*1\r\n$2\r\nOK\r\n"
+
+
 /* Of a node's processes one beats; another one when it cannot any more. */
 static void
 test_beats(void **state)
@@ -140,6 +144,15 @@ test_beats(void **state)
                            "{mcp}:1:nodes 1111111111111111 15000");
         assert_command(&q, "");
         process_say(&p, WELCOME("1700000020000"));
+
+        /* once it asks what it was given of dead nodes */
+
+        if (i == 0) {
+            assert_command(&p, "EVALSHA 5555555555555555555555555555555555555555"
+                               " 1 {mcp}:1:nodes 1111111111111111 15000 "
+                               "1111111111111111 0");
+            process_say(&p, NOTHING);
+        }
     }
 
     /* its reply is late: no other one before */
@@ -300,6 +313,7 @@ test_clocks(void **state)
 
     process_wait(&p, 5001);
     process_say(&p, WELCOME("1700000000001"));
+    process_say(&p, NOTHING);
     assert_int_equal(facts().view.offset, -5000);
     assert_string_equal(p.te.last, "");
 
