@@ -250,10 +250,9 @@ carry(int i)
         process_input(p, buf, (size_t) n);
     }
 
-    if (p->taken == p->len) {
-        p->taken = 0;
-        p->len = 0;
-    }
+    p->len -= p->taken;
+    memmove(p->sent, p->sent + p->taken, p->len);
+    p->taken = 0;
 
     n = carry_bytes(&ears[i], &p->cluster->ear, p->ear.connected, p->ear.sent,
                     &p->ear.taken, p->ear.len, buf, sizeof(buf));

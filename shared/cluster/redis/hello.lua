@@ -25,7 +25,7 @@ if redis.call('EXISTS', prefix .. 'x:' .. node) == 1 then
     return {'DEAD'}
 end
 
-for _, other in ipairs(members(now, dead_after)) do
+for _, other in ipairs(members(now)) do
     if other.node ~= node and other.age <= LIVE * dead_after then
         if high < other.low or low > other.high then
             return {'LAYOUT', other.node, other.label, other.low, other.high}

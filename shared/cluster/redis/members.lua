@@ -10,10 +10,9 @@
 local prefix = string.sub(KEYS[1], 1, -6)
 local DAY = 86400000
 
--- in units of the time after which a node that is silent is dead: who counts,
--- and who is told of
+-- in units of the time after which a node that is silent is dead: who counts.
+-- Who does not is told of all the same, until others have taken its streams over.
 local LIVE = 4
-local KNOWN = 20
 
 local MEMBERS = 32
 local LOOK = 256
@@ -33,7 +32,7 @@ local function keep(node, now)
     redis.call('PEXPIRE', KEYS[1], DAY)
 end
 
-local function members(now, dead_after)
+local function members(now)
     local found = {}
 
     for _, node in ipairs(redis.call('ZREVRANGE', KEYS[1], 0, LOOK - 1)) do
@@ -42,7 +41,7 @@ local function members(now, dead_after)
 
         if not said[1] then
             redis.call('ZREM', KEYS[1], node)
-        elseif now - said[1] <= KNOWN * dead_after then
+        else
             found[#found + 1] = {
                 node = node, age = math.max(now - said[1], 0),
                 low = tonumber(said[2]), high = tonumber(said[3]),
@@ -58,7 +57,7 @@ end
 local function answer(now, dead_after)
     local layout, list = nil, {}
 
-    for _, member in ipairs(members(now, dead_after)) do
+    for _, member in ipairs(members(now)) do
         if member.age <= LIVE * dead_after
             and (not layout or member.high < layout)
         then
