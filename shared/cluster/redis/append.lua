@@ -103,10 +103,20 @@ if ARGV[17] ~= '' then
     redis.call('HSET', head, 'q', ARGV[17])
 end
 
-redis.call('XTRIM', log, 'MINID', whole(floor) .. '-0')
-last_for(lasts)
+if floor ~= tonumber(said[8]) then
+    redis.call('XTRIM', log, 'MINID', whole(floor) .. '-0')
+end
 
-if ARGV[13] ~= '' or #ARGV < EVENTS or string.byte(ARGV[9]) >= OVER then
+local over = string.byte(ARGV[9]) >= OVER
+
+-- while its owner says more, some of the time that it has in reserve may pass
+if ARGV[13] ~= '' or #ARGV < EVENTS or over
+    or redis.call('PTTL', head) < lasts - ARGV[2]
+then
+    last_for(lasts)
+end
+
+if ARGV[13] ~= '' or #ARGV < EVENTS or over then
     local all = prefix .. 's:' .. (said[9] or ARGV[14])
 
     if ARGV[13] ~= '' then
@@ -118,7 +128,7 @@ if ARGV[13] ~= '' or #ARGV < EVENTS or string.byte(ARGV[9]) >= OVER then
     end
 end
 
-if string.byte(ARGV[9]) >= OVER then
+if over then
     redis.call('SREM', owned, ARGV[3])
 elseif ARGV[13] ~= '' or #ARGV < EVENTS then
     redis.call('SADD', owned, ARGV[3])
