@@ -14,7 +14,7 @@ typedef struct {
 } mcp_watch_t;
 
 
-#define MCP_WATCH_ARGS  7
+#define MCP_WATCH_ARGS  8
 
 /* What redis/watch.lua gets. */
 typedef struct {
@@ -48,6 +48,18 @@ mcp_cluster_turn(mcp_cluster_t *cluster,
     {
         /* void */
     }
+}
+
+
+/* Returns 1 if the stream itself is at this node. */
+static int
+mcp_watch_has(const mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN])
+{
+    mcp_stream_info_t  info;
+
+    return mcp_store_find(cluster->worker->store, id, 0, &info) == MCP_OK
+           && !info.mirror;
 }
 
 
@@ -219,7 +231,6 @@ mcp_watch_take(mcp_cluster_t *cluster, mcp_watch_t *watch,
     int                 rc;
     uint64_t            number;
     mcp_store_stand_t   stand;
-    mcp_stream_info_t   info;
     const mcp_reply_t  *kind;
 
     if (reply == NULL) {
@@ -232,9 +243,8 @@ mcp_watch_take(mcp_cluster_t *cluster, mcp_watch_t *watch,
     /* its own node knows whether there is such an event */
 
     if (mcp_reply_is(kind, "AHEAD")) {
-        return mcp_store_find(cluster->worker->store, watch->stream.id, 0,
-                              &info)
-               == MCP_OK && !info.mirror ? MCP_OK : MCP_ERR_AWAY;
+        return mcp_watch_has(cluster, watch->stream.id) ? MCP_OK
+                                                        : MCP_ERR_AWAY;
     }
 
     if (mcp_reply_is(kind, "NONE")) {
@@ -293,7 +303,8 @@ mcp_watch_done(void *data, const mcp_reply_t *reply)
 
 /* Writes what redis/watch.lua gets. */
 static void
-mcp_watch_args(const mcp_ask_stream_t *stream, mcp_watch_words_t *words)
+mcp_watch_args(const mcp_cluster_t *cluster, const mcp_ask_stream_t *stream,
+    mcp_watch_words_t *words)
 {
     mcp_str_t  *args;
 
@@ -313,6 +324,7 @@ mcp_watch_args(const mcp_ask_stream_t *stream, mcp_watch_words_t *words)
                                : mcp_str("");
     args[5] = mcp_watch_number(words->numbers[2], stream->turn_max);
     args[6] = stream->drops ? mcp_str("1") : mcp_str("");
+    args[7] = mcp_watch_has(cluster, stream->id) ? mcp_str("1") : mcp_str("");
 }
 
 
@@ -344,7 +356,7 @@ mcp_cluster_watch(void *data, const mcp_ask_stream_t *stream, mcp_ask_t *ask)
     watch->ask = ask;
     watch->stream = *stream;
 
-    mcp_watch_args(stream, &words);
+    mcp_watch_args(cluster, stream, &words);
 
     rc = mcp_cluster_run(cluster, MCP_SCRIPT_WATCH, words.args, MCP_WATCH_ARGS,
                          mcp_watch_done, watch);

@@ -53,7 +53,7 @@ typedef struct {
     size_t              step;          /* bytes written, or read, at once */
     size_t              taken;         /* of sent */
     size_t              len;
-    char                sent[262144];
+    char                sent[2097152];
 
     int                 hears;         /* the test is the other end of the
                                           connection on which it hears; else

@@ -230,6 +230,11 @@ carry_bytes(int *fd, mcp_link_t *link, int connected, const char *sent,
 }
 
 
+/* What was carried to Redis, if it is to be kept, but for what is heard. */
+static char    *kept;
+static size_t   kept_len;
+
+
 /* Carries what there is, on both connections of a node. */
 static inline void
 carry(int i)
@@ -242,6 +247,11 @@ carry(int i)
     mcp_worker_expire(p->worker);
     mcp_worker_wake(p->worker);
     process_pump(p);
+
+    if (kept && p->connected && fds[i] >= 0) {
+        memcpy(kept + kept_len, p->sent + p->taken, p->len - p->taken);
+        kept_len += p->len - p->taken;
+    }
 
     n = carry_bytes(&fds[i], p->link, p->connected, p->sent, &p->taken, p->len,
                     buf, sizeof(buf));

@@ -39,7 +39,15 @@ end
 -- a client may have dropped more, elsewhere
 local floor = math.max(tonumber(ARGV[6]), tonumber(said[8]) or 0)
 
-if ARGV[13] ~= '' then
+local over = string.byte(ARGV[9]) >= OVER
+
+-- it was sent before the stream was over, on a connection that was lost since
+if said[1] and not over and string.byte(said[6]) >= OVER then
+    return {'OK', last, 2, number, said[5]}
+end
+
+-- what begins it may come late as well
+if ARGV[13] ~= '' and (not said[1] or first > last + 1) then
     if not said[1] and ARGV[7] ~= '' then
         reader, number = node, tonumber(ARGV[10])
     elseif not said[1] then
@@ -107,11 +115,10 @@ if floor ~= tonumber(said[8]) then
     redis.call('XTRIM', log, 'MINID', whole(floor) .. '-0')
 end
 
-local over = string.byte(ARGV[9]) >= OVER
-
--- while its owner says more, some of the time that it has in reserve may pass
+-- while its owner says more, some of the time that it has in reserve may pass;
+-- the first event makes a key
 if ARGV[13] ~= '' or #ARGV < EVENTS or over
-    or redis.call('PTTL', head) < lasts - ARGV[2]
+    or redis.call('PTTL', log) < lasts - ARGV[2]
 then
     last_for(lasts)
 end

@@ -7,7 +7,7 @@
 -- event that is there, or nothing: the last one sent; session that it has to be
 -- of, or nothing; principal, or nothing to fetch; least turn from now on, or
 -- nothing, and the one above which there is no such stream; 1 to drop what is
--- there already.  Returns {"OK", number of this reader, 1 if the node is its
+-- there already; 1 if the stream itself is at this node.  Returns {"OK", number of this reader, 1 if the node is its
 -- owner, last, first one kept, confirmed, how it stands, what never changes,
 -- number of the first event that follows, turn, 1 if answers are on their way,
 -- and for each event its message and what it answers}, {"NONE"}, or {"AHEAD"}:
@@ -28,6 +28,10 @@ if not owner
 then
     return {'NONE'}
 end
+
+-- what is over its node may have freed before others
+local own = owner == node
+    and (ARGV[10] == '1' or string.byte(said[5]) < OVER)
 
 -- what Redis has lost was not sent
 local after = tonumber(ARGV[4]) or math.min(tonumber(said[10]), last)
@@ -67,13 +71,13 @@ end
 
 local from = math.max(after + 1, first)
 local answer = {
-    'OK', number, owner == node and 1 or 0, last, first, tonumber(said[4]),
+    'OK', number, own and 1 or 0, last, first, tonumber(said[4]),
     said[5], redis.call('GET', spec) or '', from, turn,
     said[12] == '0' and 0 or 1
 }
 
 -- who owns it has them, unless it has just taken it over from a dead node
-if claims and owner == node then
+if claims and own then
     return answer
 end
 

@@ -26,6 +26,14 @@ test_gate(void **state)
     assert_int_equal(seq, 3);
     assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "3");
 
+    /* its first event may come later */
+
+    make(0, 'b');
+    UNTIL(copying(0, 'b').created);
+    add_events(0, 'b', 1);
+    UNTIL(copying(0, 'b').acked.seq == 1);
+    all_expire(0);
+
     /* the answer ends it, once Redis has it */
 
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
@@ -53,6 +61,48 @@ test_many(void **state)
     UNTIL(copying(0, 'a').acked.seq == 300);
     assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
     assert_int_equal(seq, 300);
+    end_all();
+}
+
+
+/* What was sent on a connection that was lost arrives after all. */
+static void
+test_late(void **state)
+{
+    int     fd;
+    char    buf[4096];
+    size_t  len;
+
+    needs_redis();
+
+    begin_all(1);
+    kept = malloc(1 << 20);
+    kept_len = 0;
+    make(0, 'a');
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    add_events(0, 'a', 100);
+    UNTIL(copying(0, 'a').acked.seq == 101);
+    len = kept_len;
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
+
+    fd = dial();
+    assert_int_equal(write(fd, kept, len), len);
+    assert_int_equal(write(fd, "QUIT\r\n", 6), 6);
+
+    while (read(fd, buf, sizeof(buf)) > 0) {
+        /* void */
+    }
+
+    close(fd);
+    free(kept);
+    kept = NULL;
+
+    assert_string_equal(about(0, "HGET", 'h', 'a', "l"), "102");
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "102");
+    assert_string_equal(about(0, "HGET", 'h', 'a', "x"), "2 1 0 0");
+    all_expire(0);
     end_all();
 }
 
@@ -236,6 +286,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_gate),
         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_late),
         cmocka_unit_test(test_lost),
         cmocka_unit_test(test_missed),
         cmocka_unit_test(test_link),

@@ -152,12 +152,37 @@ test_ahead(void **state)
 }
 
 
+/* Its node has freed it, and Redis has it still. */
+static void
+test_over(void **state)
+{
+    uint64_t           seq;
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
+
+    info = info_of(0, 'a');
+    mcp_store_free(&nodes[0].store, &info.ref);
+    assert_false(is_at(0, 'a'));
+
+    assert_int_equal(comes(0, 'a', 1, 's'), MCP_OK);
+    assert_int_equal(info_of(0, 'a').mirror, 1);
+    assert_int_equal(read_from(0, 'a', 1, &seq), MCP_DONE);
+    assert_int_equal(seq, 3);
+    end_all();
+}
+
+
 /* The stream is this node's, and not here yet: it was a dead node's. */
 static void
 test_inherited(void **state)
 {
-    mcp_stream_info_t  info;
-
     needs_redis();
 
     begin_all(2);
@@ -166,16 +191,6 @@ test_inherited(void **state)
     UNTIL(copying(0, 'a').acked.seq == 2);
     (void) about(1, "HSET", 'h', 'a', own(1));
     assert_int_equal(comes(1, 'a', 1, 's'), MCP_ERR_AWAY);
-
-    /* one that is over was freed here */
-
-    (void) about(1, "HSET", 'h', 'a', own(0));
-    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
-    UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
-    info = info_of(0, 'a');
-    mcp_store_free(&nodes[0].store, &info.ref);
-    assert_int_equal(comes(0, 'a', 1, 's'), MCP_OK);
-    assert_false(is_at(0, 'a'));
     end_all();
 }
 
@@ -287,6 +302,7 @@ main(void)
         cmocka_unit_test(test_mirror),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_over),
         cmocka_unit_test(test_inherited),
         cmocka_unit_test(test_lost),
         cmocka_unit_test(test_turn),
