@@ -84,6 +84,11 @@ int  mcp_call_durable(mcp_call_t *call);
  * instead of waiting. */
 void mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault);
 
+/* Ends a call that cannot be kept: MCP_ERR_LIMIT, MCP_ERR_FULL, or another
+ * error.  If its backend has begun nobody is invited to begin it again, as 503
+ * and 429 would. */
+void mcp_call_refuse(mcp_call_t *call, int rc);
+
 /* Why an append failed that cannot be tried again, for the log. */
 const char *mcp_call_append_reason(int rc);
 

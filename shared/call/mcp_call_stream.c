@@ -233,7 +233,9 @@ mcp_call_make_stream(mcp_call_t *call)
     /* calls to join are this node's alone */
 
     if (call->join == NULL && (call->may_be_task || call->policy.max_wait)) {
-        mcp_ask_share(call->worker, &call->ref);
+        mcp_ask_share(call->worker, &call->ref,
+                      mcp_endpoint_session_limit(call->endpoint,
+                                                 &call->client));
     }
 
     rc = mcp_hook_begin(call->worker, call);
@@ -311,9 +313,7 @@ mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_ending_e how)
 }
 
 
-/* If its backend has begun nobody is invited to begin it again, as 503 and 429
- * would. */
-static void
+void
 mcp_call_refuse(mcp_call_t *call, int rc)
 {
     int  begun;

@@ -46,6 +46,11 @@ mcp_heard(mcp_worker_t *worker, const mcp_word_t *word)
                                  word->value, word->expires, NULL);
         break;
 
+    case MCP_WORD_CROWDED:
+        rc = mcp_store_value_set(worker->store, MCP_VALUE_CROWDED, word->key, 1,
+                                 word->expires, NULL);
+        break;
+
     case MCP_WORD_CANCELLED:
         rc = mcp_cancel(worker, word, NULL);
         break;

@@ -142,6 +142,10 @@ mcp_inbox_posted(mcp_call_t *call, mcp_post_e type, uint64_t tag,
     case MCP_POST_TASK:
         mcp_input_task_answer(call, tag, text);
         break;
+
+    case MCP_POST_LIMIT:
+        mcp_call_refuse(call, MCP_ERR_LIMIT);
+        break;
     }
 }
 

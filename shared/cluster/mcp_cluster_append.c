@@ -27,6 +27,7 @@ typedef enum {
     MCP_APPEND_PRINCIPAL,
     MCP_APPEND_TOPICS,
     MCP_APPEND_PLACE,
+    MCP_APPEND_LIMIT,
     MCP_APPEND_ARGS
 } mcp_append_arg_e;
 
@@ -100,29 +101,6 @@ mcp_append_text(mcp_append_t *a, char *end)
 }
 
 
-/* How long what is in Redis lasts, if nobody says anything any more: for what
- * goes on, others have to find its node dead first. */
-static uint64_t
-mcp_append_lasts(const mcp_copy_t *copy, const mcp_store_copying_t *copying)
-{
-    uint64_t  now, until;
-
-    now = mcp_worker_now(copy->cluster->worker);
-    until = now + copy->max_wait;
-
-    if (copying->expires) {
-        until = copying->expires;
-
-    } else if (copying->end) {
-        until = copying->end;
-    }
-
-    until = until > now ? until - now : 1;
-
-    return copying->end ? until : until + 2 * copy->cluster->conf->dead_after;
-}
-
-
 /* Takes the events that follow; one that is longer than a buffer, alone. */
 static int
 mcp_append_take(mcp_copy_t *copy, mcp_append_t *a, uint64_t last)
@@ -170,6 +148,23 @@ mcp_append_take(mcp_copy_t *copy, mcp_append_t *a, uint64_t last)
 }
 
 
+/* A stream that Redis has had is not refused any more. */
+static mcp_str_t
+mcp_append_limit(mcp_copy_t *copy, mcp_append_t *a,
+    const mcp_store_copying_t *copying)
+{
+    static const unsigned char  nobody[MCP_DIGEST_LEN];
+
+    if (!copy->begin || copying->listener
+        || memcmp(a->about.session, nobody, MCP_DIGEST_LEN) == 0)
+    {
+        return mcp_str("");
+    }
+
+    return mcp_append_number(a, copying->created ? 0 : copy->limit);
+}
+
+
 static void
 mcp_append_words(mcp_copy_t *copy, mcp_append_t *a,
     const mcp_store_copying_t *copying, uint64_t first)
@@ -183,8 +178,8 @@ mcp_append_words(mcp_copy_t *copy, mcp_append_t *a,
     words = a->words;
     number = copying->reader ? copying->reader : 1;
 
-    words[MCP_APPEND_LASTS] = mcp_append_number(a, mcp_append_lasts(copy,
-                                                                    copying));
+    words[MCP_APPEND_LASTS] = mcp_append_number(a, mcp_copy_lasts(copy,
+                                                                  copying));
     words[MCP_APPEND_FIRST] = mcp_append_number(a, first);
     words[MCP_APPEND_FLOOR] = mcp_append_number(a, copying->first_seq);
     words[MCP_APPEND_SENT] = copying->consumer_slot == MCP_STORE_REMOTE
@@ -206,6 +201,7 @@ mcp_append_words(mcp_copy_t *copy, mcp_append_t *a,
     words[MCP_APPEND_PLACE] = copying->listener
                               && a->from.at.seq >= copying->own.seq
                               ? mcp_append_place(a) : mcp_str("");
+    words[MCP_APPEND_LIMIT] = mcp_append_limit(copy, a, copying);
 
     words += MCP_APPEND_ARGS;
 
@@ -413,6 +409,9 @@ mcp_append_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
 
     } else if (mcp_reply_is(kind, "FENCED")) {
         mcp_append_fenced(copy);
+
+    } else if (mcp_reply_is(kind, "LIMIT")) {
+        mcp_quota_refused(copy);
 
     } else {
         mcp_cluster_strange(copy->cluster, "append", reply);

@@ -118,6 +118,27 @@ mcp_copy_within(mcp_copy_t *copy, uint64_t ms)
 }
 
 
+uint64_t
+mcp_copy_lasts(const mcp_copy_t *copy, const mcp_store_copying_t *copying)
+{
+    uint64_t  now, until;
+
+    now = mcp_worker_now(copy->cluster->worker);
+    until = now + copy->max_wait;
+
+    if (copying->expires) {
+        until = copying->expires;
+
+    } else if (copying->end) {
+        until = copying->end;
+    }
+
+    until = until > now ? until - now : 1;
+
+    return copying->end ? until : until + 2 * copy->cluster->conf->dead_after;
+}
+
+
 static void
 mcp_copy_forgotten(void *data, const mcp_reply_t *reply)
 {
@@ -247,9 +268,10 @@ mcp_copy_returned(mcp_copy_t *copy)
 
 
 void
-mcp_cluster_share(void *data, const mcp_stream_ref_t *ref)
+mcp_cluster_share(void *data, const mcp_stream_ref_t *ref, uint32_t limit)
 {
     int             rc;
+    mcp_copy_t     *copy;
     mcp_store_t    *store;
     mcp_cluster_t  *cluster;
 
@@ -268,6 +290,13 @@ mcp_cluster_share(void *data, const mcp_stream_ref_t *ref)
                        "cluster: a stream is this node's alone: %s",
                        rc == MCP_ERR_FULL ? "the zone is full"
                                           : "it was read already");
+        return;
+    }
+
+    copy = limit ? mcp_copy_get(cluster, ref) : NULL;
+
+    if (copy) {
+        copy->limit = limit;
     }
 }
 

@@ -17,6 +17,7 @@
  *   mcp_cluster_look.c    a client that asks about one
  *   mcp_cluster_post.c    a client that answers what a call has asked
  *   mcp_cluster_topic.c   topics of a session's own stream
+ *   mcp_cluster_quota.c   how many calls a session may have
  *   mcp_cluster_mail.c    what other nodes tell this one
  *   mcp_cluster_pack.c    forms of what stands in Redis
  */
@@ -73,6 +74,8 @@ struct mcp_copy_s {
     uint64_t             max_wait;     /* of what it copies */
     uint64_t             expires;      /* as Redis was told last */
     uint32_t             given;
+    uint32_t             limit;        /* calls that its session may have; 0:
+                                          any number */
     unsigned             sending:1;
     unsigned             specified:1;  /* these are known */
     unsigned             gone:1;       /* meanwhile */
@@ -117,6 +120,11 @@ void mcp_copy_run(mcp_copy_t *copy, mcp_script_e script, const mcp_str_t *args,
     size_t n, mcp_link_reply_cb handler);
 int mcp_copy_returned(mcp_copy_t *copy);
 
+/* How long what is in Redis lasts, if nobody says anything any more, ms: for
+ * what goes on, others have to find its node dead first. */
+uint64_t mcp_copy_lasts(const mcp_copy_t *copy,
+    const mcp_store_copying_t *copying);
+
 /* The owner's stream was freed before it was over: so it is in Redis. */
 void mcp_copy_forget(mcp_copy_t *copy);
 /* Redis has what is copied, or will not be asked any more: answers all who
@@ -131,7 +139,8 @@ void mcp_copy_up(mcp_cluster_t *cluster);
 void mcp_copy_alone(mcp_cluster_t *cluster);
 
 /* Hooks of mcp_ask.h. */
-void mcp_cluster_share(void *data, const mcp_stream_ref_t *ref);
+void mcp_cluster_share(void *data, const mcp_stream_ref_t *ref,
+    uint32_t limit);
 int mcp_cluster_safe(void *data, const mcp_stream_ref_t *ref, mcp_ask_t *ask);
 void mcp_copy_changed(void *data, const mcp_stream_ref_t *ref);
 
@@ -182,6 +191,16 @@ void mcp_topic_inherit(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref,
 /* Has the listener that it was inherited for hear what nodes were told while
  * it had no owner, up to what this node has heard. */
 void mcp_topic_replay(mcp_copy_t *copy);
+
+
+/* --- mcp_cluster_quota.c --- */
+
+int mcp_cluster_quota(void *data,
+    const unsigned char session[MCP_DIGEST_LEN], uint32_t limit,
+    mcp_ask_t *ask);
+
+/* Its session has too many: it is this node's alone, and its owner ends it. */
+void mcp_quota_refused(mcp_copy_t *copy);
 
 
 /* --- mcp_cluster_mail.c --- */

@@ -21,6 +21,7 @@ static const struct {
     [MCP_SCRIPT_FORGET] = mcp_script(forget),
     [MCP_SCRIPT_POST] = mcp_script(post),
     [MCP_SCRIPT_TOPIC] = mcp_script(topic),
+    [MCP_SCRIPT_QUOTA] = mcp_script(quota),
     [MCP_SCRIPT_REAP] = mcp_script(reap)
 };
 

@@ -27,6 +27,7 @@ typedef enum {
     MCP_SCRIPT_FORGET,         /* a stream that is freed */
     MCP_SCRIPT_POST,           /* answers to what a call asks */
     MCP_SCRIPT_TOPIC,          /* subscriptions of a session */
+    MCP_SCRIPT_QUOTA,          /* how many calls a session has */
     MCP_SCRIPT_REAP,           /* what a dead node owned */
     MCP_SCRIPTS
 } mcp_script_e;
@@ -54,6 +55,8 @@ extern const unsigned char  mcp_lua_post[];
 extern const size_t         mcp_lua_post_len;
 extern const unsigned char  mcp_lua_topic[];
 extern const size_t         mcp_lua_topic_len;
+extern const unsigned char  mcp_lua_quota[];
+extern const size_t         mcp_lua_quota_len;
 extern const unsigned char  mcp_lua_reap[];
 extern const size_t         mcp_lua_reap_len;
 

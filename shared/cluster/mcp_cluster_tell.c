@@ -193,6 +193,7 @@ const mcp_cluster_hooks_t  mcp_cluster_hooks = {
     .safe = mcp_cluster_safe,
     .is_away = mcp_cluster_is_away,
     .share = mcp_cluster_share,
+    .quota = mcp_cluster_quota,
     .changed = mcp_copy_changed
 };
 

@@ -195,6 +195,29 @@ mcp_dispatch_refusal(mcp_exchange_t *x)
 }
 
 
+/* Why no call may be begun, here or at all nodes together; MCP_AGAIN: they are
+ * asked. */
+static int
+mcp_dispatch_admit(mcp_exchange_t *x)
+{
+    int  rc;
+
+    x->answer.refusal = mcp_dispatch_refusal(x);
+
+    if (x->answer.refusal != MCP_FAULT_NONE) {
+        return MCP_OK;
+    }
+
+    rc = mcp_ask_quota(x, mcp_endpoint_session_limit(x->endpoint, &x->client));
+
+    if (rc == MCP_ERR_LIMIT) {
+        x->answer.refusal = MCP_FAULT_TOO_MANY_STREAMS;
+    }
+
+    return rc == MCP_AGAIN ? rc : MCP_OK;
+}
+
+
 int
 mcp_dispatch_make(mcp_exchange_t *x, const mcp_verdict_t *v)
 {
@@ -203,7 +226,11 @@ mcp_dispatch_make(mcp_exchange_t *x, const mcp_verdict_t *v)
 
     /* asked once: a face that goes on with it has done something */
 
-    x->answer.refusal = mcp_dispatch_refusal(x);
+    rc = mcp_dispatch_admit(x);
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
 
     rc = mcp_hook_request(x);
 

@@ -131,7 +131,7 @@ mcp_exchange_body(mcp_exchange_t *x, size_t len)
 int
 mcp_exchange_is_open(const mcp_exchange_t *x)
 {
-    return x->reader.woken != NULL;
+    return x->reader.woken != NULL || x->state == MCP_EXCHANGE_ASK;
 }
 
 

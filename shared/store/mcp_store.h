@@ -545,7 +545,9 @@ int mcp_store_look(mcp_store_t *store, const mcp_stream_ref_t *ref,
 typedef enum {
     MCP_POST_INPUT = 1,        /* tag: 0 */
     MCP_POST_PUBLISH,
-    MCP_POST_TASK              /* of mcp_store_answer(); tag: the event */
+    MCP_POST_TASK,             /* of mcp_store_answer(); tag: the event */
+    MCP_POST_LIMIT             /* other nodes know that its session has too
+                                  many; without data */
 } mcp_post_e;
 
 /*
@@ -620,6 +622,10 @@ typedef enum {
      * which call it has led to.  The face writes it when the token comes back,
      * and again when the call is kept. */
     MCP_VALUE_TOKEN_USED = 'n',
+
+    /* A session that has many calls at all nodes, by its id; value 1.  The
+     * process that hears of it writes it. */
+    MCP_VALUE_CROWDED = 'q',
 
     /* What a list was in the configuration that is served, by its topic in its
      * place (mcp_topic.h).  The first process of the next one replaces it. */

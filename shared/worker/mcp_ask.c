@@ -356,6 +356,36 @@ mcp_ask_post(mcp_exchange_t *x, const mcp_ask_post_t *post)
 }
 
 
+int
+mcp_ask_quota(mcp_exchange_t *x, uint32_t limit)
+{
+    int            rc, answer;
+    uint32_t       many;
+    mcp_ask_t     *ask;
+    mcp_worker_t  *worker;
+
+    worker = x->worker;
+
+    if (x->asking == NULL || limit == 0
+        || mcp_store_value_get(worker->store, MCP_VALUE_CROWDED, x->client.id,
+                               mcp_worker_now(worker), &many)
+           != MCP_OK)
+    {
+        return MCP_OK;
+    }
+
+    rc = mcp_ask_next(x, &ask, &answer);
+    if (rc != MCP_OK) {
+        return rc == MCP_DONE ? answer : rc;
+    }
+
+    rc = worker->cluster_hooks->quota(worker->cluster, x->client.id, limit,
+                                      ask);
+
+    return mcp_ask_asked(x, ask, rc);
+}
+
+
 static void
 mcp_ask_held(void *data)
 {
@@ -472,10 +502,11 @@ mcp_ask_is_away(const mcp_worker_t *worker)
 
 
 void
-mcp_ask_share(mcp_worker_t *worker, const mcp_stream_ref_t *ref)
+mcp_ask_share(mcp_worker_t *worker, const mcp_stream_ref_t *ref,
+    uint32_t limit)
 {
     if (worker->cluster) {
-        worker->cluster_hooks->share(worker->cluster, ref);
+        worker->cluster_hooks->share(worker->cluster, ref, limit);
     }
 }
 

@@ -30,6 +30,7 @@ typedef enum {
     MCP_WORD_SESSION_ENDED = MCP_VALUE_SESSION_ENDED,
     MCP_WORD_LOG_LEVEL = MCP_VALUE_LOG_LEVEL,
     MCP_WORD_CANCELLED = MCP_VALUE_CANCELLED,
+    MCP_WORD_CROWDED = MCP_VALUE_CROWDED,
 
     /* A notification for those who have subscribed. */
     MCP_WORD_NOTIFICATION = 'p',
@@ -200,8 +201,20 @@ struct mcp_cluster_hooks_s {
     int                  (*safe)(void *cluster, const mcp_stream_ref_t *ref,
                              mcp_ask_t *ask);
 
-    /* Shares a stream that this process has made. */
-    void                 (*share)(void *cluster, const mcp_stream_ref_t *ref);
+    /* Shares a stream that this process has made.  limit: how many calls of its
+     * session may go on at all nodes, 0: any number.  If they are too many it
+     * is not shared after all, and gets MCP_POST_LIMIT. */
+    void                 (*share)(void *cluster, const mcp_stream_ref_t *ref,
+                             uint32_t limit);
+
+    /*
+     * Asks whether one more call of a session may begin.  Returns what tell
+     * does; the answer may also be
+     *   MCP_ERR_LIMIT  it may not
+     */
+    int                  (*quota)(void *cluster,
+                             const unsigned char session[MCP_DIGEST_LEN],
+                             uint32_t limit, mcp_ask_t *ask);
 
     /* Something of a shared stream, or of a mirror, has changed: a wake of
      * MCP_WAKE_COPY. */
@@ -285,8 +298,17 @@ int mcp_ask_waits(const mcp_exchange_t *x);
 /* Returns 1 if nothing new may be begun, as the cluster cannot be reached. */
 int mcp_ask_is_away(const mcp_worker_t *worker);
 
-/* Lets other nodes have a stream that has just been made here. */
-void mcp_ask_share(mcp_worker_t *worker, const mcp_stream_ref_t *ref);
+/* Lets other nodes have a stream that has just been made here; limit: see
+ * share. */
+void mcp_ask_share(mcp_worker_t *worker, const mcp_stream_ref_t *ref,
+    uint32_t limit);
+
+/*
+ * Asks whether one more call of the session of x may begin, of limit at all
+ * nodes, if it is known to have many: for a root.  Returns what mcp_ask() does,
+ * or MCP_ERR_LIMIT.
+ */
+int mcp_ask_quota(mcp_exchange_t *x, uint32_t limit);
 
 /* Tells them without waiting: what does not arrive is lost.  Returns what tell
  * does. */

@@ -133,7 +133,7 @@ mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
         return rc;
     }
 
-    mcp_ask_share(worker, &ref);
+    mcp_ask_share(worker, &ref, 0);
 
     rc = mcp_notify_subscribe(worker, endpoint, &ref, MCP_TOPIC_LISTS);
 

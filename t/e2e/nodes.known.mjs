@@ -91,13 +91,6 @@ export const known = [
         ],
     },
     {
-        file: 'limits',
-        why: 'quotas of sessions are each node\'s',
-        cases: [
-            'of one session are refused',
-        ],
-    },
-    {
         file: 'rounds',
         why: 'answers to a URL are on their way to another node',
         sometimes: true,

@@ -154,7 +154,26 @@ ask_by(int (*hook)(void *cluster, const mcp_ask_stream_t *stream,
 }
 
 
-/* It owns a, reads b, and has asked for c, about d, and for a list. */
+static void
+ask_for_room(void)
+{
+    mcp_ask_t            *ask;
+    const unsigned char   session[MCP_DIGEST_LEN] = "s";
+
+    ask = mcp_mem_calloc(&p.te.env.mem, sizeof(mcp_ask_t));
+    must(ask != NULL);
+    ask->worker = p.worker;
+    ask->rc = MCP_AGAIN;
+
+    if (p.worker->cluster_hooks->quota(p.cluster, session, 4, ask)
+        != MCP_AGAIN)
+    {
+        p.te.env.mem.free(p.te.env.mem.ctx, ask);
+    }
+}
+
+
+/* It owns a, reads b, and has asked for c, about d, for a list and for room. */
 static void
 streams(void)
 {
@@ -168,7 +187,7 @@ streams(void)
 
     specify(&spec, 'a');
     must(mcp_store_create(&p.store, &spec, p.te.now, &ref) == MCP_OK);
-    p.worker->cluster_hooks->share(p.cluster, &ref);
+    p.worker->cluster_hooks->share(p.cluster, &ref, 4);
     must(mcp_store_append(&p.store, &ref, mcp_str("{}"), -1,
                           MCP_STATE_PROCESSING, p.te.now, &seq)
          == MCP_OK);
@@ -184,6 +203,7 @@ streams(void)
     ask_by(p.worker->cluster_hooks->watch, 'c');
     ask_by(p.worker->cluster_hooks->look, 'd');
     ask_by(p.worker->cluster_hooks->list, 'd');
+    ask_for_room();
 
     mcp_worker_wake(p.worker);
     process_pump(&p);

@@ -101,7 +101,7 @@ fill_spec(mcp_stream_spec_t *spec, char c)
 
 /* Makes a stream that its client reads here, and shares it. */
 static inline void
-make(int i, char c)
+make_of(int i, char c, uint32_t limit)
 {
     int                taken;
     mcp_cursor_t       cursor;
@@ -115,7 +115,14 @@ make(int i, char c)
     assert_int_equal(mcp_store_watch(&nodes[i].store, &ref, HANDLE, 0, &cursor,
                                      &taken),
                      MCP_OK);
-    nodes[i].worker->cluster_hooks->share(nodes[i].cluster, &ref);
+    nodes[i].worker->cluster_hooks->share(nodes[i].cluster, &ref, limit);
+}
+
+
+static inline void
+make(int i, char c)
+{
+    make_of(i, c, 0);
 }
 
 

@@ -8,14 +8,16 @@
 -- reader; its turn; what it is as a task; then nothing, or to begin it with that
 -- event: what never changes, session, principal; topics to add, one after the
 -- other, how far the owner had heard the others before it looked for events, or
--- nothing; for each event its message and what it answers.
+-- nothing; how many calls its session may have if it is a new one, 0 for any
+-- number, or nothing if it is no call of a session; for each event its message
+-- and what it answers.
 -- What is there already is passed over.  Returns {"OK", last, 1 if the reader is
 -- here, 0 if elsewhere, 2 if there is none, its number, sent}, {"GONE"}, {"GAP",
--- last} or {"FENCED"}.
+-- last}, {"FENCED"}, or {"LIMIT"}: its session has too many.
 
 local owned = prefix .. 'o:' .. ARGV[1]
 local node, lasts, first = ARGV[1], ARGV[4], tonumber(ARGV[5])
-local EVENTS = 18
+local EVENTS = 19
 local INLINE = 8192
 local TOPIC = 16
 
@@ -44,6 +46,15 @@ local over = string.byte(ARGV[9]) >= OVER
 -- it was sent before the stream was over, on a connection that was lost since
 if said[1] and not over and string.byte(said[6]) >= OVER then
     return {'OK', last, 2, number, said[5]}
+end
+
+local limit = tonumber(ARGV[18])
+
+if ARGV[13] ~= '' and limit and not said[1]
+    and is_crowded(ARGV[14], limit)
+then
+    tell_crowded(ARGV[14], limit)
+    return {'LIMIT'}
 end
 
 -- what begins it may come late as well
@@ -126,12 +137,26 @@ end
 if ARGV[13] ~= '' or #ARGV < EVENTS or over then
     local all = prefix .. 's:' .. (said[9] or ARGV[14])
 
+    local calls = prefix .. 'a:' .. (said[9] or ARGV[14])
+
     if ARGV[13] ~= '' then
+        sweep(all, 2)
         redis.call('SADD', all, ARGV[3])
     end
 
-    if redis.call('PTTL', all) < tonumber(lasts) then
-        redis.call('PEXPIRE', all, lasts)
+    if ARGV[13] ~= '' and limit then
+        redis.call('SADD', calls, ARGV[3])
+        tell_crowded(ARGV[14], limit)
+    end
+
+    if string.byte(ARGV[9]) >= OVER then
+        redis.call('SREM', calls, ARGV[3])
+    end
+
+    for _, key in ipairs({all, calls}) do
+        if redis.call('PTTL', key) < tonumber(lasts) then
+            redis.call('PEXPIRE', key, lasts)
+        end
     end
 end
 

@@ -15,10 +15,14 @@
 --   PREFIX:1:t:S  a session's own stream: its topics
 -- of a session, by its digest
 --   PREFIX:1:s:SESSION  its streams, and some that were freed
+--   PREFIX:1:a:SESSION  its calls that go on, and some that were lost
+--   PREFIX:1:q:SESSION  nodes were told lately that it has many of these
 -- and of a node N
 --   PREFIX:1:m:N  what it is to hear of streams that it owns, or reads
 
-local MAIL = 16384
+local MAIL, HEARD = 16384, 4096
+local MINUTE, CROWDED = 60000, 600000
+local SWEEP = 64
 
 -- the least that how a stream stands begins with when it is over
 local OVER = string.byte('2')
@@ -44,6 +48,51 @@ end
 local function keep_stream(id, ms)
     for _, kind in ipairs({'h:', 'e:', 'c:', 't:'}) do
         redis.call('PEXPIRE', prefix .. kind .. id, ms)
+    end
+end
+
+-- tells all nodes, in the form of tell.lua
+local function announce(from, purpose, topic, session, value, good)
+    local key = prefix .. 'heard'
+
+    redis.call('XADD', key, 'MAXLEN', '~', HEARD, '*', 'n', from,
+        'p', purpose, 'k', topic, 's', session, 'v', value,
+        'e', whole(clock() + good), 'm', '')
+
+    if redis.call('PTTL', key) < MINUTE then
+        redis.call('PEXPIRE', key, MINUTE)
+    end
+end
+
+-- drops a few of a set of streams that are gone
+local function sweep(all, n)
+    for _, id in ipairs(redis.call('SRANDMEMBER', all, n)) do
+        if redis.call('EXISTS', prefix .. 'h:' .. id) == 0 then
+            redis.call('SREM', all, id)
+        end
+    end
+end
+
+-- whether a session has as many calls that go on as it may have
+local function is_crowded(session, limit)
+    local calls = prefix .. 'a:' .. session
+
+    if limit == 0 or redis.call('SCARD', calls) < limit then
+        return false
+    end
+
+    sweep(calls, SWEEP)
+
+    return redis.call('SCARD', calls) >= limit
+end
+
+-- who has half of what it may have is asked for, before its next call begins
+local function tell_crowded(session, limit)
+    if limit > 0 and 2 * redis.call('SCARD', prefix .. 'a:' .. session) >= limit
+        and redis.call('SET', prefix .. 'q:' .. session, '1', 'NX', 'PX',
+            CROWDED / 2)
+    then
+        announce('', 'q', session, session, '1', CROWDED)
     end
 end
 

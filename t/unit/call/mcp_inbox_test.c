@@ -109,6 +109,35 @@ test_cancel_full(void **state)
 }
 
 
+/* The nodes of a cluster know that its session has too many: it ends as if it
+ * had not found room here. */
+static void
+test_limit(void **state)
+{
+    mcp_job_t          *job;
+    mcp_stream_info_t   info;
+
+    (void) state;
+
+    client_open(&d, session, NEW, ALL);
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    assert_int_equal(mcp_store_find(&d.process[1].store, job->call->id, 0,
+                                    &info),
+                     MCP_OK);
+    assert_int_equal(mcp_store_post(&d.process[1].store, &info.ref,
+                                    MCP_POST_LIMIT, 0, mcp_str("{}")),
+                     MCP_OK);
+    driver_pump(&d);
+    has(a.text, "-32603");
+    has(a.text, "too many streams");
+    assert_int_equal(a.ended, 1);
+    assert_int_equal(d.n_jobs, 0);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 /* What is published comes behind what is held, in order. */
 static void
 test_publish_held(void **state)
@@ -252,6 +281,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         test(test_cancel_held),
         test(test_cancel_full),
+        test(test_limit),
         test(test_publish_held),
         test(test_publish_no_room),
         test(test_publish_between_rounds),

@@ -38,8 +38,9 @@ is_away(void *ctx)
 
 
 static void
-share(void *ctx, const mcp_stream_ref_t *ref)
+share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 {
+    (void) limit;
     (void) ctx;
     (void) ref;
 

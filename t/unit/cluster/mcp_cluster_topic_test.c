@@ -95,7 +95,7 @@ listen_at(int i)
     assert_int_equal(mcp_store_create(&nodes[i].store, &spec, real_now(),
                                       &ref),
                      MCP_OK);
-    nodes[i].worker->cluster_hooks->share(nodes[i].cluster, &ref);
+    nodes[i].worker->cluster_hooks->share(nodes[i].cluster, &ref, 0);
     assert_int_equal(mcp_topic_list(MCP_TOPIC_LISTS, NULL, topic), MCP_OK);
     assert_int_equal(mcp_store_subscribe(&nodes[i].store, &ref, topic),
                      MCP_OK);

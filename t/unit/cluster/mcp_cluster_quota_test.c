@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* How many calls of a session may go on at all nodes together. */
+
+#include "cluster_streams.h"
+
+
+static int  answered;
+
+
+static void
+note(void *data, int rc)
+{
+    (void) data;
+    answered = rc;
+}
+
+
+/* Asks whether one more of limit may begin. */
+static int
+quota(int i, char session, uint32_t limit)
+{
+    int            rc;
+    mcp_ask_t     *ask;
+    unsigned char  id[MCP_DIGEST_LEN];
+
+    memset(id, session, MCP_DIGEST_LEN);
+    ask = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_ask_t));
+    assert_non_null(ask);
+    ask->worker = nodes[i].worker;
+    ask->handler = note;
+
+    rc = nodes[i].worker->cluster_hooks->quota(nodes[i].cluster, id, limit,
+                                               ask);
+
+    if (rc != MCP_AGAIN) {
+        nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, ask);
+        return rc;
+    }
+
+    answered = MCP_AGAIN;
+    run(i);
+    assert_int_not_equal(answered, MCP_AGAIN);
+
+    return answered;
+}
+
+
+/* What the owner's inbox has; 0: nothing. */
+static int
+posted(int i, char c)
+{
+    int                rc;
+    uint64_t           tag;
+    mcp_buf_t          buf;
+    mcp_post_e         type;
+    mcp_stream_info_t  info = info_of(i, c);
+
+    mcp_buf_init(&buf, &nodes[i].te.env.mem, 4096);
+    rc = mcp_store_take(&nodes[i].store, &info.ref, &type, &tag, &buf);
+    mcp_buf_free(&buf);
+
+    return rc == MCP_OK ? (int) type : 0;
+}
+
+
+static void
+free_stream(int i, char c)
+{
+    mcp_stream_info_t  info = info_of(i, c);
+
+    mcp_store_free(&nodes[i].store, &info.ref);
+}
+
+
+/* One too many is its node's alone, and its owner hears of it. */
+static void
+test_refused(void **state)
+{
+    uint64_t             seq;
+    mcp_stream_info_t    info;
+    mcp_store_copying_t  out;
+
+    needs_redis();
+
+    begin_all(2);
+    make_of(0, 'a', 2);
+    make_of(1, 'b', 2);
+    UNTIL(copying(0, 'a').created && copying(1, 'b').created);
+    assert_int_equal(quota(1, 's', 2), MCP_ERR_LIMIT);
+    assert_int_equal(quota(1, 's', 3), MCP_OK);
+    assert_int_equal(quota(1, 'x', 1), MCP_OK);
+
+    make_of(0, 'c', 2);
+    add_events(0, 'c', 1);
+    UNTIL(posted(0, 'c') == MCP_POST_LIMIT);
+    info = info_of(0, 'c');
+    assert_int_equal(mcp_store_copying(&nodes[0].store, &info.ref, &out),
+                     MCP_ERR_DENIED);
+    assert_int_equal(read_from(0, 'c', 0, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 1);
+    assert_string_equal(about(0, "EXISTS", 'h', 'c', ""), "0");
+
+    /* one that is over, and one that was freed, do not count */
+
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
+    assert_int_equal(quota(0, 's', 2), MCP_OK);
+    make_of(1, 'd', 2);
+    UNTIL(copying(1, 'd').created);
+    assert_int_equal(quota(0, 's', 2), MCP_ERR_LIMIT);
+    free_stream(1, 'd');
+    UNTIL(quota(0, 's', 2) == MCP_OK);
+    all_expire(0);
+    end_all();
+}
+
+
+/* Nodes hear of a session when it has half of what it may have, and not
+ * again and again. */
+static void
+test_told(void **state)
+{
+    needs_redis();
+
+    n_words = 0;
+    begin_all(2);
+    make_of(0, 'a', 4);
+    UNTIL(copying(0, 'a').created);
+    assert_string_equal(command(0, "EXISTS {mcp}:1:heard"), "0");
+    make_of(0, 'b', 4);
+    make_of(1, 'c', 4);
+    UNTIL(copying(0, 'b').created && copying(1, 'c').created);
+
+    /* who has caused it, too */
+
+    UNTIL(n_words == 2);
+    assert_int_equal(told[0].what, MCP_WORD_CROWDED);
+    assert_int_equal(told[1].what, MCP_WORD_CROWDED);
+    assert_int_equal(told[0].key[0], 's');
+    assert_true(told[0].expires > real_now() + 500000);
+    assert_string_equal(command(0, "XLEN {mcp}:1:heard"), "1");
+    all_expire(0);
+    end_all();
+    n_words = 0;
+}
+
+
+/* What was lost does not count; what Redis has had is not refused when it has
+ * lost it. */
+static void
+test_lost(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    make_of(0, 'a', 1);
+    UNTIL(copying(0, 'a').created);
+    assert_int_equal(quota(0, 's', 1), MCP_ERR_LIMIT);
+    (void) about(0, "DEL", 'h', 'a', "");
+    assert_int_equal(quota(0, 's', 1), MCP_OK);
+
+    (void) command(0, "FLUSHALL");
+    tick(0);
+    make_of(0, 'b', 2);
+    UNTIL(copying(0, 'b').created);
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    assert_int_equal(posted(0, 'a'), 0);
+    assert_int_equal(quota(0, 's', 2), MCP_ERR_LIMIT);
+    n_words = 0;
+    end_all();
+}
+
+
+/* Without Redis nobody is refused. */
+static void
+test_away(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    make_of(0, 'a', 1);
+    UNTIL(copying(0, 'a').created);
+    (void) command(0, "SET {mcp}:1:a:ssssssssssssssss x EX 60");
+    assert_int_equal(quota(0, 's', 1), MCP_OK);
+    assert_non_null(strstr(facts(0).error, "script quota"));
+    cut_off(0);
+    assert_int_equal(quota(0, 's', 1), MCP_OK);
+    n_words = 0;
+    end_all();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_told),
+        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_away),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}
