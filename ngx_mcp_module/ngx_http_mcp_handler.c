@@ -17,6 +17,11 @@
 #include "ngx_http_mcp_worker.h"
 
 
+/* What nginx takes from a request's pool for the head and the bytes of an
+ * answer: 800 bytes.  */
+#define NGX_HTTP_MCP_ANSWER_ROOM  1024
+
+
 static ngx_int_t ngx_http_mcp_start(ngx_http_request_t *r,
     ngx_http_mcp_zone_t *zone, ngx_uint_t publish);
 static ngx_int_t ngx_http_mcp_check(ngx_http_request_t *r,
@@ -174,22 +179,50 @@ ngx_http_mcp_watch_end(ngx_http_request_t *r)
 }
 
 
+/*
+ * Room in what the pool has already: an exchange may wait for long, and most of
+ * the second block of a pool is never used.  But that block is for what nginx
+ * needs for the answer first.  NULL: there is none.
+ */
+static void *
+ngx_http_mcp_exchange_room(ngx_pool_t *pool)
+{
+    size_t       size, wanted;
+    ngx_pool_t  *p;
+
+    size = mcp_exchange_size();
+    wanted = size + NGX_HTTP_MCP_ANSWER_ROOM;
+
+    for (p = pool->current; p; p = p->d.next) {
+        if ((size_t) (p->d.end - p->d.last) >= wanted) {
+            return ngx_palloc(pool, size);
+        }
+    }
+
+    return NULL;
+}
+
+
 static mcp_exchange_t *
 ngx_http_mcp_create_exchange(ngx_http_mcp_ctx_t *ctx, ngx_uint_t publish)
 {
+    void                     *room;
     mcp_worker_t             *worker;
     ngx_http_mcp_loc_conf_t  *mlcf;
 
     worker = ctx->zone->worker;
     mlcf = ngx_http_get_module_loc_conf(ctx->request, ngx_http_mcp_module);
 
-    if (!publish) {
-        return mcp_exchange_create(worker, &mlcf->endpoint, ctx);
+    if (publish) {
+        return mcp_exchange_create_publish(worker, &mlcf->endpoint,
+                                         mcp_setup_publish_secret(mlcf->setup),
+                                         (int) mlcf->publish_open, ctx);
     }
 
-    return mcp_exchange_create_publish(worker, &mlcf->endpoint,
-                                       mcp_setup_publish_secret(mlcf->setup),
-                                       (int) mlcf->publish_open, ctx);
+    room = ngx_http_mcp_exchange_room(ctx->request->pool);
+
+    return room ? mcp_exchange_create_in(room, worker, &mlcf->endpoint, ctx)
+                : mcp_exchange_create(worker, &mlcf->endpoint, ctx);
 }
 
 

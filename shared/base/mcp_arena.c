@@ -6,8 +6,6 @@
 #include "base/mcp_arena.h"
 
 
-/* One block with its header is one page for most allocators. */
-#define MCP_ARENA_BLOCK  4096
 #define MCP_ARENA_ALIGN  8
 
 
@@ -17,7 +15,18 @@ struct mcp_arena_block_s {
 };
 
 
-#define MCP_ARENA_ROOM   (MCP_ARENA_BLOCK - sizeof(mcp_arena_block_t))
+#define MCP_ARENA_ROOM(size)  ((size) - sizeof(mcp_arena_block_t))
+
+/* The rooms of blocks, one after the other, the last one over and over.  Most
+ * of what waits for long, a listener, needs little; a call needs two. */
+static const size_t  mcp_arena_rooms[] = {
+    MCP_ARENA_ROOM(1536),
+    MCP_ARENA_ROOM(2560),
+    MCP_ARENA_ROOM(4096)
+};
+
+#define MCP_ARENA_LAST                                                        \
+    (sizeof(mcp_arena_rooms) / sizeof(mcp_arena_rooms[0]) - 1)
 
 
 void *
@@ -42,6 +51,7 @@ mcp_arena_init(mcp_arena_t *arena, const mcp_mem_t *mem)
     arena->blocks = NULL;
     arena->pos = NULL;
     arena->end = NULL;
+    arena->step = 0;
 }
 
 
@@ -65,6 +75,33 @@ mcp_arena_block(mcp_arena_t *arena, size_t size)
 }
 
 
+/* Goes on in a new block, with room for size bytes at least.  MCP_OK, or
+ * MCP_ERR_MEMORY. */
+static int
+mcp_arena_grow(mcp_arena_t *arena, size_t size)
+{
+    char      *p;
+    unsigned   step;
+
+    step = arena->step;
+
+    while (mcp_arena_rooms[step] < size) {
+        step++;
+    }
+
+    p = mcp_arena_block(arena, mcp_arena_rooms[step]);
+    if (p == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    arena->pos = p;
+    arena->end = p + mcp_arena_rooms[step];
+    arena->step = step < MCP_ARENA_LAST ? step + 1 : step;
+
+    return MCP_OK;
+}
+
+
 void *
 mcp_arena_alloc(mcp_arena_t *arena, size_t size)
 {
@@ -82,18 +119,14 @@ mcp_arena_alloc(mcp_arena_t *arena, size_t size)
 
     /* what is larger than a block stands alone; the current one goes on */
 
-    if (size > MCP_ARENA_ROOM) {
+    if (size > mcp_arena_rooms[MCP_ARENA_LAST]) {
         return mcp_arena_block(arena, size);
     }
 
-    if (size > (size_t) (arena->end - arena->pos)) {
-        p = mcp_arena_block(arena, MCP_ARENA_ROOM);
-        if (p == NULL) {
-            return NULL;
-        }
-
-        arena->pos = p;
-        arena->end = p + MCP_ARENA_ROOM;
+    if (size > (size_t) (arena->end - arena->pos)
+        && mcp_arena_grow(arena, size) != MCP_OK)
+    {
+        return NULL;
     }
 
     p = arena->pos;
@@ -176,7 +209,7 @@ mcp_arena_reset(mcp_arena_t *arena)
     for (block = arena->blocks; block; block = next) {
         next = block->next;
 
-        if (keep == NULL && block->size == MCP_ARENA_ROOM) {
+        if (keep == NULL && block->size <= mcp_arena_rooms[MCP_ARENA_LAST]) {
             keep = block;
             continue;
         }

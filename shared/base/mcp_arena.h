@@ -17,6 +17,7 @@ typedef struct {
     mcp_arena_block_t  *blocks;        /* newest first */
     char               *pos;
     char               *end;
+    unsigned            step;          /* which size the next block has */
 } mcp_arena_t;
 
 

@@ -189,7 +189,7 @@ mcp_cancel_set_alias(mcp_exchange_t *x, const mcp_stream_ref_t *ref)
     uint32_t       alias;
     unsigned char  key[MCP_DIGEST_LEN];
 
-    alias = mcp_cancel_key(x->worker, x->client.id, x->msg.id, key) == MCP_OK
+    alias = mcp_cancel_key(x->worker, x->client.id, x->msg->id, key) == MCP_OK
             ? mcp_cancel_alias(key) : 0;
 
     (void) mcp_store_set_alias(x->worker->store, ref, x->reader.handle, alias);

@@ -76,8 +76,8 @@ mcp_input_state_replace(mcp_exchange_t *x, mcp_str_t state)
     mcp_str_t    text, raw, old;
     const char  *rest;
 
-    raw = x->msg.raw;
-    old = x->msg.request_state.raw;
+    raw = x->msg->raw;
+    old = x->msg->request_state.raw;
     rest = old.data + old.len;
     text = mcp_null_str;
 
@@ -96,9 +96,9 @@ mcp_input_state_replace(mcp_exchange_t *x, mcp_str_t state)
      * have been sealed */
 
     return text.data
-           && mcp_rpc_parse(&x->arena, text, x->endpoint->max_depth, &x->msg)
+           && mcp_rpc_read(&x->arena, text, x->endpoint->max_depth, &x->msg)
               == MCP_OK
-           && x->msg.kind == MCP_RPC_REQUEST ? MCP_FAULT_NONE
+           && x->msg->kind == MCP_RPC_REQUEST ? MCP_FAULT_NONE
                                              : MCP_FAULT_INTERNAL;
 }
 
@@ -110,12 +110,12 @@ mcp_input_state_open(mcp_exchange_t *x, mcp_str_t name, unsigned target)
     mcp_request_state_t  of;
 
     mcp_input_state_of(x->endpoint, &x->client, target, &of);
-    of.method = x->msg.method;
+    of.method = x->msg->method;
     of.name = name;
-    of.params = x->msg.params.raw;
+    of.params = x->msg->params.raw;
 
     switch (mcp_request_state_open(&x->arena, x->endpoint->keys, &of,
-                                   x->msg.request_state.raw,
+                                   x->msg->request_state.raw,
                                    mcp_worker_now(x->worker), &state))
     {
     case MCP_OK:

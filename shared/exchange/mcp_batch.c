@@ -11,6 +11,12 @@
 #include "worker/mcp_answer.h"
 
 
+/* What an exchange has for a message: for logs. */
+static const mcp_rpc_t  mcp_batch_message = {
+    .method = mcp_str("batch")
+};
+
+
 /* A request of a batch that is answered here and now. */
 static int
 mcp_batch_answered(mcp_exchange_t *x, mcp_request_t *req,
@@ -241,7 +247,7 @@ mcp_batch(mcp_exchange_t *x, mcp_str_t text)
     mcp_store_count(x->worker->store,
                     MCP_COUNT_REVISION + x->client.revision, 1);
 
-    x->msg.method = mcp_str("batch");
+    x->msg = &mcp_batch_message;
 
     /* first, as nothing else of it may be done if these find no room */
 

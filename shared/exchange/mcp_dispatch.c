@@ -132,7 +132,7 @@ mcp_dispatch_no_request(mcp_exchange_t *x)
 {
     mcp_fault_e  fault;
 
-    if (mcp_dispatch_one_way(x, &x->msg, 1, &fault) == MCP_AGAIN) {
+    if (mcp_dispatch_one_way(x, x->msg, 1, &fault) == MCP_AGAIN) {
         return MCP_AGAIN;
     }
 
@@ -148,7 +148,7 @@ mcp_dispatch_no_request(mcp_exchange_t *x)
 static const mcp_face_t *
 mcp_dispatch_opens(const mcp_exchange_t *x, const mcp_method_t *method)
 {
-    if (x->msg.kind != MCP_RPC_REQUEST && x->msg.kind != MCP_RPC_NOTIFICATION)
+    if (x->msg->kind != MCP_RPC_REQUEST && x->msg->kind != MCP_RPC_NOTIFICATION)
     {
         return NULL;
     }
@@ -156,7 +156,7 @@ mcp_dispatch_opens(const mcp_exchange_t *x, const mcp_method_t *method)
     /* only a draft of stream/resume was no request */
 
     if (!method->opens
-        || (x->msg.kind == MCP_RPC_NOTIFICATION
+        || (x->msg->kind == MCP_RPC_NOTIFICATION
             && method->id != MCP_METHOD_STREAM_RESUME))
     {
         return NULL;
@@ -243,7 +243,7 @@ mcp_dispatch_make(mcp_exchange_t *x, const mcp_verdict_t *v)
     }
 
     if (x->answer.refusal != MCP_FAULT_NONE) {
-        return mcp_answer_fault(x, x->answer.refusal, x->msg.id, mcp_null_str);
+        return mcp_answer_fault(x, x->answer.refusal, x->msg->id, mcp_null_str);
     }
 
     call = mcp_call_create(x, 1);
@@ -252,7 +252,7 @@ mcp_dispatch_make(mcp_exchange_t *x, const mcp_verdict_t *v)
         return MCP_ERR_MEMORY;
     }
 
-    mcp_dispatch_fill(&call->requests[0], &x->msg, v);
+    mcp_dispatch_fill(&call->requests[0], x->msg, v);
 
     if (x->join) {
         rc = mcp_join_begin(x, call, v);
@@ -275,11 +275,11 @@ mcp_dispatch_call(mcp_exchange_t *x, const mcp_verdict_t *v)
 
     mcp_fact_set(&x->facts, MCP_FACT_NAME, v->name);
 
-    if (x->msg.request_state.type != MCP_JSON_NONE) {
+    if (x->msg->request_state.type != MCP_JSON_NONE) {
         fault = mcp_input_state_open(x, v->name, v->target);
 
         if (fault != MCP_FAULT_NONE) {
-            return mcp_answer_fault(x, fault, x->msg.id, mcp_null_str);
+            return mcp_answer_fault(x, fault, x->msg->id, mcp_null_str);
         }
     }
 
@@ -298,7 +298,7 @@ mcp_dispatch_refuse(mcp_exchange_t *x, const mcp_verdict_t *v)
         return mcp_permission_refuse(x, v->detail);
     }
 
-    return mcp_answer_fault_data(x, v->fault, x->msg.id, v->detail, v->data);
+    return mcp_answer_fault_data(x, v->fault, x->msg->id, v->detail, v->data);
 }
 
 
@@ -306,7 +306,7 @@ mcp_dispatch_refuse(mcp_exchange_t *x, const mcp_verdict_t *v)
 static int
 mcp_dispatch_open(mcp_exchange_t *x)
 {
-    return mcp_dispatch_opens(x, x->msg.row)->open(x);
+    return mcp_dispatch_opens(x, x->msg->row)->open(x);
 }
 
 
@@ -327,16 +327,16 @@ mcp_dispatch_answer(mcp_exchange_t *x)
     if (rc != MCP_OK) {
         return mcp_answer_fault(x, rc == MCP_ERR_LIMIT ? MCP_FAULT_STORE_FULL
                                                  : MCP_FAULT_CLUSTER_AWAY,
-                                x->msg.id, mcp_null_str);
+                                x->msg->id, mcp_null_str);
     }
 
     /* what is not plain is a backend's to answer */
 
-    if (x->msg.row->want == MCP_WANT_PLAIN) {
-        mcp_result_head(&x->answer.out, x->msg.id);
+    if (x->msg->row->want == MCP_WANT_PLAIN) {
+        mcp_result_head(&x->answer.out, x->msg->id);
     }
 
-    switch (mcp_verdict(x, &x->msg, &v, &x->answer.out)) {
+    switch (mcp_verdict(x, x->msg, &v, &x->answer.out)) {
 
     case MCP_VERDICT_LOCAL:
         mcp_result_tail(&x->answer.out,
@@ -363,13 +363,13 @@ mcp_dispatch_request(mcp_exchange_t *x)
     mcp_store_count(x->worker->store,
                     MCP_COUNT_REVISION + x->client.revision, 1);
 
-    if (x->msg.kind == MCP_RPC_REQUEST && !mcp_dispatch_token_usable(&x->msg))
+    if (x->msg->kind == MCP_RPC_REQUEST && !mcp_dispatch_token_usable(x->msg))
     {
-        return mcp_answer_fault(x, MCP_FAULT_PARAMS, x->msg.id,
+        return mcp_answer_fault(x, MCP_FAULT_PARAMS, x->msg->id,
                                 mcp_dispatch_bad_token);
     }
 
-    method = x->msg.row;
+    method = x->msg->row;
 
     if (mcp_client_is_stateless(&x->client)
         && method->id == MCP_METHOD_SUBSCRIPTIONS_LISTEN)
@@ -381,7 +381,7 @@ mcp_dispatch_request(mcp_exchange_t *x)
         return mcp_ask_now(x, mcp_dispatch_open);
     }
 
-    return mcp_ask_now(x, x->msg.kind == MCP_RPC_REQUEST
+    return mcp_ask_now(x, x->msg->kind == MCP_RPC_REQUEST
                           ? mcp_dispatch_answer : mcp_dispatch_no_request);
 }
 
@@ -391,8 +391,8 @@ mcp_dispatch_of_session(mcp_exchange_t *x)
 {
     mcp_fault_e  fault;
 
-    if (x->msg.kind == MCP_RPC_REQUEST
-        && x->msg.row->id == MCP_METHOD_INITIALIZE)
+    if (x->msg->kind == MCP_RPC_REQUEST
+        && x->msg->row->id == MCP_METHOD_INITIALIZE)
     {
         return mcp_revision_latest(x->endpoint->revisions, 0)
                == MCP_REVISION_NONE ? mcp_stateless_initialize(x)
@@ -403,7 +403,7 @@ mcp_dispatch_of_session(mcp_exchange_t *x)
 
     if (fault != MCP_FAULT_NONE) {
         return mcp_answer_fault(x, fault,
-                                x->msg.kind == MCP_RPC_REQUEST ? x->msg.id
+                                x->msg->kind == MCP_RPC_REQUEST ? x->msg->id
                                                         : mcp_null_str,
                                 mcp_null_str);
     }
@@ -419,7 +419,7 @@ mcp_dispatch_stateless(mcp_exchange_t *x)
 
     mcp_stateless_begin(x);
 
-    switch (x->msg.kind) {
+    switch (x->msg->kind) {
 
     case MCP_RPC_REQUEST:
         rc = mcp_stateless_enter(x);
@@ -449,7 +449,7 @@ mcp_dispatch_parse(mcp_exchange_t *x, size_t len)
     text.len = len;
 
     if (x->face->url == NULL && !mcp_rpc_is_batch(text)
-        && mcp_rpc_parse(&x->scratch, text, x->endpoint->max_depth, &x->msg)
+        && mcp_rpc_read(&x->scratch, text, x->endpoint->max_depth, &x->msg)
            == MCP_OK)
     {
         x->parsed = 1;
@@ -477,14 +477,14 @@ mcp_dispatch(mcp_exchange_t *x, size_t len)
     }
 
     if (!x->parsed
-        && mcp_rpc_parse(&x->arena, text, x->endpoint->max_depth, &x->msg)
+        && mcp_rpc_read(&x->arena, text, x->endpoint->max_depth, &x->msg)
            != MCP_OK)
     {
         return MCP_ERR_MEMORY;
     }
 
-    if (x->msg.kind == MCP_RPC_INVALID) {
-        return mcp_answer_fault(x, x->msg.fault, x->msg.id, mcp_null_str);
+    if (x->msg->kind == MCP_RPC_INVALID) {
+        return mcp_answer_fault(x, x->msg->fault, x->msg->id, mcp_null_str);
     }
 
     mcp_store_count(x->worker->store, MCP_COUNT_MESSAGES, 1);

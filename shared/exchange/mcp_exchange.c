@@ -6,6 +6,13 @@
 #include "worker/mcp_consumer.h"
 
 
+size_t
+mcp_exchange_size(void)
+{
+    return sizeof(mcp_exchange_t);
+}
+
+
 mcp_exchange_t *
 mcp_exchange_create(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     void *glue)
@@ -15,10 +22,29 @@ mcp_exchange_create(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 
     mem = &worker->env->mem;
 
-    x = mcp_mem_calloc(mem, sizeof(mcp_exchange_t));
+    x = mem->alloc(mem->ctx, sizeof(mcp_exchange_t));
     if (x == NULL) {
         return NULL;
     }
+
+    mcp_exchange_create_in(x, worker, endpoint, glue);
+    x->allocated = 1;
+
+    return x;
+}
+
+
+mcp_exchange_t *
+mcp_exchange_create_in(void *room, mcp_worker_t *worker,
+    const mcp_endpoint_t *endpoint, void *glue)
+{
+    const mcp_mem_t  *mem;
+    mcp_exchange_t   *x;
+
+    mem = &worker->env->mem;
+
+    x = room;
+    memset(x, 0, sizeof(mcp_exchange_t));
 
     mcp_arena_init(&x->arena, mem);
     mcp_arena_init(&x->scratch, mem);
@@ -29,6 +55,7 @@ mcp_exchange_create(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     x->errand.action.exchange = x;
     x->answer.outcome = "none";
     x->client.log_level = -1;
+    x->msg = &mcp_rpc_none;
     x->face = worker->faces[0];
 
     mcp_buf_init(&x->answer.out, &worker->env->mem, SIZE_MAX / 2);
@@ -66,8 +93,10 @@ mcp_exchange_free(mcp_exchange_t *x)
     mcp_arena_destroy(&x->arena);
     mcp_arena_destroy(&x->scratch);
 
-    mem = &x->worker->env->mem;
-    mem->free(mem->ctx, x);
+    if (x->allocated) {
+        mem = &x->worker->env->mem;
+        mem->free(mem->ctx, x);
+    }
 }
 
 

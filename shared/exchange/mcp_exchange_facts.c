@@ -88,8 +88,8 @@ mcp_exchange_facts(mcp_exchange_t *x)
     facts = &x->facts;
 
     mcp_fact_set(facts, MCP_FACT_PRINCIPAL, x->head.principal_name);
-    mcp_fact_set(facts, MCP_FACT_METHOD, x->msg.method);
-    mcp_fact_set(facts, MCP_FACT_REQUEST_ID, x->msg.id);
+    mcp_fact_set(facts, MCP_FACT_METHOD, x->msg->method);
+    mcp_fact_set(facts, MCP_FACT_REQUEST_ID, x->msg->id);
     mcp_fact_put(facts, MCP_FACT_OUTCOME,
                  (mcp_str_t) { x->answer.outcome, strlen(x->answer.outcome) });
     mcp_fact_put(facts, MCP_FACT_RESULT, mcp_ending_name(x->answer.ending));

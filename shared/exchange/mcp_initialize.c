@@ -29,7 +29,7 @@ mcp_initialize_session(mcp_exchange_t *x, mcp_str_t wanted)
         client->revision = mcp_revision_latest(x->endpoint->revisions, 0);
     }
 
-    client->capabilities = mcp_client_capabilities(&x->msg.capabilities);
+    client->capabilities = mcp_client_capabilities(&x->msg->capabilities);
     client->expires = x->worker->env->now(x->worker->env->ctx)
                        + x->endpoint->session_lifetime;
     memcpy(client->principal, x->head.principal, MCP_DIGEST_LEN);
@@ -74,7 +74,7 @@ mcp_initialize_result(mcp_exchange_t *x)
 
     endpoint = x->endpoint;
 
-    mcp_result_head(&x->answer.out, x->msg.id);
+    mcp_result_head(&x->answer.out, x->msg->id);
 
     mcp_buf_lit(&x->answer.out, "{\"protocolVersion\":");
     mcp_buf_json(&x->answer.out, mcp_revision(x->client.revision)->name);
@@ -104,7 +104,7 @@ mcp_initialize(mcp_exchange_t *x)
     mcp_str_t         wanted;
     const mcp_rpc_t  *msg;
 
-    msg = &x->msg;
+    msg = x->msg;
 
     if (!mcp_dispatch_token_usable(msg)) {
         return mcp_answer_fault(x, MCP_FAULT_PARAMS, msg->id,

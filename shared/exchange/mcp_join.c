@@ -122,10 +122,10 @@ mcp_join_how(const mcp_exchange_t *x, const mcp_verdict_t *v)
 
         /* a round of its own, or the rest of another call */
 
-        || x->msg.request_state.type != MCP_JSON_NONE
-        || x->msg.input_responses.type != MCP_JSON_NONE
-        || x->msg.resume_token.type != MCP_JSON_NONE
-        || x->msg.meta_resume_token.type != MCP_JSON_NONE)
+        || x->msg->request_state.type != MCP_JSON_NONE
+        || x->msg->input_responses.type != MCP_JSON_NONE
+        || x->msg->resume_token.type != MCP_JSON_NONE
+        || x->msg->meta_resume_token.type != MCP_JSON_NONE)
     {
         return MCP_JOIN_NOT;
     }
@@ -152,7 +152,7 @@ mcp_join_digest(mcp_exchange_t *x, const mcp_verdict_t *v, mcp_str_t key,
     int        rc;
     mcp_str_t  parts[7];
 
-    rc = mcp_digest_params(&x->worker->env->mem, x->msg.params.raw,
+    rc = mcp_digest_params(&x->worker->env->mem, x->msg->params.raw,
                            x->endpoint->max_depth, ask->params);
     if (rc != MCP_OK) {
         return rc;
@@ -194,7 +194,7 @@ mcp_join_ask(mcp_exchange_t *x, const mcp_verdict_t *v)
         return MCP_DONE;
     }
 
-    if (!mcp_join_key(&x->msg, &key)) {
+    if (!mcp_join_key(x->msg, &key)) {
         return MCP_ERR_SYNTAX;
     }
 
@@ -239,7 +239,7 @@ mcp_join_last(mcp_exchange_t *x)
     }
 
     mcp_buf_lit(&x->answer.out, "data: ");
-    mcp_fault_write(&x->answer.out, x->client.revision, x->msg.id,
+    mcp_fault_write(&x->answer.out, x->client.revision, x->msg->id,
                     MCP_FAULT_JOINED, mcp_null_str, mcp_null_str);
     mcp_buf_lit(&x->answer.out, "\n\n");
 }
@@ -296,7 +296,7 @@ mcp_join_task(mcp_exchange_t *x, const mcp_stream_info_t *info)
     rc = mcp_task_created(x, &id, info->state, info->changed);
 
     if (rc != MCP_OK) {
-        return mcp_answer_fault(x, MCP_FAULT_INTERNAL, x->msg.id,
+        return mcp_answer_fault(x, MCP_FAULT_INTERNAL, x->msg->id,
                                 mcp_null_str);
     }
 
@@ -336,11 +336,11 @@ mcp_join_attach(mcp_exchange_t *x, const mcp_stream_info_t *info)
         return MCP_ERR_NOT_FOUND;
 
     case MCP_ERR_LIMIT:
-        return mcp_answer_fault(x, MCP_FAULT_TOO_MANY_STREAMS, x->msg.id,
+        return mcp_answer_fault(x, MCP_FAULT_TOO_MANY_STREAMS, x->msg->id,
                                 mcp_null_str);
 
     case MCP_ERR_FULL:
-        return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg.id,
+        return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,
                                 mcp_null_str);
 
     default:
@@ -501,7 +501,7 @@ mcp_join_look(mcp_exchange_t *x)
         rc = mcp_join_find(x, &info);
 
         if (rc == MCP_ERR_DENIED) {
-            return mcp_answer_fault(x, MCP_FAULT_PARAMS, x->msg.id,
+            return mcp_answer_fault(x, MCP_FAULT_PARAMS, x->msg->id,
                                     mcp_str("\"idempotencyKey\" is that of a "
                                             "call with other parameters"));
         }
@@ -542,7 +542,7 @@ mcp_join(mcp_exchange_t *x, const mcp_verdict_t *v)
         return MCP_ERR_NOT_FOUND;
 
     case MCP_ERR_SYNTAX:
-        return mcp_answer_fault(x, MCP_FAULT_PARAMS, x->msg.id,
+        return mcp_answer_fault(x, MCP_FAULT_PARAMS, x->msg->id,
                                 mcp_str("\"idempotencyKey\" must be a string "
                                         "of 1 to 255 visible ASCII "
                                         "characters without \\"));
@@ -587,5 +587,5 @@ mcp_join_begin(mcp_exchange_t *x, mcp_call_t *call, const mcp_verdict_t *v)
         return MCP_ERR_MEMORY;
     }
 
-    return mcp_answer_fault(x, fault, x->msg.id, mcp_null_str);
+    return mcp_answer_fault(x, fault, x->msg->id, mcp_null_str);
 }

@@ -120,7 +120,7 @@ mcp_listen_acknowledge(mcp_exchange_t *x, const mcp_listen_filter_t *filter)
     mcp_buf_lit(out, "data: {\"jsonrpc\":\"2.0\",\"method\":"
                      "\"notifications/subscriptions/acknowledged\","
                      "\"params\":{\"_meta\":{\"" MCP_SUBSCRIPTION_ID "\":");
-    mcp_buf_str(out, x->msg.id);
+    mcp_buf_str(out, x->msg->id);
     mcp_buf_lit(out, "},\"notifications\":");
     mcp_listen_filter_write(filter, out);
     mcp_buf_lit(out, "}}\n\n");
@@ -158,7 +158,7 @@ mcp_listen_read(mcp_exchange_t *x)
         return rc;
     }
 
-    mcp_subscription_splice(&state->splice, x->msg.id,
+    mcp_subscription_splice(&state->splice, x->msg->id,
                             (mcp_str_t) { text, len }, &x->answer.out);
 
     return x->answer.out.failed;
@@ -189,12 +189,12 @@ mcp_listen_last(mcp_exchange_t *x)
     mcp_buf_init(&body, &x->worker->env->mem, SIZE_MAX / 2);
     mcp_buf_lit(&body, "{\"resultType\":\"complete\","
                        "\"_meta\":{\"" MCP_SUBSCRIPTION_ID "\":");
-    mcp_buf_str(&body, x->msg.id);
+    mcp_buf_str(&body, x->msg->id);
     mcp_buf_lit(&body, "}}");
 
     if (!body.failed) {
         mcp_buf_lit(&x->answer.out, "data: ");
-        mcp_result_write(&x->answer.out, x->msg.id,
+        mcp_result_write(&x->answer.out, x->msg->id,
                          (mcp_str_t) { body.data, body.len },
                          mcp_endpoint_result(x->endpoint, &x->client,
                              mcp_method(MCP_METHOD_SUBSCRIPTIONS_LISTEN),
@@ -276,11 +276,11 @@ mcp_listen_start(mcp_exchange_t *x, const mcp_listen_filter_t *filter)
         return MCP_DONE;
 
     case MCP_ERR_LIMIT:
-        return mcp_answer_fault(x, MCP_FAULT_TOO_MANY_STREAMS, x->msg.id,
+        return mcp_answer_fault(x, MCP_FAULT_TOO_MANY_STREAMS, x->msg->id,
                                 mcp_null_str);
 
     case MCP_ERR_FULL:
-        return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg.id,
+        return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,
                                 mcp_null_str);
 
     default:
@@ -300,11 +300,11 @@ mcp_listen(mcp_exchange_t *x)
     rc = mcp_listen_filter_read(x, &filter, &wrong);
 
     if (rc == MCP_ERR_SYNTAX) {
-        return mcp_answer_fault(x, MCP_FAULT_PARAMS, x->msg.id, wrong);
+        return mcp_answer_fault(x, MCP_FAULT_PARAMS, x->msg->id, wrong);
     }
 
     if (rc == MCP_ERR_DENIED) {
-        return mcp_answer_fault_data(x, MCP_FAULT_CAPABILITY, x->msg.id,
+        return mcp_answer_fault_data(x, MCP_FAULT_CAPABILITY, x->msg->id,
                                      mcp_null_str,
                                      mcp_str(MCP_CLIENT_TASKS_REQUIRED));
     }

@@ -125,12 +125,12 @@ mcp_listen_filter_read(mcp_exchange_t *x, mcp_listen_filter_t *filter,
 
     *wrong = mcp_str("notifications");
 
-    if (x->msg.notifications.type != MCP_JSON_OBJECT) {
+    if (x->msg->notifications.type != MCP_JSON_OBJECT) {
         return MCP_ERR_SYNTAX;
     }
 
     seen = 0;
-    mcp_json_iter_init(&iter, x->msg.notifications.raw);
+    mcp_json_iter_init(&iter, x->msg->notifications.raw);
 
     while (mcp_json_iter_next(&iter, &key, &value)) {
 

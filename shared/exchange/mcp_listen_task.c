@@ -103,7 +103,7 @@ mcp_listen_task_notify(mcp_exchange_t *x, const mcp_task_t *task)
     mcp_buf_lit(out, "data: {\"jsonrpc\":\"2.0\",\"method\":"
                      "\"notifications/tasks\",\"params\":{\"_meta\":{"
                      "\"" MCP_SUBSCRIPTION_ID "\":");
-    mcp_buf_str(out, x->msg.id);
+    mcp_buf_str(out, x->msg->id);
     mcp_buf_lit(out, "},");
 
     rc = mcp_task_write(x, task, out);
@@ -187,7 +187,7 @@ mcp_listen_task_events(mcp_exchange_t *x, mcp_listen_tasks_t *tasks,
                                                       text.len - 1 });
 
         } else {
-            mcp_subscription_splice(splice, x->msg.id, event, &x->answer.out);
+            mcp_subscription_splice(splice, x->msg->id, event, &x->answer.out);
         }
     }
 }

@@ -228,5 +228,5 @@ mcp_permission_refuse(mcp_exchange_t *x, mcp_str_t scope)
 
     mcp_answer_header(x, mcp_str("WWW-Authenticate"), challenge);
 
-    return mcp_answer_fault(x, MCP_FAULT_SCOPE, x->msg.id, scope);
+    return mcp_answer_fault(x, MCP_FAULT_SCOPE, x->msg->id, scope);
 }

@@ -60,10 +60,10 @@ mcp_stateless_is_session(const mcp_exchange_t *x)
     mcp_str_t              raw;
     const mcp_revision_t  *revision;
 
-    raw = x->msg.meta_version.raw;
+    raw = x->msg->meta_version.raw;
 
     if (x->head.session_text.len == 0
-        || x->msg.meta_version.type != MCP_JSON_STRING)
+        || x->msg->meta_version.type != MCP_JSON_STRING)
     {
         return 0;
     }
@@ -79,10 +79,10 @@ mcp_stateless_is_session(const mcp_exchange_t *x)
 int
 mcp_stateless_is(const mcp_exchange_t *x)
 {
-    if (x->msg.meta_version.type == MCP_JSON_NONE) {
+    if (x->msg->meta_version.type == MCP_JSON_NONE) {
         return x->head.stateless
                || (mcp_stateless_alone(x)
-                   && x->msg.row->id != MCP_METHOD_INITIALIZE);
+                   && x->msg->row->id != MCP_METHOD_INITIALIZE);
     }
 
     if (mcp_stateless_alone(x)) {
@@ -147,7 +147,7 @@ mcp_stateless_envelope(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
     mcp_str_t         level;
     const mcp_rpc_t  *msg;
 
-    msg = &x->msg;
+    msg = x->msg;
 
     if (msg->meta.type != MCP_JSON_OBJECT) {
         return mcp_stateless_refuse(r, MCP_FAULT_ENVELOPE,
@@ -221,7 +221,7 @@ mcp_stateless_unsupported(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
     mcp_buf_lit(&data, "{\"supported\":");
     mcp_stateless_revisions(x, &data);
     mcp_buf_lit(&data, ",\"requested\":");
-    mcp_buf_str(&data, x->msg.meta_version.raw);
+    mcp_buf_str(&data, x->msg->meta_version.raw);
     mcp_buf_lit(&data, "}");
 
     if (data.failed == MCP_OK) {
@@ -258,7 +258,7 @@ mcp_stateless_version(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
     mcp_str_t       version;
     mcp_revision_e  revision;
 
-    if (mcp_json_unescape(&x->arena, x->msg.meta_version.raw, &version)
+    if (mcp_json_unescape(&x->arena, x->msg->meta_version.raw, &version)
         != MCP_OK)
     {
         return MCP_ERR_MEMORY;
@@ -303,12 +303,12 @@ mcp_stateless_is_method(const mcp_exchange_t *x)
 
     header = x->head.method_text;
 
-    if (x->msg.row->name.len && mcp_str_eq(header, x->msg.row->name)) {
+    if (x->msg->row->name.len && mcp_str_eq(header, x->msg->row->name)) {
         return 1;
     }
 
     return mcp_header_value_plain(header, &header) == MCP_OK
-           && mcp_str_eq(header, x->msg.method);
+           && mcp_str_eq(header, x->msg->method);
 }
 
 
@@ -321,11 +321,11 @@ mcp_stateless_method(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
                                       x->head.method_text);
     }
 
-    *method = x->msg.row;
+    *method = x->msg->row;
 
     return (*method)->stateless && mcp_stateless_offers(x, *method)
            ? MCP_OK
-           : mcp_stateless_refuse(r, MCP_FAULT_METHOD_UNKNOWN, x->msg.method);
+           : mcp_stateless_refuse(r, MCP_FAULT_METHOD_UNKNOWN, x->msg->method);
 }
 
 
@@ -345,15 +345,15 @@ mcp_stateless_name(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
         return MCP_OK;
 
     case MCP_SUBJECT_NAME:
-        value = &x->msg.name;
+        value = &x->msg->name;
         break;
 
     case MCP_SUBJECT_URI:
-        value = &x->msg.uri;
+        value = &x->msg->uri;
         break;
 
     default:
-        value = &x->msg.task_id;
+        value = &x->msg->task_id;
     }
 
     if (value->type != MCP_JSON_STRING) {
@@ -389,13 +389,13 @@ mcp_stateless_declared(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
     unsigned  bits;
 
     bits = MCP_STATELESS_CLIENT
-           & mcp_client_capabilities(&x->msg.meta_capabilities);
+           & mcp_client_capabilities(&x->msg->meta_capabilities);
 
     if (mcp_endpoint_makes_tasks(x->endpoint)) {
-        bits |= mcp_client_extensions(&x->msg.meta_capabilities);
+        bits |= mcp_client_extensions(&x->msg->meta_capabilities);
     }
 
-    x->client.declared = x->msg.meta_capabilities.raw;
+    x->client.declared = x->msg->meta_capabilities.raw;
     x->client.capabilities = bits;
     mcp_exchange_take_offers(x);
 
@@ -443,7 +443,7 @@ mcp_stateless_enter(mcp_exchange_t *x)
     rc = mcp_stateless_check(x, &r);
 
     if (rc == MCP_ERR_DENIED) {
-        return mcp_answer_fault_data(x, r.fault, x->msg.id, r.detail, r.data);
+        return mcp_answer_fault_data(x, r.fault, x->msg->id, r.detail, r.data);
     }
 
     return rc == MCP_OK ? MCP_AGAIN : rc;
@@ -487,7 +487,7 @@ mcp_stateless_initialize(mcp_exchange_t *x)
     rc = names.failed;
 
     if (rc == MCP_OK) {
-        rc = mcp_answer_fault(x, MCP_FAULT_ERA, x->msg.id,
+        rc = mcp_answer_fault(x, MCP_FAULT_ERA, x->msg->id,
                               (mcp_str_t) { names.data, names.len });
     }
 

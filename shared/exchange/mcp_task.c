@@ -136,7 +136,7 @@ mcp_task_created(mcp_exchange_t *x, const mcp_task_id_t *id,
     }
 
     if (rc == MCP_OK) {
-        mcp_result_write(&x->answer.out, x->msg.id,
+        mcp_result_write(&x->answer.out, x->msg->id,
                          (mcp_str_t) { body.data, body.len },
                          mcp_endpoint_result(x->endpoint, &x->client,
                                              mcp_method(MCP_METHOD_TOOLS_CALL),

@@ -243,12 +243,12 @@ mcp_face_fault(mcp_exchange_t *x, mcp_fault_e fault)
 {
     int  rc;
 
-    rc = mcp_answer_fault(x, fault, x->msg.id, mcp_null_str);
+    rc = mcp_answer_fault(x, fault, x->msg->id, mcp_null_str);
 
     /* only the status of an answer to a notification is read
      * (basic/transports, "Sending Messages to the Server") */
 
-    if (rc == MCP_OK && x->msg.kind == MCP_RPC_NOTIFICATION) {
+    if (rc == MCP_OK && x->msg->kind == MCP_RPC_NOTIFICATION) {
         x->answer.response.status = 400;
     }
 

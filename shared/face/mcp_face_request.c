@@ -262,7 +262,7 @@ mcp_face_request_resume(mcp_exchange_t *x)
     int                 rc;
     mcp_face_request_t  found;
 
-    rc = mcp_face_request_find(x, &x->msg, x->msg.id, 1, &found);
+    rc = mcp_face_request_find(x, x->msg, x->msg->id, 1, &found);
 
     if (rc != MCP_OK) {
         return mcp_face_refuse_for(x, rc);

@@ -357,7 +357,7 @@ mcp_face_stream_open(mcp_exchange_t *x)
 
     seq = 0;
 
-    rc = mcp_face_stream_token(x, &x->msg, data);
+    rc = mcp_face_stream_token(x, x->msg, data);
 
     if (rc == MCP_OK) {
         seq = mcp_face_stream_of(data);
@@ -382,9 +382,9 @@ mcp_face_stream_tail(mcp_exchange_t *x, mcp_tail_e how)
 
     /* stream/resume is answered when nothing more follows */
 
-    if (x->face == &mcp_face_stream && x->msg.id.len) {
+    if (x->face == &mcp_face_stream && x->msg->id.len) {
         mcp_buf_lit(&x->answer.out, "data: {\"jsonrpc\":\"2.0\",\"id\":");
-        mcp_buf_str(&x->answer.out, x->msg.id);
+        mcp_buf_str(&x->answer.out, x->msg->id);
         mcp_buf_lit(&x->answer.out, ",\"result\":{}}\n\n");
     }
 

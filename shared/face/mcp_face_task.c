@@ -29,7 +29,7 @@ mcp_face_task_request(mcp_exchange_t *x)
     mcp_policy_t      policy;
     mcp_face_task_t  *part;
 
-    mcp_endpoint_policy(x->endpoint, x->msg.method,
+    mcp_endpoint_policy(x->endpoint, x->msg->method,
                         x->facts.value[MCP_FACT_NAME], &policy);
 
     /* who may join a call by its arguments is one whose client got no response,
@@ -98,7 +98,7 @@ static void
 mcp_face_task_interim(mcp_exchange_t *x)
 {
     if (mcp_face_task_create(x) != MCP_OK) {
-        mcp_fault_write(&x->answer.out, x->client.revision, x->msg.id,
+        mcp_fault_write(&x->answer.out, x->client.revision, x->msg->id,
                         MCP_FAULT_INTERNAL, mcp_null_str, mcp_null_str);
     }
 }

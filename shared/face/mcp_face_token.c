@@ -91,13 +91,13 @@ mcp_face_token_due(mcp_exchange_t *x)
     if (!(x->client.capabilities & MCP_CLIENT_TOKENS)
         || (x->client.capabilities
             & (MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS))
-        || mcp_method_find(x->msg.method)->want != MCP_WANT_TOOL)
+        || mcp_method_find(x->msg->method)->want != MCP_WANT_TOOL)
     {
         return 0;
     }
 
     name = x->facts.value[MCP_FACT_NAME];
-    mcp_endpoint_policy(x->endpoint, x->msg.method, name, &policy);
+    mcp_endpoint_policy(x->endpoint, x->msg->method, name, &policy);
 
     if (mcp_policy_is_task(&policy, x->client.capabilities)) {
         return 0;
@@ -117,7 +117,7 @@ mcp_face_token_request(mcp_exchange_t *x)
     mcp_json_value_t   places[2];
 
     due = mcp_face_token_due(x);
-    n = mcp_face_token_find(&x->msg, places);
+    n = mcp_face_token_find(x->msg, places);
 
     if (due == 0 && n == 0) {
         return MCP_AGAIN;
@@ -157,7 +157,7 @@ mcp_face_token_brought(mcp_exchange_t *x, mcp_face_token_t *part,
     }
 
     rc = mcp_face_token_bind(x->endpoint, &x->worker->env->mem, &x->client,
-                             x->msg.method, x->msg.params.raw, bind);
+                             x->msg->method, x->msg->params.raw, bind);
     if (rc != MCP_OK) {
         return rc == MCP_ERR_MEMORY ? rc : mcp_face_refuse(x);
     }
@@ -255,7 +255,7 @@ mcp_face_token_interim(mcp_exchange_t *x)
     mcp_buf_init(&token, &x->worker->env->mem, MCP_TOKEN_TEXT_MAX + 2);
 
     if (mcp_face_token_bind(x->endpoint, &x->worker->env->mem, &x->client,
-                            x->msg.method, x->msg.params.raw, bind)
+                            x->msg->method, x->msg->params.raw, bind)
         != MCP_OK)
     {
         x->answer.out.failed = MCP_ERR_MEMORY;
@@ -289,7 +289,7 @@ mcp_face_token_interim_write(mcp_exchange_t *x, mcp_str_t token)
     mcp_result_t         add;
     const mcp_method_t  *method;
 
-    method = mcp_method_find(x->msg.method);
+    method = mcp_method_find(x->msg->method);
     mcp_buf_init(&body, &x->worker->env->mem, SIZE_MAX / 2);
 
     mcp_buf_lit(&body, "{\"content\":[{\"type\":\"text\","
@@ -304,7 +304,7 @@ mcp_face_token_interim_write(mcp_exchange_t *x, mcp_str_t token)
         x->answer.out.failed = body.failed;
 
     } else {
-        mcp_result_write(&x->answer.out, x->msg.id,
+        mcp_result_write(&x->answer.out, x->msg->id,
                          (mcp_str_t) { body.data, body.len },
                          mcp_endpoint_result(x->endpoint, &x->client, method,
                                              mcp_null_str, &add));
@@ -445,7 +445,7 @@ static void
 mcp_face_token_refuse(mcp_exchange_t *x)
 {
     mcp_buf_lit(&x->answer.out, "data: ");
-    mcp_fault_write(&x->answer.out, x->client.revision, x->msg.id,
+    mcp_fault_write(&x->answer.out, x->client.revision, x->msg->id,
                     MCP_FAULT_RESUME_TOKEN, mcp_null_str, mcp_null_str);
     mcp_buf_lit(&x->answer.out, "\n\n");
 }

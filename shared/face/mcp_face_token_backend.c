@@ -277,12 +277,12 @@ mcp_face_token_backend_request(mcp_exchange_t *x, mcp_face_token_t *part,
         }
 
         if (rc == MCP_ERR_LIMIT) {
-            return mcp_answer_fault(x, MCP_FAULT_TOO_MANY_VALUES, x->msg.id,
+            return mcp_answer_fault(x, MCP_FAULT_TOO_MANY_VALUES, x->msg->id,
                                     mcp_null_str);
         }
 
         if (rc != MCP_ERR_DENIED) {
-            return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg.id,
+            return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,
                                     mcp_null_str);
         }
     }

@@ -71,7 +71,7 @@ mcp_face_token_replace(mcp_exchange_t *x, const mcp_json_value_t *places,
     text = mcp_null_str;
 
     mcp_buf_init(&buf, &x->worker->env->mem, SIZE_MAX / 2);
-    mcp_face_token_splice(&buf, x->msg.raw, places, n, inner);
+    mcp_face_token_splice(&buf, x->msg->raw, places, n, inner);
 
     if (buf.failed == MCP_OK) {
         text = mcp_arena_dup(&x->arena, (mcp_str_t) { buf.data, buf.len });
@@ -83,11 +83,11 @@ mcp_face_token_replace(mcp_exchange_t *x, const mcp_json_value_t *places,
         return MCP_ERR_MEMORY;
     }
 
-    rc = mcp_rpc_parse(&x->arena, text, x->endpoint->max_depth, &x->msg);
+    rc = mcp_rpc_read(&x->arena, text, x->endpoint->max_depth, &x->msg);
 
     /* a backend's token is JSON, or it would not have been sealed */
 
-    return rc == MCP_OK && x->msg.kind != MCP_RPC_REQUEST ? MCP_ERR_INTERNAL
+    return rc == MCP_OK && x->msg->kind != MCP_RPC_REQUEST ? MCP_ERR_INTERNAL
                                                           : rc;
 }
 

@@ -90,6 +90,12 @@ void mcp_exchange_document(const mcp_auth_t *auth, mcp_str_t method,
 mcp_exchange_t *mcp_exchange_create(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint, void *glue);
 
+/* The same in room of the glue's: mcp_exchange_size() bytes, aligned for
+ * anything, that last as long as the exchange. */
+size_t mcp_exchange_size(void);
+mcp_exchange_t *mcp_exchange_create_in(void *room, mcp_worker_t *worker,
+    const mcp_endpoint_t *endpoint, void *glue);
+
 /* A request at the publish endpoint of a zone.  token: the configured static
  * token, may be empty; open: peers other than this machine are let in. */
 mcp_exchange_t *mcp_exchange_create_publish(mcp_worker_t *worker,

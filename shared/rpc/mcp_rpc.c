@@ -284,6 +284,31 @@ mcp_rpc_parse(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
 }
 
 
+const mcp_rpc_t  mcp_rpc_none;
+
+
+int
+mcp_rpc_read(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
+    const mcp_rpc_t **msg)
+{
+    int         rc;
+    mcp_rpc_t  *read;
+
+    read = mcp_arena_alloc(arena, sizeof(mcp_rpc_t));
+    if (read == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    rc = mcp_rpc_parse(arena, text, max_depth, read);
+
+    if (rc == MCP_OK) {
+        *msg = read;
+    }
+
+    return rc;
+}
+
+
 /* Counts the elements of an array, up to one more than the limit. */
 static size_t
 mcp_rpc_count(mcp_str_t array, size_t max_items)

@@ -121,6 +121,14 @@ typedef struct {
 int mcp_rpc_parse(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
     mcp_rpc_t *msg);
 
+/* The same, with a message that is in the arena itself; *msg is left alone when
+ * out of memory. */
+int mcp_rpc_read(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
+    const mcp_rpc_t **msg);
+
+/* What nothing was read from. */
+extern const mcp_rpc_t  mcp_rpc_none;
+
 /* Returns 1 if a value may be the id of a request, or a progress token: a
  * string, or a number without fraction and exponent, of MCP_RPC_MAX_ID bytes at
  * most. */

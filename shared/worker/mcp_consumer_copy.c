@@ -17,7 +17,7 @@ static void
 mcp_consumer_copy_response(mcp_exchange_t *x, const mcp_rpc_t *msg)
 {
     mcp_buf_lit(&x->answer.out, "data: {\"jsonrpc\":\"2.0\",\"id\":");
-    mcp_buf_str(&x->answer.out, x->msg.id);
+    mcp_buf_str(&x->answer.out, x->msg->id);
 
     if (msg->kind == MCP_RPC_RESULT) {
         mcp_buf_lit(&x->answer.out, ",\"result\":");
@@ -43,7 +43,7 @@ mcp_consumer_copy_progress(mcp_exchange_t *x, mcp_str_t text, mcp_str_t token)
     const char              *p;
     const mcp_json_value_t  *wanted;
 
-    wanted = &x->msg.progress_token;
+    wanted = &x->msg->progress_token;
 
     if (wanted->type != MCP_JSON_STRING && wanted->type != MCP_JSON_NUMBER) {
         return;

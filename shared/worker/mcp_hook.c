@@ -91,8 +91,8 @@ mcp_hook_wanted(const mcp_exchange_t *x)
         wanted |= MCP_CLIENT_LINKS;
     }
 
-    if (x->msg.resume_token.type != MCP_JSON_NONE
-        || x->msg.meta_resume_token.type != MCP_JSON_NONE)
+    if (x->msg->resume_token.type != MCP_JSON_NONE
+        || x->msg->meta_resume_token.type != MCP_JSON_NONE)
     {
         wanted |= MCP_CLIENT_TOKENS;
     }
@@ -291,11 +291,11 @@ mcp_hook_ask(mcp_exchange_t *x)
 {
     const mcp_face_t  *face;
 
-    if (x->worker->cluster == NULL || x->msg.row->capability == 0) {
+    if (x->worker->cluster == NULL || x->msg->row->capability == 0) {
         return MCP_OK;
     }
 
-    face = mcp_hook_find(x, x->msg.row);
+    face = mcp_hook_find(x, x->msg->row);
 
-    return face && face->ask ? face->ask(x, &x->msg, x->msg.row->id) : MCP_OK;
+    return face && face->ask ? face->ask(x, x->msg, x->msg->row->id) : MCP_OK;
 }

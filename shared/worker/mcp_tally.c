@@ -156,7 +156,7 @@ mcp_tally_refused(mcp_exchange_t *x, mcp_fault_e fault)
 
     failure.at = mcp_worker_now(x->worker);
     failure.row = mcp_tally_find(x->worker, x->endpoint,
-                                 mcp_method_find(x->msg.method),
+                                 mcp_method_find(x->msg->method),
                                  x->facts.value[MCP_FACT_NAME]);
     failure.result = MCP_TALLY_REFUSED;
     failure.reason = mcp_reason_of_fault(fault);

@@ -248,7 +248,7 @@ struct mcp_exchange_s {
     mcp_exchange_head_t    head;
     mcp_client_t           client;
     char                  *body;
-    mcp_rpc_t              msg;
+    const mcp_rpc_t       *msg;        /* never NULL */
     mcp_call_t            *call;
     const unsigned char   *call_id;    /* its, NULL: there is none */
     mcp_publish_t         *publish;    /* NULL: not at that endpoint */
@@ -262,6 +262,7 @@ struct mcp_exchange_s {
     mcp_str_t              granted;    /* scopes, if they are known */
     unsigned               granted_known:1;
     unsigned               parsed:1;   /* msg is there before its turn */
+    unsigned               allocated:1;        /* by the core: it frees it */
 
     mcp_exchange_answer_t  answer;
     mcp_exchange_reader_t  reader;

@@ -68,7 +68,7 @@ again(void)
 {
     const mcp_rpc_t  *msg;
 
-    msg = &a.x->msg;
+    msg = a.x->msg;
     client_post(&d, 0, &b, session, body);
 
     if (a.x->join == NULL) {

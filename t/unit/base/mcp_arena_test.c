@@ -59,6 +59,44 @@ test_arena_alloc(void **state)
 }
 
 
+/* Little memory is taken for little, and more blocks are larger. */
+static void
+test_arena_steps(void **state)
+{
+    size_t        i, n;
+    test_mem_t    tm;
+    mcp_arena_t   arena;
+
+    static const size_t  sizes[] = { 1536, 2560, 4096, 4096 };
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mcp_arena_init(&arena, &tm.mem);
+
+    for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+
+        for (n = 0; n < sizes[i] - 16; n += 8) {
+            assert_non_null(mcp_arena_alloc(&arena, 8));
+        }
+
+        assert_int_equal(tm.live, i + 1);
+    }
+
+    mcp_arena_destroy(&arena);
+
+    /* one that does not fit into the first block has a larger one, in which it
+     * is not alone */
+
+    assert_non_null(mcp_arena_alloc(&arena, 3000));
+    assert_non_null(mcp_arena_alloc(&arena, 1000));
+    assert_int_equal(tm.live, 1);
+
+    mcp_arena_destroy(&arena);
+    assert_int_equal(tm.live, 0);
+}
+
+
 static void
 test_arena_reset(void **state)
 {
@@ -181,6 +219,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_arena_alloc),
+        cmocka_unit_test(test_arena_steps),
         cmocka_unit_test(test_arena_reset),
         cmocka_unit_test(test_arena_mark),
         cmocka_unit_test(test_arena_dup),

@@ -230,6 +230,38 @@ test_parsed_ahead(void **state)
 }
 
 
+/* In room of the glue's, an exchange takes no memory for itself, and leaves the
+ * room alone when it is freed. */
+static void
+test_room(void **state)
+{
+    long             live;
+    void            *room;
+    mcp_exchange_t  *x;
+
+    (void) state;
+
+    room = malloc(mcp_exchange_size());
+    assert_non_null(room);
+    memset(room, 0xa5, mcp_exchange_size());
+
+    live = d.te.tm.live;
+
+    x = mcp_exchange_create_in(room, d.process[0].worker, &d.endpoint, &d);
+    assert_ptr_equal(x, room);
+    assert_ptr_equal(mcp_exchange_glue(x), &d);
+    assert_int_equal(d.te.tm.live, live);
+
+    assert_non_null(mcp_exchange_body_space(x, 10));
+    assert_int_equal(d.te.tm.live, live + 1);
+
+    mcp_exchange_free(x);
+    assert_int_equal(d.te.tm.live, live);
+
+    free(room);
+}
+
+
 int
 main(void)
 {
@@ -238,7 +270,8 @@ main(void)
         test(test_lasts_without_backend),
         test(test_gone_early),
         test(test_empty_body),
-        test(test_parsed_ahead)
+        test(test_parsed_ahead),
+        test(test_room)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

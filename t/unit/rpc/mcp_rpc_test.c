@@ -426,6 +426,40 @@ test_memory(void **state)
 }
 
 
+/* A message in the arena is what it is elsewhere. */
+static void
+test_read(void **state)
+{
+    test_mem_t        tm;
+    mcp_arena_t       arena;
+    const mcp_rpc_t  *msg;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mcp_arena_init(&arena, &tm.mem);
+
+    msg = &mcp_rpc_none;
+    assert_int_equal(msg->kind, MCP_RPC_INVALID);
+    assert_int_equal(msg->id.len + msg->method.len, 0);
+
+    tm.fail_at = 1;
+    assert_int_equal(mcp_rpc_read(&arena, mcp_str("{" V "\"method\":\"a\"}"),
+                                  DEPTH, &msg),
+                     MCP_ERR_MEMORY);
+    assert_ptr_equal(msg, &mcp_rpc_none);
+
+    assert_int_equal(mcp_rpc_read(&arena, mcp_str("{" V "\"method\":\"a\"}"),
+                                  DEPTH, &msg),
+                     MCP_OK);
+    assert_int_equal(msg->kind, MCP_RPC_NOTIFICATION);
+    assert_true(mcp_str_eq(msg->method, mcp_str("a")));
+
+    mcp_arena_destroy(&arena);
+    assert_int_equal(tm.live, 0);
+}
+
+
 int
 main(void)
 {
@@ -436,6 +470,7 @@ main(void)
         cmocka_unit_test(test_split),
         cmocka_unit_test(test_is_batch),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
