@@ -279,7 +279,7 @@ mcp_backend_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
     }
 
     mcp_arena_reset(&b->scratch);
-    memset(msg, 0, sizeof(mcp_backend_msg_t));
+    mcp_zero(msg, sizeof(mcp_backend_msg_t));
 
     rc = mcp_backend_next(b, msg);
 

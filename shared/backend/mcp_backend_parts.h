@@ -100,10 +100,10 @@ struct mcp_backend_s {
 
 /* The fields of a result that a decoder reads, as indices into an array. */
 enum {
-    MCP_BACKEND_R_TYPE = 0,
+    MCP_BACKEND_R_CONTENT = 0,
+    MCP_BACKEND_R_TYPE,
     MCP_BACKEND_R_INPUT_REQUESTS,
     MCP_BACKEND_R_REQUEST_STATE,
-    MCP_BACKEND_R_CONTENT,
     MCP_BACKEND_R_IS_ERROR,
     MCP_BACKEND_R_STRUCTURED,
     MCP_BACKEND_R_NEXT,

@@ -37,7 +37,7 @@ mcp_mem_calloc(const mcp_mem_t *mem, size_t size)
     p = mem->alloc(mem->ctx, size);
 
     if (p != NULL) {
-        memset(p, 0, size);
+        mcp_zero(p, size);
     }
 
     return p;
@@ -144,7 +144,7 @@ mcp_arena_calloc(mcp_arena_t *arena, size_t size)
     p = mcp_arena_alloc(arena, size);
 
     if (p != NULL) {
-        memset(p, 0, size);
+        mcp_zero(p, size);
     }
 
     return p;

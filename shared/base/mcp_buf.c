@@ -9,29 +9,6 @@
 #define MCP_BUF_MIN  256
 
 
-void
-mcp_buf_init(mcp_buf_t *buf, const mcp_mem_t *mem, size_t max)
-{
-    buf->mem = mem;
-    buf->data = NULL;
-    buf->len = 0;
-    buf->cap = 0;
-    buf->max = max;
-    buf->failed = MCP_OK;
-}
-
-
-void
-mcp_buf_free(mcp_buf_t *buf)
-{
-    if (buf->data != NULL) {
-        buf->mem->free(buf->mem->ctx, buf->data);
-    }
-
-    mcp_buf_init(buf, buf->mem, buf->max);
-}
-
-
 /* Moves to twice the memory, or to what n more bytes need. */
 static int
 mcp_buf_grow(mcp_buf_t *buf, size_t n)

@@ -26,10 +26,28 @@ typedef struct {
 
 
 /* max is the most bytes that the buffer may hold. */
-void mcp_buf_init(mcp_buf_t *buf, const mcp_mem_t *mem, size_t max);
+static inline void
+mcp_buf_init(mcp_buf_t *buf, const mcp_mem_t *mem, size_t max)
+{
+    buf->mem = mem;
+    buf->data = NULL;
+    buf->len = 0;
+    buf->cap = 0;
+    buf->max = max;
+    buf->failed = MCP_OK;
+}
 
 /* Frees the memory and clears "failed"; the buffer can be used again. */
-void mcp_buf_free(mcp_buf_t *buf);
+static inline void
+mcp_buf_free(mcp_buf_t *buf)
+{
+    if (buf->data != NULL) {
+        buf->mem->free(buf->mem->ctx, buf->data);
+        mcp_buf_init(buf, buf->mem, buf->max);
+    }
+
+    buf->failed = MCP_OK;
+}
 
 /* Makes room for n more bytes.  Returns where they go, or NULL on failure;
  * the caller writes them and adds to len. */

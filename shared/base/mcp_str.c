@@ -9,6 +9,13 @@
 #define mcp_str_bytes(c)  ((uint64_t) -1 / 255 * (c))
 
 
+__attribute__((noinline)) void
+mcp_zero(void *p, size_t size)
+{
+    memset(p, 0, size);
+}
+
+
 /*
  * Whether eight bytes are equal but for their case.  The two cases of a letter
  * differ in 0x20, and so do other bytes: where that differs there must be a

@@ -13,16 +13,16 @@
 
 
 const mcp_json_field_t  mcp_catalog_fields[MCP_CATALOG_FIELDS] = {
-    { MCP_JSON_ROOT, { "tools", 5 } },
-    { MCP_JSON_ROOT, { "prompts", 7 } },
-    { MCP_JSON_ROOT, { "resources", 9 } },
-    { MCP_JSON_ROOT, { "resourceTemplates", 17 } },
-    { MCP_JSON_ROOT, { "instructions", 12 } },
-    { MCP_JSON_ROOT, { "completions", 11 } },
-    { MCP_JSON_ROOT, { "extensions", 10 } },
-    { MCP_JSON_ROOT, { "icons", 5 } },
-    { MCP_JSON_ROOT, { "websiteUrl", 10 } },
-    { MCP_JSON_ROOT, { "description", 11 } }
+    mcp_json_field(MCP_JSON_ROOT, "tools"),
+    mcp_json_field(MCP_JSON_ROOT, "prompts"),
+    mcp_json_field(MCP_JSON_ROOT, "resources"),
+    mcp_json_field(MCP_JSON_ROOT, "resourceTemplates"),
+    mcp_json_field(MCP_JSON_ROOT, "instructions"),
+    mcp_json_field(MCP_JSON_ROOT, "completions"),
+    mcp_json_field(MCP_JSON_ROOT, "extensions"),
+    mcp_json_field(MCP_JSON_ROOT, "icons"),
+    mcp_json_field(MCP_JSON_ROOT, "websiteUrl"),
+    mcp_json_field(MCP_JSON_ROOT, "description")
 };
 
 

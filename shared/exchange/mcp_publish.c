@@ -36,10 +36,10 @@ typedef enum {
 
 
 static const mcp_json_field_t  mcp_publish_fields[MCP_PUBLISH_FIELDS] = {
-    { MCP_JSON_ROOT, mcp_str("jsonrpc") },
-    { MCP_JSON_ROOT, mcp_str("method") },
-    { MCP_JSON_ROOT, mcp_str("params") },
-    { MCP_PUBLISH_PARAMS, mcp_str("uri") }
+    mcp_json_field(MCP_JSON_ROOT, "jsonrpc"),
+    mcp_json_field(MCP_JSON_ROOT, "method"),
+    mcp_json_object(MCP_JSON_ROOT, "params", MCP_PUBLISH_URI),
+    mcp_json_field(MCP_PUBLISH_PARAMS, "uri")
 };
 
 

@@ -104,6 +104,10 @@ mcp_str_eq(mcp_str_t a, mcp_str_t b)
     return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
+/* memset() to zero that is left to the C library: where compilers know the size
+ * they may write code that costs more, and which they write differs. */
+void mcp_zero(void *p, size_t size);
+
 /* ASCII letters and digits, whatever the locale. */
 static inline int
 mcp_is_alnum(unsigned char c)

@@ -59,7 +59,7 @@ mcp_json_forget(mcp_json_scan_t *scan)
     memset(scan->root, 0, sizeof(mcp_json_value_t));
 
     if (scan->n > 0) {
-        memset(scan->values, 0, scan->n * sizeof(mcp_json_value_t));
+        mcp_zero(scan->values, scan->n * sizeof(mcp_json_value_t));
     }
 }
 
@@ -90,7 +90,7 @@ mcp_json_init(mcp_json_scan_t *scan, unsigned max_depth,
     const mcp_json_field_t *fields, size_t n, mcp_json_value_t *root,
     mcp_json_value_t *values)
 {
-    memset(scan, 0, sizeof(mcp_json_scan_t));
+    memset(&scan->error, 0, sizeof(mcp_json_error_t));
 
     scan->fields = fields;
     scan->n = n;
@@ -98,6 +98,9 @@ mcp_json_init(mcp_json_scan_t *scan, unsigned max_depth,
     scan->values = values;
     scan->object = MCP_JSON_ROOT;
     scan->field = MCP_JSON_ROOT;
+    scan->first = 0;
+    scan->depth = 0;
+    scan->tracked = 0;
     scan->max_depth = max_depth;
 }
 
@@ -158,6 +161,7 @@ mcp_json_scan_config(mcp_arena_t *scratch, mcp_str_t text, unsigned max_depth,
 {
     mcp_json_scan_t  scan;
 
+    memset(&scan, 0, sizeof(mcp_json_scan_t));
     mcp_json_init(&scan, max_depth, fields, n, root, values);
 
     return mcp_json_run(&scan, mcp_json_yajl, scratch, text, error);

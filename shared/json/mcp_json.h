@@ -35,14 +35,22 @@ typedef struct {
 
 /*
  * A field that a scan looks for.  parent is the index of the field whose object
- * holds this one, or MCP_JSON_ROOT; parents stand before their children.
+ * holds this one, or MCP_JSON_ROOT; parents stand before their children, and
+ * know the first of them.
  */
 #define MCP_JSON_ROOT  -1
 
 typedef struct {
     int        parent;
     mcp_str_t  key;
+    int        first;          /* 0: its object holds no fields */
 } mcp_json_field_t;
+
+#define mcp_json_field(parent, text)                                          \
+    { parent, { text, sizeof(text) - 1 }, 0 }
+
+#define mcp_json_object(parent, text, first)                                  \
+    { parent, { text, sizeof(text) - 1 }, first }
 
 
 #define MCP_JSON_MAX_FIELDS  64

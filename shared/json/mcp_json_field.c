@@ -21,22 +21,6 @@ mcp_json_slot(mcp_json_scan_t *scan, int field)
 }
 
 
-/* Returns the first field that a field's object holds, scan->n if none. */
-static size_t
-mcp_json_first(const mcp_json_scan_t *scan, int field)
-{
-    size_t  n;
-
-    n = (size_t) (field + 1);
-
-    while (n < scan->n && scan->fields[n].parent != field) {
-        n++;
-    }
-
-    return n;
-}
-
-
 /* Notes a duplicate; the scan goes on, to know whether the text is JSON. */
 static void
 mcp_json_duplicate(mcp_json_scan_t *scan, int field, const char *p)
@@ -50,27 +34,114 @@ mcp_json_duplicate(mcp_json_scan_t *scan, int field, const char *p)
 }
 
 
-/* Returns the field of the tracked object that a key names; scan->n: none.
- * Nearly all keys are written without escapes, so their length tells most
- * fields apart. */
-static size_t
-mcp_json_find(const mcp_json_scan_t *scan, mcp_str_t raw, int escaped)
+/* Returns the first field that a field's object holds, scan->n if none. */
+static inline size_t
+mcp_json_first(const mcp_json_scan_t *scan, int field)
 {
-    size_t                   n, len;
-    const mcp_json_field_t  *f;
+    int  first;
 
-    len = raw.len - 2;
+    if (field == MCP_JSON_ROOT) {
+        return 0;
+    }
 
-    for (n = scan->first; n < scan->n; n++) {
-        f = &scan->fields[n];
+    first = scan->fields[field].first;
 
-        if (f->key.len != len && !escaped) {
-            continue;
+    return first > 0 ? (size_t) first : scan->n;
+}
+
+
+/* Whether the eight bytes, or four, at a and b are the same. */
+
+static inline int
+mcp_json_same_8(const char *a, const char *b)
+{
+    uint64_t  x, y;
+
+    memcpy(&x, a, sizeof(x));
+    memcpy(&y, b, sizeof(y));
+
+    return x == y;
+}
+
+
+static inline int
+mcp_json_same_4(const char *a, const char *b)
+{
+    uint32_t  x, y;
+
+    memcpy(&x, a, sizeof(x));
+    memcpy(&y, b, sizeof(y));
+
+    return x == y;
+}
+
+
+/* memcmp() for names, which are so short that a call costs more than them. */
+static inline int
+mcp_json_same(const char *a, const char *b, size_t len)
+{
+    size_t  i;
+
+    if (len < 4) {
+        while (len > 0 && *a == *b) {
+            a++;
+            b++;
+            len--;
         }
 
-        if (f->parent == scan->object
-            && (escaped ? mcp_json_str_eq(raw, f->key)
-                        : memcmp(raw.data + 1, f->key.data, len) == 0))
+        return len == 0;
+    }
+
+    if (len < 8) {
+        return mcp_json_same_4(a, b)
+               && mcp_json_same_4(a + len - 4, b + len - 4);
+    }
+
+    for (i = 0; i + 8 < len; i += 8) {
+        if (!mcp_json_same_8(a + i, b + i)) {
+            return 0;
+        }
+    }
+
+    return mcp_json_same_8(a + len - 8, b + len - 8);
+}
+
+
+/*
+ * Both return the field of the tracked object that a key names; scan->n: none.
+ * Nearly all keys are written without escapes, so that their length tells most
+ * fields apart.
+ */
+
+static inline size_t
+mcp_json_find(const mcp_json_scan_t *scan, mcp_str_t raw)
+{
+    size_t                   len;
+    const mcp_json_field_t  *f, *end;
+
+    len = raw.len - 2;
+    end = scan->fields + scan->n;
+
+    for (f = scan->fields + scan->first; f < end; f++) {
+        if (f->key.len == len && f->parent == scan->object
+            && mcp_json_same(raw.data + 1, f->key.data, len))
+        {
+            break;
+        }
+    }
+
+    return (size_t) (f - scan->fields);
+}
+
+
+static size_t
+mcp_json_find_escaped(const mcp_json_scan_t *scan, mcp_str_t raw)
+{
+    size_t  n;
+
+    for (n = scan->first; n < scan->n; n++) {
+        if (scan->fields[n].parent == scan->object
+            && mcp_json_str_eq(raw, scan->fields[n].key))
         {
             break;
         }
@@ -83,25 +154,22 @@ mcp_json_find(const mcp_json_scan_t *scan, mcp_str_t raw, int escaped)
 void
 mcp_json_field_key(mcp_json_scan_t *scan, mcp_str_t raw, int escaped)
 {
-    int     i;
     size_t  n;
 
-    n = mcp_json_find(scan, raw, escaped);
+    n = escaped ? mcp_json_find_escaped(scan, raw) : mcp_json_find(scan, raw);
 
     if (n == scan->n) {
         scan->field = MCP_JSON_NO_FIELD;
         return;
     }
 
-    i = (int) n;
-
-    if (scan->values[i].type != MCP_JSON_NONE) {
-        mcp_json_duplicate(scan, i, raw.data);
+    if (scan->values[n].type != MCP_JSON_NONE) {
+        mcp_json_duplicate(scan, (int) n, raw.data);
         scan->field = MCP_JSON_NO_FIELD;
         return;
     }
 
-    scan->field = i;
+    scan->field = (int) n;
 }
 
 

@@ -47,7 +47,7 @@ typedef struct {
     size_t                   room;         /* levels that it has */
     int                      rc;
 
-    unsigned                 escaped:1;    /* the last string has escapes */
+    int                      escaped;      /* the last string has escapes */
 
     /* of yajl */
     unsigned                 want_key:1;

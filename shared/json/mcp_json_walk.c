@@ -47,6 +47,25 @@ mcp_json_space_end(const char *p, const char *end)
 }
 
 
+/* Whether c comes next, at *pp; white space in front of it, of which there is
+ * hardly ever any, is skipped. */
+static inline int
+mcp_json_comes(const char **pp, const char *end, char c)
+{
+    const char  *p;
+
+    p = *pp;
+
+    if (p < end && *p == c) {
+        return 1;
+    }
+
+    *pp = p = mcp_json_space_end(p, end);
+
+    return p < end && *p == c;
+}
+
+
 /*
  * Skips bytes that mean only themselves in a string, eight at once: the rest
  * has its high bit set, is below a space, a quote or a backslash.  With a high
@@ -58,7 +77,7 @@ mcp_json_plain_end(const char *p, const char *end)
 {
     uint64_t  word, stop;
 
-    while (end - p >= 8) {
+    for ( ; end - p >= 8; p += 8) {
         memcpy(&word, p, 8);
 
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -73,8 +92,6 @@ mcp_json_plain_end(const char *p, const char *end)
         if (stop != 0) {
             return p + __builtin_ctzll(stop) / 8;
         }
-
-        p += 8;
     }
 
     while (p < end && (signed char) *p >= ' ' && *p != '"' && *p != '\\') {
@@ -339,9 +356,9 @@ mcp_json_member(mcp_json_scan_t *scan, const char *p)
 {
     const char  *key;
 
-    key = mcp_json_space_end(p, scan->end);
+    key = p;
 
-    if (key == scan->end || *key != '"') {
+    if (!mcp_json_comes(&key, scan->end, '"')) {
         return mcp_json_refuse(scan, key);
     }
 
@@ -355,9 +372,7 @@ mcp_json_member(mcp_json_scan_t *scan, const char *p)
                            scan->escaped);
     }
 
-    p = mcp_json_space_end(p, scan->end);
-
-    if (p == scan->end || *p != ':') {
+    if (!mcp_json_comes(&p, scan->end, ':')) {
         return mcp_json_refuse(scan, p);
     }
 

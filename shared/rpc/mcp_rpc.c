@@ -18,69 +18,60 @@
 
 _Static_assert(mcp_rpc_at(meta_baggage) + 1 == MCP_RPC_FIELDS, "fields");
 
-#define mcp_rpc_key(text)   { text, sizeof(text) - 1 }
-#define mcp_rpc_meta(text)  mcp_rpc_key("io.modelcontextprotocol/" text)
+#define mcp_rpc_root(text)   mcp_json_field(MCP_JSON_ROOT, text)
+#define mcp_rpc_param(text)  mcp_json_field(mcp_rpc_at(params), text)
+#define mcp_rpc_ref(text)    mcp_json_field(mcp_rpc_at(ref), text)
+#define mcp_rpc_meta(text)   mcp_json_field(mcp_rpc_at(meta), text)
+#define mcp_rpc_own(text)    mcp_rpc_meta("io.modelcontextprotocol/" text)
 
 
 static const mcp_json_field_t  mcp_rpc_fields[MCP_RPC_FIELDS] = {
 
-    [mcp_rpc_at(jsonrpc)] = { MCP_JSON_ROOT, mcp_rpc_key("jsonrpc") },
-    [mcp_rpc_at(id_value)] = { MCP_JSON_ROOT, mcp_rpc_key("id") },
-    [mcp_rpc_at(method_value)] = { MCP_JSON_ROOT, mcp_rpc_key("method") },
-    [mcp_rpc_at(params)] = { MCP_JSON_ROOT, mcp_rpc_key("params") },
-    [mcp_rpc_at(result)] = { MCP_JSON_ROOT, mcp_rpc_key("result") },
-    [mcp_rpc_at(error)] = { MCP_JSON_ROOT, mcp_rpc_key("error") },
+    [mcp_rpc_at(jsonrpc)] = mcp_rpc_root("jsonrpc"),
+    [mcp_rpc_at(id_value)] = mcp_rpc_root("id"),
+    [mcp_rpc_at(method_value)] = mcp_rpc_root("method"),
+    [mcp_rpc_at(params)] =
+        mcp_json_object(MCP_JSON_ROOT, "params", mcp_rpc_at(name)),
+    [mcp_rpc_at(result)] = mcp_rpc_root("result"),
+    [mcp_rpc_at(error)] = mcp_rpc_root("error"),
 
-    [mcp_rpc_at(name)] = { mcp_rpc_at(params), mcp_rpc_key("name") },
-    [mcp_rpc_at(uri)] = { mcp_rpc_at(params), mcp_rpc_key("uri") },
-    [mcp_rpc_at(cursor)] = { mcp_rpc_at(params), mcp_rpc_key("cursor") },
-    [mcp_rpc_at(level)] = { mcp_rpc_at(params), mcp_rpc_key("level") },
-    [mcp_rpc_at(request_id)] = { mcp_rpc_at(params), mcp_rpc_key("requestId") },
-    [mcp_rpc_at(reason)] = { mcp_rpc_at(params), mcp_rpc_key("reason") },
-    [mcp_rpc_at(protocol_version)] =
-        { mcp_rpc_at(params), mcp_rpc_key("protocolVersion") },
-    [mcp_rpc_at(capabilities)] =
-        { mcp_rpc_at(params), mcp_rpc_key("capabilities") },
-    [mcp_rpc_at(client_info)] =
-        { mcp_rpc_at(params), mcp_rpc_key("clientInfo") },
-    [mcp_rpc_at(arguments)] = { mcp_rpc_at(params), mcp_rpc_key("arguments") },
-    [mcp_rpc_at(ref)] = { mcp_rpc_at(params), mcp_rpc_key("ref") },
-    [mcp_rpc_at(meta)] = { mcp_rpc_at(params), mcp_rpc_key("_meta") },
-    [mcp_rpc_at(notify_token)] =
-        { mcp_rpc_at(params), mcp_rpc_key("progressToken") },
-    [mcp_rpc_at(resume_token)] =
-        { mcp_rpc_at(params), mcp_rpc_key("resumeToken") },
-    [mcp_rpc_at(key)] = { mcp_rpc_at(params), mcp_rpc_key("idempotencyKey") },
-    [mcp_rpc_at(input_responses)] =
-        { mcp_rpc_at(params), mcp_rpc_key("inputResponses") },
-    [mcp_rpc_at(request_state)] =
-        { mcp_rpc_at(params), mcp_rpc_key("requestState") },
-    [mcp_rpc_at(notifications)] =
-        { mcp_rpc_at(params), mcp_rpc_key("notifications") },
-    [mcp_rpc_at(task_id)] = { mcp_rpc_at(params), mcp_rpc_key("taskId") },
+    [mcp_rpc_at(name)] = mcp_rpc_param("name"),
+    [mcp_rpc_at(uri)] = mcp_rpc_param("uri"),
+    [mcp_rpc_at(cursor)] = mcp_rpc_param("cursor"),
+    [mcp_rpc_at(level)] = mcp_rpc_param("level"),
+    [mcp_rpc_at(request_id)] = mcp_rpc_param("requestId"),
+    [mcp_rpc_at(reason)] = mcp_rpc_param("reason"),
+    [mcp_rpc_at(protocol_version)] = mcp_rpc_param("protocolVersion"),
+    [mcp_rpc_at(capabilities)] = mcp_rpc_param("capabilities"),
+    [mcp_rpc_at(client_info)] = mcp_rpc_param("clientInfo"),
+    [mcp_rpc_at(arguments)] = mcp_rpc_param("arguments"),
+    [mcp_rpc_at(ref)] =
+        mcp_json_object(mcp_rpc_at(params), "ref", mcp_rpc_at(ref_type)),
+    [mcp_rpc_at(meta)] =
+        mcp_json_object(mcp_rpc_at(params), "_meta",
+                        mcp_rpc_at(progress_token)),
+    [mcp_rpc_at(notify_token)] = mcp_rpc_param("progressToken"),
+    [mcp_rpc_at(resume_token)] = mcp_rpc_param("resumeToken"),
+    [mcp_rpc_at(key)] = mcp_rpc_param("idempotencyKey"),
+    [mcp_rpc_at(input_responses)] = mcp_rpc_param("inputResponses"),
+    [mcp_rpc_at(request_state)] = mcp_rpc_param("requestState"),
+    [mcp_rpc_at(notifications)] = mcp_rpc_param("notifications"),
+    [mcp_rpc_at(task_id)] = mcp_rpc_param("taskId"),
 
-    [mcp_rpc_at(ref_type)] = { mcp_rpc_at(ref), mcp_rpc_key("type") },
-    [mcp_rpc_at(ref_name)] = { mcp_rpc_at(ref), mcp_rpc_key("name") },
-    [mcp_rpc_at(ref_uri)] = { mcp_rpc_at(ref), mcp_rpc_key("uri") },
-    [mcp_rpc_at(progress_token)] =
-        { mcp_rpc_at(meta), mcp_rpc_key("progressToken") },
-    [mcp_rpc_at(meta_resume_token)] =
-        { mcp_rpc_at(meta), mcp_rpc_key("resumeToken") },
-    [mcp_rpc_at(meta_key)] =
-        { mcp_rpc_at(meta), mcp_rpc_key("idempotencyKey") },
-    [mcp_rpc_at(meta_version)] =
-        { mcp_rpc_at(meta), mcp_rpc_meta("protocolVersion") },
-    [mcp_rpc_at(meta_client_info)] =
-        { mcp_rpc_at(meta), mcp_rpc_meta("clientInfo") },
-    [mcp_rpc_at(meta_capabilities)] =
-        { mcp_rpc_at(meta), mcp_rpc_meta("clientCapabilities") },
-    [mcp_rpc_at(meta_log_level)] =
-        { mcp_rpc_at(meta), mcp_rpc_meta("logLevel") },
-    [mcp_rpc_at(meta_traceparent)] =
-        { mcp_rpc_at(meta), mcp_rpc_key("traceparent") },
-    [mcp_rpc_at(meta_tracestate)] =
-        { mcp_rpc_at(meta), mcp_rpc_key("tracestate") },
-    [mcp_rpc_at(meta_baggage)] = { mcp_rpc_at(meta), mcp_rpc_key("baggage") }
+    [mcp_rpc_at(ref_type)] = mcp_rpc_ref("type"),
+    [mcp_rpc_at(ref_name)] = mcp_rpc_ref("name"),
+    [mcp_rpc_at(ref_uri)] = mcp_rpc_ref("uri"),
+
+    [mcp_rpc_at(progress_token)] = mcp_rpc_meta("progressToken"),
+    [mcp_rpc_at(meta_resume_token)] = mcp_rpc_meta("resumeToken"),
+    [mcp_rpc_at(meta_key)] = mcp_rpc_meta("idempotencyKey"),
+    [mcp_rpc_at(meta_version)] = mcp_rpc_own("protocolVersion"),
+    [mcp_rpc_at(meta_client_info)] = mcp_rpc_own("clientInfo"),
+    [mcp_rpc_at(meta_capabilities)] = mcp_rpc_own("clientCapabilities"),
+    [mcp_rpc_at(meta_log_level)] = mcp_rpc_own("logLevel"),
+    [mcp_rpc_at(meta_traceparent)] = mcp_rpc_meta("traceparent"),
+    [mcp_rpc_at(meta_tracestate)] = mcp_rpc_meta("tracestate"),
+    [mcp_rpc_at(meta_baggage)] = mcp_rpc_meta("baggage")
 };
 
 

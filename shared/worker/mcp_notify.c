@@ -27,9 +27,9 @@ typedef enum {
 } mcp_notify_field_e;
 
 static const mcp_json_field_t  mcp_notify_fields[MCP_NOTIFY_FIELDS] = {
-    { MCP_JSON_ROOT, mcp_str("method") },
-    { MCP_JSON_ROOT, mcp_str("params") },
-    { MCP_NOTIFY_PARAMS, mcp_str("uri") }
+    mcp_json_field(MCP_JSON_ROOT, "method"),
+    mcp_json_object(MCP_JSON_ROOT, "params", MCP_NOTIFY_URI),
+    mcp_json_field(MCP_NOTIFY_PARAMS, "uri")
 };
 
 

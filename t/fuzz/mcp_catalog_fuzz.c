@@ -33,6 +33,7 @@ read_page(mcp_str_t page, mcp_list_e kind, char *cursor, size_t *len)
     must(memchr(page.data, '\n', page.len) == NULL);
     must(memchr(page.data, '\r', page.len) == NULL);
 
+    memset(fields, 0, sizeof(fields));
     fields[0].parent = MCP_JSON_ROOT;
     fields[0].key.data = keys[kind];
     fields[0].key.len = strlen(keys[kind]);

@@ -24,12 +24,12 @@
 enum { F_A, F_B, F_AA, F_AB, F_ABC, F_C, F_COUNT };
 
 static const mcp_json_field_t  fields[F_COUNT] = {
-    [F_A] = { MCP_JSON_ROOT, { "a", 1 } },
-    [F_B] = { MCP_JSON_ROOT, { "b", 1 } },
-    [F_AA] = { F_A, { "a", 1 } },
-    [F_AB] = { F_A, { "b", 1 } },
-    [F_ABC] = { F_AB, { "c", 1 } },
-    [F_C] = { MCP_JSON_ROOT, { "longer", 6 } },
+    [F_A] = mcp_json_object(MCP_JSON_ROOT, "a", F_AA),
+    [F_B] = mcp_json_field(MCP_JSON_ROOT, "b"),
+    [F_AA] = mcp_json_field(F_A, "a"),
+    [F_AB] = mcp_json_object(F_A, "b", F_ABC),
+    [F_ABC] = mcp_json_field(F_AB, "c"),
+    [F_C] = mcp_json_field(MCP_JSON_ROOT, "longer"),
 };
 
 

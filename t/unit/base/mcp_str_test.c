@@ -110,6 +110,18 @@ test_case_eq(void **state)
 
 
 static void
+test_zero(void **state)
+{
+    char  bytes[4] = { 1, 2, 3, 4 };
+
+    (void) state;
+
+    mcp_zero(bytes + 1, 2);
+    assert_memory_equal(bytes, "\1\0\0\4", 4);
+}
+
+
+static void
 test_big_endian(void **state)
 {
     unsigned char  bytes[8] = { 0 };
@@ -137,6 +149,7 @@ main(void)
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_compare),
         cmocka_unit_test(test_case_eq),
+        cmocka_unit_test(test_zero),
         cmocka_unit_test(test_big_endian),
     };
 

@@ -14,13 +14,13 @@
 enum { F_ID, F_PARAMS, F_NAME, F_ARGS, F_META, F_TOKEN, F_LIST, F_COUNT };
 
 static const mcp_json_field_t  fields[F_COUNT] = {
-    [F_ID] = { MCP_JSON_ROOT, { "id", 2 } },
-    [F_PARAMS] = { MCP_JSON_ROOT, { "params", 6 } },
-    [F_NAME] = { F_PARAMS, { "name", 4 } },
-    [F_ARGS] = { F_PARAMS, { "args", 4 } },
-    [F_META] = { F_PARAMS, { "_meta", 5 } },
-    [F_TOKEN] = { F_META, { "token", 5 } },
-    [F_LIST] = { MCP_JSON_ROOT, { "list", 4 } },
+    [F_ID] = mcp_json_field(MCP_JSON_ROOT, "id"),
+    [F_PARAMS] = mcp_json_object(MCP_JSON_ROOT, "params", F_NAME),
+    [F_NAME] = mcp_json_field(F_PARAMS, "name"),
+    [F_ARGS] = mcp_json_field(F_PARAMS, "args"),
+    [F_META] = mcp_json_object(F_PARAMS, "_meta", F_TOKEN),
+    [F_TOKEN] = mcp_json_field(F_META, "token"),
+    [F_LIST] = mcp_json_field(MCP_JSON_ROOT, "list"),
 };
 
 
