@@ -52,6 +52,13 @@ ngx_http_mcp_config_create_main(ngx_conf_t *cf)
         return NULL;
     }
 
+    if (ngx_array_init(&mmcf->told, cf->pool, MCP_FACT_COUNT,
+                       sizeof(ngx_http_mcp_used_t))
+        != NGX_OK)
+    {
+        return NULL;
+    }
+
     if (mcp_random(&mmcf->number, sizeof(mmcf->number)) != MCP_OK) {
         return NULL;
     }

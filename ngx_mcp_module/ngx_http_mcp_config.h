@@ -17,6 +17,7 @@ typedef struct {
     ngx_array_t           zones;       /* of ngx_http_mcp_zone_t * */
     ngx_array_t           endpoints;   /* of ngx_http_mcp_loc_conf_t * */
     ngx_array_t           variables;   /* of ngx_http_mcp_used_t */
+    ngx_array_t           told;        /* those that backends are told */
     ngx_uint_t            has_documents;       /* some server has */
     uint32_t              number;      /* of this configuration, at random */
 #if (MCP_CLUSTER)

@@ -19,7 +19,12 @@ typedef struct {
     unsigned                     evaluate:1;   /* of the connection */
     unsigned                     assigned:1;   /* known to be so */
     unsigned                     computed:1;   /* known to be so: left alone */
-    unsigned                     taken:1;      /* in this request */
+    unsigned                     local:1;      /* tells of its local address */
+    ngx_http_variable_value_t   *value;        /* in this request; NULL: it is
+                                                  not taken */
+    ngx_http_variable_value_t    known;        /* of the address that is known,
+                                                  if valid */
+    u_char                       text[NGX_SOCKADDR_STRLEN];
 } ngx_http_mcp_freeze_t;
 
 
@@ -56,9 +61,13 @@ static ngx_array_t *ngx_http_mcp_snapshot_variables(
     ngx_http_core_main_conf_t *cmcf);
 static ngx_int_t ngx_http_mcp_snapshot_add_variable(ngx_array_t *list,
     ngx_http_core_main_conf_t *cmcf, ngx_uint_t index);
-static ngx_uint_t ngx_http_mcp_snapshot_of_connection(ngx_str_t *name);
-static ngx_uint_t ngx_http_mcp_snapshot_freezes(ngx_http_request_t *r,
-    ngx_http_mcp_freeze_t *f);
+static ngx_uint_t ngx_http_mcp_snapshot_is_one(ngx_str_t *name,
+    ngx_str_t *known);
+static void ngx_http_mcp_snapshot_know(ngx_http_mcp_source_t *source);
+static ngx_http_variable_value_t *ngx_http_mcp_snapshot_freezes(
+    ngx_http_request_t *r, ngx_http_mcp_freeze_t *f);
+static ngx_http_variable_value_t *ngx_http_mcp_snapshot_evaluate(
+    ngx_http_request_t *r, ngx_http_mcp_freeze_t *f);
 static ngx_uint_t ngx_http_mcp_snapshot_is_assigned(ngx_http_request_t *r,
     ngx_uint_t index);
 
@@ -83,6 +92,14 @@ static ngx_str_t  ngx_http_mcp_connection_variables[] = {
     ngx_string("proxy_protocol_*"),
     ngx_string("request_port"),
     ngx_string("is_request_port"),
+    ngx_null_string
+};
+
+
+/* Those of them that only tell of the address which the client connected to. */
+static ngx_str_t  ngx_http_mcp_local_variables[] = {
+    ngx_string("server_addr"),
+    ngx_string("server_port"),
     ngx_null_string
 };
 
@@ -170,8 +187,10 @@ ngx_http_mcp_snapshot_source(ngx_http_request_t *r,
     source->freeze = freeze->elts;
     source->nfreeze = freeze->nelts;
 
+    ngx_http_mcp_snapshot_know(source);
+
     for (i = 0; i < source->nfreeze; i++) {
-        source->freeze[i].taken = ngx_http_mcp_snapshot_freezes(r,
+        source->freeze[i].value = ngx_http_mcp_snapshot_freezes(r,
                                                         &source->freeze[i]);
     }
 
@@ -210,8 +229,8 @@ ngx_http_mcp_snapshot_measure(ngx_http_mcp_source_t *source)
           + r->args.len + 7;
 
     for (i = 0; i < source->nfreeze; i++) {
-        if (source->freeze[i].taken) {
-            len += r->variables[source->freeze[i].index].len;
+        if (source->freeze[i].value) {
+            len += source->freeze[i].value->len;
         }
     }
 
@@ -293,11 +312,12 @@ ngx_http_mcp_snapshot_copy_variables(ngx_http_mcp_snapshot_t *snapshot,
     for (i = 0; i < source->nfreeze; i++) {
         f = &source->freeze[i];
 
-        if (!f->taken) {
+        vv = f->value;
+
+        if (vv == NULL) {
             continue;
         }
 
-        vv = &source->request->variables[f->index];
         frozen = &snapshot->frozen[snapshot->nfrozen++];
 
         frozen->index = f->index;
@@ -443,7 +463,8 @@ ngx_http_mcp_snapshot_add_variable(ngx_array_t *list,
 
     v = (ngx_http_variable_t *) cmcf->variables.elts + index;
 
-    evaluate = ngx_http_mcp_snapshot_of_connection(&v->name);
+    evaluate = ngx_http_mcp_snapshot_is_one(&v->name,
+                                            ngx_http_mcp_connection_variables);
 
     if (!evaluate
         && (!(v->flags & NGX_HTTP_VAR_CHANGEABLE)
@@ -461,6 +482,8 @@ ngx_http_mcp_snapshot_add_variable(ngx_array_t *list,
 
     freeze->index = index;
     freeze->evaluate = evaluate;
+    freeze->local = ngx_http_mcp_snapshot_is_one(&v->name,
+                                                 ngx_http_mcp_local_variables);
 
     /* "set" leaves such a variable; its handler would log a warning */
 
@@ -470,13 +493,13 @@ ngx_http_mcp_snapshot_add_variable(ngx_array_t *list,
 }
 
 
+/* Whether a list has the name.  */
 static ngx_uint_t
-ngx_http_mcp_snapshot_of_connection(ngx_str_t *name)
+ngx_http_mcp_snapshot_is_one(ngx_str_t *name, ngx_str_t *known)
 {
-    size_t      len;
-    ngx_str_t  *known;
+    size_t  len;
 
-    for (known = ngx_http_mcp_connection_variables; known->len; known++) {
+    for ( ; known->len; known++) {
         len = known->len;
 
         if (known->data[len - 1] == '*') {
@@ -499,30 +522,58 @@ ngx_http_mcp_snapshot_of_connection(ngx_str_t *name)
 }
 
 
+/* Forgets what is known of another local address than the request's.  Most come
+ * to the same one, whose text is not made again then.  */
+static void
+ngx_http_mcp_snapshot_know(ngx_http_mcp_source_t *source)
+{
+    ngx_uint_t              i;
+    ngx_connection_t       *c;
+
+    static ngx_sockaddr_t   known;
+    static socklen_t        known_len;
+
+    c = source->request->connection;
+
+    if (c->local_socklen == known_len
+        && ngx_memcmp(c->local_sockaddr, &known, known_len) == 0)
+    {
+        return;
+    }
+
+    for (i = 0; i < source->nfreeze; i++) {
+        source->freeze[i].known.valid = 0;
+    }
+
+    known_len = ngx_min(c->local_socklen, (socklen_t) sizeof(known));
+    ngx_memcpy(&known, c->local_sockaddr, known_len);
+}
+
+
 /*
- * Whether the snapshot takes the value: it does if the connection knows it, or
- * if it cannot be computed again, as those of "set", "auth_request_set" and
- * named captures.  Maps and the like are computed again, as the variables in
- * them may differ in our request.
+ * Returns the value that the snapshot takes, or NULL: it takes one if the
+ * connection knows it, or if it cannot be computed again, as those of "set",
+ * "auth_request_set" and named captures.  Maps and the like are computed again,
+ * as the variables in them may differ in our request.
  */
-static ngx_uint_t
+static ngx_http_variable_value_t *
 ngx_http_mcp_snapshot_freezes(ngx_http_request_t *r, ngx_http_mcp_freeze_t *f)
 {
     ngx_http_variable_value_t  *vv;
 
     if (f->computed) {
-        return 0;
+        return NULL;
+    }
+
+    if (f->evaluate) {
+        vv = f->known.valid ? &f->known : ngx_http_mcp_snapshot_evaluate(r, f);
+        return vv && vv->valid && !vv->no_cacheable ? vv : NULL;
     }
 
     vv = &r->variables[f->index];
 
-    if (f->evaluate) {
-        vv = ngx_http_get_indexed_variable(r, f->index);
-        return vv != NULL && vv->valid && !vv->no_cacheable;
-    }
-
     if (!vv->valid || vv->no_cacheable) {
-        return 0;
+        return NULL;
     }
 
     if (!f->assigned) {
@@ -530,7 +581,26 @@ ngx_http_mcp_snapshot_freezes(ngx_http_request_t *r, ngx_http_mcp_freeze_t *f)
         f->computed = !f->assigned;
     }
 
-    return f->assigned;
+    return f->assigned ? vv : NULL;
+}
+
+
+static ngx_http_variable_value_t *
+ngx_http_mcp_snapshot_evaluate(ngx_http_request_t *r, ngx_http_mcp_freeze_t *f)
+{
+    ngx_http_variable_value_t  *vv;
+
+    vv = ngx_http_get_indexed_variable(r, f->index);
+
+    if (vv && f->local && vv->valid && !vv->no_cacheable
+        && vv->len <= sizeof(f->text))
+    {
+        f->known = *vv;
+        f->known.data = f->text;
+        ngx_memcpy(f->text, vv->data, vv->len);
+    }
+
+    return vv;
 }
 
 

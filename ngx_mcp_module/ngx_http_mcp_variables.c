@@ -256,7 +256,7 @@ ngx_http_mcp_variables_find(ngx_cycle_t *cycle)
 {
     ngx_uint_t                  i;
     ngx_http_variable_t        *v;
-    ngx_http_mcp_used_t        *used;
+    ngx_http_mcp_used_t        *used, *told;
     ngx_http_mcp_main_conf_t   *mmcf;
     ngx_http_core_main_conf_t  *cmcf;
 
@@ -277,6 +277,17 @@ ngx_http_mcp_variables_find(ngx_cycle_t *cycle)
 
         used->index = i;
         used->fact = v[i].data;
+
+        if (mcp_fact_env[v[i].data].len == 0) {
+            continue;
+        }
+
+        told = ngx_array_push(&mmcf->told);
+        if (told == NULL) {
+            return NGX_ERROR;
+        }
+
+        *told = *used;
     }
 
     return NGX_OK;
@@ -301,7 +312,7 @@ ngx_http_mcp_variables_flush(ngx_http_request_t *r)
 }
 
 
-/* Only those that backends are told: the others are made while it runs.  */
+/* The others are made while it runs.  */
 void
 ngx_http_mcp_variables_fill(ngx_http_request_t *r, mcp_job_t *job)
 {
@@ -313,13 +324,9 @@ ngx_http_mcp_variables_fill(ngx_http_request_t *r, mcp_job_t *job)
 
     mmcf = ngx_http_get_module_main_conf(r, ngx_http_mcp_module);
 
-    used = mmcf->variables.elts;
+    used = mmcf->told.elts;
 
-    for (i = 0; i < mmcf->variables.nelts; i++) {
-        if (mcp_fact_env[used[i].fact].len == 0) {
-            continue;
-        }
-
+    for (i = 0; i < mmcf->told.nelts; i++) {
         v = &r->variables[used[i].index];
         value = &job->facts.value[used[i].fact];
 
@@ -328,8 +335,10 @@ ngx_http_mcp_variables_fill(ngx_http_request_t *r, mcp_job_t *job)
             continue;
         }
 
-        v->data = (u_char *) value->data;
-        v->len = value->len;
-        v->valid = 1;
+        *v = (ngx_http_variable_value_t) {
+            .len = value->len,
+            .valid = 1,
+            .data = (u_char *) value->data
+        };
     }
 }

@@ -42,6 +42,8 @@ static void ngx_http_mcp_worker_wake(void *ctx, unsigned slot);
 static void ngx_http_mcp_worker_ready(void *ctx);
 static void ngx_http_mcp_worker_bell_handler(ngx_event_t *ev);
 static void ngx_http_mcp_worker_stop(ngx_cycle_t *cycle);
+static void ngx_http_mcp_worker_set_timer(ngx_http_mcp_zone_t *zone,
+    uint64_t when);
 static void ngx_http_mcp_worker_timer_handler(ngx_event_t *ev);
 static void ngx_http_mcp_worker_patrol_handler(ngx_event_t *ev);
 static void ngx_http_mcp_worker_pump(ngx_http_mcp_zone_t *zone);
@@ -409,9 +411,8 @@ ngx_http_mcp_worker_stop(ngx_cycle_t *cycle)
 void
 ngx_http_mcp_worker_arm(ngx_http_mcp_zone_t *zone)
 {
-    int         busy;
-    uint64_t    when, now;
-    ngx_msec_t  delay;
+    int       busy;
+    uint64_t  when;
 
     when = mcp_worker_deadline(zone->worker, &busy);
 
@@ -424,6 +425,16 @@ ngx_http_mcp_worker_arm(ngx_http_mcp_zone_t *zone)
     {
         return;
     }
+
+    ngx_http_mcp_worker_set_timer(zone, when);
+}
+
+
+static void
+ngx_http_mcp_worker_set_timer(ngx_http_mcp_zone_t *zone, uint64_t when)
+{
+    uint64_t    now;
+    ngx_msec_t  delay;
 
     now = ngx_http_mcp_env_now(zone);
 
