@@ -90,7 +90,7 @@ mcp_json_plain_end(const char *p, const char *end)
                & MCP_JSON_HIGH;
 
         if (stop != 0) {
-            return p + __builtin_ctzll(stop) / 8;
+            return p + ((size_t) __builtin_ctzll(stop) >> 3);
         }
     }
 

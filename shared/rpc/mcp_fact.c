@@ -96,5 +96,11 @@ mcp_fact_has_control(mcp_str_t s)
 void
 mcp_fact_set(mcp_facts_t *facts, mcp_fact_e fact, mcp_str_t value)
 {
-    facts->value[fact] = mcp_fact_has_control(value) ? mcp_str("?") : value;
+    /* many are empty */
+
+    if (value.len > 0 && mcp_fact_has_control(value)) {
+        value = mcp_str("?");
+    }
+
+    facts->value[fact] = value;
 }

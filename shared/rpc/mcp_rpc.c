@@ -176,7 +176,11 @@ mcp_rpc_check(mcp_rpc_t *msg, uint64_t duplicates)
         return;
     }
 
-    if (!mcp_json_str_eq(msg->jsonrpc.raw, mcp_str("2.0"))) {
+    /* hardly anybody writes it with an escape */
+
+    if (!mcp_str_eq(msg->jsonrpc.raw, mcp_str("\"2.0\""))
+        && !mcp_json_str_eq(msg->jsonrpc.raw, mcp_str("2.0")))
+    {
         return;
     }
 
