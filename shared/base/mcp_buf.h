@@ -27,9 +27,9 @@ typedef struct {
 
 /* max is the most bytes that the buffer may hold. */
 static inline void
-mcp_buf_init(mcp_buf_t *buf, const mcp_mem_t *mem, size_t max)
+mcp_buf_init(mcp_buf_t *buf, const mcp_mem_t *memory, size_t max)
 {
-    buf->mem = mem;
+    buf->mem = memory;
     buf->data = NULL;
     buf->len = 0;
     buf->cap = 0;
