@@ -2,8 +2,7 @@
 
 /*
  * The node in its cluster.  Each process says hello, so that each knows whether
- * the node was let in; the one that speaks for the node beats, and notes in the
- * zone what it hears of the others.
+ * the node was let in; the one that speaks for the node beats.
  */
 
 
@@ -39,6 +38,8 @@ mcp_cluster_create(mcp_worker_t *worker, const mcp_cluster_conf_t *conf)
 
     cluster->worker = worker;
     cluster->conf = conf;
+    cluster->low = MCP_CLUSTER_LAYOUT_MIN;
+    cluster->high = MCP_CLUSTER_LAYOUT_MAX;
     cluster->away = mcp_worker_now(worker);
     cluster->beat.handler = mcp_cluster_tick;
     cluster->beat.data = cluster;
@@ -161,94 +162,6 @@ mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
 }
 
 
-/* --- what Redis says of the nodes --- */
-
-/* Copies a text that others have made, which may be none. */
-static void
-mcp_cluster_text(char *to, size_t size, const mcp_reply_t *reply)
-{
-    size_t  i, len;
-
-    len = reply->text.len < size - 1 ? reply->text.len : size - 1;
-
-    for (i = 0; i < len; i++) {
-        to[i] = reply->text.data[i];
-
-        if ((unsigned char) to[i] < 0x20 || (unsigned char) to[i] > 0x7e) {
-            to[i] = '?';
-        }
-    }
-
-    to[len] = '\0';
-}
-
-
-/* Measures how far Redis's clock is from ours: it looked at it between question
- * and answer. */
-static int64_t
-mcp_cluster_offset(mcp_cluster_t *cluster, uint64_t theirs, uint64_t now)
-{
-    int      far;
-    int64_t  offset;
-
-    offset = (int64_t) (theirs - (cluster->asked + (now - cluster->asked) / 2));
-    far = offset > MCP_CLUSTER_OFFSET_MAX || offset < -MCP_CLUSTER_OFFSET_MAX;
-
-    if (far && !cluster->far && cluster->speaks) {
-        mcp_worker_log(cluster->worker, MCP_LOG_WARN,
-                       "cluster: the clock of Redis differs from this node's "
-                       "by %lld ms", (long long) offset);
-    }
-
-    cluster->far = far;
-
-    return offset;
-}
-
-
-/* Notes {"OK", time, layout, members}. */
-static void
-mcp_cluster_note(mcp_cluster_t *cluster, const mcp_reply_t *reply)
-{
-    size_t              i;
-    uint64_t            now;
-    mcp_node_view_t     view;
-    mcp_node_member_t  *member;
-    const mcp_reply_t  *list, *item;
-
-    memset(&view, 0, sizeof(mcp_node_view_t));
-
-    now = mcp_worker_now(cluster->worker);
-    list = mcp_reply_item(reply, 3);
-
-    cluster->offset = mcp_cluster_offset(cluster,
-                          mcp_reply_number(mcp_reply_item(reply, 1)), now);
-
-    view.at = now;
-    view.offset = cluster->offset;
-    view.layout = (uint32_t) mcp_reply_number(mcp_reply_item(reply, 2));
-
-    for (i = 0; i < list->n && view.n_members < MCP_NODE_MEMBERS; i++) {
-        item = list->items[i];
-        member = &view.members[view.n_members];
-        member->id = mcp_cluster_read_id(mcp_reply_item(item, 0)->text);
-
-        if (member->id == 0) {
-            continue;
-        }
-
-        member->beat = now - mcp_reply_number(mcp_reply_item(item, 1));
-        mcp_cluster_text(member->label, sizeof(member->label),
-                         mcp_reply_item(item, 2));
-        mcp_cluster_text(member->build, sizeof(member->build),
-                         mcp_reply_item(item, 3));
-        view.n_members++;
-    }
-
-    mcp_store_node_view(cluster->worker->store, &view);
-}
-
-
 /* --- hello --- */
 
 static void
@@ -282,17 +195,6 @@ mcp_cluster_is_away(void *data)
 }
 
 
-void
-mcp_cluster_denied(mcp_cluster_t *cluster, const mcp_reply_t *error)
-{
-    char  text[MCP_NODE_REASON_MAX + 1];
-
-    mcp_cluster_text(text, sizeof(text), error);
-    mcp_store_node_alone(cluster->worker->store, text);
-    mcp_copy_alone(cluster);
-}
-
-
 /* The node was declared dead, and others have what was its: it goes on as
  * another one. */
 static void
@@ -308,45 +210,6 @@ mcp_cluster_reborn(mcp_cluster_t *cluster)
 
     mcp_store_node_count(cluster->worker->store, MCP_NODE_REBORN);
     mcp_cluster_error(cluster, "this node was taken for dead by others");
-}
-
-
-/* Says why the node was not let in; 1: that was the reply. */
-static int
-mcp_cluster_refused(mcp_cluster_t *cluster, const mcp_reply_t *reply)
-{
-    char                why[MCP_NODE_REASON_MAX + 1];
-    char                node[MCP_CLUSTER_ID_LEN + 1];
-    char                label[MCP_NODE_LABEL_MAX + 1];
-    const mcp_reply_t  *kind;
-
-    kind = mcp_reply_item(reply, 0);
-
-    mcp_cluster_text(node, sizeof(node), mcp_reply_item(reply, 1));
-    mcp_cluster_text(label, sizeof(label), mcp_reply_item(reply, 2));
-
-    if (mcp_reply_is(kind, "KEYS")) {
-        snprintf(why, sizeof(why), "node %s (%s) has no mcp_key in common "
-                 "with it", node, label);
-
-    } else if (mcp_reply_is(kind, "LAYOUT")) {
-        snprintf(why, sizeof(why), "node %s (%s) reads layouts %llu to %llu of "
-                 "what is in Redis, this one %d to %d", node, label,
-                 (unsigned long long) mcp_reply_number(mcp_reply_item(reply,
-                                                                      3)),
-                 (unsigned long long) mcp_reply_number(mcp_reply_item(reply,
-                                                                      4)),
-                 MCP_CLUSTER_LAYOUT_MIN, MCP_CLUSTER_LAYOUT_MAX);
-
-    } else {
-        return 0;
-    }
-
-    mcp_store_node_alone(cluster->worker->store, why);
-    mcp_copy_alone(cluster);
-    mcp_cluster_error(cluster, "this node serves alone: %s", why);
-
-    return 1;
 }
 
 
@@ -415,7 +278,13 @@ mcp_cluster_greeted(void *data, const mcp_reply_t *reply)
     if (mcp_reply_is(mcp_reply_item(reply, 0), "OK")
         && mcp_reply_item(reply, 3)->type == MCP_REPLY_ARRAY)
     {
-        mcp_cluster_join(cluster, reply);
+        if (mcp_cluster_reads(cluster, mcp_reply_item(reply, 2))) {
+            mcp_cluster_join(cluster, reply);
+
+        } else {
+            mcp_cluster_set_state(cluster, MCP_CLUSTER_APART);
+        }
+
         return;
     }
 
@@ -433,15 +302,13 @@ mcp_cluster_greeted(void *data, const mcp_reply_t *reply)
 static void
 mcp_cluster_hello(mcp_cluster_t *cluster)
 {
+    char       low[20], high[20];
     mcp_str_t  args[5];
 
-    static const char  low[] = { '0' + MCP_CLUSTER_LAYOUT_MIN };
-    static const char  high[] = { '0' + MCP_CLUSTER_LAYOUT_MAX };
-
     args[0].data = low;
-    args[0].len = 1;
+    args[0].len = (size_t) (mcp_uint_print(low, cluster->low) - low);
     args[1].data = high;
-    args[1].len = 1;
+    args[1].len = (size_t) (mcp_uint_print(high, cluster->high) - high);
     args[2] = mcp_str(MCP_VERSION);
     args[3] = cluster->conf->label;
     args[4].data = cluster->prints;
@@ -480,8 +347,13 @@ mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
     if (mcp_reply_is(kind, "OK")
         && mcp_reply_item(reply, 3)->type == MCP_REPLY_ARRAY)
     {
-        mcp_cluster_note(cluster, reply);
-        mcp_cluster_pulse(cluster, mcp_reply_item(reply, 3));
+        if (mcp_cluster_reads(cluster, mcp_reply_item(reply, 2))) {
+            mcp_cluster_note(cluster, reply);
+            mcp_cluster_pulse(cluster, mcp_reply_item(reply, 3));
+
+        } else {
+            mcp_cluster_set_state(cluster, MCP_CLUSTER_APART);
+        }
 
     } else if (mcp_reply_is(kind, "GONE")) {
         mcp_cluster_hello(cluster);

@@ -4,6 +4,7 @@
  * The insides of a process's part in a cluster.
  *
  *   mcp_cluster.c         the node: joins, beats, and knows the others
+ *   mcp_cluster_members.c who the others are, and why it is not let in
  *   mcp_cluster_link.c    one connection: opened, kept, lost, opened again
  *   mcp_cluster_command.c commands on it, and their replies
  *   mcp_cluster_greet.c   what is said on it first
@@ -154,6 +155,8 @@ struct mcp_cluster_s {
     mcp_link_t                 link;
     mcp_link_t                 ear;    /* of the process that speaks, see
                                           mcp_cluster_tell.c */
+    unsigned                   low;    /* layouts that it reads */
+    unsigned                   high;
     mcp_cluster_state_e        state;
     mcp_timer_t                beat;
     mcp_timer_t                lag;    /* see mcp_cluster_lag.c */
@@ -189,9 +192,6 @@ struct mcp_cluster_s {
 /* Whether Redis has been out of reach for too long, see mcp_ask.h. */
 int mcp_cluster_is_away(void *data);
 
-/* Redis does not let this node in: it serves alone until it does. */
-void mcp_cluster_denied(mcp_cluster_t *cluster, const mcp_reply_t *error);
-
 /* Tells the log of a reply that no script of ours gives, or of an error. */
 void mcp_cluster_strange(mcp_cluster_t *cluster, const char *script,
     const mcp_reply_t *reply);
@@ -200,6 +200,23 @@ void mcp_cluster_strange(mcp_cluster_t *cluster, const char *script,
  * the node, until all was well. */
 void mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+
+
+/* --- mcp_cluster_members.c --- */
+
+/* Notes {"OK", time, layout, members}, so that any process can show it. */
+void mcp_cluster_note(mcp_cluster_t *cluster, const mcp_reply_t *reply);
+
+/* Returns 1 if this build reads what has that layout; if not, the node serves
+ * alone, and says why. */
+int mcp_cluster_reads(mcp_cluster_t *cluster, const mcp_reply_t *layout);
+
+/* Redis does not let this node in: it serves alone until it does. */
+void mcp_cluster_denied(mcp_cluster_t *cluster, const mcp_reply_t *error);
+
+/* Says why "hello" has not let the node in; returns 0 if that was not the
+ * reply. */
+int mcp_cluster_refused(mcp_cluster_t *cluster, const mcp_reply_t *reply);
 
 
 /* --- mcp_cluster_lag.c --- */

@@ -400,6 +400,70 @@ describe('a process', { concurrency: true }, () => {
 });
 
 
+// What a node of another build says that it reads, in the place of a real one;
+// who reads nothing of that serves alone, until it is gone.
+
+test('a node of another build', async (t) => {
+    const redis = await Redis.start();
+
+    t.after(() => redis.stop());
+
+    const options = { mcp_cluster_dead_after: '2s' };
+    const older = await node(`${redis.url} node=older`, options);
+
+    t.after(() => older.stop());
+    await joined(older);
+
+    const { node: id } = await clusterOf(older);
+    const says = (low, high) => redis.command('HSET', `{mcp}:1:n:${id}`,
+        'low', String(low), 'high', String(high));
+
+    await says(7, 9);
+
+    const other = await node(redis.url, options, {
+        kind: SERVER === 'nginx' ? 'apache' : 'nginx' });
+
+    t.after(() => other.stop());
+
+    const why = await until(async () => (await clusterOf(other)).refused);
+
+    assert.match(why, new RegExp(`^node ${id} \\(older\\) reads layouts 7 to 9`));
+    assert.equal((await clusterOf(other)).state, 'alone');
+    assert.equal(await redis.nodes(), 1);
+    await serves(other);
+    assert.equal(await count(other, /\berror\b.*this node serves alone/), 1);
+
+    // both read one of them, and it is what they write
+
+    await says(1, 9);
+    await joined(other);
+    await until(async () => (await clusterOf(older)).members.length === 2);
+
+    for (const fixture of [older, other]) {
+        const { state, layout, refused } = await clusterOf(fixture);
+
+        assert.equal(state, 'member');
+        assert.equal(layout, 1);
+        assert.equal(refused, null);
+        await serves(fixture);
+    }
+
+    // what is there is nothing that either of them reads
+
+    await redis.command('SET', '{mcp}:1:layout', '8');
+
+    for (const fixture of [older, other]) {
+        assert.match(await until(async () => (await clusterOf(fixture)).refused),
+                     /^what is in Redis has layout 8, this node reads 1 to 1$/);
+        await serves(fixture);
+    }
+
+    await redis.command('FLUSHALL');
+    await until(async () => (await clusterOf(older)).state === 'member'
+        && (await clusterOf(other)).state === 'member');
+});
+
+
 test('nodes of both servers find each other', async (t) => {
     const redis = await Redis.start();
 

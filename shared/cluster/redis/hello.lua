@@ -4,8 +4,8 @@
 --
 -- ARGV: node; time after which silence is death, ms; lowest and highest layout
 -- that it reads; build; label; fingerprints of its signing keys, with commas.
--- Returns what answer() does, {"DEAD"}, {"LAYOUT", node, label, low, high} or
--- {"KEYS", node, label}.
+-- Returns what answer() does, {"DEAD"}, {"LAYOUT", node, label, low, high},
+-- {"WRITTEN", layout}, which it does not read, or {"KEYS", node, label}.
 
 local node, dead_after = ARGV[1], tonumber(ARGV[2])
 local low, high = tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -35,6 +35,12 @@ for _, other in ipairs(members(now)) do
             return {'KEYS', other.node, other.label}
         end
     end
+end
+
+local layout = written()
+
+if layout and (layout < low or layout > high) then
+    return {'WRITTEN', layout}
 end
 
 -- who says hello lives, however often it loses its connection

@@ -4,8 +4,10 @@
 --
 -- KEYS[1] is PREFIX:1:nodes, a sorted set of all nodes by their number of beats;
 -- PREFIX:1:n:NODE says who a node is and when it beat last, by this server's
--- clock; PREFIX:1:x:NODE, that it was declared dead.  All keys have one hash
--- slot.
+-- clock; PREFIX:1:x:NODE, that it was declared dead; PREFIX:1:layout, the layout
+-- that members write.  It goes up only, to the highest that all of them read, as
+-- what was written stays for a while.  All keys have one hash slot, and those
+-- named here never change their form.
 
 local prefix = string.sub(KEYS[1], 1, -6)
 local DAY = 86400000
@@ -13,6 +15,9 @@ local DAY = 86400000
 -- in units of the time after which a node that is silent is dead: who counts.
 -- Who does not is told of all the same, until others have taken its streams over.
 local LIVE = 4
+
+-- beats after which a member has seen all others that live
+local SETTLED = 12
 
 local MEMBERS = 32
 local LOOK = 256
@@ -53,15 +58,25 @@ local function members(now)
     return found
 end
 
--- {"OK", time, highest layout that all read, members}
+-- which layout was written here, if any
+local function written()
+    return tonumber(redis.call('GET', prefix .. 'layout') or '')
+end
+
+-- {"OK", time, layout, members}
 local function answer(now, dead_after)
-    local layout, list = nil, {}
+    local beats = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]))
+    local layout, first, list = nil, nil, {}
 
     for _, member in ipairs(members(now)) do
         if member.age <= LIVE * dead_after
             and (not layout or member.high < layout)
         then
             layout = member.high
+        end
+
+        if member.node == ARGV[1] then
+            first = member.low
         end
 
         if #list < MEMBERS then
@@ -72,5 +87,13 @@ local function answer(now, dead_after)
         end
     end
 
-    return {'OK', now, layout or 0, list}
+    local is = written() or first or 0
+
+    if beats >= SETTLED and layout > is then
+        is = layout
+    end
+
+    redis.call('SET', prefix .. 'layout', is, 'PX', DAY)
+
+    return {'OK', now, is, list}
 end

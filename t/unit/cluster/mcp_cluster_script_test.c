@@ -81,43 +81,6 @@ test_keys(void **state)
 }
 
 
-static void
-test_layouts(void **state)
-{
-    char  text[256];
-
-    needs_redis();
-
-    begin(0, KEY1);
-    (void) command(0, "FLUSHALL");
-    tick(0);
-
-    snprintf(text, sizeof(text),
-             "HSET {mcp}:1:n:%016llx low 2 high 3",
-             (unsigned long long) facts(0).id);
-    (void) command(0, text);
-
-    begin(1, KEY1);
-    assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_APART);
-    assert_non_null(strstr(facts(1).alone, "reads layouts 2 to 3"));
-
-    /* one that reads both brings the cluster to what all read */
-
-    snprintf(text, sizeof(text),
-             "HSET {mcp}:1:n:%016llx low 1 high 3",
-             (unsigned long long) facts(0).id);
-    (void) command(0, text);
-    tick(0);
-    assert_int_equal(facts(0).view.layout, 3);
-    tick(1);
-    tick(0);
-    assert_int_equal(facts(0).view.layout, 1);
-
-    end(0);
-    end(1);
-}
-
-
 /* Who was declared dead goes on as another node. */
 static void
 test_dead(void **state)
@@ -128,6 +91,8 @@ test_dead(void **state)
     needs_redis();
 
     begin(0, KEY1);
+    (void) command(0, "FLUSHALL");
+    tick(0);
     id = facts(0).id;
     snprintf(text, sizeof(text), "SET {mcp}:1:x:%016llx 1 EX 60",
              (unsigned long long) id);
@@ -354,7 +319,6 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_join),
         cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_dead),
         cmocka_unit_test(test_lost),
         cmocka_unit_test(test_users),
