@@ -282,6 +282,7 @@ mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_ending_e how)
     rc = mcp_call_create_stream(call, 0);
 
     if (rc == MCP_OK) {
+        mcp_ask_share(call->worker, &call->ref, 0);
         rc = mcp_store_set_turn(store, &call->ref, 0, MCP_CALL_KEPT);
 
         if (rc == MCP_OK) {
@@ -294,8 +295,8 @@ mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_ending_e how)
         /* in the socket is what was sent, by whatever way */
 
         if (rc == MCP_OK) {
-            rc = mcp_store_watch(store, &call->ref, call->handle, seq,
-                                 &cursor, &taken);
+            rc = mcp_store_watch(store, &call->ref, call->handle, 0, &cursor,
+                                 &taken);
         }
 
         if (rc == MCP_OK) {

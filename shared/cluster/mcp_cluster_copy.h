@@ -18,6 +18,7 @@
  *   mcp_cluster_post.c    a client that answers what a call has asked
  *   mcp_cluster_topic.c   topics of a session's own stream
  *   mcp_cluster_quota.c   how many calls a session may have
+ *   mcp_cluster_token.c   tokens that are good for one call
  *   mcp_cluster_mail.c    what other nodes tell this one
  *   mcp_cluster_pack.c    forms of what stands in Redis
  */
@@ -201,6 +202,12 @@ int mcp_cluster_quota(void *data,
 
 /* Its session has too many: it is this node's alone, and its owner ends it. */
 void mcp_quota_refused(mcp_copy_t *copy);
+
+
+/* --- mcp_cluster_token.c --- */
+
+int mcp_cluster_token(void *data, const mcp_ask_token_t *token,
+    mcp_ask_t *ask);
 
 
 /* --- mcp_cluster_mail.c --- */

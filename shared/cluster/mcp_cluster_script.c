@@ -22,6 +22,7 @@ static const struct {
     [MCP_SCRIPT_POST] = mcp_script(post),
     [MCP_SCRIPT_TOPIC] = mcp_script(topic),
     [MCP_SCRIPT_QUOTA] = mcp_script(quota),
+    [MCP_SCRIPT_TOKEN] = mcp_script(token),
     [MCP_SCRIPT_REAP] = mcp_script(reap)
 };
 

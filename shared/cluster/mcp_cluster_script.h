@@ -28,6 +28,7 @@ typedef enum {
     MCP_SCRIPT_POST,           /* answers to what a call asks */
     MCP_SCRIPT_TOPIC,          /* subscriptions of a session */
     MCP_SCRIPT_QUOTA,          /* how many calls a session has */
+    MCP_SCRIPT_TOKEN,          /* one that is good for one call */
     MCP_SCRIPT_REAP,           /* what a dead node owned */
     MCP_SCRIPTS
 } mcp_script_e;
@@ -57,6 +58,8 @@ extern const unsigned char  mcp_lua_topic[];
 extern const size_t         mcp_lua_topic_len;
 extern const unsigned char  mcp_lua_quota[];
 extern const size_t         mcp_lua_quota_len;
+extern const unsigned char  mcp_lua_token[];
+extern const size_t         mcp_lua_token_len;
 extern const unsigned char  mcp_lua_reap[];
 extern const size_t         mcp_lua_reap_len;
 

@@ -194,6 +194,7 @@ const mcp_cluster_hooks_t  mcp_cluster_hooks = {
     .is_away = mcp_cluster_is_away,
     .share = mcp_cluster_share,
     .quota = mcp_cluster_quota,
+    .token = mcp_cluster_token,
     .changed = mcp_copy_changed
 };
 

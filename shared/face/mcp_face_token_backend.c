@@ -16,6 +16,9 @@
  * which came to nothing is another stream, and no event has the id of one that
  * a client may have seen (2025-11-25, basic/transports, "Resumability and
  * Redelivery").
+ *
+ * Of several nodes one has a token, and the answer is found at all of them; at
+ * that node the store says which request has it (mcp_ask_token()).
  */
 
 
@@ -32,8 +35,9 @@
  * where no interim result is due */
 #define MCP_FACE_TOKEN_WAIT          10000
 
-/* ms: how often to look for that call */
+/* ms: how often to look for that call, here, and at another node */
 #define MCP_FACE_TOKEN_LOOK          50
+#define MCP_FACE_TOKEN_LOOK_AWAY     500
 
 /* The store's value of a token that was used: its call is no stream yet.  Any
  * other value begins the id of the stream that the call is, or was. */
@@ -98,6 +102,15 @@ mcp_face_token_backend_open(mcp_exchange_t *x, mcp_str_t token,
 }
 
 
+/* Lets a token be used again. */
+static void
+mcp_face_token_backend_free(mcp_worker_t *worker, const unsigned char *key)
+{
+    mcp_store_value_delete(worker->store, MCP_VALUE_TOKEN_USED, key);
+    mcp_ask_token_told(worker, MCP_ASK_TOKEN_DROP, key);
+}
+
+
 /* Frees a stream of this client's that keeps an answer. */
 static void
 mcp_face_token_backend_drop(mcp_exchange_t *x,
@@ -126,7 +139,7 @@ mcp_face_token_backend_first(mcp_exchange_t *x,
     inner.len = data.len - MCP_FACE_TOKEN_BACKEND_HEAD;
 
     if (mcp_face_token_replace(x, places, n, inner) != MCP_OK) {
-        mcp_store_value_delete(x->worker->store, MCP_VALUE_TOKEN_USED, key);
+        mcp_face_token_backend_free(x->worker, key);
         return MCP_ERR_MEMORY;
     }
 
@@ -136,11 +149,11 @@ mcp_face_token_backend_first(mcp_exchange_t *x,
 }
 
 
-/* Answers with all events of the token's call: the id of its stream begins with
- * value. */
+/* Answers with all events of the token's call, at another node or here: the id
+ * of its stream begins with value. */
 static int
 mcp_face_token_backend_repeat(mcp_exchange_t *x, mcp_face_token_t *part,
-    const unsigned char *key, uint32_t value)
+    const unsigned char *key, uint32_t value, int away)
 {
     int                rc;
     unsigned char      id[MCP_STREAM_ID_LEN];
@@ -149,13 +162,13 @@ mcp_face_token_backend_repeat(mcp_exchange_t *x, mcp_face_token_t *part,
     memcpy(id, key, MCP_STREAM_ID_LEN);
     mcp_be_put(id, value, MCP_FACE_TOKEN_BACKEND_RANDOM);
 
-    rc = mcp_face_find(x, id, &info);
+    rc = away ? mcp_face_fetch(x, id, 0, &info) : mcp_face_find(x, id, &info);
 
     if (rc == MCP_OK) {
         rc = mcp_face_token_join(x, part, &info, 0);
     }
 
-    return rc == MCP_ERR_NOT_FOUND ? mcp_face_refuse(x) : rc;
+    return rc == MCP_DONE ? rc : mcp_face_refuse_for(x, rc);
 }
 
 
@@ -190,7 +203,7 @@ mcp_face_token_backend_poll(void *data)
                              part->key, now, &value);
 
     if (rc == MCP_OK && value != MCP_FACE_TOKEN_BACKEND_RUNNING) {
-        rc = mcp_face_token_backend_repeat(x, part, part->key, value);
+        rc = mcp_face_token_backend_repeat(x, part, part->key, value, 0);
         mcp_face_token_backend_respond(x, rc);
         return;
     }
@@ -227,6 +240,32 @@ mcp_face_token_backend_wait(mcp_exchange_t *x, mcp_face_token_t *part,
 }
 
 
+/* The token is another node's: what is known of its call, or the request waits
+ * for that. */
+static int
+mcp_face_token_backend_away(mcp_exchange_t *x, mcp_face_token_t *part,
+    const unsigned char *key, uint32_t value)
+{
+    uint64_t  limit;
+
+    if (value != MCP_FACE_TOKEN_BACKEND_RUNNING) {
+        return mcp_face_token_backend_repeat(x, part, key, value, 1);
+    }
+
+    limit = part->due ? part->due - mcp_worker_now(x->worker)
+                      : MCP_FACE_TOKEN_WAIT;
+
+    if (mcp_ask_later(x, MCP_FACE_TOKEN_LOOK_AWAY, limit) == MCP_AGAIN) {
+        return MCP_AGAIN;
+    }
+
+    x->answer.outcome = "interim";
+    mcp_face_token_interim_again(x, part);
+
+    return mcp_answer_json(x);
+}
+
+
 /* Marks a token as used.  MCP_ERR_DENIED: it has been used. */
 static int
 mcp_face_token_backend_take(mcp_exchange_t *x, const unsigned char *key,
@@ -240,6 +279,61 @@ mcp_face_token_backend_take(mcp_exchange_t *x, const unsigned char *key,
                                MCP_FACE_TOKEN_BACKEND_RUNNING,
                                mcp_be_get(key + MCP_DIGEST_LEN, 8), now,
                                &party);
+}
+
+
+/* The token is this node's, of whose requests one has it. */
+static int
+mcp_face_token_backend_here(mcp_exchange_t *x, mcp_face_token_t *part,
+    const mcp_json_value_t *places, size_t n, mcp_str_t data,
+    unsigned char *key, uint64_t now)
+{
+    int       rc;
+    uint32_t  value;
+
+    /* a call that is refused does not use the token up */
+
+    if (x->answer.refusal == MCP_FAULT_NONE) {
+        rc = mcp_face_token_backend_take(x, key, now);
+
+        if (rc == MCP_OK) {
+            rc = mcp_face_token_backend_first(x, places, n, data, key);
+
+            if (rc == MCP_AGAIN) {
+                part->key = key;
+            }
+
+            return rc;
+        }
+
+        mcp_ask_token_told(x->worker, MCP_ASK_TOKEN_GIVE, key);
+
+        if (rc == MCP_ERR_LIMIT) {
+            return mcp_answer_fault(x, MCP_FAULT_TOO_MANY_VALUES, x->msg->id,
+                                    mcp_null_str);
+        }
+
+        if (rc != MCP_ERR_DENIED) {
+            return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,
+                                    mcp_null_str);
+        }
+
+    } else {
+        mcp_ask_token_told(x->worker, MCP_ASK_TOKEN_GIVE, key);
+    }
+
+    rc = mcp_store_value_get(x->worker->store, MCP_VALUE_TOKEN_USED, key,
+                             now, &value);
+
+    if (rc != MCP_OK && x->answer.refusal != MCP_FAULT_NONE) {
+        return MCP_AGAIN;
+    }
+
+    if (rc == MCP_OK && value != MCP_FACE_TOKEN_BACKEND_RUNNING) {
+        return mcp_face_token_backend_repeat(x, part, key, value, 0);
+    }
+
+    return mcp_face_token_backend_wait(x, part, key, now);
 }
 
 
@@ -259,46 +353,17 @@ mcp_face_token_backend_request(mcp_exchange_t *x, mcp_face_token_t *part,
         return rc == MCP_ERR_MEMORY ? rc : mcp_face_refuse(x);
     }
 
+    rc = mcp_ask_token(x, key, mcp_be_get(key + MCP_DIGEST_LEN, 8), &value);
+
+    if (rc != MCP_OK) {
+        return rc == MCP_ERR_DENIED
+               ? mcp_face_token_backend_away(x, part, key, value)
+               : mcp_face_refuse_for(x, rc);
+    }
+
     now = x->worker->env->now(x->worker->env->ctx);
 
-    /* a call that is refused does not use the token up */
-
-    if (x->answer.refusal == MCP_FAULT_NONE) {
-        rc = mcp_face_token_backend_take(x, key, now);
-
-        if (rc == MCP_OK) {
-            rc = mcp_face_token_backend_first(x, places, n, data, key);
-
-            if (rc == MCP_AGAIN) {
-                part->key = key;
-            }
-
-            return rc;
-        }
-
-        if (rc == MCP_ERR_LIMIT) {
-            return mcp_answer_fault(x, MCP_FAULT_TOO_MANY_VALUES, x->msg->id,
-                                    mcp_null_str);
-        }
-
-        if (rc != MCP_ERR_DENIED) {
-            return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,
-                                    mcp_null_str);
-        }
-    }
-
-    rc = mcp_store_value_get(x->worker->store, MCP_VALUE_TOKEN_USED, key,
-                             now, &value);
-
-    if (rc != MCP_OK && x->answer.refusal != MCP_FAULT_NONE) {
-        return MCP_AGAIN;
-    }
-
-    if (rc == MCP_OK && value != MCP_FACE_TOKEN_BACKEND_RUNNING) {
-        return mcp_face_token_backend_repeat(x, part, key, value);
-    }
-
-    return mcp_face_token_backend_wait(x, part, key, now);
+    return mcp_face_token_backend_here(x, part, places, n, data, key, now);
 }
 
 
@@ -434,6 +499,9 @@ mcp_face_token_backend_remember(mcp_call_t *call, const unsigned char *key)
     (void) mcp_store_value_set(call->worker->store, MCP_VALUE_TOKEN_USED,
                                key, (uint32_t) random,
                                mcp_be_get(key + MCP_DIGEST_LEN, 8), &party);
+
+    mcp_ask_token_set(call->worker, key, mcp_be_get(key + MCP_DIGEST_LEN, 8),
+                      (uint32_t) random, call->id);
 }
 
 
@@ -486,12 +554,11 @@ mcp_face_token_backend_answered(mcp_request_t *req, mcp_ending_e how)
 }
 
 
-/* Lets the token be used again. */
 static void
-mcp_face_token_backend_forget(mcp_store_t *store, mcp_face_token_t *part)
+mcp_face_token_backend_forget(mcp_worker_t *worker, mcp_face_token_t *part)
 {
     if (part->key) {
-        mcp_store_value_delete(store, MCP_VALUE_TOKEN_USED, part->key);
+        mcp_face_token_backend_free(worker, part->key);
         part->key = NULL;
     }
 }
@@ -500,7 +567,7 @@ mcp_face_token_backend_forget(mcp_store_t *store, mcp_face_token_t *part)
 void
 mcp_face_token_backend_refused(mcp_exchange_t *x)
 {
-    mcp_face_token_backend_forget(x->worker->store,
+    mcp_face_token_backend_forget(x->worker,
                                   mcp_face_token_of(x->states));
 }
 
@@ -508,6 +575,6 @@ mcp_face_token_backend_refused(mcp_exchange_t *x)
 void
 mcp_face_token_backend_failed(mcp_request_t *req)
 {
-    mcp_face_token_backend_forget(req->call->worker->store,
+    mcp_face_token_backend_forget(req->call->worker,
                                   mcp_face_token_of(req->call->states));
 }

@@ -1,20 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "worker/mcp_answer.h"
-#include "worker/mcp_ask.h"
+#include "worker/mcp_ask_parts.h"
 #include "worker/mcp_exchange_state.h"
-
-
-/* What an exchange waits for. */
-struct mcp_asking_s {
-    int         (*root)(mcp_exchange_t *x);
-    mcp_ask_t    *first;
-    mcp_ask_t   **place;       /* of the next answer in this run */
-    size_t        headers;     /* of the answer, before the first run */
-    mcp_face_state_t  *states; /* of the exchange, at that time */
-    mcp_timer_t   timer;
-    unsigned      late:1;      /* there will be no answers any more */
-};
 
 
 static void mcp_ask_again(mcp_exchange_t *x);
@@ -51,6 +39,7 @@ mcp_ask_note(mcp_exchange_t *x, int (*root)(mcp_exchange_t *x))
 
     memset(asking, 0, sizeof(mcp_asking_t));
     asking->root = root;
+    asking->begun = mcp_worker_now(x->worker);
     asking->headers = x->answer.response.n_headers;
     asking->states = x->states;
     x->asking = asking;
@@ -95,6 +84,7 @@ mcp_ask_run(mcp_exchange_t *x)
 
     asking = x->asking;
     asking->place = &asking->first;
+    asking->again = 0;
 
     x->answer.out.len = 0;
     x->answer.response.n_headers = asking->headers;
@@ -162,6 +152,39 @@ mcp_ask_late(void *data)
 }
 
 
+static void
+mcp_ask_due(void *data)
+{
+    mcp_ask_again(data);
+}
+
+
+int
+mcp_ask_later(mcp_exchange_t *x, uint64_t ms, uint64_t limit)
+{
+    uint64_t       now;
+    mcp_asking_t  *asking;
+
+    asking = x->asking;
+    now = mcp_worker_now(x->worker);
+
+    if (asking == NULL || asking->late || now >= asking->begun + limit
+        || x->worker->stopping)
+    {
+        return MCP_OK;
+    }
+
+    mcp_ask_drop(asking);
+    asking->again = 1;
+    asking->timer.handler = mcp_ask_due;
+    asking->timer.data = x;
+    mcp_timer_set(&x->worker->timers, &asking->timer, now + ms);
+    mcp_exchange_set_state(x, MCP_EXCHANGE_ASK);
+
+    return MCP_AGAIN;
+}
+
+
 static mcp_ask_t *
 mcp_ask_create(mcp_exchange_t *x)
 {
@@ -179,14 +202,7 @@ mcp_ask_create(mcp_exchange_t *x)
 }
 
 
-/*
- * Goes to the place of the next answer.
- *
- * Returns MCP_OK and *ask, a new one: there is none yet; or
- *   MCP_DONE        *rc is the answer
- *   MCP_ERR_MEMORY
- */
-static int
+int
 mcp_ask_next(mcp_exchange_t *x, mcp_ask_t **ask, int *rc)
 {
     mcp_asking_t  *asking;
@@ -212,8 +228,7 @@ mcp_ask_next(mcp_exchange_t *x, mcp_ask_t **ask, int *rc)
 }
 
 
-/* Takes note of a question, and of its answer if that is there at once. */
-static int
+int
 mcp_ask_asked(mcp_exchange_t *x, mcp_ask_t *ask, int rc)
 {
     mcp_asking_t  *asking;
@@ -356,36 +371,6 @@ mcp_ask_post(mcp_exchange_t *x, const mcp_ask_post_t *post)
 }
 
 
-int
-mcp_ask_quota(mcp_exchange_t *x, uint32_t limit)
-{
-    int            rc, answer;
-    uint32_t       many;
-    mcp_ask_t     *ask;
-    mcp_worker_t  *worker;
-
-    worker = x->worker;
-
-    if (x->asking == NULL || limit == 0
-        || mcp_store_value_get(worker->store, MCP_VALUE_CROWDED, x->client.id,
-                               mcp_worker_now(worker), &many)
-           != MCP_OK)
-    {
-        return MCP_OK;
-    }
-
-    rc = mcp_ask_next(x, &ask, &answer);
-    if (rc != MCP_OK) {
-        return rc == MCP_DONE ? answer : rc;
-    }
-
-    rc = worker->cluster_hooks->quota(worker->cluster, x->client.id, limit,
-                                      ask);
-
-    return mcp_ask_asked(x, ask, rc);
-}
-
-
 static void
 mcp_ask_held(void *data)
 {
@@ -452,6 +437,10 @@ int
 mcp_ask_waits(const mcp_exchange_t *x)
 {
     const mcp_ask_t  *ask;
+
+    if (x->asking && x->asking->again) {
+        return 1;
+    }
 
     for (ask = x->asking ? x->asking->first : NULL; ask; ask = ask->next) {
         if (ask->rc == MCP_AGAIN) {

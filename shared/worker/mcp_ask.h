@@ -132,9 +132,27 @@ struct mcp_ask_s {
     unsigned               holds;      /* 1: the answer to the exchange is made,
                                           and waits for this */
     mcp_ask_t             *later;      /* of the same stream, for "safe" */
+    uint32_t               value;      /* by "token" */
     mcp_found_t           *found;      /* by "look" or "list"; from env->mem */
     size_t                 n_found;
 };
+
+
+/* A token that is good for one call. */
+typedef enum {
+    MCP_ASK_TOKEN_TAKE = 0,    /* to use it */
+    MCP_ASK_TOKEN_GIVE,        /* it is not used after all */
+    MCP_ASK_TOKEN_SET,         /* its call is a stream, which value says */
+    MCP_ASK_TOKEN_DROP         /* its call came to nothing */
+} mcp_ask_token_e;
+
+typedef struct {
+    mcp_ask_token_e        what;
+    unsigned char          key[MCP_DIGEST_LEN];
+    unsigned char          stream[MCP_STREAM_ID_LEN];  /* its call's, to set */
+    uint32_t               value;      /* not 0 */
+    uint64_t               expires;
+} mcp_ask_token_t;
 
 
 /* What a cluster does for its worker, see mcp_worker_s. */
@@ -215,6 +233,15 @@ struct mcp_cluster_hooks_s {
     int                  (*quota)(void *cluster,
                              const unsigned char session[MCP_DIGEST_LEN],
                              uint32_t limit, mcp_ask_t *ask);
+
+    /*
+     * Takes a token, which only one node may; or says what became of it, and
+     * then ask is NULL.  Returns what tell does; the answer may also be
+     *   MCP_ERR_DENIED  it is in use, or was used; ask->value is what was set,
+     *                   or 0
+     */
+    int                  (*token)(void *cluster, const mcp_ask_token_t *token,
+                             mcp_ask_t *ask);
 
     /* Something of a shared stream, or of a mirror, has changed: a wake of
      * MCP_WAKE_COPY. */
@@ -309,6 +336,28 @@ void mcp_ask_share(mcp_worker_t *worker, const mcp_stream_ref_t *ref,
  * or MCP_ERR_LIMIT.
  */
 int mcp_ask_quota(mcp_exchange_t *x, uint32_t limit);
+
+/*
+ * Takes a token for this node, for a root; the store says which of its requests
+ * has it.  Returns what mcp_ask() does, or
+ *   MCP_ERR_DENIED  it is in use at another node, or was used: *value is what
+ *                   was set, or 0
+ */
+int mcp_ask_token(mcp_exchange_t *x, const unsigned char key[MCP_DIGEST_LEN],
+    uint64_t expires, uint32_t *value);
+
+/* Says what became of a token that was taken: MCP_ASK_TOKEN_GIVE or _DROP; or,
+ * with a value that is not 0, which stream its call is. */
+void mcp_ask_token_told(mcp_worker_t *worker, mcp_ask_token_e what,
+    const unsigned char key[MCP_DIGEST_LEN]);
+void mcp_ask_token_set(mcp_worker_t *worker,
+    const unsigned char key[MCP_DIGEST_LEN], uint64_t expires, uint32_t value,
+    const unsigned char stream[MCP_STREAM_ID_LEN]);
+
+/* Runs the root again after so many ms, with all questions anew.  Returns
+ * MCP_AGAIN: stop, and return this; or MCP_OK: its first run was limit ms ago,
+ * or there is no cluster. */
+int mcp_ask_later(mcp_exchange_t *x, uint64_t ms, uint64_t limit);
 
 /* Tells them without waiting: what does not arrive is lost.  Returns what tell
  * does. */

@@ -173,7 +173,26 @@ ask_for_room(void)
 }
 
 
-/* It owns a, reads b, and has asked for c, about d, for a list and for room. */
+static void
+ask_for_token(void)
+{
+    mcp_ask_t        *ask;
+    mcp_ask_token_t   token;
+
+    ask = mcp_mem_calloc(&p.te.env.mem, sizeof(mcp_ask_t));
+    must(ask != NULL);
+    ask->worker = p.worker;
+    ask->rc = MCP_AGAIN;
+    memset(&token, 0, sizeof(token));
+
+    if (p.worker->cluster_hooks->token(p.cluster, &token, ask) != MCP_AGAIN) {
+        p.te.env.mem.free(p.te.env.mem.ctx, ask);
+    }
+}
+
+
+/* It owns a, reads b, and has asked for c, about d, for a list, for room, and
+ * for a token. */
 static void
 streams(void)
 {
@@ -204,6 +223,7 @@ streams(void)
     ask_by(p.worker->cluster_hooks->look, 'd');
     ask_by(p.worker->cluster_hooks->list, 'd');
     ask_for_room();
+    ask_for_token();
 
     mcp_worker_wake(p.worker);
     process_pump(&p);

@@ -17,8 +17,6 @@ static struct {
     unsigned     watched;
     unsigned     posted;
     unsigned     shared;
-    uint32_t     limit;        /* of what was shared, or asked for */
-    unsigned     asked;        /* for room for one more call */
     int          away;
 } cluster;
 
@@ -77,24 +75,9 @@ share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 {
     (void) ctx;
     (void) ref;
+    (void) limit;
 
     cluster.shared++;
-    cluster.limit = limit;
-}
-
-
-static int
-quota(void *ctx, const unsigned char session_id[MCP_DIGEST_LEN],
-    uint32_t limit, mcp_ask_t *ask)
-{
-    (void) ctx;
-
-    assert_memory_equal(session_id, cluster.word.key, MCP_DIGEST_LEN);
-    cluster.asked++;
-    cluster.limit = limit;
-    cluster.ask = ask;
-
-    return cluster.says;
 }
 
 
@@ -103,8 +86,7 @@ static const mcp_cluster_hooks_t  hooks = {
     .watch = watch,
     .post = post,
     .is_away = is_away,
-    .share = share,
-    .quota = quota
+    .share = share
 };
 
 
@@ -417,66 +399,6 @@ test_call(void **state)
 }
 
 
-/* A session that has many calls at all nodes is asked for before its next one
- * begins; where that is refused it is as at one node. */
-static void
-test_quota(void **state)
-{
-    mcp_word_t  word;
-
-    (void) state;
-
-    d.endpoint.max_session_streams = 9;
-    join(MCP_AGAIN);
-    client_post(&d, 1, &b, session,
-                REQUEST("1", "logging/setLevel", "{\"level\":\"error\"}"));
-    client_close(&d, &b);
-    call(1);
-    driver_wait(&d, 1500);
-    assert_int_equal(cluster.asked, 0);
-    assert_int_equal(cluster.shared, 1);
-    assert_int_equal(cluster.limit, 9);
-    client_close(&d, &a);
-    cancel(1, session, "7");
-
-    mcp_word(&word, MCP_WORD_CROWDED, cluster.word.key, cluster.word.key, 1,
-             d.te.now + 60000);
-    cluster.word = word;
-    mcp_ask_hear(d.process[1].worker, &word);
-
-    client_post(&d, 1, &b, session, CALL);
-    assert_int_equal(b.status, 0);
-    assert_int_equal(d.n_jobs, 0);
-    assert_true(mcp_exchange_is_open(b.x));
-    answer(MCP_ERR_LIMIT);
-    assert_int_equal(b.status, 429);
-    client_close(&d, &b);
-
-    client_post(&d, 1, &b, session, CALL);
-    assert_int_equal(cluster.asked, 2);
-    answer(MCP_OK);
-    assert_int_equal(d.n_jobs, 1);
-    client_close(&d, &b);
-    cancel(1, session, "7");
-
-    /* what is not known in time is no reason to refuse it */
-
-    client_post(&d, 1, &b, session, CALL);
-    driver_wait(&d, MCP_ASK_TIME);
-    assert_int_equal(d.n_jobs, 1);
-    client_close(&d, &b);
-    cancel(1, session, "7");
-    answer(MCP_OK);
-
-    driver_wait(&d, 60000);
-    client_post(&d, 1, &b, session, CALL);
-    assert_int_equal(cluster.asked, 3);
-    assert_int_equal(d.n_jobs, 1);
-    client_close(&d, &b);
-    cancel(1, session, "7");
-}
-
-
 static void
 test_no_memory(void **state)
 {
@@ -524,7 +446,6 @@ main(void)
         test(test_listens),
         test(test_post),
         test(test_call),
-        test(test_quota),
         test(test_no_memory),
     };
 

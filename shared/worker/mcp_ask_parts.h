@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the files mcp_ask*.c share. */
+
+
+#ifndef MCP_ASK_PARTS_H_INCLUDED
+#define MCP_ASK_PARTS_H_INCLUDED
+
+
+#include "worker/mcp_ask.h"
+
+
+/* What an exchange waits for. */
+struct mcp_asking_s {
+    int         (*root)(mcp_exchange_t *x);
+    mcp_ask_t    *first;
+    mcp_ask_t   **place;       /* of the next answer in this run */
+    size_t        headers;     /* of the answer, before the first run */
+    mcp_face_state_t  *states; /* of the exchange, at that time */
+    mcp_timer_t   timer;
+    uint64_t      begun;       /* when it was noted */
+    unsigned      late:1;      /* there will be no answers any more */
+    unsigned      again:1;     /* its root runs again in a while */
+    unsigned      quota:2;     /* 1: its session has many calls; 2: it has
+                                  not; as its first run has found it */
+};
+
+
+/*
+ * Goes to the place of the next answer.
+ *
+ * Returns MCP_OK and *ask, a new one: there is none yet; or
+ *   MCP_DONE        *rc is the answer
+ *   MCP_ERR_MEMORY
+ */
+int mcp_ask_next(mcp_exchange_t *x, mcp_ask_t **ask, int *rc);
+
+/* Takes note of a question, and of its answer if that is there at once. */
+int mcp_ask_asked(mcp_exchange_t *x, mcp_ask_t *ask, int rc);
+
+
+#endif /* MCP_ASK_PARTS_H_INCLUDED */

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A backend's own tokens at nodes of both servers: each is good for one call,
+// whose answer is found at all of them.
+
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { OTHER, at, node } from './lib/cluster.mjs';
+import { SERVER } from './lib/fixture.mjs';
+import { Redis } from './lib/redis.mjs';
+import { catalog, scripted } from './lib/scripted.mjs';
+import { responseOf, textOf } from './lib/session.mjs';
+
+const begun = new Map();
+
+function call(page) {
+    if (!begun.has(page)) {
+        begun.set(page, { n: 0, first: Promise.withResolvers(),
+                          gate: Promise.withResolvers() });
+    }
+
+    return begun.get(page);
+}
+
+// a page says what the token of its call was, and has the next one
+
+const backend = await scripted(async ({ message }) => {
+    const { arguments: args, _meta: meta } = message.params;
+    const page = meta?.resumeToken ?? `${args.key} 0`;
+    const of = call(page);
+
+    of.n++;
+    of.first.resolve();
+
+    if (args.gated && meta?.resumeToken) {
+        await of.gate.promise;
+    }
+
+    if (of.fails) {
+        return 'no answer';
+    }
+
+    return { content: [{ type: 'text', text: page }],
+             nextResumeToken: `${args.key} ${+page.split(' ')[1] + 1}` };
+});
+
+const redis = await Redis.start();
+
+after(() => redis.stop());
+
+const LOCATION = {
+    mcp_catalog: await catalog({ tools: [{ name: 'pages',
+                                           inputSchema: { type: 'object' } }] }),
+    mcp_backend: 'scripted',
+    mcp_stream_after: '30s',
+};
+
+const nodes = await Promise.all([SERVER, OTHER].map((kind) =>
+    node(redis.url, { kind, location: LOCATION,
+                      backends: { scripted: backend.address } })));
+
+after(() => Promise.all(nodes.map((fixture) => fixture.stop())));
+after(() => begun.forEach(({ gate }) => gate.resolve()));
+
+const session = await nodes[0].session();
+
+async function page(i, args, token) {
+    const answer = await at(nodes[i], session).request('tools/call',
+        { name: 'pages', arguments: args,
+          ...(token && { _meta: { resumeToken: token } }) });
+    const { result, error } = await responseOf(answer, answer.id);
+
+    return { text: result && textOf(result), error,
+             next: result?.nextResumeToken };
+}
+
+
+test('its answer is given again at any node', async () => {
+    const args = { key: 'again' };
+    let { next } = await page(0, args);
+
+    for (let n = 1; n < 5; n++) {
+        const first = await page(n % 2, args, next);
+
+        assert.equal(first.text, `again ${n}`);
+
+        for (const i of [0, 1, 1, 0]) {
+            assert.deepEqual(await page(i, args, next), first);
+        }
+
+        assert.equal(call(`again ${n}`).n, 1);
+        ({ next } = first);
+    }
+});
+
+
+test('of two nodes at once one calls, the other waits', async () => {
+    for (const i of [0, 1]) {
+        const args = { key: `once-${i}`, gated: true };
+        const { next } = await page(0, args);
+        const of = call(`once-${i} 1`);
+        const first = page(i, args, next);
+
+        await of.first.promise;
+
+        const other = page(1 - i, args, next);
+
+        of.gate.resolve();
+
+        const answer = await first;
+
+        assert.equal(answer.text, `once-${i} 1`);
+        assert.deepEqual(await other, answer);
+        assert.equal(of.n, 1);
+    }
+});
+
+
+test('one whose call came to nothing is good at any node', async () => {
+    const args = { key: 'fails' };
+    const { next } = await page(0, args);
+    const of = call('fails 1');
+
+    of.fails = true;
+    assert.ok((await page(0, args, next)).error);
+    of.fails = false;
+    assert.equal((await page(1, args, next)).text, 'fails 1');
+    assert.equal((await page(0, args, next)).text, 'fails 1');
+    assert.equal(of.n, 2);
+});

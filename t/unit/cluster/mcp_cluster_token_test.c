@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A token that is good for one call is one node's. */
+
+#include "cluster_streams.h"
+
+
+static int       answered;
+static uint32_t  value;
+
+
+static void
+note(void *data, int rc)
+{
+    mcp_ask_t  **ask = data;
+
+    answered = rc;
+    value = (*ask)->value;
+}
+
+
+static void
+word(mcp_ask_token_t *token, mcp_ask_token_e what, char c)
+{
+    memset(token, 0, sizeof(mcp_ask_token_t));
+    token->what = what;
+    memset(token->key, c, MCP_DIGEST_LEN);
+    memcpy(token->stream, id_of(c), MCP_STREAM_ID_LEN);
+    token->expires = real_now() + 60000;
+}
+
+
+/* A request takes one; x: its client is still there. */
+static int
+take_for(int i, char c, mcp_exchange_t *x)
+{
+    int               rc;
+    mcp_ask_token_t   token;
+
+    static mcp_ask_t  *ask;
+
+    ask = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_ask_t));
+    assert_non_null(ask);
+    ask->worker = nodes[i].worker;
+    ask->handler = note;
+    ask->data = &ask;
+    ask->x = x;
+    word(&token, MCP_ASK_TOKEN_TAKE, c);
+
+    rc = nodes[i].worker->cluster_hooks->token(nodes[i].cluster, &token, ask);
+
+    if (rc != MCP_AGAIN) {
+        nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, ask);
+        return rc;
+    }
+
+    answered = MCP_AGAIN;
+    run(i);
+    assert_int_not_equal(answered, MCP_AGAIN);
+
+    return answered;
+}
+
+
+static int
+take(int i, char c)
+{
+    static mcp_exchange_t  x;
+
+    return take_for(i, c, &x);
+}
+
+
+static void
+say_token(int i, mcp_ask_token_e what, char c, uint32_t number)
+{
+    mcp_ask_token_t  token;
+
+    word(&token, what, c);
+    token.value = number;
+    assert_int_equal(nodes[i].worker->cluster_hooks->token(nodes[i].cluster,
+                                                           &token, NULL),
+                     MCP_OK);
+    run(i);
+}
+
+
+static void
+test_taken(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    assert_int_equal(take(0, 'a'), MCP_OK);
+    assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
+    assert_int_equal(value, 0);
+    assert_int_equal(take(1, 'b'), MCP_OK);
+    all_expire(0);
+
+    /* its own node knows which request has it */
+
+    assert_int_equal(take(0, 'a'), MCP_OK);
+    say_token(0, MCP_ASK_TOKEN_GIVE, 'a', 0);
+    assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
+
+    /* only who has it says what became of it */
+
+    say_token(1, MCP_ASK_TOKEN_GIVE, 'a', 0);
+    say_token(1, MCP_ASK_TOKEN_DROP, 'a', 0);
+    say_token(1, MCP_ASK_TOKEN_SET, 'a', 9);
+    assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
+    assert_int_equal(value, 0);
+
+    say_token(0, MCP_ASK_TOKEN_SET, 'a', 4000000000);
+    assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
+    assert_true(value == 4000000000);
+    assert_int_equal(take(0, 'a'), MCP_ERR_DENIED);
+    assert_true(value == 4000000000);
+    say_token(0, MCP_ASK_TOKEN_DROP, 'a', 0);
+    assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
+    end_all();
+}
+
+
+static void
+test_given_back(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    assert_int_equal(take(0, 'a'), MCP_OK);
+    say_token(0, MCP_ASK_TOKEN_GIVE, 'a', 0);
+    assert_int_equal(take(1, 'a'), MCP_OK);
+    assert_int_equal(take(1, 'a'), MCP_OK);
+    say_token(1, MCP_ASK_TOKEN_DROP, 'a', 0);
+    assert_int_equal(take(0, 'a'), MCP_OK);
+
+    /* by who has left before it knew */
+
+    assert_int_equal(take_for(1, 'b', NULL), MCP_OK);
+    run(1);
+    assert_int_equal(take(0, 'b'), MCP_OK);
+    end_all();
+}
+
+
+/* A node that is dead has nothing in use. */
+static void
+test_dead(void **state)
+{
+    char  text[128];
+
+    needs_redis();
+
+    begin_all(2);
+    assert_int_equal(take(0, 'a'), MCP_OK);
+    assert_int_equal(take(0, 'b'), MCP_OK);
+    say_token(0, MCP_ASK_TOKEN_SET, 'b', 5);
+    snprintf(text, sizeof(text), "SET {mcp}:1:x:%016llx 1 EX 60",
+             (unsigned long long) facts(0).id);
+    (void) command(1, text);
+    assert_int_equal(take(1, 'a'), MCP_OK);
+    assert_int_equal(take(1, 'b'), MCP_ERR_DENIED);
+    assert_int_equal(value, 5);
+    end_all();
+}
+
+
+/* Who finds a stream named finds the stream. */
+static void
+test_stream(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    assert_int_equal(take(0, 'a'), MCP_OK);
+    make(0, 'a');
+    add_events(0, 'a', 1);
+    say_token(0, MCP_ASK_TOKEN_SET, 'a', 7);
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "1");
+    end_all();
+}
+
+
+static void
+test_away(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    (void) command(0, "SET {mcp}:1:v:aaaaaaaaaaaaaaaa x EX 60");
+    assert_int_equal(take(0, 'a'), MCP_ERR_AWAY);
+    assert_non_null(strstr(facts(0).error, "script token"));
+
+    cut_off(0);
+    assert_int_equal(take(0, 'b'), MCP_ERR_AWAY);
+    nodes[0].conf.sync = MCP_CLUSTER_SYNC_OFF;
+    assert_int_equal(take(0, 'b'), MCP_OK);
+    say_token(0, MCP_ASK_TOKEN_DROP, 'b', 0);
+    end_all();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_taken),
+        cmocka_unit_test(test_given_back),
+        cmocka_unit_test(test_dead),
+        cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_away),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

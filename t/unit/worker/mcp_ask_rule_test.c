@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What only all nodes together can allow. */
+
+
+#include "token_cases.h"
+#include "worker/mcp_ask.h"
+
+
+/* A cluster that does what a test wants. */
+static struct {
+    mcp_word_t        word;
+    mcp_ask_t        *ask;
+    unsigned          shared;
+    unsigned          watched;
+    uint32_t          limit;   /* of what was shared, or asked for */
+    unsigned          asked;   /* for room for one more call, or a token */
+    mcp_ask_token_t   token;   /* what became of one, */
+    unsigned          told;    /* so often */
+} cluster;
+
+
+static int
+tell(void *ctx, const mcp_word_t *word, mcp_ask_t *ask)
+{
+    (void) ctx;
+    (void) ask;
+
+    cluster.word = *word;
+
+    return MCP_OK;
+}
+
+
+static int
+watch(void *ctx, const mcp_ask_stream_t *wanted, mcp_ask_t *ask)
+{
+    (void) ctx;
+
+    assert_memory_equal(wanted->id, "\x01\x02\x03\x05", 4);
+    cluster.watched++;
+    cluster.ask = ask;
+
+    return MCP_AGAIN;
+}
+
+
+static int
+is_away(void *ctx)
+{
+    (void) ctx;
+
+    return 0;
+}
+
+
+static void
+share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
+{
+    (void) ctx;
+    (void) ref;
+
+    cluster.shared++;
+    cluster.limit = limit;
+}
+
+
+static int
+quota(void *ctx, const unsigned char session_id[MCP_DIGEST_LEN],
+    uint32_t limit, mcp_ask_t *ask)
+{
+    (void) ctx;
+
+    assert_memory_equal(session_id, cluster.word.key, MCP_DIGEST_LEN);
+    cluster.asked++;
+    cluster.limit = limit;
+    cluster.ask = ask;
+
+    return MCP_AGAIN;
+}
+
+
+static int
+take(void *ctx, const mcp_ask_token_t *what, mcp_ask_t *ask)
+{
+    (void) ctx;
+
+    cluster.token = *what;
+
+    if (ask == NULL) {
+        cluster.told++;
+        return MCP_OK;
+    }
+
+    assert_int_equal(what->what, MCP_ASK_TOKEN_TAKE);
+    assert_true(what->expires > d.te.now);
+    cluster.asked++;
+    cluster.ask = ask;
+
+    return MCP_AGAIN;
+}
+
+
+static const mcp_cluster_hooks_t  hooks = {
+    .tell = tell,
+    .watch = watch,
+    .is_away = is_away,
+    .share = share,
+    .quota = quota,
+    .token = take
+};
+
+
+static void
+join(void)
+{
+    memset(&cluster, 0, sizeof(cluster));
+
+    d.process[1].worker->cluster_hooks = &hooks;
+    d.process[1].worker->cluster = &cluster;
+}
+
+
+static void
+answer(int rc)
+{
+    mcp_ask_t  *ask;
+
+    ask = cluster.ask;
+    cluster.ask = NULL;
+    mcp_ask_answer(ask, rc);
+    driver_pump(&d);
+}
+
+
+/* A session that has many calls at all nodes is asked for before its next one
+ * begins; where that is refused it is as at one node. */
+static void
+test_quota(void **state)
+{
+    mcp_word_t  word;
+
+    (void) state;
+
+    d.endpoint.max_session_streams = 9;
+    join();
+    client_post(&d, 1, &b, session,
+                REQUEST("1", "logging/setLevel", "{\"level\":\"error\"}"));
+    client_close(&d, &b);
+    call(1);
+    driver_wait(&d, 1500);
+    assert_int_equal(cluster.asked, 0);
+    assert_int_equal(cluster.shared, 1);
+    assert_int_equal(cluster.limit, 9);
+    client_close(&d, &a);
+    cancel(1, session, "7");
+
+    mcp_word(&word, MCP_WORD_CROWDED, cluster.word.key, cluster.word.key, 1,
+             d.te.now + 60000);
+    cluster.word = word;
+    mcp_ask_hear(d.process[1].worker, &word);
+
+    client_post(&d, 1, &b, session, CALL);
+    assert_int_equal(b.status, 0);
+    assert_int_equal(d.n_jobs, 0);
+    assert_true(mcp_exchange_is_open(b.x));
+    answer(MCP_ERR_LIMIT);
+    assert_int_equal(b.status, 429);
+    client_close(&d, &b);
+
+    client_post(&d, 1, &b, session, CALL);
+    assert_int_equal(cluster.asked, 2);
+    answer(MCP_OK);
+    assert_int_equal(d.n_jobs, 1);
+    client_close(&d, &b);
+    cancel(1, session, "7");
+
+    /* what is not known in time is no reason to refuse it */
+
+    client_post(&d, 1, &b, session, CALL);
+    driver_wait(&d, MCP_ASK_TIME);
+    assert_int_equal(d.n_jobs, 1);
+    client_close(&d, &b);
+    cancel(1, session, "7");
+    answer(MCP_OK);
+
+    driver_wait(&d, 60000);
+    client_post(&d, 1, &b, session, CALL);
+    assert_int_equal(cluster.asked, 3);
+    assert_int_equal(d.n_jobs, 1);
+    client_close(&d, &b);
+    cancel(1, session, "7");
+}
+
+
+static void
+became(unsigned n, mcp_ask_token_e what)
+{
+    assert_int_equal(cluster.told, n);
+    assert_int_equal(cluster.token.what, what);
+}
+
+
+/* A backend's token is one node's; what became of it is told. */
+static void
+test_token(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    page();
+    join();
+
+    client_post(&d, 1, &a, session, again(token));
+    assert_int_equal(cluster.asked, 1);
+    assert_int_equal(a.status, 0);
+    assert_int_equal(d.n_jobs, 0);
+    answer(MCP_OK);
+    assert_int_equal(d.n_jobs, 1);
+
+    /* at this node another request waits */
+
+    client_post(&d, 1, &b, session, again(token));
+    answer(MCP_OK);
+    became(1, MCP_ASK_TOKEN_GIVE);
+    assert_int_equal(d.n_jobs, 1);
+
+    backend_json(&d, RESULT);
+    became(2, MCP_ASK_TOKEN_SET);
+    assert_int_not_equal(cluster.token.value, 0);
+    assert_int_equal(cluster.shared, 1);
+    assert_int_equal(mcp_be_get(cluster.token.stream, 4), cluster.token.value);
+    client_close(&d, &a);
+    driver_wait(&d, 50);
+    has(b.text, RESULT);
+    client_close(&d, &b);
+
+    /* a call that comes to nothing */
+
+    page();
+    client_post(&d, 1, &a, session, again(token));
+    answer(MCP_OK);
+    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    became(3, MCP_ASK_TOKEN_DROP);
+    client_close(&d, &a);
+    assert_int_equal(d.n_jobs, 0);
+}
+
+
+/* One that is another node's is waited for. */
+static void
+test_token_away(void **state)
+{
+    unsigned  n;
+
+    (void) state;
+
+    begin(NEW);
+    page();
+    join();
+
+    client_post(&d, 1, &a, session, again(token));
+
+    for (n = 1; n < 4; n++) {
+        answer(MCP_ERR_DENIED);
+        assert_int_equal(cluster.asked, n);
+        driver_wait(&d, 500);
+        assert_int_equal(cluster.asked, n + 1);
+        assert_int_equal(a.status, 0);
+    }
+
+    /* its call is a stream, which is there, or not */
+
+    cluster.ask->value = 0x01020305;
+    answer(MCP_ERR_DENIED);
+    assert_int_equal(cluster.watched, 1);
+    answer(MCP_OK);
+    has(a.text, REFUSED);
+    client_close(&d, &a);
+
+    /* no longer than any other */
+
+    client_post(&d, 1, &a, session, again(token));
+
+    while (a.status == 0) {
+        answer(MCP_ERR_DENIED);
+        driver_wait(&d, 500);
+    }
+
+    has(a.text, INTERIM);
+    client_close(&d, &a);
+
+    /* it has come to nothing; its client leaves meanwhile */
+
+    client_post(&d, 1, &a, session, again(token));
+    answer(MCP_ERR_DENIED);
+    client_close(&d, &a);
+    driver_wait(&d, 1000);
+
+    client_post(&d, 1, &a, session, again(token));
+    answer(MCP_ERR_DENIED);
+    driver_wait(&d, 500);
+    answer(MCP_OK);
+    assert_int_equal(d.n_jobs, 1);
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+
+    /* nobody knows */
+
+    page();
+    client_post(&d, 1, &a, session, again(token));
+    answer(MCP_ERR_AWAY);
+    assert_int_equal(a.status, 503);
+    client_close(&d, &a);
+    assert_int_equal(d.n_jobs, 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_quota),
+        test(test_token),
+        test(test_token_away),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
