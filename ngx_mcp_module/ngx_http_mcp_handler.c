@@ -130,9 +130,7 @@ ngx_http_mcp_cleanup(void *data)
         ngx_http_mcp_worker_arm(ctx->zone);
     }
 
-    if (ctx->buf) {
-        ngx_free(ctx->buf);
-    }
+    ngx_http_mcp_stream_free(ctx);
 }
 
 

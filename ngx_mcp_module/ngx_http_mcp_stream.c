@@ -212,13 +212,24 @@ ngx_http_mcp_stream_block(ngx_http_request_t *r)
 }
 
 
+/* The buffer goes to the next stream that writes, if it is a small one.  */
+void
+ngx_http_mcp_stream_free(ngx_http_mcp_ctx_t *ctx)
+{
+    const mcp_mem_t  *mem;
+
+    if (ctx->buf) {
+        mem = &ctx->zone->env.mem;
+        mem->free(mem->ctx, ctx->buf);
+        ctx->buf = NULL;
+    }
+}
+
+
 static void
 ngx_http_mcp_stream_idle(ngx_http_mcp_ctx_t *ctx)
 {
-    if (ctx->buf) {
-        ngx_free(ctx->buf);
-        ctx->buf = NULL;
-    }
+    ngx_http_mcp_stream_free(ctx);
 
     ctx->size = NGX_HTTP_MCP_BUF_MIN;
 }
@@ -227,8 +238,11 @@ ngx_http_mcp_stream_idle(ngx_http_mcp_ctx_t *ctx)
 static ngx_int_t
 ngx_http_mcp_stream_buffer(ngx_http_mcp_ctx_t *ctx)
 {
+    const mcp_mem_t  *mem;
+
     if (ctx->buf == NULL) {
-        ctx->buf = ngx_alloc(ctx->size, ctx->request->connection->log);
+        mem = &ctx->zone->env.mem;
+        ctx->buf = mem->alloc(mem->ctx, ctx->size);
     }
 
     return ctx->buf ? NGX_OK : NGX_ERROR;
@@ -243,9 +257,8 @@ ngx_http_mcp_stream_grow(ngx_http_mcp_ctx_t *ctx, size_t len)
         return;
     }
 
-    ngx_free(ctx->buf);
+    ngx_http_mcp_stream_free(ctx);
 
-    ctx->buf = NULL;
     ctx->size = ngx_min(ctx->size * 4, NGX_HTTP_MCP_BUF_MAX);
 }
 

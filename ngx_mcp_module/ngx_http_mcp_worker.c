@@ -595,26 +595,26 @@ ngx_http_mcp_worker_pump(ngx_http_mcp_zone_t *zone)
     wakes = 0;
 
     for (n = 0; n < NGX_HTTP_MCP_PUMP_MAX || ngx_exiting; n++) {
-        if (zone->woken) {
-            zone->woken = 0;
-            mcp_worker_wake(zone->worker);
-        }
-
         mcp_worker_next(zone->worker, &action);
 
-        if (action.type == MCP_ACT_NONE) {
-            if (!zone->woken) {
-                goto done;
-            }
-
-            if (++wakes == NGX_HTTP_MCP_WAKES_MAX) {
-                break;
-            }
-
+        if (action.type != MCP_ACT_NONE) {
+            ngx_http_mcp_worker_act(zone, &action);
             continue;
         }
 
-        ngx_http_mcp_worker_act(zone, &action);
+        if (!zone->woken) {
+            goto done;
+        }
+
+        if (++wakes == NGX_HTTP_MCP_WAKES_MAX) {
+            break;
+        }
+
+        /* only now: of many that are to be served, those that were looked at
+         * are served next, while the processor still has them in its cache */
+
+        zone->woken = 0;
+        mcp_worker_wake(zone->worker);
     }
 
     ngx_post_event(&zone->pump, &ngx_posted_next_events);

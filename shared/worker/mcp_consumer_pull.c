@@ -444,6 +444,9 @@ mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
     if (rc == MCP_DONE) {
         mcp_consumer_set_state(x, MCP_CONSUMER_DONE);
         mcp_timer_del(&x->worker->timers, &x->reader.timer);
+
+    } else if (rc == MCP_AGAIN) {
+        mcp_buf_free(&x->answer.out);
     }
 
     *len = (size_t) (p - buf);

@@ -16,11 +16,10 @@
 #define MCP_WORKER_SWEEP_SLICES    8
 #define MCP_WORKER_SWEEP_CHUNKS    4096
 
+/* So many are woken in one turn: what is done for them finds what was looked at
+ * still in the processor's cache, and whatever goes wrong in the store, the
+ * process does other things, too. */
 #define MCP_WORKER_DRAIN           64
-
-/* So many drains are one turn: whatever goes wrong in the store, the process
- * does other things, too. */
-#define MCP_WORKER_DRAINS          16
 
 
 static void mcp_worker_sweep(void *data);
@@ -310,27 +309,22 @@ void
 mcp_worker_wake(mcp_worker_t *worker)
 {
     size_t            i, n;
-    unsigned          k;
     mcp_store_wake_t  wakes[MCP_WORKER_DRAIN];
 
-    for (k = 0; k < MCP_WORKER_DRAINS; k++) {
-        n = mcp_store_drain(worker->store, wakes, MCP_WORKER_DRAIN);
+    n = mcp_store_drain(worker->store, wakes, MCP_WORKER_DRAIN);
 
-        if (n == 0) {
-            return;
-        }
+    for (i = 0; i < n; i++) {
+        if (wakes[i].kind != MCP_WAKE_COPY) {
+            mcp_worker_wake_handle(worker, wakes[i].handle);
 
-        for (i = 0; i < n; i++) {
-            if (wakes[i].kind != MCP_WAKE_COPY) {
-                mcp_worker_wake_handle(worker, wakes[i].handle);
-
-            } else if (worker->cluster) {
-                worker->cluster_hooks->changed(worker->cluster, &wakes[i].ref);
-            }
+        } else if (worker->cluster) {
+            worker->cluster_hooks->changed(worker->cluster, &wakes[i].ref);
         }
     }
 
-    worker->store->glue.wake(worker->store->glue.ctx, worker->store->slot);
+    if (n == MCP_WORKER_DRAIN) {
+        worker->store->glue.wake(worker->store->glue.ctx, worker->store->slot);
+    }
 }
 
 

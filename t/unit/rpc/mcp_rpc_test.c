@@ -283,7 +283,8 @@ test_fields(void **state)
     assert_int_equal(msg.error.type, MCP_JSON_NONE);
 
     assert_int_equal(mcp_rpc_parse(&arena,
-                                   mcp_str("{" V "\"id\":1,\"result\":{\"a\":2}}"),
+                                   mcp_str("{" V "\"id\":1,"
+                                           "\"result\":{\"a\":2}}"),
                                    DEPTH, &msg), MCP_OK);
     assert_str_is(msg.result.raw, "{\"a\":2}");
     assert_int_equal(msg.params.type, MCP_JSON_NONE);

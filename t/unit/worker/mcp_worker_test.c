@@ -23,7 +23,9 @@ wake_other(void *object)
 static void
 test_handles(void **state)
 {
-    enum { N = 1000 };
+    enum {
+        N = 1000
+    };
 
     int          i, x[N];
     uint64_t     h[N], again;
@@ -323,6 +325,46 @@ test_woken_for_ever(void **state)
 }
 
 
+/* One turn wakes so many; the others have theirs with another wake. */
+static void
+test_woken_in_turns(void **state)
+{
+    int                taken;
+    unsigned           i, turns;
+    process_t         *p;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   refs[150];
+    mcp_stream_spec_t  spec;
+    mcp_store_wake_t   wake;
+
+    (void) state;
+
+    p = &d.process[0];
+    memset(&spec, 0, sizeof(mcp_stream_spec_t));
+
+    for (i = 0; i < ITEMS(refs); i++) {
+        memset(spec.id, (int) i + 1, MCP_STREAM_ID_LEN);
+        assert_int_equal(mcp_store_create(&p->store, &spec, 1, &refs[i]),
+                         MCP_OK);
+        assert_int_equal(mcp_store_watch(&d.process[1].store, &refs[i], i + 1,
+                                         0, &cursor, &taken),
+                         MCP_OK);
+    }
+
+    for (turns = 0; p->woken; turns++) {
+        p->woken = 0;
+        mcp_worker_wake(p->worker);
+    }
+
+    assert_int_equal(turns, 3);
+    assert_int_equal(mcp_store_drain(&p->store, &wake, 1), 0);
+
+    for (i = 0; i < ITEMS(refs); i++) {
+        mcp_store_free(&p->store, &refs[i]);
+    }
+}
+
+
 static void
 test_log(void **state)
 {
@@ -355,6 +397,7 @@ main(void)
         test(test_reader_dies),
         test(test_wind_up),
         test(test_woken_for_ever),
+        test(test_woken_in_turns),
         test(test_log)
     };
 
