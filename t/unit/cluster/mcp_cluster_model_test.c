@@ -125,7 +125,7 @@ make_one(model_t *m)
         return;
     }
 
-    nodes[i].worker->cluster_hooks->share(nodes[i].cluster, &ref);
+    nodes[i].worker->cluster_hooks->share(nodes[i].cluster, &ref, 0);
 
     memset(m, 0, sizeof(model_t));
     m->letter = letter++;
