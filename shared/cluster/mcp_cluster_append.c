@@ -9,6 +9,7 @@
 
 
 #include "cluster/mcp_cluster_copy.h"
+#include "worker/mcp_notify.h"
 
 
 /* Arguments of redis/append.lua before the events. */
@@ -443,6 +444,10 @@ mcp_append_over(mcp_copy_t *copy, int rc)
         (void) mcp_store_acked(copy->cluster->worker->store, &copy->ref,
                                &copy->at);
         mcp_copy_safe(copy);
+
+        if (copy->expires) {
+            mcp_notify_task(copy->cluster->worker, copy->ref.id);
+        }
     }
 
     mcp_copy_look(copy);

@@ -243,7 +243,8 @@ mcp_cluster_look(void *data, const mcp_ask_stream_t *stream, mcp_ask_t *ask)
     args[3] = (mcp_str_t) { (const char *) stream->principal,
                             MCP_DIGEST_LEN };
 
-    args[4] = stream->task ? mcp_str("1") : mcp_str("");
+    args[4] = stream->task ? stream->listens ? mcp_str("2") : mcp_str("1")
+                           : mcp_str("");
 
     return mcp_look_run(data, MCP_SCRIPT_LOOK, args, 5, mcp_look_done, ask);
 }

@@ -28,7 +28,8 @@ typedef enum {
     MCP_MAIL_POST = 'p',       /* to the owner: m answers */
     MCP_MAIL_TASK = 'u',       /* to the owner: m answers to questions of event
                                   a, w their bits, l those of all questions */
-    MCP_MAIL_CANCEL = 'x'      /* to the owner of a task */
+    MCP_MAIL_CANCEL = 'x',     /* to the owner of a task */
+    MCP_MAIL_CHANGED = 'n'     /* to who listens to a task */
 } mcp_mail_e;
 
 
@@ -239,62 +240,80 @@ mcp_mail_task(mcp_cluster_t *cluster, const mcp_mail_t *mail,
 }
 
 
+/* Takes mail about a stream that is here. */
+static void
+mcp_mail_take(mcp_cluster_t *cluster, const mcp_reply_t *fields,
+    const mcp_mail_t *mail, const mcp_stream_ref_t *ref)
+{
+    mcp_store_t  *store;
+
+    store = cluster->worker->store;
+
+    switch ((mcp_mail_e) mail->kind) {
+
+    case MCP_MAIL_EVENTS:
+        mcp_mail_events(cluster, fields, mail);
+        return;
+
+    case MCP_MAIL_DISPLACED:
+        mcp_store_mirror_displaced(store, mail->id, mail->number);
+        return;
+
+    case MCP_MAIL_FORGOTTEN:
+        mcp_store_mirror_forget(store, mail->id);
+        return;
+
+    case MCP_MAIL_WATCHED:
+        mcp_mail_watched(cluster, mail, ref);
+        return;
+
+    case MCP_MAIL_LOOKED:
+        mcp_mail_looked(cluster, mail, ref);
+        return;
+
+    case MCP_MAIL_POST:
+        mcp_mail_post(cluster, mail, ref);
+        return;
+
+    case MCP_MAIL_TASK:
+        mcp_mail_task(cluster, mail, ref);
+        return;
+
+    case MCP_MAIL_CHANGED:
+        return;
+
+    case MCP_MAIL_CANCEL:
+        (void) mcp_store_cancel(store, ref, 1);
+        return;
+
+    case MCP_MAIL_SENT:
+        mcp_store_remote_sent(store, ref, mail->number, mail->after);
+        return;
+
+    case MCP_MAIL_LEFT:
+        mcp_store_remote_left(store, ref, mail->number, mail->after,
+                              mcp_worker_now(cluster->worker));
+        return;
+    }
+}
+
+
 void
 mcp_cluster_mail(mcp_cluster_t *cluster, const mcp_reply_t *fields)
 {
     mcp_mail_t         mail;
-    mcp_store_t       *store;
     mcp_stream_info_t  info;
 
-    store = cluster->worker->store;
-
-    if (!mcp_mail_read(fields, &mail)
-        || mcp_store_find(store, mail.id, 0, &info) != MCP_OK)
-    {
+    if (!mcp_mail_read(fields, &mail)) {
         return;
     }
 
-    switch ((mcp_mail_e) mail.kind) {
-
-    case MCP_MAIL_EVENTS:
-        mcp_mail_events(cluster, fields, &mail);
+    if (mail.kind == MCP_MAIL_CHANGED) {
+        mcp_notify_task(cluster->worker, mail.id);
         return;
+    }
 
-    case MCP_MAIL_DISPLACED:
-        mcp_store_mirror_displaced(store, mail.id, mail.number);
-        return;
-
-    case MCP_MAIL_FORGOTTEN:
-        mcp_store_mirror_forget(store, mail.id);
-        return;
-
-    case MCP_MAIL_WATCHED:
-        mcp_mail_watched(cluster, &mail, &info.ref);
-        return;
-
-    case MCP_MAIL_LOOKED:
-        mcp_mail_looked(cluster, &mail, &info.ref);
-        return;
-
-    case MCP_MAIL_POST:
-        mcp_mail_post(cluster, &mail, &info.ref);
-        return;
-
-    case MCP_MAIL_TASK:
-        mcp_mail_task(cluster, &mail, &info.ref);
-        return;
-
-    case MCP_MAIL_CANCEL:
-        (void) mcp_store_cancel(store, &info.ref, 1);
-        return;
-
-    case MCP_MAIL_SENT:
-        mcp_store_remote_sent(store, &info.ref, mail.number, mail.after);
-        return;
-
-    case MCP_MAIL_LEFT:
-        mcp_store_remote_left(store, &info.ref, mail.number, mail.after,
-                              mcp_worker_now(cluster->worker));
-        return;
+    if (mcp_store_find(cluster->worker->store, mail.id, 0, &info) == MCP_OK) {
+        mcp_mail_take(cluster, fields, &mail, &info.ref);
     }
 }

@@ -374,7 +374,7 @@ mcp_dispatch_request(mcp_exchange_t *x)
     if (mcp_client_is_stateless(&x->client)
         && method->id == MCP_METHOD_SUBSCRIPTIONS_LISTEN)
     {
-        return mcp_listen(x);
+        return mcp_ask_now(x, mcp_listen);
     }
 
     if (mcp_dispatch_opens(x, method)) {

@@ -309,6 +309,11 @@ mcp_listen(mcp_exchange_t *x)
                                      mcp_str(MCP_CLIENT_TASKS_REQUIRED));
     }
 
+    if (rc == MCP_ERR_AWAY) {
+        return mcp_answer_fault(x, MCP_FAULT_CLUSTER_AWAY, x->msg.id,
+                                mcp_null_str);
+    }
+
     if (rc != MCP_OK) {
         return rc;
     }

@@ -6,6 +6,64 @@
 #include "worker/mcp_notify.h"
 
 
+/* All that this node does not know are asked for at once. */
+static int
+mcp_listen_task_ask(mcp_exchange_t *x, const mcp_json_value_t *value)
+{
+    int               rc;
+    mcp_str_t         text;
+    mcp_task_t        task;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  element;
+
+    mcp_json_iter_init(&iter, value->raw);
+
+    while (mcp_json_iter_next(&iter, NULL, &element)) {
+        rc = mcp_verdict_string(x, &element, &text);
+
+        if (rc == MCP_OK) {
+            rc = mcp_task_look(x, text, 1, &task);
+        }
+
+        if (rc != MCP_OK && rc != MCP_DONE && rc != MCP_AGAIN) {
+            return rc;
+        }
+    }
+
+    return mcp_ask_waits(x) ? MCP_AGAIN : MCP_OK;
+}
+
+
+/* How a task of this node is; of one that has gone, nothing. */
+static void
+mcp_listen_task_look(mcp_listen_task_t *entry, mcp_store_look_t *look)
+{
+    mcp_buf_t      event;
+    mcp_worker_t  *worker;
+
+    worker = entry->x->worker;
+
+    memset(look, 0, sizeof(mcp_store_look_t));
+    mcp_buf_init(&event, &worker->env->mem, SIZE_MAX / 2);
+    (void) mcp_store_look(worker->store, &entry->task.ref, look, &event);
+    mcp_buf_free(&event);
+}
+
+
+static void
+mcp_listen_task_begin(mcp_exchange_t *x, mcp_listen_task_t *entry)
+{
+    entry->x = x;
+
+    if (entry->task.found) {
+        entry->told = entry->task.found->look;
+
+    } else if (x->worker->cluster) {
+        mcp_listen_task_look(entry, &entry->told);
+    }
+}
+
+
 int
 mcp_listen_task_filter(mcp_exchange_t *x, const mcp_json_value_t *value,
     mcp_listen_tasks_t *tasks)
@@ -34,6 +92,12 @@ mcp_listen_task_filter(mcp_exchange_t *x, const mcp_json_value_t *value,
         return MCP_ERR_MEMORY;
     }
 
+    rc = mcp_listen_task_ask(x, value);
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
     mcp_json_iter_init(&iter, value->raw);
 
     while (mcp_json_iter_next(&iter, NULL, &element)) {
@@ -44,6 +108,7 @@ mcp_listen_task_filter(mcp_exchange_t *x, const mcp_json_value_t *value,
         }
 
         if (rc == MCP_OK) {
+            mcp_listen_task_begin(x, &tasks->list[tasks->n]);
             tasks->n++;
 
         } else if (rc != MCP_ERR_NOT_FOUND) {
@@ -118,6 +183,93 @@ mcp_listen_task_notify(mcp_exchange_t *x, const mcp_task_t *task)
 }
 
 
+/* Whether it is not as it was when the client was told.  In a cluster it may be
+ * marked before Redis has what has changed, and is again when it has. */
+static int
+mcp_listen_task_differs(mcp_listen_task_t *entry, const mcp_store_look_t *now)
+{
+    mcp_store_look_t  then;
+
+    then = entry->told;
+    entry->told = *now;
+
+    return now->info.state != then.info.state
+           || now->info.last_seq != then.info.last_seq
+           || now->given != then.given;
+}
+
+
+/* Redis has said how it is. */
+static void
+mcp_listen_task_known(void *data, int rc)
+{
+    mcp_listen_task_t  *entry;
+
+    entry = data;
+    entry->asking = 0;
+
+    /* what is not known now is asked for when the reader is pulled again */
+
+    if (rc != MCP_OK) {
+        entry->changed = 1;
+
+    } else if (entry->ask->n_found == 1) {
+        entry->task.found = entry->ask->found;
+        entry->ready = mcp_listen_task_differs(entry,
+                                               &entry->task.found->look) != 0;
+        mcp_consumer_ready(entry->x);
+    }
+}
+
+
+/* Whether a task that has changed can be told of; one of another node is asked
+ * for first. */
+static int
+mcp_listen_task_is_due(mcp_listen_task_t *entry)
+{
+    mcp_ask_stream_t  stream;
+    mcp_store_look_t  look;
+
+    if (entry->ready) {
+        entry->ready = 0;
+        return 1;
+    }
+
+    if (!entry->changed || entry->asking) {
+        return 0;
+    }
+
+    entry->changed = 0;
+
+    if (entry->task.found == NULL) {
+
+        if (entry->x->worker->cluster == NULL) {
+            return 1;
+        }
+
+        mcp_listen_task_look(entry, &look);
+
+        return mcp_listen_task_differs(entry, &look);
+    }
+
+    /* what it was before is freed: it is not written any more */
+
+    mcp_task_stream(entry->x, &entry->task, 1, &stream);
+
+    if (mcp_ask_follow(entry->x, &stream, mcp_listen_task_known, entry,
+                       &entry->ask)
+        == MCP_AGAIN)
+    {
+        entry->asking = 1;
+
+    } else {
+        entry->changed = 1;
+    }
+
+    return 0;
+}
+
+
 /* Tells of one task that has changed, as its result may be long.  MCP_DONE:
  * there is none. */
 static int
@@ -127,11 +279,10 @@ mcp_listen_task_tell(mcp_exchange_t *x, mcp_listen_tasks_t *tasks)
     size_t  i;
 
     for (i = 0; i < tasks->n; i++) {
-        if (!tasks->list[i].changed) {
+        if (!mcp_listen_task_is_due(&tasks->list[i])) {
             continue;
         }
 
-        tasks->list[i].changed = 0;
         rc = mcp_listen_task_notify(x, &tasks->list[i].task);
 
         if (rc == MCP_OK || rc == MCP_ERR_MEMORY) {

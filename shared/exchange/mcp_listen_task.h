@@ -17,8 +17,14 @@
 
 /* A task that a subscription is about. */
 typedef struct {
-    mcp_task_t  task;
-    unsigned    changed:1;     /* and the client is still to be told */
+    mcp_task_t       task;
+    mcp_exchange_t  *x;
+    mcp_ask_t       *ask;      /* how a task of another node is */
+    mcp_store_look_t told;     /* how it was when the client was told, or when
+                                  it began to listen */
+    unsigned         changed:1;        /* and the client is still to be told */
+    unsigned         asking:1; /* the answer is to come, */
+    unsigned         ready:1;  /* or is there */
 } mcp_listen_task_t;
 
 
@@ -33,6 +39,8 @@ typedef struct {
  *
  * Returns MCP_OK, or
  *   MCP_ERR_SYNTAX  it is no array of strings, or they are too many
+ *   MCP_AGAIN       stop, and return this: other nodes are asked
+ *   MCP_ERR_AWAY    they cannot be reached
  *   MCP_ERR_MEMORY
  *   MCP_ERR_INTERNAL
  */

@@ -308,9 +308,21 @@ mcp_task_cancel(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out)
 }
 
 
-/* Asks how it is, unless this node knows; MCP_DONE: its id is no id. */
-static int
-mcp_task_look(mcp_exchange_t *x, mcp_str_t text, mcp_task_t *task)
+void
+mcp_task_stream(const mcp_exchange_t *x, const mcp_task_t *task, int listens,
+    mcp_ask_stream_t *stream)
+{
+    memset(stream, 0, sizeof(mcp_ask_stream_t));
+    memcpy(stream->id, task->id.stream, MCP_STREAM_ID_LEN);
+    memcpy(stream->principal, x->head.principal, MCP_DIGEST_LEN);
+    stream->any_session = 1;
+    stream->task = 1;
+    stream->listens = listens != 0;
+}
+
+
+int
+mcp_task_look(mcp_exchange_t *x, mcp_str_t text, int listens, mcp_task_t *task)
 {
     int                rc;
     mcp_ask_stream_t   stream;
@@ -331,11 +343,7 @@ mcp_task_look(mcp_exchange_t *x, mcp_str_t text, mcp_task_t *task)
         return MCP_DONE;
     }
 
-    memset(&stream, 0, sizeof(mcp_ask_stream_t));
-    memcpy(stream.id, task->id.stream, MCP_STREAM_ID_LEN);
-    memcpy(stream.principal, x->head.principal, MCP_DIGEST_LEN);
-    stream.any_session = 1;
-    stream.task = 1;
+    mcp_task_stream(x, task, listens, &stream);
 
     rc = mcp_ask_look(x, &stream);
 
@@ -359,7 +367,7 @@ mcp_task_ask(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method)
         return MCP_OK;
     }
 
-    rc = mcp_task_look(x, text, &task);
+    rc = mcp_task_look(x, text, 0, &task);
 
     if (rc != MCP_OK) {
         return rc == MCP_DONE ? MCP_OK : rc;

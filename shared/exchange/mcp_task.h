@@ -29,6 +29,20 @@ typedef struct {
 int mcp_task_ask(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method);
 
 /*
+ * Asks how a task is, for a root, unless this node knows; and, if listens, to
+ * hear when that changes.
+ *
+ * Returns what mcp_ask() does, or
+ *   MCP_DONE  there is nothing to ask, or to be found
+ */
+int mcp_task_look(mcp_exchange_t *x, mcp_str_t text, int listens,
+    mcp_task_t *task);
+
+/* Describes what is asked for that. */
+void mcp_task_stream(const mcp_exchange_t *x, const mcp_task_t *task,
+    int listens, mcp_ask_stream_t *stream);
+
+/*
  * Finds the task of an id, whose text is borrowed, for the principal of x.
  *
  * Returns MCP_OK, or

@@ -94,7 +94,7 @@ mcp_ask_run(mcp_exchange_t *x)
 }
 
 
-static void
+void
 mcp_ask_free(mcp_ask_t *ask)
 {
     size_t            i;
@@ -128,6 +128,7 @@ mcp_ask_drop(mcp_asking_t *asking)
 
         if (ask->rc == MCP_AGAIN) {
             ask->x = NULL;
+            ask->handler = NULL;
 
         } else {
             mcp_ask_free(ask);
@@ -185,7 +186,7 @@ mcp_ask_later(mcp_exchange_t *x, uint64_t ms, uint64_t limit)
 }
 
 
-static mcp_ask_t *
+mcp_ask_t *
 mcp_ask_create(mcp_exchange_t *x)
 {
     mcp_ask_t  *ask;
@@ -544,8 +545,15 @@ mcp_ask_answer(mcp_ask_t *ask, int rc)
     mcp_ask_t  *other;
 
     if (ask->handler) {
+        ask->rc = rc;
         ask->handler(ask->data, rc);
-        mcp_ask_free(ask);
+
+        /* what an exchange follows is freed with it */
+
+        if (ask->x == NULL) {
+            mcp_ask_free(ask);
+        }
+
         return;
     }
 

@@ -70,7 +70,9 @@ typedef struct {
     unsigned char          session[MCP_DIGEST_LEN];    /* it has to be of it */
     unsigned char          principal[MCP_DIGEST_LEN];
     unsigned               listens:1;  /* after the last event that was sent
-                                          instead, wherever */
+                                          instead, wherever; of a task, this
+                                          node is to hear when it changes, see
+                                          mcp_notify_task() */
     unsigned               any_session:1;      /* of whatever session */
     unsigned               task:1;     /* with its last event */
     unsigned               drops:1;    /* "after" and what came before it */
@@ -295,6 +297,18 @@ const mcp_found_t *mcp_ask_found(const mcp_exchange_t *x,
 
 /* The same for what the root has asked for first, the i-th from 0 on. */
 const mcp_found_t *mcp_ask_found_at(const mcp_exchange_t *x, size_t i);
+
+/*
+ * Looks at a stream again, for an exchange whose root has returned.  The
+ * handler is called unless the exchange is freed before; *ask is this question,
+ * or the one before, which is freed; NULL: there was none.
+ *
+ * Returns MCP_AGAIN: the handler will be called; or
+ *   MCP_ERR_AWAY  the cluster cannot be reached
+ *   MCP_ERR_MEMORY
+ */
+int mcp_ask_follow(mcp_exchange_t *x, const mcp_ask_stream_t *stream,
+    void (*handler)(void *data, int rc), void *data, mcp_ask_t **ask);
 
 /* Brings answers to a call at another node, for a root; where there is none it
  * does not wait.  Returns what mcp_ask() does, or MCP_ERR_LIMIT. */

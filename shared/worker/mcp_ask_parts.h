@@ -39,4 +39,10 @@ int mcp_ask_next(mcp_exchange_t *x, mcp_ask_t **ask, int *rc);
 int mcp_ask_asked(mcp_exchange_t *x, mcp_ask_t *ask, int rc);
 
 
+/* Makes a question of x; NULL when out of memory.  Frees one that is
+ * answered. */
+mcp_ask_t *mcp_ask_create(mcp_exchange_t *x);
+void mcp_ask_free(mcp_ask_t *ask);
+
+
 #endif /* MCP_ASK_PARTS_H_INCLUDED */

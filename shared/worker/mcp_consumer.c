@@ -50,7 +50,7 @@ mcp_consumer_arm(mcp_exchange_t *x)
 }
 
 
-static void
+void
 mcp_consumer_ready(mcp_exchange_t *x)
 {
     /* a STREAM action that is still queued leads to a pull, too */

@@ -33,6 +33,9 @@ int mcp_consumer_attach(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     uint64_t after);
 void mcp_consumer_detach(mcp_exchange_t *x);
 
+/* It has something to write that is not in its stream: it is to be pulled. */
+void mcp_consumer_ready(mcp_exchange_t *x);
+
 /* Has it wait with its first bytes until other nodes know its stream. */
 void mcp_consumer_hold(mcp_exchange_t *x);
 

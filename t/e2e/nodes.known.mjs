@@ -43,13 +43,6 @@ export const known = [
     },
     {
         file: 'tasks',
-        why: 'who listens to a task hears its own node alone',
-        cases: [
-            'notifications are what tasks/get says',
-        ],
-    },
-    {
-        file: 'tasks',
         why: 'calls are joined at their own node',
         cases: [
             'asked again with its key it is the same task',

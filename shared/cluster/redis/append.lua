@@ -22,7 +22,7 @@ local INLINE = 8192
 local TOPIC = 16
 
 local said = redis.call('HMGET', head, 'o', 'l', 'n', 'w', 't', 'x', 'k',
-    'f', 'g', 'j')
+    'f', 'g', 'j', 'b')
 local last, reader, number = tonumber(said[2]), said[3], tonumber(said[4])
 
 -- nobody looks any more after what a node begins that was taken for dead
@@ -108,7 +108,7 @@ end
 redis.call('HSET', head, 'l', whole(last), 'f', whole(floor),
     'k', whole(math.max(tonumber(ARGV[8]), tonumber(said[7]) or 0)),
     'x', ARGV[9], 'i', '0', 'z', lasts,
-    'v', ARGV[12])
+    'v', ARGV[12], 'b', ARGV[12])
 
 if reader == node and ARGV[7] ~= '' then
     redis.call('HSET', head, 't', ARGV[7])
@@ -183,6 +183,12 @@ then
     end
 
     mail(reader, unpack(news))
+end
+
+if said[11] ~= ARGV[12] or tonumber(said[2]) ~= last or said[6] ~= ARGV[9] then
+    for _, to in ipairs(redis.call('SMEMBERS', listeners)) do
+        tell(to, ARGV[3], 'k', 'n')
+    end
 end
 
 return {'OK', last, reader == node and 1 or reader == '' and 2 or 0, number,

@@ -11,7 +11,7 @@ if said[1] == ARGV[1] then
         mail(said[2], 'k', 'f')
     end
 
-    redis.call('DEL', head, log, spec, topics)
+    redis.call('DEL', head, log, spec, topics, listeners)
     redis.call('SREM', prefix .. 's:' .. said[3], ARGV[3])
     redis.call('SREM', prefix .. 'a:' .. said[3], ARGV[3])
 end

@@ -4,7 +4,8 @@
 --
 -- ARGV: node; time after which silence is death, ms; stream; number of the last
 -- event that it confirms; session that it has to be of, or nothing; principal; 1
--- for the last event, too.  Returns {"OK", last, first one kept, confirmed, how
+-- for the last event, too, 2 if the node is also to hear when that changes.
+--  Returns {"OK", last, first one kept, confirmed, how
 -- it stands, what never changes, turn, 1 if answers are on their way, what it is
 -- as a task, then, if there is one, the last event and what that answers},
 -- {"NONE"}, or {"AHEAD"}: there is no such event yet.
@@ -39,7 +40,12 @@ local answer = {
     said[9] == '0' and 0 or 1, said[12]
 }
 
-if ARGV[7] == '1' then
+if ARGV[7] == '2' then
+    redis.call('SADD', listeners, ARGV[1])
+    redis.call('PEXPIRE', listeners, redis.call('PTTL', head))
+end
+
+if ARGV[7] ~= '' then
     for _, entry in ipairs(redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)) do
         answer[#answer + 1] = entry[2][2]
         answer[#answer + 1] = entry[2][4]

@@ -9,10 +9,12 @@
 --                 (packed), n its reader's node, or nothing, w the number of that
 --                 reader, g its session, p its principal, i see post.lua,
 --                 d its turn, z how long it lasts while nobody reads, ms,
---                 v what it is as a task (packed), q how far its owner had heard
+--                 v what it is as a task (packed), b the same as its owner said
+--                 it last, q how far its owner had heard
 --                 the others, of a session's own stream
 --   PREFIX:1:e:S  its events, each under its number: m message, r what it answers
 --   PREFIX:1:t:S  a session's own stream: its topics
+--   PREFIX:1:b:S  a task: nodes whose clients listen to it
 -- of a session, by its digest
 --   PREFIX:1:s:SESSION  its streams, and some that were freed
 --   PREFIX:1:a:SESSION  its calls that go on, and some that were lost
@@ -29,6 +31,7 @@ local OVER = string.byte('2')
 
 local head, log = prefix .. 'h:' .. ARGV[3], prefix .. 'e:' .. ARGV[3]
 local spec, topics = prefix .. 'c:' .. ARGV[3], prefix .. 't:' .. ARGV[3]
+local listeners = prefix .. 'b:' .. ARGV[3]
 
 local function whole(number)
     return string.format('%.0f', number)
@@ -46,7 +49,7 @@ local function mail(to, ...)
 end
 
 local function keep_stream(id, ms)
-    for _, kind in ipairs({'h:', 'e:', 'c:', 't:'}) do
+    for _, kind in ipairs({'h:', 'e:', 'c:', 't:', 'b:'}) do
         redis.call('PEXPIRE', prefix .. kind .. id, ms)
     end
 end

@@ -4,6 +4,8 @@
 
 #include "cluster_streams.h"
 
+#include "rpc/mcp_topic.h"
+
 
 static mcp_reply_t   items[32];
 static mcp_reply_t  *list[32];
@@ -80,13 +82,61 @@ test_owner(void **state)
 }
 
 
+/* Clients of a node listen to a task that is another node's. */
+static void
+test_listeners(void **state)
+{
+    mcp_ask_t          *ask;
+    unsigned char       topic[MCP_DIGEST_LEN];
+    mcp_stream_ref_t    ref;
+    mcp_ask_stream_t    wanted;
+    mcp_stream_spec_t   spec;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+
+    fill_spec(&spec, 'l');
+    spec.kind = MCP_STREAM_LISTEN;
+    assert_int_equal(mcp_store_create(&nodes[1].store, &spec, real_now(),
+                                      &ref),
+                     MCP_OK);
+    assert_int_equal(mcp_topic_task(id_of('a'), topic), MCP_OK);
+    assert_int_equal(mcp_store_subscribe(&nodes[1].store, &ref, topic),
+                     MCP_OK);
+
+    describe(&wanted, 'a', 0, 's');
+    wanted.task = 1;
+    wanted.listens = 1;
+    ask = mcp_mem_calloc(&nodes[1].te.env.mem, sizeof(mcp_ask_t));
+    assert_non_null(ask);
+    ask->worker = nodes[1].worker;
+    assert_int_equal(nodes[1].worker->cluster_hooks->look(nodes[1].cluster,
+                                                          &wanted, ask),
+                     MCP_AGAIN);
+    run(1);
+    assert_string_equal(about(0, "SCARD", 'b', 'a', ""), "1");
+    all_expire(0);
+    assert_int_equal(info_of(1, 'l').last_seq, 0);
+
+    add_events(0, 'a', 1);
+    UNTIL(info_of(1, 'l').last_seq == 1);
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(info_of(1, 'l').last_seq == 2);
+    end_all();
+}
+
+
 static void
 test_strange(void **state)
 {
     size_t  i;
 
     static const char *const  texts[] = {
-        "", "k", "k t", "k tt w 9", "kk t", "k t w", "k e", "k e q 5 m x",
+        "", "k n", "k",
+        "k t", "k tt w 9", "kk t", "k t w", "k e", "k e q 5 m x",
         "k e q 5 m x r y l 9 x z", "k e l 9 x -", "k d w 9", "k f", "k ?",
         "k e q x m x r - l 1 x -"
     };
@@ -115,6 +165,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_owner),
+        cmocka_unit_test(test_listeners),
         cmocka_unit_test(test_strange),
     };
 

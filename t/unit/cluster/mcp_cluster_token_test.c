@@ -37,14 +37,16 @@ take_for(int i, char c, mcp_exchange_t *x)
     int               rc;
     mcp_ask_token_t   token;
 
-    static mcp_ask_t  *ask;
+    mcp_ask_t        *ask;
+    static mcp_ask_t  *asked;
 
     ask = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_ask_t));
     assert_non_null(ask);
     ask->worker = nodes[i].worker;
     ask->handler = note;
-    ask->data = &ask;
+    ask->data = &asked;
     ask->x = x;
+    asked = ask;
     word(&token, MCP_ASK_TOKEN_TAKE, c);
 
     rc = nodes[i].worker->cluster_hooks->token(nodes[i].cluster, &token, ask);
@@ -57,6 +59,12 @@ take_for(int i, char c, mcp_exchange_t *x)
     answered = MCP_AGAIN;
     run(i);
     assert_int_not_equal(answered, MCP_AGAIN);
+
+    /* one of an exchange is freed with that */
+
+    if (x) {
+        nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, ask);
+    }
 
     return answered;
 }
