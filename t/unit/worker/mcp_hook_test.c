@@ -122,6 +122,7 @@ static const mcp_face_t       counts = { .url = &counts_url,
 static void
 test_quick_call(void **state)
 {
+    mcp_rpc_t          msg;
     mcp_head_t         head;
     mcp_exchange_t     x;
     mcp_worker_t       worker;
@@ -133,8 +134,10 @@ test_quick_call(void **state)
     worker = *d.process[0].worker;
     worker.faces = faces;
 
+    memset(&msg, 0, sizeof(msg));
     memset(&head, 0, sizeof(head));
     memset(&x, 0, sizeof(x));
+    x.msg = &msg;
     x.worker = &worker;
     x.endpoint = &d.endpoint;
     passed = 0;
@@ -150,7 +153,7 @@ test_quick_call(void **state)
     assert_int_equal(passed, 1);
 
     x.client.capabilities = 0;
-    x.msg.meta_resume_token.type = MCP_JSON_STRING;
+    msg.meta_resume_token.type = MCP_JSON_STRING;
     assert_int_equal(mcp_hook_request(&x), MCP_AGAIN);
     assert_int_equal(passed, 2);
 
