@@ -310,7 +310,7 @@ mcp_listen(mcp_exchange_t *x)
     }
 
     if (rc == MCP_ERR_AWAY) {
-        return mcp_answer_fault(x, MCP_FAULT_CLUSTER_AWAY, x->msg.id,
+        return mcp_answer_fault(x, MCP_FAULT_CLUSTER_AWAY, x->msg->id,
                                 mcp_null_str);
     }
 
