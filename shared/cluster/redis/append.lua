@@ -108,7 +108,7 @@ end
 redis.call('HSET', head, 'l', whole(last), 'f', whole(floor),
     'k', whole(math.max(tonumber(ARGV[8]), tonumber(said[7]) or 0)),
     'x', ARGV[9], 'i', '0', 'z', lasts,
-    'v', ARGV[12], 'b', ARGV[12])
+    'v', ARGV[12])
 
 if reader == node and ARGV[7] ~= '' then
     redis.call('HSET', head, 't', ARGV[7])
@@ -136,7 +136,6 @@ end
 
 if ARGV[13] ~= '' or #ARGV < EVENTS or over then
     local all = prefix .. 's:' .. (said[9] or ARGV[14])
-
     local calls = prefix .. 'a:' .. (said[9] or ARGV[14])
 
     if ARGV[13] ~= '' then
@@ -149,7 +148,7 @@ if ARGV[13] ~= '' or #ARGV < EVENTS or over then
         tell_crowded(ARGV[14], limit)
     end
 
-    if string.byte(ARGV[9]) >= OVER then
+    if over then
         redis.call('SREM', calls, ARGV[3])
     end
 
@@ -185,7 +184,12 @@ then
     mail(reader, unpack(news))
 end
 
-if said[11] ~= ARGV[12] or tonumber(said[2]) ~= last or said[6] ~= ARGV[9] then
+-- a task has changed
+if string.sub(ARGV[12], 1, 2) ~= '0 ' and (said[11] ~= ARGV[12]
+    or tonumber(said[2]) ~= last or said[6] ~= ARGV[9])
+then
+    redis.call('HSET', head, 'b', ARGV[12])
+
     for _, to in ipairs(redis.call('SMEMBERS', listeners)) do
         tell(to, ARGV[3], 'k', 'n')
     end

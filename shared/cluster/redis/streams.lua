@@ -10,8 +10,8 @@
 --                 reader, g its session, p its principal, i see post.lua,
 --                 d its turn, z how long it lasts while nobody reads, ms,
 --                 v what it is as a task (packed), b the same as its owner said
---                 it last, q how far its owner had heard
---                 the others, of a session's own stream
+--                 it last, q how far its owner had heard the others, of a
+--                 session's own stream
 --   PREFIX:1:e:S  its events, each under its number: m message, r what it answers
 --   PREFIX:1:t:S  a session's own stream: its topics
 --   PREFIX:1:b:S  a task: nodes whose clients listen to it

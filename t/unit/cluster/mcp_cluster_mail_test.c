@@ -96,6 +96,10 @@ test_listeners(void **state)
 
     begin_all(2);
     make(0, 'a');
+    ref = info_of(0, 'a').ref;
+    assert_int_equal(mcp_store_keep(&nodes[0].store, &ref, real_now() + 60000,
+                                    real_now()),
+                     MCP_OK);
     UNTIL(copying(0, 'a').created);
 
     fill_spec(&spec, 'l');
