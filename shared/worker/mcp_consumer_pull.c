@@ -389,6 +389,27 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
 }
 
 
+/* What follows from the result of a pull.  One that waits keeps no buffer. */
+static void
+mcp_consumer_pulled(mcp_exchange_t *x, int rc)
+{
+    switch (rc) {
+
+    case MCP_DONE:
+        mcp_consumer_set_state(x, MCP_CONSUMER_DONE);
+        mcp_timer_del(&x->worker->timers, &x->reader.timer);
+        break;
+
+    case MCP_AGAIN:
+        mcp_buf_free(&x->answer.out);
+        break;
+
+    default:
+        break;
+    }
+}
+
+
 int
 mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
 {
@@ -441,13 +462,7 @@ mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
         x->reader.last_write = mcp_worker_now(x->worker);
     }
 
-    if (rc == MCP_DONE) {
-        mcp_consumer_set_state(x, MCP_CONSUMER_DONE);
-        mcp_timer_del(&x->worker->timers, &x->reader.timer);
-
-    } else if (rc == MCP_AGAIN) {
-        mcp_buf_free(&x->answer.out);
-    }
+    mcp_consumer_pulled(x, rc);
 
     *len = (size_t) (p - buf);
 
