@@ -478,7 +478,8 @@ ngx_http_mcp_call_cut_off(ngx_http_request_t *r)
 
     if (u == NULL || !u->header_sent || r->header_only
         || u->schema.len != sizeof("fastcgi://") - 1
-        || ngx_strncmp(u->schema.data, "fastcgi://", u->schema.len) != 0)
+        || ngx_memcmp(u->schema.data, "fastcgi://", sizeof("fastcgi://") - 1)
+           != 0)
     {
         return 0;
     }

@@ -125,10 +125,12 @@ ngx_http_mcp_snapshot_create(ngx_http_request_t *r)
         return NULL;
     }
 
-    ngx_memzero(snapshot, sizeof(ngx_http_mcp_snapshot_t));
+    /* all else is set below */
 
     snapshot->refs = 1;
     snapshot->mem = mem;
+    snapshot->nlines = 0;
+    snapshot->nfrozen = 0;
 
     /* first what has to be aligned */
 

@@ -45,11 +45,7 @@ mcp_exchange_create_in(void *room, mcp_worker_t *worker,
 
     x = room;
 
-    /* in two pieces, as what is longer than 2 KiB costs more */
-
-    mcp_zero(x, offsetof(mcp_exchange_t, answer));
-    mcp_zero(&x->answer,
-             sizeof(mcp_exchange_t) - offsetof(mcp_exchange_t, answer));
+    mcp_zero(x, sizeof(mcp_exchange_t));
 
     mcp_arena_init(&x->arena, mem);
     mcp_arena_init(&x->scratch, mem);
