@@ -484,6 +484,11 @@ mcp_call_respond(mcp_call_t *call)
         x->answer.response.status = call->status;
     }
 
+    if (call->join) {
+        mcp_call_join_respond(call, x);
+        return;
+    }
+
     x->errand.action.type = MCP_ACT_RESPOND;
     mcp_worker_queue(x->worker, &x->errand);
 }

@@ -205,6 +205,10 @@ void mcp_call_discard(mcp_call_t *call);       /* instead of a start */
  */
 int mcp_call_reserve(mcp_call_t *call);
 
+/* Instead of a start after that: this call is no more, and its exchange as it
+ * was before. */
+void mcp_call_undo(mcp_call_t *call);
+
 uint64_t mcp_call_now(const mcp_call_t *call);
 
 /* Logs a step in the life of a call, at debug.  A macro, so that it costs

@@ -9,6 +9,7 @@
 
 
 #include "call/mcp_call_parts.h"
+#include "worker/mcp_ask.h"
 #include "worker/mcp_consumer.h"
 
 
@@ -25,7 +26,7 @@ mcp_call_join_wait(const mcp_call_t *call, uint64_t max_wait)
 
 /* The text of the message, and all in its arena, is the exchange's again. */
 static void
-mcp_call_undo(mcp_call_t *call)
+mcp_call_give_back(mcp_call_t *call)
 {
     mcp_exchange_t  *x;
 
@@ -67,11 +68,52 @@ mcp_call_reserve(mcp_call_t *call)
         }
     }
 
+    if (rc == MCP_OK) {
+        mcp_ask_share(call->worker, &call->ref,
+                      mcp_endpoint_session_limit(call->endpoint,
+                                                 &call->client));
+    }
+
     if (rc != MCP_OK) {
-        mcp_call_undo(call);
+        mcp_call_give_back(call);
     }
 
     return rc;
+}
+
+
+void
+mcp_call_undo(mcp_call_t *call)
+{
+    mcp_store_free(call->worker->store, &call->ref);
+    mcp_call_give_back(call);
+}
+
+
+void
+mcp_call_withdraw(mcp_call_t *call)
+{
+    mcp_store_free(call->worker->store, &call->ref);
+
+    if (call->began) {
+        mcp_call_cancelled(call);
+        return;
+    }
+
+    mcp_worker_drop_handle(call->worker, call->handle);
+    mcp_call_discard(call);
+}
+
+
+void
+mcp_call_join_respond(mcp_call_t *call, mcp_exchange_t *x)
+{
+    mcp_stream_info_t  info;
+
+    info.own_seq = 0;
+    (void) mcp_store_info(call->worker->store, &call->ref, &info);
+
+    mcp_ask_respond_with(x, &call->ref, info.own_seq);
 }
 
 

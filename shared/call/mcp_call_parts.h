@@ -103,6 +103,12 @@ uint64_t mcp_call_join_wait(const mcp_call_t *call, uint64_t max_wait);
  * from the stream. */
 void mcp_call_join_answer(mcp_request_t *req, mcp_ending_e how);
 
+/* Its client has left before a backend could be asked: others do that. */
+void mcp_call_withdraw(mcp_call_t *call);
+
+/* Gives x, its client, that answer, when all nodes of a cluster can give it. */
+void mcp_call_join_respond(mcp_call_t *call, mcp_exchange_t *x);
+
 
 /* --- mcp_call_answer.c --- */
 
@@ -191,6 +197,10 @@ void mcp_call_send_interim(mcp_call_t *call);
 /* The rest will be published: the call becomes durable, and a task at once if
  * it may be one. */
 void mcp_call_detached(mcp_call_t *call);
+
+/* Returns 1 if it has begun and no job waits to be started: that takes the
+ * client's request, which leaves the call when it becomes durable. */
+int mcp_call_is_started(const mcp_call_t *call);
 
 /* Arms the call's timer for what is due next. */
 void mcp_call_set_timer(mcp_call_t *call);

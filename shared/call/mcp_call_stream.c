@@ -166,6 +166,7 @@ mcp_call_specify(mcp_call_t *call, int promised, mcp_stream_spec_t *spec)
     }
 
     if (call->join) {
+        spec->held = call->worker->cluster != NULL;
         spec->join = call->join->digest;
         spec->join_once = call->join->once;
         spec->consumer = call->x->reader.handle;
@@ -229,8 +230,6 @@ mcp_call_make_stream(mcp_call_t *call)
             return rc;
         }
     }
-
-    /* calls to join are this node's alone */
 
     if (call->join == NULL && (call->may_be_task || call->policy.max_wait)) {
         mcp_ask_share(call->worker, &call->ref,
@@ -415,6 +414,11 @@ mcp_call_leave(mcp_call_t *call)
     call->x = NULL;
 
     if (call->phase == MCP_CALL_OVER) {
+        return;
+    }
+
+    if (call->join && !mcp_call_is_started(call)) {
+        mcp_call_withdraw(call);
         return;
     }
 

@@ -116,12 +116,14 @@ mcp_call_expire(mcp_call_t *call)
 }
 
 
-/* No job waits to be started: that takes the client's request, which leaves
- * the call when it becomes durable. */
-static int
+int
 mcp_call_is_started(const mcp_call_t *call)
 {
     size_t  i;
+
+    if (call->began == 0) {
+        return 0;
+    }
 
     for (i = 0; i < call->n; i++) {
         if (call->requests[i].live && !call->requests[i].job.started) {

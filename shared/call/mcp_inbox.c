@@ -233,7 +233,9 @@ mcp_inbox_wake(void *data)
 
     call = data;
 
-    if (call->phase == MCP_CALL_OVER) {
+    /* one that waits to be started looks at it then */
+
+    if (call->phase == MCP_CALL_OVER || call->began == 0) {
         return;
     }
 

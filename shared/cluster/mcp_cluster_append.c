@@ -29,13 +29,11 @@ typedef enum {
     MCP_APPEND_TOPICS,
     MCP_APPEND_PLACE,
     MCP_APPEND_LIMIT,
+    MCP_APPEND_DIGEST,
+    MCP_APPEND_CLAIMS,
+    MCP_APPEND_JOINED,
     MCP_APPEND_ARGS
 } mcp_append_arg_e;
-
-
-/* Where Redis says that its reader is. */
-#define MCP_APPEND_READ_ELSEWHERE  0
-#define MCP_APPEND_READ_NOWHERE    2
 
 
 /* What a command is made of. */
@@ -49,6 +47,7 @@ typedef struct {
     mcp_store_raw_t    raw[MCP_COPY_EVENTS];
     mcp_stream_spec_t  about;
     mcp_stream_info_t  info;
+    char               joined;
     mcp_str_t          words[MCP_APPEND_ARGS + 2 * MCP_COPY_EVENTS];
 } mcp_append_t;
 
@@ -166,6 +165,38 @@ mcp_append_limit(mcp_copy_t *copy, mcp_append_t *a,
 }
 
 
+/* Whether Redis says who is first of those who ask for the same. */
+static int
+mcp_append_claims(const mcp_store_copying_t *copying)
+{
+    return copying->held && !copying->created;
+}
+
+
+static void
+mcp_append_join_words(const mcp_copy_t *copy, mcp_append_t *a,
+    const mcp_store_copying_t *copying)
+{
+    mcp_str_t  *words;
+
+    words = a->words;
+
+    words[MCP_APPEND_DIGEST] = mcp_str("");
+    words[MCP_APPEND_CLAIMS] = mcp_str("");
+    a->joined = mcp_beside_how(copying);
+    words[MCP_APPEND_JOINED] = (mcp_str_t) { &a->joined, a->joined != '\0' };
+
+    if (copying->joins && copy->begin) {
+        words[MCP_APPEND_DIGEST] = (mcp_str_t) { (const char *) copying->join,
+                                                 MCP_DIGEST_LEN };
+    }
+
+    if (mcp_append_claims(copying)) {
+        words[MCP_APPEND_CLAIMS] = copying->once ? mcp_str("o") : mcp_str("k");
+    }
+}
+
+
 static void
 mcp_append_words(mcp_copy_t *copy, mcp_append_t *a,
     const mcp_store_copying_t *copying, uint64_t first)
@@ -203,6 +234,8 @@ mcp_append_words(mcp_copy_t *copy, mcp_append_t *a,
                               && a->from.at.seq >= copying->own.seq
                               ? mcp_append_place(a) : mcp_str("");
     words[MCP_APPEND_LIMIT] = mcp_append_limit(copy, a, copying);
+
+    mcp_append_join_words(copy, a, copying);
 
     words += MCP_APPEND_ARGS;
 
@@ -294,67 +327,6 @@ mcp_append_free(mcp_append_t *a)
 }
 
 
-/* Redis has lost who reads elsewhere: its node says so soon, or it is dead, or
- * its reader has left before Redis was there again. */
-static void
-mcp_append_missed(mcp_copy_t *copy, uint64_t number)
-{
-    uint64_t              now;
-    mcp_store_t          *store;
-    mcp_store_copying_t   copying;
-
-    store = copy->cluster->worker->store;
-    now = mcp_worker_now(copy->cluster->worker);
-
-    if (mcp_store_copying(store, &copy->ref, &copying) != MCP_OK
-        || copying.consumer_slot != MCP_STORE_REMOTE
-        || copying.reader <= number)
-    {
-        copy->missed = 0;
-
-    } else if (copy->missed == 0) {
-        copy->missed = now;
-
-    } else if (now - copy->missed > copy->cluster->conf->dead_after) {
-        copy->missed = 0;
-        mcp_store_remote_left(store, &copy->ref, copying.reader,
-                              copying.sent_seq, now);
-    }
-}
-
-
-/* A reader that no mail has told of, or what was sent to it. */
-static void
-mcp_append_hear(mcp_copy_t *copy, const mcp_reply_t *reply)
-{
-    uint64_t      number, sent;
-    mcp_store_t  *store;
-
-    store = copy->cluster->worker->store;
-    number = mcp_reply_number(mcp_reply_item(reply, 3));
-    sent = mcp_reply_number(mcp_reply_item(reply, 4));
-
-    switch (mcp_reply_number(mcp_reply_item(reply, 2))) {
-
-    case MCP_APPEND_READ_ELSEWHERE:
-        copy->missed = 0;
-        (void) mcp_store_remote(store, &copy->ref, number, sent);
-        mcp_store_remote_sent(store, &copy->ref, number, sent);
-        break;
-
-    case MCP_APPEND_READ_NOWHERE:
-        mcp_store_remote_left(store, &copy->ref, number, sent,
-                              mcp_worker_now(copy->cluster->worker));
-        mcp_append_missed(copy, number);
-        break;
-
-    default:
-        copy->missed = 0;
-        break;
-    }
-}
-
-
 /* Others took this node for dead, and one of them has the stream: its backend
  * finds it gone, and its client comes back to that one. */
 static void
@@ -378,6 +350,7 @@ mcp_append_fenced(mcp_copy_t *copy)
  * Takes the reply of the script.
  *
  * Returns MCP_OK: Redis has it; or
+ *   MCP_DONE      another stream is to be joined instead
  *   MCP_AGAIN     there is more to say at once
  *   MCP_ERR_AWAY  it cannot take it now
  */
@@ -394,7 +367,8 @@ mcp_append_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
 
     if (mcp_reply_is(kind, "OK")) {
         copy->begin = 0;
-        mcp_append_hear(copy, reply);
+        copy->claims = 0;
+        mcp_hear_readers(copy, reply);
         return MCP_OK;
     }
 
@@ -413,6 +387,11 @@ mcp_append_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
 
     } else if (mcp_reply_is(kind, "LIMIT")) {
         mcp_quota_refused(copy);
+
+    } else if (mcp_reply_is(kind, "TAKEN")) {
+        copy->claims = 0;
+        mcp_beside_taken(copy, reply);
+        return MCP_DONE;
 
     } else {
         mcp_cluster_strange(copy->cluster, "append", reply);
@@ -440,10 +419,19 @@ mcp_append_over(mcp_copy_t *copy, int rc)
         return;
     }
 
+    if (rc == MCP_DONE) {
+
+        /* who wanted it frees it */
+
+        copy->time = 0;
+        mcp_copy_within(copy, MCP_ASK_TIME);
+        return;
+    }
+
     if (rc == MCP_OK) {
         (void) mcp_store_acked(copy->cluster->worker->store, &copy->ref,
                                &copy->at);
-        mcp_copy_safe(copy);
+        mcp_copy_safe(copy, copy->at.seq);
 
         if (copy->expires) {
             mcp_notify_task(copy->cluster->worker, copy->ref.id);
@@ -536,6 +524,7 @@ mcp_append_is_due(const mcp_copy_t *copy, const mcp_store_copying_t *copying)
            || (copying->own.state >= MCP_STATE_COMPLETED
                && copying->sent_seq >= copying->own.seq
                && copying->sent_seq != copy->sent)
+           || mcp_beside_is_due(copy, copying)
            || (copying->listener
                && copying->consumer_slot == MCP_STORE_NO_SLOT
                && copying->sent_seq != copy->sent);
@@ -555,7 +544,9 @@ mcp_append_look(mcp_copy_t *copy, const mcp_store_copying_t *copying)
     }
 
     if (copy->at.seq >= copying->own.seq && !mcp_append_is_due(copy, copying)) {
-        mcp_copy_within(copy, copy->cluster->conf->dead_after / 3);
+        mcp_copy_within(copy, mcp_beside_how(copying) != copy->joined
+                              ? MCP_COPY_TELL_TIME
+                              : copy->cluster->conf->dead_after / 3);
         return;
     }
 
@@ -590,6 +581,8 @@ mcp_append_look(mcp_copy_t *copy, const mcp_store_copying_t *copying)
         copy->sent = copying->sent_seq;
         copy->expires = copying->expires;
         copy->given = copying->given;
+        copy->joined = a->joined;
+        copy->claims = mcp_append_claims(copying) != 0;
 
     } else if (rc != MCP_OK) {
         mcp_copy_within(copy, MCP_COPY_LATER);

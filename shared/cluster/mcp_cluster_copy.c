@@ -9,7 +9,7 @@
 
 
 /* Arguments before those of events. */
-#define MCP_COPY_ARGS  16
+#define MCP_COPY_ARGS  20
 
 
 static mcp_copy_t **
@@ -64,14 +64,34 @@ mcp_copy_get(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref)
 
 
 void
-mcp_copy_safe(mcp_copy_t *copy)
+mcp_copy_safe(mcp_copy_t *copy, uint64_t seq)
+{
+    mcp_ask_t  *ask, **p;
+
+    for (p = &copy->asks; (ask = *p) != NULL; ) {
+        if (ask->seq > seq) {
+            p = &ask->later;
+            continue;
+        }
+
+        /* whoever is answered may ask again */
+
+        *p = ask->later;
+        mcp_ask_answer(ask, MCP_OK);
+        p = &copy->asks;
+    }
+}
+
+
+void
+mcp_copy_answer(mcp_copy_t *copy, int rc)
 {
     mcp_ask_t  *ask;
 
     while (copy->asks) {
         ask = copy->asks;
         copy->asks = ask->later;
-        mcp_ask_answer(ask, MCP_OK);
+        mcp_ask_answer(ask, rc);
     }
 }
 
@@ -83,7 +103,7 @@ mcp_copy_drop(mcp_copy_t *copy)
     mcp_copy_t       **p;
     const mcp_mem_t   *mem;
 
-    mcp_copy_safe(copy);
+    mcp_copy_answer(copy, MCP_OK);
     mcp_timer_del(&copy->cluster->worker->timers, &copy->timer);
 
     if (copy->sending) {
@@ -135,6 +155,12 @@ mcp_copy_lasts(const mcp_copy_t *copy, const mcp_store_copying_t *copying)
 
     until = until > now ? until - now : 1;
 
+    /* its node may be lost before it knows that it is the first */
+
+    if (copying->held) {
+        until = 0;
+    }
+
     return copying->end ? until : until + 2 * copy->cluster->conf->dead_after;
 }
 
@@ -169,6 +195,18 @@ mcp_copy_forget(mcp_copy_t *copy)
 }
 
 
+/* Others would wait for it: Redis has to forget it, if not now, when the link
+ * is up again. */
+static void
+mcp_copy_disclaim(mcp_copy_t *copy)
+{
+    if (copy->cluster->state == MCP_CLUSTER_MEMBER) {
+        mcp_copy_forget(copy);
+        mcp_copy_drop(copy);
+    }
+}
+
+
 void
 mcp_copy_look(mcp_copy_t *copy)
 {
@@ -186,15 +224,25 @@ mcp_copy_look(mcp_copy_t *copy)
     rc = mcp_store_copying(copy->cluster->worker->store, &copy->ref, &copying);
 
     if (rc == MCP_ERR_NOT_FOUND && copy->number == 0
-        && copy->at.state < MCP_STATE_COMPLETED && copy->time)
+        && copy->at.state < MCP_STATE_COMPLETED && copy->time
+        && !copy->mirrors)
     {
         mcp_copy_forget(copy);
     }
 
     if (rc != MCP_OK) {
+        mcp_copy_answer(copy, rc == MCP_ERR_NOT_FOUND ? rc : MCP_OK);
+
+        if (rc == MCP_ERR_NOT_FOUND && copy->claims) {
+            mcp_copy_disclaim(copy);
+            return;
+        }
+
         mcp_copy_drop(copy);
         return;
     }
+
+    copy->mirrors = (copying.mirror != 0);
 
     if (copying.mirror) {
         mcp_mirror_look(copy, &copying);
@@ -304,9 +352,25 @@ mcp_cluster_share(void *data, const mcp_stream_ref_t *ref, uint32_t limit)
 int
 mcp_cluster_safe(void *data, const mcp_stream_ref_t *ref, mcp_ask_t *ask)
 {
-    mcp_copy_t  *copy;
+    int                   rc;
+    mcp_copy_t           *copy;
+    mcp_cluster_t        *cluster;
+    mcp_store_copying_t   copying;
 
-    copy = mcp_copy_get(data, ref);
+    cluster = data;
+
+    /* where nothing is promised a node goes on alone */
+
+    rc = cluster->state != MCP_CLUSTER_MEMBER
+         && cluster->conf->sync == MCP_CLUSTER_SYNC_OFF
+         ? MCP_ERR_DENIED
+         : mcp_store_copying(cluster->worker->store, ref, &copying);
+
+    if (rc != MCP_OK) {
+        return rc == MCP_ERR_DENIED ? MCP_OK : rc;
+    }
+
+    copy = mcp_copy_get(cluster, ref);
 
     if (copy == NULL) {
         return MCP_ERR_MEMORY;

@@ -12,7 +12,9 @@
  *   mcp_cluster_copy.c    what a process has of these streams
  *   mcp_cluster_append.c  the copier
  *   mcp_cluster_lag.c     how far it is behind
+ *   mcp_cluster_hear.c    what it hears of readers elsewhere
  *   mcp_cluster_mirror.c  the feeder
+ *   mcp_cluster_beside.c  calls that others join
  *   mcp_cluster_watch.c   a client that resumes a stream here
  *   mcp_cluster_look.c    a client that asks about one
  *   mcp_cluster_post.c    a client that answers what a call has asked
@@ -77,6 +79,12 @@ struct mcp_copy_s {
     uint32_t             given;
     uint32_t             limit;        /* calls that its session may have; 0:
                                           any number */
+    char                 joined;       /* as Redis was told last */
+    unsigned             beside:1;     /* Redis knows of those who have joined
+                                          here */
+    unsigned             mirrors:1;    /* it has been a mirror */
+    unsigned             claims:1;     /* Redis was asked whether it is the
+                                          first, and may say so */
     unsigned             sending:1;
     unsigned             specified:1;  /* these are known */
     unsigned             gone:1;       /* meanwhile */
@@ -113,7 +121,7 @@ void mcp_copy_flush(mcp_cluster_t *cluster,
 
 /*
  * Runs a script for it, with n arguments after the stream's id, at most 2 *
- * MCP_COPY_EVENTS + 16.  The handler gets it, and has to say
+ * MCP_COPY_EVENTS + 20.  The handler gets it, and has to say
  * mcp_copy_returned(), which is 0 if it was dropped meanwhile, and is freed
  * now.
  */
@@ -128,9 +136,11 @@ uint64_t mcp_copy_lasts(const mcp_copy_t *copy,
 
 /* The owner's stream was freed before it was over: so it is in Redis. */
 void mcp_copy_forget(mcp_copy_t *copy);
-/* Redis has what is copied, or will not be asked any more: answers all who
- * wait. */
-void mcp_copy_safe(mcp_copy_t *copy);
+
+/* Redis has what is copied up to an event: answers those who wait for that; or
+ * answers all. */
+void mcp_copy_safe(mcp_copy_t *copy, uint64_t seq);
+void mcp_copy_answer(mcp_copy_t *copy, int rc);
 
 /* The process is a member now, and its link is new: Redis may not have got what
  * was sent last. */
@@ -163,6 +173,17 @@ void mcp_lag_look(mcp_copy_t *copy, const mcp_store_copying_t *copying);
 int mcp_mirror_feed(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], const mcp_reply_t *reply,
     size_t i, uint64_t seq);
+
+
+/* Redis does not have the mirror's stream, again: then it is gone. */
+void mcp_mirror_missed(mcp_copy_t *copy);
+
+
+/* --- mcp_cluster_hear.c --- */
+
+/* A reader that no mail has told of, or what was sent to it: from the reply of
+ * redis/append.lua. */
+void mcp_hear_readers(mcp_copy_t *copy, const mcp_reply_t *reply);
 
 
 /* --- mcp_cluster_watch.c, mcp_cluster_look.c, mcp_cluster_post.c --- */
@@ -249,6 +270,27 @@ int mcp_unpack_spec(const mcp_mem_t *mem, mcp_str_t text,
 
 /* Returns 1 if a text can be an event: JSON without a line end. */
 int mcp_pack_is_message(const mcp_mem_t *mem, mcp_str_t text);
+
+
+/* --- mcp_cluster_beside.c --- */
+
+/* How a stream stands for those who join it elsewhere, as redis/append.lua is
+ * told; and whether to tell that now. */
+char mcp_beside_how(const mcp_store_copying_t *copying);
+int mcp_beside_is_due(const mcp_copy_t *copy,
+    const mcp_store_copying_t *copying);
+
+/* Another stream is to be joined by those who wait for this one: they are
+ * answered MCP_ERR_EXISTS when it is here, or what has come in between. */
+void mcp_beside_taken(mcp_copy_t *copy, const mcp_reply_t *reply);
+
+/* Looks at what there is to do for those who have joined a mirror here that
+ * nobody else reads. */
+void mcp_beside_look(mcp_copy_t *copy, const mcp_store_copying_t *copying);
+
+/* Reads what redis/append.lua was told for those who join. */
+void mcp_beside_read(mcp_str_t joined, uint64_t sent,
+    const mcp_pack_task_t *task, mcp_store_joined_t *out);
 
 
 #endif /* MCP_CLUSTER_COPY_H_INCLUDED */

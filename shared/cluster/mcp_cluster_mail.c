@@ -15,7 +15,9 @@
 typedef enum {
     MCP_MAIL_EVENTS = 'e',     /* to the reader: q number, m message, r what it
                                   answers, of each; l last, x how it stands, c
-                                  confirmed */
+                                  confirmed; of a call that others may join y
+                                  as redis/append.lua is told, t sent, v what
+                                  it is as a task */
     MCP_MAIL_DISPLACED = 'd',  /* to the reader: w number of a later one */
     MCP_MAIL_FORGOTTEN = 'f',  /* to the reader: the stream was freed */
     MCP_MAIL_WATCHED = 'w',    /* to the owner: w number of a reader elsewhere,
@@ -25,6 +27,8 @@ typedef enum {
                                   about it elsewhere */
     MCP_MAIL_SENT = 't',       /* to the owner: w number, a what was sent */
     MCP_MAIL_LEFT = 'g',
+    MCP_MAIL_JOINED = 'b',     /* to the owner: a what was sent to those who
+                                  have joined elsewhere */
     MCP_MAIL_POST = 'p',       /* to the owner: m answers */
     MCP_MAIL_TASK = 'u',       /* to the owner: m answers to questions of event
                                   a, w their bits, l those of all questions */
@@ -41,9 +45,32 @@ typedef struct {
     uint64_t       last;
     uint64_t       confirmed;
     unsigned       drops;
+    uint64_t       sent;
     mcp_str_t      stand;
+    mcp_str_t      joined;
+    mcp_str_t      task;
     mcp_str_t      data;
 } mcp_mail_t;
+
+
+/* Reads what is about those who have joined. */
+static void
+mcp_mail_read_joined(mcp_mail_t *mail, char name, const mcp_reply_t *value)
+{
+    switch (name) {
+    case 'y':
+        mail->joined = value->text;
+        break;
+    case 't':
+        mail->sent = mcp_reply_number(value);
+        break;
+    case 'v':
+        mail->task = value->text;
+        break;
+    default:
+        break;
+    }
+}
 
 
 /* Reads what is there once; 0: it is no mail. */
@@ -96,11 +123,26 @@ mcp_mail_read(const mcp_reply_t *fields, mcp_mail_t *mail)
             mail->data = value;
             break;
         default:
+            mcp_mail_read_joined(mail, name.data[0], fields->items[i + 1]);
             break;
         }
     }
 
     return mail->kind != '\0';
+}
+
+
+/* How it stands for those who have joined it here. */
+static void
+mcp_mail_joined(mcp_cluster_t *cluster, const mcp_mail_t *mail)
+{
+    mcp_pack_task_t     task;
+    mcp_store_joined_t  joined;
+
+    if (mail->joined.len && mcp_unpack_task(mail->task, &task) == MCP_OK) {
+        mcp_beside_read(mail->joined, mail->sent, &task, &joined);
+        mcp_store_mirror_joined(cluster->worker->store, mail->id, &joined);
+    }
 }
 
 
@@ -146,6 +188,8 @@ mcp_mail_events(mcp_cluster_t *cluster, const mcp_reply_t *fields,
         (void) mcp_store_mirror_known(cluster->worker->store, mail->id, &stand,
                                       mail->confirmed, now);
     }
+
+    mcp_mail_joined(cluster, mail);
 }
 
 
@@ -245,20 +289,20 @@ static void
 mcp_mail_take(mcp_cluster_t *cluster, const mcp_reply_t *fields,
     const mcp_mail_t *mail, const mcp_stream_ref_t *ref)
 {
+    uint64_t      now;
     mcp_store_t  *store;
 
     store = cluster->worker->store;
+    now = mcp_worker_now(cluster->worker);
 
     switch ((mcp_mail_e) mail->kind) {
 
     case MCP_MAIL_EVENTS:
         mcp_mail_events(cluster, fields, mail);
         return;
-
     case MCP_MAIL_DISPLACED:
         mcp_store_mirror_displaced(store, mail->id, mail->number);
         return;
-
     case MCP_MAIL_FORGOTTEN:
         mcp_store_mirror_forget(store, mail->id);
         return;
@@ -266,7 +310,6 @@ mcp_mail_take(mcp_cluster_t *cluster, const mcp_reply_t *fields,
     case MCP_MAIL_WATCHED:
         mcp_mail_watched(cluster, mail, ref);
         return;
-
     case MCP_MAIL_LOOKED:
         mcp_mail_looked(cluster, mail, ref);
         return;
@@ -290,9 +333,12 @@ mcp_mail_take(mcp_cluster_t *cluster, const mcp_reply_t *fields,
         mcp_store_remote_sent(store, ref, mail->number, mail->after);
         return;
 
+    case MCP_MAIL_JOINED:
+        mcp_store_remote_joined(store, ref, mail->after, now);
+        return;
+
     case MCP_MAIL_LEFT:
-        mcp_store_remote_left(store, ref, mail->number, mail->after,
-                              mcp_worker_now(cluster->worker));
+        mcp_store_remote_left(store, ref, mail->number, mail->after, now);
         return;
     }
 }

@@ -41,8 +41,8 @@ mcp_mirror_feed(mcp_cluster_t *cluster,
 }
 
 
-/* Redis does not have the stream: its owner may be about to begin it anew. */
-static void
+/* Its owner may be about to begin it anew. */
+void
 mcp_mirror_missed(mcp_copy_t *copy)
 {
     if (++copy->misses < MCP_COPY_MISSES) {
@@ -270,7 +270,8 @@ mcp_mirror_look(mcp_copy_t *copy, const mcp_store_copying_t *copying)
     }
 
     if (copy->number == 0) {
-        /* nobody reads here: what is here goes in its time */
+        /* what nobody has joined goes in its time */
+        mcp_beside_look(copy, copying);
         return;
     }
 

@@ -10,8 +10,10 @@
 #include "json/mcp_json.h"
 
 
-/* The form of what never changes: its first number. */
+/* The form of what never changes: its first number.  The latter has the digest
+ * of a call that others may join. */
 #define MCP_PACK_FORM    1
+#define MCP_PACK_JOINED  2
 
 #define MCP_PACK_NUMBERS  12
 
@@ -159,7 +161,8 @@ mcp_pack_spec(mcp_buf_t *buf, const mcp_stream_spec_t *spec)
 {
     char      text[MCP_PACK_NUMBERS * 21], *p;
     uint64_t  numbers[MCP_PACK_NUMBERS] = {
-        MCP_PACK_FORM, spec->kind, spec->revision, spec->expires,
+        spec->join ? MCP_PACK_JOINED : MCP_PACK_FORM, spec->kind,
+        spec->revision, spec->expires,
         spec->max_wait, spec->linger, spec->promised, spec->max_events,
         spec->max_bytes, spec->method.len, spec->name.len, spec->request.len
     };
@@ -172,6 +175,11 @@ mcp_pack_spec(mcp_buf_t *buf, const mcp_stream_spec_t *spec)
     mcp_buf_add(buf, spec->session, MCP_DIGEST_LEN);
     mcp_buf_add(buf, spec->principal, MCP_DIGEST_LEN);
     mcp_buf_add(buf, spec->params, MCP_DIGEST_LEN);
+
+    if (spec->join) {
+        mcp_buf_add(buf, spec->join, MCP_DIGEST_LEN);
+    }
+
     mcp_buf_str(buf, spec->method);
     mcp_buf_str(buf, spec->name);
     mcp_buf_str(buf, spec->request);
@@ -214,6 +222,37 @@ mcp_unpack_text(mcp_str_t *text, size_t len)
 }
 
 
+/* Takes the numbers, and what has a fixed length. */
+static void
+mcp_unpack_fixed(mcp_stream_spec_t *spec, const uint64_t *numbers,
+    mcp_str_t *text)
+{
+    spec->kind = (mcp_stream_kind_e) numbers[1];
+    spec->revision = (unsigned) numbers[2];
+    spec->expires = numbers[3];
+    spec->max_wait = numbers[4];
+    spec->linger = numbers[5];
+    spec->promised = (unsigned) numbers[6];
+    spec->max_events = (uint32_t) numbers[7];
+    spec->max_bytes = numbers[8];
+
+    memcpy(spec->id, mcp_unpack_text(text, MCP_STREAM_ID_LEN).data,
+           MCP_STREAM_ID_LEN);
+    memcpy(spec->session, mcp_unpack_text(text, MCP_DIGEST_LEN).data,
+           MCP_DIGEST_LEN);
+    memcpy(spec->principal, mcp_unpack_text(text, MCP_DIGEST_LEN).data,
+           MCP_DIGEST_LEN);
+    memcpy(spec->params, mcp_unpack_text(text, MCP_DIGEST_LEN).data,
+           MCP_DIGEST_LEN);
+
+    if (numbers[0] == MCP_PACK_JOINED) {
+        memcpy(spec->joins, mcp_unpack_text(text, MCP_DIGEST_LEN).data,
+               MCP_DIGEST_LEN);
+        spec->join = spec->joins;
+    }
+}
+
+
 int
 mcp_unpack_spec(const mcp_mem_t *mem, mcp_str_t text, mcp_stream_spec_t *spec)
 {
@@ -223,7 +262,8 @@ mcp_unpack_spec(const mcp_mem_t *mem, mcp_str_t text, mcp_stream_spec_t *spec)
     memset(spec, 0, sizeof(mcp_stream_spec_t));
 
     if (mcp_unpack_numbers(&text, numbers, MCP_PACK_NUMBERS) != MCP_OK
-        || numbers[0] != MCP_PACK_FORM || numbers[1] > MCP_STREAM_LISTEN
+        || numbers[0] < MCP_PACK_FORM || numbers[0] > MCP_PACK_JOINED
+        || numbers[1] > MCP_STREAM_LISTEN
         || mcp_revision((mcp_revision_e) numbers[2])->name.len == 0
         || numbers[6] > 1
         || numbers[7] > UINT32_MAX || numbers[9] > MCP_STORE_NAME_MAX
@@ -235,27 +275,15 @@ mcp_unpack_spec(const mcp_mem_t *mem, mcp_str_t text, mcp_stream_spec_t *spec)
     rest = MCP_STREAM_ID_LEN + 3 * MCP_DIGEST_LEN + numbers[9] + numbers[10]
            + numbers[11];
 
+    if (numbers[0] == MCP_PACK_JOINED) {
+        rest += MCP_DIGEST_LEN;
+    }
+
     if (text.len != rest) {
         return MCP_ERR_SYNTAX;
     }
 
-    spec->kind = (mcp_stream_kind_e) numbers[1];
-    spec->revision = (unsigned) numbers[2];
-    spec->expires = numbers[3];
-    spec->max_wait = numbers[4];
-    spec->linger = numbers[5];
-    spec->promised = (unsigned) numbers[6];
-    spec->max_events = (uint32_t) numbers[7];
-    spec->max_bytes = numbers[8];
-
-    memcpy(spec->id, mcp_unpack_text(&text, MCP_STREAM_ID_LEN).data,
-           MCP_STREAM_ID_LEN);
-    memcpy(spec->session, mcp_unpack_text(&text, MCP_DIGEST_LEN).data,
-           MCP_DIGEST_LEN);
-    memcpy(spec->principal, mcp_unpack_text(&text, MCP_DIGEST_LEN).data,
-           MCP_DIGEST_LEN);
-    memcpy(spec->params, mcp_unpack_text(&text, MCP_DIGEST_LEN).data,
-           MCP_DIGEST_LEN);
+    mcp_unpack_fixed(spec, numbers, &text);
     spec->method = mcp_unpack_text(&text, (size_t) numbers[9]);
     spec->name = mcp_unpack_text(&text, (size_t) numbers[10]);
     spec->request = mcp_unpack_text(&text, (size_t) numbers[11]);

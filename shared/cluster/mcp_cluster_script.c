@@ -23,7 +23,8 @@ static const struct {
     [MCP_SCRIPT_TOPIC] = mcp_script(topic),
     [MCP_SCRIPT_QUOTA] = mcp_script(quota),
     [MCP_SCRIPT_TOKEN] = mcp_script(token),
-    [MCP_SCRIPT_REAP] = mcp_script(reap)
+    [MCP_SCRIPT_REAP] = mcp_script(reap),
+    [MCP_SCRIPT_JOIN] = mcp_script(join)
 };
 
 

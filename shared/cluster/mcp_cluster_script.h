@@ -30,6 +30,7 @@ typedef enum {
     MCP_SCRIPT_QUOTA,          /* how many calls a session has */
     MCP_SCRIPT_TOKEN,          /* one that is good for one call */
     MCP_SCRIPT_REAP,           /* what a dead node owned */
+    MCP_SCRIPT_JOIN,           /* a call, for who has joined it */
     MCP_SCRIPTS
 } mcp_script_e;
 
@@ -62,6 +63,8 @@ extern const unsigned char  mcp_lua_token[];
 extern const size_t         mcp_lua_token_len;
 extern const unsigned char  mcp_lua_reap[];
 extern const size_t         mcp_lua_reap_len;
+extern const unsigned char  mcp_lua_join[];
+extern const size_t         mcp_lua_join_len;
 
 
 /* Returns the source of a script. */

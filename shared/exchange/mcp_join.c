@@ -14,18 +14,18 @@
 
 #include "exchange/mcp_join.h"
 #include "exchange/mcp_task.h"
-#include "rpc/mcp_digest.h"
 #include "worker/mcp_answer.h"
+#include "worker/mcp_ask.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_exchange_state.h"
 #include "worker/mcp_hook.h"
 
 
-/* The longest key. */
-#define MCP_JOIN_KEY_MAX  255
-
 /* Looks for a call that comes and goes in between. */
 #define MCP_JOIN_TRIES    4
+
+/* Times that another node is the first, and gone when this one looks. */
+#define MCP_JOIN_CLAIMS   16
 
 
 /* What is kept beside what x->join points to, while a request waits. */
@@ -33,6 +33,9 @@ typedef struct {
     mcp_join_t       ask;
     mcp_verdict_t    verdict;
     uint64_t         until;            /* 0: it has not waited yet */
+    unsigned         tries;            /* to be the first, in a cluster */
+    unsigned         known:1;          /* what there is at another node was just
+                                          fetched */
 } mcp_join_wait_t;
 
 #define mcp_join_waits(x)  ((mcp_join_wait_t *) (void *) (x)->join)
@@ -57,160 +60,27 @@ static const mcp_face_t  mcp_join_face = {
 
 /* --- what is asked for --- */
 
+/* Sets x->join; see mcp_join_ask(). */
 static int
-mcp_join_key_ok(const mcp_json_value_t *value)
+mcp_join_set(mcp_exchange_t *x, const mcp_verdict_t *v)
 {
-    size_t         i;
-    unsigned char  c;
+    int               rc;
+    mcp_join_t        ask;
+    mcp_join_wait_t  *wait;
 
-    /* raw, with its quotes */
+    rc = mcp_join_ask(x, v, &ask);
 
-    if (value->type != MCP_JSON_STRING || value->raw.len < 3
-        || value->raw.len > MCP_JOIN_KEY_MAX + 2)
-    {
-        return 0;
-    }
-
-    for (i = 1; i < value->raw.len - 1; i++) {
-        c = (unsigned char) value->raw.data[i];
-
-        if (c < 0x21 || c > 0x7e || c == '\\') {
-            return 0;
-        }
-    }
-
-    return 1;
-}
-
-
-/* Finds the key, which may stand in _meta or beside it, or in both places; it
- * is empty if there is none.  0: it is wrong. */
-static int
-mcp_join_key(const mcp_rpc_t *msg, mcp_str_t *key)
-{
-    const mcp_json_value_t  *value;
-
-    *key = mcp_null_str;
-    value = msg->meta_key.type != MCP_JSON_NONE ? &msg->meta_key : &msg->key;
-
-    if (value->type == MCP_JSON_NONE) {
-        return 1;
-    }
-
-    if (!mcp_join_key_ok(value)
-        || (msg->key.type != MCP_JSON_NONE
-            && !mcp_str_eq(msg->key.raw, value->raw)))
-    {
-        return 0;
-    }
-
-    *key = value->raw;
-
-    return 1;
-}
-
-
-/* Whether calls of this tool may be joined, and by what. */
-static mcp_join_e
-mcp_join_how(const mcp_exchange_t *x, const mcp_verdict_t *v)
-{
-    mcp_policy_t  policy;
-
-    if (x->endpoint->catalog == NULL
-        || !mcp_catalog_joins(x->endpoint->catalog)
-        || v->method->want != MCP_WANT_TOOL
-
-        /* a round of its own, or the rest of another call */
-
-        || x->msg->request_state.type != MCP_JSON_NONE
-        || x->msg->input_responses.type != MCP_JSON_NONE
-        || x->msg->resume_token.type != MCP_JSON_NONE
-        || x->msg->meta_resume_token.type != MCP_JSON_NONE)
-    {
-        return MCP_JOIN_NOT;
-    }
-
-    mcp_endpoint_policy(x->endpoint, v->method->name, v->name, &policy);
-
-    /* nobody can say whether the client of a task has got its id */
-
-    if (policy.join == MCP_JOIN_ARGUMENTS && policy.task > MCP_TASK_AUTO
-        && mcp_policy_is_task(&policy, x->client.capabilities))
-    {
-        return MCP_JOIN_KEY;
-    }
-
-    return (mcp_join_e) policy.join;
-}
-
-
-/* Results differ by revision: only clients of the same one join each other. */
-static int
-mcp_join_digest(mcp_exchange_t *x, const mcp_verdict_t *v, mcp_str_t key,
-    mcp_join_t *ask)
-{
-    int        rc;
-    mcp_str_t  parts[7];
-
-    rc = mcp_digest_params(&x->worker->env->mem, x->msg->params.raw,
-                           x->endpoint->max_depth, ask->params);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    ask->once = (key.len == 0);
-
-    parts[0] = ask->once ? mcp_str("join by arguments")
-                         : mcp_str("join by key");
-    parts[1] = (mcp_str_t) { (const char *) x->endpoint->place,
-                             MCP_DIGEST_LEN };
-    parts[2] = (mcp_str_t) { (const char *) x->client.principal,
-                             MCP_DIGEST_LEN };
-    parts[3] = mcp_revision(x->client.revision)->name;
-    parts[4] = v->method->name;
-    parts[5] = v->name;
-    parts[6] = ask->once ? (mcp_str_t) { (const char *) ask->params,
-                                         MCP_DIGEST_LEN }
-                         : key;
-
-    return mcp_digest(ask->digest, parts, 7);
-}
-
-
-/* Sets x->join to what is asked for.  MCP_OK; MCP_DONE: nobody may join it;
- * MCP_ERR_SYNTAX: the key is wrong; or MCP_ERR_MEMORY. */
-static int
-mcp_join_ask(mcp_exchange_t *x, const mcp_verdict_t *v)
-{
-    mcp_str_t         key;
-    mcp_join_e        how;
-    mcp_join_wait_t  *wait;
-
-    static const unsigned char  nobody[MCP_DIGEST_LEN];
-
-    how = mcp_join_how(x, v);
-
-    if (how == MCP_JOIN_NOT) {
-        return MCP_DONE;
-    }
-
-    if (!mcp_join_key(x->msg, &key)) {
-        return MCP_ERR_SYNTAX;
-    }
-
-    if (key.len == 0
-        && (how != MCP_JOIN_ARGUMENTS
-            || memcmp(x->client.principal, nobody, MCP_DIGEST_LEN) == 0))
-    {
-        return MCP_DONE;
-    }
-
     wait = mcp_arena_calloc(&x->arena, sizeof(mcp_join_wait_t));
 
-    if (wait == NULL || mcp_join_digest(x, v, key, &wait->ask) != MCP_OK) {
+    if (wait == NULL) {
         return MCP_ERR_MEMORY;
     }
 
+    wait->ask = ask;
     wait->verdict = *v;
     x->join = &wait->ask;
 
@@ -359,6 +229,7 @@ mcp_join_find(mcp_exchange_t *x, mcp_stream_info_t *info)
     memset(&spec, 0, sizeof(mcp_stream_spec_t));
     spec.join = x->join->digest;
     spec.join_once = x->join->once;
+    spec.join_known = mcp_join_waits(x)->known;
     memcpy(spec.params, x->join->params, MCP_DIGEST_LEN);
 
     return mcp_store_join_find(x->worker->store, &spec,
@@ -366,11 +237,12 @@ mcp_join_find(mcp_exchange_t *x, mcp_stream_info_t *info)
 }
 
 
-/* Whether nobody can say yet if the call is to be joined. */
+/* Whether nobody can say yet if the call is to be joined: its client may get
+ * the response, or other nodes do not know of it yet. */
 static int
 mcp_join_is_open(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
-    return x->join->once && info->consumer_slot != MCP_STORE_NO_SLOT;
+    return info->held || (x->join->once && info->attended);
 }
 
 
@@ -380,10 +252,11 @@ mcp_join_still(mcp_exchange_t *x)
 {
     mcp_stream_info_t  info;
 
-    return mcp_worker_now(x->worker) < mcp_join_waits(x)->until
-           && mcp_join_find(x, &info) == MCP_OK
+    return mcp_join_find(x, &info) == MCP_OK
            && memcmp(info.ref.id, x->reader.ref.id, MCP_STREAM_ID_LEN) == 0
-           && mcp_join_is_open(x, &info);
+           && mcp_join_is_open(x, &info)
+           && (info.held
+               || mcp_worker_now(x->worker) < mcp_join_waits(x)->until);
 }
 
 
@@ -396,24 +269,21 @@ mcp_join_leave(mcp_exchange_t *x)
 }
 
 
+/* Joins what there is now, or makes a call; for an answer that the server waits
+ * for. */
 static void
-mcp_join_woken(void *data)
+mcp_join_again(mcp_exchange_t *x)
 {
-    int              rc;
-    mcp_exchange_t  *x;
-    mcp_verdict_t    v;
+    int               rc;
+    mcp_verdict_t     v;
+    mcp_join_wait_t  *wait;
 
-    x = data;
-
-    if (mcp_join_still(x)) {
-        return;
-    }
-
-    mcp_join_leave(x);
     mcp_exchange_set_state(x, MCP_EXCHANGE_BODY);
 
-    v = mcp_join_waits(x)->verdict;
+    wait = mcp_join_waits(x);
+    v = wait->verdict;
     rc = mcp_join_look(x);
+    wait->known = 0;
 
     if (rc == MCP_ERR_NOT_FOUND) {
         rc = mcp_dispatch_make(x, &v);
@@ -427,8 +297,38 @@ mcp_join_woken(void *data)
         mcp_answer_status(x, 500);
     }
 
-    x->errand.action.type = rc == MCP_DONE ? MCP_ACT_STREAM : MCP_ACT_RESPOND;
-    mcp_worker_queue(x->worker, &x->errand);
+    mcp_answer_ready(x, rc == MCP_DONE ? MCP_ACT_STREAM : MCP_ACT_RESPOND);
+}
+
+
+/* A call that is held waits for its cluster, which has a time for that. */
+static void
+mcp_join_arm(mcp_exchange_t *x)
+{
+    uint64_t  until;
+
+    until = mcp_join_waits(x)->until;
+
+    if (mcp_worker_now(x->worker) < until) {
+        mcp_timer_set(&x->worker->timers, &x->reader.timer, until);
+    }
+}
+
+
+static void
+mcp_join_woken(void *data)
+{
+    mcp_exchange_t  *x;
+
+    x = data;
+
+    if (mcp_join_still(x)) {
+        mcp_join_arm(x);
+        return;
+    }
+
+    mcp_join_leave(x);
+    mcp_join_again(x);
 }
 
 
@@ -448,7 +348,7 @@ mcp_join_wait(mcp_exchange_t *x, const mcp_stream_info_t *info)
         wait->until = now + x->endpoint->join_wait;
     }
 
-    if (now >= wait->until) {
+    if (!info->held && now >= wait->until) {
         return MCP_DONE;
     }
 
@@ -478,7 +378,7 @@ mcp_join_wait(mcp_exchange_t *x, const mcp_stream_info_t *info)
     x->reader.woken = mcp_join_woken;
     x->reader.timer.handler = mcp_join_woken;
     x->reader.timer.data = x;
-    mcp_timer_set(&x->worker->timers, &x->reader.timer, wait->until);
+    mcp_join_arm(x);
     mcp_exchange_set_state(x, MCP_EXCHANGE_WAIT);
     x->answer.outcome = "pending";
 
@@ -515,7 +415,12 @@ mcp_join_look(mcp_exchange_t *x)
 
         if (mcp_join_is_open(x, &info) && rc == MCP_DONE) {
 
-            /* it is on its own */
+            /* it is on its own, which one with a key cannot be */
+
+            if (!x->join->once) {
+                return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,
+                                        mcp_null_str);
+            }
 
             x->join = NULL;
             break;
@@ -533,7 +438,7 @@ mcp_join_look(mcp_exchange_t *x)
 int
 mcp_join(mcp_exchange_t *x, const mcp_verdict_t *v)
 {
-    switch (mcp_join_ask(x, v)) {
+    switch (mcp_join_set(x, v)) {
 
     case MCP_OK:
         return mcp_join_look(x);
@@ -553,6 +458,76 @@ mcp_join(mcp_exchange_t *x, const mcp_verdict_t *v)
 }
 
 
+static mcp_fault_e
+mcp_join_refusal(int rc)
+{
+    switch (rc) {
+    case MCP_ERR_FULL:
+        return MCP_FAULT_STORE_FULL;
+    case MCP_ERR_MEMORY:
+        return MCP_FAULT_INTERNAL;
+    default:
+        return MCP_FAULT_CLUSTER_AWAY;
+    }
+}
+
+
+/* All nodes know whether this call is the first one. */
+static void
+mcp_join_claimed(mcp_exchange_t *x, int rc)
+{
+    if (rc == MCP_OK) {
+        mcp_store_join_release(x->worker->store, &x->call->ref);
+        (void) mcp_dispatch_start(x, x->call);
+        return;
+    }
+
+    mcp_call_undo(x->call);
+
+    if ((rc == MCP_ERR_EXISTS || rc == MCP_ERR_NOT_FOUND)
+        && mcp_join_waits(x)->tries++ < MCP_JOIN_CLAIMS)
+    {
+        mcp_join_waits(x)->known = (rc == MCP_ERR_EXISTS);
+        mcp_join_again(x);
+        return;
+    }
+
+    mcp_exchange_set_state(x, MCP_EXCHANGE_BODY);
+
+    if (mcp_answer_fault(x, mcp_join_refusal(rc), x->msg->id, mcp_null_str)
+        != MCP_OK)
+    {
+        (void) mcp_answer_status(x, 500);
+    }
+
+    mcp_answer_ready(x, MCP_ACT_RESPOND);
+}
+
+
+/* Asks the cluster, if there is one; see mcp_join_begin(). */
+static int
+mcp_join_claim(mcp_exchange_t *x, mcp_call_t *call)
+{
+    int  rc;
+
+    rc = mcp_ask_first(x, &call->ref, mcp_join_claimed);
+
+    if (rc == MCP_AGAIN) {
+        x->answer.outcome = "pending";
+        return MCP_AGAIN;
+    }
+
+    if (rc == MCP_OK) {
+        mcp_store_join_release(x->worker->store, &call->ref);
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    mcp_call_undo(call);
+
+    return mcp_answer_fault(x, mcp_join_refusal(rc), x->msg->id, mcp_null_str);
+}
+
+
 int
 mcp_join_begin(mcp_exchange_t *x, mcp_call_t *call, const mcp_verdict_t *v)
 {
@@ -564,7 +539,7 @@ mcp_join_begin(mcp_exchange_t *x, mcp_call_t *call, const mcp_verdict_t *v)
     switch (rc) {
 
     case MCP_OK:
-        return MCP_ERR_NOT_FOUND;
+        return mcp_join_claim(x, call);
 
     case MCP_ERR_EXISTS:
     case MCP_ERR_DENIED:

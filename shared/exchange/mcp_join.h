@@ -19,6 +19,16 @@
 int mcp_join(mcp_exchange_t *x, const mcp_verdict_t *v);
 
 /*
+ * Says by what a request joins others, or they join it.
+ *
+ * Returns MCP_OK, or
+ *   MCP_DONE        nobody may join it
+ *   MCP_ERR_SYNTAX  its key is wrong
+ *   MCP_ERR_MEMORY
+ */
+int mcp_join_ask(mcp_exchange_t *x, const mcp_verdict_t *v, mcp_join_t *ask);
+
+/*
  * Lets others join a call that is about to start.
  *
  * Returns what mcp_exchange_body() does, if it is refused or somebody has come

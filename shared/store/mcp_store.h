@@ -135,6 +135,11 @@ typedef struct {
     const unsigned char  *join;        /* digest by which others find it to join
                                           it; NULL: they may not */
     unsigned            join_once;     /* 1: until it is over and was sent */
+    unsigned            join_known;    /* 1: to find it, a mirror will do that
+                                          nobody reads: it is new */
+    unsigned            held;          /* 1: not before it is released */
+    unsigned char       joins[MCP_DIGEST_LEN];     /* where "join" points to, in
+                                          what was read back */
 } mcp_stream_spec_t;
 
 
@@ -160,6 +165,9 @@ typedef struct {
     uint64_t            own_answered;  /* and answered, failed, for the owner */
     uint64_t            own_failed;
     unsigned            mirror;        /* its call runs on another machine */
+    unsigned            held;          /* nobody may join it yet, or ever */
+    unsigned            attended;      /* it has a consumer, on whatever
+                                          machine, as far as is known */
     unsigned            safe;          /* 0: shared, and nothing of it is acked
                                           yet: nobody may be told its id */
     uint64_t            sent_seq;      /* written to a consumer's socket */
@@ -473,7 +481,9 @@ int mcp_store_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 /*
  * Finds the stream to join by what it was created with: join, join_once and
- * params.  One that was cancelled, or is due to be freed, is none.
+ * params.  One that was cancelled, or is due to be freed, is none; nor is a
+ * mirror that nobody keeps up, unless join_known is set.  info is about the
+ * task, too, that a mirror is elsewhere.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there is none
@@ -481,6 +491,9 @@ int mcp_store_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
  */
 int mcp_store_join_find(mcp_store_t *store, const mcp_stream_spec_t *spec,
     uint64_t now, mcp_stream_info_t *info);
+
+/* Lets others join a stream that was created held, and wakes who waits. */
+void mcp_store_join_release(mcp_store_t *store, const mcp_stream_ref_t *ref);
 
 /*
  * Lets (this slot, handle) read a stream after the event "after", as

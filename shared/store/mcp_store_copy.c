@@ -52,7 +52,8 @@ mcp_store_copy_enter_own(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 /* Reads back what the stream itself knows of its spec. */
 static void
-mcp_store_spec_read(const mcp_store_stream_t *st, mcp_stream_spec_t *spec)
+mcp_store_spec_read(mcp_store_op_t *op, const mcp_store_stream_t *st,
+    mcp_stream_spec_t *spec)
 {
     memset(spec, 0, sizeof(mcp_stream_spec_t));
 
@@ -69,6 +70,13 @@ mcp_store_spec_read(const mcp_store_stream_t *st, mcp_stream_spec_t *spec)
     spec->promised = st->promised;
     spec->max_events = st->max_events;
     spec->max_bytes = st->max_bytes;
+
+    if (st->join) {
+        memcpy(spec->joins, ((mcp_store_entry_t *)
+                             mcp_store_at(op->head, st->join))->key,
+               MCP_DIGEST_LEN);
+        spec->join = spec->joins;
+    }
 }
 
 
@@ -88,7 +96,7 @@ mcp_store_share_spec(mcp_store_t *store, const mcp_stream_ref_t *ref,
     }
 
     start = request->len;
-    mcp_store_spec_read(st, spec);
+    mcp_store_spec_read(&op, st, spec);
     mcp_store_stream_info(&op, st, info);
     mcp_store_stream_request(&op, st, request);
 
@@ -118,6 +126,24 @@ mcp_store_copying_mirror(const mcp_store_stream_t *st,
     copying->known = share->known[share->which];
     copying->known.seq = share->last > st->events.last ? share->last
                                                        : st->events.last;
+    copying->held = share->joined.held && !mcp_store_final(st);
+}
+
+
+/* What there is to say of a stream that others may join. */
+static void
+mcp_store_copying_join(mcp_store_op_t *op, const mcp_store_stream_t *st,
+    mcp_store_copying_t *copying)
+{
+    const mcp_store_entry_t  *e;
+
+    e = mcp_store_at(op->head, st->join);
+
+    copying->joins = 1;
+    copying->held |= st->held && !mcp_store_final(st);
+    copying->once = st->held == 2;
+    copying->readers = e->u.join.count;
+    memcpy(copying->join, e->key, MCP_DIGEST_LEN);
 }
 
 
@@ -155,8 +181,14 @@ mcp_store_copying(mcp_store_t *store, const mcp_stream_ref_t *ref,
     copying->mirror = share->mirror;
     copying->listener = st->kind == MCP_STREAM_LISTEN;
 
+    copying->max_wait = st->max_wait;
+
     if (share->mirror) {
         mcp_store_copying_mirror(st, share, copying);
+    }
+
+    if (st->join) {
+        mcp_store_copying_join(&op, st, copying);
     }
 
     mcp_store_leave(&op);

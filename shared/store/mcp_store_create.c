@@ -25,6 +25,7 @@ mcp_store_stream_fill(mcp_store_stream_t *st, const mcp_stream_spec_t *spec,
     st->max_wait = spec->max_wait;
     st->linger = spec->linger;
     st->promised = spec->promised != 0;
+    st->held = (uint8_t) (spec->held ? 1 + (spec->join_once != 0) : 0);
     st->max_events = spec->max_events;
     st->max_bytes = spec->max_bytes;
     st->quota = mcp_store_party_quota(&spec->party);
@@ -58,7 +59,7 @@ mcp_store_stream_join(mcp_store_op_t *op, mcp_store_stream_t *st,
 /* Checks whether such a stream of so many chunks may be created. */
 static int
 mcp_store_create_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
-    uint32_t chunks, uint64_t now)
+    uint32_t chunks, uint64_t now, int mirror)
 {
     int                rc;
     mcp_store_head_t  *head;
@@ -73,7 +74,7 @@ mcp_store_create_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
         return MCP_ERR_EXISTS;
     }
 
-    if (spec->join) {
+    if (spec->join && !mirror) {
         rc = mcp_store_join_check(op, spec, now);
         if (rc != MCP_OK) {
             return rc;
@@ -90,13 +91,17 @@ mcp_store_create_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
 }
 
 
-/* Copies the text into a chain of n chunks. */
+/* Copies the text into a chain of n chunks, unless that is done. */
 static void
 mcp_store_create_text(mcp_store_op_t *op, mcp_store_making_t *making,
     uint32_t n)
 {
     unsigned         i;
     mcp_store_pos_t  pos;
+
+    if (n == 0) {
+        return;
+    }
 
     mcp_store_chain_take(op, n, &making->chain);
     pos.chunk = making->chain.first;
@@ -173,7 +178,8 @@ mcp_store_create_locked(mcp_store_op_t *op, mcp_store_making_t *making,
 
     count = 1 + need + making->chain.count;
 
-    rc = mcp_store_create_check(op, spec, count, making->now);
+    rc = mcp_store_create_check(op, spec, count, making->now,
+                                making->begin != NULL);
     if (rc != MCP_OK) {
         return rc;
     }
@@ -196,9 +202,7 @@ mcp_store_create_locked(mcp_store_op_t *op, mcp_store_making_t *making,
         return MCP_ERR_INTERNAL;
     }
 
-    if (need > 0) {
-        mcp_store_create_text(op, making, need);
-    }
+    mcp_store_create_text(op, making, need);
 
     st = mcp_store_create_root(op, making);
     mcp_store_stream_link(op->head, st->self);

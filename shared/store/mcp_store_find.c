@@ -133,6 +133,24 @@ mcp_store_stream_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
+/* What matters to who joins it. */
+static void
+mcp_store_stream_join_info(mcp_store_head_t *head,
+    const mcp_store_stream_t *st, mcp_stream_info_t *info)
+{
+    const mcp_store_joined_t  *joined;
+
+    info->held = st->held && !mcp_store_final(st);
+    info->attended = st->consumer_slot != MCP_STORE_NO_SLOT;
+
+    if (info->mirror) {
+        joined = &mcp_store_share_of(head, st->share)->joined;
+        info->held = joined->held && !mcp_store_final(st);
+        info->attended |= joined->attended;
+    }
+}
+
+
 void
 mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_stream_info_t *info)
@@ -163,6 +181,7 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->own_failed = st->failed;
     info->mirror = mcp_store_is_mirror(op->head, st);
     info->safe = mcp_store_share_safe(op->head, st);
+    mcp_store_stream_join_info(op->head, st, info);
     info->sent_seq = st->sent_seq;
     info->confirmed_seq = st->confirmed_seq;
     info->answered = stand.answered;

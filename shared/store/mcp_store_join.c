@@ -26,16 +26,19 @@ mcp_store_join_stream(mcp_store_op_t *op, const mcp_store_entry_t *e)
 /* Whether a stream still is what others may join.  A call that was cancelled
  * has no response for them. */
 static int
-mcp_store_join_open(mcp_store_op_t *op, mcp_store_stream_t *st, unsigned once,
-    uint64_t now)
+mcp_store_join_open(mcp_store_op_t *op, mcp_store_stream_t *st,
+    const mcp_stream_spec_t *spec, uint64_t now)
 {
     if (st->state == MCP_STATE_CANCELLED
-        || mcp_store_stream_due(op, st, now))
+        || mcp_store_stream_due(op, st, now)
+        || (mcp_store_is_mirror(op->head, st)
+            && !spec->join_known && !mcp_store_attended(op->head, st)))
     {
         return 0;
     }
 
-    return !once || !mcp_store_final(st) || st->sent_seq < st->events.last;
+    return !spec->join_once || !mcp_store_final(st)
+           || st->sent_seq < st->events.last;
 }
 
 
@@ -57,7 +60,7 @@ mcp_store_join_look(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
 
     st = mcp_store_join_stream(op, e);
 
-    if (st == NULL || !mcp_store_join_open(op, st, spec->join_once, now)) {
+    if (st == NULL || !mcp_store_join_open(op, st, spec, now)) {
         return MCP_OK;
     }
 
@@ -84,6 +87,23 @@ mcp_store_join_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
 }
 
 
+/* A mirror is no task here. */
+static void
+mcp_store_join_task(mcp_store_op_t *op, const mcp_store_stream_t *st,
+    mcp_stream_info_t *info)
+{
+    const mcp_store_joined_t  *joined;
+
+    joined = &mcp_store_share_of(op->head, st->share)->joined;
+
+    if (joined->expires) {
+        info->expires = joined->expires;
+        info->kept = joined->kept;
+        info->changed = joined->changed;
+    }
+}
+
+
 int
 mcp_store_join_find(mcp_store_t *store, const mcp_stream_spec_t *spec,
     uint64_t now, mcp_stream_info_t *info)
@@ -102,6 +122,10 @@ mcp_store_join_find(mcp_store_t *store, const mcp_stream_spec_t *spec,
         if (st != NULL) {
             mcp_store_stream_info(&op, st, info);
 
+            if (info->mirror) {
+                mcp_store_join_task(&op, st, info);
+            }
+
         } else {
             rc = MCP_ERR_NOT_FOUND;
         }
@@ -114,19 +138,58 @@ mcp_store_join_find(mcp_store_t *store, const mcp_stream_spec_t *spec,
 
 
 void
-mcp_store_join_enter(mcp_store_op_t *op, mcp_store_stream_t *st,
-    mcp_store_entry_t *e, const unsigned char key[MCP_DIGEST_LEN])
+mcp_store_join_release(mcp_store_t *store, const mcp_stream_ref_t *ref)
+{
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    if (mcp_store_stream_enter(store, ref, &op, &st) != MCP_OK) {
+        return;
+    }
+
+    st->held = 0;
+    mcp_store_mark_owner(&op, st);
+    mcp_store_mark_consumer(&op, st);
+    mcp_store_mark_copy(&op, st);
+    mcp_store_leave(&op);
+}
+
+
+/* The stream that had this key stays for those who have joined it, but nobody
+ * finds it. */
+static void
+mcp_store_join_hide(mcp_store_op_t *op, const unsigned char key[MCP_DIGEST_LEN])
 {
     mcp_store_entry_t  *old;
 
     old = mcp_store_entry_find(op->head, MCP_ENTRY_JOIN, 0, key, 0);
 
     if (old != NULL) {
-
-        /* it stays for those who have joined, but nobody finds it */
-
         mcp_store_entry_rename(op->head, old, old->u.join.id);
     }
+}
+
+
+void
+mcp_store_join_name(mcp_store_op_t *op, mcp_store_stream_t *st,
+    const unsigned char key[MCP_DIGEST_LEN])
+{
+    mcp_store_entry_t  *e;
+
+    e = mcp_store_at(op->head, st->join);
+
+    if (st->join != 0 && memcmp(e->key, key, MCP_DIGEST_LEN) != 0) {
+        mcp_store_join_hide(op, key);
+        mcp_store_entry_rename(op->head, e, key);
+    }
+}
+
+
+void
+mcp_store_join_enter(mcp_store_op_t *op, mcp_store_stream_t *st,
+    mcp_store_entry_t *e, const unsigned char key[MCP_DIGEST_LEN])
+{
+    mcp_store_join_hide(op, key);
 
     memcpy(e->key, key, MCP_DIGEST_LEN);
     e->u.join.stream = st->self;

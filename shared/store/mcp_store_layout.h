@@ -56,7 +56,7 @@
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
-#define MCP_STORE_VERSION    15
+#define MCP_STORE_VERSION    16
 
 #define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* of 32-bit refs */
 
@@ -284,6 +284,8 @@ typedef struct {
     uint8_t            seen;           /* LISTEN: had a reader, or waited long
                                           enough for one: may be evicted */
     uint8_t            result;         /* largest of its answers */
+    uint8_t            held;           /* nobody may join it yet; 2: nor more
+                                          than once */
     uint32_t           quota;          /* chunks of its party; 0: a share */
     uint32_t           share;          /* index of its SHARE chunk, see
                                           mcp_store_share.c; 0: not shared;
@@ -343,6 +345,7 @@ typedef struct {
                                           to be fetched */
     uint64_t           confirmed;
     mcp_store_stand_t  known[2];
+    mcp_store_joined_t joined;
 } mcp_store_share_t;
 
 
@@ -971,7 +974,8 @@ void mcp_store_stream_request(mcp_store_op_t *op, mcp_store_stream_t *st,
 /* Where a mirror begins. */
 typedef struct {
     uint64_t  after;
-    uint64_t  number;                  /* of its reader */
+    uint64_t  number;                  /* of its reader; 0: it is for those who
+                                          join */
 } mcp_store_begin_t;
 
 typedef struct {
@@ -1240,6 +1244,10 @@ int mcp_store_join_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
 void mcp_store_join_enter(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_store_entry_t *e, const unsigned char key[MCP_DIGEST_LEN]);
 
+/* Has a mirror found by those who join, in the place of another stream. */
+void mcp_store_join_name(mcp_store_op_t *op, mcp_store_stream_t *st,
+    const unsigned char key[MCP_DIGEST_LEN]);
+
 /* Nobody can join a stream any more, and those who have learn of it. */
 void mcp_store_join_leave(mcp_store_op_t *op, mcp_store_stream_t *st);
 
@@ -1259,6 +1267,10 @@ void mcp_store_reader_gone(mcp_store_op_t *op, mcp_store_entry_t *e,
 
 /* Wakes all who have joined a stream. */
 void mcp_store_readers_mark(mcp_store_op_t *op, mcp_store_entry_t *join);
+
+/* Returns the slot of one of them, but that one; or MCP_STORE_NO_SLOT. */
+uint32_t mcp_store_readers_slot(mcp_store_op_t *op, mcp_store_entry_t *join,
+    uint32_t but);
 
 /* Frees what readers in a process that has gone have. */
 void mcp_store_readers_retire(mcp_store_op_t *op, uint32_t index,

@@ -77,6 +77,30 @@ mcp_store_readers_mark(mcp_store_op_t *op, mcp_store_entry_t *join)
 }
 
 
+uint32_t
+mcp_store_readers_slot(mcp_store_op_t *op, mcp_store_entry_t *join,
+    uint32_t but)
+{
+    uint32_t            n, ref;
+    mcp_store_entry_t  *e;
+
+    ref = join->u.join.readers.first;
+
+    for (n = join->u.join.count; n && ref && ref != MCP_STORE_END; n--) {
+        e = mcp_store_container(op->head, ref, mcp_store_entry_t,
+                                u.reader.peer);
+
+        if (e->u.reader.slot != but) {
+            return e->u.reader.slot;
+        }
+
+        ref = e->u.reader.peer.next;
+    }
+
+    return MCP_STORE_NO_SLOT;
+}
+
+
 void
 mcp_store_reader_gone(mcp_store_op_t *op, mcp_store_entry_t *e, uint64_t now)
 {
@@ -104,7 +128,28 @@ mcp_store_reader_gone(mcp_store_op_t *op, mcp_store_entry_t *e, uint64_t now)
     if (join != NULL) {
         mcp_store_stream_settle(op, st);
         mcp_store_mark_owner(op, st);
+        mcp_store_mark_copy(op, st);
     }
+}
+
+
+/* Somebody feeds the mirror that one joins. */
+static void
+mcp_store_reader_feed(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    mcp_store_share_t  *share;
+
+    if (!mcp_store_is_mirror(op->head, st)) {
+        return;
+    }
+
+    share = mcp_store_share_of(op->head, st->share);
+
+    if (share->slot == MCP_STORE_NO_SLOT) {
+        mcp_store_share_pass(op, share, op->store->slot);
+    }
+
+    mcp_store_share_mark(op, st);
 }
 
 
@@ -142,6 +187,7 @@ mcp_store_join_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 
     mcp_store_reader_link(op, st, join, e);
     mcp_store_mark_owner(op, st);
+    mcp_store_reader_feed(op, st);
 
     return MCP_OK;
 }

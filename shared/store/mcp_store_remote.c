@@ -167,3 +167,33 @@ mcp_store_remote_left(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
     mcp_store_leave(&op);
 }
+
+
+void
+mcp_store_remote_joined(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t sent, uint64_t now)
+{
+    mcp_store_op_t       op;
+    mcp_store_share_t   *share;
+    mcp_store_stream_t  *st;
+
+    if (mcp_store_remote_enter(store, ref, &op, &st, &share) != MCP_OK) {
+        return;
+    }
+
+    if (st->consumer_slot == MCP_STORE_NO_SLOT) {
+        mcp_store_remote_note(&op, st, share, sent);
+
+        if (!mcp_store_attended(op.head, st) && st->unattended < now
+            && !mcp_store_final(st))
+        {
+            st->unattended = now;
+        }
+
+        mcp_store_stream_settle(&op, st);
+        mcp_store_mark_owner(&op, st);
+        mcp_store_mark_copy(&op, st);
+    }
+
+    mcp_store_leave(&op);
+}

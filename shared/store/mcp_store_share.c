@@ -186,15 +186,24 @@ static uint32_t
 mcp_store_share_heir(mcp_store_op_t *op, const mcp_store_share_t *share,
     uint32_t gone)
 {
-    uint32_t  slot;
+    uint32_t             slot;
+    mcp_store_stream_t  *st;
 
     if (!share->mirror || share->stream == 0) {
         return share->mirror ? MCP_STORE_NO_SLOT : MCP_STORE_ORPHAN;
     }
 
-    slot = mcp_store_stream(op->head, share->stream)->consumer_slot;
+    st = mcp_store_stream(op->head, share->stream);
+    slot = st->consumer_slot;
 
-    return slot < MCP_STORE_SLOTS && slot != gone ? slot : MCP_STORE_NO_SLOT;
+    if (slot < MCP_STORE_SLOTS && slot != gone) {
+        return slot;
+    }
+
+    return st->join ? mcp_store_readers_slot(op,
+                                             mcp_store_at(op->head, st->join),
+                                             gone)
+                    : MCP_STORE_NO_SLOT;
 }
 
 

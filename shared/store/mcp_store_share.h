@@ -34,6 +34,17 @@ typedef struct {
 } mcp_store_stand_t;
 
 
+/* What who joins a stream elsewhere wants to know of it. */
+typedef struct {
+    unsigned           held;           /* nobody may join it yet */
+    unsigned           attended;       /* it has a consumer */
+    uint64_t           sent;           /* last event sent to anybody */
+    uint64_t           expires;        /* of a task; 0: it is none */
+    uint64_t           kept;           /* as in mcp_stream_info_t */
+    uint64_t           changed;
+} mcp_store_joined_t;
+
+
 typedef struct {
     mcp_store_stand_t  acked;          /* what is safe */
     mcp_store_stand_t  own;            /* what the owner has got to; of a
@@ -58,6 +69,13 @@ typedef struct {
     unsigned           created;        /* mcp_store_acked() has been called */
     unsigned           mirror;
     unsigned           listener;
+    unsigned           joins;          /* others may join it: what follows
+                                          counts */
+    unsigned           held;           /* not yet */
+    unsigned           once;           /* while it is held: as in the spec */
+    unsigned           readers;        /* who have joined it here */
+    uint64_t           max_wait;
+    unsigned char      join[MCP_DIGEST_LEN];
 } mcp_store_copying_t;
 
 
@@ -105,8 +123,8 @@ void mcp_store_share_end(mcp_store_t *store, const mcp_stream_ref_t *ref);
 
 /*
  * Reads back what the stream was created from: all but session_limit, party,
- * handle, consumer and join.  spec->request, method and name point into
- * *request, to which the first is appended, and into *info.
+ * handle, consumer, join_once and held.  spec->request, method and name point
+ * into *request, to which the first is appended, and into *info.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_DENIED     it is not shared, or another process copies it
@@ -202,6 +220,12 @@ void mcp_store_remote_left(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t number, uint64_t sent, uint64_t now);
 
 
+/* Somebody has joined the stream on another machine, and was sent so much: that
+ * counts while it has no consumer, and its time starts anew. */
+void mcp_store_remote_joined(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t sent, uint64_t now);
+
+
 /*
  * --- mirrors: where a stream of another machine is read ---
  *
@@ -225,7 +249,11 @@ void mcp_store_remote_left(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * MCP_ERR_NOT_FOUND.  Events before "first" are kept nowhere.  This process is
  * its feeder from now on; the one before is not told, and finds MCP_ERR_DENIED.
  * "number" is that of the reader who is about to watch it.  Of the spec, a
- * mirror uses all but session_limit, expires, handle, consumer and join.
+ * mirror uses all but session_limit, expires, handle, consumer and held.
+ *
+ * With "number" 0 it is for those who join the stream, and gets no other
+ * reader: one that is here and is read stays as it is, with its feeder.
+ * mcp_store_mirror_joined() is to follow.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_EXISTS  the stream itself is here
@@ -236,6 +264,11 @@ void mcp_store_remote_left(mcp_store_t *store, const mcp_stream_ref_t *ref,
 int mcp_store_mirror(mcp_store_t *store, const mcp_stream_spec_t *spec,
     uint64_t first, uint64_t after, uint64_t number, uint64_t now,
     mcp_stream_ref_t *ref);
+
+/* Says what who joins wants to know; wakes who waits.  Any process may. */
+void mcp_store_mirror_joined(mcp_store_t *store,
+    const unsigned char id[MCP_STREAM_ID_LEN],
+    const mcp_store_joined_t *joined);
 
 /*
  * Appends the event raw->seq, with what it answers and its state.  Any process

@@ -116,9 +116,8 @@ mcp_ask_free(mcp_ask_t *ask)
 }
 
 
-/* The exchange waits for nothing any more: what is not answered is freed by its
- * answer. */
-static void
+/* What is not answered is freed by its answer. */
+void
 mcp_ask_drop(mcp_asking_t *asking)
 {
     mcp_ask_t  *ask, *next;
@@ -136,6 +135,7 @@ mcp_ask_drop(mcp_asking_t *asking)
     }
 
     asking->first = NULL;
+    asking->place = &asking->first;
 }
 
 
@@ -372,68 +372,6 @@ mcp_ask_post(mcp_exchange_t *x, const mcp_ask_post_t *post)
 }
 
 
-static void
-mcp_ask_held(void *data)
-{
-    mcp_exchange_t  *x;
-
-    x = data;
-    mcp_ask_drop(x->asking);
-    mcp_answer_ready(x, MCP_ACT_RESPOND);
-}
-
-
-/* Returns MCP_AGAIN if mcp_ask_answer() gives the answer of x. */
-static int
-mcp_ask_hold(mcp_exchange_t *x, const mcp_stream_ref_t *ref)
-{
-    mcp_ask_t          *ask;
-    mcp_worker_t       *worker;
-    mcp_asking_t       *asking;
-    mcp_stream_info_t   info;
-
-    worker = x->worker;
-    asking = x->asking;
-
-    if (asking == NULL || asking->late
-        || mcp_store_info(worker->store, ref, &info) != MCP_OK || info.safe)
-    {
-        return MCP_OK;
-    }
-
-    mcp_ask_drop(asking);
-    ask = mcp_ask_create(x);
-
-    if (ask == NULL) {
-        return MCP_OK;
-    }
-
-    ask->holds = 1;
-    asking->first = ask;
-
-    if (worker->cluster_hooks->safe(worker->cluster, ref, ask) != MCP_AGAIN) {
-        ask->rc = MCP_OK;
-        return MCP_OK;
-    }
-
-    asking->timer.handler = mcp_ask_held;
-    asking->timer.data = x;
-    mcp_timer_set(&worker->timers, &asking->timer,
-                  mcp_worker_now(worker) + MCP_ASK_TIME);
-
-    return MCP_AGAIN;
-}
-
-
-void
-mcp_ask_respond(mcp_exchange_t *x, const mcp_stream_ref_t *ref)
-{
-    if (mcp_ask_hold(x, ref) != MCP_AGAIN) {
-        mcp_answer_ready(x, MCP_ACT_RESPOND);
-    }
-}
-
-
 int
 mcp_ask_waits(const mcp_exchange_t *x)
 {
@@ -565,8 +503,7 @@ mcp_ask_answer(mcp_ask_t *ask, int rc)
     ask->rc = rc;
 
     if (ask->holds) {
-        mcp_timer_del(&ask->x->worker->timers, &ask->x->asking->timer);
-        mcp_answer_ready(ask->x, MCP_ACT_RESPOND);
+        mcp_ask_go_on(ask->x, rc);
         return;
     }
 

@@ -135,6 +135,8 @@ struct mcp_ask_s {
                                           and waits for this */
     mcp_ask_t             *later;      /* of the same stream, for "safe" */
     uint32_t               value;      /* by "token" */
+    uint64_t               seq;        /* the event that "safe" is about; 0: the
+                                          stream itself */
     mcp_found_t           *found;      /* by "look" or "list"; from env->mem */
     size_t                 n_found;
 };
@@ -217,7 +219,14 @@ struct mcp_cluster_hooks_s {
      * new may be begun. */
     int                  (*is_away)(void *cluster);
 
-    /* Says when the cluster has a stream that this process has made. */
+    /*
+     * Says when the cluster has a stream that this process has made, or an
+     * event of it.  Returns what tell does, or MCP_ERR_NOT_FOUND: it is gone;
+     * of one that is held the answer may also be
+     *   MCP_ERR_EXISTS     another one is to be joined, and is here now
+     *   MCP_ERR_NOT_FOUND  it, or that other one, is gone
+     *   MCP_ERR_FULL       the region has no room for that one
+     */
     int                  (*safe)(void *cluster, const mcp_stream_ref_t *ref,
                              mcp_ask_t *ask);
 
@@ -332,6 +341,23 @@ int mcp_ask_topic(mcp_worker_t *worker, const mcp_ask_topic_t *topic,
  * stream that it names, or after a second.  In place of mcp_answer_ready().
  */
 void mcp_ask_respond(mcp_exchange_t *x, const mcp_stream_ref_t *ref);
+
+/* The same once they have an event of it, which is what the answer says.  After
+ * that second x reads the stream instead, if it is its consumer. */
+void mcp_ask_respond_with(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
+    uint64_t seq);
+
+/*
+ * Asks whether a stream that was just made, and is held, is the first one of
+ * those for the same.
+ *
+ * Returns MCP_AGAIN: then() is called, with MCP_OK, MCP_ERR_AWAY, or what
+ * "safe" answers; unless x is freed; or
+ *   MCP_OK  it is: there are no other nodes
+ *   MCP_ERR_NOT_FOUND, MCP_ERR_MEMORY, MCP_ERR_AWAY
+ */
+int mcp_ask_first(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
+    void (*then)(mcp_exchange_t *x, int rc));
 
 /* Returns 1 if an answer is missing: the root is to return MCP_AGAIN. */
 int mcp_ask_waits(const mcp_exchange_t *x);

@@ -18,6 +18,7 @@ struct mcp_asking_s {
     size_t        headers;     /* of the answer, before the first run */
     mcp_face_state_t  *states; /* of the exchange, at that time */
     mcp_timer_t   timer;
+    void        (*then)(mcp_exchange_t *x, int rc);    /* it holds */
     uint64_t      begun;       /* when it was noted */
     unsigned      late:1;      /* there will be no answers any more */
     unsigned      again:1;     /* its root runs again in a while */
@@ -43,6 +44,11 @@ int mcp_ask_asked(mcp_exchange_t *x, mcp_ask_t *ask, int rc);
  * answered. */
 mcp_ask_t *mcp_ask_create(mcp_exchange_t *x);
 void mcp_ask_free(mcp_ask_t *ask);
+
+/* The exchange waits for nothing any more; what it has waited for, with
+ * mcp_ask_t.holds, has come. */
+void mcp_ask_drop(mcp_asking_t *asking);
+void mcp_ask_go_on(mcp_exchange_t *x, int rc);
 
 
 #endif /* MCP_ASK_PARTS_H_INCLUDED */

@@ -42,26 +42,6 @@ export const known = [
         ],
     },
     {
-        file: 'tasks',
-        why: 'calls are joined at their own node',
-        cases: [
-            'asked again with its key it is the same task',
-            'a client that lost the task asks again for it',
-        ],
-    },
-    {
-        file: 'join',
-        why: 'calls are joined at their own node',
-        cases: [
-            '1000 calls, cut at random, with keys',
-            'cut at random, without keys: never two at a time',
-            'both connections live: each has the response',
-            'many at the same instant: one is executed',
-            'two without a key at the same time: one after the other',
-            'a key of other parameters, and wrong keys',
-        ],
-    },
-    {
         file: 'limits',
         why: 'resumed at once by many, some are to come again',
         sometimes: true,

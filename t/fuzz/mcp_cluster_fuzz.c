@@ -154,6 +154,33 @@ ask_by(int (*hook)(void *cluster, const mcp_ask_stream_t *stream,
 }
 
 
+/* It claims e for who asks, and has joined f. */
+static void
+joins(void)
+{
+    mcp_ask_t          *ask;
+    mcp_cursor_t        cursor;
+    mcp_stream_ref_t    ref;
+    mcp_stream_spec_t   spec;
+
+    specify(&spec, 'e');
+    spec.join = (const unsigned char *) "what is asked for";
+    spec.held = 1;
+    must(mcp_store_create(&p.store, &spec, p.te.now, &ref) == MCP_OK);
+    p.worker->cluster_hooks->share(p.cluster, &ref, 0);
+    ask = mcp_mem_calloc(&p.te.env.mem, sizeof(mcp_ask_t));
+    must(ask != NULL);
+    ask->worker = p.worker;
+    must(p.worker->cluster_hooks->safe(p.cluster, &ref, ask) == MCP_AGAIN);
+
+    specify(&spec, 'f');
+    spec.join = (const unsigned char *) "another question";
+    must(mcp_store_mirror(&p.store, &spec, 1, 0, 0, p.te.now, &ref)
+         == MCP_OK);
+    must(mcp_store_join(&p.store, &ref, 5, 0, &cursor) == MCP_OK);
+}
+
+
 static void
 ask_for_room(void)
 {
@@ -224,6 +251,7 @@ streams(void)
     ask_by(p.worker->cluster_hooks->list, 'd');
     ask_for_room();
     ask_for_token();
+    joins();
 
     mcp_worker_wake(p.worker);
     process_pump(&p);

@@ -9,20 +9,26 @@
 -- event: what never changes, session, principal; topics to add, one after the
 -- other, how far the owner had heard the others before it looked for events, or
 -- nothing; how many calls its session may have if it is a new one, 0 for any
--- number, or nothing if it is no call of a session; for each event its message
--- and what it answers.
+-- number, or nothing if it is no call of a session; of a call that others may
+-- join the digest by which they find it, "k" to be found by it from now on unless
+-- another one is, "o" the same but for one that is over and was sent, or nothing,
+-- and "h" while nobody may join it yet, 1 if it has a consumer, or 0; for each
+-- event its message and what it answers.
 -- What is there already is passed over.  Returns {"OK", last, 1 if the reader is
 -- here, 0 if elsewhere, 2 if there is none, its number, sent}, {"GONE"}, {"GAP",
--- last}, {"FENCED"}, or {"LIMIT"}: its session has too many.
+-- last}, {"FENCED"}, {"LIMIT"}: its session has too many, or {"TAKEN", stream}:
+-- that one is to be joined.
 
 local owned = prefix .. 'o:' .. ARGV[1]
 local node, lasts, first = ARGV[1], ARGV[4], tonumber(ARGV[5])
-local EVENTS = 19
+local EVENTS = 22
 local INLINE = 8192
 local TOPIC = 16
 
 local said = redis.call('HMGET', head, 'o', 'l', 'n', 'w', 't', 'x', 'k',
-    'f', 'g', 'j', 'b')
+    'f', 'g', 'j', 'b', 'u', 'a')
+local digest = said[12] or ARGV[19]
+local found = prefix .. 'j:' .. digest
 local last, reader, number = tonumber(said[2]), said[3], tonumber(said[4])
 
 -- nobody looks any more after what a node begins that was taken for dead
@@ -36,6 +42,29 @@ end
 if said[10] then
     redis.call('HDEL', head, 'j')
     redis.call('SREM', prefix .. 'g:' .. node, ARGV[3])
+end
+
+-- Whether it can be joined.
+local function is_open(id)
+    local other = redis.call('HMGET', prefix .. 'h:' .. id, 'x', 't', 'l')
+    local state = other[1] and string.byte(other[1])
+
+    if not state or state == CANCELLED then
+        return false
+    end
+
+    return ARGV[20] == 'k' or state < OVER
+        or tonumber(other[2]) < tonumber(other[3])
+end
+
+if not said[1] and ARGV[20] ~= '' then
+    local id = redis.call('GET', found)
+
+    if id and id ~= ARGV[3] and is_open(id) then
+        return {'TAKEN', id}
+    end
+
+    redis.call('SET', found, ARGV[3], 'PX', lasts)
 end
 
 -- a client may have dropped more, elsewhere
@@ -70,6 +99,11 @@ if ARGV[13] ~= '' and (not said[1] or first > last + 1) then
         redis.call('HSET', head, 'o', node, 't',
             ARGV[7] ~= '' and ARGV[7] or '0', 'g', ARGV[14], 'p', ARGV[15],
             'd', ARGV[11])
+
+        if digest ~= '' then
+            redis.call('HSET', head, 'u', digest)
+            redis.call('SETNX', found, ARGV[3])
+        end
     end
 
     last = first - 1
@@ -110,8 +144,14 @@ redis.call('HSET', head, 'l', whole(last), 'f', whole(floor),
     'x', ARGV[9], 'i', '0', 'z', lasts,
     'v', ARGV[12])
 
-if reader == node and ARGV[7] ~= '' then
-    redis.call('HSET', head, 't', ARGV[7])
+local sent = said[5] or '0'
+
+-- who has joined may have got more
+if reader == node and ARGV[7] ~= ''
+    and (digest == '' or tonumber(ARGV[7]) > tonumber(sent))
+then
+    sent = ARGV[7]
+    redis.call('HSET', head, 't', sent)
 end
 
 for i = 1, #ARGV[16], TOPIC do
@@ -124,6 +164,15 @@ end
 
 if floor ~= tonumber(said[8]) then
     redis.call('XTRIM', log, 'MINID', whole(floor) .. '-0')
+end
+
+if digest ~= '' then
+    redis.call('HSET', head, 'a', ARGV[21])
+    redis.call('PEXPIRE', joined, lasts)
+
+    if redis.call('GET', found) == ARGV[3] then
+        redis.call('PEXPIRE', found, lasts)
+    end
 end
 
 -- while its owner says more, some of the time that it has in reserve may pass;
@@ -174,13 +223,19 @@ then
     redis.call('HSET', head, 'n', '')
 end
 
-if reader ~= node and reader ~= ''
-    and (tonumber(said[2]) ~= last or said[6] ~= ARGV[9])
-then
-    for _, word in ipairs({'l', whole(last), 'x', ARGV[9], 'c', ARGV[8]}) do
+local stands = tonumber(said[2]) ~= last or said[6] ~= ARGV[9]
+
+for _, word in ipairs({'l', whole(last), 'x', ARGV[9], 'c', ARGV[8]}) do
+    news[#news + 1] = word
+end
+
+if digest ~= '' then
+    for _, word in ipairs({'y', ARGV[21], 't', sent, 'v', ARGV[12]}) do
         news[#news + 1] = word
     end
+end
 
+if reader ~= node and reader ~= '' and stands then
     mail(reader, unpack(news))
 end
 
@@ -192,6 +247,16 @@ then
 
     for _, to in ipairs(redis.call('SMEMBERS', listeners)) do
         tell(to, ARGV[3], 'k', 'n')
+    end
+end
+
+if digest ~= '' and (stands or said[13] ~= ARGV[21] or said[5] ~= sent) then
+    for _, other in ipairs(redis.call('SMEMBERS', joined)) do
+        if redis.call('EXISTS', prefix .. 'x:' .. other) == 1 then
+            redis.call('SREM', joined, other)
+        elseif other ~= reader or not stands then
+            mail(other, unpack(news))
+        end
     end
 end
 

@@ -4,14 +4,24 @@
 --
 -- ARGV: node; time after which silence is death, ms; stream.  Returns {"OK"}.
 
-local said = redis.call('HMGET', head, 'o', 'n', 'g')
+local said = redis.call('HMGET', head, 'o', 'n', 'g', 'u')
 
 if said[1] == ARGV[1] then
     if said[2] ~= '' and said[2] ~= ARGV[1] then
         mail(said[2], 'k', 'f')
     end
 
-    redis.call('DEL', head, log, spec, topics, listeners)
+    for _, other in ipairs(redis.call('SMEMBERS', joined)) do
+        mail(other, 'k', 'f')
+    end
+
+    local found = prefix .. 'j:' .. (said[4] or '')
+
+    if redis.call('GET', found) == ARGV[3] then
+        redis.call('DEL', found)
+    end
+
+    redis.call('DEL', head, log, spec, topics, listeners, joined)
     redis.call('SREM', prefix .. 's:' .. said[3], ARGV[3])
     redis.call('SREM', prefix .. 'a:' .. said[3], ARGV[3])
 end

@@ -11,10 +11,14 @@
 --                 d its turn, z how long it lasts while nobody reads, ms,
 --                 v what it is as a task (packed), b the same as its owner said
 --                 it last, q how far its owner had heard the others, of a
---                 session's own stream
+--                 session's own stream; of a call that others may join u the
+--                 digest by which they find it, a as redis/append.lua is told
 --   PREFIX:1:e:S  its events, each under its number: m message, r what it answers
 --   PREFIX:1:t:S  a session's own stream: its topics
 --   PREFIX:1:b:S  a task: nodes whose clients listen to it
+--   PREFIX:1:k:S  nodes where others have joined it
+-- of what is asked for, by its digest
+--   PREFIX:1:j:DIGEST  the stream that others find by it
 -- of a session, by its digest
 --   PREFIX:1:s:SESSION  its streams, and some that were freed
 --   PREFIX:1:a:SESSION  its calls that go on, and some that were lost
@@ -28,10 +32,12 @@ local SWEEP = 64
 
 -- the least that how a stream stands begins with when it is over
 local OVER = string.byte('2')
+local CANCELLED = string.byte('4')
 
 local head, log = prefix .. 'h:' .. ARGV[3], prefix .. 'e:' .. ARGV[3]
 local spec, topics = prefix .. 'c:' .. ARGV[3], prefix .. 't:' .. ARGV[3]
 local listeners = prefix .. 'b:' .. ARGV[3]
+local joined = prefix .. 'k:' .. ARGV[3]
 
 local function whole(number)
     return string.format('%.0f', number)

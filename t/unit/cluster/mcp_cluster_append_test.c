@@ -140,32 +140,6 @@ test_lost(void **state)
 }
 
 
-/* Redis has lost who reads elsewhere, and nobody says it again: who is missed
- * for a while has left. */
-static void
-test_missed(void **state)
-{
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 1);
-    come(1, 'a', 0, 's');
-    UNTIL(copying(0, 'a').consumer_slot == MCP_STORE_REMOTE);
-    assert_int_equal(copying(0, 'a').reader, 2);
-
-    end(1);
-    (void) command(0, "FLUSHALL");
-    add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 2);
-    assert_string_equal(about(0, "HGET", 'h', 'a', "w"), "1");
-    UNTIL(copying(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
-    assert_int_not_equal(info_of(0, 'a').unattended, 0);
-    end_all();
-}
-
-
 /* Events that came while the link was lost, and a command without a reply. */
 static void
 test_link(void **state)
@@ -288,7 +262,6 @@ main(void)
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_late),
         cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_missed),
         cmocka_unit_test(test_link),
         cmocka_unit_test(test_fenced),
         cmocka_unit_test(test_forgotten),

@@ -118,67 +118,6 @@ test_lost(void **state)
 }
 
 
-static void
-test_keys(void **state)
-{
-    size_t  i;
-    char    text[1024], key[300];
-
-    static const char *const  wrong[] = {
-        "\"\"", "7", "null", "{}", "\" \"", "\"a b\"", "\"\\u0061\"",
-        "\"\xc3\xa4\"", "\"\x7f\""
-    };
-
-    (void) state;
-
-    for (i = 0; i < ITEMS(wrong); i++) {
-        snprintf(text, sizeof(text), REQUEST("1", "tools/call", "{\"name\":"
-                 "\"other\",\"_meta\":{\"idempotencyKey\":%s}}"), wrong[i]);
-        ask(session, text, 200, "\"code\":-32602");
-        snprintf(text, sizeof(text), REQUEST("1", "tools/call", "{\"name\":"
-                 "\"other\",\"idempotencyKey\":%s}"), wrong[i]);
-        ask(session, text, 200, "\"code\":-32602");
-    }
-
-    memset(key, '~', 256);
-    key[256] = '\0';
-    snprintf(text, sizeof(text), REQUEST("1", "tools/call", "{\"name\":"
-             "\"other\",\"idempotencyKey\":\"%s\"}"), key);
-    ask(session, text, 200, "\"code\":-32602");
-    ask(session, REQUEST("1", "tools/call", "{\"name\":\"other\","
-        "\"idempotencyKey\":\"a\",\"_meta\":{\"idempotencyKey\":\"b\"}}"),
-        200, "\"code\":-32602");
-    assert_int_equal(d.n_jobs, 0);
-
-    key[255] = '\0';
-    snprintf(text, sizeof(text), REQUEST("1", "tools/call", "{\"name\":"
-             "\"other\",\"idempotencyKey\":\"%s\"}"), key);
-    client_post(&d, 0, &a, session, text);
-    assert_int_equal(d.n_jobs, 1);
-    client_close(&d, &a);
-
-    /* the same with other params, however they are written */
-
-    client_post(&d, 1, &a, session, REQUEST("2", "tools/call", "{\"name\":"
-                "\"other\",\"idempotencyKey\":\"k\",\"arguments\":{\"a\":1,"
-                "\"b\":2}}"));
-    ask(session, REQUEST("3", "tools/call", "{\"name\":\"other\","
-        "\"idempotencyKey\":\"k\",\"arguments\":{\"a\":2}}"), 200,
-        "\"code\":-32602");
-    client_post(&d, 0, &b, session, REQUEST("4", "tools/call", "{\"name\":"
-                "\"other\",\"_meta\":{\"idempotencyKey\":\"k\"},"
-                "\"arguments\":{\"b\":2.0,\"\\u0061\":1}}"));
-    assert_int_equal(d.n_jobs, 2);
-    assert_int_equal(joined(), 1);
-
-    /* what cannot be joined does not look at it */
-
-    client_close(&d, &b);
-    client_post(&d, 0, &b, session, KEYED("5", "p", "7"));
-    assert_int_equal(d.n_jobs, 3);
-}
-
-
 /* By the arguments alone, only once the connection was lost. */
 static void
 test_arguments(void **state)
@@ -349,7 +288,6 @@ main(void)
         test(test_both),
         test(test_messages),
         test(test_lost),
-        test(test_keys),
         test(test_arguments),
         test(test_waits),
         test(test_abandoned),

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* By what a request joins others. */
+
+#include "join_cases.h"
+
+
+static void
+test_keys(void **state)
+{
+    size_t  i;
+    char    text[1024], key[300];
+
+    static const char *const  wrong[] = {
+        "\"\"", "7", "null", "{}", "\" \"", "\"a b\"", "\"\\u0061\"",
+        "\"\xc3\xa4\"", "\"\x7f\""
+    };
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(wrong); i++) {
+        snprintf(text, sizeof(text), REQUEST("1", "tools/call", "{\"name\":"
+                 "\"other\",\"_meta\":{\"idempotencyKey\":%s}}"), wrong[i]);
+        ask(session, text, 200, "\"code\":-32602");
+        snprintf(text, sizeof(text), REQUEST("1", "tools/call", "{\"name\":"
+                 "\"other\",\"idempotencyKey\":%s}"), wrong[i]);
+        ask(session, text, 200, "\"code\":-32602");
+    }
+
+    memset(key, '~', 256);
+    key[256] = '\0';
+    snprintf(text, sizeof(text), REQUEST("1", "tools/call", "{\"name\":"
+             "\"other\",\"idempotencyKey\":\"%s\"}"), key);
+    ask(session, text, 200, "\"code\":-32602");
+    ask(session, REQUEST("1", "tools/call", "{\"name\":\"other\","
+        "\"idempotencyKey\":\"a\",\"_meta\":{\"idempotencyKey\":\"b\"}}"),
+        200, "\"code\":-32602");
+    assert_int_equal(d.n_jobs, 0);
+
+    key[255] = '\0';
+    snprintf(text, sizeof(text), REQUEST("1", "tools/call", "{\"name\":"
+             "\"other\",\"idempotencyKey\":\"%s\"}"), key);
+    client_post(&d, 0, &a, session, text);
+    assert_int_equal(d.n_jobs, 1);
+    client_close(&d, &a);
+
+    /* the same with other params, however they are written */
+
+    client_post(&d, 1, &a, session, REQUEST("2", "tools/call", "{\"name\":"
+                "\"other\",\"idempotencyKey\":\"k\",\"arguments\":{\"a\":1,"
+                "\"b\":2}}"));
+    ask(session, REQUEST("3", "tools/call", "{\"name\":\"other\","
+        "\"idempotencyKey\":\"k\",\"arguments\":{\"a\":2}}"), 200,
+        "\"code\":-32602");
+    client_post(&d, 0, &b, session, REQUEST("4", "tools/call", "{\"name\":"
+                "\"other\",\"_meta\":{\"idempotencyKey\":\"k\"},"
+                "\"arguments\":{\"b\":2.0,\"\\u0061\":1}}"));
+    assert_int_equal(d.n_jobs, 2);
+    assert_int_equal(joined(), 1);
+
+    /* what cannot be joined does not look at it */
+
+    client_close(&d, &b);
+    client_post(&d, 0, &b, session, KEYED("5", "p", "7"));
+    assert_int_equal(d.n_jobs, 3);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_keys)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Mirrors for those who join a stream of another machine. */
+
+#include "store_fixture.h"
+
+
+static const unsigned char  key[] = "what is asked for";
+static mcp_stream_spec_t    spec;
+
+
+static int
+setup_mirror(void **state)
+{
+    store_spec(&spec, 1, 1);
+    spec.join = key;
+
+    return setup(state);
+}
+
+
+#define mirror_test(f)                                                        \
+    cmocka_unit_test_setup_teardown(f, setup_mirror, teardown)
+
+
+static void
+mirrors(mcp_store_t *store, uint64_t after, mcp_stream_ref_t *ref)
+{
+    assert_int_equal(mcp_store_mirror(store, &spec, 1, after, 0, 10, ref),
+                     MCP_OK);
+}
+
+
+static int
+found(unsigned known, mcp_stream_info_t *info)
+{
+    mcp_stream_spec_t  asked = spec;
+
+    asked.join_known = known;
+
+    return mcp_store_join_find(S0, &asked, 20, info);
+}
+
+
+/* It counts while it is kept up, and has what was heard of it. */
+static void
+test_found(void **state)
+{
+    mcp_cursor_t        cursor;
+    mcp_stream_ref_t    ref;
+    mcp_stream_info_t   info;
+    mcp_store_joined_t  joined = { 0 };
+
+    (void) state;
+
+    mirrors(S1, 4, &ref);
+    assert_int_equal(found(0, &info), MCP_ERR_NOT_FOUND);
+    assert_int_equal(found(1, &info), MCP_OK);
+    assert_int_equal(info.last_seq, 4);
+    assert_int_equal(info.held, 0);
+
+    joined.held = 1;
+    joined.attended = 1;
+    joined.expires = 5000;
+    joined.kept = 7;
+    mcp_store_mirror_joined(S1, spec.id, &joined);
+    assert_int_equal(mcp_store_join(S0, &ref, 5, 4, &cursor), MCP_OK);
+    assert_int_equal(found(0, &info), MCP_OK);
+    assert_int_equal(info.held, 1);
+    assert_int_equal(info.attended, 1);
+    assert_int_equal(info.expires, 5000);
+    assert_int_equal(info.kept, 7);
+
+    mcp_store_unwatch(S0, &ref, 5, 4, 30);
+    assert_int_equal(found(0, &info), MCP_ERR_NOT_FOUND);
+}
+
+
+/* One that is read stays as it is, and its feeder, too; else it is fed by who
+ * asks. */
+static void
+test_again(void **state)
+{
+    mcp_cursor_t         cursor;
+    mcp_stream_ref_t     ref, again;
+    mcp_store_copying_t  copying;
+
+    (void) state;
+
+    mirrors(S1, 4, &ref);
+    assert_int_equal(mcp_store_join(S0, &ref, 5, 4, &cursor), MCP_OK);
+    mirrors(S0, 9, &again);
+    assert_int_equal(ref.index, again.index);
+    assert_int_equal(mcp_store_copying(S1, &ref, &copying), MCP_OK);
+    assert_int_equal(copying.readers, 1);
+    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_ERR_DENIED);
+
+    mcp_store_unwatch(S0, &ref, 5, 4, 30);
+    mirrors(S0, 4, &again);
+    assert_int_equal(ref.index, again.index);
+    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
+    assert_int_equal(copying.readers, 0);
+
+    /* it does not go on from there */
+
+    mirrors(S0, 9, &again);
+    assert_int_equal(mcp_store_copying(S0, &again, &copying), MCP_OK);
+    assert_int_equal(copying.own.seq, 9);
+}
+
+
+/* It is found in the place of a stream that is held, which stays. */
+static void
+test_place(void **state)
+{
+    mcp_stream_ref_t   ref, held;
+    mcp_stream_spec_t  own;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    mirrors(S0, 4, &ref);
+    store_spec(&own, 2, 1);
+    own.join = key;
+    own.held = 1;
+    store_create(&d, 0, &own, &held);
+    assert_int_equal(found(0, &info), MCP_OK);
+    assert_memory_equal(&info.ref, &held, sizeof(held));
+    assert_int_equal(info.held, 1);
+
+    mirrors(S0, 4, &ref);
+    assert_int_equal(found(1, &info), MCP_OK);
+    assert_memory_equal(&info.ref, &ref, sizeof(ref));
+
+    mcp_store_free(S0, &held);
+    assert_int_equal(found(1, &info), MCP_OK);
+
+    /* the stream itself is no mirror */
+
+    spec = own;
+    spec.id[0] ^= 1;
+    spec.params[0] ^= 1;
+    store_create(&d, 0, &own, &held);
+    assert_int_equal(mcp_store_mirror(S0, &own, 1, 0, 0, 10, &ref),
+                     MCP_ERR_EXISTS);
+    mcp_store_join_release(S0, &held);
+    assert_int_equal(mcp_store_info(S0, &held, &info), MCP_OK);
+    assert_int_equal(info.held, 0);
+}
+
+
+/* Who has joined feeds it when its feeder has died. */
+static void
+test_heir(void **state)
+{
+    mcp_cursor_t         cursor;
+    mcp_stream_ref_t     ref;
+    mcp_store_copying_t  copying;
+
+    (void) state;
+
+    mirrors(S1, 4, &ref);
+    assert_int_equal(mcp_store_join(S0, &ref, 5, 4, &cursor), MCP_OK);
+    mcp_store_bury(S0, 1, mcp_store_slot_pid(S0, 1));
+    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
+    assert_int_equal(copying.readers, 1);
+    assert_memory_equal(copying.join, key, MCP_DIGEST_LEN);
+    mcp_store_unwatch(S0, &ref, 5, 4, 30);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        mirror_test(test_found),
+        mirror_test(test_again),
+        mirror_test(test_place),
+        mirror_test(test_heir)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
