@@ -129,6 +129,7 @@ test_late(void **state)
     answer(MCP_OK);
     backend_json(&d, RESULT);
     driver_wait(&d, MCP_ASK_TIME + 1);
+    mcp_ask_answer(asked, MCP_OK);
     assert_int_equal(a.streaming, 1);
     client_close(&d, &a);
 }
@@ -149,6 +150,7 @@ test_refused(void **state)
 
     asks("3");
     driver_wait(&d, MCP_ASK_TIME + 1);
+    mcp_ask_answer(asked, MCP_OK);
     refused(503);
 }
 
