@@ -68,14 +68,23 @@ static int
 mcp_watch_own(mcp_cluster_t *cluster, const mcp_watch_t *watch,
     uint64_t number, const mcp_store_stand_t *stand)
 {
+    int                rc;
     mcp_stream_info_t  info;
 
     if (mcp_store_find(cluster->worker->store, watch->stream.id, 0, &info)
         == MCP_OK)
     {
-        (void) mcp_store_remote_over(cluster->worker->store, &info.ref,
-                                     number, stand);
-        return MCP_OK;
+        rc = mcp_store_remote_over(cluster->worker->store, &info.ref, number,
+                                   stand);
+
+        /* another client was quicker, elsewhere */
+
+        return rc == MCP_ERR_DENIED
+               && mcp_store_find(cluster->worker->store, watch->stream.id, 0,
+                                 &info)
+                  == MCP_OK
+               && info.consumer_slot == MCP_STORE_REMOTE
+               ? MCP_ERR_AWAY : MCP_OK;
     }
 
     /* one that goes on is just being taken over from a dead node */

@@ -42,6 +42,14 @@ end
 
 local confirmed = math.max(tonumber(ARGV[4]) or 0, tonumber(said[4]))
 
+-- somebody has deleted a part of it: its owner, if it lives, begins it anew
+if redis.call('EXISTS', spec) == 0
+    or last >= first and redis.call('EXISTS', log) == 0
+then
+    redis.call('DEL', head, log, spec)
+    return {'NONE'}
+end
+
 is_read()
 
 if claims then

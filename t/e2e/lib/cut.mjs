@@ -13,6 +13,7 @@ import { until } from './redis.mjs';
  * held          bytes of Redis wait here, until release()
  * cutAfter      each connection is closed after that many bytes of Redis
  * refused       each connection is closed at once
+ * target        the port that the next connections lead to
  */
 
 export class Cut {
@@ -20,11 +21,12 @@ export class Cut {
         const cut = new Cut();
 
         cut.connects = 0;
+        cut.target = port;
         cut.held = false;
         cut.refused = false;
         cut.cutAfter = Infinity;
         cut.pairs = new Set();
-        cut.server = net.createServer((client) => cut.join(client, port));
+        cut.server = net.createServer((client) => cut.join(client));
         cut.server.listen(0, '127.0.0.1');
         await once(cut.server, 'listening');
         cut.port = cut.server.address().port;
@@ -32,7 +34,7 @@ export class Cut {
         return cut;
     }
 
-    join(client, port) {
+    join(client) {
         this.connects++;
 
         if (this.refused) {
@@ -40,7 +42,7 @@ export class Cut {
             return;
         }
 
-        const redis = net.connect(port, '127.0.0.1');
+        const redis = net.connect(this.target, '127.0.0.1');
         const pair = { client, redis, bytes: 0, waiting: [] };
 
         this.pairs.add(pair);

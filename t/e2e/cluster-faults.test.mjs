@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What Redis or the way to it does to a call that is read at two nodes: each
+// event comes once, and in order, or the call ends with an error.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { OTHER, at, cuttable, node } from './lib/cluster.mjs';
+import { Counting } from './lib/counting.mjs';
+import { Cut } from './lib/cut.mjs';
+import { Redis, until } from './lib/redis.mjs';
+import { assertCounted, counted } from './lib/session.mjs';
+
+
+// a node that reaches Redis by a proxy, and one that does not need it
+
+async function pair(t, { http } = {}) {
+    const { redis, cut, fixture: here } = await cuttable(t, { http });
+    const there = await node(redis.url, { kind: OTHER, http });
+
+    t.after(() => there.stop());
+
+    return { redis, cut, here, there };
+}
+
+async function clusterOf(fixture) {
+    const answer = await fetch(new URL('/status?format=json', fixture.url));
+
+    return (await answer.json()).cluster;
+}
+
+
+describe('a call, while', { concurrency: true }, () => {
+    test('its node is cut off for so long that it is dead', async (t) => {
+        const { cut, here, there } = await pair(t, {
+            http: { mcp_cluster_dead_after: '2s' } });
+        const session = await here.session();
+        const counting = await Counting.start(session, 20, 5);
+
+        await counting.read(5);
+        await counting.resume(at(there, session));
+        cut.refused = true;
+        cut.drop();
+        await counting.open(10);
+
+        // it ends at the other one, after all that Redis had
+
+        for (let message; (message = await counting.answer.message());) {
+            counting.take(message);
+        }
+
+        assertCounted(counted(counting.messages), 5);
+        assert.equal(counting.error.code, -32603);
+
+        // and its node learns that
+
+        cut.refused = false;
+        await until(async () => (await clusterOf(here)).deaths > 0);
+        await until(async () => (await clusterOf(here)).state === 'member');
+        await until(async () => (await clusterOf(here)).streams_fenced > 0);
+    });
+
+    test('Redis is late: nobody is told that there is none', async (t) => {
+        const { cut, fixture: there, redis } = await cuttable(t, {
+            kind: OTHER, http: { mcp_cluster_timeout: '10s' } });
+        const here = await node(redis.url);
+
+        t.after(() => here.stop());
+
+        const session = await here.session();
+        const twin = at(there, session);
+        const counting = await Counting.start(session, 6, 3);
+
+        await counting.read(3);
+        cut.hold();
+
+        const late = await twin.get(counting.lastId);
+
+        assert.equal(late.status, 503);
+        assert.equal(late.headers['retry-after'], '1');
+        cut.release();
+        await counting.resume(twin, { patient: true });
+        await counting.open(6);
+        await counting.finish();
+    });
+
+    test('Redis fails over, and its last writes are lost', async (t) => {
+        const redis = await Redis.start();
+
+        t.after(() => redis.stop());
+
+        const replica = await Redis.start({ of: redis });
+
+        t.after(() => replica.stop());
+
+        const cut = await Cut.start(redis.port);
+
+        t.after(() => cut.stop());
+
+        const words = `redis://127.0.0.1:${cut.port}`;
+        const [here, there] = await Promise.all([
+            node(words), node(words, { kind: OTHER })]);
+
+        t.after(() => Promise.all([here.stop(), there.stop()]));
+
+        const session = await here.session();
+        const counting = await Counting.start(session, 12, 3);
+
+        await counting.read(3);
+        assert.equal(await redis.command('WAIT', '1', '10000'), '1');
+        await replica.command('REPLICAOF', 'NO', 'ONE');
+
+        // what its client has now the next master never had
+
+        await counting.open(6);
+        await counting.read(3);
+        await redis.kill();
+        cut.target = replica.port;
+        cut.drop();
+        await counting.resume(at(there, session), { patient: true });
+        await counting.open(12);
+        await counting.finish();
+    });
+
+    test('Redis is full', async (t) => {
+        const { redis, here, there } = await pair(t);
+        const session = await here.session();
+        const counting = await Counting.start(session, 12, 3);
+
+        await counting.read(3);
+        await redis.command('CONFIG', 'SET', 'maxmemory', '1mb');
+        await counting.open(6);
+        await until(async () => /OOM/.test(await here.log()));
+        assert.equal((await clusterOf(here)).state, 'member');
+        await redis.command('CONFIG', 'SET', 'maxmemory', '0');
+        await counting.read(3);
+        await counting.resume(at(there, session), { patient: true });
+        await counting.open(12);
+        await counting.finish();
+    });
+
+    test('somebody deletes each key in turn', async (t) => {
+        const { redis, here, there } = await pair(t, {
+            http: { mcp_cluster_dead_after: '2s' } });
+        const session = await here.session();
+        const kinds = ['nodes', 'n:*', 'told', 'heard', 'layout', 'h:*', 'c:*',
+                       'e:*', 's:*', 'o:*', 'm:*'];
+        const counting = await Counting.start(session, 3 * kinds.length + 3, 3);
+
+        await counting.read(3);
+
+        for (const [i, kind] of kinds.entries()) {
+            await redis.command('EVAL', `
+                for _, key in ipairs(redis.call('KEYS', ARGV[1])) do
+                    redis.call('DEL', key)
+                end`, '0', `{mcp}:1:${kind}`);
+            await counting.open(3 * i + 6);
+            await counting.read(3);
+        }
+
+        counting.answer.close();
+
+        // when Redis has all of it again, it is there for the other one
+
+        await until(async () => {
+            const answer = await at(there, session).get(counting.lastId);
+
+            answer.close();
+
+            return answer.status === 200;
+        });
+        await counting.resume(at(there, session), { patient: true });
+        await counting.open(counting.n);
+        await counting.finish();
+        assert.equal(await redis.endless(), '');
+    });
+
+    test('it is read at both nodes at once', async (t) => {
+        const { here, there } = await pair(t);
+        const session = await here.session();
+        const counting = await Counting.start(session, 40, 3);
+        const nodes = [session, at(there, session)];
+
+        await counting.read(3);
+
+        for (let i = 1; i <= 5; i++) {
+            counting.answer.close();
+
+            const answers = await Promise.all(nodes.map(
+                (twin) => twin.get(counting.lastId)));
+
+            // who comes too late is told so; of two that are served one ends
+            // without a word, and the other one goes on
+
+            const served = answers.filter(({ status }) => status === 200);
+
+            assert.ok(served.length);
+            answers.filter((answer) => !served.includes(answer)).forEach(
+                ({ status }) => assert.equal(status, 503));
+
+            const reads = served.map((answer) => answer.message());
+            let goes = 0;
+
+            if (served.length === 2) {
+                const [message, ended] = await Promise.race(reads.map(
+                    async (read, n) => [await read, n]));
+
+                assert.equal(message, null);
+                goes = 1 - ended;
+            }
+
+            await counting.open(3 * i + 3);
+            counting.answer = served[goes];
+            counting.take(await reads[goes]);
+            await counting.read(2);
+        }
+
+        await counting.open(40);
+        await counting.finish();
+    });
+});
