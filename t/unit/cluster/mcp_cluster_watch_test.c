@@ -295,6 +295,56 @@ test_drops(void **state)
 }
 
 
+/* Mail says that it is read elsewhere before Redis has replied to one who would
+ * read it here: the later one does. */
+static void
+test_overtaken(void **state)
+{
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+    assert_int_equal(comes(0, 'a', 0, 's'), MCP_OK);
+
+    info = info_of(0, 'a');
+    assert_int_equal(mcp_store_remote(&nodes[0].store, &info.ref, 50, 0),
+                     MCP_OK);
+    assert_int_equal(comes(0, 'a', 0, 's'), MCP_ERR_AWAY);
+    assert_int_equal(info_of(0, 'a').consumer_slot, MCP_STORE_REMOTE);
+    end_all();
+}
+
+
+/* What lacks a part in Redis is not there, until its owner has made it anew. */
+static void
+test_part(void **state)
+{
+    unsigned  i;
+
+    static const char  kinds[] = { 'c', 'e' };
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+
+    for (i = 0; i < 2; i++) {
+        (void) about(0, "DEL", kinds[i], 'a', "");
+        assert_int_equal(comes(1, 'a', 1, 's'), MCP_OK);
+        assert_false(is_at(1, 'a'));
+        UNTIL(strcmp(about(0, "EXISTS", 'h', 'a', ""), "1") == 0);
+        assert_string_equal(about(0, "EXISTS", kinds[i], 'a', ""), "1");
+    }
+
+    end_all();
+}
+
+
 int
 main(void)
 {
@@ -307,6 +357,8 @@ main(void)
         cmocka_unit_test(test_lost),
         cmocka_unit_test(test_turn),
         cmocka_unit_test(test_drops),
+        cmocka_unit_test(test_overtaken),
+        cmocka_unit_test(test_part),
     };
 
     return cmocka_run_group_tests(tests, start, stop);
