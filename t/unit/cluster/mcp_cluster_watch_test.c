@@ -129,7 +129,8 @@ test_refused(void **state)
 }
 
 
-/* An event that is not there may be at its owner's, unless the stream is over. */
+/* An event that is not there may be at its owner's, unless the stream is
+ * over. */
 static void
 test_ahead(void **state)
 {
