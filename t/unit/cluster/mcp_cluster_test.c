@@ -148,7 +148,7 @@ test_beats(void **state)
         /* once it asks what it was given of dead nodes */
 
         if (i == 0) {
-            assert_command(&p, "EVALSHA 5555555555555555555555555555555555555555"
+            assert_command(&p, "EVALSHA 7777777777777777777777777777777777777777"
                                " 1 {mcp}:1:nodes 1111111111111111 15000 "
                                "1111111111111111 0");
             process_say(&p, NOTHING);
