@@ -439,7 +439,7 @@ int mcp_store_expire(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * Returns MCP_OK and the cursor, or
  *   MCP_ERR_NOT_FOUND  the stream is gone, or has no event "after" yet
  *   MCP_ERR_PURGED     events after "after" have been dropped
- *   MCP_ERR_DENIED     it is a mirror, and the reader that was named has been
+ *   MCP_ERR_DENIED     the reader that was named (mcp_store_share.h) has been
  *                      displaced by one elsewhere
  */
 int mcp_store_watch(mcp_store_t *store, const mcp_stream_ref_t *ref,

@@ -125,7 +125,9 @@ mcp_store_watch_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return MCP_ERR_PURGED;
     }
 
-    if (mcp_store_mirror_taken(op->head, st)) {
+    if (mcp_store_mirror_taken(op->head, st)
+        || mcp_store_remote_taken(op->head, st))
+    {
         return MCP_ERR_DENIED;
     }
 

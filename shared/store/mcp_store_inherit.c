@@ -54,6 +54,7 @@ mcp_store_inherit(mcp_store_t *store,
         mcp_store_share_own(st, &share->acked);
         share->created = 1;
         share->sync = (uint8_t) (sync != 0);
+        share->here = 0;
         mcp_store_barrier();
         share->mirror = 0;
         mcp_store_barrier();

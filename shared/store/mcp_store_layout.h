@@ -337,8 +337,11 @@ typedef struct {
     mcp_node_place_t   heard;          /* of a listener: the last of what
                                           nodes are told that it has */
 
+    uint64_t           here;           /* number of a mirror's reader; of the
+                                          one who is about to read the stream
+                                          itself, or 0 */
+
     /* of a mirror */
-    uint64_t           here;           /* number of its reader */
     uint64_t           posted;         /* 1: answers are on their way to its
                                           call, as far as is known */
     uint64_t           last;           /* event that is known, but may have
@@ -1360,6 +1363,10 @@ void mcp_store_mirror_count(mcp_store_stream_t *st,
 
 /* Whether the reader that is about to watch a mirror has been displaced. */
 int mcp_store_mirror_taken(mcp_store_head_t *head,
+    const mcp_store_stream_t *st);
+
+/* The same of who was about to read the stream itself: it is no more. */
+int mcp_store_remote_taken(mcp_store_head_t *head,
     const mcp_store_stream_t *st);
 
 /* Whether a mirror that nobody reads is due to be freed. */

@@ -118,12 +118,31 @@ mcp_store_remote_over(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
     } else {
         share->reader = number;
+        share->here = number;
         (void) mcp_store_share_ack(&op, st, stand);
     }
 
     mcp_store_leave(&op);
 
     return rc;
+}
+
+
+int
+mcp_store_remote_taken(mcp_store_head_t *head, const mcp_store_stream_t *st)
+{
+    int                 taken;
+    mcp_store_share_t  *share;
+
+    if (st->share == 0 || mcp_store_is_mirror(head, st)) {
+        return 0;
+    }
+
+    share = mcp_store_share_of(head, st->share);
+    taken = share->here && share->here < share->reader;
+    share->here = 0;
+
+    return taken;
 }
 
 

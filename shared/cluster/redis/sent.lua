@@ -20,7 +20,7 @@ if known > number then
     return {'TAKEN', known}
 end
 
-is_read()
+is_read(said[4], ARGV[5], said[2])
 
 if left or known < number or tonumber(said[6]) < tonumber(ARGV[5]) then
     redis.call('HSET', head, 'n', left and '' or node, 'w', ARGV[4],

@@ -109,8 +109,13 @@ local function last_for(ms)
     keep_stream(ARGV[3], ms)
 end
 
--- who reads shows that somebody does
-local function is_read()
+-- who reads shows that somebody does; but what is over and was sent goes in its
+-- time, however often it is read
+local function is_read(stands, sent, last)
+    if string.byte(stands) >= OVER and tonumber(sent) >= tonumber(last) then
+        return
+    end
+
     if redis.call('PTTL', head) < 2 * ARGV[2] then
         last_for(2 * ARGV[2])
     end

@@ -50,7 +50,7 @@ then
     return {'NONE'}
 end
 
-is_read()
+is_read(said[5], after, last)
 
 if claims then
     number = number + 1

@@ -114,7 +114,12 @@ test_takeover(void **state)
     assert_int_equal(read_all(1, &ref, 5, &cursor, 100, &out),
                      MCP_ERR_DENIED);
 
+    /* who was named here, and comes later than one elsewhere, is told so */
+
     assert_int_equal(mcp_store_remote(S0, &ref, 7, 0), MCP_OK);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
+                     MCP_ERR_DENIED);
+    reads(&ref, MCP_STORE_REMOTE, 7, 0);
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
                      MCP_OK);
     assert_int_equal(taken, 1);
