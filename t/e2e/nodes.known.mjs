@@ -73,7 +73,8 @@ export const known = [
     },
     {
         file: 'resume',
-        why: 'answered with 503 instead of 404',
+        why: 'answered with 503 instead of 404, but by the node of the call',
+        sometimes: true,
         cases: [
             'event ids that are not ours, not known or not event ids',
         ],
