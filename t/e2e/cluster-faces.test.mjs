@@ -8,7 +8,7 @@ import { after, describe, test as one } from 'node:test';
 import { ask, count, faces } from './lib/callers.mjs';
 import { OTHER, node } from './lib/cluster.mjs';
 import { SERVER } from './lib/fixture.mjs';
-import { Redis } from './lib/redis.mjs';
+import { Redis, until } from './lib/redis.mjs';
 import { request } from './lib/wire.mjs';
 
 const LOCATION = { mcp_stream_after: '100ms', mcp_resume_after: '300ms',
@@ -25,6 +25,16 @@ const [plain, linked] = await Promise.all([
         node(redis.url, { kind, location: { ...LOCATION, ...more } })))));
 
 after(() => Promise.all([...plain, ...linked].map((server) => server.stop())));
+
+
+// comes back after it has answered; until the node of the call has heard that,
+// its URL says that there is nothing to read
+
+const answered = (caller) => until(() => caller.back().then(() => true,
+    (error) => {
+        assert.equal(error.actual, 204, error);
+        return false;
+    }));
 
 
 // a client of one face, whose requests go to one node after the other
@@ -133,7 +143,7 @@ describe('a client of each face', { concurrency: true }, () => {
         caller.drop();
         await caller.reply([first, second]);
         caller.drop();
-        await caller.back();
+        await answered(caller);
         await caller.end();
     });
 
