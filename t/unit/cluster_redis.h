@@ -169,8 +169,11 @@ run(int i)
             p->taken += (size_t) n;
         }
 
+        p->len -= p->taken;
+        memmove(p->sent, p->sent + p->taken, p->len);
+        p->taken = 0;
+
         if (p->cluster->link.n_pending == 0) {
-            p->taken = 0;
             p->len = 0;
             return;
         }
