@@ -70,7 +70,12 @@ serious='
     my @leaks = grep { /^(?:Direct|Indirect) leak/ } split /\n\n/;
     my @direct = grep { /^Direct/ } @leaks;
 
-    my $call = qr/ in (?:mcp_exchange_body_space|mcp_call_create|mcp_input_begin|mcp_job_message) /;
+    my $call = qr/ in (?:mcp_exchange_body_space|mcp_input_begin|mcp_job_message) /;
+
+    # the call itself, with what it asks its client
+
+    $call = qr/$call| in mcp_call_create /
+        if grep { / in mcp_input_\w+ / } @leaks;
 
     my @real = grep {
         !/ in ngx_create_pool [^\n]*\n[^\n]* in main / && $_ !~ $call
