@@ -106,6 +106,7 @@ if ARGV[13] ~= '' and (not said[1] or first > last + 1) then
         end
     end
 
+    known(node)
     last = first - 1
     redis.call('HSET', head, 'n', reader, 'w', whole(number))
     redis.call('SET', spec, ARGV[13])

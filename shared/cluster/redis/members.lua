@@ -37,6 +37,14 @@ local function keep(node, now)
     redis.call('PEXPIRE', KEYS[1], DAY)
 end
 
+-- A node has something that others are to take over when it is dead.  Redis may
+-- have lost it since it said hello, and it may die before it does so again.
+local function known(node)
+    if redis.call('ZADD', KEYS[1], 'NX', 0, node) == 1 then
+        redis.call('PEXPIRE', KEYS[1], DAY)
+    end
+end
+
 local function members(now)
     local found = {}
 
@@ -44,15 +52,12 @@ local function members(now)
         local said = redis.call('HMGET', prefix .. 'n:' .. node,
             'at', 'low', 'high', 'label', 'build', 'keys')
 
-        if not said[1] then
-            redis.call('ZREM', KEYS[1], node)
-        else
-            found[#found + 1] = {
-                node = node, age = math.max(now - said[1], 0),
-                low = tonumber(said[2]), high = tonumber(said[3]),
-                label = said[4], build = said[5], keys = said[6]
-            }
-        end
+        -- of some nothing but their streams is known: see known()
+        found[#found + 1] = {
+            node = node, age = said[1] and math.max(now - said[1], 0) or DAY,
+            low = tonumber(said[2]), high = tonumber(said[3]),
+            label = said[4] or '', build = said[5] or '', keys = said[6]
+        }
     end
 
     return found

@@ -7,11 +7,11 @@
 -- event that is there, or nothing: the last one sent; session that it has to be
 -- of, or nothing; principal, or nothing to fetch; least turn from now on, or
 -- nothing, and the one above which there is no such stream; 1 to drop what is
--- there already; 1 if the stream itself is at this node.  Returns {"OK", number of this reader, 1 if the node is its
--- owner, last, first one kept, confirmed, how it stands, what never changes,
--- number of the first event that follows, turn, 1 if answers are on their way,
--- and for each event its message and what it answers}, {"NONE"}, or {"AHEAD"}:
--- there is no such event yet.
+-- there already; 1 if the stream itself is at this node.  Returns {"OK", number
+-- of this reader, 1 if the node is its owner, last, first one kept, confirmed,
+-- how it stands, what never changes, number of the first event that follows,
+-- turn, 1 if answers are on their way, and for each event its message and what
+-- it answers}, {"NONE"}, or {"AHEAD"}: there is no such event yet.
 
 local node = ARGV[1]
 local BYTES, EVENTS = 262144, 256
@@ -53,6 +53,7 @@ end
 is_read(said[5], after, last)
 
 if claims then
+    known(node)
     number = number + 1
 
     if owner ~= node then

@@ -91,6 +91,29 @@ test_reply_lost(void **state)
 }
 
 
+/* Redis has lost everything, and a node dies that has written its streams
+ * again, before it says hello. */
+static void
+test_unknown(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+    mcp_timer_del(&nodes[0].worker->timers, &nodes[0].cluster->beat);
+    (void) command(1, "FLUSHALL");
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+    end(0);
+
+    UNTIL(is_at(1, 'a') && info_of(1, 'a').state == MCP_STATE_FAILED);
+    UNTIL(strcmp(command(1, "ZCARD {mcp}:1:nodes"), "1") == 0);
+    all_expire(1);
+    end_all();
+}
+
+
 /* Who was only slow finds out. */
 static void
 test_back(void **state)
@@ -126,6 +149,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_reap),
         cmocka_unit_test(test_reply_lost),
+        cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_back),
     };
 
