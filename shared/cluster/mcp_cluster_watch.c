@@ -77,14 +77,14 @@ mcp_watch_own(mcp_cluster_t *cluster, const mcp_watch_t *watch,
         rc = mcp_store_remote_over(cluster->worker->store, &info.ref, number,
                                    stand);
 
-        /* another client was quicker, elsewhere */
+        /* another client came later, elsewhere */
 
         return rc == MCP_ERR_DENIED
                && mcp_store_find(cluster->worker->store, watch->stream.id, 0,
                                  &info)
                   == MCP_OK
                && info.consumer_slot == MCP_STORE_REMOTE
-               ? MCP_ERR_AWAY : MCP_OK;
+               ? MCP_ERR_DENIED : MCP_OK;
     }
 
     /* one that goes on is just being taken over from a dead node */
@@ -155,10 +155,12 @@ mcp_watch_feed(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref,
 
     copy->number = number;
     copy->sent = sent;
-    copy->time = mcp_worker_now(cluster->worker);
     copy->full = 0;
 
-    /* nobody may watch it after all */
+    /* it says soon that it is read: nobody may read it after all, and what this
+     * node heard of a later reader may have come before the mirror */
+
+    copy->time = 0;
 
     mcp_copy_within(copy, MCP_COPY_LATER);
 

@@ -101,6 +101,10 @@ mcp_face_here(mcp_exchange_t *x, int asked,
 {
     int  rc;
 
+    if (asked == MCP_ERR_DENIED) {
+        return MCP_ERR_AWAY;
+    }
+
     rc = mcp_store_find(x->worker->store, id, mcp_worker_now(x->worker), info);
 
     /* of a mirror nobody knows what is missing, or who reads it */
@@ -329,6 +333,9 @@ mcp_face_resume(mcp_exchange_t *x, const mcp_face_t *face,
         /* the token is good: without Last-Event-ID it gets what is kept */
 
         return mcp_face_fault(x, MCP_FAULT_RESUME_PURGED);
+
+    case MCP_ERR_AWAY:
+        return mcp_face_fault(x, MCP_FAULT_CLUSTER_AWAY);
 
     default:
         return MCP_ERR_MEMORY;

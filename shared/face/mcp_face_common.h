@@ -74,7 +74,8 @@ void mcp_face_describe(const mcp_exchange_t *x,
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND
- *   MCP_ERR_AWAY       it may be at a node that cannot be asked now
+ *   MCP_ERR_AWAY       it may be at a node that cannot be asked now, or a
+ *                      client that came later reads it at another one
  *   MCP_ERR_FULL       there is no room here
  *   MCP_ERR_MEMORY
  */

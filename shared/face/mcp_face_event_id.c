@@ -36,7 +36,6 @@ mcp_face_event_id_refuse(mcp_exchange_t *x, int rc)
         break;
 
     case MCP_ERR_NOT_FOUND:
-    case MCP_ERR_DENIED:
         fault = MCP_FAULT_EVENT_ID_UNKNOWN;
         break;
 

@@ -211,6 +211,9 @@ mcp_face_link_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
     case MCP_ERR_NOT_FOUND:
         return mcp_face_link_refuse(x, MCP_FAULT_LINK);
 
+    case MCP_ERR_AWAY:
+        return mcp_face_link_refuse(x, MCP_FAULT_CLUSTER_AWAY);
+
     default:
         return MCP_ERR_MEMORY;
     }

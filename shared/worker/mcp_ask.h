@@ -180,6 +180,7 @@ struct mcp_cluster_hooks_s {
      * stream itself, or a mirror of one that is at another node.  One that the
      * cluster does not know may be here nevertheless.  Returns what tell does;
      * the answer may also be
+     *   MCP_ERR_DENIED     a client that came later reads it elsewhere
      *   MCP_ERR_FULL       the region has no room for a mirror
      *   MCP_ERR_NOT_FOUND  the cluster does not know it, if it listens
      */
@@ -286,7 +287,8 @@ int mcp_ask_run(mcp_exchange_t *x);
 int mcp_ask(mcp_exchange_t *x, const mcp_word_t *word);
 
 /* Has a stream at this node, for a root of mcp_ask_begin().  Returns what
- * mcp_ask() does, or MCP_ERR_FULL, or MCP_ERR_NOT_FOUND, see watch. */
+ * mcp_ask() does, or MCP_ERR_DENIED, MCP_ERR_FULL, or MCP_ERR_NOT_FOUND, see
+ * watch. */
 int mcp_ask_stream(mcp_exchange_t *x, const mcp_ask_stream_t *stream);
 
 /*

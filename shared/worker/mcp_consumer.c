@@ -155,7 +155,7 @@ mcp_consumer_attach(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
 
     if (rc != MCP_OK) {
         mcp_consumer_forget(x);
-        return rc;
+        return rc == MCP_ERR_DENIED ? MCP_ERR_AWAY : rc;
     }
 
     x->reader.ref = *ref;

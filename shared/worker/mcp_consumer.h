@@ -27,7 +27,8 @@ void mcp_consumer_forget(mcp_exchange_t *x);
  * which shows that its client is there.
  *
  * Returns MCP_OK, or MCP_ERR_MEMORY, or what mcp_store_watch() or
- * mcp_store_join() does.
+ * mcp_store_join() does, but MCP_ERR_AWAY if a client that came later reads it
+ * at another node.
  */
 int mcp_consumer_attach(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     uint64_t after);

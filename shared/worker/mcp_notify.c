@@ -235,7 +235,7 @@ mcp_notify_here(mcp_exchange_t *x, mcp_stream_info_t *info)
         return MCP_OK;
     }
 
-    return rc;
+    return rc == MCP_ERR_DENIED ? MCP_ERR_AWAY : rc;
 }
 
 

@@ -178,4 +178,48 @@ describe('a call, while', { concurrency: true }, () => {
         await counting.finish();
         assert.equal(await redis.endless(), '');
     });
+
+    test('it is read at both nodes at once', async (t) => {
+        const { here, there } = await pair(t);
+        const session = await here.session();
+        const counting = await Counting.start(session, 40, 3);
+        const nodes = [session, at(there, session)];
+
+        await counting.read(3);
+
+        for (let i = 1; i <= 5; i++) {
+            counting.answer.close();
+
+            const answers = await Promise.all(nodes.map(
+                (twin) => twin.get(counting.lastId)));
+
+            // who comes too late is told so; of two that are served one ends
+            // without a word, and the other one goes on
+
+            const served = answers.filter(({ status }) => status === 200);
+
+            assert.ok(served.length);
+            answers.filter((answer) => !served.includes(answer)).forEach(
+                ({ status }) => assert.equal(status, 503));
+
+            const reads = served.map((answer) => answer.message());
+            let goes = 0;
+
+            if (served.length === 2) {
+                const [message, ended] = await Promise.race(reads.map(
+                    async (read, n) => [await read, n]));
+
+                assert.equal(message, null);
+                goes = 1 - ended;
+            }
+
+            await counting.open(3 * i + 3);
+            counting.answer = served[goes];
+            counting.take(await reads[goes]);
+            await counting.read(2);
+        }
+
+        await counting.open(40);
+        await counting.finish();
+    });
 });
