@@ -58,7 +58,7 @@ mcp_consumer_is_placed(const mcp_exchange_t *x)
  * they may have been told to hurry.
  */
 static char *
-mcp_consumer_prime(mcp_exchange_t *x, char *p)
+mcp_consumer_prime(mcp_exchange_t *x, char *p, int known)
 {
     int  priming;
 
@@ -75,7 +75,7 @@ mcp_consumer_prime(mcp_exchange_t *x, char *p)
         priming = mcp_revision(x->client.revision)->priming;
     }
 
-    if (priming && mcp_consumer_is_placed(x)) {
+    if (priming && known && mcp_consumer_is_placed(x)) {
         return mcp_sse_priming(p, x->reader.ref.id, x->reader.first,
                                x->endpoint->retry);
     }
@@ -91,24 +91,37 @@ mcp_consumer_prime(mcp_exchange_t *x, char *p)
 }
 
 
-/* Other nodes know the stream: before, its client is told no id.  If that takes
- * long it gets its head, and comments. */
+/*
+ * Whether other nodes know the stream: before, its client is told no id.  If
+ * that takes long it gets its head, and comments.
+ *
+ * Returns MCP_OK: they do, or its connection is to be closed; or
+ *   MCP_AGAIN  not yet
+ *   MCP_DONE   they never will: this node was taken for dead
+ */
 static int
-mcp_consumer_is_known(mcp_exchange_t *x)
+mcp_consumer_known(mcp_exchange_t *x)
 {
+    int                rc;
     mcp_stream_info_t  info;
 
-    if (x->worker->cluster == NULL || x->reader.own
-        || mcp_consumer_is_closing(x)
-        || mcp_store_info(x->worker->store, &x->reader.ref, &info) != MCP_OK
-        || info.safe)
-    {
-        return 1;
+    if (x->worker->cluster == NULL || x->reader.own) {
+        return MCP_OK;
+    }
+
+    rc = mcp_store_info(x->worker->store, &x->reader.ref, &info);
+
+    if (rc != MCP_OK) {
+        return MCP_DONE;
+    }
+
+    if (info.safe || mcp_consumer_is_closing(x)) {
+        return MCP_OK;
     }
 
     mcp_consumer_hold(x);
 
-    return 0;
+    return MCP_AGAIN;
 }
 
 
@@ -427,12 +440,14 @@ mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
     rc = MCP_OK;
 
     if (x->reader.state == MCP_CONSUMER_PRIMING) {
-        if (mcp_consumer_is_known(x)) {
-            p = mcp_consumer_prime(x, p);
+        rc = mcp_consumer_known(x);
+
+        if (rc == MCP_AGAIN) {
+            p = mcp_consumer_idle(x, p);
 
         } else {
-            p = mcp_consumer_idle(x, p);
-            rc = MCP_AGAIN;
+            p = mcp_consumer_prime(x, p, rc == MCP_OK);
+            rc = MCP_OK;
         }
     }
 

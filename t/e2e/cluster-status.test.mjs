@@ -4,6 +4,7 @@
 // what is read elsewhere, what was refused, refilled and taken over.
 
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import { describe, test } from 'node:test';
 import { OTHER, at, cuttable, kill, node } from './lib/cluster.mjs';
 import { Counting } from './lib/counting.mjs';
@@ -36,6 +37,18 @@ async function pair(t, http) {
         node(redis.url, { http }), node(redis.url, { kind: OTHER, http })]);
 
     return { redis, nodes };
+}
+
+
+// connections to a port with bytes that its server has not read
+
+function waiting(port) {
+    const hex = port.toString(16).toUpperCase().padStart(4, '0');
+
+    return fs.readFileSync('/proc/net/tcp', 'latin1').split('\n')
+        .map((line) => line.trim().split(/\s+/))
+        .filter(([, local, , state, queues]) => local?.endsWith(`:${hex}`)
+            && state === '01' && !queues.endsWith(':00000000')).length;
 }
 
 
@@ -157,6 +170,11 @@ describe('the status says', { concurrency: true }, () => {
         stands = true;
         all('SIGSTOP');
         await says(there, (cluster) => cluster.nodes_reaped === 1);
+
+        const calls = Array.from({ length: 8 },
+            () => counting.session.call('count', { n: 2 }));
+
+        await until(() => waiting(still.port) >= calls.length);
         all('SIGCONT');
         stands = false;
         await says(still, (cluster) => cluster.deaths > 0
@@ -172,5 +190,24 @@ describe('the status says', { concurrency: true }, () => {
 
         assert.equal(counting.error.code, -32603);
         await says(still, (cluster) => cluster.streams_fenced > 0);
+
+        // what it begins before it has found out has no id, or one that others
+        // know
+
+        for (const answer of await Promise.all(calls)) {
+            let message = await answer.message();
+
+            while (message?.method) {
+                message = await answer.message();
+            }
+
+            if (!message && answer.lastId) {
+                const again = await at(there, counting.session)
+                    .get(answer.lastId);
+
+                again.close();
+                assert.equal(again.status, 200);
+            }
+        }
     });
 });

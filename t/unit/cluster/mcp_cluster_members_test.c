@@ -90,7 +90,7 @@ test_upgrade(void **state)
 
     end(0);
     end(1);
-    usleep(2100000);
+    wait_for(2100);
     tick(2);
     assert_int_equal(nodes[2].cluster->state, MCP_CLUSTER_APART);
 

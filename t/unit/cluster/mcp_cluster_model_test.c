@@ -26,10 +26,6 @@
 #define LONG     1500
 #define SHORT    150
 
-/* ms that pass in one round, at most */
-
-#define STEP     5
-
 
 typedef struct {
     char           letter;             /* '\0': there is none */
@@ -57,7 +53,6 @@ typedef struct {
 
 static model_t   models[STREAMS];
 static uint64_t  seed, still[ALL];
-static uint64_t  wall;                 /* the clock, ms */
 static int       deaths;
 static unsigned  questions;
 static char      letter;
@@ -80,33 +75,11 @@ draw(unsigned n)
 }
 
 
-/* Time passes as it does, but not while this process stands still: so a slow
- * machine makes nobody seem dead who is not. */
-static void
-pass_time(void)
-{
-    uint64_t         now;
-    struct timespec  ts;
-
-    clock_gettime(CLOCK_REALTIME, &ts);
-    now = (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
-
-    if (stepped == 0) {
-        stepped = now;
-    } else {
-        stepped += now - wall < STEP ? now - wall : STEP;
-    }
-
-    wall = now;
-}
-
-
 static void
 carry_all(void)
 {
     int  i;
 
-    pass_time();
     n_words = 0;
 
     for (i = 0; i < ALL; i++) {

@@ -71,7 +71,7 @@ test_keys(void **state)
     tick(0);
     assert_int_equal(facts(0).view.n_members, 1);
 
-    usleep(2100000);
+    wait_for(2100);
     tick(1);
     assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_MEMBER);
     assert_string_equal(facts(1).alone, "");
@@ -164,7 +164,7 @@ test_users(void **state)
 
     nodes[1].conf.user = mcp_str("poor");
     nodes[1].conf.password = mcp_str("secret");
-    usleep(110000);
+    wait_for(110);
     run(1);
     assert_non_null(strstr(nodes[1].te.info, "ROLE: NOPERM"));
 
