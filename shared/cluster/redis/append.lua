@@ -26,7 +26,7 @@ local INLINE = 8192
 local TOPIC = 16
 
 local said = redis.call('HMGET', head, 'o', 'l', 'n', 'w', 't', 'x', 'k',
-    'f', 'g', 'j', 'b', 'u', 'a')
+    'f', 'g', 'j', 'b', 'u', 'a', 'y')
 local digest = said[12] or ARGV[19]
 local found = prefix .. 'j:' .. digest
 local last, reader, number = tonumber(said[2]), said[3], tonumber(said[4])
@@ -115,6 +115,11 @@ elseif not said[1] then
     return {'GONE'}
 elseif first > last + 1 then
     return {'GAP', last}
+end
+
+-- somebody has asked for an event that is not there
+if said[14] and #ARGV < EVENTS and not string.find(said[14], ' ') then
+    redis.call('HSET', head, 'y', said[14] .. ' no')
 end
 
 local news = {'k', 'e'}

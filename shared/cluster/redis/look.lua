@@ -21,7 +21,7 @@ if not said[1] or ARGV[5] ~= '' and said[6] ~= ARGV[5] or said[7] ~= ARGV[6] the
 end
 
 if after > last then
-    return {ends_before(said[5])}
+    return {ends_before(said[5], ARGV[4])}
 end
 
 local confirmed = math.max(after, tonumber(said[4]))

@@ -12,7 +12,8 @@
 --                 v what it is as a task (packed), b the same as its owner said
 --                 it last, q how far its owner had heard the others, of a
 --                 session's own stream; of a call that others may join u the
---                 digest by which they find it, a as redis/append.lua is told
+--                 digest by which they find it, a as redis/append.lua is told;
+--                 y see ends_before()
 --   PREFIX:1:e:S  its events, each under its number: m message, r what it answers
 --   PREFIX:1:t:S  a session's own stream: its topics
 --   PREFIX:1:b:S  a task: nodes whose clients listen to it
@@ -121,8 +122,24 @@ local function is_read(stands, sent, last)
     end
 end
 
--- An event that is not there: the owner may have it, if Redis has lost it; of
--- what is over there is no other.
-local function ends_before(stands)
-    return string.byte(stands) >= OVER and 'NONE' or 'AHEAD'
+-- An event that is not there.  Of what is over there is no other; of what goes on
+-- the owner may have it, if Redis has lost it.  So it is asked, and writes " no"
+-- behind the number when it has nothing to add: then there never was such an event.
+local function ends_before(stands, after)
+    if string.byte(stands) >= OVER then
+        return 'NONE'
+    end
+
+    local asked = redis.call('HGET', head, 'y')
+
+    if asked == after .. ' no' then
+        redis.call('HDEL', head, 'y')
+        return 'NONE'
+    end
+
+    if asked ~= after then
+        redis.call('HSET', head, 'y', after)
+    end
+
+    return 'AHEAD'
 end

@@ -37,7 +37,7 @@ local own = owner == node
 local after = tonumber(ARGV[4]) or math.min(tonumber(said[10]), last)
 
 if after > last then
-    return {ends_before(said[5])}
+    return {ends_before(said[5], ARGV[4])}
 end
 
 local confirmed = math.max(tonumber(ARGV[4]) or 0, tonumber(said[4]))

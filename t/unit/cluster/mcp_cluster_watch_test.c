@@ -319,6 +319,32 @@ test_overtaken(void **state)
 }
 
 
+/* An event that was never given: its owner is asked, as Redis may have lost
+ * it. */
+static void
+test_never_given(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+
+    assert_int_equal(comes(1, 'a', 5, 's'), MCP_ERR_AWAY);
+    UNTIL(strcmp(about(1, "HGET", 'h', 'a', "y"), "5 no") == 0);
+    assert_int_equal(comes(1, 'a', 6, 's'), MCP_ERR_AWAY);
+    UNTIL(strcmp(about(1, "HGET", 'h', 'a', "y"), "6 no") == 0);
+    assert_int_equal(comes(1, 'a', 6, 's'), MCP_OK);
+    assert_false(is_at(1, 'a'));
+
+    /* the next one asks again */
+
+    assert_int_equal(comes(1, 'a', 6, 's'), MCP_ERR_AWAY);
+    end_all();
+}
+
+
 /* What lacks a part in Redis is not there, until its owner has made it anew. */
 static void
 test_part(void **state)
@@ -359,6 +385,7 @@ main(void)
         cmocka_unit_test(test_turn),
         cmocka_unit_test(test_drops),
         cmocka_unit_test(test_overtaken),
+        cmocka_unit_test(test_never_given),
         cmocka_unit_test(test_part),
     };
 
