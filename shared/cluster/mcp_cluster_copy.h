@@ -66,6 +66,7 @@ struct mcp_copy_s {
     uint64_t             time;         /* when Redis was told last; 0: never */
     uint64_t             number;       /* of the reader here; 0: it is none */
     uint64_t             sent;         /* as Redis was told last */
+    uint64_t             fetched;      /* the event after which it is fetched */
     uint64_t             missed;       /* since when Redis does not know the
                                           reader elsewhere; 0: it does */
     mcp_store_stand_t    at;           /* how far Redis was told */

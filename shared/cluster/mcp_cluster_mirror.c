@@ -76,6 +76,19 @@ mcp_mirror_known(mcp_copy_t *copy, const mcp_reply_t *reply, size_t i,
 
 /* --- fetching --- */
 
+/* Returns 1 if the last event that is here is that one. */
+static int
+mcp_mirror_is_at(const mcp_copy_t *copy, uint64_t seq)
+{
+    mcp_store_copying_t  copying;
+
+    return mcp_store_copying(copy->cluster->worker->store, &copy->ref,
+                             &copying)
+           == MCP_OK
+           && copying.own.seq == seq;
+}
+
+
 static void
 mcp_mirror_fetched(void *data, const mcp_reply_t *reply)
 {
@@ -112,9 +125,12 @@ mcp_mirror_fetched(void *data, const mcp_reply_t *reply)
 
     copy->full = (rc != MCP_OK || reply->n <= MCP_WATCH_EVENTS);
 
-    /* nor does it go on where what follows is not kept any more */
+    /* nor does it go on where what follows is not kept any more, unless it was
+     * made anew meanwhile */
 
-    if (rc == MCP_ERR_LARGE || rc == MCP_AGAIN) {
+    if (rc == MCP_ERR_LARGE
+        || (rc == MCP_AGAIN && mcp_mirror_is_at(copy, copy->fetched)))
+    {
         mcp_store_mirror_forget(copy->cluster->worker->store, copy->ref.id);
     }
 
@@ -136,6 +152,7 @@ mcp_mirror_fetch(mcp_copy_t *copy, uint64_t after)
     /* without a principal the script does not look at what follows */
 
     mcp_copy_run(copy, MCP_SCRIPT_WATCH, words, 3, mcp_mirror_fetched);
+    copy->fetched = after;
 }
 
 

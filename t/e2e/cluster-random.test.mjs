@@ -191,10 +191,14 @@ async function call() {
                 return 'gone';
             }
 
-            assert.equal(answer.status, 200, `call of ${home} after ${lastId
-                }, of ${when(began)}, read until ${when(read)}, asked for at ${
-                answer.at}, ${when()}, SEED=${seed}: ${
-                done.faults.slice(-12).join('; ')}`);
+            if (answer.status !== 200) {
+                assert.fail(`${answer.status}: call of ${home} after ${lastId
+                    }, of ${when(began)}, read until ${when(read)}, asked for ${
+                    ''}at ${answer.at}, ${when()}, SEED=${seed}: ${
+                    done.faults.slice(-20).join('; ')}\n${
+                    await known(lastId)}`);
+            }
+
             count('resumed');
         }
     }
@@ -291,6 +295,26 @@ const one = (of) => {
 
     return [name, of[name]];
 };
+
+
+// what Redis and the logs have of a stream
+
+async function known(lastId) {
+    const id = lastId.split('.')[0];
+    const head = `{mcp}:1:h:${id}`;
+    const said = await Promise.all(
+        [['HMGET', head, 'o', 'l', 'f', 'k', 't', 'x', 'n', 'w', 'j', 'y'],
+         ['PTTL', head], ['XLEN', `{mcp}:1:e:${id}`],
+         ['ZRANGE', '{mcp}:1:nodes', '0', '-1', 'WITHSCORES']]
+            .map((words) => redis.command(...words).catch(String)));
+    const logs = await Promise.all(nodes.map(async (node, i) =>
+        (await node.log()).split('\n')
+            .filter((line) => line.includes(id.slice(0, 8))
+                || line.includes('cluster:')).slice(-40)
+            .map((line) => `${i}: ${line}`)));
+
+    return [...said, ...logs.flat()].join('\n');
+}
 
 
 // so many clients, while something is done every now and then

@@ -64,6 +64,14 @@ export const known = [
         ],
     },
     {
+        file: 'limits',
+        why: 'that a call is gone is known at another node a moment later',
+        sometimes: true,
+        cases: [
+            'nobody comes back within max wait: the backend is aborted',
+        ],
+    },
+    {
         file: 'rounds',
         why: 'answers to a URL are on their way to another node',
         sometimes: true,
@@ -73,7 +81,7 @@ export const known = [
     },
     {
         file: 'resume',
-        why: 'answered with 503 instead of 404, but by the node of the call',
+        why: 'answered with 503 before 404, but by the node of the call',
         sometimes: true,
         cases: [
             'event ids that are not ours, not known or not event ids',
@@ -81,7 +89,7 @@ export const known = [
     },
     {
         file: 'faces',
-        why: 'answered with 503 instead of 404',
+        why: 'answered with 503 before 404',
         sometimes: true,
         cases: of('Last-Event-ID', [
             'a wrong id',
