@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Reading a request's body: as a whole, into the place that the core gives. */
+/* Reading a request's body: as a whole, into the place that the core gives; at
+ * once, if that is known before. */
 
 #include "mod_mcp_body.h"
 
@@ -21,7 +22,9 @@
 typedef struct {
     request_rec *r;
     mod_mcp_dir_t *dir;
-    apr_bucket_brigade *body;           /* what was read so far */
+    char *space;                        /* for all of it; NULL: not known */
+    apr_off_t room;                     /* there */
+    apr_bucket_brigade *body;           /* else what was read so far */
     apr_bucket *scraps;                 /* its last bucket, or NULL */
     apr_off_t length;
 } reader_t;
@@ -60,29 +63,40 @@ static void add_scrap(reader_t *reader, const char *data, apr_size_t len)
     reader->scraps = last;
 }
 
-/* Takes a bucket out of its brigade. */
-static int add_bucket(reader_t *reader, apr_bucket *b)
+/* There is more than was announced, or nothing was: a brigade has it all. */
+static void collect(reader_t *reader)
 {
-    const char *data;
-    apr_size_t len = 0;
+    apr_bucket_alloc_t *list = reader->r->connection->bucket_alloc;
+    apr_bucket *b;
+
+    reader->body = apr_brigade_create(reader->r->pool, list);
+
+    if (reader->length) {
+        b = apr_bucket_immortal_create(reader->space,
+                                       (apr_size_t)reader->length, list);
+        APR_BRIGADE_INSERT_TAIL(reader->body, b);
+    }
+}
+
+/* Takes a bucket of data out of its brigade. */
+static int add_data(reader_t *reader, apr_bucket *b, const char *data,
+                    apr_size_t len)
+{
+    apr_off_t before = reader->length;
     apr_status_t rv;
 
-    if (!APR_BUCKET_IS_METADATA(b)) {
-        rv = apr_bucket_read(b, &data, &len, APR_BLOCK_READ);
-        if (rv != APR_SUCCESS) {
-            return HTTP_BAD_REQUEST;
-        }
-
-        reader->length += (apr_off_t)len;
+    if (reader->body == NULL && before + (apr_off_t)len > reader->room) {
+        collect(reader);
     }
 
-    if (too_large(reader->r, reader->dir, reader->length)) {
-        return HTTP_REQUEST_ENTITY_TOO_LARGE;
-    }
+    reader->length += (apr_off_t)len;
 
-    if (len < SCRAP) {
-        if (len) {
+    if (reader->body == NULL || len < SCRAP) {
+        if (reader->body) {
             add_scrap(reader, data, len);
+        }
+        else {
+            memcpy(reader->space + before, data, len);
         }
 
         apr_bucket_delete(b);
@@ -102,14 +116,34 @@ static int add_bucket(reader_t *reader, apr_bucket *b)
     return OK;
 }
 
-static int read_all(reader_t *reader)
+/* Takes a bucket out of its brigade. */
+static int add_bucket(reader_t *reader, apr_bucket *b)
+{
+    const char *data;
+    apr_size_t len = 0;
+
+    if (!APR_BUCKET_IS_METADATA(b)
+        && apr_bucket_read(b, &data, &len, APR_BLOCK_READ) != APR_SUCCESS) {
+        return HTTP_BAD_REQUEST;
+    }
+
+    if (too_large(reader->r, reader->dir, reader->length + (apr_off_t)len)) {
+        return HTTP_REQUEST_ENTITY_TOO_LARGE;
+    }
+
+    if (len == 0) {
+        apr_bucket_delete(b);
+        return OK;
+    }
+
+    return add_data(reader, b, data, len);
+}
+
+static int read_all(reader_t *reader, apr_bucket_brigade *bb)
 {
     request_rec *r = reader->r;
-    apr_bucket_brigade *bb;
     apr_status_t rv;
     int rc, eos = 0;
-
-    bb = apr_brigade_create(r->pool, r->connection->bucket_alloc);
 
     while (!eos) {
         rv = ap_get_brigade(r->input_filters, bb, AP_MODE_READBYTES,
@@ -147,50 +181,56 @@ void mod_mcp_body_expect(mod_mcp_client_t *client)
     }
 }
 
-/* A body may be shorter or longer than was announced, if a filter changes
- * it. */
-static char *get_space(mod_mcp_client_t *client, apr_size_t length)
+/* Puts together what is in a brigade. */
+static int flatten(mod_mcp_client_t *client, reader_t *reader)
 {
-    char *space = client->space;
+    apr_size_t length = (apr_size_t)reader->length;
+    char *space;
 
-    if (space == NULL || client->expected != (apr_off_t)length) {
-        mod_mcp_lock();
-        space = mcp_exchange_body_space(client->exchange, length);
-        mod_mcp_unlock();
+    mod_mcp_lock();
+    space = mcp_exchange_body_space(client->exchange, length);
+    mod_mcp_unlock();
+
+    if (space == NULL
+        || (reader->body && apr_brigade_flatten(reader->body, space, &length)
+                                != APR_SUCCESS)) {
+        return HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    return space;
+    if (reader->body) {
+        apr_brigade_destroy(reader->body);
+    }
+
+    return OK;
 }
 
+/* A body may be shorter or longer than was announced, if a filter changes
+ * it. */
 int mod_mcp_body_read(mod_mcp_client_t *client, mod_mcp_dir_t *dir,
                       apr_size_t *length)
 {
-    request_rec *r = client->r;
-    reader_t reader = { .r = r, .dir = dir };
-    char *space;
+    reader_t reader = { .r = client->r, .dir = dir };
     int rc;
 
-    if (too_large(r, dir, client->expected)) {
+    if (too_large(client->r, dir, client->expected)) {
         return HTTP_REQUEST_ENTITY_TOO_LARGE;
     }
 
-    reader.body = apr_brigade_create(r->pool, r->connection->bucket_alloc);
+    reader.space = client->space;
+    reader.room = client->space ? client->expected : 0;
 
-    rc = read_all(&reader);
+    rc = read_all(&reader, client->bb);
+    apr_brigade_cleanup(client->bb);
+
+    if (rc == OK && (reader.body || reader.space == NULL)) {
+        rc = flatten(client, &reader);
+    }
+
     if (rc != OK) {
         return rc;
     }
 
     *length = (apr_size_t)reader.length;
-    space = get_space(client, *length);
-
-    if (space == NULL
-        || apr_brigade_flatten(reader.body, space, length) != APR_SUCCESS) {
-        return HTTP_INTERNAL_SERVER_ERROR;
-    }
-
-    apr_brigade_destroy(reader.body);
-
     mcp_exchange_parse(client->exchange, *length, &mod_mcp_mem);
 
     return OK;

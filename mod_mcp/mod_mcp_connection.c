@@ -35,6 +35,9 @@
 /* About the size of the buffer that a connection is read into. */
 #define BUFFER_SIZE  APR_BUCKET_BUFF_SIZE
 
+/* So many of these may be free when a stream has begun. */
+#define BUFFERS  4
+
 /* --- suspension --- */
 
 int mod_mcp_connection_can_suspend(mod_mcp_client_t *client)
@@ -60,19 +63,34 @@ void mod_mcp_connection_announce_close(mod_mcp_client_t *client)
     apr_table_setn(client->r->headers_out, "Connection", "close");
 }
 
-/* Gives the system back what is free in a pool, the buffer that the request was
- * read into above all: a stream may be idle for hours. */
+/* What is left of the buffer that a request without a body was read into is an
+ * empty bucket, which keeps it until the next attempt to read. */
+static void drop_input(mod_mcp_client_t *client)
+{
+    ap_get_brigade(client->c->input_filters, client->bb, AP_MODE_SPECULATIVE,
+                   APR_NONBLOCK_READ, 1);
+    apr_brigade_cleanup(client->bb);
+}
+
+/* Gives the system back what is free in a pool, the buffers that the request was
+ * read into and the head was written to above all: a stream may be idle for
+ * hours.  Nobody says how many these are: others are new, and untouched. */
 static void trim(conn_rec *c)
 {
     apr_allocator_t *allocator = apr_pool_allocator_get(c->pool);
-    apr_memnode_t *node;
+    apr_memnode_t *nodes[BUFFERS];
+    int i;
 
-    node = apr_allocator_alloc(allocator, BUFFER_SIZE);
+    for (i = 0; i < BUFFERS; i++) {
+        nodes[i] = apr_allocator_alloc(allocator, BUFFER_SIZE);
+    }
 
     apr_allocator_max_free_set(allocator, 1);
 
-    if (node) {
-        apr_allocator_free(allocator, node);
+    for (i = 0; i < BUFFERS; i++) {
+        if (nodes[i]) {
+            apr_allocator_free(allocator, nodes[i]);
+        }
     }
 }
 
@@ -84,6 +102,7 @@ void mod_mcp_connection_suspended(conn_rec *c, request_rec *r)
         return;
     }
 
+    drop_input(client);
     trim(c);
     c->current_thread = mod_mcp_pump_thread();
 

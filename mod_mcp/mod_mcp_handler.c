@@ -62,6 +62,7 @@ static int answer(mod_mcp_client_t *client, int rc)
     }
 }
 
+/* It takes no memory of its own, but lies in what is left of the request's. */
 static mcp_exchange_t *create_exchange(mod_mcp_client_t *client,
                                        mod_mcp_dir_t *dir,
                                        const mcp_endpoint_t *endpoint,
@@ -70,7 +71,9 @@ static mcp_exchange_t *create_exchange(mod_mcp_client_t *client,
     mcp_worker_t *worker = mod_mcp_child.worker;
 
     if (!publish) {
-        return mcp_exchange_create(worker, endpoint, client);
+        return mcp_exchange_create_in(apr_palloc(client->r->pool,
+                                                 mcp_exchange_size()),
+                                      worker, endpoint, client);
     }
 
     return mcp_exchange_create_publish(worker, endpoint,
