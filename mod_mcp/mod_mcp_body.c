@@ -16,6 +16,9 @@
  * they have announced take no more. */
 #define SMALL  16384
 
+/* More than any limit. */
+#define HUGE_BODY  ((apr_off_t)1 << 48)
+
 /* Scraps are collected in pieces of this size. */
 #define PIECE  APR_BUCKET_BUFF_SIZE
 
@@ -167,10 +170,26 @@ static int read_all(reader_t *reader, apr_bucket_brigade *bb)
     return OK;
 }
 
+/* httpd has refused what is no number; of a huge one the beginning will do. */
+static apr_off_t announced(request_rec *r)
+{
+    const char *p = apr_table_get(r->headers_in, "Content-Length");
+    apr_off_t length = 0;
+
+    if (p == NULL) {
+        return -1;
+    }
+
+    while (*p >= '0' && *p <= '9' && length < HUGE_BODY) {
+        length = length * 10 + (*p++ - '0');
+    }
+
+    return length;
+}
+
 void mod_mcp_body_expect(mod_mcp_client_t *client)
 {
-    const char *header = apr_table_get(client->r->headers_in, "Content-Length");
-    apr_off_t length = header ? apr_atoi64(header) : -1;
+    apr_off_t length = announced(client->r);
 
     client->expected = length;
     client->space = NULL;

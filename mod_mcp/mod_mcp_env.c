@@ -17,6 +17,7 @@
 #include "mod_mcp_env.h"
 
 #include "mod_mcp_fetch.h"
+#include "mod_mcp_snapshot.h"
 
 /* More than a request usually gets. */
 #define VARIABLES  48
@@ -24,6 +25,9 @@
 /* So many variables may be there besides our own: each is compared with all
  * others. */
 #define OTHERS     8
+
+/* Has proxies pass no interim responses on: no client is there to get one. */
+static const char interim[] = "proxy-interim-response";
 
 static int first;                       /* our hook is called, whatever others
                                          * do */
@@ -43,10 +47,14 @@ static int is_ours(const char *name)
 static int is_known(const char *name)
 {
     static const char *const known[] = {
-        "proxy-interim-response", "mcp-log", "HTTPS", "SSL_", "UNIQUE_ID",
+        interim, "mcp-log", "HTTPS", "SSL_", "UNIQUE_ID",
         "OIDC_", "OAUTH2_"
     };
     apr_size_t i;
+
+    if (name == interim) {
+        return 1;
+    }
 
     for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (begins(name, known[i])) {
@@ -92,10 +100,23 @@ static int may_hide(const apr_table_t *env, int own)
     return 1;
 }
 
+void mod_mcp_env_make(mod_mcp_run_t *run, request_rec *r)
+{
+    const apr_table_t *more = run->snapshot->env;
+
+    run->own = apr_table_elts(run->env)->nelts;
+
+    r->subprocess_env = apr_is_empty_table(more)
+                            ? run->env
+                            : apr_table_overlay(r->pool, run->env, more);
+
+    apr_table_setn(r->subprocess_env, interim, "Suppress");
+}
+
 void mod_mcp_env_hide(mod_mcp_run_t *run, request_rec *r, const char *url)
 {
     if (!first || ap_cstr_casecmpn(url, "fcgi:", 5) != 0
-        || !may_hide(r->subprocess_env, apr_table_elts(run->env)->nelts)) {
+        || !may_hide(r->subprocess_env, run->own)) {
         return;
     }
 

@@ -8,6 +8,9 @@
 
 #include "mod_mcp.h"
 
+/* Makes the environment of a run's request. */
+void mod_mcp_env_make(mod_mcp_run_t *run, request_rec *r);
+
 /* Puts the variables of a request aside, if that makes no difference but to
  * the time that it takes. */
 void mod_mcp_env_hide(mod_mcp_run_t *run, request_rec *r, const char *url);

@@ -15,6 +15,7 @@
 #include "mod_mcp_fetch.h"
 
 #include "mod_mcp_client.h"
+#include "mod_mcp_env.h"
 #include "mod_mcp_event.h"
 #include "mod_mcp_note.h"
 #include "mod_mcp_path.h"
@@ -403,12 +404,6 @@ static void make_headers(request_rec *r, mod_mcp_run_t *run)
 
     apr_table_addn(r->headers_in, "Content-Length",
                    apr_off_t_toa(r->pool, (apr_off_t)run->length));
-
-    r->subprocess_env = apr_table_overlay(r->pool, run->env, snapshot->env);
-
-    /* no client is there to get one */
-
-    apr_table_setn(r->subprocess_env, "proxy-interim-response", "Suppress");
 }
 
 /* Our filters instead of those that would talk HTTP to a client. */
@@ -451,6 +446,7 @@ static request_rec *make_request(mod_mcp_run_t *run, conn_rec *c)
     r->useragent_ip = (char *)snapshot->useragent_ip;
 
     make_headers(r, run);
+    mod_mcp_env_make(run, r);
     ap_parse_uri(r, run->target);
 
     /* the port as the client's request told it */

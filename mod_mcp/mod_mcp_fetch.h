@@ -39,6 +39,7 @@ struct mod_mcp_run_t {
     struct ap_logconf *log;             /* log levels of its request; whoever
                                          * took the socket writes them */
     apr_bucket_brigade *input;
+    int own;                            /* so many variables were in env */
     apr_table_t *hidden;                /* of mod_mcp_env.h; mostly NULL */
     apr_table_t *shown;                 /* where that will be */
     const char *aside;                  /* of the answer, not fed yet */

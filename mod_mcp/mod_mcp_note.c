@@ -128,7 +128,8 @@ int mod_mcp_note_early(request_rec *r)
     sent.mem = &mem;
     sent.endpoint = mod_mcp_config_endpoint(mod_mcp_config_dir(r),
                                             mod_mcp_zone_keys());
-    sent.headers = mod_mcp_request_headers(r, &sent.n_headers);
+    sent.headers = mod_mcp_request_headers(r, MCP_SENT_INITIAL,
+                                           &sent.n_headers);
 
     if (sent.endpoint == NULL) {
         return HTTP_INTERNAL_SERVER_ERROR;

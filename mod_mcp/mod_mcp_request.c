@@ -21,28 +21,35 @@ mod_mcp_request_t *mod_mcp_request(request_rec *r)
     return own;
 }
 
-static void add_names(apr_array_header_t *names, apr_array_header_t *more)
+static apr_size_t count(const apr_array_header_t *names)
 {
-    int i;
+    return names ? names->nelts : 0;
+}
 
-    for (i = 0; more && i < more->nelts; i++) {
-        APR_ARRAY_PUSH(names, mcp_str_t) =
-                            mod_mcp_str(APR_ARRAY_IDX(more, i, const char *));
+static mcp_str_t *add_names(mcp_str_t *last, const apr_array_header_t *more)
+{
+    apr_size_t i;
+
+    for (i = 0; i < count(more); i++) {
+        *last++ = mod_mcp_str(APR_ARRAY_IDX(more, i, const char *));
     }
+
+    return last;
 }
 
 const mcp_str_t *mod_mcp_request_server_names(request_rec *r, size_t *n)
 {
-    apr_array_header_t *names = apr_array_make(r->pool, 4, sizeof(mcp_str_t));
+    const server_rec *s = r->server;
+    mcp_str_t *names, *last;
 
-    APR_ARRAY_PUSH(names, mcp_str_t) = mod_mcp_str(r->server->server_hostname);
+    *n = 1 + count(s->names) + count(s->wild_names);
+    names = apr_palloc(r->pool, *n * sizeof(*names));
 
-    add_names(names, r->server->names);
-    add_names(names, r->server->wild_names);
+    names[0] = mod_mcp_str(s->server_hostname);
+    last = add_names(names + 1, s->names);
+    add_names(last, s->wild_names);
 
-    *n = names->nelts;
-
-    return (const mcp_str_t *)names->elts;
+    return names;
 }
 
 const char *mod_mcp_request_handler(request_rec *r)
@@ -59,7 +66,8 @@ const char *mod_mcp_request_handler(request_rec *r)
     return error ? NULL : value;
 }
 
-const mcp_header_t *mod_mcp_request_headers(request_rec *r, size_t *n)
+const mcp_header_t *mod_mcp_request_headers(request_rec *r, char initial,
+                                            size_t *n)
 {
     const apr_array_header_t *array = apr_table_elts(r->headers_in);
     const apr_table_entry_t *entry = (const apr_table_entry_t *)array->elts;
@@ -68,12 +76,15 @@ const mcp_header_t *mod_mcp_request_headers(request_rec *r, size_t *n)
 
     headers = apr_palloc(r->pool, (array->nelts + 1) * sizeof(*headers));
 
-    for (i = 0; i < array->nelts; i++) {
-        headers[i].name = mod_mcp_str(entry[i].key);
-        headers[i].value = mod_mcp_str(entry[i].val);
-    }
+    *n = 0;
 
-    *n = array->nelts;
+    for (i = 0; i < array->nelts; i++) {
+        if (initial == '\0' || (entry[i].key[0] | 0x20) == initial) {
+            headers[*n].name = mod_mcp_str(entry[i].key);
+            headers[*n].value = mod_mcp_str(entry[i].val);
+            (*n)++;
+        }
+    }
 
     return headers;
 }
@@ -89,6 +100,6 @@ void mod_mcp_request_head(request_rec *r, mcp_head_t *head)
     head->target = mod_mcp_str(mod_mcp_secret_target(r));
     head->loopback = mcp_http_address_is_loopback(local->ipaddr_ptr,
                                                   local->ipaddr_len);
-    head->headers = mod_mcp_request_headers(r, &head->n_headers);
+    head->headers = mod_mcp_request_headers(r, '\0', &head->n_headers);
     head->server_names = mod_mcp_request_server_names(r, &head->n_server_names);
 }

@@ -24,8 +24,10 @@ mod_mcp_request_t *mod_mcp_request(request_rec *r);
 /* The handler that SetHandler will set, or NULL. */
 const char *mod_mcp_request_handler(request_rec *r);
 
-/* The lines of the head, in the request's pool. */
-const mcp_header_t *mod_mcp_request_headers(request_rec *r, size_t *n);
+/* The lines of the head, in the request's pool: those whose names begin with a
+ * letter, given in its small form; '\0': all. */
+const mcp_header_t *mod_mcp_request_headers(request_rec *r, char initial,
+                                            size_t *n);
 
 /* The configured names of the request's server, in the request's pool. */
 const mcp_str_t *mod_mcp_request_server_names(request_rec *r, size_t *n);

@@ -51,8 +51,10 @@ static void copy_headers(mod_mcp_snapshot_t *snapshot, request_rec *r,
 
     apr_table_do(copy_header, &copy, r->headers_in, NULL);
 
+    /* which is not among those that are copied */
+
     if (host) {
-        apr_table_set(copy.table, "Host", host);
+        apr_table_addn(copy.table, "Host", apr_pstrdup(snapshot->pool, host));
     }
 
     snapshot->headers = copy.table;

@@ -20,13 +20,16 @@
 #define mcp_sent_name    mcp_str("mcp_sent_name")
 #define mcp_sent_param   mcp_str("mcp_param_")         /* and a name */
 
+/* The names of all headers that count begin with it, small or large. */
+#define MCP_SENT_INITIAL  'm'
+
 
 typedef struct {
     const mcp_mem_t       *mem;        /* of values and names that are no part
                                           of the headers; as long as the
                                           request, nothing is freed */
     const mcp_endpoint_t  *endpoint;
-    const mcp_header_t    *headers;    /* all, as they came */
+    const mcp_header_t    *headers;    /* all that count, as they came */
     size_t                 n_headers;
 } mcp_sent_t;
 
