@@ -68,6 +68,7 @@ typedef struct mod_mcp_dir_t mod_mcp_dir_t;
 typedef struct mod_mcp_event_t mod_mcp_event_t;
 typedef struct mod_mcp_run_t mod_mcp_run_t;
 typedef struct mod_mcp_snapshot_t mod_mcp_snapshot_t;
+typedef struct mod_mcp_twin_t mod_mcp_twin_t;
 
 static APR_INLINE mcp_str_t mod_mcp_str(const char *s)
 {

@@ -30,12 +30,12 @@ struct mod_mcp_run_t {
     unsigned resumed:1;
 
     /* atomic, see mod_mcp_proxy.c */
-    int socket;                         /* to the backend, or -1; who takes it
-                                         * closes it */
+    int socket;                         /* to the backend, or -1 */
     int cut;                            /* the core needs it no more */
 
     /* for the thread that runs it */
     request_rec *r;
+    mod_mcp_twin_t *twin;               /* that the socket is of, or NULL */
     struct ap_logconf *log;             /* log levels of its request; whoever
                                          * took the socket writes them */
     apr_bucket_brigade *input;

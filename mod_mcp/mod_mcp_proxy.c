@@ -7,7 +7,8 @@
  * shows nobody its connection.  So the connection is chosen and made here,
  * before the handler runs, and the handler gets a pool that has this connection
  * alone.  To end the call, a duplicate of the socket is shut down, for the
- * handler may close its own at any time.
+ * handler may close its own at any time.  The duplicate is closed with that, for
+ * connections are kept.
  *
  * mod_proxy may be absent, or loaded after this module: its functions are
  * looked up.
@@ -28,23 +29,21 @@
 
 #define SCHEME  "MCP"
 
+/* The name of a duplicate in its pool. */
+#define TWIN    "mod_mcp twin"
+
 static __typeof__(&ap_proxy_acquire_connection) acquire;
 static __typeof__(&ap_proxy_release_connection) release;
 static __typeof__(&ap_proxy_determine_connection) determine;
 static __typeof__(&ap_proxy_connect_backend) connect_backend;
 static __typeof__(&proxy_run_scheme_handler) run_scheme_handler;
 
-static int duplicate(proxy_conn_rec *conn)
-{
-    apr_os_sock_t fd;
-
-    if (conn == NULL || conn->sock == NULL
-        || apr_os_sock_get(&fd, conn->sock) != APR_SUCCESS) {
-        return -1;
-    }
-
-    return fcntl(fd, F_DUPFD_CLOEXEC, 0);
-}
+/* A duplicate of a connection's socket, in the socket's pool. */
+struct mod_mcp_twin_t {
+    int fd;
+    mod_mcp_run_t *run;                 /* whose handler has the connection, or
+                                         * NULL: it is idle */
+};
 
 /* A copy of a worker whose address expires would free the address that the
  * worker itself still uses. */
@@ -62,34 +61,94 @@ static int is_cut(mod_mcp_run_t *run)
     return __atomic_load_n(&run->cut, __ATOMIC_SEQ_CST);
 }
 
-/* Lets ABORT find the connection, without the lock: either it finds that, or
- * this finds the call cut.  1 unless it is. */
-static int expose(mod_mcp_run_t *run, proxy_conn_rec *conn,
-                  struct ap_logconf *log)
-{
-    run->log = log;
-    __atomic_store_n(&run->socket, duplicate(conn), __ATOMIC_SEQ_CST);
-
-    return !is_cut(run);
-}
-
 static int take(mod_mcp_run_t *run)
 {
     return __atomic_exchange_n(&run->socket, -1, __ATOMIC_SEQ_CST);
 }
 
 /* Takes the connection back, or waits for ABORT, which has it and still uses
- * the log.  1 unless the call is cut. */
+ * its socket and the log.  1 unless the call is cut. */
 static int hide(mod_mcp_run_t *run)
 {
-    int fd = take(run);
-
-    if (fd != -1) {
-        close(fd);
-    }
-    else if (is_cut(run)) {
-        mod_mcp_lock();
+    if (take(run) == -1 && is_cut(run) && mod_mcp_lock_ready()) {
         mod_mcp_unlock();
+    }
+
+    if (run->twin) {
+        run->twin->run = NULL;
+        run->twin = NULL;
+    }
+
+    return !is_cut(run);
+}
+
+/* The socket is closed, by the handler's thread or while nobody has the
+ * connection. */
+static apr_status_t twin_cleanup(void *data)
+{
+    mod_mcp_twin_t *twin = data;
+
+    if (twin->run) {
+        hide(twin->run);
+    }
+
+    close(twin->fd);
+
+    return APR_SUCCESS;
+}
+
+static mod_mcp_twin_t *twin_create(proxy_conn_rec *conn)
+{
+    mod_mcp_twin_t *twin;
+    apr_os_sock_t fd;
+
+    if (apr_os_sock_get(&fd, conn->sock) != APR_SUCCESS) {
+        return NULL;
+    }
+
+    fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (fd == -1) {
+        return NULL;
+    }
+
+    twin = apr_pcalloc(conn->scpool, sizeof(*twin));
+    twin->fd = fd;
+
+    apr_pool_cleanup_register(conn->scpool, twin, twin_cleanup,
+                              apr_pool_cleanup_null);
+    apr_pool_userdata_setn(twin, TWIN, NULL, conn->scpool);
+
+    return twin;
+}
+
+/* That of a connection, or NULL.  mod_proxy clears the pool when it closes the
+ * socket. */
+static mod_mcp_twin_t *twin_of(proxy_conn_rec *conn)
+{
+    void *twin = NULL;
+
+    if (conn == NULL || conn->sock == NULL) {
+        return NULL;
+    }
+
+    apr_pool_userdata_get(&twin, TWIN, conn->scpool);
+
+    return twin ? twin : twin_create(conn);
+}
+
+/* Lets ABORT find the connection, without the lock: either it finds that, or
+ * this finds the call cut.  1 unless it is. */
+static int expose(mod_mcp_run_t *run, proxy_conn_rec *conn,
+                  struct ap_logconf *log)
+{
+    mod_mcp_twin_t *twin = twin_of(conn);
+
+    run->log = log;
+
+    if (twin) {
+        twin->run = run;
+        run->twin = twin;
+        __atomic_store_n(&run->socket, twin->fd, __ATOMIC_SEQ_CST);
     }
 
     return !is_cut(run);
@@ -114,7 +173,6 @@ void mod_mcp_proxy_abort(mod_mcp_run_t *run)
     if (fd != -1) {
         silence(run->log);
         shutdown(fd, SHUT_RDWR);
-        close(fd);
     }
 }
 
