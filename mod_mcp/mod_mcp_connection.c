@@ -72,8 +72,8 @@ static void drop_input(mod_mcp_client_t *client)
     apr_brigade_cleanup(client->bb);
 }
 
-/* Gives the system back what is free in a pool, the buffers that the request was
- * read into and the head was written to above all: a stream may be idle for
+/* Gives the system back what is free in a pool, the buffers that the request
+ * was read into and the head was written to above all: a stream may be idle for
  * hours.  Nobody says how many these are: others are new, and untouched. */
 static void trim(conn_rec *c)
 {

@@ -7,7 +7,7 @@
  * shows nobody its connection.  So the connection is chosen and made here,
  * before the handler runs, and the handler gets a pool that has this connection
  * alone.  To end the call, a duplicate of the socket is shut down, for the
- * handler may close its own at any time.  The duplicate is closed with that, for
+ * handler may close its own at any time.  The duplicate lasts as long as that:
  * connections are kept.
  *
  * mod_proxy may be absent, or loaded after this module: its functions are

@@ -180,6 +180,26 @@ variables(void **state)
 }
 
 
+/* The glue need not look at others. */
+static void
+initial(void **state)
+{
+    size_t      i, n;
+    mcp_sent_t  sent;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        make(&sent, &cases[i]);
+
+        for (n = 0; n < sent.n_headers; n++) {
+            assert_int_equal(sent.headers[n].name.data[0] | 0x20,
+                             MCP_SENT_INITIAL);
+        }
+    }
+}
+
+
 /* An endpoint that does not serve the revision knows nothing. */
 static void
 not_served(void **state)
@@ -269,6 +289,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(variables),
+        test(initial),
         test(not_served),
         test(every),
         test(no_memory),
