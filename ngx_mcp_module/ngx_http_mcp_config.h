@@ -7,6 +7,7 @@
 #define NGX_HTTP_MCP_CONFIG_H_INCLUDED
 
 
+#include "ngx_http_mcp_fastcgi.h"
 #include "ngx_http_mcp_zone.h"
 
 #include "mcp_cluster_conf.h"
@@ -50,6 +51,7 @@ typedef struct {
 
     unsigned              is_backend:1;        /* some endpoint names it */
     unsigned              guarded:1;   /* see ngx_http_mcp_guard.h */
+    ngx_http_mcp_fastcgi_t    *fastcgi;        /* of a backend; or NULL */
 
     ngx_http_core_srv_conf_t  *cscf;   /* where the endpoint stands */
     ngx_str_t             file;

@@ -26,6 +26,7 @@
  *   ngx_http_mcp_snapshot.c    what a client's request leaves behind for them
  *   ngx_http_mcp_connection.c  their connections, which have no socket
  *   ngx_http_mcp_request.c     their requests
+ *   ngx_http_mcp_fastcgi.c     what FastCGI backends get
  *   ngx_http_mcp_capture.c     the filter that catches a backend's answer
  *   ngx_http_mcp_redirect.c    where X-Accel-Redirect may lead
  *

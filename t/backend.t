@@ -9,7 +9,7 @@ use MCP;
 
 repeat_each(1);
 
-plan tests => repeat_each() * 448;
+plan tests => repeat_each() * 452;
 
 no_long_string();
 
@@ -1092,7 +1092,95 @@ of "x" failed in its backend:
 
 
 
-=== TEST 68: a batch of calls, some of which fail
+=== TEST 68: FastCGI requests are those of nginx
+The location of "theirs" names its backend by a variable, so that nginx makes
+its request; "ours" fails once after its request, which is sent once more.
+--- http_config
+    upstream twice {
+        server unix:$TEST_NGINX_HTML_DIR/backend.sock max_fails=0;
+        server unix:$TEST_NGINX_HTML_DIR/backend.sock max_fails=0;
+    }
+--- config eval
+my $long = 'x' x 130;
+my $params = <<"END";
+        fastcgi_param TEXT text;
+        fastcgi_param EMPTY "";
+        fastcgi_param VARIABLE \$request_method;
+        fastcgi_param BEHIND nginx/\$nginx_version;
+        fastcgi_param BRACES \${server_protocol};
+        fastcgi_param SEVERAL \$scheme:\${server_port}/;
+        fastcgi_param CAPTURE \$1;
+        fastcgi_param LONG $long\$request_method;
+        fastcgi_param NOTHING \$mcp_principal;
+        fastcgi_param LEFT_OUT \$mcp_principal if_not_empty;
+        fastcgi_param LEFT_OUT "" if_not_empty;
+        fastcgi_param LEFT_IN -\$mcp_principal if_not_empty;
+        fastcgi_param LEFT_IN \$mcp_method if_not_empty;
+        fastcgi_param CONTENT_LENGTH \$content_length;
+        fastcgi_param HTTP_HOST \$host;
+        fastcgi_param HTTP_X_GONE "";
+        fastcgi_param HTTP_X_OTHER other;
+        fastcgi_keep_conn on;
+        fastcgi_next_upstream error non_idempotent;
+END
+<<"END"
+    location = /mcp {
+        mcp mcp;
+        mcp_backend \@ours;
+        mcp_route theirs \@theirs;
+    }
+    location \@ours {
+        rewrite ^/(m)cp \$uri break;
+$params
+        fastcgi_pass twice;
+    }
+    location \@theirs {
+        set \$backend unix:$ENV{TEST_NGINX_HTML_DIR}/backend.sock;
+        rewrite ^/(m)cp \$uri break;
+$params
+        fastcgi_pass \$backend;
+    }
+END
+--- init
+my $backend = MCP::backend();
+my $record = sub { pack('C C n n C C', 1, $_[0], 1, length $_[1], 0, 0)
+    . $_[1] };
+my $answer = $record->(6, "Content-type: text/plain\r\n\r\nx")
+    . $record->(6, '') . $record->(3, "\0" x 8);
+my $ask = sub {
+    my ($name, $times, $more) = @_;
+    my $request = MCP::call($name, ",\"arguments\":{\"a\":\"$more\"}");
+    my $client = MCP::begin($request, MCP::post(more =>
+        "X-Gone: 1\nx-other: 2\nX-Long: " . 'l' x 200 . "\nX-Kept: k"));
+    my @seen;
+    while ($times--) {
+        my $call = $backend->connection;
+        push @seen, $call->until(qr/\x01\x05\0\x01\0\0\0\0\z/) =~ s/$name/-/gr;
+        $call->send($answer) if $times == 0;
+        $call->close;
+    }
+    $client->until(qr/\Q$::Result\E\z/);
+    $client->close;
+    return @seen;
+};
+for my $more ('', 'b', 'bc', 'bcd', 'b' x 2000, 'b' x 3000, 'b' x 40000) {
+    my @ours = $ask->('ours00', 2, $more);
+    my @theirs = $ask->('theirs', 1, $more);
+    $ours[0] eq $theirs[0] or die "$ours[0]\nis not\n$theirs[0]";
+    $ours[1] eq $theirs[0] or die "again: $ours[1]\nis not\n$theirs[0]";
+    $ours[0] =~ /X_GONE|LEFT_OUT|X_OTHER2/ and die $ours[0];
+    $ours[0] =~ /\x0c\x05HTTP_X_OTHERother/ or die $ours[0];
+    $ours[0] =~ /\x0b\x01HTTP_X_KEPTk/ or die $ours[0];
+}
+--- request eval: MCP::rpc('ping')
+--- more_headers eval: MCP::post()
+--- response_body eval: MCP::answer('{}')
+--- error_log
+upstream prematurely closed connection
+
+
+
+=== TEST 69: a batch of calls, some of which fail
 --- config eval
 ::mcp(::tool('a', 'text/plain', 'x') . ::tool('b', 'text/plain', 'no', 500)
     . ::tool('c', 'application/json', '{'))

@@ -1,0 +1,751 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The requests that FastCGI backends get.  Of what nginx does for a call, the
+ * most is to run the scripts of its 30 parameters, three times each, to learn
+ * how long they are and what they say.  Here each one is evaluated once, and
+ * the request, with a body that is short, is written into one buffer.
+ *
+ * What the backend gets is what nginx would send, in the same order.  nginx
+ * sends it itself wherever something is out of the ordinary: a cache, a long
+ * body, header lines that have to be joined.
+ */
+
+
+#include "ngx_http_mcp_fastcgi.h"
+
+#include "ngx_http_mcp_call.h"
+#include "ngx_http_mcp_config.h"
+
+
+#define NGX_HTTP_MCP_FASTCGI_BEGIN   1
+#define NGX_HTTP_MCP_FASTCGI_PARAMS  4
+#define NGX_HTTP_MCP_FASTCGI_STDIN   5
+
+/* of a record's head; also of what BEGIN has in it */
+#define NGX_HTTP_MCP_FASTCGI_HEAD    8
+
+#define NGX_HTTP_MCP_FASTCGI_RECORD  65535     /* bytes in a record, at most */
+
+/* Longer bodies are not copied.  */
+#define NGX_HTTP_MCP_FASTCGI_BODY    2048
+
+/* Parameters of a location, at most; a length takes one byte or four.  */
+#define NGX_HTTP_MCP_FASTCGI_COUNT   64
+#define NGX_HTTP_MCP_FASTCGI_LENGTH  4
+
+
+typedef struct {
+    ngx_str_t                   text;      /* the name, and behind it what the
+                                              value begins with */
+    size_t                      name_len;
+    ngx_int_t                   index;     /* of the variable that follows, or
+                                              NGX_ERROR: none */
+    ngx_http_complex_value_t   *value;     /* in the place of both; or NULL */
+    ngx_uint_t                  skip_empty;
+} ngx_http_mcp_fastcgi_param_t;
+
+
+struct ngx_http_mcp_fastcgi_s {
+    ngx_array_t                 params;
+    ngx_array_t                 replaced;  /* ngx_str_t: headers in whose place
+                                              stands a parameter HTTP_... */
+    size_t                      size;      /* of what is constant, at most */
+    ngx_buf_tag_t               tag;       /* of nginx's module */
+    u_char                      keep;      /* "fastcgi_keep_conn" */
+};
+
+
+static ngx_int_t ngx_http_mcp_fastcgi_handler(ngx_http_request_t *r);
+static ngx_int_t ngx_http_mcp_fastcgi_create_request(ngx_http_request_t *r);
+static ngx_uint_t ngx_http_mcp_fastcgi_is_ordinary(ngx_http_request_t *r);
+static size_t ngx_http_mcp_fastcgi_measure(ngx_http_request_t *r,
+    ngx_http_mcp_fastcgi_t *fastcgi, ngx_str_t *values);
+static ngx_int_t ngx_http_mcp_fastcgi_evaluate(ngx_http_request_t *r,
+    ngx_http_mcp_fastcgi_param_t *param, ngx_str_t *value);
+static u_char *ngx_http_mcp_fastcgi_write(ngx_http_request_t *r,
+    ngx_http_mcp_fastcgi_t *fastcgi, ngx_str_t *values, u_char *p);
+static u_char *ngx_http_mcp_fastcgi_write_params(ngx_http_request_t *r,
+    ngx_http_mcp_fastcgi_t *fastcgi, ngx_str_t *values, u_char *p);
+static u_char *ngx_http_mcp_fastcgi_write_headers(ngx_http_request_t *r,
+    ngx_http_mcp_fastcgi_t *fastcgi, u_char *p);
+static u_char *ngx_http_mcp_fastcgi_write_header(ngx_http_request_t *r,
+    ngx_http_mcp_fastcgi_t *fastcgi, ngx_table_elt_t *h, u_char *p);
+static ngx_module_t *ngx_http_mcp_fastcgi_module(ngx_conf_t *cf);
+static void *ngx_http_mcp_fastcgi_slot(ngx_module_t *module, void *conf,
+    const char *directive);
+static ngx_uint_t ngx_http_mcp_fastcgi_is_usual(ngx_module_t *module,
+    void *conf);
+static ngx_int_t ngx_http_mcp_fastcgi_add(ngx_conf_t *cf,
+    ngx_http_mcp_fastcgi_t *fastcgi, ngx_http_upstream_param_t *source);
+static ngx_int_t ngx_http_mcp_fastcgi_add_replaced(ngx_conf_t *cf,
+    ngx_http_mcp_fastcgi_t *fastcgi, ngx_http_upstream_param_t *source);
+static ngx_int_t ngx_http_mcp_fastcgi_compile(ngx_conf_t *cf,
+    ngx_http_mcp_fastcgi_param_t *param, ngx_str_t *value);
+static ngx_uint_t ngx_http_mcp_fastcgi_is_name(ngx_str_t *name);
+
+
+/* nginx's own, the same in all locations.  */
+static ngx_http_handler_pt  ngx_http_mcp_fastcgi_next_handler;
+static ngx_int_t          (*ngx_http_mcp_fastcgi_next_create)(
+    ngx_http_request_t *r);
+
+
+/*
+ * Has nginx's handler set the upstream up, but not begin: as long as something
+ * else works for a request, its upstream does not.
+ */
+static ngx_int_t
+ngx_http_mcp_fastcgi_handler(ngx_http_request_t *r)
+{
+    ngx_int_t                 rc;
+    ngx_http_upstream_t      *u;
+    ngx_http_mcp_loc_conf_t  *mlcf;
+
+    mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
+
+    /* an "if" has none */
+
+    if (mlcf->fastcgi == NULL || r != r->main || r->aio
+        || ngx_http_mcp_call_invocation(r) == NULL)
+    {
+        return ngx_http_mcp_fastcgi_next_handler(r);
+    }
+
+    r->aio = 1;
+
+    rc = ngx_http_mcp_fastcgi_next_handler(r);
+
+    r->aio = 0;
+
+    u = r->upstream;
+
+    if (rc != NGX_DONE || u == NULL) {
+        return rc;
+    }
+
+    /* another module's, if the location has more than one handler */
+
+    if (u->output.tag == mlcf->fastcgi->tag) {
+        ngx_http_mcp_fastcgi_next_create = u->create_request;
+        u->create_request = ngx_http_mcp_fastcgi_create_request;
+    }
+
+    ngx_http_upstream_init(r);
+
+    return NGX_DONE;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_fastcgi_create_request(ngx_http_request_t *r)
+{
+    size_t                    size;
+    ngx_buf_t                *b;
+    ngx_str_t                 values[NGX_HTTP_MCP_FASTCGI_COUNT];
+    ngx_chain_t              *cl;
+    ngx_http_mcp_loc_conf_t  *mlcf;
+
+    mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
+
+    if (!ngx_http_mcp_fastcgi_is_ordinary(r)) {
+        return ngx_http_mcp_fastcgi_next_create(r);
+    }
+
+    size = ngx_http_mcp_fastcgi_measure(r, mlcf->fastcgi, values);
+
+    if (size == 0) {
+        return ngx_http_mcp_fastcgi_next_create(r);
+    }
+
+    /* BEGIN, parameters, their end, body, its end; two of them padded */
+
+    size += r->headers_in.content_length_n + 8 * NGX_HTTP_MCP_FASTCGI_HEAD;
+
+    b = ngx_create_temp_buf(r->pool, size);
+    if (b == NULL) {
+        return NGX_ERROR;
+    }
+
+    cl = ngx_alloc_chain_link(r->pool);
+    if (cl == NULL) {
+        return NGX_ERROR;
+    }
+
+    b->last = ngx_http_mcp_fastcgi_write(r, mlcf->fastcgi, values, b->pos);
+
+    cl->buf = b;
+    cl->next = NULL;
+
+    r->upstream->request_bufs = cl;
+
+    return NGX_OK;
+}
+
+
+/* Whether the request has one short body in memory, and no header lines that
+ * nginx would join.  */
+static ngx_uint_t
+ngx_http_mcp_fastcgi_is_ordinary(ngx_http_request_t *r)
+{
+    ngx_buf_t    *b;
+    ngx_chain_t  *body;
+
+    body = r->upstream->request_bufs;
+
+    if (body == NULL || body->next || r->request_body_no_buffering) {
+        return 0;
+    }
+
+    b = body->buf;
+
+    if (!ngx_buf_in_memory(b) || b->in_file
+        || b->last - b->pos > NGX_HTTP_MCP_FASTCGI_BODY
+        || b->last - b->pos != r->headers_in.content_length_n)
+    {
+        return 0;
+    }
+
+#if (nginx_version >= 1023000)
+    if (ngx_http_link_multi_headers(r) != NGX_OK || r->headers_in.multi) {
+        return 0;
+    }
+#endif
+
+    return 1;
+}
+
+
+/* Evaluates all parameters; returns what they and the header lines take, at
+ * most, or 0: nginx has to see to it.  */
+static size_t
+ngx_http_mcp_fastcgi_measure(ngx_http_request_t *r,
+    ngx_http_mcp_fastcgi_t *fastcgi, ngx_str_t *values)
+{
+    size_t                         size;
+    ngx_uint_t                     i;
+    ngx_list_part_t               *part;
+    ngx_table_elt_t               *h;
+    ngx_http_mcp_fastcgi_param_t  *param;
+
+    size = fastcgi->size;
+    param = fastcgi->params.elts;
+
+    for (i = 0; i < fastcgi->params.nelts; i++) {
+        if (ngx_http_mcp_fastcgi_evaluate(r, &param[i], &values[i])
+            != NGX_OK)
+        {
+            return 0;
+        }
+
+        size += values[i].len;
+    }
+
+    for (part = &r->headers_in.headers.part; part; part = part->next) {
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+            size += h[i].key.len + h[i].value.len + sizeof("HTTP_") - 1
+                    + 2 * NGX_HTTP_MCP_FASTCGI_LENGTH;
+        }
+    }
+
+    return size <= NGX_HTTP_MCP_FASTCGI_RECORD ? size : 0;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_fastcgi_evaluate(ngx_http_request_t *r,
+    ngx_http_mcp_fastcgi_param_t *param, ngx_str_t *value)
+{
+    ngx_http_variable_value_t  *vv;
+
+    if (param->value) {
+        return ngx_http_complex_value(r, param->value, value);
+    }
+
+    value->len = 0;
+
+    if (param->index == NGX_ERROR) {
+        return NGX_OK;
+    }
+
+    vv = &r->variables[param->index];
+
+    /* most are known by now */
+
+    if (!(vv->valid || vv->not_found) || vv->no_cacheable) {
+        vv = ngx_http_get_flushed_variable(r, param->index);
+    }
+
+    if (vv && !vv->not_found) {
+        value->data = vv->data;
+        value->len = vv->len;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_inline u_char *
+ngx_http_mcp_fastcgi_write_length(u_char *p, size_t len)
+{
+    if (len > 127) {
+        *p++ = (u_char) (((len >> 24) & 0x7f) | 0x80);
+        *p++ = (u_char) ((len >> 16) & 0xff);
+        *p++ = (u_char) ((len >> 8) & 0xff);
+    }
+
+    *p++ = (u_char) (len & 0xff);
+
+    return p;
+}
+
+
+/* Writes the head of a record, whose content may stand behind it already, and
+ * the padding.  Returns its end.  */
+static ngx_inline u_char *
+ngx_http_mcp_fastcgi_write_record(u_char *p, u_char type, size_t len)
+{
+    size_t  padding;
+
+    padding = (8 - len % 8) % 8;
+
+    *p++ = 1;
+    *p++ = type;
+    *p++ = 0;
+    *p++ = 1;
+    *p++ = (u_char) (len >> 8);
+    *p++ = (u_char) len;
+    *p++ = (u_char) padding;
+    *p++ = 0;
+
+    p += len;
+
+    ngx_memzero(p, padding);
+
+    return p + padding;
+}
+
+
+static u_char *
+ngx_http_mcp_fastcgi_write(ngx_http_request_t *r,
+    ngx_http_mcp_fastcgi_t *fastcgi, ngx_str_t *values, u_char *p)
+{
+    size_t      len;
+    u_char     *content;
+    ngx_buf_t  *body;
+
+    /* a responder */
+
+    content = p + NGX_HTTP_MCP_FASTCGI_HEAD;
+    ngx_memzero(content, NGX_HTTP_MCP_FASTCGI_HEAD);
+    content[1] = 1;
+    content[2] = fastcgi->keep;
+
+    p = ngx_http_mcp_fastcgi_write_record(p, NGX_HTTP_MCP_FASTCGI_BEGIN,
+                                          NGX_HTTP_MCP_FASTCGI_HEAD);
+
+    content = p + NGX_HTTP_MCP_FASTCGI_HEAD;
+    content = ngx_http_mcp_fastcgi_write_params(r, fastcgi, values, content);
+    content = ngx_http_mcp_fastcgi_write_headers(r, fastcgi, content);
+    len = content - p - NGX_HTTP_MCP_FASTCGI_HEAD;
+
+    p = ngx_http_mcp_fastcgi_write_record(p, NGX_HTTP_MCP_FASTCGI_PARAMS, len);
+    p = ngx_http_mcp_fastcgi_write_record(p, NGX_HTTP_MCP_FASTCGI_PARAMS, 0);
+
+    body = r->upstream->request_bufs->buf;
+    len = body->last - body->pos;
+    ngx_memcpy(p + NGX_HTTP_MCP_FASTCGI_HEAD, body->pos, len);
+
+    p = ngx_http_mcp_fastcgi_write_record(p, NGX_HTTP_MCP_FASTCGI_STDIN, len);
+
+    return ngx_http_mcp_fastcgi_write_record(p, NGX_HTTP_MCP_FASTCGI_STDIN, 0);
+}
+
+
+static u_char *
+ngx_http_mcp_fastcgi_write_params(ngx_http_request_t *r,
+    ngx_http_mcp_fastcgi_t *fastcgi, ngx_str_t *values, u_char *p)
+{
+    size_t                         len;
+    ngx_uint_t                     i;
+    ngx_http_mcp_fastcgi_param_t  *param;
+
+    param = fastcgi->params.elts;
+
+    for (i = 0; i < fastcgi->params.nelts; i++, param++) {
+        len = param->text.len - param->name_len + values[i].len;
+
+        if (len == 0 && param->skip_empty) {
+            continue;
+        }
+
+        *p++ = (u_char) param->name_len;
+        p = ngx_http_mcp_fastcgi_write_length(p, len);
+        p = ngx_cpymem(p, param->text.data, param->text.len);
+
+        if (values[i].len) {
+            p = ngx_cpymem(p, values[i].data, values[i].len);
+        }
+
+        ngx_log_debug4(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                       "fastcgi param: \"%*s: %*s\"", param->name_len,
+                       p - len - param->name_len, len, p - len);
+    }
+
+    return p;
+}
+
+
+static u_char *
+ngx_http_mcp_fastcgi_write_headers(ngx_http_request_t *r,
+    ngx_http_mcp_fastcgi_t *fastcgi, u_char *p)
+{
+    ngx_uint_t        i;
+    ngx_list_part_t  *part;
+    ngx_table_elt_t  *h;
+
+    for (part = &r->headers_in.headers.part; part; part = part->next) {
+        h = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+            p = ngx_http_mcp_fastcgi_write_header(r, fastcgi, &h[i], p);
+        }
+    }
+
+    return p;
+}
+
+
+static u_char *
+ngx_http_mcp_fastcgi_write_header(ngx_http_request_t *r,
+    ngx_http_mcp_fastcgi_t *fastcgi, ngx_table_elt_t *h, u_char *p)
+{
+    u_char      ch, *begin, *name;
+    ngx_str_t  *replaced;
+    ngx_uint_t  i;
+
+    begin = p;
+
+    p = ngx_http_mcp_fastcgi_write_length(p, sizeof("HTTP_") - 1 + h->key.len);
+    p = ngx_http_mcp_fastcgi_write_length(p, h->value.len);
+    p = ngx_cpymem(p, "HTTP_", sizeof("HTTP_") - 1);
+
+    name = p;
+
+    for (i = 0; i < h->key.len; i++) {
+        ch = h->key.data[i];
+
+        if (ch >= 'a' && ch <= 'z') {
+            ch &= (u_char) ~0x20;
+
+        } else if (ch == '-') {
+            ch = '_';
+        }
+
+        *p++ = ch;
+    }
+
+    replaced = fastcgi->replaced.elts;
+
+    for (i = 0; i < fastcgi->replaced.nelts; i++) {
+        if (replaced[i].len == h->key.len
+            && ngx_memcmp(replaced[i].data, name, h->key.len) == 0)
+        {
+            return begin;
+        }
+    }
+
+    p = ngx_copy(p, h->value.data, h->value.len);
+
+    ngx_log_debug4(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "fastcgi param: \"%*s: %*s\"",
+                   sizeof("HTTP_") - 1 + h->key.len,
+                   name - (sizeof("HTTP_") - 1), h->value.len,
+                   p - h->value.len);
+
+    return p;
+}
+
+
+ngx_int_t
+ngx_http_mcp_fastcgi_prepare(ngx_conf_t *cf, ngx_http_core_loc_conf_t *clcf)
+{
+    void                       *conf;
+    ngx_int_t                   rc;
+    ngx_uint_t                  i;
+    ngx_array_t               **params;
+    ngx_module_t               *module;
+    ngx_http_mcp_fastcgi_t     *fastcgi;
+    ngx_http_mcp_loc_conf_t    *mlcf;
+    ngx_http_upstream_param_t  *source;
+
+    module = ngx_http_mcp_fastcgi_module(cf);
+    mlcf = clcf->loc_conf[ngx_http_mcp_module.ctx_index];
+
+    if (module == NULL || mlcf->fastcgi || clcf->handler == NULL) {
+        return NGX_OK;
+    }
+
+    if (ngx_http_mcp_fastcgi_next_handler
+        && ngx_http_mcp_fastcgi_next_handler != clcf->handler)
+    {
+        return NGX_OK;
+    }
+
+    conf = clcf->loc_conf[module->ctx_index];
+    params = ngx_http_mcp_fastcgi_slot(module, conf, "fastcgi_param");
+
+    if (params == NULL || *params == NULL
+        || (*params)->nelts > NGX_HTTP_MCP_FASTCGI_COUNT
+        || !ngx_http_mcp_fastcgi_is_usual(module, conf))
+    {
+        return NGX_OK;
+    }
+
+    fastcgi = ngx_pcalloc(cf->pool, sizeof(ngx_http_mcp_fastcgi_t));
+
+    if (fastcgi == NULL
+        || ngx_array_init(&fastcgi->params, cf->pool, (*params)->nelts,
+                          sizeof(ngx_http_mcp_fastcgi_param_t)) != NGX_OK
+        || ngx_array_init(&fastcgi->replaced, cf->pool, 1, sizeof(ngx_str_t))
+           != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    fastcgi->keep = (u_char) *(ngx_flag_t *) ngx_http_mcp_fastcgi_slot(module,
+                                                   conf, "fastcgi_keep_conn");
+    fastcgi->tag = (ngx_buf_tag_t) module;
+    source = (*params)->elts;
+
+    for (i = 0; i < (*params)->nelts; i++) {
+        rc = ngx_http_mcp_fastcgi_add(cf, fastcgi, &source[i]);
+
+        if (rc != NGX_OK) {
+            return rc == NGX_DECLINED ? NGX_OK : NGX_ERROR;
+        }
+    }
+
+    ngx_http_mcp_fastcgi_next_handler = clcf->handler;
+    clcf->handler = ngx_http_mcp_fastcgi_handler;
+    mlcf->fastcgi = fastcgi;
+
+    return NGX_OK;
+}
+
+
+/* nginx may have been built without.  */
+static ngx_module_t *
+ngx_http_mcp_fastcgi_module(ngx_conf_t *cf)
+{
+    ngx_uint_t  i;
+
+    for (i = 0; cf->cycle->modules[i]; i++) {
+        if (ngx_strcmp(cf->cycle->modules[i]->name, "ngx_http_fastcgi_module")
+            == 0)
+        {
+            return cf->cycle->modules[i];
+        }
+    }
+
+    return NULL;
+}
+
+
+/* Where a configuration has what a directive says; or NULL.  */
+static void *
+ngx_http_mcp_fastcgi_slot(ngx_module_t *module, void *conf,
+    const char *directive)
+{
+    ngx_command_t  *cmd;
+
+    for (cmd = module->commands; cmd->name.len; cmd++) {
+        if (ngx_strcmp(cmd->name.data, directive) == 0) {
+            return (u_char *) conf + cmd->offset;
+        }
+    }
+
+    return NULL;
+}
+
+
+/* Whether the location passes whole requests on, to a server that is known, and
+ * keeps no answers.  */
+static ngx_uint_t
+ngx_http_mcp_fastcgi_is_usual(ngx_module_t *module, void *conf)
+{
+    u_char                    *timeout;
+    ngx_http_upstream_conf_t  *upstream;
+
+    timeout = ngx_http_mcp_fastcgi_slot(module, conf,
+                                        "fastcgi_connect_timeout");
+
+    if (timeout == NULL
+        || ngx_http_mcp_fastcgi_slot(module, conf, "fastcgi_keep_conn")
+           == NULL)
+    {
+        return 0;
+    }
+
+    upstream = (ngx_http_upstream_conf_t *)
+        (timeout - offsetof(ngx_http_upstream_conf_t, connect_timeout));
+
+#if (NGX_HTTP_CACHE)
+    if (upstream->cache) {
+        return 0;
+    }
+#endif
+
+    return upstream->upstream && upstream->pass_request_headers
+           && upstream->pass_request_body;
+}
+
+
+/* NGX_DECLINED: it is left to nginx.  */
+static ngx_int_t
+ngx_http_mcp_fastcgi_add(ngx_conf_t *cf, ngx_http_mcp_fastcgi_t *fastcgi,
+    ngx_http_upstream_param_t *source)
+{
+    ngx_http_mcp_fastcgi_param_t  *param;
+
+    if (source->key.len > 127) {
+        return NGX_DECLINED;
+    }
+
+    if (source->key.len > sizeof("HTTP_") - 1
+        && ngx_strncmp(source->key.data, "HTTP_", sizeof("HTTP_") - 1) == 0)
+    {
+        if (ngx_http_mcp_fastcgi_add_replaced(cf, fastcgi, source) != NGX_OK) {
+            return NGX_ERROR;
+        }
+
+        if (source->value.len == 0) {
+            return NGX_OK;
+        }
+    }
+
+    param = ngx_array_push(&fastcgi->params);
+    if (param == NULL) {
+        return NGX_ERROR;
+    }
+
+    param->text = source->key;
+    param->name_len = source->key.len;
+    param->skip_empty = source->skip_empty;
+
+    if (ngx_http_mcp_fastcgi_compile(cf, param, &source->value) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    fastcgi->size += 1 + NGX_HTTP_MCP_FASTCGI_LENGTH + param->text.len;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_fastcgi_add_replaced(ngx_conf_t *cf,
+    ngx_http_mcp_fastcgi_t *fastcgi, ngx_http_upstream_param_t *source)
+{
+    size_t      i;
+    ngx_str_t  *name;
+
+    name = ngx_array_push(&fastcgi->replaced);
+    if (name == NULL) {
+        return NGX_ERROR;
+    }
+
+    name->len = source->key.len - (sizeof("HTTP_") - 1);
+    name->data = ngx_pnalloc(cf->pool, name->len);
+
+    if (name->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    for (i = 0; i < name->len; i++) {
+        name->data[i] = ngx_toupper(source->key.data[sizeof("HTTP_") - 1 + i]);
+    }
+
+    return NGX_OK;
+}
+
+
+/* Most values are a text, a variable, or one behind the other.  */
+static ngx_int_t
+ngx_http_mcp_fastcgi_compile(ngx_conf_t *cf,
+    ngx_http_mcp_fastcgi_param_t *param, ngx_str_t *value)
+{
+    u_char                            *p;
+    size_t                             len;
+    ngx_str_t                          name;
+    ngx_http_compile_complex_value_t   ccv;
+
+    param->value = NULL;
+    param->index = NGX_ERROR;
+
+    for (len = 0; len < value->len && value->data[len] != '$'; len++) {
+        /* void */
+    }
+
+    name.data = value->data + len + 1;
+    name.len = len < value->len ? value->len - len - 1 : 0;
+
+    if (len == value->len || ngx_http_mcp_fastcgi_is_name(&name)) {
+        if (name.len) {
+            param->index = ngx_http_get_variable_index(cf, &name);
+
+            if (param->index == NGX_ERROR) {
+                return NGX_ERROR;
+            }
+        }
+
+        p = ngx_pnalloc(cf->pool, param->text.len + len);
+        if (p == NULL) {
+            return NGX_ERROR;
+        }
+
+        ngx_memcpy(p, param->text.data, param->text.len);
+        ngx_memcpy(p + param->text.len, value->data, len);
+
+        param->text.data = p;
+        param->text.len += len;
+
+        return NGX_OK;
+    }
+
+    param->value = ngx_pcalloc(cf->pool, sizeof(ngx_http_complex_value_t));
+    if (param->value == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_memzero(&ccv, sizeof(ngx_http_compile_complex_value_t));
+
+    ccv.cf = cf;
+    ccv.value = value;
+    ccv.complex_value = param->value;
+
+    return ngx_http_compile_complex_value(&ccv);
+}
+
+
+/* Of a variable; those of digits are captures.  */
+static ngx_uint_t
+ngx_http_mcp_fastcgi_is_name(ngx_str_t *name)
+{
+    size_t  i;
+    u_char  ch;
+
+    for (i = 0; i < name->len; i++) {
+        ch = name->data[i];
+
+        if (!((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z')
+              || (ch >= '0' && ch <= '9' && i) || ch == '_'))
+        {
+            return 0;
+        }
+    }
+
+    return name->len != 0;
+}
