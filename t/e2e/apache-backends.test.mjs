@@ -158,7 +158,7 @@ suite('what httpd logs of a backend', async () => {
 
         // whatever the format
 
-        const [where] = httpds[0].match(/\d+#\d+/);
+        const [where] = httpds[0].match(/\d+#[\d-]+/);
         const next = lines[lines.indexOf(httpds[0]) + 1];
 
         assert.ok(next.includes(where));
