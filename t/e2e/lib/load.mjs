@@ -39,7 +39,10 @@ export function post(session, message) {
 }
 
 
-// One connection, one request at a time.
+// One connection, one request at a time.  What a slow machine makes a stream ends
+// with its connection.
+
+const CLOSES = /^HTTP(?:.+\r\n)+connection: *close\r\n(?:.+\r\n)*\r\n/i;
 
 export class KeepAlive {
     constructor(port) {
@@ -58,14 +61,19 @@ export class KeepAlive {
         this.socket.on('error', (error) => this.reject?.(error));
         this.socket.on('close', () => {
             this.socket = undefined;
-            this.reject?.(new Error('connection closed'));
+
+            if (CLOSES.test(this.text)) {
+                this.answered(this.text.indexOf('\r\n\r\n'));
+            } else {
+                this.reject?.(new Error('connection closed'));
+            }
         });
     }
 
     look() {
         const end = this.text.indexOf('\r\n\r\n');
 
-        if (end === -1) {
+        if (end === -1 || CLOSES.test(this.text)) {
             return;
         }
 
@@ -76,12 +84,18 @@ export class KeepAlive {
         if (length === undefined ? /(^|\r\n)0\r\n\r\n$/.test(body)
                                  : body.length >= Number(length))
         {
-            const { resolve } = this;
-
-            this.text = '';
-            this.resolve = this.reject = undefined;
-            resolve({ status: Number(head.split(' ')[1]), head, body });
+            this.answered(end);
         }
+    }
+
+    answered(end) {
+        const { resolve, text } = this;
+        const head = text.slice(0, end);
+
+        this.text = '';
+        this.resolve = this.reject = undefined;
+        resolve?.({ status: Number(head.split(' ')[1]), head,
+                    body: text.slice(end + 4) });
     }
 
     ask(bytes) {
