@@ -153,7 +153,8 @@ user ${user} on >${password} ~{mcp}:* +@all -@admin -@dangerous +info +role
 
                 return stdout.trim();
             } catch (error) {
-                if (!again || !/Server closed the connection/.test(error.stderr))
+                if (!again || !/closed the connection|Connection reset/.test(
+                    error.stderr))
                 {
                     throw error;
                 }
