@@ -9,12 +9,17 @@
 #include "exchange/mcp_exchange_session.h"
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_answer.h"
+#include "worker/mcp_ask.h"
+#include "worker/mcp_hook.h"
 
 
-/* What an exchange has for a message: for logs. */
-static const mcp_rpc_t  mcp_batch_message = {
-    .method = mcp_str("batch")
-};
+/* What an exchange has for a message. */
+typedef struct {
+    mcp_rpc_t          message;        /* with a method for logs */
+    mcp_rpc_t         *msgs;
+    size_t             n;
+    size_t             n_requests;     /* those that get a response */
+} mcp_batch_t;
 
 
 /* A request of a batch that is answered here and now. */
@@ -123,21 +128,13 @@ mcp_batch_add(mcp_exchange_t *x, mcp_request_t *req, const mcp_rpc_t *msg,
 
 /* The requests of a batch become one call. */
 static int
-mcp_batch_call(mcp_exchange_t *x, mcp_rpc_t *msgs, size_t n,
-    size_t n_requests)
+mcp_batch_call(mcp_exchange_t *x, const mcp_batch_t *batch)
 {
-    size_t        i, k;
-    mcp_buf_t     result;
-    mcp_call_t   *call;
-    mcp_fault_e   fault;
+    size_t       i, k;
+    mcp_buf_t    result;
+    mcp_call_t  *call;
 
-    fault = mcp_dispatch_refusal(x);
-
-    if (fault != MCP_FAULT_NONE) {
-        return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
-    }
-
-    call = mcp_call_create(x, n_requests);
+    call = mcp_call_create(x, batch->n_requests);
     if (call == NULL) {
         return MCP_ERR_MEMORY;
     }
@@ -146,12 +143,12 @@ mcp_batch_call(mcp_exchange_t *x, mcp_rpc_t *msgs, size_t n,
 
     mcp_buf_init(&result, &x->worker->env->mem, SIZE_MAX / 2);
 
-    for (i = 0, k = 0; i < n; i++) {
-        if (!mcp_batch_is_answered(&msgs[i])) {
+    for (i = 0, k = 0; i < batch->n; i++) {
+        if (!mcp_batch_is_answered(&batch->msgs[i])) {
             continue;
         }
 
-        if (mcp_batch_add(x, &call->requests[k++], &msgs[i], &result)
+        if (mcp_batch_add(x, &call->requests[k++], &batch->msgs[i], &result)
             != MCP_OK)
         {
             mcp_buf_free(&result);
@@ -164,6 +161,72 @@ mcp_batch_call(mcp_exchange_t *x, mcp_rpc_t *msgs, size_t n,
     call->decisions = x->decisions;
 
     return mcp_dispatch_start(x, call);
+}
+
+
+/* Asks for all that the answers need. */
+static int
+mcp_batch_ask(mcp_exchange_t *x, const mcp_batch_t *batch)
+{
+    int     rc, worst;
+    size_t  i;
+
+    worst = batch->n_requests ? mcp_dispatch_admit(x) : MCP_OK;
+
+    for (i = 0; i < batch->n; i++) {
+        if (batch->msgs[i].kind != MCP_RPC_REQUEST) {
+            continue;
+        }
+
+        rc = mcp_hook_ask(x, &batch->msgs[i]);
+
+        if (rc != MCP_OK && rc != MCP_AGAIN) {
+            worst = rc;
+        }
+    }
+
+    return mcp_ask_waits(x) ? MCP_AGAIN : worst;
+}
+
+
+/* The root of a batch. */
+static int
+mcp_batch_answer(mcp_exchange_t *x)
+{
+    int                 rc;
+    mcp_fault_e         fault;
+    const mcp_batch_t  *batch;
+
+    batch = (const mcp_batch_t *) (const void *) x->msg;
+
+    rc = mcp_batch_ask(x, batch);
+
+    if (rc == MCP_AGAIN || rc == MCP_ERR_MEMORY) {
+        return rc;
+    }
+
+    if (rc != MCP_OK) {
+        return mcp_answer_fault(x, rc == MCP_ERR_LIMIT ? MCP_FAULT_STORE_FULL
+                                                 : MCP_FAULT_CLUSTER_AWAY,
+                                mcp_null_str, mcp_null_str);
+    }
+
+    /* first, as nothing else of it may be done if these find no room */
+
+    if (mcp_dispatch_one_way(x, batch->msgs, batch->n, &fault) == MCP_AGAIN) {
+        return MCP_AGAIN;
+    }
+
+    if (fault == MCP_FAULT_NONE && batch->n_requests) {
+        fault = x->answer.refusal;
+    }
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
+    }
+
+    return batch->n_requests ? mcp_batch_call(x, batch)
+                             : mcp_dispatch_accepted(x);
 }
 
 
@@ -193,19 +256,23 @@ mcp_batch_split(mcp_exchange_t *x, mcp_str_t text, mcp_str_t **items,
 
 /* Parses all messages, and counts those that get a response; NULL: no
  * memory. */
-static mcp_rpc_t *
-mcp_batch_parse(mcp_exchange_t *x, const mcp_str_t *items, size_t n,
-    size_t *n_requests)
+static mcp_batch_t *
+mcp_batch_parse(mcp_exchange_t *x, const mcp_str_t *items, size_t n)
 {
-    size_t      i;
-    mcp_rpc_t  *msgs;
+    size_t        i;
+    mcp_rpc_t    *msgs;
+    mcp_batch_t  *batch;
 
+    batch = mcp_arena_calloc(&x->arena, sizeof(mcp_batch_t));
     msgs = mcp_arena_calloc(&x->arena, n * sizeof(mcp_rpc_t));
-    if (msgs == NULL) {
+
+    if (batch == NULL || msgs == NULL) {
         return NULL;
     }
 
-    *n_requests = 0;
+    batch->message.method = mcp_str("batch");
+    batch->msgs = msgs;
+    batch->n = n;
 
     for (i = 0; i < n; i++) {
         if (mcp_rpc_parse(&x->arena, items[i], x->endpoint->max_depth,
@@ -215,19 +282,19 @@ mcp_batch_parse(mcp_exchange_t *x, const mcp_str_t *items, size_t n,
             return NULL;
         }
 
-        *n_requests += (size_t) mcp_batch_is_answered(&msgs[i]);
+        batch->n_requests += (size_t) mcp_batch_is_answered(&msgs[i]);
     }
 
-    return msgs;
+    return batch;
 }
 
 
 int
 mcp_batch(mcp_exchange_t *x, mcp_str_t text)
 {
-    size_t        n, n_requests;
+    size_t        n;
     mcp_str_t    *items;
-    mcp_rpc_t    *msgs;
+    mcp_batch_t  *batch;
     mcp_fault_e   fault;
 
     if (mcp_batch_split(x, text, &items, &n, &fault) != MCP_OK) {
@@ -238,8 +305,8 @@ mcp_batch(mcp_exchange_t *x, mcp_str_t text)
         return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
     }
 
-    msgs = mcp_batch_parse(x, items, n, &n_requests);
-    if (msgs == NULL) {
+    batch = mcp_batch_parse(x, items, n);
+    if (batch == NULL) {
         return MCP_ERR_MEMORY;
     }
 
@@ -247,19 +314,7 @@ mcp_batch(mcp_exchange_t *x, mcp_str_t text)
     mcp_store_count(x->worker->store,
                     MCP_COUNT_REVISION + x->client.revision, 1);
 
-    x->msg = &mcp_batch_message;
+    x->msg = &batch->message;
 
-    /* first, as nothing else of it may be done if these find no room */
-
-    (void) mcp_dispatch_one_way(x, msgs, n, &fault);
-
-    if (fault != MCP_FAULT_NONE) {
-        return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
-    }
-
-    if (n_requests == 0) {
-        return mcp_dispatch_accepted(x);
-    }
-
-    return mcp_batch_call(x, msgs, n, n_requests);
+    return mcp_ask_now(x, mcp_batch_answer);
 }

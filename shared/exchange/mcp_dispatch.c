@@ -166,8 +166,8 @@ mcp_dispatch_opens(const mcp_exchange_t *x, const mcp_method_t *method)
 }
 
 
-/* Why a call that is begun now could not be kept: then it is not begun. */
-mcp_fault_e
+/* Why a call that is begun now could not be kept at this node. */
+static mcp_fault_e
 mcp_dispatch_refusal(mcp_exchange_t *x)
 {
     mcp_party_t  party;
@@ -195,9 +195,7 @@ mcp_dispatch_refusal(mcp_exchange_t *x)
 }
 
 
-/* Why no call may be begun, here or at all nodes together; MCP_AGAIN: they are
- * asked. */
-static int
+int
 mcp_dispatch_admit(mcp_exchange_t *x)
 {
     int  rc;
@@ -318,7 +316,7 @@ mcp_dispatch_answer(mcp_exchange_t *x)
     mcp_result_t   add;
     mcp_verdict_t  v;
 
-    rc = mcp_hook_ask(x);
+    rc = mcp_hook_ask(x, x->msg);
 
     if (rc == MCP_AGAIN || rc == MCP_ERR_MEMORY) {
         return rc;

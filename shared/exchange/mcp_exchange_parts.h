@@ -113,8 +113,14 @@ int mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
 void mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,
     const mcp_verdict_t *v);
 
-/* Why a call that is begun now could not be kept: then it is not begun. */
-mcp_fault_e mcp_dispatch_refusal(mcp_exchange_t *x);
+/*
+ * Sets x->answer.refusal: why a call that is begun now could not be kept, here
+ * or at all nodes together, so that it is not begun; or MCP_FAULT_NONE.
+ *
+ * Returns MCP_OK; or, in a root of mcp_ask_now(),
+ *   MCP_AGAIN  stop, and return this
+ */
+int mcp_dispatch_admit(mcp_exchange_t *x);
 
 
 /* --- mcp_batch.c, mcp_initialize.c --- */

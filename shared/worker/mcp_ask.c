@@ -83,7 +83,7 @@ mcp_ask_run(mcp_exchange_t *x)
     mcp_asking_t  *asking;
 
     asking = x->asking;
-    asking->place = &asking->first;
+    memset(asking->found, 0, sizeof(asking->found));
     asking->again = 0;
 
     x->answer.out.len = 0;
@@ -135,7 +135,6 @@ mcp_ask_drop(mcp_asking_t *asking)
     }
 
     asking->first = NULL;
-    asking->place = &asking->first;
 }
 
 
@@ -204,8 +203,9 @@ mcp_ask_create(mcp_exchange_t *x)
 
 
 int
-mcp_ask_next(mcp_exchange_t *x, mcp_ask_t **ask, int *rc)
+mcp_ask_next(mcp_exchange_t *x, mcp_ask_kind_e kind, mcp_ask_t **ask, int *rc)
 {
+    unsigned       n;
     mcp_asking_t  *asking;
 
     asking = x->asking;
@@ -215,24 +215,31 @@ mcp_ask_next(mcp_exchange_t *x, mcp_ask_t **ask, int *rc)
         return MCP_DONE;
     }
 
-    *ask = *asking->place;
+    n = asking->found[kind]++;
 
-    if (*ask) {
-        asking->place = &(*ask)->next;
-        *rc = (*ask)->rc;
-        return MCP_DONE;
+    for (*ask = asking->first; *ask; *ask = (*ask)->next) {
+        if ((*ask)->kind == kind && n-- == 0) {
+            *rc = (*ask)->rc;
+            return MCP_DONE;
+        }
     }
 
     *ask = mcp_ask_create(x);
+    if (*ask == NULL) {
+        return MCP_ERR_MEMORY;
+    }
 
-    return *ask ? MCP_OK : MCP_ERR_MEMORY;
+    (*ask)->kind = kind;
+
+    return MCP_OK;
 }
 
 
 int
 mcp_ask_asked(mcp_exchange_t *x, mcp_ask_t *ask, int rc)
 {
-    mcp_asking_t  *asking;
+    mcp_ask_t     **link;
+    mcp_asking_t   *asking;
 
     if (rc == MCP_ERR_MEMORY) {
         mcp_ask_free(ask);
@@ -241,8 +248,12 @@ mcp_ask_asked(mcp_exchange_t *x, mcp_ask_t *ask, int rc)
 
     asking = x->asking;
     ask->rc = rc;
-    *asking->place = ask;
-    asking->place = &ask->next;
+
+    for (link = &asking->first; *link; link = &(*link)->next) {
+        /* to the end, as others follow who ask for the same */
+    }
+
+    *link = ask;
 
     if (rc == MCP_AGAIN) {
         asking->timer.handler = mcp_ask_late;
@@ -263,7 +274,7 @@ mcp_ask(mcp_exchange_t *x, const mcp_word_t *word)
     mcp_ask_t     *ask;
     mcp_worker_t  *worker;
 
-    rc = mcp_ask_next(x, &ask, &answer);
+    rc = mcp_ask_next(x, MCP_ASK_WORD, &ask, &answer);
     if (rc != MCP_OK) {
         return rc == MCP_DONE ? answer : rc;
     }
@@ -277,13 +288,14 @@ mcp_ask(mcp_exchange_t *x, const mcp_word_t *word)
 
 /* Asks about a stream by that hook. */
 static int
-mcp_ask_of(mcp_exchange_t *x, const mcp_ask_stream_t *stream,
+mcp_ask_of(mcp_exchange_t *x, mcp_ask_kind_e kind,
+    const mcp_ask_stream_t *stream,
     int (*hook)(void *cluster, const mcp_ask_stream_t *stream, mcp_ask_t *ask))
 {
     int         rc, answer;
     mcp_ask_t  *ask;
 
-    rc = mcp_ask_next(x, &ask, &answer);
+    rc = mcp_ask_next(x, kind, &ask, &answer);
     if (rc != MCP_OK) {
         return rc == MCP_DONE ? answer : rc;
     }
@@ -297,7 +309,8 @@ mcp_ask_stream(mcp_exchange_t *x, const mcp_ask_stream_t *stream)
 {
     return x->asking == NULL
            ? MCP_OK
-           : mcp_ask_of(x, stream, x->worker->cluster_hooks->watch);
+           : mcp_ask_of(x, MCP_ASK_STREAM, stream,
+                        x->worker->cluster_hooks->watch);
 }
 
 
@@ -306,7 +319,8 @@ mcp_ask_look(mcp_exchange_t *x, const mcp_ask_stream_t *stream)
 {
     return x->asking == NULL
            ? MCP_OK
-           : mcp_ask_of(x, stream, x->worker->cluster_hooks->look);
+           : mcp_ask_of(x, MCP_ASK_LOOK, stream,
+                        x->worker->cluster_hooks->look);
 }
 
 
@@ -315,7 +329,8 @@ mcp_ask_list(mcp_exchange_t *x, const mcp_ask_stream_t *stream)
 {
     return x->asking == NULL
            ? MCP_OK
-           : mcp_ask_of(x, stream, x->worker->cluster_hooks->list);
+           : mcp_ask_of(x, MCP_ASK_LIST, stream,
+                        x->worker->cluster_hooks->list);
 }
 
 
@@ -344,6 +359,10 @@ mcp_ask_found_at(const mcp_exchange_t *x, size_t i)
 
     ask = x->asking ? x->asking->first : NULL;
 
+    while (ask && ask->kind != MCP_ASK_LIST) {
+        ask = ask->next;
+    }
+
     return ask && i < ask->n_found ? &ask->found[i] : NULL;
 }
 
@@ -361,7 +380,7 @@ mcp_ask_post(mcp_exchange_t *x, const mcp_ask_post_t *post)
         return worker->cluster_hooks->post(worker->cluster, post, NULL);
     }
 
-    rc = mcp_ask_next(x, &ask, &answer);
+    rc = mcp_ask_next(x, MCP_ASK_POST, &ask, &answer);
     if (rc != MCP_OK) {
         return rc == MCP_DONE ? answer : rc;
     }

@@ -7,7 +7,8 @@
  * The rule for who waits: ask, stop, run again.  A function of an exchange, its
  * root, asks as if the answer were there; while it is not, it stops and returns
  * MCP_AGAIN.  When all is answered it runs again from its beginning, and finds
- * each answer by its place: so it does nothing that counts before it has asked.
+ * each answer by its place among those of its kind: so it does nothing that
+ * counts before it has asked.
  *
  * A worker without a cluster never waits.
  */
@@ -123,6 +124,18 @@ typedef struct {
 } mcp_ask_post_t;
 
 
+/* What a root asks for, and how the answer is found when it runs again. */
+typedef enum {
+    MCP_ASK_WORD = 0,
+    MCP_ASK_STREAM,
+    MCP_ASK_LOOK,
+    MCP_ASK_LIST,
+    MCP_ASK_POST,
+    MCP_ASK_QUOTA,
+    MCP_ASK_TOKEN
+} mcp_ask_kind_e;
+
+
 /* Someone who waits for the answer: an exchange, or who has a handler. */
 struct mcp_ask_s {
     void                 (*handler)(void *data, int rc);
@@ -130,6 +143,7 @@ struct mcp_ask_s {
     mcp_ask_t             *next;       /* of the same exchange */
     mcp_exchange_t        *x;          /* NULL: it has gone */
     mcp_worker_t          *worker;
+    mcp_ask_kind_e         kind;       /* by a root */
     int                    rc;         /* MCP_AGAIN: not answered */
     unsigned               holds;      /* 1: the answer to the exchange is made,
                                           and waits for this */
@@ -306,7 +320,7 @@ int mcp_ask_list(mcp_exchange_t *x, const mcp_ask_stream_t *stream);
 const mcp_found_t *mcp_ask_found(const mcp_exchange_t *x,
     const unsigned char id[MCP_STREAM_ID_LEN]);
 
-/* The same for what the root has asked for first, the i-th from 0 on. */
+/* The same for what mcp_ask_list() has found, the i-th from 0 on. */
 const mcp_found_t *mcp_ask_found_at(const mcp_exchange_t *x, size_t i);
 
 /*

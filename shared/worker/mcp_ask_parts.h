@@ -14,7 +14,8 @@
 struct mcp_asking_s {
     int         (*root)(mcp_exchange_t *x);
     mcp_ask_t    *first;
-    mcp_ask_t   **place;       /* of the next answer in this run */
+    unsigned      found[MCP_ASK_TOKEN + 1];    /* answers of each kind, in
+                                                  this run */
     size_t        headers;     /* of the answer, before the first run */
     mcp_face_state_t  *states; /* of the exchange, at that time */
     mcp_timer_t   timer;
@@ -28,13 +29,14 @@ struct mcp_asking_s {
 
 
 /*
- * Goes to the place of the next answer.
+ * Finds the next answer of this kind.
  *
  * Returns MCP_OK and *ask, a new one: there is none yet; or
  *   MCP_DONE        *rc is the answer
  *   MCP_ERR_MEMORY
  */
-int mcp_ask_next(mcp_exchange_t *x, mcp_ask_t **ask, int *rc);
+int mcp_ask_next(mcp_exchange_t *x, mcp_ask_kind_e kind, mcp_ask_t **ask,
+    int *rc);
 
 /* Takes note of a question, and of its answer if that is there at once. */
 int mcp_ask_asked(mcp_exchange_t *x, mcp_ask_t *ask, int rc);

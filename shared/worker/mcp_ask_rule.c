@@ -7,8 +7,7 @@
 #include "worker/mcp_ask_parts.h"
 
 
-/* Whether the session has many calls: the same in every run of the root, as an
- * answer is found by its place. */
+/* Whether the session has many calls: the same in every run of the root. */
 static int
 mcp_ask_is_crowded(mcp_exchange_t *x)
 {
@@ -39,7 +38,7 @@ mcp_ask_quota(mcp_exchange_t *x, uint32_t limit)
         return MCP_OK;
     }
 
-    rc = mcp_ask_next(x, &ask, &answer);
+    rc = mcp_ask_next(x, MCP_ASK_QUOTA, &ask, &answer);
     if (rc != MCP_OK) {
         return rc == MCP_DONE ? answer : rc;
     }
@@ -78,7 +77,7 @@ mcp_ask_token(mcp_exchange_t *x, const unsigned char key[MCP_DIGEST_LEN],
     }
 
     ask = NULL;
-    rc = mcp_ask_next(x, &ask, &answer);
+    rc = mcp_ask_next(x, MCP_ASK_TOKEN, &ask, &answer);
 
     if (rc != MCP_OK) {
         *value = ask ? ask->value : 0;

@@ -287,15 +287,15 @@ mcp_hook_find(const mcp_exchange_t *x, const mcp_method_t *method)
 
 
 int
-mcp_hook_ask(mcp_exchange_t *x)
+mcp_hook_ask(mcp_exchange_t *x, const mcp_rpc_t *msg)
 {
     const mcp_face_t  *face;
 
-    if (x->worker->cluster == NULL || x->msg->row->capability == 0) {
+    if (x->worker->cluster == NULL || msg->row->capability == 0) {
         return MCP_OK;
     }
 
-    face = mcp_hook_find(x, x->msg->row);
+    face = mcp_hook_find(x, msg->row);
 
-    return face && face->ask ? face->ask(x, x->msg, x->msg->row->id) : MCP_OK;
+    return face && face->ask ? face->ask(x, msg, msg->row->id) : MCP_OK;
 }

@@ -196,8 +196,8 @@ void mcp_hook_failed(mcp_face_state_t *states, mcp_request_t *req);
 
 int  mcp_hook_stays(mcp_exchange_t *x);
 
-/* Asks for what the answer to the message needs, whoever's it is. */
-int  mcp_hook_ask(mcp_exchange_t *x);
+/* Asks for what the answer to a message needs, whoever's it is. */
+int  mcp_hook_ask(mcp_exchange_t *x, const mcp_rpc_t *msg);
 
 /* The face whose method this is, if the client declared that it knows it, or
  * NULL: then there is no such method. */

@@ -39,10 +39,10 @@ const answered = (caller) => until(() => caller.back().then(() => true,
 
 // a client of one face, whose requests go to one node after the other
 
-async function client(face, call) {
+async function client(face, call, version) {
     const nodes = face.link ? linked : plain;
     const [server] = nodes;
-    const session = await face.session(server);
+    const session = await face.session(server, 'ann', version);
     let turn = 0;
     const next = () => nodes[turn++ % nodes.length].port;
 
@@ -158,6 +158,33 @@ describe('a client of each face', { concurrency: true }, () => {
         await caller.end();
         await caller.look({ over: true });
         await caller.look({ over: true });
+    }, { of: ({ face }) => face === 'requests' || face === 'streams' });
+
+    // each POST at another node than the one before
+
+    test('asks in a batch how it fares', async (face) => {
+        const caller = await client(face, count(3), '2025-03-26');
+        const from = { request: (method, params, options) =>
+            caller.session.post([
+                { jsonrpc: '2.0', id: 'ping', method: 'ping' },
+                { jsonrpc: '2.0', id: 'poll', method, params },
+            ], options) };
+        const fares = async (state) => {
+            const [ping, poll] = await (await caller.poll({ from })).json();
+
+            assert.deepEqual(ping.result, {});
+            assert.deepEqual(poll.result, caller.status({
+                over: false, pending: false, asks: false, ...state }));
+        };
+
+        await caller.open(2);
+        await caller.read(2);
+        await fares();
+        await fares();
+        await caller.open();
+        await caller.end();
+        await fares({ over: true });
+        await fares({ over: true });
     }, { of: ({ face }) => face === 'requests' || face === 'streams' });
 
     test('lists what it has, at whatever nodes', async (face) => {

@@ -193,6 +193,53 @@ test_quota(void **state)
 }
 
 
+/* A batch is one more call, and what needs no backend is answered with it. */
+static void
+test_batch(void **state)
+{
+    char        old[MCP_SESSION_TEXT_MAX];
+    mcp_word_t  word;
+
+    (void) state;
+
+    client_open(&d, old, OLD, ALL);
+    d.endpoint.max_session_streams = 9;
+    join();
+    client_post(&d, 1, &b, old,
+                REQUEST("1", "logging/setLevel", "{\"level\":\"error\"}"));
+    client_close(&d, &b);
+
+    mcp_word(&word, MCP_WORD_CROWDED, cluster.word.key, cluster.word.key, 1,
+             d.te.now + 60000);
+    cluster.word = word;
+    mcp_ask_hear(d.process[1].worker, &word);
+
+    /* nothing that begins no call asks for room */
+
+    client_post(&d, 1, &b, old, "[" CANCEL7 "]");
+    assert_int_equal(b.status, 202);
+    client_close(&d, &b);
+    assert_int_equal(cluster.asked, 0);
+    cluster.word = word;
+
+    client_post(&d, 1, &b, old, "[" PING "," CALL "," CALL8 "]");
+    assert_int_equal(cluster.asked, 1);
+    assert_int_equal(b.status, 0);
+    answer(MCP_ERR_LIMIT);
+    assert_int_equal(b.status, 429);
+    assert_int_equal(d.n_jobs, 0);
+    client_close(&d, &b);
+
+    client_post(&d, 1, &b, old, "[" PING "," CALL "]");
+    assert_int_equal(cluster.asked, 2);
+    answer(MCP_OK);
+    assert_int_equal(d.n_jobs, 1);
+    backend_json(&d, RESULT);
+    has(b.text, "[" PONG "," ANSWER "]");
+    client_close(&d, &b);
+}
+
+
 static void
 became(unsigned n, mcp_ask_token_e what)
 {
@@ -321,6 +368,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_quota),
+        test(test_batch),
         test(test_token),
         test(test_token_away),
     };
