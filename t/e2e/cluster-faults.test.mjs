@@ -143,6 +143,67 @@ describe('a call, while', { concurrency: true }, () => {
         await counting.finish();
     });
 
+    test('Redis forgets the scripts', async (t) => {
+        const { redis, here, there } = await pair(t);
+        const session = await here.session();
+        const counting = await Counting.start(session, 12, 3);
+
+        await counting.read(3);
+        await redis.command('SCRIPT', 'FLUSH');
+        await counting.open(6);
+        await counting.read(3);
+        await redis.command('SCRIPT', 'FLUSH');
+        await counting.resume(at(there, session), { patient: true });
+        await counting.open(12);
+        await counting.finish();
+    });
+
+    test('somebody\'s script keeps Redis busy', async (t) => {
+        const { redis, here, there } = await pair(t);
+        const session = await here.session();
+        const counting = await Counting.start(session, 12, 3);
+
+        await counting.read(3);
+        await redis.command('CONFIG', 'SET', 'lua-time-limit', '50');
+
+        const script = redis.command('EVAL', 'while true do end', '0');
+
+        await counting.open(6);
+        await until(async () => /BUSY/.test(await here.log()));
+        await redis.command('SCRIPT', 'KILL');
+        assert.match(await script, /killed/);
+        await counting.read(3);
+        await counting.resume(at(there, session), { patient: true });
+        await counting.open(12);
+        await counting.finish();
+    });
+
+    test('Redis starts, and loads what it had', async (t) => {
+        const { redis, here, there } = await pair(t);
+        const session = await here.session();
+        const counting = await Counting.start(session, 12, 3);
+
+        await counting.read(3);
+
+        // it loads a key in so many us, and listens after so many bytes
+
+        await redis.command('CONFIG', 'SET', 'rdbcompression', 'no');
+        await redis.command('EVAL', `for i = 1, 20 do
+            redis.call('SET', 'x' .. i, string.rep('x', 2000))
+        end`, '0');
+        await redis.command('SAVE');
+        await redis.kill();
+        await counting.open(6);
+        redis.args.push('--key-load-delay', '100000',
+                        '--loading-process-events-interval-bytes', '1024');
+        await redis.begin();
+        await until(async () => /LOADING/.test(await here.log()));
+        await counting.read(3);
+        await counting.resume(at(there, session), { patient: true });
+        await counting.open(12);
+        await counting.finish();
+    });
+
     test('somebody deletes each key in turn', async (t) => {
         const { redis, here, there } = await pair(t, {
             http: { mcp_cluster_dead_after: '2s' } });
