@@ -30,7 +30,8 @@
 /* Longer bodies are not copied.  */
 #define NGX_HTTP_MCP_FASTCGI_BODY    2048
 
-/* Parameters of a location, at most; a length takes one byte or four.  */
+/* Parameters of a location, at most, with one that nginx adds; a length takes
+ * one byte or four.  */
 #define NGX_HTTP_MCP_FASTCGI_COUNT   64
 #define NGX_HTTP_MCP_FASTCGI_LENGTH  4
 
@@ -59,6 +60,7 @@ struct ngx_http_mcp_fastcgi_s {
 static ngx_int_t ngx_http_mcp_fastcgi_handler(ngx_http_request_t *r);
 static ngx_int_t ngx_http_mcp_fastcgi_create_request(ngx_http_request_t *r);
 static ngx_uint_t ngx_http_mcp_fastcgi_is_ordinary(ngx_http_request_t *r);
+static ngx_uint_t ngx_http_mcp_fastcgi_joins(ngx_http_request_t *r);
 static size_t ngx_http_mcp_fastcgi_measure(ngx_http_request_t *r,
     ngx_http_mcp_fastcgi_t *fastcgi, ngx_str_t *values);
 static ngx_int_t ngx_http_mcp_fastcgi_evaluate(ngx_http_request_t *r,
@@ -76,6 +78,8 @@ static void *ngx_http_mcp_fastcgi_slot(ngx_module_t *module, void *conf,
     const char *directive);
 static ngx_uint_t ngx_http_mcp_fastcgi_is_usual(ngx_module_t *module,
     void *conf);
+static ngx_int_t ngx_http_mcp_fastcgi_add_all(ngx_conf_t *cf,
+    ngx_http_mcp_fastcgi_t *fastcgi, ngx_array_t *params);
 static ngx_int_t ngx_http_mcp_fastcgi_add(ngx_conf_t *cf,
     ngx_http_mcp_fastcgi_t *fastcgi, ngx_http_upstream_param_t *source);
 static ngx_int_t ngx_http_mcp_fastcgi_add_replaced(ngx_conf_t *cf,
@@ -89,6 +93,18 @@ static ngx_uint_t ngx_http_mcp_fastcgi_is_name(ngx_str_t *name);
 static ngx_http_handler_pt  ngx_http_mcp_fastcgi_next_handler;
 static ngx_int_t          (*ngx_http_mcp_fastcgi_next_create)(
     ngx_http_request_t *r);
+
+
+#if (nginx_version >= 1029005)
+
+/* What nginx adds, unless a location says otherwise.  */
+static ngx_http_upstream_param_t  ngx_http_mcp_fastcgi_host = {
+    ngx_string("HTTP_HOST"),
+    ngx_string("$host$is_request_port$request_port"),
+    1
+};
+
+#endif
 
 
 /*
@@ -154,7 +170,7 @@ ngx_http_mcp_fastcgi_create_request(ngx_http_request_t *r)
 
     size = ngx_http_mcp_fastcgi_measure(r, mlcf->fastcgi, values);
 
-    if (size == 0) {
+    if (size == 0 || ngx_http_mcp_fastcgi_joins(r)) {
         return ngx_http_mcp_fastcgi_next_create(r);
     }
 
@@ -183,8 +199,7 @@ ngx_http_mcp_fastcgi_create_request(ngx_http_request_t *r)
 }
 
 
-/* Whether the request has one short body in memory, and no header lines that
- * nginx would join.  */
+/* Whether the request has one short body in memory.  */
 static ngx_uint_t
 ngx_http_mcp_fastcgi_is_ordinary(ngx_http_request_t *r)
 {
@@ -206,13 +221,20 @@ ngx_http_mcp_fastcgi_is_ordinary(ngx_http_request_t *r)
         return 0;
     }
 
-#if (nginx_version >= 1023000)
-    if (ngx_http_link_multi_headers(r) != NGX_OK || r->headers_in.multi) {
-        return 0;
-    }
-#endif
-
     return 1;
+}
+
+
+/* Whether header lines are to be joined.  nginx looks for them when it knows
+ * its parameters, for those of $http_... join others.  */
+static ngx_uint_t
+ngx_http_mcp_fastcgi_joins(ngx_http_request_t *r)
+{
+#if (nginx_version >= 1023000)
+    return ngx_http_link_multi_headers(r) != NGX_OK || r->headers_in.multi;
+#else
+    return 0;
+#endif
 }
 
 
@@ -472,14 +494,12 @@ ngx_http_mcp_fastcgi_write_header(ngx_http_request_t *r,
 ngx_int_t
 ngx_http_mcp_fastcgi_prepare(ngx_conf_t *cf, ngx_http_core_loc_conf_t *clcf)
 {
-    void                       *conf;
-    ngx_int_t                   rc;
-    ngx_uint_t                  i;
-    ngx_array_t               **params;
-    ngx_module_t               *module;
-    ngx_http_mcp_fastcgi_t     *fastcgi;
-    ngx_http_mcp_loc_conf_t    *mlcf;
-    ngx_http_upstream_param_t  *source;
+    void                      *conf;
+    ngx_int_t                  rc;
+    ngx_array_t              **params;
+    ngx_module_t              *module;
+    ngx_http_mcp_fastcgi_t    *fastcgi;
+    ngx_http_mcp_loc_conf_t   *mlcf;
 
     module = ngx_http_mcp_fastcgi_module(cf);
     mlcf = clcf->loc_conf[ngx_http_mcp_module.ctx_index];
@@ -498,7 +518,7 @@ ngx_http_mcp_fastcgi_prepare(ngx_conf_t *cf, ngx_http_core_loc_conf_t *clcf)
     params = ngx_http_mcp_fastcgi_slot(module, conf, "fastcgi_param");
 
     if (params == NULL || *params == NULL
-        || (*params)->nelts > NGX_HTTP_MCP_FASTCGI_COUNT
+        || (*params)->nelts >= NGX_HTTP_MCP_FASTCGI_COUNT
         || !ngx_http_mcp_fastcgi_is_usual(module, conf))
     {
         return NGX_OK;
@@ -518,14 +538,11 @@ ngx_http_mcp_fastcgi_prepare(ngx_conf_t *cf, ngx_http_core_loc_conf_t *clcf)
     fastcgi->keep = (u_char) *(ngx_flag_t *) ngx_http_mcp_fastcgi_slot(module,
                                                    conf, "fastcgi_keep_conn");
     fastcgi->tag = (ngx_buf_tag_t) module;
-    source = (*params)->elts;
 
-    for (i = 0; i < (*params)->nelts; i++) {
-        rc = ngx_http_mcp_fastcgi_add(cf, fastcgi, &source[i]);
+    rc = ngx_http_mcp_fastcgi_add_all(cf, fastcgi, *params);
 
-        if (rc != NGX_OK) {
-            return rc == NGX_DECLINED ? NGX_OK : NGX_ERROR;
-        }
+    if (rc != NGX_OK) {
+        return rc == NGX_DECLINED ? NGX_OK : NGX_ERROR;
     }
 
     ngx_http_mcp_fastcgi_next_handler = clcf->handler;
@@ -604,6 +621,39 @@ ngx_http_mcp_fastcgi_is_usual(ngx_module_t *module, void *conf)
 
 
 /* NGX_DECLINED: it is left to nginx.  */
+static ngx_int_t
+ngx_http_mcp_fastcgi_add_all(ngx_conf_t *cf, ngx_http_mcp_fastcgi_t *fastcgi,
+    ngx_array_t *params)
+{
+    ngx_int_t                   rc;
+    ngx_uint_t                  i;
+    ngx_http_upstream_param_t  *source, *host;
+
+    host = NULL;
+    source = params->elts;
+
+#if (nginx_version >= 1029005)
+    host = &ngx_http_mcp_fastcgi_host;
+#endif
+
+    for (i = 0; i < params->nelts; i++) {
+        rc = ngx_http_mcp_fastcgi_add(cf, fastcgi, &source[i]);
+
+        if (rc != NGX_OK) {
+            return rc;
+        }
+
+        if (host
+            && ngx_strcasecmp(host->key.data, source[i].key.data) == 0)
+        {
+            host = NULL;
+        }
+    }
+
+    return host ? ngx_http_mcp_fastcgi_add(cf, fastcgi, host) : NGX_OK;
+}
+
+
 static ngx_int_t
 ngx_http_mcp_fastcgi_add(ngx_conf_t *cf, ngx_http_mcp_fastcgi_t *fastcgi,
     ngx_http_upstream_param_t *source)

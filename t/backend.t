@@ -1117,13 +1117,14 @@ my $params = <<"END";
         fastcgi_param LEFT_IN -\$mcp_principal if_not_empty;
         fastcgi_param LEFT_IN \$mcp_method if_not_empty;
         fastcgi_param CONTENT_LENGTH \$content_length;
-        fastcgi_param HTTP_HOST \$host;
+        fastcgi_param TWICE \$http_x_twice;
         fastcgi_param HTTP_X_GONE "";
         fastcgi_param HTTP_X_OTHER other;
         fastcgi_keep_conn on;
         fastcgi_next_upstream error non_idempotent;
 END
 <<"END"
+    underscores_in_headers on;
     location = /mcp {
         mcp mcp;
         mcp_backend \@ours;
@@ -1148,10 +1149,10 @@ my $record = sub { pack('C C n n C C', 1, $_[0], 1, length $_[1], 0, 0)
 my $answer = $record->(6, "Content-type: text/plain\r\n\r\nx")
     . $record->(6, '') . $record->(3, "\0" x 8);
 my $ask = sub {
-    my ($name, $times, $more) = @_;
+    my ($name, $times, $more, $lines) = @_;
     my $request = MCP::call($name, ",\"arguments\":{\"a\":\"$more\"}");
     my $client = MCP::begin($request, MCP::post(more =>
-        "X-Gone: 1\nx-other: 2\nX-Long: " . 'l' x 200 . "\nX-Kept: k"));
+        "X-Gone: 1\nx-other: 2\nX-Long: " . 'l' x 200 . "\nX-Kept: k$lines"));
     my @seen;
     while ($times--) {
         my $call = $backend->connection;
@@ -1163,9 +1164,13 @@ my $ask = sub {
     $client->close;
     return @seen;
 };
-for my $more ('', 'b', 'bc', 'bcd', 'b' x 2000, 'b' x 3000, 'b' x 40000) {
-    my @ours = $ask->('ours00', 2, $more);
-    my @theirs = $ask->('theirs', 1, $more);
+my $twice = "\nX-Twice: a\nX_Twice: b";
+for (['', ''], ['b', ''], ['bc', ''], ['bcd', ''], ['b' x 2000, ''],
+    ['b' x 3000, ''], ['b' x 40000, ''], ['', $twice],
+    ['', "$twice\nX-Twice: c"])
+{
+    my @ours = $ask->('ours00', 2, @$_);
+    my @theirs = $ask->('theirs', 1, @$_);
     $ours[0] eq $theirs[0] or die "$ours[0]\nis not\n$theirs[0]";
     $ours[1] eq $theirs[0] or die "again: $ours[1]\nis not\n$theirs[0]";
     $ours[0] =~ /X_GONE|LEFT_OUT|X_OTHER2/ and die $ours[0];
