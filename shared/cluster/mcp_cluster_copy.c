@@ -287,15 +287,22 @@ mcp_copy_run(mcp_copy_t *copy, mcp_script_e script, const mcp_str_t *args,
 }
 
 
+int
+mcp_copy_has(const mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info)
+{
+    return mcp_store_find(cluster->worker->store, id, 0, info) == MCP_OK
+           && !info->mirror;
+}
+
+
 void
 mcp_copy_flush(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN])
 {
     mcp_stream_info_t  info;
 
-    if (mcp_store_find(cluster->worker->store, id, 0, &info) == MCP_OK
-        && !info.mirror)
-    {
+    if (mcp_copy_has(cluster, id, &info)) {
         mcp_copy_changed(cluster, &info.ref);
     }
 }

@@ -115,6 +115,10 @@ void mcp_copy_look(mcp_copy_t *copy);
 /* Has it looked at within so many ms. */
 void mcp_copy_within(mcp_copy_t *copy, uint64_t ms);
 
+/* Returns 1, and describes it, if the stream itself is at this node. */
+int mcp_copy_has(const mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info);
+
 /* What this process has shared of a stream goes to Redis now, before what is
  * asked next. */
 void mcp_copy_flush(mcp_cluster_t *cluster,

@@ -53,7 +53,6 @@ mcp_reap_inherit(mcp_copy_t *copy, const mcp_reply_t *item,
 }
 
 
-/* Returns 1 if the stream itself is here. */
 static int
 mcp_reap_has(const mcp_cluster_t *cluster, mcp_str_t text)
 {
@@ -61,8 +60,7 @@ mcp_reap_has(const mcp_cluster_t *cluster, mcp_str_t text)
     mcp_stream_info_t  info;
 
     return mcp_stream_id_parse(text, id) == MCP_OK
-           && mcp_store_find(cluster->worker->store, id, 0, &info) == MCP_OK
-           && !info.mirror;
+           && mcp_copy_has(cluster, id, &info);
 }
 
 

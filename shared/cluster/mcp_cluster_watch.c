@@ -51,18 +51,6 @@ mcp_cluster_turn(mcp_cluster_t *cluster,
 }
 
 
-/* Returns 1 if the stream itself is at this node. */
-static int
-mcp_watch_has(const mcp_cluster_t *cluster,
-    const unsigned char id[MCP_STREAM_ID_LEN])
-{
-    mcp_stream_info_t  info;
-
-    return mcp_store_find(cluster->worker->store, id, 0, &info) == MCP_OK
-           && !info.mirror;
-}
-
-
 /* The stream is this node's own: its consumer will be one of here. */
 static int
 mcp_watch_own(mcp_cluster_t *cluster, const mcp_watch_t *watch,
@@ -241,6 +229,7 @@ mcp_watch_take(mcp_cluster_t *cluster, mcp_watch_t *watch,
 {
     int                 rc;
     uint64_t            number;
+    mcp_stream_info_t   info;
     mcp_store_stand_t   stand;
     const mcp_reply_t  *kind;
 
@@ -254,8 +243,8 @@ mcp_watch_take(mcp_cluster_t *cluster, mcp_watch_t *watch,
     /* its own node knows whether there is such an event */
 
     if (mcp_reply_is(kind, "AHEAD")) {
-        return mcp_watch_has(cluster, watch->stream.id) ? MCP_OK
-                                                        : MCP_ERR_AWAY;
+        return mcp_copy_has(cluster, watch->stream.id, &info) ? MCP_OK
+                                                              : MCP_ERR_AWAY;
     }
 
     if (mcp_reply_is(kind, "NONE")) {
@@ -317,7 +306,8 @@ static void
 mcp_watch_args(const mcp_cluster_t *cluster, const mcp_ask_stream_t *stream,
     mcp_watch_words_t *words)
 {
-    mcp_str_t  *args;
+    mcp_str_t          *args;
+    mcp_stream_info_t   info;
 
     args = words->args;
 
@@ -335,7 +325,8 @@ mcp_watch_args(const mcp_cluster_t *cluster, const mcp_ask_stream_t *stream,
                                : mcp_str("");
     args[5] = mcp_watch_number(words->numbers[2], stream->turn_max);
     args[6] = stream->drops ? mcp_str("1") : mcp_str("");
-    args[7] = mcp_watch_has(cluster, stream->id) ? mcp_str("1") : mcp_str("");
+    args[7] = mcp_copy_has(cluster, stream->id, &info) ? mcp_str("1")
+                                                       : mcp_str("");
 }
 
 

@@ -117,9 +117,15 @@ elseif first > last + 1 then
     return {'GAP', last}
 end
 
--- somebody has asked for an event that is not there
-if said[14] and #ARGV < EVENTS and not string.find(said[14], ' ') then
-    redis.call('HSET', head, 'y', said[14] .. ' no')
+-- Somebody has asked for an event that is not there.  The owner may have given it
+-- while this was on its way, but not if it has nothing to add the next time either.
+if said[14] and #ARGV < EVENTS then
+    local asked, heard = string.match(said[14], '^(%d+)(.*)$')
+
+    if heard ~= ' no' then
+        redis.call('HSET', head, 'y',
+            asked .. (heard == '' and ' yet' or ' no'))
+    end
 end
 
 local news = {'k', 'e'}

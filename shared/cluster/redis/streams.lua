@@ -123,8 +123,9 @@ local function is_read(stands, sent, last)
 end
 
 -- An event that is not there.  Of what is over there is no other; of what goes on
--- the owner may have it, if Redis has lost it.  So it is asked, and writes " no"
--- behind the number when it has nothing to add: then there never was such an event.
+-- the owner may have it, if Redis has lost it.  So it is asked, and writes " yet"
+-- behind the number when it has nothing to add, and " no" when it has nothing once
+-- more: then there never was such an event.
 local function ends_before(stands, after)
     if string.byte(stands) >= OVER then
         return 'NONE'
@@ -137,7 +138,7 @@ local function ends_before(stands, after)
         return 'NONE'
     end
 
-    if asked ~= after then
+    if asked ~= after and asked ~= after .. ' yet' then
         redis.call('HSET', head, 'y', after)
     end
 

@@ -345,6 +345,56 @@ test_never_given(void **state)
 }
 
 
+/* Its owner gives the event while its word that it goes on is on its way to
+ * Redis: that says nothing about the event. */
+static void
+test_given_meanwhile(void **state)
+{
+    char        name[MCP_STREAM_TEXT_LEN];
+    process_t  *p = &nodes[0];
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+    (void) mcp_stream_id_print(name, id_of('a'));
+
+    for (;;) {
+        p->te.now = real_now();
+        mcp_worker_expire(p->worker);
+        process_pump(p);
+
+        if (memmem(p->sent, p->len, name, sizeof(name))) {
+            break;
+        }
+
+        carry(0);
+        usleep(1000);
+    }
+
+    add_events(0, 'a', 1);
+    assert_int_equal(comes(1, 'a', 3, 's'), MCP_ERR_AWAY);
+    assert_string_equal(about(1, "HGET", 'h', 'a', "y"), "3");
+
+    assert_int_equal(write(fds[0], p->sent + p->taken, p->len - p->taken),
+                     p->len - p->taken);
+    p->taken = p->len;
+
+    while (strcmp(about(1, "HGET", 'h', 'a', "y"), "3") == 0) {
+        usleep(1000);
+    }
+
+    assert_int_equal(comes(1, 'a', 3, 's'), MCP_ERR_AWAY);
+
+    UNTIL(copying(0, 'a').acked.seq == 3);
+    assert_int_equal(comes(1, 'a', 3, 's'), MCP_OK);
+    assert_true(is_at(1, 'a'));
+    end_all();
+}
+
+
 /* What lacks a part in Redis is not there, until its owner has made it anew. */
 static void
 test_part(void **state)
@@ -386,6 +436,7 @@ main(void)
         cmocka_unit_test(test_drops),
         cmocka_unit_test(test_overtaken),
         cmocka_unit_test(test_never_given),
+        cmocka_unit_test(test_given_meanwhile),
         cmocka_unit_test(test_part),
     };
 
