@@ -14,6 +14,7 @@
  *   mcp_cluster_lag.c     how far it is behind
  *   mcp_cluster_hear.c    what it hears of readers elsewhere
  *   mcp_cluster_mirror.c  the feeder
+ *   mcp_cluster_range.c   many events that it fetches
  *   mcp_cluster_beside.c  calls that others join
  *   mcp_cluster_watch.c   a client that resumes a stream here
  *   mcp_cluster_look.c    a client that asks about one
@@ -47,7 +48,7 @@
 #define MCP_COPY_TELL_TIME   200
 
 /* The item of a reply to redis/watch.lua with which its events begin. */
-#define MCP_WATCH_EVENTS     11
+#define MCP_WATCH_EVENTS     12
 
 /* Before what did not go well is tried again, ms. */
 #define MCP_COPY_LATER       200
@@ -57,7 +58,7 @@
 
 
 /* What this process does for a stream: it copies it, or feeds its mirror.  One
- * command at most is on its way. */
+ * command at most is on its way, or some of mcp_cluster_range.c. */
 struct mcp_copy_s {
     mcp_copy_t          *next;         /* of the same bucket */
     mcp_cluster_t       *cluster;
@@ -67,6 +68,10 @@ struct mcp_copy_s {
     uint64_t             number;       /* of the reader here; 0: it is none */
     uint64_t             sent;         /* as Redis was told last */
     uint64_t             fetched;      /* the event after which it is fetched */
+    uint64_t             asked;        /* the last one asked for by XRANGE */
+    uint64_t             upto;         /* the last one that may be */
+    uint32_t             batch;        /* events of one XRANGE; 0: of none */
+    uint32_t             ranges;       /* replies to XRANGE that are to come */
     uint64_t             missed;       /* since when Redis does not know the
                                           reader elsewhere; 0: it does */
     mcp_store_stand_t    at;           /* how far Redis was told */
@@ -179,9 +184,22 @@ int mcp_mirror_feed(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], const mcp_reply_t *reply,
     size_t i, uint64_t seq);
 
+/* The same for one event. */
+int mcp_mirror_event(mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t seq, mcp_str_t message,
+    mcp_str_t answers);
 
 /* Redis does not have the mirror's stream, again: then it is gone. */
 void mcp_mirror_missed(mcp_copy_t *copy);
+
+
+/* --- mcp_cluster_range.c --- */
+
+/* Learns from a reply to redis/watch.lua what may be fetched without it. */
+void mcp_range_learn(mcp_copy_t *copy, const mcp_reply_t *reply);
+
+/* Fetches what follows an event, and returns 1; or 0: a script has to. */
+int mcp_range_fetch(mcp_copy_t *copy, uint64_t after);
 
 
 /* --- mcp_cluster_hear.c --- */

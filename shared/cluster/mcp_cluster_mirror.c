@@ -10,34 +10,43 @@
 
 
 int
+mcp_mirror_event(mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t seq, mcp_str_t message,
+    mcp_str_t answers)
+{
+    int              rc;
+    mcp_store_raw_t  raw;
+
+    memset(&raw, 0, sizeof(mcp_store_raw_t));
+    raw.seq = seq;
+    raw.len = message.len;
+
+    if (mcp_unpack_answers(answers, &raw) != MCP_OK
+        || !mcp_pack_is_message(&cluster->worker->env->mem, message))
+    {
+        return MCP_ERR_SYNTAX;
+    }
+
+    rc = mcp_store_mirror_append(cluster->worker->store, id, &raw, message,
+                                 mcp_worker_now(cluster->worker));
+
+    return rc == MCP_DONE ? MCP_OK : rc;
+}
+
+
+int
 mcp_mirror_feed(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], const mcp_reply_t *reply,
     size_t i, uint64_t seq)
 {
-    int              rc;
-    mcp_str_t        message;
-    mcp_store_raw_t  raw;
+    int  rc;
 
-    memset(&raw, 0, sizeof(mcp_store_raw_t));
-
-    for (rc = MCP_OK; i + 1 < reply->n && (rc == MCP_OK || rc == MCP_DONE);
-         i += 2)
-    {
-        message = reply->items[i]->text;
-        raw.seq = seq++;
-        raw.len = message.len;
-
-        if (mcp_unpack_answers(reply->items[i + 1]->text, &raw) != MCP_OK
-            || !mcp_pack_is_message(&cluster->worker->env->mem, message))
-        {
-            return MCP_ERR_SYNTAX;
-        }
-
-        rc = mcp_store_mirror_append(cluster->worker->store, id, &raw, message,
-                                     mcp_worker_now(cluster->worker));
+    for (rc = MCP_OK; i + 1 < reply->n && rc == MCP_OK; i += 2) {
+        rc = mcp_mirror_event(cluster, id, seq++, reply->items[i]->text,
+                              reply->items[i + 1]->text);
     }
 
-    return rc == MCP_DONE ? MCP_OK : rc;
+    return rc;
 }
 
 
@@ -116,6 +125,7 @@ mcp_mirror_fetched(void *data, const mcp_reply_t *reply)
     }
 
     copy->misses = 0;
+    mcp_range_learn(copy, reply);
 
     rc = mcp_mirror_feed(copy->cluster, copy->ref.id, reply, MCP_WATCH_EVENTS,
                          mcp_reply_number(mcp_reply_item(reply, 8)));
@@ -123,7 +133,7 @@ mcp_mirror_fetched(void *data, const mcp_reply_t *reply)
     /* until there is room, or there never will be; or more is known than there
      * is now */
 
-    copy->full = (rc != MCP_OK || reply->n <= MCP_WATCH_EVENTS);
+    copy->full = (rc != MCP_OK || reply->n < MCP_WATCH_EVENTS + 2);
 
     /* nor does it go on where what follows is not kept any more, unless it was
      * made anew meanwhile */
@@ -143,6 +153,10 @@ mcp_mirror_fetch(mcp_copy_t *copy, uint64_t after)
 {
     char       text[20];
     mcp_str_t  words[3];
+
+    if (mcp_range_fetch(copy, after)) {
+        return;
+    }
 
     words[0].data = text;
     words[0].len = (size_t) (mcp_uint_print(text, after) - text);

@@ -132,7 +132,7 @@ mcp_watch_leave(mcp_cluster_t *cluster, const mcp_watch_t *watch,
 /* This process feeds it from now on. */
 static int
 mcp_watch_feed(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref,
-    uint64_t number, uint64_t sent)
+    uint64_t number, uint64_t sent, const mcp_reply_t *reply)
 {
     mcp_copy_t  *copy;
 
@@ -144,6 +144,7 @@ mcp_watch_feed(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref,
     copy->number = number;
     copy->sent = sent;
     copy->full = 0;
+    mcp_range_learn(copy, reply);
 
     /* it says soon that it is read: nobody may read it after all, and what this
      * node heard of a later reader may have come before the mirror */
@@ -192,7 +193,9 @@ mcp_watch_mirror(mcp_cluster_t *cluster, const mcp_watch_t *watch,
         return MCP_ERR_AWAY;
     }
 
-    if (mcp_watch_feed(cluster, &ref, number, watch->stream.after) != MCP_OK) {
+    if (mcp_watch_feed(cluster, &ref, number, watch->stream.after, reply)
+        != MCP_OK)
+    {
         return MCP_ERR_MEMORY;
     }
 

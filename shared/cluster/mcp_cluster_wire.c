@@ -73,13 +73,14 @@ mcp_wire_make(const redisReadTask *task, mcp_reply_e type, size_t len)
         return NULL;
     }
 
-    reply = mcp_arena_calloc(&wire->arena, size);
+    reply = mcp_arena_alloc(&wire->arena, size);
 
     if (reply == NULL) {
         return NULL;
     }
 
     wire->kept += size;
+    *reply = mcp_wire_nil;
     reply->type = type;
 
     if (parent) {

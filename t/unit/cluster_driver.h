@@ -64,7 +64,7 @@ typedef struct {
         unsigned        connects;
         size_t          taken;
         size_t          len;
-        char            sent[131072];
+        char            sent[262144];
     } ear;                             /* the connection on which it hears */
 } process_t;
 

@@ -26,7 +26,7 @@ local INLINE = 8192
 local TOPIC = 16
 
 local said = redis.call('HMGET', head, 'o', 'l', 'n', 'w', 't', 'x', 'k',
-    'f', 'g', 'j', 'b', 'u', 'a', 'y')
+    'f', 'g', 'j', 'b', 'u', 'a', 'y', 'e')
 local digest = said[12] or ARGV[19]
 local found = prefix .. 'j:' .. digest
 local last, reader, number = tonumber(said[2]), said[3], tonumber(said[4])
@@ -129,7 +129,7 @@ if said[14] and #ARGV < EVENTS then
 end
 
 local news = {'k', 'e'}
-local size = 0
+local size, longest = 0, tonumber(said[15]) or 0
 
 for i = EVENTS, #ARGV, 2 do
     local seq = first + (i - EVENTS) / 2
@@ -139,6 +139,7 @@ for i = EVENTS, #ARGV, 2 do
             ARGV[i + 1])
         last = seq
         size = size + #ARGV[i]
+        longest = math.max(longest, #ARGV[i])
 
         if size <= INLINE then
             news[#news + 1] = 'q'
@@ -155,6 +156,10 @@ redis.call('HSET', head, 'l', whole(last), 'f', whole(floor),
     'k', whole(math.max(tonumber(ARGV[8]), tonumber(said[7]) or 0)),
     'x', ARGV[9], 'i', '0', 'z', lasts,
     'v', ARGV[12])
+
+if longest > (tonumber(said[15]) or 0) then
+    redis.call('HSET', head, 'e', longest)
+end
 
 local sent = said[5] or '0'
 

@@ -13,7 +13,7 @@
 --                 it last, q how far its owner had heard the others, of a
 --                 session's own stream; of a call that others may join u the
 --                 digest by which they find it, a as redis/append.lua is told;
---                 y see ends_before()
+--                 y see ends_before(), e bytes of its longest event
 --   PREFIX:1:e:S  its events, each under its number: m message, r what it answers
 --   PREFIX:1:t:S  a session's own stream: its topics
 --   PREFIX:1:b:S  a task: nodes whose clients listen to it
