@@ -6,6 +6,7 @@
  */
 
 
+#include "base/mcp_wide.h"
 #include "http/mcp_sse.h"
 
 
@@ -255,26 +256,30 @@ mcp_sse_resume(mcp_sse_decoder_t *d, const char *in, size_t len)
 }
 
 
-/* Finds the end of a line, eight bytes at once: a subtraction sets the high bit
- * of a byte that was zero, and of no byte before the first of these. */
+/* Finds the end of the line that begins at p. */
 static const char *
 mcp_sse_find_end(const char *p, const char *end)
 {
-    uint64_t  word, lf, cr;
+    size_t       n;
+    mcp_wide_t   text;
+    const char  *start;
 
-    const uint64_t  ones = (uint64_t) -1 / 255;
+    for (start = p; end - p >= MCP_WIDE; p += MCP_WIDE) {
+        text = mcp_wide(p);
+        n = mcp_wide_first((text == '\n') | (text == '\r'));
 
-    while (end - p >= 8) {
-        memcpy(&word, p, 8);
-
-        lf = word ^ ones * '\n';
-        cr = word ^ ones * '\r';
-
-        if ((((lf - ones) & ~lf) | ((cr - ones) & ~cr)) & 0x80 * ones) {
-            break;
+        if (n < MCP_WIDE) {
+            return p + n;
         }
+    }
 
-        p += 8;
+    /* the last block overlaps what was looked at */
+
+    if (p < end && end - start >= MCP_WIDE) {
+        text = mcp_wide(end - MCP_WIDE);
+        n = mcp_wide_first((text == '\n') | (text == '\r'));
+
+        return end - MCP_WIDE + n;
     }
 
     while (p < end && *p != '\n' && *p != '\r') {

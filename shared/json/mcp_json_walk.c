@@ -15,15 +15,12 @@
 
 
 #include "base/mcp_utf8.h"
+#include "base/mcp_wide.h"
 #include "json/mcp_json_parts.h"
 
 
 /* Levels of the stack that need no allocation. */
 #define MCP_JSON_LEVELS   128
-
-/* Eight bytes of a text at once. */
-#define MCP_JSON_ONES     0x0101010101010101ULL
-#define MCP_JSON_HIGH     (MCP_JSON_ONES * 0x80)
 
 
 /* Refuses the byte at p. */
@@ -66,31 +63,20 @@ mcp_json_comes(const char **pp, const char *end, char c)
 }
 
 
-/*
- * Skips bytes that mean only themselves in a string, eight at once: the rest
- * has its high bit set, is below a space, a quote or a backslash.  With a high
- * bit that is clear, a subtraction sets it in exactly the bytes below the
- * subtrahend; a borrow reaches only what is behind the first such byte.
- */
+/* Skips bytes that mean only themselves in a string: the rest is above 0x7f,
+ * and so negative, below a space, a quote or a backslash. */
 static inline const char *
 mcp_json_plain_end(const char *p, const char *end)
 {
-    uint64_t  word, stop;
+    size_t      n;
+    mcp_wide_t  text;
 
-    for ( ; end - p >= 8; p += 8) {
-        memcpy(&word, p, 8);
+    for ( ; end - p >= MCP_WIDE; p += MCP_WIDE) {
+        text = mcp_wide(p);
+        n = mcp_wide_first((text < ' ') | (text == '"') | (text == '\\'));
 
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        word = __builtin_bswap64(word);
-#endif
-
-        stop = (word | (word - MCP_JSON_ONES * ' ')
-                | ((word ^ MCP_JSON_ONES * '"') - MCP_JSON_ONES)
-                | ((word ^ MCP_JSON_ONES * '\\') - MCP_JSON_ONES))
-               & MCP_JSON_HIGH;
-
-        if (stop != 0) {
-            return p + ((size_t) __builtin_ctzll(stop) >> 3);
+        if (n < MCP_WIDE) {
+            return p + n;
         }
     }
 

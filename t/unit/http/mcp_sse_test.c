@@ -200,6 +200,45 @@ test_decode(void **state)
 }
 
 
+/* Lines of every length, in a text that ends with them. */
+static void
+test_lengths(void **state)
+{
+    static const char *const  ends[] = { "\n", "\r", "\r\n" };
+
+    char               text[128], *p;
+    size_t             i, n, consumed;
+    mcp_str_t          data;
+    test_mem_t         tm;
+    mcp_sse_decoder_t  d;
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    for (n = 1; n < 100; n++) {
+        for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+            mcp_sse_decoder_init(&d, &tm.mem, 1000);
+
+            memset(text, 'x', sizeof(text));
+            memcpy(text, "data:", 5);
+            p = text + 5 + n;
+            p = stpcpy(stpcpy(p, ends[i]), ends[i]);
+
+            assert_int_equal(mcp_sse_decode(&d, text, (size_t) (p - text),
+                                            &consumed, &data), MCP_OK);
+            assert_int_equal(consumed, p - text);
+            assert_int_equal(data.len, n);
+            assert_memory_equal(data.data, text + 5, n);
+
+            mcp_sse_decoder_free(&d);
+        }
+    }
+
+    assert_int_equal(tm.live, 0);
+}
+
+
 static void
 test_consumed(void **state)
 {
@@ -348,6 +387,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_decode),
+        cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_consumed),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_memory),

@@ -94,17 +94,17 @@ test_cases(void **state)
 }
 
 
-/* Each byte at each place of strings of each length up to three words. */
+/* Each byte at each place of strings of each length up to two blocks. */
 static void
 test_bytes(void **state)
 {
-    char      text[32];
+    char      text[48];
     size_t    len, at, wrong;
     unsigned  c;
 
     (void) state;
 
-    for (len = 1; len < 28; len++) {
+    for (len = 1; len < 36; len++) {
         for (at = 0; at < len; at++) {
             for (c = 0; c < 256; c++) {
                 memset(text, 'x', sizeof(text));
