@@ -45,7 +45,24 @@ digest_of_parts(void **state)
 static void
 secrets_are_compared(void **state)
 {
+    char    a[40], b[40];
+    size_t  i, len;
+
     (void) state;
+
+    memset(a, 'x', sizeof(a));
+    memset(b, 'x', sizeof(b));
+
+    for (len = 1; len <= sizeof(a); len++) {
+        for (i = 0; i < len; i++) {
+            b[i] ^= (char) (1 << i % 8);
+            assert_int_equal(mcp_secret_eq((mcp_str_t) { a, len },
+                                           (mcp_str_t) { b, len }), 0);
+            assert_int_equal(mcp_secret_eq((mcp_str_t) { a, i },
+                                           (mcp_str_t) { b, i }), 1);
+            b[i] = 'x';
+        }
+    }
 
     assert_int_equal(mcp_secret_eq(mcp_str("abc"), mcp_str("abc")), 1);
     assert_int_equal(mcp_secret_eq(mcp_str("abc"), mcp_str("abd")), 0);

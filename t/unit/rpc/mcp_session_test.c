@@ -65,6 +65,18 @@ parse(fixture_t *f, uint64_t now, const char *name, mcp_client_t *out)
 }
 
 
+static int
+parse_cached(fixture_t *f, mcp_session_cache_t *cache, mcp_client_t *out)
+{
+    unsigned char  principal[MCP_DIGEST_LEN];
+
+    assert_int_equal(mcp_principal(mcp_str("alice"), principal), MCP_OK);
+
+    return mcp_session_parse_cached(cache, &f->keys, f->token, NOW, principal,
+                                    out);
+}
+
+
 static void
 session_round_trip(void **state)
 {
@@ -222,6 +234,42 @@ session_of_others(void **state)
 }
 
 
+/* A token that was seen before counts in full, too. */
+static void
+session_seen_before(void **state)
+{
+    size_t               i;
+    fixture_t            f;
+    test_mem_t           tm;
+    mcp_client_t         out;
+    mcp_session_cache_t  cache;
+
+    (void) state;
+
+    fixture_init(&f);
+    test_mem_init(&tm);
+    mcp_session_cache_init(&cache, &tm.mem);
+
+    assert_int_equal(parse_cached(&f, &cache, &out), MCP_OK);
+
+    for (i = 0; i < f.token.len; i++) {
+        f.text[i] ^= 1;
+        assert_int_equal(parse_cached(&f, &cache, &out), MCP_ERR_NOT_FOUND);
+        f.text[i] ^= 1;
+        assert_int_equal(parse_cached(&f, &cache, &out), MCP_OK);
+        assert_memory_equal(out.id, f.session.id, MCP_DIGEST_LEN);
+    }
+
+    for (i = 0; i < f.token.len; i++) {
+        f.token.len--;
+        assert_int_equal(parse_cached(&f, &cache, &out), MCP_ERR_NOT_FOUND);
+    }
+
+    mcp_session_cache_free(&cache);
+    assert_int_equal(tm.live, 0);
+}
+
+
 static void
 session_needs_a_key(void **state)
 {
@@ -244,6 +292,7 @@ main(void)
         cmocka_unit_test(session_expires),
         cmocka_unit_test(session_belongs_to_its_principal),
         cmocka_unit_test(session_of_others),
+        cmocka_unit_test(session_seen_before),
         cmocka_unit_test(session_needs_a_key),
     };
 
