@@ -78,6 +78,11 @@ typedef struct mcp_store_s {
     unsigned                  slot;
     uint64_t                  pid;     /* incarnation of the slot */
     uint32_t                  live;    /* hint of mcp_store_live.c */
+
+    /* Notes that a consumer of this process is to be woken for an event; called
+     * with the lock.  0, or NULL here: mcp_store_drain() will say so. */
+    int                     (*note)(void *noter, uint64_t handle);
+    void                     *noter;
 } mcp_store_t;
 
 

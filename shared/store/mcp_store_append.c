@@ -211,7 +211,7 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
                           &st->link[MCP_LINK_HUNGRY]);
     mcp_store_stream_apply(op, st, rec, now);
     mcp_store_task_replace(op, st);
-    mcp_store_mark_consumer(op, st);
+    mcp_store_tell_consumer(op, st);
     mcp_store_mark_copy(op, st);
 
     return MCP_OK;

@@ -798,6 +798,9 @@ void mcp_store_mark(mcp_store_op_t *op, mcp_store_link_t *link, uint32_t slot);
 void mcp_store_mark_owner(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_mark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 
+/* Does the latter, but has a consumer here noted: see mcp_store_t. */
+void mcp_store_tell_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
+
 /* A stream whose owner has gone waits to be adopted. */
 void mcp_store_orphan(mcp_store_op_t *op, mcp_store_stream_t *st);
 

@@ -64,6 +64,32 @@ mcp_store_mark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
+/* A consumer of the process that appends need not be looked up again. */
+static int
+mcp_store_note_consumer(mcp_store_op_t *op, const mcp_store_stream_t *st)
+{
+    mcp_store_t  *store;
+
+    store = op->store;
+
+    return st->consumer_slot == store->slot && store->note != NULL
+           && store->note(store->noter, st->consumer_handle);
+}
+
+
+void
+mcp_store_tell_consumer(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    if (!mcp_store_note_consumer(op, st)) {
+        mcp_store_mark(op, &st->link[MCP_LINK_CONSUMER], st->consumer_slot);
+    }
+
+    if (st->join) {
+        mcp_store_readers_mark(op, mcp_store_at(op->head, st->join));
+    }
+}
+
+
 void
 mcp_store_unmark(mcp_store_op_t *op, mcp_store_stream_t *st, unsigned role)
 {
@@ -330,6 +356,7 @@ mcp_store_attach(mcp_store_t *store, void *region,
     store->slot = slot;
     store->pid = pid;
     store->live = 0;
+    store->note = NULL;
 
     if (store->head->magic != MCP_STORE_MAGIC
         || mcp_store_enter(store, &op) != MCP_OK)

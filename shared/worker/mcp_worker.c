@@ -22,6 +22,8 @@
 #define MCP_WORKER_DRAIN           64
 
 
+static int mcp_worker_note(void *noter, uint64_t handle);
+static void mcp_worker_wake_noted(mcp_worker_t *worker);
 static void mcp_worker_sweep(void *data);
 
 
@@ -51,6 +53,9 @@ mcp_worker_create_with_faces(const mcp_env_t *env, mcp_store_t *store,
 
     mcp_timer_set(&worker->timers, &worker->sweep,
                   env->now(env->ctx) + MCP_WORKER_SWEEP_INTERVAL);
+
+    store->note = mcp_worker_note;
+    store->noter = worker;
 
     return worker;
 }
@@ -193,6 +198,10 @@ mcp_worker_next(mcp_worker_t *worker, mcp_action_t *action)
 {
     mcp_errand_t  *errand;
 
+    if (worker->head == NULL && worker->n_noted != 0) {
+        mcp_worker_wake_noted(worker);
+    }
+
     errand = worker->head;
 
     if (errand == NULL) {
@@ -302,6 +311,44 @@ mcp_worker_wake_handle(mcp_worker_t *worker, uint64_t handle)
     if (h->object && h->generation == (uint32_t) (handle >> 32)) {
         h->wake(h->object);
     }
+}
+
+
+/* The store's note: a consumer here has something to read. */
+static int
+mcp_worker_note(void *noter, uint64_t handle)
+{
+    mcp_worker_t  *worker;
+
+    worker = noter;
+
+    if (worker->n_noted == 0) {
+        worker->glue.ready(worker->glue.ctx);
+
+    } else if (worker->noted[worker->n_noted - 1] == handle) {
+        return 1;
+    }
+
+    if (worker->n_noted == MCP_WORKER_NOTED) {
+        return 0;
+    }
+
+    worker->noted[worker->n_noted++] = handle;
+
+    return 1;
+}
+
+
+static void
+mcp_worker_wake_noted(mcp_worker_t *worker)
+{
+    unsigned  i;
+
+    for (i = 0; i < worker->n_noted; i++) {
+        mcp_worker_wake_handle(worker, worker->noted[i]);
+    }
+
+    worker->n_noted = 0;
 }
 
 

@@ -40,6 +40,11 @@ typedef struct {
 } mcp_handle_t;
 
 
+/* Consumers that were appended to, and not yet woken; the store remembers
+ * more. */
+#define MCP_WORKER_NOTED  16
+
+
 struct mcp_worker_s {
     const mcp_env_t          *env;
     mcp_store_t              *store;
@@ -65,6 +70,11 @@ struct mcp_worker_s {
     uint32_t                  n_handles;
     uint32_t                  free_handle;
     unsigned                  patrol;  /* slot looked at last */
+
+    uint64_t                  noted[MCP_WORKER_NOTED]; /* handles to be woken
+                                                          when the queue is
+                                                          empty */
+    unsigned                  n_noted;
 
     unsigned char             random[2048];    /* drawn ahead, see
                                                   mcp_worker_random() */

@@ -179,6 +179,75 @@ test_wakes(void **state)
 }
 
 
+static uint64_t  noted;
+static int       takes_notes;
+
+
+static int
+note(void *noter, uint64_t handle)
+{
+    assert_ptr_equal(noter, &d);
+    noted = handle;
+
+    return takes_notes;
+}
+
+
+/* Who appends to a stream that its own process reads need not drain. */
+static void
+test_notes(void **state)
+{
+    int                taken;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_store_wake_t   wake;
+    mcp_stream_spec_t  spec;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
+    store_create(&d, 0, &spec, &ref);
+    S0->note = note;
+    S0->noter = &d;
+    takes_notes = 1;
+
+    assert_int_equal(mcp_store_watch(S0, &ref, 5, 0, &cursor, &taken), MCP_OK);
+    store_drain(&d, 0, NULL);
+
+    assert_int_equal(store_say(&d, 0, &ref, mcp_str("a"), -1,
+                               MCP_STATE_PROCESSING), MCP_OK);
+    assert_int_equal(noted, 5);
+    assert_int_equal(d.woken[0], 0);
+    assert_int_equal(store_drain(&d, 0, NULL), 0);
+
+    /* it takes no more of them */
+
+    takes_notes = 0;
+    assert_int_equal(store_say(&d, 0, &ref, mcp_str("b"), -1,
+                               MCP_STATE_PROCESSING), MCP_OK);
+    assert_int_equal(d.woken[0], 1);
+    assert_int_equal(store_drain(&d, 0, &wake), 1);
+    assert_int_equal(wake.handle, 5);
+
+    /* another process reads it */
+
+    noted = 0;
+    takes_notes = 1;
+    assert_int_equal(mcp_store_watch(S1, &ref, 6, 0, &cursor, &taken), MCP_OK);
+    store_drain(&d, 0, NULL);
+    store_drain(&d, 1, NULL);
+
+    assert_int_equal(store_say(&d, 0, &ref, mcp_str("c"), -1,
+                               MCP_STATE_PROCESSING), MCP_OK);
+    assert_int_equal(noted, 0);
+    assert_int_equal(d.woken[0], 0);
+    assert_int_equal(store_drain(&d, 1, &wake), 1);
+    assert_int_equal(wake.handle, 6);
+
+    S0->note = NULL;
+}
+
+
 int
 main(void)
 {
@@ -186,6 +255,7 @@ main(void)
         store_test(test_processes),
         store_test(test_lost_wake),
         store_test(test_wakes),
+        store_test(test_notes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

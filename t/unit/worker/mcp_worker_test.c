@@ -366,6 +366,58 @@ test_woken_in_turns(void **state)
 
 
 static void
+count_wake(void *object)
+{
+    (*(int *) object)++;
+}
+
+
+/* Who is noted is woken when the queue is empty, once; there is room for some,
+ * and the store remembers the others. */
+static void
+test_noted(void **state)
+{
+    int            i, woken[MCP_WORKER_NOTED + 1] = { 0 };
+    uint64_t       h[MCP_WORKER_NOTED + 1];
+    mcp_store_t   *store;
+    mcp_worker_t  *worker;
+    mcp_action_t   action;
+
+    (void) state;
+
+    worker = d.process[0].worker;
+    store = &d.process[0].store;
+    worker->glue.ready = count_ready;
+    ready_calls = 0;
+
+    for (i = 0; i <= MCP_WORKER_NOTED; i++) {
+        h[i] = mcp_worker_handle(worker, &woken[i], count_wake, NULL);
+        assert_int_equal(store->note(store->noter, h[i]),
+                         i < MCP_WORKER_NOTED);
+        assert_int_equal(store->note(store->noter, h[i]),
+                         i < MCP_WORKER_NOTED);
+    }
+
+    assert_int_equal(ready_calls, 1);
+
+    mcp_worker_drop_handle(worker, h[1]);
+    mcp_worker_next(worker, &action);
+    mcp_worker_next(worker, &action);
+    assert_int_equal(action.type, MCP_ACT_NONE);
+
+    for (i = 0; i <= MCP_WORKER_NOTED; i++) {
+        assert_int_equal(woken[i], i != 1 && i < MCP_WORKER_NOTED);
+        mcp_worker_drop_handle(worker, h[i]);
+    }
+
+    assert_int_equal(store->note(store->noter, h[0]), 1);
+    assert_int_equal(ready_calls, 2);
+    mcp_worker_next(worker, &action);
+    assert_int_equal(woken[0], 1);
+}
+
+
+static void
 test_log(void **state)
 {
     char  long_text[1000];
@@ -398,6 +450,7 @@ main(void)
         test(test_wind_up),
         test(test_woken_for_ever),
         test(test_woken_in_turns),
+        test(test_noted),
         test(test_log)
     };
 
