@@ -139,6 +139,19 @@ static void leave_request(mod_mcp_client_t *client)
 
 /* --- its beginning --- */
 
+/* The thread that ends the connection may be any. */
+static apr_status_t connection_cleanup(void *data)
+{
+    mod_mcp_client_t *client = data;
+
+    if (client->index && mod_mcp_lock_ready()) {
+        mod_mcp_watch_forget(client);
+        mod_mcp_unlock();
+    }
+
+    return APR_SUCCESS;
+}
+
 static mod_mcp_client_t *client_new(conn_rec *c)
 {
     mod_mcp_client_t *client = apr_pcalloc(c->pool, sizeof(*client));
@@ -150,6 +163,9 @@ static mod_mcp_client_t *client_new(conn_rec *c)
     if (client->cond == NULL) {
         return NULL;
     }
+
+    apr_pool_cleanup_register(c->pool, client, connection_cleanup,
+                              apr_pool_cleanup_null);
 
     ap_set_module_config(c->conn_config, &mcp_module, client);
 
@@ -282,7 +298,7 @@ void mod_mcp_client_take(mod_mcp_client_t *client)
     mod_mcp_client_set_state(client, MOD_MCP_ATTENDED);
 
     mod_mcp_pump_unqueue(client);
-    mod_mcp_watch_remove(client);
+    mod_mcp_watch_rest(client);
     mod_mcp_pump_timer(client, -1);
 
     /* the pump no longer waits for the socket */

@@ -348,7 +348,7 @@ int mod_mcp_connection_attend(mod_mcp_client_t *client)
             run_call(client);
         }
         else if (is_over(client)) {
-            mod_mcp_watch_remove(client);
+            mod_mcp_watch_rest(client);
             break;
         }
         else if (needs_no_thread(client)) {

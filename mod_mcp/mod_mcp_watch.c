@@ -3,6 +3,11 @@
 /*
  * The sockets that the pump watches, with epoll: whether their client leaves,
  * and for the pump also whether they can be written to or read.
+ *
+ * A connection that is kept, and has come back once, stays in epoll between its
+ * calls, as two system calls a call are saved: its entry then only remembers
+ * that the client has left.  The kernel forgets a socket when it is closed, and
+ * the entry ends with the connection's pool.
  */
 
 #include "mod_mcp_watch.h"
@@ -25,6 +30,9 @@ typedef struct {
     mod_mcp_client_t *client;           /* NULL: free */
     apr_uint32_t generation;
     apr_uint32_t next;                  /* free list */
+    unsigned resting:1;                 /* its events are for nobody */
+    unsigned left:1;                    /* one of these was that it has left */
+    unsigned more:1;                    /* it waits for other events, too */
 } entry_t;
 
 static int epoll_fd = -1;
@@ -73,11 +81,13 @@ static int grow_table(void)
 
 static void control(mod_mcp_client_t *client, int op, apr_uint32_t events)
 {
+    entry_t *entry = &table[client->index];
     struct epoll_event event;
 
+    entry->more = (events != 0);
+
     event.events = events | EPOLLRDHUP | EPOLLET;
-    event.data.u64 = (apr_uint64_t)table[client->index].generation << 32
-                     | client->index;
+    event.data.u64 = (apr_uint64_t)entry->generation << 32 | client->index;
 
     /* EBADF: an MPM that ends at once has already closed the socket */
 
@@ -88,56 +98,102 @@ static void control(mod_mcp_client_t *client, int op, apr_uint32_t events)
     }
 }
 
+static int take_entry(mod_mcp_client_t *client)
+{
+    entry_t *entry;
+
+    if (epoll_fd == -1 || (table_free == 0 && !grow_table())) {
+        return 0;
+    }
+
+    client->index = table_free;
+    entry = &table[client->index];
+    table_free = entry->next;
+
+    entry->client = client;
+    entry->generation++;
+    entry->resting = 0;
+    entry->left = 0;
+
+    return 1;
+}
+
+/* NULL: it has none, or the process ends. */
+static entry_t *entry_of(const mod_mcp_client_t *client)
+{
+    return client->index && table ? &table[client->index] : NULL;
+}
+
 void mod_mcp_watch_add(mod_mcp_client_t *client)
 {
-    apr_uint32_t i;
+    entry_t *entry = entry_of(client);
 
-    if (client->index || client->c->master) {
+    if (client->c->master) {
         return;
     }
 
-    if (table_free == 0 && !grow_table()) {
+    if (entry == NULL) {
+        if (take_entry(client)) {
+            control(client, EPOLL_CTL_ADD, 0);
+        }
+
         return;
     }
 
-    i = table_free;
-    table_free = table[i].next;
-    table[i].client = client;
-    table[i].generation++;
-    client->index = i;
+    /* epoll says once more what nobody wanted to know */
 
-    control(client, EPOLL_CTL_ADD, 0);
+    if (entry->resting && entry->left) {
+        control(client, EPOLL_CTL_MOD, 0);
+    }
+
+    entry->resting = 0;
+}
+
+void mod_mcp_watch_forget(mod_mcp_client_t *client)
+{
+    entry_t *entry = entry_of(client);
+
+    if (entry) {
+        entry->client = NULL;
+        entry->next = table_free;
+        table_free = client->index;
+    }
+
+    client->index = 0;
 }
 
 void mod_mcp_watch_remove(mod_mcp_client_t *client)
 {
-    apr_uint32_t i = client->index;
+    if (entry_of(client)) {
+        control(client, EPOLL_CTL_DEL, 0);
+    }
 
-    if (i == 0) {
+    mod_mcp_watch_forget(client);
+}
+
+void mod_mcp_watch_rest(mod_mcp_client_t *client)
+{
+    entry_t *entry = entry_of(client);
+
+    if (entry && !entry->more && client->c->keepalives > 0) {
+        entry->resting = 1;
         return;
     }
 
-    control(client, EPOLL_CTL_DEL, 0);
-
-    table[i].client = NULL;
-    table[i].next = table_free;
-    table_free = i;
-    client->index = 0;
+    mod_mcp_watch_remove(client);
 }
 
 void mod_mcp_watch_for(mod_mcp_client_t *client, apr_uint32_t events)
 {
+    int known;
+
     mod_mcp_lock();
 
-    if (client->index) {
-        control(client, EPOLL_CTL_MOD, events);
-    }
-    else {
-        mod_mcp_watch_add(client);
+    known = (entry_of(client) != NULL);
+    mod_mcp_watch_add(client);
 
-        if (client->index && events) {
-            control(client, EPOLL_CTL_MOD, events);
-        }
+    if (entry_of(client) && (known || events)) {
+        control(client, EPOLL_CTL_MOD, events);
     }
 
     mod_mcp_unlock();
@@ -213,18 +269,18 @@ void mod_mcp_watch_look(mod_mcp_client_t *client)
 
 /* --- events --- */
 
-/* The client of an event, or NULL: its entry may have gone to another client
- * since the event was fetched. */
-static mod_mcp_client_t *find_client(const struct epoll_event *event)
+/* The entry of an event, or NULL: it may be free, or have gone to another
+ * client, since the event was fetched. */
+static entry_t *find_entry(const struct epoll_event *event)
 {
     apr_uint32_t i = (apr_uint32_t)event->data.u64;
 
-    if (i == 0 || i >= table_size
+    if (i == 0 || i >= table_size || table[i].client == NULL
         || table[i].generation != (apr_uint32_t)(event->data.u64 >> 32)) {
         return NULL;
     }
 
-    return table[i].client;
+    return &table[i];
 }
 
 /* Handles an event of a client whose thread runs a backend call. */
@@ -243,13 +299,24 @@ static void interrupt(mod_mcp_client_t *client)
 
 static void take_event(const struct epoll_event *event)
 {
-    mod_mcp_client_t *client = find_client(event);
+    entry_t *entry = find_entry(event);
+    mod_mcp_client_t *client;
+    int left = (event->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
 
-    if (client == NULL) {
+    if (entry == NULL) {
         return;
     }
 
-    if (event->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) {
+    /* its thread uses the client without the lock */
+
+    if (entry->resting) {
+        entry->left |= (unsigned)left;
+        return;
+    }
+
+    client = entry->client;
+
+    if (left) {
         client->todo |= MOD_MCP_GONE;
     }
 
@@ -334,12 +401,18 @@ apr_status_t mod_mcp_watch_start(void)
     return APR_SUCCESS;
 }
 
+/* Connections may end at any time. */
 void mod_mcp_watch_stop(void)
 {
+    mod_mcp_lock();
+
     close(epoll_fd);
     free(table);
 
+    epoll_fd = -1;
     table = NULL;
     table_size = 0;
     table_free = 0;
+
+    mod_mcp_unlock();
 }

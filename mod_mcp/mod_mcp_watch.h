@@ -17,6 +17,13 @@ int mod_mcp_watch_fd(mod_mcp_client_t *client);
 void mod_mcp_watch_add(mod_mcp_client_t *client);
 void mod_mcp_watch_remove(mod_mcp_client_t *client);
 
+/* Likewise, no longer until the connection's next call.  What happens to the
+ * client meanwhile, mod_mcp_watch_add() notices. */
+void mod_mcp_watch_rest(mod_mcp_client_t *client);
+
+/* Likewise, no longer: the socket is closed, or will be at once. */
+void mod_mcp_watch_forget(mod_mcp_client_t *client);
+
 /* The same without the lock, and for these events of epoll as well. */
 void mod_mcp_watch_for(mod_mcp_client_t *client, apr_uint32_t events);
 

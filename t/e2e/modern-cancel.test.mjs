@@ -4,6 +4,7 @@
 // and the backend, whose own counters are the witness, is told.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import http2 from 'node:http2';
 import net from 'node:net';
 import { describe, test } from 'node:test';
@@ -42,6 +43,35 @@ async function empty() {
     const now = await settle(() => status(soon), nothing, 10000);
 
     assert.deepEqual({ ...now, ...nothing }, now);
+}
+
+
+// a connection on which so many calls were answered
+
+async function kept(modern, earlier) {
+    const socket = net.connect({ port: soon.port, host: '127.0.0.1',
+                                 allowHalfOpen: true });
+    const post = (name, args) => {
+        const message = modern.message('tools/call', { name, arguments: args });
+        const body = JSON.stringify(message);
+        const lines = Object.entries({ Host: `127.0.0.1:${soon.port}`,
+            'Content-Length': Buffer.byteLength(body),
+            ...modern.headers(message) })
+            .map(([header, value]) => `${header}: ${value}\r\n`);
+
+        socket.write(`POST /mcp HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+    };
+
+    socket.on('error', () => {});
+
+    for (const i of upTo(earlier)) {
+        post('running', { of: `earlier ${i}` });
+        await once(socket, 'data');
+    }
+
+    socket.resume();
+
+    return { socket, post };
 }
 
 
@@ -102,27 +132,37 @@ describe('a connection that is closed', () => {
         });
     }
 
-    test('that is closed for writing only', async () => {
-        const modern = new Modern(soon);
-        const tag = 'half';
-        const message = modern.message('tools/call', {
-            name: 'count', arguments: { n: 1, gate: tag, tag } });
-        const body = JSON.stringify(message);
-        const lines = Object.entries({ Host: `127.0.0.1:${soon.port}`,
-            'Content-Length': Buffer.byteLength(body),
-            ...modern.headers(message) })
-            .map(([name, value]) => `${name}: ${value}\r\n`);
-        const socket = net.connect({ port: soon.port, host: '127.0.0.1',
-                                     allowHalfOpen: true });
+    // by a client that has called before on the same connection, or has not
 
-        socket.on('error', () => {});
-        socket.resume();
-        socket.write(`POST /mcp HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
-        await modern.running(tag, 'running', 1);
-        socket.end();
-        await cancelled(modern, tag);
-        socket.destroy();
-    });
+    for (const earlier of [0, 1, 3]) {
+        test(`that is closed for writing only, after ${earlier} calls`,
+             async () => {
+            const modern = new Modern(soon);
+            const tag = `half ${earlier}`;
+            const { socket, post } = await kept(modern, earlier);
+
+            post('count', { n: 1, gate: tag, tag });
+            await modern.running(tag, 'running', 1);
+            socket.end();
+            await cancelled(modern, tag);
+            socket.destroy();
+        });
+
+        test(`for writing with its last request, after ${earlier} calls`,
+             async () => {
+            const modern = new Modern(soon);
+            const { socket, post } = await kept(modern, earlier);
+
+            post('count', { n: 1, gate: `last ${earlier}` });
+            socket.end();
+
+            if (!socket.closed) {
+                await once(socket, 'close');
+            }
+
+            await empty();
+        });
+    }
 
     // a stream of a connection that goes on
 
