@@ -17,6 +17,7 @@
 #include "mod_mcp_env.h"
 
 #include "mod_mcp_fetch.h"
+#include "mod_mcp_proxy.h"
 #include "mod_mcp_snapshot.h"
 
 /* More than a request usually gets. */
@@ -113,10 +114,14 @@ void mod_mcp_env_make(mod_mcp_run_t *run, request_rec *r)
     apr_table_setn(r->subprocess_env, interim, "Suppress");
 }
 
+int mod_mcp_env_is_told(const char *url)
+{
+    return first && ap_cstr_casecmpn(url, "fcgi:", 5) == 0;
+}
+
 void mod_mcp_env_hide(mod_mcp_run_t *run, request_rec *r, const char *url)
 {
-    if (!first || ap_cstr_casecmpn(url, "fcgi:", 5) != 0
-        || !may_hide(r->subprocess_env, run->own)) {
+    if (!mod_mcp_env_is_told(url) || !may_hide(r->subprocess_env, run->own)) {
         return;
     }
 
@@ -147,6 +152,10 @@ void mod_mcp_env_show(mod_mcp_run_t *run)
 static const char *http_scheme(const request_rec *r)
 {
     mod_mcp_run_t *run = mod_mcp_fetch_current(r->connection);
+
+    if (run) {
+        mod_mcp_proxy_renew(run);
+    }
 
     if (run && run->shown == r->subprocess_env) {
         mod_mcp_env_show(run);

@@ -11,6 +11,10 @@
 /* Makes the environment of a run's request. */
 void mod_mcp_env_make(mod_mcp_run_t *run, request_rec *r);
 
+/* 1 if the hook will be called while the handler for the URL makes variables,
+ * when it has its connection. */
+int mod_mcp_env_is_told(const char *url);
+
 /* Puts the variables of a request aside, if that makes no difference but to
  * the time that it takes. */
 void mod_mcp_env_hide(mod_mcp_run_t *run, request_rec *r, const char *url);

@@ -35,6 +35,7 @@ struct mod_mcp_run_t {
 
     /* for the thread that runs it */
     request_rec *r;
+    void *conn;                         /* mod_proxy's, if that runs; or NULL */
     mod_mcp_twin_t *twin;               /* that the socket is of, or NULL */
     struct ap_logconf *log;             /* log levels of its request; whoever
                                          * took the socket writes them */

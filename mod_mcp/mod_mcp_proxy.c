@@ -162,17 +162,32 @@ static void silence(struct ap_logconf *log)
     ap_reset_module_loglevels(log, -1);
 }
 
-void mod_mcp_proxy_abort(mod_mcp_run_t *run)
+/* Whoever takes the socket, ABORT or the thread that runs the call. */
+static void shut(mod_mcp_run_t *run)
 {
-    int fd;
-
-    __atomic_store_n(&run->cut, 1, __ATOMIC_SEQ_CST);
-
-    fd = take(run);
+    int fd = take(run);
 
     if (fd != -1) {
         silence(run->log);
         shutdown(fd, SHUT_RDWR);
+    }
+}
+
+void mod_mcp_proxy_abort(mod_mcp_run_t *run)
+{
+    __atomic_store_n(&run->cut, 1, __ATOMIC_SEQ_CST);
+    shut(run);
+}
+
+void mod_mcp_proxy_renew(mod_mcp_run_t *run)
+{
+    proxy_conn_rec *conn = run->conn;
+
+    /* ABORT may have come while there was none */
+
+    if (conn && conn->sock && run->twin == NULL
+        && !expose(run, conn, run->log)) {
+        shut(run);
     }
 }
 
@@ -235,6 +250,12 @@ static int connected(request_rec *r, proxy_worker *worker,
         if (rc != OK) {
             return rc;
         }
+    }
+
+    /* whether the backend has closed it, the handler asks anyway */
+
+    else if (mod_mcp_env_is_told(url)) {
+        return OK;
     }
 
     return connect_backend(SCHEME, conn, worker, r->server) == OK
@@ -304,7 +325,9 @@ static int scheme_handler(request_rec *r, proxy_worker *worker,
     mod_mcp_env_hide(run, r, url);
 
     run->proxied = 1;
+    run->conn = conn;
     rc = run_scheme_handler(r, &one, conf, url, NULL, 0);
+    run->conn = NULL;
     run->proxied = 0;
 
     mod_mcp_env_show(run);

@@ -13,6 +13,10 @@ void mod_mcp_proxy_init(void);
 /* Warns if mod_proxy belongs to another release than this module. */
 void mod_mcp_proxy_check(server_rec *s);
 
+/* For the run's thread, while a FastCGI handler makes its variables: if it has
+ * replaced its connection to the backend, ABORT shall find the new one. */
+void mod_mcp_proxy_renew(mod_mcp_run_t *run);
+
 /* Under the lock: ends the run's connection to its backend. */
 void mod_mcp_proxy_abort(mod_mcp_run_t *run);
 

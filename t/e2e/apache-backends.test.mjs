@@ -24,7 +24,8 @@ const errors = (log) => log.split('\n')
 
 /*
  * A FastCGI backend of two tools: `who` answers with its name, `silent` says
- * nothing.  Emits 'silent' with the exchange, and 'over' once that is given up.
+ * nothing.  Emits 'answered' with the connection of an answer, 'silent' with the
+ * exchange, and 'over' once that is given up.
  */
 
 async function member(name) {
@@ -42,6 +43,7 @@ async function member(name) {
         x.head(200, 'application/json');
         x.write(JSON.stringify({ content: [{ type: 'text', text: name }] }));
         x.end();
+        events.emit('answered', x.socket);
     });
 
     after(() => server.close());
@@ -105,6 +107,45 @@ suite('a call that is cancelled', async () => {
 
     test('is no error', async () => {
         assert.deepEqual(errors(await server.log()), []);
+    });
+
+    // which mod_proxy notices only when the call is there
+
+    test('is cut though the kept connection was closed', async () => {
+        const [one] = members;
+        const where = `fcgi://127.0.0.1:${one.port}`;
+        const other = await Fixture.start({
+            workers: 1,
+            location: { ...location, apache: 'MCPBackend /mcp-backend/one' },
+            http: `<Proxy "${where}/">
+                       ProxySet enablereuse=on
+                   </Proxy>`,
+            server: `
+                <Location /mcp-backend/one>
+                    SetHandler "proxy:${where}/"
+                </Location>` });
+        const session = await other.session();
+        const sockets = new Set();
+
+        one.on('answered', (socket) => sockets.add(socket));
+
+        for (let i = 0; i < 3; i++) {
+            await session.tool('who');
+        }
+
+        assert.equal(sockets.size, 1);
+
+        const [kept] = sockets;
+
+        kept.end();
+        await once(kept, 'finish');
+
+        const { over, x } = await cancelled(session, [one]);
+
+        await over;
+        assert.notEqual(x.socket, kept);
+        assert.deepEqual(errors(await other.log()), []);
+        await other.stop();
     });
 
     // a copy of mod_proxy's structures would be too short, or too long
