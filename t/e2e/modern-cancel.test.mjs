@@ -51,8 +51,8 @@ async function empty() {
 async function kept(modern, earlier) {
     const socket = net.connect({ port: soon.port, host: '127.0.0.1',
                                  allowHalfOpen: true });
-    const post = (name, args) => {
-        const message = modern.message('tools/call', { name, arguments: args });
+    const post = (method, params) => {
+        const message = modern.message(method, params);
         const body = JSON.stringify(message);
         const lines = Object.entries({ Host: `127.0.0.1:${soon.port}`,
             'Content-Length': Buffer.byteLength(body),
@@ -62,16 +62,18 @@ async function kept(modern, earlier) {
         socket.write(`POST /mcp HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
     };
 
+    const call = (name, args) => post('tools/call', { name, arguments: args });
+
     socket.on('error', () => {});
 
     for (const i of upTo(earlier)) {
-        post('running', { of: `earlier ${i}` });
+        call('running', { of: `earlier ${i}` });
         await once(socket, 'data');
     }
 
     socket.resume();
 
-    return { socket, post };
+    return { socket, post, call };
 }
 
 
@@ -139,9 +141,9 @@ describe('a connection that is closed', () => {
              async () => {
             const modern = new Modern(soon);
             const tag = `half ${earlier}`;
-            const { socket, post } = await kept(modern, earlier);
+            const { socket, call } = await kept(modern, earlier);
 
-            post('count', { n: 1, gate: tag, tag });
+            call('count', { n: 1, gate: tag, tag });
             await modern.running(tag, 'running', 1);
             socket.end();
             await cancelled(modern, tag);
@@ -151,9 +153,14 @@ describe('a connection that is closed', () => {
         test(`for writing with its last request, after ${earlier} calls`,
              async () => {
             const modern = new Modern(soon);
-            const { socket, post } = await kept(modern, earlier);
+            const { socket, post, call } = await kept(modern, earlier);
 
-            post('count', { n: 1, gate: `last ${earlier}` });
+            // these take longer than the connection's end takes to arrive
+
+            socket.cork();
+            upTo(50).forEach(() => post('tools/list', {}));
+            call('count', { n: 1, gate: `last ${earlier}` });
+            socket.uncork();
             socket.end();
 
             if (!socket.closed) {
