@@ -62,6 +62,14 @@ mcp_watch_own(mcp_cluster_t *cluster, const mcp_watch_t *watch,
     if (mcp_store_find(cluster->worker->store, watch->stream.id, 0, &info)
         == MCP_OK)
     {
+        /* another process is taking it over, and does not have all of it yet */
+
+        if (info.mirror && !watch->stream.listens
+            && info.last_seq < watch->stream.after)
+        {
+            return MCP_ERR_AWAY;
+        }
+
         rc = mcp_store_remote_over(cluster->worker->store, &info.ref, number,
                                    stand);
 

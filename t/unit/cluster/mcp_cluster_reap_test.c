@@ -91,6 +91,79 @@ test_reply_lost(void **state)
 }
 
 
+static int  came;
+
+static void
+noted(void *data, int rc)
+{
+    (void) data;
+
+    came = rc;
+}
+
+
+/* A client that has more than the heir has yet, which another process of this
+ * node fetches. */
+static void
+test_half(void **state)
+{
+    mcp_ask_t          *ask;
+    uint64_t            seq;
+    mcp_copy_t         *copy;
+    mcp_ask_stream_t    stream;
+    mcp_stream_info_t   info;
+
+    (void) state;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 3);
+    UNTIL(copying(0, 'a').acked.seq == 3);
+    end(0);
+
+    while (!is_at(1, 'a')) {
+        carry(1);
+        usleep(1000);
+    }
+
+    info = info_of(1, 'a');
+    assert_int_equal(info.mirror, 1);
+    assert_int_equal(info.last_seq, 0);
+    cut_off(1);
+    copy = mcp_copy_get(nodes[1].cluster, &info.ref);
+    copy->sending = 1;
+
+    while (nodes[1].cluster->state != MCP_CLUSTER_MEMBER) {
+        carry(1);
+        usleep(1000);
+    }
+
+    describe(&stream, 'a', 3, 's');
+    ask = mcp_mem_calloc(&nodes[1].te.env.mem, sizeof(mcp_ask_t));
+    assert_non_null(ask);
+    ask->worker = nodes[1].worker;
+    ask->handler = noted;
+    came = MCP_AGAIN;
+    assert_int_equal(nodes[1].worker->cluster_hooks->watch(nodes[1].cluster,
+                                                           &stream, ask),
+                     MCP_AGAIN);
+    UNTIL(came != MCP_AGAIN);
+    assert_int_equal(info_of(1, 'a').last_seq, 0);
+    assert_int_equal(came, MCP_ERR_AWAY);
+
+    copy->sending = 0;
+    mcp_copy_look(copy);
+    UNTIL(info_of(1, 'a').state == MCP_STATE_FAILED);
+    come(1, 'a', 3, 's');
+    assert_int_equal(read_from(1, 'a', 3, &seq), MCP_DONE);
+    assert_int_equal(seq, 4);
+    all_expire(1);
+    end_all();
+}
+
+
 /* Redis has lost everything, and a node dies that has written its streams
  * again, before it says hello. */
 static void
@@ -149,6 +222,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_reap),
         cmocka_unit_test(test_reply_lost),
+        cmocka_unit_test(test_half),
         cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_back),
     };
