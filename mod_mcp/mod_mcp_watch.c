@@ -79,7 +79,8 @@ static int grow_table(void)
     return 1;
 }
 
-static void control(mod_mcp_client_t *client, int op, apr_uint32_t events)
+/* Returns 1, or 0: it is not done. */
+static int control(mod_mcp_client_t *client, int op, apr_uint32_t events)
 {
     entry_t *entry = &table[client->index];
     struct epoll_event event;
@@ -91,11 +92,16 @@ static void control(mod_mcp_client_t *client, int op, apr_uint32_t events)
 
     /* EBADF: an MPM that ends at once has already closed the socket */
 
-    if (epoll_ctl(epoll_fd, op, mod_mcp_watch_fd(client), &event) == -1
-        && errno != EBADF) {
+    if (epoll_ctl(epoll_fd, op, mod_mcp_watch_fd(client), &event) == 0) {
+        return 1;
+    }
+
+    if (errno != EBADF) {
         ap_log_cerror(APLOG_MARK, APLOG_ERR, APR_FROM_OS_ERROR(errno),
                       client->c, "mod_mcp: epoll_ctl()");
     }
+
+    return 0;
 }
 
 static int take_entry(mod_mcp_client_t *client)
@@ -133,8 +139,8 @@ void mod_mcp_watch_add(mod_mcp_client_t *client)
     }
 
     if (entry == NULL) {
-        if (take_entry(client)) {
-            control(client, EPOLL_CTL_ADD, 0);
+        if (take_entry(client) && !control(client, EPOLL_CTL_ADD, 0)) {
+            mod_mcp_watch_forget(client);
         }
 
         return;

@@ -155,8 +155,15 @@ mcp_range_fetched(void *data, const mcp_reply_t *reply)
         return;
     }
 
-    rc = reply && reply->type == MCP_REPLY_ARRAY && reply->n
-         ? mcp_range_feed(copy, reply) : MCP_ERR_NOT_FOUND;
+    /* what follows an event that had no room is of no use */
+
+    if (copy->full) {
+        rc = MCP_ERR_FULL;
+
+    } else {
+        rc = reply && reply->type == MCP_REPLY_ARRAY && reply->n
+             ? mcp_range_feed(copy, reply) : MCP_ERR_NOT_FOUND;
+    }
 
     /* whatever it is, the script says it */
 
