@@ -138,8 +138,15 @@ worker_create(worker_t *w, entry_t *e)
     memcpy(e->ref.id, spec.id, MCP_STREAM_ID_LEN);
     e->ref.index = 0;
 
-    if (mcp_store_create(&w->store, &spec, clock_ms(), &e->ref) == MCP_OK) {
-        e->live = 1;
+    if (mcp_store_create(&w->store, &spec, clock_ms(), &e->ref) != MCP_OK) {
+        return;
+    }
+
+    e->live = 1;
+
+    if (draw(&w->seed) % 2) {
+        mcp_store_share_start(&w->store, &e->ref,
+                              (unsigned) (draw(&w->seed) % 2));
     }
 }
 
@@ -317,9 +324,13 @@ worker_copy(worker_t *w, entry_t *own)
         mcp_store_share_end(&w->store, &own->ref);
     }
 
+    /* with "sync" only before there is what a reader may have, and not have
+     * said yet */
+
     if (mcp_store_copying(&w->store, &own->ref, &copying) != MCP_OK) {
         mcp_store_share_start(&w->store, &own->ref,
-                              (unsigned) (draw(&w->seed) % 2));
+                              own->started == 0
+                              && draw(&w->seed) % 2 == 0);
         return;
     }
 
