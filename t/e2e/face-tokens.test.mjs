@@ -388,6 +388,10 @@ test('superseded by a request of a dead connection: never refused',
      async () => {
     const one = await quick.session({ capabilities });
 
+    // which waits as long as it takes
+
+    const other = await quick.session();
+
     await Promise.all(Array.from({ length: 24 }, async () => {
         const gate = `tokens ${gates++}`;
         const args = { n: 1, gate, tag: gate };
@@ -411,7 +415,7 @@ test('superseded by a request of a dead connection: never refused',
                                                       token));
 
         assert.equal(textOf(response.result), 'counted to 1');
-        assert.equal((await one.running(gate, 'finished', 1)).started, 1);
+        assert.equal((await other.running(gate, 'finished', 1)).started, 1);
     }));
 });
 

@@ -33,11 +33,13 @@ export const common = (words) => ({
 });
 
 
-// all processes of a node have joined
+// how often a process of a node has joined; all of them have
 
-export const joined = (fixture, workers = WORKERS) => until(async () =>
-    (await fixture.log()).split('\n')
-        .filter((line) => line.includes('cluster: joined')).length >= workers);
+export const joins = async (fixture) => (await fixture.log()).split('\n')
+    .filter((line) => line.includes('cluster: joined')).length;
+
+export const joined = (fixture, workers = WORKERS) =>
+    until(async () => await joins(fixture) >= workers);
 
 
 // a node, once all its processes have joined

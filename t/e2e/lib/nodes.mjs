@@ -10,7 +10,7 @@ import fs from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { Balancer } from './balancer.mjs';
-import { common, joined } from './cluster.mjs';
+import { common, joined, joins } from './cluster.mjs';
 import { Fixture, freePort } from './fixture.mjs';
 import { Redis, until } from './redis.mjs';
 import { root } from './servers.mjs';
@@ -25,6 +25,7 @@ export class Nodes {
     {
         const nodes = new Nodes();
 
+        nodes.processes = workers;
         nodes.port = port ?? await freePort();
         nodes.url = `http://127.0.0.1:${nodes.port}/mcp`;
         nodes.redis = await Redis.start();
@@ -73,8 +74,15 @@ export class Nodes {
         return (await this.each((node) => node.workers())).flat();
     }
 
+    // until it has joined, a process sends its clients away
+
     reload(signal) {
-        return this.each((node) => node.reload(signal));
+        return this.each(async (node) => {
+            const before = await joins(node);
+
+            await node.reload(signal);
+            await joined(node, before + this.processes);
+        });
     }
 
     settled() {
