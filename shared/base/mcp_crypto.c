@@ -31,8 +31,8 @@ mcp_random(void *buf, size_t len)
 }
 
 
-/* OpenSSL compares byte by byte: it gets what differs in eight of them at once,
- * of which there is no branch here. */
+/* The differences of eight bytes at a time are collected in one word, without a
+ * branch.  Only that word is compared, by OpenSSL, which takes byte by byte. */
 int
 mcp_secret_eq(mcp_str_t a, mcp_str_t b)
 {

@@ -206,9 +206,8 @@ mcp_batch_answer(mcp_exchange_t *x)
     }
 
     if (rc != MCP_OK) {
-        return mcp_answer_fault(x, rc == MCP_ERR_LIMIT ? MCP_FAULT_STORE_FULL
-                                                 : MCP_FAULT_CLUSTER_AWAY,
-                                mcp_null_str, mcp_null_str);
+        return mcp_answer_fault(x, mcp_dispatch_ask_fault(rc), mcp_null_str,
+                                mcp_null_str);
     }
 
     /* first, as nothing else of it may be done if these find no room */

@@ -50,6 +50,13 @@ mcp_dispatch_notification(mcp_exchange_t *x, const mcp_rpc_t *msg)
 }
 
 
+mcp_fault_e
+mcp_dispatch_ask_fault(int rc)
+{
+    return rc == MCP_ERR_LIMIT ? MCP_FAULT_STORE_FULL : MCP_FAULT_CLUSTER_AWAY;
+}
+
+
 int
 mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     mcp_fault_e *fault)
@@ -323,9 +330,8 @@ mcp_dispatch_answer(mcp_exchange_t *x)
     }
 
     if (rc != MCP_OK) {
-        return mcp_answer_fault(x, rc == MCP_ERR_LIMIT ? MCP_FAULT_STORE_FULL
-                                                 : MCP_FAULT_CLUSTER_AWAY,
-                                x->msg->id, mcp_null_str);
+        return mcp_answer_fault(x, mcp_dispatch_ask_fault(rc), x->msg->id,
+                                mcp_null_str);
     }
 
     /* what is not plain is a backend's to answer */

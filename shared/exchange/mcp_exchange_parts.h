@@ -109,6 +109,10 @@ int mcp_dispatch_token_usable(const mcp_rpc_t *msg);
 int mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     mcp_fault_e *fault);
 
+/* The fault of a question to other nodes: rc is that of mcp_ask.h, and neither
+ * MCP_OK, MCP_AGAIN nor MCP_ERR_MEMORY. */
+mcp_fault_e mcp_dispatch_ask_fault(int rc);
+
 /* Fills a call's request in. */
 void mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,
     const mcp_verdict_t *v);

@@ -80,12 +80,8 @@ mcp_store_note_consumer(mcp_store_op_t *op, const mcp_store_stream_t *st)
 void
 mcp_store_tell_consumer(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
-    if (!mcp_store_note_consumer(op, st)) {
-        mcp_store_mark(op, &st->link[MCP_LINK_CONSUMER], st->consumer_slot);
-    }
-
-    if (st->join) {
-        mcp_store_readers_mark(op, mcp_store_at(op->head, st->join));
+    if (st->join || !mcp_store_note_consumer(op, st)) {
+        mcp_store_mark_consumer(op, st);
     }
 }
 
