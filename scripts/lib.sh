@@ -21,6 +21,43 @@ result() {
     (($3 == 0))
 }
 
+# What failed is said, with its reasons, when a suite ends and once more when all
+# have ended, because much is printed in between.
+#
+# `failure SUITE` keeps its standard input for that; `failures DIRECTORY...`
+# prints what was kept beside the results in these directories.
+
+failure() {
+    mkdir -p "$results/.failed"
+    head -c 20000 >> "$results/.failed/$1"
+}
+
+failures() {
+    local dir file
+
+    for dir in "$@"; do
+        for file in "$dir"/.failed/*; do
+            if [[ -s $file ]]; then
+                printf '\n== failed in %s\n' "${file##*/}"
+                cat "$file"
+            fi
+        done
+    done
+}
+
+# What failed in a run of Node.js, from its TAP: the cases themselves, not the
+# suites and files around them.
+
+tap_failures() {
+    awk '
+        /^ *not ok / { text = $0; kept = 1; next }
+        !kept { next }
+        { text = text "\n" $0 }
+        /failureType: .subtestsFailed/ { kept = 0 }
+        /^ *\.\.\.$/ { print text; kept = 0 }
+    ' "$1"
+}
+
 # The sanitizers write to files: nginx has no stderr of its own to speak of.
 #
 # `sanitized NAME` prepares them, `sanitizer_reports NAME` prints those that
