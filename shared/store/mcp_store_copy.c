@@ -362,6 +362,53 @@ mcp_store_behind(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
+/* The state last: a reader that finds it final looks for no event. */
+static void
+mcp_store_copy_set(mcp_store_stand_t *acked, const mcp_store_stand_t *stand)
+{
+    acked->seq = stand->seq;
+    acked->answered = stand->answered;
+    acked->failed = stand->failed;
+    acked->failed_seq = stand->failed_seq;
+    mcp_store_barrier();
+    acked->state = stand->state;
+}
+
+
+void
+mcp_store_share_reach(mcp_store_op_t *op, mcp_store_stream_t *st, uint64_t seq)
+{
+    uint64_t             from;
+    mcp_store_pos_t      pos;
+    mcp_store_share_t   *share;
+    mcp_store_stand_t    stand;
+    mcp_store_record_t  *rec;
+
+    share = mcp_store_share_of(op->head, st->share);
+
+    if (seq <= share->acked.seq) {
+        return;
+    }
+
+    stand = share->acked;
+    from = stand.seq + 1 > st->events.first ? stand.seq + 1 : st->events.first;
+
+    if (from <= seq && mcp_store_log_seek(op->head, &st->events, from, &pos)) {
+        while (stand.seq < seq
+               && (rec = mcp_store_log_record(op->head, &pos)) != NULL)
+        {
+            mcp_store_copy_apply(&stand, rec);
+            mcp_store_log_pass(op->head, &pos, rec->len);
+        }
+    }
+
+    mcp_store_node_add(op->head, MCP_NODE_COPIED, seq - share->acked.seq);
+
+    stand.seq = seq;
+    mcp_store_copy_set(&share->acked, &stand);
+}
+
+
 int
 mcp_store_share_ack(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_stand_t *stand)
@@ -381,15 +428,8 @@ mcp_store_share_ack(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_store_node_add(op->head, MCP_NODE_COPIED,
                        stand->seq - share->acked.seq);
 
-    /* the state last: a reader that finds it final looks for no event */
-
-    share->acked.seq = stand->seq;
-    share->acked.answered = stand->answered;
-    share->acked.failed = stand->failed;
-    share->acked.failed_seq = stand->failed_seq;
     share->created = 1;
-    mcp_store_barrier();
-    share->acked.state = stand->state;
+    mcp_store_copy_set(&share->acked, stand);
 
     mcp_store_task_release(op, st);
     mcp_store_task_replace(op, st);

@@ -1295,6 +1295,11 @@ void mcp_store_share_stand(mcp_store_head_t *head,
 void mcp_store_share_own(const mcp_store_stream_t *st,
     mcp_store_stand_t *stand);
 
+/* Events up to seq, which is one of the stream's, are safe: somebody elsewhere
+ * has them. */
+void mcp_store_share_reach(mcp_store_op_t *op, mcp_store_stream_t *st,
+    uint64_t seq);
+
 /* What is safe: mcp_store_acked(). */
 int mcp_store_share_ack(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_stand_t *stand);

@@ -42,16 +42,13 @@ mcp_store_remote_is(const mcp_store_stream_t *st, uint64_t number)
  * know yet. */
 static void
 mcp_store_remote_note(mcp_store_op_t *op, mcp_store_stream_t *st,
-    mcp_store_share_t *share, uint64_t sent)
+    uint64_t sent)
 {
     if (sent > st->events.last) {
         sent = st->events.last;
     }
 
-    if (sent > share->acked.seq) {
-        share->acked.seq = sent;
-    }
-
+    mcp_store_share_reach(op, st, sent);
     mcp_store_stream_sent(op, st, sent);
 }
 
@@ -159,7 +156,7 @@ mcp_store_remote_sent(mcp_store_t *store, const mcp_stream_ref_t *ref,
     }
 
     if (mcp_store_remote_is(st, number)) {
-        mcp_store_remote_note(&op, st, share, sent);
+        mcp_store_remote_note(&op, st, sent);
     }
 
     mcp_store_leave(&op);
@@ -180,7 +177,7 @@ mcp_store_remote_left(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
     if (mcp_store_remote_is(st, number)) {
         st->takeovers = 0;
-        mcp_store_remote_note(&op, st, share, sent);
+        mcp_store_remote_note(&op, st, sent);
         mcp_store_consumer_gone(&op, st, now);
     }
 
@@ -201,7 +198,7 @@ mcp_store_remote_joined(mcp_store_t *store, const mcp_stream_ref_t *ref,
     }
 
     if (st->consumer_slot == MCP_STORE_NO_SLOT) {
-        mcp_store_remote_note(&op, st, share, sent);
+        mcp_store_remote_note(&op, st, sent);
 
         if (!mcp_store_attended(op.head, st) && st->unattended < now
             && !mcp_store_final(st))

@@ -68,6 +68,9 @@ test_pace(void **state)
     mcp_store_remote_sent(S1, &ref, 3, 2);
     mcp_store_remote_sent(S1, &ref, 3, 1);
     reads(&ref, MCP_STORE_REMOTE, 3, 2);
+    assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
+    assert_int_equal(info.last_seq, 2);
+    assert_int_equal(info.state, MCP_STATE_PROCESSING);
     assert_int_equal(store_drain(&d, 0, NULL), 1);
     assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), 0,
                                MCP_STATE_COMPLETED), MCP_OK);
@@ -78,6 +81,12 @@ test_pace(void **state)
     reads(&ref, MCP_STORE_NO_SLOT, 0, 5);
     assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
     assert_int_equal(info.unattended, 44);
+
+    /* what was read there is safe, and so is how the stream stands by it */
+
+    assert_int_equal(info.last_seq, 5);
+    assert_int_equal(info.state, MCP_STATE_COMPLETED);
+    assert_int_equal(info.answered, 1);
 
     /* who has left does not come back under that number */
 
