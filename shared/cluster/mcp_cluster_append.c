@@ -550,6 +550,13 @@ mcp_append_look(mcp_copy_t *copy, const mcp_store_copying_t *copying)
         return;
     }
 
+    if (copying->hidden && mcp_append_claims(copying)
+        && copy->cluster->state == MCP_CLUSTER_MEMBER)
+    {
+        mcp_beside_hidden(copy);
+        return;
+    }
+
     mem = copy->cluster->worker->env->mem;
     a = mcp_mem_calloc(&mem, sizeof(mcp_append_t));
 

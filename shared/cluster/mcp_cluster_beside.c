@@ -270,6 +270,25 @@ mcp_beside_join(mcp_cluster_t *cluster,
 }
 
 
+/* Who asked for a stream that is not to be has gone, or has died. */
+static void
+mcp_beside_leave(mcp_copy_t *copy)
+{
+    if (copy->asks == NULL) {
+        mcp_store_free(copy->cluster->worker->store, &copy->ref);
+    }
+}
+
+
+void
+mcp_beside_hidden(mcp_copy_t *copy)
+{
+    mcp_beside_leave(copy);
+    mcp_copy_answer(copy, MCP_ERR_EXISTS);
+    mcp_copy_within(copy, MCP_ASK_TIME);
+}
+
+
 void
 mcp_beside_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
 {
@@ -286,11 +305,7 @@ mcp_beside_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
         return;
     }
 
-    /* who asked for it has gone, or has died */
-
-    if (copy->asks == NULL) {
-        mcp_store_free(cluster->worker->store, &copy->ref);
-    }
+    mcp_beside_leave(copy);
 
     while (copy->asks) {
         ask = copy->asks;

@@ -307,6 +307,10 @@ int mcp_beside_is_due(const mcp_copy_t *copy,
  * answered MCP_ERR_EXISTS when it is here, or what has come in between. */
 void mcp_beside_taken(mcp_copy_t *copy, const mcp_reply_t *reply);
 
+/* The same is joined here by now, before Redis was asked for this stream: those
+ * who wait are answered MCP_ERR_EXISTS. */
+void mcp_beside_hidden(mcp_copy_t *copy);
+
 /* Looks at what there is to do for those who have joined a mirror here that
  * nobody else reads. */
 void mcp_beside_look(mcp_copy_t *copy, const mcp_store_copying_t *copying);

@@ -144,6 +144,7 @@ mcp_store_copying_join(mcp_store_op_t *op, const mcp_store_stream_t *st,
     copying->once = st->held == 2;
     copying->readers = e->u.join.count;
     memcpy(copying->join, e->key, MCP_DIGEST_LEN);
+    copying->hidden = memcmp(e->key, st->id, MCP_DIGEST_LEN) == 0;
 }
 
 

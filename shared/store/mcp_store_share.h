@@ -72,6 +72,8 @@ typedef struct {
     unsigned           joins;          /* others may join it: what follows
                                           counts */
     unsigned           held;           /* not yet */
+    unsigned           hidden;         /* another one is found in its place,
+                                          and join is its own id */
     unsigned           once;           /* while it is held: as in the spec */
     unsigned           readers;        /* who have joined it here */
     uint64_t           max_wait;

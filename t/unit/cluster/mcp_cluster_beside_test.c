@@ -144,6 +144,39 @@ test_joined(void **state)
 }
 
 
+/* What is found at its own node by the time when Redis is to be asked takes its
+ * place. */
+static void
+test_hidden(void **state)
+{
+    mcp_stream_ref_t    ref;
+    mcp_stream_info_t   info;
+    mcp_stream_spec_t   spec;
+
+    needs_redis();
+
+    begin_all(2);
+    claim(0, 'a', 0);
+    UNTIL(says[0] == MCP_OK);
+    claim(1, 'b', 0);
+    UNTIL(says[1] == MCP_ERR_EXISTS);
+    goes(1, 'b');
+
+    claim(1, 'c', 0);
+    fill_spec(&spec, 'a');
+    spec.join = digest;
+    assert_int_equal(mcp_store_mirror(&nodes[1].store, &spec, 1, 0, 0,
+                                      real_now(), &ref),
+                     MCP_OK);
+    UNTIL(says[1] != MCP_AGAIN);
+    assert_int_equal(says[1], MCP_ERR_EXISTS);
+    goes(1, 'c');
+    assert_int_equal(found(1, 0, &info), MCP_OK);
+    assert_memory_equal(info.ref.id, id_of('a'), MCP_STREAM_ID_LEN);
+    end_all();
+}
+
+
 /* Once it was sent the next one is the first. */
 static void
 test_once(void **state)
@@ -219,6 +252,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_joined),
+        cmocka_unit_test(test_hidden),
         cmocka_unit_test(test_once),
         cmocka_unit_test(test_gone),
         cmocka_unit_test(test_dead)
