@@ -59,36 +59,7 @@ typedef struct {
      + MCP_COPY_EVENTS * MCP_PACK_ANSWERS_MAX)
 
 
-static mcp_str_t
-mcp_append_number(mcp_append_t *a, uint64_t number)
-{
-    char  *p, *end;
-
-    p = a->numbers.data + a->numbers.len;
-    end = mcp_uint_print(p, number);
-    a->numbers.len += (size_t) (end - p);
-
-    return (mcp_str_t) { p, (size_t) (end - p) };
-}
-
-
-/* The last of what nodes were told that a listener has, as Redis writes it: it
- * has all of it when its last event is copied. */
-static mcp_str_t
-mcp_append_place(mcp_append_t *a)
-{
-    char  *p, *end;
-
-    p = a->numbers.data + a->numbers.len;
-    end = mcp_uint_print(p, a->from.heard.ms);
-    *end++ = '-';
-    end = mcp_uint_print(end, a->from.heard.n);
-    a->numbers.len += (size_t) (end - p);
-
-    return (mcp_str_t) { p, (size_t) (end - p) };
-}
-
-
+/* What was written to the end of the numbers. */
 static mcp_str_t
 mcp_append_text(mcp_append_t *a, char *end)
 {
@@ -98,6 +69,28 @@ mcp_append_text(mcp_append_t *a, char *end)
     a->numbers.len += (size_t) (end - p);
 
     return (mcp_str_t) { p, (size_t) (end - p) };
+}
+
+
+static mcp_str_t
+mcp_append_number(mcp_append_t *a, uint64_t number)
+{
+    return mcp_append_text(a, mcp_uint_print(a->numbers.data + a->numbers.len,
+                                             number));
+}
+
+
+/* The last of what nodes were told that a listener has, as Redis writes it: it
+ * has all of it when its last event is copied. */
+static mcp_str_t
+mcp_append_place(mcp_append_t *a)
+{
+    char  *end;
+
+    end = mcp_uint_print(a->numbers.data + a->numbers.len, a->from.heard.ms);
+    *end++ = '-';
+
+    return mcp_append_text(a, mcp_uint_print(end, a->from.heard.n));
 }
 
 
@@ -165,14 +158,6 @@ mcp_append_limit(mcp_copy_t *copy, mcp_append_t *a,
 }
 
 
-/* Whether Redis says who is first of those who ask for the same. */
-static int
-mcp_append_claims(const mcp_store_copying_t *copying)
-{
-    return copying->held && !copying->created;
-}
-
-
 static void
 mcp_append_join_words(const mcp_copy_t *copy, mcp_append_t *a,
     const mcp_store_copying_t *copying)
@@ -191,7 +176,7 @@ mcp_append_join_words(const mcp_copy_t *copy, mcp_append_t *a,
                                                  MCP_DIGEST_LEN };
     }
 
-    if (mcp_append_claims(copying)) {
+    if (mcp_beside_claims(copying)) {
         words[MCP_APPEND_CLAIMS] = copying->once ? mcp_str("o") : mcp_str("k");
     }
 }
@@ -531,31 +516,12 @@ mcp_append_is_due(const mcp_copy_t *copy, const mcp_store_copying_t *copying)
 }
 
 
-void
-mcp_append_look(mcp_copy_t *copy, const mcp_store_copying_t *copying)
+static void
+mcp_append_send(mcp_copy_t *copy, const mcp_store_copying_t *copying)
 {
     int            rc;
     mcp_mem_t      mem;
     mcp_append_t  *a;
-
-    if (copy->time == 0 && !copy->refills) {
-        copy->at = copying->acked;
-        copy->begin = !copying->created;
-    }
-
-    if (copy->at.seq >= copying->own.seq && !mcp_append_is_due(copy, copying)) {
-        mcp_copy_within(copy, mcp_beside_how(copying) != copy->joined
-                              ? MCP_COPY_TELL_TIME
-                              : copy->cluster->conf->dead_after / 3);
-        return;
-    }
-
-    if (copying->hidden && mcp_append_claims(copying)
-        && copy->cluster->state == MCP_CLUSTER_MEMBER)
-    {
-        mcp_beside_hidden(copy);
-        return;
-    }
 
     mem = copy->cluster->worker->env->mem;
     a = mcp_mem_calloc(&mem, sizeof(mcp_append_t));
@@ -589,7 +555,7 @@ mcp_append_look(mcp_copy_t *copy, const mcp_store_copying_t *copying)
         copy->expires = copying->expires;
         copy->given = copying->given;
         copy->joined = a->joined;
-        copy->claims = mcp_append_claims(copying) != 0;
+        copy->claims = mcp_beside_claims(copying) != 0;
 
     } else if (rc != MCP_OK) {
         mcp_copy_within(copy, MCP_COPY_LATER);
@@ -597,4 +563,34 @@ mcp_append_look(mcp_copy_t *copy, const mcp_store_copying_t *copying)
 
     mcp_append_free(a);
     mem.free(mem.ctx, a);
+}
+
+
+void
+mcp_append_look(mcp_copy_t *copy, const mcp_store_copying_t *copying)
+{
+    if (copy->time == 0 && !copy->refills) {
+        copy->at = copying->acked;
+        copy->begin = !copying->created;
+    }
+
+    /* its time is over, and so it is in Redis */
+
+    if (copying->created && copying->end
+        && mcp_worker_now(copy->cluster->worker) >= copying->end)
+    {
+        mcp_copy_within(copy, copy->cluster->conf->dead_after / 3);
+        return;
+    }
+
+    if (copy->at.seq >= copying->own.seq && !mcp_append_is_due(copy, copying)) {
+        mcp_copy_within(copy, mcp_beside_how(copying) != copy->joined
+                              ? MCP_COPY_TELL_TIME
+                              : copy->cluster->conf->dead_after / 3);
+        return;
+    }
+
+    if (!mcp_beside_gives_way(copy, copying)) {
+        mcp_append_send(copy, copying);
+    }
 }

@@ -28,6 +28,13 @@ typedef struct {
 } mcp_beside_t;
 
 
+int
+mcp_beside_claims(const mcp_store_copying_t *copying)
+{
+    return copying->held && !copying->created;
+}
+
+
 char
 mcp_beside_how(const mcp_store_copying_t *copying)
 {
@@ -234,11 +241,12 @@ static int
 mcp_beside_join(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], mcp_ask_t *ask)
 {
-    int               rc;
-    char              text[MCP_STREAM_TEXT_LEN];
-    mcp_str_t         words[4];
-    mcp_beside_t     *beside;
-    const mcp_mem_t  *mem;
+    int                 rc;
+    char                text[MCP_STREAM_TEXT_LEN], texts[2][20];
+    mcp_str_t           words[4];
+    mcp_beside_t       *beside;
+    const mcp_mem_t    *mem;
+    mcp_stream_info_t   info;
 
     mem = &cluster->worker->env->mem;
     beside = mcp_mem_calloc(mem, sizeof(mcp_beside_t));
@@ -250,11 +258,18 @@ mcp_beside_join(mcp_cluster_t *cluster,
     beside->ask = ask;
     memcpy(beside->id, id, MCP_STREAM_ID_LEN);
 
+    /* it may have been read here already, and Redis not know */
+
+    if (mcp_store_find(cluster->worker->store, id, 0, &info) != MCP_OK
+        || !info.mirror)
+    {
+        info.sent_seq = 0;
+    }
+
     (void) mcp_stream_id_print(text, id);
     words[0] = (mcp_str_t) { text, MCP_STREAM_TEXT_LEN };
+    mcp_beside_words(texts, 0, info.sent_seq, 0, words + 1);
     words[1] = mcp_str("");
-    words[2] = mcp_str("0");
-    words[3] = mcp_str("");
 
     rc = cluster->state == MCP_CLUSTER_MEMBER
          ? mcp_cluster_run(cluster, MCP_SCRIPT_JOIN, words, 4,
@@ -280,12 +295,20 @@ mcp_beside_leave(mcp_copy_t *copy)
 }
 
 
-void
-mcp_beside_hidden(mcp_copy_t *copy)
+int
+mcp_beside_gives_way(mcp_copy_t *copy, const mcp_store_copying_t *copying)
 {
+    if (!copying->hidden || !mcp_beside_claims(copying)
+        || copy->cluster->state != MCP_CLUSTER_MEMBER)
+    {
+        return 0;
+    }
+
     mcp_beside_leave(copy);
     mcp_copy_answer(copy, MCP_ERR_EXISTS);
     mcp_copy_within(copy, MCP_ASK_TIME);
+
+    return 1;
 }
 
 

@@ -297,6 +297,9 @@ int mcp_pack_is_message(const mcp_mem_t *mem, mcp_str_t text);
 
 /* --- mcp_cluster_beside.c --- */
 
+/* Whether Redis says which of those who ask for the same is the first. */
+int mcp_beside_claims(const mcp_store_copying_t *copying);
+
 /* How a stream stands for those who join it elsewhere, as redis/append.lua is
  * told; and whether to tell that now. */
 char mcp_beside_how(const mcp_store_copying_t *copying);
@@ -307,9 +310,9 @@ int mcp_beside_is_due(const mcp_copy_t *copy,
  * answered MCP_ERR_EXISTS when it is here, or what has come in between. */
 void mcp_beside_taken(mcp_copy_t *copy, const mcp_reply_t *reply);
 
-/* The same is joined here by now, before Redis was asked for this stream: those
- * who wait are answered MCP_ERR_EXISTS. */
-void mcp_beside_hidden(mcp_copy_t *copy);
+/* Returns 1 if the same is joined here by now, before Redis was asked for this
+ * stream: those who wait for it are answered MCP_ERR_EXISTS. */
+int mcp_beside_gives_way(mcp_copy_t *copy, const mcp_store_copying_t *copying);
 
 /* Looks at what there is to do for those who have joined a mirror here that
  * nobody else reads. */

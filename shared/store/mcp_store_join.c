@@ -23,6 +23,25 @@ mcp_store_join_stream(mcp_store_op_t *op, const mcp_store_entry_t *e)
 }
 
 
+/* What was sent to those who count: of a mirror, to the consumer of its stream,
+ * if there is one. */
+static uint64_t
+mcp_store_join_sent(mcp_store_op_t *op, const mcp_store_stream_t *st)
+{
+    const mcp_store_joined_t  *joined;
+
+    if (!mcp_store_is_mirror(op->head, st)
+        || st->consumer_slot != MCP_STORE_NO_SLOT)
+    {
+        return st->sent_seq;
+    }
+
+    joined = &mcp_store_share_of(op->head, st->share)->joined;
+
+    return joined->attended ? joined->sent : st->sent_seq;
+}
+
+
 /* Whether a stream still is what others may join.  A call that was cancelled
  * has no response for them. */
 static int
@@ -38,7 +57,7 @@ mcp_store_join_open(mcp_store_op_t *op, mcp_store_stream_t *st,
     }
 
     return !spec->join_once || !mcp_store_final(st)
-           || st->sent_seq < st->events.last;
+           || mcp_store_join_sent(op, st) < st->events.last;
 }
 
 

@@ -341,4 +341,8 @@ test('nothing is left', async () => {
     const now = await settle(() => status(server), nothing, 30000);
 
     assert.deepEqual({ ...now, ...nothing }, now);
+
+    // what goes in its time is not written again
+
+    assert.equal(now.cluster?.streams_refilled ?? 0, 0);
 });

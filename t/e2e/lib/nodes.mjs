@@ -35,7 +35,7 @@ export class Nodes {
 
         nodes.all = await Promise.all(kinds.map((kind) => Fixture.start({
             ...options, kind, workers,
-            http: { ...shared.http, ...http },
+            http: { ...shared.http, mcp_cluster_timeout: '5s', ...http },
             server: { ...shared.server, ...server },
             location: { mcp_publish_url:
                             `http://127.0.0.1:${nodes.port}/publish`,

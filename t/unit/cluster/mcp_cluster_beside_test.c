@@ -203,6 +203,34 @@ test_once(void **state)
 }
 
 
+/* What somebody else has read does not count while its client is there. */
+static void
+test_attended(void **state)
+{
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(2);
+    claim(0, 'a', 1);
+    UNTIL(says[0] == MCP_OK);
+    begins(0, 'a');
+    claim(1, 'b', 1);
+    UNTIL(says[1] == MCP_ERR_EXISTS);
+    goes(1, 'b');
+    joins(1, 'a', 0);
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(info_of(1, 'a').state == MCP_STATE_COMPLETED);
+    assert_int_equal(info_of(1, 'a').attended, 1);
+
+    info = info_of(1, 'a');
+    mcp_store_unwatch(&nodes[1].store, &info.ref, READER, 1, real_now());
+    assert_int_equal(info_of(1, 'a').sent_seq, 1);
+    assert_int_equal(found(1, 1, &info), MCP_OK);
+    end_all();
+}
+
+
 /* A call that was never begun, or was ended, is joined by nobody. */
 static void
 test_gone(void **state)
@@ -254,6 +282,7 @@ main(void)
         cmocka_unit_test(test_joined),
         cmocka_unit_test(test_hidden),
         cmocka_unit_test(test_once),
+        cmocka_unit_test(test_attended),
         cmocka_unit_test(test_gone),
         cmocka_unit_test(test_dead)
     };
