@@ -174,6 +174,7 @@ struct mcp_call_s {
     unsigned               part_first:1;       /* before a backend is asked */
     unsigned               task:1;
     unsigned               to_tell:1;  /* its subscribers, of its status */
+    unsigned               joinable:1; /* others may join it by now */
 };
 
 

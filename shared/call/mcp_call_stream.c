@@ -166,7 +166,7 @@ mcp_call_specify(mcp_call_t *call, int promised, mcp_stream_spec_t *spec)
     }
 
     if (call->join) {
-        spec->held = call->worker->cluster != NULL;
+        spec->held = 1;
         spec->join = call->join->digest;
         spec->join_once = call->join->once;
         spec->consumer = call->x->reader.handle;

@@ -115,15 +115,30 @@ mcp_job_start(mcp_request_t *req)
 }
 
 
+/* From now on the call goes on when its client leaves. */
+static void
+mcp_job_join(mcp_call_t *call)
+{
+    if (call->join && !call->joinable) {
+        call->joinable = 1;
+        mcp_store_join_release(call->worker->store, &call->ref);
+    }
+}
+
+
 void
 mcp_job_taken(mcp_errand_t *errand, mcp_action_t *action)
 {
+    mcp_call_t  *call;
+
     (void) errand;
 
     if (action->type == MCP_ACT_INVOKE) {
+        call = action->job->call;
         action->job->started = 1;
-        action->exchange = action->job->call->x;
-        mcp_call_trace(action->job->call, "request %u: its backend is called",
+        action->exchange = call->x;
+        mcp_job_join(call);
+        mcp_call_trace(call, "request %u: its backend is called",
                        action->job->request);
     }
 }

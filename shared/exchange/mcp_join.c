@@ -477,7 +477,6 @@ static void
 mcp_join_claimed(mcp_exchange_t *x, int rc)
 {
     if (rc == MCP_OK) {
-        mcp_store_join_release(x->worker->store, &x->call->ref);
         (void) mcp_dispatch_start(x, x->call);
         return;
     }
@@ -518,7 +517,6 @@ mcp_join_claim(mcp_exchange_t *x, mcp_call_t *call)
     }
 
     if (rc == MCP_OK) {
-        mcp_store_join_release(x->worker->store, &call->ref);
         return MCP_ERR_NOT_FOUND;
     }
 

@@ -342,7 +342,9 @@ test('nothing is left', async () => {
 
     assert.deepEqual({ ...now, ...nothing }, now);
 
-    // what goes in its time is not written again
+    // what goes in its time is not written again, but for what was said of it in
+    // its last moment
 
-    assert.equal(now.cluster?.streams_refilled ?? 0, 0);
+    assert.ok((now.cluster?.streams_refilled ?? 0) * 100 <= now.streams_expired,
+              JSON.stringify(now.cluster));
 });

@@ -240,6 +240,30 @@ test_abandoned(void **state)
 }
 
 
+/* Its client has left before its backend could be called: who asks for the same
+ * begins it. */
+static void
+test_not_called(void **state)
+{
+    (void) state;
+
+    driver_pause(&d, 0, 1);
+    client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
+    client_post(&d, 1, &b, session, KEYED("2", "other", "\"k\""));
+    assert_int_equal(d.n_jobs, 0);
+    client_close(&d, &a);
+    driver_pause(&d, 0, 0);
+    driver_wait(&d, 1);
+    assert_int_equal(d.n_jobs, 1);
+
+    backend_json(&d, RESULT);
+    has(b.text, "\"id\":2,\"result\":" RESULT);
+    sent(&b);
+    driver_wait(&d, 60001);
+    quiet();
+}
+
+
 /* Rounds of questions are calls of their own. */
 static void
 test_rounds(void **state)
@@ -291,6 +315,7 @@ main(void)
         test(test_arguments),
         test(test_waits),
         test(test_abandoned),
+        test(test_not_called),
         test(test_rounds),
         test(test_no_response)
     };
