@@ -107,11 +107,8 @@ mcp_json_same(const char *a, const char *b, size_t len)
 }
 
 
-/*
- * Both return the field of the tracked object that a key names; scan->n: none.
- * Nearly all keys are written without escapes, so that their length tells most
- * fields apart.
- */
+/* Both return the field of the tracked object that a key names; scan->n:
+ * none. */
 
 static inline size_t
 mcp_json_find(const mcp_json_scan_t *scan, mcp_str_t raw)
@@ -151,25 +148,40 @@ mcp_json_find_escaped(const mcp_json_scan_t *scan, mcp_str_t raw)
 }
 
 
-void
-mcp_json_field_key(mcp_json_scan_t *scan, mcp_str_t raw, int escaped)
+static inline void
+mcp_json_take(mcp_json_scan_t *scan, mcp_str_t raw, size_t n)
 {
-    size_t  n;
-
-    n = escaped ? mcp_json_find_escaped(scan, raw) : mcp_json_find(scan, raw);
+    scan->field = (int) n;
 
     if (n == scan->n) {
         scan->field = MCP_JSON_NO_FIELD;
-        return;
-    }
 
-    if (scan->values[n].type != MCP_JSON_NONE) {
-        mcp_json_duplicate(scan, (int) n, raw.data);
+    } else if (scan->values[n].type != MCP_JSON_NONE) {
         scan->field = MCP_JSON_NO_FIELD;
-        return;
+        mcp_json_duplicate(scan, (int) n, raw.data);
     }
+}
 
-    scan->field = (int) n;
+
+/* Apart, so that the others need not save registers for its calls. */
+__attribute__((noinline)) static void
+mcp_json_key_escaped(mcp_json_scan_t *scan, mcp_str_t raw)
+{
+    mcp_json_take(scan, raw, mcp_json_find_escaped(scan, raw));
+}
+
+
+/* Nearly all keys are written without escapes, so that their length tells most
+ * fields apart. */
+void
+mcp_json_field_key(mcp_json_scan_t *scan, mcp_str_t raw, int escaped)
+{
+    if (escaped) {
+        mcp_json_key_escaped(scan, raw);
+
+    } else {
+        mcp_json_take(scan, raw, mcp_json_find(scan, raw));
+    }
 }
 
 
