@@ -224,16 +224,17 @@ static int
 mcp_backend_stream_message(mcp_backend_t *b, mcp_str_t text,
     mcp_backend_msg_t *msg)
 {
-    int    rc;
-    char  *copy, line_break;
+    int    rc, breaks;
+    char  *copy;
 
     copy = NULL;
 
     /* the data of an event may have LF, a line of JSON may have CR */
 
-    line_break = b->state == MCP_BACKEND_STATE_SSE ? '\n' : '\r';
+    breaks = b->state == MCP_BACKEND_STATE_SSE
+             ? b->sse.joined : memchr(text.data, '\r', text.len) != NULL;
 
-    if (memchr(text.data, line_break, text.len)) {
+    if (breaks) {
         rc = mcp_backend_copy(b, text);
         if (rc != MCP_OK) {
             return rc;

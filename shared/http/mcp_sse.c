@@ -29,8 +29,23 @@ char *
 mcp_sse_event_head(char *p, const unsigned char id[MCP_STREAM_ID_LEN],
     uint64_t seq)
 {
+    char  text[MCP_STREAM_TEXT_LEN];
+
+    (void) mcp_stream_id_print(text, id);
+
+    return mcp_sse_event_head_text(p, text, seq);
+}
+
+
+char *
+mcp_sse_event_head_text(char *p, const char id[MCP_STREAM_TEXT_LEN],
+    uint64_t seq)
+{
     p = mcp_sse_lit(p, "id: ");
-    p = mcp_event_id_print(p, id, seq);
+    memcpy(p, id, MCP_STREAM_TEXT_LEN);
+    p += MCP_STREAM_TEXT_LEN;
+    *p++ = '.';
+    p = mcp_uint_print(p, seq);
 
     return mcp_sse_lit(p, "\ndata: ");
 }
@@ -70,7 +85,9 @@ mcp_sse_decoder_init(mcp_sse_decoder_t *d, const mcp_mem_t *mem, size_t max)
                                 ? SIZE_MAX : max + MCP_SSE_LINE_EXTRA);
 
     d->state = MCP_SSE_READING;
+    d->only = mcp_null_str;
     d->has_data = 0;
+    d->joined = 0;
     d->skip_lf = 0;
     d->started = 0;
 }
@@ -89,7 +106,42 @@ static void
 mcp_sse_clear(mcp_sse_decoder_t *d)
 {
     d->data.len = 0;
+    d->only = mcp_null_str;
     d->has_data = 0;
+    d->joined = 0;
+}
+
+
+/* Copies a line of data that is still where it came from. */
+static void
+mcp_sse_keep(mcp_sse_decoder_t *d)
+{
+    if (d->only.len > 0) {
+        mcp_buf_str(&d->data, d->only);
+        d->only = mcp_null_str;
+    }
+}
+
+
+/* Mostly an event has one line of data, which need not be copied. */
+static void
+mcp_sse_data(mcp_sse_decoder_t *d, mcp_str_t line)
+{
+    if (!d->has_data && line.len <= d->data.max) {
+        d->only = line;
+
+    } else {
+        mcp_sse_keep(d);
+
+        if (d->has_data) {
+            d->joined = 1;
+            mcp_buf_lit(&d->data, "\n");
+        }
+
+        mcp_buf_str(&d->data, line);
+    }
+
+    d->has_data = 1;
 }
 
 
@@ -137,12 +189,7 @@ mcp_sse_field(mcp_sse_decoder_t *d, mcp_str_t line)
 
     (void) mcp_sse_take(&line, ' ');
 
-    if (d->has_data) {
-        mcp_buf_lit(&d->data, "\n");
-    }
-
-    mcp_buf_str(&d->data, line);
-    d->has_data = 1;
+    mcp_sse_data(d, line);
 }
 
 
@@ -164,7 +211,7 @@ mcp_sse_line(mcp_sse_decoder_t *d, const char *p, size_t len)
         return 0;
     }
 
-    if (d->data.len > 0) {
+    if (d->only.len > 0 || d->data.len > 0) {
         return 1;
     }
 
@@ -193,6 +240,7 @@ mcp_sse_line_end(mcp_sse_decoder_t *d, const char *p, size_t len)
     }
 
     event = mcp_sse_line(d, d->line.data, d->line.len);
+    mcp_sse_keep(d);
     d->line.len = 0;
 
     return event;
@@ -209,8 +257,11 @@ mcp_sse_failed(const mcp_sse_decoder_t *d)
 static int
 mcp_sse_deliver(mcp_sse_decoder_t *d, mcp_str_t *data)
 {
-    data->data = d->data.data;
-    data->len = d->data.len;
+    *data = d->only;
+
+    if (data->len == 0) {
+        *data = (mcp_str_t) { d->data.data, d->data.len };
+    }
 
     d->state = MCP_SSE_DELIVERED;
 
@@ -331,13 +382,15 @@ mcp_sse_decode(mcp_sse_decoder_t *d, const char *in, size_t len,
         }
     }
 
+    mcp_sse_keep(d);
+
     if (start < len) {
         mcp_buf_add(&d->line, in + start, len - start);
     }
 
     *consumed = len;
 
-    return d->line.failed ? d->line.failed : MCP_AGAIN;
+    return mcp_sse_failed(d) ? mcp_sse_failed(d) : MCP_AGAIN;
 }
 
 

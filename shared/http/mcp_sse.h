@@ -24,6 +24,10 @@
 char *mcp_sse_event_head(char *p, const unsigned char id[MCP_STREAM_ID_LEN],
     uint64_t seq);
 
+/* Does so with an id that mcp_stream_id_print() has written. */
+char *mcp_sse_event_head_text(char *p, const char id[MCP_STREAM_TEXT_LEN],
+    uint64_t seq);
+
 /* Writes "id: ...\nretry: N\ndata: \n\n", without the retry line if retry_ms is
  * 0, at p and returns the end. */
 #define MCP_SSE_PRIMING_MAX  (MCP_EVENT_ID_MAX + 48)
@@ -48,8 +52,11 @@ char *mcp_sse_retry(char *p, uint64_t retry_ms);
 typedef struct {
     mcp_buf_t   data;          /* of the event being read */
     mcp_buf_t   line;
+    mcp_str_t   only;          /* the data, as long as it is one line of this
+                                  input: "data" has none then */
     unsigned    state;
     unsigned    has_data:1;
+    unsigned    joined:1;      /* it has more than one line */
     unsigned    skip_lf:1;
     unsigned    started:1;
 } mcp_sse_decoder_t;
@@ -64,7 +71,8 @@ void mcp_sse_decoder_free(mcp_sse_decoder_t *d);
  * length.  Events without data are skipped.
  *
  * Returns
- *   MCP_OK          *data is the event's data, until the next call
+ *   MCP_OK          *data is the event's data, until the next call; it may be
+ *                   in the input
  *   MCP_AGAIN       all input was consumed, and no event has ended
  *   MCP_ERR_LIMIT   an event or a line is too long; the decoder has failed
  *   MCP_ERR_MEMORY  the decoder has failed

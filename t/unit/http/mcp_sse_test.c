@@ -381,6 +381,54 @@ test_memory(void **state)
 }
 
 
+/* The data of an event of one line is where it came from; what is joined, or
+ * came in pieces, is the decoder's, and says so. */
+static void
+test_only(void **state)
+{
+    size_t             consumed;
+    mcp_str_t          data, in;
+    test_mem_t         tm;
+    mcp_sse_decoder_t  d;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mcp_sse_decoder_init(&d, &tm.mem, 1000);
+
+    in = mcp_str("event: x\ndata: abc\n\ndata: a\ndata: b\n\ndata: d");
+
+    assert_int_equal(mcp_sse_decode(&d, in.data, in.len, &consumed, &data),
+                     MCP_OK);
+    assert_ptr_equal(data.data, in.data + 15);
+    assert_str_is(data, "abc");
+    assert_int_equal(d.joined, 0);
+    assert_int_equal(tm.live, 0);
+
+    in.data += consumed;
+    in.len -= consumed;
+
+    assert_int_equal(mcp_sse_decode(&d, in.data, in.len, &consumed, &data),
+                     MCP_OK);
+    assert_str_is(data, "a\nb");
+    assert_int_equal(d.joined, 1);
+
+    in.data += consumed;
+    in.len -= consumed;
+
+    assert_int_equal(mcp_sse_decode(&d, in.data, in.len, &consumed, &data),
+                     MCP_AGAIN);
+    in = mcp_str("e\n\n");
+    assert_int_equal(mcp_sse_decode(&d, in.data, in.len, &consumed, &data),
+                     MCP_OK);
+    assert_str_is(data, "de");
+    assert_int_equal(d.joined, 0);
+
+    mcp_sse_decoder_free(&d);
+    assert_int_equal(tm.live, 0);
+}
+
+
 int
 main(void)
 {
@@ -391,6 +439,7 @@ main(void)
         cmocka_unit_test(test_consumed),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_only),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
