@@ -328,7 +328,9 @@ ngx_http_mcp_stream_run(ngx_http_mcp_ctx_t *ctx)
         rc = ngx_http_mcp_stream_step(r, ctx);
     } while (rc == NGX_OK && ++n < NGX_HTTP_MCP_STEPS);
 
-    ngx_http_mcp_worker_arm(ctx->zone);
+    if (!ctx->zone->pumping) {
+        ngx_http_mcp_worker_arm(ctx->zone);
+    }
 
     if (rc == NGX_OK) {
         ctx->yielded = 1;

@@ -148,6 +148,12 @@ mcp_hook_idle(mcp_exchange_t *x)
 {
     const mcp_face_t *const  *face;
 
+    /* a connection that no face has anything of waits for its stream */
+
+    if (x->states == NULL) {
+        return 0;
+    }
+
     for (face = x->worker->faces; *face; face++) {
         if ((*face)->url && (*face)->url->idle(x)) {
             return 1;

@@ -62,7 +62,8 @@ typedef struct {
     /* Adds to the head of an SSE answer; x->reader is known. */
     void          (*head)(mcp_exchange_t *x);
 
-    /* A consumer has read all there is now: 1 to close its connection. */
+    /* A consumer has read all there is now: 1 to close its connection.  Not
+     * asked where no face has a state. */
     int           (*idle)(mcp_exchange_t *x);
 
 } mcp_face_url_t;
