@@ -210,8 +210,13 @@ typedef struct {
     uint32_t  only;            /* set by the reader: number + 1 of the request
                                   whose events it wants; 0: all events */
     uint64_t  skipped;         /* first event that was another's; 0: none */
+    uint64_t  total;           /* bytes of all events that there were up to
+                                  seq; 0: not known */
     unsigned  resumed:1;
     unsigned  plain:1;         /* set by the reader: it wants no event ids */
+    unsigned  all:1;           /* see mcp_store_read() */
+    char      id[MCP_STREAM_TEXT_LEN];     /* of the stream, once one of its
+                                              events was read */
 } mcp_cursor_t;
 
 
@@ -459,6 +464,9 @@ void mcp_store_unwatch(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * Copies the events after the cursor into buf as SSE text (mcp_sse.h), an event
  * larger than cap in several calls, and advances the cursor.  sent: the last
  * event known to be written to the socket, which makes room.
+ *
+ * cursor->all: there are no more events now, and nobody waits for room, so that
+ * it need not be said that these were written before there is a wake.
  *
  * With cursor->only it reads, without ids, the events of that request and
  * those that concern no request, and is done when the request has its response.

@@ -34,7 +34,22 @@ mcp_store_hunger(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len)
     if (!mcp_store_linked(&st->link[MCP_LINK_HUNGRY])) {
         mcp_store_list_append(op->head, &op->head->hungry,
                               &st->link[MCP_LINK_HUNGRY]);
+        mcp_store_ask_sent(op, st);
     }
+}
+
+
+/* Whether an empty region, or the whole quota, would not be enough. */
+static int
+mcp_store_append_is_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
+    size_t len)
+{
+    uint32_t  n;
+
+    n = mcp_store_chunks(len);
+
+    return n > op->head->chunks - MCP_STORE_LEAST
+           || mcp_store_party_large(op, st, n);
 }
 
 
@@ -52,28 +67,24 @@ mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
 {
     uint32_t  n;
 
-    n = mcp_store_chunks(len);
     op->keep = st;
+    n = mcp_store_append_need(op, st, len);
 
-    if (n > op->head->chunks - MCP_STORE_LEAST
-        || mcp_store_party_large(op, st, n))
-    {
+    /* what fits behind the last event is not large */
+
+    if (n > 0 && mcp_store_append_is_large(op, st, len)) {
         return MCP_ERR_LARGE;
     }
 
-    for ( ;; ) {
-        n = mcp_store_append_need(op, st, len);
-
-        if (mcp_store_party_allows(op, st, n, all)
-            && mcp_store_ensure(op, n, all) == MCP_OK)
-        {
-            break;
-        }
-
+    while (!mcp_store_party_allows(op, st, n, all)
+           || mcp_store_ensure(op, n, all) != MCP_OK)
+    {
         if (!mcp_store_stream_spare(op, st)) {
             mcp_store_hunger(op, st, len);
             return MCP_ERR_FULL;
         }
+
+        n = mcp_store_append_need(op, st, len);
     }
 
     return MCP_OK;

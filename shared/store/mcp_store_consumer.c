@@ -22,6 +22,17 @@ mcp_store_is_consumer(mcp_store_op_t *op, const mcp_store_stream_t *st,
 }
 
 
+/* Whether it may read: it is the consumer, or has joined. */
+static int
+mcp_store_is_reader(mcp_store_op_t *op, const mcp_store_stream_t *st,
+    uint64_t handle)
+{
+    return mcp_store_is_consumer(op, st, handle)
+           || (st->join != 0
+               && mcp_store_reader_find(op, st->id, handle) != NULL);
+}
+
+
 /* The ghost takes a chunk until the other process has drained it.  Without room
  * for a ghost the other consumer learns of it when it next reads, at the latest
  * when its connection times out. */
@@ -201,26 +212,26 @@ mcp_store_unwatch(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Returns a checksum of the cached position for this stream.  A chunk does not
- * say which stream it belongs to, so a cursor with a position from elsewhere
- * would be believed. */
+/* Returns a checksum of what is cached for this stream.  A chunk does not say
+ * which stream it belongs to, so a cursor with a position from elsewhere would
+ * be believed. */
 static uint32_t
-mcp_store_cursor_check(mcp_store_head_t *head, const mcp_store_stream_t *st,
+mcp_store_cursor_check(const mcp_store_stream_t *st,
     const mcp_cursor_t *cursor)
 {
-    uint64_t       words[2];
-    unsigned char  key[16];
+    uint64_t  words[2];
+
+    /* nobody but this process makes cursors: a sum of products will do */
 
     memcpy(words, st->id, sizeof(words));
 
     words[0] += ((uint64_t) cursor->chunk << 32 | cursor->offset)
                 + st->created;
     words[1] += ((uint64_t) cursor->done << 32 | cursor->left)
-                + (cursor->seq << 16);
+                + (cursor->seq << 16) + (cursor->total << 1);
 
-    memcpy(key, words, sizeof(key));
-
-    return (uint32_t) mcp_store_hash(head, 1, key);
+    return (uint32_t) ((words[0] * 0x9e3779b97f4a7c15ULL
+                        + words[1] * 0xd6e8feb86659fd93ULL) >> 32);
 }
 
 
@@ -233,7 +244,7 @@ mcp_store_cursor_pos(mcp_store_head_t *head, const mcp_store_stream_t *st,
 {
     if (mcp_store_index_ok(head, cursor->chunk)
         && (cursor->done > 0 || cursor->seq >= st->events.first)
-        && cursor->check == mcp_store_cursor_check(head, st, cursor))
+        && cursor->check == mcp_store_cursor_check(st, cursor))
     {
         pos->chunk = cursor->chunk;
         pos->offset = cursor->offset;
@@ -262,13 +273,18 @@ mcp_store_wanted(const mcp_cursor_t *cursor, const mcp_store_record_t *rec)
  * gets no ids: an id would claim that it has all events before.  Nor does one
  * that wants none. */
 static char *
-mcp_store_event_head(const mcp_store_stream_t *st, const mcp_cursor_t *cursor,
+mcp_store_event_head(const mcp_store_stream_t *st, mcp_cursor_t *cursor,
     char *p, uint64_t seq)
 {
     static const char  data[] = "data: ";
 
     if (cursor->only == 0 && !cursor->plain) {
-        return mcp_sse_event_head(p, st->id, seq);
+
+        if (cursor->id[0] == '\0') {
+            (void) mcp_stream_id_print(cursor->id, st->id);
+        }
+
+        return mcp_sse_event_head_text(p, cursor->id, seq);
     }
 
     memcpy(p, data, sizeof(data) - 1);
@@ -401,7 +417,8 @@ mcp_store_fill(mcp_store_head_t *head, const mcp_store_stream_t *st,
 
     cursor->chunk = pos.chunk;
     cursor->offset = pos.offset;
-    cursor->check = mcp_store_cursor_check(head, st, cursor);
+    cursor->total = cursor->seq == st->events.last ? st->events.total : 0;
+    cursor->check = mcp_store_cursor_check(st, cursor);
 
     return p;
 }
@@ -422,6 +439,41 @@ mcp_store_through(mcp_store_head_t *head, const mcp_store_stream_t *st,
 }
 
 
+/* The consumer has sent that much: mostly all that it had read, up to what was
+ * then the end, so that what came since is what is not sent. */
+static void
+mcp_store_read_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
+    const mcp_cursor_t *cursor, uint64_t sent)
+{
+    uint64_t  since;
+
+    since = st->events.total - cursor->total;
+
+    if (sent < cursor->seq || cursor->total == 0 || since > st->events.bytes
+        || cursor->check != mcp_store_cursor_check(st, cursor))
+    {
+        mcp_store_stream_sent(op, st, sent < cursor->seq ? sent : cursor->seq);
+
+    } else {
+        mcp_store_stream_sent_bytes(op, st, cursor->seq,
+                                    st->events.bytes - since);
+    }
+}
+
+
+/* Whether it can wait until the reader's next wake that it is told what was
+ * sent: its owner is far from its limits, and nobody else counts on it. */
+static unsigned
+mcp_store_read_all(const mcp_store_stream_t *st, const mcp_cursor_t *cursor)
+{
+    return cursor->seq == st->events.last && cursor->only == 0
+           && st->kind == MCP_STREAM_CALL && !mcp_store_is_task(st)
+           && st->share == 0 && st->join == 0 && !mcp_store_final(st)
+           && !mcp_store_linked(&st->link[MCP_LINK_HUNGRY])
+           && !st->want_room && mcp_store_may_go_on(st);
+}
+
+
 static int
 mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     uint64_t handle, mcp_cursor_t *cursor, uint64_t sent, char *buf,
@@ -437,10 +489,7 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return MCP_ERR_NOT_FOUND;
     }
 
-    if (!mcp_store_is_consumer(op, st, handle)
-        && (st->join == 0
-            || mcp_store_reader_find(op, st->id, handle) == NULL))
-    {
+    if (!mcp_store_is_reader(op, st, handle)) {
         return MCP_ERR_DENIED;
     }
 
@@ -459,7 +508,7 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     if (st->consumer_slot == MCP_STORE_NO_SLOT
         || mcp_store_is_consumer(op, st, handle))
     {
-        mcp_store_stream_sent(op, st, sent < cursor->seq ? sent : cursor->seq);
+        mcp_store_read_sent(op, st, cursor, sent);
     }
 
     if (cursor->seq == last) {
@@ -480,6 +529,8 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return mcp_store_through(op->head, st, cursor) ? MCP_DONE : MCP_AGAIN;
     }
 
+    cursor->all = mcp_store_read_all(st, cursor);
+
     return MCP_OK;
 }
 
@@ -493,6 +544,7 @@ mcp_store_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_op_t  op;
 
     *len = 0;
+    cursor->all = 0;
 
     if (cap < MCP_STORE_READ_MIN) {
         return MCP_ERR_LIMIT;

@@ -1068,6 +1068,17 @@ void mcp_store_stream_seen(mcp_store_op_t *op, mcp_store_stream_t *st,
 void mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t sent);
 
+/* Does so with what the events kept up to there have of bytes. */
+void mcp_store_stream_sent_bytes(mcp_store_op_t *op, mcp_store_stream_t *st,
+    uint64_t sent, uint64_t bytes);
+
+/* Whether an owner that was refused can go on for a while: a quarter of each
+ * limit is free, or all was sent. */
+int mcp_store_may_go_on(const mcp_store_stream_t *st);
+
+/* An owner waits: its reader says what was sent, if it owes that. */
+void mcp_store_ask_sent(mcp_store_op_t *op, mcp_store_stream_t *st);
+
 
 /* --- mcp_store_append.c --- */
 

@@ -98,6 +98,38 @@ mcp_store_stream_spare(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
+void
+mcp_store_ask_sent(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    if (st->share == 0) {
+        mcp_store_tell_consumer(op, st);
+    }
+}
+
+
+int
+mcp_store_may_go_on(const mcp_store_stream_t *st)
+{
+    uint64_t  unsent;
+
+    unsent = mcp_store_stream_unsent(st);
+
+    if (unsent == 0) {
+        return 1;
+    }
+
+    if (st->max_events != 0
+        && unsent > st->max_events - (st->max_events + 3) / 4)
+    {
+        return 0;
+    }
+
+    return st->max_bytes == 0
+           || st->events.bytes - st->sent_bytes
+              <= st->max_bytes - st->max_bytes / 4;
+}
+
+
 int
 mcp_store_stream_admit(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
     int answers)
@@ -125,6 +157,7 @@ mcp_store_stream_admit(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
     }
 
     st->want_room = 1;
+    mcp_store_ask_sent(op, st);
 
     return MCP_ERR_LIMIT;
 }
@@ -140,36 +173,11 @@ mcp_store_stream_seen(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Whether an owner that was refused can go on for a while: a quarter of each
- * limit is free, or all was sent. */
-static int
-mcp_store_may_go_on(const mcp_store_stream_t *st)
-{
-    uint64_t  unsent;
-
-    unsent = mcp_store_stream_unsent(st);
-
-    if (unsent == 0) {
-        return 1;
-    }
-
-    if (st->max_events != 0
-        && unsent > st->max_events - (st->max_events + 3) / 4)
-    {
-        return 0;
-    }
-
-    return st->max_bytes == 0
-           || st->events.bytes - st->sent_bytes
-              <= st->max_bytes - st->max_bytes / 4;
-}
-
-
 void
 mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t sent)
 {
-    uint64_t  from;
+    uint64_t  from, bytes;
 
     if (sent > st->events.last) {
         sent = st->events.last;
@@ -183,7 +191,7 @@ mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
 
         /* mostly: nothing need be looked up */
 
-        st->sent_bytes = st->events.bytes;
+        bytes = st->events.bytes;
 
     } else {
         from = st->sent_seq + 1;
@@ -192,11 +200,24 @@ mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
             from = st->events.first;
         }
 
-        st->sent_bytes += mcp_store_log_bytes(op->head, &st->events, from,
-                                              sent);
+        bytes = st->sent_bytes
+                + mcp_store_log_bytes(op->head, &st->events, from, sent);
+    }
+
+    mcp_store_stream_sent_bytes(op, st, sent, bytes);
+}
+
+
+void
+mcp_store_stream_sent_bytes(mcp_store_op_t *op, mcp_store_stream_t *st,
+    uint64_t sent, uint64_t bytes)
+{
+    if (sent <= st->sent_seq) {
+        return;
     }
 
     st->sent_seq = sent;
+    st->sent_bytes = bytes;
     mcp_store_mark_copy(op, st);
 
     /* Events that were sent may now be dropped for one that found no room in

@@ -53,6 +53,10 @@ mcp_consumer_arm(mcp_exchange_t *x)
 void
 mcp_consumer_ready(mcp_exchange_t *x)
 {
+    /* whatever the pull is for, it asks the store */
+
+    x->reader.cursor.all = 0;
+
     /* a STREAM action that is still queued leads to a pull, too */
 
     if (x->errand.link || x->reader.state == MCP_CONSUMER_DONE) {

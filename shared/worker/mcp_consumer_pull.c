@@ -156,6 +156,11 @@ mcp_consumer_read(mcp_exchange_t *x, char *p, size_t cap, size_t *len)
     int  rc;
 
     if (x->face->reader == NULL) {
+
+        if (x->reader.cursor.all) {
+            return MCP_AGAIN;
+        }
+
         return mcp_store_read(x->worker->store, &x->reader.ref,
                               x->reader.handle, &x->reader.cursor,
                               x->reader.sent, p, cap, len);

@@ -305,6 +305,85 @@ test_hostile(void **state)
 }
 
 
+/* A reader that has all events need not say that they were sent before it is
+ * woken, by an event or by an owner that waits for room. */
+static void
+test_all(void **state)
+{
+    int                taken;
+    char               buf[4096];
+    size_t             len;
+    unsigned           i;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_store_wake_t   wake;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
+    spec.max_events = 8;
+    store_create(&d, 0, &spec, &ref);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
+
+    for (i = 1; i <= 2; i++) {
+        assert_int_equal(store_say(&d, 0, &ref, store_message(i, 100), -1,
+                                   MCP_STATE_PROCESSING), MCP_OK);
+        assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
+                                        sizeof(buf), &len), MCP_OK);
+        assert_int_equal(cursor.all, 1);
+        assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+        assert_int_equal(info.sent_seq, i - 1);
+    }
+
+    /* what is known of a part of them is not known of all */
+
+    for ( ; i <= 9; i++) {
+        assert_int_equal(store_say(&d, 0, &ref, store_message(i, 100), -1,
+                                   MCP_STATE_PROCESSING), MCP_OK);
+    }
+
+    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
+                                    200, &len), MCP_OK);
+    assert_int_equal(cursor.all, 0);
+    store_drain(&d, 0, NULL);
+    store_drain(&d, 1, NULL);
+
+    assert_int_equal(store_say(&d, 0, &ref, store_message(10, 100), -1,
+                               MCP_STATE_PROCESSING), MCP_OK);
+    store_drain(&d, 1, NULL);
+    assert_int_equal(store_say(&d, 0, &ref, store_message(11, 100), -1,
+                               MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
+    assert_int_equal(store_drain(&d, 1, &wake), 1);
+    assert_int_equal(wake.kind, MCP_WAKE_CONSUMER);
+    assert_int_equal(wake.handle, 5);
+
+    /* while an owner waits nothing is put off */
+
+    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 3, buf, sizeof(buf),
+                                    &len), MCP_OK);
+    assert_int_equal(cursor.seq, 10);
+    assert_int_equal(cursor.all, 0);
+    assert_int_equal(store_drain(&d, 0, NULL), 0);
+    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 10, buf, sizeof(buf),
+                                    &len), MCP_AGAIN);
+    assert_int_equal(store_drain(&d, 0, &wake), 1);
+    assert_int_equal(wake.kind, MCP_WAKE_OWNER);
+
+    /* nor at the end */
+
+    assert_int_equal(store_say(&d, 0, &ref, mcp_str("end"), 0,
+                               MCP_STATE_COMPLETED), MCP_OK);
+    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
+                                    sizeof(buf), &len), MCP_OK);
+    assert_int_equal(cursor.all, 0);
+    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
+                                    sizeof(buf), &len), MCP_DONE);
+    mcp_store_unwatch(S1, &ref, 5, cursor.seq, 9);
+}
+
+
 int
 main(void)
 {
@@ -312,6 +391,7 @@ main(void)
         store_test(test_follow),
         store_test(test_takeover),
         store_test(test_hostile),
+        store_test(test_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -201,6 +201,49 @@ test_take_over(void **state)
 }
 
 
+static uint64_t
+sent(const mcp_stream_ref_t *ref)
+{
+    mcp_stream_info_t  info;
+
+    assert_int_equal(mcp_store_info(&d.process[0].store, ref, &info), MCP_OK);
+
+    return info.sent_seq;
+}
+
+
+/* That events were sent is said with the next pull that something asks for, not
+ * by one more pull each. */
+static void
+test_sent(void **state)
+{
+    mcp_job_t         *job;
+    mcp_stream_ref_t   ref;
+
+    (void) state;
+
+    job = call(0);
+    backend_say(&d, job, PROGRESS(1) "\n");
+    ref = job->call->ref;
+    has(a.text, PROGRESS(1));
+    backend_say(&d, job, PROGRESS(2) "\n");
+    has(a.text, PROGRESS(2));
+    assert_int_equal(sent(&ref), 1);
+
+    driver_wait(&d, 16000);
+    assert_int_equal(count(a.text, "\n:\n"), 1);
+    assert_int_equal(sent(&ref), 2);
+
+    backend_say(&d, job, PROGRESS(3) "\n");
+    assert_int_equal(sent(&ref), 2);
+    client_close(&d, &a);
+    assert_int_equal(sent(&ref), 3);
+
+    end_with_result(job);
+    quiet();
+}
+
+
 int
 main(void)
 {
@@ -208,7 +251,8 @@ main(void)
         test(test_priming),
         test(test_keepalive),
         test(test_pieces),
-        test(test_take_over)
+        test(test_take_over),
+        test(test_sent)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
