@@ -113,20 +113,23 @@ mcp_str_uint(mcp_str_t s, uint64_t *out)
 char *
 mcp_uint_print(char *p, uint64_t n)
 {
-    char    text[20], *d;
-    size_t  len;
+    char      *d, *end;
+    uint64_t   rest;
 
-    d = text + sizeof(text);
+    end = p + 1;
+
+    for (rest = n; rest > 9; rest /= 10) {
+        end++;
+    }
+
+    d = end;
 
     do {
         *--d = (char) ('0' + n % 10);
         n /= 10;
-    } while (n > 0);
+    } while (d > p);
 
-    len = (size_t) (text + sizeof(text) - d);
-    memcpy(p, d, len);
-
-    return p + len;
+    return end;
 }
 
 
