@@ -42,6 +42,8 @@
  *   mod_mcp_fetch.c       the internal request to a backend
  *   mod_mcp_env.c         its environment
  *   mod_mcp_proxy.c       ending a call whose backend is silent
+ *   mod_mcp_fastcgi.c     calls of FastCGI backends
+ *   mod_mcp_cgi.c         the head of what they answer
  *   mod_mcp_tls.c         TLS of the client, as backends see it
  */
 

@@ -3,11 +3,11 @@
 /*
  * The environment of a backend's own request.
  *
- * ap_add_common_vars(), which mod_proxy_fcgi calls, writes into the environment
- * if that is empty.  If not, it makes a table of its own, and merges the two by
- * sorting both, which takes longer than all the rest of what it does.  So our
- * variables are put aside before, and are added by the hook that it calls to
- * learn the scheme.
+ * ap_add_common_vars() writes into the environment if that is empty.  If not,
+ * it makes a table of its own, and merges the two by sorting both, which takes
+ * longer than all the rest of what it does.  So our variables are put aside
+ * before.  If it is mod_proxy_fcgi that calls the function, they are added by
+ * the hook that this calls to learn the scheme.
  *
  * This is done only if each name is there once, and is such that the function
  * neither reads it nor has a variable of that name itself: then the order alone
@@ -119,15 +119,16 @@ int mod_mcp_env_is_told(const char *url)
     return first && ap_cstr_casecmpn(url, "fcgi:", 5) == 0;
 }
 
-void mod_mcp_env_hide(mod_mcp_run_t *run, request_rec *r, const char *url)
+void mod_mcp_env_hide(mod_mcp_run_t *run, request_rec *r, int told)
 {
-    if (!mod_mcp_env_is_told(url) || !may_hide(r->subprocess_env, run->own)) {
+    if (!may_hide(r->subprocess_env, run->own)) {
         return;
     }
 
     run->hidden = r->subprocess_env;
     r->subprocess_env = apr_table_make(r->pool, VARIABLES);
     run->shown = r->subprocess_env;
+    run->told = (told != 0);
 }
 
 void mod_mcp_env_show(mod_mcp_run_t *run)
@@ -157,7 +158,7 @@ static const char *http_scheme(const request_rec *r)
         mod_mcp_proxy_renew(run);
     }
 
-    if (run && run->shown == r->subprocess_env) {
+    if (run && run->told && run->shown == r->subprocess_env) {
         mod_mcp_env_show(run);
     }
 

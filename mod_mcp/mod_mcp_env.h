@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The environment of a backend's own request, while mod_proxy_fcgi adds its
+/* The environment of a backend's own request, while the server adds its
  * variables. */
 
 #ifndef MOD_MCP_ENV_H
@@ -16,10 +16,10 @@ void mod_mcp_env_make(mod_mcp_run_t *run, request_rec *r);
 int mod_mcp_env_is_told(const char *url);
 
 /* Puts the variables of a request aside, if that makes no difference but to
- * the time that it takes. */
-void mod_mcp_env_hide(mod_mcp_run_t *run, request_rec *r, const char *url);
+ * the time that it takes.  told: the hook is to put them back. */
+void mod_mcp_env_hide(mod_mcp_run_t *run, request_rec *r, int told);
 
-/* Puts them back, unless the hook has done it. */
+/* Puts them back, unless that is done. */
 void mod_mcp_env_show(mod_mcp_run_t *run);
 
 void mod_mcp_env_register(void);

@@ -161,9 +161,13 @@ static int has_answered(const mod_mcp_run_t *run)
  * table. */
 static void feed_retry_after(mod_mcp_run_t *run, request_rec *r)
 {
-    const char *value = apr_table_get(r->err_headers_out, "Retry-After");
+    const char *value = NULL;
 
-    if (value == NULL) {
+    if (!apr_is_empty_table(r->err_headers_out)) {
+        value = apr_table_get(r->err_headers_out, "Retry-After");
+    }
+
+    if (value == NULL && !apr_is_empty_table(r->headers_out)) {
         value = apr_table_get(r->headers_out, "Retry-After");
     }
 
@@ -327,28 +331,59 @@ static int capture_bucket(mod_mcp_run_t *run, apr_bucket *b)
     return wanted;
 }
 
+/* 1 if what comes now belongs to the answer. */
+static int is_open(const mod_mcp_run_t *run)
+{
+    return !run->eos && !is_interim(run->r);
+}
+
+/* Proxies take this for a client that has left, and close the backend's
+ * connection. */
+static apr_status_t unwanted(conn_rec *c)
+{
+    c->aborted = 1;
+
+    return APR_ECONNABORTED;
+}
+
 static apr_status_t capture(ap_filter_t *f, apr_bucket_brigade *bb)
 {
     mod_mcp_run_t *run = f->ctx;
     int wanted = 1;
 
-    while (!APR_BRIGADE_EMPTY(bb) && wanted && !run->eos
-           && !is_interim(run->r)) {
+    while (!APR_BRIGADE_EMPTY(bb) && wanted && is_open(run)) {
         wanted = capture_bucket(run, APR_BRIGADE_FIRST(bb));
     }
 
     apr_brigade_cleanup(bb);
 
-    if (wanted) {
-        return APR_SUCCESS;
+    return wanted ? APR_SUCCESS : unwanted(f->c);
+}
+
+/* --- without brigades --- */
+
+int mod_mcp_fetch_is_unread(const mod_mcp_run_t *run, const request_rec *r)
+{
+    return run->input == NULL && r->input_filters->frec == body_filter;
+}
+
+int mod_mcp_fetch_is_unfiltered(const request_rec *r)
+{
+    return r->output_filters->frec == capture_filter;
+}
+
+apr_status_t mod_mcp_fetch_pass(mod_mcp_run_t *run, const char *data,
+                                apr_size_t len)
+{
+    return !is_open(run) || feed(run, data, len)
+               ? APR_SUCCESS : unwanted(run->r->connection);
+}
+
+void mod_mcp_fetch_end(mod_mcp_run_t *run)
+{
+    if (is_open(run)) {
+        run->eos = 1;
     }
-
-    /* proxies take this for a client that has left, and close the backend's
-     * connection */
-
-    f->c->aborted = 1;
-
-    return APR_ECONNABORTED;
 }
 
 /* --- the request --- */
@@ -402,8 +437,8 @@ static void make_headers(request_rec *r, mod_mcp_run_t *run)
                        mcp_forward_headers[i].value.data);
     }
 
-    apr_table_addn(r->headers_in, "Content-Length",
-                   apr_off_t_toa(r->pool, (apr_off_t)run->length));
+    *mcp_uint_print(run->length_text, run->length) = '\0';
+    apr_table_addn(r->headers_in, "Content-Length", run->length_text);
 }
 
 /* Our filters instead of those that would talk HTTP to a client. */

@@ -19,6 +19,7 @@ struct mod_mcp_run_t {
     const char *line;                   /* the request line with it */
     const char *body;
     apr_size_t length;
+    char length_text[24];               /* the same, in its headers */
     apr_table_t *env;                   /* MCP_* */
 
     /* under the lock */
@@ -48,6 +49,7 @@ struct mod_mcp_run_t {
     unsigned head:1;                    /* mcp_job_head() was called */
     unsigned eos:1;
     unsigned failed:1;                  /* an error bucket came */
+    unsigned told:1;                    /* the hook shows what is hidden */
     unsigned proxied:1;                 /* mod_proxy's handler runs */
     unsigned named:1;                   /* the log names the call */
     unsigned logs:1;                    /* there will be a line for it */
@@ -58,6 +60,17 @@ apr_status_t mod_mcp_fetch_init(apr_pool_t *pchild);
 
 /* Makes the internal request and feeds the job.  Returns how it ended. */
 mcp_fault_e mod_mcp_fetch(mod_mcp_run_t *run, const char **detail);
+
+/* For a handler of the run's own request that does without brigades.  1 if its
+ * body is not read yet, and goes through no other filter; 1 if its answer goes
+ * through no other filter. */
+int mod_mcp_fetch_is_unread(const mod_mcp_run_t *run, const request_rec *r);
+int mod_mcp_fetch_is_unfiltered(const request_rec *r);
+
+/* Takes a piece of the answer; its end.  Fails if no more is wanted. */
+apr_status_t mod_mcp_fetch_pass(mod_mcp_run_t *run, const char *data,
+                                apr_size_t len);
+void mod_mcp_fetch_end(mod_mcp_run_t *run);
 
 /* Under the lock, before the job ends: feeds what is left of the answer. */
 void mod_mcp_fetch_feed(mod_mcp_run_t *run);

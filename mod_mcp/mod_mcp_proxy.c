@@ -17,6 +17,7 @@
 #include "mod_mcp_proxy.h"
 
 #include "mod_mcp_env.h"
+#include "mod_mcp_fastcgi.h"
 #include "mod_mcp_fetch.h"
 #include "mod_mcp_worker.h"
 
@@ -36,6 +37,8 @@ static __typeof__(&ap_proxy_acquire_connection) acquire;
 static __typeof__(&ap_proxy_release_connection) release;
 static __typeof__(&ap_proxy_determine_connection) determine;
 static __typeof__(&ap_proxy_connect_backend) connect_backend;
+static __typeof__(&ap_proxy_check_connection) check_connection;
+static __typeof__(&ap_proxy_connection_reusable) is_reusable;
 static __typeof__(&proxy_run_scheme_handler) run_scheme_handler;
 
 /* A duplicate of a connection's socket, in the socket's pool. */
@@ -237,9 +240,10 @@ static int determined(request_rec *r, proxy_worker *worker,
                      port, sizeof(port));
 }
 
+/* asks: the handler will ask whether the backend has closed its connection. */
 static int connected(request_rec *r, proxy_worker *worker,
                      proxy_server_conf *conf, const char *url,
-                     proxy_conn_rec *conn)
+                     proxy_conn_rec *conn, int asks)
 {
     int rc;
 
@@ -251,10 +255,9 @@ static int connected(request_rec *r, proxy_worker *worker,
             return rc;
         }
     }
-
-    /* whether the backend has closed it, the handler asks anyway */
-
-    else if (mod_mcp_env_is_told(url)) {
+    else if (asks
+             || check_connection(SCHEME, conn, r->server, 0,
+                                 PROXY_CHECK_CONN_EMPTY) == APR_SUCCESS) {
         return OK;
     }
 
@@ -265,7 +268,7 @@ static int connected(request_rec *r, proxy_worker *worker,
 /* Connects to the backend, and gives the request log levels of its own. */
 static int prepare(request_rec *r, proxy_worker *worker,
                    proxy_server_conf *conf, const char *url,
-                   proxy_conn_rec **conn)
+                   proxy_conn_rec **conn, int asks)
 {
     mod_mcp_run_t *run = mod_mcp_fetch_run(r);
     struct ap_logconf *log;
@@ -274,7 +277,7 @@ static int prepare(request_rec *r, proxy_worker *worker,
     rc = acquire(SCHEME, conn, worker, r->server);
 
     if (rc == OK) {
-        rc = connected(r, worker, conf, url, *conn);
+        rc = connected(r, worker, conf, url, *conn, asks);
     }
 
     log = ap_new_log_config(r->pool, r->log ? r->log : &r->server->log);
@@ -296,51 +299,85 @@ static int prepare(request_rec *r, proxy_worker *worker,
     return rc;
 }
 
+/* Runs the scheme's own handler on the connection, which it may replace. */
+static int delegate(mod_mcp_run_t *run, request_rec *r, proxy_worker *worker,
+                    proxy_server_conf *conf, char *url, proxy_conn_rec **conn)
+{
+    proxy_conn_pool pool = *worker->cp;
+    proxy_worker one = *worker;
+    int rc;
+
+    pool.res = NULL;
+    pool.conn = *conn;
+    one.cp = &pool;
+
+    if (mod_mcp_env_is_told(url)) {
+        mod_mcp_env_hide(run, r, 1);
+    }
+
+    run->conn = *conn;
+    rc = run_scheme_handler(r, &one, conf, url, NULL, 0);
+    run->conn = NULL;
+
+    mod_mcp_env_show(run);
+
+    *conn = pool.conn;
+
+    if (*conn) {
+        (*conn)->worker = worker;
+    }
+
+    return rc;
+}
+
+/* As mod_proxy_fcgi does: only who asks for it has connections kept. */
+static int fastcgi(mod_mcp_run_t *run, request_rec *r, proxy_conn_rec *conn)
+{
+    const proxy_worker_shared *s = conn->worker->s;
+
+    conn->close = !s->disablereuse_set || s->disablereuse;
+
+    return mod_mcp_fastcgi(run, r, conn, is_reusable(conn));
+}
+
 static int scheme_handler(request_rec *r, proxy_worker *worker,
                           proxy_server_conf *conf, char *url,
                           const char *proxyname, apr_port_t proxyport)
 {
     mod_mcp_run_t *run = mod_mcp_fetch_run(r);
     proxy_conn_rec *conn = NULL;
-    proxy_conn_pool pool;
-    proxy_worker one;
-    int rc;
+    int rc, own;
 
     if (run == NULL || run->proxied || proxyname || !is_copyable(worker)) {
         return DECLINED;
     }
 
-    rc = prepare(r, worker, conf, url, &conn);
+    own = mod_mcp_fastcgi_can(run, r, url);
+
+    rc = prepare(r, worker, conf, url, &conn,
+                 !own && mod_mcp_env_is_told(url));
     if (rc != OK) {
         return rc;
     }
 
-    pool = *worker->cp;
-    pool.res = NULL;
-    pool.conn = conn;
-
-    one = *worker;
-    one.cp = &pool;
-
-    mod_mcp_env_hide(run, r, url);
-
     run->proxied = 1;
-    run->conn = conn;
-    rc = run_scheme_handler(r, &one, conf, url, NULL, 0);
-    run->conn = NULL;
-    run->proxied = 0;
 
-    mod_mcp_env_show(run);
+    rc = own ? fastcgi(run, r, conn) : DECLINED;
+
+    if (rc == DECLINED) {
+        rc = delegate(run, r, worker, conf, url, &conn);
+    }
+
+    run->proxied = 0;
 
     if (!hide(run)) {
         rc = ended(r);
     }
 
-    /* back into the real pool */
+    /* back into the pool */
 
-    if (pool.conn) {
-        pool.conn->worker = worker;
-        release(SCHEME, pool.conn, r->server);
+    if (conn) {
+        release(SCHEME, conn, r->server);
     }
 
     return rc;
@@ -371,6 +408,32 @@ void mod_mcp_proxy_check(server_rec *s)
     }
 }
 
+int mod_mcp_proxy_leads_to(const char *module)
+{
+    __typeof__(&proxy_hook_get_scheme_handler) get;
+    const proxy_LINK_scheme_handler_t *link;
+    const apr_array_header_t *hooks;
+    int i;
+
+    get = dlsym(RTLD_DEFAULT, "proxy_hook_get_scheme_handler");
+    hooks = get ? get() : NULL;
+
+    for (i = 0; hooks && i < hooks->nelts; i++) {
+        link = &APR_ARRAY_IDX(hooks, i, proxy_LINK_scheme_handler_t);
+
+        if (strcmp(link->szName, module) == 0) {
+            return 1;
+        }
+
+        if (link->pFunc != scheme_handler
+            && strncmp(link->szName, "mod_proxy_", 10) != 0) {
+            return 0;
+        }
+    }
+
+    return 0;
+}
+
 /* All modules are loaded now, and hooks are not sorted yet. */
 void mod_mcp_proxy_init(void)
 {
@@ -383,12 +446,14 @@ void mod_mcp_proxy_init(void)
     acquire = dlsym(RTLD_DEFAULT, "ap_proxy_acquire_connection");
     release = dlsym(RTLD_DEFAULT, "ap_proxy_release_connection");
     determine = dlsym(RTLD_DEFAULT, "ap_proxy_determine_connection");
+    check_connection = dlsym(RTLD_DEFAULT, "ap_proxy_check_connection");
     connect_backend = dlsym(RTLD_DEFAULT, "ap_proxy_connect_backend");
+    is_reusable = dlsym(RTLD_DEFAULT, "ap_proxy_connection_reusable");
     run_scheme_handler = dlsym(RTLD_DEFAULT, "proxy_run_scheme_handler");
     hook = dlsym(RTLD_DEFAULT, "proxy_hook_scheme_handler");
 
-    if (acquire && release && determine && connect_backend
-        && run_scheme_handler && hook) {
+    if (acquire && release && determine && check_connection && connect_backend
+        && is_reusable && run_scheme_handler && hook) {
         hook(scheme_handler, NULL, NULL, APR_HOOK_REALLY_FIRST);
     }
 }

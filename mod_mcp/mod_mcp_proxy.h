@@ -10,6 +10,10 @@
 /* pre_config: finds mod_proxy. */
 void mod_mcp_proxy_init(void);
 
+/* When hooks are sorted: 1 if none but modules that belong to mod_proxy is
+ * asked before this one to handle a scheme. */
+int mod_mcp_proxy_leads_to(const char *module);
+
 /* Warns if mod_proxy belongs to another release than this module. */
 void mod_mcp_proxy_check(server_rec *s);
 
