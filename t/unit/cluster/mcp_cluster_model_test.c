@@ -26,6 +26,15 @@
 #define LONG     1500
 #define SHORT    150
 
+/* ms: one that has not beaten for as long, as it stood still more than once or
+ * the machine is busy, may be taken for dead, too */
+
+#define LATE     350
+
+/* ms: a stream that has not come to its end by then never will */
+
+#define PATIENCE 60000
+
 
 typedef struct {
     char           letter;             /* '\0': there is none */
@@ -75,6 +84,20 @@ draw(unsigned n)
 }
 
 
+/* What its streams had not told Redis is lost, and its clients come back. */
+static void
+risk(int i)
+{
+    int  k;
+
+    for (k = 0; k < STREAMS; k++) {
+        if (models[k].letter && models[k].owner == i) {
+            models[k].risk = 1;
+        }
+    }
+}
+
+
 static void
 carry_all(void)
 {
@@ -83,6 +106,10 @@ carry_all(void)
     n_words = 0;
 
     for (i = 0; i < ALL; i++) {
+        if (nodes[i].cluster && real_now() > nodes[i].cluster->asked + LATE) {
+            risk(i);
+        }
+
         if (nodes[i].cluster && real_now() >= still[i]) {
             carry(i);
         }
@@ -381,20 +408,6 @@ cut_one(void)
 }
 
 
-/* What its streams had not told Redis is lost, and its clients come back. */
-static void
-risk(int i)
-{
-    int  k;
-
-    for (k = 0; k < STREAMS; k++) {
-        if (models[k].letter && models[k].owner == i) {
-            models[k].risk = 1;
-        }
-    }
-}
-
-
 static void
 kill_one(void)
 {
@@ -623,10 +636,10 @@ stuck(const model_t *m)
 static void
 finish(model_t *m)
 {
-    unsigned  tries;
+    uint64_t  end = real_now() + PATIENCE;
 
-    for (tries = 0; m->letter; tries++) {
-        if (tries == 50000) {
+    while (m->letter) {
+        if (real_now() > end) {
             stuck(m);
         }
 
