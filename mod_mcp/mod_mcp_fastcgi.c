@@ -278,6 +278,7 @@ static apr_status_t pass(call_t *call, mcp_str_t piece)
 static apr_status_t pass_end(call_t *call)
 {
     call->responded = 1;
+    call->unflushed = 0;
 
     if (is_filtered(call)) {
         return pass_bucket(call,
@@ -501,6 +502,12 @@ static apr_status_t receive(call_t *call, char *buffer, apr_size_t *len)
 
     apr_socket_opt_set(sock, APR_INCOMPLETE_READ, 1);
     rv = apr_socket_recv(sock, buffer, len);
+
+    /* a timeout of 0 */
+
+    if (APR_STATUS_IS_EAGAIN(rv)) {
+        rv = APR_TIMEUP;
+    }
 
     if (rv == APR_SUCCESS) {
         call->conn->worker->s->read += *len;

@@ -220,12 +220,26 @@ static int is_secure(const char *url)
     return 0;
 }
 
+/* 1 if the connection is one to the Unix socket that the request is for, or to
+ * none if it is for none: a worker may have several, which requests name. */
+static int is_to_socket(request_rec *r, const proxy_worker *worker,
+                        const proxy_conn_rec *conn)
+{
+    const char *path = worker->s->uds_path[0]
+                           ? worker->s->uds_path
+                           : apr_table_get(r->notes, "uds_path");
+
+    return path ? conn->uds_path && strcmp(path, conn->uds_path) == 0
+                : conn->uds_path == NULL;
+}
+
 /* 1 if a kept connection leads to where the handler will want to go: the
  * worker has one address, and TLS, where names matter, is not spoken. */
-static int is_determined(const proxy_worker *worker, const proxy_conn_rec *conn)
+static int is_determined(request_rec *r, const proxy_worker *worker,
+                         const proxy_conn_rec *conn)
 {
     return conn->sock && !conn->close && !conn->is_ssl
-           && worker->s->is_address_reusable;
+           && worker->s->is_address_reusable && is_to_socket(r, worker, conn);
 }
 
 static int determined(request_rec *r, proxy_worker *worker,
@@ -249,7 +263,7 @@ static int connected(request_rec *r, proxy_worker *worker,
 
     conn->is_ssl = is_secure(url);
 
-    if (!is_determined(worker, conn)) {
+    if (!is_determined(r, worker, conn)) {
         rc = determined(r, worker, conf, url, conn);
         if (rc != OK) {
             return rc;

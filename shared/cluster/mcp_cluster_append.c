@@ -496,6 +496,19 @@ mcp_append_confirm(mcp_copy_t *copy)
 }
 
 
+/* Whether it is time to say that the stream goes on; not one that is about to
+ * go, here as in Redis. */
+static int
+mcp_append_goes_on(const mcp_copy_t *copy, const mcp_store_copying_t *copying,
+    uint64_t now)
+{
+    return now >= copy->time + copy->cluster->conf->dead_after / 3
+           && (copying->end == 0 || now < copying->end || copying->expires
+               || copying->consumer_slot != MCP_STORE_NO_SLOT
+               || copying->readers);
+}
+
+
 /* Whether Redis is to be told, of what else than events. */
 static int
 mcp_append_is_due(const mcp_copy_t *copy, const mcp_store_copying_t *copying)
@@ -504,8 +517,8 @@ mcp_append_is_due(const mcp_copy_t *copy, const mcp_store_copying_t *copying)
            || copy->at.state != copying->own.state
            || copy->expires != copying->expires
            || copy->given != copying->given
-           || mcp_worker_now(copy->cluster->worker)
-              >= copy->time + copy->cluster->conf->dead_after / 3
+           || mcp_append_goes_on(copy, copying,
+                                 mcp_worker_now(copy->cluster->worker))
            || (copying->own.state >= MCP_STATE_COMPLETED
                && copying->sent_seq >= copying->own.seq
                && copying->sent_seq != copy->sent)
@@ -572,15 +585,6 @@ mcp_append_look(mcp_copy_t *copy, const mcp_store_copying_t *copying)
     if (copy->time == 0 && !copy->refills) {
         copy->at = copying->acked;
         copy->begin = !copying->created;
-    }
-
-    /* its time is over, and so it is in Redis */
-
-    if (copying->created && copying->end
-        && mcp_worker_now(copy->cluster->worker) >= copying->end)
-    {
-        mcp_copy_within(copy, copy->cluster->conf->dead_after / 3);
-        return;
     }
 
     if (copy->at.seq >= copying->own.seq && !mcp_append_is_due(copy, copying)) {

@@ -285,26 +285,15 @@ mcp_beside_join(mcp_cluster_t *cluster,
 }
 
 
-/* Who asked for a stream that is not to be has gone, or has died. */
-static void
-mcp_beside_leave(mcp_copy_t *copy)
-{
-    if (copy->asks == NULL) {
-        mcp_store_free(copy->cluster->worker->store, &copy->ref);
-    }
-}
-
-
 int
 mcp_beside_gives_way(mcp_copy_t *copy, const mcp_store_copying_t *copying)
 {
-    if (!copying->hidden || !mcp_beside_claims(copying)
+    if (!copying->hidden || !mcp_beside_claims(copying) || copy->asks == NULL
         || copy->cluster->state != MCP_CLUSTER_MEMBER)
     {
         return 0;
     }
 
-    mcp_beside_leave(copy);
     mcp_copy_answer(copy, MCP_ERR_EXISTS);
     mcp_copy_within(copy, MCP_ASK_TIME);
 
@@ -328,7 +317,11 @@ mcp_beside_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
         return;
     }
 
-    mcp_beside_leave(copy);
+    /* who asked for it has gone, or has died */
+
+    if (copy->asks == NULL) {
+        mcp_store_free(cluster->worker->store, &copy->ref);
+    }
 
     while (copy->asks) {
         ask = copy->asks;

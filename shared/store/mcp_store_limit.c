@@ -98,6 +98,7 @@ mcp_store_stream_spare(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
+/* Of a shared stream all is said at once: sharing begins with a wake. */
 void
 mcp_store_ask_sent(mcp_store_op_t *op, mcp_store_stream_t *st)
 {

@@ -6,9 +6,12 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import fs from 'node:fs/promises';
 import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
 import { after, test } from 'node:test';
-import { pairs, record } from '../fixtures/fastcgi.mjs';
+import { fastcgi, pairs, record } from '../fixtures/fastcgi.mjs';
 import { MPM, file, load, suite } from './lib/apache.mjs';
 import { Fixture, SERVER } from './lib/fixture.mjs';
 import { textOf } from './lib/session.mjs';
@@ -437,5 +440,47 @@ suite('a FastCGI backend', async () => {
 
         assert.equal(textOf(await sessions[0].tool('root')), 'done');
         assert.notEqual(of(own).at(-1).socket, socket);
+    });
+});
+
+
+suite('sockets of one worker', async () => {
+    const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-sockets-'));
+
+    await fs.chmod(dir, 0o755);
+    after(() => fs.rm(dir, { recursive: true, force: true }));
+
+    for (const name of ['one', 'other']) {
+        const server = await fastcgi(`${dir}/${name}`, (x) => {
+            x.head(200, 'application/json');
+            x.write(RESULT.replace('done', name));
+            x.end();
+        });
+
+        await fs.chmod(`${dir}/${name}`, 0o777);
+        after(() => server.close());
+    }
+
+    const fixture = await Fixture.use({
+        workers: 1,
+        location: {
+            mcp_catalog: await file('sockets.json', tools(['one', 'other'])),
+            apache: `MCPBackend /backend/one
+                     MCPRoute other /backend/other`,
+        },
+        server: ['one', 'other'].map((name) => `
+            <Location "/backend/${name}">
+                SetHandler "proxy:unix:${dir}/${name}|fcgi://sockets/"
+            </Location>`).join(''),
+        http: `<Proxy "fcgi://sockets/">
+                   ProxySet enablereuse=on
+               </Proxy>`,
+    });
+    const session = await fixture.session();
+
+    test('each call goes to its own', async () => {
+        for (const name of ['one', 'other', 'other', 'one', 'one', 'other']) {
+            assert.equal(textOf(await session.tool(name)), name);
+        }
     });
 });
