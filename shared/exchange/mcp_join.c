@@ -24,8 +24,10 @@
 /* Looks for a call that comes and goes in between. */
 #define MCP_JOIN_TRIES    4
 
-/* Times that another node is the first, and gone when this one looks. */
-#define MCP_JOIN_CLAIMS   16
+/* Times that another node is the first, and when this one looks is gone, or
+ * hidden by what another request of this one asks for: of many at once, in
+ * several processes, one joins each time, and the others ask again. */
+#define MCP_JOIN_CLAIMS   256
 
 
 /* What is kept beside what x->join points to, while a request waits. */
