@@ -207,6 +207,12 @@ static char *write_request(const call_t *call, int keep, char *p,
     return mcp_fastcgi_record(p, MCP_FASTCGI_STDIN, 0);
 }
 
+/* Of all requests to the worker.  mod_proxy adds them up without a lock. */
+static void count(apr_off_t *total, apr_size_t n)
+{
+    __atomic_fetch_add(total, (apr_off_t)n, __ATOMIC_RELAXED);
+}
+
 static apr_status_t send_all(const call_t *call, const char *p, apr_size_t len)
 {
     apr_status_t rv = APR_SUCCESS;
@@ -218,7 +224,7 @@ static apr_status_t send_all(const call_t *call, const char *p, apr_size_t len)
 
         p += n;
         len -= n;
-        call->conn->worker->s->transferred += n;
+        count(&call->conn->worker->s->transferred, n);
     }
 
     return rv;
@@ -510,7 +516,7 @@ static apr_status_t receive(call_t *call, char *buffer, apr_size_t *len)
     }
 
     if (rv == APR_SUCCESS) {
-        call->conn->worker->s->read += *len;
+        count(&call->conn->worker->s->read, *len);
     }
     else {
         not_received(call, rv);
