@@ -140,7 +140,8 @@ mcp_face_link_waits_for_input(const mcp_stream_info_t *info)
 }
 
 
-/* While its questions are with the client there is nothing to wait for. */
+/* While its questions are with the client there is nothing to wait for.  They
+ * are not yet if they came after the connection last read its stream. */
 static int
 mcp_face_link_idle(mcp_exchange_t *x)
 {
@@ -151,6 +152,7 @@ mcp_face_link_idle(mcp_exchange_t *x)
 
     return link && link->closes
            && mcp_store_info(x->worker->store, &x->reader.ref, &info) == MCP_OK
+           && x->reader.cursor.seq == info.last_seq
            && mcp_face_link_waits_for_input(&info);
 }
 

@@ -149,6 +149,37 @@ test_answers_under_way(void **state)
 }
 
 
+/* Questions that come while the connection is between reading and waiting are
+ * not left out. */
+static void
+test_asked_meanwhile(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    (void) linked(1);
+    client_close(&d, &a);
+    send_to(1, &a, session, "GET", url, NULL, "");
+    assert_int_equal(count(a.text, PROGRESS(1)), 1);
+
+    driver_pause(&d, 1, 1);
+    end_with(d.jobs[0], ASK "\n");
+    assert_int_equal(client_pull(&a), MCP_AGAIN);
+    driver_pause(&d, 1, 0);
+
+    assert_int_equal(questions(a.text), 2);
+    assert_int_equal(a.ended, 1);
+    read_ids();
+    client_close(&d, &a);
+
+    send_to(1, &a, session, "POST", url, NULL, answers(2));
+    end_with_result(d.jobs[0]);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 /* What comes again changes nothing, and who waits for it is sent on. */
 static void
 test_answer_again(void **state)
@@ -1010,6 +1041,7 @@ main(void)
         test(test_head_only),
         test(test_closed_at_will),
         test(test_answers_under_way),
+        test(test_asked_meanwhile),
         test(test_answer_again),
         test(test_batch),
         test(test_some_answers),
