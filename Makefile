@@ -141,14 +141,14 @@ conformance: module module-apache ## the MCP conformance suite, on both servers
 fuzz: $(FUZZ_SRC:t/fuzz/%.c=build/fuzz/%) ## fuzz targets, FUZZ_SECONDS each
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/suite fuzz $(sort $^)
 
-asan: build-asan ## test-nginx and e2e on an nginx with ASan and UBSan
+asan: module-apache build-asan ## test-nginx and e2e on an nginx with ASan and UBSan
 	@scripts/suite asan
 
-asan-apache: ## e2e on the Apache module with ASan and UBSan
+asan-apache: module ## e2e on the Apache module with ASan and UBSan
 	@scripts/build apache-asan
 	@scripts/suite asan-apache
 
-tsan-apache: ## e2e on the Apache module with ThreadSanitizer
+tsan-apache: module ## e2e on the Apache module with ThreadSanitizer
 	@scripts/build apache-tsan
 	@scripts/suite tsan-apache
 
