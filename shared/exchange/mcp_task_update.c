@@ -129,7 +129,7 @@ mcp_task_update_once(mcp_exchange_t *x, const mcp_task_t *task,
     bits = 0;
     all = 0;
 
-    rc = mcp_store_look(x->worker->store, &task->ref, &look, &event);
+    rc = mcp_store_look_ahead(x->worker->store, &task->ref, &look, &event);
 
     if (rc == MCP_OK && look.info.state == MCP_STATE_INPUT_REQUIRED
         && look.state == MCP_STATE_INPUT_REQUIRED)

@@ -565,6 +565,14 @@ typedef struct {
 int mcp_store_look(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_look_t *look, mcp_buf_t *buf);
 
+/*
+ * The same as its owner sees it.  A client that answers may have been asked at
+ * another node, before this one knows that others have the question.  Nothing
+ * of this is for a client's eyes: it may still be lost.
+ */
+int mcp_store_look_ahead(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_look_t *look, mcp_buf_t *buf);
+
 
 /* --- a call's inbox: what other processes have for its owner --- */
 

@@ -67,7 +67,17 @@ typedef struct {
     mcp_store_pos_t  pos;
     size_t           left;
     char            *p;
+    unsigned         ahead:1;          /* of what other nodes may know */
 } mcp_store_looking_t;
+
+
+static uint64_t
+mcp_store_look_last(const mcp_store_op_t *op, const mcp_store_stream_t *st,
+    const mcp_store_looking_t *looking)
+{
+    return looking->ahead ? st->events.last
+                          : mcp_store_visible(op->head, st);
+}
 
 
 /* Describes the task, and finds its last event. */
@@ -81,7 +91,11 @@ mcp_store_look_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_store_stream_info(op, st, &look->info);
     look->given = st->given;
 
-    last = mcp_store_visible(op->head, st);
+    if (looking->ahead) {
+        look->info.state = (mcp_stream_state_e) st->state;
+    }
+
+    last = mcp_store_look_last(op, st, looking);
 
     if (last < st->events.first) {
         return MCP_OK;
@@ -137,7 +151,7 @@ mcp_store_look_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
             return rc;
         }
 
-    } else if (mcp_store_visible(op->head, st) != look->seq
+    } else if (mcp_store_look_last(op, st, looking) != look->seq
                || look->seq < st->events.first)
     {
         return MCP_AGAIN;
@@ -161,7 +175,7 @@ mcp_store_look_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 /* One look; MCP_AGAIN: it is to begin anew. */
 static int
 mcp_store_look_once(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_store_look_t *look, mcp_buf_t *buf)
+    unsigned ahead, mcp_store_look_t *look, mcp_buf_t *buf)
 {
     int                  rc;
     size_t               start;
@@ -170,6 +184,7 @@ mcp_store_look_once(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
     memset(look, 0, sizeof(mcp_store_look_t));
     memset(&looking, 0, sizeof(mcp_store_looking_t));
+    looking.ahead = ahead;
     start = buf->len;
 
     do {
@@ -193,17 +208,33 @@ mcp_store_look_once(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-int
-mcp_store_look(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_store_look_t *look, mcp_buf_t *buf)
+static int
+mcp_store_look_all(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    unsigned ahead, mcp_store_look_t *look, mcp_buf_t *buf)
 {
     int  i, rc;
 
     rc = MCP_AGAIN;
 
     for (i = 0; rc == MCP_AGAIN && i < MCP_STORE_LOOKS; i++) {
-        rc = mcp_store_look_once(store, ref, look, buf);
+        rc = mcp_store_look_once(store, ref, ahead, look, buf);
     }
 
     return rc;
+}
+
+
+int
+mcp_store_look(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_look_t *look, mcp_buf_t *buf)
+{
+    return mcp_store_look_all(store, ref, 0, look, buf);
+}
+
+
+int
+mcp_store_look_ahead(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_look_t *look, mcp_buf_t *buf)
+{
+    return mcp_store_look_all(store, ref, 1, look, buf);
 }

@@ -3,6 +3,7 @@
 /* Answers to a task's questions: what they may be, and what is left. */
 
 #include "exchange/mcp_task_update.h"
+#include "store/mcp_store_share.h"
 #include "task_cases.h"
 
 
@@ -93,13 +94,44 @@ test_large(void **state)
 }
 
 
+/* Answers to what a client was asked at another node, before this one, where
+ * the call runs, knows that others have it. */
+static void
+test_behind(void **state)
+{
+    mcp_job_t          *job;
+    mcp_store_t        *store;
+    mcp_task_id_t       id;
+    mcp_stream_info_t   info;
+
+    (void) state;
+
+    job = task_begin(0);
+    store = &d.process[0].store;
+    assert_int_equal(mcp_task_id_read(&id, d.endpoint.keys, test_str(task_id),
+                                      d.te.now), MCP_OK);
+    assert_int_equal(mcp_store_find(store, id.stream, 0, &info), MCP_OK);
+    assert_int_equal(mcp_store_share_start(store, &info.ref, 1), MCP_OK);
+    backend_say(&d, job, ROUND(",\"inputRequests\":{\"k\":" FORM "}") "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    task_is(1, "\"status\":\"working\"");
+    assert_int_equal(d.n_jobs, 0);
+
+    task_does(1, "tasks/update", ",\"inputResponses\":{\"k#1\":{}}");
+    assert_int_equal(d.n_jobs, 1);
+    backend_json(&d, RESULT);
+    quiet();
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         task_test(test_params),
         task_test(test_questions),
-        task_test(test_large)
+        task_test(test_large),
+        task_test(test_behind)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

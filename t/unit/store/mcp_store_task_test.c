@@ -76,6 +76,41 @@ test_last(void **state)
 }
 
 
+/* What other nodes may not know yet is nobody's but its owner's. */
+static void
+test_ahead(void **state)
+{
+    mcp_buf_t         buf;
+    mcp_store_look_t  look;
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    task(1, &ref, 100000);
+    assert_int_equal(mcp_store_share_start(S0, &ref, 1), MCP_OK);
+    mcp_buf_init(&buf, &d.tm.mem, 1 << 24);
+
+    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 70000),
+                               0 | MCP_STORE_ABOUT, MCP_STATE_INPUT_REQUIRED),
+                     MCP_OK);
+
+    assert_int_equal(mcp_store_look(S1, &ref, &look, &buf), MCP_OK);
+    assert_int_equal(look.seq, 0);
+    assert_int_equal(look.info.state, MCP_STATE_PROCESSING);
+    assert_int_equal(buf.len, 0);
+
+    assert_int_equal(mcp_store_look_ahead(S1, &ref, &look, &buf), MCP_OK);
+    assert_int_equal(look.seq, 1);
+    assert_int_equal(look.state, MCP_STATE_INPUT_REQUIRED);
+    assert_int_equal(look.info.state, MCP_STATE_INPUT_REQUIRED);
+    assert_int_equal(buf.len, 70000);
+    assert_memory_equal(buf.data, store_message(1, 70000).data, buf.len);
+
+    mcp_buf_free(&buf);
+    store_sound(&d);
+}
+
+
 /* Its time is fixed: it neither lingers nor is evicted, nor outlives it. */
 static void
 test_time(void **state)
@@ -200,6 +235,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         store_test(test_last),
+        store_test(test_ahead),
         store_test(test_time),
         store_test(test_answers)
     };
