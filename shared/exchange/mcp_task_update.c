@@ -8,6 +8,11 @@
 /* How often answers are read anew as others were quicker. */
 #define MCP_TASK_TRIES  16
 
+/* Questions that the cluster does not know yet: how often, and for how long,
+ * they are looked for, ms. */
+#define MCP_TASK_AHEAD_LOOK  50
+#define MCP_TASK_AHEAD_TIME  2000
+
 
 int
 mcp_task_asks(mcp_str_t questions, uint32_t given)
@@ -157,6 +162,36 @@ mcp_task_update_once(mcp_exchange_t *x, const mcp_task_t *task,
 }
 
 
+/* Whether a response is to a question of a later event than that: a key ends
+ * with the number of its event (mcp_input_task.c). */
+static int
+mcp_task_is_ahead(const mcp_json_value_t *responses, uint64_t seq)
+{
+    uint64_t          number;
+    mcp_str_t         key;
+    const char       *p, *end;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    mcp_json_iter_init(&iter, responses->raw);
+
+    while (mcp_json_iter_next(&iter, &key, &value)) {
+        end = key.data + key.len - 1;
+
+        for (p = end; p > key.data && p[-1] != '#'; p--) { /* void */ }
+
+        if (mcp_str_uint((mcp_str_t) { p, (size_t) (end - p) }, &number)
+            == MCP_OK
+            && number > seq)
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
 int
 mcp_task_update_away(mcp_exchange_t *x, const mcp_task_t *task,
     const mcp_json_value_t *responses, mcp_ask_post_t *post)
@@ -167,8 +202,22 @@ mcp_task_update_away(mcp_exchange_t *x, const mcp_task_t *task,
 
     look = &task->found->look;
 
-    if (!mcp_verdict_is_objects(responses)
-        || look->info.state != MCP_STATE_INPUT_REQUIRED
+    if (!mcp_verdict_is_objects(responses)) {
+        return MCP_OK;
+    }
+
+    /* without mcp_cluster_sync, or while Redis has lost its last writes, the
+     * task's own node shows questions before others can find them */
+
+    if (look->info.state < MCP_STATE_COMPLETED
+        && mcp_task_is_ahead(responses, look->info.last_seq)
+        && mcp_ask_later(x, MCP_TASK_AHEAD_LOOK, MCP_TASK_AHEAD_TIME)
+           == MCP_AGAIN)
+    {
+        return MCP_AGAIN;
+    }
+
+    if (look->info.state != MCP_STATE_INPUT_REQUIRED
         || look->state != MCP_STATE_INPUT_REQUIRED)
     {
         return MCP_OK;

@@ -5,6 +5,7 @@
 #include "exchange/mcp_task_update.h"
 #include "store/mcp_store_share.h"
 #include "task_cases.h"
+#include "worker/mcp_ask.h"
 
 
 static void
@@ -124,6 +125,185 @@ test_behind(void **state)
 }
 
 
+static unsigned char          away_id[MCP_STREAM_ID_LEN];
+static mcp_store_look_t       away_is;
+static unsigned               away_asks, away_posts;
+static const char            *away_event;
+static mcp_ask_t             *away_asked;
+
+
+static int
+away_look(void *ctx, const mcp_ask_stream_t *wanted, mcp_ask_t *ask)
+{
+    (void) ctx;
+
+    assert_memory_equal(wanted->id, away_id, MCP_STREAM_ID_LEN);
+    away_asked = ask;
+    away_asks++;
+
+    return MCP_AGAIN;
+}
+
+
+static int
+away_post(void *ctx, const mcp_ask_post_t *post, mcp_ask_t *ask)
+{
+    (void) ctx;
+    (void) ask;
+
+    assert_int_equal(post->what, MCP_ASK_POST_TASK);
+    assert_int_equal(post->seq, 3);
+    assert_int_equal(post->bits, 1);
+    assert_str_is(post->data, "{\"0\":{}}");
+    away_posts++;
+
+    return MCP_OK;
+}
+
+
+static int
+away_is_not(void *ctx)
+{
+    (void) ctx;
+
+    return 0;
+}
+
+
+static const mcp_cluster_hooks_t  away_hooks = {
+    .look = away_look,
+    .post = away_post,
+    .is_away = away_is_not
+};
+
+
+/* How the task is, as the cluster has it. */
+static void
+away_answer(mcp_stream_state_e state, uint64_t seq)
+{
+    char         *p;
+    mcp_ask_t    *ask = away_asked;
+    mcp_found_t  *found;
+
+    assert_non_null(ask);
+    away_asked = NULL;
+    found = mcp_mem_calloc(&ask->worker->env->mem, sizeof(mcp_found_t));
+    p = ask->worker->env->mem.alloc(ask->worker->env->mem.ctx,
+                                    strlen(away_event));
+    assert_true(found && p);
+    memcpy(p, away_event, strlen(away_event));
+    found->look = away_is;
+    found->look.info.state = state;
+    found->look.info.last_seq = seq;
+    found->look.seq = seq;
+    found->look.state = state;
+    found->event = (mcp_str_t) { p, strlen(away_event) };
+    ask->found = found;
+    ask->n_found = 1;
+    mcp_ask_answer(ask, MCP_OK);
+    driver_pump(&d);
+}
+
+
+/* A task of another node. */
+static void
+away_begin(void)
+{
+    mcp_task_id_t      id;
+    mcp_stream_info_t  info;
+
+    (void) task_begin(0);
+    assert_int_equal(mcp_task_id_read(&id, d.endpoint.keys, test_str(task_id),
+                                      d.te.now), MCP_OK);
+    memcpy(away_id, id.stream, MCP_STREAM_ID_LEN);
+    assert_int_equal(mcp_store_find(&d.process[0].store, away_id, 0, &info),
+                     MCP_OK);
+    memset(&away_is, 0, sizeof(away_is));
+    away_is.info = info;
+    away_is.info.ref.index = 0;
+    away_asks = 0;
+    away_posts = 0;
+
+    task_does(0, "tasks/cancel", "");
+    mcp_store_free(&d.process[0].store, &info.ref);
+    driver_wait(&d, 2000);
+
+    d.process[1].worker->cluster_hooks = &away_hooks;
+    d.process[1].worker->cluster = away_id;
+}
+
+
+static void
+away_done(void)
+{
+    assert_int_equal(b.status, 200);
+    client_close(&d, &b);
+    d.process[1].worker->cluster_hooks = NULL;
+    d.process[1].worker->cluster = NULL;
+}
+
+
+/* Answers to what the cluster is about to know. */
+static void
+test_ahead(void **state)
+{
+    (void) state;
+
+    away_begin();
+    away_event = "{\"k#1\":{}}";
+    task_ask(1, "tasks/update", ",\"inputResponses\":{\"k#3\":{}}");
+    away_answer(MCP_STATE_INPUT_REQUIRED, 1);
+    assert_null(away_asked);
+    assert_int_equal(b.status, 0);
+    driver_wait(&d, 60);
+    away_event = "\"works\"";
+    away_answer(MCP_STATE_PROCESSING, 2);
+    driver_wait(&d, 60);
+    away_event = "{\"k#3\":{}}";
+    away_answer(MCP_STATE_INPUT_REQUIRED, 3);
+    assert_int_equal(away_posts, 1);
+    away_done();
+}
+
+
+/* It never is, or the task is over. */
+static void
+test_not_ahead(void **state)
+{
+    size_t  i;
+
+    static const char *const  keys[] = { "k", "k#2", "#", "k#x", "" };
+
+    (void) state;
+
+    away_begin();
+    away_event = "{\"k#2\":{}}";
+    task_ask(1, "tasks/update", ",\"inputResponses\":{\"k#3\":{}}");
+
+    while (b.status == 0) {
+        away_answer(MCP_STATE_PROCESSING, 2);
+        driver_wait(&d, 60);
+        assert_in_range(away_asks, 1, 100);
+    }
+
+    assert_true(away_asks > 2);
+    away_done();
+
+    for (i = 0; i <= ITEMS(keys); i++) {
+        away_begin();
+        snprintf(line, sizeof(line), ",\"inputResponses\":{\"%s\":{}}",
+                 i < ITEMS(keys) ? keys[i] : "k#3");
+        task_ask(1, "tasks/update", line);
+        away_answer(i < ITEMS(keys) ? MCP_STATE_PROCESSING
+                                    : MCP_STATE_COMPLETED, 2);
+        assert_int_equal(away_asks, 1);
+        away_done();
+    }
+
+    assert_int_equal(away_posts, 0);
+}
+
+
 int
 main(void)
 {
@@ -131,7 +311,9 @@ main(void)
         task_test(test_params),
         task_test(test_questions),
         task_test(test_large),
-        task_test(test_behind)
+        task_test(test_behind),
+        task_test(test_ahead),
+        task_test(test_not_ahead)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
