@@ -99,7 +99,7 @@ mcp_input_confirm(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
-/* Brings text to a call that does not run at this node. */
+/* Brings text to a call by way of the cluster. */
 static int
 mcp_input_deliver_away(mcp_exchange_t *x,
     const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text,
@@ -117,14 +117,24 @@ mcp_input_deliver_away(mcp_exchange_t *x,
 }
 
 
+/* What comes to a call of this node goes by way of the cluster, too, so that
+ * afterwards every node knows that it was answered; if it can. */
 int
 mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
     mcp_str_t text, uint32_t turn)
 {
-    return info->mirror
-           ? mcp_input_deliver_away(x, info->ref.id, text, turn)
-           : mcp_store_post(x->worker->store, &info->ref, MCP_POST_INPUT, 0,
-                            text);
+    int  rc;
+
+    if (info->mirror || (info->shared && x->asking)) {
+        rc = mcp_input_deliver_away(x, info->ref.id, text, turn);
+
+        if (info->mirror || (rc != MCP_ERR_NOT_FOUND && rc != MCP_ERR_AWAY)) {
+            return rc;
+        }
+    }
+
+    return mcp_store_post(x->worker->store, &info->ref, MCP_POST_INPUT, 0,
+                          text);
 }
 
 

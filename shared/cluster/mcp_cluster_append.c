@@ -32,6 +32,7 @@ typedef enum {
     MCP_APPEND_DIGEST,
     MCP_APPEND_CLAIMS,
     MCP_APPEND_JOINED,
+    MCP_APPEND_TAKEN,
     MCP_APPEND_ARGS
 } mcp_append_arg_e;
 
@@ -219,6 +220,7 @@ mcp_append_words(mcp_copy_t *copy, mcp_append_t *a,
                               && a->from.at.seq >= copying->own.seq
                               ? mcp_append_place(a) : mcp_str("");
     words[MCP_APPEND_LIMIT] = mcp_append_limit(copy, a, copying);
+    words[MCP_APPEND_TAKEN] = mcp_append_number(a, copying->taken);
 
     mcp_append_join_words(copy, a, copying);
 
@@ -312,25 +314,6 @@ mcp_append_free(mcp_append_t *a)
 }
 
 
-/* Others took this node for dead, and one of them has the stream: its backend
- * finds it gone, and its client comes back to that one. */
-static void
-mcp_append_fenced(mcp_copy_t *copy)
-{
-    char           id[9];
-    mcp_worker_t  *worker;
-
-    worker = copy->cluster->worker;
-
-    mcp_stream_id_short(id, copy->ref.id);
-    mcp_worker_log(worker, MCP_LOG_ERROR, "cluster: stream %s belongs to "
-                   "another node now", id);
-    mcp_store_node_count(worker->store, MCP_NODE_FENCED);
-    copy->at.state = MCP_STATE_CANCELLED;
-    mcp_store_free(worker->store, &copy->ref);
-}
-
-
 /*
  * Takes the reply of the script.
  *
@@ -368,7 +351,7 @@ mcp_append_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
         copy->at.seq = mcp_reply_number(mcp_reply_item(reply, 1));
 
     } else if (mcp_reply_is(kind, "FENCED")) {
-        mcp_append_fenced(copy);
+        mcp_reap_fenced(copy);
 
     } else if (mcp_reply_is(kind, "LIMIT")) {
         mcp_quota_refused(copy);
@@ -417,6 +400,10 @@ mcp_append_over(mcp_copy_t *copy, int rc)
         (void) mcp_store_acked(copy->cluster->worker->store, &copy->ref,
                                &copy->at);
         mcp_copy_safe(copy, copy->at.seq);
+
+        if (copy->says) {
+            mcp_store_share_said(copy->cluster->worker->store, &copy->ref);
+        }
 
         if (copy->expires) {
             mcp_notify_task(copy->cluster->worker, copy->ref.id);
@@ -513,10 +500,11 @@ mcp_append_goes_on(const mcp_copy_t *copy, const mcp_store_copying_t *copying,
 static int
 mcp_append_is_due(const mcp_copy_t *copy, const mcp_store_copying_t *copying)
 {
-    return copy->time == 0 || copy->refills
+    return copy->time == 0 || copy->refills || copying->asked
            || copy->at.state != copying->own.state
            || copy->expires != copying->expires
            || copy->given != copying->given
+           || copy->taken != copying->taken
            || mcp_append_goes_on(copy, copying,
                                  mcp_worker_now(copy->cluster->worker))
            || (copying->own.state >= MCP_STATE_COMPLETED
@@ -567,7 +555,9 @@ mcp_append_send(mcp_copy_t *copy, const mcp_store_copying_t *copying)
         copy->sent = copying->sent_seq;
         copy->expires = copying->expires;
         copy->given = copying->given;
+        copy->taken = copying->taken;
         copy->joined = a->joined;
+        copy->says = (copying->asked && a->from.n == 0);
         copy->claims = mcp_beside_claims(copying) != 0;
 
     } else if (rc != MCP_OK) {

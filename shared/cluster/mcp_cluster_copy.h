@@ -48,7 +48,7 @@
 #define MCP_COPY_TELL_TIME   200
 
 /* The item of a reply to redis/watch.lua with which its events begin. */
-#define MCP_WATCH_EVENTS     12
+#define MCP_WATCH_EVENTS     13
 
 /* Before what did not go well is tried again, ms. */
 #define MCP_COPY_LATER       200
@@ -83,6 +83,7 @@ struct mcp_copy_s {
     uint64_t             max_wait;     /* of what it copies */
     uint64_t             expires;      /* as Redis was told last */
     uint32_t             given;
+    uint64_t             taken;
     uint32_t             limit;        /* calls that its session may have; 0:
                                           any number */
     char                 joined;       /* as Redis was told last */
@@ -101,6 +102,8 @@ struct mcp_copy_s {
                                           it over when it has all of it */
     unsigned             replays:1;    /* "heard" is known */
     unsigned             full:1;       /* the mirror takes no more for now */
+    unsigned             says:1;       /* what is on its way has no event, and
+                                          answers who asked how it stands */
     unsigned             misses:2;
     unsigned             confirming:1; /* the reply to WAIT is to come */
     int                  result;       /* of what it confirms */
@@ -246,6 +249,13 @@ int mcp_cluster_quota(void *data,
 
 /* Its session has too many: it is this node's alone, and its owner ends it. */
 void mcp_quota_refused(mcp_copy_t *copy);
+
+
+/* --- mcp_cluster_reap.c --- */
+
+/* Others took this node for dead, and one of them has the stream: its backend
+ * finds it gone, and its client comes back to that one. */
+void mcp_reap_fenced(mcp_copy_t *copy);
 
 
 /* --- mcp_cluster_token.c --- */

@@ -153,7 +153,7 @@ mcp_look_take(mcp_cluster_t *cluster, mcp_ask_t *ask, const mcp_reply_t *reply)
     }
 
     if (mcp_reply_is(kind, "AHEAD")) {
-        return MCP_ERR_AWAY;
+        return MCP_ERR_AHEAD;
     }
 
     rc = mcp_look_note(cluster, ask, &reply, 1);

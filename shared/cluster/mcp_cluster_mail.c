@@ -15,9 +15,10 @@
 typedef enum {
     MCP_MAIL_EVENTS = 'e',     /* to the reader: q number, m message, r what it
                                   answers, of each; l last, x how it stands, c
-                                  confirmed; of a call that others may join y
-                                  as redis/append.lua is told, t sent, v what
-                                  it is as a task */
+                                  confirmed, h number of the last answers that
+                                  its owner is through with; of a call that
+                                  others may join y as redis/append.lua is
+                                  told, t sent, v what it is as a task */
     MCP_MAIL_DISPLACED = 'd',  /* to the reader: w number of a later one */
     MCP_MAIL_FORGOTTEN = 'f',  /* to the reader: the stream was freed */
     MCP_MAIL_WATCHED = 'w',    /* to the owner: w number of a reader elsewhere,
@@ -29,10 +30,13 @@ typedef enum {
     MCP_MAIL_LEFT = 'g',
     MCP_MAIL_JOINED = 'b',     /* to the owner: a what was sent to those who
                                   have joined elsewhere */
-    MCP_MAIL_POST = 'p',       /* to the owner: m answers */
+    MCP_MAIL_POST = 'p',       /* to the owner: m answers, n their number */
     MCP_MAIL_TASK = 'u',       /* to the owner: m answers to questions of event
-                                  a, w their bits, l those of all questions */
-    MCP_MAIL_CANCEL = 'x',     /* to the owner of a task */
+                                  a, w their bits, l those of all questions, n
+                                  their number */
+    MCP_MAIL_CANCEL = 'x',     /* to the owner of a task: n as above */
+    MCP_MAIL_ASKED = 'q',      /* to the owner: a client has asked for an event
+                                  that Redis does not have */
     MCP_MAIL_CHANGED = 'n'     /* to who listens to a task */
 } mcp_mail_e;
 
@@ -46,6 +50,7 @@ typedef struct {
     uint64_t       confirmed;
     unsigned       drops;
     uint64_t       sent;
+    uint64_t       brought;
     mcp_str_t      stand;
     mcp_str_t      joined;
     mcp_str_t      task;
@@ -122,6 +127,10 @@ mcp_mail_read(const mcp_reply_t *fields, mcp_mail_t *mail)
         case 'm':
             mail->data = value;
             break;
+        case 'h':
+        case 'n':
+            mail->brought = mcp_reply_number(fields->items[i + 1]);
+            break;
         default:
             mcp_mail_read_joined(mail, name.data[0], fields->items[i + 1]);
             break;
@@ -187,6 +196,7 @@ mcp_mail_events(mcp_cluster_t *cluster, const mcp_reply_t *fields,
     if (mcp_unpack_stand(mail->stand, &stand) == MCP_OK) {
         (void) mcp_store_mirror_known(cluster->worker->store, mail->id, &stand,
                                       mail->confirmed, now);
+        mcp_store_share_got(cluster->worker->store, mail->id, mail->brought);
     }
 
     mcp_mail_joined(cluster, mail);
@@ -232,21 +242,12 @@ mcp_mail_looked(mcp_cluster_t *cluster, const mcp_mail_t *mail,
 }
 
 
-/* The client was told that it has arrived: if there is no room the call waits
- * for another answer, or its end. */
+/* The client was told that its answer has arrived: if there is no room the call
+ * waits for another one, or its end. */
 static void
-mcp_mail_post(mcp_cluster_t *cluster, const mcp_mail_t *mail,
-    const mcp_stream_ref_t *ref)
+mcp_mail_posted(mcp_cluster_t *cluster, const mcp_mail_t *mail, int rc)
 {
-    int   rc;
     char  id[9];
-
-    if (!mcp_pack_is_message(&cluster->worker->env->mem, mail->data)) {
-        return;
-    }
-
-    rc = mcp_store_post(cluster->worker->store, ref, MCP_POST_INPUT, 0,
-                        mail->data);
 
     if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
         mcp_stream_id_short(id, mail->id);
@@ -258,11 +259,24 @@ mcp_mail_post(mcp_cluster_t *cluster, const mcp_mail_t *mail,
 }
 
 
+static void
+mcp_mail_post(mcp_cluster_t *cluster, const mcp_mail_t *mail,
+    const mcp_stream_ref_t *ref)
+{
+    if (mcp_pack_is_message(&cluster->worker->env->mem, mail->data)) {
+        mcp_mail_posted(cluster, mail,
+                        mcp_store_post(cluster->worker->store, ref,
+                                       MCP_POST_INPUT, 0, mail->data));
+    }
+}
+
+
 /* The same for a task.  Answers to what is not asked any more are late. */
 static void
 mcp_mail_task(mcp_cluster_t *cluster, const mcp_mail_t *mail,
     const mcp_stream_ref_t *ref)
 {
+    int            rc;
     mcp_worker_t  *worker;
 
     worker = cluster->worker;
@@ -274,13 +288,39 @@ mcp_mail_task(mcp_cluster_t *cluster, const mcp_mail_t *mail,
         return;
     }
 
-    if (mcp_store_answer(worker->store, ref, mail->after,
-                         (uint32_t) mail->number, (uint32_t) mail->last,
-                         mail->data, mcp_worker_now(worker))
-        == MCP_OK)
-    {
+    rc = mcp_store_answer(worker->store, ref, mail->after,
+                          (uint32_t) mail->number, (uint32_t) mail->last,
+                          mail->data, mcp_worker_now(worker));
+
+    if (rc == MCP_OK) {
         mcp_notify_task(worker, mail->id);
     }
+
+    mcp_mail_posted(cluster, mail, rc);
+}
+
+
+/* Takes what a client has brought. */
+static void
+mcp_mail_brought(mcp_cluster_t *cluster, const mcp_mail_t *mail,
+    const mcp_stream_ref_t *ref)
+{
+    mcp_store_t  *store;
+
+    store = cluster->worker->store;
+
+    switch (mail->kind) {
+    case MCP_MAIL_POST:
+        mcp_mail_post(cluster, mail, ref);
+        break;
+    case MCP_MAIL_TASK:
+        mcp_mail_task(cluster, mail, ref);
+        break;
+    default:
+        (void) mcp_store_cancel(store, ref, 1);
+    }
+
+    mcp_store_share_got(store, mail->id, mail->brought);
 }
 
 
@@ -315,18 +355,16 @@ mcp_mail_take(mcp_cluster_t *cluster, const mcp_reply_t *fields,
         return;
 
     case MCP_MAIL_POST:
-        mcp_mail_post(cluster, mail, ref);
+    case MCP_MAIL_TASK:
+    case MCP_MAIL_CANCEL:
+        mcp_mail_brought(cluster, mail, ref);
         return;
 
-    case MCP_MAIL_TASK:
-        mcp_mail_task(cluster, mail, ref);
+    case MCP_MAIL_ASKED:
+        mcp_store_share_ask(store, mail->id);
         return;
 
     case MCP_MAIL_CHANGED:
-        return;
-
-    case MCP_MAIL_CANCEL:
-        (void) mcp_store_cancel(store, ref, 1);
         return;
 
     case MCP_MAIL_SENT:

@@ -202,6 +202,8 @@ mcp_mirror_told(void *data, const mcp_reply_t *reply)
         copy->misses = 0;
         mcp_mirror_known(copy, reply, 1,
                          mcp_reply_number(mcp_reply_item(reply, 2)));
+        mcp_store_share_got(cluster->worker->store, copy->ref.id,
+                            mcp_reply_number(mcp_reply_item(reply, 4)));
 
     } else {
         mcp_cluster_strange(cluster, "sent", reply);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a client brings to a call that runs at another node. */
+/* What a client brings to a call, which mostly runs at another node. */
 
 
 #include "cluster/mcp_cluster_copy.h"
@@ -38,8 +38,12 @@ mcp_post_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 
     kind = mcp_reply_item(reply, 0);
 
-    if (mcp_reply_is(kind, "OK") || mcp_reply_is(kind, "NONE")) {
+    if (mcp_reply_is(kind, "OK")) {
         return MCP_OK;
+    }
+
+    if (mcp_reply_is(kind, "NONE")) {
+        return MCP_ERR_NOT_FOUND;
     }
 
     if (mcp_reply_is(kind, "FULL")) {
@@ -68,7 +72,8 @@ mcp_post_done(void *data, const mcp_reply_t *reply)
     rc = mcp_post_taken(cluster, reply);
 
     if (rc == MCP_OK) {
-        mcp_store_mirror_posted(cluster->worker->store, post->id);
+        mcp_store_share_posts(cluster->worker->store, post->id,
+                              mcp_reply_number(mcp_reply_item(reply, 1)));
         mcp_cluster_turn(cluster, post->id, post->turn);
     }
 
@@ -134,8 +139,8 @@ mcp_cluster_post(void *data, const mcp_ask_post_t *post, mcp_ask_t *ask)
     cluster = data;
 
     if (cluster->state != MCP_CLUSTER_MEMBER) {
-        return mcp_store_node_is_alone(cluster->worker->store) ? MCP_OK
-                                                               : MCP_ERR_AWAY;
+        return mcp_store_node_is_alone(cluster->worker->store)
+               ? MCP_ERR_NOT_FOUND : MCP_ERR_AWAY;
     }
 
     if (ask == NULL) {

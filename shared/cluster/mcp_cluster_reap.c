@@ -284,3 +284,20 @@ mcp_cluster_blind(mcp_cluster_t *cluster)
     cluster->n_pulses = 0;
     cluster->settled = 0;
 }
+
+
+void
+mcp_reap_fenced(mcp_copy_t *copy)
+{
+    char           id[9];
+    mcp_worker_t  *worker;
+
+    worker = copy->cluster->worker;
+
+    mcp_stream_id_short(id, copy->ref.id);
+    mcp_worker_log(worker, MCP_LOG_ERROR, "cluster: stream %s belongs to "
+                   "another node now", id);
+    mcp_store_node_count(worker->store, MCP_NODE_FENCED);
+    copy->at.state = MCP_STATE_CANCELLED;
+    mcp_store_free(worker->store, &copy->ref);
+}

@@ -214,10 +214,8 @@ mcp_watch_mirror(mcp_cluster_t *cluster, const mcp_watch_t *watch,
     (void) mcp_store_mirror_known(cluster->worker->store, spec.id, stand,
                                   mcp_reply_number(mcp_reply_item(reply, 5)),
                                   now);
-
-    if (mcp_reply_number(mcp_reply_item(reply, 10))) {
-        mcp_store_mirror_posted(cluster->worker->store, spec.id);
-    }
+    mcp_store_share_got(cluster->worker->store, spec.id,
+                        mcp_reply_number(mcp_reply_item(reply, 11)));
 
     return MCP_OK;
 }
@@ -255,7 +253,7 @@ mcp_watch_take(mcp_cluster_t *cluster, mcp_watch_t *watch,
 
     if (mcp_reply_is(kind, "AHEAD")) {
         return mcp_copy_has(cluster, watch->stream.id, &info) ? MCP_OK
-                                                              : MCP_ERR_AWAY;
+                                                              : MCP_ERR_AHEAD;
     }
 
     if (mcp_reply_is(kind, "NONE")) {
@@ -281,6 +279,8 @@ mcp_watch_take(mcp_cluster_t *cluster, mcp_watch_t *watch,
          : mcp_watch_mirror(cluster, watch, reply, number, &stand);
 
     if (rc == MCP_OK) {
+        mcp_store_share_posts(cluster->worker->store, watch->stream.id,
+                              mcp_reply_number(mcp_reply_item(reply, 10)));
         mcp_watch_drop(cluster, watch,
                        mcp_reply_number(mcp_reply_item(reply, 4)));
         mcp_cluster_turn(cluster, watch->stream.id,

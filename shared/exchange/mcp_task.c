@@ -7,6 +7,11 @@
 #include "rpc/mcp_result.h"
 
 
+/* After so many ms the cluster is asked again for a task that it does not know
+ * as one yet. */
+#define MCP_TASK_YOUNG_LOOK  25
+
+
 static int
 mcp_task_is_of(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
@@ -17,31 +22,60 @@ mcp_task_is_of(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
+/* Whether what the cluster knows of a task is newer than what this node does,
+ * where it runs: answers may have been brought to other nodes, and what others
+ * know already counts here a moment later. */
+static int
+mcp_task_is_newer(const mcp_found_t *found, const mcp_stream_info_t *info)
+{
+    if (info->state >= MCP_STATE_COMPLETED) {
+        return 0;
+    }
+
+    return found->look.info.last_seq > info->last_seq
+           || (found->look.info.last_seq == info->last_seq
+               && (info->state == MCP_STATE_INPUT_REQUIRED
+                   || found->look.info.state >= MCP_STATE_COMPLETED));
+}
+
+
 /* Finds the stream of a task, at whatever node. */
 static int
 mcp_task_find_stream(mcp_exchange_t *x, mcp_task_t *task,
     mcp_stream_info_t *info)
 {
-    int  rc;
+    int                 rc;
+    mcp_stream_ref_t    ref;
+    const mcp_found_t  *found;
 
     task->found = NULL;
 
     rc = mcp_store_find(x->worker->store, task->id.stream,
                         mcp_worker_now(x->worker), info);
 
-    if (rc == MCP_ERR_NOT_FOUND || (rc == MCP_OK && info->mirror)) {
-        task->found = mcp_ask_found(x, task->id.stream);
-        rc = MCP_ERR_NOT_FOUND;
+    if (rc != MCP_OK && rc != MCP_ERR_NOT_FOUND) {
+        return rc;
     }
 
-    if (task->found
-        && task->found->look.info.expires > mcp_worker_now(x->worker))
+    task->own = (rc == MCP_OK && !info->mirror);
+    ref = info->ref;
+    found = mcp_ask_found(x, task->id.stream);
+
+    if (found == NULL
+        || (task->own ? !mcp_task_is_newer(found, info)
+            : found->look.info.expires <= mcp_worker_now(x->worker)))
     {
-        *info = task->found->look.info;
-        rc = MCP_OK;
+        return task->own ? MCP_OK : MCP_ERR_NOT_FOUND;
     }
 
-    return rc;
+    task->found = found;
+    *info = found->look.info;
+
+    if (task->own) {
+        info->ref = ref;
+    }
+
+    return MCP_OK;
 }
 
 
@@ -297,10 +331,10 @@ mcp_task_cancel(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out)
 {
     int  rc;
 
-    /* its node has been told */
+    /* another node has been told */
 
-    rc = task->found ? MCP_OK
-                     : mcp_store_cancel(x->worker->store, &task->ref, 1);
+    rc = task->own ? mcp_store_cancel(x->worker->store, &task->ref, 1)
+                   : MCP_OK;
     mcp_buf_lit(out, "{}");
 
     return rc == MCP_OK || rc == MCP_ERR_NOT_FOUND ? MCP_FAULT_NONE
@@ -321,10 +355,32 @@ mcp_task_stream(const mcp_exchange_t *x, const mcp_task_t *task, int listens,
 }
 
 
+/* Whether the cluster may know more of a task than the node where it runs. */
+static int
+mcp_task_may_be_newer(const mcp_stream_info_t *info)
+{
+    return info->shared
+           && (info->state == MCP_STATE_INPUT_REQUIRED || info->ahead);
+}
+
+
+/* Whether the cluster knows the call, but not yet that it is a task: its
+ * client, which reads its stream, was told so a moment ago. */
+static int
+mcp_task_is_young(const mcp_exchange_t *x, const mcp_task_t *task)
+{
+    const mcp_found_t  *found;
+
+    found = mcp_ask_found(x, task->id.stream);
+
+    return found && found->look.info.expires == 0;
+}
+
+
 int
 mcp_task_look(mcp_exchange_t *x, mcp_str_t text, int listens, mcp_task_t *task)
 {
-    int                rc;
+    int                rc, own;
     mcp_ask_stream_t   stream;
     mcp_stream_info_t  info;
 
@@ -335,11 +391,11 @@ mcp_task_look(mcp_exchange_t *x, mcp_str_t text, int listens, mcp_task_t *task)
         return MCP_DONE;
     }
 
-    if (mcp_store_find(x->worker->store, task->id.stream,
-                       mcp_worker_now(x->worker), &info)
-        == MCP_OK
-        && !info.mirror)
-    {
+    rc = mcp_store_find(x->worker->store, task->id.stream,
+                        mcp_worker_now(x->worker), &info);
+    own = (rc == MCP_OK && !info.mirror);
+
+    if (own && (listens || !mcp_task_may_be_newer(&info))) {
         return MCP_DONE;
     }
 
@@ -348,7 +404,13 @@ mcp_task_look(mcp_exchange_t *x, mcp_str_t text, int listens, mcp_task_t *task)
     rc = mcp_ask_look(x, &stream);
 
     if (rc != MCP_OK) {
-        return rc;
+        return own && rc == MCP_ERR_AWAY ? MCP_DONE : rc;
+    }
+
+    if (mcp_task_is_young(x, task)
+        && mcp_ask_later(x, MCP_TASK_YOUNG_LOOK, MCP_ASK_TIME) == MCP_AGAIN)
+    {
+        return MCP_AGAIN;
     }
 
     return mcp_task_find(x, text, task) == MCP_OK ? MCP_OK : MCP_DONE;
@@ -373,7 +435,7 @@ mcp_task_ask(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method)
         return rc == MCP_DONE ? MCP_OK : rc;
     }
 
-    if (method == MCP_METHOD_TASKS_GET) {
+    if (method == MCP_METHOD_TASKS_GET || task.found == NULL) {
         return MCP_OK;
     }
 
@@ -382,13 +444,18 @@ mcp_task_ask(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method)
     memcpy(post.principal, x->head.principal, MCP_DIGEST_LEN);
 
     if (method == MCP_METHOD_TASKS_UPDATE) {
-        return mcp_task_update_away(x, &task, &msg->input_responses, &post);
+        rc = mcp_task_update_away(x, &task, &msg->input_responses, &post);
+
+    } else {
+        post.what = MCP_ASK_POST_CANCEL;
+        post.data = mcp_str("{}");
+        rc = mcp_ask_post(x, &post);
     }
 
-    post.what = MCP_ASK_POST_CANCEL;
-    post.data = mcp_str("{}");
+    /* over, or gone; at its own node it is done here, too */
 
-    return mcp_ask_post(x, &post);
+    return rc == MCP_ERR_NOT_FOUND || (rc == MCP_ERR_AWAY && task.own)
+           ? MCP_OK : rc;
 }
 
 

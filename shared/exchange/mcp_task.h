@@ -17,14 +17,16 @@ typedef struct {
     mcp_str_t           text;          /* of the id, as clients have it */
     mcp_task_id_t       id;
     mcp_stream_ref_t    ref;
-    const mcp_found_t  *found;         /* it runs at another node; or NULL */
+    const mcp_found_t  *found;         /* what the cluster knows of it, and
+                                          counts; or NULL */
+    unsigned            own:1;         /* it runs at this node */
 } mcp_task_t;
 
 
 /*
- * Asks how a task of another node is, and brings what the request has for it
- * there, for a root: see mcp_ask.h.  Returns what mcp_ask() does, or
- * MCP_ERR_LIMIT.
+ * Asks how a task is, of which other nodes may know more, and tells them what
+ * the request has for it, for a root: see mcp_ask.h.  Returns what mcp_ask()
+ * does, or MCP_ERR_LIMIT.
  */
 int mcp_task_ask(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method);
 

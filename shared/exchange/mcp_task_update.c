@@ -136,6 +136,12 @@ mcp_task_update_once(mcp_exchange_t *x, const mcp_task_t *task,
 
     rc = mcp_store_look_ahead(x->worker->store, &task->ref, &look, &event);
 
+    /* what others have answered elsewhere may not have arrived */
+
+    if (task->found && task->found->look.seq == look.seq) {
+        look.given |= task->found->look.given;
+    }
+
     if (rc == MCP_OK && look.info.state == MCP_STATE_INPUT_REQUIRED
         && look.state == MCP_STATE_INPUT_REQUIRED)
     {
@@ -251,9 +257,10 @@ mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
         return MCP_FAULT_PARAMS;
     }
 
-    /* they were brought to its node */
+    /* they were brought to its node; at this one, what comes by way of the
+     * cluster will be late */
 
-    rc = task->found ? MCP_OK : MCP_AGAIN;
+    rc = task->own ? MCP_AGAIN : MCP_OK;
 
     for (i = 0; rc == MCP_AGAIN && i < MCP_TASK_TRIES; i++) {
         rc = mcp_task_update_once(x, task, responses);

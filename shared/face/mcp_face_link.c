@@ -132,11 +132,13 @@ mcp_face_link_head(mcp_exchange_t *x)
 
 
 /* 1 if the stream goes on when the client has answered, and no answer is on its
- * way to the call: who comes for what follows is to wait for that. */
+ * way to the call, which has not gone on already: who comes for what follows is
+ * to wait for that. */
 static int
 mcp_face_link_waits_for_input(const mcp_stream_info_t *info)
 {
-    return info->state == MCP_STATE_INPUT_REQUIRED && !info->posted;
+    return info->state == MCP_STATE_INPUT_REQUIRED && !info->posted
+           && !info->ahead;
 }
 
 

@@ -51,6 +51,7 @@ enum {
     MCP_ERR_EXISTS = -8,       /* the object exists already */
     MCP_ERR_LARGE = -9,        /* the object can never fit */
     MCP_ERR_AWAY = -10,        /* who has to agree cannot be reached now */
+    MCP_ERR_AHEAD = -11,       /* the object does not reach that far now */
 
     MCP_ERR_MEMORY = -16,
     MCP_ERR_INTERNAL = -17

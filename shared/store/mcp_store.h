@@ -170,6 +170,9 @@ typedef struct {
     uint64_t            own_answered;  /* and answered, failed, for the owner */
     uint64_t            own_failed;
     unsigned            mirror;        /* its call runs on another machine */
+    unsigned            shared;        /* other machines have it, too */
+    unsigned            ahead;         /* shared, or a mirror, and the owner has
+                                          got further than what counts here */
     unsigned            held;          /* nobody may join it yet, or ever */
     unsigned            attended;      /* it has a consumer, on whatever
                                           machine, as far as is known */

@@ -183,6 +183,15 @@ mcp_store_copying(mcp_store_t *store, const mcp_stream_ref_t *ref,
     copying->listener = st->kind == MCP_STREAM_LISTEN;
 
     copying->max_wait = st->max_wait;
+    copying->asked = share->asked;
+
+    /* what it has taken may change nothing before it has taken all */
+
+    if (st->inbox.head == 0 && !st->taken) {
+        share->taken = share->got;
+    }
+
+    copying->taken = share->taken;
 
     if (share->mirror) {
         mcp_store_copying_mirror(st, share, copying);

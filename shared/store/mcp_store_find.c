@@ -151,11 +151,28 @@ mcp_store_stream_join_info(mcp_store_head_t *head,
 }
 
 
+static void
+mcp_store_stream_names(mcp_store_head_t *head, const mcp_store_stream_t *st,
+    mcp_stream_info_t *info)
+{
+    mcp_store_pos_t  pos;
+
+    pos.chunk = st->text;
+    pos.offset = MCP_CHUNK_HEAD;
+
+    if (st->method_len < MCP_STORE_NAME_MAX
+        && st->name_len < MCP_STORE_NAME_MAX)
+    {
+        mcp_store_copy_out(head, &pos, info->method, st->method_len);
+        mcp_store_copy_out(head, &pos, info->name, st->name_len);
+    }
+}
+
+
 void
 mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_stream_info_t *info)
 {
-    mcp_store_pos_t    pos;
     mcp_store_stand_t  stand;
 
     mcp_store_share_stand(op->head, st, &stand);
@@ -179,8 +196,13 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->own_seq = st->events.last;
     info->own_answered = st->answered;
     info->own_failed = st->failed;
-    info->mirror = mcp_store_is_mirror(op->head, st);
+    info->posted = (st->inbox.head != 0 || st->taken || st->cancelled != 0);
     info->safe = mcp_store_share_safe(op->head, st);
+
+    if (st->share) {
+        mcp_store_share_info(op->head, st, info);
+    }
+
     mcp_store_stream_join_info(op->head, st, info);
     info->sent_seq = st->sent_seq;
     info->confirmed_seq = st->confirmed_seq;
@@ -193,24 +215,13 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->turn = st->turn;
     info->result = st->result;
     info->takeovers = st->takeovers;
-    info->posted = (st->inbox.head != 0 || st->taken || st->cancelled != 0
-                    || (info->mirror
-                        && mcp_store_share_of(op->head, st->share)->posted));
     info->cancelled = st->cancelled;
     info->consumer_slot = st->consumer_slot;
     info->consumer_handle = st->consumer_handle;
     info->owner_slot = st->owner_slot == MCP_STORE_ORPHAN ? MCP_STORE_NO_SLOT
                                                           : st->owner_slot;
 
-    pos.chunk = st->text;
-    pos.offset = MCP_CHUNK_HEAD;
-
-    if (st->method_len < MCP_STORE_NAME_MAX
-        && st->name_len < MCP_STORE_NAME_MAX)
-    {
-        mcp_store_copy_out(op->head, &pos, info->method, st->method_len);
-        mcp_store_copy_out(op->head, &pos, info->name, st->name_len);
-    }
+    mcp_store_stream_names(op->head, st, info);
 }
 
 

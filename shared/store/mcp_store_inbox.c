@@ -200,6 +200,7 @@ mcp_store_take_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
         if (st->taken) {
             st->taken = 0;
             mcp_store_mark_consumer(op, st);
+            mcp_store_mark_copy(op, st);
         }
 
         return MCP_AGAIN;

@@ -56,7 +56,7 @@
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
-#define MCP_STORE_VERSION    16
+#define MCP_STORE_VERSION    17
 
 #define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* of 32-bit refs */
 
@@ -341,9 +341,19 @@ typedef struct {
                                           one who is about to read the stream
                                           itself, or 0 */
 
+    /* posts that come by way of the cluster, which numbers them */
+    uint64_t           posts;          /* the last one that is known of */
+    uint64_t           got;            /* the last one that has arrived; of a
+                                          mirror: that the owner is through
+                                          with, as far as is known */
+
+    /* of the stream itself */
+    uint64_t           taken;          /* the last one that had arrived when the
+                                          owner last had nothing left to take */
+    uint32_t           asked;          /* how often the copier is still to say
+                                          how the stream stands */
+
     /* of a mirror */
-    uint64_t           posted;         /* 1: answers are on their way to its
-                                          call, as far as is known */
     uint64_t           last;           /* event that is known, but may have
                                           to be fetched */
     uint64_t           confirmed;
@@ -1318,6 +1328,10 @@ int mcp_store_share_ack(mcp_store_op_t *op, mcp_store_stream_t *st,
 /* Says how a share begins, which has no more than zeros. */
 void mcp_store_share_fill(mcp_store_op_t *op, mcp_store_share_t *share,
     const mcp_store_stream_t *st);
+
+/* Says what there is to say of a shared stream, or a mirror, in addition. */
+void mcp_store_share_info(mcp_store_head_t *head, const mcp_store_stream_t *st,
+    mcp_stream_info_t *info);
 
 /* Whether a client may be told of the stream. */
 unsigned mcp_store_share_safe(mcp_store_head_t *head,

@@ -190,10 +190,6 @@ mcp_store_mirror_note(mcp_store_share_t *share, const mcp_store_stand_t *stand)
         share->last = stand->seq;
     }
 
-    if (stand->seq > known->seq || stand->state != known->state) {
-        share->posted = 0;
-    }
-
     share->known[!share->which] = *stand;
     mcp_store_barrier();
     share->which = !share->which;
@@ -404,27 +400,6 @@ mcp_store_mirror_joined(mcp_store_t *store,
         }
 
         mcp_store_mark_consumer(&op, st);
-    }
-
-    mcp_store_leave(&op);
-}
-
-
-void
-mcp_store_mirror_posted(mcp_store_t *store,
-    const unsigned char id[MCP_STREAM_ID_LEN])
-{
-    mcp_store_op_t       op;
-    mcp_store_stream_t  *st;
-
-    if (mcp_store_enter(store, &op) != MCP_OK) {
-        return;
-    }
-
-    st = mcp_store_mirror_find(&op, id);
-
-    if (st != NULL) {
-        mcp_store_share_of(op.head, st->share)->posted = 1;
     }
 
     mcp_store_leave(&op);

@@ -72,6 +72,29 @@ mcp_store_share_safe(mcp_store_head_t *head, const mcp_store_stream_t *st)
 
 
 void
+mcp_store_share_info(mcp_store_head_t *head, const mcp_store_stream_t *st,
+    mcp_stream_info_t *info)
+{
+    const mcp_store_share_t  *share;
+
+    share = mcp_store_share_of(head, st->share);
+
+    info->mirror = share->mirror;
+    info->shared = !share->mirror;
+    info->posted |= share->posts > share->got;
+
+    if (share->mirror) {
+        info->ahead = share->last > st->events.last
+                      || share->known[share->which].state != st->state;
+
+    } else {
+        info->ahead = share->sync && (share->acked.seq != st->events.last
+                                      || share->acked.state != st->state);
+    }
+}
+
+
+void
 mcp_store_share_mark(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
     mcp_store_share_t  *share;

@@ -78,6 +78,10 @@ typedef struct {
     unsigned           readers;        /* who have joined it here */
     uint64_t           max_wait;
     unsigned char      join[MCP_DIGEST_LEN];
+    uint64_t           taken;          /* number of the last post that came from
+                                          outside and that the owner is through
+                                          with */
+    uint32_t           asked;          /* see mcp_store_share_ask() */
 } mcp_store_copying_t;
 
 
@@ -183,6 +187,32 @@ int mcp_store_acked(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * nothing of one that it does not copy. */
 void mcp_store_behind(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t *events, uint64_t *bytes);
+
+
+/*
+ * --- what comes to it from outside ---
+ *
+ * Posts that clients bring to whatever machine are numbered, from 1 on, and
+ * arrive at the stream itself with their numbers.  Of a stream that is neither
+ * shared nor a mirror nothing of this is noted.
+ */
+
+/* A post with that number is known to be on its way: until it has arrived the
+ * stream counts as posted to. */
+void mcp_store_share_posts(mcp_store_t *store,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t number);
+
+/* The post with that number has arrived, whether there was room for it or not;
+ * of a mirror: and its owner is through with it. */
+void mcp_store_share_got(mcp_store_t *store,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t number);
+
+/* Somebody elsewhere wants to know how the stream stands: its copier is woken,
+ * and copying->asked is 2, until mcp_store_share_said() has been called twice,
+ * by the copier. */
+void mcp_store_share_ask(mcp_store_t *store,
+    const unsigned char id[MCP_STREAM_ID_LEN]);
+void mcp_store_share_said(mcp_store_t *store, const mcp_stream_ref_t *ref);
 
 
 /*
@@ -299,10 +329,6 @@ int mcp_store_mirror_append(mcp_store_t *store,
 int mcp_store_mirror_known(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN], const mcp_store_stand_t *stand,
     uint64_t confirmed, uint64_t now);
-
-/* Answers for its call are on their way, until more is known of it. */
-void mcp_store_mirror_posted(mcp_store_t *store,
-    const unsigned char id[MCP_STREAM_ID_LEN]);
 
 /* Another reader, elsewhere, has that number: a consumer here with a lower one
  * is woken and finds MCP_ERR_DENIED, and so does one that is about to watch. */

@@ -5,6 +5,11 @@
 #include "worker/mcp_exchange_state.h"
 
 
+/* After so many ms the cluster is asked again for an event that it did not
+ * have. */
+#define MCP_ASK_AHEAD_LOOK  25
+
+
 static void mcp_ask_again(mcp_exchange_t *x);
 
 
@@ -304,13 +309,39 @@ mcp_ask_of(mcp_exchange_t *x, mcp_ask_kind_e kind,
 }
 
 
+/* The client has an event that the cluster does not: the node that gives them
+ * has been asked whether there is one, and says so soon.  Who has asked for
+ * something else, too, is not asked to do that again. */
+static int
+mcp_ask_ahead(mcp_exchange_t *x)
+{
+    return x->asking->first->next == NULL
+           && mcp_ask_later(x, MCP_ASK_AHEAD_LOOK, MCP_ASK_TIME) == MCP_AGAIN
+           ? MCP_AGAIN : MCP_ERR_AWAY;
+}
+
+
+/* The same for an event of a stream, which the client may be ahead of. */
+static int
+mcp_ask_of_event(mcp_exchange_t *x, mcp_ask_kind_e kind,
+    const mcp_ask_stream_t *stream,
+    int (*hook)(void *cluster, const mcp_ask_stream_t *stream, mcp_ask_t *ask))
+{
+    int  rc;
+
+    rc = mcp_ask_of(x, kind, stream, hook);
+
+    return rc == MCP_ERR_AHEAD ? mcp_ask_ahead(x) : rc;
+}
+
+
 int
 mcp_ask_stream(mcp_exchange_t *x, const mcp_ask_stream_t *stream)
 {
     return x->asking == NULL
            ? MCP_OK
-           : mcp_ask_of(x, MCP_ASK_STREAM, stream,
-                        x->worker->cluster_hooks->watch);
+           : mcp_ask_of_event(x, MCP_ASK_STREAM, stream,
+                              x->worker->cluster_hooks->watch);
 }
 
 
@@ -319,8 +350,8 @@ mcp_ask_look(mcp_exchange_t *x, const mcp_ask_stream_t *stream)
 {
     return x->asking == NULL
            ? MCP_OK
-           : mcp_ask_of(x, MCP_ASK_LOOK, stream,
-                        x->worker->cluster_hooks->look);
+           : mcp_ask_of_event(x, MCP_ASK_LOOK, stream,
+                              x->worker->cluster_hooks->look);
 }
 
 

@@ -195,6 +195,8 @@ struct mcp_cluster_hooks_s {
      * cluster does not know may be here nevertheless.  Returns what tell does;
      * the answer may also be
      *   MCP_ERR_DENIED     a client that came later reads it elsewhere
+     *   MCP_ERR_AHEAD      it has no such event, as far as the cluster knows;
+     *                      its node is asked
      *   MCP_ERR_FULL       the region has no room for a mirror
      *   MCP_ERR_NOT_FOUND  the cluster does not know it, if it listens
      */
@@ -202,9 +204,10 @@ struct mcp_cluster_hooks_s {
                              const mcp_ask_stream_t *stream, mcp_ask_t *ask);
 
     /*
-     * Looks at a stream that no process of this node owns, without reading it:
-     * its time starts anew, and "after" is confirmed.  Returns what tell does;
-     * with MCP_OK, ask->found is what the cluster knows of it.
+     * Looks at a stream without reading it: its time starts anew, and "after"
+     * is confirmed.  Returns what tell does; with MCP_OK, ask->found is what
+     * the cluster knows of it.  The answer may also be MCP_ERR_AHEAD, as of
+     * watch.
      */
     int                  (*look)(void *cluster, const mcp_ask_stream_t *stream,
                              mcp_ask_t *ask);
@@ -214,9 +217,10 @@ struct mcp_cluster_hooks_s {
                              mcp_ask_t *ask);
 
     /*
-     * Brings answers to a call at another node; passes over what nobody waits
+     * Brings answers to a call at whatever node; passes over what nobody waits
      * for.  Returns what tell does; the answer may also be
-     *   MCP_ERR_LIMIT  there is no room for them
+     *   MCP_ERR_LIMIT      there is no room for them
+     *   MCP_ERR_NOT_FOUND  the cluster knows of no such call, or it is over
      */
     int                  (*post)(void *cluster, const mcp_ask_post_t *post,
                              mcp_ask_t *ask);
@@ -306,8 +310,8 @@ int mcp_ask(mcp_exchange_t *x, const mcp_word_t *word);
 int mcp_ask_stream(mcp_exchange_t *x, const mcp_ask_stream_t *stream);
 
 /*
- * Looks at a stream of another node, for a root.  What is found can be asked of
- * mcp_ask_found() until the root returns.  Returns what mcp_ask() does.
+ * Looks at a stream, for a root.  What is found can be asked of mcp_ask_found()
+ * until the root returns.  Returns what mcp_ask() does.
  */
 int mcp_ask_look(mcp_exchange_t *x, const mcp_ask_stream_t *stream);
 
@@ -335,8 +339,12 @@ const mcp_found_t *mcp_ask_found_at(const mcp_exchange_t *x, size_t i);
 int mcp_ask_follow(mcp_exchange_t *x, const mcp_ask_stream_t *stream,
     void (*handler)(void *data, int rc), void *data, mcp_ask_t **ask);
 
-/* Brings answers to a call at another node, for a root; where there is none it
- * does not wait.  Returns what mcp_ask() does, or MCP_ERR_LIMIT. */
+/*
+ * Brings answers to a call at whatever node, for a root; where there is none it
+ * does not wait.  Returns what mcp_ask() does, or
+ *   MCP_ERR_LIMIT      there is no room for them
+ *   MCP_ERR_NOT_FOUND  there is no such call, or nobody but this node knows it
+ */
 int mcp_ask_post(mcp_exchange_t *x, const mcp_ask_post_t *post);
 
 /*

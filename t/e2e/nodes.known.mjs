@@ -26,14 +26,6 @@ export const known = [
             .map((face) => `${face}: the store is full`),
     },
     {
-        file: 'faces',
-        why: 'what was said at another node is known a moment later',
-        sometimes: true,
-        cases: of('link', [
-            'dropped while it is asked',
-        ]),
-    },
-    {
         file: 'tasks',
         why: 'as many megabytes take long by way of the balancer',
         sometimes: true,
@@ -73,53 +65,11 @@ export const known = [
     },
     {
         file: 'tasks',
-        why: 'the node of a task learns a moment later that Redis has a step, '
-            + 'and others that its time is over',
+        why: 'other nodes learn a moment later that its time is over',
         sometimes: true,
         cases: [
-            'a thousand polls a second while its owner works',
             'its time is over',
         ],
-    },
-    {
-        file: 'tasks',
-        why: 'the node of a task learns a moment later what was answered',
-        sometimes: true,
-        cases: [
-            'input, in parts, at whatever worker',
-        ],
-    },
-    {
-        file: 'rounds',
-        why: 'the node of a task learns a moment later what was answered',
-        sometimes: true,
-        cases: [
-            '2026-07-28, tasks: the questions stand in the task',
-        ],
-    },
-    {
-        file: 'rounds',
-        why: 'answers to a URL are on their way to another node',
-        sometimes: true,
-        cases: [
-            '2025-11-25, stream URLs: questions, 204, answers to the URL',
-        ],
-    },
-    {
-        file: 'resume',
-        why: 'answered with 503 before 404, but by the node of the call',
-        sometimes: true,
-        cases: [
-            'event ids that are not ours, not known or not event ids',
-        ],
-    },
-    {
-        file: 'faces',
-        why: 'answered with 503 before 404',
-        sometimes: true,
-        cases: of('Last-Event-ID', [
-            'a wrong id',
-        ]),
     },
     {
         file: 'faces',

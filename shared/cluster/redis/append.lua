@@ -12,8 +12,9 @@
 -- number, or nothing if it is no call of a session; of a call that others may
 -- join the digest by which they find it, "k" to be found by it from now on unless
 -- another one is, "o" the same but for one that is over and was sent, or nothing,
--- and "h" while nobody may join it yet, 1 if it has a consumer, or 0; for each
--- event its message and what it answers.
+-- and "h" while nobody may join it yet, 1 if it has a consumer, or 0; number of the
+-- last of what clients have brought that it is through with; for each event its
+-- message and what it answers.
 -- What is there already is passed over.  Returns {"OK", last, 1 if the reader is
 -- here, 0 if elsewhere, 2 if there is none, its number, sent}, {"GONE"}, {"GAP",
 -- last}, {"FENCED"}, {"LIMIT"}: its session has too many, or {"TAKEN", stream}:
@@ -21,12 +22,12 @@
 
 local owned = prefix .. 'o:' .. ARGV[1]
 local node, lasts, first = ARGV[1], ARGV[4], tonumber(ARGV[5])
-local EVENTS = 22
+local EVENTS = 23
 local INLINE = 8192
 local TOPIC = 16
 
 local said = redis.call('HMGET', head, 'o', 'l', 'n', 'w', 't', 'x', 'k',
-    'f', 'g', 'j', 'b', 'u', 'a', 'y', 'e')
+    'f', 'g', 'j', 'b', 'u', 'a', 'y', 'e', 'h', 's', 'v')
 local digest = said[12] or ARGV[19]
 local found = prefix .. 'j:' .. digest
 local last, reader, number = tonumber(said[2]), said[3], tonumber(said[4])
@@ -70,7 +71,16 @@ end
 -- a client may have dropped more, elsewhere
 local floor = math.max(tonumber(ARGV[6]), tonumber(said[8]) or 0)
 
-local over = string.byte(ARGV[9]) >= OVER
+local stand, task = ARGV[9], ARGV[12]
+local over = string.byte(stand) >= OVER
+
+-- answers to what a task asks that its owner does not know yet
+if said[1] and string.sub(task, 1, 2) ~= '0 ' and #ARGV < EVENTS
+    and string.byte(stand) == ASKS and is_posted(said[17], ARGV[22]) == 1
+then
+    task = with_answers(task, string.match(said[18], '%d+$'))
+    stand = string.sub(said[6], 1, 1) .. string.sub(stand, 2)
+end
 
 -- it was sent before the stream was over, on a connection that was lost since
 if said[1] and not over and string.byte(said[6]) >= OVER then
@@ -98,7 +108,7 @@ if ARGV[13] ~= '' and (not said[1] or first > last + 1) then
     if not said[1] then
         redis.call('HSET', head, 'o', node, 't',
             ARGV[7] ~= '' and ARGV[7] or '0', 'g', ARGV[14], 'p', ARGV[15],
-            'd', ARGV[11])
+            'd', ARGV[11], 's', ARGV[22])
 
         if digest ~= '' then
             redis.call('HSET', head, 'u', digest)
@@ -154,8 +164,8 @@ end
 
 redis.call('HSET', head, 'l', whole(last), 'f', whole(floor),
     'k', whole(math.max(tonumber(ARGV[8]), tonumber(said[7]) or 0)),
-    'x', ARGV[9], 'i', '0', 'z', lasts,
-    'v', ARGV[12])
+    'x', stand, 'i', '0', 'z', lasts,
+    'v', task, 'h', ARGV[22])
 
 if longest > (tonumber(said[15]) or 0) then
     redis.call('HSET', head, 'e', longest)
@@ -240,14 +250,16 @@ then
     redis.call('HSET', head, 'n', '')
 end
 
-local stands = tonumber(said[2]) ~= last or said[6] ~= ARGV[9]
+local stands = tonumber(said[2]) ~= last or said[6] ~= stand
+    or said[16] ~= ARGV[22]
 
-for _, word in ipairs({'l', whole(last), 'x', ARGV[9], 'c', ARGV[8]}) do
+for _, word in ipairs({'l', whole(last), 'x', stand, 'c', ARGV[8],
+    'h', ARGV[22]}) do
     news[#news + 1] = word
 end
 
 if digest ~= '' then
-    for _, word in ipairs({'y', ARGV[21], 't', sent, 'v', ARGV[12]}) do
+    for _, word in ipairs({'y', ARGV[21], 't', sent, 'v', task}) do
         news[#news + 1] = word
     end
 end
@@ -257,10 +269,10 @@ if reader ~= node and reader ~= '' and stands then
 end
 
 -- a task has changed
-if string.sub(ARGV[12], 1, 2) ~= '0 ' and (said[11] ~= ARGV[12]
-    or tonumber(said[2]) ~= last or said[6] ~= ARGV[9])
+if string.sub(task, 1, 2) ~= '0 ' and (said[11] ~= task
+    or tonumber(said[2]) ~= last or said[6] ~= stand)
 then
-    redis.call('HSET', head, 'b', ARGV[12])
+    redis.call('HSET', head, 'b', task)
 
     for _, to in ipairs(redis.call('SMEMBERS', listeners)) do
         tell(to, ARGV[3], 'k', 'n')

@@ -12,7 +12,6 @@
 
 local node = ARGV[1]
 local BYTES, EVENTS = 262144, 256
-local ASKS = string.byte('1')
 
 local said = redis.call('HMGET', head, 'o', 'l', 'f', 'k', 'x', 't', 'd', 'v',
     'a', 'u')

@@ -14,7 +14,7 @@ local answer = {'OK'}
 for _, id in ipairs(redis.call('SRANDMEMBER', all, STREAMS)) do
     local head = prefix .. 'h:' .. id
     local said = redis.call('HMGET', head, 'o', 'l', 'f', 'k', 'x', 'p', 'd',
-        'i', 't', 'z', 'v')
+        's', 't', 'z', 'v', 'h')
 
     if not said[1] then
         redis.call('SREM', all, id)
@@ -31,7 +31,7 @@ for _, id in ipairs(redis.call('SRANDMEMBER', all, STREAMS)) do
         answer[#answer + 1] = {
             'OK', last, tonumber(said[3]), tonumber(said[4]), said[5],
             redis.call('GET', prefix .. 'c:' .. id) or '', tonumber(said[7]),
-            said[8] == '0' and 0 or 1, said[11]
+            is_posted(said[8], said[12]), said[11]
         }
     end
 end

@@ -1,19 +1,19 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- A client asks, at a node that is not the owner, how a stream stands.
+-- A client asks how a stream stands: at a node that is not the owner, or at the
+-- owner, which others may have brought answers for.
 --
 -- ARGV: node; time after which silence is death, ms; stream; number of the last
 -- event that it confirms; session that it has to be of, or nothing; principal; 1
 -- for the last event, too, 2 if the node is also to hear when that changes.
---  Returns {"OK", last, first one kept, confirmed, how
--- it stands, what never changes, turn, 1 if answers are on their way, what it is
--- as a task, then, if there is one, the last event and what that answers},
--- {"NONE"}, or {"AHEAD"}: there is no such event yet.
+-- Returns {"OK", last, first one kept, confirmed, how it stands, what never
+-- changes, turn, 1 if answers are on their way, or 0, what it is as a task, then, if there is one, the last event and what that answers}, {"NONE"}, or
+-- {"AHEAD"}: there is no such event yet.
 
 local after = tonumber(ARGV[4])
 
 local said = redis.call('HMGET', head, 'o', 'l', 'f', 'k', 'x', 'g', 'p', 'd',
-    'i', 't', 'z', 'v')
+    's', 't', 'z', 'v', 'h')
 local last = tonumber(said[2])
 
 if not said[1] or ARGV[5] ~= '' and said[6] ~= ARGV[5] or said[7] ~= ARGV[6] then
@@ -21,13 +21,16 @@ if not said[1] or ARGV[5] ~= '' and said[6] ~= ARGV[5] or said[7] ~= ARGV[6] the
 end
 
 if after > last then
-    return {ends_before(said[5], ARGV[4])}
+    return {ends_before(said[1], said[5], last, ARGV[4])}
 end
 
 local confirmed = math.max(after, tonumber(said[4]))
 
 redis.call('HSET', head, 'k', whole(confirmed))
-mail(said[1], 'k', 'o', 'a', ARGV[4])
+
+if said[1] ~= ARGV[1] then
+    mail(said[1], 'k', 'o', 'a', ARGV[4])
+end
 
 -- what is over and was sent goes in its time, however often a client asks
 if string.byte(said[5]) < OVER or tonumber(said[10]) < last then
@@ -37,7 +40,7 @@ end
 local answer = {
     'OK', last, tonumber(said[3]), confirmed, said[5],
     redis.call('GET', spec) or '', tonumber(said[8]),
-    said[9] == '0' and 0 or 1, said[12]
+    is_posted(said[9], said[13]), said[12]
 }
 
 if ARGV[7] == '2' then

@@ -1,19 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- A client answers what a call has asked, or cancels a task, at a node that is
--- not the owner.
+-- A client answers what a call has asked, or cancels a task, at whatever node.
 --
 -- ARGV: node; time after which silence is death, ms; stream; session that it has
 -- to be of, or nothing; principal that it has to be of, or nothing; least turn
 -- from now on; kind of the mail to its owner; the answers; three numbers for its
--- owner.  Returns {"OK"}, {"NONE"}: there is none, or it is over; or {"FULL"}.
+-- owner.  Returns {"OK", its number}, {"NONE"}: there is none, or it is over; or
+-- {"FULL"}.
 --
--- i of the stream counts the bytes since its owner spoke last.
+-- i of the stream counts the bytes since its owner spoke last, s what clients have
+-- brought, which is how it is numbered.
 
 local INBOX = 1048576
-
--- what how a stream stands begins with while its call asks
-local ASKS = string.byte('1')
 
 local said = redis.call('HMGET', head, 'o', 'g', 'x', 'i', 'd', 'p', 'v')
 
@@ -27,24 +25,27 @@ if (tonumber(said[4]) or 0) + #ARGV[8] > INBOX then
     return {'FULL'}
 end
 
+local number = redis.call('HINCRBY', head, 's', 1)
+
 redis.call('HINCRBY', head, 'i', #ARGV[8])
 redis.call('HSET', head, 'd', whole(math.max(tonumber(said[5]),
     tonumber(ARGV[6]))))
 
 -- a question of a task that is answered is not asked any more
 if ARGV[7] == 'u' then
-    local times, given = string.match(said[7], '^(.* )(%d+)$')
+    local task = with_answers(said[7], ARGV[9])
     local all = bit.tobit(ARGV[11])
 
-    given = bit.bor(given, ARGV[9])
-    redis.call('HSET', head, 'v', times .. whole(given % 4294967296))
+    redis.call('HSET', head, 'v', task)
 
-    if bit.band(given, all) == all and string.byte(said[3]) == ASKS then
+    if bit.band(string.match(task, '%d+$'), all) == all
+        and string.byte(said[3]) == ASKS
+    then
         redis.call('HSET', head, 'x', '0' .. string.sub(said[3], 2))
     end
 end
 
 mail(said[1], 'k', ARGV[7], 'm', ARGV[8], 'w', ARGV[9], 'a', ARGV[10],
-    'l', ARGV[11])
+    'l', ARGV[11], 'n', whole(number))
 
-return {'OK'}
+return {'OK', number}

@@ -4,12 +4,13 @@
 --
 -- ARGV: node; time after which silence is death, ms; stream; number of the
 -- reader; last event sent; 1 if it has left.  Returns {"OK", last, confirmed,
--- how it stands}, {"NONE"}, or {"TAKEN", number}: there is a later reader.
+-- how it stands, number of the last of what clients have brought that its owner is
+-- through with}, {"NONE"}, or {"TAKEN", number}: there is a later reader.
 
 local node, number = ARGV[1], tonumber(ARGV[4])
 local left = ARGV[6] == '1'
 
-local said = redis.call('HMGET', head, 'o', 'l', 'k', 'x', 'w', 't')
+local said = redis.call('HMGET', head, 'o', 'l', 'k', 'x', 'w', 't', 'h')
 local known = tonumber(said[5])
 
 if not said[1] then
@@ -28,4 +29,5 @@ if left or known < number or tonumber(said[6]) < tonumber(ARGV[5]) then
     mail(said[1], 'k', left and 'g' or 't', 'w', ARGV[4], 'a', ARGV[5])
 end
 
-return {'OK', tonumber(said[2]), tonumber(said[3]), said[4]}
+return {'OK', tonumber(said[2]), tonumber(said[3]), said[4],
+    tonumber(said[7]) or 0}

@@ -7,8 +7,8 @@
 --   PREFIX:1:h:S  o its owner's node, l number of its last event, f of the first
 --                 one kept, t of the last one sent, k confirmed, x how it stands
 --                 (packed), n its reader's node, or nothing, w the number of that
---                 reader, g its session, p its principal, i see post.lua,
---                 d its turn, z how long it lasts while nobody reads, ms,
+--                 reader, g its session, p its principal, i and s see post.lua,
+--                 h the last of s that its owner is through with, d its turn, z how long it lasts while nobody reads, ms,
 --                 v what it is as a task (packed), b the same as its owner said
 --                 it last, q how far its owner had heard the others, of a
 --                 session's own stream; of a call that others may join u the
@@ -34,6 +34,9 @@ local SWEEP = 64
 -- the least that how a stream stands begins with when it is over
 local OVER = string.byte('2')
 local CANCELLED = string.byte('4')
+
+-- what it begins with while its call asks
+local ASKS = string.byte('1')
 
 local head, log = prefix .. 'h:' .. ARGV[3], prefix .. 'e:' .. ARGV[3]
 local spec, topics = prefix .. 'c:' .. ARGV[3], prefix .. 't:' .. ARGV[3]
@@ -106,6 +109,18 @@ local function tell_crowded(session, limit)
     end
 end
 
+-- 1 if clients have brought what its owner is not through with, or 0
+local function is_posted(brought, taken)
+    return (tonumber(brought) or 0) > (tonumber(taken) or 0) and 1 or 0
+end
+
+-- what a stream is as a task, with bits of questions that have their answers
+local function with_answers(task, bits)
+    local times, given = string.match(task, '^(.* )(%d+)$')
+
+    return times .. whole(bit.bor(given, bits) % 4294967296)
+end
+
 local function last_for(ms)
     keep_stream(ARGV[3], ms)
 end
@@ -125,21 +140,23 @@ end
 -- An event that is not there.  Of what is over there is no other; of what goes on
 -- the owner may have it, if Redis has lost it.  So it is asked, and writes " yet"
 -- behind the number when it has nothing to add, and " no" when it has nothing once
--- more: then there never was such an event.
-local function ends_before(stands, after)
+-- more: then there never was such an event, nor one that would follow it.
+local function ends_before(owner, stands, last, after)
     if string.byte(stands) >= OVER then
         return 'NONE'
     end
 
-    local asked = redis.call('HGET', head, 'y')
+    local asked, heard = string.match(redis.call('HGET', head, 'y') or '',
+        '^(%d+)(.*)$')
 
-    if asked == after .. ' no' then
+    asked = tonumber(asked)
+
+    if not asked or asked <= last or asked > tonumber(after) then
+        redis.call('HSET', head, 'y', after)
+        mail(owner, 'k', 'q')
+    elseif heard == ' no' then
         redis.call('HDEL', head, 'y')
         return 'NONE'
-    end
-
-    if asked ~= after and asked ~= after .. ' yet' then
-        redis.call('HSET', head, 'y', after)
     end
 
     return 'AHEAD'

@@ -10,15 +10,15 @@
 -- there already; 1 if the stream itself is at this node.  Returns {"OK", number
 -- of this reader, 1 if the node is its owner, last, first one kept, confirmed,
 -- how it stands, what never changes, number of the first event that follows,
--- turn, 1 if answers are on their way, bytes of its longest event, and for each
--- event its message and what it answers}, {"NONE"}, or {"AHEAD"}: there is no such
--- event yet.
+-- turn, numbers of the last of what clients have brought and of what its owner is
+-- through with, bytes of its longest event, and for each event its message and what
+-- it answers}, {"NONE"}, or {"AHEAD"}: there is no such event yet.
 
 local node = ARGV[1]
 local BYTES, EVENTS = 262144, 256
 
 local said = redis.call('HMGET', head, 'o', 'l', 'f', 'k', 'x', 'n', 'w', 'g',
-    'p', 't', 'd', 'i', 'e')
+    'p', 't', 'd', 's', 'e', 'h')
 local owner, last, first = said[1], tonumber(said[2]), tonumber(said[3])
 local number, turn = tonumber(said[7]), tonumber(said[11])
 local claims = ARGV[6] ~= ''
@@ -38,7 +38,7 @@ local own = owner == node
 local after = tonumber(ARGV[4]) or math.min(tonumber(said[10]), last)
 
 if after > last then
-    return {ends_before(said[5], ARGV[4])}
+    return {ends_before(owner, said[5], last, ARGV[4])}
 end
 
 local confirmed = math.max(tonumber(ARGV[4]) or 0, tonumber(said[4]))
@@ -83,7 +83,7 @@ local from = math.max(after + 1, first)
 local answer = {
     'OK', number, own and 1 or 0, last, first, tonumber(said[4]),
     said[5], redis.call('GET', spec) or '', from, turn,
-    said[12] == '0' and 0 or 1, tonumber(said[13]) or 0
+    tonumber(said[12]) or 0, tonumber(said[14]) or 0, tonumber(said[13]) or 0
 }
 
 -- who owns it has them, unless it has just taken it over from a dead node
@@ -100,7 +100,7 @@ do
 
     size = size + #message
 
-    if size > BYTES and #answer > 12 then
+    if size > BYTES and #answer > 13 then
         break
     end
 

@@ -118,9 +118,12 @@ test_look(void **state)
 
     /* answers are on their way; it is over */
 
-    (void) about(0, "HSET", 'h', 'a', "i 7");
+    (void) about(0, "HSET", 'h', 'a', "s 7");
     assert_int_equal(look(1, 'a', 0, 's', 'p'), MCP_OK);
     assert_int_equal(found.posted, 1);
+    (void) about(0, "HSET", 'h', 'a', "h 7");
+    assert_int_equal(look(1, 'a', 0, 's', 'p'), MCP_OK);
+    assert_int_equal(found.posted, 0);
     add(0, 'a', "{\"error\":{}}", MCP_STORE_ERROR, MCP_STATE_FAILED);
     UNTIL(copying(0, 'a').acked.state == MCP_STATE_FAILED);
     assert_int_equal(look(1, 'a', 0, 's', 'p'), MCP_OK);
@@ -197,7 +200,7 @@ test_refused(void **state)
 
     /* an event that Redis does not have, yet or any more */
 
-    assert_int_equal(look(1, 'a', 2, 's', 'p'), MCP_ERR_AWAY);
+    assert_int_equal(look(1, 'a', 2, 's', 'p'), MCP_AGAIN);
 
     /* what in Redis is none of ours */
 

@@ -85,12 +85,58 @@ test_post(void **state)
 }
 
 
-/* Who reads at the node of the answer knows that it is on its way. */
+/* Who reads its stream, at whatever node, knows that an answer is on its way
+ * until its owner is through with it. */
 static void
 test_posted(void **state)
 {
+    int       i;
     uint64_t  seq;
 
+    needs_redis();
+
+    begin_all(3);
+    make(0, 'a');
+    add(0, 'a', "{\"id\":1,\"method\":\"x\"}", -1,
+        MCP_STATE_INPUT_REQUIRED);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    come(1, 'a', 0, 's');
+    assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
+
+    for (i = 0; i < 2; i++) {
+        assert_int_equal(info_of(i, 'a').state, MCP_STATE_INPUT_REQUIRED);
+        assert_int_equal(info_of(i, 'a').posted, 0);
+    }
+
+    /* news of before do not make it forgotten */
+
+    answer(2, 'a', 's', "\"one\"");
+    mcp_store_share_posts(&nodes[1].store, id_of('a'), 1);
+    mcp_store_share_got(&nodes[1].store, id_of('a'), 0);
+    assert_int_equal(info_of(1, 'a').posted, 1);
+
+    UNTIL(info_of(0, 'a').posted == 1);
+    come(1, 'a', 0, 's');
+    assert_int_equal(info_of(1, 'a').posted, 1);
+
+    assert_string_equal(taken(0, 'a'), "\"one\"");
+    assert_int_equal(info_of(0, 'a').posted, 1);
+
+    /* it finds that there is nothing more, and has ignored what there was */
+
+    assert_string_equal(taken(0, 'a'), "");
+    assert_int_equal(info_of(0, 'a').posted, 0);
+    UNTIL(info_of(1, 'a').posted == 0);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "h"), "1");
+    all_expire(0);
+    end_all();
+}
+
+
+/* A node that knows of an answer before it has arrived waits for it. */
+static void
+test_posted_here(void **state)
+{
     needs_redis();
 
     begin_all(2);
@@ -98,15 +144,15 @@ test_posted(void **state)
     add(0, 'a', "{\"id\":1,\"method\":\"x\"}", -1,
         MCP_STATE_INPUT_REQUIRED);
     UNTIL(copying(0, 'a').acked.seq == 1);
-    come(1, 'a', 0, 's');
-    assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
-    assert_int_equal(info_of(1, 'a').state, MCP_STATE_INPUT_REQUIRED);
-    assert_int_equal(info_of(1, 'a').posted, 0);
-    mcp_store_mirror_posted(&nodes[1].store, id_of('a'));
-    assert_int_equal(info_of(1, 'a').posted, 1);
-    add(0, 'a', "{\"method\":\"y\"}", -1, MCP_STATE_PROCESSING);
-    UNTIL(info_of(1, 'a').last_seq == 2);
-    assert_int_equal(info_of(1, 'a').posted, 0);
+    assert_int_equal(info_of(0, 'a').shared, 1);
+    assert_int_equal(info_of(0, 'a').posted, 0);
+    mcp_store_share_posts(&nodes[0].store, id_of('a'), 1);
+    assert_int_equal(info_of(0, 'a').posted, 1);
+
+    answer(1, 'a', 's', "\"one\"");
+    UNTIL(strcmp(taken(0, 'a'), "\"one\"") == 0);
+    assert_string_equal(taken(0, 'a'), "");
+    assert_int_equal(info_of(0, 'a').posted, 0);
     end_all();
 }
 
@@ -194,6 +240,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_post),
         cmocka_unit_test(test_posted),
+        cmocka_unit_test(test_posted_here),
         cmocka_unit_test(test_task),
         cmocka_unit_test(test_full),
     };

@@ -128,6 +128,9 @@ test_behind(void **state)
 static unsigned char          away_id[MCP_STREAM_ID_LEN];
 static mcp_store_look_t       away_is;
 static unsigned               away_asks, away_posts;
+static uint64_t               away_seq;
+static uint32_t               away_bits;
+static int                    away_rc;
 static const char            *away_event;
 static mcp_ask_t             *away_asked;
 
@@ -152,12 +155,12 @@ away_post(void *ctx, const mcp_ask_post_t *post, mcp_ask_t *ask)
     (void) ask;
 
     assert_int_equal(post->what, MCP_ASK_POST_TASK);
-    assert_int_equal(post->seq, 3);
-    assert_int_equal(post->bits, 1);
-    assert_str_is(post->data, "{\"0\":{}}");
+    assert_int_equal(post->seq, away_seq);
+    assert_int_equal(post->bits, away_bits);
+    assert_str_is(post->data, away_bits == 1 ? "{\"0\":{}}" : "{\"1\":{}}");
     away_posts++;
 
-    return MCP_OK;
+    return away_rc;
 }
 
 
@@ -223,6 +226,9 @@ away_begin(void)
     away_is.info.ref.index = 0;
     away_asks = 0;
     away_posts = 0;
+    away_seq = 3;
+    away_bits = 1;
+    away_rc = MCP_OK;
 
     task_does(0, "tasks/cancel", "");
     mcp_store_free(&d.process[0].store, &info.ref);
@@ -304,6 +310,168 @@ test_not_ahead(void **state)
 }
 
 
+/* It is a task, but the cluster does not know that yet. */
+static void
+test_young(void **state)
+{
+    (void) state;
+
+    away_begin();
+    away_event = "{\"method\":\"notifications/progress\"}";
+    away_is.info.expires = 0;
+    task_ask(1, "tasks/get", "");
+    away_answer(MCP_STATE_PROCESSING, 2);
+    assert_int_equal(b.status, 0);
+    driver_wait(&d, 60);
+    away_is.info.expires = d.te.now + 1000;
+    away_answer(MCP_STATE_PROCESSING, 2);
+    has(b.text, "\"status\":\"working\"");
+    away_done();
+
+    /* nor ever will */
+
+    away_begin();
+    away_is.info.expires = 0;
+    task_ask(1, "tasks/get", "");
+
+    while (b.status == 0) {
+        away_answer(MCP_STATE_PROCESSING, 2);
+        driver_wait(&d, 60);
+        assert_in_range(away_asks, 1, 100);
+    }
+
+    has(b.text, UNKNOWN);
+    away_done();
+}
+
+
+/* A task of this node asks two things. */
+static mcp_stream_info_t
+own_begin(void)
+{
+    mcp_job_t          *job;
+    mcp_store_t        *store;
+    mcp_task_id_t       id;
+    mcp_stream_info_t   info;
+
+    job = task_begin(0);
+    store = &d.process[0].store;
+    assert_int_equal(mcp_task_id_read(&id, d.endpoint.keys, test_str(task_id),
+                                      d.te.now), MCP_OK);
+    memcpy(away_id, id.stream, MCP_STREAM_ID_LEN);
+    assert_int_equal(mcp_store_find(store, id.stream, 0, &info), MCP_OK);
+    assert_int_equal(mcp_store_share_start(store, &info.ref, 0), MCP_OK);
+    backend_say(&d, job, ROUND(",\"inputRequests\":{\"k\":" FORM ",\"l\":" FORM
+                               "}") "\n");
+    backend_end(&d, job, MCP_FAULT_NONE);
+    assert_int_equal(mcp_store_find(store, id.stream, 0, &info), MCP_OK);
+    assert_int_equal(info.state, MCP_STATE_INPUT_REQUIRED);
+
+    memset(&away_is, 0, sizeof(away_is));
+    away_is.info = info;
+    away_asks = 0;
+    away_posts = 0;
+    away_seq = info.last_seq;
+    away_bits = 2;
+    away_rc = MCP_OK;
+    away_event = "{\"k#1\":{},\"l#1\":{}}";
+    d.process[1].worker->cluster_hooks = &away_hooks;
+    d.process[1].worker->cluster = away_id;
+
+    return info;
+}
+
+
+/* What was brought to another node counts here before it has arrived, and what
+ * is brought here is told to the others. */
+static void
+test_own(void **state)
+{
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    info = own_begin();
+    away_is.given = 1;
+    task_ask(1, "tasks/get", "");
+    away_answer(MCP_STATE_INPUT_REQUIRED, info.last_seq);
+    assert_null(strstr(b.text, "\"k#1\""));
+    has(b.text, "\"l#1\"");
+    client_close(&d, &b);
+
+    task_ask(1, "tasks/update",
+             ",\"inputResponses\":{\"k#1\":{\"late\":1},\"l#1\":{}}");
+    away_answer(MCP_STATE_INPUT_REQUIRED, info.last_seq);
+    assert_int_equal(away_posts, 1);
+    assert_int_equal(b.status, 200);
+    client_close(&d, &b);
+    assert_int_equal(d.n_jobs, 0);
+
+    /* this arrives, and what was done already once more */
+
+    assert_int_equal(mcp_store_answer(&d.process[0].store, &info.ref,
+                                      info.last_seq, 2, 3,
+                                      mcp_str("{\"1\":{}}"), d.te.now),
+                     MCP_AGAIN);
+    assert_int_equal(mcp_store_answer(&d.process[0].store, &info.ref,
+                                      info.last_seq, 1, 3,
+                                      mcp_str("{\"0\":{}}"), d.te.now),
+                     MCP_OK);
+    driver_pump(&d);
+    assert_int_equal(d.n_jobs, 1);
+    d.process[1].worker->cluster_hooks = NULL;
+    d.process[1].worker->cluster = NULL;
+    backend_json(&d, RESULT);
+    task_is(1, "\"status\":\"completed\"");
+    quiet();
+}
+
+
+/* The cluster knows nothing of it, or cannot be reached: what is here counts. */
+static void
+test_own_alone(void **state)
+{
+    size_t             i;
+    mcp_stream_info_t  info;
+
+    static const int  rcs[] = { MCP_ERR_NOT_FOUND, MCP_ERR_AWAY };
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(rcs); i++) {
+        info = own_begin();
+        away_rc = rcs[i];
+        away_bits = 1;
+        task_ask(1, "tasks/update", ",\"inputResponses\":{\"k#1\":{}}");
+        away_answer(MCP_STATE_INPUT_REQUIRED, info.last_seq);
+        assert_int_equal(away_posts, 1);
+        assert_int_equal(b.status, 200);
+        client_close(&d, &b);
+
+        task_ask(1, "tasks/get", "");
+        mcp_ask_answer(away_asked, MCP_ERR_AWAY);
+        driver_pump(&d);
+        assert_null(strstr(b.text, "\"k#1\""));
+        has(b.text, "\"l#1\"");
+        client_close(&d, &b);
+
+        task_ask(1, "tasks/update", ",\"inputResponses\":{\"l#1\":{}}");
+        mcp_ask_answer(away_asked, MCP_ERR_AWAY);
+        driver_pump(&d);
+        assert_int_equal(away_posts, 1);
+        assert_int_equal(b.status, 200);
+        client_close(&d, &b);
+        assert_int_equal(d.n_jobs, 1);
+        d.process[1].worker->cluster_hooks = NULL;
+        d.process[1].worker->cluster = NULL;
+        backend_json(&d, RESULT);
+        task_is(1, "\"status\":\"completed\"");
+    }
+
+    quiet();
+}
+
+
 int
 main(void)
 {
@@ -313,7 +481,10 @@ main(void)
         task_test(test_large),
         task_test(test_behind),
         task_test(test_ahead),
-        task_test(test_not_ahead)
+        task_test(test_not_ahead),
+        task_test(test_young),
+        task_test(test_own),
+        task_test(test_own_alone)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
