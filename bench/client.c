@@ -8,9 +8,20 @@
  *                                                        resumed at the worker
  *                                                        that runs the call, or
  *                                                        at another (X-Worker)
+ *     client PORT PATH SESSION away N MS PORT            the same, on a stream
+ *                                                        resumed at another node
  *     client PORT PATH SESSION replay LAST_EVENT_ID      read a stream to its end
- *     client PORT PATH SESSION hold N get|post           N idle streams until a
- *                                                        line comes on stdin
+ *     client PORT PATH SESSION burst N                   the same for a call with
+ *                                                        n events
+ *     client PORTS PATH SESSIONS hold N get|post         N idle streams, at these
+ *                                                        ports (8081,8082) in
+ *                                                        turn, until a line
+ *                                                        comes on stdin
+ *     client PORTS PATH SESSIONS hear N get|listen       N listeners likewise;
+ *                                                        after each line
+ *                                                        on stdin how long it
+ *                                                        takes until all have
+ *                                                        heard something
  *
  * PATH "-" leaves MCP's headers out, for a plain location.  Prints figures
  * as "name value" lines.
@@ -22,6 +33,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -236,7 +248,31 @@ do_wake(int port, const char *path, const char *session, int n, int ms,
 
 
 static void
-do_replay(int port, const char *path, const char *session, const char *last)
+do_away(int port, const char *path, const char *session, int n, int ms,
+    int other)
+{
+    int        fd;
+    char       id[64];
+    size_t     len;
+    uint64_t  *all;
+
+    all = calloc((size_t) n + 1, sizeof(uint64_t));
+
+    len = 0;
+    fd = tick(port, path, session, n, ms);
+    expect(fd, &len, "\nid: ", id);
+    close(fd);
+
+    fd = dial(other);
+    request(fd, "GET", path, session, id, "");
+    report(all, collect(fd, 0, n * 3 / 4, all));
+}
+
+
+/* Reads a stream to its end: what follows an event, or that of a call. */
+static void
+do_read(int port, const char *path, const char *session, const char *last,
+    const char *body)
 {
     int       fd;
     long      events;
@@ -246,7 +282,7 @@ do_replay(int port, const char *path, const char *session, const char *last)
 
     fd = dial(port);
     begin = now();
-    request(fd, "GET", path, session, last, "");
+    request(fd, last ? "GET" : "POST", path, session, last, body);
 
     first = 0;
     events = 0;
@@ -291,26 +327,185 @@ do_replay(int port, const char *path, const char *session, const char *last)
 
 
 static void
-do_hold(int port, const char *path, const char *sessions, int n, int post)
+do_burst(int port, const char *path, const char *session, int n)
 {
-    int     i, *fds;
-    char    session[256];
-    FILE   *f;
+    char  body[512];
 
+    snprintf(body, sizeof(body),
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
+             "\"params\":{\"name\":\"stream\",\"arguments\":{\"n\":%d},"
+             "\"_meta\":{\"progressToken\":\"t\"}}}", n);
+
+    do_read(port, path, session, NULL, body);
+}
+
+
+/* The next line of a file, from its beginning after its end. */
+static void
+next_line(FILE *f, char line[256])
+{
+    if (fgets(line, 256, f) == NULL) {
+        rewind(f);
+
+        if (fgets(line, 256, f) == NULL) {
+            exit(1);
+        }
+    }
+
+    line[strcspn(line, "\n")] = '\0';
+}
+
+
+/* The next of some ports: "8081,8082". */
+static int
+next_port(const char **port, const char *ports)
+{
+    int  n;
+
+    n = atoi(*port);
+    *port = strchr(*port, ',');
+    *port = *port ? *port + 1 : ports;
+
+    return n;
+}
+
+
+static int
+listener(int port, const char *path, const char *session, int modern)
+{
+    int          fd, n;
+    size_t       len;
+    char         text[1024], rest[64];
+    static char  body[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"subscriptions/listen\","
+        "\"params\":{\"notifications\":{\"toolsListChanged\":true},\"_meta\":"
+        "{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+        "\"io.modelcontextprotocol/clientCapabilities\":{}}}}";
+
+    fd = dial(port);
+    len = 0;
+
+    if (!modern) {
+        request(fd, "GET", path, session, NULL, "");
+        expect(fd, &len, "HTTP/1.1 200", rest);
+        return fd;
+    }
+
+    n = snprintf(text, sizeof(text),
+                 "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                 "Accept: application/json, text/event-stream\r\n"
+                 "Content-Type: application/json\r\n"
+                 "MCP-Protocol-Version: 2026-07-28\r\n"
+                 "Mcp-Method: subscriptions/listen\r\n"
+                 "Content-Length: %zu\r\n\r\n%s",
+                 path, sizeof(body) - 1, body);
+
+    if (write(fd, text, (size_t) n) != n) {
+        perror("write");
+        exit(1);
+    }
+
+    expect(fd, &len, "acknowledged", rest);
+
+    return fd;
+}
+
+
+/* Microseconds from now on until each of n sockets has had something more. */
+static double
+heard(int ep, int n)
+{
+    int                 i, k;
+    uint64_t            begin;
+    char               *seen;
+    struct epoll_event  events[256];
+
+    begin = now();
+    seen = calloc(1 << 20, 1);
+
+    while (n > 0) {
+        k = epoll_wait(ep, events, 256, 30000);
+
+        if (k <= 0) {
+            fprintf(stderr, "%d have heard nothing\n", n);
+            exit(1);
+        }
+
+        for (i = 0; i < k; i++) {
+            if (read(events[i].data.fd, buf, sizeof(buf)) <= 0) {
+                fprintf(stderr, "a listener has ended\n");
+                exit(1);
+            }
+
+            n -= !seen[events[i].data.fd];
+            seen[events[i].data.fd] = 1;
+        }
+    }
+
+    free(seen);
+
+    return (double) (now() - begin) / 1e3;
+}
+
+
+static void
+do_hear(const char *ports, const char *path, const char *sessions, int n,
+    int modern)
+{
+    int                 i, ep, fd;
+    char                session[256];
+    FILE               *f;
+    const char         *port;
+    struct epoll_event  e;
+
+    ep = epoll_create1(0);
+    f = fopen(sessions, "r");
+    port = ports;
+
+    for (i = 0; i < n; i++) {
+        next_line(f, session);
+        fd = listener(next_port(&port, ports), path, session, modern);
+        e.events = EPOLLIN;
+        e.data.fd = fd;
+        epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e);
+    }
+
+    /* what came with the heads is read */
+
+    usleep(200000);
+
+    while (epoll_wait(ep, &e, 1, 0) > 0) {
+        if (read(e.data.fd, buf, sizeof(buf)) <= 0) {
+            exit(1);
+        }
+    }
+
+    printf("held %d\n", n);
+    fflush(stdout);
+
+    while (fgets(session, sizeof(session), stdin)) {
+        printf("heard_us %.1f\n", heard(ep, n));
+        fflush(stdout);
+    }
+}
+
+
+static void
+do_hold(const char *ports, const char *path, const char *sessions, int n,
+    int post)
+{
+    int         i, *fds;
+    char        session[256];
+    FILE       *f;
+    const char *port;
+
+    port = ports;
     fds = calloc((size_t) n, sizeof(int));
     f = fopen(sessions, "r");
 
     for (i = 0; i < n; i++) {
-        if (fgets(session, sizeof(session), f) == NULL) {
-            rewind(f);
-
-            if (fgets(session, sizeof(session), f) == NULL) {
-                exit(1);
-            }
-        }
-
-        session[strcspn(session, "\n")] = '\0';
-        fds[i] = dial(port);
+        next_line(f, session);
+        fds[i] = dial(next_port(&port, ports));
         request(fds[i], post ? "POST" : "GET", path, session, NULL,
                 post ? "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
                        "\"tools/call\",\"params\":{\"name\":\"hang\","
@@ -363,10 +558,21 @@ main(int argc, char **argv)
                 strcmp(argv[7], "other") == 0);
 
     } else if (strcmp(argv[4], "replay") == 0) {
-        do_replay(port, argv[2], argv[3], argv[5]);
+        do_read(port, argv[2], argv[3], argv[5], "");
+
+    } else if (strcmp(argv[4], "burst") == 0) {
+        do_burst(port, argv[2], argv[3], atoi(argv[5]));
+
+    } else if (strcmp(argv[4], "away") == 0 && argc >= 8) {
+        do_away(port, argv[2], argv[3], atoi(argv[5]), atoi(argv[6]),
+                atoi(argv[7]));
+
+    } else if (strcmp(argv[4], "hear") == 0 && argc >= 7) {
+        do_hear(argv[1], argv[2], argv[3], atoi(argv[5]),
+                strcmp(argv[6], "listen") == 0);
 
     } else if (strcmp(argv[4], "hold") == 0 && argc >= 7) {
-        do_hold(port, argv[2], argv[3], atoi(argv[5]),
+        do_hold(argv[1], argv[2], argv[3], atoi(argv[5]),
                 strcmp(argv[6], "post") == 0);
 
     } else {

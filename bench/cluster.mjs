@@ -6,65 +6,18 @@
 // of which a client in JavaScript would measure itself, are made by wrk and
 // bench/client.
 
-import { execFile } from 'node:child_process';
 import fs from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
-import { promisify } from 'node:util';
-import { Fixture } from '../t/e2e/lib/fixture.mjs';
-import { Redis, cluster, until } from '../t/e2e/lib/redis.mjs';
+import { Redis } from '../t/e2e/lib/redis.mjs';
 import { request } from '../t/e2e/lib/wire.mjs';
+import { ROUNDS, client, dir, done, median, middle, node, print, round,
+         run } from './cluster-nodes.mjs';
 
-const ROUNDS = Number(process.env.ROUNDS ?? 5);
 const EVENTS = 10000;
 const SIZE = 120;
-
-const run = promisify(execFile);
-const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-bench-'));
-const key = `${dir}/mcp.key`;
-
-await fs.chmod(dir, 0o755);
-await fs.writeFile(key, 'one key for all nodes, 32 bytes at least\n');
-await run('cc', ['-O2', '-D_GNU_SOURCE',
-                 new URL('client.c', import.meta.url).pathname, '-o',
-                 `${dir}/client`]);
-
-const location = { mcp_close_after: 'off', mcp_stream_buffer: '64m',
-                   mcp_max_events: '1000000' };
-
-
-async function node(redis, sync) {
-    const fixture = await Fixture.start({
-        workers: 1, location, server: { mcp_key: key }, zone: '256m',
-        ...(redis && { http: cluster(redis.url, { mcp_cluster_sync: sync }) }),
-    });
-
-    if (redis) {
-        await until(async () => /cluster: joined/.test(await fixture.log()));
-    }
-
-    return fixture;
-}
 
 const at = (fixture, session) => Object.assign(
     Object.create(Object.getPrototypeOf(session)), session,
     { port: fixture.port, send: (o) => request(fixture.port, o) });
-
-const middle = (values) => values.sort((a, b) => a - b)[values.length >> 1];
-
-async function median(measure) {
-    const values = [];
-
-    for (let i = 0; i < ROUNDS; i++) {
-        values.push(await measure());
-    }
-
-    return middle(values);
-}
-
-function print(what, value, aim = '') {
-    console.log(`  ${what.padEnd(62)} ${value}${aim && `   (aim ${aim})`}`);
-}
 
 async function info(redis, name) {
     const text = await redis.command('INFO', 'everything');
@@ -135,10 +88,8 @@ async function replay(home, reader) {
     answer.close();
     await new Promise((resolve) => { setTimeout(resolve, 1500); });
 
-    const { stdout } = await run(`${dir}/client`, [String(reader.port), '/mcp',
-                                                   session.id, 'replay',
-                                                   lastId]);
-    const [, events, us] = /events (\d+)[^]*total_us ([\d.]+)/.exec(stdout);
+    const { events, total_us: us } = await client(reader.port, '/mcp',
+        session.id, 'replay', lastId);
 
     if (events < EVENTS) {
         throw new Error(`${events} events`);
@@ -221,7 +172,6 @@ async function compare(nodes, base) {
 }
 
 
-const round = (n) => Math.round(n).toLocaleString('en');
 const redis = await Redis.start();
 const [twin, alone] = [await node(), await node()];
 const [here, there] = [await node(redis, 'on'), await node(redis, 'on')];
@@ -298,4 +248,4 @@ print('  an event, beyond its own bytes',
 
 await Promise.all([twin, alone, here, there, off].map((fixture) => fixture.stop()));
 await redis.stop();
-await fs.rm(dir, { recursive: true, force: true });
+await done();

@@ -43,15 +43,10 @@ export const known = [
     },
     {
         file: 'limits',
-        why: 'of many who resume at once some are told 503',
+        why: 'numbers of the status page are each node\'s, and of many who resume '
+            + 'at once some are told 503',
         cases: [
             'of a request',
-        ],
-    },
-    {
-        file: 'limits',
-        why: 'of many who resume at once some are told 503',
-        cases: [
             'of a stream',
         ],
     },
