@@ -117,8 +117,8 @@ mcp_input_deliver_away(mcp_exchange_t *x,
 }
 
 
-/* What comes to a call of this node goes by way of the cluster, too, so that
- * afterwards every node knows that it was answered; if it can. */
+/* What comes to a call of this node is told to the cluster first, so that
+ * afterwards every node knows that it was answered; if it can be told. */
 int
 mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
     mcp_str_t text, uint32_t turn)
@@ -128,7 +128,9 @@ mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
     if (info->mirror || (info->shared && x->asking)) {
         rc = mcp_input_deliver_away(x, info->ref.id, text, turn);
 
-        if (info->mirror || (rc != MCP_ERR_NOT_FOUND && rc != MCP_ERR_AWAY)) {
+        if (info->mirror || (rc != MCP_OK && rc != MCP_ERR_NOT_FOUND
+                             && rc != MCP_ERR_AWAY))
+        {
             return rc;
         }
     }

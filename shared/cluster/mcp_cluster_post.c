@@ -56,6 +56,22 @@ mcp_post_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 }
 
 
+/* To a stream of another node it is on its way; what is brought to one of this
+ * node is taken by whoever asked, as soon as that is answered. */
+static void
+mcp_post_known(mcp_cluster_t *cluster, const mcp_post_t *post, uint64_t number)
+{
+    mcp_stream_info_t  info;
+
+    if (mcp_copy_has(cluster, post->id, &info)) {
+        mcp_store_share_got(cluster->worker->store, post->id, number);
+
+    } else {
+        mcp_store_share_posts(cluster->worker->store, post->id, number);
+    }
+}
+
+
 static void
 mcp_post_done(void *data, const mcp_reply_t *reply)
 {
@@ -72,8 +88,8 @@ mcp_post_done(void *data, const mcp_reply_t *reply)
     rc = mcp_post_taken(cluster, reply);
 
     if (rc == MCP_OK) {
-        mcp_store_share_posts(cluster->worker->store, post->id,
-                              mcp_reply_number(mcp_reply_item(reply, 1)));
+        mcp_post_known(cluster, post,
+                       mcp_reply_number(mcp_reply_item(reply, 1)));
         mcp_cluster_turn(cluster, post->id, post->turn);
     }
 

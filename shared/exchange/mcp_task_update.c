@@ -257,8 +257,7 @@ mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
         return MCP_FAULT_PARAMS;
     }
 
-    /* they were brought to its node; at this one, what comes by way of the
-     * cluster will be late */
+    /* they were brought to its node; or the others were told */
 
     rc = task->own ? MCP_AGAIN : MCP_OK;
 

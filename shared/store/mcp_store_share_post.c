@@ -66,9 +66,11 @@ mcp_store_share_got(mcp_store_t *store,
         if (number > share->got) {
             share->got = number;
 
-            /* it does not count as posted to any more, if there was no room */
+            /* if there was no room, or it came too late, that is all there will
+             * be of it */
 
             mcp_store_mark_consumer(&op, st);
+            mcp_store_mark_copy(&op, st);
         }
 
         mcp_store_leave(&op);

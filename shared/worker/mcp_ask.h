@@ -217,8 +217,9 @@ struct mcp_cluster_hooks_s {
                              mcp_ask_t *ask);
 
     /*
-     * Brings answers to a call at whatever node; passes over what nobody waits
-     * for.  Returns what tell does; the answer may also be
+     * Brings answers to a call of another node, or tells the others of those
+     * that this node takes itself; passes over what nobody waits for.  Returns
+     * what tell does; the answer may also be
      *   MCP_ERR_LIMIT      there is no room for them
      *   MCP_ERR_NOT_FOUND  the cluster knows of no such call, or it is over
      */
@@ -340,8 +341,9 @@ int mcp_ask_follow(mcp_exchange_t *x, const mcp_ask_stream_t *stream,
     void (*handler)(void *data, int rc), void *data, mcp_ask_t **ask);
 
 /*
- * Brings answers to a call at whatever node, for a root; where there is none it
- * does not wait.  Returns what mcp_ask() does, or
+ * Brings answers to a call of another node, or tells the others of those that
+ * this node takes itself, for a root; where there is none it does not wait.
+ * Returns what mcp_ask() does, or
  *   MCP_ERR_LIMIT      there is no room for them
  *   MCP_ERR_NOT_FOUND  there is no such call, or nobody but this node knows it
  */

@@ -7,8 +7,9 @@
 -- event that it confirms; session that it has to be of, or nothing; principal; 1
 -- for the last event, too, 2 if the node is also to hear when that changes.
 -- Returns {"OK", last, first one kept, confirmed, how it stands, what never
--- changes, turn, 1 if answers are on their way, or 0, what it is as a task, then, if there is one, the last event and what that answers}, {"NONE"}, or
--- {"AHEAD"}: there is no such event yet.
+-- changes, turn, 1 if answers are on their way, or 0, what it is as a task, then,
+-- if there is one, the last event and what that answers}, {"NONE"}, or {"AHEAD"}:
+-- there is no such event yet.
 
 local after = tonumber(ARGV[4])
 

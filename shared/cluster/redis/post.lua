@@ -9,11 +9,12 @@
 -- {"FULL"}.
 --
 -- i of the stream counts the bytes since its owner spoke last, s what clients have
--- brought, which is how it is numbered.
+-- brought, which is how it is numbered.  A node that is the owner itself gets no
+-- mail: it knows.
 
 local INBOX = 1048576
 
-local said = redis.call('HMGET', head, 'o', 'g', 'x', 'i', 'd', 'p', 'v')
+local said = redis.call('HMGET', head, 'o', 'g', 'x', 'i', 'd', 'p', 'v', 'l')
 
 if not said[1] or ARGV[4] ~= '' and said[2] ~= ARGV[4]
     or ARGV[5] ~= '' and said[6] ~= ARGV[5] or string.byte(said[3]) >= OVER
@@ -31,8 +32,9 @@ redis.call('HINCRBY', head, 'i', #ARGV[8])
 redis.call('HSET', head, 'd', whole(math.max(tonumber(said[5]),
     tonumber(ARGV[6]))))
 
--- a question of a task that is answered is not asked any more
-if ARGV[7] == 'u' then
+-- a question of a task that is answered is not asked any more; a late answer is to
+-- another one
+if ARGV[7] == 'u' and said[8] == ARGV[10] then
     local task = with_answers(said[7], ARGV[9])
     local all = bit.tobit(ARGV[11])
 
@@ -45,7 +47,9 @@ if ARGV[7] == 'u' then
     end
 end
 
-mail(said[1], 'k', ARGV[7], 'm', ARGV[8], 'w', ARGV[9], 'a', ARGV[10],
-    'l', ARGV[11], 'n', whole(number))
+if said[1] ~= ARGV[1] then
+    mail(said[1], 'k', ARGV[7], 'm', ARGV[8], 'w', ARGV[9], 'a', ARGV[10],
+        'l', ARGV[11], 'n', whole(number))
+end
 
 return {'OK', number}

@@ -157,6 +157,25 @@ test_posted_here(void **state)
 }
 
 
+/* The owner's node takes what is brought to it without mail. */
+static void
+test_own(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+    answer(0, 'a', 's', "\"one\"");
+    UNTIL(strcmp(about(0, "HGET", 'h', 'a', "s"), "1") == 0);
+    answer(1, 'a', 's', "\"two\"");
+    UNTIL(strcmp(taken(0, 'a'), "\"two\"") == 0);
+    assert_string_equal(taken(0, 'a'), "");
+    UNTIL(strcmp(about(0, "HGET", 'h', 'a', "h"), "2") == 0);
+    end_all();
+}
+
+
 /* Answers to a task's questions, which nobody is asked again; its end. */
 static void
 test_task(void **state)
@@ -190,7 +209,16 @@ test_task(void **state)
     run(1);
     assert_non_null(strstr(about(0, "HGET", 'h', 'a', "v"), " 0"));
 
+    /* to what it had asked before */
+
     memset(post.principal, 'p', MCP_DIGEST_LEN);
+    post.seq = 7;
+    bring(1, &post);
+    UNTIL(strcmp(about(0, "HGET", 'h', 'a', "h"), "1") == 0);
+    assert_non_null(strstr(about(0, "HGET", 'h', 'a', "v"), " 0"));
+    assert_int_equal(copying(0, 'a').given, 0);
+
+    post.seq = 1;
     bring(1, &post);
     UNTIL(copying(0, 'a').given == 2);
     assert_int_equal(info_of(0, 'a').state, MCP_STATE_INPUT_REQUIRED);
@@ -241,6 +269,7 @@ main(void)
         cmocka_unit_test(test_post),
         cmocka_unit_test(test_posted),
         cmocka_unit_test(test_posted_here),
+        cmocka_unit_test(test_own),
         cmocka_unit_test(test_task),
         cmocka_unit_test(test_full),
     };
