@@ -22,6 +22,9 @@
  *                                                        on stdin how long it
  *                                                        takes until all have
  *                                                        heard something
+ *     client PORT - - ping N MS                          a Redis that has a PING
+ *                                                        every MS, and waits for
+ *                                                        nothing else
  *
  * PATH "-" leaves MCP's headers out, for a plain location.  Prints figures
  * as "name value" lines.
@@ -179,6 +182,37 @@ do_tick(int port, const char *path, const char *session, int n, int ms)
 
     all = calloc((size_t) n + 1, sizeof(uint64_t));
     report(all, collect(tick(port, path, session, n, ms), 0, n, all));
+}
+
+
+static void
+do_ping(int port, int n, int ms)
+{
+    int                 i, ep, fd;
+    char                reply[64];
+    uint64_t            begin, *all;
+    struct epoll_event  ev = { .events = EPOLLIN };
+
+    all = calloc((size_t) n + 1, sizeof(uint64_t));
+    fd = dial(port);
+    ep = epoll_create1(0);
+    epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev);
+
+    for (i = 0; i < n; i++) {
+        usleep((useconds_t) ms * 1000);
+        begin = now();
+
+        if (write(fd, "PING\r\n", 6) != 6 || epoll_wait(ep, &ev, 1, -1) != 1
+            || read(fd, reply, sizeof(reply)) <= 0)
+        {
+            fprintf(stderr, "no reply\n");
+            exit(1);
+        }
+
+        all[i] = now() - begin;
+    }
+
+    report(all, n);
 }
 
 
@@ -566,6 +600,9 @@ main(int argc, char **argv)
     } else if (strcmp(argv[4], "away") == 0 && argc >= 8) {
         do_away(port, argv[2], argv[3], atoi(argv[5]), atoi(argv[6]),
                 atoi(argv[7]));
+
+    } else if (strcmp(argv[4], "ping") == 0 && argc >= 7) {
+        do_ping(port, atoi(argv[5]), atoi(argv[6]));
 
     } else if (strcmp(argv[4], "hear") == 0 && argc >= 7) {
         do_hear(argv[1], argv[2], argv[3], atoi(argv[5]),

@@ -49,6 +49,8 @@ typedef struct {
     mcp_stream_spec_t  about;
     mcp_stream_info_t  info;
     char               joined;
+    mcp_script_e       script;
+    size_t             n;              /* words */
     mcp_str_t          words[MCP_APPEND_ARGS + 2 * MCP_COPY_EVENTS];
 } mcp_append_t;
 
@@ -82,11 +84,15 @@ mcp_append_number(mcp_append_t *a, uint64_t number)
 
 
 /* The last of what nodes were told that a listener has, as Redis writes it: it
- * has all of it when its last event is copied. */
+ * has all of it when its last event is copied; before, nothing. */
 static mcp_str_t
-mcp_append_place(mcp_append_t *a)
+mcp_append_place(mcp_append_t *a, const mcp_store_copying_t *copying)
 {
     char  *end;
+
+    if (!copying->listener || a->from.at.seq < copying->own.seq) {
+        return mcp_str("");
+    }
 
     end = mcp_uint_print(a->numbers.data + a->numbers.len, a->from.heard.ms);
     *end++ = '-';
@@ -183,11 +189,49 @@ mcp_append_join_words(const mcp_copy_t *copy, mcp_append_t *a,
 }
 
 
+static mcp_str_t
+mcp_append_sent(mcp_append_t *a, const mcp_store_copying_t *copying)
+{
+    return copying->consumer_slot == MCP_STORE_REMOTE
+           ? mcp_str("") : mcp_append_number(a, copying->sent_seq);
+}
+
+
+static void
+mcp_append_events(mcp_append_t *a)
+{
+    size_t      i;
+    mcp_str_t  *words;
+
+    words = a->words + a->n;
+
+    for (i = 0; i < a->from.n; i++) {
+        *words++ = (mcp_str_t) { a->from.buf + a->raw[i].offset,
+                                 a->raw[i].len };
+        *words++ = mcp_append_text(a,
+            mcp_pack_answers(a->numbers.data + a->numbers.len, &a->raw[i]));
+    }
+
+    a->n += 2 * a->from.n;
+}
+
+
+/* The arguments of redis/event.lua. */
+static void
+mcp_append_short(mcp_append_t *a, const mcp_store_copying_t *copying,
+    uint64_t first)
+{
+    a->words[0] = mcp_append_number(a, first);
+    a->words[1] = mcp_append_sent(a, copying);
+    a->words[2] = mcp_append_place(a, copying);
+    a->n = 3;
+}
+
+
 static void
 mcp_append_words(mcp_copy_t *copy, mcp_append_t *a,
     const mcp_store_copying_t *copying, uint64_t first)
 {
-    size_t           i;
     uint64_t         number;
     mcp_str_t       *words;
     mcp_pack_task_t  task = { copying->expires, copying->kept,
@@ -200,9 +244,7 @@ mcp_append_words(mcp_copy_t *copy, mcp_append_t *a,
                                                                   copying));
     words[MCP_APPEND_FIRST] = mcp_append_number(a, first);
     words[MCP_APPEND_FLOOR] = mcp_append_number(a, copying->first_seq);
-    words[MCP_APPEND_SENT] = copying->consumer_slot == MCP_STORE_REMOTE
-                             ? mcp_str("")
-                             : mcp_append_number(a, copying->sent_seq);
+    words[MCP_APPEND_SENT] = mcp_append_sent(a, copying);
     words[MCP_APPEND_CONFIRMED] = mcp_append_number(a, copying->confirmed_seq);
     words[MCP_APPEND_STAND] = mcp_append_text(a,
         mcp_pack_stand(a->numbers.data + a->numbers.len, &a->from.at));
@@ -216,22 +258,12 @@ mcp_append_words(mcp_copy_t *copy, mcp_append_t *a,
     words[MCP_APPEND_PRINCIPAL] = (mcp_str_t) {
         (const char *) a->about.principal, MCP_DIGEST_LEN };
     words[MCP_APPEND_TOPICS] = (mcp_str_t) { a->topics.data, a->topics.len };
-    words[MCP_APPEND_PLACE] = copying->listener
-                              && a->from.at.seq >= copying->own.seq
-                              ? mcp_append_place(a) : mcp_str("");
+    words[MCP_APPEND_PLACE] = mcp_append_place(a, copying);
     words[MCP_APPEND_LIMIT] = mcp_append_limit(copy, a, copying);
     words[MCP_APPEND_TAKEN] = mcp_append_number(a, copying->taken);
 
     mcp_append_join_words(copy, a, copying);
-
-    words += MCP_APPEND_ARGS;
-
-    for (i = 0; i < a->from.n; i++) {
-        *words++ = (mcp_str_t) { a->from.buf + a->raw[i].offset,
-                                 a->raw[i].len };
-        *words++ = mcp_append_text(a,
-            mcp_pack_answers(a->numbers.data + a->numbers.len, &a->raw[i]));
-    }
+    a->n = MCP_APPEND_ARGS;
 }
 
 
@@ -297,7 +329,16 @@ mcp_append_make(mcp_copy_t *copy, mcp_append_t *a,
         }
     }
 
-    mcp_append_words(copy, a, copying, first);
+    if (mcp_due_is_short(copy, copying, &a->from)) {
+        a->script = MCP_SCRIPT_EVENT;
+        mcp_append_short(a, copying, first);
+
+    } else {
+        a->script = MCP_SCRIPT_APPEND;
+        mcp_append_words(copy, a, copying, first);
+    }
+
+    mcp_append_events(a);
 
     return MCP_OK;
 }
@@ -349,6 +390,9 @@ mcp_append_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
         copy->refills = 1;
         memset(&copy->at, 0, sizeof(mcp_store_stand_t));
         copy->at.seq = mcp_reply_number(mcp_reply_item(reply, 1));
+
+    } else if (mcp_reply_is(kind, "APPEND")) {
+        copy->time = 0;
 
     } else if (mcp_reply_is(kind, "FENCED")) {
         mcp_reap_fenced(copy);
@@ -483,40 +527,6 @@ mcp_append_confirm(mcp_copy_t *copy)
 }
 
 
-/* Whether it is time to say that the stream goes on; not one that is about to
- * go, here as in Redis. */
-static int
-mcp_append_goes_on(const mcp_copy_t *copy, const mcp_store_copying_t *copying,
-    uint64_t now)
-{
-    return now >= copy->time + copy->cluster->conf->dead_after / 3
-           && (copying->end == 0 || now < copying->end || copying->expires
-               || copying->consumer_slot != MCP_STORE_NO_SLOT
-               || copying->readers);
-}
-
-
-/* Whether Redis is to be told, of what else than events. */
-static int
-mcp_append_is_due(const mcp_copy_t *copy, const mcp_store_copying_t *copying)
-{
-    return copy->time == 0 || copy->refills || copying->asked
-           || copy->at.state != copying->own.state
-           || copy->expires != copying->expires
-           || copy->given != copying->given
-           || copy->taken != copying->taken
-           || mcp_append_goes_on(copy, copying,
-                                 mcp_worker_now(copy->cluster->worker))
-           || (copying->own.state >= MCP_STATE_COMPLETED
-               && copying->sent_seq >= copying->own.seq
-               && copying->sent_seq != copy->sent)
-           || mcp_beside_is_due(copy, copying)
-           || (copying->listener
-               && copying->consumer_slot == MCP_STORE_NO_SLOT
-               && copying->sent_seq != copy->sent);
-}
-
-
 static void
 mcp_append_send(mcp_copy_t *copy, const mcp_store_copying_t *copying)
 {
@@ -541,8 +551,7 @@ mcp_append_send(mcp_copy_t *copy, const mcp_store_copying_t *copying)
     rc = mcp_append_make(copy, a, copying);
 
     if (rc == MCP_OK) {
-        mcp_copy_run(copy, MCP_SCRIPT_APPEND, a->words,
-                     MCP_APPEND_ARGS + 2 * a->from.n, mcp_append_done);
+        mcp_copy_run(copy, a->script, a->words, a->n, mcp_append_done);
     }
 
     if (copy->sending) {
@@ -550,15 +559,14 @@ mcp_append_send(mcp_copy_t *copy, const mcp_store_copying_t *copying)
             mcp_append_confirm(copy);
         }
 
+        if (a->script == MCP_SCRIPT_APPEND) {
+            mcp_due_told(copy, copying, &a->from);
+        }
+
         copy->refills = 0;
         copy->at = a->from.at;
         copy->sent = copying->sent_seq;
-        copy->expires = copying->expires;
-        copy->given = copying->given;
-        copy->taken = copying->taken;
-        copy->joined = a->joined;
         copy->says = (copying->asked && a->from.n == 0);
-        copy->claims = mcp_beside_claims(copying) != 0;
 
     } else if (rc != MCP_OK) {
         mcp_copy_within(copy, MCP_COPY_LATER);
@@ -577,7 +585,7 @@ mcp_append_look(mcp_copy_t *copy, const mcp_store_copying_t *copying)
         copy->begin = !copying->created;
     }
 
-    if (copy->at.seq >= copying->own.seq && !mcp_append_is_due(copy, copying)) {
+    if (copy->at.seq >= copying->own.seq && !mcp_due_is(copy, copying)) {
         mcp_copy_within(copy, mcp_beside_how(copying) != copy->joined
                               ? MCP_COPY_TELL_TIME
                               : copy->cluster->conf->dead_after / 3);

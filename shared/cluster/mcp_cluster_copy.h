@@ -11,6 +11,7 @@
  *
  *   mcp_cluster_copy.c    what a process has of these streams
  *   mcp_cluster_append.c  the copier
+ *   mcp_cluster_due.c     what else than events it has to tell
  *   mcp_cluster_lag.c     how far it is behind
  *   mcp_cluster_hear.c    what it hears of readers elsewhere
  *   mcp_cluster_mirror.c  the feeder
@@ -81,9 +82,13 @@ struct mcp_copy_s {
                                           event that is here; 0: it has all */
     uint64_t             acked;        /* the last that it had then */
     uint64_t             max_wait;     /* of what it copies */
-    uint64_t             expires;      /* as Redis was told last */
+    uint64_t             whole;        /* when Redis was told all; 0: never */
+    uint64_t             expires;      /* as it was told then */
     uint32_t             given;
     uint64_t             taken;
+    uint64_t             floor;
+    uint64_t             confirmed;
+    size_t               longest;      /* bytes of an event */
     uint32_t             limit;        /* calls that its session may have; 0:
                                           any number */
     char                 joined;       /* as Redis was told last */
@@ -194,6 +199,21 @@ int mcp_mirror_event(mcp_cluster_t *cluster,
 
 /* Redis does not have the mirror's stream, again: then it is gone. */
 void mcp_mirror_missed(mcp_copy_t *copy);
+
+
+/* --- mcp_cluster_due.c --- */
+
+/* Whether Redis is to be told of what else than events there is of a stream. */
+int mcp_due_is(const mcp_copy_t *copy, const mcp_store_copying_t *copying);
+
+/* Whether some events are all that is to be told: redis/append.lua was told the
+ * rest lately, and nothing of that has changed. */
+int mcp_due_is_short(const mcp_copy_t *copy,
+    const mcp_store_copying_t *copying, const mcp_store_copy_t *from);
+
+/* Redis is told all there is by now. */
+void mcp_due_told(mcp_copy_t *copy, const mcp_store_copying_t *copying,
+    const mcp_store_copy_t *from);
 
 
 /* --- mcp_cluster_range.c --- */

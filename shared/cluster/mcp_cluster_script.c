@@ -14,6 +14,7 @@ static const struct {
     [MCP_SCRIPT_BEAT] = mcp_script(beat),
     [MCP_SCRIPT_TELL] = mcp_script(tell),
     [MCP_SCRIPT_APPEND] = mcp_script(append),
+    [MCP_SCRIPT_EVENT] = mcp_script(event),
     [MCP_SCRIPT_WATCH] = mcp_script(watch),
     [MCP_SCRIPT_LOOK] = mcp_script(look),
     [MCP_SCRIPT_LIST] = mcp_script(list),

@@ -20,6 +20,7 @@ typedef enum {
     MCP_SCRIPT_BEAT,           /* a member lives */
     MCP_SCRIPT_TELL,           /* a node tells the others */
     MCP_SCRIPT_APPEND,         /* events of a stream, by its owner */
+    MCP_SCRIPT_EVENT,          /* the same, when nothing else is new */
     MCP_SCRIPT_WATCH,          /* a stream, for who reads it */
     MCP_SCRIPT_LOOK,           /* the same, for who asks about it */
     MCP_SCRIPT_LIST,           /* all of a session */
@@ -43,6 +44,8 @@ extern const unsigned char  mcp_lua_tell[];
 extern const size_t         mcp_lua_tell_len;
 extern const unsigned char  mcp_lua_append[];
 extern const size_t         mcp_lua_append_len;
+extern const unsigned char  mcp_lua_event[];
+extern const size_t         mcp_lua_event_len;
 extern const unsigned char  mcp_lua_watch[];
 extern const size_t         mcp_lua_watch_len;
 extern const unsigned char  mcp_lua_look[];

@@ -208,9 +208,7 @@ if ARGV[13] ~= '' or #ARGV < EVENTS or over
     or redis.call('PTTL', log) < lasts - ARGV[2]
 then
     last_for(lasts)
-end
 
-if ARGV[13] ~= '' or #ARGV < EVENTS or over then
     local all = prefix .. 's:' .. (said[9] or ARGV[14])
     local calls = prefix .. 'a:' .. (said[9] or ARGV[14])
 

@@ -148,7 +148,7 @@ test_beats(void **state)
         /* once it asks what it was given of dead nodes */
 
         if (i == 0) {
-            assert_command(&p, "EVALSHA 7777777777777777777777777777777777777777"
+            assert_command(&p, "EVALSHA 8888888888888888888888888888888888888888"
                                " 1 {mcp}:1:nodes 1111111111111111 15000 "
                                "1111111111111111 0");
             process_say(&p, NOTHING);

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the copier has to tell Redis besides events.  Redis keeps how long a
+ * stream lasts, "z", whenever it is told all; so what a test writes there is
+ * still there after events were told alone. */
+
+#include "cluster_streams.h"
+
+
+#define MARK  "12345"
+
+/* All of its session. */
+#define STREAMS  "{mcp}:1:s:ssssssssssssssss"
+
+
+/* A stream of one event, of which Redis was told all. */
+static void
+begin_told(int n)
+{
+    int  i;
+
+    begin_all(n);
+
+    for (i = 0; i < n; i++) {
+        nodes[i].conf.dead_after = 600000;
+    }
+
+    make(0, 'a');
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    (void) about(0, "HSET", 'h', 'a', "z " MARK);
+}
+
+
+/* Whether Redis was told of an event alone. */
+static int
+event_alone(uint64_t seq)
+{
+    UNTIL(copying(0, 'a').acked.seq == seq);
+
+    return strcmp(about(0, "HGET", 'h', 'a', "z"), MARK) == 0;
+}
+
+
+static void
+test_events(void **state)
+{
+    needs_redis();
+
+    begin_told(1);
+
+    add_events(0, 'a', 1);
+    assert_true(event_alone(2));
+    add_events(0, 'a', 100);
+    assert_true(event_alone(102));
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "102");
+    assert_string_equal(about(0, "HGET", 'h', 'a', "l"), "102");
+    all_expire(0);
+
+    /* more than Redis knows of how long one may be */
+
+    add(0, 'a', "{\"method\":\"longer\"}", -1, MCP_STATE_PROCESSING);
+    assert_false(event_alone(103));
+    assert_string_equal(about(0, "HGET", 'h', 'a', "e"), "19");
+    (void) about(0, "HSET", 'h', 'a', "z " MARK);
+    add(0, 'a', "{\"method\":\"longer\"}", -1, MCP_STATE_PROCESSING);
+    assert_true(event_alone(104));
+
+    /* the answer */
+
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    assert_false(event_alone(105));
+    assert_string_equal(about(0, "HGET", 'h', 'a', "x"), "2 1 0 0");
+    all_expire(0);
+
+    end_all();
+}
+
+
+/* However many events there are, all is told from time to time, and nothing
+ * about the stream expires. */
+static void
+test_time(void **state)
+{
+    int       i;
+    uint64_t  end;
+
+    needs_redis();
+
+    begin_told(1);
+    nodes[0].conf.dead_after = 60;
+    end = real_now() + 100;
+
+    for (i = 2; strcmp(about(0, "HGET", 'h', 'a', "z"), MARK) == 0; i++) {
+        assert_true(real_now() < end + 10000);
+        add_events(0, 'a', 1);
+        UNTIL(copying(0, 'a').acked.seq == (uint64_t) i);
+    }
+
+    (void) command(0, "PEXPIRE " STREAMS " 100");
+    (void) about(0, "PEXPIRE", 'e', 'a', "100");
+
+    for ( ; atoi(about(0, "PTTL", 'e', 'a', "")) <= 100; i++) {
+        add_events(0, 'a', 1);
+        UNTIL(copying(0, 'a').acked.seq == (uint64_t) i);
+    }
+
+    assert_true(atoi(command(0, "PTTL " STREAMS)) > 100);
+    all_expire(0);
+    end_all();
+}
+
+
+/* Who reads at another node gets them, and so does who reads here again. */
+static void
+test_reader(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_told(2);
+    come(1, 'a', 0, 's');
+    assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
+    UNTIL(copying(0, 'a').consumer_slot == MCP_STORE_REMOTE);
+    add_events(0, 'a', 1);
+    assert_true(event_alone(2));
+    UNTIL(info_of(1, 'a').last_seq == 2);
+    all_expire(0);
+
+    /* it leaves, and comes back here */
+
+    leave(1, 'a', 2);
+    UNTIL(copying(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
+    add_events(0, 'a', 1);
+    assert_true(event_alone(3));
+    assert_int_equal(copying(0, 'a').consumer_slot, MCP_STORE_NO_SLOT);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "t"), "2");
+
+    come(0, 'a', 3, 's');
+    assert_int_equal(read_from(0, 'a', 3, &seq), MCP_AGAIN);
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 4);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "t"), "3");
+
+    end_all();
+}
+
+
+/* Its node is dead: all has to be told. */
+static void
+test_dead_reader(void **state)
+{
+    needs_redis();
+
+    begin_told(1);
+    (void) about(0, "HSET", 'h', 'a', "n another w 2");
+    add_events(0, 'a', 1);
+    assert_true(event_alone(2));
+    assert_string_equal(command(0, "XLEN {mcp}:1:m:another"), "1");
+    (void) command(0, "SET {mcp}:1:x:another x EX 60");
+    add_events(0, 'a', 1);
+    assert_false(event_alone(3));
+    assert_string_equal(about(0, "HGET", 'h', 'a', "n"), "");
+    assert_string_equal(command(0, "XLEN {mcp}:1:m:another"), "1");
+    all_expire(0);
+    end_all();
+}
+
+
+/* Redis has lost some of it, or all. */
+static void
+test_lost(void **state)
+{
+    needs_redis();
+
+    begin_told(1);
+    add_events(0, 'a', 2);
+    assert_true(event_alone(3));
+
+    (void) about(0, "XDEL", 'e', 'a', "2-0 3-0");
+    (void) about(0, "HSET", 'h', 'a', "l 1");
+    (void) about(0, "DEL", 'e', 'a', "");
+    add_events(0, 'a', 1);
+    assert_false(event_alone(4));
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "3");
+    all_expire(0);
+
+    (void) about(0, "HSET", 'h', 'a', "z " MARK);
+    (void) about(0, "DEL", 'e', 'a', "");
+    add_events(0, 'a', 1);
+    assert_false(event_alone(5));
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "1");
+    all_expire(0);
+
+    (void) about(0, "HSET", 'h', 'a', "z " MARK);
+    (void) command(0, "FLUSHALL");
+    add_events(0, 'a', 1);
+    assert_false(event_alone(6));
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "6");
+    all_expire(0);
+
+    end_all();
+}
+
+
+/* Another node has it. */
+static void
+test_fenced(void **state)
+{
+    needs_redis();
+
+    begin_told(1);
+    (void) about(0, "HSET", 'h', 'a', "o another");
+    add_events(0, 'a', 1);
+    UNTIL(!is_at(0, 'a'));
+    assert_string_equal(about(0, "HGET", 'h', 'a', "l"), "1");
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "1");
+    end_all();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_time),
+        cmocka_unit_test(test_reader),
+        cmocka_unit_test(test_dead_reader),
+        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_fenced),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}
