@@ -360,9 +360,7 @@ mcp_call_stream_to_client(mcp_call_t *call)
     }
 
     mcp_consumer_close_at(x, call->part_at);
-
-    x->errand.action.type = MCP_ACT_STREAM;
-    mcp_worker_queue(call->worker, &x->errand);
+    mcp_consumer_begin(x);
 }
 
 

@@ -63,8 +63,27 @@ mcp_consumer_ready(mcp_exchange_t *x)
         return;
     }
 
+    if (x->reader.headless) {
+        mcp_consumer_begin(x);
+        return;
+    }
+
     x->errand.action.type = MCP_ACT_PULL;
     mcp_worker_queue(x->worker, &x->errand);
+}
+
+
+/* A comment is due when the head has waited long enough. */
+void
+mcp_consumer_begin(mcp_exchange_t *x)
+{
+    x->reader.headless = x->reader.has_url && !x->reader.comment
+                         && mcp_consumer_known(x) == MCP_AGAIN;
+
+    if (!x->reader.headless) {
+        x->errand.action.type = MCP_ACT_STREAM;
+        mcp_worker_queue(x->worker, &x->errand);
+    }
 }
 
 

@@ -40,6 +40,20 @@ void mcp_consumer_ready(mcp_exchange_t *x);
 /* Has it wait with its first bytes until other nodes know its stream. */
 void mcp_consumer_hold(mcp_exchange_t *x);
 
+/*
+ * Whether other nodes know the stream: before, its client is told no id, and no
+ * URL.  If that takes long it gets its head, and comments.
+ *
+ * Returns MCP_OK: they do, or its connection is to be closed; or
+ *   MCP_AGAIN  not yet
+ *   MCP_DONE   they never will: this node was taken for dead
+ */
+int mcp_consumer_known(mcp_exchange_t *x);
+
+/* Has the glue send the head of one that was started, as soon as what it names
+ * is known. */
+void mcp_consumer_begin(mcp_exchange_t *x);
+
 /* Makes x the stream's consumer, if it is not; on success the exchange's
  * response is the head of an SSE answer. */
 int mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,

@@ -91,15 +91,7 @@ mcp_consumer_prime(mcp_exchange_t *x, char *p, int known)
 }
 
 
-/*
- * Whether other nodes know the stream: before, its client is told no id.  If
- * that takes long it gets its head, and comments.
- *
- * Returns MCP_OK: they do, or its connection is to be closed; or
- *   MCP_AGAIN  not yet
- *   MCP_DONE   they never will: this node was taken for dead
- */
-static int
+int
 mcp_consumer_known(mcp_exchange_t *x)
 {
     int                rc;

@@ -228,6 +228,7 @@ typedef struct {
     unsigned               resumed:1;
     unsigned               held:1;     /* its first bytes wait for other nodes
                                           to know the stream */
+    unsigned               headless:1; /* so does its head */
     unsigned               joins:1;    /* it reads beside the consumer */
     unsigned               same_session:1;     /* as who began what it joins */
     unsigned               answered:1; /* what it copies had its response */

@@ -7,6 +7,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { OTHER, at, cuttable, kill, node } from './lib/cluster.mjs';
 import { Counting } from './lib/counting.mjs';
+import { at as get, pause, urlOf } from './lib/faces.mjs';
+import { SERVER } from './lib/fixture.mjs';
 import { Redis, until } from './lib/redis.mjs';
 import { assertCounted, counted, textOf } from './lib/session.mjs';
 
@@ -247,6 +249,47 @@ describe('a call, while Redis', { concurrency: true }, () => {
         cut.release();
         await counting.finish();
         assert.notEqual(counting.lastId, undefined);
+    });
+
+    test('answers late, gets no URL that nobody knows', async (t) => {
+        const redis = await Redis.start();
+
+        t.after(() => redis.stop());
+
+        const [fixture, other] = await Promise.all([SERVER, OTHER].map((kind) =>
+            node(redis.url, { kind, location: { mcp_link: 'on' } })));
+
+        t.after(() => Promise.all([fixture.stop(), other.stop()]));
+
+        const session = await fixture.session();
+        const gate = 'a URL';
+
+        await session.open(gate, 3);
+        redis.pause();
+
+        let begun = false;
+        const call = session.call('count', { n: 6, gate })
+            .finally(() => { begun = true; });
+
+        await pause(250);
+        assert.equal(begun, false);
+        redis.resume();
+
+        const answer = await call;
+        const url = urlOf(answer);
+
+        answer.close();
+        url.port = other.port;
+
+        const counting = new Counting();
+
+        Object.assign(counting, { session, gate, n: 6, messages: [],
+                                  id: answer.id,
+                                  answer: await get(url) });
+        assert.equal(counting.answer.status, 200);
+        await counting.read(3);
+        await counting.open(6);
+        await counting.finish();
     });
 
     test('loses all it has, and its owner has it still', async (t) => {

@@ -3,9 +3,12 @@
 /* Streams with a URL: GET, POST, turns. */
 
 #include "link_cases.h"
+#include "store/mcp_store_share.h"
+#include "worker/mcp_ask.h"
 
 
-static char  old[4096];
+static char              old[4096];
+static mcp_stream_ref_t  shared;
 
 
 static void
@@ -1023,6 +1026,117 @@ no_memory(void)
 
 
 static void
+share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
+{
+    (void) ctx;
+    (void) limit;
+
+    shared = *ref;
+    assert_int_equal(mcp_store_share_start(&d.process[0].store, ref, 1),
+                     MCP_OK);
+}
+
+
+static int
+is_away(void *ctx)
+{
+    (void) ctx;
+
+    return 0;
+}
+
+
+static void
+changed(void *ctx, const mcp_stream_ref_t *ref)
+{
+    (void) ctx;
+    (void) ref;
+}
+
+
+/* Other nodes know all that there is. */
+static void
+known(void)
+{
+    mcp_store_copying_t  copying;
+
+    assert_int_equal(mcp_store_copying(&d.process[0].store, &shared, &copying),
+                     MCP_OK);
+    assert_int_equal(mcp_store_acked(&d.process[0].store, &shared,
+                                     &copying.own), MCP_OK);
+    driver_pump(&d);
+}
+
+
+/* A call of a node whose cluster does not know it yet. */
+static mcp_job_t *
+unknown(void)
+{
+    mcp_job_t  *job;
+
+    send_to(0, &a, session, "POST", "/mcp", NULL, CALL);
+    job = d.jobs[0];
+    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, job, PROGRESS(1) "\n");
+    backend_say(&d, job, PROGRESS(2) "\n");
+    assert_int_equal(a.streaming, 0);
+
+    return job;
+}
+
+
+/* Other nodes know the stream before its client has the URL, unless that takes
+ * long. */
+static void
+test_unknown(void **state)
+{
+    mcp_job_t  *job;
+
+    static const mcp_cluster_hooks_t  hooks = {
+        .is_away = is_away,
+        .share = share,
+        .changed = changed
+    };
+
+    (void) state;
+
+    begin(NEW);
+    d.process[0].worker->cluster_hooks = &hooks;
+    d.process[0].worker->cluster = &shared;
+
+    job = unknown();
+    known();
+    assert_int_equal(a.streaming, 1);
+    assert_non_null(link_of(&a, url));
+    has(a.text, PROGRESS(2));
+    end_with_result(job);
+    known();
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+
+    job = unknown();
+    driver_wait(&d, MCP_ASK_TIME - 100);
+    assert_int_equal(a.streaming, 0);
+    driver_wait(&d, 200);
+    assert_non_null(link_of(&a, url));
+    assert_string_equal(a.text, ":\n\n");
+    known();
+    has(a.text, PROGRESS(2));
+    client_close(&d, &a);
+    end_with_result(job);
+    known();
+
+    job = unknown();
+    client_close(&d, &a);
+    end_with_result(job);
+    known();
+
+    d.process[0].worker->cluster = NULL;
+    give_up(90000);
+}
+
+
+static void
 test_no_memory(void **state)
 {
     (void) state;
@@ -1058,6 +1172,7 @@ main(void)
         test(test_large),
         test(test_too_late),
         test(test_listener),
+        test(test_unknown),
         test(test_no_memory)
     };
 
