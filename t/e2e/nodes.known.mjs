@@ -26,14 +26,6 @@ export const known = [
             .map((face) => `${face}: the store is full`),
     },
     {
-        file: 'tasks',
-        why: 'as many megabytes take long by way of the balancer',
-        sometimes: true,
-        cases: [
-            'a result of 5 MB',
-        ],
-    },
-    {
         file: 'limits',
         why: 'resumed at once by many, some are to come again',
         sometimes: true,
