@@ -8,6 +8,7 @@
 #include "mod_mcp_child.h"
 #include "mod_mcp_config.h"
 #include "mod_mcp_connection.h"
+#include "mod_mcp_direct.h"
 #include "mod_mcp_directives.h"
 #include "mod_mcp_document.h"
 #include "mod_mcp_env.h"
@@ -39,6 +40,7 @@ static int pre_config(apr_pool_t *pconf, apr_pool_t *plog, apr_pool_t *ptemp)
 static void register_hooks(apr_pool_t *p)
 {
     mod_mcp_fetch_register();
+    mod_mcp_direct_register();
     mod_mcp_note_register();
     mod_mcp_env_register();
     mod_mcp_tls_register();

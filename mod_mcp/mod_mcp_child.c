@@ -6,6 +6,7 @@
 
 #include "mod_mcp_cluster.h"
 #include "mod_mcp_config.h"
+#include "mod_mcp_direct.h"
 #include "mod_mcp_env.h"
 #include "mod_mcp_event.h"
 #include "mod_mcp_fastcgi.h"
@@ -244,6 +245,7 @@ void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s)
     mod_mcp_job_init(pchild);
     mod_mcp_event_init();
     mod_mcp_filter_init();
+    mod_mcp_direct_init();
     mod_mcp_env_init();
     mod_mcp_fastcgi_init();
 

@@ -67,6 +67,8 @@ struct mod_mcp_client_t {
 
     /* for the thread that serves it: no bit shares a word with those above */
     apr_bucket_brigade *bb;
+    apr_bucket_brigade *head;           /* of mod_mcp_direct.c; NULL: its
+                                         * filter is not there */
     mod_mcp_run_t *over;                /* a run of its own thread's that is
                                          * over, but not freed; or NULL */
     mod_mcp_remains_t remains;          /* of one that is freed */
@@ -85,6 +87,7 @@ struct mod_mcp_client_t {
     unsigned patient:1;                 /* the pump waits for its thread */
     unsigned blocked:1;                 /* the socket is full */
     unsigned written:1;                 /* some bytes are passed on */
+    unsigned direct:1;                  /* while its stream is passed on */
     unsigned lingering:1;
     unsigned broken:1;                  /* nothing can be sent any more */
 };

@@ -9,6 +9,7 @@
 
 #include "mod_mcp_client.h"
 #include "mod_mcp_connection.h"
+#include "mod_mcp_direct.h"
 #include "mod_mcp_filter.h"
 #include "mod_mcp_response.h"
 #include "mod_mcp_worker.h"
@@ -57,6 +58,11 @@ apr_bucket *mod_mcp_stream_nudge(apr_bucket_alloc_t *list)
     b->data = NULL;
 
     return b;
+}
+
+int mod_mcp_stream_is_nudge(const apr_bucket *b)
+{
+    return b->type == &nudge_type;
 }
 
 /* --- writing --- */
@@ -110,9 +116,7 @@ apr_status_t mod_mcp_stream_write(mod_mcp_client_t *client, const char *data,
 
     client->written = 1;
 
-    rv = ap_pass_brigade(client->r->output_filters, bb);
-
-    apr_brigade_cleanup(bb);
+    rv = mod_mcp_direct_pass(client, bb);
 
     if (rv != APR_SUCCESS || c->aborted) {
         return rv == APR_SUCCESS ? APR_ECONNABORTED : rv;
@@ -144,6 +148,7 @@ void mod_mcp_stream_head(mod_mcp_client_t *client)
     }
 
     mod_mcp_response_head(r, mcp_exchange_response(client->exchange));
+    mod_mcp_direct_add(client);
 
     /* a filter that compresses would wait, for more data or for the socket */
 

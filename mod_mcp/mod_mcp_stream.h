@@ -28,6 +28,8 @@ apr_status_t mod_mcp_stream_write(mod_mcp_client_t *client, const char *data,
 /* A metadata bucket without meaning: filters send what they have. */
 apr_bucket *mod_mcp_stream_nudge(apr_bucket_alloc_t *list);
 
+int mod_mcp_stream_is_nudge(const apr_bucket *b);
+
 /* Writes what filters hold back, without waiting: APR_SUCCESS, APR_EAGAIN or an
  * error. */
 apr_status_t mod_mcp_stream_flush(mod_mcp_client_t *client);
