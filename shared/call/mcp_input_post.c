@@ -117,8 +117,9 @@ mcp_input_deliver_away(mcp_exchange_t *x,
 }
 
 
-/* What comes to a call of this node is told to the cluster first, so that
- * afterwards every node knows that it was answered; if it can be told. */
+/* What comes to a call of this node goes by way of the cluster as well, so that
+ * afterwards every node knows that it was answered; if it cannot, it is put
+ * into the inbox here. */
 int
 mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
     mcp_str_t text, uint32_t turn)
@@ -128,8 +129,8 @@ mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
     if (info->mirror || (info->shared && x->asking)) {
         rc = mcp_input_deliver_away(x, info->ref.id, text, turn);
 
-        if (info->mirror || (rc != MCP_OK && rc != MCP_ERR_NOT_FOUND
-                             && rc != MCP_ERR_AWAY))
+        if (info->mirror || (rc != MCP_ERR_NOT_FOUND && rc != MCP_ERR_AWAY
+                             && rc != MCP_ERR_LIMIT))
         {
             return rc;
         }

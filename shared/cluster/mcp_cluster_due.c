@@ -107,7 +107,9 @@ mcp_due_told(mcp_copy_t *copy, const mcp_store_copying_t *copying,
     copy->floor = copying->first_seq;
     copy->confirmed = copying->confirmed_seq;
 
-    if (longest > copy->longest) {
+    /* Redis has nothing of before, or may have lost it */
+
+    if (copy->begin || copy->refills || longest > copy->longest) {
         copy->longest = longest;
     }
 }

@@ -56,47 +56,32 @@ mcp_post_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 }
 
 
+/* It is on its way to the stream's owner. */
 static void
 mcp_post_done(void *data, const mcp_reply_t *reply)
 {
-    int                 rc, own;
-    uint64_t            number;
-    mcp_ask_t          *ask;
-    mcp_post_t          post;
-    mcp_store_t        *store;
-    mcp_cluster_t      *cluster;
-    const mcp_mem_t    *mem;
-    mcp_stream_info_t   info;
+    int               rc;
+    mcp_ask_t        *ask;
+    mcp_post_t       *post;
+    mcp_cluster_t    *cluster;
+    const mcp_mem_t  *mem;
 
-    post = *(mcp_post_t *) data;
-    ask = post.ask;
+    post = data;
+    ask = post->ask;
     cluster = ask->worker->cluster;
-    store = cluster->worker->store;
-    mem = &ask->worker->env->mem;
-    mem->free(mem->ctx, data);
 
     rc = mcp_post_taken(cluster, reply);
-    own = rc == MCP_OK && mcp_copy_has(cluster, post.id, &info);
-    number = 0;
 
     if (rc == MCP_OK) {
-        number = mcp_reply_number(mcp_reply_item(reply, 1));
-
-        if (!own) {
-            mcp_store_share_posts(store, post.id, number);
-        }
-
-        mcp_cluster_turn(cluster, post.id, post.turn);
+        mcp_store_share_posts(cluster->worker->store, post->id,
+                              mcp_reply_number(mcp_reply_item(reply, 1)));
+        mcp_cluster_turn(cluster, post->id, post->turn);
     }
+
+    mem = &ask->worker->env->mem;
+    mem->free(mem->ctx, post);
 
     mcp_ask_answer(ask, rc);
-
-    /* what is brought to a stream of this node is taken by whoever asked: not
-     * before may its copier, of another process perhaps, say that it has it */
-
-    if (own) {
-        mcp_store_share_got(store, post.id, number);
-    }
 }
 
 

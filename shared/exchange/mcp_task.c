@@ -452,9 +452,11 @@ mcp_task_ask(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method)
         rc = mcp_ask_post(x, &post);
     }
 
-    /* over, or gone; at its own node it is done here, too */
+    /* over, or gone; at its own node it is done here, too, and what comes by
+     * mail is late then */
 
-    return rc == MCP_ERR_NOT_FOUND || (rc == MCP_ERR_AWAY && task.own)
+    return rc == MCP_ERR_NOT_FOUND
+           || ((rc == MCP_ERR_AWAY || rc == MCP_ERR_LIMIT) && task.own)
            ? MCP_OK : rc;
 }
 

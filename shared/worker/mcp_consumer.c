@@ -77,8 +77,11 @@ mcp_consumer_ready(mcp_exchange_t *x)
 void
 mcp_consumer_begin(mcp_exchange_t *x)
 {
-    x->reader.headless = x->reader.has_url && !x->reader.comment
-                         && mcp_consumer_known(x) == MCP_AGAIN;
+    x->reader.headless = x->reader.has_url && !x->reader.comment;
+
+    if (x->reader.headless) {
+        x->reader.headless = (mcp_consumer_known(x) == MCP_AGAIN);
+    }
 
     if (!x->reader.headless) {
         x->errand.action.type = MCP_ACT_STREAM;

@@ -107,7 +107,9 @@ mcp_consumer_known(mcp_exchange_t *x)
         return MCP_DONE;
     }
 
-    if (info.safe || mcp_consumer_is_closing(x)) {
+    /* without a head there is nothing to close */
+
+    if (info.safe || (mcp_consumer_is_closing(x) && !x->reader.headless)) {
         return MCP_OK;
     }
 

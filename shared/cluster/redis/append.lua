@@ -130,9 +130,9 @@ end
 -- Somebody has asked for an event that is not there.  The owner may have given it
 -- while this was on its way, but not if it has nothing to add the next time either.
 if said[14] and #ARGV < EVENTS then
-    local asked, heard = string.match(said[14], '^(%d+)(.*)$')
+    local asked, heard = string.match(said[14], '^(%d+ %d+)(.*)$')
 
-    if heard ~= ' no' then
+    if asked and heard ~= ' no' then
         redis.call('HSET', head, 'y',
             asked .. (heard == '' and ' yet' or ' no'))
     end
@@ -165,7 +165,8 @@ end
 redis.call('HSET', head, 'l', whole(last), 'f', whole(floor),
     'k', whole(math.max(tonumber(ARGV[8]), tonumber(said[7]) or 0)),
     'x', stand, 'i', '0', 'z', lasts,
-    'v', task, 'h', ARGV[22])
+    'v', task, 'h', ARGV[22],
+    's', whole(math.max(tonumber(said[17]) or 0, tonumber(ARGV[22]))))
 
 if longest > (tonumber(said[15]) or 0) then
     redis.call('HSET', head, 'e', longest)

@@ -9,8 +9,8 @@
 -- {"FULL"}.
 --
 -- i of the stream counts the bytes since its owner spoke last, s what clients have
--- brought, which is how it is numbered.  A node that is the owner itself gets no
--- mail: it knows.
+-- brought, which is how it is numbered.  The owner gets it by mail, in this order,
+-- also what was brought to its own node: whoever brought it may be dead by now.
 
 local INBOX = 1048576
 
@@ -47,9 +47,7 @@ if ARGV[7] == 'u' and said[8] == ARGV[10] then
     end
 end
 
-if said[1] ~= ARGV[1] then
-    mail(said[1], 'k', ARGV[7], 'm', ARGV[8], 'w', ARGV[9], 'a', ARGV[10],
-        'l', ARGV[11], 'n', whole(number))
-end
+mail(said[1], 'k', ARGV[7], 'm', ARGV[8], 'w', ARGV[9], 'a', ARGV[10],
+    'l', ARGV[11], 'n', whole(number))
 
 return {'OK', number}

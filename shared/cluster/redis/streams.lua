@@ -28,7 +28,7 @@
 --   PREFIX:1:m:N  what it is to hear of streams that it owns, or reads
 
 local MAIL, HEARD = 16384, 4096
-local MINUTE, CROWDED = 60000, 600000
+local MINUTE, CROWDED, ASKED = 60000, 600000, 2000
 local SWEEP = 64
 
 -- the least that how a stream stands begins with when it is over
@@ -139,20 +139,24 @@ end
 
 -- An event that is not there.  Of what is over there is no other; of what goes on
 -- the owner may have it, if Redis has lost it.  So it is asked, and writes " yet"
--- behind the number when it has nothing to add, and " no" when it has nothing once
--- more: then there never was such an event, nor one that would follow it.
+-- behind the number and the time when it has nothing to add, and " no" when it has
+-- nothing once more: then there never was such an event, nor one that would follow
+-- it.  That holds for a while: it may give one later.
 local function ends_before(owner, stands, last, after)
     if string.byte(stands) >= OVER then
         return 'NONE'
     end
 
-    local asked, heard = string.match(redis.call('HGET', head, 'y') or '',
-        '^(%d+)(.*)$')
+    local asked, time, heard = string.match(redis.call('HGET', head, 'y') or '',
+        '^(%d+) (%d+)(.*)$')
+    local now = clock()
 
     asked = tonumber(asked)
 
-    if not asked or asked <= last or asked > tonumber(after) then
-        redis.call('HSET', head, 'y', after)
+    if not asked or asked <= last or asked > tonumber(after)
+        or now - time > ASKED
+    then
+        redis.call('HSET', head, 'y', after .. ' ' .. whole(now))
         mail(owner, 'k', 'q')
     elseif heard == ' no' then
         redis.call('HDEL', head, 'y')

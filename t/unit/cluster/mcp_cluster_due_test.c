@@ -204,6 +204,31 @@ test_lost(void **state)
 }
 
 
+/* What Redis knows of how long an event may be is lost with the rest. */
+static void
+test_longest(void **state)
+{
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_told(1);
+    add(0, 'a', "{\"method\":\"longer\"}", -1, MCP_STATE_PROCESSING);
+    assert_false(event_alone(2));
+    info = info_of(0, 'a');
+    assert_int_equal(mcp_store_confirm(&nodes[0].store, &info.ref, 2), MCP_OK);
+    (void) command(0, "FLUSHALL");
+    add_events(0, 'a', 1);
+    assert_false(event_alone(3));
+    assert_string_equal(about(0, "HGET", 'h', 'a', "e"), "14");
+    (void) about(0, "HSET", 'h', 'a', "z " MARK);
+    add(0, 'a', "{\"method\":\"longer\"}", -1, MCP_STATE_PROCESSING);
+    assert_false(event_alone(4));
+    assert_string_equal(about(0, "HGET", 'h', 'a', "e"), "19");
+    end_all();
+}
+
+
 /* Another node has it. */
 static void
 test_fenced(void **state)
@@ -229,6 +254,7 @@ main(void)
         cmocka_unit_test(test_reader),
         cmocka_unit_test(test_dead_reader),
         cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_longest),
         cmocka_unit_test(test_fenced),
     };
 
