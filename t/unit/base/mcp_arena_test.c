@@ -56,20 +56,6 @@ test_arena_alloc(void **state)
     assert_non_null(mcp_arena_alloc(&arena, 1));
     mcp_arena_destroy(&arena);
     assert_int_equal(tm.live, 0);
-
-    /* a small one has its block at once, and grows as any other */
-
-    assert_int_equal(mcp_arena_init_small(&arena, &tm.mem, 16), MCP_OK);
-    assert_int_equal(tm.live, 1);
-
-    p = mcp_arena_alloc(&arena, 8);
-    assert_ptr_equal(mcp_arena_alloc(&arena, 8), p + 8);
-    assert_int_equal(tm.live, 1);
-
-    assert_non_null(mcp_arena_alloc(&arena, 1));
-    assert_int_equal(tm.live, 2);
-    mcp_arena_destroy(&arena);
-    assert_int_equal(tm.live, 0);
 }
 
 
