@@ -75,25 +75,6 @@ mcp_arena_block(mcp_arena_t *arena, size_t size)
 }
 
 
-int
-mcp_arena_init_small(mcp_arena_t *arena, const mcp_mem_t *mem, size_t size)
-{
-    char  *p;
-
-    mcp_arena_init(arena, mem);
-
-    p = mcp_arena_block(arena, size);
-    if (p == NULL) {
-        return MCP_ERR_MEMORY;
-    }
-
-    arena->pos = p;
-    arena->end = p + size;
-
-    return MCP_OK;
-}
-
-
 /* Goes on in a new block, with room for size bytes at least.  MCP_OK, or
  * MCP_ERR_MEMORY. */
 static int

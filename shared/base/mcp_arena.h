@@ -27,11 +27,6 @@ void *mcp_mem_calloc(const mcp_mem_t *mem, size_t size);
 
 void mcp_arena_init(mcp_arena_t *arena, const mcp_mem_t *mem);
 
-/* Begins an arena that is to keep little for long: with a block of size bytes,
- * and no more.  MCP_OK, or MCP_ERR_MEMORY. */
-int mcp_arena_init_small(mcp_arena_t *arena, const mcp_mem_t *mem,
-    size_t size);
-
 /* Returns 8-byte aligned memory that lives until a release, reset or destroy,
  * or NULL when out of memory. */
 void *mcp_arena_alloc(mcp_arena_t *arena, size_t size);

@@ -125,10 +125,6 @@ mcp_exchange_response(const mcp_exchange_t *x)
 char *
 mcp_exchange_body_space(mcp_exchange_t *x, size_t len)
 {
-    if (x->body == NULL) {
-        x->bare = (x->arena.blocks == NULL);
-    }
-
     x->body = mcp_arena_alloc(&x->arena, len ? len : 1);
 
     return x->body;

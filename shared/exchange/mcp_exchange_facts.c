@@ -3,7 +3,6 @@
 /* What logs and maps of the server are told of an exchange. */
 
 #include "exchange/mcp_exchange_parts.h"
-#include "exchange/mcp_listen.h"
 #include "rpc/mcp_id.h"
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_hook.h"
@@ -90,7 +89,7 @@ mcp_exchange_facts(mcp_exchange_t *x)
 
     mcp_fact_set(facts, MCP_FACT_PRINCIPAL, x->head.principal_name);
     mcp_fact_set(facts, MCP_FACT_METHOD, x->msg->method);
-    mcp_fact_set(facts, MCP_FACT_REQUEST_ID, mcp_listen_id(x));
+    mcp_fact_set(facts, MCP_FACT_REQUEST_ID, x->msg->id);
     mcp_fact_put(facts, MCP_FACT_OUTCOME,
                  (mcp_str_t) { x->answer.outcome, strlen(x->answer.outcome) });
     mcp_fact_put(facts, MCP_FACT_RESULT, mcp_ending_name(x->answer.ending));

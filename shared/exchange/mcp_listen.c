@@ -133,30 +133,7 @@ mcp_listen_acknowledge(mcp_exchange_t *x, const mcp_listen_filter_t *filter)
 typedef struct {
     mcp_subscription_splice_t  splice;
     mcp_listen_tasks_t         tasks;
-    mcp_str_t                  id;     /* of the request, raw */
 } mcp_listen_state_t;
-
-
-/* What x->msg is once the message is forgotten. */
-static const mcp_rpc_t  mcp_listen_message = {
-    .kind = MCP_RPC_REQUEST,
-    .method = mcp_str("subscriptions/listen")
-};
-
-
-mcp_str_t
-mcp_listen_id(const mcp_exchange_t *x)
-{
-    const mcp_listen_state_t  *state;
-
-    if (x->msg != &mcp_listen_message) {
-        return x->msg->id;
-    }
-
-    state = mcp_hook_state(x->states, x->face);
-
-    return state->id;
-}
 
 
 static int
@@ -181,7 +158,7 @@ mcp_listen_read(mcp_exchange_t *x)
         return rc;
     }
 
-    mcp_subscription_splice(&state->splice, mcp_listen_id(x),
+    mcp_subscription_splice(&state->splice, x->msg->id,
                             (mcp_str_t) { text, len }, &x->answer.out);
 
     return x->answer.out.failed;
@@ -212,12 +189,12 @@ mcp_listen_last(mcp_exchange_t *x)
     mcp_buf_init(&body, &x->worker->env->mem, SIZE_MAX / 2);
     mcp_buf_lit(&body, "{\"resultType\":\"complete\","
                        "\"_meta\":{\"" MCP_SUBSCRIPTION_ID "\":");
-    mcp_buf_str(&body, mcp_listen_id(x));
+    mcp_buf_str(&body, x->msg->id);
     mcp_buf_lit(&body, "}}");
 
     if (!body.failed) {
         mcp_buf_lit(&x->answer.out, "data: ");
-        mcp_result_write(&x->answer.out, mcp_listen_id(x),
+        mcp_result_write(&x->answer.out, x->msg->id,
                          (mcp_str_t) { body.data, body.len },
                          mcp_endpoint_result(x->endpoint, &x->client,
                              mcp_method(MCP_METHOD_SUBSCRIPTIONS_LISTEN),
@@ -240,46 +217,6 @@ static const mcp_face_t  mcp_listen_face = {
     .name = { "listen", 6 },
     .reader = &mcp_listen_reader
 };
-
-
-/* Who listens does so for long, and needs nothing of its message but the id:
- * the rest is freed.  Tasks are in the same memory, and so is what waits for
- * the cluster. */
-static void
-mcp_listen_forget(mcp_exchange_t *x)
-{
-    mcp_str_t            id;
-    mcp_arena_t          arena, small;
-    mcp_listen_state_t  *state;
-
-    state = mcp_hook_state(x->states, x->face);
-    id = x->msg->id;
-
-    if (!x->bare || x->asking || state->tasks.n
-        || mcp_arena_init_small(&small, x->arena.mem,
-                                MCP_HOOK_STATE_ROOM(sizeof(*state) + id.len))
-           != MCP_OK)
-    {
-        return;
-    }
-
-    arena = x->arena;
-    x->arena = small;
-    x->states = NULL;
-
-    /* for both there is room */
-
-    state = mcp_hook_state_create(x, x->face, sizeof(*state));
-    state->id = mcp_arena_dup(&x->arena, id);
-
-    x->msg = &mcp_listen_message;
-    x->body = NULL;
-    x->client.declared = mcp_null_str;
-    x->decisions = NULL;
-
-    mcp_arena_destroy(&arena);
-    mcp_arena_destroy(&x->scratch);
-}
 
 
 static int
@@ -312,10 +249,6 @@ mcp_listen_begin(mcp_exchange_t *x, const mcp_listen_filter_t *filter,
     x->reader.listener = 1;
     x->reader.own = 1;
     mcp_listen_acknowledge(x, filter);
-
-    if (x->answer.out.failed == MCP_OK) {
-        mcp_listen_forget(x);
-    }
 
     return x->answer.out.failed;
 }

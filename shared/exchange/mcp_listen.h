@@ -15,9 +15,5 @@
  * does. */
 int mcp_listen(mcp_exchange_t *x);
 
-/* The raw id of a request, also of one that listens and has forgotten the rest
- * of it. */
-mcp_str_t mcp_listen_id(const mcp_exchange_t *x);
-
 
 #endif /* MCP_LISTEN_H_INCLUDED */

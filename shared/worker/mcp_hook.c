@@ -10,9 +10,7 @@ struct mcp_face_state_s {
 
 
 /* what follows is aligned as the arena's memory is */
-#define MCP_HOOK_STATE_HEAD  MCP_HOOK_STATE_ROOM(0)
-
-_Static_assert(sizeof(mcp_face_state_t) <= MCP_HOOK_STATE_HEAD, "its room");
+#define MCP_HOOK_STATE_HEAD  ((sizeof(mcp_face_state_t) + 7) & ~(size_t) 7)
 
 
 void *

@@ -173,10 +173,6 @@ struct mcp_face_s {
 void *mcp_hook_state_create(mcp_exchange_t *x, const mcp_face_t *face,
     size_t size);
 
-/* How much of the arena that takes. */
-#define MCP_HOOK_STATE_ROOM(size)                                            \
-    (2 * sizeof(void *) + (((size) + 7) & ~(size_t) 7))
-
 /* Finds it; NULL: the face keeps nothing. */
 void *mcp_hook_state(mcp_face_state_t *states, const mcp_face_t *face);
 

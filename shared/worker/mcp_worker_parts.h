@@ -273,8 +273,6 @@ struct mcp_exchange_s {
     mcp_str_t              granted;    /* scopes, if they are known */
     unsigned               granted_known:1;
     unsigned               parsed:1;   /* msg is there before its turn */
-    unsigned               bare:1;     /* the arena began with the body: nothing
-                                          of the head is in it */
     unsigned               allocated:1;        /* by the core: it frees it */
 
     mcp_exchange_answer_t  answer;
