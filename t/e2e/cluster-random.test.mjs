@@ -169,7 +169,11 @@ async function call() {
             read = performance.now();
         }
 
-        lastId = answer.lastId ?? lastId;
+        // what arrives while the client leaves it has not read
+
+        if (message || lastId === undefined) {
+            lastId = answer.lastId ?? lastId;
+        }
 
         if (message?.method) {
             messages.push(message);
