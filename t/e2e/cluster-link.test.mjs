@@ -39,7 +39,8 @@ async function node(words, options = {}, { kind = SERVER } = {}) {
     return Fixture.start({ kind, workers: WORKERS,
                            http: cluster(words, { mcp_cluster_patience: '1h',
                                                   ...options }),
-                           location: { mcp_key: key } });
+                           location: { mcp_key: key,
+                                       mcp_stream_after: '60s' } });
 }
 
 // the endpoint serves a call, whatever becomes of Redis meanwhile
