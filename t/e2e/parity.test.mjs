@@ -87,16 +87,17 @@ class Peer {
             body: typeof body === 'string' || Buffer.isBuffer(body) ? body
                 : body === undefined ? '' : JSON.stringify(body),
         });
+        const reads = entry.reads ?? entry.blocks ?? Infinity;
         const blocks = [];
 
         if (answer.sse) {
-            for (let block; (entry.blocks === undefined
-                             || blocks.length < entry.blocks)
+            for (let block; blocks.length < reads
                             && (block = await answer.block());)
             {
                 blocks.push(block);
             }
 
+            blocks.splice(entry.blocks ?? Infinity);
             answer.close();
         }
 

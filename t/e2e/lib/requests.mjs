@@ -12,6 +12,7 @@
 //                     this one
 //   body              an object (sent as JSON), text or bytes
 //   blocks            takes so many SSE blocks, then closes
+//   reads             reads so many instead, if it is to be sure what was sent
 //   keep              the answer is kept under this name
 //
 // path, headers and body may be functions of what was kept:
@@ -284,8 +285,11 @@ function http() {
     return [
         ...vary('Accept', accepts),
         ...vary('Accept', accepts, { body: call('count', { n: 1 }) }),
+        // the first one reads what there is, so that it was sent
+
         ...vary('Accept', accepts, { method: 'GET', body: undefined,
-                                     blocks: 1 }),
+                                     blocks: 1 })
+            .map((entry, i) => ({ ...entry, ...(i === 0 && { reads: 3 }) })),
         ...vary('Content-Type', types),
         ...vary('Mcp-Protocol-Version', versions),
         ...vary('Mcp-Protocol-Version', versions, { method: 'DELETE',
