@@ -73,7 +73,8 @@ mcp_consumer_ready(mcp_exchange_t *x)
 }
 
 
-/* A comment is due when the head has waited long enough. */
+/* A comment is due when the head has waited long enough.  Whose head waits is
+ * not closed: mcp_consumer_known() looks for that, so it is set before. */
 void
 mcp_consumer_begin(mcp_exchange_t *x)
 {

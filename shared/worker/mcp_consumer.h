@@ -44,7 +44,8 @@ void mcp_consumer_hold(mcp_exchange_t *x);
  * Whether other nodes know the stream: before, its client is told no id, and no
  * URL.  If that takes long it gets its head, and comments.
  *
- * Returns MCP_OK: they do, or its connection is to be closed; or
+ * Returns MCP_OK: they do, or its connection, which has its head, is to be
+ * closed; or
  *   MCP_AGAIN  not yet
  *   MCP_DONE   they never will: this node was taken for dead
  */

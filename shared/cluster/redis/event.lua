@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
 -- The owner copies events, and nothing else of their stream is new: the same as
--- redis/append.lua does then, for a fraction of its time.
+-- redis/append.lua does then, for a fraction of its time.  What stands before the
+-- other scripts would take as long as the rest, so constants are here once more.
 --
 -- ARGV: node; time after which silence is death, ms; stream; number of the first
 -- event; last one sent, or nothing if its reader is elsewhere; how far the owner
@@ -56,7 +57,6 @@ for i = EVENTS, #ARGV, 2 do
 end
 
 local number = string.format('%.0f', last)
-
 local words = {'l', number, 'i', '0'}
 
 if reader == node and ARGV[5] ~= '' then

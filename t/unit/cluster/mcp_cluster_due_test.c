@@ -89,10 +89,10 @@ test_time(void **state)
 
     begin_told(1);
     nodes[0].conf.dead_after = 60;
-    end = real_now() + 100;
+    end = real_now() + 10000;
 
     for (i = 2; strcmp(about(0, "HGET", 'h', 'a', "z"), MARK) == 0; i++) {
-        assert_true(real_now() < end + 10000);
+        assert_true(real_now() < end);
         add_events(0, 'a', 1);
         UNTIL(copying(0, 'a').acked.seq == (uint64_t) i);
     }
