@@ -592,7 +592,7 @@ mcp_append_look(mcp_copy_t *copy, const mcp_store_copying_t *copying)
         return;
     }
 
-    if (!mcp_beside_gives_way(copy, copying)) {
+    if (!mcp_beside_gives_way(copy, copying) && mcp_copy_may_send(copy)) {
         mcp_append_send(copy, copying);
     }
 }

@@ -80,6 +80,14 @@ mcp_link_send(mcp_link_t *link, const mcp_str_t *words, size_t n,
 
 
 int
+mcp_link_has_room(const mcp_link_t *link)
+{
+    return link->n_pending < MCP_LINK_COPIES
+           && link->out[!link->writing].len < MCP_LINK_BYTES;
+}
+
+
+int
 mcp_link_greet(mcp_link_t *link, const mcp_str_t *words, size_t n,
     mcp_link_reply_cb handler)
 {

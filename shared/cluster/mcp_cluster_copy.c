@@ -96,6 +96,90 @@ mcp_copy_answer(mcp_copy_t *copy, int rc)
 }
 
 
+/* --- waiting for room --- */
+
+static void
+mcp_copy_wait(mcp_copy_t *copy)
+{
+    mcp_cluster_t  *cluster;
+
+    if (copy->waits) {
+        return;
+    }
+
+    cluster = copy->cluster;
+
+    if (cluster->waiting == NULL) {
+        cluster->waiting_end = &cluster->waiting;
+    }
+
+    copy->waits_next = NULL;
+    copy->waits = cluster->waiting_end;
+    *copy->waits = copy;
+    cluster->waiting_end = &copy->waits_next;
+}
+
+
+static void
+mcp_copy_wait_no_more(mcp_copy_t *copy)
+{
+    if (copy->waits == NULL) {
+        return;
+    }
+
+    *copy->waits = copy->waits_next;
+
+    if (copy->waits_next) {
+        copy->waits_next->waits = copy->waits;
+
+    } else {
+        copy->cluster->waiting_end = copy->waits;
+    }
+
+    copy->waits = NULL;
+}
+
+
+int
+mcp_copy_may_send(mcp_copy_t *copy)
+{
+    mcp_cluster_t  *cluster;
+
+    cluster = copy->cluster;
+
+    /* when it is a member again all are looked at */
+
+    if (cluster->state != MCP_CLUSTER_MEMBER) {
+        return 0;
+    }
+
+    if (cluster->at_once || mcp_link_has_room(&cluster->link)) {
+        return 1;
+    }
+
+    mcp_copy_wait(copy);
+
+    return 0;
+}
+
+
+void
+mcp_copy_go_on(mcp_cluster_t *cluster)
+{
+    mcp_copy_t  *copy;
+
+    while (cluster->waiting && cluster->state == MCP_CLUSTER_MEMBER
+           && mcp_link_has_room(&cluster->link))
+    {
+        copy = cluster->waiting;
+        mcp_copy_wait_no_more(copy);
+        mcp_copy_look(copy);
+    }
+}
+
+
+/* --- a copy's life --- */
+
 /* Frees it, or has its reply free it. */
 static void
 mcp_copy_drop(mcp_copy_t *copy)
@@ -104,6 +188,7 @@ mcp_copy_drop(mcp_copy_t *copy)
     const mcp_mem_t   *mem;
 
     mcp_copy_answer(copy, MCP_OK);
+    mcp_copy_wait_no_more(copy);
     mcp_timer_del(&copy->cluster->worker->timers, &copy->timer);
 
     if (copy->sending) {
@@ -213,11 +298,15 @@ mcp_copy_look(mcp_copy_t *copy)
     int                   rc;
     mcp_store_copying_t   copying;
 
-    /* its reply has it looked at again */
+    /* its reply has it looked at again, or its turn */
 
-    if (copy->sending) {
+    if (copy->sending
+        || (copy->waits && copy->cluster->state == MCP_CLUSTER_MEMBER))
+    {
         return;
     }
+
+    mcp_copy_wait_no_more(copy);
 
     mcp_timer_del(&copy->cluster->worker->timers, &copy->timer);
 
@@ -263,25 +352,23 @@ mcp_copy_run(mcp_copy_t *copy, mcp_script_e script, const mcp_str_t *args,
     mcp_str_t       words[1 + MCP_COPY_ARGS + 2 * MCP_COPY_EVENTS];
     mcp_cluster_t  *cluster;
 
+    if (!mcp_copy_may_send(copy)) {
+        return;
+    }
+
     cluster = copy->cluster;
 
     (void) mcp_stream_id_print(id, copy->ref.id);
     words[0] = (mcp_str_t) { id, MCP_STREAM_TEXT_LEN };
     memcpy(words + 1, args, n * sizeof(mcp_str_t));
 
-    rc = cluster->state == MCP_CLUSTER_MEMBER
-         ? mcp_cluster_run(cluster, script, words, 1 + n, handler, copy)
-         : MCP_AGAIN;
+    rc = mcp_cluster_run(cluster, script, words, 1 + n, handler, copy);
 
     if (rc == MCP_OK) {
         copy->sending = 1;
         copy->time = mcp_worker_now(cluster->worker);
-        return;
-    }
 
-    /* its window is full; when it is up again all are looked at */
-
-    if (cluster->state == MCP_CLUSTER_MEMBER) {
+    } else {
         mcp_copy_within(copy, MCP_COPY_LATER);
     }
 }
@@ -300,10 +387,17 @@ void
 mcp_copy_flush(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN])
 {
-    mcp_stream_info_t  info;
+    mcp_copy_t         *copy;
+    mcp_stream_info_t   info;
 
-    if (mcp_copy_has(cluster, id, &info)) {
+    copy = mcp_copy_has(cluster, id, &info) ? mcp_copy_get(cluster, &info.ref)
+                                            : NULL;
+
+    if (copy) {
+        mcp_copy_wait_no_more(copy);
+        cluster->at_once = 1;
         mcp_copy_changed(cluster, &info.ref);
+        cluster->at_once = 0;
     }
 }
 
@@ -415,6 +509,7 @@ mcp_copy_up(mcp_cluster_t *cluster)
             next = copy->next;
             copy->time = 0;
             copy->refills = 0;
+            mcp_copy_wait_no_more(copy);
             mcp_copy_look(copy);
         }
     }

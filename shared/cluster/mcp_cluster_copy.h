@@ -62,6 +62,9 @@
  * command at most is on its way, or some of mcp_cluster_range.c. */
 struct mcp_copy_s {
     mcp_copy_t          *next;         /* of the same bucket */
+    mcp_copy_t          *waits_next;   /* waits for room on the link, too */
+    mcp_copy_t         **waits;        /* what points to this one; NULL: it
+                                          does not wait */
     mcp_cluster_t       *cluster;
     mcp_stream_ref_t     ref;
     mcp_timer_t          timer;        /* when to look at it again, at last */
@@ -127,6 +130,14 @@ void mcp_copy_look(mcp_copy_t *copy);
 
 /* Has it looked at within so many ms. */
 void mcp_copy_within(mcp_copy_t *copy, uint64_t ms);
+
+/* Returns 1 if a command may be sent for it; 0: it is looked at again when one
+ * may. */
+int mcp_copy_may_send(mcp_copy_t *copy);
+
+/* Replies have come: looks at those that wait for room, as far as there is
+ * some. */
+void mcp_copy_go_on(mcp_cluster_t *cluster);
 
 /* Returns 1, and describes it, if the stream itself is at this node. */
 int mcp_copy_has(const mcp_cluster_t *cluster,

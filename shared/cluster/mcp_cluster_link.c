@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "cluster/mcp_cluster_parts.h"
+#include "cluster/mcp_cluster_copy.h"
 
 
 static void mcp_link_taken(mcp_errand_t *errand, mcp_action_t *action);
@@ -529,6 +529,8 @@ mcp_link_input(mcp_link_t *link, const char *data, size_t len)
         mcp_link_fail(link, rc == MCP_ERR_LIMIT ? "a reply is too long"
                                                 : "what it says is no reply");
     }
+
+    mcp_copy_go_on(link->cluster);
 }
 
 

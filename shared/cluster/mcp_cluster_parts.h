@@ -31,8 +31,12 @@
 
 /* Commands without their reply, and bytes that wait to be written: beyond
  * either, nothing more is sent. */
-#define MCP_LINK_WINDOW      1024
+#define MCP_LINK_WINDOW      4096
 #define MCP_LINK_BYTES       (1024 * 1024)
+
+/* With so many of them on their way no copier sends any more, as clients would
+ * wait for its replies before theirs. */
+#define MCP_LINK_COPIES      512
 
 /* A reply is no longer. */
 #define MCP_LINK_REPLY_MAX   (64 * 1024 * 1024)
@@ -179,6 +183,11 @@ struct mcp_cluster_s {
                                                   given of dead ones */
 
     mcp_copy_t                *copies[MCP_CLUSTER_BUCKETS];
+    mcp_copy_t                *waiting;        /* for room on the link: the
+                                                  first one */
+    mcp_copy_t               **waiting_end;
+    unsigned                   at_once:1;      /* what is looked at does not
+                                                  wait */
 
     char                       script[MCP_SCRIPTS][MCP_SCRIPT_ID_LEN];
     char                       prints[MCP_CLUSTER_KEYS_MAX
@@ -280,6 +289,9 @@ void mcp_link_queue(mcp_link_t *link, mcp_action_e type);
  */
 int mcp_link_send(mcp_link_t *link, const mcp_str_t *words, size_t n,
     mcp_link_reply_cb handler, void *data);
+
+/* Returns 1 if a copier may send a command. */
+int mcp_link_has_room(const mcp_link_t *link);
 
 /* Returns 1 if bytes come and go on it. */
 int mcp_link_is_open(const mcp_link_t *link);

@@ -93,6 +93,114 @@ test_alone(void **state)
 }
 
 
+static unsigned
+n_waiting(int i)
+{
+    unsigned     n = 0;
+    mcp_copy_t  *copy;
+
+    for (copy = nodes[i].cluster->waiting; copy; copy = copy->waits_next) {
+        assert_false(copy->sending);
+        assert_false(mcp_timer_armed(&copy->timer));
+        n++;
+    }
+
+    return n;
+}
+
+
+static void
+ignore(void *data, const mcp_reply_t *reply)
+{
+    (void) data;
+    (void) reply;
+}
+
+
+/* Commands fill what copiers have of the window. */
+static void
+fill_window(int i)
+{
+    mcp_str_t    ping = mcp_str("PING");
+    mcp_link_t  *link = &nodes[i].cluster->link;
+
+    while (mcp_link_has_room(link)) {
+        assert_int_equal(mcp_link_send(link, &ping, 1, ignore, NULL), MCP_OK);
+    }
+
+    assert_int_equal(link->n_pending, MCP_LINK_COPIES);
+}
+
+
+/* When there is no room on the link streams wait for it, one after the other,
+ * and go on as soon as replies have come. */
+static void
+test_room(void **state)
+{
+    char               c;
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(1);
+    fill_window(0);
+
+    for (c = 'a'; c <= 'e'; c++) {
+        make(0, c);
+    }
+
+    mcp_worker_wake(nodes[0].worker);
+    assert_int_equal(n_waiting(0), 5);
+
+    /* what changes meanwhile keeps its place, and what is gone leaves it */
+
+    add_events(0, 'a', 1);
+    mcp_worker_wake(nodes[0].worker);
+    assert_int_equal(n_waiting(0), 5);
+    assert_memory_equal(nodes[0].cluster->waiting->ref.id, id_of('a'),
+                        MCP_STREAM_ID_LEN);
+    info = info_of(0, 'e');
+    mcp_store_free(&nodes[0].store, &info.ref);
+
+    /* what a client's command depends on goes before it */
+
+    mcp_copy_flush(nodes[0].cluster, id_of('c'));
+    assert_int_equal(n_waiting(0), 4);
+    assert_int_equal(nodes[0].cluster->link.n_pending, MCP_LINK_COPIES + 1);
+
+    UNTIL(n_waiting(0) == 0);
+    UNTIL(copying(0, 'a').acked.seq == 1 && copying(0, 'b').created
+          && copying(0, 'c').created && copying(0, 'd').created);
+    assert_int_equal(n_copies(0), 4);
+    end_all();
+}
+
+
+/* Nobody waits for room on a link that is lost. */
+static void
+test_room_lost(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    fill_window(0);
+    make(0, 'a');
+    make(0, 'b');
+    mcp_worker_wake(nodes[0].worker);
+    assert_int_equal(n_waiting(0), 2);
+
+    mcp_link_fail(&nodes[0].cluster->link, "as a test says");
+    UNTIL(copying(0, 'a').created && copying(0, 'b').created);
+    assert_int_equal(n_waiting(0), 0);
+
+    fill_window(0);
+    make(0, 'c');
+    mcp_worker_wake(nodes[0].worker);
+    assert_int_equal(n_waiting(0), 1);
+    end_all();
+}
+
+
 /* It goes with its process. */
 static void
 test_end(void **state)
@@ -115,6 +223,8 @@ main(void)
         cmocka_unit_test(test_life),
         cmocka_unit_test(test_refresh),
         cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_room),
+        cmocka_unit_test(test_room_lost),
         cmocka_unit_test(test_end),
     };
 
