@@ -10,21 +10,23 @@
 #include "rpc/mcp_request_state.h"
 
 
-/* The name of a backend, without the sign that its server puts before it:
- * servers of one cluster write it in their own ways. */
+/* The last part of a backend's name: servers of one cluster write it in their
+ * own ways, "@tools" or "/mcp-backend/tools". */
 static mcp_str_t
 mcp_input_state_target(const mcp_endpoint_t *endpoint, unsigned target)
 {
+    size_t     i;
     mcp_str_t  name;
 
     name = mcp_endpoint_target(endpoint, target);
 
-    if (name.len && (name.data[0] == '@' || name.data[0] == '/')) {
-        name.data++;
-        name.len--;
+    for (i = name.len; i && name.data[i - 1] != '@' && name.data[i - 1] != '/';
+         i--)
+    {
+        /* void */
     }
 
-    return name;
+    return (mcp_str_t) { name.data + i, name.len - i };
 }
 
 

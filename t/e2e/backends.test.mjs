@@ -281,7 +281,7 @@ async function reached(kind) {
         http: { apache: `LoadModule ${kind.module}_module ${
             modules}/mod_${kind.module}.so` },
         server: {
-            nginx: `location @mcp-backend/other { ${kind.nginx(backend.port)} }`,
+            nginx: `location @other { ${kind.nginx(backend.port)} }`,
             apache: `${kind.server ?? ''}
                 <Location "/mcp-backend/other">
                     ${kind.apache?.(backend.port)}

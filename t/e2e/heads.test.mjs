@@ -79,8 +79,8 @@ const server = await Fixture.use({
     location: {
         mcp_backend: 'raw',
         mcp_route: [],
-        nginx: `mcp_route ~^http_ @mcp-backend/http;
-                mcp_route echo @mcp-backend/tools;
+        nginx: `mcp_route ~^http_ @http;
+                mcp_route echo @tools;
                 mcp_principal $remote_user;
                 client_max_body_size 4m;`,
         apache: `MCPRoute echo /mcp-backend/tools
@@ -94,7 +94,7 @@ const server = await Fixture.use({
                  </Proxy>`,
     },
     server: {
-        nginx: `location @mcp-backend/raw {
+        nginx: `location @raw {
                     include ${root}/examples/mcp_proxy_params;
                     proxy_set_header X-Gateway-Key secret;
                     proxy_pass http://raw;

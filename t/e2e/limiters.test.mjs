@@ -51,7 +51,7 @@ const server = await Fixture.use({
         mcp_debug: 'on',
         nginx: `mcp_principal $http_x_user;
                 mcp_backend @limited;
-                mcp_route sleep @mcp-backend/busy;`,
+                mcp_route sleep @busy;`,
         apache: `MCPPrincipal "%{HTTP:X-User}"
                  MCPRoute sleep "/mcp-backend/busy"`,
     },

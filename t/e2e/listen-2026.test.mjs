@@ -285,7 +285,7 @@ test('a reload tells of lists that have changed, and ends', async () => {
             ? { apache: 'MaxRequestWorkers 250' } : {},
         server: {
             nginx: `location = /two { mcp mcp; mcp_catalog ${files[1]};
-                                      mcp_backend @mcp-backend/tools;
+                                      mcp_backend @tools;
                                       mcp_share_by off; }`,
             apache: `<Location "/two">
                          SetHandler mcp

@@ -73,7 +73,7 @@ const server = await Fixture.use({
     backends: { scripted: backend.address },
     server: {
         nginx: `location = /bare { mcp mcp; mcp_server fixture 1.0.0;
-                                   mcp_backend @mcp-backend/scripted; }`,
+                                   mcp_backend @scripted; }`,
         apache: `<Location "/bare">
                      SetHandler mcp
                      MCPServer fixture 1.0.0

@@ -72,7 +72,7 @@ function apacheName(name) {
 
 const nginx = {
     directive: (name, value) => `${name} ${value};`,
-    backend: (name) => `@mcp-backend/${name}`,
+    backend: (name) => `@${name}`,
     worker: 'add_header X-Worker $pid always;',
     sndbuf: (bytes) => ({ listen: `sndbuf=${bytes}` }),
     pidfile: 'nginx.pid',
@@ -97,7 +97,7 @@ const nginx = {
         if (http) {
             return {
                 server: `
-                    location @mcp-backend/${name} {
+                    location @${name} {
                         include ${root}/examples/mcp_proxy_params;
                         proxy_buffering off;
                         proxy_pass http://unix:${http}:;
@@ -112,7 +112,7 @@ const nginx = {
             http: `upstream ${name} { server ${address};
                                       ${keep ? `keepalive ${keep};` : ''} }`,
             server: `
-                location @mcp-backend/${name} {
+                location @${name} {
                     include ${root}/examples/mcp_fastcgi_params;
                     ${script ? `fastcgi_param SCRIPT_FILENAME ${script};` : ''}
                     fastcgi_keep_conn ${keep ? 'on' : 'off'};
