@@ -17,8 +17,10 @@ describe('a call', { concurrency: true }, () => {
 
     before(async () => {
         redis = await Redis.start();
-        [here, there] = await Promise.all([
-            node(redis.url), node(redis.url, { kind: OTHER })]);
+        [here, there] = await Promise.all([SERVER, OTHER].map((kind) =>
+            node(redis.url, { kind, location: {
+                nginx: 'client_max_body_size 4m;',
+                apache: 'MCPMaxBody 4m' } })));
     });
 
     after(async () => {
@@ -154,6 +156,25 @@ describe('a call', { concurrency: true }, () => {
         });
 
         assert.equal(textOf(response.result), 'asked 1 times: z');
+    });
+
+    // more than Redis keeps of what is on its way to a call
+
+    test('asks, and is answered at length', async () => {
+        const session = await here.session({
+            capabilities: { elicitation: {} } });
+        const value = 'y'.repeat(1500000);
+        const answer = await session.call('ask', { rounds: 1 });
+        const { id } = await answer.message();
+        const say = (by) => by.respond(id, { action: 'accept',
+                                             content: { value } });
+
+        assert.equal((await say(at(there, session))).status, 503);
+        assert.equal((await say(session)).status, 202);
+
+        const { response } = await session.follow(answer);
+
+        assert.equal(textOf(response.result), `asked 1 times: ${value}`);
     });
 
     test('is nobody else\'s', async () => {
