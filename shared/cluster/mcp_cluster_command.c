@@ -43,7 +43,10 @@ mcp_link_command(mcp_link_t *link, const mcp_str_t *words, size_t n,
 
     /* a command of any length finds room when enough was written */
 
-    if (link->n_pending == MCP_LINK_WINDOW || before >= MCP_LINK_BYTES) {
+    if (link->n_pending == MCP_LINK_WINDOW
+        || before - link->copied >= MCP_LINK_BYTES
+        || before >= MCP_LINK_BYTES_MAX)
+    {
         return MCP_AGAIN;
     }
 
@@ -83,7 +86,21 @@ int
 mcp_link_has_room(const mcp_link_t *link)
 {
     return link->n_pending < MCP_LINK_COPIES
-           && link->out[!link->writing].len < MCP_LINK_BYTES;
+           && mcp_link_bytes(link) < MCP_LINK_COPY_BYTES;
+}
+
+
+size_t
+mcp_link_bytes(const mcp_link_t *link)
+{
+    return link->out[!link->writing].len;
+}
+
+
+void
+mcp_link_copied(mcp_link_t *link, size_t before)
+{
+    link->copied += mcp_link_bytes(link) - before;
 }
 
 
@@ -284,6 +301,7 @@ mcp_link_output(mcp_link_t *link)
         }
 
         link->writing = !link->writing;
+        link->copied = 0;
     }
 
     out = &link->out[link->writing];

@@ -153,7 +153,12 @@ mcp_copy_may_send(mcp_copy_t *copy)
         return 0;
     }
 
-    if (cluster->at_once || mcp_link_has_room(&cluster->link)) {
+    /* a client's request waits for it; or those that wait go first */
+
+    if (cluster->at_once || copy->asks
+        || (mcp_link_has_room(&cluster->link)
+            && (cluster->waiting == NULL || cluster->turn == copy)))
+    {
         return 1;
     }
 
@@ -173,7 +178,9 @@ mcp_copy_go_on(mcp_cluster_t *cluster)
     {
         copy = cluster->waiting;
         mcp_copy_wait_no_more(copy);
+        cluster->turn = copy;
         mcp_copy_look(copy);
+        cluster->turn = NULL;
     }
 }
 
@@ -259,7 +266,7 @@ mcp_copy_forgotten(void *data, const mcp_reply_t *reply)
 }
 
 
-void
+int
 mcp_copy_forget(mcp_copy_t *copy)
 {
     char            id[MCP_STREAM_TEXT_LEN];
@@ -273,21 +280,43 @@ mcp_copy_forget(mcp_copy_t *copy)
 
     /* what does not arrive is forgotten in its time */
 
-    if (cluster->state == MCP_CLUSTER_MEMBER) {
-        (void) mcp_cluster_run(cluster, MCP_SCRIPT_FORGET, &word, 1,
-                               mcp_copy_forgotten, cluster);
-    }
+    return cluster->state == MCP_CLUSTER_MEMBER
+           ? mcp_cluster_run(cluster, MCP_SCRIPT_FORGET, &word, 1,
+                             mcp_copy_forgotten, cluster)
+           : MCP_AGAIN;
 }
 
 
-/* Others would wait for it: Redis has to forget it, if not now, when the link
- * is up again. */
+/* The owner's stream is gone: so it is in Redis, if it was not over.  Others
+ * would wait for one that was claimed: Redis has to forget that, if not now,
+ * when the link is up again. */
 static void
-mcp_copy_disclaim(mcp_copy_t *copy)
+mcp_copy_gone(mcp_copy_t *copy)
 {
-    if (copy->cluster->state == MCP_CLUSTER_MEMBER) {
-        mcp_copy_forget(copy);
+    int  rc, forget;
+
+    rc = MCP_OK;
+    forget = copy->claims
+             || (copy->number == 0 && copy->at.state < MCP_STATE_COMPLETED
+                 && copy->time && !copy->mirrors);
+
+    if (forget && copy->cluster->state == MCP_CLUSTER_MEMBER
+        && !mcp_copy_may_send(copy))
+    {
+        return;
+    }
+
+    if (forget) {
+        rc = mcp_copy_forget(copy);
+    }
+
+    mcp_copy_answer(copy, MCP_ERR_NOT_FOUND);
+
+    if (rc == MCP_OK || !copy->claims) {
         mcp_copy_drop(copy);
+
+    } else if (copy->cluster->state == MCP_CLUSTER_MEMBER) {
+        mcp_copy_within(copy, MCP_COPY_LATER);
     }
 }
 
@@ -312,21 +341,12 @@ mcp_copy_look(mcp_copy_t *copy)
 
     rc = mcp_store_copying(copy->cluster->worker->store, &copy->ref, &copying);
 
-    if (rc == MCP_ERR_NOT_FOUND && copy->number == 0
-        && copy->at.state < MCP_STATE_COMPLETED && copy->time
-        && !copy->mirrors)
-    {
-        mcp_copy_forget(copy);
+    if (rc == MCP_ERR_NOT_FOUND) {
+        mcp_copy_gone(copy);
+        return;
     }
 
     if (rc != MCP_OK) {
-        mcp_copy_answer(copy, rc == MCP_ERR_NOT_FOUND ? rc : MCP_OK);
-
-        if (rc == MCP_ERR_NOT_FOUND && copy->claims) {
-            mcp_copy_disclaim(copy);
-            return;
-        }
-
         mcp_copy_drop(copy);
         return;
     }
@@ -349,6 +369,7 @@ mcp_copy_run(mcp_copy_t *copy, mcp_script_e script, const mcp_str_t *args,
 {
     int             rc;
     char            id[MCP_STREAM_TEXT_LEN];
+    size_t          before;
     mcp_str_t       words[1 + MCP_COPY_ARGS + 2 * MCP_COPY_EVENTS];
     mcp_cluster_t  *cluster;
 
@@ -362,9 +383,11 @@ mcp_copy_run(mcp_copy_t *copy, mcp_script_e script, const mcp_str_t *args,
     words[0] = (mcp_str_t) { id, MCP_STREAM_TEXT_LEN };
     memcpy(words + 1, args, n * sizeof(mcp_str_t));
 
+    before = mcp_link_bytes(&cluster->link);
     rc = mcp_cluster_run(cluster, script, words, 1 + n, handler, copy);
 
     if (rc == MCP_OK) {
+        mcp_link_copied(&cluster->link, before);
         copy->sending = 1;
         copy->time = mcp_worker_now(cluster->worker);
 
@@ -480,6 +503,11 @@ mcp_cluster_safe(void *data, const mcp_stream_ref_t *ref, mcp_ask_t *ask)
     ask->later = copy->asks;
     copy->asks = ask;
 
+    if (copy->waits) {
+        mcp_copy_wait_no_more(copy);
+        mcp_copy_within(copy, 0);
+    }
+
     return MCP_AGAIN;
 }
 
@@ -513,6 +541,8 @@ mcp_copy_up(mcp_cluster_t *cluster)
             mcp_copy_look(copy);
         }
     }
+
+    mcp_copy_go_on(cluster);
 }
 
 
@@ -525,6 +555,11 @@ mcp_copy_alone(mcp_cluster_t *cluster)
     for (i = 0; i < MCP_CLUSTER_BUCKETS; i++) {
         for (copy = cluster->copies[i]; copy; copy = copy->next) {
             mcp_store_share_end(cluster->worker->store, &copy->ref);
+
+            if (copy->waits) {
+                mcp_copy_wait_no_more(copy);
+                mcp_copy_within(copy, 0);
+            }
         }
     }
 }

@@ -131,8 +131,8 @@ void mcp_copy_look(mcp_copy_t *copy);
 /* Has it looked at within so many ms. */
 void mcp_copy_within(mcp_copy_t *copy, uint64_t ms);
 
-/* Returns 1 if a command may be sent for it; 0: it is looked at again when one
- * may. */
+/* Returns 1 if a command may be sent for it now; 0: it is looked at again when
+ * one may. */
 int mcp_copy_may_send(mcp_copy_t *copy);
 
 /* Replies have come: looks at those that wait for room, as far as there is
@@ -163,8 +163,9 @@ int mcp_copy_returned(mcp_copy_t *copy);
 uint64_t mcp_copy_lasts(const mcp_copy_t *copy,
     const mcp_store_copying_t *copying);
 
-/* The owner's stream was freed before it was over: so it is in Redis. */
-void mcp_copy_forget(mcp_copy_t *copy);
+/* The owner's stream was freed before it was over: so it is in Redis.  Returns
+ * what mcp_link_send() does. */
+int mcp_copy_forget(mcp_copy_t *copy);
 
 /* Redis has what is copied up to an event: answers those who wait for that; or
  * answers all. */

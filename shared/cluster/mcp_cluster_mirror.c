@@ -270,7 +270,7 @@ mcp_mirror_look_inherited(mcp_copy_t *copy, const mcp_store_copying_t *copying)
                        "cluster: there is no room for a stream of a dead node, "
                        "which is lost");
         mcp_store_node_count(copy->cluster->worker->store, MCP_NODE_DROPPED);
-        mcp_copy_forget(copy);
+        (void) mcp_copy_forget(copy);
         mcp_store_mirror_forget(copy->cluster->worker->store, copy->ref.id);
 
     } else if (copying->known.seq > copying->own.seq) {

@@ -30,13 +30,16 @@
 
 
 /* Commands without their reply, and bytes that wait to be written: beyond
- * either, nothing more is sent. */
+ * either, nothing more is sent.  What copiers have written counts for the last
+ * one only, so that no client is refused for it. */
 #define MCP_LINK_WINDOW      4096
 #define MCP_LINK_BYTES       (1024 * 1024)
+#define MCP_LINK_BYTES_MAX   (64 * 1024 * 1024)
 
-/* With so many of them on their way no copier sends any more, as clients would
- * wait for its replies before theirs. */
+/* With so many commands on their way, or bytes, no copier sends any more:
+ * clients would wait for its replies before theirs. */
 #define MCP_LINK_COPIES      512
+#define MCP_LINK_COPY_BYTES  (128 * 1024)
 
 /* A reply is no longer. */
 #define MCP_LINK_REPLY_MAX   (64 * 1024 * 1024)
@@ -121,6 +124,8 @@ struct mcp_link_s {
                                           the other one grows */
     unsigned             writing;      /* which */
     size_t               written;      /* of its bytes */
+    size_t               copied;       /* of those of the other one, by
+                                          copiers */
 
     mcp_link_pending_t   pending[MCP_LINK_WINDOW];     /* a ring */
     unsigned             first;
@@ -186,6 +191,8 @@ struct mcp_cluster_s {
     mcp_copy_t                *waiting;        /* for room on the link: the
                                                   first one */
     mcp_copy_t               **waiting_end;
+    const mcp_copy_t          *turn;   /* the one that has waited and may send
+                                          now */
     unsigned                   at_once:1;      /* what is looked at does not
                                                   wait */
 
@@ -290,8 +297,11 @@ void mcp_link_queue(mcp_link_t *link, mcp_action_e type);
 int mcp_link_send(mcp_link_t *link, const mcp_str_t *words, size_t n,
     mcp_link_reply_cb handler, void *data);
 
-/* Returns 1 if a copier may send a command. */
+/* Returns 1 if a copier may send a command; and notes that what was sent since
+ * there were so many bytes is a copier's. */
 int mcp_link_has_room(const mcp_link_t *link);
+size_t mcp_link_bytes(const mcp_link_t *link);
+void mcp_link_copied(mcp_link_t *link, size_t before);
 
 /* Returns 1 if bytes come and go on it. */
 int mcp_link_is_open(const mcp_link_t *link);

@@ -79,7 +79,9 @@ mcp_range_more(mcp_copy_t *copy)
     uint64_t  last;
 
     while (copy->batch && copy->ranges < MCP_RANGE_AHEAD
-           && copy->asked < copy->upto)
+           && copy->asked < copy->upto
+           && (copy->ranges ? mcp_link_has_room(&copy->cluster->link)
+                            : mcp_copy_may_send(copy)))
     {
         last = copy->asked + copy->batch;
 

@@ -241,6 +241,12 @@ test_long(void **state)
                      MCP_OK);
     assert_int_equal(send_word("X"), MCP_AGAIN);
 
+    /* but what a copier sends is no reason to refuse a client */
+
+    mcp_link_copied(&p.cluster->link, 0);
+    assert_int_equal(send_word("X"), MCP_OK);
+    assert_false(mcp_link_has_room(&p.cluster->link));
+
     /* while it is written, no answer is due */
 
     for (left = mcp_link_output(&p.cluster->link); left.len > 0;
@@ -255,6 +261,8 @@ test_long(void **state)
 
     assert_true(p.cluster->link.out[0].cap <= MCP_LINK_BYTES
                 && p.cluster->link.out[1].cap <= MCP_LINK_BYTES);
+    assert_int_equal(p.cluster->link.copied, 0);
+    assert_true(mcp_link_has_room(&p.cluster->link));
     assert_int_equal(send_word("X"), MCP_OK);
     free(big);
 }

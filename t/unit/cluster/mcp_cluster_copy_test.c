@@ -176,6 +176,158 @@ test_room(void **state)
 }
 
 
+/* Who has waited goes first: what comes meanwhile takes no place from it, though
+ * there is room by now. */
+static void
+test_turn(void **state)
+{
+    mcp_link_t  *link;
+
+    needs_redis();
+
+    begin_all(1);
+    link = &nodes[0].cluster->link;
+    fill_window(0);
+    make(0, 'a');
+    mcp_worker_wake(nodes[0].worker);
+    assert_int_equal(n_waiting(0), 1);
+
+    /* the replies come, and it is not looked at */
+
+    nodes[0].cluster->state = MCP_CLUSTER_ASKING;
+    run(0);
+    nodes[0].cluster->state = MCP_CLUSTER_MEMBER;
+    assert_int_equal(link->n_pending, 0);
+
+    make(0, 'b');
+    mcp_worker_wake(nodes[0].worker);
+    assert_int_equal(n_waiting(0), 2);
+    assert_int_equal(link->n_pending, 0);
+
+    mcp_copy_go_on(nodes[0].cluster);
+    assert_int_equal(n_waiting(0), 0);
+    assert_int_equal(link->n_pending, 2);
+    UNTIL(copying(0, 'a').created && copying(0, 'b').created);
+    end_all();
+}
+
+
+static void
+answered(void *data, int rc)
+{
+    *(int *) data = rc;
+}
+
+
+static void
+wants(int i, char c, int *rc)
+{
+    mcp_ask_t          *ask;
+    mcp_stream_info_t   info = info_of(i, c);
+
+    ask = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_ask_t));
+    assert_non_null(ask);
+    ask->worker = nodes[i].worker;
+    ask->handler = answered;
+    ask->data = rc;
+    ask->rc = MCP_AGAIN;
+    *rc = MCP_AGAIN;
+    assert_int_equal(mcp_cluster_safe(nodes[i].cluster, &info.ref, ask),
+                     MCP_AGAIN);
+}
+
+
+/* What a client waits for does not wait for others' events. */
+static void
+test_wanted(void **state)
+{
+    int          first, second;
+    mcp_link_t  *link;
+
+    needs_redis();
+
+    begin_all(1);
+    link = &nodes[0].cluster->link;
+    fill_window(0);
+    make(0, 'a');
+    make(0, 'b');
+    wants(0, 'b', &second);
+    mcp_worker_wake(nodes[0].worker);
+    assert_int_equal(n_waiting(0), 1);
+    assert_int_equal(link->n_pending, MCP_LINK_COPIES + 1);
+
+    /* one that waits already leaves the row */
+
+    wants(0, 'a', &first);
+    assert_int_equal(n_waiting(0), 0);
+    UNTIL(first == MCP_OK && second == MCP_OK);
+    end_all();
+}
+
+
+/* A stream that is gone is forgotten in Redis in its turn. */
+static void
+test_forget(void **state)
+{
+    mcp_copy_t         *copy;
+    mcp_stream_info_t   info;
+
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+    info = info_of(0, 'a');
+    copy = mcp_copy_get(nodes[0].cluster, &info.ref);
+    fill_window(0);
+    mcp_store_free(&nodes[0].store, &info.ref);
+    mcp_copy_look(copy);
+    assert_int_equal(n_waiting(0), 1);
+    UNTIL(n_copies(0) == 0);
+    assert_string_equal(about(0, "EXISTS", 'h', 'a', ""), "0");
+    end_all();
+}
+
+
+/* A node that is refused has nobody wait for room. */
+static void
+test_room_alone(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    fill_window(0);
+    make(0, 'a');
+    make(0, 'b');
+    mcp_worker_wake(nodes[0].worker);
+    assert_int_equal(n_waiting(0), 2);
+    mcp_copy_alone(nodes[0].cluster);
+    assert_null(nodes[0].cluster->waiting);
+    UNTIL(n_copies(0) == 0);
+    end_all();
+}
+
+
+/* The link knows what is a copier's. */
+static void
+test_copied(void **state)
+{
+    mcp_link_t  *link;
+
+    needs_redis();
+
+    begin_all(1);
+    link = &nodes[0].cluster->link;
+    make(0, 'a');
+    mcp_worker_wake(nodes[0].worker);
+    assert_true(link->copied > 0);
+    assert_int_equal(link->copied, mcp_link_bytes(link));
+    UNTIL(copying(0, 'a').created);
+    assert_int_equal(link->copied, 0);
+    end_all();
+}
+
+
 /* Nobody waits for room on a link that is lost. */
 static void
 test_room_lost(void **state)
@@ -224,6 +376,11 @@ main(void)
         cmocka_unit_test(test_refresh),
         cmocka_unit_test(test_alone),
         cmocka_unit_test(test_room),
+        cmocka_unit_test(test_turn),
+        cmocka_unit_test(test_wanted),
+        cmocka_unit_test(test_forget),
+        cmocka_unit_test(test_room_alone),
+        cmocka_unit_test(test_copied),
         cmocka_unit_test(test_room_lost),
         cmocka_unit_test(test_end),
     };
