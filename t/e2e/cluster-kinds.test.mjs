@@ -13,6 +13,7 @@ import { certify } from './lib/certificate.mjs';
 import { OTHER, at, node } from './lib/cluster.mjs';
 import { Counting } from './lib/counting.mjs';
 import { Redis, RedisCluster, Sentinel, until } from './lib/redis.mjs';
+import { textOf } from './lib/session.mjs';
 
 const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-kinds-'));
 
@@ -180,6 +181,15 @@ test('events that a replica has', async (t) => {
         await replica.kill();
         await replica.begin();
     });
+
+    // what is longer than the link takes at once is confirmed as well
+
+    const session = await both[0].session();
+    const answer = await session.call('count', { n: 2, size: 2500000 });
+    const { messages, response } = await session.follow(answer);
+
+    assert.deepEqual(messages.map(({ params }) => params.progress), [1, 2]);
+    assert.equal(textOf(response.result), 'counted to 2');
 });
 
 
