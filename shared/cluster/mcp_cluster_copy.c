@@ -300,11 +300,7 @@ mcp_copy_gone(mcp_copy_t *copy)
              || (copy->number == 0 && copy->at.state < MCP_STATE_COMPLETED
                  && copy->time && !copy->mirrors);
 
-    if (forget && copy->cluster->state == MCP_CLUSTER_MEMBER
-        && !mcp_copy_may_send(copy))
-    {
-        return;
-    }
+    /* now: what is made under its id comes after that */
 
     if (forget) {
         rc = mcp_copy_forget(copy);
