@@ -155,7 +155,8 @@ mcp_copy_may_send(mcp_copy_t *copy)
 
     /* a client's request waits for it; or those that wait go first */
 
-    if (cluster->at_once || copy->asks
+    if (cluster->at_once
+        || (copy->asks && cluster->link.n_pending < MCP_LINK_ASKED)
         || (mcp_link_has_room(&cluster->link)
             && (cluster->waiting == NULL || cluster->turn == copy)))
     {
@@ -312,6 +313,11 @@ mcp_copy_gone(mcp_copy_t *copy)
         mcp_copy_drop(copy);
 
     } else if (copy->cluster->state == MCP_CLUSTER_MEMBER) {
+
+        /* one with its id that follows has nothing in Redis */
+
+        copy->time = 0;
+        copy->refills = 0;
         mcp_copy_within(copy, MCP_COPY_LATER);
     }
 }
@@ -552,7 +558,7 @@ mcp_copy_alone(mcp_cluster_t *cluster)
         for (copy = cluster->copies[i]; copy; copy = copy->next) {
             mcp_store_share_end(cluster->worker->store, &copy->ref);
 
-            if (copy->waits) {
+            if (!copy->sending) {
                 mcp_copy_wait_no_more(copy);
                 mcp_copy_within(copy, 0);
             }

@@ -41,6 +41,9 @@
 #define MCP_LINK_COPIES      512
 #define MCP_LINK_COPY_BYTES  (128 * 1024)
 
+/* The same for a copier that a client waits for. */
+#define MCP_LINK_ASKED       2048
+
 /* A reply is no longer. */
 #define MCP_LINK_REPLY_MAX   (64 * 1024 * 1024)
 
