@@ -20,13 +20,13 @@ mcp_input_state_target(const mcp_endpoint_t *endpoint, unsigned target)
 
     name = mcp_endpoint_target(endpoint, target);
 
-    for (i = name.len; i && name.data[i - 1] != '@' && name.data[i - 1] != '/';
-         i--)
-    {
-        /* void */
+    for (i = name.len; i; i--) {
+        if (name.data[i - 1] == '@' || name.data[i - 1] == '/') {
+            return (mcp_str_t) { name.data + i, name.len - i };
+        }
     }
 
-    return (mcp_str_t) { name.data + i, name.len - i };
+    return name;
 }
 
 
