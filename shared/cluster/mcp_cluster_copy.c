@@ -288,9 +288,9 @@ mcp_copy_forget(mcp_copy_t *copy)
 }
 
 
-/* The owner's stream is gone: so it is in Redis, if it was not over.  Others
- * would wait for one that was claimed: Redis has to forget that, if not now,
- * when the link is up again. */
+/* The owner's stream is gone: Redis forgets it, too, unless it was over.  Others
+ * would wait for one that was claimed: if Redis cannot be told now, it is told
+ * later. */
 static void
 mcp_copy_gone(mcp_copy_t *copy)
 {

@@ -30,8 +30,8 @@
 
 
 /* Commands without their reply, and bytes that wait to be written: beyond
- * either, nothing more is sent.  What copiers have written counts for the last
- * one only, so that no client is refused for it. */
+ * either, nothing more is sent.  Copiers' bytes do not count as such, so that no
+ * client is refused for them; those of all are limited as well. */
 #define MCP_LINK_WINDOW      4096
 #define MCP_LINK_BYTES       (1024 * 1024)
 #define MCP_LINK_BYTES_MAX   (64 * 1024 * 1024)
@@ -127,8 +127,8 @@ struct mcp_link_s {
                                           the other one grows */
     unsigned             writing;      /* which */
     size_t               written;      /* of its bytes */
-    size_t               copied;       /* of those of the other one, by
-                                          copiers */
+    size_t               copied;       /* copiers' bytes in the one that
+                                          grows */
 
     mcp_link_pending_t   pending[MCP_LINK_WINDOW];     /* a ring */
     unsigned             first;
@@ -300,10 +300,13 @@ void mcp_link_queue(mcp_link_t *link, mcp_action_e type);
 int mcp_link_send(mcp_link_t *link, const mcp_str_t *words, size_t n,
     mcp_link_reply_cb handler, void *data);
 
-/* Returns 1 if a copier may send a command; and notes that what was sent since
- * there were so many bytes is a copier's. */
+/* Returns 1 if a copier may send a command. */
 int mcp_link_has_room(const mcp_link_t *link);
+
+/* Returns how many bytes of commands wait for those that are being written. */
 size_t mcp_link_bytes(const mcp_link_t *link);
+
+/* A copier has sent what came after so many of these bytes. */
 void mcp_link_copied(mcp_link_t *link, size_t before);
 
 /* Returns 1 if bytes come and go on it. */
