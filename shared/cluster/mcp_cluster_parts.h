@@ -30,8 +30,8 @@
 
 
 /* Commands without their reply, and bytes that wait to be written: beyond
- * either, nothing more is sent.  Copiers' bytes do not count as such, so that no
- * client is refused for them; those of all are limited as well. */
+ * either, nothing more is sent.  Copiers' bytes do not count as such, so that
+ * no client is refused for them; those of all are limited as well. */
 #define MCP_LINK_WINDOW      4096
 #define MCP_LINK_BYTES       (1024 * 1024)
 #define MCP_LINK_BYTES_MAX   (64 * 1024 * 1024)
