@@ -289,8 +289,8 @@ mcp_copy_forget(mcp_copy_t *copy)
 
 
 /* The owner's stream is gone: Redis forgets it, too, unless it was over.
- * Others would wait for one that was claimed: Redis is told of that later, if it
- * cannot be told now. */
+ * Others would wait for one that was claimed: if Redis cannot be told now,
+ * it is told later. */
 static void
 mcp_copy_gone(mcp_copy_t *copy)
 {
