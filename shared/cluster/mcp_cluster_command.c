@@ -296,7 +296,7 @@ mcp_link_output(mcp_link_t *link)
 
         /* what a long command took is not kept */
 
-        if (link->out[link->writing].cap > MCP_LINK_BYTES) {
+        if (link->out[link->writing].cap > MCP_LINK_BYTES_KEPT) {
             mcp_buf_free(&link->out[link->writing]);
         }
 

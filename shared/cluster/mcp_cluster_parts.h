@@ -30,11 +30,16 @@
 
 
 /* Commands without their reply, and bytes that wait to be written: beyond
- * either, nothing more is sent.  Copiers' bytes do not count as such, so that
- * no client is refused for them; those of all are limited as well. */
+ * either, nothing more is sent.  There is room for many long answers of
+ * clients, as who comes behind one is not to be refused.  Copiers' bytes do
+ * not count as such, so that no client is refused for them, either; those of
+ * all are limited as well. */
 #define MCP_LINK_WINDOW      4096
-#define MCP_LINK_BYTES       (1024 * 1024)
+#define MCP_LINK_BYTES       (16 * 1024 * 1024)
 #define MCP_LINK_BYTES_MAX   (64 * 1024 * 1024)
+
+/* A buffer that has grown beyond this is given back once it is written. */
+#define MCP_LINK_BYTES_KEPT  (1024 * 1024)
 
 /* With so many commands on their way, or bytes, no copier sends any more:
  * clients would wait for its replies before theirs. */

@@ -148,10 +148,15 @@ describe('a call', { concurrency: true }, () => {
         const resumed = Object.assign(
             await twin.get(answer.lastId.replace(/\d+$/, '0')),
             { id: answer.id });
+
+        assert.equal(resumed.status, 200);
+
         const { response } = await twin.follow(resumed, {
             async onMessage(message) {
-                await twin.respond(message.id,
+                const posted = await twin.respond(message.id,
                     { action: 'accept', content: { value: 'z' } });
+
+                assert.equal(posted.status, 202);
             },
         });
 

@@ -201,7 +201,7 @@ test_window(void **state)
     p.stuck = 1;
     memset(big, 'x', sizeof(big));
 
-    for (i = 0; i < 100; i++) {
+    for (i = 0; i < 1000; i++) {
         if (mcp_link_send(&p.cluster->link, &word, 1, count, NULL) != MCP_OK) {
             break;
         }
@@ -209,10 +209,38 @@ test_window(void **state)
         process_pump(&p);
     }
 
-    assert_int_equal(i, 11);
+    assert_int_equal(i, 168);
     assert_int_equal(send_word("X"), MCP_AGAIN);
     process_lose(&p, "gone");
-    assert_int_equal(lost, 11);
+    assert_int_equal(lost, 168);
+}
+
+
+/* Who comes behind a long answer of another client is not refused. */
+static void
+test_behind(void **state)
+{
+    size_t     i;
+    char      *big;
+    mcp_str_t  word;
+
+    (void) state;
+
+    big = calloc(1, 2000000);
+    assert_non_null(big);
+    word = (mcp_str_t) { big, 2000000 };
+
+    process_start(&p);
+    process_greet(&p);
+    process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
+
+    for (i = 0; i < 4; i++) {
+        assert_int_equal(mcp_link_send(&p.cluster->link, &word, 1, count, NULL),
+                         MCP_OK);
+        assert_int_equal(send_word("X"), MCP_OK);
+    }
+
+    free(big);
 }
 
 
@@ -226,7 +254,7 @@ test_long(void **state)
 
     (void) state;
 
-    len = 4 * MCP_LINK_BYTES;
+    len = MCP_LINK_BYTES;
     big = malloc(len);
     assert_non_null(big);
     memset(big, 'x', len);
@@ -259,8 +287,8 @@ test_long(void **state)
         assert_int_equal(p.cluster->link.state, MCP_LINK_UP);
     }
 
-    assert_true(p.cluster->link.out[0].cap <= MCP_LINK_BYTES
-                && p.cluster->link.out[1].cap <= MCP_LINK_BYTES);
+    assert_true(p.cluster->link.out[0].cap <= MCP_LINK_BYTES_KEPT
+                && p.cluster->link.out[1].cap <= MCP_LINK_BYTES_KEPT);
     assert_int_equal(p.cluster->link.copied, 0);
     assert_true(mcp_link_has_room(&p.cluster->link));
     assert_int_equal(send_word("X"), MCP_OK);
@@ -317,6 +345,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_too_many, setup, teardown),
         cmocka_unit_test_setup_teardown(test_moved, setup, teardown),
         cmocka_unit_test_setup_teardown(test_window, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_behind, setup, teardown),
         cmocka_unit_test_setup_teardown(test_long, setup, teardown),
         cmocka_unit_test_setup_teardown(test_output, setup, teardown),
     };
