@@ -251,7 +251,7 @@ mcp_copy_lasts(const mcp_copy_t *copy, const mcp_store_copying_t *copying)
     /* its node may be lost before it knows that it is the first */
 
     if (copying->held) {
-        until = 0;
+        until = 2 * copy->cluster->conf->dead_after;
     }
 
     return copying->end ? until : until + 2 * copy->cluster->conf->dead_after;

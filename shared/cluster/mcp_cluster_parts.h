@@ -154,6 +154,7 @@ typedef struct {
     uint64_t                   node;
     uint64_t                   beats;
     uint64_t                   since;  /* when it had beaten so often, ms */
+    uint64_t                   dead_after;     /* as it says itself, ms */
     unsigned                   seen;   /* so many times in a row */
 } mcp_pulse_t;
 

@@ -4,9 +4,9 @@
  * Nodes that are dead, and what becomes of their streams.
  *
  * A node's beats are counted in Redis.  The process that speaks for its node
- * takes another one for dead when that count stood still for as long as is
- * configured, and at each of several looks, while its own link was up all the
- * time: so neither Redis's clock nor an outage of Redis kills anybody.  It
+ * takes another one for dead when that count stood still for as long as the
+ * other has said, and at each of several looks, while its own link was up all
+ * the time: so neither Redis's clock nor an outage of Redis kills anybody.  It
  * takes the streams over, has all that is wanted of each here, and becomes its
  * owner, who has lost the backend: its client gets an error, and nothing before
  * it is lost.
@@ -25,6 +25,7 @@
 
 
 static void mcp_reap_go_on(mcp_cluster_t *cluster);
+static void mcp_reap_begin(mcp_cluster_t *cluster, const mcp_pulse_t *pulse);
 
 
 /* Makes it the heir of a stream, whose mirror is here. */
@@ -127,6 +128,47 @@ mcp_reap_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
 }
 
 
+/* Goes on with another node that is dead: of several that died at once, none
+ * waits until there is another look. */
+static void
+mcp_reap_next(mcp_cluster_t *cluster)
+{
+    size_t        i;
+    uint64_t      now;
+    mcp_pulse_t  *pulse;
+
+    now = mcp_worker_now(cluster->worker);
+
+    for (i = 0; i < cluster->n_pulses; i++) {
+        pulse = &cluster->pulses[i];
+
+        if (pulse->seen >= MCP_REAP_LOOKS
+            && now - pulse->since >= pulse->dead_after)
+        {
+            mcp_reap_begin(cluster, pulse);
+            return;
+        }
+    }
+}
+
+
+/* It is through with a node. */
+static void
+mcp_reap_end(mcp_cluster_t *cluster)
+{
+    size_t  i;
+
+    for (i = 0; i < cluster->n_pulses; i++) {
+        if (cluster->pulses[i].node == cluster->reaps.node) {
+            cluster->pulses[i].seen = 0;
+        }
+    }
+
+    cluster->reaps.node = 0;
+    mcp_reap_next(cluster);
+}
+
+
 static void
 mcp_reap_done(void *data, const mcp_reply_t *reply)
 {
@@ -168,7 +210,7 @@ mcp_reap_done(void *data, const mcp_reply_t *reply)
         mcp_cluster_strange(cluster, "reap", reply);
     }
 
-    cluster->reaps.node = 0;
+    mcp_reap_end(cluster);
 }
 
 
@@ -199,10 +241,6 @@ static void
 mcp_reap_begin(mcp_cluster_t *cluster, const mcp_pulse_t *pulse)
 {
     char  id[MCP_CLUSTER_ID_LEN + 1];
-
-    if (cluster->reaps.node) {
-        return;
-    }
 
     mcp_cluster_node_id(pulse->node, id);
     mcp_worker_log(cluster->worker, MCP_LOG_WARN,
@@ -251,8 +289,13 @@ mcp_cluster_pulse(mcp_cluster_t *cluster, const mcp_reply_t *members)
         pulse = &pulses[n];
         pulse->node = mcp_cluster_read_id(mcp_reply_item(item, 0)->text);
         pulse->beats = mcp_reply_number(mcp_reply_item(item, 4));
+        pulse->dead_after = mcp_reply_number(mcp_reply_item(item, 5));
         pulse->since = now;
         pulse->seen = 1;
+
+        if (pulse->dead_after == 0) {
+            pulse->dead_after = cluster->conf->dead_after;
+        }
 
         if (pulse->node != 0 && pulse->node != cluster->node) {
             mcp_cluster_feel(cluster, pulse);
@@ -263,12 +306,8 @@ mcp_cluster_pulse(mcp_cluster_t *cluster, const mcp_reply_t *members)
     memcpy(cluster->pulses, pulses, n * sizeof(mcp_pulse_t));
     cluster->n_pulses = n;
 
-    for (i = 0; i < n; i++) {
-        if (pulses[i].seen >= MCP_REAP_LOOKS
-            && now - pulses[i].since >= cluster->conf->dead_after)
-        {
-            mcp_reap_begin(cluster, &pulses[i]);
-        }
+    if (cluster->reaps.node == 0) {
+        mcp_reap_next(cluster);
     }
 
     if (!cluster->settled && cluster->reaps.node == 0) {

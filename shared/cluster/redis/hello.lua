@@ -46,7 +46,7 @@ end
 -- who says hello lives, however often it loses its connection
 redis.call('ZINCRBY', KEYS[1], 1, node)
 redis.call('HSET', prefix .. 'n:' .. node, 'low', low, 'high', high,
-    'build', ARGV[5], 'label', ARGV[6], 'keys', ARGV[7])
+    'build', ARGV[5], 'label', ARGV[6], 'keys', ARGV[7], 'dead', dead_after)
 keep(node, now)
 
 return answer(now, dead_after)

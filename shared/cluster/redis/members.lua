@@ -3,8 +3,8 @@
 -- What stands before each of the other scripts: the nodes of a cluster.
 --
 -- KEYS[1] is PREFIX:1:nodes, a sorted set of all nodes by their number of beats;
--- PREFIX:1:n:NODE says who a node is and when it beat last, by this server's
--- clock; PREFIX:1:x:NODE, that it was declared dead; PREFIX:1:layout, the layout
+-- PREFIX:1:n:NODE says who a node is, when it beat last, by this server's clock,
+-- and after which silence it is dead; PREFIX:1:x:NODE, that it was declared dead; PREFIX:1:layout, the layout
 -- that members write.  It goes up only, to the highest that all of them read, as
 -- what was written stays for a while.  All keys have one hash slot, and those
 -- named here never change their form.
@@ -50,13 +50,14 @@ local function members(now)
 
     for _, node in ipairs(redis.call('ZREVRANGE', KEYS[1], 0, LOOK - 1)) do
         local said = redis.call('HMGET', prefix .. 'n:' .. node,
-            'at', 'low', 'high', 'label', 'build', 'keys')
+            'at', 'low', 'high', 'label', 'build', 'keys', 'dead')
 
         -- of some nothing but their streams is known: see known()
         found[#found + 1] = {
             node = node, age = said[1] and math.max(now - said[1], 0) or DAY,
             low = tonumber(said[2]), high = tonumber(said[3]),
-            label = said[4] or '', build = said[5] or '', keys = said[6]
+            label = said[4] or '', build = said[5] or '', keys = said[6],
+            dead = tonumber(said[7]) or 0
         }
     end
 
@@ -87,7 +88,7 @@ local function answer(now, dead_after)
         if #list < MEMBERS then
             list[#list + 1] = {
                 member.node, member.age, member.label, member.build,
-                redis.call('ZSCORE', KEYS[1], member.node)
+                redis.call('ZSCORE', KEYS[1], member.node), member.dead
             }
         end
     end

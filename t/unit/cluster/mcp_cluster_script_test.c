@@ -29,6 +29,7 @@ test_join(void **state)
     begin(1, KEY1);
     assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_MEMBER);
     assert_int_equal(facts(1).view.n_members, 2);
+    nodes[0].conf.dead_after = 1234;
 
     tick(0);
     assert_int_equal(facts(0).view.n_members, 2);
@@ -42,6 +43,11 @@ test_join(void **state)
              (unsigned long long) f.id);
     assert_string_equal(command(1, text), "4");
     all_expire(0);
+
+    /* each knows how long another one may be silent */
+
+    assert_int_equal(nodes[0].cluster->n_pulses, 1);
+    assert_int_equal(nodes[0].cluster->pulses[0].dead_after, 500);
 
     end(0);
     end(1);

@@ -257,6 +257,51 @@ test_strange(void **state)
 }
 
 
+#define SILENT(id, dead)                                                      \
+    "*6\r\n$16\r\n" ID(id) "\r\n:0\r\n+x\r\n+x\r\n:7\r\n:" #dead "\r\n"
+
+#define REAP(id)                                                              \
+    "EVALSHA 8888888888888888888888888888888888888888 1 {mcp}:1:nodes "       \
+    "1111111111111111 15000 " ID(id) " 7"
+
+
+/* Of nodes that died at once one is reaped after the other; one that may be
+ * silent for longer than this one is not. */
+static void
+test_reaps(void **state)
+{
+    unsigned  i;
+
+    (void) state;
+
+    p.conf.timeout = 100000;
+    process_start(&p);
+    process_greet(&p);
+
+    for (i = 0; i < 5; i++) {
+        process_say(&p, "*4\r\n$2\r\nOK\r\n:1700000000000\r\n:1\r\n*4\r\n"
+                        MEMBER(ID("1"), 0, "first") SILENT("2", 60000)
+                        SILENT("3", 15000) SILENT("4", 14000));
+
+        if (i == 1) {
+            process_say(&p, NOTHING);
+        }
+
+        if (i < 4) {
+            process_wait(&p, 5001);
+            p.taken = p.len;
+        }
+    }
+
+    assert_command(&p, REAP("3"));
+    process_say(&p, NOTHING);
+    assert_command(&p, REAP("4"));
+    process_say(&p, NOTHING);
+    assert_command(&p, "");
+    assert_int_equal(p.cluster->reaps.node, 0);
+}
+
+
 /* Declared dead, the node is another one, for all its processes. */
 static void
 test_dead(void **state)
@@ -360,6 +405,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_beats, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_strange, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reaps, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dead, setup, teardown),
         cmocka_unit_test_setup_teardown(test_clocks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_keys_limit, setup, teardown),
