@@ -75,6 +75,7 @@ mcp_cluster_destroy(mcp_cluster_t *cluster)
     mcp_link_free(&cluster->link);
     mcp_link_free(&cluster->ear);
     mcp_copy_free_all(cluster);
+    mcp_token_free_all(cluster);
     cluster->worker->cluster = NULL;
     mcp_crypto_cleanse(cluster->prints, sizeof(cluster->prints));
     mem->free(mem->ctx, cluster);
@@ -261,6 +262,7 @@ mcp_cluster_join(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 
     mcp_cluster_listen(cluster);
     mcp_copy_up(cluster);
+    mcp_token_again(cluster);
 }
 
 
@@ -409,6 +411,7 @@ mcp_cluster_tick(void *data)
 
     if (cluster->state == MCP_CLUSTER_MEMBER) {
         mcp_cluster_beat(cluster);
+        mcp_token_again(cluster);
 
     } else if (cluster->state == MCP_CLUSTER_APART) {
         mcp_cluster_hello(cluster);

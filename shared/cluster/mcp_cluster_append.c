@@ -240,8 +240,8 @@ mcp_append_words(mcp_copy_t *copy, mcp_append_t *a,
     words = a->words;
     number = copying->reader ? copying->reader : 1;
 
-    words[MCP_APPEND_LASTS] = mcp_append_number(a, mcp_copy_lasts(copy,
-                                                                  copying));
+    words[MCP_APPEND_LASTS] = mcp_append_number(a, mcp_due_lasts(copy,
+                                                                 copying));
     words[MCP_APPEND_FIRST] = mcp_append_number(a, first);
     words[MCP_APPEND_FLOOR] = mcp_append_number(a, copying->first_seq);
     words[MCP_APPEND_SENT] = mcp_append_sent(a, copying);
@@ -368,15 +368,21 @@ mcp_append_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
 {
     const mcp_reply_t  *kind;
 
-    if (reply == NULL) {
+    /* nor does it say anything of another stream with the id of one that has
+     * gone */
+
+    if (reply == NULL || copy->forgets) {
         return MCP_ERR_AWAY;
     }
 
     kind = mcp_reply_item(reply, 0);
 
+    if (mcp_reply_is(kind, "OK") && mcp_beside_is_late(copy)) {
+        return MCP_ERR_AWAY;
+    }
+
     if (mcp_reply_is(kind, "OK")) {
         copy->begin = 0;
-        copy->claims = 0;
         mcp_hear_readers(copy, reply);
         return MCP_OK;
     }
@@ -422,25 +428,18 @@ mcp_append_over(mcp_copy_t *copy, int rc)
         return;
     }
 
-    if (rc == MCP_ERR_AWAY) {
+    if (rc == MCP_ERR_AWAY || rc == MCP_DONE) {
 
-        /* it begins with what is safe again, now or when the link is up */
-
-        copy->time = 0;
-        mcp_copy_within(copy, MCP_COPY_LATER);
-        return;
-    }
-
-    if (rc == MCP_DONE) {
-
-        /* who wanted it frees it */
+        /* it begins with what is safe again, now or when the link is up; or who
+         * wanted it frees it */
 
         copy->time = 0;
-        mcp_copy_within(copy, MCP_ASK_TIME);
+        mcp_copy_within(copy, rc == MCP_DONE ? MCP_ASK_TIME : MCP_COPY_LATER);
         return;
     }
 
     if (rc == MCP_OK) {
+        copy->claims = 0;
         (void) mcp_store_acked(copy->cluster->worker->store, &copy->ref,
                                &copy->at);
         mcp_copy_safe(copy, copy->at.seq);

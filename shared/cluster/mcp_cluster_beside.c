@@ -35,6 +35,15 @@ mcp_beside_claims(const mcp_store_copying_t *copying)
 }
 
 
+int
+mcp_beside_is_late(const mcp_copy_t *copy)
+{
+    return copy->claims
+           && mcp_worker_now(copy->cluster->worker) - copy->time
+              >= copy->cluster->conf->dead_after;
+}
+
+
 char
 mcp_beside_how(const mcp_store_copying_t *copying)
 {

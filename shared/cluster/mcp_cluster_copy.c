@@ -96,98 +96,6 @@ mcp_copy_answer(mcp_copy_t *copy, int rc)
 }
 
 
-/* --- waiting for room --- */
-
-static void
-mcp_copy_wait(mcp_copy_t *copy)
-{
-    mcp_cluster_t  *cluster;
-
-    if (copy->waits) {
-        return;
-    }
-
-    cluster = copy->cluster;
-
-    if (cluster->waiting == NULL) {
-        cluster->waiting_end = &cluster->waiting;
-    }
-
-    copy->waits_next = NULL;
-    copy->waits = cluster->waiting_end;
-    *copy->waits = copy;
-    cluster->waiting_end = &copy->waits_next;
-}
-
-
-static void
-mcp_copy_wait_no_more(mcp_copy_t *copy)
-{
-    if (copy->waits == NULL) {
-        return;
-    }
-
-    *copy->waits = copy->waits_next;
-
-    if (copy->waits_next) {
-        copy->waits_next->waits = copy->waits;
-
-    } else {
-        copy->cluster->waiting_end = copy->waits;
-    }
-
-    copy->waits = NULL;
-}
-
-
-int
-mcp_copy_may_send(mcp_copy_t *copy)
-{
-    mcp_cluster_t  *cluster;
-
-    cluster = copy->cluster;
-
-    /* when it is a member again all are looked at */
-
-    if (cluster->state != MCP_CLUSTER_MEMBER) {
-        return 0;
-    }
-
-    /* a client's request waits for it; or those that wait go first */
-
-    if (cluster->at_once
-        || (copy->asks && cluster->link.n_pending < MCP_LINK_ASKED)
-        || (mcp_link_has_room(&cluster->link)
-            && (cluster->waiting == NULL || cluster->turn == copy)))
-    {
-        return 1;
-    }
-
-    mcp_copy_wait(copy);
-
-    return 0;
-}
-
-
-void
-mcp_copy_go_on(mcp_cluster_t *cluster)
-{
-    mcp_copy_t  *copy;
-
-    while (cluster->waiting && cluster->state == MCP_CLUSTER_MEMBER
-           && mcp_link_has_room(&cluster->link))
-    {
-        copy = cluster->waiting;
-        mcp_copy_wait_no_more(copy);
-        cluster->turn = copy;
-        mcp_copy_look(copy);
-        cluster->turn = NULL;
-    }
-}
-
-
-/* --- a copy's life --- */
-
 /* Frees it, or has its reply free it. */
 static void
 mcp_copy_drop(mcp_copy_t *copy)
@@ -231,33 +139,6 @@ mcp_copy_within(mcp_copy_t *copy, uint64_t ms)
 }
 
 
-uint64_t
-mcp_copy_lasts(const mcp_copy_t *copy, const mcp_store_copying_t *copying)
-{
-    uint64_t  now, until;
-
-    now = mcp_worker_now(copy->cluster->worker);
-    until = now + copy->max_wait;
-
-    if (copying->expires) {
-        until = copying->expires;
-
-    } else if (copying->end) {
-        until = copying->end;
-    }
-
-    until = until > now ? until - now : 1;
-
-    /* its node may be lost before it knows that it is the first */
-
-    if (copying->held) {
-        until = 2 * copy->cluster->conf->dead_after;
-    }
-
-    return copying->end ? until : until + 2 * copy->cluster->conf->dead_after;
-}
-
-
 static void
 mcp_copy_forgotten(void *data, const mcp_reply_t *reply)
 {
@@ -288,38 +169,66 @@ mcp_copy_forget(mcp_copy_t *copy)
 }
 
 
-/* The owner's stream is gone: Redis forgets it, too, unless it was over.
- * Others would wait for one that was claimed: if Redis cannot be told now,
- * it is told later. */
+/* Whether Redis has to forget a stream that is gone: what was over stays. */
+static int
+mcp_copy_is_forgotten(const mcp_copy_t *copy)
+{
+    return copy->forgets || copy->claims
+           || (copy->number == 0 && copy->at.state < MCP_STATE_COMPLETED
+               && copy->told && !copy->mirrors);
+}
+
+
+/* Has Redis forget a stream that is gone; MCP_OK: before whatever is sent next.
+ * If there is no link it is looked at again when there is one. */
+static int
+mcp_copy_forget_now(mcp_copy_t *copy)
+{
+    int  rc;
+
+    rc = mcp_copy_is_forgotten(copy) ? mcp_copy_forget(copy) : MCP_OK;
+    copy->forgets = (rc != MCP_OK);
+
+    if (rc != MCP_OK && copy->cluster->state == MCP_CLUSTER_MEMBER) {
+        mcp_copy_within(copy, MCP_COPY_LATER);
+    }
+
+    return rc;
+}
+
+
+/* The owner's stream is gone: Redis forgets it, too.  Others would wait for it,
+ * or take what it had for that of another one with its id. */
 static void
 mcp_copy_gone(mcp_copy_t *copy)
 {
-    int  rc, forget;
+    int  rc;
 
-    rc = MCP_OK;
-    forget = copy->claims
-             || (copy->number == 0 && copy->at.state < MCP_STATE_COMPLETED
-                 && copy->time && !copy->mirrors);
-
-    /* now: what is made under its id comes after that */
-
-    if (forget) {
-        rc = mcp_copy_forget(copy);
-    }
+    rc = mcp_copy_forget_now(copy);
 
     mcp_copy_answer(copy, MCP_ERR_NOT_FOUND);
 
-    if (rc == MCP_OK || !copy->claims) {
+    if (rc == MCP_OK) {
         mcp_copy_drop(copy);
-
-    } else if (copy->cluster->state == MCP_CLUSTER_MEMBER) {
-
-        /* one with its id that follows has nothing in Redis */
-
-        copy->time = 0;
-        copy->refills = 0;
-        mcp_copy_within(copy, MCP_COPY_LATER);
     }
+}
+
+
+/* Another stream has its id: nothing of the one before is known of it. */
+static void
+mcp_copy_renew(mcp_copy_t *copy)
+{
+    mcp_copy_t  old;
+
+    old = *copy;
+    memset(copy, 0, sizeof(mcp_copy_t));
+
+    copy->next = old.next;
+    copy->cluster = old.cluster;
+    copy->ref = old.ref;
+    copy->timer = old.timer;
+    copy->limit = old.limit;
+    copy->asks = old.asks;
 }
 
 
@@ -351,6 +260,14 @@ mcp_copy_look(mcp_copy_t *copy)
     if (rc != MCP_OK) {
         mcp_copy_drop(copy);
         return;
+    }
+
+    if (copy->forgets) {
+        if (mcp_copy_forget_now(copy) != MCP_OK) {
+            return;
+        }
+
+        mcp_copy_renew(copy);
     }
 
     copy->mirrors = (copying.mirror != 0);
@@ -391,6 +308,7 @@ mcp_copy_run(mcp_copy_t *copy, mcp_script_e script, const mcp_str_t *args,
     if (rc == MCP_OK) {
         mcp_link_copied(&cluster->link, before);
         copy->sending = 1;
+        copy->told |= !copy->mirrors;
         copy->time = mcp_worker_now(cluster->worker);
 
     } else {
@@ -521,10 +439,19 @@ mcp_copy_changed(void *data, const mcp_stream_ref_t *ref)
 
     copy = mcp_copy_get(data, ref);
 
-    if (copy) {
-        copy->full = 0;
-        mcp_copy_look(copy);
+    if (copy == NULL) {
+        return;
     }
+
+    /* it is gone: that needs no room, and is not to be missed */
+
+    if (ref->index == 0) {
+        mcp_copy_wait_no_more(copy);
+        copy->forgets = (copy->sending && mcp_copy_is_forgotten(copy));
+    }
+
+    copy->full = 0;
+    mcp_copy_look(copy);
 }
 
 

@@ -10,6 +10,7 @@
  * from the reply.
  *
  *   mcp_cluster_copy.c    what a process has of these streams
+ *   mcp_cluster_room.c    those that wait for room on the link
  *   mcp_cluster_append.c  the copier
  *   mcp_cluster_due.c     what else than events it has to tell
  *   mcp_cluster_lag.c     how far it is behind
@@ -100,6 +101,9 @@ struct mcp_copy_s {
     unsigned             mirrors:1;    /* it has been a mirror */
     unsigned             claims:1;     /* Redis was asked whether it is the
                                           first, and may say so */
+    unsigned             told:1;       /* Redis may have it from here */
+    unsigned             forgets:1;    /* it is gone, and Redis has to forget
+                                          it before another one has its id */
     unsigned             sending:1;
     unsigned             specified:1;  /* these are known */
     unsigned             gone:1;       /* meanwhile */
@@ -131,14 +135,6 @@ void mcp_copy_look(mcp_copy_t *copy);
 /* Has it looked at within so many ms. */
 void mcp_copy_within(mcp_copy_t *copy, uint64_t ms);
 
-/* Returns 1 if a command may be sent for it now; 0: it is looked at again when
- * one may. */
-int mcp_copy_may_send(mcp_copy_t *copy);
-
-/* Replies have come: looks at those that wait for room, as far as there is
- * some. */
-void mcp_copy_go_on(mcp_cluster_t *cluster);
-
 /* Returns 1, and describes it, if the stream itself is at this node. */
 int mcp_copy_has(const mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info);
@@ -157,11 +153,6 @@ void mcp_copy_flush(mcp_cluster_t *cluster,
 void mcp_copy_run(mcp_copy_t *copy, mcp_script_e script, const mcp_str_t *args,
     size_t n, mcp_link_reply_cb handler);
 int mcp_copy_returned(mcp_copy_t *copy);
-
-/* How long what is in Redis lasts, if nobody says anything any more, ms: for
- * what goes on, others have to find its node dead first. */
-uint64_t mcp_copy_lasts(const mcp_copy_t *copy,
-    const mcp_store_copying_t *copying);
 
 /* The owner's stream was freed before it was over: so it is in Redis.  Returns
  * what mcp_link_send() does. */
@@ -226,6 +217,25 @@ int mcp_due_is_short(const mcp_copy_t *copy,
 /* Redis is told all there is by now. */
 void mcp_due_told(mcp_copy_t *copy, const mcp_store_copying_t *copying,
     const mcp_store_copy_t *from);
+
+/* How long what is in Redis lasts, if nobody says anything any more, ms: for
+ * what goes on, others have to find its node dead first. */
+uint64_t mcp_due_lasts(const mcp_copy_t *copy,
+    const mcp_store_copying_t *copying);
+
+
+/* --- mcp_cluster_room.c --- */
+
+/* Returns 1 if a command may be sent for it now; 0: it is looked at again when
+ * one may. */
+int mcp_copy_may_send(mcp_copy_t *copy);
+
+/* Replies have come: looks at those that wait for room, as far as there is
+ * some. */
+void mcp_copy_go_on(mcp_cluster_t *cluster);
+
+/* It does not wait any more. */
+void mcp_copy_wait_no_more(mcp_copy_t *copy);
 
 
 /* --- mcp_cluster_range.c --- */
@@ -295,6 +305,12 @@ void mcp_reap_fenced(mcp_copy_t *copy);
 int mcp_cluster_token(void *data, const mcp_ask_token_t *token,
     mcp_ask_t *ask);
 
+/* Tells Redis what it has not got yet of tokens. */
+void mcp_token_again(mcp_cluster_t *cluster);
+
+/* What has not been told is lost. */
+void mcp_token_free_all(mcp_cluster_t *cluster);
+
 
 /* --- mcp_cluster_mail.c --- */
 
@@ -341,6 +357,10 @@ int mcp_pack_is_message(const mcp_mem_t *mem, mcp_str_t text);
 
 /* Whether Redis says which of those who ask for the same is the first. */
 int mcp_beside_claims(const mcp_store_copying_t *copying);
+
+/* Returns 1 if the reply to a claim came so late that it may have expired: it
+ * has to be made once more. */
+int mcp_beside_is_late(const mcp_copy_t *copy);
 
 /* How a stream stands for those who join it elsewhere, as redis/append.lua is
  * told; and whether to tell that now. */

@@ -113,3 +113,32 @@ mcp_due_told(mcp_copy_t *copy, const mcp_store_copying_t *copying,
         copy->longest = longest;
     }
 }
+
+
+uint64_t
+mcp_due_lasts(const mcp_copy_t *copy, const mcp_store_copying_t *copying)
+{
+    uint64_t  now, until, slack;
+
+    now = mcp_worker_now(copy->cluster->worker);
+    until = now + copy->max_wait;
+    slack = 2 * copy->cluster->conf->dead_after;
+
+    if (copying->expires) {
+        until = copying->expires;
+
+    } else if (copying->end) {
+        until = copying->end;
+    }
+
+    until = until > now ? until - now : 1;
+
+    /* its node may be lost before it knows that it is the first; who joins it
+     * has to be told */
+
+    if (copying->held || (copying->joins && !copying->end && until < slack)) {
+        until = slack;
+    }
+
+    return copying->end ? until : until + slack;
+}

@@ -146,7 +146,8 @@ struct mcp_link_s {
 };
 
 
-typedef struct mcp_copy_s  mcp_copy_t;
+typedef struct mcp_copy_s        mcp_copy_t;
+typedef struct mcp_token_word_s  mcp_token_word_t;
 
 
 /* A node that this process watches, see mcp_cluster_reap.c. */
@@ -204,6 +205,10 @@ struct mcp_cluster_s {
                                           now */
     unsigned                   at_once:1;      /* what is looked at does not
                                                   wait */
+
+    mcp_token_word_t          *words;  /* of tokens, that Redis has not got
+                                          yet */
+    unsigned                   n_words;
 
     char                       script[MCP_SCRIPTS][MCP_SCRIPT_ID_LEN];
     char                       prints[MCP_CLUSTER_KEYS_MAX

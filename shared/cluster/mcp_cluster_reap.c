@@ -206,6 +206,10 @@ mcp_reap_done(void *data, const mcp_reply_t *reply)
             mcp_store_node_count(cluster->worker->store, MCP_NODE_REAPED);
         }
 
+    } else if (mcp_reply_is(kind, "MORE")) {
+        mcp_reap_go_on(cluster);
+        return;
+
     } else if (!mcp_reply_is(kind, "ALIVE") && !mcp_reply_is(kind, "FENCED")) {
         mcp_cluster_strange(cluster, "reap", reply);
     }

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tokens that are good for one call: Redis says which node has one. */
+/*
+ * Tokens that are good for one call: Redis says which node has one.
+ *
+ * Which stream its call is, is said until Redis has it: if it did not know, the
+ * token would be good again when this node is dead.
+ */
 
 
 #include "cluster/mcp_cluster_copy.h"
@@ -11,6 +16,18 @@ typedef struct {
     mcp_ask_t        *ask;
     mcp_ask_token_t   token;
 } mcp_taking_t;
+
+
+struct mcp_token_word_s {
+    mcp_token_word_t  *next;
+    mcp_cluster_t     *cluster;
+    mcp_ask_token_t    token;
+    unsigned           sending:1;
+};
+
+
+/* So many wait at most. */
+#define MCP_TOKEN_WORDS  4096
 
 
 static void
@@ -70,6 +87,12 @@ mcp_token_taken(mcp_cluster_t *cluster, mcp_taking_t *taking,
         return MCP_ERR_DENIED;
     }
 
+    /* this node is about to find out that it was taken for dead */
+
+    if (mcp_reply_is(kind, "FENCED")) {
+        return MCP_ERR_AWAY;
+    }
+
     if (!mcp_reply_is(kind, "OK")) {
         mcp_cluster_strange(cluster, "token", reply);
         return MCP_ERR_AWAY;
@@ -106,6 +129,112 @@ mcp_token_done(void *data, const mcp_reply_t *reply)
 }
 
 
+/* --- which stream it is --- */
+
+static void
+mcp_token_word_free(mcp_token_word_t *word)
+{
+    const mcp_mem_t    *mem;
+    mcp_token_word_t  **p;
+
+    for (p = &word->cluster->words; *p != word; p = &(*p)->next) {
+        /* void */
+    }
+
+    *p = word->next;
+    word->cluster->n_words--;
+    mem = &word->cluster->worker->env->mem;
+    mem->free(mem->ctx, word);
+}
+
+
+static void
+mcp_token_word_told(void *data, const mcp_reply_t *reply)
+{
+    mcp_token_word_t  *word;
+
+    word = data;
+    word->sending = 0;
+
+    if (reply) {
+        mcp_token_told(word->cluster, reply);
+        mcp_token_word_free(word);
+    }
+}
+
+
+static void
+mcp_token_word_send(mcp_token_word_t *word)
+{
+    mcp_cluster_t  *cluster;
+
+    cluster = word->cluster;
+
+    if (mcp_worker_now(cluster->worker) >= word->token.expires) {
+        mcp_token_word_free(word);
+
+    } else if (cluster->state == MCP_CLUSTER_MEMBER) {
+
+        /* who finds the stream named finds the stream */
+
+        mcp_copy_flush(cluster, word->token.stream);
+        word->sending = mcp_token_run(cluster, &word->token,
+                                      mcp_token_word_told, word)
+                        == MCP_OK;
+    }
+}
+
+
+static void
+mcp_token_set(mcp_cluster_t *cluster, const mcp_ask_token_t *token)
+{
+    mcp_token_word_t  *word;
+
+    word = cluster->n_words < MCP_TOKEN_WORDS
+           ? mcp_mem_calloc(&cluster->worker->env->mem,
+                            sizeof(mcp_token_word_t))
+           : NULL;
+
+    if (word == NULL) {
+        mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
+                       "cluster: there is no room to tell of a token's call");
+        return;
+    }
+
+    word->cluster = cluster;
+    word->token = *token;
+    word->next = cluster->words;
+    cluster->words = word;
+    cluster->n_words++;
+
+    mcp_token_word_send(word);
+}
+
+
+void
+mcp_token_again(mcp_cluster_t *cluster)
+{
+    mcp_token_word_t  *word, *next;
+
+    for (word = cluster->words; word; word = next) {
+        next = word->next;
+
+        if (!word->sending) {
+            mcp_token_word_send(word);
+        }
+    }
+}
+
+
+void
+mcp_token_free_all(mcp_cluster_t *cluster)
+{
+    while (cluster->words) {
+        mcp_token_word_free(cluster->words);
+    }
+}
+
+
 /* Where nothing is promised, and of a node that serves alone, a token is good
  * once at each. */
 static int
@@ -126,18 +255,18 @@ mcp_cluster_token(void *data, const mcp_ask_token_t *token, mcp_ask_t *ask)
 
     cluster = data;
 
+    if (token->what == MCP_ASK_TOKEN_SET
+        && !mcp_store_node_is_alone(cluster->worker->store))
+    {
+        mcp_token_set(cluster, token);
+        return MCP_OK;
+    }
+
     if (cluster->state != MCP_CLUSTER_MEMBER) {
         return mcp_token_unreachable(cluster);
     }
 
     if (ask == NULL) {
-
-        /* who finds the stream named finds the stream */
-
-        if (token->what == MCP_ASK_TOKEN_SET) {
-            mcp_copy_flush(cluster, token->stream);
-        }
-
         (void) mcp_token_run(cluster, token, mcp_token_told, cluster);
         return MCP_OK;
     }

@@ -195,6 +195,24 @@ come(int i, char c, uint64_t after, char session)
 }
 
 
+/* What a process has of streams. */
+static inline unsigned
+n_copies(int i)
+{
+    size_t       k;
+    unsigned     n = 0;
+    mcp_copy_t  *copy;
+
+    for (k = 0; k < MCP_CLUSTER_BUCKETS; k++) {
+        for (copy = nodes[i].cluster->copies[k]; copy; copy = copy->next) {
+            n++;
+        }
+    }
+
+    return n;
+}
+
+
 /* The connection is lost, with all that waits for a reply. */
 static inline void
 cut_off(int i)

@@ -24,6 +24,7 @@ if said[1] == ARGV[1] then
     redis.call('DEL', head, log, spec, topics, listeners, joined)
     redis.call('SREM', prefix .. 's:' .. said[3], ARGV[3])
     redis.call('SREM', prefix .. 'a:' .. said[3], ARGV[3])
+    redis.call('SREM', prefix .. 'o:' .. ARGV[1], ARGV[3])
 end
 
 return {'OK'}

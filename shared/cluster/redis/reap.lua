@@ -8,15 +8,16 @@
 -- itself; its number of beats, as it was seen.  Returns {"OK", {stream, number
 -- of its reader, last, first one kept, confirmed, how it stands, what never
 -- changes, its topics, one after the other, how far the dead one had heard the
--- others, turn, what it is as a task}, ...}, with none at the end, {"ALIVE"}: it
--- has beaten since, or {"FENCED"}: the node itself was taken for dead.
+-- others, turn, what it is as a task}, ...}, with none at the end, {"MORE"}: none
+-- yet, {"ALIVE"}: it has beaten since, or {"FENCED"}: the node itself was taken
+-- for dead.
 --
 -- PREFIX:1:o:NODE is the set of streams that a node owns and that go on,
 -- PREFIX:1:g:NODE of those among them that it was given and has said nothing of
 -- yet; field j of such a stream is there.
 
 local node, dead = ARGV[1], ARGV[3]
-local STREAMS = 16
+local STREAMS, ROUNDS = 16, 64
 
 local owned, given = prefix .. 'o:' .. node, prefix .. 'g:' .. node
 
@@ -62,7 +63,7 @@ if redis.call('EXISTS', mark) == 0 then
     redis.call('SET', mark, node, 'PX', DAY)
 end
 
-for _, id in ipairs(redis.call('SRANDMEMBER', left, STREAMS)) do
+local function take_over(id)
     local head = prefix .. 'h:' .. id
     local said = redis.call('HMGET', head, 'o', 'n')
 
@@ -81,10 +82,24 @@ for _, id in ipairs(redis.call('SRANDMEMBER', left, STREAMS)) do
     end
 end
 
-if #answer == 1 and redis.call('SCARD', left) == 0 then
-    redis.call('ZREM', KEYS[1], dead)
-    redis.call('DEL', prefix .. 'n:' .. dead, prefix .. 'm:' .. dead,
-        prefix .. 'g:' .. dead)
+-- some that are named there may have expired: they are passed over
+for _ = 1, ROUNDS do
+    local ids = redis.call('SRANDMEMBER', left, STREAMS)
+
+    for _, id in ipairs(ids) do
+        take_over(id)
+    end
+
+    if #answer > 1 then
+        return answer
+    end
+
+    if #ids == 0 then
+        redis.call('ZREM', KEYS[1], dead)
+        redis.call('DEL', prefix .. 'n:' .. dead, prefix .. 'm:' .. dead,
+            prefix .. 'g:' .. dead)
+        return answer
+    end
 end
 
-return answer
+return {'MORE'}

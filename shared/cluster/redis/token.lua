@@ -5,8 +5,8 @@
 -- ARGV: node; time after which silence is death, ms; the token's digest; t to
 -- take it, g to give it back unused, s to say which stream its call is, d that
 -- its call came to nothing; that stream, a number; how long the token is good,
--- ms.  Returns {"OK"}, or {"USED", stream}: another node has it, or the stream
--- is known, which is 0 until then.
+-- ms.  Returns {"OK"}, {"USED", stream}: another node has it, or the stream is
+-- known, which is 0 until then, or {"FENCED"}: the node was taken for dead.
 --
 -- PREFIX:1:v:TOKEN has n its node, v the stream, and c how many requests of that
 -- node have taken it: its zone says which of them uses it.
@@ -17,6 +17,11 @@ local node, what = ARGV[1], ARGV[4]
 local said = redis.call('HMGET', used, 'n', 'v')
 local running = said[2] == '0'
 local mine = said[1] == node
+
+-- others would think that a dead node has it, and take it as well
+if what == 't' and redis.call('EXISTS', prefix .. 'x:' .. node) == 1 then
+    return {'FENCED'}
+end
 
 if what == 't' then
     local dead = running and not mine

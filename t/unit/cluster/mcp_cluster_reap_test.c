@@ -9,6 +9,7 @@ static void
 test_reap(void **state)
 {
     int       heir;
+    char      text[160];
     uint64_t  seq;
 
     needs_redis();
@@ -18,6 +19,13 @@ test_reap(void **state)
     add_events(0, 'a', 300);
     make(0, 'b');
     UNTIL(copying(0, 'a').acked.seq == 300 && copying(0, 'b').created);
+
+    /* what has expired long ago is passed over at once */
+
+    snprintf(text, sizeof(text), "EVAL for\ti=1,1500\tdo\t"
+             "redis.call('SADD','{mcp}:1:o:%016llx',i)\tend 0",
+             (unsigned long long) facts(0).id);
+    (void) command(1, text);
 
     /* one is read at another node, which goes on */
 

@@ -80,7 +80,7 @@ take(int i, char c)
 
 
 static void
-say_token(int i, mcp_ask_token_e what, char c, uint32_t number)
+tell_token(int i, mcp_ask_token_e what, char c, uint32_t number)
 {
     mcp_ask_token_t  token;
 
@@ -89,6 +89,13 @@ say_token(int i, mcp_ask_token_e what, char c, uint32_t number)
     assert_int_equal(nodes[i].worker->cluster_hooks->token(nodes[i].cluster,
                                                            &token, NULL),
                      MCP_OK);
+}
+
+
+static void
+say_token(int i, mcp_ask_token_e what, char c, uint32_t number)
+{
+    tell_token(i, what, c, number);
     run(i);
 }
 
@@ -170,6 +177,12 @@ test_dead(void **state)
     assert_int_equal(take(1, 'a'), MCP_OK);
     assert_int_equal(take(1, 'b'), MCP_ERR_DENIED);
     assert_int_equal(value, 5);
+
+    /* nor does it take one before it finds that out */
+
+    assert_int_equal(take(0, 'c'), MCP_ERR_AWAY);
+    assert_string_equal(facts(0).error, "");
+    assert_int_equal(take(1, 'c'), MCP_OK);
     end_all();
 }
 
@@ -186,6 +199,47 @@ test_stream(void **state)
     add_events(0, 'a', 1);
     say_token(0, MCP_ASK_TOKEN_SET, 'a', 7);
     assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "1");
+    end_all();
+}
+
+
+/* Which stream it is is said when Redis can be reached. */
+static void
+test_set_later(void **state)
+{
+    mcp_ask_token_t  token;
+
+    needs_redis();
+
+    begin_all(2);
+    assert_int_equal(take(0, 'a'), MCP_OK);
+    assert_int_equal(take(0, 'b'), MCP_OK);
+    cut_off(0);
+    tell_token(0, MCP_ASK_TOKEN_SET, 'a', 7);
+    assert_int_equal(nodes[0].cluster->n_words, 1);
+    UNTIL(nodes[0].cluster->n_words == 0);
+    assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
+    assert_int_equal(value, 7);
+
+    /* or again, if the reply was lost */
+
+    tell_token(0, MCP_ASK_TOKEN_SET, 'b', 8);
+    cut_off(0);
+    assert_int_equal(nodes[0].cluster->n_words, 1);
+    UNTIL(nodes[0].cluster->n_words == 0);
+    assert_int_equal(take(1, 'b'), MCP_ERR_DENIED);
+    assert_int_equal(value, 8);
+
+    /* unless it has expired, or the process ends */
+
+    cut_off(0);
+    word(&token, MCP_ASK_TOKEN_SET, 'c');
+    token.expires = real_now() + 10;
+    (void) nodes[0].worker->cluster_hooks->token(nodes[0].cluster, &token,
+                                                 NULL);
+    UNTIL(nodes[0].cluster->n_words == 0);
+    cut_off(0);
+    tell_token(0, MCP_ASK_TOKEN_SET, 'd', 9);
     end_all();
 }
 
@@ -217,6 +271,7 @@ main(void)
         cmocka_unit_test(test_given_back),
         cmocka_unit_test(test_dead),
         cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_set_later),
         cmocka_unit_test(test_away),
     };
 
