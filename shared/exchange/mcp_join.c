@@ -303,17 +303,30 @@ mcp_join_again(mcp_exchange_t *x)
 }
 
 
-/* A call that is held waits for its cluster, which has a time for that. */
+static void
+mcp_join_refuse(mcp_exchange_t *x, mcp_fault_e fault)
+{
+    mcp_exchange_set_state(x, MCP_EXCHANGE_BODY);
+
+    if (mcp_answer_fault(x, fault, x->msg->id, mcp_null_str) != MCP_OK) {
+        (void) mcp_answer_status(x, 500);
+    }
+
+    mcp_answer_ready(x, MCP_ACT_RESPOND);
+}
+
+
+/* A call that is held waits for its cluster. */
 static void
 mcp_join_arm(mcp_exchange_t *x)
 {
-    uint64_t  until;
+    uint64_t  now, until;
 
+    now = mcp_worker_now(x->worker);
     until = mcp_join_waits(x)->until;
 
-    if (mcp_worker_now(x->worker) < until) {
-        mcp_timer_set(&x->worker->timers, &x->reader.timer, until);
-    }
+    mcp_timer_set(&x->worker->timers, &x->reader.timer,
+                  now < until ? until : now + MCP_ASK_TIME);
 }
 
 
@@ -324,13 +337,23 @@ mcp_join_woken(void *data)
 
     x = data;
 
-    if (mcp_join_still(x)) {
-        mcp_join_arm(x);
+    if (!mcp_join_still(x)) {
+        mcp_join_leave(x);
+        mcp_join_again(x);
         return;
     }
 
-    mcp_join_leave(x);
-    mcp_join_again(x);
+    /* its node may be another one, which cannot be heard */
+
+    if (mcp_worker_now(x->worker) >= mcp_join_waits(x)->until
+        && mcp_ask_is_away(x->worker))
+    {
+        mcp_join_leave(x);
+        mcp_join_refuse(x, MCP_FAULT_CLUSTER_AWAY);
+        return;
+    }
+
+    mcp_join_arm(x);
 }
 
 
@@ -493,15 +516,7 @@ mcp_join_claimed(mcp_exchange_t *x, int rc)
         return;
     }
 
-    mcp_exchange_set_state(x, MCP_EXCHANGE_BODY);
-
-    if (mcp_answer_fault(x, mcp_join_refusal(rc), x->msg->id, mcp_null_str)
-        != MCP_OK)
-    {
-        (void) mcp_answer_status(x, 500);
-    }
-
-    mcp_answer_ready(x, MCP_ACT_RESPOND);
+    mcp_join_refuse(x, mcp_join_refusal(rc));
 }
 
 

@@ -3,6 +3,7 @@
 /* Calls that are asked for again. */
 
 #include "join_cases.h"
+#include "worker/mcp_ask.h"
 
 
 /* Both get the response, each under its id, and progress for its token. */
@@ -305,6 +306,84 @@ test_no_response(void **state)
 }
 
 
+static unsigned    away;
+static mcp_ask_t  *asked;
+
+
+static int
+is_away(void *ctx)
+{
+    (void) ctx;
+
+    return (int) away;
+}
+
+
+static void
+share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
+{
+    (void) ctx;
+    (void) ref;
+    (void) limit;
+}
+
+
+/* The reply does not come. */
+static int
+safe(void *ctx, const mcp_stream_ref_t *ref, mcp_ask_t *ask)
+{
+    (void) ctx;
+    (void) ref;
+
+    asked = ask;
+
+    return MCP_AGAIN;
+}
+
+
+/* Who waits for a call that waits for the cluster does so as long as that can be
+ * reached. */
+static void
+test_held(void **state)
+{
+    static const mcp_cluster_hooks_t  hooks = {
+        .is_away = is_away,
+        .share = share,
+        .safe = safe
+    };
+
+    (void) state;
+
+    away = 0;
+    d.process[0].worker->cluster_hooks = &hooks;
+    d.process[0].worker->cluster = &away;
+    d.process[1].worker->cluster_hooks = &hooks;
+    d.process[1].worker->cluster = &away;
+
+    client_post(&d, 1, &a, session, KEYED("1", "other", "\"k\""));
+    client_post(&d, 0, &b, session, KEYED("2", "other", "\"k\""));
+    assert_int_equal(d.n_jobs, 0);
+
+    d.te.now += 10000;
+    mcp_worker_expire(d.process[0].worker);
+    d.te.now += 1000;
+    mcp_worker_expire(d.process[0].worker);
+    assert_int_equal(b.ended, 0);
+
+    away = 1;
+    d.te.now += 1000;
+    mcp_worker_expire(d.process[0].worker);
+    driver_pump(&d);
+    assert_int_equal(b.ended, 1);
+    assert_int_equal(b.status, 503);
+
+    client_close(&d, &a);
+    mcp_ask_answer(asked, MCP_ERR_AWAY);
+    d.process[0].worker->cluster = NULL;
+    d.process[1].worker->cluster = NULL;
+}
+
+
 int
 main(void)
 {
@@ -317,7 +396,8 @@ main(void)
         test(test_abandoned),
         test(test_not_called),
         test(test_rounds),
-        test(test_no_response)
+        test(test_no_response),
+        test(test_held)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
