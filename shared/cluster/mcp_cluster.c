@@ -76,6 +76,7 @@ mcp_cluster_destroy(mcp_cluster_t *cluster)
     mcp_link_free(&cluster->ear);
     mcp_copy_free_all(cluster);
     mcp_token_free_all(cluster);
+    mcp_topic_free_all(cluster);
     cluster->worker->cluster = NULL;
     mcp_crypto_cleanse(cluster->prints, sizeof(cluster->prints));
     mem->free(mem->ctx, cluster);
@@ -263,6 +264,7 @@ mcp_cluster_join(mcp_cluster_t *cluster, const mcp_reply_t *reply)
     mcp_cluster_listen(cluster);
     mcp_copy_up(cluster);
     mcp_token_again(cluster);
+    mcp_topic_again(cluster);
 }
 
 
@@ -412,6 +414,7 @@ mcp_cluster_tick(void *data)
     if (cluster->state == MCP_CLUSTER_MEMBER) {
         mcp_cluster_beat(cluster);
         mcp_token_again(cluster);
+        mcp_topic_again(cluster);
 
     } else if (cluster->state == MCP_CLUSTER_APART) {
         mcp_cluster_hello(cluster);

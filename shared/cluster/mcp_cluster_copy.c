@@ -447,7 +447,7 @@ mcp_copy_changed(void *data, const mcp_stream_ref_t *ref)
 
     if (ref->index == 0) {
         mcp_copy_wait_no_more(copy);
-        copy->forgets = (copy->sending && mcp_copy_is_forgotten(copy));
+        copy->forgets |= copy->sending && mcp_copy_is_forgotten(copy);
     }
 
     copy->full = 0;

@@ -282,6 +282,12 @@ void mcp_topic_inherit(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref,
  * it had no owner, up to what this node has heard. */
 void mcp_topic_replay(mcp_copy_t *copy);
 
+/* Goes on with what could not be asked for. */
+void mcp_topic_again(mcp_cluster_t *cluster);
+
+/* What has not been heard by now is not. */
+void mcp_topic_free_all(mcp_cluster_t *cluster);
+
 
 /* --- mcp_cluster_quota.c --- */
 

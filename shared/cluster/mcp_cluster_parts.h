@@ -148,6 +148,7 @@ struct mcp_link_s {
 
 typedef struct mcp_copy_s        mcp_copy_t;
 typedef struct mcp_token_word_s  mcp_token_word_t;
+typedef struct mcp_replay_s      mcp_replay_t;
 
 
 /* A node that this process watches, see mcp_cluster_reap.c. */
@@ -209,6 +210,8 @@ struct mcp_cluster_s {
     mcp_token_word_t          *words;  /* of tokens, that Redis has not got
                                           yet */
     unsigned                   n_words;
+    mcp_replay_t              *replays;        /* of what others have told, that
+                                                  are to go on */
 
     char                       script[MCP_SCRIPTS][MCP_SCRIPT_ID_LEN];
     char                       prints[MCP_CLUSTER_KEYS_MAX

@@ -19,12 +19,13 @@
 
 
 /* A listener that hears what it has missed. */
-typedef struct {
+struct mcp_replay_s {
+    mcp_replay_t      *next;           /* of those that could not ask */
     mcp_cluster_t     *cluster;
     mcp_stream_ref_t   ref;
     mcp_node_place_t   at;
     mcp_node_place_t   end;
-} mcp_replay_t;
+};
 
 
 static void mcp_replay_go_on(mcp_replay_t *replay);
@@ -144,6 +145,15 @@ mcp_replay_free(mcp_replay_t *replay)
 }
 
 
+/* Redis is asked again when it can be. */
+static void
+mcp_replay_later(mcp_replay_t *replay)
+{
+    replay->next = replay->cluster->replays;
+    replay->cluster->replays = replay;
+}
+
+
 /* {{id, {field, value, ...}}, ...}, or nothing more. */
 static void
 mcp_replay_done(void *data, const mcp_reply_t *reply)
@@ -155,7 +165,12 @@ mcp_replay_done(void *data, const mcp_reply_t *reply)
 
     replay = data;
 
-    for (i = 0; reply && i < reply->n; i++) {
+    if (reply == NULL) {
+        mcp_replay_later(replay);
+        return;
+    }
+
+    for (i = 0; i < reply->n; i++) {
         entry = reply->items[i];
 
         if (!mcp_tell_place(mcp_reply_item(entry, 0)->text, &replay->at)) {
@@ -170,11 +185,11 @@ mcp_replay_done(void *data, const mcp_reply_t *reply)
         }
     }
 
-    if (reply && reply->type != MCP_REPLY_ARRAY) {
+    if (reply->type != MCP_REPLY_ARRAY) {
         mcp_cluster_strange(replay->cluster, "XRANGE", reply);
     }
 
-    if (reply && reply->n && i == reply->n) {
+    if (reply->n && i == reply->n) {
         mcp_replay_go_on(replay);
 
     } else {
@@ -211,6 +226,35 @@ mcp_replay_go_on(mcp_replay_t *replay)
                       replay)
         != MCP_OK)
     {
+        mcp_replay_later(replay);
+    }
+}
+
+
+void
+mcp_topic_again(mcp_cluster_t *cluster)
+{
+    mcp_replay_t  *replay, *next;
+
+    next = cluster->replays;
+    cluster->replays = NULL;
+
+    while (next) {
+        replay = next;
+        next = replay->next;
+        mcp_replay_go_on(replay);
+    }
+}
+
+
+void
+mcp_topic_free_all(mcp_cluster_t *cluster)
+{
+    mcp_replay_t  *replay;
+
+    while (cluster->replays) {
+        replay = cluster->replays;
+        cluster->replays = replay->next;
         mcp_replay_free(replay);
     }
 }

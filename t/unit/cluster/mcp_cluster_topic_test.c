@@ -358,6 +358,40 @@ test_killed(void **state)
 }
 
 
+/* What an heir is to hear of before is asked for until it has been heard. */
+static void
+test_replayed(void **state)
+{
+    mcp_copy_t         *copy;
+    mcp_stream_info_t   info;
+
+    needs_redis();
+
+    begin_listening(2);
+    listen_at(0);
+    assert_int_equal(come_listening(0), MCP_OK);
+    changed(1);
+    UNTIL(last(0) == 1);
+
+    info = info_of(0, 'a');
+    copy = mcp_copy_get(nodes[0].cluster, &info.ref);
+    copy->replays = 1;
+    mcp_topic_replay(copy);
+    cut_off(0);
+    assert_non_null(nodes[0].cluster->replays);
+    UNTIL(last(0) == 2);
+    assert_null(nodes[0].cluster->replays);
+
+    /* or is no more when the process ends */
+
+    copy->replays = 1;
+    mcp_topic_replay(copy);
+    cut_off(0);
+    assert_non_null(nodes[0].cluster->replays);
+    end_all();
+}
+
+
 /* Redis is emptied: the owner has it, and its topics. */
 static void
 test_emptied(void **state)
@@ -444,6 +478,7 @@ main(void)
         cmocka_unit_test(test_subscribe),
         cmocka_unit_test(test_race),
         cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_replayed),
         cmocka_unit_test(test_emptied),
         cmocka_unit_test(test_slow),
         cmocka_unit_test(test_away),
