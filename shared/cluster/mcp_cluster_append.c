@@ -430,11 +430,12 @@ mcp_append_over(mcp_copy_t *copy, int rc)
 
     if (rc == MCP_ERR_AWAY || rc == MCP_DONE) {
 
-        /* it begins with what is safe again, now or when the link is up; or who
-         * wanted it frees it */
+        /* it is forgotten; or it begins with what is safe again, now or when
+         * the link is up; or who wanted it frees it */
 
         copy->time = 0;
-        mcp_copy_within(copy, rc == MCP_DONE ? MCP_ASK_TIME : MCP_COPY_LATER);
+        mcp_copy_within(copy, copy->forgets ? 0 : rc == MCP_DONE
+                              ? MCP_ASK_TIME : MCP_COPY_LATER);
         return;
     }
 

@@ -175,7 +175,7 @@ mcp_copy_is_forgotten(const mcp_copy_t *copy)
 {
     return copy->forgets || copy->claims
            || (copy->number == 0 && copy->at.state < MCP_STATE_COMPLETED
-               && copy->told && !copy->mirrors);
+               && copy->told && !copy->over && !copy->mirrors);
 }
 
 

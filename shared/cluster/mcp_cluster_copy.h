@@ -102,6 +102,8 @@ struct mcp_copy_s {
     unsigned             claims:1;     /* Redis was asked whether it is the
                                           first, and may say so */
     unsigned             told:1;       /* Redis may have it from here */
+    unsigned             over:1;       /* as it was told last, though the
+                                          reply may be lost */
     unsigned             forgets:1;    /* it is gone, and Redis has to forget
                                           it before another one has its id */
     unsigned             sending:1;

@@ -106,6 +106,7 @@ mcp_due_told(mcp_copy_t *copy, const mcp_store_copying_t *copying,
     copy->claims = mcp_beside_claims(copying) != 0;
     copy->floor = copying->first_seq;
     copy->confirmed = copying->confirmed_seq;
+    copy->over = from->at.state >= MCP_STATE_COMPLETED;
 
     /* Redis has nothing of before, or may have lost it */
 

@@ -185,10 +185,29 @@ mcp_token_word_send(mcp_token_word_t *word)
 }
 
 
+void
+mcp_token_again(mcp_cluster_t *cluster)
+{
+    mcp_token_word_t  *word, *next;
+
+    for (word = cluster->words; word; word = next) {
+        next = word->next;
+
+        if (!word->sending) {
+            mcp_token_word_send(word);
+        }
+    }
+}
+
+
 static void
 mcp_token_set(mcp_cluster_t *cluster, const mcp_ask_token_t *token)
 {
     mcp_token_word_t  *word;
+
+    if (cluster->n_words == MCP_TOKEN_WORDS) {
+        mcp_token_again(cluster);
+    }
 
     word = cluster->n_words < MCP_TOKEN_WORDS
            ? mcp_mem_calloc(&cluster->worker->env->mem,
@@ -208,21 +227,6 @@ mcp_token_set(mcp_cluster_t *cluster, const mcp_ask_token_t *token)
     cluster->n_words++;
 
     mcp_token_word_send(word);
-}
-
-
-void
-mcp_token_again(mcp_cluster_t *cluster)
-{
-    mcp_token_word_t  *word, *next;
-
-    for (word = cluster->words; word; word = next) {
-        next = word->next;
-
-        if (!word->sending) {
-            mcp_token_word_send(word);
-        }
-    }
 }
 
 

@@ -357,6 +357,31 @@ test_forget_sending(void **state)
 }
 
 
+/* What is over stays, also if Redis has it and its reply was lost. */
+static void
+test_over(void **state)
+{
+    mcp_copy_t         *copy;
+    mcp_stream_info_t   info;
+
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
+    info = info_of(0, 'a');
+    copy = mcp_copy_get(nodes[0].cluster, &info.ref);
+    copy->at.state = MCP_STATE_PROCESSING;
+    lose(0, 'a');
+    mcp_worker_wake(nodes[0].worker);
+    assert_int_equal(n_copies(0), 0);
+    run(0);
+    assert_string_equal(about(0, "EXISTS", 'h', 'a', ""), "1");
+    end_all();
+}
+
+
 /* Clients that keep the link busy do not keep streams from going on. */
 static void
 test_room_busy(void **state)
@@ -389,6 +414,7 @@ main(void)
         cmocka_unit_test(test_forget_away),
         cmocka_unit_test(test_forget_waiting),
         cmocka_unit_test(test_forget_sending),
+        cmocka_unit_test(test_over),
         cmocka_unit_test(test_room_busy),
     };
 
