@@ -368,8 +368,8 @@ mcp_append_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
 {
     const mcp_reply_t  *kind;
 
-    /* nor does it say anything of another stream with the id of one that has
-     * gone */
+    /* no reply, or one about a stream that is gone: another one may have its id
+     * by now */
 
     if (reply == NULL || copy->forgets) {
         return MCP_ERR_AWAY;
@@ -377,11 +377,11 @@ mcp_append_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
 
     kind = mcp_reply_item(reply, 0);
 
-    if (mcp_reply_is(kind, "OK") && mcp_beside_is_late(copy)) {
-        return MCP_ERR_AWAY;
-    }
-
     if (mcp_reply_is(kind, "OK")) {
+        if (mcp_beside_is_late(copy)) {
+            return MCP_ERR_AWAY;
+        }
+
         copy->begin = 0;
         mcp_hear_readers(copy, reply);
         return MCP_OK;

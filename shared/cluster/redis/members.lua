@@ -4,10 +4,10 @@
 --
 -- KEYS[1] is PREFIX:1:nodes, a sorted set of all nodes by their number of beats;
 -- PREFIX:1:n:NODE says who a node is, when it beat last, by this server's clock,
--- and after which silence it is dead; PREFIX:1:x:NODE, that it was declared dead; PREFIX:1:layout, the layout
--- that members write.  It goes up only, to the highest that all of them read, as
--- what was written stays for a while.  All keys have one hash slot, and those
--- named here never change their form.
+-- and after which silence it is dead; PREFIX:1:x:NODE, that it was declared dead;
+-- PREFIX:1:layout, the layout that members write.  It goes up only, to the highest
+-- that all of them read, as what was written stays for a while.  All keys have one
+-- hash slot, and those named here never change their form.
 
 local prefix = string.sub(KEYS[1], 1, -6)
 local DAY = 86400000

@@ -18,12 +18,12 @@ local said = redis.call('HMGET', used, 'n', 'v')
 local running = said[2] == '0'
 local mine = said[1] == node
 
--- others would think that a dead node has it, and take it as well
-if what == 't' and redis.call('EXISTS', prefix .. 'x:' .. node) == 1 then
-    return {'FENCED'}
-end
-
 if what == 't' then
+    -- others would take it as well, from a node that they know to be dead
+    if redis.call('EXISTS', prefix .. 'x:' .. node) == 1 then
+        return {'FENCED'}
+    end
+
     local dead = running and not mine
         and redis.call('EXISTS', prefix .. 'x:' .. said[1]) == 1
 

@@ -44,13 +44,23 @@ fill_window(int i)
 }
 
 
+/* Frees it; its process is told when it looks. */
+static void
+lose(int i, char c)
+{
+    mcp_stream_info_t  info;
+
+    info = info_of(i, c);
+    mcp_store_free(&nodes[i].store, &info.ref);
+}
+
+
 /* When there is no room on the link streams wait for it, one after the other,
  * and go on as soon as replies have come. */
 static void
 test_room(void **state)
 {
-    char               c;
-    mcp_stream_info_t  info;
+    char  c;
 
     needs_redis();
 
@@ -71,8 +81,7 @@ test_room(void **state)
     assert_int_equal(n_waiting(0), 5);
     assert_memory_equal(nodes[0].cluster->waiting->ref.id, id_of('a'),
                         MCP_STREAM_ID_LEN);
-    info = info_of(0, 'e');
-    mcp_store_free(&nodes[0].store, &info.ref);
+    lose(0, 'e');
 
     /* what a client's command depends on goes before it */
 
@@ -193,7 +202,7 @@ test_forget(void **state)
     info = info_of(0, 'a');
     copy = mcp_copy_get(nodes[0].cluster, &info.ref);
     fill_window(0);
-    mcp_store_free(&nodes[0].store, &info.ref);
+    lose(0, 'a');
     mcp_copy_look(copy);
     assert_int_equal(nodes[0].cluster->link.n_pending, MCP_LINK_COPIES + 1);
     assert_int_equal(n_copies(0), 0);
@@ -264,17 +273,6 @@ test_room_lost(void **state)
     mcp_worker_wake(nodes[0].worker);
     assert_int_equal(n_waiting(0), 1);
     end_all();
-}
-
-
-/* Frees it; its process is told when it looks. */
-static void
-lose(int i, char c)
-{
-    mcp_stream_info_t  info;
-
-    info = info_of(i, c);
-    mcp_store_free(&nodes[i].store, &info.ref);
 }
 
 
