@@ -212,6 +212,7 @@ mcp_reap_done(void *data, const mcp_reply_t *reply)
 
     } else if (!mcp_reply_is(kind, "ALIVE") && !mcp_reply_is(kind, "FENCED")) {
         mcp_cluster_strange(cluster, "reap", reply);
+        cluster->settled = 0;
     }
 
     mcp_reap_end(cluster);

@@ -25,12 +25,14 @@ local function described(id)
     local head = prefix .. 'h:' .. id
     local said = redis.call('HMGET', head, 'w', 'l', 'f', 'k', 'x', 'q', 'd',
         'v')
+    local spec = redis.pcall('GET', prefix .. 'c:' .. id)
+    local topics = redis.pcall('SMEMBERS', prefix .. 't:' .. id)
 
     return {
         id, tonumber(said[1]), tonumber(said[2]), tonumber(said[3]),
         tonumber(said[4]), said[5],
-        redis.call('GET', prefix .. 'c:' .. id) or '',
-        table.concat(redis.call('SMEMBERS', prefix .. 't:' .. id)),
+        type(spec) == 'string' and spec or '',
+        topics.err and '' or table.concat(topics),
         said[6] or '', tonumber(said[7]), said[8]
     }
 end
@@ -43,7 +45,7 @@ local answer = {'OK'}
 
 if dead == node then
     for _, id in ipairs(redis.call('SRANDMEMBER', given, STREAMS)) do
-        if redis.call('HGET', prefix .. 'h:' .. id, 'o') == node then
+        if redis.pcall('HGET', prefix .. 'h:' .. id, 'o') == node then
             answer[#answer + 1] = described(id)
         else
             redis.call('SREM', given, id)
@@ -65,7 +67,7 @@ end
 
 local function take_over(id)
     local head = prefix .. 'h:' .. id
-    local said = redis.call('HMGET', head, 'o', 'n')
+    local said = redis.pcall('HMGET', head, 'o', 'n')
 
     redis.call('SREM', left, id)
 

@@ -135,6 +135,8 @@ export class Fixture {
         });
 
         if (!await Promise.race([ready, fixture.exited.then(() => false)])) {
+            await fixture.remove();
+
             throw new Error(`t/fixture did not start:\n${fixture.output}`);
         }
 
@@ -219,6 +221,12 @@ export class Fixture {
             === await this.master();
     }
 
+    async remove() {
+        if (process.env.FIXTURE_KEEP !== '1') {
+            await fs.rm(this.prefix, { recursive: true, force: true });
+        }
+    }
+
     log() {
         return fs.readFile(`${this.prefix}/error.log`, 'utf8');
     }
@@ -233,9 +241,7 @@ export class Fixture {
                               && !(kills && this.is.killed.test(line))
                               && !allow.test(line));
 
-        if (process.env.FIXTURE_KEEP !== '1') {
-            await fs.rm(this.prefix, { recursive: true, force: true });
-        }
+        await this.remove();
 
         assert.deepEqual(bad, [], 'the error log is free of alerts');
     }

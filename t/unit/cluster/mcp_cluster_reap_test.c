@@ -99,6 +99,55 @@ test_reply_lost(void **state)
 }
 
 
+/* A key of one stream is somebody else's: the other streams end all the same. */
+static void
+foreign(void **state, char kind, char last)
+{
+    char  c;
+
+    needs_redis();
+
+    begin_all(2);
+
+    for (c = 'a'; c <= 'f'; c++) {
+        make(0, c);
+        add_events(0, c, 2);
+    }
+
+    for (c = 'a'; c <= 'f'; c++) {
+        UNTIL(copying(0, c).acked.seq == 2);
+    }
+
+    UNTIL(nodes[1].cluster->settled);
+    end(0);
+    (void) about(1, "DEL", kind, 'f', "");
+    (void) about(1, "SET", kind, 'f', "x EX 600");
+
+    for (c = 'a'; c <= last; c++) {
+        UNTIL(is_at(1, c) && info_of(1, c).state == MCP_STATE_FAILED);
+    }
+
+    UNTIL(strcmp(command(1, "ZCARD {mcp}:1:nodes"), "1") == 0);
+    (void) about(1, "DEL", kind, 'f', "");
+    all_expire(1);
+    end_all();
+}
+
+
+static void
+test_foreign_head(void **state)
+{
+    foreign(state, 'h', 'e');
+}
+
+
+static void
+test_foreign_topics(void **state)
+{
+    foreign(state, 't', 'f');
+}
+
+
 static int  came;
 
 static void
@@ -230,6 +279,8 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_reap),
         cmocka_unit_test(test_reply_lost),
+        cmocka_unit_test(test_foreign_head),
+        cmocka_unit_test(test_foreign_topics),
         cmocka_unit_test(test_half),
         cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_back),
