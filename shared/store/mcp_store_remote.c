@@ -114,6 +114,16 @@ mcp_store_remote_over(mcp_store_t *store, const mcp_stream_ref_t *ref,
         rc = MCP_ERR_DENIED;
 
     } else {
+        op.keep = st;
+
+        /* the one of here may never come, and that one reads no more */
+
+        if (st->consumer_slot == MCP_STORE_REMOTE
+            && st->consumer_handle < number)
+        {
+            mcp_store_consumer_gone(&op, st, 0);
+        }
+
         share->reader = number;
         share->here = number;
         (void) mcp_store_share_ack(&op, st, stand);

@@ -472,6 +472,30 @@ test_part(void **state)
 }
 
 
+/* Its client comes back to its own node, and is gone before the reply: nobody
+ * reads it, here or there. */
+static void
+test_own_left(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 3);
+    UNTIL(copying(0, 'a').acked.seq == 3);
+    come(1, 'a', 1, 's');
+    assert_int_equal(read_from(1, 'a', 1, &seq), MCP_AGAIN);
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE);
+
+    come(0, 'a', 3, 's');
+    UNTIL(info_of(1, 'a').consumer_slot == MCP_STORE_NO_SLOT);
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
+    end_all();
+}
+
+
 int
 main(void)
 {
@@ -488,6 +512,7 @@ main(void)
         cmocka_unit_test(test_never_given),
         cmocka_unit_test(test_given_meanwhile),
         cmocka_unit_test(test_part),
+        cmocka_unit_test(test_own_left),
     };
 
     return cmocka_run_group_tests(tests, start, stop);
