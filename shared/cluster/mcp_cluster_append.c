@@ -355,6 +355,15 @@ mcp_append_free(mcp_append_t *a)
 }
 
 
+/* What this node had under another id was taken over when that one was taken for
+ * dead: if it has gone since, it was another node that ended it. */
+static int
+mcp_append_is_lost(const mcp_copy_t *copy)
+{
+    return copy->node != 0 && copy->node != copy->cluster->node;
+}
+
+
 /*
  * Takes the reply of the script.
  *
@@ -383,11 +392,17 @@ mcp_append_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
         }
 
         copy->begin = 0;
+        copy->node = copy->cluster->node;
         mcp_hear_readers(copy, reply);
         return MCP_OK;
     }
 
-    if (mcp_reply_is(kind, "GONE") || mcp_reply_is(kind, "GAP")) {
+    if (mcp_reply_is(kind, "FENCED")
+        || (mcp_reply_is(kind, "GONE") && mcp_append_is_lost(copy)))
+    {
+        mcp_reap_fenced(copy);
+
+    } else if (mcp_reply_is(kind, "GONE") || mcp_reply_is(kind, "GAP")) {
 
         /* what is kept here makes it anew, or goes on where it ends */
 
@@ -399,9 +414,6 @@ mcp_append_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
 
     } else if (mcp_reply_is(kind, "APPEND")) {
         copy->time = 0;
-
-    } else if (mcp_reply_is(kind, "FENCED")) {
-        mcp_reap_fenced(copy);
 
     } else if (mcp_reply_is(kind, "LIMIT")) {
         mcp_quota_refused(copy);

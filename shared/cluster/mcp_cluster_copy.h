@@ -98,6 +98,8 @@ struct mcp_copy_s {
     char                 joined;       /* as Redis was told last */
     unsigned             beside:1;     /* Redis knows of those who have joined
                                           here */
+    uint64_t             node;         /* which this node was when Redis had
+                                          it last; 0: it never did */
     unsigned             mirrors:1;    /* it has been a mirror */
     unsigned             claims:1;     /* Redis was asked whether it is the
                                           first, and may say so */

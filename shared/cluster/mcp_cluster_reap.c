@@ -343,5 +343,5 @@ mcp_reap_fenced(mcp_copy_t *copy)
                    "another node now", id);
     mcp_store_node_count(worker->store, MCP_NODE_FENCED);
     copy->at.state = MCP_STATE_CANCELLED;
-    mcp_store_free(worker->store, &copy->ref);
+    mcp_store_revoke(worker->store, &copy->ref);
 }

@@ -428,6 +428,10 @@ int mcp_store_acknowledge(mcp_store_t *store, const mcp_stream_ref_t *ref,
 /* Frees a stream at once.  Its consumer is woken and finds it gone. */
 void mcp_store_free(mcp_store_t *store, const mcp_stream_ref_t *ref);
 
+/* Does the same with a stream whose owner is to give its call up: it is woken,
+ * too, even if it is of this process, and finds the stream gone. */
+void mcp_store_revoke(mcp_store_t *store, const mcp_stream_ref_t *ref);
+
 /*
  * Frees a stream that has been without a consumer since *since, and was not
  * touched after that.

@@ -19,8 +19,9 @@ _Static_assert(sizeof(mcp_store_stream_t) <= MCP_STORE_CHUNK, "stream");
 
 /* --- its end --- */
 
-void
-mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st)
+/* revoked: its owner does not know, even if it is this process. */
+static void
+mcp_store_stream_take(mcp_store_op_t *op, mcp_store_stream_t *st, int revoked)
 {
     uint32_t            n;
     mcp_store_head_t   *head;
@@ -57,7 +58,7 @@ mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st)
     /* an owner in another process must learn of it, and so must the consumer */
 
     if (st->owner_slot == MCP_STORE_ORPHAN
-        || st->owner_slot == op->store->slot)
+        || (st->owner_slot == op->store->slot && !revoked))
     {
         mcp_store_unmark(op, st, MCP_LINK_OWNER);
         st->owner_slot = MCP_STORE_NO_SLOT;
@@ -70,17 +71,37 @@ mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st)
 
 
 void
-mcp_store_free(mcp_store_t *store, const mcp_stream_ref_t *ref)
+mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    mcp_store_stream_take(op, st, 0);
+}
+
+
+static void
+mcp_store_stream_drop(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    int revoked)
 {
     mcp_store_op_t       op;
     mcp_store_stream_t  *st;
 
-    if (mcp_store_stream_enter(store, ref, &op, &st) != MCP_OK) {
-        return;
+    if (mcp_store_stream_enter(store, ref, &op, &st) == MCP_OK) {
+        mcp_store_stream_take(&op, st, revoked);
+        mcp_store_leave(&op);
     }
+}
 
-    mcp_store_stream_free(&op, st);
-    mcp_store_leave(&op);
+
+void
+mcp_store_free(mcp_store_t *store, const mcp_stream_ref_t *ref)
+{
+    mcp_store_stream_drop(store, ref, 0);
+}
+
+
+void
+mcp_store_revoke(mcp_store_t *store, const mcp_stream_ref_t *ref)
+{
+    mcp_store_stream_drop(store, ref, 1);
 }
 
 

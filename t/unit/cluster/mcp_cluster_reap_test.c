@@ -273,6 +273,39 @@ test_back(void **state)
 }
 
 
+/* What another node has ended is not begun anew, though Redis has forgotten it
+ * by the time at which its node comes back. */
+static void
+test_back_late(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+
+    while (!is_at(1, 'a') || info_of(1, 'a').state != MCP_STATE_FAILED) {
+        carry(1);
+        usleep(1000);
+    }
+
+    while (strcmp(about(1, "HGET", 'h', 'a', "l"), "3") != 0) {
+        carry(1);
+    }
+
+    (void) about(1, "DEL", 'h', 'a', "");
+    (void) about(1, "DEL", 'e', 'a', "");
+    (void) about(1, "DEL", 'c', 'a', "");
+
+    UNTIL(!is_at(0, 'a'));
+    UNTIL(nodes[0].cluster->state == MCP_CLUSTER_MEMBER
+          && facts(1).view.n_members == 2);
+    assert_string_equal(about(1, "EXISTS", 'h', 'a', ""), "0");
+    end_all();
+}
+
+
 int
 main(void)
 {
@@ -284,6 +317,7 @@ main(void)
         cmocka_unit_test(test_half),
         cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_back),
+        cmocka_unit_test(test_back_late),
     };
 
     return cmocka_run_group_tests(tests, start, stop);

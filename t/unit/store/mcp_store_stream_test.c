@@ -56,6 +56,35 @@ test_states(void **state)
 }
 
 
+/* Who owns a stream is not told that it was freed here, but that it was
+ * revoked. */
+static void
+test_revoke(void **state)
+{
+    mcp_store_wake_t   wake;
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
+    store_create(&d, 0, &spec, &ref);
+    mcp_store_free(S0, &ref);
+    assert_int_equal(store_drain(&d, 0, NULL), 0);
+
+    store_spec(&spec, 2, 1);
+    spec.handle = 7;
+    store_create(&d, 0, &spec, &ref);
+    mcp_store_revoke(S0, &ref);
+    assert_int_equal(store_drain(&d, 0, &wake), 1);
+    assert_int_equal(wake.kind, MCP_WAKE_OWNER);
+    assert_int_equal(wake.handle, 7);
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_ERR_NOT_FOUND);
+    assert_int_equal(store_drain(&d, 0, NULL), 0);
+}
+
+
 /* What users of a stream note down in it. */
 static void
 test_notes(void **state)
@@ -289,6 +318,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         store_test(test_states),
+        store_test(test_revoke),
         store_test(test_notes),
         store_test(test_touch),
         store_test(test_promised),
