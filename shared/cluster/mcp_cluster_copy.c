@@ -152,30 +152,32 @@ int
 mcp_copy_forget(mcp_copy_t *copy)
 {
     char            id[MCP_STREAM_TEXT_LEN];
-    mcp_str_t       word;
+    mcp_str_t       args[2];
     mcp_cluster_t  *cluster;
 
     cluster = copy->cluster;
 
     (void) mcp_stream_id_print(id, copy->ref.id);
-    word = (mcp_str_t) { id, MCP_STREAM_TEXT_LEN };
+    args[0] = (mcp_str_t) { id, MCP_STREAM_TEXT_LEN };
+    args[1] = copy->over && !copy->claims ? mcp_str("1") : mcp_str("");
 
     /* what does not arrive is forgotten in its time */
 
     return cluster->state == MCP_CLUSTER_MEMBER
-           ? mcp_cluster_run(cluster, MCP_SCRIPT_FORGET, &word, 1,
+           ? mcp_cluster_run(cluster, MCP_SCRIPT_FORGET, args, 2,
                              mcp_copy_forgotten, cluster)
            : MCP_AGAIN;
 }
 
 
-/* Whether Redis has to forget a stream that is gone: what was over stays. */
+/* Whether Redis has to forget a stream that is gone: what was over stays, if
+ * Redis knows of that, which is in doubt if the reply was lost. */
 static int
 mcp_copy_is_forgotten(const mcp_copy_t *copy)
 {
     return copy->forgets || copy->claims
-           || (copy->number == 0 && copy->at.state < MCP_STATE_COMPLETED
-               && copy->told && !copy->over && !copy->mirrors);
+           || (copy->number == 0 && copy->told && !copy->mirrors
+               && (copy->at.state < MCP_STATE_COMPLETED || copy->time == 0));
 }
 
 

@@ -2,11 +2,14 @@
 --
 -- The owner has freed its stream.
 --
--- ARGV: node; time after which silence is death, ms; stream.  Returns {"OK"}.
+-- ARGV: node; time after which silence is death, ms; stream; 1 if it stays when
+-- it is over.  Returns {"OK"}.
 
-local said = redis.call('HMGET', head, 'o', 'n', 'g', 'u')
+local said = redis.call('HMGET', head, 'o', 'n', 'g', 'u', 'x')
 
-if said[1] == ARGV[1] then
+if said[1] == ARGV[1]
+    and not (ARGV[4] == '1' and string.byte(said[5]) >= OVER)
+then
     if said[2] ~= '' and said[2] ~= ARGV[1] then
         mail(said[2], 'k', 'f')
     end

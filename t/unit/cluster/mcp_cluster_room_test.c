@@ -370,12 +370,33 @@ test_over(void **state)
     UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
     info = info_of(0, 'a');
     copy = mcp_copy_get(nodes[0].cluster, &info.ref);
-    copy->at.state = MCP_STATE_PROCESSING;
+    copy->time = 0;
     lose(0, 'a');
     mcp_worker_wake(nodes[0].worker);
-    assert_int_equal(n_copies(0), 0);
+    UNTIL(n_copies(0) == 0);
     run(0);
     assert_string_equal(about(0, "EXISTS", 'h', 'a', ""), "1");
+    end_all();
+}
+
+
+/* What was over is forgotten, if Redis has not got that. */
+static void
+test_over_lost(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    mcp_worker_wake(nodes[0].worker);
+    cut_off(0);
+    lose(0, 'a');
+    mcp_worker_wake(nodes[0].worker);
+    UNTIL(nodes[0].cluster->state == MCP_CLUSTER_MEMBER && n_copies(0) == 0);
+    assert_string_equal(about(0, "EXISTS", 'h', 'a', ""), "0");
     end_all();
 }
 
@@ -413,6 +434,7 @@ main(void)
         cmocka_unit_test(test_forget_waiting),
         cmocka_unit_test(test_forget_sending),
         cmocka_unit_test(test_over),
+        cmocka_unit_test(test_over_lost),
         cmocka_unit_test(test_room_busy),
     };
 
