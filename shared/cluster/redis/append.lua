@@ -182,8 +182,15 @@ then
     redis.call('HSET', head, 't', sent)
 end
 
-for i = 1, #ARGV[16], TOPIC do
-    redis.call('SADD', topics, string.sub(ARGV[16], i, i + TOPIC - 1))
+-- nothing stays without a time if that key is somebody else's
+if ARGV[16] ~= '' then
+    last_for(lasts)
+
+    for i = 1, #ARGV[16], TOPIC do
+        redis.call('SADD', topics, string.sub(ARGV[16], i, i + TOPIC - 1))
+    end
+
+    redis.call('PEXPIRE', topics, lasts)
 end
 
 if ARGV[17] ~= '' then

@@ -470,6 +470,22 @@ test_away(void **state)
 }
 
 
+/* Topics at a key that is somebody else's: nothing of the stream stays without a
+ * time. */
+static void
+test_foreign(void **state)
+{
+    needs_redis();
+
+    begin_listening(1);
+    (void) about(0, "SET", 't', 'a', "x EX 600");
+    listen_at(0);
+    UNTIL(strstr(facts(0).error, "script append"));
+    all_expire(0);
+    end_all();
+}
+
+
 int
 main(void)
 {
@@ -482,6 +498,7 @@ main(void)
         cmocka_unit_test(test_emptied),
         cmocka_unit_test(test_slow),
         cmocka_unit_test(test_away),
+        cmocka_unit_test(test_foreign),
     };
 
     return cmocka_run_group_tests(tests, start, stop);
