@@ -82,6 +82,8 @@ struct mcp_copy_s {
     mcp_store_stand_t    at;           /* how far Redis was told */
     mcp_node_place_t     heard;        /* how far a dead node had heard the
                                           others, of what is inherited */
+    unsigned             topics_heard; /* as of the cluster, when they were
+                                          asked for */
     uint64_t             behind;       /* since when Redis does not have an
                                           event that is here; 0: it has all */
     uint64_t             acked;        /* the last that it had then */
@@ -117,6 +119,7 @@ struct mcp_copy_s {
     unsigned             inherits:1;   /* its node is dead, and this one takes
                                           it over when it has all of it */
     unsigned             replays:1;    /* "heard" is known */
+    unsigned             has_topics:1; /* of what is inherited: all */
     unsigned             full:1;       /* the mirror takes no more for now */
     unsigned             says:1;       /* what is on its way has no event, and
                                           answers who asked how it stands */
@@ -278,9 +281,10 @@ void mcp_cluster_turn(mcp_cluster_t *cluster,
 int mcp_cluster_topic(void *data, const mcp_ask_topic_t *topic,
     mcp_ask_t *ask);
 
-/* Gives a stream that was another node's its topics, one after the other. */
-void mcp_topic_inherit(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref,
-    mcp_str_t topics);
+/* Asks for the topics of a listener whose mirror is here, to be inherited, and
+ * sets has_topics then.  What is subscribed from now on is heard by the mirror,
+ * so none is missed. */
+void mcp_topic_fetch(mcp_copy_t *copy);
 
 /* Has the listener that it was inherited for hear what nodes were told while
  * it had no owner, up to what this node has heard. */

@@ -276,6 +276,9 @@ mcp_mirror_look_inherited(mcp_copy_t *copy, const mcp_store_copying_t *copying)
     } else if (copying->known.seq > copying->own.seq) {
         mcp_mirror_fetch(copy, copying->own.seq);
 
+    } else if (copying->listener && !copy->has_topics) {
+        mcp_topic_fetch(copy);
+
     } else {
         mcp_mirror_inherit(copy);
     }

@@ -210,6 +210,7 @@ struct mcp_cluster_s {
     mcp_token_word_t          *words;  /* of tokens, that Redis has not got
                                           yet */
     unsigned                   n_words;
+    unsigned                   topics_heard;   /* words about topics, so far */
     mcp_replay_t              *replays;        /* of what others have told, that
                                                   are to go on */
 

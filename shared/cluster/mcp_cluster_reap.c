@@ -50,7 +50,7 @@ mcp_reap_inherit(mcp_copy_t *copy, const mcp_reply_t *item,
                     != 0;
     copy->inherits = 1;
     copy->full = 0;
-    mcp_topic_inherit(cluster, &copy->ref, mcp_reply_item(item, 7)->text);
+    copy->has_topics = 0;
 }
 
 

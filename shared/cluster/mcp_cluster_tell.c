@@ -287,6 +287,7 @@ mcp_tell_word(mcp_cluster_t *cluster, const mcp_reply_t *fields,
     word.own = mcp_str_eq(mcp_tell_field(fields, 'n'), own) != 0;
     word.ms = place->ms;
     word.n = place->n;
+    cluster->topics_heard += word.what == MCP_WORD_TOPIC;
 
     /* all else that the node has told itself, all its processes know */
 

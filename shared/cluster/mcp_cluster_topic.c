@@ -7,6 +7,8 @@
  */
 
 
+#include <stdio.h>
+
 #include "cluster/mcp_cluster_copy.h"
 #include "worker/mcp_notify.h"
 
@@ -16,6 +18,8 @@
 
 /* "ms-n", after a parenthesis. */
 #define MCP_TOPIC_PLACE_MAX  43
+
+#define MCP_TOPIC_KEY_MAX  256
 
 
 /* A listener that hears what it has missed. */
@@ -113,24 +117,92 @@ mcp_cluster_topic(void *data, const mcp_ask_topic_t *topic, mcp_ask_t *ask)
 
 /* --- what a dead node leaves --- */
 
-void
-mcp_topic_inherit(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref,
-    mcp_str_t topics)
+static void
+mcp_topic_inherit(mcp_copy_t *copy, const mcp_reply_t *reply)
 {
-    int  rc;
+    int        rc;
+    size_t     i;
+    mcp_str_t  topic;
 
-    for (rc = MCP_OK; rc == MCP_OK && topics.len >= MCP_DIGEST_LEN;
-         topics.len -= MCP_DIGEST_LEN)
-    {
-        rc = mcp_store_subscribe(cluster->worker->store, ref,
-                                 (const unsigned char *) topics.data);
-        topics.data += MCP_DIGEST_LEN;
+    for (i = 0, rc = MCP_OK; rc == MCP_OK && i < reply->n; i++) {
+        topic = reply->items[i]->text;
+
+        if (topic.len == MCP_DIGEST_LEN) {
+            rc = mcp_store_subscribe(copy->cluster->worker->store, &copy->ref,
+                                     (const unsigned char *) topic.data);
+        }
     }
 
     if (rc != MCP_OK) {
-        mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
+        mcp_worker_log(copy->cluster->worker, MCP_LOG_ERROR,
                        "cluster: there is no room for the subscriptions of a "
                        "dead node, of which some are lost");
+    }
+
+    copy->has_topics = 1;
+}
+
+
+/* The reply to SMEMBERS.  What was heard meanwhile may have been told after it,
+ * and is not to be undone: so the topics are asked for again. */
+static void
+mcp_topic_fetched(void *data, const mcp_reply_t *reply)
+{
+    mcp_copy_t     *copy;
+    mcp_cluster_t  *cluster;
+
+    copy = data;
+
+    if (!mcp_copy_returned(copy) || reply == NULL) {
+        return;
+    }
+
+    cluster = copy->cluster;
+
+    if (reply->type != MCP_REPLY_ARRAY) {
+        mcp_cluster_strange(cluster, "SMEMBERS", reply);
+        mcp_copy_within(copy, cluster->conf->dead_after / 3);
+        return;
+    }
+
+    if (copy->topics_heard == cluster->topics_heard) {
+        mcp_topic_inherit(copy, reply);
+    }
+
+    mcp_copy_look(copy);
+}
+
+
+void
+mcp_topic_fetch(mcp_copy_t *copy)
+{
+    int             n;
+    char            key[MCP_TOPIC_KEY_MAX], id[MCP_STREAM_TEXT_LEN];
+    mcp_str_t       words[2], prefix;
+    mcp_cluster_t  *cluster;
+
+    cluster = copy->cluster;
+
+    if (cluster->state != MCP_CLUSTER_MEMBER || !mcp_copy_may_send(copy)) {
+        return;
+    }
+
+    prefix = cluster->conf->prefix;
+
+    (void) mcp_stream_id_print(id, copy->ref.id);
+    n = snprintf(key, sizeof(key), "%.*s:1:t:%.*s", (int) prefix.len,
+                 prefix.data, MCP_STREAM_TEXT_LEN, id);
+
+    words[0] = mcp_str("SMEMBERS");
+    words[1] = (mcp_str_t) { key, (size_t) n };
+
+    copy->topics_heard = cluster->topics_heard;
+    copy->sending = mcp_link_send(&cluster->link, words, 2, mcp_topic_fetched,
+                                  copy)
+                    == MCP_OK;
+
+    if (!copy->sending) {
+        mcp_copy_within(copy, MCP_COPY_LATER);
     }
 }
 

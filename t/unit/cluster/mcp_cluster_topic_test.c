@@ -130,8 +130,9 @@ come_listening(int i)
 }
 
 
+/* Sends it; MCP_AGAIN: the answer is to come. */
 static int
-subscribe(int i, unsigned on)
+subscribe_ask(int i, unsigned on)
 {
     int              rc;
     mcp_ask_t       *ask;
@@ -152,12 +153,25 @@ subscribe(int i, unsigned on)
 
     if (rc != MCP_AGAIN) {
         nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, ask);
-        return rc;
     }
 
-    UNTIL(answer != MCP_AGAIN);
+    return rc;
+}
 
-    return answer;
+
+static int
+subscribe(int i, unsigned on)
+{
+    int  rc;
+
+    rc = subscribe_ask(i, on);
+
+    if (rc == MCP_AGAIN) {
+        UNTIL(answer != MCP_AGAIN);
+        rc = answer;
+    }
+
+    return rc;
 }
 
 
@@ -358,6 +372,144 @@ test_killed(void **state)
 }
 
 
+/* What waits is written, and Redis does it, but the reply is not read. */
+static void
+unread(int i)
+{
+    process_t  *p = &nodes[i];
+
+    process_pump(p);
+    assert_true(p->taken < p->len);
+    assert_int_equal(write(fds[i], p->sent + p->taken, p->len - p->taken),
+                     p->len - p->taken);
+    p->taken = p->len;
+    usleep(50000);
+}
+
+
+/* Node 2 subscribes; node 1 hears of it before it reads any reply. */
+static void
+subscribe_heard(unsigned on)
+{
+    char              buf[4096];
+    ssize_t           n;
+    mcp_node_place_t  before, place;
+
+    mcp_store_node_place(&nodes[1].store, MCP_NODE_HEARD, &before);
+    assert_int_equal(subscribe_ask(2, on), MCP_AGAIN);
+    run(2);
+    assert_int_equal(answer, MCP_OK);
+
+    do {
+        n = read(ears[1], buf, sizeof(buf));
+        assert_true(n > 0);
+        process_tell(&nodes[1], buf, (size_t) n);
+        mcp_store_node_place(&nodes[1].store, MCP_NODE_HEARD, &place);
+    } while (memcmp(&place, &before, sizeof(place)) == 0);
+}
+
+
+/* Node 0 is dead: Redis has given what it had to node 1, which has not read
+ * that. */
+static void
+leave_to_heir(unsigned on)
+{
+    begin_listening(3);
+    listen_at(0);
+    assert_int_equal(come_listening(0), MCP_OK);
+    assert_int_equal(subscribe(0, on), MCP_OK);
+    UNTIL(nodes[1].cluster->settled && nodes[2].cluster->settled);
+    end(0);
+
+    while (nodes[1].cluster->reaps.node == 0
+           || nodes[1].cluster->reaps.node == nodes[1].cluster->node)
+    {
+        carry(1);
+        usleep(1000);
+    }
+
+    unread(1);
+    assert_string_equal(about(2, "HGET", 'h', 'a', "j"), "1");
+}
+
+
+/* The heir has that subscription, or not. */
+static void
+inherited(unsigned on)
+{
+    int       i;
+    uint64_t  seq;
+
+    UNTIL(is_at(1, 'a') && !info_of(1, 'a').mirror);
+    seq = last(1);
+    updated(2);
+    changed(2);
+    UNTIL(last(1) > seq + on);
+
+    for (i = 0; i < 100; i++) {
+        carry(1);
+        carry(2);
+        usleep(1000);
+    }
+
+    assert_int_equal(last(1), seq + 1 + on);
+    end_all();
+}
+
+
+/* What is subscribed while the heir does not know yet that it is one. */
+static void
+test_heir(void **state)
+{
+    unsigned  on;
+
+    needs_redis();
+
+    for (on = 0; on < 2; on++) {
+
+        /* at another node */
+
+        leave_to_heir(!on);
+        subscribe_heard(on);
+        inherited(on);
+
+        /* at its own: nobody is told */
+
+        leave_to_heir(!on);
+        assert_int_equal(subscribe_ask(1, on), MCP_AGAIN);
+        UNTIL(answer == MCP_OK);
+        inherited(on);
+    }
+}
+
+
+/* What is subscribed while it reads what there is. */
+static void
+test_heir_reads(void **state)
+{
+    char      buf[4096];
+    ssize_t   n;
+    unsigned  on;
+
+    needs_redis();
+
+    for (on = 0; on < 2; on++) {
+        leave_to_heir(!on);
+
+        while (!is_at(1, 'a')) {
+            n = read(fds[1], buf, sizeof(buf));
+            assert_true(n > 0);
+            process_input(&nodes[1], buf, (size_t) n);
+        }
+
+        unread(1);
+        subscribe_heard(on);
+        assert_int_equal(info_of(1, 'a').mirror, 1);
+        inherited(on);
+    }
+}
+
+
 /* What an heir is to hear of before is asked for until it has been heard. */
 static void
 test_replayed(void **state)
@@ -494,6 +646,8 @@ main(void)
         cmocka_unit_test(test_subscribe),
         cmocka_unit_test(test_race),
         cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_heir),
+        cmocka_unit_test(test_heir_reads),
         cmocka_unit_test(test_replayed),
         cmocka_unit_test(test_emptied),
         cmocka_unit_test(test_slow),
