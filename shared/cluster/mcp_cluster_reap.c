@@ -38,7 +38,7 @@ mcp_reap_inherit(mcp_copy_t *copy, const mcp_reply_t *item,
     cluster = copy->cluster;
 
     mcp_cluster_turn(cluster, copy->ref.id,
-                     (uint32_t) mcp_reply_number(mcp_reply_item(item, 9)));
+                     (uint32_t) mcp_reply_number(mcp_reply_item(item, 8)));
 
     if (task->expires) {
         (void) mcp_store_keep(cluster->worker->store, &copy->ref,
@@ -46,7 +46,7 @@ mcp_reap_inherit(mcp_copy_t *copy, const mcp_reply_t *item,
     }
 
     memset(&copy->heard, 0, sizeof(copy->heard));
-    copy->replays = mcp_tell_place(mcp_reply_item(item, 8)->text, &copy->heard)
+    copy->replays = mcp_tell_place(mcp_reply_item(item, 7)->text, &copy->heard)
                     != 0;
     copy->inherits = 1;
     copy->full = 0;
@@ -92,7 +92,7 @@ mcp_reap_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
         || mcp_unpack_spec(&cluster->worker->env->mem,
                            mcp_reply_item(item, 6)->text, &spec)
            != MCP_OK
-        || mcp_unpack_task(mcp_reply_item(item, 10)->text, &task) != MCP_OK)
+        || mcp_unpack_task(mcp_reply_item(item, 9)->text, &task) != MCP_OK)
     {
         mcp_cluster_strange(cluster, "reap", item);
         return;

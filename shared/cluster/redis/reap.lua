@@ -7,10 +7,9 @@
 -- ARGV: node; time after which silence is death, ms; the dead one, or the node
 -- itself; its number of beats, as it was seen.  Returns {"OK", {stream, number
 -- of its reader, last, first one kept, confirmed, how it stands, what never
--- changes, its topics, one after the other, how far the dead one had heard the
--- others, turn, what it is as a task}, ...}, with none at the end, {"MORE"}: none
--- yet, {"ALIVE"}: it has beaten since, or {"FENCED"}: the node itself was taken
--- for dead.
+-- changes, how far the dead one had heard the others, turn, what it is as a task},
+-- ...}, with none at the end, {"MORE"}: none yet, {"ALIVE"}: it has beaten since,
+-- or {"FENCED"}: the node itself was taken for dead.
 --
 -- PREFIX:1:o:NODE is the set of streams that a node owns and that go on,
 -- PREFIX:1:g:NODE of those among them that it was given and has said nothing of
@@ -26,13 +25,11 @@ local function described(id)
     local said = redis.call('HMGET', head, 'w', 'l', 'f', 'k', 'x', 'q', 'd',
         'v')
     local spec = redis.pcall('GET', prefix .. 'c:' .. id)
-    local topics = redis.pcall('SMEMBERS', prefix .. 't:' .. id)
 
     return {
         id, tonumber(said[1]), tonumber(said[2]), tonumber(said[3]),
         tonumber(said[4]), said[5],
         type(spec) == 'string' and spec or '',
-        topics.err and '' or table.concat(topics),
         said[6] or '', tonumber(said[7]), said[8]
     }
 end
