@@ -41,6 +41,26 @@ mcp_hear_missed(mcp_copy_t *copy, uint64_t number)
 }
 
 
+/* Its reader has come back to this node, and the reply to that was lost. */
+static void
+mcp_hear_back(mcp_copy_t *copy, uint64_t number)
+{
+    mcp_store_t          *store;
+    mcp_store_copying_t   copying;
+
+    store = copy->cluster->worker->store;
+
+    if (mcp_store_copying(store, &copy->ref, &copying) == MCP_OK
+        && copying.consumer_slot == MCP_STORE_REMOTE
+        && copying.reader < number)
+    {
+        mcp_store_remote_left(store, &copy->ref, copying.reader,
+                              copying.sent_seq,
+                              mcp_worker_now(copy->cluster->worker));
+    }
+}
+
+
 void
 mcp_hear_readers(mcp_copy_t *copy, const mcp_reply_t *reply)
 {
@@ -55,7 +75,7 @@ mcp_hear_readers(mcp_copy_t *copy, const mcp_reply_t *reply)
 
     case MCP_HEAR_READ_ELSEWHERE:
         copy->missed = 0;
-        (void) mcp_store_remote(store, &copy->ref, number, sent);
+        (void) mcp_store_remote_still(store, &copy->ref, number, sent);
         mcp_store_remote_sent(store, &copy->ref, number, sent);
         break;
 
@@ -67,6 +87,7 @@ mcp_hear_readers(mcp_copy_t *copy, const mcp_reply_t *reply)
 
     default:
         copy->missed = 0;
+        mcp_hear_back(copy, number);
         break;
     }
 }

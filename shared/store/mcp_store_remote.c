@@ -53,9 +53,10 @@ mcp_store_remote_note(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-int
-mcp_store_remote(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    uint64_t number, uint64_t after)
+/* again: also the one that was the last to read, and does not. */
+static int
+mcp_store_remote_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t number, uint64_t after, int again)
 {
     int                  rc, taken;
     mcp_store_op_t       op;
@@ -70,7 +71,10 @@ mcp_store_remote(mcp_store_t *store, const mcp_stream_ref_t *ref,
     if (number < share->reader) {
         rc = MCP_ERR_DENIED;
 
-    } else if (number > share->reader) {
+    } else if (number > share->reader
+               || (again && st->consumer_slot == MCP_STORE_NO_SLOT
+                   && share->here != number))
+    {
         if (after > mcp_store_visible(op.head, st)) {
             after = mcp_store_visible(op.head, st);
         }
@@ -93,6 +97,22 @@ mcp_store_remote(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_leave(&op);
 
     return rc;
+}
+
+
+int
+mcp_store_remote(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t number, uint64_t after)
+{
+    return mcp_store_remote_take(store, ref, number, after, 0);
+}
+
+
+int
+mcp_store_remote_still(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t number, uint64_t after)
+{
+    return mcp_store_remote_take(store, ref, number, after, 1);
 }
 
 

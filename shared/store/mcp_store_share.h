@@ -238,6 +238,10 @@ void mcp_store_share_said(mcp_store_t *store, const mcp_stream_ref_t *ref);
 int mcp_store_remote(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t number, uint64_t after);
 
+/* The same of one that reads still, though it may have counted as gone. */
+int mcp_store_remote_still(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t number, uint64_t after);
+
 /* Says which number the consumer of here has, so that news of an earlier one
  * come too late, and what is safe, which the copier may not know yet.  Returns
  * what mcp_store_remote() does. */

@@ -27,7 +27,7 @@ local INLINE = 8192
 local TOPIC = 16
 
 local said = redis.call('HMGET', head, 'o', 'l', 'n', 'w', 't', 'x', 'k',
-    'f', 'g', 'j', 'b', 'u', 'a', 'y', 'e', 'h', 's', 'v')
+    'f', 'g', 'j', 'b', 'u', 'a', 'y', 'e', 'h', 's', 'v', 'r')
 local digest = said[12] or ARGV[19]
 local found = prefix .. 'j:' .. digest
 local last, reader, number = tonumber(said[2]), said[3], tonumber(said[4])
@@ -250,7 +250,8 @@ end
 
 -- who read there does no more
 if reader ~= node and reader ~= ''
-    and redis.call('EXISTS', prefix .. 'x:' .. reader) == 1
+    and (redis.call('EXISTS', prefix .. 'x:' .. reader) == 1
+        or is_silent(said[19], number))
 then
     reader = ''
     redis.call('HSET', head, 'n', '')

@@ -7,7 +7,8 @@
 --   PREFIX:1:h:S  o its owner's node, l number of its last event, f of the first
 --                 one kept, t of the last one sent, k confirmed, x how it stands
 --                 (packed), n its reader's node, or nothing, w the number of that
---                 reader, g its session, p its principal, i and s see post.lua,
+--                 reader, r that number and until when it counts as there
+--                 though it says nothing, g its session, p its principal, i and s see post.lua,
 --                 h the last of s that its owner is through with, d its turn, z how long it lasts while nobody reads, ms,
 --                 v what it is as a task (packed), b the same as its owner said
 --                 it last, q how far its owner had heard the others, of a
@@ -135,6 +136,20 @@ local function is_read(stands, sent, last)
     if redis.call('PTTL', head) < 2 * ARGV[2] then
         last_for(2 * ARGV[2])
     end
+end
+
+-- a node that reads elsewhere says so three times in the time after which its
+-- silence is death
+local function reads(number)
+    redis.call('HSET', head, 'r', whole(number) .. ' '
+        .. whole(clock() + 2 * ARGV[2]))
+end
+
+-- whether who reads has gone without a word
+local function is_silent(stamp, number)
+    local of, ends = string.match(stamp or '', '^(%d+) (%d+)$')
+
+    return tonumber(of) == number and tonumber(ends) < clock()
 end
 
 -- An event that is not there.  Of what is over there is no other; of what goes on

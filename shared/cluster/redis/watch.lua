@@ -77,6 +77,10 @@ if claims then
 
     redis.call('HSET', head, 'n', node, 'w', whole(number), 't', whole(after),
         'k', whole(confirmed), 'f', whole(first), 'd', whole(turn))
+
+    if owner ~= node then
+        reads(number)
+    end
 end
 
 local from = math.max(after + 1, first)

@@ -31,11 +31,104 @@ test_missed(void **state)
 }
 
 
+/* A client comes, and Redis knows, but not its node, whose link is lost. */
+static void
+come_unheard(int i, int other, const char *number)
+{
+    process_t  *p = &nodes[i];
+
+    ask_for(i, 'a', 1, 's');
+    process_pump(p);
+    assert_int_equal(write(fds[i], p->sent + p->taken, p->len - p->taken),
+                     p->len - p->taken);
+    p->taken = p->len;
+
+    do {
+        (void) about(other, "HGET", 'h', 'a', "w");
+    } while (strcmp(said, number) != 0);
+
+    cut_off(i);
+}
+
+
+/* The reply that a client reads here was lost, and it does not come again. */
+static void
+test_unheard(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 3);
+    UNTIL(copying(0, 'a').acked.seq == 3);
+    come_unheard(1, 0, "2");
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE);
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
+    end_all();
+}
+
+
+/* The same at its own node, when it was read elsewhere before. */
+static void
+test_unheard_own(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_all(3);
+    make(0, 'a');
+    add_events(0, 'a', 3);
+    UNTIL(copying(0, 'a').acked.seq == 3);
+    come(1, 'a', 1, 's');
+    assert_int_equal(read_from(1, 'a', 1, &seq), MCP_AGAIN);
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE);
+    come_unheard(0, 2, "3");
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
+    end_all();
+}
+
+
+/* A node that says nothing of its reader for long counts as if that had left,
+ * until it says something. */
+static void
+test_silent(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 3);
+    UNTIL(copying(0, 'a').acked.seq == 3);
+    come(1, 'a', 1, 's');
+    assert_int_equal(read_from(1, 'a', 1, &seq), MCP_AGAIN);
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE);
+
+    (void) about(0, "HSET", 'h', 'a', "r 2\t1");
+
+    while (info_of(0, 'a').consumer_slot != MCP_STORE_NO_SLOT) {
+        carry(0);
+    }
+
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE);
+    add_events(0, 'a', 1);
+    UNTIL(is_at(1, 'a') && info_of(1, 'a').last_seq == 4);
+    assert_int_equal(read_from(1, 'a', 3, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 4);
+    end_all();
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_missed)
+        cmocka_unit_test(test_unheard),
+        cmocka_unit_test(test_unheard_own),
+        cmocka_unit_test(test_silent),
     };
 
     return cmocka_run_group_tests(tests, start, stop);
