@@ -432,8 +432,7 @@ mcp_append_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
 }
 
 
-/* Nothing is on its way any more. */
-static void
+void
 mcp_append_over(mcp_copy_t *copy, int rc)
 {
     if (!mcp_copy_returned(copy)) {
@@ -473,69 +472,18 @@ mcp_append_over(mcp_copy_t *copy, int rc)
 static void
 mcp_append_done(void *data, const mcp_reply_t *reply)
 {
+    int          rc;
     mcp_copy_t  *copy;
 
     copy = data;
-    copy->result = mcp_append_taken(copy, reply);
+    rc = mcp_append_taken(copy, reply);
 
-    if (copy->confirming) {
-        return;
+    if (rc == MCP_OK) {
+        mcp_confirm(copy);
+
+    } else {
+        mcp_append_over(copy, rc);
     }
-
-    /* there was no room to ask for what replicas have */
-
-    if (copy->result == MCP_OK && copy->cluster->conf->replicas) {
-        copy->result = MCP_ERR_AWAY;
-    }
-
-    mcp_append_over(copy, copy->result);
-}
-
-
-/* The reply to WAIT: how many replicas have it. */
-static void
-mcp_append_waited(void *data, const mcp_reply_t *reply)
-{
-    mcp_copy_t  *copy;
-
-    copy = data;
-    copy->confirming = 0;
-
-    if (copy->result == MCP_OK
-        && (reply == NULL
-            || mcp_reply_number(reply) < copy->cluster->conf->replicas))
-    {
-        copy->result = MCP_ERR_AWAY;
-    }
-
-    mcp_append_over(copy, copy->result);
-}
-
-
-/* Replicas shall have it, too, within half of the time after which the link
- * counts as lost. */
-static void
-mcp_append_confirm(mcp_copy_t *copy)
-{
-    char                       texts[2][20];
-    mcp_str_t                  words[3];
-    const mcp_cluster_conf_t  *conf;
-
-    conf = copy->cluster->conf;
-
-    words[0] = mcp_str("WAIT");
-    words[1].data = texts[0];
-    words[1].len = (size_t) (mcp_uint_print(texts[0], conf->replicas)
-                             - texts[0]);
-    words[2].data = texts[1];
-    words[2].len = (size_t) (mcp_uint_print(texts[1], conf->timeout / 2 + 1)
-                             - texts[1]);
-
-    /* without room in the window nothing is confirmed: it is said again */
-
-    copy->confirming = mcp_link_send(&copy->cluster->link, words, 3,
-                                     mcp_append_waited, copy)
-                       == MCP_OK;
 }
 
 
@@ -567,9 +515,7 @@ mcp_append_send(mcp_copy_t *copy, const mcp_store_copying_t *copying)
     }
 
     if (copy->sending) {
-        if (copy->cluster->conf->replicas) {
-            mcp_append_confirm(copy);
-        }
+        mcp_confirm_ask(copy->cluster);
 
         if (a->script == MCP_SCRIPT_APPEND) {
             mcp_due_told(copy, copying, &a->from);

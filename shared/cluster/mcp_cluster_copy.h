@@ -12,6 +12,7 @@
  *   mcp_cluster_copy.c    what a process has of these streams
  *   mcp_cluster_room.c    those that wait for room on the link
  *   mcp_cluster_append.c  the copier
+ *   mcp_cluster_confirm.c whether replicas have it
  *   mcp_cluster_due.c     what else than events it has to tell
  *   mcp_cluster_lag.c     how far it is behind
  *   mcp_cluster_hear.c    what it hears of readers elsewhere
@@ -66,6 +67,7 @@ struct mcp_copy_s {
     mcp_copy_t          *waits_next;   /* waits for room on the link, too */
     mcp_copy_t         **waits;        /* what points to this one; NULL: it
                                           does not wait */
+    mcp_copy_t          *confirms_next;        /* waits for replicas, too */
     mcp_cluster_t       *cluster;
     mcp_stream_ref_t     ref;
     mcp_timer_t          timer;        /* when to look at it again, at last */
@@ -124,8 +126,6 @@ struct mcp_copy_s {
     unsigned             says:1;       /* what is on its way has no event, and
                                           answers who asked how it stands */
     unsigned             misses:2;
-    unsigned             confirming:1; /* the reply to WAIT is to come */
-    int                  result;       /* of what it confirms */
     mcp_ask_t           *asks;         /* wait until Redis has it */
 };
 
@@ -192,6 +192,10 @@ void mcp_copy_free_all(mcp_cluster_t *cluster);
 void mcp_append_look(mcp_copy_t *copy, const mcp_store_copying_t *copying);
 void mcp_mirror_look(mcp_copy_t *copy, const mcp_store_copying_t *copying);
 
+/* Nothing is on its way any more for a copier: takes what mcp_append_taken()
+ * returns, or whether replicas have it. */
+void mcp_append_over(mcp_copy_t *copy, int rc);
+
 /* Sees whether Redis has all that is copied, and has the status told if it does
  * not. */
 void mcp_lag_look(mcp_copy_t *copy, const mcp_store_copying_t *copying);
@@ -209,6 +213,17 @@ int mcp_mirror_event(mcp_cluster_t *cluster,
 
 /* Redis does not have the mirror's stream, again: then it is gone. */
 void mcp_mirror_missed(mcp_copy_t *copy);
+
+
+/* --- mcp_cluster_confirm.c --- */
+
+/* Has Redis asked whether replicas have what was sent by now, if they are to
+ * have it, and are not being asked already. */
+void mcp_confirm_ask(mcp_cluster_t *cluster);
+
+/* Redis has what a copier has sent: mcp_append_over() is told, now or later,
+ * MCP_OK when replicas have it, too, or MCP_ERR_AWAY. */
+void mcp_confirm(mcp_copy_t *copy);
 
 
 /* --- mcp_cluster_due.c --- */

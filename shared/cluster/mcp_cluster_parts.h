@@ -206,6 +206,11 @@ struct mcp_cluster_s {
                                           now */
     unsigned                   at_once:1;      /* what is looked at does not
                                                   wait */
+    mcp_copy_t                *confirms;       /* wait for the reply to WAIT,
+                                                  see mcp_cluster_confirm.c */
+    mcp_copy_t               **confirms_end;
+    uint64_t                   unconfirmed;    /* when one has failed last */
+    unsigned                   confirming:1;   /* one is on its way */
 
     mcp_token_word_t          *words;  /* of tokens, that Redis has not got
                                           yet */
