@@ -261,6 +261,10 @@ mcp_cluster_join(mcp_cluster_t *cluster, const mcp_reply_t *reply)
                    "cluster: joined as node %s, one of %llu", id,
                    (unsigned long long) mcp_reply_item(reply, 3)->n);
 
+    if (cluster->speaks) {
+        mcp_place_check(cluster, mcp_reply_number(mcp_reply_item(reply, 1)));
+    }
+
     mcp_cluster_listen(cluster);
     mcp_copy_up(cluster);
     mcp_token_again(cluster);

@@ -11,6 +11,7 @@
  *   mcp_cluster_script.c  what Redis runs for us
  *   mcp_cluster_wire.c    the protocol
  *   mcp_cluster_tell.c    what nodes tell each other
+ *   mcp_cluster_place.c   how far they have heard that
  *   mcp_cluster_reap.c    what becomes of a node that is dead
  *   mcp_cluster_copy.h    streams that they share
  *
@@ -185,6 +186,8 @@ struct mcp_cluster_s {
     uint64_t                   away;   /* since when it is no member */
     int64_t                    offset;         /* Redis's clock minus ours,
                                                   ms */
+    mcp_node_place_t           beyond[MCP_NODE_PLACES];        /* Redis's clock,
+                                                  as it was asked about */
     unsigned                   speaks:1;       /* for the node */
     unsigned                   hearing:1;      /* a command waits for news */
     unsigned                   beating:1;      /* its reply is to come */
@@ -375,6 +378,13 @@ void mcp_cluster_listen(mcp_cluster_t *cluster);
 /* Its connection for that is up, or was lost. */
 void mcp_cluster_ear_up(mcp_cluster_t *cluster);
 void mcp_cluster_ear_down(mcp_cluster_t *cluster);
+
+
+/* --- mcp_cluster_place.c --- */
+
+/* Redis's clock is "now": a stream that was heard beyond that is heard from its
+ * beginning, if it has begun anew. */
+void mcp_place_check(mcp_cluster_t *cluster, uint64_t now);
 
 
 /* --- mcp_cluster_greet.c --- */
