@@ -125,7 +125,7 @@ int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_missed)
+        cmocka_unit_test(test_missed),
         cmocka_unit_test(test_unheard),
         cmocka_unit_test(test_unheard_own),
         cmocka_unit_test(test_silent),
