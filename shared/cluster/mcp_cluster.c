@@ -44,7 +44,7 @@ mcp_cluster_create(mcp_worker_t *worker, const mcp_cluster_conf_t *conf)
     cluster->beat.handler = mcp_cluster_tick;
     cluster->beat.data = cluster;
 
-    mcp_store_node_link(worker->store, 0, 0);
+    mcp_store_node_link(worker->store, MCP_NODE_DOWN, 0);
     mcp_lag_init(cluster);
     mcp_link_init(&cluster->link, cluster, mcp_cluster_up, mcp_cluster_down);
     mcp_link_init(&cluster->ear, cluster, mcp_cluster_ear_up,
@@ -166,6 +166,17 @@ mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
 
 /* --- hello --- */
 
+/* Tells the other processes how the link is, while it is up. */
+static void
+mcp_cluster_note_link(mcp_cluster_t *cluster)
+{
+    mcp_store_node_link(cluster->worker->store,
+                        cluster->state == MCP_CLUSTER_MEMBER ? MCP_NODE_MEMBER
+                                                             : MCP_NODE_UP,
+                        cluster->link.round_trip);
+}
+
+
 static void
 mcp_cluster_set_state(mcp_cluster_t *cluster, mcp_cluster_state_e state)
 {
@@ -179,6 +190,12 @@ mcp_cluster_set_state(mcp_cluster_t *cluster, mcp_cluster_state_e state)
     }
 
     cluster->state = state;
+
+    /* who was a member, and asks again, mostly is one soon */
+
+    if (state != MCP_CLUSTER_ASKING) {
+        mcp_cluster_note_link(cluster);
+    }
 }
 
 
@@ -413,7 +430,7 @@ mcp_cluster_tick(void *data)
 
     cluster = data;
 
-    mcp_store_node_link(cluster->worker->store, 1, cluster->link.round_trip);
+    mcp_cluster_note_link(cluster);
 
     if (cluster->state == MCP_CLUSTER_MEMBER) {
         mcp_cluster_beat(cluster);
@@ -459,5 +476,5 @@ mcp_cluster_down(mcp_cluster_t *cluster)
     cluster->speaks = 0;
     mcp_cluster_listen(cluster);
     mcp_store_node_resign(cluster->worker->store);
-    mcp_store_node_link(cluster->worker->store, 0, 0);
+    mcp_store_node_link(cluster->worker->store, MCP_NODE_DOWN, 0);
 }

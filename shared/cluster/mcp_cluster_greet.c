@@ -55,7 +55,7 @@ mcp_greet_failed(mcp_link_t *link, const mcp_reply_t *reply, const char *what)
     text = reply->text;
 
     if (mcp_greet_denies(text)) {
-        mcp_cluster_denied(link->cluster, reply);
+        mcp_cluster_denied(link, reply);
     }
 
     mcp_link_fail(link, "%s: %.*s", what,

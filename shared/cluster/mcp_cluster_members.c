@@ -130,9 +130,21 @@ mcp_cluster_note(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 /* --- refused --- */
 
 void
-mcp_cluster_denied(mcp_cluster_t *cluster, const mcp_reply_t *error)
+mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error)
 {
-    char  text[MCP_NODE_REASON_MAX + 1];
+    char            text[MCP_NODE_REASON_MAX + 1];
+    mcp_cluster_t  *cluster;
+
+    cluster = link->cluster;
+
+    /* a node that goes on beating is not reaped: were its streams shared no
+     * more, their readers at other nodes would wait for ever */
+
+    if (link != &cluster->link
+        || mcp_store_node_others(cluster->worker->store))
+    {
+        return;
+    }
 
     mcp_cluster_text(text, sizeof(text), error);
     mcp_store_node_alone(cluster->worker->store, text);

@@ -253,8 +253,9 @@ void mcp_cluster_note(mcp_cluster_t *cluster, const mcp_reply_t *reply);
  * alone, and says why. */
 int mcp_cluster_reads(mcp_cluster_t *cluster, const mcp_reply_t *layout);
 
-/* Redis does not let this node in: it serves alone until it does. */
-void mcp_cluster_denied(mcp_cluster_t *cluster, const mcp_reply_t *error);
+/* Redis does not let this node in: it serves alone until it does, unless it
+ * lives on by other links.  Then to this one Redis is out of reach. */
+void mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error);
 
 /* Says why "hello" has not let the node in; returns 0 if that was not the
  * reply. */

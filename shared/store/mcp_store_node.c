@@ -7,11 +7,12 @@
 #include "store/mcp_store_layout.h"
 
 
-/* A slot's note of its link: whether there is one, whether it is up, and the
- * round trip. */
-#define MCP_NODE_LINK     0x80000000u
-#define MCP_NODE_LINK_UP  0x40000000u
-#define MCP_NODE_TRIP_MAX 0x3fffffffu
+/* A slot's note of its link: whether there is one, whether it is up, whether
+ * its process is a member by it, and the round trip. */
+#define MCP_NODE_LINK         0x80000000u
+#define MCP_NODE_LINK_UP      0x40000000u
+#define MCP_NODE_LINK_MEMBER  0x20000000u
+#define MCP_NODE_TRIP_MAX     0x1fffffffu
 
 
 uint64_t
@@ -102,19 +103,41 @@ mcp_store_node_resign(mcp_store_t *store)
 /* --- notes --- */
 
 void
-mcp_store_node_link(mcp_store_t *store, int up, uint64_t round_trip)
+mcp_store_node_link(mcp_store_t *store, mcp_node_link_e link,
+    uint64_t round_trip)
 {
     uint32_t           note;
     mcp_store_slot_t  *slot;
 
     slot = &store->head->slots[store->slot];
-    note = MCP_NODE_LINK | (up ? MCP_NODE_LINK_UP : 0)
+    note = MCP_NODE_LINK | (link != MCP_NODE_DOWN ? MCP_NODE_LINK_UP : 0)
+           | (link == MCP_NODE_MEMBER ? MCP_NODE_LINK_MEMBER : 0)
            | (round_trip < MCP_NODE_TRIP_MAX ? (uint32_t) round_trip
                                              : MCP_NODE_TRIP_MAX);
 
     if (slot->pid == store->pid) {
         atomic_store(&slot->link, note);
     }
+}
+
+
+int
+mcp_store_node_others(mcp_store_t *store)
+{
+    unsigned           i;
+    mcp_store_slot_t  *slots;
+
+    slots = store->head->slots;
+
+    for (i = 0; i < MCP_STORE_SLOTS; i++) {
+        if (i != store->slot
+            && (atomic_load(&slots[i].link) & MCP_NODE_LINK_MEMBER))
+        {
+            return 1;
+        }
+    }
+
+    return 0;
 }
 
 

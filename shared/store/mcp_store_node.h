@@ -53,6 +53,14 @@ typedef struct {
 } mcp_node_place_t;
 
 
+/* How a process's link is. */
+typedef enum {
+    MCP_NODE_DOWN = 0,
+    MCP_NODE_UP,
+    MCP_NODE_MEMBER            /* it is up, and the node was let in by it */
+} mcp_node_link_e;
+
+
 /* What is counted, since the zone began. */
 typedef enum {
     MCP_NODE_COPIED = 0,       /* events that Redis has taken */
@@ -110,8 +118,13 @@ void mcp_store_node_renew(mcp_store_t *store, uint64_t old, uint64_t id);
 int mcp_store_node_speaks(mcp_store_t *store);
 void mcp_store_node_resign(mcp_store_t *store);
 
-/* Notes whether this process's link is up, and its round trip, ms. */
-void mcp_store_node_link(mcp_store_t *store, int up, uint64_t round_trip);
+/* Notes how this process's link is, and its round trip, ms. */
+void mcp_store_node_link(mcp_store_t *store, mcp_node_link_e link,
+    uint64_t round_trip);
+
+/* Returns 1 if another process has noted that it is a member: as long as one
+ * is, the node lives. */
+int mcp_store_node_others(mcp_store_t *store);
 
 /* Notes what this process has to copy. */
 void mcp_store_node_lag(mcp_store_t *store, const mcp_node_lag_t *lag);

@@ -211,6 +211,79 @@ test_refused(void **state)
 }
 
 
+/* A process whose link is refused while another one keeps the node alive is
+ * cut off; without that one the node serves alone. */
+static void
+test_denied(void **state)
+{
+    (void) state;
+
+    p.conf.timeout = 100000;
+    p.conf.sync = MCP_CLUSTER_SYNC_ON;
+    q.conf = p.conf;
+    process_start(&p);
+    process_greet(&p);
+    process_say(&p, WELCOME("1700000000000"));
+    process_start(&q);
+    process_greet(&q);
+    process_say(&q, WELCOME("1700000000000"));
+
+    process_lose(&q, "gone");
+    process_wait(&q, 101);
+    process_open(&q);
+    process_say(&q, "-WRONGPASS no\r\n");
+    assert_false(q.connected);
+    assert_string_equal(facts().alone, "");
+    assert_string_equal(facts().error, "one:6379: HELLO: WRONGPASS no");
+    q.te.now += 5000;
+    assert_int_equal(mcp_cluster_is_away(q.cluster), 1);
+
+    /* nobody is a member any more */
+
+    mcp_worker_expire(q.worker);
+    process_pump(&q);
+    process_lose(&p, "gone");
+    process_open(&q);
+    process_say(&q, "-WRONGPASS no\r\n");
+    assert_string_equal(facts().alone, "WRONGPASS no");
+    assert_int_equal(mcp_cluster_is_away(q.cluster), 0);
+
+    process_wait(&p, 101);
+    process_greet(&p);
+    process_say(&p, WELCOME("1700000000000"));
+    assert_string_equal(facts().alone, "");
+}
+
+
+/* So is the connection on which it hears: it is opened again. */
+static void
+test_denied_ear(void **state)
+{
+    (void) state;
+
+    p.conf.timeout = 100000;
+    p.hears = 1;
+    process_start(&p);
+    process_greet(&p);
+    process_say(&p, WELCOME("1700000000000"));
+    assert_true(p.ear.connected);
+
+    mcp_link_opened(&p.cluster->ear);
+    process_pump(&p);
+    process_tell(&p, "-WRONGPASS no\r\n", 15);
+    assert_false(p.ear.connected);
+    assert_string_equal(facts().alone, "");
+    assert_string_equal(p.te.last, "cluster: one:6379: HELLO: WRONGPASS no");
+    assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
+
+    p.te.last[0] = '\0';
+    process_wait(&p, 101);
+    process_hear(&p);
+    assert_int_equal(p.cluster->hearing, 1);
+    assert_string_equal(p.te.last, "");
+}
+
+
 /* What no script of ours says is an error, and nothing else. */
 static void
 test_strange(void **state)
@@ -404,6 +477,8 @@ main(void)
         cmocka_unit_test_setup_teardown(test_join, setup, teardown),
         cmocka_unit_test_setup_teardown(test_beats, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_denied, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_denied_ear, setup, teardown),
         cmocka_unit_test_setup_teardown(test_strange, setup, teardown),
         cmocka_unit_test_setup_teardown(test_reaps, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dead, setup, teardown),
