@@ -318,6 +318,14 @@ mcp_cluster_greeted(void *data, const mcp_reply_t *reply)
     if (mcp_reply_is(mcp_reply_item(reply, 0), "DEAD")) {
         mcp_cluster_reborn(cluster);
 
+    } else if (reply->type == MCP_REPLY_ERROR
+               && mcp_greet_denies(reply->text))
+    {
+        /* who it says it is may connect, but has no right to our keys */
+
+        mcp_cluster_denied(&cluster->link, reply);
+        mcp_cluster_strange(cluster, "hello", reply);
+
     } else if (!mcp_cluster_refused(cluster, reply)) {
         mcp_cluster_strange(cluster, "hello", reply);
     }

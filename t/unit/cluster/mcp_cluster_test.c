@@ -255,6 +255,41 @@ test_denied(void **state)
 }
 
 
+/* Who may connect, but has no right to the keys, is refused as well. */
+static void
+test_no_right(void **state)
+{
+    (void) state;
+
+    p.conf.timeout = 100000;
+    p.conf.sync = MCP_CLUSTER_SYNC_ON;
+    q.conf = p.conf;
+    process_start(&p);
+    process_greet(&p);
+    process_say(&p, "-NOPERM no\r\n");
+    assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
+    assert_string_equal(facts().alone, "NOPERM no");
+    assert_string_equal(p.te.last, "cluster: script hello: NOPERM no");
+    p.te.now += 5000;
+    assert_int_equal(mcp_cluster_is_away(p.cluster), 0);
+
+    process_wait(&p, 1);
+    process_say(&p, WELCOME("1700000000000"));
+    assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
+    assert_string_equal(facts().alone, "");
+
+    /* the other process keeps the node alive */
+
+    process_start(&q);
+    process_greet(&q);
+    process_say(&q, "-NOPERM no\r\n");
+    assert_int_equal(q.cluster->state, MCP_CLUSTER_APART);
+    assert_string_equal(facts().alone, "");
+    q.te.now += 5000;
+    assert_int_equal(mcp_cluster_is_away(q.cluster), 1);
+}
+
+
 /* So is the connection on which it hears: it is opened again. */
 static void
 test_denied_ear(void **state)
@@ -478,6 +513,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_beats, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_denied, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_right, setup, teardown),
         cmocka_unit_test_setup_teardown(test_denied_ear, setup, teardown),
         cmocka_unit_test_setup_teardown(test_strange, setup, teardown),
         cmocka_unit_test_setup_teardown(test_reaps, setup, teardown),
