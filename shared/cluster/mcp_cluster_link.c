@@ -387,6 +387,7 @@ mcp_link_pong(void *data, const mcp_reply_t *reply)
     }
 
     link->pinged = 0;
+    link->pings = 0;
 }
 
 
@@ -400,6 +401,12 @@ mcp_link_watch(mcp_link_t *link)
 
     now = mcp_worker_now(link->cluster->worker);
     timeout = link->cluster->conf->timeout;
+
+    /* what was due instead of a PING has come */
+
+    if (!link->pings && link->heard >= link->pinged) {
+        link->pinged = 0;
+    }
 
     if (now < link->heard + timeout) {
         mcp_link_set_timer(link, link->heard + timeout - now);
@@ -416,7 +423,8 @@ mcp_link_watch(mcp_link_t *link)
 
     if (link->pinged == 0) {
         link->pinged = now;
-        (void) mcp_link_send(link, &ping, 1, mcp_link_pong, link);
+        link->pings = mcp_link_send(link, &ping, 1, mcp_link_pong, link)
+                      == MCP_OK;
     }
 
     mcp_link_set_timer(link, link->pinged + timeout - now);
@@ -493,6 +501,7 @@ mcp_link_opened(mcp_link_t *link)
 
     link->heard = mcp_worker_now(worker);
     link->pinged = 0;
+    link->pings = 0;
 
     mcp_link_set_state(link, MCP_LINK_GREETING);
     mcp_link_set_timer(link, link->cluster->conf->timeout);

@@ -142,7 +142,9 @@ struct mcp_link_s {
     unsigned             loaded;       /* scripts, while it is greeting */
 
     uint64_t             heard;        /* when bytes came last */
-    uint64_t             pinged;       /* 0: no PING is on its way */
+    uint64_t             pinged;       /* when an answer became due; 0: none
+                                          is */
+    unsigned             pings:1;      /* to a PING, which is on its way */
     uint64_t             round_trip;   /* of the last one, ms */
 };
 

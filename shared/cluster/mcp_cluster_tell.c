@@ -430,6 +430,8 @@ mcp_tell_heard(void *data, const mcp_reply_t *reply)
         return;
     }
 
+    mcp_link_settled(&cluster->ear);
+
     for (i = 0; i < reply->n; i++) {
         stream = reply->items[i];
 

@@ -236,6 +236,69 @@ test_silence(void **state)
 }
 
 
+static void
+ignore(void *data, const mcp_reply_t *reply)
+{
+    (void) data;
+    (void) reply;
+}
+
+
+/* Fills the window, which leaves no room for a PING. */
+static void
+fill(void)
+{
+    mcp_str_t  word = mcp_str("X");
+
+    while (mcp_link_send(&p.cluster->link, &word, 1, ignore, NULL) == MCP_OK) {
+        /* void */
+    }
+
+    process_pump(&p);
+    p.taken = p.len;
+}
+
+
+/* With a full window an answer is due as well; once it has come, a server that
+ * is silent later is asked anew. */
+static void
+test_full(void **state)
+{
+    unsigned  i;
+
+    (void) state;
+
+    p.conf.dead_after = 600000;
+    process_start(&p);
+    process_greet(&p);
+    process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
+    fill();
+
+    process_wait(&p, 1000);
+    assert_command(&p, "");
+    process_wait(&p, 300);
+
+    for (i = 0; i < MCP_LINK_WINDOW; i++) {
+        process_say(&p, "+OK\r\n");
+    }
+
+    process_wait(&p, 1000);
+    assert_true(p.connected);
+    assert_command(&p, "PING");
+    process_wait(&p, 300);
+    process_say(&p, "+PONG\r\n");
+    assert_int_equal(p.cluster->link.round_trip, 300);
+
+    fill();
+    process_wait(&p, 1000);
+    assert_command(&p, "");
+    process_wait(&p, 999);
+    assert_true(p.connected);
+    process_wait(&p, 1);
+    assert_false(p.connected);
+}
+
+
 /* All seeds in turn before the delay grows. */
 static void
 test_seeds(void **state)
@@ -322,6 +385,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_pulled, setup, teardown),
         cmocka_unit_test_setup_teardown(test_silence, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_full, setup, teardown),
         cmocka_unit_test_setup_teardown(test_seeds, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(test_glue, setup, teardown),

@@ -376,6 +376,44 @@ test_others(void **state)
 #define test(f)  cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 
+/* However often the connection was lost: who has heard on it hears again
+ * soon. */
+static void
+test_lost(void **state)
+{
+    unsigned  i;
+
+    (void) state;
+
+    p.hears = 1;
+    join();
+
+    for (i = 0; i < 9; i++) {
+        process_hear(&p);
+        assert_ear(&p, XREAD("0-0"));
+        process_tell(&p, "*-1\r\n", 5);
+        mcp_link_closed(&p.cluster->ear, "gone");
+        p.ear.connected = 0;
+        process_wait(&p, 101);
+    }
+
+    /* one that answers nothing is waited for longer and longer */
+
+    for (i = 0; i < 2; i++) {
+        process_hear(&p);
+        mcp_link_closed(&p.cluster->ear, "gone");
+        p.ear.connected = 0;
+        process_wait(&p, (200 << i) + 1);
+    }
+
+    process_hear(&p);
+    mcp_link_closed(&p.cluster->ear, "gone");
+    p.ear.connected = 0;
+    process_wait(&p, 101);
+    assert_false(p.ear.connected);
+}
+
+
 int
 main(void)
 {
@@ -388,6 +426,7 @@ main(void)
         test(test_message),
         test(test_strange),
         test(test_others),
+        test(test_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
