@@ -355,8 +355,8 @@ mcp_append_free(mcp_append_t *a)
 }
 
 
-/* What this node had under another id was taken over when that one was taken for
- * dead: if it has gone since, it was another node that ended it. */
+/* What this node had under another id was taken over when that one was taken
+ * for dead: if it has gone since, it was another node that ended it. */
 static int
 mcp_append_is_lost(const mcp_copy_t *copy)
 {
