@@ -74,6 +74,10 @@ mcp_exchange_free(mcp_exchange_t *x)
     mcp_timer_del(&x->worker->timers, &x->reader.timer);
     mcp_ask_leave(x);
 
+    if (x->state == MCP_EXCHANGE_ASK) {
+        x->worker->asking--;
+    }
+
     if (x->state == MCP_EXCHANGE_STREAM) {
         mcp_consumer_leave(x);
 

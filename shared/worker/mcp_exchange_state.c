@@ -54,6 +54,8 @@ mcp_exchange_set_state(mcp_exchange_t *x, mcp_exchange_state_e state)
         mcp_exchange_log_change(x, "exchange", mcp_exchange_states[state]);
     }
 
+    x->worker->asking += (state == MCP_EXCHANGE_ASK);
+    x->worker->asking -= (x->state == MCP_EXCHANGE_ASK);
     x->state = state;
 }
 

@@ -90,6 +90,7 @@ struct mcp_worker_s {
     unsigned                  exchanges;       /* numbers given out */
     unsigned                  calls;   /* live calls owned here */
     unsigned                  consumers;
+    unsigned                  asking;  /* exchanges that wait for the cluster */
     uint32_t                  configuration;   /* its number, see
                                                   mcp_worker_begin() */
     mcp_timer_t               stay;            /* see mcp_reload.c */

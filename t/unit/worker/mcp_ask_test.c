@@ -123,6 +123,18 @@ answer(int rc)
 }
 
 
+/* Whether the process waits when it winds up. */
+static int
+is_busy(void)
+{
+    int  busy;
+
+    (void) mcp_worker_deadline(d.process[1].worker, &busy);
+
+    return busy;
+}
+
+
 static void
 lives(int status)
 {
@@ -138,8 +150,10 @@ test_answered(void **state)
     (void) state;
 
     join(MCP_AGAIN);
+    assert_false(is_busy());
     end();
     assert_int_equal(b.rc, MCP_AGAIN);
+    assert_true(is_busy());
     assert_int_equal(cluster.told, 1);
     assert_int_equal(cluster.word.what, MCP_WORD_SESSION_ENDED);
     assert_int_equal(cluster.word.value, 1);
@@ -151,8 +165,24 @@ test_answered(void **state)
     answer(MCP_OK);
     assert_int_equal(b.status, 204);
     assert_int_equal(cluster.told, 1);
+    assert_false(is_busy());
     client_close(&d, &b);
     lives(404);
+}
+
+
+/* For a client that has left a process does not wait when it winds up. */
+static void
+test_left(void **state)
+{
+    (void) state;
+
+    join(MCP_AGAIN);
+    end();
+    assert_true(is_busy());
+    client_close(&d, &b);
+    assert_false(is_busy());
+    answer(MCP_OK);
 }
 
 
@@ -438,6 +468,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_answered),
+        test(test_left),
         test(test_at_once),
         test(test_away),
         test(test_silence),
