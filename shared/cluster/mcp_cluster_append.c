@@ -435,6 +435,8 @@ mcp_append_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
 void
 mcp_append_over(mcp_copy_t *copy, int rc)
 {
+    mcp_ask_t  *asks;
+
     if (!mcp_copy_returned(copy)) {
         return;
     }
@@ -450,11 +452,13 @@ mcp_append_over(mcp_copy_t *copy, int rc)
         return;
     }
 
+    asks = NULL;
+
     if (rc == MCP_OK) {
         copy->claims = 0;
         (void) mcp_store_acked(copy->cluster->worker->store, &copy->ref,
                                &copy->at);
-        mcp_copy_safe(copy, copy->at.seq);
+        asks = mcp_copy_safe(copy, copy->at.seq);
 
         if (copy->says) {
             mcp_store_share_said(copy->cluster->worker->store, &copy->ref);
@@ -466,6 +470,7 @@ mcp_append_over(mcp_copy_t *copy, int rc)
     }
 
     mcp_copy_look(copy);
+    mcp_copy_answer(asks, MCP_OK);
 }
 
 

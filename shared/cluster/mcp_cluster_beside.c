@@ -303,8 +303,8 @@ mcp_beside_gives_way(mcp_copy_t *copy, const mcp_store_copying_t *copying)
         return 0;
     }
 
-    mcp_copy_answer(copy, MCP_ERR_EXISTS);
     mcp_copy_within(copy, MCP_ASK_TIME);
+    mcp_copy_answer(mcp_copy_safe(copy, UINT64_MAX), MCP_ERR_EXISTS);
 
     return 1;
 }
@@ -322,7 +322,7 @@ mcp_beside_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
 
     if (mcp_stream_id_parse(mcp_reply_item(reply, 1)->text, id) != MCP_OK) {
         mcp_cluster_strange(cluster, "append", reply);
-        mcp_copy_answer(copy, MCP_ERR_AWAY);
+        mcp_copy_answer(mcp_copy_safe(copy, UINT64_MAX), MCP_ERR_AWAY);
         return;
     }
 

@@ -63,34 +63,38 @@ mcp_copy_get(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref)
 }
 
 
-void
+mcp_ask_t *
 mcp_copy_safe(mcp_copy_t *copy, uint64_t seq)
 {
-    mcp_ask_t  *ask, **p;
+    mcp_ask_t  *ask, *asks, **p, **last;
+
+    last = &asks;
 
     for (p = &copy->asks; (ask = *p) != NULL; ) {
         if (ask->seq > seq) {
             p = &ask->later;
-            continue;
+
+        } else {
+            *p = ask->later;
+            *last = ask;
+            last = &ask->later;
         }
-
-        /* whoever is answered may ask again */
-
-        *p = ask->later;
-        mcp_ask_answer(ask, MCP_OK);
-        p = &copy->asks;
     }
+
+    *last = NULL;
+
+    return asks;
 }
 
 
 void
-mcp_copy_answer(mcp_copy_t *copy, int rc)
+mcp_copy_answer(mcp_ask_t *asks, int rc)
 {
     mcp_ask_t  *ask;
 
-    while (copy->asks) {
-        ask = copy->asks;
-        copy->asks = ask->later;
+    while (asks) {
+        ask = asks;
+        asks = ask->later;
         mcp_ask_answer(ask, rc);
     }
 }
@@ -100,15 +104,17 @@ mcp_copy_answer(mcp_copy_t *copy, int rc)
 static void
 mcp_copy_drop(mcp_copy_t *copy)
 {
+    mcp_ask_t         *asks;
     mcp_copy_t       **p;
     const mcp_mem_t   *mem;
 
-    mcp_copy_answer(copy, MCP_OK);
+    asks = mcp_copy_safe(copy, UINT64_MAX);
     mcp_copy_wait_no_more(copy);
     mcp_timer_del(&copy->cluster->worker->timers, &copy->timer);
 
     if (copy->sending) {
         copy->gone = 1;
+        mcp_copy_answer(asks, MCP_OK);
         return;
     }
 
@@ -121,6 +127,8 @@ mcp_copy_drop(mcp_copy_t *copy)
     *p = copy->next;
     mem = &copy->cluster->worker->env->mem;
     mem->free(mem->ctx, copy);
+
+    mcp_copy_answer(asks, MCP_OK);
 }
 
 
@@ -204,15 +212,15 @@ mcp_copy_forget_now(mcp_copy_t *copy)
 static void
 mcp_copy_gone(mcp_copy_t *copy)
 {
-    int  rc;
+    mcp_ask_t  *asks;
 
-    rc = mcp_copy_forget_now(copy);
+    asks = mcp_copy_safe(copy, UINT64_MAX);
 
-    mcp_copy_answer(copy, MCP_ERR_NOT_FOUND);
-
-    if (rc == MCP_OK) {
+    if (mcp_copy_forget_now(copy) == MCP_OK) {
         mcp_copy_drop(copy);
     }
+
+    mcp_copy_answer(asks, MCP_ERR_NOT_FOUND);
 }
 
 

@@ -165,10 +165,11 @@ int mcp_copy_returned(mcp_copy_t *copy);
  * what mcp_link_send() does. */
 int mcp_copy_forget(mcp_copy_t *copy);
 
-/* Redis has what is copied up to an event: answers those who wait for that; or
- * answers all. */
-void mcp_copy_safe(mcp_copy_t *copy, uint64_t seq);
-void mcp_copy_answer(mcp_copy_t *copy, int rc);
+/* Redis has what is copied up to an event: returns those who wait for that.
+ * They are answered when the copy is not used any more: who is answered goes on
+ * at once, which may free it. */
+mcp_ask_t *mcp_copy_safe(mcp_copy_t *copy, uint64_t seq);
+void mcp_copy_answer(mcp_ask_t *asks, int rc);
 
 /* The process is a member now, and its link is new: Redis may not have got what
  * was sent last. */
