@@ -14,10 +14,6 @@
 #include "store/mcp_store_node.h"
 
 
-/* An error that goes on is logged again after so long, ms. */
-#define MCP_CLUSTER_AGAIN     60000
-
-
 static void mcp_cluster_up(mcp_cluster_t *cluster);
 static void mcp_cluster_down(mcp_cluster_t *cluster);
 static void mcp_cluster_tick(void *data);
@@ -44,7 +40,7 @@ mcp_cluster_create(mcp_worker_t *worker, const mcp_cluster_conf_t *conf)
     cluster->beat.handler = mcp_cluster_tick;
     cluster->beat.data = cluster;
 
-    mcp_store_node_link(worker->store, MCP_NODE_DOWN, 0);
+    mcp_store_node_link(worker->store, 0, 0);
     mcp_lag_init(cluster);
     mcp_link_init(&cluster->link, cluster, mcp_cluster_up, mcp_cluster_down);
     mcp_link_init(&cluster->ear, cluster, mcp_cluster_ear_up,
@@ -166,17 +162,6 @@ mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
 
 /* --- hello --- */
 
-/* Tells the other processes how the link is, while it is up. */
-static void
-mcp_cluster_note_link(mcp_cluster_t *cluster)
-{
-    mcp_store_node_link(cluster->worker->store,
-                        cluster->state == MCP_CLUSTER_MEMBER ? MCP_NODE_MEMBER
-                                                             : MCP_NODE_UP,
-                        cluster->link.round_trip);
-}
-
-
 static void
 mcp_cluster_set_state(mcp_cluster_t *cluster, mcp_cluster_state_e state)
 {
@@ -190,12 +175,6 @@ mcp_cluster_set_state(mcp_cluster_t *cluster, mcp_cluster_state_e state)
     }
 
     cluster->state = state;
-
-    /* who was a member, and asks again, mostly is one soon */
-
-    if (state != MCP_CLUSTER_ASKING) {
-        mcp_cluster_note_link(cluster);
-    }
 }
 
 
@@ -236,17 +215,22 @@ void
 mcp_cluster_strange(mcp_cluster_t *cluster, const char *script,
     const mcp_reply_t *reply)
 {
-    mcp_str_t  text;
+    mcp_str_t    text;
+    const char  *kind;
 
     text = reply->text;
     mcp_store_node_count(cluster->worker->store, MCP_NODE_STRANGE);
 
+    /* commands are in capital letters */
+
+    kind = script[0] >= 'A' && script[0] <= 'Z' ? "" : "script ";
+
     if (reply->type == MCP_REPLY_ERROR) {
-        mcp_cluster_error(cluster, "script %s: %.*s", script,
+        mcp_cluster_error(cluster, "%s%s: %.*s", kind, script,
                           (int) (text.len < 100 ? text.len : 100), text.data);
 
     } else {
-        mcp_cluster_error(cluster, "script %s: not a reply of it", script);
+        mcp_cluster_error(cluster, "%s%s: not a reply of it", kind, script);
     }
 }
 
@@ -324,7 +308,9 @@ mcp_cluster_greeted(void *data, const mcp_reply_t *reply)
         /* who it says it is may connect, but has no right to our keys */
 
         mcp_cluster_denied(&cluster->link, reply);
-        mcp_cluster_strange(cluster, "hello", reply);
+        mcp_link_fail(&cluster->link, "hello: %.*s",
+                      (int) (reply->text.len < 100 ? reply->text.len : 100),
+                      reply->text.data);
 
     } else if (!mcp_cluster_refused(cluster, reply)) {
         mcp_cluster_strange(cluster, "hello", reply);
@@ -438,7 +424,7 @@ mcp_cluster_tick(void *data)
 
     cluster = data;
 
-    mcp_cluster_note_link(cluster);
+    mcp_store_node_link(cluster->worker->store, 1, cluster->link.round_trip);
 
     if (cluster->state == MCP_CLUSTER_MEMBER) {
         mcp_cluster_beat(cluster);
@@ -484,5 +470,5 @@ mcp_cluster_down(mcp_cluster_t *cluster)
     cluster->speaks = 0;
     mcp_cluster_listen(cluster);
     mcp_store_node_resign(cluster->worker->store);
-    mcp_store_node_link(cluster->worker->store, MCP_NODE_DOWN, 0);
+    mcp_store_node_link(cluster->worker->store, 0, 0);
 }

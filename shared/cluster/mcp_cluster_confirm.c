@@ -42,6 +42,10 @@ mcp_confirm_waited(void *data, const mcp_reply_t *reply)
     rc = reply && mcp_reply_number(reply) >= cluster->conf->replicas
          ? MCP_OK : MCP_ERR_AWAY;
 
+    if (reply && reply->type != MCP_REPLY_NUMBER) {
+        mcp_cluster_strange(cluster, "WAIT", reply);
+    }
+
     if (reply && rc != MCP_OK) {
         cluster->unconfirmed = mcp_worker_now(cluster->worker);
     }

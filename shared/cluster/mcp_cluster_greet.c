@@ -17,6 +17,25 @@
 #define MCP_REDIS_MINOR  2
 
 
+/* Whether a script may not do something: Redis 6.2 says that somewhere in its
+ * text, 7.0 behind "ERR The ". */
+static int
+mcp_greet_denies_script(mcp_str_t text)
+{
+    size_t  i;
+
+    static const char  words[] = "user executing the script can't ";
+
+    for (i = 0; i + sizeof(words) - 1 <= text.len; i++) {
+        if (memcmp(text.data + i, words, sizeof(words) - 1) == 0) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
 int
 mcp_greet_denies(mcp_str_t text)
 {
@@ -32,7 +51,7 @@ mcp_greet_denies(mcp_str_t text)
         }
     }
 
-    return 0;
+    return mcp_greet_denies_script(text);
 }
 
 

@@ -133,15 +133,26 @@ void
 mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error)
 {
     char            text[MCP_NODE_REASON_MAX + 1];
+    uint64_t        now;
     mcp_cluster_t  *cluster;
 
     cluster = link->cluster;
 
-    /* a node that goes on beating is not reaped: were its streams shared no
-     * more, their readers at other nodes would wait for ever */
+    /* that its link was lost before may have been told just now, but says
+     * nothing of why */
+
+    now = mcp_worker_now(cluster->worker);
+
+    if (cluster->denied == 0 || now >= cluster->denied + MCP_CLUSTER_AGAIN) {
+        cluster->denied = now;
+        mcp_store_node_insist(cluster->worker->store);
+    }
+
+    /* what others know of goes on nowhere but in Redis: were it served here
+     * alone, they would give its events another content */
 
     if (link != &cluster->link
-        || mcp_store_node_others(cluster->worker->store))
+        || mcp_store_node_has_joined(cluster->worker->store))
     {
         return;
     }

@@ -69,6 +69,9 @@
 /* Beats within the time after which a silent node is dead. */
 #define MCP_CLUSTER_BEATS    3
 
+/* An error that goes on is logged again after so long, ms. */
+#define MCP_CLUSTER_AGAIN    60000
+
 /* Layouts of what is kept in Redis that this build reads, and writes. */
 #define MCP_CLUSTER_LAYOUT_MIN  1
 #define MCP_CLUSTER_LAYOUT_MAX  1
@@ -186,6 +189,8 @@ struct mcp_cluster_s {
     uint64_t                   node;   /* its id, as Redis was told last */
     uint64_t                   asked;  /* when "hello" or "beat" was sent */
     uint64_t                   away;   /* since when it is no member */
+    uint64_t                   denied; /* when the log was to be told that
+                                          Redis does not let it in */
     int64_t                    offset;         /* Redis's clock minus ours,
                                                   ms */
     mcp_node_place_t           beyond[MCP_NODE_PLACES];        /* Redis's clock,
@@ -255,8 +260,8 @@ void mcp_cluster_note(mcp_cluster_t *cluster, const mcp_reply_t *reply);
  * alone, and says why. */
 int mcp_cluster_reads(mcp_cluster_t *cluster, const mcp_reply_t *layout);
 
-/* Redis does not let this node in: it serves alone until it does, unless it
- * lives on by other links.  Then to this one Redis is out of reach. */
+/* Redis does not let this node in, and the log has to be told next.  It serves
+ * alone until Redis does, unless it has been in: then Redis is out of reach. */
 void mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error);
 
 /* Says why "hello" has not let the node in; returns 0 if that was not the

@@ -7,12 +7,11 @@
 #include "store/mcp_store_layout.h"
 
 
-/* A slot's note of its link: whether there is one, whether it is up, whether
- * its process is a member by it, and the round trip. */
-#define MCP_NODE_LINK         0x80000000u
-#define MCP_NODE_LINK_UP      0x40000000u
-#define MCP_NODE_LINK_MEMBER  0x20000000u
-#define MCP_NODE_TRIP_MAX     0x1fffffffu
+/* A slot's note of its link: whether there is one, whether it is up, and the
+ * round trip. */
+#define MCP_NODE_LINK     0x80000000u
+#define MCP_NODE_LINK_UP  0x40000000u
+#define MCP_NODE_TRIP_MAX 0x3fffffffu
 
 
 uint64_t
@@ -103,41 +102,19 @@ mcp_store_node_resign(mcp_store_t *store)
 /* --- notes --- */
 
 void
-mcp_store_node_link(mcp_store_t *store, mcp_node_link_e link,
-    uint64_t round_trip)
+mcp_store_node_link(mcp_store_t *store, int up, uint64_t round_trip)
 {
     uint32_t           note;
     mcp_store_slot_t  *slot;
 
     slot = &store->head->slots[store->slot];
-    note = MCP_NODE_LINK | (link != MCP_NODE_DOWN ? MCP_NODE_LINK_UP : 0)
-           | (link == MCP_NODE_MEMBER ? MCP_NODE_LINK_MEMBER : 0)
+    note = MCP_NODE_LINK | (up ? MCP_NODE_LINK_UP : 0)
            | (round_trip < MCP_NODE_TRIP_MAX ? (uint32_t) round_trip
                                              : MCP_NODE_TRIP_MAX);
 
     if (slot->pid == store->pid) {
         atomic_store(&slot->link, note);
     }
-}
-
-
-int
-mcp_store_node_others(mcp_store_t *store)
-{
-    unsigned           i;
-    mcp_store_slot_t  *slots;
-
-    slots = store->head->slots;
-
-    for (i = 0; i < MCP_STORE_SLOTS; i++) {
-        if (i != store->slot
-            && (atomic_load(&slots[i].link) & MCP_NODE_LINK_MEMBER))
-        {
-            return 1;
-        }
-    }
-
-    return 0;
 }
 
 
@@ -203,6 +180,18 @@ mcp_store_node_error(mcp_store_t *store, uint64_t now, uint64_t again,
     mcp_store_leave(&op);
 
     return tell;
+}
+
+
+void
+mcp_store_node_insist(mcp_store_t *store)
+{
+    mcp_store_op_t  op;
+
+    if (mcp_store_enter(store, &op) == MCP_OK) {
+        op.head->node.told_at = 0;
+        mcp_store_leave(&op);
+    }
 }
 
 
@@ -291,6 +280,23 @@ mcp_store_node_view(mcp_store_t *store, const mcp_node_view_t *view)
         op.head->node.view = *view;
         mcp_store_leave(&op);
     }
+}
+
+
+int
+mcp_store_node_has_joined(mcp_store_t *store)
+{
+    int             has;
+    mcp_store_op_t  op;
+
+    if (mcp_store_enter(store, &op) != MCP_OK) {
+        return 0;
+    }
+
+    has = op.head->node.view.at != 0;
+    mcp_store_leave(&op);
+
+    return has;
 }
 
 

@@ -53,14 +53,6 @@ typedef struct {
 } mcp_node_place_t;
 
 
-/* How a process's link is. */
-typedef enum {
-    MCP_NODE_DOWN = 0,
-    MCP_NODE_UP,
-    MCP_NODE_MEMBER            /* it is up, and the node was let in by it */
-} mcp_node_link_e;
-
-
 /* What is counted, since the zone began. */
 typedef enum {
     MCP_NODE_COPIED = 0,       /* events that Redis has taken */
@@ -118,13 +110,8 @@ void mcp_store_node_renew(mcp_store_t *store, uint64_t old, uint64_t id);
 int mcp_store_node_speaks(mcp_store_t *store);
 void mcp_store_node_resign(mcp_store_t *store);
 
-/* Notes how this process's link is, and its round trip, ms. */
-void mcp_store_node_link(mcp_store_t *store, mcp_node_link_e link,
-    uint64_t round_trip);
-
-/* Returns 1 if another process has noted that it is a member: as long as one
- * is, the node lives. */
-int mcp_store_node_others(mcp_store_t *store);
+/* Notes whether this process's link is up, and its round trip, ms. */
+void mcp_store_node_link(mcp_store_t *store, int up, uint64_t round_trip);
 
 /* Notes what this process has to copy. */
 void mcp_store_node_lag(mcp_store_t *store, const mcp_node_lag_t *lag);
@@ -141,8 +128,14 @@ int mcp_store_node_error(mcp_store_t *store, uint64_t now, uint64_t again,
     const char *text);
 int mcp_store_node_well(mcp_store_t *store);
 
+/* The log is to be told of the next error, whatever it was told before. */
+void mcp_store_node_insist(mcp_store_t *store);
+
 /* Notes what Redis said of the members, with texts that are printable. */
 void mcp_store_node_view(mcp_store_t *store, const mcp_node_view_t *view);
+
+/* Returns 1 if it ever has: the node was a member since the zone began. */
+int mcp_store_node_has_joined(mcp_store_t *store);
 
 /* Notes that the node was refused and serves alone; "": it does not.  The other
  * one tells whether it does. */

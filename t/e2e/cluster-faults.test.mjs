@@ -4,6 +4,7 @@
 // event comes once, and in order, or the call ends with an error.
 
 import assert from 'node:assert/strict';
+import fs from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import { OTHER, at, cuttable, node } from './lib/cluster.mjs';
 import { Counting } from './lib/counting.mjs';
@@ -58,6 +59,45 @@ describe('a call, while', { concurrency: true }, () => {
         await until(async () => (await clusterOf(here)).deaths > 0);
         await until(async () => (await clusterOf(here)).state === 'member');
         await until(async () => (await clusterOf(here)).streams_fenced > 0);
+    });
+
+    test('Redis refuses its node, since the password was changed', async (t) => {
+        const redis = await Redis.start();
+
+        t.after(() => redis.stop());
+
+        const user = (...words) => redis.command('ACL', 'SETUSER', 'one', ...words);
+        const password = `${redis.dir}/password`;
+
+        await user('on', '~*', '+@all', '>before');
+        await fs.writeFile(password, 'before\n');
+
+        const here = await node(`${redis.url} user=one `
+                                + `password_file=${password}`);
+
+        t.after(() => here.stop());
+
+        const there = await node(redis.url, { kind: OTHER });
+
+        t.after(() => there.stop());
+
+        const session = await here.session();
+        const counting = await Counting.start(session, 6, 2);
+
+        await counting.read(2);
+        await user('resetpass', '>after');
+        await redis.command('CLIENT', 'KILL', 'USER', 'one');
+        await until(async () => /\berror\b.*WRONGPASS/.test(await here.log()));
+        await counting.open(6);
+
+        // it is not served without those that know of it
+
+        await until(async () => (await clusterOf(here)).lag.events >= 4);
+        assert.equal(counting.answer.queue.length, 0);
+        assert.equal((await clusterOf(here)).refused, null);
+
+        await user('>before');
+        await counting.finish();
     });
 
     test('Redis is late: nobody is told that there is none', async (t) => {

@@ -28,6 +28,13 @@ local TOPIC = 16
 
 local said = redis.call('HMGET', head, 'o', 'l', 'n', 'w', 't', 'x', 'k',
     'f', 'g', 'j', 'b', 'u', 'a', 'y', 'e', 'h', 's', 'v', 'r')
+
+-- what was begun by halves, as Redis did not do the rest, is begun anew
+if said[1] and not said[2] then
+    redis.call('DEL', head)
+    said = {}
+end
+
 local digest = said[12] or ARGV[19]
 local found = prefix .. 'j:' .. digest
 local last, reader, number = tonumber(said[2]), said[3], tonumber(said[4])
@@ -109,6 +116,7 @@ if ARGV[13] ~= '' and (not said[1] or first > last + 1) then
         redis.call('HSET', head, 'o', node, 't',
             ARGV[7] ~= '' and ARGV[7] or '0', 'g', ARGV[14], 'p', ARGV[15],
             'd', ARGV[11], 's', ARGV[22])
+        redis.call('PEXPIRE', head, lasts)
 
         if digest ~= '' then
             redis.call('HSET', head, 'u', digest)
@@ -119,7 +127,7 @@ if ARGV[13] ~= '' and (not said[1] or first > last + 1) then
     known(node)
     last = first - 1
     redis.call('HSET', head, 'n', reader, 'w', whole(number))
-    redis.call('SET', spec, ARGV[13])
+    redis.call('SET', spec, ARGV[13], 'PX', lasts)
     redis.call('DEL', log)
 elseif not said[1] then
     return {'GONE'}

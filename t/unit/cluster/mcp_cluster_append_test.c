@@ -254,6 +254,27 @@ test_replicas(void **state)
 }
 
 
+/* What Redis has begun by halves, as it refused the rest, is begun anew. */
+static void
+test_half(void **state)
+{
+    char  owner[40];
+
+    needs_redis();
+
+    begin_all(1);
+    snprintf(owner, sizeof(owner), "o %016llx",
+             (unsigned long long) facts(0).id);
+    (void) about(0, "HSET", 'h', 'a', owner);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+    assert_string_equal(facts(0).error, "");
+    all_expire(0);
+    end_all();
+}
+
+
 int
 main(void)
 {
@@ -266,6 +287,7 @@ main(void)
         cmocka_unit_test(test_fenced),
         cmocka_unit_test(test_forgotten),
         cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_half),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_replicas),
     };

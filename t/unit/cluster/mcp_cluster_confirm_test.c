@@ -245,6 +245,27 @@ test_end(void **state)
 }
 
 
+/* A user who may not ask: that is an error, and nothing is safe. */
+static void
+test_not_allowed(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'A');
+    UNTIL(copying(0, 'A').created);
+    nodes[0].conf.replicas = 1;
+    assert_string_equal(command(0, "ACL SETUSER default -wait"), "OK");
+    add_events(0, 'A', 1);
+    UNTIL(strstr(facts(0).error, "WAIT: NOPERM"));
+    assert_int_equal(copying(0, 'A').acked.seq, 0);
+    assert_string_equal(command(0, "ACL SETUSER default +@all"), "OK");
+    nodes[0].conf.replicas = 0;
+    UNTIL(copying(0, 'A').acked.seq == 1);
+    end_all();
+}
+
+
 int
 main(void)
 {
@@ -254,6 +275,7 @@ main(void)
         cmocka_unit_test(test_link),
         cmocka_unit_test(test_gone),
         cmocka_unit_test(test_end),
+        cmocka_unit_test(test_not_allowed),
     };
 
     return cmocka_run_group_tests(tests, start, stop);

@@ -211,8 +211,8 @@ test_refused(void **state)
 }
 
 
-/* A process whose link is refused while another one keeps the node alive is
- * cut off; without that one the node serves alone. */
+/* To a node that was in the cluster Redis is out of reach when it refuses it: it
+ * does not serve alone what others know of. */
 static void
 test_denied(void **state)
 {
@@ -235,18 +235,22 @@ test_denied(void **state)
     assert_false(q.connected);
     assert_string_equal(facts().alone, "");
     assert_string_equal(facts().error, "one:6379: HELLO: WRONGPASS no");
+
+    /* that is told, although the loss of the link was just now */
+
+    assert_string_equal(q.te.last, "cluster: one:6379: HELLO: WRONGPASS no");
     q.te.now += 5000;
     assert_int_equal(mcp_cluster_is_away(q.cluster), 1);
 
-    /* nobody is a member any more */
+    /* nor when nobody is a member any more */
 
     mcp_worker_expire(q.worker);
     process_pump(&q);
     process_lose(&p, "gone");
     process_open(&q);
     process_say(&q, "-WRONGPASS no\r\n");
-    assert_string_equal(facts().alone, "WRONGPASS no");
-    assert_int_equal(mcp_cluster_is_away(q.cluster), 0);
+    assert_string_equal(facts().alone, "");
+    assert_int_equal(mcp_cluster_is_away(q.cluster), 1);
 
     process_wait(&p, 101);
     process_greet(&p);
@@ -269,16 +273,26 @@ test_no_right(void **state)
     process_say(&p, "-NOPERM no\r\n");
     assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
     assert_string_equal(facts().alone, "NOPERM no");
-    assert_string_equal(p.te.last, "cluster: script hello: NOPERM no");
+    assert_string_equal(p.te.last, "cluster: one:6379: hello: NOPERM no");
+    assert_false(p.connected);
     p.te.now += 5000;
     assert_int_equal(mcp_cluster_is_away(p.cluster), 0);
 
+    /* nor may its scripts do what they have to */
+
     process_wait(&p, 1);
+    process_greet(&p);
+    process_say(&p, "-ERR The user executing the script can't run this command "
+                    "or subcommand\r\n");
+    assert_memory_equal(facts().alone, "ERR The user", 12);
+
+    process_wait(&p, 5001);
+    process_greet(&p);
     process_say(&p, WELCOME("1700000000000"));
     assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
     assert_string_equal(facts().alone, "");
 
-    /* the other process keeps the node alive */
+    /* it has been in */
 
     process_start(&q);
     process_greet(&q);
@@ -338,7 +352,9 @@ test_strange(void **state)
     process_start(&p);
     process_greet(&p);
 
-    for (i = 0; i < sizeof(says) / sizeof(says[0]); i++) {
+    /* the last one refuses it, see test_no_right() */
+
+    for (i = 0; i < sizeof(says) / sizeof(says[0]) - 1; i++) {
         process_say(&p, says[i]);
         assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
         assert_non_null(strstr(facts().error, "script hello: "));
