@@ -225,6 +225,7 @@ struct mcp_cluster_s {
     mcp_token_word_t          *words;  /* of tokens, that Redis has not got
                                           yet */
     unsigned                   n_words;
+    unsigned                   words_again:1;  /* they are being said */
     unsigned                   topics_heard;   /* words about topics, so far */
     mcp_replay_t              *replays;        /* of what others have told, that
                                                   are to go on */

@@ -190,6 +190,14 @@ mcp_token_again(mcp_cluster_t *cluster)
 {
     mcp_token_word_t  *word, *next;
 
+    /* what is flushed may answer somebody who sets a token and wants room */
+
+    if (cluster->words_again) {
+        return;
+    }
+
+    cluster->words_again = 1;
+
     for (word = cluster->words; word; word = next) {
         next = word->next;
 
@@ -197,6 +205,8 @@ mcp_token_again(mcp_cluster_t *cluster)
             mcp_token_word_send(word);
         }
     }
+
+    cluster->words_again = 0;
 }
 
 
