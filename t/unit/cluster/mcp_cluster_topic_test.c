@@ -372,21 +372,6 @@ test_killed(void **state)
 }
 
 
-/* What waits is written, and Redis does it, but the reply is not read. */
-static void
-unread(int i)
-{
-    process_t  *p = &nodes[i];
-
-    process_pump(p);
-    assert_true(p->taken < p->len);
-    assert_int_equal(write(fds[i], p->sent + p->taken, p->len - p->taken),
-                     p->len - p->taken);
-    p->taken = p->len;
-    usleep(50000);
-}
-
-
 /* Node 2 subscribes; node 1 hears of it before it reads any reply. */
 static void
 subscribe_heard(unsigned on)
@@ -428,7 +413,7 @@ leave_to_heir(unsigned on)
         usleep(1000);
     }
 
-    unread(1);
+    deliver(1);
     assert_string_equal(about(2, "HGET", 'h', 'a', "j"), "1");
 }
 
@@ -502,7 +487,7 @@ test_heir_reads(void **state)
             process_input(&nodes[1], buf, (size_t) n);
         }
 
-        unread(1);
+        deliver(1);
         subscribe_heard(on);
         assert_int_equal(info_of(1, 'a').mirror, 1);
         inherited(on);
