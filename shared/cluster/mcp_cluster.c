@@ -42,6 +42,7 @@ mcp_cluster_create(mcp_worker_t *worker, const mcp_cluster_conf_t *conf)
 
     mcp_store_node_link(worker->store, 0, 0);
     mcp_lag_init(cluster);
+    mcp_notice_init(cluster);
     mcp_link_init(&cluster->link, cluster, mcp_cluster_up, mcp_cluster_down);
     mcp_link_init(&cluster->ear, cluster, mcp_cluster_ear_up,
                   mcp_cluster_ear_down);
@@ -70,6 +71,7 @@ mcp_cluster_destroy(mcp_cluster_t *cluster)
     mcp_timer_del(&cluster->worker->timers, &cluster->lag);
     mcp_link_free(&cluster->link);
     mcp_link_free(&cluster->ear);
+    mcp_notice_free_all(cluster);
     mcp_copy_free_all(cluster);
     mcp_token_free_all(cluster);
     mcp_topic_free_all(cluster);
@@ -270,6 +272,7 @@ mcp_cluster_join(mcp_cluster_t *cluster, const mcp_reply_t *reply)
     mcp_copy_up(cluster);
     mcp_token_again(cluster);
     mcp_topic_again(cluster);
+    mcp_notice_again(cluster);
 }
 
 
@@ -430,6 +433,7 @@ mcp_cluster_tick(void *data)
         mcp_cluster_beat(cluster);
         mcp_token_again(cluster);
         mcp_topic_again(cluster);
+        mcp_notice_again(cluster);
 
     } else if (cluster->state == MCP_CLUSTER_APART) {
         mcp_cluster_hello(cluster);

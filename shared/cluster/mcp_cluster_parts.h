@@ -11,6 +11,7 @@
  *   mcp_cluster_script.c  what Redis runs for us
  *   mcp_cluster_wire.c    the protocol
  *   mcp_cluster_tell.c    what nodes tell each other
+ *   mcp_cluster_notice.c  notifications among it
  *   mcp_cluster_place.c   how far they have heard that
  *   mcp_cluster_reap.c    what becomes of a node that is dead
  *   mcp_cluster_copy.h    streams that they share
@@ -155,6 +156,7 @@ struct mcp_link_s {
 typedef struct mcp_copy_s        mcp_copy_t;
 typedef struct mcp_token_word_s  mcp_token_word_t;
 typedef struct mcp_replay_s      mcp_replay_t;
+typedef struct mcp_notice_s      mcp_notice_t;
 
 
 /* A node that this process watches, see mcp_cluster_reap.c. */
@@ -226,6 +228,15 @@ struct mcp_cluster_s {
                                           yet */
     unsigned                   n_words;
     unsigned                   words_again:1;  /* they are being said */
+    mcp_notice_t              *notices;        /* that Redis may not have, in
+                                                  their order */
+    mcp_notice_t             **notices_end;
+    unsigned                   n_notices;
+    unsigned                   notices_sending;        /* of them */
+    mcp_timer_t                notices_late;   /* the first one is too old */
+    uint64_t                   notices_of;     /* a name of this process; 0:
+                                                  none yet */
+    uint64_t                   notices_told;   /* so many, so far */
     unsigned                   topics_heard;   /* words about topics, so far */
     mcp_replay_t              *replays;        /* of what others have told, that
                                                   are to go on */
@@ -370,6 +381,15 @@ int mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
 /* What a worker tells its cluster by. */
 extern const mcp_cluster_hooks_t  mcp_cluster_hooks;
 
+/* Returns MCP_OK if "tell" has told, or MCP_ERR_AWAY; the log has why. */
+int mcp_tell_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply);
+
+/* Tells a word; as: {the process that tells it, its number there}, by which
+ * Redis knows whether it has it already; or NULL.  Returns what mcp_link_send()
+ * does. */
+int mcp_tell_run(mcp_cluster_t *cluster, const mcp_word_t *word,
+    const mcp_str_t *as, mcp_link_reply_cb handler, void *data);
+
 /* Reads an entry, or the id of one, "ms-n"; 0: it is none of ours. */
 int mcp_tell_read(mcp_cluster_t *cluster, const mcp_reply_t *fields,
     mcp_word_t *word);
@@ -387,6 +407,21 @@ void mcp_cluster_listen(mcp_cluster_t *cluster);
 /* Its connection for that is up, or was lost. */
 void mcp_cluster_ear_up(mcp_cluster_t *cluster);
 void mcp_cluster_ear_down(mcp_cluster_t *cluster);
+
+
+/* --- mcp_cluster_notice.c --- */
+
+void mcp_notice_init(mcp_cluster_t *cluster);
+
+/* Tells a notification: MCP_AGAIN, as this node will hear it, at the latest
+ * when it expires; or MCP_ERR_AWAY: it is not told. */
+int mcp_notice_tell(mcp_cluster_t *cluster, const mcp_word_t *word);
+
+/* Tells those that Redis may not have. */
+void mcp_notice_again(mcp_cluster_t *cluster);
+
+/* The process ends: nobody knows whether they will be heard. */
+void mcp_notice_free_all(mcp_cluster_t *cluster);
 
 
 /* --- mcp_cluster_place.c --- */

@@ -2,9 +2,9 @@
 
 /*
  * What nodes tell each other: values of the store that all are to have, and
- * notifications.  Each process tells on its link.  The one that speaks for the
- * node hears, on a connection of its own, where one command waits for news; how
- * far it has heard stands in the zone.
+ * notifications (mcp_cluster_notice.c).  Each process tells on its link.  The
+ * one that speaks for the node hears, on a connection of its own, where one
+ * command waits for news; how far it has heard stands in the zone.
  */
 
 
@@ -26,8 +26,7 @@ static void mcp_tell_listen(mcp_cluster_t *cluster);
 
 /* --- telling --- */
 
-/* Whether Redis has it; what is said of a script that failed is in the log. */
-static int
+int
 mcp_tell_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 {
     if (reply == NULL) {
@@ -61,70 +60,6 @@ mcp_tell_told_nobody(void *data, const mcp_reply_t *reply)
 }
 
 
-/* A notification that was told.  Its node's own listeners get it when it is
- * heard; now, if nobody knows whether it will be. */
-typedef struct {
-    mcp_cluster_t  *cluster;
-    size_t          len;
-    char            message[];
-} mcp_tell_note_t;
-
-
-static void
-mcp_tell_noted(void *data, const mcp_reply_t *reply)
-{
-    mcp_word_t        word;
-    const mcp_mem_t  *mem;
-    mcp_tell_note_t  *note;
-
-    note = data;
-
-    if (mcp_tell_taken(note->cluster, reply) != MCP_OK) {
-        memset(&word, 0, sizeof(mcp_word_t));
-        word.what = MCP_WORD_NOTIFICATION;
-        word.own = 1;
-        word.message = (mcp_str_t) { note->message, note->len };
-        mcp_ask_hear(note->cluster->worker, &word);
-    }
-
-    mem = &note->cluster->worker->env->mem;
-    mem->free(mem->ctx, note);
-}
-
-
-/* Tells a notification: MCP_AGAIN, as it will be heard, or MCP_ERR_AWAY. */
-static int
-mcp_tell_note(mcp_cluster_t *cluster, const mcp_word_t *word,
-    const mcp_str_t *args, size_t n)
-{
-    const mcp_mem_t  *mem;
-    mcp_tell_note_t  *note;
-
-    mem = &cluster->worker->env->mem;
-    note = cluster->state == MCP_CLUSTER_MEMBER
-           ? mcp_mem_calloc(mem, sizeof(mcp_tell_note_t) + word->message.len)
-           : NULL;
-
-    if (note == NULL) {
-        return MCP_ERR_AWAY;
-    }
-
-    note->cluster = cluster;
-    note->len = word->message.len;
-    memcpy(note->message, word->message.data, note->len);
-
-    if (mcp_cluster_run(cluster, MCP_SCRIPT_TELL, args, n, mcp_tell_noted,
-                        note)
-        != MCP_OK)
-    {
-        mem->free(mem->ctx, note);
-        return MCP_ERR_AWAY;
-    }
-
-    return MCP_AGAIN;
-}
-
-
 /* Of a node that was refused, and serves alone, there are no others. */
 static int
 mcp_tell_unreachable(const mcp_cluster_t *cluster)
@@ -135,22 +70,16 @@ mcp_tell_unreachable(const mcp_cluster_t *cluster)
 }
 
 
-static int
-mcp_tell(void *data, const mcp_word_t *word, mcp_ask_t *ask)
+int
+mcp_tell_run(mcp_cluster_t *cluster, const mcp_word_t *word,
+    const mcp_str_t *as, mcp_link_reply_cb handler, void *data)
 {
-    int             rc;
-    char            purpose, value[20], good[20];
-    uint64_t        now;
-    mcp_str_t       args[6];
-    mcp_cluster_t  *cluster;
+    char       purpose, value[20], good[20];
+    uint64_t   now;
+    mcp_str_t  args[8];
 
-    cluster = data;
     now = mcp_worker_now(cluster->worker);
     purpose = (char) word->what;
-
-    if (word->expires <= now) {
-        return MCP_OK;
-    }
 
     args[0] = (mcp_str_t) { &purpose, 1 };
     args[1] = (mcp_str_t) { (const char *) word->key, MCP_DIGEST_LEN };
@@ -158,11 +87,35 @@ mcp_tell(void *data, const mcp_word_t *word, mcp_ask_t *ask)
     args[3].data = value;
     args[3].len = (size_t) (mcp_uint_print(value, word->value) - value);
     args[4].data = good;
-    args[4].len = (size_t) (mcp_uint_print(good, word->expires - now) - good);
+    args[4].len = (size_t) (mcp_uint_print(good, word->expires > now
+                                                 ? word->expires - now : 0)
+                            - good);
     args[5] = word->message;
 
+    if (as) {
+        args[6] = as[0];
+        args[7] = as[1];
+    }
+
+    return mcp_cluster_run(cluster, MCP_SCRIPT_TELL, args, as ? 8 : 6, handler,
+                           data);
+}
+
+
+static int
+mcp_tell(void *data, const mcp_word_t *word, mcp_ask_t *ask)
+{
+    int             rc;
+    mcp_cluster_t  *cluster;
+
+    cluster = data;
+
+    if (word->expires <= mcp_worker_now(cluster->worker)) {
+        return MCP_OK;
+    }
+
     if (word->what == MCP_WORD_NOTIFICATION) {
-        return mcp_tell_note(cluster, word, args, 6);
+        return mcp_notice_tell(cluster, word);
     }
 
     if (cluster->conf->sync == MCP_CLUSTER_SYNC_OFF) {
@@ -170,9 +123,9 @@ mcp_tell(void *data, const mcp_word_t *word, mcp_ask_t *ask)
     }
 
     rc = cluster->state == MCP_CLUSTER_MEMBER
-         ? mcp_cluster_run(cluster, MCP_SCRIPT_TELL, args, 6,
-                           ask ? mcp_tell_told : mcp_tell_told_nobody,
-                           ask ? (void *) ask : cluster)
+         ? mcp_tell_run(cluster, word, NULL,
+                        ask ? mcp_tell_told : mcp_tell_told_nobody,
+                        ask ? (void *) ask : cluster)
          : MCP_AGAIN;
 
     if (rc != MCP_OK) {

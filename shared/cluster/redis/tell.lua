@@ -4,7 +4,9 @@
 --
 -- ARGV: node; a time that other scripts want; what is told; its key; the
 -- session that it is about; a value; how long it is good, ms; a message, or
--- nothing.  Returns {"OK"}.
+-- nothing; of a notification also the name of the process that tells it, and its
+-- number there, as one is told again if nobody knows whether it was told.  Returns
+-- {"OK"}.
 --
 -- PREFIX:1:told has what a node that joins must know, as long as it is good;
 -- PREFIX:1:heard, what concerns only the moment.  Each entry: n node, p purpose,
@@ -17,6 +19,11 @@ local now = clock()
 local good = tonumber(ARGV[7])
 local lasts = ARGV[3] == 'd' or ARGV[3] == 'l'
 local key = prefix .. (lasts and 'told' or 'heard')
+local last = ARGV[9] and prefix .. 'i:' .. ARGV[9]
+
+if last and tonumber(redis.call('GET', last) or 0) >= tonumber(ARGV[10]) then
+    return {'OK'}
+end
 
 -- what is over goes, from the oldest on
 for _, entry in ipairs(redis.call('XRANGE', key, '-', '+', 'COUNT', 8)) do
@@ -44,6 +51,10 @@ local ttl = lasts and math.max(good, MINUTE) or MINUTE
 
 if redis.call('PTTL', key) < ttl then
     redis.call('PEXPIRE', key, ttl)
+end
+
+if last then
+    redis.call('SET', last, ARGV[10], 'PX', MINUTE)
 end
 
 return {'OK'}
