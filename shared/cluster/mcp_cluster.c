@@ -276,6 +276,19 @@ mcp_cluster_join(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 }
 
 
+/* Who this node says it is may connect, but has no right to our keys, or none
+ * any more. */
+static void
+mcp_cluster_barred(mcp_cluster_t *cluster, const char *script,
+    const mcp_reply_t *error)
+{
+    mcp_cluster_denied(&cluster->link, error);
+    mcp_link_fail(&cluster->link, "%s: %.*s", script,
+                  (int) (error->text.len < 100 ? error->text.len : 100),
+                  error->text.data);
+}
+
+
 static void
 mcp_cluster_greeted(void *data, const mcp_reply_t *reply)
 {
@@ -308,12 +321,7 @@ mcp_cluster_greeted(void *data, const mcp_reply_t *reply)
     } else if (reply->type == MCP_REPLY_ERROR
                && mcp_greet_denies(reply->text))
     {
-        /* who it says it is may connect, but has no right to our keys */
-
-        mcp_cluster_denied(&cluster->link, reply);
-        mcp_link_fail(&cluster->link, "hello: %.*s",
-                      (int) (reply->text.len < 100 ? reply->text.len : 100),
-                      reply->text.data);
+        mcp_cluster_barred(cluster, "hello", reply);
 
     } else if (!mcp_cluster_refused(cluster, reply)) {
         mcp_cluster_strange(cluster, "hello", reply);
@@ -383,6 +391,11 @@ mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
     } else if (mcp_reply_is(kind, "DEAD")) {
         mcp_cluster_reborn(cluster);
         mcp_cluster_hello(cluster);
+
+    } else if (reply->type == MCP_REPLY_ERROR
+               && mcp_greet_denies(reply->text))
+    {
+        mcp_cluster_barred(cluster, "beat", reply);
 
     } else {
         mcp_cluster_strange(cluster, "beat", reply);

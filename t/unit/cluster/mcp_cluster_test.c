@@ -301,6 +301,18 @@ test_no_right(void **state)
     assert_string_equal(facts().alone, "");
     q.te.now += 5000;
     assert_int_equal(mcp_cluster_is_away(q.cluster), 1);
+
+    /* it is in, and has the right no more */
+
+    p.cluster->beat.handler(p.cluster);
+    process_pump(&p);
+    process_say(&p, "-NOPERM not now\r\n");
+    assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
+    assert_non_null(strstr(p.te.info, "beat: NOPERM not now"));
+    assert_false(p.connected);
+    assert_string_equal(facts().alone, "");
+    p.te.now += 5000;
+    assert_int_equal(mcp_cluster_is_away(p.cluster), 1);
 }
 
 
@@ -364,7 +376,7 @@ test_strange(void **state)
     process_say(&p, WELCOME("1700000000000"));
     assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
 
-    for (i = 0; i < sizeof(says) / sizeof(says[0]); i++) {
+    for (i = 0; i < sizeof(says) / sizeof(says[0]) - 1; i++) {
         process_wait(&p, 5001);
         process_say(&p, says[i]);
         assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
