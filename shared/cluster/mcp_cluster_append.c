@@ -392,6 +392,7 @@ mcp_append_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
         }
 
         copy->begin = 0;
+        copy->displaced = 0;
         copy->node = copy->cluster->node;
         mcp_hear_readers(copy, reply);
         return MCP_OK;
@@ -425,7 +426,8 @@ mcp_append_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
 
     } else {
         mcp_cluster_strange(copy->cluster, "append", reply);
-        return MCP_ERR_AWAY;
+
+        return mcp_reap_displaced(copy, reply) ? MCP_AGAIN : MCP_ERR_AWAY;
     }
 
     return MCP_AGAIN;

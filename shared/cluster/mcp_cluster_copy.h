@@ -81,6 +81,8 @@ struct mcp_copy_s {
     uint32_t             ranges;       /* replies to XRANGE that are to come */
     uint64_t             missed;       /* since when Redis does not know the
                                           reader elsewhere; 0: it does */
+    uint64_t             displaced;    /* since when Redis has something else in
+                                          its place; 0: it has not */
     mcp_store_stand_t    at;           /* how far Redis was told */
     mcp_node_place_t     heard;        /* how far a dead node had heard the
                                           others, of what is inherited */
@@ -328,6 +330,11 @@ void mcp_quota_refused(mcp_copy_t *copy);
 /* Others took this node for dead, and one of them has the stream: its backend
  * finds it gone, and its client comes back to that one. */
 void mcp_reap_fenced(mcp_copy_t *copy);
+
+/* Redis cannot do what it was told of it.  If that is as something else stands
+ * where its keys are to be, it waits for as long as it would for Redis, and is
+ * given up then: returns 1 if it is. */
+int mcp_reap_displaced(mcp_copy_t *copy, const mcp_reply_t *error);
 
 
 /* --- mcp_cluster_token.c --- */

@@ -345,3 +345,58 @@ mcp_reap_fenced(mcp_copy_t *copy)
     copy->at.state = MCP_STATE_CANCELLED;
     mcp_store_revoke(worker->store, &copy->ref);
 }
+
+
+/* Whether an error says that a key is of another kind than ours: the words are
+ * somewhere in its text. */
+static int
+mcp_reap_is_foreign(const mcp_reply_t *reply)
+{
+    size_t     i;
+    mcp_str_t  text;
+
+    static const char  word[] = "WRONGTYPE ";
+
+    text = reply->text;
+
+    for (i = 0; i + sizeof(word) - 1 <= text.len; i++) {
+        if (memcmp(text.data + i, word, sizeof(word) - 1) == 0) {
+            return reply->type == MCP_REPLY_ERROR;
+        }
+    }
+
+    return 0;
+}
+
+
+int
+mcp_reap_displaced(mcp_copy_t *copy, const mcp_reply_t *error)
+{
+    char            id[9];
+    uint64_t        now;
+    mcp_cluster_t  *cluster;
+
+    cluster = copy->cluster;
+    now = mcp_worker_now(cluster->worker);
+
+    if (!mcp_reap_is_foreign(error)) {
+        return 0;
+    }
+
+    if (copy->displaced == 0) {
+        copy->displaced = now;
+    }
+
+    if (cluster->conf->sync == MCP_CLUSTER_SYNC_OFF
+        || now < copy->displaced + cluster->conf->patience)
+    {
+        return 0;
+    }
+
+    mcp_stream_id_short(id, copy->ref.id);
+    mcp_worker_log(cluster->worker, MCP_LOG_ERROR, "cluster: stream %s is "
+                   "given up: Redis has something else in its place", id);
+    mcp_store_revoke(cluster->worker->store, &copy->ref);
+
+    return 1;
+}

@@ -280,6 +280,45 @@ describe('a call, while', { concurrency: true }, () => {
         assert.equal(await redis.endless(), '');
     });
 
+    test('something else stands in its place', async (t) => {
+        const { redis, here, there } = await pair(t, {
+            http: { mcp_cluster_patience: '1s' } });
+        const session = await here.session();
+        const twin = at(there, session);
+        const counting = await Counting.start(session, 12, 3);
+
+        await counting.read(3);
+        await redis.command('EVAL', `
+            for _, key in ipairs(redis.call('KEYS', '{mcp}:1:h:*')) do
+                redis.call('SET', key, 'x', 'EX', '600')
+            end`, '0');
+        await counting.open(6);
+        await until(async () => /given up/.test(await here.log()));
+
+        // its client learns that, and is not told anything else
+
+        assert.equal(await counting.answer.message(), null);
+        assert.equal((await session.get(counting.lastId)).status, 503);
+        assert.equal((await twin.get(counting.lastId)).status, 503);
+        await redis.command('EVAL', `
+            for _, key in ipairs(redis.call('KEYS', '{mcp}:1:h:*')) do
+                redis.call('DEL', key)
+            end`, '0');
+        assert.equal((await session.get(counting.lastId)).status, 404);
+        assert.equal((await twin.get(counting.lastId)).status, 404);
+
+        // other calls go on
+
+        await counting.open(12);
+
+        const next = await Counting.start(session, 6, 3);
+
+        await next.read(3);
+        await next.resume(twin, { patient: true });
+        await next.open(6);
+        await next.finish();
+    });
+
     test('it is read at both nodes at once', async (t) => {
         const { here, there } = await pair(t);
         const session = await here.session();

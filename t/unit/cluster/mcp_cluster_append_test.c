@@ -216,6 +216,60 @@ test_foreign(void **state)
 }
 
 
+/* It stays there: the call is given up. */
+static void
+displaced(void **state, char kind, const char *left)
+{
+    needs_redis();
+
+    begin_all(1);
+    nodes[0].conf.patience = 50;
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+    (void) about(0, "DEL", kind, 'a', "");
+    (void) about(0, "SET", kind, 'a', "x EX 60");
+    add_events(0, 'a', 1);
+    UNTIL(!is_at(0, 'a'));
+    UNTIL(strstr(nodes[0].te.last, "given up"));
+    UNTIL(n_copies(0) == 0);
+    assert_string_equal(about(0, "EXISTS", 'h', 'a', ""), left);
+    end_all();
+}
+
+
+static void
+test_displaced(void **state)
+{
+    displaced(state, 'h', "1");
+}
+
+
+/* What of it is ours is forgotten. */
+static void
+test_displaced_events(void **state)
+{
+    displaced(state, 'e', "0");
+}
+
+
+/* Nothing waits for Redis then. */
+static void
+test_displaced_off(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    nodes[0].conf.patience = 0;
+    nodes[0].conf.sync = MCP_CLUSTER_SYNC_OFF;
+    (void) about(0, "SET", 'h', 'a', "x EX 60");
+    make(0, 'a');
+    UNTIL(nodes[0].cluster->link.n_pending == 0
+          && strstr(facts(0).error, "WRONGTYPE"));
+    assert_true(is_at(0, 'a'));
+    end_all();
+}
+
+
 /* Redis is full: it is as if it were away, until there is room. */
 static void
 test_full(void **state)
@@ -287,6 +341,9 @@ main(void)
         cmocka_unit_test(test_fenced),
         cmocka_unit_test(test_forgotten),
         cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_displaced),
+        cmocka_unit_test(test_displaced_events),
+        cmocka_unit_test(test_displaced_off),
         cmocka_unit_test(test_half),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_replicas),
