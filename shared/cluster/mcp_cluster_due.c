@@ -7,6 +7,13 @@
 #include "cluster/mcp_cluster_copy.h"
 
 
+static int
+mcp_due_is_read(const mcp_store_copying_t *copying)
+{
+    return copying->consumer_slot != MCP_STORE_NO_SLOT || copying->readers;
+}
+
+
 /* Whether it is time to say that the stream goes on; not one that is about to
  * go, here as in Redis. */
 static int
@@ -15,8 +22,7 @@ mcp_due_goes_on(const mcp_copy_t *copy, const mcp_store_copying_t *copying,
 {
     return now >= copy->time + copy->cluster->conf->dead_after / 3
            && (copying->end == 0 || now < copying->end || copying->expires
-               || copying->consumer_slot != MCP_STORE_NO_SLOT
-               || copying->readers);
+               || mcp_due_is_read(copying));
 }
 
 
@@ -133,6 +139,14 @@ mcp_due_lasts(const mcp_copy_t *copy, const mcp_store_copying_t *copying)
     }
 
     until = until > now ? until - now : 1;
+
+    /* its end has come, but it is kept here for as long as it is read */
+
+    if (copying->end && !copying->expires && until < copy->max_wait
+        && mcp_due_is_read(copying))
+    {
+        until = copy->max_wait;
+    }
 
     /* its node may be lost before it knows that it is the first; who joins it
      * has to be told */

@@ -245,6 +245,91 @@ test_fenced(void **state)
 }
 
 
+/* A stream of a client that waits at most so long, ms, and reads it there. */
+static void
+make_read(int owner, int reader, uint64_t wait)
+{
+    int                taken;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_stream_info_t  info;
+    mcp_stream_spec_t  spec;
+
+    fill_spec(&spec, 'a');
+    spec.max_wait = wait;
+    spec.linger = wait;
+    assert_int_equal(mcp_store_create(&nodes[owner].store, &spec, real_now(),
+                                      &ref),
+                     MCP_OK);
+    nodes[owner].worker->cluster_hooks->share(nodes[owner].cluster, &ref, 0);
+    add_events(owner, 'a', 100);
+    UNTIL(copying(owner, 'a').acked.seq == 100);
+
+    if (reader != owner) {
+        come(reader, 'a', 0, 's');
+    }
+
+    info = info_of(reader, 'a');
+    assert_int_equal(mcp_store_watch(&nodes[reader].store, &info.ref, HANDLE,
+                                     0, &cursor, &taken),
+                     MCP_OK);
+}
+
+
+static int
+is_kept(int reader)
+{
+    return atoi(about(2, "PTTL", 'h', 'a', "")) > 1 && is_at(0, 'a')
+           && is_at(reader, 'a');
+}
+
+
+/* It is over, and its client takes longer than it would be kept if nobody read
+ * it: it is kept, here as in Redis, until the client has left. */
+static void
+read_slowly(int reader)
+{
+    uint64_t  seq, end;
+
+    begin_all(3);
+    make_read(0, reader, 300);
+    UNTIL(copying(0, 'a').consumer_slot
+          == (reader ? MCP_STORE_REMOTE : nodes[0].store.slot));
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(copying(0, 'a').acked.seq == 101);
+    end = real_now() + (reader ? 3000 : 1000);
+
+    UNTIL(!is_kept(reader) || real_now() >= end);
+    assert_true(is_kept(reader));
+    assert_int_equal(facts(0).counts[MCP_NODE_REFILLED], 0);
+    assert_string_equal(about(2, "XLEN", 'e', 'a', ""), "101");
+
+    assert_int_equal(read_from(reader, 'a', 0, &seq), MCP_DONE);
+    assert_int_equal(seq, 101);
+    leave(reader, 'a', 101);
+    UNTIL(!is_at(0, 'a'));
+    end_all();
+}
+
+
+static void
+test_slow_reader(void **state)
+{
+    needs_redis();
+
+    read_slowly(0);
+}
+
+
+static void
+test_slow_reader_elsewhere(void **state)
+{
+    needs_redis();
+
+    read_slowly(1);
+}
+
+
 int
 main(void)
 {
@@ -256,6 +341,8 @@ main(void)
         cmocka_unit_test(test_lost),
         cmocka_unit_test(test_longest),
         cmocka_unit_test(test_fenced),
+        cmocka_unit_test(test_slow_reader),
+        cmocka_unit_test(test_slow_reader_elsewhere),
     };
 
     return cmocka_run_group_tests(tests, start, stop);
