@@ -14,8 +14,9 @@
 #include "store/mcp_store_node.h"
 
 
-/* Words that are heard at once. */
-#define MCP_TELL_COUNT     "128"
+/* Words that are heard at once: with the longest, of 1 MiB (redis/post.lua), a
+ * reply is short enough (MCP_LINK_REPLY_MAX). */
+#define MCP_TELL_COUNT     "32"
 
 /* An entry's id in Redis, "1700000000000-0". */
 #define MCP_TELL_PLACE_MAX  48
@@ -280,29 +281,6 @@ mcp_tell_hear(mcp_cluster_t *cluster, mcp_node_place_e which,
 }
 
 
-static int
-mcp_tell_ends(mcp_str_t key, const char *text)
-{
-    size_t  len;
-
-    len = strlen(text);
-
-    return key.len >= len && memcmp(key.data + key.len - len, text, len) == 0;
-}
-
-
-/* Which of the streams a key is. */
-static mcp_node_place_e
-mcp_tell_which(mcp_str_t key)
-{
-    if (mcp_tell_ends(key, ":told")) {
-        return MCP_NODE_TOLD;
-    }
-
-    return mcp_tell_ends(key, ":heard") ? MCP_NODE_HEARD : MCP_NODE_MAIL;
-}
-
-
 mcp_str_t
 mcp_tell_key(const mcp_cluster_t *cluster, mcp_node_place_e which,
     char key[MCP_TELL_KEY_MAX])
@@ -328,6 +306,25 @@ mcp_tell_key(const mcp_cluster_t *cluster, mcp_node_place_e which,
                  prefix.data, names[which], id);
 
     return (mcp_str_t) { key, (size_t) n };
+}
+
+
+/* Returns which of the streams a key is; MCP_NODE_PLACES: mail to what this node
+ * was when it asked, which is another one now. */
+static mcp_node_place_e
+mcp_tell_which(const mcp_cluster_t *cluster, mcp_str_t key)
+{
+    char      name[MCP_TELL_KEY_MAX];
+    unsigned  i;
+
+    for (i = 0; i < MCP_NODE_PLACES; i++) {
+        if (mcp_str_eq(mcp_tell_key(cluster, (mcp_node_place_e) i, name), key))
+        {
+            break;
+        }
+    }
+
+    return (mcp_node_place_e) i;
 }
 
 
@@ -388,7 +385,11 @@ mcp_tell_heard(void *data, const mcp_reply_t *reply)
     for (i = 0; i < reply->n; i++) {
         stream = reply->items[i];
 
-        which = mcp_tell_which(mcp_reply_item(stream, 0)->text);
+        which = mcp_tell_which(cluster, mcp_reply_item(stream, 0)->text);
+
+        if (which == MCP_NODE_PLACES) {
+            continue;
+        }
 
         mcp_tell_hear(cluster, which, mcp_reply_item(stream, 1));
 

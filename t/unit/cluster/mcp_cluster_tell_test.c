@@ -24,7 +24,7 @@
     "*1\r\n*2\r\n$12\r\n{mcp}:1:told\r\n*" #n "\r\n" entries
 
 #define XREAD(told)                                                           \
-    "XREAD COUNT 128 BLOCK 501 STREAMS {mcp}:1:told {mcp}:1:heard "           \
+    "XREAD COUNT 32 BLOCK 501 STREAMS {mcp}:1:told {mcp}:1:heard "           \
     "{mcp}:1:m:1111111111111111 " told " 0-0 0-0"
 
 
@@ -300,6 +300,34 @@ test_message(void **state)
 }
 
 
+/* Mail to what this node was when it asked for it comes late: what was mailed
+ * to the one that it is now is neither passed over nor thrown away. */
+static void
+test_former(void **state)
+{
+    mcp_node_place_t  place;
+
+    (void) state;
+
+    p.hears = 1;
+    join();
+    process_hear(&p);
+    assert_ear(&p, XREAD("0-0"));
+    mcp_store_node_renew(&p.store, 0x1111111111111111, 0x2222222222222222);
+    p.cluster->node = 0x2222222222222222;
+    p.taken = p.len;
+
+    say("*1\r\n*2\r\n$26\r\n{mcp}:1:m:1111111111111111\r\n*1\r\n"
+        "*2\r\n$15\r\n1700000000009-0\r\n*2\r\n$1\r\nx\r\n$1\r\ny\r\n");
+
+    mcp_store_node_place(&p.store, MCP_NODE_MAIL, &place);
+    assert_int_equal(place.ms, 0);
+    assert_int_equal(p.taken, p.len);
+    assert_ear(&p, "XREAD COUNT 32 BLOCK 501 STREAMS {mcp}:1:told "
+                   "{mcp}:1:heard {mcp}:1:m:2222222222222222 0-0 0-0 0-0");
+}
+
+
 /* Nothing of a stranger's harms: it is passed by, once. */
 static void
 test_strange(void **state)
@@ -424,6 +452,7 @@ main(void)
         test(test_off),
         test(test_hear),
         test(test_message),
+        test(test_former),
         test(test_strange),
         test(test_others),
         test(test_lost),
