@@ -125,6 +125,7 @@ struct mcp_copy_s {
     unsigned             replays:1;    /* "heard" is known */
     unsigned             has_topics:1; /* of what is inherited: all */
     unsigned             full:1;       /* the mirror takes no more for now */
+    unsigned             tight:1;      /* it is the room that it lacks */
     unsigned             says:1;       /* what is on its way has no event, and
                                           answers who asked how it stands */
     unsigned             misses:2;

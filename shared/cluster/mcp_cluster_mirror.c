@@ -134,6 +134,7 @@ mcp_mirror_fetched(void *data, const mcp_reply_t *reply)
      * is now */
 
     copy->full = (rc != MCP_OK || reply->n < MCP_WATCH_EVENTS + 2);
+    copy->tight = (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL);
 
     /* nor does it go on where what follows is not kept any more, unless it was
      * made anew meanwhile */
@@ -265,10 +266,17 @@ mcp_mirror_inherit(mcp_copy_t *copy)
 static void
 mcp_mirror_look_inherited(mcp_copy_t *copy, const mcp_store_copying_t *copying)
 {
-    if (copy->full && copying->known.seq > copying->own.seq) {
+    if (copy->full && copy->tight && copying->known.seq > copying->own.seq) {
+
+        /* its reader is slow, or the zone is full; Redis has it meanwhile */
+
+        copy->full = 0;
+        mcp_copy_within(copy, MCP_COPY_LATER);
+
+    } else if (copy->full && copying->known.seq > copying->own.seq) {
         mcp_worker_log(copy->cluster->worker, MCP_LOG_ERROR,
-                       "cluster: there is no room for a stream of a dead node, "
-                       "which is lost");
+                       "cluster: not all of a stream of a dead node is there, "
+                       "so it is lost");
         mcp_store_node_count(copy->cluster->worker->store, MCP_NODE_DROPPED);
         (void) mcp_copy_forget(copy);
         mcp_store_mirror_forget(copy->cluster->worker->store, copy->ref.id);

@@ -172,6 +172,7 @@ mcp_range_fetched(void *data, const mcp_reply_t *reply)
     if (rc != MCP_OK || !mcp_range_is_wanted(copy)) {
         copy->batch = 0;
         copy->full = (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL);
+        copy->tight = copy->full;
     }
 
     mcp_range_more(copy);

@@ -7,21 +7,36 @@
 #include "store/mcp_store_layout.h"
 
 
-/* Gives the mirror that is here another reader and feeder. */
+/* Gives the mirror that is here another reader and feeder.  It may have to take
+ * more than it was made for, as whoever inherits it does. */
 static void
 mcp_store_mirror_reuse(mcp_store_op_t *op, mcp_store_stream_t *st,
-    uint64_t number, uint64_t now)
+    const mcp_store_making_t *making)
 {
-    mcp_store_share_t  *share;
+    mcp_store_share_t        *share;
+    const mcp_stream_spec_t  *spec;
 
+    spec = making->spec;
     share = mcp_store_share_of(op->head, st->share);
 
-    share->reader = number;
+    share->reader = making->begin->number;
     mcp_store_barrier();
-    share->here = number;
+    share->here = making->begin->number;
 
     if (!mcp_store_attended(op->head, st)) {
-        st->unattended = now;
+        st->unattended = making->now;
+    }
+
+    if (st->max_events && (spec->max_events == 0
+                           || spec->max_events > st->max_events))
+    {
+        st->max_events = spec->max_events;
+    }
+
+    if (st->max_bytes && (spec->max_bytes == 0
+                          || spec->max_bytes > st->max_bytes))
+    {
+        st->max_bytes = spec->max_bytes;
     }
 
     mcp_store_share_pass(op, share, op->store->slot);
@@ -110,7 +125,7 @@ mcp_store_mirror_look(mcp_store_op_t *op, const mcp_store_making_t *making,
     }
 
     if (begin->number) {
-        mcp_store_mirror_reuse(op, st, begin->number, making->now);
+        mcp_store_mirror_reuse(op, st, making);
 
     } else {
         mcp_store_mirror_share(op, st, making);

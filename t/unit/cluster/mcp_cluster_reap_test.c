@@ -56,6 +56,53 @@ test_reap(void **state)
 }
 
 
+/* Its heir has a reader that is slow: the mirror takes no more until it is read,
+ * and the rest is not lost. */
+static void
+test_slow_reader(void **state)
+{
+    int                taken;
+    uint64_t           seq;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_stream_info_t  info;
+    mcp_stream_spec_t  spec;
+
+    needs_redis();
+
+    /* more than twice what a mirror takes, of which a half was sent once */
+
+    begin_all(2);
+    fill_spec(&spec, 'a');
+    spec.max_wait = 60000;
+    spec.max_events = 4;
+    assert_int_equal(mcp_store_create(&nodes[0].store, &spec, real_now(), &ref),
+                     MCP_OK);
+    nodes[0].worker->cluster_hooks->share(nodes[0].cluster, &ref, 0);
+    add_events(0, 'a', 4);
+    UNTIL(copying(0, 'a').acked.seq == 4);
+    assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
+    add_events(0, 'a', 4);
+    UNTIL(copying(0, 'a').acked.seq == 8);
+    leave(0, 'a', 4);
+
+    /* which the client has lost */
+
+    come(1, 'a', 0, 's');
+    info = info_of(1, 'a');
+    assert_int_equal(mcp_store_watch(&nodes[1].store, &info.ref, HANDLE, 0,
+                                     &cursor, &taken),
+                     MCP_OK);
+    UNTIL(info_of(1, 'a').last_seq == 4);
+    end(0);
+    UNTIL(info_of(1, 'a').state == MCP_STATE_FAILED);
+    assert_int_equal(read_from(1, 'a', 0, &seq), MCP_DONE);
+    assert_int_equal(seq, 9);
+    assert_int_equal(facts(1).counts[MCP_NODE_DROPPED], 0);
+    end_all();
+}
+
+
 /* Redis has given its streams to a node that has not got the reply. */
 static void
 test_reply_lost(void **state)
@@ -308,6 +355,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_reap),
+        cmocka_unit_test(test_slow_reader),
         cmocka_unit_test(test_reply_lost),
         cmocka_unit_test(test_foreign_head),
         cmocka_unit_test(test_foreign_topics),
