@@ -40,7 +40,7 @@ mcp_cluster_create(mcp_worker_t *worker, const mcp_cluster_conf_t *conf)
     cluster->beat.handler = mcp_cluster_tick;
     cluster->beat.data = cluster;
 
-    mcp_store_node_link(worker->store, 0, 0);
+    mcp_store_node_link(worker->store, MCP_NODE_LINK_LOST, 0);
     mcp_lag_init(cluster);
     mcp_notice_init(cluster);
     mcp_link_init(&cluster->link, cluster, mcp_cluster_up, mcp_cluster_down);
@@ -237,6 +237,25 @@ mcp_cluster_strange(mcp_cluster_t *cluster, const char *script,
 }
 
 
+/* Whether this process speaks for the node.  One that stops leaves that to
+ * those that do not: they may have another configuration, and live longer. */
+static int
+mcp_cluster_may_speak(mcp_cluster_t *cluster)
+{
+    mcp_worker_t  *worker;
+
+    worker = cluster->worker;
+
+    if (worker->stopping && mcp_store_node_has_other(worker->store)) {
+        mcp_store_node_resign(worker->store);
+        return 0;
+    }
+
+    return mcp_store_node_speaks(worker->store, mcp_worker_now(worker),
+                                 cluster->conf->dead_after * 2 / 3);
+}
+
+
 /* The log has it once, at its start and after an error, and at info of each
  * process. */
 static void
@@ -253,7 +272,7 @@ mcp_cluster_join(mcp_cluster_t *cluster, const mcp_reply_t *reply)
     mcp_store_node_alone(store, "");
     news = mcp_store_node_well(store);
 
-    if (!cluster->speaks && mcp_store_node_speaks(store)) {
+    if (!cluster->speaks && mcp_cluster_may_speak(cluster)) {
         cluster->speaks = 1;
         news = 1;
     }
@@ -357,6 +376,15 @@ mcp_cluster_hello(mcp_cluster_t *cluster)
 }
 
 
+void
+mcp_cluster_doubt(mcp_cluster_t *cluster)
+{
+    if (cluster->state == MCP_CLUSTER_MEMBER) {
+        mcp_cluster_hello(cluster);
+    }
+}
+
+
 /* --- beats --- */
 
 static void
@@ -378,6 +406,8 @@ mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
         && mcp_reply_item(reply, 3)->type == MCP_REPLY_ARRAY)
     {
         if (mcp_cluster_reads(cluster, mcp_reply_item(reply, 2))) {
+            mcp_store_node_spoke(cluster->worker->store,
+                                 mcp_worker_now(cluster->worker));
             mcp_cluster_note(cluster, reply);
             mcp_cluster_pulse(cluster, mcp_reply_item(reply, 3));
 
@@ -409,7 +439,7 @@ mcp_cluster_beat(mcp_cluster_t *cluster)
     mcp_store_t  *store;
 
     store = cluster->worker->store;
-    cluster->speaks = mcp_store_node_speaks(store) != 0;
+    cluster->speaks = mcp_cluster_may_speak(cluster) != 0;
 
     if (!cluster->speaks) {
         mcp_cluster_blind(cluster);
@@ -440,7 +470,11 @@ mcp_cluster_tick(void *data)
 
     cluster = data;
 
-    mcp_store_node_link(cluster->worker->store, 1, cluster->link.round_trip);
+    mcp_store_node_link(cluster->worker->store,
+                        cluster->state == MCP_CLUSTER_MEMBER
+                        && !cluster->worker->stopping
+                        ? MCP_NODE_LINK_SPEAKS : MCP_NODE_LINK_IS_UP,
+                        cluster->link.round_trip);
 
     if (cluster->state == MCP_CLUSTER_MEMBER) {
         mcp_cluster_beat(cluster);
@@ -487,5 +521,5 @@ mcp_cluster_down(mcp_cluster_t *cluster)
     cluster->speaks = 0;
     mcp_cluster_listen(cluster);
     mcp_store_node_resign(cluster->worker->store);
-    mcp_store_node_link(cluster->worker->store, 0, 0);
+    mcp_store_node_link(cluster->worker->store, MCP_NODE_LINK_LOST, 0);
 }

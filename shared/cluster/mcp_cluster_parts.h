@@ -253,6 +253,10 @@ struct mcp_cluster_s {
 /* Whether Redis has been out of reach for too long, see mcp_ask.h. */
 int mcp_cluster_is_away(void *data);
 
+/* What Redis says of something of this node's looks as if the node was taken
+ * for dead, which the one that speaks for it may not know: asks. */
+void mcp_cluster_doubt(mcp_cluster_t *cluster);
+
 /* Tells the log of a reply that no script of ours gives, or of an error. */
 void mcp_cluster_strange(mcp_cluster_t *cluster, const char *script,
     const mcp_reply_t *reply);

@@ -344,6 +344,12 @@ mcp_reap_fenced(mcp_copy_t *copy)
     mcp_store_node_count(worker->store, MCP_NODE_FENCED);
     copy->at.state = MCP_STATE_CANCELLED;
     mcp_store_revoke(worker->store, &copy->ref);
+
+    /* unless it was this one's under the id of before */
+
+    if (copy->node == 0 || copy->node == copy->cluster->node) {
+        mcp_cluster_doubt(copy->cluster);
+    }
 }
 
 

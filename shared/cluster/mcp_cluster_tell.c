@@ -251,18 +251,34 @@ mcp_tell_word(mcp_cluster_t *cluster, const mcp_reply_t *fields,
 }
 
 
+static int
+mcp_tell_is_heard(const mcp_node_place_t *place, const mcp_node_place_t *before)
+{
+    return place->ms < before->ms
+           || (place->ms == before->ms && place->n <= before->n);
+}
+
+
 /* Hears what one stream has: {{id, {field, value, ...}}, ...}. */
 static void
 mcp_tell_hear(mcp_cluster_t *cluster, mcp_node_place_e which,
     const mcp_reply_t *entries)
 {
     size_t              i;
-    mcp_node_place_t    place;
+    mcp_store_t        *store;
+    mcp_node_place_t    place, before;
     const mcp_reply_t  *fields;
 
+    store = cluster->worker->store;
+    mcp_store_node_place(store, which, &before);
+
     for (i = 0; i < entries->n; i++) {
+
+        /* another process may have spoken for the node meanwhile */
+
         if (!mcp_tell_place(mcp_reply_item(entries->items[i], 0)->text,
-                            &place))
+                            &place)
+            || mcp_tell_is_heard(&place, &before))
         {
             continue;
         }
@@ -276,7 +292,7 @@ mcp_tell_hear(mcp_cluster_t *cluster, mcp_node_place_e which,
             mcp_tell_word(cluster, fields, &place);
         }
 
-        mcp_store_node_set_place(cluster->worker->store, which, &place);
+        mcp_store_node_set_place(store, which, &place);
     }
 }
 
@@ -309,8 +325,8 @@ mcp_tell_key(const mcp_cluster_t *cluster, mcp_node_place_e which,
 }
 
 
-/* Returns which of the streams a key is; MCP_NODE_PLACES: mail to what this node
- * was when it asked, which is another one now. */
+/* Returns which of the streams a key is; MCP_NODE_PLACES: mail to what this
+ * node was when it asked, which is another one now. */
 static mcp_node_place_e
 mcp_tell_which(const mcp_cluster_t *cluster, mcp_str_t key)
 {
@@ -381,6 +397,12 @@ mcp_tell_heard(void *data, const mcp_reply_t *reply)
     }
 
     mcp_link_settled(&cluster->ear);
+
+    /* this process may have stood still for so long that another one hears */
+
+    if (!mcp_store_node_is_speaker(cluster->worker->store)) {
+        return;
+    }
 
     for (i = 0; i < reply->n; i++) {
         stream = reply->items[i];

@@ -90,6 +90,7 @@ mcp_token_taken(mcp_cluster_t *cluster, mcp_taking_t *taking,
     /* this node is about to find out that it was taken for dead */
 
     if (mcp_reply_is(kind, "FENCED")) {
+        mcp_cluster_doubt(cluster);
         return MCP_ERR_AWAY;
     }
 

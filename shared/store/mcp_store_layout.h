@@ -56,7 +56,7 @@
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
-#define MCP_STORE_VERSION    17
+#define MCP_STORE_VERSION    18
 
 #define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* of 32-bit refs */
 
@@ -526,11 +526,13 @@ typedef struct {
 } mcp_store_slot_t;
 
 
-/* The zone as a node of a cluster; all but the first three and the counts under
+/* The zone as a node of a cluster; all but the first four and the counts under
  * the lock. */
 typedef struct {
     _Atomic uint64_t   id;
     _Atomic uint64_t   speaker_pid;
+    _Atomic uint64_t   spoken;         /* when it was last known that it does,
+                                          ms */
     _Atomic uint32_t   speaker;        /* its slot + 1; 0: nobody */
     uint32_t           spare;
     uint64_t           error_at;

@@ -7,11 +7,12 @@
 #include "store/mcp_store_layout.h"
 
 
-/* A slot's note of its link: whether there is one, whether it is up, and the
- * round trip. */
-#define MCP_NODE_LINK     0x80000000u
-#define MCP_NODE_LINK_UP  0x40000000u
-#define MCP_NODE_TRIP_MAX 0x3fffffffu
+/* A slot's note of its link: whether there is one, whether it is up, whether
+ * its process may speak for the node, and the round trip. */
+#define MCP_NODE_LINK      0x80000000u
+#define MCP_NODE_LINK_UP   0x40000000u
+#define MCP_NODE_MAY_SPEAK 0x20000000u
+#define MCP_NODE_TRIP_MAX  0x1fffffffu
 
 
 uint64_t
@@ -42,22 +43,33 @@ mcp_store_node_is(mcp_store_head_t *head, unsigned slot, uint64_t pid)
 }
 
 
-/* Returns 1 if it is a process that has not been buried. */
+/* Returns 1 if it is a process that has not been buried, and does not stand
+ * still. */
 static int
-mcp_store_node_spoken(mcp_store_head_t *head)
+mcp_store_node_spoken(mcp_store_head_t *head, uint64_t now, uint64_t silence)
 {
     uint32_t  speaker;
+    uint64_t  spoken;
 
     speaker = atomic_load(&head->node.speaker);
+    spoken = atomic_load(&head->node.spoken);
 
     return speaker > 0 && speaker <= MCP_STORE_SLOTS
            && atomic_load(&head->slots[speaker - 1].pid)
-              == atomic_load(&head->node.speaker_pid);
+              == atomic_load(&head->node.speaker_pid)
+           && (now <= spoken || now - spoken <= silence);
 }
 
 
 int
-mcp_store_node_speaks(mcp_store_t *store)
+mcp_store_node_is_speaker(mcp_store_t *store)
+{
+    return mcp_store_node_is(store->head, store->slot, store->pid);
+}
+
+
+int
+mcp_store_node_speaks(mcp_store_t *store, uint64_t now, uint64_t silence)
 {
     int                is;
     mcp_store_op_t     op;
@@ -65,21 +77,24 @@ mcp_store_node_speaks(mcp_store_t *store)
 
     head = store->head;
 
-    if (mcp_store_node_is(head, store->slot, store->pid)) {
+    if (mcp_store_node_is_speaker(store)) {
         return 1;
     }
 
-    if (mcp_store_node_spoken(head) || mcp_store_enter(store, &op) != MCP_OK) {
+    if (mcp_store_node_spoken(head, now, silence)
+        || mcp_store_enter(store, &op) != MCP_OK)
+    {
         return 0;
     }
 
     is = 0;
 
-    if (!mcp_store_node_spoken(head)
+    if (!mcp_store_node_spoken(head, now, silence)
         && head->slots[store->slot].pid == store->pid)
     {
         atomic_store(&head->node.speaker, 0);
         atomic_store(&head->node.speaker_pid, store->pid);
+        atomic_store(&head->node.spoken, now);
         atomic_store(&head->node.speaker, store->slot + 1);
         is = 1;
     }
@@ -87,6 +102,35 @@ mcp_store_node_speaks(mcp_store_t *store)
     mcp_store_leave(&op);
 
     return is;
+}
+
+
+void
+mcp_store_node_spoke(mcp_store_t *store, uint64_t now)
+{
+    if (mcp_store_node_is_speaker(store)) {
+        atomic_store(&store->head->node.spoken, now);
+    }
+}
+
+
+int
+mcp_store_node_has_other(mcp_store_t *store)
+{
+    unsigned           i;
+    mcp_store_slot_t  *slot;
+
+    for (i = 0; i < MCP_STORE_SLOTS; i++) {
+        slot = &store->head->slots[i];
+
+        if (i != store->slot && atomic_load(&slot->pid) != 0
+            && (atomic_load(&slot->link) & MCP_NODE_MAY_SPEAK))
+        {
+            return 1;
+        }
+    }
+
+    return 0;
 }
 
 
@@ -102,13 +146,15 @@ mcp_store_node_resign(mcp_store_t *store)
 /* --- notes --- */
 
 void
-mcp_store_node_link(mcp_store_t *store, int up, uint64_t round_trip)
+mcp_store_node_link(mcp_store_t *store, mcp_node_link_e how,
+    uint64_t round_trip)
 {
     uint32_t           note;
     mcp_store_slot_t  *slot;
 
     slot = &store->head->slots[store->slot];
-    note = MCP_NODE_LINK | (up ? MCP_NODE_LINK_UP : 0)
+    note = MCP_NODE_LINK | (how != MCP_NODE_LINK_LOST ? MCP_NODE_LINK_UP : 0)
+           | (how == MCP_NODE_LINK_SPEAKS ? MCP_NODE_MAY_SPEAK : 0)
            | (round_trip < MCP_NODE_TRIP_MAX ? (uint32_t) round_trip
                                              : MCP_NODE_TRIP_MAX);
 

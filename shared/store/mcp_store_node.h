@@ -105,13 +105,32 @@ void mcp_store_node_renew(mcp_store_t *store, uint64_t old, uint64_t id);
 
 /*
  * Returns 1 if this process speaks for the node: it has been that, or nobody
- * living is.  mcp_store_node_resign() makes it nobody if it was this one.
+ * living is, or nobody who has said mcp_store_node_spoke() for longer than
+ * "silence", ms.  mcp_store_node_resign() makes it nobody if it was this one.
  */
-int mcp_store_node_speaks(mcp_store_t *store);
+int mcp_store_node_speaks(mcp_store_t *store, uint64_t now, uint64_t silence);
 void mcp_store_node_resign(mcp_store_t *store);
 
-/* Notes whether this process's link is up, and its round trip, ms. */
-void mcp_store_node_link(mcp_store_t *store, int up, uint64_t round_trip);
+/* Whether it is this one, which may have stood still until another one took
+ * its place. */
+int mcp_store_node_is_speaker(mcp_store_t *store);
+
+/* Redis has answered this process, which speaks. */
+void mcp_store_node_spoke(mcp_store_t *store, uint64_t now);
+
+/* Notes how this process's link is, and its round trip, ms. */
+typedef enum {
+    MCP_NODE_LINK_LOST = 0,
+    MCP_NODE_LINK_IS_UP,
+    MCP_NODE_LINK_SPEAKS       /* and the process may speak for the node for
+                                  longer: it is a member, and does not stop */
+} mcp_node_link_e;
+
+void mcp_store_node_link(mcp_store_t *store, mcp_node_link_e how,
+    uint64_t round_trip);
+
+/* Returns 1 if there is another process that may. */
+int mcp_store_node_has_other(mcp_store_t *store);
 
 /* Notes what this process has to copy. */
 void mcp_store_node_lag(mcp_store_t *store, const mcp_node_lag_t *lag);

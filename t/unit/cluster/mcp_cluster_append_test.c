@@ -198,6 +198,35 @@ test_forgotten(void **state)
 }
 
 
+/* Nobody has beaten for it: who begins a call finds out. */
+static void
+test_reborn(void **state)
+{
+    char      text[80];
+    uint64_t  id;
+
+    needs_redis();
+
+    begin_all(2);
+    id = facts(0).id;
+    nodes[0].conf.dead_after = 600000;
+    tick(0);
+    snprintf(text, sizeof(text), "SET {mcp}:1:x:%016llx 1 EX 60",
+             (unsigned long long) id);
+    (void) command(1, text);
+    make(0, 'a');
+    add_events(0, 'a', 1);
+    UNTIL(!is_at(0, 'a'));
+    UNTIL(facts(0).id != id);
+    assert_int_equal(facts(0).counts[MCP_NODE_REBORN], 1);
+    tick(0);
+    make(0, 'b');
+    add_events(0, 'b', 1);
+    UNTIL(copying(0, 'b').acked.seq == 1);
+    end_all();
+}
+
+
 /* A foreign key in its place: an error line, and nothing that is kept here is
  * lost. */
 static void
@@ -340,6 +369,7 @@ main(void)
         cmocka_unit_test(test_link),
         cmocka_unit_test(test_fenced),
         cmocka_unit_test(test_forgotten),
+        cmocka_unit_test(test_reborn),
         cmocka_unit_test(test_foreign),
         cmocka_unit_test(test_displaced),
         cmocka_unit_test(test_displaced_events),

@@ -328,6 +328,42 @@ test_former(void **state)
 }
 
 
+/* A process that stood still gets what another one has heard meanwhile. */
+static void
+test_stood_still(void **state)
+{
+    process_t         q;
+    mcp_node_place_t  place = { 1700000000005, 0 };
+
+    (void) state;
+
+    p.hears = 1;
+    join();
+    process_hear(&p);
+
+    /* it did so until a moment ago */
+
+    mcp_store_node_set_place(&p.store, MCP_NODE_TOLD, &place);
+    say(NEWS(2, ENTRY("1700000000005-0", ID("2"), "1700000005000")
+                ENTRY("1700000000006-0", ID("2"), "1700000005000")));
+    assert_int_equal(n_words, 1);
+
+    /* it still does */
+
+    process_init(&q, p.zone, 1);
+    mcp_store_node_resign(&p.store);
+    assert_int_equal(mcp_store_node_speaks(&q.store, p.te.now, 0), 1);
+    say(NEWS(1, ENTRY("1700000000007-0", ID("2"), "1700000005000")));
+    assert_int_equal(n_words, 1);
+    mcp_store_node_place(&p.store, MCP_NODE_TOLD, &place);
+    assert_int_equal(place.ms, 1700000000006);
+    p.cluster->beat.handler(p.cluster);
+    process_pump(&p);
+    assert_false(p.ear.connected);
+    process_free(&q);
+}
+
+
 /* Nothing of a stranger's harms: it is passed by, once. */
 static void
 test_strange(void **state)
@@ -453,6 +489,7 @@ main(void)
         test(test_hear),
         test(test_message),
         test(test_former),
+        test(test_stood_still),
         test(test_strange),
         test(test_others),
         test(test_lost),

@@ -173,7 +173,72 @@ test_beats(void **state)
 
     mcp_cluster_destroy(q.cluster);
     q.cluster = NULL;
-    assert_int_equal(mcp_store_node_speaks(&p.store), 1);
+    assert_int_equal(mcp_store_node_speaks(&p.store, p.te.now, 0), 1);
+}
+
+
+static void
+start_both(void)
+{
+    p.conf.timeout = 100000;
+    q.conf.timeout = 100000;
+
+    process_start(&p);
+    process_greet(&p);
+    process_say(&p, WELCOME("1700000000000"));
+    process_start(&q);
+    process_greet(&q);
+    process_say(&q, WELCOME("1700000000000"));
+    p.taken = p.len;
+    q.taken = q.len;
+    assert_int_equal(mcp_store_node_is_speaker(&p.store), 1);
+}
+
+
+#define BEAT                                                                  \
+    "EVALSHA bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 1 {mcp}:1:nodes "       \
+    "1111111111111111 15000"
+
+
+/* The one that beats stands still: another one beats before others take the
+ * node for dead. */
+static void
+test_stands_still(void **state)
+{
+    (void) state;
+
+    start_both();
+    process_wait(&q, 5001);
+    assert_command(&q, "");
+    process_wait(&q, 5001);
+    assert_command(&q, BEAT);
+
+    /* it goes on, and finds that out */
+
+    process_wait(&p, 10002);
+    assert_command(&p, "");
+    assert_int_equal(p.cluster->speaks, 0);
+}
+
+
+/* The one that beats stops: one that does not is to beat, if there is one. */
+static void
+test_stops(void **state)
+{
+    (void) state;
+
+    start_both();
+    process_wait(&q, 5001);
+    mcp_worker_stop(p.worker, 0);
+    process_wait(&p, 5001);
+    assert_command(&p, "");
+    process_wait(&q, 1);
+    process_wait(&q, 5001);
+    assert_command(&q, BEAT);
+
+    mcp_store_bury(&p.store, 1, 101);
+    process_wait(&p, 5001);
+    assert_command(&p, BEAT);
 }
 
 
@@ -539,6 +604,8 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test_setup_teardown(test_join, setup, teardown),
         cmocka_unit_test_setup_teardown(test_beats, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stands_still, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stops, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_denied, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_right, setup, teardown),

@@ -100,8 +100,8 @@ notes(void)
     view.members[1].id = UINT64_MAX;
     view.members[1].beat = 30000;
 
-    mcp_store_node_link(&d.store[0], 1, 12);
-    mcp_store_node_link(&d.store[1], 0, 0);
+    mcp_store_node_link(&d.store[0], MCP_NODE_LINK_IS_UP, 12);
+    mcp_store_node_link(&d.store[1], MCP_NODE_LINK_LOST, 0);
     mcp_store_node_view(&d.store[0], &view);
 }
 
@@ -156,7 +156,7 @@ test_json(void **state)
 {
     (void) state;
 
-    mcp_store_node_link(&d.store[0], 0, 0);
+    mcp_store_node_link(&d.store[0], MCP_NODE_LINK_LOST, 0);
     says("json", ",\"cluster\":{\"node\":\"0000000000001abc\","
                  "\"state\":\"unreachable\",\"processes\":1,\"connected\":0,"
                  "\"round_trip\":0,\"offset\":0,\"layout\":0,"
@@ -167,7 +167,7 @@ test_json(void **state)
                  "\"deaths\":0,\"errors\":0,\"refused\":null,"
                  "\"last_error\":null,\"members\":[]}}\n");
 
-    mcp_store_node_link(&d.store[0], 1, 0);
+    mcp_store_node_link(&d.store[0], MCP_NODE_LINK_IS_UP, 0);
     says("json", "\"state\":\"joining\"");
 
     notes();

@@ -111,34 +111,62 @@ test_speaks(void **state)
 {
     (void) state;
 
-    assert_int_equal(mcp_store_node_speaks(&store[1]), 1);
-    assert_int_equal(mcp_store_node_speaks(&store[0]), 0);
-    assert_int_equal(mcp_store_node_speaks(&store[1]), 1);
+    assert_int_equal(mcp_store_node_speaks(&store[1], 0, 0), 1);
+    assert_int_equal(mcp_store_node_speaks(&store[0], 0, 0), 0);
+    assert_int_equal(mcp_store_node_speaks(&store[1], 0, 0), 1);
 
     mcp_store_node_resign(&store[0]);
-    assert_int_equal(mcp_store_node_speaks(&store[2]), 0);
+    assert_int_equal(mcp_store_node_speaks(&store[2], 0, 0), 0);
 
     mcp_store_node_resign(&store[1]);
-    assert_int_equal(mcp_store_node_speaks(&store[2]), 1);
-    assert_int_equal(mcp_store_node_speaks(&store[1]), 0);
+    assert_int_equal(mcp_store_node_speaks(&store[2], 0, 0), 1);
+    assert_int_equal(mcp_store_node_speaks(&store[1], 0, 0), 0);
 
     mcp_store_bury(&store[0], 2, 102);
-    assert_int_equal(mcp_store_node_speaks(&store[2]), 1);
-    assert_int_equal(mcp_store_node_speaks(&store[0]), 1);
-    assert_int_equal(mcp_store_node_speaks(&store[2]), 0);
+    assert_int_equal(mcp_store_node_speaks(&store[2], 0, 0), 1);
+    assert_int_equal(mcp_store_node_speaks(&store[0], 0, 0), 1);
+    assert_int_equal(mcp_store_node_speaks(&store[2], 0, 0), 0);
 
     /* who has that slot next is somebody else */
 
     mcp_store_bury(&store[1], 0, 100);
     attach(0, 200);
-    assert_int_equal(mcp_store_node_speaks(&store[1]), 1);
-    assert_int_equal(mcp_store_node_speaks(&store[0]), 0);
+    assert_int_equal(mcp_store_node_speaks(&store[1], 0, 0), 1);
+    assert_int_equal(mcp_store_node_speaks(&store[0], 0, 0), 0);
 
     /* nobody speaks without the lock */
 
     mcp_store_node_resign(&store[1]);
     unlockable = 1;
-    assert_int_equal(mcp_store_node_speaks(&store[1]), 0);
+    assert_int_equal(mcp_store_node_speaks(&store[1], 0, 0), 0);
+}
+
+
+/* One that stands still is given up. */
+static void
+test_silence(void **state)
+{
+    (void) state;
+
+    assert_int_equal(mcp_store_node_speaks(&store[0], 1000, 50), 1);
+    assert_int_equal(mcp_store_node_speaks(&store[1], 1050, 50), 0);
+    mcp_store_node_spoke(&store[1], 2000);
+    mcp_store_node_spoke(&store[0], 1010);
+    assert_int_equal(mcp_store_node_speaks(&store[1], 900, 50), 0);
+    assert_int_equal(mcp_store_node_speaks(&store[1], 1060, 50), 0);
+    assert_int_equal(mcp_store_node_speaks(&store[1], 1061, 50), 1);
+    assert_int_equal(mcp_store_node_is_speaker(&store[0]), 0);
+    assert_int_equal(mcp_store_node_speaks(&store[2], 1111, 50), 0);
+
+    /* who else may */
+
+    assert_int_equal(mcp_store_node_has_other(&store[0]), 0);
+    mcp_store_node_link(&store[0], MCP_NODE_LINK_SPEAKS, 0);
+    mcp_store_node_link(&store[1], MCP_NODE_LINK_IS_UP, 0);
+    assert_int_equal(mcp_store_node_has_other(&store[0]), 0);
+    assert_int_equal(mcp_store_node_has_other(&store[1]), 1);
+    mcp_store_bury(&store[1], 0, 100);
+    assert_int_equal(mcp_store_node_has_other(&store[1]), 0);
 }
 
 
@@ -153,17 +181,17 @@ test_links(void **state)
     assert_int_equal(mcp_store_node_facts(&store[0], &facts),
                      MCP_ERR_NOT_FOUND);
 
-    mcp_store_node_link(&store[0], 1, 7);
-    mcp_store_node_link(&store[1], 1, 9);
-    mcp_store_node_link(&store[2], 0, 50);
+    mcp_store_node_link(&store[0], MCP_NODE_LINK_IS_UP, 7);
+    mcp_store_node_link(&store[1], MCP_NODE_LINK_IS_UP, 9);
+    mcp_store_node_link(&store[2], MCP_NODE_LINK_LOST, 50);
     assert_int_equal(mcp_store_node_facts(&store[0], &facts), MCP_OK);
     assert_int_equal(facts.processes, 3);
     assert_int_equal(facts.up, 2);
     assert_int_equal(facts.round_trip, 9);
 
-    mcp_store_node_link(&store[1], 1, UINT64_MAX);
+    mcp_store_node_link(&store[1], MCP_NODE_LINK_IS_UP, UINT64_MAX);
     assert_int_equal(mcp_store_node_facts(&store[0], &facts), MCP_OK);
-    assert_int_equal(facts.round_trip, 0x3fffffff);
+    assert_int_equal(facts.round_trip, 0x1fffffff);
 
     /* what they have to copy is as old as the oldest of it */
 
@@ -179,7 +207,7 @@ test_links(void **state)
     /* a process takes its note with it */
 
     mcp_store_bury(&store[0], 1, 101);
-    mcp_store_node_link(&store[1], 1, 5);
+    mcp_store_node_link(&store[1], MCP_NODE_LINK_IS_UP, 5);
     mcp_store_node_lag(&store[1], &lag[0]);
     mcp_store_detach(&store[2]);
     assert_int_equal(mcp_store_node_facts(&store[0], &facts), MCP_OK);
@@ -204,7 +232,7 @@ test_notes(void **state)
 
     (void) state;
 
-    mcp_store_node_link(&store[0], 1, 7);
+    mcp_store_node_link(&store[0], MCP_NODE_LINK_IS_UP, 7);
     memset(&view, 0, sizeof(view));
     memset(text, 'x', sizeof(text));
     text[sizeof(text) - 1] = '\0';
@@ -274,6 +302,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test_setup_teardown(test_id, setup, teardown),
         cmocka_unit_test_setup_teardown(test_speaks, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_silence, setup, teardown),
         cmocka_unit_test_setup_teardown(test_links, setup, teardown),
         cmocka_unit_test_setup_teardown(test_notes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_told, setup, teardown),
