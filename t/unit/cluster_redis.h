@@ -371,7 +371,9 @@ heard(mcp_worker_t *worker, const mcp_word_t *word)
 static inline void
 begin(int i, const char *secret)
 {
-    mcp_keys_t  keys;
+    mcp_keys_t       keys;
+
+    static uint64_t  names;
 
     process_init(&nodes[i], NULL, 0);
     nodes[i].hears = 1;
@@ -388,6 +390,7 @@ begin(int i, const char *secret)
 
     nodes[i].cluster = mcp_cluster_create(nodes[i].worker, &nodes[i].conf);
     assert_int_equal(mcp_cluster_keys(nodes[i].cluster, &keys), MCP_OK);
+    nodes[i].cluster->notices_of = ++names;    /* as if random */
     run(i);
 }
 

@@ -60,7 +60,6 @@ begin_hearing(void)
 
     for (i = 0; i < 2; i++) {
         nodes[i].worker->heard = hear_letter;
-        nodes[i].cluster->notices_of = (uint64_t) i + 1;       /* as if random */
         UNTIL(nodes[i].cluster->hearing);
     }
 }
