@@ -562,12 +562,25 @@ static mcp_fault_e refused(mod_mcp_run_t *run, int rc, const char **detail)
     }
 }
 
+/* 1 if a FastCGI backend has ended the request and said nothing, as one that is
+ * overloaded does: its handler sees nothing wrong with that. */
+static int is_mute(const mod_mcp_run_t *run, const request_rec *r)
+{
+    return !has_answered(run) && r->status == HTTP_OK && r->content_type == NULL
+           && r->filename && strncmp(r->filename, "proxy:fcgi:", 11) == 0;
+}
+
 static mcp_fault_e judge(mod_mcp_run_t *run, int rc, const char **detail)
 {
     request_rec *r = run->r;
 
     if (rc != OK && rc != DONE && !has_answered(run)) {
         return refused(run, rc, detail);
+    }
+
+    if (rc == OK && !run->failed && is_mute(run, r)) {
+        *detail = "ended without an answer";
+        return MCP_FAULT_BACKEND_FAILED;
     }
 
     /* a handler may leave the end to the server */

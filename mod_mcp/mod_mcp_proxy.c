@@ -22,6 +22,7 @@
 #include "mod_mcp_worker.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -254,10 +255,68 @@ static int determined(request_rec *r, proxy_worker *worker,
                      port, sizeof(port));
 }
 
+/* What is there on a kept connection before a request is sent. */
+typedef enum {
+    KEPT_NOT = 0,                       /* or mod_proxy knows itself */
+    KEPT_IDLE,
+    KEPT_CLOSED,
+    KEPT_STRAY                          /* bytes, which are no reply to what
+                                         * comes next */
+} kept_e;
+
+static kept_e look(const char *url, const proxy_conn_rec *conn)
+{
+    apr_os_sock_t fd;
+    ssize_t n;
+    char byte;
+
+    if (conn->sock == NULL || conn->close
+        || ap_cstr_casecmpn(url, "fcgi:", 5) != 0
+        || apr_os_sock_get(&fd, conn->sock) != APR_SUCCESS) {
+        return KEPT_NOT;
+    }
+
+    n = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+    if (n > 0) {
+        return KEPT_STRAY;
+    }
+
+    return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? KEPT_IDLE
+                                                              : KEPT_CLOSED;
+}
+
+/* A connection of the pool.  One on which something came after the last reply
+ * is closed: httpd takes it for one that is alive, and who reads next would
+ * get what is another's. */
+static int choose(request_rec *r, proxy_worker *worker, const char *url,
+                  proxy_conn_rec **conn, kept_e *kept)
+{
+    int rc;
+
+    for (;;) {
+        rc = acquire(SCHEME, conn, worker, r->server);
+        if (rc != OK) {
+            return rc;
+        }
+
+        *kept = look(url, *conn);
+        if (*kept != KEPT_STRAY) {
+            return OK;
+        }
+
+        ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, r, "mcp: a backend has "
+                      "said more than its reply: its connection is closed");
+        (*conn)->close = 1;
+        release(SCHEME, *conn, r->server);
+        *conn = NULL;
+    }
+}
+
 /* asks: the handler will ask whether the backend has closed its connection. */
 static int connected(request_rec *r, proxy_worker *worker,
                      proxy_server_conf *conf, const char *url,
-                     proxy_conn_rec *conn, int asks)
+                     proxy_conn_rec *conn, kept_e kept, int asks)
 {
     int rc;
 
@@ -269,7 +328,7 @@ static int connected(request_rec *r, proxy_worker *worker,
             return rc;
         }
     }
-    else if (asks
+    else if (asks || kept == KEPT_IDLE
              || check_connection(SCHEME, conn, r->server, 0,
                                  PROXY_CHECK_CONN_EMPTY) == APR_SUCCESS) {
         return OK;
@@ -286,12 +345,13 @@ static int prepare(request_rec *r, proxy_worker *worker,
 {
     mod_mcp_run_t *run = mod_mcp_fetch_run(r);
     struct ap_logconf *log;
+    kept_e kept;
     int rc;
 
-    rc = acquire(SCHEME, conn, worker, r->server);
+    rc = choose(r, worker, url, conn, &kept);
 
     if (rc == OK) {
-        rc = connected(r, worker, conf, url, *conn, asks);
+        rc = connected(r, worker, conf, url, *conn, kept, asks);
     }
 
     log = ap_new_log_config(r->pool, r->log ? r->log : &r->server->log);

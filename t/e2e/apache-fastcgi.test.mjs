@@ -11,6 +11,7 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { promisify } from 'node:util';
 import { fastcgi, pairs, record } from '../fixtures/fastcgi.mjs';
 import { MPM, file, load, suite } from './lib/apache.mjs';
 import { Fixture, SERVER } from './lib/fixture.mjs';
@@ -107,6 +108,8 @@ const replies = {
     'no end of the output': whole(out(JSON_HEAD + RESULT),
                                   record(END, 1, Buffer.alloc(8))),
     'an end alone': whole(record(END, 1, Buffer.alloc(8))),
+    'it is overloaded': whole(record(END, 1, Buffer.from([0, 0, 0, 0, 2, 0, 0,
+                                                          0]))),
     'an end without content': whole(out(JSON_HEAD + RESULT), record(STDOUT, 1),
                                     record(END, 1)),
     'output after its end': whole(out(JSON_HEAD + RESULT), record(STDOUT, 1),
@@ -441,6 +444,37 @@ suite('a FastCGI backend', async () => {
         assert.equal(textOf(await sessions[0].tool('root')), 'done');
         assert.notEqual(of(own).at(-1).socket, socket);
     });
+
+    // the next call does not get it
+
+    for (const [i, which] of ['own', 'theirs'].entries()) {
+        test(`says more after its reply: ${which}`, {
+            skip: MPM === 'prefork' && 'each process keeps its own',
+        }, async () => {
+            const stray = JSON_HEAD + RESULT.replace('done', 'another\'s');
+
+            assert.equal(textOf(await sessions[i].tool('root')), 'done');
+
+            const { socket } = of(servers[i]).at(-1);
+
+            await promisify(socket.write).call(socket,
+                Buffer.concat(answer(stray)));
+            assert.equal(textOf(await sessions[i].tool('root')), 'done');
+            assert.notEqual(of(servers[i]).at(-1).socket, socket);
+            assert.match(await servers[i].log(), /more than its reply/);
+            assert.equal(textOf(await sessions[i].tool('root')), 'done');
+        });
+    }
+
+    for (const name of ['nothing', 'an end alone', 'it is overloaded']) {
+        test(`is mute: ${name}`, async () => {
+            const tool = Object.keys(names).find((key) => names[key] === name);
+            const { error, log } = await same(tool);
+
+            assert.match(error, /-32603/);
+            assert.match(log.at(-1), /ended without an answer/);
+        });
+    }
 });
 
 
