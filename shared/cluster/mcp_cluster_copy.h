@@ -218,6 +218,9 @@ int mcp_mirror_event(mcp_cluster_t *cluster,
 /* Redis does not have the mirror's stream, again: then it is gone. */
 void mcp_mirror_missed(mcp_copy_t *copy);
 
+/* A stream of a dead node that this one was to take over is gone. */
+void mcp_mirror_lost(mcp_copy_t *copy);
+
 
 /* --- mcp_cluster_confirm.c --- */
 

@@ -263,6 +263,16 @@ mcp_mirror_inherit(mcp_copy_t *copy)
 }
 
 
+void
+mcp_mirror_lost(mcp_copy_t *copy)
+{
+    mcp_worker_log(copy->cluster->worker, MCP_LOG_ERROR,
+                   "cluster: not all of a stream of a dead node is there, "
+                   "so it is lost");
+    mcp_store_node_count(copy->cluster->worker->store, MCP_NODE_DROPPED);
+}
+
+
 static void
 mcp_mirror_look_inherited(mcp_copy_t *copy, const mcp_store_copying_t *copying)
 {
@@ -274,12 +284,8 @@ mcp_mirror_look_inherited(mcp_copy_t *copy, const mcp_store_copying_t *copying)
         mcp_copy_within(copy, MCP_COPY_LATER);
 
     } else if (copy->full && copying->known.seq > copying->own.seq) {
-        mcp_worker_log(copy->cluster->worker, MCP_LOG_ERROR,
-                       "cluster: not all of a stream of a dead node is there, "
-                       "so it is lost");
-        mcp_store_node_count(copy->cluster->worker->store, MCP_NODE_DROPPED);
-        (void) mcp_copy_forget(copy);
         mcp_store_mirror_forget(copy->cluster->worker->store, copy->ref.id);
+        mcp_copy_look(copy);
 
     } else if (copying->known.seq > copying->own.seq) {
         mcp_mirror_fetch(copy, copying->own.seq);

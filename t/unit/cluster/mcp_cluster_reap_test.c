@@ -103,6 +103,37 @@ test_slow_reader(void **state)
 }
 
 
+/* Its heir makes room for others before it has all of it: nobody waits for what
+ * nobody has. */
+static void
+test_displaced(void **state)
+{
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 300);
+    UNTIL(copying(0, 'a').acked.seq == 300);
+    end(0);
+
+    while (find(1, 'a', &info) != MCP_OK
+           || !mcp_copy_get(nodes[1].cluster, &info.ref)->inherits)
+    {
+        carry(1);
+        usleep(1000);
+    }
+
+    mcp_store_mirror_forget(&nodes[1].store, id_of('a'));
+    UNTIL(strcmp(about(1, "EXISTS", 'h', 'a', ""), "0") == 0);
+    assert_int_equal(facts(1).counts[MCP_NODE_DROPPED], 1);
+    assert_false(is_at(1, 'a'));
+    UNTIL(n_copies(1) == 0);
+    end_all();
+}
+
+
 /* Redis has given its streams to a node that has not got the reply. */
 static void
 test_reply_lost(void **state)
@@ -356,6 +387,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_reap),
         cmocka_unit_test(test_slow_reader),
+        cmocka_unit_test(test_displaced),
         cmocka_unit_test(test_reply_lost),
         cmocka_unit_test(test_foreign_head),
         cmocka_unit_test(test_foreign_topics),
