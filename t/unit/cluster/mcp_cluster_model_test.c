@@ -29,7 +29,7 @@
 /* ms: one that has not beaten for as long, as it stood still more than once or
  * the machine is busy, may be taken for dead, too */
 
-#define LATE     350
+#define LATE     250
 
 /* ms: a stream that has not come to its end by then never will */
 
@@ -98,20 +98,30 @@ risk(int i)
 }
 
 
+/* When a node has last said something that Redis has answered. */
+static uint64_t  beaten[ALL];
+
+
 static void
 carry_all(void)
 {
-    int  i;
+    int       i;
+    uint64_t  at;
 
     n_words = 0;
 
     for (i = 0; i < ALL; i++) {
-        if (nodes[i].cluster && real_now() > nodes[i].cluster->asked + LATE) {
+        if (nodes[i].cluster && real_now() > beaten[i] + LATE) {
             risk(i);
         }
 
         if (nodes[i].cluster && real_now() >= still[i]) {
+            at = facts(i).view.at;
             carry(i);
+
+            if (facts(i).view.at != at) {
+                beaten[i] = nodes[i].cluster->asked;
+            }
         }
     }
 
