@@ -566,8 +566,8 @@ static mcp_fault_e refused(mod_mcp_run_t *run, int rc, const char **detail)
  * overloaded does: its handler sees nothing wrong with that. */
 static int is_mute(const mod_mcp_run_t *run, const request_rec *r)
 {
-    return !has_answered(run) && r->status == HTTP_OK && r->content_type == NULL
-           && r->filename && strncmp(r->filename, "proxy:fcgi:", 11) == 0;
+    return run->fcgi && !has_answered(run) && r->status == HTTP_OK
+           && r->content_type == NULL;
 }
 
 static mcp_fault_e judge(mod_mcp_run_t *run, int rc, const char **detail)

@@ -51,6 +51,7 @@ struct mod_mcp_run_t {
     unsigned failed:1;                  /* an error bucket came */
     unsigned told:1;                    /* the hook shows what is hidden */
     unsigned proxied:1;                 /* mod_proxy's handler runs */
+    unsigned fcgi:1;                    /* it is that of a FastCGI backend */
     unsigned named:1;                   /* the log names the call */
     unsigned logs:1;                    /* there will be a line for it */
 };

@@ -264,14 +264,18 @@ typedef enum {
                                          * comes next */
 } kept_e;
 
+static int is_fastcgi(const char *url)
+{
+    return ap_cstr_casecmpn(url, "fcgi:", 5) == 0;
+}
+
 static kept_e look(const char *url, const proxy_conn_rec *conn)
 {
     apr_os_sock_t fd;
     ssize_t n;
     char byte;
 
-    if (conn->sock == NULL || conn->close
-        || ap_cstr_casecmpn(url, "fcgi:", 5) != 0
+    if (conn->sock == NULL || conn->close || !is_fastcgi(url)
         || apr_os_sock_get(&fd, conn->sock) != APR_SUCCESS) {
         return KEPT_NOT;
     }
@@ -426,6 +430,7 @@ static int scheme_handler(request_rec *r, proxy_worker *worker,
         return DECLINED;
     }
 
+    run->fcgi = is_fastcgi(url);
     own = mod_mcp_fastcgi_can(run, r, url);
 
     rc = prepare(r, worker, conf, url, &conn,

@@ -200,15 +200,24 @@ mcp_cluster_is_away(void *data)
 static void
 mcp_cluster_reborn(mcp_cluster_t *cluster)
 {
-    uint64_t  id;
+    uint64_t      id;
+    mcp_store_t  *store;
+
+    store = cluster->worker->store;
+
+    /* another process may have found that out */
+
+    if (mcp_store_node_id(store) != cluster->node) {
+        return;
+    }
 
     if (mcp_worker_random(cluster->worker, &id, sizeof(id)) == MCP_OK
         && id != 0)
     {
-        mcp_store_node_renew(cluster->worker->store, cluster->node, id);
+        mcp_store_node_renew(store, cluster->node, id);
     }
 
-    mcp_store_node_count(cluster->worker->store, MCP_NODE_REBORN);
+    mcp_store_node_count(store, MCP_NODE_REBORN);
     mcp_cluster_error(cluster, "this node was taken for dead by others");
 }
 
@@ -252,7 +261,7 @@ mcp_cluster_may_speak(mcp_cluster_t *cluster)
     }
 
     return mcp_store_node_speaks(worker->store, mcp_worker_now(worker),
-                                 cluster->conf->dead_after * 2 / 3);
+                                 cluster->conf->dead_after / 2);
 }
 
 
@@ -376,15 +385,6 @@ mcp_cluster_hello(mcp_cluster_t *cluster)
 }
 
 
-void
-mcp_cluster_doubt(mcp_cluster_t *cluster)
-{
-    if (cluster->state == MCP_CLUSTER_MEMBER) {
-        mcp_cluster_hello(cluster);
-    }
-}
-
-
 /* --- beats --- */
 
 static void
@@ -415,6 +415,10 @@ mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
             mcp_cluster_set_state(cluster, MCP_CLUSTER_APART);
         }
 
+    } else if (cluster->state != MCP_CLUSTER_MEMBER) {
+
+        /* it knows by now, and is asking */
+
     } else if (mcp_reply_is(kind, "GONE")) {
         mcp_cluster_hello(cluster);
 
@@ -429,6 +433,36 @@ mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
 
     } else {
         mcp_cluster_strange(cluster, "beat", reply);
+    }
+}
+
+
+static void
+mcp_cluster_doubted(void *data, const mcp_reply_t *reply)
+{
+    mcp_cluster_t  *cluster;
+
+    cluster = data;
+    cluster->doubts = 0;
+
+    if (reply && mcp_reply_is(mcp_reply_item(reply, 0), "DEAD")
+        && cluster->state == MCP_CLUSTER_MEMBER)
+    {
+        mcp_cluster_reborn(cluster);
+        mcp_cluster_hello(cluster);
+    }
+}
+
+
+/* It goes on as a member meanwhile: mostly it was one stream that another node
+ * has got. */
+void
+mcp_cluster_doubt(mcp_cluster_t *cluster)
+{
+    if (cluster->state == MCP_CLUSTER_MEMBER && !cluster->doubts) {
+        cluster->doubts = mcp_cluster_run(cluster, MCP_SCRIPT_BEAT, NULL, 0,
+                                          mcp_cluster_doubted, cluster)
+                          == MCP_OK;
     }
 }
 

@@ -179,12 +179,12 @@ mcp_copy_forget(mcp_copy_t *copy)
 
 
 /* Whether Redis has to forget a stream that is gone: what was over stays, if
- * Redis knows of that, which is in doubt if the reply was lost.  One that was
- * to be taken over has nobody else who would end it. */
+ * Redis knows of that, which is in doubt if the reply was lost.  One that
+ * cannot be taken over as a whole has nobody else who would end it. */
 static int
 mcp_copy_is_forgotten(const mcp_copy_t *copy)
 {
-    return copy->forgets || copy->claims || copy->inherits
+    return copy->forgets || copy->claims || copy->lost
            || (copy->number == 0 && copy->told && !copy->mirrors
                && (copy->at.state < MCP_STATE_COMPLETED || copy->time == 0));
 }
@@ -216,10 +216,6 @@ mcp_copy_gone(mcp_copy_t *copy)
     mcp_ask_t  *asks;
 
     asks = mcp_copy_safe(copy, UINT64_MAX);
-
-    if (copy->inherits && !copy->forgets) {
-        mcp_mirror_lost(copy);
-    }
 
     if (mcp_copy_forget_now(copy) == MCP_OK) {
         mcp_copy_drop(copy);

@@ -83,6 +83,8 @@ struct mcp_copy_s {
                                           reader elsewhere; 0: it does */
     uint64_t             displaced;    /* since when Redis has something else in
                                           its place; 0: it has not */
+    uint64_t             cramped;      /* since when what it inherits finds no
+                                          room; 0: it does */
     mcp_store_stand_t    at;           /* how far Redis was told */
     mcp_node_place_t     heard;        /* how far a dead node had heard the
                                           others, of what is inherited */
@@ -112,6 +114,8 @@ struct mcp_copy_s {
     unsigned             told:1;       /* Redis may have it from here */
     unsigned             over:1;       /* as it was told last, though the
                                           reply may be lost */
+    unsigned             stays:1;      /* it was told to keep it for longer
+                                          than it would, as it was read */
     unsigned             forgets:1;    /* it is gone, and Redis has to forget
                                           it before another one has its id */
     unsigned             sending:1;
@@ -126,6 +130,8 @@ struct mcp_copy_s {
     unsigned             has_topics:1; /* of what is inherited: all */
     unsigned             full:1;       /* the mirror takes no more for now */
     unsigned             tight:1;      /* it is the room that it lacks */
+    unsigned             lost:1;       /* what it inherits is not all there, and
+                                          never will be */
     unsigned             says:1;       /* what is on its way has no event, and
                                           answers who asked how it stands */
     unsigned             misses:2;
@@ -217,9 +223,6 @@ int mcp_mirror_event(mcp_cluster_t *cluster,
 
 /* Redis does not have the mirror's stream, again: then it is gone. */
 void mcp_mirror_missed(mcp_copy_t *copy);
-
-/* A stream of a dead node that this one was to take over is gone. */
-void mcp_mirror_lost(mcp_copy_t *copy);
 
 
 /* --- mcp_cluster_confirm.c --- */

@@ -14,6 +14,17 @@ mcp_due_is_read(const mcp_store_copying_t *copying)
 }
 
 
+/* Its end has come, or is about to, but it is kept here for as long as it is
+ * read. */
+static int
+mcp_due_stays(const mcp_copy_t *copy, const mcp_store_copying_t *copying,
+    uint64_t now)
+{
+    return copying->end && !copying->expires && mcp_due_is_read(copying)
+           && copying->end < now + copy->cluster->conf->dead_after;
+}
+
+
 /* Whether it is time to say that the stream goes on; not one that is about to
  * go, here as in Redis. */
 static int
@@ -34,6 +45,7 @@ mcp_due_is(const mcp_copy_t *copy, const mcp_store_copying_t *copying)
            || copy->expires != copying->expires
            || copy->given != copying->given
            || copy->taken != copying->taken
+           || (copy->stays && !mcp_due_is_read(copying))
            || mcp_due_goes_on(copy, copying,
                                  mcp_worker_now(copy->cluster->worker))
            || (copying->own.state >= MCP_STATE_COMPLETED
@@ -113,6 +125,7 @@ mcp_due_told(mcp_copy_t *copy, const mcp_store_copying_t *copying,
     copy->floor = copying->first_seq;
     copy->confirmed = copying->confirmed_seq;
     copy->over = from->at.state >= MCP_STATE_COMPLETED;
+    copy->stays = mcp_due_stays(copy, copying, copy->time);
 
     /* Redis has nothing of before, or may have lost it */
 
@@ -140,12 +153,8 @@ mcp_due_lasts(const mcp_copy_t *copy, const mcp_store_copying_t *copying)
 
     until = until > now ? until - now : 1;
 
-    /* its end has come, but it is kept here for as long as it is read */
-
-    if (copying->end && !copying->expires && until < copy->max_wait
-        && mcp_due_is_read(copying))
-    {
-        until = copy->max_wait;
+    if (mcp_due_stays(copy, copying, now)) {
+        until = copy->cluster->conf->dead_after;
     }
 
     /* its node may be lost before it knows that it is the first; who joins it

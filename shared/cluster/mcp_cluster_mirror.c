@@ -50,6 +50,21 @@ mcp_mirror_feed(mcp_cluster_t *cluster,
 }
 
 
+/* What a dead node had is not all there: Redis is to forget it when the mirror
+ * has gone, as nobody else would end it. */
+static void
+mcp_mirror_lost(mcp_copy_t *copy)
+{
+    if (copy->inherits && !copy->lost) {
+        copy->lost = 1;
+        mcp_worker_log(copy->cluster->worker, MCP_LOG_ERROR,
+                       "cluster: not all of a stream of a dead node is there, "
+                       "so it is lost");
+        mcp_store_node_count(copy->cluster->worker->store, MCP_NODE_DROPPED);
+    }
+}
+
+
 /* Its owner may be about to begin it anew. */
 void
 mcp_mirror_missed(mcp_copy_t *copy)
@@ -59,6 +74,7 @@ mcp_mirror_missed(mcp_copy_t *copy)
         return;
     }
 
+    mcp_mirror_lost(copy);
     mcp_store_mirror_forget(copy->cluster->worker->store, copy->ref.id);
     mcp_copy_look(copy);
 }
@@ -136,12 +152,17 @@ mcp_mirror_fetched(void *data, const mcp_reply_t *reply)
     copy->full = (rc != MCP_OK || reply->n < MCP_WATCH_EVENTS + 2);
     copy->tight = (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL);
 
+    if (rc == MCP_OK) {
+        copy->cramped = 0;
+    }
+
     /* nor does it go on where what follows is not kept any more, unless it was
      * made anew meanwhile */
 
     if (rc == MCP_ERR_LARGE
         || (rc == MCP_AGAIN && mcp_mirror_is_at(copy, copy->fetched)))
     {
+        mcp_mirror_lost(copy);
         mcp_store_mirror_forget(copy->cluster->worker->store, copy->ref.id);
     }
 
@@ -263,27 +284,34 @@ mcp_mirror_inherit(mcp_copy_t *copy)
 }
 
 
-void
-mcp_mirror_lost(mcp_copy_t *copy)
+/* Room may be made for what it inherits, but it is not waited for for ever. */
+static int
+mcp_mirror_may_wait(mcp_copy_t *copy)
 {
-    mcp_worker_log(copy->cluster->worker, MCP_LOG_ERROR,
-                   "cluster: not all of a stream of a dead node is there, "
-                   "so it is lost");
-    mcp_store_node_count(copy->cluster->worker->store, MCP_NODE_DROPPED);
+    uint64_t  now;
+
+    now = mcp_worker_now(copy->cluster->worker);
+
+    if (copy->cramped == 0) {
+        copy->cramped = now;
+    }
+
+    return copy->tight
+           && now < copy->cramped + 2 * copy->cluster->conf->dead_after;
 }
 
 
 static void
 mcp_mirror_look_inherited(mcp_copy_t *copy, const mcp_store_copying_t *copying)
 {
-    if (copy->full && copy->tight && copying->known.seq > copying->own.seq) {
+    if (copy->full && copying->known.seq > copying->own.seq) {
+        if (mcp_mirror_may_wait(copy)) {
+            copy->full = 0;
+            mcp_copy_within(copy, copy->cluster->conf->dead_after / 3);
+            return;
+        }
 
-        /* its reader is slow, or the zone is full; Redis has it meanwhile */
-
-        copy->full = 0;
-        mcp_copy_within(copy, MCP_COPY_LATER);
-
-    } else if (copy->full && copying->known.seq > copying->own.seq) {
+        mcp_mirror_lost(copy);
         mcp_store_mirror_forget(copy->cluster->worker->store, copy->ref.id);
         mcp_copy_look(copy);
 

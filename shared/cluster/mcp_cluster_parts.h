@@ -200,6 +200,7 @@ struct mcp_cluster_s {
     unsigned                   speaks:1;       /* for the node */
     unsigned                   hearing:1;      /* a command waits for news */
     unsigned                   beating:1;      /* its reply is to come */
+    unsigned                   doubts:1;       /* that it is alive: asks */
     unsigned                   far:1;  /* the clocks differ: the log was told */
 
     mcp_pulse_t                pulses[MCP_NODE_MEMBERS];
