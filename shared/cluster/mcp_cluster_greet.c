@@ -17,17 +17,15 @@
 #define MCP_REDIS_MINOR  2
 
 
-/* Whether a script may not do something: Redis 6.2 says that somewhere in its
- * text, 7.0 behind "ERR The ". */
-static int
-mcp_greet_denies_script(mcp_str_t text)
+int
+mcp_greet_mentions(mcp_str_t text, const char *words)
 {
-    size_t  i;
+    size_t  i, len;
 
-    static const char  words[] = "user executing the script can't ";
+    len = strlen(words);
 
-    for (i = 0; i + sizeof(words) - 1 <= text.len; i++) {
-        if (memcmp(text.data + i, words, sizeof(words) - 1) == 0) {
+    for (i = 0; i + len <= text.len; i++) {
+        if (memcmp(text.data + i, words, len) == 0) {
             return 1;
         }
     }
@@ -51,7 +49,10 @@ mcp_greet_denies(mcp_str_t text)
         }
     }
 
-    return mcp_greet_denies_script(text);
+    /* a script may not do something: Redis 6.2 says that somewhere in its text,
+     * 7.0 behind "ERR The " */
+
+    return mcp_greet_mentions(text, "user executing the script can't ");
 }
 
 

@@ -50,16 +50,17 @@ mcp_mirror_feed(mcp_cluster_t *cluster,
 }
 
 
-/* What a dead node had is not all there: Redis is to forget it when the mirror
- * has gone, as nobody else would end it. */
+/* What a dead node had is not all there, or finds no room: Redis is to forget
+ * it when the mirror has gone, as nobody else would end it. */
 static void
 mcp_mirror_lost(mcp_copy_t *copy)
 {
     if (copy->inherits && !copy->lost) {
         copy->lost = 1;
         mcp_worker_log(copy->cluster->worker, MCP_LOG_ERROR,
-                       "cluster: not all of a stream of a dead node is there, "
-                       "so it is lost");
+                       "cluster: a stream of a dead node is lost: %s",
+                       copy->full && copy->tight ? "there is no room for it"
+                                                 : "not all of it is there");
         mcp_store_node_count(copy->cluster->worker->store, MCP_NODE_DROPPED);
     }
 }

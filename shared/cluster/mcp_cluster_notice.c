@@ -39,7 +39,8 @@ mcp_notice_init(mcp_cluster_t *cluster)
 }
 
 
-/* A notice has no number that means anything unless its process has one. */
+/* Gives this process a name, by which Redis tells its numbers from those of
+ * others; 0: there is no randomness. */
 static int
 mcp_notice_has_name(mcp_cluster_t *cluster)
 {

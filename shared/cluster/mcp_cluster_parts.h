@@ -446,5 +446,8 @@ void mcp_link_say_hello(mcp_link_t *link);
  * it says it is. */
 int mcp_greet_denies(mcp_str_t error);
 
+/* Returns 1 if an error has these words somewhere in its text. */
+int mcp_greet_mentions(mcp_str_t error, const char *words);
+
 
 #endif /* MCP_CLUSTER_PARTS_H_INCLUDED */

@@ -345,33 +345,12 @@ mcp_reap_fenced(mcp_copy_t *copy)
     copy->at.state = MCP_STATE_CANCELLED;
     mcp_store_revoke(worker->store, &copy->ref);
 
-    /* unless it was this one's under the id of before */
+    /* if it was this node's under the id that it has now, others may have taken
+     * the node itself for dead */
 
     if (copy->node == 0 || copy->node == copy->cluster->node) {
         mcp_cluster_doubt(copy->cluster);
     }
-}
-
-
-/* Whether an error says that a key is of another kind than ours: the words are
- * somewhere in its text. */
-static int
-mcp_reap_is_foreign(const mcp_reply_t *reply)
-{
-    size_t     i;
-    mcp_str_t  text;
-
-    static const char  word[] = "WRONGTYPE ";
-
-    text = reply->text;
-
-    for (i = 0; i + sizeof(word) - 1 <= text.len; i++) {
-        if (memcmp(text.data + i, word, sizeof(word) - 1) == 0) {
-            return reply->type == MCP_REPLY_ERROR;
-        }
-    }
-
-    return 0;
 }
 
 
@@ -385,7 +364,11 @@ mcp_reap_displaced(mcp_copy_t *copy, const mcp_reply_t *error)
     cluster = copy->cluster;
     now = mcp_worker_now(cluster->worker);
 
-    if (!mcp_reap_is_foreign(error)) {
+    /* a key is of another kind than ours */
+
+    if (error->type != MCP_REPLY_ERROR
+        || !mcp_greet_mentions(error->text, "WRONGTYPE "))
+    {
         return 0;
     }
 

