@@ -382,6 +382,7 @@ begin(int i, const char *secret)
     fds[i] = -1;
     ears[i] = -1;
     nodes[i].te.now = real_now();
+    nodes[i].te.seed = ++names;                /* no two nodes draw one id */
     nodes[i].conf.dead_after = 500;
     nodes[i].conf.sync = MCP_CLUSTER_SYNC_ON;
 
@@ -390,7 +391,7 @@ begin(int i, const char *secret)
 
     nodes[i].cluster = mcp_cluster_create(nodes[i].worker, &nodes[i].conf);
     assert_int_equal(mcp_cluster_keys(nodes[i].cluster, &keys), MCP_OK);
-    nodes[i].cluster->notices_of = ++names;    /* as if random */
+    nodes[i].cluster->notices_of = names;      /* as if random */
     run(i);
 }
 

@@ -98,31 +98,54 @@ risk(int i)
 }
 
 
-/* When a node has last said something that Redis has answered. */
+/* When a node asked what Redis has answered last: it was heard then, or later. */
 static uint64_t  beaten[ALL];
+
+
+/* It may have been taken for dead by now. */
+static void
+doubt(int i)
+{
+    if (real_now() > beaten[i] + LATE) {
+        risk(i);
+    }
+}
+
+
+static void
+carry_one(int i)
+{
+    uint64_t  at, asked;
+
+    /* it may be answered and ask anew before it comes back */
+
+    at = facts(i).view.at;
+    asked = nodes[i].cluster->asked;
+
+    carry(i);
+
+    if (facts(i).view.at != at) {
+        doubt(i);
+        beaten[i] = asked;
+    }
+}
 
 
 static void
 carry_all(void)
 {
-    int       i;
-    uint64_t  at;
+    int  i;
 
     n_words = 0;
 
     for (i = 0; i < ALL; i++) {
-        if (nodes[i].cluster && real_now() > beaten[i] + LATE) {
-            risk(i);
-        }
-
         if (nodes[i].cluster && real_now() >= still[i]) {
-            at = facts(i).view.at;
-            carry(i);
-
-            if (facts(i).view.at != at) {
-                beaten[i] = nodes[i].cluster->asked;
-            }
+            carry_one(i);
         }
+    }
+
+    for (i = 0; i < ALL; i++) {
+        doubt(i);
     }
 
     usleep(200);
