@@ -384,7 +384,9 @@ mcp_sse_decode(mcp_sse_decoder_t *d, const char *in, size_t len,
 
     mcp_sse_keep(d);
 
-    if (start < len) {
+    /* what failed first is what is said */
+
+    if (start < len && !mcp_sse_failed(d)) {
         mcp_buf_add(&d->line, in + start, len - start);
     }
 

@@ -350,8 +350,20 @@ test_memory(void **state)
     test_mem_t          tm;
     mcp_sse_decoder_t   d;
     static const char   in[] = "data: first\ndata: second\n\ndata: third";
+    static const char   last[] = "data: first\n"
+        ":a line that is too long, as 64 bytes are more than a line may have";
 
     (void) state;
+
+    /* what fails first is what is said */
+
+    test_mem_init(&tm);
+    tm.fail_at = 1;
+    mcp_sse_decoder_init(&d, &tm.mem, 16);
+    assert_int_equal(mcp_sse_decode(&d, last, sizeof(last) - 1, &consumed,
+                                    &data),
+                     MCP_ERR_MEMORY);
+    mcp_sse_decoder_free(&d);
 
     for (k = 1; /* void */ ; k++) {
         test_mem_init(&tm);
