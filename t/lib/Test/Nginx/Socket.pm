@@ -680,7 +680,10 @@ sub check_log {
 
     return [] if !@wanted && !@unwanted && !defined $grep && $file ne 'error';
 
-    my $lines = wait_for_lines($read, \@wanted, @unwanted || defined $grep);
+    # a line that comes late is seen after the block's next request
+
+    my $late = defined $grep || @unwanted && !$at->{more};
+    my $lines = wait_for_lines($read, \@wanted, $late);
 
     check_grep($block, $at, $grep, $lines) if defined $grep;
 
@@ -905,6 +908,7 @@ sub run_requests {
             my $at = {
                 index => $index++,
                 many => $total > 1,
+                more => $index < $total,
                 repeat => $repeat,
             };
 
