@@ -11,7 +11,10 @@ CORE_SRC := $(wildcard shared/*/*.c)
 CORE     := $(CORE_SRC:shared/%.c=%) store/mcp_status_page \
 	cluster/mcp_cluster_lua
 UNIT_SRC := $(wildcard t/unit/*/*_test.c)
-UNIT_AID := $(filter-out $(UNIT_SRC),$(wildcard t/unit/*.c))
+UNIT_AID := $(filter-out t/unit/tests.c,$(wildcard t/unit/*.c))
+UNIT_FOLDERS  := $(sort $(patsubst t/unit/%/,%,$(dir $(UNIT_SRC))))
+UNIT_PROGRAMS := $(UNIT_FOLDERS:%=build/unit/%/tests)
+COVERAGE_PROGRAMS := $(patsubst %,build/coverage/%/tests,$(filter-out next,$(UNIT_FOLDERS)))
 FUZZ_SRC := $(wildcard t/fuzz/*_fuzz.c)
 
 CORE_LIBS = -lyajl -lpcre2-8 -lhiredis -lcrypto -lpthread
@@ -37,7 +40,7 @@ SYSCONFDIR ?= /etc
 DESTDIR    ?=
 
 # seconds for each fuzz target
-FUZZ_SECONDS ?= 10
+FUZZ_SECONDS ?= 30
 
 # of endurance
 CLUSTER_SECONDS ?= 3600
@@ -52,8 +55,10 @@ BENCH       ?=
 .DEFAULT_GOAL = help
 .SECONDARY:
 .PHONY: help deps module module-apache install install-nginx install-apache \
-	run run-apache run-cluster test quick unit test-nginx \
-	e2e e2e-nodes conformance fuzz build-asan asan asan-apache tsan-apache \
+	run run-apache run-cluster test test-full test-rest \
+	test-debian12 test-debian13 unit unit-programs \
+	test-nginx e2e e2e-nodes conformance fuzz fuzz-programs \
+	build-asan build-asan-apache build-tsan-apache asan asan-apache tsan-apache \
 	coverage dist graph \
 	soak endurance versions cost check format bench \
 	compdb clean
@@ -64,6 +69,7 @@ help: ## list the tasks
 		$(firstword $(MAKEFILE_LIST))
 	@echo
 	@echo "  T=t/x.t (test-nginx), E=t/e2e/x.test.mjs (e2e) choose files,"
+	@echo "  U=store/mcp_store_test (unit) as well,"
 	@echo "  FUZZ_SECONDS=60, PORT=8090 (run), NGINX_BIN=... MCP_MODULE=...,"
 	@echo "  APACHE_BIN=... MCP_APACHE_MODULE=..., MCP_SERVER=nginx or apache"
 	@echo "  (e2e, soak, conformance), FIXTURE_MPM=event, worker or prefork"
@@ -100,19 +106,22 @@ run-cluster: ## three nodes of both, a Redis and a balancer
 	@scripts/run-cluster
 
 
-test: ## run all that follow down to check
-	@scripts/test unit test-nginx e2e e2e-nodes conformance fuzz asan asan-apache \
-		tsan-apache cost check
+test: ## build and test both modules: ten minutes
+	@scripts/test fast
 
-quick: module module-apache build-asan ## a smoke of each of test's, in three minutes
-	@$(MAKE) --no-print-directory build/fuzz/mcp_json_fuzz \
-		$(UNIT_SRC:t/unit/%.c=build/unit/%)
-	@scripts/build apache-asan
-	@scripts/build apache-tsan
-	@scripts/quick $(sort $(UNIT_SRC:t/unit/%.c=build/unit/%))
+test-full: ## every test: an hour and a quarter
+	@scripts/test full
 
-unit: $(UNIT_SRC:t/unit/%.c=build/unit/%) ## unit tests of the core, under ASan and UBSan
-	@scripts/suite unit $(sort $^)
+test-rest: ## what test-full runs besides test
+	@scripts/test rest
+
+# U=store/mcp_store_test: these files; UNIT_SKIP=next: all folders but this one
+
+unit: unit-programs ## unit tests of the core, under ASan and UBSan
+	@scripts/suite unit $(or $(U),$(sort $(UNIT_SRC:t/unit/%.c=%)))
+
+unit-programs: $(if $(U),$(patsubst %/,build/unit/%/tests,$(sort $(dir $(U)))), \
+	$(filter-out $(UNIT_SKIP:%=build/unit/%/tests),$(UNIT_PROGRAMS)))
 
 test-nginx: module ## t/*.t with Test::Nginx
 	@scripts/suite test-nginx $(PROVE_FLAGS) $(T)
@@ -132,27 +141,35 @@ endurance: module module-apache ## an hour of random faults at a cluster, 200 cl
 		MCP_SERVER=$${MCP_SERVER:-nginx} SUITE_PREFIX=endurance- \
 		scripts/suite e2e t/e2e/cluster-random.test.mjs
 
+# RUN="make test": what to run; REDIS=valkey: with Valkey as the cluster's server
+
+test-debian13: ## test-full in a bare Debian 13, by debootstrap (root)
+	@scripts/chroot trixie $(or $(RUN),make test-full)
+
+test-debian12: ## the same in a bare Debian 12
+	@scripts/chroot bookworm $(or $(RUN),make test-full)
+
 versions: ## build and try the module with other versions of nginx
 	@scripts/versions
 
 conformance: module module-apache ## the MCP conformance suite, on both servers
 	@scripts/suite conformance
 
-fuzz: $(FUZZ_SRC:t/fuzz/%.c=build/fuzz/%) ## fuzz targets, FUZZ_SECONDS each
-	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/suite fuzz $(sort $^)
+fuzz-programs: $(FUZZ_SRC:t/fuzz/%.c=build/fuzz/%)
+
+fuzz: fuzz-programs ## fuzz targets, FUZZ_SECONDS each
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/suite fuzz $(sort $(FUZZ_SRC:t/fuzz/%.c=build/fuzz/%))
 
 asan: module-apache build-asan ## test-nginx and e2e on an nginx with ASan and UBSan
 	@scripts/suite asan
 
-asan-apache: module ## e2e on the Apache module with ASan and UBSan
-	@scripts/build apache-asan
+asan-apache: module build-asan-apache ## e2e on the Apache module with ASan and UBSan
 	@scripts/suite asan-apache
 
-tsan-apache: module ## e2e on the Apache module with ThreadSanitizer
-	@scripts/build apache-tsan
+tsan-apache: module build-tsan-apache ## e2e on the Apache module with ThreadSanitizer
 	@scripts/suite tsan-apache
 
-coverage: $(patsubst t/unit/%.c,build/coverage/%,$(filter-out t/unit/next/%,$(UNIT_SRC))) ## lines of the core that unit tests execute, by folder
+coverage: $(COVERAGE_PROGRAMS) ## lines of the core that unit tests execute, by folder
 	@scripts/coverage $(sort $^)
 
 cost: module module-apache ## instructions a request, against bench/cost.json
@@ -164,6 +181,12 @@ check: ## boundaries, tables, docs, warnings, format, cppcheck
 
 build-asan:
 	@scripts/build asan
+
+build-asan-apache:
+	@scripts/build apache-asan
+
+build-tsan-apache:
+	@scripts/build apache-tsan
 
 format: ## reformat the core (see .clang-format)
 	@clang-format --style=file -i shared/*/*.[ch]
@@ -196,10 +219,11 @@ build/made/cluster/mcp_cluster_lua.c: shared/cluster/redis scripts/embed \
 	@scripts/embed $< $@
 
 
-# unit tests: each uses the whole core, which is linked once
+# unit tests: one program for each folder, of which `tests NAME` runs one file.
+# main() of each file gets the file's name, and t/unit/tests.c calls it.
 
-UNIT_LINK = $(CC) $(UNIT_FLAGS) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' -o $@ $^ -lcmocka \
-	$(CORE_LIBS)
+unit_names = $(basename $(notdir $(wildcard t/unit/$1/*_test.c)))
+unit_main  = -Dmain='$(*F)_test(void); int $(*F)_test'
 
 UNIT_CORE = @mkdir -p $(@D) && $(CC) $(UNIT_FLAGS) -fPIC -MMD -MP -c -o $@ $<
 
@@ -211,6 +235,10 @@ build/unit/core/%.o: build/made/%.c Makefile
 
 build/unit/libcore.so: $(CORE:%=build/unit/core/%.o)
 	@$(CC) $(UNIT_FLAGS) -shared -Wl,-soname,$(@F) -o $@ $^
+
+build/unit/%_test.o: t/unit/%_test.c Makefile
+	@mkdir -p $(@D)
+	@$(CC) $(UNIT_FLAGS) $(unit_main) -MMD -MP -c -o $@ $<
 
 build/unit/%.o: t/unit/%.c Makefile
 	@mkdir -p $(@D)
@@ -229,14 +257,28 @@ build/unit/next/core/%.o: build/made/%.c Makefile
 build/unit/next/libnext.so: $(CORE:%=build/unit/next/core/%.o)
 	@$(CC) $(UNIT_FLAGS) -shared -Wl,-soname,$(@F) -o $@ $^
 
-$(patsubst t/unit/%.c,build/unit/%,$(wildcard t/unit/next/*_test.c)): \
-build/unit/next/%_test: build/unit/next/%_test.o \
-		$(UNIT_AID:t/unit/%.c=build/unit/%.o) build/unit/next/libnext.so
-	@$(UNIT_LINK)
+# $(call unit_program,FOLDER,DIRECTORY): the table of the folder's files, and
+# what its program is made of
 
-build/unit/%_test: build/unit/%_test.o $(UNIT_AID:t/unit/%.c=build/unit/%.o) \
-		build/unit/libcore.so
-	@$(UNIT_LINK)
+define unit_program
+$2/$1/tests.o: t/unit/tests.c $$(wildcard t/unit/$1) Makefile
+	@mkdir -p $$(@D)
+	@$$(CC) $$(CORE_FLAGS) -DTESTS="$$(patsubst %,TEST(%),$$(call unit_names,$1))" \
+		-c -o $$@ t/unit/tests.c
+
+$2/$1/tests: $2/$1/tests.o $$(patsubst %,$2/$1/%.o,$$(call unit_names,$1)) \
+		$$(UNIT_AID:t/unit/%.c=$2/%.o)
+endef
+
+$(foreach folder,$(UNIT_FOLDERS),$(eval $(call unit_program,$(folder),build/unit)))
+$(foreach folder,$(UNIT_FOLDERS),$(eval $(call unit_program,$(folder),build/coverage)))
+
+build/unit/next/tests: build/unit/next/libnext.so
+$(filter-out build/unit/next/%,$(UNIT_PROGRAMS)): build/unit/libcore.so
+
+$(UNIT_PROGRAMS):
+	@$(CC) $(UNIT_FLAGS) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' -o $@ $^ -lcmocka \
+		$(CORE_LIBS)
 
 
 # the same for `make coverage`
@@ -250,13 +292,15 @@ build/coverage/core/%.o: shared/%.c Makefile
 build/coverage/core/%.o: build/made/%.c Makefile
 	$(COVERAGE_CORE)
 
+build/coverage/%_test.o: t/unit/%_test.c Makefile
+	@mkdir -p $(@D)
+	@$(COVERAGE_CC) $(COVERAGE_FLAGS) -It/unit $(unit_main) -MMD -MP -c -o $@ $<
+
 build/coverage/%.o: t/unit/%.c Makefile
 	@mkdir -p $(@D)
 	@$(COVERAGE_CC) $(COVERAGE_FLAGS) -It/unit -MMD -MP -c -o $@ $<
 
-build/coverage/%_test: build/coverage/%_test.o \
-		$(UNIT_AID:t/unit/%.c=build/coverage/%.o) \
-		$(CORE:%=build/coverage/core/%.o)
+$(COVERAGE_PROGRAMS): $(CORE:%=build/coverage/core/%.o)
 	@$(COVERAGE_CC) -fprofile-instr-generate -o $@ $^ -lcmocka $(CORE_LIBS)
 
 

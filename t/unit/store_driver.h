@@ -179,11 +179,12 @@ store_create(store_driver_t *d, unsigned slot, const mcp_stream_spec_t *spec,
 }
 
 
-/* A message whose bytes tell its number. */
+/* Returns a message of `len` bytes whose content depends on `n` alone, so that
+ * threads may call this at once with the same `n`.  Valid until the next call. */
 static inline mcp_str_t
 store_message(unsigned n, size_t len)
 {
-    static __thread char  text[4 * 1024 * 1024];
+    static char  text[4 * 1024 * 1024];
     size_t       i;
 
     assert_true(len <= sizeof(text));
