@@ -32,6 +32,12 @@ failure() {
     head -c 20000 >> "$results/.failed/$1"
 }
 
+# repeat COMMAND: the line that tells how one failure is repeated alone
+
+repeat() {
+    printf '     repeat it: %s\n' "$*"
+}
+
 failures() {
     local dir file
 
