@@ -30,7 +30,7 @@
 #define MCP_MATCH_ROOM         1024
 
 /* Without JIT (the system may forbid it) the backtracking frames come on
- * top, 20 KiB at first, doubled once: good for 150 repetitions of a group,
+ * top, 20 KiB at first, doubled once: good for 128 repetitions of a group,
  * where the 32 KiB that JIT takes itself are for 1000. */
 #define MCP_MATCH_HEAP_KB      40
 #define MCP_MATCH_SLOW_ROOM    (MCP_MATCH_ROOM + 62 * 1024)
