@@ -24,6 +24,10 @@ struct mcp_wire_s {
 static const mcp_reply_t  mcp_wire_nil;
 
 
+/* How deep arrays may be nested, as in hiredis before version 1. */
+#define MCP_WIRE_DEPTH  9
+
+
 void
 mcp_wire_command(mcp_buf_t *buf, const mcp_str_t *words, size_t n)
 {
@@ -50,13 +54,24 @@ mcp_wire_command(mcp_buf_t *buf, const mcp_str_t *words, size_t n)
 static mcp_reply_t *
 mcp_wire_make(const redisReadTask *task, mcp_reply_e type, size_t len)
 {
-    size_t        size;
-    mcp_wire_t   *wire;
-    mcp_reply_t  *parent, *reply;
+    size_t                size;
+    unsigned              depth;
+    mcp_wire_t           *wire;
+    mcp_reply_t          *parent, *reply;
+    const redisReadTask  *above;
 
     wire = task->privdata;
     parent = task->parent ? task->parent->obj : NULL;
     size = sizeof(mcp_reply_t) + len;
+    depth = 1;
+
+    for (above = task->parent; above; above = above->parent) {
+        depth++;
+    }
+
+    if (depth > MCP_WIRE_DEPTH) {
+        return NULL;
+    }
 
     /* hiredis 0.14 cuts lengths to 32 bits: an array of 2^32 elements has none
      * here, and then one comes */
@@ -179,9 +194,15 @@ mcp_wire_integer(const redisReadTask *task, long long number)
 }
 
 
+/* Makes the reply for a missing string or array.  Returns NULL for the null of
+ * RESP version 3, which was not requested. */
 static void *
 mcp_wire_no_value(const redisReadTask *task)
 {
+    if (task->type == REDIS_REPLY_NIL) {
+        return NULL;
+    }
+
     return mcp_wire_make(task, MCP_REPLY_NIL, 0);
 }
 
