@@ -386,7 +386,8 @@ mcp_input_take(mcp_call_t *call, mcp_str_t message)
         return;
     }
 
-    if (mcp_rpc_parse(&req->round, message, call->endpoint->max_depth, &msg)
+    if (mcp_rpc_parse(&req->round, message, call->endpoint->max_depth,
+                      MCP_RPC_FROM_BACKEND, &msg)
         != MCP_OK)
     {
         mcp_call_fail(req, MCP_FAULT_INTERNAL);

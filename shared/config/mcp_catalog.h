@@ -117,13 +117,20 @@ const mcp_policy_rule_t *mcp_catalog_rule(const mcp_catalog_t *catalog,
 
 #define MCP_CATALOG_HEADERS_MAX  64    /* of one tool */
 
+typedef enum {
+    MCP_CATALOG_STRING = 0,
+    MCP_CATALOG_INTEGER,
+    MCP_CATALOG_BOOLEAN
+} mcp_catalog_type_e;
+
 /* A property of a tool's arguments that clients mirror into a header
  * (2026-07-28, server/tools, "x-mcp-header"). */
 typedef struct {
-    mcp_str_t         name;        /* what follows "Mcp-Param-" */
-    const char       *at;          /* where the file has it */
-    const mcp_str_t  *path;        /* names of properties, outermost first */
-    size_t            depth;       /* number of them */
+    mcp_str_t           name;      /* what follows "Mcp-Param-" */
+    const char         *at;        /* where the file has it */
+    mcp_catalog_type_e  type;      /* of the property */
+    const mcp_str_t    *path;      /* names of properties, outermost first */
+    size_t              depth;     /* number of them */
 } mcp_catalog_header_t;
 
 /* Returns the headers of a tool, *n of them; NULL if it has none. */

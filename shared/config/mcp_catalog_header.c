@@ -126,20 +126,28 @@ mcp_catalog_check_path(mcp_catalog_walk_t *w,
 
 
 static int
-mcp_catalog_check_type(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
-    const char *at)
+mcp_catalog_take_type(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
+    mcp_catalog_header_t *header)
 {
+    size_t            i;
     mcp_json_value_t  type;
 
-    if (mcp_json_get_once(schema, mcp_str("type"), &type) == MCP_OK
-        && (mcp_json_str_eq(type.raw, mcp_str("string"))
-            || mcp_json_str_eq(type.raw, mcp_str("integer"))
-            || mcp_json_str_eq(type.raw, mcp_str("boolean"))))
-    {
-        return MCP_OK;
+    static const mcp_str_t  types[] = {
+        [MCP_CATALOG_STRING] = mcp_str("string"),
+        [MCP_CATALOG_INTEGER] = mcp_str("integer"),
+        [MCP_CATALOG_BOOLEAN] = mcp_str("boolean")
+    };
+
+    if (mcp_json_get_once(schema, mcp_str("type"), &type) == MCP_OK) {
+        for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+            if (mcp_json_str_eq(type.raw, types[i])) {
+                header->type = (mcp_catalog_type_e) i;
+                return MCP_OK;
+            }
+        }
     }
 
-    return mcp_catalog_error(w->reader, at,
+    return mcp_catalog_error(w->reader, header->at,
                              "\"x-mcp-header\" is for properties of the type "
                              "string, integer or boolean");
 }
@@ -209,7 +217,7 @@ mcp_catalog_take_header(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
     rc = mcp_catalog_check_name(w, header);
 
     if (rc == MCP_OK) {
-        rc = mcp_catalog_check_type(w, schema, header->at);
+        rc = mcp_catalog_take_type(w, schema, header);
     }
 
     if (rc == MCP_OK) {

@@ -77,7 +77,7 @@ mcp_batch_verdict(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
 
     if (msg->kind == MCP_RPC_INVALID) {
         memset(v, 0, sizeof(mcp_verdict_t));
-        return mcp_verdict_fault(v, msg->fault, mcp_null_str);
+        return mcp_verdict_fault(v, msg->fault, msg->detail);
     }
 
     if (!mcp_dispatch_token_usable(msg)) {
@@ -275,7 +275,7 @@ mcp_batch_parse(mcp_exchange_t *x, const mcp_str_t *items, size_t n)
 
     for (i = 0; i < n; i++) {
         if (mcp_rpc_parse(&x->arena, items[i], x->endpoint->max_depth,
-                          &msgs[i])
+                          MCP_RPC_FROM_CLIENT, &msgs[i])
             != MCP_OK)
         {
             return NULL;

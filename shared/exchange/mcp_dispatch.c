@@ -488,7 +488,7 @@ mcp_dispatch(mcp_exchange_t *x, size_t len)
     }
 
     if (x->msg->kind == MCP_RPC_INVALID) {
-        return mcp_answer_fault(x, x->msg->fault, x->msg->id, mcp_null_str);
+        return mcp_answer_fault(x, x->msg->fault, x->msg->id, x->msg->detail);
     }
 
     mcp_store_count(x->worker->store, MCP_COUNT_MESSAGES, 1);

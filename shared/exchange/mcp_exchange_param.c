@@ -78,50 +78,135 @@ mcp_exchange_param_read(mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
-/* Finds what the header mirrors.  Whoever reads a member that is there twice
- * may take the other one. */
-static int
-mcp_exchange_param_argument(const mcp_catalog_header_t *header,
-    const mcp_json_value_t *arguments, mcp_json_value_t *value)
+/* The arguments that the headers of a tool mirror. */
+typedef struct {
+    const mcp_catalog_header_t  *headers;
+    mcp_json_value_t             values[MCP_CATALOG_HEADERS_MAX];
+    uint64_t                     ambiguous;    /* one bit for each header */
+} mcp_exchange_mirror_t;
+
+_Static_assert(MCP_CATALOG_HEADERS_MAX <= 64, "one bit for each header");
+
+
+/* Returns those of the headers whose path goes through this key of an object
+ * that is `level` objects deep in the arguments.  A key that only some parsers
+ * take for a header's (mcp_json_alike()) makes the header ambiguous. */
+static uint64_t
+mcp_exchange_mirror_key(mcp_exchange_mirror_t *m, uint64_t headers,
+    size_t level, mcp_str_t key)
 {
-    size_t            i;
-    mcp_json_value_t  object;
+    size_t     i;
+    uint64_t   left, found;
+    mcp_str_t  name;
 
-    *value = *arguments;
+    found = 0;
 
-    for (i = 0; i < header->depth; i++) {
-        object = *value;
+    for (left = headers; left != 0; left &= left - 1) {
+        i = (size_t) __builtin_ctzll(left);
+        name = m->headers[i].path[level];
 
-        if (mcp_json_get_once(&object, header->path[i], value) != MCP_OK) {
-            return MCP_ERR_SYNTAX;
+        if (key.len - 2 < name.len) {
+            continue;
+        }
+
+        if (mcp_json_str_eq(key, name)) {
+            found |= left & -left;
+
+        } else if (mcp_json_alike(key, name)) {
+            m->ambiguous |= left & -left;
         }
     }
 
-    return MCP_OK;
+    return found;
 }
 
 
-/* Null is not mirrored, nor is what has no form in a header. */
-static int
-mcp_exchange_param_is_mirrored(const mcp_json_value_t *value)
+/* Reads the members of an object, once for all headers whose path goes through
+ * it.  The recursion is as deep as a path of the catalog. */
+static void
+mcp_exchange_mirror_read(mcp_exchange_mirror_t *m, uint64_t headers,
+    size_t level, const mcp_json_value_t *object)
 {
-    return value->type == MCP_JSON_STRING || value->type == MCP_JSON_NUMBER
-           || value->type == MCP_JSON_BOOL;
+    size_t            i;
+    uint64_t          found, seen, inner;
+    mcp_str_t         key;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    seen = 0;
+    mcp_json_iter_init(&iter, object->raw);
+
+    while (mcp_json_iter_next(&iter, &key, &value)) {
+        found = mcp_exchange_mirror_key(m, headers, level, key);
+        m->ambiguous |= found & seen;
+        seen |= found;
+        inner = 0;
+
+        for ( ; found != 0; found &= found - 1) {
+            i = (size_t) __builtin_ctzll(found);
+
+            if (m->headers[i].depth == level + 1) {
+                m->values[i] = value;
+
+            } else {
+                inner |= found & -found;
+            }
+        }
+
+        /* a lenient backend may take the members of an array's elements for
+         * those of the object that the schema describes */
+
+        if (inner != 0 && value.type == MCP_JSON_OBJECT) {
+            mcp_exchange_mirror_read(m, inner, level + 1, &value);
+
+        } else if (inner != 0 && value.type == MCP_JSON_ARRAY) {
+            m->ambiguous |= inner;
+        }
+    }
+}
+
+
+/* Returns 1 if an argument has the type of its property, or is null or absent:
+ * a value of another type has no form in a header, so that a rule for the
+ * header would not see it. */
+static int
+mcp_exchange_mirror_fits(mcp_catalog_type_e type,
+    const mcp_json_value_t *value)
+{
+    switch (value->type) {
+
+    case MCP_JSON_NONE:
+    case MCP_JSON_NULL:
+        return 1;
+
+    case MCP_JSON_STRING:
+        return type == MCP_CATALOG_STRING;
+
+    case MCP_JSON_BOOL:
+        return type == MCP_CATALOG_BOOLEAN;
+
+    case MCP_JSON_NUMBER:
+        return type == MCP_CATALOG_INTEGER
+               && mcp_header_value_is_integer(value->raw);
+
+    default:
+        return 0;
+    }
 }
 
 
 /* All lines of a header must say what the body says. */
 static int
 mcp_exchange_param_compare(mcp_exchange_t *x,
-    const mcp_catalog_header_t *header, const mcp_json_value_t *arguments)
+    const mcp_catalog_header_t *header, const mcp_json_value_t *value)
 {
     int                  rc;
     size_t               i, lines;
     mcp_str_t            text;
-    mcp_json_value_t     value;
     const mcp_header_t  *param;
 
-    rc = mcp_exchange_param_argument(header, arguments, &value);
+    rc = mcp_exchange_mirror_fits(header->type, value) ? MCP_OK
+                                                       : MCP_ERR_SYNTAX;
     lines = 0;
 
     for (i = 0; rc == MCP_OK && i < x->head.n_params; i++) {
@@ -134,12 +219,14 @@ mcp_exchange_param_compare(mcp_exchange_t *x,
         lines++;
         rc = mcp_header_value_decode(&x->arena, param->value, &text);
 
-        if (rc == MCP_OK && !mcp_header_value_is(text, &value)) {
+        if (rc == MCP_OK && !mcp_header_value_is(text, value)) {
             rc = MCP_ERR_SYNTAX;
         }
     }
 
-    if (rc == MCP_OK && lines == 0 && mcp_exchange_param_is_mirrored(&value)) {
+    if (rc == MCP_OK && lines == 0 && value->type != MCP_JSON_NONE
+        && value->type != MCP_JSON_NULL)
+    {
         return MCP_ERR_SYNTAX;
     }
 
@@ -177,6 +264,7 @@ mcp_exchange_param_check(mcp_exchange_t *x, mcp_str_t tool,
 {
     int                          rc;
     size_t                       i, n;
+    mcp_exchange_mirror_t        m;
     const mcp_catalog_header_t  *headers;
 
     if (x->endpoint->catalog == NULL) {
@@ -185,13 +273,26 @@ mcp_exchange_param_check(mcp_exchange_t *x, mcp_str_t tool,
 
     headers = mcp_catalog_headers(x->endpoint->catalog, tool, &n);
 
-    if (n > 0 && x->head.too_many_params) {
+    if (n == 0) {
+        return MCP_OK;
+    }
+
+    if (x->head.too_many_params) {
         *detail = mcp_str("too many Mcp-Param headers");
         return MCP_ERR_SYNTAX;
     }
 
+    memset(&m, 0, sizeof(m));
+    m.headers = headers;
+
+    if (arguments->type == MCP_JSON_OBJECT) {
+        mcp_exchange_mirror_read(&m, UINT64_MAX >> (64 - n), 0, arguments);
+    }
+
     for (i = 0; i < n; i++) {
-        rc = mcp_exchange_param_compare(x, &headers[i], arguments);
+        rc = m.ambiguous >> i & 1
+             ? MCP_ERR_SYNTAX
+             : mcp_exchange_param_compare(x, &headers[i], &m.values[i]);
 
         if (rc == MCP_ERR_SYNTAX) {
             return mcp_exchange_param_refuse(x, headers[i].name, detail);

@@ -304,7 +304,8 @@ mcp_face_link_read(mcp_exchange_t *x, mcp_str_t text,
     }
 
     for (i = 0; i < *n; i++) {
-        if (mcp_rpc_parse(&x->arena, items[i], x->endpoint->max_depth, &msg)
+        if (mcp_rpc_parse(&x->arena, items[i], x->endpoint->max_depth,
+                          MCP_RPC_FROM_CLIENT, &msg)
             != MCP_OK)
         {
             return MCP_FAULT_INTERNAL;

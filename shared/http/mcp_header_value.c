@@ -322,6 +322,27 @@ mcp_header_is_safe(const mcp_header_number_t *number)
 }
 
 
+int
+mcp_header_value_is_integer(mcp_str_t number)
+{
+    int64_t              digits;
+    const char          *p;
+    mcp_header_number_t  n;
+
+    if (mcp_header_number(number, &n) != MCP_OK) {
+        return 0;
+    }
+
+    digits = 0;
+
+    for (p = n.first; p < n.end; p++) {
+        digits += *p != '.';
+    }
+
+    return digits <= n.point;
+}
+
+
 static int
 mcp_header_numbers_eq(mcp_str_t value, mcp_str_t body)
 {

@@ -48,6 +48,10 @@ int mcp_header_value_is_encoded(mcp_str_t value);
  * MCP_OK or MCP_ERR_SYNTAX, as above. */
 int mcp_header_value_decode_to(mcp_str_t value, char *space, mcp_str_t *out);
 
+/* Returns 1 if a JSON number has no fraction, however it is written (5, 5.0,
+ * 5e2). */
+int mcp_header_value_is_integer(mcp_str_t number);
+
 /*
  * Returns 1 if a decoded value is that of a body's string, number or boolean,
  * 0 if it is not or if the body's value is of another type.

@@ -70,6 +70,11 @@ typedef struct {
     size_t              line;          /* of the problem, from 1 */
     int                 field;         /* the first duplicate */
     uint64_t            duplicates;    /* one bit for each duplicate field */
+    mcp_str_t           alike;         /* the first key, raw, that is no field's
+                                          but alike (mcp_json_alike()); its
+                                          length is 0 if there is none.  It is
+                                          no problem of the text */
+    int                 alike_field;   /* the field that it is alike to */
 } mcp_json_error_t;
 
 
@@ -146,6 +151,15 @@ int mcp_json_unescape(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *out);
 /* Returns 1 if a raw string, with its quotes, decodes to text; 0 also if raw is
  * no string. */
 int mcp_json_str_eq(mcp_str_t raw, mcp_str_t text);
+
+/*
+ * Returns 1 if a raw string, with its quotes, decodes to a text that some JSON
+ * parsers take for `text` as a member's name, because they ignore case: the two
+ * are equal after ASCII letters and the characters that are another case of one
+ * (U+017F of s, U+212A of k, U+0130 and U+0131 of i) have been folded.  Other
+ * characters must be equal.  Returns 0 if raw is not a string.
+ */
+int mcp_json_alike(mcp_str_t raw, mcp_str_t text);
 
 /* Returns the first member of an accepted object with this unescaped key.  Its
  * type is MCP_JSON_NONE if it is absent, or if object is of another type. */

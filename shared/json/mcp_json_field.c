@@ -148,13 +148,39 @@ mcp_json_find_escaped(const mcp_json_scan_t *scan, mcp_str_t raw)
 }
 
 
+/* Handles a key that names no field: notes it if a parser that compares without
+ * regard to case would take it for one. */
+__attribute__((noinline)) static void
+mcp_json_key_unknown(mcp_json_scan_t *scan, mcp_str_t raw)
+{
+    size_t  n;
+
+    scan->field = MCP_JSON_NO_FIELD;
+
+    if (scan->error.alike.len > 0) {
+        return;
+    }
+
+    for (n = scan->first; n < scan->n; n++) {
+        if (scan->fields[n].parent == scan->object
+            && raw.len - 2 >= scan->fields[n].key.len
+            && mcp_json_alike(raw, scan->fields[n].key))
+        {
+            scan->error.alike = raw;
+            scan->error.alike_field = (int) n;
+            return;
+        }
+    }
+}
+
+
 static inline void
 mcp_json_take(mcp_json_scan_t *scan, mcp_str_t raw, size_t n)
 {
     scan->field = (int) n;
 
     if (n == scan->n) {
-        scan->field = MCP_JSON_NO_FIELD;
+        mcp_json_key_unknown(scan, raw);
 
     } else if (scan->values[n].type != MCP_JSON_NONE) {
         scan->field = MCP_JSON_NO_FIELD;

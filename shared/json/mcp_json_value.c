@@ -185,6 +185,99 @@ mcp_json_str_eq(mcp_str_t raw, mcp_str_t text)
 }
 
 
+/* Characters beyond ASCII that are another case of an ASCII letter. */
+static const struct {
+    mcp_str_t  utf8;
+    char       letter;
+} mcp_json_folds[] = {
+    { mcp_str("\xc4\xb0"), 'i' },       /* U+0130 */
+    { mcp_str("\xc4\xb1"), 'i' },       /* U+0131 */
+    { mcp_str("\xc5\xbf"), 's' },       /* U+017F */
+    { mcp_str("\xe2\x84\xaa"), 'k' }    /* U+212A */
+};
+
+#define MCP_JSON_FOLDS  (sizeof(mcp_json_folds) / sizeof(mcp_json_folds[0]))
+
+
+/* Returns the lower case of the ASCII letter whose upper or lower case the
+ * character is; 0 if the character is another one. */
+static char
+mcp_json_letter(mcp_str_t c)
+{
+    size_t  i;
+
+    if (c.len == 1) {
+        return (char) ((*c.data | 0x20) >= 'a' && (*c.data | 0x20) <= 'z'
+                       ? *c.data | 0x20 : 0);
+    }
+
+    for (i = 0; i < MCP_JSON_FOLDS; i++) {
+        if (mcp_str_eq(c, mcp_json_folds[i].utf8)) {
+            return mcp_json_folds[i].letter;
+        }
+    }
+
+    return 0;
+}
+
+
+/* Cuts the first character off [*p, end), which is valid UTF-8. */
+static mcp_str_t
+mcp_json_cut(const char **p, const char *end)
+{
+    mcp_str_t  c;
+
+    c.data = *p;
+    c.len = mcp_utf8_len(**p);
+
+    if (c.len == 0 || c.len > (size_t) (end - *p)) {
+        c.len = 1;
+    }
+
+    *p += c.len;
+
+    return c;
+}
+
+
+int
+mcp_json_alike(mcp_str_t raw, mcp_str_t text)
+{
+    char         utf8[4], letter;
+    mcp_str_t    a, b;
+    const char  *p, *end, *t, *t_end;
+
+    if (raw.len < 2 || raw.data[0] != '"') {
+        return 0;
+    }
+
+    p = raw.data + 1;
+    end = raw.data + raw.len - 1;
+    t = text.data;
+    t_end = text.data + text.len;
+
+    while (p < end && t < t_end) {
+
+        if (*p == '\\') {
+            a.data = utf8;
+            p = mcp_json_escape(p, end, utf8, &a.len);
+
+        } else {
+            a = mcp_json_cut(&p, end);
+        }
+
+        b = mcp_json_cut(&t, t_end);
+        letter = mcp_json_letter(a);
+
+        if (letter ? letter != mcp_json_letter(b) : !mcp_str_eq(a, b)) {
+            return 0;
+        }
+    }
+
+    return p == end && t == t_end;
+}
+
+
 /* Decodes [p, end) from the first escape on, slash, to o; returns the end. */
 static char *
 mcp_json_unescape_to(char *o, const char *p, const char *end,

@@ -7,8 +7,13 @@
 
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "rpc/mcp_rpc.h"
+
+
+/* The most bytes of a client's key that an error shows. */
+#define MCP_RPC_SHOWN_KEY  64
 
 
 /* Which of a message's fields this is. */
@@ -154,6 +159,59 @@ mcp_rpc_response_kind(const mcp_rpc_t *msg)
 }
 
 
+/* Names the member that makes the message ambiguous. */
+static int
+mcp_rpc_ambiguous(mcp_rpc_t *msg, mcp_arena_t *arena,
+    const mcp_json_error_t *error)
+{
+    int          n, alike;
+    char        *text;
+    size_t       len;
+    const char  *name;
+
+    alike = error->duplicates == 0;
+    name = mcp_rpc_fields[alike ? error->alike_field : error->field].key.data;
+    len = alike ? error->alike.len : 0;
+
+    if (len > MCP_RPC_SHOWN_KEY) {
+        len = MCP_RPC_SHOWN_KEY;
+    }
+
+    text = mcp_arena_alloc(arena, MCP_RPC_SHOWN_KEY + 100);
+    if (text == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    n = alike ? snprintf(text, MCP_RPC_SHOWN_KEY + 100,
+                         "member %.*s must be \"%s\"", (int) len,
+                         error->alike.data, name)
+              : snprintf(text, MCP_RPC_SHOWN_KEY + 100,
+                         "member \"%s\" twice", name);
+
+    msg->detail = (mcp_str_t) { text, (size_t) n };
+
+    return MCP_OK;
+}
+
+
+/* A member that is null counts as absent: some clients write null for it. */
+static void
+mcp_rpc_drop_null(mcp_rpc_t *msg)
+{
+    size_t  i;
+
+    if (msg->params.type == MCP_JSON_NULL) {
+        msg->params.type = MCP_JSON_NONE;
+    }
+
+    for (i = (size_t) mcp_rpc_at(name); i < MCP_RPC_FIELDS; i++) {
+        if (msg->fields[i].type == MCP_JSON_NULL) {
+            msg->fields[i].type = MCP_JSON_NONE;
+        }
+    }
+}
+
+
 /* Applies the rules to a text that is an object; sets kind and fault. */
 static void
 mcp_rpc_check(mcp_rpc_t *msg, uint64_t duplicates)
@@ -172,7 +230,7 @@ mcp_rpc_check(mcp_rpc_t *msg, uint64_t duplicates)
 
     msg->fault = MCP_FAULT_INVALID_REQUEST;
 
-    if (duplicates != 0) {
+    if (msg->detail.len > 0) {
         return;
     }
 
@@ -190,6 +248,7 @@ mcp_rpc_check(mcp_rpc_t *msg, uint64_t duplicates)
     }
 
     if (params->type != MCP_JSON_NONE && params->type != MCP_JSON_OBJECT) {
+        msg->detail = mcp_str("params must be an object");
         return;
     }
 
@@ -237,7 +296,7 @@ mcp_rpc_take_method(mcp_rpc_t *msg, mcp_arena_t *arena)
 
 int
 mcp_rpc_parse(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
-    mcp_rpc_t *msg)
+    mcp_rpc_from_e from, mcp_rpc_t *msg)
 {
     int               rc;
     mcp_json_error_t  error;
@@ -268,6 +327,14 @@ mcp_rpc_parse(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
         return MCP_OK;
     }
 
+    if ((error.duplicates != 0
+         || (error.alike.len > 0 && from == MCP_RPC_FROM_CLIENT))
+        && mcp_rpc_ambiguous(msg, arena, &error) != MCP_OK)
+    {
+        return MCP_ERR_MEMORY;
+    }
+
+    mcp_rpc_drop_null(msg);
     mcp_rpc_check(msg, error.duplicates);
 
     if (msg->kind == MCP_RPC_INVALID) {
@@ -294,7 +361,7 @@ mcp_rpc_read(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
         return MCP_ERR_MEMORY;
     }
 
-    rc = mcp_rpc_parse(arena, text, max_depth, read);
+    rc = mcp_rpc_parse(arena, text, max_depth, MCP_RPC_FROM_CLIENT, read);
 
     if (rc == MCP_OK) {
         *msg = read;

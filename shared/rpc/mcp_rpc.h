@@ -34,6 +34,8 @@ typedef enum {
 typedef struct {
     mcp_rpc_kind_e    kind;
     mcp_fault_e       fault;
+    mcp_str_t         detail;          /* of the fault: the member that is
+                                          wrong; in the arena, may be empty */
     mcp_str_t         raw;             /* the whole message */
     mcp_str_t         id;              /* raw, empty if none */
     mcp_str_t         method;          /* unescaped */
@@ -99,6 +101,13 @@ typedef struct {
 } mcp_rpc_t;
 
 
+/* Whose message is read. */
+typedef enum {
+    MCP_RPC_FROM_CLIENT = 0,
+    MCP_RPC_FROM_BACKEND
+} mcp_rpc_from_e;
+
+
 /*
  * Reads one message.
  *
@@ -111,7 +120,13 @@ typedef struct {
  *   - method is a string that is not empty;
  *   - params, if present, is an object;
  *   - exactly one of method, result and error is present;
- *   - no field that is read here is present twice.
+ *   - no field that is read here is present twice;
+ *   - in a message from a client, no member of an object that is read here has
+ *     a name that is alike to a field's (mcp_json_alike()).  A backend whose
+ *     parser ignores the case of names would read another message than the one
+ *     that was checked;
+ *   - a member of params, of params.ref or of params._meta that is null counts
+ *     as absent.
  *
  * Unescaped strings (msg->method) are in the text or in the arena.
  *
@@ -119,10 +134,10 @@ typedef struct {
  *   MCP_ERR_MEMORY
  */
 int mcp_rpc_parse(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
-    mcp_rpc_t *msg);
+    mcp_rpc_from_e from, mcp_rpc_t *msg);
 
-/* The same, with a message that is in the arena itself; *msg is left alone when
- * out of memory. */
+/* Does the same for a client's message, which is in the arena itself; *msg is
+ * left alone when out of memory. */
 int mcp_rpc_read(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
     const mcp_rpc_t **msg);
 

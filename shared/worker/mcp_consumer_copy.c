@@ -106,7 +106,8 @@ mcp_consumer_copy_message(mcp_exchange_t *x, mcp_str_t text)
 
     /* a result is one deeper in its response */
 
-    rc = mcp_rpc_parse(&arena, text, x->endpoint->max_depth + 1, &msg);
+    rc = mcp_rpc_parse(&arena, text, x->endpoint->max_depth + 1,
+                       MCP_RPC_FROM_BACKEND, &msg);
 
     if (rc != MCP_OK) {
         mcp_arena_destroy(&arena);

@@ -246,3 +246,84 @@ test('a call that was allowed goes on', async () => {
 
     assert.ok(response.result);
 });
+
+// A backend whose JSON parser ignores the case of names, or takes the last of
+// two equal ones, would execute admin_drop, which the caller may not call.
+
+describe('a request with two names for the tool', () => {
+    const spellings = ['name', 'Name', 'NAME', 'n\\u0061me', '\\u004eame'];
+
+    for (const spelled of spellings) {
+        for (const order of ['before', 'after']) {
+            test(`${spelled} ${order} name: refused, not sent to the backend`,
+                async () => {
+                    const tag = `${spelled}-${order}`;
+                    const message = user.message('tools/call',
+                        { name: 'count', arguments: { tag } });
+                    const other = `"${spelled}":"admin_drop"`;
+                    const body = JSON.stringify(message).replace(
+                        '"name":"count"',
+                        order === 'before' ? `${other},"name":"count"`
+                            : `"name":"count",${other}`);
+                    const answer = await user.post(body, { headers: {
+                        'Mcp-Method': 'tools/call', 'Mcp-Name': 'count' } });
+                    const { error } = await answer.json();
+
+                    assert.equal(answer.status, 400);
+                    assert.equal(error.code, -32600);
+                    assert.match(error.message, /"name"/);
+
+                    const { started = 0 } = await root.running(tag, 'started',
+                                                               0);
+
+                    assert.equal(started, 0);
+                });
+        }
+    }
+
+    test('PARAMS beside params: refused', async () => {
+        const body = JSON.stringify(user.message('tools/call',
+            { name: 'echo', arguments: {} })).replace(
+            '"params":', '"PARAMS":{"name":"admin_drop"},"params":');
+        const answer = await user.post(body, { headers: {
+            'Mcp-Method': 'tools/call', 'Mcp-Name': 'echo' } });
+
+        assert.equal(answer.status, 400);
+        assert.match((await answer.json()).error.message,
+                     /"PARAMS" must be "params"/);
+    });
+
+    test('Name in arguments: no business of the server', async () => {
+        const result = await user.tool('echo', { text: 'a', Name: 'b' });
+
+        assert.equal(result.isError, undefined);
+    });
+});
+
+// Clients write null for a member that they leave out.
+
+describe('null for an optional member: counts as absent', () => {
+    for (const [method, params] of [
+        ['tools/list', { cursor: null }],
+        ['tools/call', { name: 'echo', arguments: null }],
+        ['tools/call', { name: 'echo', arguments: {},
+                         _meta: { progressToken: null } }],
+    ]) {
+        test(`${method} ${JSON.stringify(params)}`, async () => {
+            const session = await Session.open(server,
+                { headers: { 'X-User': 'user' } });
+            const { error } = await session.response(method, params);
+
+            assert.equal(error, undefined);
+        });
+    }
+
+    test('params of ping', async () => {
+        const session = await Session.open(server,
+            { headers: { 'X-User': 'user' } });
+        const answer = await session.post(
+            { jsonrpc: '2.0', id: 5, method: 'ping', params: null });
+
+        assert.deepEqual((await answer.json()).result, {});
+    });
+});

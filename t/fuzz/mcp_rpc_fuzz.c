@@ -89,7 +89,7 @@ check_answer(mcp_arena_t *arena, const mcp_rpc_t *msg)
                     mcp_null_str);
     must(!buf.failed);
 
-    must(mcp_rpc_parse(arena, (mcp_str_t) { buf.data, buf.len }, DEPTH,
+    must(mcp_rpc_parse(arena, (mcp_str_t) { buf.data, buf.len }, DEPTH, MCP_RPC_FROM_CLIENT,
                        &answer) == MCP_OK);
     must(answer.kind == MCP_RPC_ERROR);
     must(mcp_str_eq(answer.id, msg->id));
@@ -103,7 +103,7 @@ check_again(mcp_arena_t *arena, const mcp_rpc_t *msg)
 {
     mcp_rpc_t  again;
 
-    must(mcp_rpc_parse(arena, msg->raw, DEPTH, &again) == MCP_OK);
+    must(mcp_rpc_parse(arena, msg->raw, DEPTH, MCP_RPC_FROM_CLIENT, &again) == MCP_OK);
     must(again.kind == msg->kind && again.fault == msg->fault);
     must(mcp_str_eq(again.id, msg->id));
     must(mcp_str_eq(again.method, msg->method));
@@ -129,7 +129,7 @@ check_batch(mcp_arena_t *arena, mcp_str_t text, const mcp_rpc_t *msg)
         must(mcp_rpc_is_batch(text));
 
         for (i = 0; i < n; i++) {
-            must(mcp_rpc_parse(arena, items[i], DEPTH, &item) == MCP_OK);
+            must(mcp_rpc_parse(arena, items[i], DEPTH, MCP_RPC_FROM_CLIENT, &item) == MCP_OK);
             must(item.fault != MCP_FAULT_PARSE
                  && item.fault != MCP_FAULT_TOO_DEEP);
             must(mcp_str_eq(item.raw, items[i]));
@@ -166,7 +166,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     mcp_arena_init(&arena, &mem);
 
-    must(mcp_rpc_parse(&arena, text, DEPTH, &msg) == MCP_OK);
+    must(mcp_rpc_parse(&arena, text, DEPTH, MCP_RPC_FROM_CLIENT, &msg) == MCP_OK);
 
     check_kind(&msg);
     check_token(&msg.progress_token);

@@ -69,7 +69,7 @@ static const answer_case_t  answer_cases[] = {
     { REQUEST("1", "tools/list", "{\"cursor\":5}"), 200,
       "Invalid cursor" },
     { REQUEST("1", "tools/list", "{\"cursor\":null}"), 200,
-      "Invalid cursor" },
+      "\"name\":\"echo\"" },
 
     /* tools, prompts */
 
@@ -83,8 +83,14 @@ static const answer_case_t  answer_cases[] = {
       "-32602" },
     { REQUEST("1", "tools/call", "{\"name\":\"echo\",\"arguments\":[]}"), 200,
       "\\\"arguments\\\" must be an object" },
-    { REQUEST("1", "tools/call", "{\"name\":\"echo\",\"arguments\":null}"),
-      200, "-32602" },
+    { REQUEST("1", "tools/call", "{\"name\":null}"), 200,
+      "\\\"name\\\" must be a string" },
+    { REQUEST("1", "tools/call", "{\"name\":\"echo\",\"Name\":\"other\"}"),
+      400, "Invalid Request: member \\\"Name\\\" must be \\\"name\\\"" },
+    { REQUEST("1", "tools/call", "{\"name\":\"echo\",\"name\":\"other\"}"),
+      400, "Invalid Request: member \\\"name\\\" twice" },
+    { "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":[]}",
+      400, "Invalid Request: params must be an object" },
     { REQUEST("1", "tools/call",
               "{\"name\":\"echo\",\"requestState\":\"x\"}"), 200, "-32602" },
     { REQUEST("1", "tools/call",
@@ -165,7 +171,7 @@ static void
 test_progress_tokens(void **state)
 {
     static const char *const  bad[] = {
-        TOKEN("null"), TOKEN("true"), TOKEN("[\r\n\r\n1]"), TOKEN("[1,\n2]"),
+        TOKEN("true"), TOKEN("[\r\n\r\n1]"), TOKEN("[1,\n2]"),
         TOKEN("{\r\n\"a\":1}"), TOKEN("1.5"), TOKEN("1e3"), TOKEN("[]"),
         TOKEN("\"\x7f\""),
         REQUEST("7", "ping", "{\"_meta\":{\"progressToken\":[]}}"),

@@ -78,10 +78,10 @@ static const param_case_t  cases[] = {
     { { "Mcp-Param-Region", "eu" }, "{}", "Mcp-Param-Region" },
     { { "Mcp-Param-Region", "" }, "{}", "Mcp-Param-Region" },
     { { "Mcp-Param-Region", "eu" }, NULL, "Mcp-Param-Region" },
-    { { NULL }, "{\"region\":[\"eu\"]}", NULL },
+    { { NULL }, "{\"region\":[\"eu\"]}", "Mcp-Param-Region" },
     { { "Mcp-Param-Region", "eu" }, "{\"region\":[\"eu\"]}",
       "Mcp-Param-Region" },
-    { { NULL }, "{\"region\":{\"a\":1}}", NULL },
+    { { NULL }, "{\"region\":{\"0\":\"eu\"}}", "Mcp-Param-Region" },
     { { "Mcp-Param-Region", "[object Object]" }, "{\"region\":{}}",
       "Mcp-Param-Region" },
 
@@ -111,9 +111,14 @@ static const param_case_t  cases[] = {
     { { NULL }, "{\"limit\":0}", "Mcp-Param-Limit" },
     { { "Mcp-Param-Limit", "9007199254740992" },
       "{\"limit\":9007199254740992}", "Mcp-Param-Limit" },
-    { { "Mcp-Param-Limit", "x" }, "{\"limit\":\"x\"}", NULL },
-    { { "Mcp-Param-Region", "true" }, "{\"region\":true}", NULL },
-    { { "Mcp-Param-Region", "7" }, "{\"region\":7.0}", NULL },
+    { { "Mcp-Param-Limit", "5" }, "{\"limit\":\"5\"}", "Mcp-Param-Limit" },
+    { { "Mcp-Param-Limit", "5.5" }, "{\"limit\":5.5}", "Mcp-Param-Limit" },
+    { { "Mcp-Param-Limit", "0" }, "{\"limit\":0.0}", NULL },
+    { { "Mcp-Param-Limit", "50" }, "{\"limit\":0.5e2}", NULL },
+    { { "Mcp-Param-Limit", "true" }, "{\"limit\":true}", "Mcp-Param-Limit" },
+    { { "Mcp-Param-Region", "true" }, "{\"region\":true}",
+      "Mcp-Param-Region" },
+    { { "Mcp-Param-Region", "7" }, "{\"region\":7}", "Mcp-Param-Region" },
 
     /* further down */
 
@@ -125,7 +130,8 @@ static const param_case_t  cases[] = {
     { { NULL }, "{\"o\":null}", NULL },
     { { NULL }, "{\"o\":\"deep\"}", NULL },
     { { NULL }, "{\"deep\":false}", NULL },
-    { { NULL }, "{\"o\":[{\"deep\":false}]}", NULL },
+    { { NULL }, "{\"o\":[{\"deep\":false}]}", "Mcp-Param-Deep" },
+    { { NULL }, "{\"o\":{\"deep\":\"true\"}}", "Mcp-Param-Deep" },
 
     /* twice: a backend may take the other one */
 
@@ -137,7 +143,17 @@ static const param_case_t  cases[] = {
       "{\"region\":\"eu\",\"r\\u0065gion\":\"us\"}", "Mcp-Param-Region" },
     { { "Mcp-Param-Deep", "true" },
       "{\"o\":{\"deep\":true},\"o\":{\"deep\":false}}", "Mcp-Param-Deep" },
-    { { NULL }, "{\"x\":1,\"x\":2}", NULL }
+    { { NULL }, "{\"x\":1,\"x\":2}", NULL },
+
+    /* names that a parser may take for the header's, because it ignores case */
+
+    { { "Mcp-Param-Region", "eu" }, "{\"region\":\"eu\",\"Region\":\"us\"}",
+      "Mcp-Param-Region" },
+    { { NULL }, "{\"REGION\":\"us\"}", "Mcp-Param-Region" },
+    { { NULL }, "{\"reg\\u0131on\":\"us\"}", "Mcp-Param-Region" },
+    { { "Mcp-Param-Deep", "true" },
+      "{\"o\":{\"deep\":true},\"O\":{\"deep\":false}}", "Mcp-Param-Deep" },
+    { { NULL }, "{\"regions\":\"us\",\"egion\":1,\"\\ud800\":2}", NULL }
 };
 
 

@@ -35,7 +35,7 @@ test_find(void **state)
     for (i = 0; i < ITEMS(cases); i++) {
         snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",\"id\":1,"
                  "\"method\":\"tools/call\",\"params\":%s}", cases[i].params);
-        assert_int_equal(mcp_rpc_parse(&arena, test_str(line), 20, &msg),
+        assert_int_equal(mcp_rpc_parse(&arena, test_str(line), 20, MCP_RPC_FROM_CLIENT, &msg),
                          MCP_OK);
 
         n = mcp_face_token_find(&msg, places);

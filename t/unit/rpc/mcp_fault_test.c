@@ -230,7 +230,7 @@ test_round_trip(void **state)
                         mcp_str("\n\"\\\x01"), mcp_str("[1]"));
 
         assert_int_equal(mcp_rpc_parse(&arena,
-                                       (mcp_str_t) { buf.data, buf.len }, 8,
+                                       (mcp_str_t) { buf.data, buf.len }, 8, MCP_RPC_FROM_CLIENT,
                                        &msg), MCP_OK);
         assert_int_equal(msg.kind, MCP_RPC_ERROR);
         assert_str_is(msg.id, "-0");

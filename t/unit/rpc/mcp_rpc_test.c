@@ -118,7 +118,7 @@ static const struct {
     { "{" V "\"id\":1,\"method\":\"x\",\"params\":[]}",
       MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
     { "{" V "\"id\":1,\"method\":\"x\",\"params\":null}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+      MCP_RPC_REQUEST, MCP_FAULT_NONE, "1", "x" },
     { "{" V "\"method\":\"x\",\"params\":\"y\"}",
       MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
 
@@ -163,6 +163,26 @@ static const struct {
     { "{" V "\"id\":null,\"method\":\"x\",\"method\":\"x\"}",
       MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
 
+    /* names that a parser may take for a field's, because it ignores case */
+
+    { "{" V "\"id\":5,\"method\":\"x\",\"params\":{\"name\":\"a\","
+      "\"Name\":\"b\"}}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "5", "" },
+    { "{" V "\"id\":5,\"method\":\"x\",\"params\":{\"NAME\":\"b\"}}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "5", "" },
+    { "{" V "\"id\":5,\"method\":\"x\",\"param\\u017f\":{}}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "5", "" },
+    { "{" V "\"id\":5,\"method\":\"x\",\"param\xc5\xbf\":{}}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "5", "" },
+    { "{" V "\"id\":5,\"method\":\"x\",\"params\":{\"_meta\":{"
+      "\"progressTo\xe2\x84\xaa" "en\":1}}}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "5", "" },
+    { "{" V "\"id\":5,\"ID\":6,\"method\":\"x\"}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "5", "" },
+    { "{" V "\"id\":5,\"method\":\"x\",\"params\":{\"names\":1,\"ame\":2,"
+      "\"arguments\":{\"Name\":1,\"name\":2}}}",
+      MCP_RPC_REQUEST, MCP_FAULT_NONE, "5", "x" },
+
     /* those that nobody reads are nobody's business */
 
     { "{" V "\"id\":1,\"method\":\"x\",\"y\":1,\"y\":2,\"params\":{\"y\":1,"
@@ -192,7 +212,8 @@ test_messages(void **state)
         memcpy(copy, messages[i].text, len);
 
         assert_int_equal(mcp_rpc_parse(&arena, (mcp_str_t) { copy, len },
-                                       DEPTH, &msg), MCP_OK);
+                                       DEPTH, MCP_RPC_FROM_CLIENT, &msg),
+                         MCP_OK);
 
         if (msg.kind != messages[i].kind || msg.fault != messages[i].fault) {
             fail_msg("kind %d, fault %d: %s", msg.kind, msg.fault,
@@ -223,10 +244,10 @@ test_raw(void **state)
 
     assert_int_equal(mcp_rpc_parse(&arena,
                                    mcp_str("\n {" V "\"method\":\"n\"} \n"),
-                                   DEPTH, &msg), MCP_OK);
+                                   DEPTH, MCP_RPC_FROM_CLIENT, &msg), MCP_OK);
     assert_str_is(msg.raw, "{" V "\"method\":\"n\"}");
 
-    assert_int_equal(mcp_rpc_parse(&arena, mcp_str(" {x "), DEPTH, &msg),
+    assert_int_equal(mcp_rpc_parse(&arena, mcp_str(" {x "), DEPTH, MCP_RPC_FROM_CLIENT, &msg),
                      MCP_OK);
     assert_str_is(msg.raw, " {x ");
 
@@ -255,7 +276,7 @@ test_fields(void **state)
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
-    assert_int_equal(mcp_rpc_parse(&arena, mcp_str(text), DEPTH, &msg),
+    assert_int_equal(mcp_rpc_parse(&arena, mcp_str(text), DEPTH, MCP_RPC_FROM_CLIENT, &msg),
                      MCP_OK);
     assert_int_equal(msg.kind, MCP_RPC_REQUEST);
 
@@ -285,7 +306,7 @@ test_fields(void **state)
     assert_int_equal(mcp_rpc_parse(&arena,
                                    mcp_str("{" V "\"id\":1,"
                                            "\"result\":{\"a\":2}}"),
-                                   DEPTH, &msg), MCP_OK);
+                                   DEPTH, MCP_RPC_FROM_CLIENT, &msg), MCP_OK);
     assert_str_is(msg.result.raw, "{\"a\":2}");
     assert_int_equal(msg.params.type, MCP_JSON_NONE);
 
@@ -382,7 +403,7 @@ test_memory(void **state)
             tm.fail_at = k;
             mcp_arena_init(&arena, &tm.mem);
 
-            rc = mcp_rpc_parse(&arena, test_str(messages[i].text), DEPTH,
+            rc = mcp_rpc_parse(&arena, test_str(messages[i].text), DEPTH, MCP_RPC_FROM_CLIENT,
                                &msg);
             assert_int_equal(rc, tm.failed ? MCP_ERR_MEMORY : MCP_OK);
 
@@ -405,7 +426,7 @@ test_memory(void **state)
 
         rc = mcp_rpc_parse(&arena,
                            mcp_str("{" V "\"method\":\"a\\/bcdefghi\"}"),
-                           DEPTH, &msg);
+                           DEPTH, MCP_RPC_FROM_CLIENT, &msg);
 
         if (rc == MCP_OK) {
             assert_non_null(mcp_arena_alloc(&arena, 4064));

@@ -201,7 +201,7 @@ test_meta(void **state)
         snprintf(text, sizeof(text),
                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\","
                  "\"params\":{\"_meta\":%s}}", cases[i].meta);
-        assert_int_equal(mcp_rpc_parse(&arena, test_str(text), 8, &msg),
+        assert_int_equal(mcp_rpc_parse(&arena, test_str(text), 8, MCP_RPC_FROM_CLIENT, &msg),
                          MCP_OK);
         mcp_trace_of_meta(&trace, &arena, &msg);
         mcp_trace_set(&facts, &trace);

@@ -109,12 +109,12 @@ test_progress_left_out(void **state)
     assert_string_equal(a.text, ":\n\n");
     client_close(&d, &a);
 
-    /* null is no token, so nobody has come; the response is the one event that
+    /* true is not a token, so no request has joined; the response is the one event that
      * is not left out */
 
     backend_say(&d, job, PROGRESS(3) "\n");
     end_with_result(job);
-    ask(session, asking(token, "null"), 200, "-32602");
+    ask(session, asking(token, "true"), 200, "-32602");
     client_post(&d, 1, &a, session, asking(token, NULL));
     assert_string_equal(a.text, ":\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
                         "\"result\":" RESULT "}\n\n");
