@@ -556,7 +556,7 @@ MCP::same($client->body, MCP::priming() . MCP::event(1, $::Result));
 
 
 === TEST 34: mcp_call_timeout goes on
---- config eval: ::door('', 'mcp_call_timeout 50ms;')
+--- config eval: ::door('', 'mcp_call_timeout 1s;')
 --- init
 my ($client, $path) = ::detached();
 MCP::same($client->body, MCP::priming() . MCP::event(1,
