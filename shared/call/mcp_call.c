@@ -110,6 +110,7 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
     mcp_stream_id_short(call->id_text, call->id);
 
     call->client = x->client;
+    call->cancels = x->cancels;
     memcpy(call->party, x->head.party, MCP_DIGEST_LEN);
     call->n = n;
     call->refs = 2;

@@ -143,6 +143,8 @@ struct mcp_call_s {
     mcp_request_t         *requests;
     size_t                 n;
     size_t                 pending;
+    uint32_t               cancels;    /* mcp_store_cancels() when the exchange
+                                          began */
     unsigned               jobs;       /* live */
 
     mcp_stream_ref_t       ref;

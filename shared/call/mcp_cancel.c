@@ -6,7 +6,9 @@
  *
  * A durable call is found in the store and woken.  One that is not has no
  * inbox: what cancels it leaves a mark in the store, for which its process
- * polls.
+ * polls.  A mark concerns requests that began before it: a client may use the
+ * id of a request again once it has got the response, and a cancellation that
+ * crosses the response on the wire must not cancel the next request.
  */
 
 #include "call/mcp_call_parts.h"
@@ -133,6 +135,22 @@ mcp_cancel_find_key(const mcp_worker_t *worker,
 }
 
 
+/* Returns 1 and sets key (of the mark) if a request was cancelled after it had
+ * begun. */
+static int
+mcp_cancel_has_mark(const mcp_call_t *call, const mcp_request_t *req,
+    unsigned char key[MCP_DIGEST_LEN])
+{
+    uint32_t  mark;
+
+    return mcp_cancel_key(call->worker, call->client.id, req->id, key) == MCP_OK
+           && mcp_store_value_get(call->worker->store, MCP_VALUE_CANCELLED, key,
+                                  mcp_call_now(call), &mark)
+              == MCP_OK
+           && (int32_t) (mark - call->cancels) > 0;
+}
+
+
 /* Whether its session has ended, or one of its requests is cancelled. */
 static int
 mcp_cancel_is_marked(mcp_call_t *call)
@@ -155,12 +173,7 @@ mcp_cancel_is_marked(mcp_call_t *call)
 
     for (i = 0; i < call->n; i++) {
         if (call->requests[i].state != MCP_REQUEST_OVER
-            && mcp_cancel_key(call->worker, call->client.id,
-                              call->requests[i].id, key)
-               == MCP_OK
-            && mcp_store_value_get(store, MCP_VALUE_CANCELLED, key, now,
-                                   &value)
-               == MCP_OK)
+            && mcp_cancel_has_mark(call, &call->requests[i], key))
         {
             return 1;
         }
@@ -372,7 +385,8 @@ mcp_cancel(mcp_worker_t *worker, const mcp_word_t *word,
 
     /* not durable yet, in whatever process: that looks for it */
 
-    rc = mcp_store_value_set(worker->store, MCP_VALUE_CANCELLED, word->key, 1,
+    rc = mcp_store_value_set(worker->store, MCP_VALUE_CANCELLED, word->key,
+                             mcp_store_count_cancel(worker->store),
                              word->expires, party);
 
     if (rc == MCP_OK) {
@@ -478,13 +492,7 @@ mcp_cancel_check(mcp_call_t *call)
     }
 
     for (i = 0; i < call->n && call->phase != MCP_CALL_OVER; i++) {
-        if (mcp_cancel_key(call->worker, call->client.id,
-                           call->requests[i].id, key)
-            == MCP_OK
-            && mcp_store_value_get(call->worker->store, MCP_VALUE_CANCELLED,
-                                   key, mcp_call_now(call), &value)
-               == MCP_OK)
-        {
+        if (mcp_cancel_has_mark(call, &call->requests[i], key)) {
             mcp_store_value_delete(call->worker->store, MCP_VALUE_CANCELLED,
                                    key);
             mcp_cancel_requests(call, (uint64_t) 1 << i);

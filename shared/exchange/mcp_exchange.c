@@ -51,6 +51,7 @@ mcp_exchange_create_in(void *room, mcp_worker_t *worker,
     mcp_arena_init(&x->scratch, mem);
     x->worker = worker;
     x->number = ++worker->exchanges;
+    x->cancels = mcp_store_cancels(worker->store);
     x->endpoint = endpoint;
     x->glue = glue;
     x->errand.action.exchange = x;

@@ -626,6 +626,15 @@ int mcp_store_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_post_e *type, uint64_t *tag, mcp_buf_t *data);
 
 /*
+ * Numbers cancellations, so that one concerns only requests that began before
+ * it.  mcp_store_count_cancel() returns the number of a new cancellation;
+ * mcp_store_cancels() returns that of the last one, 0 at first.  Numbers wrap,
+ * and processes share them.
+ */
+uint32_t mcp_store_count_cancel(mcp_store_t *store);
+uint32_t mcp_store_cancels(const mcp_store_t *store);
+
+/*
  * Cancels requests, a bit for each, and wakes the owner.  It needs no room,
  * overtakes posts, and counts as one.
  *
@@ -655,8 +664,9 @@ typedef enum {
     MCP_VALUE_LOG_LEVEL = 'l',
 
     /* A cancelled request whose call has no stream yet, by the digest of its
-     * session and id; value 1.  The exchange that takes the cancellation writes
-     * it, and the process that has the call finds it. */
+     * session and id; the value is that of mcp_store_count_cancel().  The
+     * exchange that takes the cancellation writes it, and the process that has
+     * the call finds it. */
     MCP_VALUE_CANCELLED = 'c',
 
     /* A token of mcp_face_token.c that was used, by its digest; the value says

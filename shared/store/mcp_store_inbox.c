@@ -379,6 +379,20 @@ mcp_store_answer(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
+uint32_t
+mcp_store_count_cancel(mcp_store_t *store)
+{
+    return atomic_fetch_add(&store->head->cancels, 1) + 1;
+}
+
+
+uint32_t
+mcp_store_cancels(const mcp_store_t *store)
+{
+    return atomic_load(&store->head->cancels);
+}
+
+
 static int
 mcp_store_cancel_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     uint64_t requests)

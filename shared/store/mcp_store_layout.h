@@ -56,7 +56,7 @@
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
-#define MCP_STORE_VERSION    18
+#define MCP_STORE_VERSION    19
 
 #define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* of 32-bit refs */
 
@@ -570,6 +570,7 @@ typedef struct mcp_store_head_s {
     _Atomic uint32_t   n_tallies;
     _Atomic uint32_t   n_failures;     /* ever noted; may wrap */
     _Atomic uint64_t   seen;           /* time of the last sweep */
+    _Atomic uint32_t   cancels;        /* see mcp_store_cancels(); may wrap */
 
     uint32_t           holder;         /* slot + 1 of the lock's holder */
     uint32_t           fresh;          /* chunks from here on were never used */

@@ -256,6 +256,7 @@ struct mcp_exchange_s {
     mcp_arena_t            scratch;    /* of mcp_exchange_parse() */
     mcp_exchange_state_e   state;      /* see mcp_exchange_set_state() */
     unsigned               number;     /* of this process, for the log */
+    uint32_t               cancels;    /* mcp_store_cancels() as it began */
 
     mcp_exchange_head_t    head;
     mcp_client_t           client;

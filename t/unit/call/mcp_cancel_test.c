@@ -193,13 +193,60 @@ test_cancel_young(void **state)
 }
 
 
+/* A cancellation that comes after its request has ended, from any process: the
+ * next request with the same id runs to its end. */
+static void
+test_cancel_late(void **state)
+{
+    unsigned  by, aborts;
+
+    (void) state;
+
+    for (by = 0; by < 2; by++) {
+        aborts = d.aborts;
+
+        client_post(&d, 0, &a, session, CALL);
+        backend_json(&d, RESULT);
+        has(a.text, ANSWER);
+        client_close(&d, &a);
+
+        cancel(by, session, "7");
+
+        client_post(&d, 0, &a, session, CALL);
+        driver_wait(&d, 500);
+        assert_int_equal(d.aborts, aborts);
+        assert_int_equal(a.ended, 0);
+
+        /* a durable call looks for marks as well */
+
+        driver_wait(&d, 1000);
+        assert_int_equal(d.aborts, aborts);
+        backend_json(&d, RESULT);
+        has(a.text, "\"result\"");
+        assert_int_equal(a.ended, 1);
+        client_close(&d, &a);
+        quiet();
+
+        /* one that comes in time still cancels */
+
+        client_post(&d, 0, &a, session, CALL);
+        cancel(by, session, "7");
+        driver_wait(&d, 500);
+        assert_int_equal(d.aborts, aborts + 1);
+        client_close(&d, &a);
+        quiet();
+    }
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_cancel),
         test(test_cancel_spelled),
-        test(test_cancel_young)
+        test(test_cancel_young),
+        test(test_cancel_late)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
