@@ -9,7 +9,7 @@ use MCP;
 
 repeat_each(1);
 
-plan tests => repeat_each() * 452;
+plan tests => repeat_each() * 455;
 
 no_long_string();
 
@@ -147,7 +147,7 @@ my $error = '{"code":-32602,"message":"Unknown city","data":{"c":"\u00e4"}}';
 ::mcp(CORE::join '', map { ::tool($_->[0], 'text/event-stream', $_->[1]) }
     ['one', 'data: ' . MCP::text('x') . "\n\n"],
     ['end', 'data:' . MCP::text('x')],
-    ['crlf', "\r\n:c\r\n\r\nid: 7\r\nretry: 1\r\nevent: x\r\ndata: "
+    ['crlf', "\r\n:c\r\n\r\nid: 7\r\nretry: 1\r\nevent: message\r\ndata: "
         . MCP::text('x') . "\r\n\r\n"],
     ['cr', 'data: ' . MCP::text('x') . "\r\r"],
     ['lines', "data: {\ndata: \"content\":[{\"type\":\"text\",\n"
@@ -155,9 +155,11 @@ my $error = '{"code":-32602,"message":"Unknown city","data":{"c":"\u00e4"}}';
     ['empty', "data\n\ndata:\n\nid: 1\ndata: \n\ndata: " . MCP::text('x')
         . "\n\n"],
     ['more', 'data: ' . MCP::text('x') . "\n\ndata: broken\n\n"],
+    ['beat', "event: ping\ndata: {}\n\nevent: ping\ndata: now\n\ndata: "
+        . MCP::text('x') . "\n\n"],
     ['bom', "\xef\xbb\xbfdata: " . MCP::text('x') . "\n\n"])
 --- cases eval
-::answers((map { $_ => $::Result } qw( one end crlf cr empty more bom )),
+::answers((map { $_ => $::Result } qw( one end crlf cr empty more beat bom )),
     lines => qr/"result":\{ "content":\[\{"type":"text", "text":"x"\}\] \}\}\z/)
 
 

@@ -88,6 +88,7 @@ mcp_sse_decoder_init(mcp_sse_decoder_t *d, const mcp_mem_t *mem, size_t max)
     d->only = mcp_null_str;
     d->has_data = 0;
     d->joined = 0;
+    d->foreign = 0;
     d->skip_lf = 0;
     d->started = 0;
 }
@@ -109,6 +110,7 @@ mcp_sse_clear(mcp_sse_decoder_t *d)
     d->only = mcp_null_str;
     d->has_data = 0;
     d->joined = 0;
+    d->foreign = 0;
 }
 
 
@@ -171,25 +173,42 @@ mcp_sse_take(mcp_str_t *line, char c)
 }
 
 
-/* Takes a line that is not blank.  Fields but "data" are ignored; comments
- * begin with the colon, and so have an empty field name. */
+/* Returns 1 if the line is the field `name`, and leaves the value of the field
+ * in *line. */
+static int
+mcp_sse_is_field(mcp_str_t *line, mcp_str_t name)
+{
+    mcp_str_t  value;
+
+    if (line->len < name.len || memcmp(line->data, name.data, name.len) != 0) {
+        return 0;
+    }
+
+    value.data = line->data + name.len;
+    value.len = line->len - name.len;
+
+    if (value.len > 0 && !mcp_sse_take(&value, ':')) {
+        return 0;
+    }
+
+    (void) mcp_sse_take(&value, ' ');
+    *line = value;
+
+    return 1;
+}
+
+
+/* Takes a line that is not blank.  Fields but "data" and "event" are ignored;
+ * comments begin with the colon, and so have an empty field name. */
 static void
 mcp_sse_field(mcp_sse_decoder_t *d, mcp_str_t line)
 {
-    if (line.len < 4 || memcmp(line.data, "data", 4) != 0) {
-        return;
+    if (mcp_sse_is_field(&line, mcp_str("data"))) {
+        mcp_sse_data(d, line);
+
+    } else if (mcp_sse_is_field(&line, mcp_str("event"))) {
+        d->foreign = line.len > 0 && !mcp_str_eq(line, mcp_str("message"));
     }
-
-    line.data += 4;
-    line.len -= 4;
-
-    if (line.len > 0 && !mcp_sse_take(&line, ':')) {
-        return;
-    }
-
-    (void) mcp_sse_take(&line, ' ');
-
-    mcp_sse_data(d, line);
 }
 
 
@@ -211,7 +230,7 @@ mcp_sse_line(mcp_sse_decoder_t *d, const char *p, size_t len)
         return 0;
     }
 
-    if (d->only.len > 0 || d->data.len > 0) {
+    if (!d->foreign && (d->only.len > 0 || d->data.len > 0)) {
         return 1;
     }
 
@@ -417,7 +436,7 @@ mcp_sse_decoder_end(mcp_sse_decoder_t *d, mcp_str_t *data)
         }
     }
 
-    if (d->data.len > 0) {
+    if (d->data.len > 0 && !d->foreign) {
         return mcp_sse_deliver(d, data);
     }
 

@@ -45,9 +45,10 @@ char *mcp_sse_retry(char *p, uint64_t retry_ms);
 
 /*
  * The decoder, for streams of backends.  It takes bytes in any pieces and
- * returns whole events: "data" lines, joined with LF.  All other fields are
- * ignored.  CR, LF and CRLF end lines; a byte order mark at the start is
- * skipped.
+ * returns whole events: "data" lines, joined with LF.  Events of another type
+ * than "message", the default, are skipped, as MCP clients skip them: backends
+ * send heartbeats of their own types.  All other fields are ignored.  CR, LF
+ * and CRLF end lines; a byte order mark at the start is skipped.
  */
 typedef struct {
     mcp_buf_t   data;          /* of the event being read */
@@ -57,6 +58,7 @@ typedef struct {
     unsigned    state;
     unsigned    has_data:1;
     unsigned    joined:1;      /* it has more than one line */
+    unsigned    foreign:1;     /* its type is not "message" */
     unsigned    skip_lf:1;
     unsigned    started:1;
 } mcp_sse_decoder_t;
@@ -68,7 +70,7 @@ void mcp_sse_decoder_free(mcp_sse_decoder_t *d);
 
 /*
  * Consumes input up to the end of the next event and sets *consumed to its
- * length.  Events without data are skipped.
+ * length.  Events without data, or of another type, are skipped.
  *
  * Returns
  *   MCP_OK          *data is the event's data, until the next call; it may be

@@ -75,6 +75,12 @@ static const struct {
 
     /* comments, other fields, near misses */
     { ":\n\n: data: x\ndata: a\n:\n\n", "a|", NULL },
+    { "event: ping\ndata: {}\n\ndata: a\n\n", "a|", NULL },
+    { "data: {}\nevent: ping\n\ndata: a\n\n", "a|", NULL },
+    { "event: ping\nevent: message\ndata: a\n\n", "a|", NULL },
+    { "event\ndata: a\n\nevent:\ndata: b\n\n", "a|b|", NULL },
+    { "events: x\ndata: a\n\n", "a|", NULL },
+    { "event: ping\ndata: {}", "", NULL },
     { "event: message\nid: 4\nfoo: bar\nfoo\ndata: a\n\n", "a|", NULL },
     { "datax: a\n\ndata : a\n\n data: a\n\nDATA: a\n\n", "", NULL },
     { "dat: x\n\ndat\n\nd\n\n", "", NULL },
@@ -408,11 +414,11 @@ test_only(void **state)
     test_mem_init(&tm);
     mcp_sse_decoder_init(&d, &tm.mem, 1000);
 
-    in = mcp_str("event: x\ndata: abc\n\ndata: a\ndata: b\n\ndata: d");
+    in = mcp_str("event: message\ndata: abc\n\ndata: a\ndata: b\n\ndata: d");
 
     assert_int_equal(mcp_sse_decode(&d, in.data, in.len, &consumed, &data),
                      MCP_OK);
-    assert_ptr_equal(data.data, in.data + 15);
+    assert_ptr_equal(data.data, in.data + 21);
     assert_str_is(data, "abc");
     assert_int_equal(d.joined, 0);
     assert_int_equal(tm.live, 0);
