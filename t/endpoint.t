@@ -14,7 +14,10 @@ no_long_string();
 
 our $Ping = MCP::rpc('ping');
 our $Pong = MCP::answer('{}');
-our $NotAcceptable = MCP::fault(-32000, 'Not Acceptable');
+our $NotAcceptable = MCP::fault(-32000, 'Not Acceptable: Client must accept both '
+    . 'application/json and text/event-stream');
+our $NoStream = MCP::fault(-32000, 'Not Acceptable: Client must accept '
+    . 'text/event-stream');
 our $MediaType = MCP::fault(-32000,
     'Unsupported Media Type: Content-Type must be application/json');
 our $NotAllowed = MCP::fault(-32000, 'Method not allowed');
@@ -154,9 +157,9 @@ Content-Type: application/json
 --- cases eval
 [
     ['GET /mcp', MCP::get(accept => 'application/json'), 406,
-        $::NotAcceptable],
+        $::NoStream],
     ['GET /mcp', MCP::get(accept => 'text/html,*/*;q=0'), 406,
-        $::NotAcceptable],
+        $::NoStream],
     ['GET /mcp', MCP::get(accept => 'text/event-stream', session => 'x'), 404,
         qr/Session not found/],
     ['GET /mcp', MCP::get(accept => 'text/*', session => 'x'), 404,

@@ -226,7 +226,10 @@ mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
     } else if (!mcp_http_accepts(h->accept, h->n_accept, mcp_json_type)
                || !mcp_http_accepts(h->accept, h->n_accept, mcp_stream_type))
     {
-        return mcp_exchange_refuse(x, MCP_FAULT_NOT_ACCEPTABLE);
+        return mcp_answer_fault(x, MCP_FAULT_NOT_ACCEPTABLE, mcp_null_str,
+                                mcp_str("Client must accept both "
+                                        "application/json and "
+                                        "text/event-stream"));
     }
 
     if (!mcp_str_eq(x->head.content_type, mcp_json_type)
@@ -265,7 +268,9 @@ mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 
     case MCP_HTTP_GET:
         if (!mcp_http_accepts(h->accept, h->n_accept, mcp_stream_type)) {
-            return mcp_exchange_refuse(x, MCP_FAULT_NOT_ACCEPTABLE);
+            return mcp_answer_fault(x, MCP_FAULT_NOT_ACCEPTABLE, mcp_null_str,
+                                    mcp_str("Client must accept "
+                                            "text/event-stream"));
         }
 
         if (x->face->url) {
