@@ -405,6 +405,18 @@ mcp_dispatch_of_session(mcp_exchange_t *x)
 
     fault = mcp_exchange_check_session(x);
 
+    /* no session would help a client that looks for another era: the answer
+     * is worded for that one, with status 404 */
+
+    if (fault == MCP_FAULT_SESSION_ABSENT
+        && x->msg->row->id == MCP_METHOD_SERVER_DISCOVER)
+    {
+        x->client.revision = mcp_revision_latest(UINT32_MAX, 1);
+
+        return mcp_answer_fault(x, MCP_FAULT_METHOD_UNKNOWN, x->msg->id,
+                                x->msg->method);
+    }
+
     if (fault != MCP_FAULT_NONE) {
         return mcp_answer_fault(x, fault,
                                 x->msg->kind == MCP_RPC_REQUEST ? x->msg->id

@@ -76,11 +76,26 @@ mcp_stateless_is_session(const mcp_exchange_t *x)
 }
 
 
+/* Returns 1 for a server/discover that names no revision, neither in _meta nor
+ * in a header: the client wants to find out which ones are served. */
+static int
+mcp_stateless_is_probe(const mcp_exchange_t *x)
+{
+    return x->msg->row->id == MCP_METHOD_SERVER_DISCOVER
+           && x->msg->meta_version.type == MCP_JSON_NONE
+           && x->head.revision_text.data == NULL
+           && x->head.session_text.len == 0
+           && mcp_revision_latest(x->endpoint->revisions, 1)
+              != MCP_REVISION_NONE;
+}
+
+
 int
 mcp_stateless_is(const mcp_exchange_t *x)
 {
     if (x->msg->meta_version.type == MCP_JSON_NONE) {
         return x->head.stateless
+               || mcp_stateless_is_probe(x)
                || (mcp_stateless_alone(x)
                    && x->msg->row->id != MCP_METHOD_INITIALIZE);
     }
@@ -221,7 +236,8 @@ mcp_stateless_unsupported(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
     mcp_buf_lit(&data, "{\"supported\":");
     mcp_stateless_revisions(x, &data);
     mcp_buf_lit(&data, ",\"requested\":");
-    mcp_buf_str(&data, x->msg->meta_version.raw);
+    mcp_buf_str(&data, x->msg->meta_version.type == MCP_JSON_STRING
+                       ? x->msg->meta_version.raw : mcp_str("\"\""));
     mcp_buf_lit(&data, "}");
 
     if (data.failed == MCP_OK) {
@@ -416,6 +432,21 @@ mcp_stateless_check(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
     const mcp_method_t  *method;
 
     method = NULL;
+
+    if (mcp_stateless_is_probe(x)) {
+        return mcp_stateless_unsupported(x, r);
+    }
+
+    /* an initialize has no _meta of this era: its header is a stale one */
+
+    if (x->msg->row->id == MCP_METHOD_INITIALIZE
+        && x->msg->meta_version.type == MCP_JSON_NONE
+        && !mcp_stateless_alone(x))
+    {
+        return mcp_stateless_mismatch(x, r, mcp_str("MCP-Protocol-Version"),
+                                      x->head.revision_text);
+    }
+
     rc = mcp_stateless_envelope(x, r);
 
     if (rc == MCP_OK) {

@@ -604,6 +604,47 @@ describe('discovery', () => {
         assert.equal(capabilities.tasks, undefined);
     });
 
+    const bare = async (fixture, message, headers = {}) => {
+        const client = new Modern(fixture, { unchecked: true });
+        const answer = await client.post(message, { headers: {
+            'MCP-Protocol-Version': null, 'Mcp-Method': null, ...headers } });
+
+        return { status: answer.status, ...await answer.json() };
+    };
+
+    test('no revision is named: -32022 with those that are served', async () => {
+        const { status, id, error } = await bare(server,
+            { jsonrpc: '2.0', id: 5, method: 'server/discover' });
+
+        assert.equal(status, 400);
+        assert.equal(id, 5);
+        assert.equal(error.code, VERSION);
+        assert.deepEqual(error.data, { supported: [MODERN], requested: '' });
+    });
+
+    test('no revision without sessions is served: -32601', async () => {
+        const old = await Fixture.use({ location: {
+            mcp_revisions: '2025-06-18 2025-11-25' } });
+        const { status, error } = await bare(old,
+            { jsonrpc: '2.0', id: 5, method: 'server/discover' });
+
+        assert.equal(status, 404);
+        assert.equal(error.code, METHOD);
+    });
+
+    test('initialize with a stale version header: -32020, which names it',
+        async () => {
+            const { status, error } = await bare(server, {
+                jsonrpc: '2.0', id: 5, method: 'initialize', params: {
+                    protocolVersion: '2025-11-25', capabilities: {},
+                    clientInfo: { name: 'e2e', version: '1' } } },
+                { 'MCP-Protocol-Version': MODERN });
+
+            assert.equal(status, 400);
+            assert.equal(error.code, HEADER);
+            assert.match(error.message, /MCP-Protocol-Version/);
+        });
+
     test('an endpoint that offers little', async () => {
         const little = new Modern(await Fixture.use({
             location: { mcp_catalog: await catalog({ prompts: [] }) } }));
