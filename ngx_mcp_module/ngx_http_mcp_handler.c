@@ -130,7 +130,7 @@ ngx_http_mcp_cleanup(void *data)
         ngx_http_mcp_worker_arm(ctx->zone);
     }
 
-    ngx_http_mcp_stream_free(ctx);
+    ngx_http_mcp_stream_destroy(ctx);
 }
 
 

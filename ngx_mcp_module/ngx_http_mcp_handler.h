@@ -22,11 +22,12 @@ typedef struct {
     /* of a stream: ngx_http_mcp_stream.c */
     u_char               *buf;         /* NULL while there is nothing to send */
     size_t                size;        /* of buf, or of the next one */
-    ngx_chain_t          *free;
-    ngx_chain_t          *busy;
+    ngx_chain_t          *free;        /* buffers without memory */
+    ngx_chain_t          *busy;        /* buffers that own their memory */
+    size_t                kept;        /* bytes of memory in busy */
     unsigned              waiting:1;   /* RESPOND or STREAM is to come */
     unsigned              streaming:1;
-    unsigned              yielded:1;   /* goes on in the next iteration */
+    unsigned              paused:1;    /* continues with a write event */
     unsigned              ended:1;     /* finalized: no action concerns it */
     unsigned              answered:1;  /* the core gave the answer's head */
 } ngx_http_mcp_ctx_t;

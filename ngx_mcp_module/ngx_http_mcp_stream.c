@@ -4,6 +4,12 @@
  * Consumers: exchanges that are answered by a stream.  The core is asked for
  * bytes only when the socket has taken all earlier ones, so a slow client costs
  * one buffer, and an idle one none.
+ *
+ * A body filter may keep a buffer after its call has returned, and may set bits
+ * of r->buffered and c->buffered for as long as the response lasts.  Neither
+ * means that the socket is full: such a filter usually waits for more bytes.
+ * Each buffer therefore owns its memory until the filters have consumed it, and
+ * the stream continues in another one.
  */
 
 
@@ -15,6 +21,9 @@
 #define NGX_HTTP_MCP_BUF_MIN  4096
 #define NGX_HTTP_MCP_BUF_MAX  65536
 
+/* Bytes in buffers that filters have not consumed at which a stream pauses.  */
+#define NGX_HTTP_MCP_KEPT_MAX (4 * NGX_HTTP_MCP_BUF_MAX)
+
 /* Buffers that one stream may fill before other events get their turn.  */
 #define NGX_HTTP_MCP_STEPS    16
 
@@ -23,8 +32,6 @@ static ngx_int_t ngx_http_mcp_stream_head(ngx_http_request_t *r,
     ngx_http_mcp_ctx_t *ctx);
 static ngx_int_t ngx_http_mcp_stream_listen(ngx_http_request_t *r);
 static void ngx_http_mcp_stream_write_handler(ngx_http_request_t *r);
-static ngx_int_t ngx_http_mcp_stream_flush(ngx_http_request_t *r,
-    ngx_http_mcp_ctx_t *ctx);
 static void ngx_http_mcp_stream_run(ngx_http_mcp_ctx_t *ctx);
 
 
@@ -126,19 +133,74 @@ ngx_http_mcp_stream_listen(ngx_http_request_t *r)
 }
 
 
+/* Returns 1 if the socket is full, if nginx's rate limit or a subrequest holds
+ * the stream back, or if filters keep as much as they may.  */
 static ngx_uint_t
 ngx_http_mcp_stream_blocked(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 {
-    return ctx->busy || r->buffered || r->postponed || r->connection->buffered;
+    ngx_event_t  *wev;
+
+    wev = r->connection->write;
+
+    return (r->connection->buffered & NGX_HTTP_WRITE_BUFFERED)
+           || (r->connection->buffered && !wev->ready)
+           || wev->delayed
+           || r->postponed
+           || ctx->kept >= NGX_HTTP_MCP_KEPT_MAX;
+}
+
+
+/* Takes back the memory of buffers that the filters have consumed, and counts
+ * what the others take.  */
+static void
+ngx_http_mcp_stream_update(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
+    ngx_chain_t *out)
+{
+    u_char           *p;
+    ngx_chain_t      *cl;
+    const mcp_mem_t  *mem;
+
+    mem = &ctx->zone->env.mem;
+
+    ngx_chain_update_chains(r->pool, &ctx->free, &ctx->busy, &out,
+                            (ngx_buf_tag_t) &ngx_http_mcp_module);
+
+    /* buffers without memory are behind those that became free just now */
+
+    for (cl = ctx->free; cl && cl->buf->start; cl = cl->next) {
+        p = cl->buf->start;
+        cl->buf->start = NULL;
+
+        if (ctx->buf == NULL && (size_t) (cl->buf->end - p) == ctx->size) {
+            ctx->buf = p;
+
+        } else {
+            mem->free(mem->ctx, p);
+        }
+    }
+
+    ctx->kept = 0;
+
+    for (cl = ctx->busy; cl; cl = cl->next) {
+        ctx->kept += cl->buf->end - cl->buf->start;
+    }
 }
 
 
 void
 ngx_http_mcp_stream_pull(ngx_http_mcp_ctx_t *ctx)
 {
+    if (!ctx->streaming) {
+        return;
+    }
+
+    if (ctx->busy) {
+        ngx_http_mcp_stream_update(ctx->request, ctx, NULL);
+    }
+
     /* while the stream is blocked, the write handler goes on with it */
 
-    if (ctx->streaming && !ngx_http_mcp_stream_blocked(ctx->request, ctx)) {
+    if (!ngx_http_mcp_stream_blocked(ctx->request, ctx)) {
         ngx_http_mcp_stream_run(ctx);
     }
 }
@@ -152,14 +214,13 @@ ngx_http_mcp_stream_output(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
 
     rc = ngx_http_output_filter(r, out);
 
-    ngx_chain_update_chains(r->pool, &ctx->free, &ctx->busy, &out,
-                            (ngx_buf_tag_t) &ngx_http_mcp_module);
+    ngx_http_mcp_stream_update(r, ctx, out);
 
     return rc;
 }
 
 
-/* Sends len bytes of ctx->buf.  */
+/* Sends len bytes of ctx->buf, which becomes the property of a busy buffer.  */
 static ngx_int_t
 ngx_http_mcp_stream_send(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
     size_t len, ngx_uint_t last)
@@ -184,6 +245,7 @@ ngx_http_mcp_stream_send(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
     b->pos = ctx->buf;
     b->last = ctx->buf + len;
     b->end = ctx->buf + ctx->size;
+    ctx->buf = NULL;
     b->tag = (ngx_buf_tag_t) &ngx_http_mcp_module;
     b->temporary = 1;
     b->flush = 1;
@@ -194,26 +256,9 @@ ngx_http_mcp_stream_send(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
 }
 
 
-/* Waits for the socket; the client has send_timeout to take something.  */
-static ngx_int_t
-ngx_http_mcp_stream_block(ngx_http_request_t *r)
-{
-    ngx_event_t               *wev;
-    ngx_http_core_loc_conf_t  *clcf;
-
-    wev = r->connection->write;
-    clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
-
-    if (!wev->delayed) {
-        ngx_add_timer(wev, clcf->send_timeout);
-    }
-
-    return ngx_handle_write_event(wev, clcf->send_lowat);
-}
-
-
-/* The buffer goes to the next stream that writes, if it is a small one.  */
-void
+/* Frees the buffer that is not in use.  It goes to the next stream that writes,
+ * if it is a small one.  */
+static void
 ngx_http_mcp_stream_free(ngx_http_mcp_ctx_t *ctx)
 {
     const mcp_mem_t  *mem;
@@ -223,6 +268,24 @@ ngx_http_mcp_stream_free(ngx_http_mcp_ctx_t *ctx)
         mem->free(mem->ctx, ctx->buf);
         ctx->buf = NULL;
     }
+}
+
+
+void
+ngx_http_mcp_stream_destroy(ngx_http_mcp_ctx_t *ctx)
+{
+    ngx_chain_t      *cl;
+    const mcp_mem_t  *mem;
+
+    mem = &ctx->zone->env.mem;
+
+    ngx_http_mcp_stream_free(ctx);
+
+    for (cl = ctx->busy; cl; cl = cl->next) {
+        mem->free(mem->ctx, cl->buf->start);
+    }
+
+    ctx->busy = NULL;
 }
 
 
@@ -291,10 +354,6 @@ ngx_http_mcp_stream_step(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
             return NGX_ERROR;
         }
 
-        if (ngx_http_mcp_stream_blocked(r, ctx)) {
-            return NGX_AGAIN;
-        }
-
         ngx_http_mcp_stream_grow(ctx, len);
 
         return NGX_OK;
@@ -314,6 +373,64 @@ ngx_http_mcp_stream_step(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 }
 
 
+/* Sends a head that is still held back, as there is nothing else to send.  */
+static ngx_int_t
+ngx_http_mcp_stream_head_flush(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
+{
+    if (r->out == NULL || ngx_http_mcp_stream_blocked(r, ctx)) {
+        return NGX_OK;
+    }
+
+    if (ngx_http_send_special(r, NGX_HTTP_FLUSH) == NGX_ERROR) {
+        return NGX_ERROR;
+    }
+
+    /* a filter may swallow a buffer that has no bytes */
+
+    if (r->out == NULL || ngx_http_mcp_stream_blocked(r, ctx)) {
+        return NGX_OK;
+    }
+
+    return ngx_http_output_filter(r, NULL) == NGX_ERROR ? NGX_ERROR : NGX_OK;
+}
+
+
+/* Arranges for the next write event.  A client, or a filter that keeps all it
+ * may, has send_timeout to take something.  */
+static ngx_int_t
+ngx_http_mcp_stream_wait(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
+    ngx_int_t rc)
+{
+    ngx_event_t               *wev;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    wev = r->connection->write;
+
+    if (ngx_http_mcp_stream_blocked(r, ctx)) {
+        ctx->paused = 1;
+
+        clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
+
+        if (!wev->delayed) {
+            ngx_add_timer(wev, clcf->send_timeout);
+        }
+
+        return ngx_handle_write_event(wev, clcf->send_lowat);
+    }
+
+    if (wev->timer_set && !wev->delayed) {
+        ngx_del_timer(wev);
+    }
+
+    if (rc == NGX_OK) {
+        ctx->paused = 1;
+        ngx_post_event(wev, &ngx_posted_next_events);
+    }
+
+    return NGX_OK;
+}
+
+
 static void
 ngx_http_mcp_stream_run(ngx_http_mcp_ctx_t *ctx)
 {
@@ -324,53 +441,63 @@ ngx_http_mcp_stream_run(ngx_http_mcp_ctx_t *ctx)
     r = ctx->request;
     n = 0;
 
+    ctx->paused = 0;
+
     do {
-        rc = ngx_http_mcp_stream_step(r, ctx);
+        rc = ngx_http_mcp_stream_blocked(r, ctx)
+             ? NGX_AGAIN : ngx_http_mcp_stream_step(r, ctx);
     } while (rc == NGX_OK && ++n < NGX_HTTP_MCP_STEPS);
 
     if (!ctx->zone->pumping) {
         ngx_http_mcp_worker_arm(ctx->zone);
     }
 
-    if (rc == NGX_OK) {
-        ctx->yielded = 1;
-        ngx_post_event(r->connection->write, &ngx_posted_next_events);
+    if (rc == NGX_DONE) {
+        ngx_http_finalize_request(r, NGX_OK);
         return;
     }
 
-    /* there is nothing to send now, but the head may still be held back */
-
-    if (rc == NGX_DECLINED && r->out && !r->connection->buffered) {
-        rc = ngx_http_send_special(r, NGX_HTTP_FLUSH) == NGX_ERROR
-             ? NGX_ERROR : NGX_DECLINED;
-    }
-
-    if (rc == NGX_AGAIN
-        || (rc == NGX_DECLINED && ngx_http_mcp_stream_blocked(r, ctx)))
+    if (rc == NGX_DECLINED
+        && ngx_http_mcp_stream_head_flush(r, ctx) != NGX_OK)
     {
-        rc = ngx_http_mcp_stream_block(r);
+        rc = NGX_ERROR;
     }
 
-    switch (rc) {
-
-    case NGX_DONE:
-        ngx_http_finalize_request(r, NGX_OK);
-        break;
-
-    case NGX_ERROR:
+    if (rc == NGX_ERROR || ngx_http_mcp_stream_wait(r, ctx, rc) != NGX_OK) {
         ctx->ended = 1;
         ngx_http_finalize_request(r, NGX_ERROR);
-        break;
-
-    default:
-        break;
     }
+}
+
+
+static void
+ngx_http_mcp_stream_timeout(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
+{
+    ngx_connection_t  *c;
+
+    c = r->connection;
+
+    if (ctx->kept >= NGX_HTTP_MCP_KEPT_MAX && c->write->ready) {
+        ngx_log_error(NGX_LOG_ERR, c->log, 0,
+                      "a body filter keeps %uz bytes of an event stream; "
+                      "turn the filter off for text/event-stream", ctx->kept);
+
+    } else {
+        ngx_log_error(NGX_LOG_INFO, c->log, NGX_ETIMEDOUT,
+                      "client timed out");
+    }
+
+    c->timedout = 1;
+    ctx->ended = 1;
+
+    ngx_http_finalize_request(r, NGX_HTTP_REQUEST_TIME_OUT);
 }
 
 
 static void
 ngx_http_mcp_stream_write_handler(ngx_http_request_t *r)
 {
+    ngx_int_t            rc;
     ngx_event_t         *wev;
     ngx_connection_t    *c;
     ngx_http_mcp_ctx_t  *ctx;
@@ -381,63 +508,30 @@ ngx_http_mcp_stream_write_handler(ngx_http_request_t *r)
     ctx = ngx_http_get_module_ctx(r, ngx_http_mcp_module);
 
     if (wev->timedout) {
-        ngx_log_error(NGX_LOG_INFO, c->log, NGX_ETIMEDOUT,
-                      "client timed out");
-        c->timedout = 1;
-        ctx->ended = 1;
-
-        ngx_http_finalize_request(r, NGX_HTTP_REQUEST_TIME_OUT);
+        ngx_http_mcp_stream_timeout(r, ctx);
         return;
     }
 
-    /* a spurious event, or a rate limit */
+    rc = NGX_OK;
 
-    if (!ngx_http_mcp_stream_blocked(r, ctx)) {
+    /* bytes that nginx or a filter has not passed on */
 
-        if (ctx->yielded) {
-            ctx->yielded = 0;
-            ngx_http_mcp_stream_run(ctx);
-        }
+    if (!wev->delayed && (r->buffered || r->postponed || c->buffered)) {
+        rc = ngx_http_mcp_stream_output(r, ctx, NULL);
 
-        return;
+    } else if (ctx->busy) {
+        ngx_http_mcp_stream_update(r, ctx, NULL);
     }
 
-    ctx->yielded = 0;
-
-    switch (ngx_http_mcp_stream_flush(r, ctx)) {
-
-    case NGX_OK:
-        if (wev->timer_set && !wev->delayed) {
-            ngx_del_timer(wev);
-        }
-
-        ngx_http_mcp_stream_run(ctx);
-        break;
-
-    case NGX_ERROR:
+    if (rc == NGX_ERROR) {
         ctx->ended = 1;
         ngx_http_finalize_request(r, NGX_ERROR);
-        break;
-
-    default: /* NGX_AGAIN */
-        break;
-    }
-}
-
-
-/* Sends bytes that are held back.  NGX_AGAIN: some of them still are.  */
-static ngx_int_t
-ngx_http_mcp_stream_flush(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
-{
-    if (!r->connection->write->delayed
-        && ngx_http_mcp_stream_output(r, ctx, NULL) == NGX_ERROR)
-    {
-        return NGX_ERROR;
+        return;
     }
 
-    if (!ngx_http_mcp_stream_blocked(r, ctx)) {
-        return NGX_OK;
-    }
+    /* otherwise a spurious event */
 
-    return ngx_http_mcp_stream_block(r) == NGX_OK ? NGX_AGAIN : NGX_ERROR;
+    if (ctx->paused || ngx_http_mcp_stream_blocked(r, ctx)) {
+        ngx_http_mcp_stream_run(ctx);
+    }
 }

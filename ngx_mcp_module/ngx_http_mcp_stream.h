@@ -15,8 +15,8 @@
 void ngx_http_mcp_stream_start(ngx_http_mcp_ctx_t *ctx);
 void ngx_http_mcp_stream_pull(ngx_http_mcp_ctx_t *ctx);
 
-/* Frees the buffer, if there is one.  */
-void ngx_http_mcp_stream_free(ngx_http_mcp_ctx_t *ctx);
+/* Frees the stream's buffers, also those that filters have not consumed.  */
+void ngx_http_mcp_stream_destroy(ngx_http_mcp_ctx_t *ctx);
 
 
 #endif /* NGX_HTTP_MCP_STREAM_H_INCLUDED */
