@@ -87,11 +87,12 @@ ngx_http_mcp_stream_head(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 
     r->headers_out.content_length_n = -1;
 
-    /* A promise to keep the connection could not be taken back: a client sends
-     * its next request as soon as the stream has ended, and a process that
-     * ended it because it winds up would not read that request.  */
+    /* In other processes the head must not say "Connection: close": some
+     * clients then take a reset for the proper end of the body.  */
 
-    r->keepalive = 0;
+    if (ngx_exiting || ngx_terminate) {
+        r->keepalive = 0;
+    }
 
     /* nginx holds it back until the first bytes of the stream */
 
@@ -479,8 +480,8 @@ ngx_http_mcp_stream_timeout(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 
     if (ctx->kept >= NGX_HTTP_MCP_KEPT_MAX && c->write->ready) {
         ngx_log_error(NGX_LOG_ERR, c->log, 0,
-                      "a body filter keeps %uz bytes of an event stream; "
-                      "turn the filter off for text/event-stream", ctx->kept);
+                      "a body filter keeps %uz bytes of an event stream: "
+                      "turn the filter off for the location", ctx->kept);
 
     } else {
         ngx_log_error(NGX_LOG_INFO, c->log, NGX_ETIMEDOUT,

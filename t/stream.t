@@ -8,7 +8,7 @@ use MCP;
 
 repeat_each(1);
 
-plan tests => repeat_each() * 154;
+plan tests => repeat_each() * 158;
 
 no_long_string();
 
@@ -85,17 +85,17 @@ Connection: close
 
 
 
-=== TEST 4: on a connection that had requests before, the last
+=== TEST 4: pipelined requests before and behind a stream: each is answered
 --- config eval: ::files()
 --- user_files eval: ::file(@::Two)
 --- pipelined_requests eval
-[MCP::rpc('ping'), MCP::progress_call('x')]
+[MCP::rpc('ping'), MCP::progress_call('x'), MCP::rpc('ping')]
 --- more_headers eval: MCP::post()
---- error_code eval: [200, 200]
+--- error_code eval: [200, 200, 200]
 --- response_body eval
-[MCP::answer('{}'), MCP::priming() . $::Two]
+[MCP::answer('{}'), MCP::priming() . $::Two, MCP::answer('{}')]
 --- raw_response_headers_like eval
-['Connection: keep-alive', 'Connection: close']
+['Connection: keep-alive', 'Connection: keep-alive', 'Connection: close']
 
 
 

@@ -360,3 +360,60 @@ test('a client that sends on has not left, one that ends has', async () => {
         assert.equal((await status(slow)).streams, streams + ends);
     }
 });
+
+
+// what fetch makes of a stream whose connection is lost behind its first event
+
+for (const how of ['resetAndDestroy', 'destroy']) {
+    test(`a stream in fetch, ${how === 'destroy' ? 'closed' : 'reset'} in its `
+         + 'middle: its body ends with an error', async () => {
+        const gate = newGate();
+        const proxy = net.createServer((client) => {
+            const upstream = net.connect(server.port, '127.0.0.1');
+
+            client.on('error', () => {}).pipe(upstream);
+            upstream.on('error', () => {}).pipe(client);
+            client.on('close', () => upstream.destroy());
+            proxy.client = client;
+        });
+
+        await new Promise((resolve) => {
+            proxy.listen(0, '127.0.0.1', resolve);
+        });
+        await session.open(gate, 1);
+
+        const answer = await fetch(`http://127.0.0.1:${
+            proxy.address().port}/mcp`, {
+            method: 'POST',
+            headers: session.headers({ 'Content-Type': 'application/json' }),
+            body: JSON.stringify({ jsonrpc: '2.0', id: 'cut',
+                method: 'tools/call', params: {
+                    name: 'count', arguments: { n: 2, gate },
+                    _meta: { progressToken: 'cut' } } }),
+        });
+
+        // with it, Node.js 20 takes each end for the proper one
+
+        assert.notEqual(answer.headers.get('connection'), 'close');
+
+        const reader = answer.body.getReader();
+        let text = '';
+
+        while (!/"progress":1/.test(text)) {
+            text += Buffer.from((await reader.read()).value).toString();
+        }
+
+        proxy.client[how]();
+
+        await assert.rejects(async () => {
+            while (!(await reader.read()).done) { /* until the end */ }
+        }, /terminated/);
+
+        const [, last] = [...text.matchAll(/^id: (.*)$/gm)].at(-1);
+
+        await session.open(gate);
+        assert.ok((await session.follow(Object.assign(await session.get(last),
+            { id: 'cut' }))).response.result);
+        proxy.close();
+    });
+}
