@@ -2,6 +2,8 @@
 
 #include "mcp_forward.h"
 
+#include "mcp_fact.h"
+
 
 const mcp_header_t  mcp_forward_headers[] = {
 
@@ -26,7 +28,7 @@ typedef const char  *mcp_forward_names_t[MCP_FORWARD_NAMES];
 static const mcp_forward_names_t  mcp_forward_skipped[MCP_FORWARD_LENGTH] = {
     [2] = { "te" },
     [4] = { "host" },
-    [5] = { "range" },
+    [5] = { "range", "proxy" },
     [6] = { "accept", "expect" },
     [7] = { "trailer", "upgrade" },
     [8] = { "if-match", "if-range" },
@@ -41,14 +43,55 @@ static const mcp_forward_names_t  mcp_forward_skipped[MCP_FORWARD_LENGTH] = {
 };
 
 
-/* Where variables are made of header names, "Mcp_Principal" becomes the same
- * one as our own "Mcp-Principal". */
+/* Returns 1 if the header "Mcp-Request-Id" or the like has the name of the
+ * backend parameter env, "MCP_REQUEST_ID". */
+static int
+mcp_forward_is_parameter(mcp_str_t name, mcp_str_t env)
+{
+    char    c;
+    size_t  i;
+
+    if (name.len != env.len) {
+        return 0;
+    }
+
+    for (i = 0; i < name.len; i++) {
+        c = env.data[i] == '_' ? '-' : (char) (env.data[i] | 0x20);
+
+        if ((name.data[i] | 0x20) != c) {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
+/* Returns 1 if a backend might take the header for one of the call's own.
+ * Servers and programs that make variables of header names turn
+ * "Mcp_Principal" and "Mcp-Principal" into the same one. */
 static int
 mcp_forward_mimics(mcp_str_t name)
 {
-    return name.len > 4 && (name.data[3] == '_' || name.data[3] == '-')
-           && mcp_case_eq(name.data, "mcp", 3)
-           && memchr(name.data, '_', name.len) != NULL;
+    size_t  i;
+
+    if (name.len <= 4 || (name.data[3] != '_' && name.data[3] != '-')
+        || !mcp_case_eq(name.data, "mcp", 3))
+    {
+        return 0;
+    }
+
+    if (memchr(name.data, '_', name.len) != NULL) {
+        return 1;
+    }
+
+    for (i = 0; i < MCP_FACT_COUNT; i++) {
+        if (mcp_forward_is_parameter(name, mcp_fact_env[i])) {
+            return 1;
+        }
+    }
+
+    return 0;
 }
 
 

@@ -18,7 +18,10 @@
  *   - headers about its connection and its body;
  *   - headers that the call has of its own;
  *   - the session's token, which tools must not see;
- *   - names that a server would turn into the same variable as our own Mcp-*;
+ *   - the names of a backend's parameters (mcp_fact_env), as Mcp-Principal for
+ *     MCP_PRINCIPAL, and every Mcp_* that a server or program would turn into
+ *     the same variable;
+ *   - Proxy, which CGI turns into HTTP_PROXY, a setting of many HTTP clients;
  *   - the client's credentials (Authorization, Cookie), unless the endpoint
  *     passes them: a token for this server is not meant for the servers behind
  *     it (2025-11-25, basic/security_best_practices, Token Passthrough).

@@ -31,8 +31,9 @@ after(() => fs.rm(dir, { recursive: true, force: true }));
 // A call as its backend sees it.
 
 class Call {
-    constructor(body, { head, write, end, cut }) {
+    constructor(body, fields, { head, write, end, cut }) {
         this.message = JSON.parse(body);
+        this.fields = fields;
         this.closed = new Promise((resolve) => { this.close = resolve; });
         Object.assign(this, { head, write, end, cut });
     }
@@ -47,6 +48,14 @@ class Call {
         this.say({ jsonrpc: '2.0', method: 'notifications/progress',
                    params: { progressToken, progress: n } });
     }
+}
+
+
+// Header fields under the names that CGI has for them.
+
+function cgi(headers) {
+    return Object.fromEntries(Object.entries(headers).map(([name, value]) =>
+        [`HTTP_${name.toUpperCase().replaceAll('-', '_')}`, value]));
 }
 
 
@@ -98,7 +107,7 @@ async function overHttps() {
 
     return backend.listen(https.createServer(pem, (req, res) => {
         collect(req, (body) => {
-            const call = new Call(body, {
+            const call = new Call(body, cgi(req.headers), {
                 head: (type) => res.writeHead(200, { 'Content-Type': type })
                     .flushHeaders(),
                 write: (text) => res.write(text),
@@ -116,9 +125,9 @@ async function overGrpc() {
     const backend = new Backend();
     const server = http2.createServer();
 
-    server.on('stream', (stream) => {
+    server.on('stream', (stream, headers) => {
         collect(stream, (body) => {
-            const call = new Call(body, {
+            const call = new Call(body, cgi(headers), {
                 head: (type) => stream.respond({ ':status': 200,
                                                  'content-type': type }),
                 write: (text) => stream.write(text),
@@ -156,7 +165,8 @@ async function overPairs(status, read) {
                 return;
             }
 
-            call = new Call(bytes.subarray(head.end, head.end + length), {
+            call = new Call(bytes.subarray(head.end, head.end + length),
+                            head.pairs, {
                 head: (type) => socket.write(
                     `${status}\r\nContent-Type: ${type}\r\n\r\n`),
                 write: (text) => socket.write(text),
@@ -269,6 +279,34 @@ for (const [name, kind] of Object.entries(kinds)) {
 }
 
 
+// what a client says about a proxy, and of what the server itself says to
+// backends; the last one is nobody's but the client's
+
+const FORGED = {
+    Proxy: 'http://forged.example/', 'Mcp-Principal': 'forged',
+    'Mcp-Session': 'forged', 'Mcp-Call': 'forged', 'Mcp-Name': 'forged',
+    'Mcp-Request-Id': 'forged', 'Mcp-Publish-Url': 'http://forged.example/',
+    'Mcp-Client-Capabilities': 'forged', 'Mcp-Progress-Token': 'forged',
+    'X-Client': 'client',
+};
+
+function assertForwarded(fields) {
+    assert.equal(fields.HTTP_X_CLIENT, 'client');
+    assert.deepEqual(Object.keys(fields).filter((n) => /forged/
+        .test(fields[n])), []);
+}
+
+test('FastCGI, forged parameters in a client\'s head: not passed on',
+     async () => {
+    const server = await Fixture.use();
+    const session = await server.session({ headers: FORGED });
+    const { structuredContent } = await session.tool('env', {
+        prefix: 'HTTP_' });
+
+    assertForwarded(structuredContent);
+});
+
+
 const STREAM = 'application/x-ndjson';
 
 const result = (text) => ({ content: [{ type: 'text', text }] });
@@ -310,6 +348,17 @@ async function reached(kind) {
         const { response } = await session.follow(await answer);
 
         assert.equal(textOf(response.result), 'x');
+    });
+
+    test('forged parameters in the client\'s head: not passed on', async () => {
+        const answer = session.call('tool', {}, { headers: FORGED });
+        const call = await backend.next();
+
+        call.head('application/json');
+        call.write(JSON.stringify(result('x')));
+        call.end();
+        await session.follow(await answer);
+        assertForwarded(call.fields);
     });
 
     test('large ones', async () => {

@@ -7,6 +7,7 @@
 
 #include "test_env.h"
 
+#include "mcp_fact.h"
 #include "mcp_forward.h"
 
 
@@ -21,13 +22,13 @@ skips(void **state)
         "Content-Length", "Content-Type", "Expect", "Host", "HTTP2-Settings",
         "If-Match", "If-Modified-Since", "If-None-Match", "If-Range",
         "If-Unmodified-Since", "Keep-Alive", "Last-Event-ID",
-        "Mcp-Session-Id", "Proxy-Connection", "Range", "TE", "Trailer",
+        "Mcp-Session-Id", "Proxy", "Proxy-Connection", "Range", "TE", "Trailer",
         "Transfer-Encoding", "Upgrade"
     };
 
     static const char  *passed[] = {
         "", "x", "Authorization2", "Cookie2", "User-Agent", "Accept-Language",
-        "MCP-Protocol-Version", "X-Forwarded-For", "Origin", "Hos", "Hosts",
+        "Mcp-Param-Region", "Mcp-Names", "X-Forwarded-For", "Origin", "Hos", "Hosts",
         "T", "Te_", "If-Unmodified-Since-", "If-Unmodified-Sinc"
     };
 
@@ -68,10 +69,52 @@ mimics(void **state)
     assert_int_equal(mcp_forward_skips(&none, mcp_str("mcp-publish_url")), 1);
     assert_int_equal(mcp_forward_skips(&none, mcp_str("MCP_X")), 1);
 
-    assert_int_equal(mcp_forward_skips(&none, mcp_str("Mcp-Name")), 0);
     assert_int_equal(mcp_forward_skips(&none, mcp_str("mcp_")), 0);
     assert_int_equal(mcp_forward_skips(&none, mcp_str("mcpx_y")), 0);
     assert_int_equal(mcp_forward_skips(&none, mcp_str("x_mcp")), 0);
+}
+
+
+/* Returns "Mcp-Request-Id" for "MCP_REQUEST_ID", in static memory. */
+static mcp_str_t
+header_of(mcp_str_t env)
+{
+    static char  name[64];
+
+    size_t  i;
+
+    for (i = 0; i < env.len; i++) {
+        name[i] = env.data[i] == '_' ? '-'
+                  : i > 0 && env.data[i - 1] != '_'
+                    ? (char) tolower((unsigned char) env.data[i])
+                    : env.data[i];
+    }
+
+    return (mcp_str_t) { name, env.len };
+}
+
+
+/* A client cannot send a header that looks like a parameter of the call. */
+static void
+parameters(void **state)
+{
+    size_t  i, n;
+
+    (void) state;
+
+    for (i = n = 0; i < MCP_FACT_COUNT; i++) {
+        if (mcp_fact_env[i].len) {
+            assert_int_equal(
+                mcp_forward_skips(&none, header_of(mcp_fact_env[i])), 1);
+            n++;
+        }
+    }
+
+    assert_true(n >= 10);
+    assert_int_equal(mcp_forward_skips(&none, mcp_str("mcp-principal")), 1);
+    assert_int_equal(mcp_forward_skips(&none, mcp_str("MCP-PRINCIPAL")), 1);
+    assert_int_equal(mcp_forward_skips(&none, mcp_str("Mcp-Principa")), 0);
+    assert_int_equal(mcp_forward_skips(&none, mcp_str("Xcp-Principal")), 0);
 }
 
 
@@ -158,6 +201,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(skips),
         cmocka_unit_test(mimics),
+        cmocka_unit_test(parameters),
         cmocka_unit_test(secrets),
         cmocka_unit_test(headers)
     };
