@@ -157,6 +157,10 @@ static int start(request_rec *r, int publish)
         return HTTP_SERVICE_UNAVAILABLE;
     }
 
+    /* the answer to a call has no parts that a client could ask for */
+
+    ap_remove_output_filter_byhandle(r->output_filters, "byterange");
+
     if (!publish && mod_mcp_secret_hide(r) != OK) {
         return HTTP_INTERNAL_SERVER_ERROR;
     }

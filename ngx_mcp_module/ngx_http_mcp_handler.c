@@ -305,6 +305,11 @@ ngx_http_mcp_start(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
         return rc;
     }
 
+    /* no answer of an endpoint is a representation that a client may have
+     * already: the conditions would be tested after the call */
+
+    r->disable_not_modified = 1;
+
     ctx = ngx_http_mcp_create_ctx(r, zone, publish);
     if (ctx == NULL) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;

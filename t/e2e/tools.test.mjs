@@ -394,3 +394,48 @@ test('the status page is for those who know the server by its name', async () =>
         assert.equal(await status(host), 403, host);
     }
 });
+
+
+const CONDITIONS = {
+    'If-Match': '"x"',
+    'If-None-Match': '*',
+    'If-Modified-Since': 'Tue, 01 Jan 2030 00:00:00 GMT',
+    'If-Unmodified-Since': 'Mon, 01 Jan 2001 00:00:00 GMT',
+    'If-Range': '"x"',
+    'Range': 'bytes=0-3',
+};
+
+for (const [name, value] of Object.entries(CONDITIONS)) {
+    test(`${name}: answers and streams are whole, and calls are answered`,
+         async () => {
+        const headers = { [name]: value };
+        const whole = async (answer) => {
+            assert.equal(answer.status, 200);
+            assert.equal(answer.headers['content-range'], undefined);
+
+            return (await session.follow(answer)).response.result;
+        };
+
+        const said = await session.call('test_simple_text', {}, { headers });
+        const counting = await session.call('count', { n: 2 }, { headers });
+        const tools = await session.request('tools/list', {}, { headers });
+
+        assert.ok(textOf(await whole(said)));
+        assert.equal(textOf(await whole(counting)), 'counted to 2');
+        assert.ok((await whole(tools)).tools.length > 1);
+
+        const listener = await session.get(undefined, { headers });
+
+        assert.equal(listener.status, 200);
+        assert.ok(await listener.block());
+        listener.close();
+    });
+}
+
+test('If-Range and Range: the answer is whole', async () => {
+    const answer = await session.request('ping', {}, { headers: {
+        'If-Range': 'Mon, 01 Jan 2001 00:00:00 GMT', 'Range': 'bytes=0-3' } });
+
+    assert.equal(answer.status, 200);
+    assert.deepEqual((await answer.json()).result, {});
+});
