@@ -6,6 +6,7 @@
 #include "http/mcp_header_value.h"
 #include "mcp_fact.h"
 #include "mcp_sent.h"
+#include "rpc/mcp_method.h"
 #include "rpc/mcp_revision.h"
 
 
@@ -172,6 +173,27 @@ mcp_sent_value(const mcp_sent_t *sent, const mcp_sent_header_t *header,
 }
 
 
+/* Returns 1 if the request's name is a task id, by any of its methods. */
+static int
+mcp_sent_is_task(const mcp_sent_t *sent)
+{
+    size_t           i;
+    mcp_str_t        text;
+    const mcp_str_t  name = mcp_str("mcp-method");
+
+    for (i = 0; i < sent->n_headers; i++) {
+        if (mcp_str_case_eq(sent->headers[i].name, name)
+            && mcp_header_value_plain(sent->headers[i].value, &text) == MCP_OK
+            && mcp_method_find(text)->subject == MCP_SUBJECT_TASK)
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
 /* Finds the value of a request whose headers are checked. */
 static int
 mcp_sent_find(const mcp_sent_t *sent, mcp_str_t variable, mcp_str_t *value)
@@ -187,6 +209,11 @@ mcp_sent_find(const mcp_sent_t *sent, mcp_str_t variable, mcp_str_t *value)
         header.encoded = 0;
 
     } else if (mcp_str_eq(variable, mcp_sent_name)) {
+
+        if (mcp_sent_is_task(sent)) {
+            return MCP_OK;
+        }
+
         header.header = mcp_str("mcp-name");
 
     } else if (mcp_sent_begins(variable, mcp_sent_param)) {

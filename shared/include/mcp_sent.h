@@ -37,8 +37,9 @@ typedef struct {
 /*
  * Returns a variable of the request.  *value is empty if the request's revision
  * does not check its headers or is not served here, if the header is absent or
- * malformed, or if its lines differ; it is "?" if it has control characters, as
- * facts are.
+ * malformed, or if its lines differ; and if it is the name of a task, whose id
+ * is a secret that logs must not show.  It is "?" if it has control characters,
+ * as facts are.
  *
  * A variable's "_" stands for "-" or "_", and small letters for large ones.
  *

@@ -119,6 +119,19 @@ static const sent_case_t  cases[] = {
     { { VERSION, "Mcp-Param-Region", "eu" }, "mcp_other", "" },
     { { VERSION, "Mcp-Param-Region", "=?base64?ZXUKdXM=?=" }, PARAM, "?" },
 
+    /* a task id is a secret */
+
+    { { VERSION, "Mcp-Method", "tasks/get", "Mcp-Name", "T" }, "mcp_sent_name",
+      "" },
+    { { VERSION, "Mcp-Name", "T", "mcp-method", " tasks/update" },
+      "mcp_sent_name", "" },
+    { { VERSION, "Mcp-Method", "tools/call", "Mcp-Method", "tasks/cancel",
+        "Mcp-Name", "T" }, "mcp_sent_name", "" },
+    { { VERSION, "Mcp-Method", "tasks/get", "Mcp-Name", "T" },
+      "mcp_sent_method", "tasks/get" },
+    { { VERSION, "Mcp-Method", "tools/call", "Mcp-Name", "tasks/get" },
+      "mcp_sent_name", "tasks/get" },
+
     /* two lines */
 
     { { VERSION, "Mcp-Name", "echo", "mcp-name", "echo" }, "mcp_sent_name",
