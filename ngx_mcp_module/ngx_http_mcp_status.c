@@ -108,7 +108,8 @@ ngx_http_mcp_status_send(ngx_http_request_t *r, mcp_buf_t *buf,
 
 
 /* Refuses unknown hosts, so that no page of another site can read the status by
- * a name that resolves to this server.  */
+ * a name that resolves to this server.  The host of an absolute target takes
+ * precedence over "Host" (RFC 9112, 3.2.2).  */
 static ngx_uint_t
 ngx_http_mcp_status_allowed(ngx_http_request_t *r)
 {
@@ -117,8 +118,7 @@ ngx_http_mcp_status_allowed(ngx_http_request_t *r)
 
     mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
 
-    host = r->headers_in.host ? &r->headers_in.host->value
-                              : &r->headers_in.server;
+    host = &r->headers_in.server;
 
     if (mcp_http_host_allowed(ngx_http_mcp_str(host), mlcf->host_names,
                               mlcf->n_host_names))

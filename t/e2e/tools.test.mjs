@@ -439,3 +439,16 @@ test('If-Range and Range: the answer is whole', async () => {
     assert.equal(answer.status, 200);
     assert.deepEqual((await answer.json()).result, {});
 });
+
+
+test('the status page and an absolute target: its host decides, not Host',
+     async () => {
+    const ask = async (path, host) => (await request(server.port, {
+        method: 'GET', path, headers: { Host: host } })).status;
+    const local = `127.0.0.1:${server.port}`;
+
+    assert.equal(await ask('/status', local), 200);
+    assert.equal(await ask('/status', 'other.example'), 403);
+    assert.equal(await ask('http://other.example/status', local), 403);
+    assert.equal(await ask(`http://${local}/status`, local), 200);
+});
