@@ -262,6 +262,17 @@ static int is_inherited(server_rec *main, server_rec *s,
     return 0;
 }
 
+static void warn_directives(server_rec *s)
+{
+    const apr_array_header_t *warnings = mod_mcp_config_warnings();
+    int i;
+
+    for (i = 0; i < warnings->nelts; i++) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s, "mod_mcp: %s",
+                     APR_ARRAY_IDX(warnings, i, const char *));
+    }
+}
+
 int mod_mcp_check_config(apr_pool_t *pconf, apr_pool_t *plog,
                          apr_pool_t *ptemp, server_rec *s)
 {
@@ -271,6 +282,7 @@ int mod_mcp_check_config(apr_pool_t *pconf, apr_pool_t *plog,
     int i, rc;
 
     check_tls(ptemp, s, ap_conftree, NULL);
+    warn_directives(s);
 
 #ifdef MCP_CLUSTER
     rc = mod_mcp_cluster_check(pconf, s);

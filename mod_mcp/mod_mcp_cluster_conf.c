@@ -134,24 +134,22 @@ const char *mod_mcp_cluster_sync(cmd_parms *cmd, void *dir, const char *text,
 /* Completes the name of a file and makes sure that it can be read. */
 static const char *find_file(cmd_parms *cmd, const char **name)
 {
-    const char *path = ap_server_root_relative(cmd->pool, *name);
+    const char *error = mod_mcp_directive_find(cmd, name);
     apr_file_t *file;
     apr_status_t rv;
 
-    if (path == NULL) {
-        return apr_psprintf(cmd->pool, "%s: invalid file name \"%s\"",
-                            cmd->cmd->name, *name);
+    if (error) {
+        return error;
     }
 
-    rv = apr_file_open(&file, path, APR_FOPEN_READ | APR_FOPEN_BINARY,
+    rv = apr_file_open(&file, *name, APR_FOPEN_READ | APR_FOPEN_BINARY,
                        APR_FPROT_OS_DEFAULT, cmd->temp_pool);
     if (rv != APR_SUCCESS) {
         return apr_psprintf(cmd->pool, "%s: cannot open \"%s\": %pm",
-                            cmd->cmd->name, path, &rv);
+                            cmd->cmd->name, *name, &rv);
     }
 
     apr_file_close(file);
-    *name = path;
 
     return NULL;
 }

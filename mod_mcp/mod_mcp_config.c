@@ -31,6 +31,7 @@ static struct {
     apr_thread_mutex_t *lock;           /* for what requests add */
     section_t *sections;
     uint32_t number;                    /* at random */
+    apr_array_header_t *warnings;       /* of const char * */
 } current;
 
 /* --- memory: from malloc, as requests add to it --- */
@@ -66,6 +67,7 @@ static void begin(apr_pool_t *p)
     }
 
     current.pool = p;
+    current.warnings = apr_array_make(p, 1, sizeof(const char *));
     mod_mcp_path_begin(p);
     mod_mcp_document_begin(p);
     apr_pool_cleanup_register(p, NULL, forget, apr_pool_cleanup_null);
@@ -304,4 +306,14 @@ int mod_mcp_config_keys(int (*add)(void *ctx, const mcp_keys_t *keys),
     }
 
     return rc;
+}
+
+void mod_mcp_config_warn(const char *text)
+{
+    APR_ARRAY_PUSH(current.warnings, const char *) = text;
+}
+
+const apr_array_header_t *mod_mcp_config_warnings(void)
+{
+    return current.warnings;
 }

@@ -81,6 +81,11 @@ int mod_mcp_config_stand(mod_mcp_dir_t *dir, const cmd_parms *cmd);
 int mod_mcp_config_keys(int (*add)(void *ctx, const mcp_keys_t *keys),
                         void *ctx);
 
+/* Keeps a directive's warning, which lives as long as the configuration, until
+ * the error log is open; returns all of them, as const char *. */
+void mod_mcp_config_warn(const char *text);
+const apr_array_header_t *mod_mcp_config_warnings(void);
+
 /* Tells the core which configuration this child serves. */
 void mod_mcp_config_begin(mcp_worker_t *worker, const mcp_keys_t *keys);
 

@@ -80,14 +80,9 @@ static const char *read_open_file(cmd_parms *cmd, apr_file_t *file,
     apr_status_t rv;
     char *data;
 
-    rv = apr_file_info_get(&info, APR_FINFO_SIZE | APR_FINFO_TYPE, file);
+    rv = apr_file_info_get(&info, APR_FINFO_SIZE, file);
     if (rv != APR_SUCCESS) {
         return file_error(cmd, "look at", name, rv);
-    }
-
-    if (info.filetype != APR_REG) {
-        return apr_psprintf(cmd->pool, "%s: \"%s\" is not a file",
-                            cmd->cmd->name, name);
     }
 
     if (info.size > max) {
@@ -108,20 +103,42 @@ static const char *read_open_file(cmd_parms *cmd, apr_file_t *file,
     return NULL;
 }
 
-const char *mod_mcp_directive_read(cmd_parms *cmd, const char **name,
-                                   apr_off_t max, mcp_str_t *text)
+const char *mod_mcp_directive_find(cmd_parms *cmd, const char **name)
 {
-    apr_file_t *file;
+    const char *path = ap_server_root_relative(cmd->pool, *name);
+    apr_finfo_t info;
     apr_status_t rv;
-    const char *error, *path;
 
-    path = ap_server_root_relative(cmd->pool, *name);
     if (path == NULL) {
         return apr_psprintf(cmd->pool, "%s: invalid file name \"%s\"",
                             cmd->cmd->name, *name);
     }
 
     *name = path;
+
+    rv = apr_stat(&info, path, APR_FINFO_TYPE, cmd->temp_pool);
+    if (rv != APR_SUCCESS) {
+        return file_error(cmd, "open", path, rv);
+    }
+
+    /* the open of a FIFO would wait for its writer */
+
+    return info.filetype == APR_REG ? NULL
+        : apr_psprintf(cmd->pool, "%s: \"%s\" is not a regular file",
+                       cmd->cmd->name, path);
+}
+
+const char *mod_mcp_directive_read(cmd_parms *cmd, const char **name,
+                                   apr_off_t max, mcp_str_t *text)
+{
+    apr_file_t *file;
+    apr_status_t rv;
+    const char *error = mod_mcp_directive_find(cmd, name);
+    const char *path = *name;
+
+    if (error) {
+        return error;
+    }
 
     /* without a buffer, in which a key would remain */
     rv = apr_file_open(&file, path, APR_FOPEN_READ | APR_FOPEN_BINARY,
@@ -259,6 +276,22 @@ static const char *set_server(cmd_parms *cmd, void *conf, const char *name,
     return mod_mcp_directive_result(cmd, rc, text);
 }
 
+static void warn_key(cmd_parms *cmd, const char *file, mcp_str_t contents)
+{
+    char warning[MCP_SETUP_ERROR_MAX];
+    apr_finfo_t info;
+    int readable;
+
+    readable = apr_stat(&info, file, APR_FINFO_PROT, cmd->temp_pool)
+                   == APR_SUCCESS
+               && (info.protection & APR_FPROT_WREAD);
+
+    if (mcp_setup_key_weak(mod_mcp_str(file), contents, readable, warning)) {
+        mod_mcp_config_warn(apr_psprintf(cmd->pool, "%s: %s", cmd->cmd->name,
+                                         warning));
+    }
+}
+
 static const char *add_key(cmd_parms *cmd, mod_mcp_dir_t *dir,
                            const char *file)
 {
@@ -274,6 +307,10 @@ static const char *add_key(cmd_parms *cmd, mod_mcp_dir_t *dir,
     }
 
     rc = mcp_setup_key(dir->setup, mod_mcp_str(file), contents, text);
+    if (rc == MCP_OK) {
+        warn_key(cmd, file, contents);
+    }
+
     mod_mcp_directive_dispose(&contents);
 
     return mod_mcp_directive_result(cmd, rc, text);

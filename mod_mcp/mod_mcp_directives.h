@@ -14,6 +14,9 @@ extern const command_rec mod_mcp_directives[];
 const char *mod_mcp_directive_result(cmd_parms *cmd, int rc,
                                      const char *error);
 
+/* Makes *name absolute; an error if it is not the name of a regular file. */
+const char *mod_mcp_directive_find(cmd_parms *cmd, const char **name);
+
 /* Makes *name absolute and reads the file, whose text may be a secret, and is
  * to be disposed of. */
 const char *mod_mcp_directive_read(cmd_parms *cmd, const char **name,

@@ -177,9 +177,18 @@ ngx_http_mcp_cluster_sync(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 static ngx_int_t
 ngx_http_mcp_cluster_readable(ngx_conf_t *cf, ngx_str_t *name)
 {
-    ngx_fd_t  fd;
+    ngx_fd_t         fd;
+    ngx_file_info_t  fi;
 
     if (ngx_conf_full_name(cf->cycle, name, 1) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    /* OpenSSL would wait for the writer of a FIFO */
+
+    if (ngx_file_info(name->data, &fi) != NGX_FILE_ERROR && !ngx_is_file(&fi)) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"%V\" is not a regular file", name);
         return NGX_ERROR;
     }
 

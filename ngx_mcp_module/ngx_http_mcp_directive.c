@@ -159,6 +159,12 @@ ngx_http_mcp_directive_read(ngx_conf_t *cf, ngx_file_t *file, off_t max,
         return NGX_ERROR;
     }
 
+    if (!ngx_is_file(&file->info)) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"%V\" is not a regular file", &file->name);
+        return NGX_ERROR;
+    }
+
     size = ngx_file_size(&file->info);
 
     if (size > max) {
@@ -202,7 +208,10 @@ ngx_http_mcp_directive_file(ngx_conf_t *cf, ngx_str_t *name, off_t max,
     file.name = *name;
     file.log = cf->log;
 
-    file.fd = ngx_open_file(name->data, NGX_FILE_RDONLY, NGX_FILE_OPEN, 0);
+    /* the open of a FIFO would wait for its writer */
+
+    file.fd = ngx_open_file(name->data, NGX_FILE_RDONLY|NGX_FILE_NONBLOCK,
+                            NGX_FILE_OPEN, 0);
 
     if (file.fd == NGX_INVALID_FILE) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
@@ -304,6 +313,25 @@ ngx_http_mcp_directive_publish_url(ngx_conf_t *cf, ngx_command_t *cmd,
 }
 
 
+static void
+ngx_http_mcp_directive_warn_key(ngx_conf_t *cf, ngx_str_t *name,
+    ngx_str_t *text)
+{
+    char             warning[MCP_SETUP_ERROR_MAX];
+    ngx_uint_t       readable;
+    ngx_file_info_t  fi;
+
+    readable = ngx_file_info(name->data, &fi) != NGX_FILE_ERROR
+               && (fi.st_mode & S_IROTH);
+
+    if (mcp_setup_key_weak(ngx_http_mcp_str(name), ngx_http_mcp_str(text),
+                           (int) readable, warning))
+    {
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0, "%s", warning);
+    }
+}
+
+
 char *
 ngx_http_mcp_directive_key(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
@@ -328,6 +356,10 @@ ngx_http_mcp_directive_key(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
         rc = mcp_setup_key(mlcf->setup, ngx_http_mcp_str(&value[i]),
                            ngx_http_mcp_str(&text), error);
+
+        if (rc == MCP_OK) {
+            ngx_http_mcp_directive_warn_key(cf, &value[i], &text);
+        }
 
         ngx_explicit_memzero(text.data, text.len);
         ngx_free(text.data);

@@ -94,6 +94,16 @@ mcp_keys_add(mcp_keys_t *keys, mcp_str_t secret)
 }
 
 
+int
+mcp_key_is_repeated(mcp_str_t secret)
+{
+    secret = mcp_token_strip(secret);
+
+    return secret.len > 0
+           && memcmp(secret.data, secret.data + 1, secret.len - 1) == 0;
+}
+
+
 char *
 mcp_token_sign(const mcp_keys_t *keys, mcp_token_e purpose, const void *data,
     size_t len, char *p)

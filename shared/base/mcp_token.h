@@ -70,6 +70,10 @@ typedef enum {
  */
 int mcp_keys_add(mcp_keys_t *keys, mcp_str_t secret);
 
+/* Returns 1 if the secret, without white space around it, is one repeated
+ * byte. */
+int mcp_key_is_repeated(mcp_str_t secret);
+
 /* Writes a signed token with len bytes of data (MCP_TOKEN_MAX_DATA at most) to
  * p, MCP_TOKEN_TEXT_MAX bytes.  Returns the end, or NULL on failure. */
 char *mcp_token_sign(const mcp_keys_t *keys, mcp_token_e purpose,

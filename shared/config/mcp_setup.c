@@ -174,6 +174,29 @@ mcp_setup_key(mcp_setup_t *setup, mcp_str_t file, mcp_str_t contents,
 }
 
 
+int
+mcp_setup_key_weak(mcp_str_t file, mcp_str_t contents, int readable,
+    char *warning)
+{
+    if (mcp_key_is_repeated(contents)) {
+        (void) mcp_setup_fail(warning, "key in \"%.*s\" is one repeated byte, "
+                              "which is easy to guess: write random bytes to "
+                              "the file", mcp_setup_quote(file));
+        return 1;
+    }
+
+    if (readable) {
+        (void) mcp_setup_fail(warning, "key file \"%.*s\" is readable for "
+                              "every user of this machine: run chmod o-rwx, "
+                              "and replace the key if others may have read it",
+                              mcp_setup_quote(file));
+        return 1;
+    }
+
+    return 0;
+}
+
+
 const mcp_keys_t *
 mcp_setup_keys(const mcp_setup_t *setup)
 {

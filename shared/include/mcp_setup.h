@@ -60,6 +60,12 @@ int mcp_setup_keys_begin(mcp_setup_t *setup, char *error);
 int mcp_setup_key(mcp_setup_t *setup, mcp_str_t file, mcp_str_t contents,
     char *error);
 
+/* Returns 1 and writes a warning if others are likely to know the key: its
+ * bytes are all equal, or every user of the machine can read the file
+ * (readable). */
+int mcp_setup_key_weak(mcp_str_t file, mcp_str_t contents, int readable,
+    char *warning);
+
 int mcp_setup_catalog(mcp_setup_t *setup, mcp_str_t file, mcp_str_t contents,
     char *error);
 

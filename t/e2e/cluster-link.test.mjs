@@ -23,7 +23,8 @@ await fs.chmod(dir, 0o755);
 
 const key = `${dir}/mcp.key`;
 
-await fs.writeFile(key, 'one key for all nodes, 32 bytes at least\n');
+await fs.writeFile(key, 'one key for all nodes, 32 bytes at least\n',
+                   { mode: 0o600 });
 
 const [tls, other] = await Promise.all(['tls', 'other'].map(async (name) => {
     await fs.mkdir(`${dir}/${name}`);

@@ -19,7 +19,8 @@ const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-nodes-'));
 const key = `${dir}/mcp.key`;
 
 await fs.chmod(dir, 0o755);
-await fs.writeFile(key, 'one key for all nodes, 32 bytes at least\n');
+await fs.writeFile(key, 'one key for all nodes, 32 bytes at least\n',
+                   { mode: 0o600 });
 
 after(() => fs.rm(dir, { recursive: true, force: true }));
 

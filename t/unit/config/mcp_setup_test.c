@@ -92,6 +92,26 @@ server(void **state)
 
 
 static void
+weak_keys(void **state)
+{
+    (void) state;
+
+    assert_int_equal(mcp_setup_key_weak(mcp_str("/k"), mcp_str(KEY), 0, error),
+                     0);
+    assert_int_equal(mcp_setup_key_weak(mcp_str("/k"), mcp_str("aaab\n"), 0,
+                                        error), 0);
+    assert_int_equal(mcp_setup_key_weak(mcp_str("/k"), mcp_str(KEY), 1, error),
+                     1);
+    assert_non_null(strstr(error, "\"/k\" is readable"));
+    assert_int_equal(mcp_setup_key_weak(mcp_str("/k"), mcp_str(" aaaa\n"), 1,
+                                        error), 1);
+    assert_non_null(strstr(error, "\"/k\" is one repeated byte"));
+    assert_int_equal(mcp_setup_key_weak(mcp_str("/k"), mcp_str("\n"), 0, error),
+                     0);
+}
+
+
+static void
 keys(void **state)
 {
     int           i;
@@ -421,6 +441,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         test(options),
         test(server),
+        test(weak_keys),
         test(keys),
         test(catalog),
         test(routes),
