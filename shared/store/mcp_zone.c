@@ -5,6 +5,9 @@
 
 #include "mcp_zone.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 
 #define MCP_ZONE_SECRET_LEN  48
 
@@ -22,6 +25,33 @@ _Static_assert(sizeof(mcp_zone_t) <= MCP_ZONE_HEAD && MCP_ZONE_HEAD % 64 == 0,
                "MCP_ZONE_HEAD will not do");
 
 
+/* Leaves the region's pages out of core dumps, where the system can do that. */
+static void
+mcp_zone_hide(void *region, size_t size)
+{
+#ifdef MADV_DONTDUMP
+
+    long       page;
+    uintptr_t  start, end;
+
+    page = sysconf(_SC_PAGESIZE);
+
+    if (page > 0) {
+        start = (uintptr_t) region / (size_t) page * (size_t) page;
+        end = (uintptr_t) region + size;
+
+        (void) madvise((void *) start, end - start, MADV_DONTDUMP);
+    }
+
+#else
+
+    (void) region;
+    (void) size;
+
+#endif
+}
+
+
 int
 mcp_zone_format(void *region, size_t size, uint64_t epoch)
 {
@@ -30,6 +60,8 @@ mcp_zone_format(void *region, size_t size, uint64_t epoch)
     if (size < MCP_ZONE_MIN_SIZE || (uintptr_t) region % 64 != 0) {
         return MCP_ERR_CONFIG;
     }
+
+    mcp_zone_hide(region, size);
 
     zone = region;
     memset(zone, 0, MCP_ZONE_HEAD);
