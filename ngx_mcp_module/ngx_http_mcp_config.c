@@ -491,6 +491,49 @@ ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
 }
 
 
+/* Refuses a location in which "mcp", "mcp_publish" or "mcp_status" has no
+ * effect: a directive behind it has set another content handler, or no URL with
+ * a token leads there.  */
+static ngx_int_t
+ngx_http_mcp_config_check_handler(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
+{
+    ngx_http_core_loc_conf_t  *clcf;
+
+    if (mlcf->handler == NULL) {
+        return NGX_OK;
+    }
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    if (clcf->handler != mlcf->handler) {
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "\"%s\" in %V:%ui has no effect, because another "
+                      "directive of location \"%V\", such as \"proxy_pass\", "
+                      "replaces its content handler: remove one of them (calls "
+                      "are forwarded by the named location of \"mcp_backend\")",
+                      mlcf->zone ? "mcp"
+                                 : mlcf->publish_zone ? "mcp_publish"
+                                                      : "mcp_status",
+                      &mlcf->file, mlcf->line, &clcf->name);
+        return NGX_ERROR;
+    }
+
+    if (mlcf->publish_zone && clcf->exact_match
+        && mcp_setup_publish_secret(mlcf->setup).len == 0)
+    {
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "\"mcp_publish\" in %V:%ui has no effect in exact "
+                      "location \"= %V\", because backends add a token to the "
+                      "URL: write \"location %V\", or set "
+                      "\"mcp_publish_token\" for publishers",
+                      &mlcf->file, mlcf->line, &clcf->name, &clcf->name);
+        return NGX_ERROR;
+    }
+
+    return NGX_OK;
+}
+
+
 char *
 ngx_http_mcp_config_merge_loc(ngx_conf_t *cf, void *parent, void *child)
 {
@@ -504,6 +547,10 @@ ngx_http_mcp_config_merge_loc(ngx_conf_t *cf, void *parent, void *child)
     ngx_conf_merge_ptr_value(conf->link_origin, prev->link_origin, NULL);
 
     mcp_setup_merge(conf->setup, prev->setup);
+
+    if (ngx_http_mcp_config_check_handler(cf, conf) != NGX_OK) {
+        return NGX_CONF_ERROR;
+    }
 
     ngx_http_mcp_config_inherit_handler(cf, prev, conf);
 

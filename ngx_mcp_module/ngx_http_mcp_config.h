@@ -41,6 +41,8 @@ typedef struct {
     ngx_flag_t            publish_open;
     ngx_http_mcp_zone_t  *status_zone;
     unsigned              status_details:1;
+    ngx_http_handler_pt   handler;     /* of one of these three; NULL in other
+                                          locations, and in blocks of theirs */
 
     /* made of the rest by the merge, where "mcp" or "mcp_publish" stands */
     mcp_endpoint_t        endpoint;

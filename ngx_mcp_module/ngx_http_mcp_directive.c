@@ -68,6 +68,16 @@ ngx_http_mcp_directive_handler(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
                "\"mcp_status\" in its location";
     }
 
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    /* config_merge_loc() looks for directives behind this one */
+
+    if (clcf->handler) {
+        return "is in a location that has another content handler, such as "
+               "\"proxy_pass\": remove one of them (calls are forwarded by "
+               "the named location of \"mcp_backend\")";
+    }
+
     value = cf->args->elts;
 
     *zone = ngx_http_mcp_zone_find(cf, &value[1]);
@@ -77,8 +87,8 @@ ngx_http_mcp_directive_handler(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
 
     mlcf->file = cf->conf_file->file.name;
     mlcf->line = cf->conf_file->line;
+    mlcf->handler = handler;
 
-    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
     clcf->handler = handler;
 
     return NGX_CONF_OK;

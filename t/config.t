@@ -8,7 +8,7 @@ use MCP;
 
 repeat_each(1);
 
-plan tests => repeat_each() * 421;
+plan tests => repeat_each() * 442;
 
 no_long_string();
 
@@ -1559,7 +1559,7 @@ qr{\[emerg\] .*uses named location "\@mcp", which is an endpoint itself}
     location = /basic { mcp mcp; auth_basic a; }
     location = /asks { mcp mcp; auth_request /auth; }
     location = /allowed { mcp mcp; auth_request off; allow all; }
-    location = /publish { mcp_publish mcp; auth_basic a; }
+    location /publish { mcp_publish mcp; auth_basic a; }
 --- request eval: $::Ping
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Pong
@@ -1660,6 +1660,110 @@ qr/\[emerg\].*c\.json: line 2: the header "Mcp-Param-A_b" would be dropped from 
 >>> c.json
 {"tools":[{"name":"t","inputSchema":{"type":"object","properties":{
 "a":{"type":"string","x-mcp-header":"A.b"}}}}]}
+--- request eval: $::Ping
+--- more_headers eval: MCP::post()
+--- response_body eval: $::Pong
+
+
+
+=== TEST 145: proxy_pass behind mcp: refused
+--- config
+    location @b { return 204; }
+    location = /mcp { mcp mcp; mcp_backend @b; proxy_pass http://127.0.0.1:1; }
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+ has no effect, because another directive of location "/mcp"}
+
+
+
+=== TEST 146: proxy_pass in front of mcp: refused
+--- config
+    location @b { return 204; }
+    location = /mcp { proxy_pass http://127.0.0.1:1; mcp mcp; mcp_backend @b; }
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*"mcp" directive is in a location that has another content handler.* in .*nginx\.conf:\d+}
+
+
+
+=== TEST 147: fastcgi_pass behind mcp: refused
+--- config
+    location @b { return 204; }
+    location = /mcp { mcp mcp; mcp_backend @b; fastcgi_pass 127.0.0.1:1; }
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+ has no effect, because another directive of location "/mcp"}
+
+
+
+=== TEST 148: fastcgi_pass in front of mcp: refused
+--- config
+    location @b { return 204; }
+    location = /mcp { fastcgi_pass 127.0.0.1:1; mcp mcp; mcp_backend @b; }
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*"mcp" directive is in a location that has another content handler.* in .*nginx\.conf:\d+}
+
+
+
+=== TEST 149: empty_gif behind mcp: refused
+--- config
+    location @b { return 204; }
+    location = /mcp { mcp mcp; mcp_backend @b; empty_gif; }
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+ has no effect, because another directive of location "/mcp"}
+
+
+
+=== TEST 150: empty_gif in front of mcp: refused
+--- config
+    location @b { return 204; }
+    location = /mcp { empty_gif; mcp mcp; mcp_backend @b; }
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*"mcp" directive is in a location that has another content handler.* in .*nginx\.conf:\d+}
+
+
+
+=== TEST 151: proxy_pass behind mcp_publish: refused
+--- config
+    location @b { return 204; }
+    location /publish { mcp_publish mcp; proxy_pass http://127.0.0.1:1; }
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*"mcp_publish" in .*nginx\.conf:\d+ has no effect}
+
+
+
+=== TEST 152: proxy_pass behind mcp_status: refused
+--- config
+    location @b { return 204; }
+    location /status { mcp_status mcp; proxy_pass http://127.0.0.1:1; }
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*"mcp_status" in .*nginx\.conf:\d+ has no effect}
+
+
+
+=== TEST 153: mcp_publish in an exact location without a token: refused
+--- config
+    location @b { return 204; }
+    location = /publish { mcp_publish mcp; }
+--- must_die
+--- error_log eval
+qr{\[emerg\] .*"mcp_publish" in .*nginx\.conf:\d+ has no effect in exact location "= /publish"}
+
+
+
+=== TEST 154: mcp_publish in an exact location with a token, proxy_pass in an if
+--- config
+    location @b { return 204; }
+    location = /publish { mcp_publish mcp; mcp_publish_token t; }
+    location = /mcp {
+        mcp mcp; mcp_backend @b;
+        if ($arg_x) { proxy_pass http://127.0.0.1:1; }
+    }
 --- request eval: $::Ping
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Pong

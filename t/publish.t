@@ -131,7 +131,7 @@ __DATA__
 
 === TEST 3: without mcp_publish_token not even an empty one
 --- config
-    location = /publish { mcp_publish mcp; }
+    location /publish { mcp_publish mcp; }
 --- cases eval
 [map { [::publish($::Changed), $_, 403, $::Forbidden] }
     ::head(undef), ::head(''), ::head('x')]
