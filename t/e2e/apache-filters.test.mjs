@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Answers that pass an output filter of httpd which keeps its input
+// (t/fixtures/mod_keeping.c); nginx-filters.test.mjs has the same for nginx.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { test } from 'node:test';
+import { file } from './lib/apache.mjs';
+import { rest } from './lib/faces.mjs';
+import { Fixture, root } from './lib/fixture.mjs';
+import { assertCounted, counted, textOf } from './lib/session.mjs';
+
+const apxs = (name) => execFileSync('apxs', ['-q', name], { encoding: 'utf8' })
+    .trim();
+const module = await file('mod_keeping.so', '', 0o755);
+
+execFileSync('sh', ['-c', `gcc -O1 -fPIC -shared ${apxs('EXTRA_CPPFLAGS')} \
+    -I${apxs('INCLUDEDIR')} -I${apxs('APR_INCLUDEDIR')} -o ${module} \
+    ${root}/t/fixtures/mod_keeping.c`]);
+
+// what the filter keeps is pushed out by the comments of mcp_keepalive
+
+const server = await Fixture.use({
+    workers: 1,
+    location: { mcp_keepalive: '30ms', mcp_close_after: 'off',
+                apache: 'SetOutputFilter KEEPING' },
+    http: { apache: `LoadModule keeping_module ${module}` },
+});
+const session = await server.session();
+
+
+test('a filter that keeps its input, an idle stream: each event arrives',
+     async () => {
+    const gate = `filter ${process.pid}`;
+    const n = 5;
+
+    await session.open(gate, 1);
+
+    const answer = await session.call('count', { n, gate });
+    const seen = [];
+
+    for (let i = 1; i <= n; i++) {
+        await session.open(gate, i);
+        seen.push(await answer.message());
+    }
+
+    await session.open(gate);
+
+    const { messages, response, ending } = await rest(answer, answer.id);
+
+    assertCounted(counted([...seen, ...messages]), n);
+    assert.equal(textOf(response.result), `counted to ${n}`);
+    assert.equal(ending, 'end');
+});
+
+
+test('a filter that keeps its input, a long stream: every byte arrives',
+     async () => {
+    const n = 64;
+    const size = 50000;
+    const answer = await session.call('count', { n, size });
+    const first = await answer.message();
+
+    answer.pause();
+    await session.tool('echo', { text: 'x' });
+    answer.resume();
+
+    const { messages, response, ending } = await rest(answer, answer.id);
+    const all = [first, ...messages];
+
+    assertCounted(counted(all), n);
+    all.forEach((m, i) => assert.equal(m.params.message,
+                                       `${i} ${'x'.repeat(size)}`));
+    assert.equal(textOf(response.result), `counted to ${n}`);
+    assert.equal(ending, 'end');
+});
+
+
+test('a filter that keeps its input, a listener: its head arrives',
+     async () => {
+    const answer = await session.get();
+
+    assert.equal(answer.sse, true);
+    answer.close();
+});
