@@ -8,7 +8,7 @@ use MCP;
 
 repeat_each(1);
 
-plan tests => repeat_each() * 390;
+plan tests => repeat_each() * 389;
 
 no_long_string();
 
@@ -116,11 +116,11 @@ __DATA__
 --- request eval: MCP::rpc('tools/list')
 --- more_headers eval: MCP::post()
 --- response_body eval
-MCP::answer('{"tools":[{"name": "greet", "title": "Greet", '
-    . '"description": "Says\nhello",          "inputSchema": '
-    . '{"type": "object", "properties": {"x-mcp-y": {}}},          '
-    . '"outputSchema": {"type": "object"}, "annotations": {"a": [1, 2.50]},'
-    . '          "icons": [], "_meta": {"k": null}, "execution": {}},'
+MCP::answer('{"tools":[{"name":"greet","title":"Greet",'
+    . '"description":"Says\nhello","inputSchema":'
+    . '{"type":"object","properties":{"x-mcp-y":{}}},'
+    . '"outputSchema":{"type":"object"},"annotations":{"a":[1,2.50]},'
+    . '"icons":[],"_meta":{"k":null},"execution":{}},'
     . '{"name":"a.b-c_D9","inputSchema":{"type":"object"},"other":1}]}')
 
 
@@ -131,13 +131,13 @@ MCP::answer('{"tools":[{"name": "greet", "title": "Greet", '
 --- cases eval
 [
     [MCP::rpc('prompts/list'), undef, 200, MCP::answer('{"prompts":['
-        . '{"name": "hello world", "arguments": [{"name": "who"}]},'
+        . '{"name":"hello world","arguments":[{"name":"who"}]},'
         . '{"name":"ü"}]}')],
     [MCP::rpc('resources/list'), undef, 200,
-        qr/\{"resources":\[\{"uri": "acme:cities".*"size": 12\},\{"uri":"acme:only","name":"Only"\}\]\}/],
+        qr/\{"resources":\[\{"uri":"acme:cities".*"size":12\},\{"uri":"acme:only","name":"Only"\}\]\}/],
     [MCP::rpc('resources/templates/list'), undef, 200,
         MCP::answer('{"resourceTemplates":['
-        . '{"uriTemplate": "acme:city/{name}", "name": "City"},'
+        . '{"uriTemplate":"acme:city/{name}","name":"City"},'
         . '{"uriTemplate":"acme:path{/more*}","name":"Path"}]}')],
     [MCP::rpc('tools/list', '{}'), undef, 200, qr/"greet"/],
     [MCP::rpc('tools/list', '{"_meta":{}}'), undef, 200, qr/"greet"/],
@@ -356,7 +356,7 @@ my $next = sub {
 my $text = ::tools('a' .. 'e');
 [map { [MCP::rpc('tools/list', "{\"cursor\":$_}"), undef, 200,
     MCP::fault(-32602, 'Invalid cursor', 1)] }
-    '""', 'null', '2', '{}', '"x"', '"2"', '"AAAAAAAAAAAAAAAA"',
+    '""', 'true', '2', '{}', '"x"', '"2"', '"AAAAAAAAAAAAAAAA"',
     map { "\"$_\"" }
         ::cursor($text, 0, 0), ::cursor($text, 0, 5), ::cursor($text, 0, 6),
         ::cursor($text, 0, 0xffffffff), ::cursor($text, 1, 2),
@@ -438,9 +438,8 @@ qr{\[emerg\] .*open\(\) ".*/html/missing\.json" failed \(2: No such file or dire
     location = /mcp { mcp mcp; mcp_catalog ../html; }
 --- must_die
 --- error_log
-[crit]
 [emerg]
-Is a directory
+is not a regular file
 
 
 
@@ -818,13 +817,13 @@ qr{\[emerg\] .*/catalog\.json: line 1: not valid JSON in}
  "extensions": {"com.example/a": {}, "com.example/b":
 {"n": 1.50}}}
 --- cases eval
-my $extensions = quotemeta('"extensions":{"com.example/a": {}, '
-    . '"com.example/b": {"n": 1.50}}');
+my $extensions = quotemeta('"extensions":{"com.example/a":{},'
+    . '"com.example/b":{"n":1.50}}');
 my $server = quotemeta('{"name":"me","version":"1",'
     . '"description":"What\nit does",'
     . '"websiteUrl":"https://example.com/",'
-    . '"icons":[{"src": "https://example.com/i.png", '
-    . '"sizes": ["48x48"]}]}');
+    . '"icons":[{"src":"https://example.com/i.png",'
+    . '"sizes":["48x48"]}]}');
 [
     [MCP::initialize(), MCP::first(), 200,
         qr/$extensions\},"serverInfo":$server\}\}\z/],

@@ -152,9 +152,8 @@ mcp_catalog_keep(mcp_catalog_t *catalog, const mcp_json_value_t *value,
     }
 
     memcpy(line, value->raw.data, value->raw.len);
-    mcp_json_one_line(line, value->raw.len);
 
-    *out = (mcp_str_t) { line, value->raw.len };
+    *out = (mcp_str_t) { line, mcp_json_compact(line, value->raw.len) };
 
     return MCP_OK;
 }

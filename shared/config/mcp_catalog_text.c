@@ -42,7 +42,7 @@ mcp_catalog_add_public(mcp_catalog_reader_t *r, const mcp_catalog_item_t *item,
 
         mcp_buf_str(buf, raw_key);
         mcp_buf_lit(buf, ":");
-        mcp_json_add_line(buf, value.raw);
+        mcp_json_add_compact(buf, value.raw);
     }
 
     mcp_buf_lit(buf, "}");
@@ -72,7 +72,7 @@ mcp_catalog_make_text(mcp_catalog_reader_t *r, const mcp_catalog_set_t *set,
         }
 
         if (!item->private && !(item->omit & omit)) {
-            mcp_json_add_line(&text->items, item->raw);
+            mcp_json_add_compact(&text->items, item->raw);
 
         } else if (mcp_catalog_add_public(r, item, item->omit & omit,
                                           &text->items)

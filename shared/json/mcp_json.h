@@ -182,5 +182,13 @@ void mcp_json_add_line(mcp_buf_t *buf, mcp_str_t json);
 /* Makes one line of len bytes of accepted JSON in place. */
 void mcp_json_one_line(char *p, size_t len);
 
+/* Removes the white space between the tokens of len bytes of accepted JSON, in
+ * place; strings, numbers and the order of members stay byte for byte as they
+ * are.  Returns the length of what is left. */
+size_t mcp_json_compact(char *p, size_t len);
+
+/* Appends accepted JSON, compacted. */
+void mcp_json_add_compact(mcp_buf_t *buf, mcp_str_t json);
+
 
 #endif /* MCP_JSON_H_INCLUDED */

@@ -619,3 +619,46 @@ mcp_json_one_line(char *p, size_t len)
         *q = ' ';
     }
 }
+
+
+size_t
+mcp_json_compact(char *p, size_t len)
+{
+    char        *out;
+    size_t       n;
+    const char  *in, *end;
+
+    out = p;
+    end = p + len;
+
+    for (in = p; in < end; in += n) {
+        n = 1;
+
+        if (mcp_json_is_space(*in)) {
+            continue;
+        }
+
+        if (*in == '"') {
+            n = (size_t) (mcp_json_string_end(in, end) - in);
+        }
+
+        memmove(out, in, n);
+        out += n;
+    }
+
+    return (size_t) (out - p);
+}
+
+
+void
+mcp_json_add_compact(mcp_buf_t *buf, mcp_str_t json)
+{
+    char  *p;
+
+    p = json.len ? mcp_buf_reserve(buf, json.len) : NULL;
+
+    if (p != NULL) {
+        memcpy(p, json.data, json.len);
+        buf->len += mcp_json_compact(p, json.len);
+    }
+}

@@ -28,10 +28,10 @@ all_of_it(void **state)
     assert_int_equal(mcp_catalog_completions(catalog), 1);
     assert_str_is(mcp_catalog_instructions(catalog), "\"i\"");
     assert_str_is(mcp_catalog_extensions(catalog),
-                  "{\"com.example/a\":{}, \"io.x-y.z9/A_b-c.d\":"
-                  "{\"k\": 1.0},\"a\\u002f\":{}}");
+                  "{\"com.example/a\":{},\"io.x-y.z9/A_b-c.d\":"
+                  "{\"k\":1.0},\"a\\u002f\":{}}");
     assert_str_is(about->icons,
-                  "[{\"src\":\"data:,\",  \"sizes\":[\"any\"]}]");
+                  "[{\"src\":\"data:,\",\"sizes\":[\"any\"]}]");
     assert_str_is(about->website_url, "\"https:\\/\\/example.com\"");
     assert_str_is(about->description, "\"d\"");
 

@@ -20,7 +20,7 @@ private_keys_are_removed(void **state)
         { "{\"name\":\"n\",\"x-mcp-resumable\":true}", "{\"name\":\"n\"}" },
         { "{ \"x-mcp-max-wait\" : 1 , \"name\" :\n \"n\" , "
           "\"x-mcp-min-wait\" : 1 , "
-          "\"z\" : [1,\n2] }", "{\"name\":\"n\",\"z\":[1, 2]}" },
+          "\"z\" : [1,\n2] }", "{\"name\":\"n\",\"z\":[1,2]}" },
         { "{\"x\\u002dmcp-max-wait\":1,\"name\":\"n\"}", "{\"name\":\"n\"}" },
         { "{\"x-mcp-max-wait\":1,\"x-mcp-min-wait\":2,\"name\":\"n\"}",
           "{\"name\":\"n\"}" },
@@ -69,9 +69,9 @@ revisions_differ(void **state)
         const char  *session;          /* NULL: the same */
         const char  *stateless;
     } cases[] = {
-        { "{\"name\":\"a\"," SCHEMA ", \"outputSchema\":{\"type\":\"object\"}}",
+        { "{\"name\":\"a\"," SCHEMA ",\"outputSchema\":{\"type\":\"object\"}}",
           NULL, NULL },
-        { "{\"name\":\"a\"," SCHEMA ", \"outputSchema\":{\"$ref\":\"#\"}}",
+        { "{\"name\":\"a\"," SCHEMA ",\"outputSchema\":{\"$ref\":\"#\"}}",
           "{\"name\":\"a\"," SCHEMA "}", NULL },
         { "{\"name\":\"a\"," SCHEMA ",\"outputSchema\":{\"type\":\"array\"},"
           "\"x\":[ 1]},{\"name\":\"b\", " SCHEMA "}",

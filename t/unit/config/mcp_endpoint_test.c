@@ -121,7 +121,7 @@ test_offers(void **state)
           "{\"resources\":{\"subscribe\":true,\"listChanged\":true},"
           "\"logging\":{}}", { 0, 0, 0, 1 }, 0 },
         { "{\"extensions\":{\"com.example/x\":{ \"a\":1}}}", 0,
-          "{\"logging\":{},\"extensions\":{\"com.example/x\":{ \"a\":1}}}",
+          "{\"logging\":{},\"extensions\":{\"com.example/x\":{\"a\":1}}}",
           { 0, 0, 0, 0 }, 0 }
     };
 

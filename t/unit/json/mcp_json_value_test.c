@@ -232,6 +232,45 @@ test_get_once(void **state)
 }
 
 
+/* White space between tokens goes; strings, numbers and the order of members stay
+ * byte for byte. */
+static void
+test_compact(void **state)
+{
+    static const struct {
+        const char  *text;
+        const char  *compact;
+    } cases[] = {
+        { " { \"b\" : 1.0 ,\r\n\t\"a\" : [ 1e+2 , -0 , 1.50E-7 ] } ",
+          "{\"b\":1.0,\"a\":[1e+2,-0,1.50E-7]}" },
+        { "[ \"a  b\" , \"\\\" \" , \"\\\\\" ]",
+          "[\"a  b\",\"\\\" \",\"\\\\\"]" },
+        { "{ \"\\u0061 \" : \"\\ud800 \xc3\xa9 \\/\" }",
+          "{\"\\u0061 \":\"\\ud800 \xc3\xa9 \\/\"}" },
+        { "123456789012345678901234567890.0e999",
+          "123456789012345678901234567890.0e999" },
+        { "[]", "[]" }, { "\" \"", "\" \"" }, { "", "" }
+    };
+
+    size_t      i;
+    mcp_buf_t   buf;
+    test_mem_t  tm;
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        mcp_buf_init(&buf, &tm.mem, 4096);
+        mcp_json_add_compact(&buf, test_str(cases[i].text));
+        assert_str_is(((mcp_str_t) { buf.data, buf.len }), cases[i].compact);
+        mcp_buf_free(&buf);
+    }
+
+    assert_int_equal(tm.live, 0);
+}
+
+
 int
 main(void)
 {
@@ -241,6 +280,7 @@ main(void)
         cmocka_unit_test(test_get_once),
         cmocka_unit_test(test_unescape),
         cmocka_unit_test(test_add_line),
+        cmocka_unit_test(test_compact),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
