@@ -172,27 +172,42 @@ mcp_store_mirror_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
 
 
 /* Notes how the stream stands elsewhere, unless that is old.  Of two with one
- * number the one that is over counts, or the latter. */
+ * number the one that is over counts, or the latter.  A stream that ended
+ * before the last event known here was ended by a node that never had that
+ * event: the end counts. */
 static void
 mcp_store_mirror_note(mcp_store_share_t *share, const mcp_store_stand_t *stand)
 {
+    int                       over;
     const mcp_store_stand_t  *known;
 
     known = &share->known[share->which];
+    over = stand->state >= MCP_STATE_COMPLETED;
 
-    if (stand->seq < known->seq
-        || (stand->seq == known->seq && known->state >= MCP_STATE_COMPLETED))
+    if (known->state >= MCP_STATE_COMPLETED
+        ? stand->seq <= known->seq || !over : stand->seq < known->seq && !over)
     {
         return;
     }
 
-    if (stand->seq > share->last) {
+    if (stand->seq > share->last || over) {
         share->last = stand->seq;
     }
 
     share->known[!share->which] = *stand;
     mcp_store_barrier();
     share->which = !share->which;
+}
+
+
+/* Returns 1 if the stream ended elsewhere before the last event that is here,
+ * and continues here: the events that followed are lost. */
+static int
+mcp_store_mirror_is_cut(const mcp_store_stream_t *st,
+    const mcp_store_stand_t *stand)
+{
+    return stand->state >= MCP_STATE_COMPLETED
+           && stand->seq < st->events.last && !mcp_store_final(st);
 }
 
 
@@ -211,7 +226,14 @@ mcp_store_mirror_known(mcp_store_t *store,
 
     st = mcp_store_mirror_find(&op, id);
 
-    if (st != NULL) {
+    if (st != NULL && mcp_store_mirror_is_cut(st, stand)) {
+
+        /* its client is told when it comes back with an event that is lost */
+
+        mcp_store_stream_free(&op, st);
+        st = NULL;
+
+    } else if (st != NULL) {
         share = mcp_store_share_of(op.head, st->share);
 
         if (confirmed > share->confirmed) {

@@ -219,6 +219,52 @@ test_known(void **state)
 }
 
 
+/* The stream ended before an event that is known here, as its machine was lost
+ * together with that event: the consumer gets the end, or nothing more. */
+static void
+test_cut(void **state)
+{
+    mcp_cursor_t         cursor;
+    mcp_stream_ref_t     ref;
+    mcp_store_copying_t  copying;
+
+    (void) state;
+
+    mirrors(1, 7, &ref);
+    watches(&ref, 5, 1, &cursor);
+    assert_int_equal(event(2), MCP_OK);
+    assert_int_equal(known(5, MCP_STATE_PROCESSING, 0, 0), MCP_OK);
+    assert_int_equal(known(3, MCP_STATE_PROCESSING, 0, 0), MCP_OK);
+    copying_of(&ref, &copying);
+    assert_int_equal(copying.known.seq, 5);
+
+    /* of those that are lost none is here */
+
+    assert_int_equal(known(3, MCP_STATE_FAILED, 1, 0), MCP_OK);
+    assert_int_equal(known(5, MCP_STATE_PROCESSING, 0, 0), MCP_OK);
+    copying_of(&ref, &copying);
+    assert_int_equal(copying.known.seq, 3);
+    assert_int_equal(arrives(S0, 3, 1, MCP_STATE_FAILED), MCP_OK);
+    gets(&ref, 5, &cursor, "bc", MCP_DONE);
+
+    /* a mirror that has its end keeps it */
+
+    assert_int_equal(known(2, MCP_STATE_FAILED, 1, 0), MCP_OK);
+    mcp_store_unwatch(S0, &ref, 5, 3, 30);
+    mcp_store_mirror_forget(S1, spec.id);
+
+    /* one is, and was read */
+
+    mirrors(1, 8, &ref);
+    watches(&ref, 5, 1, &cursor);
+    assert_int_equal(event(2), MCP_OK);
+    assert_int_equal(event(3), MCP_OK);
+    gets(&ref, 5, &cursor, "bc", MCP_AGAIN);
+    assert_int_equal(known(2, MCP_STATE_FAILED, 1, 0), MCP_ERR_NOT_FOUND);
+    gets(&ref, 5, &cursor, "", MCP_ERR_NOT_FOUND);
+}
+
+
 /* A state without an event, whose consumer is told, if it is one. */
 static void
 test_turns(void **state)
@@ -662,6 +708,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         mirror_test(test_order),
         mirror_test(test_known),
+        mirror_test(test_cut),
         mirror_test(test_turns),
         mirror_test(test_limit),
         mirror_test(test_full),
