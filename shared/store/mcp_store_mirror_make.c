@@ -58,6 +58,22 @@ mcp_store_mirror_goes_on(mcp_store_op_t *op, const mcp_store_stream_t *st,
 }
 
 
+/* Returns 1 if requests that have joined the call read the mirror. */
+static int
+mcp_store_mirror_is_joined(mcp_store_op_t *op, const mcp_store_stream_t *st)
+{
+    const mcp_store_entry_t  *join;
+
+    if (st->join == 0) {
+        return 0;
+    }
+
+    join = mcp_store_at(op->head, st->join);
+
+    return join->u.join.count != 0;
+}
+
+
 /* Has others join the mirror that is here.  Who reads it feeds it already. */
 static void
 mcp_store_mirror_share(mcp_store_op_t *op, mcp_store_stream_t *st,
@@ -84,7 +100,8 @@ mcp_store_mirror_share(mcp_store_op_t *op, mcp_store_stream_t *st,
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there is none
  *   MCP_ERR_EXISTS     the stream itself is here
- *   MCP_ERR_DENIED     there was a later reader
+ *   MCP_ERR_DENIED     there was a later reader; or the next one needs other
+ *                      events than those for whom the mirror was made
  */
 static int
 mcp_store_mirror_look(mcp_store_op_t *op, const mcp_store_making_t *making,
@@ -112,6 +129,13 @@ mcp_store_mirror_look(mcp_store_op_t *op, const mcp_store_making_t *making,
     }
 
     if (!mcp_store_mirror_goes_on(op, st, begin)) {
+
+        /* the requests that have joined would be told that the call is gone:
+         * the client comes again until they have their response */
+
+        if (begin->number && mcp_store_mirror_is_joined(op, st)) {
+            return MCP_ERR_DENIED;
+        }
 
         /* its feeder learns of it, unless it is about to feed the next one */
 

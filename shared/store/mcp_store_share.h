@@ -293,7 +293,8 @@ void mcp_store_remote_joined(mcp_store_t *store, const mcp_stream_ref_t *ref,
  *
  * Returns MCP_OK, or
  *   MCP_ERR_EXISTS  the stream itself is here
- *   MCP_ERR_DENIED  there was a later reader
+ *   MCP_ERR_DENIED  there was a later reader; or the mirror does not go on from
+ *                   there, and requests that have joined the call read it
  *   MCP_ERR_LIMIT   the party has as many streams as it may
  *   MCP_ERR_FULL    the region has no room, even after eviction
  */
@@ -327,8 +328,12 @@ int mcp_store_mirror_append(mcp_store_t *store,
  * process may, in any order: what is older than what is known does nothing.  Of
  * what has the same number, the latter counts, but for one that is over.
  *
+ * The end of the stream counts also if it has a lower number: then the events
+ * that followed are lost, and another machine has ended the stream.  A mirror
+ * that has one of these events is freed.
+ *
  * Returns MCP_OK, or
- *   MCP_ERR_NOT_FOUND  there is no mirror
+ *   MCP_ERR_NOT_FOUND  there is no mirror, or none any more
  */
 int mcp_store_mirror_known(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN], const mcp_store_stand_t *stand,

@@ -5,7 +5,8 @@
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { OTHER, cuttable, kill, node } from './lib/cluster.mjs';
+import { OTHER, WORKERS, at, cuttable, joined, kill, node } from './lib/cluster.mjs';
+import { Cut } from './lib/cut.mjs';
 import { SERVER } from './lib/fixture.mjs';
 import { settle } from './lib/load.mjs';
 import { Modern } from './lib/modern.mjs';
@@ -27,12 +28,30 @@ function gate(of) {
     return gates.get(of);
 }
 
-const backend = await scripted(async ({ message: { params }, signal }) => {
-    const { tag } = params.arguments;
+const backend = await scripted(async ({ message: { params }, signal, x }) => {
+    const { tag, steps } = params.arguments;
 
     signal.addEventListener('abort', () => gate(tag).resolve('aborted'));
 
-    return { content: [{ type: 'text', text: await gate(tag).promise }] };
+    const answer = async () => ({ content: [{ type: 'text',
+                                              text: await gate(tag).promise }] });
+
+    if (!steps) {
+        return answer();
+    }
+
+    x.head(200, 'text/event-stream');
+
+    for (const progress of upTo(steps)) {
+        await x.write(`data: ${JSON.stringify({ jsonrpc: '2.0',
+            method: 'notifications/progress', params: {
+                progressToken: params._meta.progressToken, progress } })}\n\n`);
+    }
+
+    await x.write(`data: ${JSON.stringify(await answer())}\n\n`);
+    x.end();
+
+    return undefined;
 });
 
 const executed = (tag) => backend.calls
@@ -82,6 +101,10 @@ async function ask(fixture, tag, { name = 'key', id } = {}) {
     return (await modern.follow(answer)).response;
 }
 
+// how many requests have joined a call, as a node's log says
+
+const joinsOf = (log) => log.split('joined by another request').length;
+
 const lost = (fixture, tag, options, lose) =>
     client(fixture).call('key', { tag }, { ...options, lose })
         .then((answer) => answer.close(), () => undefined);
@@ -119,6 +142,50 @@ describe('at two nodes', { concurrency: true }, () => {
 
             assert.equal(textOf((await ask(nodes[second], tag,
                                            { id: tag })).result), 'done');
+            assert.equal(executed(tag), 1);
+        });
+
+        test(`whose client resumes where it was joined, ${first}`, async () => {
+            const tag = key();
+            const here = await nodes[first].session();
+            const there = at(nodes[second], here);
+            const args = { name: 'key', arguments: { tag, steps: 6 },
+                           _meta: { progressToken: tag, idempotencyKey: tag } };
+            const one = await here.request('tools/call', args);
+
+            // its connection is cut when it has two events of six
+
+            await one.message();
+            await one.message();
+
+            const { lastId } = one;
+
+            for (let i = 2; i < 6; i++) {
+                await one.message();
+            }
+
+            one.close();
+
+            const before = joinsOf(await nodes[second].log());
+            const two = there.request('tools/call', args);
+
+            await until(async () => joinsOf(await nodes[second].log()) > before);
+
+            const resumed = await there.get(lastId);
+
+            assert.equal(resumed.status, 200);
+
+            for (let progress = 2; progress < 6; progress++) {
+                assert.equal((await resumed.message()).params.progress, progress);
+            }
+
+            gate(tag).resolve('done');
+
+            const joiner = await two;
+
+            assert.equal(textOf((await there.follow(joiner)).response.result),
+                         'done');
+            assert.equal(textOf((await resumed.message()).result), 'done');
             assert.equal(executed(tag), 1);
         });
 
@@ -189,6 +256,94 @@ test('Redis does not answer: 503, and nothing is executed', async (t) => {
     });
 
     assert.equal(textOf(response.result), 'done');
+    assert.equal(executed(tag), 1);
+});
+
+
+test('Redis is emptied: an equal call elsewhere gets 503, then the response',
+     async (t) => {
+    const { redis: own, cut, fixture } = await cuttable(t, OPTIONS);
+    const there = await start(OTHER, undefined, own.url);
+
+    t.after(() => there.stop());
+
+    const tag = key();
+    const options = { meta: { idempotencyKey: tag } };
+    const one = ask(fixture, tag, { id: tag });
+
+    await begun(tag);
+    cut.hold();
+    await own.command('FLUSHALL');
+    assert.equal((await client(there).call('key', { tag }, options)).status,
+                 503);
+    assert.equal(executed(tag), 1);
+    cut.release();
+
+    const two = await until(async () => {
+        const answer = await client(there).call('key', { tag }, options);
+
+        return answer.status !== 503 && answer;
+    });
+
+    gate(tag).resolve('done');
+    assert.equal(textOf((await client(there).follow(two)).response.result),
+                 'done');
+    assert.equal(textOf((await one).result), 'done');
+    assert.equal(executed(tag), 1);
+});
+
+
+test('Redis fails over to a replica without the last second: a key that was '
+     + 'begun in it is executed once', async (t) => {
+    const master = await Redis.start();
+
+    t.after(() => master.stop());
+
+    const replica = await Redis.start({ of: master });
+
+    t.after(() => replica.stop());
+
+    const cuts = [await Cut.start(master.port), await Cut.start(master.port)];
+
+    t.after(() => Promise.all(cuts.map((cut) => cut.stop())));
+
+    const [here, there] = await Promise.all([SERVER, OTHER].map((kind, i) =>
+        start(kind, undefined, `redis://127.0.0.1:${cuts[i].port}`)));
+
+    t.after(() => Promise.all([here.stop(), there.stop()]));
+    await until(async () => (await replica.nodes()) === 2);
+    await replica.command('REPLICAOF', 'NO', 'ONE');
+
+    const tag = key();
+    const options = { meta: { idempotencyKey: tag } };
+    const one = ask(here, tag, { id: tag });
+
+    await begun(tag);
+
+    // the node of the call reaches the new master later than the other one
+
+    await master.kill();
+    cuts[0].refused = true;
+    cuts.forEach((cut) => {
+        cut.target = replica.port;
+        cut.drop();
+    });
+    await joined(there, 2 * WORKERS);
+    assert.equal((await client(there).call('key', { tag }, options)).status,
+                 503);
+    assert.equal(executed(tag), 1);
+    cuts[0].refused = false;
+
+    const two = await until(async () => {
+        const answer = await client(there).call('key', { tag }, options);
+
+        return answer.status !== 503 && answer;
+    });
+
+    gate(tag).resolve('done');
+    assert.equal(textOf((await client(there).follow(two)).response.result),
+                 'done');
+    assert.equal(textOf((await one).result), 'done');
     assert.equal(executed(tag), 1);
 });
 

@@ -40,12 +40,11 @@ end
 redis.call('SADD', joined, node)
 redis.call('PEXPIRE', joined, math.max(redis.call('PTTL', head), 1))
 
--- its response, or what its client is asked, which nobody may have read; else
--- what is still to come
+-- its response alone; else all that is kept, as the client that began the call may
+-- resume it at that node
 local after = tonumber(ARGV[4])
     or state >= OVER and last - 1
-    or state == ASKS and first - 1
-    or last
+    or first - 1
 local from = math.max(after + 1, first)
 
 local answer = {

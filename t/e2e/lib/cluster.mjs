@@ -13,7 +13,7 @@ import { request } from './wire.mjs';
 
 export const OTHER = SERVER === 'nginx' ? 'apache' : 'nginx';
 
-const WORKERS = 2;
+export const WORKERS = 2;
 
 const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-nodes-'));
 const key = `${dir}/mcp.key`;
