@@ -278,6 +278,7 @@ mcp_cluster_join(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 
     mcp_link_settled(&cluster->link);
     mcp_cluster_set_state(cluster, MCP_CLUSTER_MEMBER);
+    cluster->member = cluster->node;
     mcp_store_node_alone(store, "");
     news = mcp_store_node_well(store);
 
@@ -361,7 +362,7 @@ static void
 mcp_cluster_hello(mcp_cluster_t *cluster)
 {
     char       low[20], high[20];
-    mcp_str_t  args[5];
+    mcp_str_t  args[6];
 
     args[0].data = low;
     args[0].len = (size_t) (mcp_uint_print(low, cluster->low) - low);
@@ -373,10 +374,11 @@ mcp_cluster_hello(mcp_cluster_t *cluster)
     args[4].len = cluster->prints_len ? cluster->prints_len - 1 : 0;
 
     cluster->node = mcp_store_node_id(cluster->worker->store);
+    args[5] = cluster->member == cluster->node ? mcp_str("1") : mcp_str("");
 
     cluster->asked = mcp_worker_now(cluster->worker);
 
-    if (mcp_cluster_run(cluster, MCP_SCRIPT_HELLO, args, 5,
+    if (mcp_cluster_run(cluster, MCP_SCRIPT_HELLO, args, 6,
                         mcp_cluster_greeted, cluster)
         == MCP_OK)
     {

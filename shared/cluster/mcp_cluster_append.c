@@ -364,6 +364,15 @@ mcp_append_is_lost(const mcp_copy_t *copy)
 }
 
 
+static int
+mcp_append_strange(mcp_copy_t *copy, const mcp_reply_t *reply)
+{
+    mcp_cluster_strange(copy->cluster, "append", reply);
+
+    return mcp_reap_displaced(copy, reply) ? MCP_AGAIN : MCP_ERR_AWAY;
+}
+
+
 /*
  * Takes the reply of the script.
  *
@@ -416,6 +425,9 @@ mcp_append_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
     } else if (mcp_reply_is(kind, "APPEND")) {
         copy->time = 0;
 
+    } else if (mcp_reply_is(kind, "LATER")) {
+        return MCP_ERR_AWAY;
+
     } else if (mcp_reply_is(kind, "LIMIT")) {
         mcp_quota_refused(copy);
 
@@ -425,9 +437,7 @@ mcp_append_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
         return MCP_DONE;
 
     } else {
-        mcp_cluster_strange(copy->cluster, "append", reply);
-
-        return mcp_reap_displaced(copy, reply) ? MCP_AGAIN : MCP_ERR_AWAY;
+        return mcp_append_strange(copy, reply);
     }
 
     return MCP_AGAIN;

@@ -152,6 +152,10 @@ mcp_look_take(mcp_cluster_t *cluster, mcp_ask_t *ask, const mcp_reply_t *reply)
         return MCP_OK;
     }
 
+    if (mcp_reply_is(kind, "LATER")) {
+        return MCP_ERR_AWAY;
+    }
+
     if (mcp_reply_is(kind, "AHEAD")) {
         return MCP_ERR_AHEAD;
     }
@@ -184,6 +188,10 @@ mcp_list_take(mcp_cluster_t *cluster, mcp_ask_t *ask, const mcp_reply_t *reply)
     int  rc;
 
     if (reply == NULL) {
+        return MCP_ERR_AWAY;
+    }
+
+    if (mcp_reply_is(mcp_reply_item(reply, 0), "LATER")) {
         return MCP_ERR_AWAY;
     }
 

@@ -189,6 +189,8 @@ struct mcp_cluster_s {
     mcp_timer_t                beat;
     mcp_timer_t                lag;    /* see mcp_cluster_lag.c */
     uint64_t                   node;   /* its id, as Redis was told last */
+    uint64_t                   member; /* the id with which this process was
+                                          let in last; 0: never */
     uint64_t                   asked;  /* when "hello" or "beat" was sent */
     uint64_t                   away;   /* since when it is no member */
     uint64_t                   denied; /* when the log was to be told that

@@ -42,6 +42,10 @@ mcp_post_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)
         return MCP_OK;
     }
 
+    if (mcp_reply_is(kind, "LATER")) {
+        return MCP_ERR_AWAY;
+    }
+
     if (mcp_reply_is(kind, "NONE")) {
         return MCP_ERR_NOT_FOUND;
     }

@@ -94,6 +94,10 @@ mcp_token_taken(mcp_cluster_t *cluster, mcp_taking_t *taking,
         return MCP_ERR_AWAY;
     }
 
+    if (mcp_reply_is(kind, "LATER")) {
+        return MCP_ERR_AWAY;
+    }
+
     if (!mcp_reply_is(kind, "OK")) {
         mcp_cluster_strange(cluster, "token", reply);
         return MCP_ERR_AWAY;

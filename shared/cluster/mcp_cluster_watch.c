@@ -211,9 +211,17 @@ mcp_watch_mirror(mcp_cluster_t *cluster, const mcp_watch_t *watch,
 
     (void) mcp_mirror_feed(cluster, spec.id, reply, MCP_WATCH_EVENTS,
                            mcp_reply_number(mcp_reply_item(reply, 8)));
-    (void) mcp_store_mirror_known(cluster->worker->store, spec.id, stand,
-                                  mcp_reply_number(mcp_reply_item(reply, 5)),
-                                  now);
+    rc = mcp_store_mirror_known(cluster->worker->store, spec.id, stand,
+                                mcp_reply_number(mcp_reply_item(reply, 5)),
+                                now);
+
+    /* it was one of before Redis lost the last events, and is made anew when
+     * the client comes again */
+
+    if (rc != MCP_OK) {
+        return MCP_ERR_AWAY;
+    }
+
     mcp_store_share_got(cluster->worker->store, spec.id,
                         mcp_reply_number(mcp_reply_item(reply, 11)));
 
@@ -266,7 +274,10 @@ mcp_watch_take(mcp_cluster_t *cluster, mcp_watch_t *watch,
     if (!mcp_reply_is(kind, "OK")
         || mcp_unpack_stand(mcp_reply_item(reply, 6)->text, &stand) != MCP_OK)
     {
-        mcp_cluster_strange(cluster, "watch", reply);
+        if (!mcp_reply_is(kind, "LATER")) {
+            mcp_cluster_strange(cluster, "watch", reply);
+        }
+
         return MCP_ERR_AWAY;
     }
 

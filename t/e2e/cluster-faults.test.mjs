@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
 import { describe, test } from 'node:test';
-import { OTHER, at, cuttable, node } from './lib/cluster.mjs';
+import { OTHER, WORKERS, at, cuttable, joined, kill, node } from './lib/cluster.mjs';
 import { Counting } from './lib/counting.mjs';
 import { Cut } from './lib/cut.mjs';
 import { Redis, until } from './lib/redis.mjs';
@@ -124,6 +124,45 @@ describe('a call, while', { concurrency: true }, () => {
         await counting.finish();
     });
 
+    for (const [what, empty] of [
+        ['is emptied', ({ redis }) => redis.command('FLUSHALL')],
+        ['is restarted without its keys', async ({ redis, there }) => {
+            await redis.kill();
+            await redis.begin();
+            await joined(there, 2 * WORKERS);
+        }],
+    ]) {
+        test(`Redis ${what}: a resume elsewhere gets 503, never 404`,
+             async (t) => {
+            const nodes = await pair(t);
+            const { cut, here, there } = nodes;
+            const session = await here.session();
+            const twin = at(there, session);
+            const counting = await Counting.start(session, 6, 3);
+
+            await counting.read(3);
+            counting.answer.close();
+
+            // the node of the call cannot write its stream again yet
+
+            cut.refused = true;
+            cut.drop();
+            await empty(nodes);
+
+            for (let i = 0; i < 3; i++) {
+                const refused = await twin.get(counting.lastId);
+
+                assert.equal(refused.status, 503);
+                assert.equal(refused.headers['retry-after'], '1');
+            }
+
+            cut.refused = false;
+            await counting.resume(twin, { leave: false, patient: true });
+            await counting.open(6);
+            await counting.finish();
+        });
+    }
+
     test('Redis fails over, and its last writes are lost', async (t) => {
         const redis = await Redis.start();
 
@@ -164,6 +203,63 @@ describe('a call, while', { concurrency: true }, () => {
         await counting.resume(at(there, session), { patient: true });
         await counting.open(12);
         await counting.finish();
+    });
+
+    test('its node and the last writes of Redis are lost together: its reader '
+         + 'at another node gets the end, then 404', async (t) => {
+        const redis = await Redis.start();
+
+        t.after(() => redis.stop());
+
+        const replica = await Redis.start({ of: redis });
+
+        t.after(() => replica.stop());
+
+        const cuts = [await Cut.start(redis.port), await Cut.start(redis.port)];
+
+        t.after(() => Promise.all(cuts.map((cut) => cut.stop())));
+
+        const [here, there, third] = await Promise.all([0, 1, 0].map((n, i) =>
+            node(`redis://127.0.0.1:${cuts[n].port}`, {
+                kind: i ? OTHER : undefined,
+                http: { mcp_cluster_dead_after: '2s' } })));
+
+        t.after(() => Promise.all([there.stop(), third.stop()]));
+
+        const session = await here.session();
+        const counting = await Counting.start(session, 12, 3);
+        const twin = at(there, session);
+
+        await counting.read(3);
+        await counting.resume(twin);
+
+        const [stream, last] = counting.lastId.split('.');
+        const has = (what) => replica.command('HGET', `{mcp}:1:h:${stream}`,
+                                              what);
+
+        await until(async () => await has('l') === last);
+        await replica.command('REPLICAOF', 'NO', 'ONE');
+        await counting.open(6);
+        await counting.read(3);
+        await Promise.all([redis.kill(), kill(here)]);
+        cuts[1].refused = true;
+        cuts.forEach((cut) => {
+            cut.target = replica.port;
+            cut.drop();
+        });
+
+        // the third node takes the stream over, and ends it before the last event
+        // that its client has
+
+        await until(async () => Number(await has('l')) === Number(last) + 1);
+        cuts[1].refused = false;
+        assert.equal(await counting.answer.message(), null);
+        assert.equal(await until(async () => {
+            const { status } = await twin.get(counting.lastId);
+
+            return status !== 503 && status;
+        }), 404);
+        await here.stop({ kills: true });
     });
 
     test('Redis is full', async (t) => {
@@ -304,8 +400,16 @@ describe('a call, while', { concurrency: true }, () => {
             for _, key in ipairs(redis.call('KEYS', '{mcp}:1:h:*')) do
                 redis.call('DEL', key)
             end`, '0');
-        assert.equal((await session.get(counting.lastId)).status, 404);
-        assert.equal((await twin.get(counting.lastId)).status, 404);
+
+        // a node whose link to Redis was lost says 503 until that is back
+
+        for (const client of [session, twin]) {
+            assert.equal(await until(async () => {
+                const { status } = await client.get(counting.lastId);
+
+                return status !== 503 && status;
+            }), 404);
+        }
 
         // other calls go on
 

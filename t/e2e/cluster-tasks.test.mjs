@@ -5,9 +5,9 @@
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { OTHER, kill, node } from './lib/cluster.mjs';
+import { OTHER, cuttable, kill, node } from './lib/cluster.mjs';
 import { SERVER } from './lib/fixture.mjs';
-import { Redis } from './lib/redis.mjs';
+import { Redis, until } from './lib/redis.mjs';
 import { catalog, scripted } from './lib/scripted.mjs';
 import { textOf } from './lib/session.mjs';
 import { Tasks } from './lib/tasks.mjs';
@@ -196,6 +196,34 @@ test('a node dies: what its tasks had said stays, and they fail', async () => {
     assert.equal(textOf((await survivor.settled(done.taskId)).result), 'done');
     await dying.stop({ kills: true });
     await there.stop();
+});
+
+
+test('Redis is emptied: tasks/get elsewhere gets 503, never -32602', async (t) => {
+    const { redis: own, cut, fixture } = await cuttable(t, {
+        location: LOCATION, backends: { scripted: backend.address } });
+    const there = await node(own.url, { kind: OTHER, location: LOCATION,
+        backends: { scripted: backend.address } });
+
+    t.after(() => there.stop());
+
+    const k = key();
+    const { taskId } = await client([fixture]).create('work', { key: k });
+    const tasks = client([there]);
+
+    cut.refused = true;
+    cut.drop();
+    await own.command('FLUSHALL');
+
+    for (const method of ['tasks/get', 'tasks/cancel']) {
+        assert.equal((await tasks.ask(method, { taskId })).status, 503);
+    }
+
+    cut.refused = false;
+    await until(async () =>
+        (await tasks.ask('tasks/get', { taskId })).status === 200);
+    gate(k).resolve('done');
+    assert.equal(textOf((await tasks.settled(taskId)).result), 'done');
 });
 
 

@@ -17,8 +17,9 @@
 -- message and what it answers.
 -- What is there already is passed over.  Returns {"OK", last, 1 if the reader is
 -- here, 0 if elsewhere, 2 if there is none, its number, sent}, {"GONE"}, {"GAP",
--- last}, {"FENCED"}, {"LIMIT"}: its session has too many, or {"TAKEN", stream}:
--- that one is to be joined.
+-- last}, {"FENCED"}, {"LIMIT"}: its session has too many, {"TAKEN", stream}:
+-- that one is to be joined, or {"LATER"}: Redis has lost keys, and whether there is
+-- another one is not known.
 
 local owned = prefix .. 'o:' .. ARGV[1]
 local node, lasts, first = ARGV[1], ARGV[4], tonumber(ARGV[5])
@@ -70,6 +71,11 @@ if not said[1] and ARGV[20] ~= '' then
 
     if id and id ~= ARGV[3] and is_open(id) then
         return {'TAKEN', id}
+    end
+
+    -- another node may be running that call, and not have written it again
+    if not id and is_doubtful() then
+        return {'LATER'}
     end
 
     redis.call('SET', found, ARGV[3], 'PX', lasts)

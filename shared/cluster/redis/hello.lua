@@ -3,7 +3,8 @@
 -- A node joins, or is refused; a member may say hello again.
 --
 -- ARGV: node; time after which silence is death, ms; lowest and highest layout
--- that it reads; build; label; fingerprints of its signing keys, with commas.
+-- that it reads; build; label; fingerprints of its signing keys, with commas; 1 if
+-- it has been a member under this id.
 -- Returns what answer() does, {"DEAD"}, {"LAYOUT", node, label, low, high},
 -- {"WRITTEN", layout}, which it does not read, or {"KEYS", node, label}.
 
@@ -41,6 +42,24 @@ local layout = written()
 
 if layout and (layout < low or layout > high) then
     return {'WRITTEN', layout}
+end
+
+-- A server that replaces another one, or was restarted, may lack its last writes.
+-- Where nobody was a member before, nothing is missing.
+local info = redis.pcall('INFO', 'server')
+local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
+local before = redis.call('GET', RUN)
+
+if run and before and run ~= before
+    or ARGV[8] == '1' and redis.call('EXISTS', prefix .. 'n:' .. node) == 0
+then
+    note_loss()
+elseif redis.call('EXISTS', SINCE) == 0 then
+    redis.call('SET', SINCE, '0')
+end
+
+if run then
+    redis.call('SET', RUN, run)
 end
 
 -- who says hello lives, however often it loses its connection

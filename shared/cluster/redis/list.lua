@@ -4,12 +4,16 @@
 --
 -- ARGV: node; time after which silence is death, ms; session; principal.
 -- Returns {"OK", {the same as look.lua}, ...}, without those that this node
--- owns.
+-- owns, or {"LATER"}, as of redis/watch.lua: some may be missing.
 
 local STREAMS = 256
 
 local all = prefix .. 's:' .. ARGV[3]
 local answer = {'OK'}
+
+if is_doubtful() then
+    return {'LATER'}
+end
 
 for _, id in ipairs(redis.call('SRANDMEMBER', all, STREAMS)) do
     local head = prefix .. 'h:' .. id

@@ -8,14 +8,18 @@
 -- for the last event, too, 2 if the node is also to hear when that changes.
 -- Returns {"OK", last, first one kept, confirmed, how it stands, what never
 -- changes, turn, 1 if answers are on their way, or 0, what it is as a task, then,
--- if there is one, the last event and what that answers}, {"NONE"}, or {"AHEAD"}:
--- there is no such event yet.
+-- if there is one, the last event and what that answers}, {"NONE"}, {"LATER"}, as
+-- of redis/watch.lua, or {"AHEAD"}: there is no such event yet.
 
 local after = tonumber(ARGV[4])
 
 local said = redis.call('HMGET', head, 'o', 'l', 'f', 'k', 'x', 'g', 'p', 'd',
     's', 't', 'z', 'v', 'h')
 local last = tonumber(said[2])
+
+if not said[1] and is_doubtful() then
+    return {'LATER'}
+end
 
 if not said[1] or ARGV[5] ~= '' and said[6] ~= ARGV[5] or said[7] ~= ARGV[6] then
     return {'NONE'}

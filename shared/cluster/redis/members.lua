@@ -8,6 +8,10 @@
 -- PREFIX:1:layout, the layout that members write.  It goes up only, to the highest
 -- that all of them read, as what was written stays for a while.  All keys have one
 -- hash slot, and those named here never change their form.
+--
+-- PREFIX:1:run is the run id of the server at which the members have said hello.
+-- PREFIX:1:since is the time (ms) at which a member detected that Redis had lost
+-- keys, or may lack the last writes; 0 if none ever did.
 
 local prefix = string.sub(KEYS[1], 1, -6)
 local DAY = 86400000
@@ -20,6 +24,7 @@ local LIVE = 4
 local SETTLED = 12
 
 local MEMBERS = 32
+local SINCE, RUN = prefix .. 'since', prefix .. 'run'
 local LOOK = 256
 
 local function clock()
@@ -35,6 +40,31 @@ local function keep(node, now)
     redis.call('HSET', key, 'at', string.format('%.0f', now))
     redis.call('PEXPIRE', key, DAY)
     redis.call('PEXPIRE', KEYS[1], DAY)
+    redis.call('PEXPIRE', SINCE, DAY)
+    redis.call('PEXPIRE', RUN, DAY)
+end
+
+-- Notes that Redis has lost keys, so that a key that is missing proves nothing
+-- until every member that lives has written its own again.
+local function note_loss()
+    redis.call('SET', SINCE, string.format('%.0f', clock()), 'PX', DAY)
+end
+
+-- Returns whether a key that is missing proves nothing.  A member whose own key
+-- is missing, or that finds no SINCE, is the first one to detect the loss.
+local function is_doubtful()
+    local since = tonumber(redis.call('GET', SINCE) or '')
+
+    if redis.call('EXISTS', prefix .. 'x:' .. ARGV[1]) == 1 then
+        return true
+    end
+
+    if not since or redis.call('EXISTS', prefix .. 'n:' .. ARGV[1]) == 0 then
+        note_loss()
+        return true
+    end
+
+    return clock() - since < tonumber(ARGV[2])
 end
 
 -- A node has something that others are to take over when it is dead.  Redis may

@@ -5,8 +5,8 @@
 -- ARGV: node; time after which silence is death, ms; stream; session that it has
 -- to be of, or nothing; principal that it has to be of, or nothing; least turn
 -- from now on; kind of the mail to its owner; the answers; three numbers for its
--- owner.  Returns {"OK", its number}, {"NONE"}: there is none, or it is over; or
--- {"FULL"}.
+-- owner.  Returns {"OK", its number}, {"NONE"}: there is none, or it is over;
+-- {"LATER"}, as of redis/watch.lua; or {"FULL"}.
 --
 -- i of the stream counts the bytes since its owner spoke last, s what clients have
 -- brought, which is how it is numbered.  The owner gets it by mail, in this order,
@@ -15,6 +15,10 @@
 local INBOX = 1048576
 
 local said = redis.call('HMGET', head, 'o', 'g', 'x', 'i', 'd', 'p', 'v', 'l')
+
+if not said[1] and is_doubtful() then
+    return {'LATER'}
+end
 
 if not said[1] or ARGV[4] ~= '' and said[2] ~= ARGV[4]
     or ARGV[5] ~= '' and said[6] ~= ARGV[5] or string.byte(said[3]) >= OVER

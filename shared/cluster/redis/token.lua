@@ -6,7 +6,8 @@
 -- take it, g to give it back unused, s to say which stream its call is, d that
 -- its call came to nothing; that stream, a number; how long the token is good,
 -- ms.  Returns {"OK"}, {"USED", stream}: another node has it, or the stream is
--- known, which is 0 until then, or {"FENCED"}: the node was taken for dead.
+-- known, which is 0 until then, {"LATER"}, as of redis/watch.lua, or {"FENCED"}:
+-- the node was taken for dead.
 --
 -- PREFIX:1:v:TOKEN has n its node, v the stream, and c how many requests of that
 -- node have taken it: its zone says which of them uses it.
@@ -26,6 +27,11 @@ if what == 't' then
 
     local dead = running and not mine
         and redis.call('EXISTS', prefix .. 'x:' .. said[1]) == 1
+
+    -- it may have been taken, and Redis have lost that
+    if not said[1] and is_doubtful() then
+        return {'LATER'}
+    end
 
     if said[1] and not dead and not (running and mine) then
         return {'USED', tonumber(said[2])}

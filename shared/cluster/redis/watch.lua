@@ -12,7 +12,8 @@
 -- how it stands, what never changes, number of the first event that follows,
 -- turn, numbers of the last of what clients have brought and of what its owner is
 -- through with, bytes of its longest event, and for each event its message and what
--- it answers}, {"NONE"}, or {"AHEAD"}: there is no such event yet.
+-- it answers}, {"NONE"}, {"LATER"}: Redis has lost keys, perhaps those of
+-- the stream, or {"AHEAD"}: there is no such event yet.
 
 local node = ARGV[1]
 local BYTES, EVENTS = 262144, 256
@@ -22,6 +23,11 @@ local said = redis.call('HMGET', head, 'o', 'l', 'f', 'k', 'x', 'n', 'w', 'g',
 local owner, last, first = said[1], tonumber(said[2]), tonumber(said[3])
 local number, turn = tonumber(said[7]), tonumber(said[11])
 local claims = ARGV[6] ~= ''
+
+-- a session's own stream is begun anew, and the owner of the other one ends it
+if not owner and claims and ARGV[4] ~= '' and is_doubtful() then
+    return {'LATER'}
+end
 
 if not owner
     or claims and (ARGV[5] ~= '' and said[8] ~= ARGV[5] or said[9] ~= ARGV[6])
@@ -48,7 +54,8 @@ if redis.call('EXISTS', spec) == 0
     or last >= first and redis.call('EXISTS', log) == 0
 then
     redis.call('DEL', head, log, spec)
-    return {'NONE'}
+    note_loss()
+    return {claims and ARGV[4] ~= '' and 'LATER' or 'NONE'}
 end
 
 is_read(said[5], after, last)

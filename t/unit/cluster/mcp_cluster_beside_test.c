@@ -253,6 +253,33 @@ test_gone(void **state)
 }
 
 
+/* Redis has lost keys: no call is the first one of its key until every node has
+ * had the time to write its own again. */
+static void
+test_emptied(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    claim(0, 'a', 0);
+    UNTIL(says[0] == MCP_OK);
+    begins(0, 'a');
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+
+    (void) command(1, "FLUSHALL");
+    claim(1, 'b', 0);
+    run(1);
+    assert_int_equal(says[1], MCP_AGAIN);
+    assert_int_equal(copying(1, 'b').created, 0);
+    UNTIL(says[1] != MCP_AGAIN);
+    assert_int_equal(says[1], MCP_ERR_EXISTS);
+    goes(1, 'b');
+    assert_true(is_at(1, 'a'));
+    end_all();
+}
+
+
 /* The node of a call is dead: who has joined gets what comes of it. */
 static void
 test_dead(void **state)
@@ -284,6 +311,7 @@ main(void)
         cmocka_unit_test(test_once),
         cmocka_unit_test(test_attended),
         cmocka_unit_test(test_gone),
+        cmocka_unit_test(test_emptied),
         cmocka_unit_test(test_dead)
     };
 

@@ -287,6 +287,23 @@ test_list(void **state)
 }
 
 
+/* Redis is emptied: what is missing may be lost. */
+static void
+test_emptied(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    assert_int_equal(look(1, 'a', 0, 's', 'p'), MCP_OK);
+    assert_int_equal(list(1, 's', 'p'), MCP_OK);
+    (void) command(1, "FLUSHALL");
+    assert_int_equal(look(1, 'a', 0, 's', 'p'), MCP_ERR_AWAY);
+    assert_int_equal(list(1, 's', 'p'), MCP_ERR_AWAY);
+    assert_string_equal(facts(1).error, "");
+    end_all();
+}
+
+
 int
 main(void)
 {
@@ -295,6 +312,7 @@ main(void)
         cmocka_unit_test(test_task),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_list),
+        cmocka_unit_test(test_emptied),
     };
 
     return cmocka_run_group_tests(tests, start, stop);

@@ -89,7 +89,7 @@ test_join(void **state)
     process_greet(&p);
     assert_command(&p, "EVALSHA aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 1 "
                        "{mcp}:1:nodes 1111111111111111 15000 1 1 0.9.0 here "
-                       "ffffffffffffffff,ffffffffffffffff");
+                       "ffffffffffffffff,ffffffffffffffff ");
 
     p.te.now += 20;
     process_say(&p, WELCOME("1700000000110"));

@@ -264,6 +264,22 @@ test_away(void **state)
 }
 
 
+/* Redis is emptied: whether a token was used is not known. */
+static void
+test_emptied(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    assert_int_equal(take(0, 'a'), MCP_OK);
+    (void) command(0, "FLUSHALL");
+    assert_int_equal(take(1, 'a'), MCP_ERR_AWAY);
+    assert_int_equal(take(1, 'b'), MCP_ERR_AWAY);
+    assert_string_equal(facts(1).error, "");
+    end_all();
+}
+
+
 int
 main(void)
 {
@@ -274,6 +290,7 @@ main(void)
         cmocka_unit_test(test_stream),
         cmocka_unit_test(test_set_later),
         cmocka_unit_test(test_away),
+        cmocka_unit_test(test_emptied),
     };
 
     return cmocka_run_group_tests(tests, start, stop);

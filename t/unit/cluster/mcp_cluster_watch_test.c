@@ -445,7 +445,8 @@ test_given_meanwhile(void **state)
 }
 
 
-/* What lacks a part in Redis is not there, until its owner has made it anew. */
+/* A stream that lacks a part in Redis cannot be read until its owner has written
+ * it again; what else is missing may have been lost, too. */
 static void
 test_part(void **state)
 {
@@ -462,12 +463,64 @@ test_part(void **state)
 
     for (i = 0; i < 2; i++) {
         (void) about(0, "DEL", kinds[i], 'a', "");
-        assert_int_equal(comes(1, 'a', 1, 's'), MCP_OK);
+        assert_int_equal(comes(1, 'a', 1, 's'), MCP_ERR_AWAY);
         assert_false(is_at(1, 'a'));
+        assert_int_equal(comes(1, 'b', 1, 's'), MCP_ERR_AWAY);
         UNTIL(strcmp(about(0, "EXISTS", 'h', 'a', ""), "1") == 0);
         assert_string_equal(about(0, "EXISTS", kinds[i], 'a', ""), "1");
     }
 
+    end_all();
+}
+
+
+/* Redis is emptied: nobody is told that there is no stream, until every node has
+ * had the time to write its own again. */
+static void
+test_emptied(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    assert_int_equal(comes(1, 'b', 1, 's'), MCP_OK);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+
+    (void) command(1, "FLUSHALL");
+    assert_int_equal(comes(1, 'a', 1, 's'), MCP_ERR_AWAY);
+    assert_int_equal(comes(1, 'b', 1, 's'), MCP_ERR_AWAY);
+    assert_int_equal(comes(0, 'a', 1, 's'), MCP_ERR_AWAY);
+    UNTIL(comes(1, 'a', 1, 's') != MCP_ERR_AWAY);
+    assert_int_equal(answered, MCP_OK);
+    assert_true(is_at(1, 'a'));
+    assert_int_equal(comes(1, 'b', 1, 's'), MCP_ERR_AWAY);
+
+    /* each member has said hello again, and there was time */
+
+    UNTIL(comes(1, 'b', 1, 's') != MCP_ERR_AWAY);
+    assert_int_equal(answered, MCP_OK);
+    assert_false(is_at(1, 'b'));
+    end_all();
+}
+
+
+/* A member reaches a Redis with another run id: the same, though all keys are
+ * there.  A node that was never a member misses nothing. */
+static void
+test_replaced(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    begin(1, KEY1);
+    assert_int_equal(comes(1, 'b', 1, 's'), MCP_OK);
+    assert_int_equal(strlen(command(0, "GET {mcp}:1:run")), 40);
+    (void) command(0, "SET {mcp}:1:run 1234 EX 60");
+    cut_off(1);
+    rerun(1);
+    assert_int_equal(comes(1, 'b', 1, 's'), MCP_ERR_AWAY);
+    assert_int_equal(comes(0, 'b', 1, 's'), MCP_ERR_AWAY);
     end_all();
 }
 
@@ -512,6 +565,8 @@ main(void)
         cmocka_unit_test(test_never_given),
         cmocka_unit_test(test_given_meanwhile),
         cmocka_unit_test(test_part),
+        cmocka_unit_test(test_emptied),
+        cmocka_unit_test(test_replaced),
         cmocka_unit_test(test_own_left),
     };
 
