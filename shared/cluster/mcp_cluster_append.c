@@ -364,9 +364,39 @@ mcp_append_is_lost(const mcp_copy_t *copy)
 }
 
 
+/* The node was taken for dead.  A stream that Redis never had is begun by the
+ * node that this one becomes; one that it had was taken over, and is over. */
 static int
-mcp_append_strange(mcp_copy_t *copy, const mcp_reply_t *reply)
+mcp_append_dead(mcp_copy_t *copy)
 {
+    if (copy->node != 0) {
+        mcp_reap_fenced(copy);
+        return MCP_AGAIN;
+    }
+
+    mcp_cluster_doubt(copy->cluster);
+
+    return MCP_ERR_AWAY;
+}
+
+
+/* Takes a reply that leaves the stream as it is, or an error; returns what
+ * mcp_append_taken() does. */
+static int
+mcp_append_refused(mcp_copy_t *copy, const mcp_reply_t *reply)
+{
+    const mcp_reply_t  *kind;
+
+    kind = mcp_reply_item(reply, 0);
+
+    if (mcp_reply_is(kind, "DEAD")) {
+        return mcp_append_dead(copy);
+    }
+
+    if (mcp_reply_is(kind, "LATER")) {
+        return MCP_ERR_AWAY;
+    }
+
     mcp_cluster_strange(copy->cluster, "append", reply);
 
     return mcp_reap_displaced(copy, reply) ? MCP_AGAIN : MCP_ERR_AWAY;
@@ -425,9 +455,6 @@ mcp_append_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
     } else if (mcp_reply_is(kind, "APPEND")) {
         copy->time = 0;
 
-    } else if (mcp_reply_is(kind, "LATER")) {
-        return MCP_ERR_AWAY;
-
     } else if (mcp_reply_is(kind, "LIMIT")) {
         mcp_quota_refused(copy);
 
@@ -437,7 +464,7 @@ mcp_append_taken(mcp_copy_t *copy, const mcp_reply_t *reply)
         return MCP_DONE;
 
     } else {
-        return mcp_append_strange(copy, reply);
+        return mcp_append_refused(copy, reply);
     }
 
     return MCP_AGAIN;

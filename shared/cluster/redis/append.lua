@@ -17,9 +17,10 @@
 -- message and what it answers.
 -- What is there already is passed over.  Returns {"OK", last, 1 if the reader is
 -- here, 0 if elsewhere, 2 if there is none, its number, sent}, {"GONE"}, {"GAP",
--- last}, {"FENCED"}, {"LIMIT"}: its session has too many, {"TAKEN", stream}:
--- that one is to be joined, or {"LATER"}: Redis has lost keys, and whether there is
--- another one is not known.
+-- last}, {"FENCED"}, {"DEAD"}: the node was taken for dead, and Redis does not have
+-- the stream, {"LIMIT"}: its session has too many, {"TAKEN", stream}: that one is
+-- to be joined, or {"LATER"}: Redis has lost keys, and whether there is another one
+-- is not known.
 
 local owned = prefix .. 'o:' .. ARGV[1]
 local node, lasts, first = ARGV[1], ARGV[4], tonumber(ARGV[5])
@@ -40,11 +41,13 @@ local digest = said[12] or ARGV[19]
 local found = prefix .. 'j:' .. digest
 local last, reader, number = tonumber(said[2]), said[3], tonumber(said[4])
 
--- nobody looks any more after what a node begins that was taken for dead
-if said[1] and said[1] ~= node
-    or ARGV[13] ~= '' and redis.call('EXISTS', prefix .. 'x:' .. node) == 1
-then
+if said[1] and said[1] ~= node then
     return {'FENCED'}
+end
+
+-- nobody looks any more after what a node begins that was taken for dead
+if ARGV[13] ~= '' and redis.call('EXISTS', prefix .. 'x:' .. node) == 1 then
+    return {said[1] and 'FENCED' or 'DEAD'}
 end
 
 -- it was given to this node, which knows it now

@@ -198,7 +198,8 @@ test_forgotten(void **state)
 }
 
 
-/* Nobody has beaten for it: who begins a call finds out. */
+/* Nobody has beaten for it: who begins a call finds out, and the call goes on as
+ * one of the node that it becomes. */
 static void
 test_reborn(void **state)
 {
@@ -216,8 +217,8 @@ test_reborn(void **state)
     (void) command(1, text);
     make(0, 'a');
     add_events(0, 'a', 1);
-    UNTIL(!is_at(0, 'a'));
     UNTIL(facts(0).id != id);
+    UNTIL(copying(0, 'a').acked.seq == 1);
     assert_int_equal(facts(0).counts[MCP_NODE_REBORN], 1);
     tick(0);
     make(0, 'b');
