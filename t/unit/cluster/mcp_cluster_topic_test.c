@@ -399,16 +399,22 @@ subscribe_heard(unsigned on)
 static void
 leave_to_heir(unsigned on)
 {
+    uint64_t  dead;
+
     begin_listening(3);
     listen_at(0);
     assert_int_equal(come_listening(0), MCP_OK);
     assert_int_equal(subscribe(0, on), MCP_OK);
     UNTIL(nodes[1].cluster->settled && nodes[2].cluster->settled);
+    dead = facts(0).id;
     end(0);
 
-    while (nodes[1].cluster->reaps.node == 0
-           || nodes[1].cluster->reaps.node == nodes[1].cluster->node)
-    {
+    /* node 2 lives, so that it is not the one found dead, and finds nobody dead
+     * itself */
+
+    while (nodes[1].cluster->reaps.node != dead) {
+        mcp_cluster_blind(nodes[2].cluster);
+        carry(2);
         carry(1);
         usleep(1000);
     }
