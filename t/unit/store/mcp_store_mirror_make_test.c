@@ -149,6 +149,36 @@ test_place(void **state)
 }
 
 
+/* The client that began the call resumes it here, after an event that is not
+ * here: those who have joined are not dropped, and it comes again. */
+static void
+test_resumed(void **state)
+{
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref, again;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    mirrors(S0, 4, &ref);
+    assert_int_equal(mcp_store_join(S0, &ref, 5, 4, &cursor), MCP_OK);
+    assert_int_equal(mcp_store_mirror(S0, &spec, 1, 2, 7, 10, &again),
+                     MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_int_equal(mcp_store_mirror(S0, &spec, 1, 4, 7, 10, &again),
+                     MCP_OK);
+    assert_int_equal(again.index, ref.index);
+
+    /* nobody reads it any more */
+
+    mcp_store_unwatch(S0, &ref, 5, 4, 30);
+    assert_int_equal(mcp_store_mirror(S0, &spec, 1, 2, 8, 10, &again),
+                     MCP_OK);
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_ERR_NOT_FOUND);
+    store_sound(&d);
+}
+
+
 /* Who has joined feeds it when its feeder has died. */
 static void
 test_heir(void **state)
@@ -174,6 +204,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         mirror_test(test_found),
+        mirror_test(test_resumed),
         mirror_test(test_again),
         mirror_test(test_place),
         mirror_test(test_heir)
