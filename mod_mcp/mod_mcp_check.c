@@ -145,7 +145,8 @@ static int add_document(server_rec *s, const char *path, mod_mcp_dir_t *dir)
 }
 
 /* conf: a <Location> of the server s. */
-static int check_location(apr_pool_t *p, server_rec *s, ap_conf_vector_t *conf)
+static int check_location(apr_pool_t *pconf, apr_pool_t *p, server_rec *s,
+                          ap_conf_vector_t *conf)
 {
     const core_dir_config *core = ap_get_core_module_config(conf);
     mod_mcp_dir_t *add = ap_get_module_config(conf, &mcp_module);
@@ -166,14 +167,21 @@ static int check_location(apr_pool_t *p, server_rec *s, ap_conf_vector_t *conf)
 
     mod_mcp_path_add_endpoint(s, core);
 
-    /* a section without a directive of ours has no configuration of ours */
+    /* a section without a directive of ours has no configuration of ours, but
+     * its path is the endpoint's identity */
+
+    if (add == NULL) {
+        add = mod_mcp_config_create_dir(pconf, core->d);
+        ap_set_module_config(conf, &mcp_module, add);
+    }
 
     if (add) {
-        dir = dir ? mod_mcp_config_merge_dir(p, dir, add) : add;
+        dir = dir ? mod_mcp_config_merge_dir(pconf, dir, add) : add;
     }
 
 #ifdef MCP_CLUSTER
-    if (!mod_mcp_cluster_has_key(s, core->d, dir)) {
+    if (!mod_mcp_cluster_has_key(s, core->d, dir)
+        || (dir && !mod_mcp_cluster_add_endpoint(pconf, s, core->d, dir))) {
         return HTTP_INTERNAL_SERVER_ERROR;
     }
 #endif
@@ -300,7 +308,7 @@ int mod_mcp_check_config(apr_pool_t *pconf, apr_pool_t *plog,
                 continue;
             }
 
-            rc = check_location(ptemp, server, sections[i]);
+            rc = check_location(pconf, ptemp, server, sections[i]);
             if (rc != OK) {
                 return rc;
             }

@@ -285,6 +285,57 @@ int mod_mcp_cluster_has_key(server_rec *s, const char *path,
     return 0;
 }
 
+typedef struct {
+    const char *path;
+    server_rec *server;
+    mcp_str_t identity;
+} endpoint_t;
+
+int mod_mcp_cluster_add_endpoint(apr_pool_t *pconf, server_rec *s,
+                                 const char *path, const mod_mcp_dir_t *dir)
+{
+    mod_mcp_cluster_conf_t *cluster = mod_mcp_config_global(s)->cluster;
+    mcp_str_t identity = mcp_setup_identity(dir->setup);
+    endpoint_t *other;
+    int i;
+
+    if (cluster == NULL) {
+        if (!mcp_setup_has_cluster_endpoint(dir->setup)) {
+            return 1;
+        }
+
+        ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
+                     "mod_mcp: the endpoint %s has MCPClusterEndpoint, but "
+                     "there is no cluster: MCPCluster", path);
+        return 0;
+    }
+
+    if (cluster->endpoints == NULL) {
+        cluster->endpoints = apr_array_make(pconf, 4, sizeof(endpoint_t));
+    }
+
+    for (i = 0; i < cluster->endpoints->nelts; i++) {
+        other = &APR_ARRAY_IDX(cluster->endpoints, i, endpoint_t);
+
+        if (mcp_str_eq(other->identity, identity)) {
+            ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
+                         "mod_mcp: the endpoints %s of %s and %s of %s are "
+                         "both \"%.*s\" in the cluster: give each its own "
+                         "name by MCPClusterEndpoint", other->path,
+                         other->server->server_hostname, path,
+                         s->server_hostname, (int)identity.len, identity.data);
+            return 0;
+        }
+    }
+
+    other = apr_array_push(cluster->endpoints);
+    other->path = path;
+    other->server = s;
+    other->identity = identity;
+
+    return 1;
+}
+
 const mod_mcp_cluster_conf_t *mod_mcp_cluster_conf(server_rec *s)
 {
     return mod_mcp_config_global(s)->cluster;

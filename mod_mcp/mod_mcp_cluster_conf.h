@@ -17,6 +17,7 @@ struct mod_mcp_cluster_conf_t {
     const char *file;                   /* where the first directive stands */
     int line;
     void *tls;                          /* SSL_CTX; NULL: none */
+    apr_array_header_t *endpoints;      /* mod_mcp_cluster_add_endpoint() */
 };
 
 const char *mod_mcp_cluster_add(cmd_parms *cmd, void *dir, int argc,
@@ -33,6 +34,11 @@ int mod_mcp_cluster_check(apr_pool_t *pconf, server_rec *s);
  * needs none as there is no cluster. */
 int mod_mcp_cluster_has_key(server_rec *s, const char *path,
                             const mod_mcp_dir_t *dir);
+
+/* Adds an endpoint.  Returns 0, after an error in the log, if another one has
+ * the same identity, or if it has MCPClusterEndpoint and there is no cluster. */
+int mod_mcp_cluster_add_endpoint(apr_pool_t *pconf, server_rec *s,
+                                 const char *path, const mod_mcp_dir_t *dir);
 
 /* The configuration of the cluster; NULL if there is none. */
 const mod_mcp_cluster_conf_t *mod_mcp_cluster_conf(server_rec *s);

@@ -138,8 +138,24 @@ static mod_mcp_dir_t *make_dir(void)
  */
 void *mod_mcp_config_create_dir(apr_pool_t *p, char *dir)
 {
+    mod_mcp_dir_t *section;
+
     begin(p);
-    return p == current.pool ? make_dir() : NULL;
+
+    if (p != current.pool) {
+        return NULL;
+    }
+
+    section = make_dir();
+
+    /* the path of <If> is "*If" */
+
+    if (dir && dir[0] != '*'
+        && mcp_setup_path(section->setup, mod_mcp_str(dir)) != MCP_OK) {
+        ap_abort_on_oom();
+    }
+
+    return section;
 }
 
 static mod_mcp_dir_t *find_merged(mod_mcp_dir_t *base, mod_mcp_dir_t *add)

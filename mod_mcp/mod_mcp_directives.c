@@ -551,6 +551,14 @@ static const char *set_publish_url(cmd_parms *cmd, void *conf,
     return set_word(cmd, conf, arg, mcp_setup_publish_url);
 }
 
+#ifdef MCP_CLUSTER
+static const char *set_cluster_endpoint(cmd_parms *cmd, void *conf,
+                                        const char *arg)
+{
+    return set_word(cmd, conf, arg, mcp_setup_cluster_endpoint);
+}
+#endif
+
 static const char *set_publish_open(cmd_parms *cmd, void *conf, int flag)
 {
     mod_mcp_dir_t *dir = conf;
@@ -668,6 +676,8 @@ const command_rec mod_mcp_directives[] = {
                       "URLs of Redis, and parameters: prefix=, user=, ..."),
     AP_INIT_TAKE12("MCPClusterSync", mod_mcp_cluster_sync, NULL, RSRC_CONF,
                    "on or off, and replicas=N"),
+    AP_INIT_TAKE1("MCPClusterEndpoint", set_cluster_endpoint, NULL, SECTIONS,
+                  "name of the endpoint at all nodes of the cluster"),
     MCP_CLUSTER_OPTIONS(CLUSTER_OPTION)
 #endif
 

@@ -239,6 +239,24 @@ ngx_http_mcp_cluster_option(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
+char *
+ngx_http_mcp_cluster_endpoint(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    int         rc;
+    char        error[MCP_SETUP_ERROR_MAX];
+    ngx_str_t  *value;
+
+    value = cf->args->elts;
+
+    rc = mcp_setup_cluster_endpoint(mlcf->setup, ngx_http_mcp_str(&value[1]),
+                                    error);
+
+    return ngx_http_mcp_directive_result(cf, rc, error);
+}
+
+
 /* --- names --- */
 
 /* Without a resolver, names stand for what they do now.  */
@@ -480,6 +498,75 @@ ngx_http_mcp_cluster_finish_zone(ngx_conf_t *cf,
 }
 
 
+/* Refuses two endpoints that other nodes cannot tell apart.  "if" and
+ * "limit_except" blocks are endpoints of the same line.  */
+static ngx_int_t
+ngx_http_mcp_cluster_is_unique(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf,
+    ngx_uint_t n)
+{
+    ngx_str_t                  identity;
+    ngx_uint_t                 i;
+    ngx_http_mcp_loc_conf_t   *a, *b, **mlcf;
+
+    mlcf = mmcf->endpoints.elts;
+    b = mlcf[n];
+
+    for (i = 0; i < n; i++) {
+        a = mlcf[i];
+
+        if (a->zone != b->zone
+            || (a->line == b->line && ngx_strcmp(a->file.data, b->file.data)
+                                      == 0 && a->cscf == b->cscf)
+            || !mcp_str_eq(a->endpoint.identity, b->endpoint.identity))
+        {
+            continue;
+        }
+
+        identity = ngx_http_mcp_text(b->endpoint.identity);
+        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                      "the endpoints in %V:%ui and %V:%ui of server \"%V\" are "
+                      "both \"%V\" in the cluster of zone \"%V\": give each "
+                      "its own name by \"mcp_cluster_endpoint\"",
+                      &a->file, a->line, &b->file, b->line,
+                      &b->cscf->server_name, &identity, &b->zone->name);
+        return NGX_ERROR;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_mcp_cluster_endpoints(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf)
+{
+    ngx_uint_t                  i;
+    ngx_http_mcp_loc_conf_t   **mlcf;
+
+    mlcf = mmcf->endpoints.elts;
+
+    for (i = 0; i < mmcf->endpoints.nelts; i++) {
+        if (mlcf[i]->zone->cluster
+            && ngx_http_mcp_cluster_is_unique(cf, mmcf, i) != NGX_OK)
+        {
+            return NGX_ERROR;
+        }
+
+        if (mlcf[i]->zone->cluster == NULL
+            && mcp_setup_has_cluster_endpoint(mlcf[i]->setup))
+        {
+            ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                          "\"mcp\" in %V:%ui has \"mcp_cluster_endpoint\", "
+                          "but its zone \"%V\" is in no cluster: "
+                          "\"mcp_cluster\"", &mlcf[i]->file, mlcf[i]->line,
+                          &mlcf[i]->zone->name);
+            return NGX_ERROR;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
 ngx_int_t
 ngx_http_mcp_cluster_finish(ngx_conf_t *cf)
 {
@@ -512,5 +599,5 @@ ngx_http_mcp_cluster_finish(ngx_conf_t *cf)
         return NGX_ERROR;
     }
 
-    return NGX_OK;
+    return ngx_http_mcp_cluster_endpoints(cf, mmcf);
 }

@@ -49,6 +49,8 @@ char *ngx_http_mcp_cluster_sync(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_mcp_cluster_option(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
+char *ngx_http_mcp_cluster_endpoint(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
 
 /* After all of the configuration has been read.  */
 ngx_int_t ngx_http_mcp_cluster_finish(ngx_conf_t *cf);

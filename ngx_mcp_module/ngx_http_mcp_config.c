@@ -343,6 +343,10 @@ ngx_http_mcp_config_stand(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 
     n = 0;
 
+    if (mcp_setup_path(mlcf->setup, ngx_http_mcp_str(&clcf->name)) != MCP_OK) {
+        return NGX_ERROR;
+    }
+
     do {
         if (mcp_setup_stand(mlcf->setup, ngx_http_mcp_str(&cscf->server_name),
                             ngx_http_mcp_str(&clcf->name), n++)

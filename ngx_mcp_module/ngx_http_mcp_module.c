@@ -198,6 +198,13 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
       0,
       NULL },
 
+    { ngx_string("mcp_cluster_endpoint"),
+      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
+      ngx_http_mcp_cluster_endpoint,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
     MCP_CLUSTER_OPTIONS(NGX_HTTP_MCP_CLUSTER_OPTION)
 
 #endif

@@ -290,6 +290,40 @@ mcp_setup_place(const mcp_setup_t *setup)
 
 
 int
+mcp_setup_path(mcp_setup_t *setup, mcp_str_t path)
+{
+    setup->path = mcp_arena_dup(&setup->arena, path);
+
+    return setup->path.data ? MCP_OK : MCP_ERR_MEMORY;
+}
+
+
+int
+mcp_setup_cluster_endpoint(mcp_setup_t *setup, mcp_str_t name, char *error)
+{
+    if (name.len == 0) {
+        return mcp_setup_fail(error, "the name is empty");
+    }
+
+    return mcp_setup_text(setup, &setup->identity, name, error);
+}
+
+
+mcp_str_t
+mcp_setup_identity(const mcp_setup_t *setup)
+{
+    return setup->identity.data ? setup->identity : setup->path;
+}
+
+
+int
+mcp_setup_has_cluster_endpoint(const mcp_setup_t *setup)
+{
+    return setup->identity.data != NULL;
+}
+
+
+int
 mcp_setup_backend(mcp_setup_t *setup, mcp_str_t target, char *error)
 {
     return mcp_setup_text(setup, &setup->backend, target, error);

@@ -33,6 +33,8 @@ mcp_setup_merge(mcp_setup_t *setup, const mcp_setup_t *parent)
     mcp_setup_inherit(&setup->backend, parent->backend);
     mcp_setup_inherit(&setup->publish_token, parent->publish_token);
     mcp_setup_inherit(&setup->publish_url, parent->publish_url);
+    mcp_setup_inherit(&setup->identity, parent->identity);
+    mcp_setup_inherit(&setup->path, parent->path);
 
     mcp_setup_merge_auth(setup, parent);
 
@@ -243,6 +245,7 @@ mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
     endpoint->revisions = setup->revisions ? setup->revisions
                                            : MCP_REVISION_ALL;
     endpoint->publish_url = setup->publish_url;
+    endpoint->identity = mcp_setup_identity(setup);
 
     if (setup->place) {
         memcpy(endpoint->place, setup->place, MCP_DIGEST_LEN);

@@ -75,6 +75,8 @@ struct mcp_setup_s {
     mcp_str_t              publish_token;
     mcp_str_t              publish_url;
     mcp_str_t              auth_resource;      /* empty: off */
+    mcp_str_t              identity;   /* mcp_cluster_endpoint */
+    mcp_str_t              path;       /* of the section */
 
     mcp_setup_words_t      auth_servers;
     mcp_setup_words_t      auth_scopes;

@@ -97,6 +97,19 @@ mcp_join_how(const mcp_exchange_t *x, const mcp_verdict_t *v)
 }
 
 
+/* Returns the name of the endpoint.  In a cluster all nodes have the same name
+ * for it, whatever their servers are called. */
+static mcp_str_t
+mcp_join_endpoint(const mcp_exchange_t *x)
+{
+    if (x->worker->cluster) {
+        return x->endpoint->identity;
+    }
+
+    return (mcp_str_t) { (const char *) x->endpoint->place, MCP_DIGEST_LEN };
+}
+
+
 /* Results differ by revision: only clients of the same one join each other. */
 static int
 mcp_join_digest(mcp_exchange_t *x, const mcp_verdict_t *v, mcp_str_t key,
@@ -115,8 +128,7 @@ mcp_join_digest(mcp_exchange_t *x, const mcp_verdict_t *v, mcp_str_t key,
 
     parts[0] = ask->once ? mcp_str("join by arguments")
                          : mcp_str("join by key");
-    parts[1] = (mcp_str_t) { (const char *) x->endpoint->place,
-                             MCP_DIGEST_LEN };
+    parts[1] = mcp_join_endpoint(x);
     parts[2] = (mcp_str_t) { (const char *) x->client.principal,
                              MCP_DIGEST_LEN };
     parts[3] = mcp_revision(x->client.revision)->name;

@@ -52,6 +52,9 @@ typedef struct {
     mcp_str_t             label;               /* the same for people; empty:
                                                   it has no place */
 
+    mcp_str_t             identity;            /* by which the nodes of a
+                                                  cluster recognize it */
+
     const mcp_keys_t     *keys;
     const mcp_catalog_t  *catalog;             /* NULL: the backend lists */
 

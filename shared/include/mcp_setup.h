@@ -120,6 +120,20 @@ int mcp_setup_publish_url(mcp_setup_t *setup, mcp_str_t url, char *error);
 int mcp_setup_stand(mcp_setup_t *setup, mcp_str_t server, mcp_str_t path,
     unsigned n);
 
+/* Copies the path of the section, which becomes the endpoint's identity in its
+ * cluster unless mcp_setup_cluster_endpoint() sets another one.  Returns MCP_OK
+ * or MCP_ERR_MEMORY. */
+int mcp_setup_path(mcp_setup_t *setup, mcp_str_t path);
+
+int mcp_setup_cluster_endpoint(mcp_setup_t *setup, mcp_str_t name, char *error);
+
+/* Returns the name by which the nodes of a cluster recognize the endpoint; empty
+ * if neither a name nor a path is set. */
+mcp_str_t mcp_setup_identity(const mcp_setup_t *setup);
+
+/* Returns 1 if mcp_setup_cluster_endpoint() has set the identity. */
+int mcp_setup_has_cluster_endpoint(const mcp_setup_t *setup);
+
 /* Returns the place, NULL if there is none. */
 const unsigned char *mcp_setup_place(const mcp_setup_t *setup);
 

@@ -91,6 +91,52 @@ describe('refused', { concurrency: 2 }, () => {
 });
 
 
+// a second endpoint of the same path, in another virtual server
+
+const twice = (...names) => ({
+    nginx: `server { listen 127.0.0.1:1; server_name second.example;
+                     location = /mcp { mcp mcp; mcp_key ${empty}.key;
+                                       ${names[0] ?? ''} } }`,
+    apache: `<VirtualHost 127.0.0.1:1>
+                 ServerName second.example
+                 <Location "/mcp">
+                     SetHandler mcp
+                     MCPKey ${empty}.key
+                     ${names[1] ?? ''}
+                 </Location>
+             </VirtualHost>`,
+});
+
+await fs.writeFile(`${empty}.key`, 'a key of 32 bytes at the very least\n');
+
+const both = (...names) => ({
+    nginx: `mcp_cluster mcp ${URL}; ${twice(...names).nginx}`,
+    apache: `MCPCluster ${URL}\n${twice(...names).apache}`,
+});
+
+const KEY = { mcp_key: `${empty}.key` };
+
+test('two endpoints of one path: refused, and both are named', () =>
+    assert.rejects(Fixture.start({ http: both(), server: KEY }),
+        SERVER === 'nginx'
+            ? /in \S+:\d+ and \S+:\d+ of server "\S*" are both "\/mcp"/
+            : /\/mcp of \S+ and \/mcp of \S+ are both "\/mcp"/));
+
+test('mcp_cluster_endpoint for one of two endpoints: accepted', async () => {
+    const fixture = await Fixture.start({
+        http: both('mcp_cluster_endpoint second;', 'MCPClusterEndpoint second'),
+        server: KEY,
+    });
+
+    await fixture.stop();
+});
+
+test('mcp_cluster_endpoint without a cluster: refused', () => assert.rejects(
+    Fixture.start({ location: { mcp_cluster_endpoint: 'shop' } }),
+    SERVER === 'nginx' ? /is in no cluster: "mcp_cluster"/
+                       : /there is no cluster: MCPCluster/));
+
+
 // a directive of the location, even in a comment, replaces the fixture's own
 
 test('an endpoint without a key is refused', () => assert.rejects(

@@ -67,6 +67,10 @@ const redis = await Redis.start();
 after(() => redis.stop());
 
 const OPTIONS = {
+    // the servers of the nodes have different names
+
+    server: { nginx: 'server_name nginx.example;',
+              apache: 'ServerName apache.example' },
     location: {
         mcp_catalog: await catalog({ tools: ['key', 'arguments'].map((join) =>
             ({ name: join, inputSchema: { type: 'object' },
@@ -79,8 +83,9 @@ const OPTIONS = {
     backends: { scripted: backend.address },
 };
 
-const start = (kind, http, url = redis.url) =>
-    node(url, { ...OPTIONS, kind, http });
+const start = (kind, http, url = redis.url, location = {}) =>
+    node(url, { ...OPTIONS, kind, http,
+                location: { ...OPTIONS.location, ...location } });
 
 const nodes = await Promise.all([SERVER, OTHER].map((kind) => start(kind)));
 
@@ -203,6 +208,26 @@ describe('at two nodes', { concurrency: true }, () => {
             assert.equal(executed(tag), 2);
         });
     }
+});
+
+
+test('another mcp_cluster_endpoint: each endpoint executes a key', async (t) => {
+    const other = await start(OTHER, {}, redis.url,
+                              { mcp_cluster_endpoint: 'other' });
+
+    t.after(() => other.stop());
+
+    const tag = key();
+    const one = ask(nodes[0], tag, { id: tag });
+
+    await begun(tag);
+
+    const two = ask(other, tag, { id: tag });
+
+    await begun(tag, 2);
+    gate(tag).resolve('done');
+    assert.equal(textOf((await one).result), 'done');
+    assert.equal(textOf((await two).result), 'done');
 });
 
 

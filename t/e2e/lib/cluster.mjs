@@ -46,10 +46,10 @@ export const joined = (fixture, workers = WORKERS) =>
 // a node, once all its processes have joined
 
 export async function node(words, { kind = SERVER, port, sync = 'on', http = {},
-                                    location = {}, backends } = {}) {
-    const { http: all, server } = common(words);
+                                    location = {}, server, backends } = {}) {
+    const { http: all, server: key } = common(words);
     const fixture = await Fixture.start({
-        kind, port, workers: WORKERS, server,
+        kind, port, workers: WORKERS, server: { ...key, ...server },
         http: { ...all, mcp_cluster_sync: sync, ...http },
         location: { mcp_close_after: 'off', ...location },
         backends,

@@ -21,6 +21,7 @@ const OTHERS = {
     mcp_route: 'MCPRoute',
     mcp_key: 'MCPKey',
     mcp_cluster_sync: 'MCPClusterSync',
+    mcp_cluster_endpoint: 'MCPClusterEndpoint',
     mcp_allow: 'MCPAllow',
     mcp_granted_scopes: 'MCPGrantedScopes',
     mcp_allow_origin: 'MCPAllowOrigin',

@@ -46,6 +46,43 @@ nothing_said(void **state)
 
 
 static void
+identities(void **state)
+{
+    mcp_setup_t  *s, *inner;
+
+    (void) state;
+
+    s = setup_new();
+    inner = setup_new();
+
+    assert_int_equal(mcp_setup_identity(s).len, 0);
+    assert_int_equal(mcp_setup_path(s, mcp_str("/outer")), MCP_OK);
+    assert_int_equal(mcp_setup_path(inner, mcp_str("/inner")), MCP_OK);
+    assert_int_equal(mcp_setup_has_cluster_endpoint(s), 0);
+
+    /* the inner path, unless any level has a name */
+
+    mcp_setup_merge(inner, s);
+    endpoint(inner);
+    assert_true(mcp_str_eq(e.identity, mcp_str("/inner")));
+
+    assert_int_equal(mcp_setup_cluster_endpoint(s, mcp_null_str, error),
+                     MCP_ERR_CONFIG);
+    assert_int_equal(mcp_setup_cluster_endpoint(s, mcp_str("shop"), error),
+                     MCP_OK);
+    assert_int_equal(mcp_setup_cluster_endpoint(s, mcp_str("shop"), error),
+                     MCP_ERR_CONFIG);
+    mcp_setup_merge(inner, s);
+    assert_int_equal(mcp_setup_has_cluster_endpoint(inner), 1);
+    endpoint(inner);
+    assert_true(mcp_str_eq(e.identity, mcp_str("shop")));
+
+    mcp_setup_free(inner);
+    mcp_setup_free(s);
+}
+
+
+static void
 places(void **state)
 {
     unsigned char  place[MCP_DIGEST_LEN];
@@ -324,6 +361,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(nothing_said),
+        test(identities),
         test(places),
         test(room),
         test(short_tasks),
