@@ -71,6 +71,7 @@ struct connection_t {
     int fd;
     lookup_t *lookup;
     SSL *ssl;
+    char alert[64];                     /* that Redis has sent */
 };
 
 static mcp_cluster_t *cluster;          /* these under the lock */
@@ -209,6 +210,11 @@ static void failed(connection_t *c, const char *why)
 static void failed_by(connection_t *c, int error)
 {
     char text[WHY];
+
+    if (c->alert[0]) {
+        failed(c, c->alert);
+        return;
+    }
 
     failed(c, apr_strerror(APR_FROM_OS_ERROR(error), text, sizeof(text)));
 }
@@ -457,7 +463,28 @@ static void shake(connection_t *c)
     }
 
     ERR_clear_error();
+    if (c->alert[0]) {
+        reason = c->alert;
+    }
+
     failed(c, reason ? reason : "the TLS handshake failed");
+}
+
+/* OpenSSL shows each message: keeps the text of an alert from Redis. */
+static void note_alert(int sent, int version, int type, const void *data,
+                       size_t len, SSL *ssl, void *arg)
+{
+    const unsigned char *alert = data;
+    connection_t *c = arg;
+    const char *why;
+
+    if (!sent && type == SSL3_RT_ALERT && len == 2
+        && alert[1] != SSL_AD_CLOSE_NOTIFY) {
+        why = ERR_reason_error_string(ERR_PACK(
+                  ERR_LIB_SSL, 0, SSL_AD_REASON_OFFSET + alert[1]));
+        apr_snprintf(c->alert, sizeof(c->alert), "TLS alert from Redis: %s",
+                     why ? why : "unknown");
+    }
 }
 
 /* OpenSSL verifies chain and name before anything is sent. */
@@ -506,6 +533,9 @@ static void connected(connection_t *c)
         failed(c, "cannot begin TLS");
         return;
     }
+
+    SSL_set_msg_callback(c->ssl, note_alert);
+    SSL_set_msg_callback_arg(c->ssl, c);
 
     c->state = SHAKING;
     shake(c);

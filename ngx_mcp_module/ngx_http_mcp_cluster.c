@@ -32,6 +32,7 @@ typedef struct {
     ngx_peer_connection_t    peer;
     ngx_sockaddr_t           sockaddr;
     ngx_str_t                name;     /* of the address */
+    u_char                   why[64];  /* the alert that Redis has sent */
     unsigned                 opened:1;
 } ngx_http_mcp_cluster_link_t;
 
@@ -185,6 +186,29 @@ ngx_http_mcp_cluster_verify(int ok, X509_STORE_CTX *store)
 }
 
 
+/* OpenSSL shows each message: keeps the text of an alert from Redis.  */
+static void
+ngx_http_mcp_cluster_alert(int sent, int version, int type, const void *data,
+    size_t len, SSL *ssl, void *arg)
+{
+    const u_char                 *alert = data;
+    ngx_http_mcp_cluster_link_t  *own = arg;
+
+    const char  *why;
+
+    if (!sent && type == SSL3_RT_ALERT && len == 2
+        && alert[1] != SSL_AD_CLOSE_NOTIFY)
+    {
+        why = ERR_reason_error_string(ERR_PACK(ERR_LIB_SSL, 0,
+                                          SSL_AD_REASON_OFFSET + alert[1]));
+
+        (void) ngx_snprintf(own->why, sizeof(own->why) - 1,
+                            "TLS alert from Redis: %s%Z",
+                            why ? why : "unknown");
+    }
+}
+
+
 /* OpenSSL verifies chain and name before anything is sent.  */
 static ngx_int_t
 ngx_http_mcp_cluster_expect(ngx_http_mcp_cluster_link_t *own, SSL *ssl)
@@ -238,6 +262,9 @@ ngx_http_mcp_cluster_handshake(ngx_http_mcp_cluster_link_t *own)
         ngx_http_mcp_cluster_closed(own, "cannot begin TLS");
         return;
     }
+
+    SSL_set_msg_callback(c->ssl->connection, ngx_http_mcp_cluster_alert);
+    SSL_set_msg_callback_arg(c->ssl->connection, own);
 
     ERR_clear_error();
 
@@ -545,6 +572,14 @@ ngx_http_mcp_cluster_dummy_handler(ngx_event_t *ev)
 }
 
 
+/* Returns why reading or writing has failed.  */
+static const char *
+ngx_http_mcp_cluster_why(ngx_http_mcp_cluster_link_t *own)
+{
+    return own->why[0] ? (const char *) own->why : "the connection is broken";
+}
+
+
 static void
 ngx_http_mcp_cluster_read_handler(ngx_event_t *rev)
 {
@@ -571,7 +606,7 @@ ngx_http_mcp_cluster_read_handler(ngx_event_t *rev)
         }
 
         if (n <= 0) {
-            ngx_http_mcp_cluster_closed(own, n ? "the connection is broken"
+            ngx_http_mcp_cluster_closed(own, n ? ngx_http_mcp_cluster_why(own)
                                                : "closed by the other side");
             return;
         }
@@ -615,7 +650,7 @@ ngx_http_mcp_cluster_write(ngx_http_mcp_cluster_link_t *own)
         }
 
         if (n == NGX_ERROR) {
-            ngx_http_mcp_cluster_closed(own, "the connection is broken");
+            ngx_http_mcp_cluster_closed(own, ngx_http_mcp_cluster_why(own));
             return;
         }
 

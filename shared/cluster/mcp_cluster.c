@@ -146,6 +146,7 @@ mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
 {
     char              text[MCP_CLUSTER_ERROR_MAX];
     va_list           args;
+    uint64_t          suppressed;
     mcp_log_level_e   level;
 
     va_start(args, fmt);
@@ -154,11 +155,18 @@ mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
 
     level = mcp_store_node_error(cluster->worker->store,
                                  mcp_worker_now(cluster->worker),
-                                 MCP_CLUSTER_AGAIN, text)
+                                 MCP_CLUSTER_AGAIN, text, &suppressed)
             ? MCP_LOG_ERROR
             : MCP_LOG_INFO;
 
-    mcp_worker_log(cluster->worker, level, "cluster: %s", text);
+    if (suppressed) {
+        mcp_worker_log(cluster->worker, level, "cluster: %s (%llu more errors "
+                       "since the last line, at level info)", text,
+                       (unsigned long long) suppressed);
+
+    } else {
+        mcp_worker_log(cluster->worker, level, "cluster: %s", text);
+    }
 }
 
 
@@ -305,19 +313,6 @@ mcp_cluster_join(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 }
 
 
-/* Who this node says it is may connect, but has no right to our keys, or none
- * any more. */
-static void
-mcp_cluster_barred(mcp_cluster_t *cluster, const char *script,
-    const mcp_reply_t *error)
-{
-    mcp_cluster_denied(&cluster->link, error);
-    mcp_link_fail(&cluster->link, "%s: %.*s", script,
-                  (int) (error->text.len < 100 ? error->text.len : 100),
-                  error->text.data);
-}
-
-
 static void
 mcp_cluster_greeted(void *data, const mcp_reply_t *reply)
 {
@@ -350,7 +345,7 @@ mcp_cluster_greeted(void *data, const mcp_reply_t *reply)
     } else if (reply->type == MCP_REPLY_ERROR
                && mcp_greet_denies(reply->text))
     {
-        mcp_cluster_barred(cluster, "hello", reply);
+        mcp_cluster_barred(&cluster->link, "hello", reply);
 
     } else if (!mcp_cluster_refused(cluster, reply)) {
         mcp_cluster_strange(cluster, "hello", reply);
@@ -431,7 +426,7 @@ mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
     } else if (reply->type == MCP_REPLY_ERROR
                && mcp_greet_denies(reply->text))
     {
-        mcp_cluster_barred(cluster, "beat", reply);
+        mcp_cluster_barred(&cluster->link, "beat", reply);
 
     } else {
         mcp_cluster_strange(cluster, "beat", reply);
@@ -529,6 +524,23 @@ mcp_cluster_tick(void *data)
 
 
 /* --- the link --- */
+
+void
+mcp_cluster_reloaded(mcp_cluster_t *cluster)
+{
+    if (cluster->state == MCP_CLUSTER_MEMBER) {
+        mcp_copy_up(cluster);
+
+    } else {
+
+        /* "hello" was given up, too */
+
+        mcp_cluster_set_state(cluster, MCP_CLUSTER_APART);
+    }
+
+    mcp_cluster_tick(cluster);
+}
+
 
 static void
 mcp_cluster_up(mcp_cluster_t *cluster)

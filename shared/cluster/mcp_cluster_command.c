@@ -179,12 +179,24 @@ mcp_link_reply(mcp_link_t *link, const mcp_reply_t *reply)
 {
     mcp_link_pending_t  p;
 
+    if (link->skips) {
+        link->skips--;
+        return;
+    }
+
     if (link->n_pending == 0) {
         mcp_link_fail(link, "a reply to nothing");
         return;
     }
 
     p = link->pending[link->first];
+
+    if (reply->type == MCP_REPLY_ERROR && reply->text.len >= 9
+        && memcmp(reply->text.data, "NOSCRIPT ", 9) == 0
+        && mcp_link_reload(link))
+    {
+        return;
+    }
 
     /* who waits first gets no reply then, as all others */
 

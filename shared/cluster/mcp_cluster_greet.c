@@ -75,7 +75,8 @@ mcp_greet_failed(mcp_link_t *link, const mcp_reply_t *reply, const char *what)
     text = reply->text;
 
     if (mcp_greet_denies(text)) {
-        mcp_cluster_denied(link, reply);
+        mcp_cluster_barred(link, what, reply);
+        return 1;
     }
 
     mcp_link_fail(link, "%s: %.*s", what,
@@ -338,6 +339,15 @@ mcp_greet_send_scripts(mcp_link_t *link)
     }
 
     return MCP_OK;
+}
+
+
+void
+mcp_link_send_scripts(mcp_link_t *link)
+{
+    if (mcp_greet_send_scripts(link) != MCP_OK) {
+        mcp_link_fail(link, "no memory");
+    }
 }
 
 

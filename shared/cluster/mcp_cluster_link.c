@@ -163,6 +163,8 @@ mcp_link_rest(mcp_link_t *link)
     link->writing = 0;
     link->written = 0;
     link->copied = 0;
+    link->skips = 0;
+    link->reloads = 0;
 
     delay = mcp_link_delay(link);
 
@@ -349,6 +351,38 @@ mcp_link_name(const mcp_link_t *link, char name[MCP_LINK_NAME_MAX])
 /* --- what it is open for --- */
 
 int
+mcp_link_reload(mcp_link_t *link)
+{
+    uint64_t  now;
+
+    now = mcp_worker_now(link->cluster->worker);
+
+    if (link->state != MCP_LINK_UP
+        || (link->reloaded
+            && now < link->reloaded + link->cluster->conf->timeout))
+    {
+        return 0;
+    }
+
+    mcp_worker_log(link->cluster->worker, MCP_LOG_NOTICE,
+                   "cluster: Redis has lost its scripts, loads them again");
+
+    link->reloaded = now;
+    link->reloads = 1;
+    link->skips += link->n_pending - 1;
+    link->pinged = 0;
+    link->pings = 0;
+
+    mcp_link_set_state(link, MCP_LINK_GREETING);
+    mcp_link_set_timer(link, link->cluster->conf->timeout);
+    mcp_link_abandon(link);
+    mcp_link_send_scripts(link);
+
+    return 1;
+}
+
+
+int
 mcp_link_is_open(const mcp_link_t *link)
 {
     return link->state == MCP_LINK_GREETING || link->state == MCP_LINK_UP;
@@ -360,7 +394,14 @@ mcp_link_greeted(mcp_link_t *link)
 {
     mcp_link_set_state(link, MCP_LINK_UP);
     mcp_link_set_timer(link, link->cluster->conf->timeout);
-    link->up(link->cluster);
+
+    if (link->reloads) {
+        link->reloads = 0;
+        mcp_cluster_reloaded(link->cluster);
+
+    } else {
+        link->up(link->cluster);
+    }
 }
 
 
@@ -499,6 +540,7 @@ mcp_link_opened(mcp_link_t *link)
         return;
     }
 
+    link->answered = 0;
     link->heard = mcp_worker_now(worker);
     link->pinged = 0;
     link->pings = 0;
@@ -520,6 +562,15 @@ mcp_link_input(mcp_link_t *link, const char *data, size_t len)
     }
 
     link->heard = mcp_worker_now(link->cluster->worker);
+
+    /* the record of an alert */
+
+    if (!link->answered && len && data[0] == 0x15) {
+        mcp_link_fail(link, "the port takes TLS: write rediss:// for redis://");
+        return;
+    }
+
+    link->answered = 1;
 
     if (mcp_wire_feed(link->wire, data, len) != MCP_OK) {
         mcp_link_fail(link, "no memory");
@@ -560,6 +611,19 @@ mcp_link_closed(mcp_link_t *link, const char *why)
     }
 
     mcp_link_name(link, name);
-    mcp_cluster_error(link->cluster, "%s: %s", name, why);
+
+    /* Redis closes a connection without TLS at a TLS port without a word */
+
+    if (link->state == MCP_LINK_GREETING && !link->answered
+        && !link->target.tls && link->target.path.len == 0)
+    {
+        mcp_cluster_error(link->cluster, "%s: %s, before any reply: if the "
+                          "port takes TLS, write rediss:// for redis://", name,
+                          why);
+
+    } else {
+        mcp_cluster_error(link->cluster, "%s: %s", name, why);
+    }
+
     mcp_link_end(link, 1);
 }

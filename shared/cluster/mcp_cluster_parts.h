@@ -62,7 +62,7 @@
 #define MCP_LINK_REDIRECTS   5
 
 #define MCP_LINK_HOST_MAX    255
-#define MCP_LINK_REASON_MAX  160
+#define MCP_LINK_REASON_MAX  320
 
 /* An error's text, with the name of the server. */
 #define MCP_CLUSTER_ERROR_MAX  (MCP_LINK_HOST_MAX + MCP_LINK_REASON_MAX + 16)
@@ -87,6 +87,9 @@
 
 /* For finding what a process has of shared streams. */
 #define MCP_CLUSTER_BUCKETS     1024
+
+/* Rules of the user of Redis besides its keys, as in docs/cluster.md. */
+#define MCP_CLUSTER_RIGHTS      "+@all -@admin -@dangerous +info +role"
 
 /* Clocks that differ more are warned of, ms. */
 #define MCP_CLUSTER_OFFSET_MAX  2000
@@ -130,6 +133,8 @@ struct mcp_link_s {
     unsigned             at_once:1;    /* the next attempt does not wait */
     unsigned             rests:1;      /* it is not opened again */
     unsigned             asks:1;       /* target is a Sentinel */
+    unsigned             reloads:1;    /* it loads lost scripts again */
+    unsigned             answered:1;   /* bytes came on this connection */
     char                 host[MCP_LINK_HOST_MAX + 1];
 
     mcp_wire_t          *wire;
@@ -144,6 +149,9 @@ struct mcp_link_s {
     unsigned             first;
     unsigned             n_pending;
     unsigned             loaded;       /* scripts, while it is greeting */
+    unsigned             skips;        /* replies to drop, to commands that were
+                                          given up when the scripts were gone */
+    uint64_t             reloaded;     /* when the scripts were loaded again */
 
     uint64_t             heard;        /* when bytes came last */
     uint64_t             pinged;       /* when an answer became due; 0: none
@@ -264,6 +272,14 @@ void mcp_cluster_doubt(mcp_cluster_t *cluster);
 void mcp_cluster_strange(mcp_cluster_t *cluster, const char *script,
     const mcp_reply_t *reply);
 
+/* Handles an error that denies this node its rights: the node serves alone, and
+ * the link ends with a line that names the user and the rules it needs. */
+void mcp_cluster_barred(mcp_link_t *link, const char *command,
+    const mcp_reply_t *error);
+
+/* The scripts are there again: sends what was given up. */
+void mcp_cluster_reloaded(mcp_cluster_t *cluster);
+
 /* Tells the status page what is wrong, and the log once for all processes of
  * the node, until all was well. */
 void mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
@@ -319,6 +335,12 @@ void mcp_link_stop(mcp_link_t *link);
 /* All that was said first went well. */
 void mcp_link_greeted(mcp_link_t *link);
 
+/* Loads the scripts again, which Redis has lost, on the open connection.
+ * Commands without a reply are given up, and those that need one are sent again
+ * afterwards.  Returns 0 if they were loaded less than "timeout" ago: the link
+ * has to be closed. */
+int mcp_link_reload(mcp_link_t *link);
+
 /* The server does what is asked of it: delays begin anew. */
 void mcp_link_settled(mcp_link_t *link);
 
@@ -365,6 +387,9 @@ int mcp_link_is_open(const mcp_link_t *link);
 /* The same while it is greeting. */
 int mcp_link_greet(mcp_link_t *link, const mcp_str_t *words, size_t n,
     mcp_link_reply_cb handler);
+
+/* Sends the scripts; mcp_link_greeted() follows. */
+void mcp_link_send_scripts(mcp_link_t *link);
 
 /* Takes a reply, which is that to the first command that waits. */
 void mcp_link_reply(mcp_link_t *link, const mcp_reply_t *reply);

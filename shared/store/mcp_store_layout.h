@@ -534,10 +534,12 @@ typedef struct {
     _Atomic uint64_t   spoken;         /* when it was last known that it does,
                                           ms */
     _Atomic uint32_t   speaker;        /* its slot + 1; 0: nobody */
-    uint32_t           spare;
+    uint32_t           failing;        /* 1 after an error, until the node
+                                          joins again */
     uint64_t           error_at;
-    uint64_t           told_at;        /* when the log was told of an error; 0:
-                                          not since all was well */
+    uint64_t           told_at;        /* time of the last line about an error in
+                                          the log, ms; 0 if there is none */
+    uint64_t           suppressed;     /* errors since that line */
     char               error[MCP_NODE_REASON_MAX + 1];
     char               alone[MCP_NODE_REASON_MAX + 1];
     mcp_node_place_t   places[MCP_NODE_PLACES];

@@ -204,11 +204,13 @@ mcp_store_node_text(char to[MCP_NODE_REASON_MAX + 1], const char *from)
 
 int
 mcp_store_node_error(mcp_store_t *store, uint64_t now, uint64_t again,
-    const char *text)
+    const char *text, uint64_t *suppressed)
 {
     int                tell;
     mcp_store_op_t     op;
     mcp_store_node_t  *node;
+
+    *suppressed = 0;
 
     if (mcp_store_enter(store, &op) != MCP_OK) {
         return 1;
@@ -217,10 +219,16 @@ mcp_store_node_error(mcp_store_t *store, uint64_t now, uint64_t again,
     node = &op.head->node;
     mcp_store_node_text(node->error, text);
     node->error_at = now;
+    node->failing = 1;
     tell = node->told_at == 0 || now >= node->told_at + again;
 
     if (tell) {
         node->told_at = now;
+        *suppressed = node->suppressed;
+        node->suppressed = 0;
+
+    } else {
+        node->suppressed++;
     }
 
     mcp_store_leave(&op);
@@ -251,8 +259,8 @@ mcp_store_node_well(mcp_store_t *store)
         return 0;
     }
 
-    was_ill = op.head->node.told_at != 0;
-    op.head->node.told_at = 0;
+    was_ill = op.head->node.failing != 0;
+    op.head->node.failing = 0;
 
     mcp_store_leave(&op);
 

@@ -139,12 +139,13 @@ void mcp_store_node_lag(mcp_store_t *store, const mcp_node_lag_t *lag);
 void mcp_store_node_count(mcp_store_t *store, mcp_node_count_e which);
 
 /*
- * Notes an error.  Returns 1 if the log is to be told: no process has told it
- * since all was well, or for "again" ms.  mcp_store_node_well() says that all
- * is well, and returns 1 if it was not.
+ * Stores an error.  Returns 1 if the process logs it, because no process of the
+ * node has logged one for "again" ms, and sets *suppressed to the number of
+ * errors since the last logged one.  mcp_store_node_well() ends the state of
+ * error, and returns 1 if the node was in it.
  */
 int mcp_store_node_error(mcp_store_t *store, uint64_t now, uint64_t again,
-    const char *text);
+    const char *text, uint64_t *suppressed);
 int mcp_store_node_well(mcp_store_t *store);
 
 /* The log is to be told of the next error, whatever it was told before. */

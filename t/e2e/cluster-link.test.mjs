@@ -103,6 +103,11 @@ async function back(fixture) {
 }
 
 
+const right = `${dir}/right`;
+
+await fs.writeFile(right, 'secret\n');
+
+
 describe('a node', { concurrency: true }, () => {
     async function start(t, redisOptions, words, options) {
         const redis = await Redis.start(redisOptions);
@@ -227,7 +232,17 @@ describe('a node', { concurrency: true }, () => {
         ['no TLS where there is', {
             redis: { tls },
             words: (redis) => redis.replace('rediss:', 'redis:'),
-            why: /other side|broken|reset|reply|no connection/i }],
+            why: /write rediss:\/\/ for redis:\/\// }],
+        ['no certificate where Redis requires one', {
+            redis: { tls, clients: 'yes' },
+            options: { mcp_cluster_ca: tls.certificate },
+            why: /TLS alert from Redis: .*certificate required/ }],
+        ['a user without a right', {
+            redis: { user: 'mcp', password: 'secret' },
+            words: (redis) => `${redis} user=mcp prefix=other
+                               password_file=${right}`
+                .replaceAll(/\s+/g, ' '),
+            why: /NOPERM .* user "mcp" needs the rules ~\{other\}:\* \+@all/ }],
     ]) {
         test(`serves alone with ${name}`, async (t) => {
             const redis = await Redis.start(redisOptions);
@@ -289,6 +304,33 @@ describe('Redis', { concurrency: true }, () => {
         assert.equal(await redis.nodes(), 1);
         await until(async () => await redis.clients() === WORKERS + 1);
         await serves(fixture);
+    });
+
+    test('loses its scripts: they are loaded on the same link', async (t) => {
+        const { redis, cut, fixture } = await start(t);
+        const { connects } = cut;
+        const session = await fixture.session();
+
+        await redis.command('SCRIPT', 'FLUSH');
+        await session.tool('echo', { text: 'hello' },
+                           { meta: { progressToken: 1 } });
+        await says(fixture, /lost its scripts/, 1);
+        await until(async () => (await clusterOf(fixture)).state === 'member');
+        assert.equal(cut.connects, connects);
+        assert.equal((await clusterOf(fixture)).links_lost, 0);
+    });
+
+    test('flaps: one line at level error', async (t) => {
+        const { cut, fixture } = await start(t);
+
+        for (let i = 0; i < 3; i++) {
+            const before = await count(fixture, JOINED);
+
+            cut.drop();
+            await says(fixture, JOINED, before + WORKERS);
+        }
+
+        assert.equal(await count(fixture, /[[:]error\].*cluster: /), 1);
     });
 
     test('stops answering, and goes on', async (t) => {

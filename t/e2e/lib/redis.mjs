@@ -46,12 +46,13 @@ export function cluster(words, options = {}) {
 
 /*
  * user, password: all others are refused; tls: { key, certificate } of
- * lib/certificate.mjs: the port takes TLS only; unix: a socket besides; of: it
+ * lib/certificate.mjs: the port takes TLS only; clients: tls-auth-clients; unix: a socket besides; of: it
  * is a replica of that Redis; slots: it is a node of a Redis Cluster.
  */
 
 export class Redis {
-    static async start({ port, user, password, tls, unix, of, slots } = {}) {
+    static async start({ port, user, password, tls, unix, of, slots,
+                         clients = 'no' } = {}) {
         const redis = new Redis();
 
         redis.dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-redis-'));
@@ -70,7 +71,7 @@ export class Redis {
                        '--tls-cert-file', tls.certificate,
                        '--tls-key-file', tls.key,
                        '--tls-ca-cert-file', tls.certificate,
-                       '--tls-auth-clients', 'no'] : []),
+                       '--tls-auth-clients', clients] : []),
             '--repl-diskless-sync-delay', '0',
             ...(of ? ['--replicaof', '127.0.0.1', String(of.port)] : []),
             ...(slots ? ['--cluster-enabled', 'yes',

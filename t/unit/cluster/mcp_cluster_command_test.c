@@ -65,7 +65,6 @@ test_faults(void **state)
         "-BUSY Redis is busy running a script\r\n",
         "-READONLY You can't write against a read only replica.\r\n",
         "-MASTERDOWN Link with MASTER is down\r\n",
-        "-NOSCRIPT No matching script. Please use EVAL.\r\n",
         "-NOAUTH Authentication required.\r\n",
         "-CLUSTERDOWN Hash slot not served\r\n",
         "-TRYAGAIN Multiple keys request during rehashing of slot\r\n",

@@ -105,7 +105,8 @@ test_bad(void **state)
           "it is no master (slave)" },
         { GOOD_HELLO "+OK\r\n:1\r\n", "it is no master ()" },
         { GOOD_HELLO "+OK\r\n-NOPERM this user has no permissions\r\n",
-          "ROLE: NOPERM this user has no permissions" },
+          "ROLE: NOPERM this user has no permissions: Redis's user \"default\" "
+          "needs the rules ~{mcp}:* +@all -@admin -@dangerous +info +role" },
         { GOOD_HELLO "+OK\r\n" GOOD_ROLE GOOD_INFO "-ERR no\r\n",
           "SCRIPT LOAD: ERR no" },
         { GOOD_HELLO "+OK\r\n" GOOD_ROLE GOOD_INFO "$3\r\nabc\r\n",
@@ -121,7 +122,7 @@ test_bad(void **state)
 
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         p.te.last[0] = '\0';
-        (void) mcp_store_node_well(&p.store);
+        mcp_store_node_insist(&p.store);
         process_open(&p);
         process_say(&p, bad[i].says);
         assert_int_equal(p.cluster->link.state, MCP_LINK_DOWN);

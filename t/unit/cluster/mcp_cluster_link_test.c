@@ -122,8 +122,8 @@ test_log(void **state)
     process_wait(&p, 58000);
     assert_string_equal(p.te.last, "");
     process_wait(&p, 10000);
-    assert_string_equal(p.te.last, "cluster: one:6379: no connection within "
-                                   "1000 ms");
+    assert_non_null(strstr(p.te.last, "no connection within 1000 ms ("));
+    assert_non_null(strstr(p.te.last, " more errors since the last line"));
 }
 
 

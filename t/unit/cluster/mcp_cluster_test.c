@@ -338,7 +338,9 @@ test_no_right(void **state)
     process_say(&p, "-NOPERM no\r\n");
     assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
     assert_string_equal(facts().alone, "NOPERM no");
-    assert_string_equal(p.te.last, "cluster: one:6379: hello: NOPERM no");
+    assert_string_equal(p.te.last, "cluster: one:6379: hello: NOPERM no: Redis's "
+                        "user \"default\" needs the rules ~{mcp}:* +@all "
+                        "-@admin -@dangerous +info +role");
     assert_false(p.connected);
     p.te.now += 5000;
     assert_int_equal(mcp_cluster_is_away(p.cluster), 0);

@@ -154,6 +154,8 @@ test_none(void **state)
 static void
 test_json(void **state)
 {
+    uint64_t  suppressed;
+
     (void) state;
 
     mcp_store_node_link(&d.store[0], MCP_NODE_LINK_LOST, 0);
@@ -171,7 +173,8 @@ test_json(void **state)
     says("json", "\"state\":\"joining\"");
 
     notes();
-    (void) mcp_store_node_error(&d.store[1], 77, 0, "one:6379: gone <b>");
+    (void) mcp_store_node_error(&d.store[1], 77, 0, "one:6379: gone <b>",
+                                &suppressed);
     says("json", ",\"cluster\":{\"node\":\"0000000000001abc\","
                  "\"state\":\"member\",\"processes\":2,\"connected\":1,"
                  "\"round_trip\":12,\"offset\":-1050,\"layout\":1,");

@@ -11,6 +11,9 @@
 #define SLOTS  3
 
 
+static uint64_t  held;
+
+
 static void         *zone;
 static mcp_store_t   store[SLOTS];
 static int           unlockable;
@@ -243,7 +246,7 @@ test_notes(void **state)
     view.members[0].id = 17;
     strcpy(view.members[0].label, "there");
 
-    assert_int_equal(mcp_store_node_error(&store[1], 1234, 100, text), 1);
+    assert_int_equal(mcp_store_node_error(&store[1], 1234, 100, text, &held), 1);
     mcp_store_node_alone(&store[1], "no\xff\nkey");
     mcp_store_node_view(&store[1], &view);
 
@@ -270,7 +273,7 @@ test_notes(void **state)
     assert_int_equal(facts.view.members[3].build[MCP_NODE_BUILD_MAX], 0);
 
     unlockable = 1;
-    assert_int_equal(mcp_store_node_error(&store[1], 1, 0, "a"), 1);
+    assert_int_equal(mcp_store_node_error(&store[1], 1, 0, "a", &held), 1);
     assert_int_equal(mcp_store_node_well(&store[1]), 0);
     mcp_store_node_alone(&store[1], "a");
     mcp_store_node_view(&store[1], &view);
@@ -284,15 +287,26 @@ test_told(void **state)
 {
     (void) state;
 
+    held = 1;
+
     assert_int_equal(mcp_store_node_well(&store[0]), 0);
-    assert_int_equal(mcp_store_node_error(&store[0], 1000, 100, "a"), 1);
-    assert_int_equal(mcp_store_node_error(&store[1], 1000, 100, "b"), 0);
-    assert_int_equal(mcp_store_node_error(&store[0], 1099, 100, "c"), 0);
-    assert_int_equal(mcp_store_node_error(&store[2], 1100, 100, "d"), 1);
-    assert_int_equal(mcp_store_node_error(&store[0], 1101, 100, "e"), 0);
+    assert_int_equal(mcp_store_node_error(&store[0], 1000, 100, "a", &held), 1);
+    assert_int_equal(mcp_store_node_error(&store[1], 1000, 100, "b", &held), 0);
+    assert_int_equal(mcp_store_node_error(&store[0], 1099, 100, "c", &held), 0);
+    assert_int_equal(mcp_store_node_error(&store[2], 1100, 100, "d", &held), 1);
+    assert_int_equal(held, 2);
+    assert_int_equal(mcp_store_node_error(&store[0], 1101, 100, "e", &held), 0);
     assert_int_equal(mcp_store_node_well(&store[1]), 1);
     assert_int_equal(mcp_store_node_well(&store[1]), 0);
-    assert_int_equal(mcp_store_node_error(&store[0], 1102, 100, "f"), 1);
+
+    /* a link that flaps: one line for each interval */
+
+    assert_int_equal(mcp_store_node_error(&store[0], 1102, 100, "f", &held), 0);
+    assert_int_equal(held, 0);
+    assert_int_equal(mcp_store_node_error(&store[0], 1200, 100, "g", &held), 1);
+    assert_int_equal(held, 2);
+    mcp_store_node_insist(&store[1]);
+    assert_int_equal(mcp_store_node_error(&store[0], 1201, 100, "h", &held), 1);
 }
 
 
