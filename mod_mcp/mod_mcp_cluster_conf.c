@@ -264,6 +264,14 @@ int mod_mcp_cluster_check(apr_pool_t *pconf, server_rec *s)
         return HTTP_INTERNAL_SERVER_ERROR;
     }
 
+    if (mcp_cluster_conf_is_open(cluster->conf)) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: the cluster in %s:%d reaches Redis over the "
+                     "network without a password: whoever reaches it can read "
+                     "and forge messages: set password_file=", cluster->file,
+                     cluster->line);
+    }
+
     return cluster->conf->tls ? make_tls(pconf, s, cluster) : OK;
 }
 

@@ -487,6 +487,14 @@ ngx_http_mcp_cluster_finish_zone(ngx_conf_t *cf,
                       &cluster->file, cluster->line, error);
     }
 
+    if (rc == MCP_OK && mcp_cluster_conf_is_open(cluster->conf)) {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                      "\"mcp_cluster\" in %V:%ui reaches Redis over the "
+                      "network without a password: whoever reaches it can "
+                      "read and forge messages: set \"password_file=\"",
+                      &cluster->file, cluster->line);
+    }
+
     if (rc != MCP_OK
         || ngx_http_mcp_cluster_keys(cf, mmcf, zone) != NGX_OK
         || ngx_http_mcp_cluster_names(cf, cluster) != NGX_OK)

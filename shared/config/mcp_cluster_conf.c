@@ -378,3 +378,24 @@ mcp_cluster_setup_finish(mcp_cluster_setup_t *setup,
 
     return MCP_OK;
 }
+
+
+int
+mcp_cluster_conf_is_open(const mcp_cluster_conf_t *conf)
+{
+    size_t     i;
+    mcp_str_t  host;
+
+    for (i = 0; i < conf->n_seeds && conf->password.len == 0; i++) {
+        host = conf->seeds[i].host;
+
+        if (host.len && !mcp_str_case_eq(host, mcp_str("localhost"))
+            && !mcp_str_eq(host, mcp_str("::1"))
+            && (host.len < 4 || memcmp(host.data, "127.", 4) != 0))
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}

@@ -154,5 +154,9 @@ const char *mcp_cluster_setup_said(const mcp_cluster_setup_t *setup,
 int mcp_cluster_setup_finish(mcp_cluster_setup_t *setup,
     const mcp_cluster_conf_t **conf, char *error);
 
+/* Returns 1 if some server is reached over TCP, not at a loopback address, and
+ * no password is set: whoever reaches it can read and forge messages. */
+int mcp_cluster_conf_is_open(const mcp_cluster_conf_t *conf);
+
 
 #endif /* MCP_CLUSTER_CONF_H_INCLUDED */

@@ -91,6 +91,24 @@ describe('refused', { concurrency: 2 }, () => {
 });
 
 
+const KEY = { mcp_key: `${empty}.key` };
+
+await fs.writeFile(`${empty}.key`, 'a key of 32 bytes at the very least\n');
+
+for (const [words, warned] of [['redis://192.0.2.1', true], [URL, false],
+    [`redis://192.0.2.1 password_file=${password}`, false]])
+{
+    test(`${words.replace(password, 'FILE')}: warning ${warned}`, async () => {
+        const fixture = await Fixture.start({ http: cluster(words),
+                                              server: KEY });
+
+        assert.equal(/without a password/.test(await fixture.log()
+                                               + fixture.output), warned);
+        await fixture.stop();
+    });
+}
+
+
 // a second endpoint of the same path, in another virtual server
 
 const twice = (...names) => ({
@@ -107,14 +125,10 @@ const twice = (...names) => ({
              </VirtualHost>`,
 });
 
-await fs.writeFile(`${empty}.key`, 'a key of 32 bytes at the very least\n');
-
 const both = (...names) => ({
     nginx: `mcp_cluster mcp ${URL}; ${twice(...names).nginx}`,
     apache: `MCPCluster ${URL}\n${twice(...names).apache}`,
 });
-
-const KEY = { mcp_key: `${empty}.key` };
 
 test('two endpoints of one path: refused, and both are named', () =>
     assert.rejects(Fixture.start({ http: both(), server: KEY }),
