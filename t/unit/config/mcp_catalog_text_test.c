@@ -74,12 +74,12 @@ revisions_differ(void **state)
         { "{\"name\":\"a\"," SCHEMA ",\"outputSchema\":{\"$ref\":\"#\"}}",
           "{\"name\":\"a\"," SCHEMA "}", NULL },
         { "{\"name\":\"a\"," SCHEMA ",\"outputSchema\":{\"type\":\"array\"},"
-          "\"x\":[ 1]},{\"name\":\"b\", " SCHEMA "}",
-          "{\"name\":\"a\"," SCHEMA ",\"x\":[ 1]},"
-          "{\"name\":\"b\", " SCHEMA "}", NULL },
-        { "{\"name\":\"a\", " SCHEMA "},"
+          "\"x\":[1]},{\"name\":\"b\"," SCHEMA "}",
+          "{\"name\":\"a\"," SCHEMA ",\"x\":[1]},"
+          "{\"name\":\"b\"," SCHEMA "}", NULL },
+        { "{\"name\":\"a\"," SCHEMA "},"
           "{\"execution\":{},\"name\":\"b\"," SCHEMA "}", NULL,
-          "{\"name\":\"a\", " SCHEMA "},{\"name\":\"b\"," SCHEMA "}" },
+          "{\"name\":\"a\"," SCHEMA "},{\"name\":\"b\"," SCHEMA "}" },
         { "{\"name\":\"a\"," SCHEMA ",\"execution\":{},\"outputSchema\":{}}",
           "{\"name\":\"a\"," SCHEMA ",\"execution\":{}}",
           "{\"name\":\"a\"," SCHEMA ",\"outputSchema\":{}}" },
