@@ -68,7 +68,7 @@ static void register_hooks(apr_pool_t *p)
                                 APR_HOOK_FIRST);
     ap_hook_insert_filter(mod_mcp_guard_document, NULL, NULL, APR_HOOK_FIRST);
 
-    ap_hook_quick_handler(mod_mcp_document_handler, NULL, NULL,
+    ap_hook_quick_handler(mod_mcp_document_find, NULL, NULL,
                           APR_HOOK_REALLY_FIRST);
 
     /* "Satisfy Any", and an internal redirect within one section, skip access
@@ -83,6 +83,7 @@ static void register_hooks(apr_pool_t *p)
     ap_hook_handler(mod_mcp_status_handler, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_suspend_connection(mod_mcp_connection_suspended, NULL, NULL,
                                APR_HOOK_LAST);
+    ap_hook_handler(mod_mcp_document_handler, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_log_transaction(mod_mcp_note_log, NULL, NULL,
                             APR_HOOK_REALLY_FIRST);
 }

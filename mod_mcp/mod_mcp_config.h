@@ -17,6 +17,7 @@
 #define MOD_MCP_PUBLISH_HANDLER  "mcp-publish"
 #define MOD_MCP_STATUS_HANDLER   "mcp-status"
 #define MOD_MCP_DETAILS_HANDLER  "mcp-status-details"
+#define MOD_MCP_DOCUMENT_HANDLER  "mcp-document"
 
 #define MOD_MCP_MAX_BODY  (1024 * 1024)
 

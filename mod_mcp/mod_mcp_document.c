@@ -8,6 +8,8 @@
 
 #include "mod_mcp_document.h"
 
+#include "mod_mcp_config.h"
+#include "mod_mcp_request.h"
 #include "mod_mcp_response.h"
 
 #include "mcp_exchange.h"
@@ -95,10 +97,6 @@ static int send_document(request_rec *r, const mcp_auth_t *auth)
         ap_set_content_length(r, response.body.len);
     }
 
-    /* filters of other modules: no handler is called that would do it */
-
-    ap_run_insert_filter(r);
-
     if (response.body.len) {
         ap_rwrite(response.body.data, (int)response.body.len, r);
     }
@@ -106,7 +104,7 @@ static int send_document(request_rec *r, const mcp_auth_t *auth)
     return OK;
 }
 
-int mod_mcp_document_handler(request_rec *r, int lookup)
+int mod_mcp_document_find(request_rec *r, int lookup)
 {
     const mcp_auth_t *auth, **auths;
     size_t n, len = strlen(MCP_AUTH_WELL_KNOWN);
@@ -118,6 +116,25 @@ int mod_mcp_document_handler(request_rec *r, int lookup)
 
     auths = of_server(r->pool, r->server, &n);
     auth = mcp_auth_find(auths, n, mod_mcp_str(r->unparsed_uri));
+
+    if (auth == NULL) {
+        return DECLINED;
+    }
+
+    mod_mcp_request(r)->document = auth;
+
+    return mod_mcp_response_early(r, MOD_MCP_DOCUMENT_HANDLER);
+}
+
+int mod_mcp_document_handler(request_rec *r)
+{
+    const mcp_auth_t *auth;
+
+    if (strcmp(r->handler, MOD_MCP_DOCUMENT_HANDLER) != 0) {
+        return DECLINED;
+    }
+
+    auth = mod_mcp_request(r)->document;
 
     return auth ? send_document(r, auth) : DECLINED;
 }

@@ -17,7 +17,11 @@ void mod_mcp_document_forget(void);
  * stands at its path.  auth lives as long as the configuration. */
 int mod_mcp_document_add(server_rec *s, const mcp_auth_t *auth);
 
-/* quick_handler: public, whatever rules hold for the path. */
-int mod_mcp_document_handler(request_rec *r, int lookup);
+/* quick_handler: answers a request for a document, which is public whatever
+ * access rules hold for its path. */
+int mod_mcp_document_find(request_rec *r, int lookup);
+
+/* handler: sends the document that mod_mcp_document_find() found. */
+int mod_mcp_document_handler(request_rec *r);
 
 #endif /* MOD_MCP_DOCUMENT_H */

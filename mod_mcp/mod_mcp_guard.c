@@ -14,6 +14,7 @@
 #include "mod_mcp_fetch.h"
 #include "mod_mcp_path.h"
 #include "mod_mcp_request.h"
+#include "mod_mcp_response.h"
 #include "mod_mcp_worker.h"
 #include "mod_mcp_zone.h"
 
@@ -62,8 +63,7 @@ int mod_mcp_guard_preflight(request_rec *r)
         return DECLINED;
     }
 
-    r->handler = MOD_MCP_HANDLER;
-    rc = ap_invoke_handler(r);
+    rc = mod_mcp_response_early(r, MOD_MCP_HANDLER);
 
     return rc == OK ? DONE : rc;
 }

@@ -12,6 +12,8 @@
 typedef struct {
     mod_mcp_run_t *run;                 /* the run that made it, or NULL */
     const char *target;                 /* as it came, if it had secrets */
+    const mcp_auth_t *document;         /* resource whose metadata document
+                                         * the request fetches, or NULL */
     unsigned secure:1;                  /* over TLS */
     unsigned guarded:1;                 /* mod_mcp_guard.c has been there */
     unsigned verified:1;                /* with a certificate of the client's */

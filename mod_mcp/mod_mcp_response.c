@@ -101,3 +101,16 @@ apr_status_t mod_mcp_response_step(mod_mcp_client_t *client, int wait)
 
     return rv;
 }
+
+int mod_mcp_response_early(request_rec *r, const char *handler)
+{
+    /* filters expect a file name */
+
+    if (r->filename == NULL) {
+        r->filename = apr_pstrdup(r->pool, "");
+    }
+
+    r->handler = handler;
+
+    return ap_invoke_handler(r);
+}

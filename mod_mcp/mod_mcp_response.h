@@ -23,4 +23,11 @@ void mod_mcp_response_begin(mod_mcp_client_t *client);
  */
 apr_status_t mod_mcp_response_step(mod_mcp_client_t *client, int wait);
 
+/*
+ * Answers a request in a hook that httpd runs before handlers: calls a handler,
+ * after other modules have inserted and initialized their filters.  Returns
+ * what the handler returns.
+ */
+int mod_mcp_response_early(request_rec *r, const char *handler);
+
 #endif /* MOD_MCP_RESPONSE_H */
