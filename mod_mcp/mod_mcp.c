@@ -15,9 +15,9 @@
 #include "mod_mcp_fetch.h"
 #include "mod_mcp_guard.h"
 #include "mod_mcp_handler.h"
+#include "mod_mcp_map.h"
 #include "mod_mcp_note.h"
 #include "mod_mcp_proxy.h"
-#include "mod_mcp_script.h"
 #include "mod_mcp_secret.h"
 #include "mod_mcp_status.h"
 #include "mod_mcp_tls.h"
@@ -57,10 +57,13 @@ static void register_hooks(apr_pool_t *p)
     ap_hook_post_perdir_config(mod_mcp_note_early, NULL, NULL,
                                APR_HOOK_REALLY_FIRST);
 
-    ap_hook_translate_name(mod_mcp_script_find, NULL, NULL,
+    ap_hook_translate_name(mod_mcp_map_find, NULL, NULL,
                            APR_HOOK_REALLY_FIRST);
-    ap_hook_map_to_storage(mod_mcp_script_map, NULL, NULL,
-                           APR_HOOK_REALLY_FIRST);
+    ap_hook_map_to_storage(mod_mcp_map, NULL, NULL, APR_HOOK_LAST);
+    ap_hook_dirwalk_stat(mod_mcp_map_stat, NULL, NULL, APR_HOOK_FIRST);
+    ap_hook_open_htaccess(mod_mcp_map_htaccess, NULL, NULL, APR_HOOK_FIRST);
+    ap_hook_type_checker(mod_mcp_map_type, NULL, NULL, APR_HOOK_REALLY_FIRST);
+    ap_hook_fixups(mod_mcp_map_check, NULL, NULL, APR_HOOK_REALLY_LAST);
 
     ap_hook_post_perdir_config(mod_mcp_guard_preflight, NULL, NULL,
                                APR_HOOK_REALLY_FIRST);
@@ -80,10 +83,10 @@ static void register_hooks(apr_pool_t *p)
     ap_hook_error_log(mod_mcp_fetch_logged, NULL, NULL, APR_HOOK_MIDDLE);
 
     ap_hook_handler(mod_mcp_handler, NULL, NULL, APR_HOOK_MIDDLE);
+    ap_hook_handler(mod_mcp_document_handler, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_handler(mod_mcp_status_handler, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_suspend_connection(mod_mcp_connection_suspended, NULL, NULL,
                                APR_HOOK_LAST);
-    ap_hook_handler(mod_mcp_document_handler, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_log_transaction(mod_mcp_note_log, NULL, NULL,
                             APR_HOOK_REALLY_FIRST);
 }

@@ -33,6 +33,7 @@
  *   mod_mcp_client.c      a client and its states
  *   mod_mcp_connection.c  the thread of a client, and suspension
  *   mod_mcp_filter.c      output filters that might block
+ *   mod_mcp_map.c         requests that no file answers
  *   mod_mcp_secret.c      hiding the secrets of URLs from logs
  *   mod_mcp_note.c        notes and environment: %{mcp-...}n, MCP_*
  *   mod_mcp_status.c      the status page, and a line for mod_status

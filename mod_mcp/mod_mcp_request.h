@@ -12,12 +12,17 @@
 typedef struct {
     mod_mcp_run_t *run;                 /* the run that made it, or NULL */
     const char *target;                 /* as it came, if it had secrets */
+    const char *handler;                /* handler of its <Location>, if that
+                                         * needs no file; else NULL */
     const mcp_auth_t *document;         /* resource whose metadata document
                                          * the request fetches, or NULL */
     unsigned secure:1;                  /* over TLS */
     unsigned guarded:1;                 /* mod_mcp_guard.c has been there */
     unsigned verified:1;                /* with a certificate of the client's */
-    unsigned has_script:1;              /* the handler names the script */
+    unsigned fileless:1;                /* 1 if no file answers it, see
+                                         * mod_mcp_map.c */
+    unsigned has_script:1;              /* 1 if the handler names the script of
+                                         * a FastCGI program */
 } mod_mcp_request_t;
 
 /* Made when it is first needed. */

@@ -556,8 +556,8 @@ print 'data: {"content":[]}', "\n\n";
 });
 
 
-// SCRIPT_FILENAME and PATH_INFO of a handler with a path are its own; another's
-// are those of the file that httpd has looked for
+// SCRIPT_FILENAME of a handler with a path is that path; of another handler it is
+// the file name that the URL of the backend maps to
 
 suite('a handler that names its script', async () => {
     const port = await freePort();
@@ -606,13 +606,14 @@ suite('a handler that names its script', async () => {
             .SCRIPT_FILENAME, /\/srv\/a(%20| )b$/);
     });
 
-    test('leaves the others as they were', async () => {
-        const { SCRIPT_FILENAME, PATH_INFO } =
-            (await seen('file')).result.structuredContent;
+    test('handler without a path: the whole file name, no PATH_INFO',
+        async () => {
+            const { SCRIPT_FILENAME, PATH_INFO } =
+                (await seen('file')).result.structuredContent;
 
-        assert.match(SCRIPT_FILENAME, /\/htdocs\/calls$/);
-        assert.equal(PATH_INFO, '/file');
-    });
+            assert.match(SCRIPT_FILENAME, /\/htdocs\/calls\/file$/);
+            assert.equal(PATH_INFO, undefined);
+        });
 
     test('is under the rules of its location', async () => {
         const { result } = await seen('denied');

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // mod_mcp among the modules that Debian enables by default, with filters on
-// every response.
+// every response, and below a DocumentRoot with .htaccess files.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs/promises';
+import { after, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import zlib from 'node:zlib';
-import { dir, load, suite } from './lib/apache.mjs';
-import { Fixture } from './lib/fixture.mjs';
+import { fastcgi } from '../fixtures/fastcgi.mjs';
+import { MPM, dir, file, load, suite } from './lib/apache.mjs';
+import { Fixture, freePort } from './lib/fixture.mjs';
+import { Modern } from './lib/modern.mjs';
 import { counted, textOf, upTo } from './lib/session.mjs';
 import { request } from './lib/wire.mjs';
 
@@ -106,4 +112,174 @@ suite('filters on every response', async () => {
             headers: gzip })).status, 405);
         assert.equal((await get(server, '/status', gzip)).status, 200);
     });
+});
+
+
+// the system calls about files below a path that a server makes during an action
+
+async function traced(server, below, action) {
+    const log = `${dir}/strace`;
+    const pids = await server.workers();
+    const tracer = spawn('strace', ['-f', '-qq', '-e', 'trace=%file', '-o', log,
+                                    ...pids.flatMap((pid) => ['-p', pid])],
+                         { stdio: 'ignore' });
+    const ended = once(tracer, 'exit');
+    const untraced = async () => (await Promise.all(pids.map(async (pid) =>
+        Promise.all((await fs.readdir(`/proc/${pid}/task`)).map((task) =>
+            fs.readFile(`/proc/${pid}/task/${task}/status`, 'utf8')
+                .catch(() => '')))))).flat()
+        .some((status) => /^TracerPid:\t0$/m.test(status));
+
+    while (await untraced()) {
+        assert.equal(tracer.exitCode, null, 'strace runs');
+        await delay(10);
+    }
+
+    await action();
+    tracer.kill('SIGINT');
+    await ended;
+
+    return (await fs.readFile(log, 'utf8')).split('\n')
+        .filter((line) => line.includes(below));
+}
+
+suite('below a DocumentRoot with .htaccess files', async () => {
+    await file('site/index.html', 'index');
+    await file('site/mcp.html', 'page');
+    await file('site/mcp-backend/tools.html', 'page');
+    await file('site/.htaccess', `
+        RewriteEngine On
+        RewriteCond %{REQUEST_FILENAME} !-f
+        RewriteRule . /index.html [L]\n`);
+
+    const port = await freePort();
+    const backend = await fastcgi(String(port), (x) => {
+        const { PATH_INFO, PATH_TRANSLATED } = x.params;
+
+        x.head(200, 'application/json');
+        x.write(JSON.stringify({ content: [], structuredContent: {
+            PATH_INFO, PATH_TRANSLATED } }));
+        x.end();
+    });
+
+    after(() => backend.close());
+
+    const server = await Fixture.use({
+        workers: MPM === 'prefork' ? 2 : 1,
+        env: { FIXTURE_THREADS: MPM === 'prefork' ? '1' : '16' },
+        location: { mcp_stream_after: '50ms',
+                    apache: 'MCPRoute env /mcp-backend/info' },
+        http: load('dir', 'rewrite', 'negotiation', 'speling'),
+        server: `
+            DocumentRoot ${dir}/site
+            <Directory "/">
+                Options SymLinksIfOwnerMatch
+                Require all denied
+            </Directory>
+            <Directory "${dir}/site">
+                Options +MultiViews
+                AllowOverride All
+                CheckSpelling On
+                Require expr "%{HTTP:X-Barred} != 'yes'"
+            </Directory>
+            RewriteEngine On
+            RewriteRule ^/alias$ /mcp [PT]
+            <LocationMatch "^/$">
+                SetHandler mcp
+                MCPServer root 1.0.0
+            </LocationMatch>
+            SetEnvIf Request_URI ^/mcp-backend/info proxy-fcgi-pathinfo=1
+            <Location "/mcp-backend/info">
+                ProxyPass "fcgi://127.0.0.1:${port}/info/"
+            </Location>`,
+    });
+    const session = await server.session();
+
+    test('endpoint, backends, PATH_INFO: nothing is looked up', async () => {
+        let info;
+        const calls = await traced(server, `${dir}/site`, async () => {
+            await session.tool('echo', { text: 'x' });
+            await session.tool('http_echo', { text: 'x' });
+            info = (await session.tool('env')).structuredContent;
+            await session.request('ping');
+            assert.equal((await request(server.port, {
+                path: '/alias', headers: {
+                    Accept: 'application/json, text/event-stream',
+                    'Content-Type': 'application/json' },
+                body: '{}' })).status, 400);
+            assert.equal((await get(server, '/status')).status, 200);
+        });
+
+        assert.deepEqual(calls, []);
+        assert.equal(info.PATH_INFO, '/info/');
+        assert.match(info.PATH_TRANSLATED, /\/site\/info\/$/);
+    });
+
+    test('a file: the trace shows its lookup', async () => {
+        const calls = await traced(server, `${dir}/site`, async () => {
+            assert.equal(await (await get(server, '/index.html')).text(),
+                         'index');
+        });
+
+        assert.ok(calls.some((line) => line.includes('.htaccess')));
+        assert.ok(calls.length > 2);
+    });
+
+    test('endpoint "/" with an index file: the endpoint answers', async () => {
+        const { server: info } = await server.session({
+            send: (options) => request(server.port, { ...options, path: '/' }),
+        });
+
+        assert.equal(info.serverInfo.name, 'root');
+    });
+
+    test('<Directory> sections: access rules apply', async () => {
+        const barred = { headers: { 'X-Barred': 'yes' } };
+
+        assert.equal((await session.request('ping', {}, barred)).status, 403);
+        assert.equal((await session.request('ping')).status, 200);
+    });
+});
+
+
+suite('ProxyPass and RewriteRule that take the requests of others', async () => {
+    await file('front/index.html', 'front');
+
+    const nobody = await freePort();
+    const pass = `ProxyPass / http://127.0.0.1:${nobody}/ retry=0`;
+    const front = `
+        DocumentRoot ${dir}/front
+        <Directory "${dir}/front">
+            Require all granted
+            RewriteEngine On
+            RewriteRule . /index.html [L]
+        </Directory>`;
+    const echo = (server) => new Modern(server, { unchecked: true })
+        .request('tools/call', { name: 'echo', arguments: { text: 'x' } });
+
+    for (const [what, taken, lines] of [
+        ['ProxyPass /', 'endpoint /mcp', pass],
+        ['ProxyPass / after ProxyPass /mcp !', 'backend /mcp-backend/tools',
+         `ProxyPass /mcp !\n${pass.replace('Pass /', 'Pass /mcp-backend/')}`],
+        ['front controller in <Directory>', 'endpoint /mcp', front],
+    ]) {
+        test(`${what}: a warning names the ${taken.split(' ')[0]}`, async () => {
+            const server = await Fixture.start({ http: load('rewrite'),
+                                                 server: lines });
+
+            await (await echo(server)).ended;
+            await (await echo(server)).ended;
+
+            const log = await server.log();
+
+            await server.stop();
+
+            const warnings = log.split('\n')
+                .filter((line) => /\[warn\].* is not reached/.test(line));
+
+            assert.ok(warnings.length > 0);
+            assert.ok(warnings.every((line) => line.includes(
+                `the ${taken} is not reached: a ProxyPass or RewriteRule`)));
+        });
+    }
 });
