@@ -25,6 +25,7 @@ struct mod_mcp_run_t {
     /* under the lock */
     mcp_job_t *job;                     /* NULL: the core needs it no more */
     mcp_job_t *kept;                    /* its call is retained, for the log */
+    const unsigned char *party;         /* quota key of its call, or NULL */
     mod_mcp_run_t *next;
     mod_mcp_cond_t *cond;            /* for room in the core */
     unsigned queued:1;

@@ -118,6 +118,7 @@ static mod_mcp_run_t *run_create(mcp_job_t *job, mod_mcp_snapshot_t *snapshot)
     run->pool = p;
     run->job = job;
     run->kept = job;
+    run->party = mcp_job_party(job);
     run->socket = -1;
     run->snapshot = snapshot;
     run->id = apr_pstrmemdup(p, id.data, id.len);
@@ -484,6 +485,39 @@ static void lend(mod_mcp_client_t *client, mod_mcp_run_t *run)
     }
 }
 
+/* Returns the number of runs in a list, and adds those of a quota key to
+ * *own. */
+static int count_runs(const mod_mcp_run_t *run, const unsigned char *party,
+                      int *own)
+{
+    int n = 0;
+
+    for ( ; run; run = run->next) {
+        n++;
+        *own += run->party && memcmp(run->party, party, MCP_DIGEST_LEN) == 0;
+    }
+
+    return n;
+}
+
+/* Returns 1 if a new call would give its caller more than half of the threads
+ * that others leave.  Each caller may have one call. */
+static int exceeds_share(const mcp_job_t *job)
+{
+    const unsigned char *party = mcp_job_party(job);
+    int all, own = 0;
+
+    if (party == NULL || !mcp_job_is_first(job)) {
+        return 0;
+    }
+
+    all = count_runs(running, party, &own);
+    all += count_runs(queue_head, party, &own);
+
+    return own > 0
+           && 2 * (own + 1) > lend_limit() + thread_limit() - (all - own);
+}
+
 void mod_mcp_job_invoke(mcp_job_t *job, mod_mcp_client_t *client)
 {
     mod_mcp_run_t *run;
@@ -492,6 +526,11 @@ void mod_mcp_job_invoke(mcp_job_t *job, mod_mcp_client_t *client)
 
     if (mod_mcp_child.end == MOD_MCP_ENDING) {
         mcp_job_end(job, MCP_FAULT_BACKEND_FAILED, "the server ends");
+        return;
+    }
+
+    if (exceeds_share(job)) {
+        mcp_job_refuse(job, "its caller has its share of the threads");
         return;
     }
 

@@ -412,6 +412,46 @@ mcp_job_end(mcp_job_t *job, mcp_fault_e fault, const char *detail)
 }
 
 
+/* --- its caller's share --- */
+
+const unsigned char *
+mcp_job_party(const mcp_job_t *job)
+{
+    static const unsigned char  nobody[MCP_DIGEST_LEN];
+
+    const mcp_call_t  *call = job->call;
+
+    if (call->endpoint->max_party_streams != MCP_QUOTA_SHARE
+        || memcmp(call->party, nobody, MCP_DIGEST_LEN) == 0)
+    {
+        return NULL;
+    }
+
+    return call->party;
+}
+
+
+int
+mcp_job_is_first(const mcp_job_t *job)
+{
+    return job->call->phase == MCP_CALL_TRANSIENT
+           && mcp_call_glue(job->call) == NULL;
+}
+
+
+void
+mcp_job_refuse(mcp_job_t *job, const char *detail)
+{
+    mcp_call_t  *call = job->call;
+
+    mcp_call_log(call, MCP_LOG_WARN, "refused", detail);
+    mcp_store_count(call->worker->store, MCP_COUNT_REFUSED_LIMIT, 1);
+    mcp_call_abandon(call, MCP_FAULT_TOO_MANY_STREAMS);
+
+    mcp_job_end(job, MCP_FAULT_BACKEND_FAILED, detail);
+}
+
+
 /* --- its time --- */
 
 static void

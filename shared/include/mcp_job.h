@@ -50,6 +50,18 @@ mcp_str_t mcp_job_arguments(const mcp_job_t *job);
  * job that ended was its last.  As long as the call is retained. */
 int mcp_job_is_last(const mcp_job_t *job);
 
+/* Returns the quota key of the job's call, MCP_DIGEST_LEN bytes, or NULL if no
+ * share limits its streams.  As long as the call is retained. */
+const unsigned char *mcp_job_party(const mcp_job_t *job);
+
+/* Returns 1 if the job is the first one of its call, so that the call can still
+ * be refused. */
+int mcp_job_is_first(const mcp_job_t *job);
+
+/* Refuses the call of a job that was pulled and has not run, because its caller
+ * has used up a share of the glue.  Ends the job. */
+void mcp_job_refuse(mcp_job_t *job, const char *detail);
+
 /* What the answer's head says in Retry-After, if anything; before the head. */
 void mcp_job_retry_after(mcp_job_t *job, mcp_str_t value);
 

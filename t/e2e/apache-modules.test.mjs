@@ -283,3 +283,39 @@ suite('ProxyPass and RewriteRule that take the requests of others', async () => 
         });
     }
 });
+
+
+// Slow calls from one address leave threads to others: the process runs 14 calls
+// on threads of requests and 16 on its own, half of which one address may have
+
+suite('slow calls from one address', async () => {
+    const server = await Fixture.use({
+        workers: 1, threads: 16,
+        location: { mcp_stream_after: '10m', mcp_policy_after: '10m' },
+    });
+    const call = (localAddress, args) => new Modern(server, {
+        unchecked: true,
+        send: (options) => request(server.port, { ...options, localAddress }),
+    }).request('tools/call', { name: 'count', arguments: args });
+
+    test('above half of the threads: 429, and others are served', {
+        skip: MPM === 'prefork' && 'a process has one thread',
+    }, async () => {
+        const gate = 'slow';
+        const session = await server.session();
+        const slow = upTo(90).map(() => call('127.0.0.2', { n: 0, gate,
+                                                            tag: gate }));
+
+        await session.running(gate, 'running', 15);
+
+        const quick = await call('127.0.0.3', { n: 0 });
+
+        assert.equal(quick.status, 200);
+        await session.open(gate);
+
+        const statuses = (await Promise.all(slow)).map(({ status }) => status);
+
+        assert.equal(statuses.filter((status) => status === 200).length, 15);
+        assert.equal(statuses.filter((status) => status === 429).length, 75);
+    });
+});

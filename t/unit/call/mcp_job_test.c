@@ -321,6 +321,32 @@ test_retained(void **state)
 }
 
 
+static void
+test_refused(void **state)
+{
+    mcp_job_t  *job;
+
+    (void) state;
+
+    d.endpoint.share_by = MCP_SHARE_BY_ADDRESS;
+    d.endpoint.max_party_streams = MCP_QUOTA_SHARE;
+
+    job = call(0);
+    assert_false(mcp_job_is_first(job));        /* the glue has kept it */
+    assert_memory_equal(mcp_job_party(job), job->call->party, MCP_DIGEST_LEN);
+
+    d.endpoint.max_party_streams = MCP_QUOTA_OFF;
+    assert_null(mcp_job_party(job));
+
+    mcp_job_refuse(job, "test");
+    d.n_jobs--;                                  /* the job has ended */
+    driver_pump(&d);
+    assert_int_equal(a.status, 429);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 int
 main(void)
 {
@@ -330,7 +356,8 @@ main(void)
         test(test_no_room_for_answer),
         test(test_again_before_start),
         test(test_after_the_end),
-        test(test_retained)
+        test(test_retained),
+        test(test_refused)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
