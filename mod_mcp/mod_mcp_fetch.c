@@ -60,15 +60,24 @@ static const char *fact(const mod_mcp_run_t *run, const char *name)
 
 /* mod_proxy and others know nothing of calls, and may log without a request.
  * So their first complaint is followed by a line that names the call, unless it
- * is about the client. */
+ * is about the client.  mod_proxy reports a timeout as a bad gateway or as a
+ * broken answer, so the status of its log line tells the difference. */
 void mod_mcp_fetch_logged(const ap_errorlog_info *info, const char *line)
 {
     mod_mcp_run_t *run = current;
 
-    if (run == NULL || run->named || run->r == NULL
+    if (run == NULL || run->r == NULL
         || info->level > APLOG_WARNING || info->startup
         || info->module_index == APLOG_MODULE_INDEX
         || (run->client && info->c == run->client->c)) {
+        return;
+    }
+
+    if (APR_STATUS_IS_TIMEUP(info->status)) {
+        run->timed_out = 1;
+    }
+
+    if (run->named) {
         return;
     }
 
@@ -538,13 +547,34 @@ static mcp_fault_e own_answer(mod_mcp_run_t *run, int rc, const char **detail)
     return feed_own(run, rc);
 }
 
-static mcp_fault_e refused(mod_mcp_run_t *run, int rc, const char **detail)
+/* Returns 1 if the proxy's status is that of a backend that was silent for too
+ * long. */
+static int is_timeout(const mod_mcp_run_t *run, int rc)
 {
     switch (rc) {
     case HTTP_GATEWAY_TIME_OUT:
+        return 1;
+
+    case HTTP_BAD_GATEWAY:
+        return run->timed_out
+               || apr_table_get(run->r->notes, "proxy_timedout") != NULL;
+
+    case HTTP_SERVICE_UNAVAILABLE:
+        return run->timed_out;
+
+    default:
+        return 0;
+    }
+}
+
+static mcp_fault_e refused(mod_mcp_run_t *run, int rc, const char **detail)
+{
+    if (is_timeout(run, rc)) {
         *detail = "timed out before an answer";
         return MCP_FAULT_BACKEND_TIMEOUT;
+    }
 
+    switch (rc) {
     case HTTP_BAD_GATEWAY:
         *detail = "refused, reset or malformed before an answer";
         return MCP_FAULT_BACKEND_FAILED;
@@ -590,6 +620,11 @@ static mcp_fault_e judge(mod_mcp_run_t *run, int rc, const char **detail)
     }
 
     if ((rc != OK && rc != DONE) || run->failed || !run->eos) {
+        if (run->timed_out) {
+            *detail = "timed out amid its answer";
+            return MCP_FAULT_BACKEND_TIMEOUT;
+        }
+
         *detail = "its answer broke off";
         return MCP_FAULT_BACKEND_FAILED;
     }

@@ -53,6 +53,7 @@ struct mod_mcp_run_t {
     unsigned told:1;                    /* the hook shows what is hidden */
     unsigned proxied:1;                 /* mod_proxy's handler runs */
     unsigned fcgi:1;                    /* it is that of a FastCGI backend */
+    unsigned timed_out:1;               /* 1 if a module has logged a timeout */
     unsigned named:1;                   /* the log names the call */
     unsigned logs:1;                    /* there will be a line for it */
 };

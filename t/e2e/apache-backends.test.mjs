@@ -556,6 +556,45 @@ print 'data: {"content":[]}', "\n\n";
 });
 
 
+suite('HTTP backend that is silent for longer than ProxyTimeout', async () => {
+    const silent = net.createServer((socket) => {
+        socket.on('error', () => {});
+        socket.on('data', (data) => {
+            if (data.includes('"name":"amid"')) {
+                socket.write('HTTP/1.1 200 OK\r\nContent-Length: 99\r\n'
+                             + 'Content-Type: application/json\r\n\r\n{');
+            }
+        });
+    });
+
+    await new Promise((resolve) => { silent.listen(0, '127.0.0.1', resolve); });
+    after(() => silent.close());
+
+    const server = await Fixture.use({
+        location: { mcp_catalog: await catalog('before', 'amid'),
+                    apache: 'MCPBackend /mcp-backend/silent' },
+        server: `
+            <Location /mcp-backend/silent>
+                ProxyPass http://127.0.0.1:${silent.address().port}/ timeout=1
+            </Location>`,
+    });
+    const session = await server.session();
+
+    for (const [name, reason] of [['before', 'before an answer'],
+                                  ['amid', 'amid its answer']]) {
+        test(`${reason}: the log and the client see a timeout`, async () => {
+            const { response } = await session.follow(
+                await session.call(name, {}));
+
+            assert.match(response.error.message, /time/i);
+            assert.ok(errors(await server.log()).some((line) =>
+                line.includes(`"${name}"`)
+                && line.includes(`timed out ${reason}`)));
+        });
+    }
+});
+
+
 // SCRIPT_FILENAME of a handler with a path is that path; of another handler it is
 // the file name that the URL of the backend maps to
 
