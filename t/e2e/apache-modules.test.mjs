@@ -4,15 +4,17 @@
 // every response, and below a DocumentRoot with .htaccess files.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import crypto from 'node:crypto';
 import { once } from 'node:events';
 import fs from 'node:fs/promises';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { fastcgi } from '../fixtures/fastcgi.mjs';
 import { MPM, dir, file, load, suite } from './lib/apache.mjs';
-import { Fixture, freePort } from './lib/fixture.mjs';
+import { Fixture, freePort, root } from './lib/fixture.mjs';
 import { Modern } from './lib/modern.mjs';
 import { counted, textOf, upTo } from './lib/session.mjs';
 import { request } from './lib/wire.mjs';
@@ -318,4 +320,83 @@ suite('slow calls from one address', async () => {
         assert.equal(statuses.filter((status) => status === 200).length, 15);
         assert.equal(statuses.filter((status) => status === 429).length, 75);
     });
+});
+
+
+// the directives of the manual that begin with a word and contain a text
+
+const manual = await fs.readFile(`${root}/docs/operations.md`, 'utf8');
+const directives = (text) => manual.split('\n').filter((line) =>
+    /^(LogFormat|CustomLog) /.test(line) && line.includes(text)).join('\n')
+    .replaceAll('${APACHE_LOG_DIR}', '${PREFIX}');
+
+suite('what the manual says', async () => {
+    const users = await file('manual-users', `ada:{SHA}${
+        crypto.createHash('sha1').update('1').digest('base64')}\n`);
+    const basic = `AuthType Basic
+                   AuthName tools
+                   AuthBasicProvider file
+                   AuthUserFile ${users}
+                   Require valid-user`;
+    const server = await Fixture.use({
+        env: { FIXTURE_LOG: 'warn' },
+        location: { apache: `${basic}\nMCPMaxBody 4k` },
+        server: `
+            ${directives(' mcp')}
+            <Location "/mcp-backend/tools">
+                SetEnv mcp-log on
+                ${basic}
+            </Location>
+            <Location "/unnamed">
+                SetHandler mcp
+            </Location>`,
+    });
+    const session = await server.session({ headers: { Authorization:
+        `Basic ${Buffer.from('ada:1').toString('base64')}` } });
+    const linesOf = async (name) => (await fs.readFile(
+        `${server.prefix}/${name}`, 'utf8')).trim().split('\n');
+
+    test('both logs: one line of a call in each', async () => {
+        assert.equal(textOf(await session.tool('echo', { text: 'logged' })),
+                     'logged');
+        await session.request('ping');
+
+        const requests = (await linesOf('mcp.log'))
+            .filter((line) => line.includes(' tools/call echo '));
+        const calls = (await linesOf('mcp-calls.log'))
+            .filter((line) => line.includes(' tool=echo '));
+
+        assert.equal(requests.length, 1);
+        assert.equal(calls.length, 1);
+        assert.match(calls[0], /^\d{4}-\d\d-\d\dT[\d:]{8}[+-]\d{4} call=/);
+    });
+
+    test('backend that requires a user: the endpoint\'s user counts',
+        async () => {
+            assert.equal((await session.tool('env')).structuredContent
+                .MCP_PRINCIPAL, 'ada');
+        });
+
+    test('body above MCPMaxBody: 413, and the log names the limit',
+        async () => {
+            const answer = await session.request('tools/call', {
+                name: 'echo', arguments: { text: 'x'.repeat(5000) } });
+
+            assert.equal(answer.status, 413);
+            assert.match(await server.log(),
+                         /\[error\].* larger than MCPMaxBody 4096/);
+        });
+
+    test('endpoint without MCPServer: the version of the running httpd',
+        async () => {
+            const { server: info } = await server.session({
+                send: (options) => request(server.port, { ...options,
+                                                          path: '/unnamed' }),
+            });
+            const { stdout } = await promisify(execFile)(
+                process.env.APACHE_BIN ?? '/usr/sbin/apache2', ['-v']);
+
+            assert.equal(info.serverInfo.version,
+                         /Apache\/([\d.]+)/.exec(stdout)[1]);
+        });
 });
