@@ -34,6 +34,15 @@ static struct {
     apr_array_header_t *warnings;       /* of const char * */
 } current;
 
+/* The version of the httpd that runs, which may be newer than the headers that
+ * this module was built with. */
+static char version[32];
+
+mcp_str_t mod_mcp_config_version(void)
+{
+    return mod_mcp_str(version);
+}
+
 /* --- memory: from malloc, as requests add to it --- */
 
 static apr_status_t forget(void *data)
@@ -81,6 +90,12 @@ static void begin(apr_pool_t *p)
 
 int mod_mcp_config_reset(apr_pool_t *pconf)
 {
+    ap_version_t v;
+
+    ap_get_server_revision(&v);
+    apr_snprintf(version, sizeof(version), "%d.%d.%d%s", v.major, v.minor,
+                 v.patch, v.add_string ? v.add_string : "");
+
     begin(pconf);
     return OK;
 }
@@ -231,7 +246,7 @@ const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
     endpoint = dir->endpoint;
     if (endpoint == NULL
         && mcp_setup_endpoint(dir->setup, keys, mcp_str("Apache"),
-                              mcp_str(AP_SERVER_BASEREVISION),
+                              mod_mcp_config_version(),
                               &section->endpoint) == MCP_OK) {
         section->endpoint.has_principal = dir->principal != NULL;
         endpoint = &section->endpoint;

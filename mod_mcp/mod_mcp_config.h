@@ -61,6 +61,9 @@ void *mod_mcp_config_merge_dir(apr_pool_t *p, void *base, void *add);
 /* pre_config: begins a configuration, if LoadModule did not. */
 int mod_mcp_config_reset(apr_pool_t *pconf);
 
+/* Returns the version of the httpd that runs. */
+mcp_str_t mod_mcp_config_version(void);
+
 mod_mcp_global_t *mod_mcp_config_global(server_rec *s);
 
 /* The sections that apply to a request, merged; never NULL. */

@@ -16,14 +16,16 @@
 
 #define STATUS_MAX  (16 * 1024 * 1024)
 
-static void set_ask(mcp_status_ask_t *ask, mcp_str_t format)
+static void set_ask(mcp_status_ask_t *ask, apr_pool_t *p, mcp_str_t format)
 {
     mod_mcp_child_t *child = &mod_mcp_child;
+    const char *server = apr_pstrcat(p, AP_SERVER_BASEPRODUCT "/",
+                                     mod_mcp_config_version().data, NULL);
 
     memset(ask, 0, sizeof(*ask));
 
     ask->format = format;
-    ask->server = mcp_str(AP_SERVER_BASEPRODUCT "/" AP_SERVER_BASEREVISION);
+    ask->server = mod_mcp_str(server);
     ask->zone = child->env.zone;
     ask->now = child->env.now(child->env.ctx);
 }
@@ -37,9 +39,10 @@ static void read_ask(mcp_status_ask_t *ask, request_rec *r)
 
     format = apr_table_get(args, "format");
 
-    set_ask(ask, format ? mod_mcp_str(format)
-                        : mcp_status_format(mod_mcp_str(
-                              apr_table_get(r->headers_in, "Accept"))));
+    set_ask(ask, r->pool,
+            format ? mod_mcp_str(format)
+                   : mcp_status_format(mod_mcp_str(
+                         apr_table_get(r->headers_in, "Accept"))));
 
     ask->cursor = mod_mcp_str(apr_table_get(args, "cursor"));
     ask->details = strcmp(r->handler, MOD_MCP_DETAILS_HANDLER) == 0;
@@ -144,7 +147,7 @@ int mod_mcp_status_line(request_rec *r, int flags)
         return OK;
     }
 
-    set_ask(&ask, mcp_str("summary"));
+    set_ask(&ask, r->pool, mcp_str("summary"));
     mcp_buf_init(&buf, &mod_mcp_mem, STATUS_MAX);
 
     if (mcp_status_render(&mod_mcp_child.store, &ask, &buf, &head) == MCP_OK) {
