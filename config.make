@@ -18,4 +18,14 @@ $NGX_OBJS/addon/made/mcp_cluster_lua.c: \\
 		$ngx_addon_dir/shared/cluster/redis \\
 		$NGX_OBJS/addon/made/mcp_cluster_lua.c
 
+# make runs scripts/commit each time, which changes the header only with the
+# commit
+
+$NGX_OBJS/addon/base/mcp_version.o: $NGX_OBJS/addon/made/mcp_commit.h
+
+$NGX_OBJS/addon/made/mcp_commit.h: mcp_always
+	@sh $ngx_addon_dir/scripts/commit $NGX_OBJS/addon/made/mcp_commit.h
+
+.PHONY: mcp_always
+
 END

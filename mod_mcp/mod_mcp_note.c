@@ -75,7 +75,7 @@ static void note_all(request_rec *r, const mcp_facts_t *facts)
 
     if (apr_table_get(r->notes, "mcp-version") == NULL) {
         put = apr_table_addn;
-        put(r->notes, "mcp-version", MCP_VERSION);
+        put(r->notes, "mcp-version", mcp_version);
     }
 
     if (facts == NULL) {

@@ -198,7 +198,9 @@ int mod_mcp_zone_post_config(apr_pool_t *pconf, apr_pool_t *plog,
     mod_mcp_check_mpm(s);
     mod_mcp_proxy_check(s);
 
-    ap_log_error(APLOG_MARK, APLOG_NOTICE, 0, s, "mod_mcp " MCP_VERSION);
+    ap_log_error(APLOG_MARK, APLOG_NOTICE, 0, s, "mod_mcp %s", mcp_version);
+    ap_add_version_component(pconf, apr_pstrcat(pconf, "mod_mcp/", mcp_version,
+                                                NULL));
 
     return OK;
 }

@@ -42,6 +42,16 @@ $(OUT)/made/mcp_cluster_lua.c: shared/cluster/redis scripts/embed \
 		$(wildcard shared/cluster/redis/*.lua)
 	scripts/embed $< $@
 
+# scripts/commit runs each time, and changes the header only with the commit
+
+$(OUT)/shared/base/mcp_version.o: override FLAGS += -I$(OUT)/made
+$(OUT)/shared/base/mcp_version.o: $(OUT)/made/mcp_commit.h
+
+$(OUT)/made/mcp_commit.h: always
+	@scripts/commit $@
+
+.PHONY: all always
+
 # for tests
 
 $(OUT)/mod_worker.so: t/fixtures/mod_worker.c $(OUT)/.stamp

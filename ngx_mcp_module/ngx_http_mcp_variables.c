@@ -104,8 +104,8 @@ static ngx_int_t
 ngx_http_mcp_variable_version(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data)
 {
-    v->data = (u_char *) MCP_VERSION;
-    v->len = sizeof(MCP_VERSION) - 1;
+    v->data = (u_char *) mcp_version;
+    v->len = ngx_strlen(mcp_version);
     v->valid = 1;
     v->no_cacheable = 0;
     v->not_found = 0;

@@ -108,7 +108,7 @@ ngx_http_mcp_worker_init_module(ngx_cycle_t *cycle)
         return rc;
     }
 
-    ngx_log_error(NGX_LOG_NOTICE, cycle->log, 0, "MCP module " MCP_VERSION);
+    ngx_log_error(NGX_LOG_NOTICE, cycle->log, 0, "MCP module %s", mcp_version);
 
     /* an error would end the master here, even one that already runs */
 

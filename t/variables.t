@@ -287,7 +287,7 @@ $client->rest;
 --- request
 GET /t
 --- response_body_like chomp
-^\[\]\[\d+\.\d+\.\d+\]$
+^\[\]\[\d+\.\d+\.\d+(?:-dev(?:\+[0-9a-f]+)?)?\]$
 
 
 

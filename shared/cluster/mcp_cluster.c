@@ -363,7 +363,7 @@ mcp_cluster_hello(mcp_cluster_t *cluster)
     args[0].len = (size_t) (mcp_uint_print(low, cluster->low) - low);
     args[1].data = high;
     args[1].len = (size_t) (mcp_uint_print(high, cluster->high) - high);
-    args[2] = mcp_str(MCP_VERSION);
+    args[2] = (mcp_str_t) { mcp_version, strlen(mcp_version) };
     args[3] = cluster->conf->label;
     args[4].data = cluster->prints;
     args[4].len = cluster->prints_len ? cluster->prints_len - 1 : 0;

@@ -7,10 +7,15 @@
 #define MCP_VERSION_H_INCLUDED
 
 
-#define MCP_VERSION      "0.9.0"
+#define MCP_VERSION      "0.10.0-dev"
 
 /* The same as a number that can be compared: 0xMMmmpp. */
-#define MCP_VERSION_NUM  0x000900
+#define MCP_VERSION_NUM  0x000a00
+
+
+/* MCP_VERSION with the commit of a build between releases, if git is available
+ * at build time: "0.10.0-dev+a8be4ae". */
+extern const char  mcp_version[];
 
 
 #endif /* MCP_VERSION_H_INCLUDED */

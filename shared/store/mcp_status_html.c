@@ -125,7 +125,9 @@ mcp_status_html_zone(const mcp_status_t *status, mcp_buf_t *buf)
 
     mcp_buf_lit(buf, "<p class=\"soft\">");
     mcp_status_html_text(buf, status->ask->server);
-    mcp_buf_lit(buf, ", module " MCP_VERSION ", zone ");
+    mcp_buf_lit(buf, ", module ");
+    mcp_buf_add(buf, mcp_version, strlen(mcp_version));
+    mcp_buf_lit(buf, ", zone ");
     mcp_status_html_text(buf, status->ask->zone);
 
     if (percent >= MCP_STATUS_HIGH) {

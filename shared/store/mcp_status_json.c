@@ -437,7 +437,8 @@ void
 mcp_status_json(const mcp_status_t *status, mcp_buf_t *buf)
 {
     mcp_status_string(buf, mcp_str("{\"server\":"), status->ask->server);
-    mcp_buf_lit(buf, ",\"version\":\"" MCP_VERSION "\"");
+    mcp_status_string(buf, mcp_str(",\"version\":"),
+                      (mcp_str_t) { mcp_version, strlen(mcp_version) });
 
     mcp_status_json_counters(status, buf);
 

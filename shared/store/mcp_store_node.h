@@ -16,7 +16,7 @@
 
 #define MCP_NODE_MEMBERS     32        /* nodes that are shown */
 #define MCP_NODE_LABEL_MAX   31
-#define MCP_NODE_BUILD_MAX   15
+#define MCP_NODE_BUILD_MAX   31
 #define MCP_NODE_REASON_MAX  159
 
 
