@@ -26,6 +26,9 @@ our @Revisions = qw( 2025-03-26 2025-06-18 2025-11-25 2026-07-28 );
 our %Gauge = map { $_ => 1 } qw( calls_live consumers_live zone_size_bytes
     zone_used_bytes streams listeners values subscriptions );
 
+our %Refused = map { $_ => 1 } qw( refused_full refused_limit header_mismatches
+    unsupported_versions states_refused );
+
 # these values, in the order of the page
 
 sub values_of {
@@ -63,7 +66,7 @@ __DATA__
 --- request
 GET /status
 --- response_body_like eval
-'\A\{"server":"nginx/[\d.]+","version":"\d+\.\d+\.\d+",' . CORE::join(',', map { "\"$_\":\\d+" } @::Names) . ',"revisions":\{'
+'\A\{"server":"nginx/[\d.]+","version":"\d+\.\d+\.\d+[^"]*",' . CORE::join(',', map { "\"$_\":\\d+" } @::Names) . ',"revisions":\{'
     . CORE::join(',', map { "\"$_\":\\d+" } @::Revisions) . '\},"now":\d+,"zone":\{[^{}]+\},'
     . '"endpoints":\[.*\],"buckets":\[[\d.,]+\],"tools":\[.*\],'
     . '"running":\[\],"next":null,"recent":\[\]\}\n\z'
@@ -76,9 +79,9 @@ Content-Type: application/json
 --- config eval: $::Config
 --- cases eval
 [
-    ['GET /status?format=json', '', 200, qr/\A\{"server":"nginx[^,]+,"version":"[\d.]+","requests":0,/],
+    ['GET /status?format=json', '', 200, qr/\A\{"server":"nginx[^,]+,"version":"[^"]+","requests":0,/],
     ['GET /status?format=prometheus', '', 200,
-        qr/\A# HELP mcp_build_info Version of the module\n# TYPE mcp_build_info gauge\nmcp_build_info\{version="\d+\.\d+\.\d+"\} 1\n# HELP mcp_requests_total HTTP requests\n# TYPE mcp_requests_total counter\nmcp_requests_total 0\n/],
+        qr/\A# HELP mcp_build_info Version of the module\n# TYPE mcp_build_info gauge\nmcp_build_info\{zone="mcp",version="\d+\.\d+\.\d+[^"]*"\} 1\n# HELP mcp_requests_total HTTP requests\n# TYPE mcp_requests_total counter\nmcp_requests_total\{zone="mcp"\} 0\n/],
     ['GET /status?format=html', '', 200, qr/\A<!DOCTYPE html>\n.*<\/html>\n\z/s],
     ['GET /status?a=b&format=json&c', 'Accept: text/html', 200,
         qr/\A\{"server":"nginx/],
@@ -120,13 +123,18 @@ GET /status?format=prometheus
 '\A(?:[^\n]*mcp_build_info[^\n]*\n){3}' . CORE::join('', map {
     my $name = "mcp_$_" . ($::Gauge{$_} ? '' : '_total');
     my $type = $::Gauge{$_} ? 'gauge' : 'counter';
-    "# HELP $name [A-Z][^\\n]+\\n# TYPE $name $type\\n$name \\d+\\n"
-} @::Names)
+    "# HELP $name [A-Z][^\\n]+\\n# TYPE $name $type\\n$name\\{zone=\"mcp\"\\} \\d+\\n"
+} grep { !$::Refused{$_} } @::Names)
+    . "# HELP mcp_requests_refused_total [A-Z][^\\n]+\\n"
+    . "# TYPE mcp_requests_refused_total counter\\n"
+    . CORE::join('', map {
+        "mcp_requests_refused_total\\{zone=\"mcp\",reason=\"$_\"\\} \\d+\n"
+    } qw( zone_full limit header_mismatch unsupported_version request_state ))
     . "# HELP mcp_revision_requests_total [A-Z][^\\n]+\n"
     . "# TYPE mcp_revision_requests_total counter\n"
     . CORE::join('', map {
         my $era = $_ lt '2026' ? 'sessions' : 'stateless';
-        "mcp_revision_requests_total\\{revision=\"$_\",era=\"$era\"\\} \\d+\n"
+        "mcp_revision_requests_total\\{zone=\"mcp\",revision=\"$_\",era=\"$era\"\\} \\d+\n"
     } @::Revisions)
     . '(?:(?:# (?:HELP|TYPE) )?mcp_tool_call[^\n]+\n)+\z'
 

@@ -216,7 +216,8 @@ mcp_status_cluster_json(const mcp_status_t *status, mcp_buf_t *buf)
 /* --- Prometheus --- */
 
 static void
-mcp_status_cluster_gauge(mcp_buf_t *buf, mcp_str_t name, mcp_str_t help)
+mcp_status_cluster_gauge(const mcp_status_t *status, mcp_buf_t *buf,
+    mcp_str_t name, mcp_str_t help)
 {
     mcp_buf_lit(buf, "# HELP mcp_cluster_");
     mcp_buf_str(buf, name);
@@ -226,12 +227,13 @@ mcp_status_cluster_gauge(mcp_buf_t *buf, mcp_str_t name, mcp_str_t help)
     mcp_buf_str(buf, name);
     mcp_buf_lit(buf, " gauge\nmcp_cluster_");
     mcp_buf_str(buf, name);
+    mcp_status_zone(status, buf);
 }
 
 
 static void
-mcp_status_cluster_counter(mcp_buf_t *buf, mcp_str_t name, mcp_str_t help,
-    uint64_t n)
+mcp_status_cluster_counter(const mcp_status_t *status, mcp_buf_t *buf,
+    mcp_str_t name, mcp_str_t help, uint64_t n)
 {
     mcp_buf_lit(buf, "# HELP mcp_cluster_");
     mcp_buf_str(buf, name);
@@ -241,27 +243,29 @@ mcp_status_cluster_counter(mcp_buf_t *buf, mcp_str_t name, mcp_str_t help,
     mcp_buf_str(buf, name);
     mcp_buf_lit(buf, "_total counter\nmcp_cluster_");
     mcp_buf_str(buf, name);
-    mcp_status_number(buf, mcp_str("_total "), n);
+    mcp_buf_lit(buf, "_total");
+    mcp_status_zone(status, buf);
+    mcp_status_number(buf, mcp_str("} "), n);
     mcp_buf_lit(buf, "\n");
 }
 
 
 static void
-mcp_status_cluster_count(mcp_buf_t *buf, mcp_str_t name, mcp_str_t help,
-    uint64_t n)
+mcp_status_cluster_count(const mcp_status_t *status, mcp_buf_t *buf,
+    mcp_str_t name, mcp_str_t help, uint64_t n)
 {
-    mcp_status_cluster_gauge(buf, name, help);
-    mcp_status_number(buf, mcp_str(" "), n);
+    mcp_status_cluster_gauge(status, buf, name, help);
+    mcp_status_number(buf, mcp_str("} "), n);
     mcp_buf_lit(buf, "\n");
 }
 
 
 static void
-mcp_status_cluster_seconds(mcp_buf_t *buf, mcp_str_t name, mcp_str_t help,
-    int64_t ms)
+mcp_status_cluster_seconds(const mcp_status_t *status, mcp_buf_t *buf,
+    mcp_str_t name, mcp_str_t help, int64_t ms)
 {
-    mcp_status_cluster_gauge(buf, name, help);
-    mcp_buf_str(buf, ms < 0 ? mcp_str(" -") : mcp_str(" "));
+    mcp_status_cluster_gauge(status, buf, name, help);
+    mcp_buf_str(buf, ms < 0 ? mcp_str("} -") : mcp_str("} "));
     mcp_status_seconds(buf, (uint64_t) (ms < 0 ? -ms : ms));
     mcp_buf_lit(buf, "\n");
 }
@@ -294,22 +298,27 @@ mcp_status_cluster_streams(const mcp_status_t *status,
 {
     unsigned  i;
 
-    mcp_status_cluster_count(buf, mcp_str("mirrors"),
+    mcp_status_cluster_count(status, buf, mcp_str("mirrors"),
                              mcp_str("Streams of other nodes that are read "
                                      "here"),
                              facts->mirrors);
-    mcp_status_cluster_count(buf, mcp_str("lag_events"),
+    mcp_status_cluster_count(status, buf, mcp_str("lag_events"),
                              mcp_str("Events that are not in Redis yet"),
                              facts->lag.events);
-    mcp_status_cluster_count(buf, mcp_str("lag_bytes"),
+    mcp_status_cluster_count(status, buf, mcp_str("lag_bytes"),
                              mcp_str("Bytes of these"), facts->lag.bytes);
-    mcp_status_cluster_seconds(buf, mcp_str("lag_seconds"),
+    mcp_status_cluster_seconds(status, buf, mcp_str("lag_seconds"),
                                mcp_str("Age of the oldest of these"),
                                (int64_t) mcp_status_cluster_lag(status,
                                                                 facts));
 
     for (i = 0; i < MCP_NODE_COUNTS; i++) {
-        mcp_status_cluster_counter(buf, mcp_status_cluster_rows[i].name,
+
+        if (i == MCP_NODE_AWAY) {
+            continue;          /* mcp_requests_refused_total has it */
+        }
+
+        mcp_status_cluster_counter(status, buf, mcp_status_cluster_rows[i].name,
                                    mcp_status_cluster_rows[i].help,
                                    facts->counts[i]);
     }
@@ -325,28 +334,28 @@ mcp_status_cluster_prometheus(const mcp_status_t *status, mcp_buf_t *buf)
         return;
     }
 
-    mcp_status_cluster_count(buf, mcp_str("processes"),
+    mcp_status_cluster_count(status, buf, mcp_str("processes"),
                              mcp_str("Processes with a link to Redis"),
                              facts.processes);
-    mcp_status_cluster_count(buf, mcp_str("connected"),
+    mcp_status_cluster_count(status, buf, mcp_str("connected"),
                              mcp_str("Processes whose link is up"), facts.up);
-    mcp_status_cluster_count(buf, mcp_str("refused"),
+    mcp_status_cluster_count(status, buf, mcp_str("refused"),
                              mcp_str("1 if the node was refused and serves "
                                      "alone"),
                              facts.alone[0] != '\0');
-    mcp_status_cluster_count(buf, mcp_str("members"),
+    mcp_status_cluster_count(status, buf, mcp_str("members"),
                              mcp_str("Nodes that Redis knows"),
                              facts.view.n_members);
-    mcp_status_cluster_seconds(buf, mcp_str("member_silence_seconds"),
+    mcp_status_cluster_seconds(status, buf, mcp_str("member_silence_seconds"),
                                mcp_str("Time since the oldest last beat of a "
                                        "node"),
                                (int64_t) mcp_status_cluster_oldest(status,
                                                                &facts.view));
-    mcp_status_cluster_seconds(buf, mcp_str("round_trip_seconds"),
+    mcp_status_cluster_seconds(status, buf, mcp_str("round_trip_seconds"),
                                mcp_str("Time that Redis took to answer last, "
                                        "the longest of all processes"),
                                (int64_t) facts.round_trip);
-    mcp_status_cluster_seconds(buf, mcp_str("clock_offset_seconds"),
+    mcp_status_cluster_seconds(status, buf, mcp_str("clock_offset_seconds"),
                                mcp_str("Clock of Redis minus that of the "
                                        "node"),
                                facts.view.offset);

@@ -107,6 +107,9 @@ void mcp_status_json(const mcp_status_t *status, mcp_buf_t *buf);
 
 /* --- mcp_status_prometheus.c --- */
 
+/* Appends a sample's first label, with its brace: {zone="mcp". */
+void mcp_status_zone(const mcp_status_t *status, mcp_buf_t *buf);
+
 void mcp_status_prometheus(const mcp_status_t *status, mcp_buf_t *buf);
 
 

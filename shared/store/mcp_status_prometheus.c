@@ -5,6 +5,93 @@
 
 #include "mcp_version.h"
 #include "store/mcp_status_parts.h"
+#include "store/mcp_store_node.h"
+
+
+/* Requests refused for one reason: a counter, and the label's value. */
+typedef struct {
+    mcp_counter_e  counter;
+    mcp_str_t      reason;
+} mcp_status_refused_t;
+
+static const mcp_status_refused_t  mcp_status_refused[] = {
+    { MCP_COUNT_REFUSED_FULL, mcp_str("zone_full") },
+    { MCP_COUNT_REFUSED_LIMIT, mcp_str("limit") },
+    { MCP_COUNT_HEADERS, mcp_str("header_mismatch") },
+    { MCP_COUNT_VERSIONS, mcp_str("unsupported_version") },
+    { MCP_COUNT_STATES, mcp_str("request_state") }
+};
+
+#define MCP_STATUS_REFUSED                                                    \
+    (sizeof(mcp_status_refused) / sizeof(mcp_status_refused[0]))
+
+
+void
+mcp_status_zone(const mcp_status_t *status, mcp_buf_t *buf)
+{
+    mcp_buf_lit(buf, "{zone=");
+    mcp_buf_json(buf, status->ask->zone);
+}
+
+
+/* Returns 1 if mcp_requests_refused_total has the row's counter. */
+static int
+mcp_status_is_refusal(const mcp_status_row_t *row)
+{
+    size_t  i, offset;
+
+    for (i = 0; i < MCP_STATUS_REFUSED; i++) {
+        offset = offsetof(mcp_store_stats_t, counter)
+                 + mcp_status_refused[i].counter
+                   * sizeof(((mcp_store_stats_t *) 0)->counter[0]);
+
+        if (row->offset == offset) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+static void
+mcp_status_prometheus_refusal(const mcp_status_t *status, mcp_buf_t *buf,
+    mcp_str_t reason, int64_t n)
+{
+    mcp_buf_lit(buf, "mcp_requests_refused_total");
+    mcp_status_zone(status, buf);
+    mcp_buf_lit(buf, ",reason=");
+    mcp_buf_json(buf, reason);
+    mcp_buf_lit(buf, "} ");
+    mcp_buf_int(buf, n);
+    mcp_buf_lit(buf, "\n");
+}
+
+
+static void
+mcp_status_prometheus_refused(const mcp_status_t *status, mcp_buf_t *buf)
+{
+    size_t                       i;
+    mcp_node_facts_t             facts;
+    const mcp_status_refused_t  *refused;
+
+    mcp_buf_lit(buf,
+        "# HELP mcp_requests_refused_total Requests refused, by reason\n"
+        "# TYPE mcp_requests_refused_total counter\n");
+
+    for (i = 0; i < MCP_STATUS_REFUSED; i++) {
+        refused = &mcp_status_refused[i];
+
+        mcp_status_prometheus_refusal(status, buf, refused->reason,
+                                  status->stats.counter[refused->counter]);
+    }
+
+    if (mcp_store_node_facts(status->store, &facts) == MCP_OK) {
+        mcp_status_prometheus_refusal(status, buf,
+                                      mcp_str("redis_unreachable"),
+                                      (int64_t) facts.counts[MCP_NODE_AWAY]);
+    }
+}
 
 
 static void
@@ -35,7 +122,9 @@ mcp_status_prometheus_revisions(const mcp_status_t *status,
     while ((revision = mcp_status_revision(&status->stats, revision, &n))
            != MCP_REVISION_NONE)
     {
-        mcp_buf_lit(buf, "mcp_revision_requests_total{revision=");
+        mcp_buf_lit(buf, "mcp_revision_requests_total");
+        mcp_status_zone(status, buf);
+        mcp_buf_lit(buf, ",revision=");
         mcp_buf_json(buf, mcp_revision(revision)->name);
 
         if (mcp_revision(revision)->stateless) {
@@ -54,9 +143,11 @@ mcp_status_prometheus_revisions(const mcp_status_t *status,
 /* The labels of a row, whose texts have nothing that JSON escapes in other ways
  * than this format: see mcp_tally_t. */
 static void
-mcp_status_labels(const mcp_tally_t *tally, mcp_buf_t *buf)
+mcp_status_labels(const mcp_status_t *status, const mcp_tally_t *tally,
+    mcp_buf_t *buf)
 {
-    mcp_buf_lit(buf, "{endpoint=");
+    mcp_status_zone(status, buf);
+    mcp_buf_lit(buf, ",endpoint=");
     mcp_buf_json(buf, (mcp_str_t) { tally->endpoint,
                                     strlen(tally->endpoint) });
     mcp_buf_lit(buf, ",kind=");
@@ -91,7 +182,7 @@ mcp_status_prometheus_calls(const mcp_status_t *status, mcp_buf_t *buf)
             }
 
             mcp_buf_lit(buf, "mcp_tool_calls_total");
-            mcp_status_labels(&tally, buf);
+            mcp_status_labels(status, &tally, buf);
             mcp_buf_lit(buf, ",result=");
             mcp_buf_json(buf, mcp_ending_name((mcp_ending_e) k));
             mcp_buf_lit(buf, "} ");
@@ -122,7 +213,7 @@ mcp_status_prometheus_live(const mcp_status_t *status, mcp_buf_t *buf)
         mcp_store_tally_get(status->store, i, &tally);
 
         mcp_buf_lit(buf, "mcp_tool_calls_live");
-        mcp_status_labels(&tally, buf);
+        mcp_status_labels(status, &tally, buf);
         mcp_buf_lit(buf, "} ");
         mcp_buf_int(buf, (int64_t) live[i]);
         mcp_buf_lit(buf, "\n");
@@ -131,7 +222,8 @@ mcp_status_prometheus_live(const mcp_status_t *status, mcp_buf_t *buf)
 
 
 static void
-mcp_status_prometheus_histogram(const mcp_tally_t *tally, mcp_buf_t *buf)
+mcp_status_prometheus_histogram(const mcp_status_t *status,
+    const mcp_tally_t *tally, mcp_buf_t *buf)
 {
     unsigned  i;
     uint64_t  n;
@@ -141,8 +233,8 @@ mcp_status_prometheus_histogram(const mcp_tally_t *tally, mcp_buf_t *buf)
     for (i = 0; i < MCP_TALLY_BUCKETS; i++) {
         n += tally->buckets[i];
 
-        mcp_buf_lit(buf, "mcp_tool_call_seconds_bucket");
-        mcp_status_labels(tally, buf);
+        mcp_buf_lit(buf, "mcp_tool_call_duration_seconds_bucket");
+        mcp_status_labels(status, tally, buf);
 
         mcp_buf_lit(buf, ",le=\"");
 
@@ -158,14 +250,14 @@ mcp_status_prometheus_histogram(const mcp_tally_t *tally, mcp_buf_t *buf)
         mcp_buf_lit(buf, "\n");
     }
 
-    mcp_buf_lit(buf, "mcp_tool_call_seconds_sum");
-    mcp_status_labels(tally, buf);
+    mcp_buf_lit(buf, "mcp_tool_call_duration_seconds_sum");
+    mcp_status_labels(status, tally, buf);
     mcp_buf_lit(buf, "} ");
     mcp_status_seconds(buf, tally->sum);
     mcp_buf_lit(buf, "\n");
 
-    mcp_buf_lit(buf, "mcp_tool_call_seconds_count");
-    mcp_status_labels(tally, buf);
+    mcp_buf_lit(buf, "mcp_tool_call_duration_seconds_count");
+    mcp_status_labels(status, tally, buf);
     mcp_buf_lit(buf, "} ");
     mcp_buf_int(buf, (int64_t) n);
     mcp_buf_lit(buf, "\n");
@@ -179,9 +271,9 @@ mcp_status_prometheus_durations(const mcp_status_t *status, mcp_buf_t *buf)
     mcp_tally_t  tally;
 
     mcp_buf_lit(buf,
-        "# HELP mcp_tool_call_seconds Time that calls of each tool, prompt and "
+        "# HELP mcp_tool_call_duration_seconds Time that calls of each tool, prompt and "
         "resource took\n"
-        "# TYPE mcp_tool_call_seconds histogram\n");
+        "# TYPE mcp_tool_call_duration_seconds histogram\n");
 
     n = mcp_store_tally_rows(status->store);
 
@@ -189,7 +281,7 @@ mcp_status_prometheus_durations(const mcp_status_t *status, mcp_buf_t *buf)
         mcp_store_tally_get(status->store, i, &tally);
 
         if (mcp_status_ended(&tally)) {
-            mcp_status_prometheus_histogram(&tally, buf);
+            mcp_status_prometheus_histogram(status, &tally, buf);
         }
     }
 }
@@ -204,10 +296,18 @@ mcp_status_prometheus(const mcp_status_t *status, mcp_buf_t *buf)
     mcp_buf_lit(buf,
         "# HELP mcp_build_info Version of the module\n"
         "# TYPE mcp_build_info gauge\n"
-        "mcp_build_info{version=\"" MCP_VERSION "\"} 1\n");
+        "mcp_build_info");
+    mcp_status_zone(status, buf);
+    mcp_buf_lit(buf, ",version=");
+    mcp_buf_json(buf, (mcp_str_t) { mcp_version, strlen(mcp_version) });
+    mcp_buf_lit(buf, "} 1\n");
 
     for (i = 0; i < MCP_STATUS_ROWS; i++) {
         row = &mcp_status_rows[i];
+
+        if (mcp_status_is_refusal(row)) {
+            continue;
+        }
 
         mcp_buf_lit(buf, "# HELP ");
         mcp_status_metric(row, buf);
@@ -225,11 +325,13 @@ mcp_status_prometheus(const mcp_status_t *status, mcp_buf_t *buf)
         }
 
         mcp_status_metric(row, buf);
-        mcp_buf_lit(buf, " ");
+        mcp_status_zone(status, buf);
+        mcp_buf_lit(buf, "} ");
         mcp_buf_int(buf, mcp_status_value(&status->stats, row));
         mcp_buf_lit(buf, "\n");
     }
 
+    mcp_status_prometheus_refused(status, buf);
     mcp_status_prometheus_revisions(status, buf);
     mcp_status_prometheus_calls(status, buf);
     mcp_status_prometheus_live(status, buf);

@@ -22,7 +22,7 @@
 #define MCP_TALLY_OTHER      0
 
 #define MCP_TALLY_ROWS_MAX   1024
-#define MCP_TALLY_BUCKETS    12        /* the last one is for all that takes
+#define MCP_TALLY_BUCKETS    15        /* the last one is for all that takes
                                           longer than the bounds */
 #define MCP_TALLY_ENDPOINT   96        /* bytes of text, with the NUL */
 #define MCP_TALLY_NAME       129

@@ -74,7 +74,7 @@ describe('the status says', { concurrency: true }, () => {
 
         assert.ok(lag.bytes > 2 * 50, `${lag.bytes} bytes`);
         assert.match(await status(fixture, 'prometheus'),
-                     /^mcp_cluster_lag_events 2$/m);
+                     /^mcp_cluster_lag_events\{zone="mcp"\} 2$/m);
         await says(fixture, (cluster) => cluster.connected === 0
             && cluster.links_lost > 0);
 
@@ -136,7 +136,7 @@ describe('the status says', { concurrency: true }, () => {
             { text: 'hello' })).status === 503);
         await says(fixture, (cluster) => cluster.requests_refused > 0);
         assert.match(await status(fixture, 'prometheus'),
-                     /^mcp_cluster_requests_refused_total [1-9]/m);
+                     /^mcp_requests_refused_total\{zone="[^"]+",reason="redis_unreachable"\} [1-9]/m);
     });
 
     // where much else runs, who lives may be silent for a while

@@ -11,7 +11,7 @@ import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { Fixture, root } from './lib/fixture.mjs';
+import { Fixture, SERVER, root } from './lib/fixture.mjs';
 import { Modern } from './lib/modern.mjs';
 import { request } from './lib/wire.mjs';
 
@@ -201,7 +201,7 @@ async function seen(tool, result, { endpoint = '/first', inLog = true } = {}) {
     assert.deepEqual(await shown(tool, endpoint), results);
 
     assert.match(await metrics(), new RegExp(
-        `^mcp_tool_calls_total\\{endpoint="[^"]*${endpoint}",kind="tool",`
+        `^mcp_tool_calls_total\\{zone="[^"]+",endpoint="[^"]*${endpoint}",kind="tool",`
         + `tool="${tool}",result="${result}"\\} 1$`, 'm'));
 
     if (inLog) {
@@ -436,13 +436,143 @@ test('promtool finds nothing wrong', async () => {
     execFileSync('promtool', ['check', 'metrics'], { input: text });
 
     const buckets = [...text.matchAll(new RegExp(
-        '^mcp_tool_call_seconds_bucket\\{endpoint="[^"]*/first",kind="tool",'
+        '^mcp_tool_call_duration_seconds_bucket\\{zone="[^"]+",'
+        + 'endpoint="[^"]*/first",kind="tool",'
         + 'tool="tool-0",le="([^"]+)"\\} (\\d+)$', 'gm'))];
 
-    assert.equal(buckets.length, 12);
-    assert.equal(buckets[11][1], '+Inf');
+    assert.deepEqual(buckets.map(([, le]) => le), ['0.01', '0.02', '0.05', '0.1',
+        '0.2', '0.5', '1', '2', '5', '10', '30', '60', '120', '300', '+Inf']);
 
-    for (let i = 1; i < 12; i++) {
+    for (let i = 1; i < buckets.length; i++) {
         assert.ok(Number(buckets[i][2]) >= Number(buckets[i - 1][2]));
     }
+});
+
+
+test('every sample has a zone label', async () => {
+    const samples = (await metrics()).split('\n')
+        .filter((l) => l && !l.startsWith('#'));
+
+    assert.ok(samples.length > 50);
+    assert.deepEqual(samples.filter((l) => !/^mcp_\w+\{zone="[^"]+"/.test(l)),
+                     []);
+});
+
+
+test('alerts: promtool accepts them, and they fire when they should', () => {
+    const cwd = `${root}/examples/prometheus`;
+
+    execFileSync('promtool', ['check', 'rules', 'alerts.yml'], { cwd });
+    execFileSync('promtool', ['test', 'rules', 'alerts_test.yml'], { cwd });
+});
+
+
+for (const file of ['prometheus/alerts.yml', 'grafana/mcp.json']) {
+    test(`${file}: names only metrics that the server has`, async () => {
+        const text = await fs.readFile(`${root}/examples/${file}`, 'utf8');
+        const known = new Set([...(await metrics())
+            .matchAll(/^(mcp_\w+)/gm)].map(([, name]) => name));
+        const named = new Set([...text.matchAll(/\bmcp_\w+/g)]
+            .map(([name]) => name)
+            .filter((name) => !name.startsWith('mcp_cluster')));
+
+        assert.ok(named.size > 5);
+        assert.deepEqual([...named].filter((name) => !known.has(name)), []);
+    });
+}
+
+
+test('version: status, metrics and log have the same one', async () => {
+    const { version } = await json();
+
+    assert.match(version, /^\d+\.\d+\.\d+(-dev(\+[0-9a-f]{7,})?)?$/);
+    assert.match(await metrics(), new RegExp(
+        `^mcp_build_info\\{zone="[^"]+",version="${
+            version.replaceAll(/[.+]/g, '\\$&')}"\\} 1$`, 'm'));
+    assert.ok((await (await get('/status?format=html')).text())
+        .includes(`module ${version}, zone`));
+    assert.ok((await server.log()).includes(SERVER === 'nginx'
+        ? `MCP module ${version}\n` : `mod_mcp ${version}\n`));
+});
+
+
+// the version's commit: a copy of the script in a tree of its own
+
+async function tree(version) {
+    const top = await fs.realpath(await fs.mkdtemp(`${directory}/tree-`));
+
+    await fs.mkdir(`${top}/scripts`);
+    await fs.mkdir(`${top}/shared/include`, { recursive: true });
+    await fs.copyFile(`${root}/scripts/commit`, `${top}/scripts/commit`);
+    await fs.writeFile(`${top}/shared/include/mcp_version.h`,
+                       `#define MCP_VERSION      "${version}"\n`);
+
+    const header = `${top}/made/mcp_commit.h`;
+
+    return {
+        top,
+        git: (...args) => execFileSync('git', ['-C', top, '-c',
+            'user.name=t', '-c', 'user.email=t@example.com', ...args],
+            { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+        commit: async () => {
+            execFileSync(`${top}/scripts/commit`, [header]);
+
+            return {
+                text: await fs.readFile(header, 'utf8'),
+                written: (await fs.stat(header, { bigint: true })).mtimeNs,
+            };
+        },
+    };
+}
+
+const NONE = '#define MCP_COMMIT  ""\n';
+
+test('build between releases: the version has the short commit', async () => {
+    const { git, commit } = await tree('1.2.0-dev');
+
+    git('init', '-q');
+    git('add', '.');
+    git('commit', '-q', '-m', 'first');
+
+    const first = await commit();
+    const hash = git('rev-parse', '--short=7', 'HEAD').trim();
+
+    assert.equal(first.text, `#define MCP_COMMIT  "+${hash}"\n`);
+    assert.deepEqual(await commit(), first, 'written again for nothing');
+
+    git('commit', '-q', '--allow-empty', '-m', 'second');
+    assert.notEqual((await commit()).text, first.text);
+});
+
+
+test('build from a tarball: no commit but that of git archive', async () => {
+    const { top, git, commit } = await tree('1.2.0-dev');
+
+    assert.equal((await commit()).text, NONE);
+
+    await fs.copyFile(`${root}/.gitattributes`, `${top}/.gitattributes`);
+    git('init', '-q');
+    git('add', '.');
+    git('commit', '-q', '-m', 'first');
+
+    const hash = git('log', '-1', '--format=%h').trim();
+    const { top: outer, git: other, commit: archived } = await tree('1');
+
+    // another repository around the unpacked tarball
+
+    other('init', '-q');
+    other('commit', '-q', '--allow-empty', '-m', 'other');
+    execFileSync('tar', ['-x', '-C', outer], { input: execFileSync('git',
+        ['-C', top, 'archive', 'HEAD']) });
+    assert.equal((await archived()).text, `#define MCP_COMMIT  "+${hash}"\n`);
+});
+
+
+test('build of a release: no commit', async () => {
+    const { git, commit } = await tree('1.2.0');
+
+    git('init', '-q');
+    git('add', '.');
+    git('commit', '-q', '-m', 'first');
+    assert.equal((await commit()).text, NONE);
 });

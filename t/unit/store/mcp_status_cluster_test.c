@@ -205,25 +205,25 @@ test_prometheus(void **state)
     says("prometheus",
          "# HELP mcp_cluster_processes Processes with a link to Redis\n"
          "# TYPE mcp_cluster_processes gauge\n"
-         "mcp_cluster_processes 2\n");
-    says("prometheus", "\nmcp_cluster_connected 1\n");
-    says("prometheus", "\nmcp_cluster_refused 0\n");
-    says("prometheus", "\nmcp_cluster_members 2\n");
-    says("prometheus", "\nmcp_cluster_member_silence_seconds 1\n");
-    says("prometheus", "\nmcp_cluster_round_trip_seconds 0.012\n");
-    says("prometheus", "\nmcp_cluster_clock_offset_seconds -1.05\n");
+         "mcp_cluster_processes{zone=\"z\"} 2\n");
+    says("prometheus", "\nmcp_cluster_connected{zone=\"z\"} 1\n");
+    says("prometheus", "\nmcp_cluster_refused{zone=\"z\"} 0\n");
+    says("prometheus", "\nmcp_cluster_members{zone=\"z\"} 2\n");
+    says("prometheus", "\nmcp_cluster_member_silence_seconds{zone=\"z\"} 1\n");
+    says("prometheus", "\nmcp_cluster_round_trip_seconds{zone=\"z\"} 0.012\n");
+    says("prometheus", "\nmcp_cluster_clock_offset_seconds{zone=\"z\"} -1.05\n");
 
     counts();
-    says("prometheus", "\nmcp_cluster_mirrors 1\n");
-    says("prometheus", "\nmcp_cluster_lag_events 7\n");
-    says("prometheus", "\nmcp_cluster_lag_bytes 300\n");
-    says("prometheus", "\nmcp_cluster_lag_seconds 4\n");
+    says("prometheus", "\nmcp_cluster_mirrors{zone=\"z\"} 1\n");
+    says("prometheus", "\nmcp_cluster_lag_events{zone=\"z\"} 7\n");
+    says("prometheus", "\nmcp_cluster_lag_bytes{zone=\"z\"} 300\n");
+    says("prometheus", "\nmcp_cluster_lag_seconds{zone=\"z\"} 4\n");
     says("prometheus", "# TYPE mcp_cluster_deaths_total counter\n"
-                       "mcp_cluster_deaths_total 1\n");
-    says("prometheus", "\nmcp_cluster_errors_total 2\n");
+                       "mcp_cluster_deaths_total{zone=\"z\"} 1\n");
+    says("prometheus", "\nmcp_cluster_errors_total{zone=\"z\"} 2\n");
 
     mcp_store_node_alone(&d.store[1], "no key");
-    says("prometheus", "\nmcp_cluster_refused 1\n");
+    says("prometheus", "\nmcp_cluster_refused{zone=\"z\"} 1\n");
 }
 
 

@@ -58,6 +58,8 @@ setup(void **state)
     mcp_tally_principal(live.principal, mcp_str("bob"));
     (void) mcp_store_live_begin(&d.store[1], &live);
 
+    mcp_store_count(&d.store[0], MCP_COUNT_REFUSED_LIMIT, 2);
+
     return 0;
 }
 
@@ -107,10 +109,11 @@ render(const char *format, const char *type, unsigned details)
 }
 
 
-#define LABELS  "{endpoint=\"localhost/mcp\",kind=\"tool\","                 \
+#define LABELS  "{zone=\"z\",endpoint=\"localhost/mcp\",kind=\"tool\","                 \
                 "tool=\"e\\\\c\\\"ho\""
 
-#define OTHER  "{endpoint=\"localhost/mcp\",kind=\"other\",tool=\"(other)\""
+#define OTHER  "{zone=\"z\",endpoint=\"localhost/mcp\","                      \
+               "kind=\"other\",tool=\"(other)\""
 
 
 static void
@@ -118,6 +121,32 @@ rest_has(const char *text, const char *part)
 {
     if (strstr(text, part) == NULL) {
         fail_msg("no: %s", part);
+    }
+}
+
+
+/* Checks the samples of mcp_requests_refused_total, the first of which was
+ * read. */
+static void
+test_refused(const char *line, char **rest)
+{
+    size_t  i;
+    char    expected[128];
+
+    static const char *const  reasons[] = {
+        "zone_full", "limit", "header_mismatch", "unsupported_version",
+        "request_state"
+    };
+
+    for (i = 0; i < 5; i++) {
+        (void) snprintf(expected, sizeof(expected),
+                        "mcp_requests_refused_total{zone=\"z\","
+                        "reason=\"%s\"} %d", reasons[i], i == 1 ? 2 : 0);
+        assert_string_equal(line, expected);
+
+        if (i < 4) {
+            line = strtok_r(NULL, "\n", rest);
+        }
     }
 }
 
@@ -157,42 +186,49 @@ test_prometheus(void **state)
         line = strtok_r(NULL, "\n", &rest);
 
         if (strcmp(name, "mcp_build_info") == 0) {
-            assert_string_equal(line, "mcp_build_info{version=\"" MCP_VERSION
+            assert_string_equal(line, "mcp_build_info{zone=\"z\",version=\"" MCP_VERSION
                                       "\"} 1");
             continue;
         }
 
+        if (strcmp(name, "mcp_requests_refused_total") == 0) {
+            test_refused(line, &rest);
+            continue;
+        }
+
         if (strcmp(name, "mcp_revision_requests_total") == 0) {
-            assert_string_equal(line, "mcp_revision_requests_total{"
+            assert_string_equal(line, "mcp_revision_requests_total{zone=\"z\","
                                       "revision=\"2025-03-26\","
                                       "era=\"sessions\"} 0");
             break;
         }
 
-        assert_int_equal(sscanf(line, "%63s %ld", other, &value), 2);
+        assert_int_equal(sscanf(line, "%63[^{]{zone=\"z\"} %ld", other,
+                                &value), 2);
         assert_string_equal(other, name);
 
         n++;
     }
 
-    assert_int_equal(n, MCP_COUNT_REVISION + 6);
-    rest_has(rest, "mcp_revision_requests_total{"
+    assert_int_equal(n, MCP_COUNT_REVISION + 6 - 5);
+    rest_has(rest, "mcp_revision_requests_total{zone=\"z\","
                    "revision=\"2025-06-18\",era=\"sessions\"} 0\n"
-                   "mcp_revision_requests_total{"
+                   "mcp_revision_requests_total{zone=\"z\","
                    "revision=\"2025-11-25\",era=\"sessions\"} 0\n"
-                   "mcp_revision_requests_total{"
+                   "mcp_revision_requests_total{zone=\"z\","
                    "revision=\"2026-07-28\",era=\"stateless\"} 0\n"
                    "# HELP mcp_tool_calls_total ");
     rest_has(rest, "\nmcp_tool_calls_total" LABELS ",result=\"ok\"} 1\n"
                    "mcp_tool_calls_total" LABELS ",result=\"fault\"} 1\n");
     rest_has(rest, "\nmcp_tool_calls_total" OTHER ",result=\"ok\"} 0\n");
     rest_has(rest, "\nmcp_tool_calls_live" LABELS "} 1\n");
-    rest_has(rest, "\nmcp_tool_call_seconds_bucket" LABELS ",le=\"0.01\"} 0\n"
-                   "mcp_tool_call_seconds_bucket" LABELS ",le=\"0.05\"} 1\n");
-    rest_has(rest, "\nmcp_tool_call_seconds_bucket" LABELS ",le=\"+Inf\"} 2\n"
-                   "mcp_tool_call_seconds_sum" LABELS "} 2.54\n"
-                   "mcp_tool_call_seconds_count" LABELS "} 2\n");
-    assert_null(strstr(rest, "mcp_tool_call_seconds_count" OTHER));
+    rest_has(rest, "\nmcp_tool_call_duration_seconds_bucket" LABELS ",le=\"0.02\"} 0\n"
+                   "mcp_tool_call_duration_seconds_bucket" LABELS
+                   ",le=\"0.05\"} 1\n");
+    rest_has(rest, "\nmcp_tool_call_duration_seconds_bucket" LABELS ",le=\"+Inf\"} 2\n"
+                   "mcp_tool_call_duration_seconds_sum" LABELS "} 2.54\n"
+                   "mcp_tool_call_duration_seconds_count" LABELS "} 2\n");
+    assert_null(strstr(rest, "mcp_tool_call_duration_seconds_count" OTHER));
 
     free(text);
 }
