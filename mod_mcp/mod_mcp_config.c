@@ -30,6 +30,7 @@ static struct {
     apr_pool_t *pool;
     apr_thread_mutex_t *lock;           /* for what requests add */
     section_t *sections;
+    mod_mcp_global_t *global;           /* the main server's */
     uint32_t number;                    /* at random */
     apr_array_header_t *warnings;       /* of const char * */
 } current;
@@ -111,6 +112,10 @@ void *mod_mcp_config_create_server(apr_pool_t *p, server_rec *s)
     global->store_size = STORE_DEFAULT;
     global->threads = -1;
     global->hold = HOLD_DEFAULT;
+
+    if (current.global == NULL) {
+        current.global = global;
+    }
 
     return global;
 }
@@ -250,6 +255,7 @@ const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
                               &section->endpoint) == MCP_OK) {
         section->endpoint.has_principal = dir->principal != NULL;
         endpoint = &section->endpoint;
+        mcp_setup_fit(dir->setup, current.global->store_size, endpoint);
         endpoint->has_principal = dir->principal != NULL;
         __atomic_store_n(&dir->endpoint, endpoint, __ATOMIC_RELEASE);
     }

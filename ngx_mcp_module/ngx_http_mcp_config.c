@@ -655,6 +655,9 @@ ngx_http_mcp_config_finish(ngx_conf_t *cf)
     mlcf = mmcf->endpoints.elts;
 
     for (i = 0; i < mmcf->endpoints.nelts; i++) {
+        mcp_setup_fit(mlcf[i]->setup, mlcf[i]->zone->shm_zone->shm.size,
+                      &mlcf[i]->endpoint);
+
         if (ngx_http_mcp_config_targets(cf, mlcf[i]) != NGX_OK
             || ngx_http_mcp_document_add(cf, mlcf[i]) != NGX_OK)
         {

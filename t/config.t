@@ -1606,6 +1606,7 @@ invalid value "half": a size is 65536, 64k, 8m or 1g, or it is share or off
 --- config
     location = /mcp { mcp mcp; mcp_stream_buffer 1m; }
     location = /big { mcp big; }
+    location = /default { mcp small; }
     location = /less { mcp small; mcp_stream_buffer 64k; }
     location = /more { mcp small; mcp_stream_buffer 76k; if ($arg_x) { } }
 --- request eval: $::Ping

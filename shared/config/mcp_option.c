@@ -444,10 +444,17 @@ mcp_options_merge(mcp_options_t *options, const mcp_options_t *parent)
 }
 
 
+int
+mcp_options_has(const mcp_options_t *options, mcp_option_e option)
+{
+    return (options->set & mcp_option_bit(option)) != 0;
+}
+
+
 static uint64_t
 mcp_option_value(const mcp_options_t *options, mcp_option_e option)
 {
-    return (options->set & mcp_option_bit(option))
+    return mcp_options_has(options, option)
            ? options->value[option] : mcp_option_table[option].value;
 }
 

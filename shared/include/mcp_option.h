@@ -143,6 +143,9 @@ const char *mcp_option_form(mcp_option_e option);
 /* Takes from parent the options that are not set. */
 void mcp_options_merge(mcp_options_t *options, const mcp_options_t *parent);
 
+/* Returns 1 if the operator wrote the option. */
+int mcp_options_has(const mcp_options_t *options, mcp_option_e option);
+
 /* Sets the options, or their defaults, in the endpoint; of mcp_task_after that
  * is mcp_stream_after. */
 void mcp_options_apply(const mcp_options_t *options,

@@ -188,6 +188,11 @@ mcp_str_t mcp_setup_allow_nothing(const mcp_setup_t *setup);
 int mcp_setup_check_headers(const mcp_setup_t *setup,
     int (*drops)(void *ctx, mcp_str_t name), void *ctx, char *error);
 
+/* Lowers the default of mcp_stream_buffer, if the setup does not set it, to an
+ * eighth of a zone of size bytes. */
+void mcp_setup_fit(const mcp_setup_t *setup, uint64_t size,
+    mcp_endpoint_t *endpoint);
+
 /* Returns 1 if one stream may take half of a zone of size bytes, or more.  The
  * setup is merged; it need not have an endpoint. */
 int mcp_setup_fills_zone(const mcp_setup_t *setup, uint64_t size);

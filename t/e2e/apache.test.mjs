@@ -860,6 +860,9 @@ suite('what operators see', async () => {
             <Location "/less">
                 SetHandler mcp
                 MCPStreamBuffer 128k
+            </Location>
+            <Location "/default">
+                SetHandler mcp
             </Location>` });
         const log = await small.log();
 
@@ -867,6 +870,7 @@ suite('what operators see', async () => {
 
         assert.match(log, /\[warn\].* endpoint \/more has an MCPStreamBuffer /);
         assert.doesNotMatch(log, /endpoint \/less has/);
+        assert.doesNotMatch(log, /endpoint \/default has/);
     });
 
     test('a backend that nothing handles', async () => {

@@ -128,23 +128,36 @@ places(void **state)
 static void
 room(void **state)
 {
-    mcp_setup_t  *s, *inner;
+    mcp_setup_t     *s, *inner;
+    mcp_endpoint_t   endpoint;
 
     (void) state;
 
     s = setup_new();
     inner = setup_new();
 
-    /* 8m, if nothing is said, and as much again */
+    /* the default is 8m, at most an eighth of the zone */
 
     assert_int_equal(mcp_setup_fills_zone(s, 64 << 20), 0);
-    assert_int_equal(mcp_setup_fills_zone(s, 32 << 20), 1);
+    assert_int_equal(mcp_setup_fills_zone(s, 16 << 20), 0);
+    assert_int_equal(mcp_setup_fills_zone(s, 300 << 10), 0);
+
+    memset(&endpoint, 0, sizeof(endpoint));
+    endpoint.stream_buffer = 8 << 20;
+    mcp_setup_fit(s, 64 << 20, &endpoint);
+    assert_int_equal(endpoint.stream_buffer, 8 << 20);
+    mcp_setup_fit(s, 16 << 20, &endpoint);
+    assert_int_equal(endpoint.stream_buffer, 2 << 20);
 
     taken(mcp_setup_option(s, MCP_OPTION_STREAM_BUFFER, mcp_str("64k"),
                            error));
     mcp_setup_merge(inner, s);
     assert_int_equal(mcp_setup_fills_zone(inner, 300 << 10), 0);
     assert_int_equal(mcp_setup_fills_zone(inner, 256 << 10), 1);
+
+    endpoint.stream_buffer = 64 << 10;
+    mcp_setup_fit(inner, 256 << 10, &endpoint);
+    assert_int_equal(endpoint.stream_buffer, 64 << 10);
 
     mcp_setup_free(inner);
     mcp_setup_free(s);
