@@ -96,6 +96,14 @@ static void warn_rules(server_rec *s, const char *path, mod_mcp_dir_t *dir)
 
 static void warn_endpoint(server_rec *s, const char *path, mod_mcp_dir_t *dir)
 {
+    char text[MCP_SETUP_ERROR_MAX];
+    unsigned position = 0;
+
+    while (mcp_setup_warning(dir->setup, 1 /* Apache */, &position, text)) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: the endpoint %s %s", path, text);
+    }
+
     warn_rules(s, path, dir);
 
     if (mcp_setup_lacks_backend(dir->setup)) {
@@ -185,6 +193,14 @@ static int check_location(apr_pool_t *pconf, apr_pool_t *p, server_rec *s,
         return HTTP_INTERNAL_SERVER_ERROR;
     }
 #endif
+
+    if (add && add->shares_place) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: the endpoint %s has the path of another one "
+                     "whose server has the same ServerName \"%s\": a restart "
+                     "may mix up their counters; name the servers differently",
+                     core->d, s->server_hostname ? s->server_hostname : "");
+    }
 
     if (dir) {
         warn_endpoint(s, core->d, dir);

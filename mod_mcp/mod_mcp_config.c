@@ -302,6 +302,8 @@ int mod_mcp_config_stand(mod_mcp_dir_t *dir, const cmd_parms *cmd)
                              mod_mcp_str(cmd->path), n++);
     } while (rc == MCP_OK && is_taken(dir));
 
+    dir->shares_place = n > 1;
+
     return rc;
 }
 

@@ -267,9 +267,17 @@ ngx_http_mcp_config_warn_rules(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 static void
 ngx_http_mcp_config_warn(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 {
+    char                  text[MCP_SETUP_ERROR_MAX];
+    unsigned              position;
     ngx_http_mcp_zone_t  *zone;
 
     zone = mlcf->zone;
+    position = 0;
+
+    while (mcp_setup_warning(mlcf->setup, 0 /* nginx */, &position, text)) {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0, "\"mcp\" in %V:%ui %s",
+                      &mlcf->file, mlcf->line, text);
+    }
 
     if (mcp_setup_lacks_backend(mlcf->setup)) {
         ngx_log_error(NGX_LOG_WARN, cf->log, 0,
@@ -357,6 +365,16 @@ ngx_http_mcp_config_stand(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 
     } while (ngx_http_mcp_config_is_taken(mmcf, mlcf->zone,
                                           mcp_setup_place(mlcf->setup)));
+
+    if (n > 1 && !ngx_http_mcp_config_is_block(clcf)) {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                      "\"mcp\" in %V:%ui has the path \"%V\" of another "
+                      "endpoint, and its server the same \"server_name\" "
+                      "\"%V\": a reload may mix up their counters; name the "
+                      "servers differently",
+                      &mlcf->file, mlcf->line, &clcf->name,
+                      &cscf->server_name);
+    }
 
     return NGX_OK;
 }

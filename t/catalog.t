@@ -452,7 +452,7 @@ is not a regular file
 }
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*/catalog\.json: line 3: not valid JSON in}
+qr{\[emerg\] .*/catalog\.json: line 3: not valid JSON near column \d+ in}
 
 
 
@@ -463,7 +463,7 @@ qr{\[emerg\] .*/catalog\.json: line 3: not valid JSON in}
 {"tools": [
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*/catalog\.json: line 1: not valid JSON in}
+qr{\[emerg\] .*/catalog\.json: line 1: not valid JSON near column \d+ in}
 
 
 
@@ -472,7 +472,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: not valid JSON in}
 --- user_files eval: ::file('')
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*/catalog\.json: line \d+: not valid JSON in}
+qr{\[emerg\] .*/catalog\.json: line 1: the file is empty: an empty catalog is \{\} in}
 
 
 
@@ -484,7 +484,7 @@ qr{\[emerg\] .*/catalog\.json: line \d+: not valid JSON in}
 {}
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*/catalog\.json: line 2: not valid JSON in}
+qr{\[emerg\] .*/catalog\.json: line 2: not valid JSON near column \d+ in}
 
 
 
@@ -802,7 +802,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: nested too deep in}
 --- user_files eval: ::file("{\"instructions\":\"\xff\"}")
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*/catalog\.json: line 1: not valid JSON in}
+qr{\[emerg\] .*/catalog\.json: line 1: column \d+: byte 0x[0-9a-f]{2} is not UTF-8: save the file as UTF-8, not as Latin-1 in}
 
 
 

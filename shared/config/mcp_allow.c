@@ -132,6 +132,13 @@ mcp_allow_find(const mcp_allow_t *rules, size_t n, mcp_list_e kind,
 
 
 int
+mcp_allow_is_all(const mcp_allow_t *rule)
+{
+    return rule->match == NULL && rule->name.len == 0;
+}
+
+
+int
 mcp_allow_is_true(mcp_str_t value)
 {
     return value.len && !mcp_str_eq(value, mcp_str("0"));

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/mcp_utf8.h"
 #include "config/mcp_catalog_parts.h"
 #include "rpc/mcp_digest.h"
 
@@ -72,6 +73,85 @@ mcp_catalog_error_key(mcp_catalog_reader_t *r, const char *at,
 }
 
 
+/* Returns the first byte that is not UTF-8, NULL if there is none. */
+static const char *
+mcp_catalog_not_utf8(mcp_str_t text)
+{
+    size_t         i, len;
+    unsigned char  c;
+
+    for (i = 0; i < text.len; i += len) {
+        c = (unsigned char) text.data[i];
+        len = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+
+        if (len > text.len - i
+            || !mcp_utf8_valid((mcp_str_t) { text.data + i, len }))
+        {
+            return text.data + i;
+        }
+    }
+
+    return NULL;
+}
+
+
+/* Returns the number of bytes between the start of the line and at, plus 1. */
+static size_t
+mcp_catalog_column(mcp_str_t text, const char *at)
+{
+    const char  *p;
+
+    for (p = at; p > text.data && p[-1] != '\n'; p--) { /* void */ }
+
+    return (size_t) (at - p) + 1;
+}
+
+
+/* Names the cause of a text that is not JSON. */
+static int
+mcp_catalog_syntax_error(mcp_catalog_reader_t *r, const char *at)
+{
+    size_t       i;
+    mcp_str_t    text;
+    const char  *bad;
+
+    text = r->catalog->text;
+
+    for (i = 0; i < text.len && memchr(" \t\r\n", text.data[i], 4); i++) {
+        /* void */
+    }
+
+    if (i == text.len) {
+        return mcp_catalog_error(r, text.data, "the file is empty: an empty "
+                                 "catalog is {}");
+    }
+
+    if (text.len >= 3 && memcmp(text.data, "\xef\xbb\xbf", 3) == 0) {
+        return mcp_catalog_error(r, text.data, "the file begins with a byte "
+                                 "order mark: save it as UTF-8 without one");
+    }
+
+    if (text.len >= 2 && (memcmp(text.data, "\xff\xfe", 2) == 0
+                          || memcmp(text.data, "\xfe\xff", 2) == 0))
+    {
+        return mcp_catalog_error(r, text.data, "the file is UTF-16: save it "
+                                 "as UTF-8");
+    }
+
+    bad = mcp_catalog_not_utf8(text);
+
+    if (bad) {
+        return mcp_catalog_error(r, bad, "column %zu: byte 0x%02x is not "
+                                 "UTF-8: save the file as UTF-8, not as "
+                                 "Latin-1", mcp_catalog_column(text, bad),
+                                 (unsigned char) *bad);
+    }
+
+    return mcp_catalog_error(r, at, "not valid JSON near column %zu",
+                             mcp_catalog_column(text, at));
+}
+
+
 static int
 mcp_catalog_json_error(mcp_catalog_reader_t *r, const mcp_json_error_t *e)
 {
@@ -89,7 +169,7 @@ mcp_catalog_json_error(mcp_catalog_reader_t *r, const mcp_json_error_t *e)
                                  mcp_catalog_fields[e->field].key.data);
 
     default:
-        return mcp_catalog_error(r, at, "not valid JSON");
+        return mcp_catalog_syntax_error(r, at);
     }
 }
 

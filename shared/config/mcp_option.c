@@ -327,6 +327,16 @@ mcp_option_parse(mcp_option_kind_e kind, mcp_str_t text, uint64_t *value)
 }
 
 
+/* Returns 1 for a size of some bytes, such as "8", which was to be "8m". */
+static int
+mcp_option_lacks_unit(const mcp_option_t *option, uint64_t value)
+{
+    return (option->kind == MCP_OPTION_KIND_SIZE
+            || option->kind == MCP_OPTION_KIND_ROOM)
+           && value > 0 && value < 1024;
+}
+
+
 /* MCP_OK or *error. */
 static int
 mcp_option_read(const mcp_option_t *option, mcp_str_t text, uint64_t *value,
@@ -364,8 +374,17 @@ mcp_option_read(const mcp_option_t *option, mcp_str_t text, uint64_t *value,
         return MCP_ERR_CONFIG;
     }
 
+    if (mcp_option_lacks_unit(option, *value)) {
+        *error = "value is less than 1 KB: add the unit, as in 8m";
+        return MCP_ERR_CONFIG;
+    }
+
     if (*value >= option->min && *value <= option->max) {
         return MCP_OK;
+    }
+
+    if (option->kind == MCP_OPTION_KIND_TIME && *value < option->min) {
+        *error = "value must not be 0";
     }
 
     if (number) {

@@ -345,7 +345,9 @@ mcp_setup_pattern(mcp_setup_t *setup, mcp_setup_list_t *list, mcp_str_t text,
     }
 
     pattern->target = mcp_arena_dup(&setup->arena, target);
-    if (pattern->target.data == NULL) {
+    pattern->text = mcp_arena_dup(&setup->arena, text);
+
+    if (pattern->target.data == NULL || pattern->text.data == NULL) {
         return MCP_ERR_MEMORY;
     }
 
@@ -379,6 +381,16 @@ int
 mcp_setup_route(mcp_setup_t *setup, mcp_str_t pattern, mcp_str_t target,
     char *error)
 {
+    const mcp_setup_pattern_t  *route;
+
+    for (route = setup->routes.first; route; route = route->next) {
+        if (mcp_str_eq(route->text, pattern)) {
+            return mcp_setup_fail(error, "a route for \"%.*s\" stands before "
+                                  "this one, which is never used",
+                                  mcp_setup_quote(pattern));
+        }
+    }
+
     return mcp_setup_pattern(setup, &setup->routes, pattern, target, error);
 }
 
@@ -404,6 +416,29 @@ mcp_setup_is_origin(mcp_str_t text)
 }
 
 
+/* Returns 1 unless "scheme://host" is followed by a path, query or fragment, or
+ * has user information. */
+static int
+mcp_setup_is_bare(mcp_str_t origin)
+{
+    size_t  i, slashes;
+
+    if (origin.data[0] == '~') {
+        return 1;
+    }
+
+    for (i = 0, slashes = 0; i < origin.len; i++) {
+        slashes += origin.data[i] == '/';
+
+        if (slashes > 2 || memchr("?#@ ", origin.data[i], 4)) {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
 int
 mcp_setup_origin(mcp_setup_t *setup, mcp_str_t origin, char *error)
 {
@@ -416,6 +451,13 @@ mcp_setup_origin(mcp_setup_t *setup, mcp_str_t origin, char *error)
         return mcp_setup_fail(error,
                               "\"%.*s\" is not an origin "
                               "(scheme://host[:port]), ~regex, null or *",
+                              mcp_setup_quote(origin));
+    }
+
+    if (!mcp_setup_is_bare(origin)) {
+        return mcp_setup_fail(error,
+                              "\"%.*s\" never equals an Origin, which ends "
+                              "with the host or port: remove what follows",
                               mcp_setup_quote(origin));
     }
 

@@ -12,6 +12,29 @@
 #define MCP_SETUP_ALLOW_MAX  1000
 
 
+/* Returns 1 if a rule in front matches every name of this one: "*", or the same
+ * pattern. */
+static int
+mcp_setup_allow_hidden(const mcp_setup_t *setup, const mcp_allow_t *rule)
+{
+    const mcp_allow_t        *before;
+    const mcp_setup_allow_t  *allow;
+
+    for (allow = setup->allows.first; allow; allow = allow->next) {
+        before = &allow->rule;
+
+        if ((rule->kinds & ~before->kinds) == 0
+            && (mcp_allow_is_all(before)
+                || mcp_str_eq(before->text, rule->text)))
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
 int
 mcp_setup_allow(mcp_setup_t *setup, mcp_str_t pattern, const void *value,
     char *error)
@@ -46,6 +69,15 @@ mcp_setup_allow(mcp_setup_t *setup, mcp_str_t pattern, const void *value,
 
     if (rc != MCP_OK) {
         return rc;
+    }
+
+    if (mcp_setup_allow_hidden(setup, &allow->rule)) {
+        (void) snprintf(error, MCP_SETUP_ERROR_MAX,
+                        "rule \"%.*s\" stands behind one that matches all of "
+                        "its names, and is never used",
+                        mcp_setup_quote(pattern));
+        mcp_match_free(allow->rule.match);
+        return MCP_ERR_CONFIG;
     }
 
     allow->rule.value = value;

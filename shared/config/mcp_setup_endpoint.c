@@ -12,7 +12,7 @@
 
 /* The default of mcp_stream_buffer is at most 1/8 of the zone, because a stream
  * takes up to twice mcp_stream_buffer. */
-#define MCP_SETUP_STREAM_SHARE 8
+#define MCP_SETUP_STREAM_SHARE  8
 
 
 static void
@@ -82,7 +82,7 @@ mcp_setup_merge(mcp_setup_t *setup, const mcp_setup_t *parent)
 static unsigned
 mcp_setup_add_target(mcp_setup_t *setup, mcp_str_t target)
 {
-    unsigned i;
+    unsigned  i;
 
     for (i = 0; i < setup->n_targets; i++) {
         if (mcp_str_eq(setup->targets[i], target)) {
@@ -102,7 +102,7 @@ static size_t
 mcp_setup_add_routes(mcp_setup_t *setup, int exact, mcp_route_t *routes,
     size_t n)
 {
-    const mcp_setup_pattern_t *pattern;
+    const mcp_setup_pattern_t  *pattern;
 
     for (pattern = setup->routes.first; pattern; pattern = pattern->next) {
         if (mcp_match_is_exact(pattern->match) == exact) {
@@ -119,13 +119,13 @@ mcp_setup_add_routes(mcp_setup_t *setup, int exact, mcp_route_t *routes,
 static int
 mcp_setup_make_routes(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 {
-    size_t n;
-    mcp_route_t *routes;
+    size_t        n;
+    mcp_route_t  *routes;
 
     n = setup->routes.n;
 
     setup->targets = mcp_arena_alloc(&setup->arena,
-        (n + 1) * sizeof(mcp_str_t));
+                                     (n + 1) * sizeof(mcp_str_t));
     routes = mcp_arena_alloc(&setup->arena, (n + 1) * sizeof(mcp_route_t));
 
     if (setup->targets == NULL || routes == NULL) {
@@ -135,8 +135,8 @@ mcp_setup_make_routes(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
     setup->n_targets = 0;
 
     endpoint->target = setup->backend.len
-                           ? mcp_setup_add_target(setup, setup->backend)
-                           : MCP_NO_TARGET;
+                       ? mcp_setup_add_target(setup, setup->backend)
+                       : MCP_NO_TARGET;
 
     /* exact names win over regular expressions, wherever they stand */
 
@@ -153,9 +153,9 @@ mcp_setup_make_routes(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 static int
 mcp_setup_make_origins(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 {
-    size_t n;
-    mcp_match_t **origins;
-    const mcp_setup_pattern_t *pattern;
+    size_t                      n;
+    mcp_match_t               **origins;
+    const mcp_setup_pattern_t  *pattern;
 
     endpoint->any_origin = setup->any_origin;
 
@@ -164,7 +164,7 @@ mcp_setup_make_origins(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
     }
 
     origins = mcp_arena_alloc(&setup->arena,
-        setup->origins.n * sizeof(mcp_match_t *));
+                              setup->origins.n * sizeof(mcp_match_t *));
     if (origins == NULL) {
         return MCP_ERR_MEMORY;
     }
@@ -186,19 +186,19 @@ mcp_setup_make_origins(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 static int
 mcp_setup_make_members(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 {
-    mcp_buf_t info, members;
+    mcp_buf_t  info, members;
 
     mcp_buf_init(&info, setup->mem, SIZE_MAX / 2);
     mcp_buf_init(&members, setup->mem, SIZE_MAX / 2);
 
     mcp_endpoint_info(endpoint, mcp_revision_latest(MCP_REVISION_ALL, 1),
-        &info);
+                      &info);
     mcp_result_members(&members, (mcp_str_t) { info.data, info.len });
 
     if (info.failed == MCP_OK && members.failed == MCP_OK) {
         endpoint->result_members = mcp_arena_dup(&setup->arena,
-            (mcp_str_t) { members.data,
-                members.len });
+                                     (mcp_str_t) { members.data,
+                                                   members.len });
     }
 
     mcp_buf_free(&info);
@@ -213,7 +213,7 @@ mcp_setup_make_members(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 static int
 mcp_setup_add_auth(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 {
-    char error[MCP_SETUP_ERROR_MAX];
+    char  error[MCP_SETUP_ERROR_MAX];
 
     switch (mcp_setup_auth(setup, &endpoint->auth, error)) {
 
@@ -266,7 +266,7 @@ mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
 int
 mcp_setup_lacks_backend(const mcp_setup_t *setup)
 {
-    const mcp_catalog_t *catalog;
+    const mcp_catalog_t  *catalog;
 
     catalog = setup->catalog;
 
@@ -279,8 +279,7 @@ mcp_setup_lacks_backend(const mcp_setup_t *setup)
 
 
 void
-mcp_setup_fit(const mcp_setup_t *setup, uint64_t size,
-    mcp_endpoint_t *endpoint)
+mcp_setup_fit(const mcp_setup_t *setup, uint64_t size, mcp_endpoint_t *endpoint)
 {
     if (!mcp_options_has(&setup->options, MCP_OPTION_STREAM_BUFFER)
         && endpoint->stream_buffer > size / MCP_SETUP_STREAM_SHARE)
@@ -293,7 +292,7 @@ mcp_setup_fit(const mcp_setup_t *setup, uint64_t size,
 int
 mcp_setup_fills_zone(const mcp_setup_t *setup, uint64_t size)
 {
-    mcp_endpoint_t endpoint;
+    mcp_endpoint_t  endpoint;
 
     mcp_options_apply(&setup->options, &endpoint);
     mcp_setup_fit(setup, size, &endpoint);
@@ -307,7 +306,7 @@ mcp_setup_fills_zone(const mcp_setup_t *setup, uint64_t size)
 int
 mcp_setup_ends_tasks(const mcp_setup_t *setup)
 {
-    mcp_endpoint_t endpoint;
+    mcp_endpoint_t  endpoint;
 
     mcp_options_apply(&setup->options, &endpoint);
 
@@ -340,14 +339,13 @@ int
 mcp_setup_check_headers(const mcp_setup_t *setup,
     int (*drops)(void *ctx, mcp_str_t name), void *ctx, char *error)
 {
-    size_t line;
-    const mcp_catalog_header_t *header;
+    size_t                       line;
+    const mcp_catalog_header_t  *header;
 
     if (setup->catalog == NULL
         || mcp_revision_latest(setup->revisions ? setup->revisions
-                                                : MCP_REVISION_ALL,
-               1)
-               == MCP_REVISION_NONE)
+                                                : MCP_REVISION_ALL, 1)
+           == MCP_REVISION_NONE)
     {
         return MCP_OK;
     }
@@ -359,9 +357,9 @@ mcp_setup_check_headers(const mcp_setup_t *setup,
     }
 
     (void) snprintf(error, MCP_SETUP_ERROR_MAX,
-        "%.*s: line %zu: the header \"Mcp-Param-%.*s\"",
-        mcp_setup_quote(setup->catalog_file), line,
-        mcp_setup_quote(header->name));
+                    "%.*s: line %zu: the header \"Mcp-Param-%.*s\"",
+                    mcp_setup_quote(setup->catalog_file), line,
+                    mcp_setup_quote(header->name));
 
     return MCP_ERR_CONFIG;
 }

@@ -28,6 +28,7 @@ struct mcp_setup_pattern_s {
     mcp_setup_pattern_t   *next;
     mcp_setup_pattern_t   *made;       /* all of one setup */
     mcp_match_t           *match;
+    mcp_str_t              text;       /* as in the configuration */
     mcp_str_t              target;     /* of a route */
 };
 

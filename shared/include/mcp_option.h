@@ -23,7 +23,7 @@
  */
 #define MCP_OPTIONS(X)                                                        \
     X(SESSION_LIFETIME, session_lifetime, "mcp_session_lifetime",             \
-      "MCPSessionLifetime", TIME, 0, 0, MCP_TIME_MAX, 86400000)               \
+      "MCPSessionLifetime", TIME, 0, 1, MCP_TIME_MAX, 86400000)               \
     X(CACHE_TTL, cache_ttl, "mcp_cache_ttl",                                  \
       "MCPCacheTTL", TIME, 0, 0, MCP_TIME_MAX, 0)                             \
     X(STREAM_AFTER, stream_after, "mcp_stream_after",                         \
@@ -51,7 +51,7 @@
     X(RESUME_AFTER, resume_after, "mcp_resume_after",                         \
       "MCPResumeAfter", TIME, 1, 0, MCP_TIME_MAX, 10000)                      \
     X(RESUME_LIFETIME, resume_lifetime, "mcp_resume_lifetime",                \
-      "MCPResumeLifetime", TIME, 0, 0, MCP_TIME_MAX, 3600000)                 \
+      "MCPResumeLifetime", TIME, 0, 1, MCP_TIME_MAX, 3600000)                 \
     X(PASS_AUTHORIZATION, pass_authorization, "mcp_pass_authorization",       \
       "MCPPassAuthorization", FLAG, 0, 0, 1, 0)                               \
     X(PASS_COOKIE, pass_cookie, "mcp_pass_cookie",                            \
@@ -63,11 +63,11 @@
     X(JOIN_WAIT, join_wait, "mcp_join_wait",                                  \
       "MCPJoinWait", TIME, 0, 0, MCP_TIME_MAX, 10000)                         \
     X(CALL_TIMEOUT, call_timeout, "mcp_call_timeout",                         \
-      "MCPCallTimeout", TIME, 0, 0, MCP_TIME_MAX, 600000)                     \
+      "MCPCallTimeout", TIME, 0, 1, MCP_TIME_MAX, 600000)                     \
     X(INPUT_TIMEOUT, input_timeout, "mcp_input_timeout",                      \
-      "MCPInputTimeout", TIME, 0, 0, MCP_TIME_MAX, 600000)                    \
+      "MCPInputTimeout", TIME, 0, 1, MCP_TIME_MAX, 600000)                    \
     X(STATE_LIFETIME, state_lifetime, "mcp_state_lifetime",                   \
-      "MCPStateLifetime", TIME, 0, 0, MCP_TIME_MAX, 600000)                   \
+      "MCPStateLifetime", TIME, 0, 1, MCP_TIME_MAX, 600000)                   \
     X(MAX_EVENTS, max_events, "mcp_max_events",                               \
       "MCPMaxEvents", NUMBER, 0, 1, 1073741824, 65536)                        \
     X(STREAM_BUFFER, stream_buffer, "mcp_stream_buffer",                      \
@@ -85,7 +85,7 @@
     X(MAX_PARTY_BYTES, max_party_bytes, "mcp_max_party_bytes",                \
       "MCPMaxPartyBytes", ROOM, 1, 0, MCP_SIZE_MAX, 0)                        \
     X(MAX_MESSAGE, max_message, "mcp_max_message",                            \
-      "MCPMaxMessage", SIZE, 0, 0, MCP_SIZE_MAX, 8388608)                     \
+      "MCPMaxMessage", SIZE, 0, 1, MCP_SIZE_MAX, 8388608)                     \
     X(MAX_DEPTH, max_depth, "mcp_max_depth",                                  \
       "MCPMaxDepth", NUMBER, 0, 4, 512, 64)                                   \
     X(MAX_BATCH, max_batch, "mcp_max_batch",                                  \

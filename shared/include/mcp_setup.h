@@ -188,6 +188,13 @@ mcp_str_t mcp_setup_allow_nothing(const mcp_setup_t *setup);
 int mcp_setup_check_headers(const mcp_setup_t *setup,
     int (*drops)(void *ctx, mcp_str_t name), void *ctx, char *error);
 
+/* Writes the next warning about a setting that has no effect, or one that is
+ * hardly meant, into text (MCP_SETUP_ERROR_MAX bytes); it continues the
+ * endpoint's name.  *position is 0 at first.  The setup is merged; it need not
+ * have an endpoint.  Returns 0 if no warning is left. */
+int mcp_setup_warning(const mcp_setup_t *setup, int apache, unsigned *position,
+    char *text);
+
 /* Lowers the default of mcp_stream_buffer, if the setup does not set it, to an
  * eighth of a zone of size bytes. */
 void mcp_setup_fit(const mcp_setup_t *setup, uint64_t size,

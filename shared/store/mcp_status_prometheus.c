@@ -10,11 +10,11 @@
 
 /* Requests refused for one reason: a counter, and the label's value. */
 typedef struct {
-    mcp_counter_e counter;
-    mcp_str_t reason;
+    mcp_counter_e  counter;
+    mcp_str_t      reason;
 } mcp_status_refused_t;
 
-static const mcp_status_refused_t mcp_status_refused[] = {
+static const mcp_status_refused_t  mcp_status_refused[] = {
     { MCP_COUNT_REFUSED_FULL, mcp_str("zone_full") },
     { MCP_COUNT_REFUSED_LIMIT, mcp_str("limit") },
     { MCP_COUNT_HEADERS, mcp_str("header_mismatch") },
@@ -22,7 +22,7 @@ static const mcp_status_refused_t mcp_status_refused[] = {
     { MCP_COUNT_STATES, mcp_str("request_state") }
 };
 
-#define MCP_STATUS_REFUSED \
+#define MCP_STATUS_REFUSED                                                    \
     (sizeof(mcp_status_refused) / sizeof(mcp_status_refused[0]))
 
 
@@ -38,12 +38,12 @@ mcp_status_zone(const mcp_status_t *status, mcp_buf_t *buf)
 static int
 mcp_status_is_refusal(const mcp_status_row_t *row)
 {
-    size_t i, offset;
+    size_t  i, offset;
 
     for (i = 0; i < MCP_STATUS_REFUSED; i++) {
         offset = offsetof(mcp_store_stats_t, counter)
                  + mcp_status_refused[i].counter
-                       * sizeof(((mcp_store_stats_t *) 0)->counter[0]);
+                   * sizeof(((mcp_store_stats_t *) 0)->counter[0]);
 
         if (row->offset == offset) {
             return 1;
@@ -71,9 +71,9 @@ mcp_status_prometheus_refusal(const mcp_status_t *status, mcp_buf_t *buf,
 static void
 mcp_status_prometheus_refused(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    size_t i;
-    mcp_node_facts_t facts;
-    const mcp_status_refused_t *refused;
+    size_t                       i;
+    mcp_node_facts_t             facts;
+    const mcp_status_refused_t  *refused;
 
     mcp_buf_lit(buf,
         "# HELP mcp_requests_refused_total Requests refused, by reason\n"
@@ -83,13 +83,13 @@ mcp_status_prometheus_refused(const mcp_status_t *status, mcp_buf_t *buf)
         refused = &mcp_status_refused[i];
 
         mcp_status_prometheus_refusal(status, buf, refused->reason,
-            status->stats.counter[refused->counter]);
+                                  status->stats.counter[refused->counter]);
     }
 
     if (mcp_store_node_facts(status->store, &facts) == MCP_OK) {
         mcp_status_prometheus_refusal(status, buf,
-            mcp_str("redis_unreachable"),
-            (int64_t) facts.counts[MCP_NODE_AWAY]);
+                                      mcp_str("redis_unreachable"),
+                                      (int64_t) facts.counts[MCP_NODE_AWAY]);
     }
 }
 
@@ -110,8 +110,8 @@ static void
 mcp_status_prometheus_revisions(const mcp_status_t *status,
     mcp_buf_t *buf)
 {
-    int64_t n;
-    mcp_revision_e revision;
+    int64_t         n;
+    mcp_revision_e  revision;
 
     mcp_buf_lit(buf,
         "# HELP mcp_revision_requests_total Requests of each revision\n"
@@ -149,7 +149,7 @@ mcp_status_labels(const mcp_status_t *status, const mcp_tally_t *tally,
     mcp_status_zone(status, buf);
     mcp_buf_lit(buf, ",endpoint=");
     mcp_buf_json(buf, (mcp_str_t) { tally->endpoint,
-                          strlen(tally->endpoint) });
+                                    strlen(tally->endpoint) });
     mcp_buf_lit(buf, ",kind=");
     mcp_buf_json(buf, mcp_status_kind(tally->kind));
     mcp_buf_lit(buf, ",tool=");
@@ -162,9 +162,9 @@ mcp_status_labels(const mcp_status_t *status, const mcp_tally_t *tally,
 static void
 mcp_status_prometheus_calls(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    uint32_t i, n;
-    unsigned k;
-    mcp_tally_t tally;
+    uint32_t      i, n;
+    unsigned      k;
+    mcp_tally_t   tally;
 
     mcp_buf_lit(buf,
         "# HELP mcp_tool_calls_total Calls of each tool, prompt and resource, "
@@ -196,9 +196,9 @@ mcp_status_prometheus_calls(const mcp_status_t *status, mcp_buf_t *buf)
 static void
 mcp_status_prometheus_live(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    uint32_t i, n;
-    uint64_t live[MCP_TALLY_ROWS_MAX];
-    mcp_tally_t tally;
+    uint32_t     i, n;
+    uint64_t     live[MCP_TALLY_ROWS_MAX];
+    mcp_tally_t  tally;
 
     mcp_buf_lit(buf,
         "# HELP mcp_tool_calls_live Calls of each tool, prompt and resource "
@@ -225,8 +225,8 @@ static void
 mcp_status_prometheus_histogram(const mcp_status_t *status,
     const mcp_tally_t *tally, mcp_buf_t *buf)
 {
-    unsigned i;
-    uint64_t n;
+    unsigned  i;
+    uint64_t  n;
 
     n = 0;
 
@@ -267,8 +267,8 @@ mcp_status_prometheus_histogram(const mcp_status_t *status,
 static void
 mcp_status_prometheus_durations(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    uint32_t i, n;
-    mcp_tally_t tally;
+    uint32_t     i, n;
+    mcp_tally_t  tally;
 
     mcp_buf_lit(buf,
         "# HELP mcp_tool_call_duration_seconds Time that calls of each tool, "
@@ -290,8 +290,8 @@ mcp_status_prometheus_durations(const mcp_status_t *status, mcp_buf_t *buf)
 void
 mcp_status_prometheus(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    size_t i;
-    const mcp_status_row_t *row;
+    size_t                   i;
+    const mcp_status_row_t  *row;
 
     mcp_buf_lit(buf,
         "# HELP mcp_build_info Version of the module\n"

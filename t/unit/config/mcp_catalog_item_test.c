@@ -15,7 +15,11 @@ mistakes_are_named(void **state)
     } cases[] = {
 
         /* the file */
-        { "", "line 1: not valid JSON" },
+        { "", "line 1: the file is empty: an empty catalog is {}" },
+        { " \n\t", "line 1: the file is empty: an empty catalog is {}" },
+        { "\xef\xbb\xbf{}", "line 1: the file begins with a byte order mark: "
+                           "save it as UTF-8 without one" },
+        { "\xff\xfe{", "line 1: the file is UTF-16: save it as UTF-8" },
         { "{\"prompts\":[{\"name\":\"a\"},\n{\"name\":\"b\",\n"
           "\"x-mcp-max-wait\":\n\"5m\"}]}",
           "line 4: \"x-mcp-max-wait\" must be a number of seconds, with "
@@ -32,8 +36,8 @@ mistakes_are_named(void **state)
           "\"private\"" },
         { "{\"prompts\":[{\"name\":\"b\",\n\"x-mcp-maxwait\":\n1}]}",
           "line 3: \"x-mcp-maxwait\" is unknown" },
-        { "\n\n{\"tools\":[}", "line 3: not valid JSON" },
-        { "{}\n{}", "line 2: not valid JSON" },
+        { "\n\n{\"tools\":[}", "line 3: not valid JSON near column 12" },
+        { "{}\n{}", "line 2: not valid JSON near column 2" },
         { "[]", "line 1: a catalog must be an object" },
         { "\n\"x\"", "line 2: a catalog must be an object" },
         { "{\n\"tools\":[],\n\"tool\":[]}", "line 3: unknown key \"tool\"" },
@@ -47,7 +51,9 @@ mistakes_are_named(void **state)
           "line 3: \"instructions\" must be a string" },
         { "{\"completions\":\"yes\"}",
           "line 1: \"completions\" must be true or false" },
-        { "{\"prompts\":[{\"name\":\"\xff\"}]}", "line 1: not valid JSON" },
+        { "{\"prompts\":[\n{\"name\":\"\xc3\xa9\xe9\"}]}",
+          "line 2: column 12: byte 0xe9 is not UTF-8: save the file as UTF-8, "
+          "not as Latin-1" },
 
         /* items */
         { "{\"tools\":[\n1]}", "line 2: a tool must be an object" },

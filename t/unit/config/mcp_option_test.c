@@ -195,7 +195,10 @@ set(void **state)
         { MCP_OPTION_STREAM_BUFFER, "off", -1, "invalid value" },
         { MCP_OPTION_STREAM_BUFFER, "0", -1, "invalid value" },
         { MCP_OPTION_STREAM_BUFFER, "0k", -1, "invalid value" },
-        { MCP_OPTION_STREAM_BUFFER, "1", 1, NULL },
+        { MCP_OPTION_STREAM_BUFFER, "1024", 1024, NULL },
+        { MCP_OPTION_STREAM_BUFFER, "1023", -1,
+          "value is less than 1 KB: add the unit, as in 8m" },
+        { MCP_OPTION_CALL_TIMEOUT, "0", -1, "value must not be 0" },
         { MCP_OPTION_MAX_SESSION_STREAMS, "0", 0, NULL },
         { MCP_OPTION_MAX_MESSAGE, "1x", -1, "invalid value" },
 

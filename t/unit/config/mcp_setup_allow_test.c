@@ -59,6 +59,7 @@ static void
 test_wrong(void **state)
 {
     int           i;
+    char          name[16];
     mcp_setup_t  *s;
 
     (void) state;
@@ -71,7 +72,9 @@ test_wrong(void **state)
                                "end only; \"~\" begins a regular expression");
 
     for (i = 0; i < 1000; i++) {
-        assert_int_equal(mcp_setup_allow(s, mcp_str("a"), yes, error), MCP_OK);
+        (void) snprintf(name, sizeof(name), "a%d", i);
+        assert_int_equal(mcp_setup_allow(s, test_str(name), yes, error),
+                         MCP_OK);
     }
 
     assert_int_equal(mcp_setup_allow(s, mcp_str("a"), yes, error),

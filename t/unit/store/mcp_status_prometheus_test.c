@@ -109,7 +109,7 @@ render(const char *format, const char *type, unsigned details)
 }
 
 
-#define LABELS  "{zone=\"z\",endpoint=\"localhost/mcp\",kind=\"tool\","                 \
+#define LABELS  "{zone=\"z\",endpoint=\"localhost/mcp\",kind=\"tool\"," \
                 "tool=\"e\\\\c\\\"ho\""
 
 #define OTHER  "{zone=\"z\",endpoint=\"localhost/mcp\","                      \
@@ -186,8 +186,8 @@ test_prometheus(void **state)
         line = strtok_r(NULL, "\n", &rest);
 
         if (strcmp(name, "mcp_build_info") == 0) {
-            assert_string_equal(line, "mcp_build_info{zone=\"z\",version=\"" MCP_VERSION
-                                      "\"} 1");
+            assert_string_equal(line, "mcp_build_info{zone=\"z\","
+                                      "version=\"" MCP_VERSION "\"} 1");
             continue;
         }
 
@@ -222,10 +222,12 @@ test_prometheus(void **state)
                    "mcp_tool_calls_total" LABELS ",result=\"fault\"} 1\n");
     rest_has(rest, "\nmcp_tool_calls_total" OTHER ",result=\"ok\"} 0\n");
     rest_has(rest, "\nmcp_tool_calls_live" LABELS "} 1\n");
-    rest_has(rest, "\nmcp_tool_call_duration_seconds_bucket" LABELS ",le=\"0.02\"} 0\n"
+    rest_has(rest, "\nmcp_tool_call_duration_seconds_bucket" LABELS
+                   ",le=\"0.02\"} 0\n"
                    "mcp_tool_call_duration_seconds_bucket" LABELS
                    ",le=\"0.05\"} 1\n");
-    rest_has(rest, "\nmcp_tool_call_duration_seconds_bucket" LABELS ",le=\"+Inf\"} 2\n"
+    rest_has(rest, "\nmcp_tool_call_duration_seconds_bucket" LABELS
+                   ",le=\"+Inf\"} 2\n"
                    "mcp_tool_call_duration_seconds_sum" LABELS "} 2.54\n"
                    "mcp_tool_call_duration_seconds_count" LABELS "} 2\n");
     assert_null(strstr(rest, "mcp_tool_call_duration_seconds_count" OTHER));
