@@ -576,7 +576,7 @@ static mcp_fault_e refused(mod_mcp_run_t *run, int rc, const char **detail)
 
     switch (rc) {
     case HTTP_BAD_GATEWAY:
-        *detail = "refused, reset or malformed before an answer";
+        *detail = "closed or malformed before an answer";
         return MCP_FAULT_BACKEND_FAILED;
 
     case HTTP_SERVICE_UNAVAILABLE:
@@ -584,7 +584,7 @@ static mcp_fault_e refused(mod_mcp_run_t *run, int rc, const char **detail)
             return feed_own(run, rc);
         }
 
-        *detail = "refused, or unavailable";
+        *detail = "could not connect, or unavailable";
         return MCP_FAULT_BACKEND_FAILED;
 
     default:

@@ -116,6 +116,22 @@ ngx_http_mcp_capture_retry_after(ngx_http_request_t *r,
 }
 
 
+/* Returns why a 502 is nginx's own. */
+static const char *
+ngx_http_mcp_capture_bad_gateway(ngx_http_upstream_t *u)
+{
+    if (u == NULL || !u->request_sent) {
+        return "could not connect";
+    }
+
+    if (u->state && u->state->bytes_received == 0) {
+        return "closed without an answer";
+    }
+
+    return "malformed before an answer";
+}
+
+
 /*
  * Recognizes nginx's own page for an error of class 5xx, which is no answer of
  * a backend.  While a backend answers, its upstream has yet to be cleaned up.
@@ -146,7 +162,7 @@ ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
         break;
 
     case NGX_HTTP_BAD_GATEWAY:
-        inv->detail = "refused, reset or malformed before an answer";
+        inv->detail = ngx_http_mcp_capture_bad_gateway(r->upstream);
         break;
 
     case NGX_HTTP_SERVICE_UNAVAILABLE:

@@ -210,7 +210,7 @@ qr{\[warn\] .*has "mcp_allow tools/ecco", which its }
 --- request eval: MCP::call('echo')
 --- more_headers eval: ::of('eve')
 --- response_body_like eval
-qr/"code":-32603,"message":"[^"]+","data":\{"reason":"refused, reset or malformed[^"]*"\}/
+qr/"code":-32603,"message":"[^"]+","data":\{"reason":"could not connect"\}/
 --- error_log
 failed in its backend
 

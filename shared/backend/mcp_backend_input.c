@@ -158,6 +158,13 @@ mcp_backend_wrapped_body(mcp_backend_t *b, mcp_backend_class_e class,
     type = (mcp_str_t) { b->type, b->type_len };
     text = mcp_backend_trim(text);
 
+    if (mcp_str_eq(type, mcp_str("text/html")) && text.len == 0
+        && b->want == MCP_WANT_TOOL)
+    {
+        msg->doubt = "an empty text/html body, given as a result without "
+                     "content";
+    }
+
     if (mcp_str_eq(type, mcp_str("text/html"))
         && text.len >= 2 && text.data[0] == '{'
         && text.data[text.len - 1] == '}')

@@ -382,6 +382,8 @@ mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
     msg->is_error = b->want == MCP_WANT_TOOL
                     && mcp_str_eq(r[MCP_BACKEND_R_IS_ERROR].raw,
                                   mcp_str("true"));
+    msg->structured = b->want == MCP_WANT_TOOL
+                      && r[MCP_BACKEND_R_STRUCTURED].type != MCP_JSON_NONE;
     msg->any_output = b->want == MCP_WANT_TOOL
                       && r[MCP_BACKEND_R_STRUCTURED].type != MCP_JSON_NONE
                       && r[MCP_BACKEND_R_STRUCTURED].type != MCP_JSON_OBJECT;

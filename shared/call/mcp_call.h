@@ -75,6 +75,8 @@ struct mcp_request_s {
     uint32_t              running;     /* handle of mcp_store_live_begin() */
     mcp_reason_e          reason;      /* of a failure; NONE: as its ending
                                           says */
+    mcp_str_t             why;         /* the log's reason of a failure, may be
+                                          empty */
     mcp_str_t             response;    /* if not durable */
     uint64_t              deadline;
 
@@ -95,6 +97,7 @@ struct mcp_request_s {
     uint64_t              pause_until; /* the last invocation of this kind */
     int                   subscribed;  /* what other nodes have answered, of a
                                           subscription */
+    unsigned              token_warned:1;      /* a progress token was wrong */
     mcp_buf_t             urls;        /* the events, as uint64_t, that sent the
                                           user to a URL and are not settled */
 

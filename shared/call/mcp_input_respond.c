@@ -6,7 +6,10 @@
  * basic/patterns/mrtr).
  */
 
+#include <stdio.h>
+
 #include "call/mcp_call_parts.h"
+#include "call/mcp_request.h"
 
 
 /* Ends a request with a fault of its backend. */
@@ -24,12 +27,23 @@ int
 mcp_input_refuse_lacks(mcp_request_t *req, unsigned lacks)
 {
     int        rc;
+    char       why[160];
+    size_t     before;
     mcp_buf_t  data;
 
     mcp_buf_init(&data, &req->call->worker->env->mem, 1024);
     mcp_buf_lit(&data, "{\"requiredCapabilities\":");
+    before = data.len;
     mcp_input_capabilities(lacks, &data);
+
+    (void) snprintf(why, sizeof(why), "a question needs what its client did "
+                    "not declare: %.*s",
+                    (int) (data.failed ? 0 : data.len - before),
+                    data.failed ? "" : data.data + before);
+
     mcp_buf_lit(&data, "}");
+    mcp_call_log(req->call, MCP_LOG_WARN, "failed", why);
+    mcp_request_why(req, why);
 
     rc = data.failed
          ? mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str)

@@ -46,6 +46,37 @@ mcp_job_append(mcp_request_t *req, mcp_str_t message)
 }
 
 
+/* For "%.*s": at most n bytes of a text. */
+#define mcp_job_cut(s, n)                                                     \
+    (int) ((s).len > (n) ? (n) : (s).len), (s).data ? (s).data : ""
+
+
+/* Logs the first progress notification with another token than the client's:
+ * clients would drop it. */
+static void
+mcp_job_warn_token(mcp_request_t *req, mcp_str_t token)
+{
+    char  id[9];
+
+    if (req->token_warned) {
+        return;
+    }
+
+    if (token.len == 0) {
+        token = mcp_str("(none)");
+    }
+
+    req->token_warned = 1;
+    mcp_stream_id_short(id, req->call->id);
+
+    mcp_worker_log(req->call->worker, MCP_LOG_WARN,
+                   "call %s of \"%.*s\" sent progress with the token %.*s, but "
+                   "its client's is %.*s: dropped", id,
+                   mcp_job_cut(req->name, 128), mcp_job_cut(token, 64),
+                   mcp_job_cut(req->progress_token, 64));
+}
+
+
 static int
 mcp_job_notification(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -58,10 +89,14 @@ mcp_job_notification(mcp_request_t *req, const mcp_backend_msg_t *msg)
         /* only for those who asked, and as they asked (basic/utilities/
          * progress) */
 
-        if (req->progress_token.len == 0
-            || !mcp_id_same(&call->worker->env->mem, msg->progress_token.raw,
-                            req->progress_token))
+        if (req->progress_token.len == 0) {
+            return MCP_OK;
+        }
+
+        if (!mcp_id_same(&call->worker->env->mem, msg->progress_token.raw,
+                         req->progress_token))
         {
+            mcp_job_warn_token(req, msg->progress_token.raw);
             return MCP_OK;
         }
 
@@ -288,9 +323,24 @@ mcp_job_reason(const mcp_backend_msg_t *msg, char text[MCP_JOB_REASON])
 }
 
 
+/* Returns 1 if clients refuse the result, because its tool has an outputSchema
+ * and the result has no structuredContent. */
+static int
+mcp_job_lacks_output(const mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    const mcp_catalog_t  *catalog;
+
+    catalog = req->call->endpoint->catalog;
+
+    return catalog && !msg->structured && !msg->is_error
+           && req->method->id == MCP_METHOD_TOOLS_CALL
+           && mcp_catalog_has_output(catalog, req->name);
+}
+
+
 /* What its operator has to know of a backend's answer. */
 static void
-mcp_job_log_answer(const mcp_request_t *req, const mcp_backend_msg_t *msg)
+mcp_job_log_answer(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
     char  text[MCP_JOB_REASON];
 
@@ -298,13 +348,22 @@ mcp_job_log_answer(const mcp_request_t *req, const mcp_backend_msg_t *msg)
         snprintf(text, sizeof(text), "HTTP %d", msg->status);
         mcp_job_log(req, MCP_LOG_WARN, "failed in its backend: ", text);
 
+        mcp_request_why(req, text);
+
     } else if (msg->kind == MCP_BACKEND_FAULT && msg->detail) {
         mcp_job_log(req, MCP_LOG_ERROR, "failed in its backend: ",
                     mcp_job_reason(msg, text));
+        mcp_request_why(req, mcp_job_reason(msg, text));
     }
 
     if (msg->doubt) {
         mcp_job_log(req, MCP_LOG_WARN, "answered with ", msg->doubt);
+    }
+
+    if (msg->kind == MCP_BACKEND_RESULT && mcp_job_lacks_output(req, msg)) {
+        mcp_job_log(req, MCP_LOG_WARN, "answered without ",
+                    "\"structuredContent\", but the tool has an "
+                    "\"outputSchema\": clients refuse the result");
     }
 }
 

@@ -74,6 +74,14 @@ mcp_request_reason(const mcp_request_t *req, mcp_ending_e how)
 }
 
 
+void
+mcp_request_why(mcp_request_t *req, const char *why)
+{
+    req->why = mcp_arena_dup(&req->call->arena,
+                             (mcp_str_t) { why, strlen(why) });
+}
+
+
 /* Counts the request, now that it has ended. */
 static void
 mcp_request_tally(mcp_request_t *req, mcp_ending_e how)
@@ -102,6 +110,7 @@ mcp_request_tally(mcp_request_t *req, mcp_ending_e how)
     memcpy(failure.id, call->id, MCP_STREAM_ID_LEN);
     mcp_tally_principal(failure.principal,
                         call->facts.value[MCP_FACT_PRINCIPAL]);
+    mcp_tally_detail(failure.detail, req->why);
 
     mcp_store_tally_failed(call->worker->store, &failure);
 }
@@ -121,13 +130,20 @@ mcp_request_begins( mcp_request_t *req)
     }
 
     mcp_stream_id_short(id, call->id);
-    mcp_stream_id_short(session, call->client.id);
+
+    if (mcp_client_is_stateless(&call->client)) {
+        memcpy(session, "(none)", sizeof("(none)"));
+
+    } else {
+        mcp_stream_id_short(session, call->client.id);
+    }
 
     mcp_worker_log(call->worker, MCP_LOG_INFO,
-                 "call %s of \"%.*s\" began: %.*s, session %s", id,
-                 (int) (req->name.len > 128 ? 128 : req->name.len),
-                 req->name.data ? req->name.data : "",
-                 (int) req->method->name.len, req->method->name.data, session);
+                   "call %s of \"%.*s\" began: %.*s, session %s", id,
+                   (int) (req->name.len > 128 ? 128 : req->name.len),
+                   req->name.data ? req->name.data : "",
+                   (int) req->method->name.len, req->method->name.data,
+                   session);
 }
 
 

@@ -14,6 +14,9 @@
 /* Logs a change of state at debug. */
 void mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state);
 
+/* Keeps the log's reason of a failure for the status. */
+void mcp_request_why(mcp_request_t *req, const char *why);
+
 /* Logs at info, and shows in the zone, that a backend is about to work on the
  * request. */
 void mcp_request_begins(mcp_request_t *req);

@@ -248,6 +248,18 @@ mcp_catalog_rule(const mcp_catalog_t *catalog, mcp_list_e kind,
 
 
 int
+mcp_catalog_has_output(const mcp_catalog_t *catalog, mcp_str_t tool)
+{
+    const mcp_catalog_item_t  *item;
+
+    item = catalog->outputs ? mcp_catalog_item(catalog, MCP_LIST_TOOLS, tool)
+                            : NULL;
+
+    return item && item->output;
+}
+
+
+int
 mcp_catalog_joins(const mcp_catalog_t *catalog)
 {
     return catalog->joins;

@@ -93,6 +93,10 @@ mcp_str_t mcp_catalog_key(const mcp_catalog_t *catalog, size_t number,
 int mcp_catalog_number(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_str_t key, size_t *number);
 
+/* Returns 1 if the tool has an outputSchema: its results need
+ * structuredContent. */
+int mcp_catalog_has_output(const mcp_catalog_t *catalog, mcp_str_t tool);
+
 /* Returns the scopes that callers of the item need, with spaces between them;
  * empty if they need none.  mcp_catalog_scoped() returns 1 if any item has
  * one. */

@@ -40,6 +40,7 @@ enum {
     MCP_CATALOG_URI_TEMPLATE,
     MCP_CATALOG_INPUT_SCHEMA,
     MCP_CATALOG_ARGUMENTS,
+    MCP_CATALOG_OUTPUT_SCHEMA,
     MCP_CATALOG_MEMBERS = 14
 };
 
@@ -462,6 +463,11 @@ mcp_catalog_add_item(mcp_catalog_item_reader_t *ir, mcp_catalog_item_t *item)
     if (rc == MCP_OK && kind == MCP_LIST_TOOLS) {
         rc = mcp_catalog_read_headers(r, item,
                                       &ir->members[MCP_CATALOG_INPUT_SCHEMA]);
+    }
+
+    if (ir->members[MCP_CATALOG_OUTPUT_SCHEMA].type != MCP_JSON_NONE) {
+        item->output = 1;
+        r->catalog->outputs = 1;
     }
 
     item->private = ir->private;

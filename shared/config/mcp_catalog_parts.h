@@ -25,6 +25,7 @@ typedef struct {
     mcp_str_t             key;         /* name, URI or URI template */
     mcp_str_t             raw;         /* as the file has it */
     unsigned              private:1;   /* it has keys of ours */
+    unsigned              output:1;    /* a tool with an outputSchema */
     unsigned              omit;        /* MCP_OMIT_...: what some clients do not
                                           take of it */
     mcp_match_t          *match;       /* of a template */
@@ -63,6 +64,8 @@ struct mcp_catalog_s {
     mcp_str_t             extensions;
     mcp_catalog_about_t   about;
     unsigned              completions:1;
+    unsigned              outputs:1;           /* some tools have an
+                                                  outputSchema */
     unsigned              joins:1;             /* some calls can be joined */
     unsigned              scoped:1;    /* some item needs a scope */
     unsigned              tasks:1;             /* some tool's calls are some */

@@ -396,6 +396,23 @@ mcp_status_json_calls(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
+/* The log's reason, without what it quotes of the backend's answer unless
+ * details are wanted. */
+static void
+mcp_status_json_detail(const mcp_status_t *status, const char *detail,
+    mcp_buf_t *buf)
+{
+    mcp_str_t  text;
+
+    text.data = detail;
+    text.len = status->ask->details ? strlen(detail) : strcspn(detail, "\"");
+
+    if (text.len) {
+        mcp_status_string(buf, mcp_str(",\"detail\":"), text);
+    }
+}
+
+
 static void
 mcp_status_json_recent(const mcp_status_t *status, mcp_buf_t *buf)
 {
@@ -426,6 +443,7 @@ mcp_status_json_recent(const mcp_status_t *status, mcp_buf_t *buf)
         }
 
         mcp_status_json_reason(buf, failure->reason);
+        mcp_status_json_detail(status, failure->detail, buf);
         mcp_buf_lit(buf, "}");
     }
 

@@ -501,6 +501,7 @@ typedef struct {
     uint16_t       reason;
     unsigned char  id[MCP_STREAM_ID_LEN];
     char           principal[MCP_TALLY_PRINCIPAL];
+    char           detail[MCP_TALLY_DETAIL];
 } mcp_store_failure_t;
 
 

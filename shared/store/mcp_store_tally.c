@@ -84,6 +84,13 @@ mcp_tally_principal(char out[MCP_TALLY_PRINCIPAL], mcp_str_t text)
 
 
 void
+mcp_tally_detail(char out[MCP_TALLY_DETAIL], mcp_str_t text)
+{
+    (void) mcp_tally_text(out, MCP_TALLY_DETAIL, text);
+}
+
+
+void
 mcp_store_tally_format(mcp_store_head_t *head)
 {
     mcp_store_tally_t  *row;
@@ -219,6 +226,7 @@ mcp_store_tally_note(mcp_store_head_t *head,
     at->reason = (uint16_t) failure->reason;
     memcpy(at->id, failure->id, MCP_STREAM_ID_LEN);
     memcpy(at->principal, failure->principal, MCP_TALLY_PRINCIPAL);
+    memcpy(at->detail, failure->detail, MCP_TALLY_DETAIL);
 
     mcp_store_barrier();
     atomic_store(&head->n_failures, n + 1);
@@ -312,6 +320,7 @@ mcp_store_tally_recent(mcp_store_t *store, mcp_tally_failure_t *out, size_t n)
         out[i].reason = at->reason;
         memcpy(out[i].id, at->id, MCP_STREAM_ID_LEN);
         memcpy(out[i].principal, at->principal, MCP_TALLY_PRINCIPAL);
+        memcpy(out[i].detail, at->detail, MCP_TALLY_DETAIL);
     }
 
     mcp_store_leave(&op);

@@ -27,6 +27,7 @@
 #define MCP_TALLY_ENDPOINT   96        /* bytes of text, with the NUL */
 #define MCP_TALLY_NAME       129
 #define MCP_TALLY_PRINCIPAL  48
+#define MCP_TALLY_DETAIL     96
 #define MCP_TALLY_RECENT     63        /* failures that are kept */
 #define MCP_TALLY_PAGE       64        /* calls in one hold of the lock */
 
@@ -97,6 +98,8 @@ typedef struct {
     unsigned       reason;
     unsigned char  id[MCP_STREAM_ID_LEN];      /* of the call; zeros: none */
     char           principal[MCP_TALLY_PRINCIPAL];
+    char           detail[MCP_TALLY_DETAIL];   /* NUL-terminated, the log's
+                                          reason; empty: there is none */
 } mcp_tally_failure_t;
 
 
@@ -105,6 +108,9 @@ extern const uint64_t  mcp_tally_bounds[MCP_TALLY_BUCKETS - 1];
 
 /* Copies text that may be longer than a principal here, and is anything. */
 void mcp_tally_principal(char out[MCP_TALLY_PRINCIPAL], mcp_str_t text);
+
+/* The same for the log's reason. */
+void mcp_tally_detail(char out[MCP_TALLY_DETAIL], mcp_str_t text);
 
 
 /* --- mcp_store_tally.c --- */

@@ -146,7 +146,7 @@ test_count(void **state)
     uint32_t     row;
     mcp_tally_t  tally;
 
-    static const uint64_t  times[] = { 0, 10, 11, 5000, 1800000, 1800001 };
+    static const uint64_t  times[] = { 0, 10, 11, 5000, 300000, 300001 };
 
     (void) state;
 
@@ -164,10 +164,10 @@ test_count(void **state)
     assert_int_equal(tally.results[MCP_ENDING_FAULT], 0);
     assert_int_equal(tally.buckets[0], 2);
     assert_int_equal(tally.buckets[1], 2);
-    assert_int_equal(tally.buckets[5], 1);
-    assert_int_equal(tally.buckets[10], 1);
-    assert_int_equal(tally.buckets[11], 1);
-    assert_int_equal(tally.sum, 21 + 5000 + 3600001 + 20);
+    assert_int_equal(tally.buckets[8], 1);
+    assert_int_equal(tally.buckets[13], 1);
+    assert_int_equal(tally.buckets[14], 1);
+    assert_int_equal(tally.sum, 21 + 5000 + 600001 + 20);
     assert_int_equal(tally.failed_at, 0);
 }
 
