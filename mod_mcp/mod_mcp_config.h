@@ -45,8 +45,8 @@ struct mod_mcp_dir_t {
     ap_expr_info_t *principal;          /* NULL: r->user */
     ap_expr_info_t *link_origin;        /* NULL: from the request */
     int publish_open;                   /* -1: not set */
-    int shares_place;                   /* 1 if its server and path are also those
-                                           of another catalog */
+    int shares_place;                   /* 1 if its server and path are those
+                                           of another catalog, too */
     apr_off_t max_body;                 /* bytes; -1: not set */
 
     mod_mcp_dir_t *add;                 /* merged from its parent and this */

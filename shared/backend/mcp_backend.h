@@ -48,7 +48,7 @@ typedef struct {
                                         * a mistake: why (static), or NULL */
     unsigned            is_error:1;    /* a tool's result has isError */
     unsigned            any_output:1;  /* its structuredContent is no object */
-    unsigned            structured:1;  /* a tool's result has structuredContent */
+    unsigned            structured:1;  /* a result has structuredContent */
     unsigned            has_next:1;    /* a result has nextResumeToken */
     unsigned            is_plain:1;    /* it has neither resultType nor _meta */
 } mcp_backend_msg_t;

@@ -106,7 +106,7 @@ function use(options) {
                 location = /tools {
                     mcp mcp; mcp_catalog ${catalog}; mcp_backend @page;
                     mcp_principal $http_x_user; mcp_stream_after 100ms;
-                    mcp_share_by off; mcp_close_after off;
+                    mcp_share_by off; mcp_close_after off; mcp_stream_buffer 8m;
                 }
                 location @page {
                     include ${root}/examples/mcp_proxy_params;
@@ -124,6 +124,7 @@ function use(options) {
                     MCPStreamAfter 100ms
                     MCPShareBy off
                     MCPCloseAfter off
+                    MCPStreamBuffer 8m
                 </Location>
                 <Location "/mcp-backend/page">
                     Include ${root}/examples/mcp_proxy.conf
@@ -284,7 +285,7 @@ test(`${n} streams`, { skip: threads }, async (t) => {
     assert.match(await text('#room'),
                  /^\d[\d.]* [KM]B of 1\d\d MB in use \(\d+ %\)$/);
     assert.match(await text('#who'),
-                 /^(nginx|Apache)\/[\d.]+ · module [\d.]+ · zone /);
+                 /^(nginx|Apache)\/[\d.]+ · module [\w.+-]+ · zone /);
 
     const figures = Object.fromEntries(await browser.value(
         `[...document.querySelectorAll('#numbers div')].map((div) =>

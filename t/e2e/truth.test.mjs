@@ -76,7 +76,7 @@ async function counters({ port } = server) {
 
     for (const [name, value] of Object.entries(json)) {
         if (name.startsWith('calls_') && name !== 'calls_live') {
-            assert.match(text, new RegExp(`^mcp_${name}_total ${value}$`, 'm'));
+            assert.match(text, new RegExp(`^mcp_${name}_total\\{zone="[^"]+"\\} ${value}$`, 'm'));
         }
     }
 
