@@ -36,7 +36,7 @@ int mod_mcp_cluster_has_key(server_rec *s, const char *path,
                             const mod_mcp_dir_t *dir);
 
 /* Adds an endpoint.  Returns 0, after an error in the log, if another one has
- * the same identity, or if it has MCPClusterEndpoint and there is no cluster. */
+ * the same identity, or if it has MCPClusterEndpoint without a cluster. */
 int mod_mcp_cluster_add_endpoint(apr_pool_t *pconf, server_rec *s,
                                  const char *path, const mod_mcp_dir_t *dir);
 

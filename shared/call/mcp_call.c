@@ -110,7 +110,6 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
     mcp_stream_id_short(call->id_text, call->id);
 
     call->client = x->client;
-    call->cancels = x->cancels;
     memcpy(call->party, x->head.party, MCP_DIGEST_LEN);
     call->n = n;
     call->refs = 2;
@@ -325,6 +324,7 @@ mcp_call_start(mcp_call_t *call)
 
     now = mcp_call_now(call);
     call->began = now;
+    call->cancels = call->x->cancels;
 
     if (call->join == NULL) {
         mcp_call_take_policy(call);

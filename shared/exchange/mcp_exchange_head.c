@@ -211,6 +211,19 @@ mcp_exchange_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 }
 
 
+/* Refuses a request whose Accept lacks a media type, in the TypeScript SDK's
+ * words. */
+static int
+mcp_exchange_unacceptable(mcp_exchange_t *x)
+{
+    return mcp_answer_fault(x, MCP_FAULT_NOT_ACCEPTABLE, mcp_null_str,
+                            x->head.method == MCP_HTTP_POST
+                            ? mcp_str("Client must accept both "
+                                      "application/json and text/event-stream")
+                            : mcp_str("Client must accept text/event-stream"));
+}
+
+
 static int
 mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 {
@@ -226,10 +239,7 @@ mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
     } else if (!mcp_http_accepts(h->accept, h->n_accept, mcp_json_type)
                || !mcp_http_accepts(h->accept, h->n_accept, mcp_stream_type))
     {
-        return mcp_answer_fault(x, MCP_FAULT_NOT_ACCEPTABLE, mcp_null_str,
-                                mcp_str("Client must accept both "
-                                        "application/json and "
-                                        "text/event-stream"));
+        return mcp_exchange_unacceptable(x);
     }
 
     if (!mcp_str_eq(x->head.content_type, mcp_json_type)
@@ -268,9 +278,7 @@ mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 
     case MCP_HTTP_GET:
         if (!mcp_http_accepts(h->accept, h->n_accept, mcp_stream_type)) {
-            return mcp_answer_fault(x, MCP_FAULT_NOT_ACCEPTABLE, mcp_null_str,
-                                    mcp_str("Client must accept "
-                                            "text/event-stream"));
+            return mcp_exchange_unacceptable(x);
         }
 
         if (x->face->url) {

@@ -127,8 +127,8 @@ int mcp_setup_path(mcp_setup_t *setup, mcp_str_t path);
 
 int mcp_setup_cluster_endpoint(mcp_setup_t *setup, mcp_str_t name, char *error);
 
-/* Returns the name by which the nodes of a cluster recognize the endpoint; empty
- * if neither a name nor a path is set. */
+/* Returns the name by which the nodes of a cluster recognize the endpoint;
+ * empty if neither a name nor a path is set. */
 mcp_str_t mcp_setup_identity(const mcp_setup_t *setup);
 
 /* Returns 1 if mcp_setup_cluster_endpoint() has set the identity. */

@@ -538,8 +538,8 @@ typedef struct {
     uint32_t           failing;        /* 1 after an error, until the node
                                           joins again */
     uint64_t           error_at;
-    uint64_t           told_at;        /* time of the last line about an error in
-                                          the log, ms; 0 if there is none */
+    uint64_t           told_at;        /* time of the last log line about an
+                                          error, ms; 0 if there is none */
     uint64_t           suppressed;     /* errors since that line */
     char               error[MCP_NODE_REASON_MAX + 1];
     char               alone[MCP_NODE_REASON_MAX + 1];

@@ -2,6 +2,7 @@
 
 /* The node: it says hello, one process beats, and what is heard is noted. */
 
+#include "mcp_version.h"
 #include "cluster_driver.h"
 
 
@@ -88,7 +89,7 @@ test_join(void **state)
     p.cluster->prints_len = 34;
     process_greet(&p);
     assert_command(&p, "EVALSHA aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 1 "
-                       "{mcp}:1:nodes 1111111111111111 15000 1 1 0.9.0 here "
+                       "{mcp}:1:nodes 1111111111111111 15000 1 1 " MCP_VERSION " here "
                        "ffffffffffffffff,ffffffffffffffff ");
 
     p.te.now += 20;

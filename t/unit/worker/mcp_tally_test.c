@@ -191,7 +191,7 @@ test_reasons(void **state)
     t = tally(MCP_TALLY_KIND_TOOL, "echo");
     assert_int_equal(t.results[MCP_ENDING_CANCELLED], 1);
     assert_int_equal(t.reason, MCP_REASON_CANCELLED);
-    assert_int_equal(t.buckets[3], 1);
+    assert_int_equal(t.buckets[5], 1);
     assert_int_equal(running(), 0);
 }
 
