@@ -79,8 +79,7 @@ const server = await Fixture.use({
     location: {
         mcp_backend: 'raw',
         mcp_route: [],
-        nginx: `mcp_route ~^http_ @http;
-                mcp_route echo @tools;
+        nginx: `mcp_route echo @tools;
                 mcp_principal $remote_user;
                 client_max_body_size 4m;`,
         apache: `MCPRoute echo /mcp-backend/tools
