@@ -14,6 +14,20 @@
 #define MCP_TASK_AHEAD_TIME  2000
 
 
+_Static_assert(MCP_STORE_QUESTIONS <= 32, "one bit for each question");
+
+
+/* Reads question k of a task's event.  Returns 0 at the end of the event or
+ * after MCP_STORE_QUESTIONS questions: an event from Redis may have more, for
+ * which the sets of questions have no bits. */
+static int
+mcp_task_next(mcp_json_iter_t *iter, unsigned k, mcp_str_t *key,
+    mcp_json_value_t *value)
+{
+    return k < MCP_STORE_QUESTIONS && mcp_json_iter_next(iter, key, value);
+}
+
+
 int
 mcp_task_asks(mcp_str_t questions, uint32_t given)
 {
@@ -24,7 +38,7 @@ mcp_task_asks(mcp_str_t questions, uint32_t given)
 
     mcp_json_iter_init(&iter, questions);
 
-    for (k = 0; mcp_json_iter_next(&iter, &key, &value); k++) {
+    for (k = 0; mcp_task_next(&iter, k, &key, &value); k++) {
         if ((given & (uint32_t) 1 << k) == 0) {
             return 1;
         }
@@ -46,7 +60,7 @@ mcp_task_questions(mcp_str_t questions, uint32_t given, mcp_buf_t *out)
     before = "{";
     mcp_json_iter_init(&iter, questions);
 
-    for (k = 0; mcp_json_iter_next(&iter, &key, &value); k++) {
+    for (k = 0; mcp_task_next(&iter, k, &key, &value); k++) {
         if (given & (uint32_t) 1 << k) {
             continue;
         }
@@ -95,7 +109,7 @@ mcp_task_gather(mcp_arena_t *arena, mcp_str_t questions, uint32_t given,
 
     mcp_json_iter_init(&iter, questions);
 
-    for (k = 0; mcp_json_iter_next(&iter, &key, &value); k++) {
+    for (k = 0; mcp_task_next(&iter, k, &key, &value); k++) {
         *all |= (uint32_t) 1 << k;
 
         if (mcp_task_response_to(arena, key, responses, &value) != MCP_OK) {

@@ -10,12 +10,13 @@
 #include "exchange/mcp_task.h"
 
 
-/* Returns 1 if a question of a task's event, an object, has no answer yet;
- * given has a bit for each that has one. */
+/* Returns 1 if one of the first MCP_STORE_QUESTIONS questions of a task's
+ * event, an object, has no answer yet; given has a bit for each that has one.
+ */
 int mcp_task_asks(mcp_str_t questions, uint32_t given);
 
-/* Appends the questions of a task's event, an object, without those that have
- * their answer, a bit for each. */
+/* Appends the first MCP_STORE_QUESTIONS questions of a task's event, an object,
+ * without those that have their answer, a bit for each. */
 void mcp_task_questions(mcp_str_t questions, uint32_t given, mcp_buf_t *out);
 
 /* Answers tasks/update: what is known of the responses goes to the call, and is

@@ -2,8 +2,8 @@
 
 /*
  * Ids of tasks that clients bring: one that is accepted is what we would have
- * written.  Keys of a task's questions: those that have no answer are left,
- * in their order and as they stand.
+ * written.  Keys of a task's questions: of the first MCP_STORE_QUESTIONS, those
+ * that have no answer are left, in their order and as they stand.
  */
 
 
@@ -92,8 +92,11 @@ questions(mcp_str_t text, uint32_t given)
         mcp_json_iter_init(&iter, root.raw);
         mcp_json_iter_init(&rests, rest);
 
-        for (k = 0, left = 0; mcp_json_iter_next(&iter, &key, &value); k++) {
-            if (k < 32 && (given & (uint32_t) 1 << k)) {
+        for (k = 0, left = 0;
+             k < MCP_STORE_QUESTIONS && mcp_json_iter_next(&iter, &key, &value);
+             k++)
+        {
+            if (given & (uint32_t) 1 << k) {
                 continue;
             }
 
@@ -104,6 +107,7 @@ questions(mcp_str_t text, uint32_t given)
         }
 
         must(!mcp_json_iter_next(&rests, &left_key, &other));
+        must(mcp_task_asks(root.raw, given) == (left != 0));
         mcp_buf_free(&out);
     }
 

@@ -63,6 +63,48 @@ test_questions(void **state)
 }
 
 
+/* Writes n questions, with the keys "0#3", "1#3" ..., from the one numbered
+ * first. */
+static const char *
+many_questions(char *text, size_t size, unsigned first, unsigned n)
+{
+    unsigned  k;
+    size_t    len;
+
+    len = 0;
+
+    for (k = first; k < n; k++) {
+        len += (size_t) snprintf(text + len, size - len, "%s\"%u#3\":{}",
+                                 k == first ? "{" : ",", k);
+        assert_true(len < size);
+    }
+
+    snprintf(text + len, size - len, "%s", first < n ? "}" : "{}");
+
+    return text;
+}
+
+
+/* An event from Redis has more questions than a task may have: those after the
+ * limit are neither shown nor waited for. */
+static void
+test_many_questions(void **state)
+{
+    char  text[1024], left[1024];
+
+    (void) state;
+
+    many_questions(text, sizeof(text), 0, 70);
+    questions_are(text, 0,
+                  many_questions(left, sizeof(left), 0, MCP_STORE_QUESTIONS));
+    questions_are(text, 3,
+                  many_questions(left, sizeof(left), 2, MCP_STORE_QUESTIONS));
+    questions_are(text, (uint32_t) 1 << 31,
+                  many_questions(left, sizeof(left), 0, 31));
+    questions_are(text, UINT32_MAX, "{}");
+}
+
+
 /* More than the inbox holds. */
 static void
 test_large(void **state)
@@ -266,6 +308,33 @@ test_ahead(void **state)
     away_answer(MCP_STATE_PROCESSING, 2);
     driver_wait(&d, 60);
     away_event = "{\"k#3\":{}}";
+    away_answer(MCP_STATE_INPUT_REQUIRED, 3);
+    assert_int_equal(away_posts, 1);
+    away_done();
+}
+
+
+/* An event from Redis has more questions than a task may have: responses to
+ * those after the limit are ignored, and do not count as other responses. */
+static void
+test_many_responses(void **state)
+{
+    char  text[1024];
+
+    (void) state;
+
+    away_begin();
+    away_event = many_questions(text, sizeof(text), 0, 70);
+    task_ask(1, "tasks/update", ",\"inputResponses\":{\"32#3\":{},"
+             "\"33#3\":{},\"69#3\":{}}");
+    away_answer(MCP_STATE_INPUT_REQUIRED, 3);
+    assert_int_equal(away_posts, 0);
+    away_done();
+
+    away_begin();
+    away_bits = 2;
+    task_ask(1, "tasks/update",
+             ",\"inputResponses\":{\"1#3\":{},\"33#3\":{}}");
     away_answer(MCP_STATE_INPUT_REQUIRED, 3);
     assert_int_equal(away_posts, 1);
     away_done();
@@ -478,9 +547,11 @@ main(void)
     const struct CMUnitTest  tests[] = {
         task_test(test_params),
         task_test(test_questions),
+        task_test(test_many_questions),
         task_test(test_large),
         task_test(test_behind),
         task_test(test_ahead),
+        task_test(test_many_responses),
         task_test(test_not_ahead),
         task_test(test_young),
         task_test(test_own),
