@@ -69,53 +69,71 @@ decode(mcp_sse_decoder_t *d, const char *in, size_t len, size_t step,
 }
 
 
-/* One line as WHATWG HTML 9.2.6 reads it; "data" is the data buffer. */
+/* The event that a reader collects: the data buffer, and 1 if the event's type is
+ * neither empty nor "message". */
+typedef struct {
+    mcp_buf_t  data;
+    int        foreign;
+} slow_event_t;
+
+
+/* Dispatches the event unless its data, less the last LF, is empty or its type
+ * is foreign. */
 static void
-slow_line(const char *p, size_t len, mcp_buf_t *data, mcp_buf_t *out)
+slow_dispatch(const slow_event_t *e, const char *before, mcp_buf_t *out)
 {
-    size_t      name;
-    const char *colon;
+    if (e->data.len > 1 && !e->foreign) {
+        mcp_buf_add(out, before, strlen(before));
+        add_event(out, (mcp_str_t) { e->data.data, e->data.len - 1 });
+    }
+}
+
+
+/* Reads one line as WHATWG HTML 9.2.6 says. */
+static void
+slow_line(const char *p, size_t len, slow_event_t *e, mcp_buf_t *out)
+{
+    mcp_str_t    name, value;
+    const char  *colon;
 
     if (len == 0) {
-        /* less its last LF: what is empty then is not reported here */
-        if (data->len > 1) {
-            add_event(out, (mcp_str_t) { data->data, data->len - 1 });
-        }
-
-        data->len = 0;
+        slow_dispatch(e, "", out);
+        e->data.len = 0;
+        e->foreign = 0;
         return;
     }
 
     colon = memchr(p, ':', len);
-    name = colon ? (size_t) (colon - p) : len;
-
-    if (name != 4 || memcmp(p, "data", 4) != 0) {
-        return;
-    }
+    name = (mcp_str_t) { p, colon ? (size_t) (colon - p) : len };
+    value = mcp_str("");
 
     if (colon != NULL) {
-        len -= name + 1;
-        p = colon + 1;
+        value = (mcp_str_t) { colon + 1, len - name.len - 1 };
 
-        if (len > 0 && *p == ' ') {
-            p++;
-            len--;
+        if (value.len > 0 && value.data[0] == ' ') {
+            value.data++;
+            value.len--;
         }
-
-        mcp_buf_add(data, p, len);
     }
 
-    mcp_buf_lit(data, "\n");
+    if (mcp_str_eq(name, mcp_str("data"))) {
+        mcp_buf_str(&e->data, value);
+        mcp_buf_lit(&e->data, "\n");
+
+    } else if (mcp_str_eq(name, mcp_str("event"))) {
+        e->foreign = value.len > 0 && !mcp_str_eq(value, mcp_str("message"));
+    }
 }
 
 
 static void
 slow_decode(const char *in, size_t len, mcp_buf_t *out)
 {
-    size_t     i, start;
-    mcp_buf_t  data;
+    size_t        i, start;
+    slow_event_t  e;
 
-    mcp_buf_init(&data, &mem, MAX);
+    mcp_buf_init(&e.data, &mem, MAX);
+    e.foreign = 0;
 
     if (len >= 3 && memcmp(in, "\xef\xbb\xbf", 3) == 0) {
         in += 3;
@@ -129,7 +147,7 @@ slow_decode(const char *in, size_t len, mcp_buf_t *out)
             continue;
         }
 
-        slow_line(in + start, i - start, &data, out);
+        slow_line(in + start, i - start, &e, out);
 
         if (in[i] == '\r' && i + 1 < len && in[i + 1] == '\n') {
             i++;
@@ -141,15 +159,11 @@ slow_decode(const char *in, size_t len, mcp_buf_t *out)
     /* what the standard drops */
 
     if (start < len) {
-        slow_line(in + start, len - start, &data, out);
+        slow_line(in + start, len - start, &e, out);
     }
 
-    if (data.len > 1) {
-        mcp_buf_lit(out, "end ");
-        add_event(out, (mcp_str_t) { data.data, data.len - 1 });
-    }
-
-    mcp_buf_free(&data);
+    slow_dispatch(&e, "end ", out);
+    mcp_buf_free(&e.data);
 }
 
 
