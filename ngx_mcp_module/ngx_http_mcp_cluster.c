@@ -79,19 +79,23 @@ ngx_http_mcp_cluster_free(ngx_http_mcp_cluster_link_t *own)
 }
 
 
-/* The connection could not be made, or is lost.  */
+/* The connection could not be made, or is lost.  The reason may be a part of
+ * own, which is freed first.  */
 static void
 ngx_http_mcp_cluster_closed(ngx_http_mcp_cluster_link_t *own, const char *why)
 {
+    u_char                reason[128];
     mcp_link_t           *link;
     ngx_http_mcp_zone_t  *zone;
 
     link = own->link;
     zone = own->zone;
 
+    (void) ngx_cpystrn(reason, (u_char *) why, sizeof(reason));
+
     ngx_http_mcp_cluster_free(own);
 
-    mcp_link_closed(link, why);
+    mcp_link_closed(link, (char *) reason);
     ngx_http_mcp_worker_arm(zone);
 }
 
@@ -572,10 +576,22 @@ ngx_http_mcp_cluster_dummy_handler(ngx_event_t *ev)
 }
 
 
-/* Returns why reading or writing has failed.  */
+/* Returns why reading or writing has failed.  An alert that Redis sent before it
+ * closed the connection is read now, if a write has failed first.  */
 static const char *
 ngx_http_mcp_cluster_why(ngx_http_mcp_cluster_link_t *own)
 {
+#if (NGX_SSL)
+    u_char             buf[64];
+    ngx_connection_t  *c;
+
+    c = own->peer.connection;
+
+    if (c->ssl && !c->read->error && own->why[0] == '\0') {
+        (void) c->recv(c, buf, sizeof(buf));
+    }
+#endif
+
     return own->why[0] ? (const char *) own->why : "the connection is broken";
 }
 
