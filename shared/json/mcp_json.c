@@ -102,6 +102,7 @@ mcp_json_init(mcp_json_scan_t *scan, unsigned max_depth,
     scan->depth = 0;
     scan->tracked = 0;
     scan->max_depth = max_depth;
+    scan->wary = 0;
 }
 
 
@@ -149,6 +150,20 @@ mcp_json_scan(mcp_arena_t *scratch, mcp_str_t text, unsigned max_depth,
     mcp_json_scan_t  scan;
 
     mcp_json_init(&scan, max_depth, fields, n, root, values);
+
+    return mcp_json_run(&scan, mcp_json_walk, scratch, text, error);
+}
+
+
+int
+mcp_json_scan_client(mcp_arena_t *scratch, mcp_str_t text, unsigned max_depth,
+    const mcp_json_field_t *fields, size_t n, mcp_json_value_t *root,
+    mcp_json_value_t *values, mcp_json_error_t *error)
+{
+    mcp_json_scan_t  scan;
+
+    mcp_json_init(&scan, max_depth, fields, n, root, values);
+    scan.wary = 1;
 
     return mcp_json_run(&scan, mcp_json_walk, scratch, text, error);
 }

@@ -70,10 +70,11 @@ typedef struct {
     size_t              line;          /* of the problem, from 1 */
     int                 field;         /* the first duplicate */
     uint64_t            duplicates;    /* one bit for each duplicate field */
-    mcp_str_t           alike;         /* the first key, raw, that is no field's
-                                          but alike (mcp_json_alike()); its
-                                          length is 0 if there is none.  It is
-                                          no problem of the text */
+    mcp_str_t           alike;         /* of mcp_json_scan_client(): the first
+                                          key, raw, that is no field's but alike
+                                          (mcp_json_alike()); its length is 0 if
+                                          there is none.  It is no problem of
+                                          the text */
     int                 alike_field;   /* the field that it is alike to */
 } mcp_json_error_t;
 
@@ -100,6 +101,12 @@ typedef struct {
 int mcp_json_scan(mcp_arena_t *scratch, mcp_str_t text, unsigned max_depth,
     const mcp_json_field_t *fields, size_t n, mcp_json_value_t *root,
     mcp_json_value_t *values, mcp_json_error_t *error);
+
+/* Does the same for a client's text, and notes in *error the first key that is
+ * alike to a field's. */
+int mcp_json_scan_client(mcp_arena_t *scratch, mcp_str_t text,
+    unsigned max_depth, const mcp_json_field_t *fields, size_t n,
+    mcp_json_value_t *root, mcp_json_value_t *values, mcp_json_error_t *error);
 
 /*
  * The same for what an operator has written, judged by yajl, which others have

@@ -155,8 +155,6 @@ mcp_json_key_unknown(mcp_json_scan_t *scan, mcp_str_t raw)
 {
     size_t  n;
 
-    scan->field = MCP_JSON_NO_FIELD;
-
     if (scan->error.alike.len > 0) {
         return;
     }
@@ -180,7 +178,11 @@ mcp_json_take(mcp_json_scan_t *scan, mcp_str_t raw, size_t n)
     scan->field = (int) n;
 
     if (n == scan->n) {
-        mcp_json_key_unknown(scan, raw);
+        scan->field = MCP_JSON_NO_FIELD;
+
+        if (scan->wary) {
+            mcp_json_key_unknown(scan, raw);
+        }
 
     } else if (scan->values[n].type != MCP_JSON_NONE) {
         scan->field = MCP_JSON_NO_FIELD;

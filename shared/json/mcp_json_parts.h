@@ -38,6 +38,7 @@ typedef struct {
     unsigned                 depth;
     unsigned                 tracked;      /* depth of the tracked object */
     unsigned                 max_depth;
+    unsigned                 wary:1;       /* notes keys that are alike */
 
     mcp_json_error_t         error;
 

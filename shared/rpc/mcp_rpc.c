@@ -306,8 +306,11 @@ mcp_rpc_parse(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
 
     msg->raw = text;
 
-    rc = mcp_json_scan(arena, text, max_depth, mcp_rpc_fields, MCP_RPC_FIELDS,
-                       &root, msg->fields, &error);
+    rc = from == MCP_RPC_FROM_CLIENT
+         ? mcp_json_scan_client(arena, text, max_depth, mcp_rpc_fields,
+                                MCP_RPC_FIELDS, &root, msg->fields, &error)
+         : mcp_json_scan(arena, text, max_depth, mcp_rpc_fields,
+                         MCP_RPC_FIELDS, &root, msg->fields, &error);
 
     if (rc != MCP_OK && rc != MCP_ERR_SYNTAX) {
         return rc;
@@ -327,8 +330,7 @@ mcp_rpc_parse(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
         return MCP_OK;
     }
 
-    if ((error.duplicates != 0
-         || (error.alike.len > 0 && from == MCP_RPC_FROM_CLIENT))
+    if ((error.duplicates != 0 || error.alike.len > 0)
         && mcp_rpc_ambiguous(msg, arena, &error) != MCP_OK)
     {
         return MCP_ERR_MEMORY;
