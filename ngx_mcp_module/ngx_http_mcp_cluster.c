@@ -576,8 +576,8 @@ ngx_http_mcp_cluster_dummy_handler(ngx_event_t *ev)
 }
 
 
-/* Returns why reading or writing has failed.  An alert that Redis sent before it
- * closed the connection is read now, if a write has failed first.  */
+/* Returns why reading or writing has failed.  An alert that Redis sent before
+ * it closed the connection is read now, if a write has failed first.  */
 static const char *
 ngx_http_mcp_cluster_why(ngx_http_mcp_cluster_link_t *own)
 {
