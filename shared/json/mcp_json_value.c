@@ -274,7 +274,10 @@ mcp_json_alike(mcp_str_t raw, mcp_str_t text)
         }
     }
 
-    return p == end && t == t_end;
+    /* parsers that keep names as C strings end them at U+0000 */
+
+    return t == t_end
+           && (p == end || (end - p >= 6 && memcmp(p, "\\u0000", 6) == 0));
 }
 
 

@@ -251,7 +251,8 @@ test('a call that was allowed goes on', async () => {
 // two equal ones, would execute admin_drop, which the caller may not call.
 
 describe('a request with two names for the tool', () => {
-    const spellings = ['name', 'Name', 'NAME', 'n\\u0061me', '\\u004eame'];
+    const spellings = ['name', 'Name', 'NAME', 'n\\u0061me', '\\u004eame',
+                       'name\\u0000'];
 
     for (const spelled of spellings) {
         for (const order of ['before', 'after']) {

@@ -150,6 +150,7 @@ static const param_case_t  cases[] = {
     { { "Mcp-Param-Region", "eu" }, "{\"region\":\"eu\",\"Region\":\"us\"}",
       "Mcp-Param-Region" },
     { { NULL }, "{\"REGION\":\"us\"}", "Mcp-Param-Region" },
+    { { NULL }, "{\"region\\u0000\":\"us\"}", "Mcp-Param-Region" },
     { { NULL }, "{\"reg\\u0131on\":\"us\"}", "Mcp-Param-Region" },
     { { "Mcp-Param-Deep", "true" },
       "{\"o\":{\"deep\":true},\"O\":{\"deep\":false}}", "Mcp-Param-Deep" },

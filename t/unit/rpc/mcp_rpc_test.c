@@ -177,6 +177,9 @@ static const struct {
     { "{" V "\"id\":5,\"method\":\"x\",\"params\":{\"_meta\":{"
       "\"progressTo\xe2\x84\xaa" "en\":1}}}",
       MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "5", "" },
+    { "{" V "\"id\":5,\"method\":\"x\",\"params\":{\"name\\u0000b\":\"b\","
+      "\"name\":\"a\"}}",
+      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "5", "" },
     { "{" V "\"id\":5,\"ID\":6,\"method\":\"x\"}",
       MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "5", "" },
     { "{" V "\"id\":5,\"method\":\"x\",\"params\":{\"names\":1,\"ame\":2,"
